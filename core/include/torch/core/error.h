@@ -1,0 +1,48 @@
+// Errors carry the class that Python users catch. A message names the operator, what was expected, what came (in the
+// caller's own values) and the way out: `matmul: last dim of self (3, 4) must equal first dim of other (5, 6)`.
+#pragma once
+#include <cstdint>
+#include <exception>
+#include <sstream>
+#include <string>
+#include <utility>
+
+#include "torch/core/macros.h"
+
+namespace torch {
+
+enum class ErrorKind : uint8_t { Runtime, Index, Type, Value, NotImplemented, OutOfMemory, Overflow };
+
+class TORCH_API Error : public std::exception {
+ public:
+  Error(ErrorKind kind, std::string message) : kind_(kind), message_(std::move(message)) {}
+  const char* what() const noexcept override { return message_.c_str(); }
+  ErrorKind kind() const noexcept { return kind_; }
+
+ private:
+  ErrorKind kind_;
+  std::string message_;
+};
+
+[[noreturn]] TORCH_API void throw_error(ErrorKind kind, std::string message);
+
+// Joins its arguments with operator<<; used only on the way to an error.
+template <class... Args>
+TORCH_NOINLINE std::string message(const Args&... args) {
+  std::ostringstream out;
+  (out << ... << args);
+  return out.str();
+}
+
+}  // namespace torch
+
+// The arguments after the condition are joined into the message and evaluated only on failure.
+#define TORCH_CHECK_KIND(kind, cond, ...)                                                        \
+  do {                                                                                           \
+    if (TORCH_UNLIKELY(!(cond))) ::torch::throw_error(::torch::ErrorKind::kind, ::torch::message(__VA_ARGS__)); \
+  } while (0)
+#define TORCH_CHECK(cond, ...) TORCH_CHECK_KIND(Runtime, cond, __VA_ARGS__)
+#define TORCH_CHECK_INDEX(cond, ...) TORCH_CHECK_KIND(Index, cond, __VA_ARGS__)
+#define TORCH_CHECK_TYPE(cond, ...) TORCH_CHECK_KIND(Type, cond, __VA_ARGS__)
+#define TORCH_CHECK_VALUE(cond, ...) TORCH_CHECK_KIND(Value, cond, __VA_ARGS__)
+#define TORCH_CHECK_IMPLEMENTED(cond, ...) TORCH_CHECK_KIND(NotImplemented, cond, __VA_ARGS__)
