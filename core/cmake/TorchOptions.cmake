@@ -1,0 +1,32 @@
+# How every native target of the stack is compiled. Installed beside TorchCoreConfig.cmake, so that torch-autograd and
+# extensions of others build with the same settings as the library they link.
+include_guard(GLOBAL)
+
+option(TORCH_WERROR "Treat warnings as errors" OFF)
+set(TORCH_SANITIZE "" CACHE STRING "Sanitizers to build with: address,undefined or thread")
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()
+
+# Everything is hidden unless it says TORCH_API. Thread-local caches are on the path of every small operator:
+# initial-exec makes them one load instead of a call.
+function(torch_options target)
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  set_target_properties(${target} PROPERTIES
+    CXX_EXTENSIONS OFF
+    CXX_VISIBILITY_PRESET hidden
+    VISIBILITY_INLINES_HIDDEN ON
+    POSITION_INDEPENDENT_CODE ON)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -ftls-model=initial-exec -fno-semantic-interposition)
+  if(TORCH_WERROR)
+    target_compile_options(${target} PRIVATE -Werror)
+  endif()
+  if(TORCH_SANITIZE)
+    target_compile_options(${target} PRIVATE -fsanitize=${TORCH_SANITIZE} -fno-omit-frame-pointer -g1)
+    if(TORCH_SANITIZE MATCHES "undefined")
+      target_compile_options(${target} PRIVATE -fno-sanitize-recover=undefined)
+    endif()
+    target_link_options(${target} PRIVATE -fsanitize=${TORCH_SANITIZE})
+  endif()
+endfunction()
