@@ -1,4 +1,5 @@
-// The assertions of the C++ tests. A test program runs its cases in main() and ends with `return torch::test::result();`.
+// The assertions of the C++ tests. A test program runs its cases in main() and ends with `return
+// torch::test::result();`.
 //
 //   CHECK(x > 0);                                   prints the text, file and line when false, and goes on
 //   CHECK_EQ(a, b);  CHECK_NEAR(a, b, 1e-6);        print both values
@@ -68,13 +69,13 @@ inline int result() { return failures == 0 ? 0 : 1; }
 
 }  // namespace torch::test
 
-#define CHECK(condition)                                                                      \
-  do {                                                                                        \
+#define CHECK(condition)                                                                       \
+  do {                                                                                         \
     if (!(condition)) ::torch::test::fail(__FILE__, __LINE__, "CHECK(" #condition ") failed"); \
   } while (0)
 #define CHECK_EQ(a, b) ::torch::test::check_eq((a), (b), #a ", " #b, __FILE__, __LINE__)
 #define CHECK_NEAR(a, b, tolerance) ::torch::test::check_near((a), (b), (tolerance), #a ", " #b, __FILE__, __LINE__)
-#define CHECK_THROWS(expression, kind, piece)                                                                \
+#define CHECK_THROWS(expression, kind, piece)                                                                      \
   ::torch::test::check_throws([&] { (void)(expression); }, ::torch::ErrorKind::kind, piece, #expression, __FILE__, \
                               __LINE__)
 #define RUN(function) ::torch::test::run(function, #function)
