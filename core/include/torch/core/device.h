@@ -1,0 +1,39 @@
+// Where a tensor's memory lies, how it is laid out, and the slots that operators dispatch over.
+#pragma once
+#include <cstdint>
+#include <ostream>
+#include <string>
+#include <string_view>
+
+#include "torch/core/macros.h"
+
+namespace torch {
+
+enum class DeviceType : uint8_t { CPU, CUDA, Meta };
+enum class Layout : uint8_t { Strided, Sparse };
+enum class MemoryFormat : uint8_t { Contiguous, Preserve, ChannelsLast, ChannelsLast3d };
+
+struct Device {
+  DeviceType type = DeviceType::CPU;
+  int8_t index = -1;  // -1: the current one of its type
+  constexpr Device() = default;
+  constexpr Device(DeviceType type, int index = -1) : type(type), index(int8_t(index)) {}
+  friend constexpr bool operator==(Device, Device) = default;
+};
+TORCH_API Device parse_device(std::string_view text);  // "cpu", "cuda:1", "meta"; else ErrorKind::Runtime
+TORCH_API std::string to_string(Device);
+inline std::ostream& operator<<(std::ostream& out, Device d) { return out << to_string(d); }
+
+// A tensor's keys are a set of slots. An operator runs the function in the highest slot of all its arguments' keys; that
+// function may go on to the next one below. Only tensors that need a gradient carry Autograd.
+enum class Slot : uint8_t { CPU, CUDA, Meta, Sparse, Quantized, Autograd, Trace };
+constexpr int kSlots = 8;
+using Keys = uint16_t;
+constexpr Keys key(Slot s) noexcept { return Keys(1u << unsigned(s)); }
+constexpr Keys kBackendKeys = key(Slot::Autograd) - 1;
+constexpr Keys backend_key(DeviceType t) noexcept {
+  return t == DeviceType::CPU ? key(Slot::CPU) : t == DeviceType::CUDA ? key(Slot::CUDA) : key(Slot::Meta);
+}
+TORCH_API const char* name(Slot) noexcept;
+
+}  // namespace torch

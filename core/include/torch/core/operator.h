@@ -1,0 +1,419 @@
+// An operator is a row (ops/<family>.def) and one function per slot. This header turns a row's schema into the C++
+// signature, the callable object `torch::erfinv(x)` and the boxed call that bindings use.
+//
+//   TORCH_OP(erfinv, "erfinv(Tensor self) -> Tensor", Attr().method().floats().domain(-1, 1),
+//            "Inverse of the error function: ``erfinv(erf(x)) == x``.")
+//
+// A call ORs the keys of its tensors, takes the function of the highest slot and runs it: one count of leading zeros,
+// one indirect call. The function of a slot calls `op::erfinv::below(Slot::Autograd, ...)` to go on to the next one.
+#pragma once
+#include <array>
+#include <charconv>
+#include <string_view>
+#include <tuple>
+
+#include "torch/core/schema.h"
+#include "torch/core/tensor.h"
+
+namespace torch {
+
+class Generator;
+
+// --- what a row says beside its schema -------------------------------------------------------------------------------
+
+enum class DTypes : uint8_t { All, Numeric, Floating, FloatingOrComplex, Real, Integral, IntegralOrBool, BoolOnly };
+
+struct Attr {
+  bool is_function = true, is_method = false;  // torch.name, Tensor.name
+  bool is_composite = false;   // written in public operators: needs no kernel and no derivative of its own
+  bool is_view = false;        // the result shares memory
+  bool is_random = false;
+  bool is_pointwise = false;
+  bool is_hidden = false;      // for other operators (backward kernels): torch._C only
+  DTypes dtypes = DTypes::All; // the inputs that it accepts
+  bool promotes_to_float = false;  // integers give the default dtype
+  double low = -10, high = 10;     // domain that tests sample from
+  const char* python = nullptr;    // module in which the name stands when it is not torch: "nn.functional", "linalg", ...
+  const char* skip = nullptr;      // generated tests are skipped, and why
+
+  constexpr Attr method() const { auto a = *this; a.is_method = true; return a; }
+  constexpr Attr method_only() const { auto a = *this; a.is_method = true; a.is_function = false; return a; }
+  constexpr Attr hidden() const { auto a = *this; a.is_hidden = true; a.is_function = false; return a; }
+  constexpr Attr composite() const { auto a = *this; a.is_composite = true; return a; }
+  constexpr Attr view() const { auto a = *this; a.is_view = true; return a; }
+  constexpr Attr random() const { auto a = *this; a.is_random = true; return a; }
+  constexpr Attr pointwise() const { auto a = *this; a.is_pointwise = true; return a; }
+  constexpr Attr in(const char* module) const { auto a = *this; a.python = module; return a; }
+  constexpr Attr accepts(DTypes d) const { auto a = *this; a.dtypes = d; return a; }
+  constexpr Attr floats() const { auto a = *this; a.promotes_to_float = true; return a; }
+  constexpr Attr domain(double lo, double hi) const { auto a = *this; a.low = lo; a.high = hi; return a; }
+  constexpr Attr skip_tests(const char* why) const { auto a = *this; a.skip = why; return a; }
+};
+
+// --- C++ types of schema kinds -----------------------------------------------------------------------------------------
+
+template <Kind, bool optional>
+struct KindType;
+#define TORCH_KIND(kind, type)                                        \
+  template <> struct KindType<Kind::kind, false> { using Type = type; }; \
+  template <> struct KindType<Kind::kind, true> { using Type = std::optional<type>; };
+TORCH_KIND(Int, int64_t)
+TORCH_KIND(IntList, IntArrayRef)
+TORCH_KIND(Bool, bool)
+TORCH_KIND(Float, double)
+TORCH_KIND(Str, std::string_view)
+TORCH_KIND(DType, torch::DType)
+TORCH_KIND(Device, torch::Device)
+TORCH_KIND(Layout, torch::Layout)
+TORCH_KIND(MemoryFormat, torch::MemoryFormat)
+#undef TORCH_KIND
+// An absent optional tensor is an undefined one, an absent generator is null.
+template <bool optional> struct KindType<Kind::Tensor, optional> { using Type = const torch::Tensor&; };
+template <bool optional> struct KindType<Kind::TensorList, optional> { using Type = TensorList; };
+template <bool optional> struct KindType<Kind::Generator, optional> { using Type = torch::Generator*; };
+template <> struct KindType<Kind::Scalar, false> { using Type = const torch::Scalar&; };
+template <> struct KindType<Kind::Scalar, true> { using Type = const std::optional<torch::Scalar>&; };
+
+// --- boxed values: arguments and results without static types -------------------------------------------------------------
+
+// One argument. Tensors and lists are borrowed from the caller. A default-constructed Value is None.
+struct Value {
+  union {
+    TensorImpl* tensor;
+    int64_t i;
+    double d;
+    const void* data;  // IntList, TensorList, Str: first element
+    Generator* generator;
+  };
+  union {
+    int64_t size;
+    double imag;
+  };
+  bool present = false;
+  Scalar::Kind scalar_kind{};
+  constexpr Value() : tensor(nullptr), size(0) {}
+};
+
+// What a call gave back.
+struct Result {
+  Tensor tensors[kMaxResults];
+  std::vector<Tensor> list;
+  std::vector<int64_t> ints;
+  Value value;  // Int, Bool, Float, Scalar, DType, ...
+};
+
+struct Row {
+  Schema schema;
+  Attr attr;
+  const char* doc;
+  void (*invoke)(const Value* arguments, Result& result);
+  void* const* slots;  // one function per slot, null where there is none
+};
+
+TORCH_API ArrayRef<const Row*> all_rows() noexcept;
+[[noreturn]] TORCH_API void missing_kernel(std::string_view op, Slot slot);
+[[noreturn]] TORCH_API void undefined_argument(std::string_view op, std::string_view argument);
+
+namespace detail {
+
+inline Keys keys_in(const Tensor& t) noexcept { return t ? t->keys : Keys(0); }
+inline Keys keys_in(TensorList l) noexcept {
+  Keys k = 0;
+  for (const Tensor& t : l) k |= keys_in(t);
+  return k;
+}
+inline Keys keys_in(Device d) noexcept { return backend_key(d.type); }
+inline Keys keys_in(const std::optional<Device>& d) noexcept { return d ? backend_key(d->type) : Keys(0); }
+template <class T>
+constexpr Keys keys_in(const T&) noexcept { return 0; }
+
+constexpr bool parse_int(std::string_view s, int64_t& out) {
+  bool negative = !s.empty() && s[0] == '-';
+  if (negative) s.remove_prefix(1);
+  if (s.empty()) return false;
+  out = 0;
+  for (char c : s) {
+    if (c < '0' || c > '9') return false;
+    out = out * 10 + (c - '0');
+  }
+  if (negative) out = -out;
+  return true;
+}
+constexpr double parse_float(std::string_view s) {  // digits, '.', 'e': enough for defaults such as 1e-05
+  bool negative = s[0] == '-';
+  if (negative) s.remove_prefix(1);
+  double v = 0;
+  int scale = 0, exponent = 0;
+  bool point = false;
+  for (size_t i = 0; i < s.size(); ++i) {
+    if (s[i] == '.') { point = true; continue; }
+    if (s[i] == 'e') {
+      int64_t e = 0;
+      parse_int(s.substr(i + 1), e);
+      exponent = int(e);
+      break;
+    }
+    v = v * 10 + (s[i] - '0');
+    scale += point;
+  }
+  exponent -= scale;
+  double power = 1;
+  for (int i = 0; i < (exponent < 0 ? -exponent : exponent); ++i) power *= 10;
+  v = exponent < 0 ? v / power : v * power;
+  return negative ? -v : v;
+}
+
+// Storage for a list default such as [0, 1].
+struct ListLiteral {
+  int64_t v[8] = {};
+  size_t n = 0;
+};
+constexpr ListLiteral parse_list(std::string_view s, int list_size) {
+  ListLiteral l;
+  if (s.front() != '[') {  // int[2] x=1
+    int64_t one = 0;
+    parse_int(s, one);
+    l.n = size_t(list_size);
+    for (size_t i = 0; i < l.n; ++i) l.v[i] = one;
+    return l;
+  }
+  s = s.substr(1, s.size() - 2);
+  while (!s.empty()) {
+    size_t comma = s.find(',');
+    parse_int(schema_parser::trim(s.substr(0, comma)), l.v[l.n++]);
+    s = comma == s.npos ? std::string_view{} : s.substr(comma + 1);
+  }
+  return l;
+}
+constexpr Scalar parse_scalar(std::string_view s) {
+  if (s == "True" || s == "False") return Scalar(s == "True");
+  int64_t i = 0;
+  if (parse_int(s, i)) return Scalar(i);
+  return Scalar(parse_float(s));
+}
+constexpr MemoryFormat parse_memory_format(std::string_view s) {
+  return s == "preserve_format" ? MemoryFormat::Preserve : MemoryFormat::Contiguous;
+}
+
+// Everything about one operator that follows from its schema.
+template <class Tag>
+struct Signature {
+  static constexpr Schema schema = parse_schema(Tag::text);
+  template <size_t I>
+  using Param = typename KindType<schema.params[I].kind, schema.params[I].optional>::Type;
+
+  template <size_t I>
+  static constexpr auto list_default =
+      schema.params[I].kind == Kind::IntList && schema.params[I].has_default && schema.view(schema.params[I].fallback) != "None"
+          ? parse_list(schema.view(schema.params[I].fallback), schema.params[I].list_size)
+          : ListLiteral{};
+
+  template <size_t I>
+  static std::decay_t<Param<I>> default_value() {
+    constexpr Parameter p = schema.params[I];
+    constexpr std::string_view s = schema.view(p.fallback);
+    using T = std::decay_t<Param<I>>;
+    if constexpr (s == "None") return T{};
+    else if constexpr (p.kind == Kind::Int) { constexpr auto v = [s] { int64_t i = 0; parse_int(s, i); return i; }(); return v; }
+    else if constexpr (p.kind == Kind::Bool) return s == "True";
+    else if constexpr (p.kind == Kind::Float) { constexpr double v = s == "inf" ? __builtin_inf() : parse_float(s); return v; }
+    else if constexpr (p.kind == Kind::Scalar) { static constexpr Scalar v = parse_scalar(s); return v; }
+    else if constexpr (p.kind == Kind::IntList) return IntArrayRef(list_default<I>.v, list_default<I>.n);
+    else if constexpr (p.kind == Kind::Str) return s.substr(1, s.size() - 2);
+    else if constexpr (p.kind == Kind::MemoryFormat) return parse_memory_format(s);
+    else return T{};
+  }
+
+  template <size_t... I>
+  static auto result_type(std::index_sequence<I...>) {
+    if constexpr (schema.result_count == 0) return std::type_identity<void>{};
+    else if constexpr (schema.result_count > 1) return std::type_identity<std::tuple<std::conditional_t<I >= 0, Tensor, void>...>>{};
+    else if constexpr (schema.results[0].kind == Kind::Tensor) return std::type_identity<Tensor>{};
+    else if constexpr (schema.results[0].kind == Kind::TensorList) return std::type_identity<std::vector<Tensor>>{};
+    else if constexpr (schema.results[0].kind == Kind::IntList) return std::type_identity<std::vector<int64_t>>{};
+    else if constexpr (schema.results[0].kind == Kind::Scalar) return std::type_identity<Scalar>{};
+    else return std::type_identity<std::decay_t<typename KindType<schema.results[0].kind, false>::Type>>{};
+  }
+  using Return = typename decltype(result_type(std::make_index_sequence<schema.result_count>{}))::type;
+
+  template <size_t... I>
+  static auto function_type(std::index_sequence<I...>) -> Return (*)(Param<I>...);
+  using Fn = decltype(function_type(std::make_index_sequence<schema.count>{}));
+
+  static constexpr bool mutates = [] {
+    for (int i = 0; i < schema.count; ++i)
+      if (schema.params[i].written) return true;
+    return false;
+  }();
+};
+
+template <class Tag, size_t I, class T>
+void bump_written(const T& argument) {
+  if constexpr (Signature<Tag>::schema.params[I].written) {
+    if constexpr (std::is_same_v<T, Tensor>) { if (argument) argument.bump_version(); }
+    else if constexpr (std::is_same_v<T, TensorList>) for (const Tensor& t : argument) t.bump_version();
+  }
+}
+
+// Required tensors must be defined: checked here, once, so that no kernel has to.
+template <class Tag, size_t I, class T>
+void check_defined(const T& argument) {
+  constexpr Parameter p = Signature<Tag>::schema.params[I];
+  if constexpr (p.kind == Kind::Tensor && !p.optional)
+    if (TORCH_UNLIKELY(!argument)) undefined_argument(Signature<Tag>::schema.op_name(), Signature<Tag>::schema.view(p.name));
+}
+
+template <class Tag, class Seq>
+struct Call;
+template <class Tag, size_t... I>
+struct Call<Tag, std::index_sequence<I...>> {
+  using S = Signature<Tag>;
+  using Return = typename S::Return;
+
+  static Return run(Keys keys, typename S::template Param<I>... args) {
+    unsigned slot = 31u - unsigned(__builtin_clz(unsigned(keys) | 1u));
+    void* f = Tag::slots[slot];
+    if (TORCH_UNLIKELY(!f)) missing_kernel(S::schema.op_name(), Slot(slot));
+    auto fn = reinterpret_cast<typename S::Fn>(f);
+    if constexpr (S::mutates) {
+      if (slot < unsigned(Slot::Autograd)) {
+        if constexpr (std::is_void_v<Return>) {
+          fn(args...);
+          (bump_written<Tag, I>(args), ...);
+          return;
+        } else {
+          Return r = fn(args...);
+          (bump_written<Tag, I>(args), ...);
+          return r;
+        }
+      }
+    }
+    return fn(args...);
+  }
+  static Return call(typename S::template Param<I>... args) {
+    (check_defined<Tag, I>(args), ...);
+    return run(Keys((0u | ... | keys_in(args))), args...);
+  }
+  // The next function under `slot`.
+  static Return below(Slot slot, typename S::template Param<I>... args) {
+    return run(Keys((0u | ... | keys_in(args)) & (key(slot) - 1u)), args...);
+  }
+};
+
+// operator() taking the first N parameters, the rest by default.
+template <class Tag, class Given, class Rest>
+struct Arity;
+template <class Tag, size_t... G, size_t... R>
+struct Arity<Tag, std::index_sequence<G...>, std::index_sequence<R...>> {
+  using S = Signature<Tag>;
+  TORCH_INLINE typename S::Return operator()(typename S::template Param<G>... args) const {
+    return Call<Tag, std::make_index_sequence<S::schema.count>>::call(
+        args..., S::template default_value<sizeof...(G) + R>()...);
+  }
+};
+template <class Tag, class Extra>
+struct Arities;
+template <class Tag, size_t... E>
+struct Arities<Tag, std::index_sequence<E...>>
+    : Arity<Tag, std::make_index_sequence<Signature<Tag>::schema.required + E>,
+            std::make_index_sequence<Signature<Tag>::schema.count - Signature<Tag>::schema.required - E>>... {
+  using Arity<Tag, std::make_index_sequence<Signature<Tag>::schema.required + E>,
+              std::make_index_sequence<Signature<Tag>::schema.count - Signature<Tag>::schema.required - E>>::operator()...;
+};
+
+template <class Param, Kind kind, bool optional>
+decltype(auto) unbox(const Value& v) {
+  if constexpr (kind == Kind::Tensor) return (*reinterpret_cast<const Tensor*>(&v.tensor));
+  else if constexpr (kind == Kind::TensorList) return TensorList(static_cast<const Tensor*>(v.data), size_t(v.size));
+  else if constexpr (kind == Kind::Generator) return v.generator;
+  else {
+    auto plain = [&v] {
+      if constexpr (kind == Kind::Int) return v.i;
+      else if constexpr (kind == Kind::Bool) return bool(v.i);
+      else if constexpr (kind == Kind::Float) return v.d;
+      else if constexpr (kind == Kind::IntList) return IntArrayRef(static_cast<const int64_t*>(v.data), size_t(v.size));
+      else if constexpr (kind == Kind::Str) return std::string_view(static_cast<const char*>(v.data), size_t(v.size));
+      else if constexpr (kind == Kind::DType) return DType(v.i);
+      else if constexpr (kind == Kind::Device) return Device(DeviceType(v.i), int(v.size));
+      else if constexpr (kind == Kind::Layout) return Layout(v.i);
+      else if constexpr (kind == Kind::MemoryFormat) return MemoryFormat(v.i);
+      else switch (v.scalar_kind) {
+          case Scalar::Kind::Bool: return Scalar(v.i != 0);
+          case Scalar::Kind::Int: return Scalar(v.i);
+          case Scalar::Kind::UInt: return Scalar(uint64_t(v.i));
+          case Scalar::Kind::Float: return Scalar(v.d);
+          default: return Scalar(std::complex<double>(v.d, v.imag));
+        }
+    };
+    using T = std::decay_t<decltype(plain())>;
+    if constexpr (optional) return v.present ? std::optional<T>(plain()) : std::optional<T>();
+    else return plain();
+  }
+}
+
+inline void box(Result& r, Tensor t) { r.tensors[0] = std::move(t); }
+inline void box(Result& r, std::vector<Tensor> l) { r.list = std::move(l); }
+inline void box(Result& r, std::vector<int64_t> l) { r.ints = std::move(l); }
+template <class... T>
+void box(Result& r, std::tuple<T...> t) {
+  std::apply([&r](auto&... each) { int i = 0; ((r.tensors[i++] = std::move(each)), ...); }, t);
+}
+inline void box(Result& r, bool b) { r.value.i = b; }
+inline void box(Result& r, int64_t i) { r.value.i = i; }
+inline void box(Result& r, double d) { r.value.d = d; }
+inline void box(Result& r, DType d) { r.value.i = int64_t(d); }
+inline void box(Result& r, const Scalar& s) {
+  r.value.scalar_kind = s.kind();
+  if (s.is_integral()) r.value.i = s.to_int();
+  else r.value.d = s.to_double(), r.value.imag = s.to_complex().imag();
+}
+
+template <class Tag, size_t... I>
+void invoke(const Value* v, Result& result, std::index_sequence<I...>) {
+  using S = Signature<Tag>;
+  using C = Call<Tag, std::index_sequence<I...>>;
+  if constexpr (std::is_void_v<typename S::Return>)
+    C::call(unbox<typename S::template Param<I>, S::schema.params[I].kind, S::schema.params[I].optional>(v[I])...);
+  else
+    box(result, C::call(unbox<typename S::template Param<I>, S::schema.params[I].kind, S::schema.params[I].optional>(v[I])...));
+}
+template <class Tag>
+void invoke_boxed(const Value* v, Result& result) {
+  invoke<Tag>(v, result, std::make_index_sequence<Signature<Tag>::schema.count>{});
+}
+
+}  // namespace detail
+
+// The callable: torch::add(a, b), torch::sum(x, dims, keepdim). Trailing parameters take the schema's defaults.
+template <class Tag>
+struct Operator
+    : detail::Arities<Tag, std::make_index_sequence<detail::Signature<Tag>::schema.count - detail::Signature<Tag>::schema.required + 1>> {
+  constexpr Operator() = default;
+};
+
+// What the slots of an operator hold, and how they are filled and continued.
+template <class Tag>
+struct OperatorSlots {
+  using Fn = typename detail::Signature<Tag>::Fn;
+  using Call = detail::Call<Tag, std::make_index_sequence<detail::Signature<Tag>::schema.count>>;
+  static void set(Slot slot, Fn f) noexcept { Tag::slots[unsigned(slot)] = reinterpret_cast<void*>(f); }
+  static Fn get(Slot slot) noexcept { return reinterpret_cast<Fn>(Tag::slots[unsigned(slot)]); }
+};
+
+// set<op::erfinv>(f): the same function on the CPU and the Meta device (it stops after allocating the result on Meta).
+template <class Tag>
+void set_native(typename OperatorSlots<Tag>::Fn f) noexcept {
+  OperatorSlots<Tag>::set(Slot::CPU, f);
+  OperatorSlots<Tag>::set(Slot::Meta, f);
+}
+// A composite runs the same on every slot: what it calls dispatches again.
+template <class Tag>
+void set_composite(typename OperatorSlots<Tag>::Fn f) noexcept {
+  for (unsigned s = 0; s < unsigned(Slot::Trace); ++s) OperatorSlots<Tag>::set(Slot(s), f);
+}
+template <class Tag, class... Args>
+auto below(Slot slot, Args&&... args) {
+  return OperatorSlots<Tag>::Call::below(slot, std::forward<Args>(args)...);
+}
+
+}  // namespace torch

@@ -1,0 +1,37 @@
+#include "torch/core/device.h"
+
+#include <charconv>
+
+#include "torch/core/error.h"
+
+namespace torch {
+
+namespace {
+constexpr const char* kDeviceName[] = {"cpu", "cuda", "meta"};
+constexpr const char* kSlotName[] = {"CPU", "CUDA", "Meta", "Sparse", "Quantized", "Autograd", "Trace"};
+}  // namespace
+
+Device parse_device(std::string_view text) {
+  size_t colon = text.find(':');
+  std::string_view type = text.substr(0, colon);
+  for (int t = 0; t < 3; ++t) {
+    if (type != kDeviceName[t]) continue;
+    if (colon == text.npos) return Device(DeviceType(t));
+    int index = -1;
+    const char *first = text.data() + colon + 1, *last = text.data() + text.size();
+    auto [end, error] = std::from_chars(first, last, index);
+    if (error == std::errc() && end == last && index >= 0 && index < 128) return Device(DeviceType(t), index);
+    throw_error(ErrorKind::Runtime, message("Invalid device string: '", text, "': the index after ':' must be a number from 0 to 127"));
+  }
+  throw_error(ErrorKind::Runtime, message("Expected one of cpu, cuda, meta device type at start of device string: ", text));
+}
+
+std::string to_string(Device d) {
+  std::string s = kDeviceName[int(d.type)];
+  if (d.index >= 0) s += ":" + std::to_string(d.index);
+  return s;
+}
+
+const char* name(Slot s) noexcept { return kSlotName[int(s)]; }
+
+}  // namespace torch

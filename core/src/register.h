@@ -1,0 +1,8 @@
+// One function per family fills the family's slots; registry.cpp calls them all from torch::init().
+#pragma once
+
+namespace torch {
+
+void register_pointwise();
+
+}  // namespace torch

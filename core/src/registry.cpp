@@ -1,0 +1,50 @@
+// Defines every operator of ops/*.def: its slots, its callable and its row in the table.
+#include <mutex>
+
+#include "register.h"
+#include "torch/core/init.h"
+#include "torch/core/ops.h"
+
+namespace torch {
+
+#define TORCH_OP(NAME, SCHEMA, ATTR, DOC)           \
+  constinit void* op::NAME::slots[kSlots] = {};     \
+  const Operator<op::NAME> NAME;                    \
+  namespace rows {                                  \
+  constexpr Row NAME = {detail::Signature<op::NAME>::schema, ATTR, DOC, &detail::invoke_boxed<op::NAME>, op::NAME::slots}; \
+  }
+#include "torch/core/ops/all.def"
+#undef TORCH_OP
+
+namespace {
+#define TORCH_OP(NAME, SCHEMA, ATTR, DOC) &rows::NAME,
+constexpr const Row* kRows[] = {
+#include "torch/core/ops/all.def"
+};
+#undef TORCH_OP
+}  // namespace
+
+ArrayRef<const Row*> all_rows() noexcept { return kRows; }
+
+int interface_number() noexcept { return TORCH_CORE_INTERFACE; }
+
+void init() {
+  static std::once_flag once;
+  std::call_once(once, [] { register_pointwise(); });
+}
+
+void missing_kernel(std::string_view op, Slot slot) {
+  if (slot == Slot::Autograd)
+    throw_error(ErrorKind::NotImplemented,
+                message(op, ": no derivative is registered for an input that requires grad; detach() it, or install a "
+                            "torch-autograd that knows the operator: pip install -U torch-autograd"));
+  if (slot == Slot::CUDA)
+    throw_error(ErrorKind::NotImplemented, message(op, ": no CUDA kernel; it needs the distribution 'torch-core-cuda', which is not installed"));
+  throw_error(ErrorKind::NotImplemented, message(op, ": no kernel for ", name(slot), " tensors in this build of torch-core"));
+}
+
+void undefined_argument(std::string_view op, std::string_view argument) {
+  throw_error(ErrorKind::Type, message(op, ": argument '", argument, "' must be a Tensor, not None"));
+}
+
+}  // namespace torch

@@ -1,0 +1,162 @@
+// Small storages come from thread-local lists by size class, header and data in one block: the largest single win in
+// small-operator overhead (the sketch: 36 ns against 97 without). Large data comes from the caching allocator.
+#include "torch/core/storage.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "allocator.h"
+#include "torch/core/error.h"
+
+namespace torch {
+
+namespace {
+
+constexpr int kClasses = 64;             // data of 64, 128, ... 4096 bytes
+constexpr int kClassBytes = 64 * 1024;   // what one list may hold, so that a thread keeps at most 4 MB
+constexpr uint16_t kLarge = 0xfffe;      // data from allocate()
+constexpr uint16_t kForeign = 0xffff;    // data has its own deleter
+
+struct FreeBlock {
+  FreeBlock* next;
+};
+struct Lists {
+  FreeBlock* head[kClasses];
+  uint16_t count[kClasses];
+};
+thread_local Lists* lists = nullptr;  // null before first use and after the thread's end
+
+constexpr int class_of(size_t nbytes) { return nbytes ? int((nbytes - 1) / 64) : 0; }
+constexpr size_t block_bytes(int c) { return sizeof(Storage) + 64 * size_t(c + 1); }
+
+// Owns a thread's lists: frees what they hold when the thread ends. Storages that die later go straight to free().
+thread_local bool lists_closed = false;
+struct ListsOwner {
+  Lists held{};
+  ListsOwner() { lists = &held; }
+  ~ListsOwner() {
+    lists = nullptr;
+    lists_closed = true;
+    for (FreeBlock* b : held.head)
+      while (b) std::free(std::exchange(b, b->next));
+  }
+};
+TORCH_NOINLINE void open_lists() {
+  if (lists_closed) return;
+  static thread_local ListsOwner owner;
+}
+
+[[noreturn]] TORCH_NOINLINE void out_of_memory(size_t nbytes) {
+  throw_error(ErrorKind::OutOfMemory, message("not enough memory: tried to allocate ", nbytes, " bytes"));
+}
+
+}  // namespace
+
+Storage* Storage::make(size_t nbytes, Device device) {
+  if (TORCH_UNLIKELY(device.type != DeviceType::CPU)) {
+    TORCH_CHECK_IMPLEMENTED(device.type == DeviceType::Meta, "no memory on device ", to_string(device),
+                            ": it needs the distribution 'torch-core-cuda', which is not installed");
+    Storage* s = adopt(nullptr, nbytes, nullptr, nullptr);
+    s->device = device;
+    return s;
+  }
+  int c = class_of(nbytes);
+  if (TORCH_LIKELY(c < kClasses)) {
+    Lists* l = lists;
+    if (TORCH_LIKELY(l && l->head[c])) {
+      FreeBlock* b = l->head[c];
+      l->head[c] = b->next;
+      --l->count[c];
+      Storage* s = new (b) Storage;
+      s->block_class = uint16_t(c);
+      s->data = s + 1;
+      s->nbytes = nbytes;
+      s->flags = kResizable;
+      return s;
+    }
+    if (!l) open_lists();
+    void* memory = std::aligned_alloc(64, block_bytes(c));
+    if (!memory) out_of_memory(nbytes);
+    Storage* s = new (memory) Storage;
+    s->block_class = uint16_t(c);
+    s->data = s + 1;
+    s->nbytes = nbytes;
+    s->flags = kResizable;
+    return s;
+  }
+  void* data = allocate(nbytes);  // throws OutOfMemory
+  Storage* s = adopt(data, nbytes, nullptr, nullptr);
+  s->block_class = kLarge;
+  s->flags = kResizable;
+  return s;
+}
+
+Storage* Storage::adopt(void* data, size_t nbytes, void (*deleter)(Storage*) noexcept, void* context) {
+  void* memory = std::aligned_alloc(64, sizeof(Storage));
+  if (!memory) out_of_memory(sizeof(Storage));
+  Storage* s = new (memory) Storage;
+  s->block_class = kForeign;
+  s->data = data;
+  s->nbytes = nbytes;
+  s->deleter = deleter;
+  s->context = context;
+  return s;
+}
+
+namespace {
+// Gives the data back, leaving the header.
+void free_data(Storage* s) noexcept {
+  if (s->block_class == kLarge) deallocate(s->data, s->nbytes);
+  else if (s->block_class == kForeign && s->deleter) s->deleter(s);
+}
+}  // namespace
+
+void Storage::replace(void* new_data, size_t bytes, void (*new_deleter)(Storage*) noexcept, void* new_context) {
+  // A small storage keeps its block until the header goes; whatever replaced its data is freed through `deleter`.
+  if (block_class < kClasses) {
+    if (deleter) deleter(this);
+  } else {
+    free_data(this);
+    block_class = kForeign;
+  }
+  data = new_data;
+  nbytes = bytes;
+  deleter = new_deleter;
+  context = new_context;
+}
+
+void Storage::resize(size_t bytes) {
+  TORCH_CHECK(flags & kResizable, "resize_: this storage does not own its memory (it comes from NumPy, a file or another process); clone() it first");
+  if (device.type == DeviceType::Meta) {
+    nbytes = bytes;
+    return;
+  }
+  void* fresh = allocate(bytes ? bytes : 1);
+  std::memcpy(fresh, data, bytes < nbytes ? bytes : nbytes);
+  struct Large {
+    static void free(Storage* s) noexcept { deallocate(s->data, s->nbytes ? s->nbytes : 1); }
+  };
+  replace(fresh, bytes, &Large::free, nullptr);
+}
+
+void Storage::destroy(Storage* s) noexcept {
+  int c = s->block_class;
+  if (TORCH_LIKELY(c < kClasses)) {
+    if (TORCH_UNLIKELY(s->deleter != nullptr)) s->deleter(s);  // its data was replaced
+    Lists* l = lists;
+    if (TORCH_LIKELY(l && l->count[c] < kClassBytes / (64 * (c + 1)))) {
+      FreeBlock* b = reinterpret_cast<FreeBlock*>(s);
+      b->next = l->head[c];
+      l->head[c] = b;
+      ++l->count[c];
+      return;
+    }
+    std::free(s);
+    return;
+  }
+  free_data(s);
+  std::free(s);
+}
+
+}  // namespace torch
