@@ -5,8 +5,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <utility>
 
-#include "allocator.h"
+#include "torch/core/allocator.h"
 #include "torch/core/error.h"
 
 namespace torch {
