@@ -1,0 +1,157 @@
+"""The other distributions of the stack put their package below this one's folder: torch/nn comes from torch-nn.
+
+Parts load at first touch. A part that is not there says which distribution has it, and a compiled part that was built
+for another interface says so before its library is loaded.
+"""
+
+import sys
+from importlib import import_module
+from importlib.machinery import PathFinder
+from os.path import isfile, join
+
+PARTS = {
+    "autograd": "torch-autograd",
+    "nn": "torch-nn",
+    "optim": "torch-optim",
+    "serialize": "torch-serialize",
+    "multiprocessing": "torch-multiprocessing",
+    "utils": "torch-utils",
+}
+
+# Names that users find in `torch` itself and that live in a part.
+ATTRIBUTES = {
+    "no_grad": "autograd",
+    "enable_grad": "autograd",
+    "set_grad_enabled": "autograd",
+    "is_grad_enabled": "autograd",
+    "inference_mode": "autograd",
+    "is_inference_mode_enabled": "autograd",
+    "save": "serialize",
+    "load": "serialize",
+}
+
+PLANNED = {"jit", "onnx", "distributed", "distributions", "legacy"}
+
+
+class MissingPart(ModuleNotFoundError):
+    """A part of the stack that is not installed; ``name`` is the distribution to install.
+
+    It is not the name of the module: ``from torch import nn`` swallows an error of that name and puts a shorter one
+    in its place.
+    """
+
+
+def missing(part: str) -> MissingPart:
+    """The error for a part that is not installed.
+
+    >>> missing("nn")
+    MissingPart("torch.nn is in the distribution 'torch-nn', which is not installed: pip install torch-nn")
+    """
+    if part in PLANNED:
+        return MissingPart(f"torch.{part} is not part of this stack yet", name=f"torch-{part}")
+    dist = PARTS[part]
+    text = f"torch.{part} is in the distribution {dist!r}, which is not installed: pip install {dist}"
+    return MissingPart(text, name=dist)
+
+
+class Finder:
+    """Last in sys.meta_path: asked only for a part that the usual finder did not find in torch/."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        above, _, part = name.partition(".")
+        if above != "torch" or (part not in PARTS and part not in PLANNED):
+            return None
+        folders = sys.modules["torch"].__path__
+        for entry in sys.path:
+            # An editable install keeps its part in a folder of its own. A torch/ with an __init__.py is a whole other
+            # torch-core, or not ours at all.
+            folder = join(entry, "torch")
+            if folder not in folders and isfile(join(folder, part, "__init__.py")):
+                if not isfile(join(folder, "__init__.py")):
+                    folders.append(folder)
+                    return PathFinder.find_spec(name, [folder])
+        raise missing(part)
+
+
+def install() -> None:
+    """Called once by ``import torch``."""
+    if Finder not in sys.meta_path:
+        sys.meta_path.append(Finder)
+
+
+def attribute(name: str):
+    """What ``torch.<name>`` means when torch-core itself has no such name: a part, or a name out of a part."""
+    part = ATTRIBUTES.get(name, name)
+    if part not in PARTS and part not in PLANNED:
+        raise _unknown(name)
+    try:
+        module = import_module(f"torch.{part}")
+    except MissingPart as error:
+        text = str(error) if part == name else f"torch.{name}: {error}"
+        raise AttributeError(text, name=name, obj=sys.modules["torch"]) from None
+    if part == name:
+        return module
+    value = getattr(module, name)
+    setattr(sys.modules["torch"], name, value)  # found without a detour from now on
+    return value
+
+
+def need(part: str):
+    """Import a part on behalf of a method such as ``Tensor.backward``, or raise the error that names its distribution."""
+    return import_module(f"torch.{part}")
+
+
+def names() -> list[str]:
+    """What ``dir(torch)`` shows."""
+    return sorted({*vars(sys.modules["torch"]), *PARTS, *ATTRIBUTES})
+
+
+def require(dist: str, built_for: int) -> None:
+    """Refuse a compiled part that was built for another interface of torch-core; called before its library is loaded."""
+    from torch import _C
+
+    if built_for == _C.interface:
+        return
+    upgrade = dist if built_for < _C.interface else "torch-core"
+    raise ImportError(
+        f"{dist} {_version(dist)} was built for interface {built_for} of torch-core; "
+        f"installed torch-core {_version('torch-core')} has interface {_C.interface}: pip install -U {upgrade}"
+    )
+
+
+def _version(dist: str) -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(dist)
+    except PackageNotFoundError:
+        return "(from a source tree)"
+
+
+def _unknown(name: str) -> AttributeError:
+    torch = sys.modules["torch"]
+    text = f"module 'torch' has no attribute {name!r}"
+    if not name.startswith("__"):
+        if meant := _alike(name, names()):
+            text += f"; did you mean {meant!r}?"
+    return AttributeError(text, name=name, obj=torch)
+
+
+def _alike(name: str, known: list[str]) -> str | None:
+    """The known name that one slip of the hand turns into this one. Cheap: libraries probe torch with hasattr.
+
+    >>> _alike("zeroes", ["ones", "zeros"]), _alike("Eye", ["eye"]), _alike("compile", ["eye"])
+    ('zeros', 'eye', None)
+    """
+    plain = {k.strip("_").lower(): k for k in reversed(known) if not k.startswith("_")}
+    word = name.strip("_").lower()
+    if word in plain:
+        return plain[word]
+    cuts = [(word[:i], word[i:]) for i in range(len(word) + 1)]
+    letters = "abcdefghijklmnopqrstuvwxyz0123456789_"
+    slips = [a + b[1:] for a, b in cuts if b]
+    slips += [a + b[1] + b[0] + b[2:] for a, b in cuts if len(b) > 1]
+    slips += [a + c + b[1:] for a, b in cuts if b for c in letters]
+    slips += [a + c + b for a, b in cuts for c in letters]
+    return next((plain[s] for s in slips if s in plain and len(word) > 2), None)
