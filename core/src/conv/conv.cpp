@@ -1,0 +1,189 @@
+// Chooses the way a convolution is computed, from its shape alone, and lays out its taps and phases for the kernels.
+#include <algorithm>
+#include <vector>
+
+#include "conv/engine.h"
+#include "conv/shape.h"
+#include "torch/core/pool.h"
+
+namespace torch {
+namespace {
+
+using conv::Direct;
+using conv::engine;
+using conv::Grid;
+using conv::Image;
+using conv::PatchGemm;
+using conv::Phase;
+using conv::Tap;
+using conv::WeightGradient;
+using conv::Winograd;
+
+int64_t group_in(const ConvShape& s) { return s.c / s.groups; }
+int64_t group_out(const ConvShape& s) { return s.o / s.groups; }
+
+template <class T>
+Image<T> image_of(const T* data, int64_t channels, const int64_t (&size)[3]) {
+  const int64_t plane = size[0] * size[1] * size[2];
+  return {data, channels * plane, plane, int(size[0]), int(size[1]), int(size[2])};
+}
+
+std::vector<Tap> forward_taps(const ConvShape& s) {
+  std::vector<Tap> taps;
+  taps.reserve(size_t(s.taps()));
+  for (int64_t z = 0; z < s.kernel[0]; z++)
+    for (int64_t y = 0; y < s.kernel[1]; y++)
+      for (int64_t x = 0; x < s.kernel[2]; x++)
+        taps.push_back({int(z * s.dilation[0] - s.padding[0]), int(y * s.dilation[1] - s.padding[1]),
+                        int(x * s.dilation[2] - s.padding[2]), int(taps.size())});
+  return taps;
+}
+
+// The phases of the gradient: inputs (z, y, x) with equal remainders modulo the stride see the same taps of the
+// outputs.
+struct Phases {
+  std::vector<Tap> taps;
+  std::vector<Phase> phases;
+  int tap_count = 0;
+  bool covers_all = true;  // false: some inputs are seen by no tap
+
+  explicit Phases(const ConvShape& s) {
+    std::vector<size_t> first;
+    int64_t rests[3];  // beyond the size of the input there is nothing to see
+    for (int k = 0; k < 3; k++) rests[k] = std::min(s.stride[k], s.in[k]);
+    for (int64_t r = 0; r < rests[0] * rests[1] * rests[2]; r++) {
+      const int64_t rest[3] = {r / (rests[1] * rests[2]), r / rests[2] % rests[1], r % rests[2]};
+      int64_t size[3];
+      for (int k = 0; k < 3; k++) size[k] = (s.in[k] - rest[k] + s.stride[k] - 1) / s.stride[k];
+      Phase p{};
+      p.grid = {s.n, int(size[0]), int(size[1]), int(size[2])};
+      for (int k = 0; k < 3; k++) p.step[k] = int(s.stride[k]), p.origin[k] = int(rest[k]);
+      const size_t begin = taps.size();
+      int index = 0;
+      for (int64_t z = 0; z < s.kernel[0]; z++)
+        for (int64_t y = 0; y < s.kernel[1]; y++)
+          for (int64_t x = 0; x < s.kernel[2]; x++, index++) {
+            const int64_t d[3] = {rest[0] + s.padding[0] - z * s.dilation[0],
+                                  rest[1] + s.padding[1] - y * s.dilation[1],
+                                  rest[2] + s.padding[2] - x * s.dilation[2]};
+            if (d[0] % s.stride[0] || d[1] % s.stride[1] || d[2] % s.stride[2]) continue;
+            taps.push_back({int(d[0] / s.stride[0]), int(d[1] / s.stride[1]), int(d[2] / s.stride[2]), index});
+          }
+      if (taps.size() == begin) {
+        covers_all = false;
+        continue;
+      }
+      p.tap_count = int(taps.size() - begin);
+      p.taps_before = int(begin);
+      first.push_back(begin);
+      phases.push_back(p);
+    }
+    for (size_t i = 0; i < phases.size(); i++) phases[i].taps = taps.data() + first[i];
+    tap_count = int(taps.size());
+  }
+};
+
+template <class T>
+void run_gemm(const PatchGemm<T>& job) {
+  if constexpr (sizeof(T) == 4)
+    engine().gemm_f32(job);
+  else
+    engine().gemm_f64(job);
+}
+
+template <class T>
+void fill_planes(T* out, int64_t images, int64_t channels, int64_t plane, const T* bias) {
+  parallel_for(images * channels, std::max<int64_t>(1, 65536 / std::max<int64_t>(1, plane)), [&](int64_t a, int64_t b) {
+    for (int64_t k = a; k < b; k++) std::fill_n(out + k * plane, plane, bias ? bias[k % channels] : T(0));
+  });
+}
+
+}  // namespace
+
+template <class T>
+void conv_forward(const ConvShape& s, const T* x, const T* w, const T* bias, T* y) {
+  if (s.n * s.o * s.out_plane() == 0) return;
+  if (s.c == 0 || s.in_plane() == 0) return fill_planes(y, s.n, s.o, s.out_plane(), bias);
+  const std::vector<Tap> taps = forward_taps(s);
+  Phase phase{{s.n, int(s.out[0]), int(s.out[1]), int(s.out[2])}, taps.data(), int(taps.size()), 0, {1, 1, 1}, {}, 0};
+  const int64_t per_row = group_in(s) * s.taps();
+  PatchGemm<T> job{s.groups,
+                   group_out(s),
+                   group_in(s),
+                   w,
+                   per_row,
+                   s.taps(),
+                   group_out(s) * per_row,
+                   image_of(x, s.c, s.in),
+                   {int(s.stride[0]), int(s.stride[1]), int(s.stride[2])},
+                   &phase,
+                   1,
+                   phase.tap_count,
+                   y,
+                   s.o * s.out_plane(),
+                   s.out_plane(),
+                   int(s.out[1]),
+                   int(s.out[2]),
+                   bias};
+  run_gemm(job);
+}
+
+template <class T>
+void conv_backward_data(const ConvShape& s, const T* dy, const T* w, const T* bias, T* dx) {
+  if (s.n * s.c * s.in_plane() == 0) return;
+  if (s.o == 0 || s.out_plane() == 0) return fill_planes(dx, s.n, s.c, s.in_plane(), bias);
+  Phases plan(s);
+  if (!plan.covers_all) fill_planes(dx, s.n, s.c, s.in_plane(), bias);
+  const int64_t per_output = group_in(s) * s.taps();
+  PatchGemm<T> job{s.groups,
+                   group_in(s),
+                   group_out(s),
+                   w,
+                   s.taps(),
+                   per_output,
+                   group_out(s) * per_output,
+                   image_of(dy, s.o, s.out),
+                   {1, 1, 1},
+                   plan.phases.data(),
+                   int(plan.phases.size()),
+                   plan.tap_count,
+                   dx,
+                   s.c * s.in_plane(),
+                   s.in_plane(),
+                   int(s.in[1]),
+                   int(s.in[2]),
+                   bias};
+  run_gemm(job);
+}
+
+template <class T>
+void conv_backward_weights(const ConvShape& s, const T* x, const T* dy, T* dw) {
+  const int64_t size = s.o * group_in(s) * s.taps();
+  if (size == 0) return;
+  if (s.n * s.out_plane() * s.in_plane() == 0) return std::fill_n(dw, size, T(0)), void();
+  const std::vector<Tap> taps = forward_taps(s);
+  const WeightGradient<T> job{&s, taps.data(), int(taps.size()), x, dy, dw};
+  if constexpr (sizeof(T) == 4)
+    engine().weights_f32(job);
+  else
+    engine().weights_f64(job);
+}
+
+template <class T>
+void conv_backward_bias(int64_t images, int64_t channels, int64_t plane, const T* dy, T* db) {
+  if constexpr (sizeof(T) == 4)
+    engine().bias_f32(images, channels, plane, dy, db);
+  else
+    engine().bias_f64(images, channels, plane, dy, db);
+}
+
+#define TORCH_CONV(T)                                                                             \
+  template TORCH_API void conv_forward(const ConvShape&, const T*, const T*, const T*, T*);       \
+  template TORCH_API void conv_backward_data(const ConvShape&, const T*, const T*, const T*, T*); \
+  template TORCH_API void conv_backward_weights(const ConvShape&, const T*, const T*, T*);        \
+  template TORCH_API void conv_backward_bias(int64_t, int64_t, int64_t, const T*, T*);
+TORCH_CONV(float)
+TORCH_CONV(double)
+#undef TORCH_CONV
+
+}  // namespace torch

@@ -1,0 +1,246 @@
+// Convolution as a product that never forms its right operand: packed weights [row][step] times patches
+// [step][position], one panel of positions at a time. Forward and backward-data are the same routine; see
+// conv/engine.h.
+//
+// Every output is one chain over the steps, cut into pieces of about kSteps by the shape alone: the result has the same
+// bits for any number of threads and any assignment of tiles to them.
+#include "conv/workspace.h"
+#include "kernels/conv_patch.h"
+#include "kernels/conv_tasks.h"
+
+namespace torch::TORCH_ISA {
+namespace {
+
+using conv::PatchGemm;
+using conv::Slot;
+using conv::workspace_of;
+
+constexpr int64_t kSteps = 320;  // of A and B, so that a panel of B (40 KB) and of A (18 KB) stay in L1 or close
+constexpr int64_t kPackedOnce = 262144;       // weights up to 1 MB are packed once per call
+constexpr int64_t kBlockBytes = 1024 * 1024;  // packed patches shared by all rows: half of L2
+constexpr int64_t kRowGroup = 4;              // row panels of large weights that are packed together, just before use
+
+template <class T>
+class Product {
+ public:
+  explicit Product(const PatchGemm<T>& job)
+      : job_(job), rows_(job.rows), pieces_(job.channels, most_taps(job), kSteps), most_taps_(most_taps(job)) {
+    for (int f = 0; f < job.phase_count; f++) {
+      job.phases[f].first_panel = panels_;
+      panels_ += panels_of<T>(job.phases[f].grid);
+      columns_ += columns_of(job.phases[f].grid);
+    }
+    steps_ = pieces_.size_ * most_taps_;
+  }
+
+  void run() {
+    const int64_t weights = job_.rows * job_.channels * job_.tap_count;
+    if ((weights <= kPackedOnce && columns_ >= job_.rows) || columns_ >= 16 * job_.rows || job_.groups > 1)
+      share_columns();
+    else
+      share_rows();
+  }
+
+ private:
+  static int most_taps(const PatchGemm<T>& job) {
+    int most = 1;
+    for (int f = 0; f < job.phase_count; f++) most = job.phases[f].tap_count > most ? job.phases[f].tap_count : most;
+    return most;
+  }
+  double work(double columns) const { return columns / job_.phase_count * job_.rows * job_.channels * job_.tap_count; }
+
+  // Weights of channel piece q and row panels [begin, end): for each phase, for each row panel, [step][rows].
+  void pack_weights(T* d, int64_t group, int64_t q, int64_t begin, int64_t end) const {
+    const T* w = job_.weights + group * job_.weight_group + pieces_.begin(q) * job_.weight_channel;
+    const int64_t channels = pieces_.size(q);
+    for (int f = 0; f < job_.phase_count; f++) {
+      const Phase& p = job_.phases[f];
+      const bool whole = p.tap_count == job_.weight_channel && job_.phase_count == 1;  // steps are contiguous in memory
+      for (int64_t i = begin; i < end; i++) {
+        const int r = rows_.size(i);
+        const T* s = w + rows_.begin(i) * job_.weight_row;
+        if (whole) {
+          for (int v = 0; v < r; v += Simd<T>::kWidth) {
+            const int part = r - v < Simd<T>::kWidth ? r - v : Simd<T>::kWidth;
+            transpose_strip(d + v, r, s + v * job_.weight_row, job_.weight_row, part, channels * p.tap_count,
+                            first_lanes(part));
+          }
+          d += channels * p.tap_count * r;
+        } else {
+          for (int64_t c = 0; c < channels; c++, s += job_.weight_channel) {
+            __builtin_prefetch(s + 4 * job_.weight_channel);
+            for (int t = 0; t < p.tap_count; t++, d += r) {
+              const T* tap = s + p.taps[t].index;
+              for (int k = 0; k < r; k++) d[k] = tap[k * job_.weight_row];
+            }
+          }
+        }
+      }
+    }
+  }
+
+  // Patches of piece q for `count` panels of phase p from panel j on, steps_ * kPanel apart.
+  void pack_image(T* d, const Phase& p, int64_t group, int64_t q, int64_t j, int64_t count) const {
+    Image<T> image = job_.image;
+    image.data += group * job_.channels * image.channel_stride;
+    if (is_pointwise(image, job_.stride, p))
+      return pack_pointwise(d, panel_size(), image, pieces_.begin(q), pieces_.size(q), p.grid, j, count);
+    for (int64_t k = 0; k < count; k++)
+      pack_patches(d + k * panel_size(), image, pieces_.begin(q), pieces_.size(q), p.grid, (j + k) * kPanel<T>,
+                   job_.stride, p.taps, p.tap_count);
+  }
+  ptrdiff_t panel_size() const { return steps_ * kPanel<T>; }
+
+  // Row panel i against one packed panel of patches. A panel that crosses rows keeps its sums dense in `sums` until the
+  // last piece.
+  void multiply(const Phase& p, const Runs<T>& to, int64_t group, int64_t q, int64_t i, const T* a, const T* b,
+                T* sums) const {
+    const int r = rows_.size(i);
+    const int64_t o = rows_.begin(i), row = group * job_.rows + o;
+    T* out = job_.out + row * job_.out_channel;
+    const bool direct = to.direct();
+    const TileJob<T> tile{int(pieces_.size(q) * p.tap_count),
+                          1,
+                          0,
+                          a,
+                          b,
+                          kPanel<T>,
+                          direct ? out + to.at[0].offset : sums + o * kPanel<T>,
+                          direct ? job_.out_channel : kPanel<T>,
+                          direct ? to.at[0].mask : ~0u,
+                          q > 0,
+                          q == 0 && job_.bias ? job_.bias + row : nullptr};
+    packed_tile_for<T>(r)(tile);
+    if (!direct && q == pieces_.count - 1) scatter(to, sums + o * kPanel<T>, r, out, job_.out_channel);
+  }
+  Runs<T> runs(const Phase& p, int64_t j) const {
+    return Runs<T>(p, j * kPanel<T>, job_.out_image, job_.out_h, job_.out_w);
+  }
+
+  // Few weights: packed once, then each task takes panels of positions and packs their patches for itself.
+  void share_columns() const {
+    const int64_t per_group = job_.rows * job_.channels * job_.tap_count;
+    T* weights = workspace_of<T>(Slot::Weights, job_.groups * per_group);
+    const int64_t packs = job_.groups * pieces_.count;
+    const int64_t pack_tasks = tasks_for(4.0 * job_.groups * per_group, packs);
+    parallel_run(pack_tasks, [&](int64_t task) {
+      for (int64_t k = part(packs, task, pack_tasks); k < part(packs, task + 1, pack_tasks); k++) {
+        const int64_t group = k / pieces_.count, q = k % pieces_.count;
+        pack_weights(weights + group * per_group + job_.rows * pieces_.begin(q) * job_.tap_count, group, q, 0,
+                     rows_.count);
+      }
+    });
+    const int64_t all = job_.groups * panels_, tasks = tasks_for(work(double(columns_) * job_.groups), all);
+    parallel_run(tasks, [&](int64_t task) {
+      for (int64_t k = part(all, task, tasks), end = part(all, task + 1, tasks); k < end;) {
+        const int64_t group = k / panels_, first = k % panels_;
+        const int64_t count = end - k < panels_ - first ? end - k : panels_ - first;
+        for_phases(first, first + count, [&](const Phase& p, int64_t begin, int64_t stop) {
+          column_range(weights + group * per_group, p, group, begin, stop);
+        });
+        k += count;
+      }
+    });
+  }
+  void column_range(const T* weights, const Phase& p, int64_t group, int64_t begin, int64_t end) const {
+    constexpr int64_t kAtOnce = 4;  // panels of a pointwise convolution read together
+    const int64_t at_once = most_taps_ == 1 ? kAtOnce : 1, tile_size = job_.rows * kPanel<T>;
+    T* patches = workspace_of<T>(Slot::Patches, at_once * panel_size());
+    T* sums = workspace_of<T>(Slot::Tile, at_once * tile_size);
+    for (int64_t j = begin; j < end; j += at_once) {
+      const int64_t count = end - j < at_once ? end - j : at_once;
+      for (int64_t q = 0; q < pieces_.count; q++) {
+        pack_image(patches, p, group, q, j, count);
+        const int64_t steps = pieces_.size(q) * p.tap_count;
+        const T* a = weights + job_.rows * (pieces_.begin(q) * job_.tap_count + pieces_.size(q) * p.taps_before);
+        for (int64_t k = 0; k < count; k++) {
+          const Runs<T> to = runs(p, j + k);
+          for (int64_t i = 0; i < rows_.count; i++)
+            multiply(p, to, group, q, i, a + rows_.begin(i) * steps, patches + k * panel_size(), sums + k * tile_size);
+        }
+      }
+    }
+  }
+
+  // Many weights and few positions (deep layers): all tasks pack a block of patches together; then each takes row
+  // panels and packs their weights just before use, so that those are read once and the packed copy never leaves L1.
+  void share_rows() const {
+    int64_t block = kBlockBytes / int64_t(sizeof(T)) / panel_size();
+    block = block < 1 ? 1 : block > panels_ ? panels_ : block;
+    const int64_t blocks = (panels_ + block - 1) / block;
+    block = (panels_ + blocks - 1) / blocks;
+    T* patches = workspace_of<T>(Slot::Panels, block * panel_size());
+    T* sums = workspace_of<T>(Slot::Sums, block * job_.rows * kPanel<T>);
+    Runs<T>* to = workspace_of<Runs<T>>(Slot::Runs, block);
+    const int64_t groups = (rows_.count + kRowGroup - 1) / kRowGroup;
+    for (int64_t begin = 0; begin < panels_; begin += block) {
+      const int64_t end = begin + block < panels_ ? begin + block : panels_;
+      for (int64_t q = 0; q < pieces_.count; q++) {
+        const double steps = double(pieces_.size(q)) * most_taps_;
+        const int64_t pack_tasks = tasks_for(4.0 * steps * (end - begin) * kPanel<T>, end - begin);
+        parallel_run(pack_tasks, [&](int64_t task) {
+          const int64_t a = begin + part(end - begin, task, pack_tasks),
+                        b = begin + part(end - begin, task + 1, pack_tasks);
+          for_phases(a, b, [&](const Phase& p, int64_t j0, int64_t j1) {
+            const int64_t at = j0 + p.first_panel - begin;
+            pack_image(patches + at * panel_size(), p, 0, q, j0, j1 - j0);
+            if (q == 0)
+              for (int64_t j = j0; j < j1; j++) to[at + j - j0] = runs(p, j);
+          });
+        });
+        const int64_t tasks = tasks_for(steps * (end - begin) * kPanel<T> * job_.rows, groups);
+        parallel_run(tasks, [&](int64_t task) {
+          for (int64_t g = part(groups, task, tasks); g < part(groups, task + 1, tasks); g++)
+            row_group(g * kRowGroup, (g + 1) * kRowGroup < rows_.count ? (g + 1) * kRowGroup : rows_.count, q, begin,
+                      end, patches, to, sums);
+        });
+      }
+    }
+  }
+  void row_group(int64_t i0, int64_t i1, int64_t q, int64_t begin, int64_t end, const T* patches, const Runs<T>* to,
+                 T* sums) const {
+    const int64_t rows = rows_.begin(i1 - 1) + rows_.size(i1 - 1) - rows_.begin(i0), channels = pieces_.size(q);
+    T* a = workspace_of<T>(Slot::Strip, rows * channels * job_.tap_count);
+    pack_weights(a, 0, q, i0, i1);
+    for_phases(begin, end, [&](const Phase& p, int64_t j0, int64_t j1) {
+      const T* phase = a + rows * channels * p.taps_before;
+      for (int64_t i = i0; i < i1; i++)
+        for (int64_t j = j0; j < j1; j++) {
+          const int64_t at = j + p.first_panel - begin;
+          multiply(p, to[at], 0, q, i, phase + (rows_.begin(i) - rows_.begin(i0)) * channels * p.tap_count,
+                   patches + at * panel_size(), sums + at * job_.rows * kPanel<T>);
+        }
+    });
+  }
+
+  // f(phase, first, last panel within the phase) for the parts of [begin, end), numbered over all phases.
+  template <class F>
+  void for_phases(int64_t begin, int64_t end, F f) const {
+    for (int k = 0; k < job_.phase_count; k++) {
+      const Phase& p = job_.phases[k];
+      const int64_t next = k + 1 < job_.phase_count ? job_.phases[k + 1].first_panel : panels_;
+      const int64_t a = begin > p.first_panel ? begin : p.first_panel, b = end < next ? end : next;
+      if (a < b) f(p, a - p.first_panel, b - p.first_panel);
+    }
+  }
+
+  const PatchGemm<T>& job_;
+  const RowPanels rows_;
+  const ChannelPieces pieces_;
+  const int most_taps_;
+  int64_t panels_ = 0, columns_ = 0, steps_;
+};
+
+template <class T>
+void gemm(const PatchGemm<T>& job) {
+  Product<T>(job).run();
+}
+
+}  // namespace
+
+void add_conv_gemm(conv::Engine& engine) {
+  engine.gemm_f32 = gemm<float>;
+  engine.gemm_f64 = gemm<double>;
+}
+
+}  // namespace torch::TORCH_ISA
