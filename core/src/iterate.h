@@ -1,0 +1,48 @@
+// The one iteration engine. A kernel is one loop over contiguous blocks of fixed element types; the engine brings every
+// operand into that form, whatever its shape, strides and dtype:
+//
+//   a (3, 4) float32 contiguous ──────────────── direct ──┐
+//   b (4,)   float32 broadcast ───── row by row, direct ──┤  loop(data, n, scalars) over blocks of <= kBlock
+//   c (3, 4) float16, transposed ─ gather, convert ─ buf ─┤
+//   out (3, 4) int64 ◄──────────── convert, scatter ─ buf ┘
+//
+// Dimensions are sorted by the output's strides and merged; a stride of zero fills a buffer once; large work is cut by
+// shape alone (pool.h). So promotion, broadcasting, strides of any sign and the half types need no kernel of their own
+// and no temporary tensor.
+#pragma once
+#include "torch/core/tensor.h"
+
+namespace torch {
+
+// data[0] (and data[1] of a loop with two outputs) is written, the others are read; each holds n elements without gaps.
+// An output may be the very memory of an input.
+using Loop = void (*)(char* const* data, int64_t n, const void* scalars);
+
+constexpr int kMaxOperands = 6;
+
+struct Kernel {
+  Loop loop;
+  int outputs;                // 1 or 2
+  int inputs;                 // 0 to 4
+  DType types[kMaxOperands];  // what the loop reads and writes: outputs, then inputs
+  const void* scalars = nullptr;
+  int64_t grain = 32768;  // elements worth a thread
+};
+
+// Runs the kernel over outputs and inputs (in the order of `types`). Outputs have one common shape, to which inputs
+// broadcast; all are on the CPU. What the operands may share is the caller's to check (check_overlap).
+TORCH_API void iterate(const Kernel& kernel, TensorImpl* const* operands);
+
+// Writing to `out` while reading `in`: elements of `out` that share memory with each other are refused; `in` may be the
+// same view or lie elsewhere. Where the two overlap in part the copy of `in` to read instead comes back, or an error
+// when both are dense.
+TORCH_API void check_internal_overlap(const char* op, const Tensor& out);
+TORCH_API Tensor check_overlap(const char* op, const Tensor& out, const Tensor& in);
+
+// dst[...] = src, broadcast and converted. The shapes and the overlap are the caller's to check.
+TORCH_API void copy_into(const Tensor& dst, const Tensor& src);
+// A new dense tensor with src's values: contiguous, or in src's own order of strides.
+TORCH_API Tensor contiguous_copy(const Tensor& src);
+TORCH_API Tensor preserving_copy(const Tensor& src, DType dtype);
+
+}  // namespace torch

@@ -1,0 +1,39 @@
+// What the iteration engine needs besides the operators' loops: moving elements between strided memory and buffers, and
+// converting buffers. By size of element where the dtype does not matter.
+#pragma once
+#include "isa.h"
+#include "iterate.h"
+
+namespace torch {
+
+// Elements of 1, 2, 4, 8 or 16 bytes are indexed by log2 of their size.
+struct Staging {
+  // dst[0 .. n0 * n1) = src[i1][i0], strides in bytes.
+  void (*gather[5])(char* dst, const char* src, int64_t n0, int64_t s0, int64_t n1, int64_t s1);
+  // dst[i1][i0] = src[0 .. n0 * n1), strides in bytes.
+  void (*scatter[5])(char* dst, int64_t n0, int64_t s0, int64_t n1, int64_t s1, const char* src);
+  // dst[0 .. n) = *value
+  void (*fill[5])(char* dst, const char* value, int64_t n);
+  // dst[r][c] = src[c][r] for r < rows, c < columns; elements of one src row are adjacent, and so are those of one dst
+  // row.
+  void (*transpose[5])(char* dst, int64_t dst_stride, const char* src, int64_t src_stride, int64_t rows,
+                       int64_t columns);
+  // Direct conversions, null where a path of several is taken (convert_path) and for equal types.
+  Loop convert[kDTypes][kDTypes];  // [to][from]
+};
+TORCH_PER_ISA(extern const Staging staging_table;)
+const Staging& staging() noexcept;
+
+// The steps from one dtype to another: at most four loops, through `through[0]`, ... ; none for equal types.
+struct ConvertPath {
+  int count = 0;
+  Loop step[4];
+  DType gives[4];  // the dtype after each step
+};
+ConvertPath convert_path(DType from, DType to) noexcept;
+
+constexpr int size_class(int64_t bytes) {
+  return bytes == 1 ? 0 : bytes == 2 ? 1 : bytes == 4 ? 2 : bytes == 8 ? 3 : 4;
+}
+
+}  // namespace torch
