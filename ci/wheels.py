@@ -9,6 +9,7 @@ here. The unpacked tree and CMake's build tree stay in build/wheels: a second ru
 
 import argparse
 import os
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -45,13 +46,7 @@ def hatch(folder: Path, target: str, into: Path) -> Path:
             sys.exit(f"wheels: {target} of {folder.name} failed")
         (made,) = Path(scratch).iterdir()
         into.mkdir(parents=True, exist_ok=True)
-        return made.replace(into / made.name) if made.stat().st_dev == into.stat().st_dev else _copy(made, into)
-
-
-def _copy(file: Path, into: Path) -> Path:
-    target = into / file.name
-    target.write_bytes(file.read_bytes())
-    return target
+        return Path(shutil.move(made, into / made.name))
 
 
 def build(package: Package, house: Path) -> Path:

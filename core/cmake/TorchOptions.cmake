@@ -1,12 +1,21 @@
 # How every native target of the stack is compiled. Installed beside TorchCoreConfig.cmake, so that torch-autograd and
 # extensions of others build with the same settings as the library they link.
-include_guard(GLOBAL)
+include_guard()
 
 option(TORCH_WERROR "Treat warnings as errors" OFF)
 set(TORCH_SANITIZE "" CACHE STRING "Sanitizers to build with: address,undefined or thread")
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()
+
+# Sanitized builds are for finding faults: -O1 compiles sooner and keeps stacks readable.
+if(TORCH_SANITIZE)
+  set(TORCH_HOST_FLAGS -O1)
+  set(TORCH_KERNEL_FLAGS -O1)
+else()
+  set(TORCH_HOST_FLAGS $<$<CONFIG:Release>:-O2>)
+  set(TORCH_KERNEL_FLAGS -O3)
 endif()
 
 # Everything is hidden unless it says TORCH_API. Thread-local caches are on the path of every small operator:
@@ -18,7 +27,8 @@ function(torch_options target)
     CXX_VISIBILITY_PRESET hidden
     VISIBILITY_INLINES_HIDDEN ON
     POSITION_INDEPENDENT_CODE ON)
-  target_compile_options(${target} PRIVATE -Wall -Wextra -ftls-model=initial-exec -fno-semantic-interposition)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -ftls-model=initial-exec -fno-semantic-interposition
+    -ffile-prefix-map=${CMAKE_CURRENT_SOURCE_DIR}/=)
   if(TORCH_WERROR)
     target_compile_options(${target} PRIVATE -Werror)
   endif()

@@ -14,6 +14,7 @@ An ordinary wheel takes the result from a staging folder, stripped; an editable 
 Environment:
     TORCH_BUILD_DIR   keep the build tree in ``$TORCH_BUILD_DIR/<distribution>`` and reuse it (default: ``build/``)
     TORCH_CMAKE_ARGS  further arguments for the configure step, split as a shell would
+    TORCH_KEEP_SYMBOLS set to leave libraries unstripped
     TORCH_SKIP_NATIVE set to build the Python files alone
     CXX, CMAKE_CXX_COMPILER_LAUNCHER, CMAKE_BUILD_PARALLEL_LEVEL  as CMake reads them
 """
@@ -23,6 +24,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +50,8 @@ class CMakeHook(BuildHookInterface):
             shutil.rmtree(stage, ignore_errors=True)
         self.configure(build)
         self.run("cmake", "--build", str(build))
-        self.run("cmake", "--install", str(build), "--prefix", str(stage), *([] if editable else ["--strip"]))
+        strip = [] if editable or os.environ.get("TORCH_KEEP_SYMBOLS") else ["--strip"]
+        self.run("cmake", "--install", str(build), "--prefix", str(stage), *strip)
         build_data["pure_python"] = False
         build_data["infer_tag"] = True
         if not editable:
@@ -94,6 +97,8 @@ class CMakeHook(BuildHookInterface):
                 f"{self.name} is compiled and needs a C++20 compiler, g++ 12 or clang++ 14 or newer; looked for {looked}. "
                 "Install one (Debian: apt install g++; Fedora: dnf install gcc-c++) or point CXX at it."
             )
+        if not Path(sysconfig.get_path("include"), "Python.h").exists():
+            self.app.abort(f"{self.name} is compiled and needs Python.h of {sys.executable} (Debian: apt install python3-dev)")
 
     def core_cmake_dir(self) -> str:
         import torch_core

@@ -1,0 +1,59 @@
+"""Every example that a reader meets is run: in the docs, the READMEs, docstrings of modules and of operators."""
+
+import doctest
+import importlib
+import pkgutil
+
+import pytest
+from packages import ROOT
+
+import torch
+
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md")), *sorted(ROOT.glob("packages/*/README.md"))]
+
+
+def names(package):
+    yield package.__name__
+    for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+        last = module.name.rpartition(".")[2]
+        if last not in ("__main__", "_C", "_cold"):
+            yield module.name
+
+
+def run(test):
+    output = []
+    runner = doctest.DocTestRunner(optionflags=FLAGS)
+    runner.run(test, out=output.append)
+    assert not runner.failures, "".join(output)
+
+
+def modules():
+    for part in ("torch", *(f"torch.{p}" for p in torch._parts.PARTS)):
+        yield from names(importlib.import_module(part))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.relative_to(ROOT).as_posix())
+def test_the_examples_of_a_page_run(page):
+    test = doctest.DocTestParser().get_doctest(page.read_text().replace("```", ""), {}, page.name, str(page), 0)
+    run(test)
+
+
+@pytest.mark.parametrize("name", sorted(set(modules())))
+def test_the_examples_of_a_module_run(name):
+    module = importlib.import_module(name)
+    for test in doctest.DocTestFinder(exclude_empty=True).find(module, extraglobs={"torch": torch}):
+        run(test)
+
+
+def operators():
+    for owner in (torch, torch.Tensor):
+        for name in dir(owner):
+            if not name.startswith("_") and owner.__name__ and ">>>" in (getattr(getattr(owner, name, None), "__doc__", None) or ""):
+                yield owner, name
+
+
+@pytest.mark.parametrize("owner, name", operators(), ids=lambda x: getattr(x, "__name__", x))
+def test_the_examples_of_an_operator_run(owner, name):
+    text = getattr(owner, name).__doc__
+    run(doctest.DocTestParser().get_doctest(text, {"torch": torch}, name, None, 0))

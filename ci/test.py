@@ -1,0 +1,84 @@
+"""Builds the stack and runs every test: each tox environment of env_list, and one summary.
+
+    python3 ci/test.py                 # all
+    python3 ci/test.py nn optim        # some environments
+    python3 ci/test.py core -- -k add  # with arguments for pytest
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import bootstrap
+from bootstrap import ROOT
+
+RESULTS = ROOT / ".tox" / "results"
+BUILD = "wheels"  # everything else waits for it
+
+
+def counted(file: Path) -> dict[str, int]:
+    """The numbers of one JUnit file, as pytest and ctest write them."""
+    root = ElementTree.parse(file).getroot()
+    total = {"passed": 0, "failed": 0, "skipped": 0}
+    for suite in [root] if root.tag == "testsuite" else root:
+        tests, skipped = int(suite.get("tests", 0)), int(suite.get("skipped", 0)) + int(suite.get("disabled", 0))
+        failed = int(suite.get("failures", 0)) + int(suite.get("errors", 0))
+        total["passed"] += tests - failed - skipped
+        total["failed"] += failed
+        total["skipped"] += skipped
+    return total
+
+
+def tox(python: Path, *arguments: str) -> dict[str, bool]:
+    """Run tox; whether each of the environments succeeded."""
+    report = RESULTS / "tox.json"
+    report.unlink(missing_ok=True)
+    command = [python, "-m", "tox", *arguments[:1], "--result-json", str(report), *arguments[1:]]
+    subprocess.run(command, cwd=ROOT, env=bootstrap.environment())
+    if not report.exists():
+        return {}
+    found = json.loads(report.read_text()).get("testenvs", {})
+    return {name: env.get("result", {}).get("success", False) for name, env in found.items()}
+
+
+def main() -> None:
+    arguments = sys.argv[1:]
+    split = arguments.index("--") if "--" in arguments else len(arguments)
+    names, rest = arguments[:split], arguments[split:]
+    started = time.time()
+    python = bootstrap.tools()
+    if not names:
+        command = [python, "-m", "tox", "list", "--no-desc", "-q"]
+        names = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    names = [name for name in names if name != BUILD]
+    shutil.rmtree(RESULTS, ignore_errors=True)
+    RESULTS.mkdir(parents=True)
+
+    success = tox(python, "run", "-q", "-e", BUILD)
+    built = time.time()
+    if success.get(BUILD) and names:
+        cores = str(len(os.sched_getaffinity(0)))
+        success |= tox(python, "run-parallel", "-p", cores, "--parallel-no-spinner", "-e", ",".join(names), *rest)
+
+    total = {"passed": 0, "failed": 0, "skipped": 0}
+    print(f"\n{'environment':18}{'passed':>8}{'failed':>8}{'skipped':>8}")
+    for name in [BUILD, *names]:
+        file = RESULTS / f"{name}.xml"
+        # An environment without counts of its own, or one that fell outside its tests, counts as one test.
+        counts = counted(file) if file.exists() else {"passed": int(success.get(name, False)), "failed": 0, "skipped": 0}
+        if not success.get(name) and not counts["failed"]:
+            counts["failed"] = 1
+        print(f"{name:18}" + "".join(f"{n:8}" for n in counts.values()))
+        total = {k: n + counts[k] for k, n in total.items()}
+    print(f"build {built - started:.0f} s, tests {time.time() - built:.0f} s")
+    print(", ".join(f"{n} {k}" for k, n in total.items()), flush=True)
+    sys.exit(1 if total["failed"] else 0)
+
+
+if __name__ == "__main__":
+    main()

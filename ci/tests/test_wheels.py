@@ -1,0 +1,39 @@
+import os
+import zipfile
+
+import wheels
+
+
+def wheel(path, *names):
+    with zipfile.ZipFile(path, "w") as archive:
+        for name in names:
+            archive.writestr(name, "")
+    return path
+
+
+def test_two_wheels_that_own_one_path_are_both_named(tmp_path):
+    a = wheel(tmp_path / "a.whl", "torch/nn/__init__.py", "torch/py.typed", "a.dist-info/RECORD")
+    b = wheel(tmp_path / "b.whl", "torch/py.typed", "a.dist-info/RECORD")
+    assert wheels.owners([a, b]) == {"torch/py.typed": ["a.whl", "b.whl"]}
+
+
+def test_wheels_apart_share_nothing(tmp_path):
+    a = wheel(tmp_path / "a.whl", "torch/nn/__init__.py")
+    b = wheel(tmp_path / "b.whl", "torch/optim/__init__.py")
+    assert wheels.owners([a, b]) == {}
+
+
+def test_sync_touches_only_what_differs(tmp_path):
+    wheels.sync({"a/x.cpp": b"1", "y.cpp": b"2"}, tmp_path)
+    for name in ("a/x.cpp", "y.cpp"):
+        os.utime(tmp_path / name, (1, 1))
+    wheels.sync({"a/x.cpp": b"1", "y.cpp": b"3"}, tmp_path)
+    assert (tmp_path / "a/x.cpp").stat().st_mtime == 1
+    assert (tmp_path / "y.cpp").stat().st_mtime > 1
+    assert (tmp_path / "y.cpp").read_bytes() == b"3"
+
+
+def test_sync_removes_what_is_gone(tmp_path):
+    wheels.sync({"a.cpp": b"", "b.cpp": b""}, tmp_path)
+    wheels.sync({"a.cpp": b""}, tmp_path)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.cpp"]
