@@ -22,7 +22,9 @@ def _make(folder: Path) -> Path:
         shutil.rmtree(folder, ignore_errors=True)
         done = subprocess.run([sys.executable, "-m", "venv", folder], capture_output=True, text=True)
         if done.returncode:
-            sys.exit(f"{done.stdout}{done.stderr}\npython3 cannot make a virtual environment; Debian: apt install python3-venv")
+            sys.exit(
+                f"{done.stdout}{done.stderr}\npython3 cannot make a virtual environment; Debian: apt install python3-venv"
+            )
     return python
 
 

@@ -1,7 +1,7 @@
 """Prints the packages that a change touches, and all that depend on them: what CI has to test.
 
-    python ci/changed.py                 # against main
-    python ci/changed.py BASE --envs     # as tox environments, as JSON
+python ci/changed.py                 # against main
+python ci/changed.py BASE --envs     # as tox environments, as JSON
 """
 
 import argparse

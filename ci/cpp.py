@@ -1,6 +1,6 @@
 """The C++ side: CTest in the build tree that made the wheels, and a program that finds the library from outside.
 
-    python ci/cpp.py [--build DIR] [--junit FILE] [-R REGEX]
+python ci/cpp.py [--build DIR] [--junit FILE] [-R REGEX]
 """
 
 import argparse
@@ -20,9 +20,14 @@ EXAMPLE = ROOT / "core" / "examples" / "find_package"
 def build_example(*where: str) -> None:
     """Configure, build and run the example against an installed torch-core."""
     with tempfile.TemporaryDirectory() as scratch:
-        subprocess.run(["cmake", "-G", "Ninja", "-S", str(EXAMPLE), "-B", scratch, *where], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(
+            ["cmake", "-G", "Ninja", "-S", str(EXAMPLE), "-B", scratch, *where], check=True, stdout=subprocess.DEVNULL
+        )
         subprocess.run(["cmake", "--build", scratch], check=True, stdout=subprocess.DEVNULL)
-        print(subprocess.run([Path(scratch, "triangle")], check=True, capture_output=True, text=True).stdout.strip(), flush=True)
+        print(
+            subprocess.run([Path(scratch, "triangle")], check=True, capture_output=True, text=True).stdout.strip(),
+            flush=True,
+        )
 
 
 def too_new(listing, level_of) -> set[str]:
@@ -34,7 +39,7 @@ def too_new(listing, level_of) -> set[str]:
     for line in listing:
         if line.endswith(">:\n"):
             function = line.split("<", 1)[1][:-3]
-        elif "%zmm" in line or "%k" in line and re.search(r"%k[1-7]\b", line):
+        elif "%zmm" in line or ("%k" in line and re.search(r"%k[1-7]\b", line)):
             if level_of(function) < 4:
                 found.add(function)
         elif "%ymm" in line and level_of(function) < 3:
@@ -78,7 +83,11 @@ def main() -> None:
 
     build_example(f"-DTorchCore_DIR={torch_core.get_cmake_dir()}")
     with tempfile.TemporaryDirectory() as prefix:
-        subprocess.run(["cmake", "--install", str(options.build / "core"), "--prefix", prefix], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(
+            ["cmake", "--install", str(options.build / "core"), "--prefix", prefix],
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
         build_example(f"-DTorchCore_DIR={prefix}/cmake/TorchCore")
 
 

@@ -5,9 +5,9 @@ import importlib
 import pkgutil
 
 import pytest
-from packages import ROOT
-
 import torch
+
+from packages import ROOT
 
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md")), *sorted(ROOT.glob("packages/*/README.md"))]
@@ -49,7 +49,11 @@ def test_the_examples_of_a_module_run(name):
 def operators():
     for owner in (torch, torch.Tensor):
         for name in dir(owner):
-            if not name.startswith("_") and owner.__name__ and ">>>" in (getattr(getattr(owner, name, None), "__doc__", None) or ""):
+            if (
+                not name.startswith("_")
+                and owner.__name__
+                and ">>>" in (getattr(getattr(owner, name, None), "__doc__", None) or "")
+            ):
                 yield owner, name
 
 

@@ -19,14 +19,21 @@ def floor(requirement: str) -> str:
 def main() -> None:
     among = packages.read()
     named = {floor(r) for p in among.values() for r in p.requirements}
-    extras = {r for p in among.values() for group in p.settings["project"].get("optional-dependencies", {}).values() for r in group}
+    extras = {
+        r
+        for p in among.values()
+        for group in p.settings["project"].get("optional-dependencies", {}).values()
+        for r in group
+    }
     ours = sorted(r for r in named if packages.requirement_name(r) in among)
     others = {floor(r) for r in packages.outside(among)}
     others |= {floor(r) for r in extras if packages.requirement_name(r) not in among}
     if sys.version_info >= (3, 13):
         others = {r for r in others if not r.startswith("numpy==1.")}  # has no wheels for this Python
     print("floor:", ", ".join([*ours, *sorted(others)]), flush=True)
-    subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--only-binary", ":all:", *sorted(others)], check=True)
+    subprocess.run(
+        [sys.executable, "-m", "pip", "install", "-q", "--only-binary", ":all:", *sorted(others)], check=True
+    )
     packages.pip_without_index(sys.executable, "install", *ours, among["torch"].pin)
 
 

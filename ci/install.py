@@ -1,7 +1,7 @@
 """Installs packages of ours into the running environment, from the wheelhouse, beside nothing but what they need.
 
-    python ci/install.py torch-nn
-    python ci/install.py "torch-serialize[core]"
+python ci/install.py torch-nn
+python ci/install.py "torch-serialize[core]"
 """
 
 import subprocess
@@ -21,7 +21,9 @@ def main() -> None:
     if not wanted:
         sys.exit(__doc__)
     # A part left over from an earlier run would hide a missing requirement.
-    subprocess.run([sys.executable, "-m", "pip", "uninstall", "-q", "-y", *among], check=True, stderr=subprocess.DEVNULL)
+    subprocess.run(
+        [sys.executable, "-m", "pip", "uninstall", "-q", "-y", *among], check=True, stderr=subprocess.DEVNULL
+    )
     packages.pip_without_index(sys.executable, "install", *wanted)
 
 

@@ -68,7 +68,12 @@ def main() -> None:
     current, found = number(include), fingerprint(include)
     lines = RECORD.read_text().splitlines() if RECORD.exists() else []
     problem = verdict(current, found, lines)
-    if sys.argv[1:] == ["record"] and problem and "which is released" not in problem and "never used twice" not in problem:
+    if (
+        sys.argv[1:] == ["record"]
+        and problem
+        and "which is released" not in problem
+        and "never used twice" not in problem
+    ):
         kept = [line for line in lines if line.split()[:1] != [str(current)]]
         RECORD.write_text("\n".join([*kept, f"{current} {found}"]) + "\n")
         print(f"recorded: interface {current} is {found}")

@@ -119,11 +119,25 @@ def outside(among: dict[str, Package]) -> list[str]:
 def pip_without_index(python: str | os.PathLike, *arguments: str) -> None:
     """Run pip for another interpreter with the wheelhouse as its only source, whatever this machine's pip settings say."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith("PIP_")}
-    environment |= {"PIP_CONFIG_FILE": os.devnull, "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_ROOT_USER_ACTION": "ignore"}
+    environment |= {
+        "PIP_CONFIG_FILE": os.devnull,
+        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+        "PIP_ROOT_USER_ACTION": "ignore",
+    }
     command, *rest = arguments
     source = ["--no-index", "--find-links", os.environ.get("TORCH_WHEELHOUSE", str(WHEELHOUSE))]
     subprocess.run(
-        [sys.executable, "-m", "pip", "--python", str(python), command, "-q", *(source if command == "install" else []), *rest],
+        [
+            sys.executable,
+            "-m",
+            "pip",
+            "--python",
+            str(python),
+            command,
+            "-q",
+            *(source if command == "install" else []),
+            *rest,
+        ],
         check=True,
         env=environment,
     )

@@ -23,7 +23,9 @@ OPTIONS = {
 
 def runtime(name: str) -> str:
     compiler = os.environ.get("CXX", "c++")
-    return subprocess.run([compiler, f"-print-file-name={name}"], check=True, capture_output=True, text=True).stdout.strip()
+    return subprocess.run(
+        [compiler, f"-print-file-name={name}"], check=True, capture_output=True, text=True
+    ).stdout.strip()
 
 
 def main() -> None:
@@ -36,15 +38,25 @@ def main() -> None:
     arguments = f"-DTORCH_SANITIZE={SANITIZERS[kind]} -DTORCH_BUILD_TESTS=ON"
     if kind == "tsan":
         tree = build / "core"
-        subprocess.run(["cmake", "-G", "Ninja", "-S", str(ROOT / "core"), "-B", str(tree), *arguments.split()], check=True)
+        subprocess.run(
+            ["cmake", "-G", "Ninja", "-S", str(ROOT / "core"), "-B", str(tree), *arguments.split()], check=True
+        )
         subprocess.run(["cmake", "--build", str(tree)], check=True)
-        subprocess.run([sys.executable, str(ROOT / "ci" / "cpp.py"), "--build", str(tree), "--tests-only", *rest], check=True)
+        subprocess.run(
+            [sys.executable, str(ROOT / "ci" / "cpp.py"), "--build", str(tree), "--tests-only", *rest], check=True
+        )
         return
     environment = os.environ | {"TORCH_CMAKE_ARGS": arguments, "TORCH_BUILD_DIR": str(build / "native")}
     names = ["torch-core", "torch-autograd"]
     command = [sys.executable, str(ROOT / "ci" / "wheels.py"), "build", *names, "--house", str(house)]
     subprocess.run(command, check=True, env=environment, cwd=ROOT)
-    command = [sys.executable, str(ROOT / "ci" / "cpp.py"), "--build", str(build / "native" / "torch-core"), "--tests-only"]
+    command = [
+        sys.executable,
+        str(ROOT / "ci" / "cpp.py"),
+        "--build",
+        str(build / "native" / "torch-core"),
+        "--tests-only",
+    ]
     subprocess.run(command, check=True)
     packages.pip_without_index(sys.executable, "install", *(packages.read()[n].pin for n in names))
     preload = " ".join([runtime("libasan.so"), runtime("libubsan.so"), runtime("libstdc++.so")])

@@ -1,7 +1,7 @@
 """Builds the stack, installs it into .venv and runs a program there.
 
-    python3 ci/start.py examples/mnist/main.py --epochs 3
-    .venv/bin/python examples/mnist/main.py        # afterwards
+python3 ci/start.py examples/mnist/main.py --epochs 3
+.venv/bin/python examples/mnist/main.py        # afterwards
 """
 
 import os

@@ -1,4 +1,5 @@
 import changed
+
 import packages
 
 AMONG = packages.read()
@@ -9,7 +10,11 @@ def test_a_leaf_touches_itself_and_the_meta_package():
 
 
 def test_autograd_touches_what_stands_on_it():
-    assert changed.touched(["packages/torch-autograd/csrc/engine.cpp"], AMONG) == {"torch-autograd", "torch-nn", "torch"}
+    assert changed.touched(["packages/torch-autograd/csrc/engine.cpp"], AMONG) == {
+        "torch-autograd",
+        "torch-nn",
+        "torch",
+    }
 
 
 def test_the_core_the_tools_and_the_settings_touch_everything():

@@ -1,5 +1,6 @@
-import packages
 import pytest
+
+import packages
 
 
 def write(root, name, needs=(), builds_with=()):

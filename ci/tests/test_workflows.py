@@ -1,6 +1,7 @@
 import changed
-import packages
 import workflows
+
+import packages
 
 
 def test_the_workflow_files_are_what_the_script_writes():

@@ -5,7 +5,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent / "src"))
 
-from torch_core.hatch import CMakeHook  # noqa: E402
+from torch_core.hatch import CMakeHook
 
 
 def get_build_hook() -> type[CMakeHook]:

@@ -64,7 +64,7 @@ def test_hasattr_tells_whether_a_part_is_installed(tmp_path):
 
 def test_a_part_that_does_not_exist_yet_says_so():
     with pytest.raises(ModuleNotFoundError, match="torch.jit is not part of this stack yet"):
-        import torch.jit  # noqa: F401
+        import torch.jit
     assert not hasattr(torch, "onnx")
 
 
@@ -105,7 +105,9 @@ def test_a_part_built_for_an_older_interface_is_to_be_upgraded():
 
 
 def test_a_part_built_for_a_newer_interface_asks_for_a_newer_core():
-    with pytest.raises(ImportError, match=r"torch-gone \(from a source tree\) was built .*: pip install -U torch-core$"):
+    with pytest.raises(
+        ImportError, match=r"torch-gone \(from a source tree\) was built .*: pip install -U torch-core$"
+    ):
         _parts.require("torch-gone", _C.interface + 1)
 
 
@@ -121,7 +123,15 @@ def test_the_interface_is_checked_before_the_library_of_a_part_is_loaded(tmp_pat
 
 
 @pytest.mark.parametrize(
-    "wrong, right", [("zeors", "zeros"), ("onse", "ones"), ("Eye", "eye"), ("tensr", "tensor"), ("cat_", "cat"), ("atuograd", "autograd")]
+    "wrong, right",
+    [
+        ("zeors", "zeros"),
+        ("onse", "ones"),
+        ("Eye", "eye"),
+        ("tensr", "tensor"),
+        ("cat_", "cat"),
+        ("atuograd", "autograd"),
+    ],
 )
 def test_a_misspelt_name_is_met_with_the_right_one(wrong, right):
     with pytest.raises(AttributeError, match=f"module 'torch' has no attribute '{wrong}'; did you mean '{right}'?"):

@@ -98,20 +98,26 @@ class CMakeHook(BuildHookInterface):
                 "Install one (Debian: apt install g++; Fedora: dnf install gcc-c++) or point CXX at it."
             )
         if not Path(sysconfig.get_path("include"), "Python.h").exists():
-            self.app.abort(f"{self.name} is compiled and needs Python.h of {sys.executable} (Debian: apt install python3-dev)")
+            self.app.abort(
+                f"{self.name} is compiled and needs Python.h of {sys.executable} (Debian: apt install python3-dev)"
+            )
 
     def core_cmake_dir(self) -> str:
         import torch_core
 
         where = torch_core.get_cmake_dir()
         if not Path(where, "TorchCoreConfig.cmake").exists():
-            self.app.abort(f"{self.name}: torch-core is installed without its C++ side ({where} has no TorchCoreConfig.cmake)")
+            self.app.abort(
+                f"{self.name}: torch-core is installed without its C++ side ({where} has no TorchCoreConfig.cmake)"
+            )
         return where
 
     def run(self, *command: str) -> None:
         done = subprocess.run(command)
         if done.returncode:
-            self.app.abort(f"{self.name}: {shlex.join(command)} failed; the compiler's message is above", done.returncode)
+            self.app.abort(
+                f"{self.name}: {shlex.join(command)} failed; the compiler's message is above", done.returncode
+            )
 
 
 @hookimpl
