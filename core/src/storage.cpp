@@ -33,14 +33,15 @@ constexpr size_t block_bytes(int c) { return sizeof(Storage) + 64 * size_t(c + 1
 
 // Owns a thread's lists: frees what they hold when the thread ends. Storages that die later go straight to free().
 thread_local bool lists_closed = false;
-struct ListsOwner {
-  Lists held{};
-  ListsOwner() { lists = &held; }
+struct ListsOwner {  // a pointer in thread-local storage, the lists on the heap: static TLS is scarce
+  Lists* held = new Lists{};
+  ListsOwner() { lists = held; }
   ~ListsOwner() {
     lists = nullptr;
     lists_closed = true;
-    for (FreeBlock* b : held.head)
+    for (FreeBlock* b : held->head)
       while (b) std::free(std::exchange(b, b->next));
+    delete held;
   }
 };
 TORCH_NOINLINE void open_lists() {

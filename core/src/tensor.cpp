@@ -17,13 +17,14 @@ struct Headers {
 };
 thread_local Headers* headers = nullptr;
 thread_local bool headers_closed = false;
-struct HeadersOwner {
-  Headers h;
-  HeadersOwner() { headers = &h; }
+struct HeadersOwner {  // a pointer in thread-local storage, the list on the heap: static TLS is scarce
+  Headers* h = new Headers;
+  HeadersOwner() { headers = h; }
   ~HeadersOwner() {
     headers = nullptr;
     headers_closed = true;
-    for (int i = 0; i < h.count; ++i) std::free(h.held[i]);
+    for (int i = 0; i < h->count; ++i) std::free(h->held[i]);
+    delete h;
   }
 };
 TORCH_NOINLINE TensorImpl* fresh_header() {

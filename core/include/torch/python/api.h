@@ -1,0 +1,78 @@
+// What another extension module (torch-autograd, user extensions) may use of torch._C: one table, fetched once from the
+// capsule torch._C._api. No symbol of that module is linked against, and no C++ class of pybind11 crosses the border.
+#pragma once
+#include <Python.h>
+
+#include <exception>
+
+#include "torch/core/operator.h"
+#include "torch/core/tensor.h"
+
+namespace torch::python {
+
+struct PyTensor {
+  PyObject_HEAD
+  TensorImpl* impl;  // owned reference
+  PyObject* weak;
+  PyObject* dict;
+};
+
+// A Python error that is already set, on its way through C++ frames.
+struct PythonError : std::exception {
+  const char* what() const noexcept override { return "a Python error is set"; }
+};
+
+struct Api {
+  int interface;  // always first: TORCH_CORE_INTERFACE
+  PyTypeObject* tensor_type;
+  PyObject* (*wrap)(Tensor);  // the living wrapper or a new one; None for an undefined tensor
+  // Sets the Python error that fits the C++ exception in flight; returns null. Call inside catch (...).
+  PyObject* (*raise)() noexcept;
+  // Parses Python arguments by a row's schema and runs it, as torch.<name> would.
+  PyObject* (*call)(const Row* row, PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* kwnames);
+  PyObject* (*wrap_dtype)(DType);
+  PyObject* (*wrap_device)(Device);
+  PyObject* (*wrap_size)(IntArrayRef);  // torch.Size
+  PyObject* (*wrap_scalar)(const Scalar&);
+  bool (*to_dtype)(PyObject*, DType*);      // false with a Python error set
+  bool (*to_device)(PyObject*, Device*);
+  bool (*to_scalar)(PyObject*, Scalar*);
+  PyObject* (*make_subclass)(PyTypeObject* type, Tensor);  // a wrapper of a Python subclass of Tensor
+};
+
+inline const Api* api = nullptr;
+
+// Call once in the module's exec slot; false with an ImportError set when the interfaces differ.
+inline bool import_api() {
+  auto* a = static_cast<const Api*>(PyCapsule_Import("torch._C._api", 0));
+  if (!a) return false;
+  if (a->interface != TORCH_CORE_INTERFACE) {
+    PyErr_Format(PyExc_ImportError,
+                 "this extension was built for interface %d of torch-core, the installed torch-core has interface %d; "
+                 "install versions that belong together: pip install -U torch-core",
+                 TORCH_CORE_INTERFACE, a->interface);
+    return false;
+  }
+  api = a;
+  return true;
+}
+
+inline bool is_tensor(PyObject* o) {
+  return Py_TYPE(o) == api->tensor_type || PyType_IsSubtype(Py_TYPE(o), api->tensor_type);
+}
+inline TensorImpl* impl_of(PyObject* o) { return reinterpret_cast<PyTensor*>(o)->impl; }
+// The tensor of a Python object known to be one, for as long as that object is held: no count is touched.
+inline const Tensor& borrow(PyObject* o) { return reinterpret_cast<const Tensor&>(reinterpret_cast<PyTensor*>(o)->impl); }
+// A handle that shares the tensor of a Python object known to be one.
+inline Tensor unwrap(PyObject* o) { return Tensor(Ref<TensorImpl>::share(impl_of(o))); }
+
+}  // namespace torch::python
+
+// Runs the statements and turns a C++ exception into a Python error, returning `failed`.
+#define TORCH_PY_TRY(failed, ...)   \
+  try {                             \
+    __VA_ARGS__                     \
+  } catch (...) {                   \
+    ::torch::python::api->raise();  \
+    return failed;                  \
+  }

@@ -1,0 +1,365 @@
+// Arrays of others without copies: Python's buffer protocol (both ways), NumPy, DLPack.
+#include <cstring>
+#include <string>
+
+#include "python.h"
+#include "torch/c/dlpack.h"
+
+namespace torch::python {
+
+namespace {
+
+// The struct-module code of each dtype, as NumPy writes it; null: none (bfloat16).
+constexpr const char* kFormat[kDTypes] = {"?", "B", "b", "h", "i", "l", "H", "I", "L", "e", nullptr, "f", "d", "Zf", "Zd"};
+
+PyObject *numpy_asarray, *numpy_ndarray;
+bool import_numpy() {
+  if (numpy_asarray) return true;
+  Object numpy(PyImport_ImportModule("numpy"));
+  if (!numpy) {
+    PyErr_Clear();
+    PyErr_SetString(PyExc_RuntimeError, "NumPy is not installed: pip install numpy");
+    return false;
+  }
+  numpy_ndarray = PyObject_GetAttrString(numpy.get(), "ndarray");
+  numpy_asarray = PyObject_GetAttrString(numpy.get(), "asarray");
+  return numpy_asarray && numpy_ndarray;
+}
+
+// Null when the tensor's memory can be handed out as it is, else the reason why not.
+const char* not_exportable(const Tensor& t) {
+  if (t.device().type != DeviceType::CPU) return "it is not on the CPU; use .cpu() first";
+  if (t.requires_grad()) return "it requires grad; use .detach() first";
+  if (t->flags & TensorImpl::kConjugate) return "it is a lazy conjugate; use .resolve_conj() first";
+  return nullptr;
+}
+
+PyObject* tensor_numpy(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* kwnames) {
+  bool force = false;
+  if (count == 1 && !kwnames) force = PyObject_IsTrue(args[0]) == 1;
+  else if (count == 0 && kwnames && PyTuple_GET_SIZE(kwnames) == 1 && PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, 0), "force") == 0)
+    force = PyObject_IsTrue(args[0]) == 1;
+  else if (count || kwnames) return PyErr_Format(PyExc_TypeError, "numpy() takes one keyword argument, force");
+  if (!import_numpy()) return nullptr;
+  Tensor t = unwrap(self);
+  if (force && (t.requires_grad())) t = alias_of(t, true);
+  if (t.requires_grad()) {
+    PyErr_SetString(PyExc_RuntimeError, "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.");
+    return nullptr;
+  }
+  if (const char* why = not_exportable(t)) {
+    if (t.device().type != DeviceType::CPU)
+      return PyErr_Format(PyExc_TypeError, "can't convert %s device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.", to_string(t.device()).c_str());
+    return PyErr_Format(PyExc_RuntimeError, "numpy: this tensor cannot become an array: %s", why);
+  }
+  if (!kFormat[int(t.dtype())]) return PyErr_Format(PyExc_TypeError, "numpy: got unsupported ScalarType BFloat16; convert with .float() first");
+  Object holder(wrap(std::move(t)));
+  return PyObject_CallOneArg(numpy_asarray, holder.get());
+}
+
+// np.asarray(t), np.array(t, dtype): NumPy takes the buffer where it can; this answers where it cannot.
+PyObject* tensor_array(PyObject* self, PyObject* args, PyObject* kwargs) {
+  static const char* names[] = {"dtype", "copy", nullptr};
+  PyObject *dtype = Py_None, *copy = Py_None;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO:__array__", const_cast<char**>(names), &dtype, &copy)) return nullptr;
+  Object a(tensor_numpy(self, nullptr, 0, nullptr));
+  if (!a || (dtype == Py_None && copy != Py_True)) return a.release();
+  if (dtype == Py_None) return PyObject_CallMethod(a.get(), "copy", nullptr);
+  if (copy == Py_None) return PyObject_CallMethod(a.get(), "astype", "O", dtype);
+  return PyObject_CallMethod(a.get(), "astype", "O", dtype);
+}
+
+// --- from foreign memory -------------------------------------------------------------------------------------------------
+
+bool dtype_of_format(const char* format, Py_ssize_t itemsize, DType* out) {
+  if (!format) format = "B";
+  if (*format == '@' || *format == '=' || *format == '<') ++format;
+  if (format[0] == 'Z') {
+    *out = itemsize == 8 ? DType::Complex64 : DType::Complex128;
+    return (itemsize == 8 && format[1] == 'f') || (itemsize == 16 && format[1] == 'd');
+  }
+  if (std::strlen(format) != 1) return false;
+  switch (format[0]) {
+    case '?': *out = DType::Bool; return true;
+    case 'e': *out = DType::Float16; return true;
+    case 'f': *out = DType::Float32; return true;
+    case 'd': *out = DType::Float64; return true;
+    case 'b': case 'h': case 'i': case 'l': case 'q': case 'n':
+      *out = itemsize == 1 ? DType::Int8 : itemsize == 2 ? DType::Int16 : itemsize == 4 ? DType::Int32 : DType::Int64;
+      return true;
+    case 'B': case 'c': case 'H': case 'I': case 'L': case 'Q': case 'N':
+      *out = itemsize == 1 ? DType::UInt8 : itemsize == 2 ? DType::UInt16 : itemsize == 4 ? DType::UInt32 : DType::UInt64;
+      return true;
+    default: return false;
+  }
+}
+void release_view(Storage* s) noexcept {
+  PyGILState_STATE gil = PyGILState_Ensure();
+  auto* view = static_cast<Py_buffer*>(s->context);
+  PyBuffer_Release(view);
+  delete view;
+  PyGILState_Release(gil);
+}
+Tensor over_foreign(Storage* owner, DType t, int ndim, const int64_t* sizes, const int64_t* strides, void* first) {
+  StorageRef s = StorageRef::steal(owner);
+  Tensor r = Tensor(Ref<TensorImpl>::steal(TensorImpl::make()));
+  r->storage = s.release();
+  r->set_ndim(ndim);
+  for (int i = 0; i < ndim; ++i) r->sizes()[i] = sizes[i], r->strides()[i] = strides[i];
+  r->dtype = t;
+  r->data = first;
+  r->refresh_geometry();
+  return r;
+}
+
+}  // namespace
+
+// A tensor over an object's buffer; undefined (no error set) when the object has none.
+Tensor tensor_of_buffer(PyObject* object, const char* op) {
+  if (!PyObject_CheckBuffer(object)) return Tensor();
+  auto* view = new Py_buffer;
+  bool read_only = false;
+  if (PyObject_GetBuffer(object, view, PyBUF_RECORDS) < 0) {
+    PyErr_Clear();
+    read_only = true;
+    if (PyObject_GetBuffer(object, view, PyBUF_RECORDS_RO) < 0) {
+      delete view;
+      throw PythonError();
+    }
+  }
+  Storage* s = nullptr;
+  try {
+    DType t;
+    TORCH_CHECK_TYPE(dtype_of_format(view->format, view->itemsize, &t), op, ": can't convert an array of format '", view->format ? view->format : "B",
+                     "'. The supported types are: float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool.");
+    TORCH_CHECK_VALUE(view->ndim <= kMaxDims, op, ": an array of ", view->ndim, " dimensions is too deep");
+    int64_t sizes[kMaxDims], strides[kMaxDims], low = 0, high = 0;
+    for (int i = 0; i < view->ndim; ++i) {
+      sizes[i] = view->shape[i];
+      TORCH_CHECK_VALUE(view->strides[i] % view->itemsize == 0, op, ": a stride of ", view->strides[i], " bytes is no multiple of the element size ", view->itemsize, "; copy the array first");
+      strides[i] = view->strides[i] / view->itemsize;
+      if (sizes[i]) (strides[i] < 0 ? low : high) += (sizes[i] - 1) * strides[i];
+    }
+    char* first = static_cast<char*>(view->buf) + low * view->itemsize;
+    s = Storage::adopt(first, view->len == 0 ? 0 : size_t((high - low + 1) * view->itemsize), release_view, view);
+    if (read_only) {
+      s->flags |= Storage::kReadOnly;
+      if (PyErr_WarnEx(PyExc_UserWarning, (std::string(op) + ": the given buffer is not writable, and tensors can always be written to: writing through this tensor is undefined. Copy the array first.").c_str(), 1) < 0) {
+        StorageRef::steal(s).reset();
+        throw PythonError();
+      }
+    }
+    return over_foreign(s, t, view->ndim, sizes, strides, view->buf);
+  } catch (...) {
+    if (!s) {
+      PyBuffer_Release(view);
+      delete view;
+    }
+    throw;
+  }
+}
+
+namespace {
+
+PyObject* from_numpy(PyObject*, PyObject* array) {
+  if (!import_numpy()) return nullptr;
+  int is_array = PyObject_IsInstance(array, numpy_ndarray);
+  if (is_array < 0) return nullptr;
+  if (!is_array) return PyErr_Format(PyExc_TypeError, "from_numpy: expected np.ndarray (got %s)", Py_TYPE(array)->tp_name);
+  TORCH_PY_TRY(nullptr, return wrap(tensor_of_buffer(array, "from_numpy"));)
+}
+
+// --- DLPack ----------------------------------------------------------------------------------------------------------------
+
+DLDataType dlpack_type(DType t) {
+  uint8_t code = t == DType::Bool ? kDLBool : is_complex(t) ? kDLComplex : t == DType::BFloat16 ? kDLBfloat : is_floating(t) ? kDLFloat : is_signed(t) ? kDLInt : kDLUInt;
+  return {code, uint8_t(item_size(t) * 8), 1};
+}
+bool dtype_of_dlpack(DLDataType d, DType* out) {
+  for (int i = 0; i < kDTypes; ++i) {
+    DLDataType have = dlpack_type(DType(i));
+    if (have.code == d.code && have.bits == d.bits && d.lanes == 1) {
+      *out = DType(i);
+      return true;
+    }
+  }
+  return false;
+}
+struct Exported {
+  Tensor tensor;
+  DLManagedTensor managed;
+};
+void capsule_destructor(PyObject* capsule) {
+  if (!PyCapsule_IsValid(capsule, "dltensor")) return;  // taken over: renamed by the consumer
+  auto* m = static_cast<DLManagedTensor*>(PyCapsule_GetPointer(capsule, "dltensor"));
+  if (m->deleter) m->deleter(m);
+}
+PyObject* tensor_dlpack(PyObject* self, PyObject* args, PyObject* kwargs) {
+  static const char* names[] = {"stream", "max_version", "dl_device", "copy", nullptr};
+  PyObject *stream = Py_None, *version = Py_None, *device = Py_None, *copy = Py_None;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$OOOO:__dlpack__", const_cast<char**>(names), &stream, &version, &device, &copy)) return nullptr;
+  Tensor t = unwrap(self);
+  if (const char* why = not_exportable(t)) return PyErr_Format(PyExc_BufferError, "__dlpack__: this tensor cannot be exported: %s", why);
+  auto* e = new Exported{t, {}};
+  e->managed.dl_tensor = {t.data(), {kDLCPU, 0}, int32_t(t.dim()), dlpack_type(t.dtype()), t->sizes(), t->strides(), 0};
+  e->managed.manager_ctx = e;
+  e->managed.deleter = [](DLManagedTensor* m) { delete static_cast<Exported*>(m->manager_ctx); };
+  PyObject* capsule = PyCapsule_New(&e->managed, "dltensor", capsule_destructor);
+  if (!capsule) delete e;
+  return capsule;
+}
+PyObject* tensor_dlpack_device(PyObject* self, PyObject*) {
+  if (impl_of(self)->device.type != DeviceType::CPU) return PyErr_Format(PyExc_BufferError, "__dlpack_device__: only CPU tensors can be exported here");
+  return Py_BuildValue("(ii)", int(kDLCPU), 0);
+}
+void release_dlpack(Storage* s) noexcept {
+  auto* m = static_cast<DLManagedTensor*>(s->context);
+  if (!m->deleter) return;
+  PyGILState_STATE gil = PyGILState_Ensure();  // the producer may be Python code
+  m->deleter(m);
+  PyGILState_Release(gil);
+}
+PyObject* from_dlpack(PyObject*, PyObject* object) {
+  Object capsule(PyCapsule_CheckExact(object) ? Py_NewRef(object) : PyObject_CallMethod(object, "__dlpack__", nullptr));
+  if (!capsule) {
+    if (PyErr_ExceptionMatches(PyExc_AttributeError)) {
+      PyErr_Clear();
+      PyErr_Format(PyExc_TypeError, "from_dlpack: %s has no __dlpack__ method", Py_TYPE(object)->tp_name);
+    }
+    return nullptr;
+  }
+  auto* m = static_cast<DLManagedTensor*>(PyCapsule_GetPointer(capsule.get(), "dltensor"));
+  if (!m) {
+    PyErr_Clear();
+    PyErr_SetString(PyExc_RuntimeError, "from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once.");
+    return nullptr;
+  }
+  TORCH_PY_TRY(nullptr, {
+    const DLTensor& d = m->dl_tensor;
+    DType t;
+    TORCH_CHECK(d.device.device_type == kDLCPU, "from_dlpack: only CPU memory can be imported here, got device type ", int(d.device.device_type));
+    TORCH_CHECK(dtype_of_dlpack(d.dtype, &t), "from_dlpack: no dtype for code ", int(d.dtype.code), " with ", int(d.dtype.bits), " bits and ", d.dtype.lanes, " lanes");
+    TORCH_CHECK(d.ndim >= 0 && d.ndim <= kMaxDims, "from_dlpack: ", d.ndim, " dimensions are not supported");
+    std::vector<int64_t> sizes(d.shape, d.shape + d.ndim), strides = contiguous_strides(sizes);
+    checked_numel("from_dlpack", sizes);
+    if (d.strides) strides.assign(d.strides, d.strides + d.ndim);
+    char* first = static_cast<char*>(d.data) + d.byte_offset;
+    TORCH_CHECK(reinterpret_cast<uintptr_t>(first) % size_t(std::min<int64_t>(item_size(t), 8)) == 0, "from_dlpack: the data is not aligned to its element size");
+    Extent e = extent_of(sizes, strides);
+    Storage* s = Storage::adopt(first + e.low * item_size(t), size_t((e.high - e.low) * item_size(t)), release_dlpack, m);
+    PyCapsule_SetName(capsule.get(), "used_dltensor");
+    return wrap(over_foreign(s, t, d.ndim, sizes.data(), strides.data(), first));
+  })
+}
+
+PyObject* frombuffer(PyObject*, PyObject* args, PyObject* kwargs) {
+  static const char* names[] = {"buffer", "dtype", "count", "offset", "requires_grad", nullptr};
+  PyObject *buffer, *dtype;
+  long long count = -1, offset = 0;
+  int requires_grad = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$OLLp:frombuffer", const_cast<char**>(names), &buffer, &(dtype = nullptr), &count, &offset, &requires_grad)) return nullptr;
+  DType t;
+  if (!dtype) return PyErr_Format(PyExc_TypeError, "frombuffer() missing required keyword argument 'dtype'");
+  if (!to_dtype(dtype, &t)) return nullptr;
+  auto* view = new Py_buffer;
+  bool read_only = false;
+  if (PyObject_GetBuffer(buffer, view, PyBUF_WRITABLE | PyBUF_SIMPLE) < 0) {
+    PyErr_Clear();
+    read_only = true;
+    if (PyObject_GetBuffer(buffer, view, PyBUF_SIMPLE) < 0) {
+      delete view;
+      return nullptr;
+    }
+  }
+  Storage* s = nullptr;
+  try {
+    int64_t item = item_size(t), bytes = view->len;
+    TORCH_CHECK_VALUE(bytes > 0 && count != 0, "frombuffer: both buffer length (", bytes, ") and count (", count, ") must not be 0");
+    TORCH_CHECK_VALUE(offset >= 0 && offset < bytes, "frombuffer: offset (", offset, " bytes) must be non-negative and no greater than buffer length (", bytes, " bytes) - 1");
+    TORCH_CHECK_VALUE(count > 0 || (bytes - offset) % item == 0, "frombuffer: buffer length (", bytes - offset, " bytes) after offset (", offset, " bytes) must be a multiple of element size (", item, ")");
+    int64_t n = count > 0 ? count : (bytes - offset) / item;
+    TORCH_CHECK_VALUE(n <= (bytes - offset) / item, "frombuffer: requested buffer length (", n, " * ", item, " bytes) after offset (", offset, " bytes) must not be greater than actual buffer length (", bytes, " bytes)");
+    char* first = static_cast<char*>(view->buf) + offset;
+    s = Storage::adopt(first, size_t(n * item), release_view, view);
+    if (read_only) s->flags |= Storage::kReadOnly;
+    int64_t one = 1;
+    if (read_only && PyErr_WarnEx(PyExc_UserWarning, "frombuffer: the given buffer is not writable: writing through this tensor is undefined", 1) < 0) {
+      StorageRef::steal(s).reset();
+      return nullptr;
+    }
+    PyObject* r = wrap(over_foreign(s, t, 1, &n, &one, first));
+    if (r && requires_grad && !set_requires_grad(r, true)) Py_CLEAR(r);
+    return r;
+  } catch (...) {
+    if (!s) {
+      PyBuffer_Release(view);
+      delete view;
+    }
+    return raise();
+  }
+}
+
+PyMethodDef functions[] = {{"from_numpy", from_numpy, METH_O, "from_numpy(ndarray)\n--\n\nA tensor over the memory of a NumPy array, which it keeps alive."},
+                           {"from_dlpack", from_dlpack, METH_O, "from_dlpack(ext_tensor)\n--\n\nA tensor over the memory of another library's array, without a copy."},
+                           {"frombuffer", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(frombuffer)), METH_VARARGS | METH_KEYWORDS,
+                            "frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False)\n--\n\nA 1-d tensor over an object's buffer."},
+                           {}};
+
+}  // namespace
+
+PyMethodDef buffer_methods[] = {
+    {"numpy", TORCH_FASTCALL(tensor_numpy), "numpy(*, force=False)\n--\n\nA NumPy array over the same memory."},
+    {"__array__", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(tensor_array)), METH_VARARGS | METH_KEYWORDS, nullptr},
+    {"__dlpack__", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(tensor_dlpack)), METH_VARARGS | METH_KEYWORDS, nullptr},
+    {"__dlpack_device__", tensor_dlpack_device, METH_NOARGS, nullptr},
+    {}};
+
+struct ExportedShape {
+  Py_ssize_t shape[kMaxDims], strides[kMaxDims];
+};
+
+int tensor_getbuffer(PyObject* self, Py_buffer* view, int flags) {
+  const Tensor& t = borrow(self);
+  view->obj = nullptr;
+  if (const char* why = not_exportable(t)) {
+    PyErr_Format(PyExc_BufferError, "the memory of this tensor cannot be handed out: %s", why);
+    return -1;
+  }
+  if (!kFormat[int(t.dtype())]) {
+    PyErr_SetString(PyExc_BufferError, "the buffer protocol has no format for torch.bfloat16");
+    return -1;
+  }
+  bool wants_strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES;
+  if (!wants_strides && !t.is_contiguous()) {
+    PyErr_SetString(PyExc_BufferError, "this tensor is not contiguous, and the consumer asks for a plain buffer; use .contiguous() first");
+    return -1;
+  }
+  if ((flags & PyBUF_WRITABLE) && (t->storage->flags & Storage::kReadOnly)) {
+    PyErr_SetString(PyExc_BufferError, "the memory of this tensor is read-only");
+    return -1;
+  }
+  auto* e = new ExportedShape;
+  for (int i = 0; i < t.dim(); ++i) {
+    e->shape[i] = t->sizes()[i];
+    e->strides[i] = t->strides()[i] * t.item_size();
+  }
+  static char empty;
+  view->obj = Py_NewRef(self);
+  view->buf = t.data() ? t.data() : &empty;
+  view->len = t.numel() * t.item_size();
+  view->readonly = (t->storage->flags & Storage::kReadOnly) != 0;
+  view->itemsize = t.item_size();
+  view->format = (flags & PyBUF_FORMAT) ? const_cast<char*>(kFormat[int(t.dtype())]) : nullptr;
+  view->ndim = int(t.dim());
+  view->shape = (flags & PyBUF_ND) ? e->shape : nullptr;
+  view->strides = wants_strides ? e->strides : nullptr;
+  view->suboffsets = nullptr;
+  view->internal = e;
+  return 0;
+}
+
+void tensor_releasebuffer(PyObject*, Py_buffer* view) { delete static_cast<ExportedShape*>(view->internal); }
+
+bool add_buffer_functions(PyObject* module) { return PyModule_AddFunctions(module, functions) == 0; }
+
+}  // namespace torch::python

@@ -1,0 +1,48 @@
+// C++ exceptions to the Python classes that users catch.
+#include <new>
+
+#include "python.h"
+
+namespace torch::python {
+
+namespace {
+PyObject* out_of_memory_error = nullptr;
+
+PyObject* class_of(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::Runtime: return PyExc_RuntimeError;
+    case ErrorKind::Index: return PyExc_IndexError;
+    case ErrorKind::Type: return PyExc_TypeError;
+    case ErrorKind::Value: return PyExc_ValueError;
+    case ErrorKind::NotImplemented: return PyExc_NotImplementedError;
+    case ErrorKind::Overflow: return PyExc_OverflowError;
+    case ErrorKind::OutOfMemory: return out_of_memory_error;
+  }
+  return PyExc_RuntimeError;
+}
+}  // namespace
+
+bool add_errors(PyObject* module) {
+  out_of_memory_error = PyErr_NewExceptionWithDoc(
+      "torch.OutOfMemoryError", "Raised when memory for a tensor cannot be had; the message names the bytes.",
+      PyExc_RuntimeError, nullptr);
+  return out_of_memory_error && PyModule_AddObjectRef(module, "OutOfMemoryError", out_of_memory_error) == 0;
+}
+
+PyObject* raise() noexcept {
+  try {
+    throw;
+  } catch (const PythonError&) {
+  } catch (const Error& e) {
+    PyErr_SetString(class_of(e.kind()), e.what());
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
+  } catch (const std::exception& e) {
+    PyErr_SetString(PyExc_RuntimeError, e.what());
+  } catch (...) {
+    PyErr_SetString(PyExc_RuntimeError, "an unknown C++ exception reached Python");
+  }
+  return nullptr;
+}
+
+}  // namespace torch::python

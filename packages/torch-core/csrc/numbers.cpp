@@ -1,0 +1,302 @@
+// Python numbers and nested lists to tensors, and back.
+#include <cmath>
+#include <cstring>
+#include <string>
+
+#include "python.h"
+
+namespace torch::python {
+
+bool is_number(PyObject* o) {
+  if (PyFloat_Check(o) || PyLong_Check(o) || PyComplex_Check(o)) return true;
+  // NumPy's scalars that are no Python numbers: they know their __index__ or __float__ and have no length.
+  if (PyTuple_Check(o) || PyList_Check(o) || PyUnicode_Check(o) || o == Py_None || is_tensor(o)) return false;
+  PyNumberMethods* n = Py_TYPE(o)->tp_as_number;
+  if (!n || !(n->nb_index || n->nb_float)) return false;
+  return std::strncmp(Py_TYPE(o)->tp_name, "numpy.", 6) == 0 && std::strcmp(Py_TYPE(o)->tp_name, "numpy.ndarray") != 0;
+}
+
+bool to_scalar(PyObject* o, Scalar* out) {
+  if (PyFloat_Check(o)) *out = PyFloat_AS_DOUBLE(o);
+  else if (PyBool_Check(o)) *out = o == Py_True;
+  else if (PyLong_Check(o)) {
+    int overflow;
+    int64_t v = PyLong_AsLongLongAndOverflow(o, &overflow);
+    if (overflow) {
+      uint64_t u = overflow > 0 ? PyLong_AsUnsignedLongLong(o) : 0;
+      if (overflow < 0 || PyErr_Occurred()) {
+        PyErr_Clear();
+        PyErr_Format(PyExc_OverflowError, "%R does not fit into 64 bits", o);
+        return false;
+      }
+      *out = u;
+    } else {
+      *out = v;
+    }
+  } else if (PyComplex_Check(o)) {
+    Py_complex c = PyComplex_AsCComplex(o);
+    *out = std::complex<double>(c.real, c.imag);
+  } else if (is_tensor(o)) {
+    Tensor t = unwrap(o);
+    Object item(item_of(t, t.data()));
+    return item && to_scalar(item.get(), out);
+  } else if (std::strncmp(Py_TYPE(o)->tp_name, "numpy.bool", 10) == 0) {
+    *out = PyObject_IsTrue(o) == 1;
+  } else if (PyIndex_Check(o)) {
+    Object n(PyNumber_Index(o));
+    return n && to_scalar(n.get(), out);
+  } else if (std::strncmp(Py_TYPE(o)->tp_name, "numpy.complex", 13) == 0) {
+    Py_complex c = PyComplex_AsCComplex(o);
+    if (PyErr_Occurred()) return false;
+    *out = std::complex<double>(c.real, c.imag);
+  } else {
+    Object f(PyNumber_Float(o));
+    if (!f) return false;
+    *out = PyFloat_AS_DOUBLE(f.get());
+  }
+  return true;
+}
+
+PyObject* wrap_scalar(const Scalar& s) {
+  switch (s.kind()) {
+    case Scalar::Kind::Bool: return PyBool_FromLong(s.to_bool());
+    case Scalar::Kind::Int: return PyLong_FromLongLong(s.to_int());
+    case Scalar::Kind::UInt: return PyLong_FromUnsignedLongLong(uint64_t(s.to_int()));
+    case Scalar::Kind::Float: return PyFloat_FromDouble(s.to_double());
+    case Scalar::Kind::Complex: return PyComplex_FromDoubles(s.to_complex().real(), s.to_complex().imag());
+  }
+  return nullptr;
+}
+
+Tensor tensor_of_number(PyObject* o) {
+  Scalar s;
+  if (!to_scalar(o, &s)) throw PythonError();
+  switch (s.kind()) {
+    case Scalar::Kind::Bool: return scalar_tensor_of(s, DType::Bool, true);
+    case Scalar::Kind::Int: return scalar_tensor_of(s, DType::Int64, true);
+    case Scalar::Kind::UInt: return scalar_tensor_of(s, DType::UInt64, true);
+    case Scalar::Kind::Float: return scalar_tensor_of(s, DType::Float64, true);
+    case Scalar::Kind::Complex: return scalar_tensor_of(s, DType::Complex128, true);
+  }
+  __builtin_unreachable();
+}
+
+PyObject* item_of(const Tensor& t, const void* element) {
+  switch (t.dtype()) {
+    case DType::Bool: return PyBool_FromLong(*static_cast<const uint8_t*>(element));
+    case DType::Float16: return PyFloat_FromDouble(float(*static_cast<const Half*>(element)));
+    case DType::BFloat16: return PyFloat_FromDouble(float(*static_cast<const BFloat16*>(element)));
+    case DType::Float32: return PyFloat_FromDouble(*static_cast<const float*>(element));
+    case DType::Float64: return PyFloat_FromDouble(*static_cast<const double*>(element));
+    case DType::Complex64: {
+      auto c = *static_cast<const Complex64*>(element);
+      if (t->flags & TensorImpl::kConjugate) c = std::conj(c);
+      return PyComplex_FromDoubles(c.real(), c.imag());
+    }
+    case DType::Complex128: {
+      auto c = *static_cast<const Complex128*>(element);
+      if (t->flags & TensorImpl::kConjugate) c = std::conj(c);
+      return PyComplex_FromDoubles(c.real(), c.imag());
+    }
+    case DType::UInt64: return PyLong_FromUnsignedLongLong(*static_cast<const uint64_t*>(element));
+    default:
+      return visit_dtype(t.dtype(), [&](auto zero) -> PyObject* {
+        using T = decltype(zero);
+        if constexpr (std::is_integral_v<T>) return PyLong_FromLongLong(int64_t(*static_cast<const T*>(element)));
+        else return nullptr;
+      });
+  }
+}
+
+namespace {
+
+bool on_cpu(const Tensor& t, const char* op) {
+  if (t.device().type == DeviceType::CPU) return true;
+  PyErr_Format(PyExc_RuntimeError, "%s: a tensor on device %s has no values to read here", op, to_string(t.device()).c_str());
+  return false;
+}
+
+PyObject* tensor_item_method(PyObject* self, PyObject*) {
+  const Tensor& t = borrow(self);
+  if (t.numel() != 1) {
+    PyErr_Format(PyExc_RuntimeError, "item: a Tensor with %lld elements cannot be converted to Scalar", (long long)t.numel());
+    return nullptr;
+  }
+  return on_cpu(t, "item") ? item_of(t, t.data()) : nullptr;
+}
+
+PyObject* nested(const Tensor& t, int dim, const char* at) {
+  if (dim == t.dim()) return item_of(t, at);
+  int64_t n = t.sizes()[size_t(dim)], step = t.strides()[size_t(dim)] * t.item_size();
+  PyObject* list = PyList_New(n);
+  if (!list) return nullptr;
+  for (int64_t i = 0; i < n; ++i, at += step) {
+    PyObject* o = nested(t, dim + 1, at);
+    if (!o) {
+      Py_DECREF(list);
+      return nullptr;
+    }
+    PyList_SET_ITEM(list, i, o);
+  }
+  return list;
+}
+PyObject* tensor_tolist(PyObject* self, PyObject*) {
+  const Tensor& t = borrow(self);
+  return on_cpu(t, "tolist") ? nested(t, 0, static_cast<const char*>(t.data())) : nullptr;
+}
+
+// --- torch.tensor(data): one pass finds the shape and the dtype, a second one fills --------------------------------------
+
+enum class Category : uint8_t { None, Bool, Int, UInt, Float, Complex };
+struct Data {
+  std::vector<int64_t> sizes;
+  Category category = Category::None;
+  DType tensor_dtype = DType::Bool;  // of tensors and arrays among the data
+  bool has_tensor = false;
+};
+
+bool is_sequence(PyObject* o) {
+  if (PyList_Check(o) || PyTuple_Check(o)) return true;
+  return !PyUnicode_Check(o) && !PyBytes_Check(o) && !PyDict_Check(o) && !is_number(o) && PySequence_Check(o);
+}
+PyObject* fast(PyObject* o) { return PySequence_Fast(o, "expected a sequence"); }
+
+DType wider(DType a, DType b) {  // among dtypes of tensors in a list
+  if (a == b) return a;
+  auto rank = [](DType t) { return t == DType::Bool ? 0 : is_integral(t) ? 1 : is_floating(t) ? 2 : 3; };
+  if (rank(a) != rank(b)) return rank(a) > rank(b) ? a : b;
+  return item_size(a) >= item_size(b) ? a : b;
+}
+
+bool scan(PyObject* o, size_t depth, Data* d) {
+  if (depth > size_t(kMaxDims)) {
+    PyErr_Format(PyExc_ValueError, "tensor: lists are nested more than %d deep", kMaxDims);
+    return false;
+  }
+  bool scalar_tensor = is_tensor(o) && impl_of(o)->ndim == 0;
+  if (!scalar_tensor && is_sequence(o)) {
+    Object f(fast(o));
+    if (!f) return false;
+    Py_ssize_t n = PySequence_Fast_GET_SIZE(f.get());
+    if (d->sizes.size() == depth) {
+      if (d->category != Category::None || d->has_tensor) {
+        PyErr_Format(PyExc_ValueError, "tensor: a list stands where other items at dim %zu are numbers", depth);
+        return false;
+      }
+      d->sizes.push_back(n);
+    } else if (d->sizes[depth] != n) {
+      PyErr_Format(PyExc_ValueError, "expected sequence of length %lld at dim %zu (got %zd)", (long long)d->sizes[depth], depth, n);
+      return false;
+    }
+    for (Py_ssize_t i = 0; i < n; ++i)
+      if (!scan(PySequence_Fast_ITEMS(f.get())[i], depth + 1, d)) return false;
+    return true;
+  }
+  if (depth != d->sizes.size()) {
+    PyErr_Format(PyExc_TypeError, "tensor: expected a sequence at dim %zu, got %s", depth, Py_TYPE(o)->tp_name);
+    return false;
+  }
+  Category c;
+  if (scalar_tensor) {
+    DType t = impl_of(o)->dtype;
+    d->tensor_dtype = d->has_tensor ? wider(d->tensor_dtype, t) : t;
+    d->has_tensor = true;
+    return true;
+  }
+  if (PyBool_Check(o)) c = Category::Bool;
+  else if (PyLong_Check(o)) {
+    c = Category::Int;
+    int overflow;
+    (void)PyLong_AsLongLongAndOverflow(o, &overflow);
+    if (overflow > 0) c = Category::UInt;
+  } else if (PyFloat_Check(o)) c = Category::Float;
+  else if (PyComplex_Check(o)) c = Category::Complex;
+  else if (is_number(o)) {
+    Scalar s;
+    if (!to_scalar(o, &s)) return false;
+    c = s.is_bool() ? Category::Bool : s.is_integral() ? Category::Int : s.is_float() ? Category::Float : Category::Complex;
+  } else {
+    PyErr_Format(PyExc_TypeError, "tensor: new(): invalid data type '%s'; expected numbers or nested lists of numbers", Py_TYPE(o)->tp_name);
+    return false;
+  }
+  if (c > d->category) d->category = c;
+  return true;
+}
+
+template <class T>
+bool store(PyObject* o, T* out) {
+  if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
+    if (PyFloat_CheckExact(o)) {
+      *out = T(PyFloat_AS_DOUBLE(o));
+      return true;
+    }
+  }
+  Scalar s;
+  if (!to_scalar(o, &s)) return false;
+  if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+    if (s.is_float() && !std::isfinite(s.to_double())) {
+      PyErr_Format(s.to_double() != s.to_double() ? PyExc_ValueError : PyExc_OverflowError, "tensor: cannot convert float %R to integer", o);
+      return false;
+    }
+    if (s.is_complex()) {
+      PyErr_Format(PyExc_RuntimeError, "tensor: %R cannot be converted to %s without losing its imaginary part", o, name(dtype_of<T>));
+      return false;
+    }
+    if (s.is_integral() && s.kind() != Scalar::Kind::UInt && sizeof(T) < 8 && (s.to_int() < int64_t(std::numeric_limits<T>::min()) || s.to_int() > int64_t(std::numeric_limits<T>::max()))) {
+      PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow: %R", name(dtype_of<T>), o);
+      return false;
+    }
+  }
+  *out = s.to<T>();
+  return true;
+}
+
+template <class T>
+bool fill(PyObject* o, size_t depth, size_t dims, T*& out) {
+  if (depth == dims) return store(o, out++);
+  Object f(fast(o));
+  if (!f) return false;
+  Py_ssize_t n = PySequence_Fast_GET_SIZE(f.get());
+  PyObject** items = PySequence_Fast_ITEMS(f.get());
+  for (Py_ssize_t i = 0; i < n; ++i)
+    if (depth + 1 == dims ? !store(items[i], out++) : !fill(items[i], depth + 1, dims, out)) return false;
+  return true;
+}
+
+}  // namespace
+
+// A new contiguous tensor of nested sequences or a number. Throws PythonError.
+Tensor tensor_of_data(PyObject* data, std::optional<DType> dtype, Device device) {
+  Data d;
+  if (!scan(data, 0, &d)) throw PythonError();
+  DType t;
+  if (dtype) t = *dtype;
+  else {
+    switch (d.category) {
+      case Category::None: t = d.has_tensor ? d.tensor_dtype : default_dtype(); break;
+      case Category::Bool: t = DType::Bool; break;
+      case Category::Int: t = DType::Int64; break;
+      case Category::UInt: t = DType::UInt64; break;
+      case Category::Float: t = default_dtype(); break;
+      case Category::Complex: t = complex_of(default_dtype()); break;
+      default: __builtin_unreachable();
+    }
+    if (d.has_tensor && d.category != Category::None) t = wider(t, d.tensor_dtype);
+  }
+  // An empty inner list has ended the shape early: [[], []] is (2, 0).
+  Tensor r = empty_tensor(d.sizes, t, device.type == DeviceType::Meta ? device : Device());
+  if (r.is_meta()) return r;
+  if (r.numel() == 0) return r;
+  bool ok = visit_dtype(t, [&](auto zero) {
+    auto* out = r.data<decltype(zero)>();
+    return fill(data, 0, d.sizes.size(), out);
+  });
+  if (!ok) throw PythonError();
+  return r;
+}
+
+PyMethodDef number_methods[] = {{"item", tensor_item_method, METH_NOARGS, "item()\n--\n\nThe value of a tensor with one element as a Python number."},
+                                {"tolist", tensor_tolist, METH_NOARGS, "tolist()\n--\n\nThe values as nested lists of Python numbers."},
+                                {}};
+
+}  // namespace torch::python

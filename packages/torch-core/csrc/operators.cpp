@@ -1,0 +1,441 @@
+// Rows as Python callables: torch.add and Tensor.add are one object of type `torch._C.Operator`, holding all rows of
+// that name. Its signature and documentation are those of the rows.
+#include <Python.h>
+#include <structmember.h>
+
+#include <cstddef>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <string>
+
+#include "parser.h"
+
+namespace torch::python {
+
+namespace {
+
+// Rows whose function can be called without boxing.
+enum class Shape : uint8_t { Other, Unary, Binary };
+
+struct PyOperator {
+  PyObject_HEAD
+  vectorcallfunc vectorcall;
+  Signature* rows;  // `count` of them; overloads in the order of the .def
+  int count;
+  Shape shape;  // of rows[0], when it is the only one
+  bool in_place;
+  const char* name;
+  PyObject* dict;
+};
+PyTypeObject* operator_type;
+std::map<std::string, PyOperator*, std::less<>> operators;
+
+Shape shape_of(const Row& row) {
+  const Schema& s = row.schema;
+  if (s.result_count != 1 || s.results[0].kind != Kind::Tensor) return Shape::Other;
+  for (int i = 0; i < s.count; ++i)
+    if (s.params[i].kind != Kind::Tensor || s.params[i].optional) return Shape::Other;
+  return s.count == 1 ? Shape::Unary : s.count == 2 ? Shape::Binary : Shape::Other;
+}
+
+bool is_big(const Signature& s, const Arguments& a) {
+  const Schema& schema = s.row->schema;
+  for (int i = 0; i < schema.count; ++i) {
+    if (schema.params[i].kind == Kind::Tensor && a.values[i].tensor && a.values[i].tensor->numel >= kReleaseNumel) return true;
+    if (schema.params[i].kind == Kind::TensorList)
+      for (int64_t k = 0; k < a.values[i].size; ++k) {
+        const Tensor& t = static_cast<const Tensor*>(a.values[i].data)[k];
+        if (t && t.numel() >= kReleaseNumel) return true;
+      }
+  }
+  return s.makes_tensor && schema.count && schema.params[0].kind == Kind::IntList;
+}
+
+// result -> out, growing or reshaping `out` as needed.
+bool write_out(const char* op, const Tensor& result, PyObject* out) {
+  if (!is_tensor(out)) {
+    PyErr_Format(PyExc_TypeError, "%s(): argument 'out' must be Tensor, not %s", op, Py_TYPE(out)->tp_name);
+    return false;
+  }
+  const Tensor& target = borrow(out);
+  static const Row *copy = find_row("copy_"), *resize = find_row("resize_"), *can_cast_row = find_row("can_cast");
+  if (is_complex(result.dtype()) > is_complex(target.dtype()) ||
+      (is_floating(result.dtype()) && !is_floating(target.dtype()) && !is_complex(target.dtype())) ||
+      (result.dtype() != DType::Bool && target.dtype() == DType::Bool)) {
+    TORCH_PY_TRY(false, throw_error(ErrorKind::Runtime, message(op, ": result type ", result.dtype(), " can't be cast to the desired output type ", target.dtype()));)
+  }
+  (void)can_cast_row;
+  if (target.requires_grad()) {
+    PyErr_Format(PyExc_RuntimeError, "%s(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad.", op);
+    return false;
+  }
+  TORCH_PY_TRY(false, {
+    if (!(target.sizes() == result.sizes())) {
+      Value v[2];
+      v[0].tensor = target.get();
+      v[1].data = result.sizes().data();
+      v[1].size = result.dim();
+      Value w[3];
+      w[0] = v[0];
+      w[1] = v[1];
+      w[1].present = true;
+      Result ignored;
+      resize->invoke(w, ignored);
+    }
+    Value v[3];
+    v[0].tensor = target.get();
+    v[1].tensor = result.get();
+    v[0].present = v[1].present = v[2].present = true;
+    v[2].i = 0;
+    Result ignored;
+    copy->invoke(v, ignored);
+  })
+  return true;
+}
+
+PyObject* finish(const Signature& s, Arguments& a, Result& r) {
+  if (TORCH_UNLIKELY(a.out != nullptr)) {
+    std::string op(s.row->schema.op_name());
+    int n = s.row->schema.result_count;
+    if (n == 1) {
+      if (!write_out(op.c_str(), r.tensors[0], a.out)) return nullptr;
+      return Py_NewRef(a.out);
+    }
+    if (!PyTuple_Check(a.out) || PyTuple_GET_SIZE(a.out) != n) {
+      PyErr_Format(PyExc_TypeError, "%s(): argument 'out' must be a tuple of %d Tensors", op.c_str(), n);
+      return nullptr;
+    }
+    for (int i = 0; i < n; ++i)
+      if (!write_out(op.c_str(), r.tensors[i], PyTuple_GET_ITEM(a.out, i))) return nullptr;
+    for (int i = 0; i < n; ++i) r.tensors[i] = unwrap(PyTuple_GET_ITEM(a.out, i));
+  }
+  PyObject* result = wrap_result(*s.row, r);
+  if (TORCH_UNLIKELY(a.requires_grad) && result && !set_requires_grad(result, true)) {
+    Py_DECREF(result);
+    return nullptr;
+  }
+  return result;
+}
+
+PyObject* run(const Signature& s, PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* kwnames) {
+  Arguments a;
+  if (!parse(s, self, args, count, kwnames, &a)) return nullptr;
+  Result r;
+  TORCH_PY_TRY(nullptr, {
+    ReleaseGil gil(is_big(s, a));
+    s.row->invoke(a.values, r);
+  })
+  return finish(s, a, r);
+}
+
+// Tries each overload; when none fits, the error lists them.
+PyObject* run_overloads(PyOperator* op, PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* kwnames) {
+  std::string tried;
+  for (int i = 0; i < op->count; ++i) {
+    const Signature& s = op->rows[i];
+    Arguments a;
+    if (parse(s, self, args, count, kwnames, &a)) {
+      Result r;
+      TORCH_PY_TRY(nullptr, {
+        ReleaseGil gil(is_big(s, a));
+        s.row->invoke(a.values, r);
+      })
+      return finish(s, a, r);
+    }
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    Object t(type), v(value), tr(trace);
+    if (!PyErr_GivenExceptionMatches(type, PyExc_TypeError)) {
+      PyErr_Restore(t.release(), v.release(), tr.release());
+      return nullptr;
+    }
+    Object text(PyObject_Str(v.get() ? v.get() : Py_None));
+    const char* why = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
+    tried += "\n * " + std::string(s.row->schema.text) + "\n      " + (why ? why : "");
+    PyErr_Clear();
+  }
+  std::string given;
+  for (Py_ssize_t k = 0; k < count; ++k) given += (k ? ", " : "") + std::string(Py_TYPE(args[k])->tp_name);
+  for (Py_ssize_t k = 0; kwnames && k < PyTuple_GET_SIZE(kwnames); ++k) {
+    const char* name = PyUnicode_AsUTF8(PyTuple_GET_ITEM(kwnames, k));
+    given += (given.empty() ? "" : ", ") + std::string(name ? name : "?") + "=" + Py_TYPE(args[count + k])->tp_name;
+  }
+  PyErr_Format(PyExc_TypeError, "%s() received an invalid combination of arguments - got (%s), but expected one of:%s", op->name,
+               given.c_str(), tried.c_str());
+  return nullptr;
+}
+
+PyObject* dispatch(PyOperator* op, PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* kwnames) {
+  if (TORCH_UNLIKELY(op->count > 1)) return run_overloads(op, self, args, count, kwnames);
+  if (op->shape != Shape::Other && !kwnames) {
+    // Tensors only and nothing else given: straight to the slot.
+    PyObject* x = self ? self : count > 0 ? args[0] : nullptr;
+    Py_ssize_t rest = self ? count : count - 1;
+    PyObject* const* others = self ? args : args + 1;
+    const Row* row = op->rows[0].row;
+    auto call = [&](auto... tensors) -> PyObject* {
+      using Fn = Tensor (*)(decltype(static_cast<void>(tensors), std::declval<const Tensor&>())...);
+      TORCH_PY_TRY(nullptr, {
+        Keys keys = Keys((static_cast<const Tensor&>(tensors)->keys | ...));
+        unsigned slot = 31u - unsigned(__builtin_clz(keys));
+        void* f = row->slots[slot];
+        if (TORCH_UNLIKELY(!f)) missing_kernel(op->name, Slot(slot));
+        Tensor r;
+        {
+          ReleaseGil gil(((static_cast<const Tensor&>(tensors)->numel >= kReleaseNumel) | ...));
+          r = reinterpret_cast<Fn>(f)(tensors...);
+        }
+        if (op->in_place && slot < unsigned(Slot::Autograd)) r.bump_version();
+        return wrap(std::move(r));
+      })
+    };
+    if (op->shape == Shape::Unary && x && rest == 0 && is_tensor(x)) return call(borrow(x));
+    if (op->shape == Shape::Binary && x && rest == 1 && is_tensor(x) && is_tensor(others[0])) return call(borrow(x), borrow(others[0]));
+  }
+  return run(op->rows[0], self, args, count, kwnames);
+}
+
+PyObject* operator_vectorcall(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+  return dispatch(reinterpret_cast<PyOperator*>(self), nullptr, args, PyVectorcall_NARGS(nargsf), kwnames);
+}
+PyObject* operator_get(PyObject* self, PyObject* object, PyObject*) {
+  return object ? PyMethod_New(self, object) : Py_NewRef(self);
+}
+PyObject* operator_repr(PyObject* self) { return PyUnicode_FromFormat("<operator torch.%s>", reinterpret_cast<PyOperator*>(self)->name); }
+PyObject* operator_name(PyObject* self, void*) { return PyUnicode_FromString(reinterpret_cast<PyOperator*>(self)->name); }
+PyObject* operator_qualname(PyObject* self, void* closure) { return operator_name(self, closure); }
+PyObject* operator_module(PyObject* self, void*) {
+  const char* module = reinterpret_cast<PyOperator*>(self)->rows[0].row->attr.python;
+  return PyUnicode_FromString(module ? (std::string("torch.") + module).c_str() : "torch");
+}
+
+// "(input, other, *, alpha=1, out=None)": defaults as Python would write them.
+std::string text_signature(const Signature& s) {
+  const Schema& schema = s.row->schema;
+  std::string text = "(";
+  bool star = false;
+  for (int i = 0; i < schema.count; ++i) {
+    if (i) text += ", ";
+    if (schema.params[i].keyword_only && !star) {
+      text += "*, ";
+      star = true;
+    }
+    text += PyUnicode_AsUTF8(s.names[i]);
+    if (!schema.params[i].has_default) continue;
+    std::string_view v = schema.view(schema.params[i].fallback);
+    if (v == "inf") text += "=float('inf')";
+    else text += "=" + std::string(v == "preserve_format" || v == "contiguous_format" ? "None" : v);
+  }
+  auto more = [&](const char* name) {
+    if (!star) text += schema.count ? ", *" : "*";
+    star = true;
+    text += std::string(", ") + name;
+  };
+  if (s.takes_out) more("out=None");
+  if (s.makes_tensor) {
+    more("layout=None");
+    more("requires_grad=False");
+    more("pin_memory=False");
+  }
+  return text + ")";
+}
+PyObject* operator_doc(PyObject* self, void*) {
+  auto* op = reinterpret_cast<PyOperator*>(self);
+  std::string doc;
+  for (int i = 0; i < op->count; ++i)
+    doc += (i ? "\n" : "") + std::string(op->name) + text_signature(op->rows[i]);
+  for (int i = 0; i < op->count; ++i)
+    if (op->rows[i].row->doc[0] && (i == 0 || std::strcmp(op->rows[i].row->doc, op->rows[i - 1].row->doc) != 0))
+      doc += "\n\n" + std::string(op->rows[i].row->doc);
+  return PyUnicode_FromString(doc.c_str());
+}
+PyObject* operator_text_signature(PyObject* self, void*) {
+  auto* op = reinterpret_cast<PyOperator*>(self);
+  if (op->count != 1) Py_RETURN_NONE;  // several: the documentation lists them
+  return PyUnicode_FromString(text_signature(op->rows[0]).c_str());
+}
+PyObject* operator_schemas(PyObject* self, void*) {
+  auto* op = reinterpret_cast<PyOperator*>(self);
+  PyObject* t = PyTuple_New(op->count);
+  for (int i = 0; t && i < op->count; ++i) PyTuple_SET_ITEM(t, i, PyUnicode_FromString(op->rows[i].row->schema.text));
+  return t;
+}
+PyObject* operator_reduce(PyObject* self, PyObject*) {
+  Object m(PyImport_ImportModule("torch._C"));
+  if (!m) return nullptr;
+  Object get(PyObject_GetAttrString(m.get(), "_operator"));
+  return get ? Py_BuildValue("(O(s))", get.get(), reinterpret_cast<PyOperator*>(self)->name) : nullptr;
+}
+PyGetSetDef operator_getset[] = {{"__name__", operator_name, nullptr, nullptr, nullptr},
+                                 {"__qualname__", operator_qualname, nullptr, nullptr, nullptr},
+                                 {"__module__", operator_module, nullptr, nullptr, nullptr},
+                                 {"__doc__", operator_doc, nullptr, nullptr, nullptr},
+                                 {"__text_signature__", operator_text_signature, nullptr, nullptr, nullptr},
+                                 {"schemas", operator_schemas, nullptr, "The rows' schemas.", nullptr},
+                                 {}};
+PyMethodDef operator_methods[] = {{"__reduce__", operator_reduce, METH_NOARGS, nullptr}, {}};
+PyMemberDef operator_members[] = {{"__vectorcalloffset__", T_PYSSIZET, offsetof(PyOperator, vectorcall), READONLY, nullptr},
+                                  {"__dictoffset__", T_PYSSIZET, offsetof(PyOperator, dict), READONLY, nullptr},
+                                  {}};
+
+bool add_operator_type() {
+  PyType_Slot slots[] = {{Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)}, {Py_tp_descr_get, reinterpret_cast<void*>(operator_get)},
+                         {Py_tp_repr, reinterpret_cast<void*>(operator_repr)}, {Py_tp_getset, operator_getset},
+                         {Py_tp_members, operator_members}, {Py_tp_methods, operator_methods}, {}};
+  PyType_Spec spec = {"torch._C.Operator", sizeof(PyOperator), 0,
+                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+  return (operator_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec))) != nullptr;
+}
+
+PyTypeObject* named_result(const Row& row) {
+  static std::map<const Row*, PyTypeObject*> types;
+  auto& type = types[&row];
+  if (type) return type;
+  const Schema& s = row.schema;
+  static std::deque<std::string> names;  // structseq keeps the pointers
+  static PyStructSequence_Field fields[kMaxResults + 1];
+  for (int i = 0; i < s.result_count; ++i) {
+    names.emplace_back(s.view(s.results[i].name));
+    fields[i] = {names.back().c_str(), nullptr};
+  }
+  fields[s.result_count] = {nullptr, nullptr};
+  names.emplace_back("torch.return_types." + std::string(s.op_name()));
+  PyStructSequence_Desc desc = {names.back().c_str(), nullptr, fields, s.result_count};
+  return type = PyStructSequence_NewType(&desc);
+}
+
+// What generated tests, stubs and docs read: one dict a row.
+PyObject* describe(const Row& row) {
+  const Attr& a = row.attr;
+  return Py_BuildValue("{s:s,s:s,s:i,s:O,s:O,s:O,s:O,s:O,s:O,s:O,s:O,s:i,s:d,s:d,s:z,s:z}", "schema", row.schema.text, "doc", row.doc,
+                       "results", int(row.schema.result_count), "function", a.is_function ? Py_True : Py_False, "method",
+                       a.is_method ? Py_True : Py_False, "composite", a.is_composite ? Py_True : Py_False, "view",
+                       a.is_view ? Py_True : Py_False, "random", a.is_random ? Py_True : Py_False, "pointwise",
+                       a.is_pointwise ? Py_True : Py_False, "hidden", a.is_hidden ? Py_True : Py_False, "floats",
+                       a.promotes_to_float ? Py_True : Py_False, "dtypes", int(a.dtypes), "low", a.low, "high", a.high, "module",
+                       a.python, "skip", a.skip);
+}
+PyObject* rows_function(PyObject*, PyObject*) {
+  PyObject* list = PyList_New(0);
+  for (const Row* row : all_rows()) {
+    Object d(describe(*row));
+    if (!d || PyList_Append(list, d.get()) < 0) {
+      Py_XDECREF(list);
+      return nullptr;
+    }
+  }
+  return list;
+}
+PyObject* operator_function(PyObject*, PyObject* name) {
+  const char* text = PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : nullptr;
+  auto it = text ? operators.find(std::string_view(text)) : operators.end();
+  if (it != operators.end()) return Py_NewRef(reinterpret_cast<PyObject*>(it->second));
+  if (!PyErr_Occurred()) PyErr_Format(PyExc_AttributeError, "there is no operator %R", name);
+  return nullptr;
+}
+// {module: {name: operator}} of what is public, and "" for functions of torch itself.
+PyObject* functions_function(PyObject*, PyObject*) {
+  Object all(PyDict_New());
+  for (auto& [name, op] : operators) {
+    const Attr& a = op->rows[0].row->attr;
+    bool function = false;
+    for (int i = 0; i < op->count; ++i) function |= op->rows[i].row->attr.is_function;
+    if (!function) continue;
+    Object key(PyUnicode_FromString(a.python ? a.python : ""));
+    PyObject* module = PyDict_GetItemWithError(all.get(), key.get());
+    if (!module) {
+      Object fresh(PyDict_New());
+      if (PyDict_SetItem(all.get(), key.get(), fresh.get()) < 0) return nullptr;
+      module = PyDict_GetItemWithError(all.get(), key.get());
+    }
+    if (PyDict_SetItemString(module, name.c_str(), reinterpret_cast<PyObject*>(op)) < 0) return nullptr;
+  }
+  return all.release();
+}
+PyMethodDef functions[] = {{"_rows", rows_function, METH_NOARGS, "Every operator row as a dict."},
+                           {"_operator", operator_function, METH_O, "The operator of that name, hidden ones included."},
+                           {"_functions", functions_function, METH_NOARGS, "Public operators by module and name."},
+                           {}};
+
+}  // namespace
+
+const Row* find_row(const char* name) {
+  auto it = operators.find(std::string_view(name));
+  return it == operators.end() ? nullptr : it->second->rows[0].row;
+}
+
+PyObject* call_row(const Row* row, PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* kwnames) {
+  auto it = operators.find(row->schema.op_name());
+  for (int i = 0; i < it->second->count; ++i)
+    if (it->second->rows[i].row == row) return run(it->second->rows[i], self, args, count, kwnames);
+  PyErr_SetString(PyExc_SystemError, "unknown operator row");
+  return nullptr;
+}
+
+PyObject* wrap_result(const Row& row, Result& r) {
+  const Schema& s = row.schema;
+  if (s.result_count == 0) Py_RETURN_NONE;
+  if (s.result_count == 1) {
+    switch (s.results[0].kind) {
+      case Kind::Tensor: return wrap(std::move(r.tensors[0]));
+      case Kind::TensorList: {
+        PyObject* t = PyTuple_New(Py_ssize_t(r.list.size()));
+        for (size_t i = 0; t && i < r.list.size(); ++i) PyTuple_SET_ITEM(t, Py_ssize_t(i), wrap(std::move(r.list[i])));
+        return t;
+      }
+      case Kind::IntList: return wrap_size(r.ints);
+      case Kind::Bool: return PyBool_FromLong(r.value.i != 0);
+      case Kind::Int: return PyLong_FromLongLong(r.value.i);
+      case Kind::Float: return PyFloat_FromDouble(r.value.d);
+      case Kind::DType: return wrap_dtype(DType(r.value.i));
+      case Kind::Scalar: {
+        switch (r.value.scalar_kind) {
+          case Scalar::Kind::Bool: return PyBool_FromLong(r.value.i != 0);
+          case Scalar::Kind::Int: return PyLong_FromLongLong(r.value.i);
+          case Scalar::Kind::UInt: return PyLong_FromUnsignedLongLong(uint64_t(r.value.i));
+          case Scalar::Kind::Float: return PyFloat_FromDouble(r.value.d);
+          case Scalar::Kind::Complex: return PyComplex_FromDoubles(r.value.d, r.value.imag);
+        }
+      } break;
+      default: break;
+    }
+    PyErr_SetString(PyExc_SystemError, "a result of this kind has no Python form");
+    return nullptr;
+  }
+  bool named = s.results[0].name.len > 0;
+  PyObject* t = named ? PyStructSequence_New(named_result(row)) : PyTuple_New(s.result_count);
+  for (int i = 0; t && i < s.result_count; ++i) {
+    PyObject* o = wrap(std::move(r.tensors[i]));
+    if (named) PyStructSequence_SET_ITEM(t, i, o);
+    else PyTuple_SET_ITEM(t, i, o);
+  }
+  return t;
+}
+
+bool add_operators(PyObject* module) {
+  if (!add_operator_type() || PyModule_AddFunctions(module, functions) < 0) return false;
+  std::map<std::string_view, std::vector<const Row*>> sets;
+  for (const Row* row : all_rows()) sets[row->schema.op_name()].push_back(row);
+  PyObject* tensor_type = reinterpret_cast<PyObject*>(api->tensor_type);
+  for (auto& [name, rows] : sets) {
+    auto* op = PyObject_New(PyOperator, operator_type);
+    if (!op) return false;
+    op->vectorcall = operator_vectorcall;
+    op->count = int(rows.size());
+    op->rows = new Signature[rows.size()];
+    op->dict = nullptr;
+    for (size_t i = 0; i < rows.size(); ++i)
+      if (!make_signature(rows[i], &op->rows[i])) return false;
+    op->shape = rows.size() == 1 ? shape_of(*rows[0]) : Shape::Other;
+    op->in_place = rows[0]->schema.in_place();
+    auto [it, added] = operators.emplace(std::string(name), op);
+    op->name = it->first.c_str();
+    bool method = false;
+    for (const Row* row : rows) method |= row->attr.is_method;
+    if (method && PyObject_SetAttrString(tensor_type, op->name, reinterpret_cast<PyObject*>(op)) < 0) return false;
+  }
+  return true;
+}
+
+}  // namespace torch::python

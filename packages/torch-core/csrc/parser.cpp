@@ -1,0 +1,407 @@
+#include "parser.h"
+
+#include <cstring>
+#include <string>
+
+namespace torch::python {
+
+namespace {
+
+// Names that users know from the documentation of 2018 or from NumPy, and the parameter each stands for.
+struct Alias {
+  const char *given, *parameter;
+};
+constexpr Alias kAliases[] = {{"self", "input"},     {"axis", "dim"},      {"keepdims", "keepdim"}, {"x", "input"},
+                              {"x1", "input"},       {"a", "input"},       {"x2", "other"},         {"tensor", "input"},
+                              {"input1", "input"},   {"input2", "other"},  {"seq", "tensors"},      {"mat", "input"}};
+PyObject *out_name, *requires_grad_name, *layout_name, *pin_memory_name, *value_name;
+
+const char* type_name(const Parameter& p) {
+  switch (p.kind) {
+    case Kind::Tensor: return p.accepts_number ? "Tensor or Number" : "Tensor";
+    case Kind::TensorList: return "tuple of Tensors";
+    case Kind::Scalar: return "Number";
+    case Kind::Int: return "int";
+    case Kind::IntList: return "tuple of ints";
+    case Kind::Bool: return "bool";
+    case Kind::Float: return "float";
+    case Kind::Str: return "str";
+    case Kind::DType: return "torch.dtype";
+    case Kind::Device: return "torch.device";
+    case Kind::Layout: return "torch.layout";
+    case Kind::MemoryFormat: return "torch.memory_format";
+    case Kind::Generator: return "torch.Generator";
+    case Kind::None: break;
+  }
+  return "nothing";
+}
+
+bool wrong_type(const Signature& s, int i, PyObject* o) {
+  if (!PyErr_Occurred()) {
+    const Schema& schema = s.row->schema;
+    std::string op(schema.op_name());
+    PyErr_Format(PyExc_TypeError, "%s(): argument '%U'%s must be %s%s, not %s", op.c_str(), s.names[i],
+                 schema.params[i].keyword_only ? "" : (" (position " + std::to_string(i + 1) + ")").c_str(),
+                 type_name(schema.params[i]), schema.params[i].optional ? " or None" : "", Py_TYPE(o)->tp_name);
+  }
+  return false;
+}
+
+// An int, or what counts as one: NumPy's ints, 0-d integer tensors. No floats.
+bool as_int(PyObject* o, int64_t* out) {
+  if (PyLong_Check(o)) {
+    int overflow;
+    *out = PyLong_AsLongLongAndOverflow(o, &overflow);
+    if (overflow) PyErr_Format(PyExc_OverflowError, "%R does not fit into 64 bits", o);
+    return !overflow;
+  }
+  if (PyFloat_Check(o) || PyTuple_Check(o) || PyList_Check(o) || !PyIndex_Check(o)) return false;
+  Object n(PyNumber_Index(o));
+  if (!n) {
+    if (PyErr_ExceptionMatches(PyExc_TypeError)) PyErr_Clear();
+    return false;
+  }
+  *out = PyLong_AsLongLong(n.get());
+  return !(*out == -1 && PyErr_Occurred());
+}
+
+bool set_int_list(Arguments* a, Value* v, PyObject* const* items, Py_ssize_t n) {
+  int64_t* out;
+  if (a->ints_used + n <= Arguments::kInts) {
+    out = a->ints + a->ints_used;
+    a->ints_used += int(n);
+  } else {
+    if (a->long_lists_used == 3) return false;
+    auto& list = a->long_lists[a->long_lists_used++];
+    list.resize(size_t(n));
+    out = list.data();
+  }
+  for (Py_ssize_t k = 0; k < n; ++k)
+    if (!as_int(items[k], &out[k])) return false;
+  v->data = out;
+  v->size = n;
+  return v->present = true;
+}
+
+bool set_tensor_list(Arguments* a, Value* v, PyObject* o) {
+  if (!PyTuple_Check(o) && !PyList_Check(o)) return false;
+  if (a->lists_used == 2) return false;
+  Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
+  PyObject** items = PySequence_Fast_ITEMS(o);
+  auto& list = a->lists[a->lists_used++];
+  list.reserve(size_t(n));
+  for (Py_ssize_t k = 0; k < n; ++k) {
+    if (is_tensor(items[k])) list.push_back(unwrap(items[k]));
+    else if (items[k] == Py_None) list.emplace_back();
+    else return false;
+  }
+  v->data = list.data();
+  v->size = n;
+  return v->present = true;
+}
+
+void set_scalar(Value* v, const Scalar& s) {
+  v->scalar_kind = s.kind();
+  if (s.is_integral()) v->i = s.to_int();
+  else {
+    v->d = s.to_double();
+    v->imag = s.to_complex().imag();
+  }
+  v->present = true;
+}
+
+// False when `o` does not fit the parameter; a Python error may be set or not.
+bool convert(const Parameter& p, PyObject* o, Value* v, Arguments* a) {
+  switch (p.kind) {
+    case Kind::Tensor:
+      if (TORCH_LIKELY(is_tensor(o))) {
+        v->tensor = impl_of(o);
+        return v->present = true;
+      }
+      if (p.accepts_number && is_number(o)) {
+        if (a->tensors_used == Arguments::kTensors) return false;
+        try {
+          TensorImpl* t = tensor_of_number(o).release();
+          if (!t) return false;
+          v->tensor = a->made[a->tensors_used++] = t;
+        } catch (...) {
+          raise();
+          return false;
+        }
+        return v->present = true;
+      }
+      if (o == Py_None && p.optional) {
+        v->tensor = nullptr;
+        return true;
+      }
+      return false;
+    case Kind::TensorList: return set_tensor_list(a, v, o);
+    case Kind::Int:
+      if (PyBool_Check(o)) v->i = o == Py_True;
+      else if (!as_int(o, &v->i)) break;
+      return v->present = true;
+    case Kind::Bool:
+      if (o == Py_True || o == Py_False) {
+        v->i = o == Py_True;
+        return v->present = true;
+      }
+      if (PyLong_Check(o)) {
+        v->i = PyObject_IsTrue(o);
+        return v->present = true;
+      }
+      if (o != Py_None && Py_TYPE(o)->tp_name && std::strncmp(Py_TYPE(o)->tp_name, "numpy.bool", 10) == 0) {
+        v->i = PyObject_IsTrue(o);
+        return v->present = true;
+      }
+      break;
+    case Kind::Float:
+      if (PyFloat_CheckExact(o)) v->d = PyFloat_AS_DOUBLE(o);
+      else if (is_number(o) || (is_tensor(o) && impl_of(o)->ndim == 0)) {
+        Scalar s;
+        if (!to_scalar(o, &s) || s.is_complex()) return false;
+        v->d = s.to_double();
+      } else {
+        break;
+      }
+      return v->present = true;
+    case Kind::Scalar: {
+      if (!is_number(o) && !(is_tensor(o) && impl_of(o)->numel == 1 && impl_of(o)->ndim == 0)) break;
+      Scalar s;
+      if (!to_scalar(o, &s)) return false;
+      set_scalar(v, s);
+      return true;
+    }
+    case Kind::IntList: {
+      if (PyTuple_Check(o) || PyList_Check(o)) {
+        Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
+        if (p.list_size > 1 && n == 1) {  // (3,) stands for (3, 3)
+          PyObject* repeated[8];
+          for (int k = 0; k < p.list_size; ++k) repeated[k] = PySequence_Fast_ITEMS(o)[0];
+          return set_int_list(a, v, repeated, p.list_size);
+        }
+        return set_int_list(a, v, PySequence_Fast_ITEMS(o), n);
+      }
+      if (o == Py_None) break;
+      int64_t one;
+      if (!as_int(o, &one)) break;
+      PyObject* repeated[8];
+      int n = p.list_size ? p.list_size : 1;
+      for (int k = 0; k < n; ++k) repeated[k] = o;
+      return set_int_list(a, v, repeated, n);
+    }
+    case Kind::Str:
+      if (!PyUnicode_Check(o)) break;
+      {
+        Py_ssize_t n;
+        v->data = PyUnicode_AsUTF8AndSize(o, &n);
+        v->size = n;
+        return v->present = v->data != nullptr;
+      }
+    case Kind::DType: {
+      DType t;
+      if (o == Py_None) break;
+      if (!to_dtype(o, &t)) return false;
+      v->i = int64_t(t);
+      return v->present = true;
+    }
+    case Kind::Device: {
+      Device d;
+      if (o == Py_None) break;
+      if (!to_device(o, &d)) return false;
+      v->i = int64_t(d.type);
+      v->size = d.index;
+      return v->present = true;
+    }
+    case Kind::Layout: {
+      Layout l;
+      if (o == Py_None) break;
+      if (!to_layout(o, &l)) return false;
+      v->i = int64_t(l);
+      return v->present = true;
+    }
+    case Kind::MemoryFormat: {
+      MemoryFormat f;
+      if (o == Py_None) break;
+      if (!to_memory_format(o, &f)) return false;
+      v->i = int64_t(f);
+      return v->present = true;
+    }
+    case Kind::Generator:
+      if (o == Py_None) {
+        v->generator = nullptr;
+        return true;
+      }
+      v->generator = to_generator(o);
+      return v->generator != nullptr;
+    case Kind::None: break;
+  }
+  if (o == Py_None && (p.optional || p.has_default)) {
+    *v = Value();
+    return p.optional;
+  }
+  return false;
+}
+
+bool same(PyObject* a, PyObject* b) { return a == b || PyUnicode_Compare(a, b) == 0; }
+
+// The parameter that a keyword names, or -1.
+int find(const Signature& s, PyObject* name) {
+  int n = s.row->schema.count;
+  for (int i = 0; i < n; ++i)
+    if (s.names[i] == name) return i;
+  for (int i = 0; i < n; ++i)
+    if (PyUnicode_Compare(s.names[i], name) == 0) return i;
+  for (const Alias& alias : kAliases)
+    if (PyUnicode_CompareWithASCIIString(name, alias.given) == 0)
+      for (int i = 0; i < n; ++i)
+        if (PyUnicode_CompareWithASCIIString(s.names[i], alias.parameter) == 0) return i;
+  return -1;
+}
+
+bool fallback_value(const Schema& schema, int i, Signature* s) {
+  const Parameter& p = schema.params[i];
+  Value& v = s->fallbacks[i];
+  std::string_view text = schema.view(p.fallback);
+  v = Value();
+  if (!p.has_default || text == "None") return true;
+  v.present = true;
+  switch (p.kind) {
+    case Kind::Int: return detail::parse_int(text, v.i);
+    case Kind::Bool: v.i = text == "True"; return true;
+    case Kind::Float: v.d = text == "inf" ? __builtin_inf() : detail::parse_float(text); return true;
+    case Kind::Scalar: set_scalar(&v, detail::parse_scalar(text)); return true;
+    case Kind::Str: v.data = text.data() + 1; v.size = int64_t(text.size()) - 2; return true;
+    case Kind::MemoryFormat: v.i = int64_t(detail::parse_memory_format(text)); return true;
+    case Kind::IntList: {
+      auto list = detail::parse_list(text, p.list_size);
+      std::memcpy(s->fallback_lists[i], list.v, sizeof list.v);
+      v.data = s->fallback_lists[i];
+      v.size = int64_t(list.n);
+      return true;
+    }
+    default: PyErr_Format(PyExc_SystemError, "the default of a parameter in %s cannot be read", schema.text); return false;
+  }
+}
+
+}  // namespace
+
+bool make_signature(const Row* row, Signature* s) {
+  if (!out_name) {
+    out_name = PyUnicode_InternFromString("out");
+    requires_grad_name = PyUnicode_InternFromString("requires_grad");
+    layout_name = PyUnicode_InternFromString("layout");
+    pin_memory_name = PyUnicode_InternFromString("pin_memory");
+    value_name = PyUnicode_InternFromString("value");
+  }
+  const Schema& schema = row->schema;
+  s->row = row;
+  bool device = false, writes = false;
+  for (int i = 0; i < schema.count; ++i) {
+    std::string_view name = schema.view(schema.params[i].name);
+    s->names[i] = PyUnicode_FromStringAndSize(name == "self" ? "input" : name.data(), name == "self" ? 5 : Py_ssize_t(name.size()));
+    if (!s->names[i]) return false;
+    PyUnicode_InternInPlace(&s->names[i]);
+    device |= schema.params[i].kind == Kind::Device;
+    writes |= schema.params[i].written;
+    if (!fallback_value(schema, i, s)) return false;
+  }
+  s->makes_tensor = device;
+  s->takes_out = !writes && !row->attr.is_view && schema.result_count > 0 && schema.results[0].kind == Kind::Tensor;
+  s->varargs = schema.positional > 0 && schema.params[schema.positional - 1].kind == Kind::IntList &&
+               schema.params[schema.positional - 1].list_size == 0;
+  return true;
+}
+
+bool parse(const Signature& s, PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* kwnames, Arguments* a) {
+  const Schema& schema = s.row->schema;
+  int i = 0;
+  if (self) {
+    a->values[0].tensor = impl_of(self);
+    a->values[0].present = true;
+    i = 1;
+  }
+  unsigned given = self ? 1u : 0u;
+  for (Py_ssize_t k = 0; k < count; ++k, ++i) {
+    if (TORCH_UNLIKELY(i == schema.positional - 1 && s.varargs && count - k >= 1 && !PyTuple_Check(args[k]) && !PyList_Check(args[k]) &&
+                       args[k] != Py_None)) {
+      if (!set_int_list(a, &a->values[i], args + k, count - k)) return wrong_type(s, i, args[k]);
+      given |= 1u << i;
+      break;
+    }
+    if (TORCH_UNLIKELY(i >= schema.positional)) {
+      std::string op(schema.op_name());
+      PyErr_Format(PyExc_TypeError, "%s() takes %d positional arguments but %zd were given", op.c_str(),
+                   int(schema.positional) - (self != nullptr), count);
+      return false;
+    }
+    if (TORCH_UNLIKELY(!convert(schema.params[i], args[k], &a->values[i], a))) return wrong_type(s, i, args[k]);
+    given |= 1u << i;
+  }
+  if (TORCH_UNLIKELY(kwnames != nullptr)) {
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(kwnames); ++k) {
+      PyObject *name = PyTuple_GET_ITEM(kwnames, k), *value = args[count + k];
+      int p = find(s, name);
+      if (p < 0) {
+        if (s.takes_out && same(name, out_name)) {
+          a->out = value == Py_None ? nullptr : value;
+          continue;
+        }
+        if (s.makes_tensor && same(name, requires_grad_name)) {
+          int truth = PyObject_IsTrue(value);
+          if (truth < 0) return false;
+          a->requires_grad = truth;
+          continue;
+        }
+        if (s.makes_tensor && same(name, layout_name)) {
+          Layout l;
+          if (value != Py_None && !to_layout(value, &l)) return false;
+          if (value != Py_None && l != Layout::Strided) {
+            PyErr_SetString(PyExc_NotImplementedError, "layout: only torch.strided tensors can be made here");
+            return false;
+          }
+          continue;
+        }
+        if (s.makes_tensor && same(name, pin_memory_name)) {
+          if (PyObject_IsTrue(value)) {
+            PyErr_SetString(PyExc_RuntimeError, "pin_memory: pinned memory needs the distribution 'torch-core-cuda', which is not installed");
+            return false;
+          }
+          continue;
+        }
+        std::string op(schema.op_name());
+        PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%U'", op.c_str(), name);
+        return false;
+      }
+      if (given >> p & 1) {
+        std::string op(schema.op_name());
+        PyErr_Format(PyExc_TypeError, "%s() got multiple values for argument '%U'", op.c_str(), s.names[p]);
+        return false;
+      }
+      if (!convert(schema.params[p], value, &a->values[p], a)) {
+        // An explicit None where a default stands means the default, as users of optional keywords expect.
+        if (value == Py_None && schema.params[p].has_default && !PyErr_Occurred()) continue;
+        return wrong_type(s, p, value);
+      }
+      given |= 1u << p;
+    }
+  }
+  unsigned all = schema.count == 32 ? ~0u : (1u << schema.count) - 1;
+  for (unsigned missing = all & ~given; missing; missing &= missing - 1) {
+    int p = __builtin_ctz(missing);
+    if (TORCH_UNLIKELY(!schema.params[p].has_default)) {
+      if (schema.params[p].kind == Kind::IntList && s.varargs && p == schema.positional - 1) {  // t.view(), torch.zeros()
+        a->values[p].data = a->ints;
+        a->values[p].size = 0;
+        a->values[p].present = true;
+        continue;
+      }
+      std::string op(schema.op_name());
+      PyErr_Format(PyExc_TypeError, "%s() missing required argument '%U' (position %d)", op.c_str(), s.names[p], p + 1);
+      return false;
+    }
+    a->values[p] = s.fallbacks[p];
+  }
+  return true;
+}
+
+}  // namespace torch::python

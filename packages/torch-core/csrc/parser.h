@@ -1,0 +1,43 @@
+// Python arguments to boxed values, driven by a row's schema.
+#pragma once
+#include "python.h"
+
+namespace torch::python {
+
+// A row with its parameter names as interned Python strings, made once at import.
+struct Signature {
+  const Row* row;
+  PyObject* names[kMaxParameters];  // as functions show them: `input` for self
+  bool makes_tensor;                // takes a device and no tensor: accepts requires_grad, layout, pin_memory as well
+  bool takes_out;                   // gives new tensors: accepts out=
+  bool varargs;                     // view(2, 3): the last positional parameter is a list of ints
+  int64_t fallback_lists[kMaxParameters][8];  // list defaults
+  Value fallbacks[kMaxParameters];
+};
+
+// The values of one call, with what they need to stay alive. Lives on the stack.
+struct Arguments {
+  Value values[kMaxParameters];
+  PyObject* out = nullptr;           // borrowed
+  bool requires_grad = false;
+  static constexpr int kInts = 24, kTensors = 8;
+  int64_t ints[kInts];
+  int ints_used = 0;
+  int tensors_used = 0;
+  std::vector<Tensor> lists[2];
+  int lists_used = 0;
+  std::vector<int64_t> long_lists[3];
+  int long_lists_used = 0;
+  TensorImpl* made[kTensors];  // tensors made from numbers, owned
+
+  ~Arguments() {
+    for (int i = 0; i < tensors_used; ++i) Tensor(Ref<TensorImpl>::steal(made[i]));
+  }
+};
+
+bool make_signature(const Row* row, Signature* s);
+
+// False with a TypeError set. `self` is the tensor that a method was called on, or null.
+bool parse(const Signature& s, PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* kwnames, Arguments* out);
+
+}  // namespace torch::python

@@ -1,0 +1,103 @@
+// What the files of torch._C share. The module's own code uses the same Api table that it hands to others.
+#pragma once
+#include <Python.h>
+
+#include "torch/core/ops.h"
+#include "torch/python/api.h"
+
+namespace torch::python {
+
+// --- objects.cpp: torch.dtype, torch.device, torch.layout, torch.memory_format, torch.Size ---
+bool add_objects(PyObject* module);
+PyObject* wrap_dtype(DType);
+PyObject* wrap_device(Device);
+PyObject* wrap_layout(Layout);
+PyObject* wrap_size(IntArrayRef);
+bool is_dtype(PyObject*);
+bool to_dtype(PyObject*, DType*);
+bool to_device(PyObject*, Device*);
+bool to_layout(PyObject*, Layout*);
+bool to_memory_format(PyObject*, MemoryFormat*);
+bool is_memory_format(PyObject*);
+bool is_device_like(PyObject*);  // torch.device, str or int
+
+// --- errors.cpp ---
+bool add_errors(PyObject* module);
+PyObject* raise() noexcept;
+
+// --- numbers.cpp: Python numbers and nested lists to tensors and back ---
+bool is_number(PyObject*);  // bool, int, float, complex and NumPy's scalars
+bool to_scalar(PyObject*, Scalar*);
+PyObject* wrap_scalar(const Scalar&);
+PyObject* item_of(const Tensor&, const void* element);
+Tensor tensor_of_number(PyObject*);  // a wrapped 0-d tensor
+bool add_constructors(PyObject* module);
+PyObject* tensor_new(PyTypeObject*, PyObject* args, PyObject* kwargs);  // torch.Tensor(2, 3), torch.Tensor([1., 2.])
+extern PyMethodDef number_methods[];  // item, tolist
+
+// --- storage.cpp, buffer.cpp ---
+bool add_storage(PyObject* module);
+extern PyMethodDef storage_methods[];
+extern PyMethodDef buffer_methods[];  // numpy, __array__, __dlpack__
+int tensor_getbuffer(PyObject*, Py_buffer*, int flags);
+void tensor_releasebuffer(PyObject*, Py_buffer*);
+bool add_buffer_functions(PyObject* module);
+
+// --- indexing.cpp: t[...] ---
+PyObject* tensor_subscript(PyObject* self, PyObject* key);
+int tensor_ass_subscript(PyObject* self, PyObject* key, PyObject* value);
+PyObject* tensor_item(PyObject* self, Py_ssize_t i);
+
+// --- operators.cpp: rows as Python callables ---
+bool add_operators(PyObject* module);
+const Row* find_row(const char* name);  // the first row of that name, or null
+PyObject* call_row(const Row*, PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* kwnames);
+PyObject* wrap_result(const Row&, Result&);
+PyObject* to_conversion(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* kwnames);  // t.to(...)
+
+// --- tensor_type.cpp ---
+bool add_tensor_type(PyObject* module);
+PyObject* wrap(Tensor);
+PyObject* make_subclass(PyTypeObject*, Tensor);
+bool set_requires_grad(PyObject* tensor, bool value);
+extern PyMethodDef question_methods[];
+
+// --- memory, threads, torch.Generator: runtime.cpp ---
+Generator* to_generator(PyObject*);  // null with a TypeError set
+bool add_runtime(PyObject* module);
+
+// Owns one Python reference.
+class Object {
+ public:
+  explicit Object(PyObject* o = nullptr) noexcept : o_(o) {}
+  Object(Object&& other) noexcept : o_(std::exchange(other.o_, nullptr)) {}
+  Object& operator=(Object&& other) noexcept {
+    std::swap(o_, other.o_);
+    return *this;
+  }
+  ~Object() { Py_XDECREF(o_); }
+  PyObject* get() const noexcept { return o_; }
+  PyObject* release() noexcept { return std::exchange(o_, nullptr); }
+  explicit operator bool() const noexcept { return o_ != nullptr; }
+
+ private:
+  PyObject* o_;
+};
+
+// Lets other Python threads run while C++ works on something big.
+class ReleaseGil {
+ public:
+  explicit ReleaseGil(bool really) : state_(really ? PyEval_SaveThread() : nullptr) {}
+  ~ReleaseGil() {
+    if (state_) PyEval_RestoreThread(state_);
+  }
+  ReleaseGil(const ReleaseGil&) = delete;
+
+ private:
+  PyThreadState* state_;
+};
+constexpr int64_t kReleaseNumel = 16384;  // releasing costs as much as a small operator
+
+#define TORCH_FASTCALL(f) reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(f)), METH_FASTCALL | METH_KEYWORDS
+
+}  // namespace torch::python

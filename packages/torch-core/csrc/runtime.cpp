@@ -1,0 +1,48 @@
+// Process-wide settings: threads, default dtype.
+#include "python.h"
+#include "torch/core/cpu.h"
+#include "torch/core/init.h"
+#include "torch/core/pool.h"
+
+namespace torch::python {
+
+namespace {
+
+PyObject* get_num_threads(PyObject*, PyObject*) { return PyLong_FromLong(num_threads()); }
+PyObject* put_num_threads(PyObject*, PyObject* n) {
+  if (!PyLong_Check(n) || PyBool_Check(n)) return PyErr_Format(PyExc_TypeError, "set_num_threads expects an int, but got %s", Py_TYPE(n)->tp_name);
+  long v = PyLong_AsLong(n);
+  if (v == -1 && PyErr_Occurred()) return nullptr;
+  TORCH_PY_TRY(nullptr, {
+    TORCH_CHECK(v >= 1 && v <= 4096, "set_num_threads expects a positive integer of at most 4096, got ", v);
+    set_num_threads(int(v));
+    Py_RETURN_NONE;
+  })
+}
+PyObject* get_default_dtype(PyObject*, PyObject*) { return wrap_dtype(default_dtype()); }
+PyObject* put_default_dtype(PyObject*, PyObject* o) {
+  DType t;
+  if (!is_dtype(o)) return PyErr_Format(PyExc_TypeError, "set_default_dtype: invalid dtype object: expected a torch.dtype, got %s", Py_TYPE(o)->tp_name);
+  if (!to_dtype(o, &t)) return nullptr;
+  TORCH_PY_TRY(nullptr, {
+    set_default_dtype(t);
+    Py_RETURN_NONE;
+  })
+}
+PyObject* is_tensor_function(PyObject*, PyObject* o) { return PyBool_FromLong(is_tensor(o)); }
+PyObject* interface_function(PyObject*, PyObject*) { return PyLong_FromLong(interface_number()); }
+
+PyMethodDef functions[] = {
+    {"get_num_threads", get_num_threads, METH_NOARGS, "get_num_threads()\n--\n\nThreads that kernels may use."},
+    {"set_num_threads", put_num_threads, METH_O, "set_num_threads(int)\n--\n\nSets the threads that kernels may use, 1 or more."},
+    {"get_default_dtype", get_default_dtype, METH_NOARGS, "get_default_dtype()\n--\n\nThe dtype of new floating point tensors."},
+    {"set_default_dtype", put_default_dtype, METH_O, "set_default_dtype(d)\n--\n\nSets the dtype of new floating point tensors."},
+    {"is_tensor", is_tensor_function, METH_O, "is_tensor(obj)\n--\n\nTrue when obj is a Tensor."},
+    {"_interface", interface_function, METH_NOARGS, "The interface number of the loaded torch-core library."},
+    {}};
+
+}  // namespace
+
+bool add_runtime(PyObject* module) { return PyModule_AddFunctions(module, functions) == 0; }
+
+}  // namespace torch::python

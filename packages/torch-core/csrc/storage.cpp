@@ -1,0 +1,219 @@
+// torch.UntypedStorage: the bytes under tensors, as a Python object with the buffer protocol.
+#include <Python.h>
+#include <structmember.h>
+
+#include <cstddef>
+#include <cstring>
+
+#include "python.h"
+
+namespace torch::python {
+
+namespace {
+
+struct PyStorage {
+  PyObject_HEAD
+  Storage* storage;  // owned reference
+  PyObject* weak;
+};
+PyTypeObject* storage_type;
+
+Storage* storage_of(PyObject* o) { return reinterpret_cast<PyStorage*>(o)->storage; }
+
+PyObject* wrap_storage(StorageRef s) {
+  if (s->pyobj) return Py_NewRef(static_cast<PyObject*>(s->pyobj));
+  auto* o = PyObject_New(PyStorage, storage_type);
+  if (!o) return nullptr;
+  s->pyobj = o;
+  o->weak = nullptr;
+  o->storage = s.release();
+  return reinterpret_cast<PyObject*>(o);
+}
+
+void storage_dealloc(PyObject* self) {
+  auto* o = reinterpret_cast<PyStorage*>(self);
+  if (o->weak) PyObject_ClearWeakRefs(self);
+  o->storage->pyobj = nullptr;
+  StorageRef::steal(o->storage).reset();
+  PyTypeObject* type = Py_TYPE(self);
+  PyObject_Free(self);
+  Py_DECREF(type);
+}
+
+PyObject* storage_new(PyTypeObject*, PyObject* args, PyObject* kwargs) {
+  static const char* names[] = {"size", "device", nullptr};
+  Py_ssize_t n = 0;
+  PyObject* device = nullptr;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|nO:UntypedStorage", const_cast<char**>(names), &n, &device)) return nullptr;
+  Device d;
+  if (device && device != Py_None && !to_device(device, &d)) return nullptr;
+  if (n < 0) {
+    PyErr_Format(PyExc_RuntimeError, "UntypedStorage: size must not be negative, got %zd", n);
+    return nullptr;
+  }
+  TORCH_PY_TRY(nullptr, return wrap_storage(StorageRef::steal(Storage::make(size_t(n), d)));)
+}
+
+int storage_getbuffer(PyObject* self, Py_buffer* view, int flags) {
+  Storage* s = storage_of(self);
+  if (s->device.type != DeviceType::CPU) {
+    PyErr_SetString(PyExc_BufferError, "this storage is not in CPU memory");
+    return -1;
+  }
+  static char empty;
+  return PyBuffer_FillInfo(view, self, s->data ? s->data : &empty, Py_ssize_t(s->nbytes), s->flags & Storage::kReadOnly, flags);
+}
+Py_ssize_t storage_length(PyObject* self) { return Py_ssize_t(storage_of(self)->nbytes); }
+PyObject* storage_nbytes(PyObject* self, PyObject*) { return PyLong_FromSize_t(storage_of(self)->nbytes); }
+PyObject* storage_data_ptr(PyObject* self, PyObject*) { return PyLong_FromVoidPtr(storage_of(self)->data); }
+PyObject* storage_is_shared(PyObject* self, PyObject*) { return PyBool_FromLong(storage_of(self)->is_shared()); }
+PyObject* storage_use_count(PyObject* self, PyObject*) { return PyLong_FromUnsignedLong(storage_of(self)->use_count()); }
+PyObject* storage_device(PyObject* self, void*) { return wrap_device(storage_of(self)->device); }
+PyObject* storage_resizable(PyObject* self, PyObject*) { return PyBool_FromLong(storage_of(self)->flags & Storage::kResizable); }
+
+// Foreign memory: a Python buffer kept exported while the storage lives.
+void release_buffer(Storage* s) noexcept {
+  PyGILState_STATE gil = PyGILState_Ensure();
+  auto* view = static_cast<Py_buffer*>(s->context);
+  PyBuffer_Release(view);
+  delete view;
+  PyGILState_Release(gil);
+}
+Py_buffer* writable_buffer(PyObject* object, bool* read_only) {
+  auto* view = new Py_buffer;
+  *read_only = false;
+  if (PyObject_GetBuffer(object, view, PyBUF_WRITABLE | PyBUF_SIMPLE) == 0) return view;
+  PyErr_Clear();
+  *read_only = true;
+  if (PyObject_GetBuffer(object, view, PyBUF_SIMPLE) == 0) return view;
+  delete view;
+  return nullptr;
+}
+// _storage_from_buffer(obj, shared=False): a storage over the object's own memory, which it keeps alive.
+PyObject* storage_from_buffer(PyObject*, PyObject* args) {
+  PyObject* object;
+  int shared = 0;
+  if (!PyArg_ParseTuple(args, "O|p:_storage_from_buffer", &object, &shared)) return nullptr;
+  bool read_only;
+  Py_buffer* view = writable_buffer(object, &read_only);
+  if (!view) return nullptr;
+  TORCH_PY_TRY(nullptr, {
+    Storage* s = Storage::adopt(view->buf, size_t(view->len), release_buffer, view);
+    s->flags = uint8_t((shared ? Storage::kShared : 0) | (read_only ? Storage::kReadOnly : 0));
+    return wrap_storage(StorageRef::steal(s));
+  })
+}
+// _replace_memory(buffer, shared=True): moves the storage, in place, onto other memory of at least its size; the bytes
+// are copied over first. Every tensor over the storage must be refreshed by the caller through _refresh.
+PyObject* storage_replace(PyObject* self, PyObject* args) {
+  PyObject* object;
+  int shared = 1;
+  if (!PyArg_ParseTuple(args, "O|p:_replace_memory", &object, &shared)) return nullptr;
+  Storage* s = storage_of(self);
+  bool read_only;
+  Py_buffer* view = writable_buffer(object, &read_only);
+  if (!view) return nullptr;
+  if (read_only || size_t(view->len) < s->nbytes) {
+    PyErr_Format(PyExc_ValueError, "_replace_memory: a writable buffer of at least %zu bytes is needed, got %zd", s->nbytes, view->len);
+    PyBuffer_Release(view);
+    delete view;
+    return nullptr;
+  }
+  if (s->nbytes) std::memcpy(view->buf, s->data, s->nbytes);
+  s->replace(view->buf, s->nbytes, release_buffer, view);
+  s->flags = uint8_t(shared ? Storage::kShared : 0);
+  Py_RETURN_NONE;
+}
+
+PyMethodDef methods[] = {{"nbytes", storage_nbytes, METH_NOARGS, "Size in bytes."},
+                         {"size", storage_nbytes, METH_NOARGS, "Size in bytes."},
+                         {"data_ptr", storage_data_ptr, METH_NOARGS, "Address of the first byte."},
+                         {"is_shared", storage_is_shared, METH_NOARGS, "True when the memory is shared between processes."},
+                         {"resizable", storage_resizable, METH_NOARGS, "True when the storage owns its memory and can grow."},
+                         {"_use_count", storage_use_count, METH_NOARGS, "Tensors and Python objects that hold this storage."},
+                         {"_replace_memory", storage_replace, METH_VARARGS, "Moves the storage onto other memory."},
+                         {}};
+PyGetSetDef getset[] = {{"device", storage_device, nullptr, "Where the memory lies.", nullptr}, {}};
+PyMethodDef functions[] = {{"_storage_from_buffer", storage_from_buffer, METH_VARARGS, "A storage over a Python buffer."}, {}};
+
+// --- on Tensor ---
+
+PyObject* tensor_storage(PyObject* self, PyObject*) {
+  TensorImpl* t = impl_of(self);
+  return wrap_storage(StorageRef::share(t->storage));
+}
+// Recomputes the data pointer after the storage's memory moved; the byte offset stays.
+PyObject* tensor_refresh(PyObject* self, PyObject* offset) {
+  Py_ssize_t elements = PyLong_AsSsize_t(offset);
+  if (elements == -1 && PyErr_Occurred()) return nullptr;
+  TensorImpl* t = impl_of(self);
+  t->data = static_cast<char*>(t->storage->data) + elements * item_size(t->dtype);
+  Py_RETURN_NONE;
+}
+// _tensor_over(storage, dtype, offset, size, stride): checked against the storage's bounds.
+PyObject* tensor_over(PyObject*, PyObject* args) {
+  PyObject *storage, *dtype, *size, *stride;
+  long long offset;
+  if (!PyArg_ParseTuple(args, "O!OLO!O!:_tensor_over", storage_type, &storage, &dtype, &offset, &PyTuple_Type, &size, &PyTuple_Type, &stride))
+    return nullptr;
+  DType t;
+  if (!to_dtype(dtype, &t)) return nullptr;
+  Py_ssize_t n = PyTuple_GET_SIZE(size);
+  std::vector<int64_t> sizes, strides;
+  if (PyTuple_GET_SIZE(stride) != n) {
+    PyErr_Format(PyExc_RuntimeError, "a tensor has as many strides as sizes, got %zd sizes and %zd strides", n, PyTuple_GET_SIZE(stride));
+    return nullptr;
+  }
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    sizes.push_back(PyLong_AsLongLong(PyTuple_GET_ITEM(size, i)));
+    strides.push_back(PyLong_AsLongLong(PyTuple_GET_ITEM(stride, i)));
+  }
+  if (PyErr_Occurred()) return nullptr;
+  Storage* s = storage_of(storage);
+  TORCH_PY_TRY(nullptr, {
+    checked_numel("tensor over a storage", sizes);
+    // 128 bits: hostile sizes and strides must not wrap around.
+    __int128 low = offset, high = offset;
+    bool empty = false;
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      if (sizes[i] == 0) empty = true;
+      else (strides[i] < 0 ? low : high) += __int128(sizes[i] - 1) * strides[i];
+    }
+    TORCH_CHECK(empty ? offset >= 0 && __int128(offset) * item_size(t) <= __int128(s->nbytes) : low >= 0 && (high + 1) * item_size(t) <= __int128(s->nbytes),
+                "a tensor of size ", IntArrayRef(sizes), ", stride ", IntArrayRef(strides), ", offset ", offset, " and dtype ", t,
+                " does not fit into a storage of ", s->nbytes, " bytes");
+    Tensor r = Tensor(Ref<TensorImpl>::steal(TensorImpl::make()));
+    r->set_ndim(int(n));
+    std::copy(sizes.begin(), sizes.end(), r->sizes());
+    std::copy(strides.begin(), strides.end(), r->strides());
+    r->dtype = t;
+    r->device = s->device;
+    r->keys = backend_key(s->device.type);
+    s->retain();
+    r->storage = s;
+    r->data = static_cast<char*>(s->data) + offset * item_size(t);
+    r->refresh_geometry();
+    return wrap(std::move(r));
+  })
+}
+PyMethodDef tensor_functions[] = {{"_tensor_over", tensor_over, METH_VARARGS, "A tensor over a storage."}, {}};
+
+}  // namespace
+
+PyMethodDef storage_methods[] = {{"untyped_storage", tensor_storage, METH_NOARGS, "untyped_storage()\n--\n\nThe storage that holds this tensor's elements."},
+                                 {"_refresh", tensor_refresh, METH_O, "Recomputes the data pointer after the storage's memory moved."},
+                                 {}};
+
+bool add_storage(PyObject* module) {
+  static PyMemberDef weak_member[] = {{"__weaklistoffset__", T_PYSSIZET, offsetof(PyStorage, weak), 1, nullptr}, {}};
+  PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(storage_new)}, {Py_tp_dealloc, reinterpret_cast<void*>(storage_dealloc)},
+                         {Py_bf_getbuffer, reinterpret_cast<void*>(storage_getbuffer)}, {Py_sq_length, reinterpret_cast<void*>(storage_length)},
+                         {Py_tp_methods, methods}, {Py_tp_getset, getset}, {Py_tp_members, weak_member},
+                         {Py_tp_doc, const_cast<char*>("UntypedStorage(size=0, device=None)\n--\n\nThe bytes under one or more tensors.")}, {}};
+  PyType_Spec spec = {"torch.UntypedStorage", sizeof(PyStorage), 0, Py_TPFLAGS_DEFAULT, slots};
+  storage_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
+  return storage_type && PyModule_AddType(module, storage_type) == 0 && PyModule_AddFunctions(module, functions) == 0 &&
+         PyModule_AddFunctions(module, tensor_functions) == 0;
+}
+
+}  // namespace torch::python

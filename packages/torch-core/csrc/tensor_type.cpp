@@ -1,0 +1,504 @@
+// torch.Tensor: the hand-written Python type. Number slots go straight to an operator's slot; methods that are rows
+// are added by operators.cpp; what is rare is written in Python (torch/_tensor.py).
+#include <Python.h>
+#include <structmember.h>
+
+#include <cstddef>
+#include <cstring>
+#include <string>
+
+#include "python.h"
+
+namespace torch::python {
+
+namespace {
+
+PyTypeObject* tensor_type;
+constexpr int kFreeWrappers = 256;
+PyTensor* free_wrappers[kFreeWrappers];
+int free_count = 0;
+
+// --- life ------------------------------------------------------------------------------------------------------------
+
+void tensor_dealloc(PyObject* self) {
+  auto* o = reinterpret_cast<PyTensor*>(self);
+  PyTypeObject* type = Py_TYPE(self);
+  if (PyObject_GC_IsTracked(self)) PyObject_GC_UnTrack(self);
+  if (TORCH_UNLIKELY(o->weak != nullptr)) PyObject_ClearWeakRefs(self);
+  if (TORCH_UNLIKELY(o->dict != nullptr)) Py_CLEAR(o->dict);
+  if (TensorImpl* t = std::exchange(o->impl, nullptr)) {
+    if (t->pyobj == self) t->pyobj = nullptr;
+    if (t->drop()) TensorImpl::destroy(t);
+  }
+  if (TORCH_LIKELY(type == tensor_type && free_count < kFreeWrappers)) free_wrappers[free_count++] = o;
+  else type->tp_free(self);
+  Py_DECREF(type);
+}
+int tensor_traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(reinterpret_cast<PyTensor*>(self)->dict);
+  Py_VISIT(Py_TYPE(self));
+  return 0;
+}
+int tensor_clear(PyObject* self) {
+  Py_CLEAR(reinterpret_cast<PyTensor*>(self)->dict);
+  return 0;
+}
+// A tensor can be part of a reference cycle only once it has attributes: it is tracked from then on.
+int tensor_setattro(PyObject* self, PyObject* name, PyObject* value) {
+  int r = PyObject_GenericSetAttr(self, name, value);
+  if (reinterpret_cast<PyTensor*>(self)->dict && !PyObject_GC_IsTracked(self)) PyObject_GC_Track(self);
+  return r;
+}
+
+// --- number slots ------------------------------------------------------------------------------------------------------
+
+enum BinarySlot { kAdd, kSub, kMul, kTrueDiv, kFloorDiv, kMod, kPow, kAnd, kOr, kXor, kLshift, kRshift, kMatmul,
+                  kIAdd, kISub, kIMul, kITrueDiv, kIFloorDiv, kIMod, kIPow, kIAnd, kIOr, kIXor, kILshift, kIRshift,
+                  kLt, kLe, kEq, kNe, kGt, kGe, kBinarySlots };
+constexpr const char* kBinaryNames[kBinarySlots] = {
+    "add", "sub", "mul", "true_divide", "floor_divide", "remainder", "pow", "bitwise_and", "bitwise_or", "bitwise_xor",
+    "bitwise_left_shift", "bitwise_right_shift", "matmul",
+    "add_", "sub_", "mul_", "true_divide_", "floor_divide_", "remainder_", "pow_", "bitwise_and_", "bitwise_or_", "bitwise_xor_",
+    "bitwise_left_shift_", "bitwise_right_shift_", "lt", "le", "eq", "ne", "gt", "ge"};
+const Row* binary_rows[kBinarySlots];
+
+// Calls a row of the form (Tensor, Tensor) or (Tensor, Tensor, *, Scalar alpha=1) without boxing.
+Tensor call_binary(const Row* row, const Tensor& a, const Tensor& b) {
+  unsigned slot = 31u - unsigned(__builtin_clz(unsigned(a->keys | b->keys)));
+  void* f = row->slots[slot];
+  if (TORCH_UNLIKELY(!f)) missing_kernel(row->schema.op_name(), Slot(slot));
+  bool big = a.numel() >= kReleaseNumel || b.numel() >= kReleaseNumel;
+  Tensor r;
+  {
+    ReleaseGil gil(big);
+    if (row->schema.count == 2) {
+      r = reinterpret_cast<Tensor (*)(const Tensor&, const Tensor&)>(f)(a, b);
+    } else {
+      static constexpr Scalar one(int64_t(1));
+      r = reinterpret_cast<Tensor (*)(const Tensor&, const Tensor&, const Scalar&)>(f)(a, b, one);
+    }
+  }
+  if (row->schema.params[0].written && slot < unsigned(Slot::Autograd)) a.bump_version();
+  return r;
+}
+
+template <BinarySlot S>
+PyObject* nb_binary(PyObject* a, PyObject* b) {
+  const Row* row = binary_rows[S];
+  if (TORCH_UNLIKELY(!row)) Py_RETURN_NOTIMPLEMENTED;
+  TORCH_PY_TRY(nullptr, {
+    if (TORCH_LIKELY(is_tensor(a))) {
+      if (TORCH_LIKELY(is_tensor(b))) return wrap(call_binary(row, borrow(a), borrow(b)));
+      if (S != kMatmul && is_number(b)) return wrap(call_binary(row, borrow(a), tensor_of_number(b)));
+    } else if (S != kMatmul && is_number(a) && is_tensor(b)) {
+      return wrap(call_binary(row, tensor_of_number(a), borrow(b)));
+    }
+  })
+  Py_RETURN_NOTIMPLEMENTED;
+}
+template <BinarySlot S>
+PyObject* nb_ternary_pow(PyObject* a, PyObject* b, PyObject* modulo) {
+  if (modulo != Py_None) {
+    PyErr_SetString(PyExc_NotImplementedError, "pow: a third argument (modulo) is not supported");
+    return nullptr;
+  }
+  return nb_binary<S>(a, b);
+}
+
+template <int N>
+struct UnaryRow {
+  static const Row* row;
+};
+template <int N>
+const Row* UnaryRow<N>::row = nullptr;
+enum { kNeg, kAbs, kInvert, kPositive };
+template <int N>
+PyObject* nb_unary(PyObject* self) {
+  const Row* row = UnaryRow<N>::row;
+  if (!row) {
+    PyErr_SetString(PyExc_NotImplementedError, "this operator has no row in this build of torch-core");
+    return nullptr;
+  }
+  return call_row(row, self, nullptr, 0, nullptr);
+}
+
+PyObject* tensor_compare(PyObject* a, PyObject* b, int op) {
+  switch (op) {
+    case Py_LT: return nb_binary<kLt>(a, b);
+    case Py_LE: return nb_binary<kLe>(a, b);
+    case Py_EQ: return nb_binary<kEq>(a, b);
+    case Py_NE: return nb_binary<kNe>(a, b);
+    case Py_GT: return nb_binary<kGt>(a, b);
+    default: return nb_binary<kGe>(a, b);
+  }
+}
+Py_hash_t tensor_hash(PyObject* self) { return Py_hash_t(reinterpret_cast<uintptr_t>(self) >> 4); }
+
+// --- conversions to Python's numbers -----------------------------------------------------------------------------------
+
+Object value_of(PyObject* self, const char* op) {
+  const Tensor& t = borrow(self);
+  if (t.numel() != 1) {
+    if (std::strcmp(op, "bool") == 0) {
+      if (t.numel() == 0) PyErr_SetString(PyExc_RuntimeError, "Boolean value of Tensor with no values is ambiguous");
+      else PyErr_Format(PyExc_RuntimeError, "Boolean value of Tensor with more than one value is ambiguous (it has %lld); use any() or all()", (long long)t.numel());
+    } else {
+      PyErr_Format(std::strcmp(op, "index") == 0 ? PyExc_TypeError : PyExc_RuntimeError,
+                   "%s: only tensors with one element can be converted to a Python number, this one has %lld", op, (long long)t.numel());
+    }
+    return Object();
+  }
+  if (t.device().type != DeviceType::CPU) {
+    PyErr_Format(PyExc_RuntimeError, "%s: a tensor on device %s has no values to read", op, to_string(t.device()).c_str());
+    return Object();
+  }
+  return Object(item_of(t, t.data()));
+}
+int tensor_bool(PyObject* self) {
+  Object v = value_of(self, "bool");
+  return v ? PyObject_IsTrue(v.get()) : -1;
+}
+PyObject* tensor_int(PyObject* self) {
+  Object v = value_of(self, "int");
+  return v ? PyNumber_Long(v.get()) : nullptr;
+}
+PyObject* tensor_float(PyObject* self) {
+  Object v = value_of(self, "float");
+  return v ? PyNumber_Float(v.get()) : nullptr;
+}
+PyObject* tensor_index(PyObject* self) {
+  DType t = impl_of(self)->dtype;
+  if (!is_integral(t) && t != DType::Bool) {
+    PyErr_SetString(PyExc_TypeError, "only integer tensors of a single element can be converted to an index");
+    return nullptr;
+  }
+  Object v = value_of(self, "index");
+  return v ? PyNumber_Index(v.get()) : nullptr;
+}
+PyObject* tensor_complex(PyObject* self, PyObject*) {
+  Object v = value_of(self, "complex");
+  if (!v) return nullptr;
+  Py_complex c = PyComplex_AsCComplex(v.get());
+  return PyErr_Occurred() ? nullptr : PyComplex_FromCComplex(c);
+}
+Py_ssize_t tensor_length(PyObject* self) {
+  TensorImpl* t = impl_of(self);
+  if (t->ndim == 0) {
+    PyErr_SetString(PyExc_TypeError, "len() of a 0-d tensor");
+    return -1;
+  }
+  return Py_ssize_t(t->sizes()[0]);
+}
+
+// --- questions -----------------------------------------------------------------------------------------------------------
+
+bool one_dim(PyObject* self, PyObject* arg, int64_t* out) {
+  Py_ssize_t d = PyNumber_AsSsize_t(arg, PyExc_IndexError);
+  if (d == -1 && PyErr_Occurred()) return false;
+  TORCH_PY_TRY(false, {
+    int n = impl_of(self)->ndim;
+    TORCH_CHECK_INDEX(n > 0, "Dimension specified as ", d, " but tensor has no dimensions");
+    *out = wrap_dim(d, n);
+    return true;
+  })
+}
+PyObject* dim_argument(PyObject* const* args, Py_ssize_t count, PyObject* kwnames, const char* op, bool* ok) {
+  *ok = true;
+  if (count + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0) == 0) return nullptr;
+  if (count <= 1 && (!kwnames || (count == 0 && PyTuple_GET_SIZE(kwnames) == 1 && PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, 0), "dim") == 0)))
+    return args[0] == Py_None ? nullptr : args[0];
+  PyErr_Format(PyExc_TypeError, "%s() takes at most one argument, dim", op);
+  *ok = false;
+  return nullptr;
+}
+PyObject* tensor_size(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* kwnames) {
+  bool ok;
+  PyObject* dim = dim_argument(args, count, kwnames, "size", &ok);
+  if (!ok) return nullptr;
+  const Tensor& t = borrow(self);
+  if (!dim) return wrap_size(t.sizes());
+  int64_t d;
+  return one_dim(self, dim, &d) ? PyLong_FromLongLong(t->sizes()[d]) : nullptr;
+}
+PyObject* tuple_of(IntArrayRef v) {
+  PyObject* t = PyTuple_New(Py_ssize_t(v.size()));
+  for (size_t i = 0; t && i < v.size(); ++i) PyTuple_SET_ITEM(t, Py_ssize_t(i), PyLong_FromLongLong(v[i]));
+  return t;
+}
+PyObject* tensor_stride(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* kwnames) {
+  bool ok;
+  PyObject* dim = dim_argument(args, count, kwnames, "stride", &ok);
+  if (!ok) return nullptr;
+  const Tensor& t = borrow(self);
+  if (!dim) return tuple_of(t.strides());
+  int64_t d;
+  return one_dim(self, dim, &d) ? PyLong_FromLongLong(t->strides()[d]) : nullptr;
+}
+PyObject* tensor_dim(PyObject* self, PyObject*) { return PyLong_FromLong(impl_of(self)->ndim); }
+PyObject* tensor_numel(PyObject* self, PyObject*) { return PyLong_FromLongLong(impl_of(self)->numel); }
+PyObject* tensor_element_size(PyObject* self, PyObject*) { return PyLong_FromLongLong(item_size(impl_of(self)->dtype)); }
+PyObject* tensor_storage_offset(PyObject* self, PyObject*) { return PyLong_FromLongLong(borrow(self).storage_offset()); }
+PyObject* tensor_data_ptr(PyObject* self, PyObject*) { return PyLong_FromVoidPtr(impl_of(self)->numel ? impl_of(self)->data : nullptr); }
+PyObject* tensor_is_floating(PyObject* self, PyObject*) { return PyBool_FromLong(is_floating(impl_of(self)->dtype)); }
+PyObject* tensor_is_complex(PyObject* self, PyObject*) { return PyBool_FromLong(is_complex(impl_of(self)->dtype)); }
+PyObject* tensor_is_signed(PyObject* self, PyObject*) { return PyBool_FromLong(is_signed(impl_of(self)->dtype)); }
+PyObject* tensor_is_same_size(PyObject* self, PyObject* other) {
+  if (!is_tensor(other)) return PyErr_Format(PyExc_TypeError, "is_same_size: expected a Tensor, got %s", Py_TYPE(other)->tp_name);
+  return PyBool_FromLong(borrow(self).sizes() == borrow(other).sizes());
+}
+PyObject* tensor_is_set_to(PyObject* self, PyObject* other) {
+  if (!is_tensor(other)) return PyErr_Format(PyExc_TypeError, "is_set_to: expected a Tensor, got %s", Py_TYPE(other)->tp_name);
+  const Tensor &a = borrow(self), &b = borrow(other);
+  return PyBool_FromLong(a->storage == b->storage && a->data == b->data && a.sizes() == b.sizes() && a.strides() == b.strides());
+}
+PyObject* tensor_is_shared(PyObject* self, PyObject*) { return PyBool_FromLong(impl_of(self)->storage->is_shared()); }
+PyObject* tensor_is_contiguous(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* kwnames) {
+  const Tensor& t = borrow(self);
+  MemoryFormat f = MemoryFormat::Contiguous;
+  if (count + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0) > 1) return PyErr_Format(PyExc_TypeError, "is_contiguous() takes at most one argument, memory_format");
+  if (count || kwnames)
+    if (!to_memory_format(args[0], &f)) return nullptr;
+  if (f == MemoryFormat::Contiguous) return PyBool_FromLong(t.is_contiguous());
+  if (f == MemoryFormat::Preserve) return PyErr_Format(PyExc_RuntimeError, "is_contiguous: preserve_format is no layout to ask for");
+  int n = f == MemoryFormat::ChannelsLast ? 4 : 5;
+  if (t.dim() != n) Py_RETURN_FALSE;
+  int64_t expected = 1;
+  auto check = [&](int d) {
+    bool ok = t->sizes()[d] == 1 || t->strides()[d] == expected;
+    expected *= t->sizes()[d];
+    return ok;
+  };
+  bool ok = check(1);
+  for (int d = n - 1; d >= 2; --d) ok = check(d) && ok;
+  return PyBool_FromLong((check(0) && ok) || t.numel() == 0);
+}
+PyObject* tensor_get_device(PyObject* self, PyObject*) { return PyLong_FromLong(impl_of(self)->device.type == DeviceType::CPU ? -1 : impl_of(self)->device.index); }
+
+PyObject* get_shape(PyObject* self, void*) { return wrap_size(borrow(self).sizes()); }
+PyObject* get_dtype(PyObject* self, void*) { return wrap_dtype(impl_of(self)->dtype); }
+PyObject* get_device(PyObject* self, void*) { return wrap_device(impl_of(self)->device); }
+PyObject* get_layout(PyObject*, void*) { return wrap_layout(Layout::Strided); }
+PyObject* get_ndim(PyObject* self, void*) { return PyLong_FromLong(impl_of(self)->ndim); }
+PyObject* get_itemsize(PyObject* self, void*) { return PyLong_FromLongLong(item_size(impl_of(self)->dtype)); }
+PyObject* get_nbytes(PyObject* self, void*) { return PyLong_FromLongLong(item_size(impl_of(self)->dtype) * impl_of(self)->numel); }
+PyObject* get_version(PyObject* self, void*) { return PyLong_FromUnsignedLong(borrow(self).version()); }
+PyObject* get_base(PyObject* self, void*) {
+  TensorImpl* b = impl_of(self)->base;
+  return b ? wrap(Tensor(Ref<TensorImpl>::share(b))) : Py_NewRef(Py_None);
+}
+PyObject* get_requires_grad(PyObject* self, void*) { return PyBool_FromLong(borrow(self).requires_grad()); }
+int put_requires_grad(PyObject* self, PyObject* value, void*) {
+  int truth = value ? PyObject_IsTrue(value) : -1;
+  if (truth < 0) {
+    if (!value) PyErr_SetString(PyExc_AttributeError, "requires_grad cannot be deleted");
+    return -1;
+  }
+  return set_requires_grad(self, truth) ? 0 : -1;
+}
+PyObject* is_device(PyObject* self, void* type) { return PyBool_FromLong(int(impl_of(self)->device.type) == int(reinterpret_cast<intptr_t>(type))); }
+PyObject* get_false(PyObject*, void*) { Py_RETURN_FALSE; }
+PyObject* get_data(PyObject* self, void*) { TORCH_PY_TRY(nullptr, return wrap(alias_of(borrow(self), false));) }
+// x.data = y: x takes over y's memory and geometry, in place; its identity, graph and Python object stay.
+int put_data(PyObject* self, PyObject* value, void*) {
+  if (!value || !is_tensor(value)) {
+    PyErr_Format(PyExc_TypeError, "data: must be set to a Tensor, not %s", value ? Py_TYPE(value)->tp_name : "deleted");
+    return -1;
+  }
+  TensorImpl* t = impl_of(self);
+  Tensor from = unwrap(value);
+  if ((t->keys & kBackendKeys) != (from->keys & kBackendKeys)) {
+    PyErr_SetString(PyExc_RuntimeError, "data: the new tensor must be on the same device and of the same layout");
+    return -1;
+  }
+  TORCH_PY_TRY(-1, {
+    t->set_ndim(from->ndim);
+    std::memcpy(t->sizes(), from->sizes(), sizeof(int64_t) * from->ndim);
+    std::memcpy(t->strides(), from->strides(), sizeof(int64_t) * from->ndim);
+    // The version counter stays that of self: a graph that saved self must not be fooled.
+    if (!t->own_version) {
+      t->own_version = new VersionCounter;
+      t->own_version->value = t->storage->version.load();
+    }
+    from->storage->retain();
+    StorageRef::steal(std::exchange(t->storage, from->storage)).reset();
+    t->data = from->data;
+    t->dtype = from->dtype;
+    if (TensorImpl* old = std::exchange(t->base, nullptr)) Tensor(Ref<TensorImpl>::steal(old)).reset();
+    t->refresh_geometry();
+    return 0;
+  })
+}
+
+PyGetSetDef getset[] = {
+    {"shape", get_shape, nullptr, "The sizes of the dimensions, a torch.Size.", nullptr},
+    {"dtype", get_dtype, nullptr, "The type of the elements.", nullptr},
+    {"device", get_device, nullptr, "Where the tensor lies.", nullptr},
+    {"layout", get_layout, nullptr, "torch.strided.", nullptr},
+    {"ndim", get_ndim, nullptr, "Number of dimensions.", nullptr},
+    {"itemsize", get_itemsize, nullptr, "Bytes of one element.", nullptr},
+    {"nbytes", get_nbytes, nullptr, "Bytes of all elements.", nullptr},
+    {"_version", get_version, nullptr, "Counts in-place changes.", nullptr},
+    {"_base", get_base, nullptr, "The tensor that this one is a view of, or None.", nullptr},
+    {"requires_grad", get_requires_grad, put_requires_grad, "True when gradients are recorded for this tensor.", nullptr},
+    {"data", get_data, put_data, "The same memory without graph and with a version counter of its own.", nullptr},
+    {"is_cpu", is_device, nullptr, nullptr, reinterpret_cast<void*>(intptr_t(DeviceType::CPU))},
+    {"is_cuda", is_device, nullptr, nullptr, reinterpret_cast<void*>(intptr_t(DeviceType::CUDA))},
+    {"is_meta", is_device, nullptr, nullptr, reinterpret_cast<void*>(intptr_t(DeviceType::Meta))},
+    {"is_sparse", get_false, nullptr, nullptr, nullptr},
+    {"is_quantized", get_false, nullptr, nullptr, nullptr},
+    {"is_nested", get_false, nullptr, nullptr, nullptr},
+    {"is_mkldnn", get_false, nullptr, nullptr, nullptr},
+    {}};
+
+PyObject* make_subclass_method(PyObject* type, PyObject* args) {
+  PyObject *data, *cls;
+  int requires_grad = 0;
+  if (!PyArg_ParseTuple(args, "OO|p:_make_subclass", &cls, &data, &requires_grad)) return nullptr;
+  if (!PyType_Check(cls) || !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(cls), tensor_type) || !is_tensor(data))
+    return PyErr_Format(PyExc_TypeError, "_make_subclass: expected a subclass of Tensor and a Tensor, got %R and %s", cls, Py_TYPE(data)->tp_name);
+  (void)type;
+  TORCH_PY_TRY(nullptr, {
+    PyObject* o = make_subclass(reinterpret_cast<PyTypeObject*>(cls), alias_of(borrow(data), true));
+    if (o && requires_grad && !set_requires_grad(o, true)) Py_CLEAR(o);
+    return o;
+  })
+}
+
+PyMethodDef methods[] = {
+    {"size", TORCH_FASTCALL(tensor_size), "size(dim=None)\n--\n\nThe sizes of all dimensions as torch.Size, or of one as int."},
+    {"stride", TORCH_FASTCALL(tensor_stride), "stride(dim=None)\n--\n\nThe strides of all dimensions as a tuple, or of one as int, in elements."},
+    {"dim", tensor_dim, METH_NOARGS, "dim()\n--\n\nNumber of dimensions."},
+    {"ndimension", tensor_dim, METH_NOARGS, "ndimension()\n--\n\nNumber of dimensions."},
+    {"numel", tensor_numel, METH_NOARGS, "numel()\n--\n\nNumber of elements."},
+    {"nelement", tensor_numel, METH_NOARGS, "nelement()\n--\n\nNumber of elements."},
+    {"element_size", tensor_element_size, METH_NOARGS, "element_size()\n--\n\nBytes of one element."},
+    {"storage_offset", tensor_storage_offset, METH_NOARGS, "storage_offset()\n--\n\nElements from the storage's start to the first one."},
+    {"data_ptr", tensor_data_ptr, METH_NOARGS, "data_ptr()\n--\n\nAddress of the first element."},
+    {"is_floating_point", tensor_is_floating, METH_NOARGS, "is_floating_point()\n--\n\nTrue for float16, bfloat16, float32 and float64."},
+    {"is_complex", tensor_is_complex, METH_NOARGS, "is_complex()\n--\n\nTrue for complex64 and complex128."},
+    {"is_signed", tensor_is_signed, METH_NOARGS, "is_signed()\n--\n\nTrue when the dtype holds negative values."},
+    {"is_same_size", tensor_is_same_size, METH_O, "is_same_size(other)\n--\n\nTrue when both have the same sizes."},
+    {"is_set_to", tensor_is_set_to, METH_O, "is_set_to(tensor)\n--\n\nTrue when both are the same piece of the same storage."},
+    {"is_shared", tensor_is_shared, METH_NOARGS, "is_shared()\n--\n\nTrue when the memory is shared between processes."},
+    {"is_contiguous", TORCH_FASTCALL(tensor_is_contiguous), "is_contiguous(memory_format=torch.contiguous_format)\n--\n\nTrue when the elements lie in memory in row-major order without gaps."},
+    {"to", TORCH_FASTCALL(to_conversion), "to(*args, dtype=None, device=None, non_blocking=False, copy=False, memory_format=None)\n--\n\nThe tensor with another dtype or on another device; itself when nothing changes."},
+    {"get_device", tensor_get_device, METH_NOARGS, "get_device()\n--\n\nIndex of the device, -1 on the CPU."},
+    {"__complex__", tensor_complex, METH_NOARGS, nullptr},
+    {"_make_subclass", make_subclass_method, METH_VARARGS | METH_STATIC, "A tensor of a subclass over the data of another."},
+    {}};
+
+bool add_methods(PyMethodDef* defs) {
+  for (; defs->ml_name; ++defs) {
+    PyObject* d = defs->ml_flags & METH_STATIC ? PyStaticMethod_New(Object(PyCFunction_New(defs, nullptr)).get()) : PyDescr_NewMethod(tensor_type, defs);
+    Object descriptor(d);
+    if (!d || PyObject_SetAttrString(reinterpret_cast<PyObject*>(tensor_type), defs->ml_name, d) < 0) return false;
+  }
+  return true;
+}
+
+Api api_table;
+
+}  // namespace
+
+PyObject* wrap(Tensor tensor) {
+  TensorImpl* t = tensor.release();
+  if (TORCH_UNLIKELY(!t)) Py_RETURN_NONE;
+  if (TORCH_UNLIKELY(t->pyobj != nullptr)) {
+    PyObject* o = Py_NewRef(static_cast<PyObject*>(t->pyobj));
+    if (t->drop()) TensorImpl::destroy(t);
+    return o;
+  }
+  PyTensor* o;
+  if (TORCH_LIKELY(free_count > 0)) {
+    o = free_wrappers[--free_count];
+    PyObject_Init(reinterpret_cast<PyObject*>(o), tensor_type);
+  } else {
+    o = PyObject_GC_New(PyTensor, tensor_type);  // tracked by the collector once it has attributes
+    if (!o) {
+      Tensor(Ref<TensorImpl>::steal(t)).reset();
+      return nullptr;
+    }
+    o->weak = nullptr;
+    o->dict = nullptr;
+  }
+  o->impl = t;
+  t->pyobj = o;
+  return reinterpret_cast<PyObject*>(o);
+}
+
+PyObject* make_subclass(PyTypeObject* type, Tensor tensor) {
+  if (type == tensor_type) return wrap(std::move(tensor));
+  PyObject* o = type->tp_alloc(type, 0);
+  if (!o) return nullptr;
+  TensorImpl* t = tensor.release();
+  reinterpret_cast<PyTensor*>(o)->impl = t;
+  t->pyobj = o;
+  return o;
+}
+
+// The setter that torch.autograd installs on the type; before that, importing it is what this does.
+bool set_requires_grad(PyObject* tensor, bool value) {
+  if (!value && !borrow(tensor).requires_grad()) return true;
+  Object part(PyImport_ImportModule("torch.autograd"));
+  if (!part) return false;
+  Object hook(PyObject_GetAttrString(part.get(), "_set_requires_grad"));
+  if (!hook) return false;
+  Object done(PyObject_CallFunctionObjArgs(hook.get(), tensor, value ? Py_True : Py_False, nullptr));
+  return bool(done);
+}
+
+bool add_tensor_type(PyObject* module) {
+  static PyMemberDef members[] = {{"__dictoffset__", T_PYSSIZET, offsetof(PyTensor, dict), READONLY, nullptr},
+                                  {"__weaklistoffset__", T_PYSSIZET, offsetof(PyTensor, weak), READONLY, nullptr},
+                                  {}};
+#define SLOT(slot, f) {slot, reinterpret_cast<void*>(f)}
+  PyType_Slot slots[] = {
+      SLOT(Py_tp_new, tensor_new), SLOT(Py_tp_dealloc, tensor_dealloc), SLOT(Py_tp_traverse, tensor_traverse), SLOT(Py_tp_clear, tensor_clear),
+      SLOT(Py_tp_setattro, tensor_setattro), SLOT(Py_tp_richcompare, tensor_compare), SLOT(Py_tp_hash, tensor_hash),
+      {Py_tp_members, members}, {Py_tp_methods, methods}, {Py_tp_getset, getset},
+      SLOT(Py_nb_add, nb_binary<kAdd>), SLOT(Py_nb_subtract, nb_binary<kSub>), SLOT(Py_nb_multiply, nb_binary<kMul>),
+      SLOT(Py_nb_true_divide, nb_binary<kTrueDiv>), SLOT(Py_nb_floor_divide, nb_binary<kFloorDiv>), SLOT(Py_nb_remainder, nb_binary<kMod>),
+      SLOT(Py_nb_power, nb_ternary_pow<kPow>), SLOT(Py_nb_and, nb_binary<kAnd>), SLOT(Py_nb_or, nb_binary<kOr>), SLOT(Py_nb_xor, nb_binary<kXor>),
+      SLOT(Py_nb_lshift, nb_binary<kLshift>), SLOT(Py_nb_rshift, nb_binary<kRshift>), SLOT(Py_nb_matrix_multiply, nb_binary<kMatmul>),
+      SLOT(Py_nb_inplace_add, nb_binary<kIAdd>), SLOT(Py_nb_inplace_subtract, nb_binary<kISub>), SLOT(Py_nb_inplace_multiply, nb_binary<kIMul>),
+      SLOT(Py_nb_inplace_true_divide, nb_binary<kITrueDiv>), SLOT(Py_nb_inplace_floor_divide, nb_binary<kIFloorDiv>),
+      SLOT(Py_nb_inplace_remainder, nb_binary<kIMod>), SLOT(Py_nb_inplace_power, nb_ternary_pow<kIPow>), SLOT(Py_nb_inplace_and, nb_binary<kIAnd>),
+      SLOT(Py_nb_inplace_or, nb_binary<kIOr>), SLOT(Py_nb_inplace_xor, nb_binary<kIXor>), SLOT(Py_nb_inplace_lshift, nb_binary<kILshift>),
+      SLOT(Py_nb_inplace_rshift, nb_binary<kIRshift>), SLOT(Py_nb_negative, nb_unary<kNeg>), SLOT(Py_nb_absolute, nb_unary<kAbs>),
+      SLOT(Py_nb_invert, nb_unary<kInvert>), SLOT(Py_nb_positive, nb_unary<kPositive>), SLOT(Py_nb_bool, tensor_bool), SLOT(Py_nb_int, tensor_int),
+      SLOT(Py_nb_float, tensor_float), SLOT(Py_nb_index, tensor_index), SLOT(Py_mp_length, tensor_length), SLOT(Py_sq_length, tensor_length),
+      SLOT(Py_mp_subscript, tensor_subscript), SLOT(Py_mp_ass_subscript, tensor_ass_subscript), SLOT(Py_sq_item, tensor_item),
+      SLOT(Py_bf_getbuffer, tensor_getbuffer), SLOT(Py_bf_releasebuffer, tensor_releasebuffer),
+      {Py_tp_doc, const_cast<char*>("An array of numbers of one dtype on one device.")}, {}};
+#undef SLOT
+  PyType_Spec spec = {"torch.Tensor", sizeof(PyTensor), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
+  tensor_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
+  if (!tensor_type || PyModule_AddType(module, tensor_type) < 0) return false;
+  api_table = {TORCH_CORE_INTERFACE, tensor_type, wrap, raise, call_row, wrap_dtype, wrap_device, wrap_size, wrap_scalar, to_dtype, to_device, to_scalar, make_subclass};
+  api = &api_table;
+  if (!add_methods(number_methods) || !add_methods(storage_methods) || !add_methods(buffer_methods)) return false;
+  Object capsule(PyCapsule_New(&api_table, "torch._C._api", nullptr));
+  return capsule && PyModule_AddObjectRef(module, "_api", capsule.get()) == 0;
+}
+
+// After the operators are there.
+bool bind_number_slots() {
+  for (int i = 0; i < kBinarySlots; ++i) {
+    binary_rows[i] = find_row(kBinaryNames[i]);
+    if (!binary_rows[i]) continue;
+    const Schema& s = binary_rows[i]->schema;
+    bool plain = s.params[0].kind == Kind::Tensor && s.params[1].kind == Kind::Tensor && s.result_count == 1 &&
+                 (s.count == 2 || (s.count == 3 && s.params[2].kind == Kind::Scalar && !s.params[2].optional));
+    if (!plain) {
+      PyErr_Format(PyExc_SystemError, "row of %s does not fit the number slot: %s", kBinaryNames[i], s.text);
+      return false;
+    }
+  }
+  UnaryRow<kNeg>::row = find_row("neg");
+  UnaryRow<kAbs>::row = find_row("abs");
+  UnaryRow<kInvert>::row = find_row("bitwise_not");
+  UnaryRow<kPositive>::row = find_row("positive");
+  return true;
+}
+
+}  // namespace torch::python

@@ -1,0 +1,29 @@
+"""Tensors with GPU kernels, and the parts that other distributions put beside them: autograd, nn, optim, ...
+
+>>> import torch
+>>> a = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+>>> (a @ a).sum()
+tensor(54.)
+"""
+
+from . import _C
+from ._C import *  # noqa: F403  (every public name of the compiled module: it has no other)
+from ._C import Tensor
+from ._constants import e, inf, nan, newaxis, pi
+
+globals().update(_C._functions()[""])
+
+from . import _parts, _tensor  # noqa: E402
+
+_parts.install()
+_tensor.complete(Tensor)
+
+__version__ = "2.0.0+core.0.1.0"
+
+
+def __getattr__(name):
+    return _parts.attribute(name)
+
+
+def __dir__():
+    return sorted({*globals(), *_parts.PARTS, *_parts.ATTRIBUTES, *_parts.LAZY})
