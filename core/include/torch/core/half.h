@@ -9,7 +9,7 @@
 namespace torch {
 
 // IEEE 754 binary16.
-struct Half {
+struct TORCH_API Half {
   uint16_t bits;
   Half() = default;
   explicit Half(float value) noexcept : bits(encode(value)) {}
@@ -36,7 +36,7 @@ struct Half {
 };
 
 // The upper half of a binary32.
-struct BFloat16 {
+struct TORCH_API BFloat16 {
   uint16_t bits;
   BFloat16() = default;
   explicit BFloat16(float value) noexcept : bits(encode(value)) {}

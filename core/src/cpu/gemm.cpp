@@ -1,0 +1,336 @@
+// Products of float and double matrices. Three ways, chosen by shape and strides alone:
+//
+//   dots      both operands run along k in memory: tiles of dot products, nothing is packed
+//   direct    B's rows are contiguous and are read as they lie: small products, few rows, short k
+//   packed    A and B are copied into panels that the micro-kernel reads in order; then C is cut into tasks
+//
+// Work is cut over C and never over k, so every element is summed in one order whatever the number of threads.
+#include "kernels/gemm.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "gemm_kernels.h"
+#include "kernels/gemm_pack.h"
+#include "torch/core/allocator.h"
+#include "torch/core/pool.h"
+
+namespace torch::TORCH_ISA {
+namespace {
+
+constexpr double kSerialFlops = 5e5;  // below, a second thread costs more than it brings
+constexpr double kTaskFlops = 2e6;
+constexpr int64_t kMostTasks = 128;
+
+constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+template <class T>
+class Scratch {
+ public:
+  explicit Scratch(int64_t count) : bytes_(static_cast<size_t>(count) * sizeof(T)), data_(allocate(bytes_)) {}
+  ~Scratch() { deallocate(data_, bytes_); }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  T* data() const noexcept { return static_cast<T*>(data_); }
+
+ private:
+  size_t bytes_;
+  void* data_;
+};
+
+// A rectangle of C.
+struct Block {
+  int64_t i0, i1, j0, j1;
+};
+
+// Writes beta * d where c is to be added to; false when there is nothing to add to.
+template <class T>
+bool prefill(const Product<T>& p, const Block& at) {
+  if (p.beta == T(0)) return false;
+  if (p.d.data == p.c.data && p.d.row == p.c.row && p.d.col == p.c.col && p.beta == T(1)) return true;
+  for (int64_t i = at.i0; i < at.i1; ++i) {
+    T* const c = p.c.at(i, 0);
+    const T* const d = p.d.at(i, 0);
+    if (p.d.col == 1)
+      for (int64_t j = at.j0; j < at.j1; ++j) c[j] = p.beta * d[j];
+    else
+      for (int64_t j = at.j0; j < at.j1; ++j) c[j] = p.beta * d[j * p.d.col];
+  }
+  return true;
+}
+
+// Cuts C into tasks: `rows` x `columns` of units, each unit_rows x unit_columns elements.
+template <class F>
+void over_blocks(double flops, int64_t m, int64_t n, int64_t unit_rows, int64_t unit_columns, int64_t most_rows,
+                 F&& f) {
+  const int64_t row_units = ceil_div(m, unit_rows), column_units = ceil_div(n, unit_columns);
+  int64_t rows = ceil_div(row_units, most_rows), columns = 1;
+  const int64_t wanted =
+      flops < kSerialFlops ? 1 : std::clamp<int64_t>(static_cast<int64_t>(flops / kTaskFlops), 2, kMostTasks);
+  while (rows * columns < wanted && (rows < row_units || columns < column_units)) {
+    // Halve the longer side of the blocks.
+    const int64_t height = ceil_div(row_units, rows) * unit_rows,
+                  width = ceil_div(column_units, columns) * unit_columns;
+    if (columns < column_units && (width >= height || rows >= row_units))
+      columns = std::min(column_units, columns * 2);
+    else
+      rows = std::min(row_units, rows * 2);
+  }
+  const auto task = [&](int64_t t) {
+    const int64_t r = t / columns, c = t % columns;
+    const Block block{row_units * r / rows * unit_rows, std::min(m, row_units * (r + 1) / rows * unit_rows),
+                      column_units * c / columns * unit_columns,
+                      std::min(n, column_units * (c + 1) / columns * unit_columns)};
+    if (block.i0 < block.i1 && block.j0 < block.j1) f(block);
+  };
+  if (rows * columns == 1)
+    task(0);
+  else
+    parallel_run(rows * columns, task);
+}
+
+// --- dots
+// --------------------------------------------------------------------------------------------------------------
+
+#if defined(__AVX512F__)
+constexpr int kDotRows = 5, kDotColumns = 5, kDotNarrow = 8, kDotSums = 25;
+#else
+constexpr int kDotRows = 3, kDotColumns = 3, kDotNarrow = 4, kDotSums = 9;
+#endif
+constexpr int64_t kDotChunk = 2048;
+
+template <class T, int R, int N>
+void dot_tile(int64_t k, const T* a, int64_t a_row, const T* b, int64_t b_row, T alpha, MatrixView<T> c, bool add) {
+  if constexpr (R * N <= kDotSums) {
+    T sum[R][N];
+    dots<T, R, N>(k, a, a_row, b, b_row, sum);
+    for (int r = 0; r < R; ++r)
+      for (int j = 0; j < N; ++j) *c.at(r, j) = add ? *c.at(r, j) + alpha * sum[r][j] : alpha * sum[r][j];
+  }
+}
+template <class T>
+using DotFn = void (*)(int64_t, const T*, int64_t, const T*, int64_t, T, MatrixView<T>, bool);
+template <class T, int R>
+constexpr auto dot_row() {
+  return []<int... N>(std::integer_sequence<int, N...>) {
+    return std::array<DotFn<T>, sizeof...(N)>{dot_tile<T, R, N + 1>...};
+  }
+  (std::make_integer_sequence<int, kDotNarrow>{});
+}
+template <class T>
+constexpr auto dot_table() {
+  return []<int... R>(std::integer_sequence<int, R...>) {
+    return std::array<std::array<DotFn<T>, kDotNarrow>, sizeof...(R)>{dot_row<T, R + 1>()...};
+  }
+  (std::make_integer_sequence<int, kDotRows>{});
+}
+
+// a.col == 1 and b.row == 1; c may have any strides.
+template <class T>
+void dot_product(const Product<T>& p) {
+  static constexpr auto kTable = dot_table<T>();
+  // Few columns go in one tile; else tiles are about square. Sides are cut evenly.
+  const int64_t column_tiles = p.n <= kDotNarrow ? 1 : ceil_div(p.n, kDotColumns);
+  const int64_t widest = ceil_div(p.n, column_tiles);
+  const int64_t tallest = std::min<int64_t>(kDotRows, kDotSums / widest);
+  const int64_t row_tiles = ceil_div(p.m, tallest);
+  over_blocks(2.0 * p.m * p.n * p.k + 8.0 * (p.m + p.n) * p.k, row_tiles, column_tiles, 1, 1, row_tiles,
+              [&](const Block& tiles) {
+                const int64_t i_begin = p.m * tiles.i0 / row_tiles, i_end = p.m * tiles.i1 / row_tiles;
+                const int64_t j_begin = p.n * tiles.j0 / column_tiles, j_end = p.n * tiles.j1 / column_tiles;
+                bool add = false;
+                if (p.beta != T(0)) {
+                  add = true;
+                  for (int64_t i = i_begin; i < i_end; ++i)
+                    for (int64_t j = j_begin; j < j_end; ++j) *p.c.at(i, j) = p.beta * *p.d.at(i, j);
+                }
+                for (int64_t k0 = 0; k0 < p.k; k0 += kDotChunk, add = true)
+                  for (int64_t x = tiles.i0; x < tiles.i1; ++x) {
+                    const int64_t i0 = p.m * x / row_tiles, i1 = p.m * (x + 1) / row_tiles;
+                    for (int64_t y = tiles.j0; y < tiles.j1; ++y) {
+                      const int64_t j0 = p.n * y / column_tiles, j1 = p.n * (y + 1) / column_tiles;
+                      kTable[i1 - i0 - 1][j1 - j0 - 1](std::min(kDotChunk, p.k - k0), p.a.at(i0, k0), p.a.row,
+                                                       p.b.at(k0, j0), p.b.col, p.alpha,
+                                                       {p.c.at(i0, j0), p.c.row, p.c.col}, add);
+                    }
+                  }
+              });
+}
+
+// --- direct
+// ------------------------------------------------------------------------------------------------------------
+
+template <class T>
+void direct_block(const Product<T>& p, const Block& at, int64_t k0, int64_t k1, bool add) {
+  constexpr int L = kLanes<T>, kWideRows = kVectorBytes == 64 ? 6 : 0;
+  static constexpr auto kOne = panel_table<T, 1, false, false>(), kOneEdge = panel_table<T, 1, false, true>();
+  static constexpr auto kTwo = panel_table<T, 2, false, false>(), kTwoEdge = panel_table<T, 2, false, true>();
+  const int64_t rows = at.i1 - at.i0;
+  const bool wide = rows <= kWideRows;
+  const int64_t blocks = ceil_div(rows, kMostRows);
+  for (int64_t j = at.j0; j < at.j1;) {
+    const int64_t left = at.j1 - j;
+    const PanelFn<T>* table = nullptr;
+    int64_t width = std::min<int64_t>(left, 2 * L);
+    if constexpr (kWideRows > 0) {
+      static constexpr auto kFour = panel_table<T, 4, false, false, kWideRows>();
+      if (wide && left >= 4 * L) table = kFour.data(), width = 4 * L;
+    }
+    if (!table) table = (width == 2 * L ? kTwo : width > L ? kTwoEdge : width == L ? kOne : kOneEdge).data();
+    for (int64_t x = 0; x < blocks; ++x) {
+      const int64_t i0 = at.i0 + rows * x / blocks, i1 = at.i0 + rows * (x + 1) / blocks;
+      table[i1 - i0 - 1]({p.a.at(i0, k0), p.b.at(k0, j), p.c.at(i0, j), k1 - k0, p.a.row, p.a.col, p.b.row, p.c.row,
+                          p.alpha, add, static_cast<int>(width)});
+    }
+    j += width;
+  }
+}
+
+// b.col == 1 and c.col == 1. With few rows, B is the big operand and is read in long runs: 16 of its rows at a time,
+// along a slice of C that stays in cache.
+template <class T>
+void direct_product(const Product<T>& p) {
+  constexpr int64_t kRun = 16, kSlice = 2048;
+  const bool few = p.m <= kMostRows && p.k > 4 * kRun && p.k * p.n > 65536;
+  const double work = 2.0 * p.m * p.n * p.k + (few ? 8.0 * p.n * p.k : 0);
+  over_blocks(work, p.m, p.n, kMostRows, 4 * kLanes<T>, 1 << 20, [&](const Block& block) {
+    const bool add = prefill(p, block);
+    if (!few) return direct_block(p, block, 0, p.k, add);
+    for (int64_t j = block.j0; j < block.j1; j += kSlice)
+      for (int64_t k = 0; k < p.k; k += kRun)
+        direct_block(p, {block.i0, block.i1, j, std::min(block.j1, j + kSlice)}, k, std::min(p.k, k + kRun),
+                     add || k > 0);
+  });
+}
+
+// --- packed
+// ------------------------------------------------------------------------------------------------------------
+
+template <class T>
+constexpr int64_t kChunk = sizeof(T) == 4 ? 384 : 256;  // of k: a panel of B stays in L1
+constexpr int64_t kPackedBytes = 16 << 20;              // both operands together
+constexpr int64_t kMostTiles = 24;                      // of rows in a task: its part of A stays in L2
+
+// c.col == 1.
+template <class T>
+void packed_product(const Product<T>& p) {
+  constexpr int64_t kWidth = 2 * kLanes<T>;
+  const int64_t kc = std::min(kChunk<T>, p.k);
+  constexpr int64_t kSide = 8190 / kMostRows * kMostRows;
+  static constexpr auto kTable = panel_table<T, 2, true, false>();
+  const int64_t m_side = std::min(p.m, kSide), n_side = std::min(p.n, kSide);
+  const int64_t panels_a = ceil_div(m_side, kMostRows), panels_b = ceil_div(n_side, kWidth);
+  const int64_t per_k = (panels_a * kMostRows + panels_b * kWidth) * static_cast<int64_t>(sizeof(T));
+  const int64_t chunks = std::min(ceil_div(p.k, kc), std::max<int64_t>(kPackedBytes / (per_k * kc), 1));
+  const Scratch<T> packed_a(panels_a * kMostRows * kc * chunks), packed_b(panels_b * kWidth * kc * chunks);
+
+  for (int64_t k0 = 0; k0 < p.k; k0 += chunks * kc) {
+    const int64_t depth = std::min(p.k - k0, chunks * kc), here = ceil_div(depth, kc);
+    // Row panels of `source` ([i][k] seen through its strides), all chunks of k, groups of panels at a time.
+    const auto pack = [&](MatrixView<const T> source, int64_t i_begin, int64_t count, int64_t width, int64_t stride,
+                          T* out, int64_t task) {
+      constexpr int64_t kGroup = 4;
+      const int64_t panels = ceil_div(count, width), groups = ceil_div(panels, kGroup);
+      const int64_t q = task / groups, first = task % groups * kGroup, last = std::min(panels, first + kGroup);
+      const int64_t k = std::min(kc, depth - q * kc);
+      for (int64_t x = first; x < last; ++x)
+        pack_panel<T>(MatrixView<const T>{source.at(i_begin + x * width, k0 + q * kc), source.row, source.col},
+                      std::min(width, count - x * width), k, width, out + (q * stride + x) * width * kc);
+    };
+    const auto pack_tasks = [&](int64_t count, int64_t width) { return here * ceil_div(ceil_div(count, width), 4); };
+    for (int64_t j0 = 0; j0 < p.n; j0 += n_side)
+      for (int64_t i0 = 0; i0 < p.m; i0 += m_side) {
+        const int64_t rows = std::min(m_side, p.m - i0), columns = std::min(n_side, p.n - j0);
+        const int64_t tasks_a = pack_tasks(rows, kMostRows), tasks_b = i0 == 0 ? pack_tasks(columns, kWidth) : 0;
+        const double flops = 2.0 * rows * columns * depth;
+        const auto pack_task = [&](int64_t t) {
+          if (t < tasks_b)
+            pack(p.b.transposed(), j0, columns, kWidth, panels_b, packed_b.data(), t);
+          else
+            pack(p.a, i0, rows, kMostRows, panels_a, packed_a.data(), t - tasks_b);
+        };
+        if (flops < kSerialFlops)
+          for (int64_t t = 0; t < tasks_a + tasks_b; ++t) pack_task(t);
+        else
+          parallel_run(tasks_a + tasks_b, pack_task);
+
+        over_blocks(flops, rows, columns, kMostRows, kWidth, kMostTiles, [&](const Block& block) {
+          const Block at{i0 + block.i0, i0 + block.i1, j0 + block.j0, j0 + block.j1};
+          bool add = k0 > 0 || prefill(p, at);
+          for (int64_t q = 0; q < here; ++q, add = true)
+            for (int64_t j = block.j0; j < block.j1; j += kWidth) {
+              const T* const b = packed_b.data() + (q * panels_b + j / kWidth) * kWidth * kc;
+              const int width = static_cast<int>(std::min(kWidth, columns - j));
+              for (int64_t i = block.i0; i < block.i1; i += kMostRows) {
+                const T* const a = packed_a.data() + (q * panels_a + i / kMostRows) * kMostRows * kc;
+                const int64_t height = std::min<int64_t>(kMostRows, rows - i);
+                kTable[height - 1]({a, b, p.c.at(i0 + i, j0 + j), std::min(kc, depth - q * kc), 1, kMostRows, kWidth,
+                                    p.c.row, p.alpha, add, width});
+              }
+            }
+        });
+      }
+  }
+}
+
+// --- choice
+// ------------------------------------------------------------------------------------------------------------
+
+template <class T>
+void product(Product<T> p) {
+  // A side of length 1 has no stride: give it the one that helps.
+  if (p.m == 1) p.c.row = p.a.row = 1;
+  if (p.n == 1) p.c.col = p.b.col = 1;
+  if (p.k == 1) p.a.col = p.b.row = 1;
+  const int64_t small = 4 * kLanes<T>;
+  if (p.a.col == 1 && p.b.row == 1 && p.k >= small) {
+    if (p.n <= kDotNarrow) return dot_product(p);
+    if (p.m <= kDotNarrow) return dot_product(p.transposed());
+    if (std::min(p.m, p.n) <= 160 && p.k >= 256) return dot_product(p);
+  }
+  if (p.c.col != 1) {
+    if (p.c.row == 1) return product(p.transposed());
+    const Scratch<T> whole(p.m * p.n);
+    Product<T> q = p;
+    q.c = {whole.data(), p.n, 1};
+    product(q);
+    for (int64_t i = 0; i < p.m; ++i)
+      for (int64_t j = 0; j < p.n; ++j) *p.c.at(i, j) = *q.c.at(i, j);
+    return;
+  }
+  const double flops = 2.0 * p.m * p.n * p.k;
+  if (p.b.col == 1 && (p.m <= kMostRows || p.k <= 32 || flops <= 1.2e6)) return direct_product(p);
+  if (p.n <= kMostRows && p.a.row == 1 && p.m > 2 * kMostRows) {  // the big operand is A, read along its columns
+    const Scratch<T> turned(p.m * p.n);
+    Product<T> q = p.transposed();
+    q.c = {turned.data(), p.m, 1};
+    direct_product(q);
+    for (int64_t i = 0; i < p.m; ++i)
+      for (int64_t j = 0; j < p.n; ++j) *p.c.at(i, j) = turned.data()[j * p.m + i];
+    return;
+  }
+  packed_product(p);
+}
+
+template <class T>
+T dot_block(int64_t n, const T* x, const T* y) {
+  constexpr int64_t kSide = 4;
+  const int64_t rows = n / (kSide * kLanes<T>)*kLanes<T>;  // four runs side by side hide the latency of the sums
+  using Vec = typename GemmVec<T>::type;
+  Vec sum[kSide] = {};
+  for (int64_t i = 0; i < rows; i += kLanes<T>)
+    for (int s = 0; s < kSide; ++s) sum[s] += load(x + s * rows + i) * load(y + s * rows + i);
+  T rest[1][1];
+  dots<T, 1, 1>(n - kSide * rows, x + kSide * rows, 0, y + kSide * rows, 0, rest);
+  return sum_of<T>((sum[0] + sum[1]) + (sum[2] + sum[3])) + rest[0][0];
+}
+
+}  // namespace
+
+// The float half of the table; gemm_types.cpp has the rest.
+void gemm_f32(const Product<float>& p) { product(p); }
+void gemm_f64(const Product<double>& p) { product(p); }
+float dot_f32(int64_t n, const float* x, const float* y) { return dot_block(n, x, y); }
+double dot_f64(int64_t n, const double* x, const double* y) { return dot_block(n, x, y); }
+
+}  // namespace torch::TORCH_ISA

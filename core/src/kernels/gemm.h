@@ -1,0 +1,192 @@
+// Micro-kernels of matrix products: a few rows by a few vectors of C, held in registers over all of k. Written over the
+// compiler's vectors, so the same text serves every instruction set; the expansion over an index sequence keeps the
+// sums in registers where a loop would spill them.
+#pragma once
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+#include "torch/core/macros.h"
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+namespace torch::TORCH_ISA {
+
+#if defined(__AVX512F__)
+constexpr int kVectorBytes = 64, kMostRows = 14;
+#elif defined(__AVX2__)
+constexpr int kVectorBytes = 32, kMostRows = 6;
+#else
+constexpr int kVectorBytes = 16, kMostRows = 6;
+#endif
+
+template <class T>
+struct GemmVec {
+  typedef T type __attribute__((vector_size(kVectorBytes)));
+  typedef T loose __attribute__((vector_size(kVectorBytes), aligned(alignof(T)), may_alias));
+};
+template <class T>
+constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(T));
+
+template <class T>
+TORCH_INLINE typename GemmVec<T>::type load(const T* p) {
+  return *reinterpret_cast<const typename GemmVec<T>::loose*>(p);
+}
+template <class T>
+TORCH_INLINE void store(T* p, typename GemmVec<T>::type v) {
+  *reinterpret_cast<typename GemmVec<T>::loose*>(p) = v;
+}
+template <class T>
+TORCH_INLINE typename GemmVec<T>::type broadcast(T x) {
+  return x - typename GemmVec<T>::type{};
+}
+
+// The first n lanes, 0 <= n <= kLanes; others read as zero and are not written.
+template <class T>
+struct Lanes {
+  using V = typename GemmVec<T>::type;
+#if defined(__AVX512F__)
+  using Mask = std::conditional_t<sizeof(T) == 4, __mmask16, __mmask8>;
+  Mask mask;
+  explicit Lanes(int n) : mask(static_cast<Mask>((1u << n) - 1)) {}
+  TORCH_INLINE V load(const T* p) const {
+    if constexpr (sizeof(T) == 4)
+      return (V)_mm512_maskz_loadu_ps(mask, p);
+    else
+      return (V)_mm512_maskz_loadu_pd(mask, p);
+  }
+  TORCH_INLINE void store(T* p, V v) const {
+    if constexpr (sizeof(T) == 4)
+      _mm512_mask_storeu_ps(p, mask, (__m512)v);
+    else
+      _mm512_mask_storeu_pd(p, mask, (__m512d)v);
+  }
+#elif defined(__AVX2__)
+  __m256i mask;
+  explicit Lanes(int n) {
+    static constexpr int32_t kTable[16] = {-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0};
+    mask = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(kTable + 8 - n * static_cast<int>(sizeof(T) / 4)));
+  }
+  TORCH_INLINE V load(const T* p) const {
+    if constexpr (sizeof(T) == 4)
+      return (V)_mm256_maskload_ps(p, mask);
+    else
+      return (V)_mm256_maskload_pd(p, mask);
+  }
+  TORCH_INLINE void store(T* p, V v) const {
+    if constexpr (sizeof(T) == 4)
+      _mm256_maskstore_ps(p, mask, (__m256)v);
+    else
+      _mm256_maskstore_pd(p, mask, (__m256d)v);
+  }
+#else
+  int n;
+  explicit Lanes(int n) : n(n) {}
+  TORCH_INLINE V load(const T* p) const {
+    V v = {};
+    for (int i = 0; i < n; ++i) v[i] = p[i];
+    return v;
+  }
+  TORCH_INLINE void store(T* p, V v) const {
+    for (int i = 0; i < n; ++i) p[i] = v[i];
+  }
+#endif
+};
+
+template <class T>
+TORCH_INLINE T sum_of(typename GemmVec<T>::type v) {
+  T lane[kLanes<T>];
+  std::memcpy(lane, &v, sizeof lane);
+  for (int width = kLanes<T> / 2; width > 0; width /= 2)
+    for (int i = 0; i < width; ++i) lane[i] += lane[i + width];
+  return lane[0];
+}
+
+// M rows by V vectors of C.
+template <class T>
+struct Panel {
+  const T *a, *b;
+  T* c;
+  int64_t k, a_row, a_col, b_row, c_row;
+  T alpha;
+  bool add;     // to what C holds
+  int columns;  // of C, at most V * kLanes; without Edge or Packed all of them
+};
+
+// Packed: A is [k][kMostRows] and B is [k][V * kLanes], padded with zeros: only the store looks at `columns`. Edge: the
+// last vector of B's rows is partial.
+template <class T, int V, bool Packed, bool Edge, int... I>
+TORCH_INLINE void panel_rows(std::integer_sequence<int, I...>, const Panel<T>& p) {
+  using Vec = typename GemmVec<T>::type;
+  constexpr int kRows = sizeof...(I) / V, L = kLanes<T>;
+  const int64_t a_row = Packed ? 1 : p.a_row, a_col = Packed ? kMostRows : p.a_col, b_row = Packed ? V * L : p.b_row;
+  const Lanes<T> last(Edge ? p.columns - (V - 1) * L : 0);
+  Vec sum[kRows * V];
+  ((sum[I] = Vec{}), ...);
+  const T *a = p.a, *b = p.b;
+  for (int64_t k = 0; k < p.k; ++k, a += a_col, b += b_row) {
+    Vec row[V];
+    for (int v = 0; v < V; ++v) row[v] = Edge && v == V - 1 ? last.load(b + v * L) : load(b + v * L);
+    if constexpr (Packed) __builtin_prefetch(b + 8 * V * L);
+    ((sum[I] += broadcast(a[I / V * a_row]) * row[I % V]), ...);
+  }
+  const Vec alpha = broadcast(p.alpha);
+  ((sum[I] *= alpha), ...);
+  T* const c = p.c;
+  const int64_t c_row = p.c_row;
+  if (Edge || (Packed && p.columns < V * L)) {
+    const Lanes<T> part[2] = {Lanes<T>(std::min(p.columns, L)), Lanes<T>(V == 1 ? 0 : std::max(p.columns - L, 0))};
+    if (p.add) ((sum[I] += part[I % V].load(c + I / V * c_row + I % V * L)), ...);
+    ((part[I % V].store(c + I / V * c_row + I % V * L, sum[I])), ...);
+  } else {
+    if (p.add) ((sum[I] += load(c + I / V * c_row + I % V * L)), ...);
+    (store(c + I / V * c_row + I % V * L, sum[I]), ...);
+  }
+}
+
+template <class T, int M, int V, bool Packed, bool Edge>
+void panel(const Panel<T>& p) {
+  panel_rows<T, V, Packed, Edge>(std::make_integer_sequence<int, M * V>{}, p);
+}
+
+template <class T>
+using PanelFn = void (*)(const Panel<T>&);
+// table[m - 1] is the kernel of m rows.
+template <class T, int V, bool Packed, bool Edge, int Most = kMostRows>
+constexpr auto panel_table() {
+  return []<int... M>(std::integer_sequence<int, M...>) {
+    return std::array<PanelFn<T>, sizeof...(M)>{panel<T, M + 1, V, Packed, Edge>...};
+  }
+  (std::make_integer_sequence<int, Most>{});
+}
+
+// R rows of A, contiguous in k, against N rows of B', contiguous in k as well: dot products side by side.
+template <class T, int R, int N>
+TORCH_INLINE void dots(int64_t k, const T* a, int64_t a_row, const T* b, int64_t b_row, T (&out)[R][N]) {
+  using Vec = typename GemmVec<T>::type;
+  constexpr int L = kLanes<T>;
+  Vec sum[R][N] = {};
+  int64_t p = 0;
+  for (; p + L <= k; p += L) {
+    Vec x[R];
+    for (int r = 0; r < R; ++r) x[r] = load(a + r * a_row + p);
+    for (int j = 0; j < N; ++j) {
+      const Vec y = load(b + j * b_row + p);
+      for (int r = 0; r < R; ++r) sum[r][j] += x[r] * y;
+    }
+  }
+  if (p < k) {
+    const Lanes<T> lanes(static_cast<int>(k - p));
+    for (int j = 0; j < N; ++j) {
+      const Vec y = lanes.load(b + j * b_row + p);
+      for (int r = 0; r < R; ++r) sum[r][j] += lanes.load(a + r * a_row + p) * y;
+    }
+  }
+  for (int r = 0; r < R; ++r)
+    for (int j = 0; j < N; ++j) out[r][j] = sum_of<T>(sum[r][j]);
+}
+
+}  // namespace torch::TORCH_ISA
