@@ -26,4 +26,4 @@ def __getattr__(name):
 
 
 def __dir__():
-    return sorted({*globals(), *_parts.PARTS, *_parts.ATTRIBUTES, *_parts.LAZY})
+    return _parts.names()

@@ -30,6 +30,15 @@ ATTRIBUTES = {
     "load": "serialize",
 }
 
+# Names of torch-core itself that wait in a module until somebody asks.
+LAZY = {
+    "set_printoptions": "_printing",
+    "get_printoptions": "_printing",
+    "printoptions": "_printing",
+    "set_default_tensor_type": "_legacy",
+}
+TYPED = ("Float", "Double", "Half", "BFloat16", "Byte", "Char", "Short", "Int", "Long", "Bool", "ComplexFloat", "ComplexDouble")
+
 PLANNED = {"jit", "onnx", "distributed", "distributions", "legacy"}
 
 
@@ -82,6 +91,10 @@ def install() -> None:
 
 def attribute(name: str):
     """What ``torch.<name>`` means when torch-core itself has no such name: a part, or a name out of a part."""
+    if name in LAZY:
+        return _keep(name, getattr(import_module(f"torch.{LAZY[name]}"), name))
+    if name.endswith("Tensor") and name.removesuffix("Tensor") in TYPED:
+        return _keep(name, import_module("torch._legacy").make(name))
     part = ATTRIBUTES.get(name, name)
     if part not in PARTS and part not in PLANNED:
         raise _unknown(name)
@@ -92,7 +105,10 @@ def attribute(name: str):
         raise AttributeError(text, name=name, obj=sys.modules["torch"]) from None
     if part == name:
         return module
-    value = getattr(module, name)
+    return _keep(name, getattr(module, name))
+
+
+def _keep(name: str, value):
     setattr(sys.modules["torch"], name, value)  # found without a detour from now on
     return value
 
@@ -104,7 +120,7 @@ def need(part: str):
 
 def names() -> list[str]:
     """What ``dir(torch)`` shows."""
-    return sorted({*vars(sys.modules["torch"]), *PARTS, *ATTRIBUTES})
+    return sorted({*vars(sys.modules["torch"]), *PARTS, *ATTRIBUTES, *LAZY, *(f"{t}Tensor" for t in TYPED)})
 
 
 def require(dist: str, built_for: int) -> None:

@@ -1,0 +1,86 @@
+"""Deep copies and pickles of tensors. Tensors over one storage still share it afterwards."""
+
+from copy import deepcopy as copy_any
+from pickle import PickleBuffer
+from weakref import WeakValueDictionary
+
+from . import _C
+
+
+def deepcopy(tensor, memo):
+    """A copy over a copied storage; views copied in one ``copy.deepcopy`` share the copied storage."""
+    if id(tensor) in memo:
+        return memo[id(tensor)]
+    if tensor.requires_grad and not tensor.is_leaf:
+        raise RuntimeError(
+            "deepcopy: only tensors created explicitly by the user (graph leaves) support the deepcopy protocol; "
+            "detach() this one first, or copy the whole graph's inputs"
+        )
+    storage = tensor.untyped_storage()
+    copied = memo.get(id(storage))
+    if copied is None:
+        copied = memo[id(storage)] = _C.UntypedStorage(storage.nbytes(), device=storage.device)
+        if not tensor.is_meta:
+            memoryview(copied)[:] = memoryview(storage)
+        memo.setdefault(id(memo), []).append(storage)  # keeps the id taken while the copy runs
+    result = _C._tensor_over(copied, tensor.dtype, tensor.storage_offset(), tuple(tensor.shape), tensor.stride())
+    if type(tensor) is not _C.Tensor:
+        result = _C.Tensor._make_subclass(type(tensor), result)
+    memo[id(tensor)] = result
+    if tensor.requires_grad:
+        result.requires_grad_()
+        if tensor.grad is not None:
+            result.grad = deepcopy(tensor.grad, memo)
+    for name, value in getattr(tensor, "__dict__", {}).items():
+        setattr(result, name, copy_any(value, memo))
+    return result
+
+
+def reduce(tensor, protocol):
+    """How ``pickle`` takes a tensor apart: its storage once, and what this tensor makes of it."""
+    if tensor.requires_grad and not tensor.is_leaf:
+        raise RuntimeError("pickle: only tensors without a history can be pickled; detach() this one first")
+    state = (tensor.storage_offset(), tuple(tensor.shape), tensor.stride(), tensor.requires_grad)
+    attributes = dict(getattr(tensor, "__dict__", {})) or None
+    return rebuild, (type(tensor), PickledStorage(tensor.untyped_storage()), tensor.dtype, *state), attributes
+
+
+def set_state(tensor, state):
+    """Restores the attributes that ``reduce`` put aside."""
+    for name, value in (state or {}).items():
+        setattr(tensor, name, value)
+
+
+class PickledStorage:
+    """A storage on its way through a pickle: one object for each storage as long as a pickler holds it in its memo."""
+
+    _living = WeakValueDictionary()
+
+    def __new__(cls, storage):
+        self = cls._living.get(id(storage))
+        if self is None:
+            self = super().__new__(cls)
+            self.storage = storage
+            cls._living[id(storage)] = self
+        return self
+
+    def __reduce_ex__(self, protocol):
+        if protocol >= 5:
+            return restore, (PickleBuffer(self.storage),)
+        return restore, (bytes(memoryview(self.storage)),)
+
+
+def restore(data):
+    """The storage that a pickle holds as bytes."""
+    data = memoryview(data)
+    storage = _C.UntypedStorage(data.nbytes)
+    memoryview(storage)[:] = data.cast("B")
+    return storage
+
+
+def rebuild(cls, storage, dtype, offset, size, stride, requires_grad):
+    """The tensor that a pickle describes; its geometry is checked against the storage."""
+    tensor = _C._tensor_over(storage, dtype, offset, tuple(size), tuple(stride))
+    if cls is not _C.Tensor:
+        tensor = _C.Tensor._make_subclass(cls, tensor)
+    return tensor.requires_grad_() if requires_grad else tensor

@@ -1,0 +1,64 @@
+"""The classes of 2016: torch.FloatTensor(2, 3), isinstance(x, torch.DoubleTensor), x.type() == "torch.LongTensor".
+
+They are no classes of tensors but names for a dtype on a device; every tensor is a torch.Tensor.
+"""
+
+from . import _C
+from ._C import Tensor
+
+PREFIXES = {
+    "Float": _C.float32, "Double": _C.float64, "Half": _C.float16, "BFloat16": _C.bfloat16, "Byte": _C.uint8, "Char": _C.int8,
+    "Short": _C.int16, "Int": _C.int32, "Long": _C.int64, "Bool": _C.bool, "ComplexFloat": _C.complex64,
+    "ComplexDouble": _C.complex128,
+}  # fmt: skip
+NAMES = {dtype: prefix + "Tensor" for prefix, dtype in PREFIXES.items()}
+
+
+class TensorType(type):
+    """The type of torch.FloatTensor and its kin."""
+
+    def __instancecheck__(cls, tensor):
+        return isinstance(tensor, Tensor) and tensor.dtype == cls.dtype and tensor.is_cuda == cls.is_cuda
+
+    def __call__(cls, *args, device=None):
+        if cls.is_cuda:
+            raise RuntimeError(f"{cls!r}: CUDA tensors need the distribution 'torch-core-cuda', which is not installed")
+        return _C._legacy_new(cls.dtype, args)
+
+    def __repr__(cls):
+        return f"<class '{cls.__module__}.{cls.__name__}'>"
+
+
+def make(name, cuda=False):
+    """The class of that name, such as FloatTensor."""
+    members = {"dtype": PREFIXES[name.removesuffix("Tensor")], "is_cuda": cuda, "is_sparse": False}
+    return TensorType(name, (), {**members, "__module__": "torch.cuda" if cuda else "torch", "__slots__": ()})
+
+
+def class_name(tensor):
+    """The name of a tensor's legacy class: ``"torch.FloatTensor"``."""
+    place = "torch." if tensor.device.type == "cpu" else f"torch.{tensor.device.type}."
+    return place + NAMES.get(tensor.dtype, f"{str(tensor.dtype)[6:]}Tensor")
+
+
+def target(kind):
+    """The arguments for ``Tensor.to`` that a dtype, a legacy class or the name of one stands for."""
+    if isinstance(kind, _C.dtype):
+        return (kind,)
+    if isinstance(kind, TensorType):
+        return ("cuda" if kind.is_cuda else "cpu", kind.dtype)
+    if isinstance(kind, str):
+        place, _, name = kind.rpartition(".")
+        dtype = PREFIXES.get(name.removesuffix("Tensor"))
+        if dtype is not None and place in ("torch", "torch.cuda"):
+            return ("cuda" if place == "torch.cuda" else "cpu", dtype)
+        if place == "torch" and isinstance(getattr(_C, name, None), _C.dtype):
+            return (getattr(_C, name),)
+    if kind is Tensor:
+        return ("cpu", _C.get_default_dtype())
+    raise ValueError(f"type: invalid type: {kind!r}; expected a torch.dtype or a name such as 'torch.FloatTensor'")
+
+
+def set_default_tensor_type(t):
+    """Set the default dtype by a legacy class such as torch.DoubleTensor or its name."""
+    _C.set_default_dtype(target(t)[-1])

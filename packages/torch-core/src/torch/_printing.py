@@ -1,0 +1,196 @@
+"""How tensors print: `tensor([[1., 2.], [3., 4.]], dtype=torch.float64)`.
+
+One notation and one width for all elements: integers plain, floats with `precision` digits, in scientific notation when
+the magnitudes lie more than a factor 1000 apart or out of [1e-4, 1e8]. Above `threshold` elements only the first and
+last `edgeitems` of each dimension are shown.
+"""
+
+import math
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from . import _C
+
+
+@dataclass(frozen=True)
+class Options:
+    precision: int = 4
+    threshold: float = 1000
+    edgeitems: int = 3
+    linewidth: int = 80
+    sci_mode: bool | None = None
+
+
+PROFILES = {
+    "default": Options(),
+    "short": Options(precision=2, edgeitems=2),
+    "full": Options(threshold=math.inf),
+}
+options = PROFILES["default"]
+
+
+def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None, sci_mode=None):
+    """Set how tensors print: digits, elements before summarising, elements shown at each edge, characters a line.
+
+    >>> torch.set_printoptions(precision=2)
+    >>> torch.tensor([1.23456])
+    tensor([1.23])
+    >>> torch.set_printoptions(profile="default")
+    """
+    global options
+    if profile is not None:
+        if profile not in PROFILES:
+            raise ValueError(f"set_printoptions: profile must be one of {', '.join(PROFILES)}, got {profile!r}")
+        options = PROFILES[profile]
+    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
+    options = replace(options, sci_mode=sci_mode, **{k: v for k, v in given.items() if v is not None})
+
+
+def get_printoptions():
+    """The current settings as a dict."""
+    return dict(vars(options))
+
+
+@contextmanager
+def printoptions(**kwargs):
+    """Set print options for the length of a with block."""
+    global options
+    before = options
+    set_printoptions(**kwargs)
+    try:
+        yield
+    finally:
+        options = before
+
+
+def _scientific(finite, whole):
+    if options.sci_mode is not None:
+        return options.sci_mode
+    magnitudes = [abs(v) for v in finite if v]
+    if not magnitudes:
+        return False
+    low, high = min(magnitudes), max(magnitudes)
+    return high / low > 1000 or high > 1e8 or (not whole and low < 1e-4)
+
+
+def _formatter(values):
+    """A function that gives every one of `values` the same width."""
+    if all(isinstance(v, (bool, int)) for v in values):
+        style = str
+    else:
+        finite = [v for v in values if math.isfinite(v)]
+        whole = all(v == math.ceil(v) for v in finite)
+        if _scientific(finite, whole):
+            form = f"{{:.{options.precision}e}}".format
+        elif whole:
+            form = "{:.0f}.".format
+        else:
+            form = f"{{:.{options.precision}f}}".format
+
+        def style(v):
+            return form(v) if math.isfinite(v) else str(v)
+
+    width = max((len(style(v)) for v in values), default=0)
+    return lambda v: style(v).rjust(width)
+
+
+def _complex_formatter(values):
+    real, imag = _formatter([v.real for v in values]), _formatter([abs(v.imag) for v in values])
+
+    def style(v):
+        sign = "-" if math.copysign(1, v.imag) < 0 else "+"
+        return f"{real(v.real)}{sign}{imag(abs(v.imag)).strip()}j"
+
+    width = max((len(style(v)) for v in values), default=0)
+    return lambda v: style(v).rjust(width)
+
+
+_DOTS = object()
+
+
+def _summary(tensor, summarise):
+    """Nested lists of the elements that are shown, with `_DOTS` where some are left out."""
+    if tensor.dim() == 0:
+        return tensor.item()
+    n, edge = tensor.size(0), options.edgeitems
+    if summarise and n > 2 * edge:
+        head = [_summary(tensor[i], summarise) for i in range(edge)]
+        return [*head, _DOTS, *(_summary(tensor[i], summarise) for i in range(n - edge, n))]
+    if not summarise or tensor.dim() == 1:
+        return tensor.tolist()
+    return [_summary(tensor[i], summarise) for i in range(n)]
+
+
+def _flat(nested):
+    if isinstance(nested, list):
+        for item in nested:
+            yield from _flat(item)
+    elif nested is not _DOTS:
+        yield nested
+
+
+def _layout(nested, indent, form):
+    """The bracketed text; `indent` is the column where it starts."""
+    if not isinstance(nested, list):
+        return form(nested)
+    if not any(isinstance(item, list) for item in nested):
+        words = ["..." if item is _DOTS else form(item) for item in nested]
+        width = max((len(word) for word in words), default=0) + 2
+        per_line = max(1, (options.linewidth - indent) // width)
+        lines = [", ".join(words[i : i + per_line]) for i in range(0, len(words), per_line)]
+        return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
+    depth = 0
+    inner = next(item for item in nested if isinstance(item, list))
+    while isinstance(inner, list):
+        depth += 1
+        inner = next((item for item in inner if item is not _DOTS), None)
+    blocks = ["..." if item is _DOTS else _layout(item, indent + 1, form) for item in nested]
+    return "[" + ("," + "\n" * depth + " " * (indent + 1)).join(blocks) + "]"
+
+
+def _contents(tensor, indent):
+    nested = _summary(tensor, tensor.numel() > options.threshold)
+    values = list(_flat(nested))
+    return _layout(nested, indent, (_complex_formatter if tensor.is_complex() else _formatter)(values))
+
+
+def text(tensor, contents=None):
+    """What ``repr(tensor)`` says."""
+    kind = type(tensor).__name__
+    head = "tensor(" if kind in ("Tensor", "Parameter") else kind + "("
+    plain = tensor.detach() if tensor.requires_grad else tensor
+    notes = []
+    if tensor.device.type != "cpu" and not tensor.is_meta:
+        notes.append(f"device='{tensor.device}'")
+    if contents is not None:
+        body = contents
+    elif tensor.is_meta:
+        body = "..."
+        notes += ["device='meta'", f"size={tuple(tensor.shape)}"]
+    elif tensor.numel() == 0:
+        body = "[]"
+        if tensor.dim() != 1:
+            notes.append(f"size={tuple(tensor.shape)}")
+    else:
+        body = _contents(plain, len(head))
+    default = _C.get_default_dtype()
+    usual = {default, default.to_complex(), _C.int64, _C.bool} if tensor.numel() and not tensor.is_meta else {default}
+    if tensor.dtype not in usual:
+        notes.append(f"dtype={tensor.dtype}")
+    if tensor.requires_grad:
+        node = tensor.grad_fn
+        notes.append("requires_grad=True" if node is None else f"grad_fn=<{node.name().rpartition('::')[2]}>")
+    return _with_notes(head + body, notes, len(head))
+
+
+def _with_notes(body, notes, indent):
+    """Adds `, dtype=...` and so on, on a new line where the last one is full."""
+    used = len(body) - body.rfind("\n") - 1
+    for note in notes:
+        if used + len(note) + 2 > options.linewidth:
+            body += ",\n" + " " * indent + note
+            used = indent + len(note)
+        else:
+            body += ", " + note
+            used += len(note) + 2
+    return body + ")"
