@@ -3,6 +3,8 @@
 `tools` is an environment with tox; tox makes all others. `stack` is an environment with our wheels installed.
 """
 
+from __future__ import annotations  # an older python3 gets as far as check_machine
+
 import os
 import shutil
 import subprocess
@@ -30,7 +32,7 @@ def _make(folder: Path) -> Path:
 
 def check_machine() -> None:
     """End with one sentence about what is missing, before anything is downloaded."""
-    if sys.version_info < (3, 10):
+    if sys.version_info < (3, 10):  # noqa: UP036
         sys.exit(f"Python 3.10 or newer is needed, this is {sys.version.split()[0]}: run this with a newer python3")
     if not any(shutil.which(c) for c in (os.environ.get("CXX", "").split(" ")[0], "c++", "g++", "clang++") if c):
         sys.exit("no C++ compiler on PATH: g++ 12 or clang++ 14 or newer is needed (Debian: apt install g++)")
