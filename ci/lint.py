@@ -41,6 +41,9 @@ def copies() -> list[str]:
     cmake = re.search(r"project\(TorchCore VERSION ([\d.]+)", (ROOT / "core" / "CMakeLists.txt").read_text())[1]
     if cmake != (core := packages.read()["torch-core"].version):
         found.append(f"core/CMakeLists.txt says version {cmake}, packages/torch-core/pyproject.toml says {core}")
+    init = (ROOT / "packages/torch-core/src/torch/__init__.py").read_text()
+    if not re.search(rf'^__version__ = "[\d.]+\+core\.{re.escape(core)}"$', init, re.M):
+        found.append(f"torch/__init__.py: the local part of __version__ must be core.{core}")
     return found
 
 

@@ -1,6 +1,6 @@
+import importlib
 import subprocess
 import sys
-from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -64,7 +64,7 @@ def test_hasattr_tells_whether_a_part_is_installed(tmp_path):
 
 def test_a_part_that_does_not_exist_yet_says_so():
     with pytest.raises(ModuleNotFoundError, match="torch.jit is not part of this stack yet"):
-        import torch.jit
+        importlib.import_module("torch.jit")
     assert not hasattr(torch, "onnx")
 
 
@@ -124,14 +124,7 @@ def test_the_interface_is_checked_before_the_library_of_a_part_is_loaded(tmp_pat
 
 @pytest.mark.parametrize(
     "wrong, right",
-    [
-        ("zeors", "zeros"),
-        ("onse", "ones"),
-        ("Eye", "eye"),
-        ("tensr", "tensor"),
-        ("cat_", "cat"),
-        ("atuograd", "autograd"),
-    ],
+    [("tensr", "tensor"), ("Tnesor", "Tensor"), ("flaot32", "float32"), ("Int64", "int64"), ("int_", "int"), ("atuograd", "autograd")],
 )
 def test_a_misspelt_name_is_met_with_the_right_one(wrong, right):
     with pytest.raises(AttributeError, match=f"module 'torch' has no attribute '{wrong}'; did you mean '{right}'?"):
@@ -146,7 +139,3 @@ def test_a_name_like_no_other_gets_no_guess():
 
 def test_dir_shows_parts_and_the_names_out_of_parts():
     assert {"nn", "optim", "save", "no_grad", "Tensor"} <= set(dir(torch))
-
-
-def test_the_version_names_the_api_generation_and_our_own_number():
-    assert torch.__version__ == f"2.0.0+core.{version('torch-core')}"

@@ -30,12 +30,13 @@ ATTRIBUTES = {
     "load": "serialize",
 }
 
-# Names of torch-core itself that wait in a module until somebody asks.
+# Names of torch-core itself that wait in a module until somebody asks; a module may be asked for by its own name.
 LAZY = {
     "set_printoptions": "_printing",
     "get_printoptions": "_printing",
     "printoptions": "_printing",
     "set_default_tensor_type": "_legacy",
+    "doctor": "doctor",
 }
 TYPED = ("Float", "Double", "Half", "BFloat16", "Byte", "Char", "Short", "Int", "Long", "Bool", "ComplexFloat", "ComplexDouble")
 
@@ -92,7 +93,8 @@ def install() -> None:
 def attribute(name: str):
     """What ``torch.<name>`` means when torch-core itself has no such name: a part, or a name out of a part."""
     if name in LAZY:
-        return _keep(name, getattr(import_module(f"torch.{LAZY[name]}"), name))
+        module = import_module(f"torch.{LAZY[name]}")
+        return module if name == LAZY[name] else _keep(name, getattr(module, name))
     if name.endswith("Tensor") and name.removesuffix("Tensor") in TYPED:
         return _keep(name, import_module("torch._legacy").make(name))
     part = ATTRIBUTES.get(name, name)
@@ -160,7 +162,9 @@ def _alike(name: str, known: list[str]) -> str | None:
     >>> _alike("zeroes", ["ones", "zeros"]), _alike("Eye", ["eye"]), _alike("compile", ["eye"])
     ('zeros', 'eye', None)
     """
-    plain = {k.strip("_").lower(): k for k in reversed(known) if not k.startswith("_")}
+    # Of Tensor and tensor, the one that begins as the user began.
+    known = sorted(known, key=lambda k: k[:1].isupper() == name[:1].isupper())
+    plain = {k.strip("_").lower(): k for k in known if not k.startswith("_")}
     word = name.strip("_").lower()
     if word in plain:
         return plain[word]

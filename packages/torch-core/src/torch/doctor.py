@@ -1,0 +1,173 @@
+"""What is installed, whether the pieces were built for each other, and what this machine offers.
+
+``python -m torch.doctor`` prints the report and exits with 1 when something does not fit.
+"""
+
+import os
+import platform
+import re
+import sys
+from dataclasses import dataclass, field
+from importlib.machinery import PathFinder
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+
+import torch
+from torch import _C, _parts
+
+CORE = "torch-core"
+
+
+@dataclass
+class Finding:
+    """One distribution as it is installed here."""
+
+    name: str
+    version: str | None  # None: no metadata, as in a source tree on the path
+    folder: Path | None  # None: not installed
+    built_for: int | None  # the interface of torch-core in a compiled part
+    requires: list[str] = field(default_factory=list)
+
+
+def findings() -> dict[str, Finding]:
+    """Look at every distribution of the stack without loading a part."""
+    parts = {CORE: None, **{dist: part for part, dist in _parts.PARTS.items()}}
+    return {dist: _find(dist, part) for dist, part in parts.items()}
+
+
+def _find(dist: str, part: str | None) -> Finding:
+    folder = Path(torch.__file__).parent if part is None else _folder(part)
+    built = folder / "_built.py" if folder else None
+    match = re.search(r"CORE_INTERFACE = (\d+)", built.read_text()) if built and built.exists() else None
+    try:
+        metadata = distribution(dist)
+        version, requires = metadata.version, metadata.requires or []
+    except PackageNotFoundError:
+        version, requires = None, []
+    return Finding(dist, version, folder, int(match[1]) if match else None, requires)
+
+
+def _folder(part: str) -> Path | None:
+    try:
+        spec = PathFinder.find_spec(f"torch.{part}", torch.__path__)
+        if spec is None or spec.origin is None:
+            spec = _parts.Finder.find_spec(f"torch.{part}")
+    except ModuleNotFoundError:
+        return None
+    return Path(spec.origin).parent
+
+
+def admits(requirement: str, version: str) -> bool:
+    """Whether a pin of ours admits a version; only ``~=``, ``>=`` and ``==`` occur in them.
+
+    >>> admits("torch-core~=0.3.1", "0.3.4"), admits("torch-core~=0.3.1", "0.4.0"), admits("torch-core>=0.3", "1.0")
+    (True, False, True)
+    """
+    have = _numbers(version)
+    for relation, bound in re.findall(r"(~=|>=|==)\s*([\d.]+)", requirement.split(";")[0]):
+        want = _numbers(bound)
+        if relation == "==" and have[: len(want)] != want:
+            return False
+        if relation != "==" and have < want:
+            return False
+        if relation == "~=" and have[: len(want) - 1] != want[:-1]:
+            return False
+    return True
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(n) for n in re.match(r"[\d.]+", version)[0].strip(".").split("."))
+
+
+def problems(found: dict[str, Finding] | None = None) -> list[str]:
+    """Each thing that does not fit, with the command that mends it; empty when all is well."""
+    found = findings() if found is None else found
+    wrong = []
+    for one in found.values():
+        if one.built_for is not None and one.built_for != _C.interface:
+            upgrade = one.name if one.built_for < _C.interface else CORE
+            wrong.append(
+                f"{one.name} {one.version or ''} was built for interface {one.built_for} of torch-core; installed torch-core "
+                f"{found[CORE].version or ''} has interface {_C.interface}: pip install -U {upgrade}"
+            )
+        for requirement in one.requires:
+            name = re.match(r"[\w.-]+", requirement)[0]
+            other = found.get(name)
+            if other is None or "extra ==" in requirement:
+                continue
+            if other.folder is None:
+                wrong.append(f"{one.name} needs {name}, which is not installed: pip install '{requirement}'")
+            elif other.version and not admits(requirement, other.version):
+                wrong.append(f"{one.name} needs {requirement}, installed is {other.version}: pip install '{requirement}'")
+    wrong += _foreign()
+    return wrong
+
+
+def _foreign() -> list[str]:
+    """The registry's package `torch` writes over our files when it is installed beside them."""
+    try:
+        meta = distribution("torch")
+    except PackageNotFoundError:
+        return []
+    names = {re.match(r"[\w.-]+", r)[0] for r in meta.requires or []}
+    if CORE in names:
+        return []
+    return [f"the distribution 'torch' {meta.version} is not ours: pip uninstall torch, then reinstall torch-core"]
+
+
+def report() -> str:
+    """Return the whole report as text."""
+    found = findings()
+    lines = [f"torch {torch.__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}"]
+    lines += ["", f"{'distribution':24}{'version':12}interface of torch-core"]
+    for one in found.values():
+        if one.folder is None:
+            lines.append(f"{one.name:24}{'-':12}not installed: pip install {one.name}")
+            continue
+        interface = f"{_C.interface}, its own" if one.name == CORE else "any" if one.built_for is None else str(one.built_for)
+        lines.append(f"{one.name:24}{one.version or 'source tree':12}{interface}")
+    lines += [""] + [f"{label:14}{text}" for label, text in _machine()]
+    wrong = problems(found)
+    lines += [""] + ([f"PROBLEM  {w}" for w in wrong] or ["no problems found"])
+    return "\n".join(lines)
+
+
+def _machine() -> list[tuple[str, str]]:
+    from torch import _cold
+
+    about = _cold.machine()
+    pinned = os.environ.get("TORCH_CPU_LEVEL")
+    level = about["cpu_level"] + (f" (pinned by TORCH_CPU_LEVEL; the processor has {about['cpu_detected']})" if pinned else "")
+    return [
+        ("processor", about["cpu_model"]),
+        ("features", " ".join(about["cpu_features"])),
+        ("kernels", level),
+        ("threads", f"{torch.get_num_threads()} of {about['available_cpus']} processors that this process may use"),
+        ("BLAS", f"{about['blas_provider']}; {about['blas_description'] or 'OpenBLAS not found: pip install scipy-openblas32'}"),
+        ("CUDA", _cuda()),
+        ("NumPy", _version_of("numpy")),
+    ]
+
+
+def _cuda() -> str:
+    try:
+        version = distribution("torch-core-cuda").version
+    except PackageNotFoundError:
+        return "plug-in torch-core-cuda not installed"
+    return f"plug-in torch-core-cuda {version}"
+
+
+def _version_of(dist: str) -> str:
+    try:
+        return distribution(dist).version
+    except PackageNotFoundError:
+        return f"not installed (optional): pip install {dist}"
+
+
+def main() -> None:
+    print(report())
+    sys.exit(1 if problems() else 0)
+
+
+if __name__ == "__main__":
+    main()
