@@ -1,0 +1,78 @@
+import subprocess
+import sys
+
+import pytest
+import torch
+from torch import _C, doctor
+from torch.doctor import CORE, Finding
+
+
+def found(**changes):
+    core = Finding(CORE, "0.3.1", torch.__path__[0], None)
+    autograd = Finding("torch-autograd", "0.3.0", torch.__path__[0], _C.interface, ["torch-core~=0.3.0"])
+    for name, value in changes.items():
+        setattr(autograd, name, value)
+    return {CORE: core, "torch-autograd": autograd}
+
+
+def test_pieces_that_belong_together_have_no_problems():
+    assert [p for p in doctor.problems(found()) if "autograd" in p] == []
+
+
+@pytest.mark.parametrize("built_for, upgrade", [(_C.interface - 1, "torch-autograd"), (_C.interface + 1, CORE)])
+def test_a_part_for_another_interface_names_both_versions_and_the_command(built_for, upgrade):
+    assert doctor.problems(found(built_for=built_for))[0] == (
+        f"torch-autograd 0.3.0 was built for interface {built_for} of torch-core; "
+        f"installed torch-core 0.3.1 has interface {_C.interface}: pip install -U {upgrade}"
+    )
+
+
+def test_a_pin_that_does_not_hold_is_a_problem():
+    (said,) = (p for p in doctor.problems(found(requires=["torch-core~=0.4.0"])) if "autograd" in p)
+    assert said == "torch-autograd needs torch-core~=0.4.0, installed is 0.3.1: pip install 'torch-core~=0.4.0'"
+
+
+def test_a_requirement_that_is_absent_is_a_problem():
+    pieces = found()
+    pieces[CORE].folder = None
+    (said,) = (p for p in doctor.problems(pieces) if "autograd" in p)
+    assert said == "torch-autograd needs torch-core, which is not installed: pip install 'torch-core~=0.3.0'"
+
+
+def test_requirements_of_extras_are_not_asked_for():
+    assert not [p for p in doctor.problems(found(requires=['torch-core~=9.9.0; extra == "far"'])) if "autograd" in p]
+
+
+@pytest.mark.parametrize(
+    "requirement, version, holds",
+    [
+        ("a~=0.3.0", "0.3.9", True),
+        ("a~=0.3.0", "0.4.0", False),
+        ("a~=0.3", "0.9.1", True),
+        ("a>=1.26", "2.0", True),
+        ("a>=1.26", "1.9", False),
+        ("a==0.1.0", "0.1.0+local", True),
+        ("a==0.1.0", "0.1.1", False),
+        ("a", "7", True),
+    ],
+)
+def test_what_a_pin_admits(requirement, version, holds):
+    assert doctor.admits(requirement, version) is holds
+
+
+def test_the_report_names_every_distribution_and_the_machine():
+    text = doctor.report()
+    for word in ("torch-core", "torch-nn", "processor", "kernels", "threads", "BLAS", "CUDA", torch.__version__):
+        assert word in text
+
+
+def test_the_command_prints_the_report_and_tells_by_its_exit_code():
+    done = subprocess.run([sys.executable, "-m", "torch.doctor"], capture_output=True, text=True, timeout=60)
+    assert done.stdout.strip() == doctor.report()
+    assert done.returncode == (1 if doctor.problems() else 0), done.stderr
+
+
+def test_a_pinned_level_is_told():
+    code = "import os; os.environ['TORCH_CPU_LEVEL'] = 'v2'; from torch import doctor; print(doctor.report())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert "kernels       v2 (pinned by TORCH_CPU_LEVEL; the processor has v" in done.stdout
