@@ -1,0 +1,59 @@
+"""``torch.save`` and ``torch.load``: any object graph in a file, read back without running anything in it.
+
+Works with NumPy alone, where tensors are ndarrays, and returns tensors when torch-core is installed. Reads all formats
+of PyTorch since 2016, safetensors, ``.npy`` and ``.npz``; writes the zip that PyTorch reads, its older formats, safetensors.
+Also known as ``torch.serialization``.
+"""
+
+from ._errors import CorruptPickleError, FileFormatError, UnsafeGlobalError
+from ._inspect import get_unsafe_globals_in_checkpoint, inspect
+from ._load import load
+from ._location import default_restore_location, location_tag, register_package
+from ._options import (
+    LoadEndianness,
+    get_crc32_options,
+    get_default_load_endianness,
+    get_default_mmap_options,
+    set_crc32_options,
+    set_default_load_endianness,
+    set_default_mmap_options,
+)
+from ._safe import add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals
+from ._save import save
+from .npy import load_npy, load_npz, save_npy
+from .safetensors import load_safetensors, save_safetensors
+
+
+class SourceChangeWarning(Warning):
+    """The source of a saved module differs from the one that is imported now."""
+
+
+__all__ = [
+    "CorruptPickleError",
+    "FileFormatError",
+    "LoadEndianness",
+    "SourceChangeWarning",
+    "UnsafeGlobalError",
+    "add_safe_globals",
+    "clear_safe_globals",
+    "default_restore_location",
+    "get_crc32_options",
+    "get_default_load_endianness",
+    "get_default_mmap_options",
+    "get_safe_globals",
+    "get_unsafe_globals_in_checkpoint",
+    "inspect",
+    "load",
+    "load_npy",
+    "load_npz",
+    "load_safetensors",
+    "location_tag",
+    "register_package",
+    "safe_globals",
+    "save",
+    "save_npy",
+    "save_safetensors",
+    "set_crc32_options",
+    "set_default_load_endianness",
+    "set_default_mmap_options",
+]

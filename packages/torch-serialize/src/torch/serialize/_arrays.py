@@ -1,0 +1,290 @@
+"""What a stored tensor becomes: an ndarray with NumPy alone, a tensor with torch-core.
+
+Both backends answer the same questions. A *storage* is a flat run of bytes that several tensors may share;
+`Stored` is a storage seen as elements of one type, which is what a pickle's persistent id stands for.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+import sys
+
+from ._dtypes import BY_NUMPY, ELEMENT_TYPES, ElementType
+from ._errors import FileFormatError
+
+
+class Stored:
+    """The elements of one storage record: `data` (bytes) read as `row.name`, kept on device `location`."""
+
+    __slots__ = ("data", "row", "location")
+
+    def __init__(self, data, row: ElementType, location: str = "cpu"):
+        self.data = data
+        self.row = row
+        self.location = location
+
+
+def check_bounds(nbytes: int, row: ElementType, offset: int, size, stride) -> None:
+    """Raises unless every element of the strided view lies inside `nbytes` bytes."""
+    if (
+        len(size) != len(stride)
+        or any(type(n) is not int for n in (offset, *size, *stride))
+        or min(size, default=0) < 0
+    ):
+        raise FileFormatError(f"a tensor has offset {offset!r}, size {tuple(size)} and stride {tuple(stride)}")
+    if 0 in size:
+        low = high = 0
+    else:
+        reach = [(n - 1) * s for n, s in zip(size, stride)]
+        low = offset + sum(r for r in reach if r < 0)
+        high = offset + sum(r for r in reach if r > 0) + 1
+    if low < 0 or high * row.itemsize > nbytes:
+        raise FileFormatError(
+            f"a tensor of size {tuple(size)}, stride {tuple(stride)}, offset {offset} and type {row.name} "
+            f"reaches outside its storage of {nbytes} bytes"
+        )
+
+
+class NumpyArrays:
+    """Tensors as ndarrays that share memory where the tensors did.
+
+    Types that NumPy lacks (bfloat16, float8) are widened to float32, which holds each of their values; only then
+    is memory no longer shared.
+    """
+
+    name = "numpy"
+
+    def __init__(self):
+        self.numpy = importlib.import_module("numpy")
+
+    def allocate(self, nbytes: int):
+        return self.numpy.empty(nbytes, self.numpy.uint8)
+
+    def buffer(self, storage) -> memoryview:
+        return memoryview(storage)
+
+    def wrap(self, buffer):
+        return self.numpy.frombuffer(buffer, self.numpy.uint8)
+
+    def part(self, storage, begin: int, nbytes: int):
+        return storage[begin : begin + nbytes]
+
+    def stored(self, storage, row: ElementType, location: str) -> Stored:
+        return StoredArray(storage, row, location)
+
+    def tensor(self, stored: Stored, row: ElementType, offset: int, size, stride, requires_grad=False):
+        check_bounds(len(stored.data), row, offset, size, stride)
+        np, width = self.numpy, row.itemsize
+        kind = np.dtype(row.numpy or f"uint{8 * width}")
+        if 0 in size:
+            return np.empty(size, row.numpy or np.float32)
+        array = np.ndarray(tuple(size), kind, stored.data, offset * width, [s * width for s in stride])
+        return array if row.numpy else self.widen(array, row)
+
+    def widen(self, array, row: ElementType):
+        np = self.numpy
+        if row.name == "bfloat16":
+            return (array.astype(np.uint32) << 16).view(np.float32)
+        return np.array(_float8_values(row.name), np.float32)[array]
+
+    def parameter(self, data, requires_grad):
+        return data
+
+    def subclass(self, value, cls, state):
+        return value
+
+    def tensor_class(self, name: str):
+        return _first  # in files of 2017 a Variable or Parameter is made of its data
+
+    def dtype(self, row: ElementType):
+        if row.numpy:
+            return self.numpy.dtype(row.numpy)
+        return self.numpy.dtype("float32", metadata={"torch": row.name})
+
+    def row(self, dtype) -> ElementType:
+        return ELEMENT_TYPES[(dtype.metadata or {}).get("torch") or dtype.name]
+
+    def is_copied(self, row: ElementType) -> bool:
+        """Whether a tensor of this type is made from the storage's bytes instead of over them."""
+        return row.numpy is None
+
+    def sparse(self, indices, values, size, coalesced):
+        raise NotImplementedError("load: sparse tensors need torch-core: pip install torch-core")
+
+    def size(self, dims=()):
+        return tuple(dims)
+
+    def device(self, kind, index=None):
+        return kind if index is None else f"{kind}:{index}"
+
+    def from_numpy(self, array):
+        return array
+
+    def meta(self, row, size, stride, requires_grad):
+        raise NotImplementedError("load: tensors without data (device 'meta') need torch-core: pip install torch-core")
+
+
+def _first(data=None, *rest):
+    return data
+
+
+class StoredArray(Stored):
+    """A storage that was saved for itself: `numpy.asarray` gives its elements."""
+
+    __slots__ = ()
+
+    def __array__(self, dtype=None, copy=None):
+        return NumpyArrays().tensor(self, self.row, 0, (len(self),), (1,))
+
+    def __len__(self):
+        return len(self.data) // self.row.itemsize
+
+
+def _float8_values(name: str) -> list[float]:
+    """The 256 values of an 8-bit float, by its definition (OCP 8-bit floating point, revision 1.0)."""
+    exponent_bits, bias = (4, 7) if name == "float8_e4m3fn" else (5, 15)
+    fraction_bits = 7 - exponent_bits
+    values = []
+    for code in range(256):
+        exponent, fraction = code >> fraction_bits & (1 << exponent_bits) - 1, code & (1 << fraction_bits) - 1
+        if exponent == 0:
+            value = math.ldexp(fraction, 1 - bias - fraction_bits)
+        elif exponent_bits == 5 and exponent == 31:
+            value = math.nan if fraction else math.inf
+        elif exponent_bits == 4 and exponent == 15 and fraction == 7:
+            value = math.nan
+        else:
+            value = math.ldexp(fraction + (1 << fraction_bits), exponent - bias - fraction_bits)
+        values.append(-value if code & 128 else value)
+    return values
+
+
+class TorchArrays:
+    """Tensors and storages of torch-core."""
+
+    name = "torch"
+
+    def __init__(self, torch):
+        self.torch = torch
+        self.has_autograd = _has_part("torch.autograd")
+
+    def allocate(self, nbytes: int):
+        return self.torch.UntypedStorage(nbytes)
+
+    def buffer(self, storage) -> memoryview:
+        return memoryview(storage)
+
+    def wrap(self, buffer):
+        return self.torch._C._storage_from_buffer(buffer)
+
+    def part(self, storage, begin: int, nbytes: int):
+        return self.wrap(memoryview(storage)[begin : begin + nbytes])
+
+    def stored(self, storage, row: ElementType, location: str):
+        return Stored(storage, row, location)
+
+    def tensor(self, stored: Stored, row: ElementType, offset: int, size, stride, requires_grad=False):
+        dtype = getattr(self.torch, row.name)
+        grad = requires_grad and self.has_autograd
+        return self.torch._C._rebuild_tensor(stored.data, dtype, offset, size, stride, grad)
+
+    def parameter(self, data, requires_grad):
+        try:
+            from torch.nn import Parameter
+        except ImportError:  # torch-nn is not installed: the values are still of use
+            return data.requires_grad_() if requires_grad and self.has_autograd else data
+        return Parameter(data, requires_grad)
+
+    def subclass(self, value, cls, state):
+        if type(value) is not cls and issubclass(cls, self.torch.Tensor) and cls is not self.torch.Tensor:
+            value = value.as_subclass(cls)
+        if isinstance(state, tuple) and len(state) == 2:
+            state = {**(state[0] or {}), **(state[1] or {})}
+        for name, attribute in (state or {}).items():
+            setattr(value, name, attribute)
+        return value
+
+    def tensor_class(self, name: str):
+        if name != "Parameter":
+            return self.torch.Tensor
+        try:
+            from torch.nn import Parameter
+        except ImportError:
+            return self.torch.Tensor
+        return Parameter
+
+    def dtype(self, row: ElementType):
+        return getattr(self.torch, row.name)
+
+    def row(self, dtype) -> ElementType:
+        return row_of_dtype(dtype)
+
+    def is_copied(self, row: ElementType) -> bool:
+        return False
+
+    def sparse(self, indices, values, size, coalesced):
+        make = getattr(self.torch, "sparse_coo_tensor", None)
+        if make is None:
+            raise NotImplementedError("load: sparse tensors are not part of this torch-core yet")
+        return make(indices, values, size, is_coalesced=coalesced)
+
+    def size(self, dims=()):
+        return self.torch.Size(dims)
+
+    def device(self, *args):
+        return self.torch.device(*args)
+
+    def from_numpy(self, array):
+        return self.torch.from_numpy(array)
+
+    def meta(self, row, size, stride, requires_grad):
+        dtype = self.dtype(row)
+        tensor = self.torch.empty_strided(tuple(size), tuple(stride), dtype=dtype, device="meta")
+        return tensor.requires_grad_() if requires_grad and self.has_autograd else tensor
+
+
+def _has_part(name: str) -> bool:
+    import importlib.util
+
+    try:
+        return importlib.util.find_spec(name) is not None
+    except ImportError:
+        return False
+
+
+_chosen: dict[str, object] = {}
+
+
+def arrays(kind: str | None = None) -> NumpyArrays | TorchArrays:
+    """The backend called `kind`, or tensors when torch-core is installed and ndarrays when not."""
+    if kind is None:
+        # Without torch-core `torch` is a namespace package that holds the installed parts and has no Tensor.
+        torch = sys.modules.get("torch") or importlib.import_module("torch")
+        kind = "torch" if hasattr(torch, "Tensor") else "numpy"
+    if kind not in _chosen:
+        if kind == "numpy":
+            _chosen[kind] = NumpyArrays()
+        elif kind == "torch":
+            _chosen[kind] = TorchArrays(importlib.import_module("torch"))
+        else:
+            raise ValueError(f"arrays must be 'numpy', 'torch' or None, got {kind!r}")
+    return _chosen[kind]
+
+
+def is_numpy_array(obj) -> bool:
+    """Whether `obj` is an ndarray, told without importing NumPy."""
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and isinstance(obj, numpy.ndarray)
+
+
+def row_of_numpy(array) -> ElementType | None:
+    return BY_NUMPY.get(array.dtype.name)
+
+
+def row_of_dtype(dtype) -> ElementType:
+    name = str(dtype).removeprefix("torch.")
+    try:
+        return ELEMENT_TYPES[name]
+    except KeyError:
+        raise NotImplementedError(f"save: elements of type {dtype} cannot be written yet") from None

@@ -1,0 +1,229 @@
+"""Names that stand in files, and what they mean here.
+
+Files are written with PyTorch's names, whichever of our modules an object lives in, and read by the same names, so
+`torch._utils._rebuild_tensor_v2` is a word of the format and not a place in our code.
+"""
+
+from __future__ import annotations
+
+import collections
+import warnings
+
+from . import _numpy_pickles
+from ._arrays import Stored
+from ._dtypes import ALIASES, BY_STORAGE, ELEMENT_TYPES, ElementType
+from ._errors import FileFormatError, UnsafeGlobalError
+from ._safe import allowed
+
+
+class StorageClass:
+    """A storage class named in a persistent id, such as ``torch.FloatStorage``."""
+
+    def __init__(self, row: ElementType, name: str):
+        self.row = row
+        self.name = name
+
+
+def _ordered(items=()):
+    return collections.OrderedDict(items)
+
+
+def _bytearray(data=b"", encoding="latin-1"):
+    if isinstance(data, str):
+        return bytearray(data, encoding)
+    if not isinstance(data, (bytes, bytearray)):  # bytearray(10**12) would allocate
+        raise TypeError(f"bytearray of {type(data).__name__}")
+    return bytearray(data)
+
+
+def _encode(text, encoding="latin1"):
+    if type(text) is not str or encoding not in ("latin1", "latin-1", "utf-8", "ascii"):
+        raise ValueError(f"_codecs.encode with {encoding!r}")
+    return text.encode(encoding)
+
+
+def _defaultdict(factory=None, *items):
+    if factory not in (None, list, dict, set, int, float, str, tuple, bool):
+        raise ValueError("a defaultdict with a factory that is not a plain type")
+    return collections.defaultdict(factory, *items)
+
+
+def _deque(items=(), maxlen=None):
+    return collections.deque(items, maxlen)
+
+
+def _set(items=()):
+    if type(items) not in (list, tuple, set, frozenset):
+        raise TypeError(f"a set of {type(items).__name__}")
+    return set(items)
+
+
+PLAIN = {
+    "collections.OrderedDict": collections.OrderedDict,
+    "collections.defaultdict": _defaultdict,
+    "collections.Counter": collections.Counter,
+    "collections.deque": _deque,
+    "builtins.set": _set,
+    "builtins.frozenset": frozenset,
+    "builtins.complex": complex,
+    "builtins.slice": slice,
+    "builtins.bytearray": _bytearray,
+    "builtins.list": list,
+    "builtins.dict": dict,
+    "builtins.tuple": tuple,
+    "builtins.int": int,
+    "builtins.float": float,
+    "builtins.str": str,
+    "builtins.bool": bool,
+    "_codecs.encode": _encode,
+}
+# Python 2 called the module of the builtins otherwise.
+PLAIN |= {
+    name.replace("builtins.", "__builtin__."): value for name, value in PLAIN.items() if name.startswith("builtins.")
+}
+
+_EAGER_LAYOUTS = ("torch.strided", "torch.sparse_coo", "torch.sparse_csr", "torch.sparse_csc", "torch.sparse_bsr",
+                  "torch.sparse_bsc")  # fmt: skip
+
+
+class TorchNames:
+    """The names of torch that every file may use, over one backend of `_arrays`.
+
+    `nested(data)` reads a file within the file: so plain pickles hold storages.
+    """
+
+    def __init__(self, backend, nested=None):
+        self.backend = backend
+        self._table = {
+            "torch._utils._rebuild_tensor": self.rebuild_tensor,
+            "torch._utils._rebuild_tensor_v2": self.rebuild_tensor_v2,
+            "torch._utils._rebuild_tensor_v3": self.rebuild_tensor_v3,
+            "torch._utils._rebuild_parameter": self.rebuild_parameter,
+            "torch._utils._rebuild_parameter_with_state": self.rebuild_parameter_with_state,
+            "torch._utils._rebuild_sparse_tensor": self.rebuild_sparse_tensor,
+            "torch._utils._rebuild_device_tensor_from_numpy": self.rebuild_from_numpy,
+            "torch._tensor._rebuild_from_type_v2": self.rebuild_from_type,
+            "torch._utils._rebuild_meta_tensor_no_storage": self.rebuild_meta_tensor,
+            "torch.serialization._get_layout": self.layout,
+            "torch.storage._load_from_bytes": nested,
+            "torch.Size": backend.size,
+            "torch.device": backend.device,
+        }
+
+    def find(self, module: str, name: str):
+        """The meaning of a name of torch, or None when it is not a word of the format."""
+        full = f"{module}.{name}"
+        if (found := self._table.get(full)) is None and module.partition(".")[0] == "torch":
+            found = self._table[full] = self._look_up(module, name)
+        return found
+
+    def _look_up(self, module: str, name: str):
+        if module in ("torch", "torch.cuda", "torch.storage") and name in BY_STORAGE:
+            return StorageClass(BY_STORAGE[name], name)
+        if module == "torch" and (row := ELEMENT_TYPES.get(ALIASES.get(name, name))):
+            return self.backend.dtype(row)
+        if (module, name) in _TENSOR_CLASSES:
+            return self.backend.tensor_class(name)
+        return None
+
+    # What the names do. Arguments are the file's, so their kinds are checked.
+
+    def rebuild_tensor(self, storage, storage_offset, size, stride):
+        return self._tensor(storage, storage_offset, size, stride)
+
+    def rebuild_tensor_v2(self, storage, storage_offset, size, stride, requires_grad, backward_hooks, metadata=None):
+        if backward_hooks:
+            warnings.warn("load: the hooks saved with a tensor are left out; register them again", stacklevel=2)
+        return self._tensor(storage, storage_offset, size, stride, requires_grad)
+
+    def rebuild_tensor_v3(
+        self, storage, storage_offset, size, stride, requires_grad, backward_hooks, dtype, metadata=None
+    ):
+        return self._tensor(storage, storage_offset, size, stride, requires_grad, self.backend.row(dtype))
+
+    def _tensor(self, stored, offset, size, stride, requires_grad=False, row=None):
+        if not isinstance(stored, Stored):
+            raise FileFormatError(f"a tensor is made of {type(stored).__name__} instead of a storage")
+        return self.backend.tensor(stored, row or stored.row, offset, size, stride, requires_grad is True)
+
+    def rebuild_parameter(self, data, requires_grad, backward_hooks):
+        return self.backend.parameter(data, requires_grad is True)
+
+    def rebuild_parameter_with_state(self, data, requires_grad, backward_hooks, state):
+        return self.backend.subclass(self.backend.parameter(data, requires_grad is True), object, state)
+
+    def rebuild_from_type(self, function, cls, args, state):
+        if function not in self._table.values() and allowed(_name_of(function)) is None:
+            raise FileFormatError("a tensor is rebuilt by something that is not a rebuild function")
+        return self.backend.subclass(function(*args), cls, state)
+
+    def rebuild_from_numpy(self, array, dtype, device, requires_grad):
+        tensor = self.backend.from_numpy(array)
+        return tensor.requires_grad_() if requires_grad and self.backend.name == "torch" else tensor
+
+    def layout(self, name):
+        if name not in _EAGER_LAYOUTS:
+            raise FileFormatError(f"layout {name!r} is unknown")
+        return name
+
+    def rebuild_sparse_tensor(self, layout, data):
+        if layout != "torch.sparse_coo":
+            raise NotImplementedError(f"load: tensors of layout {layout} cannot be read yet")
+        indices, values, size, *coalesced = data
+        return self.backend.sparse(indices, values, size, bool(coalesced and coalesced[0]))
+
+    def rebuild_meta_tensor(self, dtype, size, stride, requires_grad):
+        return self.backend.meta(self.backend.row(dtype), size, stride, requires_grad is True)
+
+
+_TENSOR_CLASSES = {
+    ("torch", "Tensor"),
+    ("torch._tensor", "Tensor"),
+    ("torch.tensor", "Tensor"),
+    ("torch.nn.parameter", "Parameter"),
+    ("torch.nn.parameter", "Buffer"),
+    ("torch.autograd.variable", "Variable"),
+}
+
+
+def _name_of(obj) -> str:
+    return f"{getattr(obj, '__module__', None)}.{getattr(obj, '__qualname__', None)}"
+
+
+def known(names: TorchNames, module: str, name: str):
+    """The meaning of a name for the data-only reader, or None when it is not allowed."""
+    full = f"{module}.{name}"
+    if (found := PLAIN.get(full)) is None and (found := names.find(module, name)) is None:
+        if (found := allowed(full)) is None and module.partition(".")[0] == "numpy":
+            found = _numpy_pickles.find(module, name)
+    return found
+
+
+def safe_find(names: TorchNames, what: str):
+    """A `find` for DataUnpickler that explains what it refuses."""
+
+    def find(module: str, name: str):
+        found = known(names, module, name)
+        if found is None:
+            raise UnsafeGlobalError(refusal(what, module, name), f"{module}.{name}")
+        return found
+
+    return find
+
+
+def refusal(what: str, module: str, name: str) -> str:
+    top = module.partition(".")[0]
+    lines = [f"load: {what} asks for {module}.{name}, which is not a data type, so it was not loaded."]
+    if module in ("builtins", "__builtin__", "os", "posix", "nt", "subprocess", "sys", "runpy", "shutil", "socket"):
+        lines.append("A checkpoint has no use for it: the file was probably made to do harm.")
+    elif top == "torch" and module.startswith("torch.nn"):
+        lines.append("The file holds a whole module; a state_dict would load without it.")
+    lines.append(
+        f"If you trust who made the file, allow it: torch.serialization.add_safe_globals([{name}]) "
+        f"after `from {module} import {name.partition('.')[0]}`,"
+    )
+    lines.append(
+        "for this one call: `with torch.serialization.safe_globals([...]):`, "
+        "or let the file run any code it likes: torch.load(f, weights_only=False)."
+    )
+    return "\n".join(lines)

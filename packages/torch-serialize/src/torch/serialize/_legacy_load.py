@@ -1,0 +1,284 @@
+"""Reads PyTorch's formats of before 2020: the tar of 2016, and the stream of pickles of 0.1.10 to 1.5.
+
+stream: magic number, protocol 1001, sys_info, the object, the list of storage keys (each a pickle), then per key the
+number of elements (int64) and the elements. Also plain `pickle` files that hold tensors.
+tar: members sys_info, storages, tensors, pickle; see `load_tar`.
+"""
+
+from __future__ import annotations
+
+import struct
+from pickle import UnpicklingError
+
+from ._arrays import Stored
+from ._dtypes import BY_STORAGE
+from ._errors import FileFormatError, UnsafeGlobalError
+from ._globals import StorageClass, safe_find
+from ._session import Session
+from ._source import MemorySource
+
+MAGIC = 0x1950A86A20F9469CFC6C
+PROTOCOL = 1001
+_FIRST = 1 << 20
+_NESTING = 100_000
+
+
+def is_tar(head: bytes) -> bool:
+    return len(head) == 512 and head[257:262] == b"ustar" and head.split(b"\0", 1)[0].lstrip(b"./") in _MEMBERS
+
+
+_MEMBERS = (b"sys_info", b"pickle", b"tensors", b"storages")
+
+
+class _Growing:
+    """Unpickles from a prefix of a source, taking a longer one when a pickle does not end in it."""
+
+    def __init__(self, session: Session, persistent_load):
+        self._session = session
+        self._persistent_load = persistent_load
+        self._size = min(session.source.size, _FIRST)
+        self.position = 0
+
+    def load(self):
+        source = self._session.source
+        while True:
+            data = bytes(source.read(0, self._size))
+            unpickler = self._session.unpickler(data, self._persistent_load)
+            unpickler.position = self.position
+            try:
+                obj = unpickler.load()
+            except UnsafeGlobalError:
+                raise
+            except (UnpicklingError, EOFError, IndexError, ValueError):
+                if self._size == source.size:
+                    raise
+            else:
+                self.position = unpickler.position
+                return obj
+            self._size = min(source.size, self._size * 4)
+
+
+class _StreamStorages:
+    """Storages that are named first and come, with their elements, behind the object."""
+
+    def __init__(self, session: Session):
+        self._session = session
+        self._known: dict[str, Stored] = {}
+        self._raw: dict[str, tuple] = {}
+        self._total = 0
+
+    def get(self, pid):
+        session = self._session
+        if isinstance(pid, tuple) and pid and pid[0] == "module":
+            return pid[1]  # a class, and the source text it had
+        cls, key, location, numel = session.check_id(pid)
+        root = self._root(cls, key, location, numel)
+        view = pid[5] if len(pid) > 5 else None
+        if view is None:
+            return root
+        view_key, offset, count = view
+        if str(view_key) not in self._known:
+            if type(offset) is not int or type(count) is not int or min(offset, count) < 0 or offset + count > numel:
+                raise FileFormatError(f"load: {session.source.name}: a view of {count} elements at {offset} of {numel}")
+            width = cls.row.itemsize
+            part = session.backend.part(root.data, offset * width, count * width)
+            self._known[str(view_key)] = session.backend.stored(part, cls.row, location)
+        return self._known[str(view_key)]
+
+    def _root(self, cls: StorageClass, key: str, location: str, numel: int) -> Stored:
+        known = self._known.get(key)
+        if known is None:
+            nbytes = numel * cls.row.itemsize
+            self._total += nbytes
+            if self._total > self._session.source.size:
+                raise FileFormatError(
+                    f"load: {self._session.source.name} promises storages of {self._total} bytes "
+                    f"and has {self._session.source.size} in all"
+                )
+            data = self._session.backend.allocate(nbytes)
+            known = self._known[key] = self._session.backend.stored(data, cls.row, location)
+            self._raw[key] = data, cls.row, numel
+        return known
+
+    def fill(self, keys, position: int) -> None:
+        session, source = self._session, self._session.source
+        if not isinstance(keys, list) or sorted(map(str, keys)) != sorted(self._raw):
+            raise FileFormatError(f"load: {source.name}: its list of storages and its tensors disagree")
+        order = "big" if session.swapped else "little"
+        for key in map(str, keys):
+            data, row, numel = self._raw[key]
+            stored = int.from_bytes(bytes(source.read(position, 8)), order, signed=True)
+            if stored != numel:
+                raise FileFormatError(f"load: {source.name}: storage {key} has {stored} elements instead of {numel}")
+            position += 8
+            nbytes = numel * row.itemsize
+            source.check(position, nbytes)
+            session.fill(data, row, lambda target, at=position: source.read_into(at, target))
+            position += nbytes
+
+    def move(self) -> bool:
+        """Takes the filled storages to their devices; whether tensors made before are to be made again."""
+        copied = any(self._session.backend.is_copied(stored.row) for stored in self._known.values())
+        moving = [stored for stored in self._known.values() if self._session.moved_from(stored.location)]
+        for stored in moving:
+            stored.data = self._session.moved(stored.data, stored.location)
+        return bool(moving) or copied
+
+
+def load_stream(session: Session):
+    """A stream of pickles; a single pickle without the magic number in front is that object."""
+    storages = _StreamStorages(session)
+    stream = _Growing(session, storages.get)
+    first = stream.load()
+    if first != MAGIC:
+        return first
+    protocol = stream.load()
+    if protocol != PROTOCOL:
+        raise FileFormatError(f"load: {session.source.name} has protocol {protocol!r:.50}, expected {PROTOCOL}")
+    _use_sys_info(session, stream.load())
+    begin = stream.position
+    obj = stream.load()
+    keys = stream.load()
+    storages.fill(keys, stream.position)
+    if storages.move():
+        # Tensors were made over storages that were still empty; over the moved ones they are made once more.
+        stream.position = begin
+        obj = stream.load()
+    return obj
+
+
+def _use_sys_info(session: Session, info) -> None:
+    if isinstance(info, dict) and info.get("little_endian") is False:
+        session.swapped = True
+
+
+# The tar of 2016
+
+
+def _members(session: Session) -> dict[str, bytes]:
+    """The members of a POSIX ustar archive; read by hand, because nothing is unpacked and names choose nothing."""
+    source, out, position = session.source, {}, 0
+    while position + 512 <= source.size:
+        head = bytes(source.read(position, 512))
+        if head == b"\0" * 512:
+            break
+        name = head.split(b"\0", 1)[0].decode("latin1").lstrip("./")
+        try:
+            size = int(head[124:136].strip(b" \0") or b"0", 8)
+        except ValueError:
+            raise FileFormatError(f"load: {source.name}: tar member {name!r} has no readable size") from None
+        if head[156:157] in (b"0", b"\0") and name.encode("latin1") in _MEMBERS:
+            if name in out:
+                raise FileFormatError(f"load: {source.name}: two tar members are called {name!r}")
+            out[name] = bytes(source.read(position + 512, size))
+        position += 512 + (size + 511) // 512 * 512
+    if missing := [m.decode() for m in _MEMBERS if m.decode() not in out]:
+        raise FileFormatError(f"load: {source.name} is a tar archive without {', '.join(missing)}")
+    return out
+
+
+def load_tar(session: Session):
+    """sys_info: a dict. storages: their count, per storage (key, location, class) and elements; then the views.
+    tensors: their count, per tensor (key, storage key, class) and geometry. pickle: the object, ids naming the rest."""
+    name = session.source.name
+    members = _members(session)
+
+    def refuse(pid):
+        raise FileFormatError(f"load: {name}: a persistent id where none belongs")
+
+    _use_sys_info(session, session.unpickler(members["sys_info"], refuse).load())
+    stored = _tar_storages(session, members["storages"], refuse)
+    objects = {**stored, **_tar_tensors(session, members["tensors"], refuse, stored)}
+
+    def persistent_load(pid):
+        if isinstance(pid, tuple):  # ("module", class, file, source)
+            return pid[1] if pid and pid[0] == "module" else pid[0]
+        key = int(pid)
+        if key not in objects:
+            raise FileFormatError(f"load: {name}: object {key} is missing")
+        return objects[key]
+
+    return session.unpickler(members["pickle"], persistent_load).load()
+
+
+def _tar_find(session: Session):
+    plain = safe_find(session.names, session.source.name)
+
+    def find(module, name):
+        # Tensor classes such as torch.FloatTensor only repeat what the storage says.
+        if module in ("torch", "torch.cuda") and name.replace("Tensor", "Storage") in BY_STORAGE:
+            cls = name.replace("Tensor", "Storage")
+            return StorageClass(BY_STORAGE[cls], cls)
+        return plain(module, name)
+
+    return find
+
+
+def _reader(session: Session, data: bytes, refuse):
+    trusted, session.weights_only = session.weights_only, True
+    try:
+        return session.unpickler(data, refuse, _tar_find(session))
+    finally:
+        session.weights_only = trusted
+
+
+def _tar_storages(session: Session, data: bytes, refuse) -> dict[int, Stored]:
+    name, reader, out = session.source.name, _reader(session, data, refuse), {}
+    memory = MemorySource(memoryview(data), f"{name}:storages")
+    order = "big" if session.swapped else "little"
+    for _ in range(_count(name, reader.load())):
+        key, location, cls = _triple(name, reader.load())
+        if not isinstance(cls, StorageClass) or type(location) is not str:
+            raise FileFormatError(f"load: {name}: storage {key} is of no storage class")
+        begin = reader.position
+        numel = int.from_bytes(memory.read(begin, 8), order, signed=True)
+        nbytes = max(numel, 0) * cls.row.itemsize
+        memory.check(begin + 8, nbytes)
+        if numel < 0 or key in out:
+            raise FileFormatError(f"load: {name}: storage {key} of {numel} elements, or a second one of that number")
+        out[key] = session.storage(
+            cls.row, location, nbytes, lambda target, at=begin + 8: memory.read_into(at, target)
+        )  # fmt: skip
+        reader.position = begin + 8 + nbytes
+    for view in reader.load():
+        target, root, offset, count = view
+        base = out[root]
+        width = base.row.itemsize
+        if min(offset, count) < 0 or (offset + count) * width > len(base.data):
+            raise FileFormatError(f"load: {name}: a view of {count} elements at {offset} leaves its storage")
+        part = session.backend.part(base.data, offset * width, count * width)
+        out[target] = session.backend.stored(part, base.row, base.location)
+    return out
+
+
+def _tar_tensors(session: Session, data: bytes, refuse, stored) -> dict[int, object]:
+    name, reader, out = session.source.name, _reader(session, data, refuse), {}
+    order = ">" if session.swapped else "<"
+    for _ in range(_count(name, reader.load())):
+        key, storage_key, _ = _triple(name, reader.load())
+        begin = reader.position
+        try:
+            (ndim,) = struct.unpack_from(order + "i", data, begin)
+            if not 0 <= ndim <= 64:
+                raise struct.error
+            numbers = struct.unpack_from(f"{order}{2 * ndim + 1}q", data, begin + 8)
+        except struct.error:
+            raise FileFormatError(f"load: {name}: tensor {key} ends early or has no possible dimension") from None
+        if storage_key is None or storage_key not in stored:
+            raise FileFormatError(f"load: {name}: tensor {key} lacks its storage {storage_key}")
+        base = stored[storage_key]
+        out[key] = session.backend.tensor(base, base.row, numbers[-1], numbers[:ndim], numbers[ndim:-1])
+        reader.position = begin + 8 + 8 * (2 * ndim + 1)
+    return out
+
+
+def _count(name: str, value) -> int:
+    if type(value) is not int or not 0 <= value <= _NESTING:
+        raise FileFormatError(f"load: {name}: a count of {value!r:.50}")
+    return value
+
+
+def _triple(name: str, value):
+    if not isinstance(value, tuple) or len(value) != 3 or type(value[0]) is not int:
+        raise FileFormatError(f"load: {name}: an entry of {value!r:.100}")
+    return value

@@ -1,0 +1,76 @@
+"""Settings of the process: how files are mapped, whether checksums are computed, which byte order old files have."""
+
+from __future__ import annotations
+
+import contextlib
+import enum
+import mmap
+
+MAP_SHARED, MAP_PRIVATE = mmap.MAP_SHARED, mmap.MAP_PRIVATE
+
+
+class LoadEndianness(enum.Enum):
+    """The byte order of files that do not tell theirs."""
+
+    NATIVE = 1
+    LITTLE = 2
+    BIG = 3
+
+
+class _Options:
+    mmap_flags = MAP_PRIVATE
+    compute_crc32 = True
+    endianness: LoadEndianness | None = None
+
+
+options = _Options()
+
+
+def get_default_mmap_options() -> int:
+    """The flag that ``load(mmap=True)`` maps files with: MAP_PRIVATE (copy on write) unless set otherwise."""
+    return options.mmap_flags
+
+
+class set_default_mmap_options(contextlib.ContextDecorator):
+    """Sets how ``load(mmap=True)`` maps files: MAP_PRIVATE keeps writes to itself, MAP_SHARED writes them to the file.
+
+    >>> with set_default_mmap_options(mmap.MAP_SHARED):
+    ...     get_default_mmap_options() == mmap.MAP_SHARED
+    True
+    >>> get_default_mmap_options() == mmap.MAP_PRIVATE
+    True
+    """
+
+    def __init__(self, flags: int):
+        if flags not in (MAP_PRIVATE, MAP_SHARED):
+            raise ValueError(f"set_default_mmap_options: expected mmap.MAP_PRIVATE or mmap.MAP_SHARED, got {flags!r}")
+        self._before = options.mmap_flags
+        options.mmap_flags = flags
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        options.mmap_flags = self._before
+
+
+def get_crc32_options() -> bool:
+    """Whether `save` computes checksums and `load` compares them."""
+    return options.compute_crc32
+
+
+def set_crc32_options(compute_crc32: bool) -> None:
+    """Switches checksums off or on; without them damage to a file goes unseen."""
+    options.compute_crc32 = bool(compute_crc32)
+
+
+def get_default_load_endianness() -> LoadEndianness | None:
+    """The byte order assumed for files that do not tell theirs; None: little."""
+    return options.endianness
+
+
+def set_default_load_endianness(endianness: LoadEndianness | None) -> None:
+    """Sets the byte order assumed for files that do not tell theirs."""
+    if endianness is not None and not isinstance(endianness, LoadEndianness):
+        raise TypeError(f"set_default_load_endianness: expected a LoadEndianness or None, got {endianness!r}")
+    options.endianness = endianness

@@ -1,0 +1,172 @@
+"""`save`: one object graph into one file, in the zip format that PyTorch reads, or on request in its two older ones."""
+
+from __future__ import annotations
+
+import io
+import os
+import pickle
+
+from . import _legacy_save
+from ._arrays import arrays as choose
+from ._atomic import replacing
+from ._crc import crc32
+from ._options import options
+from ._pickler import Pickler
+from ._tensors import Adapter, NumpyAdapter, TorchAdapter
+from ._threads import PARALLEL_FROM, executor
+from ._zip_writer import ZipLayout
+
+DEFAULT_PROTOCOL = 2
+_JOIN = 1 << 18  # records up to this size are copied into one write
+
+
+def save(
+    obj,
+    f,
+    pickle_module=pickle,
+    pickle_protocol: int = DEFAULT_PROTOCOL,
+    _use_new_zipfile_serialization: bool = True,
+    _disable_byteorder_record: bool = False,
+    *,
+    format: str | None = None,
+    arrays: str | None = None,
+) -> None:
+    """Writes any object to a file; tensors that share memory share it in the file.
+
+    A file at a path is replaced all at once: whatever happens meanwhile, the old one or the new one is there.
+
+    Args:
+        obj: what to save; a ``state_dict`` needs none of your classes to be loaded again
+        f: path, or binary file object with ``write``
+        pickle_module: whose ``Pickler`` writes what is not a tensor; other than `pickle` (dill, cloudpickle) makes
+            files that load only with ``weights_only=False``
+        pickle_protocol: 2; others only with another `pickle_module`
+        arrays: "numpy" writes ndarrays as tensors even where torch-core is installed, as NumPy alone does
+        format: "zip", or one of the formats of before 2020: "stream" and "tar"
+
+    Example:
+        >>> import numpy as np, tempfile, os
+        >>> path = os.path.join(tempfile.mkdtemp(), "weights.pt")
+        >>> save({"weight": np.ones(2), "epoch": 3}, path, arrays="numpy")
+        >>> from torch.serialize import load
+        >>> load(path, arrays="numpy")
+        {'weight': array([1., 1.]), 'epoch': 3}
+    """
+    format = format or ("zip" if _use_new_zipfile_serialization else "stream")
+    if format not in ("zip", "stream", "tar"):
+        raise ValueError(f"save: format must be 'zip', 'stream' or 'tar', got {format!r}")
+    if not isinstance(f, (str, os.PathLike)) and not hasattr(f, "write"):
+        raise AttributeError(f"save: expected a path or a binary file object with 'write', got {type(f).__name__}")
+    if isinstance(f, io.TextIOBase):
+        raise TypeError("save: the file is open in text mode; open it with mode 'wb'")
+    if pickle_module is None:
+        pickle_module = pickle
+    adapter = _adapter(arrays)
+    if format != "zip":
+        parts = _legacy_save.parts(obj, adapter, format)
+        return _write(f, "archive", lambda write, name: [write(part) for part in parts])
+    body = _dumps(obj, adapter, pickle_module, pickle_protocol)
+    _write(f, "archive", lambda write, name: _zip(write, name, body, adapter, not _disable_byteorder_record))
+
+
+def _adapter(kind: str | None) -> Adapter:
+    backend = choose(kind)
+    return NumpyAdapter() if backend.name == "numpy" else TorchAdapter(backend.torch)
+
+
+def _dumps(obj, adapter: Adapter, pickle_module, protocol: int) -> bytes:
+    if pickle_module is pickle:
+        return Pickler(adapter).dumps(obj)
+    out = io.BytesIO()
+    pickler = _foreign_pickler(pickle_module, adapter)(out, protocol=protocol)
+    pickler.dump(obj)
+    return out.getvalue()
+
+
+def _foreign_pickler(pickle_module, adapter: Adapter):
+    from ._rebuild import reducer
+
+    reduce = reducer(adapter)
+
+    class ForeignPickler(pickle_module.Pickler):
+        def persistent_id(self, obj):
+            return reduce(obj)
+
+    return ForeignPickler
+
+
+def _write(f, default_name: str, produce) -> None:
+    """Runs `produce(write, name)` over a path or a file object."""
+    if isinstance(f, (str, os.PathLike)):
+        name = os.path.splitext(os.path.basename(os.fsdecode(os.fspath(f))))[0] or default_name
+        with replacing(f) as fd:
+
+            def write(data):
+                data = memoryview(data)
+                while len(data):
+                    data = data[os.write(fd, data) :]
+
+            produce(write, name)
+        return
+
+    def write(data):
+        count = f.write(data)
+        if count is not None and count != len(data):  # a raw file may take a part
+            data = memoryview(data)
+            while count < len(data):
+                count += f.write(data[count:])
+
+    produce(write, default_name)
+    if hasattr(f, "flush"):
+        f.flush()
+
+
+def _zip(write, name: str, body: bytes, adapter: Adapter, byteorder: bool) -> None:
+    layout = ZipLayout()
+    pending: list = []
+    pending_size = 0
+    compute = options.compute_crc32
+    payloads = list(map(adapter.payload, adapter.storages))
+    crcs = None
+    if compute and sum(map(len, payloads)) >= PARALLEL_FROM:
+        # One thread runs ahead with the checksums while this one writes.
+        pool = executor()
+        crcs = [pool.submit(crc32, data) if len(data) > _JOIN else None for data in payloads]
+
+    def flush():
+        nonlocal pending_size
+        if pending:
+            write(b"".join(pending))
+            pending.clear()
+            pending_size = 0
+
+    def record(title: str, data, crc: int | None = None):
+        nonlocal pending_size
+        size = len(data)
+        if crc is None:
+            crc = crc32(data) if compute else 0
+        pending.append(layout.header(f"{name}/{title}", size, crc))
+        if size > _JOIN:
+            flush()
+            write(data)
+            return
+        pending.append(data)
+        pending_size += size
+        if pending_size > _JOIN:
+            flush()
+
+    try:
+        record("data.pkl", body)
+        record(".format_version", b"1")
+        record(".storage_alignment", b"64")
+        if byteorder:
+            record("byteorder", b"little")
+        for key, data in enumerate(payloads):
+            crc = crcs[key].result() if crcs and crcs[key] is not None else None
+            record(f"data/{key}", data, crc)
+        record("version", b"3\n")
+        pending.append(layout.end())
+        flush()
+    finally:
+        if crcs:
+            pool.shutdown(cancel_futures=True)

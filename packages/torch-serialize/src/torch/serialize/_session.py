@@ -1,0 +1,171 @@
+"""One call of `load`: its settings, the storages found so far, and the threads that fill them."""
+
+from __future__ import annotations
+
+import io
+import mmap as mmap_module
+from typing import Any, Callable
+
+from ._arrays import arrays
+from ._dtypes import ElementType, swap_bytes
+from ._errors import FileFormatError
+from ._globals import StorageClass, TorchNames, safe_find
+from ._location import is_plain, placement
+from ._numpy_pickles import build as build_numpy
+from ._options import LoadEndianness, options
+from ._safe import get_safe_globals
+from ._source import DescriptorSource, MemorySource, Source
+from ._threads import PARALLEL_FROM, executor
+from ._unpickler import DataUnpickler
+
+
+class Session:
+    """Settings and state of one `load`; leaving it waits until every storage is filled."""
+
+    def __init__(self, source: Source, kind, map_location, weights_only, pickle_module, pickle_args, mapped):
+        self.source = source
+        self._settings = kind, map_location, weights_only, pickle_module, pickle_args, False
+        self._depth = 0
+        self.use(arrays(kind))
+        self.weights_only = weights_only
+        self.swapped = options.endianness is LoadEndianness.BIG
+        self._plain = is_plain(map_location)
+        self._place = placement(map_location)
+        self._pickle_module = pickle_module
+        self._pickle_args = {"encoding": "utf-8", **pickle_args}
+        self._pool = None
+        self._jobs: list = []
+        self._mapped = mapped
+        self._map: mmap_module.mmap | None = None
+
+    def use(self, backend) -> None:
+        """Makes tensors by this backend of `_arrays`."""
+        self.backend = backend
+        self.names = TorchNames(backend, self._nested)
+
+    def _nested(self, data):
+        from ._load import read
+
+        if self._depth or type(data) is not bytes:
+            raise FileFormatError(f"{self.source.name}: a file within a file within a file")
+        inner = type(self)(MemorySource(data, f"{self.source.name}: storage"), *self._settings)
+        inner._depth = 1
+        with inner:
+            return read(inner)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, trace):
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, cancel_futures=error is not None)
+            if error is None:
+                for job in self._jobs:
+                    job.result()
+
+    # Pickles
+
+    def unpickler(self, data: bytes, persistent_load: Callable[[Any], Any], find=None):
+        """A reader of the pickles in `data`, data-only or, when the file is trusted, Python's own."""
+        if self.weights_only:
+            openly = tuple(item[0] if isinstance(item, tuple) else item for item in get_safe_globals())
+            classes = tuple(item for item in openly if isinstance(item, type))
+            return DataUnpickler(
+                data,
+                find or safe_find(self.names, self.source.name),
+                persistent_load,
+                encoding=self._pickle_args["encoding"],
+                is_open=lambda obj: isinstance(obj, classes),
+                build=self._build,
+                where=self.source.name,
+            )
+        return _TrustedUnpickler(self, data, persistent_load)
+
+    def _build(self, target, state) -> bool:
+        if build_numpy(target, state):
+            return True
+        # Files of 2017: a Variable's state is (requires_grad, volatile, hooks).
+        if isinstance(state, tuple) and len(state) == 3 and type(state[0]) is bool:
+            if hasattr(target, "requires_grad_"):
+                target.requires_grad_(state[0])
+                return True
+        return False
+
+    # Storages
+
+    def check_id(self, pid) -> tuple[StorageClass, str, str, int]:
+        """The parts of ``("storage", class, key, location, numel, ...)``."""
+        if not isinstance(pid, tuple) or len(pid) < 5 or pid[0] != "storage" or not isinstance(pid[1], StorageClass):
+            raise FileFormatError(f"{self.source.name}: a storage is named by {pid!r:.200}")
+        _, cls, key, location, numel = pid[:5]
+        if type(numel) is not int or numel < 0 or type(location) is not str:
+            raise FileFormatError(f"{self.source.name}: storage {key!r} has {numel!r} elements on {location!r}")
+        return cls, str(key), location, numel
+
+    def storage(self, row: ElementType, location: str, nbytes: int, fill: Callable[[memoryview], None], offset=None):
+        """A storage of `nbytes` that `fill` fills, now or by the end of the session; `offset` says where it could be mapped."""
+        backend = self.backend
+        stays = not self.moved_from(location)
+        if self._mapped and offset is not None and nbytes and offset % row.itemsize == 0 and not self.swapped:
+            data = backend.wrap(self._view(offset, nbytes))
+        else:
+            data = backend.allocate(nbytes)
+            if nbytes >= PARALLEL_FROM and stays and self.source.concurrent and not backend.is_copied(row):
+                if self._pool is None:
+                    self._pool = executor()
+                self._jobs.append(self._pool.submit(self.fill, data, row, fill))
+            elif nbytes:
+                self.fill(data, row, fill)
+        return backend.stored(data if stays else self._place(data, location), row, location)
+
+    def moved_from(self, location: str) -> bool:
+        """Whether a storage that the file keeps on `location` goes elsewhere once it is filled."""
+        return not self._plain or location != "cpu"
+
+    def moved(self, data, location: str):
+        """The storage where `map_location` wants it."""
+        return self._place(data, location) if self.moved_from(location) else data
+
+    def fill(self, data, row, fill) -> None:
+        target = self.backend.buffer(data)
+        fill(target)
+        if self.swapped:
+            swap_bytes(target, row)
+
+    def _view(self, offset: int, nbytes: int) -> memoryview:
+        if self._map is None:
+            source = self.source
+            if not isinstance(source, DescriptorSource):
+                raise FileFormatError(f"load: {source.name} cannot be mapped")
+            private = options.mmap_flags == mmap_module.MAP_PRIVATE
+            access = mmap_module.ACCESS_COPY if private else mmap_module.ACCESS_WRITE
+            if private:
+                self._map = mmap_module.mmap(source.fd, 0, access=access)
+            else:
+                with open(source.name, "r+b") as file:
+                    self._map = mmap_module.mmap(file.fileno(), 0, access=access)
+        return memoryview(self._map)[offset : offset + nbytes]
+
+
+class _TrustedUnpickler:
+    """Python's unpickler with our meaning of torch's names; runs whatever the file says."""
+
+    def __init__(self, session: Session, data: bytes, persistent_load):
+        self._stream = io.BytesIO(data)
+        self.position = 0
+        names = session.names
+
+        class Unpickler(session._pickle_module.Unpickler):
+            def find_class(self, module, name):
+                found = names.find(module, name)
+                return super().find_class(module, name) if found is None else found
+
+        Unpickler.persistent_load = staticmethod(persistent_load)
+        self._make = lambda: Unpickler(self._stream, **session._pickle_args)
+
+    def load(self):
+        self._stream.seek(self.position)
+        unpickler = self._make()
+        obj = unpickler.load()
+        self.position = self._stream.tell()
+        return obj

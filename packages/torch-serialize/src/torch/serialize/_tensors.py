@@ -1,0 +1,294 @@
+"""How tensors and storages are written: one adapter for NumPy alone, one for torch-core.
+
+An adapter numbers the storages it meets and writes a tensor as the call of a rebuild function on a persistent id
+``("storage", class, key, location, numel)`` with offset, size, stride, requires_grad and an empty dict of hooks.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Any
+
+from ._arrays import row_of_dtype, row_of_numpy
+from ._dtypes import UNTYPED, ElementType
+from ._location import location_tag
+from ._pickler import Pickler, integer
+
+
+class Adapter:
+    """Keeps the storages of one file; subclasses know what a tensor is and override `write`."""
+
+    id_end = b""  # what a persistent id of the stream format has beyond the zip's
+
+    def __init__(self):
+        self.storages: list[Any] = []  # what gives the bytes of storage "0", "1", ...
+        self.rows: list[ElementType] = []  # the element type that each was first met with
+        self._known: dict[int, tuple[int, ElementType, Any]] = {}
+        self._ends: dict[tuple, bytes] = {}
+
+    def write(self, pickler: Pickler, obj) -> bool:
+        """Writes `obj` if it is a tensor, a storage or one of torch's small objects."""
+        raise NotImplementedError
+
+    def payload(self, storage) -> memoryview:
+        """The bytes of one of `storages`."""
+        raise NotImplementedError
+
+    def geometry(self, obj) -> tuple | None:
+        """(key, element type, offset, size, stride) of a dense tensor, None for anything else."""
+        raise NotImplementedError
+
+    def _register(self, identity: int, row: ElementType, storage) -> tuple[int, ElementType]:
+        # The storage is kept, so that no other one gets its identity before the file is written.
+        known = self._known.get(identity)
+        if known is None:
+            known = self._known[identity] = len(self.storages), row, storage
+            self.storages.append(storage)
+            self.rows.append(row)
+        return known[0], known[1]
+
+    def storage_id(self, pickler: Pickler, key: int, row: ElementType | None, location: str, nbytes: int) -> bytes:
+        """The persistent id of a storage, typed by `row` or untyped."""
+        if row is None or row.storage == UNTYPED:
+            name, count = "torch.storage." + UNTYPED, nbytes
+        else:
+            name, count = "torch." + row.storage, nbytes // row.itemsize
+        digits = b"%d" % key
+        return b"(%b%bX%c\0\0\0%b%b%b%btQ" % (
+            pickler.text("storage"), pickler.name(name), len(digits), digits, pickler.text(location), integer(count),
+            self.id_end,
+        )  # fmt: skip
+
+    def tensor(self, pickler: Pickler, key, first, row, location, nbytes, offset, size, stride, requires_grad) -> None:
+        """The call that rebuilds a tensor; `first` is the type under which its storage was met first."""
+        typed = first is row and row.storage != UNTYPED
+        function = pickler.name("torch._utils._rebuild_tensor_v2" if typed else "torch._utils._rebuild_tensor_v3")
+        place = self.storage_id(pickler, key, row if typed else None, location, nbytes)
+        case = offset, size, stride, requires_grad
+        end = self._ends.get(case)
+        if end is None:
+            hooks = pickler.name("collections.OrderedDict")
+            end = b"%b%b%b%b%%b)R" % (
+                integer(offset),
+                _ints(size),
+                _ints(stride),
+                b"\x88" if requires_grad else b"\x89",
+            )
+            self._ends[case] = end % pickler.name("collections.OrderedDict")
+            end %= hooks
+        if not typed:
+            end += pickler.name("torch." + row.name)
+        pickler.write(b"%b(%b%btR" % (function, place, end))
+
+
+def _ints(values) -> bytes:
+    body = b"".join(map(integer, values))
+    if len(values) > 3:
+        return b"(" + body + b"t"
+    return body + (b")", b"\x85", b"\x86", b"\x87")[len(values)]
+
+
+class NumpyAdapter(Adapter):
+    """Writes ndarrays as tensors; arrays that share memory share it in the file."""
+
+    def __init__(self):
+        super().__init__()
+        self._numpy = sys.modules.get("numpy")
+
+    def write(self, pickler, obj):
+        found = self.geometry(obj)
+        if found is None:
+            return False
+        key, row, offset, size, stride = found
+        nbytes = self.storages[key].nbytes
+        self.tensor(pickler, key, self.rows[key], row, "cpu", nbytes, offset, size, stride, False)
+        pickler.write(pickler.memoize(obj))
+        return True
+
+    def geometry(self, obj):
+        np = self._numpy
+        if np is None or not isinstance(obj, np.ndarray) or obj.dtype.names:
+            return None
+        array = obj if obj.dtype.isnative else obj.astype(obj.dtype.newbyteorder("="))
+        row = row_of_numpy(array)
+        if row is None:
+            return None
+        root = array
+        while isinstance(root.base, np.ndarray):
+            root = root.base
+        width = row.itemsize
+        start = array.__array_interface__["data"][0] - root.__array_interface__["data"][0]
+        whole = root.flags.c_contiguous or root.flags.f_contiguous
+        backward = min(array.strides, default=0) < 0  # PyTorch refuses negative strides
+        if backward or not whole or start % width or root.nbytes % width or any(s % width for s in array.strides):
+            root = array = array.copy("C")
+            start = 0
+        key, _ = self._register(id(root), row, root)
+        return key, row, start // width, array.shape, tuple(s // width for s in array.strides)
+
+    def payload(self, storage):
+        return memoryview(storage.reshape(-1, order="A").view("uint8"))
+
+
+class TorchAdapter(Adapter):
+    """Writes tensors, parameters, storages, sizes, dtypes and devices of torch-core."""
+
+    def __init__(self, torch):
+        super().__init__()
+        self._torch = torch
+        self._tensor_type = torch.Tensor
+        self._rows: dict[Any, ElementType] = {}
+        self._small = {
+            torch.Size: self._size,
+            torch.dtype: self._dtype,
+            torch.device: self._device,
+            torch.UntypedStorage: self._untyped,
+        }
+        for name, writer in (("layout", self._named), ("memory_format", self._named), ("TypedStorage", self._typed)):
+            if hasattr(torch, name):
+                self._small[getattr(torch, name)] = writer
+
+    def write(self, pickler, obj):
+        if isinstance(obj, self._tensor_type):
+            self._write_tensor(pickler, obj)
+            return True
+        writer = self._small.get(type(obj))
+        if writer is None:
+            if not isinstance(obj, tuple(self._small)):
+                return False
+            writer = next(w for cls, w in self._small.items() if isinstance(obj, cls))
+        writer(pickler, obj)
+        return True
+
+    def geometry(self, obj):
+        if type(obj) is not self._tensor_type or str(obj.layout) != "torch.strided" or obj.device.type == "meta":
+            return None
+        storage, row = obj.untyped_storage(), self._row(obj.dtype)
+        key, _ = self._register(storage._cdata, row, storage)
+        return key, row, obj.storage_offset(), tuple(obj.size()), tuple(obj.stride())
+
+    def payload(self, storage):
+        if location_tag(storage) != "cpu":
+            storage = storage.cpu()
+        return memoryview(storage)
+
+    def _row(self, dtype) -> ElementType:
+        row = self._rows.get(dtype)
+        if row is None:
+            row = self._rows[dtype] = row_of_dtype(dtype)
+        return row
+
+    def _write_tensor(self, pickler: Pickler, obj) -> None:
+        kind = type(obj)
+        if kind is self._tensor_type:
+            if not (state := getattr(obj, "__dict__", None)):
+                self._plain(pickler, obj)
+            else:
+                self._with_state(pickler, obj, state)
+        elif kind.__module__ == "torch.nn.parameter" and kind.__name__ == "Parameter":
+            self._parameter(pickler, obj)
+        else:
+            self._with_state(pickler, obj, getattr(obj, "__dict__", None) or {})
+        pickler.write(pickler.memoize(obj))
+
+    def _plain(self, pickler: Pickler, t, requires_grad: bool | None = None) -> None:
+        if str(t.layout) != "torch.strided":
+            return self._sparse(pickler, t)
+        device = t.device.type
+        if device == "meta":
+            return self._meta(pickler, t)
+        storage = t.untyped_storage()
+        row = self._row(t.dtype)
+        key, first = self._register(storage._cdata, row, storage)
+        location = "cpu" if device == "cpu" else location_tag(storage)
+        grad = t.requires_grad if requires_grad is None else requires_grad
+        _warn_of_hooks(t)
+        self.tensor(
+            pickler, key, first, row, location, len(storage), t.storage_offset(), tuple(t.size()), tuple(t.stride()), grad
+        )  # fmt: skip
+
+    def _parameter(self, pickler: Pickler, p) -> None:
+        state = {k: v for k, v in (getattr(p, "__dict__", None) or {}).items()}
+        name = "_rebuild_parameter_with_state" if state else "_rebuild_parameter"
+        pickler.write(pickler.name("torch._utils." + name) + b"(")
+        self._plain(pickler, p, False)
+        hooks = pickler.name("collections.OrderedDict") + b")R"
+        pickler.write((b"\x88" if p.requires_grad else b"\x89") + hooks)
+        if state:
+            pickler.save(state)
+        pickler.write(b"tR")
+
+    def _with_state(self, pickler: Pickler, t, state) -> None:
+        # rebuild_from_type_v2(function, type, args, state): the arguments are written by hand, since the call that
+        # makes the plain tensor is one of the file's words and not an object.
+        pickler.write(pickler.name("torch._tensor._rebuild_from_type_v2") + b"(")
+        inner = Pickler.__new__(Pickler)
+        inner.__dict__.update(pickler.__dict__)
+        parts: list[bytes] = []
+        inner.write = parts.append
+        self._plain(inner, t)
+        pickler._count = inner._count
+        body = b"".join(parts)
+        function = pickler.name("torch._utils._rebuild_tensor_v2")
+        if not body.startswith(function) or not body.endswith(b"tR"):
+            raise NotImplementedError(
+                f"save: a {type(t).__name__} with attributes, of this layout or dtype, cannot be written"
+            )
+        pickler.write(function)
+        if type(t) is self._tensor_type:
+            pickler.write(pickler.name("torch._tensor.Tensor"))
+        else:
+            pickler.save(type(t))
+        pickler.write(body[len(function) : -1])
+        pickler.save(dict(state))
+        pickler.write(b"tR")
+
+    def _sparse(self, pickler: Pickler, t) -> None:
+        if str(t.layout) != "torch.sparse_coo":
+            raise NotImplementedError(f"save: tensors of layout {t.layout} cannot be written yet")
+        pickler.write(pickler.name("torch._utils._rebuild_sparse_tensor"))
+        pickler.write(pickler.name("torch.serialization._get_layout") + pickler.text("torch.sparse_coo") + b"\x85R")
+        pickler.save((t._indices(), t._values(), t.size(), t.is_coalesced()))
+        pickler.write(b"\x86R")
+
+    def _meta(self, pickler: Pickler, t) -> None:
+        pickler.write(pickler.name("torch._utils._rebuild_meta_tensor_no_storage") + b"(")
+        pickler.write(pickler.name(f"torch.{self._row(t.dtype).name}"))
+        pickler.write(
+            _ints(tuple(t.size())) + _ints(tuple(t.stride())) + (b"\x88" if t.requires_grad else b"\x89") + b"tR"
+        )
+
+    def _untyped(self, pickler: Pickler, storage) -> None:
+        self._storage(pickler, storage, None)
+
+    def _typed(self, pickler: Pickler, typed) -> None:
+        self._storage(pickler, typed.untyped(), self._row(typed.dtype))
+
+    def _storage(self, pickler: Pickler, storage, row) -> None:
+        key, first = self._register(storage._cdata, row, storage)
+        typed = row if first is row else None
+        pickler.write(self.storage_id(pickler, key, typed, location_tag(storage), len(storage)))
+
+    def _size(self, pickler: Pickler, size) -> None:
+        pickler.write(pickler.name("torch.Size") + _ints(tuple(size)) + b"\x85R" + pickler.memoize(size))
+
+    def _dtype(self, pickler: Pickler, dtype) -> None:
+        pickler.write(pickler.name(str(dtype)))
+
+    def _named(self, pickler: Pickler, obj) -> None:
+        if type(obj).__name__ == "layout":
+            pickler.write(pickler.name("torch.serialization._get_layout") + pickler.text(str(obj)) + b"\x85R")
+        else:
+            pickler.write(pickler.name(str(obj)))
+
+    def _device(self, pickler: Pickler, device) -> None:
+        args = (device.type,) if device.index is None else (device.type, device.index)
+        pickler.write(pickler.name("torch.device"))
+        pickler.save(args)
+        pickler.write(b"R" + pickler.memoize(device))
+
+
+def _warn_of_hooks(t) -> None:
+    if getattr(t, "_backward_hooks", None):
+        warnings.warn("save: the hooks of a tensor are not saved; register them again after loading", stacklevel=6)

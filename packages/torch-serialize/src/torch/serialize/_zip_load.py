@@ -1,0 +1,125 @@
+"""Reads the zip format of PyTorch 1.6 to today, TorchScript archives (their tensors) and ``.npz``."""
+
+from __future__ import annotations
+
+import collections
+
+from ._errors import FileFormatError
+from ._globals import safe_find
+from ._session import Session
+from ._zip_reader import Record, ZipReader
+from .npy import read_npz
+
+
+def load(session: Session):
+    """The object of a zip archive, told by the records that it has."""
+    reader = ZipReader(session.source)
+    records = reader.records
+    if not records:
+        raise FileFormatError(f"load: {session.source.name} is an empty zip archive")
+    root = next(iter(records)).partition("/")[0]
+    body = records.get(f"{root}/data.pkl")
+    if body is None:
+        if all(name.endswith(".npy") for name in records):
+            return read_npz(reader, session)
+        if f"{root}/model.json" in records:
+            raise NotImplementedError(
+                f"load: {session.source.name} is a TorchScript archive of PyTorch 1.0-1.3; "
+                "save it again with a newer PyTorch"
+            )
+        raise FileFormatError(
+            f"load: {session.source.name} is a zip archive without {root}/data.pkl: not a file of torch.save"
+        )
+    order = records.get(f"{root}/byteorder")
+    if order is not None:
+        session.swapped = _byte_order(reader, order) == "big"
+    storages = _Storages(session, reader, root)
+    if f"{root}/constants.pkl" in records:
+        return _load_script(session, reader.read(body), storages)
+    return session.unpickler(reader.read(body), storages.get).load()
+
+
+def _byte_order(reader: ZipReader, record: Record) -> str:
+    order = reader.read(record).decode("ascii", "replace") if record.size < 16 else "?"
+    if order not in ("little", "big"):
+        raise reader.fail(f"its byte order is {order!r}")
+    return order
+
+
+class _Storages:
+    """The storages of an archive, each made when it is first named."""
+
+    def __init__(self, session: Session, reader: ZipReader, root: str):
+        self._session = session
+        self._reader = reader
+        self._root = root
+        self._known: dict[str, object] = {}
+
+    def get(self, pid):
+        session = self._session
+        cls, key, location, numel = session.check_id(pid)
+        known = self._known.get(key)
+        if known is not None:
+            return known
+        reader = self._reader
+        record = reader.records.get(f"{self._root}/data/{key}")
+        if record is None:
+            raise FileFormatError(f"load: {session.source.name} lacks storage {key}: record {self._root}/data/{key}")
+        nbytes = numel * cls.row.itemsize
+        if record.size != nbytes:
+            raise FileFormatError(
+                f"load: {session.source.name}: storage {key} should hold {numel} elements of {cls.row.name}, "
+                f"{nbytes} bytes, and its record has {record.size}"
+            )
+        stored = self._known[key] = session.storage(
+            cls.row,
+            location,
+            nbytes,
+            lambda target: reader.read_into(record, target),
+            None if record.deflated else record.offset,
+        )
+        return stored
+
+
+class _ScriptObject:
+    """An object of a TorchScript class: its attributes, none of its code."""
+
+    def __init__(self):
+        self.attributes = {}
+
+    def __setstate__(self, state):
+        if isinstance(state, dict):
+            self.attributes = state
+
+
+def _load_script(session: Session, body: bytes, storages: _Storages):
+    """The parameters and buffers of a TorchScript module by their dotted names, as its state_dict would have them."""
+    plain = safe_find(session.names, session.source.name)
+    session.weights_only = True
+
+    def find(module, name):
+        if module.startswith("__torch__"):
+            return _ScriptObject
+        if module == "torch.jit._pickle":
+            return lambda *args: args[0] if args else None
+        return plain(module, name)
+
+    unpickler = session.unpickler(body, storages.get, find)
+    unpickler._is_open = lambda obj: isinstance(obj, _ScriptObject)
+    root = unpickler.load()
+    if not isinstance(root, _ScriptObject):
+        return root
+    out, seen = collections.OrderedDict(), set()
+
+    def walk(prefix: str, node: _ScriptObject) -> None:
+        if id(node) in seen:
+            return
+        seen.add(id(node))
+        for name, value in node.attributes.items():
+            if isinstance(value, _ScriptObject):
+                walk(f"{prefix}{name}.", value)
+            elif hasattr(value, "dtype") and hasattr(value, "shape"):
+                out[prefix + name] = value
+
+    walk("", root)
+    return out

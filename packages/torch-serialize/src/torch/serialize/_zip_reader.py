@@ -1,0 +1,220 @@
+"""Reads zip archives strictly: every record is checked against the file before a byte of it is used.
+
+Refused: two records of one name, names that leave the archive, records that overlap or lie outside the file, local
+headers that contradict the directory, encryption, methods other than stored and deflated, and compressed records that
+promise more than `EXPANSION` times the file. Layout: PKWARE APPNOTE 6.3.9, sections 4.3 (records) and 4.5.3 (zip64).
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from typing import NamedTuple
+
+from ._crc import crc32
+from ._errors import FileFormatError
+from ._source import Source
+
+EXPANSION = 2  # stored records never expand; a compressed checkpoint of random weights shrinks by a tenth
+_END = struct.Struct("<4s4H2LH")
+_END64_LOCATOR = struct.Struct("<4sLQL")
+_END64 = struct.Struct("<4sQ2H2L4Q")
+_ENTRY = struct.Struct("<4s6H3L5H2L")
+_MAX32, _MAX16 = 0xFFFFFFFF, 0xFFFF
+_CHUNK = 1 << 20
+
+
+class Record(NamedTuple):
+    name: str
+    offset: int  # of the data, behind the local header
+    size: int
+    packed_size: int
+    deflated: bool
+    crc: int
+
+
+def is_zip(source: Source) -> bool:
+    return source.size >= 22 and bytes(source.read(0, 4)) in (b"PK\x03\x04", b"PK\x05\x06")
+
+
+class ZipReader:
+    """The records of a zip archive by name."""
+
+    def __init__(self, source: Source, expansion: float = EXPANSION):
+        self.source = source
+        self._expansion = expansion
+        self.records = self._directory()
+
+    def fail(self, text: str):
+        return FileFormatError(f"{self.source.name}: not a valid zip archive: {text}")
+
+    def _directory(self) -> dict[str, Record]:
+        source = self.source
+        offset, size, count = self._end()
+        directory = bytes(source.read(offset, size))
+        records: dict[str, Record] = {}
+        spans = []
+        compressed = position = 0
+        for _ in range(count):
+            if position + 46 > size:
+                raise self.fail(f"the directory ends after {len(records)} of {count} records")
+            (
+                sign,
+                _,
+                _,
+                flags,
+                method,
+                _,
+                _,
+                crc,
+                packed,
+                full,
+                name_size,
+                extra_size,
+                note_size,
+                disk,
+                _,
+                _,
+                start,
+            ) = _ENTRY.unpack_from(directory, position)
+            if sign != b"PK\x01\x02":
+                raise self.fail(f"record {len(records)} of the directory has no signature")
+            begin = position + 46
+            raw_name = directory[begin : begin + name_size]
+            position = begin + name_size + extra_size + note_size
+            if position > size:
+                raise self.fail(f"the directory ends inside record {len(records)}")
+            if full == _MAX32 or packed == _MAX32 or start == _MAX32:
+                extra = directory[begin + name_size : begin + name_size + extra_size]
+                full, packed, start = self._zip64(extra, full, packed, start)
+            name = self._name(raw_name)
+            if name in records:
+                raise self.fail(f"two records are called {name!r}")
+            if flags & 0x2041 or disk:
+                raise self.fail(f"record {name!r} is encrypted or lies on another disk")
+            if method not in (0, 8):
+                raise self.fail(
+                    f"record {name!r} uses compression method {method}; stored (0) and deflated (8) are read"
+                )
+            if method == 0 and packed != full:
+                raise self.fail(f"record {name!r} is stored, but has the sizes {packed} and {full}")
+            if method == 8:
+                compressed += full
+            data = self._data_offset(name, raw_name, start, method)
+            if data + packed > offset:
+                raise self.fail(f"record {name!r} of {packed} bytes does not fit before the directory")
+            records[name] = Record(name, data, full, packed, method == 8, crc)
+            spans.append((start, data + packed, name))
+        if compressed > self._expansion * source.size:
+            raise self.fail(
+                f"its compressed records promise {compressed} bytes, more than {self._expansion} times the file's "
+                f"{source.size}: this is how decompression bombs look. Store the records uncompressed (zip -0)"
+            )
+        spans.sort()
+        for (_, end, name), (start, _, other) in zip(spans, spans[1:]):
+            if start < end:
+                raise self.fail(f"records {name!r} and {other!r} overlap")
+        return records
+
+    def _end(self) -> tuple[int, int, int]:
+        """Offset, size and number of records of the directory."""
+        source = self.source
+        if source.size < 22:
+            raise self.fail(f"{source.size} bytes are too few")
+        tail_size = min(source.size, 22 + _MAX16)
+        tail = bytes(source.read(source.size - tail_size, tail_size))
+        at = tail.rfind(b"PK\x05\x06")
+        while at >= 0 and (
+            at + 22 > tail_size or at + 22 + int.from_bytes(tail[at + 20 : at + 22], "little") != tail_size
+        ):
+            at = tail.rfind(b"PK\x05\x06", 0, at)
+        if at < 0:
+            raise self.fail("the directory at its end is missing: the file is truncated, or was never completed")
+        _, disk, first, here, count, size, offset, _ = _END.unpack_from(tail, at)
+        end = source.size - tail_size + at
+        if at >= 20 and tail[at - 20 : at - 16] == b"PK\x06\x07":
+            _, _, where, _ = _END64_LOCATOR.unpack_from(tail, at - 20)
+            if where + 56 > end - 20:
+                raise self.fail("its zip64 end record lies outside the file")
+            sign, _, _, _, disk, first, here, count, size, offset = _END64.unpack(bytes(source.read(where, 56)))
+            if sign != b"PK\x06\x06":
+                raise self.fail("its zip64 end record has no signature")
+            end = where
+        if disk or first or here != count:
+            raise self.fail("it spans several disks")
+        if offset + size > end:
+            raise self.fail(f"its directory of {size} bytes at {offset} does not fit into the file")
+        if count * 46 > size:
+            raise self.fail(f"its directory of {size} bytes cannot hold {count} records")
+        return offset, size, count
+
+    def _zip64(self, extra: bytes, full: int, packed: int, start: int) -> tuple[int, int, int]:
+        position = 0
+        while position + 4 <= len(extra):
+            kind, size = struct.unpack_from("<2H", extra, position)
+            if kind == 1:
+                wide = [full, packed, start]
+                fields = iter(
+                    struct.unpack_from(f"<{size // 8}Q", extra.ljust(position + 4 + size, b"\0"), position + 4)
+                )
+                try:
+                    return tuple(next(fields) if value == _MAX32 else value for value in wide)
+                except (StopIteration, RuntimeError):
+                    break
+            position += 4 + size
+        raise self.fail("a record of 4 GiB or more lacks its zip64 sizes")
+
+    def _name(self, raw: bytes) -> str:
+        try:
+            name = raw.decode("utf-8")
+        except UnicodeDecodeError:
+            name = raw.decode("cp437")
+        parts = name.replace("\\", "/").split("/")
+        if not name or "\0" in name or ".." in parts or name[0] in "/\\" or ":" in parts[0]:
+            raise self.fail(f"record name {name!r} points outside the archive")
+        return name
+
+    def _data_offset(self, name: str, raw_name: bytes, start: int, method: int) -> int:
+        if start + 30 + len(raw_name) > self.source.size:
+            raise self.fail(f"record {name!r} starts at {start}, outside the file")
+        header = self.source.read(start, 30 + len(raw_name))
+        if bytes(header[:4]) != b"PK\x03\x04" or header[30:] != raw_name or header[8] | header[9] << 8 != method:
+            raise self.fail(f"the header of record {name!r} at {start} contradicts the directory")
+        return start + 30 + (header[26] | header[27] << 8) + (header[28] | header[29] << 8)
+
+    def _check(self, record: Record, crc: int) -> None:
+        if crc != record.crc:
+            raise FileFormatError(
+                f"{self.source.name}: record {record.name!r} has CRC {crc:08x} instead of {record.crc:08x}: "
+                "the file was damaged after it was written"
+            )
+
+    def read(self, record: Record) -> bytes:
+        """The contents of a record, their CRC checked."""
+        data = bytes(self.source.read(record.offset, record.packed_size))
+        if record.deflated:
+            data = self._inflate(record, data)
+        self._check(record, crc32(data))
+        return data
+
+    def read_into(self, record: Record, target: memoryview) -> None:
+        """Fills `target`, which has the record's size, with its contents; CRC checked while they are in the cache."""
+        if record.deflated:
+            target[:] = self.read(record)
+            return
+        crc, size = 0, record.size
+        for begin in range(0, size, _CHUNK):
+            part = target[begin : begin + _CHUNK]
+            self.source.read_into(record.offset + begin, part)
+            crc = crc32(part, crc)
+        self._check(record, crc)
+
+    def _inflate(self, record: Record, data) -> bytes:
+        unpacker = zlib.decompressobj(-15)
+        try:
+            out = unpacker.decompress(data, record.size + 1)
+        except zlib.error as e:
+            raise self.fail(f"record {record.name!r} cannot be decompressed: {e}") from None
+        if len(out) != record.size:
+            raise self.fail(f"record {record.name!r} does not decompress to its declared {record.size} bytes")
+        return out

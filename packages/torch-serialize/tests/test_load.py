@@ -1,0 +1,182 @@
+"""Files of PyTorch 2.13 read with NumPy alone."""
+
+import collections
+import io
+
+import numpy as np
+import pytest
+
+from torch.serialize import FileFormatError, SourceChangeWarning, UnsafeGlobalError, load
+
+GRID = np.arange(24.0, dtype=np.float32).reshape(4, 6)
+
+
+def read(path, **kwargs):
+    return load(path, arrays="numpy", **kwargs)
+
+
+@pytest.mark.parametrize("name", ["zip.pt", "stream.pt"])
+@pytest.mark.parametrize("mmap", [False, True])
+def test_a_checkpoint_has_its_values_and_its_sharing(data, name, mmap):
+    out = read(data / name, mmap=mmap)
+    assert np.array_equal(out["base"], GRID)
+    assert np.array_equal(out["view"], GRID[1:3, ::2]) and np.array_equal(out["transposed"], GRID.T)
+    assert out["again"] is out["base"]
+    assert np.shares_memory(out["base"], out["view"]) and np.shares_memory(out["base"], out["transposed"])
+    out["base"][1, 0] = -1
+    assert out["view"][0, 0] == -1
+    assert out["empty"].shape == (0, 3) and out["zero_d"].shape == () and out["zero_d"] == 3.5
+    assert np.array_equal(out["parameter"], np.ones(3)) and np.array_equal(out["leaf"], np.ones(2))
+    assert np.array_equal(out["expanded"], np.ones(5))
+    assert out["nested"] == [1, 2.5, None, True, "ü", (1, 2, (3,)), {"a": {1, 2}}, b"bytes\xff",
+                             collections.OrderedDict(x=1), 2**80, -5, 300, 70000]  # fmt: skip
+    assert out["size"] == (1, 2) and out["dtype"] == np.float16 and out["device"] == "cpu" and out["complex"] == 1 + 2j
+
+
+KINDS = "bool uint8 int8 int16 int32 int64 float16 float32 float64 complex64 complex128 uint16 uint32 uint64".split()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_element_type_arrives(data, kind):
+    array = read(data / "zip.pt")[kind]
+    assert array.dtype == kind
+    assert np.array_equal(array, np.array([0, 1, 2, 3]).astype(kind))
+
+
+@pytest.mark.parametrize("kind", ["bfloat16", "float8_e4m3fn", "float8_e5m2"])
+def test_types_that_numpy_lacks_become_float32(data, kind):
+    array = read(data / "zip.pt")[kind]
+    assert array.dtype == np.float32 and np.array_equal(array, [0, 1, 2, 3])
+
+
+def test_bfloat16_in_a_stream_is_widened_after_its_bytes_came(data):
+    assert np.array_equal(read(data / "stream.pt")["bfloat16"], [0, 1, 2, 3])
+
+
+def test_a_whole_module_is_refused_with_its_class_and_the_way_to_allow_it(data):
+    with pytest.raises(UnsafeGlobalError) as info:
+        read(data / "module.pt")
+    text = str(info.value)
+    assert "torch.nn.modules.container.Sequential" in text and "add_safe_globals([Sequential])" in text
+    assert "weights_only=False" in text and "state_dict" in text
+
+
+def test_numpy_arrays_and_scalars_inside_are_data(data):
+    out = read(data / "numpy.pt")
+    assert np.array_equal(out["array"], np.arange(6.0).reshape(2, 3))
+    assert out["scalar"] == 3.5 and out["scalar"].dtype == np.float64 and out["int"] == 7
+
+
+def test_a_sparse_tensor_needs_torch_core(data):
+    with pytest.raises(NotImplementedError, match="pip install torch-core"):
+        read(data / "sparse.pt")
+
+
+def test_a_bare_storage_gives_its_bytes(data):
+    assert len(np.asarray(read(data / "storage.pt"))) == 48
+
+
+def test_a_tensor_with_attributes_gives_its_values(data):
+    assert np.array_equal(read(data / "attribute.pt"), np.ones(3))
+
+
+def test_a_torchscript_archive_gives_parameters_and_buffers_by_name(data):
+    out = read(data / "script.pt")
+    assert list(out) == ["0.weight", "0.bias", "1.weight", "1.bias", "1.running_mean", "1.running_var",
+                         "1.num_batches_tracked"]  # fmt: skip
+    assert out["0.weight"].shape == (4, 3) and np.array_equal(out["1.running_var"], np.ones(4))
+
+
+def test_a_plain_pickle_of_tensors_is_read_without_running_it(data):
+    assert np.array_equal(read(data / "plain.pkl")["w"], np.arange(4.0))
+
+
+@pytest.mark.parametrize("name", ["zip.pt", "stream.pt", "plain.pkl"])
+def test_bytes_file_objects_and_streams_without_readinto_give_the_same(data, name):
+    raw = (data / name).read_bytes()
+
+    class Slow:
+        def __init__(self):
+            self.inner = io.BytesIO(raw)
+            self.seek, self.tell = self.inner.seek, self.inner.tell
+
+        def read(self, count=-1):
+            return self.inner.read(min(count, 1000) if count >= 0 else count)
+
+    with open(data / name, "rb") as file:
+        results = [read(x) for x in (raw, io.BytesIO(raw), Slow(), file, str(data / name))]
+    first = next(iter(results[0]))
+    assert all(np.array_equal(r[first], results[0][first]) for r in results)
+
+
+def test_a_file_object_is_read_from_where_it_stands(data):
+    raw = (data / "zip.pt").read_bytes()
+    stream = io.BytesIO(b"header" + raw)
+    stream.seek(6)
+    assert np.array_equal(read(stream)["base"], GRID)
+    assert stream.tell() == 6 + len(raw)
+
+
+def test_a_trusted_file_is_read_by_pythons_unpickler(data):
+    for name in ("zip.pt", "stream.pt"):
+        out = read(data / name, weights_only=False)
+        assert np.array_equal(out["view"], GRID[1:3, ::2]) and np.shares_memory(out["base"], out["view"])
+
+
+def test_an_empty_file_says_so(tmp_path):
+    (tmp_path / "e.pt").write_bytes(b"")
+    with pytest.raises(EOFError, match="e.pt is empty"):
+        read(tmp_path / "e.pt")
+
+
+def test_something_else_is_named_by_its_first_bytes(tmp_path):
+    (tmp_path / "page.pt").write_text("<html>not found</html>")
+    with pytest.raises(FileFormatError, match="it starts with b'<html>"):
+        read(tmp_path / "page.pt")
+
+
+def test_wrong_arguments_are_explained(data, tmp_path):
+    with pytest.raises(FileNotFoundError):
+        read(tmp_path / "nothing.pt")
+    with pytest.raises(IsADirectoryError):
+        read(tmp_path)
+    with pytest.raises(ValueError, match="mmap=True needs a path"):
+        read(io.BytesIO(b"x"), mmap=True)
+    with pytest.raises(TypeError, match="map_location must be"):
+        read(data / "zip.pt", map_location=3.5)
+    with pytest.raises(TypeError, match="unexpected argument 'colour'"):
+        read(data / "zip.pt", colour=1)
+    with open(data / "zip.pt", encoding="latin1") as text, pytest.raises(TypeError, match="mode 'rb'"):
+        read(text)
+    with pytest.raises(AttributeError, match="got int"):
+        read(3)
+    import pickle
+
+    with pytest.raises(RuntimeError, match="weights_only=False"):
+        read(data / "zip.pt", pickle_module=pickle, weights_only=True)
+
+
+def test_map_location_as_a_function_sees_every_storage_once(data):
+    seen = []
+
+    def place(storage, location):
+        seen.append(location)
+        return None
+
+    for name in ("zip.pt", "stream.pt"):
+        seen.clear()
+        out = read(data / name, map_location=place)
+        assert np.array_equal(out["base"], GRID) and np.array_equal(out["zero_d"], 3.5)
+        assert set(seen) == {"cpu"} and len(seen) > 10
+
+
+def test_writes_to_a_mapped_file_stay_in_memory(data, tmp_path):
+    path = tmp_path / "copy.pt"
+    path.write_bytes((data / "zip.pt").read_bytes())
+    out = read(path, mmap=True)
+    out["base"][:] = 7
+    assert np.array_equal(read(path)["base"], GRID)
+
+
+def test_the_warning_class_of_changed_sources_exists():
+    assert issubclass(SourceChangeWarning, Warning)
