@@ -1,5 +1,6 @@
 // Process-wide settings: threads, default dtype.
 #include "python.h"
+#include "torch/core/blas.h"
 #include "torch/core/cpu.h"
 #include "torch/core/init.h"
 #include "torch/core/pool.h"
@@ -31,6 +32,14 @@ PyObject* put_default_dtype(PyObject*, PyObject* o) {
 }
 PyObject* is_tensor_function(PyObject*, PyObject* o) { return PyBool_FromLong(is_tensor(o)); }
 PyObject* interface_function(PyObject*, PyObject*) { return PyLong_FromLong(interface_number()); }
+PyObject* set_blas_library_function(PyObject*, PyObject* path) {
+  const char* text = PyUnicode_AsUTF8(path);
+  if (!text) return nullptr;
+  TORCH_PY_TRY(nullptr, {
+    set_blas_library(text);
+    Py_RETURN_NONE;
+  })
+}
 
 PyMethodDef functions[] = {
     {"get_num_threads", get_num_threads, METH_NOARGS, "get_num_threads()\n--\n\nThreads that kernels may use."},
@@ -38,6 +47,7 @@ PyMethodDef functions[] = {
     {"get_default_dtype", get_default_dtype, METH_NOARGS, "get_default_dtype()\n--\n\nThe dtype of new floating point tensors."},
     {"set_default_dtype", put_default_dtype, METH_O, "set_default_dtype(d)\n--\n\nSets the dtype of new floating point tensors."},
     {"is_tensor", is_tensor_function, METH_O, "is_tensor(obj)\n--\n\nTrue when obj is a Tensor."},
+    {"_set_blas_library", set_blas_library_function, METH_O, "Where OpenBLAS lies; it is opened at first need."},
     {"_interface", interface_function, METH_NOARGS, "The interface number of the loaded torch-core library."},
     {}};
 

@@ -5,8 +5,6 @@ for another interface says so before its library is loaded.
 """
 
 import sys
-from importlib import import_module
-from importlib.machinery import PathFinder
 from os.path import isfile, join
 
 PARTS = {
@@ -79,6 +77,8 @@ class Finder:
             folder = join(entry, "torch")
             if folder not in folders and isfile(join(folder, part, "__init__.py")):
                 if not isfile(join(folder, "__init__.py")):
+                    from importlib.machinery import PathFinder  # here, for the sake of `import torch`
+
                     folders.append(folder)
                     return PathFinder.find_spec(name, [folder])
         raise missing(part)
@@ -86,8 +86,19 @@ class Finder:
 
 def install() -> None:
     """Called once by ``import torch``."""
+    from torch import _C
+
     if Finder not in sys.meta_path:
         sys.meta_path.append(Finder)
+    # The core opens OpenBLAS at first need; where the package lies is known here alone.
+    found = (join(entry, "scipy_openblas32", "lib", "libscipy_openblas.so") for entry in sys.path)
+    if path := next(filter(isfile, found), None):
+        _C._set_blas_library(path)
+
+
+def import_module(name: str):
+    __import__(name)
+    return sys.modules[name]
 
 
 def attribute(name: str):
