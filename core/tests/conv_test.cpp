@@ -142,6 +142,7 @@ void two_dimensions() {
   both(square(2, 2, 3, 9, 1, 4, 40));
   both(square(1, 3, 8, 7, 2, 3, 30));
   both(square(2, 4, 3, 4, 4, 0, 16));
+  both(square(5, 6, 40, 4, 1, 0, 4));  // one output pixel
 }
 void rectangles() {
   both(shape(2, 3, 4, 1, {7, 11}, {3, 2}, {1, 2}, {1, 0}, {1, 1}));
@@ -165,6 +166,21 @@ void many_positions() {
   both(square(4, 3, 8, 3, 1, 1, 34));
   both(square(6, 16, 20, 3, 1, 0, 20));
   both(square(3, 8, 12, 3, 2, 1, 40));
+  both(square(2, 33, 17, 3, 1, 2, 25));
+  both(square(5, 2, 3, 5, 1, 0, 23));
+}
+void an_infinite_pixel_stays_where_it_is() {
+  // Winograd mixes the pixels of a tile: its result must not show it.
+  const ConvShape s = square(1, 16, 16, 3, 1, 1, 12);
+  std::vector<float> x = noise<float>(16 * 144, 1), y(16 * 144);
+  const std::vector<float> w(16 * 16 * 9, 1.f);
+  x[5 * 12 + 5] = INFINITY;
+  conv_forward<float>(s, x.data(), w.data(), nullptr, y.data());
+  for (int i = 0; i < 144; i++) {
+    const bool sees = std::abs(i / 12 - 5) <= 1 && std::abs(i % 12 - 5) <= 1;
+    CHECK_EQ(std::isfinite(y[i]), !sees);
+    CHECK(!std::isnan(y[i]));
+  }
 }
 void empty_sizes_do_nothing() {
   ConvShape s = square(0, 2, 3, 3, 1, 1, 5);
@@ -195,6 +211,7 @@ int all_tests() {
   RUN(groups);
   RUN(one_and_three_dimensions);
   RUN(many_positions);
+  RUN(an_infinite_pixel_stays_where_it_is);
   RUN(empty_sizes_do_nothing);
   RUN(bias_gradient_sums_over_images_and_positions);
   return test::result();

@@ -91,11 +91,126 @@ void run_gemm(const PatchGemm<T>& job) {
     engine().gemm_f64(job);
 }
 
+// One output pixel that sees the whole input: dx is a plain product, one row per (channel, tap), one column per image.
+template <class T>
+void spread_pixel(const ConvShape& s, const T* dy, const T* w, const T* bias, T* dx) {
+  const int64_t rows = s.c * s.taps();
+  std::vector<T> row_bias(bias ? size_t(rows) : 0);
+  for (size_t i = 0; i < row_bias.size(); i++) row_bias[i] = bias[int64_t(i) / s.taps()];
+  const Tap here{0, 0, 0, 0};
+  Phase phase{{s.n, 1, 1, 1}, &here, 1, 0, {1, 1, 1}, {}, 0};
+  run_gemm<T>({1,
+               rows,
+               s.o,
+               w,
+               1,
+               rows,
+               0,
+               {dy, s.o, 1, 1, 1, 1},
+               {1, 1, 1},
+               &phase,
+               1,
+               1,
+               dx,
+               rows,
+               1,
+               1,
+               1,
+               bias ? row_bias.data() : nullptr});
+}
+
 template <class T>
 void fill_planes(T* out, int64_t images, int64_t channels, int64_t plane, const T* bias) {
   parallel_for(images * channels, std::max<int64_t>(1, 65536 / std::max<int64_t>(1, plane)), [&](int64_t a, int64_t b) {
     for (int64_t k = a; k < b; k++) std::fill_n(out + k * plane, plane, bias ? bias[k % channels] : T(0));
   });
+}
+
+// --- the choice ------------------------------------------------------------------------------------------------------
+
+bool is_flat(const ConvShape& s) {
+  return s.in[0] == 1 && s.out[0] == 1 && s.kernel[0] == 1 && s.stride[0] == 1 && s.padding[0] == 0;
+}
+bool is_dilated(const ConvShape& s) { return s.dilation[1] != 1 || s.dilation[2] != 1; }
+
+// Winograd pays from 16 channels on both sides and ten rows of output; many channels need larger maps, because the
+// transformed weights outgrow the cache.
+bool use_winograd(const ConvShape& s, int64_t channels, int64_t rows, int64_t out_h, int64_t padding) {
+  return is_flat(s) && s.groups == 1 && !is_dilated(s) && s.kernel[1] == 3 && s.kernel[2] == 3 && s.stride[1] == 1 &&
+         s.stride[2] == 1 && s.padding[1] == s.padding[2] && padding >= 0 && padding <= 2 && channels >= 16 &&
+         rows >= 16 && out_h >= 10 && (channels * rows <= 16384 || out_h >= 24);
+}
+
+// The direct kernel pays for patches that few rows use, that are large, or where little of a phase plane is padding.
+bool use_direct(const ConvShape& s, const Direct& job, int64_t width) {
+  const int64_t taps = s.taps(), pitch = width + job.right, strides = job.stride[0] * job.stride[1];
+  const int64_t smallest_band = job.channels * strides * pitch * (job.below + 4);
+  if (!is_flat(s) || taps == 1 || smallest_band > 300000) return false;
+  if (taps >= 49) return true;
+  if (job.rows > 8 && (s.stride[1] > 1 || s.stride[2] > 1) && job.channels > 32) return false;
+  const double waste = double(pitch) / double(width) - 1, packing = 6.0 / double(job.rows);
+  return job.rows <= 8 || waste < packing + 0.02;
+}
+
+Direct direct_forward(const ConvShape& s, const float* x, const float* w, const float* bias, float* y,
+                      const Phase& phase) {
+  const int64_t per_row = group_in(s) * s.taps();
+  const int sy = int(s.stride[1]), sx = int(s.stride[2]);
+  return {s.n,
+          s.groups,
+          group_out(s),
+          group_in(s),
+          w,
+          per_row,
+          s.taps(),
+          group_out(s) * per_row,
+          x,
+          int(s.in[1]),
+          int(s.in[2]),
+          {sy, sx},
+          int(s.padding[1]),
+          int(s.padding[2]),
+          int((s.kernel[1] - 1) * s.dilation[1] / sy),
+          int((s.kernel[2] - 1) * s.dilation[2] / sx),
+          &phase,
+          1,
+          phase.tap_count,
+          y,
+          int(s.out[1]),
+          int(s.out[2]),
+          bias};
+}
+Direct direct_backward(const ConvShape& s, const float* dy, const float* w, const float* bias, float* dx,
+                       const Phases& plan) {
+  int top = 0, left = 0, below = 0, right = 0;
+  for (const Tap& t : plan.taps) {
+    top = std::max(top, -t.dy), below = std::max(below, t.dy);
+    left = std::max(left, -t.dx), right = std::max(right, t.dx);
+  }
+  const int64_t per_output = group_in(s) * s.taps();
+  return {s.n,
+          s.groups,
+          group_in(s),
+          group_out(s),
+          w,
+          s.taps(),
+          per_output,
+          group_out(s) * per_output,
+          dy,
+          int(s.out[1]),
+          int(s.out[2]),
+          {1, 1},
+          top,
+          left,
+          below + top,
+          right + left,
+          plan.phases.data(),
+          int(plan.phases.size()),
+          plan.tap_count,
+          dx,
+          int(s.in[1]),
+          int(s.in[2]),
+          bias};
 }
 
 }  // namespace
@@ -106,6 +221,14 @@ void conv_forward(const ConvShape& s, const T* x, const T* w, const T* bias, T* 
   if (s.c == 0 || s.in_plane() == 0) return fill_planes(y, s.n, s.o, s.out_plane(), bias);
   const std::vector<Tap> taps = forward_taps(s);
   Phase phase{{s.n, int(s.out[0]), int(s.out[1]), int(s.out[2])}, taps.data(), int(taps.size()), 0, {1, 1, 1}, {}, 0};
+  if constexpr (sizeof(T) == 4) {
+    if (use_winograd(s, s.c, s.o, s.out[1], s.padding[1]) &&
+        engine().winograd(
+            {s.n, s.o, s.c, w, s.c * 9, 9, false, x, int(s.in[1]), int(s.in[2]), int(s.padding[1]), y, bias}))
+      return;
+    const Direct direct = direct_forward(s, x, w, bias, y, phase);
+    if (use_direct(s, direct, s.out[2])) return engine().direct(direct);
+  }
   const int64_t per_row = group_in(s) * s.taps();
   PatchGemm<T> job{s.groups,
                    group_out(s),
@@ -132,8 +255,18 @@ template <class T>
 void conv_backward_data(const ConvShape& s, const T* dy, const T* w, const T* bias, T* dx) {
   if (s.n * s.c * s.in_plane() == 0) return;
   if (s.o == 0 || s.out_plane() == 0) return fill_planes(dx, s.n, s.c, s.in_plane(), bias);
+  if (s.out_plane() == 1 && s.in_plane() == s.taps() && s.groups == 1) return spread_pixel(s, dy, w, bias, dx);
+  if constexpr (sizeof(T) == 4)
+    if (use_winograd(s, s.o, s.c, s.in[1], 2 - s.padding[1]) &&
+        engine().winograd(
+            {s.n, s.c, s.o, w, 9, s.c * 9, true, dy, int(s.out[1]), int(s.out[2]), 2 - int(s.padding[1]), dx, bias}))
+      return;
   Phases plan(s);
   if (!plan.covers_all) fill_planes(dx, s.n, s.c, s.in_plane(), bias);
+  if constexpr (sizeof(T) == 4) {
+    const Direct direct = direct_backward(s, dy, w, bias, dx, plan);
+    if (use_direct(s, direct, (s.in[2] + s.stride[2] - 1) / s.stride[2])) return engine().direct(direct);
+  }
   const int64_t per_output = group_in(s) * s.taps();
   PatchGemm<T> job{s.groups,
                    group_in(s),
@@ -163,10 +296,16 @@ void conv_backward_weights(const ConvShape& s, const T* x, const T* dy, T* dw) {
   if (s.n * s.out_plane() * s.in_plane() == 0) return std::fill_n(dw, size, T(0)), void();
   const std::vector<Tap> taps = forward_taps(s);
   const WeightGradient<T> job{&s, taps.data(), int(taps.size()), x, dy, dw};
-  if constexpr (sizeof(T) == 4)
+  if constexpr (sizeof(T) == 4) {
+    if (is_flat(s) && s.groups > 1 && group_out(s) <= 8) return engine().dots(job);
+    // Where dw is larger than what there is to transpose, conv_weights.cpp turns the patches instead of dy.
+    const double positions = double(s.n * s.out_plane()), rows = double(s.c * s.taps()), outputs = double(s.o);
+    const bool wide = positions * rows >= positions * outputs + 3 * rows * outputs;
+    if (is_flat(s) && s.groups == 1 && !is_dilated(s) && s.taps() > 1 && wide && engine().windows(job)) return;
     engine().weights_f32(job);
-  else
+  } else {
     engine().weights_f64(job);
+  }
 }
 
 template <class T>

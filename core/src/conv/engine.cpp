@@ -9,22 +9,30 @@ namespace torch {
 #else
 #define TORCH_LEVELS(F) F(generic)
 #endif
-#define TORCH_DECLARE(level)            \
-  namespace level {                     \
-  void add_conv_gemm(conv::Engine&);    \
-  void add_conv_weights(conv::Engine&); \
+#define TORCH_DECLARE(level)             \
+  namespace level {                      \
+  void add_conv_gemm(conv::Engine&);     \
+  void add_conv_weights(conv::Engine&);  \
+  void add_conv_direct(conv::Engine&);   \
+  void add_conv_winograd(conv::Engine&); \
+  void add_conv_windows(conv::Engine&);  \
+  void add_conv_dots(conv::Engine&);     \
   }
 TORCH_LEVELS(TORCH_DECLARE)
 
 namespace conv {
 namespace {
 
-#define TORCH_DEFINE(level)            \
-  Engine engine_##level() {            \
-    Engine e{};                        \
-    torch::level::add_conv_gemm(e);    \
-    torch::level::add_conv_weights(e); \
-    return e;                          \
+#define TORCH_DEFINE(level)             \
+  Engine engine_##level() {             \
+    Engine e{};                         \
+    torch::level::add_conv_gemm(e);     \
+    torch::level::add_conv_weights(e);  \
+    torch::level::add_conv_direct(e);   \
+    torch::level::add_conv_winograd(e); \
+    torch::level::add_conv_windows(e);  \
+    torch::level::add_conv_dots(e);     \
+    return e;                           \
   }
 TORCH_LEVELS(TORCH_DEFINE)
 

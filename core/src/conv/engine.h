@@ -102,6 +102,8 @@ struct Engine {
   void (*gemm_f64)(const PatchGemm<double>&);
   void (*weights_f32)(const WeightGradient<float>&);
   void (*weights_f64)(const WeightGradient<double>&);
+  bool (*windows)(const WeightGradient<float>&);  // false: there is no tile for this kernel width
+  void (*dots)(const WeightGradient<float>&);
   void (*direct)(const Direct&);
   bool (*winograd)(const Winograd&);  // false: a result was not finite; the caller must use another way
   void (*bias_f32)(int64_t images, int64_t channels, int64_t plane, const float* dy, float* db);

@@ -7,7 +7,7 @@
 // threads.
 #include "conv/workspace.h"
 #include "kernels/conv_patch.h"
-#include "kernels/conv_tasks.h"
+#include "kernels/conv_sums.h"
 
 namespace torch::TORCH_ISA {
 namespace {
@@ -174,20 +174,14 @@ class PatchGradient {
   // Adds the slices up and turns them into the order of dw.
   void finish(T* sums) const {
     const int64_t rows = in_ * job_.tap_count;
-    parallel_for(shape_.groups, 262144 / (result_size_ * slices_ + 1) + 1, [&](int64_t first, int64_t last) {
-      for (int64_t g = first; g < last; g++) {
-        T *total = sums + g * slices_ * result_size_, *dw = job_.dw + g * out_ * rows;
-        for (int64_t k = 1; k < slices_; k++)
-          for (int64_t i = 0; i < result_size_; i++) total[i] += total[k * result_size_ + i];
-        if (turn_patches_)
-          std::memcpy(dw, total, size_t(result_size_) * sizeof(T));
-        else
-          for (int64_t r = 0; r < rows; r += S::kWidth) {
-            const int count = int(rows - r < S::kWidth ? rows - r : S::kWidth);
-            transpose_strip(dw + r, rows, total + r * result_row_, result_row_, count, out_, first_lanes(count));
-          }
-      }
-    });
+    for (int64_t g = 0; g < shape_.groups; g++) {
+      T *total = sums + g * slices_ * result_size_, *dw = job_.dw + g * out_ * rows;
+      add_slices(total, slices_, result_size_);
+      if (turn_patches_)
+        std::memcpy(dw, total, size_t(result_size_) * sizeof(T));
+      else
+        turn_back(dw, total, out_, rows, result_row_);
+    }
   }
 
   Side<T> patch_side(int64_t group) const {

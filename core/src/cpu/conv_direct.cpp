@@ -1,0 +1,197 @@
+// Direct convolution on phase planes: no patches are packed at all, so it wins where a patch would be used by few rows
+// (the first layer's gradient, grouped and depthwise convolutions) and where patches are large (7x7 and up).
+//
+// Outputs are numbered along the flattened phase plane, whose rows are a little longer than those of the output; the
+// few positions past a row's end are computed and dropped.
+#include "conv/workspace.h"
+#include "kernels/conv_planes.h"
+#include "kernels/conv_tasks.h"
+
+namespace torch::TORCH_ISA {
+namespace {
+
+using conv::Direct;
+using conv::Slot;
+using conv::workspace_of;
+using S = Simd<float>;
+using V = S::V;
+
+// Vectors of positions per row of a tile: as many as the registers hold, so that one or three output channels still
+// fill the multiply-add units.
+constexpr int vectors_for(int rows) {
+  constexpr int wide[] = {8, 8, 8, 6, 5, 4, 4, 3, 3, 2, 2, 2, 2, 2}, half[] = {8, 5, 4, 3, 2, 2},
+                plain[] = {6, 4, 3, 2};
+  return kVectorRegisters == 32 ? wide[rows - 1] : kMaxRows == 6 ? half[rows - 1] : plain[rows - 1];
+}
+constexpr int kSlack = 16 * S::kWidth;      // floats that a tile may read past the last plane
+constexpr int64_t kBandFloats = 64 * 1024;  // phase planes of one band of rows: a part of L2
+
+template <int kRows, int kVectors, int... I>
+TORCH_INLINE void direct_tile(std::integer_sequence<int, I...>, int steps, const int* offset, const float* weights,
+                              const float* plane, float* out, int64_t out_row, const float* bias) {
+  V sum[kRows * kVectors];
+  if (bias)
+    ((sum[I] = S::fill(bias[I / kVectors])), ...);
+  else
+    ((sum[I] = V{}), ...);
+  for (int k = 0; k < steps; k++, weights += kRows) {
+    const float* b = plane + offset[k];
+    __builtin_prefetch(weights + 16 * kRows);
+    if constexpr (kRows >= kVectors) {
+      V v[kVectors];
+      for (int q = 0; q < kVectors; q++) v[q] = S::load(b + q * S::kWidth);
+      ((sum[I] += S::fill(weights[I / kVectors]) * v[I % kVectors]), ...);
+    } else {
+      V w[kRows];
+      for (int q = 0; q < kRows; q++) w[q] = S::fill(weights[q]);
+      ((sum[I % kRows * kVectors + I / kRows] += w[I % kRows] * S::load(b + I / kRows * S::kWidth)), ...);
+    }
+  }
+  ((S::store(out + I / kVectors * out_row + I % kVectors * S::kWidth, sum[I])), ...);
+}
+
+using Kernel = void (*)(int, const int*, const float*, const float*, float*, int64_t, const float*);
+template <int kRows>
+void direct_tile(int steps, const int* offset, const float* weights, const float* plane, float* out, int64_t out_row,
+                 const float* bias) {
+  direct_tile<kRows, vectors_for(kRows)>(std::make_integer_sequence<int, kRows * vectors_for(kRows)>{}, steps, offset,
+                                         weights, plane, out, out_row, bias);
+}
+template <int... R>
+Kernel kernel_for(std::integer_sequence<int, R...>, int rows) {
+  static constexpr Kernel table[] = {direct_tile<R + 1>...};
+  return table[rows - 1];
+}
+
+class DirectConvolution {
+ public:
+  explicit DirectConvolution(const Direct& job) : job_(job), rows_(job.rows) {
+    int widest = 0;
+    for (int f = 0; f < job.phase_count; f++) {
+      tallest_ = job.phases[f].grid.h > tallest_ ? job.phases[f].grid.h : tallest_;
+      widest = job.phases[f].grid.w > widest ? job.phases[f].grid.w : widest;
+    }
+    const int pitch = widest + job.right;
+    const int64_t per_row = job.channels * job.stride[0] * job.stride[1] * pitch;
+    int64_t band = kBandFloats / per_row - job.below;
+    band = band < 4 ? 4 : band > tallest_ ? tallest_ : band;
+    bands_ = int((tallest_ + band - 1) / band);
+    band_ = (tallest_ + bands_ - 1) / bands_;
+    split_ = {job.h, job.w, job.stride[0], job.stride[1], job.top, job.left, band_ + job.below, pitch};
+    steps_ = job.channels * job.tap_count;
+  }
+
+  void run() {
+    // Weights of all groups: for each phase, for each row panel, [step][rows]; and where each step reads the planes.
+    float* weights = workspace_of<float>(Slot::Weights, job_.groups * job_.rows * steps_);
+    int* offsets = workspace_of<int>(Slot::Runs, steps_);
+    const int64_t pack_tasks = tasks_for(4.0 * job_.groups * job_.rows * steps_, job_.groups);
+    parallel_run(pack_tasks, [&](int64_t task) {
+      for (int64_t g = part(job_.groups, task, pack_tasks); g < part(job_.groups, task + 1, pack_tasks); g++)
+        pack(weights + g * job_.rows * steps_, g);
+    });
+    find_offsets(offsets);
+    const int64_t pieces = job_.images * job_.groups * bands_;
+    const double positions = double(job_.images) * tallest_ * split_.pitch;
+    const int64_t tasks = tasks_for(positions * job_.groups * job_.rows * steps_, pieces);
+    parallel_run(tasks, [&](int64_t task) {
+      for (int64_t k = part(pieces, task, tasks); k < part(pieces, task + 1, tasks); k++)
+        band(k / bands_ / job_.groups, k / bands_ % job_.groups, int(k % bands_), weights, offsets);
+    });
+  }
+
+ private:
+  void pack(float* d, int64_t group) const {
+    const float* w = job_.weights + group * job_.weight_group;
+    for (int f = 0; f < job_.phase_count; f++)
+      for (int64_t i = 0; i < rows_.count; i++)
+        for (int64_t c = 0; c < job_.channels; c++)
+          for (int t = 0; t < job_.phases[f].tap_count; t++)
+            for (int r = 0; r < rows_.size(i); r++)
+              *d++ = w[(rows_.begin(i) + r) * job_.weight_row + c * job_.weight_channel + job_.phases[f].taps[t].index];
+  }
+  void find_offsets(int* offset) const {
+    for (int f = 0; f < job_.phase_count; f++)
+      for (int64_t c = 0; c < job_.channels; c++)
+        for (int t = 0; t < job_.phases[f].tap_count; t++) {
+          const int y = job_.phases[f].taps[t].dy + job_.top, x = job_.phases[f].taps[t].dx + job_.left;
+          *offset++ = int((c * split_.sy * split_.sx + y % split_.sy * split_.sx + x % split_.sx) * split_.plane() +
+                          y / split_.sy * split_.pitch + x / split_.sx);
+        }
+  }
+
+  void band(int64_t image, int64_t group, int index, const float* weights, const int* offsets) const {
+    const int64_t channels = job_.groups * job_.channels;
+    const float* source = job_.image + (image * channels + group * job_.channels) * job_.h * job_.w;
+    float* planes = workspace_of<float>(Slot::Planes, job_.channels * split_.channel() + kSlack);
+    split_planes(planes, source, job_.channels, split_, index * band_);
+    const int64_t row = group * job_.rows, out_plane = int64_t(job_.out_h) * job_.out_w;
+    float* out = job_.out + (image * job_.groups * job_.rows + row) * out_plane;
+    weights += row * steps_;
+    for (int f = 0; f < job_.phase_count; f++) {
+      const Phase& p = job_.phases[f];
+      const int first = index * band_, rows = p.grid.h - first < band_ ? p.grid.h - first : band_;
+      const int steps = int(job_.channels) * p.tap_count;
+      if (rows > 0) phase(p, first, rows, steps, weights, offsets, planes, out, job_.bias ? job_.bias + row : nullptr);
+      weights += job_.rows * steps;
+      offsets += steps;
+    }
+  }
+
+  // `rows` rows of the phase's positions from `first` on, all output channels.
+  void phase(const Phase& p, int first, int rows, int steps, const float* weights, const int* offsets,
+             const float* planes, float* out, const float* bias) const {
+    alignas(64) float tile[kMaxRows * 8 * S::kWidth];
+    const int64_t out_plane = int64_t(job_.out_h) * job_.out_w;
+    const int pitch = split_.pitch, count = (rows - 1) * pitch + p.grid.w, step = p.step[2];
+    const int wide = vectors_for(rows_.size(0)) * S::kWidth;
+    for (int q = 0; q < count; q += wide) {
+      const int y0 = q / pitch, x0 = q % pitch, stop = q + wide < count ? q + wide : count;
+      for (int64_t i = 0; i < rows_.count; i++) {
+        const int r = rows_.size(i), width = vectors_for(r) * S::kWidth;
+        const Kernel kernel = kernel_for(std::make_integer_sequence<int, kMaxRows>{}, r);
+        const float *w = weights + rows_.begin(i) * steps, *b = bias ? bias + rows_.begin(i) : nullptr;
+        float* planes_out = out + rows_.begin(i) * out_plane;
+        if (step == 1 && x0 + wide <= p.grid.w && width == wide && p.step[1] == 1) {
+          kernel(steps, offsets, w, planes + q, planes_out + int64_t(first + y0) * job_.out_w + x0, out_plane, b);
+          continue;
+        }
+        for (int s = q; s < stop; s += width) {
+          kernel(steps, offsets, w, planes + s, tile, width, b);
+          const int end = s + width < stop ? s + width : stop;
+          for (int t = s; t < end;) {  // the pieces of rows within the tile
+            const int y = t / pitch, x = t % pitch, left = p.grid.w - x, length = left < end - t ? left : end - t;
+            float* d = planes_out + (int64_t(first + y) * p.step[1] + p.origin[1]) * job_.out_w + int64_t(x) * step +
+                       p.origin[2];
+            for (int k = 0; k < r && length > 0; k++)
+              copy_row(d + k * out_plane, tile + k * width + (t - s), length, step);
+            t += pitch - x;
+          }
+        }
+      }
+    }
+  }
+  static TORCH_INLINE void copy_row(float* d, const float* s, int length, int step) {
+    if (step == 1)
+      for (int l = 0; l < length; l += S::kWidth) {
+        const LaneMask mask = first_lanes(length - l) & S::kAll;
+        S::store(mask, d + l, S::load(mask, s + l));
+      }
+    else
+      for (int l = 0; l < length; l++) d[int64_t(l) * step] = s[l];
+  }
+
+  const Direct& job_;
+  const RowPanels rows_;
+  PlaneSplit split_;
+  int tallest_ = 0, bands_, band_;
+  int64_t steps_;
+};
+
+void direct(const Direct& job) { DirectConvolution(job).run(); }
+
+}  // namespace
+
+void add_conv_direct(conv::Engine& engine) { engine.direct = direct; }
+
+}  // namespace torch::TORCH_ISA
