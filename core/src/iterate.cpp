@@ -470,7 +470,7 @@ TORCH_NOINLINE void iterate_any(const Kernel& kernel, TensorImpl* const* t, bool
   Plan plan;
   plan.kernel = &kernel;
   plan.count = kernel.outputs + kernel.inputs;
-  for (int k = 0; k < plan.count; ++k) plan.op[k].base = static_cast<char*>(t[k]->data);
+  for (int k = 0; k < plan.count; ++k) plan.op[k].base = static_cast<char*>(t[k]->data());
   if (one_dim) {
     plan.ndim = 1;
     plan.size[0] = t[0]->numel;
@@ -502,14 +502,14 @@ void iterate(const Kernel& kernel, TensorImpl* const* t) {
   if (TORCH_LIKELY(direct)) {
     char* data[kMaxOperands];
     if (n <= kernel.grain) {
-      for (int k = 0; k < kernel.outputs + kernel.inputs; ++k) data[k] = static_cast<char*>(t[k]->data);
+      for (int k = 0; k < kernel.outputs + kernel.inputs; ++k) data[k] = static_cast<char*>(t[k]->data());
       kernel.loop(data, n, kernel.scalars);
       return;
     }
     parallel_for(n, kernel.grain, [&](int64_t begin, int64_t end) {
       char* piece[kMaxOperands];
       for (int k = 0; k < kernel.outputs + kernel.inputs; ++k)
-        piece[k] = static_cast<char*>(t[k]->data) + begin * item_size(t[k]->dtype);
+        piece[k] = static_cast<char*>(t[k]->data()) + begin * item_size(t[k]->dtype);
       kernel.loop(piece, end - begin, kernel.scalars);
     });
     return;

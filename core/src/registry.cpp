@@ -24,6 +24,9 @@ constexpr const Row* kRows[] = {
 #undef TORCH_OP
 }  // namespace
 
+void (*on_change)(TensorImpl*, const char*) noexcept = nullptr;
+void (*refresh_view)(TensorImpl*) = nullptr;
+
 ArrayRef<const Row*> all_rows() noexcept { return kRows; }
 
 int interface_number() noexcept { return TORCH_CORE_INTERFACE; }

@@ -74,7 +74,7 @@ TensorImpl* TensorImpl::make() {
   t->keys = key(Slot::CPU);
   t->dtype = DType::Float32;
   t->ndim = 0;
-  t->data = nullptr;
+  t->byte_offset = 0;
   t->numel = 1;
   t->storage = nullptr;
   t->flags = kContiguous;
@@ -148,7 +148,7 @@ Tensor empty_tensor(IntArrayRef sizes, DType dtype, Device device) {
     throw_error(ErrorKind::Runtime, message("empty: ", sizes, " elements of ", dtype, " do not fit into 64 bits of bytes"));
   }
   t->storage = Storage::make(size_t(bytes), device);
-  t->data = t->storage->data;
+  t->byte_offset = 0;
   return result;
 }
 
@@ -205,7 +205,7 @@ Tensor view_of(const Tensor& self, IntArrayRef sizes, IntArrayRef strides, int64
   else t->ndim = uint8_t(ndim);
   std::memcpy(t->sizes(), sizes.data(), size_t(ndim) * sizeof(int64_t));
   std::memcpy(t->strides(), strides.data(), size_t(ndim) * sizeof(int64_t));
-  t->data = static_cast<char*>(s->storage->data) + offset * torch::item_size(s->dtype);
+  t->byte_offset = offset * torch::item_size(s->dtype);
   t->refresh_geometry();
   return result;
 }

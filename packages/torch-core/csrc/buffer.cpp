@@ -107,7 +107,7 @@ Tensor over_foreign(Storage* owner, DType t, int ndim, const int64_t* sizes, con
   r->set_ndim(ndim);
   for (int i = 0; i < ndim; ++i) r->sizes()[i] = sizes[i], r->strides()[i] = strides[i];
   r->dtype = t;
-  r->data = first;
+  r->byte_offset = static_cast<char*>(first) - static_cast<char*>(r->storage->data);
   r->refresh_geometry();
   return r;
 }

@@ -177,7 +177,7 @@ PyObject* dispatch(PyOperator* op, PyObject* self, PyObject* const* args, Py_ssi
     auto call = [&](auto... tensors) -> PyObject* {
       using Fn = Tensor (*)(decltype(static_cast<void>(tensors), std::declval<const Tensor&>())...);
       TORCH_PY_TRY(nullptr, {
-        Keys keys = Keys((static_cast<const Tensor&>(tensors)->keys | ...));
+        Keys keys = Keys((detail::keys_in(static_cast<const Tensor&>(tensors)) | ...));
         unsigned slot = 31u - unsigned(__builtin_clz(keys));
         void* f = row->slots[slot];
         if (TORCH_UNLIKELY(!f)) missing_kernel(op->name, Slot(slot));
@@ -186,7 +186,7 @@ PyObject* dispatch(PyOperator* op, PyObject* self, PyObject* const* args, Py_ssi
           ReleaseGil gil(((static_cast<const Tensor&>(tensors)->numel >= kReleaseNumel) | ...));
           r = reinterpret_cast<Fn>(f)(tensors...);
         }
-        if (op->in_place && slot < unsigned(Slot::Autograd)) r.bump_version();
+        if (op->in_place && slot < unsigned(Slot::Autograd)) mark_changed(r, row->schema.text);
         return wrap(std::move(r));
       })
     };

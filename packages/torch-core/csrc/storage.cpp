@@ -103,18 +103,18 @@ PyObject* storage_from_buffer(PyObject*, PyObject* args) {
     return wrap_storage(StorageRef::steal(s));
   })
 }
-// _replace_memory(buffer, shared=True): moves the storage, in place, onto other memory of at least its size; the bytes
-// are copied over first. Every tensor over the storage must be refreshed by the caller through _refresh.
+// _adopt(buffer, shared=True): moves the storage, in place, onto other memory of at least its size; the bytes are copied
+// over first.
 PyObject* storage_replace(PyObject* self, PyObject* args) {
   PyObject* object;
   int shared = 1;
-  if (!PyArg_ParseTuple(args, "O|p:_replace_memory", &object, &shared)) return nullptr;
+  if (!PyArg_ParseTuple(args, "O|p:_adopt", &object, &shared)) return nullptr;
   Storage* s = storage_of(self);
   bool read_only;
   Py_buffer* view = writable_buffer(object, &read_only);
   if (!view) return nullptr;
   if (read_only || size_t(view->len) < s->nbytes) {
-    PyErr_Format(PyExc_ValueError, "_replace_memory: a writable buffer of at least %zu bytes is needed, got %zd", s->nbytes, view->len);
+    PyErr_Format(PyExc_ValueError, "_adopt: a writable buffer of at least %zu bytes is needed, got %zd", s->nbytes, view->len);
     PyBuffer_Release(view);
     delete view;
     return nullptr;
@@ -125,15 +125,23 @@ PyObject* storage_replace(PyObject* self, PyObject* args) {
   Py_RETURN_NONE;
 }
 
+// The object whose memory this is: what was given to _storage_from_buffer or _adopt, or None.
+PyObject* storage_owner(PyObject* self, void*) {
+  Storage* s = storage_of(self);
+  if (s->deleter != release_buffer || !s->context) Py_RETURN_NONE;
+  return Py_NewRef(static_cast<Py_buffer*>(s->context)->obj);
+}
+
 PyMethodDef methods[] = {{"nbytes", storage_nbytes, METH_NOARGS, "Size in bytes."},
                          {"size", storage_nbytes, METH_NOARGS, "Size in bytes."},
                          {"data_ptr", storage_data_ptr, METH_NOARGS, "Address of the first byte."},
                          {"is_shared", storage_is_shared, METH_NOARGS, "True when the memory is shared between processes."},
                          {"resizable", storage_resizable, METH_NOARGS, "True when the storage owns its memory and can grow."},
                          {"_use_count", storage_use_count, METH_NOARGS, "Tensors and Python objects that hold this storage."},
-                         {"_replace_memory", storage_replace, METH_VARARGS, "Moves the storage onto other memory."},
+                         {"_adopt", storage_replace, METH_VARARGS, "_adopt(buffer, shared=True): moves the storage, with its bytes, onto the memory of a writable buffer."},
                          {}};
-PyGetSetDef getset[] = {{"device", storage_device, nullptr, "Where the memory lies.", nullptr}, {}};
+PyGetSetDef getset[] = {{"_owner", storage_owner, nullptr, "The object whose memory this is, or None.", nullptr},
+                        {"device", storage_device, nullptr, "Where the memory lies.", nullptr}, {}};
 PyMethodDef functions[] = {{"_storage_from_buffer", storage_from_buffer, METH_VARARGS, "A storage over a Python buffer."}, {}};
 
 // --- on Tensor ---
@@ -141,14 +149,6 @@ PyMethodDef functions[] = {{"_storage_from_buffer", storage_from_buffer, METH_VA
 PyObject* tensor_storage(PyObject* self, PyObject*) {
   TensorImpl* t = impl_of(self);
   return wrap_storage(StorageRef::share(t->storage));
-}
-// Recomputes the data pointer after the storage's memory moved; the byte offset stays.
-PyObject* tensor_refresh(PyObject* self, PyObject* offset) {
-  Py_ssize_t elements = PyLong_AsSsize_t(offset);
-  if (elements == -1 && PyErr_Occurred()) return nullptr;
-  TensorImpl* t = impl_of(self);
-  t->data = static_cast<char*>(t->storage->data) + elements * item_size(t->dtype);
-  Py_RETURN_NONE;
 }
 // _tensor_over(storage, dtype, offset, size, stride): checked against the storage's bounds.
 PyObject* tensor_over(PyObject*, PyObject* args) {
@@ -191,17 +191,26 @@ PyObject* tensor_over(PyObject*, PyObject* args) {
     r->keys = backend_key(s->device.type);
     s->retain();
     r->storage = s;
-    r->data = static_cast<char*>(s->data) + offset * item_size(t);
+    r->byte_offset = offset * item_size(t);
     r->refresh_geometry();
     return wrap(std::move(r));
   })
 }
-PyMethodDef tensor_functions[] = {{"_tensor_over", tensor_over, METH_VARARGS, "A tensor over a storage."}, {}};
+// _rebuild_tensor(storage, dtype, offset, size, stride, requires_grad) is what unpicklers call.
+PyObject* rebuild_tensor(PyObject* module, PyObject* args) {
+  if (PyTuple_GET_SIZE(args) != 6) return PyErr_Format(PyExc_TypeError, "_rebuild_tensor() takes 6 arguments, got %zd", PyTuple_GET_SIZE(args));
+  Object head(PyTuple_GetSlice(args, 0, 5));
+  PyObject* r = head ? tensor_over(module, head.get()) : nullptr;
+  int grad = PyObject_IsTrue(PyTuple_GET_ITEM(args, 5));
+  if (r && (grad < 0 || (grad && !set_requires_grad(r, true)))) Py_CLEAR(r);
+  return r;
+}
+PyMethodDef tensor_functions[] = {{"_rebuild_tensor", rebuild_tensor, METH_VARARGS, "A tensor over a storage, checked against its bounds."},
+                                  {"_tensor_over", tensor_over, METH_VARARGS, "A tensor over a storage."}, {}};
 
 }  // namespace
 
 PyMethodDef storage_methods[] = {{"untyped_storage", tensor_storage, METH_NOARGS, "untyped_storage()\n--\n\nThe storage that holds this tensor's elements."},
-                                 {"_refresh", tensor_refresh, METH_O, "Recomputes the data pointer after the storage's memory moved."},
                                  {}};
 
 bool add_storage(PyObject* module) {

@@ -64,7 +64,7 @@ const Row* binary_rows[kBinarySlots];
 
 // Calls a row of the form (Tensor, Tensor) or (Tensor, Tensor, *, Scalar alpha=1) without boxing.
 Tensor call_binary(const Row* row, const Tensor& a, const Tensor& b) {
-  unsigned slot = 31u - unsigned(__builtin_clz(unsigned(a->keys | b->keys)));
+  unsigned slot = 31u - unsigned(__builtin_clz(unsigned(detail::keys_in(a) | detail::keys_in(b))));
   void* f = row->slots[slot];
   if (TORCH_UNLIKELY(!f)) missing_kernel(row->schema.op_name(), Slot(slot));
   bool big = a.numel() >= kReleaseNumel || b.numel() >= kReleaseNumel;
@@ -78,7 +78,7 @@ Tensor call_binary(const Row* row, const Tensor& a, const Tensor& b) {
       r = reinterpret_cast<Tensor (*)(const Tensor&, const Tensor&, const Scalar&)>(f)(a, b, one);
     }
   }
-  if (row->schema.params[0].written && slot < unsigned(Slot::Autograd)) a.bump_version();
+  if (row->schema.params[0].written && slot < unsigned(Slot::Autograd)) mark_changed(a, row->schema.text);
   return r;
 }
 
@@ -238,7 +238,7 @@ PyObject* tensor_dim(PyObject* self, PyObject*) { return PyLong_FromLong(impl_of
 PyObject* tensor_numel(PyObject* self, PyObject*) { return PyLong_FromLongLong(impl_of(self)->numel); }
 PyObject* tensor_element_size(PyObject* self, PyObject*) { return PyLong_FromLongLong(item_size(impl_of(self)->dtype)); }
 PyObject* tensor_storage_offset(PyObject* self, PyObject*) { return PyLong_FromLongLong(borrow(self).storage_offset()); }
-PyObject* tensor_data_ptr(PyObject* self, PyObject*) { return PyLong_FromVoidPtr(impl_of(self)->numel ? impl_of(self)->data : nullptr); }
+PyObject* tensor_data_ptr(PyObject* self, PyObject*) { return PyLong_FromVoidPtr(impl_of(self)->numel ? impl_of(self)->data() : nullptr); }
 PyObject* tensor_is_floating(PyObject* self, PyObject*) { return PyBool_FromLong(is_floating(impl_of(self)->dtype)); }
 PyObject* tensor_is_complex(PyObject* self, PyObject*) { return PyBool_FromLong(is_complex(impl_of(self)->dtype)); }
 PyObject* tensor_is_signed(PyObject* self, PyObject*) { return PyBool_FromLong(is_signed(impl_of(self)->dtype)); }
@@ -249,7 +249,7 @@ PyObject* tensor_is_same_size(PyObject* self, PyObject* other) {
 PyObject* tensor_is_set_to(PyObject* self, PyObject* other) {
   if (!is_tensor(other)) return PyErr_Format(PyExc_TypeError, "is_set_to: expected a Tensor, got %s", Py_TYPE(other)->tp_name);
   const Tensor &a = borrow(self), &b = borrow(other);
-  return PyBool_FromLong(a->storage == b->storage && a->data == b->data && a.sizes() == b.sizes() && a.strides() == b.strides());
+  return PyBool_FromLong(a->storage == b->storage && a->byte_offset == b->byte_offset && a.sizes() == b.sizes() && a.strides() == b.strides());
 }
 PyObject* tensor_is_shared(PyObject* self, PyObject*) { return PyBool_FromLong(impl_of(self)->storage->is_shared()); }
 PyObject* tensor_is_contiguous(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* kwnames) {
@@ -286,7 +286,9 @@ PyObject* get_base(PyObject* self, void*) {
   TensorImpl* b = impl_of(self)->base;
   return b ? wrap(Tensor(Ref<TensorImpl>::share(b))) : Py_NewRef(Py_None);
 }
-PyObject* get_requires_grad(PyObject* self, void*) { return PyBool_FromLong(borrow(self).requires_grad()); }
+PyObject* get_requires_grad(PyObject* self, void*) {
+  TORCH_PY_TRY(nullptr, return PyBool_FromLong(detail::keys_in(borrow(self)) & key(Slot::Autograd));)
+}
 int put_requires_grad(PyObject* self, PyObject* value, void*) {
   int truth = value ? PyObject_IsTrue(value) : -1;
   if (truth < 0) {
@@ -321,7 +323,7 @@ int put_data(PyObject* self, PyObject* value, void*) {
     }
     from->storage->retain();
     StorageRef::steal(std::exchange(t->storage, from->storage)).reset();
-    t->data = from->data;
+    t->byte_offset = from->byte_offset;
     t->dtype = from->dtype;
     if (TensorImpl* old = std::exchange(t->base, nullptr)) Tensor(Ref<TensorImpl>::steal(old)).reset();
     t->refresh_geometry();

@@ -114,10 +114,30 @@ TORCH_API ArrayRef<const Row*> all_rows() noexcept;
 [[noreturn]] TORCH_API void missing_kernel(std::string_view op, Slot slot);
 [[noreturn]] TORCH_API void undefined_argument(std::string_view op, std::string_view argument);
 
+// --- what torch-autograd hangs in; null without it ---------------------------------------------------------------------
+
+// Called after an operator has written to a tensor, with the row's text.
+TORCH_API extern void (*on_change)(TensorImpl* changed, const char* schema) noexcept;
+// Called with a view that carries no gradient although its base does by now (base.copy_(w) after the view was taken).
+TORCH_API extern void (*refresh_view)(TensorImpl* view);
+
+inline void mark_changed(const Tensor& t, const char* schema) noexcept {
+  t.bump_version();
+  if (TORCH_UNLIKELY(on_change != nullptr)) on_change(t.get(), schema);
+}
+
 namespace detail {
 
-inline Keys keys_in(const Tensor& t) noexcept { return t ? t->keys : Keys(0); }
-inline Keys keys_in(TensorList l) noexcept {
+TORCH_NOINLINE inline void join_base(TensorImpl* t) {
+  if (!(t->keys & key(Slot::Autograd)) && (t->base->keys & key(Slot::Autograd)) && !(t->flags & TensorImpl::kNoGradView) && refresh_view)
+    refresh_view(t);
+}
+inline Keys keys_in(const Tensor& t) {
+  if (!t) return 0;
+  if (TORCH_UNLIKELY(t->base != nullptr)) join_base(t.get());
+  return t->keys;
+}
+inline Keys keys_in(TensorList l) {
   Keys k = 0;
   for (const Tensor& t : l) k |= keys_in(t);
   return k;
@@ -250,8 +270,8 @@ struct Signature {
 template <class Tag, size_t I, class T>
 void bump_written(const T& argument) {
   if constexpr (Signature<Tag>::schema.params[I].written) {
-    if constexpr (std::is_same_v<T, Tensor>) { if (argument) argument.bump_version(); }
-    else if constexpr (std::is_same_v<T, TensorList>) for (const Tensor& t : argument) t.bump_version();
+    if constexpr (std::is_same_v<T, Tensor>) { if (argument) mark_changed(argument, Signature<Tag>::schema.text); }
+    else if constexpr (std::is_same_v<T, TensorList>) for (const Tensor& t : argument) mark_changed(t, Signature<Tag>::schema.text);
   }
 }
 

@@ -26,8 +26,7 @@ struct alignas(64) Storage : Counted {
   TORCH_API static Storage* make(size_t nbytes, Device device = {});
   // Takes over `data`; `deleter` runs once when the last tensor is gone.
   TORCH_API static Storage* adopt(void* data, size_t nbytes, void (*deleter)(Storage*) noexcept, void* context);
-  // Grows or shrinks in place, keeping the common prefix; all tensors over this storage must recompute their pointers,
-  // so callers hold the only tensor or check `sharing` first.
+  // Grows or shrinks in place, keeping the common prefix. Tensors reach their data through the storage and follow.
   TORCH_API void resize(size_t nbytes);
   // Replaces the memory (share_memory_, set_data), freeing the old one as it came.
   TORCH_API void replace(void* data, size_t nbytes, void (*deleter)(Storage*) noexcept, void* context);

@@ -1,6 +1,6 @@
 // The tensor: a small counted header (TensorImpl) over a Storage, and the handle (Tensor) that C++ code passes around.
 //
-//   Tensor ──> TensorImpl { keys, dtype, sizes, strides, data } ──> Storage { memory, version }
+//   Tensor ──> TensorImpl { keys, dtype, sizes, strides, offset } ──> Storage { memory, version }
 //                 │ autograd: who made it (torch-autograd; null without)
 //                 └ base: the tensor that this one is a view of
 #pragma once
@@ -44,7 +44,7 @@ struct TensorImpl : Counted {
   Keys keys;
   DType dtype;
   uint8_t ndim;
-  void* data;            // first element; storage offset = (data - storage->data) / item size
+  int64_t byte_offset;     // from the storage's start to the first element: the storage may move its memory
   int64_t numel;
   Storage* storage;      // owned reference
   AutogradMeta* autograd;  // owned reference or null
@@ -68,6 +68,7 @@ struct TensorImpl : Counted {
 
   int64_t* sizes() noexcept { return ndim <= kInlineDims ? inline_dims : heap_dims; }
   int64_t* strides() noexcept { return ndim <= kInlineDims ? inline_dims + kInlineDims : heap_dims + ndim; }
+  void* data() const noexcept { return static_cast<char*>(storage->data) + byte_offset; }
   bool contiguous() const noexcept { return flags & kContiguous; }
   std::atomic<uint32_t>& version() noexcept { return own_version ? own_version->value : storage->version; }
 
@@ -100,12 +101,12 @@ class Tensor : public Ref<TensorImpl> {
   bool is_wrapped_number() const noexcept { return get()->flags & TensorImpl::kWrappedNumber; }
   int64_t item_size() const noexcept { return torch::item_size(dtype()); }
   int64_t storage_offset() const noexcept {
-    return (static_cast<char*>(get()->data) - static_cast<char*>(get()->storage->data)) / item_size();
+    return get()->byte_offset / item_size();
   }
-  void* data() const noexcept { return get()->data; }
+  void* data() const noexcept { return get()->data(); }
   template <class T>
   T* data() const noexcept {
-    return static_cast<T*>(get()->data);
+    return static_cast<T*>(get()->data());
   }
   uint32_t version() const noexcept { return get()->version().load(std::memory_order_relaxed); }
   void bump_version() const noexcept { get()->version().fetch_add(1, std::memory_order_relaxed); }
