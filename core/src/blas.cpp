@@ -10,32 +10,17 @@
 
 #include "blas_openblas.h"
 #include "gemm_kernels.h"
+#include "isa.h"
 #include "torch/core/allocator.h"
 #include "torch/core/error.h"
 #include "torch/core/pool.h"
 
 namespace torch {
 
-#define TORCH_GEMM_TABLE(isa)      \
-  namespace isa {                  \
-  const GemmKernels& gemm_table(); \
-  }
-#if TORCH_X86
-TORCH_GEMM_TABLE(v2)
-TORCH_GEMM_TABLE(v3)
-TORCH_GEMM_TABLE(v4)
-#else
-TORCH_GEMM_TABLE(generic)
-#endif
-#undef TORCH_GEMM_TABLE
+TORCH_PER_ISA(const GemmKernels& gemm_table();)
 
 const GemmKernels& gemm_kernels() {
-#if TORCH_X86
-  static const GemmKernels& table =
-      pick_level<const GemmKernels& (*)()>(v2::gemm_table, v2::gemm_table, v3::gemm_table, v4::gemm_table)();
-#else
-  static const GemmKernels& table = generic::gemm_table();
-#endif
+  static const GemmKernels& table = TORCH_PICK_ISA(gemm_table)();
   return table;
 }
 

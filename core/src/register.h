@@ -4,5 +4,6 @@
 namespace torch {
 
 void register_pointwise();
+void register_matmul();
 
 }  // namespace torch

@@ -33,7 +33,10 @@ int interface_number() noexcept { return TORCH_CORE_INTERFACE; }
 
 void init() {
   static std::once_flag once;
-  std::call_once(once, [] { register_pointwise(); });
+  std::call_once(once, [] {
+    register_pointwise();
+    register_matmul();
+  });
 }
 
 void missing_kernel(std::string_view op, Slot slot) {

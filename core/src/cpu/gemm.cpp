@@ -18,6 +18,8 @@
 namespace torch::TORCH_ISA {
 namespace {
 
+using namespace gemm_parts;
+
 constexpr double kSerialFlops = 5e5;  // below, a second thread costs more than it brings
 constexpr double kTaskFlops = 2e6;
 constexpr int64_t kMostTasks = 128;

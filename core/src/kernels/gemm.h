@@ -13,7 +13,7 @@
 #include <immintrin.h>
 #endif
 
-namespace torch::TORCH_ISA {
+namespace torch::TORCH_ISA::gemm_parts {
 
 #if defined(__AVX512F__)
 constexpr int kVectorBytes = 64, kMostRows = 14;
@@ -189,4 +189,4 @@ TORCH_INLINE void dots(int64_t k, const T* a, int64_t a_row, const T* b, int64_t
     for (int j = 0; j < N; ++j) out[r][j] = sum_of<T>(sum[r][j]);
 }
 
-}  // namespace torch::TORCH_ISA
+}  // namespace torch::TORCH_ISA::gemm_parts

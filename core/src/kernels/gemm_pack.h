@@ -6,7 +6,7 @@
 #include "kernels/gemm.h"
 #include "torch/core/blas.h"
 
-namespace torch::TORCH_ISA {
+namespace torch::TORCH_ISA::gemm_parts {
 
 // 16 bytes of each of `16 / sizeof(T)` rows, transposed.
 TORCH_INLINE void transpose_small(const float* in, int64_t row, float* out, int64_t width) {
@@ -61,4 +61,4 @@ void pack_panel(MatrixView<const T> source, int64_t rows, int64_t k, int64_t wid
     for (int64_t p = done; p < k; ++p) out[p * width + r] = *source.at(r, p);
 }
 
-}  // namespace torch::TORCH_ISA
+}  // namespace torch::TORCH_ISA::gemm_parts

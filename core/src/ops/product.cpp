@@ -1,0 +1,32 @@
+#include "ops/product.h"
+
+#include "torch/core/blas.h"
+
+namespace torch {
+
+Slab slab_of(const Tensor& t) noexcept {
+  const int64_t n = t.dim();
+  return {t.data(), t.stride(n - 2), t.stride(n - 1), n > 2 ? t.stride(n - 3) : 0};
+}
+
+void multiply(const char* op, DType dtype, const ProductSize& size, const Scalar& alpha, const Slab& a, const Slab& b,
+              const Scalar& beta, const Slab& d, const Slab& c) {
+  TORCH_CHECK_IMPLEMENTED(dtype != DType::Bool, op,
+                          ": not implemented for torch.bool; convert the operands, for example with .to(torch.uint8)");
+  visit_dtype(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (!std::is_same_v<T, bool>) {
+      const auto read = [](const Slab& s) {
+        return BatchView<const T>{{static_cast<const T*>(s.data), s.row, s.col}, s.batch};
+      };
+      const BatchView<T> out{{static_cast<T*>(c.data), c.row, c.col}, c.batch};
+      if (size.batch == 1)
+        gemm<T>(size.m, size.n, size.k, alpha.to<T>(), read(a).matrix, read(b).matrix, beta.to<T>(), read(d).matrix,
+                out.matrix);
+      else
+        gemm_batch<T>(size.batch, size.m, size.n, size.k, alpha.to<T>(), read(a), read(b), beta.to<T>(), read(d), out);
+    }
+  });
+}
+
+}  // namespace torch
