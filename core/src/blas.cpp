@@ -212,7 +212,7 @@ void gemm_batch(int64_t batch, int64_t m, int64_t n, int64_t k, T alpha, BatchVi
 }
 
 template <class T>
-T dot(int64_t n, const T* x, int64_t x_stride, const T* y, int64_t y_stride) {
+T blas_dot(int64_t n, const T* x, int64_t x_stride, const T* y, int64_t y_stride) {
   if constexpr (std::is_floating_point_v<T>) {
     if (x_stride == 1 && y_stride == 1 && n > 0) {
       const auto block = [](int64_t count, const T* p, const T* q) {
@@ -260,7 +260,7 @@ T dot(int64_t n, const T* x, int64_t x_stride, const T* y, int64_t y_stride) {
                         MatrixView<const T>, MatrixView<T>);                                                    \
   template void gemm_batch<T>(int64_t, int64_t, int64_t, int64_t, T, BatchView<const T>, BatchView<const T>, T, \
                               BatchView<const T>, BatchView<T>);                                                \
-  template T dot<T>(int64_t, const T*, int64_t, const T*, int64_t);
+  template T blas_dot<T>(int64_t, const T*, int64_t, const T*, int64_t);
 TORCH_INSTANTIATE(float)
 TORCH_INSTANTIATE(double)
 TORCH_INSTANTIATE(std::complex<float>)

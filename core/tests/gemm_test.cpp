@@ -183,9 +183,9 @@ void any_number_of_threads_gives_the_same_bits() {
     }
   std::vector<float> x(300'001, 0.1f), y(300'001, 0.7f);
   set_num_threads(1);
-  const float one = dot<float>(300'001, x.data(), 1, y.data(), 1);
+  const float one = blas_dot<float>(300'001, x.data(), 1, y.data(), 1);
   set_num_threads(3);
-  CHECK_EQ(one, dot<float>(300'001, x.data(), 1, y.data(), 1));
+  CHECK_EQ(one, blas_dot<float>(300'001, x.data(), 1, y.data(), 1));
   CHECK_NEAR(one, 300'001 * 0.07, 0.1);
 }
 

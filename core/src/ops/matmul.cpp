@@ -134,7 +134,7 @@ Tensor dot_of(const char* op, const Tensor& self, const Tensor& other, const cha
           return;
         }
       }
-      sum = dot<T>(n, x, x_stride, y, y_stride);
+      sum = blas_dot<T>(n, x, x_stride, y, y_stride);
     }
   });
   return out;

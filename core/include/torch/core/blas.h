@@ -41,7 +41,7 @@ TORCH_API void gemm_batch(int64_t batch, int64_t m, int64_t n, int64_t k, T alph
 
 // Sum of x[i] * y[i], summed in blocks that depend on n alone.
 template <class T>
-TORCH_API T dot(int64_t n, const T* x, int64_t x_stride, const T* y, int64_t y_stride);
+TORCH_API T blas_dot(int64_t n, const T* x, int64_t x_stride, const T* y, int64_t y_stride);
 
 // The classic row-major call.
 enum class Transpose : uint8_t { No, Yes };
