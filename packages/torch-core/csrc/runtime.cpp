@@ -2,6 +2,7 @@
 #include "python.h"
 #include "torch/core/blas.h"
 #include "torch/core/cpu.h"
+#include "torch/core/crc32.h"
 #include "torch/core/init.h"
 #include "torch/core/pool.h"
 
@@ -41,7 +42,21 @@ PyObject* set_blas_library_function(PyObject*, PyObject* path) {
   })
 }
 
+PyObject* crc32_function(PyObject*, PyObject* args) {
+  Py_buffer view;
+  unsigned long value = 0;
+  if (!PyArg_ParseTuple(args, "y*|k:_crc32", &view, &value)) return nullptr;
+  uint32_t crc;
+  {
+    ReleaseGil gil(view.len >= 65536);
+    crc = crc32(view.buf, size_t(view.len), uint32_t(value));
+  }
+  PyBuffer_Release(&view);
+  return PyLong_FromUnsignedLong(crc);
+}
+
 PyMethodDef functions[] = {
+    {"_crc32", crc32_function, METH_VARARGS, "_crc32(buffer, value=0)\n--\n\nThe CRC-32 of a buffer, continuing from value."},
     {"get_num_threads", get_num_threads, METH_NOARGS, "get_num_threads()\n--\n\nThreads that kernels may use."},
     {"set_num_threads", put_num_threads, METH_O, "set_num_threads(int)\n--\n\nSets the threads that kernels may use, 1 or more."},
     {"get_default_dtype", get_default_dtype, METH_NOARGS, "get_default_dtype()\n--\n\nThe dtype of new floating point tensors."},
