@@ -2,6 +2,7 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include "settings.h"
 #include "torch/core/blas.h"
 #include "torch/core/cpu.h"
 
@@ -28,4 +29,5 @@ static py::dict machine() {
 PYBIND11_MODULE(_cold, m) {
   m.doc() = "The part of torch-core's binding that is not on any hot path.";
   m.def("machine", torch::python::machine, "The processor, its kernels' level and the BLAS library, as a dict.");
+  torch::python::add_settings(m);
 }

@@ -30,12 +30,18 @@ ATTRIBUTES = {
 
 # Names of torch-core itself that wait in a module until somebody asks; a module may be asked for by its own name.
 LAZY = {
-    "set_printoptions": "_printing",
-    "get_printoptions": "_printing",
-    "printoptions": "_printing",
+    **dict.fromkeys(("set_printoptions", "get_printoptions", "printoptions"), "_printing"),
+    **dict.fromkeys(("finfo", "iinfo"), "_limits"),
     "set_default_tensor_type": "_legacy",
-    "doctor": "doctor",
-}
+    **dict.fromkeys(
+        (
+            "typename", "is_storage", "is_floating_point", "is_complex", "numel", "is_same_size", "is_nonzero", "set_flush_denormal",
+            "compiled_with_cxx11_abi", "are_deterministic_algorithms_enabled", "use_deterministic_algorithms",
+        ),
+        "_misc",
+    ),
+}  # fmt: skip
+MODULES = ("backends", "cuda", "fft", "linalg", "memory", "random", "special")  # of torch-core, imported when first touched
 TYPED = ("Float", "Double", "Half", "BFloat16", "Byte", "Char", "Short", "Int", "Long", "Bool", "ComplexFloat", "ComplexDouble")
 
 PLANNED = {"jit", "onnx", "distributed", "distributions", "legacy"}
@@ -103,6 +109,8 @@ def import_module(name: str):
 
 def attribute(name: str):
     """What ``torch.<name>`` means when torch-core itself has no such name: a part, or a name out of a part."""
+    if name in MODULES:
+        return import_module(f"torch.{name}")
     if name in LAZY:
         module = import_module(f"torch.{LAZY[name]}")
         return module if name == LAZY[name] else _keep(name, getattr(module, name))
@@ -133,7 +141,7 @@ def need(part: str):
 
 def names() -> list[str]:
     """What ``dir(torch)`` shows."""
-    return sorted({*vars(sys.modules["torch"]), *PARTS, *ATTRIBUTES, *LAZY, *(f"{t}Tensor" for t in TYPED)})
+    return sorted({*vars(sys.modules["torch"]), *PARTS, *ATTRIBUTES, *LAZY, *MODULES, *(f"{t}Tensor" for t in TYPED)})
 
 
 def require(dist: str, built_for: int) -> None:

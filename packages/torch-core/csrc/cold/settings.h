@@ -1,0 +1,8 @@
+#pragma once
+#include <pybind11/pybind11.h>
+
+namespace torch::python {
+
+void add_settings(pybind11::module_& m);  // settings.cpp
+
+}  // namespace torch::python

@@ -1,0 +1,27 @@
+"""What the CPU allocator holds. Freed memory of tensors is kept for the next one, up to a limit.
+
+>>> torch.memory.stats()["in_use"] >= 0
+True
+"""
+
+from . import _cold
+
+
+def stats():
+    """Bytes and counts as a dict: in_use, peak_in_use, held, limit, allocations, hits, trims. Small blocks are not counted."""
+    return _cold.memory_stats()
+
+
+def empty_cache():
+    """Give all held memory back to the system."""
+    _cold.empty_cache()
+
+
+def reset_peak():
+    """Let the peak start again from what is in use now."""
+    _cold.reset_peak_memory()
+
+
+def set_limit(bytes):
+    """Hold at most so many bytes of freed memory; trims to it at once. Raises ValueError for a negative number."""
+    _cold.set_memory_limit(bytes)
