@@ -11,7 +11,6 @@ import time
 
 import numpy as np
 import pytest
-
 from torch.serialize import load, save
 from torch.serialize._atomic import replacing
 

@@ -5,7 +5,6 @@ import io
 
 import numpy as np
 import pytest
-
 from torch.serialize import FileFormatError, SourceChangeWarning, UnsafeGlobalError, load
 
 GRID = np.arange(24.0, dtype=np.float32).reshape(4, 6)
@@ -33,7 +32,22 @@ def test_a_checkpoint_has_its_values_and_its_sharing(data, name, mmap):
     assert out["size"] == (1, 2) and out["dtype"] == np.float16 and out["device"] == "cpu" and out["complex"] == 1 + 2j
 
 
-KINDS = "bool uint8 int8 int16 int32 int64 float16 float32 float64 complex64 complex128 uint16 uint32 uint64".split()
+KINDS = [
+    "bool",
+    "uint8",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "float16",
+    "float32",
+    "float64",
+    "complex64",
+    "complex128",
+    "uint16",
+    "uint32",
+    "uint64",
+]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -161,7 +175,7 @@ def test_map_location_as_a_function_sees_every_storage_once(data):
 
     def place(storage, location):
         seen.append(location)
-        return None
+        return
 
     for name in ("zip.pt", "stream.pt"):
         seen.clear()

@@ -8,7 +8,6 @@ import zipfile
 
 import numpy as np
 import pytest
-
 from torch.serialize import load, save
 
 FORMATS = ["zip", "stream", "tar"]
@@ -28,7 +27,7 @@ def sample():
         "fortran": np.asfortranarray(base),
         "empty": np.zeros((0, 3)),
         "zero_d": np.full((), 2.5),
-        "kinds": [np.arange(3).astype(k) for k in "bool uint8 int8 int16 int32 int64 float16 complex64".split()],
+        "kinds": [np.arange(3).astype(k) for k in ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "complex64"]],
         "plain": [1, -1, 255, 256, 65536, 2**40, -(2**90), 1.5, "text", "text", "ü", b"bytes", (), (1,), (1, 2, 3, 4), {3},
                   frozenset("a"), None, True, 1j, slice(1, 2), bytearray(b"xy")],
         "ordered": collections.OrderedDict(a=1),

@@ -17,7 +17,7 @@ from ._errors import FileFormatError
 class Stored:
     """The elements of one storage record: `data` (bytes) read as `row.name`, kept on device `location`."""
 
-    __slots__ = ("data", "row", "location")
+    __slots__ = ("data", "location", "row")
 
     def __init__(self, data, row: ElementType, location: str = "cpu"):
         self.data = data
@@ -72,6 +72,9 @@ class NumpyArrays:
 
     def stored(self, storage, row: ElementType, location: str) -> Stored:
         return StoredArray(storage, row, location)
+
+    def public(self, stored: Stored):
+        return stored
 
     def tensor(self, stored: Stored, row: ElementType, offset: int, size, stride, requires_grad=False):
         check_bounds(len(stored.data), row, offset, size, stride)
@@ -168,6 +171,8 @@ class TorchArrays:
     def __init__(self, torch):
         self.torch = torch
         self.has_autograd = _has_part("torch.autograd")
+        self._tensor_over = torch._C._tensor_over  # checks offset, size and stride against the storage
+        self._dtypes: dict[ElementType, object] = {}
 
     def allocate(self, nbytes: int):
         return self.torch.UntypedStorage(nbytes)
@@ -185,9 +190,18 @@ class TorchArrays:
         return Stored(storage, row, location)
 
     def tensor(self, stored: Stored, row: ElementType, offset: int, size, stride, requires_grad=False):
-        dtype = getattr(self.torch, row.name)
-        grad = requires_grad and self.has_autograd
-        return self.torch._C._rebuild_tensor(stored.data, dtype, offset, size, stride, grad)
+        dtype = self._dtypes.get(row)
+        if dtype is None:
+            dtype = self._dtypes[row] = self.dtype(row)
+        tensor = self._tensor_over(stored.data, dtype, offset, tuple(size), tuple(stride))
+        return tensor.requires_grad_() if requires_grad and self.has_autograd else tensor
+
+    def public(self, stored: Stored):
+        """What a storage is to the user who saved it for itself."""
+        typed = getattr(self.torch, "TypedStorage", None)
+        if typed is None or stored.row.name == "uint8":
+            return stored.data
+        return typed(wrap_storage=stored.data, dtype=self.dtype(stored.row), _internal=True)
 
     def parameter(self, data, requires_grad):
         try:
@@ -215,7 +229,12 @@ class TorchArrays:
         return Parameter
 
     def dtype(self, row: ElementType):
-        return getattr(self.torch, row.name)
+        try:
+            return getattr(self.torch, row.name)
+        except AttributeError:
+            raise NotImplementedError(
+                f"load: this torch-core has no elements of type {row.name}; arrays='numpy' reads them"
+            ) from None
 
     def row(self, dtype) -> ElementType:
         return row_of_dtype(dtype)

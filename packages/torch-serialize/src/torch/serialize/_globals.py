@@ -94,6 +94,7 @@ class TorchNames:
 
     def __init__(self, backend, nested=None):
         self.backend = backend
+        self.used = 0  # storages that became part of a tensor
         self._table = {
             "torch._utils._rebuild_tensor": self.rebuild_tensor,
             "torch._utils._rebuild_tensor_v2": self.rebuild_tensor_v2,
@@ -142,6 +143,7 @@ class TorchNames:
         return self._tensor(storage, storage_offset, size, stride, requires_grad, self.backend.row(dtype))
 
     def _tensor(self, stored, offset, size, stride, requires_grad=False, row=None):
+        self.used += 1
         if not isinstance(stored, Stored):
             raise FileFormatError(f"a tensor is made of {type(stored).__name__} instead of a storage")
         return self.backend.tensor(stored, row or stored.row, offset, size, stride, requires_grad is True)

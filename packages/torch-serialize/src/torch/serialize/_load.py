@@ -7,11 +7,11 @@ import pickle
 
 from . import _legacy_load, _zip_load
 from ._errors import FileFormatError
+from ._session import Session
 from ._source import DescriptorSource, MemorySource, Source, open_source
 from ._zip_reader import is_zip
 from .npy import read_npy
 from .safetensors import is_safetensors, read_safetensors
-from ._session import Session
 
 
 def load(
@@ -67,7 +67,7 @@ def load(
             bool(mmap),
         )
         with session:
-            return read(session)
+            return session.finish(read(session))
     finally:
         _leave_at_end(f, source)
         source.close()

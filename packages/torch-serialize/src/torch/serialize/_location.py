@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import insort
-from typing import Callable
+from collections.abc import Callable
 
 _packages: list[tuple[int, int, Callable, Callable]] = []
 

@@ -3,7 +3,7 @@
 Python's own pickler insists that every name it writes can be imported under that name; this one writes PyTorch's names
 for our functions, and the steps of a tensor in one piece, at 1.3 us a tensor against 5 us through reduce tuples.
 
-Opcodes: CPython `Lib/pickletools.py`. A class may register its own writer in `WRITERS`.
+Opcodes: CPython `Lib/pickletools.py`.
 """
 
 from __future__ import annotations
@@ -16,9 +16,8 @@ import struct
 import sys
 import types
 from pickle import PicklingError, whichmodule
-from typing import Any, Callable
+from typing import Any
 
-WRITERS: dict[type, Callable[["Pickler", Any], None]] = {}
 _BATCH = 1000
 
 
@@ -27,10 +26,9 @@ class Pickler:
 
     Args:
         adapter: an object of `_tensors` with ``write(pickler, obj) -> bool``; False when `obj` is not its business
-        persistent_class: ``f(obj)`` gives a persistent id for a class, or None (the old formats keep module sources)
     """
 
-    def __init__(self, adapter, persistent_class: Callable[[Any], Any] | None = None):
+    def __init__(self, adapter):
         self._out: list[bytes] = [b"\x80\x02"]
         self.write = self._out.append
         self._memo: dict[int, tuple[int, Any]] = {}
@@ -38,7 +36,6 @@ class Pickler:
         self._texts: dict[str, bytes] = {}
         self._count = 0
         self._adapter = adapter
-        self._persistent_class = persistent_class
 
     def dumps(self, obj) -> bytes:
         """The pickle of `obj`."""
@@ -49,23 +46,31 @@ class Pickler:
     def save(self, obj) -> None:
         kind = type(obj)
         if kind is str:
-            return self.write(self.text(obj))
-        writer = _EXACT.get(kind)
-        if writer is not None:
-            return writer(self, obj)
+            self.write(self.text(obj))
+        elif (writer := _EXACT.get(kind)) is not None:
+            writer(self, obj)
+        elif not self._recall(obj) and not self._adapter.write(self, obj):
+            self._save_other(kind, obj)
+
+    def _recall(self, obj) -> bool:
+        """Writes a reference to an object that was written before."""
         known = self._memo.get(id(obj))
-        if known is not None:
-            return self.write(get(known[0]))
-        if self._adapter.write(self, obj):
-            return
-        writer = WRITERS.get(kind)
-        if writer is not None:
-            return writer(self, obj)
-        if isinstance(obj, type) or kind is types.FunctionType or kind is types.BuiltinFunctionType and _is_global(obj):
-            if not self._save_class(obj):
-                self._save_global(obj)
-            return
-        self._save_reduced(obj)
+        if known is None:
+            return False
+        self.write(get(known[0]))
+        return True
+
+    def _save_other(self, kind: type, obj) -> None:
+        if kind in (set, frozenset):
+            self.save_reduce(kind, (list(obj),), obj=obj)
+        elif (
+            isinstance(obj, type)
+            or kind is types.FunctionType
+            or (kind is types.BuiltinFunctionType and _is_global(obj))
+        ):
+            self._save_global(obj)
+        else:
+            self._save_reduced(obj)
 
     def memoize(self, obj) -> bytes:
         """The opcode that stores the object just written; later `save`s of it refer to it."""
@@ -99,14 +104,6 @@ class Pickler:
         self._names[full] = get(index)
         return b"c%b\n%b\n%b" % (module.encode(), attribute.encode(), put(index))
 
-    def _save_class(self, obj) -> bool:
-        pid = self._persistent_class(obj) if self._persistent_class and isinstance(obj, type) else None
-        if pid is None:
-            return False
-        self.save(pid)
-        self.write(b"Q")
-        return True
-
     def _save_global(self, obj, name: str | None = None) -> None:
         name = name or getattr(obj, "__qualname__", None) or obj.__name__
         module = whichmodule(obj, name)
@@ -138,7 +135,8 @@ class Pickler:
         reduce = copyreg.dispatch_table.get(type(obj))
         result = reduce(obj) if reduce is not None else obj.__reduce_ex__(2)
         if isinstance(result, str):
-            return self._save_global(obj, result)
+            self._save_global(obj, result)
+            return
         if not isinstance(result, tuple) or not 2 <= len(result) <= 6:
             raise PicklingError(f"save: __reduce_ex__ of {type(obj).__name__} gave {result!r}")
         self.save_reduce(*result, obj=obj)
@@ -211,33 +209,29 @@ class Pickler:
         self.write(b"G" + struct.pack(">d", obj))
 
     def _bytes(self, obj):
-        known = self._memo.get(id(obj))
-        if known is not None:
-            return self.write(get(known[0]))
+        if self._recall(obj):
+            return
         self.write(self.name("_codecs.encode"))
         self.save((str(obj, "latin1"), "latin1"))
         self.write(b"R" + self.memoize(obj))
 
     def _list(self, obj):
-        known = self._memo.get(id(obj))
-        if known is not None:
-            return self.write(get(known[0]))
+        if self._recall(obj):
+            return
         self.write(b"]" + self.memoize(obj))
         if obj:
             self._items(obj)
 
     def _dict(self, obj):
-        known = self._memo.get(id(obj))
-        if known is not None:
-            return self.write(get(known[0]))
+        if self._recall(obj):
+            return
         self.write(b"}" + self.memoize(obj))
         if obj:
             self._pairs(obj.items())
 
     def _ordered_dict(self, obj):
-        known = self._memo.get(id(obj))
-        if known is not None:
-            return self.write(get(known[0]))
+        if self._recall(obj):
+            return
         self.write(self.name("collections.OrderedDict") + b")R" + self.memoize(obj))
         if obj:
             self._pairs(obj.items())
@@ -247,10 +241,10 @@ class Pickler:
 
     def _tuple(self, obj):
         if not obj:
-            return self.write(b")")
-        known = self._memo.get(id(obj))
-        if known is not None:
-            return self.write(get(known[0]))
+            self.write(b")")
+            return
+        if self._recall(obj):
+            return
         small = len(obj) <= 3
         if not small:
             self.write(b"(")
@@ -262,9 +256,6 @@ class Pickler:
             return
         self.write((b"t", b"\x85", b"\x86", b"\x87")[len(obj) if small else 0])
         self.write(self.memoize(obj))
-
-    def _set(self, obj):
-        self.save_reduce(type(obj), (list(obj),), obj=obj)
 
 
 def _is_global(function) -> bool:
@@ -304,4 +295,3 @@ _EXACT = {
     dict: Pickler._dict,
     collections.OrderedDict: Pickler._ordered_dict,
 }
-WRITERS[set] = WRITERS[frozenset] = Pickler._set

@@ -5,7 +5,8 @@ The list is per process, and `safe_globals` adds to it for the length of a ``wit
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 _allowed: dict[str, Any] = {}
 

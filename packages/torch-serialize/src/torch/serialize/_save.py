@@ -10,6 +10,7 @@ from . import _legacy_save
 from ._arrays import arrays as choose
 from ._atomic import replacing
 from ._crc import crc32
+from ._dtypes import UNTYPED
 from ._options import options
 from ._pickler import Pickler
 from ._tensors import Adapter, NumpyAdapter, TorchAdapter
@@ -64,7 +65,8 @@ def save(
     adapter = _adapter(arrays)
     if format != "zip":
         parts = _legacy_save.parts(obj, adapter, format)
-        return _write(f, "archive", lambda write, name: [write(part) for part in parts])
+        _write(f, "archive", lambda write, name: [write(part) for part in parts])
+        return
     body = _dumps(obj, adapter, pickle_module, pickle_protocol)
     _write(f, "archive", lambda write, name: _zip(write, name, body, adapter, not _disable_byteorder_record))
 
@@ -84,13 +86,12 @@ def _dumps(obj, adapter: Adapter, pickle_module, protocol: int) -> bytes:
 
 
 def _foreign_pickler(pickle_module, adapter: Adapter):
-    from ._rebuild import reducer
-
-    reduce = reducer(adapter)
-
     class ForeignPickler(pickle_module.Pickler):
         def persistent_id(self, obj):
-            return reduce(obj)
+            # torch-core hands its storages to any pickler in this wrapper; here they become records of the archive.
+            if type(obj).__name__ != "PickledStorage":
+                return None
+            return "storage", UNTYPED, str(adapter.register(obj.storage)), "cpu", len(obj.storage)
 
     return ForeignPickler
 

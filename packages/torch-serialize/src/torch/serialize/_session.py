@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import io
 import mmap as mmap_module
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
-from ._arrays import arrays
-from ._dtypes import ElementType, swap_bytes
+from ._arrays import Stored, arrays
+from ._dtypes import BY_STORAGE, UNTYPED, ElementType, swap_bytes
 from ._errors import FileFormatError
 from ._globals import StorageClass, TorchNames, safe_find
 from ._location import is_plain, placement
@@ -26,6 +27,7 @@ class Session:
         self.source = source
         self._settings = kind, map_location, weights_only, pickle_module, pickle_args, False
         self._depth = 0
+        self.named = 0  # storages named by persistent ids
         self.use(arrays(kind))
         self.weights_only = weights_only
         self.swapped = options.endianness is LoadEndianness.BIG
@@ -93,11 +95,21 @@ class Session:
 
     # Storages
 
+    def finish(self, obj):
+        """The loaded object; a storage that was saved for itself, and not under a tensor, takes its public form."""
+        if self.named == self.names.used:
+            return obj
+        return _replace(obj, self.backend.public, {})
+
     def check_id(self, pid) -> tuple[StorageClass, str, str, int]:
         """The parts of ``("storage", class, key, location, numel, ...)``."""
+        if type(pid) is tuple and len(pid) == 5 and pid[1] == UNTYPED:  # from another pickler than ours
+            pid = (pid[0], StorageClass(BY_STORAGE[UNTYPED], UNTYPED), *pid[2:])
+            self.named -= 1
         if not isinstance(pid, tuple) or len(pid) < 5 or pid[0] != "storage" or not isinstance(pid[1], StorageClass):
             raise FileFormatError(f"{self.source.name}: a storage is named by {pid!r:.200}")
         _, cls, key, location, numel = pid[:5]
+        self.named += 1
         if type(numel) is not int or numel < 0 or type(location) is not str:
             raise FileFormatError(f"{self.source.name}: storage {key!r} has {numel!r} elements on {location!r}")
         return cls, str(key), location, numel
@@ -145,6 +157,23 @@ class Session:
                 with open(source.name, "r+b") as file:
                     self._map = mmap_module.mmap(file.fileno(), 0, access=access)
         return memoryview(self._map)[offset : offset + nbytes]
+
+
+def _replace(obj, public: Callable, seen: dict[int, Any]):
+    # Goes through the plain containers alone: storages inside other objects are beyond a data-only reader anyway.
+    if isinstance(obj, Stored):
+        return public(obj)
+    if id(obj) in seen:
+        return seen[id(obj)]
+    if type(obj) is tuple:
+        return tuple(_replace(item, public, seen) for item in obj)
+    seen[id(obj)] = obj
+    if isinstance(obj, dict):
+        for key, value in obj.items():
+            obj[key] = _replace(value, public, seen)
+    elif type(obj) is list:
+        obj[:] = [_replace(item, public, seen) for item in obj]
+    return obj
 
 
 class _TrustedUnpickler:

@@ -11,7 +11,7 @@ import warnings
 from typing import Any
 
 from ._arrays import row_of_dtype, row_of_numpy
-from ._dtypes import UNTYPED, ElementType
+from ._dtypes import BY_STORAGE, UNTYPED, ElementType
 from ._location import location_tag
 from ._pickler import Pickler, integer
 
@@ -161,11 +161,15 @@ class TorchAdapter(Adapter):
         writer(pickler, obj)
         return True
 
+    def register(self, storage) -> int:
+        """The key of a storage that another pickler writes."""
+        return self._register(id(storage), BY_STORAGE[UNTYPED], storage)[0]
+
     def geometry(self, obj):
         if type(obj) is not self._tensor_type or str(obj.layout) != "torch.strided" or obj.device.type == "meta":
             return None
         storage, row = obj.untyped_storage(), self._row(obj.dtype)
-        key, _ = self._register(storage._cdata, row, storage)
+        key, _ = self._register(id(storage), row, storage)
         return key, row, obj.storage_offset(), tuple(obj.size()), tuple(obj.stride())
 
     def payload(self, storage):
@@ -193,23 +197,25 @@ class TorchAdapter(Adapter):
         pickler.write(pickler.memoize(obj))
 
     def _plain(self, pickler: Pickler, t, requires_grad: bool | None = None) -> None:
-        if str(t.layout) != "torch.strided":
-            return self._sparse(pickler, t)
         device = t.device.type
-        if device == "meta":
-            return self._meta(pickler, t)
-        storage = t.untyped_storage()
-        row = self._row(t.dtype)
-        key, first = self._register(storage._cdata, row, storage)
-        location = "cpu" if device == "cpu" else location_tag(storage)
-        grad = t.requires_grad if requires_grad is None else requires_grad
-        _warn_of_hooks(t)
-        self.tensor(
-            pickler, key, first, row, location, len(storage), t.storage_offset(), tuple(t.size()), tuple(t.stride()), grad
-        )  # fmt: skip
+        if str(t.layout) != "torch.strided":
+            self._sparse(pickler, t)
+        elif device == "meta":
+            self._meta(pickler, t)
+        else:
+            storage, row = t.untyped_storage(), self._row(t.dtype)
+            key, first = self._register(id(storage), row, storage)
+            location = "cpu" if device == "cpu" else location_tag(storage)
+            grad = t.requires_grad
+            if grad:  # without, looking for hooks would load torch.autograd
+                _warn_of_hooks(t)
+            if requires_grad is not None:
+                grad = requires_grad
+            offset, size, stride = t.storage_offset(), tuple(t.size()), tuple(t.stride())
+            self.tensor(pickler, key, first, row, location, len(storage), offset, size, stride, grad)
 
     def _parameter(self, pickler: Pickler, p) -> None:
-        state = {k: v for k, v in (getattr(p, "__dict__", None) or {}).items()}
+        state = dict(getattr(p, "__dict__", None) or {})
         name = "_rebuild_parameter_with_state" if state else "_rebuild_parameter"
         pickler.write(pickler.name("torch._utils." + name) + b"(")
         self._plain(pickler, p, False)
@@ -266,7 +272,7 @@ class TorchAdapter(Adapter):
         self._storage(pickler, typed.untyped(), self._row(typed.dtype))
 
     def _storage(self, pickler: Pickler, storage, row) -> None:
-        key, first = self._register(storage._cdata, row, storage)
+        key, first = self._register(id(storage), row, storage)
         typed = row if first is row else None
         pickler.write(self.storage_id(pickler, key, typed, location_tag(storage), len(storage)))
 

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import collections
 import struct
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from ._errors import CorruptPickleError, FileFormatError, UnsafeGlobalError
 

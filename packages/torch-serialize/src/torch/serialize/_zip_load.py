@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 
+from ._dtypes import UNTYPED
 from ._errors import FileFormatError
 from ._globals import safe_find
 from ._session import Session
@@ -60,7 +61,7 @@ class _Storages:
         cls, key, location, numel = session.check_id(pid)
         known = self._known.get(key)
         if known is not None:
-            return known
+            return known.data if pid[1] == UNTYPED else known
         reader = self._reader
         record = reader.records.get(f"{self._root}/data/{key}")
         if record is None:
@@ -78,7 +79,7 @@ class _Storages:
             lambda target: reader.read_into(record, target),
             None if record.deflated else record.offset,
         )
-        return stored
+        return stored.data if pid[1] == UNTYPED else stored
 
 
 class _ScriptObject:

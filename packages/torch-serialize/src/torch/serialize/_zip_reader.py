@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import struct
 import zlib
+from itertools import pairwise
 from typing import NamedTuple
 
 from ._crc import crc32
@@ -111,7 +112,7 @@ class ZipReader:
                 f"{source.size}: this is how decompression bombs look. Store the records uncompressed (zip -0)"
             )
         spans.sort()
-        for (_, end, name), (start, _, other) in zip(spans, spans[1:]):
+        for (_, end, name), (start, _, other) in pairwise(spans):
             if start < end:
                 raise self.fail(f"records {name!r} and {other!r} overlap")
         return records

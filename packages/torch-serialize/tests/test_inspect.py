@@ -1,0 +1,65 @@
+"""Looking into files without loading them."""
+
+import subprocess
+import sys
+
+import numpy as np
+from torch.serialize import get_unsafe_globals_in_checkpoint, inspect, save
+
+
+def test_tensors_are_listed_with_what_they_share(data):
+    for name in ("zip.pt", "stream.pt"):
+        rows = {row.name: row for row in inspect(data / name)}
+        assert rows["base"].shape == (4, 6) and rows["base"].dtype == "float32" and rows["base"].nbytes == 96
+        assert rows["base"].storage == rows["view"].storage != rows["zero_d"].storage
+        assert rows["parameter"].requires_grad and not rows["frozen"].requires_grad
+
+
+def test_a_module_is_inspected_without_its_classes(data):
+    assert [row.shape for row in inspect(data / "module.pt")][:2] == [(4, 3), (4,)]
+    assert get_unsafe_globals_in_checkpoint(data / "module.pt") == [
+        "torch.nn.modules.container.Sequential",
+        "torch.nn.modules.linear.Linear",
+        "torch.nn.modules.batchnorm.BatchNorm1d",
+    ]
+
+
+def test_a_file_of_data_asks_for_nothing_more(data):
+    assert get_unsafe_globals_in_checkpoint(data / "zip.pt") == []
+
+
+def run(*args):
+    done = subprocess.run(
+        [sys.executable, "-m", "torch.serialize", *map(str, args)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_the_command_lists_a_file(data):
+    code, out, _ = run("inspect", data / "zip.pt")
+    assert code == 0 and "base" in out and "(4, 6)" in out and "shares" in out
+
+
+def test_the_command_warns_of_code(data):
+    code, out, _ = run("inspect", data / "module.pt")
+    assert code == 0 and "torch.nn.modules.linear.Linear" in out
+
+
+def test_the_command_converts(tmp_path):
+    save({"w": np.arange(3.0), "b": np.ones(2, np.float32)}, tmp_path / "a.pt", arrays="numpy")
+    code, _, err = run("convert", tmp_path / "a.pt", tmp_path / "a.safetensors")
+    assert code == 0, err
+    code, _, err = run("convert", tmp_path / "a.safetensors", tmp_path / "b.npz")
+    assert code == 0, err
+    with np.load(tmp_path / "b.npz") as out:
+        assert np.array_equal(out["w"], np.arange(3.0))
+
+
+def test_the_command_reports_a_bad_file_in_one_line(tmp_path):
+    (tmp_path / "x.pt").write_bytes(b"nonsense")
+    code, _, err = run("inspect", tmp_path / "x.pt")
+    assert code == 1 and err.count("\n") == 1 and "x.pt" in err
