@@ -1,0 +1,100 @@
+"""The meta package and its parts as pip leaves them: wheels in an environment of their own."""
+
+import os
+import subprocess
+import sys
+import venv
+from importlib.metadata import distribution
+from pathlib import Path
+
+import pytest
+
+HOUSE = os.environ.get("TORCH_WHEELHOUSE", "")
+PARTS = ["autograd", "nn", "optim", "serialize", "multiprocessing", "utils"]
+
+pytestmark = pytest.mark.skipif(not Path(HOUSE, "sdist").exists(), reason="needs the wheelhouse: tox -e stack")
+
+
+class Environment:
+    def __init__(self, folder):
+        venv.create(folder, with_pip=False)
+        self.python = folder / "bin" / "python"
+
+    def pip(self, command, *arguments):
+        clean = {k: v for k, v in os.environ.items() if not k.startswith("PIP_")} | {"PIP_CONFIG_FILE": os.devnull}
+        source = ["--no-index", "--find-links", HOUSE] if command == "install" else ["-y"]
+        call = [sys.executable, "-m", "pip", "--python", self.python, command, "-q", *source, *arguments]
+        subprocess.run(call, check=True, env=clean, capture_output=True)
+
+    def run(self, code):
+        done = subprocess.run([self.python, "-I", "-c", code], capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    environment = Environment(tmp_path_factory.mktemp("whole"))
+    environment.pip("install", f"torch=={distribution('torch').version}")
+    return environment
+
+
+def test_the_meta_package_brings_every_part(whole):
+    code = "import torch\nprint(all(hasattr(torch, part) for part in %r), hasattr(torch, 'save'))" % PARTS
+    assert whole.run(code) == "True True"
+
+
+def test_the_meta_package_has_no_files_of_its_own():
+    assert [f for f in distribution("torch").files if ".dist-info" not in str(f)] == []
+
+
+def test_the_doctor_finds_nothing_wrong(whole):
+    assert whole.run("import torch.doctor; print(torch.doctor.problems())") == "[]"
+
+
+def test_import_torch_loads_no_part_and_no_numpy(whole):
+    code = "import sys, torch\nprint(sorted(m for m in sys.modules if m in {'numpy', *('torch.' + p for p in %r)}))" % PARTS
+    assert whole.run(code) == "[]"
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_uninstalling_a_part_leaves_the_others_whole(whole, part):
+    above = {"autograd": {"nn"}, "multiprocessing": {"utils"}}.get(part, set())
+    others = [p for p in PARTS if p != part and p not in above]
+    whole.pip("uninstall", f"torch-{part}")
+    try:
+        code = (
+            "import importlib, torch\n"
+            f"for other in {others!r}: importlib.import_module('torch.' + other)\n"
+            f"try:\n    importlib.import_module('torch.{part}')\nexcept ModuleNotFoundError as error:\n    print(error)"
+        )
+        said = whole.run(code)
+        assert said == f"torch.{part} is in the distribution 'torch-{part}', which is not installed: pip install torch-{part}"
+        (problem,) = (p for p in whole.run("import torch.doctor as d; print(*d.problems(), sep='\\n')").splitlines()[:1])
+        assert f"needs torch-{part}, which is not installed" in problem or not above
+    finally:
+        whole.pip("install", "--no-deps", f"torch-{part}=={distribution(f'torch-{part}').version}")
+
+
+def test_a_part_built_for_another_interface_is_refused_before_its_library_loads(whole):
+    built = Path(whole.run("import torch, os; print(os.path.dirname(torch.__file__))"), "autograd", "_built.py")
+    text = built.read_text()
+    built.write_text("CORE_INTERFACE = 999\n")
+    library = next(built.parent.glob("libtorch_autograd.so*"))
+    hidden = library.rename(library.with_suffix(".hidden"))  # loading it would fail in another way
+    try:
+        code = "import torch\ntry:\n    import torch.autograd\nexcept ImportError as error:\n    print(error)"
+        said = whole.run(code)
+        assert said.startswith(f"torch-autograd {distribution('torch-autograd').version} was built for interface 999 of torch-core")
+        assert said.endswith("pip install -U torch-core")
+        assert "interface 999" in whole.run("import torch.doctor as d; print(d.problems()[0])")
+        assert whole.run("import torch; print(torch.ones(2).sum().item())") == "2.0"
+    finally:
+        built.write_text(text)
+        hidden.rename(library)
+
+
+def test_serialize_alone_is_importable_without_the_core(tmp_path):
+    alone = Environment(tmp_path / "alone")
+    alone.pip("install", f"torch-serialize=={distribution('torch-serialize').version}")
+    assert alone.run("import torch.serialize; print(torch.serialize.load.__name__)") == "load"
