@@ -1,0 +1,160 @@
+"""Activations: element-wise functions, softmax and its kin."""
+
+import warnings
+
+import torch
+
+from torch import gelu, hardshrink, log_sigmoid, prelu, sigmoid, softplus, softshrink, tanh
+
+from torch import celu_, elu_, hardtanh_, leaky_relu_, relu_, selu_, threshold_
+
+__all__ = [
+    "celu", "celu_", "elu", "elu_", "gelu", "glu", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish",
+    "hardtanh", "hardtanh_", "leaky_relu", "leaky_relu_", "log_softmax", "logsigmoid", "mish", "prelu", "relu",
+    "relu6", "relu_", "rrelu", "rrelu_", "selu", "selu_", "sigmoid", "silu", "softmax", "softmin", "softplus",
+    "softshrink", "softsign", "tanh", "tanhshrink", "threshold", "threshold_",
+]  # fmt: skip
+
+logsigmoid = log_sigmoid
+
+
+def relu(input, inplace=False):
+    """``max(0, x)``.
+
+    >>> F.relu(torch.tensor([-1.0, 2.0]))
+    tensor([0., 2.])
+    """
+    return torch.relu_(input) if inplace else torch.relu(input)
+
+
+def relu6(input, inplace=False):
+    """``min(max(0, x), 6)``."""
+    return torch.relu6_(input) if inplace else torch.relu6(input)
+
+
+def threshold(input, threshold, value, inplace=False):
+    """``x`` where it is greater than ``threshold``, elsewhere ``value``."""
+    return torch.threshold_(input, threshold, value) if inplace else torch.threshold(input, threshold, value)
+
+
+def hardtanh(input, min_val=-1.0, max_val=1.0, inplace=False):
+    """``x`` clamped to ``[min_val, max_val]``."""
+    if min_val > max_val:
+        raise ValueError(f"hardtanh: min_val {min_val} cannot be greater than max_val {max_val}")
+    return torch.hardtanh_(input, min_val, max_val) if inplace else torch.hardtanh(input, min_val, max_val)
+
+
+def elu(input, alpha=1.0, inplace=False):
+    """``x`` where positive, elsewhere ``alpha * (exp(x) - 1)``."""
+    return torch.elu_(input, alpha) if inplace else torch.elu(input, alpha)
+
+
+def selu(input, inplace=False):
+    """``scale * elu(x, alpha)`` with the constants under which activations keep mean 0 and variance 1 (Klambauer 2017)."""
+    return torch.selu_(input) if inplace else torch.selu(input)
+
+
+def celu(input, alpha=1.0, inplace=False):
+    """``x`` where positive, elsewhere ``alpha * (exp(x / alpha) - 1)``."""
+    return torch.celu_(input, alpha) if inplace else torch.celu(input, alpha)
+
+
+def leaky_relu(input, negative_slope=0.01, inplace=False):
+    """``x`` where positive, elsewhere ``negative_slope * x``."""
+    return torch.leaky_relu_(input, negative_slope) if inplace else torch.leaky_relu(input, negative_slope)
+
+
+def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
+    """Leaky ReLU whose slope is drawn from ``[lower, upper]`` for every element in training, and is their mean else."""
+    if lower > upper:
+        raise ValueError(f"rrelu: lower {lower} cannot be greater than upper {upper}")
+    if training:
+        slope = torch.empty_like(input).uniform_(lower, upper)
+        output = torch.where(input > 0, input, input * slope)
+        return input.copy_(output) if inplace else output
+    return leaky_relu(input, (lower + upper) / 2, inplace)
+
+
+def rrelu_(input, lower=1.0 / 8, upper=1.0 / 3, training=False):
+    """:func:`rrelu` in place."""
+    return rrelu(input, lower, upper, training, inplace=True)
+
+
+def hardsigmoid(input, inplace=False):
+    """``relu6(x + 3) / 6``."""
+    return torch.hardsigmoid_(input) if inplace else torch.hardsigmoid(input)
+
+
+def hardswish(input, inplace=False):
+    """``x * relu6(x + 3) / 6``."""
+    return torch.hardswish_(input) if inplace else torch.hardswish(input)
+
+
+def silu(input, inplace=False):
+    """``x * sigmoid(x)``, also known as swish."""
+    return torch.silu_(input) if inplace else torch.silu(input)
+
+
+def mish(input, inplace=False):
+    """``x * tanh(softplus(x))``."""
+    return torch.mish_(input) if inplace else torch.mish(input)
+
+
+def glu(input, dim=-1):
+    """``a * sigmoid(b)`` where ``a`` and ``b`` are the halves of ``input`` along ``dim``.
+
+    RuntimeError when that dim is odd.
+    """
+    if input.dim() == 0:
+        raise RuntimeError("glu: input has 0 dims and cannot be halved")
+    return torch.glu(input, dim)
+
+
+def softsign(input):
+    """``x / (1 + |x|)``."""
+    return input / (input.abs() + 1)
+
+
+def tanhshrink(input):
+    """``x - tanh(x)``."""
+    return input - input.tanh()
+
+
+def _softmax_dim(name, ndim):
+    """The dim of 2016, when it could be left out: 0 for 0, 1 and 3 dims, else 1."""
+    dim = 0 if ndim in (0, 1, 3) else 1
+    warnings.warn(f"{name}: dim was left out and is taken to be {dim}; write dim={dim}", stacklevel=3)
+    return dim
+
+
+def softmax(input, dim=None, _stacklevel=3, dtype=None):
+    """``exp(x) / sum(exp(x))`` along ``dim``, computed without overflow.
+
+    >>> F.softmax(torch.zeros(1, 4), dim=1)
+    tensor([[0.2500, 0.2500, 0.2500, 0.2500]])
+    """
+    return torch.softmax(input, _softmax_dim("softmax", input.dim()) if dim is None else dim, dtype)
+
+
+def softmin(input, dim=None, _stacklevel=3, dtype=None):
+    """``softmax(-x)``."""
+    return torch.softmax(-input, _softmax_dim("softmin", input.dim()) if dim is None else dim, dtype)
+
+
+def log_softmax(input, dim=None, _stacklevel=3, dtype=None):
+    """``log(softmax(x))`` in one step, exact where the two alone would give ``-inf``."""
+    return torch.log_softmax(input, _softmax_dim("log_softmax", input.dim()) if dim is None else dim, dtype)
+
+
+def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
+    """A sample from the Gumbel-softmax distribution (Jang 2017): nearly one-hot, and differentiable.
+
+    With ``hard`` it is one-hot, with the gradient of the soft sample.
+    """
+    gumbels = -torch.empty_like(logits).exponential_().log()
+    soft = ((logits + gumbels) / tau).softmax(dim)
+    if not hard:
+        return soft
+    index = soft.max(dim, keepdim=True)[1]
+    one_hot = torch.zeros_like(logits).scatter_(dim, index, 1.0)
+    return one_hot - soft.detach() + soft

@@ -1,0 +1,166 @@
+"""Attention (Vaswani 2017)."""
+
+import math
+
+import torch
+
+from .dropout import dropout
+from .linear import linear
+
+__all__ = ["multi_head_attention_forward", "scaled_dot_product_attention"]
+
+
+def scaled_dot_product_attention(
+    query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False
+):
+    """``softmax(Q K^T / sqrt(E)) V``: query (*, L, E), key (*, S, E), value (*, S, V) give (*, L, V).
+
+    ``attn_mask`` (broadcast to (*, L, S)): True lets attend, numbers are added; ``is_causal`` lets place i see places
+    up to i; ``enable_gqa`` repeats the heads of key and value (dim -3) to those of query.
+    """
+    if is_causal and attn_mask is not None:
+        raise RuntimeError("scaled_dot_product_attention: give attn_mask or is_causal, not both")
+    if query.dim() < 2 or key.dim() < 2 or value.dim() < 2:
+        raise RuntimeError(
+            "scaled_dot_product_attention: query, key and value must have at least 2 dims, got "
+            f"{tuple(query.shape)}, {tuple(key.shape)}, {tuple(value.shape)}"
+        )
+    if not query.dtype == key.dtype == value.dtype:
+        raise RuntimeError(
+            "scaled_dot_product_attention: query, key and value must have one dtype, got "
+            f"{query.dtype}, {key.dtype}, {value.dtype}"
+        )
+    if enable_gqa:
+        key = key.repeat_interleave(query.shape[-3] // key.shape[-3], -3)
+        value = value.repeat_interleave(query.shape[-3] // value.shape[-3], -3)
+    scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
+    dtype = query.dtype
+    if dtype in (torch.float16, torch.bfloat16):  # scores need more digits than the result
+        query, key, value = query.float(), key.float(), value.float()
+    scores = torch.matmul(query * scale, key.transpose(-2, -1))
+    if is_causal:
+        length, size = scores.shape[-2:]
+        attn_mask = torch.ones(length, size, dtype=torch.bool, device=query.device).tril()
+    if attn_mask is None:
+        weights = torch.softmax(scores, -1)
+    elif attn_mask.dtype == torch.bool:
+        weights = torch.softmax(scores.masked_fill(~attn_mask, -float("inf")), -1)
+        # a place that may see nothing gets nothing
+        weights = weights.masked_fill(~attn_mask.any(-1, keepdim=True), 0.0)
+    else:
+        weights = torch.softmax(scores + attn_mask, -1)
+    if dropout_p > 0:
+        weights = torch.dropout(weights, dropout_p, True)
+    return torch.matmul(weights, value).to(dtype)
+
+
+def _additive(mask, like, name):
+    """A mask as numbers to add to the scores: True becomes -inf."""
+    if mask is None:
+        return None
+    if mask.dtype == torch.bool:
+        return torch.zeros(mask.shape, dtype=like.dtype, device=like.device).masked_fill(mask, -float("inf"))
+    if not mask.is_floating_point():
+        raise AssertionError(f"multi_head_attention: {name} must be bool or floating point, got {mask.dtype}")
+    return mask
+
+
+def _project(query, key, value, in_proj_weight, in_proj_bias):
+    """The three input projections from one weight (3E, E), with one product when the inputs are the same."""
+    if query is key and key is value:
+        return linear(query, in_proj_weight, in_proj_bias).chunk(3, -1)
+    weights = in_proj_weight.chunk(3)
+    biases = (None, None, None) if in_proj_bias is None else in_proj_bias.chunk(3)
+    return tuple(linear(x, w, b) for x, w, b in zip((query, key, value), weights, biases))
+
+
+def multi_head_attention_forward(
+    query,
+    key,
+    value,
+    embed_dim_to_check,
+    num_heads,
+    in_proj_weight,
+    in_proj_bias,
+    bias_k,
+    bias_v,
+    add_zero_attn,
+    dropout_p,
+    out_proj_weight,
+    out_proj_bias,
+    training=True,
+    key_padding_mask=None,
+    need_weights=True,
+    attn_mask=None,
+    use_separate_proj_weight=False,
+    q_proj_weight=None,
+    k_proj_weight=None,
+    v_proj_weight=None,
+    static_k=None,
+    static_v=None,
+    average_attn_weights=True,
+    is_causal=False,
+):
+    """Attention in ``num_heads`` subspaces: query (L, N, E), key and value (S, N, E) give (L, N, E) and weights.
+
+    See :class:`torch.nn.MultiheadAttention`.  In masks True keeps from attending, numbers are added to the scores.
+    """
+    batched = query.dim() == 3
+    if not batched:
+        query, key, value = query.unsqueeze(1), key.unsqueeze(1), value.unsqueeze(1)
+        key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
+    length, batch, width = query.shape
+    if width != embed_dim_to_check:
+        raise AssertionError(f"multi_head_attention: expected query of width {embed_dim_to_check}, got {width}")
+    if width % num_heads:
+        raise AssertionError(f"multi_head_attention: embed_dim {width} is not divisible by num_heads {num_heads}")
+    if is_causal and attn_mask is None:
+        raise RuntimeError("multi_head_attention: is_causal is a hint about attn_mask; give the mask as well")
+    head = width // num_heads
+    mask = _additive(attn_mask, query, "attn_mask")
+    padding = _additive(key_padding_mask, query, "key_padding_mask")
+
+    if use_separate_proj_weight:
+        biases = (None, None, None) if in_proj_bias is None else in_proj_bias.chunk(3)
+        q = linear(query, q_proj_weight, biases[0])
+        k, v = linear(key, k_proj_weight, biases[1]), linear(value, v_proj_weight, biases[2])
+    else:
+        q, k, v = _project(query, key, value, in_proj_weight, in_proj_bias)
+    if mask is not None and mask.dim() == 2:
+        mask = mask.unsqueeze(0)
+
+    def widen(extra):
+        nonlocal mask, padding
+        mask = None if mask is None else torch.cat([mask, mask.new_zeros(*mask.shape[:-1], extra)], -1)
+        padding = None if padding is None else torch.cat([padding, padding.new_zeros(batch, extra)], -1)
+
+    if bias_k is not None:
+        k, v = torch.cat([k, bias_k.repeat(1, batch, 1)]), torch.cat([v, bias_v.repeat(1, batch, 1)])
+        widen(1)
+
+    def split(x):  # (L, N, E) -> (N * heads, L, E / heads)
+        return x.reshape(x.shape[0], batch * num_heads, head).transpose(0, 1)
+
+    q = split(q)
+    k = split(k) if static_k is None else static_k
+    v = split(v) if static_v is None else static_v
+    if add_zero_attn:
+        k, v = (torch.cat([x, x.new_zeros(x.shape[0], 1, head)], 1) for x in (k, v))
+        widen(1)
+    size = k.shape[1]
+    if padding is not None:
+        padding = padding.view(batch, 1, 1, size).expand(batch, num_heads, 1, size).reshape(batch * num_heads, 1, size)
+        mask = padding if mask is None else mask + padding
+
+    scores = torch.matmul(q * (1 / math.sqrt(head)), k.transpose(1, 2))
+    weights = torch.softmax(scores if mask is None else scores + mask, -1)
+    weights = dropout(weights, dropout_p, training) if dropout_p > 0 else weights
+    output = torch.matmul(weights, v).transpose(0, 1).reshape(length * batch, width)
+    output = linear(output, out_proj_weight, out_proj_bias).reshape(length, batch, out_proj_weight.shape[0])
+    if not batched:
+        output = output.squeeze(1)
+    if not need_weights:
+        return output, None
+    weights = weights.reshape(batch, num_heads, length, size)
+    weights = weights.mean(1) if average_attn_weights else weights
+    return output, weights if batched else weights.squeeze(0)

@@ -1,0 +1,114 @@
+"""Connectionist temporal classification (Graves 2006)."""
+
+import torch
+
+from ._reduction import MEAN, SUM, _codes
+
+__all__ = ["ctc_loss"]
+
+
+def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction="mean", zero_infinity=False):
+    """Negative log probability of label sequences, summed over all alignments with the input.
+
+    ``log_probs`` (T, N, C) or (T, C); ``targets`` (N, S), or all sequences joined in one dim; the mean is over examples,
+    each divided by its target's length.  ``zero_infinity`` gives 0 where the input is too short for its target.
+
+    The recursion is equations 6 and 7 of the paper, in the log domain: ``alpha[t, s]`` is the log probability of the
+    first ``s`` symbols of the target, extended by blanks, after ``t`` inputs.
+
+    >>> probs = torch.full((2, 1, 2), 0.5).log()  # paths that read '1': '01', '10', '11'
+    >>> F.ctc_loss(probs, torch.tensor([[1]]), (2,), (1,)).exp()
+    tensor(1.3333)
+    """
+    reduction = _codes[reduction]
+    single = log_probs.dim() == 2
+    if single:
+        log_probs = log_probs.unsqueeze(1)
+    if log_probs.dim() != 3:
+        raise RuntimeError(f"ctc_loss: log_probs must be (T, N, C) or (T, C), got shape {tuple(log_probs.shape)}")
+    steps, batch, classes = log_probs.shape
+    inputs, lengths = _lengths(input_lengths), _lengths(target_lengths)
+    if not 0 <= blank < classes:
+        raise RuntimeError(f"ctc_loss: blank must be in [0, {classes}), got {blank}")
+    if len(inputs) != batch or len(lengths) != batch:
+        raise RuntimeError(
+            f"ctc_loss: input_lengths and target_lengths must have {batch} entries, got {len(inputs)} and {len(lengths)}"
+        )
+    if any(not 0 <= n <= steps for n in inputs):
+        raise RuntimeError(f"ctc_loss: input_lengths must be in [0, {steps}], got {inputs}")
+    if any(n < 0 for n in lengths):
+        raise RuntimeError(f"ctc_loss: target_lengths must not be negative, got {lengths}")
+    padded = _padded(targets, lengths, single, batch)
+
+    longest = padded.shape[1]
+    symbols = torch.full((batch, 2 * longest + 1), blank, dtype=torch.int64, device=log_probs.device)
+    symbols[:, 1::2] = padded  # blank y1 blank y2 ... blank
+    inf = float("inf")
+    impossible = torch.full((batch, 1), -inf, dtype=log_probs.dtype, device=log_probs.device)
+    # A symbol may follow the one two before it, unless that is the same or a blank.
+    may_skip = torch.zeros_like(symbols, dtype=torch.bool)
+    may_skip[:, 2:] = (symbols[:, 2:] != blank) & (symbols[:, 2:] != symbols[:, :-2])
+
+    emit = log_probs.gather(2, symbols.unsqueeze(0).expand(steps, batch, symbols.shape[1]))
+    start = torch.arange(symbols.shape[1], device=log_probs.device) < 2
+    alpha = torch.where(start, emit[0] if steps else emit.new_zeros(symbols.shape), torch.full_like(symbols, 0) - inf)
+    ends = torch.tensor(inputs, device=log_probs.device).unsqueeze(1)
+    for t in range(1, steps):
+        before = torch.cat([impossible, alpha[:, :-1]], 1)
+        skipped = torch.cat([impossible, impossible, alpha[:, :-2]], 1)[:, : symbols.shape[1]]
+        skipped = torch.where(may_skip, skipped, torch.full_like(skipped, -inf))
+        step = _logsumexp(torch.stack([alpha, before, skipped])) + emit[t]
+        alpha = torch.where(t < ends, step, alpha)
+
+    last = 2 * torch.tensor(lengths, device=log_probs.device).unsqueeze(1)
+    final = torch.stack([alpha.gather(1, last), alpha.gather(1, (last - 1).clamp(min=0))])
+    final = torch.where(torch.stack([last >= 0, last > 0]), final, torch.full_like(final, -inf))
+    loss = -_logsumexp(final).squeeze(1)
+    nothing = torch.tensor([n == 0 for n in inputs], device=log_probs.device)
+    if any(n == 0 for n in inputs):
+        empty = torch.tensor([0.0 if n == 0 else inf for n in lengths], dtype=loss.dtype, device=loss.device)
+        loss = torch.where(nothing, empty, loss)
+    if zero_infinity:
+        loss = torch.where(loss == inf, torch.zeros_like(loss), loss)
+    if reduction == MEAN:
+        return (loss / torch.tensor(lengths, dtype=loss.dtype, device=loss.device).clamp(min=1)).mean()
+    if reduction == SUM:
+        return loss.sum()
+    return loss.squeeze(0) if single else loss
+
+
+def _lengths(lengths):
+    if isinstance(lengths, torch.Tensor):
+        lengths = lengths.tolist()
+    return list(lengths) if isinstance(lengths, (list, tuple)) else [lengths]
+
+
+def _padded(targets, lengths, single, batch):
+    """Targets as (N, S); what lies beyond a sequence's length is not read."""
+    longest = max(lengths, default=0)
+    if targets.dim() == 1 and not single:
+        if targets.shape[0] < sum(lengths):
+            raise RuntimeError(f"ctc_loss: targets has {targets.shape[0]} entries, target_lengths sum to {sum(lengths)}")
+        padded = targets.new_zeros((batch, longest), dtype=torch.int64)
+        at = 0
+        for i, n in enumerate(lengths):
+            padded[i, :n] = targets[at : at + n]
+            at += n
+        return padded
+    targets = targets.reshape(1, -1) if targets.dim() == 1 else targets
+    if targets.dim() != 2 or targets.shape[0] != batch or targets.shape[1] < longest:
+        raise RuntimeError(
+            f"ctc_loss: targets must be ({batch}, at least {longest}) or one dim of {sum(lengths)}, "
+            f"got shape {tuple(targets.shape)}"
+        )
+    return targets[:, :longest].to(torch.int64)
+
+
+def _logsumexp(x):
+    """logsumexp over dim 0 whose gradient is 0, not NaN, where all entries are -inf."""
+    m = x.detach().max(0)[0]
+    m = torch.where(m == -float("inf"), torch.zeros_like(m), m)
+    total = (x - m).exp().sum(0)
+    possible = total > 0
+    log = torch.where(possible, total, torch.ones_like(total)).log() + m
+    return torch.where(possible, log, torch.full_like(log, -float("inf")))

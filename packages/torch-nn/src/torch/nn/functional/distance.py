@@ -1,0 +1,48 @@
+"""Distances and norms of vectors."""
+
+import torch
+
+__all__ = ["cosine_similarity", "normalize", "pairwise_distance", "pdist"]
+
+
+def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
+    """``norm(x1 - x2 + eps, p)`` along the last dim; the others broadcast.
+
+    >>> F.pairwise_distance(torch.zeros(1, 2), torch.tensor([[3.0, 4.0]]))
+    tensor([5.0000])
+    """
+    return torch.norm(x1 - x2 + eps, p=p, dim=-1, keepdim=keepdim)
+
+
+def cosine_similarity(x1, x2, dim=1, eps=1e-8):
+    """``x1 . x2 / (|x1| |x2|)`` along ``dim``, each norm at least ``eps``; shapes broadcast."""
+    x1, x2 = torch.broadcast_tensors(x1, x2)
+    if not (x1.is_floating_point() and x2.is_floating_point()):
+        raise RuntimeError(f"cosine_similarity: expected floating point tensors, got {x1.dtype} and {x2.dtype}")
+
+    def unit(x):
+        return x / torch.norm(x, p=2, dim=dim, keepdim=True).clamp(min=eps)
+
+    return (unit(x1) * unit(x2)).sum(dim)
+
+
+def normalize(input, p=2.0, dim=1, eps=1e-12, out=None):
+    """``x / max(norm(x, p), eps)`` along ``dim``.
+
+    >>> F.normalize(torch.tensor([[3.0, 4.0]]))
+    tensor([[0.6000, 0.8000]])
+    """
+    norm = torch.norm(input, p=p, dim=dim, keepdim=True).clamp(min=eps)
+    return input / norm if out is None else torch.div(input, norm, out=out)
+
+
+def pdist(input, p=2):
+    """The p-norm distances between all pairs of rows of ``input`` (N, M), in the order (0, 1), (0, 2), ..., (1, 2), ..."""
+    if input.dim() != 2:
+        raise RuntimeError(f"pdist: input must have 2 dims, got shape {tuple(input.shape)}")
+    if p < 0:
+        raise RuntimeError(f"pdist: p must not be negative, got {p}")
+    n = input.shape[0]
+    i = torch.arange(n, device=input.device)
+    first, second = (i.unsqueeze(1) < i).nonzero(as_tuple=True)
+    return torch.norm(input[first] - input[second], p=p, dim=1)

@@ -1,0 +1,91 @@
+"""Dropout: zeros at random places in training, nothing in evaluation."""
+
+import torch
+
+__all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"]
+
+
+def _check(op, p):
+    if not 0.0 <= p <= 1.0:
+        raise ValueError(f"{op}: dropout probability has to be between 0 and 1, but got {p}")
+
+
+def dropout(input, p=0.5, training=True, inplace=False):
+    """In training each element is zero with probability ``p``, else divided by ``1 - p`` (Hinton 2012).
+
+    ValueError when p is not in [0, 1].
+
+    >>> F.dropout(torch.ones(3), p=0.5, training=False)
+    tensor([1., 1., 1.])
+    """
+    if not 0.0 <= p <= 1.0:
+        _check("dropout", p)
+    return torch.dropout_(input, p, training) if inplace else torch.dropout(input, p, training)
+
+
+def _channel_noise(op, input, p, training, inplace, fill):
+    """Noise of one value for each channel: shape (N, C, 1, ...). ``fill(noise)`` makes the output."""
+    _check(op, p)
+    if not training or p == 0 or input.numel() == 0:
+        return input
+    if input.dim() < 2:
+        raise RuntimeError(f"{op}: input must have at least 2 dims (N, C, ...), got shape {tuple(input.shape)}")
+    shape = (*input.shape[:2], *[1] * (input.dim() - 2))
+    output = fill(torch.empty(shape, dtype=input.dtype, device=input.device).bernoulli_(1 - p))
+    return input.copy_(output) if inplace else output
+
+
+def _dropout_channels(op, input, p, training, inplace):
+    scale = 0.0 if p == 1 else 1 / (1 - p)
+    return _channel_noise(op, input, p, training, inplace, lambda keep: input * keep.mul_(scale))
+
+
+def dropout1d(input, p=0.5, training=True, inplace=False):
+    """Drop whole channels of ``input`` (N, C, L) or (C, L)."""
+    if input.dim() not in (2, 3):
+        raise RuntimeError(f"dropout1d: expected 2 or 3 dims, got shape {tuple(input.shape)}")
+    return _unbatched(_dropout_channels, 3, "dropout1d", input, p, training, inplace)
+
+
+def dropout2d(input, p=0.5, training=True, inplace=False):
+    """Drop whole channels of ``input`` (N, C, H, W)."""
+    return _dropout_channels("dropout2d", input, p, training, inplace)
+
+
+def dropout3d(input, p=0.5, training=True, inplace=False):
+    """Drop whole channels of ``input`` (N, C, D, H, W) or (C, D, H, W)."""
+    return _unbatched(_dropout_channels, 5, "dropout3d", input, p, training, inplace)
+
+
+def _unbatched(drop, dims, op, input, p, training, inplace):
+    if input.dim() != dims - 1:
+        return drop(op, input, p, training, inplace)
+    return drop(op, input.unsqueeze(0), p, training, inplace).squeeze(0)
+
+
+# Where SELU sends minus infinity: -scale * alpha (Klambauer 2017, section 2).
+_ALPHA = -1.0507009873554804934193349852946 * 1.6732632423543772848170429916717
+
+
+def _alpha_mix(input, keep, p):
+    """Dropped elements become ``_ALPHA``; the affine map restores mean 0 and variance 1."""
+    if p == 1:
+        return input * 0
+    a = ((1 - p) * (1 + p * _ALPHA**2)) ** -0.5
+    return (input * keep + (1 - keep) * _ALPHA) * a - a * p * _ALPHA
+
+
+def alpha_dropout(input, p=0.5, training=False, inplace=False):
+    """Dropout for SELU networks: keeps mean 0 and variance 1 (Klambauer 2017)."""
+    _check("alpha_dropout", p)
+    if not training or p == 0 or input.numel() == 0:
+        return input
+    output = _alpha_mix(input, torch.empty_like(input).bernoulli_(1 - p), p)
+    return input.copy_(output) if inplace else output
+
+
+def feature_alpha_dropout(input, p=0.5, training=False, inplace=False):
+    """:func:`alpha_dropout` of whole channels."""
+    return _channel_noise(
+        "feature_alpha_dropout", input, p, training, inplace, lambda keep: _alpha_mix(input, keep, p)
+    )

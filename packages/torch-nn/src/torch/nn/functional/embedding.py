@@ -1,0 +1,170 @@
+"""Rows of a table, looked up by number."""
+
+import torch
+
+__all__ = ["embedding", "embedding_bag", "one_hot"]
+
+
+def one_hot(tensor, num_classes=-1):
+    """Classes (*) as rows (*, num_classes) of zeros with a one at the class; as many classes as needed by default.
+
+    >>> torch.nn.functional.one_hot(torch.tensor([0, 2]))
+    tensor([[1, 0, 0],
+            [0, 0, 1]])
+    """
+    if tensor.dtype != torch.int64:
+        raise RuntimeError(f"one_hot is only applicable to index tensor of type LongTensor, got {tensor.dtype}")
+    if tensor.numel() == 0:
+        if num_classes <= 0:
+            raise RuntimeError("one_hot: an empty tensor has no classes to count; give num_classes")
+    else:
+        if int(tensor.min()) < 0:
+            raise RuntimeError(f"one_hot: class values must be non-negative, got {int(tensor.min())}")
+        largest = int(tensor.max())
+        if num_classes == -1:
+            num_classes = largest + 1
+        elif num_classes < 1:
+            raise RuntimeError(f"one_hot: num_classes should be positive, got {num_classes}")
+        elif largest >= num_classes:
+            raise RuntimeError(f"one_hot: class values must be smaller than num_classes: {largest} >= {num_classes}")
+    return torch.zeros(*tensor.shape, num_classes, dtype=torch.int64, device=tensor.device).scatter_(
+        -1, tensor.unsqueeze(-1), 1
+    )
+
+
+def _renorm(weight, rows, max_norm, norm_type):
+    """Scale the rows that are used down to ``max_norm``, in place."""
+    with torch.no_grad():
+        rows = torch.unique(rows)
+        used = weight[rows]
+        norms = torch.norm(used, p=norm_type, dim=1, keepdim=True)
+        weight[rows] = torch.where(norms > max_norm, used * (max_norm / (norms + 1e-7)), used)
+
+
+def _check_padding(op, padding_idx, num):
+    if padding_idx is None:
+        return -1
+    if not -num <= padding_idx < num:
+        raise AssertionError(f"{op}: padding_idx {padding_idx} must be within num_embeddings {num}")
+    return padding_idx % num
+
+
+def embedding(
+    input,
+    weight,
+    padding_idx=None,
+    max_norm=None,
+    norm_type=2.0,
+    scale_grad_by_freq=False,
+    sparse=False,
+):
+    """Rows ``input`` (*) of the table ``weight`` (V, D): (*, D).
+
+    The row ``padding_idx`` gets no gradient; ``max_norm`` scales the rows used in place; ``scale_grad_by_freq`` divides
+    gradients by how often a row is used.
+
+    >>> F.embedding(torch.tensor([1, 0]), torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    tensor([[3., 4.],
+            [1., 2.]])
+    """
+    padding_idx = _check_padding("embedding", padding_idx, weight.shape[0]) if padding_idx is not None else -1
+    if max_norm is not None:
+        _renorm(weight, input.reshape(-1), max_norm, norm_type)
+    return torch.embedding(weight, input, padding_idx, scale_grad_by_freq, sparse)
+
+
+def embedding_bag(
+    input,
+    weight,
+    offsets=None,
+    max_norm=None,
+    norm_type=2,
+    scale_grad_by_freq=False,
+    mode="mean",
+    sparse=False,
+    per_sample_weights=None,
+    include_last_offset=False,
+    padding_idx=None,
+):
+    """Sums, means or maxima of embeddings over bags: rows of ``input`` (B, N), or stretches of ``input`` (N) from ``offsets``.
+
+    Empty bags give zeros.  ``per_sample_weights`` (only for 'sum') multiplies each embedding.
+    """
+    if weight.dtype == torch.int64 and input.is_floating_point():  # 2018 had weight first
+        input, weight = weight, input
+    if mode not in ("sum", "mean", "max"):
+        raise ValueError("embedding_bag: mode has to be one of sum, mean or max, got " + repr(mode))
+    if per_sample_weights is not None:
+        if input.shape != per_sample_weights.shape:
+            raise ValueError(
+                f"embedding_bag: per_sample_weights has shape {tuple(per_sample_weights.shape)}, input {tuple(input.shape)}"
+            )
+        if mode != "sum":
+            raise NotImplementedError(f"embedding_bag: per_sample_weights is only there for mode='sum', got {mode!r}")
+    if input.dim() == 2:
+        if offsets is not None:
+            raise ValueError("embedding_bag: input of 2 dims is already cut into bags; offsets must be None")
+        bags = torch.arange(input.shape[0], device=input.device).unsqueeze(1).expand(input.shape).reshape(-1)
+        count, rows = input.shape[0], input.reshape(-1)
+    elif input.dim() == 1:
+        if offsets is None:
+            raise ValueError("embedding_bag: input of 1 dim needs offsets, the place where each bag begins")
+        if offsets.dim() != 1:
+            raise ValueError(f"embedding_bag: offsets has to be a 1D Tensor, got shape {tuple(offsets.shape)}")
+        bags, count, rows = *_bags(input, offsets, include_last_offset), input
+    else:
+        raise ValueError(f"embedding_bag: input has to be 1D or 2D Tensor, but got Tensor of dimension {input.dim()}")
+    padding_idx = _check_padding("embedding_bag", padding_idx, weight.shape[0])
+    if max_norm is not None:
+        _renorm(weight, rows, max_norm, norm_type)
+
+    vectors = torch.embedding(weight, rows, padding_idx, scale_grad_by_freq, sparse)
+    width = weight.shape[1]
+    if per_sample_weights is not None:
+        vectors = vectors * per_sample_weights.reshape(-1, 1)
+    if padding_idx >= 0:
+        kept = (rows != padding_idx).nonzero().reshape(-1)
+        vectors, bags = vectors.index_select(0, kept), bags.index_select(0, kept)
+    if mode == "max":
+        return _segment_max(vectors, bags, count, width)
+    total = vectors.new_zeros(count, width).index_add(0, bags, vectors)
+    if mode == "sum":
+        return total
+    sizes = torch.zeros(count, dtype=total.dtype, device=total.device).index_add(
+        0, bags, torch.ones(bags.shape, dtype=total.dtype, device=total.device)
+    )
+    return total / sizes.clamp(min=1).unsqueeze(1)
+
+
+def _bags(input, offsets, include_last_offset):
+    """The bag that each entry of ``input`` is in, and how many bags there are."""
+    starts = offsets.tolist()
+    if include_last_offset:
+        if not starts:
+            raise ValueError("embedding_bag: include_last_offset needs at least one offset")
+        starts = starts[:-1]
+    n = input.shape[0]
+    if starts and starts[0] != 0:
+        raise ValueError(f"embedding_bag: offsets[0] has to be 0, the first bag begins there; got {starts[0]}")
+    ends = [*starts[1:], n]
+    if any(not 0 <= a <= b <= n for a, b in zip(starts, ends)):
+        raise ValueError(f"embedding_bag: offsets must rise and not exceed input's length {n}, got {starts}")
+    bags = [i for i, (a, b) in enumerate(zip(starts, ends)) for _ in range(b - a)]
+    return torch.tensor(bags, dtype=torch.int64, device=input.device), len(starts)
+
+
+def _segment_max(vectors, bags, count, width):
+    """The maximum of each bag, by columns; entries are laid out as (bags, longest bag, width)."""
+    numbers = bags.tolist()
+    slots, sizes = [], [0] * count
+    for bag in numbers:
+        slots.append(sizes[bag])
+        sizes[bag] += 1
+    longest = max(sizes, default=0)
+    if longest == 0:
+        return vectors.new_zeros(count, width)
+    flat = torch.tensor([b * longest + s for b, s in zip(numbers, slots)], device=vectors.device)
+    table = vectors.new_full((count * longest, width), -float("inf")).index_copy(0, flat, vectors)
+    best = table.view(count, longest, width).max(1)[0]
+    empty = torch.tensor([s == 0 for s in sizes], device=vectors.device).unsqueeze(1)
+    return torch.where(empty, torch.zeros_like(best), best)

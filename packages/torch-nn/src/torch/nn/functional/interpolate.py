@@ -1,0 +1,170 @@
+"""Resizing images and sequences.
+
+All modes but 'area' are separable: along one dim each output is a weighted sum of few inputs (1 for nearest, 2 for
+linear, 4 for cubic, a whole window with ``antialias``).  ``_taps`` says which and with what weights, and the dims are
+done one after another.  Everything is made of differentiable operators, so gradients of any order are there.
+"""
+
+import math
+import warnings
+
+import torch
+
+from ._sizes import expand
+from .pooling import adaptive_avg_pool2d, adaptive_avg_pool3d
+
+__all__ = ["interpolate", "upsample", "upsample_bilinear", "upsample_nearest"]
+
+_LINEAR = {"linear": 1, "bilinear": 2, "trilinear": 3, "bicubic": 2}
+_NEAREST = ("nearest", "nearest-exact", "area")
+
+
+def interpolate(
+    input,
+    size=None,
+    scale_factor=None,
+    mode="nearest",
+    align_corners=None,
+    recompute_scale_factor=None,
+    antialias=False,
+):
+    """Resize the spatial dims of ``input`` (N, C, ...) to ``size`` or by ``scale_factor``.
+
+    ``mode``: 'nearest', 'nearest-exact', 'area', 'linear' (3 dims), 'bilinear', 'bicubic' (4 dims), 'trilinear' (5).
+    With ``align_corners`` the centres of the corner pixels stay in place, else the edges of the image do.
+
+    >>> F.interpolate(torch.tensor([[[1.0, 2.0]]]), scale_factor=2)
+    tensor([[[1., 1., 2., 2.]]])
+    """
+    n = input.dim() - 2
+    if n not in (1, 2, 3):
+        raise NotImplementedError(f"interpolate: input must have 3, 4 or 5 dims (N, C, ...), got {tuple(input.shape)}")
+    if mode not in _LINEAR and mode not in _NEAREST:
+        raise NotImplementedError(f"interpolate: unknown mode {mode!r}; use one of {', '.join((*_NEAREST, *_LINEAR))}")
+    if mode in _LINEAR and _LINEAR[mode] != n:
+        raise NotImplementedError(f"interpolate: mode {mode!r} is for {_LINEAR[mode] + 2} dims, got {tuple(input.shape)}")
+    if align_corners is not None and mode not in _LINEAR:
+        raise ValueError(f"interpolate: align_corners is for {', '.join(_LINEAR)}, not for {mode!r}")
+    if antialias and mode not in ("bilinear", "bicubic"):
+        raise ValueError(f"interpolate: antialias is for 'bilinear' and 'bicubic', not for {mode!r}")
+    sizes, scales = _sizes(input, n, size, scale_factor, recompute_scale_factor)
+    if any(s <= 0 for s in (*sizes, *input.shape[2:])):
+        raise RuntimeError(f"interpolate: input and output sizes must be positive, got {tuple(input.shape[2:])}, {sizes}")
+    if mode == "area":
+        return _area(input, sizes)
+    kind = "cubic" if mode == "bicubic" else mode if mode in _NEAREST else "linear"
+    half = input.dtype in (torch.float16, torch.bfloat16) and kind not in _NEAREST
+    x = input.float() if half else input
+    for i in reversed(range(n)):
+        x = _resize(x, 2 + i, sizes[i], scales[i], kind, bool(align_corners), antialias)
+        if input.dtype == torch.uint8 and kind not in _NEAREST:  # images stay images after each pass
+            x = (x + 0.5).floor().clamp(0, 255)
+    return x.to(input.dtype)
+
+
+def _sizes(input, n, size, scale_factor, recompute_scale_factor):
+    """Output sizes, and for each dim the scale factor that maps places (None: the quotient of the sizes)."""
+    if (size is None) == (scale_factor is None):
+        raise ValueError("interpolate: give either size or scale_factor")
+    if size is not None:
+        if recompute_scale_factor:
+            raise ValueError("interpolate: recompute_scale_factor is not meaningful with an explicit size")
+        if isinstance(size, (list, tuple)) and len(size) != n:
+            raise ValueError(f"interpolate: size must have {n} entries for input {tuple(input.shape)}, got {tuple(size)}")
+        return expand(size, n, "size"), (None,) * n
+    if isinstance(scale_factor, (list, tuple)) and len(scale_factor) != n:
+        raise ValueError(
+            f"interpolate: scale_factor must have {n} entries for input {tuple(input.shape)}, got {tuple(scale_factor)}"
+        )
+    scales = expand(scale_factor, n, "scale_factor")
+    sizes = tuple(math.floor(have * scale) for have, scale in zip(input.shape[2:], scales))
+    return sizes, (None,) * n if recompute_scale_factor else scales
+
+
+def _area(input, sizes):
+    if len(sizes) == 1:
+        return torch.adaptive_avg_pool1d(input, sizes[0])
+    return (adaptive_avg_pool2d if len(sizes) == 2 else adaptive_avg_pool3d)(input, sizes)
+
+
+def _resize(x, dim, out, scale, kind, align_corners, antialias):
+    size = x.shape[dim]
+    if kind == "nearest" or kind == "nearest-exact":
+        step = 1 / scale if scale is not None else size / out
+        shift = 0.5 if kind == "nearest-exact" else 0.0
+        places = ((torch.arange(out, dtype=torch.float32) + shift) * torch.tensor(step, dtype=torch.float32)).floor()
+        return x.index_select(dim, places.to(torch.int64).clamp(max=size - 1).to(x.device))
+    indices, weights = _taps(size, out, scale, kind, align_corners, antialias)
+    shape = [1] * x.dim()
+    shape[dim] = out
+    total = None
+    floating = x if x.is_floating_point() else x.float()
+    for index, weight in zip(indices, weights):
+        part = floating.index_select(dim, index.to(x.device)) * weight.to(floating.dtype).to(x.device).view(shape)
+        total = part if total is None else total + part
+    return total
+
+
+def _taps(size, out, scale, kind, align_corners, antialias):
+    """For each tap the source places (out,) and weights (out,), in float64 on the CPU."""
+    if align_corners:
+        step = (size - 1) / (out - 1) if out > 1 else 0.0
+    else:
+        step = 1 / scale if scale is not None else size / out
+    places = torch.arange(out, dtype=torch.float64)
+    support = {"linear": 1, "cubic": 2}[kind]
+    if antialias:
+        return _window_taps(places, size, out, step, support, kind, align_corners)
+    centre = places * step if align_corners else (places + 0.5) * step - 0.5
+    if kind == "linear":
+        centre = centre.clamp(min=0)
+    first = centre.floor()
+    t = centre - first
+    if kind == "linear":
+        taps = [(0, 1 - t), (1, t)]
+    else:
+        a = -0.75
+        taps = [(k, _cubic(t - k, a)) for k in (-1, 0, 1, 2)]
+    return zip(*(((first + k).clamp(0, size - 1).to(torch.int64), weight) for k, weight in taps))
+
+
+def _cubic(t, a):
+    """Keys' cubic convolution kernel (1981, equation 15, with a for its -1/2)."""
+    t = t.abs()
+    near = ((a + 2) * t - (a + 3)) * t * t + 1
+    far = ((t - 5) * t + 8) * t * a - 4 * a
+    return torch.where(t <= 1, near, torch.where(t < 2, far, torch.zeros_like(t)))
+
+
+def _window_taps(places, size, out, step, support, kind, align_corners):
+    """Antialiased: the kernel is stretched over the window that shrinks to one output, and normalised."""
+    stretch = max(step, 1.0)
+    reach = support * stretch
+    centre = step * (places + 0.5)
+    low = (centre - reach + 0.5).to(torch.int64).clamp(min=0)
+    high = (centre + reach + 0.5).to(torch.int64).clamp(max=size)
+    indices, weights = [], []
+    for k in range(int(math.ceil(reach)) * 2 + 1):
+        index = low + k
+        t = (index.to(torch.float64) - centre + 0.5) / stretch
+        weight = (1 - t.abs()).clamp(min=0) if kind == "linear" else _cubic(t, -0.5)
+        weights.append(torch.where(index < high, weight, torch.zeros_like(weight)))
+        indices.append(index.clamp(max=size - 1))
+    total = sum(weights)
+    return indices, [weight / total for weight in weights]
+
+
+def upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=None):
+    """:func:`interpolate` under its name of 2017."""
+    return interpolate(input, size, scale_factor, mode, align_corners)
+
+
+def upsample_nearest(input, size=None, scale_factor=None):
+    """:func:`interpolate` with mode 'nearest'."""
+    return interpolate(input, size, scale_factor, mode="nearest")
+
+
+def upsample_bilinear(input, size=None, scale_factor=None):
+    """:func:`interpolate` with mode 'bilinear' and ``align_corners=True``, as it was in 2017."""
+    warnings.warn("upsample_bilinear aligns corners; interpolate(mode='bilinear') says so explicitly", stacklevel=2)
+    return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)

@@ -1,0 +1,393 @@
+"""Losses. ``reduction`` is 'mean', 'sum' or 'none'; ``size_average`` and ``reduce`` are its 2018 spelling."""
+
+import math
+import warnings
+
+import torch
+
+from ._reduction import MEAN, NONE, _codes, legacy, reduce_loss
+from ._reduction import code as _code
+
+__all__ = [
+    "binary_cross_entropy", "binary_cross_entropy_with_logits", "cosine_embedding_loss", "cross_entropy",
+    "gaussian_nll_loss", "hinge_embedding_loss", "huber_loss", "kl_div", "l1_loss", "margin_ranking_loss", "mse_loss",
+    "multi_margin_loss", "multilabel_margin_loss", "multilabel_soft_margin_loss", "nll_loss", "poisson_nll_loss",
+    "smooth_l1_loss", "soft_margin_loss", "triplet_margin_loss", "triplet_margin_with_distance_loss",
+]  # fmt: skip
+
+
+# -- classes ----------------------------------------------------------------------------------------------------------
+
+
+def nll_loss(
+    input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"
+):
+    """Negative log likelihood: ``-weight[y] * input[y]`` for log probabilities ``input`` (N, C, ...) and classes ``target`` (N, ...).
+
+    Targets equal to ``ignore_index`` do not count.  The mean is weighted by ``weight[y]``.
+
+    >>> F.nll_loss(torch.log(torch.tensor([[0.5, 0.5]])), torch.tensor([1]))
+    tensor(0.6931)
+    """
+    if size_average is not None or reduce is not None:
+        reduction = legacy(size_average, reduce)
+    return torch.nll_loss(input, target, weight, _codes[reduction], ignore_index)
+
+
+def cross_entropy(
+    input,
+    target,
+    weight=None,
+    size_average=None,
+    ignore_index=-100,
+    reduce=None,
+    reduction="mean",
+    label_smoothing=0.0,
+):
+    """``nll_loss(log_softmax(input))``: scores (N, C, ...) against classes (N, ...) or probabilities (N, C, ...).
+
+    >>> F.cross_entropy(torch.zeros(1, 2), torch.tensor([1]))
+    tensor(0.6931)
+    """
+    if size_average is not None or reduce is not None:
+        reduction = legacy(size_average, reduce)
+    return torch.cross_entropy(input, target, weight, _codes[reduction], ignore_index, label_smoothing)
+
+
+def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
+    """``-(y log p + (1 - y) log(1 - p))`` for probabilities ``input``; the logarithms are not below -100.
+
+    ValueError when ``target`` has another shape.
+    """
+    reduction = _code(size_average, reduce, reduction)
+    if target.shape != input.shape:
+        raise ValueError(
+            f"binary_cross_entropy: target has shape {tuple(target.shape)}, input has {tuple(input.shape)}; "
+            "they must be equal"
+        )
+    if weight is not None:
+        weight = weight.expand(torch.broadcast_shapes(weight.shape, target.shape))
+    return torch.binary_cross_entropy(input, target, weight, reduction)
+
+
+def binary_cross_entropy_with_logits(
+    input, target, weight=None, size_average=None, reduce=None, reduction="mean", pos_weight=None
+):
+    """``binary_cross_entropy(sigmoid(input), target)`` without overflow; ``pos_weight`` weighs the positive targets.
+
+    ValueError when ``target`` has another shape.
+    """
+    reduction = _code(size_average, reduce, reduction)
+    if target.shape != input.shape:
+        raise ValueError(
+            f"binary_cross_entropy_with_logits: target has shape {tuple(target.shape)}, input has "
+            f"{tuple(input.shape)}; they must be equal"
+        )
+    log_sigmoid = torch.log_sigmoid(input)
+    if pos_weight is None:
+        loss = (1 - target) * input - log_sigmoid
+    else:
+        loss = (1 - target) * input - ((pos_weight - 1) * target + 1) * log_sigmoid
+    return reduce_loss(loss if weight is None else loss * weight, reduction)
+
+
+def multi_margin_loss(
+    input, target, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean"
+):
+    """``sum over j != y of max(0, weight[y] * (margin - x[y] + x[j]))^p / C``; input (N, C), target (N)."""
+    reduction = _code(size_average, reduce, reduction)
+    if p not in (1, 2):
+        raise ValueError(f"multi_margin_loss: p must be 1 or 2, got {p}")
+    _check_matrix("multi_margin_loss", input)
+    rows = input.reshape(-1, input.shape[-1] if input.dim() else 1)
+    classes = target.reshape(-1)
+    if classes.shape[0] != rows.shape[0] or target.dim() > 1:
+        raise RuntimeError(
+            f"multi_margin_loss: target has shape {tuple(target.shape)}, expected one class for each row of input {tuple(input.shape)}"
+        )
+    if weight is not None and (weight.dim() != 1 or weight.shape[0] != rows.shape[1]):
+        raise RuntimeError(f"multi_margin_loss: weight has shape {tuple(weight.shape)}, expected ({rows.shape[1]},)")
+    index = classes.unsqueeze(1)
+    z = (margin - rows.gather(1, index) + rows).clamp(min=0)
+    z = z if p == 1 else z * z
+    if weight is not None:
+        z = z * weight[classes].unsqueeze(1)
+    z = z.scatter(1, index, 0.0)  # j = y does not count
+    loss = z.mean(1)
+    return reduce_loss(loss.reshape(target.shape) if input.dim() < 2 else loss, reduction)
+
+
+def _check_matrix(name, input):
+    if input.dim() > 2 or input.dim() and input.shape[-1] == 0:
+        raise RuntimeError(f"{name}: expected a non-empty vector or batch of vectors, got shape {tuple(input.shape)}")
+
+
+def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
+    """``sum of max(0, 1 - (x[y] - x[i])) / C`` over the classes y of an example and the classes i it is not in.
+
+    ``input`` (N, C); ``target`` (N, C) holds the classes of each example, ended by -1.
+    """
+    reduction = _code(size_average, reduce, reduction)
+    _check_matrix("multilabel_margin_loss", input)
+    if target.shape != input.shape:
+        raise RuntimeError(
+            f"multilabel_margin_loss: target has shape {tuple(target.shape)}, expected that of input {tuple(input.shape)}"
+        )
+    x = input.reshape(-1, input.shape[-1] if input.dim() else 1)
+    y = target.reshape(x.shape)
+    listed = (y < 0).to(torch.int64).cumsum(1) == 0  # before the first -1
+    index = y.clamp(min=0)
+    member = torch.zeros_like(x).scatter_add(1, index, listed.to(x.dtype)) > 0
+    margins = (1 - x.gather(1, index).unsqueeze(2) + x.unsqueeze(1)).clamp(min=0)  # (N, y, i)
+    counts = listed.unsqueeze(2) & ~member.unsqueeze(1)
+    loss = torch.where(counts, margins, torch.zeros_like(margins)).sum((1, 2)) / x.shape[1]
+    return reduce_loss(loss.reshape(input.shape[:-1]), reduction)
+
+
+def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
+    """Mean over classes of the binary cross entropy of ``sigmoid(input)``; input and target (N, C)."""
+    reduction = _code(size_average, reduce, reduction)
+    loss = -(target * torch.log_sigmoid(input) + (1 - target) * torch.log_sigmoid(-input))
+    loss = loss if weight is None else loss * weight
+    return reduce_loss(loss.mean(-1), reduction)
+
+
+# -- regression -------------------------------------------------------------------------------------------------------
+
+
+def _paired(name, input, target):
+    """Both broadcast to one shape; different shapes are legal but rarely meant."""
+    if not (isinstance(input, torch.Tensor) and isinstance(target, torch.Tensor)):
+        raise TypeError(f"{name}: input and target must be Tensors, got {type(input).__name__}, {type(target).__name__}")
+    if input.shape == target.shape:
+        return input, target
+    warnings.warn(
+        f"{name}: using a target size ({target.shape}) that is different to the input size ({input.shape}). "
+        "This will likely lead to incorrect results due to broadcasting.",
+        stacklevel=3,
+    )
+    return torch.broadcast_tensors(input, target)
+
+
+def _weighted(loss, weight, reduction):
+    """Reduce element losses of which each counts ``weight``."""
+    if weight is None:
+        return reduce_loss(loss, reduction)
+    weight = weight.expand(loss.shape) if weight.shape != loss.shape else weight
+    loss = loss * weight
+    return loss.sum() / weight.sum() if reduction == MEAN else reduce_loss(loss, reduction)
+
+
+def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
+    """``(x - y)^2``.
+
+    >>> F.mse_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
+    tensor(2.)
+    """
+    if size_average is not None or reduce is not None:
+        reduction = legacy(size_average, reduce)
+    reduction = _codes[reduction]
+    input, target = _paired("mse_loss", input, target)
+    if weight is not None:
+        return _weighted(torch.mse_loss(input, target, NONE), weight, reduction)
+    return torch.mse_loss(input, target, reduction)
+
+
+def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
+    """``|x - y|``."""
+    reduction = _code(size_average, reduce, reduction)
+    input, target = _paired("l1_loss", input, target)
+    return _weighted((input - target).abs(), weight, reduction)
+
+
+def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mean", beta=1.0):
+    """``(x - y)^2 / (2 beta)`` where ``|x - y| < beta``, elsewhere ``|x - y| - beta / 2``."""
+    reduction = _code(size_average, reduce, reduction)
+    input, target = _paired("smooth_l1_loss", input, target)
+    if beta < 0:
+        raise RuntimeError(f"smooth_l1_loss: beta must not be negative, got {beta}")
+    d = (input - target).abs()
+    return reduce_loss(d if beta == 0 else torch.where(d < beta, d * d * (0.5 / beta), d - 0.5 * beta), reduction)
+
+
+def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
+    """``(x - y)^2 / 2`` where ``|x - y| <= delta``, elsewhere ``delta * (|x - y| - delta / 2)``."""
+    reduction = _codes[reduction]
+    input, target = _paired("huber_loss", input, target)
+    if delta <= 0:
+        raise RuntimeError(f"huber_loss: delta must be positive, got {delta}")
+    d = (input - target).abs()
+    return _weighted(torch.where(d <= delta, 0.5 * d * d, delta * (d - 0.5 * delta)), weight, reduction)
+
+
+def poisson_nll_loss(
+    input,
+    target,
+    log_input=True,
+    full=False,
+    size_average=None,
+    eps=1e-08,
+    reduce=None,
+    reduction="mean",
+):
+    """Negative log likelihood of counts ``target`` under a Poisson distribution of rate ``exp(input)`` (or ``input``).
+
+    ``full`` adds Stirling's approximation of ``log(target!)``.
+    """
+    reduction = _code(size_average, reduce, reduction)
+    loss = torch.exp(input) - target * input if log_input else input - target * torch.log(input + eps)
+    if full:
+        stirling = target * torch.log(target) - target + 0.5 * torch.log(2 * math.pi * target)
+        loss = loss + torch.where(target > 1, stirling, torch.zeros_like(stirling))
+    return reduce_loss(loss, reduction)
+
+
+def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"):
+    """Negative log likelihood of ``target`` under a normal distribution of mean ``input`` and variance ``var``.
+
+    ``var`` has the shape of ``input``, or its last dim is 1 or absent, or it is a number.  ValueError for a negative
+    variance.
+    """
+    reduction = _codes[reduction]
+    if isinstance(var, (int, float)):
+        if var < 0:
+            raise ValueError(f"gaussian_nll_loss: var must not be negative, got {var}")
+        var = torch.full_like(input, var)
+    elif bool((var < 0).any()):
+        raise ValueError("gaussian_nll_loss: var has negative entries")
+    if var.shape != input.shape:
+        if tuple(input.shape[:-1]) == tuple(var.shape):
+            var = var.unsqueeze(-1)
+        elif not (
+            var.dim() == input.dim()
+            and all(v == x or v == 1 for v, x in zip(var.shape, input.shape))
+        ):
+            raise ValueError(
+                f"gaussian_nll_loss: var has shape {tuple(var.shape)}, which does not fit input {tuple(input.shape)}"
+            )
+    # The clamp must not cut the gradient of var: it moves the value only.
+    var = var + (var.detach().clamp(min=eps) - var.detach())
+    loss = 0.5 * (torch.log(var) + (input - target) ** 2 / var)
+    return reduce_loss(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction)
+
+
+def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_target=False):
+    """``y * (log y - x)`` for log probabilities ``x``; ``reduction='batchmean'`` divides the sum by the batch size.
+
+    'mean' divides by the number of elements, which is not the Kullback-Leibler divergence.
+    """
+    if size_average is not None or reduce is not None:
+        reduction = legacy(size_average, reduce)
+    batch = reduction == "batchmean"
+    reduction = _codes["sum" if batch else reduction]
+    if log_target:
+        loss = torch.exp(target) * (target - input)
+    else:
+        loss = torch.where(target == 0, torch.zeros_like(target), target * torch.log(target)) - target * input
+    loss = reduce_loss(loss, reduction)
+    return loss / input.shape[0] if batch and input.dim() else loss
+
+
+def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
+    """``log(1 + exp(-y x))`` for targets 1 or -1."""
+    reduction = _code(size_average, reduce, reduction)
+    return reduce_loss(torch.log1p(torch.exp(-target * input)), reduction)
+
+
+# -- embeddings and rankings --------------------------------------------------------------------------------------------
+
+
+def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
+    """``max(0, -y (x1 - x2) + margin)``: x1 shall rank above x2 where y is 1, below where it is -1."""
+    reduction = _code(size_average, reduce, reduction)
+    if not input1.dim() == input2.dim() == target.dim():
+        raise RuntimeError(
+            "margin_ranking_loss: input1, input2 and target must have the same number of dims, got "
+            f"{tuple(input1.shape)}, {tuple(input2.shape)}, {tuple(target.shape)}"
+        )
+    return reduce_loss((-target * (input1 - input2) + float(margin)).clamp(min=0), reduction)
+
+
+def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=None, reduction="mean"):
+    """``x`` where y is 1, ``max(0, margin - x)`` where y is -1; x is a distance."""
+    reduction = _code(size_average, reduce, reduction)
+    zero = torch.zeros_like(input)
+    loss = torch.where(target != 1, (margin - input).clamp(min=0), zero) + torch.where(target != -1, input, zero)
+    return reduce_loss(loss, reduction)
+
+
+def cosine_embedding_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
+    """``1 - cos(x1, x2)`` where y is 1, ``max(0, cos(x1, x2) - margin)`` where y is -1; inputs (N, D), target (N)."""
+    reduction = _code(size_average, reduce, reduction)
+    if target.dim() not in (0, 1):
+        raise RuntimeError(f"cosine_embedding_loss: target must have 0 or 1 dims, got {tuple(target.shape)}")
+    dims = target.dim() + 1
+    if input1.dim() != dims or input2.dim() != dims:
+        raise RuntimeError(
+            f"cosine_embedding_loss: inputs must have {dims} dims for target {tuple(target.shape)}, got "
+            f"{tuple(input1.shape)} and {tuple(input2.shape)}"
+        )
+    eps = 1e-12  # inside the root, so that the gradient at zero vectors is finite
+    norms = ((input1 * input1).sum(-1) + eps) * ((input2 * input2).sum(-1) + eps)
+    cos = (input1 * input2).sum(-1) / torch.sqrt(norms)
+    zero = torch.zeros_like(cos)
+    loss = torch.where(target == 1, 1 - cos, zero) + torch.where(target == -1, (cos - margin).clamp(min=0), zero)
+    return reduce_loss(loss, reduction)
+
+
+def triplet_margin_loss(
+    anchor,
+    positive,
+    negative,
+    margin=1.0,
+    p=2,
+    eps=1e-06,
+    swap=False,
+    size_average=None,
+    reduce=None,
+    reduction="mean",
+):
+    """``max(0, d(a, p) - d(a, n) + margin)`` with the p-norm distance along the last dim.
+
+    ``swap`` uses the distance from positive to negative where it is the smaller one (Balntas 2016).
+    """
+    from .distance import pairwise_distance
+
+    reduction = _code(size_average, reduce, reduction)
+    if margin <= 0:
+        raise ValueError(f"triplet_margin_loss: margin must be greater than 0, got {margin}")
+    if not anchor.dim() == positive.dim() == negative.dim():
+        raise RuntimeError(
+            "triplet_margin_loss: anchor, positive and negative must have the same number of dims, got "
+            f"{tuple(anchor.shape)}, {tuple(positive.shape)}, {tuple(negative.shape)}"
+        )
+
+    def distance(x, y):
+        return pairwise_distance(x, y, p, eps)
+
+    return _triplet(anchor, positive, negative, distance, margin, swap, reduction)
+
+
+def triplet_margin_with_distance_loss(
+    anchor, positive, negative, *, distance_function=None, margin=1.0, swap=False, reduction="mean"
+):
+    """:func:`triplet_margin_loss` with a distance of your own (the Euclidean one by default)."""
+    from .distance import pairwise_distance
+
+    if margin <= 0:
+        raise ValueError(f"triplet_margin_with_distance_loss: margin must be greater than 0, got {margin}")
+    if not anchor.dim() == positive.dim() == negative.dim():
+        raise RuntimeError(
+            "triplet_margin_with_distance_loss: anchor, positive and negative must have the same number of dims, got "
+            f"{tuple(anchor.shape)}, {tuple(positive.shape)}, {tuple(negative.shape)}"
+        )
+    return _triplet(
+        anchor, positive, negative, distance_function or pairwise_distance, margin, swap, _codes[reduction]
+    )
+
+
+def _triplet(anchor, positive, negative, distance, margin, swap, reduction):
+    near, far = distance(anchor, positive), distance(anchor, negative)
+    if swap:
+        far = torch.minimum(far, distance(positive, negative))
+    return reduce_loss((margin + near - far).clamp(min=0), reduction)

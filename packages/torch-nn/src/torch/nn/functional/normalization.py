@@ -1,0 +1,105 @@
+"""Normalisation over batches, layers, groups, instances and neighbouring channels."""
+
+import torch
+
+__all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "local_response_norm", "rms_norm"]
+
+
+def _check_several(op, values, shape):
+    if values == 1:
+        raise ValueError(f"Expected more than 1 value per channel when training, got input size {shape} ({op})")
+
+
+def batch_norm(
+    input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-05
+):
+    """``(x - mean) / sqrt(var + eps) * weight + bias`` for each channel of ``input`` (N, C, ...).
+
+    In training, mean and variance are the batch's, and the running ones move towards them by ``momentum``; else they
+    are the running ones.  ValueError when a channel has only one value in training.
+    """
+    if training:
+        values = 1
+        for i, size in enumerate(input.shape):
+            values *= 1 if i == 1 else size
+        _check_several("batch_norm", values, input.shape)
+    return torch.batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, True)
+
+
+def instance_norm(
+    input,
+    running_mean=None,
+    running_var=None,
+    weight=None,
+    bias=None,
+    use_input_stats=True,
+    momentum=0.1,
+    eps=1e-05,
+):
+    """Batch norm of each example alone: mean and variance over the spatial dims of ``input`` (N, C, ...)."""
+    if not use_input_stats:
+        return torch.batch_norm(input, weight, bias, running_mean, running_var, False, momentum, eps, True)
+    if input.dim() < 3:
+        raise ValueError(f"instance_norm: expected (N, C, ...) with at least one spatial dim, got {tuple(input.shape)}")
+    n, c = input.shape[:2]
+    _check_several("instance_norm", input.numel() // max(n * c, 1), input.shape)
+    means = None if running_mean is None else running_mean.repeat(n)
+    variances = None if running_var is None else running_var.repeat(n)
+    weights = None if weight is None else weight.repeat(n)
+    biases = None if bias is None else bias.repeat(n)
+    joined = input.reshape(1, n * c, *input.shape[2:])
+    output = torch.batch_norm(joined, weights, biases, means, variances, True, momentum, eps, True)
+    with torch.no_grad():
+        if running_mean is not None:
+            running_mean.copy_(means.view(n, c).mean(0))
+        if running_var is not None:
+            running_var.copy_(variances.view(n, c).mean(0))
+    return output.reshape(input.shape)
+
+
+def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05):
+    """``(x - mean) / sqrt(var + eps) * weight + bias`` over the trailing dims ``normalized_shape``.
+
+    >>> F.layer_norm(torch.tensor([1.0, 3.0]), (2,), eps=0.0)
+    tensor([-1.,  1.])
+    """
+    return torch.layer_norm(input, normalized_shape, weight, bias, eps)
+
+
+def rms_norm(input, normalized_shape, weight=None, eps=None):
+    """``x / sqrt(mean(x^2) + eps) * weight`` over the trailing dims ``normalized_shape``; eps is the dtype's by default."""
+    shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+    if not shape or tuple(input.shape[-len(shape) :]) != shape:
+        raise RuntimeError(f"rms_norm: the last dims of input {tuple(input.shape)} must equal normalized_shape {shape}")
+    if weight is not None and tuple(weight.shape) != shape:
+        raise RuntimeError(f"rms_norm: weight has shape {tuple(weight.shape)}, normalized_shape is {shape}")
+    half = input.dtype in (torch.float16, torch.bfloat16)
+    x = input.float() if half else input
+    eps = torch.finfo(x.dtype).eps if eps is None else eps
+    dims = tuple(range(-len(shape), 0))
+    output = (x * torch.rsqrt((x * x).mean(dims, keepdim=True) + eps)).to(input.dtype)
+    return output if weight is None else output * weight
+
+
+def group_norm(input, num_groups, weight=None, bias=None, eps=1e-05):
+    """Layer norm over each of ``num_groups`` groups of channels of ``input`` (N, C, ...)."""
+    if input.dim() < 2:
+        raise RuntimeError(f"group_norm: expected (N, C, ...), got shape {tuple(input.shape)}")
+    n, c = input.shape[:2]
+    if num_groups <= 0 or c % num_groups:
+        raise RuntimeError(f"group_norm: num_groups {num_groups} must divide the number of channels {c}")
+    _check_several("group_norm", input.numel() // max(n * num_groups, 1), input.shape)
+    return torch.group_norm(input, num_groups, weight, bias, eps)
+
+
+def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
+    """``x / (k + alpha * mean of x^2 over size neighbouring channels)^beta`` (Krizhevsky 2012, section 3.3)."""
+    if input.dim() < 3:
+        raise ValueError(f"Expected 3D or higher dimensionality input (got {input.dim()} dimensions)")
+    if input.numel() == 0:
+        return input
+    n, c = input.shape[:2]
+    squares = (input * input).reshape(n, 1, c, -1)
+    squares = torch.constant_pad_nd(squares, (0, 0, size // 2, (size - 1) // 2))
+    means = torch.avg_pool2d(squares, (size, 1), 1).reshape(input.shape)
+    return input / (means * alpha + k).pow(beta)

@@ -1,0 +1,67 @@
+"""Padding of the last dims of a tensor."""
+
+import torch
+
+__all__ = ["pad"]
+
+_MODES = ("constant", "reflect", "replicate", "circular")
+
+
+def pad(input, pad, mode="constant", value=None):
+    """Pad the last dims of ``input``: ``pad`` is (left, right, top, bottom, ...), beginning with the last dim.
+
+    ``mode`` 'constant' writes ``value`` (0 by default) and pads any dims, negative amounts cut off; 'reflect',
+    'replicate' and 'circular' continue the data of the last 1 to 3 dims.
+
+    >>> F.pad(torch.tensor([[1.0, 2.0, 3.0]]), (2, 1), mode="reflect")
+    tensor([[3., 2., 1., 2., 3., 2.]])
+    """
+    pad = tuple(pad)
+    if len(pad) % 2:
+        raise RuntimeError(f"pad: padding comes in pairs (before, after) for each dim, got {len(pad)} numbers: {pad}")
+    if len(pad) > 2 * input.dim():
+        raise RuntimeError(f"pad: padding {pad} is for {len(pad) // 2} dims, input has shape {tuple(input.shape)}")
+    if mode == "constant":
+        return torch.constant_pad_nd(input, pad, 0 if value is None else value)
+    if value is not None:
+        raise ValueError(f"pad: mode {mode!r} takes no value, got {value}")
+    if mode not in _MODES:
+        raise NotImplementedError(f"pad: unrecognised mode {mode!r}; use one of {', '.join(_MODES)}")
+    dims = len(pad) // 2
+    if dims not in (1, 2, 3) or input.dim() not in (dims + 1, dims + 2):
+        raise NotImplementedError(
+            f"pad: mode {mode!r} pads the last 1, 2 or 3 dims of a tensor that has a channel dim, and may have a batch "
+            f"dim, before them; got padding {pad} for shape {tuple(input.shape)}"
+        )
+    if any(n == 0 for n in input.shape[1:]):
+        raise RuntimeError(f"pad: mode {mode!r} cannot continue an empty dim, got shape {tuple(input.shape)}")
+    indices = []
+    for i in range(dims):
+        size, before, after = input.shape[-1 - i], pad[2 * i], pad[2 * i + 1]
+        indices.append(_sources(mode, size, before, after, pad, input))
+    for i, index in enumerate(indices):
+        if index is not None:
+            input = input.index_select(input.dim() - 1 - i, index)
+    return input
+
+
+def _sources(mode, size, before, after, pad, input):
+    """For each place of the padded dim, the place of the input that it repeats."""
+    if before == 0 and after == 0:
+        return None
+    if size + before + after <= 0:
+        raise RuntimeError(f"pad: padding {pad} leaves nothing of shape {tuple(input.shape)}")
+    if mode == "reflect" and (before >= size or after >= size):
+        raise RuntimeError(
+            f"pad: mode 'reflect' needs padding smaller than the dim, got {(before, after)} for {size} of shape "
+            f"{tuple(input.shape)}"
+        )
+    if mode == "circular" and (before > size or after > size):
+        raise RuntimeError(f"pad: mode 'circular' cannot wrap around twice, got {(before, after)} for {size}")
+    places = torch.arange(-before, size + after, device=input.device)
+    if mode == "replicate":
+        return places.clamp(0, size - 1)
+    if mode == "circular":  # what is cut off does not come back on the other side
+        first, last = max(-before, 0), size + min(after, 0)
+        return (places - first) % (last - first) + first
+    return (size - 1) - ((size - 1) - places.abs()).abs()

@@ -1,0 +1,153 @@
+"""Sampling images along a grid, as spatial transformers do (Jaderberg 2015)."""
+
+import warnings
+
+import torch
+
+__all__ = ["affine_grid", "grid_sample"]
+
+
+def affine_grid(theta, size, align_corners=None):
+    """The grid at which an affine map reads an image: ``theta`` (N, 2, 3) with ``size`` (N, C, H, W) gives (N, H, W, 2);
+    ``theta`` (N, 3, 4) with ``size`` (N, C, D, H, W) gives (N, D, H, W, 3)."""
+    size = tuple(size)
+    n = len(size) - 2
+    align_corners = _default("affine_grid", align_corners)
+    if not theta.is_floating_point():
+        raise ValueError(f"affine_grid: expected theta to have floating point type, but got {theta.dtype}")
+    if n not in (2, 3):
+        raise NotImplementedError(f"affine_grid: size must be (N, C, H, W) or (N, C, D, H, W), got {size}")
+    if theta.dim() != 3 or tuple(theta.shape[1:]) != (n, n + 1):
+        raise ValueError(f"affine_grid: expected theta (N, {n}, {n + 1}) for size {size}, got {tuple(theta.shape)}")
+    if min(size) <= 0:
+        raise ValueError(f"affine_grid: expected non-zero, positive output size, got {size}")
+    axes = []
+    for i, length in enumerate(reversed(size[2:])):  # x, y, z
+        line = _line(length, align_corners, theta)
+        shape = [1] * n
+        shape[n - 1 - i] = length
+        axes.append(line.reshape(shape).expand(size[2:]))
+    points = torch.stack([*axes, torch.ones_like(axes[0])], -1).reshape(1, -1, n + 1)
+    return torch.matmul(points, theta.transpose(1, 2)).reshape(size[0], *size[2:], n)
+
+
+def _line(length, align_corners, like):
+    if length <= 1:
+        return torch.zeros(length, dtype=like.dtype, device=like.device)
+    line = torch.linspace(-1, 1, length, dtype=like.dtype, device=like.device)
+    return line if align_corners else line * ((length - 1) / length)
+
+
+def _default(op, align_corners):
+    if align_corners is None:
+        warnings.warn(f"{op}: align_corners is False by default since 1.3; say which you mean", stacklevel=3)
+    return bool(align_corners)
+
+
+def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corners=None):
+    """Read ``input`` (N, C, H, W) at places ``grid`` (N, h, w, 2) in [-1, 1], x first; or (N, C, D, H, W) at (N, d, h, w, 3).
+
+    ``mode``: 'bilinear', 'nearest' or, for images, 'bicubic'; ``padding_mode`` for places outside: 'zeros', 'border',
+    'reflection'.
+    """
+    if mode not in ("bilinear", "nearest", "bicubic"):
+        raise ValueError(f"grid_sample: mode must be 'bilinear', 'nearest' or 'bicubic', got {mode!r}")
+    if padding_mode not in ("zeros", "border", "reflection"):
+        raise ValueError(f"grid_sample: padding_mode must be 'zeros', 'border' or 'reflection', got {padding_mode!r}")
+    align_corners = _default("grid_sample", align_corners)
+    n = input.dim() - 2
+    if n not in (2, 3) or grid.dim() != input.dim() or grid.shape[0] != input.shape[0] or grid.shape[-1] != n:
+        raise RuntimeError(
+            f"grid_sample: expected input (N, C, H, W) with grid (N, h, w, 2), or (N, C, D, H, W) with (N, d, h, w, 3), "
+            f"got {tuple(input.shape)} and {tuple(grid.shape)}"
+        )
+    if input.dtype != grid.dtype:
+        raise RuntimeError(f"grid_sample: input is {input.dtype}, grid is {grid.dtype}; they must be equal")
+    if mode == "bicubic" and n != 2:
+        raise RuntimeError("grid_sample: bicubic is only there for images (4 dims)")
+    if any(s == 0 for s in input.shape[1:]):
+        raise RuntimeError(f"grid_sample: input has an empty dim: {tuple(input.shape)}")
+    if input.dtype in (torch.float16, torch.bfloat16):  # places need more digits than pixels
+        return grid_sample(input.float(), grid.float(), mode, padding_mode, align_corners).to(input.dtype)
+    read = _Reader(input, padding_mode, align_corners)
+    sizes = input.shape[2:]
+    places = [_place(grid[..., n - 1 - i], sizes[i], align_corners) for i in range(n)]  # z, y, x
+    if mode == "nearest":
+        places = [read.fold_back(i, p) for i, p in enumerate(places)]
+        return read([p.round().to(torch.int64) for p in places])
+    if mode == "bicubic":
+        return _bicubic(read, places)
+    places = [read.fold_back(i, p) for i, p in enumerate(places)]
+    floors = [p.detach().floor() for p in places]
+    output = None
+    for corner in range(2**n):
+        at, weight = [], None
+        for i in range(n):
+            side = corner >> i & 1
+            t = places[i] - floors[i]
+            w = t if side else 1 - t
+            weight = w if weight is None else weight * w
+            at.append((floors[i] + side).to(torch.int64))
+        part = read(at) * weight.unsqueeze(1)
+        output = part if output is None else output + part
+    return output
+
+
+def _place(x, size, align_corners):
+    """From [-1, 1] to pixels."""
+    return (x + 1) * 0.5 * (size - 1) if align_corners else ((x + 1) * size - 1) * 0.5
+
+
+class _Reader:
+    """Pixels of ``input`` at integer places, zero where they are outside."""
+
+    def __init__(self, input, padding_mode, align_corners):
+        self.input, self.padding_mode, self.align_corners = input, padding_mode, align_corners
+        self.flat = input.reshape(*input.shape[:2], -1)
+
+    def fold_back(self, dim, place):
+        """Bring a real-valued place into the image, as the padding mode says."""
+        size = self.input.shape[2 + dim]
+        # places that are not numbers or beyond any integer read outside
+        place = torch.where(place.abs() < 2**31, place, torch.full_like(place, -100.0))
+        if self.padding_mode == "zeros":
+            return place
+        if self.padding_mode == "reflection":
+            low, span = (0.0, size - 1.0) if self.align_corners else (-0.5, float(size))
+            if span <= 0:
+                return place * 0
+            offset = (place - low).abs()
+            turns = (offset / span).detach().floor()
+            extra = offset - turns * span
+            place = torch.where(turns % 2 == 0, extra + low, span - extra + low)
+        return place.clamp(0, size - 1)
+
+    def __call__(self, at):
+        sizes = self.input.shape[2:]
+        index, inside = None, None
+        for i, size in zip(at, sizes):
+            here = (i >= 0) & (i < size)
+            inside = here if inside is None else inside & here
+            i = i.clamp(0, size - 1)
+            index = i if index is None else index * size + i
+        n, c = self.flat.shape[:2]
+        shape = index.shape[1:]
+        pixels = self.flat.gather(2, index.reshape(n, 1, -1).expand(n, c, index[0].numel()))
+        return pixels.reshape(n, c, *shape) * inside.unsqueeze(1).to(pixels.dtype)
+
+
+def _bicubic(read, places):
+    from .interpolate import _cubic
+
+    (y, x) = places
+    (y0, x0) = (p.detach().floor() for p in places)
+    rows = None
+    for j in (-1, 0, 1, 2):
+        row = None
+        for i in (-1, 0, 1, 2):
+            at = [read.fold_back(0, y0 + j).round().to(torch.int64), read.fold_back(1, x0 + i).round().to(torch.int64)]
+            part = read(at) * _cubic(x - x0 - i, -0.75).unsqueeze(1)
+            row = part if row is None else row + part
+        row = row * _cubic(y - y0 - j, -0.75).unsqueeze(1)
+        rows = row if rows is None else rows + row
+    return rows

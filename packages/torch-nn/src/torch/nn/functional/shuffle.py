@@ -1,0 +1,48 @@
+"""Moving elements between channels and space."""
+
+__all__ = ["channel_shuffle", "pixel_shuffle", "pixel_unshuffle"]
+
+
+def pixel_shuffle(input, upscale_factor):
+    """From (*, C r^2, H, W) to (*, C, H r, W r): sub-pixel convolution's last step (Shi 2016, equation 4).
+
+    RuntimeError when r^2 does not divide the channels.
+    """
+    r = upscale_factor
+    if input.dim() < 3:
+        raise RuntimeError(f"pixel_shuffle: input must have at least 3 dims (C, H, W), got {tuple(input.shape)}")
+    if r <= 0:
+        raise RuntimeError(f"pixel_shuffle: upscale_factor must be positive, got {r}")
+    *batch, c, h, w = input.shape
+    if c % (r * r):
+        raise RuntimeError(f"pixel_shuffle: {c} channels are not divisible by upscale_factor^2 = {r * r}")
+    n = len(batch)
+    x = input.reshape(*batch, c // (r * r), r, r, h, w)
+    x = x.permute(*range(n + 1), n + 3, n + 1, n + 4, n + 2)
+    return x.reshape(*batch, c // (r * r), h * r, w * r)
+
+
+def pixel_unshuffle(input, downscale_factor):
+    """From (*, C, H r, W r) to (*, C r^2, H, W): the inverse of :func:`pixel_shuffle`."""
+    r = downscale_factor
+    if input.dim() < 3:
+        raise RuntimeError(f"pixel_unshuffle: input must have at least 3 dims (C, H, W), got {tuple(input.shape)}")
+    if r <= 0:
+        raise RuntimeError(f"pixel_unshuffle: downscale_factor must be positive, got {r}")
+    *batch, c, h, w = input.shape
+    if h % r or w % r:
+        raise RuntimeError(f"pixel_unshuffle: height {h} and width {w} must be divisible by downscale_factor {r}")
+    n = len(batch)
+    x = input.reshape(*batch, c, h // r, r, w // r, r)
+    x = x.permute(*range(n + 1), n + 2, n + 4, n + 1, n + 3)
+    return x.reshape(*batch, c * r * r, h // r, w // r)
+
+
+def channel_shuffle(input, groups):
+    """Deal the channels of ``input`` (N, C, ...) out over ``groups`` (ShuffleNet, Zhang 2017)."""
+    if input.dim() < 3:
+        raise RuntimeError(f"channel_shuffle: input must have at least 3 dims (N, C, ...), got {tuple(input.shape)}")
+    n, c = input.shape[:2]
+    if groups <= 0 or c % groups:
+        raise RuntimeError(f"channel_shuffle: groups {groups} must be positive and divide the number of channels {c}")
+    return input.reshape(n, groups, c // groups, *input.shape[2:]).transpose(1, 2).reshape(input.shape)

@@ -1,0 +1,233 @@
+"""Filling tensors with the values training begins from. All functions work in place, without recording, and return the tensor."""
+
+import math
+import warnings
+
+import torch
+
+__all__ = [
+    "calculate_gain", "constant_", "dirac_", "eye_", "kaiming_normal_", "kaiming_uniform_", "normal_", "ones_",
+    "orthogonal_", "sparse_", "trunc_normal_", "uniform_", "xavier_normal_", "xavier_uniform_", "zeros_",
+    "constant", "dirac", "eye", "kaiming_normal", "kaiming_uniform", "normal", "orthogonal", "sparse", "uniform",
+    "xavier_normal", "xavier_uniform",
+]  # fmt: skip
+
+_LINEAR = ("linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d")
+
+
+def calculate_gain(nonlinearity, param=None):
+    """The factor by which a layer's weights must be larger so that the variance survives the nonlinearity.
+
+    >>> torch.nn.init.calculate_gain("leaky_relu", 1.0)
+    1.0
+    """
+    if nonlinearity in _LINEAR or nonlinearity == "sigmoid":
+        return 1
+    if nonlinearity == "tanh":
+        return 5.0 / 3
+    if nonlinearity == "relu":
+        return math.sqrt(2.0)
+    if nonlinearity == "leaky_relu":
+        if param is None:
+            param = 0.01
+        elif isinstance(param, bool) or not isinstance(param, (int, float)):
+            raise ValueError(f"negative_slope {param} not a valid number")
+        return math.sqrt(2.0 / (1 + param**2))
+    if nonlinearity == "selu":
+        return 3.0 / 4
+    raise ValueError(f"Unsupported nonlinearity {nonlinearity}; known: {', '.join(_LINEAR)}, sigmoid, tanh, relu, leaky_relu, selu")
+
+
+def uniform_(tensor, a=0.0, b=1.0, generator=None):
+    """Uniform in ``[a, b)``."""
+    with torch.no_grad():
+        return tensor.uniform_(a, b, generator=generator)
+
+
+def normal_(tensor, mean=0.0, std=1.0, generator=None):
+    """Normal with ``mean`` and ``std``."""
+    with torch.no_grad():
+        return tensor.normal_(mean, std, generator=generator)
+
+
+def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
+    """Normal with ``mean`` and ``std``, without the values outside ``[a, b]``: the inverse distribution function of a
+    uniform variable between those of ``a`` and ``b``."""
+    if mean < a - 2 * std or mean > b + 2 * std:
+        warnings.warn(
+            "trunc_normal_: mean is more than 2 std from [a, b]; the distribution of values may be incorrect.",
+            stacklevel=2,
+        )
+
+    def cdf(x):
+        return (1.0 + math.erf(x / math.sqrt(2.0))) / 2.0
+
+    with torch.no_grad():
+        low, high = cdf((a - mean) / std), cdf((b - mean) / std)
+        tensor.uniform_(2 * low - 1, 2 * high - 1, generator=generator)
+        return tensor.erfinv_().mul_(std * math.sqrt(2.0)).add_(mean).clamp_(min=a, max=b)
+
+
+def constant_(tensor, val):
+    """All ``val``.
+
+    >>> torch.nn.init.constant_(torch.empty(2), 0.5)
+    tensor([0.5000, 0.5000])
+    """
+    with torch.no_grad():
+        return tensor.fill_(val)
+
+
+def ones_(tensor):
+    """All 1."""
+    return constant_(tensor, 1.0)
+
+
+def zeros_(tensor):
+    """All 0."""
+    return constant_(tensor, 0.0)
+
+
+def eye_(tensor):
+    """The identity matrix; ValueError unless the tensor has 2 dims."""
+    if tensor.dim() != 2:
+        raise ValueError(f"Only tensors with 2 dimensions are supported, got shape {tuple(tensor.shape)}")
+    with torch.no_grad():
+        tensor.zero_().diagonal().fill_(1)
+    return tensor
+
+
+def dirac_(tensor, groups=1):
+    """A convolution's weight (3 to 5 dims) that passes as many channels as it can through unchanged, in each group."""
+    if tensor.dim() not in (3, 4, 5):
+        raise ValueError(f"Only tensors with 3, 4, or 5 dimensions are supported, got shape {tuple(tensor.shape)}")
+    if tensor.shape[0] % groups:
+        raise ValueError(f"dim 0 must be divisible by groups, got {tensor.shape[0]} and {groups}")
+    per_group = tensor.shape[0] // groups
+    centre = tuple(size // 2 for size in tensor.shape[2:])
+    with torch.no_grad():
+        tensor.zero_()
+        for group in range(groups):
+            for channel in range(min(per_group, tensor.shape[1])):
+                tensor[(group * per_group + channel, channel, *centre)] = 1
+    return tensor
+
+
+def _fans(tensor):
+    """How many inputs an output sums up, and how many outputs an input reaches."""
+    if tensor.dim() < 2:
+        raise ValueError(
+            f"Fan in and fan out can not be computed for tensor with fewer than 2 dimensions, got shape {tuple(tensor.shape)}"
+        )
+    field = 1
+    for size in tensor.shape[2:]:
+        field *= size
+    return tensor.shape[1] * field, tensor.shape[0] * field
+
+
+_calculate_fan_in_and_fan_out = _fans  # third-party code imports it by this name
+
+
+def xavier_uniform_(tensor, gain=1.0, generator=None):
+    """Uniform with variance ``gain^2 * 2 / (fan_in + fan_out)`` (Glorot 2010, equation 16)."""
+    fan_in, fan_out = _fans(tensor)
+    a = math.sqrt(3.0) * gain * math.sqrt(2.0 / float(fan_in + fan_out))
+    return uniform_(tensor, -a, a, generator)
+
+
+def xavier_normal_(tensor, gain=1.0, generator=None):
+    """Normal with variance ``gain^2 * 2 / (fan_in + fan_out)`` (Glorot 2010)."""
+    fan_in, fan_out = _fans(tensor)
+    return normal_(tensor, 0.0, gain * math.sqrt(2.0 / float(fan_in + fan_out)), generator)
+
+
+def _correct_fan(tensor, mode):
+    modes = ("fan_in", "fan_out")
+    mode = mode.lower()
+    if mode not in modes:
+        raise ValueError(f"Mode {mode} not supported, please use one of {', '.join(modes)}")
+    return _fans(tensor)[modes.index(mode)]
+
+
+_calculate_correct_fan = _correct_fan
+
+
+def _kaiming_std(tensor, a, mode, nonlinearity):
+    return calculate_gain(nonlinearity, a) / math.sqrt(_correct_fan(tensor, mode))
+
+
+def kaiming_uniform_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", generator=None):
+    """Uniform with standard deviation ``gain / sqrt(fan)``; ``a`` is the slope of the leaky ReLU that follows (He 2015)."""
+    if tensor.numel() == 0:
+        warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=2)
+        return tensor
+    bound = math.sqrt(3.0) * _kaiming_std(tensor, a, mode, nonlinearity)
+    with torch.no_grad():
+        return tensor.uniform_(-bound, bound, generator=generator)
+
+
+def kaiming_normal_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", generator=None):
+    """Normal with standard deviation ``gain / sqrt(fan)`` (He 2015, equation 14)."""
+    if tensor.numel() == 0:
+        warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=2)
+        return tensor
+    with torch.no_grad():
+        return tensor.normal_(0, _kaiming_std(tensor, a, mode, nonlinearity), generator=generator)
+
+
+def orthogonal_(tensor, gain=1, generator=None):
+    """A matrix with orthonormal rows or columns (whichever are fewer), times ``gain``; trailing dims are flattened (Saxe 2013)."""
+    if tensor.dim() < 2:
+        raise ValueError(f"Only tensors with 2 or more dimensions are supported, got shape {tuple(tensor.shape)}")
+    if tensor.numel() == 0:
+        return tensor
+    rows = tensor.shape[0]
+    columns = tensor.numel() // rows
+    with torch.no_grad():
+        flat = torch.empty(rows, columns, dtype=tensor.dtype, device=tensor.device).normal_(0, 1, generator=generator)
+        q, r = torch.linalg.qr(flat.t() if rows < columns else flat)
+        q = q * torch.diagonal(r).sign()  # Q is then uniform over the orthogonal matrices (Mezzadri 2006)
+        tensor.copy_((q.t() if rows < columns else q).reshape(tensor.shape)).mul_(gain)
+    return tensor
+
+
+def sparse_(tensor, sparsity, std=0.01, generator=None):
+    """A matrix with the fraction ``sparsity`` of each column zero and the rest normal with ``std`` (Martens 2010)."""
+    if tensor.dim() != 2:
+        raise ValueError(f"Only tensors with 2 dimensions are supported, got shape {tuple(tensor.shape)}")
+    rows, columns = tensor.shape
+    zeros = int(math.ceil(sparsity * rows))
+    with torch.no_grad():
+        tensor.normal_(0, std, generator=generator)
+        for column in range(columns):
+            tensor[torch.randperm(rows)[:zeros], column] = 0
+    return tensor
+
+
+def _old_name(function):
+    """The name of 2016, without the underscore."""
+
+    def old(*args, **kwargs):
+        warnings.warn(
+            f"`nn.init.{function.__name__[:-1]}` is now deprecated in favor of `nn.init.{function.__name__}`.",
+            FutureWarning,
+            stacklevel=2,
+        )
+        return function(*args, **kwargs)
+
+    old.__name__ = old.__qualname__ = function.__name__[:-1]
+    old.__doc__ = f":func:`{function.__name__}` under its 2016 name."
+    return old
+
+
+constant = _old_name(constant_)
+dirac = _old_name(dirac_)
+eye = _old_name(eye_)
+kaiming_normal = _old_name(kaiming_normal_)
+kaiming_uniform = _old_name(kaiming_uniform_)
+normal = _old_name(normal_)
+orthogonal = _old_name(orthogonal_)
+sparse = _old_name(sparse_)
+uniform = _old_name(uniform_)
+xavier_normal = _old_name(xavier_normal_)
+xavier_uniform = _old_name(xavier_uniform_)

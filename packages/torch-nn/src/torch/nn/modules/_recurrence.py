@@ -1,0 +1,87 @@
+"""One direction of one recurrent layer, unrolled over time.
+
+The products of all inputs with the input weights are done at once, before the loop; a step then needs one product with
+the hidden state.  A step function takes the gates that come from the input, the state and the hidden weights, and
+returns the new state, whose first tensor is the output.
+"""
+
+import torch
+
+from ..functional import linear
+
+__all__ = ["GATES", "STEPS", "run"]
+
+
+def lstm_step(gates, state, w_hh, b_hh, w_hr=None):
+    """``c' = f c + i g``, ``h' = o tanh(c')`` (Hochreiter 1997, with the forget gate of Gers 1999); w_hr projects h'."""
+    h, c = state
+    i, f, g, o = (gates + linear(h, w_hh, b_hh)).chunk(4, 1)
+    c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
+    h = torch.sigmoid(o) * torch.tanh(c)
+    return (h if w_hr is None else linear(h, w_hr)), c
+
+
+def gru_step(gates, state, w_hh, b_hh, w_hr=None):
+    """``h' = (1 - z) n + z h`` with ``n = tanh(W x + r (U h))`` (Cho 2014, reset after the product)."""
+    (h,) = state
+    r_x, z_x, n_x = gates.chunk(3, 1)
+    r_h, z_h, n_h = linear(h, w_hh, b_hh).chunk(3, 1)
+    z = torch.sigmoid(z_x + z_h)
+    n = torch.tanh(n_x + torch.sigmoid(r_x + r_h) * n_h)
+    return (n + z * (h - n),)
+
+
+def tanh_step(gates, state, w_hh, b_hh, w_hr=None):
+    """``h' = tanh(W x + U h)`` (Elman 1990)."""
+    return (torch.tanh(gates + linear(state[0], w_hh, b_hh)),)
+
+
+def relu_step(gates, state, w_hh, b_hh, w_hr=None):
+    """``h' = relu(W x + U h)``."""
+    return (torch.relu(gates + linear(state[0], w_hh, b_hh)),)
+
+
+STEPS = {"LSTM": lstm_step, "GRU": gru_step, "RNN_TANH": tanh_step, "RNN_RELU": relu_step}
+GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
+
+
+def run(step, x, batch_sizes, state, weights, reverse):
+    """Unroll ``step`` over ``x``, (T, N, in) or packed (sum of batch_sizes, in); returns the outputs and the last state."""
+    w_ih, w_hh, b_ih, b_hh, w_hr = weights
+    gates = linear(x, w_ih, b_ih)
+    if batch_sizes is None:
+        steps = gates.unbind(0)
+        outputs = []
+        for gate in reversed(steps) if reverse else steps:
+            state = step(gate, state, w_hh, b_hh, w_hr)
+            outputs.append(state[0])
+        return torch.stack(outputs[::-1] if reverse else outputs), state
+    steps = gates.split(batch_sizes)
+    return (_packed_backwards if reverse else _packed_forwards)(step, steps, batch_sizes, state, w_hh, b_hh, w_hr)
+
+
+def _packed_forwards(step, steps, batch_sizes, state, w_hh, b_hh, w_hr):
+    """Sequences are sorted by length: those that end leave the batch at its tail, and their state is final."""
+    outputs, finished = [], []
+    for gate, size in zip(steps, batch_sizes):
+        if size < state[0].shape[0]:
+            finished.append(tuple(s[size:] for s in state))
+            state = tuple(s[:size] for s in state)
+        state = step(gate, state, w_hh, b_hh, w_hr)
+        outputs.append(state[0])
+    finished.append(state)
+    return torch.cat(outputs), tuple(torch.cat(parts[::-1]) for parts in zip(*finished))
+
+
+def _packed_backwards(step, steps, batch_sizes, state, w_hh, b_hh, w_hr):
+    """From the end of the longest sequence: the others join the batch, with their first state, as they begin."""
+    first = state
+    state = tuple(s[: batch_sizes[-1]] for s in first)
+    outputs = []
+    for gate, size in zip(reversed(steps), reversed(batch_sizes)):
+        have = state[0].shape[0]
+        if size > have:
+            state = tuple(torch.cat([s, f[have:size]]) for s, f in zip(state, first))
+        state = step(gate, state, w_hh, b_hh, w_hr)
+        outputs.append(state[0])
+    return torch.cat(outputs[::-1]), state

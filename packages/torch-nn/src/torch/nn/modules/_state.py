@@ -1,0 +1,280 @@
+"""state_dict and load_state_dict."""
+
+import collections
+import difflib
+
+import torch
+
+from ..parameter import Parameter, is_lazy
+from . import _hooks
+
+_EXTRA_STATE = "_extra_state"
+
+
+class IncompatibleKeys(collections.namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
+    """What ``load_state_dict`` returns: keys the module wanted and did not get, keys it got and did not want."""
+
+    __slots__ = ()
+
+    def __repr__(self):
+        if not self.missing_keys and not self.unexpected_keys:
+            return "<All keys matched successfully>"
+        return super().__repr__()
+
+    __str__ = __repr__
+
+
+class State:
+    """The part of Module that writes and reads checkpoints.
+
+    Subclasses may override ``_save_to_state_dict`` and ``_load_from_state_dict``, which treat one module without its
+    children, or the pair ``get_extra_state`` / ``set_extra_state``.  ``_version`` is written into the metadata of the
+    state dict; loading code of a newer class may look at it.
+    """
+
+    _version = 1
+    dump_patches = False
+
+    def _own_hooks(self, name):
+        """The dict of rarely used hooks ``name``, made at first use."""
+        if name not in self.__dict__:
+            self.__dict__[name] = {}
+        return self.__dict__[name]
+
+    # -- writing ----------------------------------------------------------------------------------------------------
+
+    def state_dict(self, *args, destination=None, prefix="", keep_vars=False):
+        """An ordered dict of all parameters and persistent buffers, by dotted path.
+
+        The tensors share memory with the module; they are detached unless ``keep_vars``.
+
+        >>> list(torch.nn.Linear(2, 3).state_dict())
+        ['weight', 'bias']
+        """
+        if args:  # the order of 2018
+            destination, prefix, keep_vars = (*args, *(destination, prefix, keep_vars)[len(args) :])
+        if destination is None:
+            destination = collections.OrderedDict()
+        if not hasattr(destination, "_metadata"):
+            destination._metadata = collections.OrderedDict()
+        metadata = destination._metadata[prefix[:-1]] = {"version": self._version}
+        for hook in self.__dict__.get("_state_dict_pre_hooks", {}).values():
+            hook(self, prefix, keep_vars)
+        self._save_to_state_dict(destination, prefix, keep_vars)
+        for name, module in self._modules.items():
+            if module is not None:
+                module.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
+        for hook in self.__dict__.get("_state_dict_hooks", {}).values():
+            replaced = hook(self, destination, prefix, metadata)
+            if replaced is not None and not getattr(hook, "_post", False):
+                destination = replaced
+        return destination
+
+    def _save_to_state_dict(self, destination, prefix, keep_vars):
+        for name, value in self._parameters.items():
+            if value is not None:
+                destination[prefix + name] = value if keep_vars else value.detach()
+        for name, value in self._buffers.items():
+            if value is not None and name not in self._non_persistent_buffers_set:
+                destination[prefix + name] = value if keep_vars else value.detach()
+        if type(self).get_extra_state is not State.get_extra_state:
+            destination[prefix + _EXTRA_STATE] = self.get_extra_state()
+
+    def get_extra_state(self):
+        """Override to put something picklable beside the tensors of this module's state dict."""
+        raise RuntimeError(
+            f"{type(self).__name__}.get_extra_state is not defined; define it together with set_extra_state"
+        )
+
+    def set_extra_state(self, state):
+        """Override to take back what :meth:`get_extra_state` gave."""
+        raise RuntimeError(
+            f"{type(self).__name__}.set_extra_state is not defined, but the state dict holds extra state for it"
+        )
+
+    # -- reading ----------------------------------------------------------------------------------------------------
+
+    def load_state_dict(self, state_dict, strict=True, assign=False):
+        """Copy the tensors of ``state_dict`` into this module's parameters and buffers.
+
+        With ``strict`` the keys must match exactly, else RuntimeError lists what is missing, unexpected or of another
+        shape, and the module is left as it was.  With ``assign`` the tensors themselves become the parameters and
+        buffers (their dtype and device stay).  Returns ``(missing_keys, unexpected_keys)``.
+
+        >>> source, target = torch.nn.Linear(2, 3), torch.nn.Linear(2, 3)
+        >>> target.load_state_dict(source.state_dict())
+        <All keys matched successfully>
+        """
+        if not isinstance(state_dict, collections.abc.Mapping):
+            raise TypeError(f"load_state_dict: state_dict must be a dict, got {type(state_dict).__name__}")
+        missing, unexpected, errors, copies = [], [], [], []
+        metadata = getattr(state_dict, "_metadata", None)
+        state_dict = collections.OrderedDict(state_dict)
+        if metadata is not None:
+            state_dict._metadata = metadata
+
+        def load(module, state, prefix):
+            local = dict((metadata or {}).get(prefix[:-1], {}), copies=copies, assign_to_params_buffers=assign)
+            module._load_from_state_dict(state, prefix, local, True, missing, unexpected, errors)
+            for name, child in module._modules.items():
+                if child is not None:
+                    load(child, state, f"{prefix}{name}.")
+            keys = IncompatibleKeys(missing, unexpected)
+            for hook in module.__dict__.get("_load_state_dict_post_hooks", {}).values():
+                if hook(module, keys) is not None:
+                    raise RuntimeError("load_state_dict post hook: return None; edit the lists of keys in place instead")
+
+        load(self, state_dict, "")
+        if strict:
+            if unexpected:
+                errors.insert(0, f"Unexpected key(s) in state_dict: {_quoted(unexpected)}.{_hint(unexpected, missing)}")
+            if missing:
+                errors.insert(0, f"Missing key(s) in state_dict: {_quoted(missing)}.")
+        if errors:
+            way_out = "\n\tstrict=False loads what matches by name." if strict and (missing or unexpected) else ""
+            raise RuntimeError(
+                f"Error(s) in loading state_dict for {type(self).__name__}:\n\t" + "\n\t".join(errors) + way_out
+            )
+        for copy in copies:
+            copy()
+        return IncompatibleKeys(missing, unexpected)
+
+    def _load_from_state_dict(
+        self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
+    ):
+        """Check this module's own entries and queue their copies; the tensors change only after all checks passed."""
+        for hook in self.__dict__.get("_load_state_dict_pre_hooks", {}).values():
+            hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
+        copies = local_metadata.get("copies")
+        assign = local_metadata.get("assign_to_params_buffers", False)
+        own = {
+            **{name: (self._parameters, value) for name, value in self._parameters.items()},
+            **{
+                name: (self._buffers, value)
+                for name, value in self._buffers.items()
+                if name not in self._non_persistent_buffers_set
+            },
+        }
+        for name, (registry, current) in own.items():
+            if current is None:
+                continue
+            key = prefix + name
+            if key not in state_dict:
+                missing_keys.append(key)
+                continue
+            given = state_dict[key]
+            problem = _mismatch(key, current, given)
+            if problem:
+                error_msgs.append(problem)
+                continue
+            action = _Copy(registry, name, current, given, assign)
+            action() if copies is None else copies.append(action)
+        extra = prefix + _EXTRA_STATE
+        if type(self).set_extra_state is not State.set_extra_state:
+            if extra in state_dict:
+                action = _Extra(self, state_dict[extra])
+                action() if copies is None else copies.append(action)
+            elif strict:
+                missing_keys.append(extra)
+        elif strict and extra in state_dict:
+            unexpected_keys.append(extra)
+        if strict:
+            for key in state_dict:
+                if key.startswith(prefix) and key != extra:
+                    head, dot, _ = key[len(prefix) :].partition(".")
+                    if not (head in self._modules if dot else head in own):
+                        unexpected_keys.append(key)
+
+    # -- hooks ------------------------------------------------------------------------------------------------------
+
+    def register_state_dict_pre_hook(self, hook):
+        """Run ``hook(module, prefix, keep_vars)`` before this module's part of a state dict is written."""
+        return _hooks.add(self._own_hooks("_state_dict_pre_hooks"), hook)
+
+    def register_state_dict_post_hook(self, hook):
+        """Run ``hook(module, state_dict, prefix, metadata)`` afterwards; it may edit ``state_dict`` in place."""
+        hook._post = True
+        return _hooks.add(self._own_hooks("_state_dict_hooks"), hook)
+
+    def _register_state_dict_hook(self, hook):
+        if getattr(hook, "_post", False):
+            raise RuntimeError("this hook is already registered by register_state_dict_post_hook")
+        return _hooks.add(self._own_hooks("_state_dict_hooks"), hook)
+
+    def register_load_state_dict_pre_hook(self, hook):
+        """Run ``hook(module, state_dict, prefix, metadata, strict, missing, unexpected, errors)`` before loading."""
+        return self._register_load_state_dict_pre_hook(hook, with_module=True)
+
+    def _register_load_state_dict_pre_hook(self, hook, with_module=False):
+        hooks = self._own_hooks("_load_state_dict_pre_hooks")
+        return _hooks.add(hooks, _WithModule(hook, self) if with_module else hook)
+
+    def register_load_state_dict_post_hook(self, hook):
+        """Run ``hook(module, incompatible_keys)`` after loading; it may edit the two lists in place."""
+        return _hooks.add(self._own_hooks("_load_state_dict_post_hooks"), hook)
+
+
+class _WithModule:
+    """A pre-hook that wants the module as its first argument; a class, so that it pickles with the module."""
+
+    def __init__(self, hook, module):
+        self.hook, self.module = hook, module
+
+    def __call__(self, *args):
+        return self.hook(self.module, *args)
+
+
+class _Copy:
+    """One checked assignment of a tensor of the state dict."""
+
+    def __init__(self, registry, name, current, given, assign):
+        self.registry, self.name, self.current, self.given, self.assign = registry, name, current, given, assign
+
+    def __call__(self):
+        current, given = self.current, self.given
+        with torch.no_grad():
+            if self.assign:
+                if isinstance(current, Parameter):
+                    if not isinstance(given, Parameter):
+                        given = Parameter(given, requires_grad=current.requires_grad)
+                    else:
+                        given.requires_grad_(current.requires_grad)
+                self.registry[self.name] = given
+                return
+            if is_lazy(current):
+                current.materialize(given.shape)
+            current.copy_(given if current.dim() else given.reshape(()))
+
+
+class _Extra:
+    def __init__(self, module, state):
+        self.module, self.state = module, state
+
+    def __call__(self):
+        self.module.set_extra_state(self.state)
+
+
+def _mismatch(key, current, given):
+    """Why ``given`` cannot be loaded into ``current``, or None."""
+    if not isinstance(given, torch.Tensor):
+        return f"type mismatch for {key}: expected a Tensor, got {type(given).__name__}."
+    if is_lazy(current) or is_lazy(given):
+        return f"{key} of the checkpoint was never initialised: run its lazy module once." if is_lazy(given) else None
+    if tuple(current.shape) != tuple(given.shape) and not (current.dim() == 0 and tuple(given.shape) == (1,)):
+        return (
+            f"size mismatch for {key}: copying a param with shape {given.shape} from checkpoint, "
+            f"the shape in current model is {current.shape}."
+        )
+    return None
+
+
+def _quoted(keys):
+    return ", ".join(f'"{key}"' for key in keys)
+
+
+def _hint(unexpected, missing):
+    """A word on the commonest causes: a DataParallel prefix, a renamed layer."""
+    if all(key.startswith("module.") for key in unexpected):
+        return ' All start with "module.": saved from DataParallel? Load into it, or strip the prefix.'
+    close = difflib.get_close_matches(unexpected[0], missing, 1, 0.8)
+    return f' Was "{unexpected[0]}" renamed to "{close[0]}"?' if close else ""

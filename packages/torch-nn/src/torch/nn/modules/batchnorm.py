@@ -1,0 +1,302 @@
+"""Batch normalisation (Ioffe 2015), and instance normalisation (Ulyanov 2016) which is batch norm of each example."""
+
+import torch
+
+from .. import functional as F
+from .. import init
+from ..parameter import Parameter, UninitializedBuffer, UninitializedParameter, is_lazy
+from .lazy import LazyModuleMixin
+from .module import Module
+
+__all__ = [
+    "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d",
+    "LazyBatchNorm1d", "LazyBatchNorm2d", "LazyBatchNorm3d", "LazyInstanceNorm1d", "LazyInstanceNorm2d",
+    "LazyInstanceNorm3d", "SyncBatchNorm",
+]  # fmt: skip
+
+
+class _NormBase(Module):
+    """Weight, bias and running statistics of one value for each channel."""
+
+    # Version 2 counts batches; version 1 checkpoints have no num_batches_tracked.
+    _version = 2
+    _dims = ()
+
+    def __init__(
+        self,
+        num_features,
+        eps=1e-5,
+        momentum=0.1,
+        affine=True,
+        track_running_stats=True,
+        device=None,
+        dtype=None,
+        *,
+        bias=True,
+    ):
+        super().__init__()
+        self.num_features = num_features
+        self.eps = eps
+        self.momentum = momentum
+        self.affine = affine
+        self.track_running_stats = track_running_stats
+        options = {"device": device, "dtype": dtype}
+        self.register_parameter("weight", Parameter(torch.empty(num_features, **options)) if affine else None)
+        self.register_parameter("bias", Parameter(torch.empty(num_features, **options)) if affine and bias else None)
+        tracked = track_running_stats
+        self.register_buffer("running_mean", torch.zeros(num_features, **options) if tracked else None)
+        self.register_buffer("running_var", torch.ones(num_features, **options) if tracked else None)
+        count = torch.tensor(0, dtype=torch.int64, device=device) if tracked else None
+        self.register_buffer("num_batches_tracked", count)
+        self.reset_parameters()
+
+    def reset_running_stats(self):
+        """Forget all batches seen."""
+        if self.track_running_stats:
+            self.running_mean.zero_()
+            self.running_var.fill_(1)
+            self.num_batches_tracked.zero_()
+
+    def reset_parameters(self):
+        """Weight 1, bias 0, no batches seen."""
+        self.reset_running_stats()
+        if self.weight is not None:
+            init.ones_(self.weight)
+        if self.bias is not None:
+            init.zeros_(self.bias)
+
+    def _check_input_dim(self, input):
+        if input.dim() not in self._dims:
+            expected = " or ".join(f"{n}D" for n in self._dims)
+            raise ValueError(f"{type(self).__name__}: expected {expected} input (got {input.dim()}D input)")
+
+    def extra_repr(self):
+        return (
+            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
+            f"track_running_stats={self.track_running_stats}"
+        )
+
+    def _load_from_state_dict(self, state_dict, prefix, local_metadata, *lists):
+        version = local_metadata.get("version")
+        key = prefix + "num_batches_tracked"
+        if (version is None or version < 2) and self.track_running_stats and key not in state_dict:
+            count = self.num_batches_tracked
+            state_dict[key] = torch.tensor(0, dtype=torch.int64) if count is None or is_lazy(count) else count
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, *lists)
+
+
+class _BatchNorm(_NormBase):
+    def forward(self, input):
+        self._check_input_dim(input)
+        training = self.training or self.running_mean is None
+        momentum = self.momentum
+        if self.training and self.track_running_stats and self.num_batches_tracked is not None:
+            self.num_batches_tracked.add_(1)
+            if momentum is None:  # the plain average of all batches
+                momentum = 1.0 / float(self.num_batches_tracked)
+        update = not self.training or self.track_running_stats
+        return F.batch_norm(
+            input,
+            self.running_mean if update else None,
+            self.running_var if update else None,
+            self.weight,
+            self.bias,
+            training,
+            0.0 if momentum is None else momentum,
+            self.eps,
+        )
+
+
+class BatchNorm1d(_BatchNorm):
+    """``(x - mean) / sqrt(var + eps) * weight + bias`` for each channel of (N, C) or (N, C, L).
+
+    In training mean and variance are the batch's (the variance without Bessel's correction) and the running ones move
+    by ``momentum`` towards them (the variance with it); in evaluation the running ones are used.
+
+    >>> torch.nn.BatchNorm1d(3)(torch.randn(5, 3)).mean(0).abs().max() < 1e-6
+    tensor(True)
+    """
+
+    _dims = (2, 3)
+
+
+class BatchNorm2d(_BatchNorm):
+    """Batch norm for each channel of (N, C, H, W); see :class:`BatchNorm1d`."""
+
+    _dims = (4,)
+
+
+class BatchNorm3d(_BatchNorm):
+    """Batch norm for each channel of (N, C, D, H, W); see :class:`BatchNorm1d`."""
+
+    _dims = (5,)
+
+
+class SyncBatchNorm(_BatchNorm):
+    """Batch norm over the batches of all processes of a group; needs torch-distributed in training with several.
+
+    In one process it is batch norm of (N, C, ...).
+    """
+
+    def __init__(
+        self,
+        num_features,
+        eps=1e-5,
+        momentum=0.1,
+        affine=True,
+        track_running_stats=True,
+        process_group=None,
+        device=None,
+        dtype=None,
+        *,
+        bias=True,
+    ):
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
+        self.process_group = process_group
+
+    def _check_input_dim(self, input):
+        if input.dim() < 2:
+            raise ValueError(f"SyncBatchNorm: expected at least 2D input (got {input.dim()}D input)")
+
+    def forward(self, input):
+        if self.training and self.process_group is not None:
+            raise NotImplementedError(
+                "SyncBatchNorm: statistics over a process group come with torch-distributed, which is not there yet"
+            )
+        return super().forward(input)
+
+    @classmethod
+    def convert_sync_batchnorm(cls, module, process_group=None):
+        """``module`` with every batch norm in it replaced by a SyncBatchNorm of the same state."""
+        converted = module
+        if isinstance(module, _BatchNorm):
+            converted = cls(
+                module.num_features,
+                module.eps,
+                module.momentum,
+                module.affine,
+                module.track_running_stats,
+                process_group,
+            )
+            for kind in ("_parameters", "_buffers"):
+                getattr(converted, kind).update(getattr(module, kind))
+            converted.training = module.training
+        for name, child in module.named_children():
+            converted.add_module(name, cls.convert_sync_batchnorm(child, process_group))
+        return converted
+
+
+class _InstanceNorm(_NormBase):
+    def __init__(
+        self,
+        num_features,
+        eps=1e-5,
+        momentum=0.1,
+        affine=False,
+        track_running_stats=False,
+        device=None,
+        dtype=None,
+        *,
+        bias=True,
+    ):
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
+
+    def forward(self, input):
+        self._check_input_dim(input)
+        batched = input.dim() == self._dims[1]
+        x = input if batched else input.unsqueeze(0)
+        if x.shape[1] != self.num_features and self.affine:
+            raise ValueError(
+                f"{type(self).__name__}: expected input of {self.num_features} channels, got shape {tuple(input.shape)}"
+            )
+        use_input_stats = self.training or not self.track_running_stats
+        output = F.instance_norm(
+            x, self.running_mean, self.running_var, self.weight, self.bias, use_input_stats, self.momentum or 0.0, self.eps
+        )  # fmt: skip
+        return output if batched else output.squeeze(0)
+
+
+class InstanceNorm1d(_InstanceNorm):
+    """Normalises every channel of every example of (N, C, L) or (C, L) alone."""
+
+    _dims = (2, 3)
+
+
+class InstanceNorm2d(_InstanceNorm):
+    """Normalises every channel of every image of (N, C, H, W) or (C, H, W) alone."""
+
+    _dims = (3, 4)
+
+
+class InstanceNorm3d(_InstanceNorm):
+    """Normalises every channel of every volume of (N, C, D, H, W) or (C, D, H, W) alone."""
+
+    _dims = (4, 5)
+
+
+class _LazyNorm(LazyModuleMixin):
+    """A norm that reads ``num_features`` off its first input."""
+
+    def __init__(
+        self, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, device=None, dtype=None, *, bias=True
+    ):
+        super().__init__(0, eps, momentum, False, False, device, dtype)
+        self.affine = affine
+        self.track_running_stats = track_running_stats
+        options = {"device": device, "dtype": dtype}
+        if affine:
+            self.weight = UninitializedParameter(**options)
+            if bias:
+                self.bias = UninitializedParameter(**options)
+        if track_running_stats:
+            self.running_mean = UninitializedBuffer(**options)
+            self.running_var = UninitializedBuffer(**options)
+            self.num_batches_tracked = torch.tensor(0, dtype=torch.int64, device=device)
+
+    def reset_parameters(self):
+        if not self.has_uninitialized_params() and self.num_features != 0:
+            super().reset_parameters()
+
+    def initialize_parameters(self, input):
+        channel = 1 if input.dim() == max(self._dims) or isinstance(self, _BatchNorm) else 0
+        self.num_features = input.shape[channel]
+        for tensor in (self.weight, self.bias, self.running_mean, self.running_var):
+            if tensor is not None:
+                tensor.materialize((self.num_features,))
+        self.reset_parameters()
+
+
+class LazyBatchNorm1d(_LazyNorm, BatchNorm1d):
+    """:class:`BatchNorm1d` that reads ``num_features`` off its first input."""
+
+    cls_to_become = BatchNorm1d
+
+
+class LazyBatchNorm2d(_LazyNorm, BatchNorm2d):
+    """:class:`BatchNorm2d` that reads ``num_features`` off its first input."""
+
+    cls_to_become = BatchNorm2d
+
+
+class LazyBatchNorm3d(_LazyNorm, BatchNorm3d):
+    """:class:`BatchNorm3d` that reads ``num_features`` off its first input."""
+
+    cls_to_become = BatchNorm3d
+
+
+class LazyInstanceNorm1d(_LazyNorm, InstanceNorm1d):
+    """:class:`InstanceNorm1d` that reads ``num_features`` off its first input."""
+
+    cls_to_become = InstanceNorm1d
+
+
+class LazyInstanceNorm2d(_LazyNorm, InstanceNorm2d):
+    """:class:`InstanceNorm2d` that reads ``num_features`` off its first input."""
+
+    cls_to_become = InstanceNorm2d
+
+
+class LazyInstanceNorm3d(_LazyNorm, InstanceNorm3d):
+    """:class:`InstanceNorm3d` that reads ``num_features`` off its first input."""
+
+    cls_to_become = InstanceNorm3d

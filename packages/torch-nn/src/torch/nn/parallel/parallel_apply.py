@@ -1,0 +1,37 @@
+"""Running several modules at once, each on its inputs, in threads."""
+
+import threading
+
+import torch
+
+__all__ = ["parallel_apply"]
+
+
+def parallel_apply(modules, inputs, kwargs_tup=None, devices=None):
+    """``[module(*input, **kwargs) ...]``, in one thread each; the first error is raised here."""
+    if len(modules) != len(inputs):
+        raise AssertionError(f"The number of modules {len(modules)} is not equal to the number of inputs {len(inputs)}")
+    kwargs_tup = kwargs_tup or [{}] * len(modules)
+    results = [None] * len(modules)
+    grad = torch.is_grad_enabled()
+
+    def work(i):
+        try:
+            with torch.set_grad_enabled(grad):
+                args = inputs[i] if isinstance(inputs[i], (tuple, list)) else (inputs[i],)
+                results[i] = (modules[i](*args, **kwargs_tup[i]), None)
+        except Exception as error:
+            results[i] = (None, error)
+
+    if len(modules) == 1:
+        work(0)
+    else:
+        threads = [threading.Thread(target=work, args=(i,)) for i in range(len(modules))]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    for _, error in results:
+        if error is not None:
+            raise error
+    return [output for output, _ in results]

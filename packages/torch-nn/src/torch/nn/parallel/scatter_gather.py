@@ -1,0 +1,52 @@
+"""Splitting arguments over devices and joining results."""
+
+import torch
+
+__all__ = ["gather", "scatter", "scatter_kwargs"]
+
+
+def _like(original, values):
+    """``values`` in a container of the type of ``original``."""
+    return type(original)(*values) if hasattr(original, "_fields") else type(original)(values)
+
+
+def scatter(inputs, target_gpus, dim=0):
+    """Cut every tensor in ``inputs`` into one part for each device; other objects are repeated."""
+    devices = list(target_gpus)
+
+    def cut(x):
+        if isinstance(x, torch.Tensor):
+            parts = x.chunk(len(devices), dim) if x.dim() else [x] * len(devices)
+            return [part.to(device) for part, device in zip(parts, devices)]
+        if isinstance(x, (tuple, list)) and x:
+            return [_like(x, parts) for parts in zip(*map(cut, x))]
+        if isinstance(x, dict) and x:
+            return [type(x)(zip(x, parts)) for parts in zip(*map(cut, x.values()))]
+        return [x] * len(devices)
+
+    return cut(inputs)
+
+
+def scatter_kwargs(inputs, kwargs, target_gpus, dim=0):
+    """Positional and keyword arguments for each device; the shorter list is filled with empty ones."""
+    inputs = scatter(tuple(inputs), target_gpus, dim) if inputs else []
+    kwargs = scatter(kwargs, target_gpus, dim) if kwargs else []
+    count = max(len(inputs), len(kwargs))
+    inputs = list(inputs) + [()] * (count - len(inputs))
+    kwargs = list(kwargs) + [{}] * (count - len(kwargs))
+    return tuple(inputs), tuple(kwargs)
+
+
+def gather(outputs, target_device, dim=0):
+    """Join what the devices computed: tensors along ``dim``, numbers as a vector, containers element by element."""
+    first = outputs[0]
+    if isinstance(first, torch.Tensor):
+        parts = [x.to(target_device) for x in outputs]
+        return torch.stack(parts) if first.dim() == 0 else torch.cat(parts, dim)
+    if first is None:
+        return None
+    if isinstance(first, dict):
+        if any(len(x) != len(first) for x in outputs):
+            raise ValueError("All dicts must have the same number of keys")
+        return type(first)((key, gather([x[key] for x in outputs], target_device, dim)) for key in first)
+    return _like(first, [gather(parts, target_device, dim) for parts in zip(*outputs)])

@@ -1,0 +1,141 @@
+"""Tensors that a Module notices when they are assigned to it."""
+
+import collections
+
+import torch
+
+__all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "is_lazy"]
+
+
+def _as_tensor(data, kind):
+    if data is None:
+        return torch.empty(0)
+    if not isinstance(data, torch.Tensor):
+        raise TypeError(
+            f"{kind}: data must be a Tensor, got {type(data).__name__}; wrap it: nn.{kind}(torch.tensor(...))"
+        )
+    return data.detach()
+
+
+class Parameter(torch.Tensor):
+    """A tensor that is trained: assigned to a module's attribute it appears in ``module.parameters()``.
+
+    The data is shared, not copied.
+
+    >>> weight = torch.nn.Parameter(torch.zeros(2, 3))
+    >>> weight.requires_grad
+    True
+    """
+
+    def __new__(cls, data=None, requires_grad=True):
+        return torch.Tensor._make_subclass(cls, _as_tensor(data, "Parameter"), requires_grad)
+
+    def __deepcopy__(self, memo):
+        if id(self) not in memo:
+            memo[id(self)] = type(self)(self.data.clone(), self.requires_grad)
+        return memo[id(self)]
+
+    def __repr__(self):
+        return "Parameter containing:\n" + super().__repr__()
+
+    def __reduce_ex__(self, protocol):
+        return _rebuild_parameter, (self.data, self.requires_grad, collections.OrderedDict())
+
+
+def _rebuild_parameter(data, requires_grad, backward_hooks):
+    """Inverse of Parameter.__reduce_ex__; the third field is kept for checkpoints of other versions."""
+    return Parameter(data, requires_grad)
+
+
+class Buffer(torch.Tensor):
+    """A tensor that belongs to a module but is not trained: assigned to an attribute it appears in ``buffers()``.
+
+    With ``persistent=False`` it stays out of the module's ``state_dict()``.
+
+    >>> module = torch.nn.Module()
+    >>> module.mean = torch.nn.Buffer(torch.zeros(3))
+    >>> list(module.state_dict())
+    ['mean']
+    """
+
+    def __new__(cls, data=None, *, persistent=True):
+        requires_grad = isinstance(data, torch.Tensor) and data.requires_grad
+        buffer = torch.Tensor._make_subclass(cls, _as_tensor(data, "Buffer"), requires_grad)
+        buffer.persistent = persistent
+        return buffer
+
+    def __deepcopy__(self, memo):
+        if id(self) not in memo:
+            copy = type(self)(self.data.clone(), persistent=self.persistent)
+            memo[id(self)] = copy.requires_grad_(self.requires_grad)
+        return memo[id(self)]
+
+    def __reduce_ex__(self, protocol):
+        return _rebuild_buffer, (self.data, self.requires_grad, self.persistent)
+
+
+def _rebuild_buffer(data, requires_grad, persistent):
+    return Buffer(data, persistent=persistent).requires_grad_(requires_grad)
+
+
+class _Uninitialized:
+    """A place for a tensor whose shape becomes known at the first forward of a lazy layer."""
+
+    _final = torch.Tensor
+
+    @property
+    def shape(self):
+        raise RuntimeError(
+            f"{type(self).__name__} has no shape yet: run the module once on real input, "
+            "or call materialize(shape) first"
+        )
+
+    def size(self, dim=None):
+        return self.shape
+
+    def materialize(self, shape, device=None, dtype=None):
+        """Give the tensor its shape; values are uninitialised. It turns into an ordinary parameter or buffer in place."""
+        device = self.data.device if device is None else device
+        dtype = self.data.dtype if dtype is None else dtype
+        self.data = torch.empty(shape, device=device, dtype=dtype)
+        self.__class__ = self._final
+
+    def __repr__(self):
+        return f"<{type(self).__name__}>"
+
+    def __reduce_ex__(self, protocol):
+        return _rebuild_uninitialized, (type(self), self.requires_grad, self.device, self.dtype)
+
+    def __deepcopy__(self, memo):
+        if id(self) not in memo:
+            memo[id(self)] = type(self)(self.requires_grad, self.device, self.dtype)
+        return memo[id(self)]
+
+
+def _rebuild_uninitialized(cls, requires_grad, device, dtype):
+    return cls(requires_grad, device, dtype)
+
+
+class UninitializedParameter(_Uninitialized, Parameter):
+    """A parameter of a lazy layer before its first forward; :meth:`materialize` gives it a shape."""
+
+    _final = Parameter
+
+    def __new__(cls, requires_grad=True, device=None, dtype=None):
+        return torch.Tensor._make_subclass(cls, torch.empty(0, device=device, dtype=dtype), requires_grad)
+
+
+class UninitializedBuffer(_Uninitialized, Buffer):
+    """A buffer of a lazy layer before its first forward; :meth:`materialize` gives it a shape."""
+
+    _final = Buffer
+
+    def __new__(cls, requires_grad=False, device=None, dtype=None, persistent=True):
+        buffer = torch.Tensor._make_subclass(cls, torch.empty(0, device=device, dtype=dtype), requires_grad)
+        buffer.persistent = persistent
+        return buffer
+
+
+def is_lazy(param):
+    """True while ``param`` waits for the first forward of its lazy layer."""
+    return isinstance(param, _Uninitialized)

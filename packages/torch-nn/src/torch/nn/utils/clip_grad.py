@@ -1,0 +1,72 @@
+"""Keeping gradients small."""
+
+import math
+import warnings
+
+import torch
+
+__all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm"]
+
+
+def _gradients(parameters):
+    parameters = [parameters] if isinstance(parameters, torch.Tensor) else parameters
+    return [p.grad for p in parameters if p.grad is not None]
+
+
+def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=None):
+    """The norm of all tensors as if they were one vector, as a 0-dim tensor.
+
+    >>> torch.nn.utils.get_total_norm([torch.tensor([3.0]), torch.tensor([4.0])])
+    tensor(5.)
+    """
+    tensors = [tensors] if isinstance(tensors, torch.Tensor) else list(tensors)
+    norm_type = float(norm_type)
+    if not tensors:
+        return torch.tensor(0.0)
+    with torch.no_grad():
+        norms = [torch.norm(tensor.detach(), p=norm_type) for tensor in tensors]
+        total = norms[0] if len(norms) == 1 else torch.norm(torch.stack(norms), p=norm_type)
+    if error_if_nonfinite and not math.isfinite(float(total)):
+        raise RuntimeError(
+            f"The total norm of order {norm_type} for gradients from `parameters` is non-finite ({float(total)}), so it "
+            "cannot be clipped. To disable this error and scale the gradients by the non-finite norm anyway, set "
+            "`error_if_nonfinite=False`"
+        )
+    return total
+
+
+def clip_grads_with_norm_(parameters, max_norm, total_norm, foreach=None):
+    """Multiply all gradients by ``min(1, max_norm / total_norm)``."""
+    factor = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
+    with torch.no_grad():
+        for grad in _gradients(parameters):
+            grad.detach().mul_(factor.to(grad.device))
+
+
+def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None):
+    """Scale the gradients of ``parameters`` down so that the norm of all of them together is at most ``max_norm``.
+
+    Returns the norm before (Pascanu 2012).
+    """
+    parameters = [parameters] if isinstance(parameters, torch.Tensor) else list(parameters)
+    total_norm = get_total_norm(_gradients(parameters), norm_type, error_if_nonfinite)
+    clip_grads_with_norm_(parameters, max_norm, total_norm)
+    return total_norm
+
+
+def clip_grad_norm(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None):
+    """:func:`clip_grad_norm_` under its 2016 name."""
+    warnings.warn(
+        "torch.nn.utils.clip_grad_norm is now deprecated in favor of torch.nn.utils.clip_grad_norm_.",
+        FutureWarning,
+        stacklevel=2,
+    )
+    return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite)
+
+
+def clip_grad_value_(parameters, clip_value, foreach=None):
+    """Clamp every element of the gradients of ``parameters`` to ``[-clip_value, clip_value]``."""
+    clip_value = float(clip_value)
+    with torch.no_grad():
+        for grad in _gradients(parameters):
+            grad.detach().clamp_(min=-clip_value, max=clip_value)

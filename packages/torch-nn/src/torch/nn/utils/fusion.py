@@ -1,0 +1,62 @@
+"""Folding batch norm into the layer before it, for inference."""
+
+import copy
+
+import torch
+
+from ..parameter import Parameter
+
+__all__ = ["fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights"]
+
+
+def _scale_and_shift(bias, mean, var, eps, weight, shift):
+    """The factor of each output channel and the bias after it."""
+    bias = torch.zeros_like(mean) if bias is None else bias
+    weight = torch.ones_like(mean) if weight is None else weight
+    shift = torch.zeros_like(mean) if shift is None else shift
+    scale = weight * torch.rsqrt(var + eps)
+    return scale, (bias - mean) * scale + shift
+
+
+def fuse_conv_bn_weights(conv_w, conv_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, transpose=False):
+    """Weight and bias of the convolution that does both; ``transpose`` for a transposed one."""
+    with torch.no_grad():
+        scale, bias = _scale_and_shift(conv_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b)
+        shape = [1] * conv_w.dim()
+        shape[1 if transpose else 0] = -1
+        weight = (conv_w * scale.reshape(shape)).to(conv_w.dtype)
+    return Parameter(weight, conv_w.requires_grad), Parameter(bias, conv_w.requires_grad)
+
+
+def fuse_conv_bn_eval(conv, bn, transpose=False):
+    """A convolution that does ``bn(conv(x))``; both must be in evaluation mode."""
+    if conv.training or bn.training:
+        raise AssertionError("Fusion only for eval!")
+    fused = copy.deepcopy(conv)
+    fused.weight, fused.bias = fuse_conv_bn_weights(
+        fused.weight, fused.bias, bn.running_mean, bn.running_var, bn.eps, bn.weight, bn.bias, transpose
+    )
+    return fused
+
+
+def fuse_linear_bn_weights(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b):
+    """Weight and bias of the linear layer that does both."""
+    with torch.no_grad():
+        scale, bias = _scale_and_shift(linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b)
+        weight = (linear_w * scale.unsqueeze(-1)).to(linear_w.dtype)
+    return Parameter(weight, linear_w.requires_grad), Parameter(bias, linear_w.requires_grad)
+
+
+def fuse_linear_bn_eval(linear, bn):
+    """A linear layer that does ``bn(linear(x))``; both must be in evaluation mode."""
+    if linear.training or bn.training:
+        raise AssertionError("Fusion only for eval!")
+    if linear.out_features != bn.num_features and bn.num_features != 1:
+        raise AssertionError(
+            f"fuse_linear_bn_eval: linear has {linear.out_features} outputs, bn has {bn.num_features} features"
+        )
+    fused = copy.deepcopy(linear)
+    fused.weight, fused.bias = fuse_linear_bn_weights(
+        fused.weight, fused.bias, bn.running_mean, bn.running_var, bn.eps, bn.weight, bn.bias
+    )
+    return fused

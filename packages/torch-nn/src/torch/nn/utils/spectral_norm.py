@@ -1,0 +1,83 @@
+"""Spectral normalisation (Miyato 2018): the weight divided by its largest singular value, found by power iteration."""
+
+import torch
+
+from ..functional import normalize
+from ..parameter import Parameter
+from .weight_norm import _find
+
+__all__ = ["remove_spectral_norm", "spectral_norm"]
+
+
+def as_matrix(weight, dim):
+    """``weight`` with ``dim`` first and all other dims joined."""
+    if dim != 0:
+        weight = weight.permute(dim, *(d for d in range(weight.dim()) if d != dim))
+    return weight.reshape(weight.shape[0], -1)
+
+
+class SpectralNorm:
+    def __init__(self, name, n_power_iterations, dim, eps):
+        if n_power_iterations <= 0:
+            raise ValueError(f"Expected n_power_iterations to be positive, but got n_power_iterations={n_power_iterations}")
+        self.name, self.n_power_iterations, self.dim, self.eps = name, n_power_iterations, dim, eps
+
+    def compute_weight(self, module, iterate):
+        """The weight over ``u^T W v``, after some steps of ``v = W^T u / |.|``, ``u = W v / |.|`` in training."""
+        weight = getattr(module, self.name + "_orig")
+        u, v = getattr(module, self.name + "_u"), getattr(module, self.name + "_v")
+        matrix = as_matrix(weight, self.dim)
+        if iterate:
+            with torch.no_grad():
+                for _ in range(self.n_power_iterations):
+                    v.copy_(normalize(torch.mv(matrix.t(), u), dim=0, eps=self.eps))
+                    u.copy_(normalize(torch.mv(matrix, v), dim=0, eps=self.eps))
+                # the next iteration must not change what this graph saved
+                u, v = u.clone(), v.clone()
+        return weight / torch.dot(u, torch.mv(matrix, v))
+
+    def __call__(self, module, inputs):
+        setattr(module, self.name, self.compute_weight(module, module.training))
+
+
+def spectral_norm(module, name="weight", n_power_iterations=1, eps=1e-12, dim=None):
+    """Divide the weight ``name`` by its spectral norm before each forward; returns the module.
+
+    ``dim`` is the dim of the outputs: 1 for transposed convolutions, else 0.
+    """
+    if _find(module, SpectralNorm, name)[1] is not None:
+        raise RuntimeError(f"Cannot register two spectral_norm hooks on the same parameter {name}")
+    if dim is None:
+        from ..modules.conv import _ConvTranspose
+
+        dim = 1 if isinstance(module, _ConvTranspose) else 0
+    hook = SpectralNorm(name, n_power_iterations, dim, eps)
+    weight = module._parameters[name]
+    if weight is None:
+        raise ValueError(f"`SpectralNorm` cannot be applied as parameter `{name}` is None")
+    with torch.no_grad():
+        rows, columns = as_matrix(weight, dim).shape
+        u = normalize(weight.new_empty(rows).normal_(0, 1), dim=0, eps=eps)
+        v = normalize(weight.new_empty(columns).normal_(0, 1), dim=0, eps=eps)
+    del module._parameters[name]
+    module.register_parameter(name + "_orig", weight)
+    setattr(module, name, weight.data)
+    module.register_buffer(name + "_u", u)
+    module.register_buffer(name + "_v", v)
+    module.register_forward_pre_hook(hook)
+    return module
+
+
+def remove_spectral_norm(module, name="weight"):
+    """Make the weight an ordinary parameter again; ValueError when it has no spectral norm. Returns the module."""
+    id, hook = _find(module, SpectralNorm, name)
+    if hook is None:
+        raise ValueError(f"spectral_norm of '{name}' not found in {module}")
+    with torch.no_grad():
+        weight = hook.compute_weight(module, False).detach()
+    delattr(module, name)
+    for suffix in ("_u", "_v", "_orig"):
+        delattr(module, name + suffix)
+    module.register_parameter(name, Parameter(weight))
+    del module._forward_pre_hooks[id]
+    return module
