@@ -1,9 +1,10 @@
+# ruff: noqa: F401, F403
 """Neural networks as plain Python: modules, layers, losses, initialisation."""
 
-from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
-from .modules import *
 from . import functional, init, modules, parallel, utils
+from .modules import *
 from .parallel import DataParallel
+from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 
 _LATE = ("attention", "grad")  # submodules that few programs need
 

@@ -35,7 +35,9 @@ def calculate_gain(nonlinearity, param=None):
         return math.sqrt(2.0 / (1 + param**2))
     if nonlinearity == "selu":
         return 3.0 / 4
-    raise ValueError(f"Unsupported nonlinearity {nonlinearity}; known: {', '.join(_LINEAR)}, sigmoid, tanh, relu, leaky_relu, selu")
+    raise ValueError(
+        f"Unsupported nonlinearity {nonlinearity}; known: {', '.join(_LINEAR)}, sigmoid, tanh, relu, leaky_relu, selu"
+    )
 
 
 def uniform_(tensor, a=0.0, b=1.0, generator=None):
@@ -196,7 +198,7 @@ def sparse_(tensor, sparsity, std=0.01, generator=None):
     if tensor.dim() != 2:
         raise ValueError(f"Only tensors with 2 dimensions are supported, got shape {tuple(tensor.shape)}")
     rows, columns = tensor.shape
-    zeros = int(math.ceil(sparsity * rows))
+    zeros = math.ceil(sparsity * rows)
     with torch.no_grad():
         tensor.normal_(0, std, generator=generator)
         for column in range(columns):

@@ -1,3 +1,4 @@
+# ruff: noqa: F403
 """The functions behind the layers: ``import torch.nn.functional as F``.
 
 Where an operator of the core has the right signature, the name here is the operator itself; nothing of Python stands

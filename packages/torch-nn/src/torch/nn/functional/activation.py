@@ -3,10 +3,23 @@
 import warnings
 
 import torch
-
-from torch import gelu, hardshrink, log_sigmoid, prelu, sigmoid, softplus, softshrink, tanh
-
-from torch import celu_, elu_, hardtanh_, leaky_relu_, relu_, selu_, threshold_
+from torch import (
+    celu_,
+    elu_,
+    gelu,
+    hardshrink,
+    hardtanh_,
+    leaky_relu_,
+    log_sigmoid,
+    prelu,
+    relu_,
+    selu_,
+    sigmoid,
+    softplus,
+    softshrink,
+    tanh,
+    threshold_,
+)
 
 __all__ = [
     "celu", "celu_", "elu", "elu_", "gelu", "glu", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish",

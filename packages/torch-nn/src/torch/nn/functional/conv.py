@@ -1,7 +1,6 @@
 """Convolutions, and the rearrangements from which they can be built."""
 
 import torch
-
 from torch import conv1d, conv2d, conv3d, conv_tbc, conv_transpose1d, conv_transpose2d, conv_transpose3d
 
 from ._sizes import expand
@@ -53,7 +52,9 @@ def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
 def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
     """Sum windows (N, C * kh * kw, number of windows) back into images (N, C, H, W): the transpose of :func:`unfold`."""
     if input.dim() not in (2, 3):
-        raise RuntimeError(f"fold: input must be (N, C * kh * kw, L) or (C * kh * kw, L), got shape {tuple(input.shape)}")
+        raise RuntimeError(
+            f"fold: input must be (N, C * kh * kw, L) or (C * kh * kw, L), got shape {tuple(input.shape)}"
+        )
     if input.dim() == 2:
         return fold(input.unsqueeze(0), output_size, kernel_size, dilation, padding, stride).squeeze(0)
     size, kernel = expand(output_size, 2, "output_size"), expand(kernel_size, 2, "kernel_size")

@@ -68,6 +68,11 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
     if any(n == 0 for n in inputs):
         empty = torch.tensor([0.0 if n == 0 else inf for n in lengths], dtype=loss.dtype, device=loss.device)
         loss = torch.where(nothing, empty, loss)
+    # Log probabilities of one step are tied: exp(log_probs) sums to 1. The gradient counts them as the outputs of a
+    # log_softmax, so that it is the same with and without one in the graph.
+    steps_used = torch.arange(steps, device=log_probs.device).unsqueeze(1) < ends.squeeze(1)
+    mass = torch.where(steps_used, log_probs.exp().sum(2), torch.zeros_like(log_probs[:, :, 0])).sum(0)
+    loss = loss + (mass - mass.detach())
     if zero_infinity:
         loss = torch.where(loss == inf, torch.zeros_like(loss), loss)
     if reduction == MEAN:
@@ -88,7 +93,9 @@ def _padded(targets, lengths, single, batch):
     longest = max(lengths, default=0)
     if targets.dim() == 1 and not single:
         if targets.shape[0] < sum(lengths):
-            raise RuntimeError(f"ctc_loss: targets has {targets.shape[0]} entries, target_lengths sum to {sum(lengths)}")
+            raise RuntimeError(
+                f"ctc_loss: targets has {targets.shape[0]} entries, target_lengths sum to {sum(lengths)}"
+            )
         padded = targets.new_zeros((batch, longest), dtype=torch.int64)
         at = 0
         for i, n in enumerate(lengths):

@@ -86,6 +86,4 @@ def alpha_dropout(input, p=0.5, training=False, inplace=False):
 
 def feature_alpha_dropout(input, p=0.5, training=False, inplace=False):
     """:func:`alpha_dropout` of whole channels."""
-    return _channel_noise(
-        "feature_alpha_dropout", input, p, training, inplace, lambda keep: _alpha_mix(input, keep, p)
-    )
+    return _channel_noise("feature_alpha_dropout", input, p, training, inplace, lambda keep: _alpha_mix(input, keep, p))

@@ -42,14 +42,18 @@ def interpolate(
     if mode not in _LINEAR and mode not in _NEAREST:
         raise NotImplementedError(f"interpolate: unknown mode {mode!r}; use one of {', '.join((*_NEAREST, *_LINEAR))}")
     if mode in _LINEAR and _LINEAR[mode] != n:
-        raise NotImplementedError(f"interpolate: mode {mode!r} is for {_LINEAR[mode] + 2} dims, got {tuple(input.shape)}")
+        raise NotImplementedError(
+            f"interpolate: mode {mode!r} is for {_LINEAR[mode] + 2} dims, got {tuple(input.shape)}"
+        )
     if align_corners is not None and mode not in _LINEAR:
         raise ValueError(f"interpolate: align_corners is for {', '.join(_LINEAR)}, not for {mode!r}")
     if antialias and mode not in ("bilinear", "bicubic"):
         raise ValueError(f"interpolate: antialias is for 'bilinear' and 'bicubic', not for {mode!r}")
     sizes, scales = _sizes(input, n, size, scale_factor, recompute_scale_factor)
     if any(s <= 0 for s in (*sizes, *input.shape[2:])):
-        raise RuntimeError(f"interpolate: input and output sizes must be positive, got {tuple(input.shape[2:])}, {sizes}")
+        raise RuntimeError(
+            f"interpolate: input and output sizes must be positive, got {tuple(input.shape[2:])}, {sizes}"
+        )
     if mode == "area":
         return _area(input, sizes)
     kind = "cubic" if mode == "bicubic" else mode if mode in _NEAREST else "linear"
@@ -70,7 +74,9 @@ def _sizes(input, n, size, scale_factor, recompute_scale_factor):
         if recompute_scale_factor:
             raise ValueError("interpolate: recompute_scale_factor is not meaningful with an explicit size")
         if isinstance(size, (list, tuple)) and len(size) != n:
-            raise ValueError(f"interpolate: size must have {n} entries for input {tuple(input.shape)}, got {tuple(size)}")
+            raise ValueError(
+                f"interpolate: size must have {n} entries for input {tuple(input.shape)}, got {tuple(size)}"
+            )
         return expand(size, n, "size"), (None,) * n
     if isinstance(scale_factor, (list, tuple)) and len(scale_factor) != n:
         raise ValueError(
@@ -144,7 +150,7 @@ def _window_taps(places, size, out, step, support, kind, align_corners):
     low = (centre - reach + 0.5).to(torch.int64).clamp(min=0)
     high = (centre + reach + 0.5).to(torch.int64).clamp(max=size)
     indices, weights = [], []
-    for k in range(int(math.ceil(reach)) * 2 + 1):
+    for k in range(math.ceil(reach) * 2 + 1):
         index = low + k
         t = (index.to(torch.float64) - centre + 0.5) / stretch
         weight = (1 - t.abs()).clamp(min=0) if kind == "linear" else _cubic(t, -0.5)

@@ -10,7 +10,7 @@ from ._reduction import code as _code
 
 __all__ = [
     "binary_cross_entropy", "binary_cross_entropy_with_logits", "cosine_embedding_loss", "cross_entropy",
-    "gaussian_nll_loss", "hinge_embedding_loss", "huber_loss", "kl_div", "l1_loss", "margin_ranking_loss", "mse_loss",
+    "gaussian_nll_loss", "hinge_embedding_loss", "huber_loss", "kl_div", "l1_loss", "linear_cross_entropy", "margin_ranking_loss", "mse_loss",
     "multi_margin_loss", "multilabel_margin_loss", "multilabel_soft_margin_loss", "nll_loss", "poisson_nll_loss",
     "smooth_l1_loss", "soft_margin_loss", "triplet_margin_loss", "triplet_margin_with_distance_loss",
 ]  # fmt: skip
@@ -19,9 +19,7 @@ __all__ = [
 # -- classes ----------------------------------------------------------------------------------------------------------
 
 
-def nll_loss(
-    input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"
-):
+def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
     """Negative log likelihood: ``-weight[y] * input[y]`` for log probabilities ``input`` (N, C, ...) and classes ``target`` (N, ...).
 
     Targets equal to ``ignore_index`` do not count.  The mean is weighted by ``weight[y]``.
@@ -52,6 +50,29 @@ def cross_entropy(
     if size_average is not None or reduce is not None:
         reduction = legacy(size_average, reduce)
     return torch.cross_entropy(input, target, weight, _codes[reduction], ignore_index, label_smoothing)
+
+
+def linear_cross_entropy(
+    input,
+    linear_weight,
+    target,
+    *,
+    linear_bias=None,
+    weight=None,
+    reduction="mean",
+    ignore_index=None,
+    label_smoothing=0.0,
+    options=None,
+):
+    """``cross_entropy(linear(input, linear_weight, linear_bias), target)``; ``options`` about chunks are accepted.
+
+    ``input`` (N, in) or (in); ``linear_weight`` (C, ..., in): the scores are (N, C, ...).
+    """
+    out = linear_weight.shape[:-1]
+    scores = torch.linear(input, linear_weight.flatten(0, -2), None if linear_bias is None else linear_bias.flatten())
+    scores = scores.reshape(*input.shape[:-1], *out)
+    ignore_index = -100 if ignore_index is None else ignore_index
+    return cross_entropy(scores, target, weight, None, ignore_index, None, reduction, label_smoothing)
 
 
 def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
@@ -91,9 +112,7 @@ def binary_cross_entropy_with_logits(
     return reduce_loss(loss if weight is None else loss * weight, reduction)
 
 
-def multi_margin_loss(
-    input, target, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean"
-):
+def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean"):
     """``sum over j != y of max(0, weight[y] * (margin - x[y] + x[j]))^p / C``; input (N, C), target (N)."""
     reduction = _code(size_average, reduce, reduction)
     if p not in (1, 2):
@@ -118,7 +137,7 @@ def multi_margin_loss(
 
 
 def _check_matrix(name, input):
-    if input.dim() > 2 or input.dim() and input.shape[-1] == 0:
+    if input.dim() > 2 or (input.dim() and input.shape[-1] == 0):
         raise RuntimeError(f"{name}: expected a non-empty vector or batch of vectors, got shape {tuple(input.shape)}")
 
 
@@ -158,7 +177,9 @@ def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, r
 def _paired(name, input, target):
     """Both broadcast to one shape; different shapes are legal but rarely meant."""
     if not (isinstance(input, torch.Tensor) and isinstance(target, torch.Tensor)):
-        raise TypeError(f"{name}: input and target must be Tensors, got {type(input).__name__}, {type(target).__name__}")
+        raise TypeError(
+            f"{name}: input and target must be Tensors, got {type(input).__name__}, {type(target).__name__}"
+        )
     if input.shape == target.shape:
         return input, target
     warnings.warn(
@@ -258,10 +279,7 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"
     if var.shape != input.shape:
         if tuple(input.shape[:-1]) == tuple(var.shape):
             var = var.unsqueeze(-1)
-        elif not (
-            var.dim() == input.dim()
-            and all(v == x or v == 1 for v, x in zip(var.shape, input.shape))
-        ):
+        elif not (var.dim() == input.dim() and all(v == x or v == 1 for v, x in zip(var.shape, input.shape))):
             raise ValueError(
                 f"gaussian_nll_loss: var has shape {tuple(var.shape)}, which does not fit input {tuple(input.shape)}"
             )
@@ -381,9 +399,7 @@ def triplet_margin_with_distance_loss(
             "triplet_margin_with_distance_loss: anchor, positive and negative must have the same number of dims, got "
             f"{tuple(anchor.shape)}, {tuple(positive.shape)}, {tuple(negative.shape)}"
         )
-    return _triplet(
-        anchor, positive, negative, distance_function or pairwise_distance, margin, swap, _codes[reduction]
-    )
+    return _triplet(anchor, positive, negative, distance_function or pairwise_distance, margin, swap, _codes[reduction])
 
 
 def _triplet(anchor, positive, negative, distance, margin, swap, reduction):

@@ -10,9 +10,7 @@ def _check_several(op, values, shape):
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {shape} ({op})")
 
 
-def batch_norm(
-    input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-05
-):
+def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-05):
     """``(x - mean) / sqrt(var + eps) * weight + bias`` for each channel of ``input`` (N, C, ...).
 
     In training, mean and variance are the batch's, and the running ones move towards them by ``momentum``; else they

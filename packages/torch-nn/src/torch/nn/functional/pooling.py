@@ -1,7 +1,6 @@
 """Pooling: maxima, averages and norms over windows, and back."""
 
 import torch
-
 from torch import adaptive_avg_pool1d, avg_pool1d, avg_pool2d, avg_pool3d
 
 from ._sizes import check_batched, expand
@@ -165,7 +164,7 @@ def _unpool(n, input, indices, kernel_size, stride, padding, output_size):
     places = 1
     for want in size:
         places *= want
-    if flat.numel() and not (0 <= int(flat.min()) and int(flat.max()) < places):
+    if flat.numel() and not (int(flat.min()) >= 0 and int(flat.max()) < places):
         raise RuntimeError(f"{op}: found an invalid max index outside the output of size {tuple(size)}")
     output = x.new_zeros(*channels, places).scatter(2, flat, x.flatten(2)).reshape(*channels, *size)
     return output if batched else output.squeeze(0)

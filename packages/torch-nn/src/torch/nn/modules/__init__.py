@@ -1,3 +1,4 @@
+# ruff: noqa: F403
 """The layers, one file for each family."""
 
 from .activation import *

@@ -122,7 +122,9 @@ class State:
             keys = IncompatibleKeys(missing, unexpected)
             for hook in module.__dict__.get("_load_state_dict_post_hooks", {}).values():
                 if hook(module, keys) is not None:
-                    raise RuntimeError("load_state_dict post hook: return None; edit the lists of keys in place instead")
+                    raise RuntimeError(
+                        "load_state_dict post hook: return None; edit the lists of keys in place instead"
+                    )
 
         load(self, state_dict, "")
         if strict:

@@ -60,7 +60,9 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             width = int(in_features // div_value ** (i + 1))
             size = self.cutoffs[i + 1] - self.cutoffs[i]
             self.tail.append(
-                Sequential(Linear(in_features, width, bias=False, **options), Linear(width, size, bias=False, **options))
+                Sequential(
+                    Linear(in_features, width, bias=False, **options), Linear(width, size, bias=False, **options)
+                )
             )
 
     def reset_parameters(self):

@@ -147,7 +147,7 @@ class Sequential(_Numbered):
     __rmul__ = __mul__
 
     def __imul__(self, times):
-        return self.extend(list((self * times))[len(self) :])
+        return self.extend(list(self * times)[len(self) :])
 
     def extend(self, sequential):
         """Add the modules of ``sequential`` at the end. Returns self."""
@@ -454,7 +454,7 @@ class ParameterDict(Module):
 
     def get(self, key, default=None):
         """The value under ``key``, or ``default``."""
-        return self[key] if key in self else default
+        return self[key] if key in self else default  # noqa: SIM401
 
     def fromkeys(self, keys, default=None):
         """A new dict with ``default`` under each of ``keys``."""

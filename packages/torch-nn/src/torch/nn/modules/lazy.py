@@ -33,4 +33,6 @@ class LazyModuleMixin:
             self.initialize_parameters(*args, **kwargs)
         if self.cls_to_become is not None:
             self.__class__ = self.cls_to_become
-        return self.__class__.__call__(self, *args, **kwargs) if self.cls_to_become else super().__call__(*args, **kwargs)
+        return (
+            self.__class__.__call__(self, *args, **kwargs) if self.cls_to_become else super().__call__(*args, **kwargs)
+        )

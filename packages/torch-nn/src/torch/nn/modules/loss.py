@@ -137,18 +137,14 @@ class BCEWithLogitsLoss(_Loss):
 class PoissonNLLLoss(_Loss):
     """Negative log likelihood of counts under Poisson distributions of rate ``exp(x)``."""
 
-    def __init__(
-        self, log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction="mean"
-    ):
+    def __init__(self, log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction="mean"):
         super().__init__(size_average, reduce, reduction)
         self.log_input = log_input
         self.full = full
         self.eps = eps
 
     def forward(self, log_input, target):
-        return F.poisson_nll_loss(
-            log_input, target, self.log_input, self.full, eps=self.eps, reduction=self.reduction
-        )
+        return F.poisson_nll_loss(log_input, target, self.log_input, self.full, eps=self.eps, reduction=self.reduction)
 
 
 class GaussianNLLLoss(_Loss):
@@ -247,9 +243,7 @@ class CosineEmbeddingLoss(_Loss):
 class TripletMarginLoss(_Loss):
     """``max(0, d(a, p) - d(a, n) + margin)``."""
 
-    def __init__(
-        self, margin=1.0, p=2.0, eps=1e-6, swap=False, size_average=None, reduce=None, reduction="mean"
-    ):
+    def __init__(self, margin=1.0, p=2.0, eps=1e-6, swap=False, size_average=None, reduce=None, reduction="mean"):
         super().__init__(size_average, reduce, reduction)
         if margin <= 0:
             raise ValueError(f"TripletMarginLoss: expected margin to be greater than 0, got {margin} instead")

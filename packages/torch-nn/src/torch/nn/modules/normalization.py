@@ -57,7 +57,9 @@ class RMSNorm(Module):
         self.normalized_shape = _shape(normalized_shape)
         self.eps = eps
         self.elementwise_affine = elementwise_affine
-        weight = Parameter(torch.empty(self.normalized_shape, device=device, dtype=dtype)) if elementwise_affine else None
+        weight = (
+            Parameter(torch.empty(self.normalized_shape, device=device, dtype=dtype)) if elementwise_affine else None
+        )
         self.register_parameter("weight", weight)
         self.reset_parameters()
 

@@ -15,9 +15,7 @@ __all__ = [
 class _MaxPool(Module):
     _function = None
 
-    def __init__(
-        self, kernel_size, stride=None, padding=0, dilation=1, return_indices=False, ceil_mode=False
-    ):
+    def __init__(self, kernel_size, stride=None, padding=0, dilation=1, return_indices=False, ceil_mode=False):
         super().__init__()
         self.kernel_size = kernel_size
         self.stride = kernel_size if stride is None else stride
@@ -108,9 +106,7 @@ class AvgPool1d(Module):
         self.count_include_pad = count_include_pad
 
     def forward(self, input):
-        return F.avg_pool1d(
-            input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad
-        )
+        return F.avg_pool1d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad)
 
     def extra_repr(self):
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
@@ -261,9 +257,7 @@ class AdaptiveMaxPool3d(_AdaptiveMaxPool):
 class _FractionalMaxPool(Module):
     _dims, _function = None, None
 
-    def __init__(
-        self, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None
-    ):
+    def __init__(self, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None):
         super().__init__()
         name, n = type(self).__name__, self._dims
         if (output_size is None) == (output_ratio is None):

@@ -87,17 +87,13 @@ class Unfold(Module):
         return F.unfold(input, self.kernel_size, self.dilation, self.padding, self.stride)
 
     def extra_repr(self):
-        return (
-            f"kernel_size={self.kernel_size}, dilation={self.dilation}, padding={self.padding}, stride={self.stride}"
-        )
+        return f"kernel_size={self.kernel_size}, dilation={self.dilation}, padding={self.padding}, stride={self.stride}"
 
 
 class Upsample(Module):
     """Resizes (N, C, ...) to ``size`` or by ``scale_factor``; see :func:`torch.nn.functional.interpolate`."""
 
-    def __init__(
-        self, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None
-    ):
+    def __init__(self, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None):
         super().__init__()
         self.size = tuple(size) if isinstance(size, (list, tuple)) else size
         if isinstance(scale_factor, (list, tuple)):

@@ -148,7 +148,9 @@ class RNNBase(Module):
         elif self.batch_first:
             input = input.transpose(0, 1)
         if input.shape[0] == 0:
-            raise RuntimeError(f"{type(self).__name__}: expected a sequence of at least one step, got {tuple(input.shape)}")
+            raise RuntimeError(
+                f"{type(self).__name__}: expected a sequence of at least one step, got {tuple(input.shape)}"
+            )
         output, state = self._run(input, None, self._first_state(hx, input, input.shape[1]))
         if not batched:
             output, state = output.squeeze(1), tuple(s.squeeze(1) for s in state)

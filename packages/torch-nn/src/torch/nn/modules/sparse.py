@@ -41,7 +41,9 @@ class _Table(Module):
 
 def _check_matrix(name, embeddings):
     if embeddings.dim() != 2:
-        raise AssertionError(f"{name}.from_pretrained: embeddings must have 2 dims, got shape {tuple(embeddings.shape)}")
+        raise AssertionError(
+            f"{name}.from_pretrained: embeddings must have 2 dims, got shape {tuple(embeddings.shape)}"
+        )
     return embeddings.shape
 
 

@@ -13,7 +13,13 @@ from .linear import Linear
 from .module import Module
 from .normalization import LayerNorm
 
-__all__ = ["Transformer", "TransformerDecoder", "TransformerDecoderLayer", "TransformerEncoder", "TransformerEncoderLayer"]
+__all__ = [
+    "Transformer",
+    "TransformerDecoder",
+    "TransformerDecoderLayer",
+    "TransformerEncoder",
+    "TransformerEncoderLayer",
+]
 
 
 def _activation(activation):
@@ -256,9 +262,7 @@ class Transformer(Module):
                 f"{tuple(src.shape)} and {tuple(tgt.shape)}"
             )
         memory = self.encoder(src, src_mask, src_key_padding_mask)
-        return self.decoder(
-            tgt, memory, tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask
-        )
+        return self.decoder(tgt, memory, tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask)
 
     @staticmethod
     def generate_square_subsequent_mask(sz, device=None, dtype=None):

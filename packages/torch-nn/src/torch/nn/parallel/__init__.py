@@ -1,3 +1,4 @@
+# ruff: noqa: F403
 """Running a module on several devices of one machine."""
 
 from .data_parallel import *

@@ -7,25 +7,26 @@ __all__ = ["replicate"]
 
 def replicate(network, devices, detach=False):
     """One copy of ``network`` for each device; its parameters are copies that the original's gradients flow through."""
-    copies = []
-    for device in devices:
-        moved = {}
+    return [_copy_to(torch.device(device), network, detach) for device in devices]
 
-        def move(tensor):
-            if tensor is not None and id(tensor) not in moved:
-                source = tensor.detach() if detach else tensor
-                moved[id(tensor)] = source.to(device) if tensor.device != torch.device(device) else source.view_as(source)
-            return None if tensor is None else moved[id(tensor)]
 
-        replicas = {module: module._replicate_for_data_parallel() for module in network.modules()}
-        for module, replica in replicas.items():
-            for name, child in module._modules.items():
-                replica._modules[name] = None if child is None else replicas[child]
-            for name, parameter in module._parameters.items():
-                # a plain attribute: the copy is a computed tensor, not a parameter of the replica
-                del replica._parameters[name]
-                replica.__dict__[name] = move(parameter)
-            for name, buffer in module._buffers.items():
-                replica._buffers[name] = move(buffer)
-        copies.append(replicas[network])
-    return copies
+def _copy_to(device, network, detach):
+    moved = {}
+
+    def move(tensor):
+        if tensor is not None and id(tensor) not in moved:
+            source = tensor.detach() if detach else tensor
+            moved[id(tensor)] = source.view_as(source) if tensor.device == device else source.to(device)
+        return None if tensor is None else moved[id(tensor)]
+
+    replicas = {module: module._replicate_for_data_parallel() for module in network.modules()}
+    for module, replica in replicas.items():
+        for name, child in module._modules.items():
+            replica._modules[name] = None if child is None else replicas[child]
+        for name, parameter in module._parameters.items():
+            # a plain attribute: the copy is a computed tensor, not a parameter of the replica
+            del replica._parameters[name]
+            replica.__dict__[name] = move(parameter)
+        for name, buffer in module._buffers.items():
+            replica._buffers[name] = move(buffer)
+    return replicas[network]

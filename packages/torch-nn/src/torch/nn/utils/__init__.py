@@ -1,3 +1,4 @@
+# ruff: noqa: F401, F403
 """Tools around modules: clipping gradients, vectors of parameters, normalised weights, packed sequences."""
 
 from . import rnn, stateless

@@ -111,7 +111,7 @@ def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True)
         raise RuntimeError(f"pack_padded_sequence: length of all samples has to be greater than 0, got {n}")
     if max(n) > input.shape[0]:
         raise RuntimeError(f"pack_padded_sequence: a length of {max(n)} exceeds input's {input.shape[0]} steps")
-    if any(a < b for a, b in zip(n, n[1:])):
+    if n != sorted(n, reverse=True):
         raise RuntimeError(
             "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You can pass "
             f"`enforce_sorted=False` to pack_padded_sequence to sidestep this requirement. Got {n}"

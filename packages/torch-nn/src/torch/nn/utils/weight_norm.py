@@ -1,7 +1,5 @@
 """Weight normalisation (Salimans 2016): ``w = g v / |v|``, as a hook that recomputes the weight before each forward."""
 
-import torch
-
 from ..parameter import Parameter
 
 __all__ = ["remove_weight_norm", "weight_norm"]
