@@ -1,0 +1,57 @@
+"""Adadelta (Zeiler 2012)."""
+
+import torch
+
+from ._check import not_negative
+from .optimizer import Optimizer
+
+__all__ = ["Adadelta"]
+
+
+class Adadelta(Optimizer):
+    """Algorithm 1 of the paper: steps in the units of the parameters, with no learning rate to choose (lr scales them)."""
+
+    def __init__(
+        self,
+        params,
+        lr=1.0,
+        rho=0.9,
+        eps=1e-6,
+        weight_decay=0,
+        foreach=None,
+        *,
+        capturable=False,
+        maximize=False,
+        differentiable=False,
+    ):
+        not_negative(lr=lr, eps=eps, weight_decay=weight_decay)
+        if not 0.0 <= rho <= 1.0:
+            raise ValueError(f"Invalid rho value: {rho}")
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "rho": rho,
+                "eps": eps,
+                "weight_decay": weight_decay,
+                "maximize": maximize,
+                "capturable": capturable,
+                "foreach": foreach,
+                "differentiable": differentiable,
+            },
+        )
+
+    def _update(self, p, g, state, group):
+        rho, eps = group["rho"], group["eps"]
+        if not state:
+            state["step"] = 0
+            state["square_avg"] = torch.zeros_like(p)
+            state["acc_delta"] = torch.zeros_like(p)
+        state["step"] = int(state["step"]) + 1
+        g2, dx2 = state["square_avg"], state["acc_delta"]  # E[g^2], E[dx^2]
+        if group["weight_decay"]:
+            g = g.add(p, alpha=group["weight_decay"])
+        g2.mul_(rho).addcmul_(g, g, value=1 - rho)  # step 4
+        dx = dx2.add(eps).sqrt_().div_(g2.add(eps).sqrt_()).mul_(g)  # step 5
+        dx2.mul_(rho).addcmul_(dx, dx, value=1 - rho)  # step 6
+        p.add_(dx, alpha=-float(group["lr"]))  # step 7

@@ -1,0 +1,75 @@
+"""Adafactor: second moments in the memory of two vectors for each matrix (Shazeer 2018)."""
+
+import torch
+
+from ._check import not_negative
+from .optimizer import Optimizer
+
+__all__ = ["Adafactor"]
+
+
+class Adafactor(Optimizer):
+    """Algorithms 4 and 5 of the paper: row and column means of ``g^2`` stand for the matrix of second moments.
+
+    ``eps`` is (eps1 for ``g^2``, None for the dtype's; eps2 for the parameters' size); ``d`` clips the update.
+    """
+
+    def __init__(
+        self,
+        params,
+        lr=1e-2,
+        beta2_decay=-0.8,
+        eps=(None, 1e-3),
+        d=1.0,
+        weight_decay=0.0,
+        *,
+        foreach=None,
+        maximize=False,
+    ):
+        not_negative(lr=lr, weight_decay=weight_decay)
+        if beta2_decay > 0:
+            raise ValueError(f"beta2_decay should be <= 0 but is: {beta2_decay}")
+        if eps[0] is not None and eps[0] < 0:
+            raise ValueError(f"epsilon1 should be >= 0 but is: {eps[0]}")
+        if eps[1] < 0:
+            raise ValueError(f"epsilon2 should be >= 0 but is: {eps[1]}")
+        if d < 1:
+            raise ValueError(f"Clipping threshold d should be >= 1 but is: {d}")
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "beta2_decay": beta2_decay,
+                "eps": eps,
+                "d": d,
+                "weight_decay": weight_decay,
+                "foreach": foreach,
+                "maximize": maximize,
+            },
+        )
+
+    def _update(self, p, g, state, group):
+        eps1, eps2 = group["eps"]
+        eps1 = torch.finfo(p.dtype).eps if eps1 is None else eps1
+        if not state:
+            state["step"] = 0
+            if p.dim() > 1:
+                state["row_var"] = g.new_zeros((*p.shape[:-1], 1))
+                state["col_var"] = g.new_zeros((*p.shape[:-2], 1, p.shape[-1]))
+            else:
+                state["variance"] = torch.zeros_like(p)
+        t = state["step"] = int(state["step"]) + 1
+        one_minus_beta2 = t ** group["beta2_decay"]
+        rho = min(float(group["lr"]), 1 / t**0.5)
+        alpha = max(eps2, float(p.norm()) / p.numel() ** 0.5) * rho
+        if group["weight_decay"]:
+            p.mul_(1 - float(group["lr"]) * group["weight_decay"])
+        if p.dim() > 1:
+            r = state["row_var"].lerp_((g * g).mean(-1, keepdim=True), one_minus_beta2)
+            c = state["col_var"].lerp_((g * g).mean(-2, keepdim=True), one_minus_beta2)
+            v = (r @ c).div_(r.mean(-2, keepdim=True).clamp_(min=eps1))
+        else:
+            v = state["variance"].lerp_(g * g, one_minus_beta2).clone()
+        u = v.clamp_(min=eps1 * eps1).rsqrt_().mul_(g)
+        size = max(1.0, float(u.norm()) / (u.numel() ** 0.5 * group["d"]))
+        p.add_(u, alpha=-alpha / size)

@@ -1,0 +1,77 @@
+"""Adagrad (Duchi 2011)."""
+
+import torch
+
+from ._check import not_negative
+from .optimizer import Optimizer
+
+__all__ = ["Adagrad"]
+
+
+class Adagrad(Optimizer):
+    """``p <- p - lr g / (sqrt(sum of g^2) + eps)``, with the learning rate falling as ``lr / (1 + (t - 1) lr_decay)``."""
+
+    def __init__(
+        self,
+        params,
+        lr=1e-2,
+        lr_decay=0,
+        weight_decay=0,
+        initial_accumulator_value=0,
+        eps=1e-10,
+        foreach=None,
+        *,
+        maximize=False,
+        differentiable=False,
+        fused=None,
+    ):
+        not_negative(
+            lr=lr,
+            lr_decay=lr_decay,
+            weight_decay=weight_decay,
+            initial_accumulator_value=initial_accumulator_value,
+            eps=eps,
+        )
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "lr_decay": lr_decay,
+                "eps": eps,
+                "weight_decay": weight_decay,
+                "initial_accumulator_value": initial_accumulator_value,
+                "foreach": foreach,
+                "maximize": maximize,
+                "differentiable": differentiable,
+                "fused": fused,
+            },
+        )
+        for group in self.param_groups:  # made here, so that share_memory has something to share
+            for p in group["params"]:
+                self._begin(p, group)
+
+    def _begin(self, p, group):
+        like = torch.view_as_real(p.detach()) if p.is_complex() else p.detach()
+        self.state[p]["step"] = 0
+        self.state[p]["sum"] = torch.full_like(like, group["initial_accumulator_value"])
+
+    def add_param_group(self, param_group):
+        first = not self.state
+        super().add_param_group(param_group)
+        if not first:
+            for p in self.param_groups[-1]["params"]:
+                self._begin(p, self.param_groups[-1])
+
+    def share_memory(self):
+        """Move the sums into memory that other processes can map."""
+        for group in self.param_groups:
+            for p in group["params"]:
+                self.state[p]["sum"].share_memory_()
+
+    def _update(self, p, g, state, group):
+        t = state["step"] = int(state["step"]) + 1
+        if group["weight_decay"]:
+            g = g.add(p, alpha=group["weight_decay"])
+        lr = float(group["lr"]) / (1 + (t - 1) * group["lr_decay"])
+        state["sum"].addcmul_(g, g, value=1)
+        p.addcdiv_(g, state["sum"].sqrt().add_(group["eps"]), value=-lr)

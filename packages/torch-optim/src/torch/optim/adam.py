@@ -1,0 +1,117 @@
+"""Adam (Kingma 2014), AMSGrad (Reddi 2018) and decoupled weight decay (Loshchilov 2017)."""
+
+import math
+
+import torch
+
+from ._check import betas_in_range, not_negative
+from .optimizer import Optimizer
+
+__all__ = ["Adam", "AdamW"]
+
+
+class Adam(Optimizer):
+    """Algorithm 1 of the paper: steps of size about lr, against the ratio of the mean gradient and its root mean square.
+
+    ``weight_decay`` adds the decay to the gradient; with ``decoupled_weight_decay`` the parameters shrink themselves.
+    ``amsgrad`` divides by the largest second moment so far.
+
+    >>> p = torch.nn.Parameter(torch.tensor([1.0]))
+    >>> (p * 3).sum().backward()
+    >>> torch.optim.Adam([p], lr=0.1).step()
+    >>> p.data
+    tensor([0.9000])
+    """
+
+    def __init__(
+        self,
+        params,
+        lr=1e-3,
+        betas=(0.9, 0.999),
+        eps=1e-8,
+        weight_decay=0,
+        amsgrad=False,
+        *,
+        foreach=None,
+        maximize=False,
+        capturable=False,
+        differentiable=False,
+        fused=None,
+        decoupled_weight_decay=False,
+    ):
+        not_negative(lr=lr, eps=eps, weight_decay=weight_decay)
+        betas_in_range(betas)
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "betas": betas,
+                "eps": eps,
+                "weight_decay": weight_decay,
+                "amsgrad": amsgrad,
+                "maximize": maximize,
+                "foreach": foreach,
+                "capturable": capturable,
+                "differentiable": differentiable,
+                "fused": fused,
+                "decoupled_weight_decay": decoupled_weight_decay,
+            },
+        )
+
+    def _update(self, p, g, state, group):
+        beta1, beta2 = map(float, group["betas"])
+        alpha, decay = float(group["lr"]), group["weight_decay"]
+        if not state:
+            state["step"] = 0
+            state["exp_avg"] = torch.zeros_like(p)
+            state["exp_avg_sq"] = torch.zeros_like(p)
+            if group["amsgrad"]:
+                state["max_exp_avg_sq"] = torch.zeros_like(p)
+        m, v = state["exp_avg"], state["exp_avg_sq"]
+        t = state["step"] = int(state["step"]) + 1
+        if decay:
+            if group["decoupled_weight_decay"]:
+                p.mul_(1 - alpha * decay)
+            else:
+                g = g.add(p, alpha=decay)
+        m.lerp_(g, 1 - beta1)
+        v.mul_(beta2).addcmul_(g, g, value=1 - beta2)
+        if group["amsgrad"]:
+            v = torch.maximum(state["max_exp_avg_sq"], v, out=state["max_exp_avg_sq"])
+        # The bias corrections of both moments, moved to the step size as in section 2 of the paper.
+        denominator = v.sqrt().div_(math.sqrt(1 - beta2**t)).add_(group["eps"])
+        p.addcdiv_(m, denominator, value=-alpha / (1 - beta1**t))
+
+
+class AdamW(Adam):
+    """:class:`Adam` whose parameters shrink by ``lr * weight_decay`` in each step, apart from the gradient (Loshchilov 2017)."""
+
+    def __init__(
+        self,
+        params,
+        lr=1e-3,
+        betas=(0.9, 0.999),
+        eps=1e-8,
+        weight_decay=1e-2,
+        amsgrad=False,
+        *,
+        maximize=False,
+        foreach=None,
+        capturable=False,
+        differentiable=False,
+        fused=None,
+    ):
+        super().__init__(
+            params,
+            lr,
+            betas,
+            eps,
+            weight_decay,
+            amsgrad,
+            foreach=foreach,
+            maximize=maximize,
+            capturable=capturable,
+            differentiable=differentiable,
+            fused=fused,
+            decoupled_weight_decay=True,
+        )

@@ -1,0 +1,226 @@
+"""Limited-memory BFGS (Nocedal 1980), with a line search for the strong Wolfe conditions."""
+
+import torch
+
+from ._check import not_negative
+from .optimizer import Optimizer
+
+__all__ = ["LBFGS"]
+
+
+class LBFGS(Optimizer):
+    """A quasi-Newton method for full batches: ``step(closure)`` runs up to ``max_iter`` iterations.
+
+    The closure clears the gradients, computes the loss and its gradients, and returns the loss.  One group only.
+    ``line_search_fn`` is None (steps of size lr) or 'strong_wolfe'.
+    """
+
+    def __init__(
+        self,
+        params,
+        lr=1,
+        max_iter=20,
+        max_eval=None,
+        tolerance_grad=1e-7,
+        tolerance_change=1e-9,
+        history_size=100,
+        line_search_fn=None,
+    ):
+        not_negative(lr=lr)
+        if line_search_fn not in (None, "strong_wolfe"):
+            raise RuntimeError(f"only 'strong_wolfe' is supported, got line_search_fn={line_search_fn!r}")
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "max_iter": max_iter,
+                "max_eval": max_iter * 5 // 4 if max_eval is None else max_eval,
+                "tolerance_grad": tolerance_grad,
+                "tolerance_change": tolerance_change,
+                "history_size": history_size,
+                "line_search_fn": line_search_fn,
+            },
+        )
+        if len(self.param_groups) != 1:
+            raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
+        self._params = self.param_groups[0]["params"]
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        self._params = self.param_groups[0]["params"]
+
+    def _gradient(self):
+        """All gradients as one vector."""
+        return torch.cat([(torch.zeros_like(p) if p.grad is None else p.grad).reshape(-1) for p in self._params])
+
+    def _move(self, t, d):
+        """``x <- x + t d``."""
+        at = 0
+        for p in self._params:
+            n = p.numel()
+            p.add_(d[at : at + n].view_as(p), alpha=t)
+            at += n
+
+    def _along(self, evaluate, d):
+        """Loss and gradient as a function of how far to go along ``d``; the parameters stay where they are."""
+        x = [p.clone() for p in self._params]
+
+        def along(t):
+            self._move(t, d)
+            _, loss, g = evaluate()
+            for p, start in zip(self._params, x):
+                p.copy_(start)
+            return loss, g
+
+        return along
+
+    def step(self, closure):
+        """Run up to ``max_iter`` iterations; returns the loss at the beginning."""
+        with torch.no_grad():
+            return self._minimize(closure)
+
+    def _minimize(self, closure):
+        group = self.param_groups[0]
+        lr, history = float(group["lr"]), group["history_size"]
+        state = self.state[self._params[0]]
+        state.setdefault("func_evals", 0)
+        state.setdefault("n_iter", 0)
+
+        def evaluate():
+            with torch.enable_grad():
+                loss = closure()
+            return loss, float(loss), self._gradient()
+
+        first_loss, loss, g = evaluate()
+        evals = 1
+        state["func_evals"] += 1
+        if float(g.abs().max()) <= group["tolerance_grad"]:
+            return first_loss
+        d, t = state.get("d"), state.get("t")
+        pairs, scale = state.get("pairs", []), state.get("H_diag", 1.0)
+        g_before, loss_before = state.get("prev_flat_grad"), state.get("prev_loss")
+
+        for iteration in range(1, group["max_iter"] + 1):
+            state["n_iter"] += 1
+            if state["n_iter"] == 1:
+                d, pairs, scale = -g, [], 1.0
+            else:
+                y, s = g - g_before, d * t
+                ys = float(torch.dot(y, s))
+                if ys > 1e-10:  # else the curvature condition fails, and the pair would spoil the matrix
+                    pairs = [*pairs[-(history - 1) :], (y, s, 1.0 / ys)] if history > 1 else [(y, s, 1.0 / ys)]
+                    scale = ys / float(torch.dot(y, y))
+                d = _two_loops(-g, pairs, scale)
+            g_before, loss_before = g.clone(), loss
+            t = min(1.0, 1.0 / float(g.abs().sum())) * lr if state["n_iter"] == 1 else lr
+            slope = float(torch.dot(g, d))
+            if slope > -group["tolerance_change"]:
+                break
+            used = 0
+            if group["line_search_fn"] == "strong_wolfe":
+                loss, g, t, used = _strong_wolfe(self._along(evaluate, d), t, d, loss, g, slope)
+                self._move(t, d)
+            else:
+                self._move(t, d)
+                if iteration != group["max_iter"]:  # the last gradient would not be used
+                    _, loss, g = evaluate()
+                    used = 1
+            evals += used
+            state["func_evals"] += used
+            if (
+                evals >= group["max_eval"]
+                or float(g.abs().max()) <= group["tolerance_grad"]
+                or float((d * t).abs().max()) <= group["tolerance_change"]
+                or abs(loss - loss_before) < group["tolerance_change"]
+            ):
+                break
+        state.update(d=d, t=t, pairs=pairs, H_diag=scale, prev_flat_grad=g_before, prev_loss=loss_before)
+        return first_loss
+
+
+def _two_loops(q, pairs, scale):
+    """The product of the inverse Hessian's approximation with ``q`` (Nocedal and Wright, algorithm 7.4)."""
+    alphas = []
+    for y, s, rho in reversed(pairs):
+        alpha = float(torch.dot(s, q)) * rho
+        q = q.add(y, alpha=-alpha)
+        alphas.append(alpha)
+    r = q * scale
+    for (y, s, rho), alpha in zip(pairs, reversed(alphas)):
+        r = r.add(s, alpha=alpha - float(torch.dot(y, r)) * rho)
+    return r
+
+
+def _cubic(x1, f1, g1, x2, f2, g2, low=None, high=None):
+    """The minimum of the cubic through two points with slopes, within bounds (Nocedal and Wright, equation 3.59)."""
+    low, high = (min(x1, x2), max(x1, x2)) if low is None else (low, high)
+    d1 = g1 + g2 - 3 * (f1 - f2) / (x1 - x2)
+    square = d1 * d1 - g1 * g2
+    if not square >= 0:
+        return (low + high) / 2
+    d2 = square**0.5
+    if x1 > x2:
+        d2 = -d2
+    bottom = g2 - g1 + 2 * d2
+    if bottom == 0:
+        return (low + high) / 2
+    return min(max(x2 - (x2 - x1) * (g2 + d2 - d1) / bottom, low), high)
+
+
+def _strong_wolfe(along, t, d, f, g, slope, c1=1e-4, c2=0.9, tolerance=1e-9, most=25):
+    """A step that lowers the function and flattens the slope enough (Nocedal and Wright, algorithms 3.5 and 3.6)."""
+    size = float(d.abs().max())
+    f0, slope0 = f, slope
+
+    def at(t):
+        f, g = along(t)
+        return f, g, float(torch.dot(g, d))
+
+    # points are (t, f, g, slope along d)
+    before = (0.0, f, g, slope)
+    now = (t, *at(t))
+    evals = 1
+    bracket = None
+    for i in range(most):
+        t, f, g, slope = now
+        if f > f0 + c1 * t * slope0 or (i > 0 and f >= before[1]):
+            bracket = [before, now]
+        elif abs(slope) <= -c2 * slope0:
+            return f, g, t, evals
+        elif slope >= 0:
+            bracket = [before, now]
+        if bracket:
+            break
+        wider = _cubic(before[0], before[1], before[3], t, f, slope, t + 0.01 * (t - before[0]), t * 10)
+        before, now = now, (wider, *at(wider))
+        evals += 1
+    if bracket is None:
+        bracket = [(0.0, f0, before[2], slope0), now]
+
+    stuck = False
+    while evals < most:
+        low, high = sorted(bracket, key=lambda point: point[1])
+        width = abs(high[0] - low[0])
+        if width * size < tolerance:
+            break
+        t = _cubic(low[0], low[1], low[3], high[0], high[1], high[3])
+        left, right = min(low[0], high[0]), max(low[0], high[0])
+        if min(right - t, t - left) / (right - left) < 0.1:  # too near an end: no progress twice in a row
+            if stuck or t >= right or t <= left:
+                t = right - 0.1 * (right - left) if abs(t - right) < abs(t - left) else left + 0.1 * (right - left)
+                stuck = False
+            else:
+                stuck = True
+        else:
+            stuck = False
+        new = (t, *at(t))
+        evals += 1
+        if new[1] > f0 + c1 * t * slope0 or new[1] >= low[1]:
+            bracket = [low, new]
+            continue
+        if abs(new[3]) <= -c2 * slope0:
+            bracket = [new, new]
+            break
+        bracket = [new, low if new[3] * (high[0] - low[0]) >= 0 else high]
+    t, f, g, _ = min(bracket, key=lambda point: point[1])
+    return f, g, t, evals

@@ -1,0 +1,11 @@
+# ruff: noqa: F403
+"""Changing learning rates over time."""
+
+from .base import *
+from .combined import *
+from .cosine import *
+from .curves import *
+from .cyclic import *
+from .plateau import *
+
+_LRScheduler = LRScheduler  # noqa: F405  (its name until 2022)

@@ -1,0 +1,96 @@
+"""What all learning rate schedulers share."""
+
+import warnings
+
+import torch
+
+__all__ = ["LRScheduler"]
+
+
+class LRScheduler:
+    """Sets the learning rates of an optimiser's groups, once after each epoch (or step): ``scheduler.step()``.
+
+    A subclass defines ``get_lr()``, the new rates given ``self.last_epoch``, the current rates
+    ``group["lr"]`` and the first ones ``self.base_lrs``; where the rate at any epoch has a formula it also defines
+    ``_get_closed_form_lr()``, which serves ``step(epoch)``.  ``last_epoch`` other than -1 resumes; the groups must then
+    hold ``initial_lr``.
+    """
+
+    _hold = ("optimizer",)  # what stays out of the state dict
+
+    def __init__(self, optimizer, last_epoch=-1):
+        from ..optimizer import Optimizer
+
+        if not isinstance(optimizer, Optimizer):
+            raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
+        self.optimizer = optimizer
+        for i, group in enumerate(optimizer.param_groups):
+            if last_epoch == -1:
+                lr = group["lr"]
+                group.setdefault("initial_lr", lr.clone() if isinstance(lr, torch.Tensor) else lr)
+            elif "initial_lr" not in group:
+                raise KeyError(
+                    f"param 'initial_lr' is not specified in param_groups[{i}] when resuming an optimizer; load the "
+                    "optimizer's state dict before making the scheduler"
+                )
+        self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
+        self.last_epoch = last_epoch
+        self._step_count = 0
+        self._in_step = False
+        optimizer._stepped = False
+        self.step()
+
+    def state_dict(self):
+        """Everything that changes over time, as a dict; the optimiser is not part of it."""
+        return {name: value for name, value in self.__dict__.items() if name not in self._hold}
+
+    def load_state_dict(self, state_dict):
+        """Take over what :meth:`state_dict` gave."""
+        self.__dict__.update(state_dict)
+
+    def get_last_lr(self):
+        """The learning rates last set, one for each group."""
+        return self._last_lr
+
+    def get_lr(self):
+        """The learning rates for ``self.last_epoch``; only for ``step`` to call."""
+        raise NotImplementedError(f"{type(self).__name__} must define get_lr()")
+
+    def _warn_outside_step(self):
+        if not self._in_step:
+            warnings.warn(
+                "To get the last learning rate computed by the scheduler, please use `get_last_lr()`.", stacklevel=3
+            )
+
+    def _rates(self):
+        return [group["lr"] for group in self.optimizer.param_groups]
+
+    def step(self, epoch=None):
+        """Go on to the next epoch, or to ``epoch``, and set the learning rates."""
+        if self._step_count == 1 and not getattr(self.optimizer, "_stepped", True):
+            warnings.warn(
+                "Detected call of `lr_scheduler.step()` before `optimizer.step()`. You should call them in the opposite "
+                "order: `optimizer.step()` before `lr_scheduler.step()`; the first value of the schedule is skipped.",
+                stacklevel=2,
+            )
+        self._step_count += 1
+        self._in_step = True
+        try:
+            if epoch is None:
+                self.last_epoch += 1
+                rates = self.get_lr()
+            else:
+                self.last_epoch = epoch
+                closed = getattr(self, "_get_closed_form_lr", None)
+                rates = closed() if closed is not None else self.get_lr()
+        finally:
+            self._in_step = False
+        self._set(rates)
+
+    def _set(self, rates):
+        for group, lr in zip(self.optimizer.param_groups, rates):
+            if isinstance(group["lr"], torch.Tensor):
+                group["lr"].fill_(float(lr))
+            else:
+                group["lr"] = lr
+        self._last_lr = [float(lr) if isinstance(lr, torch.Tensor) else lr for lr in self._rates()]

@@ -1,0 +1,90 @@
+"""Schedulers made of schedulers."""
+
+import bisect
+
+from .base import LRScheduler
+
+__all__ = ["ChainedScheduler", "SequentialLR"]
+
+
+def _same_optimizer(name, optimizer, schedulers):
+    if not schedulers:
+        raise ValueError(f"{name} expects at least one scheduler to be chained, but got no scheduler.")
+    for i, scheduler in enumerate(schedulers):
+        if not hasattr(scheduler, "optimizer"):
+            raise TypeError(f"{name} at index {i} should have `optimizer` as its attribute.")
+        if scheduler.optimizer is not optimizer:
+            raise ValueError(
+                f"{name} expects all schedulers to belong to the same optimizer, but got scheduler "
+                f"{type(scheduler).__name__} at index {i} with another one"
+            )
+
+
+class _Combined(LRScheduler):
+    _hold = ("optimizer", "_schedulers")
+
+    def state_dict(self):
+        """The state of this scheduler and of those it is made of."""
+        return {**super().state_dict(), "_schedulers": [scheduler.state_dict() for scheduler in self._schedulers]}
+
+    def load_state_dict(self, state_dict):
+        """Take over what :meth:`state_dict` gave."""
+        state = dict(state_dict)
+        saved = state.pop("_schedulers")
+        self.__dict__.update(state)
+        for scheduler, own in zip(self._schedulers, saved):
+            scheduler.load_state_dict(own)
+
+    def _note_rates(self):
+        self._last_lr = [group["lr"] for group in self.optimizer.param_groups]
+
+
+class SequentialLR(_Combined):
+    """One scheduler after another: number i + 1 begins at epoch ``milestones[i]``."""
+
+    def __init__(self, optimizer, schedulers, milestones, last_epoch=-1):
+        _same_optimizer("SequentialLR", optimizer, schedulers)
+        if len(milestones) != len(schedulers) - 1:
+            raise ValueError(
+                "Sequential Schedulers expects number of schedulers provided to be one more than the number of "
+                f"milestone points, but got {len(schedulers)} schedulers and {len(milestones)} milestones"
+            )
+        self.optimizer = optimizer
+        self._schedulers = schedulers
+        self._milestones = milestones
+        self.last_epoch = last_epoch + 1
+        # all schedulers have taken their first step: undo it, and take the first one's again
+        for group in optimizer.param_groups:
+            group["lr"] = group["initial_lr"]
+        for scheduler in schedulers:
+            scheduler.last_epoch -= 1
+        schedulers[0].step() if last_epoch == -1 else None
+        self._note_rates()
+
+    def step(self):
+        """Go on to the next epoch."""
+        self.last_epoch += 1
+        i = bisect.bisect_right(self._milestones, self.last_epoch)
+        if i > 0 and self._milestones[i - 1] == self.last_epoch:
+            self._schedulers[i].step(0)
+        else:
+            self._schedulers[i].step()
+        self._note_rates()
+
+
+class ChainedScheduler(_Combined):
+    """Several schedulers at once, each acting on what those before it left."""
+
+    def __init__(self, schedulers, optimizer=None):
+        schedulers = list(schedulers)
+        optimizer = schedulers[0].optimizer if optimizer is None and schedulers else optimizer
+        _same_optimizer("ChainedScheduler", optimizer, schedulers)
+        self.optimizer = optimizer
+        self._schedulers = schedulers
+        self._note_rates()
+
+    def step(self):
+        """Take one step with each."""
+        for scheduler in self._schedulers:
+            scheduler.step()
+        self._note_rates()

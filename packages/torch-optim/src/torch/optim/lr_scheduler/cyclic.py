@@ -1,0 +1,196 @@
+"""Cyclical learning rates (Smith 2015) and the one-cycle policy (Smith 2017)."""
+
+import math
+
+from .base import LRScheduler
+
+__all__ = ["CyclicLR", "OneCycleLR"]
+
+
+def _per_group(name, optimizer, value):
+    groups = len(optimizer.param_groups)
+    if isinstance(value, (list, tuple)):
+        if len(value) != groups:
+            raise ValueError(f"{name} must have the same length as optimizer.param_groups: {len(value)} for {groups}")
+        return list(value)
+    return [value] * groups
+
+
+def _momentum_key(optimizer):
+    """Which option of the groups is the momentum: ``momentum``, or the first of ``betas``."""
+    for key in ("momentum", "betas"):
+        if key in optimizer.defaults:
+            return key
+    raise ValueError(
+        "optimizer must support momentum or beta1 with `cycle_momentum` option enabled; "
+        f"{type(optimizer).__name__} has neither"
+    )
+
+
+def _get_momentum(group, key):
+    return group[key] if key == "momentum" else group[key][0]
+
+
+def _set_momentum(group, key, value):
+    group[key] = value if key == "momentum" else (value, *group[key][1:])
+
+
+class CyclicLR(LRScheduler):
+    """``lr`` goes up from ``base_lr`` to ``max_lr`` in ``step_size_up`` steps and down again, over and over.
+
+    ``mode`` 'triangular', 'triangular2' (each cycle half as high), 'exp_range' (height ``gamma^step``), or ``scale_fn``
+    of the cycle or of the step (``scale_mode``).  The momentum moves the other way.
+    """
+
+    def __init__(
+        self,
+        optimizer,
+        base_lr,
+        max_lr,
+        step_size_up=2000,
+        step_size_down=None,
+        mode="triangular",
+        gamma=1.0,
+        scale_fn=None,
+        scale_mode="cycle",
+        cycle_momentum=True,
+        base_momentum=0.8,
+        max_momentum=0.9,
+        last_epoch=-1,
+    ):
+        if mode not in ("triangular", "triangular2", "exp_range") and scale_fn is None:
+            raise ValueError(f"mode is invalid and scale_fn is None, got mode={mode!r}")
+        base_lrs = _per_group("base_lr", optimizer, base_lr)
+        if last_epoch == -1:
+            for lr, group in zip(base_lrs, optimizer.param_groups):
+                group["lr"] = lr
+        self.max_lrs = _per_group("max_lr", optimizer, max_lr)
+        step_size_down = step_size_up if step_size_down is None else step_size_down
+        self.total_size = float(step_size_up + step_size_down)
+        self.step_ratio = float(step_size_up) / self.total_size
+        self.mode = mode
+        self.gamma = gamma
+        self._scale_fn_custom = scale_fn
+        self.scale_mode = scale_mode if scale_fn is not None else "iterations" if mode == "exp_range" else "cycle"
+        self.cycle_momentum = cycle_momentum
+        if cycle_momentum:
+            self._key = _momentum_key(optimizer)
+            self.base_momentums = _per_group("base_momentum", optimizer, base_momentum)
+            self.max_momentums = _per_group("max_momentum", optimizer, max_momentum)
+            if last_epoch == -1:
+                for momentum, group in zip(self.max_momentums, optimizer.param_groups):
+                    _set_momentum(group, self._key, momentum)
+        super().__init__(optimizer, last_epoch)
+        self.base_lrs = base_lrs
+
+    def scale_fn(self, x):
+        """How high cycle or step ``x`` is."""
+        if self._scale_fn_custom is not None:
+            return self._scale_fn_custom(x)
+        return {"triangular": 1.0, "triangular2": 1 / 2.0 ** (x - 1), "exp_range": self.gamma**x}[self.mode]
+
+    def get_lr(self):
+        self._warn_outside_step()
+        cycle = math.floor(1 + self.last_epoch / self.total_size)
+        x = 1 + self.last_epoch / self.total_size - cycle
+        height = x / self.step_ratio if x <= self.step_ratio else (x - 1) / (self.step_ratio - 1)
+        scale = height * self.scale_fn(cycle if self.scale_mode == "cycle" else self.last_epoch)
+        if self.cycle_momentum:
+            for group, low, high in zip(self.optimizer.param_groups, self.base_momentums, self.max_momentums):
+                _set_momentum(group, self._key, high - (high - low) * scale)
+        return [low + (high - low) * scale for low, high in zip(self.base_lrs, self.max_lrs)]
+
+    _hold = ("optimizer", "_scale_fn_custom")
+
+
+def _cosine(start, end, t):
+    return end + (start - end) / 2.0 * (math.cos(math.pi * t) + 1)
+
+
+def _line(start, end, t):
+    return (end - start) * t + start
+
+
+class OneCycleLR(LRScheduler):
+    """``lr`` rises from ``max_lr / div_factor`` to ``max_lr`` and falls far below its start, once over the whole training.
+
+    Give ``total_steps``, or ``epochs`` and ``steps_per_epoch``; call ``step()`` after each batch.
+    """
+
+    def __init__(
+        self,
+        optimizer,
+        max_lr,
+        total_steps=None,
+        epochs=None,
+        steps_per_epoch=None,
+        pct_start=0.3,
+        anneal_strategy="cos",
+        cycle_momentum=True,
+        base_momentum=0.85,
+        max_momentum=0.95,
+        div_factor=25.0,
+        final_div_factor=1e4,
+        three_phase=False,
+        last_epoch=-1,
+    ):
+        if total_steps is not None:
+            if not isinstance(total_steps, int) or total_steps <= 0:
+                raise ValueError(f"Expected positive integer total_steps, but got {total_steps}")
+            self.total_steps = total_steps
+        elif epochs is not None and steps_per_epoch is not None:
+            for name, value in (("epochs", epochs), ("steps_per_epoch", steps_per_epoch)):
+                if not isinstance(value, int) or value <= 0:
+                    raise ValueError(f"Expected positive integer {name}, but got {value}")
+            self.total_steps = epochs * steps_per_epoch
+        else:
+            raise ValueError("You must define either total_steps OR (epochs AND steps_per_epoch)")
+        if not isinstance(pct_start, float) or not 0 <= pct_start <= 1:
+            raise ValueError(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
+        if anneal_strategy not in ("cos", "linear"):
+            raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}")
+        self.anneal_strategy = anneal_strategy
+        rise = float(pct_start * self.total_steps)
+        if three_phase:
+            self.phases = [
+                (rise - 1, "initial_lr", "max_lr", "max_momentum", "base_momentum"),
+                (2 * rise - 2, "max_lr", "initial_lr", "base_momentum", "max_momentum"),
+                (self.total_steps - 1, "initial_lr", "min_lr", "max_momentum", "max_momentum"),
+            ]
+        else:
+            self.phases = [
+                (rise - 1, "initial_lr", "max_lr", "max_momentum", "base_momentum"),
+                (self.total_steps - 1, "max_lr", "min_lr", "base_momentum", "max_momentum"),
+            ]
+        self.cycle_momentum = cycle_momentum
+        if cycle_momentum:
+            self._key = _momentum_key(optimizer)
+        if last_epoch == -1:
+            for lr, group in zip(_per_group("max_lr", optimizer, max_lr), optimizer.param_groups):
+                group["initial_lr"] = lr / div_factor
+                group["max_lr"] = lr
+                group["min_lr"] = group["initial_lr"] / final_div_factor
+            if cycle_momentum:
+                lows = _per_group("base_momentum", optimizer, base_momentum)
+                highs = _per_group("max_momentum", optimizer, max_momentum)
+                for low, high, group in zip(lows, highs, optimizer.param_groups):
+                    group["base_momentum"], group["max_momentum"] = low, high
+                    _set_momentum(group, self._key, high)
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self):
+        self._warn_outside_step()
+        n = self.last_epoch
+        if n > self.total_steps:
+            raise ValueError(f"Tried to step {n} times. The specified number of total steps is {self.total_steps}")
+        between = _cosine if self.anneal_strategy == "cos" else _line
+        i = next((i for i, phase in enumerate(self.phases) if n <= phase[0]), len(self.phases) - 1)
+        end, lr_from, lr_to, momentum_from, momentum_to = self.phases[i]
+        start = self.phases[i - 1][0] if i else 0.0
+        t = (n - start) / (end - start)
+        rates = []
+        for group in self.optimizer.param_groups:
+            rates.append(between(group[lr_from], group[lr_to], t))
+            if self.cycle_momentum:
+                _set_momentum(group, self._key, between(group[momentum_from], group[momentum_to], t))
+        return rates

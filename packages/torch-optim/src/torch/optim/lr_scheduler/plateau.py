@@ -1,0 +1,114 @@
+"""Lowering the learning rate when a metric stops improving."""
+
+import math
+
+import torch
+
+from .base import LRScheduler
+
+__all__ = ["ReduceLROnPlateau"]
+
+
+class ReduceLROnPlateau(LRScheduler):
+    """``lr = max(lr * factor, min_lr)`` when ``patience`` epochs passed without improvement: ``step(validation_loss)``.
+
+    An improvement is smaller (``mode='min'``) or greater ('max') by ``threshold``, relative ('rel') or absolute ('abs').
+    After a reduction ``cooldown`` epochs are not counted; changes of lr below ``eps`` are left out.
+    """
+
+    def __init__(
+        self,
+        optimizer,
+        mode="min",
+        factor=0.1,
+        patience=10,
+        threshold=1e-4,
+        threshold_mode="rel",
+        cooldown=0,
+        min_lr=0,
+        eps=1e-8,
+        verbose=False,
+    ):
+        if isinstance(threshold, bool):  # 2018 had verbose here
+            verbose, threshold = threshold, 1e-4
+        if factor >= 1.0:
+            raise ValueError(f"Factor should be < 1.0, got {factor}")
+        if mode not in ("min", "max"):
+            raise ValueError(f"mode {mode} is unknown! Use 'min' or 'max'")
+        if threshold_mode not in ("rel", "abs"):
+            raise ValueError(f"threshold mode {threshold_mode} is unknown! Use 'rel' or 'abs'")
+        groups = len(optimizer.param_groups)
+        if isinstance(min_lr, (list, tuple)):
+            if len(min_lr) != groups:
+                raise ValueError(f"expected {groups} min_lrs, got {len(min_lr)}")
+            self.min_lrs = list(min_lr)
+        else:
+            self.min_lrs = [min_lr] * groups
+        self.optimizer = optimizer
+        self.mode = mode
+        self.factor = factor
+        self.patience = patience
+        self.threshold = threshold
+        self.threshold_mode = threshold_mode
+        self.cooldown = cooldown
+        self.eps = eps
+        self.verbose = verbose
+        self.last_epoch = 0
+        self._last_lr = self._rates()
+        self._reset()
+
+    def _reset(self):
+        """Forget what was best so far."""
+        self.best = math.inf if self.mode == "min" else -math.inf
+        self.cooldown_counter = 0
+        self.num_bad_epochs = 0
+
+    @property
+    def in_cooldown(self):
+        """True while epochs are not counted after a reduction."""
+        return self.cooldown_counter > 0
+
+    def is_better(self, a, best):
+        """Is ``a`` an improvement on ``best``?"""
+        sign = 1 if self.mode == "max" else -1
+        margin = self.threshold * (abs(best) if self.threshold_mode == "rel" else 1)
+        if math.isinf(best):
+            return a != best and sign * (a - best) > 0
+        if self.threshold_mode == "rel":
+            return sign * a > sign * best * (1 + sign * self.threshold)
+        return sign * a > sign * best + margin
+
+    def step(self, metrics, epoch=None):
+        """Count an epoch with the value ``metrics``, and lower the rates if it is time."""
+        current = float(metrics)
+        self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
+        if self.is_better(current, self.best):
+            self.best = current
+            self.num_bad_epochs = 0
+        else:
+            self.num_bad_epochs += 1
+        if self.in_cooldown:
+            self.cooldown_counter -= 1
+            self.num_bad_epochs = 0
+        if self.num_bad_epochs > self.patience:
+            self._reduce()
+            self.cooldown_counter = self.cooldown
+            self.num_bad_epochs = 0
+        self._last_lr = [float(lr) if isinstance(lr, torch.Tensor) else lr for lr in self._rates()]
+
+    def _reduce(self):
+        rates = []
+        for i, (old, least) in enumerate(zip(self._rates(), self.min_lrs)):
+            old = float(old)
+            new = max(old * self.factor, least)
+            if old - new > self.eps:
+                if self.verbose:
+                    print(f"Epoch {self.last_epoch:5d}: reducing learning rate of group {i} to {new:.4e}.")
+                rates.append(new)
+            else:
+                rates.append(old)
+        self._set(rates)
+
+    def get_lr(self):
+        """The current learning rates."""
+        return self._rates()

@@ -1,0 +1,69 @@
+"""NAdam: Adam with Nesterov's momentum (Dozat 2016)."""
+
+import torch
+
+from ._check import betas_in_range, not_negative
+from .optimizer import Optimizer
+
+__all__ = ["NAdam"]
+
+
+class NAdam(Optimizer):
+    """Adam that looks ahead: the step uses the momentum of the next step; ``mu`` warms up with ``momentum_decay``."""
+
+    def __init__(
+        self,
+        params,
+        lr=2e-3,
+        betas=(0.9, 0.999),
+        eps=1e-8,
+        weight_decay=0,
+        momentum_decay=4e-3,
+        decoupled_weight_decay=False,
+        *,
+        foreach=None,
+        maximize=False,
+        capturable=False,
+        differentiable=False,
+    ):
+        not_negative(lr=lr, eps=eps, weight_decay=weight_decay, momentum_decay=momentum_decay)
+        betas_in_range(betas)
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "betas": betas,
+                "eps": eps,
+                "weight_decay": weight_decay,
+                "momentum_decay": momentum_decay,
+                "decoupled_weight_decay": decoupled_weight_decay,
+                "maximize": maximize,
+                "foreach": foreach,
+                "capturable": capturable,
+                "differentiable": differentiable,
+            },
+        )
+
+    def _update(self, p, g, state, group):
+        beta1, beta2 = group["betas"]
+        lr, psi, decay = float(group["lr"]), group["momentum_decay"], group["weight_decay"]
+        if not state:
+            state["step"] = 0
+            state["mu_product"] = 1.0
+            state["exp_avg"] = torch.zeros_like(p)
+            state["exp_avg_sq"] = torch.zeros_like(p)
+        t = state["step"] = int(state["step"]) + 1
+        m, v = state["exp_avg"], state["exp_avg_sq"]
+        if decay:
+            if group["decoupled_weight_decay"]:
+                p.mul_(1 - lr * decay)
+            else:
+                g = g.add(p, alpha=decay)
+        mu = beta1 * (1 - 0.5 * 0.96 ** (t * psi))
+        mu_next = beta1 * (1 - 0.5 * 0.96 ** ((t + 1) * psi))
+        product = state["mu_product"] = float(state["mu_product"]) * mu
+        m.lerp_(g, 1 - beta1)
+        v.mul_(beta2).addcmul_(g, g, value=1 - beta2)
+        root = v.div(1 - beta2**t).sqrt_().add_(group["eps"])
+        p.addcdiv_(g, root, value=-lr * (1 - mu) / (1 - product))
+        p.addcdiv_(m, root, value=-lr * mu_next / (1 - product * mu_next))

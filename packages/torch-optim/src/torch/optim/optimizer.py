@@ -1,0 +1,364 @@
+"""The base class of all optimisers: groups of parameters, their state, checkpoints, hooks."""
+
+import collections
+import collections.abc
+import copy
+import functools
+import itertools
+import warnings
+
+import torch
+
+__all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook", "required"]
+
+
+class _Required:
+    """Stands for an option that every group must give."""
+
+    def __repr__(self):
+        return "<required parameter>"
+
+
+required = _Required()
+
+_ids = itertools.count()
+_pre_hooks_of_all, _post_hooks_of_all = {}, {}
+
+
+class _Handle:
+    """What a ``register_*_hook`` returns: ``remove()`` takes the hook away, and so does leaving a ``with`` block."""
+
+    def __init__(self, hooks, hook, prepend=False):
+        self.id = next(_ids)
+        self._hooks = hooks
+        if prepend:
+            later = dict(hooks)
+            hooks.clear()
+            hooks[self.id] = hook
+            hooks.update(later)
+        else:
+            hooks[self.id] = hook
+
+    def remove(self):
+        self._hooks.pop(self.id, None)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.remove()
+
+
+def register_optimizer_step_pre_hook(hook):
+    """Run ``hook(optimizer, args, kwargs)`` before the step of every optimiser there is."""
+    return _Handle(_pre_hooks_of_all, hook)
+
+
+def register_optimizer_step_post_hook(hook):
+    """Run ``hook(optimizer, args, kwargs)`` after the step of every optimiser there is."""
+    return _Handle(_post_hooks_of_all, hook)
+
+
+class Optimizer:
+    """Updates parameters by their gradients; subclass it with the rule for one parameter.
+
+    ``params`` is an iterable of tensors, of ``(name, tensor)`` pairs, or of dicts, each a group with its own options:
+    ``[{"params": base}, {"params": head, "lr": 1e-3}]``.  ``defaults`` holds the options that groups leave out.
+
+    A subclass defines ``_update(p, g, state, group)``: change ``p`` in place, given its gradient ``g``, the dict
+    ``state`` (empty at first) and the options ``group``.  It may define ``_step_group`` to treat a whole group at once.
+    Or it overrides ``step`` altogether.
+    """
+
+    OptimizerPreHook = OptimizerPostHook = collections.abc.Callable
+
+    def __init__(self, params, defaults):
+        if isinstance(params, torch.Tensor):
+            raise TypeError(
+                "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
+                f"{params.type()}; for a single tensor write [tensor]"
+            )
+        self.defaults = defaults
+        self.state = collections.defaultdict(dict)
+        self.param_groups = []
+        self._make_hooks()
+        groups = list(params)
+        if not groups:
+            raise ValueError("optimizer got an empty parameter list")
+        for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
+            self.add_param_group(group)
+
+    def _make_hooks(self):
+        self._step_pre_hooks, self._step_post_hooks = {}, {}
+        self._state_dict_pre_hooks, self._state_dict_post_hooks = {}, {}
+        self._load_pre_hooks, self._load_post_hooks = {}, {}
+        self._stepped = False
+
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        if "step" in cls.__dict__:
+            cls.step = Optimizer.profile_hook_step(cls.step)
+
+    @staticmethod
+    def profile_hook_step(func):
+        """``func``, a step method, between the hooks of its optimiser."""
+        if getattr(func, "hooked", False):
+            return func
+
+        @functools.wraps(func)
+        def step(self, *args, **kwargs):
+            self._stepped = True
+            if not (self._step_pre_hooks or self._step_post_hooks or _pre_hooks_of_all or _post_hooks_of_all):
+                return func(self, *args, **kwargs)
+            for hook in [*_pre_hooks_of_all.values(), *self._step_pre_hooks.values()]:
+                replaced = hook(self, args, kwargs)
+                if replaced is not None:
+                    if not (isinstance(replaced, tuple) and len(replaced) == 2):
+                        raise RuntimeError(
+                            f"step pre-hook: must return None or a tuple (args, kwargs), got {type(replaced).__name__}"
+                        )
+                    args, kwargs = replaced
+            result = func(self, *args, **kwargs)
+            for hook in [*self._step_post_hooks.values(), *_post_hooks_of_all.values()]:
+                hook(self, args, kwargs)
+            return result
+
+        step.hooked = True
+        return step
+
+    # -- groups -----------------------------------------------------------------------------------------------------
+
+    def add_param_group(self, param_group):
+        """Train more parameters, with options of their own: ``{"params": tensors, "lr": 0.1}``.
+
+        TypeError for what is no tensor; ValueError for a tensor that is not a leaf, is there already, or lacks a
+        required option.
+        """
+        if not isinstance(param_group, dict):
+            raise TypeError(f"param_group must be a dict, but got {type(param_group).__name__}")
+        group = dict(param_group)
+        params = group["params"]
+        if isinstance(params, torch.Tensor):
+            params = [params]
+        elif isinstance(params, set):
+            raise TypeError(
+                "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in sets "
+                "will change between runs. Please use a list instead."
+            )
+        params = list(params)
+        if params and all(isinstance(p, tuple) for p in params):
+            group["param_names"] = [name for name, _ in params]
+            params = [p for _, p in params]
+        for p in params:
+            if not isinstance(p, torch.Tensor):
+                raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {type(p).__name__}")
+            if not self.defaults.get("differentiable", None) and not (p.is_leaf or getattr(p, "retains_grad", False)):
+                raise ValueError(
+                    f"can't optimize a non-leaf Tensor (computed by {type(p.grad_fn).__name__}): give the parameters it "
+                    "is computed from, or its detach()"
+                )
+        group["params"] = params
+        for name, default in self.defaults.items():
+            if default is required and name not in group:
+                raise ValueError(f"parameter group didn't specify a value of required optimization parameter {name}")
+            group.setdefault(name, default)
+        if len({id(p) for p in params}) != len(params):
+            warnings.warn(
+                "optimizer contains a parameter group with duplicate parameters; in future, this will cause an error; "
+                "see github.com/pytorch/pytorch/issues/40967 for more information",
+                stacklevel=3,
+            )
+        known = {id(p) for other in self.param_groups for p in other["params"]}
+        if any(id(p) in known for p in params):
+            raise ValueError("some parameters appear in more than one parameter group")
+        if self.param_groups and ("param_names" in group) != ("param_names" in self.param_groups[0]):
+            raise ValueError(
+                "all optimizer param groups should be with/without names. cannot add param group "
+                f"{'with' if 'param_names' in group else 'without'} names to the optimizer"
+            )
+        self.param_groups.append(group)
+
+    def zero_grad(self, set_to_none=True):
+        """Drop the gradients of all parameters, or fill them with zero when ``set_to_none`` is false."""
+        for group in self.param_groups:
+            for p in group["params"]:
+                grad = p.grad
+                if grad is None:
+                    continue
+                if set_to_none:
+                    p.grad = None
+                elif grad.requires_grad:  # part of a graph: it must not be changed
+                    p.grad = torch.zeros_like(grad)
+                else:
+                    grad.zero_()
+
+    # -- the step ---------------------------------------------------------------------------------------------------
+
+    def step(self, closure=None):
+        """Update all parameters that have a gradient.
+
+        ``closure`` computes the loss and the gradients anew; its value is returned.
+        """
+        self._stepped = True
+        if self._step_pre_hooks or self._step_post_hooks or _pre_hooks_of_all or _post_hooks_of_all:
+            return _hooked_step(self, closure)
+        return self._step(closure)
+
+    step.hooked = True
+
+    def _step(self, closure=None):
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        with torch.set_grad_enabled(bool(self.defaults.get("differentiable", False))):
+            for group in self.param_groups:
+                self._step_group(group)
+        return loss
+
+    def _step_group(self, group):
+        maximize = group.get("maximize", False)
+        for p in group["params"]:
+            g = p.grad
+            if g is None:
+                continue
+            self._check_gradient(p, g)
+            state = self.state[p]
+            if maximize:
+                g = -g
+            if p.is_complex():  # the real and imaginary parts are two parameters
+                p, g = torch.view_as_real(p), torch.view_as_real(g)
+            self._update(p, g, state, group)
+
+    def _check_gradient(self, p, g):
+        if g.is_sparse:
+            raise RuntimeError(
+                f"{type(self).__name__} does not support sparse gradients, please consider SparseAdam or SGD instead"
+            )
+
+    def _update(self, p, g, state, group):
+        raise NotImplementedError(f"{type(self).__name__} must define _update(p, g, state, group) or step(closure)")
+
+    # -- checkpoints ------------------------------------------------------------------------------------------------
+
+    def state_dict(self):
+        """``{"state": ..., "param_groups": ...}`` with parameters replaced by their numbers, in the order of the groups."""
+        for hook in self._state_dict_pre_hooks.values():
+            hook(self)
+        numbers = {}
+        groups = []
+        for group in self.param_groups:
+            packed = {name: value for name, value in group.items() if name != "params"}
+            for p in group["params"]:
+                numbers.setdefault(id(p), len(numbers))
+            packed["params"] = [numbers[id(p)] for p in group["params"]]
+            groups.append(packed)
+        state = {numbers[id(p)] if isinstance(p, torch.Tensor) else p: value for p, value in self.state.items()}
+        result = {"state": state, "param_groups": groups}
+        for hook in self._state_dict_post_hooks.values():
+            replaced = hook(self, result)
+            result = result if replaced is None else replaced
+        return result
+
+    def load_state_dict(self, state_dict):
+        """Take over what :meth:`state_dict` of an optimiser with the same groups gave.
+
+        The state's tensors are copied to the dtype and device of their parameters; options are overwritten.
+        ValueError when the number of groups or of parameters in a group differs; nothing is changed then.
+        """
+        state_dict = dict(state_dict)
+        for hook in self._load_pre_hooks.values():
+            replaced = hook(self, state_dict)
+            state_dict = state_dict if replaced is None else replaced
+        groups, saved = self.param_groups, copy.deepcopy(state_dict["param_groups"])
+        if len(groups) != len(saved):
+            raise ValueError(
+                f"loaded state dict has a different number of parameter groups: {len(saved)}, this optimizer has {len(groups)}"
+            )
+        sizes, saved_sizes = [len(g["params"]) for g in groups], [len(g["params"]) for g in saved]
+        if sizes != saved_sizes:
+            raise ValueError(
+                "loaded state dict contains a parameter group that doesn't match the size of optimizer's group: "
+                f"the groups have {saved_sizes} parameters, this optimizer's have {sizes}"
+            )
+        mine = [p for group in groups for p in group["params"]]
+        theirs = [number for group in saved for number in group["params"]]
+        by_number = dict(zip(theirs, mine))
+        state = collections.defaultdict(dict)
+        for key, value in state_dict["state"].items():
+            p = by_number.get(key)
+            state[key if p is None else p] = copy.deepcopy(value) if p is None else _cast(p, value)
+        for old, new in zip(groups, saved):
+            new["params"] = old["params"]
+            if "param_names" in old:
+                new.setdefault("param_names", old["param_names"])
+        self.__setstate__({"state": state, "param_groups": saved})
+        for hook in self._load_post_hooks.values():
+            hook(self)
+
+    def __getstate__(self):
+        return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        if "_step_pre_hooks" not in self.__dict__:
+            self._make_hooks()
+        defaults = self.__dict__.setdefault("defaults", {})
+        for group in self.param_groups:  # options newer than the checkpoint
+            for name, default in defaults.items():
+                group.setdefault(name, default)
+
+    def __repr__(self):
+        lines = [f"{type(self).__name__} ("]
+        for i, group in enumerate(self.param_groups):
+            lines += ["", f"Parameter Group {i}"] if i else [f"Parameter Group {i}"]
+            lines += [f"    {name}: {group[name]}" for name in sorted(group) if name != "params"]
+        return "\n".join([*lines, ")"])
+
+    # -- hooks ------------------------------------------------------------------------------------------------------
+
+    def register_step_pre_hook(self, hook):
+        """Run ``hook(optimizer, args, kwargs)`` before each step; it may return new ``(args, kwargs)``."""
+        return _Handle(self._step_pre_hooks, hook)
+
+    def register_step_post_hook(self, hook):
+        """Run ``hook(optimizer, args, kwargs)`` after each step."""
+        return _Handle(self._step_post_hooks, hook)
+
+    def register_state_dict_pre_hook(self, hook, prepend=False):
+        """Run ``hook(optimizer)`` before ``state_dict``."""
+        return _Handle(self._state_dict_pre_hooks, hook, prepend)
+
+    def register_state_dict_post_hook(self, hook, prepend=False):
+        """Run ``hook(optimizer, state_dict)`` after ``state_dict``; it may return another dict."""
+        return _Handle(self._state_dict_post_hooks, hook, prepend)
+
+    def register_load_state_dict_pre_hook(self, hook, prepend=False):
+        """Run ``hook(optimizer, state_dict)`` before ``load_state_dict``; it may return another dict."""
+        return _Handle(self._load_pre_hooks, hook, prepend)
+
+    def register_load_state_dict_post_hook(self, hook, prepend=False):
+        """Run ``hook(optimizer)`` after ``load_state_dict``."""
+        return _Handle(self._load_post_hooks, hook, prepend)
+
+
+def _step_with_closure(self, *args, **kwargs):
+    return self._step(*args, **kwargs)
+
+
+_hooked_step = Optimizer.profile_hook_step(_step_with_closure)
+
+
+def _cast(p, value, key=None):
+    """State for the parameter ``p``: tensors in its dtype and on its device; counts of steps stay as they are."""
+    if isinstance(value, torch.Tensor):
+        if key == "step":
+            return value.clone()
+        if p.is_floating_point() and value.is_floating_point():
+            return value.to(dtype=p.dtype, device=p.device, copy=True)
+        return value.to(device=p.device, copy=True)
+    if isinstance(value, dict):
+        return {k: _cast(p, v, k) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(_cast(p, v) for v in value)
+    return copy.deepcopy(value)

@@ -1,0 +1,71 @@
+"""RAdam: Adam that waits until its second moment means something (Liu 2019)."""
+
+import math
+
+import torch
+
+from ._check import betas_in_range, not_negative
+from .optimizer import Optimizer
+
+__all__ = ["RAdam"]
+
+
+class RAdam(Optimizer):
+    """Algorithm 2 of the paper: momentum alone while the variance of the adaptive step is unbounded, then Adam, rectified."""
+
+    def __init__(
+        self,
+        params,
+        lr=1e-3,
+        betas=(0.9, 0.999),
+        eps=1e-8,
+        weight_decay=0,
+        decoupled_weight_decay=False,
+        *,
+        foreach=None,
+        maximize=False,
+        capturable=False,
+        differentiable=False,
+    ):
+        not_negative(lr=lr, eps=eps, weight_decay=weight_decay)
+        betas_in_range(betas)
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "betas": betas,
+                "eps": eps,
+                "weight_decay": weight_decay,
+                "decoupled_weight_decay": decoupled_weight_decay,
+                "maximize": maximize,
+                "foreach": foreach,
+                "capturable": capturable,
+                "differentiable": differentiable,
+            },
+        )
+
+    def _update(self, p, g, state, group):
+        beta1, beta2 = group["betas"]
+        lr, decay = float(group["lr"]), group["weight_decay"]
+        if not state:
+            state["step"] = 0
+            state["exp_avg"] = torch.zeros_like(p)
+            state["exp_avg_sq"] = torch.zeros_like(p)
+        t = state["step"] = int(state["step"]) + 1
+        m, v = state["exp_avg"], state["exp_avg_sq"]
+        if decay:
+            if group["decoupled_weight_decay"]:
+                p.mul_(1 - lr * decay)
+            else:
+                g = g.add(p, alpha=decay)
+        m.lerp_(g, 1 - beta1)
+        v.mul_(beta2).addcmul_(g, g, value=1 - beta2)
+        alpha = lr / (1 - beta1**t)
+        rho_inf = 2 / (1 - beta2) - 1
+        rho = rho_inf - 2 * t * beta2**t / (1 - beta2**t)
+        if rho > 5:  # the paper says 4; 5 keeps r away from the pole
+            r = math.sqrt((rho - 4) * (rho - 2) * rho_inf / ((rho_inf - 4) * (rho_inf - 2) * rho))
+            root = v.sqrt().add_(group["eps"])
+            p.addcdiv_(m, root, value=-alpha * r * math.sqrt(1 - beta2**t))
+        else:
+            p.add_(m, alpha=-alpha)

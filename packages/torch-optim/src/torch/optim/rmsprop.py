@@ -1,0 +1,71 @@
+"""RMSprop (Hinton 2012, lecture 6e of his course), and its centred form (Graves 2013)."""
+
+import torch
+
+from ._check import not_negative
+from .optimizer import Optimizer
+
+__all__ = ["RMSprop"]
+
+
+class RMSprop(Optimizer):
+    """``p <- p - lr g / (sqrt(n) + eps)`` with ``n`` the running mean of ``g^2``.
+
+    ``centered`` subtracts the square of the running mean of ``g`` from ``n`` (Graves 2013, equation 40); ``momentum``
+    lets the steps add up.
+    """
+
+    def __init__(
+        self,
+        params,
+        lr=1e-2,
+        alpha=0.99,
+        eps=1e-8,
+        weight_decay=0,
+        momentum=0,
+        centered=False,
+        capturable=False,
+        foreach=None,
+        maximize=False,
+        differentiable=False,
+    ):
+        not_negative(lr=lr, eps=eps, momentum=momentum, weight_decay=weight_decay, alpha=alpha)
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "momentum": momentum,
+                "alpha": alpha,
+                "eps": eps,
+                "centered": centered,
+                "weight_decay": weight_decay,
+                "capturable": capturable,
+                "foreach": foreach,
+                "maximize": maximize,
+                "differentiable": differentiable,
+            },
+        )
+
+    def _update(self, p, g, state, group):
+        alpha, lr = group["alpha"], float(group["lr"])
+        if not state:
+            state["step"] = 0
+            state["square_avg"] = torch.zeros_like(p)
+            if group["momentum"] > 0:
+                state["momentum_buffer"] = torch.zeros_like(p)
+            if group["centered"]:
+                state["grad_avg"] = torch.zeros_like(p)
+        state["step"] = int(state["step"]) + 1
+        n = state["square_avg"]
+        if group["weight_decay"]:
+            g = g.add(p, alpha=group["weight_decay"])
+        n.mul_(alpha).addcmul_(g, g, value=1 - alpha)
+        if group["centered"]:
+            mean = state["grad_avg"].lerp_(g, 1 - alpha)
+            n = n.addcmul(mean, mean, value=-1)
+        root = n.sqrt().add_(group["eps"])
+        if group["momentum"] > 0:
+            b = state["momentum_buffer"].mul_(group["momentum"]).addcdiv_(g, root)
+            p.add_(b, alpha=-lr)
+        else:
+            p.addcdiv_(g, root, value=-lr)

@@ -1,0 +1,58 @@
+"""Resilient backpropagation (Riedmiller 1993)."""
+
+import torch
+
+from ._check import not_negative
+from .optimizer import Optimizer
+
+__all__ = ["Rprop"]
+
+
+class Rprop(Optimizer):
+    """Steps by the sign of the gradient; each parameter's step grows while the sign stays and shrinks when it turns.
+
+    ``etas`` are the factors for shrinking and growing, ``step_sizes`` the least and greatest step.  For full batches.
+    """
+
+    def __init__(
+        self,
+        params,
+        lr=1e-2,
+        etas=(0.5, 1.2),
+        step_sizes=(1e-6, 50),
+        *,
+        capturable=False,
+        foreach=None,
+        maximize=False,
+        differentiable=False,
+    ):
+        not_negative(lr=lr)
+        if not 0.0 < etas[0] < 1.0 < etas[1]:
+            raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "etas": etas,
+                "step_sizes": step_sizes,
+                "foreach": foreach,
+                "maximize": maximize,
+                "differentiable": differentiable,
+                "capturable": capturable,
+            },
+        )
+
+    def _update(self, p, g, state, group):
+        shrink, grow = group["etas"]
+        if not state:
+            state["step"] = 0
+            state["prev"] = torch.zeros_like(p)
+            state["step_size"] = torch.full_like(g, float(group["lr"]))
+        state["step"] = int(state["step"]) + 1
+        delta = state["step_size"]
+        turn = (g * state["prev"]).sign()
+        factor = torch.where(turn > 0, torch.full_like(g, grow), torch.where(turn < 0, shrink, torch.ones_like(g)))
+        delta.mul_(factor).clamp_(*group["step_sizes"])
+        g = torch.where(turn < 0, torch.zeros_like(g), g)  # after a turn: no step, and no memory of this gradient
+        p.addcmul_(g.sign(), delta, value=-1)
+        state["prev"].copy_(g)

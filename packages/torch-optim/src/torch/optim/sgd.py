@@ -1,0 +1,81 @@
+"""Stochastic gradient descent, with momentum (Polyak 1964) and Nesterov's form of it (Sutskever 2013)."""
+
+from ._check import not_negative
+from .optimizer import Optimizer, required
+
+__all__ = ["SGD", "sgd"]
+
+
+class SGD(Optimizer):
+    """``p <- p - lr b`` with the momentum ``b <- momentum b + (1 - dampening) g``, and ``b = g`` in the first step.
+
+    Sutskever 2013 writes ``v <- momentum v - lr g, p <- p + v``: there a change of lr acts on the gradients to come,
+    here on all that are in ``b``.
+
+    >>> p = torch.nn.Parameter(torch.tensor([1.0]))
+    >>> (p * 3).sum().backward()
+    >>> torch.optim.SGD([p], lr=0.1).step()
+    >>> p.data
+    tensor([0.7000])
+    """
+
+    def __init__(
+        self,
+        params,
+        lr=1e-3,
+        momentum=0,
+        dampening=0,
+        weight_decay=0,
+        nesterov=False,
+        *,
+        maximize=False,
+        foreach=None,
+        differentiable=False,
+        fused=None,
+    ):
+        if lr is not required:
+            not_negative(lr=lr)
+        not_negative(momentum=momentum, weight_decay=weight_decay)
+        if nesterov and (momentum <= 0 or dampening != 0):
+            raise ValueError(
+                f"Nesterov momentum requires a momentum and zero dampening, got momentum={momentum}, dampening={dampening}"
+            )
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "momentum": momentum,
+                "dampening": dampening,
+                "weight_decay": weight_decay,
+                "nesterov": nesterov,
+                "maximize": maximize,
+                "foreach": foreach,
+                "differentiable": differentiable,
+                "fused": fused,
+            },
+        )
+
+    def _check_gradient(self, p, g):
+        pass  # sparse gradients can be added
+
+    def _update(self, p, g, state, group):
+        mu, lr = group["momentum"], float(group["lr"])
+        if group["weight_decay"]:
+            g = g.add(p, alpha=group["weight_decay"])
+        if mu:
+            b = state.get("momentum_buffer")
+            if b is None:
+                b = state["momentum_buffer"] = g.clone().detach()
+            else:
+                b.mul_(mu).add_(g, alpha=1 - group["dampening"])
+            g = g.add(b, alpha=mu) if group["nesterov"] else b
+        p.add_(g, alpha=-lr)
+
+
+def sgd(model, lr, momentum=0):
+    """:class:`SGD` as alpha-1 made it: for a module, or several modules, instead of their parameters."""
+    models = model if isinstance(model, (tuple, list)) else (model,)
+    return SGD([p for m in models for p in m.parameters()], lr=lr, momentum=momentum)
+
+
+sgd.SGD = SGD  # torch.optim.sgd.SGD, the class by the path of its file
