@@ -5,5 +5,9 @@ namespace torch {
 
 void register_pointwise();
 void register_matmul();
+void register_view();
+void register_create();
+void register_join();
+void register_index();
 
 }  // namespace torch

@@ -36,6 +36,10 @@ void init() {
   std::call_once(once, [] {
     register_pointwise();
     register_matmul();
+    register_view();
+    register_create();
+    register_join();
+    register_index();
   });
 }
 

@@ -1,0 +1,173 @@
+// cat and stack: one loop that puts blocks of memory side by side, and the general copy where a tensor has gaps.
+#include <cstring>
+
+#include "dims.h"
+#include "iterate.h"
+#include "ops/join/join.h"
+#include "torch/core/ops.h"
+#include "torch/core/pool.h"
+#include "torch/core/promote.h"
+
+namespace torch {
+
+namespace {
+
+constexpr int64_t kGrain = 1 << 18;  // bytes
+
+void check_list(const char* op, TensorList tensors) {
+  TORCH_CHECK(!tensors.empty(), op, ": expected a non-empty list of Tensors");
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    TORCH_CHECK_TYPE(tensors[i], op, ": element ", i, " of tensors must be a Tensor, not None");
+    TORCH_CHECK(tensors[i].device() == tensors[0].device(), op, ": all tensors must be on one device, but element 0 is on ", tensors[0].device(),
+                " and element ", i, " on ", tensors[i].device());
+  }
+}
+
+DType joined_dtype(TensorList tensors) {
+  for (const Tensor& t : tensors)
+    if (t.dtype() != tensors[0].dtype()) return result_type(tensors);
+  return tensors[0].dtype();
+}
+
+// out is (outer, sum of widths), contiguous; piece k fills `widths[k]` of each row, all in elements.
+void join(const Tensor& out, TensorList pieces, int64_t outer, IntArrayRef widths) {
+  int64_t item = out.item_size(), pitch = 0;
+  for (int64_t w : widths) pitch += w * item;
+  if (outer * pitch == 0) return;
+  char* base = out.data<char>();
+  for (size_t k = 0; k < pieces.size(); ++k) {
+    int64_t bytes = widths[k] * item;
+    const char* from = pieces[k].data<char>();
+    if (outer == 1) {
+      parallel_for(bytes, kGrain, [=](int64_t b, int64_t e) { std::memcpy(base + b, from + b, size_t(e - b)); });
+    } else {
+      parallel_for(outer, std::max<int64_t>(1, kGrain / std::max<int64_t>(bytes, 1)), [=](int64_t b, int64_t e) {
+        for (int64_t i = b; i < e; ++i) std::memcpy(base + i * pitch, from + i * bytes, size_t(bytes));
+      });
+    }
+    base += bytes;
+  }
+}
+
+constexpr int64_t kNarrow = 32;  // bytes; below, the general copy moves several rows at once
+
+bool skipped(const Tensor& t) { return t.dim() == 1 && t.size(0) == 0; }  // kept since the first releases: cat((empty(0), x))
+
+Tensor cat_kernel(TensorList tensors, int64_t dim) {
+  check_list("torch.cat()", tensors);
+  const Tensor* model = nullptr;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    TORCH_CHECK(tensors[i].dim() > 0, "zero-dimensional tensor (at position ", i, ") cannot be concatenated; use stack");
+    if (!model && !skipped(tensors[i])) model = &tensors[i];
+  }
+  if (!model) model = &tensors[0];
+  dim = wrap_dim(dim, model->dim());
+  DimVector sizes(model->sizes());
+  int64_t total = 0;
+  bool flat = true;
+  DType dtype = joined_dtype(tensors);
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const Tensor& t = tensors[i];
+    if (skipped(t)) continue;
+    TORCH_CHECK(t.dim() == model->dim(), "Tensors must have same number of dimensions: got ", model->dim(), " and ", t.dim(), " (tensor number ", i,
+                " in the list of cat)");
+    for (int64_t d = 0; d < t.dim(); ++d)
+      TORCH_CHECK(d == dim || t.size(d) == sizes[d], "Sizes of tensors must match except in dimension ", dim, ". Expected size ", sizes[d],
+                  " but got size ", t.size(d), " for tensor number ", i, " in the list.");
+    TORCH_CHECK(!__builtin_add_overflow(total, t.size(dim), &total), "torch.cat(): the sizes add up to more than 64 bits hold");
+    flat &= t.is_contiguous() && t.dtype() == dtype;
+  }
+  sizes[dim] = total;
+  Tensor out = empty_tensor(sizes, dtype, model->device());
+  if (out.is_meta() || out.numel() == 0) return out;
+  int64_t outer = 1, inner = 1;
+  for (int64_t d = 0; d < dim; ++d) outer *= sizes[d];
+  for (int64_t d = dim + 1; d < sizes.size(); ++d) inner *= sizes[d];
+  if (flat) {
+    bool narrow = false;
+    for (const Tensor& t : tensors) narrow |= outer > 64 && !skipped(t) && t.size(dim) * inner * out.item_size() < kNarrow;
+    if (!narrow) {
+      int64_t few[16];
+      std::vector<int64_t> many(tensors.size() > 16 ? tensors.size() : 0);
+      int64_t* widths = many.empty() ? few : many.data();
+      for (size_t i = 0; i < tensors.size(); ++i) widths[i] = skipped(tensors[i]) ? 0 : tensors[i].size(dim) * inner;
+      join(out, tensors, outer, {widths, tensors.size()});
+      return out;
+    }
+  }
+  int64_t at = 0;
+  for (const Tensor& t : tensors) {
+    if (skipped(t) || t.size(dim) == 0) continue;
+    sizes[dim] = t.size(dim);
+    copy_into(view_of(out, sizes, out.strides(), at * inner), t);
+    at += t.size(dim);
+  }
+  return out;
+}
+
+Tensor stack_kernel(TensorList tensors, int64_t dim) {
+  check_list("stack", tensors);
+  const Tensor& first = tensors[0];
+  dim = wrap_dim(dim, first.dim() + 1);
+  DType dtype = joined_dtype(tensors);
+  bool flat = true;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    TORCH_CHECK(tensors[i].sizes() == first.sizes(), "stack expects each tensor to be equal size, but got ", Bracketed{first.sizes()}, " at entry 0 and ",
+                Bracketed{tensors[i].sizes()}, " at entry ", i);
+    flat &= tensors[i].is_contiguous() && tensors[i].dtype() == dtype;
+  }
+  DimVector sizes(first.sizes());
+  sizes.insert(dim, int64_t(tensors.size()));
+  Tensor out = empty_tensor(sizes, dtype, first.device());
+  if (out.is_meta() || out.numel() == 0) return out;
+  int64_t outer = 1, inner = 1;
+  for (int64_t d = 0; d < dim; ++d) outer *= sizes[d];
+  for (int64_t d = dim + 1; d < sizes.size(); ++d) inner *= sizes[d];
+  if (flat && (outer <= 64 || inner * out.item_size() >= kNarrow)) {
+    int64_t few[16];
+    std::vector<int64_t> many(tensors.size() > 16 ? tensors.size() : 0);
+    int64_t* widths = many.empty() ? few : many.data();
+    std::fill_n(widths, tensors.size(), inner);
+    join(out, tensors, outer, {widths, tensors.size()});
+    return out;
+  }
+  for (size_t i = 0; i < tensors.size(); ++i) copy_into(select(out, dim, int64_t(i)), tensors[i]);
+  return out;
+}
+
+Tensor cat_composite(TensorList tensors, int64_t dim) { return cat(tensors, dim); }
+Tensor hstack_composite(TensorList tensors) {
+  check_list("hstack", tensors);
+  std::vector<Tensor> t = atleast_1d_list(tensors);
+  return cat(t, t[0].dim() == 1 ? 0 : 1);
+}
+Tensor vstack_composite(TensorList tensors) {
+  check_list("vstack", tensors);
+  return cat(atleast_2d_list(tensors), 0);
+}
+Tensor dstack_composite(TensorList tensors) {
+  check_list("dstack", tensors);
+  return cat(atleast_3d_list(tensors), 2);
+}
+Tensor column_stack_composite(TensorList tensors) {
+  check_list("column_stack", tensors);
+  std::vector<Tensor> columns;
+  for (const Tensor& t : tensors) columns.push_back(t.dim() <= 1 ? reshape(t, {t.numel(), 1}) : t);
+  return hstack(columns);
+}
+
+}  // namespace
+
+void register_join_cat() {
+  set_native<op::cat>(cat_kernel);
+  set_composite<op::concat>(cat_composite);
+  set_composite<op::concatenate>(cat_composite);
+  set_native<op::stack>(stack_kernel);
+  set_composite<op::hstack>(hstack_composite);
+  set_composite<op::vstack>(vstack_composite);
+  set_composite<op::row_stack>(vstack_composite);
+  set_composite<op::dstack>(dstack_composite);
+  set_composite<op::column_stack>(column_stack_composite);
+}
+
+}  // namespace torch

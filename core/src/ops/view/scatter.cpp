@@ -1,0 +1,82 @@
+// Pieces put back: gradients of views into zeros, and copies of a tensor with a piece replaced.
+#include "iterate.h"
+#include "ops/create/fill.h"
+#include "ops/view/geometry.h"
+
+namespace torch {
+
+namespace {
+
+template <class Piece>
+Tensor put_back(const Tensor& grad, IntArrayRef sizes, Piece piece) {
+  Tensor out = new_zeros_tensor(sizes, grad.dtype(), grad.device());
+  if (!out.is_meta()) copy_into(piece(out), grad);
+  return out;
+}
+Tensor select_backward_kernel(const Tensor& grad, IntArrayRef sizes, int64_t dim, int64_t index) {
+  return put_back(grad, sizes, [&](const Tensor& out) { return select(out, dim, index); });
+}
+Tensor slice_backward_kernel(const Tensor& grad, IntArrayRef sizes, int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step) {
+  return put_back(grad, sizes, [&](const Tensor& out) { return slice(out, dim, start, end, step); });
+}
+Tensor diagonal_backward_kernel(const Tensor& grad, IntArrayRef sizes, int64_t offset, int64_t dim1, int64_t dim2) {
+  return put_back(grad, sizes, [&](const Tensor& out) { return diagonal(out, offset, dim1, dim2); });
+}
+
+template <class Piece>
+Tensor replaced(const char* op, const Tensor& self, const Tensor& src, Piece piece) {
+  TORCH_CHECK(self.device() == src.device(), op, ": self is on ", self.device(), ", src on ", src.device());
+  Tensor out = self.is_meta() ? empty_like_tensor(self, self.dtype()) : preserving_copy(self, self.dtype());
+  Tensor target = piece(out);
+  TORCH_CHECK(target.sizes() == src.sizes(), op, ": expected src to have a size equal to the slice of self. src size = ", Bracketed{src.sizes()},
+              ", slice size = ", Bracketed{target.sizes()});
+  if (!out.is_meta()) copy_into(target, src);
+  return out;
+}
+Tensor select_scatter_kernel(const Tensor& self, const Tensor& src, int64_t dim, int64_t index) {
+  return replaced("select_scatter", self, src, [&](const Tensor& out) { return select(out, dim, index); });
+}
+Tensor slice_scatter_kernel(const Tensor& self, const Tensor& src, int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step) {
+  return replaced("slice_scatter", self, src, [&](const Tensor& out) { return slice(out, dim, start, end, step); });
+}
+Tensor diagonal_scatter_kernel(const Tensor& self, const Tensor& src, int64_t offset, int64_t dim1, int64_t dim2) {
+  return replaced("diagonal_scatter", self, src, [&](const Tensor& out) { return diagonal(out, offset, dim1, dim2); });
+}
+Tensor as_strided_scatter_kernel(const Tensor& self, const Tensor& src, IntArrayRef size, IntArrayRef stride, std::optional<int64_t> offset) {
+  return replaced("as_strided_scatter", self, src, [&](const Tensor& out) { return as_strided(out, size, stride, offset); });
+}
+
+// Windows overlap when step < size, so they are added one offset within the window at a time: for each of the `size`
+// offsets the elements form a slice of the result, and no two of them are the same.
+Tensor unfold_backward_kernel(const Tensor& grad, IntArrayRef sizes, int64_t dim, int64_t size, int64_t step) {
+  Tensor out = new_zeros_tensor(sizes, grad.dtype(), grad.device());
+  if (out.is_meta()) return out;
+  if (sizes.empty()) return add(out, reshape(grad, {}));
+  dim = wrap_dim(dim, out.dim());
+  int64_t windows = grad.size(dim);
+  if (step >= size) {
+    Tensor all = unfold(out, dim, size, step);
+    copy_into(all, grad);
+    return out;
+  }
+  for (int64_t k = 0; k < size; ++k) {
+    Tensor target = slice(out, dim, k, k + (windows - 1) * step + 1, step);
+    add_(target, select(grad, -1, k));
+  }
+  return out;
+}
+
+}  // namespace
+
+void register_view_scatter() {
+  set_native<op::select_backward>(select_backward_kernel);
+  set_native<op::slice_backward>(slice_backward_kernel);
+  set_native<op::diagonal_backward>(diagonal_backward_kernel);
+  set_native<op::unfold_backward>(unfold_backward_kernel);
+  set_native<op::select_scatter>(select_scatter_kernel);
+  set_native<op::slice_scatter>(slice_scatter_kernel);
+  set_native<op::diagonal_scatter>(diagonal_scatter_kernel);
+  set_native<op::as_strided_scatter>(as_strided_scatter_kernel);
+}
+
+}  // namespace torch
