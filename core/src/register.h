@@ -3,6 +3,7 @@
 
 namespace torch {
 
+void register_copy();
 void register_pointwise();
 void register_matmul();
 void register_view();

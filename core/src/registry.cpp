@@ -34,6 +34,7 @@ int interface_number() noexcept { return TORCH_CORE_INTERFACE; }
 void init() {
   static std::once_flag once;
   std::call_once(once, [] {
+    register_copy();
     register_pointwise();
     register_matmul();
     register_view();

@@ -147,6 +147,9 @@ def complete(cls):
         setattr(cls, name, LoadsAutograd(name))
     for name, dtype in CONVERSIONS.items():
         setattr(cls, name, _conversion(name, dtype))
+    for name in ("T", "mT", "H", "mH", "real", "imag"):  # operators that users read as attributes
+        if hasattr(cls, name) or name in ("real", "imag"):
+            setattr(cls, name, property(_C._operator(name), doc=_C._operator(name).__doc__))
     cls.__repr__ = _repr
     cls.__format__ = _format
     cls.__iter__ = _iter
