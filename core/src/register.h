@@ -5,6 +5,7 @@ namespace torch {
 
 void register_copy();
 void register_pointwise();
+void register_conv();
 void register_matmul();
 void register_view();
 void register_create();

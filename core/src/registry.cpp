@@ -41,6 +41,7 @@ void init() {
     register_create();
     register_join();
     register_index();
+    register_conv();
   });
 }
 
