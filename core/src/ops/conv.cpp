@@ -18,8 +18,8 @@ struct Geometry {
   std::string op;  // as the user called it
   int64_t dims;
   bool batched, transposed;
-  ConvShape shape;            // of a transposed convolution: of the convolution that it is the gradient of
-  std::vector<int64_t> result;  // sizes of the output
+  ConvShape shape;                    // of a transposed convolution: of the convolution that it is the gradient of
+  std::vector<int64_t> result;        // sizes of the output
   int64_t in_channels, out_channels;  // as the user sees them
 
   Geometry(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride, IntArrayRef padding,
@@ -31,7 +31,8 @@ struct Geometry {
 
 // One entry stands for all spatial dims. Leading, absent dims get `rest`.
 void Geometry::expand(const char* what, IntArrayRef given, int64_t least, int64_t (&to)[3], int64_t rest) const {
-  TORCH_CHECK(int64_t(given.size()) == dims || given.size() == 1, op, ": ", what, " must be one int or ", dims, ", got ", given);
+  TORCH_CHECK(int64_t(given.size()) == dims || given.size() == 1, op, ": ", what, " must be one int or ", dims,
+              ", got ", given);
   std::fill_n(to, 3, rest);
   for (int64_t i = 0; i < dims; i++) {
     const int64_t value = given[given.size() == 1 ? 0 : size_t(i)];
@@ -41,22 +42,25 @@ void Geometry::expand(const char* what, IntArrayRef given, int64_t least, int64_
   }
 }
 
-Geometry::Geometry(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride, IntArrayRef padding,
-                   IntArrayRef dilation, bool is_transposed, IntArrayRef output_padding, int64_t groups)
+Geometry::Geometry(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride,
+                   IntArrayRef padding, IntArrayRef dilation, bool is_transposed, IntArrayRef output_padding,
+                   int64_t groups)
     : dims(weight.dim() - 2), transposed(is_transposed) {
   op = dims >= 1 && dims <= 3 ? (transposed ? "conv_transpose" : "conv") + std::to_string(dims) + "d" : "convolution";
-  TORCH_CHECK(dims >= 1 && dims <= 3, op, ": weight must have 3, 4 or 5 dims (one to three spatial ones), got ", weight.sizes());
-  TORCH_CHECK(input.dim() == dims + 2 || input.dim() == dims + 1, op, ": expected input of ", dims + 2, " dims, or ", dims + 1,
-              " without batch, to go with weight ", weight.sizes(), ", got ", input.sizes());
-  TORCH_CHECK(input.dtype() == weight.dtype(), op, ": input is ", name(input.dtype()), " but weight is ", name(weight.dtype()),
-              "; convert one of them, for instance by input.to(weight.dtype)");
+  TORCH_CHECK(dims >= 1 && dims <= 3, op, ": weight must have 3, 4 or 5 dims (one to three spatial ones), got ",
+              weight.sizes());
+  TORCH_CHECK(input.dim() == dims + 2 || input.dim() == dims + 1, op, ": expected input of ", dims + 2, " dims, or ",
+              dims + 1, " without batch, to go with weight ", weight.sizes(), ", got ", input.sizes());
+  TORCH_CHECK(input.dtype() == weight.dtype(), op, ": input is ", name(input.dtype()), " but weight is ",
+              name(weight.dtype()), "; convert one of them, for instance by input.to(weight.dtype)");
   TORCH_CHECK(!bias || bias.dtype() == weight.dtype(), op, ": weight is ", name(weight.dtype()), " but bias is ",
               name(bias.dtype()), "; convert one of them, for instance by bias.to(weight.dtype)");
   TORCH_CHECK(groups > 0, op, ": groups must be positive, got ", groups);
   batched = input.dim() == dims + 2;
   in_channels = input.size(batched ? 1 : 0);
   const int64_t outer = weight.size(0), inner = weight.size(1);
-  TORCH_CHECK(outer % groups == 0, op, ": groups=", groups, " does not divide the first dim of weight ", weight.sizes());
+  TORCH_CHECK(outer % groups == 0, op, ": groups=", groups, " does not divide the first dim of weight ",
+              weight.sizes());
   TORCH_CHECK(outer > 0 && inner <= kLargest / groups, op, ": weight ", weight.sizes(), " has no ",
               transposed ? "input" : "output", " channels, or too many of them");
   const int64_t expected = transposed ? outer : inner * groups;
@@ -64,8 +68,8 @@ Geometry::Geometry(const Tensor& input, const Tensor& weight, const Tensor& bias
               groups > 1 ? " with groups=" + std::to_string(groups) : std::string(), ", input ", input.sizes(), " has ",
               in_channels);
   out_channels = transposed ? inner * groups : outer;
-  TORCH_CHECK(!bias || (bias.dim() == 1 && bias.size(0) == out_channels), op, ": weight ", weight.sizes(), " needs a bias of shape (",
-              out_channels, ",), got ", bias.sizes());
+  TORCH_CHECK(!bias || (bias.dim() == 1 && bias.size(0) == out_channels), op, ": weight ", weight.sizes(),
+              " needs a bias of shape (", out_channels, ",), got ", bias.sizes());
 
   int64_t extra[3], high[3];
   std::fill_n(shape.kernel, 3, 1);
@@ -82,17 +86,19 @@ Geometry::Geometry(const Tensor& input, const Tensor& weight, const Tensor& bias
     shape.kernel[k] = weight.size(2 + i);
     TORCH_CHECK(shape.kernel[k] > 0, op, ": weight ", weight.sizes(), " has an empty kernel");
     // The kernel's extent; products stay below 2^62.
-    TORCH_CHECK(shape.kernel[k] <= kLargest && from[k] <= kLargest, op, ": input ", input.sizes(), " or weight ", weight.sizes(), " is too large");
+    TORCH_CHECK(shape.kernel[k] <= kLargest && from[k] <= kLargest, op, ": input ", input.sizes(), " or weight ",
+                weight.sizes(), " is too large");
     const int64_t reach = (shape.kernel[k] - 1) * shape.dilation[k] + 1, pad = shape.padding[k] + high[k],
                   padded = from[k] + pad;
-    TORCH_CHECK(reach <= kLargest && padded <= kLargest, op, ": kernel ", weight.sizes().slice(2, size_t(dims)), " with dilation ",
-                dilation, ", or input ", input.sizes(), " with padding ", padding, ", is too large");
+    TORCH_CHECK(reach <= kLargest && padded <= kLargest, op, ": kernel ", weight.sizes().slice(2, size_t(dims)),
+                " with dilation ", dilation, ", or input ", input.sizes(), " with padding ", padding, ", is too large");
     if (transposed) {
       TORCH_CHECK(extra[k] < std::max(shape.stride[k], shape.dilation[k]), op, ": output_padding ", output_padding,
                   " must be smaller than stride ", stride, " or dilation ", dilation);
       to[k] = (from[k] - 1) * shape.stride[k] - pad + reach + extra[k];
       TORCH_CHECK(to[k] > 0 || (to[k] == 0 && from[k] > 0), op, ": input ", input.sizes(), " with kernel ",
-                  weight.sizes().slice(2, size_t(dims)), ", stride ", stride, " and padding ", padding, " gives an output of size ", to[k]);
+                  weight.sizes().slice(2, size_t(dims)), ", stride ", stride, " and padding ", padding,
+                  " gives an output of size ", to[k]);
     } else {
       TORCH_CHECK(padded >= reach, op, ": kernel ", weight.sizes().slice(2, size_t(dims)), " with dilation ", dilation,
                   " is larger than input ", input.sizes(), " with padding ", padding);
@@ -130,12 +136,15 @@ Tensor to_dtype(const Tensor& t, DType dtype) { return t && t.dtype() != dtype ?
 
 template <class F>
 void with_type(DType compute, F f) {
-  if (compute == DType::Float32) f(float{});
-  else f(double{});
+  if (compute == DType::Float32)
+    f(float{});
+  else
+    f(double{});
 }
 
-Tensor convolution_cpu(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride, IntArrayRef padding,
-                       IntArrayRef dilation, bool transposed, IntArrayRef output_padding, int64_t groups) {
+Tensor convolution_cpu(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride,
+                       IntArrayRef padding, IntArrayRef dilation, bool transposed, IntArrayRef output_padding,
+                       int64_t groups) {
   const Geometry g(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups);
   const DType compute = compute_type(g, input.dtype());
   Tensor out = empty_tensor(g.result, input.is_meta() ? input.dtype() : compute, input.device());
@@ -144,16 +153,19 @@ Tensor convolution_cpu(const Tensor& input, const Tensor& weight, const Tensor& 
   with_type(compute, [&](auto zero) {
     using T = decltype(zero);
     const T* bias_data = b ? b.data<T>() : nullptr;
-    if (transposed) conv_backward_data(g.shape, x.data<T>(), w.data<T>(), bias_data, out.data<T>());
-    else conv_forward(g.shape, x.data<T>(), w.data<T>(), bias_data, out.data<T>());
+    if (transposed)
+      conv_backward_data(g.shape, x.data<T>(), w.data<T>(), bias_data, out.data<T>());
+    else
+      conv_forward(g.shape, x.data<T>(), w.data<T>(), bias_data, out.data<T>());
   });
   return to_dtype(out, input.dtype());
 }
 
-std::tuple<Tensor, Tensor, Tensor> convolution_backward_cpu(const Tensor& grad_output, const Tensor& input, const Tensor& weight,
-                                                            IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation,
-                                                            bool transposed, IntArrayRef output_padding, int64_t groups,
-                                                            bool for_input, bool for_weight, bool for_bias) {
+std::tuple<Tensor, Tensor, Tensor> convolution_backward_cpu(const Tensor& grad_output, const Tensor& input,
+                                                            const Tensor& weight, IntArrayRef stride,
+                                                            IntArrayRef padding, IntArrayRef dilation, bool transposed,
+                                                            IntArrayRef output_padding, int64_t groups, bool for_input,
+                                                            bool for_weight, bool for_bias) {
   const Geometry g(input, weight, Tensor(), stride, padding, dilation, transposed, output_padding, groups);
   TORCH_CHECK(grad_output.sizes() == IntArrayRef(g.result), g.op, "_backward: grad_output ", grad_output.sizes(),
               " must have the shape of the output, ", IntArrayRef(g.result));
@@ -169,26 +181,31 @@ std::tuple<Tensor, Tensor, Tensor> convolution_backward_cpu(const Tensor& grad_o
   const Tensor x = for_weight ? dense(input, compute) : Tensor(), w = for_input ? dense(weight, compute) : Tensor();
   with_type(compute, [&](auto zero) {
     using T = decltype(zero);
-    if (for_input && transposed) conv_forward<T>(g.shape, dy.data<T>(), w.data<T>(), nullptr, dx.data<T>());
-    else if (for_input) conv_backward_data<T>(g.shape, dy.data<T>(), w.data<T>(), nullptr, dx.data<T>());
+    if (for_input && transposed)
+      conv_forward<T>(g.shape, dy.data<T>(), w.data<T>(), nullptr, dx.data<T>());
+    else if (for_input)
+      conv_backward_data<T>(g.shape, dy.data<T>(), w.data<T>(), nullptr, dx.data<T>());
     // Of a transposed convolution the input plays the part of the output's gradient.
-    if (for_weight && transposed) conv_backward_weights<T>(g.shape, dy.data<T>(), x.data<T>(), dw.data<T>());
-    else if (for_weight) conv_backward_weights<T>(g.shape, x.data<T>(), dy.data<T>(), dw.data<T>());
+    if (for_weight && transposed)
+      conv_backward_weights<T>(g.shape, dy.data<T>(), x.data<T>(), dw.data<T>());
+    else if (for_weight)
+      conv_backward_weights<T>(g.shape, x.data<T>(), dy.data<T>(), dw.data<T>());
     if (for_bias)
-      conv_backward_bias<T>(g.shape.n, g.out_channels, transposed ? g.shape.in_plane() : g.shape.out_plane(), dy.data<T>(),
-                            db.data<T>());
+      conv_backward_bias<T>(g.shape.n, g.out_channels, transposed ? g.shape.in_plane() : g.shape.out_plane(),
+                            dy.data<T>(), db.data<T>());
   });
   return {to_dtype(dx, input.dtype()), to_dtype(dw, input.dtype()), to_dtype(db, input.dtype())};
 }
 
-// --- the public forms --------------------------------------------------------------------------------------------------
+// --- the public forms
+// --------------------------------------------------------------------------------------------------
 
 // What distinguishes conv2d from conv1d: the number of spatial dims its operands must have.
 template <int kDims>
 void check_dims(const char* op, const Tensor& input, const Tensor& weight) {
   TORCH_CHECK(weight.dim() == kDims + 2, op, kDims, "d: expected weight of ", kDims + 2, " dims, got ", weight.sizes());
-  TORCH_CHECK(input.dim() == kDims + 2 || input.dim() == kDims + 1, op, kDims, "d: expected input of ", kDims + 2, " dims, or ",
-              kDims + 1, " without batch, got ", input.sizes());
+  TORCH_CHECK(input.dim() == kDims + 2 || input.dim() == kDims + 1, op, kDims, "d: expected input of ", kDims + 2,
+              " dims, or ", kDims + 1, " without batch, got ", input.sizes());
 }
 
 template <int kDims>
@@ -199,26 +216,29 @@ Tensor conv(const Tensor& input, const Tensor& weight, const Tensor& bias, IntAr
 }
 
 template <int kDims>
-Tensor conv_transpose(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride, IntArrayRef padding,
-                      IntArrayRef output_padding, int64_t groups, IntArrayRef dilation) {
+Tensor conv_transpose(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride,
+                      IntArrayRef padding, IntArrayRef output_padding, int64_t groups, IntArrayRef dilation) {
   check_dims<kDims>("conv_transpose", input, weight);
   return torch::convolution(input, weight, bias, stride, padding, dilation, true, output_padding, groups);
 }
 
 template <int kDims>
-Tensor conv_padding(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride, std::string_view padding,
-                    IntArrayRef dilation, int64_t groups) {
+Tensor conv_padding(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride,
+                    std::string_view padding, IntArrayRef dilation, int64_t groups) {
   check_dims<kDims>("conv", input, weight);
-  TORCH_CHECK(padding == "same" || padding == "valid", "conv", kDims, "d: padding must be 'same', 'valid' or ints, got '", padding, "'");
+  TORCH_CHECK(padding == "same" || padding == "valid", "conv", kDims,
+              "d: padding must be 'same', 'valid' or ints, got '", padding, "'");
   if (padding == "valid") return torch::convolution(input, weight, bias, stride, {0}, dilation, false, {0}, groups);
   for (int64_t s : stride)
-    TORCH_CHECK(s == 1, "conv", kDims, "d: padding='same' is not supported for strided convolutions, got stride ", stride);
+    TORCH_CHECK(s == 1, "conv", kDims, "d: padding='same' is not supported for strided convolutions, got stride ",
+                stride);
   std::vector<int64_t> pad(2 * kDims);  // low sides, then high sides: an even kernel needs one more there
   for (size_t i = 0; i < kDims; i++) {
-    TORCH_CHECK(dilation.size() == 1 || dilation.size() == kDims, "conv", kDims, "d: dilation must be one int or ", kDims, ", got ", dilation);
+    TORCH_CHECK(dilation.size() == 1 || dilation.size() == kDims, "conv", kDims, "d: dilation must be one int or ",
+                kDims, ", got ", dilation);
     const int64_t step = dilation[dilation.size() == 1 ? 0 : i], size = weight.size(2 + int(i));
-    TORCH_CHECK(step > 0 && size > 0 && step <= kLargest && size <= kLargest, "conv", kDims, "d: dilation must be positive, got ", dilation,
-                " for weight ", weight.sizes());
+    TORCH_CHECK(step > 0 && size > 0 && step <= kLargest && size <= kLargest, "conv", kDims,
+                "d: dilation must be positive, got ", dilation, " for weight ", weight.sizes());
     pad[i] = step * (size - 1) / 2;
     pad[kDims + i] = step * (size - 1) - pad[i];
   }
