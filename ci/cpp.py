@@ -48,8 +48,12 @@ def too_new(listing, level_of) -> set[str]:
 
 
 def level_of(function: str) -> int:
-    levels = [int(n) for n in re.findall(r"5torch2v([234])", function)]
-    return max(levels, default=2)
+    """The highest of torch::v2, v3 and v4 that a mangled name mentions.
+
+    >>> level_of("_ZN5torch2v43addEv"), level_of("_ZN5torch11FunctionRefIZNS_2v33runEvEE"), level_of("_Z12v4_names_alike")
+    (4, 3, 2)
+    """
+    return max(map(int, re.findall(r"(?<!\d)2v([234])", function)), default=2)
 
 
 def check_levels(library: Path) -> None:

@@ -20,7 +20,7 @@ struct Registers {
 
 Registers cpuid(unsigned leaf, unsigned subleaf = 0) noexcept {
   Registers r;
-  if (__get_cpuid_max(leaf & 0x80000000u, nullptr) >= leaf) __cpuid_count(leaf, subleaf, r.a, r.b, r.c, r.d);
+  if (unsigned(__get_cpuid_max(leaf & 0x80000000u, nullptr)) >= leaf) __cpuid_count(leaf, subleaf, r.a, r.b, r.c, r.d);
   return r;
 }
 
