@@ -25,10 +25,14 @@ def silent(paths: list[str]) -> list[str]:
 
 def main() -> None:
     base = sys.argv[1] if len(sys.argv) > 1 else "main"
-    fork = subprocess.run(["git", "-C", str(ROOT), "merge-base", base, "HEAD"], capture_output=True, text=True).stdout.strip()
+    fork = subprocess.run(
+        ["git", "-C", str(ROOT), "merge-base", base, "HEAD"], capture_output=True, text=True
+    ).stdout.strip()
     command = ["git", "-C", str(ROOT), "diff", "--cached", "--name-only", fork or "HEAD"]
     if names := silent(subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()):
-        sys.exit(f"fragments: say in one sentence what users notice, in packages/({'|'.join(names)})/changes/TOPIC.added.md")
+        sys.exit(
+            f"fragments: say in one sentence what users notice, in packages/({'|'.join(names)})/changes/TOPIC.added.md"
+        )
 
 
 if __name__ == "__main__":

@@ -1,0 +1,91 @@
+"""Releases one package: fragments become its changelog, the version moves, the wheels are checked, a tag is set.
+
+    python ci/release.py torch-nn 0.1.1            # on a clean tree; commits and tags, pushes nothing
+    python ci/release.py torch-nn 0.1.1 --dry-run  # prints the changelog entry
+
+Dependants are not rebuilt for a patch: their pins are compatible releases.
+"""
+
+import argparse
+import datetime
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import packages
+from packages import ROOT, Package
+
+KINDS = {"added": "Added", "changed": "Changed", "fixed": "Fixed", "perf": "Faster"}
+
+
+def entry(folder: Path, version: str, day: datetime.date) -> str:
+    """The changelog entry that the fragments of a package make."""
+    lines = [f"## {version} ({day.isoformat()})", ""]
+    for kind, title in KINDS.items():
+        if fragments := sorted((folder / "changes").glob(f"*.{kind}.md")):
+            lines += [f"### {title}", "", *(f"- {f.read_text().strip()}" for f in fragments), ""]
+    if len(lines) == 2:
+        raise ValueError(f"{folder.name} has no fragments in changes/: a release tells its users what it brings")
+    return "\n".join(lines)
+
+
+def write(package: Package, version: str, text: str) -> None:
+    """Put the entry on top of the changelog, remove the fragments, set the version."""
+    changelog = package.folder / "CHANGELOG.md"
+    head, mark, older = changelog.read_text().partition("\n## ")
+    changelog.write_text(head.rstrip() + "\n\n" + text + (mark + older if mark else ""))
+    for kind in KINDS:
+        for fragment in (package.folder / "changes").glob(f"*.{kind}.md"):
+            fragment.unlink()
+    replace(package.folder / "pyproject.toml", rf'^version = "{re.escape(package.version)}"$', f'version = "{version}"')
+    if package.name == "torch-core":
+        replace(
+            ROOT / "core/CMakeLists.txt", r"project\(TorchCore VERSION [\d.]+", f"project(TorchCore VERSION {version}"
+        )
+        replace(package.folder / "src/torch/__init__.py", r"\+core\.[\d.]+", f"+core.{version}")
+
+
+def replace(file: Path, pattern: str, text: str) -> None:
+    new, count = re.subn(pattern, text, file.read_text(), flags=re.M)
+    if count != 1:
+        raise ValueError(f"{file}: expected one match of {pattern!r}, found {count}")
+    file.write_text(new)
+
+
+def run(*command: str) -> None:
+    subprocess.run(command, check=True, cwd=ROOT)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("name")
+    parser.add_argument("version")
+    parser.add_argument("--dry-run", action="store_true")
+    options = parser.parse_args()
+    among = packages.read()
+    if options.name not in among:
+        parser.error(f"no package {options.name!r}; there are {', '.join(among)}")
+    if not re.fullmatch(r"\d+\.\d+\.\d+", options.version):
+        parser.error(
+            f"version {options.version!r}: three plain numbers, as in 0.1.1; pins such as ~=0.1.0 refuse others"
+        )
+    package = among[options.name]
+    text = entry(package.folder, options.version, datetime.date.today())
+    if options.dry_run:
+        print(text)
+        return
+    if subprocess.run(["git", "status", "--porcelain"], cwd=ROOT, capture_output=True, text=True).stdout:
+        sys.exit("release: commit or stash your changes first")
+    write(package, options.version, text)
+    if package.name == "torch-core":
+        record = ROOT / "ci" / "interface.txt"
+        record.write_text(re.sub(r"^(\d+ [0-9a-f]+)\n\Z", r"\1 released\n", record.read_text(), flags=re.M))
+    run(sys.executable, "-m", "tox", "run", "-e", "wheels,lint,floor")
+    run("git", "commit", "-qam", f"{package.name} {options.version}")
+    run("git", "tag", "-a", f"{package.name}-v{options.version}", "-m", f"{package.name} {options.version}")
+    print(f"tagged {package.name}-v{options.version}; the wheels are in .wheelhouse")
+
+
+if __name__ == "__main__":
+    main()

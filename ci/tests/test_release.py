@@ -1,0 +1,39 @@
+import datetime
+
+import packages
+import pytest
+import release
+
+DAY = datetime.date(2026, 1, 2)
+
+
+@pytest.fixture
+def package(tmp_path):
+    (tmp_path / "changes").mkdir()
+    (tmp_path / "changes/b.fixed.md").write_text("`step` keeps the dtype.\n")
+    (tmp_path / "changes/a.added.md").write_text("`Adam` is there.\n")
+    (tmp_path / "CHANGELOG.md").write_text("# Changelog\n\nNewest first.\n\n## 0.1.0 (2026-01-01)\n\n- Begun.\n")
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "torch-optim"\nversion = "0.1.0"\n')
+    return packages.Package(tmp_path)
+
+
+def test_fragments_become_an_entry_by_kind(package):
+    text = release.entry(package.folder, "0.1.1", DAY)
+    assert (
+        text == "## 0.1.1 (2026-01-02)\n\n### Added\n\n- `Adam` is there.\n\n### Fixed\n\n- `step` keeps the dtype.\n"
+    )
+
+
+def test_a_release_puts_the_entry_on_top_and_uses_the_fragments_up(package):
+    release.write(package, "0.1.1", release.entry(package.folder, "0.1.1", DAY))
+    text = (package.folder / "CHANGELOG.md").read_text()
+    assert text.index("Newest first.") < text.index("## 0.1.1") < text.index("## 0.1.0")
+    assert list((package.folder / "changes").iterdir()) == []
+    assert 'version = "0.1.1"' in (package.folder / "pyproject.toml").read_text()
+
+
+def test_a_release_without_fragments_is_refused(package):
+    for fragment in (package.folder / "changes").iterdir():
+        fragment.unlink()
+    with pytest.raises(ValueError, match="has no fragments"):
+        release.entry(package.folder, "0.1.1", DAY)
