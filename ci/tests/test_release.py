@@ -1,8 +1,9 @@
 import datetime
 
-import packages
 import pytest
 import release
+
+import packages
 
 DAY = datetime.date(2026, 1, 2)
 
