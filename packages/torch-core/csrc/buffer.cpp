@@ -3,7 +3,7 @@
 #include <string>
 
 #include "python.h"
-#include "torch/c/dlpack.h"
+#include "torch/core/dlpack.h"
 
 namespace torch::python {
 
@@ -171,24 +171,6 @@ PyObject* from_numpy(PyObject*, PyObject* array) {
 
 // --- DLPack ----------------------------------------------------------------------------------------------------------------
 
-DLDataType dlpack_type(DType t) {
-  uint8_t code = t == DType::Bool ? kDLBool : is_complex(t) ? kDLComplex : t == DType::BFloat16 ? kDLBfloat : is_floating(t) ? kDLFloat : is_signed(t) ? kDLInt : kDLUInt;
-  return {code, uint8_t(item_size(t) * 8), 1};
-}
-bool dtype_of_dlpack(DLDataType d, DType* out) {
-  for (int i = 0; i < kDTypes; ++i) {
-    DLDataType have = dlpack_type(DType(i));
-    if (have.code == d.code && have.bits == d.bits && d.lanes == 1) {
-      *out = DType(i);
-      return true;
-    }
-  }
-  return false;
-}
-struct Exported {
-  Tensor tensor;
-  DLManagedTensor managed;
-};
 void capsule_destructor(PyObject* capsule) {
   if (!PyCapsule_IsValid(capsule, "dltensor")) return;  // taken over: renamed by the consumer
   auto* m = static_cast<DLManagedTensor*>(PyCapsule_GetPointer(capsule, "dltensor"));
@@ -200,20 +182,18 @@ PyObject* tensor_dlpack(PyObject* self, PyObject* args, PyObject* kwargs) {
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$OOOO:__dlpack__", const_cast<char**>(names), &stream, &version, &device, &copy)) return nullptr;
   Tensor t = unwrap(self);
   if (const char* why = not_exportable(t)) return PyErr_Format(PyExc_BufferError, "__dlpack__: this tensor cannot be exported: %s", why);
-  auto* e = new Exported{t, {}};
-  e->managed.dl_tensor = {t.data(), {kDLCPU, 0}, int32_t(t.dim()), dlpack_type(t.dtype()), t->sizes(), t->strides(), 0};
-  e->managed.manager_ctx = e;
-  e->managed.deleter = [](DLManagedTensor* m) { delete static_cast<Exported*>(m->manager_ctx); };
-  PyObject* capsule = PyCapsule_New(&e->managed, "dltensor", capsule_destructor);
-  if (!capsule) delete e;
-  return capsule;
+  TORCH_PY_TRY(nullptr, {
+    DLManagedTensor* managed = to_dlpack(t);
+    PyObject* capsule = PyCapsule_New(managed, "dltensor", capsule_destructor);
+    if (!capsule) managed->deleter(managed);
+    return capsule;
+  })
 }
 PyObject* tensor_dlpack_device(PyObject* self, PyObject*) {
   if (impl_of(self)->device.type != DeviceType::CPU) return PyErr_Format(PyExc_BufferError, "__dlpack_device__: only CPU tensors can be exported here");
   return Py_BuildValue("(ii)", int(kDLCPU), 0);
 }
-void release_dlpack(Storage* s) noexcept {
-  auto* m = static_cast<DLManagedTensor*>(s->context);
+void release_dlpack(DLManagedTensor* m) {
   if (!m->deleter) return;
   PyGILState_STATE gil = PyGILState_Ensure();  // the producer may be Python code
   m->deleter(m);
@@ -235,20 +215,9 @@ PyObject* from_dlpack(PyObject*, PyObject* object) {
     return nullptr;
   }
   TORCH_PY_TRY(nullptr, {
-    const DLTensor& d = m->dl_tensor;
-    DType t;
-    TORCH_CHECK(d.device.device_type == kDLCPU, "from_dlpack: only CPU memory can be imported here, got device type ", int(d.device.device_type));
-    TORCH_CHECK(dtype_of_dlpack(d.dtype, &t), "from_dlpack: no dtype for code ", int(d.dtype.code), " with ", int(d.dtype.bits), " bits and ", d.dtype.lanes, " lanes");
-    TORCH_CHECK(d.ndim >= 0 && d.ndim <= kMaxDims, "from_dlpack: ", d.ndim, " dimensions are not supported");
-    std::vector<int64_t> sizes(d.shape, d.shape + d.ndim), strides = contiguous_strides(sizes);
-    checked_numel("from_dlpack", sizes);
-    if (d.strides) strides.assign(d.strides, d.strides + d.ndim);
-    char* first = static_cast<char*>(d.data) + d.byte_offset;
-    TORCH_CHECK(reinterpret_cast<uintptr_t>(first) % size_t(std::min<int64_t>(item_size(t), 8)) == 0, "from_dlpack: the data is not aligned to its element size");
-    Extent e = extent_of(sizes, strides);
-    Storage* s = Storage::adopt(first + e.low * item_size(t), size_t((e.high - e.low) * item_size(t)), release_dlpack, m);
+    Tensor t = torch::from_dlpack(m, release_dlpack);
     PyCapsule_SetName(capsule.get(), "used_dltensor");
-    return wrap(over_foreign(s, t, d.ndim, sizes.data(), strides.data(), first));
+    return wrap(std::move(t));
   })
 }
 
