@@ -8,7 +8,7 @@
 // loops_of<expm1>() is its row of the table: one loop per dtype. Scalars (an alpha, a slope) arrive as an array of the
 // compute type: `eval(V x, const Scalar<V>* s)`.
 #pragma once
-#include "iterate.h"
+#include "kernels/loop_row.h"
 #include "kernels/vec.h"
 #include "torch/core/dtype.h"
 
@@ -20,16 +20,6 @@
 #define TORCH_INDEPENDENT _Pragma("GCC ivdep")
 #endif
 
-namespace torch {
-
-// The loops of one formula; null where it is not defined. Float16 and BFloat16 compute in Float32, so theirs are null.
-struct LoopRow {
-  Loop by_dtype[kDTypes];
-  Loop operator[](DType t) const { return by_dtype[int(t)]; }
-};
-
-}  // namespace torch
-
 namespace torch::TORCH_ISA {
 
 enum TypeSet : unsigned {
@@ -39,7 +29,6 @@ enum TypeSet : unsigned {
   kFloats = 8,
   kComplexes = 16,  // compiled once, in complex_loops.cpp
 };
-enum class Gives : uint8_t { Same, Bool };
 
 template <int Arity, unsigned Types, Gives Result, bool Vector>
 struct FormulaTraits {
@@ -92,6 +81,7 @@ void loop(char* const* data, int64_t n, const void* scalars) {
   const T* a = reinterpret_cast<const T*>(data[1]);
   const T* b = F::kArity > 1 ? reinterpret_cast<const T*>(data[2]) : nullptr;
   const T* c = F::kArity > 2 ? reinterpret_cast<const T*>(data[3]) : nullptr;
+  if constexpr (requires { F::check(b, n); }) F::check(b, n);
   if constexpr (F::kVector && std::is_floating_point_v<T>) {
     using V = Vec<T>;
     static_assert(std::is_same_v<Out, T>);
@@ -135,7 +125,7 @@ inline constexpr Loop kLoop = &loop<F, std::conditional_t<F::kResult == Gives::B
 
 template <class F>
 constexpr LoopRow loops_of() {
-  LoopRow row{};
+  LoopRow row{.by_dtype = {}, .gives = F::kResult, .heavy = requires { F::kHeavy; }};
   auto set = [&](DType t, Loop l) { row.by_dtype[int(t)] = l; };
   if constexpr ((F::kTypes & kWords) != 0) {
     set(DType::UInt8, kLoop<F, uint8_t>), set(DType::Int8, kLoop<F, uint8_t>);

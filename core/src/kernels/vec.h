@@ -288,6 +288,12 @@ TORCH_VEC_INLINE Vec<T> mask_bits(Mask<T> m) {
   return reinterpret_cast<typename Vec<T>::Raw>(m.raw);
 }
 
+// A mask for lanes of another type of the same width.
+template <class To, class From>
+TORCH_VEC_INLINE Mask<To> as_mask(Mask<From> m) {
+  return {m.raw};
+}
+
 // Between types of one width by value; float to integer truncates.
 template <class To, class From>
 TORCH_VEC_INLINE Vec<To> convert(Vec<From> x) {

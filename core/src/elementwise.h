@@ -1,0 +1,55 @@
+// Element-wise operators: from tensors to the loop that serves them. What is common to all is here: promotion,
+// broadcasting, the result, the Meta device, in-place forms; what an operator adds is its row and its formula.
+#pragma once
+#include "kernels/loop_row.h"
+#include "torch/core/promote.h"
+#include "torch/core/tensor.h"
+
+namespace torch {
+
+// The tensors of a call, without touching their counts.
+using Inputs = ArrayRef<const Tensor*>;
+
+// One operator as the functions below need it.
+struct Elementwise {
+  const char* name;
+  const LoopRow* loops;
+  bool floats;  // integers give the default dtype
+};
+
+Tensor unary(const Elementwise& op, const Tensor& self, const Scalar* scalars = nullptr, int count = 0);
+Tensor unary_(const Elementwise& op, const Tensor& self, const Scalar* scalars = nullptr, int count = 0);
+Tensor binary(const Elementwise& op, const Tensor& self, const Tensor& other, const Scalar* scalars = nullptr, int count = 0);
+Tensor binary_(const Elementwise& op, const Tensor& self, const Tensor& other, const Scalar* scalars = nullptr, int count = 0);
+// Three tensors of one promoted dtype.
+Tensor ternary(const Elementwise& op, const Tensor& a, const Tensor& b, const Tensor& c, const Scalar* scalars = nullptr,
+               int count = 0);
+Tensor ternary_(const Elementwise& op, const Tensor& self, const Tensor& b, const Tensor& c, const Scalar* scalars = nullptr,
+                int count = 0);
+
+// The general form: inputs are broadcast and computed in `dtype`; the result is written to `out`, or to a new tensor when
+// `out` is undefined. `out` has the broadcast shape (checked) and a dtype that can hold the result (checked).
+Tensor elementwise(const Elementwise& op, DType dtype, const Tensor& out, Inputs inputs, const Scalar* scalars = nullptr,
+                   int count = 0);
+
+// The dtype that an operator computes in for a promoted dtype: half types in float, integers of a `floats` operator in the
+// default dtype. NotImplementedError names the operator and the dtype when it has no loop.
+DType compute_dtype(const Elementwise& op, DType promoted);
+DType promoted_dtype(const Elementwise& op, Inputs inputs);
+
+// The shape that all broadcast to and the device they share; errors name the operator.
+struct Shape {
+  int ndim = 0;
+  int64_t sizes[kMaxDims];
+  operator IntArrayRef() const { return {sizes, size_t(ndim)}; }
+};
+void broadcast(const char* op, Inputs inputs, Shape& shape);
+Device common_device(const char* op, Inputs inputs);
+// A result tensor: dense, in the order of strides of the first input that has the full shape.
+Tensor empty_result(IntArrayRef shape, DType dtype, Device device, Inputs inputs);
+void check_in_place(const char* op, const Tensor& self, IntArrayRef shape, DType result);
+
+// A number as the compute dtype stores it, for the scalars of a loop.
+void store_scalar(const Scalar& value, DType dtype, void* to);
+
+}  // namespace torch

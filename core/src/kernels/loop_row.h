@@ -1,0 +1,17 @@
+// The loops of one formula, as the operators' side sees them.
+#pragma once
+#include "iterate.h"
+
+namespace torch {
+
+enum class Gives : uint8_t { Same, Bool, Real };  // the dtype of a result: the inputs', bool, or the real one of a complex
+
+// Null where a formula is not defined. Float16 and BFloat16 compute in Float32, so theirs are null.
+struct LoopRow {
+  Loop by_dtype[kDTypes];
+  Gives gives;
+  bool heavy;  // worth a thread sooner
+  Loop operator[](DType t) const { return by_dtype[int(t)]; }
+};
+
+}  // namespace torch

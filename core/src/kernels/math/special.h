@@ -1,0 +1,167 @@
+// Powers, remainders and the functions of probability.
+#pragma once
+#include <cmath>
+
+#include "kernels/math/trigonometric.h"
+
+namespace torch::TORCH_ISA::math {
+
+// exp(y log|x|), then the sign and the exceptions of C's pow. In double, for float results.
+TORCH_VEC_INLINE Vec<float> pow(Vec<float> x, Vec<float> y) {
+  return in_double(x, y, [](Vec<double> u, Vec<double> v) {
+    using V = Vec<double>;
+    const V zero(0), one(1), inf(kInfinity<double>), a = abs(u);
+    V p = exp(v * log(a));
+    const Mask<double> integer = trunc(v) == v, odd = integer & (trunc(v * V(0.5)) * V(2) != v) & (abs(v) < V(0x1p53));
+    p = select(odd, copysign(p, u), p);
+    p = select((u < zero) & (u != -inf) & !integer, V(kNan<double>), p);
+    return select((v == zero) | (u == one) | ((a == one) & (abs(v) == inf)), one, p);
+  });
+}
+TORCH_VEC_INLINE Vec<double> pow(Vec<double> x, Vec<double> y) {
+  return lanewise(x, y, [](double a, double b) { return std::pow(a, b); });
+}
+
+TORCH_VEC_INLINE Vec<float> hypot(Vec<float> x, Vec<float> y) {
+  return in_double(x, y, [](Vec<double> u, Vec<double> v) {
+    const Vec<double> inf(kInfinity<double>);
+    return select((abs(u) == inf) | (abs(v) == inf), inf, sqrt(u * u + v * v));
+  });
+}
+TORCH_VEC_INLINE Vec<double> hypot(Vec<double> x, Vec<double> y) {
+  return lanewise(x, y, [](double a, double b) { return std::hypot(a, b); });
+}
+
+// a - trunc(a / b) b, exactly. While the quotient is small enough, its product with b is exact and the rounded quotient is
+// off by at most one; the few other lanes go to libm.
+TORCH_VEC_INLINE Vec<double> fmod(Vec<double> a, Vec<double> b) {
+  using V = Vec<double>;
+  const auto exact = [](double x, double y) { return std::fmod(x, y); };
+  if constexpr (!kHasFma) return lanewise(a, b, exact);
+  const V q = trunc(a / b);
+  const Mask<double> easy = (abs(q) < V(0x1p51)) & (abs(b) < V(kInfinity<double>));
+  V r = fma(-q, b, a);
+  const V toward = copysign(abs(b), a), zero(0);
+  r = select((r != zero) & ((r < zero) ^ (a < zero)), r + toward, r);
+  r = select(abs(r) >= abs(b), r - toward, r);
+  if (__builtin_expect(!all(easy), 0)) r = select(easy, r, lanewise(a, b, exact));
+  return copysign(r, a);
+}
+TORCH_VEC_INLINE Vec<float> fmod(Vec<float> a, Vec<float> b) {
+  const auto exact = [](float x, float y) { return std::fmod(x, y); };
+  const Vec<float> ratio = abs(a / b);
+  const Mask<float> easy = (ratio < Vec<float>(0x1p27f)) & (abs(b) < Vec<float>(kInfinity<float>));
+  Vec<float> r = in_double(a, b, [](Vec<double> x, Vec<double> y) {
+    using V = Vec<double>;
+    const V q = trunc(x / y), toward = copysign(abs(y), x), zero(0);
+    V rest = x - q * y;  // exact: 27 bits of quotient times 24
+    rest = select((rest != zero) & ((rest < zero) ^ (x < zero)), rest + toward, rest);
+    return select(abs(rest) >= abs(y), rest - toward, rest);
+  });
+  if (__builtin_expect(!all(easy), 0)) r = select(easy, r, lanewise(a, b, exact));
+  return copysign(r, a);
+}
+
+// --- error functions -----------------------------------------------------------------------------------------------------
+
+TORCH_VEC_INLINE Vec<float> erf(Vec<float> x) {
+  using V = Vec<float>;
+  const V a = abs(x), z = a * a;
+  // Below 1: x + x E(z), error 2^-27.2.
+  const V small = fma(a, polynomial(z, 0.128379166, -0.37612626, 0.112835847, -0.0268538073, 0.0051883189, -0.000801012036, 7.85362863e-5), a);
+  // From 1: 1 - exp(-a L(a)) with L = -log(erfc(a)) / a on [1, 4], error 2^-27.3; beyond 4 the result is 1.
+  const V b = select(a > V(4), V(4), a);
+  const V exponent = b * polynomial(b, 1.12848747, 0.635986269, 0.10439764, -0.0215184167, 0.00198884099, 0.000428906234,
+                                    -0.000193794156, 3.05122539e-5, -1.88200204e-6);
+  return copysign(select(a < V(1), small, V(1) - exp(-exponent)), x);
+}
+TORCH_VEC_INLINE Vec<float> erfc(Vec<float> x) {
+  return in_double(x, [](Vec<double> v) {
+    using V = Vec<double>;
+    V a = abs(v);
+    a = select(a > V(12), V(12), a);  // far below the smallest float
+    const V t = (a - V(4)) / (a + V(4));
+    // (1 + 2 a) exp(a^2) erfc(a) for a <= 10.1, error 2^-30.6.
+    const V p = polynomial(t, 1.2329951187379025, -0.13962113069360829, 0.01537962953217473, 0.068097832809490985,
+                           -0.10103781238292782, 0.093721314162601516, -0.06635463628061436, 0.037221932899551759,
+                           -0.016024353562518256, 0.0050432974137444029, -0.0011366995203964479, -0.00064199945773445047);
+    const V y = exp(-(a * a)) * p / (V(1) + (a + a));
+    return select(v < V(0), V(2) - y, y);
+  });
+}
+TORCH_LIBM_DOUBLE(erf)
+TORCH_LIBM_DOUBLE(erfc)
+
+// erfinv(x) / x as a function of w = -log(1 - x^2), as in M. Giles, "Approximating the erfinv function" (2012): for floats.
+TORCH_VEC_INLINE Vec<float> erfinv(Vec<float> x) {
+  return in_double(x, [](Vec<double> v) {
+    using V = Vec<double>;
+    const V one(1), w = -log((one - v) * (one + v)), c = w - V(2.5), s = sqrt(w) - V(3);
+    // w < 5, error 2^-28.7.
+    const V center = polynomial(c, 1.501409353510742, 0.24664028763154222, -0.0041773393717694273, -0.0012527446536316931,
+                                0.00021828258584620809, -4.961915607339115e-6, -3.4345906787530766e-6, 4.6589282382991846e-7,
+                                1.8033297636801301e-8, -8.7728694117546633e-9, 3.3579132275523033e-10);
+    // w <= 16.8, error 2^-26.5.
+    const V tail = polynomial(s, 2.8329768027147089, 1.0016749470451132, 0.0094451920695660906, -0.0076369572024218057,
+                              0.0056878110436741781, -0.0035989836043146353, 0.0014828479510349919, -5.3764849846280753e-5,
+                              -0.00030774239297385713, 0.00011363813053908923);
+    const V y = v * select(w < V(5), center, tail);
+    return select(abs(v) == one, copysign(V(kInfinity<double>), v), y);
+  });
+}
+// Halley's iteration from a bracket-free start; the residue is taken with erfc near 1, where erf has no digits left.
+inline double erfinv_scalar(double x) {
+  const double a = std::abs(x);
+  if (!(a < 1)) return a == 1 ? std::copysign(kInfinity<double>, x) : kNan<double>;
+  const double complement = 1 - a, w = -std::log(complement * (1 + a));
+  // The leading terms of S. Winitzki's formula (2008), good to 2e-3.
+  const double c = 0.147, u = 2 / (kPi * c) - w / 2;
+  double y = std::sqrt(std::sqrt(u * u + w / c) - u);
+  for (int i = 0; i < 4; ++i) {
+    const double residue = a < 0.5 ? std::erf(y) - a : complement - std::erfc(y);
+    const double step = residue / (2 / std::sqrt(kPi) * std::exp(-y * y));
+    const double next = y - step / (1 + y * step);
+    if (next == y) break;
+    y = next;
+  }
+  return std::copysign(a == 0 ? 0 : y, x);
+}
+TORCH_VEC_INLINE Vec<double> erfinv(Vec<double> x) {
+  return lanewise(x, [](double v) { return erfinv_scalar(v); });
+}
+
+// --- gamma functions, lane by lane ---------------------------------------------------------------------------------------
+
+inline double lgamma_scalar(double x) {
+  int sign;
+  return ::lgamma_r(x, &sign);  // std::lgamma writes a global variable
+}
+TORCH_VEC_INLINE Vec<double> lgamma(Vec<double> x) {
+  return lanewise(x, [](double v) { return lgamma_scalar(v); });
+}
+// The derivative of lgamma: recurrence up to 10, then the asymptotic series with Bernoulli numbers; reflection below 0.
+inline double digamma_scalar(double x) {
+  if (x == 0) return std::copysign(kInfinity<double>, -x);
+  if (x < 0) {
+    if (x == std::floor(x)) return kNan<double>;
+    const double fraction = x - std::trunc(x);
+    return digamma_scalar(1 - x) - kPi / std::tan(kPi * fraction);
+  }
+  double sum = 0;
+  for (; x < 10; x += 1) sum -= 1 / x;
+  const double z = 1 / (x * x);
+  const double series =
+      z * (1.0 / 12 - z * (1.0 / 120 - z * (1.0 / 252 - z * (1.0 / 240 - z * (1.0 / 132 - z * (691.0 / 32760 - z * (1.0 / 12)))))));
+  return sum + std::log(x) - 0.5 / x - (x < 1e17 ? series : 0);
+}
+TORCH_VEC_INLINE Vec<double> digamma(Vec<double> x) {
+  return lanewise(x, [](double v) { return digamma_scalar(v); });
+}
+TORCH_VEC_INLINE Vec<float> lgamma(Vec<float> x) {
+  return lanewise(x, [](float v) { return static_cast<float>(lgamma_scalar(v)); });
+}
+TORCH_VEC_INLINE Vec<float> digamma(Vec<float> x) {
+  return lanewise(x, [](float v) { return static_cast<float>(digamma_scalar(v)); });
+}
+
+}  // namespace torch::TORCH_ISA::math
