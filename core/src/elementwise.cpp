@@ -4,6 +4,8 @@
 
 namespace torch {
 
+void integer_division_by_zero();  // called by the loops (kernels/binary.h)
+
 namespace {
 
 constexpr int64_t kGrain = 32768;
@@ -26,7 +28,11 @@ struct ScalarArray {
 };
 
 Kernel kernel_of(const Elementwise& op, DType compute, int inputs, const void* scalars) {
-  Kernel k{.loop = (*op.loops)[compute], .outputs = 1, .inputs = inputs, .types = {}, .scalars = scalars,
+  Kernel k{.loop = (*op.loops)[compute],
+           .outputs = 1,
+           .inputs = inputs,
+           .types = {},
+           .scalars = scalars,
            .grain = op.loops->heavy ? kHeavyGrain : kGrain};
   k.types[0] = result_dtype(op.loops->gives, compute);
   for (int i = 1; i <= inputs; ++i) k.types[i] = compute;
@@ -42,6 +48,10 @@ bool same_sizes(const Tensor& a, const Tensor& b) {
 }
 
 }  // namespace
+
+void integer_division_by_zero() {
+  throw_error(ErrorKind::Runtime, "ZeroDivisionError: integer division or modulo by zero");
+}
 
 void store_scalar(const Scalar& value, DType dtype, void* to) {
   visit_dtype(dtype, [&](auto zero) {
@@ -59,9 +69,9 @@ void broadcast(const char* op, Inputs inputs, Shape& shape) {
     for (int d = skip; d < shape.ndim; ++d) {
       const int64_t size = (*t)->sizes()[d - skip];
       if (size == shape.sizes[d] || size == 1) continue;
-      TORCH_CHECK(shape.sizes[d] == 1, op, ": The size of tensor a (", shape.sizes[d], ") must match the size of tensor b (",
-                  size, ") at non-singleton dimension ", d, "; the shapes ", inputs[0]->sizes(), " and ", t->sizes(),
-                  " do not broadcast");
+      TORCH_CHECK(shape.sizes[d] == 1, op, ": The size of tensor a (", shape.sizes[d],
+                  ") must match the size of tensor b (", size, ") at non-singleton dimension ", d, "; the shapes ",
+                  inputs[0]->sizes(), " and ", t->sizes(), " do not broadcast");
       shape.sizes[d] = size;
     }
   }
@@ -78,8 +88,8 @@ Device common_device(const char* op, Inputs inputs) {
       fixed |= t.dim() > 0;
       continue;
     }
-    TORCH_CHECK(!fixed, op, ": Expected all tensors to be on the same device, but found at least two devices, ", device, " and ",
-                other, "!");
+    TORCH_CHECK(!fixed, op, ": Expected all tensors to be on the same device, but found at least two devices, ", device,
+                " and ", other, "!");
     device = other;
     fixed = true;
   }
@@ -96,7 +106,8 @@ Tensor empty_result(IntArrayRef shape, DType dtype, Device device, Inputs inputs
 }
 
 void check_in_place(const char* op, const Tensor& self, IntArrayRef shape, DType result) {
-  TORCH_CHECK(self.sizes() == shape, op, ": output with shape ", self.sizes(), " doesn't match the broadcast shape ", shape);
+  TORCH_CHECK(self.sizes() == shape, op, ": output with shape ", self.sizes(), " doesn't match the broadcast shape ",
+              shape);
   TORCH_CHECK(can_cast(result, self.dtype()), op, ": result type ", legacy_name(result),
               " can't be cast to the desired output type ", legacy_name(self.dtype()));
   check_internal_overlap(op, self);
@@ -111,11 +122,14 @@ DType compute_dtype(const Elementwise& op, DType promoted) {
 }
 
 DType promoted_dtype(const Elementwise& op, Inputs inputs) {
-  DType t = inputs.size() == 1 ? inputs[0]->dtype() : inputs.size() == 2 ? result_type(*inputs[0], *inputs[1]) : result_type({*inputs[0], *inputs[1], *inputs[2]});
+  DType t = inputs.size() == 1   ? inputs[0]->dtype()
+            : inputs.size() == 2 ? result_type(*inputs[0], *inputs[1])
+                                 : result_type({*inputs[0], *inputs[1], *inputs[2]});
   return op.floats && t <= DType::UInt64 ? default_dtype() : t;
 }
 
-Tensor elementwise(const Elementwise& op, DType dtype, const Tensor& out, Inputs inputs, const Scalar* scalars, int count) {
+Tensor elementwise(const Elementwise& op, DType dtype, const Tensor& out, Inputs inputs, const Scalar* scalars,
+                   int count) {
   const DType compute = compute_dtype(op, dtype);
   Shape shape;
   broadcast(op.name, inputs, shape);
@@ -171,12 +185,14 @@ Tensor binary_(const Elementwise& op, const Tensor& self, const Tensor& other, c
   return elementwise(op, promoted_dtype(op, inputs), self, inputs, scalars, count);
 }
 
-Tensor ternary(const Elementwise& op, const Tensor& a, const Tensor& b, const Tensor& c, const Scalar* scalars, int count) {
+Tensor ternary(const Elementwise& op, const Tensor& a, const Tensor& b, const Tensor& c, const Scalar* scalars,
+               int count) {
   const Tensor* inputs[] = {&a, &b, &c};
   return elementwise(op, promoted_dtype(op, inputs), Tensor(), inputs, scalars, count);
 }
 
-Tensor ternary_(const Elementwise& op, const Tensor& self, const Tensor& b, const Tensor& c, const Scalar* scalars, int count) {
+Tensor ternary_(const Elementwise& op, const Tensor& self, const Tensor& b, const Tensor& c, const Scalar* scalars,
+                int count) {
   const Tensor* inputs[] = {&self, &b, &c};
   return elementwise(op, promoted_dtype(op, inputs), self, inputs, scalars, count);
 }

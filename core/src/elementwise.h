@@ -19,21 +19,23 @@ struct Elementwise {
 
 Tensor unary(const Elementwise& op, const Tensor& self, const Scalar* scalars = nullptr, int count = 0);
 Tensor unary_(const Elementwise& op, const Tensor& self, const Scalar* scalars = nullptr, int count = 0);
-Tensor binary(const Elementwise& op, const Tensor& self, const Tensor& other, const Scalar* scalars = nullptr, int count = 0);
-Tensor binary_(const Elementwise& op, const Tensor& self, const Tensor& other, const Scalar* scalars = nullptr, int count = 0);
-// Three tensors of one promoted dtype.
-Tensor ternary(const Elementwise& op, const Tensor& a, const Tensor& b, const Tensor& c, const Scalar* scalars = nullptr,
+Tensor binary(const Elementwise& op, const Tensor& self, const Tensor& other, const Scalar* scalars = nullptr,
+              int count = 0);
+Tensor binary_(const Elementwise& op, const Tensor& self, const Tensor& other, const Scalar* scalars = nullptr,
                int count = 0);
-Tensor ternary_(const Elementwise& op, const Tensor& self, const Tensor& b, const Tensor& c, const Scalar* scalars = nullptr,
-                int count = 0);
+// Three tensors of one promoted dtype.
+Tensor ternary(const Elementwise& op, const Tensor& a, const Tensor& b, const Tensor& c,
+               const Scalar* scalars = nullptr, int count = 0);
+Tensor ternary_(const Elementwise& op, const Tensor& self, const Tensor& b, const Tensor& c,
+                const Scalar* scalars = nullptr, int count = 0);
 
-// The general form: inputs are broadcast and computed in `dtype`; the result is written to `out`, or to a new tensor when
-// `out` is undefined. `out` has the broadcast shape (checked) and a dtype that can hold the result (checked).
-Tensor elementwise(const Elementwise& op, DType dtype, const Tensor& out, Inputs inputs, const Scalar* scalars = nullptr,
-                   int count = 0);
+// The general form: inputs are broadcast and computed in `dtype`; the result is written to `out`, or to a new tensor
+// when `out` is undefined. `out` has the broadcast shape (checked) and a dtype that can hold the result (checked).
+Tensor elementwise(const Elementwise& op, DType dtype, const Tensor& out, Inputs inputs,
+                   const Scalar* scalars = nullptr, int count = 0);
 
-// The dtype that an operator computes in for a promoted dtype: half types in float, integers of a `floats` operator in the
-// default dtype. NotImplementedError names the operator and the dtype when it has no loop.
+// The dtype that an operator computes in for a promoted dtype: half types in float, integers of a `floats` operator in
+// the default dtype. NotImplementedError names the operator and the dtype when it has no loop.
 DType compute_dtype(const Elementwise& op, DType promoted);
 DType promoted_dtype(const Elementwise& op, Inputs inputs);
 
@@ -51,5 +53,22 @@ void check_in_place(const char* op, const Tensor& self, IntArrayRef shape, DType
 
 // A number as the compute dtype stores it, for the scalars of a loop.
 void store_scalar(const Scalar& value, DType dtype, void* to);
+
+// A table of loops at run time: those of the processor's level, completed by the complex ones.
+inline void fill_loops(LoopRow* to, const LoopRow* level, const LoopRow* complex_loops, int count) {
+  for (int i = 0; i < count; ++i) {
+    to[i] = level[i];
+    for (DType t : {DType::Complex64, DType::Complex128})
+      if (complex_loops[i][t]) to[i].by_dtype[int(t)] = complex_loops[i][t];
+  }
+}
+
+// The formulas of kernels/formulas.def by name; filled by register_pointwise().
+enum class Formula {
+#define TORCH_FORMULA(NAME) NAME,
+#include "kernels/formulas.def"
+#undef TORCH_FORMULA
+};
+const LoopRow* loops_of(Formula) noexcept;
 
 }  // namespace torch

@@ -4,6 +4,8 @@
 namespace torch {
 
 void register_copy();
+void register_unary();
+void register_binary();
 void register_pointwise();
 void register_conv();
 void register_matmul();

@@ -35,6 +35,8 @@ void init() {
   static std::once_flag once;
   std::call_once(once, [] {
     register_copy();
+    register_unary();
+    register_binary();
     register_pointwise();
     register_matmul();
     register_view();

@@ -1,12 +1,11 @@
 // Every function of kernels/math.h against long double, at the level this file is compiled for: the largest error in
 // units of the last place over samples of all magnitudes, and C's values at zeros, infinities, NaN and subnormals.
-#include "kernels/math.h"
-
 #include <cstdio>
 #include <functional>
 #include <limits>
 
 #include "check.h"
+#include "kernels/math.h"
 #include "torch/core/cpu.h"
 
 using namespace torch;
@@ -37,15 +36,24 @@ std::vector<T> samples(double low, double high, int count) {
   while (static_cast<int>(out.size()) < count) {
     double x;
     switch (out.size() % 3) {
-      case 0: x = std::ldexp(1 + random(), static_cast<int>(random() * 2 * exponents) - exponents); break;
-      case 1: x = std::ldexp(1 + random(), static_cast<int>(random() * 16) - 10); break;
-      default: x = std::isfinite(high - low) ? low + random() * (high - low) : random() * 100; break;
+      case 0:
+        x = std::ldexp(1 + random(), static_cast<int>(random() * 2 * exponents) - exponents);
+        break;
+      case 1:
+        x = std::ldexp(1 + random(), static_cast<int>(random() * 16) - 10);
+        break;
+      default:
+        x = std::isfinite(high - low) ? low + random() * (high - low) : random() * 100;
+        break;
     }
     if (random() < 0.5) x = -x;
     const T v = static_cast<T>(x);
-    if (v >= low && v <= high) out.push_back(v);
-    else if (-v >= low && -v <= high) out.push_back(-v);
-    else out.push_back(static_cast<T>(std::max(low, -1e30) + random() * (std::min(high, 1e30) - std::max(low, -1e30))));
+    if (v >= low && v <= high)
+      out.push_back(v);
+    else if (-v >= low && -v <= high)
+      out.push_back(-v);
+    else
+      out.push_back(static_cast<T>(std::max(low, -1e30) + random() * (std::min(high, 1e30) - std::max(low, -1e30))));
   }
   return out;
 }
@@ -64,7 +72,9 @@ void unary_within(const char* name, double bound, double low, double high, F f, 
       if (e > worst) worst = e, at = xs[i + static_cast<size_t>(k)];
     }
   }
-  if (std::getenv("TORCH_TEST_VERBOSE")) std::printf("%-10s %s %.3f ulp at %.9g\n", name, sizeof(T) == 4 ? "float " : "double", worst, static_cast<double>(at));
+  if (std::getenv("TORCH_TEST_VERBOSE"))
+    std::printf("%-10s %s %.3f ulp at %.9g\n", name, sizeof(T) == 4 ? "float " : "double", worst,
+                static_cast<double>(at));
   if (worst > bound) {
     CHECK_NEAR(worst, 0, bound);
     std::fprintf(stderr, "  %s of %.17g (%s)\n", name, static_cast<double>(at), sizeof(T) == 4 ? "float" : "double");
@@ -72,7 +82,8 @@ void unary_within(const char* name, double bound, double low, double high, F f, 
 }
 
 template <class T, class F, class R>
-void binary_within(const char* name, double bound, double low, double high, double low2, double high2, F f, R reference) {
+void binary_within(const char* name, double bound, double low, double high, double low2, double high2, F f,
+                   R reference) {
   constexpr int lanes = Vec<T>::kLanes;
   std::vector<T> xs = samples<T>(low, high, 30000 / lanes * lanes), ys = samples<T>(low2, high2, 30011 / lanes * lanes);
   double worst = 0;
@@ -87,7 +98,8 @@ void binary_within(const char* name, double bound, double low, double high, doub
     }
   }
   if (std::getenv("TORCH_TEST_VERBOSE"))
-    std::printf("%-10s %s %.3f ulp at %.9g, %.9g\n", name, sizeof(T) == 4 ? "float " : "double", worst, static_cast<double>(at), static_cast<double>(with));
+    std::printf("%-10s %s %.3f ulp at %.9g, %.9g\n", name, sizeof(T) == 4 ? "float " : "double", worst,
+                static_cast<double>(at), static_cast<double>(with));
   if (worst > bound) {
     CHECK_NEAR(worst, 0, bound);
     std::fprintf(stderr, "  %s of %.17g, %.17g\n", name, static_cast<double>(at), static_cast<double>(with));
@@ -96,9 +108,11 @@ void binary_within(const char* name, double bound, double low, double high, doub
 
 #define REFERENCE(f) [](long double x) { return f(x); }
 #define FLOAT(name, bound, low, high, reference) \
-  unary_within<float>(#name, bound, low, high, [](Vec<float> v) { return math::name(v); }, reference)
+  unary_within<float>(                           \
+      #name, bound, low, high, [](Vec<float> v) { return math::name(v); }, reference)
 #define DOUBLE(name, bound, low, high, reference) \
-  unary_within<double>(#name, bound, low, high, [](Vec<double> v) { return math::name(v); }, reference)
+  unary_within<double>(                           \
+      #name, bound, low, high, [](Vec<double> v) { return math::name(v); }, reference)
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
 long double sigmoid_l(long double x) { return x < 0 ? expl(x) / (1 + expl(x)) : 1 / (1 + expl(-x)); }
@@ -163,23 +177,44 @@ void doubles_are_within_their_bounds() {
 }
 void functions_of_two_are_within_their_bounds() {
   auto powers = [](long double x, long double y) { return powl(x, y); };
-  binary_within<float>("pow", 0.6, 0, kInf, -50, 50, [](Vec<float> x, Vec<float> y) { return math::pow(x, y); }, powers);
-  binary_within<float>("pow", 0.6, -3, 3, -9, 9, [](Vec<float> x, Vec<float> y) { return math::pow(x, y); }, powers);
+  binary_within<float>(
+      "pow", 0.6, 0, kInf, -50, 50, [](Vec<float> x, Vec<float> y) { return math::pow(x, y); }, powers);
+  binary_within<float>(
+      "pow", 0.6, -3, 3, -9, 9, [](Vec<float> x, Vec<float> y) { return math::pow(x, y); }, powers);
   auto arcs = [](long double x, long double y) { return atan2l(x, y); };
-  binary_within<float>("atan2", 0.6, -kInf, kInf, -kInf, kInf, [](Vec<float> x, Vec<float> y) { return math::atan2(x, y); }, arcs);
+  binary_within<float>(
+      "atan2", 0.6, -kInf, kInf, -kInf, kInf, [](Vec<float> x, Vec<float> y) { return math::atan2(x, y); }, arcs);
   auto lengths = [](long double x, long double y) { return hypotl(x, y); };
-  binary_within<float>("hypot", 0.6, -kInf, kInf, -kInf, kInf, [](Vec<float> x, Vec<float> y) { return math::hypot(x, y); }, lengths);
+  binary_within<float>(
+      "hypot", 0.6, -kInf, kInf, -kInf, kInf, [](Vec<float> x, Vec<float> y) { return math::hypot(x, y); }, lengths);
   auto rests = [](long double x, long double y) { return fmodl(x, y); };
-  binary_within<float>("fmod", 0, -kInf, kInf, -kInf, kInf, [](Vec<float> x, Vec<float> y) { return math::fmod(x, y); }, rests);
-  binary_within<float>("fmod", 0, -1e6, 1e6, -3, 3, [](Vec<float> x, Vec<float> y) { return math::fmod(x, y); }, rests);
-  binary_within<double>("fmod", 0, -kInf, kInf, -kInf, kInf, [](Vec<double> x, Vec<double> y) { return math::fmod(x, y); }, rests);
-  binary_within<double>("fmod", 0, -1e12, 1e12, -3, 3, [](Vec<double> x, Vec<double> y) { return math::fmod(x, y); }, rests);
+  binary_within<float>(
+      "fmod", 0, -kInf, kInf, -kInf, kInf, [](Vec<float> x, Vec<float> y) { return math::fmod(x, y); }, rests);
+  binary_within<float>(
+      "fmod", 0, -1e6, 1e6, -3, 3, [](Vec<float> x, Vec<float> y) { return math::fmod(x, y); }, rests);
+  binary_within<double>(
+      "fmod", 0, -kInf, kInf, -kInf, kInf, [](Vec<double> x, Vec<double> y) { return math::fmod(x, y); }, rests);
+  binary_within<double>(
+      "fmod", 0, -1e12, 1e12, -3, 3, [](Vec<double> x, Vec<double> y) { return math::fmod(x, y); }, rests);
 }
 
 template <class T>
 std::vector<T> edges() {
   using L = std::numeric_limits<T>;
-  std::vector<T> v = {0, 1, 2, 3, T(0.5), T(1.5), T(2.5), T(4.5), L::infinity(), L::max(), L::min(), L::denorm_min(), L::epsilon(), T(1e-30)};
+  std::vector<T> v = {0,
+                      1,
+                      2,
+                      3,
+                      T(0.5),
+                      T(1.5),
+                      T(2.5),
+                      T(4.5),
+                      L::infinity(),
+                      L::max(),
+                      L::min(),
+                      L::denorm_min(),
+                      L::epsilon(),
+                      T(1e-30)};
   const size_t n = v.size();
   for (size_t i = 0; i < n; ++i) v.push_back(-v[i]);
   v.push_back(L::quiet_NaN());
@@ -205,18 +240,49 @@ void edge2(const char* name, F f, R reference) {
     for (T y : edges<T>()) {
       const T got = f(Vec<T>(x), Vec<T>(y))[0], want = static_cast<T>(reference(x, y));
       if (!same_kind(got, want, T(4) * std::numeric_limits<T>::epsilon()))
-        test::fail(__FILE__, __LINE__, message(name, " of ", double(x), ", ", double(y), " is ", double(got), ", not ", double(want)));
+        test::fail(__FILE__, __LINE__,
+                   message(name, " of ", double(x), ", ", double(y), " is ", double(got), ", not ", double(want)));
     }
 }
-#define EDGE(name) edge<T>(#name, [](Vec<T> v) { return math::name(v); }, [](T x) { return std::name(x); })
-#define EDGE2(name) edge2<T>(#name, [](Vec<T> v, Vec<T> u) { return math::name(v, u); }, [](T x, T y) { return std::name(x, y); })
+#define EDGE(name) \
+  edge<T>(         \
+      #name, [](Vec<T> v) { return math::name(v); }, [](T x) { return std::name(x); })
+#define EDGE2(name) \
+  edge2<T>(         \
+      #name, [](Vec<T> v, Vec<T> u) { return math::name(v, u); }, [](T x, T y) { return std::name(x, y); })
 template <class T>
 void edges_are_as_in_c() {
-  EDGE(exp); EDGE(exp2); EDGE(expm1); EDGE(log); EDGE(log2); EDGE(log10); EDGE(log1p); EDGE(tanh);
-  EDGE(sin); EDGE(cos); EDGE(tan); EDGE(asin); EDGE(acos); EDGE(atan); EDGE(sinh); EDGE(cosh); EDGE(asinh); EDGE(acosh); EDGE(atanh);
-  EDGE(erf); EDGE(erfc); EDGE(sqrt); EDGE(floor); EDGE(ceil); EDGE(trunc);
-  edge<T>("round", [](Vec<T> v) { return math::round(v); }, [](T x) { return std::nearbyint(x); });
-  EDGE2(pow); EDGE2(atan2); EDGE2(hypot); EDGE2(fmod);
+  EDGE(exp);
+  EDGE(exp2);
+  EDGE(expm1);
+  EDGE(log);
+  EDGE(log2);
+  EDGE(log10);
+  EDGE(log1p);
+  EDGE(tanh);
+  EDGE(sin);
+  EDGE(cos);
+  EDGE(tan);
+  EDGE(asin);
+  EDGE(acos);
+  EDGE(atan);
+  EDGE(sinh);
+  EDGE(cosh);
+  EDGE(asinh);
+  EDGE(acosh);
+  EDGE(atanh);
+  EDGE(erf);
+  EDGE(erfc);
+  EDGE(sqrt);
+  EDGE(floor);
+  EDGE(ceil);
+  EDGE(trunc);
+  edge<T>(
+      "round", [](Vec<T> v) { return math::round(v); }, [](T x) { return std::nearbyint(x); });
+  EDGE2(pow);
+  EDGE2(atan2);
+  EDGE2(hypot);
+  EDGE2(fmod);
 }
 
 void digamma_has_its_known_values() {

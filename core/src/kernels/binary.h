@@ -1,5 +1,5 @@
-// Formulas of two operands. The same text is the loop over integers, over Vec<float> and, where it says kComplexes, over
-// complex numbers. NaN and signed zeros follow IEEE 754 unless a comment says otherwise.
+// Formulas of two operands. The same text is the loop over integers, over Vec<float> and, where it says kComplexes,
+// over complex numbers. NaN and signed zeros follow IEEE 754 unless a comment says otherwise.
 #pragma once
 #include <numeric>
 
@@ -20,38 +20,52 @@ concept Floating = !std::is_integral_v<T>;  // float, double, Vec and Complex
 
 struct logical_or_bytes : Binary<kBools> {
   template <class T>
-  static T eval(T a, T b) { return a | b; }
+  static T eval(T a, T b) {
+    return a | b;
+  }
 };
 struct logical_and_bytes : Binary<kBools> {
   template <class T>
-  static T eval(T a, T b) { return a & b; }
+  static T eval(T a, T b) {
+    return a & b;
+  }
 };
 
 struct add : BinaryVec<kWords | kFloats | kComplexes> {
   using OnBool = logical_or_bytes;
   template <class V>
-  static V eval(V a, V b) { return V(a + b); }
+  static V eval(V a, V b) {
+    return V(a + b);
+  }
 };
 struct add_scaled : BinaryVec<kWords | kFloats | kComplexes> {  // scalars: alpha
   using OnBool = logical_or_bytes;
   template <class V>
-  static V eval(V a, V b, const Scalar<V>* s) { return V(a + b * V(s[0])); }
+  static V eval(V a, V b, const Scalar<V>* s) {
+    return V(a + b * V(s[0]));
+  }
 };
 struct sub : BinaryVec<kWords | kFloats | kComplexes> {
   template <class V>
-  static V eval(V a, V b) { return V(a - b); }
+  static V eval(V a, V b) {
+    return V(a - b);
+  }
 };
 struct mul : BinaryVec<kWords | kFloats | kComplexes> {
   using OnBool = logical_and_bytes;
   template <class V>
   static V eval(V a, V b) {
-    if constexpr (std::is_same_v<V, uint16_t>) return V(uint32_t(a) * b);  // int would overflow
-    else return V(a * b);
+    if constexpr (std::is_same_v<V, uint16_t>)
+      return V(uint32_t(a) * b);  // int would overflow
+    else
+      return V(a * b);
   }
 };
 struct true_divide : BinaryVec<kFloats | kComplexes> {
   template <class V>
-  static V eval(V a, V b) { return a / b; }
+  static V eval(V a, V b) {
+    return a / b;
+  }
 };
 
 // Integer quotients: an error for a zero divisor, found before the block is written; INT_MIN / -1 wraps.
@@ -77,9 +91,13 @@ struct IntegerDivision {
 };
 struct div_trunc : BinaryVec<kInts | kFloats>, IntegerDivision {
   template <Integer T>
-  static T eval(T a, T b) { return quotient(a, b); }
+  static T eval(T a, T b) {
+    return quotient(a, b);
+  }
   template <Floating V>
-  static V eval(V a, V b) { return trunc(a / b); }
+  static V eval(V a, V b) {
+    return trunc(a / b);
+  }
 };
 // The quotient that belongs to `remainder`: floor of the exact a / b, which floor(a / b) misses when a / b rounds up.
 struct floor_divide : BinaryVec<kInts | kFloats>, IntegerDivision {
@@ -120,9 +138,13 @@ struct remainder : BinaryVec<kInts | kFloats>, IntegerDivision {  // the sign of
 struct fmod : BinaryVec<kInts | kFloats>, IntegerDivision {  // the sign of a, as C's fmod
   static constexpr bool kHeavy = true;
   template <Integer T>
-  static T eval(T a, T b) { return modulo(a, b); }
+  static T eval(T a, T b) {
+    return modulo(a, b);
+  }
   template <Floating V>
-  static V eval(V a, V b) { return math::fmod(a, b); }
+  static V eval(V a, V b) {
+    return math::fmod(a, b);
+  }
 };
 
 // Powers of integers wrap; a negative exponent gives the truncated reciprocal (0, or a power of 1 or -1).
@@ -138,7 +160,9 @@ struct pow : BinaryVec<kInts | kFloats | kComplexes> {
     return T(result);
   }
   template <Floating V>
-  static V eval(V a, V b) { return math::pow(a, b); }
+  static V eval(V a, V b) {
+    return math::pow(a, b);
+  }
 };
 
 // --- comparisons ---------------------------------------------------------------------------------------------------
@@ -146,7 +170,9 @@ struct pow : BinaryVec<kInts | kFloats | kComplexes> {
 #define TORCH_COMPARISON(NAME, TYPES, EXPRESSION) \
   struct NAME : Binary<TYPES, Gives::Bool> {      \
     template <class T>                            \
-    static bool eval(T a, T b) { return EXPRESSION; } \
+    static bool eval(T a, T b) {                  \
+      return EXPRESSION;                          \
+    }                                             \
   };
 TORCH_COMPARISON(eq, kBools | kWords | kFloats | kComplexes, a == b)
 TORCH_COMPARISON(ne, kBools | kWords | kFloats | kComplexes, a != b)
@@ -163,34 +189,49 @@ TORCH_COMPARISON(logical_xor, kBools | kWords | kFloats | kComplexes, (a != T(0)
 
 struct maximum : Binary<kBools | kInts | kFloats> {  // NaN wins
   template <class T>
-  static T eval(T a, T b) { return (a > b) | (a != a) ? a : b; }
+  static T eval(T a, T b) {
+    return ((a > b) | (a != a)) ? a : b;
+  }
 };
 struct minimum : Binary<kBools | kInts | kFloats> {
   template <class T>
-  static T eval(T a, T b) { return (a < b) | (a != a) ? a : b; }
+  static T eval(T a, T b) {
+    return ((a < b) | (a != a)) ? a : b;
+  }
 };
 struct fmax : Binary<kBools | kInts | kFloats> {  // NaN loses
   template <class T>
-  static T eval(T a, T b) { return (a > b) | (b != b) ? a : b; }
+  static T eval(T a, T b) {
+    return ((a > b) | (b != b)) ? a : b;
+  }
 };
 struct fmin : Binary<kBools | kInts | kFloats> {
   template <class T>
-  static T eval(T a, T b) { return (a < b) | (b != b) ? a : b; }
+  static T eval(T a, T b) {
+    return ((a < b) | (b != b)) ? a : b;
+  }
 };
 
-// --- bits ---------------------------------------------------------------------------------------------------------------
+// --- bits
+// ---------------------------------------------------------------------------------------------------------------
 
 struct bitwise_and : Binary<kBools | kWords> {
   template <class T>
-  static T eval(T a, T b) { return a & b; }
+  static T eval(T a, T b) {
+    return a & b;
+  }
 };
 struct bitwise_or : Binary<kBools | kWords> {
   template <class T>
-  static T eval(T a, T b) { return a | b; }
+  static T eval(T a, T b) {
+    return a | b;
+  }
 };
 struct bitwise_xor : Binary<kBools | kWords> {
   template <class T>
-  static T eval(T a, T b) { return a ^ b; }
+  static T eval(T a, T b) {
+    return a ^ b;
+  }
 };
 // Shifts by less than nothing or by the width and more shift everything out, keeping the sign to the right.
 struct bitwise_left_shift : Binary<kInts> {
@@ -217,7 +258,9 @@ struct gcd : Binary<kInts> {
     return T(std::gcd(magnitude<U>(a), magnitude<U>(b)));
   }
   template <class U, class T>
-  static U magnitude(T x) { return x < T(0) ? U(U(0) - U(x)) : U(x); }
+  static U magnitude(T x) {
+    return x < T(0) ? U(U(0) - U(x)) : U(x);
+  }
 };
 struct lcm : Binary<kInts> {
   static constexpr bool kHeavy = true;
@@ -229,25 +272,34 @@ struct lcm : Binary<kInts> {
   }
 };
 
-// --- floats -------------------------------------------------------------------------------------------------------------
+// --- floats
+// -------------------------------------------------------------------------------------------------------------
 
 struct atan2 : BinaryVec<kFloats> {
   static constexpr bool kHeavy = true;
   template <class V>
-  static V eval(V a, V b) { return math::atan2(a, b); }
+  static V eval(V a, V b) {
+    return math::atan2(a, b);
+  }
 };
 struct hypot : BinaryVec<kFloats> {
   static constexpr bool kHeavy = true;
   template <class V>
-  static V eval(V a, V b) { return math::hypot(a, b); }
+  static V eval(V a, V b) {
+    return math::hypot(a, b);
+  }
 };
 struct copysign : BinaryVec<kFloats> {
   template <class V>
-  static V eval(V a, V b) { return TORCH_ISA::copysign(a, b); }
+  static V eval(V a, V b) {
+    return TORCH_ISA::copysign(a, b);
+  }
 };
 struct nextafter : Binary<kFloats> {
   template <class T>
-  static T eval(T a, T b) { return std::nextafter(a, b); }
+  static T eval(T a, T b) {
+    return std::nextafter(a, b);
+  }
 };
 struct xlogy : BinaryVec<kFloats> {  // 0 * log(b) is 0 unless b is NaN
   static constexpr bool kHeavy = true;
@@ -261,7 +313,7 @@ struct logaddexp : BinaryVec<kFloats> {
   template <class V>
   static V eval(V a, V b) {
     const V larger = select((a > b) | isnan(a), a, b), gap = abs(a - b);
-    return select(a == b, a + V(std::log(Scalar<V>(2))), larger + math::log1p(math::exp(-gap)));  // equal: infinities too
+    return select(a == b, a + constant<V>(math::kLn2), larger + math::log1p(math::exp(-gap)));  // equal: infinities too
   }
 };
 struct logaddexp2 : BinaryVec<kFloats> {
@@ -269,12 +321,14 @@ struct logaddexp2 : BinaryVec<kFloats> {
   template <class V>
   static V eval(V a, V b) {
     const V larger = select((a > b) | isnan(a), a, b), gap = abs(a - b);
-    return select(a == b, a + V(1), larger + math::log1p(math::exp2(-gap)) * V(1 / std::log(Scalar<V>(2))));
+    return select(a == b, a + V(1), larger + math::log1p(math::exp2(-gap)) * constant<V>(math::kLog2E));
   }
 };
 struct heaviside : Binary<kBools | kInts | kFloats> {
   template <class T>
-  static T eval(T a, T b) { return a == T(0) ? b : a != a ? a : T(a > T(0)); }
+  static T eval(T a, T b) {
+    return a == T(0) ? b : a != a ? a : T(a > T(0));
+  }
 };
 
 }  // namespace torch::TORCH_ISA::formula

@@ -34,6 +34,69 @@ struct Complex {
   friend bool operator!=(Complex a, Complex b) { return !(a == b); }
 };
 
+template <class V>
+struct ScalarOf<Complex<V>> {
+  using type = Complex<V>;
+};
+
+namespace math {
+#define TORCH_COMPLEX_MATH(name)           \
+  template <class T>                       \
+  Complex<T> name(Complex<T> z) {          \
+    return Complex<T>(std::name(z.std())); \
+  }
+TORCH_COMPLEX_MATH(exp)
+TORCH_COMPLEX_MATH(log)
+TORCH_COMPLEX_MATH(log10)
+TORCH_COMPLEX_MATH(sqrt)
+TORCH_COMPLEX_MATH(sin)
+TORCH_COMPLEX_MATH(cos)
+TORCH_COMPLEX_MATH(tan)
+TORCH_COMPLEX_MATH(asin)
+TORCH_COMPLEX_MATH(acos)
+TORCH_COMPLEX_MATH(atan)
+TORCH_COMPLEX_MATH(sinh)
+TORCH_COMPLEX_MATH(cosh)
+TORCH_COMPLEX_MATH(tanh)
+TORCH_COMPLEX_MATH(asinh)
+TORCH_COMPLEX_MATH(acosh)
+TORCH_COMPLEX_MATH(atanh)
+#undef TORCH_COMPLEX_MATH
+template <class T>
+Complex<T> log2(Complex<T> z) {
+  const Complex<T> l = log(z);
+  const T scale = 1 / std::log(T(2));
+  return {l.re * scale, l.im * scale};
+}
+template <class T>
+Complex<T> exp2(Complex<T> z) {
+  const T ln2 = std::log(T(2));
+  return exp(Complex<T>(z.re * ln2, z.im * ln2));
+}
+// Without cancellation near 0: exp(x) cos(y) - 1 = expm1(x) cos(y) - 2 sin(y / 2)^2.
+template <class T>
+Complex<T> expm1(Complex<T> z) {
+  const T s = std::sin(z.im / 2);
+  return {std::expm1(z.re) * std::cos(z.im) - 2 * s * s, std::exp(z.re) * std::sin(z.im)};
+}
+// |1 + z|^2 - 1 = x (2 + x) + y^2.
+template <class T>
+Complex<T> log1p(Complex<T> z) {
+  const T angle = std::atan2(z.im, 1 + z.re);
+  const T r = std::hypot(1 + z.re, z.im);
+  return {r > T(0.5) && r < T(2) ? std::log1p(z.re * (2 + z.re) + z.im * z.im) / 2 : std::log(r), angle};
+}
+template <class T>
+Complex<T> pow(Complex<T> a, Complex<T> b) {
+  if (b.re == 0 && b.im == 0) return {1, 0};
+  return Complex<T>(std::pow(a.std(), b.std()));
+}
+template <class T>
+Complex<T> sigmoid(Complex<T> z) {
+  return Complex<T>(1) / (Complex<T>(1) + exp(-z));
+}
+}  // namespace math
+
 template <class T>
 inline constexpr bool kIsComplex = false;
 template <class T>

@@ -4,7 +4,11 @@
 
 namespace torch {
 
-enum class Gives : uint8_t { Same, Bool, Real };  // the dtype of a result: the inputs', bool, or the real one of a complex
+enum class Gives : uint8_t {
+  Same,
+  Bool,
+  Real
+};  // the dtype of a result: the inputs', bool, or the real one of a complex
 
 // Null where a formula is not defined. Float16 and BFloat16 compute in Float32, so theirs are null.
 struct LoopRow {

@@ -6,9 +6,9 @@
 //   math/special.h       pow hypot fmod erf erfc erfinv lgamma digamma
 //
 // Most functions of Vec<float> beyond exp and log are computed in double, half a register at a time: exact argument
-// reduction and correct edges then cost little thought, and the result is off by hardly more than its rounding. In double,
-// trigonometric functions, erf, erfc, lgamma, pow and hypot call libm lane by lane.
-// The polynomials are minimax fits: minimax.py prints them.
+// reduction and correct edges then cost little thought, and the result is off by hardly more than its rounding. In
+// double, trigonometric functions, erf, erfc, lgamma, pow and hypot call libm lane by lane. The polynomials are minimax
+// fits: minimax.py prints them.
 #pragma once
 #include "kernels/math/exponential.h"
 #include "kernels/math/special.h"

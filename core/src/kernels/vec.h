@@ -149,6 +149,12 @@ struct ScalarOf<Vec<T>> {
 template <class V>
 using Scalar = typename ScalarOf<V>::type;
 
+// A constant of the formula's value type: constant<V>(0.5).
+template <class V>
+TORCH_VEC_INLINE V constant(double x) {
+  return V(static_cast<Scalar<V>>(x));
+}
+
 // --- select and the horizontal questions -------------------------------------------------------------------------
 
 template <class T>

@@ -77,8 +77,10 @@ TORCH_VEC_INLINE Vec<LaneInt<T>> to_integer(Vec<T> k) {
 template <class T>
 TORCH_VEC_INLINE Vec<T> scale(Vec<T> x, Vec<T> k) {
 #if defined(TORCH_VEC_AVX512)
-  if constexpr (sizeof(T) == 4) return Vec<T>(_mm512_maskz_scalef_ps(0xffff, x.raw, k.raw));
-  else return Vec<T>(_mm512_maskz_scalef_pd(0xff, x.raw, k.raw));
+  if constexpr (sizeof(T) == 4)
+    return Vec<T>(_mm512_maskz_scalef_ps(0xffff, x.raw, k.raw));
+  else
+    return Vec<T>(_mm512_maskz_scalef_pd(0xff, x.raw, k.raw));
 #else
   const Vec<LaneInt<T>> n = to_integer(k), half = n >> 1;
   return x * power_of_two<T>(half) * power_of_two<T>(n - half);
@@ -91,10 +93,10 @@ TORCH_VEC_INLINE Vec<float> expm1_reduced(Vec<float> r) {  // error 2^-31.3 of e
   return fma(r * r, p, r);
 }
 TORCH_VEC_INLINE Vec<double> expm1_reduced(Vec<double> r) {  // error 2^-60.8 of exp(r)
-  const Vec<double> p = polynomial(r, 0.5, 0.16666666666666671, 0.041666666666666491, 0.0083333333333263596,
-                                   0.0013888888889004173, 0.00019841269874142648, 2.4801587043808047e-5,
-                                   2.7557256157697039e-6, 2.7557542456263614e-7, 2.5104935071763339e-8,
-                                   2.0824972513966806e-9);
+  const Vec<double> p =
+      polynomial(r, 0.5, 0.16666666666666671, 0.041666666666666491, 0.0083333333333263596, 0.0013888888889004173,
+                 0.00019841269874142648, 2.4801587043808047e-5, 2.7557256157697039e-6, 2.7557542456263614e-7,
+                 2.5104935071763339e-8, 2.0824972513966806e-9);
   return fma(r * r, p, r);
 }
 
@@ -228,7 +230,8 @@ TORCH_VEC_INLINE Vec<float> log10(Vec<float> x) {
   return in_double(x, [](Vec<double> v) { return log10(v); });
 }
 
-// --- what follows --------------------------------------------------------------------------------------------------------
+// --- what follows
+// --------------------------------------------------------------------------------------------------------
 
 // With t = exp(2 |x|) - 1: t / (t + 2), or 1 - 2 / (t + 2), whose error vanishes as the result nears 1.
 template <class T>
@@ -244,8 +247,10 @@ TORCH_VEC_INLINE Vec<T> sigmoid(Vec<T> x) {
   return select(x < Vec<T>(0), e, Vec<T>(1)) / (Vec<T>(1) + e);
 }
 
-#define TORCH_FLOAT_IN_DOUBLE(name) \
-  TORCH_VEC_INLINE Vec<float> name(Vec<float> x) { return in_double(x, [](Vec<double> v) { return name(v); }); }
+#define TORCH_FLOAT_IN_DOUBLE(name)                             \
+  TORCH_VEC_INLINE Vec<float> name(Vec<float> x) {              \
+    return in_double(x, [](Vec<double> v) { return name(v); }); \
+  }
 
 TORCH_VEC_INLINE Vec<double> sinh(Vec<double> x) {
   using V = Vec<double>;

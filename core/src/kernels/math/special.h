@@ -32,8 +32,8 @@ TORCH_VEC_INLINE Vec<double> hypot(Vec<double> x, Vec<double> y) {
   return lanewise(x, y, [](double a, double b) { return std::hypot(a, b); });
 }
 
-// a - trunc(a / b) b, exactly. While the quotient is small enough, its product with b is exact and the rounded quotient is
-// off by at most one; the few other lanes go to libm.
+// a - trunc(a / b) b, exactly. While the quotient is small enough, its product with b is exact and the rounded quotient
+// is off by at most one; the few other lanes go to libm.
 TORCH_VEC_INLINE Vec<double> fmod(Vec<double> a, Vec<double> b) {
   using V = Vec<double>;
   const auto exact = [](double x, double y) { return std::fmod(x, y); };
@@ -62,17 +62,21 @@ TORCH_VEC_INLINE Vec<float> fmod(Vec<float> a, Vec<float> b) {
   return copysign(r, a);
 }
 
-// --- error functions -----------------------------------------------------------------------------------------------------
+// --- error functions
+// -----------------------------------------------------------------------------------------------------
 
 TORCH_VEC_INLINE Vec<float> erf(Vec<float> x) {
   using V = Vec<float>;
   const V a = abs(x), z = a * a;
   // Below 1: x + x E(z), error 2^-27.2.
-  const V small = fma(a, polynomial(z, 0.128379166, -0.37612626, 0.112835847, -0.0268538073, 0.0051883189, -0.000801012036, 7.85362863e-5), a);
+  const V small = fma(
+      a,
+      polynomial(z, 0.128379166, -0.37612626, 0.112835847, -0.0268538073, 0.0051883189, -0.000801012036, 7.85362863e-5),
+      a);
   // From 1: 1 - exp(-a L(a)) with L = -log(erfc(a)) / a on [1, 4], error 2^-27.3; beyond 4 the result is 1.
   const V b = select(a > V(4), V(4), a);
-  const V exponent = b * polynomial(b, 1.12848747, 0.635986269, 0.10439764, -0.0215184167, 0.00198884099, 0.000428906234,
-                                    -0.000193794156, 3.05122539e-5, -1.88200204e-6);
+  const V exponent = b * polynomial(b, 1.12848747, 0.635986269, 0.10439764, -0.0215184167, 0.00198884099,
+                                    0.000428906234, -0.000193794156, 3.05122539e-5, -1.88200204e-6);
   return copysign(select(a < V(1), small, V(1) - exp(-exponent)), x);
 }
 TORCH_VEC_INLINE Vec<float> erfc(Vec<float> x) {
@@ -82,9 +86,10 @@ TORCH_VEC_INLINE Vec<float> erfc(Vec<float> x) {
     a = select(a > V(12), V(12), a);  // far below the smallest float
     const V t = (a - V(4)) / (a + V(4));
     // (1 + 2 a) exp(a^2) erfc(a) for a <= 10.1, error 2^-30.6.
-    const V p = polynomial(t, 1.2329951187379025, -0.13962113069360829, 0.01537962953217473, 0.068097832809490985,
-                           -0.10103781238292782, 0.093721314162601516, -0.06635463628061436, 0.037221932899551759,
-                           -0.016024353562518256, 0.0050432974137444029, -0.0011366995203964479, -0.00064199945773445047);
+    const V p =
+        polynomial(t, 1.2329951187379025, -0.13962113069360829, 0.01537962953217473, 0.068097832809490985,
+                   -0.10103781238292782, 0.093721314162601516, -0.06635463628061436, 0.037221932899551759,
+                   -0.016024353562518256, 0.0050432974137444029, -0.0011366995203964479, -0.00064199945773445047);
     const V y = exp(-(a * a)) * p / (V(1) + (a + a));
     return select(v < V(0), V(2) - y, y);
   });
@@ -92,19 +97,21 @@ TORCH_VEC_INLINE Vec<float> erfc(Vec<float> x) {
 TORCH_LIBM_DOUBLE(erf)
 TORCH_LIBM_DOUBLE(erfc)
 
-// erfinv(x) / x as a function of w = -log(1 - x^2), as in M. Giles, "Approximating the erfinv function" (2012): for floats.
+// erfinv(x) / x as a function of w = -log(1 - x^2), as in M. Giles, "Approximating the erfinv function" (2012): for
+// floats.
 TORCH_VEC_INLINE Vec<float> erfinv(Vec<float> x) {
   return in_double(x, [](Vec<double> v) {
     using V = Vec<double>;
     const V one(1), w = -log((one - v) * (one + v)), c = w - V(2.5), s = sqrt(w) - V(3);
     // w < 5, error 2^-28.7.
-    const V center = polynomial(c, 1.501409353510742, 0.24664028763154222, -0.0041773393717694273, -0.0012527446536316931,
-                                0.00021828258584620809, -4.961915607339115e-6, -3.4345906787530766e-6, 4.6589282382991846e-7,
-                                1.8033297636801301e-8, -8.7728694117546633e-9, 3.3579132275523033e-10);
+    const V center =
+        polynomial(c, 1.501409353510742, 0.24664028763154222, -0.0041773393717694273, -0.0012527446536316931,
+                   0.00021828258584620809, -4.961915607339115e-6, -3.4345906787530766e-6, 4.6589282382991846e-7,
+                   1.8033297636801301e-8, -8.7728694117546633e-9, 3.3579132275523033e-10);
     // w <= 16.8, error 2^-26.5.
     const V tail = polynomial(s, 2.8329768027147089, 1.0016749470451132, 0.0094451920695660906, -0.0076369572024218057,
-                              0.0056878110436741781, -0.0035989836043146353, 0.0014828479510349919, -5.3764849846280753e-5,
-                              -0.00030774239297385713, 0.00011363813053908923);
+                              0.0056878110436741781, -0.0035989836043146353, 0.0014828479510349919,
+                              -5.3764849846280753e-5, -0.00030774239297385713, 0.00011363813053908923);
     const V y = v * select(w < V(5), center, tail);
     return select(abs(v) == one, copysign(V(kInfinity<double>), v), y);
   });
@@ -130,7 +137,8 @@ TORCH_VEC_INLINE Vec<double> erfinv(Vec<double> x) {
   return lanewise(x, [](double v) { return erfinv_scalar(v); });
 }
 
-// --- gamma functions, lane by lane ---------------------------------------------------------------------------------------
+// --- gamma functions, lane by lane
+// ---------------------------------------------------------------------------------------
 
 inline double lgamma_scalar(double x) {
   int sign;
@@ -151,7 +159,8 @@ inline double digamma_scalar(double x) {
   for (; x < 10; x += 1) sum -= 1 / x;
   const double z = 1 / (x * x);
   const double series =
-      z * (1.0 / 12 - z * (1.0 / 120 - z * (1.0 / 252 - z * (1.0 / 240 - z * (1.0 / 132 - z * (691.0 / 32760 - z * (1.0 / 12)))))));
+      z * (1.0 / 12 - z * (1.0 / 120 -
+                           z * (1.0 / 252 - z * (1.0 / 240 - z * (1.0 / 132 - z * (691.0 / 32760 - z * (1.0 / 12)))))));
   return sum + std::log(x) - 0.5 / x - (x < 1e17 ? series : 0);
 }
 TORCH_VEC_INLINE Vec<double> digamma(Vec<double> x) {
@@ -162,6 +171,31 @@ TORCH_VEC_INLINE Vec<float> lgamma(Vec<float> x) {
 }
 TORCH_VEC_INLINE Vec<float> digamma(Vec<float> x) {
   return lanewise(x, [](float v) { return static_cast<float>(digamma_scalar(v)); });
+}
+
+// The modified Bessel function I0: its power series, and from 20 on the asymptotic series of Abramowitz and
+// Stegun 9.7.1.
+inline double i0_scalar(double x) {
+  const double a = std::abs(x);
+  if (!(a < kInfinity<double>)) return a;
+  double sum = 1, term = 1;
+  if (a < 20) {
+    const double z = a * a / 4;
+    for (int k = 1; term > sum * 1e-17; ++k) sum += term *= z / (double(k) * k);
+    return sum;
+  }
+  for (int k = 1; k < 40; ++k) {
+    const double next = term * (2.0 * k - 1) * (2.0 * k - 1) / (8 * k * a);
+    if (next < sum * 1e-17 || next > term) break;
+    sum += term = next;
+  }
+  return std::exp(a / 2) * (std::exp(a / 2) / std::sqrt(2 * kPi * a) * sum);
+}
+TORCH_VEC_INLINE Vec<double> i0(Vec<double> x) {
+  return lanewise(x, [](double v) { return i0_scalar(v); });
+}
+TORCH_VEC_INLINE Vec<float> i0(Vec<float> x) {
+  return lanewise(x, [](float v) { return static_cast<float>(i0_scalar(v)); });
 }
 
 }  // namespace torch::TORCH_ISA::math

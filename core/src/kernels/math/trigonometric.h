@@ -24,12 +24,14 @@ TORCH_VEC_INLINE Quadrant reduce_angle(Vec<double> x) {
   return {r, bits_of(shifted)};
 }
 TORCH_VEC_INLINE Vec<double> sin_reduced(Vec<double> r) {  // error 2^-37.6
-  return r * polynomial(r * r, 1.0, -0.16666666641640862, 0.0083333293869289702, -0.00019839335096964654, 2.7183135779283048e-6);  // a product keeps -0
+  return r * polynomial(r * r, 1.0, -0.16666666641640862, 0.0083333293869289702, -0.00019839335096964654,
+                        2.7183135779283048e-6);  // a product keeps -0
 }
 TORCH_VEC_INLINE Vec<double> cos_reduced(Vec<double> r) {  // error 2^-43.2
   using V = Vec<double>;
   const V z = r * r;
-  return fma(z * z, polynomial(z, 0.041666666622825421, -0.0013888883753269087, 2.4799519972260308e-5, -2.7210234363010229e-7),
+  return fma(z * z,
+             polynomial(z, 0.041666666622825421, -0.0013888883753269087, 2.4799519972260308e-5, -2.7210234363010229e-7),
              fma(z, V(-0.5), V(1)));
 }
 // sin(r + q pi/2).
@@ -54,9 +56,9 @@ inline float far_tan(float x) { return static_cast<float>(std::tan(static_cast<d
 TORCH_VEC_INLINE Vec<double> atan_reduced(Vec<double> t) {
   const Vec<double> z = t * t;
   return fma(t * z,
-             polynomial(z, -0.33333332234499408, 0.19999932168711182, -0.14284250523501657, 0.11095200504534335, -0.0898878626421757,
-                        0.072693758731085398, -0.054704473567863877, 0.034704797758130228, -0.016471667097387767,
-                        0.0049994461146455494, -0.0007113351077164291),
+             polynomial(z, -0.33333332234499408, 0.19999932168711182, -0.14284250523501657, 0.11095200504534335,
+                        -0.0898878626421757, 0.072693758731085398, -0.054704473567863877, 0.034704797758130228,
+                        -0.016471667097387767, 0.0049994461146455494, -0.0007113351077164291),
              t);
 }
 // asin(t) for t^2 = z <= 1/4, error 2^-39.9.
@@ -146,8 +148,10 @@ TORCH_VEC_INLINE Vec<float> atan2(Vec<float> y, Vec<float> x) {
   });
 }
 
-#define TORCH_LIBM_DOUBLE(name) \
-  TORCH_VEC_INLINE Vec<double> name(Vec<double> x) { return lanewise(x, [](double v) { return std::name(v); }); }
+#define TORCH_LIBM_DOUBLE(name)                                \
+  TORCH_VEC_INLINE Vec<double> name(Vec<double> x) {           \
+    return lanewise(x, [](double v) { return std::name(v); }); \
+  }
 TORCH_LIBM_DOUBLE(sin)
 TORCH_LIBM_DOUBLE(cos)
 TORCH_LIBM_DOUBLE(tan)

@@ -1,0 +1,70 @@
+// Slots of the operators of ops/binary.def: each is its row of loops.
+#include "complex_loops.h"
+#include "elementwise.h"
+#include "isa.h"
+#include "register.h"
+#include "torch/core/ops.h"
+
+namespace torch {
+
+TORCH_PER_ISA(extern const LoopRow binary_loops[];)
+
+// Here the words of the list mean an index, a row of kOps, and slots to fill.
+#undef TORCH_BINARY
+#undef TORCH_BINARY_PLAIN
+
+namespace {
+
+enum Index {
+#define TORCH_BINARY(NAME, ATTR, DOC) k_##NAME,
+#define TORCH_BINARY_PLAIN(NAME, ATTR, DOC) k_##NAME,
+#include "torch/core/ops/binary.def"
+#undef TORCH_BINARY
+#undef TORCH_BINARY_PLAIN
+  kCount
+};
+LoopRow loops[kCount];
+
+constexpr Elementwise kOps[] = {
+#define TORCH_BINARY(NAME, ATTR, DOC) {#NAME, &loops[k_##NAME], (ATTR).promotes_to_float},
+#define TORCH_BINARY_PLAIN(NAME, ATTR, DOC) {#NAME, &loops[k_##NAME], (ATTR).promotes_to_float},
+#include "torch/core/ops/binary.def"
+#undef TORCH_BINARY
+#undef TORCH_BINARY_PLAIN
+};
+
+template <Index I>
+Tensor plain(const Tensor& self, const Tensor& other) {
+  return binary(kOps[I], self, other);
+}
+template <Index I>
+Tensor in_place(const Tensor& self, const Tensor& other) {
+  // A zero divisor is found midway: nothing must be written by then.
+  if constexpr (I == k_floor_divide || I == k_remainder || I == k_fmod)
+    if (is_integral(self.dtype())) {
+      check_in_place(kOps[I].name, self, self.sizes(), promoted_dtype(kOps[I], {&self, &other}));
+      Tensor result = binary(kOps[I], self, other);
+      check_in_place(kOps[I].name, self, result.sizes(), result.dtype());
+      copy_into(self, result);
+      return self;
+    }
+  return binary_(kOps[I], self, other);
+}
+
+}  // namespace
+
+void register_binary() {
+#if TORCH_X86
+  const LoopRow* level = pick_level<const LoopRow*>(nullptr, v2::binary_loops, v3::binary_loops, v4::binary_loops);
+#else
+  const LoopRow* level = generic::binary_loops;
+#endif
+  fill_loops(loops, level, complex_binary_loops, kCount);
+#define TORCH_BINARY(NAME, ATTR, DOC)    \
+  set_native<op::NAME>(plain<k_##NAME>); \
+  set_native<op::NAME##_>(in_place<k_##NAME>);
+#define TORCH_BINARY_PLAIN(NAME, ATTR, DOC) set_native<op::NAME>(plain<k_##NAME>);
+#include "torch/core/ops/binary.def"
+}
+
+}  // namespace torch

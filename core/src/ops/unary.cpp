@@ -1,0 +1,79 @@
+// Slots of the operators of ops/unary.def: each is its row of loops.
+#include "complex_loops.h"
+#include "elementwise.h"
+#include "isa.h"
+#include "register.h"
+#include "torch/core/ops.h"
+
+namespace torch {
+
+TORCH_PER_ISA(extern const LoopRow unary_loops[];)
+
+// Here the words of the list mean an index, a row of kOps, and slots to fill.
+#undef TORCH_UNARY
+#undef TORCH_QUESTION
+
+namespace {
+
+enum Index {
+#define TORCH_UNARY(NAME, ATTR, DOC) k_##NAME,
+#define TORCH_QUESTION(NAME, ATTR, DOC) k_##NAME,
+#include "torch/core/ops/unary.def"
+#undef TORCH_UNARY
+#undef TORCH_QUESTION
+  kCount
+};
+LoopRow loops[kCount];
+
+constexpr Elementwise kOps[] = {
+#define TORCH_UNARY(NAME, ATTR, DOC) {#NAME, &loops[k_##NAME], (ATTR).promotes_to_float},
+#define TORCH_QUESTION(NAME, ATTR, DOC) {#NAME, &loops[k_##NAME], (ATTR).promotes_to_float},
+#include "torch/core/ops/unary.def"
+#undef TORCH_UNARY
+#undef TORCH_QUESTION
+};
+
+void check_dtype(Index i, DType t) {
+  if (t == DType::Bool) {
+    TORCH_CHECK(
+        i != k_neg,
+        "neg: Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, "
+        "use the `~` or `logical_not()` operator instead.");
+    TORCH_CHECK(i != k_relu, "relu: Boolean inputs not supported for relu");
+  }
+  if (is_complex(t) && i == k_sign)
+    throw_error(ErrorKind::NotImplemented, "sign: complex numbers have no sign; use torch.sgn instead");
+}
+
+template <Index I>
+Tensor plain(const Tensor& self) {
+  if constexpr (I == k_neg || I == k_relu || I == k_sign) check_dtype(I, self.dtype());
+  if constexpr (I == k_abs)
+    if (is_complex(self.dtype())) return unary({"abs", &complex_abs_loops, false}, self);
+  return unary(kOps[I], self);
+}
+template <Index I>
+Tensor in_place(const Tensor& self) {
+  if constexpr (I == k_neg || I == k_relu || I == k_sign) check_dtype(I, self.dtype());
+  if constexpr (I == k_abs)
+    TORCH_CHECK(!is_complex(self.dtype()), "abs_: the length of a complex number is real; use abs() instead");
+  return unary_(kOps[I], self);
+}
+
+}  // namespace
+
+void register_unary() {
+#if TORCH_X86
+  const LoopRow* level = pick_level<const LoopRow*>(nullptr, v2::unary_loops, v3::unary_loops, v4::unary_loops);
+#else
+  const LoopRow* level = generic::unary_loops;
+#endif
+  fill_loops(loops, level, complex_unary_loops, kCount);
+#define TORCH_UNARY(NAME, ATTR, DOC)     \
+  set_native<op::NAME>(plain<k_##NAME>); \
+  set_native<op::NAME##_>(in_place<k_##NAME>);
+#define TORCH_QUESTION(NAME, ATTR, DOC) set_native<op::NAME>(plain<k_##NAME>);
+#include "torch/core/ops/unary.def"
+}
+
+}  // namespace torch
