@@ -90,7 +90,9 @@ def test_a_package_with_the_hook_compiles_against_the_installed_core(project):
     zipfile.ZipFile(wheel).extractall(project / "installed")
     code = "import torch, answers; print(answers.interface() == torch._C.interface)"
     paths = os.pathsep.join([str(project / "installed"), str(Path(torch_core.__file__).parents[1])])
-    done = subprocess.run([sys.executable, "-c", code], env=os.environ | {"PYTHONPATH": paths}, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=os.environ | {"PYTHONPATH": paths}, capture_output=True, text=True
+    )
     assert done.stdout.strip() == "True", done.stderr
 
 
@@ -108,7 +110,10 @@ def test_without_a_compiler_the_build_says_what_to_install(project):
     done = build(project, CXX="/no/such/compiler")
     assert done.returncode
     said = done.stdout + done.stderr
-    assert "answers is compiled and needs a C++20 compiler, g++ 12 or clang++ 14 or newer; looked for CXX=/no/such/compiler" in said
+    assert (
+        "answers is compiled and needs a C++20 compiler, g++ 12 or clang++ 14 or newer; looked for CXX=/no/such/compiler"
+        in said
+    )
     assert "apt install g++" in said
     assert "Traceback" not in said
 

@@ -124,7 +124,14 @@ def test_the_interface_is_checked_before_the_library_of_a_part_is_loaded(tmp_pat
 
 @pytest.mark.parametrize(
     "wrong, right",
-    [("tensr", "tensor"), ("Tnesor", "Tensor"), ("flaot32", "float32"), ("Int64", "int64"), ("int_", "int"), ("atuograd", "autograd")],
+    [
+        ("tensr", "tensor"),
+        ("Tnesor", "Tensor"),
+        ("flaot32", "float32"),
+        ("Int64", "int64"),
+        ("int_", "int"),
+        ("atuograd", "autograd"),
+    ],
 )
 def test_a_misspelt_name_is_met_with_the_right_one(wrong, right):
     with pytest.raises(AttributeError, match=f"module 'torch' has no attribute '{wrong}'; did you mean '{right}'?"):

@@ -41,7 +41,7 @@ LAZY = {
         "_misc",
     ),
 }  # fmt: skip
-MODULES = ("backends", "cuda", "fft", "linalg", "memory", "random", "special")  # of torch-core, imported when first touched
+MODULES = ("backends", "cuda", "doctor", "fft", "linalg", "memory", "random", "special")  # of torch-core, imported when first touched
 TYPED = ("Float", "Double", "Half", "BFloat16", "Byte", "Char", "Short", "Int", "Long", "Bool", "ComplexFloat", "ComplexDouble")
 
 PLANNED = {"jit", "onnx", "distributed", "distributions", "legacy"}

@@ -98,7 +98,9 @@ def problems(found: dict[str, Finding] | None = None) -> list[str]:
             if other.folder is None:
                 wrong.append(f"{one.name} needs {name}, which is not installed: pip install '{requirement}'")
             elif other.version and not admits(requirement, other.version):
-                wrong.append(f"{one.name} needs {requirement}, installed is {other.version}: pip install '{requirement}'")
+                wrong.append(
+                    f"{one.name} needs {requirement}, installed is {other.version}: pip install '{requirement}'"
+                )
     wrong += _foreign()
     return wrong
 
@@ -124,7 +126,9 @@ def report() -> str:
         if one.folder is None:
             lines.append(f"{one.name:24}{'-':12}not installed: pip install {one.name}")
             continue
-        interface = f"{_C.interface}, its own" if one.name == CORE else "any" if one.built_for is None else str(one.built_for)
+        interface = (
+            f"{_C.interface}, its own" if one.name == CORE else "any" if one.built_for is None else str(one.built_for)
+        )
         lines.append(f"{one.name:24}{one.version or 'source tree':12}{interface}")
     lines += [""] + [f"{label:14}{text}" for label, text in _machine()]
     wrong = problems(found)
@@ -137,13 +141,18 @@ def _machine() -> list[tuple[str, str]]:
 
     about = _cold.machine()
     pinned = os.environ.get("TORCH_CPU_LEVEL")
-    level = about["cpu_level"] + (f" (pinned by TORCH_CPU_LEVEL; the processor has {about['cpu_detected']})" if pinned else "")
+    level = about["cpu_level"] + (
+        f" (pinned by TORCH_CPU_LEVEL; the processor has {about['cpu_detected']})" if pinned else ""
+    )
     return [
         ("processor", about["cpu_model"]),
         ("features", " ".join(about["cpu_features"])),
         ("kernels", level),
         ("threads", f"{torch.get_num_threads()} of {about['available_cpus']} processors that this process may use"),
-        ("BLAS", f"{about['blas_provider']}; {about['blas_description'] or 'OpenBLAS not found: pip install scipy-openblas32'}"),
+        (
+            "BLAS",
+            f"{about['blas_provider']}; {about['blas_description'] or 'OpenBLAS not found: pip install scipy-openblas32'}",
+        ),
         ("CUDA", _cuda()),
         ("NumPy", _version_of("numpy")),
     ]

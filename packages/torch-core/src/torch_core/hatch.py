@@ -52,10 +52,14 @@ class CMakeHook(BuildHookInterface):
         self.run("cmake", "--build", str(build))
         strip = [] if editable or os.environ.get("TORCH_KEEP_SYMBOLS") else ["--strip"]
         self.run("cmake", "--install", str(build), "--prefix", str(stage), *strip)
+        self.installed(stage)
         build_data["pure_python"] = False
         build_data["infer_tag"] = True
         if not editable:
             build_data["force_include"][str(stage)] = into
+
+    def installed(self, stage: Path) -> None:
+        """For subclasses: what CMake installed lies in `stage`, and more may be written there."""
 
     @property
     def name(self) -> str:
