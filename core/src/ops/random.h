@@ -1,0 +1,65 @@
+// Shared by the random operators: which generator, and filling a tensor of any dtype and layout.
+#pragma once
+#include "iterate.h"
+#include "random_kernels.h"
+#include "torch/core/pool.h"
+#include "torch/core/random.h"
+#include "torch/core/tensor.h"
+
+namespace torch {
+
+// The given generator or the default one. `op` is named when its device is not the tensor's.
+inline Generator& generator_or_default(const char* op, Generator* given, Device device) {
+  if (!given) return default_generator();
+  TORCH_CHECK(device.type == DeviceType::Meta || given->device().type == device.type, op, ": expected a generator on ",
+              device, ", got one on ", given->device());
+  return *given;
+}
+
+// fill(stream, n, T* out) over contiguous memory; each element takes `words` words.
+template <class T, class F>
+void fill_memory(Generator& generator, int64_t n, int words, T* out, F&& fill) {
+  const RandomStream stream = generator.reserve(n * words);
+  parallel_for(n, kRandomGrain, [&](int64_t begin, int64_t end) {
+    fill(RandomStream{stream.seed, stream.position + uint64_t(begin * words / kWordsPerGroup)}, end - begin,
+         out + begin);
+  });
+}
+
+// The same into a tensor: values go out in the order of indices, whatever the layout, and are converted to its dtype.
+template <class T, class F>
+void fill_tensor(const Tensor& t, Generator& generator, int words, F&& fill) {
+  if (t.is_meta() || t.numel() == 0) return;
+  if (t.dtype() == dtype_of<T> && t.is_contiguous()) return fill_memory(generator, t.numel(), words, t.data<T>(), fill);
+  const Tensor values = empty_tensor(t.sizes(), dtype_of<T>);
+  fill_memory(generator, t.numel(), words, values.data<T>(), fill);
+  copy_into(t, values);
+}
+
+// Floating tensors: f(float) or f(double) gives the function that fills memory of that type.
+template <class F>
+void fill_floating(const char* op, const Tensor& t, Generator& generator, F&& f) {
+  TORCH_CHECK_IMPLEMENTED(is_floating(t.dtype()), op, ": not implemented for ", t.dtype(),
+                          "; expected a floating point tensor");
+  if (t.dtype() == DType::Float64)
+    fill_tensor<double>(t, generator, 2, f(double()));
+  else
+    fill_tensor<float>(t, generator, 1, f(float()));
+}
+
+// The function of a kernel's two forms that serves T.
+template <class T, class F32, class F64>
+auto kernel_for(F32 f32, F64 f64) {
+  if constexpr (std::is_same_v<T, float>)
+    return f32;
+  else
+    return f64;
+}
+
+// Fills that several operators share.
+void fill_normal(const char* op, const Tensor& t, double mean, double std, Generator& generator);
+void fill_uniform(const char* op, const Tensor& t, double from, double to, Generator& generator);
+void fill_integers(const char* op, const Tensor& t, int64_t from, uint64_t range, Generator& generator);
+void register_random_draws();  // random_draws.cpp: multinomial, poisson, randperm
+
+}  // namespace torch
