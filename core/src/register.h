@@ -9,6 +9,7 @@ void register_binary();
 void register_pointwise();
 void register_conv();
 void register_matmul();
+void register_random();
 void register_view();
 void register_create();
 void register_join();

@@ -39,6 +39,7 @@ void init() {
     register_binary();
     register_pointwise();
     register_matmul();
+    register_random();
     register_view();
     register_create();
     register_join();

@@ -1,11 +1,176 @@
-// torch.Generator.
+// torch.Generator, and the functions that speak to the default one.
+#include "torch/core/random.h"
+
+#include <cstring>
+
 #include "python.h"
 
 namespace torch::python {
 
+namespace {
+
+struct PyGenerator {
+  PyObject_HEAD
+  Generator* generator;
+  bool owned;
+};
+PyTypeObject* generator_type;
+PyObject* default_object;
+
+Generator& of(PyObject* self) { return *reinterpret_cast<PyGenerator*>(self)->generator; }
+
+// Seeds are 64 bits; a negative one stands for the same bits, as in PyTorch.
+bool to_seed(const char* name, PyObject* o, uint64_t* seed) {
+  Object number(PyNumber_Check(o) && !PyComplex_Check(o) ? PyNumber_Long(o) : nullptr);
+  if (!number) {
+    if (!PyErr_Occurred()) PyErr_Format(PyExc_TypeError, "%s: seed must be an int, not %s", name, Py_TYPE(o)->tp_name);
+    return false;
+  }
+  int overflow = 0;
+  const long long v = PyLong_AsLongLongAndOverflow(number.get(), &overflow);
+  *seed = uint64_t(v);
+  if (overflow > 0) *seed = PyLong_AsUnsignedLongLong(number.get());
+  if (overflow < 0 || PyErr_Occurred()) {
+    PyErr_Clear();
+    PyErr_Format(PyExc_RuntimeError, "%s: seed must lie in [-2**63, 2**64), got %R", name, number.get());
+    return false;
+  }
+  return true;
+}
+
+// The state as users carry it about: 16 bytes, seed and position.
+PyObject* state_tensor(const Generator& g) {
+  TORCH_PY_TRY(nullptr, {
+    const Tensor t = empty_tensor({int64_t(sizeof(RandomStream))}, DType::UInt8);
+    const RandomStream state = g.state();
+    std::memcpy(t.data(), &state, sizeof state);
+    return wrap(t);
+  })
+}
+bool set_state_from(const char* name, Generator& g, PyObject* o) {
+  if (!is_tensor(o)) {
+    PyErr_Format(PyExc_TypeError, "%s: expected a torch.ByteTensor, but got %s", name, Py_TYPE(o)->tp_name);
+    return false;
+  }
+  const Tensor& t = borrow(o);
+  TORCH_PY_TRY(false, {
+    TORCH_CHECK_TYPE(t.dtype() == DType::UInt8 && t.device().type == DeviceType::CPU, name, ": expected a torch.uint8 tensor on the CPU, got ", t);
+    TORCH_CHECK(t.is_contiguous() && t.numel() == int64_t(sizeof(RandomStream)), name, ": expected a state of ", sizeof(RandomStream),
+                " bytes as get_state() gives it, got shape ", t.sizes(), "; states of PyTorch cannot be used");
+    RandomStream state;
+    std::memcpy(&state, t.data(), sizeof state);
+    g.set_state(state);
+    return true;
+  })
+}
+
+PyObject* generator_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
+  static const char* names[] = {"device", nullptr};
+  PyObject* device_object = nullptr;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:Generator", const_cast<char**>(names), &device_object)) return nullptr;
+  Device device;
+  if (device_object && !to_device(device_object, &device)) return nullptr;
+  TORCH_PY_TRY(nullptr, {
+    TORCH_CHECK_IMPLEMENTED(device.type == DeviceType::CPU, "Generator: no generators on ", device,
+                            ": that needs the distribution 'torch-core-cuda', which is not installed");
+    auto* self = reinterpret_cast<PyGenerator*>(type->tp_alloc(type, 0));
+    if (!self) return nullptr;
+    self->generator = new Generator(Generator::kDefaultSeed, device);
+    self->owned = true;
+    return reinterpret_cast<PyObject*>(self);
+  })
+}
+void generator_dealloc(PyObject* self) {
+  PyTypeObject* type = Py_TYPE(self);
+  if (reinterpret_cast<PyGenerator*>(self)->owned) delete reinterpret_cast<PyGenerator*>(self)->generator;
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+PyObject* generator_repr(PyObject* self) {
+  return PyUnicode_FromFormat("<torch.Generator device=%s seed=%llu>", to_string(of(self).device()).c_str(), static_cast<unsigned long long>(of(self).seed()));
+}
+
+PyObject* manual_seed(PyObject* self, PyObject* o) {
+  uint64_t seed;
+  if (!to_seed("manual_seed", o, &seed)) return nullptr;
+  of(self).set_seed(seed);
+  return Py_NewRef(self);
+}
+PyObject* fresh_seed(PyObject* self, PyObject*) {
+  TORCH_PY_TRY(nullptr, { return PyLong_FromUnsignedLongLong(of(self).seed_from_system()); })
+}
+PyObject* initial_seed(PyObject* self, PyObject*) { return PyLong_FromUnsignedLongLong(of(self).seed()); }
+PyObject* get_state(PyObject* self, PyObject*) { return state_tensor(of(self)); }
+PyObject* set_state(PyObject* self, PyObject* o) {
+  if (!set_state_from("set_state", of(self), o)) return nullptr;
+  return Py_NewRef(self);
+}
+PyObject* clone_state(PyObject* self, PyObject*) {
+  Object copy(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(generator_type)));
+  if (copy) of(copy.get()).set_state(of(self).state());
+  return copy.release();
+}
+PyObject* reduce(PyObject* self, PyObject*) {  // (Generator, (), state); the default one is copied as any other
+  Object state(state_tensor(of(self)));
+  return state ? Py_BuildValue("O()N", reinterpret_cast<PyObject*>(generator_type), state.release()) : nullptr;
+}
+PyObject* device(PyObject* self, void*) { return wrap_device(of(self).device()); }
+
+PyMethodDef generator_methods[] = {
+    {"manual_seed", manual_seed, METH_O, "manual_seed(seed)\n--\n\nStarts the sequence of a seed; returns the generator."},
+    {"seed", fresh_seed, METH_NOARGS, "seed()\n--\n\nStarts the sequence of a seed from the system, and returns that seed."},
+    {"initial_seed", initial_seed, METH_NOARGS, "initial_seed()\n--\n\nThe seed of the sequence."},
+    {"get_state", get_state, METH_NOARGS, "get_state()\n--\n\nSeed and position as a torch.uint8 tensor."},
+    {"set_state", set_state, METH_O, "set_state(new_state)\n--\n\nGoes on from a state that get_state gave."},
+    {"clone_state", clone_state, METH_NOARGS, "clone_state()\n--\n\nA new generator at the same place of the same sequence."},
+    {"__reduce__", reduce, METH_NOARGS, nullptr},
+    {"__setstate__", set_state, METH_O, nullptr},
+    {}};
+PyGetSetDef generator_getset[] = {{"device", device, nullptr, "The device that the generator serves.", nullptr}, {}};
+
+// --- the default generator -----------------------------------------------------------------------------------------
+
+PyObject* seed_default(PyObject*, PyObject* o) { return manual_seed(default_object, o); }
+PyObject* seed_default_freshly(PyObject*, PyObject*) { return fresh_seed(default_object, nullptr); }
+PyObject* default_seed(PyObject*, PyObject*) { return initial_seed(default_object, nullptr); }
+PyObject* get_default_state(PyObject*, PyObject*) { return state_tensor(default_generator()); }
+PyObject* set_default_state(PyObject*, PyObject* o) {
+  if (!set_state_from("set_rng_state", default_generator(), o)) return nullptr;
+  Py_RETURN_NONE;
+}
+PyMethodDef functions[] = {
+    {"manual_seed", seed_default, METH_O, "manual_seed(seed)\n--\n\nStarts the sequence of a seed for all random numbers; returns the default generator."},
+    {"seed", seed_default_freshly, METH_NOARGS, "seed()\n--\n\nSeeds the random numbers from the system, and returns that seed."},
+    {"initial_seed", default_seed, METH_NOARGS, "initial_seed()\n--\n\nThe seed of the random numbers."},
+    {"get_rng_state", get_default_state, METH_NOARGS, "get_rng_state()\n--\n\nSeed and position of the random numbers as a torch.uint8 tensor."},
+    {"set_rng_state", set_default_state, METH_O, "set_rng_state(new_state)\n--\n\nGoes on from a state that get_rng_state gave."},
+    {}};
+
+}  // namespace
+
 Generator* to_generator(PyObject* o) {
+  if (PyObject_TypeCheck(o, generator_type)) return &of(o);
   PyErr_Format(PyExc_TypeError, "expected a torch.Generator, got %s", Py_TYPE(o)->tp_name);
   return nullptr;
+}
+
+bool add_generator(PyObject* module) {
+  PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(generator_new)},
+                         {Py_tp_dealloc, reinterpret_cast<void*>(generator_dealloc)},
+                         {Py_tp_repr, reinterpret_cast<void*>(generator_repr)},
+                         {Py_tp_methods, generator_methods},
+                         {Py_tp_getset, generator_getset},
+                         {Py_tp_doc, const_cast<char*>("Generator(device='cpu')\n--\n\nA sequence of random numbers: a seed and a position in it.")},
+                         {}};
+  PyType_Spec spec = {"torch.Generator", sizeof(PyGenerator), 0, unsigned(Py_TPFLAGS_DEFAULT), slots};
+  generator_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
+  if (!generator_type) return false;
+  auto* self = reinterpret_cast<PyGenerator*>(generator_type->tp_alloc(generator_type, 0));
+  if (!self) return false;
+  self->generator = &default_generator();
+  default_object = reinterpret_cast<PyObject*>(self);
+  return PyModule_AddObjectRef(module, "Generator", reinterpret_cast<PyObject*>(generator_type)) == 0 &&
+         PyModule_AddObjectRef(module, "default_generator", default_object) == 0 && PyModule_AddFunctions(module, functions) == 0;
 }
 
 }  // namespace torch::python

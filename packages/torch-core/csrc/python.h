@@ -62,8 +62,9 @@ PyObject* make_subclass(PyTypeObject*, Tensor);
 bool set_requires_grad(PyObject* tensor, bool value);
 extern PyMethodDef question_methods[];
 
-// --- memory, threads, torch.Generator: runtime.cpp ---
+// --- threads: runtime.cpp; torch.Generator: generator.cpp ---
 Generator* to_generator(PyObject*);  // null with a TypeError set
+bool add_generator(PyObject* module);  // generator.cpp
 bool add_runtime(PyObject* module);
 
 // Owns one Python reference.

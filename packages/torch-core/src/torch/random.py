@@ -1,0 +1,38 @@
+"""The sequence of random numbers: its seed, its state, and doing something without disturbing it.
+
+>>> _ = torch.manual_seed(3)
+>>> a = torch.rand(2)
+>>> _ = torch.manual_seed(3)
+>>> bool((torch.rand(2) == a).all())
+True
+"""
+
+import contextlib
+
+import torch
+
+from ._C import default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
+
+__all__ = ["default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]
+
+
+@contextlib.contextmanager
+def fork_rng(devices=None, enabled=True, device_type="cuda"):
+    """Let the random numbers go on afterwards as if nothing had been drawn inside.
+
+    >>> before = torch.get_rng_state()
+    >>> with torch.random.fork_rng():
+    ...     _ = torch.rand(5)
+    >>> bool((torch.get_rng_state() == before).all())
+    True
+    """
+    if devices:
+        raise NotImplementedError(f"fork_rng: no generators on {device_type} devices in this build, got devices={devices}")
+    if not enabled:
+        yield
+        return
+    state = torch.get_rng_state()
+    try:
+        yield
+    finally:
+        torch.set_rng_state(state)
