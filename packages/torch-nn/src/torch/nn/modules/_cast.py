@@ -117,8 +117,10 @@ class Cast:
                 continue
             if set_to_none:
                 parameter.grad = None
+            elif parameter.grad.requires_grad:  # part of a graph: it must not be changed
+                parameter.grad = torch.zeros_like(parameter.grad)
             else:
-                parameter.grad = parameter.grad.detach().zero_()
+                parameter.grad.zero_()
 
 
 def _device(kind, index):

@@ -31,8 +31,7 @@ class LazyModuleMixin:
     def __call__(self, *args, **kwargs):
         if self.has_uninitialized_params():
             self.initialize_parameters(*args, **kwargs)
-        if self.cls_to_become is not None:
-            self.__class__ = self.cls_to_become
-        return (
-            self.__class__.__call__(self, *args, **kwargs) if self.cls_to_become else super().__call__(*args, **kwargs)
-        )
+        if self.cls_to_become is None:
+            return super().__call__(*args, **kwargs)
+        self.__class__ = self.cls_to_become
+        return self(*args, **kwargs)

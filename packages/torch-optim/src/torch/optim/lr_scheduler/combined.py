@@ -58,7 +58,8 @@ class SequentialLR(_Combined):
             group["lr"] = group["initial_lr"]
         for scheduler in schedulers:
             scheduler.last_epoch -= 1
-        schedulers[0].step() if last_epoch == -1 else None
+        schedulers[0]._step_count = 0
+        schedulers[0].step()
         self._note_rates()
 
     def step(self):

@@ -1,0 +1,247 @@
+"""Losses against their formulas in NumPy, reductions, 2018's spelling, bad input."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(5, 4))
+Y = rng.normal(size=(5, 4))
+CLASSES = np.array([0, 3, 1, 1, 2])
+
+
+def t(x):
+    return torch.tensor(np.asarray(x).tolist(), dtype=torch.float64)
+
+
+def log_softmax(x, axis=1):
+    return x - x.max(axis, keepdims=True) - np.log(np.exp(x - x.max(axis, keepdims=True)).sum(axis, keepdims=True))
+
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def check(loss, expected):
+    assert torch.allclose(loss, t(expected), rtol=1e-9, atol=1e-12)
+
+
+ELEMENTWISE = {
+    "l1_loss": (lambda x, y: np.abs(x - y), Y),
+    "mse_loss": (lambda x, y: (x - y) ** 2, Y),
+    "smooth_l1_loss": (lambda x, y: np.where(abs(x - y) < 1, 0.5 * (x - y) ** 2, abs(x - y) - 0.5), Y),
+    "huber_loss": (lambda x, y: np.where(abs(x - y) <= 1, 0.5 * (x - y) ** 2, abs(x - y) - 0.5), Y),
+    "soft_margin_loss": (lambda x, y: np.log1p(np.exp(-x * y)), np.sign(Y)),
+    "binary_cross_entropy_with_logits": (
+        lambda x, y: -(y * np.log(sigmoid(x)) + (1 - y) * np.log(1 - sigmoid(x))),
+        sigmoid(Y),
+    ),
+    "hinge_embedding_loss": (lambda x, y: np.where(y == 1, x, np.maximum(0, 1 - x)), np.sign(Y)),
+    "kl_div": (lambda x, y: y * (np.log(y) - x), sigmoid(Y)),
+    "poisson_nll_loss": (lambda x, y: np.exp(x) - y * x, np.abs(Y)),
+}
+
+
+@pytest.mark.parametrize("name", ELEMENTWISE)
+def test_elementwise_losses_and_their_reductions(name):
+    formula, target = ELEMENTWISE[name]
+    loss, want = getattr(F, name), formula(X, target)
+    check(loss(t(X), t(target), reduction="none"), want)
+    check(loss(t(X), t(target), reduction="sum"), want.sum())
+    if name != "kl_div":
+        check(loss(t(X), t(target)), want.mean())
+    with pytest.raises(ValueError, match="'average' is not a valid value for reduction: use 'none', 'mean' or 'sum'"):
+        loss(t(X), t(target), reduction="average")
+
+
+@pytest.mark.parametrize("name", [name for name in ELEMENTWISE if name != "huber_loss"])
+def test_size_average_and_reduce_are_reduction(name):
+    formula, target = ELEMENTWISE[name]
+    loss, want = getattr(F, name), formula(X, target)
+    with pytest.warns(UserWarning, match="please use reduction='sum' instead"):
+        check(loss(t(X), t(target), size_average=False), want.sum())
+    with pytest.warns(UserWarning, match="please use reduction='none' instead"):
+        check(loss(t(X), t(target), reduce=False), want)
+
+
+def test_batchmean_is_the_divergence_per_example():
+    y = np.exp(log_softmax(Y))
+    want = (y * (np.log(y) - log_softmax(X))).sum() / 5
+    check(F.kl_div(t(log_softmax(X)), t(y), reduction="batchmean"), want)
+    check(F.kl_div(t(log_softmax(X)), t(np.log(y)), reduction="batchmean", log_target=True), want)
+    assert F.kl_div(t([0.0]), t([0.0]), reduction="sum").item() == 0.0
+
+
+def test_nll_loss_with_weights_and_ignored_targets():
+    log_p, w = log_softmax(X), np.array([1.0, 2.0, 0.5, 3.0])
+    rows = np.arange(5)
+    check(F.nll_loss(t(log_p), torch.tensor(CLASSES.tolist())), -log_p[rows, CLASSES].mean())
+    weights = w[CLASSES]
+    want = -(weights * log_p[rows, CLASSES]).sum() / weights.sum()
+    check(F.nll_loss(t(log_p), torch.tensor(CLASSES.tolist()), t(w)), want)
+    kept = CLASSES != 1
+    want = -log_p[rows, CLASSES][kept].mean()
+    check(F.nll_loss(t(log_p), torch.tensor(CLASSES.tolist()), ignore_index=1), want)
+
+
+def test_nll_loss_of_images():
+    log_p = log_softmax(rng.normal(size=(2, 3, 4, 5)))
+    y = rng.integers(0, 3, size=(2, 4, 5))
+    want = -np.take_along_axis(log_p, y[:, None], 1).mean()
+    check(F.nll_loss(t(log_p), torch.tensor(y.tolist())), want)
+    check(nn.NLLLoss2d()(t(log_p), torch.tensor(y.tolist())), want)
+
+
+def test_cross_entropy_takes_classes_and_probabilities():
+    log_p = log_softmax(X)
+    y = torch.tensor(CLASSES.tolist())
+    check(F.cross_entropy(t(X), y), -log_p[np.arange(5), CLASSES].mean())
+    p = np.exp(log_softmax(Y))
+    check(F.cross_entropy(t(X), t(p)), -(p * log_p).sum(1).mean())
+    smooth = 0.9 * np.eye(4)[CLASSES] + 0.1 / 4
+    check(F.cross_entropy(t(X), y, label_smoothing=0.1), -(smooth * log_p).sum(1).mean())
+
+
+def test_cross_entropy_of_zeros_is_log_of_the_number_of_classes():
+    assert nn.CrossEntropyLoss()(torch.zeros(3, 5), torch.tensor([1, 0, 4])).item() == pytest.approx(math.log(5))
+
+
+def test_a_class_outside_the_range_is_an_error():
+    with pytest.raises(IndexError):
+        F.nll_loss(torch.zeros(1, 3), torch.tensor([3]))
+
+
+def test_binary_cross_entropy_bounds_its_logarithms():
+    assert F.binary_cross_entropy(t([0.0, 1.0]), t([1.0, 1.0]), reduction="none").tolist() == [100.0, 0.0]
+    p = sigmoid(X)
+    y = sigmoid(Y)
+    check(F.binary_cross_entropy(t(p), t(y)), -(y * np.log(p) + (1 - y) * np.log(1 - p)).mean())
+    with pytest.raises(ValueError, match=r"target has shape \(5,\), input has \(5, 4\)"):
+        F.binary_cross_entropy(t(p), t(y[:, 0]))
+
+
+def test_logits_do_not_overflow_and_positive_targets_can_weigh_more():
+    x = t([1000.0, -1000.0])
+    assert F.binary_cross_entropy_with_logits(x, t([1.0, 0.0]), reduction="none").tolist() == [0.0, 0.0]
+    assert F.binary_cross_entropy_with_logits(x, t([0.0, 1.0]), reduction="none").tolist() == [1000.0, 1000.0]
+    y, w = (Y > 0).astype(float), np.array([1.0, 2.0, 3.0, 4.0])
+    want = -(w * y * np.log(sigmoid(X)) + (1 - y) * np.log(1 - sigmoid(X))).mean()
+    check(F.binary_cross_entropy_with_logits(t(X), t(y), pos_weight=t(w)), want)
+
+
+def test_other_shapes_broadcast_with_a_warning():
+    with pytest.warns(UserWarning, match="different to the input size"):
+        check(F.mse_loss(t(X), t(Y[:1])), ((X - Y[:1]) ** 2).mean())
+
+
+def test_margin_losses():
+    a, b, y = t([1.0, 2.0]), t([2.0, 0.5]), t([1.0, -1.0])
+    check(F.margin_ranking_loss(a, b, y, margin=0.5, reduction="none"), [1.5, 2.0])
+    x = t([[0.1, 0.2, 0.4, 0.8]])
+    want = sum(max(0, 1 - (0.8 - v)) for v in (0.1, 0.2, 0.4)) / 4
+    check(F.multi_margin_loss(x, torch.tensor([3])), want)
+    want = sum(max(0, 1 - (0.8 - v)) ** 2 for v in (0.1, 0.2, 0.4)) / 4
+    check(F.multi_margin_loss(x, torch.tensor([3]), p=2), want)
+    # classes 3 and 0 are in, 1 and 2 are out
+    pairs = [1 - (p - q) for p in (0.8, 0.1) for q in (0.2, 0.4)]
+    check(F.multilabel_margin_loss(x, torch.tensor([[3, 0, -1, 1]])), sum(max(0, v) for v in pairs) / 4)
+    y = (Y > 0).astype(float)
+    want = -(y * np.log(sigmoid(X)) + (1 - y) * np.log(1 - sigmoid(X))).mean(1)
+    check(F.multilabel_soft_margin_loss(t(X), t(y), reduction="none"), want)
+    with pytest.raises(ValueError, match="p must be 1 or 2, got 3"):
+        F.multi_margin_loss(x, torch.tensor([3]), p=3)
+
+
+def test_losses_of_embeddings():
+    cos = (X * Y).sum(1) / np.linalg.norm(X, axis=1) / np.linalg.norm(Y, axis=1)
+    y = np.array([1.0, -1, 1, -1, 1])
+    want = np.where(y == 1, 1 - cos, np.maximum(0, cos - 0.1))
+    check(F.cosine_embedding_loss(t(X), t(Y), t(y), margin=0.1, reduction="none"), want)
+    near, far = np.linalg.norm(X - Y + 1e-6, axis=1), np.linalg.norm(X - Y[::-1] + 1e-6, axis=1)
+    want = np.maximum(0, near - far + 1)
+    check(F.triplet_margin_loss(t(X), t(Y), t(Y[::-1]), reduction="none"), want)
+    far = np.minimum(far, np.linalg.norm(Y - Y[::-1] + 1e-6, axis=1))
+    check(F.triplet_margin_loss(t(X), t(Y), t(Y[::-1]), swap=True), np.maximum(0, near - far + 1).mean())
+    with pytest.raises(ValueError, match="margin must be greater than 0, got 0"):
+        F.triplet_margin_loss(t(X), t(X), t(X), margin=0)
+
+
+def test_gaussian_nll_loss():
+    var = np.abs(Y) + 0.1
+    want = 0.5 * (np.log(var) + (X - Y) ** 2 / var)
+    check(F.gaussian_nll_loss(t(X), t(Y), t(var), reduction="none"), want)
+    check(F.gaussian_nll_loss(t(X), t(Y), t(var), full=True), want.mean() + 0.5 * math.log(2 * math.pi))
+    with pytest.raises(ValueError, match="var has negative entries"):
+        F.gaussian_nll_loss(t(X), t(Y), -t(var))
+    with pytest.raises(ValueError, match=r"var has shape \(3,\), which does not fit input \(5, 4\)"):
+        F.gaussian_nll_loss(t(X), t(Y), t([1.0, 1.0, 1.0]))
+
+
+def ctc_by_enumeration(p, target, blank=0):
+    """The probability of ``target`` as the sum over all paths that collapse to it."""
+    import itertools
+
+    total = 0.0
+    for path in itertools.product(range(p.shape[1]), repeat=p.shape[0]):
+        collapsed = [k for k, _ in itertools.groupby(path) if k != blank]
+        if collapsed == list(target):
+            total += np.prod([p[i, k] for i, k in enumerate(path)])
+    return -np.log(total)
+
+
+def test_ctc_loss_sums_over_all_alignments():
+    p = np.exp(log_softmax(rng.normal(size=(5, 2, 3)), 2))
+    targets = [[1, 2, 2], [2]]
+    want = [ctc_by_enumeration(p[:5, 0], targets[0]), ctc_by_enumeration(p[:4, 1], targets[1])]
+    padded = torch.tensor([[1, 2, 2], [2, 0, 0]])
+    loss = F.ctc_loss(t(np.log(p)), padded, (5, 4), (3, 1), reduction="none")
+    check(loss, want)
+    joined = torch.tensor([1, 2, 2, 2])
+    check(F.ctc_loss(t(np.log(p)), joined, torch.tensor([5, 4]), torch.tensor([3, 1])), (want[0] / 3 + want[1]) / 2)
+
+
+def test_ctc_loss_of_a_target_that_does_not_fit():
+    log_p = torch.zeros(1, 1, 3, dtype=torch.float64).log_softmax(2).requires_grad_()
+    assert F.ctc_loss(log_p, torch.tensor([[1, 2]]), (1,), (2,)).item() == math.inf
+    loss = F.ctc_loss(log_p, torch.tensor([[1, 2]]), (1,), (2,), zero_infinity=True)
+    loss.backward()
+    assert loss.item() == 0.0
+    assert (log_p.grad == 0).all()
+
+
+@pytest.mark.parametrize(
+    ("layer", "arguments"),
+    [
+        (nn.L1Loss(), (X, Y)),
+        (nn.MSELoss(reduction="sum"), (X, Y)),
+        (nn.SmoothL1Loss(beta=0.5), (X, Y)),
+        (nn.HuberLoss(delta=0.5), (X, Y)),
+        (nn.KLDivLoss(reduction="batchmean"), (X, sigmoid(Y))),
+        (nn.BCELoss(), (sigmoid(X), sigmoid(Y))),
+        (nn.BCEWithLogitsLoss(pos_weight=torch.ones(4)), (X, sigmoid(Y))),
+        (nn.PoissonNLLLoss(full=True), (X, np.abs(Y))),
+        (nn.GaussianNLLLoss(), (X, Y, np.abs(Y))),
+        (nn.SoftMarginLoss(), (X, np.sign(Y))),
+        (nn.HingeEmbeddingLoss(0.5), (X, np.sign(Y))),
+        (nn.MarginRankingLoss(0.5), (X, Y, np.sign(Y))),
+        (nn.MultiLabelSoftMarginLoss(), (X, sigmoid(Y))),
+        (nn.CosineEmbeddingLoss(0.1), (X, Y, np.sign(Y[:, 0]))),
+        (nn.TripletMarginLoss(), (X, Y, Y[::-1])),
+        (nn.TripletMarginWithDistanceLoss(distance_function=lambda a, b: (a - b).abs().sum(1)), (X, Y, Y[::-1])),
+    ],
+)
+def test_layers_give_a_scalar_with_a_gradient(layer, arguments):
+    first, *rest = (t(a) for a in arguments)
+    loss = layer(first.requires_grad_(), *rest)
+    loss.backward()
+    assert loss.shape == ()
+    assert torch.isfinite(first.grad).all()
+
+
+def test_weights_of_losses_are_buffers():
+    assert list(nn.CrossEntropyLoss(torch.ones(3)).state_dict()) == ["weight"]
+    assert list(nn.CrossEntropyLoss().state_dict()) == []

@@ -1,0 +1,177 @@
+"""state_dict, load_state_dict and their hooks."""
+
+import collections
+
+import pytest
+import torch
+from torch import nn
+
+
+def net():
+    return nn.Sequential(collections.OrderedDict(first=nn.Linear(2, 3), norm=nn.BatchNorm1d(3)))
+
+
+def test_keys_are_dotted_paths_in_order():
+    assert list(net().state_dict()) == [
+        "first.weight",
+        "first.bias",
+        "norm.weight",
+        "norm.bias",
+        "norm.running_mean",
+        "norm.running_var",
+        "norm.num_batches_tracked",
+    ]
+    assert list(net().state_dict(prefix="a."))[0] == "a.first.weight"
+
+
+def test_tensors_share_memory_and_are_detached():
+    layer = nn.Linear(2, 3)
+    state = layer.state_dict()
+    assert not state["weight"].requires_grad
+    assert layer.state_dict(keep_vars=True)["weight"] is layer.weight
+    with torch.no_grad():
+        layer.weight.fill_(3.0)
+    assert (state["weight"] == 3.0).all()
+
+
+def test_load_copies_into_the_same_parameters():
+    source, target = net(), net()
+    weight = target.first.weight
+    keys = target.load_state_dict(source.state_dict())
+    assert repr(keys) == "<All keys matched successfully>"
+    assert target.first.weight is weight
+    assert torch.equal(weight, source.first.weight)
+    assert weight.requires_grad
+
+
+def test_strict_lists_all_that_is_wrong_and_changes_nothing():
+    target = net()
+    before = {key: value.clone() for key, value in target.state_dict().items()}
+    state = net().state_dict()
+    del state["first.bias"]
+    state["frist.bias"] = torch.zeros(3)
+    state["norm.weight"] = torch.zeros(4)
+    with pytest.raises(RuntimeError) as error:
+        target.load_state_dict(state)
+    text = str(error.value)
+    assert "Error(s) in loading state_dict for Sequential" in text
+    assert 'Missing key(s) in state_dict: "first.bias"' in text
+    assert 'Unexpected key(s) in state_dict: "frist.bias"' in text
+    assert 'renamed to "first.bias"' in text
+    assert (
+        "size mismatch for norm.weight: copying a param with shape torch.Size([4]) from checkpoint, "
+        "the shape in current model is torch.Size([3])" in text
+    )
+    for key, value in target.state_dict().items():
+        assert torch.equal(value, before[key])
+
+
+def test_not_strict_loads_what_matches_and_returns_the_rest():
+    target, state = net(), net().state_dict()
+    del state["first.bias"]
+    state["new"] = torch.zeros(1)
+    keys = target.load_state_dict(state, strict=False)
+    assert keys.missing_keys == ["first.bias"]
+    assert keys.unexpected_keys == ["new"]
+    assert torch.equal(target.first.weight, state["first.weight"])
+
+
+def test_a_prefix_of_data_parallel_is_named():
+    state = {"module." + key: value for key, value in net().state_dict().items()}
+    with pytest.raises(RuntimeError, match="saved from DataParallel"):
+        net().load_state_dict(state)
+
+
+def test_assign_takes_the_tensors_themselves():
+    target = nn.Linear(2, 3)
+    weight = torch.zeros(3, 2, dtype=torch.float64)
+    target.load_state_dict({"weight": weight, "bias": torch.zeros(3)}, assign=True)
+    assert target.weight.dtype == torch.float64
+    assert isinstance(target.weight, nn.Parameter)
+    assert target.weight.data_ptr() == weight.data_ptr()
+
+
+def test_buffers_that_are_not_persistent_stay_out():
+    module = nn.Module()
+    module.register_buffer("kept", torch.zeros(1))
+    module.register_buffer("left", torch.zeros(1), persistent=False)
+    module.other = nn.Buffer(torch.zeros(1), persistent=False)
+    assert list(module.state_dict()) == ["kept"]
+    assert len(list(module.buffers())) == 3
+    module.load_state_dict({"kept": torch.ones(1)})
+
+
+def test_a_zero_dim_buffer_takes_one_element():
+    module = nn.Module()
+    module.register_buffer("n", torch.tensor(0.0))
+    module.load_state_dict({"n": torch.ones(1)})
+    assert module.n.item() == 1.0
+
+
+def test_something_that_is_no_tensor_is_named():
+    with pytest.raises(RuntimeError, match="type mismatch for weight: expected a Tensor, got list"):
+        nn.Linear(1, 1).load_state_dict({"weight": [[1.0]], "bias": torch.zeros(1)})
+    with pytest.raises(TypeError, match="state_dict must be a dict, got list"):
+        nn.Linear(1, 1).load_state_dict([])
+
+
+def test_metadata_carries_versions_and_old_batch_norms_load():
+    state = net().state_dict()
+    assert state._metadata["norm"]["version"] == 2
+    del state["norm.num_batches_tracked"]
+    state._metadata["norm"]["version"] = 1
+    net().load_state_dict(state)
+    bare = dict(state)
+    net().load_state_dict(bare)
+
+
+def test_extra_state_goes_along():
+    class Counter(nn.Module):
+        def __init__(self, n):
+            super().__init__()
+            self.n = n
+
+        def get_extra_state(self):
+            return {"n": self.n}
+
+        def set_extra_state(self, state):
+            self.n = state["n"]
+
+    source, target = nn.Sequential(Counter(5)), nn.Sequential(Counter(0))
+    assert list(source.state_dict()) == ["0._extra_state"]
+    target.load_state_dict(source.state_dict())
+    assert target[0].n == 5
+    with pytest.raises(RuntimeError, match='Missing key.*"0._extra_state"'):
+        target.load_state_dict({})
+
+
+def test_hooks_of_saving_and_loading():
+    layer = nn.Linear(1, 1)
+    layer.register_state_dict_pre_hook(lambda module, prefix, keep_vars: module.register_buffer("late", torch.zeros(1)))
+    layer.register_state_dict_post_hook(lambda module, state, prefix, metadata: state.pop("bias"))
+    assert list(layer.state_dict()) == ["weight", "late"]
+
+    layer = nn.Linear(1, 1)
+    layer._register_load_state_dict_pre_hook(lambda state, prefix, *rest: state.update(weight=state.pop("w")))
+    seen = []
+    layer.register_load_state_dict_pre_hook(lambda module, state, prefix, *rest: seen.append(module))
+    layer.register_load_state_dict_post_hook(lambda module, keys: keys.missing_keys.clear())
+    layer.load_state_dict({"w": torch.full((1, 1), 4.0)})
+    assert layer.weight.item() == 4.0
+    assert seen == [layer]
+
+
+def test_an_override_of_the_loading_of_one_module_is_called():
+    class Renamed(nn.Linear):
+        def _load_from_state_dict(self, state_dict, prefix, *rest):
+            state_dict[prefix + "weight"] = state_dict.pop(prefix + "matrix")
+            super()._load_from_state_dict(state_dict, prefix, *rest)
+
+    net = nn.Sequential(Renamed(1, 1, bias=False))
+    net.load_state_dict({"0.matrix": torch.full((1, 1), 2.0)})
+    assert net[0].weight.item() == 2.0
+
+
+def test_module_used_twice_is_saved_under_both_names():
+    layer = nn.Linear(1, 1)
+    assert list(nn.Sequential(layer, layer).state_dict()) == ["0.weight", "0.bias", "1.weight", "1.bias"]

@@ -1,0 +1,304 @@
+"""Every algorithm against its formula in NumPy, over several steps."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from torch import optim
+
+STEPS = 7
+START = np.linspace(-1, 1, 6).reshape(2, 3)
+GRADIENTS = [np.sin(np.arange(6) + 3.0 * k).reshape(2, 3) for k in range(STEPS)]
+
+
+def run(make, gradients=GRADIENTS):
+    p = torch.tensor(START.tolist(), dtype=torch.float64, requires_grad=True)
+    optimizer = make([p])
+    for g in gradients:
+        p.grad = torch.tensor(g.tolist(), dtype=torch.float64)
+        optimizer.step()
+    return p.detach().numpy(), optimizer.state[p]
+
+
+def close(make, expected):
+    assert np.allclose(run(make)[0], expected, rtol=1e-10, atol=1e-12)
+
+
+def test_sgd():
+    close(lambda p: optim.SGD(p, lr=0.1), START - 0.1 * sum(GRADIENTS))
+    close(lambda p: optim.SGD(p, lr=0.1, maximize=True), START + 0.1 * sum(GRADIENTS))
+
+
+@pytest.mark.parametrize("nesterov", [False, True])
+def test_sgd_with_momentum_and_decay(nesterov):
+    p, b = START.copy(), None
+    for g in GRADIENTS:
+        g = g + 0.01 * p
+        b = g if b is None else 0.9 * b + g
+        p = p - 0.1 * (g + 0.9 * b if nesterov else b)
+    close(lambda q: optim.SGD(q, 0.1, momentum=0.9, weight_decay=0.01, nesterov=nesterov), p)
+
+
+def test_sgd_with_dampening_takes_the_first_gradient_whole():
+    p, b = START.copy(), None
+    for g in GRADIENTS:
+        b = g if b is None else 0.9 * b + 0.5 * g
+        p = p - 0.1 * b
+    close(lambda q: optim.SGD(q, 0.1, momentum=0.9, dampening=0.5), p)
+
+
+def adam(amsgrad=False, decay=0.0, decoupled=False):
+    p, m, v, largest = START.copy(), 0.0, 0.0, 0.0
+    for t, g in enumerate(GRADIENTS, 1):
+        if decoupled:
+            p = p * (1 - 0.1 * decay)
+        else:
+            g = g + decay * p
+        m = 0.9 * m + 0.1 * g
+        v = 0.999 * v + 0.001 * g * g
+        largest = np.maximum(largest, v)
+        second = largest if amsgrad else v
+        p = p - 0.1 * (m / (1 - 0.9**t)) / (np.sqrt(second / (1 - 0.999**t)) + 1e-8)
+    return p
+
+
+def test_adam():
+    close(lambda p: optim.Adam(p, 0.1), adam())
+    close(lambda p: optim.Adam(p, 0.1, amsgrad=True, weight_decay=0.1), adam(True, 0.1))
+    close(lambda p: optim.AdamW(p, 0.1, weight_decay=0.1), adam(False, 0.1, True))
+
+
+def test_adam_takes_a_first_step_of_lr():
+    p, state = run(lambda p: optim.Adam(p, 0.01), GRADIENTS[1:2])
+    assert np.allclose(p, START - 0.01 * np.sign(GRADIENTS[1]))
+    assert state["step"] == 1
+
+
+def test_adadelta():
+    p, g2, x2 = START.copy(), 0.0, 0.0
+    for g in GRADIENTS:
+        g2 = 0.9 * g2 + 0.1 * g * g
+        dx = np.sqrt(x2 + 1e-6) / np.sqrt(g2 + 1e-6) * g
+        x2 = 0.9 * x2 + 0.1 * dx * dx
+        p = p - dx
+    close(optim.Adadelta, p)
+
+
+def test_adagrad():
+    p, total = START.copy(), 0.5
+    for t, g in enumerate(GRADIENTS):
+        total = total + g * g
+        p = p - 0.1 / (1 + t * 0.2) * g / (np.sqrt(total) + 1e-10)
+    close(lambda q: optim.Adagrad(q, 0.1, lr_decay=0.2, initial_accumulator_value=0.5), p)
+
+
+def test_adamax():
+    p, m, u = START.copy(), 0.0, 0.0
+    for t, g in enumerate(GRADIENTS, 1):
+        m = 0.9 * m + 0.1 * g
+        u = np.maximum(0.999 * u, np.abs(g) + 1e-8)
+        p = p - 0.1 / (1 - 0.9**t) * m / u
+    close(lambda q: optim.Adamax(q, 0.1), p)
+
+
+@pytest.mark.parametrize("centered", [False, True])
+def test_rmsprop(centered):
+    p, n, mean, b = START.copy(), 0.0, 0.0, 0.0
+    for g in GRADIENTS:
+        n = 0.99 * n + 0.01 * g * g
+        mean = 0.99 * mean + 0.01 * g
+        b = 0.5 * b + g / (np.sqrt(n - mean**2 if centered else n) + 1e-8)
+        p = p - 0.01 * b
+    close(lambda q: optim.RMSprop(q, momentum=0.5, centered=centered), p)
+
+
+def test_rprop():
+    p, before, size = START.copy(), np.zeros((2, 3)), np.full((2, 3), 0.01)
+    for g in GRADIENTS:
+        turn = np.sign(g * before)
+        size = np.clip(size * np.where(turn > 0, 1.2, np.where(turn < 0, 0.5, 1.0)), 1e-6, 50)
+        g = np.where(turn < 0, 0.0, g)
+        p, before = p - np.sign(g) * size, g
+    close(optim.Rprop, p)
+
+
+def test_asgd_averages():
+    p, ax, eta, mu = START.copy(), 0.0, 0.1, 1.0
+    for t, g in enumerate(GRADIENTS, 1):
+        p = p * (1 - 0.01 * eta) - eta * g
+        ax = p if mu == 1 else ax + mu * (p - ax)
+        eta = 0.1 / (1 + 0.01 * 0.1 * t) ** 0.75
+        mu = 1 / max(1, t - 3)
+    got, state = run(lambda q: optim.ASGD(q, 0.1, lambd=0.01, t0=3))
+    assert np.allclose(got, p)
+    assert np.allclose(state["ax"].numpy(), ax)
+
+
+def test_nadam():
+    p, m, v, product = START.copy(), 0.0, 0.0, 1.0
+    for t, g in enumerate(GRADIENTS, 1):
+        mu, following = (0.9 * (1 - 0.5 * 0.96 ** (i * 0.004)) for i in (t, t + 1))
+        product *= mu
+        m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g * g
+        ahead = following * m / (1 - product * following) + (1 - mu) * g / (1 - product)
+        p = p - 0.1 * ahead / (np.sqrt(v / (1 - 0.999**t)) + 1e-8)
+    close(lambda q: optim.NAdam(q, 0.1), p)
+
+
+def test_radam_begins_without_the_second_moment():
+    p, m, v = START.copy(), 0.0, 0.0
+    longest = 2 / (1 - 0.9) - 1
+    for t, g in enumerate(GRADIENTS, 1):
+        m, v = 0.8 * m + 0.2 * g, 0.9 * v + 0.1 * g * g
+        length = longest - 2 * t * 0.9**t / (1 - 0.9**t)
+        step = m / (1 - 0.8**t)
+        if length > 5:
+            r = (length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length)
+            step = step * math.sqrt(r) * math.sqrt(1 - 0.9**t) / (np.sqrt(v) + 1e-8)
+        p = p - 0.1 * step
+    close(lambda q: optim.RAdam(q, 0.1, betas=(0.8, 0.9)), p)
+
+
+def test_adafactor_keeps_two_vectors_for_a_matrix():
+    _, state = run(optim.Adafactor)
+    assert state["row_var"].shape == (2, 1)
+    assert state["col_var"].shape == (1, 3)
+    p = torch.tensor([2.0, 1.0], requires_grad=True)
+    optimizer = optim.Adafactor([p], lr=0.1)
+    for _ in range(200):
+        optimizer.zero_grad()
+        (p * p).sum().backward()
+        optimizer.step()
+    assert p.abs().max() < 0.2
+
+
+def test_muon_steps_are_nearly_orthogonal():
+    p, _ = run(lambda q: optim.Muon(q, lr=1.0, weight_decay=0.0, nesterov=False), GRADIENTS[:1])
+    singular = np.linalg.svd(START - p)[1]
+    assert ((singular > 0.6) & (singular < 1.3)).all()
+    with pytest.raises(ValueError, match="Muon only supports 2D parameters"):
+        optim.Muon([torch.zeros(3, requires_grad=True)])
+
+
+@pytest.mark.parametrize("search", [None, "strong_wolfe"])
+def test_lbfgs_solves_rosenbrock(search):
+    p = torch.tensor([-1.2, 1.0], dtype=torch.float64, requires_grad=True)
+    lr = 1.0 if search else 0.05
+    optimizer = optim.LBFGS([p], lr=lr, max_iter=200, max_eval=400, line_search_fn=search)
+
+    def closure():
+        optimizer.zero_grad()
+        loss = (1 - p[0]) ** 2 + 100 * (p[1] - p[0] ** 2) ** 2
+        loss.backward()
+        return loss
+
+    first = optimizer.step(closure)
+    assert first.item() == pytest.approx(24.2)
+    for _ in range(10):
+        optimizer.step(closure)
+    assert torch.allclose(p.detach(), torch.ones(2, dtype=torch.float64), atol=1e-3)
+
+
+def test_lbfgs_takes_one_group_and_one_search():
+    p, q = (torch.zeros(1, requires_grad=True) for _ in range(2))
+    with pytest.raises(ValueError, match="doesn't support per-parameter options"):
+        optim.LBFGS([{"params": [p]}, {"params": [q]}])
+    with pytest.raises(RuntimeError, match="only 'strong_wolfe' is supported, got line_search_fn='armijo'"):
+        optim.LBFGS([p], line_search_fn="armijo")
+
+
+ALL = [
+    optim.SGD, optim.Adam, optim.AdamW, optim.Adadelta, optim.Adagrad, optim.Adamax, optim.RMSprop, optim.Rprop,
+    optim.ASGD, optim.NAdam, optim.RAdam, optim.Adafactor,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("make", ALL, ids=lambda c: c.__name__)
+def test_all_descend_a_bowl(make):
+    p = torch.tensor([1.0, -2.0], requires_grad=True)
+    optimizer = make([p], lr=0.05)
+
+    def loss():
+        optimizer.zero_grad()
+        value = (p * p).sum()
+        value.backward()
+        return value
+
+    first = optimizer.step(loss).item()
+    for _ in range(60):
+        last = optimizer.step(loss).item()
+    assert last < first
+
+
+@pytest.mark.parametrize("make", ALL, ids=lambda c: c.__name__)
+def test_all_go_on_from_a_checkpoint_as_if_nothing_had_happened(make):
+    def fresh():
+        p = torch.tensor(START.tolist(), dtype=torch.float64, requires_grad=True)
+        return p, make([p], lr=0.05)
+
+    def go(p, optimizer, gradients):
+        for g in gradients:
+            p.grad = torch.tensor(g.tolist(), dtype=torch.float64)
+            optimizer.step()
+
+    p, optimizer = fresh()
+    go(p, optimizer, GRADIENTS)
+    q, first = fresh()
+    go(q, first, GRADIENTS[:3])
+    r, second = fresh()
+    with torch.no_grad():
+        r.copy_(q)
+    second.load_state_dict(first.state_dict())
+    go(r, second, GRADIENTS[3:])
+    assert torch.equal(r, p)
+
+
+@pytest.mark.parametrize("make", ALL, ids=lambda c: c.__name__)
+def test_a_negative_learning_rate_is_refused(make):
+    with pytest.raises(ValueError, match="Invalid learning rate: -1"):
+        make([torch.zeros(1, requires_grad=True)], lr=-1)
+
+
+@pytest.mark.parametrize(
+    ("make", "match"),
+    [
+        (lambda p: optim.SGD(p, 0.1, momentum=-1), "Invalid momentum value: -1"),
+        (lambda p: optim.SGD(p, 0.1, nesterov=True), "Nesterov momentum requires a momentum and zero dampening"),
+        (lambda p: optim.Adam(p, eps=-1), "Invalid epsilon value: -1"),
+        (lambda p: optim.Adam(p, betas=(1.0, 0.9)), "Invalid beta parameter at index 0: 1.0"),
+        (lambda p: optim.Adam(p, weight_decay=-1), "Invalid weight_decay value: -1"),
+        (lambda p: optim.Adadelta(p, rho=2.0), "Invalid rho value: 2.0"),
+        (lambda p: optim.Rprop(p, etas=(2.0, 3.0)), "Invalid eta values: 2.0, 3.0"),
+        (lambda p: optim.SparseAdam(p, lr=0), "Invalid learning rate: 0"),
+    ],
+)
+def test_bad_options_are_named(make, match):
+    with pytest.raises(ValueError, match=match):
+        make([torch.zeros(1, requires_grad=True)])
+
+
+def test_complex_parameters_are_two_real_ones():
+    z = torch.tensor([1.0 + 2.0j, -1.0j], dtype=torch.complex128, requires_grad=True)
+    x = torch.view_as_real(z.detach().clone()).requires_grad_()
+    a, b = optim.Adam([z], 0.1), optim.Adam([x], 0.1)
+    for k in range(3):
+        z.grad = torch.tensor([0.5 + k * 1.0j, 1.0 - 2.0j], dtype=torch.complex128)
+        x.grad = torch.view_as_real(z.grad)
+        a.step()
+        b.step()
+    assert torch.allclose(torch.view_as_real(z.detach()), x.detach())
+
+
+def test_sgd_by_the_name_of_alpha_1():
+    class Model:
+        def __init__(self):
+            self.p = torch.ones(1, requires_grad=True)
+
+        def parameters(self):
+            return [self.p]
+
+    a, b = Model(), Model()
+    assert len(optim.sgd((a, b), lr=0.1, momentum=0.9).param_groups[0]["params"]) == 2
+    assert optim.sgd(a, 0.1).param_groups[0]["lr"] == 0.1
+    assert optim.sgd.SGD is optim.SGD

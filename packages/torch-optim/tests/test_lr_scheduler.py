@@ -1,0 +1,182 @@
+"""Schedules against their formulas, resuming, and use in the wrong order."""
+
+import math
+
+import pytest
+import torch
+from torch import optim
+from torch.optim import lr_scheduler as S
+
+
+def sgd(lr=1.0, momentum=0.9):
+    return optim.SGD([torch.zeros(1, requires_grad=True)], lr=lr, momentum=momentum)
+
+
+def rates(make, n=8, optimizer=None, metrics=None):
+    optimizer = optimizer or sgd()
+    scheduler = make(optimizer)
+    seen = [optimizer.param_groups[0]["lr"]]
+    for i in range(n - 1):
+        optimizer.step()
+        scheduler.step(metrics[i]) if metrics else scheduler.step()
+        seen.append(optimizer.param_groups[0]["lr"])
+        assert scheduler.get_last_lr() == [seen[-1]]
+    return seen
+
+
+@pytest.mark.parametrize(
+    ("make", "formula"),
+    [
+        (lambda o: S.StepLR(o, 3, 0.5), lambda e: 0.5 ** (e // 3)),
+        (lambda o: S.MultiStepLR(o, [2, 5, 5], 0.5), lambda e: 1.0 if e < 2 else 0.5 if e < 5 else 0.125),
+        (lambda o: S.ExponentialLR(o, 0.9), lambda e: 0.9**e),
+        (lambda o: S.LambdaLR(o, lambda e: 1 / (e + 1)), lambda e: 1 / (e + 1)),
+        (lambda o: S.MultiplicativeLR(o, lambda e: 0.8), lambda e: 0.8**e),
+        (lambda o: S.ConstantLR(o, 0.5, 3), lambda e: 0.5 if e < 3 else 1.0),
+        (lambda o: S.LinearLR(o, 0.2, 1.0, 4), lambda e: min(1.0, 0.2 + 0.2 * e)),
+        (lambda o: S.PolynomialLR(o, 5, 2.0), lambda e: max(0.0, 1 - e / 5) ** 2),
+        (lambda o: S.CosineAnnealingLR(o, 3, 0.1), lambda e: 0.1 + 0.9 * (1 + math.cos(math.pi * e / 3)) / 2),
+        (
+            lambda o: S.CosineAnnealingWarmRestarts(o, 2, 2),
+            lambda e: (1 + math.cos(math.pi * (e / 2 if e < 2 else (e - 2) / 4 if e < 6 else (e - 6) / 8))) / 2,
+        ),
+        (
+            lambda o: S.CyclicLR(o, 0.1, 0.9, 2, 2, mode="triangular2"),
+            lambda e: 0.1 + 0.8 * (1 - abs(e % 4 - 2) / 2) / 2 ** (e // 4),
+        ),
+        (
+            lambda o: S.SequentialLR(o, [S.ConstantLR(o, 0.1, 9), S.ExponentialLR(o, 0.9)], [3]),
+            lambda e: 0.1 if e < 3 else 0.9 ** (e - 3),
+        ),
+        (
+            lambda o: S.ChainedScheduler([S.ConstantLR(o, 0.1, 3), S.ExponentialLR(o, 0.9)]),
+            lambda e: (0.1 if e < 3 else 1.0) * 0.9**e,
+        ),
+    ],
+)
+def test_schedules_are_their_formulas(make, formula):
+    assert rates(make) == pytest.approx([formula(e) for e in range(8)], abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda o: S.StepLR(o, 3, 0.5),
+        lambda o: S.MultiStepLR(o, [2, 5], 0.5),
+        lambda o: S.ExponentialLR(o, 0.9),
+        lambda o: S.CosineAnnealingLR(o, 3, 0.1),
+        lambda o: S.LinearLR(o),
+        lambda o: S.PolynomialLR(o),
+        lambda o: S.ConstantLR(o),
+    ],
+)
+def test_step_with_an_epoch_jumps_there(make):
+    walked = rates(make)
+    optimizer = sgd()
+    scheduler = make(optimizer)
+    optimizer.step()
+    for epoch in (5, 2, 7):
+        scheduler.step(epoch)
+        assert optimizer.param_groups[0]["lr"] == pytest.approx(walked[epoch])
+
+
+def test_one_cycle_rises_and_falls():
+    optimizer = sgd()
+    seen = rates(lambda o: S.OneCycleLR(o, 1.0, total_steps=10, pct_start=0.3), 10, optimizer)
+    assert seen[0] == pytest.approx(1 / 25)
+    assert max(seen) == seen[2] == pytest.approx(1.0)
+    assert seen[-1] == pytest.approx(1 / 25 / 1e4)
+    assert optimizer.param_groups[0]["momentum"] == pytest.approx(0.95)
+    with pytest.raises(ValueError, match="either total_steps OR"):
+        S.OneCycleLR(sgd(), 1.0)
+    with pytest.raises(ValueError, match="Tried to step 3 times. The specified number of total steps is 2"):
+        rates(lambda o: S.OneCycleLR(o, 1.0, total_steps=2), 5)
+
+
+def test_cyclic_momentum_moves_the_other_way():
+    optimizer = optim.Adam([torch.zeros(1, requires_grad=True)], betas=(0.5, 0.999))
+    scheduler = S.CyclicLR(optimizer, 0.1, 0.9, 2)
+    momenta = []
+    for _ in range(4):
+        momenta.append(optimizer.param_groups[0]["betas"][0])
+        optimizer.step()
+        scheduler.step()
+    assert momenta == pytest.approx([0.9, 0.85, 0.8, 0.85])
+
+
+def test_plateau_waits_reduces_and_cools_down():
+    losses = [1.0, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9]
+    seen = rates(lambda o: S.ReduceLROnPlateau(o, patience=1, factor=0.1, cooldown=2), 9, metrics=losses)
+    assert seen == pytest.approx([1, 1, 1, 1, 0.1, 0.1, 0.1, 0.1, 0.01])
+    scheduler = S.ReduceLROnPlateau(sgd(), "max", threshold=0.1, threshold_mode="abs")
+    assert scheduler.is_better(1.2, 1.0)
+    assert not scheduler.is_better(1.05, 1.0)
+    assert not scheduler.in_cooldown
+    for options, match in [
+        ({"factor": 1.0}, "Factor should be < 1.0, got 1.0"),
+        ({"mode": "low"}, "mode low is unknown"),
+    ]:
+        with pytest.raises(ValueError, match=match):
+            S.ReduceLROnPlateau(sgd(), **options)
+
+
+def test_plateau_respects_the_least_rate():
+    seen = rates(lambda o: S.ReduceLROnPlateau(o, patience=0, min_lr=0.05), 6, metrics=[1.0] * 6)
+    assert min(seen) == 0.05
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda o: S.StepLR(o, 3),
+        lambda o: S.LambdaLR(o, lambda e: 0.5**e),
+        lambda o: S.OneCycleLR(o, 1.0, total_steps=20),
+        lambda o: S.SequentialLR(o, [S.ConstantLR(o), S.ExponentialLR(o, 0.9)], [3]),
+        lambda o: S.CosineAnnealingWarmRestarts(o, 2),
+    ],
+)
+def test_a_checkpoint_goes_on_where_it_was(make):
+    optimizer = sgd()
+    scheduler = make(optimizer)
+    for _ in range(4):
+        optimizer.step()
+        scheduler.step()
+    other = sgd()
+    twin = make(other)
+    other.load_state_dict(optimizer.state_dict())
+    twin.load_state_dict(scheduler.state_dict())
+    for _ in range(4):
+        for o, s in ((optimizer, scheduler), (other, twin)):
+            o.step()
+            s.step()
+        assert other.param_groups[0]["lr"] == optimizer.param_groups[0]["lr"]
+
+
+def test_resuming_needs_the_first_rate():
+    with pytest.raises(KeyError, match="param 'initial_lr' is not specified in param_groups"):
+        S.StepLR(sgd(), 3, last_epoch=5)
+
+
+def test_order_of_steps_is_watched():
+    optimizer = sgd()
+    scheduler = S.StepLR(optimizer, 1)
+    with pytest.warns(UserWarning, match="before `optimizer.step"):
+        scheduler.step()
+    with pytest.warns(UserWarning, match="please use `get_last_lr"):
+        scheduler.get_lr()
+    with pytest.raises(TypeError, match="int is not an Optimizer"):
+        S.StepLR(3, 1)
+
+
+def test_functions_must_match_the_groups():
+    with pytest.raises(ValueError, match="Expected 1 lr_lambdas, but got 2"):
+        S.LambdaLR(sgd(), [abs, abs])
+
+
+def test_all_groups_are_scheduled():
+    a, b = (torch.zeros(1, requires_grad=True) for _ in range(2))
+    optimizer = optim.SGD([{"params": [a], "lr": 1.0}, {"params": [b], "lr": 2.0}])
+    scheduler = S.ExponentialLR(optimizer, 0.5)
+    optimizer.step()
+    scheduler.step()
+    assert scheduler.get_last_lr() == [0.5, 1.0]

@@ -1,0 +1,237 @@
+"""Groups, state dicts, closures, hooks: what all optimisers share."""
+
+import copy
+
+import pytest
+import torch
+from torch import optim
+from torch.optim.optimizer import Optimizer, register_optimizer_step_pre_hook, required
+
+
+def parameter(*values):
+    return torch.tensor(values or (1.0,), requires_grad=True)
+
+
+def test_groups_have_their_own_options_and_share_the_defaults():
+    a, b = parameter(), parameter()
+    optimizer = optim.SGD([{"params": [a]}, {"params": b, "lr": 0.5}], lr=0.1, momentum=0.9)
+    assert [g["lr"] for g in optimizer.param_groups] == [0.1, 0.5]
+    assert all(g["momentum"] == 0.9 for g in optimizer.param_groups)
+    assert optimizer.param_groups[1]["params"] == [b]
+    a.grad = b.grad = torch.ones(1)
+    optimizer.step()
+    assert a.item() == pytest.approx(0.9)
+    assert b.item() == pytest.approx(0.5)
+
+
+def test_parameters_without_gradient_are_left_alone():
+    a, b = parameter(), parameter()
+    a.grad = torch.ones(1)
+    optimizer = optim.Adam([a, b])
+    optimizer.step()
+    assert b.item() == 1.0
+    assert b not in optimizer.state
+
+
+def test_a_closure_is_called_with_gradients_on_and_its_loss_returned():
+    p = parameter(2.0)
+    optimizer = optim.SGD([p], lr=0.1)
+
+    def closure():
+        optimizer.zero_grad()
+        loss = (p * p).sum()
+        loss.backward()
+        return loss
+
+    with torch.no_grad():
+        assert optimizer.step(closure).item() == 4.0
+    assert p.item() == pytest.approx(1.6)
+
+
+def test_zero_grad_drops_or_fills():
+    p = parameter()
+    p.grad = grad = torch.ones(1)
+    optimizer = optim.SGD([p])
+    optimizer.zero_grad(set_to_none=False)
+    assert p.grad is grad
+    assert grad.item() == 0.0
+    optimizer.zero_grad()
+    assert p.grad is None
+
+
+@pytest.mark.parametrize(
+    ("params", "error", "match"),
+    [
+        (torch.zeros(1), TypeError, "should be an iterable of Tensors or dicts, but got torch.FloatTensor"),
+        ([], ValueError, "optimizer got an empty parameter list"),
+        ([1.0], TypeError, "can only optimize Tensors, but one of the params is float"),
+        ([{"params": set()}], TypeError, "ordering of tensors in sets"),
+    ],
+)
+def test_what_is_no_list_of_tensors_is_refused(params, error, match):
+    with pytest.raises(error, match=match):
+        optim.SGD(params, lr=0.1)
+
+
+def test_computed_tensors_are_refused():
+    with pytest.raises(ValueError, match="can't optimize a non-leaf Tensor"):
+        optim.SGD([parameter() * 2])
+
+
+def test_duplicates_warn_within_a_group_and_fail_across_groups():
+    p = parameter()
+    with pytest.warns(UserWarning, match="duplicate parameters"):
+        optim.SGD([p, p])
+    with pytest.raises(ValueError, match="appear in more than one parameter group"):
+        optim.SGD([{"params": p}, {"params": [p]}])
+
+
+def test_a_refused_group_is_not_added():
+    p = parameter()
+    optimizer = optim.SGD([p])
+    with pytest.raises(ValueError, match="more than one parameter group"):
+        optimizer.add_param_group({"params": [p]})
+    with pytest.raises(TypeError, match="param_group must be a dict, but got list"):
+        optimizer.add_param_group([p])
+    assert len(optimizer.param_groups) == 1
+    optimizer.add_param_group({"params": [parameter()], "lr": 3.0})
+    assert optimizer.param_groups[1]["lr"] == 3.0
+
+
+def test_required_options_are_asked_for():
+    with pytest.raises(ValueError, match="didn't specify a value of required optimization parameter lr"):
+        optim.SGD([{"params": [parameter()]}], lr=required)
+    optim.SGD([{"params": [parameter()], "lr": 0.1}], lr=required)
+
+
+def test_names_travel_with_parameters():
+    optimizer = optim.SGD([("w", parameter()), ("b", parameter())])
+    assert optimizer.param_groups[0]["param_names"] == ["w", "b"]
+    assert optimizer.state_dict()["param_groups"][0]["param_names"] == ["w", "b"]
+    with pytest.raises(ValueError, match="with/without names"):
+        optimizer.add_param_group({"params": [parameter()]})
+
+
+def test_state_dict_numbers_the_parameters():
+    a, b = parameter(), parameter()
+    optimizer = optim.SGD([{"params": [a]}, {"params": [b]}], lr=0.1, momentum=0.9)
+    b.grad = torch.ones(1)
+    optimizer.step()
+    state = optimizer.state_dict()
+    assert [g["params"] for g in state["param_groups"]] == [[0], [1]]
+    assert list(state["state"]) == [1]
+    assert state["state"][1]["momentum_buffer"].item() == 1.0
+    assert state["param_groups"][0]["lr"] == 0.1
+
+
+def test_load_state_dict_casts_to_the_parameters():
+    source, p = parameter(), parameter().detach().double().requires_grad_()
+    a, b = optim.Adam([source], lr=0.5), optim.Adam([p])
+    source.grad = torch.ones(1)
+    a.step()
+    b.load_state_dict(a.state_dict())
+    assert b.param_groups[0]["lr"] == 0.5
+    assert b.param_groups[0]["params"][0] is p
+    assert b.state[p]["exp_avg"].dtype == torch.float64
+    assert b.state[p]["step"] == 1
+    assert b.state[p]["exp_avg"] is not a.state[source]["exp_avg"]
+
+
+def test_load_state_dict_refuses_other_groups_and_changes_nothing():
+    optimizer = optim.SGD([parameter()], lr=0.1)
+    two = optim.SGD([parameter(), parameter()], lr=0.2)
+    with pytest.raises(ValueError, match=r"groups have \[2\] parameters, this optimizer's have \[1\]"):
+        optimizer.load_state_dict(two.state_dict())
+    many = optim.SGD([{"params": [parameter()]}, {"params": [parameter()]}], lr=0.2)
+    with pytest.raises(ValueError, match="different number of parameter groups: 2, this optimizer has 1"):
+        optimizer.load_state_dict(many.state_dict())
+    assert optimizer.param_groups[0]["lr"] == 0.1
+
+
+def test_steps_saved_as_tensors_load():
+    p = parameter()
+    p.grad = torch.ones(1)
+    a = optim.Adam([p], lr=0.1)
+    a.step()
+    state = a.state_dict()
+    state["state"][0]["step"] = torch.tensor(1.0)
+    b = optim.Adam([p], lr=0.1)
+    b.load_state_dict(state)
+    b.step()
+    assert b.state[p]["step"] == 2
+
+
+def test_options_missing_in_an_old_checkpoint_take_the_defaults():
+    optimizer = optim.Adam([parameter()])
+    state = optimizer.state_dict()
+    del state["param_groups"][0]["amsgrad"]
+    optimizer.load_state_dict(state)
+    assert optimizer.param_groups[0]["amsgrad"] is False
+
+
+def test_hooks_around_steps_and_state_dicts():
+    p, seen = parameter(), []
+    optimizer = optim.SGD([p], lr=0.1)
+    handle = optimizer.register_step_pre_hook(lambda o, args, kwargs: seen.append("pre"))
+    optimizer.register_step_post_hook(lambda o, args, kwargs: seen.append("post"))
+    everywhere = register_optimizer_step_pre_hook(lambda o, args, kwargs: seen.append("all"))
+    optimizer.step()
+    assert seen == ["all", "pre", "post"]
+    everywhere.remove()
+    handle.remove()
+    optimizer.step()
+    assert seen[3:] == ["post"]
+    optimizer.register_state_dict_post_hook(lambda o, state: {**state, "extra": 1})
+    optimizer.register_load_state_dict_pre_hook(lambda o, state: seen.append(state["extra"]))
+    optimizer.register_load_state_dict_post_hook(lambda o: seen.append("loaded"))
+    optimizer.load_state_dict(optimizer.state_dict())
+    assert seen[4:] == [1, "loaded"]
+
+
+def test_an_optimizer_of_ones_own_has_hooks_too():
+    class Sign(Optimizer):
+        def __init__(self, params, lr):
+            super().__init__(params, {"lr": lr})
+
+        @torch.no_grad()
+        def step(self, closure=None):
+            for group in self.param_groups:
+                for p in group["params"]:
+                    p.add_(p.grad.sign(), alpha=-group["lr"])
+
+    p, seen = parameter(), []
+    p.grad = torch.full((1,), 7.0)
+    optimizer = Sign([p], 0.5)
+    optimizer.register_step_post_hook(lambda o, args, kwargs: seen.append(p.item()))
+    optimizer.step()
+    assert seen == [0.5]
+
+    class Rule(Optimizer):
+        def _update(self, p, g, state, group):
+            p.sub_(g)
+
+    q = parameter()
+    q.grad = torch.ones(1)
+    Rule([q], {}).step()
+    assert q.item() == 0.0
+    with pytest.raises(NotImplementedError, match="Optimizer must define _update"):
+        q.grad = torch.ones(1)
+        Optimizer([q], {}).step()
+
+
+def test_deepcopy_and_printing():
+    optimizer = optim.SGD([parameter()], lr=0.1)
+    twin = copy.deepcopy(optimizer)
+    assert twin.param_groups[0]["params"][0] is not optimizer.param_groups[0]["params"][0]
+    twin.step()
+    text = repr(optimizer)
+    assert text.startswith("SGD (\nParameter Group 0\n")
+    assert "    lr: 0.1\n" in text
+
+
+def test_a_step_is_not_recorded():
+    p = parameter()
+    (p * 2).sum().backward()
+    optim.Adam([p]).step()
+    assert p.is_leaf
+    assert p.requires_grad
