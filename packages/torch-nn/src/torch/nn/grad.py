@@ -2,7 +2,7 @@
 
 import torch
 
-from .functional import conv1d, conv2d, conv3d
+from . import functional as F
 
 __all__ = ["conv1d_input", "conv1d_weight", "conv2d_input", "conv2d_weight", "conv3d_input", "conv3d_weight"]
 
@@ -25,29 +25,29 @@ def _weight(conv, input, weight_size, grad_output, options):
 
 def conv1d_input(input_size, weight, grad_output, stride=1, padding=0, dilation=1, groups=1, bias=None):
     """The gradient of conv1d with respect to its input, of shape ``input_size``."""
-    return _input(conv1d, input_size, weight, grad_output, (stride, padding, dilation, groups))
+    return _input(F.conv1d, input_size, weight, grad_output, (stride, padding, dilation, groups))
 
 
 def conv1d_weight(input, weight_size, grad_output, stride=1, padding=0, dilation=1, groups=1, bias=None):
     """The gradient of conv1d with respect to its weight, of shape ``weight_size``."""
-    return _weight(conv1d, input, weight_size, grad_output, (stride, padding, dilation, groups))
+    return _weight(F.conv1d, input, weight_size, grad_output, (stride, padding, dilation, groups))
 
 
 def conv2d_input(input_size, weight, grad_output, stride=1, padding=0, dilation=1, groups=1, bias=None):
     """The gradient of conv2d with respect to its input, of shape ``input_size``."""
-    return _input(conv2d, input_size, weight, grad_output, (stride, padding, dilation, groups))
+    return _input(F.conv2d, input_size, weight, grad_output, (stride, padding, dilation, groups))
 
 
 def conv2d_weight(input, weight_size, grad_output, stride=1, padding=0, dilation=1, groups=1, bias=None):
     """The gradient of conv2d with respect to its weight, of shape ``weight_size``."""
-    return _weight(conv2d, input, weight_size, grad_output, (stride, padding, dilation, groups))
+    return _weight(F.conv2d, input, weight_size, grad_output, (stride, padding, dilation, groups))
 
 
 def conv3d_input(input_size, weight, grad_output, stride=1, padding=0, dilation=1, groups=1, bias=None):
     """The gradient of conv3d with respect to its input, of shape ``input_size``."""
-    return _input(conv3d, input_size, weight, grad_output, (stride, padding, dilation, groups))
+    return _input(F.conv3d, input_size, weight, grad_output, (stride, padding, dilation, groups))
 
 
 def conv3d_weight(input, weight_size, grad_output, stride=1, padding=0, dilation=1, groups=1, bias=None):
     """The gradient of conv3d with respect to its weight, of shape ``weight_size``."""
-    return _weight(conv3d, input, weight_size, grad_output, (stride, padding, dilation, groups))
+    return _weight(F.conv3d, input, weight_size, grad_output, (stride, padding, dilation, groups))

@@ -3,32 +3,13 @@
 import warnings
 
 import torch
-from torch import (
-    celu_,
-    elu_,
-    gelu,
-    hardshrink,
-    hardtanh_,
-    leaky_relu_,
-    log_sigmoid,
-    prelu,
-    relu_,
-    selu_,
-    sigmoid,
-    softplus,
-    softshrink,
-    tanh,
-    threshold_,
-)
+
+from ._ops import ops
 
 __all__ = [
-    "celu", "celu_", "elu", "elu_", "gelu", "glu", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish",
-    "hardtanh", "hardtanh_", "leaky_relu", "leaky_relu_", "log_softmax", "logsigmoid", "mish", "prelu", "relu",
-    "relu6", "relu_", "rrelu", "rrelu_", "selu", "selu_", "sigmoid", "silu", "softmax", "softmin", "softplus",
-    "softshrink", "softsign", "tanh", "tanhshrink", "threshold", "threshold_",
+    "celu", "elu", "glu", "gumbel_softmax", "hardsigmoid", "hardswish", "hardtanh", "leaky_relu", "log_softmax", "mish",
+    "relu", "relu6", "rrelu", "rrelu_", "selu", "silu", "softmax", "softmin", "softsign", "tanhshrink", "threshold",
 ]  # fmt: skip
-
-logsigmoid = log_sigmoid
 
 
 def relu(input, inplace=False):
@@ -37,44 +18,44 @@ def relu(input, inplace=False):
     >>> F.relu(torch.tensor([-1.0, 2.0]))
     tensor([0., 2.])
     """
-    return torch.relu_(input) if inplace else torch.relu(input)
+    return ops.relu_(input) if inplace else ops.relu(input)
 
 
 def relu6(input, inplace=False):
     """``min(max(0, x), 6)``."""
-    return torch.relu6_(input) if inplace else torch.relu6(input)
+    return ops.relu6_(input) if inplace else ops.relu6(input)
 
 
 def threshold(input, threshold, value, inplace=False):
     """``x`` where it is greater than ``threshold``, elsewhere ``value``."""
-    return torch.threshold_(input, threshold, value) if inplace else torch.threshold(input, threshold, value)
+    return ops.threshold_(input, threshold, value) if inplace else ops.threshold(input, threshold, value)
 
 
 def hardtanh(input, min_val=-1.0, max_val=1.0, inplace=False):
     """``x`` clamped to ``[min_val, max_val]``."""
     if min_val > max_val:
         raise ValueError(f"hardtanh: min_val {min_val} cannot be greater than max_val {max_val}")
-    return torch.hardtanh_(input, min_val, max_val) if inplace else torch.hardtanh(input, min_val, max_val)
+    return ops.hardtanh_(input, min_val, max_val) if inplace else ops.hardtanh(input, min_val, max_val)
 
 
 def elu(input, alpha=1.0, inplace=False):
     """``x`` where positive, elsewhere ``alpha * (exp(x) - 1)``."""
-    return torch.elu_(input, alpha) if inplace else torch.elu(input, alpha)
+    return ops.elu_(input, alpha) if inplace else ops.elu(input, alpha)
 
 
 def selu(input, inplace=False):
     """``scale * elu(x, alpha)`` with the constants under which activations keep mean 0 and variance 1 (Klambauer 2017)."""
-    return torch.selu_(input) if inplace else torch.selu(input)
+    return ops.selu_(input) if inplace else ops.selu(input)
 
 
 def celu(input, alpha=1.0, inplace=False):
     """``x`` where positive, elsewhere ``alpha * (exp(x / alpha) - 1)``."""
-    return torch.celu_(input, alpha) if inplace else torch.celu(input, alpha)
+    return ops.celu_(input, alpha) if inplace else ops.celu(input, alpha)
 
 
 def leaky_relu(input, negative_slope=0.01, inplace=False):
     """``x`` where positive, elsewhere ``negative_slope * x``."""
-    return torch.leaky_relu_(input, negative_slope) if inplace else torch.leaky_relu(input, negative_slope)
+    return ops.leaky_relu_(input, negative_slope) if inplace else ops.leaky_relu(input, negative_slope)
 
 
 def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
@@ -95,22 +76,22 @@ def rrelu_(input, lower=1.0 / 8, upper=1.0 / 3, training=False):
 
 def hardsigmoid(input, inplace=False):
     """``relu6(x + 3) / 6``."""
-    return torch.hardsigmoid_(input) if inplace else torch.hardsigmoid(input)
+    return ops.hardsigmoid_(input) if inplace else ops.hardsigmoid(input)
 
 
 def hardswish(input, inplace=False):
     """``x * relu6(x + 3) / 6``."""
-    return torch.hardswish_(input) if inplace else torch.hardswish(input)
+    return ops.hardswish_(input) if inplace else ops.hardswish(input)
 
 
 def silu(input, inplace=False):
     """``x * sigmoid(x)``, also known as swish."""
-    return torch.silu_(input) if inplace else torch.silu(input)
+    return ops.silu_(input) if inplace else ops.silu(input)
 
 
 def mish(input, inplace=False):
     """``x * tanh(softplus(x))``."""
-    return torch.mish_(input) if inplace else torch.mish(input)
+    return ops.mish_(input) if inplace else ops.mish(input)
 
 
 def glu(input, dim=-1):
@@ -120,7 +101,7 @@ def glu(input, dim=-1):
     """
     if input.dim() == 0:
         raise RuntimeError("glu: input has 0 dims and cannot be halved")
-    return torch.glu(input, dim)
+    return ops.glu(input, dim)
 
 
 def softsign(input):
@@ -146,17 +127,17 @@ def softmax(input, dim=None, _stacklevel=3, dtype=None):
     >>> F.softmax(torch.zeros(1, 4), dim=1)
     tensor([[0.2500, 0.2500, 0.2500, 0.2500]])
     """
-    return torch.softmax(input, _softmax_dim("softmax", input.dim()) if dim is None else dim, dtype)
+    return ops.softmax(input, _softmax_dim("softmax", input.dim()) if dim is None else dim, dtype=dtype)
 
 
 def softmin(input, dim=None, _stacklevel=3, dtype=None):
     """``softmax(-x)``."""
-    return torch.softmax(-input, _softmax_dim("softmin", input.dim()) if dim is None else dim, dtype)
+    return ops.softmax(-input, _softmax_dim("softmin", input.dim()) if dim is None else dim, dtype=dtype)
 
 
 def log_softmax(input, dim=None, _stacklevel=3, dtype=None):
     """``log(softmax(x))`` in one step, exact where the two alone would give ``-inf``."""
-    return torch.log_softmax(input, _softmax_dim("log_softmax", input.dim()) if dim is None else dim, dtype)
+    return ops.log_softmax(input, _softmax_dim("log_softmax", input.dim()) if dim is None else dim, dtype=dtype)
 
 
 def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):

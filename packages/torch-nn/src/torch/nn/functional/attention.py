@@ -4,8 +4,8 @@ import math
 
 import torch
 
+from ._ops import ops
 from .dropout import dropout
-from .linear import linear
 
 __all__ = ["multi_head_attention_forward", "scaled_dot_product_attention"]
 
@@ -42,15 +42,15 @@ def scaled_dot_product_attention(
         length, size = scores.shape[-2:]
         attn_mask = torch.ones(length, size, dtype=torch.bool, device=query.device).tril()
     if attn_mask is None:
-        weights = torch.softmax(scores, -1)
+        weights = ops.softmax(scores, -1)
     elif attn_mask.dtype == torch.bool:
-        weights = torch.softmax(scores.masked_fill(~attn_mask, -float("inf")), -1)
+        weights = ops.softmax(scores.masked_fill(~attn_mask, -float("inf")), -1)
         # a place that may see nothing gets nothing
         weights = weights.masked_fill(~attn_mask.any(-1, keepdim=True), 0.0)
     else:
-        weights = torch.softmax(scores + attn_mask, -1)
+        weights = ops.softmax(scores + attn_mask, -1)
     if dropout_p > 0:
-        weights = torch.dropout(weights, dropout_p, True)
+        weights = ops.dropout(weights, dropout_p, True)
     return torch.matmul(weights, value).to(dtype)
 
 
@@ -68,10 +68,10 @@ def _additive(mask, like, name):
 def _project(query, key, value, in_proj_weight, in_proj_bias):
     """The three input projections from one weight (3E, E), with one product when the inputs are the same."""
     if query is key and key is value:
-        return linear(query, in_proj_weight, in_proj_bias).chunk(3, -1)
+        return ops.linear(query, in_proj_weight, in_proj_bias).chunk(3, -1)
     weights = in_proj_weight.chunk(3)
     biases = (None, None, None) if in_proj_bias is None else in_proj_bias.chunk(3)
-    return tuple(linear(x, w, b) for x, w, b in zip((query, key, value), weights, biases))
+    return tuple(ops.linear(x, w, b) for x, w, b in zip((query, key, value), weights, biases))
 
 
 def multi_head_attention_forward(
@@ -122,8 +122,8 @@ def multi_head_attention_forward(
 
     if use_separate_proj_weight:
         biases = (None, None, None) if in_proj_bias is None else in_proj_bias.chunk(3)
-        q = linear(query, q_proj_weight, biases[0])
-        k, v = linear(key, k_proj_weight, biases[1]), linear(value, v_proj_weight, biases[2])
+        q = ops.linear(query, q_proj_weight, biases[0])
+        k, v = ops.linear(key, k_proj_weight, biases[1]), ops.linear(value, v_proj_weight, biases[2])
     else:
         q, k, v = _project(query, key, value, in_proj_weight, in_proj_bias)
     if mask is not None and mask.dim() == 2:
@@ -153,10 +153,10 @@ def multi_head_attention_forward(
         mask = padding if mask is None else mask + padding
 
     scores = torch.matmul(q * (1 / math.sqrt(head)), k.transpose(1, 2))
-    weights = torch.softmax(scores if mask is None else scores + mask, -1)
+    weights = ops.softmax(scores if mask is None else scores + mask, -1)
     weights = dropout(weights, dropout_p, training) if dropout_p > 0 else weights
     output = torch.matmul(weights, v).transpose(0, 1).reshape(length * batch, width)
-    output = linear(output, out_proj_weight, out_proj_bias).reshape(length, batch, out_proj_weight.shape[0])
+    output = ops.linear(output, out_proj_weight, out_proj_bias).reshape(length, batch, out_proj_weight.shape[0])
     if not batched:
         output = output.squeeze(1)
     if not need_weights:

@@ -2,6 +2,8 @@
 
 import torch
 
+from ._ops import ops
+
 __all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"]
 
 
@@ -20,7 +22,7 @@ def dropout(input, p=0.5, training=True, inplace=False):
     """
     if not 0.0 <= p <= 1.0:
         _check("dropout", p)
-    return torch.dropout_(input, p, training) if inplace else torch.dropout(input, p, training)
+    return ops.dropout_(input, p, training) if inplace else ops.dropout(input, p, training)
 
 
 def _channel_noise(op, input, p, training, inplace, fill):

@@ -2,6 +2,8 @@
 
 import torch
 
+from ._ops import ops
+
 __all__ = ["embedding", "embedding_bag", "one_hot"]
 
 
@@ -70,7 +72,7 @@ def embedding(
     padding_idx = _check_padding("embedding", padding_idx, weight.shape[0]) if padding_idx is not None else -1
     if max_norm is not None:
         _renorm(weight, input.reshape(-1), max_norm, norm_type)
-    return torch.embedding(weight, input, padding_idx, scale_grad_by_freq, sparse)
+    return ops.embedding(weight, input, padding_idx, scale_grad_by_freq, sparse)
 
 
 def embedding_bag(
@@ -118,7 +120,7 @@ def embedding_bag(
     if max_norm is not None:
         _renorm(weight, rows, max_norm, norm_type)
 
-    vectors = torch.embedding(weight, rows, padding_idx, scale_grad_by_freq, sparse)
+    vectors = ops.embedding(weight, rows, padding_idx, scale_grad_by_freq, sparse)
     width = weight.shape[1]
     if per_sample_weights is not None:
         vectors = vectors * per_sample_weights.reshape(-1, 1)

@@ -10,6 +10,7 @@ import warnings
 
 import torch
 
+from ._ops import ops
 from ._sizes import expand
 from .pooling import adaptive_avg_pool2d, adaptive_avg_pool3d
 
@@ -89,7 +90,7 @@ def _sizes(input, n, size, scale_factor, recompute_scale_factor):
 
 def _area(input, sizes):
     if len(sizes) == 1:
-        return torch.adaptive_avg_pool1d(input, sizes[0])
+        return ops.adaptive_avg_pool1d(input, sizes[0])
     return (adaptive_avg_pool2d if len(sizes) == 2 else adaptive_avg_pool3d)(input, sizes)
 
 

@@ -5,6 +5,7 @@ import warnings
 
 import torch
 
+from ._ops import ops
 from ._reduction import MEAN, NONE, _codes, legacy, reduce_loss
 from ._reduction import code as _code
 
@@ -29,7 +30,7 @@ def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, r
     """
     if size_average is not None or reduce is not None:
         reduction = legacy(size_average, reduce)
-    return torch.nll_loss(input, target, weight, _codes[reduction], ignore_index)
+    return ops.nll_loss(input, target, weight, _codes[reduction], ignore_index)
 
 
 def cross_entropy(
@@ -49,7 +50,7 @@ def cross_entropy(
     """
     if size_average is not None or reduce is not None:
         reduction = legacy(size_average, reduce)
-    return torch.cross_entropy(input, target, weight, _codes[reduction], ignore_index, label_smoothing)
+    return ops.cross_entropy(input, target, weight, _codes[reduction], ignore_index, label_smoothing)
 
 
 def linear_cross_entropy(
@@ -69,7 +70,7 @@ def linear_cross_entropy(
     ``input`` (N, in) or (in); ``linear_weight`` (C, ..., in): the scores are (N, C, ...).
     """
     out = linear_weight.shape[:-1]
-    scores = torch.linear(input, linear_weight.flatten(0, -2), None if linear_bias is None else linear_bias.flatten())
+    scores = ops.linear(input, linear_weight.flatten(0, -2), None if linear_bias is None else linear_bias.flatten())
     scores = scores.reshape(*input.shape[:-1], *out)
     ignore_index = -100 if ignore_index is None else ignore_index
     return cross_entropy(scores, target, weight, None, ignore_index, None, reduction, label_smoothing)
@@ -88,7 +89,7 @@ def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=N
         )
     if weight is not None:
         weight = weight.expand(torch.broadcast_shapes(weight.shape, target.shape))
-    return torch.binary_cross_entropy(input, target, weight, reduction)
+    return ops.binary_cross_entropy(input, target, weight, reduction)
 
 
 def binary_cross_entropy_with_logits(
@@ -104,7 +105,7 @@ def binary_cross_entropy_with_logits(
             f"binary_cross_entropy_with_logits: target has shape {tuple(target.shape)}, input has "
             f"{tuple(input.shape)}; they must be equal"
         )
-    log_sigmoid = torch.log_sigmoid(input)
+    log_sigmoid = ops.log_sigmoid(input)
     if pos_weight is None:
         loss = (1 - target) * input - log_sigmoid
     else:
@@ -166,7 +167,7 @@ def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduct
 def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
     """Mean over classes of the binary cross entropy of ``sigmoid(input)``; input and target (N, C)."""
     reduction = _code(size_average, reduce, reduction)
-    loss = -(target * torch.log_sigmoid(input) + (1 - target) * torch.log_sigmoid(-input))
+    loss = -(target * ops.log_sigmoid(input) + (1 - target) * ops.log_sigmoid(-input))
     loss = loss if weight is None else loss * weight
     return reduce_loss(loss.mean(-1), reduction)
 
@@ -210,8 +211,8 @@ def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", we
     reduction = _codes[reduction]
     input, target = _paired("mse_loss", input, target)
     if weight is not None:
-        return _weighted(torch.mse_loss(input, target, NONE), weight, reduction)
-    return torch.mse_loss(input, target, reduction)
+        return _weighted(ops.mse_loss(input, target, NONE), weight, reduction)
+    return ops.mse_loss(input, target, reduction)
 
 
 def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):

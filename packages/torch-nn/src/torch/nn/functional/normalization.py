@@ -2,6 +2,8 @@
 
 import torch
 
+from ._ops import ops
+
 __all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "local_response_norm", "rms_norm"]
 
 
@@ -21,7 +23,7 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
         for i, size in enumerate(input.shape):
             values *= 1 if i == 1 else size
         _check_several("batch_norm", values, input.shape)
-    return torch.batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, True)
+    return ops.batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, True)
 
 
 def instance_norm(
@@ -36,7 +38,7 @@ def instance_norm(
 ):
     """Batch norm of each example alone: mean and variance over the spatial dims of ``input`` (N, C, ...)."""
     if not use_input_stats:
-        return torch.batch_norm(input, weight, bias, running_mean, running_var, False, momentum, eps, True)
+        return ops.batch_norm(input, weight, bias, running_mean, running_var, False, momentum, eps, True)
     if input.dim() < 3:
         raise ValueError(f"instance_norm: expected (N, C, ...) with at least one spatial dim, got {tuple(input.shape)}")
     n, c = input.shape[:2]
@@ -46,7 +48,7 @@ def instance_norm(
     weights = None if weight is None else weight.repeat(n)
     biases = None if bias is None else bias.repeat(n)
     joined = input.reshape(1, n * c, *input.shape[2:])
-    output = torch.batch_norm(joined, weights, biases, means, variances, True, momentum, eps, True)
+    output = ops.batch_norm(joined, weights, biases, means, variances, True, momentum, eps, True)
     with torch.no_grad():
         if running_mean is not None:
             running_mean.copy_(means.view(n, c).mean(0))
@@ -61,7 +63,7 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05):
     >>> F.layer_norm(torch.tensor([1.0, 3.0]), (2,), eps=0.0)
     tensor([-1.,  1.])
     """
-    return torch.layer_norm(input, normalized_shape, weight, bias, eps)
+    return ops.layer_norm(input, normalized_shape, weight, bias, eps)
 
 
 def rms_norm(input, normalized_shape, weight=None, eps=None):
@@ -87,7 +89,7 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-05):
     if num_groups <= 0 or c % num_groups:
         raise RuntimeError(f"group_norm: num_groups {num_groups} must divide the number of channels {c}")
     _check_several("group_norm", input.numel() // max(n * num_groups, 1), input.shape)
-    return torch.group_norm(input, num_groups, weight, bias, eps)
+    return ops.group_norm(input, num_groups, weight, bias, eps)
 
 
 def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
@@ -98,6 +100,6 @@ def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
         return input
     n, c = input.shape[:2]
     squares = (input * input).reshape(n, 1, c, -1)
-    squares = torch.constant_pad_nd(squares, (0, 0, size // 2, (size - 1) // 2))
-    means = torch.avg_pool2d(squares, (size, 1), 1).reshape(input.shape)
+    squares = ops.constant_pad_nd(squares, (0, 0, size // 2, (size - 1) // 2))
+    means = ops.avg_pool2d(squares, (size, 1), 1).reshape(input.shape)
     return input / (means * alpha + k).pow(beta)

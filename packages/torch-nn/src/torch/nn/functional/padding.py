@@ -2,6 +2,8 @@
 
 import torch
 
+from ._ops import ops
+
 __all__ = ["pad"]
 
 _MODES = ("constant", "reflect", "replicate", "circular")
@@ -22,7 +24,7 @@ def pad(input, pad, mode="constant", value=None):
     if len(pad) > 2 * input.dim():
         raise RuntimeError(f"pad: padding {pad} is for {len(pad) // 2} dims, input has shape {tuple(input.shape)}")
     if mode == "constant":
-        return torch.constant_pad_nd(input, pad, 0 if value is None else value)
+        return ops.constant_pad_nd(input, pad, 0 if value is None else value)
     if value is not None:
         raise ValueError(f"pad: mode {mode!r} takes no value, got {value}")
     if mode not in _MODES:

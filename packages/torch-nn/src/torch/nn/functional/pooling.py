@@ -1,13 +1,13 @@
 """Pooling: maxima, averages and norms over windows, and back."""
 
 import torch
-from torch import adaptive_avg_pool1d, avg_pool1d, avg_pool2d, avg_pool3d
 
+from ._ops import ops
 from ._sizes import check_batched, expand
 
 __all__ = [
-    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d",
-    "adaptive_max_pool3d", "avg_pool1d", "avg_pool2d", "avg_pool3d", "fractional_max_pool2d", "fractional_max_pool3d",
+    "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d",
+    "adaptive_max_pool3d", "fractional_max_pool2d", "fractional_max_pool3d",
     "lp_pool1d", "lp_pool2d", "lp_pool3d", "max_pool1d", "max_pool2d", "max_pool3d", "max_unpool1d", "max_unpool2d",
     "max_unpool3d",
     "adaptive_max_pool1d_with_indices", "adaptive_max_pool2d_with_indices", "adaptive_max_pool3d_with_indices",
@@ -22,19 +22,19 @@ def max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode
     >>> F.max_pool1d(torch.tensor([[[1.0, 3.0, 2.0, 4.0]]]), 2)
     tensor([[[3., 4.]]])
     """
-    op = torch.max_pool1d_with_indices if return_indices else torch.max_pool1d
+    op = ops.max_pool1d_with_indices if return_indices else ops.max_pool1d
     return op(input, kernel_size, () if stride is None else stride, padding, dilation, ceil_mode)
 
 
 def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
     """The maximum of each window of ``input`` (N, C, H, W); with ``return_indices`` also where in H * W it stood."""
-    op = torch.max_pool2d_with_indices if return_indices else torch.max_pool2d
+    op = ops.max_pool2d_with_indices if return_indices else ops.max_pool2d
     return op(input, kernel_size, () if stride is None else stride, padding, dilation, ceil_mode)
 
 
 def max_pool3d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
     """The maximum of each window of ``input`` (N, C, D, H, W)."""
-    op = torch.max_pool3d_with_indices if return_indices else torch.max_pool3d
+    op = ops.max_pool3d_with_indices if return_indices else ops.max_pool3d
     return op(input, kernel_size, () if stride is None else stride, padding, dilation, ceil_mode)
 
 
@@ -69,29 +69,29 @@ def _output_size(op, input, output_size, n):
 
 def adaptive_avg_pool2d(input, output_size):
     """Averages over as many windows as ``output_size`` (H, W) says; None keeps a size."""
-    return torch.adaptive_avg_pool2d(input, _output_size("adaptive_avg_pool2d", input, output_size, 2))
+    return ops.adaptive_avg_pool2d(input, _output_size("adaptive_avg_pool2d", input, output_size, 2))
 
 
 def adaptive_avg_pool3d(input, output_size):
     """Averages over as many windows as ``output_size`` (D, H, W) says; None keeps a size."""
-    return torch.adaptive_avg_pool3d(input, _output_size("adaptive_avg_pool3d", input, output_size, 3))
+    return ops.adaptive_avg_pool3d(input, _output_size("adaptive_avg_pool3d", input, output_size, 3))
 
 
 def adaptive_max_pool1d(input, output_size, return_indices=False):
     """Maxima of ``output_size`` windows of ``input`` (N, C, L)."""
-    result = torch.adaptive_max_pool1d(input, _output_size("adaptive_max_pool1d", input, output_size, 1))
+    result = ops.adaptive_max_pool1d(input, _output_size("adaptive_max_pool1d", input, output_size, 1))
     return result if return_indices else result[0]
 
 
 def adaptive_max_pool2d(input, output_size, return_indices=False):
     """Maxima over as many windows as ``output_size`` (H, W) says; None keeps a size."""
-    result = torch.adaptive_max_pool2d(input, _output_size("adaptive_max_pool2d", input, output_size, 2))
+    result = ops.adaptive_max_pool2d(input, _output_size("adaptive_max_pool2d", input, output_size, 2))
     return result if return_indices else result[0]
 
 
 def adaptive_max_pool3d(input, output_size, return_indices=False):
     """Maxima over as many windows as ``output_size`` (D, H, W) says; None keeps a size."""
-    result = torch.adaptive_max_pool3d(input, _output_size("adaptive_max_pool3d", input, output_size, 3))
+    result = ops.adaptive_max_pool3d(input, _output_size("adaptive_max_pool3d", input, output_size, 3))
     return result if return_indices else result[0]
 
 
@@ -113,13 +113,13 @@ def adaptive_max_pool3d_with_indices(input, output_size, return_indices=False):
 def _lp_pool(avg_pool, count, input, norm_type, kernel_size, stride, ceil_mode):
     total = avg_pool(input.pow(norm_type), kernel_size, () if stride is None else stride, 0, ceil_mode) * count
     # sign and relu keep the root away from the rounding below zero
-    return (torch.sign(total) * torch.relu(total.abs())).pow(1.0 / norm_type)
+    return (torch.sign(total) * ops.relu(total.abs())).pow(1.0 / norm_type)
 
 
 def lp_pool1d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
     """``(sum of x^p)^(1/p)`` over each window of ``input`` (N, C, L)."""
     kernel = expand(kernel_size, 1, "kernel_size")
-    return _lp_pool(avg_pool1d, kernel[0], input, norm_type, kernel, stride, ceil_mode)
+    return _lp_pool(ops.avg_pool1d, kernel[0], input, norm_type, kernel, stride, ceil_mode)
 
 
 def lp_pool2d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
@@ -129,13 +129,13 @@ def lp_pool2d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
     tensor([[[[5.]]]])
     """
     kernel = expand(kernel_size, 2, "kernel_size")
-    return _lp_pool(avg_pool2d, kernel[0] * kernel[1], input, norm_type, kernel, stride, ceil_mode)
+    return _lp_pool(ops.avg_pool2d, kernel[0] * kernel[1], input, norm_type, kernel, stride, ceil_mode)
 
 
 def lp_pool3d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
     """``(sum of x^p)^(1/p)`` over each window of ``input`` (N, C, D, H, W)."""
     kernel = expand(kernel_size, 3, "kernel_size")
-    return _lp_pool(avg_pool3d, kernel[0] * kernel[1] * kernel[2], input, norm_type, kernel, stride, ceil_mode)
+    return _lp_pool(ops.avg_pool3d, kernel[0] * kernel[1] * kernel[2], input, norm_type, kernel, stride, ceil_mode)
 
 
 def _unpool(n, input, indices, kernel_size, stride, padding, output_size):

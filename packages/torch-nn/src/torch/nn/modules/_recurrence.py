@@ -7,7 +7,7 @@ returns the new state, whose first tensor is the output.
 
 import torch
 
-from ..functional import linear
+from .. import functional as F
 
 __all__ = ["GATES", "STEPS", "run"]
 
@@ -15,17 +15,17 @@ __all__ = ["GATES", "STEPS", "run"]
 def lstm_step(gates, state, w_hh, b_hh, w_hr=None):
     """``c' = f c + i g``, ``h' = o tanh(c')`` (Hochreiter 1997, with the forget gate of Gers 1999); w_hr projects h'."""
     h, c = state
-    i, f, g, o = (gates + linear(h, w_hh, b_hh)).chunk(4, 1)
+    i, f, g, o = (gates + F.linear(h, w_hh, b_hh)).chunk(4, 1)
     c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
     h = torch.sigmoid(o) * torch.tanh(c)
-    return (h if w_hr is None else linear(h, w_hr)), c
+    return (h if w_hr is None else F.linear(h, w_hr)), c
 
 
 def gru_step(gates, state, w_hh, b_hh, w_hr=None):
     """``h' = (1 - z) n + z h`` with ``n = tanh(W x + r (U h))`` (Cho 2014, reset after the product)."""
     (h,) = state
     r_x, z_x, n_x = gates.chunk(3, 1)
-    r_h, z_h, n_h = linear(h, w_hh, b_hh).chunk(3, 1)
+    r_h, z_h, n_h = F.linear(h, w_hh, b_hh).chunk(3, 1)
     z = torch.sigmoid(z_x + z_h)
     n = torch.tanh(n_x + torch.sigmoid(r_x + r_h) * n_h)
     return (n + z * (h - n),)
@@ -33,12 +33,12 @@ def gru_step(gates, state, w_hh, b_hh, w_hr=None):
 
 def tanh_step(gates, state, w_hh, b_hh, w_hr=None):
     """``h' = tanh(W x + U h)`` (Elman 1990)."""
-    return (torch.tanh(gates + linear(state[0], w_hh, b_hh)),)
+    return (torch.tanh(gates + F.linear(state[0], w_hh, b_hh)),)
 
 
 def relu_step(gates, state, w_hh, b_hh, w_hr=None):
     """``h' = relu(W x + U h)``."""
-    return (torch.relu(gates + linear(state[0], w_hh, b_hh)),)
+    return (torch.relu(gates + F.linear(state[0], w_hh, b_hh)),)
 
 
 STEPS = {"LSTM": lstm_step, "GRU": gru_step, "RNN_TANH": tanh_step, "RNN_RELU": relu_step}
@@ -48,7 +48,7 @@ GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 def run(step, x, batch_sizes, state, weights, reverse):
     """Unroll ``step`` over ``x``, (T, N, in) or packed (sum of batch_sizes, in); returns the outputs and the last state."""
     w_ih, w_hh, b_ih, b_hh, w_hr = weights
-    gates = linear(x, w_ih, b_ih)
+    gates = F.linear(x, w_ih, b_ih)
     if batch_sizes is None:
         steps = gates.unbind(0)
         outputs = []

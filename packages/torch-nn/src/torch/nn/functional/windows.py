@@ -1,14 +1,9 @@
-"""Convolutions, and the rearrangements from which they can be built."""
+"""The windows that a convolution sees, as columns of a matrix, and back."""
 
-import torch
-from torch import conv1d, conv2d, conv3d, conv_tbc, conv_transpose1d, conv_transpose2d, conv_transpose3d
-
+from ._ops import ops
 from ._sizes import expand
 
-__all__ = [
-    "conv1d", "conv2d", "conv3d", "conv_tbc", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "fold",
-    "unfold",
-]  # fmt: skip
+__all__ = ["fold", "unfold"]
 
 
 def _blocks(op, size, kernel, dilation, padding, stride):
@@ -40,7 +35,7 @@ def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
     padding, stride = expand(padding, 2, "padding"), expand(stride, 2, "stride")
     bh, bw = _blocks("unfold", input.shape[2:], kernel, dilation, padding, stride)
     if any(padding):
-        input = torch.constant_pad_nd(input, (padding[1], padding[1], padding[0], padding[0]))
+        input = ops.constant_pad_nd(input, (padding[1], padding[1], padding[0], padding[0]))
     for dim in (2, 3):  # (N, C, bh, bw, kh, kw)
         i = dim - 2
         input = input.unfold(dim, dilation[i] * (kernel[i] - 1) + 1, stride[i])
