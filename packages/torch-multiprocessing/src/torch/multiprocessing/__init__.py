@@ -1,0 +1,58 @@
+"""The standard library's `multiprocessing`, with tensors that travel as handles of shared memory.
+
+Everything of `multiprocessing` is here under its own name. What is put into a queue, sent through a pipe or given to a
+process arrives over the same memory: both sides see writes. Gradients do not cross processes.
+"""
+
+import multiprocessing as _multiprocessing
+from multiprocessing import *  # noqa: F403
+
+from . import reductions
+from ._context import Process, get_context  # noqa: F401  (a name of multiprocessing.__all__)
+from ._segments import (
+    SharedMemoryError,
+    get_all_sharing_strategies,
+    get_sharing_strategy,
+    set_sharing_strategy,
+)
+from ._share import share_storage_ as _share_storage  # noqa: F401  (torch-core calls these two)
+from ._share import share_tensor_ as _share_tensor  # noqa: F401
+from .spawn import (
+    ProcessContext,
+    ProcessExitedException,
+    ProcessRaisedException,
+    SpawnContext,
+    spawn,
+    start_processes,
+)
+
+
+def Queue(maxsize=0):
+    """A queue of any objects, with room for `maxsize` of them (0: no limit); tensors travel by handle."""
+    return get_context().Queue(maxsize)
+
+
+def JoinableQueue(maxsize=0):
+    """A queue that also counts the tasks done."""
+    return get_context().JoinableQueue(maxsize)
+
+
+def Pool(processes=None, initializer=None, initargs=(), maxtasksperchild=None):
+    """A pool of worker processes."""
+    return get_context().Pool(processes, initializer, initargs, maxtasksperchild)
+
+
+__all__ = [
+    *_multiprocessing.__all__,
+    "ProcessContext",
+    "ProcessExitedException",
+    "ProcessRaisedException",
+    "SharedMemoryError",
+    "SpawnContext",
+    "get_all_sharing_strategies",
+    "get_sharing_strategy",
+    "reductions",
+    "set_sharing_strategy",
+    "spawn",
+    "start_processes",
+]

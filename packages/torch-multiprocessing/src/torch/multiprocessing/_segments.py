@@ -1,0 +1,346 @@
+"""The shared segments of this process: the one it allocates in, and those of others that it uses.
+
+A segment is a file without a name (a memfd), so there is nothing to clean up: when the last process that maps it has
+ended, however it ended, its memory is gone. Another process opens it as ``/proc/<pid>/fd/<n>``. The process that starts
+a child makes the child's segment and keeps it open, so that what a child has sent can still be received when it has ended.
+
+With the strategy "file_system" a segment is a file in /dev/shm instead, which processes can open that cannot look into
+each other's /proc; Python's resource tracker removes it when they have all gone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import weakref
+from multiprocessing import resource_tracker, util
+from typing import NamedTuple
+
+from ._arena import Arena, Block, outline
+
+STRATEGIES = ("file_descriptor", "file_system") if hasattr(os, "memfd_create") else ("file_system",)
+FOLDER = "/dev/shm"
+REMEDY = (
+    "In a container, run it with --ipc=host or a larger --shm-size; or choose the other strategy: "
+    "torch.multiprocessing.set_sharing_strategy({other!r})"
+)
+
+
+class SharedMemoryError(RuntimeError):
+    """There is no room in shared memory, or a segment of another process cannot be reached."""
+
+
+class Handle(NamedTuple):
+    """What a message says of a block: the segment, where to open it, and which block of it."""
+
+    segment: int
+    paths: tuple[str, ...]
+    index: int
+    generation: int
+    nbytes: int
+
+
+class _Own(NamedTuple):
+    arena: Arena
+    paths: tuple[str, ...]
+
+
+class _State:
+    strategy = STRATEGIES[0]
+    own: _Own | None = None
+    given: Provision | None = None
+    attached: dict[int, Arena] = {}  # by segment id
+    kept: list[Provision] = []  # made for children
+
+
+_state = _State()
+
+
+def get_sharing_strategy() -> str:
+    """The way this process shares memory: "file_descriptor" or "file_system"."""
+    return _state.strategy
+
+
+def set_sharing_strategy(new_strategy: str) -> None:
+    """Chooses how memory is shared from now on; what is shared already stays as it is."""
+    if new_strategy not in STRATEGIES:
+        raise ValueError(f"set_sharing_strategy: expected one of {sorted(STRATEGIES)}, got {new_strategy!r}")
+    if new_strategy != _state.strategy:
+        _retire()
+        _state.strategy = new_strategy
+
+
+def get_all_sharing_strategies() -> set[str]:
+    """The strategies that this system has."""
+    return set(STRATEGIES)
+
+
+def _retire() -> None:
+    # The segment stays mapped while blocks of it live; new ones come from another.
+    if _state.own is not None:
+        _state.attached[_state.own.arena.id] = _state.own.arena
+        _state.own = None
+
+
+def _reserve() -> int:
+    """Address space of a segment: room for all the memory that there is, since none of it is taken before it is used."""
+    pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return max(1 << 30, min(2 * pages, 1 << 40)) // 4096 * 4096
+
+
+def _new_file(identity: int) -> tuple[int, str | None]:
+    name = f"torch_{os.getpid()}_{identity:016x}"
+    if _state.strategy == "file_descriptor":
+        return os.memfd_create(name, os.MFD_CLOEXEC), None
+    path = f"{FOLDER}/{name}"
+    resource_tracker.register("/" + name, "shared_memory")  # removes the file when every process of ours is gone
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    util.Finalize(None, _remove, (path,), exitpriority=-100)
+    return fd, path
+
+
+def _remove(path: str) -> None:
+    """At the end of the process; while messages are under way the name stays, and the resource tracker removes it."""
+    with contextlib.suppress(OSError):
+        with open(path, "rb") as file:
+            if outline(file)[2]:
+                return
+        os.unlink(path)
+        resource_tracker.unregister(path.removeprefix(FOLDER), "shared_memory")
+
+
+def _create(fd: int, identity: int) -> Arena:
+    size = _reserve()
+    while True:
+        try:
+            return Arena.create(fd, identity, size)
+        except RuntimeError as e:
+            if "map" not in str(e) or size < 256 << 20:  # less address space than usual (ulimit -v): try a part of it
+                raise SharedMemoryError(f"{e}. {_remedy()}") from None
+            size //= 2
+
+
+def own_arena() -> _Own:
+    """The segment that this process allocates in, made at first use."""
+    own = _state.own
+    if own is None:
+        given, _state.given = _state.given, None
+        if given is not None and _state.strategy == "file_descriptor":
+            arena = _create(given.fd, given.identity)
+            paths = (f"/proc/{os.getpid()}/fd/{given.fd}", f"/proc/{given.keeper}/fd/{given.keeper_fd}")
+        else:
+            identity = secrets.randbits(63) | 1
+            fd, path = _new_file(identity)
+            try:
+                arena = _create(fd, identity)
+            except BaseException:
+                os.close(fd)
+                raise
+            paths = (path or f"/proc/{os.getpid()}/fd/{fd}",)
+        own = _state.own = _Own(arena, paths)
+    return own
+
+
+def allocate(nbytes: int) -> Block:
+    """A block of shared memory; raises SharedMemoryError, before anything is written, when there is no room."""
+    arena = own_arena().arena
+    try:
+        return arena.allocate(nbytes)
+    except RuntimeError as e:
+        raise SharedMemoryError(f"{e}. {_remedy()}") from None
+
+
+def _remedy() -> str:
+    others = [s for s in STRATEGIES if s != _state.strategy]
+    return REMEDY.format(other=others[0]) if others else REMEDY.partition(";")[0]
+
+
+def send(block: Block) -> Handle:
+    """The handle of a block for one message, which holds the block until it is received."""
+    arena = block.arena
+    own = _state.own
+    paths = own.paths if own is not None and own.arena is arena else _paths_of(arena)
+    return Handle(arena.id, paths, *block.send())
+
+
+_foreign_paths: dict[int, tuple[str, ...]] = {}
+
+
+def _paths_of(arena: Arena) -> tuple[str, ...]:
+    # A block of another process goes on to a third one: it may find the segment here as well as where we found it.
+    return (f"/proc/{os.getpid()}/fd/{arena.fd}", *_foreign_paths.get(arena.id, ()))
+
+
+def receive(handle: Handle) -> Block:
+    """The block of a handle; once for each `send`."""
+    own = _state.own
+    arena = _state.attached.get(handle.segment)
+    if arena is None:
+        arena = own.arena if own is not None and own.arena.id == handle.segment else _attach(handle)
+    return arena.receive(handle.index, handle.generation, handle.nbytes)
+
+
+def _attach(handle: Handle) -> Arena:
+    prune()
+    fd, reasons = _fd_of(handle)
+    if fd is None:
+        raise SharedMemoryError(
+            f"the process that sent this tensor cannot be reached any more ({'; '.join(reasons)}). A process that shares "
+            "tensors must live, or have been started by one that lives, until they are received. If it does live, this "
+            "system hides processes from each other: torch.multiprocessing.set_sharing_strategy('file_system')"
+        )
+    try:
+        arena = Arena.attach(fd, handle.segment)
+    except RuntimeError as e:
+        os.close(fd)
+        raise SharedMemoryError(str(e)) from None
+    _state.attached[handle.segment] = arena
+    _foreign_paths[handle.segment] = handle.paths
+    return arena
+
+
+def _fd_of(handle: Handle) -> tuple[int | None, list[str]]:
+    for i, provision in enumerate(_state.kept):
+        if provision.identity == handle.segment:
+            # Closing a second descriptor of the file would drop this process's locks on it, so this one is used.
+            del _state.kept[i]
+            return provision.fd, []
+    reasons = []
+    for path in dict.fromkeys(handle.paths):
+        try:
+            fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        except OSError as e:
+            reasons.append(f"{path}: {e.strerror}")
+            continue
+        if _identity(fd) == handle.segment:
+            return fd, []
+        os.close(fd)
+        reasons.append(f"{path}: another file by now")
+    return None, reasons
+
+
+def _identity(fd: int) -> int:
+    try:
+        return int.from_bytes(os.pread(fd, 8, 8), "little")
+    except OSError:
+        return 0
+
+
+# Segments made for children
+
+
+class Provision:
+    """A segment that a process makes for a child it starts, and keeps open for those who receive from the child."""
+
+    def __init__(self):
+        self.identity = secrets.randbits(63) | 1
+        self.fd = os.memfd_create(f"torch_{self.identity:016x}", os.MFD_CLOEXEC)
+        self.keeper = os.getpid()
+        self.keeper_fd = self.fd
+        self.process: weakref.ref | None = None
+
+    def __reduce__(self):  # on the way to a child that is started by spawn or forkserver
+        from multiprocessing import reduction
+
+        return _provision, (self.identity, reduction.DupFd(self.fd), self.keeper, self.keeper_fd)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing can come from the child any more that is not received."""
+        process = self.process and self.process()
+        running = process is not None and process._popen is not None and process.exitcode is None
+        made, owner_alive, in_transit = outline(self.fd)
+        return not running and not owner_alive and (not made or in_transit == 0)
+
+
+def _provision(identity, duplicate, keeper, keeper_fd):
+    self = Provision.__new__(Provision)
+    self.identity, self.fd, self.keeper, self.keeper_fd = identity, duplicate.detach(), keeper, keeper_fd
+    self.process = None
+    return self
+
+
+def provide(process) -> Provision | None:
+    """Makes the segment of a process that is about to start."""
+    if _state.strategy != "file_descriptor":
+        return None
+    prune()
+    provision = Provision()
+    provision.process = weakref.ref(process)
+    _state.kept.append(provision)
+    return provision
+
+
+def adopt(provision: Provision | None) -> None:
+    """In a new process: uses the segment that its parent made."""
+    _state.given = provision
+
+
+def prune() -> None:
+    """Closes segments of processes that have ended, where none of their blocks is held or under way."""
+    for provision in [p for p in _state.kept if p.is_over]:
+        _state.kept.remove(provision)
+        os.close(provision.fd)
+    for identity, arena in list(_state.attached.items()):
+        if arena.idle and not arena.owner_alive:
+            del _state.attached[identity]  # unmapped and closed with the last reference
+            _foreign_paths.pop(identity, None)
+
+
+def sweep(keep: int = 0) -> None:
+    """Takes back what killed processes held, and gives free shared memory beyond `keep` bytes to the system."""
+    prune()
+    if _state.own is not None:
+        _state.own.arena.sweep(keep)
+
+
+# Fork
+
+
+def _arenas():
+    own = [_state.own.arena] if _state.own is not None else []
+    return [*own, *_state.attached.values()]
+
+
+def _before_fork() -> None:
+    for arena in _arenas():
+        arena.before_fork()
+
+
+def _after_fork_in_child() -> None:
+    for arena in _arenas():
+        arena.after_fork()
+    if _state.own is not None:
+        _foreign_paths[_state.own.arena.id] = _state.own.paths
+    _retire()
+    given = _state.given
+    for provision in _state.kept:
+        if provision.process is None or provision.process() is not _starting:
+            os.close(provision.fd)
+    if given is not None:  # the parent's own, not used so far
+        os.close(given.fd)
+        _state.given = None
+    _state.kept = []
+
+
+_starting = None
+
+
+class starting:
+    """Context around the start of a process: in a forked child its own provision stays open."""
+
+    def __init__(self, process):
+        self._process = process
+
+    def __enter__(self):
+        global _starting
+        _starting = self._process
+
+    def __exit__(self, *error):
+        global _starting
+        _starting = None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_child=_after_fork_in_child)

@@ -1,0 +1,17 @@
+"""Pools of worker processes whose arguments and results carry tensors by handle."""
+
+from __future__ import annotations
+
+import gc
+import multiprocessing.pool
+
+
+def clean_worker(*args, **kwargs):
+    """The body of a worker: at its end, what it still holds of other processes' memory is let go."""
+    result = multiprocessing.pool.worker(*args, **kwargs)
+    gc.collect()
+    return result
+
+
+class Pool(multiprocessing.pool.Pool):
+    """`multiprocessing.pool.Pool`, with processes that share tensors."""

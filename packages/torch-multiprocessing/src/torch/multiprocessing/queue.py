@@ -1,0 +1,305 @@
+"""Queues between processes that a killed process cannot leave locked.
+
+A message is one packet of a socket pair (SOCK_SEQPACKET), so the kernel keeps messages whole for any number of writers
+and readers, and no lock is held around a read or a write. A message too long for a packet lies in shared memory and the
+packet carries its handle. `put` pickles in the caller, so what it sends is the object as it was and errors are raised
+there; only when the socket is full does a thread send the rest.
+"""
+
+from __future__ import annotations
+
+import collections
+import errno
+import select
+import socket
+import threading
+import time
+import weakref
+from multiprocessing import connection, context, reduction, util
+from queue import Empty, Full
+
+from . import _segments
+
+_LONGEST = 32 << 10  # of a packet
+_BUFFER = 1 << 20
+_PICKLE, _IN_BLOCK = b"\0", b"\1"
+
+
+class _Packets:
+    """Both ends of a socket pair: what is written by any process at one end is read by one at the other."""
+
+    def __init__(self):
+        self._reader, self._writer = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        for end, option in ((self._writer, socket.SO_SNDBUF), (self._reader, socket.SO_RCVBUF)):
+            end.setsockopt(socket.SOL_SOCKET, option, _BUFFER)
+
+    def __getstate__(self):
+        context.assert_spawning(self)
+        return reduction.DupFd(self._reader.fileno()), reduction.DupFd(self._writer.fileno())
+
+    def __setstate__(self, state):
+        self._reader, self._writer = (socket.socket(fileno=end.detach()) for end in state)
+
+    def send(self, data, wait: bool = True) -> bool:
+        """Writes a packet; False when it would have to wait and may not."""
+        try:
+            self._writer.send(data, 0 if wait else socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return False
+        return True
+
+    def receive(self, timeout: float | None) -> bytes | None:
+        """The next packet, or None when there is none within `timeout` seconds."""
+        deadline = None if timeout is None else time.monotonic() + timeout
+        flags = 0 if timeout is None else socket.MSG_DONTWAIT
+        while True:
+            try:
+                data = self._reader.recv(_LONGEST + 1, flags)
+            except BlockingIOError:
+                left = deadline - time.monotonic()
+                if left <= 0 or not self.poll(left):
+                    return None
+                continue  # another process may have been faster
+            if not data:
+                raise EOFError("the queue's writing end is closed")
+            return data
+
+    def poll(self, timeout: float = 0) -> bool:
+        """Whether a packet can be read within `timeout` seconds."""
+        waiter = select.poll()
+        waiter.register(self._reader, select.POLLIN)
+        return bool(waiter.poll(max(0, timeout) * 1000))
+
+    def close(self) -> None:
+        self._reader.close()
+        self._writer.close()
+
+
+def _packed(obj) -> bytes:
+    data = reduction.ForkingPickler.dumps(obj)
+    if len(data) < _LONGEST:
+        return _PICKLE + bytes(data)
+    block = _segments.allocate(len(data))
+    memoryview(block)[:] = data
+    return _IN_BLOCK + bytes(reduction.ForkingPickler.dumps(tuple(_segments.send(block))))
+
+
+def _unpacked(packet: bytes):
+    loads = reduction.ForkingPickler.loads
+    if packet[:1] == _IN_BLOCK:
+        handle = loads(memoryview(packet)[1:])
+        return loads(memoryview(_segments.receive(_segments.Handle(*handle))))
+    return loads(memoryview(packet)[1:])
+
+
+class Queue:
+    """A queue of any objects between any number of processes.
+
+    Args:
+        maxsize: `put` waits while the queue holds so many objects; 0 for no limit
+
+    Example:
+        >>> import torch
+        >>> import torch.multiprocessing as mp
+        >>> queue = mp.Queue()
+        >>> queue.put([1, 2])
+        >>> queue.get(timeout=5)
+        [1, 2]
+    """
+
+    def __init__(self, maxsize: int = 0, *, ctx=None):
+        from multiprocessing.synchronize import SEM_VALUE_MAX
+
+        from ._context import get_context
+
+        ctx = ctx or get_context()
+        self._maxsize = maxsize if maxsize > 0 else SEM_VALUE_MAX
+        self._packets = _Packets()
+        self._room = ctx.BoundedSemaphore(self._maxsize)
+        self._prepare()
+
+    def _prepare(self) -> None:
+        self._waiting: collections.deque = collections.deque()
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._closed = False
+        self._join_at_exit = True
+        self._finalizer = None
+        util.register_after_fork(self, Queue._forked)
+
+    def _forked(self) -> None:
+        # What the parent's thread has yet to send is the parent's to send.
+        self._waiting = collections.deque()
+        self._lock = threading.Lock()
+        self._thread = None
+        self._finalizer = None
+
+    def __getstate__(self):
+        context.assert_spawning(self)
+        return self._maxsize, self._packets, self._room
+
+    def __setstate__(self, state):
+        self._maxsize, self._packets, self._room = state
+        self._prepare()
+
+    def put(self, obj, block: bool = True, timeout: float | None = None) -> None:
+        """Adds an object; raises `queue.Full` when there is no room within `timeout` seconds."""
+        if self._closed:
+            raise ValueError(f"Queue {self!r} is closed")
+        packet = _packed(obj)
+        if not self._room.acquire(block, timeout):
+            raise Full
+        with self._lock:
+            if self._thread is None and self._packets.send(packet, wait=False):
+                return
+            self._waiting.append(packet)
+            if self._thread is None:
+                self._start()
+
+    def put_nowait(self, obj) -> None:
+        """Adds an object if there is room."""
+        self.put(obj, False)
+
+    def get(self, block: bool = True, timeout: float | None = None):
+        """Takes an object; raises `queue.Empty` when there is none within `timeout` seconds."""
+        if self._closed:
+            raise ValueError(f"Queue {self!r} is closed")
+        packet = self._packets.receive(timeout if block else 0.0)
+        if packet is None:
+            raise Empty
+        self._room.release()
+        return _unpacked(packet)
+
+    def get_nowait(self):
+        """Takes an object if there is one."""
+        return self.get(False)
+
+    def qsize(self) -> int:
+        """The number of objects in the queue, about."""
+        return self._maxsize - self._room._semlock._get_value()
+
+    def empty(self) -> bool:
+        """Whether nothing can be taken right now."""
+        return not self._packets.poll()
+
+    def full(self) -> bool:
+        """Whether there is no room right now."""
+        return self._room._semlock._is_zero()
+
+    def close(self) -> None:
+        """This process puts and takes no more; what it has put is still sent."""
+        self._closed = True
+        with self._lock:
+            busy = self._thread is not None
+        if not busy:
+            self._packets.close()
+
+    def join_thread(self) -> None:
+        """Waits until all that was put is in the socket; only after `close`."""
+        if not self._closed:
+            raise AssertionError(f"Queue {self!r} not closed")
+        thread = self._thread
+        if thread is not None:
+            thread.join()
+
+    def cancel_join_thread(self) -> None:
+        """The process may end before all that was put is sent."""
+        self._join_at_exit = False
+        if self._finalizer is not None:
+            self._finalizer.cancel()
+
+    def _start(self) -> None:
+        self._thread = threading.Thread(target=self._send_rest, name="queue sender", daemon=True)
+        self._thread.start()
+        if self._join_at_exit and self._finalizer is None:
+            self._finalizer = util.Finalize(None, _finish, (weakref.ref(self),), exitpriority=-5)
+
+    def _send_rest(self) -> None:
+        while True:
+            with self._lock:
+                if not self._waiting:
+                    self._thread = None
+                    if self._closed:
+                        self._packets.close()
+                    return
+                packet = self._waiting[0]
+            try:
+                self._packets.send(packet)
+            except OSError as e:
+                if e.errno not in (errno.EPIPE, errno.ECONNRESET, errno.EBADF):
+                    raise
+                with self._lock:
+                    self._waiting.clear()
+                continue
+            with self._lock:
+                self._waiting.popleft()
+
+
+def _finish(reference) -> None:
+    queue = reference()
+    thread = queue and queue._thread
+    if thread is not None:
+        thread.join()
+
+
+class JoinableQueue(Queue):
+    """A queue that counts how many of its objects are done with."""
+
+    def __init__(self, maxsize: int = 0, *, ctx=None):
+        from ._context import get_context
+
+        super().__init__(maxsize, ctx=ctx)
+        ctx = ctx or get_context()
+        self._unfinished = ctx.Semaphore(0)
+        self._all_done = ctx.Condition()
+
+    def __getstate__(self):
+        return super().__getstate__(), self._unfinished, self._all_done
+
+    def __setstate__(self, state):
+        base, self._unfinished, self._all_done = state
+        super().__setstate__(base)
+
+    def put(self, obj, block: bool = True, timeout: float | None = None) -> None:
+        """Adds an object that `task_done` will be called for."""
+        with self._all_done:
+            self._unfinished.release()
+        try:
+            super().put(obj, block, timeout)
+        except BaseException:
+            self._unfinished.acquire(False)
+            raise
+
+    def task_done(self) -> None:
+        """Tells that an object taken from the queue is done with."""
+        with self._all_done:
+            if not self._unfinished.acquire(False):
+                raise ValueError("task_done() called too many times")
+            if self._unfinished._semlock._is_zero():
+                self._all_done.notify_all()
+
+    def join(self) -> None:
+        """Waits until every object that was put is done with."""
+        with self._all_done:
+            if not self._unfinished._semlock._is_zero():
+                self._all_done.wait()
+
+
+class ConnectionWrapper:
+    """A connection whose `send` and `recv` carry tensors by handle, as those of `multiprocessing` do by themselves."""
+
+    def __init__(self, conn: connection.Connection):
+        self.conn = conn
+
+    def send(self, obj) -> None:
+        """Sends an object."""
+        self.conn.send_bytes(reduction.ForkingPickler.dumps(obj))
+
+    def recv(self):
+        """Receives an object."""
+        return reduction.ForkingPickler.loads(self.conn.recv_bytes())
+
+    def __getattr__(self, name):
+        if "conn" in self.__dict__:
+            return getattr(self.conn, name)
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute 'conn'")

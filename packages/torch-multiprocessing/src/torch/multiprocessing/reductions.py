@@ -1,0 +1,145 @@
+"""How tensors and storages go through the queues, pipes and arguments of processes: as handles of shared memory.
+
+Registered with the standard library's `ForkingPickler`, so its own queues carry tensors in the same way.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import weakref
+from multiprocessing import reduction
+
+import torch
+from torch import _C
+from torch._copying import PickledStorage
+
+from . import _share
+
+ForkingPickler = reduction.ForkingPickler
+
+
+def reduce_tensor(tensor):
+    """The call that makes a tensor over the same memory in another process.
+
+    The tensor's storage is moved into shared memory, in place, when it is not there yet.
+    """
+    if tensor.requires_grad and not tensor.is_leaf:
+        raise RuntimeError(
+            "a tensor that has a history cannot be sent to another process, because gradients do not cross it; "
+            "send tensor.detach() and rebuild the graph there"
+        )
+    if tensor.device.type != "cpu":
+        raise RuntimeError(f"a tensor on {tensor.device} cannot be sent to another process; send tensor.cpu()")
+    kind, grad = type(tensor), tensor.requires_grad
+    storage = _share.share_storage_(tensor.untyped_storage())
+    handle = _share.send_storage(storage)
+    geometry = tensor.storage_offset(), tuple(tensor.shape), tensor.stride()
+    attributes = (getattr(tensor, "__dict__", None) or None) if kind is not torch.Tensor else None
+    return rebuild_tensor, (kind, handle and tuple(handle), (tensor.dtype, *geometry, grad, attributes))
+
+
+def rebuild_tensor(cls, storage, metadata):
+    """The tensor of a message; `storage` is a storage or the handle of one."""
+    dtype, offset, size, stride, requires_grad, attributes = metadata
+    if storage is None or isinstance(storage, tuple):
+        storage = _share.receive_storage(storage)
+    tensor = _C._tensor_over(storage, dtype, offset, size, stride)
+    if cls is not torch.Tensor:
+        tensor = torch.Tensor._make_subclass(cls, tensor, requires_grad)
+        for name, value in (attributes or {}).items():
+            setattr(tensor, name, value)
+        return tensor
+    return tensor.requires_grad_() if requires_grad else tensor
+
+
+def reduce_storage(storage):
+    """The call that makes a storage over the same memory in another process."""
+    handle = _share.send_storage(_share.share_storage_(storage))
+    return rebuild_storage_filename, (type(storage), None, handle and tuple(handle), len(storage))
+
+
+def rebuild_storage_filename(cls, manager, handle, size, dtype=None):
+    """The storage of a handle."""
+    return _share.receive_storage(handle)
+
+
+def rebuild_storage_fd(cls, df, size):
+    """The storage of a handle; both strategies use the same one."""
+    return _share.receive_storage(df)
+
+
+def rebuild_storage_empty(cls):
+    """A storage of no bytes."""
+    return cls(0)
+
+
+def _reduce_pickled_storage(pickled: PickledStorage):
+    # Subclasses of Tensor are taken apart by Tensor.__reduce_ex__, which knows nothing of processes.
+    _register_parameter()
+    return reduce_storage(pickled.storage)
+
+
+def reduce_event(event):
+    """Events of CUDA streams belong to torch-core-cuda."""
+    raise NotImplementedError("events of CUDA streams cannot be sent between processes yet")
+
+
+def rebuild_event(device, handle):
+    """Events of CUDA streams belong to torch-core-cuda."""
+    raise NotImplementedError("events of CUDA streams cannot be sent between processes yet")
+
+
+def init_reductions() -> None:
+    """Teaches `multiprocessing` to send tensors; done once when this module is imported."""
+    ForkingPickler.register(torch.Tensor, reduce_tensor)
+    ForkingPickler.register(_C.UntypedStorage, reduce_storage)
+    ForkingPickler.register(PickledStorage, _reduce_pickled_storage)
+    _register_parameter()
+
+
+def _register_parameter() -> None:
+    # torch.nn may be imported after this module, or never.
+    parameter = getattr(sys.modules.get("torch.nn"), "Parameter", None)
+    if parameter is not None:
+        ForkingPickler.register(parameter, reduce_tensor)
+
+
+class StorageWeakRef:
+    """A weak reference to a storage, equal to others of the same memory."""
+
+    def __init__(self, storage):
+        self._address = storage.data_ptr()
+        self._storage = weakref.ref(storage)
+
+    def expired(self) -> bool:
+        """Whether the storage is gone."""
+        return self._storage() is None
+
+    def __hash__(self):
+        return hash(self._address)
+
+    def __eq__(self, other):
+        return self is other or (isinstance(other, StorageWeakRef) and self._address == other._address)
+
+
+class SharedCache(dict):
+    """Storages that came from other processes, by their keys."""
+
+    def __init__(self):
+        self.lock = threading.Lock()
+        super().__init__()
+
+    def get(self, key, default=None):
+        with self.lock:
+            return dict.get(self, key, default)
+
+    def __setitem__(self, key, reference):
+        with self.lock:
+            dict.__setitem__(self, key, reference)
+            for old in [k for k, v in self.items() if v.expired()]:
+                del self[old]
+
+
+shared_cache = SharedCache()
+init_reductions()

@@ -1,0 +1,259 @@
+"""Queues of tensors between processes."""
+
+import os
+import queue as standard
+import signal
+import threading
+
+import numpy as np
+import pytest
+import torch
+import torch.multiprocessing as mp
+from torch.multiprocessing import _segments
+
+
+def tensor(values, dtype=np.float32):
+    return torch.from_numpy(np.array(values, dtype))
+
+
+def echo(ask, answer):
+    while (item := ask.get()) is not None:
+        answer.put(item)
+
+
+def test_both_sides_of_a_queue_see_writes(ctx, run):
+    ask, answer = ctx.Queue(), ctx.Queue()
+    a = tensor(range(6))
+    process = run(lambda: (ask.get(timeout=10).numpy().fill(7), answer.put("done")))
+    ask.put(a)
+    assert answer.get(timeout=10) == "done"
+    assert a.numpy().tolist() == [7] * 6 and a.is_shared()
+    process.join(10)
+    assert process.exitcode == 0
+
+
+def test_tensors_of_all_kinds_arrive_as_they_were(ctx, run):
+    ask, answer = ctx.Queue(), ctx.Queue()
+    run(echo, ask, answer)
+    base = torch.from_numpy(np.arange(24, dtype=np.float64).reshape(4, 6))
+    samples = [base, torch.from_numpy(np.arange(24.0).reshape(4, 6)[1:3, ::2]), tensor(3), tensor([]), tensor([True], bool),
+               tensor([1j], np.complex64), tensor(5, np.int8), {"a": [base, 1]}, (), "text", b"x" * 100_000]  # fmt: skip
+    for sample in samples:
+        ask.put(sample)
+        back = answer.get(timeout=10)
+        if isinstance(sample, torch.Tensor):
+            assert back.dtype == sample.dtype and np.array_equal(back.numpy(), sample.numpy())
+            assert tuple(back.stride()) == tuple(sample.stride())
+        elif isinstance(sample, dict):
+            assert np.array_equal(back["a"][0].numpy(), base.numpy())
+        else:
+            assert back == sample
+    ask.put(None)
+
+
+def test_a_tensor_that_comes_back_is_the_same_memory(ctx, run):
+    ask, answer = ctx.Queue(), ctx.Queue()
+    run(echo, ask, answer)
+    a = tensor([1, 2, 3])
+    ask.put(a)
+    back = answer.get(timeout=10)
+    assert back.data_ptr() == a.data_ptr()
+    ask.put(None)
+
+
+def test_a_storage_travels_too(ctx, run):
+    ask, answer = ctx.Queue(), ctx.Queue()
+    run(echo, ask, answer)
+    a = tensor([1, 2, 3])
+    ask.put(a.untyped_storage())
+    assert bytes(answer.get(timeout=10)) == a.numpy().tobytes()
+    ask.put(None)
+
+
+def test_thousands_of_tensors_need_few_descriptors_and_no_more_memory_than_is_held(ctx, run):
+    import resource
+
+    ask, answer = ctx.Queue(), ctx.Queue()
+    run(echo, ask, answer)
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    open_now = len(os.listdir("/proc/self/fd"))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (open_now + 10, limits[1]))
+    try:
+        for first in range(0, 10_000, 500):
+            for i in range(first, first + 500):
+                ask.put(tensor([i] * 100))
+            for i in range(first, first + 500):
+                assert answer.get(timeout=10).numpy()[0] == i
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+    ask.put(None)
+    assert _segments.own_arena().arena.stats()["backed_bytes"] < 4 << 20
+
+
+def test_tensors_can_be_received_after_their_sender_ended(ctx, run):
+    results = ctx.Queue()
+    process = run(lambda: [results.put(tensor([i] * 1000)) for i in range(20)])
+    process.join(20)
+    assert process.exitcode == 0
+    assert [results.get(timeout=5).numpy()[0] for _ in range(20)] == list(range(20))
+
+
+def test_tensors_of_a_killed_sender_can_be_received_and_stay(ctx, run):
+    results, ready = ctx.Queue(), ctx.Event()
+
+    def send():
+        results.put(tensor([4] * 100_000))
+        ready.set()
+        signal.pause()
+
+    process = run(send)
+    assert ready.wait(10)
+    os.kill(process.pid, signal.SIGKILL)
+    process.join(10)
+    a = results.get(timeout=5)
+    assert (a.numpy() == 4).all()
+    a.numpy()[0] = 5
+
+
+def test_what_a_killed_receiver_held_is_taken_back(ctx, run):
+    ask, answer = ctx.Queue(), ctx.Queue()
+
+    def hold():
+        kept = [ask.get() for _ in range(10)]
+        answer.put(len(kept))
+        signal.pause()
+
+    process = run(hold)
+    for i in range(10):
+        ask.put(tensor([i] * 50_000))
+    assert answer.get(timeout=10) == 10
+    arena = _segments.own_arena().arena
+    _segments.sweep()
+    before = arena.stats()["live_blocks"]
+    os.kill(process.pid, signal.SIGKILL)
+    process.join(10)
+    _segments.sweep()
+    assert arena.stats()["live_blocks"] == before - 10
+
+
+def test_killed_readers_and_writers_leave_the_queue_usable(ctx, run):
+    shared = ctx.Queue()
+
+    def use():
+        while True:
+            shared.put(b"x" * 200)
+            shared.get()
+
+    for _ in range(5):
+        ready = ctx.Event()
+        process = run(lambda ready=ready: (ready.set(), use()))
+        assert ready.wait(10)
+        os.kill(process.pid, signal.SIGKILL)
+        process.join(10)
+    shared.put("still here")
+    got = None
+    while got != "still here":
+        got = shared.get(timeout=5)
+
+
+def test_a_long_message_goes_through_shared_memory(ctx, run):
+    ask, answer = ctx.Queue(), ctx.Queue()
+    run(echo, ask, answer)
+    text = "ab" * 1_000_000
+    ask.put(text)
+    assert answer.get(timeout=10) == text
+    ask.put(None)
+
+
+def test_put_does_not_wait_for_a_reader(ctx):
+    shared = ctx.Queue()
+    for i in range(5000):
+        shared.put(i)
+    assert shared.qsize() == 5000
+    assert [shared.get(timeout=5) for _ in range(5000)] == list(range(5000))
+
+
+def test_an_object_that_cannot_be_pickled_fails_in_put(ctx):
+    shared = ctx.Queue()
+    with pytest.raises((AttributeError, TypeError, Exception), match="pickle|local"):
+        shared.put(lambda: 0)
+    shared.put(1)
+    assert shared.get(timeout=5) == 1
+
+
+def test_a_bounded_queue_is_full_and_an_idle_one_empty(ctx):
+    shared = ctx.Queue(2)
+    assert shared.empty() and not shared.full()
+    shared.put(1)
+    shared.put(2)
+    assert shared.full() and shared.qsize() == 2
+    with pytest.raises(standard.Full):
+        shared.put(3, timeout=0.01)
+    with pytest.raises(standard.Full):
+        shared.put_nowait(3)
+    assert shared.get() == 1 and shared.get_nowait() == 2
+    with pytest.raises(standard.Empty):
+        shared.get(timeout=0.01)
+    with pytest.raises(standard.Empty):
+        shared.get_nowait()
+
+
+def test_a_closed_queue_sends_what_was_put_and_takes_no_more(ctx, run):
+    shared, ready = ctx.Queue(), ctx.Event()
+
+    def fill():
+        for i in range(3000):
+            shared.put(i)
+        shared.close()
+        with pytest.raises(ValueError, match="is closed"):
+            shared.put(1)
+        ready.set()
+        shared.join_thread()
+
+    run(fill)
+    assert ready.wait(10)
+    assert [shared.get(timeout=5) for _ in range(3000)] == list(range(3000))
+
+
+def test_a_joinable_queue_waits_for_its_tasks(ctx):
+    tasks = ctx.JoinableQueue()
+    for i in range(3):
+        tasks.put(i)
+    worker = threading.Thread(target=lambda: [(tasks.get(), tasks.task_done()) for _ in range(3)])
+    worker.start()
+    tasks.join()
+    worker.join()
+    with pytest.raises(ValueError, match="too many times"):
+        tasks.task_done()
+
+
+def test_a_simple_queue_and_a_pipe_carry_tensors(ctx, run):
+    simple, (here, there) = ctx.SimpleQueue(), ctx.Pipe()
+
+    def work():
+        there.send(simple.get())
+
+    run(work)
+    a = tensor([1, 2])
+    simple.put(a)
+    assert here.recv().data_ptr() == a.data_ptr()
+    assert simple.empty()
+
+
+def test_the_queues_of_the_standard_library_carry_tensors(run):
+    import multiprocessing
+
+    ctx = multiprocessing.get_context("fork")
+    ask, answer = ctx.Queue(), ctx.Queue()
+    run(echo, ask, answer)
+    a = tensor([1, 2])
+    ask.put(a)
+    assert answer.get(timeout=10).data_ptr() == a.data_ptr()
+    ask.put(None)
+
+
+def test_module_level_names_are_those_of_multiprocessing():
+    import multiprocessing
+
+    assert set(multiprocessing.__all__) <= set(dir(mp))
+    assert mp.Event is multiprocessing.Event and mp.cpu_count() == multiprocessing.cpu_count()

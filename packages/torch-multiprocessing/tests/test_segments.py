@@ -1,0 +1,217 @@
+"""Shared memory itself: blocks, fork, room, strategies."""
+
+import gc
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+import torch.multiprocessing as mp
+from torch.multiprocessing import SharedMemoryError, _segments
+from torch.multiprocessing._arena import Arena
+
+
+def tensor(values, dtype=np.float32):
+    return torch.from_numpy(np.array(values, dtype))
+
+
+def new_arena(size=256 << 20):
+    return Arena.create(os.memfd_create("test"), 7, size)
+
+
+def test_blocks_of_any_size_are_separate_and_reused():
+    arena, rng = new_arena(), np.random.default_rng(0)
+    live = []
+    for step in range(3000):
+        size = int(2 ** rng.uniform(0, 21))
+        block = arena.allocate(size)
+        memoryview(block)[:] = bytes([step % 256]) * size
+        live.append((block, step % 256))
+        while sum(len(memoryview(b)) for b, _ in live) > 8 << 20:
+            old, mark = live.pop(int(rng.integers(len(live))))
+            data = bytes(old)
+            assert data == bytes([mark]) * len(data)
+    assert arena.stats()["backed_bytes"] < 64 << 20
+    live.clear()
+    del block, old
+    arena.sweep(0)
+    assert arena.stats()["live_blocks"] == 0 and arena.stats()["backed_bytes"] < 24 << 20
+
+
+def test_a_segment_that_is_full_says_so():
+    arena = new_arena(80 << 20)
+    with pytest.raises(RuntimeError, match=r"shared memory: 104857600 bytes do not fit behind"):
+        arena.allocate(100 << 20)
+    arena.allocate(1 << 20)
+
+
+def test_memory_beyond_the_cache_goes_back_to_the_system():
+    arena = new_arena(2 << 30)
+    blocks = [arena.allocate(100 << 20) for _ in range(4)]
+    blocks.clear()
+    arena.allocate(1 << 20)
+    assert arena.stats()["backed_bytes"] <= 360 << 20
+    arena.sweep(0)
+    assert arena.stats()["backed_bytes"] < 2 << 20
+
+
+def test_a_message_is_received_once():
+    arena = new_arena()
+    block = arena.allocate(10)
+    handle = block.send()
+    again = arena.receive(*handle)
+    assert again is block and block.count == 1
+    with pytest.raises(RuntimeError, match="received before"):
+        arena.receive(*handle)
+    with pytest.raises(RuntimeError, match="received before"):
+        arena.receive(12345, 0, 10)
+
+
+def test_share_memory_moves_every_tensor_over_the_storage():
+    a = tensor(range(12))
+    parts = [a.untyped_storage(), torch._C._tensor_over(a.untyped_storage(), torch.float32, 2, (3,), (2,))]
+    assert not a.is_shared()
+    assert a.share_memory_() is a
+    assert a.is_shared() and parts[1].is_shared()
+    a.numpy()[2] = 100
+    assert parts[1].numpy()[0] == 100
+    address = a.data_ptr()
+    assert a.share_memory_().data_ptr() == address
+
+
+def test_a_child_keeps_what_it_inherited_when_the_parent_lets_go(ctx, run):
+    a = tensor([3] * 50_000)
+    a.share_memory_()
+    go, result = ctx.Event(), ctx.Queue()
+
+    def child(a=a):
+        go.wait(10)
+        result.put(bool((a.numpy() == 3).all()))
+
+    run(child)
+    del a
+    child.__defaults__ = None
+    del child
+    gc.collect()
+    fresh = [tensor([9] * 50_000).share_memory_() for _ in range(5)]
+    go.set()
+    assert result.get(timeout=10) is True
+    assert (fresh[0].numpy() == 9).all()
+
+
+def test_children_that_share_see_each_others_writes(ctx, run):
+    total = tensor([0] * 4, np.int64).share_memory_()
+    processes = [run(lambda i=i: total.numpy().__setitem__(i, i + 1)) for i in range(4)]
+    for process in processes:
+        process.join(10)
+    assert total.numpy().tolist() == [1, 2, 3, 4]
+
+
+def test_a_tensor_reaches_a_third_process_after_the_second_ended(ctx, run):
+    first, second, done = ctx.Queue(), ctx.Queue(), ctx.Queue()
+    relay = run(lambda: second.put(first.get()))
+    a = tensor([1, 2])
+    first.put(a)
+    relay.join(10)
+    run(lambda: (second.get().numpy().fill(8), done.put(1)))
+    assert done.get(timeout=10) == 1
+    assert a.numpy().tolist() == [8, 8]
+
+
+def test_gradients_stay_on_their_side_and_histories_do_not_travel(ctx):
+    pytest.importorskip("torch.autograd")
+    a = torch.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match="send tensor.detach"):
+        ctx.Queue().put(a * 2)
+
+
+def test_strategies_can_be_chosen(ctx, run):
+    assert mp.get_all_sharing_strategies() == {"file_descriptor", "file_system"}
+    assert mp.get_sharing_strategy() == "file_descriptor"
+    with pytest.raises(ValueError, match="expected one of"):
+        mp.set_sharing_strategy("telepathy")
+    before = set(os.listdir("/dev/shm"))
+    mp.set_sharing_strategy("file_system")
+    try:
+        ask, answer = ctx.Queue(), ctx.Queue()
+        run(lambda: answer.put(ask.get()))
+        a = tensor([1, 2, 3])
+        ask.put(a)
+        assert answer.get(timeout=10).data_ptr() == a.data_ptr()
+        made = [n for n in set(os.listdir("/dev/shm")) - before if n.startswith("torch_")]
+        assert len(made) == 1
+    finally:
+        mp.set_sharing_strategy("file_descriptor")
+    for name in made:
+        _segments._remove("/dev/shm/" + name)
+
+
+KILLED = """
+import os, signal, sys, numpy as np, torch, torch.multiprocessing as mp
+mp.set_sharing_strategy(sys.argv[1])
+ctx = mp.get_context("fork")
+queue, ready = ctx.Queue(), ctx.Event()
+def child():
+    kept = queue.get()
+    mine = torch.from_numpy(np.zeros(100000)).share_memory_()
+    ready.set()
+    signal.pause()
+ctx.Process(target=child).start()
+queue.put(torch.from_numpy(np.zeros(100000)))
+ready.wait()
+print("ready", flush=True)
+signal.pause()
+"""
+
+
+def _runs(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+@pytest.mark.parametrize("strategy", ["file_descriptor", "file_system"])
+def test_nothing_is_left_in_shared_memory_when_all_are_killed(strategy):
+    before = set(os.listdir("/dev/shm"))
+    leader = subprocess.Popen([sys.executable, "-c", KILLED, strategy], stdout=subprocess.PIPE, start_new_session=True)
+    assert leader.stdout.readline() == b"ready\n"
+    found = subprocess.run(["pgrep", "-s", str(leader.pid)], capture_output=True, text=True, check=True).stdout
+    pids = [int(p) for p in found.split()]
+    trackers = [p for p in pids if b"resource_tracker" in pathlib.Path(f"/proc/{p}/cmdline").read_bytes()]
+    for pid in set(pids) - set(trackers):
+        os.kill(pid, signal.SIGKILL)
+    leader.wait(10)
+    leader.stdout.close()
+    for tracker in trackers:  # removes what is left, and ends by itself
+        while _runs(tracker):
+            os.sched_yield()
+    assert {n for n in set(os.listdir("/dev/shm")) - before if n.startswith("torch_")} == set()
+
+
+def test_a_full_file_system_is_an_error_before_anything_is_written(tmp_path, monkeypatch):
+    if os.system(f"mount -t tmpfs -o size=1m none {tmp_path} 2>/dev/null") != 0:
+        pytest.skip("mounting needs privileges")
+    try:
+        monkeypatch.setattr(_segments, "FOLDER", str(tmp_path))
+        mp.set_sharing_strategy("file_system")
+        a = tensor(np.zeros(1_000_000))
+        with pytest.raises(SharedMemoryError, match=r"no room for \d+ bytes; \d+ bytes are free there") as info:
+            a.share_memory_()
+        text = str(info.value)
+        assert "--shm-size" in text and "--ipc=host" in text and "'file_descriptor'" in text
+        assert not a.is_shared() and (a.numpy() == 0).all()
+        small = tensor(np.ones(1000)).share_memory_()
+        assert small.is_shared()
+        del small
+    finally:
+        mp.set_sharing_strategy("file_descriptor")
+        gc.collect()
+        _segments.prune()
+        for name in os.listdir(tmp_path):
+            os.unlink(tmp_path / name)
+        os.system(f"umount -l {tmp_path}")
