@@ -34,3 +34,6 @@ if [ $# -eq 0 ] && ls packages/torch-autograd/csrc/*.cpp >/dev/null 2>&1; then
   part packages/torch-autograd "$build/autograd" "$PWD/packages/torch-autograd/src/torch/autograd" \
     -DTorchCore_DIR="$torch/cmake/TorchCore"
 fi
+if [ $# -eq 0 ]; then
+  part packages/torch-multiprocessing "$build/multiprocessing" "$PWD/packages/torch-multiprocessing/src/torch/multiprocessing"
+fi
