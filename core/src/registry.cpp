@@ -38,6 +38,9 @@ void init() {
     register_unary();
     register_binary();
     register_pointwise();
+    register_softmax();
+    register_norm();
+    register_embedding();
     register_matmul();
     register_random();
     register_view();

@@ -1,0 +1,248 @@
+// Statistics and affine maps of batch and layer normalisation. Sums run in fixed pieces that depend on the shape alone.
+#include "norm_kernels.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/vec.h"
+#include "torch/core/pool.h"
+
+namespace torch::TORCH_ISA {
+
+namespace {
+
+template <class T>
+TORCH_VEC_INLINE Vec<T> get(const T* p, int count) {
+  return count == Vec<T>::kLanes ? load<T>(p) : load_partial<T>(p, count);
+}
+template <class T>
+TORCH_VEC_INLINE void put(T* p, Vec<T> v, int count) {
+  if (count == Vec<T>::kLanes) store(p, v);
+  else store_partial(p, v, count);
+}
+// f(at, lanes) over [0, n) in whole vectors and one rest.
+template <class T, class F>
+TORCH_VEC_INLINE void sweep(int64_t n, F f) {
+  constexpr int lanes = Vec<T>::kLanes;
+  int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) f(i, lanes);
+  if (i < n) f(i, int(n - i));
+}
+// Keeps `v` in the first `count` lanes, zero in the rest.
+template <class T>
+TORCH_VEC_INLINE Vec<T> only(Vec<T> v, int count) {
+  if (count == Vec<T>::kLanes) return v;
+  alignas(64) T lanes[Vec<T>::kLanes] = {};
+  store_partial(lanes, v, count);
+  return load<T>(lanes);
+}
+
+// Adds up f(at, lanes) over a row of n in blocks, each block in vectors, the blocks in double.
+constexpr int64_t kBlock = 4096;
+template <class T, class F>
+TORCH_VEC_INLINE double total(int64_t n, F f) {
+  double sum = 0;
+  for (int64_t from = 0; from < n; from += kBlock) {
+    Vec<T> part(T(0));
+    int64_t size = std::min(kBlock, n - from);
+    sweep<T>(size, [&](int64_t i, int count) { part += only(f(from + i, count), count); });
+    sum += double(reduce_add(part));
+  }
+  return sum;
+}
+
+int64_t channel_grain(NormShape s) { return std::max<int64_t>(1, 16384 / std::max<int64_t>(1, s.n * s.inner)); }
+
+// With inner = 1 the channels are neighbours: vectors run across them and samples are added one after the other.
+template <class T, class F>
+void across_channels(NormShape s, F columns) {
+  constexpr int lanes = Vec<T>::kLanes;
+  int64_t blocks = (s.c + lanes - 1) / lanes;
+  parallel_for(blocks, std::max<int64_t>(1, 16384 / std::max<int64_t>(1, s.n * lanes)), [&](int64_t from, int64_t to) {
+    for (int64_t b = from; b < to; ++b) columns(b * lanes, int(std::min<int64_t>(lanes, s.c - b * lanes)));
+  });
+}
+
+template <class T>
+void channel_stats(const T* x, NormShape s, T* mean, T* var) {
+  if (s.inner == 1) {
+    across_channels<T>(s, [&](int64_t c, int count) {
+      // Welford would divide in every step: two passes over a column of vectors instead.
+      Vec<T> sum(T(0)), squares(T(0)), n{T(s.n)};
+      for (int64_t i = 0; i < s.n; ++i) sum += get(x + i * s.c + c, count);
+      Vec<T> m = sum / n;
+      for (int64_t i = 0; i < s.n; ++i) {
+        Vec<T> d = get(x + i * s.c + c, count) - m;
+        squares += d * d;
+      }
+      put(mean + c, m, count);
+      put(var + c, squares / n, count);
+    });
+    return;
+  }
+  parallel_for(s.c, channel_grain(s), [&](int64_t from, int64_t to) {
+    for (int64_t c = from; c < to; ++c) {
+      double sum = 0, squares = 0, count = double(s.n) * double(s.inner);
+      for (int64_t i = 0; i < s.n; ++i) {
+        const T* row = x + (i * s.c + c) * s.inner;
+        sum += total<T>(s.inner, [&](int64_t at, int lanes) { return get(row + at, lanes); });
+      }
+      T m = T(sum / count);
+      Vec<T> middle(m);
+      for (int64_t i = 0; i < s.n; ++i) {
+        const T* row = x + (i * s.c + c) * s.inner;
+        squares += total<T>(s.inner, [&](int64_t at, int lanes) {
+          Vec<T> d = get(row + at, lanes) - middle;
+          return d * d;
+        });
+      }
+      mean[c] = m;
+      var[c] = T(squares / count);
+    }
+  });
+}
+
+// f(element offset, channel or -1, lanes): over whole planes of one channel, or over rows of channels when inner = 1.
+template <class T, class Plane, class Row>
+void over_elements(NormShape s, Plane plane, Row row) {
+  if (s.inner == 1) {
+    parallel_for(s.n, std::max<int64_t>(1, 16384 / std::max<int64_t>(1, s.c)), [&](int64_t from, int64_t to) {
+      for (int64_t i = from; i < to; ++i) sweep<T>(s.c, [&](int64_t c, int count) { row(i * s.c + c, c, count); });
+    });
+    return;
+  }
+  parallel_for(s.n * s.c, std::max<int64_t>(1, 16384 / s.inner), [&](int64_t from, int64_t to) {
+    for (int64_t p = from; p < to; ++p) plane(p * s.inner, p % s.c);
+  });
+}
+
+template <class T>
+void channel_affine(const T* x, const T* scale, const T* shift, T* y, NormShape s) {
+  over_elements<T>(
+      s,
+      [&](int64_t at, int64_t c) {
+        Vec<T> a(scale[c]), b(shift[c]);
+        sweep<T>(s.inner, [&](int64_t i, int count) { put(y + at + i, fma(get(x + at + i, count), a, b), count); });
+      },
+      [&](int64_t at, int64_t c, int count) { put(y + at, fma(get(x + at, count), get(scale + c, count), get(shift + c, count)), count); });
+}
+
+template <class T>
+void channel_sums(const T* grad, const T* x, const T* mean, NormShape s, T* sum, T* dot) {
+  if (s.inner == 1) {
+    across_channels<T>(s, [&](int64_t c, int count) {
+      Vec<T> a(T(0)), b(T(0)), m = get(mean + c, count);
+      for (int64_t i = 0; i < s.n; ++i) {
+        Vec<T> g = get(grad + i * s.c + c, count);
+        a += g;
+        b += g * (get(x + i * s.c + c, count) - m);
+      }
+      put(sum + c, a, count);
+      put(dot + c, b, count);
+    });
+    return;
+  }
+  parallel_for(s.c, channel_grain(s), [&](int64_t from, int64_t to) {
+    for (int64_t c = from; c < to; ++c) {
+      double a = 0, b = 0;
+      Vec<T> m(mean[c]);
+      for (int64_t i = 0; i < s.n; ++i) {
+        const T *g = grad + (i * s.c + c) * s.inner, *row = x + (i * s.c + c) * s.inner;
+        a += total<T>(s.inner, [&](int64_t at, int lanes) { return get(g + at, lanes); });
+        b += total<T>(s.inner, [&](int64_t at, int lanes) { return get(g + at, lanes) * (get(row + at, lanes) - m); });
+      }
+      sum[c] = T(a);
+      dot[c] = T(b);
+    }
+  });
+}
+
+template <class T>
+void channel_backward(const T* grad, const T* x, const T* mean, const T* a, const T* b, const T* k, T* grad_x, NormShape s) {
+  over_elements<T>(
+      s,
+      [&](int64_t at, int64_t c) {
+        Vec<T> va(a[c]), vb(b[c]), vk(k[c]), m(mean[c]);
+        sweep<T>(s.inner, [&](int64_t i, int count) {
+          put(grad_x + at + i, fma(get(grad + at + i, count), va, fma(get(x + at + i, count) - m, vb, vk)), count);
+        });
+      },
+      [&](int64_t at, int64_t c, int count) {
+        Vec<T> d = get(x + at, count) - get(mean + c, count);
+        put(grad_x + at, fma(get(grad + at, count), get(a + c, count), fma(d, get(b + c, count), get(k + c, count))), count);
+      });
+}
+
+int64_t row_grain(NormShape s) { return std::max<int64_t>(1, 8192 / std::max<int64_t>(1, s.c)); }
+
+template <class T>
+void row_forward(const T* x, const T* weight, const T* bias, T eps, T* y, T* mean, T* rstd, NormShape s) {
+  parallel_for(s.n, row_grain(s), [&](int64_t from, int64_t to) {
+    for (int64_t i = from; i < to; ++i) {
+      const T* row = x + i * s.c;
+      T m = T(total<T>(s.c, [&](int64_t at, int lanes) { return get(row + at, lanes); }) / double(s.c));
+      Vec<T> middle(m);
+      double squares = total<T>(s.c, [&](int64_t at, int lanes) {
+        Vec<T> d = get(row + at, lanes) - middle;
+        return d * d;
+      });
+      T r = T(1 / std::sqrt(squares / double(s.c) + double(eps)));
+      mean[i] = m;
+      rstd[i] = r;
+      Vec<T> scale(r);
+      T* out = y + i * s.c;
+      sweep<T>(s.c, [&](int64_t at, int count) {
+        Vec<T> v = (get(row + at, count) - middle) * scale;
+        if (weight) v = v * get(weight + at, count);
+        if (bias) v = v + get(bias + at, count);
+        put(out + at, v, count);
+      });
+    }
+  });
+}
+
+// With xhat = (x - mean) rstd and g = grad * weight: grad_x = rstd (g - mean(g) - xhat mean(g xhat)).
+template <class T>
+void row_backward(const T* grad, const T* x, const T* weight, const T* mean, const T* rstd, T* grad_x, NormShape s) {
+  parallel_for(s.n, row_grain(s), [&](int64_t from, int64_t to) {
+    for (int64_t i = from; i < to; ++i) {
+      const T *g = grad + i * s.c, *row = x + i * s.c;
+      Vec<T> m(mean[i]), r(rstd[i]);
+      auto weighted = [&](int64_t at, int lanes) {
+        Vec<T> v = get(g + at, lanes);
+        return weight ? v * get(weight + at, lanes) : v;
+      };
+      Vec<T> a(T(total<T>(s.c, weighted) / double(s.c)));
+      Vec<T> b(T(total<T>(s.c, [&](int64_t at, int lanes) { return weighted(at, lanes) * ((get(row + at, lanes) - m) * r); }) / double(s.c)));
+      T* out = grad_x + i * s.c;
+      sweep<T>(s.c, [&](int64_t at, int count) {
+        Vec<T> xhat = (get(row + at, count) - m) * r;
+        put(out + at, r * (weighted(at, count) - a - xhat * b), count);
+      });
+    }
+  });
+}
+
+template <class T>
+void row_params(const T* grad, const T* x, const T* mean, const T* rstd, T* grad_weight, T* grad_bias, NormShape s) {
+  across_channels<T>(s, [&](int64_t c, int count) {
+    Vec<T> w(T(0)), b(T(0));
+    for (int64_t i = 0; i < s.n; ++i) {
+      Vec<T> g = get(grad + i * s.c + c, count);
+      w += g * ((get(x + i * s.c + c, count) - Vec<T>(mean[i])) * Vec<T>(rstd[i]));
+      b += g;
+    }
+    put(grad_weight + c, w, count);
+    put(grad_bias + c, b, count);
+  });
+}
+
+template <class T>
+constexpr NormKernels<T> kKernels{channel_stats<T>, channel_affine<T>, channel_sums<T>, channel_backward<T>, row_forward<T>, row_backward<T>, row_params<T>};
+
+}  // namespace
+
+const NormKernels<float>& norm_float() { return kKernels<float>; }
+const NormKernels<double>& norm_double() { return kKernels<double>; }
+
+}  // namespace torch::TORCH_ISA

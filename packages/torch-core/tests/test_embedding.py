@@ -1,0 +1,30 @@
+"""Rows of a table and the gradient that flows back into it."""
+
+import pytest
+
+import torch
+from torch import _C
+
+
+def test_embedding_takes_rows():
+    table = torch.arange(6.0).reshape(3, 2)
+    assert torch.embedding(table, torch.tensor([[2, 0]])).tolist() == [[[4.0, 5.0], [0.0, 1.0]]]
+    assert torch.embedding(table, torch.tensor(1)).tolist() == [2.0, 3.0]
+    assert torch.embedding(table, torch.tensor([], dtype=torch.int64)).shape == (0, 2)
+
+
+def test_gradients_of_equal_indices_add_up():
+    grad = torch.arange(8.0).reshape(4, 2)
+    backward = _C._operator("embedding_dense_backward")
+    assert backward(grad, torch.tensor([1, 0, 1, 2]), 3, -1, False).tolist() == [[2.0, 3.0], [4.0, 6.0], [6.0, 7.0]]
+    assert backward(grad, torch.tensor([1, 0, 1, 2]), 3, 2, False).tolist() == [[2.0, 3.0], [4.0, 6.0], [0.0, 0.0]]
+    assert backward(grad, torch.tensor([1, 0, 1, 2]), 3, -1, True).tolist() == [[2.0, 3.0], [2.0, 3.0], [6.0, 7.0]]
+
+
+def test_an_index_outside_the_table_is_named():
+    with pytest.raises(IndexError, match="embedding: index 3 is out of range: the table has 3 entries"):
+        torch.embedding(torch.ones(3, 2), torch.tensor([0, 3]))
+    with pytest.raises(IndexError, match="index -1"):
+        torch.embedding(torch.ones(3, 2), torch.tensor([-1]))
+    with pytest.raises(RuntimeError, match="indices must be torch.int64 or torch.int32, got torch.float32"):
+        torch.embedding(torch.ones(3, 2), torch.tensor([1.0]))

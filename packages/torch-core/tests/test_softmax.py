@@ -1,0 +1,62 @@
+"""Softmax against its definition in float64."""
+
+import numpy as np
+import pytest
+
+import torch
+
+
+def reference(x, dim, log):
+    x = x.astype(np.float64)
+    shifted = x - x.max(dim, keepdims=True)
+    total = np.exp(shifted).sum(dim, keepdims=True)
+    return shifted - np.log(total) if log else np.exp(shifted) / total
+
+
+@pytest.mark.parametrize("log", [False, True])
+@pytest.mark.parametrize("shape, dim", [((5,), 0), ((3, 100), 1), ((3, 100), 0), ((2, 7, 33), 1), ((4, 1), 1), ((2, 3, 4, 5), -2)])
+@pytest.mark.parametrize("dtype, tolerance", [(torch.float32, 2e-6), (torch.float64, 1e-14), (torch.float16, 2e-3), (torch.bfloat16, 2e-2)])
+def test_softmax_is_its_definition(log, shape, dim, dtype, tolerance):
+    x = np.random.default_rng(0).normal(size=shape) * 5
+    t = torch.tensor(x.tolist(), dtype=dtype)
+    got = (torch.log_softmax if log else torch.softmax)(t, dim)
+    want = reference(np.asarray(t.double()), dim, log)
+    assert got.dtype == dtype and np.allclose(np.asarray(got.double()), want, rtol=tolerance * 4, atol=tolerance * (20 if log else 1))
+
+
+@pytest.mark.parametrize("log", [False, True])
+@pytest.mark.parametrize("shape, dim", [((3, 50), 1), ((3, 50), 0), ((2, 3, 20), 1)])
+def test_gradient_is_that_of_the_definition(log, shape, dim):
+    noise = np.random.default_rng(1)
+    x, g = noise.normal(size=shape), noise.normal(size=shape)
+    y = reference(x, dim, log)
+    p = np.exp(y) if log else y
+    want = g - p * g.sum(dim, keepdims=True) if log else p * (g - (g * p).sum(dim, keepdims=True))
+    name = "log_softmax_backward" if log else "softmax_backward"
+    got = torch._C._operator(name)(torch.from_numpy(g), torch.from_numpy(y), dim)
+    assert np.allclose(got.numpy(), want, atol=1e-13)
+
+
+def test_large_values_neither_overflow_nor_vanish():
+    assert torch.softmax(torch.tensor([1e4, 1e4]), 0).tolist() == [0.5, 0.5]
+    assert torch.log_softmax(torch.tensor([1e4, 0.0]), 0).tolist() == [0.0, -1e4]
+
+
+def test_minus_infinity_has_no_share_and_nan_spreads():
+    assert torch.softmax(torch.tensor([0.0, -torch.inf]), 0).tolist() == [1.0, 0.0]
+    assert all(v != v for v in torch.softmax(torch.tensor([0.0, torch.nan]), 0).tolist())
+
+
+def test_integers_and_wrong_dims_are_refused():
+    with pytest.raises(NotImplementedError, match="softmax: expects a floating point dtype, got torch.int64"):
+        torch.softmax(torch.arange(3), 0)
+    with pytest.raises(IndexError, match=r"expected to be in range of \[-1, 0\], but got 1"):
+        torch.softmax(torch.ones(3), 1)
+    assert torch.softmax(torch.arange(3), 0, dtype=torch.float64).dtype == torch.float64
+
+
+def test_empty_zero_dimensional_and_strided_inputs():
+    assert torch.softmax(torch.ones(0, 3), 1).shape == (0, 3) and torch.softmax(torch.ones(3, 0), 1).shape == (3, 0)
+    assert torch.softmax(torch.tensor(2.0), 0).item() == 1.0
+    a = torch.arange(12.0).reshape(3, 4)
+    assert torch.softmax(a.t(), 1).tolist() == torch.softmax(a, 0).t().tolist()
