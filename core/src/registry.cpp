@@ -48,6 +48,7 @@ void init() {
     register_join();
     register_index();
     register_conv();
+    register_pooling();
   });
 }
 

@@ -1,0 +1,305 @@
+// Pooling of float planes by vectors of outputs (forward) and of inputs (backward). A backward pass asks for each input
+// which windows see it: inputs that lie `stride` apart have the same taps and their windows are neighbours, so that
+// each tap is one plain load, nothing is cleared first and nothing is added to memory.
+#include "conv/workspace.h"
+#include "kernels/conv_patch.h"
+#include "kernels/pooling.h"
+
+namespace torch::TORCH_ISA {
+namespace {
+
+using S = Simd<float>;
+using V = S::V;
+typedef int32_t Ints __attribute__((vector_size(kVectorBytes)));
+constexpr int W = S::kWidth;
+
+// kWidth bytes as ints; bytes outside the mask touch no memory.
+TORCH_INLINE Ints load_bytes(LaneMask mask, const uint8_t* p) {
+#if defined(TORCH_CONV_AVX512)
+  return (Ints)_mm512_maskz_cvtepu8_epi32(__mmask16(mask), _mm_maskz_loadu_epi8(__mmask16(mask), p));
+#else
+  Ints v{};
+  for (int i = 0; i < W; i++)
+    if (mask >> i & 1) v[i] = p[i];
+  return v;
+#endif
+}
+TORCH_INLINE void store_bytes(LaneMask mask, uint8_t* p, Ints v) {
+#if defined(TORCH_CONV_AVX512)
+  _mm512_mask_cvtepi32_storeu_epi8(p, __mmask16(mask), (__m512i)v);
+#else
+  for (int i = 0; i < W; i++)
+    if (mask >> i & 1) p[i] = uint8_t(v[i]);
+#endif
+}
+TORCH_INLINE V load_strided(LaneMask mask, const float* s, int stride) {
+  if (stride == 1) return S::load(mask, s);
+  if (stride == 2) {
+    const uint64_t wide = spread_lanes(mask);
+    return S::even(S::load(LaneMask(wide), s), S::load(LaneMask(wide >> W), s + W));
+  }
+  V v{};
+  for (int l = 0; l < W; l++)
+    if (mask >> l & 1) v[l] = s[int64_t(l) * stride];
+  return v;
+}
+
+// The lanes of kWidth outputs from x on whose tap s lies inside the row.
+TORCH_INLINE LaneMask inside(const Windows& w, int64_t x, int64_t s) {
+  const int64_t start = x * w.stride[2] - w.padding[2] + s * w.dilation[2], step = w.stride[2];
+  const int64_t begin = start < 0 ? (-start + step - 1) / step : 0, last = w.in[2] - 1 - start;
+  const int64_t end = last < 0 ? 0 : last / step + 1, count = w.out[2] - x < W ? w.out[2] - x : W;
+  return begin >= W ? 0 : lane_range(int(begin), int(end < count ? end : count));
+}
+
+constexpr int kColumns = 32;  // taps along a row whose masks are kept; wider windows take the plain kernel
+
+bool is_vector_case(const Windows& w) { return pool::winners_fit_a_byte(w) && w.kernel[2] <= kColumns; }
+
+// f(row of outputs, its taps along z and y) for the rows of a plane
+template <class F>
+TORCH_INLINE void for_rows(const Windows& w, F f) {
+  for (int64_t z = 0; z < w.out[0]; z++)
+    for (int64_t y = 0; y < w.out[1]; y++) f(z * w.out[1] + y, reach(w, 0, z), reach(w, 1, y), z, y);
+}
+
+template <bool kWinners>
+void max_planes(const Windows& w, const float* x, float* y, uint8_t* winners, int64_t first, int64_t last) {
+  const int stride = int(w.stride[2]);
+  for (int64_t p = first; p < last; p++)
+    for (int64_t column = 0; column < w.out[2]; column += W) {
+      LaneMask masks[kColumns];
+      Ints lead{};  // the first tap inside the row
+      for (int64_t s = w.kernel[2] - 1; s >= 0; s--) {
+        masks[s] = inside(w, column, s);
+        for (int l = 0; l < W; l++)
+          if (masks[s] >> l & 1) lead[l] = int(s);
+      }
+      const LaneMask keep = first_lanes(int(w.out[2] - column < W ? w.out[2] - column : W));
+      const float* plane = x + p * w.in_plane() + column * stride - w.padding[2];
+      for_rows(w, [&](int64_t row, Reach rz, Reach ry, int64_t, int64_t) {
+        V best = S::fill(-__builtin_inff());
+        Ints winner = lead + int((rz.begin * w.kernel[1] + ry.begin) * w.kernel[2]);
+        for (int64_t z = rz.begin; z < rz.end; z++)
+          for (int64_t t = ry.begin; t < ry.end; t++) {
+            const float* s =
+                plane + ((rz.start + z * w.dilation[0]) * w.in[1] + ry.start + t * w.dilation[1]) * w.in[2];
+            const int tap = int((z * w.kernel[1] + t) * w.kernel[2]);
+            for (int64_t k = 0; k < w.kernel[2]; k++) {
+              V v = load_strided(masks[k], s + k * w.dilation[2], stride);
+              if ((masks[k] & keep) != keep) v = S::select(masks[k], v, S::fill(-__builtin_inff()));
+              const Ints wins = (v > best) | (v != v);
+              best = wins ? v : best;
+              if (kWinners) winner = wins ? Ints{} + int(tap + k) : winner;
+            }
+          }
+        const int64_t at = p * w.out_plane() + row * w.out[2] + column;
+        S::store(keep, y + at, best);
+        if (kWinners) store_bytes(keep, winners + at, winner);
+      });
+    }
+}
+
+void max_forward_f32(const Windows& w, const float* x, float* y, void* winners) {
+  if (!is_vector_case(w)) {
+    if (pool::winners_fit_a_byte(w))
+      max_forward(w, x, y, static_cast<uint8_t*>(winners));
+    else
+      max_forward(w, x, y, static_cast<int32_t*>(winners));
+    return;
+  }
+  for_planes(w.planes, w.out_plane() * w.taps() / 4, [&](int64_t first, int64_t last) {
+    if (winners)
+      max_planes<true>(w, x, y, static_cast<uint8_t*>(winners), first, last);
+    else
+      max_planes<false>(w, x, y, nullptr, first, last);
+  });
+}
+
+// dx[position] = sum over the windows that see it of value(output index of lane 0, lanes, tap). The positions
+// (r + stride * j) of a row, j = 0, 1, ..., have the same taps.
+template <class Value>
+void gather_rows(const Windows& w, float* dx, Value value) {
+  const int stride = int(w.stride[2]);
+  for (int64_t z = 0; z < w.in[0]; z++)
+    for (int64_t y = 0; y < w.in[1]; y++) {
+      struct Row {
+        int64_t first, tap;  // output index of the row's first window; first tap of the row
+      } rows[64];
+      int count = 0;
+      const auto flush = [&](bool add) {
+        float* d = dx + (z * w.in[1] + y) * w.in[2];
+        for (int64_t j = 0; j * stride < w.in[2]; j += W) {
+          V sums[2];
+          for (int r = 0; r < stride; r++) {
+            V sum{};
+            for (int64_t s = 0; s < w.kernel[2]; s++) {
+              const int64_t shift = r + w.padding[2] - s * w.dilation[2];
+              if (shift % stride) continue;
+              const int64_t column = j + shift / stride;  // window of lane 0
+              const LaneMask mask =
+                  column <= -W || column >= w.out[2]
+                      ? 0
+                      : lane_range(column < 0 ? int(-column) : 0, int(w.out[2] - column < W ? w.out[2] - column : W));
+              if (!mask) continue;
+              for (int q = 0; q < count; q++) sum += value(rows[q].first + column, mask, rows[q].tap + s);
+            }
+            if (stride <= 2) {
+              sums[r] = sum;
+            } else {
+              for (int l = 0; l < W && (j + l) * stride + r < w.in[2]; l++) {
+                float* at = d + (j + l) * stride + r;
+                *at = add ? *at + sum[l] : sum[l];
+              }
+            }
+          }
+          const auto write = [&](int64_t at, V v) {
+            if (at >= w.in[2]) return;
+            const LaneMask mask = first_lanes(int(w.in[2] - at < W ? w.in[2] - at : W));
+            S::store(mask, d + at, add ? v + S::load(mask, d + at) : v);
+          };
+          if (stride == 1) write(j, sums[0]);
+          if (stride == 2) write(2 * j, S::zip_low(sums[0], sums[1])), write(2 * j + W, S::zip_high(sums[0], sums[1]));
+        }
+      };
+      bool add = false;
+      for (int64_t a = 0; a < w.kernel[0]; a++) {
+        const int64_t sz = z + w.padding[0] - a * w.dilation[0];
+        if (sz < 0 || sz % w.stride[0] || sz / w.stride[0] >= w.out[0]) continue;
+        for (int64_t b = 0; b < w.kernel[1]; b++) {
+          const int64_t sy = y + w.padding[1] - b * w.dilation[1];
+          if (sy < 0 || sy % w.stride[1] || sy / w.stride[1] >= w.out[1]) continue;
+          rows[count++] = {(sz / w.stride[0] * w.out[1] + sy / w.stride[1]) * w.out[2],
+                           (a * w.kernel[1] + b) * w.kernel[2]};
+          if (count == 64) flush(add), add = true, count = 0;
+        }
+      }
+      if (count || !add) flush(add);
+    }
+}
+
+void max_backward_f32(const Windows& w, const float* dy, const void* winners, float* dx) {
+  if (!pool::winners_fit_a_byte(w)) return max_backward(w, dy, static_cast<const int32_t*>(winners), dx);
+  const uint8_t* bytes = static_cast<const uint8_t*>(winners);
+  for_planes(w.planes, w.in_plane() + w.out_plane() * w.taps() / 4, [&](int64_t first, int64_t last) {
+    for (int64_t p = first; p < last; p++) {
+      const float* g = dy + p * w.out_plane();
+      const uint8_t* of_plane = bytes + p * w.out_plane();
+      gather_rows(w, dx + p * w.in_plane(), [&](int64_t at, LaneMask mask, int64_t tap) {
+        const Ints wins = load_bytes(mask, of_plane + at) == int(tap);
+        return wins ? S::load(mask, g + at) : V{};
+      });
+    }
+  });
+}
+
+void average_forward_f32(const Windows& w, Divisor divisor, const float* x, float* y) {
+  if (w.kernel[2] > kColumns) return average_forward(w, divisor, x, y);
+  const int stride = int(w.stride[2]);
+  for_planes(w.planes, w.out_plane() * w.taps() / 4, [&](int64_t first, int64_t last) {
+    for (int64_t p = first; p < last; p++)
+      for (int64_t column = 0; column < w.out[2]; column += W) {
+        LaneMask masks[kColumns];
+        for (int64_t s = 0; s < w.kernel[2]; s++) masks[s] = inside(w, column, s);
+        const LaneMask keep = first_lanes(int(w.out[2] - column < W ? w.out[2] - column : W));
+        V along_row = S::fill(1.f);
+        if (!divisor.given)
+          for (int l = 0; l < W && column + l < w.out[2]; l++) along_row[l] = float(counted(w, divisor, 2, column + l));
+        const float* plane = x + p * w.in_plane() + column * stride - w.padding[2];
+        for_rows(w, [&](int64_t row, Reach rz, Reach ry, int64_t oz, int64_t oy) {
+          V sum{};
+          for (int64_t z = rz.begin; z < rz.end; z++)
+            for (int64_t t = ry.begin; t < ry.end; t++) {
+              const float* s = plane + ((rz.start + z) * w.in[1] + ry.start + t) * w.in[2];
+              for (int64_t k = 0; k < w.kernel[2]; k++) sum += load_strided(masks[k], s + k, stride);
+            }
+          const int64_t rows = divisor.given ? divisor.given : counted(w, divisor, 0, oz) * counted(w, divisor, 1, oy);
+          const V count = along_row * float(rows);
+          S::store(keep, y + p * w.out_plane() + row * w.out[2] + column, count == V{} ? V{} : sum / count);
+        });
+      }
+  });
+}
+
+void average_backward_f32(const Windows& w, Divisor divisor, const float* dy, float* dx) {
+  for_planes(w.planes, w.in_plane() + w.out_plane() * w.taps() / 4, [&](int64_t first, int64_t last) {
+    float* shares = conv::workspace_of<float>(conv::Slot::Tile, w.out_plane());
+    for (int64_t p = first; p < last; p++) {
+      const float* g = dy + p * w.out_plane();
+      for_rows(w, [&](int64_t row, Reach, Reach, int64_t oz, int64_t oy) {
+        const int64_t rows = divisor.given ? divisor.given : counted(w, divisor, 0, oz) * counted(w, divisor, 1, oy);
+        for (int64_t s = 0; s < w.out[2]; s++) {
+          const int64_t count = divisor.given ? rows : rows * counted(w, divisor, 2, s);
+          shares[row * w.out[2] + s] = count ? g[row * w.out[2] + s] / float(count) : 0.f;
+        }
+      });
+      gather_rows(w, dx + p * w.in_plane(),
+                  [&](int64_t at, LaneMask mask, int64_t) { return S::load(mask, shares + at); });
+    }
+  });
+}
+
+// One bin per plane: the mean, and its spreading back.
+void bins_average_forward_f32(const Bins& b, const float* x, float* y) {
+  if (b.out_plane() != 1) return bins_average_forward(b, x, y);
+  const int64_t plane = b.in_plane();
+  for_planes(b.planes, plane / 4, [&](int64_t first, int64_t last) {
+    for (int64_t p = first; p < last; p++) {
+      const float* s = x + p * plane;
+      V sum[4] = {};
+      int64_t i = 0;
+      for (; i + 4 * W <= plane; i += 4 * W)
+        for (int k = 0; k < 4; k++) sum[k] += S::load(s + i + k * W);
+      for (; i < plane; i += W) sum[0] += S::load(first_lanes(int(plane - i < W ? plane - i : W)), s + i);
+      y[p] = S::sum((sum[0] + sum[1]) + (sum[2] + sum[3])) / float(plane);
+    }
+  });
+}
+void bins_average_backward_f32(const Bins& b, const float* dy, float* dx) {
+  if (b.out_plane() != 1) return bins_average_backward(b, dy, dx);
+  const int64_t plane = b.in_plane();
+  for_planes(b.planes, plane / 4, [&](int64_t first, int64_t last) {
+    for (int64_t p = first; p < last; p++) {
+      const V share = S::fill(dy[p] / float(plane));
+      int64_t i = 0;
+      for (; i + W <= plane; i += W) S::store(dx + p * plane + i, share);
+      if (i < plane) S::store(first_lanes(int(plane - i)), dx + p * plane + i, share);
+    }
+  });
+}
+
+// The forms of pooling.h, for a byte or four per winner.
+template <class T>
+void plain_max_forward(const Windows& w, const T* x, T* y, void* winners) {
+  if (pool::winners_fit_a_byte(w))
+    max_forward(w, x, y, static_cast<uint8_t*>(winners));
+  else
+    max_forward(w, x, y, static_cast<int32_t*>(winners));
+}
+template <class T>
+void plain_max_backward(const Windows& w, const T* dy, const void* winners, T* dx) {
+  if (pool::winners_fit_a_byte(w))
+    max_backward(w, dy, static_cast<const uint8_t*>(winners), dx);
+  else
+    max_backward(w, dy, static_cast<const int32_t*>(winners), dx);
+}
+template <class T>
+void plain_max_gather(const Windows& w, const T* x, const void* winners, T* y) {
+  if (pool::winners_fit_a_byte(w))
+    max_gather(w, x, static_cast<const uint8_t*>(winners), y);
+  else
+    max_gather(w, x, static_cast<const int32_t*>(winners), y);
+}
+
+}  // namespace
+
+void add_pooling(pool::Kernels<float>& f32, pool::Kernels<double>& f64, pool::Kernels<int64_t>& i64) {
+  f32 = {max_forward_f32,      max_backward_f32,        plain_max_gather<float>,  average_forward_f32,
+         average_backward_f32, bins_max_forward<float>, bins_average_forward_f32, bins_average_backward_f32};
+  f64 = {plain_max_forward<double>,    plain_max_backward<double>,   plain_max_gather<double>,
+         average_forward<double>,      average_backward<double>,     bins_max_forward<double>,
+         bins_average_forward<double>, bins_average_backward<double>};
+  i64 = {plain_max_forward<int64_t>, nullptr, nullptr, nullptr, nullptr, bins_max_forward<int64_t>, nullptr, nullptr};
+}
+
+}  // namespace torch::TORCH_ISA

@@ -1,0 +1,512 @@
+// The pooling operators: checks, result shapes, dtypes; the work is done by conv/pooling.h on dense planes.
+#include "conv/pooling.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "iterate.h"
+#include "register.h"
+#include "torch/core/ops.h"
+#include "torch/core/pool.h"
+
+namespace torch {
+namespace {
+
+using pool::Bins;
+using pool::Divisor;
+using pool::kernels;
+using pool::Windows;
+
+constexpr int64_t kLargest = int64_t(1) << 31;
+
+std::string op_name(const char* family, size_t dims) { return family + std::to_string(dims) + "d"; }
+
+// The leading sizes of t with these spatial ones behind them.
+std::vector<int64_t> with_spatial(const Tensor& t, size_t dims, const int64_t (&spatial)[3]) {
+  std::vector<int64_t> sizes(t.sizes().begin(), t.sizes().end() - int64_t(dims));
+  sizes.insert(sizes.end(), spatial + 3 - dims, spatial + 3);
+  return sizes;
+}
+
+// Spatial sizes of the input, absent leading ones 1; returns the number of planes.
+int64_t read_planes(const std::string& op, const Tensor& input, size_t dims, int64_t (&in)[3]) {
+  const int64_t d = int64_t(dims);
+  TORCH_CHECK(dims >= 1 && dims <= 3, op, ": expected one, two or three spatial dims, got ", dims);
+  TORCH_CHECK(input.dim() == d + 1 || input.dim() == d + 2, op, ": expected input of ", d + 2, " dims, or ", d + 1,
+              " without batch, got ", input.sizes());
+  std::fill_n(in, 3, 1);
+  int64_t planes = 1;
+  for (int64_t i = 0; i < input.dim(); i++) {
+    if (i < input.dim() - d) {
+      planes *= input.size(i);
+      continue;
+    }
+    TORCH_CHECK(input.size(i) > 0 && input.size(i) < kLargest, op,
+                ": expected input with spatial sizes from 1 to 2**31 - 1, got ", input.sizes());
+    in[3 - input.dim() + i] = input.size(i);
+  }
+  return planes;
+}
+
+void expand(const std::string& op, const char* what, IntArrayRef given, size_t dims, int64_t least, int64_t (&to)[3],
+            int64_t rest) {
+  TORCH_CHECK(given.size() == dims || given.size() == 1, op, ": ", what, " must be one int or ", dims, ", got ", given);
+  std::fill_n(to, 3, rest);
+  for (size_t i = 0; i < dims; i++) {
+    const int64_t value = given[given.size() == 1 ? 0 : i];
+    TORCH_CHECK(value >= least && value < kLargest, op, ": ", what, " must be ", least ? "positive" : "non-negative",
+                ", got ", given);
+    to[3 - dims + i] = value;
+  }
+}
+
+Windows windows_of(const std::string& op, const Tensor& input, size_t dims, IntArrayRef kernel, IntArrayRef stride,
+                   IntArrayRef padding, IntArrayRef dilation, bool ceil_mode) {
+  Windows w;
+  w.planes = read_planes(op, input, dims, w.in);
+  expand(op, "kernel_size", kernel, dims, 1, w.kernel, 1);
+  expand(op, "stride", stride.empty() ? kernel : stride, dims, 1, w.stride, 1);
+  expand(op, "padding", padding, dims, 0, w.padding, 0);
+  expand(op, "dilation", dilation, dims, 1, w.dilation, 1);
+  for (size_t k = 0; k < 3; k++) {
+    TORCH_CHECK(w.kernel[k] < kLargest / w.dilation[k], op, ": kernel_size ", kernel, " with dilation ", dilation,
+                " is too large");
+    const int64_t extent = w.dilation[k] * (w.kernel[k] - 1) + 1, room = w.in[k] + 2 * w.padding[k] - extent;
+    TORCH_CHECK(2 * w.padding[k] <= extent, op, ": padding ", padding, " must be at most half of kernel_size ", kernel,
+                dilation.size() == 1 && dilation[0] == 1 ? "" : " with its dilation");
+    // Rounded down, or up; then the last window must start inside the input or the padding before it.
+    w.out[k] = room < 0 ? (ceil_mode && room > -w.stride[k] ? 1 : 0)
+                        : (room + (ceil_mode ? w.stride[k] - 1 : 0)) / w.stride[k] + 1;
+    if (ceil_mode && (w.out[k] - 1) * w.stride[k] >= w.in[k] + w.padding[k]) --w.out[k];
+    TORCH_CHECK(w.out[k] > 0, op, ": kernel_size ", kernel, " with padding ", padding, " is larger than input ",
+                input.sizes());
+  }
+  TORCH_CHECK(w.kernel[0] * w.kernel[1] < kLargest / w.kernel[2], op, ": kernel_size ", kernel, " is too large");
+  return w;
+}
+
+// The windows of a forward pass, from its gradient (or its winners) and the spatial size of its input.
+Windows windows_back(const std::string& op, const Tensor& grad, IntArrayRef input_size, IntArrayRef kernel,
+                     IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation) {
+  const size_t dims = kernel.size();
+  Windows w;
+  w.planes = read_planes(op, grad, dims, w.out);
+  TORCH_CHECK(input_size.size() == dims, op, ": input_size must have ", dims, " entries, got ", input_size);
+  expand(op, "input_size", input_size, dims, 1, w.in, 1);
+  expand(op, "kernel_size", kernel, dims, 1, w.kernel, 1);
+  expand(op, "stride", stride.empty() ? kernel : stride, dims, 1, w.stride, 1);
+  expand(op, "padding", padding, dims, 0, w.padding, 0);
+  expand(op, "dilation", dilation, dims, 1, w.dilation, 1);
+  return w;
+}
+
+Tensor dense(const Tensor& t, DType dtype) {
+  if (t.dtype() == dtype) return t.is_contiguous() ? t : contiguous_copy(t);
+  Tensor out = empty_tensor(t.sizes(), dtype, t.device());
+  copy_into(out, t);
+  return out;
+}
+Tensor to_dtype(const Tensor& t, DType dtype) { return t.dtype() == dtype ? t : preserving_copy(t, dtype); }
+
+// Half types are exact in float, integers in int64 (maxima) or double (averages, up to 2^53).
+DType compute_type(const std::string& op, DType dtype, DType of_integers) {
+  TORCH_CHECK_IMPLEMENTED(!is_complex(dtype) && dtype != DType::Bool, op, ": not implemented for ", name(dtype));
+  if (dtype == DType::Float64) return dtype;
+  if (is_floating(dtype)) return DType::Float32;
+  return of_integers;
+}
+template <class F>
+void with_type(DType compute, F f) {
+  if (compute == DType::Float32)
+    f(float{});
+  else
+    f(double{});
+}
+
+void check_winners(const std::string& op, const Tensor& winners, const Windows& w) {
+  const DType expected = pool::winners_fit_a_byte(w) ? DType::UInt8 : DType::Int32;
+  TORCH_CHECK(winners.dtype() == expected, op, ": winners must be ", name(expected), ", got ", name(winners.dtype()));
+}
+
+// --- maxima
+// --------------------------------------------------------------------------------------------------------------
+
+std::tuple<Tensor, Tensor> max_pool_cpu(const Tensor& input, IntArrayRef kernel, IntArrayRef stride,
+                                        IntArrayRef padding, IntArrayRef dilation, bool ceil_mode, bool keep_winners) {
+  const size_t dims = kernel.size();
+  const std::string op = op_name("max_pool", dims);
+  const Windows w = windows_of(op, input, dims, kernel, stride, padding, dilation, ceil_mode);
+  const DType compute = compute_type(op, input.dtype(), DType::Int64);
+  const std::vector<int64_t> sizes = with_spatial(input, dims, w.out);
+  Tensor out = empty_tensor(sizes, input.is_meta() ? input.dtype() : compute, input.device()), winners;
+  if (keep_winners)
+    winners = empty_tensor(sizes, pool::winners_fit_a_byte(w) ? DType::UInt8 : DType::Int32, input.device());
+  if (input.is_meta() || out.numel() == 0) return {to_dtype(out, input.dtype()), winners};
+  const Tensor x = dense(input, compute);
+  void* won = winners ? winners.data() : nullptr;
+  if (compute == DType::Float32)
+    kernels<float>().max_forward(w, x.data<float>(), out.data<float>(), won);
+  else if (compute == DType::Float64)
+    kernels<double>().max_forward(w, x.data<double>(), out.data<double>(), won);
+  else
+    kernels<int64_t>().max_forward(w, x.data<int64_t>(), out.data<int64_t>(), won);
+  return {to_dtype(out, input.dtype()), winners};
+}
+
+Tensor max_pool_backward_cpu(const Tensor& grad, const Tensor& winners, IntArrayRef input_size, IntArrayRef kernel,
+                             IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation) {
+  const std::string op = op_name("max_pool", kernel.size()) + "_backward";
+  const Windows w = windows_back(op, grad, input_size, kernel, stride, padding, dilation);
+  check_winners(op, winners, w);
+  TORCH_CHECK(grad.sizes() == winners.sizes(), op, ": grad ", grad.sizes(), " and winners ", winners.sizes(),
+              " must have one shape");
+  const DType compute = compute_type(op, grad.dtype(), DType::Float64);
+  Tensor out =
+      empty_tensor(with_spatial(grad, kernel.size(), w.in), grad.is_meta() ? grad.dtype() : compute, grad.device());
+  if (grad.is_meta() || out.numel() == 0) return to_dtype(out, grad.dtype());
+  const Tensor g = dense(grad, compute), won = dense(winners, winners.dtype());
+  with_type(compute, [&](auto zero) {
+    using T = decltype(zero);
+    kernels<T>().max_backward(w, g.data<T>(), won.data(), out.data<T>());
+  });
+  return to_dtype(out, grad.dtype());
+}
+
+Tensor max_pool_gather_cpu(const Tensor& input, const Tensor& winners, IntArrayRef kernel, IntArrayRef stride,
+                           IntArrayRef padding, IntArrayRef dilation) {
+  const size_t dims = kernel.size();
+  const std::string op = op_name("max_pool", dims) + "_gather";
+  Windows w;
+  const int64_t planes = read_planes(op, input, dims, w.in);
+  w = windows_back(op, winners, input.sizes().slice(size_t(input.dim()) - dims, dims), kernel, stride, padding,
+                   dilation);
+  check_winners(op, winners, w);
+  TORCH_CHECK(planes == w.planes, op, ": input ", input.sizes(), " and winners ", winners.sizes(),
+              " must have as many planes");
+  const DType compute = compute_type(op, input.dtype(), DType::Float64);
+  Tensor out = empty_tensor(winners.sizes(), input.is_meta() ? input.dtype() : compute, input.device());
+  if (input.is_meta() || out.numel() == 0) return to_dtype(out, input.dtype());
+  const Tensor x = dense(input, compute), won = dense(winners, winners.dtype());
+  with_type(compute, [&](auto zero) {
+    using T = decltype(zero);
+    kernels<T>().max_gather(w, x.data<T>(), won.data(), out.data<T>());
+  });
+  return to_dtype(out, input.dtype());
+}
+
+Tensor max_pool_indices_cpu(const Tensor& winners, IntArrayRef input_size, IntArrayRef kernel, IntArrayRef stride,
+                            IntArrayRef padding, IntArrayRef dilation) {
+  const std::string op = op_name("max_pool", kernel.size()) + "_indices";
+  const Windows w = windows_back(op, winners, input_size, kernel, stride, padding, dilation);
+  check_winners(op, winners, w);
+  Tensor out = empty_tensor(winners.sizes(), DType::Int64, winners.device());
+  if (out.is_meta() || out.numel() == 0) return out;
+  const Tensor won = dense(winners, winners.dtype());
+  const bool bytes = pool::winners_fit_a_byte(w);
+  parallel_for(w.planes, 32768 / w.out_plane() + 1, [&](int64_t first, int64_t last) {
+    int64_t i = first * w.out_plane();
+    for (int64_t p = first; p < last; p++)
+      for (int64_t z = 0; z < w.out[0]; z++)
+        for (int64_t y = 0; y < w.out[1]; y++)
+          for (int64_t x = 0; x < w.out[2]; x++, i++) {
+            const int64_t tap = bytes ? won.data<uint8_t>()[i] : won.data<int32_t>()[i];
+            const int64_t at[3] = {z, y, x};
+            const int64_t taps[3] = {tap / w.kernel[2] / w.kernel[1], tap / w.kernel[2] % w.kernel[1],
+                                     tap % w.kernel[2]};
+            int64_t index = 0;
+            for (int k = 0; k < 3; k++)
+              index = index * w.in[k] + at[k] * w.stride[k] - w.padding[k] + taps[k] * w.dilation[k];
+            out.data<int64_t>()[i] = index;
+          }
+  });
+  return out;
+}
+
+// --- averages
+// --------------------------------------------------------------------------------------------------------------
+
+Divisor divisor_of(const std::string& op, bool count_include_pad, std::optional<int64_t> divisor_override) {
+  TORCH_CHECK(!divisor_override || *divisor_override != 0, op, ": divisor_override must not be zero");
+  return {divisor_override.value_or(0), count_include_pad};
+}
+
+Tensor avg_pool_cpu(const Tensor& input, IntArrayRef kernel, IntArrayRef stride, IntArrayRef padding, bool ceil_mode,
+                    bool count_include_pad, std::optional<int64_t> divisor_override) {
+  const size_t dims = kernel.size();
+  const std::string op = op_name("avg_pool", dims);
+  const Windows w = windows_of(op, input, dims, kernel, stride, padding, {1}, ceil_mode);
+  const Divisor divisor = divisor_of(op, count_include_pad, divisor_override);
+  const DType compute = compute_type(op, input.dtype(), DType::Float64);
+  Tensor out =
+      empty_tensor(with_spatial(input, dims, w.out), input.is_meta() ? input.dtype() : compute, input.device());
+  if (input.is_meta() || out.numel() == 0) return to_dtype(out, input.dtype());
+  const Tensor x = dense(input, compute);
+  with_type(compute, [&](auto zero) {
+    using T = decltype(zero);
+    kernels<T>().average_forward(w, divisor, x.data<T>(), out.data<T>());
+  });
+  return to_dtype(out, input.dtype());
+}
+
+Tensor avg_pool_backward_cpu(const Tensor& grad, IntArrayRef input_size, IntArrayRef kernel, IntArrayRef stride,
+                             IntArrayRef padding, bool, bool count_include_pad,
+                             std::optional<int64_t> divisor_override) {
+  const std::string op = op_name("avg_pool", kernel.size()) + "_backward";
+  const Windows w = windows_back(op, grad, input_size, kernel, stride, padding, {1});
+  const Divisor divisor = divisor_of(op, count_include_pad, divisor_override);
+  const DType compute = compute_type(op, grad.dtype(), DType::Float64);
+  Tensor out =
+      empty_tensor(with_spatial(grad, kernel.size(), w.in), grad.is_meta() ? grad.dtype() : compute, grad.device());
+  if (grad.is_meta() || out.numel() == 0) return to_dtype(out, grad.dtype());
+  const Tensor g = dense(grad, compute);
+  with_type(compute, [&](auto zero) {
+    using T = decltype(zero);
+    kernels<T>().average_backward(w, divisor, g.data<T>(), out.data<T>());
+  });
+  return to_dtype(out, grad.dtype());
+}
+
+// --- windows that adapt to the output
+// -----------------------------------------------------------------------------------
+
+Bins bins_of(const std::string& op, const Tensor& input, IntArrayRef output_size) {
+  Bins b;
+  b.planes = read_planes(op, input, output_size.size(), b.in);
+  expand(op, "output_size", output_size, output_size.size(), 0, b.out, 1);
+  return b;
+}
+
+Tensor adaptive_avg_pool_cpu(const Tensor& input, IntArrayRef output_size) {
+  const std::string op = op_name("adaptive_avg_pool", output_size.size());
+  const Bins b = bins_of(op, input, output_size);
+  const DType compute = compute_type(op, input.dtype(), DType::Float64);
+  TORCH_CHECK_IMPLEMENTED(is_floating(input.dtype()), op, ": not implemented for ", name(input.dtype()));
+  Tensor out = empty_tensor(with_spatial(input, output_size.size(), b.out), input.is_meta() ? input.dtype() : compute,
+                            input.device());
+  if (input.is_meta() || out.numel() == 0) return to_dtype(out, input.dtype());
+  const Tensor x = dense(input, compute);
+  with_type(compute, [&](auto zero) {
+    using T = decltype(zero);
+    kernels<T>().bins_average_forward(b, x.data<T>(), out.data<T>());
+  });
+  return to_dtype(out, input.dtype());
+}
+
+Tensor adaptive_avg_pool_backward_cpu(const Tensor& grad, IntArrayRef input_size) {
+  const size_t dims = input_size.size();
+  const std::string op = op_name("adaptive_avg_pool", dims) + "_backward";
+  Bins b;
+  TORCH_CHECK(dims >= 1 && dims <= 3 && grad.dim() > int64_t(dims), op, ": grad ", grad.sizes(),
+              " does not fit input_size ", input_size);
+  expand(op, "input_size", input_size, dims, 1, b.in, 1);
+  std::fill_n(b.out, 3, 1);
+  b.planes = 1;
+  for (int64_t i = 0; i < grad.dim(); i++) {
+    if (i < grad.dim() - int64_t(dims))
+      b.planes *= grad.size(i);
+    else
+      b.out[3 - grad.dim() + i] = grad.size(i);
+  }
+  const DType compute = compute_type(op, grad.dtype(), DType::Float64);
+  Tensor out = empty_tensor(with_spatial(grad, dims, b.in), grad.is_meta() ? grad.dtype() : compute, grad.device());
+  if (grad.is_meta() || out.numel() == 0) return to_dtype(out, grad.dtype());
+  const Tensor g = dense(grad, compute);
+  with_type(compute, [&](auto zero) {
+    using T = decltype(zero);
+    kernels<T>().bins_average_backward(b, g.data<T>(), out.data<T>());
+  });
+  return to_dtype(out, grad.dtype());
+}
+
+std::tuple<Tensor, Tensor> adaptive_max_pool_cpu(const Tensor& input, IntArrayRef output_size) {
+  const std::string op = op_name("adaptive_max_pool", output_size.size());
+  const Bins b = bins_of(op, input, output_size);
+  const DType compute = compute_type(op, input.dtype(), DType::Int64);
+  const std::vector<int64_t> sizes = with_spatial(input, output_size.size(), b.out);
+  Tensor out = empty_tensor(sizes, input.is_meta() ? input.dtype() : compute, input.device());
+  Tensor indices = empty_tensor(sizes, DType::Int64, input.device());
+  if (input.is_meta() || out.numel() == 0) return {to_dtype(out, input.dtype()), indices};
+  const Tensor x = dense(input, compute);
+  if (compute == DType::Float32)
+    kernels<float>().bins_max_forward(b, x.data<float>(), out.data<float>(), indices.data<int64_t>());
+  else if (compute == DType::Float64)
+    kernels<double>().bins_max_forward(b, x.data<double>(), out.data<double>(), indices.data<int64_t>());
+  else
+    kernels<int64_t>().bins_max_forward(b, x.data<int64_t>(), out.data<int64_t>(), indices.data<int64_t>());
+  return {to_dtype(out, input.dtype()), indices};
+}
+
+// --- places given by indices
+// -----------------------------------------------------------------------------------------------
+
+// Leading dims that two shapes share; behind them is one plane each.
+int64_t shared_planes(const char* op, const Tensor& a, const Tensor& b, int64_t spatial) {
+  bool fits = a.dim() == b.dim() && a.dim() >= spatial;
+  int64_t planes = 1;
+  for (int64_t i = 0; fits && i < a.dim() - spatial; i++) fits = a.size(i) == b.size(i), planes *= a.size(i);
+  TORCH_CHECK(fits, op, ": ", a.sizes(), " and indices ", b.sizes(), " must agree but for ", spatial, " spatial dims");
+  return planes;
+}
+void check_indices(const char* op, const Tensor& indices, const int64_t* at, int64_t count, int64_t plane) {
+  TORCH_CHECK(indices.dtype() == DType::Int64, op, ": indices must be int64, got ", name(indices.dtype()));
+  for (int64_t i = 0; i < count; i++)
+    TORCH_CHECK(at[i] >= 0 && at[i] < plane, op, ": found an invalid max index: ", at[i], " (planes have ", plane,
+                " elements)");
+}
+// f(zero of an unsigned type as wide as an element of t)
+template <class F>
+void with_width(const Tensor& t, F f) {
+  switch (t.item_size()) {
+    case 1:
+      return f(uint8_t{});
+    case 2:
+      return f(uint16_t{});
+    case 4:
+      return f(uint32_t{});
+    case 8:
+      return f(uint64_t{});
+  }
+  throw_error(ErrorKind::NotImplemented, message("max_unpool: not implemented for ", name(t.dtype())));
+}
+
+Tensor plane_gather_cpu(const Tensor& input, const Tensor& indices, int64_t spatial) {
+  const int64_t planes = shared_planes("plane_gather", input, indices, spatial);
+  Tensor out = empty_tensor(indices.sizes(), input.dtype(), input.device());
+  if (out.is_meta() || out.numel() == 0) return out;
+  const Tensor x = dense(input, input.dtype()), at = dense(indices, indices.dtype());
+  const int64_t in_plane = x.numel() / planes, out_plane = out.numel() / planes;
+  check_indices("plane_gather", at, at.data<int64_t>(), at.numel(), in_plane);
+  with_width(x, [&](auto zero) {
+    using T = decltype(zero);
+    for (int64_t i = 0; i < out.numel(); i++)
+      out.data<T>()[i] = x.data<T>()[i / out_plane * in_plane + at.data<int64_t>()[i]];
+  });
+  return out;
+}
+
+Tensor plane_scatter_cpu(const Tensor& values, const Tensor& indices, IntArrayRef size, bool add) {
+  TORCH_CHECK(values.sizes() == indices.sizes(), "max_unpool: input ", values.sizes(), " and indices ", indices.sizes(),
+              " must have one shape");
+  TORCH_CHECK(size.size() <= size_t(values.dim()), "max_unpool: output_size ", size, " has more dims than input ",
+              values.sizes());
+  std::vector<int64_t> sizes(values.sizes().begin(), values.sizes().end() - int64_t(size.size()));
+  sizes.insert(sizes.end(), size.begin(), size.end());
+  Tensor out = empty_tensor(sizes, values.dtype(), values.device());
+  if (out.is_meta() || out.numel() == 0) return out;
+  std::memset(out.data(), 0, size_t(out.numel() * out.item_size()));
+  if (values.numel() == 0) return out;
+  const int64_t planes = shared_planes("max_unpool", out, values, int64_t(size.size()));
+  const Tensor v = dense(values, values.dtype()), at = dense(indices, indices.dtype());
+  const int64_t in_plane = v.numel() / planes, out_plane = out.numel() / planes;
+  check_indices("max_unpool", at, at.data<int64_t>(), at.numel(), out_plane);
+  const auto place = [&](int64_t i) { return i / in_plane * out_plane + at.data<int64_t>()[i]; };
+  if (!add) {
+    with_width(v, [&](auto zero) {
+      using T = decltype(zero);
+      for (int64_t i = 0; i < v.numel(); i++) out.data<T>()[place(i)] = v.data<T>()[i];
+    });
+    return out;
+  }
+  const DType compute = compute_type("plane_scatter", values.dtype(), DType::Float64);
+  const Tensor exact = dense(v, compute), sum = compute == values.dtype() ? out : dense(out, compute);
+  with_type(compute, [&](auto zero) {
+    using T = decltype(zero);
+    for (int64_t i = 0; i < v.numel(); i++) sum.data<T>()[place(i)] += exact.data<T>()[i];
+  });
+  return to_dtype(sum, values.dtype());
+}
+
+// --- the public forms
+// --------------------------------------------------------------------------------------------------------
+
+// A list of one entry per dim.
+std::vector<int64_t> spread(IntArrayRef list, size_t dims) {
+  return list.size() == 1 ? std::vector<int64_t>(dims, list[0]) : list.vec();
+}
+template <int kDims>
+void check_kernel(const char* family, IntArrayRef kernel) {
+  TORCH_CHECK(kernel.size() == 1 || kernel.size() == kDims, family, kDims, "d: kernel_size must be one int or ", kDims,
+              ", got ", kernel);
+}
+
+template <int kDims>
+Tensor max_pool_nd(const Tensor& input, IntArrayRef kernel, std::optional<IntArrayRef> stride, IntArrayRef padding,
+                   IntArrayRef dilation, bool ceil_mode) {
+  check_kernel<kDims>("max_pool", kernel);
+  return std::get<0>(torch::max_pool(input, spread(kernel, kDims), stride.value_or(IntArrayRef()), padding, dilation,
+                                     ceil_mode, input.requires_grad()));
+}
+template <int kDims>
+std::tuple<Tensor, Tensor> max_pool_nd_with_indices(const Tensor& input, IntArrayRef kernel,
+                                                    std::optional<IntArrayRef> stride, IntArrayRef padding,
+                                                    IntArrayRef dilation, bool ceil_mode) {
+  check_kernel<kDims>("max_pool", kernel);
+  const std::vector<int64_t> window = spread(kernel, kDims);
+  auto [values, winners] =
+      torch::max_pool(input, window, stride.value_or(IntArrayRef()), padding, dilation, ceil_mode, true);
+  return {values, torch::max_pool_indices(winners, input.sizes().slice(size_t(input.dim()) - kDims, kDims), window,
+                                          stride.value_or(IntArrayRef()), padding, dilation)};
+}
+template <int kDims>
+Tensor avg_pool_nd(const Tensor& input, IntArrayRef kernel, std::optional<IntArrayRef> stride, IntArrayRef padding,
+                   bool ceil_mode, bool count_include_pad, std::optional<int64_t> divisor_override) {
+  check_kernel<kDims>("avg_pool", kernel);
+  return torch::avg_pool(input, spread(kernel, kDims), stride.value_or(IntArrayRef()), padding, ceil_mode,
+                         count_include_pad, divisor_override);
+}
+Tensor avg_pool_1d(const Tensor& input, IntArrayRef kernel, std::optional<IntArrayRef> stride, IntArrayRef padding,
+                   bool ceil_mode, bool count_include_pad) {
+  return avg_pool_nd<1>(input, kernel, stride, padding, ceil_mode, count_include_pad, std::nullopt);
+}
+template <int kDims>
+Tensor adaptive_avg_pool_nd(const Tensor& input, IntArrayRef output_size) {
+  check_kernel<kDims>("adaptive_avg_pool", output_size);
+  return torch::adaptive_avg_pool(input, spread(output_size, kDims));
+}
+template <int kDims>
+std::tuple<Tensor, Tensor> adaptive_max_pool_nd(const Tensor& input, IntArrayRef output_size) {
+  check_kernel<kDims>("adaptive_max_pool", output_size);
+  return torch::adaptive_max_pool(input, spread(output_size, kDims));
+}
+template <int kDims>
+Tensor max_unpool_nd(const Tensor& input, const Tensor& indices, IntArrayRef output_size) {
+  check_kernel<kDims>("max_unpool", output_size);
+  return torch::plane_scatter(input, indices, spread(output_size, kDims), false);
+}
+
+}  // namespace
+
+void register_pooling() {
+  set_native<op::max_pool>(max_pool_cpu);
+  set_native<op::max_pool_backward>(max_pool_backward_cpu);
+  set_native<op::max_pool_gather>(max_pool_gather_cpu);
+  set_native<op::max_pool_indices>(max_pool_indices_cpu);
+  set_native<op::avg_pool>(avg_pool_cpu);
+  set_native<op::avg_pool_backward>(avg_pool_backward_cpu);
+  set_native<op::adaptive_avg_pool>(adaptive_avg_pool_cpu);
+  set_native<op::adaptive_avg_pool_backward>(adaptive_avg_pool_backward_cpu);
+  set_native<op::adaptive_max_pool>(adaptive_max_pool_cpu);
+  set_native<op::plane_gather>(plane_gather_cpu);
+  set_native<op::plane_scatter>(plane_scatter_cpu);
+  set_composite<op::max_pool1d>(max_pool_nd<1>);
+  set_composite<op::max_pool2d>(max_pool_nd<2>);
+  set_composite<op::max_pool3d>(max_pool_nd<3>);
+  set_composite<op::max_pool1d_with_indices>(max_pool_nd_with_indices<1>);
+  set_composite<op::max_pool2d_with_indices>(max_pool_nd_with_indices<2>);
+  set_composite<op::max_pool3d_with_indices>(max_pool_nd_with_indices<3>);
+  set_composite<op::avg_pool1d>(avg_pool_1d);
+  set_composite<op::avg_pool2d>(avg_pool_nd<2>);
+  set_composite<op::avg_pool3d>(avg_pool_nd<3>);
+  set_composite<op::adaptive_avg_pool1d>(adaptive_avg_pool_nd<1>);
+  set_composite<op::adaptive_avg_pool2d>(adaptive_avg_pool_nd<2>);
+  set_composite<op::adaptive_avg_pool3d>(adaptive_avg_pool_nd<3>);
+  set_composite<op::adaptive_max_pool1d>(adaptive_max_pool_nd<1>);
+  set_composite<op::adaptive_max_pool2d>(adaptive_max_pool_nd<2>);
+  set_composite<op::adaptive_max_pool3d>(adaptive_max_pool_nd<3>);
+  set_composite<op::max_unpool1d>(max_unpool_nd<1>);
+  set_composite<op::max_unpool2d>(max_unpool_nd<2>);
+  set_composite<op::max_unpool3d>(max_unpool_nd<3>);
+}
+
+}  // namespace torch
