@@ -41,6 +41,7 @@ void init() {
     register_softmax();
     register_norm();
     register_embedding();
+    register_activation();
     register_matmul();
     register_random();
     register_view();

@@ -1,5 +1,6 @@
 // Activation functions and their gradients with respect to the input: of (x), and of (grad, x) or (grad, y).
 #pragma once
+#include "kernels/complex.h"
 #include "kernels/loop.h"
 #include "kernels/math.h"
 
@@ -145,7 +146,7 @@ struct elu_backward_result : BinaryVec<kFloats> {  // (grad, y); scalars as abov
     return select(y > V(0), g * V(s[1]), g * V(s[2]) * (y + V(s[0])));
   }
 };
-struct silu : UnaryVec<kFloats> {
+struct silu : UnaryVec<kFloats | kComplexes> {
   static constexpr bool kHeavy = true;
   template <class V>
   static V eval(V x) {
