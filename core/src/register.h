@@ -19,5 +19,6 @@ void register_view();
 void register_create();
 void register_join();
 void register_index();
+void register_reduce();
 
 }  // namespace torch

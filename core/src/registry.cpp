@@ -48,6 +48,7 @@ void init() {
     register_create();
     register_join();
     register_index();
+    register_reduce();
     register_conv();
     register_pooling();
   });

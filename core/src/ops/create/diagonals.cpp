@@ -3,7 +3,6 @@
 
 #include "dims.h"
 #include "iterate.h"
-#include "ops/view/pending.h"
 #include "ops/create/create.h"
 #include "ops/create/fill.h"
 #include "torch/core/ops.h"
@@ -76,7 +75,7 @@ Tensor diag_embed_kernel(const Tensor& self, int64_t offset, int64_t dim1, int64
 
 Tensor diag_composite(const Tensor& self, int64_t k) {
   TORCH_CHECK(self.dim() == 1 || self.dim() == 2, "diag(): Supports 1D or 2D tensors. Got ", self.dim(), "D");
-  return self.dim() == 1 ? diag_embed(self, k) : pending::clone(diagonal(self, k));
+  return self.dim() == 1 ? diag_embed(self, k) : clone(diagonal(self, k));
 }
 Tensor diagflat_composite(const Tensor& self, int64_t offset) { return diag_embed(reshape(self, {-1}), offset); }
 

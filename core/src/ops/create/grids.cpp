@@ -71,6 +71,19 @@ Tensor complex_kernel(const Tensor& real, const Tensor& imag) {
   copy_into(select(parts, -1, 1), imag);
   return out;
 }
+Tensor polar_composite(const Tensor& abs, const Tensor& angle) {
+  check_parts("polar", abs, angle);
+  return complex(mul(abs, cos(angle)), mul(abs, sin(angle)));
+}
+
+Tensor vander_composite(const Tensor& x, std::optional<int64_t> N, bool increasing) {
+  TORCH_CHECK(x.dim() == 1, "vander: x must be a one-dimensional tensor, got shape ", x.sizes());
+  int64_t n = N.value_or(x.size(0));
+  TORCH_CHECK(n >= 0, "vander: N must be non-negative, got ", n);
+  Tensor exponents = increasing ? arange(n, DType::Int64, x.device()) : arange_start(n - 1, -1, -1, DType::Int64, x.device());
+  return pow(unsqueeze(x, 1), exponents);
+}
+
 }  // namespace
 
 void register_create_grids() {
@@ -78,6 +91,8 @@ void register_create_grids() {
   set_composite<op::cartesian_prod>(cartesian_prod_composite);
   set_composite<op::block_diag>(block_diag_composite);
   set_native<op::complex>(complex_kernel);
+  set_composite<op::polar>(polar_composite);
+  set_composite<op::vander>(vander_composite);
 }
 
 }  // namespace torch

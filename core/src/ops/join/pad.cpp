@@ -1,7 +1,6 @@
 // Padding: with a constant by a kernel, with the tensor's own elements by selecting rows.
 #include "dims.h"
 #include "iterate.h"
-#include "ops/view/pending.h"
 #include "ops/create/fill.h"
 #include "ops/join/join.h"
 #include "torch/core/ops.h"
@@ -57,7 +56,7 @@ Tensor select_positions(const char* op, const Tensor& self, IntArrayRef padding,
     for (int64_t i = 0; i < total; ++i) index.data<int64_t>()[i] = position(i - left, n);
     x = index_select(x, d, self.is_meta() ? empty({total}, DType::Int64, self.device()) : index);
   }
-  return x.get() == self.get() ? pending::clone(x) : x;
+  return x.get() == self.get() ? clone(x) : x;
 }
 
 Tensor reflection_pad_composite(const Tensor& self, IntArrayRef padding) {

@@ -1,6 +1,5 @@
 // Copies side by side and elements in another order: repeat, roll, flip.
 #include "dims.h"
-#include "ops/view/pending.h"
 #include "ops/join/join.h"
 #include "torch/core/ops.h"
 
@@ -28,7 +27,7 @@ Tensor repeat_composite(const Tensor& self, IntArrayRef repeats) {
     expanded.push_back(size == 1 ? count : size);
   }
   checked_numel("repeat", target);
-  return reshape(pending::clone(expand(view(self, pairs), expanded)), target);
+  return reshape(clone(expand(view(self, pairs), expanded)), target);
 }
 
 Tensor tile_composite(const Tensor& self, IntArrayRef dims) {
@@ -49,7 +48,7 @@ Tensor repeat_interleave_self_composite(const Tensor& self, int64_t repeats, std
   DimVector target(x.sizes());
   target[d] = joined;
   checked_numel("repeat_interleave", target);
-  return reshape(pending::clone(expand(unsqueeze(x, d + 1), expanded)), target);
+  return reshape(clone(expand(unsqueeze(x, d + 1), expanded)), target);
 }
 
 template <class F>
@@ -102,7 +101,7 @@ Tensor roll_composite(const Tensor& self, IntArrayRef shifts, IntArrayRef dims) 
     x = cat(std::vector<Tensor>{narrow(x, d, size - shift, shift), narrow(x, d, 0, size - shift)}, d);
     copied = true;
   }
-  return copied ? x : pending::clone(x);
+  return copied ? x : clone(x);
 }
 
 Tensor flip_composite(const Tensor& self, IntArrayRef dims) {
@@ -110,7 +109,7 @@ Tensor flip_composite(const Tensor& self, IntArrayRef dims) {
   Tensor x = self;
   if (self.dim() > 0)
     for (int64_t d : dims) x = slice(x, d, std::nullopt, std::nullopt, -1);
-  return pending::clone(x, MemoryFormat::Contiguous);
+  return clone(x, MemoryFormat::Contiguous);
 }
 Tensor fliplr_composite(const Tensor& self) {
   TORCH_CHECK(self.dim() >= 2, "Input must be >= 2-d. fliplr: got shape ", self.sizes());
@@ -129,7 +128,7 @@ Tensor rot90_composite(const Tensor& self, int64_t k, IntArrayRef dims) {
     case 1: return transpose(flip(self, {b}), a, b);
     case 2: return flip(self, {a, b});
     case 3: return transpose(flip(self, {a}), a, b);
-    default: return pending::clone(self);
+    default: return clone(self);
   }
 }
 

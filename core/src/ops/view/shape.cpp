@@ -1,5 +1,4 @@
 // Other shapes over the same elements: view, reshape, flatten, squeeze, expand.
-#include "ops/view/pending.h"
 #include "ops/view/geometry.h"
 
 namespace torch {
@@ -159,7 +158,7 @@ Tensor view_as_composite(const Tensor& self, const Tensor& other) { return view(
 Tensor reshape_composite(const Tensor& self, IntArrayRef shape) {
   DimVector sizes = infer_size(shape, self.numel()), strides;
   if (view_strides(self, sizes, &strides)) return view(self, sizes);
-  return view(pending::clone(self, MemoryFormat::Contiguous), sizes);
+  return view(clone(self, MemoryFormat::Contiguous), sizes);
 }
 Tensor reshape_as_composite(const Tensor& self, const Tensor& other) { return reshape(self, other.sizes()); }
 Tensor ravel_composite(const Tensor& self) { return reshape(self, {-1}); }
