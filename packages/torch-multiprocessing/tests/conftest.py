@@ -1,6 +1,7 @@
 """A hard time limit for every test, and a look at what is left behind."""
 
 import faulthandler
+import gc
 import os
 import signal
 
@@ -24,6 +25,7 @@ def nothing_left():
 
     before = set(os.listdir("/dev/shm"))
     yield
+    gc.collect()
     for child in multiprocessing.active_children():
         child.kill()
         child.join()

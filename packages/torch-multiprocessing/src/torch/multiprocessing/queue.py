@@ -20,7 +20,7 @@ from queue import Empty, Full
 
 from . import _segments
 
-_LONGEST = 32 << 10  # of a packet
+LONGEST = 32 << 10  # of a packet
 _BUFFER = 1 << 20
 _PICKLE, _IN_BLOCK = b"\0", b"\1"
 
@@ -54,7 +54,7 @@ class _Packets:
         flags = 0 if timeout is None else socket.MSG_DONTWAIT
         while True:
             try:
-                data = self._reader.recv(_LONGEST + 1, flags)
+                data = self._reader.recv(LONGEST + 1, flags)
             except BlockingIOError:
                 left = deadline - time.monotonic()
                 if left <= 0 or not self.poll(left):
@@ -75,16 +75,18 @@ class _Packets:
         self._writer.close()
 
 
-def _packed(obj) -> bytes:
+def packed(obj) -> bytes:
+    """The packet of an object."""
     data = reduction.ForkingPickler.dumps(obj)
-    if len(data) < _LONGEST:
+    if len(data) < LONGEST:
         return _PICKLE + bytes(data)
     block = _segments.allocate(len(data))
     memoryview(block)[:] = data
     return _IN_BLOCK + bytes(reduction.ForkingPickler.dumps(tuple(_segments.send(block))))
 
 
-def _unpacked(packet: bytes):
+def unpacked(packet: bytes):
+    """The object of a packet."""
     loads = reduction.ForkingPickler.loads
     if packet[:1] == _IN_BLOCK:
         handle = loads(memoryview(packet)[1:])
@@ -146,7 +148,7 @@ class Queue:
         """Adds an object; raises `queue.Full` when there is no room within `timeout` seconds."""
         if self._closed:
             raise ValueError(f"Queue {self!r} is closed")
-        packet = _packed(obj)
+        packet = packed(obj)
         if not self._room.acquire(block, timeout):
             raise Full
         with self._lock:
@@ -168,7 +170,7 @@ class Queue:
         if packet is None:
             raise Empty
         self._room.release()
-        return _unpacked(packet)
+        return unpacked(packet)
 
     def get_nowait(self):
         """Takes an object if there is one."""

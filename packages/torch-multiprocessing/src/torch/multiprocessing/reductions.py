@@ -18,6 +18,10 @@ from . import _share
 
 ForkingPickler = reduction.ForkingPickler
 
+# In a loader's worker, whose tensors go one way: a part of a larger storage is copied to shared memory by itself, or one
+# row of a data set would take all of it there.
+copy_views = False
+
 
 def reduce_tensor(tensor):
     """The call that makes a tensor over the same memory in another process.
@@ -32,7 +36,12 @@ def reduce_tensor(tensor):
     if tensor.device.type != "cpu":
         raise RuntimeError(f"a tensor on {tensor.device} cannot be sent to another process; send tensor.cpu()")
     kind, grad = type(tensor), tensor.requires_grad
-    storage = _share.share_storage_(tensor.untyped_storage())
+    storage = tensor.untyped_storage()
+    if copy_views and len(storage) > tensor.numel() * tensor.element_size() and not storage.is_shared():
+        copied = _share.empty_shared(tuple(tensor.shape), tensor.dtype)
+        copied.copy_(tensor.detach())
+        tensor, storage = copied, copied.untyped_storage()
+    _share.share_storage_(storage)
     handle = _share.send_storage(storage)
     geometry = tensor.storage_offset(), tuple(tensor.shape), tensor.stride()
     attributes = (getattr(tensor, "__dict__", None) or None) if kind is not torch.Tensor else None

@@ -1,0 +1,3 @@
+"""The names of `torch.utils.data.worker`."""
+
+from ..worker import *  # noqa: F403

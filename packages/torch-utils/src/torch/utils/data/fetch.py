@@ -1,0 +1,64 @@
+"""Gets what an entry of the sampler stands for: a batch or a sample, of a data set with indices or of a stream."""
+
+from __future__ import annotations
+
+import itertools
+
+
+class MapFetcher:
+    """Samples of a data set with indices. `status`, in a worker, takes the position within the batch."""
+
+    def __init__(self, dataset, auto_collation: bool, collate_fn, drop_last: bool, status=None):
+        self._dataset = dataset
+        self._auto = auto_collation
+        self._collate = collate_fn
+        self._many = getattr(dataset, "__getitems__", None)
+        self._status = status
+
+    def fetch(self, entry):
+        if not self._auto:
+            return self._collate(self._dataset[entry])
+        dataset, status = self._dataset, self._status
+        if callable(self._many):
+            data = self._many(entry)
+        elif status is None:
+            data = [dataset[i] for i in entry]
+        else:
+            data = []
+            for i in entry:
+                status.sample(len(data))
+                data.append(dataset[i])
+        if status is not None:
+            status.collating()
+        return self._collate(data)
+
+
+class IterableFetcher:
+    """The next samples of a stream; StopIteration when there are no more."""
+
+    def __init__(self, dataset, auto_collation: bool, collate_fn, drop_last: bool, status=None):
+        self._samples = iter(dataset)
+        self._auto = auto_collation
+        self._collate = collate_fn
+        self._drop_last = drop_last
+        self._status = status
+        self._ended = False
+
+    def fetch(self, entry):
+        if self._ended:
+            raise StopIteration
+        status = self._status
+        if not self._auto:
+            data = next(self._samples)
+        else:
+            data = []
+            for sample in itertools.islice(self._samples, len(entry)):
+                data.append(sample)
+                if status is not None:
+                    status.sample(len(data))
+            self._ended = len(data) < len(entry)
+            if not data or (self._ended and self._drop_last):
+                raise StopIteration
+        if status is not None:
+            status.collating()
+        return self._collate(data)

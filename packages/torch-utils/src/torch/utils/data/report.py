@@ -1,0 +1,83 @@
+"""Errors of workers on their way to the process that trains, and the words for what a worker was doing."""
+
+from __future__ import annotations
+
+import pickle
+import signal
+import traceback
+
+
+class KeyErrorMessage(str):
+    """Text of a KeyError, which would otherwise show its newlines escaped."""
+
+    __slots__ = ()
+
+    def __repr__(self):
+        return str(self)
+
+
+class ExceptionWrapper:
+    """An exception with its traceback as text, which can be pickled where a traceback cannot.
+
+    Example:
+        >>> try:
+        ...     1 / 0
+        ... except ZeroDivisionError as e:
+        ...     wrapper = ExceptionWrapper(e, "in worker 0")
+        >>> wrapper.exc_type
+        <class 'ZeroDivisionError'>
+    """
+
+    def __init__(self, error=None, where: str = "in a worker"):
+        if isinstance(error, tuple):  # as sys.exc_info() gives it
+            error = error[1]
+        self.exc_type = type(error)
+        self.exc_name = self.exc_type.__name__
+        self.exc_msg = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+        self.where = where
+
+    def __getstate__(self):
+        state = self.__dict__
+        try:
+            pickle.dumps(self.exc_type)
+        except Exception:  # a class of a function's body
+            state = {**state, "exc_type": RuntimeError}
+        return state
+
+    def reraise(self):
+        """Raises an exception of the same class, whose text tells where it happened and shows the traceback."""
+        text = f"Caught {self.exc_name} {self.where}.\nOriginal {self.exc_msg}"
+        if issubclass(self.exc_type, KeyError):
+            text = KeyErrorMessage(text)
+        try:
+            error = self.exc_type(text)
+        except BaseException:  # a constructor with other arguments
+            raise RuntimeError(text) from None
+        raise error
+
+
+def exit_text(code: int | None) -> str:
+    """What ended a process, in words.
+
+    >>> exit_text(-9)
+    'was killed by signal SIGKILL'
+    """
+    if code is None:
+        return "ended"
+    if code >= 0:
+        return f"exited with code {code}"
+    try:
+        name = signal.Signals(-code).name
+    except ValueError:
+        name = str(-code)
+    return f"was killed by signal {name}"
+
+
+def hint(code: int | None) -> str:
+    """A likely reason for the end of a process."""
+    return {
+        -signal.SIGKILL: " The system kills processes so when memory runs out (see dmesg).",
+        -signal.SIGBUS: " This happens when shared memory or a mapped file has no room: see --shm-size, --ipc=host.",
+        -signal.SIGSEGV: " Native code in the data set crashed: look there with num_workers=0 and python -X faulthandler.",
+        -signal.SIGABRT: " Native code in the data set gave up.",
+    }.get(code or 0, "")

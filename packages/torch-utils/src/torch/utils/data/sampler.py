@@ -1,0 +1,164 @@
+"""Samplers: iterables of indices, in the order in which a loader asks for them."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Generic, TypeVar
+
+import torch
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Sampler(Generic[T_co]):
+    """An iterable of indices, or of lists of indices. Subclasses have ``__iter__``, and ``__len__`` where it is known."""
+
+    def __init__(self, data_source=None):
+        pass
+
+    def __iter__(self):
+        raise NotImplementedError(f"{type(self).__name__} needs a method __iter__()")
+
+
+def fresh_generator(generator=None):
+    """`generator`, or one seeded from the process's random stream: what is drawn follows `torch.manual_seed`."""
+    if generator is None:
+        generator = torch.Generator()
+        generator.manual_seed(random_seed())
+    return generator
+
+
+def random_seed(generator=None) -> int:
+    """A random number of 63 bits."""
+    return int(torch.empty((), dtype=torch.int64).random_(generator=generator).item())
+
+
+class SequentialSampler(Sampler[int]):
+    """0, 1, 2, ...
+
+    >>> list(SequentialSampler("abc"))
+    [0, 1, 2]
+    """
+
+    def __init__(self, data_source):
+        self.data_source = data_source
+
+    def __iter__(self):
+        return iter(range(len(self.data_source)))
+
+    def __len__(self):
+        return len(self.data_source)
+
+
+class RandomSampler(Sampler[int]):
+    """The indices in a random order, or drawn anew each time.
+
+    Args:
+        replacement: an index may be drawn again
+        num_samples: how many to draw; the length of the data unless given
+    """
+
+    def __init__(self, data_source, replacement: bool = False, num_samples: int | None = None, generator=None):
+        self.data_source = data_source
+        self.replacement = replacement
+        self._num_samples = num_samples
+        self.generator = generator
+        if not isinstance(replacement, bool):
+            raise TypeError(f"RandomSampler: replacement must be a bool, got {replacement!r}")
+        if (
+            not isinstance(self.num_samples, int)
+            or self.num_samples < 0
+            or (num_samples is not None and num_samples == 0)
+        ):
+            raise ValueError(f"RandomSampler: num_samples must be a positive int, got {self.num_samples!r}")
+
+    @property
+    def num_samples(self) -> int:
+        """How many indices come."""
+        return len(self.data_source) if self._num_samples is None else self._num_samples
+
+    def __iter__(self):
+        count, wanted = len(self.data_source), self.num_samples
+        if count == 0 and wanted:
+            raise ValueError(f"RandomSampler: {wanted} samples are wanted of a data set that has none")
+        generator = fresh_generator(self.generator)
+        if self.replacement:
+            for begin in range(0, wanted, 1 << 16):
+                size = (min(1 << 16, wanted - begin),)
+                yield from torch.randint(high=count, size=size, dtype=torch.int64, generator=generator).tolist()
+            return
+        for _ in range(wanted // count if count else 0):
+            yield from torch.randperm(count, generator=generator).tolist()
+        if count and wanted % count:
+            yield from torch.randperm(count, generator=generator).tolist()[: wanted % count]
+
+    def __len__(self):
+        return self.num_samples
+
+
+class SubsetRandomSampler(Sampler[int]):
+    """The given indices in a random order."""
+
+    def __init__(self, indices, generator=None):
+        self.indices = indices
+        self.generator = generator
+
+    def __iter__(self):
+        for i in torch.randperm(len(self.indices), generator=self.generator).tolist():
+            yield self.indices[i]
+
+    def __len__(self):
+        return len(self.indices)
+
+
+class WeightedRandomSampler(Sampler[int]):
+    """Indices drawn with the given weights, which need not sum to 1."""
+
+    def __init__(self, weights, num_samples: int, replacement: bool = True, generator=None):
+        if not isinstance(num_samples, int) or isinstance(num_samples, bool) or num_samples <= 0:
+            raise ValueError(f"WeightedRandomSampler: num_samples must be a positive int, got {num_samples!r}")
+        if not isinstance(replacement, bool):
+            raise ValueError(f"WeightedRandomSampler: replacement must be a bool, got {replacement!r}")
+        self.weights = torch.as_tensor(weights, dtype=torch.float64)
+        if self.weights.dim() != 1:
+            raise ValueError(
+                f"WeightedRandomSampler: weights must have one dimension, got shape {tuple(self.weights.shape)}"
+            )
+        self.num_samples = num_samples
+        self.replacement = replacement
+        self.generator = generator
+
+    def __iter__(self):
+        drawn = torch.multinomial(self.weights, self.num_samples, self.replacement, generator=self.generator)
+        yield from drawn.tolist()
+
+    def __len__(self):
+        return self.num_samples
+
+
+class BatchSampler(Sampler[list]):
+    """Lists of `batch_size` indices of another sampler.
+
+    >>> list(BatchSampler(range(5), 2, drop_last=False))
+    [[0, 1], [2, 3], [4]]
+    """
+
+    def __init__(self, sampler, batch_size: int, drop_last: bool):
+        if not isinstance(batch_size, int) or isinstance(batch_size, bool) or batch_size <= 0:
+            raise ValueError(f"BatchSampler: batch_size must be a positive int, got {batch_size!r}")
+        if not isinstance(drop_last, bool):
+            raise ValueError(f"BatchSampler: drop_last must be a bool, got {drop_last!r}")
+        self.sampler = sampler
+        self.batch_size = batch_size
+        self.drop_last = drop_last
+
+    def __iter__(self):
+        indices = iter(self.sampler)
+        while batch := list(itertools.islice(indices, self.batch_size)):
+            if len(batch) < self.batch_size and self.drop_last:
+                return
+            yield batch
+
+    def __len__(self):
+        count = len(self.sampler)
+        return count // self.batch_size if self.drop_last else -(-count // self.batch_size)

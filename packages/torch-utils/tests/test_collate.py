@@ -1,0 +1,53 @@
+"""Batches of samples of all kinds."""
+
+import collections
+
+import numpy as np
+import pytest
+import torch
+from torch.utils.data import default_collate, default_convert
+
+Pair = collections.namedtuple("Pair", "a b")
+
+
+def test_tensors_arrays_and_numbers_become_tensors():
+    assert default_collate([torch.ones(2), torch.zeros(2)]).tolist() == [[1, 1], [0, 0]]
+    for batch, dtype in (
+        ([1, 2], torch.int64),
+        ([1.5, 2], torch.float64),
+        ([True, False], torch.bool),
+        ([np.float32(1), np.float32(2)], torch.float32),
+        ([np.zeros(2, np.int16)] * 2, torch.int16),
+        ([np.array(3.0)] * 2, torch.float64),
+    ):
+        assert default_collate(batch).dtype == dtype, batch
+
+
+def test_containers_are_collated_item_by_item():
+    out = default_collate([{"x": 1, "y": ("a", 2.0)}, {"x": 3, "y": ("b", 4.0)}])
+    assert out["x"].tolist() == [1, 3] and out["y"][0] == ("a", "b") and out["y"][1].tolist() == [2, 4]
+    pair = default_collate([Pair(1, "x"), Pair(2, "y")])
+    assert isinstance(pair, Pair) and pair.a.tolist() == [1, 2] and pair.b == ("x", "y")
+    assert isinstance(default_collate([[1, 2], [3, 4]]), list)
+    ordered = collections.OrderedDict(a=1)
+    assert type(default_collate([ordered, ordered])) is collections.OrderedDict
+
+
+def test_what_cannot_be_batched_is_explained():
+    with pytest.raises(RuntimeError, match=r"sample 0 of the batch has \(2,\) and sample 1 has \(3,\)"):
+        default_collate([torch.zeros(2), torch.zeros(3)])
+    with pytest.raises(RuntimeError, match="has 2 items and sample 1 has 1"):
+        default_collate([[1, 2], [3]])
+    with pytest.raises(TypeError, match=r"a sample holds builtins.object"):
+        default_collate([object()])
+    with pytest.raises(TypeError, match="array of <U1"):
+        default_collate([np.array(["a"])])
+    with pytest.raises(TypeError, match="builtins.NoneType"):
+        default_collate([None, None])
+
+
+def test_single_samples_are_converted():
+    out = default_convert({"a": np.zeros(2), "b": [np.float32(1), "x"], "c": Pair(1, np.ones(1)), "d": b"y", "e": None})
+    assert out["a"].dtype == torch.float64 and out["b"][0].item() == 1 and out["b"][1] == "x"
+    assert isinstance(out["c"], Pair) and out["c"].b.tolist() == [1] and out["d"] == b"y" and out["e"] is None
+    assert default_convert(np.array(["a"])).dtype.kind == "U"
