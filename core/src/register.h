@@ -13,6 +13,7 @@ void register_softmax();
 void register_norm();
 void register_embedding();
 void register_pooling();
+void register_resample();
 void register_matmul();
 void register_random();
 void register_view();

@@ -51,6 +51,7 @@ void init() {
     register_reduce();
     register_conv();
     register_pooling();
+    register_resample();
   });
 }
 

@@ -4,7 +4,8 @@
 
 namespace torch {
 
-TORCH_PER_ISA(void add_pooling(pool::Kernels<float>&, pool::Kernels<double>&, pool::Kernels<int64_t>&);)
+TORCH_PER_ISA(void add_pooling(pool::Kernels<float>&, pool::Kernels<double>&, pool::Kernels<int64_t>&);
+              void add_resample(pool::Kernels<float>&, pool::Kernels<double>&);)
 
 namespace pool {
 namespace {
@@ -18,6 +19,7 @@ const All& all() {
   static const All chosen = [] {
     All a;
     TORCH_PICK_ISA(add_pooling)(a.f32, a.f64, a.i64);
+    TORCH_PICK_ISA(add_resample)(a.f32, a.f64);
     return a;
   }();
   return chosen;

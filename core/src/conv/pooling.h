@@ -34,6 +34,11 @@ struct Bins {
   TORCH_INLINE int64_t out_plane() const { return out[0] * out[1] * out[2]; }
 };
 
+// Lines of `size` elements, `inner` apart, of which `outer` blocks lie behind each other; each becomes `out` elements.
+struct Lines {
+  int64_t outer, size, out, inner, taps;
+};
+
 template <class T>
 struct Kernels {
   // `winners` may be null. NaN wins; of equal values the first.
@@ -45,6 +50,8 @@ struct Kernels {
   void (*bins_max_forward)(const Bins&, const T* x, T* y, int64_t* indices);  // indices within the plane
   void (*bins_average_forward)(const Bins&, const T* x, T* y);
   void (*bins_average_backward)(const Bins&, const T* dy, T* dx);
+  // y[o] = sum over taps t of weights[t][o] * x[from[t][o]]; a weight of zero reads nothing
+  void (*resample)(const Lines&, const int64_t* from, const double* weights, const T* x, T* y);
 };
 
 // For float, double and (maxima alone) int64_t, of the level in use.

@@ -116,76 +116,93 @@ void max_forward_f32(const Windows& w, const float* x, float* y, void* winners) 
   });
 }
 
-// dx[position] = sum over the windows that see it of value(output index of lane 0, lanes, tap). The positions
-// (r + stride * j) of a row, j = 0, 1, ..., have the same taps.
-template <class Value>
-void gather_rows(const Windows& w, float* dx, Value value) {
-  const int stride = int(w.stride[2]);
-  for (int64_t z = 0; z < w.in[0]; z++)
-    for (int64_t y = 0; y < w.in[1]; y++) {
-      struct Row {
-        int64_t first, tap;  // output index of the row's first window; first tap of the row
-      } rows[64];
-      int count = 0;
-      const auto flush = [&](bool add) {
-        float* d = dx + (z * w.in[1] + y) * w.in[2];
-        for (int64_t j = 0; j * stride < w.in[2]; j += W) {
-          V sums[2];
-          for (int r = 0; r < stride; r++) {
-            V sum{};
-            for (int64_t s = 0; s < w.kernel[2]; s++) {
-              const int64_t shift = r + w.padding[2] - s * w.dilation[2];
-              if (shift % stride) continue;
-              const int64_t column = j + shift / stride;  // window of lane 0
-              const LaneMask mask =
-                  column <= -W || column >= w.out[2]
-                      ? 0
-                      : lane_range(column < 0 ? int(-column) : 0, int(w.out[2] - column < W ? w.out[2] - column : W));
-              if (!mask) continue;
-              for (int q = 0; q < count; q++) sum += value(rows[q].first + column, mask, rows[q].tap + s);
-            }
-            if (stride <= 2) {
-              sums[r] = sum;
-            } else {
-              for (int l = 0; l < W && (j + l) * stride + r < w.in[2]; l++) {
-                float* at = d + (j + l) * stride + r;
-                *at = add ? *at + sum[l] : sum[l];
-              }
-            }
-          }
-          const auto write = [&](int64_t at, V v) {
-            if (at >= w.in[2]) return;
-            const LaneMask mask = first_lanes(int(w.in[2] - at < W ? w.in[2] - at : W));
-            S::store(mask, d + at, add ? v + S::load(mask, d + at) : v);
-          };
-          if (stride == 1) write(j, sums[0]);
-          if (stride == 2) write(2 * j, S::zip_low(sums[0], sums[1])), write(2 * j + W, S::zip_high(sums[0], sums[1]));
-        }
-      };
-      bool add = false;
-      for (int64_t a = 0; a < w.kernel[0]; a++) {
-        const int64_t sz = z + w.padding[0] - a * w.dilation[0];
-        if (sz < 0 || sz % w.stride[0] || sz / w.stride[0] >= w.out[0]) continue;
-        for (int64_t b = 0; b < w.kernel[1]; b++) {
-          const int64_t sy = y + w.padding[1] - b * w.dilation[1];
-          if (sy < 0 || sy % w.stride[1] || sy / w.stride[1] >= w.out[1]) continue;
-          rows[count++] = {(sz / w.stride[0] * w.out[1] + sy / w.stride[1]) * w.out[2],
-                           (a * w.kernel[1] + b) * w.kernel[2]};
-          if (count == 64) flush(add), add = true, count = 0;
-        }
+// dx[position] = sum over the windows that see it of value(output index of lane 0, lanes, tap), for strides of 1 and 2.
+// The positions (r + stride * j) of a row, j = 0, 1, ..., have the same taps.
+class Gather {
+ public:
+  explicit Gather(const Windows& w) : w_(w), stride_(int(w.stride[2])) {
+    for (int r = 0; r < stride_; r++) {
+      for (int64_t s = 0; s < w.kernel[2]; s++) {
+        const int64_t shift = r + w.padding[2] - s * w.dilation[2];
+        if (shift % stride_ == 0) taps_[count_++] = {int(s), int(shift / stride_)};
       }
-      if (count || !add) flush(add);
+      end_[r] = count_;
     }
-}
+  }
+  static bool applies(const Windows& w) {
+    return w.stride[2] <= 2 && w.kernel[2] <= kColumns && w.kernel[0] * w.kernel[1] <= kRows;
+  }
+
+  template <class Value>
+  void plane(float* dx, Value value) const {
+    for (int64_t z = 0; z < w_.in[0]; z++)
+      for (int64_t y = 0; y < w_.in[1]; y++) {
+        Row rows[kRows];
+        const int count = find_rows(z, y, rows);
+        for (int64_t j = 0; j * stride_ < w_.in[2]; j += W) {
+          V sums[2] = {};
+          for (int r = 0, t = 0; r < stride_; r++)
+            for (; t < end_[r]; t++) {
+              const int64_t column = j + taps_[t].shift;  // window of lane 0
+              if (column <= -W || column >= w_.out[2]) continue;
+              const LaneMask mask =
+                  column >= 0 && column + W <= w_.out[2]
+                      ? S::kAll
+                      : lane_range(column < 0 ? int(-column) : 0, int(w_.out[2] - column < W ? w_.out[2] - column : W));
+              for (int q = 0; q < count; q++)
+                sums[r] += value(rows[q].first + column, mask, rows[q].tap + taps_[t].tap);
+            }
+          const auto write = [&](int64_t at, V v) {
+            if (at < w_.in[2]) S::store(first_lanes(int(w_.in[2] - at < W ? w_.in[2] - at : W)), dx + at, v);
+          };
+          if (stride_ == 1)
+            write(j, sums[0]);
+          else
+            write(2 * j, S::zip_low(sums[0], sums[1])), write(2 * j + W, S::zip_high(sums[0], sums[1]));
+        }
+        dx += w_.in[2];
+      }
+  }
+
+ private:
+  static constexpr int kRows = 64;
+  struct Row {
+    int64_t first;  // output index of the first window of the row
+    int tap;        // first tap of the row
+  };
+  int find_rows(int64_t z, int64_t y, Row* rows) const {
+    int count = 0;
+    for (int64_t a = 0; a < w_.kernel[0]; a++) {
+      const int64_t sz = z + w_.padding[0] - a * w_.dilation[0];
+      if (sz < 0 || sz % w_.stride[0] || sz / w_.stride[0] >= w_.out[0]) continue;
+      for (int64_t b = 0; b < w_.kernel[1]; b++) {
+        const int64_t sy = y + w_.padding[1] - b * w_.dilation[1];
+        if (sy < 0 || sy % w_.stride[1] || sy / w_.stride[1] >= w_.out[1]) continue;
+        rows[count++] = {(sz / w_.stride[0] * w_.out[1] + sy / w_.stride[1]) * w_.out[2],
+                         int((a * w_.kernel[1] + b) * w_.kernel[2])};
+      }
+    }
+    return count;
+  }
+
+  const Windows& w_;
+  const int stride_;
+  struct {
+    int tap, shift;
+  } taps_[2 * kColumns];
+  int count_ = 0, end_[2];
+};
 
 void max_backward_f32(const Windows& w, const float* dy, const void* winners, float* dx) {
   if (!pool::winners_fit_a_byte(w)) return max_backward(w, dy, static_cast<const int32_t*>(winners), dx);
   const uint8_t* bytes = static_cast<const uint8_t*>(winners);
+  if (!Gather::applies(w)) return max_backward(w, dy, bytes, dx);
+  const Gather gather(w);
   for_planes(w.planes, w.in_plane() + w.out_plane() * w.taps() / 4, [&](int64_t first, int64_t last) {
     for (int64_t p = first; p < last; p++) {
       const float* g = dy + p * w.out_plane();
       const uint8_t* of_plane = bytes + p * w.out_plane();
-      gather_rows(w, dx + p * w.in_plane(), [&](int64_t at, LaneMask mask, int64_t tap) {
+      gather.plane(dx + p * w.in_plane(), [&](int64_t at, LaneMask mask, int64_t tap) {
         const Ints wins = load_bytes(mask, of_plane + at) == int(tap);
         return wins ? S::load(mask, g + at) : V{};
       });
@@ -222,19 +239,24 @@ void average_forward_f32(const Windows& w, Divisor divisor, const float* x, floa
 }
 
 void average_backward_f32(const Windows& w, Divisor divisor, const float* dy, float* dx) {
+  if (!Gather::applies(w)) return average_backward(w, divisor, dy, dx);
+  const Gather gather(w);
   for_planes(w.planes, w.in_plane() + w.out_plane() * w.taps() / 4, [&](int64_t first, int64_t last) {
-    float* shares = conv::workspace_of<float>(conv::Slot::Tile, w.out_plane());
+    float* shares = conv::workspace_of<float>(conv::Slot::Tile, w.out_plane() + w.out[2]);
+    float* along_row = shares + w.out_plane();
+    for (int64_t s = 0; s < w.out[2]; s++) along_row[s] = divisor.given ? 1.f : float(counted(w, divisor, 2, s));
     for (int64_t p = first; p < last; p++) {
       const float* g = dy + p * w.out_plane();
       for_rows(w, [&](int64_t row, Reach, Reach, int64_t oz, int64_t oy) {
-        const int64_t rows = divisor.given ? divisor.given : counted(w, divisor, 0, oz) * counted(w, divisor, 1, oy);
+        const float rows =
+            float(divisor.given ? divisor.given : counted(w, divisor, 0, oz) * counted(w, divisor, 1, oy));
         for (int64_t s = 0; s < w.out[2]; s++) {
-          const int64_t count = divisor.given ? rows : rows * counted(w, divisor, 2, s);
-          shares[row * w.out[2] + s] = count ? g[row * w.out[2] + s] / float(count) : 0.f;
+          const float count = rows * along_row[s];
+          shares[row * w.out[2] + s] = count != 0 ? g[row * w.out[2] + s] / count : 0.f;
         }
       });
-      gather_rows(w, dx + p * w.in_plane(),
-                  [&](int64_t at, LaneMask mask, int64_t) { return S::load(mask, shares + at); });
+      gather.plane(dx + p * w.in_plane(),
+                   [&](int64_t at, LaneMask mask, int64_t) { return S::load(mask, shares + at); });
     }
   });
 }
@@ -294,12 +316,24 @@ void plain_max_gather(const Windows& w, const T* x, const void* winners, T* y) {
 }  // namespace
 
 void add_pooling(pool::Kernels<float>& f32, pool::Kernels<double>& f64, pool::Kernels<int64_t>& i64) {
-  f32 = {max_forward_f32,      max_backward_f32,        plain_max_gather<float>,  average_forward_f32,
-         average_backward_f32, bins_max_forward<float>, bins_average_forward_f32, bins_average_backward_f32};
-  f64 = {plain_max_forward<double>,    plain_max_backward<double>,   plain_max_gather<double>,
-         average_forward<double>,      average_backward<double>,     bins_max_forward<double>,
-         bins_average_forward<double>, bins_average_backward<double>};
-  i64 = {plain_max_forward<int64_t>, nullptr, nullptr, nullptr, nullptr, bins_max_forward<int64_t>, nullptr, nullptr};
+  f32.max_forward = max_forward_f32;
+  f32.max_backward = max_backward_f32;
+  f32.max_gather = plain_max_gather<float>;
+  f32.average_forward = average_forward_f32;
+  f32.average_backward = average_backward_f32;
+  f32.bins_max_forward = bins_max_forward<float>;
+  f32.bins_average_forward = bins_average_forward_f32;
+  f32.bins_average_backward = bins_average_backward_f32;
+  f64.max_forward = plain_max_forward<double>;
+  f64.max_backward = plain_max_backward<double>;
+  f64.max_gather = plain_max_gather<double>;
+  f64.average_forward = average_forward<double>;
+  f64.average_backward = average_backward<double>;
+  f64.bins_max_forward = bins_max_forward<double>;
+  f64.bins_average_forward = bins_average_forward<double>;
+  f64.bins_average_backward = bins_average_backward<double>;
+  i64.max_forward = plain_max_forward<int64_t>;
+  i64.bins_max_forward = bins_max_forward<int64_t>;
 }
 
 }  // namespace torch::TORCH_ISA

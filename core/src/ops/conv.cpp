@@ -4,7 +4,7 @@
 #include <type_traits>
 
 #include "conv/shape.h"
-#include "iterate.h"
+#include "ops/planes.h"
 #include "register.h"
 #include "torch/core/ops.h"
 
@@ -117,36 +117,12 @@ Geometry::Geometry(const Tensor& input, const Tensor& weight, const Tensor& bias
   result.insert(result.end(), to + 3 - dims, to + 3);
 }
 
-// The engine computes in float and double; half types go through float, integers (exact up to 2^53) through double.
-DType compute_type(const Geometry& g, DType dtype) {
-  TORCH_CHECK_IMPLEMENTED(!is_complex(dtype) && dtype != DType::Bool, g.op, ": not implemented for ", name(dtype));
-  if (dtype == DType::Float32 || dtype == DType::Float16 || dtype == DType::BFloat16) return DType::Float32;
-  return DType::Float64;
-}
-
-// Row-major without gaps and of this dtype.
-Tensor dense(const Tensor& t, DType dtype) {
-  if (!t || (t.dtype() == dtype && t.is_contiguous())) return t;
-  if (t.dtype() == dtype) return contiguous_copy(t);
-  Tensor out = empty_tensor(t.sizes(), dtype, t.device());
-  copy_into(out, t);
-  return out;
-}
-Tensor to_dtype(const Tensor& t, DType dtype) { return t && t.dtype() != dtype ? preserving_copy(t, dtype) : t; }
-
-template <class F>
-void with_type(DType compute, F f) {
-  if (compute == DType::Float32)
-    f(float{});
-  else
-    f(double{});
-}
-
+// Computed in float or double; integers are exact up to 2^53.
 Tensor convolution_cpu(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride,
                        IntArrayRef padding, IntArrayRef dilation, bool transposed, IntArrayRef output_padding,
                        int64_t groups) {
   const Geometry g(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups);
-  const DType compute = compute_type(g, input.dtype());
+  const DType compute = compute_type(g.op, input.dtype(), DType::Float64);
   Tensor out = empty_tensor(g.result, input.is_meta() ? input.dtype() : compute, input.device());
   if (out.is_meta()) return out;
   const Tensor x = dense(input, compute), w = dense(weight, compute), b = dense(bias, compute);
@@ -171,7 +147,8 @@ std::tuple<Tensor, Tensor, Tensor> convolution_backward_cpu(const Tensor& grad_o
               " must have the shape of the output, ", IntArrayRef(g.result));
   TORCH_CHECK(grad_output.dtype() == input.dtype(), g.op, "_backward: grad_output is ", name(grad_output.dtype()),
               " but input is ", name(input.dtype()));
-  const DType compute = compute_type(g, input.dtype()), made = input.is_meta() ? input.dtype() : compute;
+  const DType compute = compute_type(g.op, input.dtype(), DType::Float64),
+              made = input.is_meta() ? input.dtype() : compute;
   Tensor dx, dw, db;
   if (for_input) dx = empty_tensor(input.sizes(), made, input.device());
   if (for_weight) dw = empty_tensor(weight.sizes(), made, input.device());
@@ -198,7 +175,6 @@ std::tuple<Tensor, Tensor, Tensor> convolution_backward_cpu(const Tensor& grad_o
 }
 
 // --- the public forms
-// --------------------------------------------------------------------------------------------------
 
 // What distinguishes conv2d from conv1d: the number of spatial dims its operands must have.
 template <int kDims>

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <string>
 
-#include "iterate.h"
+#include "ops/planes.h"
 #include "register.h"
 #include "torch/core/ops.h"
 #include "torch/core/pool.h"
@@ -101,36 +101,12 @@ Windows windows_back(const std::string& op, const Tensor& grad, IntArrayRef inpu
   return w;
 }
 
-Tensor dense(const Tensor& t, DType dtype) {
-  if (t.dtype() == dtype) return t.is_contiguous() ? t : contiguous_copy(t);
-  Tensor out = empty_tensor(t.sizes(), dtype, t.device());
-  copy_into(out, t);
-  return out;
-}
-Tensor to_dtype(const Tensor& t, DType dtype) { return t.dtype() == dtype ? t : preserving_copy(t, dtype); }
-
-// Half types are exact in float, integers in int64 (maxima) or double (averages, up to 2^53).
-DType compute_type(const std::string& op, DType dtype, DType of_integers) {
-  TORCH_CHECK_IMPLEMENTED(!is_complex(dtype) && dtype != DType::Bool, op, ": not implemented for ", name(dtype));
-  if (dtype == DType::Float64) return dtype;
-  if (is_floating(dtype)) return DType::Float32;
-  return of_integers;
-}
-template <class F>
-void with_type(DType compute, F f) {
-  if (compute == DType::Float32)
-    f(float{});
-  else
-    f(double{});
-}
-
 void check_winners(const std::string& op, const Tensor& winners, const Windows& w) {
   const DType expected = pool::winners_fit_a_byte(w) ? DType::UInt8 : DType::Int32;
   TORCH_CHECK(winners.dtype() == expected, op, ": winners must be ", name(expected), ", got ", name(winners.dtype()));
 }
 
 // --- maxima
-// --------------------------------------------------------------------------------------------------------------
 
 std::tuple<Tensor, Tensor> max_pool_cpu(const Tensor& input, IntArrayRef kernel, IntArrayRef stride,
                                         IntArrayRef padding, IntArrayRef dilation, bool ceil_mode, bool keep_winners) {
@@ -224,7 +200,6 @@ Tensor max_pool_indices_cpu(const Tensor& winners, IntArrayRef input_size, IntAr
 }
 
 // --- averages
-// --------------------------------------------------------------------------------------------------------------
 
 Divisor divisor_of(const std::string& op, bool count_include_pad, std::optional<int64_t> divisor_override) {
   TORCH_CHECK(!divisor_override || *divisor_override != 0, op, ": divisor_override must not be zero");
@@ -268,7 +243,6 @@ Tensor avg_pool_backward_cpu(const Tensor& grad, IntArrayRef input_size, IntArra
 }
 
 // --- windows that adapt to the output
-// -----------------------------------------------------------------------------------
 
 Bins bins_of(const std::string& op, const Tensor& input, IntArrayRef output_size) {
   Bins b;
@@ -338,7 +312,6 @@ std::tuple<Tensor, Tensor> adaptive_max_pool_cpu(const Tensor& input, IntArrayRe
 }
 
 // --- places given by indices
-// -----------------------------------------------------------------------------------------------
 
 // Leading dims that two shapes share; behind them is one plane each.
 int64_t shared_planes(const char* op, const Tensor& a, const Tensor& b, int64_t spatial) {
@@ -418,7 +391,6 @@ Tensor plane_scatter_cpu(const Tensor& values, const Tensor& indices, IntArrayRe
 }
 
 // --- the public forms
-// --------------------------------------------------------------------------------------------------------
 
 // A list of one entry per dim.
 std::vector<int64_t> spread(IntArrayRef list, size_t dims) {

@@ -220,6 +220,33 @@ def test_one_and_two_threads_give_the_same_bits():
         torch.set_num_threads(threads)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("dim", [0, 1, -1])
+def test_resampling_sums_weighted_inputs_along_a_dim(dim, dtype):
+    x = noise(7, 7, 7, dtype=dtype)
+    indices, weights = RNG.integers(0, 7, (3, 19)), noise(3, 19, dtype="float64")
+    weights[1, 5:9] = 0
+    y = op("resample")(*map(torch.from_numpy, (x,)), dim, torch.from_numpy(indices), torch.from_numpy(weights))
+    moved = np.moveaxis(x.astype("float64"), dim, -1)
+    want = np.moveaxis((moved[..., indices] * weights).sum(-2), -1, dim)
+    np.testing.assert_allclose(y.numpy(), want, rtol=1e-4, atol=1e-5)
+    g, v = noise(*y.shape, dtype="float64"), torch.from_numpy(noise(7, 7, 7, dtype="float64"))
+    table = torch.from_numpy(indices), torch.from_numpy(weights)
+    back = op("resample_backward")(torch.from_numpy(g), dim, *table, 7)
+    assert np.isclose((back.numpy() * v.numpy()).sum(), (op("resample")(v, dim, *table).numpy() * g).sum())
+
+
+def test_resampling_reads_nothing_where_the_weight_is_zero_and_refuses_bad_indices():
+    x = torch.from_numpy(np.array([np.inf, 2.0]))
+    indices, weights = (
+        torch.from_numpy(np.array([[0, 1], [1, 1]])),
+        torch.from_numpy(np.array([[0.0, 1.0], [3.0, 0.0]])),
+    )
+    assert op("resample")(x, 0, indices, weights).numpy().tolist() == [6.0, 2.0]
+    with pytest.raises(IndexError, match="resample: index 1 is out of range for a dim of size 1"):
+        op("resample")(torch.from_numpy(np.ones(1)), 0, indices, weights)
+
+
 X = noise(1, 4, 8, 8)
 
 
