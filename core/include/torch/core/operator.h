@@ -21,7 +21,7 @@ class Generator;
 
 // --- what a row says beside its schema -------------------------------------------------------------------------------
 
-enum class DTypes : uint8_t { All, Numeric, Floating, FloatingOrComplex, Real, Integral, IntegralOrBool, BoolOnly };
+enum class DTypes : uint8_t { All, Numeric, Floating, FloatingOrComplex, Real, Integral, IntegralOrBool, BoolOnly, RealNumeric };  // RealNumeric: Real without bool
 
 struct Attr {
   bool is_function = true, is_method = false;  // torch.name, Tensor.name
