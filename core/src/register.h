@@ -11,6 +11,7 @@ void register_activation();
 void register_conv();
 void register_softmax();
 void register_norm();
+void register_loss();
 void register_embedding();
 void register_pooling();
 void register_resample();

@@ -40,6 +40,7 @@ void init() {
     register_pointwise();
     register_softmax();
     register_norm();
+    register_loss();
     register_embedding();
     register_activation();
     register_matmul();
