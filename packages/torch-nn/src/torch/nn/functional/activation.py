@@ -15,7 +15,7 @@ __all__ = [
 def relu(input, inplace=False):
     """``max(0, x)``.
 
-    >>> F.relu(torch.tensor([-1.0, 2.0]))
+    >>> relu(torch.tensor([-1.0, 2.0]))
     tensor([0., 2.])
     """
     return ops.relu_(input) if inplace else ops.relu(input)
@@ -124,7 +124,7 @@ def _softmax_dim(name, ndim):
 def softmax(input, dim=None, _stacklevel=3, dtype=None):
     """``exp(x) / sum(exp(x))`` along ``dim``, computed without overflow.
 
-    >>> F.softmax(torch.zeros(1, 4), dim=1)
+    >>> softmax(torch.zeros(1, 4), dim=1)
     tensor([[0.2500, 0.2500, 0.2500, 0.2500]])
     """
     return ops.softmax(input, _softmax_dim("softmax", input.dim()) if dim is None else dim, dtype=dtype)

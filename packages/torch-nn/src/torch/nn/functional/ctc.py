@@ -17,7 +17,7 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
     first ``s`` symbols of the target, extended by blanks, after ``t`` inputs.
 
     >>> probs = torch.full((2, 1, 2), 0.5).log()  # paths that read '1': '01', '10', '11'
-    >>> F.ctc_loss(probs, torch.tensor([[1]]), (2,), (1,)).exp()
+    >>> ctc_loss(probs, torch.tensor([[1]]), (2,), (1,)).exp()
     tensor(1.3333)
     """
     reduction = _codes[reduction]

@@ -8,7 +8,7 @@ __all__ = ["cosine_similarity", "normalize", "pairwise_distance", "pdist"]
 def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
     """``norm(x1 - x2 + eps, p)`` along the last dim; the others broadcast.
 
-    >>> F.pairwise_distance(torch.zeros(1, 2), torch.tensor([[3.0, 4.0]]))
+    >>> pairwise_distance(torch.zeros(1, 2), torch.tensor([[3.0, 4.0]]))
     tensor([5.0000])
     """
     return torch.norm(x1 - x2 + eps, p=p, dim=-1, keepdim=keepdim)
@@ -29,7 +29,7 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-8):
 def normalize(input, p=2.0, dim=1, eps=1e-12, out=None):
     """``x / max(norm(x, p), eps)`` along ``dim``.
 
-    >>> F.normalize(torch.tensor([[3.0, 4.0]]))
+    >>> normalize(torch.tensor([[3.0, 4.0]]))
     tensor([[0.6000, 0.8000]])
     """
     norm = torch.norm(input, p=p, dim=dim, keepdim=True).clamp(min=eps)

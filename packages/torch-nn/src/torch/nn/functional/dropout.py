@@ -17,7 +17,7 @@ def dropout(input, p=0.5, training=True, inplace=False):
 
     ValueError when p is not in [0, 1].
 
-    >>> F.dropout(torch.ones(3), p=0.5, training=False)
+    >>> dropout(torch.ones(3), p=0.5, training=False)
     tensor([1., 1., 1.])
     """
     if not 0.0 <= p <= 1.0:

@@ -65,7 +65,7 @@ def embedding(
     The row ``padding_idx`` gets no gradient; ``max_norm`` scales the rows used in place; ``scale_grad_by_freq`` divides
     gradients by how often a row is used.
 
-    >>> F.embedding(torch.tensor([1, 0]), torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    >>> embedding(torch.tensor([1, 0]), torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
     tensor([[3., 4.],
             [1., 2.]])
     """

@@ -34,7 +34,7 @@ def interpolate(
     ``mode``: 'nearest', 'nearest-exact', 'area', 'linear' (3 dims), 'bilinear', 'bicubic' (4 dims), 'trilinear' (5).
     With ``align_corners`` the centres of the corner pixels stay in place, else the edges of the image do.
 
-    >>> F.interpolate(torch.tensor([[[1.0, 2.0]]]), scale_factor=2)
+    >>> interpolate(torch.tensor([[[1.0, 2.0]]]), scale_factor=2)
     tensor([[[1., 1., 2., 2.]]])
     """
     n = input.dim() - 2

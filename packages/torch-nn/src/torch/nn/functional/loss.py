@@ -25,7 +25,7 @@ def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, r
 
     Targets equal to ``ignore_index`` do not count.  The mean is weighted by ``weight[y]``.
 
-    >>> F.nll_loss(torch.log(torch.tensor([[0.5, 0.5]])), torch.tensor([1]))
+    >>> nll_loss(torch.log(torch.tensor([[0.5, 0.5]])), torch.tensor([1]))
     tensor(0.6931)
     """
     if size_average is not None or reduce is not None:
@@ -45,7 +45,7 @@ def cross_entropy(
 ):
     """``nll_loss(log_softmax(input))``: scores (N, C, ...) against classes (N, ...) or probabilities (N, C, ...).
 
-    >>> F.cross_entropy(torch.zeros(1, 2), torch.tensor([1]))
+    >>> cross_entropy(torch.zeros(1, 2), torch.tensor([1]))
     tensor(0.6931)
     """
     if size_average is not None or reduce is not None:
@@ -203,7 +203,7 @@ def _weighted(loss, weight, reduction):
 def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
     """``(x - y)^2``.
 
-    >>> F.mse_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
+    >>> mse_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
     tensor(2.)
     """
     if size_average is not None or reduce is not None:

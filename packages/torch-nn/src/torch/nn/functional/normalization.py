@@ -60,7 +60,7 @@ def instance_norm(
 def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05):
     """``(x - mean) / sqrt(var + eps) * weight + bias`` over the trailing dims ``normalized_shape``.
 
-    >>> F.layer_norm(torch.tensor([1.0, 3.0]), (2,), eps=0.0)
+    >>> layer_norm(torch.tensor([1.0, 3.0]), (2,), eps=0.0)
     tensor([-1.,  1.])
     """
     return ops.layer_norm(input, normalized_shape, weight, bias, eps)

@@ -15,7 +15,7 @@ def pad(input, pad, mode="constant", value=None):
     ``mode`` 'constant' writes ``value`` (0 by default) and pads any dims, negative amounts cut off; 'reflect',
     'replicate' and 'circular' continue the data of the last 1 to 3 dims.
 
-    >>> F.pad(torch.tensor([[1.0, 2.0, 3.0]]), (2, 1), mode="reflect")
+    >>> pad(torch.tensor([[1.0, 2.0, 3.0]]), (2, 1), mode="reflect")
     tensor([[3., 2., 1., 2., 3., 2.]])
     """
     pad = tuple(pad)

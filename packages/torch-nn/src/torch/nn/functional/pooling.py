@@ -19,7 +19,7 @@ __all__ = [
 def max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
     """The maximum of each window of ``input`` (N, C, L); the windows step by ``stride``, by default their size.
 
-    >>> F.max_pool1d(torch.tensor([[[1.0, 3.0, 2.0, 4.0]]]), 2)
+    >>> max_pool1d(torch.tensor([[[1.0, 3.0, 2.0, 4.0]]]), 2)
     tensor([[[3., 4.]]])
     """
     op = ops.max_pool1d_with_indices if return_indices else ops.max_pool1d
@@ -125,7 +125,7 @@ def lp_pool1d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
 def lp_pool2d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
     """``(sum of x^p)^(1/p)`` over each window of ``input`` (N, C, H, W).
 
-    >>> F.lp_pool2d(torch.tensor([[[[3.0, 4.0]]]]), 2, (1, 2))
+    >>> lp_pool2d(torch.tensor([[[[3.0, 4.0]]]]), 2, (1, 2))
     tensor([[[[5.]]]])
     """
     kernel = expand(kernel_size, 2, "kernel_size")

@@ -24,7 +24,7 @@ def _blocks(op, size, kernel, dilation, padding, stride):
 def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
     """The sliding windows of images (N, C, H, W), one column each: (N, C * kh * kw, number of windows).
 
-    >>> F.unfold(torch.arange(9.0).view(1, 1, 3, 3), 2)[0, :, 0]
+    >>> unfold(torch.arange(9.0).view(1, 1, 3, 3), 2)[0, :, 0]
     tensor([0., 1., 3., 4.])
     """
     if input.dim() not in (3, 4):
