@@ -1,0 +1,73 @@
+"""Attention: which form of scaled_dot_product_attention runs, and forms with scores of your own."""
+
+import contextlib
+import enum
+
+__all__ = [
+    "SDPBackend", "WARN_FOR_UNFUSED_KERNELS", "activate_flash_attention_impl", "current_flash_attention_impl",
+    "list_flash_attention_impls", "register_flash_attention_impl", "restore_flash_attention_impl", "sdpa_kernel",
+]  # fmt: skip
+
+WARN_FOR_UNFUSED_KERNELS = False
+
+
+class SDPBackend(enum.IntEnum):
+    """The forms of scaled_dot_product_attention; this build has the plain one, MATH."""
+
+    ERROR = -1
+    MATH = 0
+    FLASH_ATTENTION = 1
+    EFFICIENT_ATTENTION = 2
+    CUDNN_ATTENTION = 3
+    OVERRIDEABLE = 4
+
+
+@contextlib.contextmanager
+def sdpa_kernel(backends, set_priority=False):
+    """Inside, only the given forms may run; RuntimeError when MATH, the one there is, is not among them."""
+    backends = [backends] if isinstance(backends, SDPBackend) else list(backends)
+    if not backends or not all(isinstance(backend, SDPBackend) for backend in backends):
+        raise AssertionError(
+            f"Backends must be an instance of SDPBackend or a list of SDPBackend instances, got {backends}"
+        )
+    if SDPBackend.MATH not in backends:
+        raise RuntimeError(
+            f"sdpa_kernel: no available kernel among {[backend.name for backend in backends]}; this build has MATH"
+        )
+    yield
+
+
+_implementations = {}
+_active = None
+
+
+def register_flash_attention_impl(impl, *, register_fn):
+    """Make ``impl`` a name for :func:`activate_flash_attention_impl`, which calls ``register_fn()``."""
+    _implementations[impl] = register_fn
+
+
+def list_flash_attention_impls():
+    """The names that were registered."""
+    return sorted(_implementations)
+
+
+def activate_flash_attention_impl(impl):
+    """Switch to a registered implementation; ValueError for a name that is not."""
+    global _active
+    if impl not in _implementations:
+        raise ValueError(
+            f"Unknown flash attention impl '{impl}'; registered: {', '.join(list_flash_attention_impls()) or 'none'}"
+        )
+    _implementations[impl]()
+    _active = impl
+
+
+def current_flash_attention_impl():
+    """The active implementation, or None."""
+    return _active
+
+
+def restore_flash_attention_impl(_raise_warn=True):
+    """Go back to the built-in form."""
+    global _active
+    _active = None

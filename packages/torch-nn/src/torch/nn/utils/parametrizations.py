@@ -1,0 +1,158 @@
+"""Ready-made parametrizations: orthogonal matrices, weight norm, spectral norm."""
+
+import torch
+
+from ..functional import normalize
+from ..modules.module import Module
+from .parametrize import register_parametrization
+from .spectral_norm import as_matrix
+from .weight_norm import norm_except_dim
+
+__all__ = ["orthogonal", "spectral_norm", "weight_norm"]
+
+
+class _Orthogonal(Module):
+    """Matrices with orthonormal columns (or rows, where there are fewer), as a function of free ones.
+
+    ``base`` makes the identity map to the matrix that was there, so that training begins with it.
+    """
+
+    def __init__(self, weight, kind, trivialize):
+        super().__init__()
+        self.kind = kind
+        self.trivialize = trivialize
+        if trivialize:
+            self.register_buffer("base", None)
+
+    def forward(self, x):
+        tall = x.shape[-2] >= x.shape[-1]
+        a = x if tall else x.transpose(-2, -1)
+        n, k = a.shape[-2:]
+        if self.kind == "householder":
+            q = _householder(a.tril(-1))
+            if self.trivialize and self.base is not None:
+                q = self.base @ q if self.base.shape[-1] == q.shape[-2] else q
+        else:
+            lower = a.tril()
+            if n != k:
+                lower = torch.cat([lower, lower.new_zeros(*a.shape[:-1], n - k)], -1)
+            skew = lower - lower.transpose(-2, -1)
+            identity = torch.eye(n, dtype=a.dtype, device=a.device)
+            if self.kind == "matrix_exp":
+                q = torch.matrix_exp(skew)
+            else:  # Cayley's map
+                q = torch.linalg.solve(identity - skew / 2, identity + skew / 2)
+            if self.trivialize and self.base is not None:
+                q = self.base @ q
+            q = q[..., :k]
+        return q if tall else q.transpose(-2, -1)
+
+    def right_inverse(self, value):
+        tall = value.shape[-2] >= value.shape[-1]
+        a = value if tall else value.transpose(-2, -1)
+        n, k = a.shape[-2:]
+        if not self.trivialize:
+            if self.kind != "householder":
+                raise NotImplementedError("only use_trivialization=True can begin with a given matrix")
+            return value
+        q, r = torch.linalg.qr(a, mode="complete")
+        q = q.clone()
+        q[..., :k] = q[..., :k] * torch.diagonal(r, dim1=-2, dim2=-1).sign().unsqueeze(-2)
+        self.base = q
+        zero = torch.zeros_like(a)
+        return zero if tall else zero.transpose(-2, -1)
+
+
+def _householder(v):
+    """The first columns of the product of reflections along the columns of ``v`` (with 1 on the diagonal)."""
+    n, k = v.shape[-2:]
+    v = v + torch.eye(n, k, dtype=v.dtype, device=v.device)
+    q = torch.eye(n, k, dtype=v.dtype, device=v.device).expand(*v.shape[:-2], n, k)
+    for i in reversed(range(k)):
+        u = v[..., i : i + 1]
+        q = q - 2 * u @ (u.transpose(-2, -1) @ q) / (u * u).sum(-2, keepdim=True)
+    return q
+
+
+def orthogonal(module, name="weight", orthogonal_map=None, *, use_trivialization=True):
+    """Keep the matrix ``name`` orthogonal while it is trained; returns the module.
+
+    ``orthogonal_map``: 'matrix_exp', 'cayley' or 'householder' (the default for matrices that are not square).
+    """
+    weight = getattr(module, name, None)
+    if not isinstance(weight, torch.Tensor):
+        raise ValueError(f"Module '{type(module).__name__}' has no parameter or buffer with name '{name}'")
+    if weight.dim() < 2:
+        raise ValueError(f"Expected a matrix or batch of matrices. Got a tensor of {weight.dim()} dimensions.")
+    if orthogonal_map is None:
+        orthogonal_map = "matrix_exp" if weight.shape[-2] == weight.shape[-1] else "householder"
+    if orthogonal_map not in ("matrix_exp", "cayley", "householder"):
+        raise ValueError(
+            f'orthogonal_map has to be one of "matrix_exp", "cayley", "householder". Got: {orthogonal_map}'
+        )
+    if orthogonal_map == "householder" and use_trivialization:
+        orthogonal_map = "matrix_exp"  # the same matrices are reached; only it can begin where the weight is
+    map_ = _Orthogonal(weight, orthogonal_map, use_trivialization)
+    return register_parametrization(module, name, map_, unsafe=True)
+
+
+class _WeightNorm(Module):
+    def __init__(self, dim):
+        super().__init__()
+        self.dim = -1 if dim is None else dim
+
+    def forward(self, weight_g, weight_v):
+        return weight_v * (weight_g / norm_except_dim(weight_v, self.dim))
+
+    def right_inverse(self, weight):
+        return norm_except_dim(weight, self.dim), weight
+
+
+def weight_norm(module, name="weight", dim=0):
+    """Train length (``original0``) and direction (``original1``) of the weight apart (Salimans 2016); returns the module."""
+    return register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
+
+
+class _SpectralNorm(Module):
+    def __init__(self, weight, n_power_iterations, dim, eps):
+        super().__init__()
+        if n_power_iterations <= 0:
+            raise ValueError(
+                f"Expected n_power_iterations to be positive, but got n_power_iterations={n_power_iterations}"
+            )
+        self.dim, self.eps, self.n_power_iterations = dim, eps, n_power_iterations
+        if weight.dim() > 1:
+            matrix = as_matrix(weight.detach(), dim)
+            rows, columns = matrix.shape
+            self.register_buffer("_u", normalize(matrix.new_empty(rows).normal_(0, 1), dim=0, eps=eps))
+            self.register_buffer("_v", normalize(matrix.new_empty(columns).normal_(0, 1), dim=0, eps=eps))
+            self._iterate(matrix, 15)
+
+    @torch.no_grad()
+    def _iterate(self, matrix, steps):
+        for _ in range(steps):
+            self._u = normalize(torch.mv(matrix, self._v), dim=0, eps=self.eps)
+            self._v = normalize(torch.mv(matrix.t(), self._u), dim=0, eps=self.eps)
+
+    def forward(self, weight):
+        if weight.dim() == 1:
+            return normalize(weight, dim=0, eps=self.eps)
+        matrix = as_matrix(weight, self.dim)
+        if self.training:
+            self._iterate(matrix.detach(), self.n_power_iterations)
+        return weight / torch.dot(self._u.clone(), torch.mv(matrix, self._v.clone()))
+
+    def right_inverse(self, value):
+        return value
+
+
+def spectral_norm(module, name="weight", n_power_iterations=1, eps=1e-12, dim=None):
+    """Divide the weight by its largest singular value (Miyato 2018); returns the module."""
+    weight = getattr(module, name, None)
+    if not isinstance(weight, torch.Tensor):
+        raise ValueError(f"Module '{type(module).__name__}' has no parameter or buffer with name '{name}'")
+    if dim is None:
+        from ..modules.conv import _ConvTranspose
+
+        dim = 1 if isinstance(module, _ConvTranspose) else 0
+    return register_parametrization(module, name, _SpectralNorm(weight, n_power_iterations, dim, eps))

@@ -1,0 +1,62 @@
+"""torch.nn.attention: choice of kernel, causal biases, scores as functions, joined sequences."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch.nn.attention import SDPBackend, bias, flex_attention, sdpa_kernel, varlen
+
+
+def qkv(length=4, size=6, heads=2):
+    torch.manual_seed(0)
+    return [torch.randn(1, heads, n, 8, dtype=torch.float64) for n in (length, size, size)]
+
+
+def test_sdpa_kernel_allows_what_is_there():
+    with sdpa_kernel([SDPBackend.MATH, SDPBackend.FLASH_ATTENTION]):
+        F.scaled_dot_product_attention(*qkv())
+    with pytest.raises(RuntimeError, match="no available kernel among .*FLASH_ATTENTION"):
+        with sdpa_kernel(SDPBackend.FLASH_ATTENTION):
+            pass
+
+
+def test_causal_biases_begin_at_either_corner():
+    assert bias.causal_upper_left(2, 4).tolist() == [[True, False, False, False], [True, True, False, False]]
+    assert bias.causal_lower_right(2, 4).tolist() == [[True, True, True, False], [True, True, True, True]]
+    q, k, v = qkv(4, 4)
+    upper = F.scaled_dot_product_attention(q, k, v, torch.ones(4, 4, dtype=torch.bool).tril())
+    assert torch.allclose(F.scaled_dot_product_attention(q, k, v, is_causal=True), upper)
+
+
+def test_flex_attention_is_attention_with_scores_of_ones_own():
+    q, k, v = qkv(5, 5)
+    assert torch.allclose(flex_attention.flex_attention(q, k, v), F.scaled_dot_product_attention(q, k, v))
+
+    def causal(b, h, i, j):
+        return i >= j
+
+    mask = flex_attention.create_block_mask(causal, None, None, 5, 5, BLOCK_SIZE=2)
+    want = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+    out, lse = flex_attention.flex_attention(q, k, v, block_mask=mask, return_lse=True)
+    assert torch.allclose(out, want)
+    assert lse.shape == (1, 2, 5)
+    assert mask.to_dense()[0, 0].tolist() == [[1, 0, 0], [1, 1, 0], [1, 1, 1]]
+    assert mask.sparsity() == pytest.approx(100 / 3)
+    near = flex_attention.and_masks(causal, lambda b, h, i, j: i - j < 2)
+    assert int(flex_attention.create_mask(near, 1, 1, 5, 5).sum()) == 9
+    either = flex_attention.or_masks(causal, flex_attention.noop_mask)
+    assert bool(flex_attention.create_mask(either, 1, 1, 5, 5).all())
+    distance = F.scaled_dot_product_attention(
+        q, k, v, -(torch.arange(5.0).view(5, 1) - torch.arange(5.0)).abs().double()
+    )
+    scored = flex_attention.flex_attention(q, k, v, lambda s, b, h, i, j: s - (i - j).abs())
+    assert torch.allclose(scored, distance)
+
+
+def test_joined_sequences_attend_to_themselves():
+    torch.manual_seed(0)
+    q, k, v = (torch.randn(7, 2, 8, dtype=torch.float64) for _ in range(3))
+    ends = torch.tensor([0, 3, 7])
+    out = varlen.varlen_attn(q, k, v, ends, ends, 4, 4, window_size=(-1, 0))
+    for a, b in ((0, 3), (3, 7)):
+        part = F.scaled_dot_product_attention(*(x[a:b].transpose(0, 1) for x in (q, k, v)), is_causal=True)
+        assert torch.allclose(out[a:b], part.transpose(0, 1))

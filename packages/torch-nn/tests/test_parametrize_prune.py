@@ -1,0 +1,171 @@
+"""Parametrized tensors and pruned parameters."""
+
+import copy
+
+import pytest
+import torch
+from torch import nn
+from torch.nn.utils import parametrizations, parametrize, prune
+
+
+class Symmetric(nn.Module):
+    def forward(self, x):
+        return x.triu() + x.triu(1).t()
+
+
+class Exp(nn.Module):
+    def forward(self, x):
+        return x.exp()
+
+    def right_inverse(self, x):
+        return x.log()
+
+
+def test_a_parametrized_tensor_is_a_function_of_its_original():
+    layer = nn.Linear(3, 3)
+    weight = layer.weight
+    parametrize.register_parametrization(layer, "weight", Symmetric())
+    assert parametrize.is_parametrized(layer, "weight")
+    assert not parametrize.is_parametrized(layer, "bias")
+    assert layer.parametrizations.weight.original is weight
+    assert torch.equal(layer.weight, layer.weight.t())
+    layer(torch.ones(1, 3)).sum().backward()
+    assert weight.grad is not None
+    assert sorted(name for name, _ in layer.named_parameters()) == ["bias", "parametrizations.weight.original"]
+    assert parametrize.type_before_parametrizations(layer) is nn.Linear
+    value = layer.weight.detach().clone()
+    parametrize.remove_parametrizations(layer, "weight")
+    assert type(layer) is nn.Linear
+    assert layer.weight is weight
+    assert torch.equal(layer.weight, value)
+
+
+def test_assignment_goes_through_the_right_inverse():
+    layer = nn.Linear(2, 2)
+    with torch.no_grad():
+        layer.weight.fill_(2.0)
+    parametrize.register_parametrization(layer, "weight", Exp())
+    assert torch.allclose(layer.weight, torch.full((2, 2), 2.0))
+    layer.weight = torch.full((2, 2), 5.0)
+    assert torch.allclose(layer.weight, torch.full((2, 2), 5.0))
+    bare = parametrize.register_parametrization(nn.Linear(2, 2), "weight", Symmetric())
+    with pytest.raises(RuntimeError, match="Symmetric does not implement right_inverse"):
+        bare.weight = torch.zeros(2, 2)
+
+
+def test_parametrizations_chain_cache_copy_and_load():
+    layer = nn.Linear(3, 3)
+    parametrize.register_parametrization(layer, "weight", Symmetric())
+    with parametrize.cached():
+        assert layer.weight is layer.weight
+    assert layer.weight is not layer.weight
+    twin = copy.deepcopy(layer)
+    with torch.no_grad():
+        twin.parametrizations.weight.original.zero_()
+    assert (twin.weight == 0).all()
+    assert not (layer.weight == 0).all()
+    twin.load_state_dict(layer.state_dict())
+    assert torch.equal(twin.weight, layer.weight)
+    plain = nn.Linear(3, 3)
+    parametrize.transfer_parametrizations_and_params(layer, plain)
+    assert torch.equal(plain.weight, layer.weight)
+
+
+def test_what_a_parametrization_must_not_do():
+    class Shorter(nn.Module):
+        def forward(self, x):
+            return x[:1]
+
+    layer = nn.Linear(2, 2)
+    weight = layer.weight.detach().clone()
+    with pytest.raises(
+        ValueError, match=r"it was torch.float32 \(2, 2\), the parametrization gives torch.float32 \(1, 2\)"
+    ):
+        parametrize.register_parametrization(layer, "weight", Shorter())
+    assert torch.equal(layer.weight, weight)
+    assert type(layer) is nn.Linear
+    with pytest.raises(ValueError, match="does not have a parameter, a buffer"):
+        parametrize.register_parametrization(layer, "wieght", Symmetric())
+    with pytest.raises(ValueError, match="does not have a parametrization on weight"):
+        parametrize.remove_parametrizations(layer, "weight")
+
+
+@pytest.mark.parametrize("shape", [(4, 4), (5, 3), (3, 5)])
+@pytest.mark.parametrize("kind", ["matrix_exp", "cayley", "householder"])
+def test_orthogonal_stays_orthogonal(shape, kind):
+    if not all(hasattr(torch, name) for name in ("matrix_exp", "linalg")):
+        pytest.skip("needs torch.linalg")
+    layer = nn.Linear(shape[1], shape[0]).double()
+    parametrizations.orthogonal(layer, orthogonal_map=kind)
+    for _ in range(2):
+        w = layer.weight
+        product = w @ w.t() if shape[0] <= shape[1] else w.t() @ w
+        assert torch.allclose(product, torch.eye(min(shape), dtype=torch.float64), atol=1e-9)
+        with torch.no_grad():
+            layer.parametrizations.weight.original.add_(torch.randn(shape, dtype=torch.float64))
+
+
+def test_weight_and_spectral_norm_as_parametrizations():
+    layer = nn.Linear(3, 4)
+    weight = layer.weight.detach().clone()
+    parametrizations.weight_norm(layer)
+    assert torch.allclose(layer.weight, weight, atol=1e-6)
+    assert layer.parametrizations.weight.original0.shape == (4, 1)
+    torch.manual_seed(0)
+    layer = parametrizations.spectral_norm(nn.Linear(3, 4), n_power_iterations=30)
+    v = torch.randn(3)
+    for _ in range(50):
+        v = layer.weight.t() @ (layer.weight @ v)
+        v = v / v.norm()
+    assert (layer.weight @ v).norm().item() == pytest.approx(1.0, abs=1e-3)
+
+
+def test_pruning_the_smallest_elements():
+    layer = nn.Linear(4, 5)
+    smallest = layer.weight.abs().flatten().sort()[0][:8]
+    prune.l1_unstructured(layer, "weight", 8)
+    assert int((layer.weight == 0).sum()) == 8
+    assert layer.weight_orig.abs()[layer.weight_mask == 0].max() == smallest.max()
+    assert sorted(layer.state_dict()) == ["bias", "weight_mask", "weight_orig"]
+    assert prune.is_pruned(nn.Sequential(layer))
+    layer(torch.ones(1, 4)).sum().backward()
+    assert (layer.weight_orig.grad[layer.weight_mask == 0] == 0).all()
+    prune.random_unstructured(layer, "weight", 0.5)  # half of the twelve that are left
+    assert int((layer.weight == 0).sum()) == 14
+    prune.remove(layer, "weight")
+    assert isinstance(layer.weight, nn.Parameter)
+    assert int((layer.weight == 0).sum()) == 14
+    assert not prune.is_pruned(layer)
+    with pytest.raises(ValueError, match="has to be pruned before pruning can be removed"):
+        prune.remove(layer, "weight")
+
+
+def test_pruning_channels_and_across_layers():
+    layer = nn.Linear(4, 6)
+    with torch.no_grad():
+        layer.weight[2] = 0.001
+    prune.ln_structured(layer, "weight", 1, n=2, dim=0)
+    assert (layer.weight[2] == 0).all()
+    assert int((layer.weight == 0).all(1).sum()) == 1
+    assert int((prune.random_structured(nn.Linear(4, 6), "weight", 0.5, dim=1).weight == 0).all(0).sum()) == 2
+    a, b = nn.Linear(2, 5), nn.Linear(2, 5)
+    with torch.no_grad():
+        a.weight.mul_(1e-3)
+    prune.global_unstructured([(a, "weight"), (b, "weight")], prune.L1Unstructured, amount=10)
+    assert (a.weight == 0).all()
+    assert not (b.weight == 0).any()
+
+
+def test_amounts_and_masks_are_checked():
+    layer = nn.Linear(2, 2)
+    with pytest.raises(ValueError, match=r"amount=1.5 should either be a float in the range \[0, 1\]"):
+        prune.l1_unstructured(layer, "weight", 1.5)
+    with pytest.raises(ValueError, match="amount=9 should be smaller than the number of parameters to prune=4"):
+        prune.l1_unstructured(layer, "weight", 9)
+    with pytest.raises(TypeError, match="Must be int or float"):
+        prune.l1_unstructured(layer, "weight", "half")
+    assert isinstance(layer.weight, nn.Parameter)
+    prune.custom_from_mask(layer, "bias", torch.tensor([1, 0]))
+    assert layer.bias[1].item() == 0.0
+    with pytest.raises(AssertionError, match="mask has shape"):
+        prune.custom_from_mask(layer, "weight", torch.ones(3))
