@@ -1,24 +1,32 @@
-# ruff: noqa: F401, F403
+# ruff: noqa: F401
 """Neural networks as plain Python: modules, layers, losses, initialisation."""
 
-from . import functional, init, modules, parallel, utils
-from .modules import *
-from .parallel import DataParallel
+from . import functional, init, modules
+from .modules import *  # noqa: F403
 from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 
-_LATE = ("attention", "grad")  # submodules that few programs need
+# Loaded at first use: submodules, and the names they hold.
+_LATE = {"attention": None, "grad": None, "parallel": None, "utils": None, "DataParallel": "parallel"}
 
 
 def __getattr__(name):
-    if name in _LATE:
-        import importlib
+    import importlib
 
-        return importlib.import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module 'torch.nn' has no attribute {name!r}")
+    if name in _LATE:
+        module = importlib.import_module(f"{__name__}.{_LATE[name] or name}")
+        value = module if _LATE[name] is None else getattr(module, name)
+    elif name in modules._LATE:
+        value = getattr(modules, name)
+    else:
+        from .modules.module import _did_you_mean
+
+        raise AttributeError(f"module 'torch.nn' has no attribute {name!r}{_did_you_mean(name, __dir__())}")
+    globals()[name] = value
+    return value
 
 
 def __dir__():
-    return sorted({*globals(), *_LATE})
+    return sorted({*globals(), *modules._LATE, *_LATE})
 
 
 def factory_kwargs(kwargs):
@@ -35,3 +43,6 @@ def factory_kwargs(kwargs):
             raise TypeError(f"{key} specified twice, in **kwargs and in factory_kwargs")
         given[key] = kwargs[key]
     return given
+
+
+__all__ = [name for name in __dir__() if not name.startswith("_") and name not in ("grad", "attention", "modules")]

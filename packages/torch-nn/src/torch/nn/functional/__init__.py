@@ -8,6 +8,7 @@ between the call and it.  The others are in one file for each family.
 from ._ops import ops
 from .activation import *
 from .attention import *
+from .bilinear import *
 from .ctc import *
 from .distance import *
 from .dropout import *
@@ -25,7 +26,7 @@ from .windows import *
 _OPERATORS = {
     name: name
     for name in (
-        "linear", "bilinear", "conv1d", "conv2d", "conv3d", "conv_tbc", "conv_transpose1d", "conv_transpose2d",
+        "linear", "conv1d", "conv2d", "conv3d", "conv_tbc", "conv_transpose1d", "conv_transpose2d",
         "conv_transpose3d", "adaptive_avg_pool1d", "avg_pool1d", "avg_pool2d", "avg_pool3d", "sigmoid", "tanh", "gelu",
         "softplus", "softshrink", "hardshrink", "prelu", "relu_", "elu_", "selu_", "celu_", "leaky_relu_", "hardtanh_",
         "threshold_",

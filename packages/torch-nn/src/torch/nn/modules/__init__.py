@@ -2,8 +2,6 @@
 """The layers, one file for each family."""
 
 from .activation import *
-from .adaptive import *
-from .attention import *
 from .batchnorm import *
 from .container import *
 from .conv import *
@@ -16,6 +14,29 @@ from .normalization import *
 from .padding import *
 from .pooling import *
 from .resize import *
-from .rnn import *
 from .sparse import *
-from .transformer import *
+
+# Larger families that many programs do without are loaded at first use.
+_LATE = {
+    "AdaptiveLogSoftmaxWithLoss": "adaptive",
+    "MultiheadAttention": "attention",
+    **dict.fromkeys(("GRU", "GRUCell", "LSTM", "LSTMCell", "RNN", "RNNBase", "RNNCell", "RNNCellBase"), "rnn"),
+    **dict.fromkeys(("Transformer", "TransformerDecoder", "TransformerDecoderLayer"), "transformer"),
+    **dict.fromkeys(("TransformerEncoder", "TransformerEncoderLayer"), "transformer"),
+}
+
+
+def __getattr__(name):
+    if name not in _LATE and name not in _LATE.values():
+        raise AttributeError(f"module 'torch.nn.modules' has no attribute {name!r}")
+    import importlib
+
+    module = importlib.import_module(f"{__name__}.{_LATE.get(name, name)}")
+    if name not in _LATE:
+        return module
+    globals()[name] = getattr(module, name)
+    return globals()[name]
+
+
+def __dir__():
+    return sorted({*globals(), *_LATE})

@@ -1,7 +1,6 @@
 """state_dict and load_state_dict."""
 
 import collections
-import difflib
 
 import torch
 
@@ -278,5 +277,7 @@ def _hint(unexpected, missing):
     """A word on the commonest causes: a DataParallel prefix, a renamed layer."""
     if all(key.startswith("module.") for key in unexpected):
         return ' All start with "module.": saved from DataParallel? Load into it, or strip the prefix.'
+    import difflib  # errors alone need it, and it costs a fifth of the import of torch.nn
+
     close = difflib.get_close_matches(unexpected[0], missing, 1, 0.8)
     return f' Was "{unexpected[0]}" renamed to "{close[0]}"?' if close else ""

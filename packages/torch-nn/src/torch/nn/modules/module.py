@@ -5,7 +5,6 @@ one to an attribute registers it.  The class is put together from four parts: th
 moves (``_cast.py``), checkpoints (``_state.py``) and, here, attributes, the call, hooks and printing.
 """
 
-import difflib
 import types
 
 import torch
@@ -124,8 +123,7 @@ class Module(Tree, Cast, State):
                 f"{type(self).__name__!r} object has no attribute {name!r}: "
                 f"{type(self).__name__}.__init__ has not called super().__init__()"
             )
-        close = difflib.get_close_matches(name, dir(self), 1) if not name.startswith("_") else ()
-        hint = f". Did you mean: {close[0]!r}?" if close else ""
+        hint = "" if name.startswith("_") else _did_you_mean(name, dir(self))
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}")
 
     def __delattr__(self, name):
@@ -328,6 +326,13 @@ class Module(Tree, Cast, State):
         if not children and len(lines) <= 1:
             return f"{self._get_name()}({extra})"
         return f"{self._get_name()}(\n  " + "\n  ".join(lines + children) + "\n)"
+
+
+def _did_you_mean(name, known):
+    import difflib
+
+    close = difflib.get_close_matches(name, known, 1)
+    return f". Did you mean: {close[0]!r}?" if close else ""
 
 
 def _check_name(name, kind):

@@ -1,7 +1,5 @@
 """Running several modules at once, each on its inputs, in threads."""
 
-import threading
-
 import torch
 
 __all__ = ["parallel_apply"]
@@ -9,6 +7,8 @@ __all__ = ["parallel_apply"]
 
 def parallel_apply(modules, inputs, kwargs_tup=None, devices=None):
     """``[module(*input, **kwargs) ...]``, in one thread each; the first error is raised here."""
+    import threading
+
     if len(modules) != len(inputs):
         raise AssertionError(f"The number of modules {len(modules)} is not equal to the number of inputs {len(inputs)}")
     kwargs_tup = kwargs_tup or [{}] * len(modules)

@@ -1,12 +1,16 @@
 """Folding batch norm into the layer before it, for inference."""
 
-import copy
-
 import torch
 
 from ..parameter import Parameter
 
 __all__ = ["fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights"]
+
+
+def _copy(module):
+    import copy
+
+    return copy.deepcopy(module)
 
 
 def _scale_and_shift(bias, mean, var, eps, weight, shift):
@@ -32,7 +36,7 @@ def fuse_conv_bn_eval(conv, bn, transpose=False):
     """A convolution that does ``bn(conv(x))``; both must be in evaluation mode."""
     if conv.training or bn.training:
         raise AssertionError("Fusion only for eval!")
-    fused = copy.deepcopy(conv)
+    fused = _copy(conv)
     fused.weight, fused.bias = fuse_conv_bn_weights(
         fused.weight, fused.bias, bn.running_mean, bn.running_var, bn.eps, bn.weight, bn.bias, transpose
     )
@@ -55,7 +59,7 @@ def fuse_linear_bn_eval(linear, bn):
         raise AssertionError(
             f"fuse_linear_bn_eval: linear has {linear.out_features} outputs, bn has {bn.num_features} features"
         )
-    fused = copy.deepcopy(linear)
+    fused = _copy(linear)
     fused.weight, fused.bias = fuse_linear_bn_weights(
         fused.weight, fused.bias, bn.running_mean, bn.running_var, bn.eps, bn.weight, bn.bias
     )

@@ -1,7 +1,5 @@
 """Making a module without filling its parameters."""
 
-import inspect
-
 __all__ = ["skip_init"]
 
 
@@ -10,6 +8,8 @@ def skip_init(module_cls, *args, **kwargs):
 
     RuntimeError when the class takes no ``device``.
     """
+    import inspect
+
     from ..modules.module import Module
 
     if not (isinstance(module_cls, type) and issubclass(module_cls, Module)):
