@@ -199,6 +199,7 @@ Tensor view_of(const Tensor& self, IntArrayRef sizes, IntArrayRef strides, int64
   }
   t->base = s->base ? s->base : s;
   t->base->retain();
+  t->graph_version = t->version().load(std::memory_order_relaxed);
   Tensor result = Tensor::steal(t);
   int ndim = int(sizes.size());
   if (TORCH_UNLIKELY(ndim > kInlineDims)) t->set_ndim(ndim);
