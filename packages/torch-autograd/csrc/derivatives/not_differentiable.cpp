@@ -1,0 +1,18 @@
+// Operators whose result has no gradient: comparisons, questions, positions. A test requires every operator that takes
+// a tensor to have a derivative, to be written in operators that have one, or to stand here.
+#include "register.h"
+#include "torch/autograd/record.h"
+
+namespace torch::autograd {
+
+void register_not_differentiable() {
+  not_differentiable<op::eq, op::ne, op::lt, op::le, op::gt, op::ge>();
+  not_differentiable<op::logical_and, op::logical_or, op::logical_xor, op::logical_not>();
+  not_differentiable<op::isfinite, op::isinf, op::isnan, op::isneginf, op::isposinf, op::signbit>();
+  not_differentiable<op::bitwise_and, op::bitwise_and_, op::bitwise_or, op::bitwise_or_, op::bitwise_xor, op::bitwise_xor_, op::bitwise_not,
+                     op::bitwise_not_, op::bitwise_left_shift, op::bitwise_left_shift_, op::bitwise_right_shift, op::bitwise_right_shift_>();
+  not_differentiable<op::gcd, op::gcd_, op::lcm, op::lcm_, op::nextafter>();
+  not_differentiable<op::result_type_op>();
+}
+
+}  // namespace torch::autograd

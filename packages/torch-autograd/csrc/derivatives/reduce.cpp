@@ -1,0 +1,229 @@
+// Reductions: the gradient of a dim that is gone is spread over its elements.
+#include <algorithm>
+
+#include "math.h"
+#include "register.h"
+
+namespace torch::autograd {
+
+namespace {
+
+// Which dims went away, and how to put them back with size 1.
+struct Reduced {
+  std::vector<bool> gone;
+  bool keepdim;
+
+  Reduced(const Tensor& self, std::optional<IntArrayRef> dims, bool keepdim) : gone(size_t(self.dim())), keepdim(keepdim) {
+    if (!dims || dims->empty()) std::fill(gone.begin(), gone.end(), true);
+    else if (!gone.empty())
+      for (int64_t d : *dims) gone[size_t(wrap_dim(d, self.dim()))] = true;
+  }
+  Reduced(const Tensor& self, int64_t dim, bool keepdim) : Reduced(self, IntArrayRef(&dim, 1), keepdim) {}
+  Reduced(const Tensor& self, std::optional<int64_t> dim, bool keepdim)
+      : Reduced(self, dim ? std::optional<IntArrayRef>(IntArrayRef(&*dim, 1)) : std::nullopt, keepdim) {}
+
+  Tensor restored(const Tensor& t) const {
+    if (keepdim || t.dim() == int64_t(gone.size())) return t;
+    std::vector<int64_t> sizes;
+    int64_t from = 0;
+    for (bool g : gone) sizes.push_back(g ? 1 : t.size(from++));
+    return torch::reshape(t, sizes);
+  }
+  std::vector<int64_t> dims() const {
+    std::vector<int64_t> d;
+    for (size_t i = 0; i < gone.size(); ++i)
+      if (gone[i]) d.push_back(int64_t(i));
+    return d;
+  }
+  int64_t count(IntArrayRef sizes) const {
+    int64_t n = 1;
+    for (size_t i = 0; i < gone.size(); ++i) n *= gone[i] ? sizes[i] : 1;
+    return n;
+  }
+  Tensor sum(const Tensor& t) const {
+    std::vector<int64_t> d = dims();
+    return d.empty() ? t : torch::sum(t, IntArrayRef(d), true);
+  }
+  Tensor mean(const Tensor& t) const {
+    std::vector<int64_t> d = dims();
+    return d.empty() ? t : torch::mean(t, IntArrayRef(d), true);
+  }
+};
+
+struct Sum {
+  Reduced r;
+  Sum(Recorder&, const Tensor& self, std::optional<IntArrayRef> dim, bool keepdim, std::optional<DType>) : r(self, dim, keepdim) {}
+  void grad(const Tensor& g, Backward& b) const { b[0] = torch::expand(r.restored(g), b.sizes(0)); }
+};
+
+struct Mean {
+  Reduced r;
+  Mean(Recorder&, const Tensor& self, std::optional<IntArrayRef> dim, bool keepdim, std::optional<DType>) : r(self, dim, keepdim) {}
+  void grad(const Tensor& g, Backward& b) const {
+    b[0] = torch::expand(r.restored(g) / double(r.count(b.sizes(0))), b.sizes(0));
+  }
+};
+
+// The product of the others: the whole divided by x, or, where there is a zero, multiplied out.
+struct Prod {
+  Saved self, result;
+  Reduced r;
+  std::optional<int64_t> dim;
+  Prod(Recorder& rec, const Tensor& self, std::optional<int64_t> dim, bool keepdim, std::optional<DType>)
+      : self(rec, self), result(rec, 0), r(self, dim, keepdim), dim(dim) {}
+  void grad(const Tensor& g, Backward& b) const {
+    const Tensor& x = self;
+    if (x.dim() == 0) {
+      b[0] = g;
+      return;
+    }
+    if (!has_zero(x)) {
+      b[0] = r.restored(g) * conj(r.restored(result) / x);
+      return;
+    }
+    Tensor rows = dim ? torch::transpose(x, *dim, -1) : torch::reshape(x, {-1});  // the reduced dim is last
+    int64_t n = rows.size(-1);
+    Tensor self_at = torch::eye(n, std::nullopt, DType::Bool, x.device());
+    Tensor others = torch::prod(torch::where(self_at, number(1), torch::unsqueeze(rows, -2)), -1);
+    others = dim ? torch::transpose(others, *dim, -1) : torch::reshape(others, x.sizes());
+    b[0] = r.restored(g) * conj(others);
+  }
+
+ private:
+  static bool has_zero(const Tensor& x) {
+    if (x.is_meta()) return false;
+    GradMode off(false);
+    return torch::any(torch::eq(x, number(0))).data<bool>()[0];
+  }
+};
+
+// --- extremes --------------------------------------------------------------------------------------------------------------
+
+// Equal ones share the gradient.
+struct Extreme {
+  Saved self, result;
+  Reduced r;
+  Extreme(Recorder& rec, const Tensor& self) : self(rec, self), result(rec, 0), r(self, IntArrayRef(), false) {}
+  Extreme(Recorder& rec, const Tensor& self, IntArrayRef dim, bool keepdim) : self(rec, self), result(rec, 0), r(self, dim, keepdim) {}
+  Tensor grad(const Tensor& g) const {
+    Tensor winners = torch::_to_copy(torch::eq(self, r.restored(result)), g.dtype());
+    return winners * (r.restored(g) / r.sum(winners));
+  }
+};
+
+// The index says which one it was.
+struct ExtremeAt {
+  int64_t dim;
+  bool keepdim;
+  Saved indices;
+  ExtremeAt(Recorder& r, const Tensor&, int64_t dim, bool keepdim) : dim(dim), keepdim(keepdim), indices(r, 1) {}
+  void grad(Backward& b) const {
+    if (!b.output(0)) return;
+    IntArrayRef sizes = b.sizes(0);
+    if (sizes.size() == 0) {
+      b[0] = b.output(0);
+      return;
+    }
+    const int64_t d = wrap_dim(dim, int64_t(sizes.size()));
+    auto restored = [&](const Tensor& t) { return keepdim ? t : torch::unsqueeze(t, d); };
+    std::vector<int64_t> along(sizes.size(), 1);
+    along[size_t(d)] = sizes[size_t(d)];
+    Tensor position = torch::reshape(torch::arange(sizes[size_t(d)], DType::Int64, b.output(0).device()), along);
+    b[0] = torch::where(torch::eq(position, restored(indices)), restored(b.output(0)), number(0.0));
+  }
+};
+
+// --- moments ---------------------------------------------------------------------------------------------------------------
+
+double correction_of(const std::optional<Scalar>& c) { return c ? c->to_double() : 1; }
+
+struct Var {
+  Saved self;
+  Reduced r;
+  double correction;
+  Var(Recorder& rec, const Tensor& self, std::optional<IntArrayRef> dim, const std::optional<Scalar>& correction, bool keepdim)
+      : self(rec, self), r(self, dim, keepdim), correction(correction_of(correction)) {}
+  Tensor of_variance(const Tensor& g) const {
+    const Tensor& x = self;
+    double n = double(r.count(x.sizes())) - correction;
+    return (2 / n) * r.restored(g) * (x - r.mean(x));
+  }
+  Tensor grad(const Tensor& g) const { return of_variance(g); }
+};
+
+struct Std : Var {
+  Saved result;
+  Std(Recorder& rec, const Tensor& self, std::optional<IntArrayRef> dim, const std::optional<Scalar>& correction, bool keepdim)
+      : Var(rec, self, dim, correction, keepdim), result(rec, 0) {}
+  Tensor grad(const Tensor& g) const {
+    return of_variance(torch::masked_fill(g / (2 * result), torch::eq(result, number(0)), number(0.0)));
+  }
+};
+
+struct VarMean : Var {
+  using Var::Var;
+  void grad(Backward& b) const {
+    if (b.output(0)) b[0] = of_variance(b.output(0));
+    if (b.output(1)) add_into(b[0], torch::expand(r.restored(b.output(1)) / double(r.count(b.sizes(0))), b.sizes(0)));
+  }
+};
+
+// --- norms -----------------------------------------------------------------------------------------------------------------
+
+// d |x|_p = sgn(x) (|x| / |x|_p)^(p - 1); zero where the norm has a kink.
+struct VectorNorm {
+  Saved self, result;
+  Reduced r;
+  double p;
+  VectorNorm(Recorder& rec, const Tensor& self, const Scalar& ord, std::optional<IntArrayRef> dim, bool keepdim, std::optional<DType>)
+      : self(rec, self), result(rec, 0), r(self, dim, keepdim), p(ord.to_double()) {}
+  void grad(const Tensor& g0, Backward& b) const {
+    const Tensor& x = self;
+    Tensor g = r.restored(g0), norm = r.restored(result);
+    auto unless_zero = [](const Tensor& t, const Tensor& of) { return torch::masked_fill(t, torch::eq(of, number(0)), number(0.0)); };
+    if (p == 0) return;
+    if (p == 1) {
+      b[0] = torch::sgn(x) * g;
+    } else if (p == 2) {
+      b[0] = x * unless_zero(g / norm, norm);
+    } else if (std::isinf(p)) {
+      Tensor winners = torch::_to_copy(torch::eq(torch::abs(x), norm), g.dtype());
+      b[0] = torch::sgn(x) * winners * (g / r.sum(winners));
+    } else if (p < 1) {
+      Tensor steep = unless_zero(torch::pow(torch::abs(x), number(p - 1)), x);
+      b[0] = torch::sgn(x) * steep * g * torch::pow(norm, number(1 - p));
+    } else {
+      Tensor share = unless_zero(torch::abs(x) / norm, norm);
+      b[0] = torch::sgn(x) * torch::pow(share, number(p - 1)) * g;
+    }
+  }
+};
+
+struct Logsumexp {
+  Saved self, result;
+  Reduced r;
+  Logsumexp(Recorder& rec, const Tensor& self, IntArrayRef dim, bool keepdim) : self(rec, self), result(rec, 0), r(self, dim, keepdim) {}
+  Tensor grad(const Tensor& g) const {
+    Tensor top = r.restored(result);
+    Tensor share = torch::exp(self - torch::masked_fill(top, torch::isneginf(top), number(0.0)));
+    return r.restored(g) * share;
+  }
+};
+
+}  // namespace
+
+void register_reduce() {
+  record<Sum, op::sum>();
+  record<Mean, op::mean>();
+  record<Prod, op::prod>();
+  record<Extreme, op::max, op::min, op::amax, op::amin>();
+  record<ExtremeAt, op::max_dim, op::min_dim>();
+  record<Var, op::var>();
+  record<Std, op::stddev>();
+  record<VarMean, op::var_mean>();
+  record<VectorNorm, op::linalg_vector_norm>();
+  record<Logsumexp, op::logsumexp>();
+  not_differentiable<op::count_nonzero, op::any, op::all, op::argmax, op::argmin>();
+}
+
+}  // namespace torch::autograd

@@ -1,0 +1,47 @@
+// Gradients on their way: made to fit the tensor they belong to, and summed.
+#include "torch/autograd/backward.h"
+#include "torch/core/ops.h"
+
+namespace torch::autograd {
+
+namespace {
+
+[[noreturn]] TORCH_NOINLINE void bad_gradient(const Node& from, uint32_t input, const Shape& shape, const Tensor& g) {
+  throw_error(ErrorKind::Runtime,
+              message("Function ", from.name(), " returned an invalid gradient at index ", input, " - got ", g.sizes(), " ", g.dtype(), " on ",
+                      g.device(), " but expected shape compatible with ", shape.sizes(), " ", shape.dtype, " on ", shape.device));
+}
+
+// The sum over what was broadcast.
+Tensor sum_to(const Tensor& g, IntArrayRef sizes) {
+  int64_t lead = g.dim() - int64_t(sizes.size());
+  std::vector<int64_t> dims;
+  for (int64_t d = 0; d < g.dim(); ++d)
+    if (d < lead || (sizes[size_t(d - lead)] == 1 && g.size(d) != 1)) dims.push_back(d);
+  Tensor r = dims.empty() ? g : torch::sum(g, IntArrayRef(dims), /*keepdim=*/true);
+  return lead > 0 ? torch::reshape(r, sizes) : r;
+}
+
+}  // namespace
+
+void fit(Tensor& g, const Node& from, uint32_t input, const Shape& shape) {
+  IntArrayRef want = shape.sizes();
+  if (TORCH_UNLIKELY(!(g.sizes() == want))) {
+    if (!is_expandable_to(want, g.sizes())) bad_gradient(from, input, shape, g);
+    g = sum_to(g, want);
+  }
+  if (TORCH_UNLIKELY(g.dtype() != shape.dtype)) {
+    if (!is_differentiable(g.dtype())) bad_gradient(from, input, shape, g);
+    if (is_complex(g.dtype()) && !is_complex(shape.dtype)) g = torch::real(g);
+    if (g.dtype() != shape.dtype) g = torch::_to_copy(g, shape.dtype);
+  }
+  if (TORCH_UNLIKELY(g.device().type != shape.device.type)) bad_gradient(from, input, shape, g);
+}
+
+void add_into(Tensor& sum, Tensor g) {
+  if (!sum) sum = std::move(g);
+  else if (!grad_enabled() && sum->use_count() == 1 && sum->storage->use_count() == 1 && sum.is_contiguous()) torch::add_(sum, g);
+  else sum = torch::add(sum, g);
+}
+
+}  // namespace torch::autograd

@@ -1,0 +1,53 @@
+// What a derivative sees while it runs: gradients of its outputs in, gradients of its inputs out.
+#pragma once
+#include "torch/autograd/saved.h"
+
+namespace torch::autograd {
+
+// Inputs are numbered as the operator's tensor arguments; a list of tensors takes one number for each.
+//
+//   void grad(const Tensor& g, Backward& b) {
+//     if (b.needs(0)) b[0] = g * other.conj();
+//     if (b.needs(1)) b[1] = g * self.conj();
+//   }
+//
+// A gradient may have the shape that the operator broadcast to: it is summed to the input's shape, and cast to its
+// dtype, when it is passed on. One that is left undefined is zero.
+struct Backward {
+  Node& node;
+  Tensor* outputs;         // gradients that came in; undefined: none
+  Tensor* inputs;          // to be set
+  const uint8_t* needed;   // per input
+
+  bool needs(uint32_t input) const noexcept { return needed[input]; }
+  Tensor& operator[](uint32_t input) noexcept { return inputs[input]; }
+  const Tensor& output(uint32_t nr) const noexcept { return outputs[nr]; }
+  uint32_t input_count() const noexcept { return node.edge_count; }
+  // Shape and dtype of an input that needs a gradient.
+  const Shape& shape(uint32_t input) const noexcept {
+    const Edge& e = node.edges()[input];
+    return e.node->shape_of(e.output_nr);
+  }
+  IntArrayRef sizes(uint32_t input) const noexcept { return shape(input).sizes(); }
+};
+
+// The gradient of a tensor of `shape`, from one of a shape that it broadcasts to and of any dtype. RuntimeError names
+// the node when it does not fit.
+TORCH_API void fit(Tensor& g, const Node& from, uint32_t input, const Shape& shape);
+
+// sum += g: in place when nobody else holds the sum and no graph is recorded.
+TORCH_API void add_into(Tensor& sum, Tensor g);
+
+struct BackwardCall {
+  bool retain_graph = false;   // keep saved tensors for another pass
+  bool create_graph = false;   // record the pass itself
+  bool accumulate = true;      // into .grad; otherwise gradients of `inputs` are given back
+  bool allow_unreachable = true;
+};
+// Runs the graph above `roots`, which receive `grads`. With `inputs` only what lies between is run; with
+// `accumulate` their .grad changes, without it their gradients are returned (undefined where nothing came).
+TORCH_API std::vector<Tensor> run_backward(ArrayRef<Edge> roots, std::vector<Tensor> grads, const BackwardCall& call,
+                                           ArrayRef<Edge> inputs = {});
+TORCH_API bool in_backward() noexcept;
+
+}  // namespace torch::autograd

@@ -1,0 +1,262 @@
+// From a derivative to the function in an operator's Autograd slot.
+//
+//   // d(self * other)
+//   struct Mul {
+//     Saved self, other;
+//     Mul(Recorder& r, const Tensor& self, const Tensor& other)
+//         : self(r, self, r.needs(1)), other(r, other, r.needs(0)) {}
+//     void grad(const Tensor& g, Backward& b) const {
+//       if (b.needs(0)) b[0] = g * conj(other);
+//       if (b.needs(1)) b[1] = g * conj(self);
+//     }
+//   };
+//   ...
+//   record<Mul, op::mul, op::mul_>();
+//
+// The constructor takes the recorder and the operator's arguments and runs before the operator: what it saves is safe from an in-place form, for which `self` is cloned. Outputs are saved by number.
+// `grad` is one of
+//   Tensor grad(const Tensor& g)                 one output, one input
+//   void grad(const Tensor& g, Backward& b)      one output
+//   void grad(Backward& b)                       several outputs; some of their gradients may be undefined
+#pragma once
+#include <concepts>
+#include <type_traits>
+
+#include "torch/autograd/backward.h"
+#include "torch/core/ops.h"
+
+namespace torch::autograd {
+
+// What a node under construction is given, and how it is undone when the operator throws.
+class TORCH_API Recorder {
+ public:
+  Recorder() = default;
+  Recorder(const Recorder&) = delete;
+  ~Recorder() {
+    if (TORCH_UNLIKELY(!given_ && node_ != nullptr)) abandon();
+  }
+  // Whether input `i` needs a gradient.
+  bool needs(uint32_t i) const noexcept { return node_->edges()[i].node != nullptr; }
+  bool in_place() const noexcept { return in_place_ != nullptr; }
+
+  Node& node() const noexcept { return *node_; }
+
+  // --- steps of the wrapper below ---
+  void start(Node* n, const Schema& op) noexcept {
+    node_ = n;
+    n->op = &op;
+  }
+  void add(const Tensor& t) { node_->edges()[added_++] = edge_of(t); }
+  void add(TensorList l) {
+    for (const Tensor& t : l) add(t);
+  }
+  template <class T>
+  void add(const T&) noexcept {}
+  void check_in_place(const Tensor& self);
+  void metadata_only() noexcept { metadata_only_ = true; }
+  void finish(Tensor& out, bool view);
+  void finish(std::vector<Tensor>& out, bool view);
+  template <class... T>
+  void finish(std::tuple<T...>& out, bool view) {
+    std::apply([&](auto&... each) { finish_several({&each...}, view); }, out);
+  }
+  void finish_in_place(const Tensor& self);
+  void finish_in_place(TensorList self);
+
+ private:
+  friend class Saved;
+  static constexpr int kMaxPending = 8;
+  bool needed() const noexcept;
+  void note_origin();
+  void finish_several(ArrayRef<Tensor*> outs, bool view);
+  bool attach(Tensor& out, uint32_t nr, bool view);
+  void save_outputs(ArrayRef<Tensor*> outs);
+  void abandon() noexcept;
+
+  Node* node_ = nullptr;
+  TensorImpl* in_place_ = nullptr;
+  bool given_ = false;          // an output owns the node now
+  bool metadata_only_ = false;  // an in-place change of the geometry alone: transpose_
+  uint32_t added_ = 0;
+  int pending_count_ = 0;
+  Saved* pending_[kMaxPending];
+};
+
+// Bases of derivatives of one input that need it, or the result, and nothing else.
+struct FromSelf {
+  Saved self;
+  void build(Recorder& r, const Tensor& input, const auto&...) { self.keep(r, input); }
+};
+struct FromResult {
+  Saved result;
+  void build(Recorder& r, const auto&...) { result.keep(r, 0); }
+};
+// The result does not depend on the input's neighbourhood: steps, fills.
+struct Zero {
+  Zero() noexcept {}
+  void grad(Backward&) const noexcept {}
+};
+
+// A list of tensors, some of which may be None.
+class TORCH_API SavedList {
+ public:
+  SavedList(Recorder& r, TensorList inputs);
+  std::vector<Tensor> get() const;
+
+ private:
+  size_t count_;
+  std::unique_ptr<Saved[]> items_;
+};
+
+template <class D>
+concept SavesSomething = !std::is_trivially_destructible_v<D>;
+
+template <class D>
+struct NodeOf final : Node {
+  union {
+    D derivative;
+  };
+  NodeOf() noexcept {}
+  ~NodeOf() {
+    if (flags & kBuilt) derivative.~D();
+  }
+  template <class... Args>
+  void build(Recorder& r, const Args&... args) {
+    if constexpr (requires { derivative.build(r, args...); }) {
+      new (&derivative) D;
+      flags |= kBuilt;
+      derivative.build(r, args...);
+    } else if constexpr (std::is_empty_v<D>) {
+      new (&derivative) D;
+    } else {
+      static_assert(std::is_constructible_v<D, Recorder&, const Args&...>, "the derivative's constructor must take (Recorder&, the operator's arguments)");
+      new (&derivative) D(r, args...);
+      flags |= kBuilt;
+    }
+  }
+  void apply(Backward& b) override {
+    if constexpr (requires(D& d, const Tensor& g) { { d.grad(g) } -> std::same_as<Tensor>; }) b[0] = derivative.grad(b.outputs[0]);
+    else if constexpr (requires(D& d, const Tensor& g) { d.grad(g, b); }) derivative.grad(b.outputs[0], b);
+    else derivative.grad(b);
+  }
+  void clear() noexcept override {
+    if constexpr (SavesSomething<D>) {
+      if (!(flags & kHasSaved) || !(flags & kBuilt)) return;
+      flags = uint8_t((flags & ~kBuilt) | kFreed);
+      derivative.~D();
+    }
+  }
+  void finish() noexcept override { this->~NodeOf(); }
+};
+
+namespace detail {
+template <class T>
+constexpr uint32_t edges_in(const T& a) noexcept {
+  if constexpr (std::is_same_v<T, Tensor>) return 1;
+  else if constexpr (std::is_same_v<T, TensorList>) return uint32_t(a.size());
+  else return 0;
+}
+TORCH_API void mark_no_grad_view(Tensor& out, const Tensor& self) noexcept;
+TORCH_API void mark_no_grad_view(std::vector<Tensor>& out, const Tensor& self) noexcept;
+template <class... T>
+void mark_no_grad_view(std::tuple<T...>&, const Tensor&) noexcept {}
+
+template <class Tag, class D, class Seq>
+struct Recorded;
+template <class Tag, class D, size_t... I>
+struct Recorded<Tag, D, std::index_sequence<I...>> {
+  using S = torch::detail::Signature<Tag>;
+  using Return = typename S::Return;
+  static constexpr bool is_view = S::schema.count > 0 && S::schema.params[0].viewed;
+  static constexpr bool is_in_place = S::schema.in_place();
+
+  static const auto& first(const auto& self, const auto&...) noexcept { return self; }
+
+  static Return call(typename S::template Param<I>... args) {
+    if (!grad_enabled()) {
+      if constexpr (is_view) {
+        Return out = below<Tag>(Slot::Autograd, args...);
+        mark_no_grad_view(out, first(args...));
+        return out;
+      } else {
+        return below<Tag>(Slot::Autograd, args...);
+      }
+    }
+    Recorder r;
+    auto* node = make_node<NodeOf<D>>((0u + ... + edges_in(args)));
+    r.start(node, S::schema);
+    (r.add(args), ...);
+    if constexpr (is_in_place) r.check_in_place(first(args...));
+    if constexpr (requires { D::metadata_only; }) r.metadata_only();
+    node->build(r, args...);
+    if constexpr (std::is_void_v<Return>) {
+      {
+        GradMode off(false);
+        below<Tag>(Slot::Autograd, args...);
+      }
+      r.finish_in_place(first(args...));
+    } else {
+      Return out = [&] {
+        GradMode off(false);
+        return below<Tag>(Slot::Autograd, args...);
+      }();
+      if constexpr (is_in_place) r.finish_in_place(first(args...));
+      else r.finish(out, is_view);
+      return out;
+    }
+  }
+};
+
+// Nothing to differentiate: comparisons, indices, counts.
+template <class Tag, class Seq>
+struct Through;
+template <class Tag, size_t... I>
+struct Through<Tag, std::index_sequence<I...>> {
+  using S = torch::detail::Signature<Tag>;
+  static typename S::Return call(typename S::template Param<I>... args) {
+    GradMode off(false);
+    return below<Tag>(Slot::Autograd, args...);
+  }
+};
+TORCH_API [[noreturn]] void refused(std::string_view op, const char* why);
+
+template <class Tag, class Seq>
+struct Refused;
+template <class Tag, size_t... I>
+struct Refused<Tag, std::index_sequence<I...>> {
+  using S = torch::detail::Signature<Tag>;
+  static inline const char* why = "";
+  static typename S::Return call(typename S::template Param<I>... args) {
+    if (grad_enabled()) refused(S::schema.op_name(), why);
+    return below<Tag>(Slot::Autograd, args...);
+  }
+};
+}  // namespace detail
+
+// Fills the Autograd slots of operators that share a derivative.
+template <class D, class... Tags>
+void record() noexcept {
+  (OperatorSlots<Tags>::set(Slot::Autograd,
+                            &detail::Recorded<Tags, D, std::make_index_sequence<torch::detail::Signature<Tags>::schema.count>>::call),
+   ...);
+}
+// Operators whose result has no gradient.
+template <class... Tags>
+void not_differentiable() noexcept {
+  (OperatorSlots<Tags>::set(Slot::Autograd,
+                            &detail::Through<Tags, std::make_index_sequence<torch::detail::Signature<Tags>::schema.count>>::call),
+   ...);
+}
+
+// Operators that make no sense on what is part of a graph; inside no_grad() they run.
+template <class... Tags>
+void refuse(const char* why) noexcept {
+  auto one = [why]<class Tag>(std::type_identity<Tag>) {
+    using R = detail::Refused<Tag, std::make_index_sequence<torch::detail::Signature<Tag>::schema.count>>;
+    R::why = why;
+    OperatorSlots<Tag>::set(Slot::Autograd, &R::call);
+  };
+  (one(std::type_identity<Tags>{}), ...);
+}
+
+}  // namespace torch::autograd

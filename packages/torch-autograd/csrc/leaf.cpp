@@ -1,0 +1,192 @@
+// Which tensors require a gradient, and .grad.
+#include "change.h"
+#include "torch/autograd/backward.h"
+#include "torch/core/ops.h"
+
+namespace torch::autograd {
+
+// --- leaves --------------------------------------------------------------------------------------------------------------
+
+Leaf::Leaf() {
+  flags = kLeaf | kUnlocked;
+}
+
+std::string Leaf::name() const { return "AccumulateGrad"; }
+
+void Leaf::release() noexcept {
+  {
+    std::lock_guard lock(mutex);
+    owner = nullptr;
+  }
+  if (drop()) destroy(this);
+}
+
+Leaf* leaf_of(TensorImpl& t) {
+  if (t.autograd) {
+    TORCH_CHECK(node_of(t)->is_leaf(), "a tensor that an operation made (", node_of(t)->name(), ") is no leaf");
+    return static_cast<Leaf*>(node_of(t));
+  }
+  auto* leaf = make_node<Leaf>(0);
+  leaf->sequence = UINT64_MAX;  // leaves run as soon as they can: their gradient's memory is then settled
+  leaf->owner = &t;
+  leaf->shape.set(t);
+  t.autograd = leaf;
+  t.output_nr = 0;
+  return leaf;
+}
+
+Tensor Leaf::variable() {
+  // The tensor may be dying on another thread; one that Python holds cannot while we hold the GIL.
+  std::lock_guard lock(mutex);
+  if (!owner || !owner->pyobj) return {};
+  return Tensor(Ref<TensorImpl>::share(owner));
+}
+
+namespace {
+// Nobody else can see this tensor's memory.
+bool solely_owned(const Tensor& t) noexcept { return t->use_count() == 1 && t->storage->use_count() == 1 && !t->base; }
+}  // namespace
+
+void Leaf::accumulate(Tensor g) {
+  std::lock_guard lock(mutex);
+  if (!grad) {
+    if (owner) {
+      TensorImpl& t = *owner;
+      if (TORCH_UNLIKELY(!shape.fits(t))) {
+        shape.set(t);
+        fit(g, *this, 0, shape);
+      }
+      bool same_layout = t.contiguous() ? g.is_contiguous() : g.strides() == IntArrayRef(t.strides(), t.ndim);
+      if (!grad_enabled() && same_layout && solely_owned(g)) {
+        grad = std::move(g);
+        return;
+      }
+      if (!grad_enabled()) {  // .grad is laid out as the tensor
+        grad = empty_like_tensor(Tensor(Ref<TensorImpl>::share(owner)), g.dtype());
+        copy_(grad, g);
+        return;
+      }
+    }
+    grad = clone(g);
+  } else if (grad_enabled()) {
+    grad = torch::add(grad, g);
+  } else {
+    torch::add_(grad, g);
+  }
+}
+
+void Leaf::apply(Backward& b) { accumulate(b.outputs[0]); }
+
+// --- requires_grad ---------------------------------------------------------------------------------------------------------
+
+void set_requires_grad(TensorImpl& t, bool wanted) {
+  if (wanted) {
+    TORCH_CHECK(is_differentiable(t.dtype), "only Tensors of floating point and complex dtype can require gradients, got ", t.dtype);
+    if (autograd::requires_grad(t)) return;
+    if (t.autograd && !node_of(t)->is_leaf()) detach_in_place(t);
+    leaf_of(t)->shape.set(t);
+    t.keys |= kAutogradKey;
+    return;
+  }
+  if (!autograd::requires_grad(t)) return;
+  TORCH_CHECK(!grad_fn(t), "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in "
+              "a subgraph that doesn't require differentiation use var_no_grad = var.detach(). This one was made by ", grad_fn(t)->name());
+  t.keys &= Keys(~kAutogradKey);
+}
+
+void set_history(TensorImpl& t, Node& node, uint32_t output_nr) {
+  node.retain();
+  if (TORCH_UNLIKELY(t.autograd != nullptr)) {
+    Node* old = node_of(t);
+    if (old->extra && !old->is_leaf()) {  // whoever asked to keep this tensor's gradient still wants it
+      std::lock_guard lock(hooks_mutex());
+      auto& kept = old->extra->retained;
+      for (auto it = kept.begin(); it != kept.end(); ++it)
+        if (it->output_nr == t.output_nr) {
+          node.get_extra().retained.push_back({output_nr, it->retains, std::move(it->grad)});
+          kept.erase(it);
+          break;
+        }
+    }
+    t.autograd = &node;
+    old->release();
+  }
+  t.autograd = &node;
+  t.output_nr = output_nr;
+  t.keys |= kAutogradKey;
+}
+
+void detach_in_place(TensorImpl& t) {
+  TORCH_CHECK(!t.base || !autograd::requires_grad(t),
+              "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, and "
+              "gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be called on these gradients.");
+  t.keys &= Keys(~kAutogradKey);
+  t.output_nr = 0;
+  if (t.autograd && !node_of(t)->is_leaf()) std::exchange(t.autograd, nullptr)->release();
+}
+
+// --- .grad -----------------------------------------------------------------------------------------------------------------
+
+Tensor grad_of(TensorImpl& t) {
+  if (!t.autograd) return {};
+  Node* n = node_of(t);
+  if (n->is_leaf()) {
+    auto* leaf = static_cast<Leaf*>(n);
+    std::lock_guard lock(leaf->mutex);
+    return leaf->grad;
+  }
+  if (!n->extra) return {};
+  std::lock_guard lock(hooks_mutex());
+  for (const auto& r : n->extra->retained)
+    if (r.output_nr == t.output_nr) return r.grad;
+  return {};
+}
+
+namespace {
+Extra::Retained& retained_slot(TensorImpl& t) {  // under hooks_mutex
+  auto& kept = node_of(t)->get_extra().retained;
+  for (auto& r : kept)
+    if (r.output_nr == t.output_nr) return r;
+  kept.push_back({t.output_nr, false, {}});
+  return kept.back();
+}
+}  // namespace
+
+void set_grad(TensorImpl& t, Tensor grad) {
+  if (grad) {
+    IntArrayRef sizes(t.sizes(), t.ndim);
+    TORCH_CHECK(grad.get() != &t, "can't assign Variable as its own grad");
+    TORCH_CHECK(grad.sizes() == sizes, "assigned grad has data of a different size: the tensor is ", sizes, ", the gradient ", grad.sizes());
+    TORCH_CHECK(grad.dtype() == t.dtype, "assigned grad has data of a different type: the tensor is ", t.dtype, ", the gradient ", grad.dtype());
+    TORCH_CHECK(grad.device().type == t.device.type, "assigned grad has data located on a different device: the tensor is on ", t.device,
+                ", the gradient on ", grad.device());
+  }
+  if (!t.autograd && !grad) return;
+  if (!t.autograd || node_of(t)->is_leaf()) {
+    Leaf* leaf = leaf_of(t);
+    {
+      std::lock_guard lock(leaf->mutex);
+      std::swap(leaf->grad, grad);
+    }
+    return;  // the old gradient goes after the lock
+  }
+  std::lock_guard lock(hooks_mutex());
+  std::swap(retained_slot(t).grad, grad);
+}
+
+void retain_grad(TensorImpl& t) {
+  TORCH_CHECK(autograd::requires_grad(t), "can't retain_grad on Tensor that has requires_grad=False");
+  if (!grad_fn(t)) return;  // leaves do anyway
+  std::lock_guard lock(hooks_mutex());
+  retained_slot(t).retains = true;
+}
+
+bool retains_grad(TensorImpl& t) {
+  if (!t.autograd || node_of(t)->is_leaf() || !node_of(t)->extra) return false;
+  std::lock_guard lock(hooks_mutex());
+  for (const auto& r : node_of(t)->extra->retained)
+    if (r.output_nr == t.output_nr) return r.retains;
+  return false;
+}
+
+}  // namespace torch::autograd

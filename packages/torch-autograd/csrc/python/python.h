@@ -1,0 +1,94 @@
+// What the files of torch.autograd._C share.
+#pragma once
+#include <Python.h>
+
+#include <utility>
+
+#include "torch/autograd/autograd.h"
+#include "torch/python/api.h"
+
+namespace torch::autograd {
+
+using python::api;
+using python::borrow;
+using python::is_tensor;
+using python::PythonError;
+using python::unwrap;
+
+// Owns one Python reference.
+class Object {
+ public:
+  explicit Object(PyObject* o = nullptr) noexcept : o_(o) {}
+  static Object share(PyObject* o) noexcept { return Object(Py_XNewRef(o)); }
+  Object(Object&& other) noexcept : o_(std::exchange(other.o_, nullptr)) {}
+  Object& operator=(Object&& other) noexcept {
+    std::swap(o_, other.o_);
+    return *this;
+  }
+  ~Object() { Py_XDECREF(o_); }
+  PyObject* get() const noexcept { return o_; }
+  PyObject* release() noexcept { return std::exchange(o_, nullptr); }
+  explicit operator bool() const noexcept { return o_ != nullptr; }
+
+ private:
+  PyObject* o_;
+};
+
+// Throws when a Python call failed.
+inline PyObject* checked(PyObject* o) {
+  if (!o) throw PythonError();
+  return o;
+}
+
+// The engine runs without the GIL; what calls Python takes it.
+class Gil {
+ public:
+  Gil() noexcept : state_(PyGILState_Ensure()) {}
+  ~Gil() { PyGILState_Release(state_); }
+  Gil(const Gil&) = delete;
+
+ private:
+  PyGILState_STATE state_;
+};
+class NoGil {
+ public:
+  NoGil() noexcept : state_(PyEval_SaveThread()) {}
+  ~NoGil() { PyEval_RestoreThread(state_); }
+  NoGil(const NoGil&) = delete;
+
+ private:
+  PyThreadState* state_;
+};
+
+// --- node.cpp: nodes as Python objects ---
+bool add_node_type(PyObject* module);
+PyObject* wrap_node(Node*);        // the living object or a new one; None for null
+NodeRef unwrap_node(PyObject*);    // null with a TypeError set
+bool is_node(PyObject*);
+
+// --- hooks.cpp ---
+bool add_hooks(PyObject* module);
+PyObject* register_hook(PyObject* owner, Node&, HookKind, uint32_t output_nr, PyObject* function);  // a handle
+
+// --- function.cpp: Functions written in Python ---
+bool add_function_type(PyObject* module);
+PyObject* context_of(Node&);  // the ctx of a Python node, or null
+bool is_context(PyObject*);
+NodeRef node_of_context(PyObject*);
+
+// --- tensor.cpp: attributes and methods of Tensor ---
+bool add_tensor_attributes();
+extern PyMethodDef tensor_functions[];
+
+// --- location.cpp ---
+void install_location();
+
+// --- saved_hooks.cpp ---
+bool add_saved_hooks(PyObject* module);
+
+// A list or tuple of tensors; None gives an undefined one when allowed.
+std::vector<Tensor> tensors_of(PyObject* sequence, const char* op, bool none_allowed);
+
+}  // namespace torch::autograd
+
+#define TORCH_AG_FASTCALL(f) reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f))

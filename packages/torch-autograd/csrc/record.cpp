@@ -1,0 +1,256 @@
+// Recording: saved tensors, and how results are tied to the node that made them.
+#include "torch/autograd/record.h"
+
+#include "change.h"
+#include "view.h"
+
+namespace torch::autograd {
+
+// --- saved tensors ---------------------------------------------------------------------------------------------------------
+
+struct Saved::Packed {
+  Ref<SavedHooks> hooks;
+  void* object;
+  int64_t output_nr = -1;
+  ~Packed() { hooks->drop_packed(object); }
+};
+
+void Saved::keep(Recorder& r, const Tensor& input) {
+  if (!input) return;
+  r.node_->flags |= Node::kHasSaved;
+  if (TORCH_LIKELY(input.get() != r.in_place_)) {
+    save(input);
+    return;
+  }
+  // What the operator is about to overwrite is kept as a copy, which stands in the graph where the old value stood.
+  Tensor old;
+  {
+    GradMode off(false);
+    old = torch::clone(input);
+  }
+  if (Node* n = r.node_->edges()[0].node) set_history(*old, *n, r.node_->edges()[0].output_nr);
+  save(old);
+}
+
+void Saved::keep(Recorder& r, int output) {
+  output_nr_ = uint16_t(output);
+  r.node_->flags |= Node::kHasSaved;
+  TORCH_CHECK(r.pending_count_ < Recorder::kMaxPending, "a derivative saves at most ", Recorder::kMaxPending, " outputs");
+  r.pending_[r.pending_count_++] = this;
+}
+
+void Saved::save(const Tensor& input) {
+  if (!input) return;
+  tensor_ = input;
+  version_ = input.version();
+  kind_ = Input;
+  if (TORCH_UNLIKELY(thread_state.saved_hooks != nullptr)) pack(*thread_state.saved_hooks);
+}
+
+void Saved::save_output(const Tensor& output, uint16_t nr) {
+  if (!output) return;
+  tensor_ = alias_of(output, /*share_version=*/true);
+  version_ = output.version();
+  kind_ = Output;
+  output_nr_ = nr;
+  if (TORCH_UNLIKELY(thread_state.saved_hooks != nullptr)) pack(*thread_state.saved_hooks);
+}
+
+void Saved::pack(SavedHooks& hooks) {
+  Tensor t = tensor_;
+  int64_t nr = kind_ == Output ? int64_t(output_nr_) : -1;
+  GradMode off(false);
+  void* object = hooks.pack(t);
+  reset();
+  packed_ = new Packed{Ref<SavedHooks>::share(&hooks), object, nr};
+  kind_ = Hooked;
+}
+
+void Saved::reset() noexcept {
+  if (kind_ == Hooked) delete packed_;
+  else tensor_.~Tensor();
+  new (&tensor_) Tensor;
+  kind_ = None;
+}
+
+SavedList::SavedList(Recorder& r, TensorList inputs) : count_(inputs.size()), items_(new Saved[inputs.size()]) {
+  for (size_t i = 0; i < count_; ++i) items_[i].save(inputs[i]);
+  r.node().flags |= Node::kHasSaved;
+}
+
+std::vector<Tensor> SavedList::get() const {
+  std::vector<Tensor> r(count_);
+  for (size_t i = 0; i < count_; ++i) r[i] = items_[i].get();
+  return r;
+}
+
+namespace {
+[[noreturn]] TORCH_NOINLINE void changed_in_place(const Node& node, const Tensor& saved, bool is_output, uint32_t version) {
+  std::string changed = describe_change(*saved);
+  std::string op = node.op ? std::string(node.op->op_name()) : node.name();
+  std::string text = message(
+      op, ": one of the variables needed for gradient computation has been modified by an inplace operation: ", op,
+      describe(node.shape.location), " saved its ", is_output ? "result " : "input ", saved, " at version ", version, ", and ",
+      changed.empty() ? std::string("an in-place operation") : changed, " changed it; it is now at version ", saved.version(), ". Use the out-of-place form there, or clone() before it.");
+  if (!node.shape.location || changed.empty())
+    text += " torch.autograd.set_detect_anomaly(True) shows the whole stack of the operation that saved it.";
+  throw_error(ErrorKind::Runtime, std::move(text));
+}
+}  // namespace
+
+const Tensor& Saved::unpack() const {
+  Running* running = thread_state.running;
+  if (kind_ == None) return tensor_;
+  if (kind_ == Hooked) {
+    Tensor t;
+    {
+      GradMode off(packed_->output_nr < 0 && grad_enabled());
+      t = packed_->hooks->unpack(packed_->object);
+    }
+    if (packed_->output_nr >= 0 && grad_enabled() && running) {
+      t = alias_of(t, true);
+      set_history(*t, running->as_output(), uint32_t(packed_->output_nr));
+    }
+    TORCH_CHECK(running, "a saved tensor can only be unpacked while its derivative runs");
+    return running->given.emplace_front(std::move(t));
+  }
+  if (TORCH_UNLIKELY(tensor_.version() != version_)) {
+    if (running) changed_in_place(running->node, tensor_, kind_ == Output, version_);
+    throw_error(ErrorKind::Runtime, message("one of the variables needed for gradient computation has been modified by an inplace operation: ",
+                                            tensor_, " was saved at version ", version_, " and is now at version ", tensor_.version()));
+  }
+  if (kind_ == Input || !grad_enabled() || !running) return tensor_;
+  // A recorded pass needs the result's place in the graph.
+  Tensor t = alias_of(tensor_, true);
+  set_history(*t, running->as_output(), output_nr_);
+  return running->given.emplace_front(std::move(t));
+}
+
+// --- the recorder ------------------------------------------------------------------------------------------------------------
+
+void Recorder::abandon() noexcept {
+  if (node_->drop()) Node::destroy(node_);
+}
+
+bool Recorder::needed() const noexcept {
+  for (uint32_t i = 0; i < node_->edge_count; ++i)
+    if (node_->edges()[i].node) return true;
+  return false;
+}
+
+void Recorder::note_origin() {
+  node_->shape.location = locate();
+  if (TORCH_UNLIKELY(anomaly_mode.enabled)) {
+    Extra& e = node_->get_extra();
+    if (python.traceback) e.traceback = python.traceback();
+    if (thread_state.running) e.parent = NodeRef::share(&thread_state.running->node);
+  }
+}
+
+bool Recorder::attach(Tensor& out, uint32_t nr, bool view) {
+  if (!out || !is_differentiable(out.dtype())) return false;
+  if (TORCH_UNLIKELY(out->autograd != nullptr)) return false;  // an operator that gave its argument back
+  if (TORCH_UNLIKELY(out->use_count() > 1)) out = alias_of(out, true);
+  TensorImpl& t = *out;
+  if (given_) node_->retain();
+  given_ = true;  // the first output takes over the recorder's reference
+  t.autograd = node_;
+  t.output_nr = nr;
+  t.keys |= kAutogradKey;
+  if (nr == 0) node_->shape.set(t);
+  else node_->extra->more_shapes[nr - 1].set(t);
+  if (view) {
+    t.graph_version = t.version().load(std::memory_order_relaxed);
+    t.flags &= uint8_t(~TensorImpl::kNoGradView);
+  }
+  return true;
+}
+
+void Recorder::finish(Tensor& out, bool view) {
+  if (!needed()) return;
+  note_origin();
+  attach(out, 0, view);
+  if (pending_count_) {
+    Tensor* one[] = {&out};
+    save_outputs(one);
+  }
+}
+
+void Recorder::finish_several(ArrayRef<Tensor*> outs, bool view) {
+  if (!needed()) return;
+  note_origin();
+  node_->output_count = uint32_t(outs.size());
+  if (outs.size() > 1) node_->get_extra().more_shapes.resize(outs.size() - 1);
+  for (size_t i = 0; i < outs.size(); ++i) attach(*outs[i], uint32_t(i), view);
+  if (pending_count_) save_outputs(outs);
+}
+
+void Recorder::finish(std::vector<Tensor>& out, bool view) {
+  std::vector<Tensor*> outs(out.size());
+  for (size_t i = 0; i < out.size(); ++i) outs[i] = &out[i];
+  finish_several(outs, view);
+  if (view)
+    for (Tensor& t : out) t->flags |= TensorImpl::kMultiView;
+}
+
+void Recorder::save_outputs(ArrayRef<Tensor*> outs) {
+  for (int i = 0; i < pending_count_; ++i) {
+    const Tensor& out = *outs[pending_[i]->output_nr_];
+    if (out && out->autograd == node_) pending_[i]->save_output(out, pending_[i]->output_nr_);
+    else pending_[i]->save(out);  // indices and masks have no graph
+  }
+}
+
+void Recorder::check_in_place(const Tensor& self) {
+  in_place_ = self.get();
+  TensorImpl& t = *self;
+  const bool is_view = t.base != nullptr;
+  auto op = [&] { return std::string(node_->op->op_name()); };
+  if (!is_view) {
+    TORCH_CHECK(!(t.keys & kAutogradKey) || !node_of(t)->is_leaf(), op(),
+                ": a leaf Variable that requires grad is being used in an in-place operation. Change it inside "
+                "torch.no_grad(), or work on a copy: clone()");
+    return;
+  }
+  if (t.flags & TensorImpl::kNoGradView)
+    throw_error(ErrorKind::Runtime, message(op(), ": A view was created in no_grad mode and is being modified inplace with grad mode enabled. "
+                                            "Create the view with gradients on, or change it inside torch.no_grad() too"));
+  if (!autograd::requires_grad(t)) return;
+  TensorImpl& base = *t.base;
+  TORCH_CHECK(!node_of(t)->is_leaf(), op(), ": a leaf Variable that requires grad is being used in an in-place operation. Change it "
+              "inside torch.no_grad(), or work on a copy: clone()");
+  TORCH_CHECK(!(base.keys & kAutogradKey) || !node_of(base)->is_leaf(), op(),
+              ": a view of a leaf Variable that requires grad is being used in an in-place operation. Change it inside "
+              "torch.no_grad(), or work on a copy: clone()");
+  TORCH_CHECK(!(t.flags & TensorImpl::kMultiView), op(), ": Output ", t.output_nr, " of ", node_of(t)->name(),
+              " is a view and is being modified inplace. This view is the output of a function that returns multiple views. Such "
+              "functions do not allow the output views to be modified inplace. Use the out-of-place form, or clone() it first");
+}
+
+void Recorder::finish_in_place(const Tensor& self) {
+  TensorImpl& t = *self;
+  if (!needed() || !is_differentiable(t.dtype)) return;
+  note_origin();
+  node_->shape.set(t);
+  if (t.base && !metadata_only_) rebase_view(t, *node_);
+  else set_history(t, *node_, 0);
+  if (t.base && metadata_only_) t.graph_version = t.version().load(std::memory_order_relaxed);
+  for (int i = 0; i < pending_count_; ++i) pending_[i]->save_output(self, 0);
+}
+
+void Recorder::finish_in_place(TensorList) {
+  throw_error(ErrorKind::NotImplemented, message(node_->op->op_name(), ": in-place on a list of tensors has no derivative"));
+}
+
+namespace detail {
+void refused(std::string_view op, const char* why) { throw_error(ErrorKind::Runtime, message(op, ": ", why, "; detach() it first, or do it inside torch.no_grad()")); }
+
+void mark_no_grad_view(Tensor& out, const Tensor& self) noexcept {
+  if (out && out->base && out.get() != self.get() && autograd::requires_grad(*self)) out->flags |= TensorImpl::kNoGradView;
+}
+void mark_no_grad_view(std::vector<Tensor>& out, const Tensor& self) noexcept {
+  for (Tensor& t : out) mark_no_grad_view(t, self);
+}
+}  // namespace detail
+
+}  // namespace torch::autograd

@@ -1,0 +1,68 @@
+"""The tape: operations on tensors that require gradients are recorded, and ``backward`` runs the record in reverse.
+
+>>> import torch
+>>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+>>> (x * x).sum().backward()
+>>> x.grad
+tensor([2., 4.])
+"""
+
+from torch._parts import require as _require
+
+from ._built import CORE_INTERFACE as _built_for
+
+_require("torch-autograd", _built_for)
+
+from . import _C, graph  # noqa: E402
+from ._gradients import backward, grad  # noqa: E402
+from .anomaly_mode import detect_anomaly, is_anomaly_check_nan_enabled, is_anomaly_enabled, set_detect_anomaly  # noqa: E402
+from .function import Function  # noqa: E402
+from .grad_mode import (  # noqa: E402
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    no_grad,
+    set_grad_enabled,
+    set_multithreading_enabled,
+)
+from .variable import Variable  # noqa: E402
+
+__all__ = [
+    "Function",
+    "Variable",
+    "backward",
+    "detect_anomaly",
+    "enable_grad",
+    "grad",
+    "gradcheck",
+    "gradgradcheck",
+    "inference_mode",
+    "no_grad",
+    "set_detect_anomaly",
+    "set_grad_enabled",
+    "set_multithreading_enabled",
+]
+
+# Called by torch-core when a constructor is given requires_grad=True.
+_set_requires_grad = _C._set_requires_grad
+
+# What few programs need is imported when they ask.
+_LAZY = {
+    "gradcheck": "gradcheck",
+    "gradgradcheck": "gradcheck",
+    "functional": None,
+    "forward_ad": None,
+    "profiler": None,
+}
+
+
+def __getattr__(name):
+    if name not in _LAZY:
+        raise AttributeError(f"module 'torch.autograd' has no attribute {name!r}")
+    from importlib import import_module
+
+    module = import_module(f"torch.autograd.{_LAZY[name] or name}")
+    value = getattr(module, name) if _LAZY[name] else module
+    globals()[name] = value
+    return value

@@ -1,0 +1,62 @@
+"""Finding the operation behind a bad gradient."""
+
+from warnings import warn
+
+from ._C import _get_anomaly, _set_anomaly
+
+__all__ = ["detect_anomaly", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "set_detect_anomaly"]
+
+
+class set_detect_anomaly:
+    """Switches anomaly detection on or off: backward names the stack of the operation at fault, and nan is an error."""
+
+    def __init__(self, mode, check_nan=True):
+        self.before = _set_anomaly(mode, check_nan)
+
+    def __enter__(self):
+        return None
+
+    def __exit__(self, *error):
+        _set_anomaly(*self.before)
+
+
+class detect_anomaly:
+    """As a context: anomaly detection is on within it. Run the forward pass inside too, so that its stack is known.
+
+    >>> import torch
+    >>> with torch.autograd.set_detect_anomaly(True):
+    ...     loss = torch.ones(2, requires_grad=True).sum()
+    """
+
+    def __init__(self, check_nan=True):
+        self.check_nan = check_nan
+        warn(
+            "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for debugging.",
+            stacklevel=2,
+        )
+
+    def __enter__(self):
+        self.before = _set_anomaly(True, self.check_nan)
+
+    def __exit__(self, *error):
+        _set_anomaly(*self.before)
+
+
+def is_anomaly_enabled():
+    return _get_anomaly()[0]
+
+
+def is_anomaly_check_nan_enabled():
+    return _get_anomaly()[1]
+
+
+def _traceback():
+    """Called by the tape when anomaly detection is on: the stack of the operation being recorded."""
+    from traceback import format_stack
+
+    return "".join(format_stack()[:-1])
+
+
+def _warn(text):
+    """Called by the engine when a derivative fails while anomaly detection is on."""
+    warn(text, stacklevel=2)

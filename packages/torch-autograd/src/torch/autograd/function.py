@@ -1,0 +1,174 @@
+"""Functions with a gradient of their own."""
+
+from functools import wraps
+from inspect import getattr_static
+
+from . import _C
+
+__all__ = ["Function", "FunctionCtx", "InplaceFunction", "NestedIOFunction", "once_differentiable", "traceable"]
+
+
+class FunctionCtx(_C.Context):
+    """What ``forward`` and ``backward`` of one call share; any attribute may be set on it."""
+
+    def save_for_forward(self, *tensors):
+        self.saved_for_forward = tensors
+
+    def mark_shared_storage(self, *pairs):
+        from warnings import warn
+
+        warn(
+            "mark_shared_storage is deprecated. Tensors with shared storages are automatically tracked.",
+            FutureWarning,
+            stacklevel=2,
+        )
+
+
+class FunctionMeta(type):
+    """Gives each Function the class of its contexts, ``<name>Backward``, which is also the type of its ``grad_fn``."""
+
+    def __init__(cls, name, bases, attributes):
+        super().__init__(name, bases, attributes)
+        cls._backward_cls = type(
+            name + "Backward",
+            (FunctionCtx,),
+            {"_forward_cls": cls, "_backward_function": staticmethod(cls._run_backward), "__module__": cls.__module__},
+        )
+        cls._has_setup_context = bool(bases) and cls.setup_context is not Function.setup_context
+
+
+class Function(metaclass=FunctionMeta):
+    """An operation whose gradient you write yourself: subclass it, then call ``apply``.
+
+    >>> import torch
+    >>> class Exp(torch.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         y = x.exp()
+    ...         ctx.save_for_backward(y)
+    ...         return y
+    ...
+    ...     @staticmethod
+    ...     def backward(ctx, grad):
+    ...         (y,) = ctx.saved_tensors
+    ...         return grad * y
+    >>> x = torch.zeros(2, requires_grad=True)
+    >>> Exp.apply(x).sum().backward()
+    >>> x.grad
+    tensor([1., 1.])
+    """
+
+    def __init__(self, *args, **kwargs):
+        from warnings import warn
+
+        warn(f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should invoke them on the class itself.",
+             DeprecationWarning, stacklevel=2)  # fmt: skip
+
+    def __call__(self, *args, **kwargs):
+        raise RuntimeError(_LEGACY)
+
+    @classmethod
+    def apply(cls, *args, **kwargs):
+        """Runs ``forward`` and, when an argument requires a gradient, records the call."""
+        if kwargs:
+            raise TypeError(f"{cls.__name__}.apply() takes no keyword arguments")
+        if not isinstance(getattr_static(cls, "forward"), (staticmethod, classmethod)):
+            raise RuntimeError(_LEGACY)
+        return _C._apply(cls, *args)
+
+    @staticmethod
+    def forward(*args, **kwargs):
+        """``forward(ctx, *args)``, or ``forward(*args)`` beside ``setup_context``."""
+        raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        """Where a Function saves what backward needs, when ``forward`` takes no ctx."""
+        raise NotImplementedError("setup_context is not implemented.")
+
+    @staticmethod
+    def backward(ctx, *grad_outputs):
+        """The gradient of each argument of ``forward``, given those of its outputs; None where there is none."""
+        raise NotImplementedError(
+            "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward mode AD."
+        )
+
+    vjp = backward
+
+    @staticmethod
+    def jvp(ctx, *grad_inputs):
+        raise NotImplementedError(
+            "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
+        )
+
+    @classmethod
+    def _run_backward(cls, ctx, *grads):
+        own_backward, own_vjp = cls.backward is not Function.backward, cls.vjp is not Function.vjp
+        if own_backward and own_vjp:
+            raise RuntimeError(
+                "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one of them."
+            )
+        return (cls.vjp if own_vjp else cls.backward)(ctx, *grads)
+
+
+_LEGACY = (
+    "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function with "
+    "static forward method: @staticmethod def forward(ctx, ...), called as MyFunction.apply(...)"
+)
+
+
+class InplaceFunction(Function):
+    """A Function that may work in place; kept for old programs."""
+
+    def __init__(self, inplace=False):
+        super().__init__()
+        self.inplace = inplace
+
+
+class NestedIOFunction(Function):
+    """Functions over nested tuples need no class of their own any more: flatten the arguments before ``apply``."""
+
+    @staticmethod
+    def forward(*args, **kwargs):
+        raise RuntimeError("NestedIOFunction is no longer supported: flatten nested arguments, and use Function")
+
+
+def once_differentiable(fn):
+    """Decorates a ``backward`` that does not itself record: differentiating its result is an error that says so."""
+
+    @wraps(fn)
+    def wrapper(ctx, *args):
+        before = _C._set_grad_enabled(False)
+        try:
+            outputs = fn(ctx, *args)
+        finally:
+            _C._set_grad_enabled(before)
+        if not before:
+            return outputs
+        from torch import Tensor
+
+        if not any(isinstance(a, Tensor) and a.requires_grad for a in args):
+            return outputs
+        several = isinstance(outputs, tuple)
+        outputs = outputs if several else (outputs,)
+        fresh = [o.detach().requires_grad_() if isinstance(o, Tensor) and o.is_floating_point() else o for o in outputs]
+        outputs = _Differentiated.apply(*fresh)
+        return outputs if several else outputs[0]
+
+    return wrapper
+
+
+class _Differentiated(Function):
+    @staticmethod
+    def forward(ctx, *tensors):
+        return tuple(t.detach() if hasattr(t, "detach") else t for t in tensors)
+
+    @staticmethod
+    def backward(ctx, *grads):
+        raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")
+
+
+def traceable(fn_cls):
+    """Marks a Function as traceable; kept for old programs, where it has no effect."""
+    fn_cls.is_traceable = True
+    return fn_cls

@@ -1,0 +1,310 @@
+"""Analytical gradients compared with finite differences."""
+
+from itertools import product
+
+import torch
+from torch import Tensor
+
+__all__ = [
+    "GradcheckError",
+    "get_analytical_jacobian",
+    "get_numerical_jacobian",
+    "gradcheck",
+    "gradgradcheck",
+    "zero_gradients",
+]
+
+
+class GradcheckError(RuntimeError):
+    """A gradient differs from finite differences; the message shows both Jacobians."""
+
+
+def gradcheck(
+    func,
+    inputs,
+    *,
+    eps=1e-6,
+    atol=1e-5,
+    rtol=1e-3,
+    raise_exception=True,
+    nondet_tol=0.0,
+    check_undefined_grad=True,
+    check_grad_dtypes=False,
+    check_batched_grad=False,
+    check_batched_forward_grad=False,
+    check_forward_ad=False,
+    check_backward_ad=True,
+    fast_mode=False,
+    masked=None,
+):
+    """True when the gradients of ``func(*inputs)`` agree with finite differences; else GradcheckError, or False.
+
+    Inputs that require gradients should be float64 or complex128.
+
+    >>> import torch
+    >>> torch.autograd.gradcheck(torch.sin, (torch.randn(3, dtype=torch.float64, requires_grad=True),))
+    True
+    """
+    if check_forward_ad:
+        raise NotImplementedError(
+            "gradcheck: check_forward_ad needs forward-mode differentiation, which is not there yet"
+        )
+    try:
+        inputs = _as_tuple(inputs)
+        _check_inputs(inputs)
+        _check(func, inputs, eps, atol, rtol, nondet_tol, check_undefined_grad, check_grad_dtypes)
+    except GradcheckError:
+        if raise_exception:
+            raise
+        return False
+    return True
+
+
+def gradgradcheck(
+    func,
+    inputs,
+    grad_outputs=None,
+    *,
+    eps=1e-6,
+    atol=1e-5,
+    rtol=1e-3,
+    gen_non_contig_grad_outputs=False,
+    raise_exception=True,
+    nondet_tol=0.0,
+    check_undefined_grad=True,
+    check_grad_dtypes=False,
+    check_batched_grad=False,
+    check_fwd_over_rev=False,
+    check_rev_over_rev=True,
+    fast_mode=False,
+    masked=False,
+):
+    """As :func:`gradcheck`, for the gradients of the gradients."""
+    inputs = _as_tuple(inputs)
+    if grad_outputs is None:
+        generator = torch.Generator()
+        generator.manual_seed(0)
+        outputs = _tensors(func(*inputs))
+        grad_outputs = tuple(
+            torch.randn(o.shape, dtype=o.dtype, generator=generator).requires_grad_()
+            for o in outputs
+            if o.is_floating_point() or o.is_complex()
+        )
+        if gen_non_contig_grad_outputs:
+            grad_outputs = tuple(torch.stack((g, g), -1).detach()[..., 0].requires_grad_() for g in grad_outputs)
+    else:
+        grad_outputs = _as_tuple(grad_outputs)
+    count = len(grad_outputs)
+
+    def gradients(*args):
+        x, g = args[:-count], args[-count:]
+        x = tuple(
+            t.requires_grad_() if isinstance(t, Tensor) and t.is_leaf and not t.requires_grad and _wanted(o) else t
+            for t, o in zip(x, inputs)
+        )
+        outputs = tuple(o for o in _tensors(func(*x)) if o.is_floating_point() or o.is_complex())
+        pairs = [(o, v) for o, v in zip(outputs, g) if o.requires_grad]
+        wanted = tuple(t for t in x if _wanted(t))
+        found = torch.autograd.grad(
+            [o for o, _ in pairs], wanted, [v for _, v in pairs], create_graph=True, allow_unused=True
+        )
+        return tuple(f for f in found if f is not None)
+
+    return gradcheck(
+        gradients, inputs + grad_outputs, eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception, nondet_tol=nondet_tol,
+        check_undefined_grad=False, check_grad_dtypes=check_grad_dtypes,
+    )  # fmt: skip
+
+
+def _wanted(t):
+    return isinstance(t, Tensor) and t.requires_grad
+
+
+def _as_tuple(x):
+    return (x,) if isinstance(x, Tensor) else tuple(x)
+
+
+def _tensors(outputs):
+    if isinstance(outputs, Tensor):
+        return (outputs,)
+    return tuple(o for o in outputs if isinstance(o, Tensor))
+
+
+def _check_inputs(inputs):
+    wanted = [t for t in inputs if _wanted(t)]
+    if not wanted:
+        raise ValueError(
+            "gradcheck expects at least one input tensor to require gradient, but none of the them have requires_grad=True."
+        )
+    for i, t in enumerate(inputs):
+        if _wanted(t) and t.dtype not in (torch.float64, torch.complex128):
+            from warnings import warn
+
+            warn(
+                f"Input #{i} requires gradient and is not a double precision floating point or complex. This check will likely fail.",
+                stacklevel=3,
+            )
+        if _wanted(t) and any(stride == 0 and size > 1 for stride, size in zip(t.stride(), t.shape)):
+            raise RuntimeError(
+                f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping"
+            )
+
+
+def _check(func, inputs, eps, atol, rtol, nondet_tol, check_undefined_grad, check_grad_dtypes):
+    outputs = tuple(o for o in _tensors(func(*inputs)) if o.requires_grad)
+    if not outputs:
+        for i, o in enumerate(_tensors(func(*inputs))):
+            for j, numerical in enumerate(_numerical(func, inputs, i, eps)):
+                if numerical is not None and numerical.abs().max().item() if numerical.numel() else 0:
+                    raise GradcheckError(f"Numerical gradient for function expected to be zero: output {i}, input {j}")
+        return
+    every = _tensors(func(*inputs))
+    for i, output in enumerate(every):
+        if not output.requires_grad:
+            continue
+        numerical = _numerical(func, inputs, i, eps)
+        analytical = _analytical(func, inputs, i)
+        again = _analytical(func, inputs, i)
+        for j, (a, b, n) in enumerate(zip(analytical, again, numerical)):
+            if n is None:
+                continue
+            if a.numel() and not torch.allclose(a, b, rtol=0, atol=nondet_tol, equal_nan=True):
+                raise GradcheckError(
+                    f"Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives different values: "
+                    f"output {i}, input {j}"
+                )
+            if not torch.allclose(a, n, rtol=rtol, atol=atol):
+                raise GradcheckError(
+                    f"Jacobian mismatch for output {i} with respect to input {j},\nnumerical:{n}\nanalytical:{a}\n"
+                )
+    if check_undefined_grad:
+        _check_undefined(func, inputs)
+    if check_grad_dtypes:
+        for t, g in zip(inputs, _gradients_of(func, inputs)):
+            if g is not None and g.dtype != t.dtype:
+                raise GradcheckError(f"Gradient has dtype {g.dtype}, the input {t.dtype}")
+
+
+def _gradients_of(func, inputs):
+    outputs = [o for o in _tensors(func(*inputs)) if o.requires_grad]
+    wanted = [t for t in inputs if _wanted(t)]
+    found = iter(torch.autograd.grad(outputs, wanted, [torch.ones_like(o) for o in outputs], allow_unused=True))
+    return [next(found) if _wanted(t) else None for t in inputs]
+
+
+def _check_undefined(func, inputs):
+    """A gradient that is missing for one of several outputs counts as zero."""
+    outputs = [o for o in _tensors(func(*inputs)) if o.requires_grad]
+    if len(outputs) < 2:
+        return
+    wanted = [t for t in inputs if _wanted(t)]
+    for i in range(len(outputs)):
+        outputs = [o for o in _tensors(func(*inputs)) if o.requires_grad]
+        some = torch.autograd.grad(
+            outputs[i], wanted, torch.ones_like(outputs[i]), retain_graph=True, allow_unused=True
+        )
+        zeros = [torch.ones_like(o) if k == i else torch.zeros_like(o) for k, o in enumerate(outputs)]
+        full = torch.autograd.grad(outputs, wanted, zeros, allow_unused=True)
+        for a, b in zip(some, full):
+            a = torch.zeros_like(b) if a is None and b is not None else a
+            if b is not None and not torch.allclose(a, b, equal_nan=True):
+                raise GradcheckError("Expected backward function to handle undefined output grads as zero")
+
+
+def _directions(t):
+    return (1.0, 1j) if t.is_complex() else (1.0,)
+
+
+def _numerical(func, inputs, which, eps):
+    """For each input, d(output `which`) / d(element) as a matrix (elements of the input, elements of the output).
+
+    For complex inputs and outputs it is the gradient's convention: conj(d/dx) + i conj(d/dy) summed over the output's
+    real and imaginary directions, see _analytical.
+    """
+    result = []
+    with torch.no_grad():
+        values = [t.detach().clone() if isinstance(t, Tensor) else t for t in inputs]
+
+        def run():
+            return _tensors(func(*values))[which].detach().clone().reshape(-1)
+
+        for k, t in enumerate(inputs):
+            if not _wanted(t):
+                result.append(None)
+                continue
+            rows = []
+            for index in product(*(range(s) for s in t.shape)):
+                row = []
+                original = values[k][index].clone()
+                for direction in _directions(t):
+                    values[k][index] = original + eps * direction
+                    up = run()
+                    values[k][index] = original - eps * direction
+                    down = run()
+                    values[k][index] = original
+                    row.append((up - down) / (2 * eps))
+                rows.append(torch.stack(row))
+            size = run().numel()
+            shape = (t.numel(), len(_directions(t)), size)
+            result.append(
+                _real_parts(torch.stack(rows).reshape(shape)) if rows else torch.zeros(0, 0, dtype=torch.float64)
+            )
+    return result
+
+
+def _real_parts(jacobian):
+    """(inputs, directions, outputs), complex or not, as a real matrix: columns are real and imaginary parts of outputs."""
+    flat = torch.view_as_real(jacobian.contiguous()).flatten(-2) if jacobian.is_complex() else jacobian
+    return flat.reshape(flat.shape[0] * flat.shape[1], flat.shape[2])
+
+
+def _analytical(func, inputs, which):
+    """The same matrices by backward: one pass for the real and imaginary part of each element of the output."""
+    wanted = [t for t in inputs if _wanted(t)]
+    output = _tensors(func(*inputs))[which]
+    columns = []
+    for i in range(output.numel()):
+        for direction in _directions(output):
+            seed = torch.zeros(output.numel(), dtype=output.dtype)
+            seed[i] = direction
+            grads = torch.autograd.grad(
+                output, wanted, seed.reshape(output.shape), retain_graph=True, allow_unused=True
+            )
+            columns.append([_as_real(g, t) for g, t in zip(grads, wanted)])
+    found = []
+    for k, t in enumerate(wanted):
+        rows = t.numel() * len(_directions(t))
+        found.append(torch.stack([c[k] for c in columns], -1) if columns else torch.zeros(rows, 0, dtype=torch.float64))
+    found = iter(found)
+    return [next(found) if _wanted(t) else None for t in inputs]
+
+
+def _as_real(g, t):
+    g = torch.zeros_like(t) if g is None else g
+    g = g.detach().contiguous()
+    return (torch.view_as_real(g) if g.is_complex() else g).reshape(-1).clone()
+
+
+# --- names of 2018 -------------------------------------------------------------------------------------------------------
+
+
+def zero_gradients(x):
+    """Sets the gradients of tensors to zero."""
+    for t in _as_tuple(x):
+        if t.grad is not None:
+            t.grad.detach_()
+            t.grad.zero_()
+
+
+def get_numerical_jacobian(fn, inputs, target=None, eps=1e-3):
+    """The finite-difference Jacobian of ``fn(inputs)`` by each input that requires a gradient."""
+    inputs = _as_tuple(inputs)
+    return [j for j in _numerical(lambda *x: fn(x), inputs, 0, eps) if j is not None]
+
+
+def get_analytical_jacobian(inputs, output):
+    """The Jacobian of an output by its inputs, by backward; and whether a second run gives the same."""
+    inputs = _as_tuple(inputs)
+    first = [j for j in _analytical(lambda *x: output, inputs, 0) if j is not None]
+    second = [j for j in _analytical(lambda *x: output, inputs, 0) if j is not None]
+    return first, all(torch.equal(a, b) for a, b in zip(first, second))

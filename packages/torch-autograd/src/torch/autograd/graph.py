@@ -1,0 +1,148 @@
+"""The recorded graph, and hooks on it."""
+
+from collections import namedtuple
+from contextlib import contextmanager
+
+from . import _C
+from ._C import Node
+
+__all__ = [
+    "GradientEdge",
+    "Node",
+    "RemovableHandle",
+    "allow_mutation_on_saved_tensors",
+    "disable_saved_tensors_hooks",
+    "get_gradient_edge",
+    "increment_version",
+    "register_multi_grad_hook",
+    "save_on_cpu",
+    "saved_tensors_hooks",
+]
+
+GradientEdge = namedtuple("GradientEdge", ["node", "output_nr"])
+GradientEdge.__doc__ = "An output of a node: what ``torch.autograd.grad`` may differentiate by in place of a tensor."
+
+
+class RemovableHandle:
+    """What registering a hook returns; ``remove()``, or leaving it as a context, takes the hook away."""
+
+    __slots__ = ("node", "id", "__weakref__")
+
+    def __init__(self, node, id):
+        self.node = node
+        self.id = id
+
+    def remove(self):
+        if self.node is not None:
+            self.node._remove_hook(self.id)
+            self.node = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.remove()
+
+
+_C._set_handle_type(RemovableHandle)
+
+
+def get_gradient_edge(tensor):
+    """The edge that the tensor's gradient takes; of a leaf, the node that collects its gradient."""
+    return GradientEdge(*_C._gradient_edge(tensor))
+
+
+def increment_version(tensor):
+    """Marks a tensor (or each of several) as changed in place, for code that changes memory behind autograd's back."""
+    for t in (tensor,) if hasattr(tensor, "requires_grad") else tensor:
+        _C._increment_version(t)
+
+
+class saved_tensors_hooks:
+    """Within it, ``pack_hook(tensor)`` is kept in place of each tensor saved for backward, and ``unpack_hook`` of that used.
+
+    >>> import torch
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> with torch.autograd.graph.saved_tensors_hooks(lambda t: t.numpy(force=True), torch.from_numpy):
+    ...     y = x.exp()
+    """
+
+    def __init__(self, pack_hook, unpack_hook):
+        self.pack_hook = pack_hook
+        self.unpack_hook = unpack_hook
+
+    def __enter__(self):
+        if _disabled:
+            raise RuntimeError(_disabled[-1])
+        _C._push_saved_hooks(self.pack_hook, self.unpack_hook)
+
+    def __exit__(self, *error):
+        _C._pop_saved_hooks()
+
+
+class save_on_cpu(saved_tensors_hooks):
+    """Within it, tensors saved for backward wait on the CPU."""
+
+    def __init__(self, pin_memory=False, device_type="cuda"):
+        super().__init__(lambda t: (t.device, t.cpu()), lambda kept: kept[1].to(kept[0]))
+
+
+_disabled = []
+
+
+@contextmanager
+def disable_saved_tensors_hooks(error_message):
+    """Within it, entering ``saved_tensors_hooks`` raises RuntimeError with this message."""
+    _disabled.append(error_message)
+    try:
+        yield
+    finally:
+        _disabled.pop()
+
+
+@contextmanager
+def allow_mutation_on_saved_tensors():
+    """Within it, tensors saved for backward may be changed in place: each is kept as a copy."""
+    with saved_tensors_hooks(lambda t: t.detach().clone(), lambda t: t):
+        yield
+
+
+def register_multi_grad_hook(tensors, fn, *, mode="all"):
+    """Calls ``fn`` once in each backward pass: with all gradients, when the last of them is there, or with the first one."""
+    if mode not in ("all", "any"):
+        raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
+    tensors = tuple(tensors)
+    arrived = {}
+
+    def hook_of(i):
+        def hook(grad):
+            if mode == "any":
+                if not arrived:
+                    arrived[i] = True
+                    fn(grad)
+                return
+            arrived[i] = grad
+            if len(arrived) == len(tensors):
+                grads = [arrived[k] for k in range(len(tensors))]
+                arrived.clear()
+                fn(grads)
+
+        return hook
+
+    handles = [t.register_hook(hook_of(i)) for i, t in enumerate(tensors)]
+    return _Handles(handles)
+
+
+class _Handles:
+    def __init__(self, handles):
+        self.handles = handles
+
+    def remove(self):
+        for handle in self.handles:
+            handle.remove()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.remove()

@@ -1,0 +1,254 @@
+import gc
+import math
+import threading
+import weakref
+
+import pytest
+import torch
+from torch.autograd import _C
+
+
+def leaf(*values):
+    return torch.tensor(values, requires_grad=True)
+
+
+def test_gradient_of_a_product():
+    x, w = leaf(1.0, 2.0), leaf(3.0, 4.0)
+    (x * w).sum().backward()
+    assert x.grad.tolist() == [3, 4] and w.grad.tolist() == [1, 2]
+
+
+def test_gradients_of_several_calls_are_added_in_place():
+    x = leaf(1.0, 2.0)
+    (x * x).sum().backward()
+    first = x.grad
+    (x * 3).sum().backward()
+    assert x.grad is first
+    assert first.tolist() == [5, 7]
+
+
+def test_a_tensor_used_twice_sums_its_gradients():
+    x = leaf(2.0)
+    y = x * x
+    (y * y + y).sum().backward()
+    assert x.grad.item() == 4 * 8 + 4
+
+
+def test_only_what_needs_a_gradient_is_recorded():
+    a, b = torch.ones(2), torch.ones(2, requires_grad=True)
+    assert not (a + a).requires_grad and (a + a).grad_fn is None
+    assert (a + b).requires_grad
+    assert not (b > 0).requires_grad
+    assert b.detach().requires_grad is False and b.detach().is_leaf
+
+
+def test_requires_grad_is_for_floating_and_complex_tensors():
+    with pytest.raises(
+        RuntimeError, match="only Tensors of floating point and complex dtype can require gradients, got torch.int64"
+    ):
+        torch.tensor([1]).requires_grad_()
+
+
+def test_requires_grad_of_a_result_cannot_be_cleared():
+    y = leaf(1.0) * 2
+    with pytest.raises(RuntimeError, match="you can only change requires_grad flags of leaf variables"):
+        y.requires_grad = False
+
+
+def test_broadcast_gradients_have_the_inputs_shape():
+    x, w, b = (
+        torch.ones(4, 3, requires_grad=True),
+        torch.ones(3, requires_grad=True),
+        torch.ones(4, 1, requires_grad=True),
+    )
+    (x * w + b).sum().backward()
+    assert x.grad.shape == (4, 3) and w.grad.tolist() == [4, 4, 4] and b.grad.tolist() == [[3], [3], [3], [3]]
+
+
+def test_gradients_have_the_inputs_dtype():
+    x = torch.ones(2, dtype=torch.float32, requires_grad=True)
+    (x * torch.ones(2, dtype=torch.float64)).sum().backward()
+    assert x.grad.dtype == torch.float32
+
+
+def test_backward_of_a_tensor_without_graph():
+    with pytest.raises(RuntimeError, match="element 0 of tensors does not require grad and does not have a grad_fn"):
+        torch.ones(1).backward()
+
+
+def test_backward_of_many_elements_needs_a_gradient():
+    with pytest.raises(
+        RuntimeError, match=r"grad can be implicitly created only for scalar outputs; element 0 has shape \(2,\)"
+    ):
+        (leaf(1.0, 2.0) * 2).backward()
+
+
+def test_backward_of_a_gradient_of_another_shape():
+    with pytest.raises(
+        RuntimeError,
+        match=r"Mismatch in shape: grad_output\[0\] has a shape of \(3,\) and output\[0\] has a shape of \(2,\)",
+    ):
+        (leaf(1.0, 2.0) * 2).backward(torch.ones(3))
+
+
+def test_backward_twice_needs_retain_graph():
+    x = leaf(1.0, 2.0)
+    y = (x * x).sum()
+    y.backward(retain_graph=True)
+    y.backward()
+    assert x.grad.tolist() == [4, 8]
+    with pytest.raises(RuntimeError, match="Trying to backward through the graph a second time.*retain_graph=True"):
+        y.backward()
+
+
+def test_operations_that_save_nothing_may_be_differentiated_again():
+    x = leaf(1.0, 2.0)
+    y = (x + x).sum()
+    y.backward()
+    y.backward()
+    assert x.grad.tolist() == [4, 4]
+
+
+def test_a_failed_backward_leaves_no_gradients_behind():
+    x = leaf(1.0)
+    y = x.exp()
+    z = y * y
+    h = z.register_hook(lambda g: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        (z + y).sum().backward(retain_graph=True)
+    h.remove()
+    (z + y).sum().backward()
+    assert x.grad.item() == pytest.approx(2 * math.exp(2) + math.exp(1))
+
+
+def test_grad_runs_only_what_is_asked_for():
+    x, w = leaf(1.0), leaf(2.0)
+    called = []
+    a, b = x * 2, w * 3
+    b.register_hook(lambda g: called.append(1))
+    (g,) = torch.autograd.grad((a + b).sum(), x)
+    assert g.item() == 2 and not called
+    assert x.grad is None and w.grad is None
+
+
+def test_grad_by_an_intermediate_result():
+    x = leaf(3.0)
+    y = x * x
+    (g,) = torch.autograd.grad((y * y).sum(), y)
+    assert g.item() == 18
+
+
+def test_grad_of_an_unused_input():
+    x, w = leaf(1.0), leaf(2.0)
+    with pytest.raises(RuntimeError, match=r"appears to not have been used in the graph.*Set allow_unused=True"):
+        torch.autograd.grad((x * 2).sum(), w)
+    assert torch.autograd.grad((x * 2).sum(), w, allow_unused=True) == (None,)
+    assert torch.autograd.grad((x * 2).sum(), w, materialize_grads=True)[0].tolist() == [0]
+
+
+def test_backward_with_inputs_changes_only_those():
+    x, w = leaf(1.0), leaf(2.0)
+    (x * w).sum().backward(inputs=[x])
+    assert x.grad.item() == 2 and w.grad is None
+
+
+def test_double_backward():
+    x = torch.tensor(2.0, requires_grad=True)
+    (first,) = torch.autograd.grad(x**3, x, create_graph=True)
+    (second,) = torch.autograd.grad(first, x, create_graph=True)
+    (third,) = torch.autograd.grad(second, x)
+    assert (first.item(), second.item(), third.item()) == (12, 12, 6)
+
+
+def test_double_backward_through_a_saved_result():
+    x = leaf(0.5)
+    (first,) = torch.autograd.grad(x.exp().sum(), x, create_graph=True)
+    (second,) = torch.autograd.grad(first.sum(), x)
+    assert second.item() == pytest.approx(math.exp(0.5))
+
+
+def test_the_graph_is_freed_without_the_collector():
+    gc.collect()
+    before = _C._live_nodes()
+    x = leaf(1.0, 2.0)
+    y = (x.exp() * x).tanh()
+    y.sum().backward()
+    assert _C._live_nodes() > before
+    del x, y
+    assert _C._live_nodes() == before
+
+
+def test_a_saved_result_does_not_keep_itself_alive():
+    x = leaf(1.0)
+    y = x.exp()
+    ref = weakref.ref(y)
+    del y
+    assert ref() is None
+
+
+def test_backward_frees_what_was_saved():
+    x = leaf(1.0)
+    a = x * 2
+    ref = weakref.ref(a)
+    y = (a * a).sum()
+    del a
+    y.backward()
+    assert ref() is None
+
+
+def test_a_million_operations_run_and_are_freed():
+    x = torch.ones(1, requires_grad=True)
+    h = x
+    for _ in range(1_000_000):
+        h = -h
+    h.backward()
+    assert x.grad.item() == 1
+    del h
+
+
+def test_threads_share_a_leaf():
+    w = torch.zeros(1, requires_grad=True)
+
+    def work():
+        for _ in range(200):
+            (w * 2 + w).sum().backward()
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    [t.start() for t in threads]
+    [t.join() for t in threads]
+    assert w.grad.item() == 4 * 200 * 3
+
+
+def test_threads_run_one_retained_graph():
+    w = torch.ones(3, requires_grad=True)
+    y = (w * w).exp().sum()
+    got = []
+
+    def work():
+        for _ in range(50):
+            got.append(torch.autograd.grad(y, w, retain_graph=True)[0])
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    [t.start() for t in threads]
+    [t.join() for t in threads]
+    assert all(g.tolist() == got[0].tolist() for g in got) and len(got) == 200
+
+
+def test_backward_within_backward():
+    x = leaf(2.0)
+
+    class Inner(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, g):
+            with torch.enable_grad():
+                y = ctx.saved_tensors[0].detach().requires_grad_()
+                (y * y).sum().backward()
+            return g * y.grad
+
+    Inner.apply(x * 1).sum().backward()
+    assert x.grad.item() == 4
