@@ -1,0 +1,76 @@
+// The seams for what is not in torch-core: a CUDA plug-in, sparse and quantized tensors, tracing. Each is a slot that a
+// library fills at run time; here one operator of each works on Meta tensors.
+#include <string>
+#include <vector>
+
+#include "check.h"
+#include "torch/core/init.h"
+#include "torch/core/ops.h"
+
+using namespace torch;
+
+static Tensor meta_with(Slot slot) {
+  Tensor t = empty_tensor({2, 3}, DType::Float32, DeviceType::Meta);
+  t->keys |= key(slot);
+  return t;
+}
+
+static Tensor mark(const Tensor& t, Slot slot) {
+  t->keys |= key(slot);
+  return t;
+}
+
+static void test_an_empty_slot_says_what_is_missing() {
+  CHECK_THROWS(neg(meta_with(Slot::Sparse)), NotImplemented, "neg: no kernel for Sparse tensors");
+  CHECK_THROWS(neg(meta_with(Slot::Quantized)), NotImplemented, "neg: no kernel for Quantized tensors");
+  Tensor cuda = empty_tensor({2}, DType::Float32, DeviceType::Meta);
+  cuda->keys = key(Slot::CUDA);
+  CHECK_THROWS(neg(cuda), NotImplemented, "torch-core-cuda");
+}
+
+static void test_sparse_and_quantized_operators_enter_by_their_slot() {
+  for (Slot slot : {Slot::Sparse, Slot::Quantized}) {
+    static Slot current;
+    current = slot;
+    auto before = OperatorSlots<op::neg>::get(slot);
+    // A real one would work on indices and values; shape and keys are what Meta tensors have.
+    OperatorSlots<op::neg>::set(slot, [](const Tensor& self) -> Tensor { return mark(below<op::neg>(current, self), current); });
+    Tensor r = neg(meta_with(slot));
+    CHECK(r.has(slot) && r.is_meta());
+    CHECK(r.sizes() == IntArrayRef({2, 3}));
+    OperatorSlots<op::neg>::set(slot, before);
+  }
+}
+
+static void test_a_device_plug_in_fills_the_cuda_slot() {
+  OperatorSlots<op::neg>::set(Slot::CUDA, [](const Tensor& self) -> Tensor {
+    Tensor r = empty_tensor(self.sizes(), self.dtype(), DeviceType::Meta);
+    r->keys = key(Slot::CUDA);
+    return r;
+  });
+  Tensor t = empty_tensor({4}, DType::Float32, DeviceType::Meta);
+  t->keys = key(Slot::CUDA);
+  CHECK(neg(t).has(Slot::CUDA));
+  OperatorSlots<op::neg>::set(Slot::CUDA, nullptr);
+}
+
+static std::vector<std::string> trace;
+static void test_tracing_sees_the_call_and_goes_on_below() {
+  OperatorSlots<op::add>::set(Slot::Trace, [](const Tensor& a, const Tensor& b, const Scalar& alpha) -> Tensor {
+    trace.push_back(op::add::text);
+    return mark(below<op::add>(Slot::Trace, a, b, alpha), Slot::Trace);
+  });
+  Tensor r = add(add(meta_with(Slot::Trace), meta_with(Slot::Trace)), empty_tensor({3}, DType::Float32, DeviceType::Meta));
+  CHECK_EQ(trace.size(), size_t(2));
+  CHECK(trace[0].starts_with("add(") && r.has(Slot::Trace));
+  OperatorSlots<op::add>::set(Slot::Trace, nullptr);
+}
+
+int main() {
+  init();
+  RUN(test_an_empty_slot_says_what_is_missing);
+  RUN(test_sparse_and_quantized_operators_enter_by_their_slot);
+  RUN(test_a_device_plug_in_fills_the_cuda_slot);
+  RUN(test_tracing_sees_the_call_and_goes_on_below);
+  return torch::test::result();
+}
