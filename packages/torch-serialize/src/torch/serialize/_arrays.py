@@ -67,6 +67,9 @@ class NumpyArrays:
     def wrap(self, buffer):
         return self.numpy.frombuffer(buffer, self.numpy.uint8)
 
+    def from_bytes(self, data):
+        return self.numpy.array(data, self.numpy.uint8)
+
     def part(self, storage, begin: int, nbytes: int):
         return storage[begin : begin + nbytes]
 
@@ -172,6 +175,7 @@ class TorchArrays:
         self.torch = torch
         self.has_autograd = _has_part("torch.autograd")
         self._tensor_over = torch._C._tensor_over  # checks offset, size and stride against the storage
+        self._new = torch.UntypedStorage
         self._dtypes: dict[ElementType, object] = {}
 
     def allocate(self, nbytes: int):
@@ -182,6 +186,12 @@ class TorchArrays:
 
     def wrap(self, buffer):
         return self.torch._C._storage_from_buffer(buffer)
+
+    def from_bytes(self, data):
+        storage = self._new(len(data))
+        if data:
+            memoryview(storage)[:] = data
+        return storage
 
     def part(self, storage, begin: int, nbytes: int):
         return self.wrap(memoryview(storage)[begin : begin + nbytes])
@@ -208,7 +218,7 @@ class TorchArrays:
             from torch.nn import Parameter
         except ImportError:  # torch-nn is not installed: the values are still of use
             return data.requires_grad_() if requires_grad and self.has_autograd else data
-        return Parameter(data, requires_grad)
+        return Parameter(data, requires_grad and self.has_autograd)
 
     def subclass(self, value, cls, state):
         if type(value) is not cls and issubclass(cls, self.torch.Tensor) and cls is not self.torch.Tensor:

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import sys
 import zlib
+from collections.abc import Callable
+
+_chosen: Callable | None = None
 
 
-def crc32(data, value: int = 0) -> int:
-    """CRC-32 of a bytes-like object, continued from `value`.
+def function() -> Callable:
+    """The fastest ``crc32(data, value=0)`` that is installed.
 
-    >>> hex(crc32(b"123456789"))
+    >>> hex(function()(b"123456789"))
     '0xcbf43926'
     """
-    native = getattr(getattr(sys.modules.get("torch"), "_C", None), "_crc32", None)
-    return (native or zlib.crc32)(data, value)
+    global _chosen
+    if _chosen is None:
+        core = sys.modules.get("torch._C")
+        _chosen = getattr(core, "_crc32", None) or zlib.crc32
+    return _chosen

@@ -94,6 +94,7 @@ class TorchNames:
 
     def __init__(self, backend, nested=None):
         self.backend = backend
+        self._make = backend.tensor
         self.used = 0  # storages that became part of a tensor
         self._table = {
             "torch._utils._rebuild_tensor": self.rebuild_tensor,
@@ -135,7 +136,10 @@ class TorchNames:
     def rebuild_tensor_v2(self, storage, storage_offset, size, stride, requires_grad, backward_hooks, metadata=None):
         if backward_hooks:
             warnings.warn("load: the hooks saved with a tensor are left out; register them again", stacklevel=2)
-        return self._tensor(storage, storage_offset, size, stride, requires_grad)
+        if not isinstance(storage, Stored):
+            return self._tensor(storage, storage_offset, size, stride)
+        self.used += 1
+        return self._make(storage, storage.row, storage_offset, size, stride, requires_grad is True)
 
     def rebuild_tensor_v3(
         self, storage, storage_offset, size, stride, requires_grad, backward_hooks, dtype, metadata=None

@@ -52,6 +52,9 @@ class _Descriptions:
     def allocate(self, nbytes: int):
         return range(nbytes)  # has a length and takes no room
 
+    def from_bytes(self, data):
+        return range(len(data))
+
     def part(self, storage, begin, nbytes):
         return storage[begin : begin + nbytes]
 

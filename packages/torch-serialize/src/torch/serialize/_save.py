@@ -6,10 +6,10 @@ import io
 import os
 import pickle
 
+from . import _crc as crc
 from . import _legacy_save
 from ._arrays import arrays as choose
 from ._atomic import replacing
-from ._crc import crc32
 from ._dtypes import UNTYPED
 from ._options import options
 from ._pickler import Pickler
@@ -123,51 +123,48 @@ def _write(f, default_name: str, produce) -> None:
 
 
 def _zip(write, name: str, body: bytes, adapter: Adapter, byteorder: bool) -> None:
-    layout = ZipLayout()
+    layout, crc32 = ZipLayout(), crc.function() if options.compute_crc32 else _no_crc
+    header = layout.header
     pending: list = []
-    pending_size = 0
-    compute = options.compute_crc32
-    payloads = list(map(adapter.payload, adapter.storages))
-    crcs = None
-    if compute and sum(map(len, payloads)) >= PARALLEL_FROM:
-        # One thread runs ahead with the checksums while this one writes.
-        pool = executor()
-        crcs = [pool.submit(crc32, data) if len(data) > _JOIN else None for data in payloads]
 
-    def flush():
-        nonlocal pending_size
-        if pending:
-            write(b"".join(pending))
-            pending.clear()
-            pending_size = 0
-
-    def record(title: str, data, crc: int | None = None):
-        nonlocal pending_size
-        size = len(data)
-        if crc is None:
-            crc = crc32(data) if compute else 0
-        pending.append(layout.header(f"{name}/{title}", size, crc))
-        if size > _JOIN:
-            flush()
-            write(data)
-            return
+    def record(title: str, data) -> None:
+        pending.append(header(f"{name}/{title}", len(data), crc32(data)))
         pending.append(data)
-        pending_size += size
-        if pending_size > _JOIN:
-            flush()
 
-    try:
-        record("data.pkl", body)
-        record(".format_version", b"1")
-        record(".storage_alignment", b"64")
-        if byteorder:
-            record("byteorder", b"little")
+    record("data.pkl", body)
+    record(".format_version", b"1")
+    record(".storage_alignment", b"64")
+    if byteorder:
+        record("byteorder", b"little")
+    payloads = list(map(adapter.payload, adapter.storages))
+    if sum(map(len, payloads)) <= _JOIN:
         for key, data in enumerate(payloads):
-            crc = crcs[key].result() if crcs and crcs[key] is not None else None
-            record(f"data/{key}", data, crc)
-        record("version", b"3\n")
-        pending.append(layout.end())
-        flush()
+            pending.append(header(f"{name}/data/{key}", len(data), crc32(data)))
+            pending.append(data)
+    else:
+        write(b"".join(pending))
+        pending.clear()
+        _stream_storages(write, f"{name}/data/", header, crc32, payloads)
+    record("version", b"3\n")
+    pending.append(layout.end())
+    write(b"".join(pending))
+
+
+def _no_crc(data) -> int:
+    return 0
+
+
+def _stream_storages(write, prefix: str, header, crc32, payloads: list) -> None:
+    # One thread runs ahead with the checksums while this one writes.
+    pool = executor()
+    try:
+        sums = [pool.submit(crc32, data) if len(data) >= PARALLEL_FROM else None for data in payloads]
+        for key, (data, crc_job) in enumerate(zip(payloads, sums)):
+            head = header(f"{prefix}{key}", len(data), crc_job.result() if crc_job else crc32(data))
+            if len(data) <= _JOIN:
+                write(head + data)
+            else:
+                write(head)
+                write(data)
     finally:
-        if crcs:
-            pool.shutdown(cancel_futures=True)
+        pool.shutdown(cancel_futures=True)

@@ -103,9 +103,14 @@ class Session:
 
     def check_id(self, pid) -> tuple[StorageClass, str, str, int]:
         """The parts of ``("storage", class, key, location, numel, ...)``."""
-        if type(pid) is tuple and len(pid) == 5 and pid[1] == UNTYPED:  # from another pickler than ours
-            pid = (pid[0], StorageClass(BY_STORAGE[UNTYPED], UNTYPED), *pid[2:])
-            self.named -= 1
+        if type(pid) is tuple and len(pid) == 5:
+            _, cls, key, location, numel = pid
+            if type(cls) is StorageClass and type(key) is type(location) is str and type(numel) is int and numel >= 0:
+                self.named += 1
+                return cls, key, location, numel
+            if cls == UNTYPED:  # from another pickler than ours
+                pid = (pid[0], StorageClass(BY_STORAGE[UNTYPED], UNTYPED), *pid[2:])
+                self.named -= 1
         if not isinstance(pid, tuple) or len(pid) < 5 or pid[0] != "storage" or not isinstance(pid[1], StorageClass):
             raise FileFormatError(f"{self.source.name}: a storage is named by {pid!r:.200}")
         _, cls, key, location, numel = pid[:5]
@@ -129,6 +134,10 @@ class Session:
             elif nbytes:
                 self.fill(data, row, fill)
         return backend.stored(data if stays else self._place(data, location), row, location)
+
+    def is_simple(self, location: str) -> bool:
+        """Whether a storage is a copy of the file's bytes as they are."""
+        return self._plain and location == "cpu" and not self.swapped and not self._mapped
 
     def moved_from(self, location: str) -> bool:
         """Whether a storage that the file keeps on `location` goes elsewhere once it is filled."""

@@ -139,17 +139,24 @@ class TorchAdapter(Adapter):
         self._torch = torch
         self._tensor_type = torch.Tensor
         self._rows: dict[Any, ElementType] = {}
-        self._small = {
-            torch.Size: self._size,
-            torch.dtype: self._dtype,
-            torch.device: self._device,
-            torch.UntypedStorage: self._untyped,
+        names = vars(torch)  # not getattr, which looks for what was meant when a name is missing
+        writers = {
+            "Size": self._size,
+            "dtype": self._dtype,
+            "device": self._device,
+            "UntypedStorage": self._untyped,
+            "TypedStorage": self._typed,
+            "layout": self._named,
+            "memory_format": self._named,
         }
-        for name, writer in (("layout", self._named), ("memory_format", self._named), ("TypedStorage", self._typed)):
-            if hasattr(torch, name):
-                self._small[getattr(torch, name)] = writer
+        self._small = {names[name]: writer for name, writer in writers.items() if name in names}
+        self._strided = names.get("strided")
+        self._frames: dict[tuple, tuple[bytes, bytes]] = {}
 
     def write(self, pickler, obj):
+        if type(obj) is self._tensor_type and obj.is_cpu and obj.layout is self._strided and not obj.requires_grad:
+            self._common(pickler, obj)
+            return True
         if isinstance(obj, self._tensor_type):
             self._write_tensor(pickler, obj)
             return True
@@ -173,15 +180,45 @@ class TorchAdapter(Adapter):
         return key, row, obj.storage_offset(), tuple(obj.size()), tuple(obj.stride())
 
     def payload(self, storage):
-        if location_tag(storage) != "cpu":
-            storage = storage.cpu()
-        return memoryview(storage)
+        try:
+            return memoryview(storage)
+        except BufferError:  # not in main memory
+            return memoryview(storage.cpu())
 
     def _row(self, dtype) -> ElementType:
         row = self._rows.get(dtype)
         if row is None:
             row = self._rows[dtype] = row_of_dtype(dtype)
         return row
+
+    def _common(self, pickler: Pickler, t) -> None:
+        """A dense tensor without gradient. All but the storage's number is the same bytes for tensors of one kind."""
+        storage = t.untyped_storage()
+        nbytes = len(storage)
+        kind = t.dtype, nbytes, t.storage_offset(), t.size(), t.stride()
+        frame = self._frames.get(kind)
+        known = self._known.get(id(storage))
+        if frame is None or known is not None:
+            self._plain(pickler, t)
+            if known is None:
+                self._frames[kind] = self._frame(pickler, *kind)
+        else:
+            key = len(self.storages)
+            self._known[id(storage)] = key, self._rows[kind[0]], storage
+            self.storages.append(storage)
+            self.rows.append(self._rows[kind[0]])
+            digits = b"%d" % key
+            pickler.write(b"%bX%c\0\0\0%b%b" % (frame[0], len(digits), digits, frame[1]))
+        pickler.write(pickler.memoize(t))
+
+    def _frame(self, pickler: Pickler, dtype, nbytes, offset, size, stride) -> tuple[bytes, bytes]:
+        parts: list[bytes] = []
+        write, pickler.write = pickler.write, parts.append
+        row = self._row(dtype)
+        self.tensor(pickler, 0, row, row, "cpu", nbytes, offset, size, stride, False)
+        pickler.write = write
+        before, _, after = parts[0].partition(b"X\1\0\0\x000")
+        return before, after
 
     def _write_tensor(self, pickler: Pickler, obj) -> None:
         kind = type(obj)
@@ -211,8 +248,9 @@ class TorchAdapter(Adapter):
                 _warn_of_hooks(t)
             if requires_grad is not None:
                 grad = requires_grad
-            offset, size, stride = t.storage_offset(), tuple(t.size()), tuple(t.stride())
-            self.tensor(pickler, key, first, row, location, len(storage), offset, size, stride, grad)
+            self.tensor(
+                pickler, key, first, row, location, len(storage), t.storage_offset(), t.size(), t.stride(), grad
+            )
 
     def _parameter(self, pickler: Pickler, p) -> None:
         state = dict(getattr(p, "__dict__", None) or {})

@@ -74,7 +74,7 @@ class DataUnpickler:
 
     def _run(self) -> Any:
         data, position = self._data, self.position
-        persistent_load, find = self._persistent_load, self._find_global
+        persistent_load, find, callable_ids = self._persistent_load, self._find_global, self._found_ids
         size = len(data)
         memo: dict[int, Any] = {}
         stack: list = []
@@ -118,7 +118,11 @@ class DataUnpickler:
                 stack = []
                 push, pop = stack.append, stack.pop
             elif op == 0x58:  # BINUNICODE
-                push(str(take(4), "utf-8", "surrogatepass"))
+                begin = position + 4
+                position = begin + int.from_bytes(data[position:begin], "little")
+                if position > size:
+                    raise self._fail(f"{position - begin} bytes declared, {size - begin} left")
+                push(str(data[begin:position], "utf-8", "surrogatepass"))
             elif op == 0x74:  # TUPLE
                 value = tuple(stack)
                 stack = marks.pop()
@@ -126,7 +130,10 @@ class DataUnpickler:
                 push(value)
             elif op == 0x52:  # REDUCE
                 args = pop()
-                stack[-1] = self._call(stack[-1], args)
+                function = stack[-1]
+                if id(function) not in callable_ids or type(args) is not tuple:
+                    raise self._fail(f"it calls {_short(function)}, which is not an allowed class or function")
+                stack[-1] = function(*args)
             elif op == 0x86:  # TUPLE2
                 value = pop()
                 stack[-1] = (stack[-1], value)
@@ -295,11 +302,6 @@ class DataUnpickler:
             found = self._found[full] = self._find(module, name)
             self._found_ids.add(id(found))
         return found
-
-    def _call(self, function, args):
-        if id(function) not in self._found_ids or type(args) is not tuple:
-            raise self._fail(f"it calls {_short(function)}, which is not an allowed class or function")
-        return function(*args)
 
     def _new(self, cls, args, kwargs):
         if id(cls) not in self._found_ids or not isinstance(cls, type) or type(args) is not tuple:

@@ -72,13 +72,18 @@ class _Storages:
                 f"load: {session.source.name}: storage {key} should hold {numel} elements of {cls.row.name}, "
                 f"{nbytes} bytes, and its record has {record.size}"
             )
-        stored = self._known[key] = session.storage(
-            cls.row,
-            location,
-            nbytes,
-            lambda target: reader.read_into(record, target),
-            None if record.deflated else record.offset,
-        )
+        if session.source.memory is not None and session.is_simple(location) and not record.deflated:
+            data = session.backend.from_bytes(reader.view(record))
+            stored = session.backend.stored(data, cls.row, location)
+        else:
+            stored = session.storage(
+                cls.row,
+                location,
+                nbytes,
+                lambda target: reader.read_into(record, target),
+                None if record.deflated else record.offset,
+            )
+        self._known[key] = stored
         return stored.data if pid[1] == UNTYPED else stored
 
 

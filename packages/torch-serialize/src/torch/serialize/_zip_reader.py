@@ -7,12 +7,13 @@ promise more than `EXPANSION` times the file. Layout: PKWARE APPNOTE 6.3.9, sect
 
 from __future__ import annotations
 
+import re
 import struct
 import zlib
 from itertools import pairwise
 from typing import NamedTuple
 
-from ._crc import crc32
+from . import _crc
 from ._errors import FileFormatError
 from ._source import Source
 
@@ -22,7 +23,8 @@ _END64_LOCATOR = struct.Struct("<4sLQL")
 _END64 = struct.Struct("<4sQ2H2L4Q")
 _ENTRY = struct.Struct("<4s6H3L5H2L")
 _MAX32, _MAX16 = 0xFFFFFFFF, 0xFFFF
-_CHUNK = 1 << 20
+_plain_name = re.compile(rb"[\w.\-]+(?:/[\w.\-]+)*").fullmatch
+_CHUNK = 1 << 18  # stays in the cache between reading and checking
 
 
 class Record(NamedTuple):
@@ -44,6 +46,7 @@ class ZipReader:
     def __init__(self, source: Source, expansion: float = EXPANSION):
         self.source = source
         self._expansion = expansion
+        self._crc32 = _crc.function()
         self.records = self._directory()
 
     def fail(self, text: str):
@@ -166,6 +169,8 @@ class ZipReader:
         raise self.fail("a record of 4 GiB or more lacks its zip64 sizes")
 
     def _name(self, raw: bytes) -> str:
+        if _plain_name(raw) and b".." not in raw:
+            return raw.decode()
         try:
             name = raw.decode("utf-8")
         except UnicodeDecodeError:
@@ -178,7 +183,11 @@ class ZipReader:
     def _data_offset(self, name: str, raw_name: bytes, start: int, method: int) -> int:
         if start + 30 + len(raw_name) > self.source.size:
             raise self.fail(f"record {name!r} starts at {start}, outside the file")
-        header = self.source.read(start, 30 + len(raw_name))
+        memory = self.source.memory
+        if memory is None:
+            header = self.source.read(start, 30 + len(raw_name))
+        else:
+            header = memory[start : start + 30 + len(raw_name)]
         if bytes(header[:4]) != b"PK\x03\x04" or header[30:] != raw_name or header[8] | header[9] << 8 != method:
             raise self.fail(f"the header of record {name!r} at {start} contradicts the directory")
         return start + 30 + (header[26] | header[27] << 8) + (header[28] | header[29] << 8)
@@ -195,7 +204,13 @@ class ZipReader:
         data = bytes(self.source.read(record.offset, record.packed_size))
         if record.deflated:
             data = self._inflate(record, data)
-        self._check(record, crc32(data))
+        self._check(record, self._crc32(data))
+        return data
+
+    def view(self, record: Record):
+        """The contents of a stored record of a source in memory, without a copy, their CRC checked."""
+        data = memoryview(self.source.memory)[record.offset : record.offset + record.size]
+        self._check(record, self._crc32(data))
         return data
 
     def read_into(self, record: Record, target: memoryview) -> None:
@@ -203,7 +218,7 @@ class ZipReader:
         if record.deflated:
             target[:] = self.read(record)
             return
-        crc, size = 0, record.size
+        crc, size, crc32 = 0, record.size, self._crc32
         for begin in range(0, size, _CHUNK):
             part = target[begin : begin + _CHUNK]
             self.source.read_into(record.offset + begin, part)

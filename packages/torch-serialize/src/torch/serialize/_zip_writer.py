@@ -5,12 +5,17 @@ from __future__ import annotations
 import struct
 
 ALIGNMENT = 64
-_LOCAL = struct.Struct("<4s5H3L2H").pack
-_ENTRY = struct.Struct("<4s6H3L5H2L").pack
 _MAX32, _MAX16 = 0xFFFFFFFF, 0xFFFF
-_UTF8 = 0x0800
-_DATE = 0x0021  # 1980-01-01: equal contents give equal files
-_PADDING = 0x4246  # extra field "FB", which PyTorch's own files use for the same purpose
+# Version 2.0, UTF-8 names, stored; 1980-01-01, so that equal contents give equal files.
+_LOCAL = struct.pack("<4s5H", b"PK\x03\x04", 20, 0x0800, 0, 0, 0x0021)
+_ENTRY = struct.pack("<4s6H", b"PK\x01\x02", 20, 20, 0x0800, 0, 0, 0x0021)
+_LOCAL64 = _LOCAL.replace(b"\x14\0", b"\x2d\0", 1)  # 4.5: with zip64 sizes
+_ENTRY64 = _ENTRY.replace(b"\x14\0\x14\0", b"\x2d\0\x2d\0", 1)
+_facts = struct.Struct("<3LH").pack  # CRC, size twice, length of the name: the same in both headers
+_rest = struct.Struct("<H10xL").pack  # of an entry: length of its extra field, where the local header is
+# Extra field "FB", which PyTorch's own files use for the same purpose.
+_PADDING = [struct.pack("<2H", 0x4246, n) + b"Z" * n for n in range(ALIGNMENT)]
+_EXTRA_SIZE = [(4 + n).to_bytes(2, "little") for n in range(ALIGNMENT)]
 
 
 class ZipLayout:
@@ -24,28 +29,27 @@ class ZipLayout:
         """The bytes before a record's data; `position` moves behind that data."""
         raw = name.encode()
         start = self.position
-        if size < _MAX32:
-            short, zip64 = size, b""
-        else:
-            short, zip64 = _MAX32, struct.pack("<2H2Q", 1, 16, size, size)
-        used = start + 34 + len(raw) + len(zip64)  # 30 of the header, 4 of the padding field's own header
+        if size >= _MAX32 or start >= _MAX32:
+            return self._header64(raw, start, size, crc)
+        used = start + 34 + len(raw)  # 30 of the header, 4 of the padding field's own header
         padding = -used % ALIGNMENT
-        extra_size = len(zip64) + 4 + padding
-        local = _LOCAL(b"PK\x03\x04", 45 if zip64 else 20, _UTF8, 0, 0, _DATE, crc, short, short, len(raw), extra_size)
         self.position = used + padding + size
+        facts = _facts(crc, size, size, len(raw))
+        self._entries.append(_ENTRY + facts + _rest(0, start) + raw)
+        return b"%b%b%b%b%b" % (_LOCAL, facts, _EXTRA_SIZE[padding], raw, _PADDING[padding])
 
-        entry64 = struct.pack("<2Q", size, size) if zip64 else b""
-        if start >= _MAX32:
-            entry64 += struct.pack("<Q", start)
-        version = 20
-        if entry64:
-            version = 45
-            entry64 = struct.pack("<2H", 1, len(entry64)) + entry64
-        self._entries.append(
-            _ENTRY(b"PK\x01\x02", version, version, _UTF8, 0, 0, _DATE, crc, short, short, len(raw), len(entry64), 0, 0, 0, 0,
-                   min(start, _MAX32)) + raw + entry64
-        )  # fmt: skip
-        return b"".join((local, raw, zip64, struct.pack("<2H", _PADDING, padding), b"Z" * padding))
+    def _header64(self, raw: bytes, start: int, size: int, crc: int) -> bytes:
+        big = size >= _MAX32
+        sizes = struct.pack("<2H2Q", 1, 16, size, size) if big else b""
+        used = start + 34 + len(raw) + len(sizes)
+        padding = -used % ALIGNMENT
+        self.position = used + padding + size
+        facts = _facts(crc, *[min(size, _MAX32)] * 2, len(raw))
+        extra = struct.pack("<2Q", size, size) * big + struct.pack("<Q", start) * (start >= _MAX32)
+        extra = struct.pack("<2H", 1, len(extra)) + extra
+        self._entries.append(_ENTRY64 + facts + _rest(len(extra), min(start, _MAX32)) + raw + extra)
+        extra_size = (len(sizes) + 4 + padding).to_bytes(2, "little")
+        return b"".join((_LOCAL64, facts, extra_size, raw, sizes, _PADDING[padding]))
 
     def end(self) -> bytes:
         """The directory and the end record."""
