@@ -91,15 +91,14 @@ void over_blocks(double flops, int64_t m, int64_t n, int64_t unit_rows, int64_t 
     parallel_run(rows * columns, task);
 }
 
-// --- dots
-// --------------------------------------------------------------------------------------------------------------
+// --- dots ----------------------------------------------------------------------------------------------------------
 
 #if defined(__AVX512F__)
 constexpr int kDotRows = 5, kDotColumns = 5, kDotNarrow = 8, kDotSums = 25;
 #else
 constexpr int kDotRows = 3, kDotColumns = 3, kDotNarrow = 4, kDotSums = 9;
 #endif
-constexpr int64_t kDotChunk = 2048;
+constexpr int64_t kDotChunk = 1024;
 
 template <class T, int R, int N>
 void dot_tile(int64_t k, const T* a, int64_t a_row, const T* b, int64_t b_row, T alpha, MatrixView<T> c, bool add) {
@@ -159,8 +158,10 @@ void dot_product(const Product<T>& p) {
               });
 }
 
-// --- direct
-// ------------------------------------------------------------------------------------------------------------
+// --- direct --------------------------------------------------------------------------------------------------------
+
+template <class T>
+constexpr int64_t kChunk = sizeof(T) == 4 ? 384 : 256;  // of k: a panel of B stays in L1
 
 template <class T>
 void direct_block(const Product<T>& p, const Block& at, int64_t k0, int64_t k1, bool add) {
@@ -188,16 +189,20 @@ void direct_block(const Product<T>& p, const Block& at, int64_t k0, int64_t k1, 
   }
 }
 
-// b.col == 1 and c.col == 1. With few rows, B is the big operand and is read in long runs: 16 of its rows at a time,
+// b.col == 1 and c.col == 1. With few rows, B is the big operand and is read in long runs: 32 of its rows at a time,
 // along a slice of C that stays in cache.
 template <class T>
 void direct_product(const Product<T>& p) {
-  constexpr int64_t kRun = 16, kSlice = 2048;
-  const bool few = p.m <= kMostRows && p.k > 4 * kRun && p.k * p.n > 65536;
+  constexpr int64_t kRun = 32, kSlice = 2048;
+  const bool few = p.m <= kMostRows && p.k > 2 * kRun && p.k * p.n > 65536;
   const double work = 2.0 * p.m * p.n * p.k + (few ? 8.0 * p.n * p.k : 0);
   over_blocks(work, p.m, p.n, kMostRows, 4 * kLanes<T>, 1 << 20, [&](const Block& block) {
     const bool add = prefill(p, block);
-    if (!few) return direct_block(p, block, 0, p.k, add);
+    if (!few) {  // in runs of k that leave a panel of B in L1 for the next rows
+      for (int64_t k = 0; k < p.k; k += kChunk<T>)
+        direct_block(p, block, k, std::min(p.k, k + kChunk<T>), add || k > 0);
+      return;
+    }
     for (int64_t j = block.j0; j < block.j1; j += kSlice)
       for (int64_t k = 0; k < p.k; k += kRun)
         direct_block(p, {block.i0, block.i1, j, std::min(block.j1, j + kSlice)}, k, std::min(p.k, k + kRun),
@@ -205,78 +210,100 @@ void direct_product(const Product<T>& p) {
   });
 }
 
-// --- packed
-// ------------------------------------------------------------------------------------------------------------
+// --- packed --------------------------------------------------------------------------------------------------------
 
+constexpr int64_t kPackedBytes = 3 << 19;  // both operands together: they stay in L2 where they can
+constexpr int64_t kMostTiles = 24;         // of rows in a task: its part of A stays in L2
+
+// Tiles of rows are cut evenly: 64 is 13 + 13 + 13 + 13 + 12, not 4 * 14 + 8.
+constexpr int64_t tile_rows(int64_t rows) { return ceil_div(rows, ceil_div(rows, kMostRows)); }
+
+// One operand as panels, for some chunks of k: panel x of chunk q starts at data + (q * panels + x) * width * kc.
 template <class T>
-constexpr int64_t kChunk = sizeof(T) == 4 ? 384 : 256;  // of k: a panel of B stays in L1
-constexpr int64_t kPackedBytes = 16 << 20;              // both operands together
-constexpr int64_t kMostTiles = 24;                      // of rows in a task: its part of A stays in L2
+struct Packed {
+  MatrixView<const T> source;  // [i][k]
+  int64_t count, tile, width;  // rows in all, per panel, and the room a panel has for them
+  int64_t kc, panels;
+  T* data;
+
+  static constexpr int64_t kGroup = 8;
+  int64_t tasks(int64_t chunks) const { return chunks * ceil_div(panels, kGroup); }
+  const T* at(int64_t q, int64_t i) const { return data + (q * panels + i / tile) * width * kc; }
+
+  // Task t of tasks(): a group of panels of one chunk.
+  void pack(int64_t t, int64_t depth) const {
+    const int64_t groups = ceil_div(panels, kGroup), q = t / groups, first = t % groups * kGroup;
+    const int64_t last = std::min(panels, first + kGroup), k = std::min(kc, depth - q * kc);
+    T* const out = data + q * panels * width * kc;
+    // Rows side by side in memory are read in long runs, across the panels.
+    const int64_t whole =
+        source.row == 1 && tile == width && width % kLanes<T> == 0 ? std::min(last, count / width) : first;
+    for (int64_t p = 0; p < k && whole > first; ++p)
+      for (int64_t x = first; x < whole; ++x)
+        for (int64_t r = 0; r < width; r += kLanes<T>)
+          store(out + (x * kc + p) * width + r, load(source.at(x * width + r, q * kc + p)));
+    for (int64_t x = std::max(first, whole); x < last; ++x)
+      pack_panel<T>({source.at(x * tile, q * kc), source.row, source.col}, std::min(tile, count - x * tile), k, width,
+                    out + x * width * kc);
+  }
+};
 
 // c.col == 1.
 template <class T>
 void packed_product(const Product<T>& p) {
   constexpr int64_t kWidth = 2 * kLanes<T>;
-  const int64_t kc = std::min(kChunk<T>, p.k);
-  constexpr int64_t kSide = 8190 / kMostRows * kMostRows;
-  static constexpr auto kTable = panel_table<T, 2, true, false>();
-  const int64_t m_side = std::min(p.m, kSide), n_side = std::min(p.n, kSide);
-  const int64_t panels_a = ceil_div(m_side, kMostRows), panels_b = ceil_div(n_side, kWidth);
-  const int64_t per_k = (panels_a * kMostRows + panels_b * kWidth) * static_cast<int64_t>(sizeof(T));
+  static constexpr auto kPackedTable = panel_table<T, 2, true, false>();
+  static constexpr auto kTable = panel_table<T, 2, false, false>(), kEdgeTable = panel_table<T, 2, false, true>();
+  static constexpr auto kEdgeOne = panel_table<T, 1, false, true>();
+  const int64_t kc = std::min(kChunk<T>, p.k), m_side = std::min<int64_t>(p.m, 8192);
+  const int64_t n_side =
+      std::min<int64_t>(p.n, kPackedBytes / (kc * static_cast<int64_t>(sizeof(T))) / kWidth * kWidth);
+  const int64_t tile = tile_rows(m_side), panels_a = ceil_div(m_side, tile), panels_b = ceil_div(n_side, kWidth);
+  const int64_t per_k = (m_side + n_side) * static_cast<int64_t>(sizeof(T));
   const int64_t chunks = std::min(ceil_div(p.k, kc), std::max<int64_t>(kPackedBytes / (per_k * kc), 1));
-  const Scratch<T> packed_a(panels_a * kMostRows * kc * chunks), packed_b(panels_b * kWidth * kc * chunks);
+  // Few panels of B do not pay for packing A, unless its rows collide in the cache.
+  const bool pack_a = panels_b > 4 || p.a.col != 1 || p.a.row * static_cast<int64_t>(sizeof(T)) % 2048 == 0;
+  const Scratch<T> memory_a(pack_a ? panels_a * kMostRows * kc * chunks : 1), memory_b(panels_b * kWidth * kc * chunks);
 
   for (int64_t k0 = 0; k0 < p.k; k0 += chunks * kc) {
     const int64_t depth = std::min(p.k - k0, chunks * kc), here = ceil_div(depth, kc);
-    // Row panels of `source` ([i][k] seen through its strides), all chunks of k, groups of panels at a time.
-    const auto pack = [&](MatrixView<const T> source, int64_t i_begin, int64_t count, int64_t width, int64_t stride,
-                          T* out, int64_t task) {
-      constexpr int64_t kGroup = 4;
-      const int64_t panels = ceil_div(count, width), groups = ceil_div(panels, kGroup);
-      const int64_t q = task / groups, first = task % groups * kGroup, last = std::min(panels, first + kGroup);
-      const int64_t k = std::min(kc, depth - q * kc);
-      for (int64_t x = first; x < last; ++x)
-        pack_panel<T>(MatrixView<const T>{source.at(i_begin + x * width, k0 + q * kc), source.row, source.col},
-                      std::min(width, count - x * width), k, width, out + (q * stride + x) * width * kc);
-    };
-    const auto pack_tasks = [&](int64_t count, int64_t width) { return here * ceil_div(ceil_div(count, width), 4); };
     for (int64_t j0 = 0; j0 < p.n; j0 += n_side)
       for (int64_t i0 = 0; i0 < p.m; i0 += m_side) {
         const int64_t rows = std::min(m_side, p.m - i0), columns = std::min(n_side, p.n - j0);
-        const int64_t tasks_a = pack_tasks(rows, kMostRows), tasks_b = i0 == 0 ? pack_tasks(columns, kWidth) : 0;
+        const Packed<T> a{
+            {p.a.at(i0, k0), p.a.row, p.a.col}, rows, tile, kMostRows, kc, ceil_div(rows, tile), memory_a.data()};
+        const Packed<T> b{{p.b.at(k0, j0), p.b.col, p.b.row}, columns,        kWidth, kWidth, kc,
+                          ceil_div(columns, kWidth),          memory_b.data()};
+        const int64_t tasks_a = pack_a ? a.tasks(here) : 0, tasks_b = i0 == 0 ? b.tasks(here) : 0;
+        const auto pack_task = [&](int64_t t) { t < tasks_b ? b.pack(t, depth) : a.pack(t - tasks_b, depth); };
         const double flops = 2.0 * rows * columns * depth;
-        const auto pack_task = [&](int64_t t) {
-          if (t < tasks_b)
-            pack(p.b.transposed(), j0, columns, kWidth, panels_b, packed_b.data(), t);
-          else
-            pack(p.a, i0, rows, kMostRows, panels_a, packed_a.data(), t - tasks_b);
-        };
         if (flops < kSerialFlops)
           for (int64_t t = 0; t < tasks_a + tasks_b; ++t) pack_task(t);
         else
           parallel_run(tasks_a + tasks_b, pack_task);
 
-        over_blocks(flops, rows, columns, kMostRows, kWidth, kMostTiles, [&](const Block& block) {
+        over_blocks(flops, rows, columns, tile, kWidth, kMostTiles, [&](const Block& block) {
           const Block at{i0 + block.i0, i0 + block.i1, j0 + block.j0, j0 + block.j1};
           bool add = k0 > 0 || prefill(p, at);
           for (int64_t q = 0; q < here; ++q, add = true)
             for (int64_t j = block.j0; j < block.j1; j += kWidth) {
-              const T* const b = packed_b.data() + (q * panels_b + j / kWidth) * kWidth * kc;
               const int width = static_cast<int>(std::min(kWidth, columns - j));
-              for (int64_t i = block.i0; i < block.i1; i += kMostRows) {
-                const T* const a = packed_a.data() + (q * panels_a + i / kMostRows) * kMostRows * kc;
-                const int64_t height = std::min<int64_t>(kMostRows, rows - i);
-                kTable[height - 1]({a, b, p.c.at(i0 + i, j0 + j), std::min(kc, depth - q * kc), 1, kMostRows, kWidth,
-                                    p.c.row, p.alpha, add, width});
-              }
+              const int64_t k = std::min(kc, depth - q * kc);
+              const auto* table = pack_a              ? &kPackedTable
+                                  : width == kWidth   ? &kTable
+                                  : width > kLanes<T> ? &kEdgeTable
+                                                      : &kEdgeOne;
+              for (int64_t i = block.i0; i < block.i1; i += tile)
+                (*table)[std::min(tile, rows - i) - 1]({pack_a ? a.at(q, i) : a.source.at(i, q * kc), b.at(q, j),
+                                                        p.c.at(i0 + i, j0 + j), k, p.a.row, p.a.col, kWidth, p.c.row,
+                                                        p.alpha, add, width});
             }
         });
       }
   }
 }
 
-// --- choice
-// ------------------------------------------------------------------------------------------------------------
+// --- choice --------------------------------------------------------------------------------------------------------
 
 template <class T>
 void product(Product<T> p) {
@@ -288,7 +315,6 @@ void product(Product<T> p) {
   if (p.a.col == 1 && p.b.row == 1 && p.k >= small) {
     if (p.n <= kDotNarrow) return dot_product(p);
     if (p.m <= kDotNarrow) return dot_product(p.transposed());
-    if (std::min(p.m, p.n) <= 160 && p.k >= 256) return dot_product(p);
   }
   if (p.c.col != 1) {
     if (p.c.row == 1) return product(p.transposed());
@@ -301,7 +327,18 @@ void product(Product<T> p) {
     return;
   }
   const double flops = 2.0 * p.m * p.n * p.k;
-  if (p.b.col == 1 && (p.m <= kMostRows || p.k <= 32 || flops <= 1.2e6)) return direct_product(p);
+  // Read as they lie: a big B once, or one that stays in L2 for a few rows.
+  if (p.b.col == 1 &&
+      (p.m <= kMostRows || p.k <= 32 || flops <= 1.2e6 || (p.m <= 160 && p.k * p.n <= (p.m <= 80 ? 1 << 18 : 1 << 16))))
+    return direct_product(p);
+  if (p.n <= kDotNarrow && p.a.col == 1 && p.k >= small) {  // a big A is read along its rows; B is turned for that
+    const Scratch<T> turned(p.n * p.k);
+    for (int64_t k = 0; k < p.k; ++k)
+      for (int64_t j = 0; j < p.n; ++j) turned.data()[j * p.k + k] = *p.b.at(k, j);
+    Product<T> q = p;
+    q.b = {turned.data(), 1, p.k};
+    return dot_product(q);
+  }
   if (p.n <= kMostRows && p.a.row == 1 && p.m > 2 * kMostRows) {  // the big operand is A, read along its columns
     const Scratch<T> turned(p.m * p.n);
     Product<T> q = p.transposed();

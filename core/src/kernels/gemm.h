@@ -96,13 +96,19 @@ struct Lanes {
 #endif
 };
 
+// The sum of all lanes, by halves.
+template <class T, int N, class V, int... I>
+TORCH_INLINE T sum_of_halves(V v, std::integer_sequence<int, I...>) {
+  if constexpr (N == 1) {
+    return v[0];
+  } else {
+    const auto half = __builtin_shufflevector(v, v, I...) + __builtin_shufflevector(v, v, (I + N / 2)...);
+    return sum_of_halves<T, N / 2>(half, std::make_integer_sequence<int, (N / 4 > 0 ? N / 4 : 1)>{});
+  }
+}
 template <class T>
 TORCH_INLINE T sum_of(typename GemmVec<T>::type v) {
-  T lane[kLanes<T>];
-  std::memcpy(lane, &v, sizeof lane);
-  for (int width = kLanes<T> / 2; width > 0; width /= 2)
-    for (int i = 0; i < width; ++i) lane[i] += lane[i + width];
-  return lane[0];
+  return sum_of_halves<T, kLanes<T>>(v, std::make_integer_sequence<int, kLanes<T> / 2>{});
 }
 
 // M rows by V vectors of C.
@@ -164,7 +170,7 @@ constexpr auto panel_table() {
 }
 
 // R rows of A, contiguous in k, against N rows of B', contiguous in k as well: dot products side by side.
-template <class T, int R, int N>
+template <class T, int R, int N, bool Ahead = false>
 TORCH_INLINE void dots(int64_t k, const T* a, int64_t a_row, const T* b, int64_t b_row, T (&out)[R][N]) {
   using Vec = typename GemmVec<T>::type;
   constexpr int L = kLanes<T>;
@@ -176,6 +182,10 @@ TORCH_INLINE void dots(int64_t k, const T* a, int64_t a_row, const T* b, int64_t
     for (int j = 0; j < N; ++j) {
       const Vec y = load(b + j * b_row + p);
       for (int r = 0; r < R; ++r) sum[r][j] += x[r] * y;
+    }
+    if constexpr (Ahead) {
+      for (int r = 0; r < R; ++r) __builtin_prefetch(a + r * a_row + p + 1024, 0, 2);
+      for (int j = 0; j < N; ++j) __builtin_prefetch(b + j * b_row + p + 1024, 0, 2);
     }
   }
   if (p < k) {
