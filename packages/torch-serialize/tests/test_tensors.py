@@ -199,3 +199,9 @@ def test_pytorch_reads_tensors_that_are_written(format, tmp_path, peer):
     obj = {"base": base, "view": base[1:3, ::2], "t": base.t(), "kinds": kinds, "size": base.size()}
     save(obj, tmp_path / "f.pt", format=format)
     assert peer(CHECK.format(safe=True)) == "fine"
+
+
+def test_the_module_has_its_second_name():
+    import torch.serialization
+
+    assert torch.serialization is torch.serialize and torch.serialization.load is load

@@ -28,6 +28,9 @@ ATTRIBUTES = {
     "load": "serialize",
 }
 
+# Modules that users know under a second name.
+ALIASES = {"serialization": "serialize", "hub": "utils.hub"}
+
 # Names of torch-core itself that wait in a module until somebody asks; a module may be asked for by its own name.
 LAZY = {
     **dict.fromkeys(("set_printoptions", "get_printoptions", "printoptions"), "_printing"),
@@ -74,6 +77,10 @@ class Finder:
     @staticmethod
     def find_spec(name, path=None, target=None):
         above, _, part = name.partition(".")
+        if above == "torch" and part in ALIASES:
+            from importlib.machinery import ModuleSpec
+
+            return ModuleSpec(name, Alias(f"torch.{ALIASES[part]}"))
         if above != "torch" or (part not in PARTS and part not in PLANNED):
             return None
         folders = sys.modules["torch"].__path__
@@ -88,6 +95,21 @@ class Finder:
                     folders.append(folder)
                     return PathFinder.find_spec(name, [folder])
         raise missing(part)
+
+
+class Alias:
+    """Loads a module under its second name: both are one module."""
+
+    def __init__(self, name: str):
+        self.name = name
+
+    def create_module(self, spec):
+        module = import_module(self.name)
+        self.spec = module.__spec__
+        return module
+
+    def exec_module(self, module):
+        module.__spec__ = self.spec
 
 
 def install() -> None:
@@ -116,6 +138,9 @@ def attribute(name: str):
         return module if name == LAZY[name] else _keep(name, getattr(module, name))
     if name.endswith("Tensor") and name.removesuffix("Tensor") in TYPED:
         return _keep(name, import_module("torch._legacy").make(name))
+    if name in ALIASES:
+        attribute(ALIASES[name].partition(".")[0])  # the part, or the error that names its distribution
+        return import_module(f"torch.{name}")
     part = ATTRIBUTES.get(name, name)
     if part not in PARTS and part not in PLANNED:
         raise _unknown(name)
