@@ -29,6 +29,16 @@ void (*refresh_view)(TensorImpl*) = nullptr;
 
 ArrayRef<const Row*> all_rows() noexcept { return kRows; }
 
+namespace {
+#define TORCH_ALIAS(MODULE, NAME, OP) {MODULE, #NAME, #OP},
+constexpr Alias kAliases[] = {
+#include "torch/core/ops/aliases.def"
+};
+#undef TORCH_ALIAS
+}  // namespace
+
+ArrayRef<Alias> all_aliases() noexcept { return kAliases; }
+
 int interface_number() noexcept { return TORCH_CORE_INTERFACE; }
 
 void init() {

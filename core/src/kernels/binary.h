@@ -331,4 +331,20 @@ struct heaviside : Binary<kBools | kInts | kFloats> {
   }
 };
 
+// Lane by lane, in double.
+struct igamma : Binary<kFloats> {
+  static constexpr bool kHeavy = true;
+  template <class T>
+  static T eval(T a, T x) {
+    return T(math::igamma_scalar(a, x));
+  }
+};
+struct igammac : Binary<kFloats> {
+  static constexpr bool kHeavy = true;
+  template <class T>
+  static T eval(T a, T x) {
+    return T(math::igammac_scalar(a, x));
+  }
+};
+
 }  // namespace torch::TORCH_ISA::formula

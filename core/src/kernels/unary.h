@@ -235,4 +235,12 @@ struct nan_to_num : UnaryVec<kFloats> {  // scalars: for NaN, inf, -inf
   }
 };
 
+struct polygamma : Unary<kFloats> {  // scalars: n
+  static constexpr bool kHeavy = true;
+  template <class T>
+  static T eval(T x, const T* s) {
+    return T(math::polygamma_scalar(int64_t(s[0]), x));
+  }
+};
+
 }  // namespace torch::TORCH_ISA::formula

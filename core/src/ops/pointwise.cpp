@@ -222,6 +222,40 @@ Tensor logit_kernel_(const Tensor& self, std::optional<double> eps) {
   const Scalar s = eps.value_or(-1.0);
   return unary_(op_of("logit_", Formula::logit, true), self, &s, 1);
 }
+Tensor polygamma_into(const Tensor& out, int64_t n, const Tensor& self) {
+  TORCH_CHECK(n >= 0, "polygamma(n, x) does not support negative n.");
+  const Scalar order = n;
+  const Elementwise op = op_of("polygamma", Formula::polygamma, true);
+  const Tensor* inputs[] = {&self};
+  return elementwise(op, promoted_dtype(op, inputs), out, inputs, &order, 1);
+}
+// log of pi^(p (p - 1) / 4) times the product of gamma(x - j / 2) for j < p.
+Tensor mvlgamma_kernel(const Tensor& self, int64_t p) {
+  TORCH_CHECK(p >= 1, "mvlgamma: p has to be greater than or equal to 1");
+  Tensor sum;
+  for (int64_t j = 0; j < p; ++j) {
+    Tensor term = lgamma(sub(self, scalar_tensor_of(0.5 * double(j), DType::Float64, true)));
+    sum = sum ? add(sum, term) : term;
+  }
+  return add(sum, scalar_tensor_of(double(p * (p - 1)) / 4 * std::log(M_PI), DType::Float64, true));
+}
+void frexp_loop_32(char* const* data, int64_t n, const void*) {
+  for (int64_t i = 0; i < n; ++i)
+    reinterpret_cast<float*>(data[0])[i] = std::frexp(reinterpret_cast<const float*>(data[2])[i], reinterpret_cast<int*>(data[1]) + i);
+}
+void frexp_loop_64(char* const* data, int64_t n, const void*) {
+  for (int64_t i = 0; i < n; ++i)
+    reinterpret_cast<double*>(data[0])[i] = std::frexp(reinterpret_cast<const double*>(data[2])[i], reinterpret_cast<int*>(data[1]) + i);
+}
+std::tuple<Tensor, Tensor> frexp_kernel(const Tensor& self) {
+  TORCH_CHECK(is_floating(self.dtype()), "frexp: torch.frexp() only supports floating-point dtypes, got ", self.dtype());
+  Tensor mantissa = empty_like_tensor(self, self.dtype()), exponent = empty_like_tensor(self, DType::Int32);
+  if (self.is_meta()) return {mantissa, exponent};
+  const DType t = self.dtype() == DType::Float64 ? DType::Float64 : DType::Float32;
+  TensorImpl* operands[] = {mantissa.get(), exponent.get(), self.get()};
+  iterate({.loop = t == DType::Float64 ? frexp_loop_64 : frexp_loop_32, .outputs = 2, .inputs = 1, .types = {t, DType::Int32, t}}, operands);
+  return {mantissa, exponent};
+}
 Tensor angle_kernel(const Tensor& self) { return unary({"angle", &angle_loops, true}, self); }
 Tensor isreal_kernel(const Tensor& self) {
   if (is_complex(self.dtype())) return eq(imag(self), scalar_tensor_of(0.0, real_of(self.dtype())));
@@ -448,6 +482,12 @@ void register_pointwise() {
   set_native<op::round>(round_kernel), set_native<op::round_>(round_kernel_);
   set_native<op::nan_to_num>(nan_to_num_kernel), set_native<op::nan_to_num_>(nan_to_num_kernel_);
   set_native<op::logit>(logit_kernel), set_native<op::logit_>(logit_kernel_);
+  set_native<op::polygamma>([](int64_t n, const Tensor& self) { return polygamma_into(Tensor(), n, self); });
+  set_native<op::polygamma_>([](const Tensor& self, int64_t n) { return polygamma_into(self, n, self); });
+  set_composite<op::polygamma_method>([](const Tensor& self, int64_t n) { return polygamma(n, self); });
+  set_composite<op::mvlgamma>(mvlgamma_kernel);
+  set_composite<op::mvlgamma_>([](const Tensor& self, int64_t p) { return copy_(self, mvlgamma_kernel(self, p)); });
+  set_native<op::frexp>(frexp_kernel);
   set_native<op::angle>(angle_kernel);
   set_composite<op::isreal>(isreal_kernel);
   set_native<op::clamp>(clamp_kernel), set_native<op::clamp_>(clamp_kernel_);

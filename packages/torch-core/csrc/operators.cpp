@@ -334,24 +334,46 @@ PyObject* operator_function(PyObject*, PyObject* name) {
   if (!PyErr_Occurred()) PyErr_Format(PyExc_AttributeError, "there is no operator %R", name);
   return nullptr;
 }
+bool is_function(const PyOperator* op) {
+  for (int i = 0; i < op->count; ++i)
+    if (op->rows[i].row->attr.is_function) return true;
+  return false;
+}
+bool is_method(const PyOperator* op) {
+  for (int i = 0; i < op->count; ++i)
+    if (op->rows[i].row->attr.is_method) return true;
+  return false;
+}
+// Calls f(module, name, operator) for each alias of an operator that is there, and for that of its in-place form.
+template <class F>
+bool for_each_alias(F f) {
+  for (const Alias& alias : all_aliases())
+    for (const char* suffix : {"", "_"}) {
+      auto it = operators.find(alias.op + std::string(suffix));
+      if (it == operators.end() || (suffix[0] && alias.module[0])) continue;
+      if (!f(alias.module, alias.name + std::string(suffix), it->second)) return false;
+    }
+  return true;
+}
 // {module: {name: operator}} of what is public, and "" for functions of torch itself.
 PyObject* functions_function(PyObject*, PyObject*) {
   Object all(PyDict_New());
+  auto put = [&](const char* module, const std::string& name, PyOperator* op) {
+    if (!is_function(op)) return true;
+    Object key(PyUnicode_FromString(module));
+    PyObject* names = key ? PyDict_GetItemWithError(all.get(), key.get()) : nullptr;
+    if (!names) {
+      Object fresh(PyDict_New());
+      if (PyErr_Occurred() || PyDict_SetItem(all.get(), key.get(), fresh.get()) < 0) return false;
+      names = PyDict_GetItemWithError(all.get(), key.get());
+    }
+    return PyDict_SetItemString(names, name.c_str(), reinterpret_cast<PyObject*>(op)) == 0;
+  };
   for (auto& [name, op] : operators) {
     const Attr& a = op->rows[0].row->attr;
-    bool function = false;
-    for (int i = 0; i < op->count; ++i) function |= op->rows[i].row->attr.is_function;
-    if (!function) continue;
-    Object key(PyUnicode_FromString(a.python ? a.python : ""));
-    PyObject* module = PyDict_GetItemWithError(all.get(), key.get());
-    if (!module) {
-      Object fresh(PyDict_New());
-      if (PyDict_SetItem(all.get(), key.get(), fresh.get()) < 0) return nullptr;
-      module = PyDict_GetItemWithError(all.get(), key.get());
-    }
-    if (PyDict_SetItemString(module, name.c_str(), reinterpret_cast<PyObject*>(op)) < 0) return nullptr;
+    if (!put(a.python ? a.python : "", name, op)) return nullptr;
   }
-  return all.release();
+  return for_each_alias(put) ? all.release() : nullptr;
 }
 PyMethodDef functions[] = {{"_rows", rows_function, METH_NOARGS, "Every operator row as a dict."},
                            {"_operator", operator_function, METH_O, "The operator of that name, hidden ones included."},
@@ -431,11 +453,11 @@ bool add_operators(PyObject* module) {
     op->in_place = rows[0]->schema.in_place();
     auto [it, added] = operators.emplace(std::string(name), op);
     op->name = it->first.c_str();
-    bool method = false;
-    for (const Row* row : rows) method |= row->attr.is_method;
-    if (method && PyObject_SetAttrString(tensor_type, op->name, reinterpret_cast<PyObject*>(op)) < 0) return false;
+    if (is_method(op) && PyObject_SetAttrString(tensor_type, op->name, reinterpret_cast<PyObject*>(op)) < 0) return false;
   }
-  return true;
+  return for_each_alias([&](const char* alias_module, const std::string& name, PyOperator* op) {
+    return alias_module[0] || !is_method(op) || PyObject_SetAttrString(tensor_type, name.c_str(), reinterpret_cast<PyObject*>(op)) == 0;
+  });
 }
 
 }  // namespace torch::python

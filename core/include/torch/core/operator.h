@@ -111,6 +111,12 @@ struct Row {
 };
 
 TORCH_API ArrayRef<const Row*> all_rows() noexcept;
+
+// Another name of an operator (ops/aliases.def); `module` is "" for torch itself.
+struct Alias {
+  const char *module, *name, *op;
+};
+TORCH_API ArrayRef<Alias> all_aliases() noexcept;
 [[noreturn]] TORCH_API void missing_kernel(std::string_view op, Slot slot);
 [[noreturn]] TORCH_API void undefined_argument(std::string_view op, std::string_view argument);
 

@@ -198,4 +198,82 @@ TORCH_VEC_INLINE Vec<float> i0(Vec<float> x) {
   return lanewise(x, [](float v) { return static_cast<float>(i0_scalar(v)); });
 }
 
+
+// The Hurwitz zeta function, sum of (k + q)^-s over k >= 0, by Euler-Maclaurin summation from the tenth term on
+// (Abramowitz and Stegun 23.2.9); s > 1.
+inline double zeta_scalar(double s, double q) {
+  if (s == 1) return kInfinity<double>;
+  if (s < 1) return kNan<double>;
+  if (q <= 0) {
+    if (q == std::floor(q)) return kInfinity<double>;
+    if (s != std::floor(s)) return kNan<double>;
+  }
+  double sum = 0;
+  int k = 0;
+  for (; k < 10 || q + k < 10; ++k) sum += std::pow(q + k, -s);
+  const double a = q + k, b = std::pow(a, -s);
+  sum += b * a / (s - 1) + 0.5 * b;
+  // B_2j / (2j)!
+  constexpr double kTerms[] = {1.0 / 12, -1.0 / 720, 1.0 / 30240, -1.0 / 1209600, 1.0 / 47900160,
+                               -691.0 / 1307674368000, 1.0 / 74724249600, -3617.0 / 10670622842880000};
+  double factor = s, power = b / a;
+  for (int j = 0; j < 8; ++j) {
+    const double term = kTerms[j] * factor * power;
+    sum += term;
+    if (std::abs(term) < 1e-17 * std::abs(sum)) break;
+    factor *= (s + 2 * j + 1) * (s + 2 * j + 2);
+    power /= a * a;
+  }
+  return sum;
+}
+// The nth derivative of digamma: (-1)^(n+1) n! zeta(n + 1, x).
+inline double polygamma_scalar(int64_t n, double x) {
+  if (n == 0) return digamma_scalar(x);
+  if (n == 1 && x < 0 && x != std::floor(x)) {  // reflection
+    const double s = std::sin(kPi * (x - std::floor(x)));
+    return kPi * kPi / (s * s) - zeta_scalar(2, 1 - x);
+  }
+  return (n % 2 ? 1 : -1) * std::exp(lgamma_scalar(double(n) + 1)) * zeta_scalar(double(n) + 1, x);
+}
+
+// The regularised incomplete gamma functions P and Q = 1 - P: the power series below a + 1, the continued fraction (by
+// Lentz's method) above (Abramowitz and Stegun 6.5.29 and 6.5.31).
+inline double gamma_factor(double a, double x) { return std::exp(a * std::log(x) - x - lgamma_scalar(a)); }
+inline double gamma_series(double a, double x) {
+  double term = 1 / a, sum = term;
+  for (int k = 1; k < 10000 && term > sum * 1e-17; ++k) sum += term *= x / (a + k);
+  return sum * gamma_factor(a, x);
+}
+inline double gamma_fraction(double a, double x) {
+  const double tiny = 1e-300;
+  double b = x + 1 - a, c = 1 / tiny, d = 1 / b, h = d;
+  for (int k = 1; k < 10000; ++k) {
+    const double n = -k * (k - a);
+    b += 2;
+    d = n * d + b;
+    d = 1 / (std::abs(d) < tiny ? tiny : d);
+    c = b + n / c;
+    if (std::abs(c) < tiny) c = tiny;
+    h *= d * c;
+    if (std::abs(d * c - 1) < 1e-16) break;
+  }
+  return h * gamma_factor(a, x);
+}
+inline double igamma_scalar(double a, double x) {
+  if (!(a >= 0) || !(x >= 0)) return kNan<double>;
+  if (a == 0) return x > 0 ? 1 : kNan<double>;
+  if (x == 0) return 0;
+  if (std::isinf(a)) return std::isinf(x) ? kNan<double> : 0;
+  if (std::isinf(x)) return 1;
+  return x < a + 1 ? gamma_series(a, x) : 1 - gamma_fraction(a, x);
+}
+inline double igammac_scalar(double a, double x) {
+  if (!(a >= 0) || !(x >= 0)) return kNan<double>;
+  if (a == 0) return x > 0 ? 0 : kNan<double>;
+  if (x == 0) return 1;
+  if (std::isinf(a)) return std::isinf(x) ? kNan<double> : 1;
+  if (std::isinf(x)) return 0;
+  return x < a + 1 ? 1 - gamma_series(a, x) : gamma_fraction(a, x);
+}
+
 }  // namespace torch::TORCH_ISA::math
