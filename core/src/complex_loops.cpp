@@ -51,7 +51,9 @@ struct conj : Unary<kComplexes> {
 #define TORCH_UNARY(NAME, ATTR, DOC) host::complex_loops_of<host::formula::NAME>(),
 #define TORCH_QUESTION(NAME, ATTR, DOC) host::complex_loops_of<host::formula::NAME>(),
 #define TORCH_BINARY(NAME, ATTR, DOC) host::complex_loops_of<host::formula::NAME>(),
-#define TORCH_BINARY_PLAIN(NAME, ATTR, DOC) host::complex_loops_of<host::formula::NAME>(),
+#define TORCH_BINARY_RIGHT TORCH_BINARY
+#define TORCH_BINARY_TENSOR TORCH_BINARY
+#define TORCH_BINARY_PLAIN TORCH_BINARY
 #define TORCH_FORMULA(NAME) host::complex_loops_of<host::formula::NAME>(),
 constinit const LoopRow complex_unary_loops[] = {
 #include "torch/core/ops/unary.def"

@@ -4,7 +4,9 @@
 namespace torch::TORCH_ISA {
 
 #define TORCH_BINARY(NAME, ATTR, DOC) loops_of<formula::NAME>(),
-#define TORCH_BINARY_PLAIN(NAME, ATTR, DOC) loops_of<formula::NAME>(),
+#define TORCH_BINARY_RIGHT TORCH_BINARY
+#define TORCH_BINARY_TENSOR TORCH_BINARY
+#define TORCH_BINARY_PLAIN TORCH_BINARY
 extern constexpr LoopRow binary_loops[] = {
 #include "torch/core/ops/binary.def"
 };

@@ -11,7 +11,11 @@ TORCH_PER_ISA(extern const LoopRow binary_loops[];)
 
 // Here the words of the list mean an index, a row of kOps, and slots to fill.
 #undef TORCH_BINARY
+#undef TORCH_BINARY_RIGHT
+#undef TORCH_BINARY_TENSOR
 #undef TORCH_BINARY_PLAIN
+#define TORCH_BINARY_RIGHT TORCH_BINARY
+#define TORCH_BINARY_TENSOR TORCH_BINARY
 
 namespace {
 
@@ -35,6 +39,9 @@ constexpr Elementwise kOps[] = {
 
 template <Index I>
 Tensor plain(const Tensor& self, const Tensor& other) {
+  if constexpr (I != k_mul && I != k_true_divide)
+    TORCH_CHECK_TYPE(!self.is_wrapped_number() || !other.is_wrapped_number(), kOps[I].name,
+                     ": at least one argument must be a Tensor, got two numbers");
   return binary(kOps[I], self, other);
 }
 template <Index I>

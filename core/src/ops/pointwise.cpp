@@ -133,6 +133,8 @@ Scalar number_of(const Tensor& t) {
 }
 
 Tensor pow_into(const Tensor& out, const Tensor& self, const Tensor& exponent) {
+  TORCH_CHECK_TYPE(!self.is_wrapped_number() || !exponent.is_wrapped_number(),
+                   "pow: at least one argument must be a Tensor, got two numbers");
   const Tensor* both[] = {&self, &exponent};
   const Elementwise op = op_of("pow", Formula::pow);
   DType dtype = result_type(self, exponent);
@@ -167,6 +169,8 @@ Tensor pow_into(const Tensor& out, const Tensor& self, const Tensor& exponent) {
 Tensor pow_kernel(const Tensor& self, const Tensor& exponent) { return pow_into(Tensor(), self, exponent); }
 Tensor pow_kernel_(const Tensor& self, const Tensor& exponent) { return pow_into(self, self, exponent); }
 Tensor float_power_kernel(const Tensor& self, const Tensor& exponent) {
+  TORCH_CHECK_TYPE(!self.is_wrapped_number() || !exponent.is_wrapped_number(),
+                   "float_power: at least one argument must be a Tensor, got two numbers");
   const DType t = is_complex(self.dtype()) || is_complex(exponent.dtype()) ? DType::Complex128 : DType::Float64;
   auto wide = [&](const Tensor& x) { return x.dtype() == t ? x : _to_copy(x, t); };
   return pow(wide(self), wide(exponent));
@@ -241,19 +245,26 @@ Tensor mvlgamma_kernel(const Tensor& self, int64_t p) {
 }
 void frexp_loop_32(char* const* data, int64_t n, const void*) {
   for (int64_t i = 0; i < n; ++i)
-    reinterpret_cast<float*>(data[0])[i] = std::frexp(reinterpret_cast<const float*>(data[2])[i], reinterpret_cast<int*>(data[1]) + i);
+    reinterpret_cast<float*>(data[0])[i] =
+        std::frexp(reinterpret_cast<const float*>(data[2])[i], reinterpret_cast<int*>(data[1]) + i);
 }
 void frexp_loop_64(char* const* data, int64_t n, const void*) {
   for (int64_t i = 0; i < n; ++i)
-    reinterpret_cast<double*>(data[0])[i] = std::frexp(reinterpret_cast<const double*>(data[2])[i], reinterpret_cast<int*>(data[1]) + i);
+    reinterpret_cast<double*>(data[0])[i] =
+        std::frexp(reinterpret_cast<const double*>(data[2])[i], reinterpret_cast<int*>(data[1]) + i);
 }
 std::tuple<Tensor, Tensor> frexp_kernel(const Tensor& self) {
-  TORCH_CHECK(is_floating(self.dtype()), "frexp: torch.frexp() only supports floating-point dtypes, got ", self.dtype());
+  TORCH_CHECK(is_floating(self.dtype()), "frexp: torch.frexp() only supports floating-point dtypes, got ",
+              self.dtype());
   Tensor mantissa = empty_like_tensor(self, self.dtype()), exponent = empty_like_tensor(self, DType::Int32);
   if (self.is_meta()) return {mantissa, exponent};
   const DType t = self.dtype() == DType::Float64 ? DType::Float64 : DType::Float32;
   TensorImpl* operands[] = {mantissa.get(), exponent.get(), self.get()};
-  iterate({.loop = t == DType::Float64 ? frexp_loop_64 : frexp_loop_32, .outputs = 2, .inputs = 1, .types = {t, DType::Int32, t}}, operands);
+  iterate({.loop = t == DType::Float64 ? frexp_loop_64 : frexp_loop_32,
+           .outputs = 2,
+           .inputs = 1,
+           .types = {t, DType::Int32, t}},
+          operands);
   return {mantissa, exponent};
 }
 Tensor angle_kernel(const Tensor& self) { return unary({"angle", &angle_loops, true}, self); }
@@ -450,7 +461,8 @@ Tensor isclose_kernel(const Tensor& self, const Tensor& other, double rtol, doub
   return logical_or(close, logical_and(isfinite(gap), le(gap, allowed)));
 }
 
-// --- conjugates and dtypes -----------------------------------------------------------------------------------------------
+// --- conjugates and dtypes
+// -----------------------------------------------------------------------------------------------
 
 constexpr Elementwise kConj = {"conj_physical", &conj_loops, false};
 Tensor conj_physical_kernel(const Tensor& self) {

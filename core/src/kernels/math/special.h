@@ -198,7 +198,6 @@ TORCH_VEC_INLINE Vec<float> i0(Vec<float> x) {
   return lanewise(x, [](float v) { return static_cast<float>(i0_scalar(v)); });
 }
 
-
 // The Hurwitz zeta function, sum of (k + q)^-s over k >= 0, by Euler-Maclaurin summation from the tenth term on
 // (Abramowitz and Stegun 23.2.9); s > 1.
 inline double zeta_scalar(double s, double q) {
@@ -214,8 +213,10 @@ inline double zeta_scalar(double s, double q) {
   const double a = q + k, b = std::pow(a, -s);
   sum += b * a / (s - 1) + 0.5 * b;
   // B_2j / (2j)!
-  constexpr double kTerms[] = {1.0 / 12, -1.0 / 720, 1.0 / 30240, -1.0 / 1209600, 1.0 / 47900160,
-                               -691.0 / 1307674368000, 1.0 / 74724249600, -3617.0 / 10670622842880000};
+  constexpr double kTerms[] = {1.0 / 12,          -1.0 / 720,
+                               1.0 / 30240,       -1.0 / 1209600,
+                               1.0 / 47900160,    -691.0 / 1307674368000,
+                               1.0 / 74724249600, -3617.0 / 10670622842880000};
   double factor = s, power = b / a;
   for (int j = 0; j < 8; ++j) {
     const double term = kTerms[j] * factor * power;
