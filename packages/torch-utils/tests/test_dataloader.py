@@ -73,6 +73,24 @@ def test_without_batches_samples_come_converted(how):
     assert [(i, t.tolist()) for i, t in loader] == [(i, [float(i)] * 5) for i in range(5)]
 
 
+@pytest.mark.parametrize("how", WORKERS[:2])
+def test_rows_of_tensors_are_gathered_as_samples_would_be(how):
+    from torch.utils.data import Subset
+
+    class Rows(TensorDataset):
+        pass
+
+    tensors = torch.arange(40).reshape(10, 4), torch.arange(10) * 0.5
+    order = [3, -1, 0, 7, 7, 2]
+    for make in (lambda kind: kind(*tensors), lambda kind: Subset(kind(*tensors), [9, 8, 7, 6, 5, 4, 3, 2, 1, 0])):
+        gathered = list(DataLoader(make(TensorDataset), batch_size=4, sampler=order, **how))
+        collated = list(DataLoader(make(Rows), batch_size=4, sampler=order, **how))
+        assert [[t.tolist() for t in b] for b in gathered] == [[t.tolist() for t in b] for b in collated]
+        assert all(a.dtype == b.dtype and a.shape == b.shape for x, y in zip(gathered, collated) for a, b in zip(x, y))
+    with pytest.raises(IndexError):
+        list(DataLoader(TensorDataset(*tensors), sampler=[10], **how))
+
+
 @pytest.mark.parametrize("how", WORKERS)
 def test_a_shuffled_order_follows_the_seed_and_not_the_workers(how):
     def order():

@@ -79,6 +79,20 @@ def _collate_tensors(batch):
         raise
 
 
+def gather_rows(tensors, indices: list):
+    """The given rows of each tensor; negative indices count from the end."""
+    count = len(tensors[0])
+    if min(indices) < 0:
+        indices = [i + count if i < 0 else i for i in indices]
+    index = torch.tensor(indices)
+    if allocate_batch is None:
+        return [tensor.index_select(0, index) for tensor in tensors]
+    return [
+        torch.index_select(tensor, 0, index, out=allocate_batch((len(indices), *tensor.shape[1:]), tensor.dtype))
+        for tensor in tensors
+    ]
+
+
 def _collate_numpy(batch):
     import numpy
 

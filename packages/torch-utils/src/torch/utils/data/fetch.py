@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import itertools
 
+from . import collate
+from .dataset import Subset, TensorDataset
+
 
 class MapFetcher:
     """Samples of a data set with indices. `status`, in a worker, takes the position within the batch."""
@@ -14,10 +17,13 @@ class MapFetcher:
         self._collate = collate_fn
         self._many = getattr(dataset, "__getitems__", None)
         self._status = status
+        self._rows = rows_of(dataset) if auto_collation and collate_fn is collate.default_collate else None
 
     def fetch(self, entry):
         if not self._auto:
             return self._collate(self._dataset[entry])
+        if self._rows is not None and type(entry) is list:
+            return self._rows(entry)
         dataset, status = self._dataset, self._status
         if callable(self._many):
             data = self._many(entry)
@@ -31,6 +37,19 @@ class MapFetcher:
         if status is not None:
             status.collating()
         return self._collate(data)
+
+
+def rows_of(dataset):
+    """A function that gathers a batch of a TensorDataset, or of subsets of one, with one copy for each tensor.
+
+    The batch is what `default_collate` makes of the samples. None for any other data set, subclasses included.
+    """
+    if type(dataset) is Subset:
+        rows, indices = rows_of(dataset.dataset), dataset.indices
+        return rows and (lambda entry: rows([indices[i] for i in entry]))
+    if type(dataset) is not TensorDataset or any(tensor.requires_grad for tensor in dataset.tensors):
+        return None
+    return lambda entry: collate.gather_rows(dataset.tensors, entry)
 
 
 class IterableFetcher:

@@ -1,0 +1,28 @@
+"""Tensors of other libraries without copies, by the DLPack protocol."""
+
+import torch
+
+
+def to_dlpack(tensor):
+    """A DLPack capsule of the tensor's memory, which one consumer may take."""
+    return tensor.__dlpack__()
+
+
+def from_dlpack(ext_tensor, *, device=None, copy=None):
+    """A tensor over the memory of an array with ``__dlpack__``, or of a capsule.
+
+    >>> import numpy
+    >>> a = numpy.zeros(2)
+    >>> t = from_dlpack(a)
+    >>> a[0] = 5
+    >>> t
+    tensor([5., 0.], dtype=torch.float64)
+    """
+    tensor = torch.from_dlpack(ext_tensor)
+    if device is not None and tensor.device != torch.device(device):
+        if copy is False:
+            raise ValueError(
+                f"from_dlpack: the array is on {tensor.device}, and copy=False forbids to move it to {device}"
+            )
+        return tensor.to(device)
+    return tensor.clone() if copy else tensor
