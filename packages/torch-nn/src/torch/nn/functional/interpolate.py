@@ -2,9 +2,10 @@
 
 All modes but 'area' are separable: along one dim each output is a weighted sum of few inputs (1 for nearest, 2 for
 linear, 4 for cubic, a whole window with ``antialias``).  ``_taps`` says which and with what weights, and the dims are
-done one after another.  Everything is made of differentiable operators, so gradients of any order are there.
+done one after another by the operator ``resample``, whose gradient is itself with the table turned around.
 """
 
+import functools
 import math
 import warnings
 
@@ -97,19 +98,25 @@ def _area(input, sizes):
 def _resize(x, dim, out, scale, kind, align_corners, antialias):
     size = x.shape[dim]
     if kind == "nearest" or kind == "nearest-exact":
-        step = 1 / scale if scale is not None else size / out
-        shift = 0.5 if kind == "nearest-exact" else 0.0
-        places = ((torch.arange(out, dtype=torch.float32) + shift) * torch.tensor(step, dtype=torch.float32)).floor()
-        return x.index_select(dim, places.to(torch.int64).clamp(max=size - 1).to(x.device))
-    indices, weights = _taps(size, out, scale, kind, align_corners, antialias)
-    shape = [1] * x.dim()
-    shape[dim] = out
-    total = None
+        return x.index_select(dim, _nearest(size, out, scale, kind).to(x.device))
     floating = x if x.is_floating_point() else x.float()
-    for index, weight in zip(indices, weights):
-        part = floating.index_select(dim, index.to(x.device)) * weight.to(floating.dtype).to(x.device).view(shape)
-        total = part if total is None else total + part
-    return total
+    return ops.resample(floating, dim, *_table(size, out, scale, kind, align_corners, antialias))
+
+
+@functools.lru_cache(maxsize=256)
+def _nearest(size, out, scale, kind):
+    """The source place of each output."""
+    step = 1 / scale if scale is not None else size / out
+    shift = 0.5 if kind == "nearest-exact" else 0.0
+    places = ((torch.arange(out, dtype=torch.float32) + shift) * torch.tensor(step, dtype=torch.float32)).floor()
+    return places.to(torch.int64).clamp(max=size - 1)
+
+
+@functools.lru_cache(maxsize=256)
+def _table(size, out, scale, kind, align_corners, antialias):
+    """The source places and their weights, both (taps, out), as ``resample`` takes them."""
+    indices, weights = _taps(size, out, scale, kind, align_corners, antialias)
+    return torch.stack(list(indices)), torch.stack(list(weights))
 
 
 def _taps(size, out, scale, kind, align_corners, antialias):
