@@ -28,7 +28,8 @@ struct Lists {
 };
 thread_local Lists* lists = nullptr;  // null before first use and after the thread's end
 
-constexpr int class_of(size_t nbytes) { return nbytes ? int((nbytes - 1) / 64) : 0; }
+constexpr size_t kLargestSmall = 64 * kClasses;
+constexpr int class_of(size_t nbytes) { return nbytes ? int((nbytes - 1) / 64) : 0; }  // nbytes <= kLargestSmall
 constexpr size_t block_bytes(int c) { return sizeof(Storage) + 64 * size_t(c + 1); }
 
 // Owns a thread's lists: frees what they hold when the thread ends. Storages that die later go straight to free().
@@ -63,8 +64,8 @@ Storage* Storage::make(size_t nbytes, Device device) {
     s->device = device;
     return s;
   }
-  int c = class_of(nbytes);
-  if (TORCH_LIKELY(c < kClasses)) {
+  if (TORCH_LIKELY(nbytes <= kLargestSmall)) {
+    const int c = class_of(nbytes);
     Lists* l = lists;
     if (TORCH_LIKELY(l && l->head[c])) {
       FreeBlock* b = l->head[c];

@@ -93,13 +93,6 @@ bool dtype_of_format(const char* format, Py_ssize_t itemsize, DType* out) {
     default: return false;
   }
 }
-void release_view(Storage* s) noexcept {
-  PyGILState_STATE gil = PyGILState_Ensure();
-  auto* view = static_cast<Py_buffer*>(s->context);
-  PyBuffer_Release(view);
-  delete view;
-  PyGILState_Release(gil);
-}
 Tensor over_foreign(Storage* owner, DType t, int ndim, const int64_t* sizes, const int64_t* strides, void* first) {
   StorageRef s = StorageRef::steal(owner);
   Tensor r = Tensor(Ref<TensorImpl>::steal(TensorImpl::make()));
@@ -141,7 +134,7 @@ Tensor tensor_of_buffer(PyObject* object, const char* op) {
       if (sizes[i]) (strides[i] < 0 ? low : high) += (sizes[i] - 1) * strides[i];
     }
     char* first = static_cast<char*>(view->buf) + low * view->itemsize;
-    s = Storage::adopt(first, view->len == 0 ? 0 : size_t((high - low + 1) * view->itemsize), release_view, view);
+    s = Storage::adopt(first, view->len == 0 ? 0 : size_t((high - low + 1) * view->itemsize), release_buffer, view);
     if (read_only) {
       s->flags |= Storage::kReadOnly;
       if (PyErr_WarnEx(PyExc_UserWarning, (std::string(op) + ": the given buffer is not writable, and tensors can always be written to: writing through this tensor is undefined. Copy the array first.").c_str(), 1) < 0) {
@@ -249,7 +242,7 @@ PyObject* frombuffer(PyObject*, PyObject* args, PyObject* kwargs) {
     int64_t n = count > 0 ? count : (bytes - offset) / item;
     TORCH_CHECK_VALUE(n <= (bytes - offset) / item, "frombuffer: requested buffer length (", n, " * ", item, " bytes) after offset (", offset, " bytes) must not be greater than actual buffer length (", bytes, " bytes)");
     char* first = static_cast<char*>(view->buf) + offset;
-    s = Storage::adopt(first, size_t(n * item), release_view, view);
+    s = Storage::adopt(first, size_t(n * item), release_buffer, view);
     if (read_only) s->flags |= Storage::kReadOnly;
     int64_t one = 1;
     if (read_only && PyErr_WarnEx(PyExc_UserWarning, "frombuffer: the given buffer is not writable: writing through this tensor is undefined", 1) < 0) {

@@ -37,6 +37,7 @@ extern PyMethodDef number_methods[];  // item, tolist
 
 // --- storage.cpp, buffer.cpp ---
 bool add_storage(PyObject* module);
+void release_buffer(Storage*) noexcept;  // of a storage whose context is a Py_buffer
 extern PyMethodDef storage_methods[];
 extern PyMethodDef buffer_methods[];  // numpy, __array__, __dlpack__
 int tensor_getbuffer(PyObject*, Py_buffer*, int flags);

@@ -9,6 +9,15 @@
 
 namespace torch::python {
 
+// Foreign memory: a Python buffer kept exported while the storage lives.
+void release_buffer(Storage* s) noexcept {
+  PyGILState_STATE gil = PyGILState_Ensure();
+  auto* view = static_cast<Py_buffer*>(s->context);
+  PyBuffer_Release(view);
+  delete view;
+  PyGILState_Release(gil);
+}
+
 namespace {
 
 struct PyStorage {
@@ -71,14 +80,6 @@ PyObject* storage_use_count(PyObject* self, PyObject*) { return PyLong_FromUnsig
 PyObject* storage_device(PyObject* self, void*) { return wrap_device(storage_of(self)->device); }
 PyObject* storage_resizable(PyObject* self, PyObject*) { return PyBool_FromLong(storage_of(self)->flags & Storage::kResizable); }
 
-// Foreign memory: a Python buffer kept exported while the storage lives.
-void release_buffer(Storage* s) noexcept {
-  PyGILState_STATE gil = PyGILState_Ensure();
-  auto* view = static_cast<Py_buffer*>(s->context);
-  PyBuffer_Release(view);
-  delete view;
-  PyGILState_Release(gil);
-}
 Py_buffer* writable_buffer(PyObject* object, bool* read_only) {
   auto* view = new Py_buffer;
   *read_only = false;

@@ -36,6 +36,15 @@ def deepcopy(tensor, memo):
     return result
 
 
+def copy(tensor):
+    """Another tensor over the same storage, with the attributes of this one."""
+    made = rebuild(type(tensor), tensor.untyped_storage(), tensor.dtype, tensor.storage_offset(), tensor.shape, tensor.stride(), False)
+    if tensor.requires_grad:
+        made.requires_grad_()
+    set_state(made, getattr(tensor, "__dict__", None))
+    return made
+
+
 def reduce(tensor, protocol):
     """How ``pickle`` takes a tensor apart: its storage once, and what this tensor makes of it."""
     if tensor.requires_grad and not tensor.is_leaf:

@@ -134,7 +134,7 @@ def _layout(nested, indent, form):
     if not isinstance(nested, list):
         return form(nested)
     if not any(isinstance(item, list) for item in nested):
-        words = ["..." if item is _DOTS else form(item) for item in nested]
+        words = [" ..." if item is _DOTS else form(item) for item in nested]
         width = max((len(word) for word in words), default=0) + 2
         per_line = max(1, (options.linewidth - indent) // width)
         lines = [", ".join(words[i : i + per_line]) for i in range(0, len(words), per_line)]

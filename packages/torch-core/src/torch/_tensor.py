@@ -65,6 +65,12 @@ def _deepcopy(self, memo):
     return deepcopy(self, memo)
 
 
+def _copy(self):
+    from ._copying import copy
+
+    return copy(self)
+
+
 def _reduce_ex(self, protocol):
     from ._copying import reduce
 
@@ -155,6 +161,7 @@ def complete(cls):
     cls.__iter__ = _iter
     cls.__contains__ = _contains
     cls.__reversed__ = _reversed
+    cls.__copy__ = _copy
     cls.__deepcopy__ = _deepcopy
     cls.__reduce_ex__ = _reduce_ex
     cls.__setstate__ = _setstate

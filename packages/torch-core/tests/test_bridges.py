@@ -1,0 +1,93 @@
+"""Memory shared with NumPy, DLPack, buffers and pickles."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import torch
+
+DTYPES = ["bool", "uint8", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64", "float16", "float32", "float64", "complex64", "complex128"]
+
+
+@pytest.mark.parametrize("name", DTYPES)
+def test_numpy_and_back_share_memory(name):
+    a = np.arange(6).astype(name).reshape(2, 3)
+    t = torch.from_numpy(a)
+    assert t.dtype == getattr(torch, name) and t.tolist() == a.tolist()
+    assert np.shares_memory(t.numpy(), a) and np.shares_memory(np.asarray(t), a) and t.numpy().dtype == a.dtype
+    assert torch.from_numpy(a[::-1, ::2]).tolist() == a[::-1, ::2].tolist()
+    assert torch.from_dlpack(a).tolist() == a.tolist() and np.from_dlpack(t).tolist() == a.tolist()
+
+
+def test_the_array_lives_as_long_as_the_tensor():
+    t = torch.from_numpy(np.arange(1000))
+    assert t[999].item() == 999 and t.untyped_storage()._owner is not None
+
+
+def test_what_numpy_cannot_hold_is_said():
+    with pytest.raises(TypeError, match="BFloat16"):
+        torch.ones(1, dtype=torch.bfloat16).numpy()
+    with pytest.raises(TypeError, match="expected np.ndarray"):
+        torch.from_numpy([1, 2])
+    with pytest.raises(TypeError, match="can't convert an array of format"):
+        torch.from_numpy(np.array(["a"]))
+    with pytest.raises(TypeError, match="meta"):
+        torch.empty(1, device="meta").numpy()
+
+
+def test_read_only_arrays_warn():
+    a = np.arange(3)
+    a.flags.writeable = False
+    with pytest.warns(UserWarning, match="not writable"):
+        torch.from_numpy(a)
+
+
+def test_buffers_become_tensors():
+    raw = bytearray(b"\x01\x00\x00\x00\x02\x00\x00\x00")
+    t = torch.frombuffer(raw, dtype=torch.int32)
+    t[0] = 7
+    assert raw[0] == 7 and torch.frombuffer(raw, dtype=torch.uint8, offset=4, count=1).tolist() == [2]
+    with pytest.raises(ValueError, match="offset .9 bytes."):
+        torch.frombuffer(raw, dtype=torch.uint8, offset=9)
+    with pytest.raises(ValueError, match="must not be greater"):
+        torch.frombuffer(raw, dtype=torch.int32, count=3)
+    assert bytes(memoryview(torch.tensor([1, 2], dtype=torch.uint8))) == b"\x01\x02"
+    with pytest.raises(BufferError, match="not contiguous"):
+        b"".join([torch.ones(4)[::2]])
+
+
+def test_dlpack_capsules_are_taken_once():
+    capsule = torch.ones(2).__dlpack__()
+    assert torch.from_dlpack(capsule).tolist() == [1.0, 1.0]
+    with pytest.raises(RuntimeError, match="only once"):
+        torch.from_dlpack(capsule)
+    with pytest.raises(TypeError, match="no __dlpack__"):
+        torch.from_dlpack(3)
+
+
+@pytest.mark.parametrize("protocol", range(2, 6))
+def test_pickles_keep_sharing_strides_and_dtypes(protocol):
+    base = torch.arange(6.0)
+    parts = [base, base[2:], base.view(2, 3).t(), torch.tensor(1, dtype=torch.int8), torch.empty(0, 2), torch.ones(2, dtype=torch.bfloat16)]
+    copies = pickle.loads(pickle.dumps(parts, protocol))
+    for part, other in zip(parts, copies):
+        assert other.tolist() == part.tolist() and other.dtype == part.dtype and other.stride() == part.stride()
+    copies[0][3] = 50
+    assert copies[1][1].item() == 50 and copies[2][0, 1].item() == 50 and base[3].item() == 3
+
+
+def test_deep_copies_keep_sharing():
+    base = torch.arange(4.0)
+    a, b = copy.deepcopy([base, base[1:]])
+    a[1] = 9
+    assert b[0].item() == 9 and base[1].item() == 1
+    assert copy.copy(base).data_ptr() == base.data_ptr()
+
+
+def test_hostile_geometry_is_refused():
+    storage = torch.ones(4).untyped_storage()
+    for offset, size, stride in [(0, (5,), (1,)), (-1, (1,), (1,)), (0, (2,), (2**62,)), (0, (2**62, 4), (1, 1)), (3, (2,), (1,)), (1, (3,), (-1,))]:
+        with pytest.raises(RuntimeError, match="does not fit|negative|64 bits"):
+            torch._C._tensor_over(storage, torch.float32, offset, size, stride)

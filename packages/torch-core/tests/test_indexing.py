@@ -1,0 +1,93 @@
+"""t[key] and t[key] = value against NumPy."""
+
+import numpy as np
+import pytest
+
+import torch
+
+A = np.arange(60).reshape(3, 4, 5)
+KEYS = [
+    1, -1, slice(1, None), slice(None, None, 2), (1, 2), (slice(None), 0), (Ellipsis, 2), (None, 1), (slice(0, 2), None, ..., slice(1, 4)),
+    (0, slice(None), 3), [0, 2], ([0, 1], [2, 3]), (slice(None), [0, 3]), ([[0], [2]], slice(None), [1, 4]), (0, [1, 2]), True, False, None,
+    (1, 2, 3), (), slice(5, 9), (slice(None), slice(-2, None)),
+]  # fmt: skip
+
+
+def ours(key):
+    convert = lambda k: torch.tensor(k) if isinstance(k, list) else k  # noqa: E731
+    return tuple(convert(k) for k in key) if isinstance(key, tuple) else convert(key)
+
+
+@pytest.mark.parametrize("key", KEYS, ids=str)
+def test_reading_agrees_with_numpy(key):
+    want = A[key]
+    got = torch.from_numpy(A.copy())[ours(key)]
+    assert got.tolist() == want.tolist() and got.shape == want.shape
+
+
+@pytest.mark.parametrize("key", KEYS, ids=str)
+def test_writing_agrees_with_numpy(key):
+    want, got = A.copy(), torch.from_numpy(A.copy())
+    want[key] = 7
+    got[ours(key)] = 7
+    assert got.tolist() == want.tolist()
+    values = np.arange(want[key].size).reshape(want[key].shape)
+    want[key] = values
+    got[ours(key)] = torch.from_numpy(values)
+    assert got.tolist() == want.tolist()
+
+
+def test_masks_select_and_write():
+    t, mask = torch.from_numpy(A.copy()), A % 3 == 0
+    assert t[torch.from_numpy(mask)].tolist() == A[mask].tolist() == t[mask].tolist()
+    t[torch.from_numpy(mask)] = 0
+    assert t.tolist() == np.where(mask, 0, A).tolist()
+    rows = torch.tensor([True, False, True])
+    assert t[rows].shape == (2, 4, 5)
+
+
+def test_steps_may_be_negative():
+    t = torch.from_numpy(A.copy())
+    assert t[::-1].tolist() == A[::-1].tolist() and t[:, ::-2].tolist() == A[:, ::-2].tolist()
+
+
+def test_views_write_through_and_copies_do_not():
+    t = torch.zeros(3, 4)
+    t[1][2] = 5
+    t[torch.tensor([0])][0] = 9
+    assert t.sum().item() == 5
+
+
+@pytest.mark.parametrize(
+    "key, error, text",
+    [
+        (3, IndexError, "index 3 is out of bounds for dimension 0 with size 3"),
+        ((0, -5), IndexError, "index -5 is out of bounds for dimension 1 with size 4"),
+        ((0, 0, 0, 0), IndexError, r"too many indices for tensor of dimension 3: 4 were given for shape \(3, 4, 5\)"),
+        ((..., ...), IndexError, "single ellipsis"),
+        (1.5, TypeError, "cannot be indexed by float"),
+        ("x", TypeError, "cannot be indexed by str"),
+        (slice(None, None, 0), ValueError, "slice step cannot be zero"),
+        (slice("a", None), TypeError, "slice indices must be integers"),
+        ([0, 7], IndexError, "index 7 is out of bounds for dimension 0 with size 3"),
+        ([0.5], IndexError, "must be long, int, byte or bool tensors"),
+        (2**70, IndexError, "does not fit into 64 bits"),
+    ],
+    ids=str,
+)
+def test_bad_keys_are_named_and_nothing_is_written(key, error, text):
+    t = torch.from_numpy(A.copy())
+    with pytest.raises(error, match=text):
+        t[ours(key)]
+    with pytest.raises(error, match=text):
+        t[ours(key)] = 1
+    assert t.tolist() == A.tolist()
+
+
+def test_values_must_broadcast():
+    with pytest.raises(RuntimeError, match=r"value tensor of shape \(3,\) cannot be broadcast to indexing result of shape \(4,\)"):
+        torch.zeros(3, 4)[0] = torch.ones(3)
+    with pytest.raises(IndexError, match=r"mask \(2,\) at index 0 does not match .* \(3, 4\) at index 0"):
+        torch.zeros(3, 4)[torch.tensor([True, False])]
+    with pytest.raises(TypeError, match="deleting items"):
+        del torch.zeros(3)[0]

@@ -1,0 +1,46 @@
+"""What repr shows, as users know it."""
+
+import pytest
+
+import torch
+
+
+@pytest.mark.parametrize(
+    "make, text",
+    [
+        (lambda: torch.tensor([[1.0, 2.0], [3.0, 4.0]]), "tensor([[1., 2.],\n        [3., 4.]])"),
+        (lambda: torch.tensor(3), "tensor(3)"),
+        (lambda: torch.tensor([0.5, 1.25]), "tensor([0.5000, 1.2500])"),
+        (lambda: torch.tensor([1e-5, 1.0]), "tensor([1.0000e-05, 1.0000e+00])"),
+        (lambda: torch.tensor([1e9]), "tensor([1.0000e+09])"),
+        (lambda: torch.tensor([1.5, float("nan"), -float("inf")]), "tensor([1.5000,    nan,   -inf])"),
+        (lambda: torch.tensor([True, False]), "tensor([ True, False])"),
+        (lambda: torch.tensor([1], dtype=torch.int32), "tensor([1], dtype=torch.int32)"),
+        (lambda: torch.tensor([1.0], dtype=torch.float64), "tensor([1.], dtype=torch.float64)"),
+        (lambda: torch.tensor([]), "tensor([])"),
+        (lambda: torch.empty(0, 3), "tensor([], size=(0, 3))"),
+        (lambda: torch.tensor([1 + 2j]), "tensor([1.+2.j])"),
+        (lambda: torch.empty(2, 3, device="meta"), "tensor(..., device='meta', size=(2, 3))"),
+        (lambda: torch.tensor([-1, 10]), "tensor([-1, 10])"),
+    ],
+)
+def test_tensors_print(make, text):
+    assert repr(make()) == text
+
+
+def test_long_tensors_are_summarised():
+    text = repr(torch.arange(2000))
+    assert text == "tensor([   0,    1,    2,  ..., 1997, 1998, 1999])"
+    assert repr(torch.zeros(1000, 1000)).count("...") == 7 and len(repr(torch.zeros(200)).splitlines()[0]) <= 80
+
+
+def test_options_change_and_come_back():
+    with torch.printoptions(precision=1, sci_mode=False):
+        assert repr(torch.tensor([1.26])) == "tensor([1.3])"
+    assert repr(torch.tensor([1.26])) == "tensor([1.2600])"
+    with pytest.raises(ValueError, match="profile must be one of default, short, full"):
+        torch.set_printoptions(profile="none")
+
+
+def test_format_of_a_number():
+    assert f"{torch.tensor(1.5):.2f}" == "1.50" and f"{torch.tensor([1.5])}" == "tensor([1.5000])"
