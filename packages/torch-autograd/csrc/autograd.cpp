@@ -4,6 +4,7 @@
 
 #include "change.h"
 #include "derivatives/register.h"
+#include "torch/autograd/record.h"
 #include "torch/core/init.h"
 #include "torch/core/ops.h"
 #include "view.h"
@@ -91,6 +92,11 @@ std::vector<Tensor> grad(TensorList outputs, TensorList inputs, TensorList grads
     TORCH_CHECK(result[i], "One of the differentiated Tensors appears to not have been used in the graph: inputs[", i,
                 "]. Set allow_unused=True if this is the desired behavior.");
   return result;
+}
+
+std::vector<Treated>& treated_rows() {
+  static std::vector<Treated> rows;
+  return rows;
 }
 
 void init() {

@@ -1,5 +1,6 @@
 // torch.autograd._C: the tape's Python face.
 #include "python/python.h"
+#include "torch/autograd/record.h"
 
 namespace torch::autograd {
 
@@ -37,7 +38,29 @@ PyObject* set_requires_grad_of(PyObject*, PyObject* args) {
   Py_RETURN_NONE;
 }
 
+// {schema: treatment} of all rows that take a tensor: "derivative", "zero", "not differentiable", "refused", "composite",
+// or "missing".
+PyObject* treatments(PyObject*, PyObject*) {
+  static const char* const names[] = {"derivative", "zero", "not differentiable", "refused"};
+  TORCH_PY_TRY(nullptr, {
+    Object all(checked(PyDict_New()));
+    for (const Row* row : all_rows()) {
+      const Schema& s = row->schema;
+      bool takes_tensor = false;
+      for (int i = 0; i < s.count; ++i) takes_tensor |= s.params[i].kind == Kind::Tensor || s.params[i].kind == Kind::TensorList;
+      if (!takes_tensor) continue;
+      const char* how = row->attr.is_composite ? "composite" : "missing";
+      for (const Treated& t : treated_rows())
+        if (std::string_view(t.op->text) == s.text) how = names[int(t.treatment)];
+      Object value(checked(PyUnicode_FromString(how)));
+      if (PyDict_SetItemString(all.get(), s.text, value.get()) < 0) return nullptr;
+    }
+    return all.release();
+  })
+}
+
 PyMethodDef functions[] = {
+    {"_treatments", treatments, METH_NOARGS, "How each row's gradient is served: for tests."},
     {"_set_grad_enabled", set_grad_enabled, METH_O, "Sets the thread's grad mode; returns what it was."},
     {"is_grad_enabled", is_grad_enabled, METH_NOARGS, "is_grad_enabled()\n--\n\nTrue when operations are recorded on this thread."},
     {"_set_inference_mode", set_inference_mode, METH_O, nullptr},

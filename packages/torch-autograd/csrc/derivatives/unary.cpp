@@ -41,15 +41,15 @@ struct Exp : FromResult { Tensor grad(const Tensor& g) const { return g * conj(r
 struct Exp2 : FromResult { Tensor grad(const Tensor& g) const { return g * (conj(result) * ln2); } };
 struct Expm1 : FromResult { Tensor grad(const Tensor& g) const { return g * conj(result + 1); } };
 struct Reciprocal : FromResult { Tensor grad(const Tensor& g) const { return -(g * conj(square(result))); } };
-struct Relu : FromResult { Tensor grad(const Tensor& g) const { return torch::where(torch::gt(result, number(0)), g, number(0.0)); } };
+struct Relu : FromResult { Tensor grad(const Tensor& g) const { return torch::threshold_backward(g, result, 0); } };
 struct Rsqrt : FromResult { Tensor grad(const Tensor& g) const { return g * (-0.5 * conj(square(result) * result)); } };
 struct Sqrt : FromResult { Tensor grad(const Tensor& g) const { return g / (2 * conj(result)); } };
 struct Tan : FromResult { Tensor grad(const Tensor& g) const { return g * conj(square(result) + 1); } };
 struct Sigmoid : FromResult {  // y (1 - y)
-  Tensor grad(const Tensor& g) const { Tensor gy = g * conj(result); return torch::addcmul(gy, gy, conj(result), -1); }
+  Tensor grad(const Tensor& g) const { return torch::sigmoid_backward(g, conj(result)); }
 };
 struct Tanh : FromResult {  // 1 - y^2
-  Tensor grad(const Tensor& g) const { return torch::addcmul(g, g * conj(result), conj(result), -1); }
+  Tensor grad(const Tensor& g) const { return torch::tanh_backward(g, conj(result)); }
 };
 
 // --- constant slopes -------------------------------------------------------------------------------------------------------

@@ -233,16 +233,31 @@ struct Refused<Tag, std::index_sequence<I...>> {
 };
 }  // namespace detail
 
+// How an operator's gradient is served; tests ask for it.
+enum class Treatment : uint8_t { Derivative, Zero, NotDifferentiable, Refused };
+struct Treated {
+  const Schema* op;
+  Treatment treatment;
+};
+TORCH_API std::vector<Treated>& treated_rows();
+
+template <class... Tags>
+void note_treatment(Treatment t) {
+  (treated_rows().push_back({&torch::detail::Signature<Tags>::schema, t}), ...);
+}
+
 // Fills the Autograd slots of operators that share a derivative.
 template <class D, class... Tags>
-void record() noexcept {
+void record() {
+  note_treatment<Tags...>(std::is_same_v<D, Zero> ? Treatment::Zero : Treatment::Derivative);
   (OperatorSlots<Tags>::set(Slot::Autograd,
                             &detail::Recorded<Tags, D, std::make_index_sequence<torch::detail::Signature<Tags>::schema.count>>::call),
    ...);
 }
 // Operators whose result has no gradient.
 template <class... Tags>
-void not_differentiable() noexcept {
+void not_differentiable() {
+  note_treatment<Tags...>(Treatment::NotDifferentiable);
   (OperatorSlots<Tags>::set(Slot::Autograd,
                             &detail::Through<Tags, std::make_index_sequence<torch::detail::Signature<Tags>::schema.count>>::call),
    ...);
@@ -250,7 +265,8 @@ void not_differentiable() noexcept {
 
 // Operators that make no sense on what is part of a graph; inside no_grad() they run.
 template <class... Tags>
-void refuse(const char* why) noexcept {
+void refuse(const char* why) {
+  note_treatment<Tags...>(Treatment::Refused);
   auto one = [why]<class Tag>(std::type_identity<Tag>) {
     using R = detail::Refused<Tag, std::make_index_sequence<torch::detail::Signature<Tag>::schema.count>>;
     R::why = why;

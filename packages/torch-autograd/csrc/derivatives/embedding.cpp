@@ -1,0 +1,49 @@
+// Rows of a table.
+#include "math.h"
+#include "register.h"
+
+namespace torch::autograd {
+
+namespace {
+
+struct Embedding {
+  Saved indices;
+  int64_t padding_idx;
+  bool by_frequency;
+  Embedding(Recorder& r, const Tensor&, const Tensor& indices, int64_t padding_idx, bool by_frequency, bool sparse)
+      : indices(r, indices), padding_idx(padding_idx), by_frequency(by_frequency) {
+    TORCH_CHECK_IMPLEMENTED(!sparse, "embedding: sparse=True asks for a sparse gradient, and sparse tensors are not there yet; use sparse=False");
+  }
+  void grad(const Tensor& g, Backward& b) const {
+    b[0] = torch::embedding_dense_backward(g, indices, b.sizes(0)[0], padding_idx, by_frequency);
+  }
+};
+
+// The rows that were summed into the table, without the padding.
+struct EmbeddingBackward {
+  Saved indices;
+  int64_t padding_idx;
+  EmbeddingBackward(Recorder& r, const Tensor&, const Tensor& indices, int64_t, int64_t padding_idx, bool by_frequency)
+      : indices(r, indices), padding_idx(padding_idx) {
+    TORCH_CHECK_IMPLEMENTED(!by_frequency, "embedding: the second derivative with scale_grad_by_freq=True is not there");
+  }
+  void grad(const Tensor& v, Backward& b) const {
+    Tensor rows = torch::embedding(v, indices);
+    if (padding_idx >= 0) {
+      Tensor padding = torch::eq(indices, number(padding_idx));
+      std::vector<int64_t> sizes = padding.sizes().vec();
+      sizes.resize(size_t(rows.dim()), 1);
+      rows = torch::masked_fill(rows, torch::reshape(padding, sizes), number(0.0));
+    }
+    b[0] = rows;
+  }
+};
+
+}  // namespace
+
+void register_embedding() {
+  record<Embedding, op::embedding>();
+  record<EmbeddingBackward, op::embedding_dense_backward>();
+}
+
+}  // namespace torch::autograd
