@@ -159,14 +159,12 @@ def _unpool(n, input, indices, kernel_size, stride, padding, output_size):
     for want, usual, s in zip(size, default, stride):
         if not usual - s < want < usual + s:
             raise ValueError(f"{op}: invalid output_size {tuple(size)}: each entry must be within stride of {default}")
-    channels = x.shape[:2]
-    flat = indices.reshape(*channels, *input.shape[-n:]).flatten(2)
     places = 1
     for want in size:
         places *= want
-    if flat.numel() and not (int(flat.min()) >= 0 and int(flat.max()) < places):
+    if indices.numel() and not (int(indices.min()) >= 0 and int(indices.max()) < places):
         raise RuntimeError(f"{op}: found an invalid max index outside the output of size {tuple(size)}")
-    output = x.new_zeros(*channels, places).scatter(2, flat, x.flatten(2)).reshape(*channels, *size)
+    output = getattr(ops, op)(x, indices.reshape(x.shape), size)
     return output if batched else output.squeeze(0)
 
 
