@@ -61,7 +61,7 @@ def leaky_relu(input, negative_slope=0.01, inplace=False):
 def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
     """Leaky ReLU whose slope is drawn from ``[lower, upper]`` for every element in training, and is their mean else."""
     if lower > upper:
-        raise ValueError(f"rrelu: lower {lower} cannot be greater than upper {upper}")
+        raise RuntimeError(f"rrelu: lower {lower} cannot be greater than upper {upper}")
     if training:
         slope = torch.empty_like(input).uniform_(lower, upper)
         output = torch.where(input > 0, input, input * slope)

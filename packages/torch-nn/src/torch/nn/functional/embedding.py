@@ -72,7 +72,7 @@ def embedding(
     padding_idx = _check_padding("embedding", padding_idx, weight.shape[0]) if padding_idx is not None else -1
     if max_norm is not None:
         _renorm(weight, input.reshape(-1), max_norm, norm_type)
-    return ops.embedding(weight, input, padding_idx, scale_grad_by_freq, sparse)
+    return ops.embedding(weight, input, padding_idx, scale_grad_by_freq, sparse and weight.requires_grad)
 
 
 def embedding_bag(
@@ -120,7 +120,7 @@ def embedding_bag(
     if max_norm is not None:
         _renorm(weight, rows, max_norm, norm_type)
 
-    vectors = ops.embedding(weight, rows, padding_idx, scale_grad_by_freq, sparse)
+    vectors = ops.embedding(weight, rows, padding_idx, scale_grad_by_freq, sparse and weight.requires_grad)
     width = weight.shape[1]
     if per_sample_weights is not None:
         vectors = vectors * per_sample_weights.reshape(-1, 1)

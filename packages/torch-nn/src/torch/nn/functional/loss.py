@@ -72,6 +72,12 @@ def linear_cross_entropy(
     out = linear_weight.shape[:-1]
     scores = ops.linear(input, linear_weight.flatten(0, -2), None if linear_bias is None else linear_bias.flatten())
     scores = scores.reshape(*input.shape[:-1], *out)
+    expected = scores.shape if target.is_floating_point() else input.shape[:-1] + out[1:]
+    if input.dim() > 2 or (input.dim() == 1 and len(out) > 1) or target.shape != expected:
+        raise RuntimeError(
+            f"linear_cross_entropy: expected input (N, in) or (in) and target {tuple(expected)}, got "
+            f"{tuple(input.shape)} and {tuple(target.shape)} for linear_weight {tuple(linear_weight.shape)}"
+        )
     ignore_index = -100 if ignore_index is None else ignore_index
     return cross_entropy(scores, target, weight, None, ignore_index, None, reduction, label_smoothing)
 
