@@ -12,7 +12,7 @@ import torch
 from ..parameter import Buffer, Parameter
 from . import _hooks
 from ._cast import Cast
-from ._hooks import everywhere
+from ._hooks import HookDict, everywhere, running
 from ._registry import Registry
 from ._state import State
 from ._tree import Tree
@@ -21,6 +21,7 @@ __all__ = ["Module"]
 
 _NOTHING = types.MappingProxyType({})
 _REGISTRIES = ("_parameters", "_buffers", "_modules")
+_HOOKS = ("_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", "_backward_hooks")
 
 
 class Module(Tree, Cast, State):
@@ -52,10 +53,7 @@ class Module(Tree, Cast, State):
         state["_buffers"] = Registry(self)
         state["_modules"] = Registry(self)
         state["_non_persistent_buffers_set"] = set()
-        state["_forward_pre_hooks"] = {}
-        state["_forward_hooks"] = {}
-        state["_backward_pre_hooks"] = {}
-        state["_backward_hooks"] = {}
+        self._set_hooks({})
         if self.call_super_init:
             super().__init__(*args, **kwargs)
 
@@ -220,15 +218,9 @@ class Module(Tree, Cast, State):
 
     def __call__(self, *args, **kwargs):
         try:
-            if (
-                self._forward_pre_hooks
-                or self._forward_hooks
-                or self._backward_hooks
-                or self._backward_pre_hooks
-                or everywhere.running
-            ):
+            if self._hooked or running:
                 return _hooks.call(self, args, kwargs)
-            return self.forward(*args, **kwargs)
+            return self.forward(*args, **kwargs) if kwargs else self.forward(*args)
         except Exception as error:
             _name_layer(error, self)
             raise
@@ -251,6 +243,13 @@ class Module(Tree, Cast, State):
         raise NotImplementedError("Module.compile: there is no compiler in this version; call the module as it is")
 
     # -- hooks ------------------------------------------------------------------------------------------------------
+
+    def _set_hooks(self, hooks):
+        """Make the four dicts of hooks, and the list of all their keys that the call looks at."""
+        state = self.__dict__
+        state["_hooked"] = []
+        for kind in _HOOKS:
+            state[kind] = HookDict(state["_hooked"], hooks.get(kind, ()))
 
     def register_forward_pre_hook(self, hook, *, prepend=False, with_kwargs=False):
         """Run ``hook(module, args)`` before forward; what it returns, if not None, replaces the arguments.
@@ -289,6 +288,10 @@ class Module(Tree, Cast, State):
 
     def __getstate__(self):
         state = dict(self.__dict__)
+        state.pop("_hooked", None)
+        for kind in _HOOKS:
+            if kind in state:
+                state[kind] = dict(state[kind])
         for kind in _REGISTRIES:
             for name in state.get(kind, ()):
                 state.pop(name, None)
@@ -299,9 +302,8 @@ class Module(Tree, Cast, State):
     def __setstate__(self, state):
         registries = {kind: state.get(kind, {}) for kind in _REGISTRIES}
         own = self.__dict__
-        own.update((name, value) for name, value in state.items() if name not in _REGISTRIES)
-        for name in ("_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", "_backward_hooks"):
-            own.setdefault(name, {})
+        own.update((name, value) for name, value in state.items() if name not in _REGISTRIES + _HOOKS)
+        self._set_hooks(state)
         own.setdefault("_non_persistent_buffers_set", set())
         for kind, entries in registries.items():
             own[kind] = Registry(self, entries)
