@@ -39,9 +39,6 @@ constexpr Elementwise kOps[] = {
 
 template <Index I>
 Tensor plain(const Tensor& self, const Tensor& other) {
-  if constexpr (I != k_mul && I != k_true_divide)
-    TORCH_CHECK_TYPE(!self.is_wrapped_number() || !other.is_wrapped_number(), kOps[I].name,
-                     ": at least one argument must be a Tensor, got two numbers");
   return binary(kOps[I], self, other);
 }
 template <Index I>

@@ -133,8 +133,6 @@ Scalar number_of(const Tensor& t) {
 }
 
 Tensor pow_into(const Tensor& out, const Tensor& self, const Tensor& exponent) {
-  TORCH_CHECK_TYPE(!self.is_wrapped_number() || !exponent.is_wrapped_number(),
-                   "pow: at least one argument must be a Tensor, got two numbers");
   const Tensor* both[] = {&self, &exponent};
   const Elementwise op = op_of("pow", Formula::pow);
   DType dtype = result_type(self, exponent);
@@ -169,8 +167,6 @@ Tensor pow_into(const Tensor& out, const Tensor& self, const Tensor& exponent) {
 Tensor pow_kernel(const Tensor& self, const Tensor& exponent) { return pow_into(Tensor(), self, exponent); }
 Tensor pow_kernel_(const Tensor& self, const Tensor& exponent) { return pow_into(self, self, exponent); }
 Tensor float_power_kernel(const Tensor& self, const Tensor& exponent) {
-  TORCH_CHECK_TYPE(!self.is_wrapped_number() || !exponent.is_wrapped_number(),
-                   "float_power: at least one argument must be a Tensor, got two numbers");
   const DType t = is_complex(self.dtype()) || is_complex(exponent.dtype()) ? DType::Complex128 : DType::Float64;
   auto wide = [&](const Tensor& x) { return x.dtype() == t ? x : _to_copy(x, t); };
   return pow(wide(self), wide(exponent));

@@ -307,6 +307,9 @@ bool make_signature(const Row* row, Signature* s) {
   }
   s->makes_tensor = device;
   s->takes_out = !writes && !row->attr.is_view && schema.result_count > 0 && schema.results[0].kind == Kind::Tensor;
+  std::string_view op = schema.op_name();  // arithmetic takes two numbers, as users know it
+  s->needs_tensor = schema.count >= 2 && schema.params[0].accepts_number && schema.params[1].accepts_number && op != "add" && op != "sub" &&
+                    op != "mul" && op != "true_divide" && op != "div" && op != "multiply" && op != "divide" && op != "subtract";
   s->varargs = schema.positional > 0 && schema.params[schema.positional - 1].kind == Kind::IntList &&
                schema.params[schema.positional - 1].list_size == 0;
   return true;
@@ -384,6 +387,11 @@ bool parse(const Signature& s, PyObject* self, PyObject* const* args, Py_ssize_t
       }
       given |= 1u << p;
     }
+  }
+  if (TORCH_UNLIKELY(s.needs_tensor && a->tensors_used >= 2)) {
+    std::string op(schema.op_name());
+    PyErr_Format(PyExc_TypeError, "%s(): at least one argument must be a Tensor, got two numbers", op.c_str());
+    return false;
   }
   unsigned all = schema.count == 32 ? ~0u : (1u << schema.count) - 1;
   for (unsigned missing = all & ~given; missing; missing &= missing - 1) {

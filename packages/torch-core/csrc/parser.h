@@ -10,6 +10,7 @@ struct Signature {
   PyObject* names[kMaxParameters];  // as functions show them: `input` for self
   bool makes_tensor;                // takes a device and no tensor: accepts requires_grad, layout, pin_memory as well
   bool takes_out;                   // gives new tensors: accepts out=
+  bool needs_tensor;                // two operands that may be numbers, but not both: comparisons, pow, ...
   bool varargs;                     // view(2, 3): the last positional parameter is a list of ints
   int64_t fallback_lists[kMaxParameters][8];  // list defaults
   Value fallbacks[kMaxParameters];
