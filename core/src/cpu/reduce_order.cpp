@@ -41,7 +41,7 @@ struct Extreme {
   using State = Vec<T>;
   static Acc identity() { return weakest<T, kMax>(); }
   static State start() { return State(identity()); }
-  static T pad() { return identity(); }
+  static T pad() { return std::is_same_v<Map, Magnitude> && kMax ? T(0) : identity(); }  // what Map makes of it must not win
   TORCH_VEC_INLINE static void step(State& s, Vec<T> x) {
     x = Map::of(x);
     if constexpr (std::is_floating_point_v<T>) s = select((kMax ? x > s : x < s) | isnan(x), x, s);
