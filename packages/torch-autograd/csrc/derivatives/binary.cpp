@@ -74,22 +74,42 @@ struct Div {
   }
 };
 
+// x^p. A Python number is used as one: x^2 gives 2 x.
 struct Pow {
   Saved self, exponent, result;
-  Pow(Recorder& r, const Tensor& self, const Tensor& exponent)
-      : self(r, self), exponent(r, exponent), result(r, 0) {}
+  Pow(Recorder& r, const Tensor& self, const Tensor& exponent) : self(r, self), exponent(r, exponent), result(r, 0) {}
   void grad(const Tensor& g, Backward& b) const {
     const Tensor &x = self, &p = exponent;
     if (b.needs(0)) {
-      Tensor slope = p * torch::pow(x, p - 1);
-      b[0] = g * conj(torch::masked_fill(slope, torch::eq(p, number(0)), number(0.0)));  // x^0 is 1, also at 0
+      if (p.is_wrapped_number()) {
+        Scalar n = value_of(p);
+        if (n.to_complex() != 0.0) b[0] = g * conj(torch::pow(x, number(less_one(n))) * n);
+      } else {
+        Tensor slope = p * torch::pow(x, p - 1);
+        b[0] = g * conj(torch::masked_fill(slope, torch::eq(p, number(0)), number(0.0)));  // x^0 is 1, also at 0
+      }
     }
-    if (b.needs(1)) {
-      Tensor slope = result * torch::log(x);
-      Tensor flat = torch::eq(x, number(0));  // 0^p is 0 for all p near a positive one
-      if (!is_complex(p.dtype())) flat = torch::logical_and(flat, torch::ge(p, number(0)));
-      b[1] = g * conj(torch::where(flat, number(0.0), slope));
+    if (b.needs(1)) {  // 0^p is 0 for all p near a positive one
+      Tensor log_x = x.is_wrapped_number() ? torch::log(torch::full({}, value_of(x), is_complex(p.dtype()) ? p.dtype() : result.raw().dtype())) : torch::log(x);
+      Tensor slope = result * log_x;
+      Tensor at_zero = x.is_wrapped_number() ? torch::full({}, value_of(x).to_complex() == 0.0, DType::Bool) : torch::eq(x, number(0));
+      if (!is_complex(p.dtype())) at_zero = torch::logical_and(at_zero, torch::ge(p, number(0)));
+      b[1] = g * conj(torch::where(at_zero, number(0.0), slope));
     }
+  }
+
+ private:
+  static Scalar value_of(const Tensor& t) {
+    return visit_dtype(t.dtype(), [&](auto zero) {
+      using T = decltype(zero);
+      if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) return Scalar(float(*t.data<T>()));
+      else if constexpr (std::is_same_v<T, std::complex<float>>) return Scalar(std::complex<double>(*t.data<T>()));
+      else if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) return Scalar(int64_t(*t.data<T>()));
+      else return Scalar(*t.data<T>());
+    });
+  }
+  static Scalar less_one(const Scalar& n) {
+    return n.is_complex() ? Scalar(n.to_complex() - 1.0) : n.is_float() ? Scalar(n.to_double() - 1) : Scalar(n.to_int() - 1);
   }
 };
 
@@ -233,6 +253,19 @@ struct Heaviside {
 
 // --- others ------------------------------------------------------------------------------------------------------------------
 
+// The incomplete gamma functions of (a, x): the slope by x is x^(a-1) exp(-x) / gamma(a).
+template <int sign>
+struct Igamma {
+  Saved self, other;
+  Igamma(Recorder& r, const Tensor& self, const Tensor& other) : self(r, self), other(r, other) {
+    TORCH_CHECK_IMPLEMENTED(!r.needs(0), r.node().op->op_name(), ": there is no derivative with respect to the first argument");
+  }
+  void grad(const Tensor& g, Backward& b) const {
+    const Tensor &a = self, &x = other;
+    if (b.needs(1)) b[1] = g * (double(sign) * torch::exp((a - 1) * torch::log(x) - x - torch::lgamma(a)));
+  }
+};
+
 struct Atan2 : Both {  // of (y, x)
   void grad(const Tensor& g, Backward& b) const {
     const Tensor &y = self, &x = other;
@@ -300,6 +333,8 @@ void register_binary() {
   record<Fmod, op::fmod, op::fmod_>();
   record<Heaviside, op::heaviside, op::heaviside_>();
   record<Hypot, op::hypot, op::hypot_>();
+  record<Igamma<1>, op::igamma, op::igamma_>();
+  record<Igamma<-1>, op::igammac, op::igammac_>();
   record<Lerp, op::lerp, op::lerp_>();
   record<Logaddexp, op::logaddexp>();
   record<Logaddexp2, op::logaddexp2>();

@@ -3,8 +3,26 @@
 
 namespace torch::autograd {
 
-#define TORCH_FOR_EACH_DERIVATIVE_FAMILY(X) X(copy) X(activation) X(unary) X(binary) X(view) X(join) X(index) X(reduce) X(matmul) X(conv) \
-  X(pooling) X(resample) X(norm) X(softmax) X(embedding) X(loss) X(random) X(not_differentiable)
+#define TORCH_FOR_EACH_DERIVATIVE_FAMILY(X) \
+  X(activation)                             \
+  X(binary)                                 \
+  X(conv)                                   \
+  X(copy)                                   \
+  X(embedding)                              \
+  X(index)                                  \
+  X(join)                                   \
+  X(loss)                                   \
+  X(matmul)                                 \
+  X(norm)                                   \
+  X(pooling)                                \
+  X(random)                                 \
+  X(reduce)                                 \
+  X(resample)                               \
+  X(softmax)                                \
+  X(unary)                                  \
+  X(view)                                   \
+  X(not_differentiable)
+
 #define X(family) void register_##family();
 TORCH_FOR_EACH_DERIVATIVE_FAMILY(X)
 #undef X

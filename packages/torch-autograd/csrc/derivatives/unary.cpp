@@ -45,11 +45,17 @@ struct Relu : FromResult { Tensor grad(const Tensor& g) const { return torch::th
 struct Rsqrt : FromResult { Tensor grad(const Tensor& g) const { return g * (-0.5 * conj(square(result) * result)); } };
 struct Sqrt : FromResult { Tensor grad(const Tensor& g) const { return g / (2 * conj(result)); } };
 struct Tan : FromResult { Tensor grad(const Tensor& g) const { return g * conj(square(result) + 1); } };
-struct Sigmoid : FromResult {  // y (1 - y)
-  Tensor grad(const Tensor& g) const { return torch::sigmoid_backward(g, conj(result)); }
+struct Sigmoid : FromResult {
+  Tensor grad(const Tensor& g) const {
+    const Tensor& y = result;
+    return is_complex(y.dtype()) ? g * conj(y * (1 - y)) : torch::sigmoid_backward(g, y);
+  }
 };
-struct Tanh : FromResult {  // 1 - y^2
-  Tensor grad(const Tensor& g) const { return torch::tanh_backward(g, conj(result)); }
+struct Tanh : FromResult {
+  Tensor grad(const Tensor& g) const {
+    const Tensor& y = result;
+    return is_complex(y.dtype()) ? g * conj(1 - square(y)) : torch::tanh_backward(g, y);
+  }
 };
 
 // --- constant slopes -------------------------------------------------------------------------------------------------------
@@ -63,20 +69,28 @@ struct Conj { Tensor grad(const Tensor& g) const { return conj(g); } };
 
 // --- more than a line ------------------------------------------------------------------------------------------------------
 
-// The derivative of digamma: recurrence up to x + 8, then the asymptotic series (Abramowitz & Stegun 6.4.12); reflection
-// (6.4.7) below 1/2.
-Tensor trigamma(const Tensor& x) {
-  Tensor below = torch::lt(x, number(0.5));
-  Tensor y = torch::where(below, 1 - x, x), sum = torch::zeros_like(y);
-  for (int k = 0; k < 8; ++k) sum = sum + torch::reciprocal(square(y + k));
-  Tensor r = torch::reciprocal(y + 8), r2 = square(r);
-  // 1/x + 1/(2 x^2) + B2/x^3 + B4/x^5 + ...
-  Tensor series = r * (1 + r * (0.5 + r * (1.0 / 6 + r2 * (-1.0 / 30 + r2 * (1.0 / 42 + r2 * (-1.0 / 30 + r2 * (5.0 / 66)))))));
-  Tensor value = sum + series;
-  return torch::where(below, pi * pi / square(torch::sin(pi * x)) - value, value);
-}
 struct Digamma : FromSelf {
-  Tensor grad(const Tensor& g) const { return g * trigamma(self); }
+  Tensor grad(const Tensor& g) const { return g * torch::polygamma(1, self); }
+};
+struct Polygamma {
+  Saved self;
+  int64_t n;
+  Polygamma(Recorder& r, int64_t n, const Tensor& self) : self(r, self), n(n) {}
+  Polygamma(Recorder& r, const Tensor& self, int64_t n) : self(r, self), n(n) {}
+  Tensor grad(const Tensor& g) const { return g * torch::polygamma(n + 1, self); }
+};
+
+// I1 = the mean over (0, pi) of exp(x cos t) cos t (Abramowitz & Stegun 9.6.19): the midpoint rule with n points is off
+// by I_n(x) / I_0(x), nothing in double precision for all x whose exp is finite.
+Tensor bessel_i1(const Tensor& x) {
+  constexpr int64_t n = 256;
+  Tensor c = torch::cos((torch::arange(n, DType::Float64, x.device()) + 0.5) * (pi / n));
+  c = torch::_to_copy(c, x.dtype());
+  const int64_t last = -1;
+  return torch::mean(torch::exp(torch::unsqueeze(x, -1) * c) * c, IntArrayRef(&last, 1));
+}
+struct I0 : FromSelf {
+  Tensor grad(const Tensor& g) const { return g * bessel_i1(self); }
 };
 
 struct Sinc : FromSelf {
@@ -109,6 +123,14 @@ struct NanToNum {
   Saved self;
   NanToNum(Recorder& r, const Tensor& self, const auto&...) : self(r, self) {}
   Tensor grad(const Tensor& g) const { return g * torch::isfinite(self); }
+};
+
+struct Frexp {
+  Saved exponent;
+  Frexp(Recorder& r, const Tensor&) : exponent(r, 1) {}
+  void grad(Backward& b) const {
+    if (b.output(0)) b[0] = b.output(0) / torch::exp2(torch::_to_copy(exponent, b.output(0).dtype()));
+  }
 };
 
 struct Logit {
@@ -147,6 +169,8 @@ void register_unary() {
   record<Exp2, op::exp2, op::exp2_>();
   record<Expm1, op::expm1, op::expm1_>();
   record<Frac, op::frac, op::frac_>();
+  record<Frexp, op::frexp>();
+  record<I0, op::i0, op::i0_>();
   record<Lgamma, op::lgamma, op::lgamma_>();
   record<Log, op::log, op::log_>();
   record<Log10, op::log10, op::log10_>();
@@ -155,6 +179,7 @@ void register_unary() {
   record<Logit, op::logit, op::logit_>();
   record<NanToNum, op::nan_to_num, op::nan_to_num_>();
   record<Neg, op::neg, op::neg_>();
+  record<Polygamma, op::polygamma, op::polygamma_>();
   record<Rad2deg, op::rad2deg, op::rad2deg_>();
   record<Reciprocal, op::reciprocal, op::reciprocal_>();
   record<Relu, op::relu, op::relu_>();

@@ -96,12 +96,10 @@ def gradgradcheck(
         grad_outputs = _as_tuple(grad_outputs)
     count = len(grad_outputs)
 
+    @torch.enable_grad()  # finite differences evaluate it without gradients
     def gradients(*args):
         x, g = args[:-count], args[-count:]
-        x = tuple(
-            t.requires_grad_() if isinstance(t, Tensor) and t.is_leaf and not t.requires_grad and _wanted(o) else t
-            for t, o in zip(x, inputs)
-        )
+        x = tuple(t.detach().requires_grad_() if _wanted(o) and not t.requires_grad else t for t, o in zip(x, inputs))
         outputs = tuple(o for o in _tensors(func(*x)) if o.is_floating_point() or o.is_complex())
         pairs = [(o, v) for o, v in zip(outputs, g) if o.requires_grad]
         wanted = tuple(t for t in x if _wanted(t))
@@ -153,9 +151,9 @@ def _check_inputs(inputs):
 def _check(func, inputs, eps, atol, rtol, nondet_tol, check_undefined_grad, check_grad_dtypes):
     outputs = tuple(o for o in _tensors(func(*inputs)) if o.requires_grad)
     if not outputs:
-        for i, o in enumerate(_tensors(func(*inputs))):
+        for i, _ in enumerate(_tensors(func(*inputs))):
             for j, numerical in enumerate(_numerical(func, inputs, i, eps)):
-                if numerical is not None and numerical.abs().max().item() if numerical.numel() else 0:
+                if numerical is not None and numerical.numel() and numerical.abs().max().item():
                     raise GradcheckError(f"Numerical gradient for function expected to be zero: output {i}, input {j}")
         return
     every = _tensors(func(*inputs))
@@ -168,12 +166,12 @@ def _check(func, inputs, eps, atol, rtol, nondet_tol, check_undefined_grad, chec
         for j, (a, b, n) in enumerate(zip(analytical, again, numerical)):
             if n is None:
                 continue
-            if a.numel() and not torch.allclose(a, b, rtol=0, atol=nondet_tol, equal_nan=True):
+            if a.numel() and not _close(a, b, rtol=0, atol=nondet_tol, equal_nan=True):
                 raise GradcheckError(
                     f"Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives different values: "
                     f"output {i}, input {j}"
                 )
-            if not torch.allclose(a, n, rtol=rtol, atol=atol):
+            if not _close(a, n, rtol=rtol, atol=atol):
                 raise GradcheckError(
                     f"Jacobian mismatch for output {i} with respect to input {j},\nnumerical:{n}\nanalytical:{a}\n"
                 )
@@ -207,8 +205,12 @@ def _check_undefined(func, inputs):
         full = torch.autograd.grad(outputs, wanted, zeros, allow_unused=True)
         for a, b in zip(some, full):
             a = torch.zeros_like(b) if a is None and b is not None else a
-            if b is not None and not torch.allclose(a, b, equal_nan=True):
+            if b is not None and not _close(a, b, equal_nan=True):
                 raise GradcheckError("Expected backward function to handle undefined output grads as zero")
+
+
+def _close(a, b, rtol=1e-5, atol=1e-8, equal_nan=False):
+    return bool(torch.isclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan).all())
 
 
 def _directions(t):
@@ -245,9 +247,10 @@ def _numerical(func, inputs, which, eps):
                     row.append((up - down) / (2 * eps))
                 rows.append(torch.stack(row))
             size = run().numel()
+            columns = size * (2 if run().is_complex() else 1)
             shape = (t.numel(), len(_directions(t)), size)
             result.append(
-                _real_parts(torch.stack(rows).reshape(shape)) if rows else torch.zeros(0, 0, dtype=torch.float64)
+                _real_parts(torch.stack(rows).reshape(shape)) if rows else torch.zeros(0, columns, dtype=torch.float64)
             )
     return result
 
@@ -307,4 +310,4 @@ def get_analytical_jacobian(inputs, output):
     inputs = _as_tuple(inputs)
     first = [j for j in _analytical(lambda *x: output, inputs, 0) if j is not None]
     second = [j for j in _analytical(lambda *x: output, inputs, 0) if j is not None]
-    return first, all(torch.equal(a, b) for a, b in zip(first, second))
+    return first, all(_close(a, b, rtol=0, atol=0) for a, b in zip(first, second))

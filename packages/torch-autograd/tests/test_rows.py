@@ -1,0 +1,119 @@
+"""Every row of the core: it has a derivative that agrees with finite differences, to the second order, or is known to
+need none."""
+
+import pytest
+from samples import CALLS, INFO, TREATMENTS, Source, calls_of, in_place, name_of
+
+import torch
+from torch import _C as core
+from torch.autograd import gradcheck, gradgradcheck
+
+#: no agreement can be asked for: what they compute has jumps or is drawn anew
+DIFFERENTIABLE = [s for s, how in TREATMENTS.items() if how == "derivative"]
+#: at these the second difference is rough, or the first one is exact and the second not defined
+NO_SECOND = {"angle": "real: no derivative"}
+COMPLEX = {
+    "add", "sub", "mul", "true_divide", "exp", "sin", "cos", "tanh", "sigmoid", "sqrt", "log", "reciprocal", "square", "neg", "tan", "sinh", "cosh",
+    "expm1", "rsqrt", "asinh", "atan", "mm", "matmul", "linear", "dot", "vdot", "sum", "mean", "cat", "index", "where", "clone", "conj_physical", "abs",
+    "sgn", "angle", "var", "std", "prod", "bmm", "mv", "addmm", "view_as_real", "addcmul", "addcdiv", "lerp", "transpose", "pow", "vector_norm",
+}  # fmt: skip
+
+
+def call_row(schema, args, kwargs):
+    """The row as a function of tensors alone: what gradcheck takes."""
+    args, kwargs = list(args), dict(kwargs)
+    nograd, outputs, seed = kwargs.pop("nograd", ()), kwargs.pop("outputs", None), kwargs.pop("seed", None)
+    flat, places = [], []
+    for i, a in enumerate(args):
+        if isinstance(a, torch.Tensor) and (a.is_floating_point() or a.is_complex()) and i not in nograd:
+            flat.append(a.requires_grad_())
+            places.append((i, None))
+        elif (
+            isinstance(a, list)
+            and a
+            and isinstance(a[0], torch.Tensor)
+            and (a[0].is_floating_point() or a[0].is_complex())
+        ):
+            flat += [x.requires_grad_() for x in a]
+            places += [(i, k) for k in range(len(a))]
+    operator = core._operator(name_of(schema))
+
+    def function(*tensors):
+        filled = [list(a) if isinstance(a, list) else a for a in args]
+        for (i, k), t in zip(places, tensors):
+            if k is None:
+                filled[i] = t * 1 if in_place(schema) and i == 0 else t
+            else:
+                filled[i][k] = t
+        if seed is not None:
+            torch.manual_seed(seed)
+        result = operator(*filled, **kwargs)
+        return result[:outputs] if outputs else result
+
+    return function, tuple(flat)
+
+
+def cases(schemas, dtype):
+    return [
+        pytest.param(schema, make, dtype, id=f"{schema.partition(') ->')[0]}-{i}")
+        for schema in schemas
+        for i, make in enumerate(calls_of(schema))
+    ]
+
+
+def build(schema, make, dtype):
+    args, kwargs = make(Source(schema, dtype))
+    if in_place(schema):
+        if not isinstance(args[0], torch.Tensor):
+            pytest.skip("a number cannot be changed in place")
+        if INFO[schema]["pointwise"]:  # self has the shape of the result
+            shape = torch.broadcast_tensors([a for a in args if isinstance(a, torch.Tensor)])[0].shape
+            args = (args[0].expand(shape).clone(), *args[1:])
+        elif args[0].dim() == 1 and name_of(schema) == "addmm_":
+            pytest.skip("self has another shape than the result")
+    return call_row(schema, args, kwargs)
+
+
+@pytest.mark.parametrize("schema, make, dtype", cases(DIFFERENTIABLE, torch.float64))
+def test_gradient_agrees_with_finite_differences(schema, make, dtype):
+    function, inputs = build(schema, make, dtype)
+    assert gradcheck(function, inputs)
+
+
+@pytest.mark.parametrize(
+    "schema, make, dtype", cases((s for s in DIFFERENTIABLE if name_of(s) not in NO_SECOND), torch.float64)
+)
+def test_second_derivative_agrees_with_finite_differences(schema, make, dtype):
+    function, inputs = build(schema, make, dtype)
+    assert gradgradcheck(function, inputs)
+
+
+@pytest.mark.parametrize(
+    "schema, make, dtype", cases((s for s in DIFFERENTIABLE if name_of(s) in COMPLEX), torch.complex128)
+)
+def test_complex_gradient_agrees_with_finite_differences(schema, make, dtype):
+    function, inputs = build(schema, make, dtype)
+    assert gradcheck(function, inputs)
+
+
+def test_every_row_has_a_derivative_or_needs_none():
+    missing = [s for s, how in TREATMENTS.items() if how == "missing"]
+    assert not missing, (
+        "write a derivative (csrc/derivatives/README.md) or list the row as not differentiable:\n" + "\n".join(missing)
+    )
+
+
+def test_every_derivative_is_tested():
+    untested = [s for s in DIFFERENTIABLE if not calls_of(s) and name_of(s) not in CALLS]
+    assert not untested, "add calls to samples.py:\n" + "\n".join(untested)
+
+
+@pytest.mark.parametrize(
+    "schema", [s for s, how in TREATMENTS.items() if how == "not differentiable" and "(a!)" not in s]
+)
+def test_what_has_no_gradient_is_not_recorded(schema):
+    if not INFO[schema]["pointwise"] or INFO[schema]["dtypes"] in (5, 6, 7):
+        pytest.skip("not an operator of floating tensors alone")
+    count = schema.partition(" -> ")[0].count("Tensor ") + schema.count("Number ")
+    args = [torch.ones(2, requires_grad=True) for _ in range(count)]
+    assert not core._operator(name_of(schema))(*args).requires_grad
