@@ -128,7 +128,27 @@ PyObject* arena_sweep(PyObject* self, PyObject* args) {
 PyObject* arena_before_fork(PyObject* self, PyObject*) {
   // On behalf of the child, which inherits every Block object: one reference to each block.
   State& state = state_of(self);
-  for (auto& [index, block] : state.held) state.segment->entry(index).count.fetch_add(1);
+  PyObject* list = PyList_New(0);
+  for (auto& [index, block] : state.held) {
+    PyObject* number = list ? PyLong_FromUnsignedLong(index) : nullptr;
+    if (!number || PyList_Append(list, number) < 0) {
+      Py_XDECREF(number);
+      Py_XDECREF(list);
+      return nullptr;
+    }
+    Py_DECREF(number);
+    state.segment->entry(index).count.fetch_add(1);
+  }
+  return list;
+}
+PyObject* arena_undo_fork(PyObject* self, PyObject* list) {
+  State& state = state_of(self);
+  if (!PyList_Check(list)) return PyErr_Format(PyExc_TypeError, "undo_fork: expected the list that before_fork gave");
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) {
+    unsigned long index = PyLong_AsUnsignedLong(PyList_GET_ITEM(list, i));
+    if (PyErr_Occurred()) return nullptr;
+    if (index < state.segment->header().entries.load()) state.segment->drop(uint32_t(index), kCacheLimit, false);
+  }
   Py_RETURN_NONE;
 }
 PyObject* arena_after_fork(PyObject* self, PyObject*) {
@@ -207,7 +227,8 @@ PyMethodDef arena_methods[] = {
     {"allocate", arena_allocate, METH_O, "allocate(nbytes)\n--\n\nA Block of uninitialised shared memory."},
     {"receive", arena_receive, METH_VARARGS, "receive(index, generation, nbytes)\n--\n\nThe Block that a message carried; once for each send."},
     {"sweep", arena_sweep, METH_VARARGS, "sweep(keep=268435456)\n--\n\nTakes back what ended processes held, and gives free memory beyond `keep` bytes to the system."},
-    {"before_fork", arena_before_fork, METH_NOARGS, "before_fork()\n--\n\nHolds every block once more, for a child."},
+    {"before_fork", arena_before_fork, METH_NOARGS, "before_fork()\n--\n\nHolds every block once more, for a child; gives their numbers."},
+    {"undo_fork", arena_undo_fork, METH_O, "undo_fork(numbers)\n--\n\nLets go what before_fork held for a child that did not live to take it."},
     {"after_fork", arena_after_fork, METH_NOARGS, "after_fork()\n--\n\nMakes this process, a forked child, a user of the segment."},
     {"stats", arena_stats, METH_NOARGS, "stats()\n--\n\nCounts of blocks and bytes."},
     {}};

@@ -52,7 +52,7 @@ Segment* Segment::create(int fd, uint64_t id, uint64_t size) {
     h.size = size;
     h.data_start = data_start;
     h.magic = kMagic;
-    segment->claim_slot();
+    segment->claim_slot(true);
   } catch (...) {
     segment->fd_ = -1;  // still the caller's
     delete segment;
@@ -102,16 +102,16 @@ bool Segment::slot_is_alive(int slot) const {
   return fcntl(fd_, F_GETLK, &wish) == 0 && wish.l_type != F_UNLCK;
 }
 
-void Segment::claim_slot() {
+void Segment::claim_slot(bool owner) {
   slot_ = -1;
-  for (int slot = 0; slot < kSlots; ++slot) {
+  for (int slot = owner ? 0 : 1; slot < (owner ? 1 : kSlots); ++slot) {
     if (!lock(slot)) continue;
     forget_holder(slot);  // a dead process may have left references under this number
     slot_ = slot;
     header().used[slot].store(1);
     return;
   }
-  throw std::runtime_error("shared memory: " + std::to_string(kSlots) + " processes already share this one's tensors, and no more can");
+  throw std::runtime_error("shared memory: " + std::to_string(kSlots - 1) + " processes already share this one's tensors, and no more can");
 }
 
 uint32_t Segment::clean_slot(int slot) const {
@@ -141,12 +141,12 @@ void Segment::hold(uint32_t i) const {
   if (slot_ >= 0) entry(i).holders[slot_ / 64].fetch_or(bit_of(slot_));
 }
 
-void Segment::drop(uint32_t i, uint64_t cache_limit) const {
+void Segment::drop(uint32_t i, uint64_t cache_limit, bool as_holder) const {
   Entry& e = entry(i);
   Header& h = header();
   // Each step alone leaves the segment right if the process is killed behind it, or at worst keeps the block.
   auto forget = [&] {
-    if (slot_ >= 0) e.holders[slot_ / 64].fetch_and(~bit_of(slot_));
+    if (as_holder && slot_ >= 0) e.holders[slot_ / 64].fetch_and(~bit_of(slot_));
   };
   if (e.size > kLarge && h.idle_bytes.load(std::memory_order_relaxed) + e.size > cache_limit) {
     uint32_t last = 1;

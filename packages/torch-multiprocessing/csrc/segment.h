@@ -67,13 +67,14 @@ class Segment {
 
   // This process's first reference to a block that it has just made or received, and its last one going.
   void hold(uint32_t i) const;
-  void drop(uint32_t i, uint64_t cache_limit) const;
+  void drop(uint32_t i, uint64_t cache_limit, bool as_holder = true) const;
   // A message takes up the block; a message gave it up. `receive` is false when no message carries it.
   void send(uint32_t i) const;
   bool receive(uint32_t i, uint32_t generation, bool already_held) const;
 
-  // After fork: the child takes a slot of its own.
-  void claim_slot();
+  // After fork: the child takes a slot of its own. Slot 0 is the owner's, which no one takes when it has ended: a lock
+  // on it says that the owner runs.
+  void claim_slot(bool owner = false);
   bool slot_is_alive(int slot) const;
   // Takes back what a dead process held. Returns the number of blocks. Safe against a process that takes the slot.
   uint32_t clean_slot(int slot) const;

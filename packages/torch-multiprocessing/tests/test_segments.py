@@ -71,6 +71,43 @@ def test_a_message_is_received_once():
         arena.receive(12345, 0, 10)
 
 
+def test_what_was_held_for_a_child_can_be_let_go():
+    arena = new_arena()
+    block = arena.allocate(10)
+    numbers = arena.before_fork()
+    assert block.count == 2 and block.holders == 1
+    arena.undo_fork(numbers)
+    assert block.count == 1
+    with pytest.raises(TypeError, match="expected the list"):
+        arena.undo_fork(3)
+
+
+def test_children_killed_as_they_start_leave_nothing_held(ctx):
+    shared = [tensor([1] * 1000).share_memory_() for _ in range(50)]
+    for _ in range(20):
+        process = ctx.Process(target=signal.pause)
+        process.start()
+        os.kill(process.pid, signal.SIGKILL)
+        process.join(10)
+    arena = _segments.own_arena().arena
+    del shared, process
+    gc.collect()
+    _segments.sweep()
+    assert _segments._inheritances == []
+    assert arena.stats()["live_blocks"] <= arena.stats()["held_blocks"]
+
+
+def test_an_owner_that_ended_is_known_to_have_ended(ctx, run):
+    results = ctx.Queue()
+    process = run(lambda: results.put(tensor([1])))
+    process.join(10)
+    a = results.get(timeout=5)
+    arena = a.untyped_storage()._owner.arena
+    assert not arena.owner_alive and not arena.is_owner
+    with pytest.raises(RuntimeError, match="belongs to another"):
+        arena.allocate(10)
+
+
 def test_share_memory_moves_every_tensor_over_the_storage():
     a = tensor(range(12))
     parts = [a.untyped_storage(), torch._C._tensor_over(a.untyped_storage(), torch.float32, 2, (3,), (2,))]

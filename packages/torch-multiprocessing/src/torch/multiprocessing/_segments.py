@@ -279,6 +279,7 @@ def adopt(provision: Provision | None) -> None:
 
 def prune() -> None:
     """Closes segments of processes that have ended, where none of their blocks is held or under way."""
+    settle()
     for provision in [p for p in _state.kept if p.is_over]:
         _state.kept.remove(provision)
         os.close(provision.fd)
@@ -303,14 +304,56 @@ def _arenas():
     return [*own, *_state.attached.values()]
 
 
+class _Inheritance(NamedTuple):
+    """What a child that was just forked is to take over; the pipe says how far it came."""
+
+    reader: int
+    writer: int
+    held: list[tuple[Arena, list[int]]]
+
+
+_inheritances: list[_Inheritance] = []
+
+
 def _before_fork() -> None:
-    for arena in _arenas():
-        arena.before_fork()
+    settle()
+    held = [(arena, numbers) for arena in _arenas() if (numbers := arena.before_fork())]
+    if held:
+        _inheritances.append(_Inheritance(*os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK), held))
+
+
+def _after_fork_in_parent() -> None:
+    if _inheritances and _inheritances[-1].writer >= 0:
+        last = _inheritances.pop()
+        os.close(last.writer)
+        _inheritances.append(last._replace(writer=-1))
+
+
+def settle() -> None:
+    """Lets go of what was held for children that were killed before they had taken it."""
+    for one in list(_inheritances):
+        try:
+            said = os.read(one.reader, 2)
+        except BlockingIOError:
+            continue  # it has not come that far
+        if not said:
+            for arena, numbers in one.held:
+                arena.undo_fork(numbers)
+        os.close(one.reader)
+        _inheritances.remove(one)
 
 
 def _after_fork_in_child() -> None:
+    writer = _inheritances[-1].writer if _inheritances else -1
+    if writer >= 0:
+        os.write(writer, b"s")  # from here on the owners of the segments take back what this process holds
     for arena in _arenas():
         arena.after_fork()
+    for one in _inheritances:
+        os.close(one.reader)
+        if one.writer >= 0:
+            os.close(one.writer)
+    _inheritances.clear()
     if _state.own is not None:
         _foreign_paths[_state.own.arena.id] = _state.own.paths
     _retire()
@@ -343,4 +386,4 @@ class starting:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before_fork, after_in_child=_after_fork_in_child)
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork_in_child)
