@@ -75,11 +75,24 @@ CALLS = {
     "sub": [lambda t: call(t(2, 3), t(3), alpha=2)],
     "rsub": [lambda t: call(t(2, 3), t(3), alpha=2)],
     "div": [lambda t: call(t(2, 3), t.positive(3)), lambda t: call(t(2, 3), t.positive(3), rounding_mode="floor")],
-    "pow": [lambda t: call(t.positive(2, 3), t(3)), lambda t: call(t(2, 3), 2.0), lambda t: call(2.0, t(3)), lambda t: call(t(3), 0.0)],
+    "pow": [
+        lambda t: call(t.positive(2, 3), t(3)),
+        lambda t: call(t(2, 3), 2.0),
+        lambda t: call(2.0, t(3)),
+        lambda t: call(t(3), 0.0),
+    ],
     "nan_to_num": [lambda t: call(t(3))],
     "logit": [lambda t: call(t(3, low=0.1, high=0.9)), lambda t: call(t(4, low=0.1, high=0.9), eps=0.2)],
-    "clamp(Tensor self, Scalar": [lambda t: call(t(6), -0.5, 0.5), lambda t: call(t(6), max=0.3), lambda t: call(t(6), min=0.3)],
-    "clamp(Tensor self, Tensor": [lambda t: call(t(6), t(6), t(6)), lambda t: call(t(6), t(6)), lambda t: call(t(6), None, t(6))],
+    "clamp(Tensor self, Scalar": [
+        lambda t: call(t(6), -0.5, 0.5),
+        lambda t: call(t(6), max=0.3),
+        lambda t: call(t(6), min=0.3),
+    ],
+    "clamp(Tensor self, Tensor": [
+        lambda t: call(t(6), t(6), t(6)),
+        lambda t: call(t(6), t(6)),
+        lambda t: call(t(6), None, t(6)),
+    ],
     "clamp_(Tensor(a!) self, Scalar": [lambda t: call(t(6), -0.5, 0.5)],
     "clamp_(Tensor(a!) self, Tensor": [lambda t: call(t(6), t(6), t(6))],
     "where": [lambda t: call(t.mask(2, 3), t(2, 3), t(3))],
@@ -147,7 +160,11 @@ CALLS = {
     "triu": [lambda t: call(t(2, 3, 4), -1)],
     "diag_embed": [lambda t: call(t(2, 3), 1)],
     # --- indices
-    "index": [lambda t: call(t(4, 3), [t.index(4, 5)]), lambda t: call(t(4, 3), [None, t.index(3, 2, 2)]), lambda t: call(t(4), [t.mask(4)])],
+    "index": [
+        lambda t: call(t(4, 3), [t.index(4, 5)]),
+        lambda t: call(t(4, 3), [None, t.index(3, 2, 2)]),
+        lambda t: call(t(4), [t.mask(4)]),
+    ],
     "index_put": [
         lambda t: call(t(4, 3), [torch.tensor([0, 2])], t(2, 3)),
         lambda t: call(t(4, 3), [t.index(4, 5)], t(3), accumulate=True),
@@ -168,10 +185,15 @@ CALLS = {
     "min(Tensor self, int": [lambda t: call(t.spread(2, 3), 1)],
     "amax": [lambda t: call(t.spread(2, 3), [0, 1]), lambda t: call(t.spread(2, 3), [1], True)],
     "amin": [lambda t: call(t.spread(2, 3))],
-    "var(Tensor self, int[]? dim=None": [lambda t: call(t(2, 3)), lambda t: call(t(2, 3), [1], correction=0, keepdim=True)],
+    "var(Tensor self, int[]? dim=None": [
+        lambda t: call(t(2, 3)),
+        lambda t: call(t(2, 3), [1], correction=0, keepdim=True),
+    ],
     "std(Tensor self, int[]? dim=None": [lambda t: call(t(2, 3)), lambda t: call(t(2, 3), [1], correction=0)],
     "var_mean(Tensor self, int[]? dim=None": [lambda t: call(t(2, 3), [1])],
-    "vector_norm": [lambda t, p=p: call(t.spread(2, 4) + 0.02, p, [1]) for p in (0.5, 1, 1.5, 2, 3, float("inf"), float("-inf"))]
+    "vector_norm": [
+        lambda t, p=p: call(t.spread(2, 4) + 0.02, p, [1]) for p in (0.5, 1, 1.5, 2, 3, float("inf"), float("-inf"))
+    ]
     + [lambda t: call(t(2, 3), 2)],
     "logsumexp": [lambda t: call(t(2, 3), [1]), lambda t: call(t(2, 3), [0, 1], True)],
     # --- products
@@ -182,10 +204,23 @@ CALLS = {
     "vdot": [lambda t: call(t(3), t(3))],
     "matmul": [
         lambda t, a=a, b=b: call(t(*a), t(*b))
-        for a, b in [((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 2)), ((2, 3), (3, 2)), ((2, 2, 3), (3, 2)), ((2, 3), (4, 3, 2)), ((3,), (2, 3, 2)),
-                     ((2, 2, 3), (3,)), ((2, 1, 2, 3), (3, 3, 2))]
-    ],  # fmt: skip
-    "linear": [lambda t: call(t(2, 3), t(4, 3), t(4)), lambda t: call(t(2, 2, 3), t(4, 3)), lambda t: call(t(3), t(4, 3), t(4))],
+        for a, b in [
+            ((3,), (3,)),
+            ((2, 3), (3,)),
+            ((3,), (3, 2)),
+            ((2, 3), (3, 2)),
+            ((2, 2, 3), (3, 2)),
+            ((2, 3), (4, 3, 2)),
+            ((3,), (2, 3, 2)),
+            ((2, 2, 3), (3,)),
+            ((2, 1, 2, 3), (3, 3, 2)),
+        ]
+    ],
+    "linear": [
+        lambda t: call(t(2, 3), t(4, 3), t(4)),
+        lambda t: call(t(2, 2, 3), t(4, 3)),
+        lambda t: call(t(3), t(4, 3), t(4)),
+    ],
     "addmm": ADDMM,
     "addmv": [lambda t: call(t(3), t(3, 2), t(2), beta=2, alpha=0.5)],
     "addr": [lambda t: call(t(3, 2), t(3), t(2), beta=2, alpha=0.5)],
@@ -195,7 +230,9 @@ CALLS = {
     "convolution": CONV,
     "convolution_backward": [
         lambda t: call(t(2, 4, 4), t(2, 3, 7), t(4, 3, 3), [2], [1], [1], False, [0], 1, True, True, True),
-        lambda t: call(t(1, 4, 5, 2), t(1, 4, 5, 4), t(4, 2, 3, 2), [1, 2], [1, 0], [1, 1], False, [0, 0], 2, True, True, False),
+        lambda t: call(
+            t(1, 4, 5, 2), t(1, 4, 5, 4), t(4, 2, 3, 2), [1, 2], [1, 0], [1, 1], False, [0, 0], 2, True, True, False
+        ),
         lambda t: call(t(2, 2, 8), t(2, 3, 4), t(3, 2, 3), [2], [1], [1], True, [1], 1, True, True, True),
     ],
     "max_pool": [lambda t: call(t.spread(1, 2, 6), [3], **POOL, ceil_mode=False, keep_winners=True)],
@@ -208,7 +245,9 @@ CALLS = {
     "adaptive_max_pool": [lambda t: call(t.spread(1, 2, 5, 4), [3, 2])],
     "plane_gather": [lambda t: call(t(2, 5), t.index(5, 2, 3), 1)],
     "plane_scatter": [lambda t: call(t(2, 3), t.index(5, 2, 3), [5], True)],
-    "resample(": [lambda t: call(t(2, 4), 1, torch.tensor([[0, 1, 3], [1, 2, 3]]), t(2, 3, dtype=torch.float64), nograd=(3,))],
+    "resample(": [
+        lambda t: call(t(2, 4), 1, torch.tensor([[0, 1, 3], [1, 2, 3]]), t(2, 3, dtype=torch.float64), nograd=(3,))
+    ],
     "resample_backward": [
         lambda t: call(t(2, 3), 1, torch.tensor([[0, 1, 3], [1, 2, 3]]), t(2, 3, dtype=torch.float64), 4, nograd=(3,))
     ],
@@ -217,7 +256,10 @@ CALLS = {
         lambda t: call(t(3, 2, 4), t(2), t(2), t(2), t.positive(2), True, 0.1, 1e-5, nograd=(3, 4), outputs=1),
         lambda t: call(t(3, 2), None, None, t(2), t.positive(2), False, 0.1, 1e-5, nograd=(3, 4), outputs=1),
     ],
-    "native_layer_norm(": [lambda t: call(t(3, 2, 4), [2, 4], t(2, 4), t(2, 4), 1e-5), lambda t: call(t(3, 4), [4], None, None, 1e-5)],
+    "native_layer_norm(": [
+        lambda t: call(t(3, 2, 4), [2, 4], t(2, 4), t(2, 4), 1e-5),
+        lambda t: call(t(3, 4), [4], None, None, 1e-5),
+    ],
     "softmax(": [lambda t: call(t(2, 3), 1)],
     "log_softmax(": [lambda t: call(t(2, 3), 0)],
     "softmax_backward": [lambda t: call(t(2, 3), t(2, 3), 1)],
@@ -233,7 +275,7 @@ CALLS = {
     # --- random: what was drawn is drawn again for each evaluation
     "native_dropout(": [lambda t: call(t(5), 0.4, True, seed=3, outputs=1)],
     "native_dropout_backward": [lambda t: call(t(5), t.mask(5), 2.5)],
-}  # fmt: skip
+}
 
 
 def _winners(t):

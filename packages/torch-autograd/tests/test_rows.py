@@ -2,9 +2,8 @@
 need none."""
 
 import pytest
-from samples import CALLS, INFO, TREATMENTS, Source, calls_of, in_place, name_of
-
 import torch
+from samples import CALLS, INFO, TREATMENTS, Source, calls_of, in_place, name_of
 from torch import _C as core
 from torch.autograd import gradcheck, gradgradcheck
 

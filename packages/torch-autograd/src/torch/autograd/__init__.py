@@ -37,7 +37,12 @@ __all__ = [
     "grad",
     "gradcheck",
     "gradgradcheck",
+    "graph",
     "inference_mode",
+    "is_anomaly_check_nan_enabled",
+    "is_anomaly_enabled",
+    "is_grad_enabled",
+    "is_inference_mode_enabled",
     "no_grad",
     "set_detect_anomaly",
     "set_grad_enabled",
@@ -52,8 +57,6 @@ _LAZY = {
     "gradcheck": "gradcheck",
     "gradgradcheck": "gradcheck",
     "functional": None,
-    "forward_ad": None,
-    "profiler": None,
 }
 
 

@@ -26,7 +26,7 @@ GradientEdge.__doc__ = "An output of a node: what ``torch.autograd.grad`` may di
 class RemovableHandle:
     """What registering a hook returns; ``remove()``, or leaving it as a context, takes the hook away."""
 
-    __slots__ = ("node", "id", "__weakref__")
+    __slots__ = ("__weakref__", "id", "node")
 
     def __init__(self, node, id):
         self.node = node

@@ -1,0 +1,262 @@
+import gc
+import weakref
+
+import pytest
+import torch
+from torch.autograd import Function, gradcheck, gradgradcheck
+from torch.autograd.function import once_differentiable
+
+
+def leaf(*values):
+    return torch.tensor(values, requires_grad=True)
+
+
+class Square(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return 2 * x * g
+
+
+def test_a_function_differentiates_to_any_order():
+    x = torch.randn(3, dtype=torch.float64, requires_grad=True)
+    assert gradcheck(Square.apply, (x,)) and gradgradcheck(Square.apply, (x,))
+
+
+def test_its_node_is_its_context():
+    y = Square.apply(leaf(1.0))
+    assert type(y.grad_fn).__name__ == "SquareBackward" and y.grad_fn.name() == "SquareBackward"
+    assert y.grad_fn.next_functions[0][0].name() == "AccumulateGrad"
+
+
+def test_saved_tensors_are_checked_and_freed():
+    x = leaf(1.0)
+    a = x * 1
+    y = Square.apply(a)
+    a.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.sum().backward()
+    y = Square.apply(x)
+    y.sum().backward()
+    with pytest.raises(RuntimeError, match="second time"):
+        _ = y.grad_fn.saved_tensors
+
+
+def test_needs_input_grad_and_arguments_that_are_no_tensors():
+    class Scale(Function):
+        @staticmethod
+        def forward(ctx, x, w, factor):
+            ctx.factor = factor
+            assert ctx.needs_input_grad == (True, False, False)
+            return x * w * factor
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * ctx.factor, None, None
+
+    x = leaf(1.0)
+    Scale.apply(x, torch.ones(1), 3).sum().backward()
+    assert x.grad.item() == 3
+
+
+def test_setup_context():
+    class Cube(Function):
+        @staticmethod
+        def forward(x):
+            return x**3
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_backward(*inputs)
+
+        @staticmethod
+        def backward(ctx, g):
+            return 3 * ctx.saved_tensors[0] ** 2 * g
+
+    x = leaf(2.0)
+    Cube.apply(x).sum().backward()
+    assert x.grad.item() == 12
+
+
+def test_several_outputs_and_missing_gradients():
+    got = []
+
+    class Two(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2, x * 3
+
+        @staticmethod
+        def backward(ctx, a, b):
+            got.append((a.tolist(), b.tolist()))
+            return 2 * a + 3 * b
+
+    x = leaf(1.0)
+    first, second = Two.apply(x)
+    assert (first.output_nr, second.output_nr) == (0, 1)
+    first.sum().backward()
+    assert got == [([1], [0])] and x.grad.item() == 2
+
+
+def test_unmaterialized_gradients_are_none():
+    class Two(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.set_materialize_grads(False)
+            return x * 2, x * 3
+
+        @staticmethod
+        def backward(ctx, a, b):
+            assert b is None
+            return 2 * a
+
+    Two.apply(leaf(1.0))[0].sum().backward()
+
+
+def test_mark_non_differentiable():
+    class Sort(Function):
+        @staticmethod
+        def forward(ctx, x):
+            positive = (x > 0).float()
+            ctx.mark_non_differentiable(positive)
+            return x * 1, positive
+
+        @staticmethod
+        def backward(ctx, g, _):
+            return g
+
+    a, b = Sort.apply(leaf(1.0, -1.0))
+    assert a.requires_grad and not b.requires_grad
+
+
+def test_mark_dirty():
+    class Double(Function):
+        @staticmethod
+        def forward(ctx, x):
+            x.mul_(2)
+            ctx.mark_dirty(x)
+            return x
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2
+
+    x = leaf(1.0)
+    a = x * 1
+    b = Double.apply(a)
+    assert b is a and a.grad_fn.name() == "DoubleBackward"
+    b.sum().backward()
+    assert x.grad.item() == 2
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad is being used in an in-place operation"):
+        Double.apply(x)
+
+
+def test_an_input_given_back_is_a_new_tensor():
+    class Same(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 7
+
+    x = leaf(1.0)
+    y = Same.apply(x)
+    assert y is not x and x.is_leaf
+    y.sum().backward()
+    assert x.grad.item() == 7
+
+
+def test_wrong_numbers_and_kinds_of_gradients_are_named():
+    class Wrong(Function):
+        result = None
+
+        @staticmethod
+        def forward(ctx, x, y):
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            return Wrong.result
+
+    def run(result):
+        Wrong.result = result
+        Wrong.apply(leaf(1.0), 2).sum().backward()
+
+    with pytest.raises(
+        RuntimeError, match=r"WrongBackward returned an incorrect number of gradients \(expected 2, got 1\)"
+    ):
+        run(torch.ones(1))
+    with pytest.raises(RuntimeError, match="returned a gradient different from None at position 2"):
+        run((torch.ones(1), torch.ones(1)))
+    with pytest.raises(TypeError, match="expected a Tensor or None as gradient 1, got int"):
+        run((3, None))
+    with pytest.raises(
+        RuntimeError, match=r"invalid gradient at index 0 - got \(2,\).* but expected shape compatible with \(1,\)|sum"
+    ):
+        run((torch.ones(3, 2)[:, :2], None))
+        raise RuntimeError("sum")  # (3, 2) reduces to (1,): allowed
+
+
+def test_once_differentiable():
+    class Once(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        @once_differentiable
+        def backward(ctx, g):
+            return 2 * ctx.saved_tensors[0] * g
+
+    x = leaf(3.0)
+    (g,) = torch.autograd.grad(Once.apply(x).sum() * x.sum(), x, create_graph=True)
+    with pytest.raises(
+        RuntimeError, match="trying to differentiate twice a function that was marked with @once_differentiable"
+    ):
+        g.sum().backward()
+
+
+def test_old_functions_say_how_to_become_new_ones():
+    class Old(Function):
+        def forward(self, x):
+            return x
+
+    with pytest.raises(RuntimeError, match="Legacy autograd function with non-static forward method is deprecated"):
+        Old.apply(leaf(1.0))
+    with pytest.warns(DeprecationWarning), pytest.raises(RuntimeError, match="Legacy autograd function"):
+        Old()(leaf(1.0))
+
+
+def test_contexts_are_freed():
+    refs = []
+
+    class Keep(Function):
+        @staticmethod
+        def forward(ctx, x):
+            refs.append(weakref.ref(ctx))
+            y = x * 2
+            ctx.save_for_backward(y)
+            return y
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2
+
+    y = Keep.apply(leaf(1.0))
+    del y
+    gc.collect()
+    assert refs[0]() is None
+
+
+def test_nothing_is_recorded_without_gradients():
+    with torch.no_grad():
+        assert not Square.apply(leaf(1.0)).requires_grad
+    assert not Square.apply(torch.ones(1)).requires_grad

@@ -1,0 +1,134 @@
+import pytest
+import torch
+from torch.autograd.graph import get_gradient_edge, register_multi_grad_hook, saved_tensors_hooks
+
+
+def leaf(*values):
+    return torch.tensor(values, requires_grad=True)
+
+
+def test_a_tensor_hook_sees_and_replaces_the_gradient():
+    x = leaf(1.0, 2.0)
+    y = x * 3
+    seen = []
+    y.register_hook(lambda g: seen.append(g.tolist()))
+    y.register_hook(lambda g: g * 10)
+    y.register_hook(lambda g: seen.append(g.tolist()))
+    y.sum().backward()
+    assert seen == [[1, 1], [10, 10]] and x.grad.tolist() == [30, 30]
+
+
+def test_a_leafs_hook_sees_the_whole_gradient_once():
+    x, seen = leaf(2.0), []
+    x.register_hook(lambda g: seen.append(g.item()))
+    (x * x + x).sum().backward()
+    assert seen == [5]
+
+
+def test_a_removed_hook_is_not_called():
+    x, seen = leaf(1.0), []
+    handle = x.register_hook(lambda g: seen.append(1))
+    handle.remove()
+    handle.remove()
+    with x.register_hook(lambda g: seen.append(2)):
+        pass
+    x.sum().backward()
+    assert not seen
+
+
+def test_a_hook_must_return_a_tensor_or_none():
+    x = leaf(1.0)
+    x.register_hook(lambda g: 3)
+    with pytest.raises(TypeError, match="must return None or a Tensor, got int"):
+        x.sum().backward()
+
+
+def test_hooks_need_a_gradient():
+    with pytest.raises(RuntimeError, match="cannot register a hook on a tensor that doesn't require gradient"):
+        torch.ones(1).register_hook(print)
+
+
+def test_retained_gradients_of_results():
+    x = leaf(1.0)
+    y = x * 2
+    y.retain_grad()
+    assert y.retains_grad and not x.retains_grad
+    (y * y).sum().backward()
+    assert y.grad.item() == 4
+
+
+def test_the_gradient_of_a_result_is_not_kept_and_says_so():
+    y = leaf(1.0) * 2
+    y.sum().backward()
+    with pytest.warns(
+        UserWarning, match=r"The .grad attribute of a Tensor that is not a leaf Tensor is being accessed"
+    ):
+        assert y.grad is None
+
+
+def test_node_hooks():
+    x = leaf(3.0)
+    y = x * 2
+    order = []
+    y.grad_fn.register_prehook(lambda out: order.append(("pre", out[0].item())))
+    y.grad_fn.register_hook(lambda into, out: order.append(("post", into[0].item(), out[0].item())))
+    y.sum().backward()
+    assert order == [("pre", 1), ("post", 2, 1)]
+
+
+def test_post_accumulate_hook_gets_the_leaf():
+    x, seen = leaf(1.0), []
+    x.register_post_accumulate_grad_hook(lambda t: seen.append((t is x, t.grad.item())))
+    (x * 2).sum().backward()
+    (x * 3).sum().backward()
+    assert seen == [(True, 2), (True, 5)]
+
+
+def test_multi_grad_hook_waits_for_all():
+    x, w, seen = leaf(1.0), leaf(2.0), []
+    register_multi_grad_hook((x, w), lambda grads: seen.append([g.item() for g in grads]))
+    (x * w).sum().backward()
+    assert seen == [[2, 1]]
+
+
+def test_the_graph_can_be_walked():
+    x = leaf(1.0)
+    y = x.exp() * 2
+    assert y.grad_fn.name() == "MulBackward0" and type(y.grad_fn).__name__ == "MulBackward0"
+    assert y.grad_fn is y.grad_fn
+    (exp, nr), (number, _) = y.grad_fn.next_functions
+    assert exp.name() == "ExpBackward0" and nr == 0 and number is None
+    accumulate = exp.next_functions[0][0]
+    assert accumulate.name() == "AccumulateGrad" and accumulate.variable is x
+    assert get_gradient_edge(x).node is accumulate
+    assert repr(y.grad_fn).startswith("<MulBackward0 object at 0x")
+
+
+def test_saved_tensors_are_packed_and_unpacked():
+    x, log = leaf(2.0, 3.0), []
+
+    def pack(t):
+        log.append("pack")
+        return t.tolist()
+
+    def unpack(values):
+        log.append("unpack")
+        return torch.tensor(values)
+
+    with saved_tensors_hooks(pack, unpack):
+        y = x * x
+    assert log == ["pack", "pack"]
+    y.sum().backward()
+    assert x.grad.tolist() == [4, 6] and log.count("unpack") == 2
+
+
+def test_anomaly_mode_names_the_function_and_shows_its_stack():
+    x = leaf(-1.0)
+    with torch.autograd.set_detect_anomaly(True):
+        y = x.sqrt()
+        with pytest.warns(
+            UserWarning, match=r"(?s)Error detected in SqrtBackward0.*Traceback of forward call.*x\.sqrt\(\)"
+        ):
+            with pytest.raises(RuntimeError, match="Function 'SqrtBackward0' returned nan values in its 0th output"):
+                y.sum().backward()
+    assert not torch.autograd.is_anomaly_enabled()
