@@ -156,9 +156,13 @@ PyObject* arena_after_fork(PyObject* self, PyObject*) {
   return guarded([&]() -> PyObject* {
     state.allocator.reset();
     state.segment->claim_slot();
-    for (auto& [index, block] : state.held) state.segment->hold(index);
     Py_RETURN_NONE;
   });
+}
+PyObject* arena_take_over(PyObject* self, PyObject*) {
+  State& state = state_of(self);
+  for (auto& [index, block] : state.held) state.segment->hold(index);
+  Py_RETURN_NONE;
 }
 PyObject* arena_stats(PyObject* self, PyObject*) {
   State& state = state_of(self);
@@ -230,6 +234,7 @@ PyMethodDef arena_methods[] = {
     {"before_fork", arena_before_fork, METH_NOARGS, "before_fork()\n--\n\nHolds every block once more, for a child; gives their numbers."},
     {"undo_fork", arena_undo_fork, METH_O, "undo_fork(numbers)\n--\n\nLets go what before_fork held for a child that did not live to take it."},
     {"after_fork", arena_after_fork, METH_NOARGS, "after_fork()\n--\n\nMakes this process, a forked child, a user of the segment."},
+    {"take_over", arena_take_over, METH_NOARGS, "take_over()\n--\n\nIn a forked child: what before_fork held is held by this process now."},
     {"stats", arena_stats, METH_NOARGS, "stats()\n--\n\nCounts of blocks and bytes."},
     {}};
 PyGetSetDef arena_getset[] = {{"fd", arena_fd, nullptr, "The segment's descriptor.", nullptr},

@@ -329,6 +329,11 @@ def _after_fork_in_parent() -> None:
         _inheritances.append(last._replace(writer=-1))
 
 
+def _announce(writer: int) -> None:
+    # From here on the owners of the segments take back what this process holds when it ends.
+    os.write(writer, b"s")
+
+
 def settle() -> None:
     """Lets go of what was held for children that were killed before they had taken it."""
     for one in list(_inheritances):
@@ -344,11 +349,14 @@ def settle() -> None:
 
 
 def _after_fork_in_child() -> None:
+    arenas = _arenas()
+    for arena in arenas:
+        arena.after_fork()
     writer = _inheritances[-1].writer if _inheritances else -1
     if writer >= 0:
-        os.write(writer, b"s")  # from here on the owners of the segments take back what this process holds
-    for arena in _arenas():
-        arena.after_fork()
+        _announce(writer)
+    for arena in arenas:
+        arena.take_over()
     for one in _inheritances:
         os.close(one.reader)
         if one.writer >= 0:
