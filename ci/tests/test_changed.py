@@ -13,6 +13,7 @@ def test_autograd_touches_what_stands_on_it():
     assert changed.touched(["packages/torch-autograd/csrc/engine.cpp"], AMONG) == {
         "torch-autograd",
         "torch-nn",
+        "torch-optim",
         "torch",
     }
 
