@@ -125,7 +125,7 @@ def _load_script(session: Session, body: bytes, storages: _Storages):
             if isinstance(value, _ScriptObject):
                 walk(f"{prefix}{name}.", value)
             elif hasattr(value, "dtype") and hasattr(value, "shape"):
-                out[prefix + name] = value
+                out[f"{prefix}{name}"] = value
 
     walk("", root)
     return out
