@@ -244,6 +244,13 @@ def test_deep_nesting_is_no_recursion():
     assert isinstance(out, list) and len(out) == 1
 
 
+@pytest.mark.parametrize("code", ["f4,f4", "04f4", "O", "V8", "(3,)f4", "f4" * 1000, "datetime64"])
+def test_dtypes_of_numpy_beyond_numbers_and_text_are_refused(code):
+    stream = b"\x80\x02cnumpy\ndtype\nX" + struct.pack("<I", len(code)) + code.encode() + b"\x89\x88\x87R."
+    with pytest.raises(FileFormatError, match="a NumPy dtype of"):
+        read(archive(data_pkl=stream))
+
+
 def test_only_what_was_found_by_name_can_be_called():
     calls = []
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import importlib
+import re
 
 from ._errors import FileFormatError
 
 _KINDS = "biufcSUmM"
+_is_code = re.compile(r"[<>|=]?[biufcSUmM?]\d{0,7}").fullmatch
 _PLAIN_STATES = ({"<", ">", "=", "|"}, (None, None, None))
 
 
@@ -16,7 +18,7 @@ def _check(dtype) -> None:
 
 
 def _dtype(code, align=False, copy=False):
-    if type(code) is not str or len(code) > 32:
+    if type(code) is not str or not _is_code(code):  # NumPy reads a whole language of field lists here
         raise FileFormatError(f"a NumPy dtype of {code!r} is in the file")
     dtype = importlib.import_module("numpy").dtype(code, False, True)
     _check(dtype)
