@@ -9,6 +9,7 @@ void register_binary();
 void register_pointwise();
 void register_activation();
 void register_conv();
+void register_question();
 void register_softmax();
 void register_norm();
 void register_loss();

@@ -48,6 +48,7 @@ void init() {
     register_unary();
     register_binary();
     register_pointwise();
+    register_question();
     register_softmax();
     register_norm();
     register_loss();

@@ -331,6 +331,18 @@ bool parse(const Signature& s, PyObject* self, PyObject* const* args, Py_ssize_t
       given |= 1u << i;
       break;
     }
+    if (TORCH_UNLIKELY(i == 0 && schema.params[0].kind == Kind::TensorList && is_tensor(args[0]))) {  // cartesian_prod(a, b)
+      auto& list = a->lists[a->lists_used++];
+      for (; k < count; ++k) {
+        if (!is_tensor(args[k])) return wrong_type(s, 0, args[k]);
+        list.push_back(unwrap(args[k]));
+      }
+      a->values[0].data = list.data();
+      a->values[0].size = int64_t(list.size());
+      a->values[0].present = true;
+      given |= 1u;
+      break;
+    }
     if (TORCH_UNLIKELY(i >= schema.positional)) {
       std::string op(schema.op_name());
       PyErr_Format(PyExc_TypeError, "%s() takes %d positional arguments but %zd were given", op.c_str(),

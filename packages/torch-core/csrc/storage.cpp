@@ -108,8 +108,8 @@ PyObject* storage_from_buffer(PyObject*, PyObject* args) {
 // over first.
 PyObject* storage_replace(PyObject* self, PyObject* args) {
   PyObject* object;
-  int shared = 1;
-  if (!PyArg_ParseTuple(args, "O|p:_adopt", &object, &shared)) return nullptr;
+  int shared = 1, copy = 1;
+  if (!PyArg_ParseTuple(args, "O|pp:_adopt", &object, &shared, &copy)) return nullptr;
   Storage* s = storage_of(self);
   bool read_only;
   Py_buffer* view = writable_buffer(object, &read_only);
@@ -120,7 +120,7 @@ PyObject* storage_replace(PyObject* self, PyObject* args) {
     delete view;
     return nullptr;
   }
-  if (s->nbytes) std::memcpy(view->buf, s->data, s->nbytes);
+  if (copy && s->nbytes) std::memcpy(view->buf, s->data, s->nbytes);
   s->replace(view->buf, s->nbytes, release_buffer, view);
   s->flags = uint8_t(shared ? Storage::kShared : 0);
   Py_RETURN_NONE;
@@ -139,7 +139,7 @@ PyMethodDef methods[] = {{"nbytes", storage_nbytes, METH_NOARGS, "Size in bytes.
                          {"is_shared", storage_is_shared, METH_NOARGS, "True when the memory is shared between processes."},
                          {"resizable", storage_resizable, METH_NOARGS, "True when the storage owns its memory and can grow."},
                          {"_use_count", storage_use_count, METH_NOARGS, "Tensors and Python objects that hold this storage."},
-                         {"_adopt", storage_replace, METH_VARARGS, "_adopt(buffer, shared=True): moves the storage, with its bytes, onto the memory of a writable buffer."},
+                         {"_adopt", storage_replace, METH_VARARGS, "_adopt(buffer, shared=True, copy=True): moves the storage, with its bytes unless they are there already, onto a writable buffer."},
                          {}};
 PyGetSetDef getset[] = {{"_owner", storage_owner, nullptr, "The object whose memory this is, or None.", nullptr},
                         {"device", storage_device, nullptr, "Where the memory lies.", nullptr}, {}};

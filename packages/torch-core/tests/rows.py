@@ -69,7 +69,11 @@ SPECIAL = {"clamp", "clip", "masked_fill"}
 POINTWISE = [
     r
     for r in ROWS
-    if r.info["pointwise"] and r.tensors and not r.info["random"] and not r.info["skip"] and r.name.strip("_") not in SPECIAL
+    if r.info["pointwise"]
+    and r.tensors
+    and not r.info["random"]
+    and not r.info["skip"]
+    and r.name.strip("_") not in SPECIAL
 ]
 PLAIN = [r for r in POINTWISE if not r.in_place]
 
@@ -83,7 +87,9 @@ def values(row, dtype, shape, seed=0):
     if dtype in INTEGERS:
         low, high = np.ceil(max(low, 0 if dtype == torch.uint8 else -7)), np.floor(min(high, 7))
         drawn = noise.integers(low, max(low, high) + 1, shape)
-        return np.where((drawn == 0) & (seed > 0), np.clip(1, low, high), drawn).astype(str(dtype)[6:])  # divisors are not 0
+        return np.where((drawn == 0) & (seed > 0), np.clip(1, low, high), drawn).astype(
+            str(dtype)[6:]
+        )  # divisors are not 0
     span = noise.uniform(low + (high - low) * 0.01, high - (high - low) * 0.01, shape)
     if dtype.is_complex:
         return (span + 1j * noise.uniform(-1, 1, shape)).astype(str(dtype)[6:])

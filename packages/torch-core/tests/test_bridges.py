@@ -9,7 +9,22 @@ import pytest
 
 import torch
 
-DTYPES = ["bool", "uint8", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64", "float16", "float32", "float64", "complex64", "complex128"]
+DTYPES = [
+    "bool",
+    "uint8",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint16",
+    "uint32",
+    "uint64",
+    "float16",
+    "float32",
+    "float64",
+    "complex64",
+    "complex128",
+]
 
 
 @pytest.mark.parametrize("name", DTYPES)
@@ -71,7 +86,14 @@ def test_dlpack_capsules_are_taken_once():
 @pytest.mark.parametrize("protocol", range(2, 6))
 def test_pickles_keep_sharing_strides_and_dtypes(protocol):
     base = torch.arange(6.0)
-    parts = [base, base[2:], base.view(2, 3).t(), torch.tensor(1, dtype=torch.int8), torch.empty(0, 2), torch.ones(2, dtype=torch.bfloat16)]
+    parts = [
+        base,
+        base[2:],
+        base.view(2, 3).t(),
+        torch.tensor(1, dtype=torch.int8),
+        torch.empty(0, 2),
+        torch.ones(2, dtype=torch.bfloat16),
+    ]
     copies = pickle.loads(pickle.dumps(parts, protocol))
     for part, other in zip(parts, copies):
         assert other.tolist() == part.tolist() and other.dtype == part.dtype and other.stride() == part.stride()
@@ -89,6 +111,13 @@ def test_deep_copies_keep_sharing():
 
 def test_hostile_geometry_is_refused():
     storage = torch.ones(4).untyped_storage()
-    for offset, size, stride in [(0, (5,), (1,)), (-1, (1,), (1,)), (0, (2,), (2**62,)), (0, (2**62, 4), (1, 1)), (3, (2,), (1,)), (1, (3,), (-1,))]:
+    for offset, size, stride in [
+        (0, (5,), (1,)),
+        (-1, (1,), (1,)),
+        (0, (2,), (2**62,)),
+        (0, (2**62, 4), (1, 1)),
+        (3, (2,), (1,)),
+        (1, (3,), (-1,)),
+    ]:
         with pytest.raises(RuntimeError, match="does not fit|negative|64 bits"):
             torch._C._tensor_over(storage, torch.float32, offset, size, stride)

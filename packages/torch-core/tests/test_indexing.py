@@ -85,7 +85,9 @@ def test_bad_keys_are_named_and_nothing_is_written(key, error, text):
 
 
 def test_values_must_broadcast():
-    with pytest.raises(RuntimeError, match=r"value tensor of shape \(3,\) cannot be broadcast to indexing result of shape \(4,\)"):
+    with pytest.raises(
+        RuntimeError, match=r"value tensor of shape \(3,\) cannot be broadcast to indexing result of shape \(4,\)"
+    ):
         torch.zeros(3, 4)[0] = torch.ones(3)
     with pytest.raises(IndexError, match=r"mask \(2,\) at index 0 does not match .* \(3, 4\) at index 0"):
         torch.zeros(3, 4)[torch.tensor([True, False])]

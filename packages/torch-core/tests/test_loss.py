@@ -37,7 +37,9 @@ def test_cross_entropy_follows_its_formula(weight, reduction, smoothing):
 def test_probabilities_as_targets_agree_with_classes():
     one_hot = torch.eye(4, dtype=torch.float64)[torch.tensor([0, 3, 1, 2, 2])]
     x = torch.from_numpy(X)
-    assert cross_entropy(x, one_hot).item() == pytest.approx(cross_entropy(x, torch.tensor([0, 3, 1, 2, 2])).item(), abs=1e-14)
+    assert cross_entropy(x, one_hot).item() == pytest.approx(
+        cross_entropy(x, torch.tensor([0, 3, 1, 2, 2])).item(), abs=1e-14
+    )
 
 
 def test_nll_loss_gradient_picks_the_targets():

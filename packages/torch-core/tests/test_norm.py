@@ -27,7 +27,9 @@ def over_channels(v, dims):
 def test_batch_norm_in_training_uses_the_statistics_of_the_batch(shape, dtype, tolerance):
     x, w, b = noise.normal(2, 3, shape), noise.normal(size=shape[1]), noise.normal(size=shape[1])
     running_mean, running_var = torch.zeros(shape[1], dtype=dtype), torch.ones(shape[1], dtype=dtype)
-    got = torch.batch_norm(tensor(x, dtype), tensor(w, dtype), tensor(b, dtype), running_mean, running_var, True, 0.1, 1e-5)
+    got = torch.batch_norm(
+        tensor(x, dtype), tensor(w, dtype), tensor(b, dtype), running_mean, running_var, True, 0.1, 1e-5
+    )
     axes = (0, *range(2, len(shape)))
     mean, var = x.mean(axes), x.var(axes)
     want = (x - over_channels(mean, x.ndim)) / np.sqrt(over_channels(var, x.ndim) + 1e-5)
@@ -46,10 +48,19 @@ def test_batch_norm_gradients_are_those_of_central_differences(shape, training):
     mean, var = tensor(noise.normal(size=shape[1])), tensor(noise.uniform(0.5, 2, shape[1]))
 
     def loss(x, w, b):
-        return float((array(torch.batch_norm(tensor(x), tensor(w), tensor(b), mean.clone(), var.clone(), training, 0.1, 1e-5)) * g).sum())
+        return float(
+            (
+                array(torch.batch_norm(tensor(x), tensor(w), tensor(b), mean.clone(), var.clone(), training, 0.1, 1e-5))
+                * g
+            ).sum()
+        )
 
-    forward = _C._operator("native_batch_norm")(tensor(x), tensor(w), tensor(b), mean.clone(), var.clone(), training, 0.1, 1e-5)
-    grads = _C._operator("native_batch_norm_backward")(tensor(g), tensor(x), tensor(w), mean, var, forward[1], forward[2], training, 1e-5)
+    forward = _C._operator("native_batch_norm")(
+        tensor(x), tensor(w), tensor(b), mean.clone(), var.clone(), training, 0.1, 1e-5
+    )
+    grads = _C._operator("native_batch_norm_backward")(
+        tensor(g), tensor(x), tensor(w), mean, var, forward[1], forward[2], training, 1e-5
+    )
     for i, values in enumerate((x, w, b)):
         for at in list(np.ndindex(values.shape))[:: max(1, values.size // 7)]:
             h = np.zeros_like(values)

@@ -11,7 +11,10 @@ pairs = [pytest.param(row, dtype, id=f"{row}-{str(dtype)[6:]}") for row in PLAIN
 
 
 def same(a, b, tolerance=0.0):
-    a, b = a.to(torch.complex128 if a.is_complex() else torch.float64), b.to(torch.complex128 if b.is_complex() else torch.float64)
+    a, b = (
+        a.to(torch.complex128 if a.is_complex() else torch.float64),
+        b.to(torch.complex128 if b.is_complex() else torch.float64),
+    )
     return np.allclose(np.asarray(a), np.asarray(b), rtol=tolerance, atol=tolerance, equal_nan=True)
 
 

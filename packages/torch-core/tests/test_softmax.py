@@ -14,14 +14,20 @@ def reference(x, dim, log):
 
 
 @pytest.mark.parametrize("log", [False, True])
-@pytest.mark.parametrize("shape, dim", [((5,), 0), ((3, 100), 1), ((3, 100), 0), ((2, 7, 33), 1), ((4, 1), 1), ((2, 3, 4, 5), -2)])
-@pytest.mark.parametrize("dtype, tolerance", [(torch.float32, 2e-6), (torch.float64, 1e-14), (torch.float16, 2e-3), (torch.bfloat16, 2e-2)])
+@pytest.mark.parametrize(
+    "shape, dim", [((5,), 0), ((3, 100), 1), ((3, 100), 0), ((2, 7, 33), 1), ((4, 1), 1), ((2, 3, 4, 5), -2)]
+)
+@pytest.mark.parametrize(
+    "dtype, tolerance", [(torch.float32, 2e-6), (torch.float64, 1e-14), (torch.float16, 2e-3), (torch.bfloat16, 2e-2)]
+)
 def test_softmax_is_its_definition(log, shape, dim, dtype, tolerance):
     x = np.random.default_rng(0).normal(size=shape) * 5
     t = torch.tensor(x.tolist(), dtype=dtype)
     got = (torch.log_softmax if log else torch.softmax)(t, dim)
     want = reference(np.asarray(t.double()), dim, log)
-    assert got.dtype == dtype and np.allclose(np.asarray(got.double()), want, rtol=tolerance * 4, atol=tolerance * (20 if log else 1))
+    assert got.dtype == dtype and np.allclose(
+        np.asarray(got.double()), want, rtol=tolerance * 4, atol=tolerance * (20 if log else 1)
+    )
 
 
 @pytest.mark.parametrize("log", [False, True])

@@ -130,7 +130,11 @@ def test_sizes_are_tuples_with_a_name():
 def test_devices_parse_compare_and_print():
     d = torch.device("cuda:1")
     assert (d.type, d.index, str(d), repr(d)) == ("cuda", 1, "cuda:1", "device(type='cuda', index=1)")
-    assert d == torch.device("cuda", 1) and torch.device("cpu") != d and len({torch.device("cpu"), torch.device("cpu")}) == 1
+    assert (
+        d == torch.device("cuda", 1)
+        and torch.device("cpu") != d
+        and len({torch.device("cpu"), torch.device("cpu")}) == 1
+    )
     for bad in ("cuda:-1", "cuda:x", "cuda:999", "tpu"):
         with pytest.raises(RuntimeError):
             torch.device(bad)
@@ -167,7 +171,9 @@ def test_views_know_their_base_and_survive_a_resize():
 def test_out_takes_the_result_and_refuses_what_cannot_hold_it():
     out = torch.empty(0)
     assert torch.add(torch.ones(2), 1, out=out) is out and out.tolist() == [2.0, 2.0]
-    with pytest.raises(RuntimeError, match="result type torch.float32 can't be cast to the desired output type torch.int64"):
+    with pytest.raises(
+        RuntimeError, match="result type torch.float32 can't be cast to the desired output type torch.int64"
+    ):
         torch.add(torch.ones(2), 1, out=torch.empty(2, dtype=torch.int64))
 
 
@@ -195,3 +201,26 @@ def test_iteration_membership_and_length():
         iter(torch.tensor(1))
     with pytest.raises(TypeError, match="len\\(\\) of a 0-d tensor"):
         len(torch.tensor(1))
+
+
+def test_equal_and_allclose_answer_with_a_bool():
+    a = torch.tensor([1.0, float("nan")])
+    assert (
+        torch.equal(torch.arange(3), torch.arange(3)) is True
+        and not torch.equal(torch.ones(2), torch.ones(3))
+        and not a.equal(a)
+    )
+    assert torch.allclose(torch.ones(2), torch.ones(2) + 1e-9) and not a.allclose(a) and a.allclose(a, equal_nan=True)
+    with pytest.raises(RuntimeError, match="one dtype, got torch.float32 and torch.int64"):
+        torch.equal(torch.ones(1), torch.arange(1))
+
+
+def test_lists_of_tensors_may_be_spread():
+    a, b = torch.broadcast_tensors(torch.ones(2, 1), torch.ones(3))
+    assert a.shape == b.shape == torch.broadcast_shapes((2, 1), 3) == (2, 3)
+    with pytest.raises(RuntimeError, match=r"shapes \(2,\) and \(3,\) do not broadcast"):
+        torch.broadcast_shapes(2, 3)
+
+
+def test_sums_of_complex_numbers_add_both_parts():
+    assert torch.tensor([[1 + 2j, 3j]]).sum().item() == 1 + 5j

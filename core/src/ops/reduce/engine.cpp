@@ -280,7 +280,7 @@ DimVector reduced_shape(IntArrayRef sizes, const DimSet& dims, bool keepdim) {
 ReduceOut make_out(const Tensor& self, const DimSet& dims, bool keepdim, DType dtype) {
   ReduceOut out;
   out.result = empty_tensor(reduced_shape(self.sizes(), dims, keepdim), dtype, self.device());
-  if (keepdim || out.result.dim() == self.dim() || out.result.dim() == 0) {  // strides of reduced dims are never asked for
+  if (keepdim || out.result.dim() == self.dim() || (out.result.dim() == 0 && !is_complex(dtype))) {  // strides of reduced dims are never asked for
     out.kept = out.result;
   } else {
     DimVector sizes = reduced_shape(self.sizes(), dims, true), strides(sizes.ref().size(), 0);

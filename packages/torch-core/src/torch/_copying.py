@@ -38,7 +38,15 @@ def deepcopy(tensor, memo):
 
 def copy(tensor):
     """Another tensor over the same storage, with the attributes of this one."""
-    made = rebuild(type(tensor), tensor.untyped_storage(), tensor.dtype, tensor.storage_offset(), tensor.shape, tensor.stride(), False)
+    made = rebuild(
+        type(tensor),
+        tensor.untyped_storage(),
+        tensor.dtype,
+        tensor.storage_offset(),
+        tensor.shape,
+        tensor.stride(),
+        False,
+    )
     if tensor.requires_grad:
         made.requires_grad_()
     set_state(made, getattr(tensor, "__dict__", None))

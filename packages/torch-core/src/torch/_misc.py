@@ -42,7 +42,9 @@ def is_same_size(input, other):
 def is_nonzero(input):
     """True when a tensor of one element is not zero; RuntimeError for any other number of elements."""
     if input.numel() != 1:
-        raise RuntimeError(f"is_nonzero: Boolean value of Tensor with {input.numel()} values is ambiguous; it must have one")
+        raise RuntimeError(
+            f"is_nonzero: Boolean value of Tensor with {input.numel()} values is ambiguous; it must have one"
+        )
     return bool(input)
 
 
@@ -63,3 +65,29 @@ def are_deterministic_algorithms_enabled():
 
 def use_deterministic_algorithms(mode, *, warn_only=False):
     """Accepted for compatibility: every operator here is deterministic anyway."""
+
+
+def broadcast_shapes(*shapes):
+    """The shape that tensors of these shapes broadcast to; RuntimeError names the two that do not fit.
+
+    >>> torch.broadcast_shapes((2, 1), (3,), 1)
+    torch.Size([2, 3])
+    """
+    result = _C.Size()
+    for shape in shapes:
+        shape = _C.Size((shape,) if isinstance(shape, int) else shape)
+        if any(n < 0 for n in shape):
+            raise RuntimeError(f"broadcast_shapes: sizes must not be negative, got {tuple(shape)}")
+        longer = max(len(result), len(shape))
+        pairs = zip(
+            (1,) * (longer - len(result)) + tuple(result), (1,) * (longer - len(shape)) + tuple(shape), strict=True
+        )
+        fitted = []
+        for a, b in pairs:
+            if a != b and 1 not in (a, b):
+                raise RuntimeError(
+                    f"broadcast_shapes: shapes {tuple(result)} and {tuple(shape)} do not broadcast: sizes {a} and {b} differ"
+                )
+            fitted.append(b if a == 1 else a)
+        result = _C.Size(fitted)
+    return result

@@ -39,13 +39,35 @@ LAZY = {
     **dict.fromkeys(
         (
             "typename", "is_storage", "is_floating_point", "is_complex", "numel", "is_same_size", "is_nonzero", "set_flush_denormal",
-            "compiled_with_cxx11_abi", "are_deterministic_algorithms_enabled", "use_deterministic_algorithms",
+            "compiled_with_cxx11_abi", "broadcast_shapes", "are_deterministic_algorithms_enabled", "use_deterministic_algorithms",
         ),
         "_misc",
     ),
 }  # fmt: skip
-MODULES = ("backends", "cuda", "doctor", "fft", "linalg", "memory", "random", "special")  # of torch-core, imported when first touched
-TYPED = ("Float", "Double", "Half", "BFloat16", "Byte", "Char", "Short", "Int", "Long", "Bool", "ComplexFloat", "ComplexDouble")
+MODULES = (
+    "backends",
+    "cuda",
+    "doctor",
+    "fft",
+    "linalg",
+    "memory",
+    "random",
+    "special",
+)  # of torch-core, imported when first touched
+TYPED = (
+    "Float",
+    "Double",
+    "Half",
+    "BFloat16",
+    "Byte",
+    "Char",
+    "Short",
+    "Int",
+    "Long",
+    "Bool",
+    "ComplexFloat",
+    "ComplexDouble",
+)
 
 PLANNED = {"jit", "onnx", "distributed", "distributions", "legacy"}
 

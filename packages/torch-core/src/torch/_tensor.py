@@ -28,7 +28,9 @@ class LoadsAutograd:
         import torch.autograd  # noqa: F401  (replaces this object on the type)
 
         if Tensor.__dict__.get(self.name) is self:
-            raise AttributeError(f"the installed torch-autograd has no Tensor.{self.name}: pip install -U torch-autograd")
+            raise AttributeError(
+                f"the installed torch-autograd has no Tensor.{self.name}: pip install -U torch-autograd"
+            )
 
 
 def _repr(self, *, tensor_contents=None):

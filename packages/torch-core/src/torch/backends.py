@@ -16,7 +16,9 @@ class _Flags(ModuleType):
 
     def __setattr__(self, name, value):
         if name not in self.__dict__ and not name.startswith("__"):
-            raise AttributeError(f"{self.__name__} has no setting {name!r}; it has {', '.join(k for k in self.__dict__ if k[0] != '_')}")
+            raise AttributeError(
+                f"{self.__name__} has no setting {name!r}; it has {', '.join(k for k in self.__dict__ if k[0] != '_')}"
+            )
         super().__setattr__(name, value)
 
 

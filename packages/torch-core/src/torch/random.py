@@ -27,7 +27,9 @@ def fork_rng(devices=None, enabled=True, device_type="cuda"):
     True
     """
     if devices:
-        raise NotImplementedError(f"fork_rng: no generators on {device_type} devices in this build, got devices={devices}")
+        raise NotImplementedError(
+            f"fork_rng: no generators on {device_type} devices in this build, got devices={devices}"
+        )
     if not enabled:
         yield
         return
