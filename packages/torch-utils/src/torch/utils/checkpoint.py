@@ -252,7 +252,7 @@ def checkpoint_sequential(functions, segments: int, input, use_reentrant: bool |
         >>> x = torch.ones(2, requires_grad=True)
         >>> checkpoint_sequential([torch.exp, torch.sin, torch.cos], 2, x).sum().backward()
         >>> x.grad
-        tensor([0.9888, 0.9888])
+        tensor([0.9897, 0.9897])
     """
     preserve = kwargs.pop("preserve_rng_state", True)
     if kwargs:
