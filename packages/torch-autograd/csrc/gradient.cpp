@@ -38,6 +38,28 @@ void fit(Tensor& g, const Node& from, uint32_t input, const Shape& shape) {
   if (TORCH_UNLIKELY(g.device().type != shape.device.type)) bad_gradient(from, input, shape, g);
 }
 
+namespace {
+struct Tied final : Node {
+  void apply(Backward& b) override {
+    if (b.needs(0)) b[0] = b.outputs[0];
+  }
+  std::string name() const override { return "TiedBackward0"; }
+  void finish() noexcept override { this->~Tied(); }
+};
+}  // namespace
+
+Tensor tied_to_input(Tensor g, const Backward& b, uint32_t input) {
+  if (!grad_enabled() || !g || g.requires_grad()) return g;
+  NodeRef n = NodeRef::steal(make_node<Tied>(2));
+  Edge to = b.node.edges()[input];
+  to.node->retain();
+  n->edges()[1] = to;
+  Tensor tied = alias_of(g, true);
+  n->shape.set(*tied);
+  set_history(*tied, *n, 0);
+  return tied;
+}
+
 void add_into(Tensor& sum, Tensor g) {
   if (!sum) sum = std::move(g);
   else if (!grad_enabled() && sum->use_count() == 1 && sum->storage->use_count() == 1 && sum.is_contiguous()) torch::add_(sum, g);

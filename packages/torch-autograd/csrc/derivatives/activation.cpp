@@ -193,7 +193,7 @@ struct Prelu {
   Prelu(Recorder& r, const Tensor& self, const Tensor& weight) : self(r, self), weight(r, weight, r.needs(0)) {}
   void grad(const Tensor& g, Backward& b) const {
     Tensor right = torch::gt(self, number(0));
-    if (b.needs(0)) b[0] = torch::where(right, g, g * weight);
+    if (b.needs(0)) b[0] = tied_to_input(torch::where(right, g, g * weight), b, 0);
     if (b.needs(1)) b[1] = torch::where(right, number(0.0), g * self);
   }
 };

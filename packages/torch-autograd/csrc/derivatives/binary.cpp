@@ -141,7 +141,7 @@ struct Lerp {
   Lerp(Recorder& r, const Tensor& self, const Tensor& end, const Tensor& weight)
       : self(r, self, r.needs(2)), end(r, end, r.needs(2)), weight(r, weight, r.needs(0) || r.needs(1)) {}
   void grad(const Tensor& g, Backward& b) const {
-    if (b.needs(0)) b[0] = g * conj(1 - weight);
+    if (b.needs(0)) b[0] = g - g * conj(weight);  // not 1 - weight: of a Python number that is only as good as the default dtype
     if (b.needs(1)) b[1] = g * conj(weight);
     if (b.needs(2)) b[2] = g * conj(end - self);
   }
@@ -350,7 +350,7 @@ void register_binary() {
   record<Xlogy, op::xlogy, op::xlogy_>();
   record<Zero, op::floor_divide, op::floor_divide_>();
   // Comparisons in place overwrite what was there.
-  record<Zero, op::eq_, op::ne_, op::lt_, op::le_, op::gt_, op::ge_, op::logical_and_, op::logical_or_, op::logical_xor_, op::nextafter_>();
+  record<Zero, op::eq_, op::ne_, op::lt_, op::le_, op::gt_, op::ge_, op::logical_and_, op::logical_or_, op::logical_xor_, op::nextafter, op::nextafter_>();
 }
 
 }  // namespace torch::autograd

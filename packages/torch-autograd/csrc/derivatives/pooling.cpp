@@ -19,7 +19,7 @@ struct MaxPool {
       : winners(r, 1), w{kernel, stride, padding, dilation} {}
   void grad(Backward& b) const {
     if (b.output(0))
-      b[0] = torch::max_pool_backward(b.output(0), winners, spatial(b.sizes(0), w.kernel.size()), w.kernel, w.stride, w.padding, w.dilation);
+      b[0] = tied_to_input(torch::max_pool_backward(b.output(0), winners, spatial(b.sizes(0), w.kernel.size()), w.kernel, w.stride, w.padding, w.dilation), b, 0);
   }
 };
 struct MaxPoolBackward {
@@ -48,7 +48,7 @@ struct AvgPool {
           std::optional<int64_t> divisor)
       : kernel(kernel), stride(stride), padding(padding), ceil_mode(ceil_mode), count_include_pad(count_include_pad), divisor(divisor) {}
   void grad(const Tensor& g, Backward& b) const {
-    b[0] = torch::avg_pool_backward(g, spatial(b.sizes(0), kernel.size()), kernel, stride, padding, ceil_mode, count_include_pad, divisor);
+    b[0] = tied_to_input(torch::avg_pool_backward(g, spatial(b.sizes(0), kernel.size()), kernel, stride, padding, ceil_mode, count_include_pad, divisor), b, 0);
   }
 };
 struct AvgPoolBackward {
@@ -64,7 +64,9 @@ struct AvgPoolBackward {
 struct AdaptiveAvgPool {
   size_t dims;
   AdaptiveAvgPool(Recorder&, const Tensor&, IntArrayRef output_size) : dims(output_size.size()) {}
-  void grad(const Tensor& g, Backward& b) const { b[0] = torch::adaptive_avg_pool_backward(g, spatial(b.sizes(0), dims)); }
+  void grad(const Tensor& g, Backward& b) const {
+    b[0] = tied_to_input(torch::adaptive_avg_pool_backward(g, spatial(b.sizes(0), dims)), b, 0);
+  }
 };
 struct AdaptiveAvgPoolBackward {
   size_t dims;
@@ -79,7 +81,7 @@ struct AdaptiveMaxPool {
   size_t dims;
   AdaptiveMaxPool(Recorder& r, const Tensor&, IntArrayRef output_size) : indices(r, 1), dims(output_size.size()) {}
   void grad(Backward& b) const {
-    if (b.output(0)) b[0] = torch::plane_scatter(b.output(0), indices, spatial(b.sizes(0), dims), /*add=*/true);
+    if (b.output(0)) b[0] = tied_to_input(torch::plane_scatter(b.output(0), indices, spatial(b.sizes(0), dims), /*add=*/true), b, 0);
   }
 };
 struct PlaneGather {

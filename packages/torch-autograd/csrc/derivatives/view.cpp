@@ -166,7 +166,7 @@ struct AsStridedScatter {
   AsStridedScatter(Recorder&, const Tensor& self, const Tensor&, IntArrayRef size, IntArrayRef stride, std::optional<int64_t> offset)
       : size(size), stride(stride), offset(offset.value_or(self.storage_offset())) {}
   void grad(const Tensor& g, Backward& b) const {
-    Tensor dense = torch::contiguous(g), part = torch::as_strided(dense, size, stride, offset);
+    Tensor dense = g.is_contiguous() && g.storage_offset() == 0 ? g : torch::clone(g, MemoryFormat::Contiguous), part = torch::as_strided(dense, size, stride, offset);
     if (b.needs(0)) b[0] = torch::as_strided_scatter(dense, torch::zeros_like(part), size, stride, offset);
     if (b.needs(1)) b[1] = part;
   }

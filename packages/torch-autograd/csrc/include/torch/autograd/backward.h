@@ -35,6 +35,10 @@ struct Backward {
 // the node when it does not fit.
 TORCH_API void fit(Tensor& g, const Node& from, uint32_t input, const Shape& shape);
 
+// In a recorded pass: `g` as something that depends on an input, with derivative zero. For operators that are linear, but
+// whose kernel for the gradient looks at the input elsewhere too, so that programs may differentiate what it gives.
+TORCH_API Tensor tied_to_input(Tensor g, const Backward& b, uint32_t input);
+
 // sum += g: in place when nobody else holds the sum and no graph is recorded.
 TORCH_API void add_into(Tensor& sum, Tensor g);
 
