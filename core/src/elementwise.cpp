@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "staging.h"
+
 namespace torch {
 
 void integer_division_by_zero();  // called by the loops (kernels/binary.h)
@@ -149,9 +151,72 @@ Tensor elementwise(const Elementwise& op, DType dtype, const Tensor& out, Inputs
   return result;
 }
 
+namespace {
+
+// The loop over n contiguous elements of the compute dtype, in the caller's thread when that is enough.
+TORCH_INLINE void run_contiguous(const Elementwise& op, DType t, TensorImpl* const* operands, int inputs, const void* scalars) {
+  const int64_t n = operands[0]->numel;
+  if (TORCH_UNLIKELY(n > kHeavyGrain)) return iterate(kernel_of(op, t, inputs, scalars), operands);
+  char* data[3];
+  for (int k = 0; k <= inputs; ++k) data[k] = static_cast<char*>(operands[k]->data());
+  (*op.loops)[t](data, n, scalars);
+}
+
+// A tensor of dtype t that needs no conversion and no promotion of its own.
+TORCH_INLINE bool is_plain(const Elementwise& op, const Tensor& x, DType t) {
+  return (*op.loops)[t] && x.is_contiguous() && !(op.floats && t <= DType::UInt64) && x->device.type == DeviceType::CPU;
+}
+TORCH_INLINE bool disjoint_or_same(const Tensor& a, const Tensor& b) {
+  const char *p = static_cast<const char*>(a.data()), *q = static_cast<const char*>(b.data());
+  const int64_t bytes = a.numel() * a.item_size();
+  return p == q || p + bytes <= q || q + bytes <= p;
+}
+
+// Tensor and number, of up to kSmall elements: the number is written out once and the loop runs over both.
+constexpr int64_t kSmall = 1024;
+bool takes_number(const Elementwise& op, const Tensor& self, const Tensor& number) {
+  const DType t = self.dtype();
+  return is_plain(op, self, t) && self.numel() <= kSmall && number->device.type == DeviceType::CPU && can_cast(number.dtype(), t);
+}
+void run_with_number(const Elementwise& op, const Tensor& out, const Tensor& self, const Tensor& number, bool first,
+                     const Scalar* scalars, int count) {
+  const DType t = self.dtype();
+  alignas(64) char numbers[kSmall * 16], value[16];
+  if (t == DType::Float32 && number.dtype() == DType::Float64) {
+    *reinterpret_cast<float*>(value) = float(*number.data<double>());
+  } else {
+    store_scalar(number_of(number), t, value);
+  }
+  staging().fill[size_class(item_size(t))](numbers, value, self.numel());
+  const ScalarArray array(scalars, count, t);
+  char* data[] = {static_cast<char*>(out.data()), static_cast<char*>(self.data()), numbers};
+  if (first) std::swap(data[1], data[2]);
+  (*op.loops)[t](data, self.numel(), array.bytes);
+}
+
+}  // namespace
+
+Scalar number_of(const Tensor& t) {
+  return visit_dtype(t.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const T v = *t.data<T>();
+    if constexpr (std::is_same_v<T, Complex64> || std::is_same_v<T, Complex128>) return Scalar(std::complex<double>(v));
+    else if constexpr (std::is_same_v<T, bool>) return Scalar(v);
+    else if constexpr (std::is_integral_v<T>) return std::is_unsigned_v<T> ? Scalar(uint64_t(v)) : Scalar(int64_t(v));
+    else return Scalar(double(v));
+  });
+}
+
 Tensor unary(const Elementwise& op, const Tensor& self, const Scalar* scalars, int count) {
-  const DType compute = compute_dtype(op, self.dtype());
-  const DType promoted = op.floats && self.dtype() <= DType::UInt64 ? compute : self.dtype();
+  const DType t = self.dtype();
+  if (TORCH_LIKELY(is_plain(op, self, t))) {
+    Tensor result = empty_tensor(self.sizes(), result_dtype(op.loops->gives, t));
+    const ScalarArray array(scalars, count, t);
+    TensorImpl* operands[] = {result.get(), self.get()};
+    run_contiguous(op, t, operands, 1, array.bytes);
+    return result;
+  }
+  const DType compute = compute_dtype(op, t), promoted = op.floats && t <= DType::UInt64 ? compute : t;
   Tensor result = empty_like_tensor(self, result_dtype(op.loops->gives, promoted));
   if (TORCH_UNLIKELY(result.is_meta())) return result;
   const ScalarArray array(scalars, count, compute);
@@ -161,26 +226,55 @@ Tensor unary(const Elementwise& op, const Tensor& self, const Scalar* scalars, i
 }
 
 Tensor unary_(const Elementwise& op, const Tensor& self, const Scalar* scalars, int count) {
+  const DType t = self.dtype();
+  if (TORCH_LIKELY(is_plain(op, self, t) && op.loops->gives == Gives::Same)) {
+    const ScalarArray array(scalars, count, t);
+    TensorImpl* operands[] = {self.get(), self.get()};
+    run_contiguous(op, t, operands, 1, array.bytes);
+    return self;
+  }
   const Tensor* inputs[] = {&self};
   return elementwise(op, promoted_dtype(op, inputs), self, inputs, scalars, count);
 }
 
 Tensor binary(const Elementwise& op, const Tensor& self, const Tensor& other, const Scalar* scalars, int count) {
   const DType t = self.dtype();
-  if (TORCH_LIKELY(t == other.dtype() && (*op.loops)[t] && !(op.floats && t <= DType::UInt64) && self.is_contiguous() &&
-                   other.is_contiguous() && self.keys() == other.keys() && same_sizes(self, other) &&
-                   !self.is_wrapped_number() && !self.is_meta())) {
-    Tensor result = empty_tensor(self.sizes(), result_dtype(op.loops->gives, t), self.device());
-    const ScalarArray array(scalars, count, t);
-    TensorImpl* operands[] = {result.get(), self.get(), other.get()};
-    iterate(kernel_of(op, t, 2, array.bytes), operands);
-    return result;
+  const bool first = self.is_wrapped_number(), second = other.is_wrapped_number();
+  if (TORCH_LIKELY(!first && !second)) {
+    if (t == other.dtype() && is_plain(op, self, t) && is_plain(op, other, t) && same_sizes(self, other)) {
+      Tensor result = empty_tensor(self.sizes(), result_dtype(op.loops->gives, t));
+      const ScalarArray array(scalars, count, t);
+      TensorImpl* operands[] = {result.get(), self.get(), other.get()};
+      run_contiguous(op, t, operands, 2, array.bytes);
+      return result;
+    }
+  } else if (first != second) {
+    const Tensor &x = first ? other : self, &number = first ? self : other;
+    if (takes_number(op, x, number)) {
+      Tensor result = empty_tensor(x.sizes(), result_dtype(op.loops->gives, x.dtype()));
+      run_with_number(op, result, x, number, first, scalars, count);
+      return result;
+    }
   }
   const Tensor* inputs[] = {&self, &other};
   return elementwise(op, promoted_dtype(op, inputs), Tensor(), inputs, scalars, count);
 }
 
 Tensor binary_(const Elementwise& op, const Tensor& self, const Tensor& other, const Scalar* scalars, int count) {
+  const DType t = self.dtype();
+  if (op.loops->gives == Gives::Same && !self.is_wrapped_number()) {
+    if (t == other.dtype() && is_plain(op, self, t) && is_plain(op, other, t) && same_sizes(self, other) &&
+        disjoint_or_same(self, other)) {
+      const ScalarArray array(scalars, count, t);
+      TensorImpl* operands[] = {self.get(), self.get(), other.get()};
+      run_contiguous(op, t, operands, 2, array.bytes);
+      return self;
+    }
+    if (other.is_wrapped_number() && takes_number(op, self, other)) {
+      run_with_number(op, self, self, other, false, scalars, count);
+      return self;
+    }
+  }
   const Tensor* inputs[] = {&self, &other};
   return elementwise(op, promoted_dtype(op, inputs), self, inputs, scalars, count);
 }

@@ -51,6 +51,8 @@ Device common_device(const char* op, Inputs inputs);
 Tensor empty_result(IntArrayRef shape, DType dtype, Device device, Inputs inputs);
 void check_in_place(const char* op, const Tensor& self, IntArrayRef shape, DType result);
 
+// The value of a Python number or of another 0-d CPU tensor.
+Scalar number_of(const Tensor& t);
 // A number as the compute dtype stores it, for the scalars of a loop.
 void store_scalar(const Scalar& value, DType dtype, void* to);
 

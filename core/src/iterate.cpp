@@ -466,23 +466,75 @@ void run(const Plan& plan) {
   }
 }
 
-TORCH_NOINLINE void iterate_any(const Kernel& kernel, TensorImpl* const* t, bool one_dim) {
+// --- one dimension: all operands are contiguous, or one element ----------------------------------------------------------------
+
+struct Flat {
+  char* base;
+  int64_t step;  // bytes from element to element; 0 for a single one
+  DType type, loop_type;
+  ConvertPath path;
+};
+
+void run_flat(const Kernel& kernel, const Flat* flat, int64_t block, int64_t begin, int64_t end) {
+  alignas(64) char buffer[kMaxOperands][kBufferBytes], step[2][kBufferBytes];
+  const int count = kernel.outputs + kernel.inputs;
+  char* data[kMaxOperands];
+  for (int k = kernel.outputs; k < count; ++k) {
+    if (flat[k].step) continue;
+    alignas(16) char value[16];
+    convert_block(flat[k].path, value, flat[k].base, 1, step);
+    staging().fill[size_class(item_size(flat[k].loop_type))](buffer[k], flat[k].path.count ? value : flat[k].base,
+                                                             std::min(block, end - begin));
+    data[k] = buffer[k];
+  }
+  for (int64_t at = begin; at < end; at += block) {
+    const int64_t n = std::min(block, end - at);
+    for (int k = 0; k < count; ++k) {
+      const Flat& f = flat[k];
+      if (f.path.count == 0) {
+        if (f.step) data[k] = f.base + at * f.step;
+        continue;
+      }
+      if (f.step == 0) continue;
+      data[k] = buffer[k];
+      if (k >= kernel.outputs) convert_block(f.path, buffer[k], f.base + at * f.step, n, step);
+    }
+    kernel.loop(data, n, kernel.scalars);
+    for (int k = 0; k < kernel.outputs; ++k)
+      if (flat[k].path.count) convert_block(flat[k].path, flat[k].base + at * flat[k].step, buffer[k], n, step);
+  }
+}
+
+TORCH_NOINLINE void iterate_flat(const Kernel& kernel, TensorImpl* const* t) {
+  Flat flat[kMaxOperands];
+  const int64_t n = t[0]->numel;
+  int64_t widest = 1;
+  for (int k = 0; k < kernel.outputs + kernel.inputs; ++k) {
+    Flat& f = flat[k];
+    f.base = static_cast<char*>(t[k]->data());
+    f.type = t[k]->dtype;
+    f.loop_type = kernel.types[k];
+    const int64_t size = item_size(f.type);
+    f.step = t[k]->numel == 1 && n > 1 ? 0 : size;
+    widest = std::max({widest, size, item_size(f.loop_type)});
+    if (f.type == f.loop_type) continue;
+    f.path = k < kernel.outputs ? convert_path(f.loop_type, f.type) : convert_path(f.type, f.loop_type);
+    for (int i = 0; i < f.path.count; ++i) widest = std::max(widest, item_size(f.path.gives[i]));
+  }
+  const int64_t block = std::min(kBlock, kBufferBytes / widest);
+  if (n <= kernel.grain) return run_flat(kernel, flat, block, 0, n);
+  parallel_for(n, kernel.grain, [&](int64_t begin, int64_t end) { run_flat(kernel, flat, block, begin, end); });
+}
+
+TORCH_NOINLINE void iterate_any(const Kernel& kernel, TensorImpl* const* t) {
   Plan plan;
   plan.kernel = &kernel;
   plan.count = kernel.outputs + kernel.inputs;
   for (int k = 0; k < plan.count; ++k) plan.op[k].base = static_cast<char*>(t[k]->data());
-  if (one_dim) {
-    plan.ndim = 1;
-    plan.size[0] = t[0]->numel;
-    for (int k = 0; k < plan.count; ++k) plan.stride[k][0] = t[k]->numel == 1 ? 0 : item_size(t[k]->dtype);
-    if (plan.size[0] == 1)
-      for (int k = 0; k < plan.count; ++k) plan.stride[k][0] = item_size(t[k]->dtype);
-  } else {
-    lay_out(plan, t);
-    sort_dims(plan);
-    make_output_ascend(plan);
-    merge_dims(plan);
-  }
+  lay_out(plan, t);
+  sort_dims(plan);
+  make_output_ascend(plan);
+  merge_dims(plan);
   choose_modes(plan, t);
   run(plan);
 }
@@ -514,7 +566,8 @@ void iterate(const Kernel& kernel, TensorImpl* const* t) {
     });
     return;
   }
-  iterate_any(kernel, t, one_dim);
+  if (one_dim) return iterate_flat(kernel, t);
+  iterate_any(kernel, t);
 }
 
 }  // namespace torch

@@ -116,22 +116,6 @@ Tensor div_kernel_(const Tensor& self, const Tensor& other, std::optional<std::s
 // --- powers
 // ----------------------------------------------------------------------------------------------------------------
 
-// The value of a Python number or a 0-d CPU tensor.
-Scalar number_of(const Tensor& t) {
-  return visit_dtype(t.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    const T v = *t.data<T>();
-    if constexpr (std::is_same_v<T, Complex64> || std::is_same_v<T, Complex128>)
-      return Scalar(std::complex<double>(v));
-    else if constexpr (std::is_same_v<T, bool>)
-      return Scalar(v);
-    else if constexpr (std::is_integral_v<T>)
-      return std::is_unsigned_v<T> ? Scalar(uint64_t(v)) : Scalar(int64_t(v));
-    else
-      return Scalar(double(v));
-  });
-}
-
 Tensor pow_into(const Tensor& out, const Tensor& self, const Tensor& exponent) {
   const Tensor* both[] = {&self, &exponent};
   const Elementwise op = op_of("pow", Formula::pow);
