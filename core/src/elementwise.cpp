@@ -154,7 +154,8 @@ Tensor elementwise(const Elementwise& op, DType dtype, const Tensor& out, Inputs
 namespace {
 
 // The loop over n contiguous elements of the compute dtype, in the caller's thread when that is enough.
-TORCH_INLINE void run_contiguous(const Elementwise& op, DType t, TensorImpl* const* operands, int inputs, const void* scalars) {
+TORCH_INLINE void run_contiguous(const Elementwise& op, DType t, TensorImpl* const* operands, int inputs,
+                                 const void* scalars) {
   const int64_t n = operands[0]->numel;
   if (TORCH_UNLIKELY(n > kHeavyGrain)) return iterate(kernel_of(op, t, inputs, scalars), operands);
   char* data[3];
@@ -176,7 +177,8 @@ TORCH_INLINE bool disjoint_or_same(const Tensor& a, const Tensor& b) {
 constexpr int64_t kSmall = 1024;
 bool takes_number(const Elementwise& op, const Tensor& self, const Tensor& number) {
   const DType t = self.dtype();
-  return is_plain(op, self, t) && self.numel() <= kSmall && number->device.type == DeviceType::CPU && can_cast(number.dtype(), t);
+  return is_plain(op, self, t) && self.numel() <= kSmall && number->device.type == DeviceType::CPU &&
+         can_cast(number.dtype(), t);
 }
 void run_with_number(const Elementwise& op, const Tensor& out, const Tensor& self, const Tensor& number, bool first,
                      const Scalar* scalars, int count) {
@@ -200,10 +202,14 @@ Scalar number_of(const Tensor& t) {
   return visit_dtype(t.dtype(), [&](auto zero) {
     using T = decltype(zero);
     const T v = *t.data<T>();
-    if constexpr (std::is_same_v<T, Complex64> || std::is_same_v<T, Complex128>) return Scalar(std::complex<double>(v));
-    else if constexpr (std::is_same_v<T, bool>) return Scalar(v);
-    else if constexpr (std::is_integral_v<T>) return std::is_unsigned_v<T> ? Scalar(uint64_t(v)) : Scalar(int64_t(v));
-    else return Scalar(double(v));
+    if constexpr (std::is_same_v<T, Complex64> || std::is_same_v<T, Complex128>)
+      return Scalar(std::complex<double>(v));
+    else if constexpr (std::is_same_v<T, bool>)
+      return Scalar(v);
+    else if constexpr (std::is_integral_v<T>)
+      return std::is_unsigned_v<T> ? Scalar(uint64_t(v)) : Scalar(int64_t(v));
+    else
+      return Scalar(double(v));
   });
 }
 

@@ -466,7 +466,8 @@ void run(const Plan& plan) {
   }
 }
 
-// --- one dimension: all operands are contiguous, or one element ----------------------------------------------------------------
+// --- one dimension: all operands are contiguous, or one element
+// ----------------------------------------------------------------
 
 struct Flat {
   char* base;

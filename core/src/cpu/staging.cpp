@@ -69,7 +69,8 @@ void fill(char* dst, const char* value, int64_t n) {
 
 // --- transpose -----------------------------------------------------------------------------------------------------
 
-// A square tile of N registers of N lanes. Each pass interleaves register i with register i + N/2; after log2(N) passes
+// A square tile of N registers of N lanes, 16 bytes each: wider ones lose to the cost of shuffles across their parts
+// (1000 x 1000 floats: 350 us, against 455 with 64 bytes). Each pass interleaves register i with register i + N/2; after log2(N) passes
 // rows have become columns.
 template <class T, int N>
 struct Tile {
@@ -84,10 +85,6 @@ TORCH_TILE(uint8_t, 16)
 TORCH_TILE(uint16_t, 8)
 TORCH_TILE(uint32_t, 4)
 TORCH_TILE(uint64_t, 2)
-TORCH_TILE(uint32_t, 8)
-TORCH_TILE(uint64_t, 4)
-TORCH_TILE(uint32_t, 16)
-TORCH_TILE(uint64_t, 8)
 #undef TORCH_TILE
 
 template <class T, int N, int... I>
@@ -129,8 +126,6 @@ void transpose(char* dst, int64_t dst_stride, const char* src, int64_t src_strid
     for (int64_t r = 0; r < rows; ++r)
       std::memcpy(dst + r * dst_stride + c * size, src + c * src_stride + r * size, size);
 }
-
-constexpr int lanes_of(int size) { return kVecBytes / size > 16 ? 16 : kVecBytes / size; }
 
 // --- conversions ---------------------------------------------------------------------------------------------------
 
@@ -272,7 +267,7 @@ constexpr Staging make_table() {
   TORCH_BY_SIZE(fill)
 #undef TORCH_BY_SIZE
   t.transpose[0] = &transpose<uint8_t, 16>, t.transpose[1] = &transpose<uint16_t, 8>;
-  t.transpose[2] = &transpose<uint32_t, lanes_of(4)>, t.transpose[3] = &transpose<uint64_t, lanes_of(8)>;
+  t.transpose[2] = &transpose<uint32_t, 4>, t.transpose[3] = &transpose<uint64_t, 2>;
   t.transpose[4] = &transpose<Pair, 1>;
   convert_from<bool>(t, DType::Bool);
   convert_from<uint8_t>(t, DType::UInt8), convert_from<int8_t>(t, DType::Int8);

@@ -114,10 +114,10 @@ def asin_tail(z):  # asin(t) = t + t z A(z), z = t^2
     return (mp.asin(t) / t - 1) / z
 
 
-def erf_tail(z):  # erf(x) = x + x E(z), z = x^2
-    if z < mpf("1e-12"):
-        return 2 / mp.sqrt(mp.pi) * (1 - z / 3) - 1
-    return mp.erf(mp.sqrt(z)) / mp.sqrt(z) - 1
+def erf_exponent(x):  # -log(erfc(x)) / x - 1
+    if x < mpf("1e-12"):
+        return 2 / mp.sqrt(mp.pi) * (1 + x / mp.sqrt(mp.pi)) - 1
+    return -mp.log(mp.erfc(x)) / x - 1
 
 
 def erfinv_of_w(w):  # erfinv(x) / x with w = -log(1 - x^2)
@@ -145,8 +145,8 @@ FITS = {
     "atan_f64": (atan_tail, lambda z: z, 0, 1, range(11), to_f64),
     "asin_f64": (asin_tail, lambda z: z, 0, mpf(1) / 4, range(8), to_f64),
     "erfc_f64": (erfc_scaled, lambda t: 1 / erfc_scaled(t), -1, (mpf("10.1") - 4) / (mpf("10.1") + 4), range(12), to_f64),
-    "erf_small_f32": (erf_tail, lambda z: 1 / (1 + erf_tail(z)), 0, 1, range(7), to_f32),
-    "erf_large_f32": (lambda x: -mp.log(mp.erfc(x)) / x, lambda x: mp.erfc(x) * x / mp.erf(x), 1, 4, range(9), to_f32),
+    # erf(x) = -expm1(-(x + x L(x))).
+    "erf_f32": (erf_exponent, lambda x: x * mp.erfc(x) / mp.erf(x) if x > 0 else mpf(1), 0, 4, range(11), to_f32),
     "erfinv_center_f64": (lambda w: erfinv_of_w(w + mpf("2.5")), lambda w: 1 / erfinv_of_w(w + mpf("2.5")), -2.5, 2.5, range(11), to_f64),
     "erfinv_tail_f64": (
         lambda s: erfinv_of_w((s + 3) ** 2), lambda s: 1 / erfinv_of_w((s + 3) ** 2), mp.sqrt(5) - 3, mpf("4.1") - 3, range(10), to_f64,

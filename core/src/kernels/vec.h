@@ -412,14 +412,33 @@ TORCH_VEC_INLINE Vec<T> copysign(Vec<T> x, Vec<T> sign) {
 TORCH_VEC_INLINE float copysign(float x, float sign) { return __builtin_copysignf(x, sign); }
 TORCH_VEC_INLINE double copysign(double x, double sign) { return __builtin_copysign(x, sign); }
 
-// min and max of the machine: one instruction, b when either is NaN. The operators on tensors choose their own NaN
-// rule.
+// min and max of the machine: one instruction, b when either is NaN. Operators on tensors choose their own NaN rule.
 template <class T>
 TORCH_VEC_INLINE Vec<T> min(Vec<T> a, Vec<T> b) {
+#if defined(TORCH_VEC_AVX512)
+  if constexpr (std::is_same_v<T, float>) return Vec<T>(_mm512_maskz_min_ps(0xffff, a.raw, b.raw));
+  if constexpr (std::is_same_v<T, double>) return Vec<T>(_mm512_maskz_min_pd(0xff, a.raw, b.raw));
+#elif defined(__AVX2__)
+  if constexpr (std::is_same_v<T, float>) return Vec<T>(_mm256_min_ps(a.raw, b.raw));
+  if constexpr (std::is_same_v<T, double>) return Vec<T>(_mm256_min_pd(a.raw, b.raw));
+#elif defined(__SSE2__)
+  if constexpr (std::is_same_v<T, float>) return Vec<T>(_mm_min_ps(a.raw, b.raw));
+  if constexpr (std::is_same_v<T, double>) return Vec<T>(_mm_min_pd(a.raw, b.raw));
+#endif
   return select(a < b, a, b);
 }
 template <class T>
 TORCH_VEC_INLINE Vec<T> max(Vec<T> a, Vec<T> b) {
+#if defined(TORCH_VEC_AVX512)
+  if constexpr (std::is_same_v<T, float>) return Vec<T>(_mm512_maskz_max_ps(0xffff, a.raw, b.raw));
+  if constexpr (std::is_same_v<T, double>) return Vec<T>(_mm512_maskz_max_pd(0xff, a.raw, b.raw));
+#elif defined(__AVX2__)
+  if constexpr (std::is_same_v<T, float>) return Vec<T>(_mm256_max_ps(a.raw, b.raw));
+  if constexpr (std::is_same_v<T, double>) return Vec<T>(_mm256_max_pd(a.raw, b.raw));
+#elif defined(__SSE2__)
+  if constexpr (std::is_same_v<T, float>) return Vec<T>(_mm_max_ps(a.raw, b.raw));
+  if constexpr (std::is_same_v<T, double>) return Vec<T>(_mm_max_pd(a.raw, b.raw));
+#endif
   return select(a > b, a, b);
 }
 template <class T>

@@ -119,8 +119,7 @@ template <class T>
 inline constexpr T kExpLow = sizeof(T) == 4 ? -104 : -746;
 template <class T>  // keeps NaN
 TORCH_VEC_INLINE Vec<T> clamp(Vec<T> x, T low, T high) {
-  x = select(x < Vec<T>(low), Vec<T>(low), x);
-  return select(x > Vec<T>(high), Vec<T>(high), x);
+  return min(Vec<T>(high), max(Vec<T>(low), x));
 }
 
 template <class T>
@@ -140,13 +139,18 @@ TORCH_VEC_INLINE Vec<T> exp2(Vec<T> x) {
   const Vec<T> k = round(x);
   return scale(Vec<T>(1) + expm1_reduced((x - k) * Vec<T>(T(kLn2))), k);
 }
+// expm1 of x from -60 to the logarithm of the largest number, without the sign of zero.
 template <class T>
-TORCH_VEC_INLINE Vec<T> expm1(Vec<T> x) {
-  const Reduced<T> e = reduce_exponential(clamp(x, T(-60), kExpHigh<T>));
+TORCH_VEC_INLINE Vec<T> expm1_inside(Vec<T> x) {
+  const Reduced<T> e = reduce_exponential(x);
   // 2^k p + (2^k - 1), halved so that 2^k stays finite.
   const Vec<T> half = power_of_two<T>(to_integer(e.k) - Vec<LaneInt<T>>(1));
   const Vec<T> y = fma(half, e.p, half - Vec<T>(T(0.5)));
-  return copysign(y + y, x);
+  return y + y;
+}
+template <class T>
+TORCH_VEC_INLINE Vec<T> expm1(Vec<T> x) {
+  return copysign(expm1_inside(clamp(x, T(-60), kExpHigh<T>)), x);
 }
 
 // --- logarithms ------------------------------------------------------------------------------------------------------
@@ -236,7 +240,8 @@ TORCH_VEC_INLINE Vec<float> log10(Vec<float> x) {
 // With t = exp(2 |x|) - 1: t / (t + 2), or 1 - 2 / (t + 2), whose error vanishes as the result nears 1.
 template <class T>
 TORCH_VEC_INLINE Vec<T> tanh(Vec<T> x) {
-  const Vec<T> two(2), t = expm1(abs(x) * two);
+  const Vec<T> two(2), a = min(Vec<T>(T(20)), abs(x));  // beyond 20 it is 1 in either precision
+  const Vec<T> t = expm1_inside(a + a);
   const Mask<T> large = t > Vec<T>(1);
   const Vec<T> q = select(large, two, t) / (t + two);
   return copysign(select(large, Vec<T>(1) - q, q), x);

@@ -65,19 +65,15 @@ TORCH_VEC_INLINE Vec<float> fmod(Vec<float> a, Vec<float> b) {
 // --- error functions
 // -----------------------------------------------------------------------------------------------------
 
+// 1 - exp(-(a + a L(a))) with L = -log(erfc(a)) / a - 1 on [0, 4], error 2^-27.2; beyond 4 the result is 1.
 TORCH_VEC_INLINE Vec<float> erf(Vec<float> x) {
   using V = Vec<float>;
-  const V a = abs(x), z = a * a;
-  // Below 1: x + x E(z), error 2^-27.2.
-  const V small = fma(
-      a,
-      polynomial(z, 0.128379166, -0.37612626, 0.112835847, -0.0268538073, 0.0051883189, -0.000801012036, 7.85362863e-5),
-      a);
-  // From 1: 1 - exp(-a L(a)) with L = -log(erfc(a)) / a on [1, 4], error 2^-27.3; beyond 4 the result is 1.
-  const V b = select(a > V(4), V(4), a);
-  const V exponent = b * polynomial(b, 1.12848747, 0.635986269, 0.10439764, -0.0215184167, 0.00198884099,
-                                    0.000428906234, -0.000193794156, 3.05122539e-5, -1.88200204e-6);
-  return copysign(select(a < V(1), small, V(1) - exp(-exponent)), x);
+  const V a = min(V(4), abs(x));
+  const V exponent = fma(a,
+                         polynomial(a, 0.128379166, 0.636619806, 0.102771297, -0.019117767, -0.000252899714,
+                                    0.00179914793, -0.000740531657, 0.000167414182, -2.13391959e-5, 1.19184119e-6),
+                         a);
+  return copysign(expm1_inside(-exponent), x);
 }
 TORCH_VEC_INLINE Vec<float> erfc(Vec<float> x) {
   return in_double(x, [](Vec<double> v) {

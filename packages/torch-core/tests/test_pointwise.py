@@ -1,0 +1,181 @@
+"""Element-wise operators: values at the edges, promotion, and what they refuse. Layouts and forms: test_rows.py."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+INF, NAN = math.inf, math.nan
+
+
+def test_integer_division_by_zero_is_an_error_and_changes_nothing():
+    a = torch.tensor([6, 7, 8])
+    for call in (
+        lambda: a // 0,
+        lambda: a % 0,
+        lambda: torch.div(a, 0, rounding_mode="trunc"),
+        lambda: torch.fmod(a, 0),
+    ):
+        with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+            call()
+    with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+        a.floor_divide_(torch.tensor([2, 2, 0]))
+    assert a.tolist() == [6, 7, 8]
+
+
+def test_the_smallest_integer_divided_by_minus_one_wraps():
+    a = torch.tensor([-(2**63)])
+    assert (a // -1).item() == -(2**63)
+    assert (a % -1).item() == 0
+
+
+@pytest.mark.parametrize(
+    "x, y", [(7, 3), (-7, 3), (7, -3), (-7, -3), (7.5, 2.0), (-7.5, 2.0), (7.5, -2.0), (1e-3, 1e-4)]
+)
+def test_floor_division_and_remainder_are_those_of_python(x, y):
+    a, b = torch.tensor(x, dtype=torch.float64), torch.tensor(y, dtype=torch.float64)
+    assert (a // b).item() == x // y
+    assert (a % b).item() == pytest.approx(x % y, abs=1e-15)
+
+
+def test_maximum_keeps_nan_and_fmax_drops_it():
+    a, b = torch.tensor([1.0, NAN, 3.0]), torch.tensor([2.0, 2.0, NAN])
+    assert np.isnan(torch.maximum(a, b).numpy()).tolist() == [False, True, True]
+    assert torch.fmax(a, b).tolist() == [2.0, 2.0, 3.0]
+
+
+def test_powers_follow_ieee():
+    cases = [
+        (0.0, 0.0),
+        (NAN, 0.0),
+        (1.0, NAN),
+        (-1.0, INF),
+        (-0.0, -1.0),
+        (-0.0, 3.0),
+        (-8.0, 1 / 3),
+        (2.0, -INF),
+        (-2.0, 3.0),
+    ]
+    x, y = (np.array(column, dtype=np.float32) for column in zip(*cases))
+    with np.errstate(all="ignore"):
+        expected = np.power(x, y)
+    np.testing.assert_array_equal(torch.pow(torch.from_numpy(x), torch.from_numpy(y)).numpy(), expected)
+
+
+def test_integers_to_negative_powers_are_refused():
+    with pytest.raises(RuntimeError, match="Integers to negative integer powers"):
+        torch.tensor([2, 3]) ** -1
+    assert (torch.tensor([2.0, 4.0]) ** -1).tolist() == [0.5, 0.25]
+
+
+def test_rounding_goes_to_even():
+    assert torch.round(torch.tensor([0.5, 1.5, 2.5, -0.5])).tolist() == [0.0, 2.0, 2.0, -0.0]
+    assert torch.round(torch.tensor([1.25, 1.35]), decimals=1).tolist() == pytest.approx([1.2, 1.4])
+
+
+@pytest.mark.parametrize(
+    "other, expected",
+    [
+        (1, torch.int32),
+        (1.5, torch.float32),
+        (1j, torch.complex64),
+        (True, torch.int32),
+        (torch.tensor(1, dtype=torch.int64), torch.int32),
+        (torch.tensor(1.5, dtype=torch.float64), torch.float64),
+        (torch.ones(2, dtype=torch.int64), torch.int64),
+        (torch.ones(2, dtype=torch.float16), torch.float16),
+    ],
+    ids=str,
+)
+def test_an_int32_tensor_plus_something_has_the_promoted_dtype(other, expected):
+    assert (torch.ones(2, dtype=torch.int32) + other).dtype == expected
+
+
+def test_unsigned_and_signed_integers_promote_to_the_next_wider_signed_one():
+    assert torch.promote_types(torch.uint16, torch.int16) == torch.int32
+    assert torch.promote_types(torch.uint8, torch.uint32) == torch.uint32
+    with pytest.raises(RuntimeError, match="no integer dtype holds both"):
+        torch.promote_types(torch.uint64, torch.int8)
+
+
+def test_in_place_results_must_fit_the_dtype_and_shape():
+    with pytest.raises(RuntimeError, match="result type Float can't be cast to the desired output type Long"):
+        torch.ones(3, dtype=torch.int64).add_(1.5)
+    with pytest.raises(RuntimeError, match=r"output with shape \(3,\) doesn't match the broadcast shape \(2, 3\)"):
+        torch.ones(3).add_(torch.ones(2, 3))
+
+
+def test_shapes_that_do_not_broadcast_are_named():
+    with pytest.raises(
+        RuntimeError, match=r"mul: The size of tensor a \(3\) must match .* \(4\) at non-singleton dimension 0"
+    ):
+        torch.ones(3) * torch.ones(4)
+
+
+def test_overlapping_memory_is_refused_or_copied_first():
+    x = torch.arange(6, dtype=torch.float32)
+    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
+        torch.zeros(3).expand(2, 3).add_(1)
+    with pytest.raises(RuntimeError, match="some elements of the input tensor and the written-to tensor"):
+        x[1:].add_(x[:-1])
+    x[::2].add_(x[1::2])
+    assert x.tolist() == [1.0, 1.0, 5.0, 3.0, 9.0, 5.0]
+
+
+def test_bool_tensors_have_no_difference_and_no_negative():
+    b = torch.tensor([True, False])
+    with pytest.raises(RuntimeError, match="with two bool tensors is not supported"):
+        b - b
+    with pytest.raises(RuntimeError, match="on a bool tensor is not supported"):
+        -b
+    assert (b + b).tolist() == [True, False]
+
+
+def test_alpha_must_suit_the_dtype():
+    a = torch.ones(2, dtype=torch.int64)
+    assert torch.add(a, a, alpha=3).tolist() == [4, 4]
+    with pytest.raises(RuntimeError, match="argument alpha must not be a floating point number"):
+        torch.add(a, a, alpha=1.5)
+
+
+def test_where_and_masked_fill_broadcast():
+    mask = torch.tensor([[True], [False]])
+    assert torch.where(mask, torch.tensor([1, 2]), 0.5).tolist() == [[1.0, 2.0], [0.5, 0.5]]
+    assert torch.zeros(2, 2).masked_fill(mask, 7).tolist() == [[7.0, 7.0], [0.0, 0.0]]
+    with pytest.raises(RuntimeError, match="where expected condition to be a boolean tensor"):
+        torch.where(torch.ones(2), 1, 2)
+
+
+def test_clamp_needs_a_bound_and_keeps_nan():
+    assert np.isnan(torch.tensor([NAN]).clamp(0, 1).numpy()).all()
+    assert torch.tensor([-1, 5]).clamp(max=2).tolist() == [-1, 2]
+    with pytest.raises(RuntimeError, match="At least one of 'min' or 'max' must not be None"):
+        torch.ones(2).clamp()
+
+
+def test_lerp_is_exact_at_both_ends():
+    a, b = torch.tensor([0.1, 1e8]), torch.tensor([0.7, -1.0])
+    assert (
+        torch.equal(torch.lerp(a, b, 1.0), b)
+        if hasattr(torch, "equal")
+        else torch.lerp(a, b, 1.0).tolist() == b.tolist()
+    )
+    assert torch.lerp(a, b, 0.0).tolist() == a.tolist()
+
+
+def test_aliases_are_the_operator_itself():
+    assert torch.absolute is torch.abs and torch.arccos is torch.acos and torch.special.expit is torch.sigmoid
+    assert torch.ones(1).multiply_(3).item() == 3
+
+
+@pytest.mark.parametrize("name", ["gelu", "silu", "mish", "softplus", "log_sigmoid", "hardswish", "elu"])
+def test_activations_keep_nan_and_survive_large_arguments(name):
+    y = getattr(torch, name)(torch.tensor([NAN, 1e4, -1e4]))
+    assert math.isnan(y[0].item()) and math.isfinite(y[1].item()) and math.isfinite(y[2].item())
+
+
+def test_long_tensors_give_the_same_as_short_ones():
+    x = torch.linspace(-5, 5, 100003)
+    whole = torch.tanh(x)
+    assert whole[77777:77790].tolist() == torch.tanh(x[77777:77790]).tolist()
