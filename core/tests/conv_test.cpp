@@ -158,9 +158,11 @@ void groups() {
   both(square(2, 5, 5, 5, 1, 2, 21, 5));
 }
 void one_and_three_dimensions() {
+  both(shape(4, 1, 9, 1, {5}, {5}, {1}, {2}, {2}));  // one output, not all of the kernel inside
   both(shape(2, 3, 5, 1, {50}, {5}, {1}, {2}, {1}));
   both(shape(2, 4, 6, 2, {41}, {3}, {2}, {0}, {2}));
   both(shape(2, 3, 4, 1, {5, 6, 7}, {3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}));
+  both(shape(2, 1, 1, 1, {8, 1, 10}, {3, 1, 7}, {3, 3, 1}, {2, 2, 2}, {1, 1, 1}));  // nothing is seen
   both(shape(1, 4, 6, 2, {6, 7, 9}, {2, 3, 1}, {2, 1, 3}, {1, 0, 0}, {1, 2, 1}));
 }
 void many_positions() {

@@ -48,38 +48,48 @@ struct Phases {
   bool covers_all = true;  // false: some inputs are seen by no tap
 
   explicit Phases(const ConvShape& s) {
-    std::vector<size_t> first;
-    int64_t rests[3];  // beyond the size of the input there is nothing to see
-    for (int k = 0; k < 3; k++) rests[k] = std::min(s.stride[k], s.in[k]);
-    for (int64_t r = 0; r < rests[0] * rests[1] * rests[2]; r++) {
-      const int64_t rest[3] = {r / (rests[1] * rests[2]), r / rests[2] % rests[1], r % rests[2]};
-      int64_t size[3];
-      for (int k = 0; k < 3; k++) size[k] = (s.in[k] - rest[k] + s.stride[k] - 1) / s.stride[k];
-      Phase p{};
-      p.grid = {s.n, int(size[0]), int(size[1]), int(size[2])};
-      for (int k = 0; k < 3; k++) p.step[k] = int(s.stride[k]), p.origin[k] = int(rest[k]);
-      const size_t begin = taps.size();
-      int index = 0;
-      for (int64_t z = 0; z < s.kernel[0]; z++)
-        for (int64_t y = 0; y < s.kernel[1]; y++)
-          for (int64_t x = 0; x < s.kernel[2]; x++, index++) {
-            const int64_t d[3] = {rest[0] + s.padding[0] - z * s.dilation[0],
-                                  rest[1] + s.padding[1] - y * s.dilation[1],
-                                  rest[2] + s.padding[2] - x * s.dilation[2]};
-            if (d[0] % s.stride[0] || d[1] % s.stride[1] || d[2] % s.stride[2]) continue;
-            taps.push_back({int(d[0] / s.stride[0]), int(d[1] / s.stride[1]), int(d[2] / s.stride[2]), index});
-          }
-      if (taps.size() == begin) {
-        covers_all = false;
-        continue;
+    struct Seen {
+      int64_t rest[3];
+      Tap tap;
+    };
+    std::vector<Seen> seen;
+    for (int64_t i = 0; i < s.taps(); i++) {
+      const int64_t place[3] = {i / s.kernel[2] / s.kernel[1], i / s.kernel[2] % s.kernel[1], i % s.kernel[2]};
+      Seen t;
+      int shift[3];
+      bool inside = true;
+      for (int k = 0; k < 3; k++) {  // the tap of output j reads input j * stride + at
+        const int64_t at = place[k] * s.dilation[k] - s.padding[k], stride = s.stride[k];
+        t.rest[k] = (at % stride + stride) % stride;
+        shift[k] = int((t.rest[k] - at) / stride);
+        inside &= t.rest[k] < s.in[k];
       }
-      p.tap_count = int(taps.size() - begin);
-      p.taps_before = int(begin);
-      first.push_back(begin);
-      phases.push_back(p);
+      t.tap = {shift[0], shift[1], shift[2], int(i)};
+      if (inside) seen.push_back(t);
     }
-    for (size_t i = 0; i < phases.size(); i++) phases[i].taps = taps.data() + first[i];
+    std::stable_sort(seen.begin(), seen.end(), [](const Seen& a, const Seen& b) {
+      return std::lexicographical_compare(a.rest, a.rest + 3, b.rest, b.rest + 3);
+    });
+    for (size_t i = 0; i < seen.size(); i++) {
+      taps.push_back(seen[i].tap);
+      if (i == 0 || !std::equal(seen[i].rest, seen[i].rest + 3, seen[i - 1].rest)) {
+        Phase p{};
+        int size[3];
+        for (int k = 0; k < 3; k++) {
+          size[k] = int((s.in[k] - seen[i].rest[k] + s.stride[k] - 1) / s.stride[k]);
+          p.step[k] = int(s.stride[k]), p.origin[k] = int(seen[i].rest[k]);
+        }
+        p.grid = {s.n, size[0], size[1], size[2]};
+        p.taps_before = int(i);
+        phases.push_back(p);
+      }
+      phases.back().tap_count++;
+    }
+    for (Phase& p : phases) p.taps = taps.data() + p.taps_before;
     tap_count = int(taps.size());
+    int64_t all = 1;  // phases there would be if each had a tap
+    for (int k = 0; k < 3; k++) all *= std::min(s.stride[k], s.in[k]);
+    covers_all = int64_t(phases.size()) == all;
   }
 };
 
@@ -91,6 +101,12 @@ void run_gemm(const PatchGemm<T>& job) {
     engine().gemm_f64(job);
 }
 
+bool is_one_pixel(const ConvShape& s) {
+  bool whole = s.groups == 1 && s.out_plane() == 1;
+  for (int k = 0; k < 3; k++)
+    whole &= s.kernel[k] == s.in[k] && s.padding[k] == 0 && (s.dilation[k] == 1 || s.kernel[k] == 1);
+  return whole;
+}
 // One output pixel that sees the whole input: dx is a plain product, one row per (channel, tap), one column per image.
 template <class T>
 void spread_pixel(const ConvShape& s, const T* dy, const T* w, const T* bias, T* dx) {
@@ -255,7 +271,7 @@ template <class T>
 void conv_backward_data(const ConvShape& s, const T* dy, const T* w, const T* bias, T* dx) {
   if (s.n * s.c * s.in_plane() == 0) return;
   if (s.o == 0 || s.out_plane() == 0) return fill_planes(dx, s.n, s.c, s.in_plane(), bias);
-  if (s.out_plane() == 1 && s.in_plane() == s.taps() && s.groups == 1) return spread_pixel(s, dy, w, bias, dx);
+  if (is_one_pixel(s)) return spread_pixel(s, dy, w, bias, dx);
   if constexpr (sizeof(T) == 4)
     if (use_winograd(s, s.o, s.c, s.in[1], 2 - s.padding[1]) &&
         engine().winograd(
@@ -263,6 +279,7 @@ void conv_backward_data(const ConvShape& s, const T* dy, const T* w, const T* bi
       return;
   Phases plan(s);
   if (!plan.covers_all) fill_planes(dx, s.n, s.c, s.in_plane(), bias);
+  if (plan.phases.empty()) return;  // the padding alone is seen
   if constexpr (sizeof(T) == 4) {
     const Direct direct = direct_backward(s, dy, w, bias, dx, plan);
     if (use_direct(s, direct, (s.in[2] + s.stride[2] - 1) / s.stride[2])) return engine().direct(direct);

@@ -221,6 +221,14 @@ Tensor conv_padding(const Tensor& input, const Tensor& weight, const Tensor& bia
   return torch::convolution(input, weight, bias, stride, pad, dilation, false, {0}, groups);
 }
 
+Tensor conv_tbc_all(const Tensor& input, const Tensor& weight, const Tensor& bias, int64_t pad) {
+  TORCH_CHECK(input.dim() == 3 && weight.dim() == 3,
+              "conv_tbc: expected input (time, batch, channels) and weight (K, C, O), got ", input.sizes(), " and ",
+              weight.sizes());
+  const Tensor y = torch::conv1d(torch::permute(input, {1, 2, 0}), torch::permute(weight, {2, 1, 0}), bias, {1}, {pad});
+  return torch::permute(y, {2, 0, 1});
+}
+
 }  // namespace
 
 void register_conv() {
@@ -232,6 +240,7 @@ void register_conv() {
   set_composite<op::conv1d_padding>(conv_padding<1>);
   set_composite<op::conv2d_padding>(conv_padding<2>);
   set_composite<op::conv3d_padding>(conv_padding<3>);
+  set_composite<op::conv_tbc>(conv_tbc_all);
   set_composite<op::conv_transpose1d>(conv_transpose<1>);
   set_composite<op::conv_transpose2d>(conv_transpose<2>);
   set_composite<op::conv_transpose3d>(conv_transpose<3>);

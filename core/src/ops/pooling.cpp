@@ -55,8 +55,8 @@ void expand(const std::string& op, const char* what, IntArrayRef given, size_t d
   std::fill_n(to, 3, rest);
   for (size_t i = 0; i < dims; i++) {
     const int64_t value = given[given.size() == 1 ? 0 : i];
-    TORCH_CHECK(value >= least && value < kLargest, op, ": ", what, " must be ", least ? "positive" : "non-negative",
-                ", got ", given);
+    TORCH_CHECK(value >= least, op, ": ", what, " must be ", least ? "positive" : "non-negative", ", got ", given);
+    TORCH_CHECK(value < kLargest, op, ": ", what, " ", given, " is too large");
     to[3 - dims + i] = value;
   }
 }

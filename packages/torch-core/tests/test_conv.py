@@ -167,6 +167,12 @@ def test_strided_channels_last_and_turned_operands_are_read_as_they_are():
     close(torch.conv2d(channels_last, turned), reference(channels_last.numpy(), turned.numpy()))
 
 
+def test_conv_tbc_takes_time_batch_channels():
+    x, w, b = noise(9, 2, 3), noise(3, 3, 4), noise(4)
+    y = torch.conv_tbc(torch.from_numpy(x), torch.from_numpy(w), torch.from_numpy(b), 1)
+    close(y, reference(x.transpose(1, 2, 0), w.transpose(2, 1, 0), b, padding=1).transpose(2, 0, 1))
+
+
 def test_integers_convolve_exactly():
     x, w = RNG.integers(-9, 9, (2, 3, 7, 7)), RNG.integers(-9, 9, (4, 3, 3, 3))
     y = torch.conv2d(torch.from_numpy(x), torch.from_numpy(w))
