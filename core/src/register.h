@@ -23,5 +23,6 @@ void register_create();
 void register_join();
 void register_index();
 void register_reduce();
+void register_sort();
 
 }  // namespace torch

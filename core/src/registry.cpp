@@ -61,6 +61,7 @@ void init() {
     register_join();
     register_index();
     register_reduce();
+    register_sort();
     register_conv();
     register_pooling();
     register_resample();

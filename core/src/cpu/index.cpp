@@ -104,6 +104,15 @@ int64_t offsets(int64_t* to, const I* from, int64_t n, int64_t low, int64_t size
   return -1;
 }
 
+int64_t check64(const int64_t* index, int64_t n, int64_t size) {
+  int64_t bad = 0;
+  for (int64_t i = 0; i < n; ++i) bad |= index[i] | (size - 1 - index[i]);
+  if (bad >= 0) return -1;
+  int64_t i = 0;
+  while (index[i] >= 0 && index[i] < size) ++i;
+  return i;
+}
+
 // --- rows -------------------------------------------------------------------------------------------------------------
 
 template <class T>
@@ -116,12 +125,6 @@ void gather_row(char* out, int64_t out_stride, const char* in, int64_t in_stride
   } else {
     for (int64_t k = 0; k < n; ++k) o[k * out_stride] = x[index[k * index_stride] * in_stride];
   }
-}
-template <class T>
-void scatter_row(char* out, int64_t out_stride, const char* in, int64_t in_stride, const int64_t* index, int64_t index_stride, int64_t n) {
-  T* o = reinterpret_cast<T*>(out);
-  const T* x = reinterpret_cast<const T*>(in);
-  for (int64_t k = 0; k < n; ++k) o[index[k * index_stride] * out_stride] = x[k * in_stride];
 }
 template <class T>
 void gather_across(char* out, const char* in, int64_t in_step, const int64_t* index, int64_t n) {
@@ -220,8 +223,8 @@ extern constinit const IndexKernels index_kernels_table = {
     {TORCH_FOR_EACH_DTYPE(TORCH_ADD)},
     offsets<int64_t>,
     offsets<int32_t>,
+    check64,
     TORCH_BY_SIZE(gather_row),
-    TORCH_BY_SIZE(scatter_row),
     TORCH_BY_SIZE(gather_across),
     TORCH_BY_SIZE(compress),
     TORCH_BY_SIZE(expand),

@@ -33,9 +33,10 @@ struct IndexKernels {
   // in range, or -1.
   int64_t (*offsets64)(int64_t* to, const int64_t* from, int64_t n, int64_t low, int64_t size, int64_t stride, bool add);
   int64_t (*offsets32)(int64_t* to, const int32_t* from, int64_t n, int64_t low, int64_t size, int64_t stride, bool add);
-  // out[k * out_stride] = in[index[k] * in_stride] along one row of each, in elements; and the other way round.
+  // The first position whose element is not in [0, size), or -1.
+  int64_t (*check64)(const int64_t* index, int64_t n, int64_t size);
+  // out[k * out_stride] = in[index[k] * in_stride] along one row of each, in elements.
   void (*gather_row[5])(char* out, int64_t out_stride, const char* in, int64_t in_stride, const int64_t* index, int64_t index_stride, int64_t n);
-  void (*scatter_row[5])(char* out, int64_t out_stride, const char* in, int64_t in_stride, const int64_t* index, int64_t index_stride, int64_t n);
   // Same row, many columns: out[i] = in[index[i] * in_step + i], the rows of a dim that is not the last.
   void (*gather_across[5])(char* out, const char* in, int64_t in_step, const int64_t* index, int64_t n);
   // Writes in[i] for each mask[i] != 0, of which there are `room`.

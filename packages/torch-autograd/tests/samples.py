@@ -185,12 +185,12 @@ CALLS = {
     "min(Tensor self, int": [lambda t: call(t.spread(2, 3), 1)],
     "amax": [lambda t: call(t.spread(2, 3), [0, 1]), lambda t: call(t.spread(2, 3), [1], True)],
     "amin": [lambda t: call(t.spread(2, 3))],
-    "var(Tensor self, int[]? dim=None": [
+    "var(Tensor self, int[1]? dim=None": [
         lambda t: call(t(2, 3)),
         lambda t: call(t(2, 3), [1], correction=0, keepdim=True),
     ],
-    "std(Tensor self, int[]? dim=None": [lambda t: call(t(2, 3)), lambda t: call(t(2, 3), [1], correction=0)],
-    "var_mean(Tensor self, int[]? dim=None": [lambda t: call(t(2, 3), [1])],
+    "std(Tensor self, int[1]? dim=None": [lambda t: call(t(2, 3)), lambda t: call(t(2, 3), [1], correction=0)],
+    "var_mean(Tensor self, int[1]? dim=None": [lambda t: call(t(2, 3), [1])],
     "vector_norm": [
         lambda t, p=p: call(t.spread(2, 4) + 0.02, p, [1]) for p in (0.5, 1, 1.5, 2, 3, float("inf"), float("-inf"))
     ]

@@ -181,7 +181,7 @@ bool convert(const Parameter& p, PyObject* o, Value* v, Arguments* a) {
         }
         return set_int_list(a, v, PySequence_Fast_ITEMS(o), n);
       }
-      if (o == Py_None) break;
+      if (o == Py_None || PyBool_Check(o)) break;  // x.var(False) is no list of dims
       int64_t one;
       if (!as_int(o, &one)) break;
       PyObject* repeated[8];

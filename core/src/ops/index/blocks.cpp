@@ -17,17 +17,27 @@ const IndexKernels& index_kernels() noexcept {
 
 bool shares_memory(const Tensor& a, const Tensor& b) noexcept { return a->storage == b->storage; }
 
-std::vector<int64_t> offsets_of(const char* op, const Tensor& index, int64_t dim, int64_t size, int64_t low, int64_t stride_bytes, ErrorKind kind) {
-  std::vector<int64_t> out(size_t(index.numel()));
-  Tensor source = dense(index);
+Tensor offsets_of(const char* op, const Tensor& index, int64_t dim, int64_t size, int64_t low, int64_t stride_bytes, ErrorKind kind) {
+  Tensor out = empty_tensor({index.numel()}, DType::Int64), source = index.is_contiguous() ? index : contiguous_copy(index);
   const IndexKernels& k = index_kernels();
-  int64_t bad = source.dtype() == DType::Int64
-                    ? k.offsets64(out.data(), source.data<int64_t>(), index.numel(), low, size, stride_bytes, false)
-                    : k.offsets32(out.data(), source.data<int32_t>(), index.numel(), low, size, stride_bytes, false);
+  const bool wide = source.dtype() == DType::Int64;
+  int64_t bad = wide ? k.offsets64(out.data<int64_t>(), source.data<int64_t>(), index.numel(), low, size, stride_bytes, false)
+                     : k.offsets32(out.data<int64_t>(), source.data<int32_t>(), index.numel(), low, size, stride_bytes, false);
   if (bad >= 0)
-    throw_error(kind, message(op, "index ", source.dtype() == DType::Int64 ? source.data<int64_t>()[bad] : source.data<int32_t>()[bad],
-                              " is out of bounds for dimension ", dim, " with size ", size));
+    throw_error(kind, message(op, "index ", wide ? source.data<int64_t>()[bad] : source.data<int32_t>()[bad], " is out of bounds for dimension ", dim,
+                              " with size ", size));
   return out;
+}
+
+BlockSide block_side(const Tensor& strided, const Tensor& dense, int64_t from, int64_t to) {
+  BlockSide s;
+  int64_t item = strided.item_size();
+  for (int64_t d = from; d < to; ++d) {
+    s.sizes.push_back(strided.size(d));
+    s.strided.push_back(strided.stride(d) * item);
+    s.dense.push_back(dense.stride(d) * item);
+  }
+  return s;
 }
 
 namespace {
@@ -49,16 +59,17 @@ void merge(const BlockSide& in, BlockSide* out) {
   }
 }
 
-constexpr int64_t kGrain = 1 << 17;  // bytes
+constexpr int64_t kGrain = 1 << 17;   // bytes
+constexpr int64_t kColumns = 256;     // elements
 
 }  // namespace
 
-void run_blocks(BlockLoop loop, char* strided, char* dense, const std::vector<int64_t>& offsets, int64_t dense_count, const BlockSide& before,
+void run_blocks(BlockLoop loop, char* strided, char* dense, const Tensor& offsets, int64_t dense_count, const BlockSide& before,
                 const BlockSide& after, bool cut_offsets) {
   BlockSide outer, inner;
   merge(before, &outer);
   merge(after, &inner);
-  Blocks b{strided, dense, offsets.data(), 1, int64_t(offsets.size()), 1, 0, 0, 0, dense_count, 0};
+  Blocks b{strided, dense, offsets.data<const int64_t>(), 1, offsets.numel(), 1, 0, 0, 0, dense_count, 0};
   auto take_last = [](BlockSide& s, int64_t* size, int64_t* strided_stride, int64_t* dense_stride) {
     if (s.sizes.size() == 0) return;
     *size = s.sizes.back();
@@ -85,6 +96,14 @@ void run_blocks(BlockLoop loop, char* strided, char* dense, const std::vector<in
   for (;;) {
     if (cut_offsets) {
       parallel_for(b.before * b.count, std::max<int64_t>(1, kGrain / bytes), [&](int64_t begin, int64_t end) { loop(b, begin, end); });
+    } else if (b.before == 1 && b.after >= 2 * kColumns && b.count * bytes > kGrain) {
+      parallel_for(b.after, kColumns, [&](int64_t begin, int64_t end) {  // columns do not meet
+        Blocks part = b;
+        part.strided += begin * b.strided_after;
+        part.dense += begin * b.dense_after;
+        part.after = end - begin;
+        loop(part, 0, b.count);
+      });
     } else {
       parallel_for(b.before, std::max<int64_t>(1, kGrain / (bytes * b.count)), [&](int64_t begin, int64_t end) { loop(b, begin * b.count, end * b.count); });
     }
@@ -99,34 +118,6 @@ void run_blocks(BlockLoop loop, char* strided, char* dense, const std::vector<in
     }
     if (d < 0) return;
   }
-}
-
-std::vector<Tensor> mask_positions(const Tensor& mask) {
-  TORCH_CHECK_IMPLEMENTED(!mask.is_meta(), "index: how many elements a mask keeps is in its values, which Meta tensors do not have");
-  Tensor m = dense(mask);
-  const IndexKernels& k = index_kernels();
-  const uint8_t* p = m.data<uint8_t>();
-  int64_t n = m.numel(), count = k.count_nonzero(p, n);
-  int64_t dims = std::max<int64_t>(m.dim(), 1);
-  std::vector<Tensor> out;
-  Tensor flat = empty_tensor({count}, DType::Int64);
-  k.positions(flat.data<int64_t>(), p, n, 0, count);
-  if (dims == 1) return {flat};
-  // The last dim of a flat position is its remainder, the dims before are in its quotient.
-  out.resize(size_t(dims));
-  for (int64_t d = dims - 1; d > 0; --d) {
-    Tensor column = empty_tensor({count}, DType::Int64);
-    int64_t *f = flat.data<int64_t>(), *c = column.data<int64_t>();
-    uint64_t size = uint64_t(m.size(d));
-    for (int64_t i = 0; i < count; ++i) {
-      uint64_t q = uint64_t(f[i]) / size;
-      c[i] = int64_t(uint64_t(f[i]) - q * size);
-      f[i] = int64_t(q);
-    }
-    out[size_t(d)] = column;
-  }
-  out[0] = flat;
-  return out;
 }
 
 }  // namespace torch

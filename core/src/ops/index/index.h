@@ -1,6 +1,7 @@
 // What the operators of the index family share on the host: index tensors made ready, checked before anything is written.
 #pragma once
 #include "dims.h"
+#include "dense.h"
 #include "iterate.h"
 #include "kernels/index.h"
 #include "staging.h"
@@ -8,14 +9,11 @@
 
 namespace torch {
 
-// Contiguous, of its own dtype.
-inline Tensor dense(const Tensor& t) { return t.is_contiguous() ? t : contiguous_copy(t); }
-
 bool shares_memory(const Tensor& a, const Tensor& b) noexcept;
 
 // Bytes from the start for each element of an index tensor into a dim; `low` is -size where negative ones count from the
 // end, else 0. Errors are of the given kind and say "index 5 is out of bounds for dimension 0 with size 3".
-std::vector<int64_t> offsets_of(const char* op, const Tensor& index, int64_t dim, int64_t size, int64_t low, int64_t stride_bytes, ErrorKind kind);
+Tensor offsets_of(const char* op, const Tensor& index, int64_t dim, int64_t size, int64_t low, int64_t stride_bytes, ErrorKind kind);
 
 // A bool or uint8 mask as one int64 tensor of positions per dim.
 std::vector<Tensor> mask_positions(const Tensor& mask);
@@ -25,12 +23,16 @@ std::vector<Tensor> mask_positions(const Tensor& mask);
 struct BlockSide {
   DimVector sizes, strided, dense;  // of dims before and after the indexed one; strides in bytes
 };
-void run_blocks(BlockLoop loop, char* strided, char* dense, const std::vector<int64_t>& offsets, int64_t dense_count, const BlockSide& before,
+void run_blocks(BlockLoop loop, char* strided, char* dense, const Tensor& offsets, int64_t dense_count, const BlockSide& before,
                 const BlockSide& after, bool cut_offsets);
+
+// The dims [from, to) of two tensors as one side of a block loop.
+BlockSide block_side(const Tensor& strided, const Tensor& dense, int64_t from, int64_t to);
 
 void register_index_select();
 void register_index_tensors();
 void register_index_scatter();
 void register_index_mask();
+void register_index_search();
 
 }  // namespace torch

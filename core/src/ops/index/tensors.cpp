@@ -9,7 +9,7 @@ namespace {
 
 // Which elements `indices` name, as byte offsets into the indexed dims, and how the result is shaped.
 struct Plan {
-  std::vector<int64_t> offsets;
+  Tensor offsets;  // int64
   std::vector<int64_t> index_shape, result;
   DimVector before, after;  // dims of self that are not indexed, on either side of the indexed ones in the result
 };
@@ -80,16 +80,17 @@ Plan plan(const Tensor& self, TensorList given) {
   if (self.is_meta()) return p;
 
   const IndexKernels& k = index_kernels();
+  p.offsets = empty_tensor({count}, DType::Int64);
+  int64_t* to = p.offsets.data<int64_t>();
   bool begun = false;
   for (int64_t d = 0; d < self.dim(); ++d) {
     const Tensor& t = indices[size_t(d)];
     if (!t) continue;
-    Tensor source = t.sizes() == IntArrayRef(p.index_shape) ? dense(t) : contiguous_copy(expand(t, p.index_shape));
-    p.offsets.resize(size_t(count));
+    Tensor source = t.sizes() == IntArrayRef(p.index_shape) ? as_contiguous(t, t.dtype()) : contiguous_copy(expand(t, p.index_shape));
     int64_t size = self.size(d), stride = self.stride(d) * self.item_size();
     bool wide = source.dtype() == DType::Int64;
-    int64_t bad = wide ? k.offsets64(p.offsets.data(), source.data<int64_t>(), count, -size, size, stride, begun)
-                       : k.offsets32(p.offsets.data(), source.data<int32_t>(), count, -size, size, stride, begun);
+    int64_t bad = wide ? k.offsets64(to, source.data<int64_t>(), count, -size, size, stride, begun)
+                       : k.offsets32(to, source.data<int32_t>(), count, -size, size, stride, begun);
     TORCH_CHECK_INDEX(bad < 0, "index ", wide ? source.data<int64_t>()[bad] : source.data<int32_t>()[bad], " is out of bounds for dimension ", d,
                       " with size ", size);
     begun = true;
@@ -116,7 +117,14 @@ void run(BlockLoop loop, const Tensor& self, const Tensor& dense_side, const Pla
   run_blocks(loop, self.data<char>(), dense_side.data<char>(), p.offsets, count_stride, before, after, cut_offsets);
 }
 
+// One mask over all of self.
+bool is_whole_mask(const Tensor& self, TensorList indices) {
+  return indices.size() == 1 && indices[0] && is_mask(indices[0]) && indices[0].sizes() == self.sizes() && self.dim() > 0 && !self.is_meta() &&
+         indices[0].device() == self.device();
+}
+
 Tensor index_kernel(const Tensor& self, TensorList indices) {
+  if (is_whole_mask(self, indices)) return masked_select(self, indices[0]);
   Plan p = plan(self, indices);
   Tensor out = empty_tensor(p.result, self.dtype(), self.device());
   if (!out.is_meta() && out.numel() > 0) run(index_kernels().take[size_class(self.item_size())], self, out, p, true);
@@ -126,6 +134,8 @@ Tensor index_kernel(const Tensor& self, TensorList indices) {
 Tensor index_put_inplace(const Tensor& self, TensorList indices, const Tensor& values, bool accumulate) {
   TORCH_CHECK(self.dtype() == values.dtype(), "Index put requires the source and destination dtypes match, got ", self.dtype(), " for the destination and ",
               values.dtype(), " for the source.");
+  if (is_whole_mask(self, indices) && values.numel() == 1 && values.dim() <= 1 && !accumulate && !shares_memory(self, values))
+    return masked_fill_(self, indices[0].dtype() == DType::Bool ? indices[0] : view_dtype(indices[0], DType::Bool), reshape(values, {}));
   Plan p = plan(self, indices);
   TORCH_CHECK(is_expandable_to(values.sizes(), p.result), "shape mismatch: value tensor of shape ", Bracketed{values.sizes()},
               " cannot be broadcast to indexing result of shape ", Bracketed{p.result});

@@ -9,6 +9,7 @@ void register_reduce() {
   register_reduce_extremes();
   register_reduce_moments();
   register_reduce_norms();
+  register_reduce_scan();
 }
 
 }  // namespace torch

@@ -15,6 +15,8 @@ globals().update(_C._functions()[""])
 
 from . import _parts, _tensor  # noqa: E402
 
+from ._tensor import nonzero  # noqa: E402
+
 _parts.install()
 _tensor.complete(Tensor)
 

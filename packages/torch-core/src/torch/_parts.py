@@ -36,6 +36,7 @@ LAZY = {
     **dict.fromkeys(("set_printoptions", "get_printoptions", "printoptions"), "_printing"),
     **dict.fromkeys(("finfo", "iinfo"), "_limits"),
     "set_default_tensor_type": "_legacy",
+    **dict.fromkeys(("unique", "unique_consecutive"), "_unique"),
     **dict.fromkeys(
         (
             "typename", "is_storage", "is_floating_point", "is_complex", "numel", "is_same_size", "is_nonzero", "set_flush_denormal",

@@ -133,6 +133,23 @@ def _share_memory_(self):
     return _share_tensor(self)
 
 
+def nonzero(input, *, out=None, as_tuple=False):
+    """The positions of elements that are not zero, as rows; or with ``as_tuple`` one tensor a dim, which can index."""
+    return _C._operator("nonzero_tuple")(input) if as_tuple else _C._operator("nonzero")(input, out=out)
+
+
+def _unique(self, sorted=True, return_inverse=False, return_counts=False, dim=None):
+    from ._unique import unique
+
+    return unique(self, sorted, return_inverse, return_counts, dim)
+
+
+def _unique_consecutive(self, return_inverse=False, return_counts=False, dim=None):
+    from ._unique import unique_consecutive
+
+    return unique_consecutive(self, return_inverse, return_counts, dim)
+
+
 def _dir(self):
     return sorted({*object.__dir__(self), *GRADIENT_NAMES})
 
@@ -177,3 +194,6 @@ def complete(cls):
     cls.new = _new
     cls.new_tensor = _new_tensor
     cls.share_memory_ = _share_memory_
+    cls.nonzero = nonzero
+    cls.unique = _unique
+    cls.unique_consecutive = _unique_consecutive

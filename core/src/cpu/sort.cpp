@@ -1,0 +1,168 @@
+// Keys, radix sort and selection (kernels/sort.h).
+#include "kernels/sort.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/vec.h"
+#include "torch/core/half.h"
+
+namespace torch::TORCH_ISA {
+
+namespace {
+
+// --- keys -------------------------------------------------------------------------------------------------------------
+
+template <class U, class F>
+TORCH_VEC_INLINE U float_key(F x) {
+  U bits = __builtin_bit_cast(U, x + F(0));  // -0 becomes 0
+  constexpr U sign = U(1) << (sizeof(U) * 8 - 1);
+  U key = bits ^ ((U(0) - (bits >> (sizeof(U) * 8 - 1))) | sign);
+  return x != x ? ~U(0) : key;
+}
+template <class T>
+TORCH_VEC_INLINE auto key_of(T x) {
+  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) return float_key<uint32_t>(float(x));
+  else if constexpr (std::is_same_v<T, float>) return float_key<uint32_t>(x);
+  else if constexpr (std::is_same_v<T, double>) return float_key<uint64_t>(x);
+  else if constexpr (sizeof(T) == 8) return uint64_t(x) ^ (std::is_signed_v<T> ? uint64_t(1) << 63 : 0);
+  else if constexpr (std::is_signed_v<T>) return uint32_t(int32_t(x)) ^ 0x80000000u;
+  else return uint32_t(x);
+}
+
+template <class T>
+void keys32(Keyed32* out, const void* in, int64_t n, int64_t step, bool descending) {
+  const T* p = static_cast<const T*>(in);
+  const uint32_t flip = descending ? ~0u : 0;
+  if (step == 1) {
+    for (int64_t i = 0; i < n; ++i) out[i] = uint64_t(uint32_t(key_of(p[i])) ^ flip) << 32 | uint64_t(i);
+  } else {
+    for (int64_t i = 0; i < n; ++i) out[i] = uint64_t(uint32_t(key_of(p[i * step])) ^ flip) << 32 | uint64_t(i);
+  }
+}
+template <class T>
+void keys64(Keyed64* out, const void* in, int64_t n, int64_t step, bool descending) {
+  const T* p = static_cast<const T*>(in);
+  const uint64_t flip = descending ? ~uint64_t(0) : 0;
+  for (int64_t i = 0; i < n; ++i) out[i] = {uint64_t(key_of(p[i * step])) ^ flip, uint64_t(i)};
+}
+
+// --- sorting ----------------------------------------------------------------------------------------------------------
+
+constexpr int kDigitBits = 8;
+constexpr int kDigits = 1 << kDigitBits;
+
+inline bool before(Keyed32 a, Keyed32 b) { return a < b; }
+inline bool before(Keyed64 a, Keyed64 b) { return a.key < b.key || (a.key == b.key && a.place < b.place); }
+TORCH_VEC_INLINE uint32_t digit(Keyed32 k, int pass) { return uint32_t(k >> (32 + pass * kDigitBits)) & (kDigits - 1); }
+TORCH_VEC_INLINE uint32_t digit(Keyed64 k, int pass) { return uint32_t(k.key >> (pass * kDigitBits)) & (kDigits - 1); }
+template <class K>
+constexpr int kPasses = (sizeof(K) == 8 ? 32 : 64) / kDigitBits;
+
+template <class K>
+void insertion_sort(K* a, int64_t n) {
+  for (int64_t i = 1; i < n; ++i) {
+    K x = a[i];
+    int64_t j = i;
+    for (; j > 0 && before(x, a[j - 1]); --j) a[j] = a[j - 1];
+    a[j] = x;
+  }
+}
+
+template <class K>
+K* merge_sort(K* a, K* b, int64_t n) {
+  constexpr int64_t run = 16;
+  for (int64_t i = 0; i < n; i += run) insertion_sort(a + i, std::min(run, n - i));
+  for (int64_t width = run; width < n; width *= 2) {
+    for (int64_t i = 0; i < n; i += 2 * width) {
+      int64_t middle = std::min(i + width, n), end = std::min(i + 2 * width, n), l = i, r = middle;
+      for (int64_t k = i; k < end; ++k) {
+        bool right = l >= middle || (r < end && before(a[r], a[l]));
+        b[k] = right ? a[r] : a[l];
+        r += right;
+        l += !right;
+      }
+    }
+    std::swap(a, b);
+  }
+  return a;
+}
+
+// From the lowest digit up; a digit that all keys share costs nothing.
+template <class K>
+K* radix_sort(K* a, K* b, int64_t n) {
+  if (n <= 32) {
+    insertion_sort(a, n);
+    return a;
+  }
+  if (n < 400) return merge_sort(a, b, n);
+  int64_t counts[kPasses<K>][kDigits] = {};
+  for (int64_t i = 0; i < n; ++i)
+    for (int p = 0; p < kPasses<K>; ++p) ++counts[p][digit(a[i], p)];
+  for (int p = 0; p < kPasses<K>; ++p) {
+    int64_t* c = counts[p];
+    if (c[digit(a[0], p)] == n) continue;
+    int64_t at = 0;
+    for (int d = 0; d < kDigits; ++d) {
+      int64_t some = c[d];
+      c[d] = at;
+      at += some;
+    }
+    for (int64_t i = 0; i < n; ++i) {
+      K x = a[i];
+      b[c[digit(x, p)]++] = x;
+    }
+    std::swap(a, b);
+  }
+  return a;
+}
+
+// --- selection --------------------------------------------------------------------------------------------------------
+
+// Equal keys stay in order of place. Digits from the top: what lies in lower buckets than the kth belongs to the front, the kth's own bucket is split again.
+template <class K>
+void select_front(K* a, K* b, int64_t n, int64_t k) {
+  for (int p = kPasses<K> - 1; p >= 0 && k > 0 && k < n; --p) {
+    if (n < 256) {
+      K* sorted = merge_sort(a, b, n);
+      if (sorted != a) std::copy(sorted, sorted + n, a);
+      return;
+    }
+    int64_t counts[kDigits] = {};
+    for (int64_t i = 0; i < n; ++i) ++counts[digit(a[i], p)];
+    uint32_t bucket = 0;
+    int64_t below = 0;
+    while (below + counts[bucket] < k) below += counts[bucket++];
+    if (counts[bucket] == n) continue;
+    // Lower ones to the front of a, the bucket itself to b; the rest can go, but a caller may want all: they follow.
+    int64_t front = 0, same = 0, rest = below + counts[bucket];
+    K* high = b + counts[bucket];
+    int64_t highs = 0;
+    for (int64_t i = 0; i < n; ++i) {
+      K x = a[i];
+      uint32_t d = digit(x, p);
+      if (d < bucket) a[front++] = x;
+      else if (d == bucket) b[same++] = x;
+      else high[highs++] = x;
+    }
+    std::copy(b, b + same, a + front);
+    std::copy(high, high + highs, a + rest);
+    a += below;
+    k -= below;
+    n = same;
+  }
+}
+
+}  // namespace
+
+extern constinit const SortKernels sort_kernels_table = {
+    {keys32<uint8_t>, keys32<uint8_t>, keys32<int8_t>, keys32<int16_t>, keys32<int32_t>, nullptr, keys32<uint16_t>, keys32<uint32_t>, nullptr, keys32<Half>,
+     keys32<BFloat16>, keys32<float>, nullptr, nullptr, nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr, keys64<int64_t>, nullptr, nullptr, keys64<uint64_t>, nullptr, nullptr, nullptr, keys64<double>, nullptr, nullptr},
+    radix_sort<Keyed32>,
+    radix_sort<Keyed64>,
+    select_front<Keyed32>,
+    select_front<Keyed64>,
+};
+
+}  // namespace torch::TORCH_ISA

@@ -1,0 +1,141 @@
+// Counting and searching: one_hot, bincount, searchsorted.
+#include <algorithm>
+
+#include "ops/create/fill.h"
+#include "ops/index/index.h"
+#include "torch/core/pool.h"
+
+namespace torch {
+
+namespace {
+
+Tensor one_hot_kernel(const Tensor& self, int64_t num_classes) {
+  TORCH_CHECK(self.dtype() == DType::Int64, "one_hot is only applicable to index tensor of type LongTensor, got ", self.dtype());
+  DimVector sizes(self.sizes());
+  if (self.numel() == 0 || self.is_meta()) {
+    TORCH_CHECK(num_classes > 0, "one_hot: Can not infer total number of classes from empty tensor.");
+    sizes.push_back(num_classes);
+    return new_zeros_tensor(sizes, DType::Int64, self.device());
+  }
+  Tensor x = as_contiguous(self, DType::Int64);
+  const int64_t* p = x.data<int64_t>();
+  auto [low, high] = std::minmax_element(p, p + x.numel());
+  TORCH_CHECK(*low >= 0, "one_hot: Class values must be non-negative, got ", *low);
+  if (num_classes == -1) num_classes = *high + 1;
+  TORCH_CHECK(num_classes > 0, "one_hot: num_classes should be positive, got ", num_classes);
+  TORCH_CHECK(*high < num_classes, "one_hot: Class values must be smaller than num_classes, got ", *high, " with num_classes=", num_classes);
+  sizes.push_back(num_classes);
+  Tensor out = new_zeros_tensor(sizes, DType::Int64);
+  int64_t* q = out.data<int64_t>();
+  for (int64_t i = 0; i < x.numel(); ++i) q[i * num_classes + p[i]] = 1;
+  return out;
+}
+
+Tensor bincount_kernel(const Tensor& self, const Tensor& weights, int64_t minlength) {
+  TORCH_CHECK(self.dim() == 1 && is_integral(self.dtype()), "bincount only supports 1-d non-negative integral inputs, got ", self);
+  TORCH_CHECK(minlength >= 0, "bincount: minlength should be >= 0, got ", minlength);
+  TORCH_CHECK_IMPLEMENTED(!self.is_meta(), "bincount: the size of the result is in the values, which Meta tensors do not have");
+  if (weights) TORCH_CHECK(weights.sizes() == self.sizes(), "bincount: weights should be 1-d and have the same length as input, got ", weights.sizes(), " and ", self.sizes());
+  Tensor x = as_contiguous(self, DType::Int64);
+  const int64_t *p = x.data<int64_t>(), n = x.numel();
+  int64_t size = minlength;
+  if (n > 0) {
+    auto [low, high] = std::minmax_element(p, p + n);
+    TORCH_CHECK(*low >= 0, "bincount only supports 1-d non-negative integral inputs, got ", *low);
+    TORCH_CHECK(*high < INT64_MAX, "bincount: ", *high, " is too large");
+    size = std::max(size, *high + 1);
+  }
+  DType result = !weights ? DType::Int64 : weights.dtype() == DType::Float32 ? DType::Float32 : DType::Float64;
+  if (!weights) {
+    Tensor out = new_zeros_tensor({size}, DType::Int64);
+    for (int64_t i = 0; i < n; ++i) ++out.data<int64_t>()[p[i]];
+    return out;
+  }
+  Tensor w = as_contiguous(weights, DType::Float64), sums = new_zeros_tensor({size}, DType::Float64);
+  for (int64_t i = 0; i < n; ++i) sums.data<double>()[p[i]] += w.data<double>()[i];
+  return as_contiguous(sums, result);
+}
+
+// Halves the range without a branch that the processor would have to guess.
+template <class T, bool right>
+int64_t place(const T* p, const int64_t* sorter, int64_t n, T value) {
+  int64_t first = 0;
+  while (n > 0) {
+    int64_t half = n / 2;
+    T x = p[sorter ? sorter[first + half] : first + half];
+    // NaN sorts behind everything.
+    bool go = right ? !(x > value) && !(x != x && value == value) : x < value || (value != value && x == x);
+    first = go ? first + half + 1 : first;
+    n = go ? n - half - 1 : half;
+  }
+  return first;
+}
+
+Tensor searchsorted_kernel(const Tensor& sequence, const Tensor& self, bool out_int32, bool right, std::optional<std::string_view> side, const Tensor& sorter) {
+  const char* op = "torch.searchsorted(): ";
+  TORCH_CHECK(!side || *side == "left" || *side == "right", op, "side can only be 'left' or 'right' but got ", side.value_or(""));
+  TORCH_CHECK(!(side && *side == "left" && right), op, "side and right can't be set to opposites, got side of left while right was True");
+  if (side && *side == "right") right = true;
+  TORCH_CHECK(sequence.dim() > 0, op, "boundaries tensor should have positive dimension, but got 0 dimension");
+  TORCH_CHECK(sequence.device() == self.device() || self.is_wrapped_number(), op, "boundaries and input value tensors should be on one device, got ", sequence.device(),
+              " and ", self.device());
+  TORCH_CHECK(self.is_wrapped_number() || self.dtype() == sequence.dtype(), op, "boundary tensor and input value tensor should have same dtype, but got boundary tensor ",
+              "dtype ", sequence.dtype(), " and input value tensor dtype ", self.dtype());
+  TORCH_CHECK(!is_complex(sequence.dtype()), op, "complex numbers have no order");
+  bool shared = sequence.dim() == 1;
+  if (!shared) {
+    bool fits = self.dim() == sequence.dim();
+    for (int64_t d = 0; fits && d < self.dim() - 1; ++d) fits = self.size(d) == sequence.size(d);
+    TORCH_CHECK(fits, op, "boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and input value tensor must match, but we got ",
+                "boundaries tensor ", Bracketed{sequence.sizes()}, " and input value tensor ", Bracketed{self.sizes()});
+  }
+  int64_t n = sequence.size(-1);
+  TORCH_CHECK(!out_int32 || n < INT32_MAX, op, "the size of boundaries' last dimension should be less than ", INT32_MAX, ", but we got ", n);
+  Tensor order;
+  if (sorter) {
+    TORCH_CHECK(sorter.sizes() == sequence.sizes() && sorter.dtype() == DType::Int64, op, "sorter must be an int64 tensor of the boundaries' shape ",
+                Bracketed{sequence.sizes()}, ", got ", sorter);
+    order = as_contiguous(sorter, DType::Int64);
+    TORCH_CHECK(self.is_meta() || index_kernels().check64(order.data<int64_t>(), order.numel(), n) < 0, op, "sorter index out of range");
+  }
+  Tensor out = empty_tensor(self.sizes(), out_int32 ? DType::Int32 : DType::Int64, sequence.device());
+  if (out.is_meta() || out.numel() == 0) return out;
+  // A Python number keeps its own precision against integer boundaries.
+  DType t = compute_dtype(sequence.dtype());
+  if (self.is_wrapped_number() && !is_floating(t) && is_floating(self.dtype())) t = DType::Float64;
+  if (t == DType::Bool) t = DType::UInt8;
+  Tensor bounds = as_contiguous(sequence, t), values = as_contiguous(self, t);
+  int64_t row = shared ? values.numel() : values.size(-1);
+  visit_dtype(t, [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (std::is_arithmetic_v<T>) {
+      parallel_for(values.numel(), 4096, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          int64_t start = shared ? 0 : i / row * n;
+          const T* p = bounds.data<T>() + start;
+          const int64_t* s = order ? order.data<int64_t>() + start : nullptr;
+          T v = values.data<T>()[i];
+          int64_t at = right ? place<T, true>(p, s, n, v) : place<T, false>(p, s, n, v);
+          if (out_int32) out.data<int32_t>()[i] = int32_t(at);
+          else out.data<int64_t>()[i] = at;
+        }
+      });
+    }
+  });
+  return out;
+}
+Tensor bucketize_composite(const Tensor& self, const Tensor& boundaries, bool out_int32, bool right) {
+  TORCH_CHECK(boundaries.dim() == 1, "bucketize: boundaries tensor must be 1 dimension, but got dim(", boundaries.dim(), ")");
+  return searchsorted(boundaries, self, out_int32, right);
+}
+
+}  // namespace
+
+void register_index_search() {
+  set_native<op::one_hot>(one_hot_kernel);
+  set_native<op::bincount>(bincount_kernel);
+  set_native<op::searchsorted>(searchsorted_kernel);
+  set_composite<op::bucketize>(bucketize_composite);
+}
+
+}  // namespace torch

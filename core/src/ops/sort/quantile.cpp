@@ -1,0 +1,132 @@
+// Quantiles, in public operators over one sort; histc and isin.
+#include <algorithm>
+#include <cmath>
+
+#include "ops/create/fill.h"
+#include "ops/sort/rows.h"
+#include "torch/core/promote.h"
+
+namespace torch {
+
+namespace {
+
+Tensor number(const Scalar& s) { return scalar_tensor_of(s, s.dtype(), true); }
+
+Tensor quantile_of(const char* op, const Tensor& self, const Tensor& q, std::optional<int64_t> dim, bool keepdim, std::string_view interpolation, bool ignore_nan) {
+  TORCH_CHECK(self.numel() > 0, op, "() input tensor must be non-empty");
+  TORCH_CHECK(self.dtype() == DType::Float32 || self.dtype() == DType::Float64, op, "() input tensor must be either float or double dtype, got ", self.dtype());
+  TORCH_CHECK(q.dim() <= 1, op, "() q must be a scalar or 1D tensor, got shape ", q.sizes());
+  TORCH_CHECK(q.dtype() == self.dtype(), op, "() q tensor must be same dtype as the input tensor, got ", q.dtype(), " and ", self.dtype());
+  TORCH_CHECK(interpolation == "linear" || interpolation == "lower" || interpolation == "higher" || interpolation == "midpoint" || interpolation == "nearest", op,
+              "() interpolation must be one of linear, lower, higher, midpoint or nearest, but got ", interpolation);
+  Tensor flat = dim ? self : reshape(self, {-1});
+  int64_t d = wrap_dim(dim.value_or(0), flat.dim());
+  if (flat.dim() == 0) flat = unsqueeze(flat, 0);
+  int64_t last = flat.dim() - 1, n = flat.size(d);
+  Tensor sorted = std::get<0>(sort(movedim(flat, {d}, {last}), last));
+  // Ranks: (..., Q), where each line has its own number of valid elements.
+  Tensor ranks = reshape(q, {-1});
+  Tensor broken = any(isnan(sorted), IntArrayRef(&last, 1), true);
+  if (ignore_nan) {
+    Tensor valid = sum(logical_not(isnan(sorted)), IntArrayRef(&last, 1), true);
+    ranks = mul(ranks, sub(_to_copy(valid, self.dtype()), number(1)));
+    ranks = masked_fill(ranks, lt(ranks, number(0)), number(0));
+  } else {  // a NaN stands last, and is what comes out
+    ranks = mul(ranks, number(double(n - 1)));
+    DimVector shape(sorted.sizes());
+    shape.back() = ranks.size(-1);
+    ranks = masked_fill(expand(ranks, shape), broken, number(double(n - 1)));
+  }
+  if (interpolation == "lower") ranks = floor(ranks);
+  else if (interpolation == "higher") ranks = ceil(ranks);
+  else if (interpolation == "nearest") ranks = round(ranks);
+  Tensor below_rank = floor(ranks), below = gather(sorted, last, _to_copy(below_rank, DType::Int64)), result = below;
+  if (interpolation == "linear" || interpolation == "midpoint") {
+    Tensor above = gather(sorted, last, _to_copy(ceil(ranks), DType::Int64));
+    Tensor weight = interpolation == "midpoint" ? number(0.5) : sub(ranks, below_rank);
+    result = lerp(below, above, weight);
+  }
+  result = movedim(result, {last}, {0});  // (Q, rest...)
+  if (keepdim && dim && self.dim() > 0) result = unsqueeze(result, d + 1);
+  if (keepdim && !dim) {
+    DimVector shape(size_t(self.dim()) + 1, 1);
+    shape[0] = result.size(0);
+    result = reshape(result, shape);
+  }
+  return q.dim() > 0 ? result : select(result, 0, 0);
+}
+
+template <bool ignore_nan>
+Tensor quantile_tensor_composite(const Tensor& self, const Tensor& q, std::optional<int64_t> dim, bool keepdim, std::string_view interpolation) {
+  constexpr const char* op = ignore_nan ? "nanquantile" : "quantile";
+  if (!q.is_meta() && q.dtype() == self.dtype())
+    TORCH_CHECK(*all(logical_and(ge(q, number(0)), le(q, number(1)))).data<bool>(), op, "() q values must be in the range [0, 1]");
+  return quantile_of(op, self, q, dim, keepdim, interpolation, ignore_nan);
+}
+template <bool ignore_nan>
+Tensor quantile_composite(const Tensor& self, double q, std::optional<int64_t> dim, bool keepdim, std::string_view interpolation) {
+  constexpr const char* op = ignore_nan ? "nanquantile" : "quantile";
+  TORCH_CHECK(q >= 0 && q <= 1, op, "() q must be in the range [0, 1] but got ", q);
+  return quantile_of(op, self, scalar_tensor_of(q, self.dtype()), dim, keepdim, interpolation, ignore_nan);
+}
+
+Tensor histc_kernel(const Tensor& self, int64_t bins, const Scalar& min, const Scalar& max) {
+  TORCH_CHECK(bins > 0, "torch.histc: bins must be > 0, but got ", bins);
+  TORCH_CHECK(is_floating(self.dtype()), "torch.histc: only floating point tensors, got ", self.dtype(), "; convert with x.float()");
+  double low = min.to_double(), high = max.to_double();
+  Tensor out = new_zeros_tensor({bins}, self.dtype(), self.device());
+  if (self.is_meta()) return out;
+  Tensor x = as_contiguous(self, DType::Float64);
+  const double* p = x.data<double>();
+  if (low == high && x.numel() > 0) {
+    low = high = p[0];
+    for (int64_t i = 1; i < x.numel(); ++i) low = p[i] < low ? p[i] : low, high = p[i] > high ? p[i] : high;
+  }
+  TORCH_CHECK(std::isfinite(low) && std::isfinite(high), "torch.histc: range of [", low, ", ", high, "] is not finite");
+  TORCH_CHECK(low <= high, "torch.histc: max must be larger than min, got ", min, " and ", max);
+  if (low == high) low -= 1, high += 1;
+  Tensor counts = new_zeros_tensor({bins}, DType::Int64);
+  for (int64_t i = 0; i < x.numel(); ++i) {
+    if (!(p[i] >= low && p[i] <= high)) continue;
+    int64_t bin = int64_t((p[i] - low) / (high - low) * double(bins));
+    ++counts.data<int64_t>()[std::min(bin, bins - 1)];
+  }
+  copy_into(out, counts);
+  return out;
+}
+
+// Sorted once, then found by bisection.
+Tensor isin_kernel(const Tensor& elements, const Tensor& test, bool, bool invert) {
+  TORCH_CHECK(!is_complex(elements.dtype()) && !is_complex(test.dtype()), "isin: complex numbers have no order; got ", elements, " and ", test);
+  Tensor out = empty_tensor(elements.sizes(), DType::Bool, elements.device());
+  if (out.is_meta()) return out;
+  DType t = compute_dtype(result_type(elements, test));
+  if (t == DType::Bool) t = DType::UInt8;
+  Tensor x = as_contiguous(elements, t), y = as_contiguous(std::get<0>(sort(reshape(as_dtype(test, t), {-1}))), t);
+  visit_dtype(t, [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (std::is_arithmetic_v<T>) {
+      const T *first = y.data<T>(), *last = first + y.numel();
+      auto nan_last = [](T a, T b) { return a < b || (a == a && b != b); };
+      for (int64_t i = 0; i < x.numel(); ++i) {
+        T v = x.data<T>()[i];
+        const T* at = std::lower_bound(first, last, v, nan_last);
+        out.data<bool>()[i] = (at != last && *at == v) != invert;
+      }
+    }
+  });
+  return out;
+}
+
+}  // namespace
+
+void register_sort_quantile() {
+  set_composite<op::quantile>(quantile_composite<false>);
+  set_composite<op::quantile_tensor>(quantile_tensor_composite<false>);
+  set_composite<op::nanquantile>(quantile_composite<true>);
+  set_composite<op::nanquantile_tensor>(quantile_tensor_composite<true>);
+  set_native<op::histc>(histc_kernel);
+  set_native<op::isin>(isin_kernel);
+}
+
+}  // namespace torch

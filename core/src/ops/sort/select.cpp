@@ -1,0 +1,137 @@
+// One element by its rank: kthvalue, median; and by how often it occurs: mode.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "ops/sort/rows.h"
+
+namespace torch {
+
+namespace {
+
+using Two = std::tuple<Tensor, Tensor>;
+
+// A place for each line; -1: there is none, and the value is NaN.
+template <class Choose>
+Two choose(const char* op, const Tensor& self, int64_t dim, bool keepdim, Choose choose_place) {
+  DimVector sizes(self.sizes());
+  if (self.dim()) sizes[dim] = 1;
+  auto shaped = [&](const Tensor& t) {
+    if (self.dim() == 0) return t;
+    Tensor back = lines_back(t, self, dim);
+    if (keepdim) return back;
+    DimVector shape(back.sizes());
+    shape.erase(dim);
+    return view_of(back, shape, contiguous_strides(shape), 0);
+  };
+  if (self.is_meta()) {
+    if (self.dim() && !keepdim) sizes.erase(dim);
+    return {empty_tensor(sizes, self.dtype(), self.device()), empty_tensor(sizes, DType::Int64, self.device())};
+  }
+  Lines l = lines_of(op, self, dim);
+  DimVector shape(l.dense.sizes());
+  if (self.dim()) shape.back() = 1;
+  Tensor values = empty_tensor(shape, self.dtype()), indices = empty_tensor(shape, DType::Int64);
+  const int64_t item = self.item_size();
+  each_line(l, false, [&](auto* keys, auto* room, int64_t i) {
+    int64_t* index = indices.data<int64_t>() + i;
+    *index = choose_place(keys, room, l.n);
+    pick(values.data<char>() + i * item, l.dense.data<char>() + i * l.n * item, index, 1, item);
+  });
+  // As plain tensors, without a base.
+  return {alias_of(shaped(values), true), alias_of(shaped(indices), true)};
+}
+
+// The kth smallest, k from 1; the lowest place of equals.
+template <class K>
+int64_t kth_place(K* keys, K* room, int64_t n, int64_t k) {
+  select_keys(keys, room, n, k);
+  K best = keys[0];
+  for (int64_t i = 1; i < k; ++i)
+    if (less_key(best, keys[i])) best = keys[i];
+  return int64_t(place_of(best));
+}
+
+void check_line(const char* op, const Tensor& self, int64_t dim) {
+  TORCH_CHECK_INDEX(self.dim() == 0 || self.size(dim) > 0, op, "(): Expected reduction dim ", dim, " to have non-zero size.");
+}
+
+Two kthvalue_kernel(const Tensor& self, int64_t k, int64_t dim, bool keepdim) {
+  check_sortable("kthvalue", self);
+  dim = wrap_dim(dim, self.dim());
+  check_line("kthvalue", self, dim);
+  int64_t size = self.dim() ? self.size(dim) : 1;
+  TORCH_CHECK(k >= 1 && k <= size, "kthvalue(): selected number k out of range for dimension ", dim, ": k=", k, " with size ", size);
+  return choose("kthvalue", self, dim, keepdim, [k](auto* keys, auto* room, int64_t n) { return kth_place(keys, room, n, k); });
+}
+
+// Bools and integers have no NaN, but their top key is the largest of them.
+template <bool ignore_nan>
+Two median_along(const char* op, const Tensor& self, int64_t dim, bool keepdim) {
+  const bool may_be_nan = is_floating(self.dtype());
+  return choose(op, self, dim, keepdim, [may_be_nan](auto* keys, auto* room, int64_t n) {
+    int64_t valid = n, first_nan = -1;
+    if (may_be_nan)
+      for (int64_t i = 0; i < n; ++i)
+        if (is_top_key(keys[i])) {
+          if (first_nan < 0) first_nan = int64_t(place_of(keys[i]));
+          --valid;
+        }
+    if (first_nan >= 0 && (!ignore_nan || valid == 0)) return first_nan;
+    return kth_place(keys, room, n, (valid - 1) / 2 + 1);
+  });
+}
+template <bool ignore_nan>
+Two median_dim_kernel(const Tensor& self, int64_t dim, bool keepdim) {
+  constexpr const char* op = ignore_nan ? "nanmedian" : "median";
+  check_sortable(op, self);
+  dim = wrap_dim(dim, self.dim());
+  check_line(op, self, dim);
+  return median_along<ignore_nan>(op, self, dim, keepdim);
+}
+template <bool ignore_nan>
+Tensor median_kernel(const Tensor& self) {
+  constexpr const char* op = ignore_nan ? "nanmedian" : "median";
+  check_sortable(op, self);
+  if (self.is_meta()) return empty_tensor({}, self.dtype(), self.device());
+  if (self.numel() == 0) return scalar_tensor_of(std::numeric_limits<double>::quiet_NaN(), self.dtype());
+  Tensor flat = as_contiguous(self, self.dtype());
+  flat = view_of(flat, IntArrayRef({flat.numel()}), IntArrayRef({1}), flat.storage_offset());
+  return std::get<0>(median_along<ignore_nan>(op, flat, 0, false));
+}
+
+Two mode_kernel(const Tensor& self, int64_t dim, bool keepdim) {
+  check_sortable("mode", self);
+  dim = wrap_dim(dim, self.dim());
+  check_line("mode", self, dim);
+  return choose("mode", self, dim, keepdim, [](auto* keys, auto* room, int64_t n) {
+    auto* sorted = sort_keys(keys, room, n);
+    auto same = [](auto a, auto b) {
+      if constexpr (sizeof a == 8) return a >> 32 == b >> 32;
+      else return a.key == b.key;
+    };
+    int64_t best = 0, place = 0;
+    for (int64_t i = 0, start = 0; i < n; ++i) {
+      if (i + 1 < n && same(sorted[i], sorted[i + 1])) continue;
+      if (i + 1 - start > best) {
+        best = i + 1 - start;
+        place = int64_t(place_of(sorted[i]));
+      }
+      start = i + 1;
+    }
+    return place;
+  });
+}
+
+}  // namespace
+
+void register_sort_select() {
+  set_native<op::kthvalue>(kthvalue_kernel);
+  set_native<op::median>(median_kernel<false>);
+  set_native<op::median_dim>(median_dim_kernel<false>);
+  set_native<op::nanmedian>(median_kernel<true>);
+  set_native<op::nanmedian_dim>(median_dim_kernel<true>);
+  set_native<op::mode>(mode_kernel);
+}
+
+}  // namespace torch

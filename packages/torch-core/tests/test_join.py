@@ -1,0 +1,88 @@
+"""Joining, repeating, turning and padding, against NumPy."""
+
+import numpy as np
+import pytest
+
+import torch
+
+
+def counting(*shape, dtype=np.float32):
+    return np.arange(np.prod(shape), dtype=dtype).reshape(shape)
+
+
+@pytest.mark.parametrize("dim", [0, 1, -1])
+def test_cat_and_stack_put_tensors_side_by_side(dim):
+    a, b = counting(2, 3, 4), -counting(2, 3, 4)
+    s, t = torch.from_numpy(a), torch.from_numpy(b)
+    for u, v in ((s, t), (s.transpose(1, 2).contiguous().transpose(1, 2), t)):
+        assert np.array_equal(torch.cat((u, v), dim).numpy(), np.concatenate((a, b), dim))
+        assert np.array_equal(torch.stack([u, v], dim).numpy(), np.stack((a, b), dim))
+
+
+def test_cat_promotes_and_skips_the_empty_tensor_of_old():
+    assert torch.cat([torch.ones(2, dtype=torch.int32), torch.zeros(1)]).dtype == torch.float32
+    assert torch.cat([torch.empty(0), torch.ones(2, 2)], 1).shape == (2, 2)
+    assert torch.cat([torch.ones(1, 2)] * 40).shape == (40, 2)
+
+
+def test_cat_names_what_does_not_fit():
+    with pytest.raises(
+        RuntimeError, match="match except in dimension 1. Expected size 2 but got size 3 for tensor number 1"
+    ):
+        torch.cat([torch.ones(2, 2), torch.ones(3, 2)], 1)
+    with pytest.raises(RuntimeError, match="non-empty list"):
+        torch.cat([])
+    with pytest.raises(RuntimeError, match="zero-dimensional tensor"):
+        torch.cat([torch.tensor(1.0)])
+    with pytest.raises(RuntimeError, match=r"equal size, but got \[2\] at entry 0 and \[3\] at entry 1"):
+        torch.stack([torch.ones(2), torch.ones(3)])
+    with pytest.raises(TypeError):
+        torch.cat([torch.ones(2), None])
+
+
+def test_stacks_of_numpys_names():
+    a, b = torch.arange(3), torch.arange(3, 6)
+    for name in ("hstack", "vstack", "dstack", "column_stack"):
+        assert np.array_equal(getattr(torch, name)((a, b)).numpy(), getattr(np, name)((a.numpy(), b.numpy())))
+
+
+def test_copies_side_by_side():
+    a = counting(2, 3)
+    t = torch.from_numpy(a)
+    assert np.array_equal(t.repeat(2, 1, 3).numpy(), np.tile(a, (2, 1, 3)))
+    assert np.array_equal(t.tile(2).numpy(), np.tile(a, 2))
+    assert np.array_equal(t.repeat_interleave(2, 1).numpy(), np.repeat(a, 2, 1))
+    assert np.array_equal(t.repeat_interleave(torch.tensor([2, 0]), 0).numpy(), np.repeat(a, [2, 0], 0))
+    with pytest.raises(RuntimeError, match="can not be smaller than number of dimensions"):
+        t.repeat(2)
+    with pytest.raises(RuntimeError, match="can not be negative, got -1"):
+        t.repeat_interleave(torch.tensor([1, -1]), 0)
+
+
+def test_elements_in_another_order():
+    a = counting(3, 4)
+    t = torch.from_numpy(a)
+    assert np.array_equal(t.flip(0, 1).numpy(), a[::-1, ::-1])
+    assert np.array_equal(t.roll(2).numpy(), np.roll(a, 2))
+    assert np.array_equal(t.roll((1, -1), (0, 1)).numpy(), np.roll(a, (1, -1), (0, 1)))
+    for k in range(-1, 4):
+        assert np.array_equal(t.rot90(k).numpy(), np.rot90(a, k))
+
+
+@pytest.mark.parametrize(
+    "mode, numpy_mode", [("constant", "constant"), ("reflect", "reflect"), ("replicate", "edge"), ("circular", "wrap")]
+)
+def test_padding_is_that_of_numpy(mode, numpy_mode):
+    a = counting(1, 2, 4, 5)
+    got = torch._C._operator("pad")(torch.from_numpy(a), [1, 2, 3, 0], mode)
+    assert np.array_equal(got.numpy(), np.pad(a, ((0, 0), (0, 0), (3, 0), (1, 2)), mode=numpy_mode))
+
+
+def test_padding_cuts_with_negative_widths_and_refuses_too_much():
+    t = torch.arange(5.0)
+    pad = torch._C._operator("pad")
+    assert pad(t, [-1, 2], value=9).tolist() == [1, 2, 3, 4, 9, 9]
+    with pytest.raises(RuntimeError, match="negative output size"):
+        pad(t, [-3, -3])
+    with pytest.raises(RuntimeError, match=r"less than the corresponding input dimension.*padding \(5, 0\)"):
+        pad(t.view(1, 5), [5, 0], "reflect")

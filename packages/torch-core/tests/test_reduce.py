@@ -1,0 +1,225 @@
+"""Reductions against NumPy in double precision, over every layout that the engine tells apart."""
+
+import math
+
+import numpy as np
+import pytest
+
+import torch
+
+noise = np.random.default_rng(0)
+SHAPES = [
+    (5,),
+    (1000,),
+    (40003,),
+    (300000,),
+    (7, 33),
+    (1000, 3),
+    (3, 1000),
+    (2, 70000),
+    (70000, 2),
+    (33, 4096),
+    (4, 5, 6, 7),
+    (17, 1, 40, 3),
+]
+DTYPES = ["float32", "float64", "float16", "int64", "int32", "int16", "int8", "uint8", "bool"]
+
+
+def layouts(shape, dtype):
+    """The same kind of data dense, transposed and with gaps: (tensor, array)."""
+    x = noise.standard_normal(shape) * 3
+    x = x > 0 if dtype == "bool" else np.abs(x).astype(dtype) if dtype == "uint8" else x.astype(dtype)
+    yield torch.from_numpy(x), x
+    yield torch.from_numpy(x).permute(*range(x.ndim)[::-1]), x.transpose()
+    if x.ndim > 1:
+        yield torch.from_numpy(x)[::2].transpose(0, 1)[1:], x[::2].swapaxes(0, 1)[1:]
+
+
+def dims_of(ndim):
+    return [None, *[(d,) for d in range(ndim)], *([(0, ndim - 1)] if ndim > 2 else [])]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_reductions_agree_with_numpy(shape, dtype):
+    floating = dtype.startswith("float")
+    eps = {"float32": 2e-6, "float64": 1e-14, "float16": 1e-3}.get(dtype, 0)
+    for t, a in layouts(shape, dtype):
+        wide = a.astype(np.float64 if floating else np.int64)
+        for dims in dims_of(a.ndim):
+            if a.size == 0:
+                continue
+            got = t.sum(dims)
+            assert got.dtype == (t.dtype if floating else torch.int64)
+            assert np.allclose(got.double().numpy(), wide.sum(dims), rtol=eps, atol=eps * np.abs(wide).sum(dims).max())
+            assert np.array_equal(t.amax(dims or ()).numpy(), a.max(dims)) and np.array_equal(
+                t.amin(dims or ()).numpy(), a.min(dims)
+            )
+            assert np.array_equal(t.count_nonzero(dims).numpy(), np.count_nonzero(a, dims))
+            assert np.array_equal(t.any(dims).numpy(), a.any(dims)) and np.array_equal(t.all(dims).numpy(), a.all(dims))
+            if floating:
+                assert np.allclose(
+                    t.mean(dims).double().numpy(), wide.mean(dims), rtol=2 * eps, atol=eps * np.abs(wide).max()
+                )
+                assert np.allclose(
+                    t.var(dims, correction=0).double().numpy(), wide.var(dims), rtol=8 * eps, atol=eps**2
+                )
+                assert np.allclose(t.norm(2, dims).double().numpy(), np.sqrt((wide**2).sum(dims)), rtol=4 * eps)
+                assert np.allclose(t.norm(math.inf, dims).double().numpy(), np.abs(wide).max(dims), rtol=eps)
+
+
+@pytest.mark.parametrize("dtype", [d for d in DTYPES if d != "float16"])
+@pytest.mark.parametrize("shape", [(5,), (40003,), (7, 33), (1000, 3), (3, 1000), (70000, 2), (4, 5, 6)], ids=str)
+def test_places_are_those_of_the_first_of_equals(shape, dtype):
+    for t, a in layouts(shape, dtype):
+        if a.size == 0:
+            continue
+        assert t.argmax().item() == a.argmax() and t.argmin().item() == a.argmin()
+        for d in range(a.ndim):
+            values, indices = t.max(d)
+            assert np.array_equal(indices.numpy(), a.argmax(d)) and np.array_equal(values.numpy(), a.max(d))
+            values, indices = t.min(d, keepdim=True)
+            assert np.array_equal(indices.numpy(), np.expand_dims(a.argmin(d), d)) and np.array_equal(
+                t.argmin(d).numpy(), a.argmin(d)
+            )
+
+
+def test_long_sums_of_floats_stay_exact():
+    n = 3_000_001
+    assert torch.full((n,), 0.1).sum().item() == pytest.approx(n * float(np.float32(0.1)), rel=1e-6)
+    assert torch.full((n, 2), 0.1).sum(0).tolist() == pytest.approx([n * float(np.float32(0.1))] * 2, rel=1e-6)
+    x = torch.tensor([1e16, 1.0, -1e16, 1.0] * 1000, dtype=torch.float64)
+    assert x.view(1000, 4).sum(0).sum().item() == 2000.0
+
+
+def test_variance_does_not_cancel():
+    x = torch.from_numpy(noise.standard_normal((5000, 3)) + 1e6)
+    assert torch.allclose(x.var(0), torch.from_numpy((x.numpy() - 1e6).var(0, ddof=1)), rtol=1e-9)
+    single = (x - 1e6).float() + 1000
+    assert np.allclose(single.var(0).numpy(), single.double().numpy().var(0, ddof=1), rtol=1e-5)
+
+
+def test_nan_is_the_largest_and_the_smallest():
+    for n in (3, 100, 5000):
+        x = torch.zeros(n)
+        x[n // 2] = math.nan
+        assert (
+            math.isnan(x.max().item())
+            and math.isnan(x.min().item())
+            and x.argmax().item() == x.argmin().item() == n // 2
+        )
+        assert math.isnan(x.view(n, 1).amax(0).item()) and x.view(n, 1).max(0).indices.item() == n // 2
+        assert math.isnan(x.sum().item()) and x.nansum().item() == 0 and x.nanmean().item() == 0
+
+
+def test_infinities_are_summed_as_ieee_says():
+    for dtype in (torch.float32, torch.float64):
+        assert torch.tensor([1.0, math.inf, 2.0], dtype=dtype).sum().item() == math.inf
+        assert math.isnan(torch.tensor([math.inf, -math.inf], dtype=dtype).sum().item())
+    assert torch.tensor([3e38, 3e38, -3e38]).sum().item() == pytest.approx(3e38)
+    assert torch.tensor([1e30, 1e30]).norm().item() == pytest.approx(math.sqrt(2) * 1e30)
+
+
+def test_empty_reductions_give_the_identity_or_the_error_users_know():
+    e = torch.empty(0, 3)
+    assert (
+        e.sum(0).tolist() == [0, 0, 0]
+        and e.prod().item() == 1
+        and not e.any()
+        and e.all()
+        and math.isnan(e.mean().item())
+    )
+    assert e.sum(1).shape == (0,) and e.amax(1).shape == (0,)
+    with pytest.raises(RuntimeError, match="Expected reduction dim to be specified for input.numel"):
+        e.max()
+    with pytest.raises(IndexError, match=r"max\(\): Expected reduction dim 0 to have non-zero size"):
+        e.max(0)
+    with pytest.raises(IndexError, match="argmax"):
+        e.argmax(0)
+
+
+def test_zero_dimensional_tensors_are_their_own_reduction():
+    t = torch.tensor(3.0)
+    assert (
+        t.sum(0).item() == t.max(0).values.item() == t.mean(-1).item() == t.prod().item() == 3
+        and t.argmax(0).item() == 0
+    )
+
+
+def test_dims_are_checked():
+    t = torch.ones(2, 3)
+    with pytest.raises(IndexError, match=r"range of \[-2, 1\], but got 2"):
+        t.sum(2)
+    with pytest.raises(RuntimeError, match="dim 1 appears multiple times"):
+        t.sum((1, -1))
+    with pytest.raises(RuntimeError, match=r"mean\(\): could not infer output dtype.*Got: torch.int64"):
+        torch.arange(3).mean()
+    with pytest.raises(RuntimeError, match="complex numbers have no order"):
+        torch.ones(2, dtype=torch.complex64).max()
+
+
+def test_dtype_argument_converts_before_adding():
+    assert torch.tensor([0.6, 0.6]).sum(dtype=torch.int64).item() == 0
+    assert torch.full((3,), 2**31 - 1, dtype=torch.int32).sum(dtype=torch.int32).item() == 2**31 - 3
+    assert torch.ones(2, dtype=torch.float16).sum(dtype=torch.float64).dtype == torch.float64
+    assert torch.full((70000,), 1, dtype=torch.float16).sum(dtype=torch.float32).item() == 70000
+    assert torch.full((300,), 255, dtype=torch.uint8).sum().item() == 300 * 255
+
+
+def test_complex_sums_products_and_spreads():
+    z = noise.standard_normal((40, 3)) + 1j * noise.standard_normal((40, 3))
+    t = torch.from_numpy(z)
+    assert (
+        np.allclose(t.sum(0).numpy(), z.sum(0))
+        and np.allclose(t.mean().numpy(), z.mean())
+        and np.allclose(t.prod(1).numpy(), z.prod(1))
+    )
+    assert np.allclose(t.var(0).numpy(), z.var(0, ddof=1)) and np.allclose(t.norm().numpy(), np.linalg.norm(z))
+
+
+def test_unbiased_and_correction_say_the_same():
+    t = torch.from_numpy(noise.standard_normal((4, 5)))
+    assert torch.equal(t.var(1), t.var(1, unbiased=True)) and torch.equal(t.std(1, False), t.std(1, correction=0))
+    assert t.var(False).shape == () and math.isnan(torch.ones(1).var().item())
+    v, m = torch.var_mean(t, 0)
+    assert torch.equal(v, t.var(0)) and torch.allclose(m, t.mean(0), rtol=1e-15)
+
+
+def test_running_reductions():
+    a = noise.standard_normal((7, 100, 3))
+    t = torch.from_numpy(a)
+    for d in range(3):
+        assert np.allclose(t.cumsum(d).numpy(), a.cumsum(d)) and np.allclose(t.cumprod(d).numpy(), a.cumprod(d))
+        values, indices = t.cummax(d)
+        assert np.array_equal(values.numpy(), np.maximum.accumulate(a, d)) and torch.equal(t.gather(d, indices), values)
+        assert np.allclose(t.logcumsumexp(d).numpy(), np.logaddexp.accumulate(a, d))
+        assert np.array_equal(t.diff(dim=d).numpy(), np.diff(a, axis=d))
+    assert torch.tensor([1, 1, 0]).cummax(0).indices.tolist() == [0, 1, 1]
+    assert torch.ones(3, dtype=torch.uint8).cumsum(0).dtype == torch.int64
+
+
+def test_logsumexp_and_distances():
+    a = noise.standard_normal((5, 60)) * 50
+    t = torch.from_numpy(a)
+    assert np.allclose(t.logsumexp(1).numpy(), np.logaddexp.reduce(a, 1)) and t.logsumexp((0, 1)).shape == ()
+    assert torch.full((2,), -math.inf).logsumexp(0).item() == -math.inf and torch.tensor([1e4, 1e4]).logsumexp(
+        0
+    ).item() == pytest.approx(1e4 + math.log(2))
+    for p in (0, 0.5, 1, 2, 3, math.inf):
+        want = (
+            np.count_nonzero(a) if p == 0 else np.abs(a).max() if p == math.inf else (np.abs(a) ** p).sum() ** (1 / p)
+        )
+        assert t.norm(p).item() == pytest.approx(want, rel=1e-12)
+    assert torch.dist(t, 2 * t).item() == pytest.approx(np.linalg.norm(a), rel=1e-12)
+
+
+def test_bits_do_not_depend_on_the_number_of_threads():
+    before = torch.get_num_threads()
+    t = torch.from_numpy(noise.standard_normal((700, 1500)).astype(np.float32))
+    results = []
+    for threads in (1, 2, 7):
+        torch.set_num_threads(threads)
+        results.append([t.sum(), t.sum(0), t.sum(1), t.t().var(0), t.norm(), t.view(-1).mean(), t.logsumexp(0)])
+    torch.set_num_threads(before)
+    for other in results[1:]:
+        assert all(torch.equal(a, b) for a, b in zip(results[0], other, strict=True))
