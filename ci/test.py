@@ -56,11 +56,11 @@ def main() -> None:
     if not names:
         command = [python, "-m", "tox", "list", "--no-desc", "-q"]
         names = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    build = BUILD in names or not WITHOUT_WHEELS.issuperset(names)
     names = [name for name in names if name != BUILD]
     shutil.rmtree(RESULTS, ignore_errors=True)
     RESULTS.mkdir(parents=True)
 
-    build = not names or not WITHOUT_WHEELS.issuperset(names)
     success = tox(python, "run", "-q", "-e", BUILD) if build else {}
     built = time.time()
     if names and (success.get(BUILD) or not build):
