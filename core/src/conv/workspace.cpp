@@ -10,7 +10,7 @@ namespace torch::conv {
 namespace {
 
 constexpr size_t kHugePage = size_t{2} << 20;
-constexpr size_t kKept = size_t{64} << 20;  // a larger buffer shrinks again at the next, smaller request
+constexpr size_t kKept = size_t{32} << 20;  // a larger buffer shrinks again at the next, smaller request
 
 struct Buffer {
   void* data = nullptr;
@@ -30,11 +30,18 @@ struct Buffer {
   }
 };
 
+// One pointer per thread: libraries loaded at run time share little thread-local space.
+struct Buffers {
+  Buffer* of_slot = nullptr;
+  ~Buffers() { delete[] of_slot; }
+};
+
 }  // namespace
 
 void* workspace(Slot slot, size_t bytes) {
-  static thread_local Buffer buffers[size_t(Slot::kCount)];
-  Buffer& buffer = buffers[size_t(slot)];
+  static thread_local Buffers buffers;
+  if (!buffers.of_slot) buffers.of_slot = new Buffer[size_t(Slot::kCount)];
+  Buffer& buffer = buffers.of_slot[size_t(slot)];
   if (buffer.size < bytes || (buffer.size > kKept && bytes <= kKept)) buffer.resize(bytes + 256);
   return buffer.data;
 }

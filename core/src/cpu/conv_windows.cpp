@@ -14,7 +14,7 @@ using conv::workspace_of;
 using S = Simd<float>;
 
 constexpr int kLanes = kPanel<float>;
-constexpr int64_t kBandPositions = 512;  // of dy, transposed at a time
+constexpr int64_t kBandPositions = 320;  // of dy, transposed at a time
 constexpr int64_t kSlices = 4;
 constexpr int64_t kSlicedSize = 65536;  // results up to this size are summed in slices of the images
 
