@@ -55,6 +55,7 @@ void init() {
     register_embedding();
     register_activation();
     register_matmul();
+    register_contraction();
     register_random();
     register_view();
     register_create();
