@@ -123,7 +123,6 @@ Tensor vecdot_composite(const Tensor& x, const Tensor& y, int64_t dim) {
   broadcast_shapes("linalg.vecdot", x.sizes(), y.sizes());
   return sum(mul(is_complex(x.dtype()) ? conj(x) : x, y), IntArrayRef(&dim, 1));
 }
-Tensor linalg_matmul_composite(const Tensor& self, const Tensor& other) { return matmul(self, other); }
 
 // Cormen et al., "Introduction to algorithms", 15.2: the split of least work for every run of factors.
 Tensor multi_dot_composite(TensorList given) {
@@ -194,7 +193,6 @@ void register_contraction() {
   set_composite<op::cross>(cross_composite);
   set_composite<op::linalg_cross>(linalg_cross_composite);
   set_composite<op::linalg_vecdot>(vecdot_composite);
-  set_composite<op::linalg_matmul>(linalg_matmul_composite);
   set_composite<op::linalg_multi_dot>(multi_dot_composite);
   set_composite<op::_tensordot>(tensordot_composite);
   set_composite<op::_einsum>(einsum_composite);
