@@ -47,9 +47,9 @@ Tensor tensordot_composite(const Tensor& self, const Tensor& other, IntArrayRef 
     TORCH_CHECK(n == 1 || m == 1, "tensordot: contracted dims must match, but dim ", x, " of a ", self.sizes(),
                 " has size ", n, " and dim ", y, " of b ", other.sizes(), " has size ", m);
     if (n == 1)
-      b = sum(b, IntArrayRef(&y, 1), true);
+      b = sum(b, IntArrayRef(&y, 1), true, b.dtype());
     else
-      a = sum(a, IntArrayRef(&x, 1), true);
+      a = sum(a, IntArrayRef(&x, 1), true, a.dtype());
   }
   const auto free_dims = [](const Tensor& t, const Sizes& bound) {
     Sizes free;

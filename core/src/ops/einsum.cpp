@@ -53,8 +53,8 @@ Tensor contract(const Tensor& left, const Tensor& right, const std::vector<bool>
     else if (r)
       (needed[size_t(d)] ? only_right : sum_right).push_back(d);
   }
-  Tensor a = sum_left.empty() ? left : sum(left, IntArrayRef(sum_left), true);
-  Tensor b = sum_right.empty() ? right : sum(right, IntArrayRef(sum_right), true);
+  Tensor a = sum_left.empty() ? left : sum(left, IntArrayRef(sum_left), true, left.dtype());
+  Tensor b = sum_right.empty() ? right : sum(right, IntArrayRef(sum_right), true, right.dtype());
   if (summed.empty()) return mul(a, b);
   const auto arranged = [](const Tensor& t, const std::vector<int64_t>& x, const std::vector<int64_t>& y,
                            const std::vector<int64_t>& z) {
