@@ -3,14 +3,15 @@
 #include <cstring>
 #include <string>
 
-#include "torch/core/dlpack.h"
 #include "torch/c/torch.h"
+#include "torch/core/dlpack.h"
 #include "torch/core/init.h"
 #include "torch/core/ops.h"
 
 using torch::Tensor;
 
-static_assert(int(TORCH_COMPLEX128) == int(torch::DType::Complex128) && int(TORCH_FLOAT32) == int(torch::DType::Float32));
+static_assert(int(TORCH_COMPLEX128) == int(torch::DType::Complex128) &&
+              int(TORCH_FLOAT32) == int(torch::DType::Float32));
 static_assert(int(TORCH_ERROR_OVERFLOW) == int(torch::ErrorKind::Overflow) + 1);
 
 namespace {
@@ -39,14 +40,17 @@ torch_status guarded(F f) noexcept {
 }
 
 torch_tensor* give(Tensor t) { return reinterpret_cast<torch_tensor*>(t.release()); }
-torch::TensorImpl* impl_of(const torch_tensor* t) { return reinterpret_cast<torch::TensorImpl*>(const_cast<torch_tensor*>(t)); }
+torch::TensorImpl* impl_of(const torch_tensor* t) {
+  return reinterpret_cast<torch::TensorImpl*>(const_cast<torch_tensor*>(t));
+}
 
 torch::DType dtype_of(torch_dtype t) {
   TORCH_CHECK_VALUE(unsigned(t) < unsigned(torch::kDTypes), "unknown torch_dtype ", int(t));
   return torch::DType(t);
 }
 torch::IntArrayRef sizes_of(const char* op, int ndim, const int64_t* sizes) {
-  TORCH_CHECK_VALUE(ndim >= 0 && ndim <= torch::kMaxDims && (ndim == 0 || sizes), op, ": ndim must lie between 0 and ", torch::kMaxDims, " and sizes must be given, got ndim ", ndim);
+  TORCH_CHECK_VALUE(ndim >= 0 && ndim <= torch::kMaxDims && (ndim == 0 || sizes), op, ": ndim must lie between 0 and ",
+                    torch::kMaxDims, " and sizes must be given, got ndim ", ndim);
   return {sizes, size_t(ndim)};
 }
 
@@ -69,23 +73,32 @@ struct Held {
 
 void set_scalar(torch::Value& v, const torch::Scalar& s) {
   v.scalar_kind = s.kind();
-  if (s.is_integral()) v.i = s.to_int();
-  else v.d = s.to_double(), v.imag = s.to_complex().imag();
+  if (s.is_integral())
+    v.i = s.to_int();
+  else
+    v.d = s.to_double(), v.imag = s.to_complex().imag();
   v.present = true;
 }
 torch::Scalar scalar_of(const torch_value& a) {
   switch (a.kind) {
-    case TORCH_BOOLEAN: return a.as.integer != 0;
-    case TORCH_INTEGER: return a.as.integer;
-    case TORCH_COMPLEX: return std::complex<double>(a.as.number, a.more.imaginary);
-    default: return a.as.number;
+    case TORCH_BOOLEAN:
+      return a.as.integer != 0;
+    case TORCH_INTEGER:
+      return a.as.integer;
+    case TORCH_COMPLEX:
+      return std::complex<double>(a.as.number, a.more.imaginary);
+    default:
+      return a.as.number;
   }
 }
 
 torch::Value boxed(const torch::Schema& s, int i, const torch_value& a, Held& held) {
   using torch::Kind;
   const torch::Parameter& p = s.params[i];
-  auto refuse = [&]() { TORCH_CHECK_TYPE(false, s.op_name(), ": argument '", s.view(p.name), "' (number ", i + 1, ") has the wrong kind ", int(a.kind), "; schema: ", s.text); };
+  auto refuse = [&]() {
+    TORCH_CHECK_TYPE(false, s.op_name(), ": argument '", s.view(p.name), "' (number ", i + 1, ") has the wrong kind ",
+                     int(a.kind), "; schema: ", s.text);
+  };
   bool number = a.kind == TORCH_BOOLEAN || a.kind == TORCH_INTEGER || a.kind == TORCH_DOUBLE || a.kind == TORCH_COMPLEX;
   torch::Value v;
   if (a.kind == TORCH_NONE) {
@@ -95,13 +108,18 @@ torch::Value boxed(const torch::Schema& s, int i, const torch_value& a, Held& he
   v.present = true;
   switch (p.kind) {
     case Kind::Tensor:
-      if (a.kind == TORCH_TENSOR && a.as.tensor) v.tensor = impl_of(a.as.tensor);
+      if (a.kind == TORCH_TENSOR && a.as.tensor)
+        v.tensor = impl_of(a.as.tensor);
       else if (number && p.accepts_number) {
         torch::Scalar n = scalar_of(a);
-        torch::DType t = n.is_bool() ? torch::DType::Bool : n.is_integral() ? torch::DType::Int64 : n.is_complex() ? torch::DType::Complex128 : torch::DType::Float64;
+        torch::DType t = n.is_bool()       ? torch::DType::Bool
+                         : n.is_integral() ? torch::DType::Int64
+                         : n.is_complex()  ? torch::DType::Complex128
+                                           : torch::DType::Float64;
         held.made.push_back(torch::scalar_tensor_of(n, t, true));
         v.tensor = held.made.back().get();
-      } else refuse();
+      } else
+        refuse();
       break;
     case Kind::TensorList: {
       if (a.kind != TORCH_TENSOR_LIST) refuse();
@@ -142,7 +160,8 @@ torch::Value boxed(const torch::Schema& s, int i, const torch_value& a, Held& he
       if (a.kind != TORCH_DTYPE) refuse();
       v.i = int64_t(dtype_of(torch_dtype(a.as.integer)));
       break;
-    default: refuse();
+    default:
+      refuse();
   }
   return v;
 }
@@ -150,46 +169,73 @@ torch::Value boxed(const torch::Schema& s, int i, const torch_value& a, Held& he
 torch::Value fallback(const torch::Schema& s, int i, Held& held) {
   using torch::Kind;
   const torch::Parameter& p = s.params[i];
-  TORCH_CHECK_TYPE(p.has_default, s.op_name(), ": argument '", s.view(p.name), "' (number ", i + 1, ") is missing; schema: ", s.text);
+  TORCH_CHECK_TYPE(p.has_default, s.op_name(), ": argument '", s.view(p.name), "' (number ", i + 1,
+                   ") is missing; schema: ", s.text);
   std::string_view text = s.view(p.fallback);
   torch::Value v;
   if (text == "None") return v;
   v.present = true;
   switch (p.kind) {
-    case Kind::Int: torch::detail::parse_int(text, v.i); break;
-    case Kind::Bool: v.i = text == "True"; break;
-    case Kind::Float: v.d = text == "inf" ? __builtin_inf() : torch::detail::parse_float(text); break;
-    case Kind::Scalar: set_scalar(v, torch::detail::parse_scalar(text)); break;
-    case Kind::Str: v.data = text.data() + 1; v.size = int64_t(text.size()) - 2; break;
-    case Kind::MemoryFormat: v.i = int64_t(torch::detail::parse_memory_format(text)); break;
+    case Kind::Int:
+      torch::detail::parse_int(text, v.i);
+      break;
+    case Kind::Bool:
+      v.i = text == "True";
+      break;
+    case Kind::Float:
+      v.d = text == "inf" ? __builtin_inf() : torch::detail::parse_float(text);
+      break;
+    case Kind::Scalar:
+      set_scalar(v, torch::detail::parse_scalar(text));
+      break;
+    case Kind::Str:
+      v.data = text.data() + 1;
+      v.size = int64_t(text.size()) - 2;
+      break;
+    case Kind::MemoryFormat:
+      v.i = int64_t(torch::detail::parse_memory_format(text));
+      break;
     case Kind::IntList: {
       auto& list = held.literals.emplace_back(torch::detail::parse_list(text, p.list_size));
       v.data = list.v;
       v.size = int64_t(list.n);
       break;
     }
-    default: TORCH_CHECK_IMPLEMENTED(false, s.op_name(), ": the default of '", s.view(p.name), "' cannot be passed through C");
+    default:
+      TORCH_CHECK_IMPLEMENTED(false, s.op_name(), ": the default of '", s.view(p.name), "' cannot be passed through C");
   }
   return v;
 }
 
 int results_of(const torch::Schema& s, torch::Result& r, torch_value* out, int capacity) {
   using torch::Kind;
-  TORCH_CHECK_VALUE(capacity >= s.result_count, s.op_name(), ": gives ", int(s.result_count), " results, there is room for ", capacity);
+  TORCH_CHECK_VALUE(capacity >= s.result_count, s.op_name(), ": gives ", int(s.result_count),
+                    " results, there is room for ", capacity);
   for (int i = 0; i < s.result_count; ++i) {
     switch (s.results[i].kind) {
-      case Kind::Tensor: out[i] = torch_value_tensor(give(std::move(r.tensors[i]))); break;
+      case Kind::Tensor:
+        out[i] = torch_value_tensor(give(std::move(r.tensors[i])));
+        break;
       case Kind::TensorList: {
         auto** list = static_cast<torch_tensor**>(std::malloc(sizeof(void*) * (r.list.size() + 1)));
         for (size_t k = 0; k < r.list.size(); ++k) list[k] = give(std::move(r.list[k]));
         out[i] = torch_value_tensors(list, int64_t(r.list.size()));
         break;
       }
-      case Kind::Bool: out[i] = torch_value_bool(r.value.i != 0); break;
-      case Kind::Int: out[i] = torch_value_int(r.value.i); break;
-      case Kind::Float: out[i] = torch_value_double(r.value.d); break;
-      case Kind::DType: out[i] = torch_value_dtype(torch_dtype(r.value.i)); break;
-      default: TORCH_CHECK_IMPLEMENTED(false, s.op_name(), ": a result of this kind cannot be passed through C");
+      case Kind::Bool:
+        out[i] = torch_value_bool(r.value.i != 0);
+        break;
+      case Kind::Int:
+        out[i] = torch_value_int(r.value.i);
+        break;
+      case Kind::Float:
+        out[i] = torch_value_double(r.value.d);
+        break;
+      case Kind::DType:
+        out[i] = torch_value_dtype(torch_dtype(r.value.i));
+        break;
+      default:
+        TORCH_CHECK_IMPLEMENTED(false, s.op_name(), ": a result of this kind cannot be passed through C");
     }
   }
   return s.result_count;
@@ -257,11 +303,13 @@ torch_value torch_value_dtype(torch_dtype dtype) {
 
 torch_status torch_call(const char* op, const torch_value* arguments, int count, torch_value* results, int capacity) {
   return guarded([&] {
-    TORCH_CHECK_VALUE(op && count >= 0 && (count == 0 || arguments), "torch_call: the operator's name and its arguments must be given");
+    TORCH_CHECK_VALUE(op && count >= 0 && (count == 0 || arguments),
+                      "torch_call: the operator's name and its arguments must be given");
     const torch::Row* row = find(op);
     TORCH_CHECK_IMPLEMENTED(row, "torch_call: there is no operator '", op, "'");
     const torch::Schema& s = row->schema;
-    TORCH_CHECK_TYPE(count <= s.count, s.op_name(), ": takes ", int(s.count), " arguments but ", count, " were given; schema: ", s.text);
+    TORCH_CHECK_TYPE(count <= s.count, s.op_name(), ": takes ", int(s.count), " arguments but ", count,
+                     " were given; schema: ", s.text);
     Held held;
     held.made.reserve(torch::kMaxParameters);
     held.lists.reserve(torch::kMaxParameters);
@@ -285,7 +333,8 @@ torch_status torch_ones(int ndim, const int64_t* sizes, torch_dtype dtype, torch
   return guarded([&] { *out = give(torch::ones(sizes_of("torch_ones", ndim, sizes), dtype_of(dtype))); });
 }
 
-torch_status torch_from_memory(void* data, int ndim, const int64_t* sizes, const int64_t* strides, torch_dtype dtype, void (*deleter)(void*), void* context, torch_tensor** out) {
+torch_status torch_from_memory(void* data, int ndim, const int64_t* sizes, const int64_t* strides, torch_dtype dtype,
+                               void (*deleter)(void*), void* context, torch_tensor** out) {
   return guarded([&] {
     torch::IntArrayRef shape = sizes_of("torch_from_memory", ndim, sizes);
     torch::DType t = dtype_of(dtype);
@@ -294,7 +343,8 @@ torch_status torch_from_memory(void* data, int ndim, const int64_t* sizes, const
       void (*deleter)(void*);
       void* context;
     };
-    std::vector<int64_t> steps = strides ? std::vector<int64_t>(strides, strides + ndim) : torch::contiguous_strides(shape);
+    std::vector<int64_t> steps =
+        strides ? std::vector<int64_t>(strides, strides + ndim) : torch::contiguous_strides(shape);
     auto release = [](torch::Storage* s) noexcept {
       auto* owner = static_cast<Owner*>(s->context);
       if (owner->deleter) owner->deleter(owner->context);
@@ -321,7 +371,9 @@ const int64_t* torch_sizes(const torch_tensor* t) { return impl_of(t)->sizes(); 
 const int64_t* torch_strides(const torch_tensor* t) { return impl_of(t)->strides(); }
 int64_t torch_numel(const torch_tensor* t) { return impl_of(t)->numel; }
 torch_dtype torch_get_dtype(const torch_tensor* t) { return torch_dtype(int(impl_of(t)->dtype)); }
-void* torch_data(const torch_tensor* t) { return impl_of(t)->device.type == torch::DeviceType::Meta ? nullptr : impl_of(t)->data(); }
+void* torch_data(const torch_tensor* t) {
+  return impl_of(t)->device.type == torch::DeviceType::Meta ? nullptr : impl_of(t)->data();
+}
 
 torch_status torch_to_dlpack(torch_tensor* t, DLManagedTensor** out) {
   return guarded([&] { *out = torch::to_dlpack(torch::Ref<torch::TensorImpl>::share(impl_of(t))); });

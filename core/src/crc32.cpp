@@ -1,6 +1,7 @@
 // CRC-32 of zip files and zlib (reflected polynomial 0xEDB88320). Where the CPU multiplies polynomials, 64 bytes are
 // folded at a time: V. Gopal et al., "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ Instruction" (Intel,
-// 2009); the fold constants are x^n mod P, computed here rather than copied. Elsewhere eight tables take 8 bytes a step.
+// 2009); the fold constants are x^n mod P, computed here rather than copied. Elsewhere eight tables take 8 bytes a
+// step.
 #include "torch/core/crc32.h"
 
 #include <array>
@@ -78,7 +79,8 @@ uint32_t crc32(const void* data, size_t size, uint32_t value) noexcept {
   auto* p = static_cast<const unsigned char*>(data);
   uint32_t crc = ~value;
 #if TORCH_X86
-  if (size >= 128 && __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("sse4.1")) return ~by_folding(p, size, crc);
+  if (size >= 128 && __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("sse4.1"))
+    return ~by_folding(p, size, crc);
 #endif
   return ~by_tables(p, size, crc);
 }

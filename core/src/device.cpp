@@ -21,9 +21,11 @@ Device parse_device(std::string_view text) {
     const char *first = text.data() + colon + 1, *last = text.data() + text.size();
     auto [end, error] = std::from_chars(first, last, index);
     if (error == std::errc() && end == last && index >= 0 && index < 128) return Device(DeviceType(t), index);
-    throw_error(ErrorKind::Runtime, message("Invalid device string: '", text, "': the index after ':' must be a number from 0 to 127"));
+    throw_error(ErrorKind::Runtime,
+                message("Invalid device string: '", text, "': the index after ':' must be a number from 0 to 127"));
   }
-  throw_error(ErrorKind::Runtime, message("Expected one of cpu, cuda, meta device type at start of device string: ", text));
+  throw_error(ErrorKind::Runtime,
+              message("Expected one of cpu, cuda, meta device type at start of device string: ", text));
 }
 
 std::string to_string(Device d) {

@@ -46,7 +46,9 @@ class DimVector {
   }
 
  private:
-  static void check(size_t n) { TORCH_CHECK(n <= size_t(kMaxDims), "a tensor has at most ", kMaxDims, " dimensions, got ", n); }
+  static void check(size_t n) {
+    TORCH_CHECK(n <= size_t(kMaxDims), "a tensor has at most ", kMaxDims, " dimensions, got ", n);
+  }
 
   int size_ = 0;
   int64_t v_[kMaxDims];

@@ -8,7 +8,12 @@ namespace torch {
 namespace {
 
 DLDataType dlpack_type(DType t) {
-  uint8_t code = t == DType::Bool ? kDLBool : is_complex(t) ? kDLComplex : t == DType::BFloat16 ? kDLBfloat : is_floating(t) ? kDLFloat : is_signed(t) ? kDLInt : kDLUInt;
+  uint8_t code = t == DType::Bool       ? kDLBool
+                 : is_complex(t)        ? kDLComplex
+                 : t == DType::BFloat16 ? kDLBfloat
+                 : is_floating(t)       ? kDLFloat
+                 : is_signed(t)         ? kDLInt
+                                        : kDLUInt;
   return {code, uint8_t(item_size(t) * 8), 1};
 }
 
@@ -32,10 +37,12 @@ struct Imported {
 
 }  // namespace
 
-Tensor tensor_over(void* data, IntArrayRef sizes, IntArrayRef strides, DType dtype, void (*deleter)(Storage*) noexcept, void* context) {
+Tensor tensor_over(void* data, IntArrayRef sizes, IntArrayRef strides, DType dtype, void (*deleter)(Storage*) noexcept,
+                   void* context) {
   Extent e = extent_of(sizes, strides);
   char* first = static_cast<char*>(data) + e.low * item_size(dtype);
-  StorageRef storage = StorageRef::steal(Storage::adopt(first, size_t((e.high - e.low) * item_size(dtype)), deleter, context));
+  StorageRef storage =
+      StorageRef::steal(Storage::adopt(first, size_t((e.high - e.low) * item_size(dtype)), deleter, context));
   Tensor r = Tensor(Ref<TensorImpl>::steal(TensorImpl::make()));
   r->set_ndim(int(sizes.size()));
   std::memcpy(r->sizes(), sizes.data(), sizes.size() * sizeof(int64_t));
@@ -48,7 +55,8 @@ Tensor tensor_over(void* data, IntArrayRef sizes, IntArrayRef strides, DType dty
 }
 
 DLManagedTensor* to_dlpack(const Tensor& t) {
-  TORCH_CHECK(t.device().type == DeviceType::CPU, "to_dlpack: only CPU tensors can be exported here, got one on ", t.device());
+  TORCH_CHECK(t.device().type == DeviceType::CPU, "to_dlpack: only CPU tensors can be exported here, got one on ",
+              t.device());
   auto* e = new Exported{t, {}};
   e->managed.dl_tensor = {t.data(), {kDLCPU, 0}, int32_t(t.dim()), dlpack_type(t.dtype()), t->sizes(), t->strides(), 0};
   e->managed.manager_ctx = e;
@@ -59,19 +67,25 @@ DLManagedTensor* to_dlpack(const Tensor& t) {
 Tensor from_dlpack(DLManagedTensor* managed, DlpackRelease around) {
   TORCH_CHECK_VALUE(managed, "from_dlpack: there is no tensor");
   const DLTensor& d = managed->dl_tensor;
-  TORCH_CHECK(d.device.device_type == kDLCPU, "from_dlpack: only CPU memory can be imported here, got device type ", int(d.device.device_type));
+  TORCH_CHECK(d.device.device_type == kDLCPU, "from_dlpack: only CPU memory can be imported here, got device type ",
+              int(d.device.device_type));
   std::optional<DType> t = dtype_of_dlpack(d.dtype);
-  TORCH_CHECK(t, "from_dlpack: no dtype for code ", int(d.dtype.code), " with ", int(d.dtype.bits), " bits and ", d.dtype.lanes, " lanes");
+  TORCH_CHECK(t, "from_dlpack: no dtype for code ", int(d.dtype.code), " with ", int(d.dtype.bits), " bits and ",
+              d.dtype.lanes, " lanes");
   TORCH_CHECK(d.ndim >= 0 && d.ndim <= kMaxDims, "from_dlpack: ", d.ndim, " dimensions are not supported");
   std::vector<int64_t> sizes(d.shape, d.shape + d.ndim);
   checked_numel("from_dlpack", sizes);
-  std::vector<int64_t> strides = d.strides ? std::vector<int64_t>(d.strides, d.strides + d.ndim) : contiguous_strides(sizes);
+  std::vector<int64_t> strides =
+      d.strides ? std::vector<int64_t>(d.strides, d.strides + d.ndim) : contiguous_strides(sizes);
   char* first = static_cast<char*>(d.data) + d.byte_offset;
-  TORCH_CHECK(reinterpret_cast<uintptr_t>(first) % size_t(std::min<int64_t>(item_size(*t), 8)) == 0, "from_dlpack: the data is not aligned to its element size");
+  TORCH_CHECK(reinterpret_cast<uintptr_t>(first) % size_t(std::min<int64_t>(item_size(*t), 8)) == 0,
+              "from_dlpack: the data is not aligned to its element size");
   auto release = [](Storage* s) noexcept {
     auto* in = static_cast<Imported*>(s->context);
-    if (in->around) in->around(in->managed);
-    else if (in->managed->deleter) in->managed->deleter(in->managed);
+    if (in->around)
+      in->around(in->managed);
+    else if (in->managed->deleter)
+      in->managed->deleter(in->managed);
     delete in;
   };
   return tensor_over(first, sizes, strides, *t, release, new Imported{managed, around});

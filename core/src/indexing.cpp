@@ -12,9 +12,12 @@ bool is_mask(const Tensor& t) { return t.dtype() == DType::Bool || t.dtype() == 
 int64_t consumed(const Index& x) {
   switch (x.kind) {
     case Index::Kind::Integer:
-    case Index::Kind::Slice: return 1;
-    case Index::Kind::Tensor: return is_mask(x.tensor) ? x.tensor.dim() : 1;
-    default: return 0;
+    case Index::Kind::Slice:
+      return 1;
+    case Index::Kind::Tensor:
+      return is_mask(x.tensor) ? x.tensor.dim() : 1;
+    default:
+      return 0;
   }
 }
 
@@ -37,8 +40,11 @@ Resolved resolve(const Tensor& self, ArrayRef<Index> indices) {
     ellipses += x.kind == Index::Kind::Ellipsis;
   }
   TORCH_CHECK_INDEX(ellipses <= 1, "an index can only have a single ellipsis ('...'), got ", ellipses);
-  TORCH_CHECK_INDEX(used == 0 || self.dim() > 0, "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert it to a number");
-  TORCH_CHECK_INDEX(used <= self.dim(), "too many indices for tensor of dimension ", self.dim(), ": ", used, " were given for shape ", self.sizes());
+  TORCH_CHECK_INDEX(used == 0 || self.dim() > 0,
+                    "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to "
+                    "convert it to a number");
+  TORCH_CHECK_INDEX(used <= self.dim(), "too many indices for tensor of dimension ", self.dim(), ": ", used,
+                    " were given for shape ", self.sizes());
   Resolved r{self, {}};
   int64_t dim = 0, shown = 0;
   auto put = [&](const Tensor& t) {
@@ -48,7 +54,8 @@ Resolved resolve(const Tensor& self, ArrayRef<Index> indices) {
   for (const Index& x : indices) {
     switch (x.kind) {
       case Index::Kind::Integer:
-        TORCH_CHECK_INDEX(r.view.dim() > dim, "invalid index of a 0-dim tensor. Use `tensor.item()` to convert it to a Python number");
+        TORCH_CHECK_INDEX(r.view.dim() > dim,
+                          "invalid index of a 0-dim tensor. Use `tensor.item()` to convert it to a Python number");
         r.view = select_checked(r.view, dim, x.integer, shown++);
         break;
       case Index::Kind::Slice:
@@ -56,7 +63,9 @@ Resolved resolve(const Tensor& self, ArrayRef<Index> indices) {
         if (x.start || x.stop || x.step != 1) r.view = slice(r.view, dim, x.start, x.stop, x.step);
         ++dim, ++shown;
         break;
-      case Index::Kind::NewAxis: r.view = unsqueeze(r.view, dim++); break;
+      case Index::Kind::NewAxis:
+        r.view = unsqueeze(r.view, dim++);
+        break;
       case Index::Kind::Ellipsis:
         dim += self.dim() - used;
         shown += self.dim() - used;
@@ -73,8 +82,10 @@ Resolved resolve(const Tensor& self, ArrayRef<Index> indices) {
         if (t.dim() == 0 && !is_mask(t) && !t.is_meta()) {
           int64_t i = visit_dtype(t.dtype(), [&](auto zero) {
             using T = decltype(zero);
-            if constexpr (std::is_integral_v<T>) return int64_t(*t.data<T>());
-            else return int64_t(0);
+            if constexpr (std::is_integral_v<T>)
+              return int64_t(*t.data<T>());
+            else
+              return int64_t(0);
           });
           r.view = select_checked(r.view, dim, i, shown++);
           break;

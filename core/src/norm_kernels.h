@@ -20,7 +20,8 @@ struct NormKernels {
   // Sums of grad and of grad * (x - mean[c]) over each channel.
   void (*channel_sums)(const T* grad, const T* x, const T* mean, NormShape, T* sum, T* dot);
   // grad_x = grad * a[c] + (x - mean[c]) * b[c] + k[c]
-  void (*channel_backward)(const T* grad, const T* x, const T* mean, const T* a, const T* b, const T* k, T* grad_x, NormShape);
+  void (*channel_backward)(const T* grad, const T* x, const T* mean, const T* a, const T* b, const T* k, T* grad_x,
+                           NormShape);
   // Each row: y = (x - mean) * rstd * weight + bias; mean and rstd are written. weight and bias may be null.
   void (*row_forward)(const T* x, const T* weight, const T* bias, T eps, T* y, T* mean, T* rstd, NormShape);
   void (*row_backward)(const T* grad, const T* x, const T* weight, const T* mean, const T* rstd, T* grad_x, NormShape);

@@ -7,11 +7,12 @@
 
 namespace torch {
 
-#define TORCH_OP(NAME, SCHEMA, ATTR, DOC)           \
-  constinit void* op::NAME::slots[kSlots] = {};     \
-  const Operator<op::NAME> NAME;                    \
-  namespace rows {                                  \
-  constexpr Row NAME = {detail::Signature<op::NAME>::schema, ATTR, DOC, &detail::invoke_boxed<op::NAME>, op::NAME::slots}; \
+#define TORCH_OP(NAME, SCHEMA, ATTR, DOC)                                                                \
+  constinit void* op::NAME::slots[kSlots] = {};                                                          \
+  const Operator<op::NAME> NAME;                                                                         \
+  namespace rows {                                                                                       \
+  constexpr Row NAME = {detail::Signature<op::NAME>::schema, ATTR, DOC, &detail::invoke_boxed<op::NAME>, \
+                        op::NAME::slots};                                                                \
   }
 #include "torch/core/ops/all.def"
 #undef TORCH_OP
@@ -72,11 +73,14 @@ void init() {
 void missing_kernel(std::string_view op, Slot slot) {
   if (slot == Slot::Autograd)
     throw_error(ErrorKind::NotImplemented,
-                message(op, ": no derivative is registered for an input that requires grad; detach() it, or install a "
-                            "torch-autograd that knows the operator: pip install -U torch-autograd"));
+                message(op,
+                        ": no derivative is registered for an input that requires grad; detach() it, or install a "
+                        "torch-autograd that knows the operator: pip install -U torch-autograd"));
   if (slot == Slot::CUDA)
-    throw_error(ErrorKind::NotImplemented, message(op, ": no CUDA kernel; it needs the distribution 'torch-core-cuda', which is not installed"));
-  throw_error(ErrorKind::NotImplemented, message(op, ": no kernel for ", name(slot), " tensors in this build of torch-core"));
+    throw_error(ErrorKind::NotImplemented,
+                message(op, ": no CUDA kernel; it needs the distribution 'torch-core-cuda', which is not installed"));
+  throw_error(ErrorKind::NotImplemented,
+              message(op, ": no kernel for ", name(slot), " tensors in this build of torch-core"));
 }
 
 void undefined_argument(std::string_view op, std::string_view argument) {

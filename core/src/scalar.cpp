@@ -17,11 +17,16 @@ void set_default_dtype(DType t) {
 
 std::ostream& operator<<(std::ostream& out, const Scalar& s) {
   switch (s.kind()) {
-    case Scalar::Kind::Bool: return out << (s.to_bool() ? "True" : "False");
-    case Scalar::Kind::Int: return out << s.to_int();
-    case Scalar::Kind::UInt: return out << uint64_t(s.to_int());
-    case Scalar::Kind::Float: return out << s.to_double();
-    case Scalar::Kind::Complex: return out << '(' << s.to_complex().real() << '+' << s.to_complex().imag() << "j)";
+    case Scalar::Kind::Bool:
+      return out << (s.to_bool() ? "True" : "False");
+    case Scalar::Kind::Int:
+      return out << s.to_int();
+    case Scalar::Kind::UInt:
+      return out << uint64_t(s.to_int());
+    case Scalar::Kind::Float:
+      return out << s.to_double();
+    case Scalar::Kind::Complex:
+      return out << '(' << s.to_complex().real() << '+' << s.to_complex().imag() << "j)";
   }
   __builtin_unreachable();
 }

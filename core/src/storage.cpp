@@ -14,10 +14,10 @@ namespace torch {
 
 namespace {
 
-constexpr int kClasses = 64;             // data of 64, 128, ... 4096 bytes
-constexpr int kClassBytes = 64 * 1024;   // what one list may hold, so that a thread keeps at most 4 MB
-constexpr uint16_t kLarge = 0xfffe;      // data from allocate()
-constexpr uint16_t kForeign = 0xffff;    // data has its own deleter
+constexpr int kClasses = 64;            // data of 64, 128, ... 4096 bytes
+constexpr int kClassBytes = 64 * 1024;  // what one list may hold, so that a thread keeps at most 4 MB
+constexpr uint16_t kLarge = 0xfffe;     // data from allocate()
+constexpr uint16_t kForeign = 0xffff;   // data has its own deleter
 
 struct FreeBlock {
   FreeBlock* next;
@@ -110,8 +110,10 @@ Storage* Storage::adopt(void* data, size_t nbytes, void (*deleter)(Storage*) noe
 namespace {
 // Gives the data back, leaving the header.
 void free_data(Storage* s) noexcept {
-  if (s->block_class == kLarge) deallocate(s->data, s->nbytes);
-  else if (s->block_class == kForeign && s->deleter) s->deleter(s);
+  if (s->block_class == kLarge)
+    deallocate(s->data, s->nbytes);
+  else if (s->block_class == kForeign && s->deleter)
+    s->deleter(s);
 }
 }  // namespace
 
@@ -130,7 +132,9 @@ void Storage::replace(void* new_data, size_t bytes, void (*new_deleter)(Storage*
 }
 
 void Storage::resize(size_t bytes) {
-  TORCH_CHECK(flags & kResizable, "resize_: this storage does not own its memory (it comes from NumPy, a file or another process); clone() it first");
+  TORCH_CHECK(flags & kResizable,
+              "resize_: this storage does not own its memory (it comes from NumPy, a file or another process); clone() "
+              "it first");
   if (device.type == DeviceType::Meta) {
     nbytes = bytes;
     return;

@@ -83,7 +83,8 @@ TensorImpl* TensorImpl::make() {
 
 void TensorImpl::destroy(TensorImpl* t) noexcept {
   if (TORCH_UNLIKELY(t->autograd != nullptr)) t->autograd->release();
-  if (TORCH_UNLIKELY(t->base != nullptr)) Tensor::steal(t->base).reset();  // a base is never a view itself: no recursion
+  if (TORCH_UNLIKELY(t->base != nullptr))
+    Tensor::steal(t->base).reset();  // a base is never a view itself: no recursion
   if (TORCH_UNLIKELY(t->own_version != nullptr)) Ref<VersionCounter>::steal(t->own_version).reset();
   drop_storage(t->storage);
   if (TORCH_UNLIKELY(t->ndim > kInlineDims)) std::free(t->heap_dims);
@@ -140,12 +141,16 @@ Tensor empty_tensor(IntArrayRef sizes, DType dtype, Device device) {
   t->device = device;
   Tensor result = Tensor::steal(t);
   int ndim = int(sizes.size());
-  if (TORCH_UNLIKELY(ndim > kInlineDims)) t->set_ndim(ndim);
-  else t->ndim = uint8_t(ndim);
+  if (TORCH_UNLIKELY(ndim > kInlineDims))
+    t->set_ndim(ndim);
+  else
+    t->ndim = uint8_t(ndim);
   int64_t bytes;
-  if (TORCH_UNLIKELY(!set_contiguous(t, sizes.data(), ndim) || __builtin_mul_overflow(t->numel, torch::item_size(dtype), &bytes))) {
+  if (TORCH_UNLIKELY(!set_contiguous(t, sizes.data(), ndim) ||
+                     __builtin_mul_overflow(t->numel, torch::item_size(dtype), &bytes))) {
     checked_numel("empty", sizes);
-    throw_error(ErrorKind::Runtime, message("empty: ", sizes, " elements of ", dtype, " do not fit into 64 bits of bytes"));
+    throw_error(ErrorKind::Runtime,
+                message("empty: ", sizes, " elements of ", dtype, " do not fit into 64 bits of bytes"));
   }
   t->storage = Storage::make(size_t(bytes), device);
   t->byte_offset = 0;
@@ -202,8 +207,10 @@ Tensor view_of(const Tensor& self, IntArrayRef sizes, IntArrayRef strides, int64
   t->graph_version = t->version().load(std::memory_order_relaxed);
   Tensor result = Tensor::steal(t);
   int ndim = int(sizes.size());
-  if (TORCH_UNLIKELY(ndim > kInlineDims)) t->set_ndim(ndim);
-  else t->ndim = uint8_t(ndim);
+  if (TORCH_UNLIKELY(ndim > kInlineDims))
+    t->set_ndim(ndim);
+  else
+    t->ndim = uint8_t(ndim);
   std::memcpy(t->sizes(), sizes.data(), size_t(ndim) * sizeof(int64_t));
   std::memcpy(t->strides(), strides.data(), size_t(ndim) * sizeof(int64_t));
   t->byte_offset = offset * torch::item_size(s->dtype);
@@ -232,7 +239,8 @@ Extent extent_of(IntArrayRef sizes, IntArrayRef strides) noexcept {
 
 int64_t wrap_dim(int64_t dim, int64_t ndim) {
   int64_t n = std::max<int64_t>(ndim, 1);
-  TORCH_CHECK_INDEX(dim >= -n && dim < n, "Dimension out of range (expected to be in range of [", -n, ", ", n - 1, "], but got ", dim, ")");
+  TORCH_CHECK_INDEX(dim >= -n && dim < n, "Dimension out of range (expected to be in range of [", -n, ", ", n - 1,
+                    "], but got ", dim, ")");
   return dim < 0 ? dim + n : dim;
 }
 

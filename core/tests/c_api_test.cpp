@@ -1,9 +1,8 @@
 // The C interface, used as a C program would.
-#include "torch/c/torch.h"
-
 #include <cstring>
 
 #include "check.h"
+#include "torch/c/torch.h"
 
 static void test_operators_run_by_name() {
   torch_tensor* a = nullptr;
@@ -44,7 +43,9 @@ static void test_memory_of_the_caller_is_released_once() {
   static double data[4] = {1, 2, 3, 4};
   torch_tensor* a = nullptr;
   int64_t shape[2] = {2, 2}, reversed[2] = {-2, -1};
-  CHECK_EQ(int(torch_from_memory(data + 3, 2, shape, reversed, TORCH_FLOAT64, [](void*) { ++deleted; }, nullptr, &a)), int(TORCH_OK));
+  CHECK_EQ(int(torch_from_memory(
+               data + 3, 2, shape, reversed, TORCH_FLOAT64, [](void*) { ++deleted; }, nullptr, &a)),
+           int(TORCH_OK));
   CHECK_EQ(static_cast<double*>(torch_data(a))[0], 4.0);
   DLManagedTensor* m = nullptr;
   CHECK_EQ(int(torch_to_dlpack(a, &m)), int(TORCH_OK));

@@ -108,11 +108,9 @@ void binary_within(const char* name, double bound, double low, double high, doub
 
 #define REFERENCE(f) [](long double x) { return f(x); }
 #define FLOAT(name, bound, low, high, reference) \
-  unary_within<float>(                           \
-      #name, bound, low, high, [](Vec<float> v) { return math::name(v); }, reference)
+  unary_within<float>(#name, bound, low, high, [](Vec<float> v) { return math::name(v); }, reference)
 #define DOUBLE(name, bound, low, high, reference) \
-  unary_within<double>(                           \
-      #name, bound, low, high, [](Vec<double> v) { return math::name(v); }, reference)
+  unary_within<double>(#name, bound, low, high, [](Vec<double> v) { return math::name(v); }, reference)
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
 long double sigmoid_l(long double x) { return x < 0 ? expl(x) / (1 + expl(x)) : 1 / (1 + expl(-x)); }
@@ -179,8 +177,7 @@ void functions_of_two_are_within_their_bounds() {
   auto powers = [](long double x, long double y) { return powl(x, y); };
   binary_within<float>(
       "pow", 0.6, 0, kInf, -50, 50, [](Vec<float> x, Vec<float> y) { return math::pow(x, y); }, powers);
-  binary_within<float>(
-      "pow", 0.6, -3, 3, -9, 9, [](Vec<float> x, Vec<float> y) { return math::pow(x, y); }, powers);
+  binary_within<float>("pow", 0.6, -3, 3, -9, 9, [](Vec<float> x, Vec<float> y) { return math::pow(x, y); }, powers);
   auto arcs = [](long double x, long double y) { return atan2l(x, y); };
   binary_within<float>(
       "atan2", 0.6, -kInf, kInf, -kInf, kInf, [](Vec<float> x, Vec<float> y) { return math::atan2(x, y); }, arcs);
@@ -190,8 +187,7 @@ void functions_of_two_are_within_their_bounds() {
   auto rests = [](long double x, long double y) { return fmodl(x, y); };
   binary_within<float>(
       "fmod", 0, -kInf, kInf, -kInf, kInf, [](Vec<float> x, Vec<float> y) { return math::fmod(x, y); }, rests);
-  binary_within<float>(
-      "fmod", 0, -1e6, 1e6, -3, 3, [](Vec<float> x, Vec<float> y) { return math::fmod(x, y); }, rests);
+  binary_within<float>("fmod", 0, -1e6, 1e6, -3, 3, [](Vec<float> x, Vec<float> y) { return math::fmod(x, y); }, rests);
   binary_within<double>(
       "fmod", 0, -kInf, kInf, -kInf, kInf, [](Vec<double> x, Vec<double> y) { return math::fmod(x, y); }, rests);
   binary_within<double>(
@@ -244,12 +240,9 @@ void edge2(const char* name, F f, R reference) {
                    message(name, " of ", double(x), ", ", double(y), " is ", double(got), ", not ", double(want)));
     }
 }
-#define EDGE(name) \
-  edge<T>(         \
-      #name, [](Vec<T> v) { return math::name(v); }, [](T x) { return std::name(x); })
+#define EDGE(name) edge<T>(#name, [](Vec<T> v) { return math::name(v); }, [](T x) { return std::name(x); })
 #define EDGE2(name) \
-  edge2<T>(         \
-      #name, [](Vec<T> v, Vec<T> u) { return math::name(v, u); }, [](T x, T y) { return std::name(x, y); })
+  edge2<T>(#name, [](Vec<T> v, Vec<T> u) { return math::name(v, u); }, [](T x, T y) { return std::name(x, y); })
 template <class T>
 void edges_are_as_in_c() {
   EDGE(exp);
@@ -277,8 +270,7 @@ void edges_are_as_in_c() {
   EDGE(floor);
   EDGE(ceil);
   EDGE(trunc);
-  edge<T>(
-      "round", [](Vec<T> v) { return math::round(v); }, [](T x) { return std::nearbyint(x); });
+  edge<T>("round", [](Vec<T> v) { return math::round(v); }, [](T x) { return std::nearbyint(x); });
   EDGE2(pow);
   EDGE2(atan2);
   EDGE2(hypot);

@@ -34,7 +34,8 @@ static void test_sparse_and_quantized_operators_enter_by_their_slot() {
     current = slot;
     auto before = OperatorSlots<op::neg>::get(slot);
     // A real one would work on indices and values; shape and keys are what Meta tensors have.
-    OperatorSlots<op::neg>::set(slot, [](const Tensor& self) -> Tensor { return mark(below<op::neg>(current, self), current); });
+    OperatorSlots<op::neg>::set(
+        slot, [](const Tensor& self) -> Tensor { return mark(below<op::neg>(current, self), current); });
     Tensor r = neg(meta_with(slot));
     CHECK(r.has(slot) && r.is_meta());
     CHECK(r.sizes() == IntArrayRef({2, 3}));
@@ -60,7 +61,8 @@ static void test_tracing_sees_the_call_and_goes_on_below() {
     traced.push_back(op::add::text);
     return mark(below<op::add>(Slot::Trace, a, b, alpha), Slot::Trace);
   });
-  Tensor r = add(add(meta_with(Slot::Trace), meta_with(Slot::Trace)), empty_tensor({3}, DType::Float32, DeviceType::Meta));
+  Tensor r =
+      add(add(meta_with(Slot::Trace), meta_with(Slot::Trace)), empty_tensor({3}, DType::Float32, DeviceType::Meta));
   CHECK_EQ(traced.size(), size_t(2));
   CHECK(traced[0].starts_with("add(") && r.has(Slot::Trace));
   OperatorSlots<op::add>::set(Slot::Trace, nullptr);

@@ -68,7 +68,8 @@ void cat_promotes_and_skips_the_legacy_empty() {
   Tensor x = count_up({2, 2});
   Tensor c = cat(std::vector<Tensor>{x, zeros({0}), full({2, 1}, 7, DType::Int64)}, 1);
   CHECK(c.sizes() == IntArrayRef({2, 3}) && c.dtype() == DType::Float32);
-  CHECK_THROWS(cat(std::vector<Tensor>{x, count_up({3, 3})}, 0), Runtime, "Sizes of tensors must match except in dimension 0");
+  CHECK_THROWS(cat(std::vector<Tensor>{x, count_up({3, 3})}, 0), Runtime,
+               "Sizes of tensors must match except in dimension 0");
   CHECK_THROWS(cat(TensorList{}, 0), Runtime, "non-empty list");
   CHECK_EQ(at(stack(std::vector<Tensor>{x, x}, 2), {1, 0, 1}), 2);
 }

@@ -115,15 +115,13 @@ template <class T, int R>
 constexpr auto dot_row() {
   return []<int... N>(std::integer_sequence<int, N...>) {
     return std::array<DotFn<T>, sizeof...(N)>{dot_tile<T, R, N + 1>...};
-  }
-  (std::make_integer_sequence<int, kDotNarrow>{});
+  }(std::make_integer_sequence<int, kDotNarrow>{});
 }
 template <class T>
 constexpr auto dot_table() {
   return []<int... R>(std::integer_sequence<int, R...>) {
     return std::array<std::array<DotFn<T>, kDotNarrow>, sizeof...(R)>{dot_row<T, R + 1>()...};
-  }
-  (std::make_integer_sequence<int, kDotRows>{});
+  }(std::make_integer_sequence<int, kDotRows>{});
 }
 
 // a.col == 1 and b.row == 1; c may have any strides.

@@ -14,7 +14,8 @@ struct Wide {
   uint64_t low, high;
 };
 
-// --- blocks -----------------------------------------------------------------------------------------------------------
+// --- blocks
+// -----------------------------------------------------------------------------------------------------------
 
 template <class T, bool kTake>
 void move_blocks(const Blocks& b, int64_t begin, int64_t end) {
@@ -30,8 +31,10 @@ void move_blocks(const Blocks& b, int64_t begin, int64_t end) {
       if (b.dense_count == size) {
         T* values = reinterpret_cast<T*>(line);
         for (; k < stop; ++k) {
-          if constexpr (kTake) std::memcpy(&values[k], strided + b.offsets[k], size);
-          else std::memcpy(strided + b.offsets[k], &values[k], size);
+          if constexpr (kTake)
+            std::memcpy(&values[k], strided + b.offsets[k], size);
+          else
+            std::memcpy(strided + b.offsets[k], &values[k], size);
         }
       } else {
         for (; k < stop; ++k) {
@@ -47,7 +50,8 @@ void move_blocks(const Blocks& b, int64_t begin, int64_t end) {
     } else {
       for (; k < stop; ++k) {
         char *p = strided + b.offsets[k], *q = line + k * b.dense_count;
-        for (int64_t a = 0; a < b.after; ++a, p += b.strided_after, q += b.dense_after) std::memcpy(kTake ? q : p, kTake ? p : q, size);
+        for (int64_t a = 0; a < b.after; ++a, p += b.strided_after, q += b.dense_after)
+          std::memcpy(kTake ? q : p, kTake ? p : q, size);
       }
     }
   }
@@ -55,9 +59,12 @@ void move_blocks(const Blocks& b, int64_t begin, int64_t end) {
 
 template <class T>
 TORCH_VEC_INLINE T sum_of(T a, T b) {
-  if constexpr (std::is_same_v<T, bool>) return a || b;
-  else if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) return T(float(a) + float(b));
-  else return T(a + b);
+  if constexpr (std::is_same_v<T, bool>)
+    return a || b;
+  else if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
+    return T(float(a) + float(b));
+  else
+    return T(a + b);
 }
 
 template <class T>
@@ -79,11 +86,13 @@ void add_blocks(const Blocks& b, int64_t begin, int64_t end) {
   }
 }
 
-// --- offsets ----------------------------------------------------------------------------------------------------------
+// --- offsets
+// ----------------------------------------------------------------------------------------------------------
 
 template <class I>
 int64_t offsets(int64_t* to, const I* from, int64_t n, int64_t low, int64_t size, int64_t stride, bool add) {
-  // One pass without branches: the sign of x - low and of size - 1 - x tells; the culprit is looked for only if there is one.
+  // One pass without branches: the sign of x - low and of size - 1 - x tells; the culprit is looked for only if there
+  // is one.
   int64_t bad = 0;
   if (add) {
     for (int64_t i = 0; i < n; ++i) {
@@ -113,10 +122,12 @@ int64_t check64(const int64_t* index, int64_t n, int64_t size) {
   return i;
 }
 
-// --- rows -------------------------------------------------------------------------------------------------------------
+// --- rows
+// -------------------------------------------------------------------------------------------------------------
 
 template <class T>
-void gather_row(char* out, int64_t out_stride, const char* in, int64_t in_stride, const int64_t* index, int64_t index_stride, int64_t n) {
+void gather_row(char* out, int64_t out_stride, const char* in, int64_t in_stride, const int64_t* index,
+                int64_t index_stride, int64_t n) {
   T* o = reinterpret_cast<T*>(out);
   const T* x = reinterpret_cast<const T*>(in);
   if (out_stride == 1 && in_stride == 1 && index_stride == 1) {
@@ -134,7 +145,8 @@ void gather_across(char* out, const char* in, int64_t in_step, const int64_t* in
   for (int64_t i = 0; i < n; ++i) o[i] = x[index[i] * in_step + i];
 }
 
-// --- masks ------------------------------------------------------------------------------------------------------------
+// --- masks
+// ------------------------------------------------------------------------------------------------------------
 
 #if defined(TORCH_VEC_AVX512)
 // Sixteen or eight mask bytes as a lane mask.
@@ -218,8 +230,10 @@ void positions(int64_t* out, const uint8_t* mask, int64_t n, int64_t first, int6
 #define TORCH_BY_SIZE(f) {f<uint8_t>, f<uint16_t>, f<uint32_t>, f<uint64_t>, f<Wide>}
 #define TORCH_ADD(name, type, python, legacy) add_blocks<type>,
 extern constinit const IndexKernels index_kernels_table = {
-    {move_blocks<uint8_t, true>, move_blocks<uint16_t, true>, move_blocks<uint32_t, true>, move_blocks<uint64_t, true>, move_blocks<Wide, true>},
-    {move_blocks<uint8_t, false>, move_blocks<uint16_t, false>, move_blocks<uint32_t, false>, move_blocks<uint64_t, false>, move_blocks<Wide, false>},
+    {move_blocks<uint8_t, true>, move_blocks<uint16_t, true>, move_blocks<uint32_t, true>, move_blocks<uint64_t, true>,
+     move_blocks<Wide, true>},
+    {move_blocks<uint8_t, false>, move_blocks<uint16_t, false>, move_blocks<uint32_t, false>,
+     move_blocks<uint64_t, false>, move_blocks<Wide, false>},
     {TORCH_FOR_EACH_DTYPE(TORCH_ADD)},
     offsets<int64_t>,
     offsets<int32_t>,

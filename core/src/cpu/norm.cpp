@@ -1,10 +1,9 @@
 // Statistics and affine maps of batch and layer normalisation. Sums run in fixed pieces that depend on the shape alone.
-#include "norm_kernels.h"
-
 #include <algorithm>
 #include <cmath>
 
 #include "kernels/vec.h"
+#include "norm_kernels.h"
 #include "torch/core/pool.h"
 
 namespace torch::TORCH_ISA {
@@ -17,8 +16,10 @@ TORCH_VEC_INLINE Vec<T> get(const T* p, int count) {
 }
 template <class T>
 TORCH_VEC_INLINE void put(T* p, Vec<T> v, int count) {
-  if (count == Vec<T>::kLanes) store(p, v);
-  else store_partial(p, v, count);
+  if (count == Vec<T>::kLanes)
+    store(p, v);
+  else
+    store_partial(p, v, count);
 }
 // f(at, lanes) over [0, n) in whole vectors and one rest.
 template <class T, class F>
@@ -124,7 +125,9 @@ void channel_affine(const T* x, const T* scale, const T* shift, T* y, NormShape 
         Vec<T> a(scale[c]), b(shift[c]);
         sweep<T>(s.inner, [&](int64_t i, int count) { put(y + at + i, fma(get(x + at + i, count), a, b), count); });
       },
-      [&](int64_t at, int64_t c, int count) { put(y + at, fma(get(x + at, count), get(scale + c, count), get(shift + c, count)), count); });
+      [&](int64_t at, int64_t c, int count) {
+        put(y + at, fma(get(x + at, count), get(scale + c, count), get(shift + c, count)), count);
+      });
 }
 
 template <class T>
@@ -158,7 +161,8 @@ void channel_sums(const T* grad, const T* x, const T* mean, NormShape s, T* sum,
 }
 
 template <class T>
-void channel_backward(const T* grad, const T* x, const T* mean, const T* a, const T* b, const T* k, T* grad_x, NormShape s) {
+void channel_backward(const T* grad, const T* x, const T* mean, const T* a, const T* b, const T* k, T* grad_x,
+                      NormShape s) {
   over_elements<T>(
       s,
       [&](int64_t at, int64_t c) {
@@ -169,7 +173,8 @@ void channel_backward(const T* grad, const T* x, const T* mean, const T* a, cons
       },
       [&](int64_t at, int64_t c, int count) {
         Vec<T> d = get(x + at, count) - get(mean + c, count);
-        put(grad_x + at, fma(get(grad + at, count), get(a + c, count), fma(d, get(b + c, count), get(k + c, count))), count);
+        put(grad_x + at, fma(get(grad + at, count), get(a + c, count), fma(d, get(b + c, count), get(k + c, count))),
+            count);
       });
 }
 
@@ -213,7 +218,9 @@ void row_backward(const T* grad, const T* x, const T* weight, const T* mean, con
         return weight ? v * get(weight + at, lanes) : v;
       };
       Vec<T> a(T(total<T>(s.c, weighted) / double(s.c)));
-      Vec<T> b(T(total<T>(s.c, [&](int64_t at, int lanes) { return weighted(at, lanes) * ((get(row + at, lanes) - m) * r); }) / double(s.c)));
+      Vec<T> b(T(
+          total<T>(s.c, [&](int64_t at, int lanes) { return weighted(at, lanes) * ((get(row + at, lanes) - m) * r); }) /
+          double(s.c)));
       T* out = grad_x + i * s.c;
       sweep<T>(s.c, [&](int64_t at, int count) {
         Vec<T> xhat = (get(row + at, count) - m) * r;
@@ -238,7 +245,8 @@ void row_params(const T* grad, const T* x, const T* mean, const T* rstd, T* grad
 }
 
 template <class T>
-constexpr NormKernels<T> kKernels{channel_stats<T>, channel_affine<T>, channel_sums<T>, channel_backward<T>, row_forward<T>, row_backward<T>, row_params<T>};
+constexpr NormKernels<T> kKernels{channel_stats<T>, channel_affine<T>, channel_sums<T>, channel_backward<T>,
+                                  row_forward<T>,   row_backward<T>,   row_params<T>};
 
 }  // namespace
 

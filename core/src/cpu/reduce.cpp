@@ -7,7 +7,8 @@ namespace torch::TORCH_ISA {
 
 namespace {
 
-// --- sums of floating point elements -----------------------------------------------------------------------------------
+// --- sums of floating point elements
+// -----------------------------------------------------------------------------------
 
 // A running sum that keeps what rounding loses (Neumaier).
 TORCH_VEC_INLINE void add_exactly(SumAcc& a, double x) {
@@ -32,13 +33,22 @@ struct DoubleAccOps {
 };
 
 struct Same {
-  template <class V> static V of(V x) { return x; }
+  template <class V>
+  static V of(V x) {
+    return x;
+  }
 };
 struct Abs {
-  template <class V> static V of(V x) { return abs(x); }
+  template <class V>
+  static V of(V x) {
+    return abs(x);
+  }
 };
 struct Square {
-  template <class V> static V of(V x) { return x * x; }
+  template <class V>
+  static V of(V x) {
+    return x * x;
+  }
 };
 
 // Lanes add some 64 elements in their own type, which costs an error of a few ulp at most; then doubles take over.
@@ -107,7 +117,8 @@ struct FloatSquareSum : DoubleAccOps {
   }
 };
 
-// --- products ----------------------------------------------------------------------------------------------------------
+// --- products
+// ----------------------------------------------------------------------------------------------------------
 
 struct ProdAccOps {
   using Acc = double;
@@ -153,21 +164,31 @@ struct DoubleProd : ProdAccOps {
   }
 };
 
-// --- integers: sums, products and counts, wrapping as two's complement does -------------------------------------------
+// --- integers: sums, products and counts, wrapping as two's complement does
+// -------------------------------------------
 
 struct Add {
   static constexpr int64_t kIdentity = 0;
-  template <class P, class T> static P step(P a, T x) { return P(a + P(x)); }
+  template <class P, class T>
+  static P step(P a, T x) {
+    return P(a + P(x));
+  }
   static int64_t merge(int64_t a, int64_t b) { return int64_t(uint64_t(a) + uint64_t(b)); }
 };
 struct Multiply {
   static constexpr int64_t kIdentity = 1;
-  template <class P, class T> static P step(P a, T x) { return P(uint64_t(a) * uint64_t(x)); }
+  template <class P, class T>
+  static P step(P a, T x) {
+    return P(uint64_t(a) * uint64_t(x));
+  }
   static int64_t merge(int64_t a, int64_t b) { return int64_t(uint64_t(a) * uint64_t(b)); }
 };
 struct Count {
   static constexpr int64_t kIdentity = 0;
-  template <class P, class T> static P step(P a, T x) { return P(a + (x != T(0))); }
+  template <class P, class T>
+  static P step(P a, T x) {
+    return P(a + (x != T(0)));
+  }
   static int64_t merge(int64_t a, int64_t b) { return a + b; }
 };
 
@@ -215,7 +236,8 @@ struct IntReduce {
   static constexpr ReduceKernel kernel() { return {along, across, merge, reset, 8}; }
 };
 
-// --- moments -----------------------------------------------------------------------------------------------------------
+// --- moments
+// -----------------------------------------------------------------------------------------------------------
 
 // Joins two groups (Chan, Golub and LeVeque).
 TORCH_VEC_INLINE void join_moments(MomentsAcc& a, double count, double mean, double m2) {
@@ -234,8 +256,10 @@ struct Moments {
   static double sum_of(const T* p, int64_t n) {
     auto s = FloatSum<T, Same>::identity();
     reduce_along<FloatSum<T, Same>>(p, n, 0, &s);
-    if constexpr (sizeof(T) == 4) return s;
-    else return s.sum + s.lost;
+    if constexpr (sizeof(T) == 4)
+      return s;
+    else
+      return s.sum + s.lost;
   }
   static void along(const void* in, int64_t n, int64_t, void* acc) {
     const T* p = static_cast<const T*>(in);
@@ -298,7 +322,7 @@ struct Moments {
     }
   }
   static void merge(void* acc, const void* other, int64_t n) {
-    auto *a = static_cast<MomentsAcc*>(acc);
+    auto* a = static_cast<MomentsAcc*>(acc);
     auto* b = static_cast<const MomentsAcc*>(other);
     for (int64_t i = 0; i < n; ++i) join_moments(a[i], b[i].count, b[i].mean, b[i].m2);
   }
@@ -360,16 +384,23 @@ constexpr ReduceTable moments() {
 const ReduceTable& extremes_table(Reduce);  // reduce_order.cpp
 
 const ReduceTable& reduce_table(Reduce which) {
-  static constexpr ReduceTable kSums = sums(), kProducts = products(), kCounts = counts(), kAbsSums = abs_sums(), kSquareSums = square_sums(),
-                               kMoments = moments();
+  static constexpr ReduceTable kSums = sums(), kProducts = products(), kCounts = counts(), kAbsSums = abs_sums(),
+                               kSquareSums = square_sums(), kMoments = moments();
   switch (which) {
-    case Reduce::Sum: return kSums;
-    case Reduce::Prod: return kProducts;
-    case Reduce::CountNonzero: return kCounts;
-    case Reduce::AbsSum: return kAbsSums;
-    case Reduce::SquareSum: return kSquareSums;
-    case Reduce::Moments: return kMoments;
-    default: return extremes_table(which);
+    case Reduce::Sum:
+      return kSums;
+    case Reduce::Prod:
+      return kProducts;
+    case Reduce::CountNonzero:
+      return kCounts;
+    case Reduce::AbsSum:
+      return kAbsSums;
+    case Reduce::SquareSum:
+      return kSquareSums;
+    case Reduce::Moments:
+      return kMoments;
+    default:
+      return extremes_table(which);
   }
 }
 

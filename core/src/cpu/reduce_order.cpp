@@ -10,15 +10,19 @@ namespace {
 template <class T, bool kMax>
 constexpr T weakest() {
   using L = std::numeric_limits<T>;
-  if constexpr (L::has_infinity) return kMax ? -L::infinity() : L::infinity();
-  else return kMax ? L::lowest() : L::max();
+  if constexpr (L::has_infinity)
+    return kMax ? -L::infinity() : L::infinity();
+  else
+    return kMax ? L::lowest() : L::max();
 }
 
 // x takes a's place: it is beyond it, or the first NaN.
 template <bool kMax, class T>
 TORCH_VEC_INLINE bool beats(T x, T a) {
-  if constexpr (std::is_floating_point_v<T>) return (kMax ? x > a : x < a) || (x != x && a == a);
-  else return kMax ? x > a : x < a;
+  if constexpr (std::is_floating_point_v<T>)
+    return (kMax ? x > a : x < a) || (x != x && a == a);
+  else
+    return kMax ? x > a : x < a;
 }
 template <bool kMax, class T>
 TORCH_VEC_INLINE Mask<T> beats(Vec<T> x, Vec<T> a) {
@@ -28,10 +32,16 @@ TORCH_VEC_INLINE Mask<T> beats(Vec<T> x, Vec<T> a) {
 }
 
 struct AsIs {
-  template <class V> static V of(V x) { return x; }
+  template <class V>
+  static V of(V x) {
+    return x;
+  }
 };
 struct Magnitude {
-  template <class V> static V of(V x) { return abs(x); }
+  template <class V>
+  static V of(V x) {
+    return abs(x);
+  }
 };
 
 template <class T_, bool kMax, class Map = AsIs>
@@ -41,11 +51,15 @@ struct Extreme {
   using State = Vec<T>;
   static Acc identity() { return weakest<T, kMax>(); }
   static State start() { return State(identity()); }
-  static T pad() { return std::is_same_v<Map, Magnitude> && kMax ? T(0) : identity(); }  // what Map makes of it must not win
+  static T pad() {
+    return std::is_same_v<Map, Magnitude> && kMax ? T(0) : identity();
+  }  // what Map makes of it must not win
   TORCH_VEC_INLINE static void step(State& s, Vec<T> x) {
     x = Map::of(x);
-    if constexpr (std::is_floating_point_v<T>) s = select((kMax ? x > s : x < s) | isnan(x), x, s);
-    else s = select(kMax ? x > s : x < s, x, s);
+    if constexpr (std::is_floating_point_v<T>)
+      s = select((kMax ? x > s : x < s) | isnan(x), x, s);
+    else
+      s = select(kMax ? x > s : x < s, x, s);
   }
   TORCH_VEC_INLINE static void join(State& a, State b) { a = select(beats<kMax>(b, a), b, a); }
   static void merge(Acc& a, Acc b) {
@@ -107,7 +121,8 @@ struct Arg {
   }
 
   template <int Registers>
-  TORCH_VEC_INLINE static void strip(const char* p, int64_t row_stride, int64_t rows, int lanes, int64_t position, Acc* out) {
+  TORCH_VEC_INLINE static void strip(const char* p, int64_t row_stride, int64_t rows, int lanes, int64_t position,
+                                     Acc* out) {
     using I = LaneInt<T>;
     constexpr int64_t limit = sizeof(T) == 1 ? 127 : sizeof(T) == 2 ? 32767 : 1 << 30;
     auto get = [&](const char* q) { return lanes == L ? load<T>(q) : load_partial<T>(q, lanes); };
@@ -138,8 +153,10 @@ struct Arg {
   static void across(const void* in, int64_t row_stride, int64_t rows, int64_t columns, int64_t position, void* acc) {
     const char* p = static_cast<const char*>(in);
     Acc* out = static_cast<Acc*>(acc);
-    for (; columns >= 4 * L; columns -= 4 * L, p += 4 * kVecBytes, out += 4 * L) strip<4>(p, row_stride, rows, L, position, out);
-    for (; columns > 0; columns -= L, p += kVecBytes, out += L) strip<1>(p, row_stride, rows, columns < L ? int(columns) : L, position, out);
+    for (; columns >= 4 * L; columns -= 4 * L, p += 4 * kVecBytes, out += 4 * L)
+      strip<4>(p, row_stride, rows, L, position, out);
+    for (; columns > 0; columns -= L, p += kVecBytes, out += L)
+      strip<1>(p, row_stride, rows, columns < L ? int(columns) : L, position, out);
   }
   static void merge(void* acc, const void* other, int64_t n) {
     auto* a = static_cast<Acc*>(acc);
@@ -154,7 +171,9 @@ struct Arg {
 };
 
 #define TORCH_ORDERED(X) \
-  X(UInt8, uint8_t) X(Int8, int8_t) X(Int16, int16_t) X(Int32, int32_t) X(Int64, int64_t) X(UInt64, uint64_t) X(Float32, float) X(Float64, double)
+  X(UInt8, uint8_t)      \
+  X(Int8, int8_t)        \
+  X(Int16, int16_t) X(Int32, int32_t) X(Int64, int64_t) X(UInt64, uint64_t) X(Float32, float) X(Float64, double)
 
 template <bool kMax>
 constexpr ReduceTable extremes() {
@@ -183,15 +202,22 @@ constexpr ReduceTable magnitudes() {
 }  // namespace
 
 const ReduceTable& extremes_table(Reduce which) {
-  static constexpr ReduceTable kLargest = extremes<true>(), kSmallest = extremes<false>(), kArgLargest = places<true>(), kArgSmallest = places<false>(),
-                               kMagnitudes = magnitudes<true>(), kLeast = magnitudes<false>();
+  static constexpr ReduceTable kLargest = extremes<true>(), kSmallest = extremes<false>(), kArgLargest = places<true>(),
+                               kArgSmallest = places<false>(), kMagnitudes = magnitudes<true>(),
+                               kLeast = magnitudes<false>();
   switch (which) {
-    case Reduce::Max: return kLargest;
-    case Reduce::Min: return kSmallest;
-    case Reduce::ArgMax: return kArgLargest;
-    case Reduce::ArgMin: return kArgSmallest;
-    case Reduce::AbsMax: return kMagnitudes;
-    default: return kLeast;
+    case Reduce::Max:
+      return kLargest;
+    case Reduce::Min:
+      return kSmallest;
+    case Reduce::ArgMax:
+      return kArgLargest;
+    case Reduce::ArgMin:
+      return kArgSmallest;
+    case Reduce::AbsMax:
+      return kMagnitudes;
+    default:
+      return kLeast;
   }
 }
 

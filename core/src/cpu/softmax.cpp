@@ -1,13 +1,12 @@
-// Softmax and log-softmax over the middle dim of (outer, n, inner). Rows (inner = 1) run vectors along the row; otherwise
-// a vector holds neighbouring columns, and the columns of one block stay in cache between the passes.
-#include "softmax_kernels.h"
-
+// Softmax and log-softmax over the middle dim of (outer, n, inner). Rows (inner = 1) run vectors along the row;
+// otherwise a vector holds neighbouring columns, and the columns of one block stay in cache between the passes.
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "kernels/math.h"
 #include "kernels/vec.h"
+#include "softmax_kernels.h"
 #include "torch/core/pool.h"
 
 namespace torch::TORCH_ISA {
@@ -27,8 +26,10 @@ TORCH_VEC_INLINE void along(const T* x, int64_t n, T fill, F f) {
 }
 template <class T>
 TORCH_VEC_INLINE void put(T* y, Vec<T> v, int count) {
-  if (count == Vec<T>::kLanes) store(y, v);
-  else store_partial(y, v, count);
+  if (count == Vec<T>::kLanes)
+    store(y, v);
+  else
+    store_partial(y, v, count);
 }
 
 template <class T>
@@ -99,7 +100,8 @@ void forward_columns(const T* x, T* y, int64_t n, int64_t step, int count, bool 
 template <class T>
 void backward_columns(const T* g, const T* y, T* out, int64_t n, int64_t step, int count, bool log) {
   Vec<T> sum(T(0));
-  for (int64_t i = 0; i < n; ++i) sum += log ? get(g + i * step, count) : get(g + i * step, count) * get(y + i * step, count);
+  for (int64_t i = 0; i < n; ++i)
+    sum += log ? get(g + i * step, count) : get(g + i * step, count) * get(y + i * step, count);
   for (int64_t i = 0; i < n; ++i) {
     Vec<T> v = get(y + i * step, count), grad = get(g + i * step, count);
     put(out + i * step, log ? grad - math::exp(v) * sum : v * (grad - sum), count);
@@ -128,13 +130,15 @@ void over_planes(Planes p, Row row, Columns columns) {
 
 template <class T>
 void forward(const T* x, T* y, Planes p, bool log) {
-  over_planes<T>(p, [&](int64_t at) { forward_row(x + at, y + at, p.n, log); },
-                 [&](int64_t at, int count) { forward_columns(x + at, y + at, p.n, p.inner, count, log); });
+  over_planes<T>(
+      p, [&](int64_t at) { forward_row(x + at, y + at, p.n, log); },
+      [&](int64_t at, int count) { forward_columns(x + at, y + at, p.n, p.inner, count, log); });
 }
 template <class T>
 void backward(const T* g, const T* y, T* out, Planes p, bool log) {
-  over_planes<T>(p, [&](int64_t at) { backward_row(g + at, y + at, out + at, p.n, log); },
-                 [&](int64_t at, int count) { backward_columns(g + at, y + at, out + at, p.n, p.inner, count, log); });
+  over_planes<T>(
+      p, [&](int64_t at) { backward_row(g + at, y + at, out + at, p.n, log); },
+      [&](int64_t at, int count) { backward_columns(g + at, y + at, out + at, p.n, p.inner, count, log); });
 }
 
 }  // namespace

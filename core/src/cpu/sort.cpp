@@ -11,7 +11,8 @@ namespace torch::TORCH_ISA {
 
 namespace {
 
-// --- keys -------------------------------------------------------------------------------------------------------------
+// --- keys
+// -------------------------------------------------------------------------------------------------------------
 
 template <class U, class F>
 TORCH_VEC_INLINE U float_key(F x) {
@@ -22,12 +23,18 @@ TORCH_VEC_INLINE U float_key(F x) {
 }
 template <class T>
 TORCH_VEC_INLINE auto key_of(T x) {
-  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) return float_key<uint32_t>(float(x));
-  else if constexpr (std::is_same_v<T, float>) return float_key<uint32_t>(x);
-  else if constexpr (std::is_same_v<T, double>) return float_key<uint64_t>(x);
-  else if constexpr (sizeof(T) == 8) return uint64_t(x) ^ (std::is_signed_v<T> ? uint64_t(1) << 63 : 0);
-  else if constexpr (std::is_signed_v<T>) return uint32_t(int32_t(x)) ^ 0x80000000u;
-  else return uint32_t(x);
+  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
+    return float_key<uint32_t>(float(x));
+  else if constexpr (std::is_same_v<T, float>)
+    return float_key<uint32_t>(x);
+  else if constexpr (std::is_same_v<T, double>)
+    return float_key<uint64_t>(x);
+  else if constexpr (sizeof(T) == 8)
+    return uint64_t(x) ^ (std::is_signed_v<T> ? uint64_t(1) << 63 : 0);
+  else if constexpr (std::is_signed_v<T>)
+    return uint32_t(int32_t(x)) ^ 0x80000000u;
+  else
+    return uint32_t(x);
 }
 
 template <class T>
@@ -47,7 +54,8 @@ void keys64(Keyed64* out, const void* in, int64_t n, int64_t step, bool descendi
   for (int64_t i = 0; i < n; ++i) out[i] = {uint64_t(key_of(p[i * step])) ^ flip, uint64_t(i)};
 }
 
-// --- sorting ----------------------------------------------------------------------------------------------------------
+// --- sorting
+// ----------------------------------------------------------------------------------------------------------
 
 constexpr int kDigitBits = 8;
 constexpr int kDigits = 1 << kDigitBits;
@@ -117,9 +125,11 @@ K* radix_sort(K* a, K* b, int64_t n) {
   return a;
 }
 
-// --- selection --------------------------------------------------------------------------------------------------------
+// --- selection
+// --------------------------------------------------------------------------------------------------------
 
-// Equal keys stay in order of place. Digits from the top: what lies in lower buckets than the kth belongs to the front, the kth's own bucket is split again.
+// Equal keys stay in order of place. Digits from the top: what lies in lower buckets than the kth belongs to the front,
+// the kth's own bucket is split again.
 template <class K>
 void select_front(K* a, K* b, int64_t n, int64_t k) {
   for (int p = kPasses<K> - 1; p >= 0 && k > 0 && k < n; --p) {
@@ -141,9 +151,12 @@ void select_front(K* a, K* b, int64_t n, int64_t k) {
     for (int64_t i = 0; i < n; ++i) {
       K x = a[i];
       uint32_t d = digit(x, p);
-      if (d < bucket) a[front++] = x;
-      else if (d == bucket) b[same++] = x;
-      else high[highs++] = x;
+      if (d < bucket)
+        a[front++] = x;
+      else if (d == bucket)
+        b[same++] = x;
+      else
+        high[highs++] = x;
     }
     std::copy(b, b + same, a + front);
     std::copy(high, high + highs, a + rest);
@@ -156,9 +169,10 @@ void select_front(K* a, K* b, int64_t n, int64_t k) {
 }  // namespace
 
 extern constinit const SortKernels sort_kernels_table = {
-    {keys32<uint8_t>, keys32<uint8_t>, keys32<int8_t>, keys32<int16_t>, keys32<int32_t>, nullptr, keys32<uint16_t>, keys32<uint32_t>, nullptr, keys32<Half>,
-     keys32<BFloat16>, keys32<float>, nullptr, nullptr, nullptr},
-    {nullptr, nullptr, nullptr, nullptr, nullptr, keys64<int64_t>, nullptr, nullptr, keys64<uint64_t>, nullptr, nullptr, nullptr, keys64<double>, nullptr, nullptr},
+    {keys32<uint8_t>, keys32<uint8_t>, keys32<int8_t>, keys32<int16_t>, keys32<int32_t>, nullptr, keys32<uint16_t>,
+     keys32<uint32_t>, nullptr, keys32<Half>, keys32<BFloat16>, keys32<float>, nullptr, nullptr, nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr, keys64<int64_t>, nullptr, nullptr, keys64<uint64_t>, nullptr, nullptr,
+     nullptr, keys64<double>, nullptr, nullptr},
     radix_sort<Keyed32>,
     radix_sort<Keyed64>,
     select_front<Keyed32>,

@@ -70,8 +70,8 @@ void fill(char* dst, const char* value, int64_t n) {
 // --- transpose -----------------------------------------------------------------------------------------------------
 
 // A square tile of N registers of N lanes, 16 bytes each: wider ones lose to the cost of shuffles across their parts
-// (1000 x 1000 floats: 350 us, against 455 with 64 bytes). Each pass interleaves register i with register i + N/2; after log2(N) passes
-// rows have become columns.
+// (1000 x 1000 floats: 350 us, against 455 with 64 bytes). Each pass interleaves register i with register i + N/2;
+// after log2(N) passes rows have become columns.
 template <class T, int N>
 struct Tile {
   typedef T Raw __attribute__((vector_size(sizeof(T) * N)));

@@ -165,8 +165,7 @@ template <class T, int V, bool Packed, bool Edge, int Most = kMostRows>
 constexpr auto panel_table() {
   return []<int... M>(std::integer_sequence<int, M...>) {
     return std::array<PanelFn<T>, sizeof...(M)>{panel<T, M + 1, V, Packed, Edge>...};
-  }
-  (std::make_integer_sequence<int, Most>{});
+  }(std::make_integer_sequence<int, Most>{});
 }
 
 // R rows of A, contiguous in k, against N rows of B', contiguous in k as well: dot products side by side.

@@ -125,31 +125,29 @@ inline constexpr Loop kLoop = &loop<F, std::conditional_t<F::kResult == Gives::B
 
 template <class F>
 constexpr LoopRow loops_of() {
-  LoopRow row{.by_dtype = {}, .gives = F::kResult, .heavy = requires {F::kHeavy;
-}
-};  // namespace torch::TORCH_ISA
-auto set = [&](DType t, Loop l) { row.by_dtype[int(t)] = l; };
-if constexpr ((F::kTypes & kWords) != 0) {
-  set(DType::UInt8, kLoop<F, uint8_t>), set(DType::Int8, kLoop<F, uint8_t>);
-  set(DType::UInt16, kLoop<F, uint16_t>), set(DType::Int16, kLoop<F, uint16_t>);
-  set(DType::UInt32, kLoop<F, uint32_t>), set(DType::Int32, kLoop<F, uint32_t>);
-  set(DType::UInt64, kLoop<F, uint64_t>), set(DType::Int64, kLoop<F, uint64_t>);
-}
-if constexpr ((F::kTypes & kInts) != 0) {
-  set(DType::UInt8, kLoop<F, uint8_t>), set(DType::Int8, kLoop<F, int8_t>);
-  set(DType::UInt16, kLoop<F, uint16_t>), set(DType::Int16, kLoop<F, int16_t>);
-  set(DType::UInt32, kLoop<F, uint32_t>), set(DType::Int32, kLoop<F, int32_t>);
-  set(DType::UInt64, kLoop<F, uint64_t>), set(DType::Int64, kLoop<F, int64_t>);
-}
-if constexpr ((F::kTypes & kFloats) != 0) {
-  set(DType::Float32, kLoop<F, float>);
-  set(DType::Float64, kLoop<F, double>);
-}
-if constexpr (requires { typename F::OnBool; })
-  set(DType::Bool, kLoop<typename F::OnBool, uint8_t>);
-else if constexpr ((F::kTypes & kBools) != 0)
-  set(DType::Bool, kLoop<F, uint8_t>);
-return row;
+  LoopRow row{.by_dtype = {}, .gives = F::kResult, .heavy = requires { F::kHeavy; }};  // namespace torch::TORCH_ISA
+  auto set = [&](DType t, Loop l) { row.by_dtype[int(t)] = l; };
+  if constexpr ((F::kTypes & kWords) != 0) {
+    set(DType::UInt8, kLoop<F, uint8_t>), set(DType::Int8, kLoop<F, uint8_t>);
+    set(DType::UInt16, kLoop<F, uint16_t>), set(DType::Int16, kLoop<F, uint16_t>);
+    set(DType::UInt32, kLoop<F, uint32_t>), set(DType::Int32, kLoop<F, uint32_t>);
+    set(DType::UInt64, kLoop<F, uint64_t>), set(DType::Int64, kLoop<F, uint64_t>);
+  }
+  if constexpr ((F::kTypes & kInts) != 0) {
+    set(DType::UInt8, kLoop<F, uint8_t>), set(DType::Int8, kLoop<F, int8_t>);
+    set(DType::UInt16, kLoop<F, uint16_t>), set(DType::Int16, kLoop<F, int16_t>);
+    set(DType::UInt32, kLoop<F, uint32_t>), set(DType::Int32, kLoop<F, int32_t>);
+    set(DType::UInt64, kLoop<F, uint64_t>), set(DType::Int64, kLoop<F, int64_t>);
+  }
+  if constexpr ((F::kTypes & kFloats) != 0) {
+    set(DType::Float32, kLoop<F, float>);
+    set(DType::Float64, kLoop<F, double>);
+  }
+  if constexpr (requires { typename F::OnBool; })
+    set(DType::Bool, kLoop<typename F::OnBool, uint8_t>);
+  else if constexpr ((F::kTypes & kBools) != 0)
+    set(DType::Bool, kLoop<F, uint8_t>);
+  return row;
 }
 
 }  // namespace torch::TORCH_ISA

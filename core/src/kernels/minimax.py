@@ -144,12 +144,31 @@ FITS = {
     "cos_f64": (cos_tail, lambda z: z * z, 0, Q**2, range(4), to_f64),
     "atan_f64": (atan_tail, lambda z: z, 0, 1, range(11), to_f64),
     "asin_f64": (asin_tail, lambda z: z, 0, mpf(1) / 4, range(8), to_f64),
-    "erfc_f64": (erfc_scaled, lambda t: 1 / erfc_scaled(t), -1, (mpf("10.1") - 4) / (mpf("10.1") + 4), range(12), to_f64),
+    "erfc_f64": (
+        erfc_scaled,
+        lambda t: 1 / erfc_scaled(t),
+        -1,
+        (mpf("10.1") - 4) / (mpf("10.1") + 4),
+        range(12),
+        to_f64,
+    ),
     # erf(x) = -expm1(-(x + x L(x))).
     "erf_f32": (erf_exponent, lambda x: x * mp.erfc(x) / mp.erf(x) if x > 0 else mpf(1), 0, 4, range(11), to_f32),
-    "erfinv_center_f64": (lambda w: erfinv_of_w(w + mpf("2.5")), lambda w: 1 / erfinv_of_w(w + mpf("2.5")), -2.5, 2.5, range(11), to_f64),
+    "erfinv_center_f64": (
+        lambda w: erfinv_of_w(w + mpf("2.5")),
+        lambda w: 1 / erfinv_of_w(w + mpf("2.5")),
+        -2.5,
+        2.5,
+        range(11),
+        to_f64,
+    ),
     "erfinv_tail_f64": (
-        lambda s: erfinv_of_w((s + 3) ** 2), lambda s: 1 / erfinv_of_w((s + 3) ** 2), mp.sqrt(5) - 3, mpf("4.1") - 3, range(10), to_f64,
+        lambda s: erfinv_of_w((s + 3) ** 2),
+        lambda s: 1 / erfinv_of_w((s + 3) ** 2),
+        mp.sqrt(5) - 3,
+        mpf("4.1") - 3,
+        range(10),
+        to_f64,
     ),
 }
 

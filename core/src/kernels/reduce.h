@@ -1,5 +1,5 @@
-// What the reduction engine (ops/reduce/engine.h) runs: for each reduction and element type a kernel that folds elements
-// into accumulators, along memory into one, or across rows into one per column.
+// What the reduction engine (ops/reduce/engine.h) runs: for each reduction and element type a kernel that folds
+// elements into accumulators, along memory into one, or across rows into one per column.
 //
 //   along   x x x x x x x x  -> a              across   x x x x
 //                                                       x x x x
@@ -15,7 +15,20 @@
 
 namespace torch {
 
-enum class Reduce : uint8_t { Sum, Prod, Max, Min, ArgMax, ArgMin, CountNonzero, AbsSum, SquareSum, AbsMax, AbsMin, Moments };
+enum class Reduce : uint8_t {
+  Sum,
+  Prod,
+  Max,
+  Min,
+  ArgMax,
+  ArgMin,
+  CountNonzero,
+  AbsSum,
+  SquareSum,
+  AbsMax,
+  AbsMin,
+  Moments
+};
 constexpr int kReductions = 12;
 
 // Accumulators of sums: a double for floats, int64 for integers, and for doubles the sum and what its rounding lost.
@@ -34,7 +47,8 @@ struct MomentsAcc {  // number, mean and sum of squared distances from the mean
 struct ReduceKernel {
   // `position` is the place of the first element (or row) within the reduced dim.
   void (*along)(const void* in, int64_t n, int64_t position, void* acc);
-  void (*across)(const void* in, int64_t row_stride, int64_t rows, int64_t columns, int64_t position, void* acc);  // stride in bytes
+  void (*across)(const void* in, int64_t row_stride, int64_t rows, int64_t columns, int64_t position,
+                 void* acc);                               // stride in bytes
   void (*merge)(void* acc, const void* other, int64_t n);  // other's elements come after
   void (*reset)(void* acc, int64_t n);
   int acc_size = 0;

@@ -64,7 +64,8 @@ void reduce_across(const void* in, int64_t row_stride, int64_t rows, int64_t col
   constexpr int L = Vec<T>::kLanes;
   const char* p = static_cast<const char*>(in);
   auto* out = static_cast<typename Op::Acc*>(acc);
-  for (; columns >= 4 * L; columns -= 4 * L, p += 4 * kVecBytes, out += 4 * L) reduce_strip<Op, 4>(p, row_stride, rows, out);
+  for (; columns >= 4 * L; columns -= 4 * L, p += 4 * kVecBytes, out += 4 * L)
+    reduce_strip<Op, 4>(p, row_stride, rows, out);
   for (; columns >= L; columns -= L, p += kVecBytes, out += L) reduce_strip<Op, 1>(p, row_stride, rows, out);
   while (columns > 0 && rows > 0) {
     int64_t some = rows < kReduceRows ? rows : kReduceRows;

@@ -163,7 +163,10 @@ TORCH_VEC_INLINE Vec<T> select(Mask<T> m, Vec<T> a, Vec<T> b) {
 }
 // The same word for scalars, so that one formula serves both.
 template <class T>
-requires std::is_arithmetic_v<T> TORCH_VEC_INLINE T select(bool m, T a, T b) { return m ? a : b; }
+  requires std::is_arithmetic_v<T>
+TORCH_VEC_INLINE T select(bool m, T a, T b) {
+  return m ? a : b;
+}
 
 template <class T>
 TORCH_VEC_INLINE bool any(Mask<T> m) {
@@ -351,13 +354,12 @@ TORCH_VEC_INLINE Vec<T> lanewise(Vec<T> a, Vec<T> b, F f) {
   return y;
 }
 
-#define TORCH_VEC_BUILTIN(name, builtin)                                      \
-  TORCH_VEC_INLINE float name(float x) { return builtin##f(x); }              \
-  TORCH_VEC_INLINE double name(double x) { return builtin(x); }               \
-  template <class T>                                                          \
-  TORCH_VEC_INLINE Vec<T> name(Vec<T> x) {                                    \
-    return lanewise(                                                          \
-        x, [](T lane) __attribute__((always_inline)) { return name(lane); }); \
+#define TORCH_VEC_BUILTIN(name, builtin)                                                  \
+  TORCH_VEC_INLINE float name(float x) { return builtin##f(x); }                          \
+  TORCH_VEC_INLINE double name(double x) { return builtin(x); }                           \
+  template <class T>                                                                      \
+  TORCH_VEC_INLINE Vec<T> name(Vec<T> x) {                                                \
+    return lanewise(x, [](T lane) __attribute__((always_inline)) { return name(lane); }); \
   }
 TORCH_VEC_BUILTIN(sqrt, __builtin_sqrt)
 TORCH_VEC_BUILTIN(floor, __builtin_floor)
@@ -388,7 +390,8 @@ TORCH_VEC_INLINE Vec<T> fma(Vec<T> a, Vec<T> b, Vec<T> c) {
 #endif
 }
 template <class T>
-requires std::is_floating_point_v<T> TORCH_VEC_INLINE T fma(T a, T b, T c) {
+  requires std::is_floating_point_v<T>
+TORCH_VEC_INLINE T fma(T a, T b, T c) {
   if constexpr (!kHasFma)
     return a * b + c;
   else
@@ -399,11 +402,15 @@ template <class T>
 inline constexpr LaneInt<T> kSignBit = static_cast<LaneInt<T>>(LaneInt<T>(1) << (sizeof(T) * 8 - 1));
 
 template <class T>
-requires std::is_floating_point_v<T> TORCH_VEC_INLINE Vec<T> abs(Vec<T> x) {
+  requires std::is_floating_point_v<T>
+TORCH_VEC_INLINE Vec<T> abs(Vec<T> x) {
   return from_bits<T>(bits_of(x) & Vec<LaneInt<T>>(~kSignBit<T>));
 }
 template <class T>
-requires std::is_floating_point_v<T> TORCH_VEC_INLINE T abs(T x) { return std::abs(x); }
+  requires std::is_floating_point_v<T>
+TORCH_VEC_INLINE T abs(T x) {
+  return std::abs(x);
+}
 template <class T>
 TORCH_VEC_INLINE Vec<T> copysign(Vec<T> x, Vec<T> sign) {
   Vec<LaneInt<T>> bit(kSignBit<T>);
@@ -442,9 +449,15 @@ TORCH_VEC_INLINE Vec<T> max(Vec<T> a, Vec<T> b) {
   return select(a > b, a, b);
 }
 template <class T>
-requires std::is_arithmetic_v<T> TORCH_VEC_INLINE T min(T a, T b) { return a < b ? a : b; }
+  requires std::is_arithmetic_v<T>
+TORCH_VEC_INLINE T min(T a, T b) {
+  return a < b ? a : b;
+}
 template <class T>
-requires std::is_arithmetic_v<T> TORCH_VEC_INLINE T max(T a, T b) { return a > b ? a : b; }
+  requires std::is_arithmetic_v<T>
+TORCH_VEC_INLINE T max(T a, T b) {
+  return a > b ? a : b;
+}
 
 template <class T>
 TORCH_VEC_INLINE Mask<T> isnan(Vec<T> x) {

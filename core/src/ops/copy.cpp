@@ -11,8 +11,8 @@ namespace {
 // The strides of a memory format that orders the channels last.
 std::vector<int64_t> channels_last_strides(const char* op, IntArrayRef sizes, MemoryFormat format) {
   int n = format == MemoryFormat::ChannelsLast ? 4 : 5;
-  TORCH_CHECK(int(sizes.size()) == n, op, ": required rank ", n, " tensor to use ", n == 4 ? "channels_last" : "channels_last_3d",
-              " format, got shape ", sizes);
+  TORCH_CHECK(int(sizes.size()) == n, op, ": required rank ", n, " tensor to use ",
+              n == 4 ? "channels_last" : "channels_last_3d", " format, got shape ", sizes);
   std::vector<int64_t> strides(sizes.size());
   int64_t stride = 1;
   auto take = [&](int d) {
@@ -37,21 +37,29 @@ Tensor empty_in_format(const char* op, const Tensor& like, DType dtype, Device d
 }
 
 Tensor copy_kernel(const Tensor& self, const Tensor& src, bool) {
-  TORCH_CHECK(is_expandable_to(src.sizes(), self.sizes()), "copy_: source ", src.sizes(), " does not broadcast to self ", self.sizes());
+  TORCH_CHECK(is_expandable_to(src.sizes(), self.sizes()), "copy_: source ", src.sizes(),
+              " does not broadcast to self ", self.sizes());
   if (self.is_meta() || self == src) return self;
-  TORCH_CHECK_IMPLEMENTED(!src.is_meta(), "copy_: a meta tensor has no values to copy; use torch.empty_like(t, device='cpu') for uninitialised memory");
+  TORCH_CHECK_IMPLEMENTED(
+      !src.is_meta(),
+      "copy_: a meta tensor has no values to copy; use torch.empty_like(t, device='cpu') for uninitialised memory");
   check_internal_overlap("copy_", self);
   copy_into(self, check_overlap("copy_", self, src));
   return self;
 }
 
-Tensor to_copy_kernel(const Tensor& self, std::optional<DType> dtype, std::optional<Device> device, std::optional<MemoryFormat> format) {
+Tensor to_copy_kernel(const Tensor& self, std::optional<DType> dtype, std::optional<Device> device,
+                      std::optional<MemoryFormat> format) {
   Device to = device.value_or(self.device());
-  TORCH_CHECK_IMPLEMENTED(to.type != DeviceType::CUDA, "to: device ", to, " needs the distribution 'torch-core-cuda', which is not installed: pip install torch-core-cuda");
+  TORCH_CHECK_IMPLEMENTED(
+      to.type != DeviceType::CUDA, "to: device ", to,
+      " needs the distribution 'torch-core-cuda', which is not installed: pip install torch-core-cuda");
   DType t = dtype.value_or(self.dtype());
   Tensor r = empty_in_format("to", self, t, to, format.value_or(MemoryFormat::Preserve));
   if (r.is_meta()) return r;
-  TORCH_CHECK_IMPLEMENTED(!self.is_meta(), "to: Cannot copy out of meta tensor; no data! Use torch.empty_like(t, device=...) for uninitialised memory of its shape");
+  TORCH_CHECK_IMPLEMENTED(!self.is_meta(),
+                          "to: Cannot copy out of meta tensor; no data! Use torch.empty_like(t, device=...) for "
+                          "uninitialised memory of its shape");
   copy_into(r, self);
   return r;
 }
@@ -72,7 +80,8 @@ bool is_in_format(const Tensor& t, MemoryFormat format) {
 
 Tensor fill_kernel(const Tensor& self, const Scalar& value) {
   if (self.is_meta()) return self;
-  TORCH_CHECK(!value.is_complex() || is_complex(self.dtype()), "fill_: value ", value, " cannot be converted to ", self.dtype(), " without losing its imaginary part");
+  TORCH_CHECK(!value.is_complex() || is_complex(self.dtype()), "fill_: value ", value, " cannot be converted to ",
+              self.dtype(), " without losing its imaginary part");
   check_internal_overlap("fill_", self);
   copy_into(self, scalar_tensor_of(value, self.dtype()));
   return self;
@@ -84,10 +93,12 @@ void register_copy() {
   set_native<op::copy_>(copy_kernel);
   set_native<op::_to_copy>(to_copy_kernel);
   set_native<op::clone>(clone_kernel);
-  set_composite<op::contiguous>([](const Tensor& self, MemoryFormat format) { return is_in_format(self, format) ? self : clone(self, format); });
+  set_composite<op::contiguous>(
+      [](const Tensor& self, MemoryFormat format) { return is_in_format(self, format) ? self : clone(self, format); });
   set_native<op::fill_>(fill_kernel);
   set_composite<op::fill_tensor_>([](const Tensor& self, const Tensor& value) {
-    TORCH_CHECK(value.dim() == 0, "fill_ only supports 0-dimension value tensor but got tensor with ", value.dim(), " dimensions");
+    TORCH_CHECK(value.dim() == 0, "fill_ only supports 0-dimension value tensor but got tensor with ", value.dim(),
+                " dimensions");
     return copy_(self, value, false);
   });
   set_native<op::zero_>([](const Tensor& self) { return fill_kernel(self, Scalar(0)); });

@@ -11,7 +11,8 @@ namespace torch {
 namespace {
 
 void check_indices(const char* op, const Tensor& indices) {
-  TORCH_CHECK(indices.dtype() == DType::Int64 || indices.dtype() == DType::Int32, op, ": indices must be torch.int64 or torch.int32, got ", indices.dtype());
+  TORCH_CHECK(indices.dtype() == DType::Int64 || indices.dtype() == DType::Int32, op,
+              ": indices must be torch.int64 or torch.int32, got ", indices.dtype());
 }
 
 Tensor forward(const Tensor& weight, const Tensor& indices, int64_t padding, bool, bool sparse) {
@@ -27,7 +28,8 @@ Tensor forward(const Tensor& weight, const Tensor& indices, int64_t padding, boo
   Tensor table = as_contiguous(weight, weight.dtype()), at = as_contiguous(indices, DType::Int64);
   const int64_t *index = at.data<int64_t>(), n = at.numel();
   for (int64_t i = 0; i < n; ++i)
-    TORCH_CHECK_INDEX(index[i] >= 0 && index[i] < entries, "embedding: index ", index[i], " is out of range: the table has ", entries, " entries");
+    TORCH_CHECK_INDEX(index[i] >= 0 && index[i] < entries, "embedding: index ", index[i],
+                      " is out of range: the table has ", entries, " entries");
   int64_t bytes = entries ? table.numel() / entries * table.item_size() : 0;
   if (bytes == 0) return out;
   char* to = static_cast<char*>(out.data());
@@ -42,7 +44,8 @@ Tensor backward(const Tensor& grad, const Tensor& indices, int64_t entries, int6
   check_indices("embedding_dense_backward", indices);
   TORCH_CHECK_VALUE(entries >= 0, "embedding_dense_backward: num_weights must not be negative, got ", entries);
   TORCH_CHECK(grad.dim() >= indices.dim() && grad.sizes().slice(0, size_t(indices.dim())) == indices.sizes(),
-              "embedding_dense_backward: grad ", grad.sizes(), " must start with the shape of indices ", indices.sizes());
+              "embedding_dense_backward: grad ", grad.sizes(), " must start with the shape of indices ",
+              indices.sizes());
   std::vector<int64_t> sizes{entries};
   sizes.insert(sizes.end(), grad.sizes().begin() + indices.dim(), grad.sizes().end());
   DType compute = is_reduced_floating(grad.dtype()) ? DType::Float32 : grad.dtype();
@@ -53,7 +56,8 @@ Tensor backward(const Tensor& grad, const Tensor& indices, int64_t entries, int6
   const int64_t *index = at.data<int64_t>(), n = at.numel();
   std::vector<int64_t> count(by_frequency ? size_t(entries) : 0);
   for (int64_t i = 0; i < n; ++i) {
-    TORCH_CHECK_INDEX(index[i] >= 0 && index[i] < entries, "embedding_dense_backward: index ", index[i], " is out of range: the table has ", entries, " entries");
+    TORCH_CHECK_INDEX(index[i] >= 0 && index[i] < entries, "embedding_dense_backward: index ", index[i],
+                      " is out of range: the table has ", entries, " entries");
     if (by_frequency) ++count[size_t(index[i])];
   }
   int64_t width = n ? g.numel() / n : 0;
@@ -72,7 +76,8 @@ Tensor backward(const Tensor& grad, const Tensor& indices, int64_t entries, int6
         }
       });
     } else {
-      throw_error(ErrorKind::Type, message("embedding_dense_backward: gradients are floating point, got ", grad.dtype()));
+      throw_error(ErrorKind::Type,
+                  message("embedding_dense_backward: gradients are floating point, got ", grad.dtype()));
     }
   });
   return compute == grad.dtype() ? out : preserving_copy(out, grad.dtype());

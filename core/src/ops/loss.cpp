@@ -19,7 +19,8 @@ Classes classes_of(const char* op, const Tensor& x, const Tensor& target, const 
   TORCH_CHECK(x.dim() >= 1, op, ": input must have a dim of classes: (C), (N, C) or (N, C, *), got ", x);
   TORCH_CHECK(is_floating(x.dtype()), op, ": input must be floating point, got ", x.dtype());
   TORCH_CHECK(is_integral(target.dtype()), op, ": target must hold class numbers (torch.int64), got ", target.dtype());
-  TORCH_CHECK_VALUE(reduction >= kNone && reduction <= kSum, op, ": reduction must be 0 (none), 1 (mean) or 2 (sum), got ", reduction);
+  TORCH_CHECK_VALUE(reduction >= kNone && reduction <= kSum, op,
+                    ": reduction must be 0 (none), 1 (mean) or 2 (sum), got ", reduction);
   bool batched = x.dim() > 1;
   Classes s{batched ? x.size(0) : 1, x.size(batched ? 1 : 0), 1};
   bool fits = target.dim() == (batched ? x.dim() - 1 : 0);
@@ -30,10 +31,13 @@ Classes classes_of(const char* op, const Tensor& x, const Tensor& target, const 
       s.inner *= x.size(d);
     }
   }
-  TORCH_CHECK_VALUE(fits, op, ": target must have the shape of input without its dim of classes; input is ", x.sizes(), ", target ", target.sizes());
-  TORCH_CHECK(!weight || (weight.dim() == 1 && weight.size(0) == s.c), op, ": weight must have one value for each of the ", s.c, " classes, got ",
+  TORCH_CHECK_VALUE(fits, op, ": target must have the shape of input without its dim of classes; input is ", x.sizes(),
+                    ", target ", target.sizes());
+  TORCH_CHECK(!weight || (weight.dim() == 1 && weight.size(0) == s.c), op,
+              ": weight must have one value for each of the ", s.c, " classes, got ",
               weight ? weight.sizes() : IntArrayRef());
-  TORCH_CHECK(!weight || weight.dtype() == x.dtype(), op, ": weight must have the dtype of input, ", x.dtype(), ", got ", weight ? weight.dtype() : x.dtype());
+  TORCH_CHECK(!weight || weight.dtype() == x.dtype(), op, ": weight must have the dtype of input, ", x.dtype(),
+              ", got ", weight ? weight.dtype() : x.dtype());
   return s;
 }
 
@@ -41,13 +45,16 @@ void check_class(const char* op, int64_t t, int64_t c) {
   TORCH_CHECK_INDEX(t >= 0 && t < c, op, ": Target ", t, " is out of bounds: there are ", c, " classes");
 }
 
-std::tuple<Tensor, Tensor> nll_forward(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction, int64_t ignore) {
+std::tuple<Tensor, Tensor> nll_forward(const Tensor& self, const Tensor& target, const Tensor& weight,
+                                       int64_t reduction, int64_t ignore) {
   Classes s = classes_of("nll_loss", self, target, weight, reduction);
   DType compute = compute_dtype(self.dtype());
   Tensor out = empty_tensor(reduction == kNone ? target.sizes() : IntArrayRef(), compute, self.device());
   Tensor total = empty_tensor({}, compute, self.device());
-  if (out.is_meta()) return {empty_tensor(out.sizes(), self.dtype(), self.device()), empty_tensor({}, self.dtype(), self.device())};
-  Tensor x = as_contiguous(self, compute), t = as_contiguous(target, DType::Int64), w = weight ? as_contiguous(weight, compute) : Tensor();
+  if (out.is_meta())
+    return {empty_tensor(out.sizes(), self.dtype(), self.device()), empty_tensor({}, self.dtype(), self.device())};
+  Tensor x = as_contiguous(self, compute), t = as_contiguous(target, DType::Int64),
+         w = weight ? as_contiguous(weight, compute) : Tensor();
   const int64_t* classes = t.data<int64_t>();
   for (int64_t i = 0; i < s.n * s.inner; ++i)
     if (classes[i] != ignore) check_class("nll_loss", classes[i], s.c);
@@ -76,14 +83,16 @@ std::tuple<Tensor, Tensor> nll_forward(const Tensor& self, const Tensor& target,
   return {as_dtype(out, self.dtype()), as_dtype(total, self.dtype())};
 }
 
-Tensor nll_backward(const Tensor& grad, const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction, int64_t ignore,
-                    const Tensor& total_weight) {
+Tensor nll_backward(const Tensor& grad, const Tensor& self, const Tensor& target, const Tensor& weight,
+                    int64_t reduction, int64_t ignore, const Tensor& total_weight) {
   Classes s = classes_of("nll_loss_backward", self, target, weight, reduction);
-  TORCH_CHECK(grad.numel() == (reduction == kNone ? target.numel() : 1), "nll_loss_backward: grad ", grad.sizes(), " does not fit target ", target.sizes());
+  TORCH_CHECK(grad.numel() == (reduction == kNone ? target.numel() : 1), "nll_loss_backward: grad ", grad.sizes(),
+              " does not fit target ", target.sizes());
   DType compute = compute_dtype(self.dtype());
   Tensor out = empty_tensor(self.sizes(), compute, self.device());
   if (out.is_meta()) return empty_tensor(self.sizes(), self.dtype(), self.device());
-  Tensor g = as_contiguous(grad, compute), t = as_contiguous(target, DType::Int64), w = weight ? as_contiguous(weight, compute) : Tensor();
+  Tensor g = as_contiguous(grad, compute), t = as_contiguous(target, DType::Int64),
+         w = weight ? as_contiguous(weight, compute) : Tensor();
   Tensor total = as_contiguous(total_weight, compute);
   visit_dtype(compute, [&](auto zero) {
     using T = decltype(zero);
@@ -105,21 +114,22 @@ Tensor nll_backward(const Tensor& grad, const Tensor& self, const Tensor& target
 }
 
 Tensor reduce(const Tensor& each, int64_t reduction) {
-  TORCH_CHECK_VALUE(reduction >= kNone && reduction <= kSum, "reduction must be 0 (none), 1 (mean) or 2 (sum), got ", reduction);
+  TORCH_CHECK_VALUE(reduction >= kNone && reduction <= kSum, "reduction must be 0 (none), 1 (mean) or 2 (sum), got ",
+                    reduction);
   return reduction == kNone ? each : reduction == kMean ? mean(each) : sum(each);
 }
 
 Tensor number(double v) { return scalar_tensor_of(v, DType::Float64, true); }
 
-Tensor cross_entropy_loss(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction, int64_t ignore, double smoothing) {
-  TORCH_CHECK_VALUE(smoothing >= 0 && smoothing <= 1, "cross_entropy: label_smoothing must be between 0.0 and 1.0, got ", smoothing);
+Tensor cross_entropy_loss(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction,
+                          int64_t ignore, double smoothing) {
+  TORCH_CHECK_VALUE(smoothing >= 0 && smoothing <= 1,
+                    "cross_entropy: label_smoothing must be between 0.0 and 1.0, got ", smoothing);
   TORCH_CHECK(self.dim() >= 1, "cross_entropy: input must have a dim of classes: (C), (N, C) or (N, C, *), got ", self);
   int64_t dim = self.dim() == 1 ? 0 : 1, classes = self.size(dim);
   Tensor logp = log_softmax(self, dim);
   if (self.sizes() == target.sizes() && is_floating(target.dtype())) {
-    Tensor p = smoothing > 0 ? add(mul(target, number(1 - smoothing)),
-                                   number(smoothing / double(classes)))
-                             : target;
+    Tensor p = smoothing > 0 ? add(mul(target, number(1 - smoothing)), number(smoothing / double(classes))) : target;
     if (weight) {
       std::vector<int64_t> shape(size_t(self.dim()), 1);
       shape[size_t(dim)] = classes;
@@ -144,7 +154,8 @@ Tensor cross_entropy_loss(const Tensor& self, const Tensor& target, const Tensor
   if (reduction == kMean) {
     if (weight) {
       Tensor known = masked_fill(target, ignored, scalar_tensor_of(0, DType::Int64, true));
-      even = div(sum(even), sum(masked_fill(index_select(weight, 0, reshape(known, {-1})), reshape(ignored, {-1}), number(0))));
+      even = div(sum(even),
+                 sum(masked_fill(index_select(weight, 0, reshape(known, {-1})), reshape(ignored, {-1}), number(0))));
     } else {
       even = div(sum(even), sum(_to_copy(logical_not(ignored), self.dtype())));
     }
@@ -163,8 +174,10 @@ void register_loss() {
     return std::get<0>(nll_loss_forward(x, t, w, reduction, ignore));
   });
   set_composite<op::cross_entropy>(cross_entropy_loss);
-  set_composite<op::mse_loss>([](const Tensor& x, const Tensor& t, int64_t reduction) { return reduce(square(sub(x, t)), reduction); });
-  set_composite<op::l1_loss>([](const Tensor& x, const Tensor& t, int64_t reduction) { return reduce(abs(sub(x, t)), reduction); });
+  set_composite<op::mse_loss>(
+      [](const Tensor& x, const Tensor& t, int64_t reduction) { return reduce(square(sub(x, t)), reduction); });
+  set_composite<op::l1_loss>(
+      [](const Tensor& x, const Tensor& t, int64_t reduction) { return reduce(abs(sub(x, t)), reduction); });
 }
 
 }  // namespace torch

@@ -11,14 +11,18 @@ namespace {
 
 template <class T>
 const NormKernels<T>& kernels() {
-  if constexpr (std::is_same_v<T, float>) return TORCH_PICK_ISA(norm_float)();
-  else return TORCH_PICK_ISA(norm_double)();
+  if constexpr (std::is_same_v<T, float>)
+    return TORCH_PICK_ISA(norm_float)();
+  else
+    return TORCH_PICK_ISA(norm_double)();
 }
 // f(T{}) for float or double.
 template <class F>
 void as_float(DType t, F f) {
-  if (t == DType::Float64) f(double{});
-  else f(float{});
+  if (t == DType::Float64)
+    f(double{});
+  else
+    f(float{});
 }
 
 NormShape channels_of(const char* op, const Tensor& x) {
@@ -29,27 +33,31 @@ NormShape channels_of(const char* op, const Tensor& x) {
   return s;
 }
 void check_parameter(const char* op, const char* which, const Tensor& p, int64_t c) {
-  TORCH_CHECK(!p || (p.dim() == 1 && p.size(0) == c), op, ": ", which, " should contain ", c, " elements, one for each channel of input, not ", p ? p.sizes() : IntArrayRef());
+  TORCH_CHECK(!p || (p.dim() == 1 && p.size(0) == c), op, ": ", which, " should contain ", c,
+              " elements, one for each channel of input, not ", p ? p.sizes() : IntArrayRef());
 }
 Tensor parameter(const Tensor& p, DType compute) { return p ? as_contiguous(p, compute) : Tensor(); }
 
 // Parameters of float32 beside input of a half type are as usual: everything computes in float.
 DType norm_dtype(const Tensor& x) { return compute_dtype(x.dtype()); }
 
-std::tuple<Tensor, Tensor, Tensor> batch_forward(const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
-                                                 const Tensor& running_var, bool training, double momentum, double eps) {
+std::tuple<Tensor, Tensor, Tensor> batch_forward(const Tensor& input, const Tensor& weight, const Tensor& bias,
+                                                 const Tensor& running_mean, const Tensor& running_var, bool training,
+                                                 double momentum, double eps) {
   constexpr const char* op = "batch_norm";
   NormShape s = channels_of(op, input);
   check_parameter(op, "weight", weight, s.c);
   check_parameter(op, "bias", bias, s.c);
   check_parameter(op, "running_mean", running_mean, s.c);
   check_parameter(op, "running_var", running_var, s.c);
-  TORCH_CHECK(training || (running_mean && running_var), op, ": running_mean and running_var must be defined in evaluation mode");
+  TORCH_CHECK(training || (running_mean && running_var), op,
+              ": running_mean and running_var must be defined in evaluation mode");
   TORCH_CHECK_VALUE(!training || s.n * s.inner > 1 || s.c == 0 || s.n * s.inner == 0 || input.is_meta(), op,
                     ": Expected more than 1 value per channel when training, got input size ", input.sizes());
   DType compute = norm_dtype(input);
   Tensor out = empty_tensor(input.sizes(), compute, input.device());
-  Tensor mean = empty_tensor({training ? s.c : 0}, compute, input.device()), invstd = empty_tensor({training ? s.c : 0}, compute, input.device());
+  Tensor mean = empty_tensor({training ? s.c : 0}, compute, input.device()),
+         invstd = empty_tensor({training ? s.c : 0}, compute, input.device());
   if (out.is_meta()) return {empty_tensor(input.sizes(), input.dtype(), input.device()), mean, invstd};
   if (out.numel() == 0) return {as_dtype(out, input.dtype()), mean, invstd};
   Tensor x = as_contiguous(input, compute), w = parameter(weight, compute), b = parameter(bias, compute);
@@ -85,17 +93,22 @@ std::tuple<Tensor, Tensor, Tensor> batch_forward(const Tensor& input, const Tens
   return {as_dtype(out, input.dtype()), mean, invstd};
 }
 
-std::tuple<Tensor, Tensor, Tensor> batch_backward(const Tensor& grad_output, const Tensor& input, const Tensor& weight, const Tensor& running_mean,
-                                                  const Tensor& running_var, const Tensor& save_mean, const Tensor& save_invstd, bool training, double eps) {
+std::tuple<Tensor, Tensor, Tensor> batch_backward(const Tensor& grad_output, const Tensor& input, const Tensor& weight,
+                                                  const Tensor& running_mean, const Tensor& running_var,
+                                                  const Tensor& save_mean, const Tensor& save_invstd, bool training,
+                                                  double eps) {
   constexpr const char* op = "batch_norm_backward";
   NormShape s = channels_of(op, input);
-  TORCH_CHECK(grad_output.sizes() == input.sizes(), op, ": grad_output ", grad_output.sizes(), " must have the shape of input ", input.sizes());
+  TORCH_CHECK(grad_output.sizes() == input.sizes(), op, ": grad_output ", grad_output.sizes(),
+              " must have the shape of input ", input.sizes());
   DType compute = norm_dtype(input);
   Tensor grad_input = empty_tensor(input.sizes(), compute, input.device());
-  Tensor grad_weight = empty_tensor({s.c}, compute, input.device()), grad_bias = empty_tensor({s.c}, compute, input.device());
+  Tensor grad_weight = empty_tensor({s.c}, compute, input.device()),
+         grad_bias = empty_tensor({s.c}, compute, input.device());
   if (grad_input.is_meta()) return {grad_input, grad_weight, grad_bias};
   Tensor x = as_contiguous(input, compute), g = as_contiguous(grad_output, compute), w = parameter(weight, compute);
-  Tensor mean = as_contiguous(training ? save_mean : running_mean, compute), var = training ? Tensor() : as_contiguous(running_var, compute);
+  Tensor mean = as_contiguous(training ? save_mean : running_mean, compute),
+         var = training ? Tensor() : as_contiguous(running_var, compute);
   Tensor invstd = training ? as_contiguous(save_invstd, compute) : Tensor();
   Tensor a = empty_tensor({s.c}, compute), b = empty_tensor({s.c}, compute), k = empty_tensor({s.c}, compute);
   double count = double(s.n) * double(s.inner);
@@ -106,13 +119,15 @@ std::tuple<Tensor, Tensor, Tensor> batch_backward(const Tensor& grad_output, con
       T inverse = training ? invstd.data<T>()[c] : T(1 / std::sqrt(double(var.data<T>()[c]) + eps));
       T scale = w ? w.data<T>()[c] * inverse : inverse, dot = grad_weight.data<T>()[c], sum = grad_bias.data<T>()[c];
       a.data<T>()[c] = scale;
-      // In training the statistics depend on the input: grad_x = scale (g - mean(g) - (x - mean) invstd^2 mean(g (x - mean))).
+      // In training the statistics depend on the input: grad_x = scale (g - mean(g) - (x - mean) invstd^2 mean(g (x -
+      // mean))).
       b.data<T>()[c] = training ? T(-scale * inverse * inverse * dot / T(count)) : T(0);
       k.data<T>()[c] = training ? T(-scale * sum / T(count)) : T(0);
       grad_weight.data<T>()[c] = dot * inverse;
     }
     if (grad_input.numel())
-      kernels<T>().channel_backward(g.data<T>(), x.data<T>(), mean.data<T>(), a.data<T>(), b.data<T>(), k.data<T>(), grad_input.data<T>(), s);
+      kernels<T>().channel_backward(g.data<T>(), x.data<T>(), mean.data<T>(), a.data<T>(), b.data<T>(), k.data<T>(),
+                                    grad_input.data<T>(), s);
   });
   DType parameters = weight ? weight.dtype() : compute;
   return {as_dtype(grad_input, input.dtype()), as_dtype(grad_weight, parameters), as_dtype(grad_bias, parameters)};
@@ -122,16 +137,19 @@ NormShape rows_of(const char* op, const Tensor& x, IntArrayRef shape, const Tens
   TORCH_CHECK_TYPE(is_floating(x.dtype()), op, ": input must be floating point, got ", x.dtype());
   TORCH_CHECK(!shape.empty(), op, ": normalized_shape must name at least one dim");
   int64_t first = x.dim() - int64_t(shape.size());
-  TORCH_CHECK(first >= 0 && x.sizes().slice(size_t(first), shape.size()) == shape, op, ": Given normalized_shape=", shape,
-              ", expected input with shape [*", shape, "], but got input of size ", x.sizes());
+  TORCH_CHECK(first >= 0 && x.sizes().slice(size_t(first), shape.size()) == shape, op,
+              ": Given normalized_shape=", shape, ", expected input with shape [*", shape, "], but got input of size ",
+              x.sizes());
   for (const Tensor* p : {&weight, &bias})
-    TORCH_CHECK(!*p || p->sizes() == shape, op, ": weight and bias must have the shape normalized_shape ", shape, ", got ", *p ? p->sizes() : IntArrayRef());
+    TORCH_CHECK(!*p || p->sizes() == shape, op, ": weight and bias must have the shape normalized_shape ", shape,
+                ", got ", *p ? p->sizes() : IntArrayRef());
   NormShape s{1, 1, 1};
   for (int64_t d = 0; d < x.dim(); ++d) (d < first ? s.n : s.c) *= x.size(d);
   return s;
 }
 
-std::tuple<Tensor, Tensor, Tensor> layer_forward(const Tensor& input, IntArrayRef shape, const Tensor& weight, const Tensor& bias, double eps) {
+std::tuple<Tensor, Tensor, Tensor> layer_forward(const Tensor& input, IntArrayRef shape, const Tensor& weight,
+                                                 const Tensor& bias, double eps) {
   NormShape s = rows_of("layer_norm", input, shape, weight, bias);
   DType compute = norm_dtype(input);
   std::vector<int64_t> outer = input.sizes().vec();
@@ -143,25 +161,31 @@ std::tuple<Tensor, Tensor, Tensor> layer_forward(const Tensor& input, IntArrayRe
   as_float(compute, [&](auto zero) {
     using T = decltype(zero);
     if (s.c)
-      kernels<T>().row_forward(x.data<T>(), w ? w.data<T>() : nullptr, b ? b.data<T>() : nullptr, T(eps), out.data<T>(), mean.data<T>(), rstd.data<T>(), s);
+      kernels<T>().row_forward(x.data<T>(), w ? w.data<T>() : nullptr, b ? b.data<T>() : nullptr, T(eps), out.data<T>(),
+                               mean.data<T>(), rstd.data<T>(), s);
   });
   return {as_dtype(out, input.dtype()), mean, rstd};
 }
 
-std::tuple<Tensor, Tensor, Tensor> layer_backward(const Tensor& grad_output, const Tensor& input, IntArrayRef shape, const Tensor& mean, const Tensor& rstd,
-                                                  const Tensor& weight, const Tensor& bias) {
+std::tuple<Tensor, Tensor, Tensor> layer_backward(const Tensor& grad_output, const Tensor& input, IntArrayRef shape,
+                                                  const Tensor& mean, const Tensor& rstd, const Tensor& weight,
+                                                  const Tensor& bias) {
   NormShape s = rows_of("layer_norm_backward", input, shape, weight, bias);
-  TORCH_CHECK(grad_output.sizes() == input.sizes(), "layer_norm_backward: grad_output ", grad_output.sizes(), " must have the shape of input ", input.sizes());
+  TORCH_CHECK(grad_output.sizes() == input.sizes(), "layer_norm_backward: grad_output ", grad_output.sizes(),
+              " must have the shape of input ", input.sizes());
   DType compute = norm_dtype(input);
   Tensor grad_input = empty_tensor(input.sizes(), compute, input.device());
-  Tensor grad_weight = empty_tensor(shape, compute, input.device()), grad_bias = empty_tensor(shape, compute, input.device());
+  Tensor grad_weight = empty_tensor(shape, compute, input.device()),
+         grad_bias = empty_tensor(shape, compute, input.device());
   if (grad_input.is_meta()) return {grad_input, grad_weight, grad_bias};
   Tensor x = as_contiguous(input, compute), g = as_contiguous(grad_output, compute), w = parameter(weight, compute);
   Tensor m = as_contiguous(mean, compute), r = as_contiguous(rstd, compute);
   as_float(compute, [&](auto zero) {
     using T = decltype(zero);
-    kernels<T>().row_backward(g.data<T>(), x.data<T>(), w ? w.data<T>() : nullptr, m.data<T>(), r.data<T>(), grad_input.data<T>(), s);
-    kernels<T>().row_params(g.data<T>(), x.data<T>(), m.data<T>(), r.data<T>(), grad_weight.data<T>(), grad_bias.data<T>(), s);
+    kernels<T>().row_backward(g.data<T>(), x.data<T>(), w ? w.data<T>() : nullptr, m.data<T>(), r.data<T>(),
+                              grad_input.data<T>(), s);
+    kernels<T>().row_params(g.data<T>(), x.data<T>(), m.data<T>(), r.data<T>(), grad_weight.data<T>(),
+                            grad_bias.data<T>(), s);
   });
   DType parameters = weight ? weight.dtype() : compute;
   return {as_dtype(grad_input, input.dtype()), as_dtype(grad_weight, parameters), as_dtype(grad_bias, parameters)};
@@ -177,7 +201,9 @@ Tensor beside_channels(const Tensor& p, int64_t dims) {
 Tensor group(const Tensor& input, int64_t groups, const Tensor& weight, const Tensor& bias, double eps, bool) {
   constexpr const char* op = "group_norm";
   NormShape s = channels_of(op, input);
-  TORCH_CHECK(groups > 0 && s.c % groups == 0, op, ": Expected number of channels in input to be divisible by num_groups, but got input of shape ", input.sizes(), " and num_groups=", groups);
+  TORCH_CHECK(groups > 0 && s.c % groups == 0, op,
+              ": Expected number of channels in input to be divisible by num_groups, but got input of shape ",
+              input.sizes(), " and num_groups=", groups);
   check_parameter(op, "weight", weight, s.c);
   check_parameter(op, "bias", bias, s.c);
   int64_t width = s.c / groups * s.inner;
@@ -188,19 +214,21 @@ Tensor group(const Tensor& input, int64_t groups, const Tensor& weight, const Te
   return y;
 }
 
-Tensor instance(const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& running_mean, const Tensor& running_var, bool use_input_stats,
-                double momentum, double eps, bool) {
+Tensor instance(const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
+                const Tensor& running_var, bool use_input_stats, double momentum, double eps, bool) {
   constexpr const char* op = "instance_norm";
   NormShape s = channels_of(op, input);
   if (!use_input_stats) return batch_norm(input, weight, bias, running_mean, running_var, false, momentum, eps);
-  TORCH_CHECK_VALUE(s.inner > 1, op, ": Expected more than 1 spatial element when training, got input size ", input.sizes());
+  TORCH_CHECK_VALUE(s.inner > 1, op, ": Expected more than 1 spatial element when training, got input size ",
+                    input.sizes());
   // Samples become channels: (1, N C, *). Running statistics are averaged over the samples.
   std::vector<int64_t> merged = input.sizes().vec();
   merged[0] = 1;
   merged[1] = s.n * s.c;
   auto tiled = [&](const Tensor& p) { return p ? repeat(p, {s.n}) : Tensor(); };
   Tensor means = tiled(running_mean), vars = tiled(running_var);
-  Tensor y = reshape(batch_norm(reshape(input, merged), tiled(weight), tiled(bias), means, vars, true, momentum, eps), input.sizes());
+  Tensor y = reshape(batch_norm(reshape(input, merged), tiled(weight), tiled(bias), means, vars, true, momentum, eps),
+                     input.sizes());
   auto average = [&](const Tensor& running, const Tensor& each) {  // (n c) -> (c)
     if (!running) return;
     Tensor from = as_contiguous(each, DType::Float64), fresh = empty_tensor({s.c}, DType::Float64);
@@ -222,14 +250,14 @@ Tensor instance(const Tensor& input, const Tensor& weight, const Tensor& bias, c
 void register_norm() {
   set_native<op::native_batch_norm>(batch_forward);
   set_native<op::native_batch_norm_backward>(batch_backward);
-  set_composite<op::batch_norm>([](const Tensor& x, const Tensor& w, const Tensor& b, const Tensor& m, const Tensor& v, bool training, double momentum, double eps, bool) {
+  set_composite<op::batch_norm>([](const Tensor& x, const Tensor& w, const Tensor& b, const Tensor& m, const Tensor& v,
+                                   bool training, double momentum, double eps, bool) {
     return std::get<0>(native_batch_norm(x, w, b, m, v, training, momentum, eps));
   });
   set_native<op::native_layer_norm>(layer_forward);
   set_native<op::native_layer_norm_backward>(layer_backward);
-  set_composite<op::layer_norm>([](const Tensor& x, IntArrayRef shape, const Tensor& w, const Tensor& b, double eps, bool) {
-    return std::get<0>(native_layer_norm(x, shape, w, b, eps));
-  });
+  set_composite<op::layer_norm>([](const Tensor& x, IntArrayRef shape, const Tensor& w, const Tensor& b, double eps,
+                                   bool) { return std::get<0>(native_layer_norm(x, shape, w, b, eps)); });
   set_composite<op::group_norm>(group);
   set_composite<op::instance_norm>(instance);
 }

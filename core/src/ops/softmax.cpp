@@ -15,8 +15,10 @@ Planes planes_of(const Tensor& t, int64_t dim) {
 
 template <class T>
 const SoftmaxKernels<T>& kernels() {
-  if constexpr (std::is_same_v<T, float>) return TORCH_PICK_ISA(softmax_float)();
-  else return TORCH_PICK_ISA(softmax_double)();
+  if constexpr (std::is_same_v<T, float>)
+    return TORCH_PICK_ISA(softmax_float)();
+  else
+    return TORCH_PICK_ISA(softmax_double)();
 }
 
 Tensor forward(const char* op, const Tensor& self, int64_t dim, std::optional<DType> dtype, bool log) {
@@ -28,31 +30,42 @@ Tensor forward(const char* op, const Tensor& self, int64_t dim, std::optional<DT
   Tensor x = as_contiguous(self, compute), y = empty_tensor(self.sizes(), compute, self.device());
   if (y.is_meta()) return empty_tensor(self.sizes(), result, self.device());
   Planes p = planes_of(x, dim);
-  if (compute == DType::Float32) kernels<float>().forward(x.data<float>(), y.data<float>(), p, log);
-  else kernels<double>().forward(x.data<double>(), y.data<double>(), p, log);
+  if (compute == DType::Float32)
+    kernels<float>().forward(x.data<float>(), y.data<float>(), p, log);
+  else
+    kernels<double>().forward(x.data<double>(), y.data<double>(), p, log);
   return as_dtype(y, result);
 }
 
 Tensor backward(const char* op, const Tensor& grad, const Tensor& output, int64_t dim, bool log) {
-  TORCH_CHECK(grad.sizes() == output.sizes(), op, ": grad ", grad.sizes(), " must have the shape of output ", output.sizes());
+  TORCH_CHECK(grad.sizes() == output.sizes(), op, ": grad ", grad.sizes(), " must have the shape of output ",
+              output.sizes());
   dim = wrap_dim(dim, output.dim());
   DType compute = compute_dtype(output.dtype());
-  Tensor g = as_contiguous(grad, compute), y = as_contiguous(output, compute), x = empty_tensor(output.sizes(), compute, output.device());
+  Tensor g = as_contiguous(grad, compute), y = as_contiguous(output, compute),
+         x = empty_tensor(output.sizes(), compute, output.device());
   if (x.is_meta()) return empty_tensor(output.sizes(), output.dtype(), output.device());
   Planes p = planes_of(y, dim);
-  if (compute == DType::Float32) kernels<float>().backward(g.data<float>(), y.data<float>(), x.data<float>(), p, log);
-  else kernels<double>().backward(g.data<double>(), y.data<double>(), x.data<double>(), p, log);
+  if (compute == DType::Float32)
+    kernels<float>().backward(g.data<float>(), y.data<float>(), x.data<float>(), p, log);
+  else
+    kernels<double>().backward(g.data<double>(), y.data<double>(), x.data<double>(), p, log);
   return as_dtype(x, output.dtype());
 }
 
 }  // namespace
 
 void register_softmax() {
-  set_native<op::softmax>([](const Tensor& t, int64_t dim, std::optional<DType> d) { return forward("softmax", t, dim, d, false); });
-  set_native<op::log_softmax>([](const Tensor& t, int64_t dim, std::optional<DType> d) { return forward("log_softmax", t, dim, d, true); });
-  set_composite<op::softmin>([](const Tensor& t, int64_t dim, std::optional<DType> d) { return softmax(neg(t), dim, d); });
-  set_native<op::softmax_backward>([](const Tensor& g, const Tensor& y, int64_t dim) { return backward("softmax_backward", g, y, dim, false); });
-  set_native<op::log_softmax_backward>([](const Tensor& g, const Tensor& y, int64_t dim) { return backward("log_softmax_backward", g, y, dim, true); });
+  set_native<op::softmax>(
+      [](const Tensor& t, int64_t dim, std::optional<DType> d) { return forward("softmax", t, dim, d, false); });
+  set_native<op::log_softmax>(
+      [](const Tensor& t, int64_t dim, std::optional<DType> d) { return forward("log_softmax", t, dim, d, true); });
+  set_composite<op::softmin>(
+      [](const Tensor& t, int64_t dim, std::optional<DType> d) { return softmax(neg(t), dim, d); });
+  set_native<op::softmax_backward>(
+      [](const Tensor& g, const Tensor& y, int64_t dim) { return backward("softmax_backward", g, y, dim, false); });
+  set_native<op::log_softmax_backward>(
+      [](const Tensor& g, const Tensor& y, int64_t dim) { return backward("log_softmax_backward", g, y, dim, true); });
 }
 
 }  // namespace torch

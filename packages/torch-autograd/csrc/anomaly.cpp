@@ -12,8 +12,10 @@ void tell(const Node& n, const char* what) {
   std::string text;
   for (const Node* at = &n; at; at = at->extra ? at->extra->parent.get() : nullptr) {
     text += message(at == &n ? what : "\nPrevious calculation was induced by ", at->name(), ". ");
-    if (at->extra && !at->extra->traceback.empty()) text += "Traceback of forward call that caused it:\n" + at->extra->traceback;
-    else text += "No forward pass information: run the forward pass with anomaly detection on too.";
+    if (at->extra && !at->extra->traceback.empty())
+      text += "Traceback of forward call that caused it:\n" + at->extra->traceback;
+    else
+      text += "No forward pass information: run the forward pass with anomaly detection on too.";
   }
   python.warn(text);
 }
@@ -35,7 +37,8 @@ void check_nan(const Node& n, uint32_t input, const Tensor& g) {
   const bool* m = mask.data<bool>();
   if (std::find(m, m + mask.numel(), true) == m + mask.numel()) return;
   tell(n, "Error detected in ");
-  throw_error(ErrorKind::Runtime, message("Function '", n.name(), "' returned nan values in its ", input, "th output."));
+  throw_error(ErrorKind::Runtime,
+              message("Function '", n.name(), "' returned nan values in its ", input, "th output."));
 }
 
 }  // namespace torch::autograd

@@ -24,8 +24,10 @@ struct Edges {
   }
 };
 
-void collect_roots(const char* op, TensorList tensors, TensorList grads, bool create_graph, Edges& roots, std::vector<Tensor>& given) {
-  TORCH_CHECK(grads.empty() || grads.size() == tensors.size(), op, ": got ", tensors.size(), " tensors and ", grads.size(), " gradients");
+void collect_roots(const char* op, TensorList tensors, TensorList grads, bool create_graph, Edges& roots,
+                   std::vector<Tensor>& given) {
+  TORCH_CHECK(grads.empty() || grads.size() == tensors.size(), op, ": got ", tensors.size(), " tensors and ",
+              grads.size(), " gradients");
   for (size_t i = 0; i < tensors.size(); ++i) {
     const Tensor& t = tensors[i];
     Edge e = edge_of(t);
@@ -33,16 +35,19 @@ void collect_roots(const char* op, TensorList tensors, TensorList grads, bool cr
     roots.list.push_back(e);
     Tensor g = grads.empty() ? Tensor() : grads[i];
     if (!g) {
-      TORCH_CHECK(t.numel() == 1, "grad can be implicitly created only for scalar outputs; element ", i, " has shape ", t.sizes(),
-                  ": give its gradient, or reduce it, for instance with sum()");
-      TORCH_CHECK(!is_complex(t.dtype()), "grad can be implicitly created only for real scalar outputs but got ", t.dtype());
+      TORCH_CHECK(t.numel() == 1, "grad can be implicitly created only for scalar outputs; element ", i, " has shape ",
+                  t.sizes(), ": give its gradient, or reduce it, for instance with sum()");
+      TORCH_CHECK(!is_complex(t.dtype()), "grad can be implicitly created only for real scalar outputs but got ",
+                  t.dtype());
       GradMode off(false);
       g = torch::ones(t.sizes(), t.dtype(), t.device());
     } else {
-      TORCH_CHECK(g.sizes() == t.sizes(), "Mismatch in shape: grad_output[", i, "] has a shape of ", g.sizes(), " and output[", i,
-                  "] has a shape of ", t.sizes(), ".");
-      TORCH_CHECK(is_complex(g.dtype()) == is_complex(t.dtype()), "For complex Tensors, both grad_output and output are required to have the same dtype. "
-                  "Mismatch in dtype: grad_output[", i, "] has a dtype of ", g.dtype(), " and output[", i, "] has a dtype of ", t.dtype(), ".");
+      TORCH_CHECK(g.sizes() == t.sizes(), "Mismatch in shape: grad_output[", i, "] has a shape of ", g.sizes(),
+                  " and output[", i, "] has a shape of ", t.sizes(), ".");
+      TORCH_CHECK(is_complex(g.dtype()) == is_complex(t.dtype()),
+                  "For complex Tensors, both grad_output and output are required to have the same dtype. "
+                  "Mismatch in dtype: grad_output[",
+                  i, "] has a dtype of ", g.dtype(), " and output[", i, "] has a dtype of ", t.dtype(), ".");
       if (!create_graph && g.requires_grad()) g = alias_of(g, true);
       fit(g, *e.node, uint32_t(i), e.node->shape_of(e.output_nr));
     }
@@ -73,7 +78,8 @@ void backward(TensorList tensors, TensorList grads, bool retain_graph, bool crea
     }
 }
 
-std::vector<Tensor> grad(TensorList outputs, TensorList inputs, TensorList grads, bool retain_graph, bool create_graph, bool allow_unused) {
+std::vector<Tensor> grad(TensorList outputs, TensorList inputs, TensorList grads, bool retain_graph, bool create_graph,
+                         bool allow_unused) {
   Edges roots, to;
   std::vector<Tensor> given;
   collect_roots("grad", outputs, grads, create_graph, roots, given);

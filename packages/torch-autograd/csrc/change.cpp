@@ -49,7 +49,8 @@ std::string describe_change(TensorImpl& t) {
       e.version.load(std::memory_order_relaxed) != counter.load(std::memory_order_relaxed))
     return {};
   const char* end = std::strchr(schema, '(');
-  return std::string(schema, end ? size_t(end - schema) : std::strlen(schema)) + describe(e.location.load(std::memory_order_relaxed));
+  return std::string(schema, end ? size_t(end - schema) : std::strlen(schema)) +
+         describe(e.location.load(std::memory_order_relaxed));
 }
 
 }  // namespace torch::autograd

@@ -21,7 +21,8 @@ namespace torch::autograd {
 
 namespace {
 
-// --- passes in flight ------------------------------------------------------------------------------------------------------
+// --- passes in flight
+// ------------------------------------------------------------------------------------------------------
 
 // Numbers of the passes that run now, in order. A node claimed by a pass older than all of them is free.
 std::mutex passes_mutex;
@@ -84,7 +85,8 @@ struct Younger {
   bool operator()(const Node* a, const Node* b) const noexcept { return a->sequence < b->sequence; }
 };
 
-// --- one pass ----------------------------------------------------------------------------------------------------------------
+// --- one pass
+// ----------------------------------------------------------------------------------------------------------------
 
 class Engine {
  public:
@@ -120,7 +122,8 @@ class Engine {
 bool Engine::claim(Node& n) {
   uint64_t holder = n.claim.load(std::memory_order_relaxed);
   if (holder == pass_.number) return false;
-  if (TORCH_LIKELY(holder < pass_.oldest) && n.claim.compare_exchange_strong(holder, pass_.number, std::memory_order_acq_rel)) {
+  if (TORCH_LIKELY(holder < pass_.oldest) &&
+      n.claim.compare_exchange_strong(holder, pass_.number, std::memory_order_acq_rel)) {
     n.visit.waiting = 0;
     n.visit.needed = inputs_.empty();
     n.visit.captured = false;
@@ -226,9 +229,11 @@ std::vector<HookRef> copy_hooks(Node& n, std::vector<HookRef> Extra::* which) {
 
 void Engine::apply(Node& n, Backward& b) {
   NodeLock lock(n);
-  TORCH_CHECK(!(n.flags & Node::kFreed), n.name(), ": Trying to backward through the graph a second time, but the tensors that ", n.name(),
-              " saved have already been freed. They are freed when backward() or autograd.grad() has used them; give the first "
-              "call retain_graph=True to use them again");
+  TORCH_CHECK(
+      !(n.flags & Node::kFreed), n.name(),
+      ": Trying to backward through the graph a second time, but the tensors that ", n.name(),
+      " saved have already been freed. They are freed when backward() or autograd.grad() has used them; give the first "
+      "call retain_graph=True to use them again");
   Running running(n);
   if (TORCH_UNLIKELY(anomaly_mode.enabled)) {
     apply_watched(n, b);
@@ -295,8 +300,10 @@ void Engine::run_node(Node& n) {
 }
 
 std::vector<Tensor> Engine::run(std::vector<Tensor> grads) {
-  if (inputs_.empty()) count();
-  else count_towards_inputs();
+  if (inputs_.empty())
+    count();
+  else
+    count_towards_inputs();
   GradMode mode(call_.create_graph);
   for (size_t i = 0; i < roots_.size(); ++i) give(roots_[i], std::move(grads[i]));
   while (!nodes_.empty()) {
@@ -332,7 +339,8 @@ void Engine::abandon() noexcept {
 
 }  // namespace
 
-std::vector<Tensor> run_backward(ArrayRef<Edge> roots, std::vector<Tensor> grads, const BackwardCall& call, ArrayRef<Edge> inputs) {
+std::vector<Tensor> run_backward(ArrayRef<Edge> roots, std::vector<Tensor> grads, const BackwardCall& call,
+                                 ArrayRef<Edge> inputs) {
   return Engine(call, roots, inputs).run(std::move(grads));
 }
 

@@ -8,8 +8,9 @@ namespace {
 
 [[noreturn]] TORCH_NOINLINE void bad_gradient(const Node& from, uint32_t input, const Shape& shape, const Tensor& g) {
   throw_error(ErrorKind::Runtime,
-              message("Function ", from.name(), " returned an invalid gradient at index ", input, " - got ", g.sizes(), " ", g.dtype(), " on ",
-                      g.device(), " but expected shape compatible with ", shape.sizes(), " ", shape.dtype, " on ", shape.device));
+              message("Function ", from.name(), " returned an invalid gradient at index ", input, " - got ", g.sizes(),
+                      " ", g.dtype(), " on ", g.device(), " but expected shape compatible with ", shape.sizes(), " ",
+                      shape.dtype, " on ", shape.device));
 }
 
 // The sum over what was broadcast.
@@ -61,9 +62,12 @@ Tensor tied_to_input(Tensor g, const Backward& b, uint32_t input) {
 }
 
 void add_into(Tensor& sum, Tensor g) {
-  if (!sum) sum = std::move(g);
-  else if (!grad_enabled() && sum->use_count() == 1 && sum->storage->use_count() == 1 && sum.is_contiguous()) torch::add_(sum, g);
-  else sum = torch::add(sum, g);
+  if (!sum)
+    sum = std::move(g);
+  else if (!grad_enabled() && sum->use_count() == 1 && sum->storage->use_count() == 1 && sum.is_contiguous())
+    torch::add_(sum, g);
+  else
+    sum = torch::add(sum, g);
 }
 
 }  // namespace torch::autograd

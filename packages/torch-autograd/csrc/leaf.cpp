@@ -5,11 +5,10 @@
 
 namespace torch::autograd {
 
-// --- leaves --------------------------------------------------------------------------------------------------------------
+// --- leaves
+// --------------------------------------------------------------------------------------------------------------
 
-Leaf::Leaf() {
-  flags = kLeaf | kUnlocked;
-}
+Leaf::Leaf() { flags = kLeaf | kUnlocked; }
 
 std::string Leaf::name() const { return "AccumulateGrad"; }
 
@@ -77,11 +76,13 @@ void Leaf::accumulate(Tensor g) {
 
 void Leaf::apply(Backward& b) { accumulate(b.outputs[0]); }
 
-// --- requires_grad ---------------------------------------------------------------------------------------------------------
+// --- requires_grad
+// ---------------------------------------------------------------------------------------------------------
 
 void set_requires_grad(TensorImpl& t, bool wanted) {
   if (wanted) {
-    TORCH_CHECK(is_differentiable(t.dtype), "only Tensors of floating point and complex dtype can require gradients, got ", t.dtype);
+    TORCH_CHECK(is_differentiable(t.dtype),
+                "only Tensors of floating point and complex dtype can require gradients, got ", t.dtype);
     if (autograd::requires_grad(t)) return;
     if (t.autograd && !node_of(t)->is_leaf()) detach_in_place(t);
     leaf_of(t)->shape.set(t);
@@ -89,8 +90,10 @@ void set_requires_grad(TensorImpl& t, bool wanted) {
     return;
   }
   if (!autograd::requires_grad(t)) return;
-  TORCH_CHECK(!grad_fn(t), "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in "
-              "a subgraph that doesn't require differentiation use var_no_grad = var.detach(). This one was made by ", grad_fn(t)->name());
+  TORCH_CHECK(!grad_fn(t),
+              "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in "
+              "a subgraph that doesn't require differentiation use var_no_grad = var.detach(). This one was made by ",
+              grad_fn(t)->name());
   t.keys &= Keys(~kAutogradKey);
 }
 
@@ -118,14 +121,17 @@ void set_history(TensorImpl& t, Node& node, uint32_t output_nr) {
 
 void detach_in_place(TensorImpl& t) {
   TORCH_CHECK(!t.base || !autograd::requires_grad(t),
-              "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, and "
-              "gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be called on these gradients.");
+              "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
+              "training, and "
+              "gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot "
+              "be called on these gradients.");
   t.keys &= Keys(~kAutogradKey);
   t.output_nr = 0;
   if (t.autograd && !node_of(t)->is_leaf()) std::exchange(t.autograd, nullptr)->release();
 }
 
-// --- .grad -----------------------------------------------------------------------------------------------------------------
+// --- .grad
+// -----------------------------------------------------------------------------------------------------------------
 
 Tensor grad_of(TensorImpl& t) {
   if (!t.autograd) return {};
@@ -156,9 +162,12 @@ void set_grad(TensorImpl& t, Tensor grad) {
   if (grad) {
     IntArrayRef sizes(t.sizes(), t.ndim);
     TORCH_CHECK(grad.get() != &t, "can't assign Variable as its own grad");
-    TORCH_CHECK(grad.sizes() == sizes, "assigned grad has data of a different size: the tensor is ", sizes, ", the gradient ", grad.sizes());
-    TORCH_CHECK(grad.dtype() == t.dtype, "assigned grad has data of a different type: the tensor is ", t.dtype, ", the gradient ", grad.dtype());
-    TORCH_CHECK(grad.device().type == t.device.type, "assigned grad has data located on a different device: the tensor is on ", t.device,
+    TORCH_CHECK(grad.sizes() == sizes, "assigned grad has data of a different size: the tensor is ", sizes,
+                ", the gradient ", grad.sizes());
+    TORCH_CHECK(grad.dtype() == t.dtype, "assigned grad has data of a different type: the tensor is ", t.dtype,
+                ", the gradient ", grad.dtype());
+    TORCH_CHECK(grad.device().type == t.device.type,
+                "assigned grad has data located on a different device: the tensor is on ", t.device,
                 ", the gradient on ", grad.device());
   }
   if (!t.autograd && !grad) return;

@@ -38,8 +38,8 @@ PyObject* set_requires_grad_of(PyObject*, PyObject* args) {
   Py_RETURN_NONE;
 }
 
-// {schema: treatment} of all rows that take a tensor: "derivative", "zero", "not differentiable", "refused", "composite",
-// or "missing".
+// {schema: treatment} of all rows that take a tensor: "derivative", "zero", "not differentiable", "refused",
+// "composite", or "missing".
 PyObject* treatments(PyObject*, PyObject*) {
   static const char* const names[] = {"derivative", "zero", "not differentiable", "refused"};
   TORCH_PY_TRY(nullptr, {
@@ -47,7 +47,8 @@ PyObject* treatments(PyObject*, PyObject*) {
     for (const Row* row : all_rows()) {
       const Schema& s = row->schema;
       bool takes_tensor = false;
-      for (int i = 0; i < s.count; ++i) takes_tensor |= s.params[i].kind == Kind::Tensor || s.params[i].kind == Kind::TensorList;
+      for (int i = 0; i < s.count; ++i)
+        takes_tensor |= s.params[i].kind == Kind::Tensor || s.params[i].kind == Kind::TensorList;
       if (!takes_tensor) continue;
       const char* how = row->attr.is_composite ? "composite" : "missing";
       for (const Treated& t : treated_rows())
@@ -62,9 +63,11 @@ PyObject* treatments(PyObject*, PyObject*) {
 PyMethodDef functions[] = {
     {"_treatments", treatments, METH_NOARGS, "How each row's gradient is served: for tests."},
     {"_set_grad_enabled", set_grad_enabled, METH_O, "Sets the thread's grad mode; returns what it was."},
-    {"is_grad_enabled", is_grad_enabled, METH_NOARGS, "is_grad_enabled()\n--\n\nTrue when operations are recorded on this thread."},
+    {"is_grad_enabled", is_grad_enabled, METH_NOARGS,
+     "is_grad_enabled()\n--\n\nTrue when operations are recorded on this thread."},
     {"_set_inference_mode", set_inference_mode, METH_O, nullptr},
-    {"is_inference_mode_enabled", is_inference_mode_enabled, METH_NOARGS, "is_inference_mode_enabled()\n--\n\nTrue inside inference_mode()."},
+    {"is_inference_mode_enabled", is_inference_mode_enabled, METH_NOARGS,
+     "is_inference_mode_enabled()\n--\n\nTrue inside inference_mode()."},
     {"_set_anomaly", set_anomaly, METH_VARARGS, nullptr},
     {"_get_anomaly", get_anomaly, METH_NOARGS, nullptr},
     {"_live_nodes", count_live_nodes, METH_NOARGS, "How many nodes exist, of all threads: for tests."},
@@ -77,14 +80,16 @@ int exec(PyObject* module) {
   TORCH_PY_TRY(-1, {
     init();
     install_location();
-    if (!add_node_type(module) || !add_function_type(module) || !add_hooks(module) || !add_saved_hooks(module)) return -1;
+    if (!add_node_type(module) || !add_function_type(module) || !add_hooks(module) || !add_saved_hooks(module))
+      return -1;
     if (!add_tensor_attributes() || PyModule_AddFunctions(module, tensor_functions) < 0) return -1;
   })
   return 0;
 }
 
 PyModuleDef_Slot slots[] = {{Py_mod_exec, reinterpret_cast<void*>(exec)}, {}};
-PyModuleDef definition = {PyModuleDef_HEAD_INIT, "torch.autograd._C", "The tape.", 0, functions, slots, nullptr, nullptr, nullptr};
+PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "torch.autograd._C", "The tape.", 0, functions, slots, nullptr, nullptr, nullptr};
 
 }  // namespace
 

@@ -12,7 +12,8 @@ constinit thread_local ThreadState thread_state;
 AnomalyMode anomaly_mode;
 PythonSeams python;
 
-// --- memory: thread-local lists by size class of 64 bytes ------------------------------------------------------------------
+// --- memory: thread-local lists by size class of 64 bytes
+// ------------------------------------------------------------------
 
 namespace {
 
@@ -111,7 +112,8 @@ int64_t live_nodes() noexcept {
   return n;
 }
 
-// --- shapes --------------------------------------------------------------------------------------------------------------
+// --- shapes
+// --------------------------------------------------------------------------------------------------------------
 
 void Shape::set(DType new_dtype, Device new_device, IntArrayRef new_sizes) {
   if (TORCH_UNLIKELY(ndim > kInlineDims)) delete[] heap_sizes;
@@ -129,12 +131,15 @@ void Shape::take(Shape& o) noexcept {
   dtype = o.dtype;
   device = o.device;
   location = o.location;
-  if (ndim > kInlineDims) heap_sizes = o.heap_sizes;
-  else std::copy(o.inline_sizes, o.inline_sizes + ndim, inline_sizes);
+  if (ndim > kInlineDims)
+    heap_sizes = o.heap_sizes;
+  else
+    std::copy(o.inline_sizes, o.inline_sizes + ndim, inline_sizes);
   o.ndim = 0;
 }
 
-// --- nodes ---------------------------------------------------------------------------------------------------------------
+// --- nodes
+// ---------------------------------------------------------------------------------------------------------------
 
 Node::~Node() {
   if (TORCH_UNLIKELY(extra != nullptr)) {
@@ -193,7 +198,8 @@ std::string Node::name() const {
   return s + "Backward0";
 }
 
-// --- hooks ---------------------------------------------------------------------------------------------------------------
+// --- hooks
+// ---------------------------------------------------------------------------------------------------------------
 
 std::mutex& hooks_mutex() noexcept {
   static std::mutex m;
@@ -206,10 +212,18 @@ uint64_t add_hook(Node& n, HookKind kind, uint32_t output_nr, HookRef hook) {
   std::lock_guard lock(hooks_mutex());
   Extra& e = n.get_extra();
   switch (kind) {
-    case HookKind::Tensor: e.tensor_hooks.push_back({output_nr, std::move(hook)}); break;
-    case HookKind::Before: e.before.push_back(std::move(hook)); break;
-    case HookKind::After: e.after.push_back(std::move(hook)); break;
-    case HookKind::Accumulated: e.accumulated.push_back(std::move(hook)); break;
+    case HookKind::Tensor:
+      e.tensor_hooks.push_back({output_nr, std::move(hook)});
+      break;
+    case HookKind::Before:
+      e.before.push_back(std::move(hook));
+      break;
+    case HookKind::After:
+      e.after.push_back(std::move(hook));
+      break;
+    case HookKind::Accumulated:
+      e.accumulated.push_back(std::move(hook));
+      break;
   }
   return id;
 }

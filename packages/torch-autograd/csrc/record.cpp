@@ -6,7 +6,8 @@
 
 namespace torch::autograd {
 
-// --- saved tensors ---------------------------------------------------------------------------------------------------------
+// --- saved tensors
+// ---------------------------------------------------------------------------------------------------------
 
 struct Saved::Packed {
   Ref<SavedHooks> hooks;
@@ -35,7 +36,8 @@ void Saved::keep(Recorder& r, const Tensor& input) {
 void Saved::keep(Recorder& r, int output) {
   output_nr_ = uint16_t(output);
   r.node_->flags |= Node::kHasSaved;
-  TORCH_CHECK(r.pending_count_ < Recorder::kMaxPending, "a derivative saves at most ", Recorder::kMaxPending, " outputs");
+  TORCH_CHECK(r.pending_count_ < Recorder::kMaxPending, "a derivative saves at most ", Recorder::kMaxPending,
+              " outputs");
   r.pending_[r.pending_count_++] = this;
 }
 
@@ -67,8 +69,10 @@ void Saved::pack(SavedHooks& hooks) {
 }
 
 void Saved::reset() noexcept {
-  if (kind_ == Hooked) delete packed_;
-  else tensor_.~Tensor();
+  if (kind_ == Hooked)
+    delete packed_;
+  else
+    tensor_.~Tensor();
   new (&tensor_) Tensor;
   kind_ = None;
 }
@@ -85,13 +89,15 @@ std::vector<Tensor> SavedList::get() const {
 }
 
 namespace {
-[[noreturn]] TORCH_NOINLINE void changed_in_place(const Node& node, const Tensor& saved, bool is_output, uint32_t version) {
+[[noreturn]] TORCH_NOINLINE void changed_in_place(const Node& node, const Tensor& saved, bool is_output,
+                                                  uint32_t version) {
   std::string changed = describe_change(*saved);
   std::string op = node.op ? std::string(node.op->op_name()) : node.name();
   std::string text = message(
       op, ": one of the variables needed for gradient computation has been modified by an inplace operation: ", op,
-      describe(node.shape.location), " saved its ", is_output ? "result " : "input ", saved, " at version ", version, ", and ",
-      changed.empty() ? std::string("an in-place operation") : changed, " changed it; it is now at version ", saved.version(), ". Use the out-of-place form there, or clone() before it.");
+      describe(node.shape.location), " saved its ", is_output ? "result " : "input ", saved, " at version ", version,
+      ", and ", changed.empty() ? std::string("an in-place operation") : changed, " changed it; it is now at version ",
+      saved.version(), ". Use the out-of-place form there, or clone() before it.");
   if (!node.shape.location || changed.empty())
     text += " torch.autograd.set_detect_anomaly(True) shows the whole stack of the operation that saved it.";
   throw_error(ErrorKind::Runtime, std::move(text));
@@ -116,8 +122,10 @@ const Tensor& Saved::unpack() const {
   }
   if (TORCH_UNLIKELY(tensor_.version() != version_)) {
     if (running) changed_in_place(running->node, tensor_, kind_ == Output, version_);
-    throw_error(ErrorKind::Runtime, message("one of the variables needed for gradient computation has been modified by an inplace operation: ",
-                                            tensor_, " was saved at version ", version_, " and is now at version ", tensor_.version()));
+    throw_error(
+        ErrorKind::Runtime,
+        message("one of the variables needed for gradient computation has been modified by an inplace operation: ",
+                tensor_, " was saved at version ", version_, " and is now at version ", tensor_.version()));
   }
   if (kind_ == Input || !grad_enabled() || !running) return tensor_;
   // A recorded pass needs the result's place in the graph.
@@ -126,7 +134,8 @@ const Tensor& Saved::unpack() const {
   return running->given.emplace_front(std::move(t));
 }
 
-// --- the recorder ------------------------------------------------------------------------------------------------------------
+// --- the recorder
+// ------------------------------------------------------------------------------------------------------------
 
 void Recorder::abandon() noexcept {
   if (node_->drop()) Node::destroy(node_);
@@ -157,8 +166,10 @@ bool Recorder::attach(Tensor& out, uint32_t nr, bool view) {
   t.autograd = node_;
   t.output_nr = nr;
   t.keys |= kAutogradKey;
-  if (nr == 0) node_->shape.set(t);
-  else node_->extra->more_shapes[nr - 1].set(t);
+  if (nr == 0)
+    node_->shape.set(t);
+  else
+    node_->extra->more_shapes[nr - 1].set(t);
   if (view) {
     t.graph_version = t.version().load(std::memory_order_relaxed);
     t.flags &= uint8_t(~TensorImpl::kNoGradView);
@@ -196,8 +207,10 @@ void Recorder::finish(std::vector<Tensor>& out, bool view) {
 void Recorder::save_outputs(ArrayRef<Tensor*> outs) {
   for (int i = 0; i < pending_count_; ++i) {
     const Tensor& out = *outs[pending_[i]->output_nr_];
-    if (out && out->autograd == node_) pending_[i]->save_output(out, pending_[i]->output_nr_);
-    else pending_[i]->save(out);  // indices and masks have no graph
+    if (out && out->autograd == node_)
+      pending_[i]->save_output(out, pending_[i]->output_nr_);
+    else
+      pending_[i]->save(out);  // indices and masks have no graph
   }
 }
 
@@ -213,18 +226,23 @@ void Recorder::check_in_place(const Tensor& self) {
     return;
   }
   if (t.flags & TensorImpl::kNoGradView)
-    throw_error(ErrorKind::Runtime, message(op(), ": A view was created in no_grad mode and is being modified inplace with grad mode enabled. "
-                                            "Create the view with gradients on, or change it inside torch.no_grad() too"));
+    throw_error(ErrorKind::Runtime,
+                message(op(),
+                        ": A view was created in no_grad mode and is being modified inplace with grad mode enabled. "
+                        "Create the view with gradients on, or change it inside torch.no_grad() too"));
   if (!autograd::requires_grad(t)) return;
   TensorImpl& base = *t.base;
-  TORCH_CHECK(!node_of(t)->is_leaf(), op(), ": a leaf Variable that requires grad is being used in an in-place operation. Change it "
+  TORCH_CHECK(!node_of(t)->is_leaf(), op(),
+              ": a leaf Variable that requires grad is being used in an in-place operation. Change it "
               "inside torch.no_grad(), or work on a copy: clone()");
   TORCH_CHECK(!(base.keys & kAutogradKey) || !node_of(base)->is_leaf(), op(),
               ": a view of a leaf Variable that requires grad is being used in an in-place operation. Change it inside "
               "torch.no_grad(), or work on a copy: clone()");
-  TORCH_CHECK(!(t.flags & TensorImpl::kMultiView), op(), ": Output ", t.output_nr, " of ", node_of(t)->name(),
-              " is a view and is being modified inplace. This view is the output of a function that returns multiple views. Such "
-              "functions do not allow the output views to be modified inplace. Use the out-of-place form, or clone() it first");
+  TORCH_CHECK(
+      !(t.flags & TensorImpl::kMultiView), op(), ": Output ", t.output_nr, " of ", node_of(t)->name(),
+      " is a view and is being modified inplace. This view is the output of a function that returns multiple views. "
+      "Such "
+      "functions do not allow the output views to be modified inplace. Use the out-of-place form, or clone() it first");
 }
 
 void Recorder::finish_in_place(const Tensor& self) {
@@ -232,21 +250,27 @@ void Recorder::finish_in_place(const Tensor& self) {
   if (!needed() || !is_differentiable(t.dtype)) return;
   note_origin();
   node_->shape.set(t);
-  if (t.base && !metadata_only_) rebase_view(t, *node_);
-  else set_history(t, *node_, 0);
+  if (t.base && !metadata_only_)
+    rebase_view(t, *node_);
+  else
+    set_history(t, *node_, 0);
   if (t.base && metadata_only_) t.graph_version = t.version().load(std::memory_order_relaxed);
   for (int i = 0; i < pending_count_; ++i) pending_[i]->save_output(self, 0);
 }
 
 void Recorder::finish_in_place(TensorList) {
-  throw_error(ErrorKind::NotImplemented, message(node_->op->op_name(), ": in-place on a list of tensors has no derivative"));
+  throw_error(ErrorKind::NotImplemented,
+              message(node_->op->op_name(), ": in-place on a list of tensors has no derivative"));
 }
 
 namespace detail {
-void refused(std::string_view op, const char* why) { throw_error(ErrorKind::Runtime, message(op, ": ", why, "; detach() it first, or do it inside torch.no_grad()")); }
+void refused(std::string_view op, const char* why) {
+  throw_error(ErrorKind::Runtime, message(op, ": ", why, "; detach() it first, or do it inside torch.no_grad()"));
+}
 
 void mark_no_grad_view(Tensor& out, const Tensor& self) noexcept {
-  if (out && out->base && out.get() != self.get() && autograd::requires_grad(*self)) out->flags |= TensorImpl::kNoGradView;
+  if (out && out->base && out.get() != self.get() && autograd::requires_grad(*self))
+    out->flags |= TensorImpl::kNoGradView;
 }
 void mark_no_grad_view(std::vector<Tensor>& out, const Tensor& self) noexcept {
   for (Tensor& t : out) mark_no_grad_view(t, self);

@@ -9,7 +9,8 @@ namespace torch::autograd {
 
 namespace {
 
-constexpr Schema kAsStrided = parse_schema("as_strided(Tensor(a) self, int[] size, int[] stride, int? storage_offset=None) -> Tensor(a)");
+constexpr Schema kAsStrided =
+    parse_schema("as_strided(Tensor(a) self, int[] size, int[] stride, int? storage_offset=None) -> Tensor(a)");
 constexpr Schema kCopySlices = parse_schema("copy_slices(Tensor self) -> Tensor");
 
 // Several elements of a view may share memory: expand, unfold.
@@ -77,7 +78,8 @@ Tensor spread(const Tensor& g, const Geometry& base, const Geometry& view) {
 struct ViewChange final : Node {
   Geometry base, view;
   NodeRef change;
-  ViewChange(const Geometry& base, const Geometry& view, Node& change) : base(base), view(view), change(NodeRef::share(&change)) {
+  ViewChange(const Geometry& base, const Geometry& view, Node& change)
+      : base(base), view(view), change(NodeRef::share(&change)) {
     op = &kCopySlices;
     flags |= change.flags & kHasSaved;
   }
@@ -131,7 +133,8 @@ Node& Running::as_output() {
   return *result;
 }
 
-// --- the history of views --------------------------------------------------------------------------------------------------
+// --- the history of views
+// --------------------------------------------------------------------------------------------------
 
 namespace {
 

@@ -10,7 +10,8 @@ namespace torch::python {
 namespace {
 
 // The struct-module code of each dtype, as NumPy writes it; null: none (bfloat16).
-constexpr const char* kFormat[kDTypes] = {"?", "B", "b", "h", "i", "l", "H", "I", "L", "e", nullptr, "f", "d", "Zf", "Zd"};
+constexpr const char* kFormat[kDTypes] = {"?", "B", "b",     "h", "i", "l",  "H", "I",
+                                          "L", "e", nullptr, "f", "d", "Zf", "Zd"};
 
 PyObject *numpy_asarray, *numpy_ndarray;
 bool import_numpy() {
@@ -36,23 +37,31 @@ const char* not_exportable(const Tensor& t) {
 
 PyObject* tensor_numpy(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* kwnames) {
   bool force = false;
-  if (count == 1 && !kwnames) force = PyObject_IsTrue(args[0]) == 1;
-  else if (count == 0 && kwnames && PyTuple_GET_SIZE(kwnames) == 1 && PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, 0), "force") == 0)
+  if (count == 1 && !kwnames)
     force = PyObject_IsTrue(args[0]) == 1;
-  else if (count || kwnames) return PyErr_Format(PyExc_TypeError, "numpy() takes one keyword argument, force");
+  else if (count == 0 && kwnames && PyTuple_GET_SIZE(kwnames) == 1 &&
+           PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, 0), "force") == 0)
+    force = PyObject_IsTrue(args[0]) == 1;
+  else if (count || kwnames)
+    return PyErr_Format(PyExc_TypeError, "numpy() takes one keyword argument, force");
   if (!import_numpy()) return nullptr;
   Tensor t = unwrap(self);
   if (force && (t.requires_grad())) t = alias_of(t, true);
   if (t.requires_grad()) {
-    PyErr_SetString(PyExc_RuntimeError, "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.");
+    PyErr_SetString(PyExc_RuntimeError,
+                    "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.");
     return nullptr;
   }
   if (const char* why = not_exportable(t)) {
     if (t.device().type != DeviceType::CPU)
-      return PyErr_Format(PyExc_TypeError, "can't convert %s device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.", to_string(t.device()).c_str());
+      return PyErr_Format(
+          PyExc_TypeError,
+          "can't convert %s device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.",
+          to_string(t.device()).c_str());
     return PyErr_Format(PyExc_RuntimeError, "numpy: this tensor cannot become an array: %s", why);
   }
-  if (!kFormat[int(t.dtype())]) return PyErr_Format(PyExc_TypeError, "numpy: got unsupported ScalarType BFloat16; convert with .float() first");
+  if (!kFormat[int(t.dtype())])
+    return PyErr_Format(PyExc_TypeError, "numpy: got unsupported ScalarType BFloat16; convert with .float() first");
   Object holder(wrap(std::move(t)));
   return PyObject_CallOneArg(numpy_asarray, holder.get());
 }
@@ -61,7 +70,8 @@ PyObject* tensor_numpy(PyObject* self, PyObject* const* args, Py_ssize_t count, 
 PyObject* tensor_array(PyObject* self, PyObject* args, PyObject* kwargs) {
   static const char* names[] = {"dtype", "copy", nullptr};
   PyObject *dtype = Py_None, *copy = Py_None;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO:__array__", const_cast<char**>(names), &dtype, &copy)) return nullptr;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO:__array__", const_cast<char**>(names), &dtype, &copy))
+    return nullptr;
   Object a(tensor_numpy(self, nullptr, 0, nullptr));
   if (!a || (dtype == Py_None && copy != Py_True)) return a.release();
   if (dtype == Py_None) return PyObject_CallMethod(a.get(), "copy", nullptr);
@@ -69,7 +79,8 @@ PyObject* tensor_array(PyObject* self, PyObject* args, PyObject* kwargs) {
   return PyObject_CallMethod(a.get(), "astype", "O", dtype);
 }
 
-// --- from foreign memory -------------------------------------------------------------------------------------------------
+// --- from foreign memory
+// -------------------------------------------------------------------------------------------------
 
 bool dtype_of_format(const char* format, Py_ssize_t itemsize, DType* out) {
   if (!format) format = "B";
@@ -80,17 +91,40 @@ bool dtype_of_format(const char* format, Py_ssize_t itemsize, DType* out) {
   }
   if (std::strlen(format) != 1) return false;
   switch (format[0]) {
-    case '?': *out = DType::Bool; return true;
-    case 'e': *out = DType::Float16; return true;
-    case 'f': *out = DType::Float32; return true;
-    case 'd': *out = DType::Float64; return true;
-    case 'b': case 'h': case 'i': case 'l': case 'q': case 'n':
+    case '?':
+      *out = DType::Bool;
+      return true;
+    case 'e':
+      *out = DType::Float16;
+      return true;
+    case 'f':
+      *out = DType::Float32;
+      return true;
+    case 'd':
+      *out = DType::Float64;
+      return true;
+    case 'b':
+    case 'h':
+    case 'i':
+    case 'l':
+    case 'q':
+    case 'n':
       *out = itemsize == 1 ? DType::Int8 : itemsize == 2 ? DType::Int16 : itemsize == 4 ? DType::Int32 : DType::Int64;
       return true;
-    case 'B': case 'c': case 'H': case 'I': case 'L': case 'Q': case 'N':
-      *out = itemsize == 1 ? DType::UInt8 : itemsize == 2 ? DType::UInt16 : itemsize == 4 ? DType::UInt32 : DType::UInt64;
+    case 'B':
+    case 'c':
+    case 'H':
+    case 'I':
+    case 'L':
+    case 'Q':
+    case 'N':
+      *out = itemsize == 1   ? DType::UInt8
+             : itemsize == 2 ? DType::UInt16
+             : itemsize == 4 ? DType::UInt32
+                             : DType::UInt64;
       return true;
-    default: return false;
+    default:
+      return false;
   }
 }
 Tensor over_foreign(Storage* owner, DType t, int ndim, const int64_t* sizes, const int64_t* strides, void* first) {
@@ -123,13 +157,16 @@ Tensor tensor_of_buffer(PyObject* object, const char* op) {
   Storage* s = nullptr;
   try {
     DType t;
-    TORCH_CHECK_TYPE(dtype_of_format(view->format, view->itemsize, &t), op, ": can't convert an array of format '", view->format ? view->format : "B",
-                     "'. The supported types are: float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool.");
+    TORCH_CHECK_TYPE(dtype_of_format(view->format, view->itemsize, &t), op, ": can't convert an array of format '",
+                     view->format ? view->format : "B",
+                     "'. The supported types are: float64, float32, float16, complex64, complex128, int64, int32, "
+                     "int16, int8, uint64, uint32, uint16, uint8, and bool.");
     TORCH_CHECK_VALUE(view->ndim <= kMaxDims, op, ": an array of ", view->ndim, " dimensions is too deep");
     int64_t sizes[kMaxDims], strides[kMaxDims], low = 0, high = 0;
     for (int i = 0; i < view->ndim; ++i) {
       sizes[i] = view->shape[i];
-      TORCH_CHECK_VALUE(view->strides[i] % view->itemsize == 0, op, ": a stride of ", view->strides[i], " bytes is no multiple of the element size ", view->itemsize, "; copy the array first");
+      TORCH_CHECK_VALUE(view->strides[i] % view->itemsize == 0, op, ": a stride of ", view->strides[i],
+                        " bytes is no multiple of the element size ", view->itemsize, "; copy the array first");
       strides[i] = view->strides[i] / view->itemsize;
       if (sizes[i]) (strides[i] < 0 ? low : high) += (sizes[i] - 1) * strides[i];
     }
@@ -137,7 +174,11 @@ Tensor tensor_of_buffer(PyObject* object, const char* op) {
     s = Storage::adopt(first, view->len == 0 ? 0 : size_t((high - low + 1) * view->itemsize), release_buffer, view);
     if (read_only) {
       s->flags |= Storage::kReadOnly;
-      if (PyErr_WarnEx(PyExc_UserWarning, (std::string(op) + ": the given buffer is not writable, and tensors can always be written to: writing through this tensor is undefined. Copy the array first.").c_str(), 1) < 0) {
+      if (PyErr_WarnEx(PyExc_UserWarning,
+                       (std::string(op) + ": the given buffer is not writable, and tensors can always be written to: "
+                                          "writing through this tensor is undefined. Copy the array first.")
+                           .c_str(),
+                       1) < 0) {
         StorageRef::steal(s).reset();
         throw PythonError();
       }
@@ -158,11 +199,13 @@ PyObject* from_numpy(PyObject*, PyObject* array) {
   if (!import_numpy()) return nullptr;
   int is_array = PyObject_IsInstance(array, numpy_ndarray);
   if (is_array < 0) return nullptr;
-  if (!is_array) return PyErr_Format(PyExc_TypeError, "from_numpy: expected np.ndarray (got %s)", Py_TYPE(array)->tp_name);
+  if (!is_array)
+    return PyErr_Format(PyExc_TypeError, "from_numpy: expected np.ndarray (got %s)", Py_TYPE(array)->tp_name);
   TORCH_PY_TRY(nullptr, return wrap(tensor_of_buffer(array, "from_numpy"));)
 }
 
-// --- DLPack ----------------------------------------------------------------------------------------------------------------
+// --- DLPack
+// ----------------------------------------------------------------------------------------------------------------
 
 void capsule_destructor(PyObject* capsule) {
   if (!PyCapsule_IsValid(capsule, "dltensor")) return;  // taken over: renamed by the consumer
@@ -172,9 +215,12 @@ void capsule_destructor(PyObject* capsule) {
 PyObject* tensor_dlpack(PyObject* self, PyObject* args, PyObject* kwargs) {
   static const char* names[] = {"stream", "max_version", "dl_device", "copy", nullptr};
   PyObject *stream = Py_None, *version = Py_None, *device = Py_None, *copy = Py_None;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$OOOO:__dlpack__", const_cast<char**>(names), &stream, &version, &device, &copy)) return nullptr;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$OOOO:__dlpack__", const_cast<char**>(names), &stream, &version,
+                                   &device, &copy))
+    return nullptr;
   Tensor t = unwrap(self);
-  if (const char* why = not_exportable(t)) return PyErr_Format(PyExc_BufferError, "__dlpack__: this tensor cannot be exported: %s", why);
+  if (const char* why = not_exportable(t))
+    return PyErr_Format(PyExc_BufferError, "__dlpack__: this tensor cannot be exported: %s", why);
   TORCH_PY_TRY(nullptr, {
     DLManagedTensor* managed = to_dlpack(t);
     PyObject* capsule = PyCapsule_New(managed, "dltensor", capsule_destructor);
@@ -183,7 +229,8 @@ PyObject* tensor_dlpack(PyObject* self, PyObject* args, PyObject* kwargs) {
   })
 }
 PyObject* tensor_dlpack_device(PyObject* self, PyObject*) {
-  if (impl_of(self)->device.type != DeviceType::CPU) return PyErr_Format(PyExc_BufferError, "__dlpack_device__: only CPU tensors can be exported here");
+  if (impl_of(self)->device.type != DeviceType::CPU)
+    return PyErr_Format(PyExc_BufferError, "__dlpack_device__: only CPU tensors can be exported here");
   return Py_BuildValue("(ii)", int(kDLCPU), 0);
 }
 void release_dlpack(DLManagedTensor* m) {
@@ -204,7 +251,8 @@ PyObject* from_dlpack(PyObject*, PyObject* object) {
   auto* m = static_cast<DLManagedTensor*>(PyCapsule_GetPointer(capsule.get(), "dltensor"));
   if (!m) {
     PyErr_Clear();
-    PyErr_SetString(PyExc_RuntimeError, "from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once.");
+    PyErr_SetString(PyExc_RuntimeError,
+                    "from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once.");
     return nullptr;
   }
   TORCH_PY_TRY(nullptr, {
@@ -219,7 +267,9 @@ PyObject* frombuffer(PyObject*, PyObject* args, PyObject* kwargs) {
   PyObject *buffer, *dtype;
   long long count = -1, offset = 0;
   int requires_grad = 0;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$OLLp:frombuffer", const_cast<char**>(names), &buffer, &(dtype = nullptr), &count, &offset, &requires_grad)) return nullptr;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$OLLp:frombuffer", const_cast<char**>(names), &buffer,
+                                   &(dtype = nullptr), &count, &offset, &requires_grad))
+    return nullptr;
   DType t;
   if (!dtype) return PyErr_Format(PyExc_TypeError, "frombuffer() missing required keyword argument 'dtype'");
   if (!to_dtype(dtype, &t)) return nullptr;
@@ -236,16 +286,23 @@ PyObject* frombuffer(PyObject*, PyObject* args, PyObject* kwargs) {
   Storage* s = nullptr;
   try {
     int64_t item = item_size(t), bytes = view->len;
-    TORCH_CHECK_VALUE(bytes > 0 && count != 0, "frombuffer: both buffer length (", bytes, ") and count (", count, ") must not be 0");
-    TORCH_CHECK_VALUE(offset >= 0 && offset < bytes, "frombuffer: offset (", offset, " bytes) must be non-negative and no greater than buffer length (", bytes, " bytes) - 1");
-    TORCH_CHECK_VALUE(count > 0 || (bytes - offset) % item == 0, "frombuffer: buffer length (", bytes - offset, " bytes) after offset (", offset, " bytes) must be a multiple of element size (", item, ")");
+    TORCH_CHECK_VALUE(bytes > 0 && count != 0, "frombuffer: both buffer length (", bytes, ") and count (", count,
+                      ") must not be 0");
+    TORCH_CHECK_VALUE(offset >= 0 && offset < bytes, "frombuffer: offset (", offset,
+                      " bytes) must be non-negative and no greater than buffer length (", bytes, " bytes) - 1");
+    TORCH_CHECK_VALUE(count > 0 || (bytes - offset) % item == 0, "frombuffer: buffer length (", bytes - offset,
+                      " bytes) after offset (", offset, " bytes) must be a multiple of element size (", item, ")");
     int64_t n = count > 0 ? count : (bytes - offset) / item;
-    TORCH_CHECK_VALUE(n <= (bytes - offset) / item, "frombuffer: requested buffer length (", n, " * ", item, " bytes) after offset (", offset, " bytes) must not be greater than actual buffer length (", bytes, " bytes)");
+    TORCH_CHECK_VALUE(n <= (bytes - offset) / item, "frombuffer: requested buffer length (", n, " * ", item,
+                      " bytes) after offset (", offset, " bytes) must not be greater than actual buffer length (",
+                      bytes, " bytes)");
     char* first = static_cast<char*>(view->buf) + offset;
     s = Storage::adopt(first, size_t(n * item), release_buffer, view);
     if (read_only) s->flags |= Storage::kReadOnly;
     int64_t one = 1;
-    if (read_only && PyErr_WarnEx(PyExc_UserWarning, "frombuffer: the given buffer is not writable: writing through this tensor is undefined", 1) < 0) {
+    if (read_only &&
+        PyErr_WarnEx(PyExc_UserWarning,
+                     "frombuffer: the given buffer is not writable: writing through this tensor is undefined", 1) < 0) {
       StorageRef::steal(s).reset();
       return nullptr;
     }
@@ -261,18 +318,24 @@ PyObject* frombuffer(PyObject*, PyObject* args, PyObject* kwargs) {
   }
 }
 
-PyMethodDef functions[] = {{"from_numpy", from_numpy, METH_O, "from_numpy(ndarray)\n--\n\nA tensor over the memory of a NumPy array, which it keeps alive."},
-                           {"from_dlpack", from_dlpack, METH_O, "from_dlpack(ext_tensor)\n--\n\nA tensor over the memory of another library's array, without a copy."},
-                           {"frombuffer", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(frombuffer)), METH_VARARGS | METH_KEYWORDS,
-                            "frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False)\n--\n\nA 1-d tensor over an object's buffer."},
-                           {}};
+PyMethodDef functions[] = {
+    {"from_numpy", from_numpy, METH_O,
+     "from_numpy(ndarray)\n--\n\nA tensor over the memory of a NumPy array, which it keeps alive."},
+    {"from_dlpack", from_dlpack, METH_O,
+     "from_dlpack(ext_tensor)\n--\n\nA tensor over the memory of another library's array, without a copy."},
+    {"frombuffer", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(frombuffer)), METH_VARARGS | METH_KEYWORDS,
+     "frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False)\n--\n\nA 1-d tensor over an object's "
+     "buffer."},
+    {}};
 
 }  // namespace
 
 PyMethodDef buffer_methods[] = {
     {"numpy", TORCH_FASTCALL(tensor_numpy), "numpy(*, force=False)\n--\n\nA NumPy array over the same memory."},
-    {"__array__", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(tensor_array)), METH_VARARGS | METH_KEYWORDS, nullptr},
-    {"__dlpack__", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(tensor_dlpack)), METH_VARARGS | METH_KEYWORDS, nullptr},
+    {"__array__", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(tensor_array)), METH_VARARGS | METH_KEYWORDS,
+     nullptr},
+    {"__dlpack__", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(tensor_dlpack)), METH_VARARGS | METH_KEYWORDS,
+     nullptr},
     {"__dlpack_device__", tensor_dlpack_device, METH_NOARGS, nullptr},
     {}};
 
@@ -293,7 +356,8 @@ int tensor_getbuffer(PyObject* self, Py_buffer* view, int flags) {
   }
   bool wants_strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES;
   if (!wants_strides && !t.is_contiguous()) {
-    PyErr_SetString(PyExc_BufferError, "this tensor is not contiguous, and the consumer asks for a plain buffer; use .contiguous() first");
+    PyErr_SetString(PyExc_BufferError,
+                    "this tensor is not contiguous, and the consumer asks for a plain buffer; use .contiguous() first");
     return -1;
   }
   if ((flags & PyBUF_WRITABLE) && (t->storage->flags & Storage::kReadOnly)) {

@@ -44,7 +44,8 @@ Tensor from_any(PyObject* data, std::optional<DType> dtype, std::optional<Device
     if (!t) throw PythonError();
     return converted(borrow(t.get()), dtype, device, copy);
   }
-  if (device && device->type == DeviceType::CUDA) return converted(tensor_of_data(data, dtype, {}), dtype, device, false);
+  if (device && device->type == DeviceType::CUDA)
+    return converted(tensor_of_data(data, dtype, {}), dtype, device, false);
   return tensor_of_data(data, dtype, device.value_or(Device()));
 }
 
@@ -73,12 +74,19 @@ PyObject* tensor_function(PyObject*, PyObject* const* args, Py_ssize_t count, Py
   for (Py_ssize_t i = 0; kwnames && i < PyTuple_GET_SIZE(kwnames); ++i) {
     PyObject *name = PyTuple_GET_ITEM(kwnames, i), *value = args[count + i];
     auto is = [&](const char* s) { return PyUnicode_CompareWithASCIIString(name, s) == 0; };
-    if (is("dtype")) dtype = value;
-    else if (is("device")) device = value;
-    else if (is("data") && !data) data = value;
-    else if (is("requires_grad")) requires_grad = PyObject_IsTrue(value) == 1;
+    if (is("dtype"))
+      dtype = value;
+    else if (is("device"))
+      device = value;
+    else if (is("data") && !data)
+      data = value;
+    else if (is("requires_grad"))
+      requires_grad = PyObject_IsTrue(value) == 1;
     else if (is("pin_memory")) {
-      if (PyObject_IsTrue(value)) return PyErr_Format(PyExc_RuntimeError, "pin_memory: pinned memory needs the distribution 'torch-core-cuda', which is not installed");
+      if (PyObject_IsTrue(value))
+        return PyErr_Format(
+            PyExc_RuntimeError,
+            "pin_memory: pinned memory needs the distribution 'torch-core-cuda', which is not installed");
     } else if (!is("layout") && !is("names")) {
       return PyErr_Format(PyExc_TypeError, "tensor() got an unexpected keyword argument '%U'", name);
     }
@@ -87,8 +95,10 @@ PyObject* tensor_function(PyObject*, PyObject* const* args, Py_ssize_t count, Py
   Target t;
   if (!target_of(dtype, device, &t)) return nullptr;
   if (is_tensor(data) &&
-      PyErr_WarnEx(PyExc_UserWarning, "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
-                                      "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).", 1) < 0)
+      PyErr_WarnEx(PyExc_UserWarning,
+                   "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+                   "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
+                   1) < 0)
     return nullptr;
   TORCH_PY_TRY(nullptr, {
     Tensor r = is_tensor(data) ? converted(alias_of(borrow(data), true), t.dtype, t.device, true)
@@ -102,7 +112,8 @@ PyObject* tensor_function(PyObject*, PyObject* const* args, Py_ssize_t count, Py
 PyObject* as_tensor_function(PyObject*, PyObject* args, PyObject* kwargs) {
   static const char* names[] = {"data", "dtype", "device", nullptr};
   PyObject *data, *dtype = nullptr, *device = nullptr;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OO:as_tensor", const_cast<char**>(names), &data, &dtype, &device)) return nullptr;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OO:as_tensor", const_cast<char**>(names), &data, &dtype, &device))
+    return nullptr;
   Target t;
   if (!target_of(dtype, device, &t)) return nullptr;
   TORCH_PY_TRY(nullptr, return wrap(from_any(data, t.dtype, t.device, false, "as_tensor"));)
@@ -112,13 +123,16 @@ PyObject* asarray_function(PyObject*, PyObject* args, PyObject* kwargs) {
   static const char* names[] = {"obj", "dtype", "device", "copy", "requires_grad", nullptr};
   PyObject *data, *dtype = nullptr, *device = nullptr, *copy = Py_None;
   int requires_grad = 0;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$OOOp:asarray", const_cast<char**>(names), &data, &dtype, &device, &copy, &requires_grad)) return nullptr;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$OOOp:asarray", const_cast<char**>(names), &data, &dtype, &device,
+                                   &copy, &requires_grad))
+    return nullptr;
   Target t;
   if (!target_of(dtype, device, &t)) return nullptr;
   TORCH_PY_TRY(nullptr, {
     Tensor r = from_any(data, t.dtype, t.device, copy == Py_True, "asarray");
     if (copy == Py_False && is_tensor(data))
-      TORCH_CHECK_VALUE(r->storage == borrow(data)->storage, "asarray: cannot convert without a copy, and copy=False forbids one");
+      TORCH_CHECK_VALUE(r->storage == borrow(data)->storage,
+                        "asarray: cannot convert without a copy, and copy=False forbids one");
     PyObject* o = wrap(std::move(r));
     if (o && requires_grad && !set_requires_grad(o, true)) Py_CLEAR(o);
     return o;
@@ -126,11 +140,15 @@ PyObject* asarray_function(PyObject*, PyObject* args, PyObject* kwargs) {
 }
 
 PyMethodDef functions[] = {
-    {"tensor", TORCH_FASTCALL(tensor_function), "tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False)\n--\n\nA new tensor with a copy of numbers, nested sequences or an array."},
-    {"as_tensor", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(as_tensor_function)), METH_VARARGS | METH_KEYWORDS,
+    {"tensor", TORCH_FASTCALL(tensor_function),
+     "tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False)\n--\n\nA new tensor with a copy "
+     "of numbers, nested sequences or an array."},
+    {"as_tensor", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(as_tensor_function)),
+     METH_VARARGS | METH_KEYWORDS,
      "as_tensor(data, dtype=None, device=None)\n--\n\nThe data as a tensor, sharing memory and graph where it can."},
     {"asarray", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(asarray_function)), METH_VARARGS | METH_KEYWORDS,
-     "asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False)\n--\n\nThe object as a tensor, sharing memory where it can."},
+     "asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False)\n--\n\nThe object as a tensor, sharing "
+     "memory where it can."},
     {}};
 
 }  // namespace
@@ -149,7 +167,10 @@ PyObject* legacy_new(PyTypeObject* type, PyObject* args, std::optional<DType> dt
           TORCH_CHECK_TYPE(from.dtype() == t, "expected ", t, " (got ", from.dtype(), "); use .to(", t, ") to convert");
         return make_subclass(type, alias_of(from, true));
       }
-      if (PyList_Check(a) || (PyTuple_Check(a) && Py_TYPE(a) == &PyTuple_Type && PyTuple_GET_SIZE(a) && !PyLong_Check(PyTuple_GET_ITEM(a, 0))) || has_buffer(a))
+      if (PyList_Check(a) ||
+          (PyTuple_Check(a) && Py_TYPE(a) == &PyTuple_Type && PyTuple_GET_SIZE(a) &&
+           !PyLong_Check(PyTuple_GET_ITEM(a, 0))) ||
+          has_buffer(a))
         return make_subclass(type, from_any(a, t, std::nullopt, true, "Tensor"));
       if (PyTuple_Check(a)) {
         if (Py_TYPE(a) == &PyTuple_Type) return make_subclass(type, from_any(a, t, std::nullopt, true, "Tensor"));
@@ -165,7 +186,9 @@ PyObject* legacy_new(PyTypeObject* type, PyObject* args, std::optional<DType> dt
       Object index(PyFloat_Check(item) ? nullptr : PyNumber_Index(item));
       if (!index) {
         PyErr_Clear();
-        return PyErr_Format(PyExc_TypeError, "new() received an invalid combination of arguments - expected sizes as ints, a sequence or a Tensor, got %s at position %zd",
+        return PyErr_Format(PyExc_TypeError,
+                            "new() received an invalid combination of arguments - expected sizes as ints, a sequence "
+                            "or a Tensor, got %s at position %zd",
                             Py_TYPE(item)->tp_name, i + 1);
       }
       sizes.push_back(PyLong_AsLongLong(index.get()));
@@ -183,9 +206,11 @@ PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
     Py_ssize_t at = 0;
     PyObject* data = nullptr;
     while (PyDict_Next(kwargs, &at, &key, &value)) {
-      if (PyUnicode_CompareWithASCIIString(key, "data") == 0) data = value;
+      if (PyUnicode_CompareWithASCIIString(key, "data") == 0)
+        data = value;
       else if (PyUnicode_CompareWithASCIIString(key, "device") != 0)
-        return PyErr_Format(PyExc_TypeError, "Tensor() got an unexpected keyword argument '%U'; use torch.tensor(data, dtype=...)", key);
+        return PyErr_Format(PyExc_TypeError,
+                            "Tensor() got an unexpected keyword argument '%U'; use torch.tensor(data, dtype=...)", key);
     }
     if (data) {
       Object one(PyTuple_Pack(1, data));
@@ -203,7 +228,8 @@ PyObject* legacy_function(PyObject*, PyObject* args) {
   if (!PyArg_ParseTuple(args, "OO!:_legacy_new", &dtype, &PyTuple_Type, &rest) || !to_dtype(dtype, &t)) return nullptr;
   return legacy_new(api->tensor_type, rest, t);
 }
-PyMethodDef legacy_functions[] = {{"_legacy_new", legacy_function, METH_VARARGS, "The legacy constructor with a dtype."}, {}};
+PyMethodDef legacy_functions[] = {
+    {"_legacy_new", legacy_function, METH_VARARGS, "The legacy constructor with a dtype."}, {}};
 }  // namespace
 
 // t.to(dtype), t.to(device, dtype), t.to(other), each with non_blocking, copy and memory_format.
@@ -234,7 +260,10 @@ PyObject* to_conversion(PyObject* self, PyObject* const* args, Py_ssize_t count,
       if (!to_device(a, &d)) return false;
       device = d;
     } else {
-      PyErr_Format(PyExc_TypeError, "to() received an invalid argument of type %s; expected a torch.dtype, a torch.device, a str such as 'cpu', or a Tensor", Py_TYPE(a)->tp_name);
+      PyErr_Format(PyExc_TypeError,
+                   "to() received an invalid argument of type %s; expected a torch.dtype, a torch.device, a str such "
+                   "as 'cpu', or a Tensor",
+                   Py_TYPE(a)->tp_name);
       return false;
     }
     return true;
@@ -244,8 +273,10 @@ PyObject* to_conversion(PyObject* self, PyObject* const* args, Py_ssize_t count,
   for (Py_ssize_t i = 0; kwnames && i < PyTuple_GET_SIZE(kwnames); ++i) {
     PyObject *name = PyTuple_GET_ITEM(kwnames, i), *value = args[count + i];
     auto is = [&](const char* s) { return PyUnicode_CompareWithASCIIString(name, s) == 0; };
-    if (is("copy")) copy = PyObject_IsTrue(value) == 1;
-    else if (is("non_blocking")) continue;
+    if (is("copy"))
+      copy = PyObject_IsTrue(value) == 1;
+    else if (is("non_blocking"))
+      continue;
     else if (is("dtype") || is("device") || is("other") || is("memory_format")) {
       if (!take(value)) return nullptr;
     } else {
@@ -255,7 +286,8 @@ PyObject* to_conversion(PyObject* self, PyObject* const* args, Py_ssize_t count,
   TORCH_PY_TRY(nullptr, {
     if (device && device->type == DeviceType::CPU) device->index = -1;
     bool formatted = format && *format != MemoryFormat::Preserve;
-    if (!copy && !formatted && (!dtype || *dtype == t.dtype()) && (!device || *device == t.device())) return Py_NewRef(self);
+    if (!copy && !formatted && (!dtype || *dtype == t.dtype()) && (!device || *device == t.device()))
+      return Py_NewRef(self);
     Tensor r = converted(t, dtype, device, copy || !formatted);
     if (formatted) {
       static const Row* contiguous = find_row("contiguous");

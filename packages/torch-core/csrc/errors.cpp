@@ -10,13 +10,20 @@ PyObject* out_of_memory_error = nullptr;
 
 PyObject* class_of(ErrorKind kind) {
   switch (kind) {
-    case ErrorKind::Runtime: return PyExc_RuntimeError;
-    case ErrorKind::Index: return PyExc_IndexError;
-    case ErrorKind::Type: return PyExc_TypeError;
-    case ErrorKind::Value: return PyExc_ValueError;
-    case ErrorKind::NotImplemented: return PyExc_NotImplementedError;
-    case ErrorKind::Overflow: return PyExc_OverflowError;
-    case ErrorKind::OutOfMemory: return out_of_memory_error;
+    case ErrorKind::Runtime:
+      return PyExc_RuntimeError;
+    case ErrorKind::Index:
+      return PyExc_IndexError;
+    case ErrorKind::Type:
+      return PyExc_TypeError;
+    case ErrorKind::Value:
+      return PyExc_ValueError;
+    case ErrorKind::NotImplemented:
+      return PyExc_NotImplementedError;
+    case ErrorKind::Overflow:
+      return PyExc_OverflowError;
+    case ErrorKind::OutOfMemory:
+      return out_of_memory_error;
   }
   return PyExc_RuntimeError;
 }

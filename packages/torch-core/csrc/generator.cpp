@@ -1,17 +1,15 @@
 // torch.Generator, and the functions that speak to the default one.
-#include "torch/core/random.h"
-
 #include <cstring>
 
 #include "python.h"
+#include "torch/core/random.h"
 
 namespace torch::python {
 
 namespace {
 
 struct PyGenerator {
-  PyObject_HEAD
-  Generator* generator;
+  PyObject_HEAD Generator* generator;
   bool owned;
 };
 PyTypeObject* generator_type;
@@ -54,9 +52,11 @@ bool set_state_from(const char* name, Generator& g, PyObject* o) {
   }
   const Tensor& t = borrow(o);
   TORCH_PY_TRY(false, {
-    TORCH_CHECK_TYPE(t.dtype() == DType::UInt8 && t.device().type == DeviceType::CPU, name, ": expected a torch.uint8 tensor on the CPU, got ", t);
-    TORCH_CHECK(t.is_contiguous() && t.numel() == int64_t(sizeof(RandomStream)), name, ": expected a state of ", sizeof(RandomStream),
-                " bytes as get_state() gives it, got shape ", t.sizes(), "; states of PyTorch cannot be used");
+    TORCH_CHECK_TYPE(t.dtype() == DType::UInt8 && t.device().type == DeviceType::CPU, name,
+                     ": expected a torch.uint8 tensor on the CPU, got ", t);
+    TORCH_CHECK(t.is_contiguous() && t.numel() == int64_t(sizeof(RandomStream)), name, ": expected a state of ",
+                sizeof(RandomStream), " bytes as get_state() gives it, got shape ", t.sizes(),
+                "; states of PyTorch cannot be used");
     RandomStream state;
     std::memcpy(&state, t.data(), sizeof state);
     g.set_state(state);
@@ -67,7 +67,8 @@ bool set_state_from(const char* name, Generator& g, PyObject* o) {
 PyObject* generator_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   static const char* names[] = {"device", nullptr};
   PyObject* device_object = nullptr;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:Generator", const_cast<char**>(names), &device_object)) return nullptr;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:Generator", const_cast<char**>(names), &device_object))
+    return nullptr;
   Device device;
   if (device_object && !to_device(device_object, &device)) return nullptr;
   TORCH_PY_TRY(nullptr, {
@@ -87,7 +88,8 @@ void generator_dealloc(PyObject* self) {
   Py_DECREF(type);
 }
 PyObject* generator_repr(PyObject* self) {
-  return PyUnicode_FromFormat("<torch.Generator device=%s seed=%llu>", to_string(of(self).device()).c_str(), static_cast<unsigned long long>(of(self).seed()));
+  return PyUnicode_FromFormat("<torch.Generator device=%s seed=%llu>", to_string(of(self).device()).c_str(),
+                              static_cast<unsigned long long>(of(self).seed()));
 }
 
 PyObject* manual_seed(PyObject* self, PyObject* o) {
@@ -96,10 +98,11 @@ PyObject* manual_seed(PyObject* self, PyObject* o) {
   of(self).set_seed(seed);
   return Py_NewRef(self);
 }
-PyObject* fresh_seed(PyObject* self, PyObject*) {
-  TORCH_PY_TRY(nullptr, { return PyLong_FromUnsignedLongLong(of(self).seed_from_system()); })
+PyObject* fresh_seed(PyObject* self, PyObject*){TORCH_PY_TRY(nullptr, {
+  return PyLong_FromUnsignedLongLong(of(self).seed_from_system());
+})} PyObject* initial_seed(PyObject* self, PyObject*) {
+  return PyLong_FromUnsignedLongLong(of(self).seed());
 }
-PyObject* initial_seed(PyObject* self, PyObject*) { return PyLong_FromUnsignedLongLong(of(self).seed()); }
 PyObject* get_state(PyObject* self, PyObject*) { return state_tensor(of(self)); }
 PyObject* set_state(PyObject* self, PyObject* o) {
   if (!set_state_from("set_state", of(self), o)) return nullptr;
@@ -117,12 +120,15 @@ PyObject* reduce(PyObject* self, PyObject*) {  // (Generator, (), state); the de
 PyObject* device(PyObject* self, void*) { return wrap_device(of(self).device()); }
 
 PyMethodDef generator_methods[] = {
-    {"manual_seed", manual_seed, METH_O, "manual_seed(seed)\n--\n\nStarts the sequence of a seed; returns the generator."},
-    {"seed", fresh_seed, METH_NOARGS, "seed()\n--\n\nStarts the sequence of a seed from the system, and returns that seed."},
+    {"manual_seed", manual_seed, METH_O,
+     "manual_seed(seed)\n--\n\nStarts the sequence of a seed; returns the generator."},
+    {"seed", fresh_seed, METH_NOARGS,
+     "seed()\n--\n\nStarts the sequence of a seed from the system, and returns that seed."},
     {"initial_seed", initial_seed, METH_NOARGS, "initial_seed()\n--\n\nThe seed of the sequence."},
     {"get_state", get_state, METH_NOARGS, "get_state()\n--\n\nSeed and position as a torch.uint8 tensor."},
     {"set_state", set_state, METH_O, "set_state(new_state)\n--\n\nGoes on from a state that get_state gave."},
-    {"clone_state", clone_state, METH_NOARGS, "clone_state()\n--\n\nA new generator at the same place of the same sequence."},
+    {"clone_state", clone_state, METH_NOARGS,
+     "clone_state()\n--\n\nA new generator at the same place of the same sequence."},
     {"__reduce__", reduce, METH_NOARGS, nullptr},
     {"__setstate__", set_state, METH_O, nullptr},
     {}};
@@ -139,11 +145,15 @@ PyObject* set_default_state(PyObject*, PyObject* o) {
   Py_RETURN_NONE;
 }
 PyMethodDef functions[] = {
-    {"manual_seed", seed_default, METH_O, "manual_seed(seed)\n--\n\nStarts the sequence of a seed for all random numbers; returns the default generator."},
-    {"seed", seed_default_freshly, METH_NOARGS, "seed()\n--\n\nSeeds the random numbers from the system, and returns that seed."},
+    {"manual_seed", seed_default, METH_O,
+     "manual_seed(seed)\n--\n\nStarts the sequence of a seed for all random numbers; returns the default generator."},
+    {"seed", seed_default_freshly, METH_NOARGS,
+     "seed()\n--\n\nSeeds the random numbers from the system, and returns that seed."},
     {"initial_seed", default_seed, METH_NOARGS, "initial_seed()\n--\n\nThe seed of the random numbers."},
-    {"get_rng_state", get_default_state, METH_NOARGS, "get_rng_state()\n--\n\nSeed and position of the random numbers as a torch.uint8 tensor."},
-    {"set_rng_state", set_default_state, METH_O, "set_rng_state(new_state)\n--\n\nGoes on from a state that get_rng_state gave."},
+    {"get_rng_state", get_default_state, METH_NOARGS,
+     "get_rng_state()\n--\n\nSeed and position of the random numbers as a torch.uint8 tensor."},
+    {"set_rng_state", set_default_state, METH_O,
+     "set_rng_state(new_state)\n--\n\nGoes on from a state that get_rng_state gave."},
     {}};
 
 }  // namespace
@@ -155,13 +165,15 @@ Generator* to_generator(PyObject* o) {
 }
 
 bool add_generator(PyObject* module) {
-  PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(generator_new)},
-                         {Py_tp_dealloc, reinterpret_cast<void*>(generator_dealloc)},
-                         {Py_tp_repr, reinterpret_cast<void*>(generator_repr)},
-                         {Py_tp_methods, generator_methods},
-                         {Py_tp_getset, generator_getset},
-                         {Py_tp_doc, const_cast<char*>("Generator(device='cpu')\n--\n\nA sequence of random numbers: a seed and a position in it.")},
-                         {}};
+  PyType_Slot slots[] = {
+      {Py_tp_new, reinterpret_cast<void*>(generator_new)},
+      {Py_tp_dealloc, reinterpret_cast<void*>(generator_dealloc)},
+      {Py_tp_repr, reinterpret_cast<void*>(generator_repr)},
+      {Py_tp_methods, generator_methods},
+      {Py_tp_getset, generator_getset},
+      {Py_tp_doc,
+       const_cast<char*>("Generator(device='cpu')\n--\n\nA sequence of random numbers: a seed and a position in it.")},
+      {}};
   PyType_Spec spec = {"torch.Generator", sizeof(PyGenerator), 0, unsigned(Py_TPFLAGS_DEFAULT), slots};
   generator_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
   if (!generator_type) return false;
@@ -170,7 +182,8 @@ bool add_generator(PyObject* module) {
   self->generator = &default_generator();
   default_object = reinterpret_cast<PyObject*>(self);
   return PyModule_AddObjectRef(module, "Generator", reinterpret_cast<PyObject*>(generator_type)) == 0 &&
-         PyModule_AddObjectRef(module, "default_generator", default_object) == 0 && PyModule_AddFunctions(module, functions) == 0;
+         PyModule_AddObjectRef(module, "default_generator", default_object) == 0 &&
+         PyModule_AddFunctions(module, functions) == 0;
 }
 
 }  // namespace torch::python

@@ -25,7 +25,8 @@ int64_t as_integer(PyObject* o) {
 std::optional<int64_t> bound(PyObject* o) {
   if (o == Py_None) return std::nullopt;
   if (!PyIndex_Check(o)) {
-    PyErr_Format(PyExc_TypeError, "slice indices must be integers or None or have an __index__ method, not %s", Py_TYPE(o)->tp_name);
+    PyErr_Format(PyExc_TypeError, "slice indices must be integers or None or have an __index__ method, not %s",
+                 Py_TYPE(o)->tp_name);
     throw PythonError();
   }
   Py_ssize_t v = PyNumber_AsSsize_t(o, nullptr);
@@ -45,14 +46,17 @@ Index index_of(PyObject* o, const Tensor& self) {
   if (PyBool_Check(o)) return Index::boolean(o == Py_True);
   if (is_tensor(o)) return Index::of(unwrap(o));
   if (PyIndex_Check(o) && is_number(o)) return Index::at(as_integer(o));
-  if (PyObject_CheckBuffer(o) && !PyUnicode_Check(o) && !PyBytes_Check(o)) return Index::of(tensor_of_buffer(o, "index"));
+  if (PyObject_CheckBuffer(o) && !PyUnicode_Check(o) && !PyBytes_Check(o))
+    return Index::of(tensor_of_buffer(o, "index"));
   if (PySequence_Check(o) && !PyUnicode_Check(o) && !PyBytes_Check(o)) {
     Tensor t = tensor_of_data(o, std::nullopt, {});
     if (t.numel() == 0) t = tensor_of_data(o, DType::Int64, {});
     return Index::of(std::move(t));
   }
-  PyErr_Format(PyExc_TypeError, "a tensor of shape %S cannot be indexed by %s; use integers, slices, None, Ellipsis, bool or integer tensors",
-               Object(wrap_size(self.sizes())).get(), Py_TYPE(o)->tp_name);
+  PyErr_Format(
+      PyExc_TypeError,
+      "a tensor of shape %S cannot be indexed by %s; use integers, slices, None, Ellipsis, bool or integer tensors",
+      Object(wrap_size(self.sizes())).get(), Py_TYPE(o)->tp_name);
   throw PythonError();
 }
 
@@ -75,18 +79,19 @@ struct Indices {
 
 }  // namespace
 
-PyObject* tensor_subscript(PyObject* self, PyObject* key) {
-  TORCH_PY_TRY(nullptr, {
-    const Tensor& t = borrow(self);
-    if (TORCH_LIKELY(PyLong_CheckExact(key) && t.dim() > 0)) {
-      int64_t i = as_integer(key), n = t.size(0);
-      TORCH_CHECK_INDEX(i >= -n && i < n, "index ", i, " is out of bounds for dimension 0 with size ", n);
-      return wrap(select(t, 0, i));
-    }
-    Indices indices(key, t);
-    return wrap(get_item(t, indices));
-  })
-}
+PyObject* tensor_subscript(PyObject* self, PyObject* key){
+    TORCH_PY_TRY(nullptr,
+                 {
+                   const Tensor& t = borrow(self);
+                   if (TORCH_LIKELY(PyLong_CheckExact(key) && t.dim() > 0)) {
+                     int64_t i = as_integer(key), n = t.size(0);
+                     TORCH_CHECK_INDEX(i >= -n && i < n, "index ", i, " is out of bounds for dimension 0 with size ",
+                                       n);
+                     return wrap(select(t, 0, i));
+                   }
+                   Indices indices(key, t);
+                   return wrap(get_item(t, indices));
+                 })}
 
 PyObject* tensor_item(PyObject* self, Py_ssize_t i) {
   TORCH_PY_TRY(nullptr, {
@@ -104,10 +109,14 @@ int tensor_ass_subscript(PyObject* self, PyObject* key, PyObject* value) {
     const Tensor& t = borrow(self);
     Indices indices(key, t);
     Tensor v;
-    if (is_tensor(value)) v = unwrap(value);
-    else if (is_number(value)) v = tensor_of_number(value);
-    else if (PyObject_CheckBuffer(value)) v = tensor_of_buffer(value, "setitem");
-    else v = tensor_of_data(value, t.dtype(), {});
+    if (is_tensor(value))
+      v = unwrap(value);
+    else if (is_number(value))
+      v = tensor_of_number(value);
+    else if (PyObject_CheckBuffer(value))
+      v = tensor_of_buffer(value, "setitem");
+    else
+      v = tensor_of_data(value, t.dtype(), {});
     set_item(t, indices, v);
     return 0;
   })

@@ -10,7 +10,9 @@ namespace {
 
 int execute(PyObject* module) {
   if (interface_number() != TORCH_CORE_INTERFACE) {
-    PyErr_Format(PyExc_ImportError, "torch._C was built for interface %d of libtorch_core, but the loaded library has interface %d: pip install --force-reinstall torch-core",
+    PyErr_Format(PyExc_ImportError,
+                 "torch._C was built for interface %d of libtorch_core, but the loaded library has interface %d: pip "
+                 "install --force-reinstall torch-core",
                  TORCH_CORE_INTERFACE, interface_number());
     return -1;
   }
@@ -20,13 +22,22 @@ int execute(PyObject* module) {
     raise();
     return -1;
   }
-  bool ok = add_errors(module) && add_objects(module) && add_storage(module) && add_tensor_type(module) && add_operators(module) &&
-            bind_number_slots() && add_generator(module) && add_constructors(module) && add_buffer_functions(module) && add_runtime(module);
+  bool ok = add_errors(module) && add_objects(module) && add_storage(module) && add_tensor_type(module) &&
+            add_operators(module) && bind_number_slots() && add_generator(module) && add_constructors(module) &&
+            add_buffer_functions(module) && add_runtime(module);
   return ok && PyModule_AddIntConstant(module, "interface", TORCH_CORE_INTERFACE) == 0 ? 0 : -1;
 }
 
 PyModuleDef_Slot slots[] = {{Py_mod_exec, reinterpret_cast<void*>(execute)}, {}};
-PyModuleDef definition = {PyModuleDef_HEAD_INIT, "torch._C", "The compiled part of torch-core.", 0, nullptr, slots, nullptr, nullptr, nullptr};
+PyModuleDef definition = {PyModuleDef_HEAD_INIT,
+                          "torch._C",
+                          "The compiled part of torch-core.",
+                          0,
+                          nullptr,
+                          slots,
+                          nullptr,
+                          nullptr,
+                          nullptr};
 
 }  // namespace
 }  // namespace torch::python

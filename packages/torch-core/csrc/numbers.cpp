@@ -17,8 +17,10 @@ bool is_number(PyObject* o) {
 }
 
 bool to_scalar(PyObject* o, Scalar* out) {
-  if (PyFloat_Check(o)) *out = PyFloat_AS_DOUBLE(o);
-  else if (PyBool_Check(o)) *out = o == Py_True;
+  if (PyFloat_Check(o))
+    *out = PyFloat_AS_DOUBLE(o);
+  else if (PyBool_Check(o))
+    *out = o == Py_True;
   else if (PyLong_Check(o)) {
     int overflow;
     int64_t v = PyLong_AsLongLongAndOverflow(o, &overflow);
@@ -59,11 +61,16 @@ bool to_scalar(PyObject* o, Scalar* out) {
 
 PyObject* wrap_scalar(const Scalar& s) {
   switch (s.kind()) {
-    case Scalar::Kind::Bool: return PyBool_FromLong(s.to_bool());
-    case Scalar::Kind::Int: return PyLong_FromLongLong(s.to_int());
-    case Scalar::Kind::UInt: return PyLong_FromUnsignedLongLong(uint64_t(s.to_int()));
-    case Scalar::Kind::Float: return PyFloat_FromDouble(s.to_double());
-    case Scalar::Kind::Complex: return PyComplex_FromDoubles(s.to_complex().real(), s.to_complex().imag());
+    case Scalar::Kind::Bool:
+      return PyBool_FromLong(s.to_bool());
+    case Scalar::Kind::Int:
+      return PyLong_FromLongLong(s.to_int());
+    case Scalar::Kind::UInt:
+      return PyLong_FromUnsignedLongLong(uint64_t(s.to_int()));
+    case Scalar::Kind::Float:
+      return PyFloat_FromDouble(s.to_double());
+    case Scalar::Kind::Complex:
+      return PyComplex_FromDoubles(s.to_complex().real(), s.to_complex().imag());
   }
   return nullptr;
 }
@@ -72,22 +79,32 @@ Tensor tensor_of_number(PyObject* o) {
   Scalar s;
   if (!to_scalar(o, &s)) throw PythonError();
   switch (s.kind()) {
-    case Scalar::Kind::Bool: return scalar_tensor_of(s, DType::Bool, true);
-    case Scalar::Kind::Int: return scalar_tensor_of(s, DType::Int64, true);
-    case Scalar::Kind::UInt: return scalar_tensor_of(s, DType::UInt64, true);
-    case Scalar::Kind::Float: return scalar_tensor_of(s, DType::Float64, true);
-    case Scalar::Kind::Complex: return scalar_tensor_of(s, DType::Complex128, true);
+    case Scalar::Kind::Bool:
+      return scalar_tensor_of(s, DType::Bool, true);
+    case Scalar::Kind::Int:
+      return scalar_tensor_of(s, DType::Int64, true);
+    case Scalar::Kind::UInt:
+      return scalar_tensor_of(s, DType::UInt64, true);
+    case Scalar::Kind::Float:
+      return scalar_tensor_of(s, DType::Float64, true);
+    case Scalar::Kind::Complex:
+      return scalar_tensor_of(s, DType::Complex128, true);
   }
   __builtin_unreachable();
 }
 
 PyObject* item_of(const Tensor& t, const void* element) {
   switch (t.dtype()) {
-    case DType::Bool: return PyBool_FromLong(*static_cast<const uint8_t*>(element));
-    case DType::Float16: return PyFloat_FromDouble(float(*static_cast<const Half*>(element)));
-    case DType::BFloat16: return PyFloat_FromDouble(float(*static_cast<const BFloat16*>(element)));
-    case DType::Float32: return PyFloat_FromDouble(*static_cast<const float*>(element));
-    case DType::Float64: return PyFloat_FromDouble(*static_cast<const double*>(element));
+    case DType::Bool:
+      return PyBool_FromLong(*static_cast<const uint8_t*>(element));
+    case DType::Float16:
+      return PyFloat_FromDouble(float(*static_cast<const Half*>(element)));
+    case DType::BFloat16:
+      return PyFloat_FromDouble(float(*static_cast<const BFloat16*>(element)));
+    case DType::Float32:
+      return PyFloat_FromDouble(*static_cast<const float*>(element));
+    case DType::Float64:
+      return PyFloat_FromDouble(*static_cast<const double*>(element));
     case DType::Complex64: {
       auto c = *static_cast<const Complex64*>(element);
       if (t->flags & TensorImpl::kConjugate) c = std::conj(c);
@@ -98,12 +115,15 @@ PyObject* item_of(const Tensor& t, const void* element) {
       if (t->flags & TensorImpl::kConjugate) c = std::conj(c);
       return PyComplex_FromDoubles(c.real(), c.imag());
     }
-    case DType::UInt64: return PyLong_FromUnsignedLongLong(*static_cast<const uint64_t*>(element));
+    case DType::UInt64:
+      return PyLong_FromUnsignedLongLong(*static_cast<const uint64_t*>(element));
     default:
       return visit_dtype(t.dtype(), [&](auto zero) -> PyObject* {
         using T = decltype(zero);
-        if constexpr (std::is_integral_v<T>) return PyLong_FromLongLong(int64_t(*static_cast<const T*>(element)));
-        else return nullptr;
+        if constexpr (std::is_integral_v<T>)
+          return PyLong_FromLongLong(int64_t(*static_cast<const T*>(element)));
+        else
+          return nullptr;
       });
   }
 }
@@ -112,14 +132,16 @@ namespace {
 
 bool on_cpu(const Tensor& t, const char* op) {
   if (t.device().type == DeviceType::CPU) return true;
-  PyErr_Format(PyExc_RuntimeError, "%s: a tensor on device %s has no values to read here", op, to_string(t.device()).c_str());
+  PyErr_Format(PyExc_RuntimeError, "%s: a tensor on device %s has no values to read here", op,
+               to_string(t.device()).c_str());
   return false;
 }
 
 PyObject* tensor_item_method(PyObject* self, PyObject*) {
   const Tensor& t = borrow(self);
   if (t.numel() != 1) {
-    PyErr_Format(PyExc_RuntimeError, "item: a Tensor with %lld elements cannot be converted to Scalar", (long long)t.numel());
+    PyErr_Format(PyExc_RuntimeError, "item: a Tensor with %lld elements cannot be converted to Scalar",
+                 (long long)t.numel());
     return nullptr;
   }
   return on_cpu(t, "item") ? item_of(t, t.data()) : nullptr;
@@ -145,7 +167,8 @@ PyObject* tensor_tolist(PyObject* self, PyObject*) {
   return on_cpu(t, "tolist") ? nested(t, 0, static_cast<const char*>(t.data())) : nullptr;
 }
 
-// --- torch.tensor(data): one pass finds the shape and the dtype, a second one fills --------------------------------------
+// --- torch.tensor(data): one pass finds the shape and the dtype, a second one fills
+// --------------------------------------
 
 enum class Category : uint8_t { None, Bool, Int, UInt, Float, Complex };
 struct Data {
@@ -185,7 +208,8 @@ bool scan(PyObject* o, size_t depth, Data* d) {
       }
       d->sizes.push_back(n);
     } else if (d->sizes[depth] != n) {
-      PyErr_Format(PyExc_ValueError, "expected sequence of length %lld at dim %zu (got %zd)", (long long)d->sizes[depth], depth, n);
+      PyErr_Format(PyExc_ValueError, "expected sequence of length %lld at dim %zu (got %zd)",
+                   (long long)d->sizes[depth], depth, n);
       return false;
     }
     for (Py_ssize_t i = 0; i < n; ++i)
@@ -203,20 +227,27 @@ bool scan(PyObject* o, size_t depth, Data* d) {
     d->has_tensor = true;
     return true;
   }
-  if (PyBool_Check(o)) c = Category::Bool;
+  if (PyBool_Check(o))
+    c = Category::Bool;
   else if (PyLong_Check(o)) {
     c = Category::Int;
     int overflow;
     (void)PyLong_AsLongLongAndOverflow(o, &overflow);
     if (overflow > 0) c = Category::UInt;
-  } else if (PyFloat_Check(o)) c = Category::Float;
-  else if (PyComplex_Check(o)) c = Category::Complex;
+  } else if (PyFloat_Check(o))
+    c = Category::Float;
+  else if (PyComplex_Check(o))
+    c = Category::Complex;
   else if (is_number(o)) {
     Scalar s;
     if (!to_scalar(o, &s)) return false;
-    c = s.is_bool() ? Category::Bool : s.is_integral() ? Category::Int : s.is_float() ? Category::Float : Category::Complex;
+    c = s.is_bool()       ? Category::Bool
+        : s.is_integral() ? Category::Int
+        : s.is_float()    ? Category::Float
+                          : Category::Complex;
   } else {
-    PyErr_Format(PyExc_TypeError, "tensor: new(): invalid data type '%s'; expected numbers or nested lists of numbers", Py_TYPE(o)->tp_name);
+    PyErr_Format(PyExc_TypeError, "tensor: new(): invalid data type '%s'; expected numbers or nested lists of numbers",
+                 Py_TYPE(o)->tp_name);
     return false;
   }
   if (c > d->category) d->category = c;
@@ -235,15 +266,19 @@ bool store(PyObject* o, T* out) {
   if (!to_scalar(o, &s)) return false;
   if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
     if (s.is_float() && !std::isfinite(s.to_double())) {
-      PyErr_Format(s.to_double() != s.to_double() ? PyExc_ValueError : PyExc_OverflowError, "tensor: cannot convert float %R to integer", o);
+      PyErr_Format(s.to_double() != s.to_double() ? PyExc_ValueError : PyExc_OverflowError,
+                   "tensor: cannot convert float %R to integer", o);
       return false;
     }
     if (s.is_complex()) {
-      PyErr_Format(PyExc_RuntimeError, "tensor: %R cannot be converted to %s without losing its imaginary part", o, name(dtype_of<T>));
+      PyErr_Format(PyExc_RuntimeError, "tensor: %R cannot be converted to %s without losing its imaginary part", o,
+                   name(dtype_of<T>));
       return false;
     }
-    if (s.is_integral() && s.kind() != Scalar::Kind::UInt && sizeof(T) < 8 && (s.to_int() < int64_t(std::numeric_limits<T>::min()) || s.to_int() > int64_t(std::numeric_limits<T>::max()))) {
-      PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow: %R", name(dtype_of<T>), o);
+    if (s.is_integral() && s.kind() != Scalar::Kind::UInt && sizeof(T) < 8 &&
+        (s.to_int() < int64_t(std::numeric_limits<T>::min()) || s.to_int() > int64_t(std::numeric_limits<T>::max()))) {
+      PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow: %R", name(dtype_of<T>),
+                   o);
       return false;
     }
   }
@@ -270,16 +305,30 @@ Tensor tensor_of_data(PyObject* data, std::optional<DType> dtype, Device device)
   Data d;
   if (!scan(data, 0, &d)) throw PythonError();
   DType t;
-  if (dtype) t = *dtype;
+  if (dtype)
+    t = *dtype;
   else {
     switch (d.category) {
-      case Category::None: t = d.has_tensor ? d.tensor_dtype : default_dtype(); break;
-      case Category::Bool: t = DType::Bool; break;
-      case Category::Int: t = DType::Int64; break;
-      case Category::UInt: t = DType::UInt64; break;
-      case Category::Float: t = default_dtype(); break;
-      case Category::Complex: t = complex_of(default_dtype()); break;
-      default: __builtin_unreachable();
+      case Category::None:
+        t = d.has_tensor ? d.tensor_dtype : default_dtype();
+        break;
+      case Category::Bool:
+        t = DType::Bool;
+        break;
+      case Category::Int:
+        t = DType::Int64;
+        break;
+      case Category::UInt:
+        t = DType::UInt64;
+        break;
+      case Category::Float:
+        t = default_dtype();
+        break;
+      case Category::Complex:
+        t = complex_of(default_dtype());
+        break;
+      default:
+        __builtin_unreachable();
     }
     if (d.has_tensor && d.category != Category::None) t = wider(t, d.tensor_dtype);
   }
@@ -295,8 +344,10 @@ Tensor tensor_of_data(PyObject* data, std::optional<DType> dtype, Device device)
   return r;
 }
 
-PyMethodDef number_methods[] = {{"item", tensor_item_method, METH_NOARGS, "item()\n--\n\nThe value of a tensor with one element as a Python number."},
-                                {"tolist", tensor_tolist, METH_NOARGS, "tolist()\n--\n\nThe values as nested lists of Python numbers."},
-                                {}};
+PyMethodDef number_methods[] = {
+    {"item", tensor_item_method, METH_NOARGS,
+     "item()\n--\n\nThe value of a tensor with one element as a Python number."},
+    {"tolist", tensor_tolist, METH_NOARGS, "tolist()\n--\n\nThe values as nested lists of Python numbers."},
+    {}};
 
 }  // namespace torch::python

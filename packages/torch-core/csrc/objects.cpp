@@ -16,8 +16,7 @@ namespace {
 // --- dtype, layout, memory_format: a name and a number ---
 
 struct PyEnum {
-  PyObject_HEAD
-  PyObject* text;  // "torch.float32"
+  PyObject_HEAD PyObject* text;  // "torch.float32"
   int value;
 };
 PyTypeObject *dtype_type, *layout_type, *format_type, *device_type, *size_type;
@@ -44,10 +43,11 @@ PyGetSetDef dtype_getset[] = {
     {"is_signed", dtype_is_signed, nullptr, "True when negative values can be represented.", nullptr},
     {"itemsize", dtype_itemsize, nullptr, "Bytes of one element.", nullptr},
     {}};
-PyMethodDef dtype_methods[] = {{"__reduce__", enum_reduce, METH_NOARGS, nullptr},
-                               {"to_complex", dtype_to_complex, METH_NOARGS, "The complex dtype with parts of this one."},
-                               {"to_real", dtype_to_real, METH_NOARGS, "The dtype of a complex one's parts."},
-                               {}};
+PyMethodDef dtype_methods[] = {
+    {"__reduce__", enum_reduce, METH_NOARGS, nullptr},
+    {"to_complex", dtype_to_complex, METH_NOARGS, "The complex dtype with parts of this one."},
+    {"to_real", dtype_to_real, METH_NOARGS, "The dtype of a complex one's parts."},
+    {}};
 
 PyObject* make_enum(PyTypeObject* type, const std::string& text, int value) {
   auto* e = PyObject_New(PyEnum, type);
@@ -57,14 +57,19 @@ PyObject* make_enum(PyTypeObject* type, const std::string& text, int value) {
   return reinterpret_cast<PyObject*>(e);
 }
 
-PyTypeObject* make_type(const char* name, int size, PyType_Slot* slots, unsigned long flags = 0, PyObject* bases = nullptr) {
+PyTypeObject* make_type(const char* name, int size, PyType_Slot* slots, unsigned long flags = 0,
+                        PyObject* bases = nullptr) {
   PyType_Spec spec = {name, size, 0, unsigned(Py_TPFLAGS_DEFAULT | flags), slots};
   return reinterpret_cast<PyTypeObject*>(PyType_FromSpecWithBases(&spec, bases));
 }
 
 bool add_enums(PyObject* module) {
-  PyType_Slot dtype_slots[] = {{Py_tp_repr, reinterpret_cast<void*>(enum_repr)}, {Py_tp_getset, dtype_getset}, {Py_tp_methods, dtype_methods},
-                               {Py_tp_doc, const_cast<char*>("The type of a tensor's elements, such as torch.float32.")}, {}};
+  PyType_Slot dtype_slots[] = {
+      {Py_tp_repr, reinterpret_cast<void*>(enum_repr)},
+      {Py_tp_getset, dtype_getset},
+      {Py_tp_methods, dtype_methods},
+      {Py_tp_doc, const_cast<char*>("The type of a tensor's elements, such as torch.float32.")},
+      {}};
   PyType_Slot plain_slots[] = {{Py_tp_repr, reinterpret_cast<void*>(enum_repr)}, {Py_tp_methods, enum_methods}, {}};
   dtype_type = make_type("torch.dtype", sizeof(PyEnum), dtype_slots, Py_TPFLAGS_DISALLOW_INSTANTIATION);
   layout_type = make_type("torch.layout", sizeof(PyEnum), plain_slots, Py_TPFLAGS_DISALLOW_INSTANTIATION);
@@ -76,9 +81,10 @@ bool add_enums(PyObject* module) {
     dtypes[i] = make_enum(dtype_type, std::string("torch.") + name(DType(i)), i);
     if (!dtypes[i] || PyModule_AddObjectRef(module, name(DType(i)), dtypes[i]) < 0) return false;
   }
-  const std::pair<const char*, DType> aliases[] = {
-      {"float", DType::Float32}, {"double", DType::Float64}, {"half", DType::Float16}, {"short", DType::Int16},
-      {"int", DType::Int32},     {"long", DType::Int64},     {"cfloat", DType::Complex64}, {"cdouble", DType::Complex128}};
+  const std::pair<const char*, DType> aliases[] = {{"float", DType::Float32},    {"double", DType::Float64},
+                                                   {"half", DType::Float16},     {"short", DType::Int16},
+                                                   {"int", DType::Int32},        {"long", DType::Int64},
+                                                   {"cfloat", DType::Complex64}, {"cdouble", DType::Complex128}};
   for (auto [alias, t] : aliases)
     if (PyModule_AddObjectRef(module, alias, dtypes[int(t)]) < 0) return false;
   const char* layout_names[] = {"strided", "sparse_coo"};
@@ -97,22 +103,23 @@ bool add_enums(PyObject* module) {
 // --- device ---
 
 struct PyDevice {
-  PyObject_HEAD
-  Device device;
+  PyObject_HEAD Device device;
 };
 
 PyObject* device_new(PyTypeObject*, PyObject* args, PyObject* kwargs) {
   static const char* names[] = {"type", "index", nullptr};
   PyObject *type = nullptr, *index = Py_None;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O:device", const_cast<char**>(names), &type, &index)) return nullptr;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O:device", const_cast<char**>(names), &type, &index))
+    return nullptr;
   Device d;
   if (!to_device(type, &d)) return nullptr;
   if (index != Py_None) {
     long i = PyLong_AsLong(index);
     if (i == -1 && PyErr_Occurred()) return nullptr;
     if (i < 0 || i > 127 || d.index >= 0) {
-      PyErr_Format(PyExc_RuntimeError, d.index >= 0 ? "device: type must not include an index because index was passed explicitly: %R"
-                                                    : "device: index must lie between 0 and 127, got %S",
+      PyErr_Format(PyExc_RuntimeError,
+                   d.index >= 0 ? "device: type must not include an index because index was passed explicitly: %R"
+                                : "device: index must lie between 0 and 127, got %S",
                    d.index >= 0 ? type : index);
       return nullptr;
     }
@@ -133,7 +140,9 @@ PyObject* device_compare(PyObject* a, PyObject* b, int op) {
   return PyBool_FromLong((device_of(a) == device_of(b)) == (op == Py_EQ));
 }
 Py_hash_t device_hash(PyObject* o) { return int(device_of(o).type) * 256 + device_of(o).index + 2; }
-PyObject* device_type_name(PyObject* o, void*) { return PyUnicode_FromString(to_string(Device(device_of(o).type)).c_str()); }
+PyObject* device_type_name(PyObject* o, void*) {
+  return PyUnicode_FromString(to_string(Device(device_of(o).type)).c_str());
+}
 PyObject* device_index(PyObject* o, void*) {
   if (device_of(o).index < 0) Py_RETURN_NONE;
   return PyLong_FromLong(device_of(o).index);
@@ -141,17 +150,25 @@ PyObject* device_index(PyObject* o, void*) {
 PyObject* device_reduce(PyObject* o, PyObject*) {
   return Py_BuildValue("(O(s))", device_type, to_string(device_of(o)).c_str());
 }
-PyGetSetDef device_getset[] = {{"type", device_type_name, nullptr, "'cpu', 'cuda' or 'meta'.", nullptr},
-                               {"index", device_index, nullptr, "Which device of its type; None: the current one.", nullptr},
-                               {}};
+PyGetSetDef device_getset[] = {
+    {"type", device_type_name, nullptr, "'cpu', 'cuda' or 'meta'.", nullptr},
+    {"index", device_index, nullptr, "Which device of its type; None: the current one.", nullptr},
+    {}};
 PyMethodDef device_methods[] = {{"__reduce__", device_reduce, METH_NOARGS, nullptr}, {}};
 
 bool add_device(PyObject* module) {
-  PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(device_new)}, {Py_tp_str, reinterpret_cast<void*>(device_str)},
-                         {Py_tp_repr, reinterpret_cast<void*>(device_repr)}, {Py_tp_hash, reinterpret_cast<void*>(device_hash)},
-                         {Py_tp_richcompare, reinterpret_cast<void*>(device_compare)}, {Py_tp_getset, device_getset},
-                         {Py_tp_methods, device_methods},
-                         {Py_tp_doc, const_cast<char*>("device(type, index=None)\n--\n\nWhere a tensor lies: device('cpu'), device('cuda', 1), device('meta').")}, {}};
+  PyType_Slot slots[] = {
+      {Py_tp_new, reinterpret_cast<void*>(device_new)},
+      {Py_tp_str, reinterpret_cast<void*>(device_str)},
+      {Py_tp_repr, reinterpret_cast<void*>(device_repr)},
+      {Py_tp_hash, reinterpret_cast<void*>(device_hash)},
+      {Py_tp_richcompare, reinterpret_cast<void*>(device_compare)},
+      {Py_tp_getset, device_getset},
+      {Py_tp_methods, device_methods},
+      {Py_tp_doc,
+       const_cast<char*>(
+           "device(type, index=None)\n--\n\nWhere a tensor lies: device('cpu'), device('cuda', 1), device('meta').")},
+      {}};
   device_type = make_type("torch.device", sizeof(PyDevice), slots);
   return device_type && PyModule_AddType(module, device_type) == 0;
 }
@@ -166,7 +183,8 @@ PyObject* size_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
     if (PyLong_Check(item)) continue;
     Object number(PyNumber_Index(item));
     if (!number) {
-      PyErr_Format(PyExc_TypeError, "torch.Size() takes an iterable of 'int' (item %zd is '%s')", i, Py_TYPE(item)->tp_name);
+      PyErr_Format(PyExc_TypeError, "torch.Size() takes an iterable of 'int' (item %zd is '%s')", i,
+                   Py_TYPE(item)->tp_name);
       return nullptr;
     }
     PyTuple_SET_ITEM(t.get(), i, number.release());
@@ -206,13 +224,18 @@ PyObject* size_reduce(PyObject* self, PyObject*) {
   return plain ? Py_BuildValue("(O(O))", size_type, plain.get()) : nullptr;
 }
 PyMethodDef size_methods[] = {{"numel", size_numel, METH_NOARGS, "Number of elements of a tensor of this size."},
-                              {"__reduce__", size_reduce, METH_NOARGS, nullptr}, {}};
+                              {"__reduce__", size_reduce, METH_NOARGS, nullptr},
+                              {}};
 
 bool add_size(PyObject* module) {
-  PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(size_new)}, {Py_tp_repr, reinterpret_cast<void*>(size_repr)},
-                         {Py_mp_subscript, reinterpret_cast<void*>(size_subscript)}, {Py_sq_concat, reinterpret_cast<void*>(size_concat)},
-                         {Py_sq_repeat, reinterpret_cast<void*>(size_repeat)}, {Py_tp_methods, size_methods},
-                         {Py_tp_doc, const_cast<char*>("The sizes of a tensor's dimensions: a tuple of ints.")}, {}};
+  PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(size_new)},
+                         {Py_tp_repr, reinterpret_cast<void*>(size_repr)},
+                         {Py_mp_subscript, reinterpret_cast<void*>(size_subscript)},
+                         {Py_sq_concat, reinterpret_cast<void*>(size_concat)},
+                         {Py_sq_repeat, reinterpret_cast<void*>(size_repeat)},
+                         {Py_tp_methods, size_methods},
+                         {Py_tp_doc, const_cast<char*>("The sizes of a tensor's dimensions: a tuple of ints.")},
+                         {}};
   Object bases(PyTuple_Pack(1, &PyTuple_Type));
   size_type = make_type("torch.Size", 0, slots, 0, bases.get());
   return size_type && PyModule_AddType(module, size_type) == 0;
@@ -247,14 +270,21 @@ PyObject* wrap_size(IntArrayRef sizes) {
 
 bool is_dtype(PyObject* o) { return Py_TYPE(o) == dtype_type; }
 bool is_memory_format(PyObject* o) { return Py_TYPE(o) == format_type; }
-bool is_device_like(PyObject* o) { return Py_TYPE(o) == device_type || PyUnicode_Check(o) || (PyLong_Check(o) && !PyBool_Check(o)); }
+bool is_device_like(PyObject* o) {
+  return Py_TYPE(o) == device_type || PyUnicode_Check(o) || (PyLong_Check(o) && !PyBool_Check(o));
+}
 
 bool to_dtype(PyObject* o, DType* out) {
-  if (is_dtype(o)) *out = dtype_of_object(o);
-  else if (o == reinterpret_cast<PyObject*>(&PyFloat_Type)) *out = default_dtype();
-  else if (o == reinterpret_cast<PyObject*>(&PyLong_Type)) *out = DType::Int64;
-  else if (o == reinterpret_cast<PyObject*>(&PyBool_Type)) *out = DType::Bool;
-  else if (o == reinterpret_cast<PyObject*>(&PyComplex_Type)) *out = complex_of(default_dtype());
+  if (is_dtype(o))
+    *out = dtype_of_object(o);
+  else if (o == reinterpret_cast<PyObject*>(&PyFloat_Type))
+    *out = default_dtype();
+  else if (o == reinterpret_cast<PyObject*>(&PyLong_Type))
+    *out = DType::Int64;
+  else if (o == reinterpret_cast<PyObject*>(&PyBool_Type))
+    *out = DType::Bool;
+  else if (o == reinterpret_cast<PyObject*>(&PyComplex_Type))
+    *out = complex_of(default_dtype());
   else {
     PyErr_Format(PyExc_TypeError, "expected a torch.dtype, got %s", Py_TYPE(o)->tp_name);
     return false;
@@ -273,12 +303,14 @@ bool to_device(PyObject* o, Device* out) {
   } else if (PyLong_Check(o) && !PyBool_Check(o)) {
     long i = PyLong_AsLong(o);
     if (i < 0 || i > 127) {
-      if (!PyErr_Occurred()) PyErr_Format(PyExc_RuntimeError, "Device index must not be negative nor above 127, got %ld", i);
+      if (!PyErr_Occurred())
+        PyErr_Format(PyExc_RuntimeError, "Device index must not be negative nor above 127, got %ld", i);
       return false;
     }
     *out = Device(DeviceType::CUDA, int(i));
   } else {
-    PyErr_Format(PyExc_TypeError, "expected a torch.device, a str such as 'cpu' or an int, got %s", Py_TYPE(o)->tp_name);
+    PyErr_Format(PyExc_TypeError, "expected a torch.device, a str such as 'cpu' or an int, got %s",
+                 Py_TYPE(o)->tp_name);
     return false;
   }
   return true;

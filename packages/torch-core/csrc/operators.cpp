@@ -19,8 +19,7 @@ namespace {
 enum class Shape : uint8_t { Other, Unary, Binary };
 
 struct PyOperator {
-  PyObject_HEAD
-  vectorcallfunc vectorcall;
+  PyObject_HEAD vectorcallfunc vectorcall;
   Signature* rows;  // `count` of them; overloads in the order of the .def
   int count;
   Shape shape;  // of rows[0], when it is the only one
@@ -42,7 +41,8 @@ Shape shape_of(const Row& row) {
 bool is_big(const Signature& s, const Arguments& a) {
   const Schema& schema = s.row->schema;
   for (int i = 0; i < schema.count; ++i) {
-    if (schema.params[i].kind == Kind::Tensor && a.values[i].tensor && a.values[i].tensor->numel >= kReleaseNumel) return true;
+    if (schema.params[i].kind == Kind::Tensor && a.values[i].tensor && a.values[i].tensor->numel >= kReleaseNumel)
+      return true;
     if (schema.params[i].kind == Kind::TensorList)
       for (int64_t k = 0; k < a.values[i].size; ++k) {
         const Tensor& t = static_cast<const Tensor*>(a.values[i].data)[k];
@@ -63,11 +63,16 @@ bool write_out(const char* op, const Tensor& result, PyObject* out) {
   if (is_complex(result.dtype()) > is_complex(target.dtype()) ||
       (is_floating(result.dtype()) && !is_floating(target.dtype()) && !is_complex(target.dtype())) ||
       (result.dtype() != DType::Bool && target.dtype() == DType::Bool)) {
-    TORCH_PY_TRY(false, throw_error(ErrorKind::Runtime, message(op, ": result type ", result.dtype(), " can't be cast to the desired output type ", target.dtype()));)
+    TORCH_PY_TRY(
+        false, throw_error(ErrorKind::Runtime, message(op, ": result type ", result.dtype(),
+                                                       " can't be cast to the desired output type ", target.dtype()));)
   }
   (void)can_cast_row;
   if (target.requires_grad()) {
-    PyErr_Format(PyExc_RuntimeError, "%s(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad.", op);
+    PyErr_Format(PyExc_RuntimeError,
+                 "%s(): functions with out=... arguments don't support automatic differentiation, but one of the "
+                 "arguments requires grad.",
+                 op);
     return false;
   }
   TORCH_PY_TRY(false, {
@@ -161,8 +166,8 @@ PyObject* run_overloads(PyOperator* op, PyObject* self, PyObject* const* args, P
     const char* name = PyUnicode_AsUTF8(PyTuple_GET_ITEM(kwnames, k));
     given += (given.empty() ? "" : ", ") + std::string(name ? name : "?") + "=" + Py_TYPE(args[count + k])->tp_name;
   }
-  PyErr_Format(PyExc_TypeError, "%s() received an invalid combination of arguments - got (%s), but expected one of:%s", op->name,
-               given.c_str(), tried.c_str());
+  PyErr_Format(PyExc_TypeError, "%s() received an invalid combination of arguments - got (%s), but expected one of:%s",
+               op->name, given.c_str(), tried.c_str());
   return nullptr;
 }
 
@@ -191,7 +196,8 @@ PyObject* dispatch(PyOperator* op, PyObject* self, PyObject* const* args, Py_ssi
       })
     };
     if (op->shape == Shape::Unary && x && rest == 0 && is_tensor(x)) return call(borrow(x));
-    if (op->shape == Shape::Binary && x && rest == 1 && is_tensor(x) && is_tensor(others[0])) return call(borrow(x), borrow(others[0]));
+    if (op->shape == Shape::Binary && x && rest == 1 && is_tensor(x) && is_tensor(others[0]))
+      return call(borrow(x), borrow(others[0]));
   }
   return run(op->rows[0], self, args, count, kwnames);
 }
@@ -202,8 +208,12 @@ PyObject* operator_vectorcall(PyObject* self, PyObject* const* args, size_t narg
 PyObject* operator_get(PyObject* self, PyObject* object, PyObject*) {
   return object ? PyMethod_New(self, object) : Py_NewRef(self);
 }
-PyObject* operator_repr(PyObject* self) { return PyUnicode_FromFormat("<operator torch.%s>", reinterpret_cast<PyOperator*>(self)->name); }
-PyObject* operator_name(PyObject* self, void*) { return PyUnicode_FromString(reinterpret_cast<PyOperator*>(self)->name); }
+PyObject* operator_repr(PyObject* self) {
+  return PyUnicode_FromFormat("<operator torch.%s>", reinterpret_cast<PyOperator*>(self)->name);
+}
+PyObject* operator_name(PyObject* self, void*) {
+  return PyUnicode_FromString(reinterpret_cast<PyOperator*>(self)->name);
+}
 PyObject* operator_qualname(PyObject* self, void* closure) { return operator_name(self, closure); }
 PyObject* operator_module(PyObject* self, void*) {
   const char* module = reinterpret_cast<PyOperator*>(self)->rows[0].row->attr.python;
@@ -224,8 +234,10 @@ std::string text_signature(const Signature& s) {
     text += PyUnicode_AsUTF8(s.names[i]);
     if (!schema.params[i].has_default) continue;
     std::string_view v = schema.view(schema.params[i].fallback);
-    if (v == "inf") text += "=float('inf')";
-    else text += "=" + std::string(v == "preserve_format" || v == "contiguous_format" ? "None" : v);
+    if (v == "inf")
+      text += "=float('inf')";
+    else
+      text += "=" + std::string(v == "preserve_format" || v == "contiguous_format" ? "None" : v);
   }
   auto more = [&](const char* name) {
     if (!star) text += schema.count ? ", *" : "*";
@@ -243,8 +255,7 @@ std::string text_signature(const Signature& s) {
 PyObject* operator_doc(PyObject* self, void*) {
   auto* op = reinterpret_cast<PyOperator*>(self);
   std::string doc;
-  for (int i = 0; i < op->count; ++i)
-    doc += (i ? "\n" : "") + std::string(op->name) + text_signature(op->rows[i]);
+  for (int i = 0; i < op->count; ++i) doc += (i ? "\n" : "") + std::string(op->name) + text_signature(op->rows[i]);
   for (int i = 0; i < op->count; ++i)
     if (op->rows[i].row->doc[0] && (i == 0 || std::strcmp(op->rows[i].row->doc, op->rows[i - 1].row->doc) != 0))
       doc += "\n\n" + std::string(op->rows[i].row->doc);
@@ -275,16 +286,23 @@ PyGetSetDef operator_getset[] = {{"__name__", operator_name, nullptr, nullptr, n
                                  {"schemas", operator_schemas, nullptr, "The rows' schemas.", nullptr},
                                  {}};
 PyMethodDef operator_methods[] = {{"__reduce__", operator_reduce, METH_NOARGS, nullptr}, {}};
-PyMemberDef operator_members[] = {{"__vectorcalloffset__", T_PYSSIZET, offsetof(PyOperator, vectorcall), READONLY, nullptr},
-                                  {"__dictoffset__", T_PYSSIZET, offsetof(PyOperator, dict), READONLY, nullptr},
-                                  {}};
+PyMemberDef operator_members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(PyOperator, vectorcall), READONLY, nullptr},
+    {"__dictoffset__", T_PYSSIZET, offsetof(PyOperator, dict), READONLY, nullptr},
+    {}};
 
 bool add_operator_type() {
-  PyType_Slot slots[] = {{Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)}, {Py_tp_descr_get, reinterpret_cast<void*>(operator_get)},
-                         {Py_tp_repr, reinterpret_cast<void*>(operator_repr)}, {Py_tp_getset, operator_getset},
-                         {Py_tp_members, operator_members}, {Py_tp_methods, operator_methods}, {}};
+  PyType_Slot slots[] = {{Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+                         {Py_tp_descr_get, reinterpret_cast<void*>(operator_get)},
+                         {Py_tp_repr, reinterpret_cast<void*>(operator_repr)},
+                         {Py_tp_getset, operator_getset},
+                         {Py_tp_members, operator_members},
+                         {Py_tp_methods, operator_methods},
+                         {}};
   PyType_Spec spec = {"torch._C.Operator", sizeof(PyOperator), 0,
-                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR |
+                          Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                      slots};
   return (operator_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec))) != nullptr;
 }
 
@@ -308,13 +326,13 @@ PyTypeObject* named_result(const Row& row) {
 // What generated tests, stubs and docs read: one dict a row.
 PyObject* describe(const Row& row) {
   const Attr& a = row.attr;
-  return Py_BuildValue("{s:s,s:s,s:i,s:O,s:O,s:O,s:O,s:O,s:O,s:O,s:O,s:i,s:d,s:d,s:z,s:z}", "schema", row.schema.text, "doc", row.doc,
-                       "results", int(row.schema.result_count), "function", a.is_function ? Py_True : Py_False, "method",
-                       a.is_method ? Py_True : Py_False, "composite", a.is_composite ? Py_True : Py_False, "view",
-                       a.is_view ? Py_True : Py_False, "random", a.is_random ? Py_True : Py_False, "pointwise",
-                       a.is_pointwise ? Py_True : Py_False, "hidden", a.is_hidden ? Py_True : Py_False, "floats",
-                       a.promotes_to_float ? Py_True : Py_False, "dtypes", int(a.dtypes), "low", a.low, "high", a.high, "module",
-                       a.python, "skip", a.skip);
+  return Py_BuildValue("{s:s,s:s,s:i,s:O,s:O,s:O,s:O,s:O,s:O,s:O,s:O,s:i,s:d,s:d,s:z,s:z}", "schema", row.schema.text,
+                       "doc", row.doc, "results", int(row.schema.result_count), "function",
+                       a.is_function ? Py_True : Py_False, "method", a.is_method ? Py_True : Py_False, "composite",
+                       a.is_composite ? Py_True : Py_False, "view", a.is_view ? Py_True : Py_False, "random",
+                       a.is_random ? Py_True : Py_False, "pointwise", a.is_pointwise ? Py_True : Py_False, "hidden",
+                       a.is_hidden ? Py_True : Py_False, "floats", a.promotes_to_float ? Py_True : Py_False, "dtypes",
+                       int(a.dtypes), "low", a.low, "high", a.high, "module", a.python, "skip", a.skip);
 }
 PyObject* rows_function(PyObject*, PyObject*) {
   PyObject* list = PyList_New(0);
@@ -400,27 +418,39 @@ PyObject* wrap_result(const Row& row, Result& r) {
   if (s.result_count == 0) Py_RETURN_NONE;
   if (s.result_count == 1) {
     switch (s.results[0].kind) {
-      case Kind::Tensor: return wrap(std::move(r.tensors[0]));
+      case Kind::Tensor:
+        return wrap(std::move(r.tensors[0]));
       case Kind::TensorList: {
         PyObject* t = PyTuple_New(Py_ssize_t(r.list.size()));
         for (size_t i = 0; t && i < r.list.size(); ++i) PyTuple_SET_ITEM(t, Py_ssize_t(i), wrap(std::move(r.list[i])));
         return t;
       }
-      case Kind::IntList: return wrap_size(r.ints);
-      case Kind::Bool: return PyBool_FromLong(r.value.i != 0);
-      case Kind::Int: return PyLong_FromLongLong(r.value.i);
-      case Kind::Float: return PyFloat_FromDouble(r.value.d);
-      case Kind::DType: return wrap_dtype(DType(r.value.i));
+      case Kind::IntList:
+        return wrap_size(r.ints);
+      case Kind::Bool:
+        return PyBool_FromLong(r.value.i != 0);
+      case Kind::Int:
+        return PyLong_FromLongLong(r.value.i);
+      case Kind::Float:
+        return PyFloat_FromDouble(r.value.d);
+      case Kind::DType:
+        return wrap_dtype(DType(r.value.i));
       case Kind::Scalar: {
         switch (r.value.scalar_kind) {
-          case Scalar::Kind::Bool: return PyBool_FromLong(r.value.i != 0);
-          case Scalar::Kind::Int: return PyLong_FromLongLong(r.value.i);
-          case Scalar::Kind::UInt: return PyLong_FromUnsignedLongLong(uint64_t(r.value.i));
-          case Scalar::Kind::Float: return PyFloat_FromDouble(r.value.d);
-          case Scalar::Kind::Complex: return PyComplex_FromDoubles(r.value.d, r.value.imag);
+          case Scalar::Kind::Bool:
+            return PyBool_FromLong(r.value.i != 0);
+          case Scalar::Kind::Int:
+            return PyLong_FromLongLong(r.value.i);
+          case Scalar::Kind::UInt:
+            return PyLong_FromUnsignedLongLong(uint64_t(r.value.i));
+          case Scalar::Kind::Float:
+            return PyFloat_FromDouble(r.value.d);
+          case Scalar::Kind::Complex:
+            return PyComplex_FromDoubles(r.value.d, r.value.imag);
         }
       } break;
-      default: break;
+      default:
+        break;
     }
     PyErr_SetString(PyExc_SystemError, "a result of this kind has no Python form");
     return nullptr;
@@ -429,8 +459,10 @@ PyObject* wrap_result(const Row& row, Result& r) {
   PyObject* t = named ? PyStructSequence_New(named_result(row)) : PyTuple_New(s.result_count);
   for (int i = 0; t && i < s.result_count; ++i) {
     PyObject* o = wrap(std::move(r.tensors[i]));
-    if (named) PyStructSequence_SET_ITEM(t, i, o);
-    else PyTuple_SET_ITEM(t, i, o);
+    if (named)
+      PyStructSequence_SET_ITEM(t, i, o);
+    else
+      PyTuple_SET_ITEM(t, i, o);
   }
   return t;
 }
@@ -453,10 +485,12 @@ bool add_operators(PyObject* module) {
     op->in_place = rows[0]->schema.in_place();
     auto [it, added] = operators.emplace(std::string(name), op);
     op->name = it->first.c_str();
-    if (is_method(op) && PyObject_SetAttrString(tensor_type, op->name, reinterpret_cast<PyObject*>(op)) < 0) return false;
+    if (is_method(op) && PyObject_SetAttrString(tensor_type, op->name, reinterpret_cast<PyObject*>(op)) < 0)
+      return false;
   }
   return for_each_alias([&](const char* alias_module, const std::string& name, PyOperator* op) {
-    return alias_module[0] || !is_method(op) || PyObject_SetAttrString(tensor_type, name.c_str(), reinterpret_cast<PyObject*>(op)) == 0;
+    return alias_module[0] || !is_method(op) ||
+           PyObject_SetAttrString(tensor_type, name.c_str(), reinterpret_cast<PyObject*>(op)) == 0;
   });
 }
 

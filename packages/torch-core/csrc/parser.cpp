@@ -11,27 +11,41 @@ namespace {
 struct Alias {
   const char *given, *parameter;
 };
-constexpr Alias kAliases[] = {{"self", "input"},     {"axis", "dim"},      {"keepdims", "keepdim"}, {"x", "input"},
-                              {"x1", "input"},       {"a", "input"},       {"x2", "other"},         {"tensor", "input"},
-                              {"input1", "input"},   {"input2", "other"},  {"seq", "tensors"},      {"mat", "input"}};
+constexpr Alias kAliases[] = {{"self", "input"},   {"axis", "dim"},     {"keepdims", "keepdim"}, {"x", "input"},
+                              {"x1", "input"},     {"a", "input"},      {"x2", "other"},         {"tensor", "input"},
+                              {"input1", "input"}, {"input2", "other"}, {"seq", "tensors"},      {"mat", "input"}};
 PyObject *out_name, *requires_grad_name, *layout_name, *pin_memory_name, *value_name;
 
 const char* type_name(const Parameter& p) {
   switch (p.kind) {
-    case Kind::Tensor: return p.accepts_number ? "Tensor or Number" : "Tensor";
-    case Kind::TensorList: return "tuple of Tensors";
-    case Kind::Scalar: return "Number";
-    case Kind::Int: return "int";
-    case Kind::IntList: return "tuple of ints";
-    case Kind::Bool: return "bool";
-    case Kind::Float: return "float";
-    case Kind::Str: return "str";
-    case Kind::DType: return "torch.dtype";
-    case Kind::Device: return "torch.device";
-    case Kind::Layout: return "torch.layout";
-    case Kind::MemoryFormat: return "torch.memory_format";
-    case Kind::Generator: return "torch.Generator";
-    case Kind::None: break;
+    case Kind::Tensor:
+      return p.accepts_number ? "Tensor or Number" : "Tensor";
+    case Kind::TensorList:
+      return "tuple of Tensors";
+    case Kind::Scalar:
+      return "Number";
+    case Kind::Int:
+      return "int";
+    case Kind::IntList:
+      return "tuple of ints";
+    case Kind::Bool:
+      return "bool";
+    case Kind::Float:
+      return "float";
+    case Kind::Str:
+      return "str";
+    case Kind::DType:
+      return "torch.dtype";
+    case Kind::Device:
+      return "torch.device";
+    case Kind::Layout:
+      return "torch.layout";
+    case Kind::MemoryFormat:
+      return "torch.memory_format";
+    case Kind::Generator:
+      return "torch.Generator";
+    case Kind::None:
+      break;
   }
   return "nothing";
 }
@@ -91,9 +105,12 @@ bool set_tensor_list(Arguments* a, Value* v, PyObject* o) {
   auto& list = a->lists[a->lists_used++];
   list.reserve(size_t(n));
   for (Py_ssize_t k = 0; k < n; ++k) {
-    if (is_tensor(items[k])) list.push_back(unwrap(items[k]));
-    else if (items[k] == Py_None) list.emplace_back();
-    else return false;
+    if (is_tensor(items[k]))
+      list.push_back(unwrap(items[k]));
+    else if (items[k] == Py_None)
+      list.emplace_back();
+    else
+      return false;
   }
   v->data = list.data();
   v->size = n;
@@ -102,7 +119,8 @@ bool set_tensor_list(Arguments* a, Value* v, PyObject* o) {
 
 void set_scalar(Value* v, const Scalar& s) {
   v->scalar_kind = s.kind();
-  if (s.is_integral()) v->i = s.to_int();
+  if (s.is_integral())
+    v->i = s.to_int();
   else {
     v->d = s.to_double();
     v->imag = s.to_complex().imag();
@@ -135,10 +153,13 @@ bool convert(const Parameter& p, PyObject* o, Value* v, Arguments* a) {
         return true;
       }
       return false;
-    case Kind::TensorList: return set_tensor_list(a, v, o);
+    case Kind::TensorList:
+      return set_tensor_list(a, v, o);
     case Kind::Int:
-      if (PyBool_Check(o)) v->i = o == Py_True;
-      else if (!as_int(o, &v->i)) break;
+      if (PyBool_Check(o))
+        v->i = o == Py_True;
+      else if (!as_int(o, &v->i))
+        break;
       return v->present = true;
     case Kind::Bool:
       if (o == Py_True || o == Py_False) {
@@ -155,7 +176,8 @@ bool convert(const Parameter& p, PyObject* o, Value* v, Arguments* a) {
       }
       break;
     case Kind::Float:
-      if (PyFloat_CheckExact(o)) v->d = PyFloat_AS_DOUBLE(o);
+      if (PyFloat_CheckExact(o))
+        v->d = PyFloat_AS_DOUBLE(o);
       else if (is_number(o) || (is_tensor(o) && impl_of(o)->ndim == 0)) {
         Scalar s;
         if (!to_scalar(o, &s) || s.is_complex()) return false;
@@ -233,7 +255,8 @@ bool convert(const Parameter& p, PyObject* o, Value* v, Arguments* a) {
       }
       v->generator = to_generator(o);
       return v->generator != nullptr;
-    case Kind::None: break;
+    case Kind::None:
+      break;
   }
   if (o == Py_None && (p.optional || p.has_default)) {
     *v = Value();
@@ -266,12 +289,24 @@ bool fallback_value(const Schema& schema, int i, Signature* s) {
   if (!p.has_default || text == "None") return true;
   v.present = true;
   switch (p.kind) {
-    case Kind::Int: return detail::parse_int(text, v.i);
-    case Kind::Bool: v.i = text == "True"; return true;
-    case Kind::Float: v.d = text == "inf" ? __builtin_inf() : detail::parse_float(text); return true;
-    case Kind::Scalar: set_scalar(&v, detail::parse_scalar(text)); return true;
-    case Kind::Str: v.data = text.data() + 1; v.size = int64_t(text.size()) - 2; return true;
-    case Kind::MemoryFormat: v.i = int64_t(detail::parse_memory_format(text)); return true;
+    case Kind::Int:
+      return detail::parse_int(text, v.i);
+    case Kind::Bool:
+      v.i = text == "True";
+      return true;
+    case Kind::Float:
+      v.d = text == "inf" ? __builtin_inf() : detail::parse_float(text);
+      return true;
+    case Kind::Scalar:
+      set_scalar(&v, detail::parse_scalar(text));
+      return true;
+    case Kind::Str:
+      v.data = text.data() + 1;
+      v.size = int64_t(text.size()) - 2;
+      return true;
+    case Kind::MemoryFormat:
+      v.i = int64_t(detail::parse_memory_format(text));
+      return true;
     case Kind::IntList: {
       auto list = detail::parse_list(text, p.list_size);
       std::memcpy(s->fallback_lists[i], list.v, sizeof list.v);
@@ -279,7 +314,9 @@ bool fallback_value(const Schema& schema, int i, Signature* s) {
       v.size = int64_t(list.n);
       return true;
     }
-    default: PyErr_Format(PyExc_SystemError, "the default of a parameter in %s cannot be read", schema.text); return false;
+    default:
+      PyErr_Format(PyExc_SystemError, "the default of a parameter in %s cannot be read", schema.text);
+      return false;
   }
 }
 
@@ -298,7 +335,8 @@ bool make_signature(const Row* row, Signature* s) {
   bool device = false, writes = false;
   for (int i = 0; i < schema.count; ++i) {
     std::string_view name = schema.view(schema.params[i].name);
-    s->names[i] = PyUnicode_FromStringAndSize(name == "self" ? "input" : name.data(), name == "self" ? 5 : Py_ssize_t(name.size()));
+    s->names[i] = PyUnicode_FromStringAndSize(name == "self" ? "input" : name.data(),
+                                              name == "self" ? 5 : Py_ssize_t(name.size()));
     if (!s->names[i]) return false;
     PyUnicode_InternInPlace(&s->names[i]);
     device |= schema.params[i].kind == Kind::Device;
@@ -308,14 +346,16 @@ bool make_signature(const Row* row, Signature* s) {
   s->makes_tensor = device;
   s->takes_out = !writes && !row->attr.is_view && schema.result_count > 0 && schema.results[0].kind == Kind::Tensor;
   std::string_view op = schema.op_name();  // arithmetic takes two numbers, as users know it
-  s->needs_tensor = schema.count >= 2 && schema.params[0].accepts_number && schema.params[1].accepts_number && op != "add" && op != "sub" &&
-                    op != "mul" && op != "true_divide" && op != "div" && op != "multiply" && op != "divide" && op != "subtract";
+  s->needs_tensor = schema.count >= 2 && schema.params[0].accepts_number && schema.params[1].accepts_number &&
+                    op != "add" && op != "sub" && op != "mul" && op != "true_divide" && op != "div" &&
+                    op != "multiply" && op != "divide" && op != "subtract";
   s->varargs = schema.positional > 0 && schema.params[schema.positional - 1].kind == Kind::IntList &&
                schema.params[schema.positional - 1].list_size == 0;
   return true;
 }
 
-bool parse(const Signature& s, PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* kwnames, Arguments* a) {
+bool parse(const Signature& s, PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* kwnames,
+           Arguments* a) {
   const Schema& schema = s.row->schema;
   int i = 0;
   if (self) {
@@ -325,13 +365,14 @@ bool parse(const Signature& s, PyObject* self, PyObject* const* args, Py_ssize_t
   }
   unsigned given = self ? 1u : 0u;
   for (Py_ssize_t k = 0; k < count; ++k, ++i) {
-    if (TORCH_UNLIKELY(i == schema.positional - 1 && s.varargs && count - k >= 1 && !PyTuple_Check(args[k]) && !PyList_Check(args[k]) &&
-                       args[k] != Py_None)) {
+    if (TORCH_UNLIKELY(i == schema.positional - 1 && s.varargs && count - k >= 1 && !PyTuple_Check(args[k]) &&
+                       !PyList_Check(args[k]) && args[k] != Py_None)) {
       if (!set_int_list(a, &a->values[i], args + k, count - k)) return wrong_type(s, i, args[k]);
       given |= 1u << i;
       break;
     }
-    if (TORCH_UNLIKELY(i == 0 && schema.params[0].kind == Kind::TensorList && is_tensor(args[0]))) {  // cartesian_prod(a, b)
+    if (TORCH_UNLIKELY(i == 0 && schema.params[0].kind == Kind::TensorList &&
+                       is_tensor(args[0]))) {  // cartesian_prod(a, b)
       auto& list = a->lists[a->lists_used++];
       for (; k < count; ++k) {
         if (!is_tensor(args[k])) return wrong_type(s, 0, args[k]);
@@ -378,7 +419,9 @@ bool parse(const Signature& s, PyObject* self, PyObject* const* args, Py_ssize_t
         }
         if (s.makes_tensor && same(name, pin_memory_name)) {
           if (PyObject_IsTrue(value)) {
-            PyErr_SetString(PyExc_RuntimeError, "pin_memory: pinned memory needs the distribution 'torch-core-cuda', which is not installed");
+            PyErr_SetString(
+                PyExc_RuntimeError,
+                "pin_memory: pinned memory needs the distribution 'torch-core-cuda', which is not installed");
             return false;
           }
           continue;
@@ -409,7 +452,8 @@ bool parse(const Signature& s, PyObject* self, PyObject* const* args, Py_ssize_t
   for (unsigned missing = all & ~given; missing; missing &= missing - 1) {
     int p = __builtin_ctz(missing);
     if (TORCH_UNLIKELY(!schema.params[p].has_default)) {
-      if (schema.params[p].kind == Kind::IntList && s.varargs && p == schema.positional - 1) {  // t.view(), torch.zeros()
+      if (schema.params[p].kind == Kind::IntList && s.varargs &&
+          p == schema.positional - 1) {  // t.view(), torch.zeros()
         a->values[p].data = a->ints;
         a->values[p].size = 0;
         a->values[p].present = true;

@@ -19,7 +19,7 @@ struct Signature {
 // The values of one call, with what they need to stay alive. Lives on the stack.
 struct Arguments {
   Value values[kMaxParameters];
-  PyObject* out = nullptr;           // borrowed
+  PyObject* out = nullptr;  // borrowed
   bool requires_grad = false;
   static constexpr int kInts = 24, kTensors = 8;
   int64_t ints[kInts];
@@ -39,6 +39,7 @@ struct Arguments {
 bool make_signature(const Row* row, Signature* s);
 
 // False with a TypeError set. `self` is the tensor that a method was called on, or null.
-bool parse(const Signature& s, PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* kwnames, Arguments* out);
+bool parse(const Signature& s, PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* kwnames,
+           Arguments* out);
 
 }  // namespace torch::python

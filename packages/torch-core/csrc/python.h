@@ -33,7 +33,7 @@ PyObject* item_of(const Tensor&, const void* element);
 Tensor tensor_of_number(PyObject*);  // a wrapped 0-d tensor
 bool add_constructors(PyObject* module);
 PyObject* tensor_new(PyTypeObject*, PyObject* args, PyObject* kwargs);  // torch.Tensor(2, 3), torch.Tensor([1., 2.])
-extern PyMethodDef number_methods[];  // item, tolist
+extern PyMethodDef number_methods[];                                    // item, tolist
 
 // --- storage.cpp, buffer.cpp ---
 bool add_storage(PyObject* module);
@@ -64,7 +64,7 @@ bool set_requires_grad(PyObject* tensor, bool value);
 extern PyMethodDef question_methods[];
 
 // --- threads: runtime.cpp; torch.Generator: generator.cpp ---
-Generator* to_generator(PyObject*);  // null with a TypeError set
+Generator* to_generator(PyObject*);    // null with a TypeError set
 bool add_generator(PyObject* module);  // generator.cpp
 bool add_runtime(PyObject* module);
 

@@ -12,7 +12,8 @@ namespace {
 
 PyObject* get_num_threads(PyObject*, PyObject*) { return PyLong_FromLong(num_threads()); }
 PyObject* put_num_threads(PyObject*, PyObject* n) {
-  if (!PyLong_Check(n) || PyBool_Check(n)) return PyErr_Format(PyExc_TypeError, "set_num_threads expects an int, but got %s", Py_TYPE(n)->tp_name);
+  if (!PyLong_Check(n) || PyBool_Check(n))
+    return PyErr_Format(PyExc_TypeError, "set_num_threads expects an int, but got %s", Py_TYPE(n)->tp_name);
   long v = PyLong_AsLong(n);
   if (v == -1 && PyErr_Occurred()) return nullptr;
   TORCH_PY_TRY(nullptr, {
@@ -24,7 +25,9 @@ PyObject* put_num_threads(PyObject*, PyObject* n) {
 PyObject* get_default_dtype(PyObject*, PyObject*) { return wrap_dtype(default_dtype()); }
 PyObject* put_default_dtype(PyObject*, PyObject* o) {
   DType t;
-  if (!is_dtype(o)) return PyErr_Format(PyExc_TypeError, "set_default_dtype: invalid dtype object: expected a torch.dtype, got %s", Py_TYPE(o)->tp_name);
+  if (!is_dtype(o))
+    return PyErr_Format(PyExc_TypeError, "set_default_dtype: invalid dtype object: expected a torch.dtype, got %s",
+                        Py_TYPE(o)->tp_name);
   if (!to_dtype(o, &t)) return nullptr;
   TORCH_PY_TRY(nullptr, {
     set_default_dtype(t);
@@ -56,11 +59,15 @@ PyObject* crc32_function(PyObject*, PyObject* args) {
 }
 
 PyMethodDef functions[] = {
-    {"_crc32", crc32_function, METH_VARARGS, "_crc32(buffer, value=0)\n--\n\nThe CRC-32 of a buffer, continuing from value."},
+    {"_crc32", crc32_function, METH_VARARGS,
+     "_crc32(buffer, value=0)\n--\n\nThe CRC-32 of a buffer, continuing from value."},
     {"get_num_threads", get_num_threads, METH_NOARGS, "get_num_threads()\n--\n\nThreads that kernels may use."},
-    {"set_num_threads", put_num_threads, METH_O, "set_num_threads(int)\n--\n\nSets the threads that kernels may use, 1 or more."},
-    {"get_default_dtype", get_default_dtype, METH_NOARGS, "get_default_dtype()\n--\n\nThe dtype of new floating point tensors."},
-    {"set_default_dtype", put_default_dtype, METH_O, "set_default_dtype(d)\n--\n\nSets the dtype of new floating point tensors."},
+    {"set_num_threads", put_num_threads, METH_O,
+     "set_num_threads(int)\n--\n\nSets the threads that kernels may use, 1 or more."},
+    {"get_default_dtype", get_default_dtype, METH_NOARGS,
+     "get_default_dtype()\n--\n\nThe dtype of new floating point tensors."},
+    {"set_default_dtype", put_default_dtype, METH_O,
+     "set_default_dtype(d)\n--\n\nSets the dtype of new floating point tensors."},
     {"is_tensor", is_tensor_function, METH_O, "is_tensor(obj)\n--\n\nTrue when obj is a Tensor."},
     {"_set_blas_library", set_blas_library_function, METH_O, "Where OpenBLAS lies; it is opened at first need."},
     {"_interface", interface_function, METH_NOARGS, "The interface number of the loaded torch-core library."},

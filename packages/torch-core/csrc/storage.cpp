@@ -21,8 +21,7 @@ void release_buffer(Storage* s) noexcept {
 namespace {
 
 struct PyStorage {
-  PyObject_HEAD
-  Storage* storage;  // owned reference
+  PyObject_HEAD Storage* storage;  // owned reference
   PyObject* weak;
 };
 PyTypeObject* storage_type;
@@ -53,7 +52,8 @@ PyObject* storage_new(PyTypeObject*, PyObject* args, PyObject* kwargs) {
   static const char* names[] = {"size", "device", nullptr};
   Py_ssize_t n = 0;
   PyObject* device = nullptr;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|nO:UntypedStorage", const_cast<char**>(names), &n, &device)) return nullptr;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|nO:UntypedStorage", const_cast<char**>(names), &n, &device))
+    return nullptr;
   Device d;
   if (device && device != Py_None && !to_device(device, &d)) return nullptr;
   if (n < 0) {
@@ -70,15 +70,20 @@ int storage_getbuffer(PyObject* self, Py_buffer* view, int flags) {
     return -1;
   }
   static char empty;
-  return PyBuffer_FillInfo(view, self, s->data ? s->data : &empty, Py_ssize_t(s->nbytes), s->flags & Storage::kReadOnly, flags);
+  return PyBuffer_FillInfo(view, self, s->data ? s->data : &empty, Py_ssize_t(s->nbytes), s->flags & Storage::kReadOnly,
+                           flags);
 }
 Py_ssize_t storage_length(PyObject* self) { return Py_ssize_t(storage_of(self)->nbytes); }
 PyObject* storage_nbytes(PyObject* self, PyObject*) { return PyLong_FromSize_t(storage_of(self)->nbytes); }
 PyObject* storage_data_ptr(PyObject* self, PyObject*) { return PyLong_FromVoidPtr(storage_of(self)->data); }
 PyObject* storage_is_shared(PyObject* self, PyObject*) { return PyBool_FromLong(storage_of(self)->is_shared()); }
-PyObject* storage_use_count(PyObject* self, PyObject*) { return PyLong_FromUnsignedLong(storage_of(self)->use_count()); }
+PyObject* storage_use_count(PyObject* self, PyObject*) {
+  return PyLong_FromUnsignedLong(storage_of(self)->use_count());
+}
 PyObject* storage_device(PyObject* self, void*) { return wrap_device(storage_of(self)->device); }
-PyObject* storage_resizable(PyObject* self, PyObject*) { return PyBool_FromLong(storage_of(self)->flags & Storage::kResizable); }
+PyObject* storage_resizable(PyObject* self, PyObject*) {
+  return PyBool_FromLong(storage_of(self)->flags & Storage::kResizable);
+}
 
 Py_buffer* writable_buffer(PyObject* object, bool* read_only) {
   auto* view = new Py_buffer;
@@ -104,8 +109,8 @@ PyObject* storage_from_buffer(PyObject*, PyObject* args) {
     return wrap_storage(StorageRef::steal(s));
   })
 }
-// _adopt(buffer, shared=True): moves the storage, in place, onto other memory of at least its size; the bytes are copied
-// over first.
+// _adopt(buffer, shared=True): moves the storage, in place, onto other memory of at least its size; the bytes are
+// copied over first.
 PyObject* storage_replace(PyObject* self, PyObject* args) {
   PyObject* object;
   int shared = 1, copy = 1;
@@ -115,7 +120,8 @@ PyObject* storage_replace(PyObject* self, PyObject* args) {
   Py_buffer* view = writable_buffer(object, &read_only);
   if (!view) return nullptr;
   if (read_only || size_t(view->len) < s->nbytes) {
-    PyErr_Format(PyExc_ValueError, "_adopt: a writable buffer of at least %zu bytes is needed, got %zd", s->nbytes, view->len);
+    PyErr_Format(PyExc_ValueError, "_adopt: a writable buffer of at least %zu bytes is needed, got %zd", s->nbytes,
+                 view->len);
     PyBuffer_Release(view);
     delete view;
     return nullptr;
@@ -133,17 +139,22 @@ PyObject* storage_owner(PyObject* self, void*) {
   return Py_NewRef(static_cast<Py_buffer*>(s->context)->obj);
 }
 
-PyMethodDef methods[] = {{"nbytes", storage_nbytes, METH_NOARGS, "Size in bytes."},
-                         {"size", storage_nbytes, METH_NOARGS, "Size in bytes."},
-                         {"data_ptr", storage_data_ptr, METH_NOARGS, "Address of the first byte."},
-                         {"is_shared", storage_is_shared, METH_NOARGS, "True when the memory is shared between processes."},
-                         {"resizable", storage_resizable, METH_NOARGS, "True when the storage owns its memory and can grow."},
-                         {"_use_count", storage_use_count, METH_NOARGS, "Tensors and Python objects that hold this storage."},
-                         {"_adopt", storage_replace, METH_VARARGS, "_adopt(buffer, shared=True, copy=True): moves the storage, with its bytes unless they are there already, onto a writable buffer."},
-                         {}};
+PyMethodDef methods[] = {
+    {"nbytes", storage_nbytes, METH_NOARGS, "Size in bytes."},
+    {"size", storage_nbytes, METH_NOARGS, "Size in bytes."},
+    {"data_ptr", storage_data_ptr, METH_NOARGS, "Address of the first byte."},
+    {"is_shared", storage_is_shared, METH_NOARGS, "True when the memory is shared between processes."},
+    {"resizable", storage_resizable, METH_NOARGS, "True when the storage owns its memory and can grow."},
+    {"_use_count", storage_use_count, METH_NOARGS, "Tensors and Python objects that hold this storage."},
+    {"_adopt", storage_replace, METH_VARARGS,
+     "_adopt(buffer, shared=True, copy=True): moves the storage, with its bytes unless they are there already, onto a "
+     "writable buffer."},
+    {}};
 PyGetSetDef getset[] = {{"_owner", storage_owner, nullptr, "The object whose memory this is, or None.", nullptr},
-                        {"device", storage_device, nullptr, "Where the memory lies.", nullptr}, {}};
-PyMethodDef functions[] = {{"_storage_from_buffer", storage_from_buffer, METH_VARARGS, "A storage over a Python buffer."}, {}};
+                        {"device", storage_device, nullptr, "Where the memory lies.", nullptr},
+                        {}};
+PyMethodDef functions[] = {
+    {"_storage_from_buffer", storage_from_buffer, METH_VARARGS, "A storage over a Python buffer."}, {}};
 
 // --- on Tensor ---
 
@@ -155,14 +166,16 @@ PyObject* tensor_storage(PyObject* self, PyObject*) {
 PyObject* tensor_over(PyObject*, PyObject* args) {
   PyObject *storage, *dtype, *size, *stride;
   long long offset;
-  if (!PyArg_ParseTuple(args, "O!OLO!O!:_tensor_over", storage_type, &storage, &dtype, &offset, &PyTuple_Type, &size, &PyTuple_Type, &stride))
+  if (!PyArg_ParseTuple(args, "O!OLO!O!:_tensor_over", storage_type, &storage, &dtype, &offset, &PyTuple_Type, &size,
+                        &PyTuple_Type, &stride))
     return nullptr;
   DType t;
   if (!to_dtype(dtype, &t)) return nullptr;
   Py_ssize_t n = PyTuple_GET_SIZE(size);
   std::vector<int64_t> sizes, strides;
   if (PyTuple_GET_SIZE(stride) != n) {
-    PyErr_Format(PyExc_RuntimeError, "a tensor has as many strides as sizes, got %zd sizes and %zd strides", n, PyTuple_GET_SIZE(stride));
+    PyErr_Format(PyExc_RuntimeError, "a tensor has as many strides as sizes, got %zd sizes and %zd strides", n,
+                 PyTuple_GET_SIZE(stride));
     return nullptr;
   }
   for (Py_ssize_t i = 0; i < n; ++i) {
@@ -177,12 +190,15 @@ PyObject* tensor_over(PyObject*, PyObject* args) {
     __int128 low = offset, high = offset;
     bool empty = false;
     for (size_t i = 0; i < sizes.size(); ++i) {
-      if (sizes[i] == 0) empty = true;
-      else (strides[i] < 0 ? low : high) += __int128(sizes[i] - 1) * strides[i];
+      if (sizes[i] == 0)
+        empty = true;
+      else
+        (strides[i] < 0 ? low : high) += __int128(sizes[i] - 1) * strides[i];
     }
-    TORCH_CHECK(empty ? offset >= 0 && __int128(offset) * item_size(t) <= __int128(s->nbytes) : low >= 0 && (high + 1) * item_size(t) <= __int128(s->nbytes),
-                "a tensor of size ", IntArrayRef(sizes), ", stride ", IntArrayRef(strides), ", offset ", offset, " and dtype ", t,
-                " does not fit into a storage of ", s->nbytes, " bytes");
+    TORCH_CHECK(empty ? offset >= 0 && __int128(offset) * item_size(t) <= __int128(s->nbytes)
+                      : low >= 0 && (high + 1) * item_size(t) <= __int128(s->nbytes),
+                "a tensor of size ", IntArrayRef(sizes), ", stride ", IntArrayRef(strides), ", offset ", offset,
+                " and dtype ", t, " does not fit into a storage of ", s->nbytes, " bytes");
     Tensor r = Tensor(Ref<TensorImpl>::steal(TensorImpl::make()));
     r->set_ndim(int(n));
     std::copy(sizes.begin(), sizes.end(), r->sizes());
@@ -199,27 +215,37 @@ PyObject* tensor_over(PyObject*, PyObject* args) {
 }
 // _rebuild_tensor(storage, dtype, offset, size, stride, requires_grad) is what unpicklers call.
 PyObject* rebuild_tensor(PyObject* module, PyObject* args) {
-  if (PyTuple_GET_SIZE(args) != 6) return PyErr_Format(PyExc_TypeError, "_rebuild_tensor() takes 6 arguments, got %zd", PyTuple_GET_SIZE(args));
+  if (PyTuple_GET_SIZE(args) != 6)
+    return PyErr_Format(PyExc_TypeError, "_rebuild_tensor() takes 6 arguments, got %zd", PyTuple_GET_SIZE(args));
   Object head(PyTuple_GetSlice(args, 0, 5));
   PyObject* r = head ? tensor_over(module, head.get()) : nullptr;
   int grad = PyObject_IsTrue(PyTuple_GET_ITEM(args, 5));
   if (r && (grad < 0 || (grad && !set_requires_grad(r, true)))) Py_CLEAR(r);
   return r;
 }
-PyMethodDef tensor_functions[] = {{"_rebuild_tensor", rebuild_tensor, METH_VARARGS, "A tensor over a storage, checked against its bounds."},
-                                  {"_tensor_over", tensor_over, METH_VARARGS, "A tensor over a storage."}, {}};
+PyMethodDef tensor_functions[] = {
+    {"_rebuild_tensor", rebuild_tensor, METH_VARARGS, "A tensor over a storage, checked against its bounds."},
+    {"_tensor_over", tensor_over, METH_VARARGS, "A tensor over a storage."},
+    {}};
 
 }  // namespace
 
-PyMethodDef storage_methods[] = {{"untyped_storage", tensor_storage, METH_NOARGS, "untyped_storage()\n--\n\nThe storage that holds this tensor's elements."},
+PyMethodDef storage_methods[] = {{"untyped_storage", tensor_storage, METH_NOARGS,
+                                  "untyped_storage()\n--\n\nThe storage that holds this tensor's elements."},
                                  {}};
 
 bool add_storage(PyObject* module) {
   static PyMemberDef weak_member[] = {{"__weaklistoffset__", T_PYSSIZET, offsetof(PyStorage, weak), 1, nullptr}, {}};
-  PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(storage_new)}, {Py_tp_dealloc, reinterpret_cast<void*>(storage_dealloc)},
-                         {Py_bf_getbuffer, reinterpret_cast<void*>(storage_getbuffer)}, {Py_sq_length, reinterpret_cast<void*>(storage_length)},
-                         {Py_tp_methods, methods}, {Py_tp_getset, getset}, {Py_tp_members, weak_member},
-                         {Py_tp_doc, const_cast<char*>("UntypedStorage(size=0, device=None)\n--\n\nThe bytes under one or more tensors.")}, {}};
+  PyType_Slot slots[] = {
+      {Py_tp_new, reinterpret_cast<void*>(storage_new)},
+      {Py_tp_dealloc, reinterpret_cast<void*>(storage_dealloc)},
+      {Py_bf_getbuffer, reinterpret_cast<void*>(storage_getbuffer)},
+      {Py_sq_length, reinterpret_cast<void*>(storage_length)},
+      {Py_tp_methods, methods},
+      {Py_tp_getset, getset},
+      {Py_tp_members, weak_member},
+      {Py_tp_doc, const_cast<char*>("UntypedStorage(size=0, device=None)\n--\n\nThe bytes under one or more tensors.")},
+      {}};
   PyType_Spec spec = {"torch.UntypedStorage", sizeof(PyStorage), 0, Py_TPFLAGS_DEFAULT, slots};
   storage_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
   return storage_type && PyModule_AddType(module, storage_type) == 0 && PyModule_AddFunctions(module, functions) == 0 &&

@@ -30,8 +30,10 @@ void tensor_dealloc(PyObject* self) {
     if (t->pyobj == self) t->pyobj = nullptr;
     if (t->drop()) TensorImpl::destroy(t);
   }
-  if (TORCH_LIKELY(type == tensor_type && free_count < kFreeWrappers)) free_wrappers[free_count++] = o;
-  else type->tp_free(self);
+  if (TORCH_LIKELY(type == tensor_type && free_count < kFreeWrappers))
+    free_wrappers[free_count++] = o;
+  else
+    type->tp_free(self);
   Py_DECREF(type);
 }
 int tensor_traverse(PyObject* self, visitproc visit, void* arg) {
@@ -50,16 +52,74 @@ int tensor_setattro(PyObject* self, PyObject* name, PyObject* value) {
   return r;
 }
 
-// --- number slots ------------------------------------------------------------------------------------------------------
+// --- number slots
+// ------------------------------------------------------------------------------------------------------
 
-enum BinarySlot { kAdd, kSub, kMul, kTrueDiv, kFloorDiv, kMod, kPow, kAnd, kOr, kXor, kLshift, kRshift, kMatmul,
-                  kIAdd, kISub, kIMul, kITrueDiv, kIFloorDiv, kIMod, kIPow, kIAnd, kIOr, kIXor, kILshift, kIRshift,
-                  kLt, kLe, kEq, kNe, kGt, kGe, kBinarySlots };
-constexpr const char* kBinaryNames[kBinarySlots] = {
-    "add", "sub", "mul", "true_divide", "floor_divide", "remainder", "pow", "bitwise_and", "bitwise_or", "bitwise_xor",
-    "bitwise_left_shift", "bitwise_right_shift", "matmul",
-    "add_", "sub_", "mul_", "true_divide_", "floor_divide_", "remainder_", "pow_", "bitwise_and_", "bitwise_or_", "bitwise_xor_",
-    "bitwise_left_shift_", "bitwise_right_shift_", "lt", "le", "eq", "ne", "gt", "ge"};
+enum BinarySlot {
+  kAdd,
+  kSub,
+  kMul,
+  kTrueDiv,
+  kFloorDiv,
+  kMod,
+  kPow,
+  kAnd,
+  kOr,
+  kXor,
+  kLshift,
+  kRshift,
+  kMatmul,
+  kIAdd,
+  kISub,
+  kIMul,
+  kITrueDiv,
+  kIFloorDiv,
+  kIMod,
+  kIPow,
+  kIAnd,
+  kIOr,
+  kIXor,
+  kILshift,
+  kIRshift,
+  kLt,
+  kLe,
+  kEq,
+  kNe,
+  kGt,
+  kGe,
+  kBinarySlots
+};
+constexpr const char* kBinaryNames[kBinarySlots] = {"add",
+                                                    "sub",
+                                                    "mul",
+                                                    "true_divide",
+                                                    "floor_divide",
+                                                    "remainder",
+                                                    "pow",
+                                                    "bitwise_and",
+                                                    "bitwise_or",
+                                                    "bitwise_xor",
+                                                    "bitwise_left_shift",
+                                                    "bitwise_right_shift",
+                                                    "matmul",
+                                                    "add_",
+                                                    "sub_",
+                                                    "mul_",
+                                                    "true_divide_",
+                                                    "floor_divide_",
+                                                    "remainder_",
+                                                    "pow_",
+                                                    "bitwise_and_",
+                                                    "bitwise_or_",
+                                                    "bitwise_xor_",
+                                                    "bitwise_left_shift_",
+                                                    "bitwise_right_shift_",
+                                                    "lt",
+                                                    "le",
+                                                    "eq",
+                                                    "ne",
+                                                    "gt",
+                                                    "ge"};
 const Row* binary_rows[kBinarySlots];
 
 // Calls a row of the form (Tensor, Tensor) or (Tensor, Tensor, *, Scalar alpha=1) without boxing.
@@ -124,32 +184,45 @@ PyObject* nb_unary(PyObject* self) {
 
 PyObject* tensor_compare(PyObject* a, PyObject* b, int op) {
   switch (op) {
-    case Py_LT: return nb_binary<kLt>(a, b);
-    case Py_LE: return nb_binary<kLe>(a, b);
-    case Py_EQ: return nb_binary<kEq>(a, b);
-    case Py_NE: return nb_binary<kNe>(a, b);
-    case Py_GT: return nb_binary<kGt>(a, b);
-    default: return nb_binary<kGe>(a, b);
+    case Py_LT:
+      return nb_binary<kLt>(a, b);
+    case Py_LE:
+      return nb_binary<kLe>(a, b);
+    case Py_EQ:
+      return nb_binary<kEq>(a, b);
+    case Py_NE:
+      return nb_binary<kNe>(a, b);
+    case Py_GT:
+      return nb_binary<kGt>(a, b);
+    default:
+      return nb_binary<kGe>(a, b);
   }
 }
 Py_hash_t tensor_hash(PyObject* self) { return Py_hash_t(reinterpret_cast<uintptr_t>(self) >> 4); }
 
-// --- conversions to Python's numbers -----------------------------------------------------------------------------------
+// --- conversions to Python's numbers
+// -----------------------------------------------------------------------------------
 
 Object value_of(PyObject* self, const char* op) {
   const Tensor& t = borrow(self);
   if (t.numel() != 1) {
     if (std::strcmp(op, "bool") == 0) {
-      if (t.numel() == 0) PyErr_SetString(PyExc_RuntimeError, "Boolean value of Tensor with no values is ambiguous");
-      else PyErr_Format(PyExc_RuntimeError, "Boolean value of Tensor with more than one value is ambiguous (it has %lld); use any() or all()", (long long)t.numel());
+      if (t.numel() == 0)
+        PyErr_SetString(PyExc_RuntimeError, "Boolean value of Tensor with no values is ambiguous");
+      else
+        PyErr_Format(PyExc_RuntimeError,
+                     "Boolean value of Tensor with more than one value is ambiguous (it has %lld); use any() or all()",
+                     (long long)t.numel());
     } else {
       PyErr_Format(std::strcmp(op, "index") == 0 ? PyExc_TypeError : PyExc_RuntimeError,
-                   "%s: only tensors with one element can be converted to a Python number, this one has %lld", op, (long long)t.numel());
+                   "%s: only tensors with one element can be converted to a Python number, this one has %lld", op,
+                   (long long)t.numel());
     }
     return Object();
   }
   if (t.device().type != DeviceType::CPU) {
-    PyErr_Format(PyExc_RuntimeError, "%s: a tensor on device %s has no values to read", op, to_string(t.device()).c_str());
+    PyErr_Format(PyExc_RuntimeError, "%s: a tensor on device %s has no values to read", op,
+                 to_string(t.device()).c_str());
     return Object();
   }
   return Object(item_of(t, t.data()));
@@ -190,7 +263,8 @@ Py_ssize_t tensor_length(PyObject* self) {
   return Py_ssize_t(t->sizes()[0]);
 }
 
-// --- questions -----------------------------------------------------------------------------------------------------------
+// --- questions
+// -----------------------------------------------------------------------------------------------------------
 
 bool one_dim(PyObject* self, PyObject* arg, int64_t* out) {
   Py_ssize_t d = PyNumber_AsSsize_t(arg, PyExc_IndexError);
@@ -205,7 +279,8 @@ bool one_dim(PyObject* self, PyObject* arg, int64_t* out) {
 PyObject* dim_argument(PyObject* const* args, Py_ssize_t count, PyObject* kwnames, const char* op, bool* ok) {
   *ok = true;
   if (count + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0) == 0) return nullptr;
-  if (count <= 1 && (!kwnames || (count == 0 && PyTuple_GET_SIZE(kwnames) == 1 && PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, 0), "dim") == 0)))
+  if (count <= 1 && (!kwnames || (count == 0 && PyTuple_GET_SIZE(kwnames) == 1 &&
+                                  PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, 0), "dim") == 0)))
     return args[0] == Py_None ? nullptr : args[0];
   PyErr_Format(PyExc_TypeError, "%s() takes at most one argument, dim", op);
   *ok = false;
@@ -236,30 +311,41 @@ PyObject* tensor_stride(PyObject* self, PyObject* const* args, Py_ssize_t count,
 }
 PyObject* tensor_dim(PyObject* self, PyObject*) { return PyLong_FromLong(impl_of(self)->ndim); }
 PyObject* tensor_numel(PyObject* self, PyObject*) { return PyLong_FromLongLong(impl_of(self)->numel); }
-PyObject* tensor_element_size(PyObject* self, PyObject*) { return PyLong_FromLongLong(item_size(impl_of(self)->dtype)); }
-PyObject* tensor_storage_offset(PyObject* self, PyObject*) { return PyLong_FromLongLong(borrow(self).storage_offset()); }
-PyObject* tensor_data_ptr(PyObject* self, PyObject*) { return PyLong_FromVoidPtr(impl_of(self)->numel ? impl_of(self)->data() : nullptr); }
+PyObject* tensor_element_size(PyObject* self, PyObject*) {
+  return PyLong_FromLongLong(item_size(impl_of(self)->dtype));
+}
+PyObject* tensor_storage_offset(PyObject* self, PyObject*) {
+  return PyLong_FromLongLong(borrow(self).storage_offset());
+}
+PyObject* tensor_data_ptr(PyObject* self, PyObject*) {
+  return PyLong_FromVoidPtr(impl_of(self)->numel ? impl_of(self)->data() : nullptr);
+}
 PyObject* tensor_is_floating(PyObject* self, PyObject*) { return PyBool_FromLong(is_floating(impl_of(self)->dtype)); }
 PyObject* tensor_is_complex(PyObject* self, PyObject*) { return PyBool_FromLong(is_complex(impl_of(self)->dtype)); }
 PyObject* tensor_is_signed(PyObject* self, PyObject*) { return PyBool_FromLong(is_signed(impl_of(self)->dtype)); }
 PyObject* tensor_is_same_size(PyObject* self, PyObject* other) {
-  if (!is_tensor(other)) return PyErr_Format(PyExc_TypeError, "is_same_size: expected a Tensor, got %s", Py_TYPE(other)->tp_name);
+  if (!is_tensor(other))
+    return PyErr_Format(PyExc_TypeError, "is_same_size: expected a Tensor, got %s", Py_TYPE(other)->tp_name);
   return PyBool_FromLong(borrow(self).sizes() == borrow(other).sizes());
 }
 PyObject* tensor_is_set_to(PyObject* self, PyObject* other) {
-  if (!is_tensor(other)) return PyErr_Format(PyExc_TypeError, "is_set_to: expected a Tensor, got %s", Py_TYPE(other)->tp_name);
+  if (!is_tensor(other))
+    return PyErr_Format(PyExc_TypeError, "is_set_to: expected a Tensor, got %s", Py_TYPE(other)->tp_name);
   const Tensor &a = borrow(self), &b = borrow(other);
-  return PyBool_FromLong(a->storage == b->storage && a->byte_offset == b->byte_offset && a.sizes() == b.sizes() && a.strides() == b.strides());
+  return PyBool_FromLong(a->storage == b->storage && a->byte_offset == b->byte_offset && a.sizes() == b.sizes() &&
+                         a.strides() == b.strides());
 }
 PyObject* tensor_is_shared(PyObject* self, PyObject*) { return PyBool_FromLong(impl_of(self)->storage->is_shared()); }
 PyObject* tensor_is_contiguous(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* kwnames) {
   const Tensor& t = borrow(self);
   MemoryFormat f = MemoryFormat::Contiguous;
-  if (count + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0) > 1) return PyErr_Format(PyExc_TypeError, "is_contiguous() takes at most one argument, memory_format");
+  if (count + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0) > 1)
+    return PyErr_Format(PyExc_TypeError, "is_contiguous() takes at most one argument, memory_format");
   if (count || kwnames)
     if (!to_memory_format(args[0], &f)) return nullptr;
   if (f == MemoryFormat::Contiguous) return PyBool_FromLong(t.is_contiguous());
-  if (f == MemoryFormat::Preserve) return PyErr_Format(PyExc_RuntimeError, "is_contiguous: preserve_format is no layout to ask for");
+  if (f == MemoryFormat::Preserve)
+    return PyErr_Format(PyExc_RuntimeError, "is_contiguous: preserve_format is no layout to ask for");
   int n = f == MemoryFormat::ChannelsLast ? 4 : 5;
   if (t.dim() != n) Py_RETURN_FALSE;
   int64_t expected = 1;
@@ -272,7 +358,9 @@ PyObject* tensor_is_contiguous(PyObject* self, PyObject* const* args, Py_ssize_t
   for (int d = n - 1; d >= 2; --d) ok = check(d) && ok;
   return PyBool_FromLong((check(0) && ok) || t.numel() == 0);
 }
-PyObject* tensor_get_device(PyObject* self, PyObject*) { return PyLong_FromLong(impl_of(self)->device.type == DeviceType::CPU ? -1 : impl_of(self)->device.index); }
+PyObject* tensor_get_device(PyObject* self, PyObject*) {
+  return PyLong_FromLong(impl_of(self)->device.type == DeviceType::CPU ? -1 : impl_of(self)->device.index);
+}
 
 PyObject* get_shape(PyObject* self, void*) { return wrap_size(borrow(self).sizes()); }
 PyObject* get_dtype(PyObject* self, void*) { return wrap_dtype(impl_of(self)->dtype); }
@@ -280,7 +368,9 @@ PyObject* get_device(PyObject* self, void*) { return wrap_device(impl_of(self)->
 PyObject* get_layout(PyObject*, void*) { return wrap_layout(Layout::Strided); }
 PyObject* get_ndim(PyObject* self, void*) { return PyLong_FromLong(impl_of(self)->ndim); }
 PyObject* get_itemsize(PyObject* self, void*) { return PyLong_FromLongLong(item_size(impl_of(self)->dtype)); }
-PyObject* get_nbytes(PyObject* self, void*) { return PyLong_FromLongLong(item_size(impl_of(self)->dtype) * impl_of(self)->numel); }
+PyObject* get_nbytes(PyObject* self, void*) {
+  return PyLong_FromLongLong(item_size(impl_of(self)->dtype) * impl_of(self)->numel);
+}
 PyObject* get_version(PyObject* self, void*) { return PyLong_FromUnsignedLong(borrow(self).version()); }
 PyObject* get_base(PyObject* self, void*) {
   TensorImpl* b = impl_of(self)->base;
@@ -297,7 +387,9 @@ int put_requires_grad(PyObject* self, PyObject* value, void*) {
   }
   return set_requires_grad(self, truth) ? 0 : -1;
 }
-PyObject* is_device(PyObject* self, void* type) { return PyBool_FromLong(int(impl_of(self)->device.type) == int(reinterpret_cast<intptr_t>(type))); }
+PyObject* is_device(PyObject* self, void* type) {
+  return PyBool_FromLong(int(impl_of(self)->device.type) == int(reinterpret_cast<intptr_t>(type)));
+}
 PyObject* get_false(PyObject*, void*) { Py_RETURN_FALSE; }
 PyObject* get_data(PyObject* self, void*) { TORCH_PY_TRY(nullptr, return wrap(alias_of(borrow(self), false));) }
 // x.data = y: x takes over y's memory and geometry, in place; its identity, graph and Python object stay.
@@ -341,7 +433,8 @@ PyGetSetDef getset[] = {
     {"nbytes", get_nbytes, nullptr, "Bytes of all elements.", nullptr},
     {"_version", get_version, nullptr, "Counts in-place changes.", nullptr},
     {"_base", get_base, nullptr, "The tensor that this one is a view of, or None.", nullptr},
-    {"requires_grad", get_requires_grad, put_requires_grad, "True when gradients are recorded for this tensor.", nullptr},
+    {"requires_grad", get_requires_grad, put_requires_grad, "True when gradients are recorded for this tensor.",
+     nullptr},
     {"data", get_data, put_data, "The same memory without graph and with a version counter of its own.", nullptr},
     {"is_cpu", is_device, nullptr, nullptr, reinterpret_cast<void*>(intptr_t(DeviceType::CPU))},
     {"is_cuda", is_device, nullptr, nullptr, reinterpret_cast<void*>(intptr_t(DeviceType::CUDA))},
@@ -357,7 +450,8 @@ PyObject* make_subclass_method(PyObject* type, PyObject* args) {
   int requires_grad = 0;
   if (!PyArg_ParseTuple(args, "OO|p:_make_subclass", &cls, &data, &requires_grad)) return nullptr;
   if (!PyType_Check(cls) || !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(cls), tensor_type) || !is_tensor(data))
-    return PyErr_Format(PyExc_TypeError, "_make_subclass: expected a subclass of Tensor and a Tensor, got %R and %s", cls, Py_TYPE(data)->tp_name);
+    return PyErr_Format(PyExc_TypeError, "_make_subclass: expected a subclass of Tensor and a Tensor, got %R and %s",
+                        cls, Py_TYPE(data)->tp_name);
   (void)type;
   TORCH_PY_TRY(nullptr, {
     PyObject* o = make_subclass(reinterpret_cast<PyTypeObject*>(cls), alias_of(borrow(data), true));
@@ -367,31 +461,43 @@ PyObject* make_subclass_method(PyObject* type, PyObject* args) {
 }
 
 PyMethodDef methods[] = {
-    {"size", TORCH_FASTCALL(tensor_size), "size(dim=None)\n--\n\nThe sizes of all dimensions as torch.Size, or of one as int."},
-    {"stride", TORCH_FASTCALL(tensor_stride), "stride(dim=None)\n--\n\nThe strides of all dimensions as a tuple, or of one as int, in elements."},
+    {"size", TORCH_FASTCALL(tensor_size),
+     "size(dim=None)\n--\n\nThe sizes of all dimensions as torch.Size, or of one as int."},
+    {"stride", TORCH_FASTCALL(tensor_stride),
+     "stride(dim=None)\n--\n\nThe strides of all dimensions as a tuple, or of one as int, in elements."},
     {"dim", tensor_dim, METH_NOARGS, "dim()\n--\n\nNumber of dimensions."},
     {"ndimension", tensor_dim, METH_NOARGS, "ndimension()\n--\n\nNumber of dimensions."},
     {"numel", tensor_numel, METH_NOARGS, "numel()\n--\n\nNumber of elements."},
     {"nelement", tensor_numel, METH_NOARGS, "nelement()\n--\n\nNumber of elements."},
     {"element_size", tensor_element_size, METH_NOARGS, "element_size()\n--\n\nBytes of one element."},
-    {"storage_offset", tensor_storage_offset, METH_NOARGS, "storage_offset()\n--\n\nElements from the storage's start to the first one."},
+    {"storage_offset", tensor_storage_offset, METH_NOARGS,
+     "storage_offset()\n--\n\nElements from the storage's start to the first one."},
     {"data_ptr", tensor_data_ptr, METH_NOARGS, "data_ptr()\n--\n\nAddress of the first element."},
-    {"is_floating_point", tensor_is_floating, METH_NOARGS, "is_floating_point()\n--\n\nTrue for float16, bfloat16, float32 and float64."},
+    {"is_floating_point", tensor_is_floating, METH_NOARGS,
+     "is_floating_point()\n--\n\nTrue for float16, bfloat16, float32 and float64."},
     {"is_complex", tensor_is_complex, METH_NOARGS, "is_complex()\n--\n\nTrue for complex64 and complex128."},
     {"is_signed", tensor_is_signed, METH_NOARGS, "is_signed()\n--\n\nTrue when the dtype holds negative values."},
     {"is_same_size", tensor_is_same_size, METH_O, "is_same_size(other)\n--\n\nTrue when both have the same sizes."},
-    {"is_set_to", tensor_is_set_to, METH_O, "is_set_to(tensor)\n--\n\nTrue when both are the same piece of the same storage."},
-    {"is_shared", tensor_is_shared, METH_NOARGS, "is_shared()\n--\n\nTrue when the memory is shared between processes."},
-    {"is_contiguous", TORCH_FASTCALL(tensor_is_contiguous), "is_contiguous(memory_format=torch.contiguous_format)\n--\n\nTrue when the elements lie in memory in row-major order without gaps."},
-    {"to", TORCH_FASTCALL(to_conversion), "to(*args, dtype=None, device=None, non_blocking=False, copy=False, memory_format=None)\n--\n\nThe tensor with another dtype or on another device; itself when nothing changes."},
+    {"is_set_to", tensor_is_set_to, METH_O,
+     "is_set_to(tensor)\n--\n\nTrue when both are the same piece of the same storage."},
+    {"is_shared", tensor_is_shared, METH_NOARGS,
+     "is_shared()\n--\n\nTrue when the memory is shared between processes."},
+    {"is_contiguous", TORCH_FASTCALL(tensor_is_contiguous),
+     "is_contiguous(memory_format=torch.contiguous_format)\n--\n\nTrue when the elements lie in memory in row-major "
+     "order without gaps."},
+    {"to", TORCH_FASTCALL(to_conversion),
+     "to(*args, dtype=None, device=None, non_blocking=False, copy=False, memory_format=None)\n--\n\nThe tensor with "
+     "another dtype or on another device; itself when nothing changes."},
     {"get_device", tensor_get_device, METH_NOARGS, "get_device()\n--\n\nIndex of the device, -1 on the CPU."},
     {"__complex__", tensor_complex, METH_NOARGS, nullptr},
-    {"_make_subclass", make_subclass_method, METH_VARARGS | METH_STATIC, "A tensor of a subclass over the data of another."},
+    {"_make_subclass", make_subclass_method, METH_VARARGS | METH_STATIC,
+     "A tensor of a subclass over the data of another."},
     {}};
 
 bool add_methods(PyMethodDef* defs) {
   for (; defs->ml_name; ++defs) {
-    PyObject* d = defs->ml_flags & METH_STATIC ? PyStaticMethod_New(Object(PyCFunction_New(defs, nullptr)).get()) : PyDescr_NewMethod(tensor_type, defs);
+    PyObject* d = defs->ml_flags & METH_STATIC ? PyStaticMethod_New(Object(PyCFunction_New(defs, nullptr)).get())
+                                               : PyDescr_NewMethod(tensor_type, defs);
     Object descriptor(d);
     if (!d || PyObject_SetAttrString(reinterpret_cast<PyObject*>(tensor_type), defs->ml_name, d) < 0) return false;
   }
@@ -454,29 +560,66 @@ bool add_tensor_type(PyObject* module) {
                                   {"__weaklistoffset__", T_PYSSIZET, offsetof(PyTensor, weak), READONLY, nullptr},
                                   {}};
 #define SLOT(slot, f) {slot, reinterpret_cast<void*>(f)}
-  PyType_Slot slots[] = {
-      SLOT(Py_tp_new, tensor_new), SLOT(Py_tp_dealloc, tensor_dealloc), SLOT(Py_tp_traverse, tensor_traverse), SLOT(Py_tp_clear, tensor_clear),
-      SLOT(Py_tp_setattro, tensor_setattro), SLOT(Py_tp_richcompare, tensor_compare), SLOT(Py_tp_hash, tensor_hash),
-      {Py_tp_members, members}, {Py_tp_methods, methods}, {Py_tp_getset, getset},
-      SLOT(Py_nb_add, nb_binary<kAdd>), SLOT(Py_nb_subtract, nb_binary<kSub>), SLOT(Py_nb_multiply, nb_binary<kMul>),
-      SLOT(Py_nb_true_divide, nb_binary<kTrueDiv>), SLOT(Py_nb_floor_divide, nb_binary<kFloorDiv>), SLOT(Py_nb_remainder, nb_binary<kMod>),
-      SLOT(Py_nb_power, nb_ternary_pow<kPow>), SLOT(Py_nb_and, nb_binary<kAnd>), SLOT(Py_nb_or, nb_binary<kOr>), SLOT(Py_nb_xor, nb_binary<kXor>),
-      SLOT(Py_nb_lshift, nb_binary<kLshift>), SLOT(Py_nb_rshift, nb_binary<kRshift>), SLOT(Py_nb_matrix_multiply, nb_binary<kMatmul>),
-      SLOT(Py_nb_inplace_add, nb_binary<kIAdd>), SLOT(Py_nb_inplace_subtract, nb_binary<kISub>), SLOT(Py_nb_inplace_multiply, nb_binary<kIMul>),
-      SLOT(Py_nb_inplace_true_divide, nb_binary<kITrueDiv>), SLOT(Py_nb_inplace_floor_divide, nb_binary<kIFloorDiv>),
-      SLOT(Py_nb_inplace_remainder, nb_binary<kIMod>), SLOT(Py_nb_inplace_power, nb_ternary_pow<kIPow>), SLOT(Py_nb_inplace_and, nb_binary<kIAnd>),
-      SLOT(Py_nb_inplace_or, nb_binary<kIOr>), SLOT(Py_nb_inplace_xor, nb_binary<kIXor>), SLOT(Py_nb_inplace_lshift, nb_binary<kILshift>),
-      SLOT(Py_nb_inplace_rshift, nb_binary<kIRshift>), SLOT(Py_nb_negative, nb_unary<kNeg>), SLOT(Py_nb_absolute, nb_unary<kAbs>),
-      SLOT(Py_nb_invert, nb_unary<kInvert>), SLOT(Py_nb_positive, nb_unary<kPositive>), SLOT(Py_nb_bool, tensor_bool), SLOT(Py_nb_int, tensor_int),
-      SLOT(Py_nb_float, tensor_float), SLOT(Py_nb_index, tensor_index), SLOT(Py_mp_length, tensor_length), SLOT(Py_sq_length, tensor_length),
-      SLOT(Py_mp_subscript, tensor_subscript), SLOT(Py_mp_ass_subscript, tensor_ass_subscript), SLOT(Py_sq_item, tensor_item),
-      SLOT(Py_bf_getbuffer, tensor_getbuffer), SLOT(Py_bf_releasebuffer, tensor_releasebuffer),
-      {Py_tp_doc, const_cast<char*>("An array of numbers of one dtype on one device.")}, {}};
+  PyType_Slot slots[] = {SLOT(Py_tp_new, tensor_new),
+                         SLOT(Py_tp_dealloc, tensor_dealloc),
+                         SLOT(Py_tp_traverse, tensor_traverse),
+                         SLOT(Py_tp_clear, tensor_clear),
+                         SLOT(Py_tp_setattro, tensor_setattro),
+                         SLOT(Py_tp_richcompare, tensor_compare),
+                         SLOT(Py_tp_hash, tensor_hash),
+                         {Py_tp_members, members},
+                         {Py_tp_methods, methods},
+                         {Py_tp_getset, getset},
+                         SLOT(Py_nb_add, nb_binary<kAdd>),
+                         SLOT(Py_nb_subtract, nb_binary<kSub>),
+                         SLOT(Py_nb_multiply, nb_binary<kMul>),
+                         SLOT(Py_nb_true_divide, nb_binary<kTrueDiv>),
+                         SLOT(Py_nb_floor_divide, nb_binary<kFloorDiv>),
+                         SLOT(Py_nb_remainder, nb_binary<kMod>),
+                         SLOT(Py_nb_power, nb_ternary_pow<kPow>),
+                         SLOT(Py_nb_and, nb_binary<kAnd>),
+                         SLOT(Py_nb_or, nb_binary<kOr>),
+                         SLOT(Py_nb_xor, nb_binary<kXor>),
+                         SLOT(Py_nb_lshift, nb_binary<kLshift>),
+                         SLOT(Py_nb_rshift, nb_binary<kRshift>),
+                         SLOT(Py_nb_matrix_multiply, nb_binary<kMatmul>),
+                         SLOT(Py_nb_inplace_add, nb_binary<kIAdd>),
+                         SLOT(Py_nb_inplace_subtract, nb_binary<kISub>),
+                         SLOT(Py_nb_inplace_multiply, nb_binary<kIMul>),
+                         SLOT(Py_nb_inplace_true_divide, nb_binary<kITrueDiv>),
+                         SLOT(Py_nb_inplace_floor_divide, nb_binary<kIFloorDiv>),
+                         SLOT(Py_nb_inplace_remainder, nb_binary<kIMod>),
+                         SLOT(Py_nb_inplace_power, nb_ternary_pow<kIPow>),
+                         SLOT(Py_nb_inplace_and, nb_binary<kIAnd>),
+                         SLOT(Py_nb_inplace_or, nb_binary<kIOr>),
+                         SLOT(Py_nb_inplace_xor, nb_binary<kIXor>),
+                         SLOT(Py_nb_inplace_lshift, nb_binary<kILshift>),
+                         SLOT(Py_nb_inplace_rshift, nb_binary<kIRshift>),
+                         SLOT(Py_nb_negative, nb_unary<kNeg>),
+                         SLOT(Py_nb_absolute, nb_unary<kAbs>),
+                         SLOT(Py_nb_invert, nb_unary<kInvert>),
+                         SLOT(Py_nb_positive, nb_unary<kPositive>),
+                         SLOT(Py_nb_bool, tensor_bool),
+                         SLOT(Py_nb_int, tensor_int),
+                         SLOT(Py_nb_float, tensor_float),
+                         SLOT(Py_nb_index, tensor_index),
+                         SLOT(Py_mp_length, tensor_length),
+                         SLOT(Py_sq_length, tensor_length),
+                         SLOT(Py_mp_subscript, tensor_subscript),
+                         SLOT(Py_mp_ass_subscript, tensor_ass_subscript),
+                         SLOT(Py_sq_item, tensor_item),
+                         SLOT(Py_bf_getbuffer, tensor_getbuffer),
+                         SLOT(Py_bf_releasebuffer, tensor_releasebuffer),
+                         {Py_tp_doc, const_cast<char*>("An array of numbers of one dtype on one device.")},
+                         {}};
 #undef SLOT
-  PyType_Spec spec = {"torch.Tensor", sizeof(PyTensor), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
+  PyType_Spec spec = {"torch.Tensor", sizeof(PyTensor), 0,
+                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
   tensor_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
   if (!tensor_type || PyModule_AddType(module, tensor_type) < 0) return false;
-  api_table = {TORCH_CORE_INTERFACE, tensor_type, wrap, raise, call_row, wrap_dtype, wrap_device, wrap_size, wrap_scalar, to_dtype, to_device, to_scalar, make_subclass};
+  api_table = {TORCH_CORE_INTERFACE, tensor_type, wrap,        raise,    call_row,  wrap_dtype,
+               wrap_device,          wrap_size,   wrap_scalar, to_dtype, to_device, to_scalar,
+               make_subclass};
   api = &api_table;
   if (!add_methods(number_methods) || !add_methods(storage_methods) || !add_methods(buffer_methods)) return false;
   Object capsule(PyCapsule_New(&api_table, "torch._C._api", nullptr));

@@ -8,7 +8,6 @@ import zlib
 from dataclasses import dataclass
 
 import numpy as np
-
 import torch
 from torch import _C
 

@@ -1,7 +1,6 @@
 """Rows of a table and the gradient that flows back into it."""
 
 import pytest
-
 import torch
 from torch import _C
 

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 import torch
 
 A = np.arange(60).reshape(3, 4, 5)
@@ -14,7 +13,7 @@ KEYS = [
 
 
 def ours(key):
-    convert = lambda k: torch.tensor(k) if isinstance(k, list) else k  # noqa: E731
+    convert = lambda k: torch.tensor(k) if isinstance(k, list) else k
     return tuple(convert(k) for k in key) if isinstance(key, tuple) else convert(key)
 
 

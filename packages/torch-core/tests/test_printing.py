@@ -1,7 +1,6 @@
 """What repr shows, as users know it."""
 
 import pytest
-
 import torch
 
 

@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-from rows import HALF, PLAIN, POINTWISE, ROWS, inputs, tensor
-
 import torch
+from rows import HALF, PLAIN, POINTWISE, ROWS, inputs, tensor
 from torch import _C
 
 pairs = [pytest.param(row, dtype, id=f"{row}-{str(dtype)[6:]}") for row in PLAIN for dtype in row.dtypes]

@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-
 import torch
 
 noise = np.random.default_rng(0)

@@ -27,7 +27,9 @@ uint32_t Allocator::new_entry(uint64_t offset, uint64_t size) {
     spare_.pop_back();
   } else {
     i = h.entries.load();
-    if (i == kMaxEntries) throw std::runtime_error("shared memory: more than " + std::to_string(kMaxEntries) + " blocks are shared at a time");
+    if (i == kMaxEntries)
+      throw std::runtime_error("shared memory: more than " + std::to_string(kMaxEntries) +
+                               " blocks are shared at a time");
     uint64_t per_page = kPage / sizeof(Entry);
     if (i % per_page == 0) segment_.allocate_pages(sizeof(Header) + i * sizeof(Entry), kPage + kPage);
   }
@@ -76,8 +78,10 @@ void Allocator::look_at_small(int how_many) {
   for (int n = 0; n < how_many && !small_.empty(); ++n) {
     uint32_t i = small_.front();
     small_.pop_front();
-    if (is_free(i)) classes_[class_of(segment_.entry(i).size)].push_back(i);
-    else small_.push_back(i);
+    if (is_free(i))
+      classes_[class_of(segment_.entry(i).size)].push_back(i);
+    else
+      small_.push_back(i);
   }
 }
 
@@ -114,8 +118,10 @@ void Allocator::look_at_large() {
     }
     Entry& e = segment_.entry(i);
     bool punched = e.punched.load();
-    if (!punched) h.idle_bytes.fetch_sub(e.size, std::memory_order_relaxed);
-    else backed_ -= e.size;
+    if (!punched)
+      h.idle_bytes.fetch_sub(e.size, std::memory_order_relaxed);
+    else
+      backed_ -= e.size;
     release(e.offset, e.size, !punched);
     spare_.push_back(i);
   }
@@ -164,8 +170,8 @@ bool Allocator::find(uint64_t size, uint64_t* offset) {
 
 uint64_t Allocator::grow(uint64_t size) {
   if (top_ + size > segment_.size())
-    throw std::runtime_error("shared memory: " + std::to_string(size) + " bytes do not fit behind the " + std::to_string(top_) + " in use of a segment of " +
-                             std::to_string(segment_.size()));
+    throw std::runtime_error("shared memory: " + std::to_string(size) + " bytes do not fit behind the " +
+                             std::to_string(top_) + " in use of a segment of " + std::to_string(segment_.size()));
   segment_.allocate_pages(top_, size);
   uint64_t offset = top_;
   top_ += size;
@@ -190,7 +196,8 @@ void Allocator::trim(uint64_t keep) {
 
 void Allocator::reap() {
   for (int slot = 0; slot < kSlots; ++slot)
-    if (segment_.header().used[slot].load(std::memory_order_relaxed) && !segment_.slot_is_alive(slot)) segment_.clean_slot(slot);
+    if (segment_.header().used[slot].load(std::memory_order_relaxed) && !segment_.slot_is_alive(slot))
+      segment_.clean_slot(slot);
 }
 
 void Allocator::sweep(uint64_t keep) {

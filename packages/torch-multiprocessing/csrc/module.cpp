@@ -20,16 +20,14 @@ namespace {
 struct PyBlock;
 struct State {
   std::unique_ptr<Segment> segment;
-  std::unique_ptr<Allocator> allocator;          // null when attached
+  std::unique_ptr<Allocator> allocator;         // null when attached
   std::unordered_map<uint32_t, PyBlock*> held;  // the Block object of each block that this process holds
 };
 struct PyArena {
-  PyObject_HEAD
-  State* state;
+  PyObject_HEAD State* state;
 };
 struct PyBlock {
-  PyObject_HEAD
-  PyArena* arena;
+  PyObject_HEAD PyArena* arena;
   uint64_t nbytes;
   uint32_t index;
   uint32_t generation;
@@ -98,7 +96,8 @@ PyObject* arena_allocate(PyObject* self, PyObject* arg) {
   unsigned long long size = PyLong_AsUnsignedLongLong(arg);
   if (PyErr_Occurred()) return nullptr;
   State& state = state_of(self);
-  if (!state.allocator) return PyErr_Format(PyExc_RuntimeError, "allocate: this process only uses the segment; it belongs to another one");
+  if (!state.allocator)
+    return PyErr_Format(PyExc_RuntimeError, "allocate: this process only uses the segment; it belongs to another one");
   return guarded([&]() -> PyObject* {
     uint32_t index = state.allocator->allocate(size);
     return new_block(reinterpret_cast<PyArena*>(self), index, size);
@@ -111,9 +110,12 @@ PyObject* arena_receive(PyObject* self, PyObject* args) {
   State& state = state_of(self);
   auto held = state.held.find(index);
   if (!state.segment->receive(index, generation, held != state.held.end()))
-    return PyErr_Format(PyExc_RuntimeError, "shared memory: this tensor's message was received before, or its block is gone; each message can be received once");
+    return PyErr_Format(PyExc_RuntimeError,
+                        "shared memory: this tensor's message was received before, or its block is gone; each message "
+                        "can be received once");
   if (held != state.held.end()) return Py_NewRef(reinterpret_cast<PyObject*>(held->second));
-  if (nbytes > state.segment->entry(index).size) return PyErr_Format(PyExc_RuntimeError, "shared memory: a message promises more bytes than its block has");
+  if (nbytes > state.segment->entry(index).size)
+    return PyErr_Format(PyExc_RuntimeError, "shared memory: a message promises more bytes than its block has");
   return guarded([&] { return new_block(reinterpret_cast<PyArena*>(self), index, nbytes); });
 }
 PyObject* arena_sweep(PyObject* self, PyObject* args) {
@@ -166,10 +168,12 @@ PyObject* arena_take_over(PyObject* self, PyObject*) {
 }
 PyObject* arena_stats(PyObject* self, PyObject*) {
   State& state = state_of(self);
-  uint64_t blocks = state.allocator ? state.allocator->live_blocks() : 0, bytes = state.allocator ? state.allocator->live_bytes() : 0;
+  uint64_t blocks = state.allocator ? state.allocator->live_blocks() : 0,
+           bytes = state.allocator ? state.allocator->live_bytes() : 0;
   uint64_t backed = state.allocator ? state.allocator->backed_bytes() : 0;
-  return Py_BuildValue("{s:K,s:K,s:K,s:K,s:I}", "live_blocks", blocks, "live_bytes", bytes, "backed_bytes", backed, "held_blocks",
-                       static_cast<unsigned long long>(state.held.size()), "in_transit", state.segment->header().in_transit.load());
+  return Py_BuildValue("{s:K,s:K,s:K,s:K,s:I}", "live_blocks", blocks, "live_bytes", bytes, "backed_bytes", backed,
+                       "held_blocks", static_cast<unsigned long long>(state.held.size()), "in_transit",
+                       state.segment->header().in_transit.load());
 }
 PyObject* arena_fd(PyObject* self, void*) { return PyLong_FromLong(state_of(self).segment->fd()); }
 PyObject* arena_id(PyObject* self, void*) { return PyLong_FromUnsignedLongLong(state_of(self).segment->header().id); }
@@ -212,8 +216,12 @@ PyObject* block_unsend(PyObject* self, PyObject*) {
   block->arena->state->segment->receive(block->index, block->generation, true);
   Py_RETURN_NONE;
 }
-PyObject* block_arena(PyObject* self, void*) { return Py_NewRef(reinterpret_cast<PyObject*>(reinterpret_cast<PyBlock*>(self)->arena)); }
-PyObject* block_address(PyObject* self, void*) { return PyLong_FromVoidPtr(block_memory(reinterpret_cast<PyBlock*>(self))); }
+PyObject* block_arena(PyObject* self, void*) {
+  return Py_NewRef(reinterpret_cast<PyObject*>(reinterpret_cast<PyBlock*>(self)->arena));
+}
+PyObject* block_address(PyObject* self, void*) {
+  return PyLong_FromVoidPtr(block_memory(reinterpret_cast<PyBlock*>(self)));
+}
 PyObject* block_count(PyObject* self, void*) {
   auto* block = reinterpret_cast<PyBlock*>(self);
   return PyLong_FromUnsignedLong(block->arena->state->segment->entry(block->index).count.load());
@@ -226,38 +234,52 @@ PyObject* block_holders(PyObject* self, void*) {
 }
 
 PyMethodDef arena_methods[] = {
-    {"create", arena_create, METH_VARARGS | METH_STATIC, "create(fd, id, size)\n--\n\nA new segment in an empty file; this process owns it."},
+    {"create", arena_create, METH_VARARGS | METH_STATIC,
+     "create(fd, id, size)\n--\n\nA new segment in an empty file; this process owns it."},
     {"attach", arena_attach, METH_VARARGS | METH_STATIC, "attach(fd, id)\n--\n\nThe segment of another process."},
     {"allocate", arena_allocate, METH_O, "allocate(nbytes)\n--\n\nA Block of uninitialised shared memory."},
-    {"receive", arena_receive, METH_VARARGS, "receive(index, generation, nbytes)\n--\n\nThe Block that a message carried; once for each send."},
-    {"sweep", arena_sweep, METH_VARARGS, "sweep(keep=268435456)\n--\n\nTakes back what ended processes held, and gives free memory beyond `keep` bytes to the system."},
-    {"before_fork", arena_before_fork, METH_NOARGS, "before_fork()\n--\n\nHolds every block once more, for a child; gives their numbers."},
-    {"undo_fork", arena_undo_fork, METH_O, "undo_fork(numbers)\n--\n\nLets go what before_fork held for a child that did not live to take it."},
-    {"after_fork", arena_after_fork, METH_NOARGS, "after_fork()\n--\n\nMakes this process, a forked child, a user of the segment."},
-    {"take_over", arena_take_over, METH_NOARGS, "take_over()\n--\n\nIn a forked child: what before_fork held is held by this process now."},
+    {"receive", arena_receive, METH_VARARGS,
+     "receive(index, generation, nbytes)\n--\n\nThe Block that a message carried; once for each send."},
+    {"sweep", arena_sweep, METH_VARARGS,
+     "sweep(keep=268435456)\n--\n\nTakes back what ended processes held, and gives free memory beyond `keep` bytes to "
+     "the system."},
+    {"before_fork", arena_before_fork, METH_NOARGS,
+     "before_fork()\n--\n\nHolds every block once more, for a child; gives their numbers."},
+    {"undo_fork", arena_undo_fork, METH_O,
+     "undo_fork(numbers)\n--\n\nLets go what before_fork held for a child that did not live to take it."},
+    {"after_fork", arena_after_fork, METH_NOARGS,
+     "after_fork()\n--\n\nMakes this process, a forked child, a user of the segment."},
+    {"take_over", arena_take_over, METH_NOARGS,
+     "take_over()\n--\n\nIn a forked child: what before_fork held is held by this process now."},
     {"stats", arena_stats, METH_NOARGS, "stats()\n--\n\nCounts of blocks and bytes."},
     {}};
-PyGetSetDef arena_getset[] = {{"fd", arena_fd, nullptr, "The segment's descriptor.", nullptr},
-                              {"id", arena_id, nullptr, "The segment's random number.", nullptr},
-                              {"is_owner", arena_is_owner, nullptr, "Whether this process allocates in the segment.", nullptr},
-                              {"idle", arena_idle, nullptr, "Whether this process holds no block of it.", nullptr},
-                              {"owner_alive", arena_owner_alive, nullptr, "Whether the owner still runs.", nullptr},
-                              {}};
-PyMethodDef block_methods[] = {{"send", block_send, METH_NOARGS, "send()\n--\n\nThe handle for one message: (index, generation, nbytes)."},
-                               {"unsend", block_unsend, METH_NOARGS, "unsend()\n--\n\nTakes back a handle that no message carries."},
-                               {}};
+PyGetSetDef arena_getset[] = {
+    {"fd", arena_fd, nullptr, "The segment's descriptor.", nullptr},
+    {"id", arena_id, nullptr, "The segment's random number.", nullptr},
+    {"is_owner", arena_is_owner, nullptr, "Whether this process allocates in the segment.", nullptr},
+    {"idle", arena_idle, nullptr, "Whether this process holds no block of it.", nullptr},
+    {"owner_alive", arena_owner_alive, nullptr, "Whether the owner still runs.", nullptr},
+    {}};
+PyMethodDef block_methods[] = {
+    {"send", block_send, METH_NOARGS, "send()\n--\n\nThe handle for one message: (index, generation, nbytes)."},
+    {"unsend", block_unsend, METH_NOARGS, "unsend()\n--\n\nTakes back a handle that no message carries."},
+    {}};
 PyGetSetDef block_getset[] = {{"arena", block_arena, nullptr, "The Arena that the block lies in.", nullptr},
                               {"address", block_address, nullptr, "Address of the first byte.", nullptr},
                               {"count", block_count, nullptr, "Processes and messages that hold the block.", nullptr},
                               {"holders", block_holders, nullptr, "Processes that hold the block.", nullptr},
                               {}};
 
-PyTypeObject* make_type(PyObject* module, const char* name, size_t size, const char* doc, destructor dealloc, PyMethodDef* methods, PyGetSetDef* getset,
-                        getbufferproc buffer) {
+PyTypeObject* make_type(PyObject* module, const char* name, size_t size, const char* doc, destructor dealloc,
+                        PyMethodDef* methods, PyGetSetDef* getset, getbufferproc buffer) {
   static PyMemberDef weak[] = {{"__weaklistoffset__", T_PYSSIZET, offsetof(PyBlock, weak), 1, nullptr}, {}};
-  PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc)}, {Py_tp_methods, methods},
-                         {Py_tp_getset, getset},                            {Py_tp_doc, const_cast<char*>(doc)},
-                         {buffer ? Py_bf_getbuffer : 0, reinterpret_cast<void*>(buffer)}, {Py_tp_members, weak}, {0, nullptr}};
+  PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
+                         {Py_tp_methods, methods},
+                         {Py_tp_getset, getset},
+                         {Py_tp_doc, const_cast<char*>(doc)},
+                         {buffer ? Py_bf_getbuffer : 0, reinterpret_cast<void*>(buffer)},
+                         {Py_tp_members, weak},
+                         {0, nullptr}};
   PyType_Spec spec = {name, int(size), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
   auto* type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
   if (type && PyModule_AddType(module, type) < 0) return nullptr;
@@ -270,9 +292,18 @@ PyObject* outline(PyObject*, PyObject* arg) {
   Outline o = outline_of(fd);
   return Py_BuildValue("OOI", o.made ? Py_True : Py_False, o.owner_alive ? Py_True : Py_False, o.in_transit);
 }
-PyMethodDef functions[] = {{"outline", outline, METH_O, "outline(fd)\n--\n\n(made, owner runs, messages under way) of a segment's file."}, {}};
+PyMethodDef functions[] = {
+    {"outline", outline, METH_O, "outline(fd)\n--\n\n(made, owner runs, messages under way) of a segment's file."}, {}};
 
-PyModuleDef module_def = {PyModuleDef_HEAD_INIT, "_arena", "Shared segments with counts across processes.", -1, functions, nullptr, nullptr, nullptr, nullptr};
+PyModuleDef module_def = {PyModuleDef_HEAD_INIT,
+                          "_arena",
+                          "Shared segments with counts across processes.",
+                          -1,
+                          functions,
+                          nullptr,
+                          nullptr,
+                          nullptr,
+                          nullptr};
 
 }  // namespace
 }  // namespace torch::shared
@@ -281,8 +312,11 @@ PyMODINIT_FUNC PyInit__arena() {
   using namespace torch::shared;
   PyObject* module = PyModule_Create(&module_def);
   if (!module) return nullptr;
-  arena_type = make_type(module, "torch.multiprocessing._arena.Arena", sizeof(PyArena), "A shared segment.", arena_dealloc, arena_methods, arena_getset, nullptr);
-  block_type = make_type(module, "torch.multiprocessing._arena.Block", sizeof(PyBlock), "A run of bytes in a shared segment.", block_dealloc, block_methods, block_getset, block_getbuffer);
+  arena_type = make_type(module, "torch.multiprocessing._arena.Arena", sizeof(PyArena), "A shared segment.",
+                         arena_dealloc, arena_methods, arena_getset, nullptr);
+  block_type =
+      make_type(module, "torch.multiprocessing._arena.Block", sizeof(PyBlock), "A run of bytes in a shared segment.",
+                block_dealloc, block_methods, block_getset, block_getbuffer);
   if (!arena_type || !block_type) return nullptr;
   return module;
 }

@@ -17,7 +17,7 @@ namespace {
 uint64_t bit_of(int slot) { return uint64_t(1) << (slot % 64); }
 
 struct flock byte_lock(short type, int slot) {
-  struct flock lock {};
+  struct flock lock{};
   lock.l_type = type;
   lock.l_whence = SEEK_SET;
   lock.l_start = slot;
@@ -31,7 +31,9 @@ std::string system_error(const std::string& what, int error) { return what + ": 
 
 Segment::Segment(int fd, uint64_t size) : size_(size), fd_(fd) {
   void* base = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
-  if (base == MAP_FAILED) throw std::runtime_error(system_error("shared memory: cannot map a segment of " + std::to_string(size) + " bytes", errno));
+  if (base == MAP_FAILED)
+    throw std::runtime_error(
+        system_error("shared memory: cannot map a segment of " + std::to_string(size) + " bytes", errno));
   base_ = base;
 }
 
@@ -42,8 +44,11 @@ Segment::~Segment() {
 
 Segment* Segment::create(int fd, uint64_t id, uint64_t size) {
   uint64_t data_start = (sizeof(Header) + kMaxEntries * sizeof(Entry) + kPage - 1) / kPage * kPage;
-  if (size < data_start + (1 << 20)) throw std::runtime_error("shared memory: a segment of " + std::to_string(size) + " bytes is too small");
-  if (ftruncate(fd, off_t(size)) < 0) throw std::runtime_error(system_error("shared memory: cannot make a segment of " + std::to_string(size) + " bytes", errno));
+  if (size < data_start + (1 << 20))
+    throw std::runtime_error("shared memory: a segment of " + std::to_string(size) + " bytes is too small");
+  if (ftruncate(fd, off_t(size)) < 0)
+    throw std::runtime_error(
+        system_error("shared memory: cannot make a segment of " + std::to_string(size) + " bytes", errno));
   auto* segment = new Segment(fd, size);
   try {
     segment->allocate_pages(0, kPage);
@@ -65,9 +70,11 @@ Segment* Segment::attach(int fd, uint64_t id) {
   Header head;
   static_assert(offsetof(Header, entries) == 32);
   if (pread(fd, static_cast<void*>(&head), 32, 0) != 32 || head.magic != kMagic || head.id != id)
-    throw std::runtime_error("shared memory: the segment is gone: the process that made this tensor, or the one that started it, has ended");
+    throw std::runtime_error(
+        "shared memory: the segment is gone: the process that made this tensor, or the one that started it, has ended");
   struct stat facts;
-  if (fstat(fd, &facts) < 0 || uint64_t(facts.st_size) < head.size) throw std::runtime_error("shared memory: the segment was cut short");
+  if (fstat(fd, &facts) < 0 || uint64_t(facts.st_size) < head.size)
+    throw std::runtime_error("shared memory: the segment was cut short");
   auto* segment = new Segment(fd, head.size);
   try {
     segment->claim_slot();
@@ -111,7 +118,8 @@ void Segment::claim_slot(bool owner) {
     header().used[slot].store(1);
     return;
   }
-  throw std::runtime_error("shared memory: " + std::to_string(kSlots - 1) + " processes already share this one's tensors, and no more can");
+  throw std::runtime_error("shared memory: " + std::to_string(kSlots - 1) +
+                           " processes already share this one's tensors, and no more can");
 }
 
 uint32_t Segment::clean_slot(int slot) const {
@@ -177,8 +185,10 @@ bool Segment::receive(uint32_t i, uint32_t generation, bool already_held) const 
     if (carried == 0) return false;
   } while (!e.in_transit.compare_exchange_weak(carried, carried - 1));
   header().in_transit.fetch_sub(1);
-  if (already_held) e.count.fetch_sub(1);
-  else hold(i);
+  if (already_held)
+    e.count.fetch_sub(1);
+  else
+    hold(i);
   return true;
 }
 
@@ -189,9 +199,12 @@ void Segment::allocate_pages(uint64_t offset, uint64_t size) const {
     error = posix_fallocate(fd_, off_t(offset), off_t(size));
   } while (error == EINTR);
   if (error == 0) return;
-  struct statvfs room {};
-  std::string free = fstatvfs(fd_, &room) == 0 && room.f_blocks ? std::to_string(uint64_t(room.f_bavail) * room.f_frsize) + " bytes are free there" : "the system has no memory left";
-  throw std::runtime_error(system_error("shared memory: no room for " + std::to_string(size) + " bytes; " + free, error));
+  struct statvfs room{};
+  std::string free = fstatvfs(fd_, &room) == 0 && room.f_blocks
+                         ? std::to_string(uint64_t(room.f_bavail) * room.f_frsize) + " bytes are free there"
+                         : "the system has no memory left";
+  throw std::runtime_error(
+      system_error("shared memory: no room for " + std::to_string(size) + " bytes; " + free, error));
 }
 
 void Segment::free_pages(uint64_t offset, uint64_t size) const noexcept {

@@ -29,10 +29,10 @@ struct Header {
   uint64_t id;    // random: tells this segment from another one behind a reused descriptor number
   uint64_t size;  // of the whole segment, most of it never backed by memory
   uint64_t data_start;
-  std::atomic<uint32_t> entries;       // in use so far; entries beyond are zero
-  std::atomic<uint32_t> in_transit;    // messages that carry blocks and have not been received
-  std::atomic<uint64_t> idle_bytes;    // backed by memory and free, not yet taken back by the owner
-  std::atomic<uint8_t> used[kSlots];   // slots that have ever held a reference since they were last cleaned
+  std::atomic<uint32_t> entries;      // in use so far; entries beyond are zero
+  std::atomic<uint32_t> in_transit;   // messages that carry blocks and have not been received
+  std::atomic<uint64_t> idle_bytes;   // backed by memory and free, not yet taken back by the owner
+  std::atomic<uint8_t> used[kSlots];  // slots that have ever held a reference since they were last cleaned
 };
 
 struct alignas(64) Entry {

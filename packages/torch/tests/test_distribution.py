@@ -40,7 +40,7 @@ def whole(tmp_path_factory):
 
 
 def test_the_meta_package_brings_every_part(whole):
-    code = "import torch\nprint(all(hasattr(torch, part) for part in %r), hasattr(torch, 'save'))" % PARTS
+    code = f"import torch\nprint(all(hasattr(torch, part) for part in {PARTS!r}), hasattr(torch, 'save'))"
     assert whole.run(code) == "True True"
 
 
@@ -53,7 +53,8 @@ def test_the_doctor_finds_nothing_wrong(whole):
 
 
 def test_import_torch_loads_no_part_and_no_numpy(whole):
-    code = "import sys, torch\nprint(sorted(m for m in sys.modules if m in {'numpy', *('torch.' + p for p in %r)}))" % PARTS
+    heavy = {"numpy", *(f"torch.{part}" for part in PARTS)}
+    code = f"import sys, torch\nprint(sorted({heavy!r} & set(sys.modules)))"
     assert whole.run(code) == "[]"
 
 
@@ -69,8 +70,13 @@ def test_uninstalling_a_part_leaves_the_others_whole(whole, part):
             f"try:\n    importlib.import_module('torch.{part}')\nexcept ModuleNotFoundError as error:\n    print(error)"
         )
         said = whole.run(code)
-        assert said == f"torch.{part} is in the distribution 'torch-{part}', which is not installed: pip install torch-{part}"
-        (problem,) = (p for p in whole.run("import torch.doctor as d; print(*d.problems(), sep='\\n')").splitlines()[:1])
+        assert (
+            said
+            == f"torch.{part} is in the distribution 'torch-{part}', which is not installed: pip install torch-{part}"
+        )
+        (problem,) = (
+            p for p in whole.run("import torch.doctor as d; print(*d.problems(), sep='\\n')").splitlines()[:1]
+        )
         assert f"needs torch-{part}, which is not installed" in problem or not above
     finally:
         whole.pip("install", "--no-deps", f"torch-{part}=={distribution(f'torch-{part}').version}")
@@ -85,7 +91,9 @@ def test_a_part_built_for_another_interface_is_refused_before_its_library_loads(
     try:
         code = "import torch\ntry:\n    import torch.autograd\nexcept ImportError as error:\n    print(error)"
         said = whole.run(code)
-        assert said.startswith(f"torch-autograd {distribution('torch-autograd').version} was built for interface 999 of torch-core")
+        assert said.startswith(
+            f"torch-autograd {distribution('torch-autograd').version} was built for interface 999 of torch-core"
+        )
         assert said.endswith("pip install -U torch-core")
         assert "interface 999" in whole.run("import torch.doctor as d; print(d.problems()[0])")
         assert whole.run("import torch; print(torch.ones(2).sum().item())") == "2.0"

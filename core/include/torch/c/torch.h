@@ -46,12 +46,34 @@ typedef enum {
 
 /* In the order of the library's own enumeration; a test holds them together. */
 typedef enum {
-  TORCH_BOOL, TORCH_UINT8, TORCH_INT8, TORCH_INT16, TORCH_INT32, TORCH_INT64, TORCH_UINT16, TORCH_UINT32, TORCH_UINT64,
-  TORCH_FLOAT16, TORCH_BFLOAT16, TORCH_FLOAT32, TORCH_FLOAT64, TORCH_COMPLEX64, TORCH_COMPLEX128
+  TORCH_BOOL,
+  TORCH_UINT8,
+  TORCH_INT8,
+  TORCH_INT16,
+  TORCH_INT32,
+  TORCH_INT64,
+  TORCH_UINT16,
+  TORCH_UINT32,
+  TORCH_UINT64,
+  TORCH_FLOAT16,
+  TORCH_BFLOAT16,
+  TORCH_FLOAT32,
+  TORCH_FLOAT64,
+  TORCH_COMPLEX64,
+  TORCH_COMPLEX128
 } torch_dtype;
 
 typedef enum {
-  TORCH_NONE, TORCH_TENSOR, TORCH_TENSOR_LIST, TORCH_BOOLEAN, TORCH_INTEGER, TORCH_DOUBLE, TORCH_COMPLEX, TORCH_INT_LIST, TORCH_STRING, TORCH_DTYPE
+  TORCH_NONE,
+  TORCH_TENSOR,
+  TORCH_TENSOR_LIST,
+  TORCH_BOOLEAN,
+  TORCH_INTEGER,
+  TORCH_DOUBLE,
+  TORCH_COMPLEX,
+  TORCH_INT_LIST,
+  TORCH_STRING,
+  TORCH_DTYPE
 } torch_kind;
 
 /* One argument or result. Lists and strings are borrowed when passed in; a tensor list that comes back is freed with
@@ -86,15 +108,17 @@ TORCH_C_API torch_value torch_value_dtype(torch_dtype dtype);
 
 /* Runs an operator by its name, or by its name and overload number as in "max#1". Arguments are in the order of its
  * schema; missing ones at the end take their defaults. Writes at most `capacity` results. */
-TORCH_C_API torch_status torch_call(const char* op, const torch_value* arguments, int count, torch_value* results, int capacity);
+TORCH_C_API torch_status torch_call(const char* op, const torch_value* arguments, int count, torch_value* results,
+                                    int capacity);
 /* The schema of an operator, or NULL. */
 TORCH_C_API const char* torch_schema(const char* op);
 
 TORCH_C_API torch_status torch_empty(int ndim, const int64_t* sizes, torch_dtype dtype, torch_tensor** out);
 TORCH_C_API torch_status torch_ones(int ndim, const int64_t* sizes, torch_dtype dtype, torch_tensor** out);
 /* Over memory of the caller; `deleter(context)` runs once, when the last tensor over it is gone. It may be NULL. */
-TORCH_C_API torch_status torch_from_memory(void* data, int ndim, const int64_t* sizes, const int64_t* strides, torch_dtype dtype,
-                                           void (*deleter)(void* context), void* context, torch_tensor** out);
+TORCH_C_API torch_status torch_from_memory(void* data, int ndim, const int64_t* sizes, const int64_t* strides,
+                                           torch_dtype dtype, void (*deleter)(void* context), void* context,
+                                           torch_tensor** out);
 TORCH_C_API void torch_retain(torch_tensor* tensor);
 TORCH_C_API void torch_release(torch_tensor* tensor); /* NULL is fine */
 TORCH_C_API void torch_free_list(torch_value* list);  /* releases the tensors as well */

@@ -24,8 +24,8 @@ TORCH_API Device parse_device(std::string_view text);  // "cpu", "cuda:1", "meta
 TORCH_API std::string to_string(Device);
 inline std::ostream& operator<<(std::ostream& out, Device d) { return out << to_string(d); }
 
-// A tensor's keys are a set of slots. An operator runs the function in the highest slot of all its arguments' keys; that
-// function may go on to the next one below. Only tensors that need a gradient carry Autograd.
+// A tensor's keys are a set of slots. An operator runs the function in the highest slot of all its arguments' keys;
+// that function may go on to the next one below. Only tensors that need a gradient carry Autograd.
 enum class Slot : uint8_t { CPU, CUDA, Meta, Sparse, Quantized, Autograd, Trace };
 constexpr int kSlots = 8;
 using Keys = uint16_t;

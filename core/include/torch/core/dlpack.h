@@ -13,6 +13,7 @@ using DlpackRelease = void (*)(DLManagedTensor*);
 TORCH_API Tensor from_dlpack(DLManagedTensor* managed, DlpackRelease around);
 
 // A tensor over foreign memory whose first element is `data`; `deleter` runs once with the storage.
-TORCH_API Tensor tensor_over(void* data, IntArrayRef sizes, IntArrayRef strides, DType dtype, void (*deleter)(Storage*) noexcept, void* context);
+TORCH_API Tensor tensor_over(void* data, IntArrayRef sizes, IntArrayRef strides, DType dtype,
+                             void (*deleter)(Storage*) noexcept, void* context);
 
 }  // namespace torch

@@ -15,20 +15,20 @@ using Complex64 = std::complex<float>;
 using Complex128 = std::complex<double>;
 
 // X(enumerator, C++ type, Python name, legacy class prefix)
-#define TORCH_FOR_EACH_DTYPE(X)              \
-  X(Bool, bool, "bool", "Bool")              \
-  X(UInt8, uint8_t, "uint8", "Byte")         \
-  X(Int8, int8_t, "int8", "Char")            \
-  X(Int16, int16_t, "int16", "Short")        \
-  X(Int32, int32_t, "int32", "Int")          \
-  X(Int64, int64_t, "int64", "Long")         \
-  X(UInt16, uint16_t, "uint16", "UInt16")    \
-  X(UInt32, uint32_t, "uint32", "UInt32")    \
-  X(UInt64, uint64_t, "uint64", "UInt64")    \
-  X(Float16, Half, "float16", "Half")        \
-  X(BFloat16, BFloat16, "bfloat16", "BFloat16") \
-  X(Float32, float, "float32", "Float")      \
-  X(Float64, double, "float64", "Double")    \
+#define TORCH_FOR_EACH_DTYPE(X)                        \
+  X(Bool, bool, "bool", "Bool")                        \
+  X(UInt8, uint8_t, "uint8", "Byte")                   \
+  X(Int8, int8_t, "int8", "Char")                      \
+  X(Int16, int16_t, "int16", "Short")                  \
+  X(Int32, int32_t, "int32", "Int")                    \
+  X(Int64, int64_t, "int64", "Long")                   \
+  X(UInt16, uint16_t, "uint16", "UInt16")              \
+  X(UInt32, uint32_t, "uint32", "UInt32")              \
+  X(UInt64, uint64_t, "uint64", "UInt64")              \
+  X(Float16, Half, "float16", "Half")                  \
+  X(BFloat16, BFloat16, "bfloat16", "BFloat16")        \
+  X(Float32, float, "float32", "Float")                \
+  X(Float64, double, "float64", "Double")              \
   X(Complex64, Complex64, "complex64", "ComplexFloat") \
   X(Complex128, Complex128, "complex128", "ComplexDouble")
 
@@ -43,9 +43,9 @@ constexpr int kDTypes = TORCH_FOR_EACH_DTYPE(X);
 
 template <class T>
 struct DTypeOf;
-#define X(name, type, python, legacy) \
-  template <>                         \
-  struct DTypeOf<type> {              \
+#define X(name, type, python, legacy)           \
+  template <>                                   \
+  struct DTypeOf<type> {                        \
     static constexpr DType value = DType::name; \
   };
 TORCH_FOR_EACH_DTYPE(X)
@@ -93,7 +93,8 @@ template <class F>
 decltype(auto) visit_dtype(DType t, F&& f) {
   switch (t) {
 #define X(name, type, python, legacy) \
-  case DType::name: return f(type{});
+  case DType::name:                   \
+    return f(type{});
     TORCH_FOR_EACH_DTYPE(X)
 #undef X
   }

@@ -37,8 +37,8 @@ TORCH_NOINLINE std::string message(const Args&... args) {
 }  // namespace torch
 
 // The arguments after the condition are joined into the message and evaluated only on failure.
-#define TORCH_CHECK_KIND(kind, cond, ...)                                                        \
-  do {                                                                                           \
+#define TORCH_CHECK_KIND(kind, cond, ...)                                                                       \
+  do {                                                                                                          \
     if (TORCH_UNLIKELY(!(cond))) ::torch::throw_error(::torch::ErrorKind::kind, ::torch::message(__VA_ARGS__)); \
   } while (0)
 #define TORCH_CHECK(cond, ...) TORCH_CHECK_KIND(Runtime, cond, __VA_ARGS__)

@@ -9,12 +9,17 @@ namespace torch {
 struct Index {
   enum class Kind : uint8_t { Integer, Slice, NewAxis, Ellipsis, Bool, Tensor };
   Kind kind = Kind::Ellipsis;
-  int64_t integer = 0;                    // Integer; Bool: 0 or 1
-  std::optional<int64_t> start, stop;     // Slice
+  int64_t integer = 0;                 // Integer; Bool: 0 or 1
+  std::optional<int64_t> start, stop;  // Slice
   int64_t step = 1;
-  Tensor tensor;                          // Tensor: integers, or a mask (bool or uint8)
+  Tensor tensor;  // Tensor: integers, or a mask (bool or uint8)
 
-  static Index at(int64_t i) { Index x; x.kind = Kind::Integer; x.integer = i; return x; }
+  static Index at(int64_t i) {
+    Index x;
+    x.kind = Kind::Integer;
+    x.integer = i;
+    return x;
+  }
   static Index slice(std::optional<int64_t> start, std::optional<int64_t> stop, int64_t step = 1) {
     Index x;
     x.kind = Kind::Slice;
@@ -23,10 +28,24 @@ struct Index {
     x.step = step;
     return x;
   }
-  static Index new_axis() { Index x; x.kind = Kind::NewAxis; return x; }
+  static Index new_axis() {
+    Index x;
+    x.kind = Kind::NewAxis;
+    return x;
+  }
   static Index ellipsis() { return Index(); }
-  static Index boolean(bool b) { Index x; x.kind = Kind::Bool; x.integer = b; return x; }
-  static Index of(Tensor t) { Index x; x.kind = Kind::Tensor; x.tensor = std::move(t); return x; }
+  static Index boolean(bool b) {
+    Index x;
+    x.kind = Kind::Bool;
+    x.integer = b;
+    return x;
+  }
+  static Index of(Tensor t) {
+    Index x;
+    x.kind = Kind::Tensor;
+    x.tensor = std::move(t);
+    return x;
+  }
 };
 
 // Integers, slices, None and Ellipsis give a view; an index tensor among them gives a copy.

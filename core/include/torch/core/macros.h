@@ -8,5 +8,6 @@
 #define TORCH_NOINLINE __attribute__((noinline))
 
 // Rises when a public header or the meaning of an operator row changes (ci/interface.py holds the hash). It stands in
-// the SONAME, in the capsule torch._C._api and in every compiled part, and is compared before a part's library is loaded.
+// the SONAME, in the capsule torch._C._api and in every compiled part, and is compared before a part's library is
+// loaded.
 #define TORCH_CORE_INTERFACE 1

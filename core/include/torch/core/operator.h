@@ -21,42 +21,110 @@ class Generator;
 
 // --- what a row says beside its schema -------------------------------------------------------------------------------
 
-enum class DTypes : uint8_t { All, Numeric, Floating, FloatingOrComplex, Real, Integral, IntegralOrBool, BoolOnly, RealNumeric };  // RealNumeric: Real without bool
+enum class DTypes : uint8_t {
+  All,
+  Numeric,
+  Floating,
+  FloatingOrComplex,
+  Real,
+  Integral,
+  IntegralOrBool,
+  BoolOnly,
+  RealNumeric
+};  // RealNumeric: Real without bool
 
 struct Attr {
   bool is_function = true, is_method = false;  // torch.name, Tensor.name
-  bool is_composite = false;   // written in public operators: needs no kernel and no derivative of its own
-  bool is_view = false;        // the result shares memory
+  bool is_composite = false;  // written in public operators: needs no kernel and no derivative of its own
+  bool is_view = false;       // the result shares memory
   bool is_random = false;
   bool is_pointwise = false;
-  bool is_hidden = false;      // for other operators (backward kernels): torch._C only
-  DTypes dtypes = DTypes::All; // the inputs that it accepts
+  bool is_hidden = false;          // for other operators (backward kernels): torch._C only
+  DTypes dtypes = DTypes::All;     // the inputs that it accepts
   bool promotes_to_float = false;  // integers give the default dtype
   double low = -10, high = 10;     // domain that tests sample from
-  const char* python = nullptr;    // module in which the name stands when it is not torch: "nn.functional", "linalg", ...
-  const char* skip = nullptr;      // generated tests are skipped, and why
+  const char* python = nullptr;  // module in which the name stands when it is not torch: "nn.functional", "linalg", ...
+  const char* skip = nullptr;    // generated tests are skipped, and why
 
-  constexpr Attr method() const { auto a = *this; a.is_method = true; return a; }
-  constexpr Attr method_only() const { auto a = *this; a.is_method = true; a.is_function = false; return a; }
-  constexpr Attr hidden() const { auto a = *this; a.is_hidden = true; a.is_function = false; return a; }
-  constexpr Attr composite() const { auto a = *this; a.is_composite = true; return a; }
-  constexpr Attr view() const { auto a = *this; a.is_view = true; return a; }
-  constexpr Attr random() const { auto a = *this; a.is_random = true; return a; }
-  constexpr Attr pointwise() const { auto a = *this; a.is_pointwise = true; return a; }
-  constexpr Attr in(const char* module) const { auto a = *this; a.python = module; return a; }
-  constexpr Attr accepts(DTypes d) const { auto a = *this; a.dtypes = d; return a; }
-  constexpr Attr floats() const { auto a = *this; a.promotes_to_float = true; return a; }
-  constexpr Attr domain(double lo, double hi) const { auto a = *this; a.low = lo; a.high = hi; return a; }
-  constexpr Attr skip_tests(const char* why) const { auto a = *this; a.skip = why; return a; }
+  constexpr Attr method() const {
+    auto a = *this;
+    a.is_method = true;
+    return a;
+  }
+  constexpr Attr method_only() const {
+    auto a = *this;
+    a.is_method = true;
+    a.is_function = false;
+    return a;
+  }
+  constexpr Attr hidden() const {
+    auto a = *this;
+    a.is_hidden = true;
+    a.is_function = false;
+    return a;
+  }
+  constexpr Attr composite() const {
+    auto a = *this;
+    a.is_composite = true;
+    return a;
+  }
+  constexpr Attr view() const {
+    auto a = *this;
+    a.is_view = true;
+    return a;
+  }
+  constexpr Attr random() const {
+    auto a = *this;
+    a.is_random = true;
+    return a;
+  }
+  constexpr Attr pointwise() const {
+    auto a = *this;
+    a.is_pointwise = true;
+    return a;
+  }
+  constexpr Attr in(const char* module) const {
+    auto a = *this;
+    a.python = module;
+    return a;
+  }
+  constexpr Attr accepts(DTypes d) const {
+    auto a = *this;
+    a.dtypes = d;
+    return a;
+  }
+  constexpr Attr floats() const {
+    auto a = *this;
+    a.promotes_to_float = true;
+    return a;
+  }
+  constexpr Attr domain(double lo, double hi) const {
+    auto a = *this;
+    a.low = lo;
+    a.high = hi;
+    return a;
+  }
+  constexpr Attr skip_tests(const char* why) const {
+    auto a = *this;
+    a.skip = why;
+    return a;
+  }
 };
 
-// --- C++ types of schema kinds -----------------------------------------------------------------------------------------
+// --- C++ types of schema kinds
+// -----------------------------------------------------------------------------------------
 
 template <Kind, bool optional>
 struct KindType;
-#define TORCH_KIND(kind, type)                                        \
-  template <> struct KindType<Kind::kind, false> { using Type = type; }; \
-  template <> struct KindType<Kind::kind, true> { using Type = std::optional<type>; };
+#define TORCH_KIND(kind, type)         \
+  template <>                          \
+  struct KindType<Kind::kind, false> { \
+    using Type = type;                 \
+  };                                   \
+  template <>                          \
+  struct KindType<Kind::kind, true> {  \
+    using Type = std::optional<type>;  \
+  };
 TORCH_KIND(Int, int64_t)
 TORCH_KIND(IntList, IntArrayRef)
 TORCH_KIND(Bool, bool)
@@ -68,13 +136,29 @@ TORCH_KIND(Layout, torch::Layout)
 TORCH_KIND(MemoryFormat, torch::MemoryFormat)
 #undef TORCH_KIND
 // An absent optional tensor is an undefined one, an absent generator is null.
-template <bool optional> struct KindType<Kind::Tensor, optional> { using Type = const torch::Tensor&; };
-template <bool optional> struct KindType<Kind::TensorList, optional> { using Type = TensorList; };
-template <bool optional> struct KindType<Kind::Generator, optional> { using Type = torch::Generator*; };
-template <> struct KindType<Kind::Scalar, false> { using Type = const torch::Scalar&; };
-template <> struct KindType<Kind::Scalar, true> { using Type = const std::optional<torch::Scalar>&; };
+template <bool optional>
+struct KindType<Kind::Tensor, optional> {
+  using Type = const torch::Tensor&;
+};
+template <bool optional>
+struct KindType<Kind::TensorList, optional> {
+  using Type = TensorList;
+};
+template <bool optional>
+struct KindType<Kind::Generator, optional> {
+  using Type = torch::Generator*;
+};
+template <>
+struct KindType<Kind::Scalar, false> {
+  using Type = const torch::Scalar&;
+};
+template <>
+struct KindType<Kind::Scalar, true> {
+  using Type = const std::optional<torch::Scalar>&;
+};
 
-// --- boxed values: arguments and results without static types -------------------------------------------------------------
+// --- boxed values: arguments and results without static types
+// -------------------------------------------------------------
 
 // One argument. Tensors and lists are borrowed from the caller. A default-constructed Value is None.
 struct Value {
@@ -120,7 +204,8 @@ TORCH_API ArrayRef<Alias> all_aliases() noexcept;
 [[noreturn]] TORCH_API void missing_kernel(std::string_view op, Slot slot);
 [[noreturn]] TORCH_API void undefined_argument(std::string_view op, std::string_view argument);
 
-// --- what torch-autograd hangs in; null without it ---------------------------------------------------------------------
+// --- what torch-autograd hangs in; null without it
+// ---------------------------------------------------------------------
 
 // Called after an operator has written to a tensor, with the row's text.
 TORCH_API extern void (*on_change)(TensorImpl* changed, const char* schema) noexcept;
@@ -135,7 +220,8 @@ inline void mark_changed(const Tensor& t, const char* schema) noexcept {
 namespace detail {
 
 TORCH_NOINLINE inline void join_base(TensorImpl* t) {
-  if (!(t->keys & key(Slot::Autograd)) && (t->base->keys & key(Slot::Autograd)) && !(t->flags & TensorImpl::kNoGradView) && refresh_view)
+  if (!(t->keys & key(Slot::Autograd)) && (t->base->keys & key(Slot::Autograd)) &&
+      !(t->flags & TensorImpl::kNoGradView) && refresh_view)
     refresh_view(t);
 }
 inline Keys keys_in(const Tensor& t) {
@@ -151,7 +237,9 @@ inline Keys keys_in(TensorList l) {
 inline Keys keys_in(Device d) noexcept { return backend_key(d.type); }
 inline Keys keys_in(const std::optional<Device>& d) noexcept { return d ? backend_key(d->type) : Keys(0); }
 template <class T>
-constexpr Keys keys_in(const T&) noexcept { return 0; }
+constexpr Keys keys_in(const T&) noexcept {
+  return 0;
+}
 
 constexpr bool parse_int(std::string_view s, int64_t& out) {
   bool negative = !s.empty() && s[0] == '-';
@@ -172,7 +260,10 @@ constexpr double parse_float(std::string_view s) {  // digits, '.', 'e': enough 
   int scale = 0, exponent = 0;
   bool point = false;
   for (size_t i = 0; i < s.size(); ++i) {
-    if (s[i] == '.') { point = true; continue; }
+    if (s[i] == '.') {
+      point = true;
+      continue;
+    }
     if (s[i] == 'e') {
       int64_t e = 0;
       parse_int(s.substr(i + 1), e);
@@ -230,7 +321,8 @@ struct Signature {
 
   template <size_t I>
   static constexpr auto list_default =
-      schema.params[I].kind == Kind::IntList && schema.params[I].has_default && schema.view(schema.params[I].fallback) != "None"
+      schema.params[I].kind == Kind::IntList && schema.params[I].has_default &&
+              schema.view(schema.params[I].fallback) != "None"
           ? parse_list(schema.view(schema.params[I].fallback), schema.params[I].list_size)
           : ListLiteral{};
 
@@ -239,26 +331,49 @@ struct Signature {
     constexpr Parameter p = schema.params[I];
     constexpr std::string_view s = schema.view(p.fallback);
     using T = std::decay_t<Param<I>>;
-    if constexpr (s == "None") return T{};
-    else if constexpr (p.kind == Kind::Int) { constexpr auto v = [s] { int64_t i = 0; parse_int(s, i); return i; }(); return v; }
-    else if constexpr (p.kind == Kind::Bool) return s == "True";
-    else if constexpr (p.kind == Kind::Float) { constexpr double v = s == "inf" ? __builtin_inf() : parse_float(s); return v; }
-    else if constexpr (p.kind == Kind::Scalar) { static constexpr Scalar v = parse_scalar(s); return v; }
-    else if constexpr (p.kind == Kind::IntList) return IntArrayRef(list_default<I>.v, list_default<I>.n);
-    else if constexpr (p.kind == Kind::Str) return s.substr(1, s.size() - 2);
-    else if constexpr (p.kind == Kind::MemoryFormat) return parse_memory_format(s);
-    else return T{};
+    if constexpr (s == "None")
+      return T{};
+    else if constexpr (p.kind == Kind::Int) {
+      constexpr auto v = [s] {
+        int64_t i = 0;
+        parse_int(s, i);
+        return i;
+      }();
+      return v;
+    } else if constexpr (p.kind == Kind::Bool)
+      return s == "True";
+    else if constexpr (p.kind == Kind::Float) {
+      constexpr double v = s == "inf" ? __builtin_inf() : parse_float(s);
+      return v;
+    } else if constexpr (p.kind == Kind::Scalar) {
+      static constexpr Scalar v = parse_scalar(s);
+      return v;
+    } else if constexpr (p.kind == Kind::IntList)
+      return IntArrayRef(list_default<I>.v, list_default<I>.n);
+    else if constexpr (p.kind == Kind::Str)
+      return s.substr(1, s.size() - 2);
+    else if constexpr (p.kind == Kind::MemoryFormat)
+      return parse_memory_format(s);
+    else
+      return T{};
   }
 
   template <size_t... I>
   static auto result_type(std::index_sequence<I...>) {
-    if constexpr (schema.result_count == 0) return std::type_identity<void>{};
-    else if constexpr (schema.result_count > 1) return std::type_identity<std::tuple<std::conditional_t<I >= 0, Tensor, void>...>>{};
-    else if constexpr (schema.results[0].kind == Kind::Tensor) return std::type_identity<Tensor>{};
-    else if constexpr (schema.results[0].kind == Kind::TensorList) return std::type_identity<std::vector<Tensor>>{};
-    else if constexpr (schema.results[0].kind == Kind::IntList) return std::type_identity<std::vector<int64_t>>{};
-    else if constexpr (schema.results[0].kind == Kind::Scalar) return std::type_identity<Scalar>{};
-    else return std::type_identity<std::decay_t<typename KindType<schema.results[0].kind, false>::Type>>{};
+    if constexpr (schema.result_count == 0)
+      return std::type_identity<void>{};
+    else if constexpr (schema.result_count > 1)
+      return std::type_identity<std::tuple<std::conditional_t<I >= 0, Tensor, void>...>>{};
+    else if constexpr (schema.results[0].kind == Kind::Tensor)
+      return std::type_identity<Tensor>{};
+    else if constexpr (schema.results[0].kind == Kind::TensorList)
+      return std::type_identity<std::vector<Tensor>>{};
+    else if constexpr (schema.results[0].kind == Kind::IntList)
+      return std::type_identity<std::vector<int64_t>>{};
+    else if constexpr (schema.results[0].kind == Kind::Scalar)
+      return std::type_identity<Scalar>{};
+    else
+      return std::type_identity<std::decay_t<typename KindType<schema.results[0].kind, false>::Type>>{};
   }
   using Return = typename decltype(result_type(std::make_index_sequence<schema.result_count>{}))::type;
 
@@ -276,8 +391,10 @@ struct Signature {
 template <class Tag, size_t I, class T>
 void bump_written(const T& argument) {
   if constexpr (Signature<Tag>::schema.params[I].written) {
-    if constexpr (std::is_same_v<T, Tensor>) { if (argument) mark_changed(argument, Signature<Tag>::schema.text); }
-    else if constexpr (std::is_same_v<T, TensorList>) for (const Tensor& t : argument) mark_changed(t, Signature<Tag>::schema.text);
+    if constexpr (std::is_same_v<T, Tensor>) {
+      if (argument) mark_changed(argument, Signature<Tag>::schema.text);
+    } else if constexpr (std::is_same_v<T, TensorList>)
+      for (const Tensor& t : argument) mark_changed(t, Signature<Tag>::schema.text);
   }
 }
 
@@ -286,7 +403,8 @@ template <class Tag, size_t I, class T>
 void check_defined(const T& argument) {
   constexpr Parameter p = Signature<Tag>::schema.params[I];
   if constexpr (p.kind == Kind::Tensor && !p.optional)
-    if (TORCH_UNLIKELY(!argument)) undefined_argument(Signature<Tag>::schema.op_name(), Signature<Tag>::schema.view(p.name));
+    if (TORCH_UNLIKELY(!argument))
+      undefined_argument(Signature<Tag>::schema.op_name(), Signature<Tag>::schema.view(p.name));
 }
 
 template <class Tag, class Seq>
@@ -333,8 +451,8 @@ template <class Tag, size_t... G, size_t... R>
 struct Arity<Tag, std::index_sequence<G...>, std::index_sequence<R...>> {
   using S = Signature<Tag>;
   TORCH_INLINE typename S::Return operator()(typename S::template Param<G>... args) const {
-    return Call<Tag, std::make_index_sequence<S::schema.count>>::call(
-        args..., S::template default_value<sizeof...(G) + R>()...);
+    return Call<Tag, std::make_index_sequence<S::schema.count>>::call(args...,
+                                                                      S::template default_value<sizeof...(G) + R>()...);
   }
 };
 template <class Tag, class Extra>
@@ -343,37 +461,58 @@ template <class Tag, size_t... E>
 struct Arities<Tag, std::index_sequence<E...>>
     : Arity<Tag, std::make_index_sequence<Signature<Tag>::schema.required + E>,
             std::make_index_sequence<Signature<Tag>::schema.count - Signature<Tag>::schema.required - E>>... {
-  using Arity<Tag, std::make_index_sequence<Signature<Tag>::schema.required + E>,
-              std::make_index_sequence<Signature<Tag>::schema.count - Signature<Tag>::schema.required - E>>::operator()...;
+  using Arity<
+      Tag, std::make_index_sequence<Signature<Tag>::schema.required + E>,
+      std::make_index_sequence<Signature<Tag>::schema.count - Signature<Tag>::schema.required - E>>::operator()...;
 };
 
 template <class Param, Kind kind, bool optional>
 decltype(auto) unbox(const Value& v) {
-  if constexpr (kind == Kind::Tensor) return (*reinterpret_cast<const Tensor*>(&v.tensor));
-  else if constexpr (kind == Kind::TensorList) return TensorList(static_cast<const Tensor*>(v.data), size_t(v.size));
-  else if constexpr (kind == Kind::Generator) return v.generator;
+  if constexpr (kind == Kind::Tensor)
+    return (*reinterpret_cast<const Tensor*>(&v.tensor));
+  else if constexpr (kind == Kind::TensorList)
+    return TensorList(static_cast<const Tensor*>(v.data), size_t(v.size));
+  else if constexpr (kind == Kind::Generator)
+    return v.generator;
   else {
     auto plain = [&v] {
-      if constexpr (kind == Kind::Int) return v.i;
-      else if constexpr (kind == Kind::Bool) return bool(v.i);
-      else if constexpr (kind == Kind::Float) return v.d;
-      else if constexpr (kind == Kind::IntList) return IntArrayRef(static_cast<const int64_t*>(v.data), size_t(v.size));
-      else if constexpr (kind == Kind::Str) return std::string_view(static_cast<const char*>(v.data), size_t(v.size));
-      else if constexpr (kind == Kind::DType) return DType(v.i);
-      else if constexpr (kind == Kind::Device) return Device(DeviceType(v.i), int(v.size));
-      else if constexpr (kind == Kind::Layout) return Layout(v.i);
-      else if constexpr (kind == Kind::MemoryFormat) return MemoryFormat(v.i);
-      else switch (v.scalar_kind) {
-          case Scalar::Kind::Bool: return Scalar(v.i != 0);
-          case Scalar::Kind::Int: return Scalar(v.i);
-          case Scalar::Kind::UInt: return Scalar(uint64_t(v.i));
-          case Scalar::Kind::Float: return Scalar(v.d);
-          default: return Scalar(std::complex<double>(v.d, v.imag));
+      if constexpr (kind == Kind::Int)
+        return v.i;
+      else if constexpr (kind == Kind::Bool)
+        return bool(v.i);
+      else if constexpr (kind == Kind::Float)
+        return v.d;
+      else if constexpr (kind == Kind::IntList)
+        return IntArrayRef(static_cast<const int64_t*>(v.data), size_t(v.size));
+      else if constexpr (kind == Kind::Str)
+        return std::string_view(static_cast<const char*>(v.data), size_t(v.size));
+      else if constexpr (kind == Kind::DType)
+        return DType(v.i);
+      else if constexpr (kind == Kind::Device)
+        return Device(DeviceType(v.i), int(v.size));
+      else if constexpr (kind == Kind::Layout)
+        return Layout(v.i);
+      else if constexpr (kind == Kind::MemoryFormat)
+        return MemoryFormat(v.i);
+      else
+        switch (v.scalar_kind) {
+          case Scalar::Kind::Bool:
+            return Scalar(v.i != 0);
+          case Scalar::Kind::Int:
+            return Scalar(v.i);
+          case Scalar::Kind::UInt:
+            return Scalar(uint64_t(v.i));
+          case Scalar::Kind::Float:
+            return Scalar(v.d);
+          default:
+            return Scalar(std::complex<double>(v.d, v.imag));
         }
     };
     using T = std::decay_t<decltype(plain())>;
-    if constexpr (optional) return v.present ? std::optional<T>(plain()) : std::optional<T>();
-    else return plain();
+    if constexpr (optional)
+      return v.present ? std::optional<T>(plain()) : std::optional<T>();
+    else
+      return plain();
   }
 }
 
@@ -382,7 +521,12 @@ inline void box(Result& r, std::vector<Tensor> l) { r.list = std::move(l); }
 inline void box(Result& r, std::vector<int64_t> l) { r.ints = std::move(l); }
 template <class... T>
 void box(Result& r, std::tuple<T...> t) {
-  std::apply([&r](auto&... each) { int i = 0; ((r.tensors[i++] = std::move(each)), ...); }, t);
+  std::apply(
+      [&r](auto&... each) {
+        int i = 0;
+        ((r.tensors[i++] = std::move(each)), ...);
+      },
+      t);
 }
 inline void box(Result& r, bool b) { r.value.i = b; }
 inline void box(Result& r, int64_t i) { r.value.i = i; }
@@ -390,8 +534,10 @@ inline void box(Result& r, double d) { r.value.d = d; }
 inline void box(Result& r, DType d) { r.value.i = int64_t(d); }
 inline void box(Result& r, const Scalar& s) {
   r.value.scalar_kind = s.kind();
-  if (s.is_integral()) r.value.i = s.to_int();
-  else r.value.d = s.to_double(), r.value.imag = s.to_complex().imag();
+  if (s.is_integral())
+    r.value.i = s.to_int();
+  else
+    r.value.d = s.to_double(), r.value.imag = s.to_complex().imag();
 }
 
 template <class Tag, size_t... I>
@@ -401,7 +547,8 @@ void invoke(const Value* v, Result& result, std::index_sequence<I...>) {
   if constexpr (std::is_void_v<typename S::Return>)
     C::call(unbox<typename S::template Param<I>, S::schema.params[I].kind, S::schema.params[I].optional>(v[I])...);
   else
-    box(result, C::call(unbox<typename S::template Param<I>, S::schema.params[I].kind, S::schema.params[I].optional>(v[I])...));
+    box(result,
+        C::call(unbox<typename S::template Param<I>, S::schema.params[I].kind, S::schema.params[I].optional>(v[I])...));
 }
 template <class Tag>
 void invoke_boxed(const Value* v, Result& result) {
@@ -412,8 +559,8 @@ void invoke_boxed(const Value* v, Result& result) {
 
 // The callable: torch::add(a, b), torch::sum(x, dims, keepdim). Trailing parameters take the schema's defaults.
 template <class Tag>
-struct Operator
-    : detail::Arities<Tag, std::make_index_sequence<detail::Signature<Tag>::schema.count - detail::Signature<Tag>::schema.required + 1>> {
+struct Operator : detail::Arities<Tag, std::make_index_sequence<detail::Signature<Tag>::schema.count -
+                                                                detail::Signature<Tag>::schema.required + 1>> {
   constexpr Operator() = default;
 };
 

@@ -1,14 +1,15 @@
-// Every operator as a C++ callable, declared from the rows in ops/*.def:  torch::add(a, b), torch::max_pool2d(x, {2, 2}).
+// Every operator as a C++ callable, declared from the rows in ops/*.def:  torch::add(a, b), torch::max_pool2d(x, {2,
+// 2}).
 #pragma once
 #include "torch/core/operator.h"
 
-#define TORCH_OP(NAME, SCHEMA, ATTR, DOC)               \
-  namespace op {                                        \
-  struct TORCH_API NAME {                               \
-    static constexpr char text[] = SCHEMA;              \
-    static void* slots[kSlots];                         \
-  };                                                    \
-  }                                                     \
+#define TORCH_OP(NAME, SCHEMA, ATTR, DOC)  \
+  namespace op {                           \
+  struct TORCH_API NAME {                  \
+    static constexpr char text[] = SCHEMA; \
+    static void* slots[kSlots];            \
+  };                                       \
+  }                                        \
   TORCH_API extern const Operator<op::NAME> NAME;
 
 namespace torch {

@@ -36,22 +36,31 @@ class Scalar {
   constexpr std::complex<double> to_complex() const noexcept { return {to_double(), is_complex() ? imag_ : 0.0}; }
   template <class T>
   T to() const noexcept {
-    if constexpr (std::is_same_v<T, bool>) return to_bool();
-    else if constexpr (std::is_integral_v<T>) return is_integral() ? T(i_) : T(int64_t(d_));
+    if constexpr (std::is_same_v<T, bool>)
+      return to_bool();
+    else if constexpr (std::is_integral_v<T>)
+      return is_integral() ? T(i_) : T(int64_t(d_));
     else if constexpr (std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>)
       return T(to_complex());
-    else if constexpr (std::is_same_v<T, double>) return to_double();
-    else return T(float(to_double()));
+    else if constexpr (std::is_same_v<T, double>)
+      return to_double();
+    else
+      return T(float(to_double()));
   }
 
   // The dtype that `torch.tensor(number)` has: bool, int64, the default dtype or its complex partner.
   DType dtype() const noexcept {
     switch (kind_) {
-      case Kind::Bool: return DType::Bool;
-      case Kind::Int: return DType::Int64;
-      case Kind::UInt: return DType::UInt64;
-      case Kind::Float: return default_dtype();
-      case Kind::Complex: return complex_of(default_dtype());
+      case Kind::Bool:
+        return DType::Bool;
+      case Kind::Int:
+        return DType::Int64;
+      case Kind::UInt:
+        return DType::UInt64;
+      case Kind::Float:
+        return default_dtype();
+      case Kind::Complex:
+        return complex_of(default_dtype());
     }
     __builtin_unreachable();
   }

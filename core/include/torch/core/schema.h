@@ -1,5 +1,5 @@
-// The signature of an operator, parsed from its row's text while compiling. The C++ signature, the Python parser, stubs,
-// docs and boxed calls are all derived from it.
+// The signature of an operator, parsed from its row's text while compiling. The C++ signature, the Python parser,
+// stubs, docs and boxed calls are all derived from it.
 //
 //   "max(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)"
 //   "add_(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)"        (a!): written to
@@ -16,7 +16,19 @@
 namespace torch {
 
 enum class Kind : uint8_t {
-  Tensor, TensorList, Scalar, Int, IntList, Bool, Float, Str, DType, Device, Layout, MemoryFormat, Generator,
+  Tensor,
+  TensorList,
+  Scalar,
+  Int,
+  IntList,
+  Bool,
+  Float,
+  Str,
+  DType,
+  Device,
+  Layout,
+  MemoryFormat,
+  Generator,
   None,  // only as a result: nothing
 };
 
@@ -25,15 +37,15 @@ struct Text {  // a piece of the schema's text
 };
 
 struct Parameter {
-  Text name, fallback;         // fallback: the default's literal; empty when there is none
+  Text name, fallback;  // fallback: the default's literal; empty when there is none
   Kind kind = Kind::None;
-  bool optional = false;       // None is allowed
+  bool optional = false;  // None is allowed
   bool keyword_only = false;
   bool has_default = false;
-  bool accepts_number = false; // Number: a tensor or a Python number
-  bool written = false;        // (a!)
-  bool viewed = false;         // (a)
-  uint8_t list_size = 0;       // int[2]: one int stands for two
+  bool accepts_number = false;  // Number: a tensor or a Python number
+  bool written = false;         // (a!)
+  bool viewed = false;          // (a)
+  uint8_t list_size = 0;        // int[2]: one int stands for two
 };
 
 constexpr int kMaxParameters = 16;
@@ -99,9 +111,12 @@ constexpr Parameter type_of(std::string_view t) {
   p.accepts_number = t == "Number";
   p.kind = kind_of(t);
   if (list) {
-    if (p.kind == Kind::Tensor) p.kind = Kind::TensorList;
-    else if (p.kind == Kind::Int) p.kind = Kind::IntList;
-    else throw "only Tensor[] and int[] are lists";
+    if (p.kind == Kind::Tensor)
+      p.kind = Kind::TensorList;
+    else if (p.kind == Kind::Int)
+      p.kind = Kind::IntList;
+    else
+      throw "only Tensor[] and int[] are lists";
   }
   return p;
 }

@@ -12,11 +12,11 @@ namespace torch {
 struct alignas(64) Storage : Counted {
   // Counts in-place changes of all tensors over this storage; `.data` gives tensors a counter of their own.
   std::atomic<uint32_t> version{0};
-  void* data = nullptr;   // 64-byte aligned unless foreign; null on the Meta device and when empty
+  void* data = nullptr;  // 64-byte aligned unless foreign; null on the Meta device and when empty
   size_t nbytes = 0;
   void (*deleter)(Storage*) noexcept = nullptr;  // foreign memory: frees `data` and `context`, not the header
   void* context = nullptr;
-  void* pyobj = nullptr;  // the living Python object, owned by nobody
+  void* pyobj = nullptr;     // the living Python object, owned by nobody
   uint16_t block_class = 0;  // where the block goes back to; owned by storage.cpp
   Device device;
   uint8_t flags = 0;

@@ -44,15 +44,15 @@ struct TensorImpl : Counted {
   Keys keys;
   DType dtype;
   uint8_t ndim;
-  int64_t byte_offset;     // from the storage's start to the first element: the storage may move its memory
+  int64_t byte_offset;  // from the storage's start to the first element: the storage may move its memory
   int64_t numel;
-  Storage* storage;      // owned reference
-  AutogradMeta* autograd;  // owned reference or null
-  TensorImpl* base;        // owned reference to the tensor this is a view of, or null
+  Storage* storage;             // owned reference
+  AutogradMeta* autograd;       // owned reference or null
+  TensorImpl* base;             // owned reference to the tensor this is a view of, or null
   VersionCounter* own_version;  // owned reference; null: the storage's counter
-  void* pyobj;             // the living Python wrapper, owned by nobody
-  uint32_t output_nr;      // which output of `autograd` this is
-  uint32_t graph_version;  // of a view: the version at which `autograd` was right
+  void* pyobj;                  // the living Python wrapper, owned by nobody
+  uint32_t output_nr;           // which output of `autograd` this is
+  uint32_t graph_version;       // of a view: the version at which `autograd` was right
   uint8_t flags;
   Device device;
   int64_t* heap_dims;  // sizes then strides when ndim > kInlineDims
@@ -62,8 +62,8 @@ struct TensorImpl : Counted {
     kContiguous = 1,     // row-major without gaps
     kWrappedNumber = 2,  // made from a Python number: yields in type promotion
     kConjugate = 4,
-    kNoGradView = 8,     // a view made while gradients were off
-    kMultiView = 16,     // one of several views made by one call (split, unbind)
+    kNoGradView = 8,  // a view made while gradients were off
+    kMultiView = 16,  // one of several views made by one call (split, unbind)
   };
 
   int64_t* sizes() noexcept { return ndim <= kInlineDims ? inline_dims : heap_dims; }
@@ -74,7 +74,7 @@ struct TensorImpl : Counted {
 
   TORCH_API static TensorImpl* make();  // fields set for an empty float tensor without storage
   TORCH_API static void destroy(TensorImpl*) noexcept;
-  TORCH_API void set_ndim(int n);             // room for n sizes and strides
+  TORCH_API void set_ndim(int n);              // room for n sizes and strides
   TORCH_API void refresh_geometry() noexcept;  // numel and kContiguous from sizes and strides
 };
 
@@ -100,9 +100,7 @@ class Tensor : public Ref<TensorImpl> {
   bool requires_grad() const noexcept { return has(Slot::Autograd); }
   bool is_wrapped_number() const noexcept { return get()->flags & TensorImpl::kWrappedNumber; }
   int64_t item_size() const noexcept { return torch::item_size(dtype()); }
-  int64_t storage_offset() const noexcept {
-    return get()->byte_offset / item_size();
-  }
+  int64_t storage_offset() const noexcept { return get()->byte_offset / item_size(); }
   void* data() const noexcept { return get()->data(); }
   template <class T>
   T* data() const noexcept {

@@ -11,8 +11,7 @@
 namespace torch::python {
 
 struct PyTensor {
-  PyObject_HEAD
-  TensorImpl* impl;  // owned reference
+  PyObject_HEAD TensorImpl* impl;  // owned reference
   PyObject* weak;
   PyObject* dict;
 };
@@ -34,7 +33,7 @@ struct Api {
   PyObject* (*wrap_device)(Device);
   PyObject* (*wrap_size)(IntArrayRef);  // torch.Size
   PyObject* (*wrap_scalar)(const Scalar&);
-  bool (*to_dtype)(PyObject*, DType*);      // false with a Python error set
+  bool (*to_dtype)(PyObject*, DType*);  // false with a Python error set
   bool (*to_device)(PyObject*, Device*);
   bool (*to_scalar)(PyObject*, Scalar*);
   PyObject* (*make_subclass)(PyTypeObject* type, Tensor);  // a wrapper of a Python subclass of Tensor
@@ -62,17 +61,19 @@ inline bool is_tensor(PyObject* o) {
 }
 inline TensorImpl* impl_of(PyObject* o) { return reinterpret_cast<PyTensor*>(o)->impl; }
 // The tensor of a Python object known to be one, for as long as that object is held: no count is touched.
-inline const Tensor& borrow(PyObject* o) { return reinterpret_cast<const Tensor&>(reinterpret_cast<PyTensor*>(o)->impl); }
+inline const Tensor& borrow(PyObject* o) {
+  return reinterpret_cast<const Tensor&>(reinterpret_cast<PyTensor*>(o)->impl);
+}
 // A handle that shares the tensor of a Python object known to be one.
 inline Tensor unwrap(PyObject* o) { return Tensor(Ref<TensorImpl>::share(impl_of(o))); }
 
 }  // namespace torch::python
 
 // Runs the statements and turns a C++ exception into a Python error, returning `failed`.
-#define TORCH_PY_TRY(failed, ...)   \
-  try {                             \
-    __VA_ARGS__                     \
-  } catch (...) {                   \
-    ::torch::python::api->raise();  \
-    return failed;                  \
+#define TORCH_PY_TRY(failed, ...)  \
+  try {                            \
+    __VA_ARGS__                    \
+  } catch (...) {                  \
+    ::torch::python::api->raise(); \
+    return failed;                 \
   }

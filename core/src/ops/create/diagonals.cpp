@@ -36,7 +36,8 @@ void triangle(const Tensor& dst, const Tensor& src, int64_t diagonal) {
       Columns k = kept<upper>(i % rows, cols, diagonal);
       char* p = to + i * pitch;
       std::memset(p, 0, size_t(k.first * bytes));
-      if (to != from) std::memcpy(p + k.first * bytes, from + i * pitch + k.first * bytes, size_t((k.last - k.first) * bytes));
+      if (to != from)
+        std::memcpy(p + k.first * bytes, from + i * pitch + k.first * bytes, size_t((k.last - k.first) * bytes));
       std::memset(p + k.last * bytes, 0, size_t((cols - k.last) * bytes));
     }
   });
@@ -44,7 +45,8 @@ void triangle(const Tensor& dst, const Tensor& src, int64_t diagonal) {
 
 template <bool upper>
 Tensor triangle_kernel(const Tensor& self, int64_t diagonal) {
-  TORCH_CHECK(self.dim() >= 2, upper ? "triu" : "tril", ": input tensor must have at least 2 dimensions, got shape ", self.sizes());
+  TORCH_CHECK(self.dim() >= 2, upper ? "triu" : "tril", ": input tensor must have at least 2 dimensions, got shape ",
+              self.sizes());
   Tensor out = empty_tensor(self.sizes(), self.dtype(), self.device());
   if (!out.is_meta()) triangle<upper>(out, self.is_contiguous() ? self : contiguous_copy(self), diagonal);
   return out;
@@ -55,8 +57,10 @@ Tensor triangle_inplace(const Tensor& self, int64_t diagonal) {
   TORCH_CHECK(self.dim() >= 2, op, ": input tensor must have at least 2 dimensions, got shape ", self.sizes());
   if (self.is_meta()) return self;
   check_internal_overlap(op, self);
-  if (self.is_contiguous()) triangle<upper>(self, self, diagonal);
-  else copy_into(self, triangle_kernel<upper>(self, diagonal));
+  if (self.is_contiguous())
+    triangle<upper>(self, self, diagonal);
+  else
+    copy_into(self, triangle_kernel<upper>(self, diagonal));
   return self;
 }
 
@@ -65,7 +69,8 @@ Tensor diag_embed_kernel(const Tensor& self, int64_t offset, int64_t dim1, int64
   int64_t n = self.dim() + 1, last = self.size(-1), size;
   int64_t a = wrap_dim(dim1, n), b = wrap_dim(dim2, n);
   TORCH_CHECK(a != b, "diagonal dimensions cannot be identical ", dim1, ", ", dim2);
-  TORCH_CHECK(!__builtin_add_overflow(last, offset < 0 ? -uint64_t(offset) : uint64_t(offset), &size), "diag_embed: offset ", offset, " is too large");
+  TORCH_CHECK(!__builtin_add_overflow(last, offset < 0 ? -uint64_t(offset) : uint64_t(offset), &size),
+              "diag_embed: offset ", offset, " is too large");
   DimVector sizes;
   for (int64_t d = 0, from = 0; d < n; ++d) sizes.push_back(d == a || d == b ? size : self.size(from++));
   Tensor out = new_zeros_tensor(sizes, self.dtype(), self.device());

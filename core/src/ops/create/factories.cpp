@@ -18,7 +18,8 @@ void zero_contiguous(const Tensor& out) {
   if (bytes <= kFillGrain) {
     if (bytes) std::memset(p, 0, size_t(bytes));
   } else {
-    parallel_for(bytes, kFillGrain, [p](int64_t begin, int64_t end) { std::memset(p + begin, 0, size_t(end - begin)); });
+    parallel_for(bytes, kFillGrain,
+                 [p](int64_t begin, int64_t end) { std::memset(p + begin, 0, size_t(end - begin)); });
   }
 }
 
@@ -30,7 +31,8 @@ void fill_contiguous(const Tensor& out, const Scalar& value) {
     static constexpr T none{};
     if (std::memcmp(&v, &none, sizeof v) == 0) return zero_contiguous(out);
     T* p = out.data<T>();
-    parallel_for(out.numel(), kFillGrain / int64_t(sizeof(T)), [p, v](int64_t begin, int64_t end) { std::fill(p + begin, p + end, v); });
+    parallel_for(out.numel(), kFillGrain / int64_t(sizeof(T)),
+                 [p, v](int64_t begin, int64_t end) { std::fill(p + begin, p + end, v); });
   });
 }
 
@@ -49,7 +51,8 @@ Tensor with_format(const char* op, IntArrayRef size, DType dtype, Device device,
   if (!format || *format == MemoryFormat::Contiguous) return empty_tensor(size, dtype, device);
   TORCH_CHECK(*format != MemoryFormat::Preserve, op, ": unsupported memory format option torch.preserve_format");
   int64_t n = *format == MemoryFormat::ChannelsLast ? 4 : 5;
-  TORCH_CHECK(int64_t(size.size()) == n, op, ": required rank ", n, " tensor to use the channels_last format, got shape ", size);
+  TORCH_CHECK(int64_t(size.size()) == n, op, ": required rank ", n,
+              " tensor to use the channels_last format, got shape ", size);
   DimVector moved, order;  // memory order: batch, space, channels
   moved.push_back(size[0]);
   for (int64_t d = 2; d < n; ++d) moved.push_back(size[size_t(d)]);
@@ -77,19 +80,24 @@ Tensor full_kernel(IntArrayRef size, const Scalar& value, MaybeDType dtype, Mayb
   return filled(empty_tensor(size, dtype.value_or(value.dtype()), device.value_or(Device())), value);
 }
 Tensor scalar_tensor_kernel(const Scalar& s, MaybeDType dtype, MaybeDevice device) {
-  return filled(empty_tensor({}, dtype.value_or(is_complex(s.dtype()) ? s.dtype() : default_dtype()), device.value_or(Device())), s);
+  return filled(
+      empty_tensor({}, dtype.value_or(is_complex(s.dtype()) ? s.dtype() : default_dtype()), device.value_or(Device())),
+      s);
 }
 
 Tensor empty_strided_kernel(IntArrayRef size, IntArrayRef stride, MaybeDType dtype, MaybeDevice device) {
-  TORCH_CHECK(size.size() == stride.size(), "empty_strided: dimensionality of sizes ", Bracketed{size}, " must match dimensionality of strides ", Bracketed{stride});
+  TORCH_CHECK(size.size() == stride.size(), "empty_strided: dimensionality of sizes ", Bracketed{size},
+              " must match dimensionality of strides ", Bracketed{stride});
   int64_t n = checked_numel("empty_strided", size), needed = n > 0;
   bool overflow = false;
   for (size_t i = 0; i < size.size() && n > 0; ++i) {
     TORCH_CHECK(stride[i] >= 0, "empty_strided: strides must not be negative, got ", Bracketed{stride});
     int64_t reach;
-    overflow |= __builtin_mul_overflow(size[i] - 1, stride[i], &reach) || __builtin_add_overflow(needed, reach, &needed);
+    overflow |=
+        __builtin_mul_overflow(size[i] - 1, stride[i], &reach) || __builtin_add_overflow(needed, reach, &needed);
   }
-  TORCH_CHECK(!overflow, "empty_strided: sizes ", Bracketed{size}, " with strides ", Bracketed{stride}, " do not fit into 64 bits");
+  TORCH_CHECK(!overflow, "empty_strided: sizes ", Bracketed{size}, " with strides ", Bracketed{stride},
+              " do not fit into 64 bits");
   Tensor out = empty_tensor({needed}, dtype.value_or(default_dtype()), device.value_or(Device()));
   out->set_ndim(int(size.size()));
   std::copy(size.begin(), size.end(), out->sizes());
@@ -118,7 +126,8 @@ Tensor zeros_like_composite(const Tensor& self, MaybeDType dtype, MaybeDevice de
 Tensor ones_like_composite(const Tensor& self, MaybeDType dtype, MaybeDevice device, MaybeFormat format) {
   return filled(like("ones_like", self, dtype, device, format), 1);
 }
-Tensor full_like_composite(const Tensor& self, const Scalar& value, MaybeDType dtype, MaybeDevice device, MaybeFormat format) {
+Tensor full_like_composite(const Tensor& self, const Scalar& value, MaybeDType dtype, MaybeDevice device,
+                           MaybeFormat format) {
   return filled(like("full_like", self, dtype, device, format), value);
 }
 Tensor new_empty_composite(const Tensor& self, IntArrayRef size, MaybeDType dtype, MaybeDevice device) {
@@ -130,10 +139,12 @@ Tensor new_zeros_composite(const Tensor& self, IntArrayRef size, MaybeDType dtyp
 Tensor new_ones_composite(const Tensor& self, IntArrayRef size, MaybeDType dtype, MaybeDevice device) {
   return ones(size, dtype.value_or(self.dtype()), device.value_or(self.device()));
 }
-Tensor new_full_composite(const Tensor& self, IntArrayRef size, const Scalar& value, MaybeDType dtype, MaybeDevice device) {
+Tensor new_full_composite(const Tensor& self, IntArrayRef size, const Scalar& value, MaybeDType dtype,
+                          MaybeDevice device) {
   return full(size, value, dtype.value_or(self.dtype()), device.value_or(self.device()));
 }
-Tensor new_empty_strided_composite(const Tensor& self, IntArrayRef size, IntArrayRef stride, MaybeDType dtype, MaybeDevice device) {
+Tensor new_empty_strided_composite(const Tensor& self, IntArrayRef size, IntArrayRef stride, MaybeDType dtype,
+                                   MaybeDevice device) {
   return empty_strided(size, stride, dtype.value_or(self.dtype()), device.value_or(self.device()));
 }
 

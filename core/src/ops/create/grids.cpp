@@ -10,7 +10,8 @@ namespace {
 
 std::vector<Tensor> meshgrid_composite(TensorList tensors, std::optional<std::string_view> indexing) {
   TORCH_CHECK(!tensors.empty(), "meshgrid expects a non-empty TensorList");
-  TORCH_CHECK(!indexing || *indexing == "ij" || *indexing == "xy", "meshgrid: indexing must be one of \"xy\" or \"ij\", but received: ", indexing.value_or(""));
+  TORCH_CHECK(!indexing || *indexing == "ij" || *indexing == "xy",
+              "meshgrid: indexing must be one of \"xy\" or \"ij\", but received: ", indexing.value_or(""));
   // With 'xy' the first two axes trade places in the shape, though not in the list.
   bool swap = indexing && *indexing == "xy" && tensors.size() >= 2;
   auto axis = [swap](size_t i) { return int64_t(swap && i < 2 ? 1 - i : i); };
@@ -18,7 +19,8 @@ std::vector<Tensor> meshgrid_composite(TensorList tensors, std::optional<std::st
   for (size_t i = 0; i < tensors.size(); ++i) {
     const Tensor& t = tensors[i];
     TORCH_CHECK(t.dim() <= 1, "meshgrid: Expected scalar or 1D tensor in the tensor list but got: ", t);
-    TORCH_CHECK(t.dtype() == tensors[0].dtype(), "meshgrid expects all tensors to have the same dtype, got ", tensors[0].dtype(), " and ", t.dtype());
+    TORCH_CHECK(t.dtype() == tensors[0].dtype(), "meshgrid expects all tensors to have the same dtype, got ",
+                tensors[0].dtype(), " and ", t.dtype());
     TORCH_CHECK(t.device() == tensors[0].device(), "meshgrid expects all tensors to have the same device");
     shape[axis(i)] = t.numel();
   }
@@ -33,7 +35,8 @@ std::vector<Tensor> meshgrid_composite(TensorList tensors, std::optional<std::st
 
 Tensor cartesian_prod_composite(TensorList tensors) {
   TORCH_CHECK(!tensors.empty(), "cartesian_prod expects a non-empty TensorList");
-  for (const Tensor& t : tensors) TORCH_CHECK(t.dim() == 1, "cartesian_prod: Expect a 1D vector, but got shape ", t.sizes());
+  for (const Tensor& t : tensors)
+    TORCH_CHECK(t.dim() == 1, "cartesian_prod: Expect a 1D vector, but got shape ", t.sizes());
   if (tensors.size() == 1) return tensors[0];
   std::vector<Tensor> flat;
   for (const Tensor& grid : meshgrid(tensors)) flat.push_back(reshape(grid, {-1}));
@@ -60,11 +63,13 @@ Tensor block_diag_composite(TensorList tensors) {
 
 void check_parts(const char* op, const Tensor& a, const Tensor& b) {
   TORCH_CHECK(a.dtype() == b.dtype() && (a.dtype() == DType::Float32 || a.dtype() == DType::Float64), op,
-              ": Expected both inputs to be Float or Double tensors of one dtype but got ", a.dtype(), " and ", b.dtype());
+              ": Expected both inputs to be Float or Double tensors of one dtype but got ", a.dtype(), " and ",
+              b.dtype());
 }
 Tensor complex_kernel(const Tensor& real, const Tensor& imag) {
   check_parts("complex", real, imag);
-  Tensor out = empty_tensor(broadcast_shapes("complex", real.sizes(), imag.sizes()), complex_of(real.dtype()), real.device());
+  Tensor out =
+      empty_tensor(broadcast_shapes("complex", real.sizes(), imag.sizes()), complex_of(real.dtype()), real.device());
   if (out.is_meta()) return out;
   Tensor parts = view_as_real(out);
   copy_into(select(parts, -1, 0), real);
@@ -80,7 +85,8 @@ Tensor vander_composite(const Tensor& x, std::optional<int64_t> N, bool increasi
   TORCH_CHECK(x.dim() == 1, "vander: x must be a one-dimensional tensor, got shape ", x.sizes());
   int64_t n = N.value_or(x.size(0));
   TORCH_CHECK(n >= 0, "vander: N must be non-negative, got ", n);
-  Tensor exponents = increasing ? arange(n, DType::Int64, x.device()) : arange_start(n - 1, -1, -1, DType::Int64, x.device());
+  Tensor exponents =
+      increasing ? arange(n, DType::Int64, x.device()) : arange_start(n - 1, -1, -1, DType::Int64, x.device());
   return pow(unsqueeze(x, 1), exponents);
 }
 

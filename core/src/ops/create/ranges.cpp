@@ -24,23 +24,32 @@ void generate(const Tensor& out, F f) {
     parallel_for(out.numel(), kGrain, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         auto v = f(i);
-        if constexpr (std::is_same_v<decltype(v), std::complex<double>> && !std::is_constructible_v<T, std::complex<double>>) p[i] = Scalar(v.real()).to<T>();
-        else if constexpr (std::is_same_v<T, Complex64> || std::is_same_v<T, Complex128>) p[i] = T(v);
-        else if constexpr (std::is_same_v<T, bool>) p[i] = v != decltype(v)(0);
-        else if constexpr (sizeof(T) == 2 && !std::is_integral_v<T>) p[i] = T(float(v));
-        else if constexpr (std::is_integral_v<T> && std::is_floating_point_v<decltype(v)>) p[i] = T(int64_t(v));
-        else p[i] = T(v);
+        if constexpr (std::is_same_v<decltype(v), std::complex<double>> &&
+                      !std::is_constructible_v<T, std::complex<double>>)
+          p[i] = Scalar(v.real()).to<T>();
+        else if constexpr (std::is_same_v<T, Complex64> || std::is_same_v<T, Complex128>)
+          p[i] = T(v);
+        else if constexpr (std::is_same_v<T, bool>)
+          p[i] = v != decltype(v)(0);
+        else if constexpr (sizeof(T) == 2 && !std::is_integral_v<T>)
+          p[i] = T(float(v));
+        else if constexpr (std::is_integral_v<T> && std::is_floating_point_v<decltype(v)>)
+          p[i] = T(int64_t(v));
+        else
+          p[i] = T(v);
       }
     });
   });
 }
 
 int64_t arange_count(const char* op, const Scalar& start, const Scalar& end, const Scalar& step, bool inclusive) {
-  TORCH_CHECK(!start.is_complex() && !end.is_complex() && !step.is_complex(), op, ": bounds and step must be real numbers");
+  TORCH_CHECK(!start.is_complex() && !end.is_complex() && !step.is_complex(), op,
+              ": bounds and step must be real numbers");
   if (start.is_integral() && end.is_integral() && step.is_integral()) {
     __int128 from = start.to_int(), to = end.to_int(), by = step.to_int();
     TORCH_CHECK(by != 0, op, ": step must be nonzero");
-    TORCH_CHECK(by > 0 ? to >= from : to <= from, op, ": upper bound and lower bound inconsistent with step sign: ", start, ", ", end, ", ", step);
+    TORCH_CHECK(by > 0 ? to >= from : to <= from, op,
+                ": upper bound and lower bound inconsistent with step sign: ", start, ", ", end, ", ", step);
     __int128 span = by > 0 ? to - from : from - to, stride = by > 0 ? by : -by;
     __int128 n = inclusive ? span / stride + 1 : (span + stride - 1) / stride;
     TORCH_CHECK(n <= INT64_MAX, op, ": invalid size, possible overflow");
@@ -49,18 +58,22 @@ int64_t arange_count(const char* op, const Scalar& start, const Scalar& end, con
   double from = start.to_double(), to = end.to_double(), by = step.to_double();
   TORCH_CHECK(by != 0 && !std::isnan(by), op, ": step must be nonzero");
   TORCH_CHECK(std::isfinite(from) && std::isfinite(to), op, ": unsupported range: ", from, " -> ", to);
-  TORCH_CHECK(by > 0 ? to >= from : to <= from, op, ": upper bound and lower bound inconsistent with step sign: ", start, ", ", end, ", ", step);
+  TORCH_CHECK(by > 0 ? to >= from : to <= from, op,
+              ": upper bound and lower bound inconsistent with step sign: ", start, ", ", end, ", ", step);
   double n = inclusive ? std::floor((to - from) / by) + 1 : std::ceil((to - from) / by);
   TORCH_CHECK(n < 9.2e18, op, ": invalid size, possible overflow");
   return int64_t(n);
 }
 
-Tensor arange_of(const char* op, const Scalar& start, const Scalar& end, const Scalar& step, DType dtype, MaybeDevice device, bool inclusive) {
+Tensor arange_of(const char* op, const Scalar& start, const Scalar& end, const Scalar& step, DType dtype,
+                 MaybeDevice device, bool inclusive) {
   Tensor out = empty_tensor({arange_count(op, start, end, step, inclusive)}, dtype, device.value_or(Device()));
   if (is_integral(dtype) || (start.is_integral() && step.is_integral())) {
     uint64_t from = uint64_t(start.to_int()), by = uint64_t(step.to_int());
-    if (step.is_integral() || !is_integral(dtype)) generate(out, [=](int64_t i) { return int64_t(from + by * uint64_t(i)); });
-    else generate(out, [a = start.to_double(), b = step.to_double()](int64_t i) { return a + b * double(i); });
+    if (step.is_integral() || !is_integral(dtype))
+      generate(out, [=](int64_t i) { return int64_t(from + by * uint64_t(i)); });
+    else
+      generate(out, [a = start.to_double(), b = step.to_double()](int64_t i) { return a + b * double(i); });
   } else {
     generate(out, [from = start.to_double(), by = step.to_double()](int64_t i) { return from + by * double(i); });
   }
@@ -72,7 +85,8 @@ DType arange_dtype(const Scalar& a, const Scalar& b, const Scalar& c) {
 Tensor arange_kernel(const Scalar& end, MaybeDType dtype, MaybeDevice device) {
   return arange_of("arange", 0, end, 1, dtype.value_or(arange_dtype(0, end, 1)), device, false);
 }
-Tensor arange_start_kernel(const Scalar& start, const Scalar& end, const Scalar& step, MaybeDType dtype, MaybeDevice device) {
+Tensor arange_start_kernel(const Scalar& start, const Scalar& end, const Scalar& step, MaybeDType dtype,
+                           MaybeDevice device) {
   return arange_of("arange", start, end, step, dtype.value_or(arange_dtype(start, end, step)), device, false);
 }
 Tensor range_kernel(const Scalar& start, const Scalar& end, const Scalar& step, MaybeDType dtype, MaybeDevice device) {
@@ -83,32 +97,46 @@ Tensor range_kernel(const Scalar& start, const Scalar& end, const Scalar& step, 
 template <class V>
 auto line(V start, V end, int64_t steps) {
   V step = steps > 1 ? (end - start) / V(double(steps - 1)) : V(0);
-  return [=](int64_t i) { return i < steps / 2 || steps == 1 ? start + step * V(double(i)) : end - step * V(double(steps - 1 - i)); };
+  return [=](int64_t i) {
+    return i < steps / 2 || steps == 1 ? start + step * V(double(i)) : end - step * V(double(steps - 1 - i));
+  };
 }
 DType space_dtype(const Scalar& start, const Scalar& end) {
   return start.is_complex() || end.is_complex() ? complex_of(default_dtype()) : default_dtype();
 }
 void check_steps(const char* op, int64_t steps, const Scalar& start, const Scalar& end, DType dtype) {
   TORCH_CHECK(steps >= 0, op, ": number of steps must be non-negative, got ", steps);
-  TORCH_CHECK((!start.is_complex() && !end.is_complex()) || is_complex(dtype), op, ": inferred dtype ", space_dtype(start, end),
-              " can't be safely cast to passed dtype ", dtype);
+  TORCH_CHECK((!start.is_complex() && !end.is_complex()) || is_complex(dtype), op, ": inferred dtype ",
+              space_dtype(start, end), " can't be safely cast to passed dtype ", dtype);
 }
 Tensor linspace_kernel(const Scalar& start, const Scalar& end, int64_t steps, MaybeDType dtype, MaybeDevice device) {
   DType t = dtype.value_or(space_dtype(start, end));
   check_steps("linspace", steps, start, end, t);
   Tensor out = empty_tensor({steps}, t, device.value_or(Device()));
-  if (is_complex(t)) generate(out, line(start.to_complex(), end.to_complex(), steps));
-  else if (is_integral(t)) generate(out, line(double(start.to_int()), double(end.to_int()), steps));
-  else generate(out, line(start.to_double(), end.to_double(), steps));
+  if (is_complex(t))
+    generate(out, line(start.to_complex(), end.to_complex(), steps));
+  else if (is_integral(t))
+    generate(out, line(double(start.to_int()), double(end.to_int()), steps));
+  else
+    generate(out, line(start.to_double(), end.to_double(), steps));
   return out;
 }
-Tensor logspace_kernel(const Scalar& start, const Scalar& end, int64_t steps, double base, MaybeDType dtype, MaybeDevice device) {
+Tensor logspace_kernel(const Scalar& start, const Scalar& end, int64_t steps, double base, MaybeDType dtype,
+                       MaybeDevice device) {
   DType t = dtype.value_or(space_dtype(start, end));
   check_steps("logspace", steps, start, end, t);
   Tensor out = empty_tensor({steps}, t, device.value_or(Device()));
-  if (is_complex(t)) generate(out, [base, f = line(start.to_complex(), end.to_complex(), steps)](int64_t i) { return std::pow(std::complex<double>(base), f(i)); });
-  else if (is_integral(t)) generate(out, [base, f = line(double(start.to_int()), double(end.to_int()), steps)](int64_t i) { return std::pow(base, f(i)); });
-  else generate(out, [base, f = line(start.to_double(), end.to_double(), steps)](int64_t i) { return std::pow(base, f(i)); });
+  if (is_complex(t))
+    generate(out, [base, f = line(start.to_complex(), end.to_complex(), steps)](int64_t i) {
+      return std::pow(std::complex<double>(base), f(i));
+    });
+  else if (is_integral(t))
+    generate(out, [base, f = line(double(start.to_int()), double(end.to_int()), steps)](int64_t i) {
+      return std::pow(base, f(i));
+    });
+  else
+    generate(out,
+             [base, f = line(start.to_double(), end.to_double(), steps)](int64_t i) { return std::pow(base, f(i)); });
   return out;
 }
 
@@ -149,8 +177,10 @@ Tensor triangle_indices(int64_t rows, int64_t cols, int64_t offset, MaybeDType d
         p[n + k] = std::decay_t<decltype(*p)>(c);
       }
   };
-  if (t == DType::Int64) write(out.data<int64_t>());
-  else write(out.data<int32_t>());
+  if (t == DType::Int64)
+    write(out.data<int64_t>());
+  else
+    write(out.data<int32_t>());
   return out;
 }
 

@@ -24,16 +24,19 @@ Tensor window(const char* op, int64_t length, bool periodic, MaybeDType dtype, M
   double denominator = double(periodic ? length : length - 1);
   visit_dtype(t, [&](auto zero) {
     using T = decltype(zero);
-    for (int64_t n = 0; n < length; ++n) out.data<T>()[n] = Scalar(length == 1 ? 1.0 : f(double(n) / denominator)).to<T>();
+    for (int64_t n = 0; n < length; ++n)
+      out.data<T>()[n] = Scalar(length == 1 ? 1.0 : f(double(n) / denominator)).to<T>();
   });
   return out;
 }
 
 Tensor hann(int64_t length, bool periodic, MaybeDType dtype, MaybeDevice device) {
-  return window("hann_window", length, periodic, dtype, device, [](double x) { return 0.5 - 0.5 * std::cos(2 * kPi * x); });
+  return window("hann_window", length, periodic, dtype, device,
+                [](double x) { return 0.5 - 0.5 * std::cos(2 * kPi * x); });
 }
 Tensor hamming(int64_t length, bool periodic, double alpha, double beta, MaybeDType dtype, MaybeDevice device) {
-  return window("hamming_window", length, periodic, dtype, device, [=](double x) { return alpha - beta * std::cos(2 * kPi * x); });
+  return window("hamming_window", length, periodic, dtype, device,
+                [=](double x) { return alpha - beta * std::cos(2 * kPi * x); });
 }
 Tensor blackman(int64_t length, bool periodic, MaybeDType dtype, MaybeDevice device) {
   return window("blackman_window", length, periodic, dtype, device,

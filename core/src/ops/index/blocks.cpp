@@ -8,7 +8,8 @@ namespace torch {
 
 const IndexKernels& index_kernels() noexcept {
 #if TORCH_X86
-  static const IndexKernels& table = *pick_level<const IndexKernels*>(nullptr, &v2::index_kernels_table, &v3::index_kernels_table, &v4::index_kernels_table);
+  static const IndexKernels& table = *pick_level<const IndexKernels*>(
+      nullptr, &v2::index_kernels_table, &v3::index_kernels_table, &v4::index_kernels_table);
 #else
   static const IndexKernels& table = generic::index_kernels_table;
 #endif
@@ -17,15 +18,18 @@ const IndexKernels& index_kernels() noexcept {
 
 bool shares_memory(const Tensor& a, const Tensor& b) noexcept { return a->storage == b->storage; }
 
-Tensor offsets_of(const char* op, const Tensor& index, int64_t dim, int64_t size, int64_t low, int64_t stride_bytes, ErrorKind kind) {
-  Tensor out = empty_tensor({index.numel()}, DType::Int64), source = index.is_contiguous() ? index : contiguous_copy(index);
+Tensor offsets_of(const char* op, const Tensor& index, int64_t dim, int64_t size, int64_t low, int64_t stride_bytes,
+                  ErrorKind kind) {
+  Tensor out = empty_tensor({index.numel()}, DType::Int64),
+         source = index.is_contiguous() ? index : contiguous_copy(index);
   const IndexKernels& k = index_kernels();
   const bool wide = source.dtype() == DType::Int64;
-  int64_t bad = wide ? k.offsets64(out.data<int64_t>(), source.data<int64_t>(), index.numel(), low, size, stride_bytes, false)
-                     : k.offsets32(out.data<int64_t>(), source.data<int32_t>(), index.numel(), low, size, stride_bytes, false);
+  int64_t bad =
+      wide ? k.offsets64(out.data<int64_t>(), source.data<int64_t>(), index.numel(), low, size, stride_bytes, false)
+           : k.offsets32(out.data<int64_t>(), source.data<int32_t>(), index.numel(), low, size, stride_bytes, false);
   if (bad >= 0)
-    throw_error(kind, message(op, "index ", wide ? source.data<int64_t>()[bad] : source.data<int32_t>()[bad], " is out of bounds for dimension ", dim,
-                              " with size ", size));
+    throw_error(kind, message(op, "index ", wide ? source.data<int64_t>()[bad] : source.data<int32_t>()[bad],
+                              " is out of bounds for dimension ", dim, " with size ", size));
   return out;
 }
 
@@ -47,7 +51,8 @@ void merge(const BlockSide& in, BlockSide* out) {
   for (int i = 0; i < in.sizes.size(); ++i) {
     if (in.sizes[i] == 1) continue;
     int last = out->sizes.size() - 1;
-    if (last >= 0 && out->strided[last] == in.strided[i] * in.sizes[i] && out->dense[last] == in.dense[i] * in.sizes[i]) {
+    if (last >= 0 && out->strided[last] == in.strided[i] * in.sizes[i] &&
+        out->dense[last] == in.dense[i] * in.sizes[i]) {
       out->sizes[last] *= in.sizes[i];
       out->strided[last] = in.strided[i];
       out->dense[last] = in.dense[i];
@@ -59,13 +64,13 @@ void merge(const BlockSide& in, BlockSide* out) {
   }
 }
 
-constexpr int64_t kGrain = 1 << 17;   // bytes
-constexpr int64_t kColumns = 256;     // elements
+constexpr int64_t kGrain = 1 << 17;  // bytes
+constexpr int64_t kColumns = 256;    // elements
 
 }  // namespace
 
-void run_blocks(BlockLoop loop, char* strided, char* dense, const Tensor& offsets, int64_t dense_count, const BlockSide& before,
-                const BlockSide& after, bool cut_offsets) {
+void run_blocks(BlockLoop loop, char* strided, char* dense, const Tensor& offsets, int64_t dense_count,
+                const BlockSide& before, const BlockSide& after, bool cut_offsets) {
   BlockSide outer, inner;
   merge(before, &outer);
   merge(after, &inner);
@@ -95,7 +100,8 @@ void run_blocks(BlockLoop loop, char* strided, char* dense, const Tensor& offset
   int64_t bytes = std::max<int64_t>(b.after * 8, 1);
   for (;;) {
     if (cut_offsets) {
-      parallel_for(b.before * b.count, std::max<int64_t>(1, kGrain / bytes), [&](int64_t begin, int64_t end) { loop(b, begin, end); });
+      parallel_for(b.before * b.count, std::max<int64_t>(1, kGrain / bytes),
+                   [&](int64_t begin, int64_t end) { loop(b, begin, end); });
     } else if (b.before == 1 && b.after >= 2 * kColumns && b.count * bytes > kGrain) {
       parallel_for(b.after, kColumns, [&](int64_t begin, int64_t end) {  // columns do not meet
         Blocks part = b;
@@ -105,7 +111,8 @@ void run_blocks(BlockLoop loop, char* strided, char* dense, const Tensor& offset
         loop(part, 0, b.count);
       });
     } else {
-      parallel_for(b.before, std::max<int64_t>(1, kGrain / (bytes * b.count)), [&](int64_t begin, int64_t end) { loop(b, begin * b.count, end * b.count); });
+      parallel_for(b.before, std::max<int64_t>(1, kGrain / (bytes * b.count)),
+                   [&](int64_t begin, int64_t end) { loop(b, begin * b.count, end * b.count); });
     }
     int d = rest.sizes.size() - 1;
     for (; d >= 0; --d) {

@@ -1,7 +1,8 @@
-// What the operators of the index family share on the host: index tensors made ready, checked before anything is written.
+// What the operators of the index family share on the host: index tensors made ready, checked before anything is
+// written.
 #pragma once
-#include "dims.h"
 #include "dense.h"
+#include "dims.h"
 #include "iterate.h"
 #include "kernels/index.h"
 #include "staging.h"
@@ -11,9 +12,10 @@ namespace torch {
 
 bool shares_memory(const Tensor& a, const Tensor& b) noexcept;
 
-// Bytes from the start for each element of an index tensor into a dim; `low` is -size where negative ones count from the
-// end, else 0. Errors are of the given kind and say "index 5 is out of bounds for dimension 0 with size 3".
-Tensor offsets_of(const char* op, const Tensor& index, int64_t dim, int64_t size, int64_t low, int64_t stride_bytes, ErrorKind kind);
+// Bytes from the start for each element of an index tensor into a dim; `low` is -size where negative ones count from
+// the end, else 0. Errors are of the given kind and say "index 5 is out of bounds for dimension 0 with size 3".
+Tensor offsets_of(const char* op, const Tensor& index, int64_t dim, int64_t size, int64_t low, int64_t stride_bytes,
+                  ErrorKind kind);
 
 // A bool or uint8 mask as one int64 tensor of positions per dim.
 std::vector<Tensor> mask_positions(const Tensor& mask);
@@ -23,8 +25,8 @@ std::vector<Tensor> mask_positions(const Tensor& mask);
 struct BlockSide {
   DimVector sizes, strided, dense;  // of dims before and after the indexed one; strides in bytes
 };
-void run_blocks(BlockLoop loop, char* strided, char* dense, const Tensor& offsets, int64_t dense_count, const BlockSide& before,
-                const BlockSide& after, bool cut_offsets);
+void run_blocks(BlockLoop loop, char* strided, char* dense, const Tensor& offsets, int64_t dense_count,
+                const BlockSide& before, const BlockSide& after, bool cut_offsets);
 
 // The dims [from, to) of two tensors as one side of a block loop.
 BlockSide block_side(const Tensor& strided, const Tensor& dense, int64_t from, int64_t to);

@@ -22,7 +22,8 @@ Counts count_mask(const uint8_t* mask, int64_t n) {
   int64_t chunks = (n + kChunk - 1) / kChunk;
   Counts c{std::vector<int64_t>(size_t(chunks) + 1, 0)};
   parallel_for(chunks, 4, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) c.before[size_t(i) + 1] = k.count_nonzero(mask + i * kChunk, std::min(kChunk, n - i * kChunk));
+    for (int64_t i = begin; i < end; ++i)
+      c.before[size_t(i) + 1] = k.count_nonzero(mask + i * kChunk, std::min(kChunk, n - i * kChunk));
   });
   for (size_t i = 1; i < c.before.size(); ++i) c.before[i] += c.before[i - 1];
   return c;
@@ -38,10 +39,12 @@ void each_chunk(const Counts& c, int64_t n, F f) {  // f(first, how many element
 }
 
 void check_mask(const char* op, const Tensor& mask) {
-  TORCH_CHECK(mask.dtype() == DType::Bool || mask.dtype() == DType::UInt8, op, ": expected BoolTensor or ByteTensor for mask, got ", mask);
+  TORCH_CHECK(mask.dtype() == DType::Bool || mask.dtype() == DType::UInt8, op,
+              ": expected BoolTensor or ByteTensor for mask, got ", mask);
 }
 void need_values(const char* op, const Tensor& t) {
-  TORCH_CHECK_IMPLEMENTED(!t.is_meta(), op, ": the size of the result is in the values, which Meta tensors do not have");
+  TORCH_CHECK_IMPLEMENTED(!t.is_meta(), op,
+                          ": the size of the result is in the values, which Meta tensors do not have");
 }
 Tensor spread(const Tensor& t, const std::vector<int64_t>& shape) {
   return t.sizes() == IntArrayRef(shape) ? as_contiguous(t, t.dtype()) : contiguous_copy(expand(t, shape));
@@ -59,23 +62,26 @@ Tensor masked_select_kernel(const Tensor& self, const Tensor& mask) {
   const IndexKernels& k = index_kernels();
   int64_t item = self.item_size();
   each_chunk(c, x.numel(), [&](int64_t first, int64_t n, int64_t before, int64_t kept) {
-    k.compress[size_class(item)](out.data<char>() + before * item, x.data<char>() + first * item, keep + first, n, kept);
+    k.compress[size_class(item)](out.data<char>() + before * item, x.data<char>() + first * item, keep + first, n,
+                                 kept);
   });
   return out;
 }
 
 Tensor masked_scatter_inplace(const Tensor& self, const Tensor& mask, const Tensor& source) {
   check_mask("masked_scatter", mask);
-  TORCH_CHECK(self.dtype() == source.dtype(), "masked_scatter: expected self and source to have same dtypes but got ", self.dtype(), " and ", source.dtype());
-  TORCH_CHECK(is_expandable_to(mask.sizes(), self.sizes()), "masked_scatter: mask of shape ", mask.sizes(), " does not broadcast to self of shape ", self.sizes());
+  TORCH_CHECK(self.dtype() == source.dtype(), "masked_scatter: expected self and source to have same dtypes but got ",
+              self.dtype(), " and ", source.dtype());
+  TORCH_CHECK(is_expandable_to(mask.sizes(), self.sizes()), "masked_scatter: mask of shape ", mask.sizes(),
+              " does not broadcast to self of shape ", self.sizes());
   if (self.is_meta()) return self;
   check_internal_overlap("masked_scatter_", self);
   Tensor m = spread(mask, self.sizes().vec()), values = as_contiguous(source, source.dtype());
   if (shares_memory(values, self)) values = contiguous_copy(values);
   const uint8_t* keep = m.data<uint8_t>();
   Counts c = count_mask(keep, self.numel());
-  TORCH_CHECK(c.total() <= values.numel(), "masked_scatter: expected the number of elements of source (", values.numel(),
-              ") to be at least the number of ones in mask (", c.total(), ")");
+  TORCH_CHECK(c.total() <= values.numel(), "masked_scatter: expected the number of elements of source (",
+              values.numel(), ") to be at least the number of ones in mask (", c.total(), ")");
   Tensor x = as_contiguous(self, self.dtype());
   const IndexKernels& k = index_kernels();
   int64_t item = self.item_size();
@@ -94,7 +100,8 @@ Tensor masked_scatter_kernel(const Tensor& self, const Tensor& mask, const Tenso
 // --- positions ---
 
 Tensor as_mask(const Tensor& t) {
-  if (t.dtype() == DType::Bool || t.dtype() == DType::UInt8 || t.dtype() == DType::Int8) return as_contiguous(t, t.dtype());
+  if (t.dtype() == DType::Bool || t.dtype() == DType::UInt8 || t.dtype() == DType::Int8)
+    return as_contiguous(t, t.dtype());
   return as_contiguous(ne(t, scalar_tensor_of(0, t.dtype(), true)), DType::Bool);
 }
 

@@ -14,9 +14,9 @@ constexpr int64_t kGrain = 1 << 15;
 
 // An index over self and a tensor of the index's shape, row by row of the last dim.
 struct Walk {
-  int64_t rows, n;        // rows, and elements in each
-  int64_t independent;    // consecutive rows that may write to the same places; all others do not meet
-  int64_t along;          // self's stride of the indexed dim
+  int64_t rows, n;                // rows, and elements in each
+  int64_t independent;            // consecutive rows that may write to the same places; all others do not meet
+  int64_t along;                  // self's stride of the indexed dim
   int64_t self_step, other_step;  // along a row; self_step is 0 when the last dim is the indexed one
   DimVector sizes, self_strides, other_strides;  // of the dims before the last; self's is 0 for the indexed one
 };
@@ -55,32 +55,42 @@ void each_row(const Walk& w, int64_t begin, int64_t end, F f) {
   }
 }
 
-Tensor at_least_1d(const Tensor& t) { return t.dim() > 0 ? t : view_of(t, IntArrayRef({1}), IntArrayRef({1}), t.storage_offset()); }
-Tensor copy_of(const Tensor& self) { return self.is_meta() ? empty_like_tensor(self, self.dtype()) : preserving_copy(self, self.dtype()); }
+Tensor at_least_1d(const Tensor& t) {
+  return t.dim() > 0 ? t : view_of(t, IntArrayRef({1}), IntArrayRef({1}), t.storage_offset());
+}
+Tensor copy_of(const Tensor& self) {
+  return self.is_meta() ? empty_like_tensor(self, self.dtype()) : preserving_copy(self, self.dtype());
+}
 
 void check_index(const char* op, const Tensor& self, int64_t dim, const Tensor& index) {
-  TORCH_CHECK(index.dtype() == DType::Int64 || index.dtype() == DType::Int32, op, "(): Expected dtype int32/int64 for index, got ", index.dtype());
+  TORCH_CHECK(index.dtype() == DType::Int64 || index.dtype() == DType::Int32, op,
+              "(): Expected dtype int32/int64 for index, got ", index.dtype());
   TORCH_CHECK(index.device() == self.device(), op, "(): self is on ", self.device(), ", index on ", index.device());
   TORCH_CHECK(std::max<int64_t>(index.dim(), 1) == std::max<int64_t>(self.dim(), 1), op,
-              "(): Index tensor must have the same number of dimensions as self tensor, got ", index.sizes(), " and ", self.sizes());
+              "(): Index tensor must have the same number of dimensions as self tensor, got ", index.sizes(), " and ",
+              self.sizes());
   for (int64_t d = 0; d < self.dim() && index.dim(); ++d)
-    TORCH_CHECK(d == dim || index.size(d) <= self.size(d), op, "(): Size does not match at dimension ", d, " expected index ", Bracketed{index.sizes()},
-                " to be no larger than self ", Bracketed{self.sizes()}, " apart from dimension ", dim);
+    TORCH_CHECK(d == dim || index.size(d) <= self.size(d), op, "(): Size does not match at dimension ", d,
+                " expected index ", Bracketed{index.sizes()}, " to be no larger than self ", Bracketed{self.sizes()},
+                " apart from dimension ", dim);
 }
 void check_src(const char* op, const Tensor& self, const Tensor& index, const Tensor& src) {
-  TORCH_CHECK(src.dtype() == self.dtype(), op, "(): Expected self.dtype to be equal to src.dtype, got ", self.dtype(), " and ", src.dtype());
+  TORCH_CHECK(src.dtype() == self.dtype(), op, "(): Expected self.dtype to be equal to src.dtype, got ", self.dtype(),
+              " and ", src.dtype());
   TORCH_CHECK(src.device() == self.device(), op, "(): self is on ", self.device(), ", src on ", src.device());
   TORCH_CHECK(std::max<int64_t>(index.dim(), 1) == std::max<int64_t>(src.dim(), 1), op,
-              "(): Index tensor must have the same number of dimensions as src tensor, got ", index.sizes(), " and ", src.sizes());
+              "(): Index tensor must have the same number of dimensions as src tensor, got ", index.sizes(), " and ",
+              src.sizes());
   for (int64_t d = 0; d < index.dim() && src.dim(); ++d)
-    TORCH_CHECK(index.size(d) <= src.size(d), op, "(): Size does not match at dimension ", d, " expected index ", Bracketed{index.sizes()},
-                " to be no larger than src ", Bracketed{src.sizes()});
+    TORCH_CHECK(index.size(d) <= src.size(d), op, "(): Size does not match at dimension ", d, " expected index ",
+                Bracketed{index.sizes()}, " to be no larger than src ", Bracketed{src.sizes()});
 }
 // Dense int64 and in range.
 Tensor ready_index(const char* op, const Tensor& self, int64_t dim, const Tensor& index) {
   Tensor i = as_contiguous(index, DType::Int64);
   int64_t size = self.dim() ? self.size(dim) : 1, bad = index_kernels().check64(i.data<int64_t>(), i.numel(), size);
-  TORCH_CHECK(bad < 0, op, "(): index ", i.data<int64_t>()[bad], " is out of bounds for dimension ", dim, " with size ", size);
+  TORCH_CHECK(bad < 0, op, "(): index ", i.data<int64_t>()[bad], " is out of bounds for dimension ", dim, " with size ",
+              size);
   return at_least_1d(i);
 }
 
@@ -99,11 +109,14 @@ Tensor gather_kernel(const Tensor& self, int64_t dim, const Tensor& index, bool)
   char* to = y.data<char>();
   parallel_for(w.rows, std::max<int64_t>(1, kGrain / std::max<int64_t>(w.n, 1)), [&](int64_t begin, int64_t end) {
     each_row(w, begin, end, [&](int64_t a, int64_t b, int64_t first) {
-      if (w.self_step == 0) k.gather_row[c](to + b * item, 1, from + a * item, w.along, index_data + first, 1, w.n);
-      else if (w.self_step == 1) k.gather_across[c](to + b * item, from + a * item, w.along, index_data + first, w.n);
+      if (w.self_step == 0)
+        k.gather_row[c](to + b * item, 1, from + a * item, w.along, index_data + first, 1, w.n);
+      else if (w.self_step == 1)
+        k.gather_across[c](to + b * item, from + a * item, w.along, index_data + first, w.n);
       else
         for (int64_t i = 0; i < w.n; ++i)
-          std::memcpy(to + (b + i) * item, from + (a + index_data[first + i] * w.along + i * w.self_step) * item, size_t(item));
+          std::memcpy(to + (b + i) * item, from + (a + index_data[first + i] * w.along + i * w.self_step) * item,
+                      size_t(item));
     });
   });
   return out;
@@ -112,9 +125,11 @@ Tensor gather_kernel(const Tensor& self, int64_t dim, const Tensor& index, bool)
 Tensor take_along_dim_composite(const Tensor& self, const Tensor& indices, std::optional<int64_t> dim) {
   if (!dim) return gather(reshape(self, {-1}), 0, reshape(indices, {-1}));
   int64_t d = wrap_dim(*dim, self.dim());
-  TORCH_CHECK(self.dim() == indices.dim(), "torch.take_along_dim(): input and indices should have the same number of dimensions, but got ", self.dim(),
-              " dimensions for input, and ", indices.dim(), " dimensions for indices");
-  TORCH_CHECK(indices.dtype() == DType::Int64, "torch.take_along_dim(): dtype of indices should be Long but got ", indices.dtype());
+  TORCH_CHECK(self.dim() == indices.dim(),
+              "torch.take_along_dim(): input and indices should have the same number of dimensions, but got ",
+              self.dim(), " dimensions for input, and ", indices.dim(), " dimensions for indices");
+  TORCH_CHECK(indices.dtype() == DType::Int64, "torch.take_along_dim(): dtype of indices should be Long but got ",
+              indices.dtype());
   DimVector a(self.sizes()), b(indices.sizes());
   if (self.dim() == 0) return gather(self, 0, indices);
   a[d] = b[d] = 1;
@@ -122,7 +137,8 @@ Tensor take_along_dim_composite(const Tensor& self, const Tensor& indices, std::
   shape[d] = self.size(d);
   index_shape[d] = indices.size(d);
   Tensor at = expand(indices, index_shape);
-  at = where(lt(at, scalar_tensor_of(0, DType::Int64, true)), add(at, scalar_tensor_of(self.size(d), DType::Int64, true)), at);
+  at = where(lt(at, scalar_tensor_of(0, DType::Int64, true)),
+             add(at, scalar_tensor_of(self.size(d), DType::Int64, true)), at);
   return gather(expand(self, shape), d, at);
 }
 
@@ -140,7 +156,8 @@ void scatter_into(const Tensor& self, int64_t dim, const Tensor& index, const Te
   int64_t groups = w.rows / std::max<int64_t>(w.independent, 1), work = std::max<int64_t>(w.independent * w.n, 1);
   parallel_for(groups, std::max<int64_t>(1, kGrain / work), [&](int64_t begin, int64_t end) {
     each_row(w, begin * w.independent, end * w.independent, [&](int64_t a, int64_t b, int64_t first) {
-      for (int64_t i = 0; i < w.n; ++i) f(to[a + at[first + i] * w.along + i * w.self_step], from[b + i * w.other_step]);
+      for (int64_t i = 0; i < w.n; ++i)
+        f(to[a + at[first + i] * w.along + i * w.self_step], from[b + i * w.other_step]);
     });
   });
 }
@@ -151,22 +168,32 @@ struct Bytes16 {
 void assign_into(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {
   auto assign = [](auto& to, auto from) { to = from; };
   switch (self.item_size()) {
-    case 1: return scatter_into<uint8_t>(self, dim, index, src, assign);
-    case 2: return scatter_into<uint16_t>(self, dim, index, src, assign);
-    case 4: return scatter_into<uint32_t>(self, dim, index, src, assign);
-    case 8: return scatter_into<uint64_t>(self, dim, index, src, assign);
-    default: return scatter_into<Bytes16>(self, dim, index, src, assign);
+    case 1:
+      return scatter_into<uint8_t>(self, dim, index, src, assign);
+    case 2:
+      return scatter_into<uint16_t>(self, dim, index, src, assign);
+    case 4:
+      return scatter_into<uint32_t>(self, dim, index, src, assign);
+    case 8:
+      return scatter_into<uint64_t>(self, dim, index, src, assign);
+    default:
+      return scatter_into<Bytes16>(self, dim, index, src, assign);
   }
 }
 
 enum class Join { Add, Multiply, Max, Min };
 template <Join join, class T>
 T joined(T a, T b) {
-  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) return T(joined<join>(float(a), float(b)));
-  else if constexpr (join == Join::Add) return T(a + b);
-  else if constexpr (join == Join::Multiply) return T(a * b);
-  else if constexpr (std::is_floating_point_v<T>) return (join == Join::Max ? b > a : b < a) || b != b ? b : a;
-  else return (join == Join::Max ? b > a : b < a) ? b : a;
+  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
+    return T(joined<join>(float(a), float(b)));
+  else if constexpr (join == Join::Add)
+    return T(a + b);
+  else if constexpr (join == Join::Multiply)
+    return T(a * b);
+  else if constexpr (std::is_floating_point_v<T>)
+    return (join == Join::Max ? b > a : b < a) || b != b ? b : a;
+  else
+    return (join == Join::Max ? b > a : b < a) ? b : a;
 }
 template <Join join>
 void join_into(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {
@@ -182,9 +209,12 @@ void join_into(const Tensor& self, int64_t dim, const Tensor& index, const Tenso
 
 // Checks everything, then runs `write(index)`; returns self.
 template <class Write>
-Tensor scatter_checked(const char* op, const Tensor& self, int64_t* dim, const Tensor& index, const Tensor* src, Write write) {
+Tensor scatter_checked(const char* op, const Tensor& self, int64_t* dim, const Tensor& index, const Tensor* src,
+                       Write write) {
   *dim = wrap_dim(*dim, self.dim());
-  if (src) TORCH_CHECK(src->dtype() == self.dtype(), op, "(): Expected self.dtype to be equal to src.dtype, got ", self.dtype(), " and ", src->dtype());
+  if (src)
+    TORCH_CHECK(src->dtype() == self.dtype(), op, "(): Expected self.dtype to be equal to src.dtype, got ",
+                self.dtype(), " and ", src->dtype());
   if (index.numel() == 0) return self;
   check_index(op, self, *dim, index);
   if (src) check_src(op, self, index, *src);
@@ -196,17 +226,21 @@ Tensor scatter_checked(const char* op, const Tensor& self, int64_t* dim, const T
 Tensor apart(const Tensor& t, const Tensor& self) { return shares_memory(t, self) ? contiguous_copy(t) : t; }
 
 Tensor scatter_inplace(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {
-  return scatter_checked("scatter", self, &dim, index, &src, [&](const Tensor& at) { assign_into(self, dim, at, apart(src, self)); });
+  return scatter_checked("scatter", self, &dim, index, &src,
+                         [&](const Tensor& at) { assign_into(self, dim, at, apart(src, self)); });
 }
 Tensor scatter_value_inplace(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value) {
-  return scatter_checked("scatter", self, &dim, index, nullptr,
-                         [&](const Tensor& at) { assign_into(self, dim, at, expand(scalar_tensor_of(value, self.dtype()), at.sizes())); });
+  return scatter_checked("scatter", self, &dim, index, nullptr, [&](const Tensor& at) {
+    assign_into(self, dim, at, expand(scalar_tensor_of(value, self.dtype()), at.sizes()));
+  });
 }
 Tensor scatter_add_inplace(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {
-  return scatter_checked("scatter_add", self, &dim, index, &src, [&](const Tensor& at) { join_into<Join::Add>(self, dim, at, apart(src, self)); });
+  return scatter_checked("scatter_add", self, &dim, index, &src,
+                         [&](const Tensor& at) { join_into<Join::Add>(self, dim, at, apart(src, self)); });
 }
 
-Tensor scatter_reduce_inplace(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& given, std::string_view reduce, bool include_self) {
+Tensor scatter_reduce_inplace(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& given,
+                              std::string_view reduce, bool include_self) {
   bool mean = reduce == "mean";
   TORCH_CHECK(mean || reduce == "sum" || reduce == "prod" || reduce == "amax" || reduce == "amin",
               "scatter_reduce(): reduce argument must be either sum, prod, mean, amax or amin, got ", reduce);
@@ -218,50 +252,70 @@ Tensor scatter_reduce_inplace(const Tensor& self, int64_t dim, const Tensor& ind
         bool low = reduce == "amax";
         start = visit_dtype(self.dtype(), [&](auto zero) -> Scalar {
           using T = decltype(zero);
-          if constexpr (std::is_same_v<T, bool>) return Scalar(!low);
-          else if constexpr (std::is_same_v<T, uint64_t>) return Scalar(low ? uint64_t(0) : UINT64_MAX);
-          else if constexpr (std::is_integral_v<T>) return Scalar(int64_t(low ? std::numeric_limits<T>::lowest() : std::numeric_limits<T>::max()));
-          else return Scalar(low ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity());
+          if constexpr (std::is_same_v<T, bool>)
+            return Scalar(!low);
+          else if constexpr (std::is_same_v<T, uint64_t>)
+            return Scalar(low ? uint64_t(0) : UINT64_MAX);
+          else if constexpr (std::is_integral_v<T>)
+            return Scalar(int64_t(low ? std::numeric_limits<T>::lowest() : std::numeric_limits<T>::max()));
+          else
+            return Scalar(low ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity());
         });
       }
       assign_into(self, dim, at, expand(scalar_tensor_of(start, self.dtype()), at.sizes()));
     }
-    if (reduce == "prod") join_into<Join::Multiply>(self, dim, at, src);
-    else if (reduce == "amax") join_into<Join::Max>(self, dim, at, src);
-    else if (reduce == "amin") join_into<Join::Min>(self, dim, at, src);
-    else join_into<Join::Add>(self, dim, at, src);
+    if (reduce == "prod")
+      join_into<Join::Multiply>(self, dim, at, src);
+    else if (reduce == "amax")
+      join_into<Join::Max>(self, dim, at, src);
+    else if (reduce == "amin")
+      join_into<Join::Min>(self, dim, at, src);
+    else
+      join_into<Join::Add>(self, dim, at, src);
     if (mean) {
       Tensor count = full(self.sizes(), include_self ? 1 : 0, self.dtype());
       join_into<Join::Add>(count, dim, at, expand(scalar_tensor_of(1, self.dtype()), at.sizes()));
-      if (!include_self) masked_fill_(count, eq(count, scalar_tensor_of(0, DType::Int64, true)), scalar_tensor_of(1, DType::Int64, true));
-      if (is_floating(self.dtype()) || is_complex(self.dtype())) div_(self, count);
-      else div_(self, count, "floor");
+      if (!include_self)
+        masked_fill_(count, eq(count, scalar_tensor_of(0, DType::Int64, true)),
+                     scalar_tensor_of(1, DType::Int64, true));
+      if (is_floating(self.dtype()) || is_complex(self.dtype()))
+        div_(self, count);
+      else
+        div_(self, count, "floor");
     }
   });
 }
 
-Tensor scatter_kernel(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) { return scatter_inplace(copy_of(self), dim, index, src); }
+Tensor scatter_kernel(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {
+  return scatter_inplace(copy_of(self), dim, index, src);
+}
 Tensor scatter_value_kernel(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value) {
   return scatter_value_inplace(copy_of(self), dim, index, value);
 }
-Tensor scatter_add_kernel(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) { return scatter_add_inplace(copy_of(self), dim, index, src); }
-Tensor scatter_reduce_kernel(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src, std::string_view reduce, bool include_self) {
+Tensor scatter_add_kernel(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {
+  return scatter_add_inplace(copy_of(self), dim, index, src);
+}
+Tensor scatter_reduce_kernel(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
+                             std::string_view reduce, bool include_self) {
   return scatter_reduce_inplace(copy_of(self), dim, index, src, reduce, include_self);
 }
 
 // The first spelling of scatter_reduce, whose source may be a number.
 std::string_view new_name(std::string_view reduce) {
-  TORCH_CHECK(reduce == "add" || reduce == "multiply", "scatter(): reduce argument must be either add or multiply, got ", reduce);
+  TORCH_CHECK(reduce == "add" || reduce == "multiply",
+              "scatter(): reduce argument must be either add or multiply, got ", reduce);
   return reduce == "add" ? "sum" : "prod";
 }
 Tensor named_source(const Tensor& self, const Tensor& index, const Tensor& src) {
   if (!src.is_wrapped_number()) return src;
   return expand(src.dtype() == self.dtype() ? src : _to_copy(src, self.dtype()), index.sizes());
 }
-Tensor scatter_named_composite(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src, std::string_view reduce) {
+Tensor scatter_named_composite(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
+                               std::string_view reduce) {
   return scatter_reduce(self, dim, index, named_source(self, index, src), new_name(reduce), true);
 }
-Tensor scatter_named_inplace(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src, std::string_view reduce) {
+Tensor scatter_named_inplace(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
+                             std::string_view reduce) {
   return scatter_reduce_(self, dim, index, named_source(self, index, src), new_name(reduce), true);
 }
 

@@ -10,7 +10,8 @@ namespace torch {
 namespace {
 
 Tensor one_hot_kernel(const Tensor& self, int64_t num_classes) {
-  TORCH_CHECK(self.dtype() == DType::Int64, "one_hot is only applicable to index tensor of type LongTensor, got ", self.dtype());
+  TORCH_CHECK(self.dtype() == DType::Int64, "one_hot is only applicable to index tensor of type LongTensor, got ",
+              self.dtype());
   DimVector sizes(self.sizes());
   if (self.numel() == 0 || self.is_meta()) {
     TORCH_CHECK(num_classes > 0, "one_hot: Can not infer total number of classes from empty tensor.");
@@ -23,7 +24,8 @@ Tensor one_hot_kernel(const Tensor& self, int64_t num_classes) {
   TORCH_CHECK(*low >= 0, "one_hot: Class values must be non-negative, got ", *low);
   if (num_classes == -1) num_classes = *high + 1;
   TORCH_CHECK(num_classes > 0, "one_hot: num_classes should be positive, got ", num_classes);
-  TORCH_CHECK(*high < num_classes, "one_hot: Class values must be smaller than num_classes, got ", *high, " with num_classes=", num_classes);
+  TORCH_CHECK(*high < num_classes, "one_hot: Class values must be smaller than num_classes, got ", *high,
+              " with num_classes=", num_classes);
   sizes.push_back(num_classes);
   Tensor out = new_zeros_tensor(sizes, DType::Int64);
   int64_t* q = out.data<int64_t>();
@@ -32,10 +34,15 @@ Tensor one_hot_kernel(const Tensor& self, int64_t num_classes) {
 }
 
 Tensor bincount_kernel(const Tensor& self, const Tensor& weights, int64_t minlength) {
-  TORCH_CHECK(self.dim() == 1 && is_integral(self.dtype()), "bincount only supports 1-d non-negative integral inputs, got ", self);
+  TORCH_CHECK(self.dim() == 1 && is_integral(self.dtype()),
+              "bincount only supports 1-d non-negative integral inputs, got ", self);
   TORCH_CHECK(minlength >= 0, "bincount: minlength should be >= 0, got ", minlength);
-  TORCH_CHECK_IMPLEMENTED(!self.is_meta(), "bincount: the size of the result is in the values, which Meta tensors do not have");
-  if (weights) TORCH_CHECK(weights.sizes() == self.sizes(), "bincount: weights should be 1-d and have the same length as input, got ", weights.sizes(), " and ", self.sizes());
+  TORCH_CHECK_IMPLEMENTED(!self.is_meta(),
+                          "bincount: the size of the result is in the values, which Meta tensors do not have");
+  if (weights)
+    TORCH_CHECK(weights.sizes() == self.sizes(),
+                "bincount: weights should be 1-d and have the same length as input, got ", weights.sizes(), " and ",
+                self.sizes());
   Tensor x = as_contiguous(self, DType::Int64);
   const int64_t *p = x.data<int64_t>(), n = x.numel();
   int64_t size = minlength;
@@ -71,32 +78,42 @@ int64_t place(const T* p, const int64_t* sorter, int64_t n, T value) {
   return first;
 }
 
-Tensor searchsorted_kernel(const Tensor& sequence, const Tensor& self, bool out_int32, bool right, std::optional<std::string_view> side, const Tensor& sorter) {
+Tensor searchsorted_kernel(const Tensor& sequence, const Tensor& self, bool out_int32, bool right,
+                           std::optional<std::string_view> side, const Tensor& sorter) {
   const char* op = "torch.searchsorted(): ";
-  TORCH_CHECK(!side || *side == "left" || *side == "right", op, "side can only be 'left' or 'right' but got ", side.value_or(""));
-  TORCH_CHECK(!(side && *side == "left" && right), op, "side and right can't be set to opposites, got side of left while right was True");
+  TORCH_CHECK(!side || *side == "left" || *side == "right", op, "side can only be 'left' or 'right' but got ",
+              side.value_or(""));
+  TORCH_CHECK(!(side && *side == "left" && right), op,
+              "side and right can't be set to opposites, got side of left while right was True");
   if (side && *side == "right") right = true;
   TORCH_CHECK(sequence.dim() > 0, op, "boundaries tensor should have positive dimension, but got 0 dimension");
-  TORCH_CHECK(sequence.device() == self.device() || self.is_wrapped_number(), op, "boundaries and input value tensors should be on one device, got ", sequence.device(),
-              " and ", self.device());
-  TORCH_CHECK(self.is_wrapped_number() || self.dtype() == sequence.dtype(), op, "boundary tensor and input value tensor should have same dtype, but got boundary tensor ",
-              "dtype ", sequence.dtype(), " and input value tensor dtype ", self.dtype());
+  TORCH_CHECK(sequence.device() == self.device() || self.is_wrapped_number(), op,
+              "boundaries and input value tensors should be on one device, got ", sequence.device(), " and ",
+              self.device());
+  TORCH_CHECK(self.is_wrapped_number() || self.dtype() == sequence.dtype(), op,
+              "boundary tensor and input value tensor should have same dtype, but got boundary tensor ", "dtype ",
+              sequence.dtype(), " and input value tensor dtype ", self.dtype());
   TORCH_CHECK(!is_complex(sequence.dtype()), op, "complex numbers have no order");
   bool shared = sequence.dim() == 1;
   if (!shared) {
     bool fits = self.dim() == sequence.dim();
     for (int64_t d = 0; fits && d < self.dim() - 1; ++d) fits = self.size(d) == sequence.size(d);
-    TORCH_CHECK(fits, op, "boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and input value tensor must match, but we got ",
+    TORCH_CHECK(fits, op,
+                "boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and input "
+                "value tensor must match, but we got ",
                 "boundaries tensor ", Bracketed{sequence.sizes()}, " and input value tensor ", Bracketed{self.sizes()});
   }
   int64_t n = sequence.size(-1);
-  TORCH_CHECK(!out_int32 || n < INT32_MAX, op, "the size of boundaries' last dimension should be less than ", INT32_MAX, ", but we got ", n);
+  TORCH_CHECK(!out_int32 || n < INT32_MAX, op, "the size of boundaries' last dimension should be less than ", INT32_MAX,
+              ", but we got ", n);
   Tensor order;
   if (sorter) {
-    TORCH_CHECK(sorter.sizes() == sequence.sizes() && sorter.dtype() == DType::Int64, op, "sorter must be an int64 tensor of the boundaries' shape ",
-                Bracketed{sequence.sizes()}, ", got ", sorter);
+    TORCH_CHECK(sorter.sizes() == sequence.sizes() && sorter.dtype() == DType::Int64, op,
+                "sorter must be an int64 tensor of the boundaries' shape ", Bracketed{sequence.sizes()}, ", got ",
+                sorter);
     order = as_contiguous(sorter, DType::Int64);
-    TORCH_CHECK(self.is_meta() || index_kernels().check64(order.data<int64_t>(), order.numel(), n) < 0, op, "sorter index out of range");
+    TORCH_CHECK(self.is_meta() || index_kernels().check64(order.data<int64_t>(), order.numel(), n) < 0, op,
+                "sorter index out of range");
   }
   Tensor out = empty_tensor(self.sizes(), out_int32 ? DType::Int32 : DType::Int64, sequence.device());
   if (out.is_meta() || out.numel() == 0) return out;
@@ -116,8 +133,10 @@ Tensor searchsorted_kernel(const Tensor& sequence, const Tensor& self, bool out_
           const int64_t* s = order ? order.data<int64_t>() + start : nullptr;
           T v = values.data<T>()[i];
           int64_t at = right ? place<T, true>(p, s, n, v) : place<T, false>(p, s, n, v);
-          if (out_int32) out.data<int32_t>()[i] = int32_t(at);
-          else out.data<int64_t>()[i] = at;
+          if (out_int32)
+            out.data<int32_t>()[i] = int32_t(at);
+          else
+            out.data<int64_t>()[i] = at;
         }
       });
     }
@@ -125,7 +144,8 @@ Tensor searchsorted_kernel(const Tensor& sequence, const Tensor& self, bool out_
   return out;
 }
 Tensor bucketize_composite(const Tensor& self, const Tensor& boundaries, bool out_int32, bool right) {
-  TORCH_CHECK(boundaries.dim() == 1, "bucketize: boundaries tensor must be 1 dimension, but got dim(", boundaries.dim(), ")");
+  TORCH_CHECK(boundaries.dim() == 1, "bucketize: boundaries tensor must be 1 dimension, but got dim(", boundaries.dim(),
+              ")");
   return searchsorted(boundaries, self, out_int32, right);
 }
 

@@ -1,17 +1,23 @@
-// A 1-d index into one dim: index_select, index_add, index_copy, index_fill; positions in the flattened tensor: take, put.
+// A 1-d index into one dim: index_select, index_add, index_copy, index_fill; positions in the flattened tensor: take,
+// put.
 #include "ops/index/index.h"
 
 namespace torch {
 
 namespace {
 
-Tensor copy_of(const Tensor& self) { return self.is_meta() ? empty_like_tensor(self, self.dtype()) : preserving_copy(self, self.dtype()); }
-Tensor at_least_1d(const Tensor& t) { return t.dim() > 0 ? t : view_of(t, IntArrayRef({1}), IntArrayRef({1}), t.storage_offset()); }
+Tensor copy_of(const Tensor& self) {
+  return self.is_meta() ? empty_like_tensor(self, self.dtype()) : preserving_copy(self, self.dtype());
+}
+Tensor at_least_1d(const Tensor& t) {
+  return t.dim() > 0 ? t : view_of(t, IntArrayRef({1}), IntArrayRef({1}), t.storage_offset());
+}
 // The tensor itself, or a copy when writing to `self` would change it.
 Tensor apart(const Tensor& t, const Tensor& self) { return shares_memory(t, self) ? contiguous_copy(t) : t; }
 
 void check_index(const char* op, const Tensor& self, const Tensor& index) {
-  TORCH_CHECK(index.dtype() == DType::Int64 || index.dtype() == DType::Int32, op, "(): Expected dtype int32/int64 for index, got ", index.dtype());
+  TORCH_CHECK(index.dtype() == DType::Int64 || index.dtype() == DType::Int32, op,
+              "(): Expected dtype int32/int64 for index, got ", index.dtype());
   TORCH_CHECK_INDEX(index.dim() <= 1, op, "(): Index is supposed to be a vector, got shape ", index.sizes());
   TORCH_CHECK(index.device() == self.device(), op, "(): self is on ", self.device(), ", index on ", index.device());
 }
@@ -20,50 +26,65 @@ Tensor index_select_kernel(const Tensor& self, int64_t dim, const Tensor& index)
   check_index("index_select", self, index);
   dim = wrap_dim(dim, self.dim());
   DimVector sizes(self.sizes());
-  if (self.dim() > 0) sizes[dim] = index.numel();
-  else TORCH_CHECK(index.numel() == 1, "index_select(): Index to scalar can have only 1 value, got ", index.numel(), " value(s)");
+  if (self.dim() > 0)
+    sizes[dim] = index.numel();
+  else
+    TORCH_CHECK(index.numel() == 1, "index_select(): Index to scalar can have only 1 value, got ", index.numel(),
+                " value(s)");
   Tensor out = empty_tensor(sizes, self.dtype(), self.device());
   if (out.is_meta()) return out;
   Tensor x = at_least_1d(self), y = at_least_1d(out);
-  Tensor offsets = offsets_of("index_select(): index out of range in self: ", index, dim, x.size(dim), 0, x.stride(dim) * x.item_size(), ErrorKind::Index);
-  run_blocks(index_kernels().take[size_class(x.item_size())], x.data<char>(), y.data<char>(), offsets, y.stride(dim) * y.item_size(),
-             block_side(x, y, 0, dim), block_side(x, y, dim + 1, x.dim()), true);
+  Tensor offsets = offsets_of("index_select(): index out of range in self: ", index, dim, x.size(dim), 0,
+                              x.stride(dim) * x.item_size(), ErrorKind::Index);
+  run_blocks(index_kernels().take[size_class(x.item_size())], x.data<char>(), y.data<char>(), offsets,
+             y.stride(dim) * y.item_size(), block_side(x, y, 0, dim), block_side(x, y, dim + 1, x.dim()), true);
   return out;
 }
 
 // Writes `source` into the slices of self that index names.
-void write_slices(const char* op, BlockLoop loop, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source, int64_t low) {
+void write_slices(const char* op, BlockLoop loop, const Tensor& self, int64_t dim, const Tensor& index,
+                  const Tensor& source, int64_t low) {
   Tensor x = at_least_1d(self), y = at_least_1d(source);
   Tensor offsets = offsets_of(op, index, dim, x.size(dim), low, x.stride(dim) * x.item_size(), ErrorKind::Index);
-  run_blocks(loop, x.data<char>(), y.data<char>(), offsets, y.stride(dim) * y.item_size(), block_side(x, y, 0, dim), block_side(x, y, dim + 1, x.dim()), false);
+  run_blocks(loop, x.data<char>(), y.data<char>(), offsets, y.stride(dim) * y.item_size(), block_side(x, y, 0, dim),
+             block_side(x, y, dim + 1, x.dim()), false);
 }
 
 void check_slices(const char* op, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
   check_index(op, self, index);
-  TORCH_CHECK(self.dtype() == source.dtype(), op, "(): self and source expected to have the same dtype, but got (self) ", self.dtype(), " and (source) ",
+  TORCH_CHECK(self.dtype() == source.dtype(), op,
+              "(): self and source expected to have the same dtype, but got (self) ", self.dtype(), " and (source) ",
               source.dtype());
   TORCH_CHECK(source.device() == self.device(), op, "(): self is on ", self.device(), ", source on ", source.device());
   int64_t rank = std::max<int64_t>(self.dim(), 1), given = std::max<int64_t>(source.dim(), 1);
-  TORCH_CHECK(rank == given, op, "(): When source and destination are not scalars, their dimensionality must match. Source dimensionality (", source.dim(),
-                    "), destination dimensionality (", self.dim(), ")");
+  TORCH_CHECK(
+      rank == given, op,
+      "(): When source and destination are not scalars, their dimensionality must match. Source dimensionality (",
+      source.dim(), "), destination dimensionality (", self.dim(), ")");
   int64_t slices = source.dim() ? source.size(dim) : 1;
-  TORCH_CHECK_INDEX(slices == index.numel(), op, "(): Number of indices (", index.numel(), ") should be equal to source.size(dim): (", slices, "), for dim: ", dim);
+  TORCH_CHECK_INDEX(slices == index.numel(), op, "(): Number of indices (", index.numel(),
+                    ") should be equal to source.size(dim): (", slices, "), for dim: ", dim);
   for (int64_t d = 0; d < self.dim() && source.dim(); ++d)
-    TORCH_CHECK(d == dim || self.size(d) == source.size(d), op, "(): Source/destination tensor must have same slice shapes. Destination slice shape: ",
-                Bracketed{self.sizes()}, " at dimension ", dim, " and source slice shape: ", Bracketed{source.sizes()}, " at dimension ", dim, ".");
+    TORCH_CHECK(
+        d == dim || self.size(d) == source.size(d), op,
+        "(): Source/destination tensor must have same slice shapes. Destination slice shape: ", Bracketed{self.sizes()},
+        " at dimension ", dim, " and source slice shape: ", Bracketed{source.sizes()}, " at dimension ", dim, ".");
 }
 
-Tensor index_add_inplace(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source, const Scalar& alpha) {
+Tensor index_add_inplace(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
+                         const Scalar& alpha) {
   dim = wrap_dim(dim, self.dim());
   check_slices("index_add", self, dim, index, source);
   if (self.is_meta()) return self;
   check_internal_overlap("index_add_", self);
   bool scaled = alpha.to_double() != 1 || alpha.is_complex();
   Tensor values = scaled ? mul(source, scalar_tensor_of(alpha, alpha.dtype(), true)) : apart(source, self);
-  write_slices("index_add(): ", index_kernels().add[int(self.dtype())], self, dim, index, values.dtype() == self.dtype() ? values : as_dtype(values, self.dtype()), 0);
+  write_slices("index_add(): ", index_kernels().add[int(self.dtype())], self, dim, index,
+               values.dtype() == self.dtype() ? values : as_dtype(values, self.dtype()), 0);
   return self;
 }
-Tensor index_add_kernel(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source, const Scalar& alpha) {
+Tensor index_add_kernel(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
+                        const Scalar& alpha) {
   return index_add_inplace(copy_of(self), dim, index, source, alpha);
 }
 
@@ -72,7 +93,8 @@ Tensor index_copy_inplace(const Tensor& self, int64_t dim, const Tensor& index, 
   check_slices("index_copy", self, dim, index, source);
   if (self.is_meta()) return self;
   check_internal_overlap("index_copy_", self);
-  write_slices("index_copy(): ", index_kernels().put[size_class(self.item_size())], self, dim, index, apart(source, self), 0);
+  write_slices("index_copy(): ", index_kernels().put[size_class(self.item_size())], self, dim, index,
+               apart(source, self), 0);
   return self;
 }
 Tensor index_copy_kernel(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
@@ -82,13 +104,14 @@ Tensor index_copy_kernel(const Tensor& self, int64_t dim, const Tensor& index, c
 Tensor index_fill_inplace(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value) {
   dim = wrap_dim(dim, self.dim());
   check_index("index_fill", self, index);
-  TORCH_CHECK(!value.is_complex() || is_complex(self.dtype()), "index_fill_(): Converting complex Scalar to non-complex type is not supported");
+  TORCH_CHECK(!value.is_complex() || is_complex(self.dtype()),
+              "index_fill_(): Converting complex Scalar to non-complex type is not supported");
   if (self.is_meta()) return self;
   check_internal_overlap("index_fill_", self);
   DimVector sizes(at_least_1d(self).sizes());
   sizes[dim] = index.numel();
-  write_slices("index_fill_(): ", index_kernels().put[size_class(self.item_size())], self, dim, index, expand(scalar_tensor_of(value, self.dtype()), sizes),
-               self.dim() ? -self.size(dim) : -1);
+  write_slices("index_fill_(): ", index_kernels().put[size_class(self.item_size())], self, dim, index,
+               expand(scalar_tensor_of(value, self.dtype()), sizes), self.dim() ? -self.size(dim) : -1);
   return self;
 }
 Tensor index_fill_kernel(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value) {
@@ -102,23 +125,28 @@ Tensor spread_index(const Tensor& index, int64_t dim, const Tensor& source) {
   shape[dim] = index.numel();
   return expand(reshape(index.dtype() == DType::Int64 ? index : _to_copy(index, DType::Int64), shape), source.sizes());
 }
-Tensor index_reduce_composite(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source, std::string_view reduce, bool include_self) {
+Tensor index_reduce_composite(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
+                              std::string_view reduce, bool include_self) {
   dim = wrap_dim(dim, self.dim());
   check_slices("index_reduce", self, dim, index, source);
-  TORCH_CHECK(reduce != "sum", "index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got sum; use index_add");
+  TORCH_CHECK(reduce != "sum",
+              "index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got sum; use index_add");
   return scatter_reduce(self, dim, spread_index(index, dim, source), source, reduce, include_self);
 }
-Tensor index_reduce_inplace(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source, std::string_view reduce, bool include_self) {
+Tensor index_reduce_inplace(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
+                            std::string_view reduce, bool include_self) {
   dim = wrap_dim(dim, self.dim());
   check_slices("index_reduce", self, dim, index, source);
-  TORCH_CHECK(reduce != "sum", "index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got sum; use index_add");
+  TORCH_CHECK(reduce != "sum",
+              "index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got sum; use index_add");
   return scatter_reduce_(self, dim, spread_index(index, dim, source), source, reduce, include_self);
 }
 
 // --- the flattened tensor ---
 
 void check_positions(const char* op, const Tensor& self, const Tensor& index) {
-  TORCH_CHECK(index.dtype() == DType::Int64 || index.dtype() == DType::Int32, op, "(): Expected a long tensor for index, but got ", index.dtype());
+  TORCH_CHECK(index.dtype() == DType::Int64 || index.dtype() == DType::Int32, op,
+              "(): Expected a long tensor for index, but got ", index.dtype());
   TORCH_CHECK(index.device() == self.device(), op, "(): self is on ", self.device(), ", index on ", index.device());
   TORCH_CHECK_INDEX(self.numel() > 0 || index.numel() == 0, op, "(): tried to take from an empty tensor");
 }
@@ -128,28 +156,36 @@ Tensor take_kernel(const Tensor& self, const Tensor& index) {
   Tensor out = empty_tensor(index.sizes(), self.dtype(), self.device());
   if (out.is_meta()) return out;
   Tensor x = as_contiguous(self, self.dtype());
-  Tensor offsets = offsets_of("take(): out of range: ", index, 0, self.numel(), -self.numel(), self.item_size(), ErrorKind::Index);
-  run_blocks(index_kernels().take[size_class(self.item_size())], x.data<char>(), out.data<char>(), offsets, self.item_size(), {}, {}, true);
+  Tensor offsets =
+      offsets_of("take(): out of range: ", index, 0, self.numel(), -self.numel(), self.item_size(), ErrorKind::Index);
+  run_blocks(index_kernels().take[size_class(self.item_size())], x.data<char>(), out.data<char>(), offsets,
+             self.item_size(), {}, {}, true);
   return out;
 }
 
 Tensor put_inplace(const Tensor& self, const Tensor& index, const Tensor& source, bool accumulate) {
   check_positions("put_", self, index);
-  TORCH_CHECK(self.dtype() == source.dtype(), "put_(): self and source expected to have the same dtype, but got self.dtype = ", self.dtype(),
+  TORCH_CHECK(self.dtype() == source.dtype(),
+              "put_(): self and source expected to have the same dtype, but got self.dtype = ", self.dtype(),
               " and source.dtype = ", source.dtype());
   TORCH_CHECK(source.device() == self.device(), "put_(): self is on ", self.device(), ", source on ", source.device());
-  TORCH_CHECK_INDEX(index.numel() == source.numel(), "put_(): Expected source and index to have the same number of elements, but got source.numel() = ",
+  TORCH_CHECK_INDEX(index.numel() == source.numel(),
+                    "put_(): Expected source and index to have the same number of elements, but got source.numel() = ",
                     source.numel(), ", index.numel() = ", index.numel());
   if (self.is_meta()) return self;
   check_internal_overlap("put_", self);
-  Tensor offsets = offsets_of("put_(): out of range: ", index, 0, self.numel(), -self.numel(), self.item_size(), ErrorKind::Index);
+  Tensor offsets =
+      offsets_of("put_(): out of range: ", index, 0, self.numel(), -self.numel(), self.item_size(), ErrorKind::Index);
   Tensor x = as_contiguous(self, self.dtype()), values = as_contiguous(apart(source, self), source.dtype());
   const IndexKernels& k = index_kernels();
-  run_blocks(accumulate ? k.add[int(self.dtype())] : k.put[size_class(self.item_size())], x.data<char>(), values.data<char>(), offsets, self.item_size(), {}, {}, false);
+  run_blocks(accumulate ? k.add[int(self.dtype())] : k.put[size_class(self.item_size())], x.data<char>(),
+             values.data<char>(), offsets, self.item_size(), {}, {}, false);
   if (x.get() != self.get()) copy_into(self, x);
   return self;
 }
-Tensor put_kernel(const Tensor& self, const Tensor& index, const Tensor& source, bool accumulate) { return put_inplace(copy_of(self), index, source, accumulate); }
+Tensor put_kernel(const Tensor& self, const Tensor& index, const Tensor& source, bool accumulate) {
+  return put_inplace(copy_of(self), index, source, accumulate);
+}
 
 }  // namespace
 

@@ -27,20 +27,23 @@ Plan plan(const Tensor& self, TensorList given) {
     }
     TORCH_CHECK_INDEX(is_mask(t) || t.dtype() == DType::Int64 || t.dtype() == DType::Int32,
                       "tensors used as indices must be long, int, byte or bool tensors, got ", t.dtype());
-    TORCH_CHECK(t.device() == self.device() || t.device().type == DeviceType::CPU, "indices should be either on cpu or on the same device as the indexed tensor (",
-                self.device(), "), got ", t.device());
+    TORCH_CHECK(t.device() == self.device() || t.device().type == DeviceType::CPU,
+                "indices should be either on cpu or on the same device as the indexed tensor (", self.device(),
+                "), got ", t.device());
     if (!is_mask(t)) {
       indices.push_back(t);
       continue;
     }
     for (int64_t d = 0; d < t.dim(); ++d) {
       int64_t at = int64_t(indices.size()) + d;
-      TORCH_CHECK_INDEX(at < self.dim() && self.size(at) == t.size(d), "The shape of the mask ", Bracketed{t.sizes()}, " at index ", d,
-                        " does not match the shape of the indexed tensor ", Bracketed{self.sizes()}, " at index ", at);
+      TORCH_CHECK_INDEX(at < self.dim() && self.size(at) == t.size(d), "The shape of the mask ", Bracketed{t.sizes()},
+                        " at index ", d, " does not match the shape of the indexed tensor ", Bracketed{self.sizes()},
+                        " at index ", at);
     }
     for (Tensor& p : mask_positions(t)) indices.push_back(std::move(p));
   }
-  TORCH_CHECK_INDEX(int64_t(indices.size()) <= self.dim(), "too many indices for tensor of dimension ", self.dim(), " (got ", indices.size(), ")");
+  TORCH_CHECK_INDEX(int64_t(indices.size()) <= self.dim(), "too many indices for tensor of dimension ", self.dim(),
+                    " (got ", indices.size(), ")");
   indices.resize(size_t(self.dim()));
 
   Plan p;
@@ -64,7 +67,8 @@ Plan plan(const Tensor& self, TensorList given) {
       std::string shapes;
       for (const Tensor& each : indices)
         if (each) shapes += (shapes.empty() ? "" : ", ") + message(Bracketed{each.sizes()});
-      throw_error(ErrorKind::Index, "shape mismatch: indexing tensors could not be broadcast together with shapes " + shapes);
+      throw_error(ErrorKind::Index,
+                  "shape mismatch: indexing tensors could not be broadcast together with shapes " + shapes);
     }
     p.index_shape = std::move(shape);
   }
@@ -86,13 +90,14 @@ Plan plan(const Tensor& self, TensorList given) {
   for (int64_t d = 0; d < self.dim(); ++d) {
     const Tensor& t = indices[size_t(d)];
     if (!t) continue;
-    Tensor source = t.sizes() == IntArrayRef(p.index_shape) ? as_contiguous(t, t.dtype()) : contiguous_copy(expand(t, p.index_shape));
+    Tensor source = t.sizes() == IntArrayRef(p.index_shape) ? as_contiguous(t, t.dtype())
+                                                            : contiguous_copy(expand(t, p.index_shape));
     int64_t size = self.size(d), stride = self.stride(d) * self.item_size();
     bool wide = source.dtype() == DType::Int64;
     int64_t bad = wide ? k.offsets64(to, source.data<int64_t>(), count, -size, size, stride, begun)
                        : k.offsets32(to, source.data<int32_t>(), count, -size, size, stride, begun);
-    TORCH_CHECK_INDEX(bad < 0, "index ", wide ? source.data<int64_t>()[bad] : source.data<int32_t>()[bad], " is out of bounds for dimension ", d,
-                      " with size ", size);
+    TORCH_CHECK_INDEX(bad < 0, "index ", wide ? source.data<int64_t>()[bad] : source.data<int32_t>()[bad],
+                      " is out of bounds for dimension ", d, " with size ", size);
     begun = true;
   }
   return p;
@@ -119,8 +124,8 @@ void run(BlockLoop loop, const Tensor& self, const Tensor& dense_side, const Pla
 
 // One mask over all of self.
 bool is_whole_mask(const Tensor& self, TensorList indices) {
-  return indices.size() == 1 && indices[0] && is_mask(indices[0]) && indices[0].sizes() == self.sizes() && self.dim() > 0 && !self.is_meta() &&
-         indices[0].device() == self.device();
+  return indices.size() == 1 && indices[0] && is_mask(indices[0]) && indices[0].sizes() == self.sizes() &&
+         self.dim() > 0 && !self.is_meta() && indices[0].device() == self.device();
 }
 
 Tensor index_kernel(const Tensor& self, TensorList indices) {
@@ -132,15 +137,18 @@ Tensor index_kernel(const Tensor& self, TensorList indices) {
 }
 
 Tensor index_put_inplace(const Tensor& self, TensorList indices, const Tensor& values, bool accumulate) {
-  TORCH_CHECK(self.dtype() == values.dtype(), "Index put requires the source and destination dtypes match, got ", self.dtype(), " for the destination and ",
-              values.dtype(), " for the source.");
-  if (is_whole_mask(self, indices) && values.numel() == 1 && values.dim() <= 1 && !accumulate && !shares_memory(self, values))
-    return masked_fill_(self, indices[0].dtype() == DType::Bool ? indices[0] : view_dtype(indices[0], DType::Bool), reshape(values, {}));
+  TORCH_CHECK(self.dtype() == values.dtype(), "Index put requires the source and destination dtypes match, got ",
+              self.dtype(), " for the destination and ", values.dtype(), " for the source.");
+  if (is_whole_mask(self, indices) && values.numel() == 1 && values.dim() <= 1 && !accumulate &&
+      !shares_memory(self, values))
+    return masked_fill_(self, indices[0].dtype() == DType::Bool ? indices[0] : view_dtype(indices[0], DType::Bool),
+                        reshape(values, {}));
   Plan p = plan(self, indices);
-  TORCH_CHECK(is_expandable_to(values.sizes(), p.result), "shape mismatch: value tensor of shape ", Bracketed{values.sizes()},
-              " cannot be broadcast to indexing result of shape ", Bracketed{p.result});
+  TORCH_CHECK(is_expandable_to(values.sizes(), p.result), "shape mismatch: value tensor of shape ",
+              Bracketed{values.sizes()}, " cannot be broadcast to indexing result of shape ", Bracketed{p.result});
   if (self.is_meta()) return self;
-  TORCH_CHECK(values.device() == self.device(), "index_put_: self is on ", self.device(), ", values on ", values.device());
+  TORCH_CHECK(values.device() == self.device(), "index_put_: self is on ", self.device(), ", values on ",
+              values.device());
   check_internal_overlap("index_put_", self);
   Tensor source = values.numel() == 1 && !shares_memory(self, values) ? expand(values, p.result)
                   : values.is_contiguous() && values.sizes() == IntArrayRef(p.result) && !shares_memory(self, values)

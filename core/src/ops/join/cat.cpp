@@ -18,8 +18,9 @@ void check_list(const char* op, TensorList tensors) {
   TORCH_CHECK(!tensors.empty(), op, ": expected a non-empty list of Tensors");
   for (size_t i = 0; i < tensors.size(); ++i) {
     TORCH_CHECK_TYPE(tensors[i], op, ": element ", i, " of tensors must be a Tensor, not None");
-    TORCH_CHECK(tensors[i].device() == tensors[0].device(), op, ": all tensors must be on one device, but element 0 is on ", tensors[0].device(),
-                " and element ", i, " on ", tensors[i].device());
+    TORCH_CHECK(tensors[i].device() == tensors[0].device(), op,
+                ": all tensors must be on one device, but element 0 is on ", tensors[0].device(), " and element ", i,
+                " on ", tensors[i].device());
   }
 }
 
@@ -51,13 +52,16 @@ void join(const Tensor& out, TensorList pieces, int64_t outer, IntArrayRef width
 
 constexpr int64_t kNarrow = 32;  // bytes; below, the general copy moves several rows at once
 
-bool skipped(const Tensor& t) { return t.dim() == 1 && t.size(0) == 0; }  // kept since the first releases: cat((empty(0), x))
+bool skipped(const Tensor& t) {
+  return t.dim() == 1 && t.size(0) == 0;
+}  // kept since the first releases: cat((empty(0), x))
 
 Tensor cat_kernel(TensorList tensors, int64_t dim) {
   check_list("torch.cat()", tensors);
   const Tensor* model = nullptr;
   for (size_t i = 0; i < tensors.size(); ++i) {
-    TORCH_CHECK(tensors[i].dim() > 0, "zero-dimensional tensor (at position ", i, ") cannot be concatenated; use stack");
+    TORCH_CHECK(tensors[i].dim() > 0, "zero-dimensional tensor (at position ", i,
+                ") cannot be concatenated; use stack");
     if (!model && !skipped(tensors[i])) model = &tensors[i];
   }
   if (!model) model = &tensors[0];
@@ -69,12 +73,13 @@ Tensor cat_kernel(TensorList tensors, int64_t dim) {
   for (size_t i = 0; i < tensors.size(); ++i) {
     const Tensor& t = tensors[i];
     if (skipped(t)) continue;
-    TORCH_CHECK(t.dim() == model->dim(), "Tensors must have same number of dimensions: got ", model->dim(), " and ", t.dim(), " (tensor number ", i,
-                " in the list of cat)");
+    TORCH_CHECK(t.dim() == model->dim(), "Tensors must have same number of dimensions: got ", model->dim(), " and ",
+                t.dim(), " (tensor number ", i, " in the list of cat)");
     for (int64_t d = 0; d < t.dim(); ++d)
-      TORCH_CHECK(d == dim || t.size(d) == sizes[d], "Sizes of tensors must match except in dimension ", dim, ". Expected size ", sizes[d],
-                  " but got size ", t.size(d), " for tensor number ", i, " in the list.");
-    TORCH_CHECK(!__builtin_add_overflow(total, t.size(dim), &total), "torch.cat(): the sizes add up to more than 64 bits hold");
+      TORCH_CHECK(d == dim || t.size(d) == sizes[d], "Sizes of tensors must match except in dimension ", dim,
+                  ". Expected size ", sizes[d], " but got size ", t.size(d), " for tensor number ", i, " in the list.");
+    TORCH_CHECK(!__builtin_add_overflow(total, t.size(dim), &total),
+                "torch.cat(): the sizes add up to more than 64 bits hold");
     flat &= t.is_contiguous() && t.dtype() == dtype;
   }
   sizes[dim] = total;
@@ -85,7 +90,8 @@ Tensor cat_kernel(TensorList tensors, int64_t dim) {
   for (int64_t d = dim + 1; d < sizes.size(); ++d) inner *= sizes[d];
   if (flat) {
     bool narrow = false;
-    for (const Tensor& t : tensors) narrow |= outer > 64 && !skipped(t) && t.size(dim) * inner * out.item_size() < kNarrow;
+    for (const Tensor& t : tensors)
+      narrow |= outer > 64 && !skipped(t) && t.size(dim) * inner * out.item_size() < kNarrow;
     if (!narrow) {
       int64_t few[16];
       std::vector<int64_t> many(tensors.size() > 16 ? tensors.size() : 0);
@@ -112,8 +118,8 @@ Tensor stack_kernel(TensorList tensors, int64_t dim) {
   DType dtype = joined_dtype(tensors);
   bool flat = true;
   for (size_t i = 0; i < tensors.size(); ++i) {
-    TORCH_CHECK(tensors[i].sizes() == first.sizes(), "stack expects each tensor to be equal size, but got ", Bracketed{first.sizes()}, " at entry 0 and ",
-                Bracketed{tensors[i].sizes()}, " at entry ", i);
+    TORCH_CHECK(tensors[i].sizes() == first.sizes(), "stack expects each tensor to be equal size, but got ",
+                Bracketed{first.sizes()}, " at entry 0 and ", Bracketed{tensors[i].sizes()}, " at entry ", i);
     flat &= tensors[i].is_contiguous() && tensors[i].dtype() == dtype;
   }
   DimVector sizes(first.sizes());

@@ -13,22 +13,28 @@ namespace {
 Tensor constant_pad_kernel(const Tensor& self, IntArrayRef pad, const Scalar& value) {
   TORCH_CHECK(pad.size() % 2 == 0, "Length of pad must be even but instead it equals ", pad.size());
   int64_t padded = int64_t(pad.size() / 2);
-  TORCH_CHECK(padded <= self.dim(), "constant_pad_nd: Length of pad should be no more than twice the number of dimensions of the input. Pad length is ",
+  TORCH_CHECK(padded <= self.dim(),
+              "constant_pad_nd: Length of pad should be no more than twice the number of dimensions of the input. Pad "
+              "length is ",
               pad.size(), " while the input has ", self.dim(), " dimensions.");
   // `inside` is where self's kept part lies in the result.
   DimVector sizes(self.sizes()), from(size_t(self.dim()), 0), to(size_t(self.dim()), 0);
   for (int64_t k = 0; k < padded; ++k) {
     int64_t d = self.dim() - 1 - k, left = pad[size_t(2 * k)], right = pad[size_t(2 * k) + 1];
-    bool overflow = __builtin_add_overflow(sizes[d], left, &sizes[d]) || __builtin_add_overflow(sizes[d], right, &sizes[d]);
-    TORCH_CHECK(!overflow && sizes[d] >= 0, "constant_pad_nd: The input size ", self.size(d), ", plus negative padding ", left, " and ", right,
+    bool overflow =
+        __builtin_add_overflow(sizes[d], left, &sizes[d]) || __builtin_add_overflow(sizes[d], right, &sizes[d]);
+    TORCH_CHECK(!overflow && sizes[d] >= 0, "constant_pad_nd: The input size ", self.size(d),
+                ", plus negative padding ", left, " and ", right,
                 " resulted in a negative output size, which is invalid. Check dimension ", d, " of your input.");
     from[d] = std::max<int64_t>(-left, 0);
     to[d] = std::max<int64_t>(left, 0);
   }
   Tensor out = empty_tensor(sizes, self.dtype(), self.device());
   if (out.is_meta()) return out;
-  if (out.numel() != self.numel() || !(out.sizes() == self.sizes())) fill_contiguous(out, value);
-  else if (pad.size()) fill_contiguous(out, value);
+  if (out.numel() != self.numel() || !(out.sizes() == self.sizes()))
+    fill_contiguous(out, value);
+  else if (pad.size())
+    fill_contiguous(out, value);
   DimVector kept(self.sizes());
   int64_t source = self.storage_offset(), target = 0;
   for (int64_t d = 0; d < self.dim(); ++d) {
@@ -44,8 +50,9 @@ Tensor constant_pad_kernel(const Tensor& self, IntArrayRef pad, const Scalar& va
 // out[i] of a padded dim is self[position(i - left)].
 template <class F>
 Tensor select_positions(const char* op, const Tensor& self, IntArrayRef padding, F position) {
-  TORCH_CHECK(padding.size() % 2 == 0 && int64_t(padding.size() / 2) <= self.dim(), op, ": padding must hold two widths for each padded dim, got ",
-              Bracketed{padding}, " for shape ", self.sizes());
+  TORCH_CHECK(padding.size() % 2 == 0 && int64_t(padding.size() / 2) <= self.dim(), op,
+              ": padding must hold two widths for each padded dim, got ", Bracketed{padding}, " for shape ",
+              self.sizes());
   Tensor x = self;
   for (int64_t k = 0; k < int64_t(padding.size() / 2); ++k) {
     int64_t left = padding[size_t(2 * k)], right = padding[size_t(2 * k) + 1], d = self.dim() - 1 - k, n = self.size(d);
@@ -62,38 +69,53 @@ Tensor select_positions(const char* op, const Tensor& self, IntArrayRef padding,
 Tensor reflection_pad_composite(const Tensor& self, IntArrayRef padding) {
   for (size_t k = 0; k < padding.size() / 2 && int64_t(k) < self.dim(); ++k) {
     int64_t n = self.size(self.dim() - 1 - int64_t(k));
-    TORCH_CHECK(padding[2 * k] < n && padding[2 * k + 1] < n, "reflection_pad: Padding size should be less than the corresponding input dimension, but got: padding (",
-                padding[2 * k], ", ", padding[2 * k + 1], ") at dimension ", self.dim() - 1 - int64_t(k), " of input ", Bracketed{self.sizes()});
+    TORCH_CHECK(
+        padding[2 * k] < n && padding[2 * k + 1] < n,
+        "reflection_pad: Padding size should be less than the corresponding input dimension, but got: padding (",
+        padding[2 * k], ", ", padding[2 * k + 1], ") at dimension ", self.dim() - 1 - int64_t(k), " of input ",
+        Bracketed{self.sizes()});
   }
-  return select_positions("reflection_pad", self, padding, [](int64_t i, int64_t n) { return i < 0 ? -i : i >= n ? 2 * (n - 1) - i : i; });
+  return select_positions("reflection_pad", self, padding, [](int64_t i, int64_t n) {
+    return i < 0 ? -i : i >= n ? 2 * (n - 1) - i : i;
+  });
 }
 Tensor replication_pad_composite(const Tensor& self, IntArrayRef padding) {
   for (size_t k = 0; k < padding.size() / 2 && int64_t(k) < self.dim(); ++k)
-    TORCH_CHECK(self.size(self.dim() - 1 - int64_t(k)) > 0, "replication_pad: Expected a non-empty padded dimension, got shape ", self.sizes());
-  return select_positions("replication_pad", self, padding, [](int64_t i, int64_t n) { return i < 0 ? 0 : i >= n ? n - 1 : i; });
+    TORCH_CHECK(self.size(self.dim() - 1 - int64_t(k)) > 0,
+                "replication_pad: Expected a non-empty padded dimension, got shape ", self.sizes());
+  return select_positions("replication_pad", self, padding, [](int64_t i, int64_t n) {
+    return i < 0 ? 0 : i >= n ? n - 1 : i;
+  });
 }
 Tensor circular_pad_composite(const Tensor& self, IntArrayRef padding) {
   for (size_t k = 0; k < padding.size() / 2 && int64_t(k) < self.dim(); ++k) {
     int64_t n = self.size(self.dim() - 1 - int64_t(k));
-    TORCH_CHECK(padding[2 * k] <= n && padding[2 * k + 1] <= n, "Padding value causes wrapping around more than once: padding ", Bracketed{padding}, " of input ",
+    TORCH_CHECK(padding[2 * k] <= n && padding[2 * k + 1] <= n,
+                "Padding value causes wrapping around more than once: padding ", Bracketed{padding}, " of input ",
                 Bracketed{self.sizes()});
   }
-  return select_positions("circular_pad", self, padding, [](int64_t i, int64_t n) { return i < 0 ? i + n : i >= n ? i - n : i; });
+  return select_positions("circular_pad", self, padding, [](int64_t i, int64_t n) {
+    return i < 0 ? i + n : i >= n ? i - n : i;
+  });
 }
 
 Tensor pad_composite(const Tensor& self, IntArrayRef pad, std::string_view mode, const std::optional<Scalar>& value) {
   TORCH_CHECK(pad.size() % 2 == 0, "Padding length must be divisible by 2, got ", pad.size());
-  TORCH_CHECK(int64_t(pad.size()) <= 2 * self.dim(), "Padding length should be less than or equal to two times the input dimension but got padding length ",
+  TORCH_CHECK(int64_t(pad.size()) <= 2 * self.dim(),
+              "Padding length should be less than or equal to two times the input dimension but got padding length ",
               pad.size(), " and input of dimension ", self.dim());
   if (mode == "constant") return constant_pad_nd(self, pad, value.value_or(Scalar(0)));
   TORCH_CHECK(!value || value->to_double() == 0, "Padding mode \"", mode, "\" doesn't take in value argument");
   int64_t n = self.dim(), p = int64_t(pad.size());
-  TORCH_CHECK_IMPLEMENTED((p == 2 && (n == 2 || n == 3)) || (p == 4 && (n == 3 || n == 4)) || (p == 6 && (n == 4 || n == 5)),
-                          "Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now, got padding length ", p, " for shape ", self.sizes());
+  TORCH_CHECK_IMPLEMENTED(
+      (p == 2 && (n == 2 || n == 3)) || (p == 4 && (n == 3 || n == 4)) || (p == 6 && (n == 4 || n == 5)),
+      "Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now, got padding length ", p,
+      " for shape ", self.sizes());
   if (mode == "reflect") return reflection_pad(self, pad);
   if (mode == "replicate") return replication_pad(self, pad);
   if (mode == "circular") return circular_pad(self, pad);
-  throw_error(ErrorKind::NotImplemented, message("Unrecognised padding mode ", mode, ": use 'constant', 'reflect', 'replicate' or 'circular'"));
+  throw_error(ErrorKind::NotImplemented,
+              message("Unrecognised padding mode ", mode, ": use 'constant', 'reflect', 'replicate' or 'circular'"));
 }
 
 }  // namespace

@@ -9,15 +9,18 @@ namespace {
 
 // Each dim of size s becomes a pair (count, s), is expanded along the first and copied: one pass over the result.
 Tensor repeat_composite(const Tensor& self, IntArrayRef repeats) {
-  TORCH_CHECK(int64_t(repeats.size()) >= self.dim(), "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor: ",
+  TORCH_CHECK(int64_t(repeats.size()) >= self.dim(),
+              "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor: ",
               Bracketed{repeats}, " for shape ", self.sizes());
   int64_t lead = int64_t(repeats.size()) - self.dim();
   DimVector pairs, expanded, target;
   for (int64_t d = 0; d < int64_t(repeats.size()); ++d) {
     int64_t count = repeats[size_t(d)], size = d < lead ? 1 : self.size(d - lead);
-    TORCH_CHECK(count >= 0, "repeat: Trying to create tensor with negative dimension ", count, ": ", Bracketed{repeats});
+    TORCH_CHECK(count >= 0, "repeat: Trying to create tensor with negative dimension ", count, ": ",
+                Bracketed{repeats});
     int64_t both;
-    TORCH_CHECK(!__builtin_mul_overflow(count, size, &both), "repeat: size ", size, " times ", count, " does not fit into 64 bits");
+    TORCH_CHECK(!__builtin_mul_overflow(count, size, &both), "repeat: size ", size, " times ", count,
+                " does not fit into 64 bits");
     target.push_back(both);
     if (size != 1 && count != 1) {
       pairs.push_back(1);
@@ -36,7 +39,8 @@ Tensor tile_composite(const Tensor& self, IntArrayRef dims) {
   return repeat(self, repeats);
 }
 
-Tensor repeat_interleave_self_composite(const Tensor& self, int64_t repeats, std::optional<int64_t> dim, std::optional<int64_t>) {
+Tensor repeat_interleave_self_composite(const Tensor& self, int64_t repeats, std::optional<int64_t> dim,
+                                        std::optional<int64_t>) {
   TORCH_CHECK(repeats >= 0, "repeat_interleave: Repeats must be non-negative, got ", repeats);
   Tensor x = dim ? self : reshape(self, {-1});
   int64_t d = wrap_dim(dim.value_or(0), x.dim());
@@ -44,7 +48,8 @@ Tensor repeat_interleave_self_composite(const Tensor& self, int64_t repeats, std
   DimVector expanded(x.sizes());
   expanded.insert(d + 1, repeats);
   int64_t joined;
-  TORCH_CHECK(!__builtin_mul_overflow(x.size(d), repeats, &joined), "repeat_interleave: size ", x.size(d), " times ", repeats, " does not fit into 64 bits");
+  TORCH_CHECK(!__builtin_mul_overflow(x.size(d), repeats, &joined), "repeat_interleave: size ", x.size(d), " times ",
+              repeats, " does not fit into 64 bits");
   DimVector target(x.sizes());
   target[d] = joined;
   checked_numel("repeat_interleave", target);
@@ -56,17 +61,22 @@ auto with_counts(const Tensor& repeats, F f) {
   return repeats.dtype() == DType::Int64 ? f(repeats.data<int64_t>()) : f(repeats.data<int32_t>());
 }
 Tensor repeat_interleave_kernel(const Tensor& repeats, std::optional<int64_t> output_size) {
-  TORCH_CHECK(repeats.dim() == 1, "repeat_interleave: repeat_interleave only accept 1D vector as repeat, got shape ", repeats.sizes());
-  TORCH_CHECK(repeats.dtype() == DType::Int64 || repeats.dtype() == DType::Int32, "repeat_interleave: repeats has to be Long or Int tensor, got ", repeats);
-  TORCH_CHECK_IMPLEMENTED(!repeats.is_meta(), "repeat_interleave: the size of the result is in the values, which Meta tensors do not have");
+  TORCH_CHECK(repeats.dim() == 1, "repeat_interleave: repeat_interleave only accept 1D vector as repeat, got shape ",
+              repeats.sizes());
+  TORCH_CHECK(repeats.dtype() == DType::Int64 || repeats.dtype() == DType::Int32,
+              "repeat_interleave: repeats has to be Long or Int tensor, got ", repeats);
+  TORCH_CHECK_IMPLEMENTED(!repeats.is_meta(),
+                          "repeat_interleave: the size of the result is in the values, which Meta tensors do not have");
   return with_counts(repeats, [&](auto* counts) {
     int64_t n = repeats.size(0), stride = repeats.stride(0), total = 0;
     for (int64_t i = 0; i < n; ++i) {
       int64_t c = counts[i * stride];
       TORCH_CHECK(c >= 0, "repeat_interleave: repeats can not be negative, got ", c, " at index ", i);
-      TORCH_CHECK(!__builtin_add_overflow(total, c, &total), "repeat_interleave: the counts add up to more than 64 bits hold");
+      TORCH_CHECK(!__builtin_add_overflow(total, c, &total),
+                  "repeat_interleave: the counts add up to more than 64 bits hold");
     }
-    TORCH_CHECK(!output_size || *output_size == total, "repeat_interleave: allocated size does not match required size: output_size=", output_size.value_or(0),
+    TORCH_CHECK(!output_size || *output_size == total,
+                "repeat_interleave: allocated size does not match required size: output_size=", output_size.value_or(0),
                 ", but the counts add up to ", total);
     Tensor out = empty_tensor({total}, repeats.dtype());
     auto* p = out.data<std::decay_t<decltype(*counts)>>();
@@ -75,14 +85,17 @@ Tensor repeat_interleave_kernel(const Tensor& repeats, std::optional<int64_t> ou
     return out;
   });
 }
-Tensor repeat_interleave_counts_composite(const Tensor& self, const Tensor& repeats, std::optional<int64_t> dim, std::optional<int64_t> output_size) {
+Tensor repeat_interleave_counts_composite(const Tensor& self, const Tensor& repeats, std::optional<int64_t> dim,
+                                          std::optional<int64_t> output_size) {
   Tensor x = dim ? self : reshape(self, {-1});
   if (x.dim() == 0) x = unsqueeze(x, 0);
   int64_t d = wrap_dim(dim.value_or(0), x.dim());
   Tensor counts = repeats;
-  if (repeats.dim() == 0 || (repeats.dim() == 1 && repeats.size(0) == 1)) counts = expand(reshape(repeats, {1}), {x.size(d)});
+  if (repeats.dim() == 0 || (repeats.dim() == 1 && repeats.size(0) == 1))
+    counts = expand(reshape(repeats, {1}), {x.size(d)});
   else
-    TORCH_CHECK(repeats.dim() == 1 && repeats.size(0) == x.size(d), "repeat_interleave: repeats must have the same size as input along dim, but got repeats.size(0) = ",
+    TORCH_CHECK(repeats.dim() == 1 && repeats.size(0) == x.size(d),
+                "repeat_interleave: repeats must have the same size as input along dim, but got repeats.size(0) = ",
                 repeats.dim() ? repeats.size(0) : 1, " and input.size(", d, ") = ", x.size(d));
   return index_select(x, d, repeat_interleave(counts, output_size));
 }
@@ -90,7 +103,8 @@ Tensor repeat_interleave_counts_composite(const Tensor& self, const Tensor& repe
 Tensor roll_composite(const Tensor& self, IntArrayRef shifts, IntArrayRef dims) {
   TORCH_CHECK(!shifts.empty(), "roll: `shifts` required");
   if (dims.empty() && shifts.size() == 1) return reshape(roll(reshape(self, {-1}), shifts, {0}), self.sizes());
-  TORCH_CHECK(shifts.size() == dims.size(), "shifts and dimensions must align. shifts: ", shifts.size(), ", dims:", dims.size());
+  TORCH_CHECK(shifts.size() == dims.size(), "shifts and dimensions must align. shifts: ", shifts.size(),
+              ", dims:", dims.size());
   Tensor x = self;
   bool copied = false;
   for (size_t i = 0; i < dims.size(); ++i) {
@@ -125,10 +139,14 @@ Tensor rot90_composite(const Tensor& self, int64_t k, IntArrayRef dims) {
   int64_t a = wrap_dim(dims[0], self.dim()), b = wrap_dim(dims[1], self.dim());
   TORCH_CHECK(a != b, "expected rotation dims to be different, but got dim0 = ", dims[0], " and dim1 = ", dims[1]);
   switch ((k % 4 + 4) % 4) {
-    case 1: return transpose(flip(self, {b}), a, b);
-    case 2: return flip(self, {a, b});
-    case 3: return transpose(flip(self, {a}), a, b);
-    default: return clone(self);
+    case 1:
+      return transpose(flip(self, {b}), a, b);
+    case 2:
+      return flip(self, {a, b});
+    case 3:
+      return transpose(flip(self, {a}), a, b);
+    default:
+      return clone(self);
   }
 }
 

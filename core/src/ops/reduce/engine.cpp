@@ -10,10 +10,10 @@ namespace torch {
 
 namespace {
 
-constexpr int64_t kBlock = 2048;       // elements that are converted at a time
-constexpr int64_t kAlongTile = 256;    // results whose accumulators are held together
+constexpr int64_t kBlock = 2048;     // elements that are converted at a time
+constexpr int64_t kAlongTile = 256;  // results whose accumulators are held together
 constexpr int64_t kAcrossTile = 512;
-constexpr int64_t kPiece = 1 << 16;    // elements that make a piece of a split reduction
+constexpr int64_t kPiece = 1 << 16;  // elements that make a piece of a split reduction
 constexpr int64_t kMaxPieces = 256;
 constexpr int kFewUnits = 32;
 constexpr int64_t kMaxAcc = 24;
@@ -41,9 +41,9 @@ struct Plan {
   int64_t item, kernel_item;
   ConvertPath path;
   int size_class;
-  Dim run;       // along: the reduced dim of a run; across: the rows
-  Dim lane;      // the kept dim whose results form tiles
-  int64_t tile;  // results in a tile
+  Dim run;                             // along: the reduced dim of a run; across: the rows
+  Dim lane;                            // the kept dim whose results form tiles
+  int64_t tile;                        // results in a tile
   Dim kept[kMaxDims], rest[kMaxDims];  // other kept dims, other reduced dims
   int kept_count = 0, rest_count = 0;
   int64_t units, tiles, rest_total;
@@ -78,7 +78,8 @@ Plan make_plan(const ReduceJob& job, const Tensor& self, const DimSet& dims, con
     Dim& x = all[i];
     if (m > 0) {
       Dim& y = all[m - 1];
-      if (y.reduced == x.reduced && y.in == x.in * x.size && y.out[0] == x.out[0] * x.size && y.out[1] == x.out[1] * x.size) {
+      if (y.reduced == x.reduced && y.in == x.in * x.size && y.out[0] == x.out[0] * x.size &&
+          y.out[1] == x.out[1] * x.size) {
         int64_t size = y.size * x.size;
         y = x;
         y.size = size;
@@ -94,11 +95,15 @@ Plan make_plan(const ReduceJob& job, const Tensor& self, const DimSet& dims, con
   bool have_run = false, have_lane = false;
   for (int i = m - 1; i >= 0; --i) {
     if (all[i].reduced) {
-      if (!have_run) p.run = all[i], have_run = true;
-      else p.rest[p.rest_count++] = all[i];
+      if (!have_run)
+        p.run = all[i], have_run = true;
+      else
+        p.rest[p.rest_count++] = all[i];
     } else {
-      if (!have_lane) p.lane = all[i], have_lane = true;
-      else p.kept[p.kept_count++] = all[i];
+      if (!have_lane)
+        p.lane = all[i], have_lane = true;
+      else
+        p.kept[p.kept_count++] = all[i];
     }
   }
   p.direct = p.path.count == 0 && (p.along ? p.run.in : p.lane.in) == p.item;
@@ -149,7 +154,8 @@ bool fold_narrow(const Plan& p, const char* from, int64_t rows, int64_t columns,
   return true;
 }
 
-void fold_across(const Plan& p, Buffers* buffers, bool ordered, const char* from, int64_t rows, int64_t columns, int64_t position, char* acc) {
+void fold_across(const Plan& p, Buffers* buffers, bool ordered, const char* from, int64_t rows, int64_t columns,
+                 int64_t position, char* acc) {
   if (p.direct) {
     if (!ordered && fold_narrow(p, from, rows, columns, acc)) return;
     return p.kernel->across(from, p.run.in, rows, columns, position, acc);
@@ -168,7 +174,9 @@ struct Unit {
 };
 Unit unit_at(const Plan& p, int64_t u) {
   int64_t t = u % p.tiles, k = u / p.tiles;
-  Unit x{t * p.tile * p.lane.in, {t * p.tile * p.lane.out[0], t * p.tile * p.lane.out[1]}, std::min(p.tile, p.lane.size - t * p.tile)};
+  Unit x{t * p.tile * p.lane.in,
+         {t * p.tile * p.lane.out[0], t * p.tile * p.lane.out[1]},
+         std::min(p.tile, p.lane.size - t * p.tile)};
   for (int i = 0; i < p.kept_count; ++i) {
     int64_t at = k % p.kept[i].size;
     k /= p.kept[i].size;
@@ -188,7 +196,8 @@ int64_t rest_offset(const Plan& p, int64_t r) {
 }
 
 // Folds the part [first, last) of the run, for the outer reduced positions [r0, r1), into the unit's accumulators.
-void fold_unit(const Plan& p, Buffers* buffers, bool ordered, const Unit& u, int64_t r0, int64_t r1, int64_t first, int64_t last, char* acc) {
+void fold_unit(const Plan& p, Buffers* buffers, bool ordered, const Unit& u, int64_t r0, int64_t r1, int64_t first,
+               int64_t last, char* acc) {
   for (int64_t r = r0; r < r1; ++r) {
     const char* from = p.data + u.in + rest_offset(p, r) + first * p.run.in;
     if (p.along) {
@@ -202,9 +211,11 @@ void fold_unit(const Plan& p, Buffers* buffers, bool ordered, const Unit& u, int
 
 }  // namespace
 
-void run_reduction(const ReduceJob& job, const Tensor& self, const DimSet& dims, const Tensor* outs, int out_count, Finish finish) {
+void run_reduction(const ReduceJob& job, const Tensor& self, const DimSet& dims, const Tensor* outs, int out_count,
+                   Finish finish) {
   if (outs[0].numel() == 0) return;
-  if (self.is_contiguous() && outs[0].numel() == 1 && self.numel() <= kPiece && job.convert == self.dtype() && self.numel() > 0) {
+  if (self.is_contiguous() && outs[0].numel() == 1 && self.numel() <= kPiece && job.convert == self.dtype() &&
+      self.numel() > 0) {
     // One run that one task folds, as the general path would: no plan (overhead.nograd.sum.1: 400 -> 120 ns).
     const ReduceKernel& kernel = find_kernel(job.which, job.kernel);
     TORCH_CHECK_IMPLEMENTED(kernel.along, "reduction of ", self.dtype(), ": no kernel");
@@ -238,7 +249,8 @@ void run_reduction(const ReduceJob& job, const Tensor& self, const DimSet& dims,
     return;
   }
   // Few results and much to reduce: pieces are ranges of outer positions, or parts of each run.
-  int64_t runs = 1, outer = p.rest_total, part = p.run.size;  // pieces along the run, pieces of outer positions, length of a part
+  int64_t runs = 1, outer = p.rest_total,
+          part = p.run.size;  // pieces along the run, pieces of outer positions, length of a part
   int64_t group = 1;
   if (p.rest_total >= pieces_wanted) {
     group = (p.rest_total + pieces_wanted - 1) / pieces_wanted;
@@ -258,7 +270,8 @@ void run_reduction(const ReduceJob& job, const Tensor& self, const DimSet& dims,
     int64_t piece = task % pieces, r = piece / runs * group, first = piece % runs * part;
     char* mine = acc + task * stride;
     p.kernel->reset(mine, u.width);
-    fold_unit(p, buffers.get(), ordered, u, r, std::min(r + group, p.rest_total), first, std::min(first + part, p.run.size), mine);
+    fold_unit(p, buffers.get(), ordered, u, r, std::min(r + group, p.rest_total), first,
+              std::min(first + part, p.run.size), mine);
   });
   for (int64_t i = 0; i < p.units; ++i) {
     Unit u = unit_at(p, i);
@@ -271,8 +284,10 @@ void run_reduction(const ReduceJob& job, const Tensor& self, const DimSet& dims,
 DimVector reduced_shape(IntArrayRef sizes, const DimSet& dims, bool keepdim) {
   DimVector shape;
   for (int64_t d = 0; d < int64_t(sizes.size()); ++d) {
-    if (!dims[d]) shape.push_back(sizes[size_t(d)]);
-    else if (keepdim) shape.push_back(1);
+    if (!dims[d])
+      shape.push_back(sizes[size_t(d)]);
+    else if (keepdim)
+      shape.push_back(1);
   }
   return shape;
 }
@@ -280,7 +295,8 @@ DimVector reduced_shape(IntArrayRef sizes, const DimSet& dims, bool keepdim) {
 ReduceOut make_out(const Tensor& self, const DimSet& dims, bool keepdim, DType dtype) {
   ReduceOut out;
   out.result = empty_tensor(reduced_shape(self.sizes(), dims, keepdim), dtype, self.device());
-  if (keepdim || out.result.dim() == self.dim() || (out.result.dim() == 0 && !is_complex(dtype))) {  // strides of reduced dims are never asked for
+  if (keepdim || out.result.dim() == self.dim() ||
+      (out.result.dim() == 0 && !is_complex(dtype))) {  // strides of reduced dims are never asked for
     out.kept = out.result;
   } else {
     DimVector sizes = reduced_shape(self.sizes(), dims, true), strides(sizes.ref().size(), 0);

@@ -25,7 +25,8 @@ struct ReduceJob {
 };
 
 // outs (one or two) have self's rank with size 1 in the reduced dims.
-void run_reduction(const ReduceJob& job, const Tensor& self, const DimSet& dims, const Tensor* outs, int out_count, Finish finish);
+void run_reduction(const ReduceJob& job, const Tensor& self, const DimSet& dims, const Tensor* outs, int out_count,
+                   Finish finish);
 
 // The shape of a result: reduced dims become 1 or go away.
 DimVector reduced_shape(IntArrayRef sizes, const DimSet& dims, bool keepdim);

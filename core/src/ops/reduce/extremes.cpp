@@ -10,22 +10,30 @@ namespace {
 // How a dtype is read: bytes as they are where its kernel orders them alike, else converted without loss.
 ReduceJob order_job(Reduce which, DType t) {
   switch (t) {
-    case DType::Bool: return {which, DType::Bool, DType::UInt8};
-    case DType::UInt16: return {which, DType::Int32, DType::Int32};
-    case DType::UInt32: return {which, DType::Int64, DType::Int64};
+    case DType::Bool:
+      return {which, DType::Bool, DType::UInt8};
+    case DType::UInt16:
+      return {which, DType::Int32, DType::Int32};
+    case DType::UInt32:
+      return {which, DType::Int64, DType::Int64};
     case DType::Float16:
-    case DType::BFloat16: return {which, DType::Float32, DType::Float32};
-    default: return {which, t, t};
+    case DType::BFloat16:
+      return {which, DType::Float32, DType::Float32};
+    default:
+      return {which, t, t};
   }
 }
 void check_ordered(const char* op, const Tensor& self) {
-  TORCH_CHECK(!is_complex(self.dtype()), op, "(): complex numbers have no order; got ", self, ". Take abs() or a part first");
+  TORCH_CHECK(!is_complex(self.dtype()), op, "(): complex numbers have no order; got ", self,
+              ". Take abs() or a part first");
 }
 // An empty reduction has no extreme, unless the result is empty as well.
 void check_not_empty(const char* op, const Tensor& self, const DimSet& dims, bool all) {
   for (int64_t d = 0; d < self.dim(); ++d)
     if (dims[d] && self.size(d) == 0) {
-      TORCH_CHECK(!all || self.dim() == 0, op, "(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.");
+      TORCH_CHECK(!all || self.dim() == 0, op,
+                  "(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with "
+                  "the 'dim' argument.");
       TORCH_CHECK_INDEX(false, op, "(): Expected reduction dim ", d, " to have non-zero size.");
     }
 }
@@ -51,7 +59,8 @@ void extreme_into(Reduce which, const Tensor& self, const DimSet& dims, const Te
   run_reduction(job, self, dims, &kept, 1, [&](const void* acc, int64_t n, char* const* out, const int64_t* step) {
     visit_dtype(job.kernel, [&](auto zero) {
       using T = decltype(zero);
-      if constexpr (std::is_arithmetic_v<T>) put_values<T>(self.dtype(), n, out[0], step[0], [a = static_cast<const T*>(acc)](int64_t i) { return a[i]; });
+      if constexpr (std::is_arithmetic_v<T>)
+        put_values<T>(self.dtype(), n, out[0], step[0], [a = static_cast<const T*>(acc)](int64_t i) { return a[i]; });
     });
   });
 }
@@ -65,7 +74,9 @@ Tensor extreme(const char* op, const Tensor& self, const DimSet& dims, bool keep
   return out.result;
 }
 template <bool kMax>
-Tensor extreme_all_kernel(const Tensor& self) { return extreme<kMax>(kMax ? "max" : "min", self, DimSet::all(self.dim()), false, true); }
+Tensor extreme_all_kernel(const Tensor& self) {
+  return extreme<kMax>(kMax ? "max" : "min", self, DimSet::all(self.dim()), false, true);
+}
 template <bool kMax>
 Tensor extreme_dims_kernel(const Tensor& self, IntArrayRef dim, bool keepdim) {
   constexpr const char* op = kMax ? "amax" : "amin";
@@ -76,16 +87,18 @@ Tensor extreme_dims_kernel(const Tensor& self, IntArrayRef dim, bool keepdim) {
 void places_into(Reduce which, const Tensor& self, const DimSet& dims, const Tensor* values, const Tensor& indices) {
   ReduceJob job = order_job(which, self.dtype());
   Tensor outs[2] = {indices, values ? *values : indices};
-  run_reduction(job, self, dims, outs, values ? 2 : 1, [&](const void* acc, int64_t n, char* const* out, const int64_t* step) {
-    visit_dtype(job.kernel, [&](auto zero) {
-      using T = decltype(zero);
-      if constexpr (std::is_arithmetic_v<T>) {
-        auto* a = static_cast<const ArgAcc<T>*>(acc);
-        for (int64_t i = 0; i < n; ++i) *reinterpret_cast<int64_t*>(out[0] + i * step[0]) = a[i].index;
-        if (values) put_values<T>(self.dtype(), n, out[1], step[1], [a](int64_t i) { return a[i].value; });
-      }
-    });
-  });
+  run_reduction(job, self, dims, outs, values ? 2 : 1,
+                [&](const void* acc, int64_t n, char* const* out, const int64_t* step) {
+                  visit_dtype(job.kernel, [&](auto zero) {
+                    using T = decltype(zero);
+                    if constexpr (std::is_arithmetic_v<T>) {
+                      auto* a = static_cast<const ArgAcc<T>*>(acc);
+                      for (int64_t i = 0; i < n; ++i) *reinterpret_cast<int64_t*>(out[0] + i * step[0]) = a[i].index;
+                      if (values)
+                        put_values<T>(self.dtype(), n, out[1], step[1], [a](int64_t i) { return a[i].value; });
+                    }
+                  });
+                });
 }
 
 template <bool kMax>

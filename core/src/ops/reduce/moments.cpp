@@ -20,22 +20,29 @@ double variance(const MomentsAcc& a, double correction, bool root) {
 }
 
 // The spread (variance or deviation) and, where wanted, the mean of a real tensor.
-void moments_into(const Tensor& self, const DimSet& dims, double correction, bool root, const Tensor& spread, const Tensor* mean) {
+void moments_into(const Tensor& self, const DimSet& dims, double correction, bool root, const Tensor& spread,
+                  const Tensor* mean) {
   DType t = self.dtype() == DType::Float64 ? DType::Float64 : DType::Float32;
   Tensor outs[2] = {spread, mean ? *mean : spread};
-  run_reduction({Reduce::Moments, t, t}, self, dims, outs, mean ? 2 : 1, [&](const void* acc, int64_t n, char* const* out, const int64_t* step) {
-    auto* a = static_cast<const MomentsAcc*>(acc);
-    store_results(spread.dtype(), n, out[0], step[0], [&](int64_t i) { return variance(a[i], correction, root); });
-    if (mean) store_results(mean->dtype(), n, out[1], step[1], [&](int64_t i) { return a[i].count == 0 ? NAN : a[i].mean; });
-  });
+  run_reduction({Reduce::Moments, t, t}, self, dims, outs, mean ? 2 : 1,
+                [&](const void* acc, int64_t n, char* const* out, const int64_t* step) {
+                  auto* a = static_cast<const MomentsAcc*>(acc);
+                  store_results(spread.dtype(), n, out[0], step[0],
+                                [&](int64_t i) { return variance(a[i], correction, root); });
+                  if (mean)
+                    store_results(mean->dtype(), n, out[1], step[1],
+                                  [&](int64_t i) { return a[i].count == 0 ? NAN : a[i].mean; });
+                });
 }
 
 struct Spread {
   Tensor spread, mean;
 };
-Spread spread_of(const char* op, const Tensor& self, Dims dim, const Correction& correction, bool keepdim, bool root, bool with_mean) {
+Spread spread_of(const char* op, const Tensor& self, Dims dim, const Correction& correction, bool keepdim, bool root,
+                 bool with_mean) {
   DType t = self.dtype();
-  TORCH_CHECK(is_floating(t) || is_complex(t), op, ": only support floating point and complex dtypes, got ", t, "; convert with x.float()");
+  TORCH_CHECK(is_floating(t) || is_complex(t), op, ": only support floating point and complex dtypes, got ", t,
+              "; convert with x.float()");
   DimSet dims = reduce_dims(op, dim, self.dim());
   ReduceOut spread = make_out(self, dims, keepdim, real_of(t));
   ReduceOut mean;
@@ -59,26 +66,46 @@ Spread spread_of(const char* op, const Tensor& self, Dims dim, const Correction&
 
 Correction unbiased_correction(bool unbiased) { return Scalar(unbiased ? 1 : 0); }
 
-Tensor var_kernel(const Tensor& self, Dims dim, const Correction& c, bool keepdim) { return spread_of("var", self, dim, c, keepdim, false, false).spread; }
-Tensor var_unbiased_composite(const Tensor& self, bool unbiased) { return var(self, std::nullopt, unbiased_correction(unbiased)); }
-Tensor var_dim_composite(const Tensor& self, Dims dim, bool unbiased, bool keepdim) { return var(self, dim, unbiased_correction(unbiased), keepdim); }
-Tensor std_kernel(const Tensor& self, Dims dim, const Correction& c, bool keepdim) { return spread_of("std", self, dim, c, keepdim, true, false).spread; }
-Tensor std_unbiased_composite(const Tensor& self, bool unbiased) { return stddev(self, std::nullopt, unbiased_correction(unbiased)); }
-Tensor std_dim_composite(const Tensor& self, Dims dim, bool unbiased, bool keepdim) { return stddev(self, dim, unbiased_correction(unbiased), keepdim); }
+Tensor var_kernel(const Tensor& self, Dims dim, const Correction& c, bool keepdim) {
+  return spread_of("var", self, dim, c, keepdim, false, false).spread;
+}
+Tensor var_unbiased_composite(const Tensor& self, bool unbiased) {
+  return var(self, std::nullopt, unbiased_correction(unbiased));
+}
+Tensor var_dim_composite(const Tensor& self, Dims dim, bool unbiased, bool keepdim) {
+  return var(self, dim, unbiased_correction(unbiased), keepdim);
+}
+Tensor std_kernel(const Tensor& self, Dims dim, const Correction& c, bool keepdim) {
+  return spread_of("std", self, dim, c, keepdim, true, false).spread;
+}
+Tensor std_unbiased_composite(const Tensor& self, bool unbiased) {
+  return stddev(self, std::nullopt, unbiased_correction(unbiased));
+}
+Tensor std_dim_composite(const Tensor& self, Dims dim, bool unbiased, bool keepdim) {
+  return stddev(self, dim, unbiased_correction(unbiased), keepdim);
+}
 
 using Two = std::tuple<Tensor, Tensor>;
 Two var_mean_kernel(const Tensor& self, Dims dim, const Correction& c, bool keepdim) {
   Spread s = spread_of("var_mean", self, dim, c, keepdim, false, true);
   return {s.spread, s.mean};
 }
-Two var_mean_unbiased_composite(const Tensor& self, bool unbiased) { return var_mean(self, std::nullopt, unbiased_correction(unbiased)); }
-Two var_mean_dim_composite(const Tensor& self, Dims dim, bool unbiased, bool keepdim) { return var_mean(self, dim, unbiased_correction(unbiased), keepdim); }
+Two var_mean_unbiased_composite(const Tensor& self, bool unbiased) {
+  return var_mean(self, std::nullopt, unbiased_correction(unbiased));
+}
+Two var_mean_dim_composite(const Tensor& self, Dims dim, bool unbiased, bool keepdim) {
+  return var_mean(self, dim, unbiased_correction(unbiased), keepdim);
+}
 Two std_mean_composite(const Tensor& self, Dims dim, const Correction& c, bool keepdim) {
   auto [v, m] = var_mean(self, dim, c, keepdim);
   return {sqrt(v), m};
 }
-Two std_mean_unbiased_composite(const Tensor& self, bool unbiased) { return std_mean(self, std::nullopt, unbiased_correction(unbiased)); }
-Two std_mean_dim_composite(const Tensor& self, Dims dim, bool unbiased, bool keepdim) { return std_mean(self, dim, unbiased_correction(unbiased), keepdim); }
+Two std_mean_unbiased_composite(const Tensor& self, bool unbiased) {
+  return std_mean(self, std::nullopt, unbiased_correction(unbiased));
+}
+Two std_mean_dim_composite(const Tensor& self, Dims dim, bool unbiased, bool keepdim) {
+  return std_mean(self, dim, unbiased_correction(unbiased), keepdim);
+}
 
 }  // namespace
 

@@ -15,28 +15,42 @@ double total(const SumAcc& a) { return a.sum - a.sum == 0 ? a.sum + a.lost : a.s
 void norm_into(const Tensor& self, const DimSet& dims, double p, const Tensor& kept) {
   DType t = kept.dtype() == DType::Float64 ? DType::Float64 : DType::Float32;
   bool extreme = std::isinf(p);
-  Reduce which = p == 0 ? Reduce::CountNonzero : p == 1 ? Reduce::AbsSum : p == 2 ? Reduce::SquareSum : p > 0 ? Reduce::AbsMax : Reduce::AbsMin;
-  run_reduction({which, t, t}, self, dims, &kept, 1, [&](const void* acc, int64_t n, char* const* out, const int64_t* step) {
-    auto root = [p](double x) { return p == 2 ? std::sqrt(x) : x; };
-    auto put = [&](auto value) { store_results(kept.dtype(), n, out[0], step[0], value); };
-    if (which == Reduce::CountNonzero) put([a = static_cast<const int64_t*>(acc)](int64_t i) { return a[i]; });
-    else if (extreme && t == DType::Float64) put([a = static_cast<const double*>(acc)](int64_t i) { return a[i]; });
-    else if (extreme) put([a = static_cast<const float*>(acc)](int64_t i) { return double(a[i]); });
-    else if (t == DType::Float64) put([&, a = static_cast<const SumAcc*>(acc)](int64_t i) { return root(total(a[i])); });
-    else put([&, a = static_cast<const double*>(acc)](int64_t i) { return root(a[i]); });
-  });
+  Reduce which = p == 0   ? Reduce::CountNonzero
+                 : p == 1 ? Reduce::AbsSum
+                 : p == 2 ? Reduce::SquareSum
+                 : p > 0  ? Reduce::AbsMax
+                          : Reduce::AbsMin;
+  run_reduction({which, t, t}, self, dims, &kept, 1,
+                [&](const void* acc, int64_t n, char* const* out, const int64_t* step) {
+                  auto root = [p](double x) { return p == 2 ? std::sqrt(x) : x; };
+                  auto put = [&](auto value) { store_results(kept.dtype(), n, out[0], step[0], value); };
+                  if (which == Reduce::CountNonzero)
+                    put([a = static_cast<const int64_t*>(acc)](int64_t i) { return a[i]; });
+                  else if (extreme && t == DType::Float64)
+                    put([a = static_cast<const double*>(acc)](int64_t i) { return a[i]; });
+                  else if (extreme)
+                    put([a = static_cast<const float*>(acc)](int64_t i) { return double(a[i]); });
+                  else if (t == DType::Float64)
+                    put([&, a = static_cast<const SumAcc*>(acc)](int64_t i) { return root(total(a[i])); });
+                  else
+                    put([&, a = static_cast<const double*>(acc)](int64_t i) { return root(a[i]); });
+                });
 }
 
-Tensor vector_norm_kernel(const Tensor& self, const Scalar& ord, std::optional<IntArrayRef> dim, bool keepdim, std::optional<DType> dtype) {
-  TORCH_CHECK(is_floating(self.dtype()) || is_complex(self.dtype()), "linalg.vector_norm: Expected a floating point or complex tensor as input. Got ", self.dtype(),
+Tensor vector_norm_kernel(const Tensor& self, const Scalar& ord, std::optional<IntArrayRef> dim, bool keepdim,
+                          std::optional<DType> dtype) {
+  TORCH_CHECK(is_floating(self.dtype()) || is_complex(self.dtype()),
+              "linalg.vector_norm: Expected a floating point or complex tensor as input. Got ", self.dtype(),
               "; convert with x.float()");
-  TORCH_CHECK(!dtype || (is_floating(*dtype) || is_complex(*dtype)), "linalg.vector_norm: dtype should be floating point or complex. Got ", *dtype);
+  TORCH_CHECK(!dtype || (is_floating(*dtype) || is_complex(*dtype)),
+              "linalg.vector_norm: dtype should be floating point or complex. Got ", *dtype);
   TORCH_CHECK(!ord.is_complex(), "linalg.vector_norm: Expected a non-complex scalar as the order of norm.");
   double p = ord.to_double();
   DimSet dims = reduce_dims("linalg.vector_norm", dim, self.dim());
   if (p < 0 || std::isinf(p))
     for (int64_t d = 0; d < self.dim(); ++d)
-      TORCH_CHECK(!(dims[d] && self.size(d) == 0), "linalg.vector_norm cannot compute the ", ord, " norm on an empty tensor because the operation does not have an identity");
+      TORCH_CHECK(!(dims[d] && self.size(d) == 0), "linalg.vector_norm cannot compute the ", ord,
+                  " norm on an empty tensor because the operation does not have an identity");
   ReduceOut out = make_out(self, dims, keepdim, real_of(dtype.value_or(self.dtype())));
   if (self.is_meta()) return out.result;
   Tensor x = is_complex(self.dtype()) ? abs(self) : self;
@@ -48,16 +62,19 @@ Tensor vector_norm_kernel(const Tensor& self, const Scalar& ord, std::optional<I
   for (int64_t d = 0; d < self.dim(); ++d)
     if (dims[d]) list.push_back(d);
   DType compute = out.result.dtype() == DType::Float64 ? DType::Float64 : DType::Float32;
-  Tensor powers = pow(abs(x.dtype() == compute ? x : _to_copy(x, compute)), scalar_tensor_of(ord, DType::Float64, true));
+  Tensor powers =
+      pow(abs(x.dtype() == compute ? x : _to_copy(x, compute)), scalar_tensor_of(ord, DType::Float64, true));
   Tensor sums = self.dim() ? sum(powers, list.ref(), true) : powers;
   copy_into(out.kept, pow(sums, scalar_tensor_of(1 / p, DType::Float64, true)));
   return out.result;
 }
 
-Tensor norm_composite(const Tensor& self, const std::optional<Scalar>& p, std::optional<IntArrayRef> dim, bool keepdim, std::optional<DType> dtype) {
+Tensor norm_composite(const Tensor& self, const std::optional<Scalar>& p, std::optional<IntArrayRef> dim, bool keepdim,
+                      std::optional<DType> dtype) {
   return linalg_vector_norm(self, p.value_or(Scalar(2)), dim, keepdim, dtype);
 }
-Tensor norm_named_composite(const Tensor& self, std::string_view p, std::optional<IntArrayRef> dim, bool keepdim, std::optional<DType> dtype) {
+Tensor norm_named_composite(const Tensor& self, std::string_view p, std::optional<IntArrayRef> dim, bool keepdim,
+                            std::optional<DType> dtype) {
   TORCH_CHECK_IMPLEMENTED(p == "fro", "norm: only 'fro' of the named norms is there, got '", p, "'");
   return linalg_vector_norm(self, 2, dim, keepdim, dtype);
 }
@@ -71,7 +88,8 @@ Tensor logsumexp_kernel(const Tensor& self, IntArrayRef dim, bool keepdim) {
   if (x.is_meta()) return make_out(x, dims, keepdim, x.dtype()).result;
   if (x.numel() == 0) return log(sum(exp(x), dim, keepdim));
   Tensor peak = amax(x, dim, true);
-  Tensor finite = masked_fill(peak, eq(abs(peak), scalar_tensor_of(INFINITY, DType::Float64, true)), scalar_tensor_of(0.0, DType::Float64, true));
+  Tensor finite = masked_fill(peak, eq(abs(peak), scalar_tensor_of(INFINITY, DType::Float64, true)),
+                              scalar_tensor_of(0.0, DType::Float64, true));
   Tensor shifted = sub(x, finite);
   exp_(shifted);
   Tensor sums = log(sum(shifted, dim, true));

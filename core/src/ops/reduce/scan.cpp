@@ -17,14 +17,16 @@ constexpr int64_t kGrain = 1 << 15;
 template <class State, class In, class Out, class Step>
 void scan(const In* x, Out* y, int64_t outer, int64_t n, int64_t inner, Step step) {
   int64_t strips = (inner + kStrip - 1) / kStrip;
-  parallel_for(outer * strips, std::max<int64_t>(1, kGrain / std::max<int64_t>(n * std::min(inner, kStrip), 1)), [&](int64_t begin, int64_t end) {
-    for (int64_t task = begin; task < end; ++task) {
-      int64_t first = task % strips * kStrip, width = std::min(kStrip, inner - first), base = task / strips * n * inner + first;
-      State state[kStrip];
-      for (int64_t i = 0; i < n; ++i, base += inner)
-        for (int64_t c = 0; c < width; ++c) y[base + c] = step(state[c], x[base + c], i);
-    }
-  });
+  parallel_for(outer * strips, std::max<int64_t>(1, kGrain / std::max<int64_t>(n * std::min(inner, kStrip), 1)),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t task = begin; task < end; ++task) {
+                   int64_t first = task % strips * kStrip, width = std::min(kStrip, inner - first),
+                           base = task / strips * n * inner + first;
+                   State state[kStrip];
+                   for (int64_t i = 0; i < n; ++i, base += inner)
+                     for (int64_t c = 0; c < width; ++c) y[base + c] = step(state[c], x[base + c], i);
+                 }
+               });
 }
 
 struct Shape {
@@ -45,14 +47,18 @@ struct ProdState {
   T v{1};
 };
 
-DType scan_dtype(DType self, std::optional<DType> dtype) { return dtype ? *dtype : is_integral(self) || self == DType::Bool ? DType::Int64 : self; }
+DType scan_dtype(DType self, std::optional<DType> dtype) {
+  return dtype ? *dtype : is_integral(self) || self == DType::Bool ? DType::Int64 : self;
+}
 
 // Floats run in double, integers in int64, and are rounded to the result's dtype at each place.
 template <bool product>
 Tensor cumulate(const Tensor& self, int64_t dim, std::optional<DType> dtype) {
   dim = wrap_dim(dim, self.dim());
   DType result = scan_dtype(self.dtype(), dtype);
-  DType compute = is_complex(result) || result == DType::Float64 ? result : is_floating(result) ? DType::Float32 : DType::Int64;
+  DType compute = is_complex(result) || result == DType::Float64 ? result
+                  : is_floating(result)                          ? DType::Float32
+                                                                 : DType::Int64;
   if (self.is_meta()) return empty_tensor(self.sizes(), result, self.device());
   // As many other conversions would: to the result's dtype first.
   Tensor x = as_contiguous(self.dtype() == result || !is_integral(result) ? self : as_dtype(self, result), compute);
@@ -62,23 +68,39 @@ Tensor cumulate(const Tensor& self, int64_t dim, std::optional<DType> dtype) {
     using T = decltype(element);
     using W = decltype(wide);
     if constexpr (product)
-      scan<ProdState<W>>(x.data<T>(), out.data<T>(), s.outer, s.n, s.inner, [](ProdState<W>& a, T v, int64_t) { return T(a.v *= W(v)); });
+      scan<ProdState<W>>(x.data<T>(), out.data<T>(), s.outer, s.n, s.inner,
+                         [](ProdState<W>& a, T v, int64_t) { return T(a.v *= W(v)); });
     else
-      scan<SumState<W>>(x.data<T>(), out.data<T>(), s.outer, s.n, s.inner, [](SumState<W>& a, T v, int64_t) { return T(a.v += W(v)); });
+      scan<SumState<W>>(x.data<T>(), out.data<T>(), s.outer, s.n, s.inner,
+                        [](SumState<W>& a, T v, int64_t) { return T(a.v += W(v)); });
   };
   switch (compute) {
-    case DType::Float32: run(float(), double()); break;
-    case DType::Float64: run(double(), double()); break;
-    case DType::Complex64: run(Complex64(), Complex128()); break;
-    case DType::Complex128: run(Complex128(), Complex128()); break;
-    default: run(uint64_t(), uint64_t());  // wraps as int64 does
+    case DType::Float32:
+      run(float(), double());
+      break;
+    case DType::Float64:
+      run(double(), double());
+      break;
+    case DType::Complex64:
+      run(Complex64(), Complex128());
+      break;
+    case DType::Complex128:
+      run(Complex128(), Complex128());
+      break;
+    default:
+      run(uint64_t(), uint64_t());  // wraps as int64 does
   }
   return as_dtype(out, result);
 }
-Tensor cumsum_kernel(const Tensor& self, int64_t dim, std::optional<DType> dtype) { return cumulate<false>(self, dim, dtype); }
-Tensor cumprod_kernel(const Tensor& self, int64_t dim, std::optional<DType> dtype) { return cumulate<true>(self, dim, dtype); }
+Tensor cumsum_kernel(const Tensor& self, int64_t dim, std::optional<DType> dtype) {
+  return cumulate<false>(self, dim, dtype);
+}
+Tensor cumprod_kernel(const Tensor& self, int64_t dim, std::optional<DType> dtype) {
+  return cumulate<true>(self, dim, dtype);
+}
 void check_in_place(const char* op, const Tensor& self, std::optional<DType> dtype) {
-  TORCH_CHECK(!dtype || *dtype == self.dtype(), op, ": Bad in-place call: input tensor dtype ", self.dtype(), " and output tensor dtype ", *dtype, " should match");
+  TORCH_CHECK(!dtype || *dtype == self.dtype(), op, ": Bad in-place call: input tensor dtype ", self.dtype(),
+              " and output tensor dtype ", *dtype, " should match");
 }
 Tensor cumsum_inplace(const Tensor& self, int64_t dim, std::optional<DType> dtype) {
   check_in_place("cumsum_", self, dtype);
@@ -95,7 +117,8 @@ std::tuple<Tensor, Tensor> cumulative_extreme(const Tensor& self, int64_t dim) {
   constexpr const char* op = kMax ? "cummax" : "cummin";
   TORCH_CHECK(!is_complex(self.dtype()), op, "(): complex numbers have no order; got ", self);
   dim = wrap_dim(dim, self.dim());
-  Tensor values = empty_tensor(self.sizes(), self.dtype(), self.device()), indices = empty_tensor(self.sizes(), DType::Int64, self.device());
+  Tensor values = empty_tensor(self.sizes(), self.dtype(), self.device()),
+         indices = empty_tensor(self.sizes(), DType::Int64, self.device());
   if (self.is_meta()) return {values, indices};
   Tensor x = as_contiguous(self, self.dtype());
   Shape s = shape_of(self, dim);
@@ -125,20 +148,26 @@ struct LogSum {
 Tensor logcumsumexp_kernel(const Tensor& self, int64_t dim) {
   dim = wrap_dim(dim, self.dim());
   TORCH_CHECK(!is_complex(self.dtype()), "logcumsumexp: complex tensors are not supported, got ", self);
-  DType result = is_floating(self.dtype()) ? self.dtype() : default_dtype(), compute = result == DType::Float64 ? result : DType::Float32;
+  DType result = is_floating(self.dtype()) ? self.dtype() : default_dtype(),
+        compute = result == DType::Float64 ? result : DType::Float32;
   Tensor out = empty_tensor(self.sizes(), compute, self.device());
   if (self.is_meta()) return empty_tensor(self.sizes(), result, self.device());
   Tensor x = as_contiguous(self, compute);
   Shape s = shape_of(self, dim);
   auto step = [](LogSum& a, auto given, int64_t) {
     double v = double(given), high = std::fmax(a.v, v), low = std::fmin(a.v, v);
-    if (a.v != a.v || v != v) a.v = a.v + v;
-    else if (low != high || std::isfinite(low)) a.v = high + std::log1p(std::exp(low - high));
-    else a.v = high;
+    if (a.v != a.v || v != v)
+      a.v = a.v + v;
+    else if (low != high || std::isfinite(low))
+      a.v = high + std::log1p(std::exp(low - high));
+    else
+      a.v = high;
     return decltype(given)(a.v);
   };
-  if (compute == DType::Float64) scan<LogSum>(x.data<double>(), out.data<double>(), s.outer, s.n, s.inner, step);
-  else scan<LogSum>(x.data<float>(), out.data<float>(), s.outer, s.n, s.inner, step);
+  if (compute == DType::Float64)
+    scan<LogSum>(x.data<double>(), out.data<double>(), s.outer, s.n, s.inner, step);
+  else
+    scan<LogSum>(x.data<float>(), out.data<float>(), s.outer, s.n, s.inner, step);
   return as_dtype(out, result);
 }
 
@@ -152,7 +181,9 @@ Tensor diff_composite(const Tensor& self, int64_t n, int64_t dim, const Tensor& 
   if (prepend) parts.push_back(prepend);
   parts.push_back(self);
   if (append) parts.push_back(append);
-  for (const Tensor& p : parts) TORCH_CHECK(p.dim() == self.dim(), "diff expects prepend or append to be the same dimension as input, got ", p.sizes(), " and ", self.sizes());
+  for (const Tensor& p : parts)
+    TORCH_CHECK(p.dim() == self.dim(), "diff expects prepend or append to be the same dimension as input, got ",
+                p.sizes(), " and ", self.sizes());
   Tensor x = parts.size() > 1 ? cat(parts, dim) : self;
   if (n == 0) return x;
   for (int64_t k = 0; k < n; ++k) {
@@ -167,14 +198,16 @@ Tensor diff_composite(const Tensor& self, int64_t n, int64_t dim, const Tensor& 
 // Means of neighbours times the steps between them.
 Tensor trapezoids(const char* op, const Tensor& y, const Tensor& x, const Scalar& dx, int64_t dim) {
   TORCH_CHECK(y.dim() > 0, op, ": y must have a dim, got a 0-d tensor");
-  TORCH_CHECK(y.dtype() != DType::Bool && !(x && x.dtype() == DType::Bool), op, ": received a bool input; bool is not supported");
+  TORCH_CHECK(y.dtype() != DType::Bool && !(x && x.dtype() == DType::Bool), op,
+              ": received a bool input; bool is not supported");
   int64_t left = std::max<int64_t>(y.size(dim) - 1, 0);
   Tensor sums = add(narrow(y, dim, 0, left), narrow(y, dim, y.size(dim) - left, left));
   Tensor half = scalar_tensor_of(0.5, DType::Float64, true);
   if (!x) return mul(mul(sums, scalar_tensor_of(dx, dx.dtype(), true)), half);
   Tensor steps;
   if (x.dim() == 1) {
-    TORCH_CHECK(x.size(0) == y.size(dim), op, ": There must be one `x` value for each sample point, got ", x.size(0), " for ", y.size(dim));
+    TORCH_CHECK(x.size(0) == y.size(dim), op, ": There must be one `x` value for each sample point, got ", x.size(0),
+                " for ", y.size(dim));
     DimVector shape(size_t(y.dim()), 1);
     shape[dim] = left;
     steps = reshape(diff(x), shape);
@@ -196,7 +229,8 @@ Tensor cumulative_trapezoid_composite(const Tensor& y, const Tensor& x, const Sc
 }
 
 Tensor sum_to_size_composite(const Tensor& self, IntArrayRef size) {
-  TORCH_CHECK(is_expandable_to(size, self.sizes()), "size {", Bracketed{size}, "} is not expandable to size {", Bracketed{self.sizes()}, "}.");
+  TORCH_CHECK(is_expandable_to(size, self.sizes()), "size {", Bracketed{size}, "} is not expandable to size {",
+              Bracketed{self.sizes()}, "}.");
   int64_t lead = self.dim() - int64_t(size.size());
   DimVector dims;
   for (int64_t d = 0; d < self.dim(); ++d)

@@ -12,11 +12,16 @@ namespace {
 // An integer dtype as the one whose kernel reads it: the same bytes where there is one, else the next wider.
 ReduceJob integer_job(Reduce which, DType t) {
   switch (t) {
-    case DType::Bool: return {which, DType::Bool, DType::UInt8};
-    case DType::UInt16: return {which, DType::Int32, DType::Int32};
-    case DType::UInt32: return {which, DType::Int64, DType::Int64};
-    case DType::UInt64: return {which, DType::UInt64, DType::Int64};
-    default: return {which, t, t};
+    case DType::Bool:
+      return {which, DType::Bool, DType::UInt8};
+    case DType::UInt16:
+      return {which, DType::Int32, DType::Int32};
+    case DType::UInt32:
+      return {which, DType::Int64, DType::Int64};
+    case DType::UInt64:
+      return {which, DType::UInt64, DType::Int64};
+    default:
+      return {which, t, t};
   }
 }
 // Elements and accumulators of a floating point result.
@@ -40,7 +45,8 @@ void sum_into(const Tensor& self, const DimSet& dims, const Tensor& kept, double
     };
     run_reduction({Reduce::Sum, t, t}, self, dims, &kept, 1, finish);
   } else {
-    ReduceJob job = is_floating(self.dtype()) ? ReduceJob{Reduce::Sum, DType::Int64, DType::Int64} : integer_job(Reduce::Sum, self.dtype());
+    ReduceJob job = is_floating(self.dtype()) ? ReduceJob{Reduce::Sum, DType::Int64, DType::Int64}
+                                              : integer_job(Reduce::Sum, self.dtype());
     run_reduction(job, self, dims, &kept, 1, [&](const void* acc, int64_t n, char* const* out, const int64_t* step) {
       auto* a = static_cast<const int64_t*>(acc);
       store_results(result, n, out[0], step[0], [&](int64_t i) { return a[i]; });
@@ -49,7 +55,8 @@ void sum_into(const Tensor& self, const DimSet& dims, const Tensor& kept, double
 }
 
 // Complex sums are sums of both parts: a last dim of two that is kept.
-Tensor sum_to(const char* op, const Tensor& self, std::optional<IntArrayRef> dim, bool keepdim, DType dtype, double divisor) {
+Tensor sum_to(const char* op, const Tensor& self, std::optional<IntArrayRef> dim, bool keepdim, DType dtype,
+              double divisor) {
   DimSet dims = reduce_dims(op, dim, self.dim());
   ReduceOut out = make_out(self, dims, keepdim, dtype);
   if (self.is_meta()) return out.result;
@@ -82,17 +89,21 @@ double reduced_count(const Tensor& self, const DimSet& dims) {
 }
 Tensor mean_kernel(const Tensor& self, std::optional<IntArrayRef> dim, bool keepdim, std::optional<DType> dtype) {
   DType t = dtype.value_or(self.dtype());
-  TORCH_CHECK(is_floating(t) || is_complex(t), "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: ",
-              t, "; convert with x.float()");
+  TORCH_CHECK(
+      is_floating(t) || is_complex(t),
+      "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: ", t,
+      "; convert with x.float()");
   return sum_to("mean", self, dim, keepdim, t, reduced_count(self, reduce_dims("mean", dim, self.dim())));
 }
 
 Tensor nansum_composite(const Tensor& self, std::optional<IntArrayRef> dim, bool keepdim, std::optional<DType> dtype) {
   TORCH_CHECK(!is_complex(self.dtype()), "nansum does not support complex inputs");
-  return sum(is_floating(self.dtype()) ? masked_fill(self, isnan(self), scalar_tensor_of(0, self.dtype(), true)) : self, dim, keepdim, dtype);
+  return sum(is_floating(self.dtype()) ? masked_fill(self, isnan(self), scalar_tensor_of(0, self.dtype(), true)) : self,
+             dim, keepdim, dtype);
 }
 Tensor nanmean_composite(const Tensor& self, std::optional<IntArrayRef> dim, bool keepdim, std::optional<DType> dtype) {
-  TORCH_CHECK(is_floating(self.dtype()) || is_complex(self.dtype()), "nanmean(): expected input to have floating point or complex dtype but got ", self.dtype());
+  TORCH_CHECK(is_floating(self.dtype()) || is_complex(self.dtype()),
+              "nanmean(): expected input to have floating point or complex dtype but got ", self.dtype());
   return div(nansum(self, dim, keepdim, dtype), sum(logical_not(isnan(self)), dim, keepdim));
 }
 
@@ -126,14 +137,18 @@ Tensor prod_kernel(const Tensor& self, std::optional<int64_t> dim, bool keepdim,
     complex_prod(self, dims, out.kept);
   } else if (is_floating(result)) {
     DType t = compute_type(result);
-    run_reduction({Reduce::Prod, t, t}, self, dims, &out.kept, 1, [&](const void* acc, int64_t n, char* const* to, const int64_t* step) {
-      store_results(result, n, to[0], step[0], [a = static_cast<const double*>(acc)](int64_t i) { return a[i]; });
-    });
+    run_reduction({Reduce::Prod, t, t}, self, dims, &out.kept, 1,
+                  [&](const void* acc, int64_t n, char* const* to, const int64_t* step) {
+                    store_results(result, n, to[0], step[0],
+                                  [a = static_cast<const double*>(acc)](int64_t i) { return a[i]; });
+                  });
   } else {
     DType t = self.dtype() == DType::UInt64 ? DType::UInt64 : DType::Int64;  // the same bits either way
-    run_reduction({Reduce::Prod, t, DType::Int64}, self, dims, &out.kept, 1, [&](const void* acc, int64_t n, char* const* to, const int64_t* step) {
-      store_results(result, n, to[0], step[0], [a = static_cast<const int64_t*>(acc)](int64_t i) { return a[i]; });
-    });
+    run_reduction({Reduce::Prod, t, DType::Int64}, self, dims, &out.kept, 1,
+                  [&](const void* acc, int64_t n, char* const* to, const int64_t* step) {
+                    store_results(result, n, to[0], step[0],
+                                  [a = static_cast<const int64_t*>(acc)](int64_t i) { return a[i]; });
+                  });
   }
   return out.result;
 }
@@ -145,10 +160,14 @@ ReduceJob count_job(DType t) {
   if (is_reduced_floating(t)) return {Reduce::CountNonzero, DType::Float32, DType::Float32};
   if (is_floating(t)) return as(t);
   switch (item_size(t)) {
-    case 1: return as(DType::UInt8);
-    case 2: return as(DType::Int16);
-    case 4: return as(DType::Int32);
-    default: return as(DType::Int64);
+    case 1:
+      return as(DType::UInt8);
+    case 2:
+      return as(DType::Int16);
+    case 4:
+      return as(DType::Int32);
+    default:
+      return as(DType::Int64);
   }
 }
 
@@ -163,15 +182,24 @@ Tensor count(const char* op, const Tensor& self, std::optional<IntArrayRef> dim,
   int64_t all = int64_t(reduced_count(self, dims));
   Tensor x = self;
   if (is_complex(self.dtype())) x = ne(self, scalar_tensor_of(0, self.dtype(), true));
-  run_reduction(count_job(x.dtype()), x, dims, &out.kept, 1, [&](const void* acc, int64_t n, char* const* to, const int64_t* step) {
-    auto* a = static_cast<const int64_t*>(acc);
-    store_results(result, n, to[0], step[0], [&](int64_t i) { return answer == Answer::Number ? a[i] : int64_t(answer == Answer::Any ? a[i] > 0 : a[i] == all); });
-  });
+  run_reduction(count_job(x.dtype()), x, dims, &out.kept, 1,
+                [&](const void* acc, int64_t n, char* const* to, const int64_t* step) {
+                  auto* a = static_cast<const int64_t*>(acc);
+                  store_results(result, n, to[0], step[0], [&](int64_t i) {
+                    return answer == Answer::Number ? a[i] : int64_t(answer == Answer::Any ? a[i] > 0 : a[i] == all);
+                  });
+                });
   return out.result;
 }
-Tensor count_nonzero_kernel(const Tensor& self, std::optional<IntArrayRef> dim) { return count<Answer::Number>("count_nonzero", self, dim, false); }
-Tensor any_kernel(const Tensor& self, std::optional<IntArrayRef> dim, bool keepdim) { return count<Answer::Any>("any", self, dim, keepdim); }
-Tensor all_kernel(const Tensor& self, std::optional<IntArrayRef> dim, bool keepdim) { return count<Answer::All>("all", self, dim, keepdim); }
+Tensor count_nonzero_kernel(const Tensor& self, std::optional<IntArrayRef> dim) {
+  return count<Answer::Number>("count_nonzero", self, dim, false);
+}
+Tensor any_kernel(const Tensor& self, std::optional<IntArrayRef> dim, bool keepdim) {
+  return count<Answer::Any>("any", self, dim, keepdim);
+}
+Tensor all_kernel(const Tensor& self, std::optional<IntArrayRef> dim, bool keepdim) {
+  return count<Answer::All>("all", self, dim, keepdim);
+}
 
 }  // namespace
 

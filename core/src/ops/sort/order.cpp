@@ -10,7 +10,8 @@ namespace torch {
 
 const SortKernels& sort_kernels() noexcept {
 #if TORCH_X86
-  static const SortKernels& table = *pick_level<const SortKernels*>(nullptr, &v2::sort_kernels_table, &v3::sort_kernels_table, &v4::sort_kernels_table);
+  static const SortKernels& table = *pick_level<const SortKernels*>(nullptr, &v2::sort_kernels_table,
+                                                                    &v3::sort_kernels_table, &v4::sort_kernels_table);
 #else
   static const SortKernels& table = generic::sort_kernels_table;
 #endif
@@ -34,7 +35,8 @@ Tensor lines_back(const Tensor& result, const Tensor& self, int64_t dim) {
 }
 
 void check_sortable(const char* op, const Tensor& self) {
-  TORCH_CHECK(!is_complex(self.dtype()), op, "(): complex numbers have no order; got ", self, ". Take abs() or a part first");
+  TORCH_CHECK(!is_complex(self.dtype()), op, "(): complex numbers have no order; got ", self,
+              ". Take abs() or a part first");
 }
 
 void pick(char* out, const char* line, const int64_t* index, int64_t n, int64_t item) {
@@ -48,7 +50,9 @@ using Two = std::tuple<Tensor, Tensor>;
 Two sort_kernel(const Tensor& self, int64_t dim, bool descending, bool) {
   check_sortable("sort", self);
   dim = wrap_dim(dim, self.dim());
-  if (self.is_meta()) return {empty_tensor(self.sizes(), self.dtype(), self.device()), empty_tensor(self.sizes(), DType::Int64, self.device())};
+  if (self.is_meta())
+    return {empty_tensor(self.sizes(), self.dtype(), self.device()),
+            empty_tensor(self.sizes(), DType::Int64, self.device())};
   Lines l = lines_of("sort", self, dim);
   Tensor values = empty_tensor(l.dense.sizes(), self.dtype()), indices = empty_tensor(l.dense.sizes(), DType::Int64);
   const int64_t item = self.item_size(), n = l.n;
@@ -60,21 +64,26 @@ Two sort_kernel(const Tensor& self, int64_t dim, bool descending, bool) {
   });
   return {lines_back(values, self, dim), lines_back(indices, self, dim)};
 }
-Tensor argsort_composite(const Tensor& self, int64_t dim, bool descending, bool stable) { return std::get<1>(sort(self, dim, descending, stable)); }
+Tensor argsort_composite(const Tensor& self, int64_t dim, bool descending, bool stable) {
+  return std::get<1>(sort(self, dim, descending, stable));
+}
 Tensor msort_composite(const Tensor& self) { return std::get<0>(sort(self, 0)); }
 
 Two topk_kernel(const Tensor& self, int64_t k, int64_t dim, bool largest, bool sorted) {
   check_sortable("topk", self);
   dim = wrap_dim(dim, self.dim());
-  TORCH_CHECK(k >= 0 && k <= (self.dim() ? self.size(dim) : 1), "selected index k out of range: topk of k=", k, " from a dimension of size ",
-              self.dim() ? self.size(dim) : 1);
+  TORCH_CHECK(k >= 0 && k <= (self.dim() ? self.size(dim) : 1), "selected index k out of range: topk of k=", k,
+              " from a dimension of size ", self.dim() ? self.size(dim) : 1);
   DimVector sizes(self.sizes());
   if (self.dim()) sizes[dim] = k;
-  if (self.is_meta()) return {empty_tensor(sizes, self.dtype(), self.device()), empty_tensor(sizes, DType::Int64, self.device())};
+  if (self.is_meta())
+    return {empty_tensor(sizes, self.dtype(), self.device()), empty_tensor(sizes, DType::Int64, self.device())};
   Lines l = lines_of("topk", self, dim);
   DimVector shape(l.dense.sizes());
-  if (self.dim()) shape.back() = k;
-  else if (k == 0) return {empty_tensor({0}, self.dtype()), empty_tensor({0}, DType::Int64)};
+  if (self.dim())
+    shape.back() = k;
+  else if (k == 0)
+    return {empty_tensor({0}, self.dtype()), empty_tensor({0}, DType::Int64)};
   Tensor values = empty_tensor(shape, self.dtype()), indices = empty_tensor(shape, DType::Int64);
   const int64_t item = self.item_size(), n = l.n;
   if (k > 0)

@@ -12,13 +12,18 @@ namespace {
 
 Tensor number(const Scalar& s) { return scalar_tensor_of(s, s.dtype(), true); }
 
-Tensor quantile_of(const char* op, const Tensor& self, const Tensor& q, std::optional<int64_t> dim, bool keepdim, std::string_view interpolation, bool ignore_nan) {
+Tensor quantile_of(const char* op, const Tensor& self, const Tensor& q, std::optional<int64_t> dim, bool keepdim,
+                   std::string_view interpolation, bool ignore_nan) {
   TORCH_CHECK(self.numel() > 0, op, "() input tensor must be non-empty");
-  TORCH_CHECK(self.dtype() == DType::Float32 || self.dtype() == DType::Float64, op, "() input tensor must be either float or double dtype, got ", self.dtype());
+  TORCH_CHECK(self.dtype() == DType::Float32 || self.dtype() == DType::Float64, op,
+              "() input tensor must be either float or double dtype, got ", self.dtype());
   TORCH_CHECK(q.dim() <= 1, op, "() q must be a scalar or 1D tensor, got shape ", q.sizes());
-  TORCH_CHECK(q.dtype() == self.dtype(), op, "() q tensor must be same dtype as the input tensor, got ", q.dtype(), " and ", self.dtype());
-  TORCH_CHECK(interpolation == "linear" || interpolation == "lower" || interpolation == "higher" || interpolation == "midpoint" || interpolation == "nearest", op,
-              "() interpolation must be one of linear, lower, higher, midpoint or nearest, but got ", interpolation);
+  TORCH_CHECK(q.dtype() == self.dtype(), op, "() q tensor must be same dtype as the input tensor, got ", q.dtype(),
+              " and ", self.dtype());
+  TORCH_CHECK(interpolation == "linear" || interpolation == "lower" || interpolation == "higher" ||
+                  interpolation == "midpoint" || interpolation == "nearest",
+              op, "() interpolation must be one of linear, lower, higher, midpoint or nearest, but got ",
+              interpolation);
   Tensor flat = dim ? self : reshape(self, {-1});
   int64_t d = wrap_dim(dim.value_or(0), flat.dim());
   if (flat.dim() == 0) flat = unsqueeze(flat, 0);
@@ -37,9 +42,12 @@ Tensor quantile_of(const char* op, const Tensor& self, const Tensor& q, std::opt
     shape.back() = ranks.size(-1);
     ranks = masked_fill(expand(ranks, shape), broken, number(double(n - 1)));
   }
-  if (interpolation == "lower") ranks = floor(ranks);
-  else if (interpolation == "higher") ranks = ceil(ranks);
-  else if (interpolation == "nearest") ranks = round(ranks);
+  if (interpolation == "lower")
+    ranks = floor(ranks);
+  else if (interpolation == "higher")
+    ranks = ceil(ranks);
+  else if (interpolation == "nearest")
+    ranks = round(ranks);
   Tensor below_rank = floor(ranks), below = gather(sorted, last, _to_copy(below_rank, DType::Int64)), result = below;
   if (interpolation == "linear" || interpolation == "midpoint") {
     Tensor above = gather(sorted, last, _to_copy(ceil(ranks), DType::Int64));
@@ -57,14 +65,17 @@ Tensor quantile_of(const char* op, const Tensor& self, const Tensor& q, std::opt
 }
 
 template <bool ignore_nan>
-Tensor quantile_tensor_composite(const Tensor& self, const Tensor& q, std::optional<int64_t> dim, bool keepdim, std::string_view interpolation) {
+Tensor quantile_tensor_composite(const Tensor& self, const Tensor& q, std::optional<int64_t> dim, bool keepdim,
+                                 std::string_view interpolation) {
   constexpr const char* op = ignore_nan ? "nanquantile" : "quantile";
   if (!q.is_meta() && q.dtype() == self.dtype())
-    TORCH_CHECK(*all(logical_and(ge(q, number(0)), le(q, number(1)))).data<bool>(), op, "() q values must be in the range [0, 1]");
+    TORCH_CHECK(*all(logical_and(ge(q, number(0)), le(q, number(1)))).data<bool>(), op,
+                "() q values must be in the range [0, 1]");
   return quantile_of(op, self, q, dim, keepdim, interpolation, ignore_nan);
 }
 template <bool ignore_nan>
-Tensor quantile_composite(const Tensor& self, double q, std::optional<int64_t> dim, bool keepdim, std::string_view interpolation) {
+Tensor quantile_composite(const Tensor& self, double q, std::optional<int64_t> dim, bool keepdim,
+                          std::string_view interpolation) {
   constexpr const char* op = ignore_nan ? "nanquantile" : "quantile";
   TORCH_CHECK(q >= 0 && q <= 1, op, "() q must be in the range [0, 1] but got ", q);
   return quantile_of(op, self, scalar_tensor_of(q, self.dtype()), dim, keepdim, interpolation, ignore_nan);
@@ -72,7 +83,8 @@ Tensor quantile_composite(const Tensor& self, double q, std::optional<int64_t> d
 
 Tensor histc_kernel(const Tensor& self, int64_t bins, const Scalar& min, const Scalar& max) {
   TORCH_CHECK(bins > 0, "torch.histc: bins must be > 0, but got ", bins);
-  TORCH_CHECK(is_floating(self.dtype()), "torch.histc: only floating point tensors, got ", self.dtype(), "; convert with x.float()");
+  TORCH_CHECK(is_floating(self.dtype()), "torch.histc: only floating point tensors, got ", self.dtype(),
+              "; convert with x.float()");
   double low = min.to_double(), high = max.to_double();
   Tensor out = new_zeros_tensor({bins}, self.dtype(), self.device());
   if (self.is_meta()) return out;
@@ -97,7 +109,8 @@ Tensor histc_kernel(const Tensor& self, int64_t bins, const Scalar& min, const S
 
 // Sorted once, then found by bisection.
 Tensor isin_kernel(const Tensor& elements, const Tensor& test, bool, bool invert) {
-  TORCH_CHECK(!is_complex(elements.dtype()) && !is_complex(test.dtype()), "isin: complex numbers have no order; got ", elements, " and ", test);
+  TORCH_CHECK(!is_complex(elements.dtype()) && !is_complex(test.dtype()), "isin: complex numbers have no order; got ",
+              elements, " and ", test);
   Tensor out = empty_tensor(elements.sizes(), DType::Bool, elements.device());
   if (out.is_meta()) return out;
   DType t = compute_dtype(result_type(elements, test));

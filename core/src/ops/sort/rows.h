@@ -27,23 +27,28 @@ template <class K, class F>
 void each_line_of(const Lines& lines, bool descending, F f) {
   const SortKernels& k = sort_kernels();
   auto make = [&] {
-    if constexpr (sizeof(K) == 8) return k.keys32[int(lines.dense.dtype())];
-    else return k.keys64[int(lines.dense.dtype())];
+    if constexpr (sizeof(K) == 8)
+      return k.keys32[int(lines.dense.dtype())];
+    else
+      return k.keys64[int(lines.dense.dtype())];
   }();
   const char* data = lines.dense.data<const char>();
   const int64_t bytes = lines.n * lines.dense.item_size();
-  parallel_for(lines.count, std::max<int64_t>(1, (1 << 14) / std::max<int64_t>(lines.n, 1)), [&](int64_t begin, int64_t end) {
-    std::unique_ptr<K[]> room(new K[size_t(2 * lines.n)]);
-    for (int64_t i = begin; i < end; ++i) {
-      make(room.get(), data + i * bytes, lines.n, 1, descending);
-      f(room.get(), room.get() + lines.n, i);
-    }
-  });
+  parallel_for(lines.count, std::max<int64_t>(1, (1 << 14) / std::max<int64_t>(lines.n, 1)),
+               [&](int64_t begin, int64_t end) {
+                 std::unique_ptr<K[]> room(new K[size_t(2 * lines.n)]);
+                 for (int64_t i = begin; i < end; ++i) {
+                   make(room.get(), data + i * bytes, lines.n, 1, descending);
+                   f(room.get(), room.get() + lines.n, i);
+                 }
+               });
 }
 template <class F>
 void each_line(const Lines& lines, bool descending, F f) {
-  if (lines.dense.item_size() == 8) each_line_of<Keyed64>(lines, descending, f);
-  else each_line_of<Keyed32>(lines, descending, f);
+  if (lines.dense.item_size() == 8)
+    each_line_of<Keyed64>(lines, descending, f);
+  else
+    each_line_of<Keyed32>(lines, descending, f);
 }
 
 inline Keyed32* sort_keys(Keyed32* a, Keyed32* b, int64_t n) { return sort_kernels().sort32(a, b, n); }

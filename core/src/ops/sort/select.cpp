@@ -53,7 +53,8 @@ int64_t kth_place(K* keys, K* room, int64_t n, int64_t k) {
 }
 
 void check_line(const char* op, const Tensor& self, int64_t dim) {
-  TORCH_CHECK_INDEX(self.dim() == 0 || self.size(dim) > 0, op, "(): Expected reduction dim ", dim, " to have non-zero size.");
+  TORCH_CHECK_INDEX(self.dim() == 0 || self.size(dim) > 0, op, "(): Expected reduction dim ", dim,
+                    " to have non-zero size.");
 }
 
 Two kthvalue_kernel(const Tensor& self, int64_t k, int64_t dim, bool keepdim) {
@@ -61,8 +62,10 @@ Two kthvalue_kernel(const Tensor& self, int64_t k, int64_t dim, bool keepdim) {
   dim = wrap_dim(dim, self.dim());
   check_line("kthvalue", self, dim);
   int64_t size = self.dim() ? self.size(dim) : 1;
-  TORCH_CHECK(k >= 1 && k <= size, "kthvalue(): selected number k out of range for dimension ", dim, ": k=", k, " with size ", size);
-  return choose("kthvalue", self, dim, keepdim, [k](auto* keys, auto* room, int64_t n) { return kth_place(keys, room, n, k); });
+  TORCH_CHECK(k >= 1 && k <= size, "kthvalue(): selected number k out of range for dimension ", dim, ": k=", k,
+              " with size ", size);
+  return choose("kthvalue", self, dim, keepdim,
+                [k](auto* keys, auto* room, int64_t n) { return kth_place(keys, room, n, k); });
 }
 
 // Bools and integers have no NaN, but their top key is the largest of them.
@@ -107,8 +110,10 @@ Two mode_kernel(const Tensor& self, int64_t dim, bool keepdim) {
   return choose("mode", self, dim, keepdim, [](auto* keys, auto* room, int64_t n) {
     auto* sorted = sort_keys(keys, room, n);
     auto same = [](auto a, auto b) {
-      if constexpr (sizeof a == 8) return a >> 32 == b >> 32;
-      else return a.key == b.key;
+      if constexpr (sizeof a == 8)
+        return a >> 32 == b >> 32;
+      else
+        return a.key == b.key;
     };
     int64_t best = 0, place = 0;
     for (int64_t i = 0, start = 0; i < n; ++i) {

@@ -17,7 +17,8 @@ struct Groups {
   Tensor inverse, counts;
 };
 template <class Place, class Differs>
-Groups group(int64_t n, IntArrayRef inverse_shape, bool return_inverse, bool return_counts, Place place, Differs differs) {
+Groups group(int64_t n, IntArrayRef inverse_shape, bool return_inverse, bool return_counts, Place place,
+             Differs differs) {
   Groups g;
   if (return_inverse) g.inverse = empty_tensor(inverse_shape, DType::Int64);
   std::vector<int64_t> starts;
@@ -30,12 +31,14 @@ Groups group(int64_t n, IntArrayRef inverse_shape, bool return_inverse, bool ret
   }
   if (!return_inverse) g.inverse = empty_tensor({0}, DType::Int64);
   g.counts = empty_tensor({return_counts ? int64_t(g.first.size()) : 0}, DType::Int64);
-  for (size_t i = 0; i < starts.size(); ++i) g.counts.data<int64_t>()[i] = (i + 1 < starts.size() ? starts[i + 1] : n) - starts[i];
+  for (size_t i = 0; i < starts.size(); ++i)
+    g.counts.data<int64_t>()[i] = (i + 1 < starts.size() ? starts[i + 1] : n) - starts[i];
   return g;
 }
 
 void need_values(const char* op, const Tensor& self) {
-  TORCH_CHECK_IMPLEMENTED(!self.is_meta(), op, ": the size of the result is in the values, which Meta tensors do not have");
+  TORCH_CHECK_IMPLEMENTED(!self.is_meta(), op,
+                          ": the size of the result is in the values, which Meta tensors do not have");
 }
 
 // Elements that are the same by value; a NaN is like no other.
@@ -65,11 +68,14 @@ Three unique_kernel(const Tensor& self, bool return_inverse, bool return_counts)
   with_elements(flat, [&](auto differ) {
     each_line(lines_of("unique", flat, 0), false, [&](auto* keys, auto* room, int64_t) {
       auto* sorted = sort_keys(keys, room, n);
-      Groups g = group(n, self.sizes(), return_inverse, return_counts, [&](int64_t i) { return int64_t(place_of(sorted[i])); },
-                       [&](int64_t i) { return differ(int64_t(place_of(sorted[i - 1])), int64_t(place_of(sorted[i]))); });
+      Groups g = group(
+          n, self.sizes(), return_inverse, return_counts, [&](int64_t i) { return int64_t(place_of(sorted[i])); },
+          [&](int64_t i) { return differ(int64_t(place_of(sorted[i - 1])), int64_t(place_of(sorted[i]))); });
       result = {picked(flat, g.first), g.inverse, g.counts};
     });
-    if (n == 0) result = {empty_tensor({0}, self.dtype()), empty_tensor(self.sizes(), DType::Int64), empty_tensor({0}, DType::Int64)};
+    if (n == 0)
+      result = {empty_tensor({0}, self.dtype()), empty_tensor(self.sizes(), DType::Int64),
+                empty_tensor({0}, DType::Int64)};
   });
   return result;
 }
@@ -78,7 +84,8 @@ Three unique_kernel(const Tensor& self, bool return_inverse, bool return_counts)
 Tensor slices_of(const char* op, const Tensor& self, int64_t dim) {
   need_values(op, self);
   TORCH_CHECK(self.dim() > 0, op, ": dim is given, but the tensor has none");
-  TORCH_CHECK(self.size(dim) == 0 || self.numel() > 0, op, ": There are 0 sized dimensions, and they aren't selected, so unique cannot be applied");
+  TORCH_CHECK(self.size(dim) == 0 || self.numel() > 0, op,
+              ": There are 0 sized dimensions, and they aren't selected, so unique cannot be applied");
   return as_contiguous(movedim(self, {dim}, {0}), self.dtype());
 }
 Tensor slices_back(const Tensor& rows, const std::vector<int64_t>& places, int64_t dim) {
@@ -108,24 +115,30 @@ Three unique_dim_kernel(const Tensor& self, int64_t dim, bool return_inverse, bo
         }
         return false;
       });
-      Groups g = group(n, {n}, return_inverse, return_counts, [&](int64_t i) { return order[size_t(i)]; }, [&](int64_t i) {
-        for (int64_t c = 0; c < width; ++c)
-          if (!(Wide(p[order[size_t(i)] * width + c]) == Wide(p[order[size_t(i) - 1] * width + c]))) return true;
-        return false;
-      });
+      Groups g = group(
+          n, {n}, return_inverse, return_counts, [&](int64_t i) { return order[size_t(i)]; },
+          [&](int64_t i) {
+            for (int64_t c = 0; c < width; ++c)
+              if (!(Wide(p[order[size_t(i)] * width + c]) == Wide(p[order[size_t(i) - 1] * width + c]))) return true;
+            return false;
+          });
       result = {slices_back(rows, g.first, dim), g.inverse, g.counts};
     }
   });
   return result;
 }
 
-Three unique_consecutive_kernel(const Tensor& self, std::optional<int64_t> dim, bool return_inverse, bool return_counts) {
+Three unique_consecutive_kernel(const Tensor& self, std::optional<int64_t> dim, bool return_inverse,
+                                bool return_counts) {
   need_values("unique_consecutive", self);
   if (!dim) {
-    Tensor dense = as_contiguous(self, self.dtype()), flat = view_of(dense, IntArrayRef({dense.numel()}), IntArrayRef({1}), dense.storage_offset());
+    Tensor dense = as_contiguous(self, self.dtype()),
+           flat = view_of(dense, IntArrayRef({dense.numel()}), IntArrayRef({1}), dense.storage_offset());
     Three result;
     with_elements(flat, [&](auto differ) {
-      Groups g = group(flat.numel(), self.sizes(), return_inverse, return_counts, [](int64_t i) { return i; }, [&](int64_t i) { return differ(i - 1, i); });
+      Groups g = group(
+          flat.numel(), self.sizes(), return_inverse, return_counts, [](int64_t i) { return i; },
+          [&](int64_t i) { return differ(i - 1, i); });
       result = {picked(flat, g.first), g.inverse, g.counts};
     });
     return result;
@@ -135,11 +148,13 @@ Three unique_consecutive_kernel(const Tensor& self, std::optional<int64_t> dim, 
   int64_t n = rows.size(0), width = n ? rows.numel() / n : 0;
   Three result;
   with_elements(rows, [&](auto differ) {
-    Groups g = group(n, {n}, return_inverse, return_counts, [](int64_t i) { return i; }, [&](int64_t i) {
-      for (int64_t c = 0; c < width; ++c)
-        if (differ((i - 1) * width + c, i * width + c)) return true;
-      return false;
-    });
+    Groups g = group(
+        n, {n}, return_inverse, return_counts, [](int64_t i) { return i; },
+        [&](int64_t i) {
+          for (int64_t c = 0; c < width; ++c)
+            if (differ((i - 1) * width + c, i * width + c)) return true;
+          return false;
+        });
     result = {slices_back(rows, g.first, d), g.inverse, g.counts};
   });
   return result;

@@ -31,7 +31,8 @@ Geometry squeezed(const Tensor& self, std::optional<IntArrayRef> dims);
 Geometry unsqueezed(const Tensor& self, int64_t dim);
 Geometry transposed(const Tensor& self, int64_t dim0, int64_t dim1);
 // Checks that (size, stride, offset) stays inside self's storage.
-Geometry strided(const char* op, const Tensor& self, IntArrayRef size, IntArrayRef stride, std::optional<int64_t> offset);
+Geometry strided(const char* op, const Tensor& self, IntArrayRef size, IntArrayRef stride,
+                 std::optional<int64_t> offset);
 
 void register_view_shape();
 void register_view_order();

@@ -30,23 +30,31 @@ Tensor view_as_real_kernel(const Tensor& self) {
 
 Tensor view_as_complex_kernel(const Tensor& self) {
   TORCH_CHECK(self.dtype() == DType::Float32 || self.dtype() == DType::Float64,
-              "view_as_complex is only supported for floating point tensors (float32, float64), but got a tensor of scalar type: ", self.dtype());
+              "view_as_complex is only supported for floating point tensors (float32, float64), but got a tensor of "
+              "scalar type: ",
+              self.dtype());
   int64_t last = self.dim() - 1;
   TORCH_CHECK(self.dim() > 0, "Input tensor must have one or more dimensions");
   TORCH_CHECK(self.size(last) == 2, "Tensor must have a last dimension of size 2, got shape ", self.sizes());
-  TORCH_CHECK(self.stride(last) == 1, "Tensor must have a last dimension with stride 1, got strides ", Bracketed{self.strides()}, "; call contiguous() first");
-  TORCH_CHECK(self.storage_offset() % 2 == 0, "Tensor must have a storage_offset divisible by 2, got ", self.storage_offset());
+  TORCH_CHECK(self.stride(last) == 1, "Tensor must have a last dimension with stride 1, got strides ",
+              Bracketed{self.strides()}, "; call contiguous() first");
+  TORCH_CHECK(self.storage_offset() % 2 == 0, "Tensor must have a storage_offset divisible by 2, got ",
+              self.storage_offset());
   DimVector sizes(self.sizes()), strides(self.strides());
   sizes.erase(last);
   strides.erase(last);
   for (int64_t d = 0; d < last; ++d) {
-    TORCH_CHECK(strides[d] % 2 == 0, "Tensor must have a stride divisible by 2 for all but last dimension, got strides ", Bracketed{self.strides()});
+    TORCH_CHECK(strides[d] % 2 == 0,
+                "Tensor must have a stride divisible by 2 for all but last dimension, got strides ",
+                Bracketed{self.strides()});
     strides[d] /= 2;
   }
   return retyped(self, complex_of(self.dtype()), sizes, strides);
 }
 
-Tensor real_composite(const Tensor& self) { return is_complex(self.dtype()) ? select(view_as_real(self), -1, 0) : self; }
+Tensor real_composite(const Tensor& self) {
+  return is_complex(self.dtype()) ? select(view_as_real(self), -1, 0) : self;
+}
 Tensor imag_composite(const Tensor& self) {
   TORCH_CHECK(is_complex(self.dtype()), "imag is not implemented for tensors with non-complex dtypes, got ", self);
   return select(view_as_real(self), -1, 1);
@@ -54,8 +62,8 @@ Tensor imag_composite(const Tensor& self) {
 
 void grow(const Tensor& self, int64_t offset, int64_t elements) {
   int64_t end, bytes;
-  TORCH_CHECK(!__builtin_add_overflow(offset, elements, &end) && !__builtin_mul_overflow(end, self.item_size(), &bytes), "resize_: ", elements,
-              " elements of ", self.dtype(), " do not fit into 64 bits of bytes");
+  TORCH_CHECK(!__builtin_add_overflow(offset, elements, &end) && !__builtin_mul_overflow(end, self.item_size(), &bytes),
+              "resize_: ", elements, " elements of ", self.dtype(), " do not fit into 64 bits of bytes");
   if (size_t(bytes) > self->storage->nbytes) self->storage->resize(size_t(bytes));
 }
 
@@ -74,7 +82,8 @@ Tensor resize_as_composite(const Tensor& self, const Tensor& the_template, std::
 }
 
 Tensor set_to(const Tensor& self, const Tensor& source, const Geometry& g) {
-  TORCH_CHECK(self.dtype() == source.dtype(), "set_: Could not set tensor of type ", self.dtype(), " to a tensor of type ", source.dtype());
+  TORCH_CHECK(self.dtype() == source.dtype(), "set_: Could not set tensor of type ", self.dtype(),
+              " to a tensor of type ", source.dtype());
   TORCH_CHECK(self.device() == source.device(), "set_: self is on ", self.device(), ", source on ", source.device());
   source->storage->retain();
   StorageRef old = StorageRef::steal(self->storage);
@@ -84,9 +93,13 @@ Tensor set_to(const Tensor& self, const Tensor& source, const Geometry& g) {
 Tensor set_tensor_kernel(const Tensor& self, const Tensor& source) {
   return set_to(self, source, {source.sizes(), source.strides(), source.storage_offset()});
 }
-Tensor set_empty_kernel(const Tensor& self) { return set_tensor_kernel(self, empty_tensor({0}, self.dtype(), self.device())); }
-Tensor set_strided_kernel(const Tensor& self, const Tensor& source, int64_t offset, IntArrayRef size, IntArrayRef stride) {
-  if (stride.empty() && !size.empty()) return set_to(self, source, strided("set_", source, size, contiguous_strides(size), offset));
+Tensor set_empty_kernel(const Tensor& self) {
+  return set_tensor_kernel(self, empty_tensor({0}, self.dtype(), self.device()));
+}
+Tensor set_strided_kernel(const Tensor& self, const Tensor& source, int64_t offset, IntArrayRef size,
+                          IntArrayRef stride) {
+  if (stride.empty() && !size.empty())
+    return set_to(self, source, strided("set_", source, size, contiguous_strides(size), offset));
   return set_to(self, source, strided("set_", source, size, stride, offset));
 }
 

@@ -15,14 +15,18 @@ Geometry transposed(const Tensor& self, int64_t dim0, int64_t dim1) {
 
 namespace {
 
-Tensor transpose_kernel(const Tensor& self, int64_t dim0, int64_t dim1) { return view_of(self, transposed(self, dim0, dim1)); }
-Tensor transpose_inplace(const Tensor& self, int64_t dim0, int64_t dim1) { return restride(self, transposed(self, dim0, dim1)); }
+Tensor transpose_kernel(const Tensor& self, int64_t dim0, int64_t dim1) {
+  return view_of(self, transposed(self, dim0, dim1));
+}
+Tensor transpose_inplace(const Tensor& self, int64_t dim0, int64_t dim1) {
+  return restride(self, transposed(self, dim0, dim1));
+}
 Tensor swap_composite(const Tensor& self, int64_t dim0, int64_t dim1) { return transpose(self, dim0, dim1); }
 Tensor swap_inplace(const Tensor& self, int64_t dim0, int64_t dim1) { return transpose_(self, dim0, dim1); }
 
 void check_t(const char* name, const Tensor& self) {
-  TORCH_CHECK(self.dim() <= 2, name, "() expects a tensor with <= 2 dimensions, but self is ", self.dim(), "D, of shape ", self.sizes(),
-              "; use transpose or permute");
+  TORCH_CHECK(self.dim() <= 2, name, "() expects a tensor with <= 2 dimensions, but self is ", self.dim(),
+              "D, of shape ", self.sizes(), "; use transpose or permute");
 }
 Tensor t_composite(const Tensor& self) {
   check_t("t", self);
@@ -34,8 +38,10 @@ Tensor t_inplace(const Tensor& self) {
 }
 
 Tensor permute_kernel(const Tensor& self, IntArrayRef dims) {
-  TORCH_CHECK(int64_t(dims.size()) == self.dim(), "permute: number of dimensions in the tensor input does not match the length of the desired "
-              "ordering of dimensions i.e. input.dim() = ", self.dim(), " is not equal to len(dims) = ", dims.size());
+  TORCH_CHECK(int64_t(dims.size()) == self.dim(),
+              "permute: number of dimensions in the tensor input does not match the length of the desired "
+              "ordering of dimensions i.e. input.dim() = ",
+              self.dim(), " is not equal to len(dims) = ", dims.size());
   Geometry g{DimVector(dims.size(), 0), DimVector(dims.size(), 0), self.storage_offset()};
   DimSet("permute(): duplicate dims are not allowed", dims, self.dim());
   for (size_t i = 0; i < dims.size(); ++i) {
@@ -52,13 +58,15 @@ Tensor numpy_t_composite(const Tensor& self) {
   return permute(self, dims);
 }
 Tensor matrix_t_composite(const Tensor& self) {
-  TORCH_CHECK(self.dim() >= 2, "tensor.mT is only supported on matrices or batches of matrices. Got ", self.dim(), "-D tensor.");
+  TORCH_CHECK(self.dim() >= 2, "tensor.mT is only supported on matrices or batches of matrices. Got ", self.dim(),
+              "-D tensor.");
   return transpose(self, -2, -1);
 }
 
 Tensor movedim_composite(const Tensor& self, IntArrayRef source, IntArrayRef destination) {
-  TORCH_CHECK(source.size() == destination.size(), "movedim: Invalid source or destination dims: source (", Bracketed{source},
-              " dims) should contain the same number of dims as destination (", Bracketed{destination}, " dims)");
+  TORCH_CHECK(source.size() == destination.size(), "movedim: Invalid source or destination dims: source (",
+              Bracketed{source}, " dims) should contain the same number of dims as destination (",
+              Bracketed{destination}, " dims)");
   int64_t n = self.dim();
   DimSet from("movedim", source, n), to("movedim", destination, n);
   DimVector order(size_t(n), -1);

@@ -20,8 +20,10 @@ Range clamp_slice(int64_t size, std::optional<int64_t> start, std::optional<int6
   return {from, int64_t((uint64_t(span) - 1) / stride) + 1};
 }
 
-Geometry strided(const char* op, const Tensor& self, IntArrayRef size, IntArrayRef stride, std::optional<int64_t> offset) {
-  TORCH_CHECK(size.size() == stride.size(), op, ": mismatch in length of strides and shape: ", Bracketed{size}, " and ", Bracketed{stride});
+Geometry strided(const char* op, const Tensor& self, IntArrayRef size, IntArrayRef stride,
+                 std::optional<int64_t> offset) {
+  TORCH_CHECK(size.size() == stride.size(), op, ": mismatch in length of strides and shape: ", Bracketed{size}, " and ",
+              Bracketed{stride});
   Geometry g{size, stride, offset ? *offset : self.storage_offset()};
   TORCH_CHECK(g.offset >= 0, op, ": Tensor: invalid storage offset ", g.offset);
   checked_numel(op, size);
@@ -37,8 +39,9 @@ Geometry strided(const char* op, const Tensor& self, IntArrayRef size, IntArrayR
   if (empty) return g;
   int64_t last = 0, held = int64_t(self->storage->nbytes) / self.item_size();
   overflow |= __builtin_add_overflow(g.offset, high, &last);
-  TORCH_CHECK(!overflow && last < held && g.offset + low >= 0, op, ": setStorage: sizes ", Bracketed{size}, ", strides ", Bracketed{stride},
-              ", storage offset ", g.offset, ", and itemsize ", self.item_size(), " are out of bounds for storage of size ", self->storage->nbytes);
+  TORCH_CHECK(!overflow && last < held && g.offset + low >= 0, op, ": setStorage: sizes ", Bracketed{size},
+              ", strides ", Bracketed{stride}, ", storage offset ", g.offset, ", and itemsize ", self.item_size(),
+              " are out of bounds for storage of size ", self->storage->nbytes);
   return g;
 }
 
@@ -49,8 +52,8 @@ Tensor select_kernel(const Tensor& self, int64_t dim, int64_t index) {
   TORCH_CHECK_INDEX(n > 0, "select() cannot be applied to a 0-dim tensor.");
   dim = wrap_dim(dim, n);
   int64_t size = self.size(dim);
-  TORCH_CHECK_INDEX(index >= -size && index < size, "select(): index ", index, " out of range for tensor of size ", Bracketed{self.sizes()},
-                    " at dimension ", dim);
+  TORCH_CHECK_INDEX(index >= -size && index < size, "select(): index ", index, " out of range for tensor of size ",
+                    Bracketed{self.sizes()}, " at dimension ", dim);
   if (index < 0) index += size;
   int64_t sizes[kMaxDims], strides[kMaxDims];
   for (int64_t d = 0, o = 0; d < n; ++d) {
@@ -58,17 +61,20 @@ Tensor select_kernel(const Tensor& self, int64_t dim, int64_t index) {
     sizes[o] = self.size(d);
     strides[o++] = self.stride(d);
   }
-  return view_of(self, {sizes, size_t(n - 1)}, {strides, size_t(n - 1)}, self.storage_offset() + index * self.stride(dim));
+  return view_of(self, {sizes, size_t(n - 1)}, {strides, size_t(n - 1)},
+                 self.storage_offset() + index * self.stride(dim));
 }
 
-Tensor slice_kernel(const Tensor& self, int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step) {
+Tensor slice_kernel(const Tensor& self, int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end,
+                    int64_t step) {
   TORCH_CHECK(self.dim() > 0, "slice() cannot be applied to a 0-dim tensor.");
   dim = wrap_dim(dim, self.dim());
   Range r = clamp_slice(self.size(dim), start, end, step);
   Geometry g{self.sizes(), self.strides(), self.storage_offset() + r.start * self.stride(dim)};
   g.sizes[dim] = r.count;
   if (r.count > 1 || step > 0)
-    if (__builtin_mul_overflow(g.strides[dim], step, &g.strides[dim])) g.strides[dim] = 1;  // at most one element: any stride will do
+    if (__builtin_mul_overflow(g.strides[dim], step, &g.strides[dim]))
+      g.strides[dim] = 1;  // at most one element: any stride will do
   return view_of(self, g);
 }
 
@@ -77,17 +83,22 @@ Tensor narrow_composite(const Tensor& self, int64_t dim, int64_t start, int64_t 
   TORCH_CHECK(length >= 0, "narrow(): length must be non-negative, got ", length);
   dim = wrap_dim(dim, self.dim());
   int64_t size = self.size(dim);
-  TORCH_CHECK_INDEX(start >= -size && start <= size, "start out of range (expected to be in range of [", -size, ", ", size, "], but got ", start, ")");
+  TORCH_CHECK_INDEX(start >= -size && start <= size, "start out of range (expected to be in range of [", -size, ", ",
+                    size, "], but got ", start, ")");
   if (start < 0) start += size;
-  TORCH_CHECK(start <= size - length, "narrow: start (", start, ") + length (", length, ") exceeds dimension size (", size, ").");
+  TORCH_CHECK(start <= size - length, "narrow: start (", start, ") + length (", length, ") exceeds dimension size (",
+              size, ").");
   return slice(self, dim, start, start + length, 1);
 }
 Tensor narrow_tensor_composite(const Tensor& self, int64_t dim, const Tensor& start, int64_t length) {
-  TORCH_CHECK(start.dim() == 0 && is_integral(start.dtype()), "narrow: start must be a 0-dim integral Tensor, got ", start);
+  TORCH_CHECK(start.dim() == 0 && is_integral(start.dtype()), "narrow: start must be a 0-dim integral Tensor, got ",
+              start);
   TORCH_CHECK_IMPLEMENTED(!start.is_meta(), "narrow: start has no value on the Meta device");
   int64_t at = visit_dtype(start.dtype(), [&](auto zero) -> int64_t {
-    if constexpr (std::is_integral_v<decltype(zero)>) return int64_t(*start.data<decltype(zero)>());
-    else return 0;
+    if constexpr (std::is_integral_v<decltype(zero)>)
+      return int64_t(*start.data<decltype(zero)>());
+    else
+      return 0;
   });
   return narrow_composite(self, dim, at, length);
 }

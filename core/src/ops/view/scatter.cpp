@@ -16,7 +16,8 @@ Tensor put_back(const Tensor& grad, IntArrayRef sizes, Piece piece) {
 Tensor select_backward_kernel(const Tensor& grad, IntArrayRef sizes, int64_t dim, int64_t index) {
   return put_back(grad, sizes, [&](const Tensor& out) { return select(out, dim, index); });
 }
-Tensor slice_backward_kernel(const Tensor& grad, IntArrayRef sizes, int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step) {
+Tensor slice_backward_kernel(const Tensor& grad, IntArrayRef sizes, int64_t dim, std::optional<int64_t> start,
+                             std::optional<int64_t> end, int64_t step) {
   return put_back(grad, sizes, [&](const Tensor& out) { return slice(out, dim, start, end, step); });
 }
 Tensor diagonal_backward_kernel(const Tensor& grad, IntArrayRef sizes, int64_t offset, int64_t dim1, int64_t dim2) {
@@ -28,7 +29,8 @@ Tensor replaced(const char* op, const Tensor& self, const Tensor& src, Piece pie
   TORCH_CHECK(self.device() == src.device(), op, ": self is on ", self.device(), ", src on ", src.device());
   Tensor out = self.is_meta() ? empty_like_tensor(self, self.dtype()) : preserving_copy(self, self.dtype());
   Tensor target = piece(out);
-  TORCH_CHECK(target.sizes() == src.sizes(), op, ": expected src to have a size equal to the slice of self. src size = ", Bracketed{src.sizes()},
+  TORCH_CHECK(target.sizes() == src.sizes(), op,
+              ": expected src to have a size equal to the slice of self. src size = ", Bracketed{src.sizes()},
               ", slice size = ", Bracketed{target.sizes()});
   if (!out.is_meta()) copy_into(target, src);
   return out;
@@ -36,14 +38,17 @@ Tensor replaced(const char* op, const Tensor& self, const Tensor& src, Piece pie
 Tensor select_scatter_kernel(const Tensor& self, const Tensor& src, int64_t dim, int64_t index) {
   return replaced("select_scatter", self, src, [&](const Tensor& out) { return select(out, dim, index); });
 }
-Tensor slice_scatter_kernel(const Tensor& self, const Tensor& src, int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step) {
+Tensor slice_scatter_kernel(const Tensor& self, const Tensor& src, int64_t dim, std::optional<int64_t> start,
+                            std::optional<int64_t> end, int64_t step) {
   return replaced("slice_scatter", self, src, [&](const Tensor& out) { return slice(out, dim, start, end, step); });
 }
 Tensor diagonal_scatter_kernel(const Tensor& self, const Tensor& src, int64_t offset, int64_t dim1, int64_t dim2) {
   return replaced("diagonal_scatter", self, src, [&](const Tensor& out) { return diagonal(out, offset, dim1, dim2); });
 }
-Tensor as_strided_scatter_kernel(const Tensor& self, const Tensor& src, IntArrayRef size, IntArrayRef stride, std::optional<int64_t> offset) {
-  return replaced("as_strided_scatter", self, src, [&](const Tensor& out) { return as_strided(out, size, stride, offset); });
+Tensor as_strided_scatter_kernel(const Tensor& self, const Tensor& src, IntArrayRef size, IntArrayRef stride,
+                                 std::optional<int64_t> offset) {
+  return replaced("as_strided_scatter", self, src,
+                  [&](const Tensor& out) { return as_strided(out, size, stride, offset); });
 }
 
 // Windows overlap when step < size, so they are added one offset within the window at a time: for each of the `size`

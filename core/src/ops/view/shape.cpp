@@ -23,7 +23,8 @@ DimVector infer_size(IntArrayRef shape, int64_t numel) {
       TORCH_CHECK(inferred < 0, "view: only one dimension can be inferred, got shape ", Bracketed{shape});
       inferred = i;
     } else {
-      TORCH_CHECK(sizes[i] >= 0, "view: invalid shape dimension ", sizes[i], " at index ", i, " of shape ", Bracketed{shape});
+      TORCH_CHECK(sizes[i] >= 0, "view: invalid shape dimension ", sizes[i], " at index ", i, " of shape ",
+                  Bracketed{shape});
       overflow |= __builtin_mul_overflow(known, sizes[i], &known);
     }
   }
@@ -108,10 +109,12 @@ namespace {
 
 Tensor view_kernel(const Tensor& self, IntArrayRef size) {
   DimVector sizes = infer_size(size, self.numel()), strides;
-  TORCH_CHECK(view_strides(self, sizes, &strides),
-              "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
-              "contiguous subspaces): view of ", Bracketed{sizes}, " over sizes ", Bracketed{self.sizes()}, " and strides ",
-              Bracketed{self.strides()}, ". Use .reshape(...) instead.");
+  TORCH_CHECK(
+      view_strides(self, sizes, &strides),
+      "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
+      "contiguous subspaces): view of ",
+      Bracketed{sizes}, " over sizes ", Bracketed{self.sizes()}, " and strides ", Bracketed{self.strides()},
+      ". Use .reshape(...) instead.");
   return view_of(self, sizes, strides, self.storage_offset());
 }
 
@@ -120,23 +123,26 @@ Tensor view_dtype_kernel(const Tensor& self, DType dtype) {
   Geometry g{self.sizes(), self.strides(), 0};
   if (from != to) {
     const char* error = "self.view(dtype): to view ";
-    TORCH_CHECK(self.dim() > 0, error, self.dtype(), " as ", dtype, " of another item size, self must have a dim, got a 0-d tensor");
+    TORCH_CHECK(self.dim() > 0, error, self.dtype(), " as ", dtype,
+                " of another item size, self must have a dim, got a 0-d tensor");
     int64_t last = self.dim() - 1;
-    TORCH_CHECK(self.stride(last) == 1 || self.size(last) == 1 || self.numel() == 0, error, self.dtype(), " as ", dtype, ", self.stride(-1) must be 1, got ",
-                self.stride(last), "; call contiguous() first");
+    TORCH_CHECK(self.stride(last) == 1 || self.size(last) == 1 || self.numel() == 0, error, self.dtype(), " as ", dtype,
+                ", self.stride(-1) must be 1, got ", self.stride(last), "; call contiguous() first");
     if (from > to) {
       int64_t k = from / to;
       for (int64_t d = 0; d < last; ++d) g.strides[d] *= k;
       g.strides[last] = 1;
-      TORCH_CHECK(!__builtin_mul_overflow(g.sizes[last], k, &g.sizes[last]), error, self.dtype(), " as ", dtype, ": too many elements");
+      TORCH_CHECK(!__builtin_mul_overflow(g.sizes[last], k, &g.sizes[last]), error, self.dtype(), " as ", dtype,
+                  ": too many elements");
     } else {
       int64_t k = to / from;
-      TORCH_CHECK(self.size(last) % k == 0, error, self.dtype(), " as ", dtype, ", self.size(-1) must be divisible by ", k, ", got ", self.size(last));
-      TORCH_CHECK(self.storage_offset() % k == 0, error, self.dtype(), " as ", dtype, ", self.storage_offset() must be divisible by ", k, ", got ",
-                  self.storage_offset());
+      TORCH_CHECK(self.size(last) % k == 0, error, self.dtype(), " as ", dtype, ", self.size(-1) must be divisible by ",
+                  k, ", got ", self.size(last));
+      TORCH_CHECK(self.storage_offset() % k == 0, error, self.dtype(), " as ", dtype,
+                  ", self.storage_offset() must be divisible by ", k, ", got ", self.storage_offset());
       for (int64_t d = 0; d < last; ++d) {
-        TORCH_CHECK(g.strides[d] % k == 0 || g.sizes[d] <= 1, error, self.dtype(), " as ", dtype, ", self.stride(", d, ") must be divisible by ", k,
-                    ", got ", g.strides[d]);
+        TORCH_CHECK(g.strides[d] % k == 0 || g.sizes[d] <= 1, error, self.dtype(), " as ", dtype, ", self.stride(", d,
+                    ") must be divisible by ", k, ", got ", g.strides[d]);
         g.strides[d] /= k;
       }
       g.sizes[last] /= k;
@@ -166,7 +172,8 @@ Tensor ravel_composite(const Tensor& self) { return reshape(self, {-1}); }
 Tensor flatten_composite(const Tensor& self, int64_t start, int64_t end) {
   start = wrap_dim(start, self.dim());
   end = wrap_dim(end, self.dim());
-  TORCH_CHECK(start <= end, "flatten() has invalid args: start_dim cannot come after end_dim, got ", start, " and ", end);
+  TORCH_CHECK(start <= end, "flatten() has invalid args: start_dim cannot come after end_dim, got ", start, " and ",
+              end);
   if (self.dim() == 0) return reshape(self, {1});
   if (start == end) return self;
   DimVector sizes;
@@ -186,7 +193,8 @@ Tensor unflatten_composite(const Tensor& self, int64_t dim, IntArrayRef sizes) {
   int inferred = 0;
   for (int64_t s : sizes) (s == -1 ? ++inferred : known *= s);
   bool fits = inferred == 0 ? known == self.size(dim) : inferred == 1 && known > 0 && self.size(dim) % known == 0;
-  TORCH_CHECK(fits, "unflatten: Provided sizes ", Bracketed{sizes}, " don't multiply up to the size of dim ", dim, " (", self.size(dim), ") in the input tensor");
+  TORCH_CHECK(fits, "unflatten: Provided sizes ", Bracketed{sizes}, " don't multiply up to the size of dim ", dim, " (",
+              self.size(dim), ") in the input tensor");
   DimVector shape;
   for (int64_t d = 0; d < dim; ++d) shape.push_back(self.size(d));
   for (int64_t s : sizes) shape.push_back(s == -1 ? self.size(dim) / known : s);
@@ -194,8 +202,12 @@ Tensor unflatten_composite(const Tensor& self, int64_t dim, IntArrayRef sizes) {
   return view(self, shape);
 }
 
-Tensor squeeze_kernel(const Tensor& self, const std::optional<IntArrayRef> dims) { return view_of(self, squeezed(self, dims)); }
-Tensor squeeze_inplace(const Tensor& self, const std::optional<IntArrayRef> dims) { return restride(self, squeezed(self, dims)); }
+Tensor squeeze_kernel(const Tensor& self, const std::optional<IntArrayRef> dims) {
+  return view_of(self, squeezed(self, dims));
+}
+Tensor squeeze_inplace(const Tensor& self, const std::optional<IntArrayRef> dims) {
+  return restride(self, squeezed(self, dims));
+}
 Tensor unsqueeze_kernel(const Tensor& self, int64_t dim) { return view_of(self, unsqueezed(self, dim)); }
 Tensor unsqueeze_inplace(const Tensor& self, int64_t dim) { return restride(self, unsqueezed(self, dim)); }
 
@@ -218,8 +230,9 @@ Tensor expand_kernel(const Tensor& self, IntArrayRef size, bool) {
     if (want == have) {
       g.strides[i] = self.stride(d);
     } else {
-      TORCH_CHECK(have == 1 && want >= 0, "The expanded size of the tensor (", want, ") must match the existing size (", have,
-                  ") at non-singleton dimension ", i, ".  Target sizes: ", Bracketed{size}, ".  Tensor sizes: ", Bracketed{self.sizes()});
+      TORCH_CHECK(have == 1 && want >= 0, "The expanded size of the tensor (", want, ") must match the existing size (",
+                  have, ") at non-singleton dimension ", i, ".  Target sizes: ", Bracketed{size},
+                  ".  Tensor sizes: ", Bracketed{self.sizes()});
       g.strides[i] = 0;
     }
   }

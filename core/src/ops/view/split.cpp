@@ -19,7 +19,8 @@ std::vector<Tensor> unbind_kernel(const Tensor& self, int64_t dim) {
   g.strides.erase(dim);
   std::vector<Tensor> out;
   out.reserve(size_t(self.size(dim)));
-  for (int64_t i = 0; i < self.size(dim); ++i, g.offset += self.stride(dim)) out.push_back(one_of_many(view_of(self, g)));
+  for (int64_t i = 0; i < self.size(dim); ++i, g.offset += self.stride(dim))
+    out.push_back(one_of_many(view_of(self, g)));
   return out;
 }
 
@@ -28,7 +29,8 @@ std::vector<Tensor> split_kernel(const Tensor& self, int64_t split_size, int64_t
   dim = wrap_dim(dim, self.dim());
   int64_t size = self.size(dim);
   TORCH_CHECK(split_size >= 0, "split expects split_size be non-negative, but got split_size=", split_size);
-  TORCH_CHECK(split_size > 0 || size == 0, "split_size can only be 0 if dimension size is 0, but got dimension size of ", size);
+  TORCH_CHECK(split_size > 0 || size == 0,
+              "split_size can only be 0 if dimension size is 0, but got dimension size of ", size);
   int64_t count = split_size == 0 || size == 0 ? 1 : (size - 1) / split_size + 1;
   Geometry g{self.sizes(), self.strides(), self.storage_offset()};
   std::vector<Tensor> out;
@@ -47,9 +49,10 @@ std::vector<Tensor> split_with_sizes_kernel(const Tensor& self, IntArrayRef size
   int64_t total = 0;
   bool valid = true;
   for (int64_t s : sizes) valid &= s >= 0 && !__builtin_add_overflow(total, s, &total);
-  TORCH_CHECK(valid, "split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes=", Bracketed{sizes});
-  TORCH_CHECK(total == self.size(dim), "split_with_sizes expects split_sizes to sum exactly to ", self.size(dim), " (input tensor's size at dimension ",
-              dim, "), but got split_sizes=", Bracketed{sizes});
+  TORCH_CHECK(valid, "split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes=",
+              Bracketed{sizes});
+  TORCH_CHECK(total == self.size(dim), "split_with_sizes expects split_sizes to sum exactly to ", self.size(dim),
+              " (input tensor's size at dimension ", dim, "), but got split_sizes=", Bracketed{sizes});
   Geometry g{self.sizes(), self.strides(), self.storage_offset()};
   std::vector<Tensor> out;
   out.reserve(sizes.size());
@@ -60,7 +63,9 @@ std::vector<Tensor> split_with_sizes_kernel(const Tensor& self, IntArrayRef size
   }
   return out;
 }
-std::vector<Tensor> split_sizes_composite(const Tensor& self, IntArrayRef sizes, int64_t dim) { return split_with_sizes(self, sizes, dim); }
+std::vector<Tensor> split_sizes_composite(const Tensor& self, IntArrayRef sizes, int64_t dim) {
+  return split_with_sizes(self, sizes, dim);
+}
 
 std::vector<Tensor> chunk_composite(const Tensor& self, int64_t chunks, int64_t dim) {
   TORCH_CHECK(self.dim() > 0, "chunk expects at least a 1-dimensional tensor");
@@ -108,19 +113,22 @@ std::vector<Tensor> tensor_split_tensor_composite(const Tensor& self, const Tens
 
 // hsplit, vsplit and dsplit: NumPy's names for splitting along the second, first and third dim.
 template <int dim>
-constexpr const char* kSplitName = dim == 0 ? "vsplit" : dim == 1 ? "hsplit" : "dsplit";
+constexpr const char* kSplitName = dim == 0   ? "vsplit"
+                                   : dim == 1 ? "hsplit"
+                                              : "dsplit";
 template <int dim>
 int64_t split_dim(const Tensor& self) {
   constexpr int64_t least = dim == 0 ? 2 : dim == 1 ? 1 : 3;
-  TORCH_CHECK(self.dim() >= least, "torch.", kSplitName<dim>, " requires a tensor with at least ", least, " dimension", least > 1 ? "s" : "",
-              ", but got a tensor with ", self.dim(), " dimensions!");
+  TORCH_CHECK(self.dim() >= least, "torch.", kSplitName<dim>, " requires a tensor with at least ", least, " dimension",
+              least > 1 ? "s" : "", ", but got a tensor with ", self.dim(), " dimensions!");
   return dim == 1 && self.dim() == 1 ? 0 : dim;
 }
 template <int dim>
 std::vector<Tensor> split_sections_composite(const Tensor& self, int64_t sections) {
   int64_t d = split_dim<dim>(self);
-  TORCH_CHECK(sections != 0 && self.size(d) % sections == 0, "torch.", kSplitName<dim>, " attempted to split along dimension ", d,
-              ", but the size of the dimension ", self.size(d), " is not divisible by the split_size ", sections, "!");
+  TORCH_CHECK(sections != 0 && self.size(d) % sections == 0, "torch.", kSplitName<dim>,
+              " attempted to split along dimension ", d, ", but the size of the dimension ", self.size(d),
+              " is not divisible by the split_size ", sections, "!");
   return tensor_split(self, sections, d);
 }
 template <int dim>

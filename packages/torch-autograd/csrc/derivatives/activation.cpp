@@ -1,5 +1,5 @@
-// Activation functions. The first derivative is one kernel of the core; its own derivative is g times that kernel again,
-// and v g times the second derivative of the function, which is written out here.
+// Activation functions. The first derivative is one kernel of the core; its own derivative is g times that kernel
+// again, and v g times the second derivative of the function, which is written out here.
 #include <numbers>
 
 #include "math.h"
@@ -55,13 +55,15 @@ Tensor hardswish_curve(const Tensor& x) {
 struct Threshold {
   Saved x;
   Scalar threshold;
-  Threshold(Recorder& r, const Tensor& self, const Scalar& threshold, const Scalar&) : x(r, self), threshold(threshold) {}
+  Threshold(Recorder& r, const Tensor& self, const Scalar& threshold, const Scalar&)
+      : x(r, self), threshold(threshold) {}
   Tensor grad(const Tensor& g) const { return torch::threshold_backward(g, x, threshold); }
 };
 struct ThresholdBackward {
   Saved x;
   Scalar threshold;
-  ThresholdBackward(Recorder& r, const Tensor&, const Tensor& x, const Scalar& threshold) : x(r, x), threshold(threshold) {}
+  ThresholdBackward(Recorder& r, const Tensor&, const Tensor& x, const Scalar& threshold)
+      : x(r, x), threshold(threshold) {}
   void grad(const Tensor& v, Backward& b) const {
     if (b.needs(0)) b[0] = torch::threshold_backward(v, x, threshold);
   }
@@ -78,7 +80,8 @@ struct Hardtanh {
 struct HardtanhBackward {
   Saved x;
   Scalar min, max;
-  HardtanhBackward(Recorder& r, const Tensor&, const Tensor& x, const Scalar& min, const Scalar& max) : x(r, x), min(min), max(max) {}
+  HardtanhBackward(Recorder& r, const Tensor&, const Tensor& x, const Scalar& min, const Scalar& max)
+      : x(r, x), min(min), max(max) {}
   void grad(const Tensor& v, Backward& b) const {
     if (b.needs(0)) b[0] = torch::hardtanh_backward(v, x, min, max);
   }
@@ -89,8 +92,10 @@ struct LeakyRelu {
   Saved x;
   Scalar slope;
   LeakyRelu(Recorder& r, const Tensor& self, const Scalar& slope) : slope(slope) {
-    if (r.in_place() && slope.to_double() > 0) x.keep(r, 0);
-    else x.keep(r, self);
+    if (r.in_place() && slope.to_double() > 0)
+      x.keep(r, 0);
+    else
+      x.keep(r, self);
   }
   Tensor grad(const Tensor& g) const { return torch::leaky_relu_backward(g, x, slope); }
 };
@@ -109,8 +114,10 @@ struct Elu {
   bool by_result;
   Elu(Recorder& r, const Tensor& self, const Scalar& alpha, const Scalar& scale, const Scalar& input_scale)
       : alpha(alpha), scale(scale), input_scale(input_scale), by_result(r.in_place() && alpha.to_double() >= 0) {
-    if (by_result) x.keep(r, 0);
-    else x.keep(r, self);
+    if (by_result)
+      x.keep(r, 0);
+    else
+      x.keep(r, self);
   }
   Tensor grad(const Tensor& g) const { return torch::elu_backward(g, alpha, scale, input_scale, by_result, x); }
 };
@@ -118,7 +125,8 @@ struct EluBackward {
   Saved g, x;
   Scalar alpha, scale, input_scale;
   bool by_result;
-  EluBackward(Recorder& r, const Tensor& g, const Scalar& alpha, const Scalar& scale, const Scalar& input_scale, bool by_result, const Tensor& x)
+  EluBackward(Recorder& r, const Tensor& g, const Scalar& alpha, const Scalar& scale, const Scalar& input_scale,
+              bool by_result, const Tensor& x)
       : g(r, g, r.needs(1)), x(r, x), alpha(alpha), scale(scale), input_scale(input_scale), by_result(by_result) {}
   void grad(const Tensor& v, Backward& b) const {
     if (b.needs(0)) b[0] = torch::elu_backward(v, alpha, scale, input_scale, by_result, x);
@@ -157,7 +165,8 @@ struct GeluBackward {
 struct Softplus {
   Saved x;
   Scalar beta, threshold;
-  Softplus(Recorder& r, const Tensor& self, const Scalar& beta, const Scalar& threshold) : x(r, self), beta(beta), threshold(threshold) {}
+  Softplus(Recorder& r, const Tensor& self, const Scalar& beta, const Scalar& threshold)
+      : x(r, self), beta(beta), threshold(threshold) {}
   Tensor grad(const Tensor& g) const { return torch::softplus_backward(g, x, beta, threshold); }
 };
 struct SoftplusBackward {

@@ -25,7 +25,8 @@ struct Both {
 
 Tensor keep(const Tensor& condition, const Tensor& g) { return torch::where(condition, g, number(0.0)); }
 
-// --- sums ------------------------------------------------------------------------------------------------------------------
+// --- sums
+// ------------------------------------------------------------------------------------------------------------------
 
 struct Add {
   Scalar alpha;
@@ -52,7 +53,8 @@ struct Rsub {  // other - alpha self
   }
 };
 
-// --- products --------------------------------------------------------------------------------------------------------------
+// --- products
+// --------------------------------------------------------------------------------------------------------------
 
 struct Mul : Crosswise {
   void grad(const Tensor& g, Backward& b) const {
@@ -65,7 +67,9 @@ struct Div {
   Saved self, other;
   bool rounded;
   Div(Recorder& r, const Tensor& self, const Tensor& other, std::optional<std::string_view> rounding_mode = {})
-      : self(r, self, r.needs(1) && !rounding_mode), other(r, other, !rounding_mode), rounded(rounding_mode.has_value()) {}
+      : self(r, self, r.needs(1) && !rounding_mode),
+        other(r, other, !rounding_mode),
+        rounded(rounding_mode.has_value()) {}
   void grad(const Tensor& g, Backward& b) const {
     if (rounded) return;
     Tensor slope = g / conj(other);
@@ -90,9 +94,13 @@ struct Pow {
       }
     }
     if (b.needs(1)) {  // 0^p is 0 for all p near a positive one
-      Tensor log_x = x.is_wrapped_number() ? torch::log(torch::full({}, value_of(x), is_complex(p.dtype()) ? p.dtype() : result.raw().dtype())) : torch::log(x);
+      Tensor log_x =
+          x.is_wrapped_number()
+              ? torch::log(torch::full({}, value_of(x), is_complex(p.dtype()) ? p.dtype() : result.raw().dtype()))
+              : torch::log(x);
       Tensor slope = result * log_x;
-      Tensor at_zero = x.is_wrapped_number() ? torch::full({}, value_of(x).to_complex() == 0.0, DType::Bool) : torch::eq(x, number(0));
+      Tensor at_zero = x.is_wrapped_number() ? torch::full({}, value_of(x).to_complex() == 0.0, DType::Bool)
+                                             : torch::eq(x, number(0));
       if (!is_complex(p.dtype())) at_zero = torch::logical_and(at_zero, torch::ge(p, number(0)));
       b[1] = g * conj(torch::where(at_zero, number(0.0), slope));
     }
@@ -102,14 +110,20 @@ struct Pow {
   static Scalar value_of(const Tensor& t) {
     return visit_dtype(t.dtype(), [&](auto zero) {
       using T = decltype(zero);
-      if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) return Scalar(float(*t.data<T>()));
-      else if constexpr (std::is_same_v<T, std::complex<float>>) return Scalar(std::complex<double>(*t.data<T>()));
-      else if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) return Scalar(int64_t(*t.data<T>()));
-      else return Scalar(*t.data<T>());
+      if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
+        return Scalar(float(*t.data<T>()));
+      else if constexpr (std::is_same_v<T, std::complex<float>>)
+        return Scalar(std::complex<double>(*t.data<T>()));
+      else if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
+        return Scalar(int64_t(*t.data<T>()));
+      else
+        return Scalar(*t.data<T>());
     });
   }
   static Scalar less_one(const Scalar& n) {
-    return n.is_complex() ? Scalar(n.to_complex() - 1.0) : n.is_float() ? Scalar(n.to_double() - 1) : Scalar(n.to_int() - 1);
+    return n.is_complex() ? Scalar(n.to_complex() - 1.0)
+           : n.is_float() ? Scalar(n.to_double() - 1)
+                          : Scalar(n.to_int() - 1);
   }
 };
 
@@ -141,13 +155,15 @@ struct Lerp {
   Lerp(Recorder& r, const Tensor& self, const Tensor& end, const Tensor& weight)
       : self(r, self, r.needs(2)), end(r, end, r.needs(2)), weight(r, weight, r.needs(0) || r.needs(1)) {}
   void grad(const Tensor& g, Backward& b) const {
-    if (b.needs(0)) b[0] = g - g * conj(weight);  // not 1 - weight: of a Python number that is only as good as the default dtype
+    if (b.needs(0))
+      b[0] = g - g * conj(weight);  // not 1 - weight: of a Python number that is only as good as the default dtype
     if (b.needs(1)) b[1] = g * conj(weight);
     if (b.needs(2)) b[2] = g * conj(end - self);
   }
 };
 
-// --- rests of divisions ------------------------------------------------------------------------------------------------------
+// --- rests of divisions
+// ------------------------------------------------------------------------------------------------------
 
 struct Fmod {
   Saved self, other;
@@ -159,14 +175,16 @@ struct Fmod {
 };
 struct Remainder {
   Saved self, other;
-  Remainder(Recorder& r, const Tensor& self, const Tensor& other) : self(r, self, r.needs(1)), other(r, other, r.needs(1)) {}
+  Remainder(Recorder& r, const Tensor& self, const Tensor& other)
+      : self(r, self, r.needs(1)), other(r, other, r.needs(1)) {}
   void grad(const Tensor& g, Backward& b) const {
     if (b.needs(0)) b[0] = g;
     if (b.needs(1)) b[1] = -(g * torch::div(self, other, "floor"));
   }
 };
 
-// --- choices: where both are equal each gets half -----------------------------------------------------------------------------
+// --- choices: where both are equal each gets half
+// -----------------------------------------------------------------------------
 
 struct Maximum : Both {
   void grad(const Tensor& g, Backward& b) const {
@@ -201,17 +219,20 @@ struct Fmin : Both {
 struct Clamp {
   Saved self;
   std::optional<Scalar> min, max;
-  Clamp(Recorder& r, const Tensor& self, const std::optional<Scalar>& min, const std::optional<Scalar>& max) : self(r, self), min(min), max(max) {}
+  Clamp(Recorder& r, const Tensor& self, const std::optional<Scalar>& min, const std::optional<Scalar>& max)
+      : self(r, self), min(min), max(max) {}
   Tensor grad(const Tensor& g) const {
     Tensor inside;
     if (min) inside = torch::ge(self, number(*min));
-    if (max) inside = inside ? torch::logical_and(inside, torch::le(self, number(*max))) : torch::le(self, number(*max));
+    if (max)
+      inside = inside ? torch::logical_and(inside, torch::le(self, number(*max))) : torch::le(self, number(*max));
     return keep(inside, g);
   }
 };
 struct ClampTensor {
   Saved self, min, max;
-  ClampTensor(Recorder& r, const Tensor& self, const Tensor& min, const Tensor& max) : self(r, self), min(r, min), max(r, max) {}
+  ClampTensor(Recorder& r, const Tensor& self, const Tensor& min, const Tensor& max)
+      : self(r, self), min(r, min), max(r, max) {}
   void grad(const Tensor& g, Backward& b) const {
     Tensor low = min ? torch::lt(self, min) : Tensor(), high = max ? torch::gt(self, max) : Tensor();
     Tensor crossed = min && max ? torch::gt(min, max) : Tensor();  // then max is the result
@@ -251,14 +272,16 @@ struct Heaviside {
   }
 };
 
-// --- others ------------------------------------------------------------------------------------------------------------------
+// --- others
+// ------------------------------------------------------------------------------------------------------------------
 
 // The incomplete gamma functions of (a, x): the slope by x is x^(a-1) exp(-x) / gamma(a).
 template <int sign>
 struct Igamma {
   Saved self, other;
   Igamma(Recorder& r, const Tensor& self, const Tensor& other) : self(r, self), other(r, other) {
-    TORCH_CHECK_IMPLEMENTED(!r.needs(0), r.node().op->op_name(), ": there is no derivative with respect to the first argument");
+    TORCH_CHECK_IMPLEMENTED(!r.needs(0), r.node().op->op_name(),
+                            ": there is no derivative with respect to the first argument");
   }
   void grad(const Tensor& g, Backward& b) const {
     const Tensor &a = self, &x = other;
@@ -277,7 +300,8 @@ struct Atan2 : Both {  // of (y, x)
 };
 struct Hypot {
   Saved self, other, result;
-  Hypot(Recorder& r, const Tensor& self, const Tensor& other) : self(r, self, r.needs(0)), other(r, other, r.needs(1)), result(r, 0) {}
+  Hypot(Recorder& r, const Tensor& self, const Tensor& other)
+      : self(r, self, r.needs(0)), other(r, other, r.needs(1)), result(r, 0) {}
   void grad(const Tensor& g, Backward& b) const {
     if (b.needs(0)) b[0] = g * (self / result);
     if (b.needs(1)) b[1] = g * (other / result);
@@ -302,7 +326,8 @@ struct Xlogy : Both {
 };
 struct Logaddexp {
   Saved self, other, result;
-  Logaddexp(Recorder& r, const Tensor& self, const Tensor& other) : self(r, self, r.needs(0)), other(r, other, r.needs(1)), result(r, 0) {}
+  Logaddexp(Recorder& r, const Tensor& self, const Tensor& other)
+      : self(r, self, r.needs(0)), other(r, other, r.needs(1)), result(r, 0) {}
   void grad(const Tensor& g, Backward& b) const {
     if (b.needs(0)) b[0] = g * torch::exp(self - result);
     if (b.needs(1)) b[1] = g * torch::exp(other - result);
@@ -310,7 +335,8 @@ struct Logaddexp {
 };
 struct Logaddexp2 {
   Saved self, other, result;
-  Logaddexp2(Recorder& r, const Tensor& self, const Tensor& other) : self(r, self, r.needs(0)), other(r, other, r.needs(1)), result(r, 0) {}
+  Logaddexp2(Recorder& r, const Tensor& self, const Tensor& other)
+      : self(r, self, r.needs(0)), other(r, other, r.needs(1)), result(r, 0) {}
   void grad(const Tensor& g, Backward& b) const {
     if (b.needs(0)) b[0] = g * torch::exp2(self - result);
     if (b.needs(1)) b[1] = g * torch::exp2(other - result);
@@ -350,7 +376,8 @@ void register_binary() {
   record<Xlogy, op::xlogy, op::xlogy_>();
   record<Zero, op::floor_divide, op::floor_divide_>();
   // Comparisons in place overwrite what was there.
-  record<Zero, op::eq_, op::ne_, op::lt_, op::le_, op::gt_, op::ge_, op::logical_and_, op::logical_or_, op::logical_xor_, op::nextafter, op::nextafter_>();
+  record<Zero, op::eq_, op::ne_, op::lt_, op::le_, op::gt_, op::ge_, op::logical_and_, op::logical_or_,
+         op::logical_xor_, op::nextafter, op::nextafter_>();
 }
 
 }  // namespace torch::autograd

@@ -16,12 +16,12 @@ struct Window {
 struct Convolution {
   Saved input, weight;
   Window w;
-  Convolution(Recorder& r, const Tensor& input, const Tensor& weight, const Tensor&, IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation,
-              bool transposed, IntArrayRef output_padding, int64_t groups)
+  Convolution(Recorder& r, const Tensor& input, const Tensor& weight, const Tensor&, IntArrayRef stride,
+              IntArrayRef padding, IntArrayRef dilation, bool transposed, IntArrayRef output_padding, int64_t groups)
       : input(r, input), weight(r, weight), w{stride, padding, dilation, output_padding, transposed, groups} {}
   void grad(const Tensor& g, Backward& b) const {
-    auto [gx, gw, gb] = torch::convolution_backward(g, input, weight, w.stride, w.padding, w.dilation, w.transposed, w.output_padding, w.groups,
-                                                    b.needs(0), b.needs(1), b.needs(2));
+    auto [gx, gw, gb] = torch::convolution_backward(g, input, weight, w.stride, w.padding, w.dilation, w.transposed,
+                                                    w.output_padding, w.groups, b.needs(0), b.needs(1), b.needs(2));
     if (b.needs(0)) b[0] = gx;
     if (b.needs(1)) b[1] = gw;
     if (b.needs(2)) b[2] = gb;
@@ -36,12 +36,14 @@ struct Convolution {
 struct ConvolutionBackward {
   Saved g, input, weight;
   Window w;
-  ConvolutionBackward(Recorder& r, const Tensor& g, const Tensor& input, const Tensor& weight, IntArrayRef stride, IntArrayRef padding,
-                      IntArrayRef dilation, bool transposed, IntArrayRef output_padding, int64_t groups, bool, bool, bool)
+  ConvolutionBackward(Recorder& r, const Tensor& g, const Tensor& input, const Tensor& weight, IntArrayRef stride,
+                      IntArrayRef padding, IntArrayRef dilation, bool transposed, IntArrayRef output_padding,
+                      int64_t groups, bool, bool, bool)
       : g(r, g), input(r, input), weight(r, weight), w{stride, padding, dilation, output_padding, transposed, groups} {}
 
   Tensor convolve(const Tensor& x, const Tensor& kernel, const Tensor& bias) const {
-    return torch::convolution(x, kernel, bias, w.stride, w.padding, w.dilation, w.transposed, w.output_padding, w.groups);
+    return torch::convolution(x, kernel, bias, w.stride, w.padding, w.dilation, w.transposed, w.output_padding,
+                              w.groups);
   }
   void grad(Backward& b) const {
     const Tensor &v_x = b.output(0), &v_w = b.output(1), &v_b = b.output(2);
@@ -55,11 +57,11 @@ struct ConvolutionBackward {
       }
     }
     if (b.needs(1) && v_w)
-      b[1] = std::get<0>(torch::convolution_backward(g, input, v_w, w.stride, w.padding, w.dilation, w.transposed, w.output_padding, w.groups, true,
-                                                     false, false));
+      b[1] = std::get<0>(torch::convolution_backward(g, input, v_w, w.stride, w.padding, w.dilation, w.transposed,
+                                                     w.output_padding, w.groups, true, false, false));
     if (b.needs(2) && v_x)
-      b[2] = std::get<1>(torch::convolution_backward(g, v_x, weight, w.stride, w.padding, w.dilation, w.transposed, w.output_padding, w.groups, false,
-                                                     true, false));
+      b[2] = std::get<1>(torch::convolution_backward(g, v_x, weight, w.stride, w.padding, w.dilation, w.transposed,
+                                                     w.output_padding, w.groups, false, true, false));
   }
 };
 

@@ -12,7 +12,9 @@ struct Embedding {
   bool by_frequency;
   Embedding(Recorder& r, const Tensor&, const Tensor& indices, int64_t padding_idx, bool by_frequency, bool sparse)
       : indices(r, indices), padding_idx(padding_idx), by_frequency(by_frequency) {
-    TORCH_CHECK_IMPLEMENTED(!sparse, "embedding: sparse=True asks for a sparse gradient, and sparse tensors are not there yet; use sparse=False");
+    TORCH_CHECK_IMPLEMENTED(
+        !sparse,
+        "embedding: sparse=True asks for a sparse gradient, and sparse tensors are not there yet; use sparse=False");
   }
   void grad(const Tensor& g, Backward& b) const {
     b[0] = torch::embedding_dense_backward(g, indices, b.sizes(0)[0], padding_idx, by_frequency);
@@ -25,7 +27,8 @@ struct EmbeddingBackward {
   int64_t padding_idx;
   EmbeddingBackward(Recorder& r, const Tensor&, const Tensor& indices, int64_t, int64_t padding_idx, bool by_frequency)
       : indices(r, indices), padding_idx(padding_idx) {
-    TORCH_CHECK_IMPLEMENTED(!by_frequency, "embedding: the second derivative with scale_grad_by_freq=True is not there");
+    TORCH_CHECK_IMPLEMENTED(!by_frequency,
+                            "embedding: the second derivative with scale_grad_by_freq=True is not there");
   }
   void grad(const Tensor& v, Backward& b) const {
     Tensor rows = torch::embedding(v, indices);

@@ -18,7 +18,8 @@ struct Index {
 struct IndexPut {
   SavedList indices;
   bool accumulate;
-  IndexPut(Recorder& r, const Tensor&, TensorList indices, const Tensor&, bool accumulate) : indices(r, indices), accumulate(accumulate) {}
+  IndexPut(Recorder& r, const Tensor&, TensorList indices, const Tensor&, bool accumulate)
+      : indices(r, indices), accumulate(accumulate) {}
   void grad(const Tensor& g, Backward& b) const {
     std::vector<Tensor> at = indices.get();
     const auto values = uint32_t(1 + at.size());

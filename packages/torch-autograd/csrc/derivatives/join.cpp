@@ -13,12 +13,15 @@ struct Cat {
     int64_t ndim = 1;
     for (const Tensor& t : tensors) ndim = std::max(ndim, t.dim());
     this->dim = wrap_dim(dim, ndim);
-    for (const Tensor& t : tensors) lengths.push_back(t.dim() == ndim ? t.size(this->dim) : 0);  // (0,) counts as nothing
+    for (const Tensor& t : tensors)
+      lengths.push_back(t.dim() == ndim ? t.size(this->dim) : 0);  // (0,) counts as nothing
   }
   void grad(const Tensor& g, Backward& b) const {
     int64_t at = 0;
     for (uint32_t i = 0; i < lengths.size(); at += lengths[i++])
-      if (b.needs(i)) b[i] = b.sizes(i).size() == size_t(g.dim()) ? torch::slice(g, dim, at, at + lengths[i], 1) : torch::zeros(b.sizes(i), g.dtype(), g.device());
+      if (b.needs(i))
+        b[i] = b.sizes(i).size() == size_t(g.dim()) ? torch::slice(g, dim, at, at + lengths[i], 1)
+                                                    : torch::zeros(b.sizes(i), g.dtype(), g.device());
   }
 };
 
@@ -39,7 +42,8 @@ struct ConstantPad {
   Tensor grad(const Tensor& g) const { return torch::constant_pad_nd(g, pad); }
 };
 
-// --- matrices ------------------------------------------------------------------------------------------------------------
+// --- matrices
+// ------------------------------------------------------------------------------------------------------------
 
 struct Complex {
   void grad(const Tensor& g, Backward& b) const {
@@ -59,7 +63,8 @@ struct Triu {
 };
 struct DiagEmbed {
   int64_t offset, dim1, dim2;
-  DiagEmbed(Recorder&, const Tensor&, int64_t offset, int64_t dim1, int64_t dim2) : offset(offset), dim1(dim1), dim2(dim2) {}
+  DiagEmbed(Recorder&, const Tensor&, int64_t offset, int64_t dim1, int64_t dim2)
+      : offset(offset), dim1(dim1), dim2(dim2) {}
   Tensor grad(const Tensor& g) const { return torch::diagonal(g, offset, dim1, dim2); }
 };
 

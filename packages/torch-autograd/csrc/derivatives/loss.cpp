@@ -9,7 +9,8 @@ namespace {
 struct NllLoss {
   Saved self, target, weight, total;
   int64_t reduction, ignore;
-  NllLoss(Recorder& r, const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction, int64_t ignore)
+  NllLoss(Recorder& r, const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction,
+          int64_t ignore)
       : self(r, self), target(r, target), weight(r, weight), total(r, 1), reduction(reduction), ignore(ignore) {}
   void grad(Backward& b) const {
     if (b.output(0)) b[0] = torch::nll_loss_backward(b.output(0), self, target, weight, reduction, ignore, total);
@@ -19,7 +20,8 @@ struct NllLoss {
 struct NllLossBackward {
   Saved target, weight;
   int64_t reduction, ignore;
-  NllLossBackward(Recorder& r, const Tensor&, const Tensor&, const Tensor& target, const Tensor& weight, int64_t reduction, int64_t ignore, const Tensor&)
+  NllLossBackward(Recorder& r, const Tensor&, const Tensor&, const Tensor& target, const Tensor& weight,
+                  int64_t reduction, int64_t ignore, const Tensor&)
       : target(r, target), weight(r, weight), reduction(reduction), ignore(ignore) {}
   void grad(const Tensor& v, Backward& b) const {
     if (b.needs(0)) b[0] = torch::nll_loss(v, target, weight, reduction, ignore);

@@ -9,7 +9,12 @@ namespace torch::autograd {
 
 // A Python-like number: it yields in type promotion.
 inline Tensor number(const Scalar& v) {
-  return scalar_tensor_of(v, v.is_complex() ? DType::Complex128 : v.is_float() ? DType::Float64 : v.is_bool() ? DType::Bool : DType::Int64, true);
+  return scalar_tensor_of(v,
+                          v.is_complex() ? DType::Complex128
+                          : v.is_float() ? DType::Float64
+                          : v.is_bool()  ? DType::Bool
+                                         : DType::Int64,
+                          true);
 }
 
 inline Tensor operator+(const Tensor& a, const Tensor& b) { return torch::add(a, b); }
@@ -26,7 +31,6 @@ inline Tensor operator+(double a, const Tensor& b) { return torch::add(b, number
 inline Tensor operator-(double a, const Tensor& b) { return torch::sub(number(a), b); }
 inline Tensor operator*(double a, const Tensor& b) { return torch::mul(b, number(a)); }
 inline Tensor operator/(double a, const Tensor& b) { return torch::true_divide(number(a), b); }
-
 
 // The conjugate; a real tensor itself.
 inline Tensor conj(const Tensor& a) { return is_complex(a.dtype()) ? torch::conj(a) : a; }

@@ -56,7 +56,8 @@ struct Vdot {
 // (n, m) and (m, p), with leading dims broadcast and vectors as a row on the left and a column on the right.
 struct Matmul {
   Saved self, other;
-  Matmul(Recorder& r, const Tensor& self, const Tensor& other) : self(r, self, r.needs(1)), other(r, other, r.needs(0)), dims{self.dim(), other.dim()} {}
+  Matmul(Recorder& r, const Tensor& self, const Tensor& other)
+      : self(r, self, r.needs(1)), other(r, other, r.needs(0)), dims{self.dim(), other.dim()} {}
   void grad(const Tensor& g, Backward& b) const {
     const auto [n, m] = dims;
     if (n == 1 && m == 1) {
@@ -72,8 +73,10 @@ struct Matmul {
     } else if (m <= 2) {  // one matrix for all: the batch is more rows
       const Tensor& a = self;
       Tensor rows = n == 2 ? a : torch::reshape(a, {-1, a.size(-1)});
-      if (m == 1) b[1] = torch::mv(adjoint(rows), torch::reshape(g, {-1}));
-      else b[1] = torch::mm(adjoint(rows), n == 2 ? g : torch::reshape(g, {-1, g.size(-1)}));
+      if (m == 1)
+        b[1] = torch::mv(adjoint(rows), torch::reshape(g, {-1}));
+      else
+        b[1] = torch::mm(adjoint(rows), n == 2 ? g : torch::reshape(g, {-1, g.size(-1)}));
     } else {
       b[1] = torch::matmul(adjoint(self), full);
     }
@@ -85,13 +88,17 @@ struct Matmul {
 
 struct Linear {
   Saved input, weight;
-  Linear(Recorder& r, const Tensor& input, const Tensor& weight, const Tensor&) : input(r, input, r.needs(1)), weight(r, weight, r.needs(0)) {}
+  Linear(Recorder& r, const Tensor& input, const Tensor& weight, const Tensor&)
+      : input(r, input, r.needs(1)), weight(r, weight, r.needs(0)) {}
   void grad(const Tensor& g, Backward& b) const {
     if (b.needs(0)) b[0] = torch::matmul(g, conj(weight));
     if (b.needs(1)) {
       const Tensor& x = input;
-      if (g.dim() == 2) b[1] = torch::mm(torch::transpose(g, 0, 1), conj(x));
-      else b[1] = torch::mm(torch::transpose(torch::reshape(g, {-1, g.dim() ? g.size(-1) : 1}), 0, 1), conj(torch::reshape(x, {-1, x.size(-1)})));
+      if (g.dim() == 2)
+        b[1] = torch::mm(torch::transpose(g, 0, 1), conj(x));
+      else
+        b[1] = torch::mm(torch::transpose(torch::reshape(g, {-1, g.dim() ? g.size(-1) : 1}), 0, 1),
+                         conj(torch::reshape(x, {-1, x.size(-1)})));
     }
     if (b.needs(2)) b[2] = g;
   }
@@ -138,7 +145,8 @@ struct Addr {
 struct Addbmm {
   Saved batch1, batch2;
   Scalar beta, alpha;
-  Addbmm(Recorder& r, const Tensor&, const Tensor& batch1, const Tensor& batch2, const Scalar& beta, const Scalar& alpha)
+  Addbmm(Recorder& r, const Tensor&, const Tensor& batch1, const Tensor& batch2, const Scalar& beta,
+         const Scalar& alpha)
       : batch1(r, batch1, r.needs(2)), batch2(r, batch2, r.needs(1)), beta(beta), alpha(alpha) {}
   void grad(const Tensor& g, Backward& b) const {
     if (b.needs(0)) b[0] = scaled(g, beta);

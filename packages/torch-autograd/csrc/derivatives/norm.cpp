@@ -18,7 +18,8 @@ struct Statistics {
     normal = centred * rstd;
   }
   Tensor input_gradient(const Tensor& scaled_g) const {
-    Tensor mean_g = torch::mean(scaled_g, IntArrayRef(dims), true), mean_gx = torch::mean(scaled_g * normal, IntArrayRef(dims), true);
+    Tensor mean_g = torch::mean(scaled_g, IntArrayRef(dims), true),
+           mean_gx = torch::mean(scaled_g * normal, IntArrayRef(dims), true);
     return rstd * (scaled_g - mean_g - normal * mean_gx);
   }
 };
@@ -27,16 +28,23 @@ struct BatchNorm {
   Saved input, weight, running_mean, running_var, save_mean, save_invstd;
   bool training;
   double eps;
-  BatchNorm(Recorder& r, const Tensor& input, const Tensor& weight, const Tensor&, const Tensor& running_mean, const Tensor& running_var, bool training,
-            double, double eps)
-      : input(r, input), weight(r, weight), running_mean(r, running_mean, !training), running_var(r, running_var, !training), save_mean(r, 1),
-        save_invstd(r, 2), training(training), eps(eps) {}
+  BatchNorm(Recorder& r, const Tensor& input, const Tensor& weight, const Tensor&, const Tensor& running_mean,
+            const Tensor& running_var, bool training, double, double eps)
+      : input(r, input),
+        weight(r, weight),
+        running_mean(r, running_mean, !training),
+        running_var(r, running_var, !training),
+        save_mean(r, 1),
+        save_invstd(r, 2),
+        training(training),
+        eps(eps) {}
 
   void grad(Backward& b) const {
     const Tensor& g = b.output(0);
     if (!g) return;
     if (grad_enabled()) return recorded(g, b);
-    auto [gx, gw, gb] = torch::native_batch_norm_backward(g, input, weight, running_mean, running_var, save_mean, save_invstd, training, eps);
+    auto [gx, gw, gb] = torch::native_batch_norm_backward(g, input, weight, running_mean, running_var, save_mean,
+                                                          save_invstd, training, eps);
     if (b.needs(0)) b[0] = gx;
     if (b.needs(1)) b[1] = gw;
     if (b.needs(2)) b[2] = gb;
@@ -68,7 +76,8 @@ struct LayerNorm {
   Saved input, weight, bias, mean, rstd;
   Dims shape;
   double eps;
-  LayerNorm(Recorder& r, const Tensor& input, IntArrayRef normalized_shape, const Tensor& weight, const Tensor& bias, double eps)
+  LayerNorm(Recorder& r, const Tensor& input, IntArrayRef normalized_shape, const Tensor& weight, const Tensor& bias,
+            double eps)
       : input(r, input), weight(r, weight), bias(r, bias), mean(r, 1), rstd(r, 2), shape(normalized_shape), eps(eps) {}
 
   void grad(Backward& b) const {
@@ -101,7 +110,8 @@ struct LayerNorm {
 void register_norm() {
   record<BatchNorm, op::native_batch_norm>();
   record<LayerNorm, op::native_layer_norm>();
-  refuse<op::native_batch_norm_backward, op::native_layer_norm_backward>("it works below autograd; differentiate batch_norm or layer_norm instead");
+  refuse<op::native_batch_norm_backward, op::native_layer_norm_backward>(
+      "it works below autograd; differentiate batch_norm or layer_norm instead");
 }
 
 }  // namespace torch::autograd

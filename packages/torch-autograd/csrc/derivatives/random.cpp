@@ -13,7 +13,10 @@ struct NativeDropout {
   Saved mask;
   double scale;
   NativeDropout(Recorder& r, const Tensor&, double p, std::optional<bool> train)
-      : mask(r, 1), scale(!train.value_or(true) ? 1 : p == 1 ? 0 : 1 / (1 - p)) {}
+      : mask(r, 1),
+        scale(!train.value_or(true) ? 1
+              : p == 1              ? 0
+                                    : 1 / (1 - p)) {}
   void grad(Backward& b) const {
     if (b.needs(0) && b.output(0)) b[0] = torch::native_dropout_backward(b.output(0), mask, scale);
   }
@@ -33,8 +36,8 @@ struct NativeDropoutBackward {
 void register_random() {
   record<NativeDropout, op::native_dropout>();
   record<NativeDropoutBackward, op::native_dropout_backward>();
-  record<Zero, op::uniform_, op::normal_, op::random_, op::random_to_, op::random_from_, op::exponential_, op::geometric_, op::cauchy_,
-         op::log_normal_, op::bernoulli_, op::bernoulli_each_>();
+  record<Zero, op::uniform_, op::normal_, op::random_, op::random_to_, op::random_from_, op::exponential_,
+         op::geometric_, op::cauchy_, op::log_normal_, op::bernoulli_, op::bernoulli_each_>();
   record<Zero, op::bernoulli, op::bernoulli_p, op::poisson, op::normal, op::normal_mean, op::normal_std>();
   not_differentiable<op::multinomial, op::rand_like, op::randn_like, op::randint_like, op::randint_like_low>();
 }

@@ -13,8 +13,10 @@ struct Reduced {
   std::vector<bool> gone;
   bool keepdim;
 
-  Reduced(const Tensor& self, std::optional<IntArrayRef> dims, bool keepdim) : gone(size_t(self.dim())), keepdim(keepdim) {
-    if (!dims || dims->empty()) std::fill(gone.begin(), gone.end(), true);
+  Reduced(const Tensor& self, std::optional<IntArrayRef> dims, bool keepdim)
+      : gone(size_t(self.dim())), keepdim(keepdim) {
+    if (!dims || dims->empty())
+      std::fill(gone.begin(), gone.end(), true);
     else if (!gone.empty())
       for (int64_t d : *dims) gone[size_t(wrap_dim(d, self.dim()))] = true;
   }
@@ -52,13 +54,15 @@ struct Reduced {
 
 struct Sum {
   Reduced r;
-  Sum(Recorder&, const Tensor& self, std::optional<IntArrayRef> dim, bool keepdim, std::optional<DType>) : r(self, dim, keepdim) {}
+  Sum(Recorder&, const Tensor& self, std::optional<IntArrayRef> dim, bool keepdim, std::optional<DType>)
+      : r(self, dim, keepdim) {}
   void grad(const Tensor& g, Backward& b) const { b[0] = torch::expand(r.restored(g), b.sizes(0)); }
 };
 
 struct Mean {
   Reduced r;
-  Mean(Recorder&, const Tensor& self, std::optional<IntArrayRef> dim, bool keepdim, std::optional<DType>) : r(self, dim, keepdim) {}
+  Mean(Recorder&, const Tensor& self, std::optional<IntArrayRef> dim, bool keepdim, std::optional<DType>)
+      : r(self, dim, keepdim) {}
   void grad(const Tensor& g, Backward& b) const {
     b[0] = torch::expand(r.restored(g) / double(r.count(b.sizes(0))), b.sizes(0));
   }
@@ -97,14 +101,16 @@ struct Prod {
   }
 };
 
-// --- extremes --------------------------------------------------------------------------------------------------------------
+// --- extremes
+// --------------------------------------------------------------------------------------------------------------
 
 // Equal ones share the gradient.
 struct Extreme {
   Saved self, result;
   Reduced r;
   Extreme(Recorder& rec, const Tensor& self) : self(rec, self), result(rec, 0), r(self, IntArrayRef(), false) {}
-  Extreme(Recorder& rec, const Tensor& self, IntArrayRef dim, bool keepdim) : self(rec, self), result(rec, 0), r(self, dim, keepdim) {}
+  Extreme(Recorder& rec, const Tensor& self, IntArrayRef dim, bool keepdim)
+      : self(rec, self), result(rec, 0), r(self, dim, keepdim) {}
   Tensor grad(const Tensor& g) const {
     Tensor winners = torch::_to_copy(torch::eq(self, r.restored(result)), g.dtype());
     return winners * (r.restored(g) / r.sum(winners));
@@ -133,7 +139,8 @@ struct ExtremeAt {
   }
 };
 
-// --- moments ---------------------------------------------------------------------------------------------------------------
+// --- moments
+// ---------------------------------------------------------------------------------------------------------------
 
 double correction_of(const std::optional<Scalar>& c) { return c ? c->to_double() : 1; }
 
@@ -141,7 +148,8 @@ struct Var {
   Saved self;
   Reduced r;
   double correction;
-  Var(Recorder& rec, const Tensor& self, std::optional<IntArrayRef> dim, const std::optional<Scalar>& correction, bool keepdim)
+  Var(Recorder& rec, const Tensor& self, std::optional<IntArrayRef> dim, const std::optional<Scalar>& correction,
+      bool keepdim)
       : self(rec, self), r(self, dim, keepdim), correction(correction_of(correction)) {}
   Tensor of_variance(const Tensor& g) const {
     const Tensor& x = self;
@@ -153,7 +161,8 @@ struct Var {
 
 struct Std : Var {
   Saved result;
-  Std(Recorder& rec, const Tensor& self, std::optional<IntArrayRef> dim, const std::optional<Scalar>& correction, bool keepdim)
+  Std(Recorder& rec, const Tensor& self, std::optional<IntArrayRef> dim, const std::optional<Scalar>& correction,
+      bool keepdim)
       : Var(rec, self, dim, correction, keepdim), result(rec, 0) {}
   Tensor grad(const Tensor& g) const {
     return of_variance(torch::masked_fill(g / (2 * result), torch::eq(result, number(0)), number(0.0)));
@@ -168,19 +177,23 @@ struct VarMean : Var {
   }
 };
 
-// --- norms -----------------------------------------------------------------------------------------------------------------
+// --- norms
+// -----------------------------------------------------------------------------------------------------------------
 
 // d |x|_p = sgn(x) (|x| / |x|_p)^(p - 1); zero where the norm has a kink.
 struct VectorNorm {
   Saved self, result;
   Reduced r;
   double p;
-  VectorNorm(Recorder& rec, const Tensor& self, const Scalar& ord, std::optional<IntArrayRef> dim, bool keepdim, std::optional<DType>)
+  VectorNorm(Recorder& rec, const Tensor& self, const Scalar& ord, std::optional<IntArrayRef> dim, bool keepdim,
+             std::optional<DType>)
       : self(rec, self), result(rec, 0), r(self, dim, keepdim), p(ord.to_double()) {}
   void grad(const Tensor& g0, Backward& b) const {
     const Tensor& x = self;
     Tensor g = r.restored(g0), norm = r.restored(result);
-    auto unless_zero = [](const Tensor& t, const Tensor& of) { return torch::masked_fill(t, torch::eq(of, number(0)), number(0.0)); };
+    auto unless_zero = [](const Tensor& t, const Tensor& of) {
+      return torch::masked_fill(t, torch::eq(of, number(0)), number(0.0));
+    };
     if (p == 0) return;
     if (p == 1) {
       b[0] = torch::sgn(x) * g;
@@ -202,7 +215,8 @@ struct VectorNorm {
 struct Logsumexp {
   Saved self, result;
   Reduced r;
-  Logsumexp(Recorder& rec, const Tensor& self, IntArrayRef dim, bool keepdim) : self(rec, self), result(rec, 0), r(self, dim, keepdim) {}
+  Logsumexp(Recorder& rec, const Tensor& self, IntArrayRef dim, bool keepdim)
+      : self(rec, self), result(rec, 0), r(self, dim, keepdim) {}
   Tensor grad(const Tensor& g) const {
     Tensor top = r.restored(result);
     Tensor share = torch::exp(self - torch::masked_fill(top, torch::isneginf(top), number(0.0)));

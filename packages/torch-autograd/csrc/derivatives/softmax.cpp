@@ -24,7 +24,8 @@ struct LogSoftmax {
 struct SoftmaxBackward {  // y (g - sum(g y))
   Saved g, y;
   int64_t dim;
-  SoftmaxBackward(Recorder& r, const Tensor& g, const Tensor& y, int64_t dim) : g(r, g, r.needs(1)), y(r, y), dim(dim) {}
+  SoftmaxBackward(Recorder& r, const Tensor& g, const Tensor& y, int64_t dim)
+      : g(r, g, r.needs(1)), y(r, y), dim(dim) {}
   void grad(const Tensor& v, Backward& b) const {
     if (b.needs(0)) b[0] = torch::softmax_backward(v, y, dim);
     if (b.needs(1)) b[1] = v * (g - sum_over(g * y, dim)) - g * sum_over(v * y, dim);
@@ -33,7 +34,8 @@ struct SoftmaxBackward {  // y (g - sum(g y))
 struct LogSoftmaxBackward {  // g - exp(y) sum(g)
   Saved g, y;
   int64_t dim;
-  LogSoftmaxBackward(Recorder& r, const Tensor& g, const Tensor& y, int64_t dim) : g(r, g, r.needs(1)), y(r, y), dim(dim) {}
+  LogSoftmaxBackward(Recorder& r, const Tensor& g, const Tensor& y, int64_t dim)
+      : g(r, g, r.needs(1)), y(r, y), dim(dim) {}
   void grad(const Tensor& v, Backward& b) const {
     if (b.needs(0)) b[0] = v - sum_over(v * torch::exp(y), dim);
     if (b.needs(1)) b[1] = -(v * torch::exp(y) * sum_over(g, dim));

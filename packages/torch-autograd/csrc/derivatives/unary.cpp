@@ -11,7 +11,8 @@ namespace {
 using std::numbers::ln10, std::numbers::ln2, std::numbers::pi;
 const double kSqrtPi = std::sqrt(pi);
 
-// --- slopes in terms of the input ----------------------------------------------------------------------------------------
+// --- slopes in terms of the input
+// ----------------------------------------------------------------------------------------
 
 // clang-format off
 struct Abs : FromSelf { Tensor grad(const Tensor& g) const { return g * torch::sgn(self); } };
@@ -67,7 +68,8 @@ struct Rad2deg { Tensor grad(const Tensor& g) const { return g * (180 / pi); } }
 struct Conj { Tensor grad(const Tensor& g) const { return conj(g); } };
 // clang-format on
 
-// --- more than a line ------------------------------------------------------------------------------------------------------
+// --- more than a line
+// ------------------------------------------------------------------------------------------------------
 
 struct Digamma : FromSelf {
   Tensor grad(const Tensor& g) const { return g * torch::polygamma(1, self); }
@@ -194,7 +196,8 @@ void register_unary() {
   record<Tan, op::tan, op::tan_>();
   record<Tanh, op::tanh, op::tanh_>();
   // Steps: their slope is zero wherever they have one.
-  record<Zero, op::ceil, op::ceil_, op::floor, op::floor_, op::round, op::round_, op::sign, op::sign_, op::trunc, op::trunc_>();
+  record<Zero, op::ceil, op::ceil_, op::floor, op::floor_, op::round, op::round_, op::sign, op::sign_, op::trunc,
+         op::trunc_>();
   record<Zero, op::logical_not_>();
 }
 

@@ -1,5 +1,6 @@
 // Views: the gradient goes back to where the elements came from. Summing over repeated elements is left to fit().
 #include "../view.h"
+
 #include "math.h"
 #include "register.h"
 
@@ -53,7 +54,8 @@ struct Slice {
 
 struct Diagonal {
   int64_t offset, dim1, dim2;
-  Diagonal(Recorder&, const Tensor&, int64_t offset, int64_t dim1, int64_t dim2) : offset(offset), dim1(dim1), dim2(dim2) {}
+  Diagonal(Recorder&, const Tensor&, int64_t offset, int64_t dim1, int64_t dim2)
+      : offset(offset), dim1(dim1), dim2(dim2) {}
   void grad(const Tensor& g, Backward& b) const { b[0] = torch::diagonal_backward(g, b.sizes(0), offset, dim1, dim2); }
 };
 
@@ -70,7 +72,8 @@ struct AsStrided {
   Tensor grad(const Tensor& g) const { return spread(g, from, to); }
 };
 
-// --- several pieces ------------------------------------------------------------------------------------------------------
+// --- several pieces
+// ------------------------------------------------------------------------------------------------------
 
 // Gradients of all outputs, zeros where nothing came.
 std::vector<Tensor> all_outputs(const Backward& b) {
@@ -102,7 +105,8 @@ struct ViewAsComplex {
   Tensor grad(const Tensor& g) const { return torch::view_as_real(torch::resolve_conj(g)); }
 };
 
-// --- derivatives of the above ----------------------------------------------------------------------------------------------
+// --- derivatives of the above
+// ----------------------------------------------------------------------------------------------
 
 struct SelectBackward {
   int64_t dim, index;
@@ -112,7 +116,8 @@ struct SelectBackward {
 struct SliceBackward {
   int64_t dim, step;
   std::optional<int64_t> start, end;
-  SliceBackward(Recorder&, const Tensor&, IntArrayRef, int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step)
+  SliceBackward(Recorder&, const Tensor&, IntArrayRef, int64_t dim, std::optional<int64_t> start,
+                std::optional<int64_t> end, int64_t step)
       : dim(dim), step(step), start(start), end(end) {}
   Tensor grad(const Tensor& g) const { return torch::slice(g, dim, start, end, step); }
 };
@@ -124,11 +129,13 @@ struct DiagonalBackward {
 };
 struct UnfoldBackward {
   int64_t dim, size, step;
-  UnfoldBackward(Recorder&, const Tensor&, IntArrayRef, int64_t dim, int64_t size, int64_t step) : dim(dim), size(size), step(step) {}
+  UnfoldBackward(Recorder&, const Tensor&, IntArrayRef, int64_t dim, int64_t size, int64_t step)
+      : dim(dim), size(size), step(step) {}
   Tensor grad(const Tensor& g) const { return torch::unfold(g, dim, size, step); }
 };
 
-// --- self with a part replaced by src: self loses the part's gradient, src gets it -------------------------------------------
+// --- self with a part replaced by src: self loses the part's gradient, src gets it
+// -------------------------------------------
 
 struct SelectScatter {
   int64_t dim, index;
@@ -142,7 +149,8 @@ struct SelectScatter {
 struct SliceScatter {
   int64_t dim, step;
   std::optional<int64_t> start, end;
-  SliceScatter(Recorder&, const Tensor&, const Tensor&, int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step)
+  SliceScatter(Recorder&, const Tensor&, const Tensor&, int64_t dim, std::optional<int64_t> start,
+               std::optional<int64_t> end, int64_t step)
       : dim(dim), step(step), start(start), end(end) {}
   void grad(const Tensor& g, Backward& b) const {
     Tensor part = torch::slice(g, dim, start, end, step);
@@ -163,10 +171,12 @@ struct DiagonalScatter {
 struct AsStridedScatter {
   Dims size, stride;
   int64_t offset;
-  AsStridedScatter(Recorder&, const Tensor& self, const Tensor&, IntArrayRef size, IntArrayRef stride, std::optional<int64_t> offset)
+  AsStridedScatter(Recorder&, const Tensor& self, const Tensor&, IntArrayRef size, IntArrayRef stride,
+                   std::optional<int64_t> offset)
       : size(size), stride(stride), offset(offset.value_or(self.storage_offset())) {}
   void grad(const Tensor& g, Backward& b) const {
-    Tensor dense = g.is_contiguous() && g.storage_offset() == 0 ? g : torch::clone(g, MemoryFormat::Contiguous), part = torch::as_strided(dense, size, stride, offset);
+    Tensor dense = g.is_contiguous() && g.storage_offset() == 0 ? g : torch::clone(g, MemoryFormat::Contiguous),
+           part = torch::as_strided(dense, size, stride, offset);
     if (b.needs(0)) b[0] = torch::as_strided_scatter(dense, torch::zeros_like(part), size, stride, offset);
     if (b.needs(1)) b[1] = part;
   }
@@ -199,7 +209,8 @@ void register_view() {
   record<DiagonalScatter, op::diagonal_scatter>();
   record<AsStridedScatter, op::as_strided_scatter>();
   not_differentiable<op::detach, op::view_dtype>();
-  refuse<op::resize_, op::as_strided_, op::set_, op::set_tensor_, op::set_strided_>("cannot resize variables that require grad");
+  refuse<op::resize_, op::as_strided_, op::set_, op::set_tensor_, op::set_strided_>(
+      "cannot resize variables that require grad");
 }
 
 }  // namespace torch::autograd

@@ -16,15 +16,18 @@ void replace(Tensor& g, PyObject* result, const char* what) {
   }
   const Tensor& r = borrow(result);
   if (g && !(r.sizes() == g.sizes()))
-    throw_error(ErrorKind::Runtime, message(what, " has changed the size of value: the gradient is ", g, ", the hook returned ", r));
+    throw_error(ErrorKind::Runtime,
+                message(what, " has changed the size of value: the gradient is ", g, ", the hook returned ", r));
   if (g && r.dtype() != g.dtype())
-    throw_error(ErrorKind::Runtime, message(what, " has changed the type of value: the gradient is ", g, ", the hook returned ", r));
+    throw_error(ErrorKind::Runtime,
+                message(what, " has changed the type of value: the gradient is ", g, ", the hook returned ", r));
   g = r;
 }
 
 PyObject* tuple_of(const std::vector<Tensor>& tensors) {
   Object tuple(checked(PyTuple_New(Py_ssize_t(tensors.size()))));
-  for (size_t i = 0; i < tensors.size(); ++i) PyTuple_SET_ITEM(tuple.get(), Py_ssize_t(i), checked(api->wrap(tensors[i])));
+  for (size_t i = 0; i < tensors.size(); ++i)
+    PyTuple_SET_ITEM(tuple.get(), Py_ssize_t(i), checked(api->wrap(tensors[i])));
   return tuple.release();
 }
 
@@ -32,12 +35,14 @@ void replace_all(std::vector<Tensor>& grads, PyObject* result, const char* what)
   if (result == Py_None) return;
   Object sequence(PyTuple_Check(result) ? Py_NewRef(result) : PyTuple_Pack(1, result));
   if (size_t(PyTuple_GET_SIZE(sequence.get())) != grads.size())
-    throw_error(ErrorKind::Runtime, message(what, " has returned an incorrect number of values (got ", PyTuple_GET_SIZE(sequence.get()),
-                                            ", but expected ", grads.size(), ")"));
+    throw_error(ErrorKind::Runtime, message(what, " has returned an incorrect number of values (got ",
+                                            PyTuple_GET_SIZE(sequence.get()), ", but expected ", grads.size(), ")"));
   for (size_t i = 0; i < grads.size(); ++i) {
     PyObject* item = PyTuple_GET_ITEM(sequence.get(), Py_ssize_t(i));
-    if (item == Py_None) grads[i].reset();
-    else replace(grads[i], item, what);
+    if (item == Py_None)
+      grads[i].reset();
+    else
+      replace(grads[i], item, what);
   }
 }
 

@@ -1,7 +1,7 @@
 // Where the user's program is, for messages: cheap enough to note for every recorded operation.
 //
-// A location is (index of the code object, instruction) in 32 bits. Code objects are kept in a table for good, so that a
-// node needs no reference of its own; when the table is full, or Python is one whose frames this file does not know,
+// A location is (index of the code object, instruction) in 32 bits. Code objects are kept in a table for good, so that
+// a node needs no reference of its own; when the table is full, or Python is one whose frames this file does not know,
 // the location is unknown and messages say how to get the whole stack.
 #define Py_BUILD_CORE 1
 #include <Python.h>
@@ -21,9 +21,9 @@ namespace torch::autograd {
 
 namespace {
 
-constexpr uint32_t kCodes = 4095;           // index 0 is unknown
+constexpr uint32_t kCodes = 4095;  // index 0 is unknown
 constexpr uint32_t kInstructionBits = 20;
-PyCodeObject* codes[kCodes + 1];            // owned references
+PyCodeObject* codes[kCodes + 1];  // owned references
 std::atomic<uint32_t> code_count{0};
 
 // A direct-mapped cache per thread from code object to its index.
@@ -114,7 +114,7 @@ std::string call_text(const char* function, const std::string* argument) {
   std::string text;
   {
     Object module(PyImport_ImportModule("torch.autograd.anomaly_mode"));
-    Object result(!module ? nullptr
+    Object result(!module    ? nullptr
                   : argument ? PyObject_CallMethod(module.get(), function, "s", argument->c_str())
                              : PyObject_CallMethod(module.get(), function, nullptr));
     const char* s = result && PyUnicode_Check(result.get()) ? PyUnicode_AsUTF8(result.get()) : nullptr;

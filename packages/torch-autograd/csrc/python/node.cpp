@@ -11,8 +11,7 @@ namespace torch::autograd {
 namespace {
 
 struct PyNode {
-  PyObject_HEAD
-  Node* node;  // owned reference
+  PyObject_HEAD Node* node;  // owned reference
   PyObject* weak;
 };
 
@@ -49,67 +48,74 @@ NodeRef node_ref(PyObject* self) {
   return NodeRef::share(&of(self));
 }
 
-PyObject* node_name(PyObject* self, PyObject*) { TORCH_PY_TRY(nullptr, return PyUnicode_FromString(node_ref(self)->name().c_str());) }
-
-PyObject* node_next_functions(PyObject* self, void*) {
-  TORCH_PY_TRY(nullptr, {
-    NodeRef n = node_ref(self);
-    Object tuple(checked(PyTuple_New(n->edge_count)));
-    for (uint32_t i = 0; i < n->edge_count; ++i) {
-      Edge e = n->edges()[i];
-      Object next(checked(wrap_node(e.node)));
-      PyTuple_SET_ITEM(tuple.get(), i, checked(Py_BuildValue("(OI)", next.get(), e.output_nr)));
-    }
-    return tuple.release();
-  })
+PyObject* node_name(PyObject* self, PyObject*) {
+  TORCH_PY_TRY(nullptr, return PyUnicode_FromString(node_ref(self)->name().c_str());)
 }
 
-PyObject* node_metadata(PyObject* self, void*) {
-  TORCH_PY_TRY(nullptr, {
-    NodeRef n = node_ref(self);
-    std::lock_guard lock(hooks_mutex());
-    Extra& e = n->get_extra();
-    if (!e.metadata) e.metadata = checked(PyDict_New());
-    return Py_NewRef(static_cast<PyObject*>(e.metadata));
-  })
-}
+PyObject* node_next_functions(PyObject* self, void*){
+    TORCH_PY_TRY(nullptr,
+                 {
+                   NodeRef n = node_ref(self);
+                   Object tuple(checked(PyTuple_New(n->edge_count)));
+                   for (uint32_t i = 0; i < n->edge_count; ++i) {
+                     Edge e = n->edges()[i];
+                     Object next(checked(wrap_node(e.node)));
+                     PyTuple_SET_ITEM(tuple.get(), i, checked(Py_BuildValue("(OI)", next.get(), e.output_nr)));
+                   }
+                   return tuple.release();
+                 })}
 
-PyObject* node_variable(PyObject* self, void*) {
-  TORCH_PY_TRY(nullptr, {
-    NodeRef n = node_ref(self);
-    if (!n->is_leaf()) {
-      PyErr_Format(PyExc_AttributeError, "'%s' object has no attribute 'variable'", n->name().c_str());
-      return nullptr;
-    }
-    return api->wrap(static_cast<Leaf&>(*n).variable());
-  })
-}
+PyObject* node_metadata(PyObject* self, void*){TORCH_PY_TRY(nullptr,
+                                                            {
+                                                              NodeRef n = node_ref(self);
+                                                              std::lock_guard lock(hooks_mutex());
+                                                              Extra& e = n->get_extra();
+                                                              if (!e.metadata) e.metadata = checked(PyDict_New());
+                                                              return Py_NewRef(static_cast<PyObject*>(e.metadata));
+                                                            })}
 
-PyObject* node_sequence(PyObject* self, PyObject*) { TORCH_PY_TRY(nullptr, return PyLong_FromUnsignedLongLong(node_ref(self)->sequence);) }
+PyObject* node_variable(PyObject* self, void*){
+    TORCH_PY_TRY(nullptr,
+                 {
+                   NodeRef n = node_ref(self);
+                   if (!n->is_leaf()) {
+                     PyErr_Format(PyExc_AttributeError, "'%s' object has no attribute 'variable'", n->name().c_str());
+                     return nullptr;
+                   }
+                   return api->wrap(static_cast<Leaf&>(*n).variable());
+                 })}
+
+PyObject* node_sequence(PyObject* self, PyObject*) {
+  TORCH_PY_TRY(nullptr, return PyLong_FromUnsignedLongLong(node_ref(self)->sequence);)
+}
 PyObject* node_register_hook(PyObject* self, PyObject* f) {
   TORCH_PY_TRY(nullptr, return register_hook(self, *node_ref(self), HookKind::After, 0, f);)
 }
 PyObject* node_register_prehook(PyObject* self, PyObject* f) {
   TORCH_PY_TRY(nullptr, return register_hook(self, *node_ref(self), HookKind::Before, 0, f);)
 }
-PyObject* node_remove_hook(PyObject* self, PyObject* id) {
-  TORCH_PY_TRY(nullptr, {
-    unsigned long long n = PyLong_AsUnsignedLongLong(id);
-    if (PyErr_Occurred()) return nullptr;
-    if (is_context(self) && !node_of_context(self)) Py_RETURN_FALSE;
-    return PyBool_FromLong(remove_hook(*node_ref(self), n));
-  })
-}
+PyObject* node_remove_hook(PyObject* self,
+                           PyObject* id){TORCH_PY_TRY(nullptr,
+                                                      {
+                                                        unsigned long long n = PyLong_AsUnsignedLongLong(id);
+                                                        if (PyErr_Occurred()) return nullptr;
+                                                        if (is_context(self) && !node_of_context(self)) Py_RETURN_FALSE;
+                                                        return PyBool_FromLong(remove_hook(*node_ref(self), n));
+                                                      })}
 
 PyMethodDef methods[] = {
-    {"name", node_name, METH_NOARGS, "The node's name, such as 'MulBackward0'."},
-    {"register_hook", node_register_hook, METH_O, "Calls f(grad_inputs, grad_outputs) after the node has run; it may return other grad_inputs."},
-    {"register_prehook", node_register_prehook, METH_O, "Calls f(grad_outputs) before the node runs; it may return others."},
-    {"_remove_hook", node_remove_hook, METH_O, nullptr},
-    {"_sequence_nr", node_sequence, METH_NOARGS, "Nodes made later have higher numbers and run first."},
-    {}};
+  {"name", node_name, METH_NOARGS, "The node's name, such as 'MulBackward0'."},
+  {"register_hook", node_register_hook, METH_O,
+   "Calls f(grad_inputs, grad_outputs) after the node has run; it may return other grad_inputs."},
+  {"register_prehook", node_register_prehook, METH_O,
+   "Calls f(grad_outputs) before the node runs; it may return others."},
+  {"_remove_hook", node_remove_hook, METH_O, nullptr},
+  {"_sequence_nr", node_sequence, METH_NOARGS, "Nodes made later have higher numbers and run first."},
+  {}
+};
 PyGetSetDef getset[] = {
-    {"next_functions", node_next_functions, nullptr, "Pairs (node, output number) of the node's inputs; None where no gradient is needed.", nullptr},
+    {"next_functions", node_next_functions, nullptr,
+     "Pairs (node, output number) of the node's inputs; None where no gradient is needed.", nullptr},
     {"metadata", node_metadata, nullptr, "A dict for the user's own notes.", nullptr},
     {"variable", node_variable, nullptr, "Of AccumulateGrad: the tensor whose gradient is collected.", nullptr},
     {}};
@@ -120,7 +126,8 @@ PyTypeObject* type_named(const std::string& name) {
   if (at != types->end()) return at->second;
   Object bases(checked(PyTuple_Pack(1, node_type)));
   Object dict(checked(Py_BuildValue("{s:s, s:()}", "__module__", "torch.autograd", "__slots__")));
-  PyObject* type = checked(PyObject_CallFunction(reinterpret_cast<PyObject*>(&PyType_Type), "sOO", name.c_str(), bases.get(), dict.get()));
+  PyObject* type = checked(
+      PyObject_CallFunction(reinterpret_cast<PyObject*>(&PyType_Type), "sOO", name.c_str(), bases.get(), dict.get()));
   types->emplace(name, reinterpret_cast<PyTypeObject*>(type));
   return reinterpret_cast<PyTypeObject*>(type);
 }
@@ -163,13 +170,14 @@ PyGetSetDef* node_getset() { return getset; }
 
 bool add_node_type(PyObject* module) {
   types = new std::unordered_map<std::string, PyTypeObject*>;
-  PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(node_dealloc)},
-                         {Py_tp_methods, methods},
-                         {Py_tp_getset, getset},
-                         {Py_tp_members, members},
-                         {Py_tp_repr, reinterpret_cast<void*>(node_repr)},
-                         {Py_tp_doc, const_cast<char*>("A recorded operation: how gradients of its outputs become those of its inputs.")},
-                         {}};
+  PyType_Slot slots[] = {
+      {Py_tp_dealloc, reinterpret_cast<void*>(node_dealloc)},
+      {Py_tp_methods, methods},
+      {Py_tp_getset, getset},
+      {Py_tp_members, members},
+      {Py_tp_repr, reinterpret_cast<void*>(node_repr)},
+      {Py_tp_doc, const_cast<char*>("A recorded operation: how gradients of its outputs become those of its inputs.")},
+      {}};
   PyType_Spec spec = {"torch.autograd.graph.Node", sizeof(PyNode), 0,
                       Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
   node_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));

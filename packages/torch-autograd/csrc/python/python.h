@@ -62,8 +62,8 @@ class NoGil {
 
 // --- node.cpp: nodes as Python objects ---
 bool add_node_type(PyObject* module);
-PyObject* wrap_node(Node*);        // the living object or a new one; None for null
-NodeRef unwrap_node(PyObject*);    // null with a TypeError set
+PyObject* wrap_node(Node*);      // the living object or a new one; None for null
+NodeRef unwrap_node(PyObject*);  // null with a TypeError set
 bool is_node(PyObject*);
 
 // --- hooks.cpp ---

@@ -22,7 +22,9 @@ struct PythonSavedHooks final : SavedHooks {
     Gil gil;
     Object r(checked(PyObject_CallOneArg(unpack_function, static_cast<PyObject*>(packed))));
     if (!is_tensor(r.get())) {
-      PyErr_Format(PyExc_TypeError, "Output of saved tensor unpack_hook expected to be a Tensor but got result of type %s", Py_TYPE(r.get())->tp_name);
+      PyErr_Format(PyExc_TypeError,
+                   "Output of saved tensor unpack_hook expected to be a Tensor but got result of type %s",
+                   Py_TYPE(r.get())->tp_name);
       throw PythonError();
     }
     return borrow(r.get());
@@ -54,7 +56,8 @@ PyObject* pop(PyObject*, PyObject*) {
   Ref<SavedHooks>::steal(h).reset();
   Py_RETURN_NONE;
 }
-PyMethodDef functions[] = {{"_push_saved_hooks", push, METH_VARARGS, nullptr}, {"_pop_saved_hooks", pop, METH_NOARGS, nullptr}, {}};
+PyMethodDef functions[] = {
+    {"_push_saved_hooks", push, METH_VARARGS, nullptr}, {"_pop_saved_hooks", pop, METH_NOARGS, nullptr}, {}};
 
 }  // namespace
 

@@ -16,7 +16,8 @@ std::vector<Tensor> tensors_of(PyObject* sequence, const char* op, bool none_all
       r.emplace_back();
       continue;
     }
-    TORCH_CHECK_TYPE(is_tensor(o), op, ": expected Tensors", none_allowed ? " or None" : "", ", but element ", i, " is of type ", Py_TYPE(o)->tp_name);
+    TORCH_CHECK_TYPE(is_tensor(o), op, ": expected Tensors", none_allowed ? " or None" : "", ", but element ", i,
+                     " is of type ", Py_TYPE(o)->tp_name);
     r.push_back(borrow(o));
   }
   return r;
@@ -34,7 +35,8 @@ bool truth(PyObject* o, bool fallback) {
 
 // Sorts positional and keyword arguments by name; false with a TypeError set.
 template <size_t N>
-bool arrange(const char* function, const char* const (&names)[N], PyObject* const* args, Py_ssize_t count, PyObject* kwnames, PyObject* (&into)[N]) {
+bool arrange(const char* function, const char* const (&names)[N], PyObject* const* args, Py_ssize_t count,
+             PyObject* kwnames, PyObject* (&into)[N]) {
   if (count > Py_ssize_t(N)) {
     PyErr_Format(PyExc_TypeError, "%s() takes at most %zu arguments (%zd given)", function, N, count);
     return false;
@@ -112,16 +114,20 @@ PyObject* run_grad(PyObject*, PyObject* args) {
       r = grad(o, i, g, retain, create, allow_unused);
     }
     Object tuple(checked(PyTuple_New(Py_ssize_t(r.size()))));
-    for (size_t k = 0; k < r.size(); ++k) PyTuple_SET_ITEM(tuple.get(), Py_ssize_t(k), checked(api->wrap(std::move(r[k]))));
+    for (size_t k = 0; k < r.size(); ++k)
+      PyTuple_SET_ITEM(tuple.get(), Py_ssize_t(k), checked(api->wrap(std::move(r[k]))));
     return tuple.release();
   })
 }
 
-// --- attributes ----------------------------------------------------------------------------------------------------------------
+// --- attributes
+// ----------------------------------------------------------------------------------------------------------------
 
 TensorImpl& impl(PyObject* self) { return *python::impl_of(self); }
 
-PyObject* get_requires_grad(PyObject* self, void*) { TORCH_PY_TRY(nullptr, return PyBool_FromLong(requires_grad(impl(self)));) }
+PyObject* get_requires_grad(PyObject* self, void*) {
+  TORCH_PY_TRY(nullptr, return PyBool_FromLong(requires_grad(impl(self)));)
+}
 int put_requires_grad(PyObject* self, PyObject* value, void*) {
   int t = value ? PyObject_IsTrue(value) : -1;
   if (t < 0) {
@@ -136,8 +142,11 @@ PyObject* get_grad(PyObject* self, void*) {
     Tensor g = grad_of(impl(self));
     if (!g && grad_fn(impl(self)) && !retains_grad(impl(self)) &&
         PyErr_WarnEx(PyExc_UserWarning,
-                     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated during "
-                     "autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, use .retain_grad() on it.", 1) < 0)
+                     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute "
+                     "won't be populated during "
+                     "autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, "
+                     "use .retain_grad() on it.",
+                     1) < 0)
       return nullptr;
     return api->wrap(std::move(g));
   })
@@ -155,10 +164,13 @@ PyObject* get_is_leaf(PyObject* self, void*) { TORCH_PY_TRY(nullptr, return PyBo
 PyObject* get_output_nr(PyObject* self, void*) {
   TORCH_PY_TRY(nullptr, return PyLong_FromUnsignedLong(grad_fn(impl(self)) ? impl(self).output_nr : 0);)
 }
-PyObject* get_retains_grad(PyObject* self, void*) { TORCH_PY_TRY(nullptr, return PyBool_FromLong(retains_grad(impl(self)));) }
+PyObject* get_retains_grad(PyObject* self, void*) {
+  TORCH_PY_TRY(nullptr, return PyBool_FromLong(retains_grad(impl(self)));)
+}
 
 PyGetSetDef getset[] = {
-    {"requires_grad", get_requires_grad, put_requires_grad, "True when gradients are recorded for this tensor.", nullptr},
+    {"requires_grad", get_requires_grad, put_requires_grad, "True when gradients are recorded for this tensor.",
+     nullptr},
     {"grad", get_grad, put_grad, "The gradient that backward() has collected, or None.", nullptr},
     {"_grad", get_grad, put_grad, nullptr, nullptr},
     {"grad_fn", get_grad_fn, nullptr, "The node that made this tensor; None for leaves.", nullptr},
@@ -167,7 +179,8 @@ PyGetSetDef getset[] = {
     {"retains_grad", get_retains_grad, nullptr, "True after retain_grad() on a tensor that is no leaf.", nullptr},
     {}};
 
-// --- methods -------------------------------------------------------------------------------------------------------------------
+// --- methods
+// -------------------------------------------------------------------------------------------------------------------
 
 PyObject* requires_grad_(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* kwnames) {
   static const char* const names[] = {"requires_grad"};
@@ -180,22 +193,16 @@ PyObject* tensor_retain_grad(PyObject* self, PyObject*) {
   TORCH_PY_TRY(nullptr, retain_grad(impl(self));)
   Py_RETURN_NONE;
 }
-PyObject* tensor_register_hook(PyObject* self, PyObject* function) {
-  TORCH_PY_TRY(nullptr, {
-    TORCH_CHECK(requires_grad(impl(self)), "cannot register a hook on a tensor that doesn't require gradient");
-    Node* made = grad_fn(impl(self));
-    Node& n = made ? *made : *leaf_of(impl(self));
-    return register_hook(self, n, HookKind::Tensor, impl(self).output_nr, function);
-  })
-}
-PyObject* register_post_accumulate_grad_hook(PyObject* self, PyObject* function) {
-  TORCH_PY_TRY(nullptr, {
-    TORCH_CHECK(requires_grad(impl(self)), "cannot register a hook on a tensor that doesn't require gradient");
-    TORCH_CHECK(!grad_fn(impl(self)), "post accumulate grad hooks cannot be registered on non-leaf tensors");
-    return register_hook(self, *leaf_of(impl(self)), HookKind::Accumulated, 0, function);
-  })
-}
-PyObject* detach_(PyObject* self, PyObject*) {
+PyObject* tensor_register_hook(PyObject* self, PyObject* function){TORCH_PY_TRY(nullptr, {
+  TORCH_CHECK(requires_grad(impl(self)), "cannot register a hook on a tensor that doesn't require gradient");
+  Node* made = grad_fn(impl(self));
+  Node& n = made ? *made : *leaf_of(impl(self));
+  return register_hook(self, n, HookKind::Tensor, impl(self).output_nr, function);
+})} PyObject* register_post_accumulate_grad_hook(PyObject* self, PyObject* function){TORCH_PY_TRY(nullptr, {
+  TORCH_CHECK(requires_grad(impl(self)), "cannot register a hook on a tensor that doesn't require gradient");
+  TORCH_CHECK(!grad_fn(impl(self)), "post accumulate grad hooks cannot be registered on non-leaf tensors");
+  return register_hook(self, *leaf_of(impl(self)), HookKind::Accumulated, 0, function);
+})} PyObject* detach_(PyObject* self, PyObject*) {
   TORCH_PY_TRY(nullptr, detach_in_place(impl(self));)
   return Py_NewRef(self);
 }
@@ -219,14 +226,19 @@ PyObject* increment_version(PyObject*, PyObject* tensor) {
 
 PyMethodDef methods[] = {
     {"backward", TORCH_AG_FASTCALL(tensor_backward), METH_FASTCALL | METH_KEYWORDS,
-     "backward($self, gradient=None, retain_graph=None, create_graph=False, inputs=None)\n--\n\nAdds the gradient of this tensor to the .grad of "
+     "backward($self, gradient=None, retain_graph=None, create_graph=False, inputs=None)\n--\n\nAdds the gradient of "
+     "this tensor to the .grad of "
      "each leaf of its graph."},
     {"requires_grad_", TORCH_AG_FASTCALL(requires_grad_), METH_FASTCALL | METH_KEYWORDS,
      "requires_grad_($self, requires_grad=True)\n--\n\nSets whether gradients are recorded for this leaf; returns it."},
-    {"retain_grad", tensor_retain_grad, METH_NOARGS, "retain_grad($self)\n--\n\nLets backward() fill .grad of this tensor though it is no leaf."},
-    {"register_hook", tensor_register_hook, METH_O, "register_hook($self, hook)\n--\n\nCalls hook(grad) when this tensor's gradient is computed; it may return another."},
+    {"retain_grad", tensor_retain_grad, METH_NOARGS,
+     "retain_grad($self)\n--\n\nLets backward() fill .grad of this tensor though it is no leaf."},
+    {"register_hook", tensor_register_hook, METH_O,
+     "register_hook($self, hook)\n--\n\nCalls hook(grad) when this tensor's gradient is computed; it may return "
+     "another."},
     {"register_post_accumulate_grad_hook", register_post_accumulate_grad_hook, METH_O,
-     "register_post_accumulate_grad_hook($self, hook)\n--\n\nCalls hook(tensor) after backward() has added to the .grad of this leaf."},
+     "register_post_accumulate_grad_hook($self, hook)\n--\n\nCalls hook(tensor) after backward() has added to the "
+     ".grad of this leaf."},
     {"detach_", detach_, METH_NOARGS, "detach_($self)\n--\n\nCuts this tensor from its graph, in place."},
     {}};
 

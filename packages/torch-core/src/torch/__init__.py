@@ -14,7 +14,6 @@ from ._constants import e, inf, nan, newaxis, pi
 globals().update(_C._functions()[""])
 
 from . import _parts, _tensor  # noqa: E402
-
 from ._tensor import nonzero  # noqa: E402
 
 _parts.install()

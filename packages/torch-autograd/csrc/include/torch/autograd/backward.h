@@ -15,9 +15,9 @@ namespace torch::autograd {
 // dtype, when it is passed on. One that is left undefined is zero.
 struct Backward {
   Node& node;
-  Tensor* outputs;         // gradients that came in; undefined: none
-  Tensor* inputs;          // to be set
-  const uint8_t* needed;   // per input
+  Tensor* outputs;        // gradients that came in; undefined: none
+  Tensor* inputs;         // to be set
+  const uint8_t* needed;  // per input
 
   bool needs(uint32_t input) const noexcept { return needed[input]; }
   Tensor& operator[](uint32_t input) noexcept { return inputs[input]; }
@@ -35,17 +35,17 @@ struct Backward {
 // the node when it does not fit.
 TORCH_API void fit(Tensor& g, const Node& from, uint32_t input, const Shape& shape);
 
-// In a recorded pass: `g` as something that depends on an input, with derivative zero. For operators that are linear, but
-// whose kernel for the gradient looks at the input elsewhere too, so that programs may differentiate what it gives.
+// In a recorded pass: `g` as something that depends on an input, with derivative zero. For operators that are linear,
+// but whose kernel for the gradient looks at the input elsewhere too, so that programs may differentiate what it gives.
 TORCH_API Tensor tied_to_input(Tensor g, const Backward& b, uint32_t input);
 
 // sum += g: in place when nobody else holds the sum and no graph is recorded.
 TORCH_API void add_into(Tensor& sum, Tensor g);
 
 struct BackwardCall {
-  bool retain_graph = false;   // keep saved tensors for another pass
-  bool create_graph = false;   // record the pass itself
-  bool accumulate = true;      // into .grad; otherwise gradients of `inputs` are given back
+  bool retain_graph = false;  // keep saved tensors for another pass
+  bool create_graph = false;  // record the pass itself
+  bool accumulate = true;     // into .grad; otherwise gradients of `inputs` are given back
   bool allow_unreachable = true;
 };
 // Runs the graph above `roots`, which receive `grads`. With `inputs` only what lies between is run; with

@@ -69,18 +69,18 @@ struct TORCH_API Shape {
 struct Visit {
   uint32_t waiting = 0;  // gradients still to come
   bool needed = false, captured = false;
-  Tensor grad;              // sum of what came for output 0
-  Tensor* more = nullptr;   // the same for outputs 1, 2, ...
+  Tensor grad;             // sum of what came for output 0
+  Tensor* more = nullptr;  // the same for outputs 1, 2, ...
 };
 
 struct TORCH_API Node : AutogradMeta {
   enum : uint8_t {
-    kLeaf = 1,      // a Leaf: collects the gradient of a tensor that the user made
-    kHasSaved = 2,  // saved a tensor
-    kFreed = 4,     // and has let go of it
-    kPython = 8,    // made by a Function written in Python
-    kUnlocked = 16, // apply takes no lock: the GIL guards it
-    kBuilt = 32,    // the derivative inside is alive
+    kLeaf = 1,       // a Leaf: collects the gradient of a tensor that the user made
+    kHasSaved = 2,   // saved a tensor
+    kFreed = 4,      // and has let go of it
+    kPython = 8,     // made by a Function written in Python
+    kUnlocked = 16,  // apply takes no lock: the GIL guards it
+    kBuilt = 32,     // the derivative inside is alive
   };
   uint8_t size_class = 0;
   uint8_t flags = 0;
@@ -89,9 +89,9 @@ struct TORCH_API Node : AutogradMeta {
   uint32_t output_count = 1;
   const Schema* op = nullptr;  // of a recorded operator
   uint64_t sequence = 0;
-  std::atomic<uint64_t> claim{0};   // the backward pass that uses `visit`
+  std::atomic<uint64_t> claim{0};  // the backward pass that uses `visit`
   Visit visit;
-  Shape shape;  // of output 0
+  Shape shape;                      // of output 0
   std::atomic<bool> locked{false};  // while apply or clear runs
   Extra* extra = nullptr;           // hooks, further outputs, the Python object: most nodes have none
 
@@ -140,13 +140,14 @@ T* make_node(uint32_t edge_count, Args&&... args) {
   return n;
 }
 
-// --- leaves ------------------------------------------------------------------------------------------------------------
+// --- leaves
+// ------------------------------------------------------------------------------------------------------------
 
 // Stands for a tensor that the user made, and holds its .grad. The tensor owns the leaf; the leaf knows the tensor as
 // long as it lives.
 struct TORCH_API Leaf final : Node {
   Leaf();
-  std::mutex mutex;        // guards `owner` and `grad`
+  std::mutex mutex;  // guards `owner` and `grad`
   TensorImpl* owner = nullptr;
   Tensor grad;
   void accumulate(Tensor g);
@@ -160,7 +161,8 @@ struct TORCH_API Leaf final : Node {
 // The leaf of a tensor that no operation made; created when there is none. Does not change whether it requires grad.
 TORCH_API Leaf* leaf_of(TensorImpl& t);
 
-// --- the graph of a tensor ---------------------------------------------------------------------------------------------
+// --- the graph of a tensor
+// ---------------------------------------------------------------------------------------------
 
 constexpr Keys kAutogradKey = key(Slot::Autograd);
 inline bool is_differentiable(DType t) noexcept { return is_floating(t) || is_complex(t); }
@@ -192,16 +194,17 @@ TORCH_API void set_grad(TensorImpl& t, Tensor grad);
 TORCH_API void retain_grad(TensorImpl& t);
 TORCH_API bool retains_grad(TensorImpl& t);
 
-// --- hooks -------------------------------------------------------------------------------------------------------------
+// --- hooks
+// -------------------------------------------------------------------------------------------------------------
 
 // A function of the user's. What the hook does not change it leaves alone.
 struct Hook {
   uint64_t id = 0;
   virtual ~Hook() = default;
-  virtual void tensor(Tensor& /*grad*/) {}                                        // on the gradient of one tensor
-  virtual void before(std::vector<Tensor>& /*outputs*/) {}                        // before a node runs
+  virtual void tensor(Tensor& /*grad*/) {}                  // on the gradient of one tensor
+  virtual void before(std::vector<Tensor>& /*outputs*/) {}  // before a node runs
   virtual void after(std::vector<Tensor>& /*inputs*/, const std::vector<Tensor>& /*outputs*/) {}  // after it
-  virtual void accumulated(Leaf&) {}                                              // after .grad has changed
+  virtual void accumulated(Leaf&) {}  // after .grad has changed
 };
 using HookRef = std::shared_ptr<Hook>;
 
@@ -219,24 +222,25 @@ struct Extra {
   std::vector<OfOutput> tensor_hooks;
   std::vector<HookRef> before, after, accumulated;
   std::vector<Retained> retained;
-  void* pyobj = nullptr;      // the living Python object of the node, owned by nobody
-  void* metadata = nullptr;   // owned Python dict: node.metadata
-  std::string traceback;      // anomaly mode: the stack that made the node
-  NodeRef parent;             // anomaly mode: the node whose derivative made this one
+  void* pyobj = nullptr;     // the living Python object of the node, owned by nobody
+  void* metadata = nullptr;  // owned Python dict: node.metadata
+  std::string traceback;     // anomaly mode: the stack that made the node
+  NodeRef parent;            // anomaly mode: the node whose derivative made this one
 };
 enum class HookKind : uint8_t { Tensor, Before, After, Accumulated };
 TORCH_API uint64_t add_hook(Node&, HookKind, uint32_t output_nr, HookRef);
 TORCH_API bool remove_hook(Node&, uint64_t id);
 TORCH_API std::mutex& hooks_mutex() noexcept;
 
-// --- seams of the Python module: null without it ---------------------------------------------------------------------------
+// --- seams of the Python module: null without it
+// ---------------------------------------------------------------------------
 
 struct PythonSeams {
-  Location (*locate)() noexcept = nullptr;             // where the program is now
-  std::string (*describe)(Location) = nullptr;         // "train.py:12"
-  std::string (*traceback)() = nullptr;                // the whole stack
+  Location (*locate)() noexcept = nullptr;      // where the program is now
+  std::string (*describe)(Location) = nullptr;  // "train.py:12"
+  std::string (*traceback)() = nullptr;         // the whole stack
   void (*warn)(const std::string&) = nullptr;
-  void (*drop)(void*) noexcept = nullptr;              // gives a reference to a Python object back
+  void (*drop)(void*) noexcept = nullptr;  // gives a reference to a Python object back
 };
 extern TORCH_API PythonSeams python;
 inline Location locate() noexcept { return python.locate ? python.locate() : 0; }

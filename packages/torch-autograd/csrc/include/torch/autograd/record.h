@@ -13,8 +13,8 @@
 //   ...
 //   record<Mul, op::mul, op::mul_>();
 //
-// The constructor takes the recorder and the operator's arguments and runs before the operator: what it saves is safe from an in-place form, for which `self` is cloned. Outputs are saved by number.
-// `grad` is one of
+// The constructor takes the recorder and the operator's arguments and runs before the operator: what it saves is safe
+// from an in-place form, for which `self` is cloned. Outputs are saved by number. `grad` is one of
 //   Tensor grad(const Tensor& g)                 one output, one input
 //   void grad(const Tensor& g, Backward& b)      one output
 //   void grad(Backward& b)                       several outputs; some of their gradients may be undefined
@@ -129,15 +129,21 @@ struct NodeOf final : Node {
     } else if constexpr (std::is_empty_v<D>) {
       new (&derivative) D;
     } else {
-      static_assert(std::is_constructible_v<D, Recorder&, const Args&...>, "the derivative's constructor must take (Recorder&, the operator's arguments)");
+      static_assert(std::is_constructible_v<D, Recorder&, const Args&...>,
+                    "the derivative's constructor must take (Recorder&, the operator's arguments)");
       new (&derivative) D(r, args...);
       flags |= kBuilt;
     }
   }
   void apply(Backward& b) override {
-    if constexpr (requires(D& d, const Tensor& g) { { d.grad(g) } -> std::same_as<Tensor>; }) b[0] = derivative.grad(b.outputs[0]);
-    else if constexpr (requires(D& d, const Tensor& g) { d.grad(g, b); }) derivative.grad(b.outputs[0], b);
-    else derivative.grad(b);
+    if constexpr (requires(D& d, const Tensor& g) {
+                    { d.grad(g) } -> std::same_as<Tensor>;
+                  })
+      b[0] = derivative.grad(b.outputs[0]);
+    else if constexpr (requires(D& d, const Tensor& g) { d.grad(g, b); })
+      derivative.grad(b.outputs[0], b);
+    else
+      derivative.grad(b);
   }
   void clear() noexcept override {
     if constexpr (SavesSomething<D>) {
@@ -152,9 +158,12 @@ struct NodeOf final : Node {
 namespace detail {
 template <class T>
 constexpr uint32_t edges_in(const T& a) noexcept {
-  if constexpr (std::is_same_v<T, Tensor>) return 1;
-  else if constexpr (std::is_same_v<T, TensorList>) return uint32_t(a.size());
-  else return 0;
+  if constexpr (std::is_same_v<T, Tensor>)
+    return 1;
+  else if constexpr (std::is_same_v<T, TensorList>)
+    return uint32_t(a.size());
+  else
+    return 0;
 }
 TORCH_API void mark_no_grad_view(Tensor& out, const Tensor& self) noexcept;
 TORCH_API void mark_no_grad_view(std::vector<Tensor>& out, const Tensor& self) noexcept;
@@ -200,8 +209,10 @@ struct Recorded<Tag, D, std::index_sequence<I...>> {
         GradMode off(false);
         return below<Tag>(Slot::Autograd, args...);
       }();
-      if constexpr (is_in_place) r.finish_in_place(first(args...));
-      else r.finish(out, is_view);
+      if constexpr (is_in_place)
+        r.finish_in_place(first(args...));
+      else
+        r.finish(out, is_view);
       return out;
     }
   }
@@ -250,16 +261,18 @@ void note_treatment(Treatment t) {
 template <class D, class... Tags>
 void record() {
   note_treatment<Tags...>(std::is_same_v<D, Zero> ? Treatment::Zero : Treatment::Derivative);
-  (OperatorSlots<Tags>::set(Slot::Autograd,
-                            &detail::Recorded<Tags, D, std::make_index_sequence<torch::detail::Signature<Tags>::schema.count>>::call),
+  (OperatorSlots<Tags>::set(
+       Slot::Autograd,
+       &detail::Recorded<Tags, D, std::make_index_sequence<torch::detail::Signature<Tags>::schema.count>>::call),
    ...);
 }
 // Operators whose result has no gradient.
 template <class... Tags>
 void not_differentiable() {
   note_treatment<Tags...>(Treatment::NotDifferentiable);
-  (OperatorSlots<Tags>::set(Slot::Autograd,
-                            &detail::Through<Tags, std::make_index_sequence<torch::detail::Signature<Tags>::schema.count>>::call),
+  (OperatorSlots<Tags>::set(
+       Slot::Autograd,
+       &detail::Through<Tags, std::make_index_sequence<torch::detail::Signature<Tags>::schema.count>>::call),
    ...);
 }
 

@@ -14,8 +14,8 @@ struct ThreadState {
   bool grad_mode = true;
   bool inference_mode = false;
   bool multithreading = true;
-  uint64_t sequence = 0;           // of the next node made here: later nodes run first in backward
-  Running* running = nullptr;      // the node whose derivative is being computed
+  uint64_t sequence = 0;              // of the next node made here: later nodes run first in backward
+  Running* running = nullptr;         // the node whose derivative is being computed
   SavedHooks* saved_hooks = nullptr;  // pack and unpack of saved tensors, innermost first
 };
 extern TORCH_API constinit thread_local ThreadState thread_state;
