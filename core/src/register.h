@@ -17,6 +17,7 @@ void register_embedding();
 void register_pooling();
 void register_resample();
 void register_matmul();
+void register_contraction();
 void register_random();
 void register_view();
 void register_create();

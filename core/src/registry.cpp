@@ -56,6 +56,7 @@ void init() {
     register_embedding();
     register_activation();
     register_matmul();
+    register_contraction();
     register_random();
     register_view();
     register_create();

@@ -55,16 +55,16 @@ static void test_a_device_plug_in_fills_the_cuda_slot() {
   OperatorSlots<op::neg>::set(Slot::CUDA, nullptr);
 }
 
-static std::vector<std::string> trace;
+static std::vector<std::string> traced;
 static void test_tracing_sees_the_call_and_goes_on_below() {
   OperatorSlots<op::add>::set(Slot::Trace, [](const Tensor& a, const Tensor& b, const Scalar& alpha) -> Tensor {
-    trace.push_back(op::add::text);
+    traced.push_back(op::add::text);
     return mark(below<op::add>(Slot::Trace, a, b, alpha), Slot::Trace);
   });
   Tensor r =
       add(add(meta_with(Slot::Trace), meta_with(Slot::Trace)), empty_tensor({3}, DType::Float32, DeviceType::Meta));
-  CHECK_EQ(trace.size(), size_t(2));
-  CHECK(trace[0].starts_with("add(") && r.has(Slot::Trace));
+  CHECK_EQ(traced.size(), size_t(2));
+  CHECK(traced[0].starts_with("add(") && r.has(Slot::Trace));
   OperatorSlots<op::add>::set(Slot::Trace, nullptr);
 }
 

@@ -9,6 +9,7 @@
 #include "register.h"
 #include "torch/core/blas.h"
 #include "torch/core/ops.h"
+#include "torch/core/promote.h"
 
 namespace torch {
 
@@ -37,14 +38,10 @@ void check_inner(const char* op, const Named& a, int64_t inner_a, const Named& b
               b.name, " ", b.tensor.sizes());
 }
 
+// Integers take the integer part of a factor.
 void check_factors(const char* op, const DType dtype, const Scalar& beta, const Scalar& alpha) {
-  if (!is_integral(dtype)) {
-    TORCH_CHECK(is_complex(dtype) || !(beta.is_complex() || alpha.is_complex()), op,
-                ": beta and alpha must be real for a result of ", dtype);
-    return;
-  }
-  TORCH_CHECK(beta.is_integral() && alpha.is_integral(), op, ": beta and alpha must be integers for a result of ",
-              dtype, ", got ", beta, " and ", alpha);
+  TORCH_CHECK(is_complex(dtype) || !(beta.is_complex() || alpha.is_complex()), op,
+              ": beta and alpha must be real for a result of ", dtype, ", got ", beta, " and ", alpha);
 }
 
 // `self` read as if it had the shape of the result; ErrorKind::Runtime when it does not broadcast to it.
@@ -297,15 +294,6 @@ Sum addmv_sum(const char* op, const Tensor& self, const Tensor& mat, const Tenso
   return {op, {mat.size(0)}, {1, 1, mat.size(0), mat.size(1)}, row(vec), slab_of(mat).transposed()};
 }
 
-Sum addr_sum(const char* op, const Tensor& self, const Tensor& vec1, const Tensor& vec2) {
-  const Named a{"vec1", vec1}, b{"vec2", vec2};
-  check_dim(op, a, 1);
-  check_dim(op, b, 1);
-  check_dtypes(op, a, b);
-  check_dtypes(op, {"self", self}, a);
-  return {op, {vec1.size(0), vec2.size(0)}, {1, vec1.size(0), vec2.size(0), 1}, column(vec1), row(vec2)};
-}
-
 Sum baddbmm_sum(const char* op, const Tensor& self, const Tensor& batch1, const Tensor& batch2) {
   check_batches(op, {"batch1", batch1}, {"batch2", batch2});
   check_dtypes(op, {"self", self}, {"batch1", batch1});
@@ -389,10 +377,54 @@ Tensor add_product_(const char* op, SumOf sum_of, const Tensor& self, const Tens
   }
 TORCH_ADD_PRODUCT(addmm)
 TORCH_ADD_PRODUCT(addmv)
-TORCH_ADD_PRODUCT(addr)
 TORCH_ADD_PRODUCT(baddbmm)
 TORCH_ADD_PRODUCT(addbmm)
 #undef TORCH_ADD_PRODUCT
+
+// The outer product follows type promotion, as the element-wise product that it is.
+Tensor converted(const Tensor& t, DType dtype) {
+  if (t.dtype() == dtype) return t;
+  Tensor out = empty_tensor(t.sizes(), dtype, t.device());
+  if (!nothing_to_do(out)) copy_into(out, t);
+  return out;
+}
+
+Tensor addr_of(const char* op, const Tensor& self, const Tensor& vec1, const Tensor& vec2, const Scalar& beta,
+               const Scalar& alpha) {
+  check_dim(op, {"vec1", vec1}, 1);
+  check_dim(op, {"vec2", vec2}, 1);
+  const Tensor operands[] = {self, vec1, vec2};
+  const DType dtype = result_type(TensorList(operands, 3));
+  const bool logical = dtype == DType::Bool;
+  TORCH_CHECK(is_floating(dtype) || is_complex(dtype) || (beta.is_integral() && alpha.is_integral()), op,
+              ": beta and alpha must be integers for a result of ", dtype, ", got ", beta, " and ", alpha);
+  check_factors(op, dtype, beta, alpha);
+  const DType inside = logical ? DType::UInt8 : dtype;
+  const Tensor d = converted(self, inside), a = converted(vec1, inside), b = converted(vec2, inside);
+  const int64_t sides[] = {vec1.size(0), vec2.size(0)};
+  const IntArrayRef shape(sides);
+  const Slab added = addend(op, d, shape);
+  Tensor out = empty_tensor(shape, inside, self.device());
+  if (!nothing_to_do(out))
+    multiply(op, inside, {1, shape[0], shape[1], 1}, logical ? Scalar(alpha.to_bool() ? 1 : 0) : alpha, column(a),
+             row(b), logical ? Scalar(beta.to_bool() ? 1 : 0) : beta, added, slab_of(out));
+  return converted(out, dtype);
+}
+Tensor addr_kernel(const Tensor& self, const Tensor& vec1, const Tensor& vec2, const Scalar& beta,
+                   const Scalar& alpha) {
+  return addr_of("addr", self, vec1, vec2, beta, alpha);
+}
+Tensor addr_in_place(const Tensor& self, const Tensor& vec1, const Tensor& vec2, const Scalar& beta,
+                     const Scalar& alpha) {
+  check_internal_overlap("addr_", self);
+  const Tensor out = addr_of("addr_", self, vec1, vec2, beta, alpha);
+  TORCH_CHECK(self.sizes() == out.sizes(), "addr_: self ", self.sizes(), " must have the product's shape ",
+              out.sizes());
+  TORCH_CHECK(can_cast(out.dtype(), self.dtype()), "addr_: the result of ", out.dtype(),
+              " cannot be stored in self of ", self.dtype());
+  if (!nothing_to_do(self)) copy_into(self, out);
+  return self;
+}
 
 }  // namespace
 

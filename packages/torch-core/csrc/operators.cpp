@@ -377,7 +377,7 @@ bool for_each_alias(F f) {
 PyObject* functions_function(PyObject*, PyObject*) {
   Object all(PyDict_New());
   auto put = [&](const char* module, const std::string& name, PyOperator* op) {
-    if (!is_function(op)) return true;
+    if (!is_function(op) && !module[0]) return true;  // a hidden one may have a name in a module
     Object key(PyUnicode_FromString(module));
     PyObject* names = key ? PyDict_GetItemWithError(all.get(), key.get()) : nullptr;
     if (!names) {
@@ -389,7 +389,7 @@ PyObject* functions_function(PyObject*, PyObject*) {
   };
   for (auto& [name, op] : operators) {
     const Attr& a = op->rows[0].row->attr;
-    if (!put(a.python ? a.python : "", name, op)) return nullptr;
+    if (is_function(op) && !put(a.python ? a.python : "", name, op)) return nullptr;
   }
   return for_each_alias(put) ? all.release() : nullptr;
 }

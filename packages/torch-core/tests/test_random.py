@@ -35,7 +35,7 @@ def repeated(draw):
 @pytest.mark.parametrize("name", FILLS)
 def test_the_same_seed_gives_the_same_numbers(name):
     for dtype in (torch.float32, torch.float64):
-        repeated(lambda: getattr(torch.empty(50, dtype=dtype), name)(*FILLS[name]))
+        repeated(lambda dtype=dtype: getattr(torch.empty(50, dtype=dtype), name)(*FILLS[name]))
 
 
 @pytest.mark.parametrize(

@@ -235,3 +235,37 @@ def test_a_step_is_not_recorded():
     optim.Adam([p]).step()
     assert p.is_leaf
     assert p.requires_grad
+
+
+def test_parameters_and_state_can_be_exchanged():
+    p, q = parameter(), parameter(5.0)
+    p.grad = q.grad = torch.ones(1)
+    optimizer = optim.SGD([p], lr=1.0, momentum=0.5)
+    optimizer.step()
+    optim.swap_in_optimizer_params_and_state(optimizer, [q], {q: {"momentum_buffer": torch.full((1,), 2.0)}})
+    optimizer.step()
+    assert q.item() == 5.0 - (0.5 * 2.0 + 1.0)
+    with pytest.raises(ValueError, match="optimizer has 1 parameters, 2 were given"):
+        optim.swap_in_optimizer_params_and_state(optimizer, [p, q], {})
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "optim.SGD",
+        "optim.sgd(M(), lr=0.1).step",
+        "optim.Adam",
+        "optim.lr_scheduler.StepLR",
+        "optim.swa_utils.SWALR",
+        "optim.adam.Adam",
+    ],
+)
+def test_algorithms_load_at_first_use(use):
+    import subprocess
+    import sys
+
+    model = "class M:\n    def parameters(self): return [torch.zeros(1, requires_grad=True)]\n"
+    code = f"import torch\n{model}import sys\nfrom torch import optim\nassert 'torch.optim.sgd' not in sys.modules\n{use}\n"
+    subprocess.run([sys.executable, "-c", code + "optim.SGD, optim.sgd(M(), 0.1)\n"], check=True)
+    with pytest.raises(AttributeError, match="module 'torch.optim' has no attribute 'Sdg'"):
+        optim.Sdg

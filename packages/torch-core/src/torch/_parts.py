@@ -37,6 +37,7 @@ LAZY = {
     **dict.fromkeys(("finfo", "iinfo"), "_limits"),
     "set_default_tensor_type": "_legacy",
     **dict.fromkeys(("unique", "unique_consecutive"), "_unique"),
+    **dict.fromkeys(("tensordot", "einsum", "chain_matmul"), "_products"),
     **dict.fromkeys(
         (
             "typename", "is_storage", "is_floating_point", "is_complex", "numel", "is_same_size", "is_nonzero", "set_flush_denormal",

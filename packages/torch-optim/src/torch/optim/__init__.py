@@ -1,30 +1,44 @@
-# ruff: noqa: F401
-"""Optimisers: rules by which parameters follow their gradients; one file for each algorithm."""
+"""Optimisers: rules by which parameters follow their gradients; one file for each algorithm, loaded at first use."""
 
-from . import lr_scheduler
-from .adadelta import Adadelta
-from .adafactor import Adafactor
-from .adagrad import Adagrad
-from .adam import Adam, AdamW
-from .adamax import Adamax
-from .asgd import ASGD
-from .lbfgs import LBFGS
-from .muon import Muon
-from .nadam import NAdam
 from .optimizer import Optimizer
-from .radam import RAdam
-from .rmsprop import RMSprop
-from .rprop import Rprop
-from .sgd import SGD, sgd
-from .sparse_adam import SparseAdam
+
+_MODULES = {
+    "adadelta": ("Adadelta",),
+    "adafactor": ("Adafactor",),
+    "adagrad": ("Adagrad",),
+    "adam": ("Adam", "AdamW"),
+    "adamax": ("Adamax",),
+    "asgd": ("ASGD",),
+    "lbfgs": ("LBFGS",),
+    "lr_scheduler": (),
+    "muon": ("Muon",),
+    "nadam": ("NAdam",),
+    "radam": ("RAdam",),
+    "rmsprop": ("RMSprop",),
+    "rprop": ("Rprop",),
+    "sgd": ("SGD", "sgd"),
+    "sparse_adam": ("SparseAdam",),
+    "swa_utils": (),
+}
+_FILES = {name: file for file, names in _MODULES.items() for name in names}
+
+__all__ = ["Optimizer", "lr_scheduler", *_FILES, "swap_in_optimizer_params_and_state"]
 
 
 def __getattr__(name):
-    if name == "swa_utils":
-        import importlib
+    file = _FILES.get(name, name)
+    if file not in _MODULES:
+        raise AttributeError(f"module 'torch.optim' has no attribute {name!r}")
+    import importlib
 
-        return importlib.import_module("torch.optim.swa_utils")
-    raise AttributeError(f"module 'torch.optim' has no attribute {name!r}")
+    module = importlib.import_module(f"{__name__}.{file}")
+    # `sgd` names a function and the file it is in: the function wins
+    globals().update({public: getattr(module, public) for public in _MODULES[file]})
+    return globals().get(name, module)
+
+
+def __dir__():
+    return sorted({*globals(), *_MODULES, *_FILES})
 
 
 def swap_in_optimizer_params_and_state(optimizer, swapin_parameters, swapin_optim_state):

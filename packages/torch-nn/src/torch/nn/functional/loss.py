@@ -95,7 +95,15 @@ def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=N
         )
     if weight is not None:
         weight = weight.expand(torch.broadcast_shapes(weight.shape, target.shape))
-    return ops.binary_cross_entropy(input, target, weight, reduction)
+    loss = -(target * _bounded_log(input) + (1 - target) * _bounded_log(1 - input))
+    return reduce_loss(loss if weight is None else loss * weight, reduction)
+
+
+def _bounded_log(p):
+    """``max(log(p), -100)``, with gradient 0 instead of NaN where ``p`` is 0."""
+    positive = p > 0
+    log = torch.where(positive, p, torch.ones_like(p)).log().clamp(min=-100)
+    return torch.where(positive, log, torch.full_like(log, -100))
 
 
 def binary_cross_entropy_with_logits(
