@@ -54,7 +54,7 @@ def main() -> None:
     started = time.time()
     python = bootstrap.tools()
     if not names:
-        command = [python, "-m", "tox", "list", "--no-desc", "-q"]
+        command = [python, "-m", "tox", "list", "-d", "--no-desc", "-q"]
         names = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
     build = BUILD in names or not WITHOUT_WHEELS.issuperset(names)
     names = [name for name in names if name != BUILD]

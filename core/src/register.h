@@ -15,6 +15,7 @@ void register_norm();
 void register_loss();
 void register_embedding();
 void register_pooling();
+void register_unpooling();
 void register_resample();
 void register_matmul();
 void register_contraction();

@@ -66,6 +66,7 @@ void init() {
     register_sort();
     register_conv();
     register_pooling();
+    register_unpooling();
     register_resample();
   });
 }

@@ -128,7 +128,7 @@ def main() -> float:
     torch.manual_seed(args.seed)
     train, test = digits.load(args.data)
     _, labels = test.tensors
-    test_loader = DataLoader(test, args.test_batch_size)
+    test_loader: DataLoader = DataLoader(test, args.test_batch_size)
 
     net = Net()
     optimizer = optim.AdamW(net.parameters(), weight_decay=1e-3)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import digits
 import matplotlib
@@ -23,7 +24,8 @@ def draw(
     images, labels = test.tensors
     wrong = (predicted != labels).nonzero().flatten().tolist()
     figure = plt.figure(figsize=(12, 5), layout="constrained")
-    left, right = figure.subfigures(1, 2)
+    halves: Any = figure.subfigures(1, 2)
+    left, right = halves
 
     axes = left.subplots()
     axes.plot(losses, color="tab:blue", alpha=0.3, linewidth=0.8, label="each batch")

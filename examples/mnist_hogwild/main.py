@@ -44,7 +44,7 @@ def train(rank: int, args: argparse.Namespace, net: Net, data: TensorDataset) ->
     """What each process does: its own order of the digits and its own momentum, but the parameters of all."""
     torch.manual_seed(args.seed + rank)
     torch.set_num_threads(1)
-    loader = DataLoader(data, args.batch_size, shuffle=True)
+    loader: DataLoader = DataLoader(data, args.batch_size, shuffle=True)
     optimizer = optim.SGD(net.parameters(), lr=args.lr, momentum=args.momentum)
     for epoch in range(1, args.epochs + 1):
         net.train()

@@ -20,7 +20,7 @@ def produce(rank: int, size: int, queue: mp.Queue) -> None:
 
 def with_queue(processes: int, size: int) -> None:
     """Each process sends one tensor; here their sums are taken from the shared memory they came in."""
-    queue = mp.Queue()
+    queue: mp.Queue = mp.Queue()
     workers = [mp.Process(target=produce, args=(rank, size, queue)) for rank in range(processes)]
     for worker in workers:
         worker.start()

@@ -32,7 +32,13 @@ class Finding:
 def findings() -> dict[str, Finding]:
     """Look at every distribution of the stack without loading a part."""
     parts = {CORE: None, **{dist: part for part, dist in _parts.PARTS.items()}}
-    return {dist: _find(dist, part) for dist, part in parts.items()}
+    found = {dist: _find(dist, part) for dist, part in parts.items()}
+    meta = _find("torch", None)
+    return found | {"torch": meta} if _is_ours(meta) else found
+
+
+def _is_ours(meta: Finding) -> bool:
+    return any(r.startswith(CORE) for r in meta.requires)
 
 
 def _find(dist: str, part: str | None) -> Finding:
@@ -107,12 +113,8 @@ def problems(found: dict[str, Finding] | None = None) -> list[str]:
 
 def _foreign() -> list[str]:
     """The registry's package `torch` writes over our files when it is installed beside them."""
-    try:
-        meta = distribution("torch")
-    except PackageNotFoundError:
-        return []
-    names = {re.match(r"[\w.-]+", r)[0] for r in meta.requires or []}
-    if CORE in names:
+    meta = _find("torch", None)
+    if meta.version is None or _is_ours(meta):
         return []
     return [f"the distribution 'torch' {meta.version} is not ours: pip uninstall torch, then reinstall torch-core"]
 
