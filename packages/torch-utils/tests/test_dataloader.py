@@ -317,6 +317,7 @@ def test_other_start_methods_serve_too():
 INTERRUPTED = """
 import os, signal, sys, time, torch
 from torch.utils.data import DataLoader, Dataset
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell starts background jobs with SIGINT ignored
 class Slow(Dataset):
     def __len__(self): return 100
     def __getitem__(self, i):
