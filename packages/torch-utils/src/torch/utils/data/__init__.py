@@ -1,5 +1,7 @@
 """Data sets, samplers and the loader that makes batches of them."""
 
+from importlib import import_module as _import_module
+
 from .collate import default_collate, default_convert, pin_memory_batch
 from .dataloader import DataLoader, DataLoaderIter, ManagerWatchdog
 from .dataset import (
@@ -50,3 +52,9 @@ __all__ = [
     "pin_memory_batch",
     "random_split",
 ]
+
+
+def __getattr__(name):
+    if name == "datasets":  # loaded at first touch
+        return _import_module("torch.utils.data.datasets")
+    raise AttributeError(f"module 'torch.utils.data' has no attribute {name!r}")
