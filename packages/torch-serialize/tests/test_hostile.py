@@ -11,7 +11,7 @@ import zlib
 
 import numpy as np
 import pytest
-from torch.serialize import CorruptPickleError, FileFormatError, UnsafeGlobalError, load, save
+from torch.serialize import CorruptPickleError, FileFormatError, UnsafeGlobalError, convert, inspect, load, save
 from torch.serialize._unpickler import DataUnpickler
 
 # What a reader may say of a bad file. TypeError and the like would mean that a check is missing.
@@ -306,3 +306,70 @@ def test_checksums_of_zlib_are_those_of_the_writer():
     raw = bytes(small())
     with zipfile.ZipFile(io.BytesIO(raw)) as file:
         assert zlib.crc32(np.arange(4.0).tobytes()) == file.getinfo("archive/data/0").CRC
+
+
+def frame(body):
+    return b"\x80\x02" + body + b"."
+
+
+LISTED = b"]q\0(" + b"K\1" * 5000 + b"e0"  # a list of 5000 numbers, kept under number 0
+
+
+@pytest.mark.parametrize(
+    "kind", ["builtins set", "builtins list", "builtins frozenset", "collections deque", "torch Size"]
+)
+def test_one_list_copied_again_and_again_is_refused(kind):
+    call = b"c%b\n%b\nh\0\x85R" % tuple(kind.encode().split())
+    with pytest.raises((CorruptPickleError, FileFormatError), match="calls copy far more|a torch.Size of"):
+        read(archive(data_pkl=frame(LISTED + b"(" + call * 400 + b"l")))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        b"cbuiltins\nset\n(%bl\x85R",
+        b"cbuiltins\nfrozenset\n(%bl\x85R",
+        b"ccollections\nCounter\n(%bl\x85R",
+        b"cbuiltins\ndict\n((%bNtl\x85R",
+        b"ccollections\nOrderedDict\n((%bNtl\x85R",
+        b"cbuiltins\nstr\n%b\x85R",
+        b"ctorch\ndevice\n%bK\1\x86R",
+        b"ctorch.serialization\n_get_layout\n%b\x85R",
+        b"%bQ",
+        b"ctorch\nSize\n%b\x85R",
+    ],
+)
+def test_nothing_prints_or_hashes_pairs_of_pairs(call):
+    # t0 = (), t[n + 1] = (t[n], t[n]): its text has 2**100 brackets.
+    pairs = b")q\0" + b"h\0h\0\x86q\0" * 100
+    with pytest.raises(EXPECTED):
+        read(archive(data_pkl=frame(call % pairs)))
+
+
+def test_types_themselves_are_data():
+    out = io.BytesIO()
+    save([dict, int, set, {"factory": list}], out, arrays="numpy")
+    assert read(out.getvalue()) == [dict, int, set, {"factory": list}]
+
+
+def test_one_storage_as_many_tensors_is_widened_once():
+    head, tail = tensor_pickle(stride=(0,), size=(10**12,)).replace(b"FloatStorage", b"BFloat16Storage")[:-1], b"."
+    out = read(archive(data_pkl=head + tail, data__0=bytes(8)))
+    assert out.shape == (10**12,) and out[5] == 0
+
+
+def test_an_exponential_or_endless_list_of_names_is_refused():
+    pairs = b"]q\0" + b"](h\0h\0eq\0" * 60
+    with pytest.raises(FileFormatError, match="in so many ways"):
+        inspect(archive(data_pkl=frame(pairs)))
+    with pytest.raises(FileFormatError, match="nested more than 500 deep"):
+        inspect(archive(data_pkl=b"\x80\x02" + b"]" * 2000 + b"a" * 1999 + b"."))
+    assert inspect(archive(data_pkl=frame(b"]q\0h\0a"))) == []
+
+
+def test_views_that_repeat_their_elements_are_not_written_out(tmp_path):
+    path = tmp_path / "a.pt"
+    path.write_bytes(archive(data_pkl=tensor_pickle(stride=(0,), size=(10**10,)), data__0=bytes(16)))
+    with pytest.raises(FileFormatError, match="views that repeat their elements"):
+        convert(path, tmp_path / "b.safetensors")
+    assert not (tmp_path / "b.safetensors").exists()

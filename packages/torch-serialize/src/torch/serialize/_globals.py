@@ -6,13 +6,13 @@ Files are written with PyTorch's names, whichever of our modules an object lives
 
 from __future__ import annotations
 
-import collections
 import warnings
 
 from . import _numpy_pickles
 from ._arrays import Stored
 from ._dtypes import ALIASES, BY_STORAGE, ELEMENT_TYPES, ElementType
-from ._errors import FileFormatError, UnsafeGlobalError
+from ._errors import FileFormatError, UnsafeGlobalError, brief
+from ._plain import PLAIN
 from ._safe import allowed
 
 
@@ -23,64 +23,6 @@ class StorageClass:
         self.row = row
         self.name = name
 
-
-def _ordered(items=()):
-    return collections.OrderedDict(items)
-
-
-def _bytearray(data=b"", encoding="latin-1"):
-    if isinstance(data, str):
-        return bytearray(data, encoding)
-    if not isinstance(data, (bytes, bytearray)):  # bytearray(10**12) would allocate
-        raise TypeError(f"bytearray of {type(data).__name__}")
-    return bytearray(data)
-
-
-def _encode(text, encoding="latin1"):
-    if type(text) is not str or encoding not in ("latin1", "latin-1", "utf-8", "ascii"):
-        raise ValueError(f"_codecs.encode with {encoding!r}")
-    return text.encode(encoding)
-
-
-def _defaultdict(factory=None, *items):
-    if factory not in (None, list, dict, set, int, float, str, tuple, bool):
-        raise ValueError("a defaultdict with a factory that is not a plain type")
-    return collections.defaultdict(factory, *items)
-
-
-def _deque(items=(), maxlen=None):
-    return collections.deque(items, maxlen)
-
-
-def _set(items=()):
-    if type(items) not in (list, tuple, set, frozenset):
-        raise TypeError(f"a set of {type(items).__name__}")
-    return set(items)
-
-
-PLAIN = {
-    "collections.OrderedDict": collections.OrderedDict,
-    "collections.defaultdict": _defaultdict,
-    "collections.Counter": collections.Counter,
-    "collections.deque": _deque,
-    "builtins.set": _set,
-    "builtins.frozenset": frozenset,
-    "builtins.complex": complex,
-    "builtins.slice": slice,
-    "builtins.bytearray": _bytearray,
-    "builtins.list": list,
-    "builtins.dict": dict,
-    "builtins.tuple": tuple,
-    "builtins.int": int,
-    "builtins.float": float,
-    "builtins.str": str,
-    "builtins.bool": bool,
-    "_codecs.encode": _encode,
-}
-# Python 2 called the module of the builtins otherwise.
-PLAIN |= {
-    name.replace("builtins.", "__builtin__."): value for name, value in PLAIN.items() if name.startswith("builtins.")
-}
 
 _EAGER_LAYOUTS = ("torch.strided", "torch.sparse_coo", "torch.sparse_csr", "torch.sparse_csc", "torch.sparse_bsr",
                   "torch.sparse_bsc")  # fmt: skip
@@ -159,7 +101,8 @@ class TorchNames:
         return self.backend.subclass(self.backend.parameter(data, requires_grad is True), object, state)
 
     def rebuild_from_type(self, function, cls, args, state):
-        if function not in self._table.values() and allowed(_name_of(function)) is None:
+        named = getattr(function, "__name__", "")
+        if getattr(self, named, None) != function and allowed(_name_of(function)) is None:
             raise FileFormatError("a tensor is rebuilt by something that is not a rebuild function")
         return self.backend.subclass(function(*args), cls, state)
 
@@ -169,12 +112,12 @@ class TorchNames:
 
     def layout(self, name):
         if name not in _EAGER_LAYOUTS:
-            raise FileFormatError(f"layout {name!r} is unknown")
+            raise FileFormatError(f"layout {brief(name)} is unknown")
         return name
 
     def rebuild_sparse_tensor(self, layout, data):
         if layout != "torch.sparse_coo":
-            raise NotImplementedError(f"load: tensors of layout {layout} cannot be read yet")
+            raise NotImplementedError(f"load: tensors of layout {brief(layout)} cannot be read yet")
         indices, values, size, *coalesced = data
         return self.backend.sparse(indices, values, size, bool(coalesced and coalesced[0]))
 

@@ -4,27 +4,49 @@ from __future__ import annotations
 
 import math
 import pickle
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ._arrays import Stored, check_bounds
 from ._dtypes import ELEMENT_TYPES
 from ._globals import known
+from ._walk import leaves
+
+_LAYERS = ("_parameters", "_buffers", "_modules")  # where a module keeps what its state_dict names without them
 
 
-class Opaque:
-    """Stands for an object whose class was not looked up; `name` is the class that the file asks for."""
+class Opaque(dict):
+    """Stands for an object whose class was not looked up, and keeps what the file puts into it."""
+
+    def __new__(cls, *args, **kwargs):  # all that a file calls for some objects
+        self = super().__new__(cls)
+        self.items_of_list, self.state, self.args = [], None, args
+        return self
 
     def __init__(self, *args, **kwargs):
-        self.state: Any = None
+        super().__init__()
 
     def __setstate__(self, state):
         self.state = state
 
     def append(self, item):
-        pass
+        self.items_of_list.append(item)
 
     def extend(self, items):
-        pass
+        self.items_of_list.extend(items)
+
+    def __hash__(self):
+        return id(self)
+
+    def children(self) -> list[tuple]:
+        """What the object holds: its state without the layers of a module, what was put in, what it was made of."""
+        state = self.state
+        if isinstance(state, tuple) and len(state) == 2 and isinstance(state[0], (dict, type(None))):
+            state = {**(state[0] or {}), **(state[1] if isinstance(state[1], dict) else {})}
+        pairs: list[tuple] = []
+        for key, value in state.items() if isinstance(state, dict) else [("state", state)]:
+            pairs += value.items() if key in _LAYERS and isinstance(value, dict) else [(key, value)]
+        pairs += [*self.items(), *enumerate(self.items_of_list)]
+        return pairs + [(f"args.{i}", value) for i, value in enumerate(self.args)]
 
 
 class TensorInfo(NamedTuple):
@@ -82,9 +104,6 @@ class _Descriptions:
     def row(self, dtype):
         return ELEMENT_TYPES[dtype]
 
-    def is_copied(self, row):
-        return False
-
     def sparse(self, indices, values, size, coalesced):
         return {"indices": indices, "values": values}
 
@@ -101,7 +120,8 @@ class _Descriptions:
         return array
 
 
-def _read(f, unknown: list[str]):
+def _read(f, unknown: dict[str, None]):
+    """The object of `f` in descriptions, and the file's size."""
     from ._load import read
     from ._session import Session
     from ._source import open_source
@@ -117,10 +137,8 @@ def _read(f, unknown: list[str]):
             def lenient(module, name):
                 found = known(self.names, module, name) if find is None else _try(find, module, name)
                 if found is None:
-                    full = f"{module}.{name}"
-                    if full not in unknown:
-                        unknown.append(full)
-                    found = type(name, (Opaque,), {"name": full})
+                    unknown[f"{module}.{name}"] = None
+                    found = Opaque
                 return found
 
             reader = super().unpickler(data, persistent_load, lenient)
@@ -133,9 +151,15 @@ def _read(f, unknown: list[str]):
         def fill(self, data, row, fill):
             pass
 
+        def archived(self, reader, record):
+            return self.backend.allocate(record.size), reader.head(record)
+
+        def swap(self, data, row, swapped):
+            pass
+
     try:
         with Looking(source, "numpy", None, True, pickle, {}, False) as session:
-            return read(session)
+            return read(session), source.size
     finally:
         source.close()
 
@@ -160,32 +184,26 @@ def inspect(f) -> list[TensorInfo]:
         >>> inspect(out.getvalue())
         [TensorInfo(name='bias', shape=(2,), dtype='float32', nbytes=8, storage=0, requires_grad=False)]
     """
-    found: list[TensorInfo] = []
+    obj, size = _read(f, {})
+    return _listed(obj, size)
+
+
+def _listed(obj, size: int) -> list[TensorInfo]:
     numbers: dict[int, int] = {}
-    seen: set[int] = set()
-    todo = [("", _read(f, []))]
-    while todo:
-        name, node = todo.pop()
-        if isinstance(node, _Described):
-            number = numbers.setdefault(id(node.stored), len(numbers))
-            nbytes = math.prod(node.shape) * node.row.itemsize
-            found.append(TensorInfo(name, node.shape, node.row.name, nbytes, number, node.requires_grad))
-            continue
-        if id(node) in seen:
-            continue
-        if isinstance(node, Opaque):
-            node = node.state
-        if isinstance(node, dict):
-            seen.add(id(node))
-            todo += [(f"{name}.{key}" if name else str(key), value) for key, value in reversed(node.items())]
-        elif isinstance(node, (list, tuple)):
-            seen.add(id(node))
-            todo += [(f"{name}.{i}" if name else str(i), node[i]) for i in reversed(range(len(node)))]
+    found = []
+    for name, node in leaves(obj, lambda node: isinstance(node, _Described), size, _children):
+        number = numbers.setdefault(id(node.stored), len(numbers))
+        nbytes = math.prod(node.shape) * node.row.itemsize
+        found.append(TensorInfo(name, node.shape, node.row.name, nbytes, number, node.requires_grad))
     return found
+
+
+def _children(node) -> list[tuple] | None:
+    return node.children() if isinstance(node, Opaque) else None
 
 
 def get_unsafe_globals_in_checkpoint(f) -> list[str]:
     """The classes and functions that a file names and that `load` would refuse, as ``"module.name"``."""
-    unknown: list[str] = []
+    unknown: dict[str, None] = {}
     _read(f, unknown)
-    return unknown
+    return list(unknown)

@@ -12,7 +12,7 @@ from pickle import UnpicklingError
 
 from ._arrays import Stored
 from ._dtypes import BY_STORAGE
-from ._errors import FileFormatError, UnsafeGlobalError
+from ._errors import FileFormatError, UnsafeGlobalError, brief
 from ._globals import StorageClass, safe_find
 from ._session import Session
 from ._source import MemorySource
@@ -118,7 +118,10 @@ class _StreamStorages:
 
     def move(self) -> bool:
         """Takes the filled storages to their devices; whether tensors made before are to be made again."""
-        copied = any(self._session.backend.is_copied(stored.row) for stored in self._known.values())
+        copied = False
+        for stored in self._known.values():
+            if stored.wide:  # elements were taken from it before they had come
+                stored.wide, copied = None, True
         moving = [stored for stored in self._known.values() if self._session.moved_from(stored.location)]
         for stored in moving:
             stored.data = self._session.moved(stored.data, stored.location)
@@ -134,7 +137,7 @@ def load_stream(session: Session):
         return first
     protocol = stream.load()
     if protocol != PROTOCOL:
-        raise FileFormatError(f"load: {session.source.name} has protocol {protocol!r:.50}, expected {PROTOCOL}")
+        raise FileFormatError(f"load: {session.source.name} has protocol {brief(protocol)}, expected {PROTOCOL}")
     _use_sys_info(session, stream.load())
     begin = stream.position
     obj = stream.load()
@@ -274,11 +277,11 @@ def _tar_tensors(session: Session, data: bytes, refuse, stored) -> dict[int, obj
 
 def _count(name: str, value) -> int:
     if type(value) is not int or not 0 <= value <= _NESTING:
-        raise FileFormatError(f"load: {name}: a count of {value!r:.50}")
+        raise FileFormatError(f"load: {name}: a count of {brief(value)}")
     return value
 
 
 def _triple(name: str, value):
     if not isinstance(value, tuple) or len(value) != 3 or type(value[0]) is not int:
-        raise FileFormatError(f"load: {name}: an entry of {value!r:.100}")
+        raise FileFormatError(f"load: {name}: an entry of {brief(value)}")
     return value

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import re
 
-from ._errors import FileFormatError
+from ._errors import FileFormatError, brief
 
 _KINDS = "biufcSUmM"
 _is_code = re.compile(r"[<>|=]?[biufcSUmM?]\d{0,7}").fullmatch
@@ -19,7 +19,7 @@ def _check(dtype) -> None:
 
 def _dtype(code, align=False, copy=False):
     if type(code) is not str or not _is_code(code):  # NumPy reads a whole language of field lists here
-        raise FileFormatError(f"a NumPy dtype of {code!r} is in the file")
+        raise FileFormatError(f"a NumPy dtype of {brief(code)} is in the file")
     dtype = importlib.import_module("numpy").dtype(code, False, True)
     _check(dtype)
     return dtype
@@ -42,7 +42,7 @@ def _reconstruct(subtype, shape, code):
 def _frombuffer(data, dtype, shape, order):
     numpy = importlib.import_module("numpy")
     _check(dtype)
-    return numpy.frombuffer(bytearray(data), dtype).reshape(shape, order=order)
+    return numpy.frombuffer(data, dtype).reshape(shape, order=order)  # like NumPy: of bytes, it is read-only
 
 
 def build(target, state) -> bool:
@@ -58,7 +58,7 @@ def build(target, state) -> bool:
     if name.startswith("numpy.") and type(target).__mro__[-2].__name__ == "dtype":
         order, fields = _PLAIN_STATES
         if len(state) < 8 or state[1] not in order or tuple(state[2:5]) != fields:
-            raise FileFormatError(f"a NumPy dtype with the state {state} is in the file")
+            raise FileFormatError(f"a NumPy dtype with the state {brief(state)} is in the file")
         if target.kind in "biufc":
             target.__setstate__(tuple(state[:8]))
         return True

@@ -9,12 +9,12 @@ import pickle
 from . import _crc as crc
 from . import _legacy_save
 from ._arrays import arrays as choose
-from ._atomic import replacing
 from ._dtypes import UNTYPED
 from ._options import options
 from ._pickler import Pickler
 from ._tensors import Adapter, NumpyAdapter, TorchAdapter
 from ._threads import PARALLEL_FROM, executor
+from ._write import write_to
 from ._zip_writer import ZipLayout
 
 DEFAULT_PROTOCOL = 2
@@ -65,10 +65,10 @@ def save(
     adapter = _adapter(arrays)
     if format != "zip":
         parts = _legacy_save.parts(obj, adapter, format)
-        _write(f, "archive", lambda write, name: [write(part) for part in parts])
+        write_to(f, "archive", lambda write, name: [write(part) for part in parts])
         return
     body = _dumps(obj, adapter, pickle_module, pickle_protocol)
-    _write(f, "archive", lambda write, name: _zip(write, name, body, adapter, not _disable_byteorder_record))
+    write_to(f, "archive", lambda write, name: _zip(write, name, body, adapter, not _disable_byteorder_record))
 
 
 def _adapter(kind: str | None) -> Adapter:
@@ -94,32 +94,6 @@ def _foreign_pickler(pickle_module, adapter: Adapter):
             return "storage", UNTYPED, str(adapter.register(obj.storage)), "cpu", len(obj.storage)
 
     return ForeignPickler
-
-
-def _write(f, default_name: str, produce) -> None:
-    """Runs `produce(write, name)` over a path or a file object."""
-    if isinstance(f, (str, os.PathLike)):
-        name = os.path.splitext(os.path.basename(os.fsdecode(os.fspath(f))))[0] or default_name
-        with replacing(f) as fd:
-
-            def write(data):
-                data = memoryview(data)
-                while len(data):
-                    data = data[os.write(fd, data) :]
-
-            produce(write, name)
-        return
-
-    def write(data):
-        count = f.write(data)
-        if count is not None and count != len(data):  # a raw file may take a part
-            data = memoryview(data)
-            while count < len(data):
-                count += f.write(data[count:])
-
-    produce(write, default_name)
-    if hasattr(f, "flush"):
-        f.flush()
 
 
 def _zip(write, name: str, body: bytes, adapter: Adapter, byteorder: bool) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from ._arrays import Stored, arrays
 from ._dtypes import BY_STORAGE, UNTYPED, ElementType, swap_bytes
-from ._errors import FileFormatError
+from ._errors import FileFormatError, brief
 from ._globals import StorageClass, TorchNames, safe_find
 from ._location import is_plain, placement
 from ._numpy_pickles import build as build_numpy
@@ -26,7 +26,7 @@ class Session:
     def __init__(self, source: Source, kind, map_location, weights_only, pickle_module, pickle_args, mapped):
         self.source = source
         self._settings = kind, map_location, weights_only, pickle_module, pickle_args, False
-        self._depth = 0
+        self._depth = self._nested_bytes = 0
         self.named = 0  # storages named by persistent ids
         self.use(arrays(kind))
         self.weights_only = weights_only
@@ -50,6 +50,9 @@ class Session:
 
         if self._depth or type(data) is not bytes:
             raise FileFormatError(f"{self.source.name}: a file within a file within a file")
+        self._nested_bytes += len(data)
+        if self._nested_bytes > 4 * self.source.size:
+            raise FileFormatError(f"{self.source.name}: the same file is within it many times")
         inner = type(self)(MemorySource(data, f"{self.source.name}: storage"), *self._settings)
         inner._depth = 1
         with inner:
@@ -99,7 +102,10 @@ class Session:
         """The loaded object; a storage that was saved for itself, and not under a tensor, takes its public form."""
         if self.named == self.names.used:
             return obj
-        return _replace(obj, self.backend.public, {})
+        try:
+            return _replace(obj, self.backend.public, {})
+        except RecursionError:
+            raise FileFormatError(f"{self.source.name}: storages in containers nested too deeply") from None
 
     def check_id(self, pid) -> tuple[StorageClass, str, str, int]:
         """The parts of ``("storage", class, key, location, numel, ...)``."""
@@ -112,28 +118,45 @@ class Session:
                 pid = (pid[0], StorageClass(BY_STORAGE[UNTYPED], UNTYPED), *pid[2:])
                 self.named -= 1
         if not isinstance(pid, tuple) or len(pid) < 5 or pid[0] != "storage" or not isinstance(pid[1], StorageClass):
-            raise FileFormatError(f"{self.source.name}: a storage is named by {pid!r:.200}")
+            raise FileFormatError(f"{self.source.name}: a storage is named by {brief(pid)}")
         _, cls, key, location, numel = pid[:5]
         self.named += 1
-        if type(numel) is not int or numel < 0 or type(location) is not str:
-            raise FileFormatError(f"{self.source.name}: storage {key!r} has {numel!r} elements on {location!r}")
+        if type(numel) is not int or numel < 0 or type(location) is not str or type(key) not in (str, int):
+            raise FileFormatError(
+                f"{self.source.name}: storage {brief(key)} has {brief(numel)} elements on {brief(location)}"
+            )
         return cls, str(key), location, numel
 
     def storage(self, row: ElementType, location: str, nbytes: int, fill: Callable[[memoryview], None], offset=None):
         """A storage of `nbytes` that `fill` fills, now or by the end of the session; `offset` says where it could be mapped."""
         backend = self.backend
-        stays = not self.moved_from(location)
+        stays, job = not self.moved_from(location), None
         if self._mapped and offset is not None and nbytes and offset % row.itemsize == 0 and not self.swapped:
             data = backend.wrap(self._view(offset, nbytes))
         else:
             data = backend.allocate(nbytes)
-            if nbytes >= PARALLEL_FROM and stays and self.source.concurrent and not backend.is_copied(row):
+            if nbytes >= PARALLEL_FROM and stays and self.source.concurrent:
                 if self._pool is None:
                     self._pool = executor()
-                self._jobs.append(self._pool.submit(self.fill, data, row, fill))
+                job = self._pool.submit(self.fill, data, row, fill)
+                self._jobs.append(job)
             elif nbytes:
                 self.fill(data, row, fill)
-        return backend.stored(data if stays else self._place(data, location), row, location)
+        stored = backend.stored(data if stays else self._place(data, location), row, location)
+        stored.job = job
+        return stored
+
+    def archived(self, reader, record):
+        """A storage with the contents of a record, and these contents as far as a header may reach."""
+        storage = self.backend.allocate(record.size)
+        contents = self.backend.buffer(storage)
+        reader.read_into(record, contents)
+        return storage, contents
+
+    def swap(self, data, row: ElementType, swapped: bool) -> None:
+        """Reverses the bytes of elements that are there."""
+        if swapped:
+            swap_bytes(self.backend.buffer(data), row)
 
     def is_simple(self, location: str) -> bool:
         """Whether a storage is a copy of the file's bytes as they are."""
@@ -175,7 +198,9 @@ def _replace(obj, public: Callable, seen: dict[int, Any]):
     if id(obj) in seen:
         return seen[id(obj)]
     if type(obj) is tuple:
-        return tuple(_replace(item, public, seen) for item in obj)
+        new = tuple(_replace(item, public, seen) for item in obj)
+        seen[id(obj)] = new
+        return new
     seen[id(obj)] = obj
     if isinstance(obj, dict):
         for key, value in obj.items():

@@ -4,6 +4,7 @@ Python's own unpickler imports whatever the stream names and calls it. This one
 - resolves a name only through `find(module, name)`, which raises for what is not allowed;
 - calls (REDUCE, NEWOBJ) only objects that `find` returned, and sets state (BUILD) only on what those calls built;
 - allocates nothing by a declared size: a size beyond the stream's end is an error;
+- copies no more than the stream's length allows, however often it calls `list` on one list (see `_plain`);
 - keeps its memo in a dict, so a huge index costs nothing, and hashes no key that is not cheap to hash.
 
 Opcodes: CPython `Lib/pickletools.py`, protocols 0 to 5 without the extension registry and out-of-band buffers.
@@ -17,9 +18,12 @@ from collections.abc import Callable
 from typing import Any
 
 from ._errors import CorruptPickleError, FileFormatError, UnsafeGlobalError
+from ._plain import HASHING, MAKERS
 
 _MAX_KEY_PARTS = 1000  # of a tuple as a key: nested tuples can take exponential time to hash
+_COPIES, _COPIES_AT_LEAST = 4, 1 << 16  # elements that calls may copy: so many per byte of the stream, or in all
 _float64 = struct.Struct(">d").unpack_from
+_SIZED = (list, tuple, set, frozenset, dict, str, bytes, bytearray, collections.deque)
 _DICTS = (dict, collections.OrderedDict, collections.defaultdict, collections.Counter)
 
 
@@ -56,6 +60,7 @@ class DataUnpickler:
         self._where = where
         self._found: dict[str, Any] = {}
         self._found_ids: set[int] = set()
+        self._may_copy = _COPIES_AT_LEAST + _COPIES * len(data)
 
     def load(self) -> Any:
         """The object of the next pickle."""
@@ -76,6 +81,7 @@ class DataUnpickler:
         data, position = self._data, self.position
         persistent_load, find, callable_ids = self._persistent_load, self._find_global, self._found_ids
         size = len(data)
+        makers = MAKERS
         memo: dict[int, Any] = {}
         stack: list = []
         marks: list[list] = []
@@ -133,7 +139,8 @@ class DataUnpickler:
                 function = stack[-1]
                 if id(function) not in callable_ids or type(args) is not tuple:
                     raise self._fail(f"it calls {_short(function)}, which is not an allowed class or function")
-                stack[-1] = function(*args)
+                make = makers.get(id(function))
+                stack[-1] = function(*args) if make is None or not args else self._make(function, make, args)
             elif op == 0x86:  # TUPLE2
                 value = pop()
                 stack[-1] = (stack[-1], value)
@@ -306,9 +313,24 @@ class DataUnpickler:
     def _new(self, cls, args, kwargs):
         if id(cls) not in self._found_ids or not isinstance(cls, type) or type(args) is not tuple:
             raise self._fail(f"it makes an object of {_short(cls)}, which is not an allowed class")
-        if cls in _DICTS or cls is set or cls is frozenset:
-            return cls(*args)
+        if (make := MAKERS.get(id(cls))) is not None:
+            return self._make(cls, make, args) if args else cls()
         return cls.__new__(cls, *args, **kwargs)
+
+    def _make(self, kind, make, args):
+        # Calls the maker of a plain type; what it copies is paid for, what it hashes is checked.
+        for items in args:
+            if isinstance(items, _SIZED):
+                self._pay(len(items))
+                if id(kind) in HASHING and not isinstance(items, dict):
+                    for item in items:
+                        self._check_key(item)
+        return make(*args)
+
+    def _pay(self, elements: int) -> None:
+        self._may_copy -= elements
+        if self._may_copy < 0:
+            raise self._fail(f"its calls copy far more than its {len(self._data)} bytes can mean")
 
     def _set_items(self, target, items):
         if type(target) not in _DICTS and not (isinstance(target, dict) and self._is_open(target)):
@@ -341,6 +363,10 @@ class DataUnpickler:
                 raise self._fail("a number of more than 64 bits as a key")
 
     def _build(self, target, state):
+        if type(state) is tuple:
+            for part in state:
+                if type(part) in (bytes, str):  # of an array: copied into it
+                    self._pay(len(part))
         if type(target) in _DICTS:  # attributes such as _metadata of a state_dict
             if type(state) is dict and hasattr(target, "__dict__"):
                 target.__dict__.update(state)

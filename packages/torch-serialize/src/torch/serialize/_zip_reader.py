@@ -24,6 +24,7 @@ _END64 = struct.Struct("<4sQ2H2L4Q")
 _ENTRY = struct.Struct("<4s6H3L5H2L")
 _MAX32, _MAX16 = 0xFFFFFFFF, 0xFFFF
 _plain_name = re.compile(rb"[\w.\-]+(?:/[\w.\-]+)*").fullmatch
+_HEAD = 1 << 14
 _CHUNK = 1 << 18  # stays in the cache between reading and checking
 
 
@@ -34,6 +35,17 @@ class Record(NamedTuple):
     packed_size: int
     deflated: bool
     crc: int
+
+
+def leaves_archive(name: str) -> bool:
+    """Whether a name could mean a file elsewhere to a program that unpacks the archive."""
+    parts = name.replace("\\", "/").split("/")
+    return not name or "\0" in name or ".." in parts or name[0] in "/\\" or ":" in parts[0]
+
+
+def check_name(name: str, what: str) -> None:
+    if leaves_archive(name):
+        raise ValueError(f"{what}: a record cannot be called {name!r}")
 
 
 def is_zip(source: Source) -> bool:
@@ -175,9 +187,8 @@ class ZipReader:
             name = raw.decode("utf-8")
         except UnicodeDecodeError:
             name = raw.decode("cp437")
-        parts = name.replace("\\", "/").split("/")
-        if not name or "\0" in name or ".." in parts or name[0] in "/\\" or ":" in parts[0]:
-            raise self.fail(f"record name {name!r} points outside the archive")
+        if leaves_archive(name):
+            raise self.fail(f"record name {name[:80]!r} points outside the archive")
         return name
 
     def _data_offset(self, name: str, raw_name: bytes, start: int, method: int) -> int:
@@ -201,10 +212,22 @@ class ZipReader:
 
     def read(self, record: Record) -> bytes:
         """The contents of a record, their CRC checked."""
-        data = bytes(self.source.read(record.offset, record.packed_size))
         if record.deflated:
-            data = self._inflate(record, data)
+            out = bytearray(record.size)
+            self.read_into(record, memoryview(out))
+            return bytes(out)
+        data = bytes(self.source.read(record.offset, record.packed_size))
         self._check(record, self._crc32(data))
+        return data
+
+    def head(self, record: Record, size: int = _HEAD) -> bytes:
+        """The first bytes of a record, unchecked."""
+        data = bytes(self.source.read(record.offset, min(record.packed_size, size)))
+        if record.deflated:
+            try:
+                return zlib.decompressobj(-15).decompress(data, min(size, record.size))
+            except zlib.error as e:
+                raise self.fail(f"record {record.name!r} cannot be decompressed: {e}") from None
         return data
 
     def view(self, record: Record):
@@ -215,22 +238,36 @@ class ZipReader:
 
     def read_into(self, record: Record, target: memoryview) -> None:
         """Fills `target`, which has the record's size, with its contents; CRC checked while they are in the cache."""
+        crc, crc32 = 0, self._crc32
         if record.deflated:
-            target[:] = self.read(record)
-            return
-        crc, size, crc32 = 0, record.size, self._crc32
-        for begin in range(0, size, _CHUNK):
-            part = target[begin : begin + _CHUNK]
-            self.source.read_into(record.offset + begin, part)
-            crc = crc32(part, crc)
+            crc = self._inflate_into(record, target)
+        else:
+            for begin in range(0, record.size, _CHUNK):
+                part = target[begin : begin + _CHUNK]
+                self.source.read_into(record.offset + begin, part)
+                crc = crc32(part, crc)
         self._check(record, crc)
 
-    def _inflate(self, record: Record, data) -> bytes:
-        unpacker = zlib.decompressobj(-15)
+    def _inflate_into(self, record: Record, target: memoryview) -> int:
+        unpacker, crc, done, position = zlib.decompressobj(-15), 0, 0, 0
         try:
-            out = unpacker.decompress(data, record.size + 1)
+            while position < record.packed_size and not unpacker.eof:
+                count = min(_CHUNK, record.packed_size - position)
+                data = self.source.read(record.offset + position, count)
+                position += count
+                while len(data) and not unpacker.eof:
+                    part = unpacker.decompress(data, _CHUNK)
+                    data = unpacker.unconsumed_tail
+                    if done + len(part) > record.size:
+                        break
+                    target[done : done + len(part)] = part
+                    crc = self._crc32(part, crc)
+                    done += len(part)
+                else:
+                    continue
+                break
         except zlib.error as e:
             raise self.fail(f"record {record.name!r} cannot be decompressed: {e}") from None
-        if len(out) != record.size:
+        if done != record.size or not unpacker.eof:
             raise self.fail(f"record {record.name!r} does not decompress to its declared {record.size} bytes")
-        return out
+        return crc

@@ -6,15 +6,19 @@ Format: NumPy NEP 1, versions 1 to 3: magic, version, header length, a dict lite
 from __future__ import annotations
 
 import ast
+import importlib
 import math
 
-from ._arrays import Stored
+from . import _crc as crc
+from ._arrays import MAX_DIMS, Stored, is_numpy_array, row_of_dtype, row_of_numpy, tensor_bytes
 from ._dtypes import BY_NUMPY, ElementType
-from ._errors import FileFormatError
+from ._errors import FileFormatError, brief
 from ._source import MemorySource, Source, open_source
-from ._zip_reader import ZipReader
+from ._write import write_to
+from ._zip_reader import ZipReader, check_name
+from ._zip_writer import ZipLayout
 
-_MAX_HEADER = 1 << 16
+_MAX_HEADER = 10_000  # as NumPy itself reads
 _CODES = {"b1": "bool", "c8": "complex64", "c16": "complex128"}
 _NAMES = {"f": "float", "i": "int", "u": "uint"}
 NPZ_EXPANSION = 1000  # masks and labels compress well; deflate cannot do more than 1032
@@ -55,11 +59,6 @@ def read_npy(source: Source, session):
     """The tensor in a source that starts with NumPy's magic."""
     row, swapped, fortran, shape, offset = _header(source)
     nbytes = math.prod(shape) * row.itemsize
-    if offset + nbytes > source.size:
-        raise FileFormatError(
-            f"load: {source.name} declares an array of shape {shape} and type {row.name}, {nbytes} bytes, "
-            f"and has {source.size - offset} after its header"
-        )
     session.swapped = swapped
     stored = session.storage(row, "cpu", nbytes, lambda target: source.read_into(offset, target), offset)
     return _strided(session, stored, row, shape, fortran)
@@ -77,12 +76,17 @@ def read_npz(reader: ZipReader, session) -> dict:
     """The arrays of a zip archive of ``.npy`` records."""
     out = {}
     for name, record in reader.records.items():
-        member = MemorySource(memoryview(reader.read(record)), f"{reader.source.name}:{name}")
-        out[name.removesuffix(".npy")] = read_npy(member, session)
+        storage, contents = session.archived(reader, record)
+        member = MemorySource(contents, f"{reader.source.name}:{name}")
+        row, swapped, fortran, shape, offset = _header(member, record.size)
+        part = session.backend.part(storage, offset, math.prod(shape) * row.itemsize)
+        session.swap(part, row, swapped)
+        stored = session.backend.stored(part, row, "cpu")
+        out[name.removesuffix(".npy")] = _strided(session, stored, row, shape, fortran)
     return out
 
 
-def _header(source: Source):
+def _header(source: Source, size_of_file: int | None = None):
     head = bytes(source.read(0, min(12, source.size)))
     if len(head) < 10 or head[:6] != b"\x93NUMPY":
         raise FileFormatError(f"load: {source.name} is not a .npy file")
@@ -97,12 +101,25 @@ def _header(source: Source):
         code, fortran, shape = fields["descr"], fields["fortran_order"], fields["shape"]
     except (ValueError, SyntaxError, KeyError, TypeError, MemoryError, RecursionError):
         raise FileFormatError(f"load: {source.name} has a broken .npy header: {text[:80]!r}") from None
-    if type(fortran) is not bool or type(shape) is not tuple or any(type(n) is not int or n < 0 for n in shape):
-        raise FileFormatError(f"load: {source.name} declares an array of shape {shape!r:.80}")
+    if (
+        type(fortran) is not bool
+        or type(shape) is not tuple
+        or len(shape) > MAX_DIMS
+        or not all(type(n) is int and 0 <= n < 1 << 63 for n in shape)
+    ):
+        raise FileFormatError(f"load: {source.name} declares an array of shape {brief(shape)}")
     name = _CODES.get(code[1:], _NAMES.get(code[1:2], "") + _bits(code[2:])) if type(code) is str else ""
     row = BY_NUMPY.get(name)
     if row is None:
-        raise FileFormatError(f"load: {source.name} holds elements of type {code!r:.80}; numbers and booleans are read")
+        raise FileFormatError(
+            f"load: {source.name} holds elements of type {brief(code)}; numbers and booleans are read"
+        )
+    there = (source.size if size_of_file is None else size_of_file) - start - size
+    if math.prod(shape) * row.itemsize > there:
+        raise FileFormatError(
+            f"load: {source.name} declares an array of shape {brief(shape)} and type {row.name}, "
+            f"and has {there} bytes after its header"
+        )
     return row, code[0] == ">", fortran, shape, start + size
 
 
@@ -112,19 +129,61 @@ def _bits(text: str) -> str:
 
 def save_npy(array, f) -> None:
     """Writes a tensor or ndarray as a ``.npy`` file of version 1."""
-    from ._save import _write
+    head, data = _encoded(array, "save_npy")
+    write_to(f, "array", lambda write, name: (write(head), write(data)))
 
-    data = memoryview(array.numpy() if hasattr(array, "numpy") else array)
-    fields = {"descr": _descr(data), "fortran_order": False, "shape": data.shape}
-    text = repr(fields).encode("latin1")
+
+def save_npz(arrays: dict, f) -> None:
+    """Writes tensors or ndarrays by name as a ``.npz`` archive, uncompressed.
+
+    Example:
+        >>> import io, numpy
+        >>> out = io.BytesIO()
+        >>> save_npz({"a": numpy.arange(3)}, out)
+        >>> load_npz(out.getvalue(), arrays="numpy")
+        {'a': array([0, 1, 2])}
+    """
+    if not isinstance(arrays, dict) or not all(type(name) is str for name in arrays):
+        raise TypeError("save_npz: expected a dict of tensors by name")
+    crc32 = crc.function()
+    for name in arrays:
+        check_name(name, "save_npz")
+
+    def produce(write, _):
+        layout = ZipLayout()
+        for name, array in arrays.items():
+            head, data = _encoded(array, f"save_npz: {name!r}")
+            write(layout.header(name + ".npy", len(head) + len(data), crc32(data, crc32(head))))
+            write(head)
+            write(data)
+        write(layout.end())
+
+    write_to(f, "arrays", produce)
+
+
+def _encoded(array, what: str) -> tuple[bytes, memoryview]:
+    """The header and the elements; columns before rows where they lie so in memory."""
+    if is_numpy_array(array):
+        numpy = importlib.import_module("numpy")
+    elif hasattr(array, "untyped_storage"):
+        tensor = array.detach().cpu()
+        row = row_of_dtype(tensor.dtype)
+        if row.numpy is None:
+            raise TypeError(f"{what}: NumPy has no elements of type {row.name}: save tensor.float() instead")
+        return _header_of(row, tuple(map(int, tensor.shape)), False), tensor_bytes(tensor)
+    else:
+        raise TypeError(f"{what}: expected a tensor or an ndarray, got {type(array).__name__}")
+    row = row_of_numpy(array)
+    if row is None or row.numpy is None:
+        raise TypeError(f"{what}: elements of type {array.dtype} cannot be written; numbers and booleans can")
+    fortran = array.flags.f_contiguous and not array.flags.c_contiguous
+    flat = (array.T if fortran else array).astype(row.numpy, "C", copy=False)
+    return _header_of(row, array.shape, fortran), memoryview(numpy.ascontiguousarray(flat).reshape(-1).view("u1"))
+
+
+def _header_of(row: ElementType, shape: tuple, fortran: bool) -> bytes:
+    kind = "b" if row.name == "bool" else {"f": "f", "c": "c", "i": "i", "u": "u"}[row.name[0]]
+    code = f"{'|' if row.itemsize == 1 else '<'}{kind}{row.itemsize}"
+    text = repr({"descr": code, "fortran_order": fortran, "shape": shape}).encode("latin1")
     text += b" " * (-(11 + len(text)) % 64) + b"\n"
-    head = b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text
-    _write(f, "array", lambda write, name: (write(head), write(data.tobytes())))
-
-
-def _descr(data: memoryview) -> str:
-    kinds = {"?": "b1", "e": "f2", "f": "f4", "d": "f8", "Zf": "c8", "Zd": "c16"}
-    if data.format in kinds:
-        return ("|" if data.format == "?" else "<") + kinds[data.format]
-    signed = data.format in "bhilq"
-    return ("|" if data.itemsize == 1 else "<") + ("i" if signed else "u") + str(data.itemsize)
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text

@@ -8,10 +8,11 @@ from __future__ import annotations
 import json
 import math
 
-from ._arrays import is_numpy_array, row_of_dtype, row_of_numpy
+from ._arrays import MAX_DIMS, is_numpy_array, row_of_dtype, row_of_numpy, tensor_bytes
 from ._dtypes import BY_SAFETENSORS
-from ._errors import FileFormatError
+from ._errors import FileFormatError, brief
 from ._source import Source, open_source
+from ._write import write_to
 
 _MAX_HEADER = 100_000_000
 
@@ -66,14 +67,18 @@ def read_header(source: Source) -> tuple[dict, dict, int]:
     if not isinstance(header, dict):
         raise fail("its header is not a JSON object")
     metadata = header.pop("__metadata__", {})
+    if not isinstance(metadata, dict) or not all(isinstance(text, str) for text in metadata.values()):
+        raise fail(f"its metadata is {brief(metadata)}, and should be text by text")
     spans, begin = [], 8 + size
     for name, entry in header.items():
         try:
             row, shape, (start, end) = BY_SAFETENSORS[entry["dtype"]], entry["shape"], entry["data_offsets"]
-            numbers = [*shape, start, end]
+            numbers = [*shape[: MAX_DIMS + 1], start, end]
         except (KeyError, TypeError, ValueError):
-            raise fail(f"the entry of {name!r} is {json.dumps(entry)[:200]}") from None
-        if any(type(n) is not int or n < 0 for n in numbers) or end - start != math.prod(shape) * row.itemsize:
+            raise fail(f"the entry of {name!r} is {brief(entry)}") from None
+        if len(shape) > MAX_DIMS or any(type(n) is not int or not 0 <= n < 1 << 63 for n in numbers):
+            raise fail(f"{name!r} has the shape {brief(shape)} and the offsets {brief(start)} to {brief(end)}")
+        if end - start != math.prod(shape) * row.itemsize:
             raise fail(f"{name!r} of shape {shape} and type {row.name} has the offsets {start} to {end}")
         spans.append((start, end, name))
     spans.sort()
@@ -112,8 +117,6 @@ def save_safetensors(tensors: dict, f, metadata: dict[str, str] | None = None) -
         f: path or binary file object
         metadata: text by text, kept in the header
     """
-    from ._save import _write
-
     if not isinstance(tensors, dict):
         raise TypeError(f"save_safetensors: expected a dict of tensors, got {type(tensors).__name__}")
     header: dict = {"__metadata__": metadata} if metadata else {}
@@ -134,7 +137,7 @@ def save_safetensors(tensors: dict, f, metadata: dict[str, str] | None = None) -
         for name in order:
             write(_bytes(tensors[name]))
 
-    _write(f, "tensors", produce)
+    write_to(f, "tensors", produce)
 
 
 def _row(name: str, tensor):
@@ -156,6 +159,4 @@ def _bytes(tensor):
         import numpy as np
 
         return memoryview(np.ascontiguousarray(tensor).reshape(-1).view(np.uint8))
-    tensor = tensor.detach().cpu().contiguous()
-    start = tensor.storage_offset() * tensor.element_size()
-    return memoryview(tensor.untyped_storage())[start : start + tensor.numel() * tensor.element_size()]
+    return tensor_bytes(tensor)
