@@ -108,3 +108,14 @@ def test_multiprocessing_fills_tensors():
     out = run("multiprocessing", "--processes", 4, "--tensors", 20).stdout
     assert "4 tensors of 1000 elements from 4 processes, total 6000" in out
     assert "20 tensors of 1000 elements filled in place by 4 processes" in out
+
+
+def test_trainer_learns_to_tell_spirals_apart_and_resumes(tmp_path):
+    common = ["--samples", 400, "--epochs", 4, "--checkpoint", tmp_path / "s.pt"]
+    out = run("trainer", *common, "--stop-after", 2).stdout
+    assert "progress: 4/4 (100.00%)" in out
+    assert re.search(r"^epoch 2: loss: .* test: loss [\d.]+ right [\d.]+$", out, re.M)
+    again = run("trainer", *common, "--resume").stdout
+    assert "after 2 epochs" in again
+    assert re.findall(r"^epoch (\d+):", again, re.M) == ["3", "4"]
+    assert re.search(r"[\d.]+% of unseen points right", again)

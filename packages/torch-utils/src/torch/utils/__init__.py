@@ -1,8 +1,8 @@
-"""Around training: data sets and loaders, checkpointing, DLPack, hooks."""
+"""Around training: data sets and loaders, a small training loop, checkpointing, DLPack, hooks."""
 
 from importlib import import_module as _import_module
 
-_MODULES = ("checkpoint", "data", "dlpack", "hooks")
+_MODULES = ("checkpoint", "data", "dlpack", "hooks", "trainer")
 
 
 def __getattr__(name):

@@ -1,0 +1,23 @@
+"""How often the class with the highest score is the right one."""
+
+from .monitor import Monitor
+
+
+class AccuracyMonitor(Monitor):
+    """Keeps the percentage of right classes in ``stats["accuracy"]``: scores (N, C), classes (N); arguments are Monitor's."""
+
+    stat_name = "accuracy"
+
+    def __init__(self, *args, **kwargs):
+        kwargs.setdefault("unit", "%")
+        if len(args) < 4 and kwargs.get("number_format") is None:
+            kwargs.setdefault("precision", 2)
+        super().__init__(*args, **kwargs)
+
+    def _get_value(self, iteration, input, target, output, loss) -> float:
+        if output.dim() != 2 or target.dim() != 1 or len(output) != len(target):
+            raise ValueError(
+                f"AccuracyMonitor: scores (N, C) and classes (N) are needed, got {tuple(output.shape)} and "
+                f"{tuple(target.shape)}; MetricMonitor takes a function of your own"
+            )
+        return 100.0 * int((output.argmax(1) == target).sum()) / max(len(target), 1)
