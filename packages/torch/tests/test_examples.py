@@ -119,3 +119,11 @@ def test_trainer_learns_to_tell_spirals_apart_and_resumes(tmp_path):
     assert "after 2 epochs" in again
     assert re.findall(r"^epoch (\d+):", again, re.M) == ["3", "4"]
     assert re.search(r"[\d.]+% of unseen points right", again)
+
+
+def test_cpp_extension_is_checked_and_trains(tmp_path, monkeypatch):
+    pytest.importorskip("pybind11")
+    monkeypatch.setenv("TORCH_EXTENSIONS_DIR", str(tmp_path))
+    out = run("cpp_extension", "--steps", 60, "--length", 2).stdout
+    assert "gradients of both forms are right" in out
+    assert len(re.findall(r"^(?:own backward|recorded): 100.0% of unseen rows right", out, re.M)) == 2

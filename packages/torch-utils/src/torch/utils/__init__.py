@@ -2,7 +2,14 @@
 
 from importlib import import_module as _import_module
 
-_MODULES = ("checkpoint", "data", "dlpack", "hooks", "trainer")
+_MODULES = (
+    "checkpoint",
+    "cpp_extension",
+    "data",
+    "dlpack",
+    "hooks",
+    "trainer",
+)
 
 
 def __getattr__(name):

@@ -1,0 +1,53 @@
+"""C++ extensions: compiled while the program runs (`load`, `load_inline`) or by setuptools (`BuildExtension`).
+
+They compile against the headers that torch-core installs; docs/extensions.md walks through both ways, and tells how a
+project built with hatch does the same.
+"""
+
+from ._compile import BuildError
+from .jit import load, load_inline, remove_extension_h_precompiler_headers
+from .toolchain import (
+    check_compiler_abi_compatibility,
+    check_compiler_is_gcc,
+    check_compiler_ok_for_platform,
+    get_compiler_abi_compatibility_and_version,
+    get_cxx_compiler,
+    get_default_build_root,
+    include_paths,
+    is_ninja_available,
+    library_paths,
+    require_interface,
+    verify_ninja_availability,
+)
+
+_PACKAGING = ("BuildExtension", "CppExtension", "CUDAExtension", "SyclExtension")
+
+__all__ = [
+    "BuildError",
+    "BuildExtension",
+    "CUDAExtension",
+    "CppExtension",
+    "SyclExtension",
+    "check_compiler_abi_compatibility",
+    "check_compiler_is_gcc",
+    "check_compiler_ok_for_platform",
+    "get_compiler_abi_compatibility_and_version",
+    "get_cxx_compiler",
+    "get_default_build_root",
+    "include_paths",
+    "is_ninja_available",
+    "library_paths",
+    "load",
+    "load_inline",
+    "remove_extension_h_precompiler_headers",
+    "require_interface",
+    "verify_ninja_availability",
+]
+
+
+def __getattr__(name):
+    if name in _PACKAGING:  # these need setuptools, the rest does not
+        from . import packaging
+
+        return getattr(packaging, name)
+    raise AttributeError(f"module 'torch.utils.cpp_extension' has no attribute {name!r}")

@@ -1,0 +1,235 @@
+"""Extensions compiled while the program runs."""
+
+from __future__ import annotations
+
+import importlib.machinery
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import torch
+
+from . import toolchain
+from ._compile import Folder, digest, locked
+
+_libraries: list = []  # those loaded without being Python modules
+
+
+def load(
+    name: str,
+    sources: str | os.PathLike | list,
+    extra_cflags: list[str] | None = None,
+    extra_cuda_cflags: list[str] | None = None,
+    extra_sycl_cflags: list[str] | None = None,
+    extra_ldflags: list[str] | None = None,
+    extra_include_paths: list | None = None,
+    build_directory: str | os.PathLike | None = None,
+    verbose: bool = False,
+    with_cuda: bool | None = None,
+    with_sycl: bool | None = None,
+    is_python_module: bool = True,
+    is_standalone: bool = False,
+    keep_intermediates: bool = True,
+):
+    """Compile C++ (and C) files and import the result; compiled before from the same text, it is loaded at once.
+
+    Args:
+        name: of the module; `PYBIND11_MODULE(TORCH_EXTENSION_NAME, m)` takes it
+        sources: one file or several
+        build_directory: where results are kept (default: ``$TORCH_EXTENSIONS_DIR`` or ~/.cache/torch_extensions)
+        verbose: print commands and what the compiler says
+        is_python_module: False loads the library without importing it and returns its path
+        is_standalone: link a program of its own instead, and return its path
+        keep_intermediates: False removes the objects after linking
+
+    Any number of processes may ask for one extension at once: one builds, the others wait. `BuildError` (a RuntimeError)
+    names the first error, its file and line, and the command. ``$CXX``, ``$CC`` and ``$MAX_JOBS`` are respected.
+    """
+    sources = [sources] if isinstance(sources, (str, os.PathLike)) else list(sources)
+    if with_cuda or any(str(s).endswith((".cu", ".cuh")) for s in sources):
+        raise toolchain.cuda_is_missing("load")
+    if with_sycl or any(str(s).endswith(".sycl") for s in sources):
+        raise NotImplementedError("load: SYCL sources are not supported; C++ sources run on the CPU")
+    if not name.isidentifier():
+        raise ValueError(f"load: name must be an identifier, as C++ and Python have it; got {name!r}")
+    if not sources:
+        raise ValueError("load: sources is empty")
+    paths = [Path(s).resolve() for s in sources]
+    for path in paths:
+        if not path.is_file():
+            raise FileNotFoundError(f"load: no source file {path}")
+    folder = Path(build_directory) if build_directory else _folder(name)
+    with locked(folder, verbose):
+        built = _build(
+            folder.resolve(), name, paths, extra_cflags, extra_ldflags, extra_include_paths, verbose, is_standalone
+        )
+        if not keep_intermediates:
+            shutil.rmtree(folder / "objects")
+    if is_standalone:
+        return str(built)
+    if not is_python_module:
+        import ctypes
+
+        _libraries.append(ctypes.CDLL(str(built)))
+        return str(built)
+    return _import(name, built)
+
+
+def load_inline(
+    name: str,
+    cpp_sources: str | list[str],
+    cuda_sources: str | list[str] | None = None,
+    sycl_sources: str | list[str] | None = None,
+    functions: str | list[str] | dict[str, str] | None = None,
+    extra_cflags: list[str] | None = None,
+    extra_cuda_cflags: list[str] | None = None,
+    extra_sycl_cflags: list[str] | None = None,
+    extra_ldflags: list[str] | None = None,
+    extra_include_paths: list | None = None,
+    build_directory: str | os.PathLike | None = None,
+    verbose: bool = False,
+    with_cuda: bool | None = None,
+    with_sycl: bool | None = None,
+    is_python_module: bool = True,
+    with_pytorch_error_handling: bool = True,
+    keep_intermediates: bool = True,
+    use_pch: bool = False,
+    no_implicit_headers: bool = False,
+):
+    """As `load`, from C++ in strings. ``#include <torch/extension.h>`` and the binding of `functions` are added.
+
+    Args:
+        cpp_sources: one text or several, compiled as one file; errors count lines within each
+        functions: the names to bind; a dict gives each its docstring
+        with_pytorch_error_handling: errors of the core become the Python errors of their kind in any case
+        use_pch: without effect: a precompiled torch/extension.h has 160 MB and saves a quarter of 6 seconds
+        no_implicit_headers: add no ``#include``
+
+    Example:
+        >>> source = "torch::Tensor twice(const torch::Tensor& x) { return x * 2; }"
+        >>> module = load_inline("doc_twice", source, functions="twice")
+        >>> module.twice(torch.ones(2))
+        tensor([2., 2.])
+    """
+    if cuda_sources or with_cuda:
+        raise toolchain.cuda_is_missing("load_inline")
+    if sycl_sources or with_sycl:
+        raise NotImplementedError("load_inline: SYCL sources are not supported; C++ sources run on the CPU")
+    if not name.isidentifier():
+        raise ValueError(f"load_inline: name must be an identifier, as C++ and Python have it; got {name!r}")
+    texts = [cpp_sources] if isinstance(cpp_sources, str) else list(cpp_sources)
+    pieces = [] if no_implicit_headers else ["#include <torch/extension.h>"]
+    for i, text in enumerate(texts):
+        place = f"{name}: cpp_sources" + (f"[{i}]" if len(texts) > 1 else "")
+        pieces.append(f'#line 1 "{place}"\n{text}')
+    if functions is not None:
+        pieces.append(_binding(functions))
+    whole = "\n".join(pieces) + "\n"
+    folder = Path(build_directory) if build_directory else _folder(name)
+    source = folder / "sources" / f"{digest(whole)}.cpp"
+    with locked(folder):
+        if not source.exists():
+            source.parent.mkdir(exist_ok=True)
+            half = source.with_suffix(".half")
+            half.write_text(whole)
+            os.replace(half, source)
+    return load(
+        name, source, extra_cflags, None, None, extra_ldflags, extra_include_paths, folder, verbose, None, None, is_python_module,
+        keep_intermediates=keep_intermediates,
+    )  # fmt: skip
+
+
+def _binding(functions) -> str:
+    if isinstance(functions, str):
+        functions = [functions]
+    documented = functions if isinstance(functions, dict) else {f: f for f in functions}
+    lines = ['#line 1 "binding of functions"', "PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {"]
+    for function, doc in documented.items():
+        quoted = '"' + doc.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+        lines.append(f'  m.def("{function}", &{function}, {quoted});')
+    return "\n".join([*lines, "}"])
+
+
+def _root() -> Path:
+    tag = f"{sys.implementation.cache_tag}-core{torch._C.interface}"
+    return Path(os.environ.get("TORCH_EXTENSIONS_DIR") or toolchain.get_default_build_root(), tag)
+
+
+def _folder(name: str) -> Path:
+    return _root() / name
+
+
+def _flags(extra: list[str] | None, include: list | None, *, cplusplus: bool) -> list[str]:
+    flags = [
+        "-std=c++20" if cplusplus else "-std=c11",
+        "-O2",
+        "-fPIC",
+        "-fvisibility=hidden",
+        "-fdiagnostics-color=never",
+    ]
+    flags += [f"-I{os.path.abspath(p)}" for p in include or []]
+    flags += [word for p in toolchain.include_paths() for word in ("-isystem", p)]
+    return [*flags, *(extra or [])]
+
+
+def _identity(compiler: str) -> str:
+    """All that decides on the result beside commands and sources."""
+    import pybind11
+
+    library = toolchain.library()
+    header = library.parents[1] / "include" / "torch" / "extension.h"
+    stamps = [f"{p.stat().st_size}.{p.stat().st_mtime_ns}" for p in (library, header) if p.exists()]
+    return "\n".join([toolchain.identity(compiler)[1], pybind11.__version__, sys.version, *stamps])
+
+
+def _build(folder: Path, name: str, sources, cflags, ldflags, include, verbose, standalone) -> Path:
+    compiler = toolchain.get_cxx_compiler()
+    usable, version = toolchain.get_compiler_abi_compatibility_and_version(compiler)
+    if not usable:
+        raise RuntimeError(
+            f"load: extensions need g++ 12 or clang++ 14 or newer, and {compiler!r} is "
+            f"{toolchain.identity(compiler)[1] if shutil.which(compiler.split()[0]) else 'not on PATH'}; point CXX at one"
+        )
+    define = f"-DTORCH_EXTENSION_NAME={name}"
+    commands = []
+    for source in sources:
+        plain_c = source.suffix == ".c"
+        program = os.environ.get("CC", "cc") if plain_c else compiler
+        commands.append(([*program.split(), *_flags(cflags, include, cplusplus=not plain_c), define], source))
+    library = toolchain.library()
+    link = [*compiler.split()]
+    if standalone:
+        link += [str(library), f"-Wl,-rpath,{library.parent}", "-pthread"]
+    else:
+        link += ["-shared", str(library)]
+    link += list(ldflags or [])
+    work = Folder(folder, name, verbose)
+    return work.build(commands, link, "" if standalone else ".so", _identity(compiler))
+
+
+def _import(name: str, path: Path):
+    toolchain.require_interface(path)
+    loader = importlib.machinery.ExtensionFileLoader(name, str(path))
+    spec = importlib.util.spec_from_file_location(name, path, loader=loader)
+    try:
+        module = importlib.util.module_from_spec(spec)
+        loader.exec_module(module)
+    except ImportError as error:
+        raise ImportError(_demangled(str(error)), name=name, path=str(path)) from None
+    return module
+
+
+def _demangled(text: str) -> str:
+    symbol = re.search(r"undefined symbol: (_Z\w+)", text)
+    if not symbol or not shutil.which("c++filt"):
+        return text
+    plain = subprocess.run(["c++filt", symbol[1]], capture_output=True, text=True).stdout.strip()
+    return f"{text} ({plain}: declared, but defined in no source and no library that was linked)"
+
+
+def remove_extension_h_precompiler_headers() -> None:
+    """Does nothing: no precompiled headers are made (see ``use_pch`` of `load_inline`)."""

@@ -1,0 +1,95 @@
+"""Extensions built by setuptools, as parts of a distribution.
+
+from setuptools import setup
+from torch.utils.cpp_extension import BuildExtension, CppExtension
+
+setup(
+    name="cell",
+    ext_modules=[CppExtension("cell_cpp", ["cell.cpp"])],
+    cmdclass={"build_ext": BuildExtension},
+)
+"""
+
+from __future__ import annotations
+
+import os
+import sysconfig
+
+from . import toolchain
+
+try:
+    from setuptools import Extension
+    from setuptools.command.build_ext import build_ext
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(
+        "BuildExtension and CppExtension need setuptools: pip install setuptools", name=error.name
+    )
+
+
+def CppExtension(name: str, sources: list, *args, **kwargs) -> Extension:
+    """A `setuptools.Extension` with the headers and the library of torch-core. Build it with `BuildExtension`."""
+    kwargs["include_dirs"] = [*kwargs.get("include_dirs", []), *toolchain.include_paths()]
+    kwargs["library_dirs"] = [*kwargs.get("library_dirs", []), *toolchain.library_paths()]
+    # By its file name: there is no libtorch_core.so without a number.
+    kwargs["libraries"] = [*kwargs.get("libraries", []), f":{toolchain.library().name}"]
+    kwargs["language"] = "c++"
+    return Extension(name, [os.fspath(s) for s in sources], *args, **kwargs)
+
+
+def CUDAExtension(name: str, sources: list, *args, **kwargs):
+    """Waits for the plug-in torch-core-cuda."""
+    raise toolchain.cuda_is_missing("CUDAExtension")
+
+
+def SyclExtension(name: str, sources: list, *args, **kwargs):
+    """Does not exist here: there is no SYCL backend."""
+    raise NotImplementedError("SyclExtension: SYCL is not supported; CppExtension compiles C++ for the CPU")
+
+
+class BuildExtension(build_ext):
+    """The command ``build_ext`` for extensions of torch: C++20, hidden symbols, and the module's name as a macro.
+
+    ``extra_compile_args`` may be a list, or a dict whose key "cxx" holds one. Several extensions are built side by side
+    with ``build_ext --parallel N``.
+    """
+
+    _options: dict = {}
+
+    @classmethod
+    def with_options(cls, **options):
+        """A subclass with options: ``no_python_abi_suffix=True`` names the file ``name.so``; ``use_ninja`` has no effect."""
+        unknown = set(options) - {"no_python_abi_suffix", "use_ninja"}
+        if unknown:
+            raise TypeError(f"BuildExtension.with_options: unknown options {', '.join(sorted(unknown))}")
+
+        class WithOptions(cls):
+            _options = options
+
+        return WithOptions
+
+    def build_extensions(self) -> None:
+        compiler = toolchain.get_cxx_compiler()
+        if not toolchain.check_compiler_abi_compatibility(compiler):
+            raise RuntimeError(
+                f"BuildExtension: needs g++ 12 or clang++ 14 or newer, got {compiler!r}; point CXX at one"
+            )
+        super().build_extensions()
+
+    def build_extension(self, ext) -> None:
+        given = ext.extra_compile_args
+        if isinstance(given, dict):
+            if given.get("nvcc"):
+                raise toolchain.cuda_is_missing("BuildExtension: extra_compile_args['nvcc']")
+            given = given.get("cxx", [])
+        last = ext.name.rpartition(".")[2]
+        flags = ["-std=c++20", "-fvisibility=hidden", f"-DTORCH_EXTENSION_NAME={last}"]
+        ext.extra_compile_args = [*flags, *given]
+        super().build_extension(ext)
+
+    def get_ext_filename(self, fullname: str) -> str:
+        """Where the extension's file goes, relative to the build folder."""
+        name = super().get_ext_filename(fullname)
+        suffix = sysconfig.get_config_var("EXT_SUFFIX")
+        if self._options.get("no_python_abi_suffix") and name.endswith(suffix):
+            return name.removesuffix(suffix) + ".so"
+        return name
