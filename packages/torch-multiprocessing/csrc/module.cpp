@@ -166,6 +166,13 @@ PyObject* arena_take_over(PyObject* self, PyObject*) {
   for (auto& [index, block] : state.held) state.segment->hold(index);
   Py_RETURN_NONE;
 }
+PyObject* arena_forget_messages(PyObject* self, PyObject*) {
+  State& state = state_of(self);
+  if (state.allocator || state.segment->slot_is_alive(0))
+    return PyErr_Format(PyExc_RuntimeError, "forget_messages: the owner of the segment runs and may send more");
+  state.segment->header().in_transit.store(0);
+  Py_RETURN_NONE;
+}
 PyObject* arena_stats(PyObject* self, PyObject*) {
   State& state = state_of(self);
   uint64_t blocks = state.allocator ? state.allocator->live_blocks() : 0,
@@ -178,7 +185,10 @@ PyObject* arena_stats(PyObject* self, PyObject*) {
 PyObject* arena_fd(PyObject* self, void*) { return PyLong_FromLong(state_of(self).segment->fd()); }
 PyObject* arena_id(PyObject* self, void*) { return PyLong_FromUnsignedLongLong(state_of(self).segment->header().id); }
 PyObject* arena_is_owner(PyObject* self, void*) { return PyBool_FromLong(state_of(self).allocator != nullptr); }
-PyObject* arena_idle(PyObject* self, void*) { return PyBool_FromLong(state_of(self).held.empty()); }
+PyObject* arena_idle(PyObject* self, void*) {
+  State& state = state_of(self);
+  return PyBool_FromLong(state.held.empty() && state.segment->header().in_transit.load() == 0);
+}
 PyObject* arena_owner_alive(PyObject* self, void*) {
   State& state = state_of(self);
   return PyBool_FromLong(state.allocator || state.segment->slot_is_alive(0));
@@ -251,13 +261,15 @@ PyMethodDef arena_methods[] = {
      "after_fork()\n--\n\nMakes this process, a forked child, a user of the segment."},
     {"take_over", arena_take_over, METH_NOARGS,
      "take_over()\n--\n\nIn a forked child: what before_fork held is held by this process now."},
+    {"forget_messages", arena_forget_messages, METH_NOARGS,
+     "forget_messages()\n--\n\nFor a segment whose owner has ended, when no more of its messages can come."},
     {"stats", arena_stats, METH_NOARGS, "stats()\n--\n\nCounts of blocks and bytes."},
     {}};
 PyGetSetDef arena_getset[] = {
     {"fd", arena_fd, nullptr, "The segment's descriptor.", nullptr},
     {"id", arena_id, nullptr, "The segment's random number.", nullptr},
     {"is_owner", arena_is_owner, nullptr, "Whether this process allocates in the segment.", nullptr},
-    {"idle", arena_idle, nullptr, "Whether this process holds no block of it.", nullptr},
+    {"idle", arena_idle, nullptr, "Whether this process holds no block of it, and no message is under way.", nullptr},
     {"owner_alive", arena_owner_alive, nullptr, "Whether the owner still runs.", nullptr},
     {}};
 PyMethodDef block_methods[] = {

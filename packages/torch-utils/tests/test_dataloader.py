@@ -2,6 +2,7 @@
 
 import gc
 import os
+import pathlib
 import random
 import signal
 import subprocess
@@ -248,16 +249,133 @@ def test_a_dead_worker_is_reported_with_what_it_was_doing(fail, text):
 
 
 def test_a_dead_worker_is_noticed_while_its_own_child_lives():
+    reader, writer = os.pipe()
+
     def fail():
-        if os.fork() == 0:
+        child = os.fork()
+        if child == 0:
             time.sleep(20)
             os._exit(0)
+        os.write(writer, str(child).encode())
         os._exit(3)
 
     begin = time.monotonic()
     with pytest.raises(RuntimeError, match="exited with code 3"):
         list(DataLoader(Failing(fail), num_workers=1))
     assert time.monotonic() - begin < 15
+    os.kill(int(os.read(reader, 20)), signal.SIGKILL)
+    os.close(reader)
+    os.close(writer)
+
+
+def went_on(iterator):
+    """What comes of an iterator whose errors are passed over: the batches and the errors' texts."""
+    batches, errors = [], []
+    while True:
+        try:
+            batches.append(next(iterator))
+        except StopIteration:
+            return batches, errors
+        except RuntimeError as e:
+            errors.append(str(e))
+
+
+@pytest.mark.parametrize("in_order", [True, False])
+def test_who_passes_over_a_dead_worker_gets_the_other_batches(in_order):
+    loader = DataLoader(Failing(lambda: os._exit(3), n=40), batch_size=4, num_workers=2, in_order=in_order)
+    batches, errors = went_on(iter(loader))
+    assert len(errors) == 1 and "worker 1" in errors[0] and "fetching sample 3 of batch 1" in errors[0]
+    got = [b[0].tolist() for b in batches]
+    expected = [list(range(i, i + 4)) for i in range(0, 40, 4) if i != 4]
+    assert (got if in_order else sorted(got)) == expected
+    assert all(b[1].tolist() == [[float(i)] * 5 for i in b[0].tolist()] for b in batches)
+
+
+@pytest.mark.parametrize("how", WORKERS[1:])
+def test_who_passes_over_a_stuck_worker_gets_the_other_batches(how):
+    loader = DataLoader(Failing(lambda: time.sleep(3), n=20), batch_size=2, timeout=0.4, **how)
+    batches, errors = went_on(iter(loader))
+    assert len(errors) == 1 and "timed out after 0.4 seconds" in errors[0] and "sample 1 of batch 3" in errors[0]
+    assert [b[0].tolist() for b in batches] == [[i, i + 1] for i in range(0, 20, 2) if i != 6]
+
+
+def test_workers_that_stay_are_replaced_when_one_has_died():
+    loader = DataLoader(Failing(lambda: os._exit(3), n=10), num_workers=2, persistent_workers=True)
+    for _ in range(2):
+        batches, errors = went_on(iter(loader))
+        assert len(errors) == 1 and [b[0].item() for b in batches] == [i for i in range(10) if i != 7]
+    with pytest.raises(RuntimeError, match="exited with code 3"):
+        list(loader)
+    os.kill(loader._iterator._workers[0].process.pid, signal.SIGKILL)  # while it waits for work
+    loader._iterator._workers[0].process.join(10)
+    with pytest.raises(RuntimeError, match="SIGKILL while it was waiting for work"):
+        list(loader)
+    batches, errors = went_on(iter(loader))
+    assert len(batches) == 9
+
+
+def test_a_stream_goes_on_without_the_part_of_a_dead_worker():
+    class Dying(Stream):
+        def __iter__(self):
+            for i in super().__iter__():
+                if i == 7:
+                    os._exit(3)
+                yield i
+
+    loader = DataLoader(Dying(20), batch_size=2, num_workers=2)
+    batches, errors = went_on(iter(loader))
+    assert len(errors) == 1
+    got = sorted(i for b in batches for i in b.tolist())
+    assert [i for i in got if i % 2 == 0] == list(range(0, 20, 2)) and [i for i in got if i % 2] in ([1, 3], [])
+
+
+def test_a_worker_that_never_starts_does_not_make_an_endless_loop():
+    loader = DataLoader(Numbers(6), num_workers=2, worker_init_fn=lambda i: os._exit(4))
+    batches, errors = went_on(iter(loader))
+    assert batches == [] and 1 <= len(errors) <= 6 and "while it was starting" in errors[0]
+
+
+def test_an_iterator_is_of_one_process(run):
+    iterator = iter(DataLoader(Numbers(8), num_workers=1))
+    next(iterator)
+
+    def use():
+        try:
+            next(iterator)
+        except RuntimeError as e:
+            os._exit(5 if "belongs to the process that made it" in str(e) else 1)
+
+    process = run(use)
+    process.join(10)
+    assert process.exitcode == 5
+    assert len(list(iterator)) == 7
+
+
+def test_a_loop_left_early_leaves_no_descriptor_and_no_segment():
+    from torch.multiprocessing import _segments
+
+    for _ in DataLoader(Numbers(2), num_workers=1):
+        pass
+    _segments.sweep()
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(5):
+        for _ in DataLoader(Numbers(100), num_workers=2):
+            break
+        gc.collect()
+    _segments.sweep()
+    assert len(os.listdir("/proc/self/fd")) <= before
+
+
+@pytest.mark.parametrize("how", [["--pause", "0.02"], ["--kind", "thread"], ["--any-order", "--pause", "0.02"]])
+def test_a_short_soak(how):
+    script = pathlib.Path(__file__).parent / "soak" / "loader.py"
+    done = subprocess.run(
+        [sys.executable, str(script), "--batches", "1500", "--slow", "0.02", *how],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_a_stuck_worker_is_reported_with_its_stack():
@@ -273,9 +391,9 @@ def test_a_stuck_worker_is_reported_with_its_stack():
 
 
 def test_slow_workers_are_described_in_a_warning(monkeypatch):
-    from torch.utils.data import processes
+    from torch.utils.data import iterator
 
-    monkeypatch.setattr(processes, "SLOW", 0.2)
+    monkeypatch.setattr(iterator, "SLOW", 0.2)
     with pytest.warns(
         UserWarning, match=r"(?s)no batch for 0 seconds: worker 0 .* fetching sample 0 of batch 7.*in __getitem__"
     ):
@@ -283,7 +401,7 @@ def test_slow_workers_are_described_in_a_warning(monkeypatch):
 
 
 def test_threads_can_time_out_too():
-    with pytest.raises(RuntimeError, match="worker threads have not finished batch 7"):
+    with pytest.raises(RuntimeError, match=r"(?s)worker thread 1 is fetching sample 0 of batch 7.*in __getitem__"):
         list(DataLoader(Failing(lambda: time.sleep(2)), num_workers=2, worker_kind="thread", timeout=0.2))
 
 

@@ -5,21 +5,28 @@ from __future__ import annotations
 import multiprocessing
 import multiprocessing.context as base
 
-from . import _segments
+from . import _interrupts, _segments
 
 
 class SharingProcess:
-    """What each start method's Process adds: a segment for the child, made by its parent."""
+    """What each start method's Process adds.
 
+    A segment for the child, made by its parent; and an end without a traceback when the child is interrupted, since
+    Ctrl+C reaches every process of a terminal and the parent's traceback says enough.
+    """
+
+    ignores_interrupts = False  # set before `start`: the parent ends it
     _provision = None
+    _held_signals: frozenset = frozenset()
 
     def start(self):
         self._provision = _segments.provide(self)
-        with _segments.starting(self):
+        with _interrupts.held(self), _segments.starting(self):
             super().start()
 
     def _bootstrap(self, *args, **kwargs):
         _segments.adopt(self._provision)
+        self.run = _interrupts.quiet(self.run, self._held_signals, self.ignores_interrupts)
         return super()._bootstrap(*args, **kwargs)
 
     def join(self, timeout=None):

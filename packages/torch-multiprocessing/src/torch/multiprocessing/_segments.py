@@ -106,6 +106,11 @@ def _remove(path: str) -> None:
         with open(path, "rb") as file:
             if outline(file)[2]:
                 return
+        _unlink(path)
+
+
+def _unlink(path: str) -> None:
+    with contextlib.suppress(FileNotFoundError):
         os.unlink(path)
         resource_tracker.unregister(path.removeprefix(FOLDER), "shared_memory")
 
@@ -287,6 +292,27 @@ def prune() -> None:
         if arena.idle and not arena.owner_alive:
             del _state.attached[identity]  # unmapped and closed with the last reference
             _foreign_paths.pop(identity, None)
+
+
+def forget(process) -> None:
+    """Says that all has been received that will ever come of a process that has ended.
+
+    One that was killed between counting a message and sending it would seem to have sent it, and its segment would stay.
+    """
+    provision, names = process._provision, []
+    if provision is None:
+        names = [name for name in os.listdir(FOLDER) if name.startswith(f"torch_{process.pid}_")]
+        identities = [int(name.rpartition("_")[2], 16) for name in names]
+    else:
+        identities = [provision.identity]
+    if provision in _state.kept:
+        _state.kept.remove(provision)
+        os.close(provision.fd)
+    for arena in filter(None, map(_state.attached.get, identities)):
+        arena.forget_messages()
+    prune()
+    for name in names:
+        _unlink(f"{FOLDER}/{name}")
 
 
 def sweep(keep: int = 0) -> None:

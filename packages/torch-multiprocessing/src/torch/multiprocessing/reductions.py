@@ -5,10 +5,11 @@ Registered with the standard library's `ForkingPickler`, so its own queues carry
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import weakref
-from multiprocessing import reduction
+from multiprocessing import reduction, util
 
 import torch
 from torch import _C
@@ -33,6 +34,10 @@ def reduce_tensor(tensor):
             "a tensor that has a history cannot be sent to another process, because gradients do not cross it; "
             "send tensor.detach() and rebuild the graph there"
         )
+    if tensor.device.type == "meta":
+        kind, size = type(tensor), tensor.untyped_storage().nbytes()
+        geometry = tuple(tensor.shape), tensor.stride(), tensor.storage_offset()
+        return rebuild_meta_tensor, (kind, *geometry, tensor.dtype, size, tensor.requires_grad)
     if tensor.device.type != "cpu":
         raise RuntimeError(f"a tensor on {tensor.device} cannot be sent to another process; send tensor.cpu()")
     kind, grad = type(tensor), tensor.requires_grad
@@ -59,6 +64,17 @@ def rebuild_tensor(cls, storage, metadata):
         for name, value in (attributes or {}).items():
             setattr(tensor, name, value)
         return tensor
+    return tensor.requires_grad_() if requires_grad else tensor
+
+
+def rebuild_meta_tensor(
+    tensor_cls, tensor_size, tensor_stride, tensor_offset, dtype, storage_size_bytes, requires_grad
+):
+    """A tensor without data."""
+    items = storage_size_bytes // dtype.itemsize
+    tensor = torch.empty(items, dtype=dtype, device="meta").as_strided(tensor_size, tensor_stride, tensor_offset)
+    if tensor_cls is not torch.Tensor:
+        return torch.Tensor._make_subclass(tensor_cls, tensor, requires_grad)
     return tensor.requires_grad_() if requires_grad else tensor
 
 
@@ -89,14 +105,30 @@ def _reduce_pickled_storage(pickled: PickledStorage):
     return reduce_storage(pickled.storage)
 
 
+def _no_cuda(what: str):
+    raise NotImplementedError(
+        f"{what} cannot be sent between processes: memory of the CPU alone is shared; send x.cpu()"
+    )
+
+
 def reduce_event(event):
-    """Events of CUDA streams belong to torch-core-cuda."""
-    raise NotImplementedError("events of CUDA streams cannot be sent between processes yet")
+    """Events of CUDA streams are not sent."""
+    _no_cuda("events of CUDA streams")
 
 
 def rebuild_event(device, handle):
-    """Events of CUDA streams belong to torch-core-cuda."""
-    raise NotImplementedError("events of CUDA streams cannot be sent between processes yet")
+    """Events of CUDA streams are not sent."""
+    _no_cuda("events of CUDA streams")
+
+
+def rebuild_storage_cuda(cls, device, handle, size, offset, view_size):
+    """Storages on a CUDA device are not sent."""
+    _no_cuda("storages on a CUDA device")
+
+
+def rebuild_cuda_tensor(*args, **kwargs):
+    """Tensors on a CUDA device are not sent."""
+    _no_cuda("tensors on a CUDA device")
 
 
 def init_reductions() -> None:
@@ -114,12 +146,40 @@ def _register_parameter() -> None:
         ForkingPickler.register(parameter, reduce_tensor)
 
 
+def register_after_fork(obj, func) -> None:
+    """Calls ``func(obj)`` in every child that is made by fork, as `multiprocessing.util` does."""
+    util.register_after_fork(obj, func)
+
+
+def fd_id(fd: int) -> tuple[int, int]:
+    """What tells the file of a descriptor from others: its number and its device's."""
+    facts = os.fstat(fd)
+    return facts.st_ino, facts.st_dev
+
+
+class StorageRef:
+    """2018's reference to a storage by its address, equal to others of the same address."""
+
+    def __init__(self, ptr: int):
+        self.cdata = ptr
+
+    def __hash__(self):
+        return hash(self.cdata)
+
+    def __eq__(self, other):
+        return isinstance(other, StorageRef) and self.cdata == other.cdata
+
+
 class StorageWeakRef:
     """A weak reference to a storage, equal to others of the same memory."""
 
     def __init__(self, storage):
         self._address = storage.data_ptr()
         self._storage = weakref.ref(storage)
+
+    def storage(self):
+        """The storage, or None when it is gone."""
+        return self._storage()
 
     def expired(self) -> bool:
         """Whether the storage is gone."""
@@ -151,4 +211,12 @@ class SharedCache(dict):
 
 
 shared_cache = SharedCache()
+
+
+def storage_from_cache(cls, key):
+    """The storage of a key of `shared_cache`, or None."""
+    reference = shared_cache.get(key)
+    return None if reference is None else reference.storage()
+
+
 init_reductions()

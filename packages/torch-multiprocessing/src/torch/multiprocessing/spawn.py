@@ -18,22 +18,18 @@ from ._context import get_context
 class ProcessException(Exception):
     """One of the processes failed; `error_index` says which one."""
 
-    def __init__(self, msg: str, error_index: int, pid: int):
+    def __init__(self, msg: str, error_index: int, error_pid: int):
         super().__init__(msg)
         self.msg = msg
         self.error_index = error_index
-        self.pid = pid
+        self.error_pid = self.pid = error_pid
 
     def __reduce__(self):
-        return type(self), (self.msg, self.error_index, self.pid)
+        return type(self), (self.msg, self.error_index, self.error_pid)
 
 
 class ProcessRaisedException(ProcessException):
     """The function raised an exception; the message holds its traceback."""
-
-    def __init__(self, msg: str, error_index: int, error_pid: int):
-        super().__init__(msg, error_index, error_pid)
-        self.error_pid = error_pid
 
 
 class ProcessExitedException(ProcessException):
@@ -41,7 +37,6 @@ class ProcessExitedException(ProcessException):
 
     def __init__(self, msg: str, error_index: int, error_pid: int, exit_code: int, signal_name: str | None = None):
         super().__init__(msg, error_index, error_pid)
-        self.error_pid = error_pid
         self.exit_code = exit_code
         self.signal_name = signal_name
 

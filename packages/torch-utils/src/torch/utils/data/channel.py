@@ -6,12 +6,16 @@ The loader's end never waits when it sends: a worker that waits to send its batc
 from __future__ import annotations
 
 import collections
+import contextlib
+import os
 import socket
+import struct
 from multiprocessing import reduction
 
 from torch.multiprocessing.queue import LONGEST, packed, unpacked
 
 _BUFFER = 1 << 20
+_WATCH = 2  # seconds after which a worker that waits looks whether its parent still runs
 
 
 class Channel:
@@ -20,6 +24,7 @@ class Channel:
     def __init__(self, end: socket.socket):
         self._end = end
         self._waiting: collections.deque[bytes] = collections.deque()
+        self._parent = 0
 
     @staticmethod
     def pair() -> tuple[Channel, Channel]:
@@ -34,14 +39,34 @@ class Channel:
     def fileno(self) -> int:
         return self._end.fileno()
 
+    def watch_parent(self) -> None:
+        """`send` and `receive` end with the process that started this one, even if others hold its end open."""
+        self._parent = os.getppid()
+        for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
+            self._end.setsockopt(socket.SOL_SOCKET, option, struct.pack("ll", _WATCH, 0))
+
+    def _still_watched(self) -> None:
+        if os.getppid() != self._parent:
+            raise BrokenPipeError("the process of the loader has ended")
+
     def send(self, message) -> None:
         """Waits until there is room."""
-        self._end.send(packed(message))
+        packet = packed(message)
+        while True:
+            try:
+                self._end.send(packet)
+                return
+            except BlockingIOError:
+                self._still_watched()
 
     def receive(self):
         """Waits for a message; None when the other end is closed."""
-        packet = self._end.recv(LONGEST + 1)
-        return unpacked(packet) if packet else None
+        while True:
+            try:
+                packet = self._end.recv(LONGEST + 1)
+                return unpacked(packet) if packet else None
+            except BlockingIOError:
+                self._still_watched()
 
     def post(self, message) -> None:
         """Sends without waiting; what finds no room goes with a later `push`."""
@@ -61,15 +86,32 @@ class Channel:
             self._waiting.popleft()
         return True
 
+    @property
+    def is_full(self) -> bool:
+        """Whether something waits for a `push`."""
+        return bool(self._waiting)
+
     def poll(self):
         """A message in a tuple, or () when there is none, or None when the other end is closed."""
         try:
-            packet = self._end.recv(LONGEST + 1, socket.MSG_DONTWAIT)
+            try:
+                packet = self._end.recv(LONGEST + 1, socket.MSG_DONTWAIT)
+            except ConnectionResetError:  # it ended without reading all; said once, before what it had sent
+                packet = self._end.recv(LONGEST + 1, socket.MSG_DONTWAIT)
         except BlockingIOError:
             return ()
-        except ConnectionResetError:
-            return None
         return (unpacked(packet),) if packet else None
+
+    def hang_up(self) -> None:
+        """Ends the talk: the other end sees the end, and what it has sent can still be taken."""
+        with contextlib.suppress(OSError):
+            self._end.shutdown(socket.SHUT_RDWR)
+
+    def drain(self) -> None:
+        """Takes what has come and drops it, so that the shared memory of no message stays behind."""
+        with contextlib.suppress(Exception):
+            while self.poll():
+                pass
 
     def close(self) -> None:
         self._end.close()

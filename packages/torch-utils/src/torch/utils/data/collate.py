@@ -192,19 +192,17 @@ def default_convert(data):
     return data
 
 
-def pin_memory_batch(data, device=None):
+def pin_memory_batch(batch, device=None):
     """A batch with its tensors in page-locked memory; objects with a method ``pin_memory`` pin themselves."""
-    if isinstance(data, Tensor):
-        return data.pin_memory()
-    if hasattr(data, "pin_memory"):
-        return data.pin_memory()
-    if isinstance(data, (str, bytes)):
-        return data
-    if isinstance(data, collections.abc.Mapping):
-        pinned = {key: pin_memory_batch(value, device) for key, value in data.items()}
-        return _same_kind(data, pinned, lambda made: made.update(pinned))
-    if isinstance(data, tuple) and hasattr(data, "_fields"):
-        return type(data)(*[pin_memory_batch(value, device) for value in data])
-    if isinstance(data, (tuple, list)):
-        return type(data)([pin_memory_batch(value, device) for value in data])
-    return data
+    if isinstance(batch, Tensor) or hasattr(batch, "pin_memory"):
+        return batch.pin_memory()
+    if isinstance(batch, (str, bytes)):
+        return batch
+    if isinstance(batch, collections.abc.Mapping):
+        pinned = {key: pin_memory_batch(value, device) for key, value in batch.items()}
+        return _same_kind(batch, pinned, lambda made: made.update(pinned))
+    if isinstance(batch, tuple) and hasattr(batch, "_fields"):
+        return type(batch)(*[pin_memory_batch(value, device) for value in batch])
+    if isinstance(batch, (tuple, list)):
+        return type(batch)([pin_memory_batch(value, device) for value in batch])
+    return batch

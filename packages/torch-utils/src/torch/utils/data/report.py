@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import signal
+import sys
 import traceback
 
 
@@ -28,8 +29,10 @@ class ExceptionWrapper:
         <class 'ZeroDivisionError'>
     """
 
-    def __init__(self, error=None, where: str = "in a worker"):
-        if isinstance(error, tuple):  # as sys.exc_info() gives it
+    def __init__(self, exc_info=None, where: str = "in a worker"):
+        """`exc_info` is an exception or what `sys.exc_info()` gives, which is also the default."""
+        error = sys.exc_info() if exc_info is None else exc_info
+        if isinstance(error, tuple):
             error = error[1]
         self.exc_type = type(error)
         self.exc_name = self.exc_type.__name__

@@ -1,139 +1,104 @@
-"""Worker threads behind the same loader: for data sets that spend their time outside the interpreter's lock.
+"""Worker threads of a loader: for data sets that spend their time outside the interpreter's lock.
 
 They share the data set and the random streams of the process; nothing is copied and nothing is started.
 """
 
 from __future__ import annotations
 
+import array
 import queue
+import sys
 import threading
+import traceback
 import weakref
 
-from .fetch import IterableFetcher, MapFetcher
-from .report import ExceptionWrapper
-from .sampler import random_seed
-from .worker import WorkerInfo, set_worker_info
+from .iterator import GRACE, Member, WorkerIterator
+from .worker import FIELDS, Settings, Status, Stopped, work
+
+
+class Worker(Member):
+    """A worker thread as its loader sees it."""
+
+    def __init__(self, settings: Settings, worker_id: int, seed: int, page, results: queue.SimpleQueue):
+        super().__init__(worker_id, Status(page, worker_id))
+        self.status.clear()
+        self.name = f"worker thread {worker_id}"
+        self._line = _Line(self, results)
+        self.thread = threading.Thread(
+            target=_run,
+            args=(settings, worker_id, seed, self._line, self.status),
+            name=f"loader {self.name}",
+            daemon=True,
+        )
+        self.thread.start()
+
+    def send(self, message) -> None:
+        self._line.tasks.put(message)
+
+    def stacks(self) -> str:
+        frame = sys._current_frames().get(self.thread.ident)
+        return f"\nIts stack:\n{''.join(traceback.format_stack(frame))}" if frame else ""
+
+    def end(self, patience: float = GRACE) -> tuple[str, str]:
+        self.stop()
+        return "was left to itself", ""
+
+    def stop(self) -> None:
+        """It ends before its next sample. A thread cannot be ended from outside."""
+        self.status.stop()
+        self._line.tasks.put(None)
 
 
 class _Line:
-    """Tasks and results of the threads of one pass."""
+    """The worker's end of its talk with the loader."""
 
-    def __init__(self, count: int):
-        self.tasks = [queue.SimpleQueue() for _ in range(count)]
-        self.results: queue.SimpleQueue = queue.SimpleQueue()
-        self.stopped = False
+    def __init__(self, worker: Worker, results: queue.SimpleQueue):
+        self.tasks: queue.SimpleQueue = queue.SimpleQueue()
+        self.receive = self.tasks.get
+        self._worker = worker
+        self._results = results
+
+    def send(self, message) -> None:
+        self._results.put((self._worker, message))
 
 
-class _End:
-    pass
+def _run(settings: Settings, worker_id: int, seed: int, line: _Line, status: Status) -> None:
+    try:
+        work(settings, worker_id, seed, line, status)
+    except Stopped:
+        pass
 
 
-class ThreadIterator:
-    """One pass over a loader's batches with worker threads."""
+class ThreadIterator(WorkerIterator):
+    """The batches of worker threads."""
+
+    kind = "thread"
 
     def __init__(self, loader):
-        self._loader = loader
-        self._workers = [True] * loader.num_workers
-        self.restart()
+        super().__init__(loader)
+        self._finalizer = weakref.finalize(self, _stop, self._workers)
+        self._results: queue.SimpleQueue = queue.SimpleQueue()
+        self._begin()
 
-    def restart(self) -> None:
-        """Another pass."""
-        loader, count = self._loader, self._loader.num_workers
-        self._line = line = _Line(count)
-        self._close = weakref.finalize(self, _stop, line)
-        seed = random_seed(loader.generator)
-        for i in range(count):
-            info = WorkerInfo(i, count, seed + i, loader.dataset)
-            thread = threading.Thread(
-                target=_run, args=(_facts(loader), info, line), name=f"loader worker {i}", daemon=True
-            )
-            thread.start()
-        self._entries = enumerate(loader._index_sampler)
-        self._pending: set[int] = set()
-        self._arrived: dict[int, object] = {}
-        self._given = self._yielded = 0
-        self._active = list(range(count))
-        for _ in range(count * loader.prefetch_factor):
-            self._post()
+    def _start(self, worker_id: int, seed: int) -> Worker:
+        page = memoryview(array.array("q", bytes(8 * FIELDS * (worker_id + 1))))
+        return Worker(self._settings(None), worker_id, seed, page, self._results)
 
-    def _post(self) -> None:
-        if not self._active:
-            return
-        number, entry = next(self._entries, (None, None))
-        if number is not None:
-            self._pending.add(number)
-            self._line.tasks[self._active[number % len(self._active)]].put((number, entry))
+    def _close(self) -> None:
+        if self._finalizer.detach():
+            _stop(self._workers)
 
-    def __iter__(self):
-        return self
-
-    def __next__(self):
-        while True:
-            if self._loader.in_order:
-                ready = self._given if self._given in self._arrived else None
-            else:
-                ready = next(iter(self._arrived), None)
-            if ready is not None:
-                data = self._arrived.pop(ready)
-                self._given += 1
-                self._post()
-                if isinstance(data, _End):
-                    continue
-                if isinstance(data, ExceptionWrapper):
-                    data.reraise()
-                self._yielded += 1
-                self._loader._check_length(self._yielded)
-                return self._loader._pinned(data)
-            if not self._pending:
-                self._close()
-                raise StopIteration
-            self._receive()
-
-    def _receive(self) -> None:
-        timeout = self._loader.timeout
+    def _receive_within(self, seconds: float | None) -> bool:
         try:
-            number, data, worker = self._line.results.get(timeout=timeout or None)
+            worker, message = self._results.get(timeout=seconds)
         except queue.Empty:
-            self._close()
-            raise RuntimeError(
-                f"DataLoader timed out after {timeout} seconds: its worker threads have not finished batch {min(self._pending)}"
-            ) from None
-        self._pending.discard(number)
-        if isinstance(data, _End) and worker in self._active:
-            self._active.remove(worker)
-        self._arrived[number] = data
+            return False
+        if not worker.ended:
+            self._accept(worker, message)
+        return True
 
 
-def _stop(line: _Line) -> None:
-    line.stopped = True
-    for tasks in line.tasks:
-        tasks.put(None)
-
-
-def _facts(loader):
-    make = IterableFetcher if loader._is_stream else MapFetcher
-    return make, (loader.dataset, loader._auto_collation, loader.collate_fn, loader.drop_last), loader.worker_init_fn
-
-
-def _run(facts, info: WorkerInfo, line: _Line) -> None:
-    make, args, init_fn = facts
-    set_worker_info(info)
-    fetcher = failure = None
-    try:
-        if init_fn is not None:
-            init_fn(info.id)
-        fetcher = make(*args)
-    except Exception as e:
-        failure = ExceptionWrapper(e, f"while starting DataLoader worker thread {info.id}")
-    while (task := line.tasks[info.id].get()) is not None and not line.stopped:
-        number, entry = task
-        if failure is not None:
-            data = failure
-        else:
-            try:
-                data = fetcher.fetch(entry)
-            except StopIteration:
-                data = _End()
-            except Exception as e:
-                data = ExceptionWrapper(e, f"in DataLoader worker thread {info.id}")
-        line.results.put((number, data, info.id))
+def _stop(workers: list[Worker]) -> None:
+    for worker in workers:
+        worker.stop()
+    workers.clear()

@@ -5,6 +5,7 @@ What it is doing stands in a page shared with the parent (`Status`), so a worker
 
 from __future__ import annotations
 
+import array
 import faulthandler
 import random
 import signal
@@ -18,8 +19,9 @@ from .report import ExceptionWrapper
 # The parent asks with it for the stacks of a worker that does not answer. Nothing else uses real-time signals.
 STACK_SIGNAL = signal.SIGRTMIN + 5 if hasattr(signal, "SIGRTMIN") else None
 
-_IDLE, _SAMPLE, _COLLATE, _SEND, _START = range(5)
+_BIRTH, _IDLE, _SAMPLE, _COLLATE, _SEND, _START = range(6)
 FIELDS = 4  # phase, batch, position, stop
+_CLEARED = memoryview(array.array("q", [_BIRTH, 0, 0, 0]))
 
 
 class WorkerInfo(NamedTuple):
@@ -54,6 +56,10 @@ class Status:
         self._page = page
         self._at = row * FIELDS
 
+    def clear(self) -> None:
+        """By the parent: a new process is about to use the row."""
+        self._page[self._at : self._at + FIELDS] = _CLEARED
+
     def begin(self, batch: int) -> None:
         self._page[self._at + 1] = batch
         self._page[self._at + 2] = 0
@@ -80,10 +86,22 @@ class Status:
         """By the parent: the worker ends before its next sample."""
         self._page[self._at + 3] = 1
 
+    @property
+    def is_born(self) -> bool:
+        """Whether the process has come as far as to answer `STACK_SIGNAL`."""
+        return self._page[self._at] != _BIRTH
+
+    @property
+    def batch(self) -> int | None:
+        """The batch that the worker is making; -1 while it starts, None when it waits."""
+        phase, batch = self._page[self._at : self._at + 2]
+        return None if phase == _IDLE else -1 if phase in (_BIRTH, _START) else batch
+
     def describe(self) -> str:
         """What the worker is doing."""
         phase, batch, position = self._page[self._at : self._at + 3]
         return {
+            _BIRTH: "starting its process",
             _IDLE: "waiting for work",
             _SAMPLE: f"fetching sample {position} of batch {batch}",
             _COLLATE: f"collating batch {batch}",
@@ -112,44 +130,110 @@ class Settings(NamedTuple):
     drop_last: bool
     num_workers: int
     init_fn: Any
-    status: Any  # tensor in shared memory
+    status: Any  # of processes: tensor in shared memory
+    kind: str  # "process" or "thread"
 
 
-def run(settings: Settings, worker_id: int, seed: int, channel, siblings, stack_file: int) -> None:
-    """The worker's main function."""
-    for other in siblings:  # of earlier workers, inherited by fork: they would hide the parent's end
-        other.close()
+def run(settings: Settings, worker_id: int, seed: int, channel, let_go, stack_file: int) -> None:
+    """The worker's main function.
+
+    `let_go` are functions for what a fork inherits and the worker must not hold: the channels of its siblings, which
+    would hide the parent's end from them, and batches that have arrived.
+    """
+    for function in let_go:
+        function()
+    channel.watch_parent()
     status = Status(memoryview(settings.status.untyped_storage()).cast("q"), worker_id)
     try:
-        _prepare(settings, worker_id, seed, stack_file)
-        status.starting()
-        fetcher = failure = None
-        try:
-            if settings.init_fn is not None:
-                settings.init_fn(worker_id)
-            fetcher = _fetcher(settings, status)
-        except Exception as e:
-            failure = ExceptionWrapper(e, f"while starting DataLoader worker process {worker_id}")
-        status.idle()
-        _serve(settings, worker_id, channel, status, fetcher, failure)
+        _prepare(stack_file)
+        work(settings, worker_id, seed, channel, status)
     except (Stopped, EOFError, BrokenPipeError, ConnectionResetError):
         pass  # the parent has gone, or wants no more
 
 
-def _prepare(settings: Settings, worker_id: int, seed: int, stack_file: int) -> None:
+def _prepare(stack_file: int) -> None:
     import torch
+    from torch.multiprocessing import _share, reductions
 
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is the parent's to handle, who then ends its workers
     if STACK_SIGNAL is not None:
         faulthandler.register(STACK_SIGNAL, stack_file, all_threads=True)
     torch.set_num_threads(1)
-    seed_everything(seed + worker_id)
-    set_worker_info(WorkerInfo(worker_id, settings.num_workers, seed + worker_id, settings.dataset))
-
-    from torch.multiprocessing import _share, reductions
-
     collate.allocate_batch = _share.empty_shared
     reductions.copy_views = True
+
+
+def work(settings: Settings, worker_id: int, seed: int, line, status: Status) -> None:
+    """Starts up and serves tasks until there are no more; what goes wrong is sent in place of a batch.
+
+    `line` has `receive`, which gives a task, an `Epoch` or None, and `send`.
+    """
+    own = _Own(settings, worker_id, status)
+    own.begin(seed, settings.init_fn)
+    while (message := line.receive()) is not None:
+        if isinstance(message, Epoch):
+            own.begin(message.seed, None)
+            continue
+        number, entry = message
+        data = own.batch(number, entry)
+        status.sending()
+        try:
+            line.send((number, data))
+        except (BrokenPipeError, ConnectionResetError):
+            raise
+        except Exception as e:  # a batch that cannot be pickled, no shared memory
+            line.send((number, own.wrapped(e)))
+        del data
+        status.idle()
+
+
+class _Own:
+    """What a worker keeps between batches: its samples, whether they go on, what went wrong at its start."""
+
+    def __init__(self, settings: Settings, worker_id: int, status: Status):
+        self._settings = settings
+        self._id = worker_id
+        self._status = status
+        self._name = f"DataLoader worker {settings.kind} {worker_id}"
+
+    def begin(self, seed: int, init_fn) -> None:
+        settings = self._settings
+        self._ended, self._failure, self._fetcher = False, None, None
+        self._status.starting()
+        try:
+            if settings.kind == "process":
+                seed_everything(seed + self._id)
+            set_worker_info(WorkerInfo(self._id, settings.num_workers, seed + self._id, settings.dataset))
+            if init_fn is not None:
+                init_fn(self._id)
+            self._fetcher = settings.fetcher(
+                settings.dataset, settings.auto_collation, settings.collate_fn, settings.drop_last, self._status
+            )
+        except Exception as e:
+            self._failure = ExceptionWrapper(e, f"while starting {self._name}")
+        self._status.idle()
+
+    def batch(self, number: int, entry):
+        """The batch, the error that it raised, or `Ended`."""
+        if self._ended:
+            return Ended(self._id)
+        self._status.begin(number)
+        if self._failure is not None:
+            return self._failure
+        try:
+            return self._fetcher.fetch(entry)
+        except StopIteration:
+            self._ended = True
+            return Ended(self._id)
+        except Exception as e:
+            return self.wrapped(e)
+        except BaseException as e:
+            if self._settings.kind == "process" or isinstance(e, Stopped):
+                raise
+            # A thread that ends takes no one's notice.
+            return self.wrapped(RuntimeError(f"{type(e).__name__}: {e}").with_traceback(e.__traceback__))
+
+    def wrapped(self, error: Exception) -> ExceptionWrapper:
+        return ExceptionWrapper(error, f"in {self._name}, {self._status.describe()}")
 
 
 def seed_everything(seed: int) -> None:
@@ -162,52 +246,6 @@ def seed_everything(seed: int) -> None:
     numpy = sys.modules.get("numpy")
     if numpy is not None:
         numpy.random.seed([seed & 0xFFFFFFFF, seed >> 32])
-
-
-def _fetcher(settings: Settings, status: Status | None):
-    return settings.fetcher(settings.dataset, settings.auto_collation, settings.collate_fn, settings.drop_last, status)
-
-
-def _serve(settings, worker_id, channel, status, fetcher, failure) -> None:
-    ended = False
-    while True:
-        message = channel.receive()
-        if message is None:
-            return
-        if isinstance(message, Epoch):
-            ended, failure = False, None
-            seed_everything(message.seed + worker_id)
-            set_worker_info(WorkerInfo(worker_id, settings.num_workers, message.seed + worker_id, settings.dataset))
-            try:
-                fetcher = _fetcher(settings, status)
-            except Exception as e:
-                failure = ExceptionWrapper(e, f"while restarting DataLoader worker process {worker_id}")
-            continue
-        number, entry = message
-        if ended:
-            channel.send((number, Ended(worker_id)))
-            continue
-        status.begin(number)
-        if failure is not None:
-            data, failure = failure, None
-        else:
-            try:
-                data = fetcher.fetch(entry)
-            except StopIteration:
-                data, ended = Ended(worker_id), True
-            except Exception as e:
-                data = ExceptionWrapper(e, f"in DataLoader worker process {worker_id}, {status.describe()}")
-        status.sending()
-        try:
-            channel.send((number, data))
-        except (BrokenPipeError, ConnectionResetError):
-            raise
-        except Exception as e:  # a batch that cannot be pickled, no shared memory
-            channel.send(
-                (number, ExceptionWrapper(e, f"in DataLoader worker process {worker_id}, {status.describe()}"))
-            )
-        del data
-        status.idle()
 
 
 class Epoch(NamedTuple):

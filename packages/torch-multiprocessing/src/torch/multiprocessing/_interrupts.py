@@ -1,0 +1,45 @@
+"""Ctrl+C and other signals at the start and at the end of a process.
+
+A handler written in Python may raise anywhere. Between `fork` and the child's own code it would leave a process that is
+half the parent and half itself, so signals with such handlers wait there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import multiprocessing
+import signal
+import sys
+
+INTERRUPTED = 128 + signal.SIGINT  # the exit code by which a shell knows
+
+
+@contextlib.contextmanager
+def held(process):
+    """Signals wait while `process` starts; in a forked child, until it runs its function."""
+    which = {signal.SIGINT} if process.ignores_interrupts else set()
+    if (process._start_method or multiprocessing.get_start_method()) == "fork":
+        which |= {number for number in signal.valid_signals() if callable(signal.getsignal(number))}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, which)
+    process._held_signals = frozenset(which - before)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def quiet(run, held_signals, ignoring: bool):
+    """`run` in a new process: what was held comes now, and an interrupt ends it without a traceback."""
+
+    @functools.wraps(run)
+    def guarded():
+        if ignoring:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+        try:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, held_signals)
+            run()
+        except KeyboardInterrupt:
+            sys.exit(INTERRUPTED)
+
+    return guarded
