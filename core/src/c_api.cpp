@@ -255,6 +255,7 @@ extern "C" {
 int torch_c_version(void) { return TORCH_C_VERSION; }
 int torch_interface(void) { return torch::interface_number(); }
 const char* torch_last_error(void) { return last_error ? last_error->c_str() : ""; }
+torch_status torch_fail(torch_status status, const char* text) { return keep(status, text ? text : ""); }
 
 torch_value torch_value_none(void) { return value(TORCH_NONE); }
 torch_value torch_value_tensor(torch_tensor* tensor) {

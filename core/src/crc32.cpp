@@ -17,11 +17,14 @@ namespace {
 
 constexpr uint32_t kPolynomial = 0xEDB88320u;  // bit-reflected
 
+constexpr uint32_t kCastagnoli = 0x82F63B78u;  // of CRC-32C
+
+template <uint32_t polynomial>
 constexpr std::array<std::array<uint32_t, 256>, 8> kTables = [] {
   std::array<std::array<uint32_t, 256>, 8> t{};
   for (uint32_t i = 0; i < 256; ++i) {
     uint32_t c = i;
-    for (int k = 0; k < 8; ++k) c = c & 1 ? c >> 1 ^ kPolynomial : c >> 1;
+    for (int k = 0; k < 8; ++k) c = c & 1 ? c >> 1 ^ polynomial : c >> 1;
     t[0][i] = c;
   }
   for (uint32_t i = 0; i < 256; ++i)
@@ -29,16 +32,18 @@ constexpr std::array<std::array<uint32_t, 256>, 8> kTables = [] {
   return t;
 }();
 
+template <uint32_t polynomial = kPolynomial>
 uint32_t by_tables(const unsigned char* p, size_t n, uint32_t crc) {
+  constexpr auto& tables = kTables<polynomial>;
   for (; n >= 8; n -= 8, p += 8) {
     uint32_t low, high;
     std::memcpy(&low, p, 4);
     std::memcpy(&high, p + 4, 4);
     low ^= crc;
-    crc = kTables[7][low & 255] ^ kTables[6][low >> 8 & 255] ^ kTables[5][low >> 16 & 255] ^ kTables[4][low >> 24] ^
-          kTables[3][high & 255] ^ kTables[2][high >> 8 & 255] ^ kTables[1][high >> 16 & 255] ^ kTables[0][high >> 24];
+    crc = tables[7][low & 255] ^ tables[6][low >> 8 & 255] ^ tables[5][low >> 16 & 255] ^ tables[4][low >> 24] ^
+          tables[3][high & 255] ^ tables[2][high >> 8 & 255] ^ tables[1][high >> 16 & 255] ^ tables[0][high >> 24];
   }
-  for (; n; --n) crc = crc >> 8 ^ kTables[0][(crc ^ *p++) & 255];
+  for (; n; --n) crc = crc >> 8 ^ tables[0][(crc ^ *p++) & 255];
   return crc;
 }
 
@@ -83,6 +88,10 @@ uint32_t crc32(const void* data, size_t size, uint32_t value) noexcept {
     return ~by_folding(p, size, crc);
 #endif
   return ~by_tables(p, size, crc);
+}
+
+uint32_t crc32c(const void* data, size_t size, uint32_t value) noexcept {
+  return ~by_tables<kCastagnoli>(static_cast<const unsigned char*>(data), size, ~value);
 }
 
 }  // namespace torch

@@ -36,6 +36,8 @@ static void test_failures_give_a_status_and_a_text() {
   CHECK(std::strstr(torch_last_error(), "alpha"));
   torch_release(a);
   torch_release(b);
+  CHECK_EQ(int(torch_fail(TORCH_ERROR_VALUE, "mine")), int(TORCH_ERROR_VALUE));
+  CHECK_EQ(std::strcmp(torch_last_error(), "mine"), 0);
 }
 
 static int deleted = 0;

@@ -45,21 +45,40 @@ PyObject* set_blas_library_function(PyObject*, PyObject* path) {
   })
 }
 
-PyObject* crc32_function(PyObject*, PyObject* args) {
+template <uint32_t (*function)(const void*, size_t, uint32_t) noexcept>
+PyObject* checksum(PyObject*, PyObject* args) {
   Py_buffer view;
   unsigned long value = 0;
-  if (!PyArg_ParseTuple(args, "y*|k:_crc32", &view, &value)) return nullptr;
+  if (!PyArg_ParseTuple(args, "y*|k:checksum", &view, &value)) return nullptr;
   uint32_t crc;
   {
     ReleaseGil gil(view.len >= 65536);
-    crc = crc32(view.buf, size_t(view.len), uint32_t(value));
+    crc = function(view.buf, size_t(view.len), uint32_t(value));
   }
   PyBuffer_Release(&view);
   return PyLong_FromUnsignedLong(crc);
 }
 
+// A tensor of the C interface (torch/c/torch.h) is a TensorImpl.
+PyObject* handle_function(PyObject*, PyObject* o) {
+  if (!is_tensor(o)) return PyErr_Format(PyExc_TypeError, "_handle expects a Tensor, got %s", Py_TYPE(o)->tp_name);
+  return PyLong_FromVoidPtr(impl_of(o));
+}
+PyObject* from_handle_function(PyObject*, PyObject* address) {
+  auto* t = static_cast<TensorImpl*>(PyLong_AsVoidPtr(address));
+  if (!t && PyErr_Occurred()) return nullptr;
+  return wrap(Tensor(Ref<TensorImpl>::steal(t)));
+}
+
 PyMethodDef functions[] = {
-    {"_crc32", crc32_function, METH_VARARGS,
+    {"_handle", handle_function, METH_O,
+     "_handle(tensor)\n--\n\nThe address of the tensor as a torch_tensor of torch/c/torch.h, good while the tensor "
+     "lives."},
+    {"_from_handle", from_handle_function, METH_O,
+     "_from_handle(address)\n--\n\nThe Tensor of a torch_tensor*; the caller's reference is taken over. None for 0."},
+    {"_crc32c", checksum<crc32c>, METH_VARARGS,
+     "_crc32c(buffer, value=0)\n--\n\nThe CRC-32C of a buffer, continuing from value."},
+    {"_crc32", checksum<crc32>, METH_VARARGS,
      "_crc32(buffer, value=0)\n--\n\nThe CRC-32 of a buffer, continuing from value."},
     {"get_num_threads", get_num_threads, METH_NOARGS, "get_num_threads()\n--\n\nThreads that kernels may use."},
     {"set_num_threads", put_num_threads, METH_O,

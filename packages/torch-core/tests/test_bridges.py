@@ -120,3 +120,9 @@ def test_hostile_geometry_is_refused():
     ]:
         with pytest.raises(RuntimeError, match="does not fit|negative|64 bits"):
             torch._C._tensor_over(storage, torch.float32, offset, size, stride)
+
+
+def test_crc32c_is_that_of_the_published_check_value_and_continues():
+    assert torch._C._crc32c(b"123456789") == 0xE3069283  # RFC 3720, B.4, and the catalogue of CRC algorithms
+    assert torch._C._crc32c(bytes(32)) == 0x8A9136AA
+    assert torch._C._crc32c(b"6789", torch._C._crc32c(b"12345")) == 0xE3069283

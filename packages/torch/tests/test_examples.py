@@ -127,3 +127,12 @@ def test_cpp_extension_is_checked_and_trains(tmp_path, monkeypatch):
     out = run("cpp_extension", "--steps", 60, "--length", 2).stdout
     assert "gradients of both forms are right" in out
     assert len(re.findall(r"^(?:own backward|recorded): 100.0% of unseen rows right", out, re.M)) == 2
+
+
+def test_c_interface_calls_operators_and_functions_in_c(tmp_path):
+    pytest.importorskip("cffi")
+    out = run("c_interface", "--build-directory", tmp_path / "build").stdout
+    assert "cumsum of ones: [1.0, 2.0, 3.0, 4.0, 5.0]" in out
+    assert "an error: cumsum: argument 'dim' (number 2) is missing" in out
+    assert "peaks at [17, 80, 142]" in out  # the maxima of sin(x) + x / 10 in steps of 0.1: cos(x) = -0.1
+    assert "refused: find_peaks: expected x (n) of float32" in out

@@ -134,6 +134,9 @@ TORCH_C_API void* torch_data(const torch_tensor* tensor); /* the first element; 
 TORCH_C_API torch_status torch_to_dlpack(torch_tensor* tensor, DLManagedTensor** out);
 TORCH_C_API torch_status torch_from_dlpack(DLManagedTensor* managed, torch_tensor** out);
 
+/* For functions of others that fail: makes `text` the last error of this thread and returns `status`. */
+TORCH_C_API torch_status torch_fail(torch_status status, const char* text);
+
 #ifdef __cplusplus
 }
 #endif

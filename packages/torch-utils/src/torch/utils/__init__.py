@@ -7,6 +7,7 @@ _MODULES = (
     "cpp_extension",
     "data",
     "dlpack",
+    "ffi",
     "hooks",
     "trainer",
 )

@@ -1,0 +1,154 @@
+import sys
+
+import pytest
+import torch
+
+pytest.importorskip("cffi")
+from torch.utils.ffi import create_extension
+
+HEADER = """
+#pragma once
+#ifdef __cplusplus
+extern "C" {
+#endif
+torch_tensor *doubled(torch_tensor *x);
+torch_tensor *spoiled(torch_tensor *x);
+torch_status add_one(torch_tensor *x, int times);
+torch_status refuse(int status, const char *why);
+int64_t count(torch_tensor *a, torch_tensor *b);
+double half(double x);
+#ifdef __cplusplus
+}
+#endif
+"""
+SOURCE = """
+#include <torch/c/torch.h>
+#include "small.h"
+torch_tensor *doubled(torch_tensor *x) {
+  torch_value arguments[2], result;
+  arguments[0] = torch_value_tensor(x);
+  arguments[1] = torch_value_double(2);
+  return torch_call("mul", arguments, 2, &result, 1) == TORCH_OK ? result.as.tensor : NULL;
+}
+torch_tensor *spoiled(torch_tensor *x) {
+  torch_value argument = torch_value_tensor(x), result;
+  return torch_call("no_such_operator", &argument, 1, &result, 1) == TORCH_OK ? result.as.tensor : NULL;
+}
+torch_status add_one(torch_tensor *x, int times) {
+  int i;
+  for (i = 0; i < times; ++i) {
+    torch_value arguments[2], result;
+    torch_status status;
+    arguments[0] = torch_value_tensor(x);
+    arguments[1] = torch_value_int(1);
+    status = torch_call("add_", arguments, 2, &result, 1);
+    if (status != TORCH_OK) return status;
+    torch_release(result.as.tensor);
+  }
+  return TORCH_OK;
+}
+torch_status refuse(int status, const char *why) { return torch_fail(status, why); }
+int64_t count(torch_tensor *a, torch_tensor *b) { return torch_numel(a) + torch_numel(b); }
+double half(double x) { return x / 2; }
+"""
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("ffi")
+    (folder / "small.h").write_text(HEADER)
+    (folder / "small.c").write_text(SOURCE)
+    create_extension("_ext.small", "small.h", ["small.c"], relative_to=str(folder), verbose=False).build()
+    sys.path.insert(0, str(folder))
+    try:
+        from _ext import small
+
+        yield small
+    finally:
+        sys.path.remove(str(folder))
+
+
+def test_tensors_go_into_c_and_come_back(small):
+    x = torch.tensor([1.0, 2.5])
+    assert small.doubled(x).tolist() == [2, 5]
+    assert small.count(x, torch.ones(2, 3)) == 8
+    assert small.half(3.0) == 1.5
+
+
+def test_a_change_made_in_c_is_seen_and_counted(small):
+    x = torch.zeros(4)
+    before = x._version
+    assert small.add_one(x[1:3], 3) is None
+    assert x.tolist() == [0, 3, 3, 0]
+    assert x._version == before + 3
+
+
+def test_operators_called_from_c_are_recorded(small):
+    if not hasattr(torch, "autograd"):
+        pytest.skip("needs torch-autograd")
+    x = torch.ones(2, requires_grad=True)
+    small.doubled(x).sum().backward()
+    assert x.grad.tolist() == [2, 2]
+
+
+@pytest.mark.parametrize(
+    "status,error",
+    [
+        (1, RuntimeError),
+        (2, IndexError),
+        (3, TypeError),
+        (4, ValueError),
+        (5, NotImplementedError),
+        (6, MemoryError),
+        (7, OverflowError),
+    ],
+)
+def test_a_status_is_the_error_of_its_kind(small, status, error):
+    with pytest.raises(error, match="^refuse: the reason$"):
+        small.refuse(status, "the reason")
+
+
+def test_a_tensor_that_could_not_be_made_is_an_error(small):
+    with pytest.raises(RuntimeError, match="^spoiled: .*no_such_operator"):
+        small.spoiled(torch.ones(2))
+
+
+def test_wrong_arguments_are_told(small):
+    with pytest.raises(TypeError, match="doubled: argument 0 must be a Tensor, got list"):
+        small.doubled([1.0])
+    with pytest.raises(TypeError, match="count takes 2 arguments, got 1"):
+        small.count(torch.ones(1))
+
+
+def test_functions_tell_their_declaration(small):
+    assert small.add_one.__name__ == "add_one"
+    assert "torch_status" in small.add_one.__doc__
+    assert "torch_tensor *, int" in small.add_one.__doc__
+
+
+def test_handles_live_and_die_with_their_references():
+    x = torch.ones(3)
+    handle = torch._C._handle(x)
+    assert handle == torch._C._handle(x) != torch._C._handle(torch.ones(3))
+    assert torch._C._from_handle(0) is None
+    with pytest.raises(TypeError, match="_handle expects a Tensor, got int"):
+        torch._C._handle(3)
+
+
+def test_functions_of_the_old_library_are_refused_with_the_way_out(tmp_path):
+    (tmp_path / "old.h").write_text("int add(THFloatTensor *a, THFloatTensor *b);")
+    with pytest.raises(NotImplementedError, match=r"THFloatTensor .*torch_tensor \*.*torch.utils.cpp_extension"):
+        create_extension("_ext.old", "old.h", ["old.c"], relative_to=str(tmp_path))
+    with pytest.raises(NotImplementedError, match="torch-core-cuda"):
+        create_extension("_ext.old", "old.h", [], with_cuda=True)
+    with pytest.raises(ValueError, match="dotted module name"):
+        create_extension("two words", "old.h", [])
+
+
+def test_a_package_for_setuptools_gives_cffis_own_object(tmp_path):
+    import cffi
+
+    (tmp_path / "small.h").write_text(HEADER)
+    ffi = create_extension("mine.small", "small.h", ["small.c"], package=True, relative_to=str(tmp_path))
+    assert isinstance(ffi, cffi.FFI)
+    assert "load_functions" in (tmp_path / "mine/small/__init__.py").read_text()
