@@ -24,6 +24,7 @@ from .sampler import (
     SubsetRandomSampler,
     WeightedRandomSampler,
 )
+from .shared import SharedArray, SharedDict, SharedList
 from .worker import WorkerInfo, get_worker_info
 
 __all__ = [
@@ -40,6 +41,9 @@ __all__ = [
     "RandomSampler",
     "Sampler",
     "SequentialSampler",
+    "SharedArray",
+    "SharedDict",
+    "SharedList",
     "StackDataset",
     "Subset",
     "SubsetRandomSampler",

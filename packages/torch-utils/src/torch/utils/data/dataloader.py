@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import multiprocessing.context
 import os
 import warnings
@@ -12,6 +13,7 @@ from .dataset import IterableDataset
 from .fetch import IterableFetcher, MapFetcher
 from .report import ExceptionWrapper
 from .sampler import BatchSampler, RandomSampler, SequentialSampler, random_seed
+from .shared import copied_objects
 from .worker import get_worker_info
 
 T_co = TypeVar("T_co", covariant=True)
@@ -101,6 +103,7 @@ class DataLoader(Generic[T_co]):
         self._promised: int | None = None
         self._ready = True
         self.check_worker_number_rationality()
+        self._check_copies()
 
     def _choose_samplers(self, batch_size, shuffle, sampler, batch_sampler, drop_last) -> None:
         if self._is_stream:
@@ -214,6 +217,23 @@ class DataLoader(Generic[T_co]):
         if not self.pin_memory:
             return data
         return pin_memory_batch(data, self.pin_memory_device) if _can_pin() else data
+
+    def _check_copies(self) -> None:
+        if self.num_workers == 0 or self.worker_kind != "process" or self._start_method != "fork":
+            return
+        found = copied_objects(self.dataset, type(self.dataset).__name__)
+        if found is not None:
+            name, kind, count, size = found
+            warnings.warn(
+                f"DataLoader: {name} is a {kind} of {count:,} Python objects, about {size >> 20} MB. Reading an object "
+                f"changes its reference count, so each of the {self.num_workers} forked workers will in time have a copy "
+                f"of its own; torch.utils.data.{'SharedDict' if kind == 'dict' else 'SharedList'} or SharedArray keeps one for all",
+                stacklevel=3,
+            )
+
+    @property
+    def _start_method(self) -> str:
+        return (self.multiprocessing_context or multiprocessing).get_start_method()
 
     def check_worker_number_rationality(self) -> None:
         """Warns when there are more workers than processors that this process may use."""
