@@ -9,6 +9,7 @@ _MODULES = (
     "dlpack",
     "ffi",
     "hooks",
+    "tensorboard",
     "trainer",
 )
 

@@ -1,0 +1,229 @@
+"""The writer that training loops hold: one method for each kind of thing to show."""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+
+from . import embedding, hparams, media, proto, summary
+from .graph import graph
+from .records import FileWriter, event
+
+
+class SummaryWriter:
+    """Writes what a run reports into a folder that TensorBoard shows.
+
+    Args:
+        log_dir: the folder of the run (default: ``runs/<date>_<host><comment>``)
+        comment: added to the default folder's name
+        purge_step: what an earlier, crashed run wrote at this step or later is not shown
+        max_queue, flush_secs: events wait for so many, or so long, before they are written to the disk
+        filename_suffix: of the event files
+
+    Example:
+        >>> import os, tempfile
+        >>> with SummaryWriter(tempfile.mkdtemp()) as writer:
+        ...     for step in range(3):
+        ...         writer.add_scalar("loss", 1 / (step + 1), step)
+        >>> [name.split(".")[0] for name in os.listdir(writer.log_dir)]
+        ['events']
+    """
+
+    def __init__(
+        self,
+        log_dir: str | os.PathLike | None = None,
+        comment: str = "",
+        purge_step: int | None = None,
+        max_queue: int = 10,
+        flush_secs: float = 120,
+        filename_suffix: str = "",
+    ):
+        if not log_dir:
+            log_dir = os.path.join("runs", f"{time.strftime('%b%d_%H-%M-%S')}_{socket.gethostname()}{comment}")
+        self.log_dir = os.fspath(log_dir)
+        self.purge_step = purge_step
+        self.max_queue = max_queue
+        self.flush_secs = flush_secs
+        self.filename_suffix = filename_suffix
+        self.file_writer = FileWriter(self.log_dir, max_queue, flush_secs, filename_suffix)
+        self._others: dict[str, FileWriter] = {}
+        if purge_step is not None:  # SessionLog: status 1 START
+            self.file_writer.add_event(event(purge_step, None, proto.data(7, proto.integer(1, 1))))
+
+    def _add(self, content: bytes, global_step, walltime) -> None:
+        if self.file_writer._closed:
+            self.file_writer.reopen()
+        step = None if global_step is None else int(summary.number("global_step", global_step))
+        self.file_writer.add_summary(content, step, walltime)
+
+    def get_logdir(self) -> str:
+        """The folder of the run."""
+        return self.log_dir
+
+    def add_scalar(
+        self, tag: str, scalar_value, global_step=None, walltime=None, new_style=False, double_precision=False
+    ) -> None:
+        """One number: a Python number, or a tensor of one element."""
+        self._add(summary.scalar(tag, scalar_value, new_style, double_precision), global_step, walltime)
+
+    def add_scalars(self, main_tag: str, tag_scalar_dict: dict, global_step=None, walltime=None) -> None:
+        """Several numbers in one diagram. Each key has a run of its own, in a folder below this one's."""
+        for tag, scalar_value in tag_scalar_dict.items():
+            folder = os.path.join(self.log_dir, f"{main_tag}_{tag}".replace("/", "_"))
+            if folder not in self._others:
+                self._others[folder] = FileWriter(folder, self.max_queue, self.flush_secs, self.filename_suffix)
+            content = summary.scalar(main_tag, scalar_value)
+            self._others[folder].add_summary(content, global_step, walltime)
+
+    def add_tensor(self, tag: str, tensor, global_step=None, walltime=None) -> None:
+        """A tensor of floats, as it is."""
+        x = summary.as_tensor(f"add_tensor({tag!r})", tensor).float()
+        content = proto.data(5, memoryview(x.contiguous()).tobytes())
+        self._add(summary.value(tag, summary.tensor(summary.FLOAT, tuple(x.shape), content)), global_step, walltime)
+
+    def add_histogram(
+        self, tag: str, values, global_step=None, bins="tensorflow", walltime=None, max_bins: int | None = None
+    ) -> None:
+        """How values are distributed.
+
+        Args:
+            bins: "tensorflow" (limits that grow by a tenth), a number of bins, their limits, or a name that
+                ``numpy.histogram_bin_edges`` knows
+            max_bins: at most so many, by joining neighbours
+        """
+        self._add(summary.histogram(tag, values, bins, max_bins), global_step, walltime)
+
+    def add_histogram_raw(
+        self, tag: str, min, max, num, sum, sum_squares, bucket_limits, bucket_counts, global_step=None, walltime=None
+    ) -> None:
+        """A histogram that was counted elsewhere: limits are the buckets' right ends."""
+        content = summary.histogram_raw(tag, min, max, num, sum, sum_squares, bucket_limits, bucket_counts)
+        self._add(content, global_step, walltime)
+
+    def add_image(self, tag: str, img_tensor, global_step=None, walltime=None, dataformats: str = "CHW") -> None:
+        """A picture: bytes (0 to 255) or floats (0 to 1), its dims named by `dataformats` ("CHW", "HWC", "HW")."""
+        self._add(media.image(tag, img_tensor, dataformats), global_step, walltime)
+
+    def add_images(self, tag: str, img_tensor, global_step=None, walltime=None, dataformats: str = "NCHW") -> None:
+        """Pictures of one size, eight in a row."""
+        self._add(media.image(tag, img_tensor, dataformats), global_step, walltime)
+
+    def add_image_with_boxes(
+        self,
+        tag: str,
+        img_tensor,
+        box_tensor,
+        global_step=None,
+        walltime=None,
+        rescale=1,
+        dataformats="CHW",
+        labels=None,
+    ) -> None:
+        """A picture with frames: `box_tensor` is (boxes, 4), each left, top, right, bottom in pixels."""
+        what = f"add_image_with_boxes({tag!r})"
+        drawn = media.with_boxes(what, img_tensor, box_tensor, labels, dataformats)
+        self._add(media.image(tag, drawn, "HWC", rescale), global_step, walltime)
+
+    def add_figure(self, tag: str, figure, global_step=None, close: bool = True, walltime=None) -> None:
+        """A matplotlib figure, or several of one size."""
+        figures = figure if isinstance(figure, (list, tuple)) else [figure]
+        self.add_images(tag, media.figure(figures), global_step, walltime, "NHWC")
+        if close:
+            import matplotlib.pyplot as plt
+
+            for one in figures:
+                plt.close(one)
+
+    def add_video(self, tag: str, vid_tensor, global_step=None, fps=4, walltime=None) -> None:
+        """Not there: moving pictures need an encoder of GIF."""
+        raise NotImplementedError("add_video: there is no encoder of moving pictures; show frames with add_images")
+
+    def add_audio(self, tag: str, snd_tensor, global_step=None, sample_rate: int = 44100, walltime=None) -> None:
+        """A sound: (samples) or (channels, samples) in [-1, 1]."""
+        self._add(media.audio(tag, snd_tensor, sample_rate), global_step, walltime)
+
+    def add_text(self, tag: str, text_string: str, global_step=None, walltime=None) -> None:
+        """Text, which TensorBoard reads as Markdown."""
+        self._add(summary.text(tag, text_string), global_step, walltime)
+
+    def add_graph(self, model, input_to_model=None, verbose: bool = False, use_strict_trace: bool = True) -> None:
+        """The operations of one run of a module, grouped by the modules in it.
+
+        Args:
+            input_to_model: the tensor, or tuple of arguments, to run it with
+            verbose: print the graph's nodes
+            use_strict_trace: without effect: nothing is traced, the tape of one run is read
+        """
+        if input_to_model is None:
+            raise ValueError("add_graph: input_to_model is missing: the graph is that of one run")
+        content = graph(model, input_to_model, verbose)
+        if self.file_writer._closed:
+            self.file_writer.reopen()
+        self.file_writer.add_event(event(None, None, proto.data(4, content)))
+
+    def add_embedding(
+        self, mat, metadata=None, label_img=None, global_step=None, tag: str = "default", metadata_header=None
+    ) -> None:
+        """Vectors for the projector.
+
+        Args:
+            mat: (vectors, dims)
+            metadata: one entry for each vector; a list of columns for each with `metadata_header`
+            label_img: (vectors, C, H, W), a picture for each
+        """
+        step = 0 if global_step is None else int(global_step)
+        embedding.write(self.log_dir, tag, step, mat, metadata, label_img, metadata_header)
+
+    def add_pr_curve(
+        self, tag: str, labels, predictions, global_step=None, num_thresholds: int = 127, weights=None, walltime=None
+    ) -> None:
+        """Precision over recall: `labels` are 0 or 1, `predictions` the probabilities of 1."""
+        content = summary.pr_curve(tag, labels, predictions, num_thresholds, weights)
+        self._add(content, global_step, walltime)
+
+    def add_pr_curve_raw(
+        self, tag, true_positive_counts, false_positive_counts, true_negative_counts, false_negative_counts, precision,
+        recall, global_step=None, num_thresholds: int = 127, weights=None, walltime=None,
+    ) -> None:  # fmt: skip
+        """A curve that was counted elsewhere, one entry for each threshold."""
+        counts = true_positive_counts, false_positive_counts, true_negative_counts, false_negative_counts
+        self._add(summary.pr_curve_raw(tag, *counts, precision, recall, num_thresholds), global_step, walltime)
+
+    def add_hparams(
+        self, hparam_dict: dict, metric_dict: dict, hparam_domain_discrete: dict | None = None, run_name=None,
+        global_step=None,
+    ) -> None:  # fmt: skip
+        """The settings of a run and the metrics it reached, as a run of its own below this one's folder.
+
+        Args:
+            hparam_domain_discrete: for settings, all the values that they may have
+            run_name: of the folder (default: the time)
+        """
+        contents = hparams.summaries(hparam_dict, metric_dict, hparam_domain_discrete)
+        folder = os.path.join(self.log_dir, str(time.time()) if run_name is None else run_name)
+        writer = FileWriter(folder, self.max_queue, self.flush_secs, self.filename_suffix)
+        for content in contents:
+            writer.add_summary(content)
+        for name, metric in metric_dict.items():
+            writer.add_summary(summary.scalar(name, metric), global_step)
+        writer.close()
+
+    def flush(self) -> None:
+        """Write what waits to the disk."""
+        for writer in (self.file_writer, *self._others.values()):
+            if not writer._closed:
+                writer.flush()
+
+    def close(self) -> None:
+        """Write what waits and close the files; writing again begins new ones."""
+        for writer in (self.file_writer, *self._others.values()):
+            if not writer._closed:
+                writer.close()
+        self._others = {}
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.close()
