@@ -9,6 +9,8 @@ _MODULES = (
     "dlpack",
     "ffi",
     "hooks",
+    "hub",
+    "model_zoo",
     "tensorboard",
     "trainer",
 )
