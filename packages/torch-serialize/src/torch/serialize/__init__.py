@@ -18,11 +18,13 @@ from ._options import (
     set_crc32_options,
     set_default_load_endianness,
     set_default_mmap_options,
+    skip_data,
 )
 from ._safe import add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals
 from ._save import save
 from .npy import load_npy, load_npz, save_npy, save_npz
 from .safetensors import load_safetensors, save_safetensors
+from .sharded import load_sharded, save_sharded
 
 
 class SourceChangeWarning(Warning):
@@ -49,6 +51,7 @@ __all__ = [
     "load_npy",
     "load_npz",
     "load_safetensors",
+    "load_sharded",
     "location_tag",
     "register_package",
     "safe_globals",
@@ -56,7 +59,9 @@ __all__ = [
     "save_npy",
     "save_npz",
     "save_safetensors",
+    "save_sharded",
     "set_crc32_options",
     "set_default_load_endianness",
     "set_default_mmap_options",
+    "skip_data",
 ]

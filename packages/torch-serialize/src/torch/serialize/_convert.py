@@ -3,30 +3,44 @@
 from __future__ import annotations
 
 import os
+import pickle
+from collections.abc import Callable
 
 from ._arrays import is_numpy_array
 from ._errors import FileFormatError
-from ._load import load
+from ._formats import opened
 from ._save import save
+from ._session import Session
 from ._walk import leaves
 from .npy import save_npy, save_npz
 from .safetensors import save_safetensors
+from .sharded import find_index, is_index, load_shards, save_sharded
 
 _ENDINGS = ".safetensors, .npz, .npy, .pt, .pth or .bin"
 _ROOM = 64 << 20
 
 
-def convert(source, target, *, format: str | None = None) -> list[str]:
+def convert(
+    source,
+    target,
+    *,
+    format: str | None = None,
+    max_shard_size: int | str | None = None,
+    progress: Callable[[int, int], object] | bool | None = None,
+) -> list[str]:
     """Writes what is in `source` to `target`, in the format that its ending tells; gives the names of what was left out.
 
-    A ``.pt``, ``.pth`` or ``.bin`` file keeps the whole object; the others take its tensors by name, and what is no
-    tensor is left out. Every element type is kept where the format has it (``.npz`` and ``.npy`` hold bfloat16 and
-    float8 as float32). Checksums are compared.
+    A ``.pt``, ``.pth`` or ``.bin`` file keeps the whole object; the others, and a checkpoint in several files, take its
+    tensors by name and leave out the rest. Every element type is kept where the format has it (``.npz`` and ``.npy``
+    hold bfloat16 and float8 as float32). The source is mapped, so it may be larger than memory; its checksums are
+    compared.
 
     Args:
-        source: path of a file in any format that `load` reads
+        source: path of a file in any format that `load` reads, of an index, or of the folder with one
         target: path of the new file
         format: of a ``.pt``: "zip", "stream" or "tar"
+        max_shard_size: write several files and an index, see `save_sharded`
+        progress: of writing, as for `save`
 
     Example:
         >>> import os, tempfile, numpy
@@ -34,6 +48,7 @@ def convert(source, target, *, format: str | None = None) -> list[str]:
         >>> save({"epoch": 3, "net": {"bias": numpy.zeros(2)}}, folder + "/a.pt", arrays="numpy")
         >>> convert(folder + "/a.pt", folder + "/a.safetensors")
         ['epoch']
+        >>> from torch.serialize import load
         >>> load(folder + "/a.safetensors", arrays="numpy")
         {'net.bias': array([0., 0.])}
     """
@@ -41,15 +56,29 @@ def convert(source, target, *, format: str | None = None) -> list[str]:
     pickled = ending in (".pt", ".pth", ".bin")
     if not pickled and ending not in (".safetensors", ".npz", ".npy"):
         raise ValueError(f"convert: {os.fsdecode(target)!r} should end in {_ENDINGS}")
+    if max_shard_size is not None and ending in (".npz", ".npy"):
+        raise ValueError(
+            f"convert: there are no indices of {ending} files; a target in several ends in .safetensors or .pt"
+        )
     if format is not None and not pickled:
         raise ValueError(f"convert: format={format!r} is for .pt files, and the target ends in {ending}")
-    obj = load(source, map_location="cpu", arrays="numpy" if ending in (".npz", ".npy") else "raw")
-    if pickled:
-        save(obj, target, arrays="numpy", format=format)
+    arrays = "numpy" if ending in (".npz", ".npy") else "raw"
+    settings = arrays, "cpu", True, pickle, {}, True, True  # mapped, with checksums compared
+    if is_index(source) or os.path.isdir(source):
+        source = find_index(source)
+        obj = load_shards(source, Session, False, *settings)
+        size = sum(tensor.nbytes for tensor in obj.values())
+    else:
+        obj = opened(source, Session, False, *settings)
+        size = os.path.getsize(source)
+    if pickled and max_shard_size is None:
+        save(obj, target, arrays="numpy", format=format, progress=progress)
         return []
-    tensors, others = _by_name(obj, os.path.getsize(source))
-    if ending == ".safetensors":
-        save_safetensors(tensors, target)
+    tensors, others = _by_name(obj, size)
+    if max_shard_size is not None:
+        save_sharded(tensors, target, max_shard_size, progress=progress)
+    elif ending == ".safetensors":
+        save_safetensors(tensors, target, progress=progress)
     elif ending == ".npz":
         save_npz(tensors, target)
     elif len(tensors) == 1:

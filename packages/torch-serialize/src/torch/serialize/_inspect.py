@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
-import pickle
+import os
 from typing import NamedTuple
 
-from ._arrays import Stored, check_bounds
+from ._arrays import Stored, check_bounds, is_numpy_array
 from ._dtypes import ELEMENT_TYPES
+from ._formats import format_of, read
 from ._globals import known
+from ._session import Session
+from ._source import open_source
 from ._walk import leaves
+from .sharded import is_index, read_index
 
 _LAYERS = ("_parameters", "_buffers", "_modules")  # where a module keeps what its state_dict names without them
 
@@ -58,6 +62,7 @@ class TensorInfo(NamedTuple):
     nbytes: int  # of its elements
     storage: int  # tensors with the same number share memory
     requires_grad: bool
+    kind: str = "tensor"  # or "storage", or "ndarray" for one that was saved as NumPy's object
 
 
 class _Described:
@@ -122,10 +127,6 @@ class _Descriptions:
 
 def _read(f, unknown: dict[str, None]):
     """The object of `f` in descriptions, and the file's size."""
-    from ._load import read
-    from ._session import Session
-    from ._source import open_source
-
     source = open_source(f, "inspect")
 
     class Looking(Session):
@@ -158,7 +159,7 @@ def _read(f, unknown: dict[str, None]):
             pass
 
     try:
-        with Looking(source, "numpy", None, True, pickle, {}, False) as session:
+        with Looking(source, "numpy") as session:
             return read(session), source.size
     finally:
         source.close()
@@ -182,20 +183,48 @@ def inspect(f) -> list[TensorInfo]:
         >>> from torch.serialize import save_safetensors
         >>> save_safetensors({"bias": numpy.zeros(2, numpy.float32)}, out)
         >>> inspect(out.getvalue())
-        [TensorInfo(name='bias', shape=(2,), dtype='float32', nbytes=8, storage=0, requires_grad=False)]
+        [TensorInfo(name='bias', shape=(2,), dtype='float32', nbytes=8, storage=0, requires_grad=False, kind='tensor')]
     """
-    obj, size = _read(f, {})
-    return _listed(obj, size)
+    if not is_index(f):
+        return _listed(*_read(f, {}))
+    where, found = read_index(os.fsdecode(f)), {}
+    for file in dict.fromkeys(where.values()):
+        first = len(found)
+        for row in inspect(os.path.join(os.path.dirname(os.fsdecode(f)), file)):
+            if where.get(row.name) == file:
+                found[row.name] = row._replace(storage=first + row.storage)
+    return [found[name] for name in where if name in found]
 
 
 def _listed(obj, size: int) -> list[TensorInfo]:
     numbers: dict[int, int] = {}
     found = []
-    for name, node in leaves(obj, lambda node: isinstance(node, _Described), size, _children):
-        number = numbers.setdefault(id(node.stored), len(numbers))
-        nbytes = math.prod(node.shape) * node.row.itemsize
-        found.append(TensorInfo(name, node.shape, node.row.name, nbytes, number, node.requires_grad))
+    for name, node in leaves(obj, _is_listed, size, _children):
+        memory = node.stored if isinstance(node, _Described) else node
+        number = numbers.setdefault(id(memory), len(numbers))
+        if isinstance(node, _Described):
+            nbytes = math.prod(node.shape) * node.row.itemsize
+            found.append(TensorInfo(name, node.shape, node.row.name, nbytes, number, node.requires_grad))
+        elif isinstance(node, Stored):
+            nbytes = len(node.data)
+            row = TensorInfo(name, (nbytes // node.row.itemsize,), node.row.name, nbytes, number, False, "storage")
+            found.append(row)
+        else:
+            found.append(TensorInfo(name, node.shape, node.dtype.name, node.nbytes, number, False, "ndarray"))
     return found
+
+
+def _is_listed(node) -> bool:
+    return isinstance(node, (_Described, Stored)) or is_numpy_array(node)
+
+
+def kind_of(f) -> str:
+    """The format of a file and its size, for people."""
+    source = open_source(f, "inspect")
+    try:
+        return f"{'index of several files' if is_index(f) else format_of(source)[0]}, {source.size:,} bytes"
+    finally:
+        source.close()
 
 
 def _children(node) -> list[tuple] | None:

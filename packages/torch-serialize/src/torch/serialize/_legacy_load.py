@@ -27,6 +27,10 @@ def is_tar(head: bytes) -> bool:
     return len(head) == 512 and head[257:262] == b"ustar" and head.split(b"\0", 1)[0].lstrip(b"./") in _MEMBERS
 
 
+def is_stream(head: bytes) -> bool:
+    return MAGIC.to_bytes(10, "little") in head[:20]
+
+
 _MEMBERS = (b"sys_info", b"pickle", b"tensors", b"storages")
 
 

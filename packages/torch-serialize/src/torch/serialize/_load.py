@@ -1,17 +1,17 @@
-"""`load`: tells the format of a file by its first bytes and builds the object that it holds."""
+"""`load`: the object in a file, whatever its format."""
 
 from __future__ import annotations
 
-import os
+import io
+import mmap as mmap_module
 import pickle
+from collections.abc import Callable
 
-from . import _legacy_load, _zip_load
-from ._errors import FileFormatError
+from ._formats import opened
 from ._session import Session
-from ._source import DescriptorSource, MemorySource, Source, open_source
-from ._zip_reader import is_zip
-from .npy import read_npy
-from .safetensors import is_safetensors, read_safetensors
+from .sharded import is_index, load_shards
+
+_IN_MEMORY = (io.BytesIO, bytes, bytearray, memoryview, mmap_module.mmap)
 
 
 def load(
@@ -22,9 +22,11 @@ def load(
     weights_only: bool | None = None,
     mmap: bool | None = None,
     arrays: str | None = None,
+    progress: Callable[[int, int], object] | bool | None = None,
     **pickle_load_args,
 ):
-    """Reads what `save` wrote: files of PyTorch from 2016 to today, safetensors, ``.npy`` and ``.npz``.
+    """Reads what `save` wrote: files of PyTorch from 2016 to today, safetensors, ``.npy`` and ``.npz``, and with the path
+    of a ``*.index.json`` a checkpoint in several files.
 
     A file is data: nothing in it is run. Classes beyond containers, numbers, text and tensors must be allowed by
     `add_safe_globals`, or all of them by ``weights_only=False``, which lets the file run any code.
@@ -34,7 +36,10 @@ def load(
         map_location: where tensors go: a device, ``{"cuda:0": "cpu"}``, or ``function(storage, location)``
         pickle_module: whose ``Unpickler`` reads the objects; needs ``weights_only=False``
         weights_only: True unless the file is trusted
-        mmap: map the file instead of reading it: tensors come from disk when touched, writes stay in memory
+        mmap: map the file instead of reading it: tensors come from disk when touched, writes stay in memory, and the
+            file may be larger than memory. What comes through a pipe is first put into an unnamed temporary file
+        progress: ``function(bytes done, bytes in all)``, True for a bar, False for none; None shows one on a terminal
+            when a big file takes long and tqdm is installed
         arrays: "numpy" for ndarrays even where torch-core is installed
         pickle_load_args: ``encoding`` of the byte strings in files of Python 2
 
@@ -50,55 +55,12 @@ def load(
         weights_only = pickle_module is None
     if weights_only and pickle_module is not None:
         raise RuntimeError("load: pickle_module runs code of the file, so it needs weights_only=False")
-    if mmap and not isinstance(f, (str, os.PathLike)):
-        raise ValueError(f"load: mmap=True needs a path to map, got {type(f).__name__}")
+    if mmap and isinstance(f, _IN_MEMORY):
+        raise ValueError(f"load: mmap=True needs a path or a file to map, got {type(f).__name__}")
     unknown = set(pickle_load_args) - {"encoding", "errors", "fix_imports", "buffers"}
     if unknown:
         raise TypeError(f"load: unexpected argument {sorted(unknown)[0]!r}")
-    source = open_source(f)
-    try:
-        session = Session(
-            source,
-            arrays,
-            map_location,
-            weights_only,
-            pickle_module or pickle,
-            pickle_load_args,
-            bool(mmap),
-        )
-        with session:
-            return session.finish(read(session))
-    finally:
-        _leave_at_end(f, source)
-        source.close()
-
-
-def read(session: Session):
-    """The object of the session's source, whatever its format."""
-    source = session.source
-    if source.size == 0:
-        raise EOFError(f"load: {source.name} is empty: it was never written, or the stream stands at its end")
-    head = bytes(source.read(0, min(source.size, 512)))
-    if is_zip(source):
-        return _zip_load.load(session)
-    if head.startswith(b"\x93NUMPY"):
-        return read_npy(source, session)
-    if is_safetensors(source, head):
-        return read_safetensors(source, session)
-    if _legacy_load.is_tar(head):
-        return _legacy_load.load_tar(session)
-    if head[:1] == b"\x80" or head[:1] in b"(]}c":
-        return _legacy_load.load_stream(session)
-    raise FileFormatError(
-        f"load: {source.name} is not a file of torch.save, safetensors or NumPy; it starts with {head[:16]!r}"
-    )
-
-
-def _leave_at_end(f, source: Source) -> None:
-    """A file object stands behind what was read, as after any read."""
-    if isinstance(source, (DescriptorSource, MemorySource)) and not isinstance(f, (str, os.PathLike)):
-        if hasattr(f, "seek") and hasattr(f, "tell"):
-            try:
-                f.seek(0, os.SEEK_END)
-            except (OSError, ValueError, TypeError):
-                pass
+    settings = arrays, map_location, weights_only, pickle_module or pickle, pickle_load_args, bool(mmap)
+    if is_index(f):
+        return load_shards(f, Session, progress, *settings)
+    return opened(f, Session, progress, *settings)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import enum
 import mmap
+import threading
 
 MAP_SHARED, MAP_PRIVATE = mmap.MAP_SHARED, mmap.MAP_PRIVATE
 
@@ -23,7 +24,12 @@ class _Options:
     endianness: LoadEndianness | None = None
 
 
+class _ThreadOptions(threading.local):
+    skip_data = False
+
+
 options = _Options()
+thread_options = _ThreadOptions()
 
 
 def get_default_mmap_options() -> int:
@@ -52,6 +58,36 @@ class set_default_mmap_options(contextlib.ContextDecorator):
 
     def __exit__(self, *error):
         options.mmap_flags = self._before
+
+
+class skip_data:
+    """Context in which `save` leaves room for the bytes of storages and `load` makes storages without filling them.
+
+    The file has its full size and every name and shape; its bytes are zeros until someone writes them, where the
+    records lie (`ZipFile.infolist`). Without a checksum they are loaded as they are.
+
+    Args:
+        materialize_fake_tensors: accepted for its callers elsewhere; there are no fake tensors here
+
+    >>> import io, numpy
+    >>> from torch.serialize import load, save
+    >>> out = io.BytesIO()
+    >>> with skip_data():
+    ...     save(numpy.ones(3), out, arrays="numpy")
+    >>> load(out.getvalue(), arrays="numpy")
+    array([0., 0., 0.])
+    """
+
+    def __init__(self, materialize_fake_tensors: bool = False):
+        self.materialize_fake_tensors = materialize_fake_tensors
+
+    def __enter__(self):
+        self._before = thread_options.skip_data
+        thread_options.skip_data = True
+        return self
+
+    def __exit__(self, *error):
+        thread_options.skip_data = self._before
 
 
 def get_crc32_options() -> bool:

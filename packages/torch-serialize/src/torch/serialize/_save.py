@@ -5,20 +5,18 @@ from __future__ import annotations
 import io
 import os
 import pickle
+from collections.abc import Callable
 
-from . import _crc as crc
 from . import _legacy_save
 from ._arrays import arrays as choose
 from ._dtypes import UNTYPED
-from ._options import options
 from ._pickler import Pickler
+from ._progress import progress as telling
 from ._tensors import Adapter, NumpyAdapter, TorchAdapter
-from ._threads import PARALLEL_FROM, executor
 from ._write import write_to
-from ._zip_writer import ZipLayout
+from ._zip_save import write_parts, write_zip
 
 DEFAULT_PROTOCOL = 2
-_JOIN = 1 << 18  # records up to this size are copied into one write
 
 
 def save(
@@ -31,6 +29,7 @@ def save(
     *,
     format: str | None = None,
     arrays: str | None = None,
+    progress: Callable[[int, int], object] | bool | None = None,
 ) -> None:
     """Writes any object to a file; tensors that share memory share it in the file.
 
@@ -43,6 +42,8 @@ def save(
             files that load only with ``weights_only=False``
         pickle_protocol: 2; others only with another `pickle_module`
         arrays: "numpy" writes ndarrays as tensors even where torch-core is installed, as NumPy alone does
+        progress: ``function(bytes done, bytes in all)``, True for a bar, False for none; None shows one on a terminal
+            when a big file takes long and tqdm is installed
         format: "zip", or one of the formats of before 2020: "stream" and "tar"
 
     Example:
@@ -65,10 +66,11 @@ def save(
     adapter = _adapter(arrays)
     if format != "zip":
         parts = _legacy_save.parts(obj, adapter, format)
-        write_to(f, "archive", lambda write, name: [write(part) for part in parts])
+        with telling(progress, sum(map(len, parts)), "save") as told:
+            write_to(f, "archive", lambda sink: write_parts(sink, parts, told))
         return
     body = _dumps(obj, adapter, pickle_module, pickle_protocol)
-    write_to(f, "archive", lambda write, name: _zip(write, name, body, adapter, not _disable_byteorder_record))
+    write_to(f, "archive", lambda sink: write_zip(sink, body, adapter, not _disable_byteorder_record, progress))
 
 
 def _adapter(kind: str | None) -> Adapter:
@@ -94,51 +96,3 @@ def _foreign_pickler(pickle_module, adapter: Adapter):
             return "storage", UNTYPED, str(adapter.register(obj.storage)), "cpu", len(obj.storage)
 
     return ForeignPickler
-
-
-def _zip(write, name: str, body: bytes, adapter: Adapter, byteorder: bool) -> None:
-    layout, crc32 = ZipLayout(), crc.function() if options.compute_crc32 else _no_crc
-    header = layout.header
-    pending: list = []
-
-    def record(title: str, data) -> None:
-        pending.append(header(f"{name}/{title}", len(data), crc32(data)))
-        pending.append(data)
-
-    record("data.pkl", body)
-    record(".format_version", b"1")
-    record(".storage_alignment", b"64")
-    if byteorder:
-        record("byteorder", b"little")
-    payloads = list(map(adapter.payload, adapter.storages))
-    if sum(map(len, payloads)) <= _JOIN:
-        for key, data in enumerate(payloads):
-            pending.append(header(f"{name}/data/{key}", len(data), crc32(data)))
-            pending.append(data)
-    else:
-        write(b"".join(pending))
-        pending.clear()
-        _stream_storages(write, f"{name}/data/", header, crc32, payloads)
-    record("version", b"3\n")
-    pending.append(layout.end())
-    write(b"".join(pending))
-
-
-def _no_crc(data) -> int:
-    return 0
-
-
-def _stream_storages(write, prefix: str, header, crc32, payloads: list) -> None:
-    # One thread runs ahead with the checksums while this one writes.
-    pool = executor()
-    try:
-        sums = [pool.submit(crc32, data) if len(data) >= PARALLEL_FROM else None for data in payloads]
-        for key, (data, crc_job) in enumerate(zip(payloads, sums)):
-            head = header(f"{prefix}{key}", len(data), crc_job.result() if crc_job else crc32(data))
-            if len(data) <= _JOIN:
-                write(head + data)
-            else:
-                write(head)
-                write(data)
-    finally:
-        pool.shutdown(cancel_futures=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import mmap as mmap_module
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +14,7 @@ from ._errors import FileFormatError, brief
 from ._globals import StorageClass, TorchNames, safe_find
 from ._location import is_plain, placement
 from ._numpy_pickles import build as build_numpy
-from ._options import LoadEndianness, options
+from ._options import LoadEndianness, options, thread_options
 from ._safe import get_safe_globals
 from ._source import DescriptorSource, MemorySource, Source
 from ._threads import PARALLEL_FROM, executor
@@ -23,9 +24,12 @@ from ._unpickler import DataUnpickler
 class Session:
     """Settings and state of one `load`; leaving it waits until every storage is filled."""
 
-    def __init__(self, source: Source, kind, map_location, weights_only, pickle_module, pickle_args, mapped):
+    def __init__(
+        self, source: Source, kind=None, map_location=None, weights_only=True, pickle_module=pickle, pickle_args=None,
+        mapped=False, verified=False,
+    ):  # fmt: skip
         self.source = source
-        self._settings = kind, map_location, weights_only, pickle_module, pickle_args, False
+        self._settings = kind, map_location, weights_only, pickle_module, pickle_args
         self._depth = self._nested_bytes = 0
         self.named = 0  # storages named by persistent ids
         self.use(arrays(kind))
@@ -34,10 +38,12 @@ class Session:
         self._plain = is_plain(map_location)
         self._place = placement(map_location)
         self._pickle_module = pickle_module
-        self._pickle_args = {"encoding": "utf-8", **pickle_args}
+        self._pickle_args = {"encoding": "utf-8", **(pickle_args or {})}
         self._pool = None
         self._jobs: list = []
         self._mapped = mapped
+        self._verified = verified  # what is mapped is read once to compare its checksum
+        self._skips = thread_options.skip_data
         self._map: mmap_module.mmap | None = None
 
     def use(self, backend) -> None:
@@ -46,7 +52,7 @@ class Session:
         self.names = TorchNames(backend, self._nested)
 
     def _nested(self, data):
-        from ._load import read
+        from ._formats import read
 
         if self._depth or type(data) is not bytes:
             raise FileFormatError(f"{self.source.name}: a file within a file within a file")
@@ -127,12 +133,21 @@ class Session:
             )
         return cls, str(key), location, numel
 
-    def storage(self, row: ElementType, location: str, nbytes: int, fill: Callable[[memoryview], None], offset=None):
-        """A storage of `nbytes` that `fill` fills, now or by the end of the session; `offset` says where it could be mapped."""
+    def storage(
+        self, row: ElementType, location: str, nbytes: int, fill: Callable[[memoryview], None], offset=None, verify=None
+    ):
+        """A storage of `nbytes` that `fill` fills, now or by the end of the session; `offset` says where it could be mapped.
+
+        `verify(view)` compares the checksum of what was mapped.
+        """
         backend = self.backend
         stays, job = not self.moved_from(location), None
-        if self._mapped and offset is not None and nbytes and offset % row.itemsize == 0 and not self.swapped:
-            data = backend.wrap(self._view(offset, nbytes))
+        base = getattr(self.source, "base", 0)
+        if self._mapped and offset is not None and nbytes and (base + offset) % row.itemsize == 0 and not self.swapped:
+            view = self._view(base + offset, nbytes)
+            if self._verified and verify is not None:
+                verify(view)
+            data = backend.wrap(view)
         else:
             data = backend.allocate(nbytes)
             if nbytes >= PARALLEL_FROM and stays and self.source.concurrent:
@@ -160,7 +175,7 @@ class Session:
 
     def is_simple(self, location: str) -> bool:
         """Whether a storage is a copy of the file's bytes as they are."""
-        return self._plain and location == "cpu" and not self.swapped and not self._mapped
+        return self._plain and location == "cpu" and not (self.swapped or self._mapped or self._skips)
 
     def moved_from(self, location: str) -> bool:
         """Whether a storage that the file keeps on `location` goes elsewhere once it is filled."""
@@ -171,6 +186,8 @@ class Session:
         return self._place(data, location) if self.moved_from(location) else data
 
     def fill(self, data, row, fill) -> None:
+        if self._skips:
+            return
         target = self.backend.buffer(data)
         fill(target)
         if self.swapped:

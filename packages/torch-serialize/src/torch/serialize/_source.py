@@ -9,12 +9,16 @@ from __future__ import annotations
 import io
 import mmap
 import os
+import shutil
+import tempfile
 import threading
 
 from ._errors import FileFormatError
+from ._progress import SILENT
 
 # Files up to this size are read in one go: one system call instead of two for every record.
 WHOLE = 4 << 20
+_STEP = 16 << 20  # between two reports of progress
 
 
 class Source:
@@ -23,6 +27,7 @@ class Source:
     concurrent = True  # read_into may be called by several threads at once
     memory = None  # bytes-like object of the whole contents, where it is at hand anyway
     fd = None  # the descriptor that the contents can be mapped from
+    told = SILENT  # who hears of bytes read by read_into
 
     def __init__(self, name: str, size: int):
         self.name = name
@@ -58,6 +63,7 @@ class MemorySource(Source):
     def read_into(self, offset, target):
         self.check(offset, len(target))
         target[:] = self.memory[offset : offset + len(target)]
+        self.told.advance(len(target))
 
     def close(self):
         self.memory = None
@@ -85,12 +91,14 @@ class DescriptorSource(Source):
 
     def read_into(self, offset, target):
         self.check(offset, len(target))
-        done = 0
+        done, told = 0, self.told
+        step = len(target) if told is SILENT else _STEP
         while done < len(target):
-            count = os.preadv(self.fd, [target[done:]], self.base + offset + done)
+            count = os.preadv(self.fd, [target[done : done + step]], self.base + offset + done)
             if count == 0:
                 raise FileFormatError(f"{self.name}: the file became shorter while it was read")
             done += count
+            told.advance(count)
 
     def close(self):
         if self._owned and self.fd is not None:
@@ -125,6 +133,7 @@ class StreamSource(Source):
     def read_into(self, offset, target):
         if not hasattr(self._stream, "readinto"):
             target[:] = self.read(offset, len(target))
+            self.told.advance(len(target))
             return
         self.check(offset, len(target))
         with self._lock:
@@ -134,12 +143,16 @@ class StreamSource(Source):
                 if not count:
                     raise FileFormatError(f"{self.name}: the stream ended {len(target)} bytes early")
                 target = target[count:]
+                self.told.advance(count)
 
 
-def open_source(f, what: str = "load") -> Source:
-    """The bytes of a path, of a binary file object from its position on, or of a buffer object."""
+def open_source(f, what: str = "load", spool: bool = False) -> Source:
+    """The bytes of a path, of a binary file object from its position on, or of a buffer object.
+
+    What can only be read in order goes into memory, or with `spool` into a temporary file.
+    """
     if isinstance(f, (str, os.PathLike)):
-        return _open_path(os.fspath(f), what)
+        return _open_path(os.fspath(f), what, spool)
     if isinstance(f, io.BytesIO):
         view, base = f.getbuffer(), f.tell()
         part = view[base:]
@@ -155,10 +168,10 @@ def open_source(f, what: str = "load") -> Source:
         raise AttributeError(
             f"{what}: expected a path or a binary file object with 'read', 'seek' and 'tell', got {type(f).__name__}"
         )
-    return _open_stream(f, what)
+    return _open_stream(f, what, spool)
 
 
-def _open_path(path, what: str) -> Source:
+def _open_path(path, what: str, spool: bool) -> Source:
     name = os.fsdecode(path)
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
@@ -174,15 +187,22 @@ def _open_path(path, what: str) -> Source:
     elif source.size == 0:  # an empty file, or a pipe, which has no size
         data = os.read(fd, 1 << 16)
         if data:
-            parts = [data]
-            while part := os.read(fd, 1 << 20):
-                parts.append(part)
-            source.close()
-            return MemorySource(b"".join(parts), name)
+            with open(fd, "rb", buffering=0) as pipe:
+                return _taken(pipe, name, spool, data)
     return source
 
 
-def _open_stream(f, what: str) -> Source:
+def _taken(stream, name: str, spool: bool, begin: bytes = b"") -> Source:
+    """All that a stream still gives, behind `begin`."""
+    if not spool:
+        return MemorySource(b"".join([begin, *iter(lambda: stream.read(1 << 20), b"")]), name)
+    with tempfile.TemporaryFile(buffering=0) as file:
+        file.write(begin)
+        shutil.copyfileobj(stream, file, 1 << 20)
+        return DescriptorSource(os.dup(file.fileno()), name, owned=True)
+
+
+def _open_stream(f, what: str, spool: bool) -> Source:
     name = getattr(f, "name", None)
     name = name if isinstance(name, str) else f"{type(f).__name__} object"
     if isinstance(f, io.TextIOBase):
@@ -190,7 +210,7 @@ def _open_stream(f, what: str) -> Source:
     try:
         base = f.tell()
     except (AttributeError, OSError):  # a pipe or a socket: take all there is
-        return MemorySource(f.read(), name)
+        return _taken(f, name, spool)
     if isinstance(f, (io.BufferedReader, io.FileIO, io.BufferedRandom)):
         return DescriptorSource(f.fileno(), name, base)
     if not hasattr(f, "seek"):
@@ -198,4 +218,4 @@ def _open_stream(f, what: str) -> Source:
             f"{what}: {name} has no 'seek'. torch.load needs to jump inside the file; "
             "read it first: torch.load(io.BytesIO(f.read()))"
         )
-    return StreamSource(f, name, base)
+    return _taken(f, name, True) if spool else StreamSource(f, name, base)

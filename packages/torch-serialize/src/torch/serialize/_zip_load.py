@@ -82,6 +82,7 @@ class _Storages:
                 nbytes,
                 lambda target: reader.read_into(record, target),
                 None if record.deflated else record.offset,
+                lambda view: reader.verify(record, view),
             )
         self._known[key] = stored
         return stored.data if pid[1] == UNTYPED else stored

@@ -43,13 +43,11 @@ def load_npz(f, arrays: str | None = None) -> dict:
 
 
 def _with_session(f, arrays, read):
-    import pickle
-
     from ._session import Session
 
     source = open_source(f, "load_npy")
     try:
-        with Session(source, arrays, None, True, pickle, {}, False) as session:
+        with Session(source, arrays) as session:
             return read(source, session)
     finally:
         source.close()
@@ -130,7 +128,7 @@ def _bits(text: str) -> str:
 def save_npy(array, f) -> None:
     """Writes a tensor or ndarray as a ``.npy`` file of version 1."""
     head, data = _encoded(array, "save_npy")
-    write_to(f, "array", lambda write, name: (write(head), write(data)))
+    write_to(f, "array", lambda sink: (sink.write(head), sink.write(data)))
 
 
 def save_npz(arrays: dict, f) -> None:
@@ -149,8 +147,8 @@ def save_npz(arrays: dict, f) -> None:
     for name in arrays:
         check_name(name, "save_npz")
 
-    def produce(write, _):
-        layout = ZipLayout()
+    def produce(sink):
+        write, layout = sink.write, ZipLayout()
         for name, array in arrays.items():
             head, data = _encoded(array, f"save_npz: {name!r}")
             write(layout.header(name + ".npy", len(head) + len(data), crc32(data, crc32(head))))

@@ -11,8 +11,10 @@ import math
 from ._arrays import MAX_DIMS, is_numpy_array, row_of_dtype, row_of_numpy, tensor_bytes
 from ._dtypes import BY_SAFETENSORS
 from ._errors import FileFormatError, brief
+from ._progress import progress as telling
 from ._source import Source, open_source
 from ._write import write_to
+from ._zip_save import write_parts
 
 _MAX_HEADER = 100_000_000
 
@@ -32,13 +34,11 @@ def load_safetensors(f, map_location=None, mmap: bool = False, arrays: str | Non
         >>> load_safetensors(out.getvalue(), arrays="numpy")
         {'bias': array([0., 0.], dtype=float32)}
     """
-    import pickle
-
     from ._session import Session
 
     source = open_source(f, "load_safetensors")
     try:
-        with Session(source, arrays, map_location, True, pickle, {}, mmap) as session:
+        with Session(source, arrays, map_location, mapped=mmap) as session:
             return read_safetensors(source, session)
     finally:
         source.close()
@@ -109,13 +109,14 @@ def read_safetensors(source: Source, session) -> dict:
     return out
 
 
-def save_safetensors(tensors: dict, f, metadata: dict[str, str] | None = None) -> None:
+def save_safetensors(tensors: dict, f, metadata: dict[str, str] | None = None, *, progress=None) -> None:
     """Writes named tensors or ndarrays as a safetensors file; tensors that share memory are written once each.
 
     Args:
         tensors: by name
         f: path or binary file object
         metadata: text by text, kept in the header
+        progress: as for `save`
     """
     if not isinstance(tensors, dict):
         raise TypeError(f"save_safetensors: expected a dict of tensors, got {type(tensors).__name__}")
@@ -132,10 +133,11 @@ def save_safetensors(tensors: dict, f, metadata: dict[str, str] | None = None) -
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
 
-    def produce(write, _):
-        write(len(text).to_bytes(8, "little") + text)
-        for name in order:
-            write(_bytes(tensors[name]))
+    def produce(sink):
+        sink.write(len(text).to_bytes(8, "little") + text)
+        with telling(progress, at, "save") as told:
+            for name in order:
+                write_parts(sink, [_bytes(tensors[name])], told)
 
     write_to(f, "tensors", produce)
 

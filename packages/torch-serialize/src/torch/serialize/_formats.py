@@ -1,0 +1,65 @@
+"""Tells the format of a file by its first bytes and has its reader build the object that it holds."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+from . import _legacy_load, _zip_load
+from ._errors import FileFormatError
+from ._progress import progress as telling
+from ._session import Session
+from ._source import DescriptorSource, MemorySource, Source, open_source
+from ._zip_reader import is_zip
+from .npy import read_npy
+from .safetensors import is_safetensors, read_safetensors
+
+_MAPPED = 5  # which setting of a session says that the file is mapped
+
+
+def opened(f, make: Callable[..., Session], told, *settings):
+    """The object of a file, read by a session of these settings; `told` is the user's ``progress=``."""
+    source = open_source(f, spool=len(settings) > _MAPPED and settings[_MAPPED])
+    try:
+        with telling(told, source.size, "load") as source.told, make(source, *settings) as session:
+            return session.finish(read(session))
+    finally:
+        _leave_at_end(f, source)
+        source.close()
+
+
+def read(session: Session):
+    """The object of the session's source, whatever its format."""
+    return format_of(session.source)[1](session)
+
+
+def format_of(source: Source) -> tuple[str, Callable[[Session], object]]:
+    """What a file is, for people, and its reader."""
+    if source.size == 0:
+        raise EOFError(f"load: {source.name} is empty: it was never written, or the stream stands at its end")
+    head = bytes(source.read(0, min(source.size, 512)))
+    if is_zip(source):
+        return "zip archive", _zip_load.load
+    if head.startswith(b"\x93NUMPY"):
+        return "NumPy array", lambda session: read_npy(source, session)
+    if is_safetensors(source, head):
+        return "safetensors", lambda session: read_safetensors(source, session)
+    if _legacy_load.is_tar(head):
+        return "tar archive of PyTorch 0.1", _legacy_load.load_tar
+    if _legacy_load.is_stream(head):
+        return "stream of pickles of PyTorch 0.1.10 to 1.5", _legacy_load.load_stream
+    if head[:1] == b"\x80" or head[:1] in b"(]}c":
+        return "pickle", _legacy_load.load_stream
+    raise FileFormatError(
+        f"load: {source.name} is not a file of torch.save, safetensors or NumPy; it starts with {head[:16]!r}"
+    )
+
+
+def _leave_at_end(f, source: Source) -> None:
+    """A file object stands behind what was read, as after any read."""
+    if isinstance(source, (DescriptorSource, MemorySource)) and not isinstance(f, (str, os.PathLike)):
+        if hasattr(f, "seek") and hasattr(f, "tell"):
+            try:
+                f.seek(0, os.SEEK_END)
+            except (OSError, ValueError, TypeError):
+                pass
