@@ -166,6 +166,79 @@ void select_front(K* a, K* b, int64_t n, int64_t k) {
   }
 }
 
+template <class U, class K>
+U key_part(K k) {
+  if constexpr (sizeof(K) == 8)
+    return U(k >> 32);
+  else
+    return k.key;
+}
+template <class K, class U>
+K keyed(U key, int64_t place) {
+  if constexpr (sizeof(K) == 8)
+    return uint64_t(key) << 32 | uint64_t(place);
+  else
+    return {key, uint64_t(place)};
+}
+
+// take(key, place) for each element whose key is below `limit`, which may fall meanwhile, and for all while it is not
+// yet `limited`. next() follows each block. Most registers of keys are passed over with one comparison.
+template <class T, class U, class Take, class Next>
+TORCH_VEC_INLINE void below_limit(const T* p, int64_t n, U flip, const bool& limited, const U& limit, Take take,
+                                  Next next) {
+  constexpr int64_t lanes = Vec<U>::kLanes;
+  for (int64_t i = 0; i < n; i += kFrontBlock) {
+    const int64_t some = std::min(kFrontBlock, n - i);
+    U keys[kFrontBlock];
+    for (int64_t j = 0; j < some; ++j) keys[j] = U(key_of(p[i + j])) ^ flip;
+    for (int64_t j = some; j < kFrontBlock; ++j) keys[j] = ~U(0);
+    for (int64_t j = 0; j < some; j += lanes) {
+      if (limited && !any(load<U>(keys + j) < Vec<U>(limit))) continue;
+      const int64_t stop = std::min(j + lanes, some);
+      for (int64_t l = j; l < stop; ++l)
+        if (!limited || keys[l] < limit) take(keys[l], i + l);
+    }
+    next();
+  }
+}
+
+// An equal key that comes later never counts: it is not below the limit. Few are kept in order. Many are kept in any
+// order, with room for as many again, and when that is full the k smallest of them are selected.
+// topk.1e6 4.6 -> 0.29 ms, topk.rows 2.4 -> 2.1 ms, topk.i64 24 -> 0.46 ms on one thread.
+constexpr int64_t kFew = 32;
+
+template <class K, class T>
+void front(K* kept, K* room, const void* in, int64_t n, int64_t k, bool descending) {
+  using U = std::conditional_t<sizeof(K) == 8, uint32_t, uint64_t>;
+  const T* p = static_cast<const T*>(in);
+  const U flip = descending ? ~U(0) : 0;
+  int64_t count = 0;
+  U limit = 0;
+  bool limited = false;
+  if (k <= kFew) {
+    auto take = [&](U key, int64_t place) {
+      const K x = keyed<K>(key, place);
+      int64_t j = limited ? k - 1 : count++;
+      for (; j > 0 && before(x, kept[j - 1]); --j) kept[j] = kept[j - 1];
+      kept[j] = x;
+      limited = count == k;
+      limit = key_part<U>(kept[count - 1]);
+    };
+    below_limit(p, n, flip, limited, limit, take, [] {});
+    return;
+  }
+  const int64_t full = front_room(k) - kFrontBlock;
+  auto select = [&] {
+    if (count <= full) return;
+    select_front(kept, room, count, k);
+    count = k;
+    limited = true;
+    limit = key_part<U>(*std::max_element(kept, kept + k, [](K a, K b) { return before(a, b); }));
+  };
+  below_limit(p, n, flip, limited, limit, [&](U key, int64_t place) { kept[count++] = keyed<K>(key, place); }, select);
+  select_front(kept, room, count, k);
+}
+
 }  // namespace
 
 extern constinit const SortKernels sort_kernels_table = {
@@ -177,6 +250,11 @@ extern constinit const SortKernels sort_kernels_table = {
     radix_sort<Keyed64>,
     select_front<Keyed32>,
     select_front<Keyed64>,
+    {front<Keyed32, uint8_t>, front<Keyed32, uint8_t>, front<Keyed32, int8_t>, front<Keyed32, int16_t>,
+     front<Keyed32, int32_t>, nullptr, front<Keyed32, uint16_t>, front<Keyed32, uint32_t>, nullptr,
+     front<Keyed32, Half>, front<Keyed32, BFloat16>, front<Keyed32, float>, nullptr, nullptr, nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr, front<Keyed64, int64_t>, nullptr, nullptr, front<Keyed64, uint64_t>,
+     nullptr, nullptr, nullptr, front<Keyed64, double>, nullptr, nullptr},
 };
 
 }  // namespace torch::TORCH_ISA

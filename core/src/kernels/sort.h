@@ -26,7 +26,13 @@ struct SortKernels {
   // The k smallest to the front (k <= n): in any order, but equal keys in that of their places.
   void (*select32)(Keyed32* a, Keyed32* b, int64_t n, int64_t k);
   void (*select64)(Keyed64* a, Keyed64* b, int64_t n, int64_t k);
+  // The k smallest of a line to the front of `kept`, as select does, in one pass that keeps no more than front_room(k)
+  // keys, which is also the room in `room`.
+  void (*front32[kDTypes])(Keyed32* kept, Keyed32* room, const void* in, int64_t n, int64_t k, bool descending);
+  void (*front64[kDTypes])(Keyed64* kept, Keyed64* room, const void* in, int64_t n, int64_t k, bool descending);
 };
+inline constexpr int64_t kFrontBlock = 64;
+constexpr int64_t front_room(int64_t k) noexcept { return k + (k < kFrontBlock ? kFrontBlock : k) + kFrontBlock; }
 TORCH_PER_ISA(extern const SortKernels sort_kernels_table;)
 const SortKernels& sort_kernels() noexcept;
 

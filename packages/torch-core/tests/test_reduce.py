@@ -222,3 +222,30 @@ def test_bits_do_not_depend_on_the_number_of_threads():
     torch.set_num_threads(before)
     for other in results[1:]:
         assert all(torch.equal(a, b) for a, b in zip(results[0], other, strict=True))
+
+
+@pytest.mark.parametrize("n", [0, 1, 7, 8, 15, 16, 17, 33, 100, 1003])
+@pytest.mark.parametrize("lines", [1, 3, 4, 9])
+def test_running_reductions_of_lines_of_any_length_and_number(lines, n):
+    random = np.random.default_rng(n)
+    a = random.standard_normal((lines, n)).astype(np.float32)
+    t = torch.from_numpy(a)
+    assert np.allclose(t.cumsum(1).numpy(), np.cumsum(a.astype(np.float64), 1), rtol=1.2e-7, atol=1e-12)
+    assert np.array_equal(t.double().cumsum(1).numpy(), np.cumsum(a.astype(np.float64), 1))
+    assert np.array_equal(t.cumprod(1).numpy(), np.cumprod(a.astype(np.float64), 1).astype(np.float32))
+    whole = random.integers(-(2**62), 2**62, (lines, n))
+    assert np.array_equal(torch.from_numpy(whole).cumsum(1).numpy(), np.cumsum(whole, 1))  # wraps
+    if n:
+        values, indices = t.cummax(1)
+        assert np.array_equal(values.numpy(), np.maximum.accumulate(a, 1))
+        assert np.array_equal(np.take_along_axis(a, indices.numpy(), 1), values.numpy())
+
+
+def test_running_sums_keep_infinities_and_nans_to_the_places_after_them():
+    x = torch.arange(40.0)
+    x[13] = math.inf
+    x[30] = -math.inf
+    y = x.cumsum(0)
+    assert torch.equal(y[:13], torch.arange(40.0).cumsum(0)[:13])
+    assert y[13:30].eq(math.inf).all()
+    assert y[30:].isnan().all()

@@ -1,5 +1,6 @@
 """Orders along a dim: NumPy's stable sort is the reference."""
 
+import itertools
 import math
 
 import numpy as np
@@ -162,3 +163,34 @@ def test_bits_do_not_depend_on_the_number_of_threads():
         results.append([*t.sort(1), *t.topk(17, 0)])
     torch.set_num_threads(before)
     assert all(torch.equal(a, b) for a, b in zip(*results, strict=True))
+
+
+@pytest.mark.parametrize("k", [1, 31, 32, 33, 100, 250])
+@pytest.mark.parametrize(
+    ("order", "dtype"),
+    [
+        *itertools.product(
+            ["rising", "falling", "equal", "few", "noise"],
+            [torch.float32, torch.float64, torch.int64, torch.int8, torch.bfloat16],
+        ),
+        *itertools.product(["nan"], [torch.float32, torch.float64, torch.bfloat16]),
+    ],
+)
+def test_topk_of_a_long_line_keeps_the_first_of_equals(k, order, dtype):
+    n = 1000
+    values = {
+        "rising": torch.arange(n) % 128 if dtype == torch.int8 else torch.arange(n),
+        "falling": torch.arange(n).flip(0) % 127,
+        "equal": torch.full((n,), 7),
+        "few": torch.arange(n) * 7919 % 5,
+        "noise": (torch.arange(n) * 7919 + 13) % 1009 % 128,
+        "nan": torch.where(torch.arange(n) % 3 == 0, torch.full((n,), math.nan), torch.arange(n) * 7919 % 1009.0),
+    }[order]
+    t = values.to(dtype)
+    for largest in (True, False):
+        found = t.topk(k, largest=largest)
+        want = t.sort(descending=largest, stable=True)
+        assert torch.equal(found.indices, want.indices[:k])
+        assert torch.equal(found.values.isnan(), want.values[:k].isnan())
+        loose = t.topk(k, largest=largest, sorted=False).indices.sort().values
+        assert torch.equal(loose, want.indices[:k].sort().values)

@@ -1,4 +1,6 @@
 // Running reductions: cumsum, cumprod, cummax, cummin, logcumsumexp, and what is made of differences.
+#include "kernels/scan.h"
+
 #include <cmath>
 
 #include "dense.h"
@@ -10,12 +12,42 @@ namespace torch {
 namespace {
 
 constexpr int64_t kStrip = 64;  // columns that advance together
+// Lines that do, where there are no columns: a step waits for the one before it in its line alone. cumprod.rows 2.46 ->
+// 0.79 ms, cummax.rows 3.21 -> 1.46 ms, logcumsumexp.rows 33 -> 13 ms on one thread.
+constexpr int64_t kLines = 4;
 constexpr int64_t kGrain = 1 << 15;
 
-// A dense tensor as (outer, n, inner), scanned along n. step(state, x, i) returns what stands at place i; a State is
-// made for each line.
-template <class State, class In, class Out, class Step>
-void scan(const In* x, Out* y, int64_t outer, int64_t n, int64_t inner, Step step) {
+const ScanKernels& scan_kernels() noexcept {
+#if TORCH_X86
+  static const ScanKernels& table = *pick_level<const ScanKernels*>(nullptr, &v2::scan_kernels_table,
+                                                                    &v3::scan_kernels_table, &v4::scan_kernels_table);
+#else
+  static const ScanKernels& table = generic::scan_kernels_table;
+#endif
+  return table;
+}
+
+// `Lines` lines of n that follow each other from a place on.
+template <class State, int Lines, class Step>
+void scan_lines(int64_t at, int64_t n, Step step) {
+  State state[Lines];
+  for (int64_t i = 0; i < n; ++i)
+    for (int l = 0; l < Lines; ++l) step(state[l], at + l * n + i, i);
+}
+
+// A dense tensor as (outer, n, inner), scanned along n. step(state, place, i) advances the line's state by the element
+// at a place of the tensor, the line's ith, and writes there; a State is made for each line.
+template <class State, class Step>
+void scan(int64_t outer, int64_t n, int64_t inner, Step step) {
+  if (inner == 1) {
+    parallel_for((outer + kLines - 1) / kLines, std::max<int64_t>(1, kGrain / std::max<int64_t>(n * kLines, 1)),
+                 [&](int64_t begin, int64_t end) {
+                   int64_t line = begin * kLines, stop = std::min(end * kLines, outer);
+                   for (; line + kLines <= stop; line += kLines) scan_lines<State, kLines>(line * n, n, step);
+                   for (; line < stop; ++line) scan_lines<State, 1>(line * n, n, step);
+                 });
+    return;
+  }
   int64_t strips = (inner + kStrip - 1) / kStrip;
   parallel_for(outer * strips, std::max<int64_t>(1, kGrain / std::max<int64_t>(n * std::min(inner, kStrip), 1)),
                [&](int64_t begin, int64_t end) {
@@ -24,7 +56,7 @@ void scan(const In* x, Out* y, int64_t outer, int64_t n, int64_t inner, Step ste
                            base = task / strips * n * inner + first;
                    State state[kStrip];
                    for (int64_t i = 0; i < n; ++i, base += inner)
-                     for (int64_t c = 0; c < width; ++c) y[base + c] = step(state[c], x[base + c], i);
+                     for (int64_t c = 0; c < width; ++c) step(state[c], base + c, i);
                  }
                });
 }
@@ -51,6 +83,24 @@ DType scan_dtype(DType self, std::optional<DType> dtype) {
   return dtype ? *dtype : is_integral(self) || self == DType::Bool ? DType::Int64 : self;
 }
 
+// Whole lines by the kernels that there are: cumsum.1e6 2.52 -> 0.52 ms, cumsum.rows 2.32 -> 0.51 ms on one thread.
+template <class T>
+bool sum_along(const T* x, T* y, int64_t lines, int64_t n) {
+  if constexpr (std::is_same_v<T, float> || std::is_same_v<T, uint64_t>) {
+    const ScanKernels& k = scan_kernels();
+    parallel_for(lines, std::max<int64_t>(1, kGrain / std::max<int64_t>(n, 1)), [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        if constexpr (std::is_same_v<T, float>)
+          k.sum_float(x + i * n, y + i * n, n);
+        else
+          k.sum_uint64(x + i * n, y + i * n, n);
+      }
+    });
+    return true;
+  }
+  return false;
+}
+
 // Floats run in double, integers in int64, and are rounded to the result's dtype at each place.
 template <bool product>
 Tensor cumulate(const Tensor& self, int64_t dim, std::optional<DType> dtype) {
@@ -67,12 +117,14 @@ Tensor cumulate(const Tensor& self, int64_t dim, std::optional<DType> dtype) {
   auto run = [&](auto element, auto wide) {
     using T = decltype(element);
     using W = decltype(wide);
+    const T* from = x.data<T>();
+    T* to = out.data<T>();
     if constexpr (product)
-      scan<ProdState<W>>(x.data<T>(), out.data<T>(), s.outer, s.n, s.inner,
-                         [](ProdState<W>& a, T v, int64_t) { return T(a.v *= W(v)); });
-    else
-      scan<SumState<W>>(x.data<T>(), out.data<T>(), s.outer, s.n, s.inner,
-                        [](SumState<W>& a, T v, int64_t) { return T(a.v += W(v)); });
+      scan<ProdState<W>>(s.outer, s.n, s.inner,
+                         [=](ProdState<W>& a, int64_t at, int64_t) { to[at] = T(a.v *= W(from[at])); });
+    else if (!(s.inner == 1 && sum_along(from, to, s.outer, s.n)))
+      scan<SumState<W>>(s.outer, s.n, s.inner,
+                        [=](SumState<W>& a, int64_t at, int64_t) { to[at] = T(a.v += W(from[at])); });
   };
   switch (compute) {
     case DType::Float32:
@@ -131,15 +183,18 @@ std::tuple<Tensor, Tensor> cumulative_extreme(const Tensor& self, int64_t dim) {
         int64_t at = -1;
         Wide best{};
       };
-      scan<State>(x.data<T>(), indices.data<int64_t>(), s.outer, s.n, s.inner, [](State& a, T given, int64_t i) {
-        Wide v = Wide(given);
+      const T* from = x.data<T>();
+      T* best = values.data<T>();
+      int64_t* index = indices.data<int64_t>();
+      scan<State>(s.outer, s.n, s.inner, [=](State& a, int64_t at, int64_t i) {
+        Wide v = Wide(from[at]);
         if (a.at < 0 || v != v || (a.best == a.best && (kMax ? v >= a.best : v <= a.best))) a = {i, v};
-        return a.at;
+        best[at] = T(a.best);
+        index[at] = a.at;
       });
     }
   });
-  Tensor found = self.dim() > 0 ? gather(x, dim, indices) : contiguous_copy(x);
-  return {found, indices};
+  return {values, indices};
 }
 
 struct LogSum {
@@ -154,20 +209,26 @@ Tensor logcumsumexp_kernel(const Tensor& self, int64_t dim) {
   if (self.is_meta()) return empty_tensor(self.sizes(), result, self.device());
   Tensor x = as_contiguous(self, compute);
   Shape s = shape_of(self, dim);
-  auto step = [](LogSum& a, auto given, int64_t) {
-    double v = double(given), high = std::fmax(a.v, v), low = std::fmin(a.v, v);
+  auto step = [](LogSum& a, double v) {
+    double high = std::fmax(a.v, v), low = std::fmin(a.v, v);
     if (a.v != a.v || v != v)
       a.v = a.v + v;
     else if (low != high || std::isfinite(low))
       a.v = high + std::log1p(std::exp(low - high));
     else
       a.v = high;
-    return decltype(given)(a.v);
+    return a.v;
+  };
+  auto run = [&](auto zero) {
+    using T = decltype(zero);
+    const T* from = x.data<T>();
+    T* to = out.data<T>();
+    scan<LogSum>(s.outer, s.n, s.inner, [=](LogSum& a, int64_t at, int64_t) { to[at] = T(step(a, double(from[at]))); });
   };
   if (compute == DType::Float64)
-    scan<LogSum>(x.data<double>(), out.data<double>(), s.outer, s.n, s.inner, step);
+    run(double());
   else
-    scan<LogSum>(x.data<float>(), out.data<float>(), s.outer, s.n, s.inner, step);
+    run(float());
   return as_dtype(out, result);
 }
 

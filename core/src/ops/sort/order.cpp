@@ -87,8 +87,7 @@ Two topk_kernel(const Tensor& self, int64_t k, int64_t dim, bool largest, bool s
   Tensor values = empty_tensor(shape, self.dtype()), indices = empty_tensor(shape, DType::Int64);
   const int64_t item = self.item_size(), n = l.n;
   if (k > 0)
-    each_line(l, largest, [&](auto* keys, auto* room, int64_t i) {
-      select_keys(keys, room, n, k);
+    each_front(l, k, largest, [&](auto* keys, auto* room, int64_t i) {
       auto* front = sorted ? sort_keys(keys, room, k) : keys;
       int64_t* index = indices.data<int64_t>() + i * k;
       for (int64_t j = 0; j < k; ++j) index[j] = int64_t(place_of(front[j]));

@@ -22,35 +22,6 @@ Tensor lines_back(const Tensor& result, const Tensor& self, int64_t dim);
 
 void check_sortable(const char* op, const Tensor& self);
 
-// f(keys of line i, room for as many, i) for each line; K is Keyed32 or Keyed64.
-template <class K, class F>
-void each_line_of(const Lines& lines, bool descending, F f) {
-  const SortKernels& k = sort_kernels();
-  auto make = [&] {
-    if constexpr (sizeof(K) == 8)
-      return k.keys32[int(lines.dense.dtype())];
-    else
-      return k.keys64[int(lines.dense.dtype())];
-  }();
-  const char* data = lines.dense.data<const char>();
-  const int64_t bytes = lines.n * lines.dense.item_size();
-  parallel_for(lines.count, std::max<int64_t>(1, (1 << 14) / std::max<int64_t>(lines.n, 1)),
-               [&](int64_t begin, int64_t end) {
-                 std::unique_ptr<K[]> room(new K[size_t(2 * lines.n)]);
-                 for (int64_t i = begin; i < end; ++i) {
-                   make(room.get(), data + i * bytes, lines.n, 1, descending);
-                   f(room.get(), room.get() + lines.n, i);
-                 }
-               });
-}
-template <class F>
-void each_line(const Lines& lines, bool descending, F f) {
-  if (lines.dense.item_size() == 8)
-    each_line_of<Keyed64>(lines, descending, f);
-  else
-    each_line_of<Keyed32>(lines, descending, f);
-}
-
 inline Keyed32* sort_keys(Keyed32* a, Keyed32* b, int64_t n) { return sort_kernels().sort32(a, b, n); }
 inline Keyed64* sort_keys(Keyed64* a, Keyed64* b, int64_t n) { return sort_kernels().sort64(a, b, n); }
 inline void select_keys(Keyed32* a, Keyed32* b, int64_t n, int64_t k) { sort_kernels().select32(a, b, n, k); }
@@ -59,6 +30,57 @@ inline bool less_key(Keyed32 a, Keyed32 b) { return a < b; }
 inline bool less_key(Keyed64 a, Keyed64 b) { return a.key < b.key || (a.key == b.key && a.place < b.place); }
 inline bool is_top_key(Keyed32 a) { return a >> 32 == 0xffffffffu; }
 inline bool is_top_key(Keyed64 a) { return a.key == ~uint64_t(0); }
+
+// make(keys, room, elements of line i), then use(keys, room, i), for each line; both have room for `most` keys of type
+// K.
+template <class K, class Make, class Use>
+void each_line_of(const Lines& lines, int64_t most, Make make, Use use) {
+  const char* data = lines.dense.data<const char>();
+  const int64_t bytes = lines.n * lines.dense.item_size();
+  parallel_for(lines.count, std::max<int64_t>(1, (1 << 14) / std::max<int64_t>(lines.n, 1)),
+               [&](int64_t begin, int64_t end) {
+                 std::unique_ptr<K[]> room(new K[size_t(2 * most)]);
+                 for (int64_t i = begin; i < end; ++i) {
+                   make(room.get(), room.get() + most, data + i * bytes);
+                   use(room.get(), room.get() + most, i);
+                 }
+               });
+}
+// use(keys of line i, room for as many, i) for each line.
+template <class F>
+void each_line(const Lines& lines, bool descending, F use) {
+  const SortKernels& k = sort_kernels();
+  const int t = int(lines.dense.dtype());
+  if (lines.dense.item_size() == 8)
+    each_line_of<Keyed64>(
+        lines, lines.n, [&](Keyed64* keys, Keyed64*, const char* in) { k.keys64[t](keys, in, lines.n, 1, descending); },
+        use);
+  else
+    each_line_of<Keyed32>(
+        lines, lines.n, [&](Keyed32* keys, Keyed32*, const char* in) { k.keys32[t](keys, in, lines.n, 1, descending); },
+        use);
+}
+// use(keys, room, i), where the `front` smallest keys of line i come first, in any order but equal ones by place.
+template <class F>
+void each_front(const Lines& lines, int64_t front, bool descending, F use) {
+  const SortKernels& k = sort_kernels();
+  const int t = int(lines.dense.dtype());
+  const int64_t n = lines.n;
+  if (front > n / 4) {
+    each_line(lines, descending, [&](auto* keys, auto* room, int64_t i) {
+      select_keys(keys, room, n, front);
+      use(keys, room, i);
+    });
+  } else if (lines.dense.item_size() == 8) {
+    each_line_of<Keyed64>(
+        lines, front_room(front),
+        [&](Keyed64* keys, Keyed64* room, const char* in) { k.front64[t](keys, room, in, n, front, descending); }, use);
+  } else {
+    each_line_of<Keyed32>(
+        lines, front_room(front),
+        [&](Keyed32* keys, Keyed32* room, const char* in) { k.front32[t](keys, room, in, n, front, descending); }, use);
+  }
+}
 
 // out[i] = line[index[i]], by size of element.
 void pick(char* out, const char* line, const int64_t* index, int64_t n, int64_t item);
