@@ -1,6 +1,8 @@
 /* Plain C99 over the stable C interface of torch-core: it knows nothing of C++ and nothing of Python. */
 #include "peaks.h"
 
+#include <torch/c/torch.h>
+
 /* The one tensor that an operator gives, or NULL. */
 static torch_tensor* call(const char* op, torch_value a, torch_value b, int count) {
   torch_value arguments[2], result;

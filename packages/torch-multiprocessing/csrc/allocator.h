@@ -21,7 +21,9 @@ class Allocator {
 
   // A block of at least `size` bytes, held by this process: count 1. Throws std::runtime_error when there is no room.
   uint32_t allocate(uint64_t size);
-  // Takes back the references of dead processes, then every block that nobody holds. Gives free pages to the system
+  // Takes back the references of dead processes.
+  void reap();
+  // The same, then every block that nobody holds. Gives free pages to the system
   // beyond `keep` bytes.
   void sweep(uint64_t keep = kCacheLimit);
 
@@ -42,7 +44,6 @@ class Allocator {
   bool is_free(uint32_t entry) const { return segment_.entry(entry).count.load() == 0; }
   void look_at_small(int how_many);
   void look_at_large();
-  void reap();
   void release(uint64_t offset, uint64_t size, bool backed);
   bool find(uint64_t size, uint64_t* offset);
   uint64_t grow(uint64_t size);

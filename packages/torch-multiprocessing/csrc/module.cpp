@@ -3,9 +3,11 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <structmember.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cstddef>
+#include <cstring>
 #include <memory>
 #include <new>
 #include <stdexcept>
@@ -35,6 +37,7 @@ struct PyBlock {
 };
 PyTypeObject* arena_type;
 PyTypeObject* block_type;
+std::unordered_map<uint64_t, PyArena*> arenas;  // by segment id; each is alive
 
 template <class F>
 PyObject* guarded(F f) {
@@ -70,6 +73,7 @@ PyObject* make_arena(Segment* segment, bool owner) {
   if (!arena) return nullptr;
   state->segment = std::move(keep);
   arena->state = state.release();
+  arenas[arena->state->segment->header().id] = arena;
   return reinterpret_cast<PyObject*>(arena);
 }
 PyObject* arena_create(PyObject*, PyObject* args) {
@@ -86,7 +90,10 @@ PyObject* arena_attach(PyObject*, PyObject* args) {
 }
 void arena_dealloc(PyObject* self) {
   PyTypeObject* type = Py_TYPE(self);
-  delete reinterpret_cast<PyArena*>(self)->state;
+  State* state = reinterpret_cast<PyArena*>(self)->state;
+  auto known = arenas.find(state->segment->header().id);
+  if (known != arenas.end() && known->second == reinterpret_cast<PyArena*>(self)) arenas.erase(known);
+  delete state;
   PyObject_Free(self);
   Py_DECREF(type);
 }
@@ -103,11 +110,8 @@ PyObject* arena_allocate(PyObject* self, PyObject* arg) {
     return new_block(reinterpret_cast<PyArena*>(self), index, size);
   });
 }
-PyObject* arena_receive(PyObject* self, PyObject* args) {
-  unsigned int index, generation;
-  unsigned long long nbytes;
-  if (!PyArg_ParseTuple(args, "IIK:receive", &index, &generation, &nbytes)) return nullptr;
-  State& state = state_of(self);
+PyObject* receive(PyArena* arena, uint32_t index, uint32_t generation, uint64_t nbytes) {
+  State& state = *arena->state;
   auto held = state.held.find(index);
   if (!state.segment->receive(index, generation, held != state.held.end()))
     return PyErr_Format(PyExc_RuntimeError,
@@ -116,7 +120,13 @@ PyObject* arena_receive(PyObject* self, PyObject* args) {
   if (held != state.held.end()) return Py_NewRef(reinterpret_cast<PyObject*>(held->second));
   if (nbytes > state.segment->entry(index).size)
     return PyErr_Format(PyExc_RuntimeError, "shared memory: a message promises more bytes than its block has");
-  return guarded([&] { return new_block(reinterpret_cast<PyArena*>(self), index, nbytes); });
+  return guarded([&] { return new_block(arena, index, nbytes); });
+}
+PyObject* arena_receive(PyObject* self, PyObject* args) {
+  unsigned int index, generation;
+  unsigned long long nbytes;
+  if (!PyArg_ParseTuple(args, "IIK:receive", &index, &generation, &nbytes)) return nullptr;
+  return receive(reinterpret_cast<PyArena*>(self), index, generation, nbytes);
 }
 PyObject* arena_sweep(PyObject* self, PyObject* args) {
   unsigned long long keep = kCacheLimit;
@@ -126,6 +136,11 @@ PyObject* arena_sweep(PyObject* self, PyObject* args) {
     if (state.allocator) state.allocator->sweep(keep);
     Py_RETURN_NONE;
   });
+}
+PyObject* arena_reap(PyObject* self, PyObject*) {
+  State& state = state_of(self);
+  if (state.allocator) state.allocator->reap();
+  Py_RETURN_NONE;
 }
 PyObject* arena_before_fork(PyObject* self, PyObject*) {
   // On behalf of the child, which inherits every Block object: one reference to each block.
@@ -220,12 +235,6 @@ PyObject* block_send(PyObject* self, PyObject*) {
   block->arena->state->segment->send(block->index);
   return Py_BuildValue("IIK", block->index, block->generation, static_cast<unsigned long long>(block->nbytes));
 }
-PyObject* block_unsend(PyObject* self, PyObject*) {
-  // A message that was never sent: its pickling failed behind this block.
-  auto* block = reinterpret_cast<PyBlock*>(self);
-  block->arena->state->segment->receive(block->index, block->generation, true);
-  Py_RETURN_NONE;
-}
 PyObject* block_arena(PyObject* self, void*) {
   return Py_NewRef(reinterpret_cast<PyObject*>(reinterpret_cast<PyBlock*>(self)->arena));
 }
@@ -253,6 +262,7 @@ PyMethodDef arena_methods[] = {
     {"sweep", arena_sweep, METH_VARARGS,
      "sweep(keep=268435456)\n--\n\nTakes back what ended processes held, and gives free memory beyond `keep` bytes to "
      "the system."},
+    {"reap", arena_reap, METH_NOARGS, "reap()\n--\n\nTakes back what ended processes held."},
     {"before_fork", arena_before_fork, METH_NOARGS,
      "before_fork()\n--\n\nHolds every block once more, for a child; gives their numbers."},
     {"undo_fork", arena_undo_fork, METH_O,
@@ -273,9 +283,7 @@ PyGetSetDef arena_getset[] = {
     {"owner_alive", arena_owner_alive, nullptr, "Whether the owner still runs.", nullptr},
     {}};
 PyMethodDef block_methods[] = {
-    {"send", block_send, METH_NOARGS, "send()\n--\n\nThe handle for one message: (index, generation, nbytes)."},
-    {"unsend", block_unsend, METH_NOARGS, "unsend()\n--\n\nTakes back a handle that no message carries."},
-    {}};
+    {"send", block_send, METH_NOARGS, "send()\n--\n\nThe handle for one message: (index, generation, nbytes)."}, {}};
 PyGetSetDef block_getset[] = {{"arena", block_arena, nullptr, "The Arena that the block lies in.", nullptr},
                               {"address", block_address, nullptr, "Address of the first byte.", nullptr},
                               {"count", block_count, nullptr, "Processes and messages that hold the block.", nullptr},
@@ -304,8 +312,80 @@ PyObject* outline(PyObject*, PyObject* arg) {
   Outline o = outline_of(fd);
   return Py_BuildValue("OOI", o.made ? Py_True : Py_False, o.owner_alive ? Py_True : Py_False, o.in_transit);
 }
+// --- Packets ---
+
+// What a packet of _messages.py begins with when it carries blocks: this, then `blocks` Handles.
+struct PacketHead {
+  uint8_t kind;
+  uint8_t zero[3];
+  uint32_t blocks;
+  uint32_t paths;  // bytes of a pickle that tells where segments can be opened
+};
+struct PacketHandle {
+  uint64_t segment;
+  uint32_t index, generation;
+  uint64_t nbytes;
+};
+enum PacketKind : uint8_t { kPickle, kWithBlocks, kInBlock };
+constexpr Py_ssize_t kLongest = 32 << 10;
+
+// The blocks of a packet: a list of Blocks, with None for those of segments that this process has not attached.
+PyObject* blocks_of(const char* data, Py_ssize_t size) {
+  PyObject* list = PyList_New(0);
+  PacketHead head;
+  if (!list || size < Py_ssize_t(sizeof head) || data[0] == kPickle) return list;
+  std::memcpy(&head, data, sizeof head);
+  if (uint64_t(size) < sizeof head + head.blocks * sizeof(PacketHandle)) {
+    Py_DECREF(list);
+    return PyErr_Format(PyExc_RuntimeError, "a packet promises %u blocks and ends before", unsigned(head.blocks));
+  }
+  for (uint32_t i = 0; i < head.blocks; ++i) {
+    PacketHandle h;
+    std::memcpy(&h, data + sizeof head + i * sizeof h, sizeof h);
+    auto known = arenas.find(h.segment);
+    PyObject* block =
+        known == arenas.end() ? Py_NewRef(Py_None) : receive(known->second, h.index, h.generation, h.nbytes);
+    if (!block || PyList_Append(list, block) < 0) {
+      Py_XDECREF(block);
+      Py_DECREF(list);
+      return nullptr;
+    }
+    Py_DECREF(block);
+  }
+  return list;
+}
+PyObject* packet_blocks(PyObject*, PyObject* arg) {
+  Py_buffer view;
+  if (PyObject_GetBuffer(arg, &view, PyBUF_SIMPLE) < 0) return nullptr;
+  PyObject* list = blocks_of(static_cast<const char*>(view.buf), view.len);
+  PyBuffer_Release(&view);
+  return list;
+}
+// From the kernel's hands to this process's: a process that is killed between the two takes its message's blocks along,
+// so nothing else is done between them, and the interpreter's lock is kept.
+PyObject* take(PyObject*, PyObject* arg) {
+  int fd = PyObject_AsFileDescriptor(arg);
+  if (fd < 0) return nullptr;
+  char data[kLongest];
+  ssize_t size = recv(fd, data, sizeof data, MSG_DONTWAIT);
+  if (size < 0) return PyErr_SetFromErrno(PyExc_OSError);
+  PyObject* blocks = blocks_of(data, size);
+  if (!blocks) return nullptr;
+  PyObject* packet = PyBytes_FromStringAndSize(data, size);
+  PyObject* both = packet ? PyTuple_Pack(2, packet, blocks) : nullptr;
+  Py_XDECREF(packet);
+  Py_DECREF(blocks);
+  return both;
+}
+
 PyMethodDef functions[] = {
-    {"outline", outline, METH_O, "outline(fd)\n--\n\n(made, owner runs, messages under way) of a segment's file."}, {}};
+    {"take", take, METH_O,
+     "take(fd)\n--\n\nThe next packet of a socket, which must not have to be waited for, and its blocks."},
+    {"packet_blocks", packet_blocks, METH_O,
+     "packet_blocks(packet)\n--\n\nThe Blocks that a packet carries, None for those of segments not attached."},
+
+    {"outline", outline, METH_O, "outline(fd)\n--\n\n(made, owner runs, messages under way) of a segment's file."},
+    {}};
 
 PyModuleDef module_def = {PyModuleDef_HEAD_INIT,
                           "_arena",

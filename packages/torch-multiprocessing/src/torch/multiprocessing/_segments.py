@@ -282,9 +282,23 @@ def adopt(provision: Provision | None) -> None:
     _state.given = provision
 
 
+_postponed: list = []
+
+
+def postpone(rest) -> None:
+    """Keeps what must wait for other processes to end: ``rest.settle()`` is asked now and then whether it is done."""
+    if not rest.settle():
+        _postponed.append(rest)
+
+
 def prune() -> None:
     """Closes segments of processes that have ended, where none of their blocks is held or under way."""
     settle()
+    if _postponed and _state.own is not None:
+        _state.own.arena.reap()
+    for rest in list(_postponed):
+        if rest.settle():
+            _postponed.remove(rest)
     for provision in [p for p in _state.kept if p.is_over]:
         _state.kept.remove(provision)
         os.close(provision.fd)
@@ -391,6 +405,9 @@ def _after_fork_in_child() -> None:
     if _state.own is not None:
         _foreign_paths[_state.own.arena.id] = _state.own.paths
     _retire()
+    for rest in _postponed:
+        rest.close()
+    _postponed.clear()
     given = _state.given
     for provision in _state.kept:
         if provision.process is None or provision.process() is not _starting:

@@ -6,7 +6,7 @@ import math
 
 from torch import _C
 
-from . import _segments
+from . import _messages, _segments
 from ._arena import Block
 
 
@@ -55,16 +55,16 @@ def share_storage_(storage):
     return storage
 
 
-def send_storage(storage) -> _segments.Handle | None:
-    """The handle of a storage for one message; None when it is empty. The storage must be shared."""
+def send_storage(storage) -> int | tuple | None:
+    """What stands for a storage in a pickle; None when it is empty. The storage must be shared."""
     if len(storage) == 0:
         return None
     block = block_of(storage)
     if block is None:
         raise RuntimeError("the storage shares memory that is not from torch.multiprocessing, so it has no handle")
-    return _segments.send(block)
+    return _messages.attach(block)
 
 
-def receive_storage(handle: tuple | None):
-    """The storage of a handle; every message of one block gives the same block."""
-    return _C.UntypedStorage(0) if handle is None else storage_over(_segments.receive(_segments.Handle(*handle)))
+def receive_storage(place: int | tuple | None):
+    """The storage that `send_storage` gave the place for; every message of one block gives the same block."""
+    return _C.UntypedStorage(0) if place is None else storage_over(_messages.attached(place))

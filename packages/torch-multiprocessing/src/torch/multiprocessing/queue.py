@@ -2,13 +2,14 @@
 
 A message is one packet of a socket pair (SOCK_SEQPACKET), so the kernel keeps messages whole for any number of writers
 and readers, and no lock is held around a read or a write. A message too long for a packet lies in shared memory and the
-packet carries its handle. `put` pickles in the caller, so what it sends is the object as it was and errors are raised
+packet carries its handle (`_messages`). `put` pickles in the caller, so what it sends is the object as it was and errors are raised
 there; only when the socket is full does a thread send the rest.
 """
 
 from __future__ import annotations
 
 import collections
+import contextlib
 import errno
 import select
 import socket
@@ -19,10 +20,9 @@ from multiprocessing import connection, context, reduction, util
 from queue import Empty, Full
 
 from . import _segments
+from ._messages import drop, packed, take, unpacked
 
-LONGEST = 32 << 10  # of a packet
 _BUFFER = 1 << 20
-_PICKLE, _IN_BLOCK = b"\0", b"\1"
 
 
 class _Packets:
@@ -32,13 +32,17 @@ class _Packets:
         self._reader, self._writer = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         for end, option in ((self._writer, socket.SO_SNDBUF), (self._reader, socket.SO_RCVBUF)):
             end.setsockopt(socket.SOL_SOCKET, option, _BUFFER)
+        self._holders = _segments.allocate(8)  # never read: its count is that of the processes that have the queue
 
     def __getstate__(self):
         context.assert_spawning(self)
-        return reduction.DupFd(self._reader.fileno()), reduction.DupFd(self._writer.fileno())
+        ends = reduction.DupFd(self._reader.fileno()), reduction.DupFd(self._writer.fileno())
+        return ends, tuple(_segments.send(self._holders))
 
     def __setstate__(self, state):
-        self._reader, self._writer = (socket.socket(fileno=end.detach()) for end in state)
+        ends, holders = state
+        self._reader, self._writer = (socket.socket(fileno=end.detach()) for end in ends)
+        self._holders = _segments.receive(_segments.Handle(*holders))
 
     def send(self, data, wait: bool = True) -> bool:
         """Writes a packet; False when it would have to wait and may not."""
@@ -48,50 +52,57 @@ class _Packets:
             return False
         return True
 
-    def receive(self, timeout: float | None) -> bytes | None:
-        """The next packet, or None when there is none within `timeout` seconds."""
+    def receive(self, timeout: float | None) -> tuple | None:
+        """The next packet as `_messages.take` gives it, or None when there is none within `timeout` seconds."""
         deadline = None if timeout is None else time.monotonic() + timeout
-        flags = 0 if timeout is None else socket.MSG_DONTWAIT
         while True:
             try:
-                data = self._reader.recv(LONGEST + 1, flags)
+                taken = take(self._reader)
             except BlockingIOError:
-                left = deadline - time.monotonic()
-                if left <= 0 or not self.poll(left):
+                left = None if deadline is None else deadline - time.monotonic()
+                if left is not None and left <= 0:
                     return None
-                continue  # another process may have been faster
-            if not data:
+                self.poll(left)
+                continue  # another process may be faster
+            if not taken[0]:
                 raise EOFError("the queue's writing end is closed")
-            return data
+            return taken
 
-    def poll(self, timeout: float = 0) -> bool:
-        """Whether a packet can be read within `timeout` seconds."""
+    def poll(self, timeout: float | None = 0) -> bool:
+        """Whether a packet can be read within `timeout` seconds, or at some time."""
         waiter = select.poll()
         waiter.register(self._reader, select.POLLIN)
-        return bool(waiter.poll(max(0, timeout) * 1000))
+        return bool(waiter.poll(None if timeout is None else max(0, timeout) * 1000))
 
     def close(self) -> None:
-        self._reader.close()
-        self._writer.close()
+        if self._holders is not None:
+            _segments.postpone(_Rest(self._reader, self._writer, self._holders))
+            self._holders = None
+
+    def __del__(self):
+        if "_holders" in self.__dict__:
+            self.close()
 
 
-def packed(obj) -> bytes:
-    """The packet of an object."""
-    data = reduction.ForkingPickler.dumps(obj)
-    if len(data) < LONGEST:
-        return _PICKLE + bytes(data)
-    block = _segments.allocate(len(data))
-    memoryview(block)[:] = data
-    return _IN_BLOCK + bytes(reduction.ForkingPickler.dumps(tuple(_segments.send(block))))
+class _Rest:
+    """What a queue leaves that its process has let go: the messages in it are dropped when no other process has it."""
 
+    def __init__(self, reader: socket.socket, writer: socket.socket, holders: _segments.Block):
+        self._ends, self._holders = (reader, writer), holders
 
-def unpacked(packet: bytes):
-    """The object of a packet."""
-    loads = reduction.ForkingPickler.loads
-    if packet[:1] == _IN_BLOCK:
-        handle = loads(memoryview(packet)[1:])
-        return loads(memoryview(_segments.receive(_segments.Handle(*handle))))
-    return loads(memoryview(packet)[1:])
+    def settle(self) -> bool:
+        """Whether nothing is left to do."""
+        if self._holders.count > 1:
+            return False
+        with contextlib.suppress(BlockingIOError, RuntimeError):
+            while (taken := take(self._ends[0]))[0]:
+                drop(*taken)
+        self.close()
+        return True
+
+    def close(self) -> None:
+        for end in self._ends:
+            end.close()
 
 
 class Queue:
@@ -150,6 +161,7 @@ class Queue:
             raise ValueError(f"Queue {self!r} is closed")
         packet = packed(obj)
         if not self._room.acquire(block, timeout):
+            drop(packet)
             raise Full
         with self._lock:
             if self._thread is None and self._packets.send(packet, wait=False):
@@ -166,11 +178,11 @@ class Queue:
         """Takes an object; raises `queue.Empty` when there is none within `timeout` seconds."""
         if self._closed:
             raise ValueError(f"Queue {self!r} is closed")
-        packet = self._packets.receive(timeout if block else 0.0)
-        if packet is None:
+        taken = self._packets.receive(timeout if block else 0.0)
+        if taken is None:
             raise Empty
         self._room.release()
-        return unpacked(packet)
+        return unpacked(*taken)
 
     def get_nowait(self):
         """Takes an object if there is one."""

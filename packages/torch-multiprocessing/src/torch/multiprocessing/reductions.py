@@ -47,16 +47,16 @@ def reduce_tensor(tensor):
         copied.copy_(tensor.detach())
         tensor, storage = copied, copied.untyped_storage()
     _share.share_storage_(storage)
-    handle = _share.send_storage(storage)
+    place = _share.send_storage(storage)
     geometry = tensor.storage_offset(), tuple(tensor.shape), tensor.stride()
     attributes = (getattr(tensor, "__dict__", None) or None) if kind is not torch.Tensor else None
-    return rebuild_tensor, (kind, handle and tuple(handle), (tensor.dtype, *geometry, grad, attributes))
+    return rebuild_tensor, (kind, place, (tensor.dtype, *geometry, grad, attributes))
 
 
 def rebuild_tensor(cls, storage, metadata):
-    """The tensor of a message; `storage` is a storage or the handle of one."""
+    """The tensor of a message; `storage` is a storage or what stands for one there."""
     dtype, offset, size, stride, requires_grad, attributes = metadata
-    if storage is None or isinstance(storage, tuple):
+    if storage is None or isinstance(storage, (int, tuple)):
         storage = _share.receive_storage(storage)
     tensor = _C._tensor_over(storage, dtype, offset, size, stride)
     if cls is not torch.Tensor:
@@ -80,8 +80,8 @@ def rebuild_meta_tensor(
 
 def reduce_storage(storage):
     """The call that makes a storage over the same memory in another process."""
-    handle = _share.send_storage(_share.share_storage_(storage))
-    return rebuild_storage_filename, (type(storage), None, handle and tuple(handle), len(storage))
+    place = _share.send_storage(_share.share_storage_(storage))
+    return rebuild_storage_filename, (type(storage), None, place, len(storage))
 
 
 def rebuild_storage_filename(cls, manager, handle, size, dtype=None):

@@ -12,7 +12,7 @@ import socket
 import struct
 from multiprocessing import reduction
 
-from torch.multiprocessing.queue import LONGEST, packed, unpacked
+from torch.multiprocessing._messages import LONGEST, drop, packed, take, unpacked
 
 _BUFFER = 1 << 20
 _WATCH = 2  # seconds after which a worker that waits looks whether its parent still runs
@@ -94,13 +94,16 @@ class Channel:
     def poll(self):
         """A message in a tuple, or () when there is none, or None when the other end is closed."""
         try:
-            try:
-                packet = self._end.recv(LONGEST + 1, socket.MSG_DONTWAIT)
-            except ConnectionResetError:  # it ended without reading all; said once, before what it had sent
-                packet = self._end.recv(LONGEST + 1, socket.MSG_DONTWAIT)
+            taken = self._next()
         except BlockingIOError:
             return ()
-        return (unpacked(packet),) if packet else None
+        return (unpacked(*taken),) if taken[0] else None
+
+    def _next(self) -> tuple:
+        try:
+            return take(self._end)
+        except ConnectionResetError:  # it ended without reading all; said once, before what it had sent
+            return take(self._end)
 
     def hang_up(self) -> None:
         """Ends the talk: the other end sees the end, and what it has sent can still be taken."""
@@ -109,9 +112,9 @@ class Channel:
 
     def drain(self) -> None:
         """Takes what has come and drops it, so that the shared memory of no message stays behind."""
-        with contextlib.suppress(Exception):
-            while self.poll():
-                pass
+        with contextlib.suppress(OSError, RuntimeError):  # closed already, or its segment cannot be reached
+            while (taken := self._next())[0]:
+                drop(*taken)
 
     def close(self) -> None:
         self._end.close()

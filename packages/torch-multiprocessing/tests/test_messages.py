@@ -1,0 +1,193 @@
+"""What is left of messages that fail, or that nobody reads."""
+
+import gc
+import os
+import pickle
+import queue as standard
+import signal
+import time
+
+import pytest
+import torch
+import torch.multiprocessing as mp
+from torch.multiprocessing import _messages, _segments
+
+
+class Unreadable:
+    """Can be pickled, and not unpickled."""
+
+    def __reduce__(self):
+        return _refuse, ()
+
+
+def _refuse():
+    raise ValueError("cannot be read")
+
+
+def live() -> int:
+    gc.collect()
+    _segments.sweep()
+    return _segments.own_arena().arena.stats()["live_blocks"]
+
+
+def under_way() -> int:
+    return _segments.own_arena().arena.stats()["in_transit"]
+
+
+def test_an_object_that_cannot_be_pickled_leaves_its_tensors_alone(ctx):
+    queue = ctx.Queue()
+    before = live()
+    with pytest.raises((AttributeError, TypeError, pickle.PicklingError)):
+        queue.put([torch.ones(10), torch.ones(10_000), lambda: 0])
+    with pytest.raises((AttributeError, TypeError, pickle.PicklingError)):
+        queue.put((torch.ones(3), (lambda: 0,)))
+    assert live() == before and under_way() == 0
+
+
+def test_an_object_that_cannot_be_unpickled_gives_its_tensors_back(ctx):
+    queue = ctx.Queue()
+    before = live()
+    queue.put([torch.ones(10), Unreadable(), torch.ones(20)])
+    with pytest.raises(ValueError, match="cannot be read"):
+        queue.get(timeout=5)
+    assert live() == before and under_way() == 0
+    queue.put("next")
+    assert queue.get(timeout=5) == "next"
+
+
+def test_a_message_that_a_full_queue_refuses_is_dropped(ctx):
+    queue = ctx.Queue(1)
+    queue.put(1)
+    before = live()
+    for item in (torch.ones(10), [torch.ones(3), b"x" * 100_000]):
+        with pytest.raises(standard.Full):
+            queue.put(item, timeout=0.01)
+    del item
+    assert live() == before and under_way() == 0
+
+
+def test_a_block_goes_once_in_a_message(ctx):
+    a = torch.arange(6.0)
+    packet = _messages.packed([a, a[1:3], a.view(2, 3), a.untyped_storage()])
+    assert under_way() == 1
+    b, part, matrix, storage = _messages.unpacked(packet)
+    assert under_way() == 0
+    assert {x.untyped_storage().data_ptr() for x in (b, part, matrix)} == {storage.data_ptr()} == {a.data_ptr()}
+    assert part.tolist() == [1, 2] and matrix.shape == (2, 3)
+
+
+def test_a_thousand_tensors_go_in_one_message(ctx, run):
+    ask, answer = ctx.Queue(), ctx.Queue()
+    before = live()
+    run(lambda: answer.put([t + 1 for t in ask.get(timeout=20)]))
+    ask.put([torch.full((2,), float(i)) for i in range(2000)])
+    got = answer.get(timeout=20)
+    assert [t[1].item() for t in got] == [i + 1 for i in range(2000)]
+    del got
+    assert live() <= before
+
+
+def test_messages_within_messages_keep_their_tensors():
+    class Nested:
+        def __reduce__(self):
+            return _messages.unpacked, (_messages.packed(torch.full((3,), 7.0)),)
+
+    packet = _messages.packed([torch.zeros(2), Nested(), torch.ones(2)])
+    a, b, c = _messages.unpacked(packet)
+    assert a.tolist() == [0, 0] and b.tolist() == [7, 7, 7] and c.tolist() == [1, 1]
+    assert under_way() == 0
+
+
+def test_a_queue_that_is_let_go_gives_back_what_nobody_took(ctx):
+    before = live()
+    queue = ctx.Queue()
+    for i in range(50):
+        queue.put(torch.full((1000,), float(i)))
+    queue.put(b"x" * 100_000)
+    del queue
+    assert live() == before and under_way() == 0
+    queue = ctx.Queue()
+    queue.put(torch.ones(5))
+    queue.close()
+    assert live() == before and under_way() == 0
+
+
+def test_a_queue_that_a_child_still_has_keeps_its_messages(ctx, run):
+    before, go, answer = live(), ctx.Event(), ctx.Queue()
+    queue = ctx.Queue()
+
+    def read(queue=queue):
+        go.wait(20)
+        answer.put(sum(queue.get(timeout=10).sum().item() for _ in range(3)))
+
+    process = run(read)
+    for _ in range(5):
+        queue.put(torch.ones(1000))
+    read.__defaults__ = None
+    del queue
+    gc.collect()
+    _segments.sweep()
+    assert under_way() == 5
+    go.set()
+    assert answer.get(timeout=20) == 3000
+    process.join(10)
+    process = answer = None
+    assert live() <= before and under_way() == 0  # two that nobody took
+
+
+def test_what_an_ended_child_left_in_a_queue_does_not_stay(ctx):
+    descriptors = []
+    for _ in range(6):
+        queue = ctx.Queue()
+        process = ctx.Process(target=lambda queue=queue: [queue.put(torch.ones(100_000)) for _ in range(5)])
+        process.start()
+        assert queue.get(timeout=10).sum() == 100_000
+        process.join(10)
+        assert process.exitcode == 0
+        del queue, process
+        gc.collect()
+        _segments.sweep()
+        descriptors.append(len(os.listdir("/proc/self/fd")))
+    assert descriptors[-1] == descriptors[1], descriptors
+
+
+def test_readers_killed_at_random_leave_little(ctx):
+    """Only a reader killed between the kernel and its first look at a message takes the block along."""
+    queue, before = ctx.Queue(), live()
+
+    def read():
+        while True:
+            queue.get()
+
+    readers = []
+    for round_ in range(20):
+        readers = [ctx.Process(target=read) for _ in range(2)]
+        for reader in readers:
+            reader.start()
+        deadline = time.monotonic() + 0.01 * (round_ % 4)
+        while time.monotonic() < deadline:
+            queue.put([torch.ones(10), torch.ones(2)])
+        for reader in readers:
+            os.kill(reader.pid, signal.SIGKILL)
+            reader.join()
+    while not queue.empty():
+        queue.get()
+    assert live() - before <= 2
+
+
+def test_places_mean_nothing_outside_their_message():
+    with pytest.raises(RuntimeError, match="can be unpickled only with its message"):
+        _messages.attached(0)
+
+
+def test_queues_for_spawned_processes_count_their_holders():
+    ctx = mp.get_context("spawn")
+    queue, before = ctx.Queue(), live()
+    process = ctx.Process(target=queue.put, args=(torch.ones(3),))
+    process.start()
+    process.join(40)
+    assert process.exitcode == 0 and queue.get(timeout=10).tolist() == [1, 1, 1]
+    assert live() == before
+    queue.put(torch.ones(3))
+    del queue, process
+    assert live() == before - 1  # the queue's own block
