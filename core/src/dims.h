@@ -63,6 +63,7 @@ class DimSet {
       TORCH_CHECK(!(bits_ >> w & 1), op, ": dim ", w, " appears multiple times in the list of dims ", dims);
       bits_ |= uint64_t(1) << w;
     }
+    if (ndim == 0) bits_ = 0;  // dim 0 of a tensor without dims stands for none
   }
   static DimSet all(int64_t ndim) noexcept {
     DimSet s;

@@ -308,10 +308,20 @@ struct xlogy : BinaryVec<kFloats> {  // 0 * log(b) is 0 unless b is NaN
     return select(isnan(b), b, select(a == V(0), V(0), a * math::log(b)));
   }
 };
-struct logaddexp : BinaryVec<kFloats> {
+struct logaddexp : BinaryVec<kFloats | kComplexes> {
   static constexpr bool kHeavy = true;
   template <class V>
   static V eval(V a, V b) {
+    if constexpr (kIsComplex<V>) {  // the larger one by its real part
+      if (a != a || b != b) return a + b;
+      const V high = a.re >= b.re ? a : b, low = a.re >= b.re ? b : a;
+      return low.re == -INFINITY ? high : high + math::log1p(math::exp(low - high));
+    } else {
+      return of_reals(a, b);
+    }
+  }
+  template <class V>
+  static V of_reals(V a, V b) {
     const V larger = select((a > b) | isnan(a), a, b), gap = abs(a - b);
     return select(a == b, a + constant<V>(math::kLn2), larger + math::log1p(math::exp(-gap)));  // equal: infinities too
   }

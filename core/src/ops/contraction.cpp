@@ -116,6 +116,9 @@ Tensor cross_composite(const Tensor& self, const Tensor& other, std::optional<in
 Tensor linalg_cross_composite(const Tensor& self, const Tensor& other, int64_t dim) {
   TORCH_CHECK(self.dim() == other.dim(), "linalg.cross: expected as many dimensions in both, got shapes ", self.sizes(),
               " and ", other.sizes());
+  for (const Tensor* t : {&self, &other})
+    TORCH_CHECK(t->dim() == 0 || t->size(wrap_dim(dim, t->dim())) == 3, "linalg.cross: inputs dimension ", dim,
+                " must have length 3, got shapes ", self.sizes(), " and ", other.sizes());
   return cross_along("linalg.cross", self, other, dim);
 }
 

@@ -176,6 +176,24 @@ std::tuple<Tensor, Tensor, Tensor> convolution_backward_cpu(const Tensor& grad_o
 
 // --- the public forms
 
+// (a + bi)(u + vi) of complex operands is four real convolutions.
+Tensor convolve(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride, IntArrayRef padding,
+                IntArrayRef dilation, bool transposed, IntArrayRef output_padding, int64_t groups) {
+  auto real_ones = [&](const Tensor& x, const Tensor& w) {
+    return torch::convolution(x, w, Tensor(), stride, padding, dilation, transposed, output_padding, groups);
+  };
+  if (!is_complex(input.dtype()) || input.dtype() != weight.dtype())
+    return torch::convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups);
+  TORCH_CHECK(!bias || (bias.dtype() == input.dtype() && bias.dim() == 1),
+              "convolution: bias must be one number for each output channel, of ", input.dtype(), ", got ", bias);
+  const Tensor a = real(input), b = imag(input), u = real(weight), v = imag(weight);
+  Tensor out = torch::complex(sub(real_ones(a, u), real_ones(b, v)), add(real_ones(a, v), real_ones(b, u)));
+  if (!bias) return out;
+  std::vector<int64_t> along(size_t(weight.dim() - 1), 1);
+  along[0] = bias.size(0);
+  return add(out, reshape(bias, along));
+}
+
 // What distinguishes conv2d from conv1d: the number of spatial dims its operands must have.
 template <int kDims>
 void check_dims(const char* op, const Tensor& input, const Tensor& weight) {
@@ -188,14 +206,14 @@ template <int kDims>
 Tensor conv(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride, IntArrayRef padding,
             IntArrayRef dilation, int64_t groups) {
   check_dims<kDims>("conv", input, weight);
-  return torch::convolution(input, weight, bias, stride, padding, dilation, false, {0}, groups);
+  return convolve(input, weight, bias, stride, padding, dilation, false, {0}, groups);
 }
 
 template <int kDims>
 Tensor conv_transpose(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride,
                       IntArrayRef padding, IntArrayRef output_padding, int64_t groups, IntArrayRef dilation) {
   check_dims<kDims>("conv_transpose", input, weight);
-  return torch::convolution(input, weight, bias, stride, padding, dilation, true, output_padding, groups);
+  return convolve(input, weight, bias, stride, padding, dilation, true, output_padding, groups);
 }
 
 template <int kDims>
@@ -204,7 +222,7 @@ Tensor conv_padding(const Tensor& input, const Tensor& weight, const Tensor& bia
   check_dims<kDims>("conv", input, weight);
   TORCH_CHECK(padding == "same" || padding == "valid", "conv", kDims,
               "d: padding must be 'same', 'valid' or ints, got '", padding, "'");
-  if (padding == "valid") return torch::convolution(input, weight, bias, stride, {0}, dilation, false, {0}, groups);
+  if (padding == "valid") return convolve(input, weight, bias, stride, {0}, dilation, false, {0}, groups);
   for (int64_t s : stride)
     TORCH_CHECK(s == 1, "conv", kDims, "d: padding='same' is not supported for strided convolutions, got stride ",
                 stride);
@@ -218,7 +236,7 @@ Tensor conv_padding(const Tensor& input, const Tensor& weight, const Tensor& bia
     pad[i] = step * (size - 1) / 2;
     pad[kDims + i] = step * (size - 1) - pad[i];
   }
-  return torch::convolution(input, weight, bias, stride, pad, dilation, false, {0}, groups);
+  return convolve(input, weight, bias, stride, pad, dilation, false, {0}, groups);
 }
 
 Tensor conv_tbc_all(const Tensor& input, const Tensor& weight, const Tensor& bias, int64_t pad) {

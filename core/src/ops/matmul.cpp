@@ -399,7 +399,8 @@ Tensor addr_of(const char* op, const Tensor& self, const Tensor& vec1, const Ten
   TORCH_CHECK(is_floating(dtype) || is_complex(dtype) || (beta.is_integral() && alpha.is_integral()), op,
               ": beta and alpha must be integers for a result of ", dtype, ", got ", beta, " and ", alpha);
   check_factors(op, dtype, beta, alpha);
-  const DType inside = logical ? DType::UInt8 : dtype;
+  // Half types are rounded once, at the end.
+  const DType inside = logical ? DType::UInt8 : is_reduced_floating(dtype) ? DType::Float32 : dtype;
   const Tensor d = converted(self, inside), a = converted(vec1, inside), b = converted(vec2, inside);
   const int64_t sides[] = {vec1.size(0), vec2.size(0)};
   const IntArrayRef shape(sides);

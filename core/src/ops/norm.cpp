@@ -26,8 +26,10 @@ void as_float(DType t, F f) {
 }
 
 NormShape channels_of(const char* op, const Tensor& x) {
-  TORCH_CHECK_VALUE(x.dim() >= 2, op, ": expected input (N, C, *) with at least 2 dims, got ", x);
+  TORCH_CHECK_VALUE(x.dim() >= 2 || (x.dim() == 1 && x.size(0) == 0), op,
+                    ": expected input (N, C, *) with at least 2 dims, got ", x);
   TORCH_CHECK_TYPE(is_floating(x.dtype()), op, ": input must be floating point, got ", x.dtype());
+  if (x.dim() == 1) return {0, 0, 1};  // nothing at all
   NormShape s{x.size(0), x.size(1), 1};
   for (int64_t d = 2; d < x.dim(); ++d) s.inner *= x.size(d);
   return s;
@@ -208,7 +210,7 @@ Tensor group(const Tensor& input, int64_t groups, const Tensor& weight, const Te
   check_parameter(op, "bias", bias, s.c);
   int64_t width = s.c / groups * s.inner;
   Tensor rows = reshape(input, {s.n, groups, width});
-  Tensor y = reshape(std::get<0>(native_layer_norm(rows, {width}, Tensor(), Tensor(), eps)), input.sizes());
+  Tensor y = reshape(std::get<0>(layer_norm_statistics(rows, {width}, Tensor(), Tensor(), eps)), input.sizes());
   if (weight) y = mul(y, beside_channels(weight, input.dim()));
   if (bias) y = add(y, beside_channels(bias, input.dim()));
   return y;
@@ -254,10 +256,16 @@ void register_norm() {
                                    bool training, double momentum, double eps, bool) {
     return std::get<0>(native_batch_norm(x, w, b, m, v, training, momentum, eps));
   });
-  set_native<op::native_layer_norm>(layer_forward);
+  set_native<op::layer_norm_statistics>(layer_forward);
+  set_composite<op::native_layer_norm>(
+      [](const Tensor& x, IntArrayRef shape, const Tensor& w, const Tensor& b, double eps) {
+        auto [out, mean, rstd] = layer_norm_statistics(x, shape, w, b, eps);
+        auto as_input = [&](const Tensor& t) { return t.dtype() == x.dtype() ? t : _to_copy(t, x.dtype()); };
+        return std::tuple(out, as_input(mean), as_input(rstd));
+      });
   set_native<op::native_layer_norm_backward>(layer_backward);
   set_composite<op::layer_norm>([](const Tensor& x, IntArrayRef shape, const Tensor& w, const Tensor& b, double eps,
-                                   bool) { return std::get<0>(native_layer_norm(x, shape, w, b, eps)); });
+                                   bool) { return std::get<0>(layer_norm_statistics(x, shape, w, b, eps)); });
   set_composite<op::group_norm>(group);
   set_composite<op::instance_norm>(instance);
 }

@@ -50,6 +50,8 @@ Tensor plain(const Tensor& self) {
   if constexpr (I == k_neg || I == k_relu || I == k_sign) check_dtype(I, self.dtype());
   if constexpr (I == k_abs)
     if (is_complex(self.dtype())) return unary({"abs", &complex_abs_loops, false}, self);
+  if constexpr (I == k_square)  // a power of a bool is a number
+    if (self.dtype() == DType::Bool) return _to_copy(self, DType::Int64);
   return unary(kOps[I], self);
 }
 template <Index I>

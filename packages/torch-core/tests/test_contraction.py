@@ -135,6 +135,12 @@ def test_vecdot_and_bilinear():
         torch.bilinear(a, a, w)
 
 
+def test_addr_of_half_types_is_rounded_once():
+    a, b, c = (torch.randn(n, generator=torch.Generator().manual_seed(len(n))).bfloat16() for n in ((5, 4), (5,), (4,)))
+    want = (0.6 * a.double() + 0.2 * torch.outer(b.double(), c.double())).bfloat16()
+    assert torch.equal(torch.addr(a, b, c, beta=0.6, alpha=0.2), want)
+
+
 def test_addr_follows_type_promotion():
     v, w = torch.tensor([True, False]), torch.tensor([True, True])
     assert torch.addr(torch.zeros(2, 2, dtype=torch.bool), v, w).tolist() == [[True, True], [False, False]]
@@ -143,3 +149,9 @@ def test_addr_follows_type_promotion():
     ).tolist() == [[0.5, 1], [1, 2]]
     with pytest.raises(RuntimeError, match="addr: beta and alpha must be integers"):
         torch.addr(torch.zeros(1, 1, dtype=torch.int64), torch.tensor([1]), torch.tensor([1]), alpha=0.5)
+
+
+def test_linalg_cross_broadcasts_other_dims_only():
+    assert torch.linalg.cross(torch.ones(1, 3), torch.ones(4, 3)).shape == (4, 3)
+    with pytest.raises(RuntimeError, match="inputs dimension -1 must have length 3, got shapes"):
+        torch.linalg.cross(torch.ones(5, 3), torch.ones(5, 1))

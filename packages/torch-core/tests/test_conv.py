@@ -247,3 +247,27 @@ def test_what_does_not_fit_is_named(function, x, w, arguments, text):
         getattr(torch, function)(
             torch.from_numpy(np.ascontiguousarray(x)), torch.from_numpy(np.ascontiguousarray(w)), **arguments
         )
+
+
+@pytest.mark.parametrize("kwargs", [{"stride": 2, "groups": 2}, {"padding": "same"}, {"dilation": 2, "padding": 1}])
+def test_complex_convolutions_are_their_definition(kwargs):
+    x, w, b = (noise(*s, dtype="float64") + 1j * noise(*s, dtype="float64") for s in ((2, 4, 9), (6, 4, 3), (6,)))
+    if kwargs.get("groups") == 2:
+        w = w[:, :2]
+    got = torch.conv1d(torch.from_numpy(x), torch.from_numpy(w.copy()), torch.from_numpy(b), **kwargs)
+    numbers = {**kwargs, "padding": 1} if kwargs.get("padding") == "same" else kwargs
+    parts = [reference(p, q, **numbers) for p in (x.real, x.imag) for q in (w.real, w.imag)]
+    want = parts[0] - parts[3] + 1j * (parts[1] + parts[2]) + b.reshape(-1, 1)
+    assert np.allclose(got.numpy(), want)
+    # the transposed one is the adjoint: <conv(x, w), y> = <x, conv_transpose(y, conj(w))>
+    if "padding" not in kwargs:
+        y = torch.from_numpy(noise(*got.shape) + 1j * noise(*got.shape)).to(torch.complex128)
+        back = torch.conv_transpose1d(y, torch.from_numpy(w.conj().copy()), None, 2, 0, 0, 2)
+        plain = torch.from_numpy(want) - torch.from_numpy(b.reshape(-1, 1))
+        assert np.allclose(torch.sum(plain.conj() * y).item(), torch.sum(torch.from_numpy(x).conj() * back).item())
+
+
+def test_complex_convolutions_want_a_complex_bias():
+    z = torch.ones(1, 1, 3, dtype=torch.complex64)
+    with pytest.raises(RuntimeError, match="bias must be one number for each output channel, of torch.complex64"):
+        torch.conv1d(z, z, torch.ones(1))

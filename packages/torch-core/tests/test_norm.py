@@ -91,6 +91,19 @@ def test_layer_norm_is_its_definition(shape, inner, dtype, tolerance):
     assert np.allclose(array(got), want, atol=tolerance)
 
 
+def test_statistics_of_layer_norm_have_the_dtype_of_its_input():
+    assert [t.dtype for t in torch.native_layer_norm(torch.ones(2, 3).half(), (3,), None, None, 1e-5)] == [
+        torch.float16
+    ] * 3
+
+
+def test_batch_norm_of_nothing():
+    nothing = torch.zeros(0)
+    assert torch.batch_norm(nothing, None, None, nothing, nothing, True, 0.1, 1e-5).shape == (0,)
+    with pytest.raises(ValueError, match=r"expected input \(N, C, \*\) with at least 2 dims, got \(3,\)"):
+        torch.batch_norm(torch.zeros(3), None, None, None, None, True, 0.1, 1e-5)
+
+
 def test_layer_norm_gradients_are_those_of_the_closed_form():
     x, w, g = noise.normal(size=(5, 40)), noise.normal(size=40), noise.normal(size=(5, 40))
     _, mean, rstd = torch.native_layer_norm(tensor(x), (40,), tensor(w), None, 1e-5)

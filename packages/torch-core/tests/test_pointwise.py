@@ -179,3 +179,7 @@ def test_long_tensors_give_the_same_as_short_ones():
     x = torch.linspace(-5, 5, 100003)
     whole = torch.tanh(x)
     assert whole[77777:77790].tolist() == torch.tanh(x[77777:77790]).tolist()
+
+
+def test_squares_of_bools_are_numbers():
+    assert torch.equal(torch.square(torch.tensor([True, False])), torch.tensor([1, 0]))

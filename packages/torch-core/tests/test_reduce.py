@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 import torch
+from torch import _C
 
 noise = np.random.default_rng(0)
 SHAPES = [
@@ -195,6 +196,56 @@ def test_running_reductions():
         assert np.array_equal(t.diff(dim=d).numpy(), np.diff(a, axis=d))
     assert torch.tensor([1, 1, 0]).cummax(0).indices.tolist() == [0, 1, 1]
     assert torch.ones(3, dtype=torch.uint8).cumsum(0).dtype == torch.int64
+
+
+def test_complex_logarithms_of_sums():
+    a = noise.standard_normal((4, 6)) * 3 + 1j * noise.uniform(-1, 1, (4, 6))
+    t = torch.from_numpy(a)
+    assert np.allclose(t.logsumexp(1).numpy(), np.log(np.exp(a).sum(1)))
+    got = t.logcumsumexp(1)
+    assert np.allclose(got.exp().numpy(), np.exp(a).cumsum(1)) and got.to(torch.complex64).dtype == torch.complex64
+    assert np.allclose(torch.logaddexp(t, t.flip(0)).exp().numpy(), np.exp(a) + np.exp(a[::-1]))
+    high = torch.tensor([800 + 3j, 800 + 3j])  # of no number that exp() can hold; the angle is not wrapped
+    assert high.logcumsumexp(0)[1].item() == pytest.approx(800 + math.log(2) + 3j)
+    assert high.logsumexp(0).item() == pytest.approx(800 + math.log(2) + 3j)
+    empty = torch.full((2,), -math.inf, dtype=torch.complex64)
+    assert empty.logcumsumexp(0).real.tolist() == [-math.inf] * 2 and empty.logsumexp(0).real.item() == -math.inf
+    assert torch.logaddexp(empty, torch.tensor([1j, -math.inf])).tolist() == [1j, -math.inf]
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64, torch.complex128])
+def test_linear_recurrences_from_both_ends(dtype):
+    recurrence = _C._operator("_linear_recurrence")
+    x, f = torch.from_numpy(noise.standard_normal((2, 3, 70, 4))).to(dtype)
+    for d in range(3):
+        for reverse in (False, True):
+            a, b = (t.to(torch.complex128).flip(d) if reverse else t.to(torch.complex128) for t in (x, f))
+            want = [a.select(d, 0)]
+            for i in range(1, a.shape[d]):
+                want.append(a.select(d, i) + b.select(d, i) * want[-1])
+            want = torch.stack(want, d)
+            got = recurrence(x, f, d, reverse)
+            assert got.dtype == dtype
+            near = {torch.float16: 2e-3, torch.float32: 1e-6}.get(dtype, 1e-13)
+            assert torch.allclose(got.to(torch.complex128), want.flip(d) if reverse else want, rtol=near, atol=near)
+    assert recurrence(torch.tensor(2.0), torch.tensor(3.0), 0).item() == 2
+    assert recurrence(x.to("meta"), f.to("meta"), 0).is_meta
+    with pytest.raises(RuntimeError, match="self and factor must be alike"):
+        recurrence(x, f[0], 0)
+    with pytest.raises(RuntimeError, match="expects a floating point or complex dtype, got torch.int64"):
+        recurrence(torch.arange(3), torch.arange(3), 0)
+
+
+def test_a_complex_number_without_dims_is_its_own_sum():
+    z = torch.tensor(1 + 2j)
+    for keepdim in (False, True):
+        assert z.sum(0, keepdim).item() == 1 + 2j and z.mean(0, keepdim).item() == 1 + 2j
+    assert z.var(0, correction=0).item() == 0 and z.norm(dim=0).item() == pytest.approx(5**0.5)
+
+
+def test_sum_to_size_counts_what_is_true():
+    mask = torch.tensor([[True, True], [False, True]])
+    assert torch.equal(mask.sum_to_size(1, 2), torch.tensor([[1, 2]]))
 
 
 def test_logsumexp_and_distances():

@@ -83,11 +83,10 @@ Tensor dist_composite(const Tensor& self, const Tensor& other, const Scalar& p) 
 // exp(x - max) cannot overflow; an infinite max is left out, so that inf - inf does not arise.
 Tensor logsumexp_kernel(const Tensor& self, IntArrayRef dim, bool keepdim) {
   Tensor x = is_floating(self.dtype()) || is_complex(self.dtype()) ? self : _to_copy(self, default_dtype());
-  TORCH_CHECK_IMPLEMENTED(!is_complex(x.dtype()), "logsumexp: complex tensors are not supported yet");
   DimSet dims = reduce_dims("logsumexp", dim, self.dim());
   if (x.is_meta()) return make_out(x, dims, keepdim, x.dtype()).result;
   if (x.numel() == 0) return log(sum(exp(x), dim, keepdim));
-  Tensor peak = amax(x, dim, true);
+  Tensor peak = amax(is_complex(x.dtype()) ? real(x) : x, dim, true);
   Tensor finite = masked_fill(peak, eq(abs(peak), scalar_tensor_of(INFINITY, DType::Float64, true)),
                               scalar_tensor_of(0.0, DType::Float64, true));
   Tensor shifted = sub(x, finite);

@@ -79,6 +79,19 @@ struct ProdState {
   T v{1};
 };
 
+// f(an element, what it runs in): singles run in double.
+template <class F>
+void visit_wide(DType compute, F f) {
+  if (compute == DType::Float64)
+    f(double(), double());
+  else if (compute == DType::Float32)
+    f(float(), double());
+  else if (compute == DType::Complex64)
+    f(Complex64(), Complex128());
+  else
+    f(Complex128(), Complex128());
+}
+
 DType scan_dtype(DType self, std::optional<DType> dtype) {
   return dtype ? *dtype : is_integral(self) || self == DType::Bool ? DType::Int64 : self;
 }
@@ -126,22 +139,10 @@ Tensor cumulate(const Tensor& self, int64_t dim, std::optional<DType> dtype) {
       scan<SumState<W>>(s.outer, s.n, s.inner,
                         [=](SumState<W>& a, int64_t at, int64_t) { to[at] = T(a.v += W(from[at])); });
   };
-  switch (compute) {
-    case DType::Float32:
-      run(float(), double());
-      break;
-    case DType::Float64:
-      run(double(), double());
-      break;
-    case DType::Complex64:
-      run(Complex64(), Complex128());
-      break;
-    case DType::Complex128:
-      run(Complex128(), Complex128());
-      break;
-    default:
-      run(uint64_t(), uint64_t());  // wraps as int64 does
-  }
+  if (compute == DType::Int64)
+    run(uint64_t(), uint64_t());  // wraps as int64 does
+  else
+    visit_wide(compute, run);
   return as_dtype(out, result);
 }
 Tensor cumsum_kernel(const Tensor& self, int64_t dim, std::optional<DType> dtype) {
@@ -197,39 +198,70 @@ std::tuple<Tensor, Tensor> cumulative_extreme(const Tensor& self, int64_t dim) {
   return {values, indices};
 }
 
+// log(exp(a) + exp(b)); by real parts for complex numbers, whose logarithm is not wrapped to (-pi, pi].
+double log_add(double a, double b) {
+  if (a != a || b != b) return a + b;
+  double high = std::fmax(a, b), low = std::fmin(a, b);
+  return low != high || std::isfinite(low) ? high + std::log1p(std::exp(low - high)) : high;
+}
+Complex128 log_add(Complex128 a, Complex128 b) {
+  if (a != a || b != b) return a + b;
+  Complex128 high = a.real() >= b.real() ? a : b, low = a.real() >= b.real() ? b : a;
+  if (!std::isfinite(low.real())) return high;
+  Complex128 ratio = std::exp(low - high);  // at most 1 in magnitude
+  double re = ratio.real(), im = ratio.imag();
+  // log |1 + r| from |1 + r|^2 - 1, which is small where r is
+  return high + Complex128(0.5 * std::log1p(re * (2 + re) + im * im), std::atan2(im, 1 + re));
+}
+template <class W>
 struct LogSum {
-  double v = -INFINITY;
+  W v{-INFINITY};
 };
 Tensor logcumsumexp_kernel(const Tensor& self, int64_t dim) {
   dim = wrap_dim(dim, self.dim());
-  TORCH_CHECK(!is_complex(self.dtype()), "logcumsumexp: complex tensors are not supported, got ", self);
-  DType result = is_floating(self.dtype()) ? self.dtype() : default_dtype(),
-        compute = result == DType::Float64 ? result : DType::Float32;
-  Tensor out = empty_tensor(self.sizes(), compute, self.device());
+  DType result = is_floating(self.dtype()) || is_complex(self.dtype()) ? self.dtype() : default_dtype(),
+        compute = result == DType::Float64 || is_complex(result) ? result : DType::Float32;
   if (self.is_meta()) return empty_tensor(self.sizes(), result, self.device());
+  Tensor out = empty_tensor(self.sizes(), compute, self.device());
   Tensor x = as_contiguous(self, compute);
   Shape s = shape_of(self, dim);
-  auto step = [](LogSum& a, double v) {
-    double high = std::fmax(a.v, v), low = std::fmin(a.v, v);
-    if (a.v != a.v || v != v)
-      a.v = a.v + v;
-    else if (low != high || std::isfinite(low))
-      a.v = high + std::log1p(std::exp(low - high));
-    else
-      a.v = high;
-    return a.v;
-  };
-  auto run = [&](auto zero) {
-    using T = decltype(zero);
+  auto run = [&](auto element, auto wide) {
+    using T = decltype(element);
+    using W = decltype(wide);
     const T* from = x.data<T>();
     T* to = out.data<T>();
-    scan<LogSum>(s.outer, s.n, s.inner, [=](LogSum& a, int64_t at, int64_t) { to[at] = T(step(a, double(from[at]))); });
+    scan<LogSum<W>>(s.outer, s.n, s.inner,
+                    [=](LogSum<W>& a, int64_t at, int64_t) { to[at] = T(a.v = log_add(a.v, W(from[at]))); });
   };
-  if (compute == DType::Float64)
-    run(double());
-  else
-    run(float());
+  visit_wide(compute, run);
   return as_dtype(out, result);
+}
+
+// Products in double, as cumprod's.
+Tensor linear_recurrence_kernel(const Tensor& self, const Tensor& factor, int64_t dim, bool reverse) {
+  dim = wrap_dim(dim, self.dim());
+  TORCH_CHECK(self.sizes() == factor.sizes() && self.dtype() == factor.dtype() && self.device() == factor.device(),
+              "_linear_recurrence: self and factor must be alike, got ", self, " and ", factor);
+  TORCH_CHECK(is_floating(self.dtype()) || is_complex(self.dtype()),
+              "_linear_recurrence: expects a floating point or complex dtype, got ", self.dtype());
+  if (self.is_meta()) return empty_tensor(self.sizes(), self.dtype(), self.device());
+  DType compute = self.dtype() == DType::Float64 || is_complex(self.dtype()) ? self.dtype() : DType::Float32;
+  Tensor x = as_contiguous(self, compute), f = as_contiguous(factor, compute),
+         out = empty_tensor(self.sizes(), compute);
+  Shape s = shape_of(self, dim);
+  auto run = [&](auto element, auto wide) {
+    using T = decltype(element);
+    using W = decltype(wide);
+    const T *from = x.data<T>(), *by = f.data<T>();
+    T* to = out.data<T>();
+    scan<SumState<W>>(s.outer, s.n, s.inner, [=](SumState<W>& a, int64_t at, int64_t i) {
+      const int64_t here = reverse ? at + (s.n - 1 - 2 * i) * s.inner : at;
+      a.v = i ? W(from[here]) + W(by[here]) * a.v : W(from[here]);
+      to[here] = T(a.v);
+    });
+  };
+  visit_wide(compute, run);
+  return as_dtype(out, self.dtype());
 }
 
 // --- differences ---
@@ -292,11 +324,12 @@ Tensor cumulative_trapezoid_composite(const Tensor& y, const Tensor& x, const Sc
 Tensor sum_to_size_composite(const Tensor& self, IntArrayRef size) {
   TORCH_CHECK(is_expandable_to(size, self.sizes()), "size {", Bracketed{size}, "} is not expandable to size {",
               Bracketed{self.sizes()}, "}.");
+  if (size.empty()) return sum(self);
   int64_t lead = self.dim() - int64_t(size.size());
   DimVector dims;
   for (int64_t d = 0; d < self.dim(); ++d)
     if (d < lead || (size[size_t(d - lead)] == 1 && self.size(d) != 1)) dims.push_back(d);
-  return dims.size() ? reshape(sum(self, dims.ref(), true, self.dtype()), size) : self;
+  return dims.size() ? reshape(sum(self, dims.ref(), true), size) : self;
 }
 
 }  // namespace
@@ -309,6 +342,7 @@ void register_reduce_scan() {
   set_native<op::cummax>(cumulative_extreme<true>);
   set_native<op::cummin>(cumulative_extreme<false>);
   set_native<op::logcumsumexp>(logcumsumexp_kernel);
+  set_native<op::linear_recurrence>(linear_recurrence_kernel);
   set_composite<op::diff>(diff_composite);
   set_composite<op::trapezoid>(trapezoid_composite);
   set_composite<op::trapz>(trapezoid_composite);
