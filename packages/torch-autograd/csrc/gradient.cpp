@@ -39,10 +39,16 @@ void fit(Tensor& g, const Node& from, uint32_t input, const Shape& shape) {
   if (TORCH_UNLIKELY(g.device().type != shape.device.type)) bad_gradient(from, input, shape, g);
 }
 
+Tensor zeros_for(const Backward& b, uint32_t input) {
+  const Shape& s = b.shape(input);
+  return torch::zeros(s.sizes(), s.dtype, s.device);
+}
+
 namespace {
 struct Tied final : Node {
   void apply(Backward& b) override {
     if (b.needs(0)) b[0] = b.outputs[0];
+    if (b.needs(1)) b[1] = zeros_for(b, 1);
   }
   std::string name() const override { return "TiedBackward0"; }
   void finish() noexcept override { this->~Tied(); }

@@ -134,6 +134,11 @@ const Tensor& Saved::unpack() const {
   return running->given.emplace_front(std::move(t));
 }
 
+void Zero::grad(Backward& b) const {
+  for (uint32_t i = 0; i < b.input_count(); ++i)
+    if (b.needs(i)) b[i] = tied_to_input(zeros_for(b, i), b, i);
+}
+
 // --- the recorder
 // ------------------------------------------------------------------------------------------------------------
 

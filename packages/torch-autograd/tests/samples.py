@@ -168,8 +168,98 @@ CALLS = {
     "index_put": [
         lambda t: call(t(4, 3), [torch.tensor([0, 2])], t(2, 3)),
         lambda t: call(t(4, 3), [t.index(4, 5)], t(3), accumulate=True),
+        lambda t: call(t(4, 3), [torch.tensor([0, 2, 0])], t(3, 3)),  # of the first and the last the last one stays
     ],
     "index_select": [lambda t: call(t(4, 3), 0, t.index(4, 5)), lambda t: call(t(2, 4), 1, t.index(4, 3))],
+    "index_add(": [
+        lambda t: call(t(4, 3), 0, t.index(4, 5), t(5, 3), alpha=2),
+        lambda t: call(t(2, 4), -1, t.index(4, 2), t(2, 2)),
+        lambda t: call(t(), 0, torch.tensor([0]), t(1)),
+        lambda t: call(t(3), 0, torch.tensor(2), t()),
+    ],
+    "index_add_(": [lambda t: call(t(4, 3), 0, t.index(4, 5), t(5, 3), alpha=2)],
+    "index_copy(": [
+        lambda t: call(t(4, 3), 0, torch.tensor([2, 0, 2]), t(3, 3)),  # of the first and the last the last one stays
+        lambda t: call(t(2, 4), -1, torch.tensor([3, 1], dtype=torch.int32), t(2, 2)),
+        lambda t: call(t(), 0, torch.tensor([0]), t(1)),
+        lambda t: call(t(3), 0, torch.tensor(2), t()),
+    ],
+    "index_copy_(": [lambda t: call(t(4, 3), 0, torch.tensor([2, 0, 2]), t(3, 3))],
+    "index_fill": [lambda t: call(t(4, 3), 1, torch.tensor([2, 0]), 0.7), lambda t: call(t(), 0, torch.tensor([0]), 2)],
+    "gather": [
+        lambda t: call(t(4, 3), 0, t.index(4, 5, 2)),
+        lambda t: call(t(2, 4, 2), -2, t.index(4, 2, 6, 1)),
+        lambda t: call(t(), 0, torch.tensor([0, 0])),
+        lambda t: call(t(3), 0, torch.tensor(2)),
+    ],
+    "scatter(Tensor self, int dim, Tensor index, Tensor src": [
+        lambda t: call(t(4, 3), 0, t.index(4, 5, 2), t(5, 2)),  # meets itself: the last one stays
+        lambda t: call(t(2, 4, 2), -2, t.index(4, 2, 3, 1), t(2, 4, 2)),
+        lambda t: call(t(), 0, torch.tensor([0]), t(3)),
+        lambda t: call(t(3), 0, torch.tensor(2), t(2)),
+    ],
+    "scatter_(Tensor(a!) self, int dim, Tensor index, Tensor src": [
+        lambda t: call(t(4, 3), 0, t.index(4, 5, 2), t(5, 2))
+    ],
+    "scatter(Tensor self, int dim, Tensor index, Scalar": [lambda t: call(t(4, 3), 0, t.index(4, 5, 2), 0.5)],
+    "scatter_(Tensor(a!) self, int dim, Tensor index, Scalar": [lambda t: call(t(4, 3), 0, t.index(4, 5, 2), 0.5)],
+    "scatter_add": [
+        lambda t: call(t(4, 3), 0, t.index(4, 5, 2), t(5, 2)),
+        lambda t: call(t(2, 4, 2), -2, t.index(4, 2, 3, 1), t(2, 4, 2)),
+        lambda t: call(t(), 0, torch.tensor([0]), t(3)),
+        lambda t: call(t(3), 0, torch.tensor(2), t(2)),
+    ],
+    "scatter_reduce": [
+        lambda t, how=how, own=own, c=c: call(*c(t), how, include_self=own)
+        for how in ("sum", "mean", "prod", "amax", "amin")
+        for own in (True, False)
+        for c in (
+            lambda t: (t.spread(4, 3) + 0.03, 0, t.index(4, 6, 2), t.spread(7, 2)),
+            lambda t: (t.spread(2, 4, 2) + 0.03, -2, t.index(4, 2, 3, 1), t.spread(2, 3, 1)),
+        )
+    ]
+    + [
+        lambda t: call(t(), 0, torch.tensor([0, 0]), t(3), "prod"),
+        lambda t: call(t(3), 0, torch.tensor(2), t(2), "prod"),
+        lambda t: call(_with_zeros(t, 3), 0, torch.tensor([0, 1, 1, 1, 2, 2]), _with_zeros(t, 6), "prod"),
+        lambda t: call(_with_zeros(t, 3), 0, torch.tensor([2, 0, 2]), _with_zeros(t, 3), "prod", include_self=False),
+    ],
+    "take": [lambda t: call(t(2, 3), torch.tensor([[0, -1, 5], [2, 2, 0]]))],
+    "put": [
+        lambda t: call(t(2, 3), torch.tensor([[0, -1], [2, 5]]), t(4)),  # -1 and 5 are the same place
+        lambda t: call(t(2, 3), torch.tensor([0, 2, 2]), t(3), True),
+    ],
+    "masked_select": [lambda t: call(t(2, 3), t.mask(2, 3)), lambda t: call(t(3), t.mask(2, 3))],
+    "masked_scatter(": [
+        lambda t: call(t(2, 3), t.mask(2, 3), t(2, 4)),
+        lambda t: call(t(3), t.mask(2, 1), t(6)),
+    ],
+    "masked_scatter_(": [lambda t: call(t(2, 3), t.mask(3), t(2, 4))],
+    # --- orders
+    "sort": [lambda t: call(t.spread(2, 3), 0, True), lambda t: call(t.spread(4)), lambda t: call(t())],
+    "topk": [lambda t: call(t.spread(2, 5), 2), lambda t: call(t.spread(5, 2), 3, 0, False)],
+    "kthvalue": [lambda t: call(t.spread(2, 5), 2), lambda t: call(t.spread(5, 2), 3, 0, True), lambda t: call(t(), 1)],
+    "median(Tensor self)": [lambda t: call(t.spread(2, 3))],
+    "nanmedian(Tensor self)": [lambda t: call(t.spread(2, 3))],
+    "median(Tensor self, int": [lambda t: call(t.spread(2, 3), 1), lambda t: call(t.spread(4, 3), 0, True)],
+    "nanmedian(Tensor self, int": [lambda t: call(t.spread(2, 3), 1), lambda t: call(t.spread(4, 3), 0, True)],
+    "mode": [lambda t: call(t.spread(2, 3)), lambda t: call(t.spread(4, 3), 0, True)],
+    # --- running reductions
+    "cumsum": [lambda t: call(t(2, 3), 1), lambda t: call(t(4, 2), 0), lambda t: call(t(), 0)],
+    "cumprod": [
+        lambda t: call(t(2, 3), 1),
+        lambda t: call(t(4, 2), 0),
+        lambda t: call(t(), 0),
+        lambda t: call(_with_zeros(t, 5, 2), 0),
+    ],
+    "cummax": [lambda t: call(t.spread(2, 5), 1), lambda t: call(t.spread(5, 2), 0)],
+    "cummin": [lambda t: call(t.spread(2, 5), 1), lambda t: call(t.spread(5, 2), 0)],
+    "logcumsumexp": [lambda t: call(t(2, 3), 1), lambda t: call(t(4, 2), 0), lambda t: call(t(), 0)],
+    "_linear_recurrence": [
+        lambda t: call(t(2, 4), t(2, 4), 1),
+        lambda t: call(t(4, 2), t(4, 2), 0, True),
+        lambda t: call(t(), t(), 0),
+    ],
     # --- reductions
     "sum": [lambda t: call(t(2, 3)), lambda t: call(t(2, 3, 2), [0, -1]), lambda t: call(t(2, 3), [1], True)],
     "mean": [lambda t: call(t(2, 3)), lambda t: call(t(2, 3, 2), [0, -1]), lambda t: call(t(2, 3), [1], True)],
@@ -256,7 +346,7 @@ CALLS = {
         lambda t: call(t(3, 2, 4), t(2), t(2), t(2), t.positive(2), True, 0.1, 1e-5, nograd=(3, 4), outputs=1),
         lambda t: call(t(3, 2), None, None, t(2), t.positive(2), False, 0.1, 1e-5, nograd=(3, 4), outputs=1),
     ],
-    "native_layer_norm(": [
+    "_native_layer_norm(": [
         lambda t: call(t(3, 2, 4), [2, 4], t(2, 4), t(2, 4), 1e-5),
         lambda t: call(t(3, 4), [4], None, None, 1e-5),
     ],
@@ -276,6 +366,13 @@ CALLS = {
     "native_dropout(": [lambda t: call(t(5), 0.4, True, seed=3, outputs=1)],
     "native_dropout_backward": [lambda t: call(t(5), t.mask(5), 2.5)],
 }
+
+
+def _with_zeros(t, *shape):
+    """Every second number is zero."""
+    x = t(*shape)
+    x.view(-1)[::2] = 0
+    return x
 
 
 def _winners(t):

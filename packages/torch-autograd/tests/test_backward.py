@@ -252,3 +252,50 @@ def test_backward_within_backward():
 
     Inner.apply(x * 1).sum().backward()
     assert x.grad.item() == 4
+
+
+def test_steps_have_a_gradient_of_zeros():
+    x = torch.tensor([1.2, -0.7], requires_grad=True)
+    (x.round() + x.sign() + torch.nextafter(x, torch.zeros(2))).sum().backward()
+    assert x.grad.tolist() == [1, 1]  # of nextafter alone
+    (g,) = torch.autograd.grad(x.floor().sum(), x, create_graph=True)
+    assert g.tolist() == [0, 0]
+    (h,) = torch.autograd.grad(g.sum(), x)
+    assert h.tolist() == [0, 0]
+
+
+def test_of_values_written_to_one_place_only_the_last_one_counts():
+    at = torch.tensor([1, 0, 1])
+    for write in (
+        lambda x, v: x.scatter(0, at, v),
+        lambda x, v: x.index_copy(0, at, v),
+        lambda x, v: x.index_put((at,), v),
+        lambda x, v: x.put(at, v),
+    ):
+        x, v = torch.zeros(3, requires_grad=True), torch.ones(3, requires_grad=True)
+        write(x, v).sum().backward()
+        assert x.grad.tolist() == [0, 0, 1] and v.grad.tolist() == [0, 1, 1]
+
+
+def test_products_have_gradients_at_zeros():
+    x = torch.tensor([2.0, 0.0, 3.0, 0.0], requires_grad=True)
+    x.cumprod(0).sum().backward()  # 2 + 0 + 0 + 0 = a + ab + abc + abcd
+    assert x.grad.tolist() == [1, 2 + 2 * 3, 0, 0]
+    x = torch.full((100_000,), 1.0, dtype=torch.float64)
+    x[7] = 0
+    x.requires_grad_()
+    x.prod().backward()  # of a hundred thousand numbers: not by a square of them
+    assert x.grad[7].item() == 1 and x.grad.sum().item() == 1
+
+
+def test_logcumsumexp_does_not_overflow_backward():
+    x = torch.tensor([-1000.0, 1000.0, -float("inf"), 999.0], dtype=torch.float64, requires_grad=True)
+    y = x.logcumsumexp(0)
+    (g,) = torch.autograd.grad(y.sum(), x, create_graph=True)
+    share = 1 / (1 + math.e)
+    assert g.tolist() == pytest.approx([1, 3 - share, 0, share])
+    (h,) = torch.autograd.grad(g[3], x)
+    assert h.tolist() == pytest.approx([0, -share * (1 - share), 0, share * (1 - share)])
+    x = torch.full((2,), -math.inf, requires_grad=True)
+    x.logcumsumexp(0).sum().backward()
+    assert x.grad.tolist() == [0, 0]

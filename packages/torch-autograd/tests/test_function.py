@@ -260,3 +260,27 @@ def test_nothing_is_recorded_without_gradients():
     with torch.no_grad():
         assert not Square.apply(leaf(1.0)).requires_grad
     assert not Square.apply(torch.ones(1)).requires_grad
+
+
+def test_the_methods_of_contexts_are_seen_on_the_class():
+    for name in ("save_for_backward", "saved_tensors", "mark_dirty", "mark_non_differentiable", "needs_input_grad"):
+        assert hasattr(Function, name)
+    assert not Function.is_traceable and torch.autograd.traceable(type("F", (Function,), {})).is_traceable
+    with pytest.raises(NotImplementedError, match="implement the vmap function"):
+        Function.vmap(None, ())
+
+
+def test_names_of_old_programs():
+    assert issubclass(torch.autograd.InplaceFunction, Function)
+    with pytest.raises(RuntimeError, match="StochasticFunction was removed in 0.4: draw a sample, and call backward"):
+        torch.autograd.stochastic_function.StochasticFunction()
+    x = torch.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match="reinforce.. was removed in 0.4"):
+        x.reinforce(1)
+    with pytest.warns(UserWarning, match="volatile was removed"):
+        assert x.volatile is False
+    with pytest.warns(UserWarning, match="volatile was removed"):
+        x.volatile = True
+    x.grad = torch.ones(2)
+    torch.autograd.zero_gradients(x)
+    assert x.grad.tolist() == [0, 0]

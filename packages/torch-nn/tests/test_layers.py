@@ -252,7 +252,6 @@ def test_embedding_options():
         table(torch.tensor([2]))
 
 
-@pytest.mark.xfail(raises=RuntimeError, strict=False, reason="index_add has no derivative yet")
 @pytest.mark.parametrize("mode", ["sum", "mean", "max"])
 def test_embedding_bag_reduces_bags(mode):
     bag = nn.EmbeddingBag(6, 3, mode=mode)
@@ -268,7 +267,6 @@ def test_embedding_bag_reduces_bags(mode):
         bag(rows)
 
 
-@pytest.mark.xfail(raises=RuntimeError, strict=False, reason="index_add has no derivative yet")
 def test_embedding_bag_weights_samples():
     bag = nn.EmbeddingBag(4, 2, mode="sum")
     rows, w = torch.tensor([[0, 3]]), torch.tensor([[2.0, -1.0]])
@@ -377,7 +375,6 @@ def test_distances():
     assert torch.allclose(F.normalize(t(a)).norm(dim=1), t(np.ones(3)))
 
 
-@pytest.mark.xfail(raises=RuntimeError, strict=False, reason="gather has no derivative yet")
 def test_adaptive_softmax_is_a_distribution():
     layer = nn.AdaptiveLogSoftmaxWithLoss(8, 20, [5, 12], div_value=2.0).double()
     x, y = t(rng.normal(size=(7, 8))), torch.tensor([0, 4, 5, 11, 12, 19, 3])

@@ -264,6 +264,13 @@ struct MaskedFill {
     if (b.needs(2)) b[2] = keep(mask, g);
   }
 };
+// The neighbour of self moves with it; where both are equal it is other, as a constant.
+struct Nextafter : Both {
+  void grad(const Tensor& g, Backward& b) const {
+    if (b.needs(0)) b[0] = torch::masked_fill(g, torch::eq(self, other), number(0.0));
+    if (b.needs(1)) b[1] = zeros_for(b, 1);
+  }
+};
 struct Heaviside {
   Saved self;
   Heaviside(Recorder& r, const Tensor& self, const Tensor&) : self(r, self, r.needs(1)) {}
@@ -329,8 +336,8 @@ struct Logaddexp {
   Logaddexp(Recorder& r, const Tensor& self, const Tensor& other)
       : self(r, self, r.needs(0)), other(r, other, r.needs(1)), result(r, 0) {}
   void grad(const Tensor& g, Backward& b) const {
-    if (b.needs(0)) b[0] = g * torch::exp(self - result);
-    if (b.needs(1)) b[1] = g * torch::exp(other - result);
+    if (b.needs(0)) b[0] = g * conj(torch::exp(self - result));
+    if (b.needs(1)) b[1] = g * conj(torch::exp(other - result));
   }
 };
 struct Logaddexp2 {
@@ -368,6 +375,7 @@ void register_binary() {
   record<Maximum, op::maximum>();
   record<Minimum, op::minimum>();
   record<Mul, op::mul, op::mul_>();
+  record<Nextafter, op::nextafter, op::nextafter_>();
   record<Pow, op::pow, op::pow_>();
   record<Remainder, op::remainder, op::remainder_>();
   record<Rsub, op::rsub>();
@@ -377,7 +385,7 @@ void register_binary() {
   record<Zero, op::floor_divide, op::floor_divide_>();
   // Comparisons in place overwrite what was there.
   record<Zero, op::eq_, op::ne_, op::lt_, op::le_, op::gt_, op::ge_, op::logical_and_, op::logical_or_,
-         op::logical_xor_, op::nextafter, op::nextafter_>();
+         op::logical_xor_>();
 }
 
 }  // namespace torch::autograd

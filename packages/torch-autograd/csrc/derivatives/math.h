@@ -19,4 +19,12 @@ inline Tensor scaled(const Tensor& g, const Scalar& s) {
   return s.to_double() == 1 ? g : g * s;
 }
 
+// Each element's neighbour along a dim: the one before (step -1) or behind it (step 1); `border` where there is none.
+inline Tensor neighbour(const Tensor& a, int64_t dim, int step, double border) {
+  std::vector<int64_t> pad(size_t(2 * (a.dim() - dim)));  // from the last dim on, front and back
+  pad[pad.size() - 2] = -step;
+  pad[pad.size() - 1] = step;
+  return torch::constant_pad_nd(a, pad, border);
+}
+
 }  // namespace torch::autograd

@@ -109,7 +109,7 @@ struct LayerNorm {
 
 void register_norm() {
   record<BatchNorm, op::native_batch_norm>();
-  record<LayerNorm, op::native_layer_norm>();
+  record<LayerNorm, op::layer_norm_statistics>();
   refuse<op::native_batch_norm_backward, op::native_layer_norm_backward>(
       "it works below autograd; differentiate batch_norm or layer_norm instead");
 }

@@ -17,12 +17,6 @@ void register_not_differentiable() {
   not_differentiable<op::nonzero, op::nonzero_tuple, op::one_hot, op::bincount, op::searchsorted, op::isin,
                      op::histc>();
   not_differentiable<op::repeat_interleave, op::unique_flat, op::unique_dim, op::unique_consecutive>();
-  refuse<op::gather, op::scatter, op::scatter_, op::scatter_value, op::scatter_value_, op::scatter_add,
-         op::scatter_add_, op::scatter_reduce, op::scatter_reduce_, op::index_add, op::index_add_, op::index_copy,
-         op::index_copy_, op::index_fill, op::index_fill_, op::take, op::put, op::put_, op::masked_select,
-         op::masked_scatter, op::masked_scatter_, op::cumsum, op::cumprod, op::cummax, op::cummin, op::logcumsumexp,
-         op::sort, op::topk, op::kthvalue, op::median, op::median_dim, op::nanmedian, op::nanmedian_dim, op::mode>(
-      "its derivative is not there yet: detach() the input");
 }
 
 }  // namespace torch::autograd

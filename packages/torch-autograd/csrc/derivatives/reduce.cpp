@@ -68,7 +68,8 @@ struct Mean {
   }
 };
 
-// The product of the others: the whole divided by x, or, where there is a zero, multiplied out.
+// The product of the others: the whole divided by x, or, where there is a zero, the product of what is before and
+// behind.
 struct Prod {
   Saved self, result;
   Reduced r;
@@ -85,12 +86,11 @@ struct Prod {
       b[0] = r.restored(g) * conj(r.restored(result) / x);
       return;
     }
-    Tensor rows = dim ? torch::transpose(x, *dim, -1) : torch::reshape(x, {-1});  // the reduced dim is last
-    int64_t n = rows.size(-1);
-    Tensor self_at = torch::eye(n, std::nullopt, DType::Bool, x.device());
-    Tensor others = torch::prod(torch::where(self_at, number(1), torch::unsqueeze(rows, -2)), -1);
-    others = dim ? torch::transpose(others, *dim, -1) : torch::reshape(others, x.sizes());
-    b[0] = r.restored(g) * conj(others);
+    Tensor rows = dim ? x : torch::reshape(x, {-1});
+    const int64_t d = wrap_dim(dim.value_or(0), rows.dim());
+    Tensor before = torch::cumprod(neighbour(rows, d, -1, 1), d),
+           after = torch::flip(torch::cumprod(torch::flip(neighbour(rows, d, 1, 1), {d}), d), {d});
+    b[0] = r.restored(g) * conj(torch::reshape(before * after, x.sizes()));
   }
 
  private:
@@ -114,28 +114,6 @@ struct Extreme {
   Tensor grad(const Tensor& g) const {
     Tensor winners = torch::_to_copy(torch::eq(self, r.restored(result)), g.dtype());
     return winners * (r.restored(g) / r.sum(winners));
-  }
-};
-
-// The index says which one it was.
-struct ExtremeAt {
-  int64_t dim;
-  bool keepdim;
-  Saved indices;
-  ExtremeAt(Recorder& r, const Tensor&, int64_t dim, bool keepdim) : dim(dim), keepdim(keepdim), indices(r, 1) {}
-  void grad(Backward& b) const {
-    if (!b.output(0)) return;
-    IntArrayRef sizes = b.sizes(0);
-    if (sizes.size() == 0) {
-      b[0] = b.output(0);
-      return;
-    }
-    const int64_t d = wrap_dim(dim, int64_t(sizes.size()));
-    auto restored = [&](const Tensor& t) { return keepdim ? t : torch::unsqueeze(t, d); };
-    std::vector<int64_t> along(sizes.size(), 1);
-    along[size_t(d)] = sizes[size_t(d)];
-    Tensor position = torch::reshape(torch::arange(sizes[size_t(d)], DType::Int64, b.output(0).device()), along);
-    b[0] = torch::where(torch::eq(position, restored(indices)), restored(b.output(0)), number(0.0));
   }
 };
 
@@ -219,8 +197,8 @@ struct Logsumexp {
       : self(rec, self), result(rec, 0), r(self, dim, keepdim) {}
   Tensor grad(const Tensor& g) const {
     Tensor top = r.restored(result);
-    Tensor share = torch::exp(self - torch::masked_fill(top, torch::isneginf(top), number(0.0)));
-    return r.restored(g) * share;
+    Tensor share = torch::exp(self - torch::masked_fill(top, torch::eq(top, number(-INFINITY)), number(0.0)));
+    return r.restored(g) * conj(share);
   }
 };
 
@@ -230,8 +208,7 @@ void register_reduce() {
   record<Sum, op::sum>();
   record<Mean, op::mean>();
   record<Prod, op::prod>();
-  record<Extreme, op::max, op::min, op::amax, op::amin>();
-  record<ExtremeAt, op::max_dim, op::min_dim>();
+  record<Extreme, op::max, op::min, op::amax, op::amin, op::median, op::nanmedian>();
   record<Var, op::var>();
   record<Std, op::stddev>();
   record<VarMean, op::var_mean>();

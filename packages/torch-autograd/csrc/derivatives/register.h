@@ -18,6 +18,8 @@ namespace torch::autograd {
   X(random)                                 \
   X(reduce)                                 \
   X(resample)                               \
+  X(scan)                                   \
+  X(scatter)                                \
   X(softmax)                                \
   X(unary)                                  \
   X(view)                                   \

@@ -24,6 +24,9 @@ ATTRIBUTES = {
     "is_grad_enabled": "autograd",
     "inference_mode": "autograd",
     "is_inference_mode_enabled": "autograd",
+    "is_anomaly_enabled": "autograd",
+    "is_anomaly_check_nan_enabled": "autograd",
+    "set_anomaly_enabled": "autograd",
     "save": "serialize",
     "load": "serialize",
 }

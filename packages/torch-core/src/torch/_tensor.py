@@ -166,6 +166,29 @@ CONVERSIONS = {
 }  # fmt: skip
 
 
+class _Volatile:
+    """What switched recording off before 0.4; reading it says that this is over, and False."""
+
+    def __get__(self, tensor, kind=None):
+        if tensor is None:
+            return self
+        self._warn()
+        return False
+
+    def __set__(self, tensor, value):
+        self._warn()
+
+    def _warn(self):
+        from warnings import warn
+
+        warn("volatile was removed (it is always False); use `with torch.no_grad():` instead.", stacklevel=3)
+
+
+def _reinforce(self, reward):
+    """Removed in 0.4; the error says what to do instead."""
+    raise RuntimeError("reinforce() was removed in 0.4: call backward() on -log_prob(sample) * reward instead")
+
+
 def complete(cls):
     """Adds the methods of this file to the compiled type; called once by ``import torch``."""
     for name in GRADIENT_NAMES:
@@ -175,6 +198,8 @@ def complete(cls):
     for name in ("T", "mT", "H", "mH", "real", "imag"):  # operators that users read as attributes
         if hasattr(cls, name) or name in ("real", "imag"):
             setattr(cls, name, property(_C._operator(name), doc=_C._operator(name).__doc__))
+    cls.volatile = _Volatile()
+    cls.reinforce = _reinforce
     cls.__repr__ = _repr
     cls.__format__ = _format
     cls.__iter__ = _iter

@@ -7,6 +7,9 @@
 tensor([2., 4.])
 """
 
+from sys import modules as _modules
+from types import ModuleType as _ModuleType
+
 from torch._parts import require as _require
 
 from ._built import CORE_INTERFACE as _built_for
@@ -15,8 +18,14 @@ _require("torch-autograd", _built_for)
 
 from . import _C, graph  # noqa: E402
 from ._gradients import backward, grad  # noqa: E402
-from .anomaly_mode import detect_anomaly, is_anomaly_check_nan_enabled, is_anomaly_enabled, set_detect_anomaly  # noqa: E402
-from .function import Function  # noqa: E402
+from .anomaly_mode import (  # noqa: E402
+    detect_anomaly,
+    is_anomaly_check_nan_enabled,
+    is_anomaly_enabled,
+    set_anomaly_enabled,
+    set_detect_anomaly,
+)
+from .function import Function, InplaceFunction, NestedIOFunction, once_differentiable, traceable  # noqa: E402
 from .grad_mode import (  # noqa: E402
     enable_grad,
     inference_mode,
@@ -30,6 +39,8 @@ from .variable import Variable  # noqa: E402
 
 __all__ = [
     "Function",
+    "InplaceFunction",
+    "NestedIOFunction",
     "Variable",
     "backward",
     "detect_anomaly",
@@ -44,9 +55,12 @@ __all__ = [
     "is_grad_enabled",
     "is_inference_mode_enabled",
     "no_grad",
+    "once_differentiable",
+    "set_anomaly_enabled",
     "set_detect_anomaly",
     "set_grad_enabled",
     "set_multithreading_enabled",
+    "traceable",
 ]
 
 # Called by torch-core when a constructor is given requires_grad=True.
@@ -54,10 +68,30 @@ _set_requires_grad = _C._set_requires_grad
 
 # What few programs need is imported when they ask.
 _LAZY = {
-    "gradcheck": "gradcheck",
     "gradgradcheck": "gradcheck",
+    "get_analytical_jacobian": "gradcheck",
+    "get_numerical_jacobian": "gradcheck",
+    "zero_gradients": "gradcheck",
     "functional": None,
+    "stochastic_function": None,
 }
+
+
+class _Package(_ModuleType):
+    """``gradcheck`` is a function here, also after the module of that name was imported."""
+
+    @property
+    def gradcheck(self):
+        from importlib import import_module
+
+        return import_module("torch.autograd.gradcheck").gradcheck
+
+    @gradcheck.setter
+    def gradcheck(self, module):
+        pass
+
+
+_modules[__name__].__class__ = _Package
 
 
 def __getattr__(name):

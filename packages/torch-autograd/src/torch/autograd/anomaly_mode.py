@@ -4,7 +4,18 @@ from warnings import warn
 
 from ._C import _get_anomaly, _set_anomaly
 
-__all__ = ["detect_anomaly", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "set_detect_anomaly"]
+__all__ = [
+    "detect_anomaly",
+    "is_anomaly_check_nan_enabled",
+    "is_anomaly_enabled",
+    "set_anomaly_enabled",
+    "set_detect_anomaly",
+]
+
+
+def set_anomaly_enabled(mode, check_nan=True):
+    """Switches anomaly detection on or off until the next call."""
+    _set_anomaly(mode, check_nan)
 
 
 class set_detect_anomaly:

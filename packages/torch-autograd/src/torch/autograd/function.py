@@ -34,10 +34,12 @@ class FunctionMeta(type):
             (FunctionCtx,),
             {"_forward_cls": cls, "_backward_function": staticmethod(cls._run_backward), "__module__": cls.__module__},
         )
-        cls._has_setup_context = bool(bases) and cls.setup_context is not Function.setup_context
+        cls._has_setup_context = (
+            any(isinstance(b, FunctionMeta) for b in bases) and cls.setup_context is not Function.setup_context
+        )
 
 
-class Function(metaclass=FunctionMeta):
+class Function(FunctionCtx, metaclass=FunctionMeta):
     """An operation whose gradient you write yourself: subclass it, then call ``apply``.
 
     >>> import torch
@@ -57,6 +59,9 @@ class Function(metaclass=FunctionMeta):
     >>> x.grad
     tensor([1., 1.])
     """
+
+    is_traceable = False
+    generate_vmap_rule = False
 
     def __init__(self, *args, **kwargs):
         from warnings import warn
@@ -99,6 +104,12 @@ class Function(metaclass=FunctionMeta):
     def jvp(ctx, *grad_inputs):
         raise NotImplementedError(
             "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
+        )
+
+    @staticmethod
+    def vmap(info, in_dims, *args):
+        raise NotImplementedError(
+            "You must implement the vmap function for custom autograd.Function to use it with vmap."
         )
 
     @classmethod

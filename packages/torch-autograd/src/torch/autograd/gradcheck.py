@@ -1,8 +1,6 @@
 """Analytical gradients compared with finite differences."""
 
-import sys
 from itertools import product
-from types import ModuleType
 
 import torch
 from torch import Tensor
@@ -313,13 +311,3 @@ def get_analytical_jacobian(inputs, output):
     first = [j for j in _analytical(lambda *x: output, inputs, 0) if j is not None]
     second = [j for j in _analytical(lambda *x: output, inputs, 0) if j is not None]
     return first, all(_close(a, b, rtol=0, atol=0) for a, b in zip(first, second))
-
-
-class _Callable(ModuleType):
-    """The module may be imported by its own name, which then hides the function of that name in torch.autograd."""
-
-    def __call__(self, *args, **kwargs):
-        return gradcheck(*args, **kwargs)
-
-
-sys.modules[__name__].__class__ = _Callable

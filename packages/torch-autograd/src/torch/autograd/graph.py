@@ -19,8 +19,11 @@ __all__ = [
     "saved_tensors_hooks",
 ]
 
-GradientEdge = namedtuple("GradientEdge", ["node", "output_nr"])
-GradientEdge.__doc__ = "An output of a node: what ``torch.autograd.grad`` may differentiate by in place of a tensor."
+GradientEdge = namedtuple("GradientEdge", ["node", "output_nr", "ownership_token"], defaults=[None])
+GradientEdge.__doc__ = """An output of a node: what ``torch.autograd.grad`` may differentiate by in place of a tensor.
+
+``node`` keeps the graph alive by itself; ``ownership_token`` is there for programs that name it, and always None.
+"""
 
 
 class RemovableHandle:

@@ -94,7 +94,7 @@ struct FromResult {
 // The result does not depend on the input's neighbourhood: steps, fills.
 struct Zero {
   Zero() noexcept {}
-  void grad(Backward&) const noexcept {}
+  TORCH_API void grad(Backward& b) const;
 };
 
 // A list of tensors, some of which may be None.

@@ -60,10 +60,11 @@ def interpolate(
         return _area(input, sizes)
     kind = "cubic" if mode == "bicubic" else mode if mode in _NEAREST else "linear"
     half = input.dtype in (torch.float16, torch.bfloat16) and kind not in _NEAREST
+    image = input.dtype == torch.uint8 and kind not in _NEAREST
     x = input.float() if half else input
     for i in reversed(range(n)):
-        x = _resize(x, 2 + i, sizes[i], scales[i], kind, bool(align_corners), antialias)
-        if input.dtype == torch.uint8 and kind not in _NEAREST:  # images stay images after each pass
+        x = _resize(x, 2 + i, sizes[i], scales[i], kind, bool(align_corners), antialias, image)
+        if image:  # it stays one after each pass
             x = (x + 0.5).floor().clamp(0, 255)
     return x.to(input.dtype)
 
@@ -95,12 +96,12 @@ def _area(input, sizes):
     return (adaptive_avg_pool2d if len(sizes) == 2 else adaptive_avg_pool3d)(input, sizes)
 
 
-def _resize(x, dim, out, scale, kind, align_corners, antialias):
+def _resize(x, dim, out, scale, kind, align_corners, antialias, image):
     size = x.shape[dim]
     if kind == "nearest" or kind == "nearest-exact":
         return x.index_select(dim, _nearest(size, out, scale, kind).to(x.device))
     floating = x if x.is_floating_point() else x.float()
-    return ops.resample(floating, dim, *_table(size, out, scale, kind, align_corners, antialias))
+    return ops.resample(floating, dim, *_table(size, out, scale, kind, align_corners, antialias, image))
 
 
 @functools.lru_cache(maxsize=256)
@@ -113,10 +114,19 @@ def _nearest(size, out, scale, kind):
 
 
 @functools.lru_cache(maxsize=256)
-def _table(size, out, scale, kind, align_corners, antialias):
-    """The source places and their weights, both (taps, out), as ``resample`` takes them."""
+def _table(size, out, scale, kind, align_corners, antialias, image):
+    """The source places and their weights, both (taps, out), as ``resample`` takes them.
+
+    Weights for images are the 16-bit fixed-point numbers that Pillow and PyTorch use, so that ties round alike.
+    """
     indices, weights = _taps(size, out, scale, kind, align_corners, antialias)
-    return torch.stack(list(indices)), torch.stack(list(weights))
+    indices, weights = torch.stack(list(indices)), torch.stack(list(weights))
+    if image:
+        unit = 2.0
+        while unit < 2**22 and weights.max().item() * unit * 2 + 0.5 < 2**15:
+            unit *= 2
+        weights = (weights * unit).round() / unit
+    return indices, weights
 
 
 def _taps(size, out, scale, kind, align_corners, antialias):

@@ -73,8 +73,10 @@ def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corner
     sizes = input.shape[2:]
     places = [_place(grid[..., n - 1 - i], sizes[i], align_corners) for i in range(n)]  # z, y, x
     if mode == "nearest":
-        places = [read.fold_back(i, p) for i, p in enumerate(places)]
-        return read([p.round().to(torch.int64) for p in places])
+        places = [read.fold_back(i, p).round() for i, p in enumerate(places)]
+        output = read([p.to(torch.int64) for p in places])
+        # the grid's gradient is zero, and not missing
+        return output + (places[0] * 0).unsqueeze(1) if places[0].requires_grad else output
     if mode == "bicubic":
         return _bicubic(read, places)
     places = [read.fold_back(i, p) for i, p in enumerate(places)]
