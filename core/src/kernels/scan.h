@@ -1,5 +1,5 @@
-// Running sums of one line, several elements at a time: prefix sums within a register, and the total so far added to all
-// of its lanes, so that a register and not an element waits for the one before.
+// Running sums of one line, several elements at a time: prefix sums within a register, and the total so far added to
+// all of its lanes, so that a register and not an element waits for the one before.
 #pragma once
 #include <cstdint>
 
@@ -8,7 +8,7 @@
 namespace torch {
 
 struct ScanKernels {
-  void (*sum_float)(const float* x, float* y, int64_t n);  // in double, rounded at each place
+  void (*sum_float)(const float* x, float* y, int64_t n);         // in double, rounded at each place
   void (*sum_uint64)(const uint64_t* x, uint64_t* y, int64_t n);  // wraps
 };
 TORCH_PER_ISA(extern const ScanKernels scan_kernels_table;)

@@ -25,8 +25,7 @@ struct Cumsum {
 struct Cumprod {
   int64_t dim;
   Saved self, result;
-  Cumprod(Recorder& r, const Tensor& self, int64_t dim, std::optional<DType>)
-      : dim(dim), self(r, self), result(r, 0) {}
+  Cumprod(Recorder& r, const Tensor& self, int64_t dim, std::optional<DType>) : dim(dim), self(r, self), result(r, 0) {}
   Tensor grad(const Tensor& g) const {
     if (g.dim() == 0) return g;
     const int64_t d = wrap_dim(dim, g.dim());
@@ -43,11 +42,13 @@ struct Logcumsumexp {
   Tensor grad(const Tensor& g) const {
     const Tensor &x = self, &y = result;
     Tensor nothing = torch::eq(y, number(-INFINITY));  // exp(-inf) up to here: no slope, and inf - inf is to be avoided
-    Tensor share = torch::masked_fill(torch::exp(x - torch::masked_fill(y, nothing, number(0.0))), nothing, number(0.0));
+    Tensor share =
+        torch::masked_fill(torch::exp(x - torch::masked_fill(y, nothing, number(0.0))), nothing, number(0.0));
     if (g.dim() == 0) return g * conj(share);
     const int64_t d = wrap_dim(dim, g.dim());
     Tensor next = neighbour(y, d, 1, INFINITY);
-    Tensor factor = torch::masked_fill(torch::exp(y - torch::masked_fill(next, nothing, number(0.0))), nothing, number(0.0));
+    Tensor factor =
+        torch::masked_fill(torch::exp(y - torch::masked_fill(next, nothing, number(0.0))), nothing, number(0.0));
     return conj(share) * from_the_end(g, conj(factor), d);
   }
 };

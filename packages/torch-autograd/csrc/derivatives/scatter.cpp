@@ -37,8 +37,9 @@ struct Gather {
   int64_t dim;
   Saved index;
   Gather(Recorder& r, const Tensor&, int64_t dim, const Tensor& index, bool sparse_grad) : dim(dim), index(r, index) {
-    TORCH_CHECK_IMPLEMENTED(!sparse_grad, "gather: sparse_grad=True asks for a sparse gradient, which is not there; "
-                                          "use sparse_grad=False");
+    TORCH_CHECK_IMPLEMENTED(!sparse_grad,
+                            "gather: sparse_grad=True asks for a sparse gradient, which is not there; "
+                            "use sparse_grad=False");
   }
   void grad(const Tensor& g, Backward& b) const { b[0] = put_back(g, b.sizes(0), dim, index); }
 };
@@ -84,10 +85,10 @@ struct ScatterReduce {
 
   ScatterReduce(Recorder& r, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
                 std::string_view reduce, bool include_self)
-      : how(reduce == "mean"                         ? Mean
-            : reduce == "prod"                       ? Prod
+      : how(reduce == "mean"                       ? Mean
+            : reduce == "prod"                     ? Prod
             : reduce == "amax" || reduce == "amin" ? Extreme
-                                                     : Sum),
+                                                   : Sum),
         include_self(include_self),
         dim(dim),
         self(r, self, how == Extreme || how == Prod),
