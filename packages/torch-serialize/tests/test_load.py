@@ -2,10 +2,12 @@
 
 import collections
 import io
+import os
+import threading
 
 import numpy as np
 import pytest
-from torch.serialize import FileFormatError, SourceChangeWarning, UnsafeGlobalError, load
+from torch.serialize import FileFormatError, SourceChangeWarning, UnsafeGlobalError, load, save, set_crc32_options
 
 GRID = np.arange(24.0, dtype=np.float32).reshape(4, 6)
 
@@ -154,7 +156,7 @@ def test_wrong_arguments_are_explained(data, tmp_path):
         read(tmp_path / "nothing.pt")
     with pytest.raises(IsADirectoryError):
         read(tmp_path)
-    with pytest.raises(ValueError, match="mmap=True needs a path"):
+    with pytest.raises(ValueError, match="mmap=True needs a path or a file"):
         read(io.BytesIO(b"x"), mmap=True)
     with pytest.raises(TypeError, match="map_location must be"):
         read(data / "zip.pt", map_location=3.5)
@@ -190,6 +192,52 @@ def test_writes_to_a_mapped_file_stay_in_memory(data, tmp_path):
     out = read(path, mmap=True)
     out["base"][:] = 7
     assert np.array_equal(read(path)["base"], GRID)
+
+
+def test_an_open_file_is_mapped_from_where_it_stands(data, tmp_path):
+    path = tmp_path / "a.bin"
+    path.write_bytes(b"12345678" * 8 + (data / "zip.pt").read_bytes())
+    with open(path, "rb") as file:
+        file.seek(64)
+        out = read(file, mmap=True)
+    assert np.array_equal(out["base"], GRID) and not out["base"].flags.owndata
+
+
+def test_what_comes_through_a_pipe_is_mapped_from_a_temporary_file(tmp_path):
+    pipe, count = tmp_path / "pipe", 3_000_000
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=lambda: save({"a": np.arange(count)}, pipe, arrays="numpy"))
+    writer.start()
+    out = read(pipe, mmap=True)["a"]
+    writer.join()
+    assert out[-1] == count - 1 and not out.flags.owndata
+    with open("/proc/self/maps") as maps:
+        assert any("(deleted)" in line and "/tmp" in line for line in maps)
+
+
+def test_files_without_checksums_are_read(tmp_path):
+    set_crc32_options(False)
+    try:
+        save({"a": np.arange(5)}, tmp_path / "a.pt", arrays="numpy")
+    finally:
+        set_crc32_options(True)
+    assert read(tmp_path / "a.pt")["a"].tolist() == [0, 1, 2, 3, 4]
+    raw = bytearray((tmp_path / "a.pt").read_bytes())
+    raw[raw.index(b"\3" + bytes(7))] = 77
+    assert read(bytes(raw))["a"].tolist() == [0, 1, 2, 77, 4]
+
+
+def test_checksums_can_be_left_uncompared(tmp_path):
+    save({"a": np.arange(5)}, tmp_path / "a.pt", arrays="numpy")
+    raw = bytearray((tmp_path / "a.pt").read_bytes())
+    raw[raw.index(b"\3" + bytes(7))] = 77
+    with pytest.raises(FileFormatError, match="damaged"):
+        read(bytes(raw))
+    set_crc32_options(False)
+    try:
+        assert read(bytes(raw))["a"].tolist() == [0, 1, 2, 77, 4]
+    finally:
+        set_crc32_options(True)
 
 
 def test_the_warning_class_of_changed_sources_exists():

@@ -173,6 +173,48 @@ def test_parameters_and_gradients_survive():
     assert out["leaf"].requires_grad and not out["plain"].requires_grad
 
 
+@needs_autograd
+def test_hooks_are_left_out_with_a_warning_at_the_users_line():
+    leaf = torch.ones(2, requires_grad=True)
+    leaf.register_hook(lambda grad: grad)
+    with pytest.warns(UserWarning, match="the hooks of a tensor are not saved") as warned:
+        out = roundtrip([leaf])
+    assert out[0].tolist() == [1, 1] and out[0].requires_grad
+    assert all("serialize/_" not in w.filename for w in warned)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("protocol", [2, 3, 4, 5])
+def test_every_protocol_of_pickles_since_2_holds_the_same(protocol, format):
+    values = [b"bytes", b"x" * 300, {1}, "text", 2**70, bytearray(b"a"), np.arange(3)]
+    out = roundtrip({"t": grid(), "v": values}, format=format, pickle_protocol=protocol)
+    assert out["t"].tolist() == grid().tolist() and out["v"][:-1] == values[:-1]
+    assert out["v"][-1].tolist() == [0, 1, 2] and isinstance(out["v"][-1], np.ndarray)
+
+
+class Outer:
+    class Inner(tuple):
+        def __new__(cls, *, value):
+            return super().__new__(cls, (value,))
+
+        def __getnewargs_ex__(self):
+            return (), {"value": self[0]}
+
+
+@pytest.mark.parametrize("protocol", [2, 4])
+def test_nested_classes_and_keyword_arguments_are_kept(protocol):
+    raw = io.BytesIO()
+    save([Outer.Inner(value=3), Outer.Inner], raw, pickle_protocol=protocol)
+    out = load(raw.getvalue(), weights_only=False)
+    assert type(out[0]) is Outer.Inner and out[0] == (3,) and out[1] is Outer.Inner
+
+
+def test_protocols_that_do_not_exist_are_refused():
+    for protocol in (0, 1, 6, "2"):
+        with pytest.raises(ValueError, match="pickle_protocol must be 2 to 5"):
+            save({}, io.BytesIO(), pickle_protocol=protocol)
+
+
 def test_names_on_the_torch_module(tmp_path):
     torch.save(collections.OrderedDict(a=grid()), tmp_path / "a.pt")
     out = torch.load(tmp_path / "a.pt")

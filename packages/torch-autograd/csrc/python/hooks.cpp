@@ -100,6 +100,25 @@ PyObject* register_hook(PyObject* owner, Node& n, HookKind kind, uint32_t output
   return PyObject_CallFunction(handle_type, "OK", node.get(), id);
 }
 
+PyObject* hooks_of(Node& n, uint32_t output_nr) {
+  std::vector<std::pair<uint64_t, Object>> found;  // functions are kept before any Python code can run
+  {
+    std::lock_guard lock(hooks_mutex());
+    if (n.extra)
+      for (const auto& h : n.extra->tensor_hooks)
+        if (h.output_nr == output_nr)
+          if (auto* hook = dynamic_cast<PythonHook*>(h.hook.get()))
+            found.emplace_back(hook->id, Py_NewRef(hook->function));
+  }
+  if (found.empty()) Py_RETURN_NONE;
+  Object dict(checked(PyDict_New()));
+  for (auto& [id, function] : found) {
+    Object key(checked(PyLong_FromUnsignedLongLong(id)));
+    if (PyDict_SetItem(dict.get(), key.get(), function.get()) < 0) return nullptr;
+  }
+  return dict.release();
+}
+
 bool add_hooks(PyObject* module) { return PyModule_AddFunctions(module, functions) == 0; }
 
 }  // namespace torch::autograd

@@ -69,6 +69,7 @@ bool is_node(PyObject*);
 // --- hooks.cpp ---
 bool add_hooks(PyObject* module);
 PyObject* register_hook(PyObject* owner, Node&, HookKind, uint32_t output_nr, PyObject* function);  // a handle
+PyObject* hooks_of(Node&, uint32_t output_nr);  // those on the gradient of one tensor: a dict by number, or None
 
 // --- function.cpp: Functions written in Python ---
 bool add_function_type(PyObject* module);

@@ -168,16 +168,25 @@ PyObject* get_retains_grad(PyObject* self, void*) {
   TORCH_PY_TRY(nullptr, return PyBool_FromLong(retains_grad(impl(self)));)
 }
 
+PyObject* get_backward_hooks(PyObject* self, void*){TORCH_PY_TRY(nullptr,
+                                                                 {
+                                                                   if (!requires_grad(impl(self))) Py_RETURN_NONE;
+                                                                   Node* made = grad_fn(impl(self));
+                                                                   return hooks_of(made ? *made : *leaf_of(impl(self)),
+                                                                                   made ? impl(self).output_nr : 0);
+                                                                 })}
+
 PyGetSetDef getset[] = {
-    {"requires_grad", get_requires_grad, put_requires_grad, "True when gradients are recorded for this tensor.",
-     nullptr},
-    {"grad", get_grad, put_grad, "The gradient that backward() has collected, or None.", nullptr},
-    {"_grad", get_grad, put_grad, nullptr, nullptr},
-    {"grad_fn", get_grad_fn, nullptr, "The node that made this tensor; None for leaves.", nullptr},
-    {"is_leaf", get_is_leaf, nullptr, "True when no recorded operation made this tensor.", nullptr},
-    {"output_nr", get_output_nr, nullptr, "Which output of grad_fn this is.", nullptr},
-    {"retains_grad", get_retains_grad, nullptr, "True after retain_grad() on a tensor that is no leaf.", nullptr},
-    {}};
+  {"requires_grad", get_requires_grad, put_requires_grad, "True when gradients are recorded for this tensor.", nullptr},
+  {"grad", get_grad, put_grad, "The gradient that backward() has collected, or None.", nullptr},
+  {"_grad", get_grad, put_grad, nullptr, nullptr},
+  {"grad_fn", get_grad_fn, nullptr, "The node that made this tensor; None for leaves.", nullptr},
+  {"_backward_hooks", get_backward_hooks, nullptr, "The functions of register_hook by number, or None.", nullptr},
+  {"is_leaf", get_is_leaf, nullptr, "True when no recorded operation made this tensor.", nullptr},
+  {"output_nr", get_output_nr, nullptr, "Which output of grad_fn this is.", nullptr},
+  {"retains_grad", get_retains_grad, nullptr, "True after retain_grad() on a tensor that is no leaf.", nullptr},
+  {}
+};
 
 // --- methods
 // -------------------------------------------------------------------------------------------------------------------

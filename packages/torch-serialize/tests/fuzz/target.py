@@ -1,4 +1,4 @@
-"""What is fuzzed: any bytes at all, loaded, inspected and converted, with NumPy alone.
+"""What is fuzzed: any bytes at all, loaded, inspected and converted, into arrays and, with torch-core, into tensors.
 
 `check` returns when the outcome is right: an object, or one of the errors that `load` documents, within a time and
 memory that the input's size bounds. `mutate` alters the inside of containers and closes them again, so that what
@@ -21,6 +21,7 @@ import zlib
 from collections.abc import Callable
 
 import numpy  # noqa: F401 - before memory is measured
+import torch
 from torch.serialize import convert, inspect, load
 
 # What a reader may say of a bad file. TypeError and the like would mean that a check is missing.
@@ -51,6 +52,7 @@ def check(data: bytes, seed: int = 0) -> str:
         except EXPECTED as e:
             outcome = type(e).__name__
         for call in (
+            *([lambda: load(data)] if hasattr(torch, "Tensor") else []),
             lambda: inspect(data),
             lambda: load(path, arrays="numpy", mmap=True),
             lambda: convert(path, os.path.join(folder, targets[seed % 3])),

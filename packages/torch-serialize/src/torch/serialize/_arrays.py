@@ -14,6 +14,7 @@ from ._dtypes import BY_NUMPY, ELEMENT_TYPES, ElementType
 from ._errors import FileFormatError, brief
 
 MAX_DIMS = 64  # NumPy's limit
+NO_META = "load: arrays have no device 'meta'; tensors without data need torch-core: pip install torch-core"
 
 
 class Stored:
@@ -27,6 +28,18 @@ class Stored:
         self.wide = None  # the elements as NumPy has them, by the type they were read as
         self.row = row
         self.location = location
+
+
+class MetaStorage:
+    """The size of a storage without its bytes: what map_location="meta" makes."""
+
+    def __init__(self, size: int):
+        self._size = size
+
+    def __len__(self) -> int:
+        return self._size
+
+    nbytes = __len__
 
 
 def check_bounds(nbytes: int, row: ElementType, offset: int, size, stride) -> None:
@@ -149,7 +162,7 @@ class NumpyArrays:
         return array
 
     def meta(self, row, size, stride, requires_grad):
-        raise NotImplementedError("load: tensors without data (device 'meta') need torch-core: pip install torch-core")
+        raise NotImplementedError(NO_META)
 
 
 class RawArrays(NumpyArrays):
@@ -235,6 +248,9 @@ class TorchArrays:
         dtype = self._dtypes.get(row)
         if dtype is None:
             dtype = self._dtypes[row] = self.dtype(row)
+        if type(stored.data) is MetaStorage:
+            check_bounds(len(stored.data), row, offset, size, stride)
+            return self.meta(row, size, stride, requires_grad)
         tensor = self._tensor_over(stored.data, dtype, offset, tuple(size), tuple(stride))
         return tensor.requires_grad_() if requires_grad and self.has_autograd else tensor
 

@@ -72,7 +72,12 @@ def convert(
         obj = opened(source, Session, False, *settings)
         size = os.path.getsize(source)
     if pickled and max_shard_size is None:
-        save(obj, target, arrays="numpy", format=format, progress=progress)
+        try:
+            save(obj, target, arrays="numpy", format=format, progress=progress)
+        except (TypeError, pickle.PicklingError) as e:  # it names words of the format without using them
+            raise FileFormatError(
+                f"convert: the object in {os.fsdecode(source)} cannot be written again: {e}"
+            ) from None
         return []
     tensors, others = _by_name(obj, size)
     if max_shard_size is not None:

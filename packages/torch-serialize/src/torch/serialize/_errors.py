@@ -1,6 +1,8 @@
 """What can go wrong with a file, as the classes that users of ``torch.load`` catch."""
 
 import reprlib
+import sys
+import warnings
 from pickle import UnpicklingError
 
 
@@ -18,6 +20,18 @@ class UnsafeGlobalError(UnpicklingError):
 
 class CorruptPickleError(UnpicklingError):
     """The object stream inside the file is broken."""
+
+
+class CallersError(Exception):
+    """Carries an exception of a function of the caller past those who explain broken files."""
+
+
+def warn(text: str) -> None:
+    """A warning that points to the line that called into this package."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("torch.serialize."):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, stacklevel=level)
 
 
 class _Brief(reprlib.Repr):

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 
 from . import _legacy_load, _zip_load
-from ._errors import FileFormatError
+from ._errors import CallersError, FileFormatError
 from ._progress import progress as telling
 from ._session import Session
 from ._source import DescriptorSource, MemorySource, Source, open_source
@@ -23,6 +23,8 @@ def opened(f, make: Callable[..., Session], told, *settings):
     try:
         with telling(told, source.size, "load") as source.told, make(source, *settings) as session:
             return session.finish(read(session))
+    except CallersError as e:
+        raise e.__cause__ from None
     finally:
         _leave_at_end(f, source)
         source.close()

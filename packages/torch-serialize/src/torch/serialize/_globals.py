@@ -6,12 +6,10 @@ Files are written with PyTorch's names, whichever of our modules an object lives
 
 from __future__ import annotations
 
-import warnings
-
 from . import _numpy_pickles
 from ._arrays import Stored
 from ._dtypes import ALIASES, BY_STORAGE, ELEMENT_TYPES, ElementType
-from ._errors import FileFormatError, UnsafeGlobalError, brief
+from ._errors import FileFormatError, UnsafeGlobalError, brief, warn
 from ._plain import PLAIN
 from ._safe import allowed
 
@@ -77,7 +75,7 @@ class TorchNames:
 
     def rebuild_tensor_v2(self, storage, storage_offset, size, stride, requires_grad, backward_hooks, metadata=None):
         if backward_hooks:
-            warnings.warn("load: the hooks saved with a tensor are left out; register them again", stacklevel=2)
+            warn("load: the hooks saved with a tensor are left out; register them again")
         if not isinstance(storage, Stored):
             return self._tensor(storage, storage_offset, size, stride)
         self.used += 1

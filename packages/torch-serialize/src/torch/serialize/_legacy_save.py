@@ -17,9 +17,9 @@ _SYS_INFO = {
 }
 
 
-def parts(obj, adapter: Adapter, format: str) -> list:
+def parts(obj, adapter: Adapter, format: str, protocol: int = 2) -> list:
     """The pieces of the file, in order."""
-    return _stream(obj, adapter) if format == "stream" else _tar(obj, adapter)
+    return (_stream if format == "stream" else _tar)(obj, adapter, protocol)
 
 
 def _dumps(obj) -> bytes:
@@ -31,9 +31,9 @@ class _Nothing(Adapter):
         return False
 
 
-def _stream(obj, adapter: Adapter) -> list:
+def _stream(obj, adapter: Adapter, protocol: int) -> list:
     adapter.id_end = b"N"  # no view of another storage
-    body = Pickler(adapter).dumps(obj)
+    body = Pickler(adapter, protocol).dumps(obj)
     keys = [str(i) for i in range(len(adapter.storages))]
     out = [_dumps(MAGIC), _dumps(PROTOCOL), _dumps(_SYS_INFO), body, _dumps(keys)]
     for key, storage in enumerate(adapter.storages):
@@ -85,9 +85,9 @@ class _Names(_Nothing):
         return False
 
 
-def _tar(obj, adapter: Adapter) -> list:
+def _tar(obj, adapter: Adapter, protocol: int) -> list:
     tar = _TarAdapter(adapter)
-    body = Pickler(tar).dumps(obj)
+    body = Pickler(tar, protocol).dumps(obj)
     storages = [_dumps(len(adapter.storages))]
     for key, storage in enumerate(adapter.storages):
         data, row = adapter.payload(storage), adapter.rows[key]

@@ -5,6 +5,9 @@ from __future__ import annotations
 from bisect import insort
 from collections.abc import Callable
 
+from ._arrays import NO_META, MetaStorage, is_numpy_array
+from ._errors import CallersError
+
 _packages: list[tuple[int, int, Callable, Callable]] = []
 
 
@@ -44,7 +47,7 @@ def _cpu_tag(storage):
 
 
 def _cpu_restore(storage, location):
-    return storage if location == "cpu" else None
+    return storage if location == "cpu" or location.startswith("cpu:") else None
 
 
 def _cuda_tag(storage):
@@ -76,7 +79,11 @@ def _cuda_restore(storage, location):
 
 
 def _meta_restore(storage, location):
-    return storage.to(device="meta") if location == "meta" else None
+    if location != "meta":
+        return None
+    if is_numpy_array(storage):
+        raise NotImplementedError(NO_META)
+    return MetaStorage(len(storage))
 
 
 register_package(10, _cpu_tag, _cpu_restore)
@@ -91,7 +98,10 @@ def placement(map_location) -> Callable:
     if callable(map_location):
 
         def place(storage, location):
-            moved = map_location(storage, location)
+            try:
+                moved = map_location(storage, location)
+            except Exception as e:  # not a fault of the file, as which a TypeError would be reported
+                raise CallersError from e
             return default_restore_location(storage, location) if moved is None else moved
 
         return place

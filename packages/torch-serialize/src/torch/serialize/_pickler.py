@@ -1,4 +1,4 @@
-"""Writes an object graph as a pickle of protocol 2 in which tensors and storages are persistent ids.
+"""Writes an object graph as a pickle of protocol 2 to 5 in which tensors and storages are persistent ids.
 
 Python's own pickler insists that every name it writes can be imported under that name; this one writes PyTorch's names
 for our functions, and the steps of a tensor in one piece, at 1.3 us a tensor against 5 us through reduce tuples.
@@ -26,10 +26,12 @@ class Pickler:
 
     Args:
         adapter: an object of `_tensors` with ``write(pickler, obj) -> bool``; False when `obj` is not its business
+        protocol: what objects are asked to reduce themselves for; bytes take one opcode from 3 on, nested names from 4 on
     """
 
-    def __init__(self, adapter):
-        self._out: list[bytes] = [b"\x80\x02"]
+    def __init__(self, adapter, protocol: int = 2):
+        self._protocol = protocol
+        self._out: list[bytes] = [b"\x80%c" % protocol]
         self.write = self._out.append
         self._memo: dict[int, tuple[int, Any]] = {}
         self._names: dict[str, bytes] = {}
@@ -124,6 +126,9 @@ class Pickler:
         module = {"builtins": "__builtin__"}.get(module, module)
         if "." in name:  # protocol 2 has no dotted names: getattr(outer, inner)
             outer, _, inner = name.rpartition(".")
+            if self._protocol >= 4:
+                self.write(self.text(module) + self.text(name) + b"\x93" + self.memoize(obj))
+                return
             owner = functools.reduce(getattr, outer.split("."), sys.modules[whichmodule(obj, name)])
             self.write(b"c__builtin__\ngetattr\n")
             self.save((owner, inner))
@@ -133,7 +138,7 @@ class Pickler:
 
     def _save_reduced(self, obj) -> None:
         reduce = copyreg.dispatch_table.get(type(obj))
-        result = reduce(obj) if reduce is not None else obj.__reduce_ex__(2)
+        result = reduce(obj) if reduce is not None else obj.__reduce_ex__(min(self._protocol, 4))
         if isinstance(result, str):
             self._save_global(obj, result)
             return
@@ -150,8 +155,13 @@ class Pickler:
             self.write(b"\x81")
         elif name == "__newobj_ex__":
             cls, positional, keywords = args
-            self.save(functools.partial(cls.__new__, cls, *positional, **keywords))
-            self.write(b")R")
+            if self._protocol >= 4:
+                self.save(cls)
+                self.save(tuple(positional))
+                self.save(dict(keywords))
+                self.write(b"\x92")
+            else:
+                self._save_partial(cls, positional, keywords)
         else:
             self.save(function)
             self.save(tuple(args))
@@ -173,6 +183,10 @@ class Pickler:
                 self.save(setter)
                 self.save((obj, state))
                 self.write(b"R0")
+
+    def _save_partial(self, cls, positional, keywords) -> None:
+        self.save(functools.partial(cls.__new__, cls, *positional, **keywords))
+        self.write(b")R")
 
     def _items(self, items: list) -> None:
         for begin in range(0, len(items), _BATCH):
@@ -210,6 +224,10 @@ class Pickler:
 
     def _bytes(self, obj):
         if self._recall(obj):
+            return
+        if self._protocol >= 3 and len(obj) < 1 << 32:
+            head = b"C%c" % len(obj) if len(obj) < 256 else b"B" + len(obj).to_bytes(4, "little")
+            self.write(head + obj + self.memoize(obj))
             return
         self.write(self.name("_codecs.encode"))
         self.save((str(obj, "latin1"), "latin1"))

@@ -40,7 +40,7 @@ def save(
         f: path, or binary file object with ``write``
         pickle_module: whose ``Pickler`` writes what is not a tensor; other than `pickle` (dill, cloudpickle) makes
             files that load only with ``weights_only=False``
-        pickle_protocol: 2; others only with another `pickle_module`
+        pickle_protocol: 2 to 5; PyTorch's safe reader knows 2
         arrays: "numpy" writes ndarrays as tensors even where torch-core is installed, as NumPy alone does
         progress: ``function(bytes done, bytes in all)``, True for a bar, False for none; None shows one on a terminal
             when a big file takes long and tqdm is installed
@@ -63,9 +63,11 @@ def save(
         raise TypeError("save: the file is open in text mode; open it with mode 'wb'")
     if pickle_module is None:
         pickle_module = pickle
+    if type(pickle_protocol) is not int or not 2 <= pickle_protocol <= pickle.HIGHEST_PROTOCOL:
+        raise ValueError(f"save: pickle_protocol must be 2 to {pickle.HIGHEST_PROTOCOL}, got {pickle_protocol!r}")
     adapter = _adapter(arrays)
     if format != "zip":
-        parts = _legacy_save.parts(obj, adapter, format)
+        parts = _legacy_save.parts(obj, adapter, format, pickle_protocol)
         with telling(progress, sum(map(len, parts)), "save") as told:
             write_to(f, "archive", lambda sink: write_parts(sink, parts, told))
         return
@@ -80,7 +82,7 @@ def _adapter(kind: str | None) -> Adapter:
 
 def _dumps(obj, adapter: Adapter, pickle_module, protocol: int) -> bytes:
     if pickle_module is pickle:
-        return Pickler(adapter).dumps(obj)
+        return Pickler(adapter, protocol).dumps(obj)
     out = io.BytesIO()
     pickler = _foreign_pickler(pickle_module, adapter)(out, protocol=protocol)
     pickler.dump(obj)

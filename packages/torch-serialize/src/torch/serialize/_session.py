@@ -8,7 +8,7 @@ import pickle
 from collections.abc import Callable
 from typing import Any
 
-from ._arrays import Stored, arrays
+from ._arrays import NO_META, Stored, arrays
 from ._dtypes import BY_STORAGE, UNTYPED, ElementType, swap_bytes
 from ._errors import FileFormatError, brief
 from ._globals import StorageClass, TorchNames, safe_find
@@ -36,6 +36,9 @@ class Session:
         self.weights_only = weights_only
         self.swapped = options.endianness is LoadEndianness.BIG
         self._plain = is_plain(map_location)
+        self._to_meta = not callable(map_location) and str(map_location) == "meta"
+        if self._to_meta and self.backend.name == "numpy":
+            raise NotImplementedError(NO_META)
         self._place = placement(map_location)
         self._pickle_module = pickle_module
         self._pickle_args = {"encoding": "utf-8", **(pickle_args or {})}
@@ -141,6 +144,8 @@ class Session:
         `verify(view)` compares the checksum of what was mapped.
         """
         backend = self.backend
+        if self._to_meta:
+            return backend.stored(self._place(range(nbytes), location), row, location)
         stays, job = not self.moved_from(location), None
         base = getattr(self.source, "base", 0)
         if self._mapped and offset is not None and nbytes and (base + offset) % row.itemsize == 0 and not self.swapped:

@@ -7,11 +7,11 @@ An adapter numbers the storages it meets and writes a tensor as the call of a re
 from __future__ import annotations
 
 import sys
-import warnings
 from typing import Any
 
 from ._arrays import row_of_dtype, row_of_numpy
 from ._dtypes import BY_STORAGE, UNTYPED, ElementType
+from ._errors import warn
 from ._location import location_tag
 from ._pickler import Pickler, integer
 
@@ -335,4 +335,4 @@ class TorchAdapter(Adapter):
 
 def _warn_of_hooks(t) -> None:
     if getattr(t, "_backward_hooks", None):
-        warnings.warn("save: the hooks of a tensor are not saved; register them again after loading", stacklevel=6)
+        warn("save: the hooks of a tensor are not saved; register them again after loading")
