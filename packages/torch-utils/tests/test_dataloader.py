@@ -393,11 +393,12 @@ def test_a_stuck_worker_is_reported_with_its_stack():
 def test_slow_workers_are_described_in_a_warning(monkeypatch):
     from torch.utils.data import iterator
 
-    monkeypatch.setattr(iterator, "SLOW", 0.2)
-    with pytest.warns(
-        UserWarning, match=r"(?s)no batch for 0 seconds: worker 0 .* fetching sample 0 of batch 7.*in __getitem__"
-    ):
-        assert len(list(DataLoader(Failing(lambda: time.sleep(0.6)), num_workers=1))) == 20
+    batches = iter(DataLoader(Failing(lambda: time.sleep(2)), num_workers=1))
+    next(batches)  # the start of the worker may be slow as well
+    monkeypatch.setattr(iterator, "SLOW", 0.5)
+    text = r"(?s)no batch for 0 seconds: worker 0 .* fetching sample 0 of batch 7.*in __getitem__"
+    with pytest.warns(UserWarning, match=text):
+        assert len(list(batches)) == 19
 
 
 def test_threads_can_time_out_too():

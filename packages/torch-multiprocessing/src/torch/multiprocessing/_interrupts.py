@@ -11,16 +11,23 @@ import functools
 import multiprocessing
 import signal
 import sys
+from multiprocessing import resource_tracker
 
 INTERRUPTED = 128 + signal.SIGINT  # the exit code by which a shell knows
 
 
 @contextlib.contextmanager
 def held(process):
-    """Signals wait while `process` starts; in a forked child, until it runs its function."""
-    which = {signal.SIGINT} if process.ignores_interrupts else set()
-    if (process._start_method or multiprocessing.get_start_method()) == "fork":
-        which |= {number for number in signal.valid_signals() if callable(signal.getsignal(number))}
+    """Signals wait while `process` starts, in the child until it runs its function."""
+    method = process._start_method or multiprocessing.get_start_method()
+    # A spawned one imports the main module first, and would end that with a traceback. Not so by way of a fork server,
+    # which would keep the signals from everything that it ever starts.
+    which: set = set()
+    if method == "spawn":
+        resource_tracker.ensure_running()  # its start would let the signal through again
+        which = {signal.SIGINT}
+    elif method == "fork":
+        which = {number for number in signal.valid_signals() if callable(signal.getsignal(number))}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, which)
     process._held_signals = frozenset(which - before)
     try:
