@@ -31,6 +31,7 @@ TORCH_NOINLINE TensorImpl* fresh_header() {
   if (!headers && !headers_closed) static thread_local HeadersOwner owner;
   void* memory = std::aligned_alloc(64, (sizeof(TensorImpl) + 63) / 64 * 64);
   if (!memory) throw_error(ErrorKind::OutOfMemory, "not enough memory for a tensor's header");
+  static_cast<TensorImpl*>(memory)->owns_pyobj = false;  // as it is at the end of every tensor
   return static_cast<TensorImpl*>(memory);
 }
 
@@ -69,6 +70,8 @@ TORCH_INLINE bool set_contiguous(TensorImpl* t, const int64_t* sizes, int ndim) 
 
 }  // namespace
 
+void (*release_pyobj)(TensorImpl*) noexcept = nullptr;
+
 TensorImpl* TensorImpl::make() {
   TensorImpl* t = take_header();
   t->keys = key(Slot::CPU);
@@ -82,7 +85,10 @@ TensorImpl* TensorImpl::make() {
 }
 
 void TensorImpl::destroy(TensorImpl* t) noexcept {
-  if (TORCH_UNLIKELY(t->autograd != nullptr)) t->autograd->release();
+  if (TORCH_UNLIKELY(t->owns_pyobj | (t->autograd != nullptr))) {
+    if (t->owns_pyobj && !(t->autograd && t->autograd->keeps_tensor())) return release_pyobj(t);
+    if (t->autograd->let_go(t)) return;
+  }
   if (TORCH_UNLIKELY(t->base != nullptr))
     Tensor::steal(t->base).reset();  // a base is never a view itself: no recursion
   if (TORCH_UNLIKELY(t->own_version != nullptr)) Ref<VersionCounter>::steal(t->own_version).reset();

@@ -15,9 +15,33 @@ std::string Leaf::name() const { return "AccumulateGrad"; }
 void Leaf::release() noexcept {
   {
     std::lock_guard lock(mutex);
-    owner = nullptr;
+    tensor = nullptr;
   }
   if (drop()) destroy(this);
+}
+
+bool Leaf::let_go(TensorImpl* t) noexcept {
+  // The last handle found the count at 1 and may have left it there, for variable() to raise again since.
+  uint32_t seen = 1;
+  if (!t->refs.compare_exchange_strong(seen, 0) && seen != 0 && t->refs.fetch_sub(1) != 1) return true;
+  bool kept;
+  {
+    std::lock_guard lock(mutex);
+    if (std::exchange(handed_out, false)) return true;
+    kept = owns_tensor = keeps_tensor() || t->owns_pyobj;  // its Python object takes leave when the leaf goes
+    if (!kept) tensor = nullptr;
+  }
+  if (drop()) destroy(this);
+  return kept;
+}
+
+void Leaf::finish() noexcept {
+  TensorImpl* t = owns_tensor ? tensor : nullptr;
+  this->~Leaf();
+  if (!t) return;
+  t->autograd = nullptr;
+  t->keys &= Keys(~kAutogradKey);
+  TensorImpl::destroy(t);
 }
 
 Leaf* leaf_of(TensorImpl& t) {
@@ -27,7 +51,7 @@ Leaf* leaf_of(TensorImpl& t) {
   }
   auto* leaf = make_node<Leaf>(0);
   leaf->sequence = UINT64_MAX;  // leaves run as soon as they can: their gradient's memory is then settled
-  leaf->owner = &t;
+  leaf->tensor = &t;
   leaf->shape.set(t);
   t.autograd = leaf;
   t.output_nr = 0;
@@ -35,10 +59,22 @@ Leaf* leaf_of(TensorImpl& t) {
 }
 
 Tensor Leaf::variable() {
-  // The tensor may be dying on another thread; one that Python holds cannot while we hold the GIL.
   std::lock_guard lock(mutex);
-  if (!owner || !owner->pyobj) return {};
-  return Tensor(Ref<TensorImpl>::share(owner));
+  if (!tensor) return {};
+  if (std::exchange(owns_tensor, false)) {
+    retain();  // for the tensor, which owns us again
+    tensor->refs.store(1);
+    return Tensor::steal(tensor);
+  }
+  // A count of zero: the last handle is going just now, on a thread that waits for the lock in let_go().
+  uint32_t n = tensor->refs.load();
+  while (n && !tensor->refs.compare_exchange_weak(n, n + 1)) {
+  }
+  if (!n) {
+    tensor->refs.store(1);
+    handed_out = true;
+  }
+  return Tensor::steal(tensor);
 }
 
 namespace {
@@ -47,10 +83,11 @@ bool solely_owned(const Tensor& t) noexcept { return t->use_count() == 1 && t->s
 }  // namespace
 
 void Leaf::accumulate(Tensor g) {
+  Tensor old;  // goes after the lock: its end may need the GIL
   std::lock_guard lock(mutex);
   if (!grad) {
-    if (owner) {
-      TensorImpl& t = *owner;
+    if (tensor) {
+      TensorImpl& t = *tensor;
       if (TORCH_UNLIKELY(!shape.fits(t))) {
         shape.set(t);
         fit(g, *this, 0, shape);
@@ -61,14 +98,14 @@ void Leaf::accumulate(Tensor g) {
         return;
       }
       if (!grad_enabled()) {  // .grad is laid out as the tensor
-        grad = empty_like_tensor(Tensor(Ref<TensorImpl>::share(owner)), g.dtype());
+        grad = empty_like_tensor(reinterpret_cast<const Tensor&>(tensor), g.dtype());
         copy_(grad, g);
         return;
       }
     }
     grad = clone(g);
   } else if (grad_enabled()) {
-    grad = torch::add(grad, g);
+    old = std::exchange(grad, torch::add(grad, g));
   } else {
     torch::add_(grad, g);
   }

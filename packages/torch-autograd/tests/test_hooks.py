@@ -1,3 +1,7 @@
+import gc
+import threading
+import weakref
+
 import pytest
 import torch
 from torch.autograd.graph import get_gradient_edge, register_multi_grad_hook, saved_tensors_hooks
@@ -132,3 +136,121 @@ def test_anomaly_mode_names_the_function_and_shows_its_stack():
             with pytest.raises(RuntimeError, match="Function 'SqrtBackward0' returned nan values in its 0th output"):
                 y.sum().backward()
     assert not torch.autograd.is_anomaly_enabled()
+
+
+class Weight(torch.Tensor):
+    pass
+
+
+def weight(value):
+    w = torch.Tensor._make_subclass(Weight, torch.tensor([value]), True)
+    w.name = "w"
+    return w
+
+
+def test_a_leaf_that_only_the_graph_holds_is_the_same_object_with_its_attributes():
+    w = weight(3.0)
+    address, ref = id(w), weakref.ref(w)
+    y = w * 2
+    del w
+    gc.collect()
+    again = y.grad_fn.next_functions[0][0].variable
+    assert id(again) == address and type(again) is Weight and again.name == "w" and again.requires_grad
+    y.sum().backward()
+    assert again.grad.tolist() == [2]
+    del again
+    assert ref() is not None  # y's graph has it
+    del y
+    assert ref() is None
+
+
+def test_a_plain_leaf_that_only_the_graph_holds_is_there_too():
+    y = torch.ones(2, requires_grad=True) * 2
+    leaf = y.grad_fn.next_functions[0][0].variable
+    y.sum().backward()
+    assert leaf.is_leaf and leaf.grad.tolist() == [2, 2]
+    (leaf * 3).sum().backward()
+    assert leaf.grad.tolist() == [5, 5]
+
+
+def test_post_accumulate_hook_runs_for_a_leaf_that_only_the_graph_holds():
+    seen = []
+    w = weight(3.0)
+    w.register_post_accumulate_grad_hook(lambda t: seen.append((type(t), t.name, t.grad.tolist())))
+    y = (w * 2).sum()
+    del w
+    y.backward()
+    assert seen == [(Weight, "w", [2.0])]
+
+
+def test_a_gradient_keeps_its_attributes():
+    w = weight(1.0)
+    (w * 2).sum().backward()
+    w.grad.note = "first"
+    gc.collect()
+    assert w.grad.note == "first"
+    (w * 2).sum().backward()  # added in place: the same tensor
+    assert w.grad.note == "first" and w.grad.tolist() == [4]
+
+
+def test_a_saved_tensor_keeps_its_attributes():
+    a, b = weight(2.0), weight(3.0)
+    y, note = a * b, object()
+    a.note = note
+    ref = weakref.ref(a)
+    del a
+    gc.collect()
+    assert ref().note is note
+    y.sum().backward()
+    assert b.grad.tolist() == [2] and ref().grad.tolist() == [3]
+    del y
+    assert ref() is None
+
+
+def test_a_hook_that_refers_to_its_own_tensor_is_collected():
+    def make(result):
+        x = torch.ones(1, requires_grad=True)
+        t = x * 2 if result else x
+        t.register_hook(lambda g: t)
+        return weakref.ref(t)
+
+    for result in (False, True):
+        ref = make(result)
+        gc.collect()
+        assert ref() is None
+
+
+def test_the_collector_spares_hooks_and_attributes_of_a_leaf_that_a_graph_holds():
+    seen = []
+
+    def make():
+        x = weight(1.0)
+        x.me = x
+        x.register_hook(lambda g: seen.append(x))
+        return (x * 2).sum()
+
+    y = make()
+    gc.collect()
+    y.backward()
+    assert seen[0].me is seen[0] and seen[0].name == "w" and seen[0].grad.tolist() == [2]
+
+
+def test_leaves_change_hands_in_many_threads():
+    def work():
+        for _ in range(200):
+            w = weight(1.0)
+            y = (w.expand(3) * 2).sum()
+            node = y.grad_fn.next_functions[0][0].next_functions[0][0].next_functions[0][0]
+            del w
+            y.backward()
+            if node.variable.name != "w" or node.variable.grad.tolist() != [6]:
+                wrong.append(node.variable)
+            del y
+
+    wrong = []
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong

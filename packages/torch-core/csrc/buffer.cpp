@@ -235,7 +235,7 @@ PyObject* tensor_dlpack_device(PyObject* self, PyObject*) {
 }
 void release_dlpack(DLManagedTensor* m) {
   if (!m->deleter) return;
-  PyGILState_STATE gil = PyGILState_Ensure();  // the producer may be Python code
+  PyGILState_STATE gil = ensure_gil();  // the producer may be Python code
   m->deleter(m);
   PyGILState_Release(gil);
 }

@@ -56,10 +56,18 @@ PyObject* call_row(const Row*, PyObject* self, PyObject* const* args, Py_ssize_t
 PyObject* wrap_result(const Row&, Result&);
 PyObject* to_conversion(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* kwnames);  // t.to(...)
 
-// --- tensor_type.cpp ---
-bool add_tensor_type(PyObject* module);
+// --- life.cpp ---
 PyObject* wrap(Tensor);
 PyObject* make_subclass(PyTypeObject*, Tensor);
+void tensor_dealloc(PyObject*);
+int tensor_traverse(PyObject*, visitproc, void*);
+int tensor_clear(PyObject*);
+int tensor_setattro(PyObject*, PyObject* name, PyObject* value);
+bool is_collectable(PyObject*);  // the collector may see what this tensor's object refers to
+void install_life();
+
+// --- tensor_type.cpp ---
+bool add_tensor_type(PyObject* module);
 bool set_requires_grad(PyObject* tensor, bool value);
 extern PyMethodDef question_methods[];
 
@@ -89,14 +97,21 @@ class Object {
 // Lets other Python threads run while C++ works on something big.
 class ReleaseGil {
  public:
-  explicit ReleaseGil(bool really) : state_(really ? PyEval_SaveThread() : nullptr) {}
+  explicit ReleaseGil(bool really) {
+    if (!really) return;
+    ++active;
+    state_ = PyEval_SaveThread();
+  }
   ~ReleaseGil() {
-    if (state_) PyEval_RestoreThread(state_);
+    if (!state_) return;
+    restore_thread(state_);
+    --active;
   }
   ReleaseGil(const ReleaseGil&) = delete;
+  static int active;  // how many there are now; guarded by the GIL
 
  private:
-  PyThreadState* state_;
+  PyThreadState* state_ = nullptr;
 };
 constexpr int64_t kReleaseNumel = 16384;  // releasing costs as much as a small operator
 

@@ -11,7 +11,7 @@ namespace torch::python {
 
 // Foreign memory: a Python buffer kept exported while the storage lives.
 void release_buffer(Storage* s) noexcept {
-  PyGILState_STATE gil = PyGILState_Ensure();
+  PyGILState_STATE gil = ensure_gil();
   auto* view = static_cast<Py_buffer*>(s->context);
   PyBuffer_Release(view);
   delete view;

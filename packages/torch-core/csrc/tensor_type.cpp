@@ -14,44 +14,6 @@ namespace torch::python {
 namespace {
 
 PyTypeObject* tensor_type;
-constexpr int kFreeWrappers = 256;
-PyTensor* free_wrappers[kFreeWrappers];
-int free_count = 0;
-
-// --- life ------------------------------------------------------------------------------------------------------------
-
-void tensor_dealloc(PyObject* self) {
-  auto* o = reinterpret_cast<PyTensor*>(self);
-  PyTypeObject* type = Py_TYPE(self);
-  if (PyObject_GC_IsTracked(self)) PyObject_GC_UnTrack(self);
-  if (TORCH_UNLIKELY(o->weak != nullptr)) PyObject_ClearWeakRefs(self);
-  if (TORCH_UNLIKELY(o->dict != nullptr)) Py_CLEAR(o->dict);
-  if (TensorImpl* t = std::exchange(o->impl, nullptr)) {
-    if (t->pyobj == self) t->pyobj = nullptr;
-    if (t->drop()) TensorImpl::destroy(t);
-  }
-  if (TORCH_LIKELY(type == tensor_type && free_count < kFreeWrappers))
-    free_wrappers[free_count++] = o;
-  else
-    type->tp_free(self);
-  Py_DECREF(type);
-}
-int tensor_traverse(PyObject* self, visitproc visit, void* arg) {
-  Py_VISIT(reinterpret_cast<PyTensor*>(self)->dict);
-  Py_VISIT(Py_TYPE(self));
-  return 0;
-}
-int tensor_clear(PyObject* self) {
-  Py_CLEAR(reinterpret_cast<PyTensor*>(self)->dict);
-  return 0;
-}
-// A tensor can be part of a reference cycle only once it has attributes: it is tracked from then on.
-int tensor_setattro(PyObject* self, PyObject* name, PyObject* value) {
-  int r = PyObject_GenericSetAttr(self, name, value);
-  if (reinterpret_cast<PyTensor*>(self)->dict && !PyObject_GC_IsTracked(self)) PyObject_GC_Track(self);
-  return r;
-}
-
 // --- number slots
 // ------------------------------------------------------------------------------------------------------
 
@@ -508,42 +470,6 @@ Api api_table;
 
 }  // namespace
 
-PyObject* wrap(Tensor tensor) {
-  TensorImpl* t = tensor.release();
-  if (TORCH_UNLIKELY(!t)) Py_RETURN_NONE;
-  if (TORCH_UNLIKELY(t->pyobj != nullptr)) {
-    PyObject* o = Py_NewRef(static_cast<PyObject*>(t->pyobj));
-    if (t->drop()) TensorImpl::destroy(t);
-    return o;
-  }
-  PyTensor* o;
-  if (TORCH_LIKELY(free_count > 0)) {
-    o = free_wrappers[--free_count];
-    PyObject_Init(reinterpret_cast<PyObject*>(o), tensor_type);
-  } else {
-    o = PyObject_GC_New(PyTensor, tensor_type);  // tracked by the collector once it has attributes
-    if (!o) {
-      Tensor(Ref<TensorImpl>::steal(t)).reset();
-      return nullptr;
-    }
-    o->weak = nullptr;
-    o->dict = nullptr;
-  }
-  o->impl = t;
-  t->pyobj = o;
-  return reinterpret_cast<PyObject*>(o);
-}
-
-PyObject* make_subclass(PyTypeObject* type, Tensor tensor) {
-  if (type == tensor_type) return wrap(std::move(tensor));
-  PyObject* o = type->tp_alloc(type, 0);
-  if (!o) return nullptr;
-  TensorImpl* t = tensor.release();
-  reinterpret_cast<PyTensor*>(o)->impl = t;
-  t->pyobj = o;
-  return o;
-}
-
 // The setter that torch.autograd installs on the type; before that, importing it is what this does.
 bool set_requires_grad(PyObject* tensor, bool value) {
   if (!value && !borrow(tensor).requires_grad()) return true;
@@ -621,6 +547,7 @@ bool add_tensor_type(PyObject* module) {
                wrap_device,          wrap_size,   wrap_scalar, to_dtype, to_device, to_scalar,
                make_subclass};
   api = &api_table;
+  install_life();
   if (!add_methods(number_methods) || !add_methods(storage_methods) || !add_methods(buffer_methods)) return false;
   Object capsule(PyCapsule_New(&api_table, "torch._C._api", nullptr));
   return capsule && PyModule_AddObjectRef(module, "_api", capsule.get()) == 0;

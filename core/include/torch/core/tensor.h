@@ -26,6 +26,14 @@ struct TensorImpl;
 // Implemented by torch-autograd (Node); core only ever gives its reference back.
 struct AutogradMeta : Counted {
   virtual void release() noexcept = 0;
+  // The last handle of `t` is gone: gives t's reference back. True when a graph still refers to `t` itself (a leaf),
+  // and owns it from now on.
+  virtual bool let_go(TensorImpl* t) noexcept = 0;
+  // True when let_go() would keep the tensor.
+  virtual bool keeps_tensor() const noexcept = 0;
+  // Shows the Python objects that only this tensor keeps (hooks) to the garbage collector: a visitproc and its
+  // argument.
+  virtual int traverse(int (*visit)(void* object, void* arg), void* arg) const = 0;
 
  protected:
   ~AutogradMeta() = default;
@@ -50,10 +58,11 @@ struct TensorImpl : Counted {
   AutogradMeta* autograd;       // owned reference or null
   TensorImpl* base;             // owned reference to the tensor this is a view of, or null
   VersionCounter* own_version;  // owned reference; null: the storage's counter
-  void* pyobj;                  // the living Python wrapper, owned by nobody
+  void* pyobj;                  // the living Python object; it owns this tensor, unless `owns_pyobj`
   uint32_t output_nr;           // which output of `autograd` this is
   uint32_t graph_version;       // of a view: the version at which `autograd` was right
   uint8_t flags;
+  bool owns_pyobj;  // `pyobj` has attributes and Python let go of it: one reference is ours (changes under the GIL)
   Device device;
   int64_t* heap_dims;  // sizes then strides when ndim > kInlineDims
   int64_t inline_dims[2 * kInlineDims];
@@ -77,6 +86,10 @@ struct TensorImpl : Counted {
   TORCH_API void set_ndim(int n);              // room for n sizes and strides
   TORCH_API void refresh_geometry() noexcept;  // numel and kContiguous from sizes and strides
 };
+
+// Set by torch._C: the last handle of a tensor that owns its Python object is gone. The object owns the tensor again
+// and dies as any other would.
+TORCH_API extern void (*release_pyobj)(TensorImpl*) noexcept;
 
 class Tensor : public Ref<TensorImpl> {
  public:

@@ -2,6 +2,8 @@
 // capsule torch._C._api. No symbol of that module is linked against, and no C++ class of pybind11 crosses the border.
 #pragma once
 #include <Python.h>
+#include <cxxabi.h>
+#include <unistd.h>
 
 #include <exception>
 
@@ -15,6 +17,23 @@ struct PyTensor {
   PyObject* weak;
   PyObject* dict;
 };
+
+// While the interpreter ends, Python unwinds a thread that asks for the GIL; C++ frames cannot be left that way, so
+// such a thread waits for the end of the process instead.
+template <class F>
+auto take_gil(F take) noexcept {
+  try {
+    return take();
+  } catch (abi::__forced_unwind&) {
+    while (true) pause();
+  }
+}
+inline void restore_thread(PyThreadState* s) noexcept {
+  take_gil([s] { PyEval_RestoreThread(s); });
+}
+inline PyGILState_STATE ensure_gil() noexcept {
+  return take_gil([] { return PyGILState_Ensure(); });
+}
 
 // A Python error that is already set, on its way through C++ frames.
 struct PythonError : std::exception {

@@ -50,6 +50,7 @@ struct PythonHook final : Hook {
   PyObject* function;
   explicit PythonHook(PyObject* f) : function(Py_NewRef(f)) {}
   ~PythonHook() override { python.drop(function); }
+  int traverse(int (*visit)(void*, void*), void* arg) const override { return visit(function, arg); }
 
   void tensor(Tensor& grad) override {
     Gil gil;
@@ -71,9 +72,7 @@ struct PythonHook final : Hook {
   }
   void accumulated(Leaf& leaf) override {
     Gil gil;
-    Tensor t = leaf.variable();
-    if (!t) return;
-    Object o(checked(api->wrap(std::move(t))));
+    Object o(checked(api->wrap(leaf.variable())));
     Object result(checked(PyObject_CallOneArg(function, o.get())));
     if (result.get() != Py_None) {
       PyErr_SetString(PyExc_RuntimeError, "a post accumulate grad hook must return None");
@@ -96,6 +95,7 @@ PyObject* register_hook(PyObject* owner, Node& n, HookKind kind, uint32_t output
     return nullptr;
   }
   uint64_t id = add_hook(n, kind, output_nr, std::make_shared<PythonHook>(function));
+  if (is_tensor(owner) && !PyObject_GC_IsTracked(owner)) PyObject_GC_Track(owner);  // the hook may refer to the tensor
   Object node(is_node(owner) ? Py_NewRef(owner) : wrap_node(&n));
   return PyObject_CallFunction(handle_type, "OK", node.get(), id);
 }

@@ -43,7 +43,7 @@ inline PyObject* checked(PyObject* o) {
 // The engine runs without the GIL; what calls Python takes it.
 class Gil {
  public:
-  Gil() noexcept : state_(PyGILState_Ensure()) {}
+  Gil() noexcept : state_(python::ensure_gil()) {}
   ~Gil() { PyGILState_Release(state_); }
   Gil(const Gil&) = delete;
 
@@ -53,7 +53,7 @@ class Gil {
 class NoGil {
  public:
   NoGil() noexcept : state_(PyEval_SaveThread()) {}
-  ~NoGil() { PyEval_RestoreThread(state_); }
+  ~NoGil() { python::restore_thread(state_); }
   NoGil(const NoGil&) = delete;
 
  private:

@@ -107,6 +107,12 @@ struct TORCH_API Node : AutogradMeta {
   void release() noexcept override {
     if (drop()) destroy(this);
   }
+  bool let_go(TensorImpl*) noexcept override {
+    release();
+    return false;
+  }
+  bool keeps_tensor() const noexcept override { return false; }
+  int traverse(int (*visit)(void*, void*), void* arg) const override;
   static void destroy(Node*) noexcept;  // never recurses: a chain of a million nodes is freed in a loop
 
   Edge* edges() noexcept { return reinterpret_cast<Edge*>(reinterpret_cast<char*>(this) + edges_at); }
@@ -143,19 +149,24 @@ T* make_node(uint32_t edge_count, Args&&... args) {
 // --- leaves
 // ------------------------------------------------------------------------------------------------------------
 
-// Stands for a tensor that the user made, and holds its .grad. The tensor owns the leaf; the leaf knows the tensor as
-// long as it lives.
+// Stands for a tensor that the user made, and holds its .grad. The tensor owns the leaf, and the leaf knows the tensor.
+// When the last handle of the tensor goes while a graph refers to the leaf, they change sides: the leaf owns the tensor
+// until somebody asks for it or the graph goes.
 struct TORCH_API Leaf final : Node {
   Leaf();
-  std::mutex mutex;  // guards `owner` and `grad`
-  TensorImpl* owner = nullptr;
+  std::mutex mutex;              // guards the others
+  TensorImpl* tensor = nullptr;  // null once an operation has made the tensor its result
+  bool owns_tensor = false;      // no handle of the tensor is left
+  bool handed_out = false;       // by variable(), to a caller that came between the last handle's end and let_go()
   Tensor grad;
   void accumulate(Tensor g);
   void apply(Backward&) override;
   std::string name() const override;
-  void finish() noexcept override { this->~Leaf(); }
+  void finish() noexcept override;
   void release() noexcept override;
-  Tensor variable();  // the tensor, when Python still holds it
+  bool let_go(TensorImpl*) noexcept override;
+  bool keeps_tensor() const noexcept override { return use_count() > 1; }
+  Tensor variable();
 };
 
 // The leaf of a tensor that no operation made; created when there is none. Does not change whether it requires grad.
@@ -204,7 +215,8 @@ struct Hook {
   virtual void tensor(Tensor& /*grad*/) {}                  // on the gradient of one tensor
   virtual void before(std::vector<Tensor>& /*outputs*/) {}  // before a node runs
   virtual void after(std::vector<Tensor>& /*inputs*/, const std::vector<Tensor>& /*outputs*/) {}  // after it
-  virtual void accumulated(Leaf&) {}  // after .grad has changed
+  virtual void accumulated(Leaf&) {}                                      // after .grad has changed
+  virtual int traverse(int (*)(void*, void*), void*) const { return 0; }  // as AutogradMeta::traverse
 };
 using HookRef = std::shared_ptr<Hook>;
 
