@@ -5,6 +5,8 @@
 #include <cstring>
 #include <new>
 
+#include "torch/core/destination.h"
+
 namespace torch {
 
 namespace {
@@ -138,6 +140,8 @@ int64_t checked_numel(const char* op, IntArrayRef sizes) {
 }
 
 Tensor empty_tensor(IntArrayRef sizes, DType dtype, Device device) {
+  if (TORCH_UNLIKELY(Destination::is_set()))
+    if (Tensor t = Destination::take(sizes, dtype, device)) return t;
   TensorImpl* t = take_header();
   t->ndim = 0;
   t->storage = nullptr;

@@ -105,3 +105,15 @@ def test_jacobian_hessian_and_products():
     assert functional.jvp(lambda x: x * x, x, torch.tensor([1.0, 10.0]))[1].tolist() == [2, 40]
     assert functional.vhp(lambda x: (x**3).sum(), x, torch.ones(2))[1].tolist() == [6, 12]
     assert functional.hvp(lambda x: (x**3).sum(), x, torch.ones(2))[1].tolist() == [6, 12]
+
+
+def test_out_is_refused_where_a_gradient_would_be_recorded():
+    a, out = torch.ones(2), torch.zeros(2)
+    w = torch.ones(2, requires_grad=True)
+    for call in (lambda: torch.add(w, a, out=out), lambda: torch.add(a, a, out=w)):
+        with pytest.raises(RuntimeError, match="don't support automatic differentiation"):
+            call()
+    assert out.tolist() == [0, 0] and w.tolist() == [1, 1]
+    with torch.no_grad():
+        assert torch.add(w, a, out=out) is out and torch.add(a, a, out=w) is w
+    assert out.tolist() == [2, 2] and w.tolist() == [2, 2] and w.is_leaf and not out.requires_grad

@@ -52,86 +52,22 @@ bool is_big(const Signature& s, const Arguments& a) {
   return s.makes_tensor && schema.count && schema.params[0].kind == Kind::IntList;
 }
 
-// result -> out, growing or reshaping `out` as needed.
-bool write_out(const char* op, const Tensor& result, PyObject* out) {
-  if (!is_tensor(out)) {
-    PyErr_Format(PyExc_TypeError, "%s(): argument 'out' must be Tensor, not %s", op, Py_TYPE(out)->tp_name);
-    return false;
-  }
-  const Tensor& target = borrow(out);
-  static const Row *copy = find_row("copy_"), *resize = find_row("resize_"), *can_cast_row = find_row("can_cast");
-  if (is_complex(result.dtype()) > is_complex(target.dtype()) ||
-      (is_floating(result.dtype()) && !is_floating(target.dtype()) && !is_complex(target.dtype())) ||
-      (result.dtype() != DType::Bool && target.dtype() == DType::Bool)) {
-    TORCH_PY_TRY(
-        false, throw_error(ErrorKind::Runtime, message(op, ": result type ", result.dtype(),
-                                                       " can't be cast to the desired output type ", target.dtype()));)
-  }
-  (void)can_cast_row;
-  if (target.requires_grad()) {
-    PyErr_Format(PyExc_RuntimeError,
-                 "%s(): functions with out=... arguments don't support automatic differentiation, but one of the "
-                 "arguments requires grad.",
-                 op);
-    return false;
-  }
-  TORCH_PY_TRY(false, {
-    if (!(target.sizes() == result.sizes())) {
-      Value v[2];
-      v[0].tensor = target.get();
-      v[1].data = result.sizes().data();
-      v[1].size = result.dim();
-      Value w[3];
-      w[0] = v[0];
-      w[1] = v[1];
-      w[1].present = true;
-      Result ignored;
-      resize->invoke(w, ignored);
-    }
-    Value v[3];
-    v[0].tensor = target.get();
-    v[1].tensor = result.get();
-    v[0].present = v[1].present = v[2].present = true;
-    v[2].i = 0;
-    Result ignored;
-    copy->invoke(v, ignored);
+// Runs a row on parsed arguments.
+PyObject* invoke(const Signature& s, Arguments& a) {
+  Result r;
+  if (TORCH_UNLIKELY(a.out != nullptr)) return invoke_into(s, a, is_big(s, a));
+  TORCH_PY_TRY(nullptr, {
+    ReleaseGil gil(is_big(s, a));
+    s.row->invoke(a.values, r);
   })
-  return true;
-}
-
-PyObject* finish(const Signature& s, Arguments& a, Result& r) {
-  if (TORCH_UNLIKELY(a.out != nullptr)) {
-    std::string op(s.row->schema.op_name());
-    int n = s.row->schema.result_count;
-    if (n == 1) {
-      if (!write_out(op.c_str(), r.tensors[0], a.out)) return nullptr;
-      return Py_NewRef(a.out);
-    }
-    if (!PyTuple_Check(a.out) || PyTuple_GET_SIZE(a.out) != n) {
-      PyErr_Format(PyExc_TypeError, "%s(): argument 'out' must be a tuple of %d Tensors", op.c_str(), n);
-      return nullptr;
-    }
-    for (int i = 0; i < n; ++i)
-      if (!write_out(op.c_str(), r.tensors[i], PyTuple_GET_ITEM(a.out, i))) return nullptr;
-    for (int i = 0; i < n; ++i) r.tensors[i] = unwrap(PyTuple_GET_ITEM(a.out, i));
-  }
   PyObject* result = wrap_result(*s.row, r);
-  if (TORCH_UNLIKELY(a.requires_grad) && result && !set_requires_grad(result, true)) {
-    Py_DECREF(result);
-    return nullptr;
-  }
+  if (TORCH_UNLIKELY(a.requires_grad) && result && !set_requires_grad(result, true)) Py_CLEAR(result);
   return result;
 }
 
 PyObject* run(const Signature& s, PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* kwnames) {
   Arguments a;
-  if (!parse(s, self, args, count, kwnames, &a)) return nullptr;
-  Result r;
-  TORCH_PY_TRY(nullptr, {
-    ReleaseGil gil(is_big(s, a));
-    s.row->invoke(a.values, r);
-  })
-  return finish(s, a, r);
+  return parse(s, self, args, count, kwnames, &a) ? invoke(s, a) : nullptr;
 }
 
 // Tries each overload; when none fits, the error lists them.
@@ -140,14 +76,7 @@ PyObject* run_overloads(PyOperator* op, PyObject* self, PyObject* const* args, P
   for (int i = 0; i < op->count; ++i) {
     const Signature& s = op->rows[i];
     Arguments a;
-    if (parse(s, self, args, count, kwnames, &a)) {
-      Result r;
-      TORCH_PY_TRY(nullptr, {
-        ReleaseGil gil(is_big(s, a));
-        s.row->invoke(a.values, r);
-      })
-      return finish(s, a, r);
-    }
+    if (parse(s, self, args, count, kwnames, &a)) return invoke(s, a);
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
     Object t(type), v(value), tr(trace);

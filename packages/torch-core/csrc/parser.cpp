@@ -14,7 +14,7 @@ struct Alias {
 constexpr Alias kAliases[] = {{"self", "input"},   {"axis", "dim"},     {"keepdims", "keepdim"}, {"x", "input"},
                               {"x1", "input"},     {"a", "input"},      {"x2", "other"},         {"tensor", "input"},
                               {"input1", "input"}, {"input2", "other"}, {"seq", "tensors"},      {"mat", "input"}};
-PyObject *out_name, *requires_grad_name, *layout_name, *pin_memory_name, *value_name;
+PyObject *out_name, *requires_grad_name, *layout_name, *pin_memory_name;
 
 const char* type_name(const Parameter& p) {
   switch (p.kind) {
@@ -328,7 +328,6 @@ bool make_signature(const Row* row, Signature* s) {
     requires_grad_name = PyUnicode_InternFromString("requires_grad");
     layout_name = PyUnicode_InternFromString("layout");
     pin_memory_name = PyUnicode_InternFromString("pin_memory");
-    value_name = PyUnicode_InternFromString("value");
   }
   const Schema& schema = row->schema;
   s->row = row;

@@ -42,4 +42,8 @@ bool make_signature(const Row* row, Signature* s);
 bool parse(const Signature& s, PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* kwnames,
            Arguments* out);
 
+// --- out.cpp ---
+// Runs the row with its results written to `a.out`, which it returns.
+PyObject* invoke_into(const Signature& s, Arguments& a, bool release_gil);
+
 }  // namespace torch::python

@@ -1,0 +1,125 @@
+// out=: results written to tensors that the caller has. The operator's loop writes there itself where size, dtype and
+// memory permit (torch/core/destination.h); else the result is computed beside, `out` takes its size and its values are
+// converted.
+#include <Python.h>
+
+#include <string>
+
+#include "parser.h"
+#include "torch/core/destination.h"
+#include "torch/core/promote.h"
+
+namespace torch::python {
+
+namespace {
+
+bool same_memory(const Tensor& a, const Tensor& b) {
+  return a->byte_offset == b->byte_offset && a.dtype() == b.dtype() && a.sizes() == b.sizes() &&
+         a.strides() == b.strides();
+}
+
+// Inputs that lie in out's storage could be overwritten while they are still needed. An element-wise operator may find
+// its own elements there: it reads each before it writes it. Integer division can fail midway.
+bool may_write_directly(const Row& row, const Tensor& input, const Tensor& out) {
+  if (!input || input->storage != out->storage) return !input || !(input.keys() & key(Slot::Autograd));
+  return row.attr.is_pointwise && !row.attr.is_composite && is_floating(out.dtype()) && same_memory(input, out);
+}
+bool may_write_directly(const Signature& s, const Arguments& a, const Tensor& out) {
+  if (out.requires_grad() || !out.is_contiguous()) return false;
+  const Schema& schema = s.row->schema;
+  for (int i = 0; i < schema.count; ++i) {
+    if (schema.params[i].kind == Kind::Tensor && a.values[i].tensor &&
+        !may_write_directly(*s.row, reinterpret_cast<const Tensor&>(a.values[i].tensor), out))
+      return false;
+    if (schema.params[i].kind == Kind::TensorList)
+      for (int64_t k = 0; k < a.values[i].size; ++k)
+        if (!may_write_directly(*s.row, static_cast<const Tensor*>(a.values[i].data)[k], out)) return false;
+  }
+  return true;
+}
+
+// out -> its tensors, one for each result; false with a TypeError set.
+bool tensors_of(const char* op, PyObject* out, int count, Tensor* tensors) {
+  if (count > 1 && (!(PyTuple_Check(out) || PyList_Check(out)) || PySequence_Fast_GET_SIZE(out) != count)) {
+    PyErr_Format(PyExc_TypeError, "%s(): argument 'out' must be tuple of %d Tensors, not %s", op, count,
+                 Py_TYPE(out)->tp_name);
+    return false;
+  }
+  for (int i = 0; i < count; ++i) {
+    PyObject* o = count == 1 ? out : PySequence_Fast_ITEMS(out)[i];
+    if (!is_tensor(o)) {
+      PyErr_Format(PyExc_TypeError, "%s(): argument 'out' must be Tensor, not %s", op, Py_TYPE(o)->tp_name);
+      return false;
+    }
+    tensors[i] = unwrap(o);
+  }
+  return true;
+}
+
+// True with gradients on; torch.autograd is there, or nothing would require one.
+bool records() {
+  Object part(PyImport_ImportModule("torch.autograd"));
+  Object on(part ? PyObject_CallMethod(part.get(), "is_grad_enabled", nullptr) : nullptr);
+  if (!on) throw PythonError();
+  return on.get() == Py_True;
+}
+
+void check_out(const char* op, const Tensor& result, const Tensor& out) {
+  TORCH_CHECK(!(result.requires_grad() || (out.requires_grad() && records())), op,
+              "(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
+              "requires grad. Call it without out=, or inside torch.no_grad()");
+  TORCH_CHECK(can_cast(result.dtype(), out.dtype()), op, ": result type ", legacy_name(result.dtype()),
+              " can't be cast to the desired output type ", legacy_name(out.dtype()));
+  TORCH_CHECK(result.device() == out.device(), op, ": Expected out tensor to be on ", result.device(), ", the device of ",
+              "the result, but it is on ", out.device());
+}
+
+bool warn_of_resize(const char* op, const Tensor& result, const Tensor& out) {
+  if (out.numel() == 0) return true;
+  std::string text =
+      message("An output with one or more elements was resized since it had shape ", out.sizes(), ", which does not match "
+              "the required output shape ", result.sizes(), " of ", op,
+              ". Pass a tensor of that shape, or an empty one: t.resize_(0)");
+  return PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) == 0;
+}
+
+}  // namespace
+
+PyObject* invoke_into(const Signature& s, Arguments& a, bool release_gil) {
+  const Schema& schema = s.row->schema;
+  const std::string op(schema.op_name());
+  const int count = schema.result_count;
+  Tensor outs[kMaxResults], direct[kMaxResults];
+  if (!tensors_of(op.c_str(), a.out, count, outs)) return nullptr;
+  TORCH_PY_TRY(nullptr, {
+    Result r;
+    for (int i = 0; i < count; ++i)
+      if (may_write_directly(s, a, outs[i])) direct[i] = outs[i];
+    {
+      ReleaseGil gil(release_gil);
+      Destination destination({direct, size_t(count)});
+      s.row->invoke(a.values, r);
+    }
+    auto is_there = [&](int i) { return r.tensors[i]->storage == outs[i]->storage && same_memory(r.tensors[i], outs[i]); };
+    for (int i = 0; i < count; ++i) check_out(op.c_str(), r.tensors[i], outs[i]);
+    for (int i = 0; i < count; ++i)  // a result in the memory of another one's destination
+      for (int k = 0; k < count; ++k)
+        if (!is_there(i) && r.tensors[i]->storage == outs[k]->storage) r.tensors[i] = clone(r.tensors[i]);
+    for (int i = 0; i < count; ++i) {
+      const Tensor &out = outs[i], &result = r.tensors[i];
+      if (is_there(i)) {
+        mark_changed(out, schema.text);
+        continue;
+      }
+      if (!(out.sizes() == result.sizes())) {
+        if (!warn_of_resize(op.c_str(), result, out)) return nullptr;
+        resize_(out, result.sizes());
+      }
+      copy_(out, result);
+    }
+    for (int i = 0; i < count; ++i) r.tensors[i] = outs[i];
+    return wrap_result(*s.row, r);
+  })
+}
+
+}  // namespace torch::python

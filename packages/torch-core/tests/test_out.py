@@ -1,0 +1,101 @@
+"""out=: results written to a tensor that the caller has."""
+
+import warnings
+
+import pytest
+import torch
+
+
+@pytest.fixture
+def pair():
+    return torch.rand(3, 4), torch.rand(3, 4)
+
+
+OPERATORS = [torch.add, torch.mul, torch.sub, torch.atan2, torch.maximum, torch.pow, torch.hypot]
+
+
+@pytest.mark.parametrize("op", OPERATORS, ids=lambda op: op.__name__)
+def test_the_result_is_out_itself_in_its_own_memory(op, pair):
+    a, b = pair
+    expected = op(a, b)
+    for out in (torch.empty(3, 4), torch.empty(4, 3).t(), torch.empty(6, 4)[::2], torch.empty(0)):
+        place, version = out.data_ptr(), out._version
+        assert op(a, b, out=out) is out and torch.equal(out, expected) and out._version > version
+        assert out.data_ptr() == place or place == 0
+
+
+@pytest.mark.parametrize("op", OPERATORS, ids=lambda op: op.__name__)
+def test_out_may_be_an_input(op, pair):
+    a, b = pair
+    expected = op(a, b)
+    first, second = a.clone(), b.clone()
+    assert torch.equal(op(first, b, out=first), expected) and torch.equal(op(a, second, out=second), expected)
+
+
+def test_out_may_overlap_an_input_in_any_way():
+    x = torch.rand(5, 5)
+    y = x.clone()
+    assert torch.equal(torch.mm(y, y, out=y), x @ x)
+    y = x.clone()
+    assert torch.equal(torch.add(y, y.t(), out=y), x + x.t())
+    y = x.clone()
+    assert torch.equal(torch.add(y[1:], 1, out=y[:-1]), x[1:] + 1)
+    y = x.clone()
+    assert torch.equal(torch.cumsum(y, 0, out=y), x.cumsum(0))
+    y = x.clone()
+    assert torch.equal(torch.softmax(y, 0, out=y), x.softmax(0))
+
+
+def test_composed_operators_reach_out_too():
+    x = torch.rand(4, 4)
+    for name in ("logsumexp", "std", "var", "softmax", "cumprod", "mean", "sum", "amax"):
+        expected = getattr(torch, name)(x, 1)
+        out = torch.empty_like(expected)
+        assert getattr(torch, name)(x, 1, out=out) is out and torch.equal(out, expected), name
+
+
+def test_several_results():
+    x = torch.rand(4, 5)
+    values, indices = torch.empty(4), torch.empty(4, dtype=torch.int64)
+    result = torch.max(x, 1, out=(values, indices))
+    assert result.values is values and result.indices is indices and torch.equal(values, x.amax(1))
+    low, high = torch.empty(()), torch.empty(())
+    torch.aminmax(x, out=(low, high))
+    assert low == x.min() and high == x.max()
+    torch.aminmax(x, out=[high, low])
+    assert high == x.min() and low == x.max()
+    with pytest.raises(TypeError, match="max.*argument 'out' must be tuple of 2 Tensors, not torch.Tensor"):
+        torch.max(x, 1, out=values)
+
+
+def test_the_values_are_converted_to_the_dtype_of_out(pair):
+    a, b = pair
+    assert torch.equal(torch.add(a, b, out=torch.empty(3, 4, dtype=torch.float64)), (a + b).double())
+    assert torch.gt(a, b, out=torch.empty(3, 4)).tolist() == (a > b).float().tolist()
+    with pytest.raises(RuntimeError, match="add: result type Float can't be cast to the desired output type Int"):
+        torch.add(a, b, out=torch.empty(3, 4, dtype=torch.int32))
+    kept = torch.zeros(2, dtype=torch.bool)
+    with pytest.raises(RuntimeError, match="mul: result type Long can't be cast to the desired output type Bool"):
+        torch.mul(torch.tensor([1, 2]), 2, out=kept)
+    assert kept.tolist() == [False, False]
+
+
+def test_out_is_resized_and_warns_when_it_had_elements(pair):
+    a, b = pair
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert torch.add(a, b, out=torch.empty(0)).shape == (3, 4)
+    out = torch.empty(2)
+    with pytest.warns(UserWarning, match=r"was resized since it had shape \(2,\).*required output shape \(3, 4\)"):
+        torch.add(a, b, out=out)
+    assert torch.equal(out, a + b)
+
+
+def test_what_cannot_be_written_to_is_refused(pair):
+    a, b = pair
+    with pytest.raises(TypeError, match="add.*argument 'out' must be Tensor, not int"):
+        torch.add(a, b, out=1)
+    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
+        torch.add(a, b, out=torch.empty(1, 4).expand(3, 4))
+    with pytest.raises(RuntimeError, match="Expected out tensor to be on cpu.*it is on meta"):
+        torch.add(a, b, out=torch.empty(3, 4, device="meta"))
