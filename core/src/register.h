@@ -26,5 +26,7 @@ void register_join();
 void register_index();
 void register_reduce();
 void register_sort();
+void register_fft();
+void register_stft();
 
 }  // namespace torch

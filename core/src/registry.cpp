@@ -64,6 +64,8 @@ void init() {
     register_index();
     register_reduce();
     register_sort();
+    register_fft();
+    register_stft();
     register_conv();
     register_pooling();
     register_unpooling();

@@ -65,6 +65,8 @@ CONV = [
     lambda t: call(t(1, 2, 3, 3, 3), t(2, 2, 2, 2, 2), t(2), [1, 1, 1], [0, 0, 0], [1, 1, 1], False, [0, 0, 0], 1),
 ]
 
+C128 = torch.complex128
+
 CALLS = {
     # --- copies
     "clone": [lambda t: call(t(2, 3))],
@@ -125,6 +127,21 @@ CALLS = {
     "gelu_backward": [lambda t: call(t(5), t(5)), lambda t: call(t(5), t(5), approximate="tanh")],
     "softplus_backward": [lambda t: call(t(5), t(5), 2.0, 0.8)],
     "hardshrink_backward": [lambda t: call(t(5), t(5), 0.3)],
+    # --- Fourier transforms
+    "_fft_c2c": [
+        lambda t: call(t(3, 4, dtype=C128), [1], 0, True),
+        lambda t: call(t(3, 4, dtype=C128), [1, 0], 1, False),
+    ],
+    "_fft_r2c": [
+        lambda t: call(t(2, 5), [1], 2, True),
+        lambda t: call(t(4, 6), [1, 0], 1, True, False),
+        lambda t: call(t(2, 5), [0], 0, False),
+    ],
+    "_fft_c2r": [
+        lambda t: call(t(2, 3, dtype=C128), [1], 2, 4),
+        lambda t: call(t(3, 2, dtype=C128), [1, 0], 1, 5, True),
+        lambda t: call(t(2, 1, dtype=C128), [1], 0, 1),
+    ],
     # --- views
     "view(Tensor(a) self, int": [lambda t: call(t(2, 3), [3, 2])],
     "squeeze": [lambda t: call(t(2, 1, 3)), lambda t: call(t(1, 2, 1), [0])],

@@ -9,6 +9,7 @@ namespace torch::autograd {
   X(conv)                                   \
   X(copy)                                   \
   X(embedding)                              \
+  X(fft)                                    \
   X(index)                                  \
   X(join)                                   \
   X(loss)                                   \

@@ -40,6 +40,7 @@ LAZY = {
     **dict.fromkeys(("finfo", "iinfo"), "_limits"),
     "set_default_tensor_type": "_legacy",
     **dict.fromkeys(("unique", "unique_consecutive"), "_unique"),
+    **dict.fromkeys(("ifft", "rfft", "irfft"), "_spectral"),
     **dict.fromkeys(("tensordot", "einsum", "chain_matmul"), "_products"),
     **dict.fromkeys(
         (

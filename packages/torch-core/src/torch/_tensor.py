@@ -116,6 +116,17 @@ def _conversion(name, dtype):
     return convert
 
 
+def _spectral(name):
+    def transform(self, signal_ndim, normalized=False, **kwargs):
+        from . import _spectral
+
+        return getattr(_spectral, name)(self, signal_ndim, normalized, **kwargs)
+
+    transform.__name__ = transform.__qualname__ = name
+    transform.__doc__ = f"The transform of 2018: ``torch.{name}(self, signal_ndim)`` over pairs in a last dim of 2."
+    return transform
+
+
 def _new(self, *args, **kwargs):
     """A new tensor of this one's dtype, made as the legacy constructor makes it."""
     return _C._legacy_new(self.dtype, args)
@@ -195,6 +206,8 @@ def complete(cls):
         setattr(cls, name, LoadsAutograd(name))
     for name, dtype in CONVERSIONS.items():
         setattr(cls, name, _conversion(name, dtype))
+    for name in ("fft", "ifft", "rfft", "irfft"):
+        setattr(cls, name, _spectral(name))
     for name in ("T", "mT", "H", "mH", "real", "imag"):  # operators that users read as attributes
         if hasattr(cls, name) or name in ("real", "imag"):
             setattr(cls, name, property(_C._operator(name), doc=_C._operator(name).__doc__))
