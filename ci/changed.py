@@ -31,6 +31,8 @@ def environments(paths: list[str], among: dict[str, packages.Package]) -> list[s
     envs = [p.part for n, p in among.items() if n in names]
     if "torch-core" in names:
         envs += ["cpp", "level-v2", "level-v3", "floor", "asan", "tsan"]
+    if "torch-serialize" in names:
+        envs.append("serialize-numpy")
     if names or any(path.endswith(".md") for path in paths):
         envs.append("docs")
     return [*envs, "types", "lint"] if "torch" in names else [*envs, "lint"]

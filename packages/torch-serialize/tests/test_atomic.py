@@ -1,7 +1,9 @@
 """A file is replaced all at once."""
 
+import errno
 import os
 import random
+import resource
 import signal
 import stat
 import subprocess
@@ -11,7 +13,7 @@ import time
 
 import numpy as np
 import pytest
-from torch.serialize import load, save
+from torch.serialize import load, load_sharded, save, save_npz, save_safetensors, save_sharded
 from torch.serialize._atomic import replacing
 
 
@@ -59,27 +61,141 @@ def test_a_full_disk_is_an_error():
         save({"a": 1}, "/dev/full")
 
 
-WRITER = """
-import sys, numpy as np
-from torch.serialize import save
-print("ready", flush=True)
-i = 0
-while True:
-    i += 1
-    save({"a": np.full(20000, i), "b": np.full(30000, i)}, sys.argv[1], arrays="numpy")
+def state(i):
+    """Three small records and two that threads write, all of the number i."""
+    return {
+        name: np.full(size, i) for name, size in (("a", 200), ("b", 3), ("c", 2000), ("d", 150_000), ("e", 140_000))
+    }
+
+
+def whole(path, read=load):
+    """The number that all of a file is made of."""
+    out = read(path, arrays="numpy")
+    assert [len(array) for array in out.values()] == [200, 3, 2000, 150_000, 140_000]
+    (number,) = {int(value) for array in out.values() for value in (array[0], array[-1], array.min(), array.max())}
+    return number
+
+
+WRITERS = {
+    "zip": lambda state, path: save(state, path, arrays="numpy"),
+    "stream": lambda state, path: save(state, path, arrays="numpy", format="stream"),
+    "safetensors": save_safetensors,
+    "npz": save_npz,
+    "several": lambda state, path: save_sharded(state, f"{path}.bin", 1_500_000),
+}
+
+
+def read_back(kind, path):
+    return whole(f"{path}.bin", load_sharded) if kind == "several" else whole(path)
+
+
+def kill(folder, count, kind="zip", seed=0):
+    """Kills `count` writers at random moments; gives how many left the file that they were writing behind another one's."""
+    path, rng, changed = folder / "a.pt", random.Random(seed), 0
+    WRITERS[kind](state(0), path)
+    for i in range(1, count + 1):
+        before = read_back(kind, path)
+        ready, tell = os.pipe()
+        child = os.fork()
+        if child == 0:
+            try:
+                while True:
+                    os.write(tell, b".")
+                    WRITERS[kind](state(i), path)
+            finally:
+                os._exit(1)
+        os.read(ready, 1)
+        time.sleep(rng.random() * 0.03)  # any moment will do: a save takes some milliseconds
+        os.kill(child, signal.SIGKILL)
+        assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
+        os.close(ready)
+        os.close(tell)
+        after = read_back(kind, path)
+        assert after in (before, i)
+        changed += after == i
+        for name in os.listdir(folder):
+            if name.endswith(".tmp"):  # killed between naming the new file and renaming it
+                if kind == "zip":
+                    assert whole(folder / name) == i
+                (folder / name).unlink()
+    return changed
+
+
+# 200 times each: TORCH_SERIALIZE_KILLS=200 python -m pytest packages/torch-serialize/tests/test_atomic.py -k killed
+@pytest.mark.parametrize("kind", WRITERS)
+def test_a_writer_killed_at_any_moment_leaves_a_whole_file(tmp_path, kind):
+    count = int(os.environ.get("TORCH_SERIALIZE_KILLS", "12"))
+    changed = kill(tmp_path, count, kind)
+    print(f"{kind}: of {count} killed writers, {changed} had replaced the file at least once")
+
+
+LIMIT = 1_000_000
+
+
+def fill(path, kind):
+    """Runs a writer that may write files of LIMIT bytes; gives the name of its error."""
+    ready, tell = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (LIMIT, LIMIT))
+            WRITERS[kind](state(1), path)
+            os.write(tell, b"nothing")
+        except BaseException as e:
+            os.write(tell, errno.errorcode.get(getattr(e, "errno", None), type(e).__name__).encode())
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+    os.close(tell)
+    with open(ready, "rb") as pipe:
+        return pipe.read().decode()
+
+
+@pytest.mark.parametrize("kind", WRITERS)
+@pytest.mark.parametrize("named", [False, True])
+def test_no_room_leaves_the_old_file_and_nothing_else(tmp_path, kind, named, monkeypatch):
+    if named:  # on file systems without unnamed files
+        monkeypatch.setattr("torch.serialize._atomic._open_unnamed", lambda folder: None)
+    path = tmp_path / "a.pt"
+    assert fill(path, kind) == "EFBIG" and os.listdir(tmp_path) == []
+    WRITERS[kind](state(0), path)
+    before = sorted(os.listdir(tmp_path))
+    assert fill(path, kind) == "EFBIG"
+    assert read_back(kind, path) == 0 and sorted(os.listdir(tmp_path)) == before
+
+
+FULL = """
+import os, sys
+sys.path.insert(0, sys.argv[1])
+import pathlib, subprocess
+folder = pathlib.Path(sys.argv[2])
+subprocess.run(["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(folder)], check=True)
+import importlib.util
+spec = importlib.util.spec_from_file_location("atomic", sys.argv[1])
+tests = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(tests)
+for kind, write in tests.WRITERS.items():
+    path = folder / kind
+    tests.save({"old": 1}, path, arrays="numpy")
+    try:
+        write(tests.state(1), path)
+        write(tests.state(2), path)
+        raise SystemExit("it fitted")
+    except OSError as e:
+        assert e.errno == 28, e
+    assert all(not name.endswith(".tmp") for name in os.listdir(folder)), os.listdir(folder)
+    for name in os.listdir(folder):
+        (folder / name).unlink()
+print("fine")
 """
 
 
-def test_a_writer_killed_at_any_moment_leaves_a_whole_file(tmp_path):
-    path = tmp_path / "a.pt"
-    save({"a": np.zeros(20000), "b": np.zeros(30000)}, path, arrays="numpy")
-    rng = random.Random(1)
-    for _ in range(8):
-        writer = subprocess.Popen([sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE)
-        writer.stdout.readline()
-        time.sleep(rng.random() * 0.05)  # any moment will do
-        writer.send_signal(signal.SIGKILL)
-        writer.wait(10)
-        writer.stdout.close()
-        out = load(path, arrays="numpy")
-        assert len(set(out["a"])) == 1 and out["a"][0] == out["b"][0] and len(out["b"]) == 30000
+def test_a_full_disk_leaves_no_piece_of_a_file(tmp_path):
+    command = ["unshare", "-rm", sys.executable, "-c", FULL, __file__, str(tmp_path)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    except FileNotFoundError:
+        pytest.skip("no unshare here")
+    if "permitted" in done.stderr or "denied" in done.stderr:
+        pytest.skip("no small file system may be mounted here")
+    assert done.stdout.strip() == "fine", done.stderr

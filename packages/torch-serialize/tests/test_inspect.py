@@ -63,3 +63,17 @@ def test_the_command_reports_a_bad_file_in_one_line(tmp_path):
     (tmp_path / "x.pt").write_bytes(b"nonsense")
     code, _, err = run("inspect", tmp_path / "x.pt")
     assert code == 1 and err.count("\n") == 1 and "x.pt" in err
+
+
+def test_neither_numpy_nor_torch_is_needed_to_look(data):
+    code = (
+        "import sys; sys.modules['numpy'] = None\n"
+        "from torch.serialize import inspect, load\n"
+        "print(len(inspect(sys.argv[1])))\n"
+        "try: load(sys.argv[1], arrays='numpy')\n"
+        "except ImportError as e: print(e)"
+    )
+    command = [sys.executable, "-c", code, str(data / "zip.pt")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    count, error = done.stdout.splitlines()
+    assert count == "27" and "pip install numpy" in error

@@ -81,7 +81,13 @@ class NumpyArrays:
     name = "numpy"
 
     def __init__(self):
-        self.numpy = importlib.import_module("numpy")
+        try:
+            self.numpy = importlib.import_module("numpy")
+        except ImportError:
+            raise ImportError(
+                "torch.serialize makes tensors with torch-core or arrays with NumPy, and neither is installed: "
+                "pip install numpy"
+            ) from None
 
     def allocate(self, nbytes: int):
         return self.numpy.empty(nbytes, self.numpy.uint8)
@@ -331,11 +337,13 @@ _chosen: dict[str, object] = {}
 
 
 def arrays(kind: str | None = None) -> NumpyArrays | TorchArrays:
-    """The backend called `kind`, or tensors when torch-core is installed and ndarrays when not."""
+    """The backend called `kind`, which may be one already, or tensors when torch-core is installed and ndarrays when not."""
     if kind is None:
         # Without torch-core `torch` is a namespace package that holds the installed parts and has no Tensor.
         torch = sys.modules.get("torch") or importlib.import_module("torch")
         kind = "torch" if hasattr(torch, "Tensor") else "numpy"
+    if not isinstance(kind, str):
+        return kind
     if kind not in _chosen:
         if kind == "numpy":
             _chosen[kind] = NumpyArrays()

@@ -130,10 +130,6 @@ def _read(f, unknown: dict[str, None]):
     source = open_source(f, "inspect")
 
     class Looking(Session):
-        def __init__(self, source, *settings):
-            super().__init__(source, *settings)
-            self.use(_Descriptions())
-
         def unpickler(self, data, persistent_load, find=None):
             def lenient(module, name):
                 found = known(self.names, module, name) if find is None else _try(find, module, name)
@@ -159,7 +155,7 @@ def _read(f, unknown: dict[str, None]):
             pass
 
     try:
-        with Looking(source, "numpy") as session:
+        with Looking(source, _Descriptions()) as session:
             return read(session), source.size
     finally:
         source.close()
