@@ -35,6 +35,6 @@ if __name__ == "__main__":
         sys.exit(__doc__)
     here = pathlib.Path(__file__).parent
     seeds = [str(here / "corpus"), str(here.parent / "data")]
-    limits = ["-timeout=30", "-max_len=65536", "-rss_limit_mb=2048"]
+    limits = ["-timeout=600", "-max_len=65536", "-rss_limit_mb=2048"]
     atheris.Setup([*sys.argv, *seeds, *limits], one_input, custom_mutator=mutator)
     atheris.Fuzz()

@@ -43,7 +43,7 @@ def check(data: bytes, seed: int = 0) -> str:
     path = os.path.join(folder, "x.bin")
     targets = ("x.safetensors", "x.npz", "x.pt")
     tracemalloc.start()
-    begin = time.perf_counter()
+    begin = time.process_time()  # of the CPU, so that a busy machine is no finding
     try:
         with open(path, "wb") as file:
             file.write(data)
@@ -62,7 +62,7 @@ def check(data: bytes, seed: int = 0) -> str:
             except (*EXPECTED, TypeError) as e:
                 if isinstance(e, TypeError) and not str(e).startswith(("convert:", "save_safetensors:")):
                     raise
-        seconds, (_, peak) = time.perf_counter() - begin, tracemalloc.get_traced_memory()
+        seconds, (_, peak) = time.process_time() - begin, tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
         for name in os.listdir(folder):
