@@ -1,5 +1,6 @@
 """Processes from their start to their end: what computes in them, what they share, what an interrupt does."""
 
+import gc
 import os
 import pathlib
 import signal
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 import torch
 import torch.multiprocessing as mp
+from torch.multiprocessing import _segments
 
 INTERRUPTED = """
 import signal, sys, time, torch, torch.multiprocessing as mp
@@ -301,3 +303,33 @@ def test_references_to_storages_are_equal_by_their_memory():
     assert reductions.StorageRef(5) == reductions.StorageRef(5) != reductions.StorageRef(6)
     with open(os.devnull) as a, open(os.devnull) as b:
         assert reductions.fd_id(a.fileno()) == reductions.fd_id(b.fileno())
+
+
+def test_threads_may_start_processes_and_receive_from_them_at_once(ctx):
+    wrong = []
+
+    def work():
+        for _ in range(6):
+            queue = ctx.Queue()
+            process = ctx.Process(
+                target=lambda queue=queue: [queue.put(torch.full((100,), float(i))) for i in range(5)]
+            )
+            process.start()
+            got = [queue.get(timeout=50)[99].item() for _ in range(5)]
+            process.join()
+            while process.exitcode is None:  # another thread has just waited for it, and is about to say so
+                time.sleep(0.001)
+            if got != [0, 1, 2, 3, 4] or process.exitcode:
+                wrong.append((got, process.exitcode))
+
+    _segments.sweep()
+    before = len(os.listdir("/proc/self/fd"))
+    threads = [threading.Thread(target=work) for _ in range(5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+    gc.collect()
+    _segments.sweep()
+    assert len(os.listdir("/proc/self/fd")) <= before + 1  # this process's own segment

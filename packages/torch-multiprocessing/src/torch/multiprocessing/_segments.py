@@ -11,10 +11,12 @@ each other's /proc; Python's resource tracker removes it when they have all gone
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import secrets
+import threading
 import weakref
-from multiprocessing import resource_tracker, util
+from multiprocessing import connection, resource_tracker, util
 from typing import NamedTuple
 
 from ._arena import Arena, Block, outline
@@ -55,6 +57,17 @@ class _State:
 
 
 _state = _State()
+# Held while the lists above change, and by a thread that forks: its child must find them whole and the lock its own.
+_lock = threading.RLock()
+
+
+def _locked(function):
+    @functools.wraps(function)
+    def guarded(*args, **kwargs):
+        with _lock:
+            return function(*args, **kwargs)
+
+    return guarded
 
 
 def get_sharing_strategy() -> str:
@@ -62,6 +75,7 @@ def get_sharing_strategy() -> str:
     return _state.strategy
 
 
+@_locked
 def set_sharing_strategy(new_strategy: str) -> None:
     """Chooses how memory is shared from now on; what is shared already stays as it is."""
     if new_strategy not in STRATEGIES:
@@ -130,21 +144,24 @@ def own_arena() -> _Own:
     """The segment that this process allocates in, made at first use."""
     own = _state.own
     if own is None:
-        given, _state.given = _state.given, None
-        if given is not None and _state.strategy == "file_descriptor":
-            arena = _create(given.fd, given.identity)
-            paths = (f"/proc/{os.getpid()}/fd/{given.fd}", f"/proc/{given.keeper}/fd/{given.keeper_fd}")
-        else:
-            identity = secrets.randbits(63) | 1
-            fd, path = _new_file(identity)
-            try:
-                arena = _create(fd, identity)
-            except BaseException:
-                os.close(fd)
-                raise
-            paths = (path or f"/proc/{os.getpid()}/fd/{fd}",)
-        own = _state.own = _Own(arena, paths)
+        with _lock:
+            own = _state.own = _state.own or _make_own()
     return own
+
+
+def _make_own() -> _Own:
+    given, _state.given = _state.given, None
+    if given is not None and _state.strategy == "file_descriptor":
+        paths = (f"/proc/{os.getpid()}/fd/{given.fd}", f"/proc/{given.keeper}/fd/{given.keeper_fd}")
+        return _Own(_create(given.fd, given.identity), paths)
+    identity = secrets.randbits(63) | 1
+    fd, path = _new_file(identity)
+    try:
+        arena = _create(fd, identity)
+    except BaseException:
+        os.close(fd)
+        raise
+    return _Own(arena, (path or f"/proc/{os.getpid()}/fd/{fd}",))
 
 
 def allocate(nbytes: int) -> Block:
@@ -186,7 +203,10 @@ def receive(handle: Handle) -> Block:
     return arena.receive(handle.index, handle.generation, handle.nbytes)
 
 
+@_locked
 def _attach(handle: Handle) -> Arena:
+    if handle.segment in _state.attached:  # by another thread, a moment ago
+        return _state.attached[handle.segment]
     prune()
     fd, reasons = _fd_of(handle)
     if fd is None:
@@ -254,9 +274,23 @@ class Provision:
     def is_over(self) -> bool:
         """Whether nothing can come from the child any more that is not received."""
         process = self.process and self.process()
-        running = process is not None and process._popen is not None and process.exitcode is None
+        if process is not None and _runs(process):
+            return False
         made, owner_alive, in_transit = outline(self.fd)
-        return not running and not owner_alive and (not made or in_transit == 0)
+        return not owner_alive and (not made or in_transit == 0)
+
+
+def _runs(process) -> bool:
+    """Whether a process runs or is yet to start; its exit code is left for whoever waits for it."""
+    popen = process._popen
+    if popen is None:
+        return not process._closed
+    if popen.returncode is not None:
+        return False
+    try:
+        return os.waitid(os.P_PID, popen.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
+    except ChildProcessError:  # of a fork server, or waited for by another thread just now
+        return not connection.wait([popen.sentinel], 0)
 
 
 def _provision(identity, duplicate, keeper, keeper_fd):
@@ -266,6 +300,7 @@ def _provision(identity, duplicate, keeper, keeper_fd):
     return self
 
 
+@_locked
 def provide(process) -> Provision | None:
     """Makes the segment of a process that is about to start."""
     if _state.strategy != "file_descriptor":
@@ -285,20 +320,22 @@ def adopt(provision: Provision | None) -> None:
 _postponed: list = []
 
 
+@_locked
 def postpone(rest) -> None:
     """Keeps what must wait for other processes to end: ``rest.settle()`` is asked now and then whether it is done."""
     if not rest.settle():
         _postponed.append(rest)
 
 
+@_locked
 def prune() -> None:
     """Closes segments of processes that have ended, where none of their blocks is held or under way."""
     settle()
     if _postponed and _state.own is not None:
         _state.own.arena.reap()
-    for rest in list(_postponed):
-        if rest.settle():
-            _postponed.remove(rest)
+    rests = _postponed.copy()
+    _postponed.clear()  # settling may attach a segment, which comes here again
+    _postponed.extend([rest for rest in rests if not rest.settle()])
     for provision in [p for p in _state.kept if p.is_over]:
         _state.kept.remove(provision)
         os.close(provision.fd)
@@ -308,6 +345,7 @@ def prune() -> None:
             _foreign_paths.pop(identity, None)
 
 
+@_locked
 def forget(process) -> None:
     """Says that all has been received that will ever come of a process that has ended.
 
@@ -356,6 +394,7 @@ _inheritances: list[_Inheritance] = []
 
 
 def _before_fork() -> None:
+    _lock.acquire()
     settle()
     held = [(arena, numbers) for arena in _arenas() if (numbers := arena.before_fork())]
     if held:
@@ -367,6 +406,7 @@ def _after_fork_in_parent() -> None:
         last = _inheritances.pop()
         os.close(last.writer)
         _inheritances.append(last._replace(writer=-1))
+    _lock.release()
 
 
 def _announce(writer: int) -> None:
@@ -374,6 +414,7 @@ def _announce(writer: int) -> None:
     os.write(writer, b"s")
 
 
+@_locked
 def settle() -> None:
     """Lets go of what was held for children that were killed before they had taken it."""
     for one in list(_inheritances):
@@ -389,6 +430,13 @@ def settle() -> None:
 
 
 def _after_fork_in_child() -> None:
+    try:
+        _become_child()
+    finally:
+        _lock.release()
+
+
+def _become_child() -> None:
     arenas = _arenas()
     for arena in arenas:
         arena.after_fork()
@@ -410,7 +458,7 @@ def _after_fork_in_child() -> None:
     _postponed.clear()
     given = _state.given
     for provision in _state.kept:
-        if provision.process is None or provision.process() is not _starting:
+        if provision.process is None or provision.process() is not _starting.process:
             os.close(provision.fd)
     if given is not None:  # the parent's own, not used so far
         os.close(given.fd)
@@ -418,22 +466,21 @@ def _after_fork_in_child() -> None:
     _state.kept = []
 
 
-_starting = None
+class _Starting(threading.local):
+    process = None  # the one that this thread is about to fork
 
 
-class starting:
-    """Context around the start of a process: in a forked child its own provision stays open."""
+_starting = _Starting()
 
-    def __init__(self, process):
-        self._process = process
 
-    def __enter__(self):
-        global _starting
-        _starting = self._process
-
-    def __exit__(self, *error):
-        global _starting
-        _starting = None
+@contextlib.contextmanager
+def starting(process):
+    """Around the start of a process: in a forked child its own provision stays open."""
+    _starting.process = process
+    try:
+        yield
+    finally:
+        _starting.process = None
 
 
 if hasattr(os, "register_at_fork"):

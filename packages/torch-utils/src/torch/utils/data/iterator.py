@@ -11,7 +11,6 @@ import os
 import warnings
 from typing import Any
 
-from .fetch import IterableFetcher, MapFetcher
 from .report import ExceptionWrapper
 from .sampler import random_seed
 from .worker import Ended, Epoch, Settings, Status
@@ -86,7 +85,7 @@ class WorkerIterator:
         loader = self._loader
         return Settings(
             loader.dataset,
-            IterableFetcher if loader._is_stream else MapFetcher,
+            loader._is_stream,
             loader._auto_collation,
             loader.collate_fn,
             loader.drop_last,

@@ -14,6 +14,7 @@ import threading
 from typing import Any, NamedTuple
 
 from . import collate
+from .fetch import IterableFetcher, MapFetcher
 from .report import ExceptionWrapper
 
 # The parent asks with it for the stacks of a worker that does not answer. Nothing else uses real-time signals.
@@ -124,7 +125,7 @@ class Settings(NamedTuple):
     """What every worker of a loader is given."""
 
     dataset: Any
-    fetcher: Any  # class
+    is_stream: bool
     auto_collation: bool
     collate_fn: Any
     drop_last: bool
@@ -205,7 +206,7 @@ class _Own:
             set_worker_info(WorkerInfo(self._id, settings.num_workers, seed + self._id, settings.dataset))
             if init_fn is not None:
                 init_fn(self._id)
-            self._fetcher = settings.fetcher(
+            self._fetcher = (IterableFetcher if settings.is_stream else MapFetcher)(
                 settings.dataset, settings.auto_collation, settings.collate_fn, settings.drop_last, self._status
             )
         except Exception as e:
@@ -221,7 +222,11 @@ class _Own:
             return self._failure
         try:
             return self._fetcher.fetch(entry)
-        except StopIteration:
+        except StopIteration as e:
+            if not self._settings.is_stream:
+                return self.wrapped(
+                    RuntimeError(f"the data set or collate_fn raised {e!r}").with_traceback(e.__traceback__)
+                )
             self._ended = True
             return Ended(self._id)
         except Exception as e:
