@@ -236,6 +236,7 @@ CALLS = {
         )
     ]
     + [
+        lambda t: call(t(3), 0, torch.tensor([], dtype=torch.int64), t(2), "sum"),  # nothing is written
         lambda t: call(t(), 0, torch.tensor([0, 0]), t(3), "prod"),
         lambda t: call(t(3), 0, torch.tensor(2), t(2), "prod"),
         lambda t: call(_with_zeros(t, 3), 0, torch.tensor([0, 1, 1, 1, 2, 2]), _with_zeros(t, 6), "prod"),
