@@ -59,6 +59,14 @@ PyObject* checksum(PyObject*, PyObject* args) {
   return PyLong_FromUnsignedLong(crc);
 }
 
+// Under valgrind, callgrind counts what happens inside this function alone (torch.utils.benchmark), so it must be one:
+// visible, not inlined, and not left by a jump.
+extern "C" __attribute__((visibility("default"), noinline)) PyObject* torch_counted_region(PyObject*, PyObject* f) {
+  PyObject* result = PyObject_CallNoArgs(f);
+  asm volatile("" : : : "memory");
+  return result;
+}
+
 // A tensor of the C interface (torch/c/torch.h) is a TensorImpl.
 PyObject* handle_function(PyObject*, PyObject* o) {
   if (!is_tensor(o)) return PyErr_Format(PyExc_TypeError, "_handle expects a Tensor, got %s", Py_TYPE(o)->tp_name);
@@ -70,7 +78,31 @@ PyObject* from_handle_function(PyObject*, PyObject* address) {
   return wrap(Tensor(Ref<TensorImpl>::steal(t)));
 }
 
+// What two Python objects hold changes places: tensor, attributes and subclass fields alike.
+PyObject* swap_function(PyObject*, PyObject* args) {
+  PyObject *a, *b;
+  if (!PyArg_ParseTuple(args, "OO:_swap", &a, &b)) return nullptr;
+  if (!is_tensor(a) || !is_tensor(b))
+    return PyErr_Format(PyExc_TypeError, "swap_tensors expects two Tensors, got %s and %s", Py_TYPE(a)->tp_name,
+                        Py_TYPE(b)->tp_name);
+  auto *x = reinterpret_cast<PyTensor*>(a), *y = reinterpret_cast<PyTensor*>(b);
+  if (x->weak || y->weak) {
+    PyErr_SetString(PyExc_RuntimeError,
+                    "swap_tensors: a tensor with weak references cannot be swapped: they would see another tensor");
+    return nullptr;
+  }
+  std::swap(x->impl, y->impl);
+  std::swap(x->dict, y->dict);
+  x->impl->pyobj = a;
+  y->impl->pyobj = b;
+  for (PyTensor* one : {x, y})  // those without attributes are not tracked
+    if (auto* o = reinterpret_cast<PyObject*>(one); one->dict && !PyObject_GC_IsTracked(o)) PyObject_GC_Track(o);
+  Py_RETURN_NONE;
+}
+
 PyMethodDef functions[] = {
+    {"_swap", swap_function, METH_VARARGS, "_swap(a, b)\n--\n\nThe contents of two tensors change places."},
+    {"_counted_region", torch_counted_region, METH_O, "Calls a function; what callgrind counts."},
     {"_handle", handle_function, METH_O,
      "_handle(tensor)\n--\n\nThe address of the tensor as a torch_tensor of torch/c/torch.h, good while the tensor "
      "lives."},

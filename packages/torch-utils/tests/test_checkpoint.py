@@ -140,3 +140,76 @@ def test_wrong_arguments_are_explained():
         checkpoint(deep, leaf(), determinism_check="maybe")
     with pytest.warns(UserWarning, match="nothing gets a gradient"):
         checkpoint(deep, torch.ones(2), use_reentrant=True)
+
+
+def selective(policy, function, *args, **options):
+    """The gradients, and the products that ran in each of the two runs."""
+    from functools import partial
+
+    from torch.utils.checkpoint import create_selective_checkpoint_contexts
+    from torch.utils.flop_counter import FlopCounterMode
+
+    leaves = [a.detach().clone().requires_grad_() for a in args]
+    contexts = partial(create_selective_checkpoint_contexts, policy, **options)
+    result = checkpoint(function, *leaves, use_reentrant=False, context_fn=contexts)
+    with FlopCounterMode(display=False) as counter:
+        result.sum().backward()
+    plain = [a.detach().clone().requires_grad_() for a in args]
+    function(*plain).sum().backward()
+    for ours, theirs in zip(leaves, plain):
+        assert torch.allclose(ours.grad, theirs.grad)
+    return counter.get_total_flops()
+
+
+def two_products(a, b):
+    return a.mm(b).sin().mm(b).cos()
+
+
+def test_results_that_a_policy_keeps_are_not_computed_again():
+    from torch.utils.checkpoint import CheckpointPolicy
+
+    a, b = torch.randn(3, 3, dtype=torch.float64), torch.randn(3, 3, dtype=torch.float64)
+    one = 2 * 3**3
+    backward = 4 * one
+    assert selective([], two_products, a, b) == backward + 2 * one
+    assert selective([torch.mm], two_products, a, b) == backward
+    assert selective(["bmm"], two_products, a, b) == backward + 2 * one
+    seen = []
+
+    def policy(ctx, op, *args):
+        seen.append((ctx.is_recompute, op, len(args)))
+        return CheckpointPolicy.MUST_SAVE if len(seen) % 2 else CheckpointPolicy.PREFER_RECOMPUTE
+
+    assert selective(policy, two_products, a, b) == backward + one
+    assert seen == [(False, torch.mm, 2)] * 2 + [(True, torch.mm, 2)] * 2
+
+
+def test_selective_checkpoints_work_in_modules():
+    nn = pytest.importorskip("torch.nn")
+    net = nn.Sequential(nn.Conv1d(2, 3, 3), nn.ReLU(), nn.Flatten(), nn.Linear(3 * 4, 2))
+    x = torch.randn(2, 2, 6)
+    backward = selective(["linear", "convolution"], net, x)
+    conv = 2 * 2 * 4 * 3 * 2 * 3
+    assert selective([], net, x) == backward + conv  # the last product is not needed: the second run ends before it
+
+
+def test_a_kept_result_that_was_changed_is_refused():
+    def part(a, b):
+        product = a.mm(b)
+        result = product.sin()
+        with torch.no_grad():
+            product.add_(1)
+        return result * 2
+
+    a, b = torch.randn(2, 2), torch.randn(2, 2)
+    with pytest.raises(CheckpointError, match="the kept result of mm was changed in place"):
+        selective([torch.mm], part, a, b)
+
+
+def test_a_policy_that_changes_its_mind_is_told():
+    with pytest.raises(CheckpointError, match="keeps mm when the part runs again, where at first it kept none"):
+        selective(lambda ctx, op, *args: ctx.is_recompute, two_products, torch.randn(2, 2), torch.randn(2, 2))
+    with pytest.raises(TypeError, match="a policy gives a CheckpointPolicy or a bool, got str for mm"):
+        selective(lambda ctx, op, *args: "yes", two_products, torch.randn(2, 2), torch.randn(2, 2))
+    with pytest.raises(TypeError, match="expected a function or a list, got int"):
+        selective(3, two_products, torch.randn(2, 2), torch.randn(2, 2))

@@ -1,3 +1,4 @@
+import faulthandler
 import os
 import signal
 import subprocess
@@ -65,6 +66,14 @@ void fill(torch::Tensor x, float value) {
 NAMES = (
     "scaled given nothing undefined dtype_back device_back scalar_back zeros_of shape joined halves top fail trace fill"
 )
+
+
+@pytest.fixture(autouse=True)
+def hard_limit():
+    """A compiler on a busy machine takes longer than other tests may."""
+    faulthandler.dump_traceback_later(280, exit=True)
+    yield
+    faulthandler.cancel_dump_traceback_later()
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -3,24 +3,60 @@
 from importlib import import_module as _import_module
 
 _MODULES = (
+    "backcompat",
+    "benchmark",
+    "bottleneck",
     "checkpoint",
+    "collect_env",
     "cpp_extension",
     "data",
     "dlpack",
     "ffi",
+    "flop_counter",
     "hooks",
     "hub",
     "model_zoo",
+    "module_tracker",
     "tensorboard",
+    "throughput_benchmark",
     "trainer",
+    "weak",
 )
 
 
 def __getattr__(name):
     if name in _MODULES:
         return _import_module(f"torch.utils.{name}")
+    if name == "ThroughputBenchmark":
+        return _import_module("torch.utils.throughput_benchmark").ThroughputBenchmark
     raise AttributeError(f"module 'torch.utils' has no attribute {name!r}")
 
 
 def __dir__():
     return sorted({*globals(), *_MODULES})
+
+
+def swap_tensors(t1, t2) -> None:
+    """Two tensors change places, with their classes and attributes: who holds one now holds the other's contents.
+
+    Raises RuntimeError when one of them is referred to weakly.
+
+    Example:
+        >>> import torch
+        >>> a, b = torch.ones(1), torch.zeros(2)
+        >>> swap_tensors(a, b)
+        >>> a, b
+        (tensor([0., 0.]), tensor([1.]))
+    """
+    from torch import _C
+
+    _C._swap(t1, t2)
+    if type(t1) is not type(t2):
+        t1.__class__, t2.__class__ = type(t2), type(t1)
+
+
+def set_module(obj, mod) -> None:
+    """Sets the module that an object says it is from."""
+    if not isinstance(mod, str):
+        raise TypeError(f"set_module: mod must be a str, got {type(mod).__name__}")
+    obj.__module__ = mod

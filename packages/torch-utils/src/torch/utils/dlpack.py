@@ -1,6 +1,28 @@
 """Tensors of other libraries without copies, by the DLPack protocol."""
 
+import enum
+
 import torch
+
+
+class DLDeviceType(enum.IntEnum):
+    """Kinds of devices, as the specification of DLPack numbers them."""
+
+    kDLCPU = 1
+    kDLCUDA = 2
+    kDLCUDAHost = 3
+    kDLOpenCL = 4
+    kDLVulkan = 7
+    kDLMetal = 8
+    kDLVPI = 9
+    kDLROCM = 10
+    kDLROCMHost = 11
+    kDLExtDev = 12
+    kDLCUDAManaged = 13
+    kDLOneAPI = 14
+    kDLWebGPU = 15
+    kDLHexagon = 16
+    kDLMAIA = 17
 
 
 def to_dlpack(tensor):

@@ -1,0 +1,225 @@
+"""How many floating point operations products and convolutions take, forward and backward, in all and by module.
+
+One product of matrices (m, k) and (k, n) is 2 m k n: a multiplication and an addition count one each. Operators element by
+element count nothing. Shapes alone decide, so a model on the Meta device is counted without computing it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict
+from collections.abc import Callable
+from math import prod
+from typing import Any
+
+from torch import _cold
+from torch._parts import need
+
+flop_registry: dict[str, Callable[..., int]] = {}
+_active = threading.Lock()
+
+
+def register_flop_formula(targets: str | list[str], get_raw: bool = False) -> Callable:
+    """Decorator: the function counts the operators of these names, from the shapes of their arguments and ``out_shape``.
+
+    Those that are seen are ``mm``, ``bmm``, ``mv``, ``dot``, ``matmul``, ``linear``, ``addmm``, ``convolution`` and their kin.
+    """
+    names = [targets] if isinstance(targets, (str, bytes)) or not isinstance(targets, (list, tuple)) else list(targets)
+    names = [_name(n) for n in names]
+
+    def register(formula: Callable[..., int]) -> Callable[..., int]:
+        for name in names:
+            if name not in SEEN:
+                raise ValueError(
+                    f"register_flop_formula: {name!r} is not seen; those that are: {', '.join(sorted(SEEN))}"
+                )
+            flop_registry[name] = formula
+        return formula
+
+    return register
+
+
+def _name(target) -> str:
+    return target if isinstance(target, str) else getattr(target, "__name__", str(target))
+
+
+SEEN = {
+    *("mm", "bmm", "mv", "dot", "vdot", "matmul", "linear", "addmm", "addmm_", "addmv", "addmv_", "addr", "addr_"),
+    *("baddbmm", "baddbmm_", "addbmm", "addbmm_", "convolution", "convolution_backward"),
+}
+
+
+@register_flop_formula(["mm", "bmm"])
+def mm_flop(a, b, *args, out_shape=None) -> int:
+    return 2 * prod(a) * b[-1]
+
+
+@register_flop_formula(["mv", "dot", "vdot"])
+def mv_flop(a, b, *args, out_shape=None) -> int:
+    return 2 * prod(a)
+
+
+@register_flop_formula("matmul")
+def matmul_flop(a, b, *args, out_shape=None) -> int:
+    return 2 * prod(out_shape) * a[-1]
+
+
+@register_flop_formula("linear")
+def linear_flop(x, weight, *args, out_shape=None) -> int:
+    return 2 * prod(out_shape) * weight[-1]
+
+
+@register_flop_formula(["addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_"])
+def addmm_flop(c, a, b, *args, out_shape=None) -> int:
+    return 2 * prod(a) * b[-1]
+
+
+@register_flop_formula(["addmv", "addmv_"])
+def addmv_flop(c, a, b, *args, out_shape=None) -> int:
+    return 2 * prod(a)
+
+
+@register_flop_formula(["addr", "addr_"])
+def addr_flop(c, a, b, *args, out_shape=None) -> int:
+    return 2 * prod(a) * prod(b)
+
+
+def conv_flop_count(x_shape, w_shape, out_shape, transposed: bool = False) -> int:
+    """Of one convolution: each place of the output, or of the input if transposed, meets the whole weight once."""
+    places = x_shape if transposed else out_shape
+    return 2 * places[0] * prod(places[2:]) * prod(w_shape)
+
+
+@register_flop_formula("convolution")
+def conv_flop(x, weight, bias, stride, padding, dilation, transposed, *args, out_shape=None) -> int:
+    return conv_flop_count(x, weight, out_shape, transposed)
+
+
+@register_flop_formula("convolution_backward")
+def conv_backward_flop(
+    grad,
+    x,
+    weight,
+    stride,
+    padding,
+    dilation,
+    transposed,
+    output_padding,
+    groups,
+    for_input,
+    for_weight,
+    *args,
+    out_shape=None,
+) -> int:
+    return (for_input + for_weight) * conv_flop_count(x, weight, grad, transposed)
+
+
+class FlopCounterMode:
+    """Context that counts.
+
+    Args:
+        mods: without effect: modules are found by themselves
+        depth: of the table that is shown at the end
+        display: show it
+        custom_mapping: formulas by operator name, before those that are registered
+
+    Example:
+        >>> with FlopCounterMode(display=False) as counter:
+        ...     _ = torch.ones(2, 3) @ torch.ones(3, 4)
+        >>> counter.get_total_flops()
+        48
+    """
+
+    def __init__(
+        self, mods=None, depth: int = 2, display: bool = True, custom_mapping: dict[Any, Callable] | None = None
+    ):
+        self.depth, self.display = depth, display
+        self._formulas = {**flop_registry, **{_name(k): f for k, f in (custom_mapping or {}).items()}}
+        self.flop_counts: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+        self._tracker: Any = None
+
+    def get_total_flops(self) -> int:
+        """All that was counted."""
+        self._settle()
+        return sum(self.flop_counts["Global"].values())
+
+    def get_flop_counts(self) -> dict[str, dict[str, int]]:
+        """By path of module (``"Global"`` is all), by operator."""
+        self._settle()
+        return {path: dict(counts) for path, counts in self.flop_counts.items()}
+
+    def get_table(self, depth: int | None = None) -> str:
+        """What was counted, by module and operator, down to some depth of modules."""
+        self._settle()
+        total = max(self.get_total_flops(), 1)
+        rows = [("Module", "FLOP", "% Total")]
+        for path, counts in sorted(self.flop_counts.items(), key=lambda item: (item[0] != "Global", item[0])):
+            level = path.count(".") + (path != "Global")
+            if level > (self.depth if depth is None else depth):
+                continue
+            rows.append(_row(" " * level + path, sum(counts.values()), total))
+            rows += [_row(" " * level + f" - {op}", flops, total) for op, flops in counts.items()]
+        widths = [max(len(row[i]) for row in rows) for i in range(3)]
+        lines = [f"{a:{widths[0]}}  {b:>{widths[1]}}  {c:>{widths[2]}}" for a, b, c in rows]
+        return "\n".join([lines[0], "  ".join("-" * w for w in widths), *lines[1:]])
+
+    def __enter__(self):
+        if not _active.acquire(blocking=False):
+            raise RuntimeError("FlopCounterMode: another one is counting; they cannot be nested or run side by side")
+        self.flop_counts.clear()
+        self._tracker = _tracker(self._settle)
+        if self._tracker is not None:
+            self._tracker.__enter__()
+        _cold.take_notes()
+        _cold.note_calls(True)
+        return self
+
+    def __exit__(self, *error) -> None:
+        _cold.note_calls(False)
+        self._settle()
+        if self._tracker is not None:
+            self._tracker.__exit__(*error)
+            self._tracker = None
+        _active.release()
+        if self.display:
+            print(self.get_table())
+
+    def _settle(self) -> None:
+        """Give what was noted since the last time to the modules at work."""
+        if self._tracker is None and not _active.locked():
+            return
+        parents = self._tracker.parents if self._tracker is not None else {"Global"}
+        for op, arguments, results in _cold.take_notes():
+            if op in self._formulas:
+                flops = self._formulas[op](*arguments, out_shape=results[0])
+                for path in parents:
+                    self.flop_counts[path][op] += flops
+
+
+def _tracker(settle: Callable[[], None]):
+    """A tracker of modules that settles before another one is at work; None without torch-nn."""
+    try:
+        need("nn")
+    except ModuleNotFoundError:
+        return None
+    from .module_tracker import ModuleTracker
+
+    class Tracker(ModuleTracker):
+        def _before(self, module, inputs):
+            settle()
+            super()._before(module, inputs)
+
+        def _after(self, module, inputs, output):
+            settle()
+            super()._after(module, inputs, output)
+
+        def _enter_backward(self, path):
+            settle()
+            super()._enter_backward(path)
+
+    return Tracker()
+
+
+def _row(name: str, flops: int, total: int) -> tuple[str, str, str]:
+    unit, scale = next(((u, s) for u, s in (("T", 1e12), ("G", 1e9), ("M", 1e6), ("K", 1e3)) if flops >= s), ("", 1))
+    return name, f"{flops / scale:.3f}{unit}" if scale > 1 else str(flops), f"{100 * flops / total:.2f}%"
