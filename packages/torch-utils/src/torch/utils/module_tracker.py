@@ -15,7 +15,7 @@ class ModuleTracker:
     Example:
         >>> net = torch.nn.Sequential(torch.nn.Linear(2, 2))
         >>> with ModuleTracker() as tracker:
-        ...     handle = net[0].register_forward_hook(lambda *_: print(sorted(tracker.parents)))
+        ...     handle = net[0].register_forward_pre_hook(lambda *_: print(sorted(tracker.parents)))
         ...     _ = net(torch.ones(1, 2))
         ['Global', 'Sequential', 'Sequential.0']
     """

@@ -23,7 +23,7 @@ class Compare:
         >>> from torch.utils.benchmark import Measurement, TaskSpec
         >>> spec = lambda sub, text: TaskSpec("", label="sum", sub_label=sub, description=text)
         >>> print(Compare([Measurement(1, [2e-3], spec("small", "old")), Measurement(1, [1e-3], spec("small", "new"))]))
-        [---- sum ----]
+        [------- sum -------]
                         |  old  |  new
         1 threads: ---------------------
               small     |  2.0  |  1.0
