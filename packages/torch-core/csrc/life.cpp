@@ -2,8 +2,8 @@
 //
 // Usually the object owns the tensor and the tensor knows its object. An object with attributes, weak references or a
 // class of its own (Parameter) must not end while C++ holds the tensor: a graph, a module written in C++. So when its
-// count falls to zero the two change sides: the tensor owns the object until Python asks for it again or the last handle
-// goes, and then the object owns the tensor again. A plain tensor has nothing to lose: its object just goes.
+// count falls to zero the two change sides: the tensor owns the object until Python asks for it again or the last
+// handle goes, and then the object owns the tensor again. A plain tensor has nothing to lose: its object just goes.
 #include <Python.h>
 #include <structmember.h>
 
@@ -86,9 +86,9 @@ int subclass_traverse(PyObject* self, visitproc visit, void* arg) {
 
 }  // namespace
 
-// An object that the tensor may outlive does not show what it refers to, so that the collector takes that for reachable.
-// The answer must stay the same during one collection: only code that borrows an argument and runs without the GIL could
-// change it.
+// An object that the tensor may outlive does not show what it refers to, so that the collector takes that for
+// reachable. The answer must stay the same during one collection: only code that borrows an argument and runs without
+// the GIL could change it.
 bool is_collectable(PyObject* self) {
   TensorImpl* t = impl_of(self);
   return !t || (ReleaseGil::active == 0 && !t->owns_pyobj && !is_held_elsewhere(t));
@@ -151,7 +151,8 @@ PyObject* wrap(Tensor tensor) {
   if (TORCH_UNLIKELY(!t)) Py_RETURN_NONE;
   if (TORCH_UNLIKELY(t->pyobj != nullptr)) {
     auto* o = static_cast<PyObject*>(t->pyobj);
-    if (std::exchange(t->owns_pyobj, false)) return o;  // our reference to the tensor becomes the object's, its to us ours
+    if (std::exchange(t->owns_pyobj, false))
+      return o;  // our reference to the tensor becomes the object's, its to us ours
     Py_INCREF(o);
     if (t->drop()) TensorImpl::destroy(t);
     return o;

@@ -70,16 +70,17 @@ void check_out(const char* op, const Tensor& result, const Tensor& out) {
               "requires grad. Call it without out=, or inside torch.no_grad()");
   TORCH_CHECK(can_cast(result.dtype(), out.dtype()), op, ": result type ", legacy_name(result.dtype()),
               " can't be cast to the desired output type ", legacy_name(out.dtype()));
-  TORCH_CHECK(result.device() == out.device(), op, ": Expected out tensor to be on ", result.device(), ", the device of ",
-              "the result, but it is on ", out.device());
+  TORCH_CHECK(result.device() == out.device(), op, ": Expected out tensor to be on ", result.device(),
+              ", the device of ", "the result, but it is on ", out.device());
 }
 
 bool warn_of_resize(const char* op, const Tensor& result, const Tensor& out) {
   if (out.numel() == 0) return true;
   std::string text =
-      message("An output with one or more elements was resized since it had shape ", out.sizes(), ", which does not match "
-              "the required output shape ", result.sizes(), " of ", op,
-              ". Pass a tensor of that shape, or an empty one: t.resize_(0)");
+      message("An output with one or more elements was resized since it had shape ", out.sizes(),
+              ", which does not match "
+              "the required output shape ",
+              result.sizes(), " of ", op, ". Pass a tensor of that shape, or an empty one: t.resize_(0)");
   return PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) == 0;
 }
 
@@ -100,7 +101,9 @@ PyObject* invoke_into(const Signature& s, Arguments& a, bool release_gil) {
       Destination destination({direct, size_t(count)});
       s.row->invoke(a.values, r);
     }
-    auto is_there = [&](int i) { return r.tensors[i]->storage == outs[i]->storage && same_memory(r.tensors[i], outs[i]); };
+    auto is_there = [&](int i) {
+      return r.tensors[i]->storage == outs[i]->storage && same_memory(r.tensors[i], outs[i]);
+    };
     for (int i = 0; i < count; ++i) check_out(op.c_str(), r.tensors[i], outs[i]);
     for (int i = 0; i < count; ++i)  // a result in the memory of another one's destination
       for (int k = 0; k < count; ++k)

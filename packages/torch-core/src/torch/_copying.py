@@ -16,13 +16,7 @@ def deepcopy(tensor, memo):
             "deepcopy: only tensors created explicitly by the user (graph leaves) support the deepcopy protocol; "
             "detach() this one first, or copy the whole graph's inputs"
         )
-    storage = tensor.untyped_storage()
-    copied = memo.get(id(storage))
-    if copied is None:
-        copied = memo[id(storage)] = _C.UntypedStorage(storage.nbytes(), device=storage.device)
-        if not tensor.is_meta:
-            memoryview(copied)[:] = memoryview(storage)
-        memo.setdefault(id(memo), []).append(storage)  # keeps the id taken while the copy runs
+    copied = deepcopy_storage(tensor.untyped_storage(), memo)
     result = _C._tensor_over(copied, tensor.dtype, tensor.storage_offset(), tuple(tensor.shape), tensor.stride())
     if type(tensor) is not _C.Tensor:
         result = _C.Tensor._make_subclass(type(tensor), result)
@@ -34,6 +28,17 @@ def deepcopy(tensor, memo):
     for name, value in getattr(tensor, "__dict__", {}).items():
         setattr(result, name, copy_any(value, memo))
     return result
+
+
+def deepcopy_storage(storage, memo):
+    """A copy, one for each storage of one ``copy.deepcopy``."""
+    copied = memo.get(id(storage))
+    if copied is None:
+        copied = memo[id(storage)] = _C.UntypedStorage(storage.nbytes(), device=storage.device)
+        if storage.device.type != "meta":
+            memoryview(copied)[:] = memoryview(storage)
+        memo.setdefault(id(memo), []).append(storage)  # keeps the id taken while the copy runs
+    return copied
 
 
 def copy(tensor):
@@ -82,9 +87,26 @@ class PickledStorage:
         return self
 
     def __reduce_ex__(self, protocol):
+        expect_blocks(self.storage.nbytes())
         if protocol >= 5:
             return restore, (PickleBuffer(self.storage),)
         return restore, (bytes(memoryview(self.storage)),)
+
+
+_expected = 0
+
+
+def expect_blocks(nbytes):
+    """Tells malloc that Python's blocks of about that size are going to come and go.
+
+    It gives large blocks back to the system one by one, and fetching their pages again costs more than filling them; but it
+    keeps blocks smaller than the largest one that it ever saw freed. life.pickle.1e6: 1.7 ms instead of 4 to 100.
+    """
+    global _expected
+    most = (32 << 20) - 4096  # malloc's own limit
+    if _expected < nbytes < most:
+        _expected = nbytes
+        bytes(min(4 * nbytes, most))  # zeros by the page: none is touched
 
 
 def restore(data):

@@ -23,7 +23,15 @@ class TensorType(type):
     def __call__(cls, *args, device=None):
         if cls.is_cuda:
             raise RuntimeError(f"{cls!r}: CUDA tensors need the distribution 'torch-core-cuda', which is not installed")
+        if len(args) == 1 and hasattr(args[0], "untyped"):  # a storage: the tensor lies over it
+            over = args[0]._typed(cls.dtype)._tensor() if args[0].untyped() is args[0] else args[0]._tensor()
+            if over.dtype != cls.dtype:
+                raise TypeError(f"expected a storage of {cls.dtype} (got {over.dtype})")
+            return over
         return _C._legacy_new(cls.dtype, args)
+
+    def __getattr__(cls, name):
+        return getattr(Tensor, name)  # torch.ByteTensor.all
 
     def __repr__(cls):
         return f"<class '{cls.__module__}.{cls.__name__}'>"

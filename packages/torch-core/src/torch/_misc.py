@@ -16,7 +16,9 @@ def typename(obj):
 
 def is_storage(obj):
     """True when the object is a storage."""
-    return isinstance(obj, _C.UntypedStorage)
+    from .storage import TypedStorage, UntypedStorage
+
+    return isinstance(obj, (TypedStorage, UntypedStorage))
 
 
 def is_floating_point(input):
@@ -46,6 +48,76 @@ def is_nonzero(input):
             f"is_nonzero: Boolean value of Tensor with {input.numel()} values is ambiguous; it must have one"
         )
     return bool(input)
+
+
+def _of_tensor(name):
+    def function(input, *args, **kwargs):
+        return getattr(input, name)(*args, **kwargs)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"``input.{name}(...)``."
+    return function
+
+
+#: Methods that programs call as functions.
+METHODS = (
+    "is_signed", "is_conj", "is_inference", "is_distributed", "size", "stride", "expand", "expand_as", "repeat", "fill_", "zero_",
+    "bernoulli_", "pin_memory",
+)  # fmt: skip
+globals().update((name, _of_tensor(name)) for name in METHODS)
+
+_settings = {"matmul": "highest", "determinism": 0, "interop": 1}
+
+
+def get_float32_matmul_precision():
+    """What was set: "highest" at first."""
+    return _settings["matmul"]
+
+
+def set_float32_matmul_precision(precision):
+    """ "highest", "high" or "medium": how exact products of float32 must be; all are computed as "highest" here."""
+    if precision not in ("highest", "high", "medium"):
+        raise ValueError(f"float32_matmul_precision must be 'highest', 'high' or 'medium', got {precision!r}")
+    _settings["matmul"] = precision
+
+
+def get_deterministic_debug_mode():
+    """What was set: 0 at first."""
+    return _settings["determinism"]
+
+
+def set_deterministic_debug_mode(debug_mode):
+    """ "default", "warn" or "error", or 0 to 2: what to do about operators that are not deterministic; there are none."""
+    modes = {"default": 0, "warn": 1, "error": 2}
+    mode = modes.get(debug_mode, debug_mode)
+    if mode not in (0, 1, 2):
+        raise ValueError(f"deterministic_debug_mode must be 'default', 'warn', 'error' or 0 to 2, got {debug_mode!r}")
+    _settings["determinism"] = mode
+
+
+def get_num_interop_threads():
+    """What was set: 1 at first."""
+    return _settings["interop"]
+
+
+def set_num_interop_threads(n):
+    """Accepted for compatibility: there is one pool of threads, see ``set_num_threads``."""
+    if n < 1:
+        raise RuntimeError(f"set_num_interop_threads: expected a positive number of threads, got {n}")
+    _settings["interop"] = n
+
+
+def get_default_device():
+    """The device of new tensors: the CPU."""
+    return _C.device("cpu")
+
+
+def set_default_device(device):
+    """The CPU, or None for it: another default is not there yet (NotImplementedError)."""
+    if device is not None and _C.device(device).type != "cpu":
+        raise NotImplementedError(
+            f"set_default_device: new tensors are made on the CPU, pass device={str(device)!r} instead"
+        )
 
 
 def set_flush_denormal(mode):

@@ -31,6 +31,13 @@ ATTRIBUTES = {
     "load": "serialize",
 }
 
+# Functions of torch.nn.functional that programs find in `torch` itself.
+FUNCTIONAL = (
+    "cosine_embedding_loss", "embedding_bag", "hinge_embedding_loss", "margin_ranking_loss", "pairwise_distance", "rrelu", "rrelu_",
+    "triplet_margin_loss",
+)  # fmt: skip
+ATTRIBUTES.update(dict.fromkeys(FUNCTIONAL, "nn"))
+
 # Modules that users know under a second name.
 ALIASES = {"serialization": "serialize", "hub": "utils.hub"}
 
@@ -41,11 +48,23 @@ LAZY = {
     "set_default_tensor_type": "_legacy",
     **dict.fromkeys(("unique", "unique_consecutive"), "_unique"),
     **dict.fromkeys(("ifft", "rfft", "irfft"), "_spectral"),
+    **dict.fromkeys(("TypedStorage", "UntypedStorage"), "storage"),
+    **dict.fromkeys(
+        (
+            "adjoint", "combinations", "cov", "corrcoef", "gradient", "cdist", "pdist", "renorm", "histogram", "unravel_index",
+        ),
+        "_composed",
+    ),
+    "fork_rng": "random",
     **dict.fromkeys(("tensordot", "einsum", "chain_matmul"), "_products"),
     **dict.fromkeys(
         (
             "typename", "is_storage", "is_floating_point", "is_complex", "numel", "is_same_size", "is_nonzero", "set_flush_denormal",
             "compiled_with_cxx11_abi", "broadcast_shapes", "are_deterministic_algorithms_enabled", "use_deterministic_algorithms",
+            "is_signed", "is_conj", "is_inference", "is_distributed", "size", "stride", "expand", "expand_as", "repeat", "fill_",
+            "zero_", "bernoulli_", "pin_memory", "get_float32_matmul_precision", "set_float32_matmul_precision",
+            "get_deterministic_debug_mode", "set_deterministic_debug_mode", "get_num_interop_threads", "set_num_interop_threads",
+            "get_default_device", "set_default_device",
         ),
         "_misc",
     ),
@@ -59,6 +78,9 @@ MODULES = (
     "memory",
     "random",
     "special",
+    "storage",
+    "testing",
+    "version",
 )  # of torch-core, imported when first touched
 TYPED = (
     "Float",
@@ -164,8 +186,9 @@ def attribute(name: str):
     if name in LAZY:
         module = import_module(f"torch.{LAZY[name]}")
         return module if name == LAZY[name] else _keep(name, getattr(module, name))
-    if name.endswith("Tensor") and name.removesuffix("Tensor") in TYPED:
-        return _keep(name, import_module("torch._legacy").make(name))
+    for kind, module in (("Tensor", "torch._legacy"), ("Storage", "torch.storage")):
+        if name.endswith(kind) and name.removesuffix(kind) in TYPED:
+            return _keep(name, import_module(module).make(name))
     if name in ALIASES:
         attribute(ALIASES[name].partition(".")[0])  # the part, or the error that names its distribution
         return import_module(f"torch.{name}")
@@ -179,6 +202,8 @@ def attribute(name: str):
         raise AttributeError(text, name=name, obj=sys.modules["torch"]) from None
     if part == name:
         return module
+    if name in FUNCTIONAL:
+        module = module.functional
     return _keep(name, getattr(module, name))
 
 
@@ -194,7 +219,16 @@ def need(part: str):
 
 def names() -> list[str]:
     """What ``dir(torch)`` shows."""
-    return sorted({*vars(sys.modules["torch"]), *PARTS, *ATTRIBUTES, *LAZY, *MODULES, *(f"{t}Tensor" for t in TYPED)})
+    return sorted(
+        {
+            *vars(sys.modules["torch"]),
+            *PARTS,
+            *ATTRIBUTES,
+            *LAZY,
+            *MODULES,
+            *(t + kind for t in TYPED for kind in ("Tensor", "Storage")),
+        }
+    )
 
 
 def require(dist: str, built_for: int) -> None:

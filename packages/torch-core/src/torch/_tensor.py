@@ -6,7 +6,7 @@ from ._C import Tensor
 # What torch.autograd puts onto the type when it is imported; before that, touching one imports it.
 GRADIENT_NAMES = (
     "grad", "grad_fn", "is_leaf", "backward", "register_hook", "retain_grad", "retains_grad", "requires_grad_", "output_nr",
-    "_grad", "_backward_hooks", "register_post_accumulate_grad_hook",
+    "_grad", "_backward_hooks", "detach_", "register_post_accumulate_grad_hook",
 )  # fmt: skip
 
 
@@ -31,6 +31,46 @@ class LoadsAutograd:
             raise AttributeError(
                 f"the installed torch-autograd has no Tensor.{self.name}: pip install -U torch-autograd"
             )
+
+
+def _of_storage(name):
+    """A method of UntypedStorage that torch.storage replaces with the real one."""
+
+    def method(self, *args):
+        from . import storage  # noqa: F401
+
+        return getattr(self, *args) if name == "__getattr__" else getattr(self, name)(*args)
+
+    return method
+
+
+def _storage(self):
+    """The memory of this tensor as elements of its dtype: a TypedStorage."""
+    return self.untyped_storage()._typed(self.dtype)
+
+
+def _storage_type(self):
+    """The class of this tensor's storage, such as torch.FloatStorage."""
+    import torch
+
+    return getattr(torch, self.storage().pickle_storage_type())
+
+
+def _set_(self, source=None, storage_offset=0, size=None, stride=None):
+    """Lets the tensor share the memory of a tensor or storage, with the geometry given; with none it becomes empty."""
+    set_ = _C._operator("set_")
+    if source is None:
+        return set_(self)
+    if isinstance(source, Tensor):
+        whole = size is None and storage_offset == 0
+    else:
+        typed = source if hasattr(source, "dtype") else source._typed(self.dtype)
+        source = typed._tensor()
+        if source.dtype != self.dtype:
+            raise RuntimeError(f"set_: the tensor is of {self.dtype}, the storage of {source.dtype}")
+        whole = False
+        size = (len(source) - storage_offset,) if size is None else size
+    return set_(self, source) if whole else set_(self, source, storage_offset, size, () if stride is None else stride)
 
 
 def _repr(self, *, tensor_contents=None):
@@ -161,6 +201,65 @@ def _unique_consecutive(self, return_inverse=False, return_counts=False, dim=Non
     return unique_consecutive(self, return_inverse, return_counts, dim)
 
 
+def _of_module(module, name):
+    """A method that a module of torch-core holds as a function, imported when first called."""
+
+    def method(self, *args, **kwargs):
+        return getattr(__import__(f"torch.{module}", fromlist=[name]), name)(self, *args, **kwargs)
+
+    method.__name__ = method.__qualname__ = name
+    return method
+
+
+METHODS_OF = {
+    "_composed": (
+        "adjoint", "cov", "corrcoef", "histogram", "renorm", "renorm_", "fill_diagonal_", "float_power_",
+    ),
+    "_callbacks": ("apply_", "map_", "map2_"),
+    "_old": ("resize", "resize_as", "masked_copy", "masked_copy_"),
+    "_misc": ("is_nonzero",),
+}  # fmt: skip
+
+
+def _answers_false(name, doc):
+    def answer(self, *args):
+        return False
+
+    answer.__name__ = answer.__qualname__ = name
+    answer.__doc__ = doc
+    return answer
+
+
+def _adjoint(self):
+    """The conjugate of the matrices transposed."""
+    return self.adjoint()
+
+
+def _matrix_adjoint(self):
+    """The conjugate of a matrix transposed."""
+    if self.dim() not in (0, 2):
+        raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {self.dim()}-D tensor.")
+    return self.adjoint() if self.dim() else self
+
+
+def _pin_memory(self, device=None):
+    """Pinned memory needs the distribution torch-core-cuda; RuntimeError without it."""
+    raise RuntimeError("pin_memory: pinned memory needs the distribution 'torch-core-cuda', which is not installed")
+
+
+def _where(self, condition, other):
+    """``torch.where(condition, self, other)``."""
+    return _C._operator("where")(condition, self, other)
+
+
+def _rdiv(self, other):
+    return other / self
+
+
+def _idiv(self, other):
+    return self.div_(other)
+
+
 def _dir(self):
     return sorted({*object.__dir__(self), *GRADIENT_NAMES})
 
@@ -208,7 +307,23 @@ def complete(cls):
         setattr(cls, name, _conversion(name, dtype))
     for name in ("fft", "ifft", "rfft", "irfft"):
         setattr(cls, name, _spectral(name))
-    for name in ("T", "mT", "H", "mH", "real", "imag"):  # operators that users read as attributes
+    for module, names in METHODS_OF.items():
+        for name in names:
+            setattr(cls, name, _of_module(module, name))
+    for name, doc in (
+        ("is_pinned", "False: pinned memory needs the distribution torch-core-cuda."),
+        ("is_conj", "False: conjugates are computed at once."),
+        ("is_inference", "False: a tensor made in inference mode is an ordinary one."),
+        ("is_distributed", "False."),
+    ):
+        setattr(cls, name, _answers_false(name, doc))
+    cls.H, cls.mH = property(_matrix_adjoint), property(_adjoint)
+    cls.is_mps, cls.name = False, None
+    cls.pin_memory = _pin_memory
+    cls.where = _where
+    cls.__div__, cls.__rdiv__, cls.__idiv__ = cls.__truediv__, _rdiv, _idiv  # Python 2 called them
+    cls.__nonzero__, cls.__long__ = cls.__bool__, cls.__int__
+    for name in ("T", "mT", "real", "imag"):  # operators that users read as attributes
         if hasattr(cls, name) or name in ("real", "imag"):
             setattr(cls, name, property(_C._operator(name), doc=_C._operator(name).__doc__))
     cls.volatile = _Volatile()
@@ -230,6 +345,20 @@ def complete(cls):
     cls.cpu = _cpu
     cls.cuda = _cuda
     cls.new = _new
+    cls.storage = _storage
+    cls.storage_type = _storage_type
+    cls.set_ = _set_
+    for name in (
+        "__getitem__",
+        "__setitem__",
+        "__iter__",
+        "__repr__",
+        "__copy__",
+        "__deepcopy__",
+        "__reduce_ex__",
+        "__getattr__",
+    ):
+        setattr(_C.UntypedStorage, name, _of_storage(name))
     cls.new_tensor = _new_tensor
     cls.share_memory_ = _share_memory_
     cls.nonzero = nonzero

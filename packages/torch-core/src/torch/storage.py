@@ -1,0 +1,302 @@
+"""Storages: the memory under tensors, as bytes (UntypedStorage) and as elements of one dtype (TypedStorage)."""
+
+from . import _C, _untyped
+from ._C import UntypedStorage
+from ._legacy import PREFIXES
+from ._tensor import CONVERSIONS
+
+__all__ = ["TypedStorage", "UntypedStorage"]
+
+
+class StorageType(type):
+    """The type of TypedStorage, torch.FloatStorage and its kin: a TypedStorage is one of the class of its dtype."""
+
+    element = None  # the dtype that the class's name says, or None
+    on_cuda = False
+
+    def __instancecheck__(cls, storage):
+        if cls.element is None or not type.__instancecheck__(TypedStorage, storage):
+            return type.__instancecheck__(cls, storage)
+        return storage.dtype == cls.element and storage.is_cuda == cls.on_cuda
+
+    def __call__(cls, *args, wrap_storage=None, dtype=None, device=None, _internal=False):
+        if cls.element is None:
+            return super().__call__(*args, wrap_storage=wrap_storage, dtype=dtype, device=device)
+        if cls.on_cuda:
+            raise RuntimeError(
+                f"{cls!r}: CUDA storages need the distribution 'torch-core-cuda', which is not installed"
+            )
+        if dtype is not None and dtype != cls.element:
+            raise RuntimeError(f"{cls!r}: dtype is {cls.element} and cannot be {dtype}")
+        return TypedStorage(*args, wrap_storage=wrap_storage, dtype=cls.element, device=device)
+
+
+class TypedStorage(metaclass=StorageType):
+    """Elements of one dtype in the memory that tensors share: ``TypedStorage(3)``, ``TypedStorage([1.0, 2.0])``.
+
+    ``TypedStorage(wrap_storage=untyped, dtype=torch.float32)`` gives bytes that are there already, without a copy, their
+    type: so files are read. ``torch.FloatStorage(...)`` and its kin say the dtype by their name.
+
+    >>> s = torch.FloatStorage([1, 2, 3])
+    >>> s[1] = 5
+    >>> torch.tensor([], dtype=s.dtype).set_(s)
+    tensor([1., 5., 3.])
+    """
+
+    is_sparse = False
+    __slots__ = ("__weakref__", "_dtype", "_untyped")
+
+    def __init__(self, *args, wrap_storage=None, dtype=None, device=None):
+        self._dtype = _C.get_default_dtype() if dtype is None else dtype
+        if wrap_storage is not None:
+            if args or device is not None:
+                raise RuntimeError("TypedStorage: with wrap_storage, no size, data or device can be given")
+            if not isinstance(wrap_storage, UntypedStorage):
+                raise TypeError(
+                    f"TypedStorage: wrap_storage must be an UntypedStorage, not {type(wrap_storage).__name__}"
+                )
+            self._untyped = wrap_storage
+        elif len(args) > 1:
+            raise TypeError(f"TypedStorage: expected a size or a sequence, got {len(args)} positional arguments")
+        elif not args or hasattr(args[0], "__index__"):
+            size = args[0].__index__() if args else 0
+            if size < 0:
+                raise RuntimeError(f"TypedStorage: size must not be negative, got {size}")
+            self._untyped = UntypedStorage(size * self._dtype.itemsize, device=device)
+        elif isinstance(args[0], TypedStorage | UntypedStorage):
+            self._untyped = args[0]._tensor().to(self._dtype, copy=True).untyped_storage()
+        else:
+            self._untyped = _C.tensor(args[0], dtype=self._dtype, device=device).reshape(-1).untyped_storage()
+
+    # --- what it is ---
+
+    @property
+    def dtype(self):
+        """The type of the elements."""
+        return self._dtype
+
+    @property
+    def device(self):
+        """Where the memory lies."""
+        return self._untyped.device
+
+    @property
+    def is_cuda(self):
+        """True in the memory of a GPU."""
+        return self.device.type == "cuda"
+
+    @property
+    def filename(self):
+        """The file that the memory is, or None."""
+        return self._untyped.filename
+
+    def size(self):
+        """Number of elements."""
+        return self._untyped.nbytes() // self._dtype.itemsize
+
+    def element_size(self):
+        """Bytes of one element."""
+        return self._dtype.itemsize
+
+    def nbytes(self):
+        """Size in bytes."""
+        return self._untyped.nbytes()
+
+    def untyped(self):
+        """The same memory as bytes."""
+        return self._untyped
+
+    def pickle_storage_type(self):
+        """The name of the class of this dtype: ``"FloatStorage"``."""
+        return class_name(self._dtype)
+
+    def type(self, dtype=None, non_blocking=False):
+        """The name of this storage's class, or a copy converted to a dtype or to the class of that name."""
+        if dtype is None:
+            place = "torch." if self.device.type == "cpu" else f"torch.{self.device.type}."
+            return place + self.pickle_storage_type()
+        return self._to(dtype_of(dtype))
+
+    def __len__(self):
+        return self.size()
+
+    def __iter__(self):
+        return iter(self.tolist())
+
+    def __eq__(self, other):
+        return isinstance(other, TypedStorage) and self._untyped is other._untyped and self._dtype == other._dtype
+
+    def __hash__(self):
+        return hash((id(self._untyped), self._dtype))
+
+    def __repr__(self):
+        rows = "" if self.device.type == "meta" else "".join(f" {value}\n" for value in self)
+        return f"{rows}[torch.storage.TypedStorage(dtype={self._dtype}, device={self.device}) of size {len(self)}]"
+
+    # --- elements ---
+
+    def _tensor(self):
+        """All elements as a tensor over this memory."""
+        return _untyped.elements(self._untyped, self._dtype)
+
+    def _place(self, index):
+        if not hasattr(index, "__index__"):
+            raise TypeError(f"storage indices must be integers or slices, not {type(index).__name__}")
+        place = index.__index__()
+        if not -len(self) <= place < len(self):
+            raise IndexError(f"index {place} is out of range for a storage of size {len(self)}")
+        return place
+
+    def __getitem__(self, index):
+        if isinstance(index, slice):
+            start, stop = _untyped.bounds(index, len(self))
+            size = self._dtype.itemsize
+            return self._untyped[start * size : stop * size]._typed(self._dtype)
+        return self._tensor()[self._place(index)].item()
+
+    def __setitem__(self, index, value):
+        if isinstance(value, TypedStorage | UntypedStorage):
+            value = value._tensor()
+        self._tensor()[index if isinstance(index, slice) else self._place(index)] = value
+
+    def tolist(self):
+        """The elements as Python numbers."""
+        return self._tensor().tolist()
+
+    def fill_(self, value):
+        """Sets every element to a number."""
+        self._tensor().fill_(value)
+        return self
+
+    def copy_(self, source, non_blocking=False):
+        """Copies the elements of a storage of the same size, converting them."""
+        if len(source) != len(self):
+            raise RuntimeError(f"copy_: the storages have {len(self)} and {len(source)} elements")
+        self._tensor().copy_(source._tensor())
+        return self
+
+    def resize_(self, size):
+        """Makes room for another number of elements; those that fit stay."""
+        self._untyped.resize_(size * self._dtype.itemsize)
+        return self
+
+    # --- copies ---
+
+    def clone(self):
+        """A copy."""
+        return self._untyped.clone()._typed(self._dtype)
+
+    def __copy__(self):
+        return self.clone()
+
+    def __deepcopy__(self, memo):
+        from copy import deepcopy
+
+        return deepcopy(self._untyped, memo)._typed(self._dtype)
+
+    def new(self, *args):
+        """A new storage of this dtype."""
+        return TypedStorage(*args, dtype=self._dtype)
+
+    def _to(self, dtype):
+        return self if dtype == self._dtype else self._tensor().to(dtype).untyped_storage()._typed(dtype)
+
+    def to(self, *, device, non_blocking=False):
+        """The storage on a device; itself when it is there."""
+        return self._untyped.to(device=device)._typed(self._dtype)
+
+    def cpu(self):
+        """The storage on the CPU; itself when it is there."""
+        return self if self.device.type == "cpu" else self.to(device="cpu")
+
+    def cuda(self, device=None, non_blocking=False):
+        """A copy on a CUDA device; needs the distribution torch-core-cuda."""
+        return self.to(device="cuda" if device is None else device)
+
+    def __reduce__(self):
+        return _typed, (self._untyped, self._dtype)
+
+    def __getstate__(self):
+        return None
+
+    @classmethod
+    def _new_shared(cls, size):
+        """A storage in shared memory; needs torch-multiprocessing."""
+        return cls(size).share_memory_()
+
+    @classmethod
+    def from_buffer(cls, *args, dtype=None, device=None, **kwargs):
+        """A storage with a copy of a buffer's bytes: ``FloatStorage.from_buffer(buffer, byte_order="native", count=-1,
+        offset=0)``."""
+        dtype = _wanted(cls, dtype)
+        return UntypedStorage.from_buffer(*args, dtype=dtype, **kwargs)._typed(dtype)
+
+    @classmethod
+    def from_file(cls, filename, shared=False, size=0, *, dtype=None):
+        """The file as memory, ``size`` elements of it; with ``shared`` changes reach the file."""
+        dtype = _wanted(cls, dtype)
+        return UntypedStorage.from_file(filename, shared, size * dtype.itemsize)._typed(dtype)
+
+
+def _wanted(cls, dtype):
+    return dtype or cls.element or _C.get_default_dtype()
+
+
+def _typed(untyped, dtype):
+    """Elements of a dtype over bytes."""
+    return TypedStorage(wrap_storage=untyped, dtype=dtype)
+
+
+def _forward(name):
+    def method(self, *args, **kwargs):
+        result = getattr(self._untyped, name)(*args, **kwargs)
+        return self if result is self._untyped else result
+
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = getattr(UntypedStorage, name).__doc__
+    return method
+
+
+def _conversion(name, dtype):
+    def convert(self):
+        return (self if type(self) is TypedStorage else self._typed(_C.uint8))._to(dtype)
+
+    convert.__name__ = convert.__qualname__ = name
+    convert.__doc__ = f"The storage converted to {dtype}; itself when it is that already."
+    return convert
+
+
+def class_name(dtype):
+    """The name of a dtype's storage class: ``"FloatStorage"``."""
+    for prefix, known in PREFIXES.items():
+        if known == dtype:
+            return prefix + "Storage"
+    raise NotImplementedError(f"there is no storage class of {dtype}: use torch.UntypedStorage")
+
+
+def dtype_of(kind):
+    """The dtype that a dtype, a storage class or the name of one stands for."""
+    if isinstance(kind, _C.dtype):
+        return kind
+    name = kind if isinstance(kind, str) else f"{kind.__module__}.{kind.__name__}"
+    place, _, last = name.rpartition(".")
+    dtype = PREFIXES.get(last.removesuffix("Storage"))
+    if dtype is None or place != "torch" or not last.endswith("Storage"):
+        raise ValueError(f"type: invalid type: {kind!r}; expected a torch.dtype or a name such as 'torch.FloatStorage'")
+    return dtype
+
+
+def make(name, cuda=False):
+    """The class of that name, such as FloatStorage."""
+    dtype, module = PREFIXES[name.removesuffix("Storage")], "torch.cuda" if cuda else "torch"
+    members = {"element": dtype, "dtype": dtype, "on_cuda": cuda, "is_cuda": cuda}
+    return StorageType(name, (TypedStorage,), {**members, "__slots__": (), "__module__": module})
+
+
+_untyped.complete()
+for _name in ("data_ptr", "is_shared", "share_memory_", "resizable", "is_pinned", "pin_memory", "get_device"):
+    setattr(TypedStorage, _name, _forward(_name))
+for _name, _dtype in CONVERSIONS.items():
+    _name = {"cfloat": "complex_float", "cdouble": "complex_double"}.get(_name, _name)
+    setattr(TypedStorage, _name, _conversion(_name, _dtype))
+    setattr(UntypedStorage, _name, _conversion(_name, _dtype))
