@@ -1,0 +1,312 @@
+"""Operators composed of others in Python: statistics, distances, differences. Gradients follow from what they call."""
+
+import itertools
+from collections import namedtuple
+
+from . import _C
+
+histogram_result = namedtuple("histogram", ("hist", "bin_edges"))
+
+
+def adjoint(input):
+    """The conjugate of the matrices transposed.
+
+    >>> torch.adjoint(torch.tensor([[1j, 2.0]]))
+    tensor([[0.-1.j],
+            [2.-0.j]])
+    """
+    if input.dim() < 2:
+        raise RuntimeError(
+            f"tensor.adjoint() is only supported on matrices or batches of matrices. Got {input.dim()}-D tensor."
+        )
+    swapped = input.transpose(-2, -1)
+    return swapped.conj() if input.is_complex() else swapped
+
+
+def combinations(input, r=2, with_replacement=False):
+    """The combinations of ``r`` elements of a vector, as rows.
+
+    >>> torch.combinations(torch.tensor([1, 2, 3]))
+    tensor([[1, 2],
+            [1, 3],
+            [2, 3]])
+    """
+    if input.dim() != 1:
+        raise RuntimeError(f"combinations: expected a 1-D tensor, got shape {tuple(input.shape)}")
+    if r < 0:
+        raise RuntimeError(f"combinations: r must not be negative, got {r}")
+    if r == 0:
+        return input.new_empty(0)
+    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    rows = list(choose(range(len(input)), r))
+    return input[_C.tensor(rows, dtype=_C.int64, device=input.device).reshape(-1, r)]
+
+
+def cov(input, *, correction=1, fweights=None, aweights=None):
+    """The covariances of the rows of a matrix, whose columns are observations, with weights of either kind.
+
+    >>> torch.cov(torch.tensor([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]))
+    tensor([[ 1., -1.],
+            [-1.,  1.]])
+    """
+    if input.dim() > 2:
+        raise RuntimeError(f"cov: expected input to have two or fewer dimensions, got shape {tuple(input.shape)}")
+    if input.dtype == _C.bool:
+        raise RuntimeError("cov: bool dtype is not supported for input")
+    rows = input.reshape(1, -1) if input.dim() < 2 else input
+    count = rows.shape[1]
+    weights = None
+    if fweights is not None:
+        _check_weights("fweights", fweights, count, fweights.dtype.is_floating_point, "an integral")
+        weights = fweights
+    if aweights is not None:
+        _check_weights("aweights", aweights, count, not aweights.dtype.is_floating_point, "a floating point")
+        weights = aweights if weights is None else weights * aweights
+    total = count if weights is None else weights.sum()
+    if weights is None:
+        mean = rows.sum(1, keepdim=True) / count
+    else:
+        mean = (rows * weights).sum(1, keepdim=True) / total
+    if correction and weights is not None and aweights is not None:
+        freedom = total - correction * (weights * aweights).sum() / total
+    else:
+        freedom = total - correction
+    freedom = max(freedom, 0) if isinstance(freedom, int) else freedom.clamp(min=0)
+    centred = rows - mean
+    weighted = centred if weights is None else centred * weights
+    result = weighted @ (centred.conj() if centred.is_complex() else centred).t() / freedom
+    return result.squeeze() if input.dim() < 2 else result
+
+
+def _check_weights(name, weights, count, wrong_kind, kind):
+    if weights.dim() > 1:
+        raise RuntimeError(f"cov: expected {name} to have one or fewer dimensions, got shape {tuple(weights.shape)}")
+    if wrong_kind:
+        raise RuntimeError(f"cov: expected {name} to have {kind} dtype, got {weights.dtype}")
+    if weights.numel() != count:
+        raise RuntimeError(
+            f"cov: expected {name} to have {count} elements, as there are observations, got {weights.numel()}"
+        )
+    if count and bool((weights < 0).any()):
+        raise RuntimeError(f"cov: {name} cannot be negative")
+
+
+def corrcoef(input):
+    """The correlation coefficients (Pearson) of the rows of a matrix.
+
+    >>> torch.corrcoef(torch.tensor([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]))
+    tensor([[ 1., -1.],
+            [-1.,  1.]])
+    """
+    if input.dim() > 2:
+        raise RuntimeError(f"corrcoef: expected input to have two or fewer dimensions, got shape {tuple(input.shape)}")
+    c = cov(input)
+    if c.dim() == 0:
+        return c / c
+    spread = c.diagonal()
+    spread = (spread.real if c.is_complex() else spread).sqrt()
+    c = c / spread.unsqueeze(1) / spread
+    return _C._operator("complex")(c.real.clamp(-1, 1), c.imag.clamp(-1, 1)) if c.is_complex() else c.clamp(-1, 1)
+
+
+def gradient(input, *, spacing=1, dim=None, edge_order=1):
+    """Estimated derivatives along dims, one tensor each: central differences, one-sided at the edges.
+
+    ``spacing`` is a distance, one for each dim, or a tensor of coordinates for each dim.
+
+    >>> torch.gradient(torch.tensor([1.0, 4.0, 9.0, 16.0]))[0]
+    tensor([3., 4., 6., 7.])
+    """
+    dims = range(input.dim()) if dim is None else (dim,) if isinstance(dim, int) else dim
+    dims = [d + input.dim() if d < 0 else d for d in dims]
+    if any(not 0 <= d < input.dim() for d in dims) or len({*dims}) < len(dims):
+        raise RuntimeError(f"gradient: dims {dim} do not name different dims of a tensor of {input.dim()} dims")
+    if edge_order not in (1, 2):
+        raise RuntimeError(f"gradient: edge_order must be 1 or 2, got {edge_order}")
+    steps = list(spacing) if isinstance(spacing, (tuple, list)) else [spacing] * len(dims)
+    if isinstance(spacing, _C.Tensor) and spacing.dim():
+        steps = [spacing]
+    if len(steps) != len(dims):
+        raise RuntimeError(f"gradient: {len(steps)} spacings were given for {len(dims)} dims")
+    return tuple(_gradient(input, step, d, edge_order) for step, d in zip(steps, dims, strict=True))
+
+
+def _gradient(input, step, dim, edge_order):
+    n = input.shape[dim]
+    if n < edge_order + 1:
+        raise RuntimeError(
+            f"gradient: expected each dim to have at least edge_order + 1 = {edge_order + 1} elements, dim {dim} has {n}"
+        )
+    x = input if input.dtype.is_floating_point or input.dtype.is_complex else input.to(_C.get_default_dtype())
+
+    def at(begin, end):
+        return x.narrow(dim, begin, end - begin)
+
+    if isinstance(step, _C.Tensor) and step.dim():
+        if step.numel() != n:
+            raise RuntimeError(f"gradient: dim {dim} has {n} elements, its coordinates are {step.numel()}")
+        h = (step[1:] - step[:-1]).to(x.dtype).reshape([-1 if d == dim else 1 for d in range(x.dim())])
+        left, right = h.narrow(dim, 0, n - 2), h.narrow(dim, 1, n - 2)
+    else:
+        h = x.new_full([n - 1 if d == dim else 1 for d in range(x.dim())], float(step) if not x.is_complex() else step)
+        left, right = h.narrow(dim, 0, n - 2), h.narrow(dim, 1, n - 2)
+    a, b = h.narrow(dim, 0, 1), h.narrow(dim, n - 2, 1)
+    middle = (
+        at(2, n) * (left / (right * (left + right)))
+        + at(1, n - 1) * ((right - left) / (left * right))
+        - at(0, n - 2) * (right / (left * (left + right)))
+    )
+    if edge_order == 1:
+        first, last = (at(1, 2) - at(0, 1)) / a, (at(n - 1, n) - at(n - 2, n - 1)) / b
+    else:
+        c, d = h.narrow(dim, 1, 1), h.narrow(dim, n - 3, 1)
+        first = -at(0, 1) * (2 * a + c) / (a * (a + c)) + at(1, 2) * (a + c) / (a * c) - at(2, 3) * a / (c * (a + c))
+        last = (
+            at(n - 3, n - 2) * b / (d * (d + b))
+            - at(n - 2, n - 1) * (d + b) / (d * b)
+            + at(n - 1, n) * (2 * b + d) / (b * (d + b))
+        )
+    return _C._operator("cat")([first, middle, last], dim)
+
+
+def cdist(x1, x2, p=2.0, compute_mode=None):
+    """The distances (p-norms of differences) between the rows of ``x1 (..., P, M)`` and of ``x2 (..., R, M)``.
+
+    >>> torch.cdist(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0], [0.0, 1.0]]))
+    tensor([[5., 1.]])
+    """
+    for name, x in (("X1", x1), ("X2", x2)):
+        if x.dim() < 2:
+            raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {x.dim()}D")
+        if not x.dtype.is_floating_point:
+            raise RuntimeError(f"cdist only supports floating-point dtypes, {name} got: {x.dtype}")
+    if x1.shape[-1] != x2.shape[-1]:
+        raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
+    if p < 0:
+        raise RuntimeError("cdist only supports non-negative p values")
+    return _C._operator("norm")(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, -1)
+
+
+def pdist(input, p=2.0):
+    """The distances between every pair of rows, in the order of ``combinations``.
+
+    >>> torch.pdist(torch.tensor([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]]))
+    tensor([5.0000, 1.0000, 4.2426])
+    """
+    if input.dim() != 2:
+        raise RuntimeError(f"pdist only supports 2D tensors, got: {input.dim()}D")
+    if p < 0:
+        raise RuntimeError("pdist only supports non-negative p values")
+    rows, columns = _C._operator("triu_indices")(len(input), len(input), 1)
+    return _C._operator("norm")(input[rows] - input[columns], p, -1)
+
+
+def renorm(input, p, dim, maxnorm):
+    """Each slice along ``dim`` scaled so that its p-norm is at most ``maxnorm``.
+
+    >>> torch.renorm(torch.tensor([[3.0, 4.0], [0.0, 1.0]]), 2, 0, 1)
+    tensor([[0.6000, 0.8000],
+            [0.0000, 1.0000]])
+    """
+    if p <= 0 or maxnorm < 0:
+        raise RuntimeError(f"renorm: expected p > 0 and maxnorm >= 0, got p={p} and maxnorm={maxnorm}")
+    if input.dim() < 2:
+        raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.dim()} dimensions")
+    if not -input.dim() <= dim < input.dim():
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-input.dim()}, {input.dim() - 1}], but got {dim})"
+        )
+    others = [d for d in range(input.dim()) if d != dim % input.dim()]
+    norm = _C._operator("norm")(input, p, others, True)
+    return input * _C._operator("where")(norm > maxnorm, maxnorm / (norm + 1e-7), _C._operator("ones_like")(norm))
+
+
+def histogram(input, bins, *, range=None, weight=None, density=False):
+    """How many elements, or what weight, fall between each two of the edges; the last bin includes its right edge.
+
+    >>> torch.histogram(torch.tensor([1.0, 2.0, 1.0]), bins=4, range=(0.0, 3.0)).hist
+    tensor([0., 2., 1., 0.])
+    """
+    if not input.dtype.is_floating_point:
+        raise RuntimeError(f"histogram: expected a floating point input, got {input.dtype}")
+    if weight is not None and weight.shape != input.shape:
+        raise RuntimeError(f"histogram: weight of shape {tuple(weight.shape)} for input of shape {tuple(input.shape)}")
+    values = input.detach().reshape(-1)
+    if isinstance(bins, _C.Tensor):
+        if range is not None:
+            raise TypeError("histogram: range is for a number of bins, here the edges are given")
+        edges = bins.detach()
+        if edges.dim() != 1 or len(edges) < 2:
+            raise RuntimeError(f"histogram: the edges must be a vector of at least two, got shape {tuple(edges.shape)}")
+    else:
+        if bins < 1:
+            raise RuntimeError(f"histogram: bins must be > 0, but got {bins}")
+        low, high = (
+            range if range is not None else (values.min().item(), values.max().item()) if len(values) else (0, 0)
+        )
+        if not low <= high or high - low == float("inf"):
+            raise RuntimeError(f"histogram: range of [{low}, {high}] is not finite and ordered")
+        if low == high:
+            low, high = low - 0.5, high + 0.5
+        edges = _C._operator("linspace")(low, high, bins + 1, dtype=input.dtype)
+    place = _C._operator("searchsorted")(edges, values, right=True) - 1
+    place = _C._operator("where")(values == edges[-1], len(edges) - 2, place)
+    inside = (place >= 0) & (place < len(edges) - 1)
+    weights = _C._operator("ones_like")(values) if weight is None else weight.detach().reshape(-1).to(input.dtype)
+    hist = values.new_zeros(len(edges) - 1).index_add_(0, place[inside], weights[inside])
+    if density:
+        hist = hist / hist.sum() / (edges[1:] - edges[:-1])
+    return histogram_result(hist, edges)
+
+
+def unravel_index(indices, shape):
+    """The coordinates, one tensor a dim, of places counted through a tensor of that shape.
+
+    >>> torch.unravel_index(torch.tensor(5), (2, 3))
+    (tensor(1), tensor(2))
+    """
+    if indices.dtype.is_floating_point or indices.dtype.is_complex or indices.dtype == _C.bool:
+        raise ValueError(f"unravel_index: expected integer indices, got {indices.dtype}")
+    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    if any(n < 0 for n in shape):
+        raise ValueError(f"unravel_index: sizes must not be negative, got {shape}")
+    count = 1
+    for n in shape:
+        count *= n
+    if indices.numel() and not (indices.min() >= 0 and indices.max() < count):
+        raise ValueError(f"unravel_index: indices lie outside a tensor of shape {shape}")
+    places = []
+    for n in reversed(shape):
+        places.append(indices % n)
+        indices = indices // n
+    return tuple(reversed(places))
+
+
+def fill_diagonal_(self, fill_value, wrap=False):
+    """Fills the main diagonal, in place; with ``wrap`` it begins anew below the end of a tall matrix."""
+    if self.dim() < 2:
+        raise RuntimeError(f"fill_diagonal_: dimensions must be larger than 1, got shape {tuple(self.shape)}")
+    if self.dim() > 2 and len({*self.shape}) > 1:
+        raise RuntimeError(f"fill_diagonal_: all dimensions must be of equal length, got shape {tuple(self.shape)}")
+    if self.dim() > 2:
+        self.as_strided((self.shape[0],), (sum(self.stride()),), self.storage_offset()).fill_(fill_value)
+        return self
+    rows, columns = self.shape
+    for begin in range(0, rows if wrap else min(rows, 1), columns + 1):
+        self[begin : begin + columns].diagonal().fill_(fill_value)
+    return self
+
+
+def float_power_(self, exponent):
+    """Raises to a power in double precision, in place: the tensor must be float64, or complex128 for complex numbers."""
+    result = _C._operator("float_power")(self, exponent)
+    if self.dtype != result.dtype:
+        raise RuntimeError(
+            f"the base given to float_power_ has dtype {self.dtype} but the operation's result requires dtype {result.dtype}"
+        )
+    return self.copy_(result)
+
+
+def renorm_(self, p, dim, maxnorm):
+    """``renorm``, in place."""
+    return self.copy_(renorm(self, p, dim, maxnorm))

@@ -1,0 +1,175 @@
+"""Operators composed in Python, against NumPy and SciPy."""
+
+import itertools
+import math
+
+import pytest
+import torch
+
+np = pytest.importorskip("numpy")
+
+
+@pytest.fixture
+def x():
+    return torch.rand(4, 7, dtype=torch.float64)
+
+
+def test_cov_and_corrcoef(x):
+    frequencies, weights = torch.tensor([1, 2, 3, 1, 1, 2, 4]), torch.rand(7, dtype=torch.float64)
+    n, f, w = x.numpy(), frequencies.numpy(), weights.numpy()
+    assert np.allclose(torch.cov(x), np.cov(n)) and np.allclose(x[0].cov(), np.cov(n[0]))
+    assert np.allclose(torch.corrcoef(x), np.corrcoef(n)) and x[0].corrcoef() == 1
+    assert np.allclose(torch.cov(x, fweights=frequencies), np.cov(n, fweights=f))
+    assert np.allclose(torch.cov(x, aweights=weights), np.cov(n, aweights=w))
+    assert np.allclose(
+        torch.cov(x, correction=0, fweights=frequencies, aweights=weights), np.cov(n, ddof=0, fweights=f, aweights=w)
+    )
+    z = torch.complex(x, x.flip(1))
+    assert np.allclose(torch.cov(z), np.cov(z.numpy())) and np.allclose(torch.corrcoef(z), np.corrcoef(z.numpy()))
+    with pytest.raises(RuntimeError, match=r"two or fewer dimensions, got shape \(1, 4, 7\)"):
+        torch.cov(x[None])
+    with pytest.raises(RuntimeError, match="expected fweights to have an integral dtype, got torch.float64"):
+        torch.cov(x, fweights=weights)
+    with pytest.raises(RuntimeError, match="aweights to have 7 elements.*got 6"):
+        torch.cov(x, aweights=weights[1:])
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_gradient(x, order):
+    places = torch.tensor([0, 1, 3, 4.5, 5, 7, 8], dtype=torch.float64)
+    for got, want in zip(torch.gradient(x, edge_order=order), np.gradient(x.numpy(), edge_order=order), strict=True):
+        assert np.allclose(got, want)
+    got = torch.gradient(x, spacing=(places,), dim=1, edge_order=order)[0]
+    assert np.allclose(got, np.gradient(x.numpy(), places.numpy(), axis=1, edge_order=order))
+    for got, want in zip(torch.gradient(x, spacing=(2.0, 0.5)), np.gradient(x.numpy(), 2.0, 0.5), strict=True):
+        assert np.allclose(got, want)
+    with pytest.raises(RuntimeError, match="at least edge_order . 1 = 2 elements, dim 0 has 1"):
+        torch.gradient(x[:1])
+    with pytest.raises(RuntimeError, match="3 spacings were given for 2 dims"):
+        torch.gradient(x, spacing=(1, 2, 3))
+
+
+@pytest.mark.parametrize("p", [0.0, 1.0, 2.0, 3.0, math.inf])
+def test_distances(x, p):
+    y = torch.rand(5, 7, dtype=torch.float64)
+    want = [[np.linalg.norm(a - b, p) for b in y.numpy()] for a in x.numpy()]
+    assert np.allclose(torch.cdist(x, y, p), want) and np.allclose(torch.cdist(x[None], y[None, None], p)[0, 0], want)
+    pairs = [np.linalg.norm(a - b, p) for a, b in itertools.combinations(x.numpy(), 2)]
+    assert np.allclose(torch.pdist(x, p), pairs)
+
+
+def test_distances_refuse_what_has_none(x):
+    with pytest.raises(RuntimeError, match="same number of columns. X1: 7 X2: 6"):
+        torch.cdist(x, x[:, 1:])
+    with pytest.raises(RuntimeError, match="at least 2D tensors, X2 got: 1D"):
+        torch.cdist(x, x[0])
+    with pytest.raises(RuntimeError, match="floating-point dtypes, X1 got: torch.int64"):
+        torch.cdist(x.long(), x)
+    with pytest.raises(RuntimeError, match="pdist only supports 2D tensors, got: 1D"):
+        torch.pdist(x[0])
+
+
+def test_renorm_shrinks_what_is_too_long():
+    x = torch.tensor([[3.0, 4.0], [0.3, 0.4]])
+    assert torch.allclose(torch.renorm(x, 2, 0, 1), torch.tensor([[0.6, 0.8], [0.3, 0.4]]))
+    assert torch.allclose(x.clone().renorm_(1, 1, 1), torch.tensor([[3 / 3.3, 4 / 4.4], [0.3 / 3.3, 0.4 / 4.4]]))
+    with pytest.raises(RuntimeError, match="at least 2 dimensions, got 1"):
+        torch.renorm(x[0], 2, 0, 1)
+    with pytest.raises(IndexError, match="got 2"):
+        torch.renorm(x, 2, 2, 1)
+
+
+@pytest.mark.parametrize("density", [False, True])
+def test_histogram(density):
+    v, w = torch.randn(1000, dtype=torch.float64), torch.rand(1000, dtype=torch.float64)
+    for bins, limits in ((20, None), (7, (-1.0, 0.5))):
+        got = torch.histogram(v, bins, range=limits, weight=w, density=density)
+        hist, edges = np.histogram(v.numpy(), bins, range=limits, weights=w.numpy(), density=density)
+        assert np.allclose(got.hist, hist) and np.allclose(got.bin_edges, edges)
+    edges = torch.tensor([-1.0, 0.0, 2.0], dtype=torch.float64)
+    assert np.allclose(
+        v.histogram(edges, density=density)[0], np.histogram(v.numpy(), edges.numpy(), density=density)[0]
+    )
+    with pytest.raises(RuntimeError, match="bins must be > 0, but got 0"):
+        torch.histogram(v, 0)
+
+
+def test_combinations_and_places():
+    assert torch.combinations(torch.arange(4), 3).tolist() == [list(c) for c in itertools.combinations(range(4), 3)]
+    assert torch.combinations(torch.arange(3), 2, True).shape == (6, 2) and torch.combinations(
+        torch.ones(2), 0
+    ).shape == (0,)
+    places = torch.unravel_index(torch.tensor([5, 23]), (2, 3, 4))
+    assert [p.tolist() for p in places] == [a.tolist() for a in np.unravel_index([5, 23], (2, 3, 4))]
+    with pytest.raises(ValueError, match=r"outside a tensor of shape \(2, 3\)"):
+        torch.unravel_index(torch.tensor(6), (2, 3))
+
+
+def test_fill_diagonal():
+    for shape, wrap in (((7, 3), True), ((7, 3), False), ((3, 7), True), ((3, 3, 3), False)):
+        want = np.zeros(shape)
+        np.fill_diagonal(want, 2, wrap)
+        x = torch.zeros(shape)
+        assert x.fill_diagonal_(2, wrap) is x and (x.numpy() == want).all()
+    with pytest.raises(RuntimeError, match=r"equal length, got shape \(2, 3, 3\)"):
+        torch.zeros(2, 3, 3).fill_diagonal_(1)
+
+
+def test_adjoints():
+    z = torch.tensor([[1 + 2j, 3j]])
+    assert z.mH.tolist() == z.H.tolist() == torch.adjoint(z).tolist() == [[1 - 2j], [-3j]]
+    assert torch.ones(2, 3, 4).mH.shape == (2, 4, 3)
+    with pytest.raises(RuntimeError, match="only supported on matrices .2-D tensors.. Got 3-D tensor"):
+        torch.ones(1, 1, 1).H
+
+
+def test_functions_on_elements():
+    a = torch.tensor([1.0, 2.0])
+    assert a.apply_(lambda v: v * 10) is a and a.tolist() == [10, 20]
+    assert a.map_(torch.tensor(1.0), lambda p, q: p + q).tolist() == [11, 21]
+    assert a.map2_(a, torch.ones(1), lambda p, q, r: p - q + r).tolist() == [1, 1]
+    with pytest.raises(TypeError, match="expected argument of torch.float32, found torch.int64"):
+        a.map_(torch.tensor(1), max)
+
+
+def test_names_of_older_programs():
+    a = torch.tensor([1.0, 4.0])
+    with pytest.warns(FutureWarning, match="use reshape"):
+        assert a.resize(2, 1).shape == (2, 1) and a.resize_as(torch.ones(1, 2)).shape == (1, 2)
+    with pytest.warns(FutureWarning), pytest.raises(RuntimeError, match=r"\(3,\) \(3 elements in total\)"):
+        a.resize(3)
+    assert a.masked_copy(a > 2, torch.tensor([9.0])).tolist() == [1, 9] and a.__rdiv__(4).tolist() == [4, 1]
+    assert a.__div__(2).tolist() == [0.5, 2] and a[0].__nonzero__() is True and a[1].__long__() == 4
+    assert a.where(a > 2, torch.zeros(2)).tolist() == [0, 4] and torch.ByteTensor.all is torch.Tensor.all
+    assert (
+        torch.size(a) == (2,)
+        and torch.stride(a) == (1,)
+        and torch.is_signed(a)
+        and torch.expand(a, (3, 2)).shape == (3, 2)
+    )
+    assert not a.is_pinned() and not a.is_conj() and not a.is_inference() and torch.version.cuda is None
+    with pytest.raises(RuntimeError, match="torch-core-cuda"):
+        a.pin_memory()
+    d = a.double()
+    assert d.float_power_(2).tolist() == [1, 16]
+    with pytest.raises(
+        RuntimeError, match="dtype torch.float32 but the operation's result requires dtype torch.float64"
+    ):
+        a.float_power_(2)
+
+
+def test_settings_are_remembered_or_refused():
+    for get, set_, good, bad in (
+        (torch.get_float32_matmul_precision, torch.set_float32_matmul_precision, "high", "low"),
+        (torch.get_deterministic_debug_mode, torch.set_deterministic_debug_mode, 2, "never"),
+    ):
+        before = get()
+        set_(good)
+        assert get() == good
+        set_(before)
+        with pytest.raises(ValueError, match=str(bad)):
+            set_(bad)
+    torch.set_default_device("cpu")
+    assert torch.get_default_device() == torch.device("cpu")
+    with pytest.raises(NotImplementedError, match="pass device='meta' instead"):
+        torch.set_default_device("meta")
