@@ -9,7 +9,8 @@ from ._convert import convert
 from ._errors import CorruptPickleError, FileFormatError, UnsafeGlobalError
 from ._inspect import get_unsafe_globals_in_checkpoint, inspect
 from ._load import load
-from ._location import default_restore_location, location_tag, register_package
+from ._location import default_restore_location, location_tag, register_package, validate_cuda_device
+from ._names import check_module_version_greater_or_equal, mkdtemp, normalize_storage_type, storage_to_tensor_type
 from ._options import (
     LoadEndianness,
     get_crc32_options,
@@ -38,6 +39,7 @@ __all__ = [
     "SourceChangeWarning",
     "UnsafeGlobalError",
     "add_safe_globals",
+    "check_module_version_greater_or_equal",
     "clear_safe_globals",
     "convert",
     "default_restore_location",
@@ -53,6 +55,8 @@ __all__ = [
     "load_safetensors",
     "load_sharded",
     "location_tag",
+    "mkdtemp",
+    "normalize_storage_type",
     "register_package",
     "safe_globals",
     "save",
@@ -64,4 +68,6 @@ __all__ = [
     "set_default_load_endianness",
     "set_default_mmap_options",
     "skip_data",
+    "storage_to_tensor_type",
+    "validate_cuda_device",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from bisect import insort
 from collections.abc import Callable
 
@@ -50,6 +51,23 @@ def _cpu_restore(storage, location):
     return storage if location == "cpu" or location.startswith("cpu:") else None
 
 
+def validate_cuda_device(location: str) -> int:
+    """The number of the CUDA device that `location` names, such as "cuda:0"; raises where there is no such device."""
+    cuda = getattr(importlib.import_module("torch"), "cuda", None)
+    if cuda is None or not cuda.is_available():
+        raise RuntimeError(
+            f"load: the file holds tensors of device {location!r}, and this machine or build has no CUDA device; "
+            "load them into main memory with torch.load(f, map_location='cpu')"
+        )
+    index = int(location[5:] or 0)
+    if index >= cuda.device_count():
+        raise RuntimeError(
+            f"load: the file holds tensors of device {location!r}, and there are {cuda.device_count()} CUDA devices; "
+            "choose one with torch.load(f, map_location='cuda:0')"
+        )
+    return index
+
+
 def _cuda_tag(storage):
     device = getattr(storage, "device", None)
     return f"cuda:{device.index or 0}" if getattr(device, "type", None) == "cuda" else None
@@ -63,18 +81,7 @@ def _cuda_restore(storage, location):
     backend = arrays()
     if backend.name == "numpy":
         return storage
-    cuda = getattr(backend.torch, "cuda", None)
-    if cuda is None or not cuda.is_available():
-        raise RuntimeError(
-            f"load: the file holds tensors of device {location!r}, and this machine or build has no CUDA device; "
-            "load them into main memory with torch.load(f, map_location='cpu')"
-        )
-    index = int(location[5:] or 0)
-    if index >= cuda.device_count():
-        raise RuntimeError(
-            f"load: the file holds tensors of device {location!r}, and there are {cuda.device_count()} CUDA devices; "
-            "choose one with torch.load(f, map_location='cuda:0')"
-        )
+    index = validate_cuda_device(location)
     return storage.cuda(index)
 
 
