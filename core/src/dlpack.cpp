@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "torch/core/sparse.h"
+
 namespace torch {
 
 namespace {
@@ -57,6 +59,8 @@ Tensor tensor_over(void* data, IntArrayRef sizes, IntArrayRef strides, DType dty
 DLManagedTensor* to_dlpack(const Tensor& t) {
   TORCH_CHECK(t.device().type == DeviceType::CPU, "to_dlpack: only CPU tensors can be exported here, got one on ",
               t.device());
+  TORCH_CHECK_IMPLEMENTED(!is_sparse(t),
+                          "to_dlpack: a sparse tensor cannot be exported; convert it with to_dense() first");
   auto* e = new Exported{t, {}};
   e->managed.dl_tensor = {t.data(), {kDLCPU, 0}, int32_t(t.dim()), dlpack_type(t.dtype()), t->sizes(), t->strides(), 0};
   e->managed.manager_ctx = e;

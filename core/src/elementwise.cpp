@@ -136,7 +136,12 @@ Tensor elementwise(const Elementwise& op, DType dtype, const Tensor& out, Inputs
   Shape shape;
   broadcast(op.name, inputs, shape);
   const DType result_type = result_dtype(op.loops->gives, op.floats && dtype <= DType::UInt64 ? compute : dtype);
-  if (out) check_in_place(op.name, out, shape, result_type);
+  if (out) {
+    check_in_place(op.name, out, shape, result_type);
+    const Device device = common_device(op.name, inputs);
+    TORCH_CHECK(device == out.device(), op.name, ": cannot write a result on ", device, " into a tensor on ",
+                out.device());
+  }
   Tensor result = out ? out : empty_result(shape, result_type, common_device(op.name, inputs), inputs);
   if (result.is_meta()) return result;
   Tensor held[kMaxOperands];

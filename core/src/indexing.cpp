@@ -1,6 +1,7 @@
 #include "torch/core/indexing.h"
 
 #include "torch/core/ops.h"
+#include "torch/core/sparse.h"
 
 namespace torch {
 
@@ -77,6 +78,8 @@ Resolved resolve(const Tensor& self, ArrayRef<Index> indices) {
         break;
       case Index::Kind::Tensor: {
         const Tensor& t = x.tensor;
+        TORCH_CHECK_IMPLEMENTED(!is_sparse(t),
+                                "index: a sparse tensor cannot be an index; convert it with to_dense() first");
         TORCH_CHECK_INDEX(is_mask(t) || is_integral(t.dtype()),
                           "tensors used as indices must be long, int, byte or bool tensors, got ", t);
         if (t.dim() == 0 && !is_mask(t) && !t.is_meta()) {
@@ -123,6 +126,10 @@ Tensor get_item(const Tensor& self, ArrayRef<Index> indices) {
 }
 
 void set_item(const Tensor& self, ArrayRef<Index> indices, const Tensor& value) {
+  TORCH_CHECK_IMPLEMENTED(
+      !is_sparse(self),
+      "setitem: elements of a sparse tensor cannot be assigned: its pieces are copies. Add a sparse "
+      "tensor that has them, or convert with .to_dense() first");
   Resolved r = resolve(self, indices);
   if (!r.tensors.empty()) {
     index_put_(r.view, r.tensors, value.dtype() == self.dtype() ? value : _to_copy(value, self.dtype()));

@@ -28,5 +28,6 @@ void register_reduce();
 void register_sort();
 void register_fft();
 void register_stft();
+void register_sparse();  // after the others: it admits sparse tensors to some of their composites
 
 }  // namespace torch

@@ -70,6 +70,7 @@ void init() {
     register_pooling();
     register_unpooling();
     register_resample();
+    register_sparse();
   });
 }
 
@@ -82,6 +83,10 @@ void missing_kernel(std::string_view op, Slot slot) {
   if (slot == Slot::CUDA)
     throw_error(ErrorKind::NotImplemented,
                 message(op, ": no CUDA kernel; it needs the distribution 'torch-core-cuda', which is not installed"));
+  if (slot == Slot::Sparse)
+    throw_error(
+        ErrorKind::NotImplemented,
+        message(op, ": not implemented for tensors of layout torch.sparse_coo; convert with .to_dense() first"));
   throw_error(ErrorKind::NotImplemented,
               message(op, ": no kernel for ", name(slot), " tensors in this build of torch-core"));
 }

@@ -21,7 +21,8 @@ static Tensor mark(const Tensor& t, Slot slot) {
 }
 
 static void test_an_empty_slot_says_what_is_missing() {
-  CHECK_THROWS(neg(meta_with(Slot::Sparse)), NotImplemented, "neg: no kernel for Sparse tensors");
+  CHECK_THROWS(torch::exp(meta_with(Slot::Sparse)), NotImplemented,
+               "exp: not implemented for tensors of layout torch.sparse_coo; convert with .to_dense() first");
   CHECK_THROWS(neg(meta_with(Slot::Quantized)), NotImplemented, "neg: no kernel for Quantized tensors");
   Tensor cuda = empty_tensor({2}, DType::Float32, DeviceType::Meta);
   cuda->keys = key(Slot::CUDA);

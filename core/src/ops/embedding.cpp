@@ -15,10 +15,9 @@ void check_indices(const char* op, const Tensor& indices) {
               ": indices must be torch.int64 or torch.int32, got ", indices.dtype());
 }
 
-Tensor forward(const Tensor& weight, const Tensor& indices, int64_t padding, bool, bool sparse) {
+Tensor forward(const Tensor& weight, const Tensor& indices, int64_t padding, bool, bool) {
   TORCH_CHECK(weight.dim() >= 1, "embedding: weight must have a dim of entries, got ", weight);
   check_indices("embedding", indices);
-  TORCH_CHECK_IMPLEMENTED(!sparse, "embedding: sparse gradients are not there yet; use sparse=False");
   int64_t entries = weight.size(0);
   TORCH_CHECK(padding < entries, "embedding: padding_idx ", padding, " must lie within the ", entries, " entries");
   std::vector<int64_t> sizes = indices.sizes().vec();

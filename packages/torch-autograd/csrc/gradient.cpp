@@ -1,6 +1,7 @@
 // Gradients on their way: made to fit the tensor they belong to, and summed.
 #include "torch/autograd/backward.h"
 #include "torch/core/ops.h"
+#include "torch/core/sparse.h"
 
 namespace torch::autograd {
 
@@ -70,6 +71,8 @@ Tensor tied_to_input(Tensor g, const Backward& b, uint32_t input) {
 void add_into(Tensor& sum, Tensor g) {
   if (!sum)
     sum = std::move(g);
+  else if (is_sparse(sum))  // a dense one among them makes the sum dense
+    sum = is_sparse(g) ? torch::add(sum, g) : torch::add(g, sum);
   else if (!grad_enabled() && sum->use_count() == 1 && sum->storage->use_count() == 1 && sum.is_contiguous())
     torch::add_(sum, g);
   else

@@ -2,6 +2,7 @@
 #include "change.h"
 #include "torch/autograd/backward.h"
 #include "torch/core/ops.h"
+#include "torch/core/sparse.h"
 
 namespace torch::autograd {
 
@@ -92,6 +93,10 @@ void Leaf::accumulate(Tensor g) {
         shape.set(t);
         fit(g, *this, 0, shape);
       }
+      if (is_sparse(g)) {
+        grad = !grad_enabled() && solely_owned(g) ? std::move(g) : clone(g);
+        return;
+      }
       bool same_layout = t.contiguous() ? g.is_contiguous() : g.strides() == IntArrayRef(t.strides(), t.ndim);
       if (!grad_enabled() && same_layout && solely_owned(g)) {
         grad = std::move(g);
@@ -104,6 +109,8 @@ void Leaf::accumulate(Tensor g) {
       }
     }
     grad = clone(g);
+  } else if (is_sparse(grad) && !is_sparse(g)) {
+    grad = torch::add(g, grad);
   } else if (grad_enabled()) {
     old = std::exchange(grad, torch::add(grad, g));
   } else {

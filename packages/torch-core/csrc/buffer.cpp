@@ -29,6 +29,7 @@ bool import_numpy() {
 
 // Null when the tensor's memory can be handed out as it is, else the reason why not.
 const char* not_exportable(const Tensor& t) {
+  if (is_sparse(t)) return "it is sparse; use .to_dense() first";
   if (t.device().type != DeviceType::CPU) return "it is not on the CPU; use .cpu() first";
   if (t.requires_grad()) return "it requires grad; use .detach() first";
   if (t->flags & TensorImpl::kConjugate) return "it is a lazy conjugate; use .resolve_conj() first";
@@ -46,6 +47,8 @@ PyObject* tensor_numpy(PyObject* self, PyObject* const* args, Py_ssize_t count, 
     return PyErr_Format(PyExc_TypeError, "numpy() takes one keyword argument, force");
   if (!import_numpy()) return nullptr;
   Tensor t = unwrap(self);
+  if (is_sparse(t))
+    return PyErr_Format(PyExc_TypeError, "can't convert Sparse layout tensor to numpy. Use Tensor.to_dense() first.");
   if (force && (t.requires_grad())) t = alias_of(t, true);
   if (t.requires_grad()) {
     PyErr_SetString(PyExc_RuntimeError,

@@ -44,7 +44,10 @@ Index index_of(PyObject* o, const Tensor& self) {
   if (o == Py_None) return Index::new_axis();
   if (o == Py_Ellipsis) return Index::ellipsis();
   if (PyBool_Check(o)) return Index::boolean(o == Py_True);
-  if (is_tensor(o)) return Index::of(unwrap(o));
+  if (is_tensor(o)) {
+    if (!is_dense(borrow(o), "index")) throw PythonError();
+    return Index::of(unwrap(o));
+  }
   if (PyIndex_Check(o) && is_number(o)) return Index::at(as_integer(o));
   if (PyObject_CheckBuffer(o) && !PyUnicode_Check(o) && !PyBytes_Check(o))
     return Index::of(tensor_of_buffer(o, "index"));

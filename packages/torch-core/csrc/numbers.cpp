@@ -40,6 +40,7 @@ bool to_scalar(PyObject* o, Scalar* out) {
     *out = std::complex<double>(c.real, c.imag);
   } else if (is_tensor(o)) {
     Tensor t = unwrap(o);
+    if (!is_dense(t, "item")) return false;
     Object item(item_of(t, t.data()));
     return item && to_scalar(item.get(), out);
   } else if (std::strncmp(Py_TYPE(o)->tp_name, "numpy.bool", 10) == 0) {
@@ -131,6 +132,7 @@ PyObject* item_of(const Tensor& t, const void* element) {
 namespace {
 
 bool on_cpu(const Tensor& t, const char* op) {
+  if (!is_dense(t, op)) return false;
   if (t.device().type == DeviceType::CPU) return true;
   PyErr_Format(PyExc_RuntimeError, "%s: a tensor on device %s has no values to read here", op,
                to_string(t.device()).c_str());

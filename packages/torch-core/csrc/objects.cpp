@@ -21,7 +21,7 @@ struct PyEnum {
 };
 PyTypeObject *dtype_type, *layout_type, *format_type, *device_type, *size_type;
 PyObject* dtypes[kDTypes];
-PyObject* layouts[2];
+PyObject* layouts[6];
 
 PyObject* enum_repr(PyObject* self) { return Py_NewRef(reinterpret_cast<PyEnum*>(self)->text); }
 PyObject* enum_reduce(PyObject* self, PyObject*) {  // pickles as the name of a global: torch.float32
@@ -87,8 +87,8 @@ bool add_enums(PyObject* module) {
                                                    {"cfloat", DType::Complex64}, {"cdouble", DType::Complex128}};
   for (auto [alias, t] : aliases)
     if (PyModule_AddObjectRef(module, alias, dtypes[int(t)]) < 0) return false;
-  const char* layout_names[] = {"strided", "sparse_coo"};
-  for (int i = 0; i < 2; ++i) {
+  const char* layout_names[] = {"strided", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc"};
+  for (int i = 0; i < 6; ++i) {
     layouts[i] = make_enum(layout_type, std::string("torch.") + layout_names[i], i);
     if (!layouts[i] || PyModule_AddObjectRef(module, layout_names[i], layouts[i]) < 0) return false;
   }

@@ -58,7 +58,7 @@ PyObject* invoke(const Signature& s, Arguments& a) {
   if (TORCH_UNLIKELY(a.out != nullptr)) return invoke_into(s, a, is_big(s, a));
   TORCH_PY_TRY(nullptr, {
     ReleaseGil gil(is_big(s, a));
-    s.row->invoke(a.values, r);
+    if (TORCH_LIKELY(!a.layout) || !make_in_layout(s, a, r)) s.row->invoke(a.values, r);
   })
   PyObject* result = wrap_result(*s.row, r);
   if (TORCH_UNLIKELY(a.requires_grad) && result && !set_requires_grad(result, true)) Py_CLEAR(result);
@@ -255,13 +255,14 @@ PyTypeObject* named_result(const Row& row) {
 // What generated tests, stubs and docs read: one dict a row.
 PyObject* describe(const Row& row) {
   const Attr& a = row.attr;
-  return Py_BuildValue("{s:s,s:s,s:i,s:O,s:O,s:O,s:O,s:O,s:O,s:O,s:O,s:i,s:d,s:d,s:z,s:z}", "schema", row.schema.text,
-                       "doc", row.doc, "results", int(row.schema.result_count), "function",
+  return Py_BuildValue("{s:s,s:s,s:i,s:O,s:O,s:O,s:O,s:O,s:O,s:O,s:O,s:O,s:i,s:d,s:d,s:z,s:z}", "schema",
+                       row.schema.text, "doc", row.doc, "results", int(row.schema.result_count), "function",
                        a.is_function ? Py_True : Py_False, "method", a.is_method ? Py_True : Py_False, "composite",
                        a.is_composite ? Py_True : Py_False, "view", a.is_view ? Py_True : Py_False, "random",
                        a.is_random ? Py_True : Py_False, "pointwise", a.is_pointwise ? Py_True : Py_False, "hidden",
-                       a.is_hidden ? Py_True : Py_False, "floats", a.promotes_to_float ? Py_True : Py_False, "dtypes",
-                       int(a.dtypes), "low", a.low, "high", a.high, "module", a.python, "skip", a.skip);
+                       a.is_hidden ? Py_True : Py_False, "floats", a.promotes_to_float ? Py_True : Py_False, "sparse",
+                       row.slots[int(Slot::Sparse)] ? Py_True : Py_False, "dtypes", int(a.dtypes), "low", a.low, "high",
+                       a.high, "module", a.python, "skip", a.skip);
 }
 PyObject* rows_function(PyObject*, PyObject*) {
   PyObject* list = PyList_New(0);

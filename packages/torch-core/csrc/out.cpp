@@ -21,11 +21,12 @@ bool same_memory(const Tensor& a, const Tensor& b) {
 // Inputs that lie in out's storage could be overwritten while they are still needed. An element-wise operator may find
 // its own elements there: it reads each before it writes it. Integer division can fail midway.
 bool may_write_directly(const Row& row, const Tensor& input, const Tensor& out) {
+  if (input && is_sparse(input)) return false;
   if (!input || input->storage != out->storage) return !input || !(input.keys() & key(Slot::Autograd));
   return row.attr.is_pointwise && !row.attr.is_composite && is_floating(out.dtype()) && same_memory(input, out);
 }
 bool may_write_directly(const Signature& s, const Arguments& a, const Tensor& out) {
-  if (out.requires_grad() || !out.is_contiguous()) return false;
+  if (is_sparse(out) || out.requires_grad() || !out.is_contiguous()) return false;
   const Schema& schema = s.row->schema;
   for (int i = 0; i < schema.count; ++i) {
     if (schema.params[i].kind == Kind::Tensor && a.values[i].tensor &&

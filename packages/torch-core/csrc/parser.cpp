@@ -410,10 +410,7 @@ bool parse(const Signature& s, PyObject* self, PyObject* const* args, Py_ssize_t
         if (s.makes_tensor && same(name, layout_name)) {
           Layout l;
           if (value != Py_None && !to_layout(value, &l)) return false;
-          if (value != Py_None && l != Layout::Strided) {
-            PyErr_SetString(PyExc_NotImplementedError, "layout: only torch.strided tensors can be made here");
-            return false;
-          }
+          if (value != Py_None) a->layout = l;
           continue;
         }
         if (s.makes_tensor && same(name, pin_memory_name)) {

@@ -21,6 +21,7 @@ struct Arguments {
   Value values[kMaxParameters];
   PyObject* out = nullptr;  // borrowed
   bool requires_grad = false;
+  std::optional<Layout> layout;  // layout=, where a tensor is made
   static constexpr int kInts = 24, kTensors = 8;
   int64_t ints[kInts];
   int ints_used = 0;
@@ -35,6 +36,9 @@ struct Arguments {
     for (int i = 0; i < tensors_used; ++i) Tensor(Ref<TensorImpl>::steal(made[i]));
   }
 };
+
+// The call with another layout than the row makes, put into `result`; false when the row itself is right. sparse.cpp
+bool make_in_layout(const Signature& s, const Arguments& a, Result& result);
 
 bool make_signature(const Row* row, Signature* s);
 

@@ -3,6 +3,7 @@
 #include <Python.h>
 
 #include "torch/core/ops.h"
+#include "torch/core/sparse.h"
 #include "torch/python/api.h"
 
 namespace torch::python {
@@ -70,6 +71,11 @@ void install_life();
 bool add_tensor_type(PyObject* module);
 bool set_requires_grad(PyObject* tensor, bool value);
 extern PyMethodDef question_methods[];
+
+// --- sparse.cpp ---
+// NotImplementedError for what looks at elements in memory, which a sparse tensor has not; false when it is one.
+bool is_dense(const Tensor&, const char* op);
+PyObject* tensor_is_shared(PyObject* self, PyObject*);
 
 // --- threads: runtime.cpp; torch.Generator: generator.cpp ---
 Generator* to_generator(PyObject*);    // null with a TypeError set

@@ -159,6 +159,11 @@ PyMethodDef functions[] = {
 // --- on Tensor ---
 
 PyObject* tensor_storage(PyObject* self, PyObject*) {
+  if (is_sparse(borrow(self)))
+    return PyErr_Format(
+        PyExc_NotImplementedError,
+        "untyped_storage: Cannot access storage of a sparse tensor; its halves _indices() and _values() have "
+        "one each");
   TensorImpl* t = impl_of(self);
   return wrap_storage(StorageRef::share(t->storage));
 }

@@ -182,6 +182,7 @@ Object value_of(PyObject* self, const char* op) {
     }
     return Object();
   }
+  if (!is_dense(t, op)) return Object();
   if (t.device().type != DeviceType::CPU) {
     PyErr_Format(PyExc_RuntimeError, "%s: a tensor on device %s has no values to read", op,
                  to_string(t.device()).c_str());
@@ -280,6 +281,11 @@ PyObject* tensor_storage_offset(PyObject* self, PyObject*) {
   return PyLong_FromLongLong(borrow(self).storage_offset());
 }
 PyObject* tensor_data_ptr(PyObject* self, PyObject*) {
+  if (is_sparse(borrow(self)))
+    return PyErr_Format(
+        PyExc_RuntimeError,
+        "data_ptr: Cannot access data pointer of Tensor that doesn't have storage: a sparse tensor has two "
+        "halves, _indices() and _values()");
   return PyLong_FromVoidPtr(impl_of(self)->numel ? impl_of(self)->data() : nullptr);
 }
 PyObject* tensor_is_floating(PyObject* self, PyObject*) { return PyBool_FromLong(is_floating(impl_of(self)->dtype)); }
@@ -297,7 +303,6 @@ PyObject* tensor_is_set_to(PyObject* self, PyObject* other) {
   return PyBool_FromLong(a->storage == b->storage && a->byte_offset == b->byte_offset && a.sizes() == b.sizes() &&
                          a.strides() == b.strides());
 }
-PyObject* tensor_is_shared(PyObject* self, PyObject*) { return PyBool_FromLong(impl_of(self)->storage->is_shared()); }
 PyObject* tensor_is_contiguous(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* kwnames) {
   const Tensor& t = borrow(self);
   MemoryFormat f = MemoryFormat::Contiguous;
@@ -327,10 +332,15 @@ PyObject* tensor_get_device(PyObject* self, PyObject*) {
 PyObject* get_shape(PyObject* self, void*) { return wrap_size(borrow(self).sizes()); }
 PyObject* get_dtype(PyObject* self, void*) { return wrap_dtype(impl_of(self)->dtype); }
 PyObject* get_device(PyObject* self, void*) { return wrap_device(impl_of(self)->device); }
-PyObject* get_layout(PyObject*, void*) { return wrap_layout(Layout::Strided); }
+PyObject* get_layout(PyObject* self, void*) { return wrap_layout(layout_of(borrow(self))); }
+PyObject* get_is_sparse(PyObject* self, void*) { return PyBool_FromLong(is_sparse(borrow(self))); }
 PyObject* get_ndim(PyObject* self, void*) { return PyLong_FromLong(impl_of(self)->ndim); }
 PyObject* get_itemsize(PyObject* self, void*) { return PyLong_FromLongLong(item_size(impl_of(self)->dtype)); }
 PyObject* get_nbytes(PyObject* self, void*) {
+  if (is_sparse(borrow(self)))
+    return PyErr_Format(PyExc_RuntimeError,
+                        "nbytes is not defined for sparse tensors; add those of _indices() and _values(), or multiply "
+                        "numel() by element_size() for the size of a dense one");
   return PyLong_FromLongLong(item_size(impl_of(self)->dtype) * impl_of(self)->numel);
 }
 PyObject* get_version(PyObject* self, void*) { return PyLong_FromUnsignedLong(borrow(self).version()); }
@@ -389,7 +399,7 @@ PyGetSetDef getset[] = {
     {"shape", get_shape, nullptr, "The sizes of the dimensions, a torch.Size.", nullptr},
     {"dtype", get_dtype, nullptr, "The type of the elements.", nullptr},
     {"device", get_device, nullptr, "Where the tensor lies.", nullptr},
-    {"layout", get_layout, nullptr, "torch.strided.", nullptr},
+    {"layout", get_layout, nullptr, "torch.strided or torch.sparse_coo.", nullptr},
     {"ndim", get_ndim, nullptr, "Number of dimensions.", nullptr},
     {"itemsize", get_itemsize, nullptr, "Bytes of one element.", nullptr},
     {"nbytes", get_nbytes, nullptr, "Bytes of all elements.", nullptr},
@@ -401,7 +411,8 @@ PyGetSetDef getset[] = {
     {"is_cpu", is_device, nullptr, nullptr, reinterpret_cast<void*>(intptr_t(DeviceType::CPU))},
     {"is_cuda", is_device, nullptr, nullptr, reinterpret_cast<void*>(intptr_t(DeviceType::CUDA))},
     {"is_meta", is_device, nullptr, nullptr, reinterpret_cast<void*>(intptr_t(DeviceType::Meta))},
-    {"is_sparse", get_false, nullptr, nullptr, nullptr},
+    {"is_sparse", get_is_sparse, nullptr, "True for tensors of layout torch.sparse_coo.", nullptr},
+    {"is_sparse_csr", get_false, nullptr, nullptr, nullptr},
     {"is_quantized", get_false, nullptr, nullptr, nullptr},
     {"is_nested", get_false, nullptr, nullptr, nullptr},
     {"is_mkldnn", get_false, nullptr, nullptr, nullptr},

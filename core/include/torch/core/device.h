@@ -10,7 +10,7 @@
 namespace torch {
 
 enum class DeviceType : uint8_t { CPU, CUDA, Meta };
-enum class Layout : uint8_t { Strided, Sparse };
+enum class Layout : uint8_t { Strided, Sparse, SparseCsr, SparseCsc, SparseBsr, SparseBsc };
 enum class MemoryFormat : uint8_t { Contiguous, Preserve, ChannelsLast, ChannelsLast3d };
 
 struct Device {
@@ -25,12 +25,14 @@ TORCH_API std::string to_string(Device);
 inline std::ostream& operator<<(std::ostream& out, Device d) { return out << to_string(d); }
 
 // A tensor's keys are a set of slots. An operator runs the function in the highest slot of all its arguments' keys;
-// that function may go on to the next one below. Only tensors that need a gradient carry Autograd.
-enum class Slot : uint8_t { CPU, CUDA, Meta, Sparse, Quantized, Autograd, Trace };
+// that function may go on to the next one below. Only tensors that need a gradient carry Autograd. Sparse stands above
+// it: an operator that does not know sparse tensors stops there, before a kernel or a derivative could look for memory
+// that is not there (sparse.h).
+enum class Slot : uint8_t { CPU, CUDA, Meta, Quantized, Autograd, Sparse, Trace };
 constexpr int kSlots = 8;
 using Keys = uint16_t;
 constexpr Keys key(Slot s) noexcept { return Keys(1u << unsigned(s)); }
-constexpr Keys kBackendKeys = key(Slot::Autograd) - 1;
+constexpr Keys kBackendKeys = (key(Slot::Autograd) - 1) | key(Slot::Sparse);  // what a tensor is, whatever uses it
 constexpr Keys backend_key(DeviceType t) noexcept {
   return t == DeviceType::CPU ? key(Slot::CPU) : t == DeviceType::CUDA ? key(Slot::CUDA) : key(Slot::Meta);
 }

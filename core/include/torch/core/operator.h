@@ -579,10 +579,11 @@ void set_native(typename OperatorSlots<Tag>::Fn f) noexcept {
   OperatorSlots<Tag>::set(Slot::CPU, f);
   OperatorSlots<Tag>::set(Slot::Meta, f);
 }
-// A composite runs the same on every slot: what it calls dispatches again.
+// A composite runs the same on every slot: what it calls dispatches again. Sparse tensors are let in one by one, since
+// a composite may ask a tensor for its strides (src/sparse/slots.h).
 template <class Tag>
 void set_composite(typename OperatorSlots<Tag>::Fn f) noexcept {
-  for (unsigned s = 0; s < unsigned(Slot::Trace); ++s) OperatorSlots<Tag>::set(Slot(s), f);
+  for (unsigned s = 0; s < unsigned(Slot::Sparse); ++s) OperatorSlots<Tag>::set(Slot(s), f);
 }
 template <class Tag, class... Args>
 auto below(Slot slot, Args&&... args) {

@@ -78,7 +78,8 @@ Tensor index_add_inplace(const Tensor& self, int64_t dim, const Tensor& index, c
   if (self.is_meta()) return self;
   check_internal_overlap("index_add_", self);
   bool scaled = alpha.to_double() != 1 || alpha.is_complex();
-  Tensor values = scaled ? mul(source, scalar_tensor_of(alpha, alpha.dtype(), true)) : apart(source, self);
+  Tensor values = scaled ? mul(source, scalar_tensor_of(alpha, alpha.is_float() ? DType::Float64 : alpha.dtype(), true))
+                         : apart(source, self);
   write_slices("index_add(): ", index_kernels().add[int(self.dtype())], self, dim, index,
                values.dtype() == self.dtype() ? values : as_dtype(values, self.dtype()), 0);
   return self;

@@ -9,15 +9,30 @@ namespace {
 struct Embedding {
   Saved indices;
   int64_t padding_idx;
-  bool by_frequency;
+  bool by_frequency, sparse;
   Embedding(Recorder& r, const Tensor&, const Tensor& indices, int64_t padding_idx, bool by_frequency, bool sparse)
-      : indices(r, indices), padding_idx(padding_idx), by_frequency(by_frequency) {
-    TORCH_CHECK_IMPLEMENTED(
-        !sparse,
-        "embedding: sparse=True asks for a sparse gradient, and sparse tensors are not there yet; use sparse=False");
+      : indices(r, indices), padding_idx(padding_idx), by_frequency(by_frequency), sparse(sparse) {
+    TORCH_CHECK(!sparse || !by_frequency,
+                "embedding: scale_grad_by_freq=True is not supported with sparse gradients; use sparse=False");
+  }
+  // One element for each index, equal ones side by side: nothing of the table's size is touched.
+  Tensor rows_alone(const Tensor& g, IntArrayRef table) const {
+    Tensor rows = torch::reshape(torch::_to_copy(indices, DType::Int64), {-1});
+    std::vector<int64_t> sizes = table.vec();
+    sizes[0] = rows.numel();
+    Tensor values = torch::reshape(g, sizes);
+    if (padding_idx >= 0) {
+      Tensor used = torch::select(torch::nonzero(torch::ne(rows, number(padding_idx))), 1, 0);
+      rows = torch::index_select(rows, 0, used);
+      values = torch::index_select(values, 0, used);
+    }
+    return torch::_sparse_coo_tensor_unsafe(torch::unsqueeze(rows, 0), values, table);
   }
   void grad(const Tensor& g, Backward& b) const {
-    b[0] = torch::embedding_dense_backward(g, indices, b.sizes(0)[0], padding_idx, by_frequency);
+    if (sparse)
+      b[0] = rows_alone(g, b.sizes(0));
+    else
+      b[0] = torch::embedding_dense_backward(g, indices, b.sizes(0)[0], padding_idx, by_frequency);
   }
 };
 

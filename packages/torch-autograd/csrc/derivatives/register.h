@@ -22,6 +22,7 @@ namespace torch::autograd {
   X(scan)                                   \
   X(scatter)                                \
   X(softmax)                                \
+  X(sparse)                                 \
   X(unary)                                  \
   X(view)                                   \
   X(not_differentiable)

@@ -16,8 +16,14 @@ def deepcopy(tensor, memo):
             "deepcopy: only tensors created explicitly by the user (graph leaves) support the deepcopy protocol; "
             "detach() this one first, or copy the whole graph's inputs"
         )
-    copied = deepcopy_storage(tensor.untyped_storage(), memo)
-    result = _C._tensor_over(copied, tensor.dtype, tensor.storage_offset(), tuple(tensor.shape), tensor.stride())
+    if tensor.is_sparse:
+        halves = tensor._indices(), tensor._values()
+        memo.setdefault(id(memo), []).extend(halves)  # keeps their ids taken while the copy runs
+        copied = [deepcopy(half, memo) for half in halves]
+        result = _C._operator("_sparse_coo_tensor_unsafe")(*copied, tensor.shape, tensor.is_coalesced())
+    else:
+        copied = deepcopy_storage(tensor.untyped_storage(), memo)
+        result = _C._tensor_over(copied, tensor.dtype, tensor.storage_offset(), tuple(tensor.shape), tensor.stride())
     if type(tensor) is not _C.Tensor:
         result = _C.Tensor._make_subclass(type(tensor), result)
     memo[id(tensor)] = result
@@ -43,15 +49,20 @@ def deepcopy_storage(storage, memo):
 
 def copy(tensor):
     """Another tensor over the same storage, with the attributes of this one."""
-    made = rebuild(
-        type(tensor),
-        tensor.untyped_storage(),
-        tensor.dtype,
-        tensor.storage_offset(),
-        tensor.shape,
-        tensor.stride(),
-        False,
-    )
+    if tensor.is_sparse:
+        made = tensor.detach()
+        if type(tensor) is not _C.Tensor:
+            made = _C.Tensor._make_subclass(type(tensor), made)
+    else:
+        made = rebuild(
+            type(tensor),
+            tensor.untyped_storage(),
+            tensor.dtype,
+            tensor.storage_offset(),
+            tensor.shape,
+            tensor.stride(),
+            False,
+        )
     if tensor.requires_grad:
         made.requires_grad_()
     set_state(made, getattr(tensor, "__dict__", None))
@@ -62,6 +73,9 @@ def reduce(tensor, protocol):
     """How ``pickle`` takes a tensor apart: its storage once, and what this tensor makes of it."""
     if tensor.requires_grad and not tensor.is_leaf:
         raise RuntimeError("pickle: only tensors without a history can be pickled; detach() this one first")
+    if tensor.is_sparse:
+        halves = (type(tensor), tensor._indices(), tensor._values(), tuple(tensor.shape), tensor.is_coalesced())
+        return rebuild_sparse, (*halves, tensor.requires_grad), dict(getattr(tensor, "__dict__", {})) or None
     state = (tensor.storage_offset(), tuple(tensor.shape), tensor.stride(), tensor.requires_grad)
     attributes = dict(getattr(tensor, "__dict__", {})) or None
     return rebuild, (type(tensor), PickledStorage(tensor.untyped_storage()), tensor.dtype, *state), attributes
@@ -120,6 +134,14 @@ def restore(data):
 def rebuild(cls, storage, dtype, offset, size, stride, requires_grad):
     """The tensor that a pickle describes; its geometry is checked against the storage."""
     tensor = _C._tensor_over(storage, dtype, offset, tuple(size), tuple(stride))
+    if cls is not _C.Tensor:
+        tensor = _C.Tensor._make_subclass(cls, tensor)
+    return tensor.requires_grad_() if requires_grad else tensor
+
+
+def rebuild_sparse(cls, indices, values, size, coalesced, requires_grad):
+    """The sparse tensor that a pickle describes; its indices are checked against its size."""
+    tensor = _C._operator("sparse_coo_tensor")(indices, values, size, is_coalesced=coalesced)
     if cls is not _C.Tensor:
         tensor = _C.Tensor._make_subclass(cls, tensor)
     return tensor.requires_grad_() if requires_grad else tensor

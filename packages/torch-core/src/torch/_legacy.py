@@ -18,11 +18,20 @@ class TensorType(type):
     """The type of torch.FloatTensor and its kin."""
 
     def __instancecheck__(cls, tensor):
-        return isinstance(tensor, Tensor) and tensor.dtype == cls.dtype and tensor.is_cuda == cls.is_cuda
+        return (
+            isinstance(tensor, Tensor)
+            and tensor.dtype == cls.dtype
+            and tensor.is_cuda == cls.is_cuda
+            and tensor.is_sparse == cls.is_sparse
+        )
 
     def __call__(cls, *args, device=None):
         if cls.is_cuda:
             raise RuntimeError(f"{cls!r}: CUDA tensors need the distribution 'torch-core-cuda', which is not installed")
+        if cls.is_sparse:
+            from .sparse import legacy
+
+            return legacy(cls.dtype, args)
         if len(args) == 1 and hasattr(args[0], "untyped"):  # a storage: the tensor lies over it
             over = args[0]._typed(cls.dtype)._tensor() if args[0].untyped() is args[0] else args[0]._tensor()
             if over.dtype != cls.dtype:
@@ -37,15 +46,18 @@ class TensorType(type):
         return f"<class '{cls.__module__}.{cls.__name__}'>"
 
 
-def make(name, cuda=False):
+def make(name, cuda=False, sparse=False):
     """The class of that name, such as FloatTensor."""
-    members = {"dtype": PREFIXES[name.removesuffix("Tensor")], "is_cuda": cuda, "is_sparse": False}
-    return TensorType(name, (), {**members, "__module__": "torch.cuda" if cuda else "torch", "__slots__": ()})
+    members = {"dtype": PREFIXES[name.removesuffix("Tensor")], "is_cuda": cuda, "is_sparse": sparse}
+    module = "torch" + ".cuda" * cuda + ".sparse" * sparse
+    return TensorType(name, (), {**members, "__module__": module, "__slots__": ()})
 
 
 def class_name(tensor):
     """The name of a tensor's legacy class: ``"torch.FloatTensor"``."""
     place = "torch." if tensor.device.type == "cpu" else f"torch.{tensor.device.type}."
+    if tensor.is_sparse:
+        place += "sparse."
     return place + NAMES.get(tensor.dtype, f"{str(tensor.dtype)[6:]}Tensor")
 
 

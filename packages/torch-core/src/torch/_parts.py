@@ -59,6 +59,13 @@ LAZY = {
     **dict.fromkeys(("tensordot", "einsum", "chain_matmul"), "_products"),
     **dict.fromkeys(
         (
+            "sparse_coo_tensor", "sparse_csr_tensor", "sparse_csc_tensor", "sparse_bsr_tensor", "sparse_bsc_tensor",
+            "sparse_compressed_tensor",
+        ),
+        "_sparse_tensors",
+    ),
+    **dict.fromkeys(
+        (
             "typename", "is_storage", "is_floating_point", "is_complex", "numel", "is_same_size", "is_nonzero", "set_flush_denormal",
             "compiled_with_cxx11_abi", "broadcast_shapes", "are_deterministic_algorithms_enabled", "use_deterministic_algorithms",
             "is_signed", "is_conj", "is_inference", "is_distributed", "size", "stride", "expand", "expand_as", "repeat", "fill_",
@@ -77,6 +84,7 @@ MODULES = (
     "linalg",
     "memory",
     "random",
+    "sparse",
     "special",
     "storage",
     "testing",

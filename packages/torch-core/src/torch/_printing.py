@@ -164,6 +164,8 @@ def text(tensor, contents=None):
         notes.append(f"device='{tensor.device}'")
     if contents is not None:
         body = contents
+    elif tensor.is_sparse:
+        return _sparse_text(tensor, plain, head, notes)
     elif tensor.is_meta:
         body = "..."
         notes += ["device='meta'", f"size={tuple(tensor.shape)}"]
@@ -177,10 +179,36 @@ def text(tensor, contents=None):
     usual = {default, default.to_complex(), _C.int64, _C.bool} if tensor.numel() and not tensor.is_meta else {default}
     if tensor.dtype not in usual:
         notes.append(f"dtype={tensor.dtype}")
-    if tensor.requires_grad:
-        node = tensor.grad_fn
-        notes.append("requires_grad=True" if node is None else f"grad_fn=<{node.name().rpartition('::')[2]}>")
-    return _with_notes(head + body, notes, len(head))
+    return _with_notes(head + body, notes + _graph_note(tensor), len(head))
+
+
+def _graph_note(tensor):
+    if not tensor.requires_grad:
+        return []
+    node = tensor.grad_fn
+    return ["requires_grad=True" if node is None else f"grad_fn=<{node.name().rpartition('::')[2]}>"]
+
+
+def _half(name, tensor, indent):
+    """`indices=tensor([[0, 1]])`, with its size where there are no elements to tell it."""
+    head = f"{name}=tensor("
+    if tensor.is_meta:
+        return f"{head}..., size={tuple(tensor.shape)})"
+    if tensor.numel() == 0:
+        return f"{head}[], size={tuple(tensor.shape)})"
+    return head + _contents(tensor, indent + len(head)) + ")"
+
+
+def _sparse_text(tensor, plain, head, notes):
+    lines = [_half("indices", plain._indices(), len(head)), _half("values", plain._values(), len(head))]
+    notes = [*notes, "device='meta'"] if tensor.is_meta else notes
+    notes = [*notes, f"size={tuple(tensor.shape)}", f"nnz={tensor._nnz()}"]
+    if tensor.dtype not in {_C.get_default_dtype(), _C.get_default_dtype().to_complex(), _C.int64, _C.bool}:
+        notes.append(f"dtype={tensor.dtype}")
+    notes.append("layout=torch.sparse_coo")
+    first, *others = notes + _graph_note(tensor)
+    body = head + (",\n" + " " * len(head)).join([*lines, first])
+    return _with_notes(body, others, len(head))
 
 
 def _with_notes(body, notes, indent):

@@ -169,6 +169,10 @@ def _spectral(name):
 
 def _new(self, *args, **kwargs):
     """A new tensor of this one's dtype, made as the legacy constructor makes it."""
+    if self.is_sparse:
+        from .sparse import legacy
+
+        return legacy(self.dtype, args)
     return _C._legacy_new(self.dtype, args)
 
 
@@ -182,6 +186,20 @@ def _share_memory_(self):
     from torch.multiprocessing import _share_tensor
 
     return _share_tensor(self)
+
+
+def _to_sparse_coo(self):
+    """The elements that are not zero as a sparse tensor; ``self.to_sparse()``."""
+    return self.to_sparse()
+
+
+def _compressed(name):
+    def convert(self, *args, **kwargs):
+        raise NotImplementedError(f"{name}: of the sparse layouts torch.sparse_coo alone is there; use to_sparse()")
+
+    convert.__name__ = convert.__qualname__ = name
+    convert.__doc__ = "Not there: of the sparse layouts torch.sparse_coo alone is."
+    return convert
 
 
 def nonzero(input, *, out=None, as_tuple=False):
@@ -361,6 +379,9 @@ def complete(cls):
         setattr(_C.UntypedStorage, name, _of_storage(name))
     cls.new_tensor = _new_tensor
     cls.share_memory_ = _share_memory_
+    cls.to_sparse_coo = _to_sparse_coo
+    for name in ("to_sparse_csr", "to_sparse_csc", "to_sparse_bsr", "to_sparse_bsc"):
+        setattr(cls, name, _compressed(name))
     cls.nonzero = nonzero
     cls.unique = _unique
     cls.unique_consecutive = _unique_consecutive

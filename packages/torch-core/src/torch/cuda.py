@@ -46,6 +46,20 @@ def init():
     raise RuntimeError(REASON)
 
 
+class _Sparse:
+    """``torch.cuda.sparse``: the legacy classes of sparse CUDA tensors."""
+
+    def __getattr__(self, name):
+        from . import _legacy
+
+        if name.endswith("Tensor") and name.removesuffix("Tensor") in _legacy.PREFIXES:
+            return _legacy.make(name, cuda=True, sparse=True)
+        raise AttributeError(f"module 'torch.cuda.sparse' has no attribute {name!r}")
+
+
+sparse = _Sparse()
+
+
 def __getattr__(name):
     if name.endswith("Tensor") and not name.startswith("_"):
         from . import _legacy

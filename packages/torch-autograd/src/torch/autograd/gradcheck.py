@@ -50,7 +50,7 @@ def gradcheck(
             "gradcheck: check_forward_ad needs forward-mode differentiation, which is not there yet"
         )
     try:
-        inputs = _as_tuple(inputs)
+        func, inputs = _without_sparse(func, _as_tuple(inputs))
         _check_inputs(inputs)
         _check(func, inputs, eps, atol, rtol, nondet_tol, check_undefined_grad, check_grad_dtypes)
     except GradcheckError:
@@ -80,7 +80,7 @@ def gradgradcheck(
     masked=False,
 ):
     """As :func:`gradcheck`, for the gradients of the gradients."""
-    inputs = _as_tuple(inputs)
+    func, inputs = _without_sparse(func, _as_tuple(inputs))
     if grad_outputs is None:
         generator = torch.Generator()
         generator.manual_seed(0)
@@ -123,9 +123,27 @@ def _as_tuple(x):
 
 
 def _tensors(outputs):
-    if isinstance(outputs, Tensor):
-        return (outputs,)
-    return tuple(o for o in outputs if isinstance(o, Tensor))
+    outputs = (outputs,) if isinstance(outputs, Tensor) else outputs
+    return tuple(o.to_dense() if o.is_sparse else o for o in outputs if isinstance(o, Tensor))
+
+
+def _without_sparse(func, inputs):
+    """The function of the values of sparse inputs: a gradient exists at their elements alone."""
+    if not any(isinstance(t, Tensor) and t.is_sparse for t in inputs):
+        return func, inputs
+
+    def of_values(*args):
+        return func(*[_with_values(t, a) if isinstance(t, Tensor) and t.is_sparse else a for t, a in zip(inputs, args)])
+
+    def values(t):
+        return t.detach()._values().clone().requires_grad_(t.requires_grad)
+
+    return of_values, tuple(values(t) if isinstance(t, Tensor) and t.is_sparse else t for t in inputs)
+
+
+def _with_values(sparse, values):
+    make = torch._C._operator("_sparse_coo_tensor_unsafe")
+    return make(sparse._indices(), values, sparse.shape, sparse.is_coalesced())
 
 
 def _check_inputs(inputs):

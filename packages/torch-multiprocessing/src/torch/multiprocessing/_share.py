@@ -38,7 +38,9 @@ def share_tensor_(tensor):
     Raises:
         SharedMemoryError: when there is no room; nothing has changed then
     """
-    share_storage_(tensor.untyped_storage())
+    halves = (tensor._indices(), tensor._values()) if tensor.is_sparse else (tensor,)
+    for half in halves:
+        share_storage_(half.untyped_storage())
     return tensor
 
 

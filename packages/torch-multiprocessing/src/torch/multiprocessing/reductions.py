@@ -34,6 +34,8 @@ def reduce_tensor(tensor):
             "a tensor that has a history cannot be sent to another process, because gradients do not cross it; "
             "send tensor.detach() and rebuild the graph there"
         )
+    if tensor.is_sparse:
+        return reduce_sparse_tensor(tensor)
     if tensor.device.type == "meta":
         kind, size = type(tensor), tensor.untyped_storage().nbytes()
         geometry = tuple(tensor.shape), tensor.stride(), tensor.storage_offset()
@@ -75,6 +77,37 @@ def rebuild_meta_tensor(
     tensor = torch.empty(items, dtype=dtype, device="meta").as_strided(tensor_size, tensor_stride, tensor_offset)
     if tensor_cls is not torch.Tensor:
         return torch.Tensor._make_subclass(tensor_cls, tensor, requires_grad)
+    return tensor.requires_grad_() if requires_grad else tensor
+
+
+def reduce_sparse_tensor(sparse):
+    """The call that makes a sparse tensor over the same indices and values in another process."""
+    attributes = (getattr(sparse, "__dict__", None) or None) if type(sparse) is not torch.Tensor else None
+    halves = *reduce_tensor(sparse._indices()), *reduce_tensor(sparse._values())
+    state = tuple(sparse.shape), sparse.is_coalesced(), sparse.requires_grad, type(sparse), attributes
+    return rebuild_sparse_coo_tensor, (*halves, *state)
+
+
+def rebuild_sparse_coo_tensor(
+    rebuild_indices_func,
+    rebuild_indices_args,
+    rebuild_values_func,
+    rebuild_values_args,
+    shape,
+    is_coalesced,
+    requires_grad=False,
+    cls=torch.Tensor,
+    attributes=None,
+):
+    """The sparse tensor of a message. Its indices are those of another process, which may change them: operations check
+    them when they use them."""
+    indices, values = rebuild_indices_func(*rebuild_indices_args), rebuild_values_func(*rebuild_values_args)
+    tensor = _C._operator("_sparse_coo_tensor_unsafe")(indices, values, shape, is_coalesced)
+    if cls is not torch.Tensor:
+        tensor = torch.Tensor._make_subclass(cls, tensor, requires_grad)
+        for name, value in (attributes or {}).items():
+            setattr(tensor, name, value)
+        return tensor
     return tensor.requires_grad_() if requires_grad else tensor
 
 

@@ -68,10 +68,22 @@ class Adagrad(Optimizer):
             for p in group["params"]:
                 self.state[p]["sum"].share_memory_()
 
+    def _check_gradient(self, p, g):
+        pass  # sparse ones change their own rows alone
+
     def _update(self, p, g, state, group):
         t = state["step"] = int(state["step"]) + 1
         if group["weight_decay"]:
+            if g.is_sparse:
+                raise RuntimeError("Adagrad: the weight_decay option is not compatible with sparse gradients")
             g = g.add(p, alpha=group["weight_decay"])
         lr = float(group["lr"]) / (1 + (t - 1) * group["lr_decay"])
+        if g.is_sparse:
+            g = g.coalesce()  # the square of a sum is not the sum of squares
+            state["sum"].add_(g * g)
+            std = state["sum"].sparse_mask(g)._values().sqrt_().add_(group["eps"])
+            step = torch.sparse_coo_tensor(g._indices(), g._values() / std, g.shape, is_coalesced=True)
+            p.add_(step, alpha=-lr)
+            return
         state["sum"].addcmul_(g, g, value=1)
         p.addcdiv_(g, state["sum"].sqrt().add_(group["eps"]), value=-lr)

@@ -1,0 +1,52 @@
+// What the binding asks about layouts: most of it looks at memory that a sparse tensor has not.
+#include "torch/core/sparse.h"
+
+#include <string>
+
+#include "parser.h"
+
+namespace torch::python {
+
+bool is_dense(const Tensor& t, const char* op) {
+  if (TORCH_LIKELY(!is_sparse(t))) return true;
+  PyErr_Format(PyExc_NotImplementedError,
+               "%s: not implemented for tensors of layout torch.sparse_coo; convert with .to_dense() first", op);
+  return false;
+}
+
+PyObject* tensor_is_shared(PyObject* self, PyObject*) {
+  TORCH_PY_TRY(nullptr, {
+    const Tensor& t = borrow(self);
+    if (!is_sparse(t)) return PyBool_FromLong(t->storage->is_shared());
+    const SparseParts& p = sparse_parts("is_shared", t);
+    return PyBool_FromLong(p.indices->storage->is_shared() && p.values->storage->is_shared());
+  })
+}
+
+bool make_in_layout(const Signature& s, const Arguments& a, Result& result) {
+  const Schema& schema = s.row->schema;
+  const std::string_view op = schema.op_name();
+  const Layout wanted = *a.layout;
+  TORCH_CHECK_IMPLEMENTED(wanted <= Layout::Sparse, op, ": of the sparse layouts torch.sparse_coo alone is there");
+  const bool like = schema.params[0].kind == Kind::Tensor;
+  const Tensor* self = like ? reinterpret_cast<const Tensor*>(&a.values[0].tensor) : nullptr;
+  if (wanted == (self ? layout_of(*self) : Layout::Strided)) return false;
+  TORCH_CHECK_IMPLEMENTED(op == "zeros" || op == "empty" || op == "zeros_like" || op == "empty_like" ||
+                              op == "new_zeros" || op == "new_empty",
+                          op, ": a tensor of layout torch.", wanted == Layout::Sparse ? "sparse_coo" : "strided",
+                          " cannot be made here; use to_sparse() or to_dense() on the result");
+  DType dtype = self ? self->dtype() : default_dtype();
+  Device device = self ? self->device() : Device();
+  IntArrayRef size = self ? self->sizes() : IntArrayRef();
+  for (int i = 0; i < schema.count; ++i) {
+    const Value& v = a.values[i];
+    if (!v.present) continue;
+    if (schema.params[i].kind == Kind::IntList) size = IntArrayRef(static_cast<const int64_t*>(v.data), size_t(v.size));
+    if (schema.params[i].kind == Kind::DType) dtype = DType(v.i);
+    if (schema.params[i].kind == Kind::Device) device = Device(DeviceType(v.i), int(v.size));
+  }
+  result.tensors[0] = wanted == Layout::Sparse ? _sparse_zeros(size, dtype, device) : zeros(size, dtype, device);
+  return true;
+}
+
+}  // namespace torch::python

@@ -1,0 +1,76 @@
+"""Every row, given sparse tensors: it computes with them, or says that it does not. No row may look for their memory."""
+
+import re
+
+import pytest
+import torch
+from rows import ROWS
+
+ORDINARY = (RuntimeError, TypeError, ValueError, IndexError)  # NotImplementedError is a RuntimeError
+GIVEN = {
+    "int": 0, "int?": 0, "int[]": [0], "int[]?": [0], "bool": False, "bool?": False, "float": 1.0, "float?": 1.0, "Scalar": 1,
+    "Scalar?": 1, "str": "mean", "str?": None, "dtype": torch.float32, "dtype?": None, "device": "cpu", "device?": None,
+    "layout": torch.strided, "layout?": None, "memory_format": torch.contiguous_format, "memory_format?": None,
+    "generator": None, "generator?": None,
+}  # fmt: skip
+
+
+def parameters(row):
+    head = row.schema.partition("(")[2].rpartition(") -> ")[0]
+    for p in re.split(r",\s*(?![^\[]*\])", head) if head else []:
+        if p != "*" and ("=" not in p or re.match(r"(Tensor|Number)", p)):
+            yield re.sub(r"\([a-z]!?\)", "", p.split(" ")[0])
+
+
+def sparse(kind):
+    if kind == "hybrid":
+        return torch.sparse_coo_tensor([[0, 1, 0]], [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], (2, 2))
+    if kind == "empty":
+        return torch.zeros(2, 2, layout=torch.sparse_coo)
+    if kind == "scalar":
+        return torch.sparse_coo_tensor(torch.zeros(0, 1, dtype=torch.int64), [1.0], ())
+    s = torch.sparse_coo_tensor([[0, 1, 0], [1, 1, 1]], [1.0, 2.0, 3.0], (2, 2))
+    return s.requires_grad_() if kind == "grad" else s.to("meta") if kind == "meta" else s
+
+
+def arguments(row, which, kind):
+    """Tensor number `which` sparse, or all of them for None; the others are dense."""
+    count, args = 0, []
+    for p in parameters(row):
+        if p.startswith(("Tensor", "Number")):
+            t = sparse(kind) if which is None or which == count else torch.ones(2, 2)
+            args.append([t, t] if p.endswith("[]") else t)
+            count += 1
+        else:
+            args.append(GIVEN[re.sub(r"\[\d+\]", "[]", p)])
+    return args, count
+
+
+TAKING = [r for r in ROWS if any(p.startswith(("Tensor", "Number")) for p in parameters(r))]
+
+
+@pytest.mark.parametrize("kind", ["plain", "hybrid", "grad", "empty", "scalar", "meta"])
+def test_a_row_computes_with_sparse_tensors_or_refuses_them(kind):
+    for row in TAKING:
+        _, count = arguments(row, None, kind)
+        for which in [None, *range(count)]:
+            args, _ = arguments(row, which, kind)
+            try:
+                row.call(*args)
+            except ORDINARY as error:
+                assert str(error)
+                continue
+
+
+def test_a_row_that_knows_no_sparse_tensors_says_what_to_do():
+    refused = 0
+    for row in TAKING:
+        if row.info["sparse"] or sum(r.name == row.name for r in ROWS) > 1:
+            continue
+        args, _ = arguments(row, None, "plain")
+        with pytest.raises(NotImplementedError) as caught:
+            row.call(*args)
+        text = str(caught.value)
+        assert text.startswith(row.name.rstrip("_")) and "torch.sparse_coo" in text and ".to_dense()" in text, text
+        refused += 1
+    assert refused > 300
