@@ -16,7 +16,7 @@ COMPLEX = {
     "expm1", "rsqrt", "asinh", "atan", "mm", "matmul", "linear", "dot", "vdot", "sum", "mean", "cat", "index", "where", "clone", "conj_physical", "abs",
     "sgn", "angle", "var", "std", "prod", "bmm", "mv", "addmm", "view_as_real", "index_add", "index_copy", "index_fill", "index_put", "index_select",
     "gather", "scatter", "scatter_add", "take", "put", "masked_select", "masked_scatter", "cumsum", "cumprod", "logcumsumexp", "_linear_recurrence", "logsumexp",
-    "addcmul", "addcdiv", "lerp", "transpose", "pow", "vector_norm",
+    "_sparse_matmul", "_sparse_sampled", "_sparse_sparse_matmul", "addcmul", "addcdiv", "lerp", "transpose", "pow", "vector_norm",
 }  # fmt: skip
 
 
