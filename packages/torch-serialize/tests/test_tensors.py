@@ -247,3 +247,24 @@ def test_the_module_has_its_second_name():
     import torch.serialization
 
     assert torch.serialization is torch.serialize and torch.serialization.load is load
+
+
+@pytest.mark.skipif(not hasattr(torch, "sparse_coo_tensor"), reason="this torch-core has no sparse tensors")
+@pytest.mark.parametrize("format", ["zip", "stream"])
+def test_sparse_tensors_come_back_and_share_their_halves(format):
+    values = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    loose = torch.sparse_coo_tensor([[2, 0, 2]], values, (4, 2))
+    tidy = torch.sparse_coo_tensor([[0, 1], [1, 0]], [True, False], (2, 2), is_coalesced=True)
+    after = roundtrip({"values": values, "loose": loose, "tidy": tidy}, format=format)
+    assert after["loose"].to_dense().tolist() == loose.to_dense().tolist() and not after["loose"].is_coalesced()
+    assert after["tidy"].is_coalesced() and after["tidy"].dtype == torch.bool and after["tidy"].shape == (2, 2)
+    after["values"].fill_(7)
+    assert after["loose"]._values().tolist() == [[7.0, 7.0]] * 3
+
+
+@pytest.mark.skipif(not hasattr(torch, "sparse_coo_tensor"), reason="this torch-core has no sparse tensors")
+def test_a_file_whose_indices_lie_outside_is_refused():
+    bad = torch.sparse_coo_tensor([[0, 1]], [1.0, 2.0], (2,))
+    bad._indices()[0, 1] = 99
+    with pytest.raises(RuntimeError, match="size is 2 but found index 99"):
+        roundtrip(bad)
