@@ -21,7 +21,19 @@ struct ValuesOf {
   bool coalesced;
   ValuesOf(Recorder&, const Tensor& self)
       : indices(torch::_indices(self)), sizes(self.sizes()), coalesced(torch::is_coalesced(self)) {}
-  Tensor grad(const Tensor& g) const { return torch::_sparse_coo_tensor_unsafe(indices, g, sizes, coalesced); }
+  // Values at one place add up, so that each of them has the gradient of the place, and the place has it once.
+  Tensor grad(const Tensor& g) const {
+    Tensor sums = torch::_sparse_coo_tensor_unsafe(indices, g, sizes, coalesced);
+    if (coalesced) return sums;
+    sums = torch::coalesce(sums);
+    const IntArrayRef places(sizes.begin(), size_t(indices.size(0)));
+    Tensor ones = torch::ones({indices.size(1)}, g.dtype(), g.device());
+    Tensor counts = torch::_values(torch::coalesce(torch::_sparse_coo_tensor_unsafe(indices, ones, places)));
+    std::vector<int64_t> shape(size_t(g.dim()), 1);
+    shape[0] = counts.numel();
+    return torch::_sparse_coo_tensor_unsafe(torch::_indices(sums),
+                                            torch::_sparse_values(sums) / torch::reshape(counts, shape), sizes, true);
+  }
 };
 struct Assign {
   void grad(const Tensor& g, Backward& b) const {
