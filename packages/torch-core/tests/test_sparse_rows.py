@@ -16,10 +16,12 @@ GIVEN = {
 
 
 def parameters(row):
+    """The types of the leading parameters: those that a call needs, and further tensors."""
     head = row.schema.partition("(")[2].rpartition(") -> ")[0]
     for p in re.split(r",\s*(?![^\[]*\])", head) if head else []:
-        if p != "*" and ("=" not in p or re.match(r"(Tensor|Number)", p)):
-            yield re.sub(r"\([a-z]!?\)", "", p.split(" ")[0])
+        if p == "*" or ("=" in p and not re.match(r"(Tensor|Number)", p)):
+            return
+        yield re.sub(r"\([a-z]!?\)", "", p.split(" ")[0])
 
 
 def sparse(kind):
