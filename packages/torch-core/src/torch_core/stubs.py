@@ -116,6 +116,7 @@ TENSOR = """\
     is_cpu: builtins.bool
     is_meta: builtins.bool
     is_sparse: builtins.bool
+    is_sparse_csr: builtins.bool
     is_quantized: builtins.bool
     __hash__: ClassVar[Callable[[Tensor], builtins.int]]  # type: ignore[assignment]
     def __init__(self, *args: Any, device: Any = None) -> None: ...
