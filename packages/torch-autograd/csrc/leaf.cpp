@@ -110,7 +110,7 @@ void Leaf::accumulate(Tensor g) {
     }
     grad = clone(g);
   } else if (is_sparse(grad) && !is_sparse(g)) {
-    grad = torch::add(g, grad);
+    old = std::exchange(grad, torch::add(g, grad));
   } else if (grad_enabled()) {
     old = std::exchange(grad, torch::add(grad, g));
   } else {
