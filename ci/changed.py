@@ -30,7 +30,7 @@ def environments(paths: list[str], among: dict[str, packages.Package]) -> list[s
     names = touched(paths, among)
     envs = [p.part for n, p in among.items() if n in names]
     if "torch-core" in names:
-        envs += ["cpp", "level-v2", "level-v3", "floor", "asan", "tsan"]
+        envs += ["cpp", "level-v2", "level-v3", "floor", "asan", "tsan", "generic"]
     if "torch-serialize" in names:
         envs.append("serialize-numpy")
     if names or any(path.endswith(".md") for path in paths):

@@ -110,7 +110,7 @@ jobs:
 """
 
 # Compiled or read on their own, beside the wheelhouse.
-WITHOUT_WHEELS = ["lint", "asan", "tsan"]
+WITHOUT_WHEELS = ["lint", "asan", "tsan", "generic"]
 
 
 def environments() -> list[str]:

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "allocator.h"
+#include "poison.h"
 #include "torch/core/error.h"
 
 namespace torch {
@@ -102,6 +103,7 @@ class Allocator {
     if (bytes == 0) return nullptr;
     allocations_.fetch_add(1, std::memory_order_relaxed);
     void* const block = bytes <= kLargestClass ? allocate_class(bytes) : allocate_range(bytes);
+    lend_block(block, bytes, held_size(bytes));
     const uint64_t now = in_use_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
     uint64_t peak = peak_.load(std::memory_order_relaxed);
     while (now > peak && !peak_.compare_exchange_weak(peak, now, std::memory_order_relaxed)) {
@@ -112,6 +114,7 @@ class Allocator {
   void deallocate(void* block, size_t bytes) noexcept {
     if (!block) return;
     in_use_.fetch_sub(bytes, std::memory_order_relaxed);
+    poison(block, held_size(bytes));
     bytes <= kLargestClass ? deallocate_class(block, bytes) : deallocate_range(static_cast<char*>(block), bytes);
   }
 
@@ -191,6 +194,7 @@ class Allocator {
         return;
       }
     }
+    unpoison(block, class_size(c));
     std::free(block);
   }
 
@@ -198,12 +202,16 @@ class Allocator {
     std::lock_guard<std::mutex> lock(classes_.mutex);
     for (int c = kClasses - 1; c >= 0; --c)
       while (classes_.held > limit && !classes_.freed[c].empty()) {
+        unpoison(classes_.freed[c].back(), class_size(c));
         std::free(classes_.freed[c].back());
         classes_.freed[c].pop_back();
         classes_.held -= class_size(c);
       }
   }
 
+  static size_t held_size(size_t bytes) {
+    return bytes <= kLargestClass ? class_size(class_of(bytes)) : range_size(bytes);
+  }
   static size_t range_size(size_t bytes) { return round_up(bytes, bytes <= kLargestMiddle ? kMiddleStep : kLargeStep); }
   RangeStore& store_of(size_t bytes) { return bytes <= kLargestMiddle ? ranges_.middle : ranges_.large; }
 
@@ -287,7 +295,10 @@ class Allocator {
   }
 
   void unmap(const std::vector<Range>& ranges) noexcept {
-    for (const auto& [start, size] : ranges) munmap(start, size);
+    for (const auto& [start, size] : ranges) {
+      unpoison(start, size);
+      munmap(start, size);
+    }
     trims_.fetch_add(ranges.size(), std::memory_order_relaxed);
   }
 

@@ -6,14 +6,14 @@
 
 #include "torch/core/cpu.h"
 #include "torch/core/error.h"
-#if defined(__x86_64__)
+#if TORCH_X86
 #include <cpuid.h>
 #endif
 
 namespace torch {
 namespace {
 
-#if defined(__x86_64__)
+#if TORCH_X86
 struct Registers {
   unsigned a = 0, b = 0, c = 0, d = 0;
 };

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <vector>
 
+#include "torch/core/lending.h"
 #include "torch/core/sparse.h"
 
 namespace torch {
@@ -27,9 +29,18 @@ std::optional<DType> dtype_of_dlpack(DLDataType d) {
   return std::nullopt;
 }
 
+// What was lent. The tensor itself may change its shape or its memory meanwhile.
 struct Exported {
-  Tensor tensor;
-  DLManagedTensor managed;
+  Storage* storage;
+  std::vector<int64_t> sizes, strides;
+  DLManagedTensor managed{};
+  explicit Exported(const Tensor& t)
+      : storage(t->storage),
+        sizes(t.sizes().begin(), t.sizes().end()),
+        strides(t.strides().begin(), t.strides().end()) {
+    lend(storage);
+  }
+  ~Exported() { give_back(storage); }
 };
 
 struct Imported {
@@ -61,8 +72,9 @@ DLManagedTensor* to_dlpack(const Tensor& t) {
               t.device());
   TORCH_CHECK_IMPLEMENTED(!is_sparse(t),
                           "to_dlpack: a sparse tensor cannot be exported; convert it with to_dense() first");
-  auto* e = new Exported{t, {}};
-  e->managed.dl_tensor = {t.data(), {kDLCPU, 0}, int32_t(t.dim()), dlpack_type(t.dtype()), t->sizes(), t->strides(), 0};
+  auto* e = new Exported(t);
+  e->managed.dl_tensor = {
+      t.data(), {kDLCPU, 0}, int32_t(t.dim()), dlpack_type(t.dtype()), e->sizes.data(), e->strides.data(), 0};
   e->managed.manager_ctx = e;
   e->managed.deleter = [](DLManagedTensor* m) { delete static_cast<Exported*>(m->manager_ctx); };
   return &e->managed;

@@ -7,8 +7,10 @@
 #include <new>
 #include <utility>
 
+#include "poison.h"
 #include "torch/core/allocator.h"
 #include "torch/core/error.h"
+#include "torch/core/lending.h"
 
 namespace torch {
 
@@ -41,7 +43,7 @@ struct ListsOwner {  // a pointer in thread-local storage, the lists on the heap
     lists = nullptr;
     lists_closed = true;
     for (FreeBlock* b : held->head)
-      while (b) std::free(std::exchange(b, b->next));
+      while (b) std::free(std::exchange(b, b->next));  // ASan's free() forgets what was poisoned
     delete held;
   }
 };
@@ -76,6 +78,7 @@ Storage* Storage::make(size_t nbytes, Device device) {
       s->data = s + 1;
       s->nbytes = nbytes;
       s->flags = kResizable;
+      lend_block(s->data, nbytes, block_bytes(c) - sizeof(Storage));
       return s;
     }
     if (!l) open_lists();
@@ -86,6 +89,7 @@ Storage* Storage::make(size_t nbytes, Device device) {
     s->data = s + 1;
     s->nbytes = nbytes;
     s->flags = kResizable;
+    lend_block(s->data, nbytes, block_bytes(c) - sizeof(Storage));
     return s;
   }
   void* data = allocate(nbytes);  // throws OutOfMemory
@@ -112,19 +116,21 @@ namespace {
 void free_data(Storage* s) noexcept {
   if (s->block_class == kLarge)
     deallocate(s->data, s->nbytes);
-  else if (s->block_class == kForeign && s->deleter)
+  else if (s->deleter)  // foreign, or a small one whose data was replaced
     s->deleter(s);
 }
 }  // namespace
 
 void Storage::replace(void* new_data, size_t bytes, void (*new_deleter)(Storage*) noexcept, void* new_context) {
-  // A small storage keeps its block until the header goes; whatever replaced its data is freed through `deleter`.
-  if (block_class < kClasses) {
-    if (deleter) deleter(this);
+  const bool in_block = block_class < kClasses && !deleter;  // lives as long as the header
+  if (!in_block && is_lent(this)) {
+    StorageRef old = StorageRef::steal(adopt(data, nbytes, deleter, context));
+    if (block_class == kLarge) old->block_class = kLarge;
+    keep_until_given_back(this, std::move(old));
   } else {
     free_data(this);
-    block_class = kForeign;
   }
+  if (block_class == kLarge) block_class = kForeign;
   data = new_data;
   nbytes = bytes;
   deleter = new_deleter;
@@ -135,6 +141,9 @@ void Storage::resize(size_t bytes) {
   TORCH_CHECK(flags & kResizable,
               "resize_: this storage does not own its memory (it comes from NumPy, a file or another process); clone() "
               "it first");
+  TORCH_CHECK(!is_lent(this),
+              "resize_: this memory is held by an array or a buffer of others (NumPy, memoryview, DLPack) and must not "
+              "move; clone() the tensor or drop the array first");
   if (device.type == DeviceType::Meta) {
     nbytes = bytes;
     return;
@@ -157,8 +166,10 @@ void Storage::destroy(Storage* s) noexcept {
       b->next = l->head[c];
       l->head[c] = b;
       ++l->count[c];
+      poison(s + 1, block_bytes(c) - sizeof(Storage));
       return;
     }
+    unpoison(s + 1, block_bytes(c) - sizeof(Storage));
     std::free(s);
     return;
   }

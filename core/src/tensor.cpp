@@ -5,6 +5,8 @@
 #include <cstring>
 #include <new>
 
+#include "poison.h"
+#include "strides.h"
 #include "torch/core/destination.h"
 
 namespace torch {
@@ -40,6 +42,7 @@ TORCH_NOINLINE TensorImpl* fresh_header() {
 TORCH_INLINE TensorImpl* take_header() {
   Headers* h = headers;
   TensorImpl* t = TORCH_LIKELY(h && h->count > 0) ? h->held[--h->count] : fresh_header();
+  unpoison(t, sizeof(TensorImpl));
   t->refs.store(1, std::memory_order_relaxed);
   t->autograd = nullptr;
   t->base = nullptr;
@@ -64,7 +67,7 @@ TORCH_INLINE bool set_contiguous(TensorImpl* t, const int64_t* sizes, int ndim) 
     sz[i] = sizes[i];
     st[i] = stride;
     bad |= sizes[i] < 0 || __builtin_mul_overflow(n, sizes[i], &n);
-    stride *= std::max<int64_t>(sizes[i], 1);  // overflows only together with `n`, or beside an empty dim
+    stride = next_stride(stride, sizes[i]);
   }
   t->numel = n;
   return !bad;
@@ -99,6 +102,7 @@ void TensorImpl::destroy(TensorImpl* t) noexcept {
   Headers* h = headers;
   if (TORCH_LIKELY(h && h->count < kHeld)) {
     h->held[h->count++] = t;
+    poison(t, sizeof(TensorImpl));
     return;
   }
   std::free(t);
@@ -259,7 +263,7 @@ std::vector<int64_t> contiguous_strides(IntArrayRef sizes) {
   int64_t stride = 1;
   for (size_t i = sizes.size(); i-- > 0;) {
     strides[i] = stride;
-    stride *= std::max<int64_t>(sizes[i], 1);
+    stride = next_stride(stride, sizes[i]);
   }
   return strides;
 }

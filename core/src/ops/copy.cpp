@@ -2,6 +2,7 @@
 
 #include "dense.h"
 #include "register.h"
+#include "strides.h"
 #include "torch/core/ops.h"
 
 namespace torch {
@@ -17,7 +18,7 @@ std::vector<int64_t> channels_last_strides(const char* op, IntArrayRef sizes, Me
   int64_t stride = 1;
   auto take = [&](int d) {
     strides[size_t(d)] = stride;
-    stride *= std::max<int64_t>(sizes[size_t(d)], 1);
+    stride = next_stride(stride, sizes[size_t(d)]);
   };
   take(1);
   for (int d = n - 1; d >= 2; --d) take(d);

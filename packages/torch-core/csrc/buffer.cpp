@@ -2,8 +2,10 @@
 #include <cstring>
 #include <string>
 
+#include "foreign.h"
 #include "python.h"
 #include "torch/core/dlpack.h"
+#include "torch/core/lending.h"
 
 namespace torch::python {
 
@@ -37,14 +39,13 @@ const char* not_exportable(const Tensor& t) {
 }
 
 PyObject* tensor_numpy(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* kwnames) {
-  bool force = false;
-  if (count == 1 && !kwnames)
-    force = PyObject_IsTrue(args[0]) == 1;
-  else if (count == 0 && kwnames && PyTuple_GET_SIZE(kwnames) == 1 &&
-           PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, 0), "force") == 0)
-    force = PyObject_IsTrue(args[0]) == 1;
+  int force = 0;
+  if ((count == 1 && !kwnames) || (count == 0 && kwnames && PyTuple_GET_SIZE(kwnames) == 1 &&
+                                   PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, 0), "force") == 0))
+    force = PyObject_IsTrue(args[0]);
   else if (count || kwnames)
     return PyErr_Format(PyExc_TypeError, "numpy() takes one keyword argument, force");
+  if (force < 0) return nullptr;
   if (!import_numpy()) return nullptr;
   Tensor t = unwrap(self);
   if (is_sparse(t))
@@ -144,6 +145,12 @@ Tensor over_foreign(Storage* owner, DType t, int ndim, const int64_t* sizes, con
 
 }  // namespace
 
+void check_aligned(const char* op, const void* first, DType t) {
+  const int64_t unit = item_size(real_of(t));
+  TORCH_CHECK_VALUE(reinterpret_cast<uintptr_t>(first) % uintptr_t(unit) == 0, op, ": elements of ", t,
+                    " must lie at a multiple of ", unit, " bytes, and this memory does not; copy it first");
+}
+
 // A tensor over an object's buffer; undefined (no error set) when the object has none.
 Tensor tensor_of_buffer(PyObject* object, const char* op) {
   if (!PyObject_CheckBuffer(object)) return Tensor();
@@ -173,6 +180,7 @@ Tensor tensor_of_buffer(PyObject* object, const char* op) {
       strides[i] = view->strides[i] / view->itemsize;
       if (sizes[i]) (strides[i] < 0 ? low : high) += (sizes[i] - 1) * strides[i];
     }
+    check_aligned(op, view->buf, t);
     char* first = static_cast<char*>(view->buf) + low * view->itemsize;
     s = Storage::adopt(first, view->len == 0 ? 0 : size_t((high - low + 1) * view->itemsize), release_buffer, view);
     if (read_only) {
@@ -300,6 +308,7 @@ PyObject* frombuffer(PyObject*, PyObject* args, PyObject* kwargs) {
                       " bytes) after offset (", offset, " bytes) must not be greater than actual buffer length (",
                       bytes, " bytes)");
     char* first = static_cast<char*>(view->buf) + offset;
+    check_aligned("frombuffer", first, t);
     s = Storage::adopt(first, size_t(n * item), release_buffer, view);
     if (read_only) s->flags |= Storage::kReadOnly;
     int64_t one = 1;
@@ -344,6 +353,7 @@ PyMethodDef buffer_methods[] = {
 
 struct ExportedShape {
   Py_ssize_t shape[kMaxDims], strides[kMaxDims];
+  Storage* storage;  // the tensor may get another one while a buffer of this one lives
 };
 
 int tensor_getbuffer(PyObject* self, Py_buffer* view, int flags) {
@@ -372,6 +382,7 @@ int tensor_getbuffer(PyObject* self, Py_buffer* view, int flags) {
     e->shape[i] = t->sizes()[i];
     e->strides[i] = t->strides()[i] * t.item_size();
   }
+  lend(e->storage = t->storage);
   static char empty;
   view->obj = Py_NewRef(self);
   view->buf = t.data() ? t.data() : &empty;
@@ -387,7 +398,11 @@ int tensor_getbuffer(PyObject* self, Py_buffer* view, int flags) {
   return 0;
 }
 
-void tensor_releasebuffer(PyObject*, Py_buffer* view) { delete static_cast<ExportedShape*>(view->internal); }
+void tensor_releasebuffer(PyObject*, Py_buffer* view) {
+  auto* e = static_cast<ExportedShape*>(view->internal);
+  give_back(e->storage);
+  delete e;
+}
 
 bool add_buffer_functions(PyObject* module) { return PyModule_AddFunctions(module, functions) == 0; }
 

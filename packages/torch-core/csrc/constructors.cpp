@@ -14,17 +14,8 @@ namespace {
 // A copy of `t` with the wanted dtype and device; without `copy`, `t` itself where nothing changes.
 Tensor converted(const Tensor& t, std::optional<DType> dtype, std::optional<Device> device, bool copy) {
   if (!copy && (!dtype || *dtype == t.dtype()) && (!device || *device == t.device())) return t;
-  static const Row* row = find_row("_to_copy");
-  TORCH_CHECK_IMPLEMENTED(row, "this build of torch-core cannot convert tensors: it has no row _to_copy");
-  Value v[3];
-  v[0].tensor = t.get();
-  v[0].present = true;
-  if (dtype) v[1].i = int64_t(*dtype), v[1].present = true;
-  if (device) v[2].i = int64_t(device->type), v[2].size = device->index, v[2].present = true;
-  Result r;
   ReleaseGil gil(t.numel() >= kReleaseNumel);
-  row->invoke(v, r);
-  return std::move(r.tensors[0]);
+  return _to_copy(t, dtype, device);
 }
 
 bool has_buffer(PyObject* o) {
@@ -80,10 +71,12 @@ PyObject* tensor_function(PyObject*, PyObject* const* args, Py_ssize_t count, Py
       device = value;
     else if (is("data") && !data)
       data = value;
-    else if (is("requires_grad"))
-      requires_grad = PyObject_IsTrue(value) == 1;
-    else if (is("pin_memory")) {
-      if (PyObject_IsTrue(value))
+    else if (is("requires_grad") || is("pin_memory")) {
+      int truth = PyObject_IsTrue(value);
+      if (truth < 0) return nullptr;
+      if (is("requires_grad"))
+        requires_grad = truth;
+      else if (truth)
         return PyErr_Format(
             PyExc_RuntimeError,
             "pin_memory: pinned memory needs the distribution 'torch-core-cuda', which is not installed");
@@ -273,9 +266,11 @@ PyObject* to_conversion(PyObject* self, PyObject* const* args, Py_ssize_t count,
   for (Py_ssize_t i = 0; kwnames && i < PyTuple_GET_SIZE(kwnames); ++i) {
     PyObject *name = PyTuple_GET_ITEM(kwnames, i), *value = args[count + i];
     auto is = [&](const char* s) { return PyUnicode_CompareWithASCIIString(name, s) == 0; };
-    if (is("copy"))
-      copy = PyObject_IsTrue(value) == 1;
-    else if (is("non_blocking"))
+    if (is("copy")) {
+      int truth = PyObject_IsTrue(value);
+      if (truth < 0) return nullptr;
+      copy = truth;
+    } else if (is("non_blocking"))
       continue;
     else if (is("dtype") || is("device") || is("other") || is("memory_format")) {
       if (!take(value)) return nullptr;
@@ -289,17 +284,7 @@ PyObject* to_conversion(PyObject* self, PyObject* const* args, Py_ssize_t count,
     if (!copy && !formatted && (!dtype || *dtype == t.dtype()) && (!device || *device == t.device()))
       return Py_NewRef(self);
     Tensor r = converted(t, dtype, device, copy || !formatted);
-    if (formatted) {
-      static const Row* contiguous = find_row("contiguous");
-      TORCH_CHECK_IMPLEMENTED(contiguous, "to: memory_format is not supported in this build of torch-core");
-      Value v[2];
-      v[0].tensor = r.get();
-      v[0].present = v[1].present = true;
-      v[1].i = int64_t(*format);
-      Result out;
-      contiguous->invoke(v, out);
-      r = std::move(out.tensors[0]);
-    }
+    if (formatted) r = contiguous(r, *format);
     return wrap(std::move(r));
   })
 }

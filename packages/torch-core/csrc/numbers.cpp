@@ -7,6 +7,16 @@
 
 namespace torch::python {
 
+namespace {
+bool on_cpu(const Tensor& t, const char* op) {
+  if (!is_dense(t, op)) return false;
+  if (t.device().type == DeviceType::CPU) return true;
+  PyErr_Format(PyExc_RuntimeError, "%s: a tensor on device %s has no values to read here", op,
+               to_string(t.device()).c_str());
+  return false;
+}
+}  // namespace
+
 bool is_number(PyObject* o) {
   if (PyFloat_Check(o) || PyLong_Check(o) || PyComplex_Check(o)) return true;
   // NumPy's scalars that are no Python numbers: they know their __index__ or __float__ and have no length.
@@ -40,11 +50,13 @@ bool to_scalar(PyObject* o, Scalar* out) {
     *out = std::complex<double>(c.real, c.imag);
   } else if (is_tensor(o)) {
     Tensor t = unwrap(o);
-    if (!is_dense(t, "item")) return false;
+    if (!on_cpu(t, "number of a tensor")) return false;
     Object item(item_of(t, t.data()));
     return item && to_scalar(item.get(), out);
   } else if (std::strncmp(Py_TYPE(o)->tp_name, "numpy.bool", 10) == 0) {
-    *out = PyObject_IsTrue(o) == 1;
+    int truth = PyObject_IsTrue(o);
+    if (truth < 0) return false;
+    *out = truth == 1;
   } else if (PyIndex_Check(o)) {
     Object n(PyNumber_Index(o));
     return n && to_scalar(n.get(), out);
@@ -131,14 +143,6 @@ PyObject* item_of(const Tensor& t, const void* element) {
 
 namespace {
 
-bool on_cpu(const Tensor& t, const char* op) {
-  if (!is_dense(t, op)) return false;
-  if (t.device().type == DeviceType::CPU) return true;
-  PyErr_Format(PyExc_RuntimeError, "%s: a tensor on device %s has no values to read here", op,
-               to_string(t.device()).c_str());
-  return false;
-}
-
 PyObject* tensor_item_method(PyObject* self, PyObject*) {
   const Tensor& t = borrow(self);
   if (t.numel() != 1) {
@@ -193,6 +197,13 @@ DType wider(DType a, DType b) {  // among dtypes of tensors in a list
   return item_size(a) >= item_size(b) ? a : b;
 }
 
+// Items run code of their own (__len__, __index__, __float__), which can change the list that they stand in.
+bool same_length(PyObject* fast, Py_ssize_t n) {
+  if (PySequence_Fast_GET_SIZE(fast) == n) return true;
+  PyErr_SetString(PyExc_RuntimeError, "tensor: a sequence changed its length while it was read");
+  return false;
+}
+
 bool scan(PyObject* o, size_t depth, Data* d) {
   if (depth > size_t(kMaxDims)) {
     PyErr_Format(PyExc_ValueError, "tensor: lists are nested more than %d deep", kMaxDims);
@@ -214,8 +225,11 @@ bool scan(PyObject* o, size_t depth, Data* d) {
                    (long long)d->sizes[depth], depth, n);
       return false;
     }
-    for (Py_ssize_t i = 0; i < n; ++i)
-      if (!scan(PySequence_Fast_ITEMS(f.get())[i], depth + 1, d)) return false;
+    for (Py_ssize_t i = 0; i < n; ++i) {
+      if (!same_length(f.get(), n)) return false;
+      Object item(Py_NewRef(PySequence_Fast_GET_ITEM(f.get(), i)));
+      if (!scan(item.get(), depth + 1, d)) return false;
+    }
     return true;
   }
   if (depth != d->sizes.size()) {
@@ -289,14 +303,20 @@ bool store(PyObject* o, T* out) {
 }
 
 template <class T>
-bool fill(PyObject* o, size_t depth, size_t dims, T*& out) {
-  if (depth == dims) return store(o, out++);
+bool fill(PyObject* o, const int64_t* sizes, size_t dims, T*& out) {
+  if (dims == 0) return store(o, out++);
   Object f(fast(o));
   if (!f) return false;
-  Py_ssize_t n = PySequence_Fast_GET_SIZE(f.get());
-  PyObject** items = PySequence_Fast_ITEMS(f.get());
-  for (Py_ssize_t i = 0; i < n; ++i)
-    if (depth + 1 == dims ? !store(items[i], out++) : !fill(items[i], depth + 1, dims, out)) return false;
+  for (Py_ssize_t i = 0; i < *sizes; ++i) {
+    if (!same_length(f.get(), *sizes)) return false;
+    PyObject* item = PySequence_Fast_GET_ITEM(f.get(), i);
+    if (dims == 1 && PyFloat_CheckExact(item)) {
+      if (!store(item, out++)) return false;
+      continue;
+    }
+    Object held(Py_NewRef(item));
+    if (!fill(item, sizes + 1, dims - 1, out)) return false;
+  }
   return true;
 }
 
@@ -340,7 +360,7 @@ Tensor tensor_of_data(PyObject* data, std::optional<DType> dtype, Device device)
   if (r.numel() == 0) return r;
   bool ok = visit_dtype(t, [&](auto zero) {
     auto* out = r.data<decltype(zero)>();
-    return fill(data, 0, d.sizes.size(), out);
+    return fill(data, d.sizes.data(), d.sizes.size(), out);
   });
   if (!ok) throw PythonError();
   return r;

@@ -215,9 +215,10 @@ PyObject* size_subscript(PyObject* self, PyObject* key) {
 PyObject* size_concat(PyObject* a, PyObject* b) { return as_size(PyTuple_Type.tp_as_sequence->sq_concat(a, b)); }
 PyObject* size_repeat(PyObject* a, Py_ssize_t n) { return as_size(PyTuple_Type.tp_as_sequence->sq_repeat(a, n)); }
 PyObject* size_numel(PyObject* self, PyObject*) {
-  int64_t n = 1;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(self); ++i) n *= PyLong_AsLongLong(PyTuple_GET_ITEM(self, i));
-  return PyErr_Occurred() ? nullptr : PyLong_FromLongLong(n);
+  Object n(PyLong_FromLong(1));
+  for (Py_ssize_t i = 0; n && i < PyTuple_GET_SIZE(self); ++i)
+    n = Object(PyNumber_Multiply(n.get(), PyTuple_GET_ITEM(self, i)));
+  return n.release();
 }
 PyObject* size_reduce(PyObject* self, PyObject*) {
   Object plain(PyTuple_GetSlice(self, 0, PyTuple_GET_SIZE(self)));

@@ -1,7 +1,9 @@
 #include "parser.h"
 
+#include <algorithm>
 #include <cstring>
 #include <string>
+#include <utility>
 
 namespace torch::python {
 
@@ -79,22 +81,49 @@ bool as_int(PyObject* o, int64_t* out) {
   return !(*out == -1 && PyErr_Occurred());
 }
 
-bool set_int_list(Arguments* a, Value* v, PyObject* const* items, Py_ssize_t n) {
-  int64_t* out;
-  if (a->ints_used + n <= Arguments::kInts) {
-    out = a->ints + a->ints_used;
-    a->ints_used += int(n);
-  } else {
-    if (a->long_lists_used == 3) return false;
-    auto& list = a->long_lists[a->long_lists_used++];
-    list.resize(size_t(n));
-    out = list.data();
-  }
-  for (Py_ssize_t k = 0; k < n; ++k)
-    if (!as_int(items[k], &out[k])) return false;
-  v->data = out;
+// Room for n ints that lives as long as the arguments; null when there is none.
+int64_t* int_room(Arguments* a, Py_ssize_t n) {
+  if (a->ints_used + n <= Arguments::kInts) return a->ints + std::exchange(a->ints_used, a->ints_used + int(n));
+  if (a->long_lists_used == 3) return nullptr;
+  auto& list = a->long_lists[a->long_lists_used++];
+  list.resize(size_t(n));
+  return list.data();
+}
+bool set_ints(Value* v, const int64_t* data, Py_ssize_t n) {
+  v->data = data;
   v->size = n;
   return v->present = true;
+}
+bool set_int_list(Arguments* a, Value* v, PyObject* const* items, Py_ssize_t n) {
+  int64_t* out = int_room(a, n);
+  if (!out) return false;
+  for (Py_ssize_t k = 0; k < n; ++k)
+    if (!as_int(items[k], &out[k])) return false;
+  return set_ints(v, out, n);
+}
+// The same int again and again: 3 stands for (3, 3).
+bool set_repeated_int(Arguments* a, Value* v, PyObject* item, int n) {
+  int64_t one;
+  if (!as_int(item, &one)) return false;
+  int64_t* out = int_room(a, n);
+  if (!out) return false;
+  std::fill_n(out, n, one);
+  return set_ints(v, out, n);
+}
+bool set_int_sequence(Arguments* a, Value* v, PyObject* o, int repeat) {
+  // An item's __index__ can change the list that it stands in: only ints are read in place.
+  Object own;
+  if (PyList_Check(o)) {
+    PyObject** items = PySequence_Fast_ITEMS(o);
+    if (!std::all_of(items, items + PyList_GET_SIZE(o), [](PyObject* i) { return PyLong_Check(i); })) {
+      own = Object(PyList_AsTuple(o));
+      if (!own) return false;
+      o = own.get();
+    }
+  }
+  Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
+  PyObject** items = PySequence_Fast_ITEMS(o);
+  return repeat > 1 && n == 1 ? set_repeated_int(a, v, items[0], repeat) : set_int_list(a, v, items, n);
 }
 
 bool set_tensor_list(Arguments* a, Value* v, PyObject* o) {
@@ -166,13 +195,9 @@ bool convert(const Parameter& p, PyObject* o, Value* v, Arguments* a) {
         v->i = o == Py_True;
         return v->present = true;
       }
-      if (PyLong_Check(o)) {
+      if (PyLong_Check(o) || std::strncmp(Py_TYPE(o)->tp_name, "numpy.bool", 10) == 0) {
         v->i = PyObject_IsTrue(o);
-        return v->present = true;
-      }
-      if (o != Py_None && Py_TYPE(o)->tp_name && std::strncmp(Py_TYPE(o)->tp_name, "numpy.bool", 10) == 0) {
-        v->i = PyObject_IsTrue(o);
-        return v->present = true;
+        return v->present = v->i >= 0;
       }
       break;
     case Kind::Float:
@@ -193,24 +218,11 @@ bool convert(const Parameter& p, PyObject* o, Value* v, Arguments* a) {
       set_scalar(v, s);
       return true;
     }
-    case Kind::IntList: {
-      if (PyTuple_Check(o) || PyList_Check(o)) {
-        Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
-        if (p.list_size > 1 && n == 1) {  // (3,) stands for (3, 3)
-          PyObject* repeated[8];
-          for (int k = 0; k < p.list_size; ++k) repeated[k] = PySequence_Fast_ITEMS(o)[0];
-          return set_int_list(a, v, repeated, p.list_size);
-        }
-        return set_int_list(a, v, PySequence_Fast_ITEMS(o), n);
-      }
+    case Kind::IntList:
+      if (PyTuple_Check(o) || PyList_Check(o)) return set_int_sequence(a, v, o, p.list_size);
       if (o == Py_None || PyBool_Check(o)) break;  // x.var(False) is no list of dims
-      int64_t one;
-      if (!as_int(o, &one)) break;
-      PyObject* repeated[8];
-      int n = p.list_size ? p.list_size : 1;
-      for (int k = 0; k < n; ++k) repeated[k] = o;
-      return set_int_list(a, v, repeated, n);
-    }
+      if (set_repeated_int(a, v, o, p.list_size ? p.list_size : 1)) return true;
+      break;
     case Kind::Str:
       if (!PyUnicode_Check(o)) break;
       {
@@ -414,7 +426,9 @@ bool parse(const Signature& s, PyObject* self, PyObject* const* args, Py_ssize_t
           continue;
         }
         if (s.makes_tensor && same(name, pin_memory_name)) {
-          if (PyObject_IsTrue(value)) {
+          int truth = PyObject_IsTrue(value);
+          if (truth < 0) return false;
+          if (truth) {
             PyErr_SetString(
                 PyExc_RuntimeError,
                 "pin_memory: pinned memory needs the distribution 'torch-core-cuda', which is not installed");

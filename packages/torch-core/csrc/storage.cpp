@@ -5,7 +5,9 @@
 #include <cstddef>
 #include <cstring>
 
+#include "foreign.h"
 #include "python.h"
+#include "torch/core/lending.h"
 
 namespace torch::python {
 
@@ -70,9 +72,13 @@ int storage_getbuffer(PyObject* self, Py_buffer* view, int flags) {
     return -1;
   }
   static char empty;
-  return PyBuffer_FillInfo(view, self, s->data ? s->data : &empty, Py_ssize_t(s->nbytes), s->flags & Storage::kReadOnly,
-                           flags);
+  if (PyBuffer_FillInfo(view, self, s->data ? s->data : &empty, Py_ssize_t(s->nbytes), s->flags & Storage::kReadOnly,
+                        flags) < 0)
+    return -1;
+  lend(s);
+  return 0;
 }
+void storage_releasebuffer(PyObject* self, Py_buffer*) { give_back(storage_of(self)); }
 Py_ssize_t storage_length(PyObject* self) { return Py_ssize_t(storage_of(self)->nbytes); }
 PyObject* storage_nbytes(PyObject* self, PyObject*) { return PyLong_FromSize_t(storage_of(self)->nbytes); }
 PyObject* storage_data_ptr(PyObject* self, PyObject*) { return PyLong_FromVoidPtr(storage_of(self)->data); }
@@ -119,7 +125,7 @@ PyObject* storage_replace(PyObject* self, PyObject* args) {
   bool read_only;
   Py_buffer* view = writable_buffer(object, &read_only);
   if (!view) return nullptr;
-  if (read_only || size_t(view->len) < s->nbytes) {
+  if (s->device.type != DeviceType::CPU || read_only || size_t(view->len) < s->nbytes) {
     PyErr_Format(PyExc_ValueError, "_adopt: a writable buffer of at least %zu bytes is needed, got %zd", s->nbytes,
                  view->len);
     PyBuffer_Release(view);
@@ -200,6 +206,7 @@ PyObject* tensor_over(PyObject*, PyObject* args) {
       else
         (strides[i] < 0 ? low : high) += __int128(sizes[i] - 1) * strides[i];
     }
+    check_aligned("tensor over a storage", s->data, t);
     TORCH_CHECK(empty ? offset >= 0 && __int128(offset) * item_size(t) <= __int128(s->nbytes)
                       : low >= 0 && (high + 1) * item_size(t) <= __int128(s->nbytes),
                 "a tensor of size ", IntArrayRef(sizes), ", stride ", IntArrayRef(strides), ", offset ", offset,
@@ -222,10 +229,10 @@ PyObject* tensor_over(PyObject*, PyObject* args) {
 PyObject* rebuild_tensor(PyObject* module, PyObject* args) {
   if (PyTuple_GET_SIZE(args) != 6)
     return PyErr_Format(PyExc_TypeError, "_rebuild_tensor() takes 6 arguments, got %zd", PyTuple_GET_SIZE(args));
-  Object head(PyTuple_GetSlice(args, 0, 5));
-  PyObject* r = head ? tensor_over(module, head.get()) : nullptr;
   int grad = PyObject_IsTrue(PyTuple_GET_ITEM(args, 5));
-  if (r && (grad < 0 || (grad && !set_requires_grad(r, true)))) Py_CLEAR(r);
+  Object head(grad < 0 ? nullptr : PyTuple_GetSlice(args, 0, 5));
+  PyObject* r = head ? tensor_over(module, head.get()) : nullptr;
+  if (r && grad && !set_requires_grad(r, true)) Py_CLEAR(r);
   return r;
 }
 PyMethodDef tensor_functions[] = {
@@ -245,6 +252,7 @@ bool add_storage(PyObject* module) {
       {Py_tp_new, reinterpret_cast<void*>(storage_new)},
       {Py_tp_dealloc, reinterpret_cast<void*>(storage_dealloc)},
       {Py_bf_getbuffer, reinterpret_cast<void*>(storage_getbuffer)},
+      {Py_bf_releasebuffer, reinterpret_cast<void*>(storage_releasebuffer)},
       {Py_sq_length, reinterpret_cast<void*>(storage_length)},
       {Py_tp_methods, methods},
       {Py_tp_getset, getset},

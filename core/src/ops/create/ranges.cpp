@@ -1,5 +1,6 @@
 // Tensors by formula over the index: arange, linspace, logspace, eye, triangles' indices.
 #include <cmath>
+#include <limits>
 
 #include "ops/create/create.h"
 #include "ops/create/fill.h"
@@ -163,15 +164,18 @@ Tensor triangle_indices(int64_t rows, int64_t cols, int64_t offset, MaybeDType d
   auto clamp = [cols](__int128 x) { return x < 0 ? int64_t(0) : x > cols ? cols : int64_t(x); };
   auto first = [&](int64_t r) { return upper ? clamp(__int128(r) + offset) : 0; };
   auto last = [&](int64_t r) { return upper ? cols : clamp(__int128(r) + offset + 1); };
-  int64_t n = 0;
-  bool overflow = false;
-  if (cols > 0)
-    for (int64_t r = 0; r < rows && !overflow; ++r) overflow = __builtin_add_overflow(n, last(r) - first(r), &n);
-  TORCH_CHECK(!overflow, op, ": too many indices");
+  // The first row that has any column, the rows that the diagonal crosses, and the sum of an arithmetic series there.
+  auto row = [rows](__int128 r) { return r < 0 ? __int128(0) : r > rows ? __int128(rows) : r; };
+  const __int128 above = row(-__int128(offset)), below = std::max(above, row(__int128(cols) - offset));
+  const __int128 crossed = below - above, series = (above + below - 1 + 2 * __int128(offset)) * crossed / 2;
+  const __int128 count = upper ? above * cols + crossed * cols - series : series + crossed + (rows - below) * cols;
+  TORCH_CHECK(count <= std::numeric_limits<int64_t>::max() / 16, op, ": too many indices: row=", rows, ", col=", cols,
+              ", offset=", offset);
+  const int64_t n = int64_t(count), start = upper ? 0 : int64_t(above);
   Tensor out = empty_tensor({2, n}, t, device.value_or(Device()));
   if (out.is_meta()) return out;
   auto write = [&](auto* p) {
-    for (int64_t r = 0, k = 0; k < n; ++r)
+    for (int64_t r = start, k = 0; k < n; ++r)
       for (int64_t c = first(r); c < last(r); ++c, ++k) {
         p[k] = std::decay_t<decltype(*p)>(r);
         p[n + k] = std::decay_t<decltype(*p)>(c);

@@ -39,6 +39,7 @@ void scan_lines(int64_t at, int64_t n, Step step) {
 // at a place of the tensor, the line's ith, and writes there; a State is made for each line.
 template <class State, class Step>
 void scan(int64_t outer, int64_t n, int64_t inner, Step step) {
+  if (n == 0 || inner == 0) return;
   if (inner == 1) {
     parallel_for((outer + kLines - 1) / kLines, std::max<int64_t>(1, kGrain / std::max<int64_t>(n * kLines, 1)),
                  [&](int64_t begin, int64_t end) {
@@ -100,6 +101,7 @@ DType scan_dtype(DType self, std::optional<DType> dtype) {
 template <class T>
 bool sum_along(const T* x, T* y, int64_t lines, int64_t n) {
   if constexpr (std::is_same_v<T, float> || std::is_same_v<T, uint64_t>) {
+    if (n == 0) return true;
     const ScanKernels& k = scan_kernels();
     parallel_for(lines, std::max<int64_t>(1, kGrain / std::max<int64_t>(n, 1)), [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {

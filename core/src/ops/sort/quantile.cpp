@@ -100,8 +100,8 @@ Tensor histc_kernel(const Tensor& self, int64_t bins, const Scalar& min, const S
   Tensor counts = new_zeros_tensor({bins}, DType::Int64);
   for (int64_t i = 0; i < x.numel(); ++i) {
     if (!(p[i] >= low && p[i] <= high)) continue;
-    int64_t bin = int64_t((p[i] - low) / (high - low) * double(bins));
-    ++counts.data<int64_t>()[std::min(bin, bins - 1)];
+    const double place = (p[i] - low) / (high - low) * double(bins);  // NaN where high - low overflows
+    ++counts.data<int64_t>()[place >= double(bins) ? bins - 1 : place > 0 ? int64_t(place) : 0];
   }
   copy_into(out, counts);
   return out;

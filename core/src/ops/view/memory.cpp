@@ -1,5 +1,6 @@
 // The same memory in other hands: detach, parts of complex numbers, resize_, set_.
 #include "ops/view/geometry.h"
+#include "strides.h"
 
 namespace torch {
 
@@ -22,7 +23,7 @@ Tensor retyped(const Tensor& self, DType dtype, const DimVector& sizes, const Di
 Tensor view_as_real_kernel(const Tensor& self) {
   TORCH_CHECK(is_complex(self.dtype()), "view_as_real is only supported for complex tensors, got ", self);
   DimVector sizes(self.sizes()), strides(self.strides());
-  for (int64_t& s : strides) s *= 2;
+  for (int64_t& s : strides) s = next_stride(s, 2);
   sizes.push_back(2);
   strides.push_back(1);
   return retyped(self, real_of(self.dtype()), sizes, strides);
@@ -73,7 +74,7 @@ Tensor resize_kernel(const Tensor& self, IntArrayRef size, std::optional<MemoryF
   int64_t offset = self.storage_offset();
   Geometry g{size, DimVector(size.size(), 1), offset};
   int64_t n = checked_numel("resize_", size);
-  for (int i = g.sizes.size() - 1; i > 0; --i) g.strides[i - 1] = g.strides[i] * std::max<int64_t>(g.sizes[i], 1);
+  for (int i = g.sizes.size() - 1; i > 0; --i) g.strides[i - 1] = next_stride(g.strides[i], g.sizes[i]);
   if (n > 0) grow(self, offset, n);
   return restride(self, g);
 }

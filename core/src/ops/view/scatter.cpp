@@ -58,7 +58,12 @@ Tensor unfold_backward_kernel(const Tensor& grad, IntArrayRef sizes, int64_t dim
   if (out.is_meta()) return out;
   if (sizes.empty()) return add(out, reshape(grad, {}));
   dim = wrap_dim(dim, out.dim());
-  int64_t windows = grad.size(dim);
+  TORCH_CHECK(step > 0 && size >= 0 && size <= out.size(dim), "unfold_backward: windows of ", size, " with step ", step,
+              " do not fit into dim ", dim, " of ", sizes);
+  const int64_t windows = (out.size(dim) - size) / step + 1;
+  TORCH_CHECK(grad.dim() == out.dim() + 1 && grad.size(dim) == windows && grad.size(-1) == size,
+              "unfold_backward: the gradient must have ", windows, " windows of ", size, " at dim ", dim, ", got ",
+              grad);
   if (step >= size) {
     Tensor all = unfold(out, dim, size, step);
     copy_into(all, grad);

@@ -1,5 +1,6 @@
 // Other shapes over the same elements: view, reshape, flatten, squeeze, expand.
 #include "ops/view/geometry.h"
+#include "strides.h"
 
 namespace torch {
 
@@ -48,7 +49,7 @@ bool view_strides(const Tensor& self, IntArrayRef shape, DimVector* strides) {
     int64_t stride = 1;
     for (int i = n - 1; i >= 0; --i) {
       (*strides)[i] = stride;
-      stride *= std::max<int64_t>(shape[size_t(i)], 1);
+      stride = next_stride(stride, shape[size_t(i)]);
     }
     return true;
   }
@@ -100,7 +101,7 @@ Geometry squeezed(const Tensor& self, std::optional<IntArrayRef> dims) {
 Geometry unsqueezed(const Tensor& self, int64_t dim) {
   dim = wrap_dim(dim, self.dim() + 1);
   Geometry g{self.sizes(), self.strides(), self.storage_offset()};
-  g.strides.insert(dim, dim < self.dim() ? self.size(dim) * self.stride(dim) : 1);
+  g.strides.insert(dim, dim < self.dim() ? int64_t(uint64_t(self.size(dim)) * uint64_t(self.stride(dim))) : 1);
   g.sizes.insert(dim, 1);
   return g;
 }
@@ -148,6 +149,10 @@ Tensor view_dtype_kernel(const Tensor& self, DType dtype) {
       g.sizes[last] /= k;
     }
   }
+  const int64_t unit = item_size(real_of(dtype));
+  TORCH_CHECK(reinterpret_cast<uintptr_t>(self.data()) % uintptr_t(unit) == 0, "self.view(dtype): to view ",
+              self.dtype(), " as ", dtype, ", self must lie at a multiple of ", unit,
+              " bytes, and this foreign memory does not; clone() it first");
   Tensor r = alias_of(self, true);
   Tensor base = self->base ? Tensor(Ref<TensorImpl>::share(self->base)) : self;
   r->base = base.release();

@@ -1,0 +1,511 @@
+"""Calls everything that torch offers with the arguments of hostile.py, and watches for what must not happen: a crash, a
+hang, SystemError, a tensor that reaches beyond its storage.
+
+    python fuzz.py --calls 200000 --seed 7          # a long run; `--only REGEX` for some targets
+    python fuzz.py --replay 7:1234                  # one call again, in this process
+
+A call is a function of (seed, number) alone. The calls run in a child process; when it dies the parent says which call
+it was, and a new child goes on after it.
+"""
+
+import argparse
+import contextlib
+import io
+import mmap
+import operator
+import os
+import random
+import re
+import resource
+import signal
+import struct
+import subprocess
+import sys
+import time
+import warnings
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import torch
+from hostile import DTYPES, Hostile, Maker, RaisingIndex
+from torch import _C
+
+#: What a wrong argument may raise.
+EXPECTED = (TypeError, ValueError, RuntimeError, IndexError, OverflowError, MemoryError, ZeroDivisionError)
+EXPECTED += (AttributeError, BufferError, KeyError, ImportError, StopIteration, RecursionError, EOFError, OSError)
+SECONDS = 20  # a call that takes longer hangs
+MEMORY = 6 << 30  # address space of a child
+
+
+def parameters(schema):
+    """(kind, name, keyword_only, has_default) of each parameter."""
+    head = schema.partition("(")[2].rpartition(") -> ")[0]
+    found, keyword = [], False
+    for text in re.split(r",\s*(?![^\[]*\])", head):
+        if text.strip() == "*":
+            keyword = True
+        elif text:
+            kind, _, name = text.strip().partition(" ")
+            found.append((re.sub(r"\([a-z]!?\)", "", kind), name.partition("=")[0], keyword, "=" in name))
+    return found
+
+
+def arguments_of_row(make, schema):
+    r = make.r
+    args, kwargs = [], {}
+    for kind, name, keyword, optional in parameters(schema):
+        if optional and r.random() < 0.5:
+            keyword = True
+            continue
+        value = make.of_kind(kind)
+        if keyword or kwargs or r.random() < 0.1:
+            kwargs["input" if name == "self" else name] = value
+        else:
+            args.append(value)
+    x = r.random()
+    if x < 0.03 and args:
+        args.pop()
+    elif x < 0.06:
+        args.append(make.anything())
+    elif x < 0.08:
+        kwargs[r.choice(["dim", "out", "keepdim", "dtype", "self", "x", "\ud800"])] = make.anything()
+    if r.random() < 0.15:
+        outs = list(make.tensors) or [make.tensor()]
+        kwargs["out"] = r.choice([*outs, make.tensor(), make.anything(), tuple(outs), (make.tensor(), make.tensor())])
+    return args, kwargs
+
+
+# --- what is called ---
+
+
+def row_target(name, schema):
+    def run(make):
+        args, kwargs = arguments_of_row(make, schema)
+        if args and isinstance(args[0], torch.Tensor) and make.r.random() < 0.3 and hasattr(torch.Tensor, name):
+            return getattr(args[0], name), args[1:], kwargs
+        return _C._operator(name), args, kwargs
+
+    return run
+
+
+def free_target(function, first=None):
+    """A callable of unknown signature; `first` makes the instance for a method."""
+
+    def run(make):
+        r = make.r
+        args = [make.anything() for _ in range(r.choice([0, 1, 1, 2, 2, 3, 4]))]
+        kwargs = (
+            {r.choice(["dim", "dtype", "device", "out", "size", "requires_grad", "copy"]): make.anything()}
+            if r.random() < 0.2
+            else {}
+        )
+        return function, [first(make), *args] if first else args, kwargs
+
+    return run
+
+
+def attribute_target(name):
+    def run(make):
+        value = [make.anything()] if make.r.random() < 0.5 else []
+        if value:
+            return setattr, [make.tensor(), name, *value], {}
+        return getattr, [make.tensor(), name], {}
+
+    return run
+
+
+def index_target(make):
+    r = make.r
+
+    def key():
+        x = r.random()
+        if x < 0.25:
+            return slice(*(r.choice([None, make.integer(), make.anything()]) for _ in range(3)))
+        if x < 0.4:
+            return r.choice([None, ..., True, False, make.integer()])
+        if x < 0.55:
+            return make.integer()
+        return make.tensor() if x < 0.75 else make.anything()
+
+    k = key() if r.random() < 0.5 else tuple(key() for _ in range(r.randrange(5)))
+    t = make.tensor()
+    if r.random() < 0.5:
+        return operator.setitem, [t, k, make.tensor() if r.random() < 0.5 else make.anything()], {}
+    return r.choice([operator.getitem] * 9 + [operator.delitem]), [t, k], {}
+
+
+def operator_target(make):
+    names = [
+        "add",
+        "sub",
+        "mul",
+        "truediv",
+        "floordiv",
+        "mod",
+        "pow",
+        "and_",
+        "or_",
+        "xor",
+        "lshift",
+        "rshift",
+        "matmul",
+    ]
+    names += [
+        "eq",
+        "lt",
+        "contains",
+        "iadd",
+        "imul",
+        "ipow",
+        "imatmul",
+        "iand",
+        "neg",
+        "invert",
+        "index",
+        "concat",
+        "truth",
+    ]
+    names += ["abs", "pos", "length_hint"]
+    f = getattr(operator, make.r.choice(names))
+    args = [make.tensor(), make.anything()]
+    if make.r.random() < 0.3:
+        args.reverse()
+    return f, args if f.__text_signature__ and "b" in f.__text_signature__ else args[:1], {}
+
+
+def conversion_target(make):
+    r = make.r
+    f = r.choice(
+        [
+            int,
+            float,
+            complex,
+            bool,
+            len,
+            repr,
+            str,
+            list,
+            iter,
+            hash,
+            memoryview,
+            bytes,
+            bytearray,
+            reversed,
+            dir,
+            format,
+        ]
+    )
+    return f, [make.tensor()], {}
+
+
+def storage_target(make):
+    """Tensors laid over a storage."""
+    r = make.r
+    storage = make.tensor().untyped_storage()
+    if r.random() < 0.3:
+        return storage._adopt, [make.anything(), *(r.choice([True, False]) for _ in range(r.randrange(3)))], {}
+    n = r.randrange(4)
+    size, stride = (tuple(make.integer() for _ in range(n)) for _ in range(2))
+    return (
+        r.choice([_C._tensor_over, _C._rebuild_tensor]),
+        [
+            storage,
+            r.choice(DTYPES),
+            make.integer(),
+            size,
+            stride,
+            *([r.choice([False, True, RaisingIndex()])] if r.random() < 0.5 else []),
+        ],
+        {},
+    )
+
+
+def resize_target(make):
+    """Memory that is changed under the feet of those who hold a piece of it."""
+    t = make.tensor()
+    held = []
+    for how in ("numpy", "memoryview", "view", "dlpack"):
+        if make.r.random() < 0.5:
+            with contextlib.suppress(Exception):
+                held.append(
+                    {
+                        "numpy": t.numpy,
+                        "memoryview": lambda: memoryview(t),
+                        "view": lambda: t.view(-1),
+                        "dlpack": lambda: torch.from_dlpack(t),
+                    }[how]()
+                )
+
+    def change(*sizes):
+        with contextlib.suppress(*EXPECTED):
+            t.resize_(*sizes)
+        with contextlib.suppress(*EXPECTED):
+            t.untyped_storage()._adopt(bytearray(max(t.nbytes, 64)))
+        with contextlib.suppress(*EXPECTED):
+            t.data = make.tensor()
+        return [h.tolist() if hasattr(h, "tolist") else h for h in held]
+
+    return change, [make.integers()], {}
+
+
+#: Would end, block or reconfigure the process, write files, or hand out what the caller swears to use well.
+SKIPPED = re.compile(
+    r"set_(num|default|printoptions|rng_state|deterministic|warn|float32)\w*|use_deterministic_algorithms|manual_seed|"
+    r"save|load|hub|compile|fork|breakpoint|annotations|from_file|share_memory_?|_api|_set_blas_library|"
+    r"_import_dotted_name|__(class|dict|init_subclass|subclasshook|getattribute|new|reduce|reduce_ex|doc|module|del|"
+    r"sizeof|weakref)__"
+).fullmatch
+
+
+INSTANCES = {
+    _C.UntypedStorage: lambda make: torch.UntypedStorage(100),
+    _C.Generator: lambda make: torch.Generator(),
+    _C.Size: lambda make: torch.Size([2, 2**40]),
+    _C.dtype: lambda make: torch.float32,
+    _C.device: lambda make: torch.device("cpu"),
+}
+
+
+def public(owner):
+    """The callables of a module or a type, by name. A name may be that of a part that is not installed."""
+    for name in sorted(dir(owner)):
+        if SKIPPED(name):
+            continue
+        with contextlib.suppress(AttributeError, ImportError):
+            value = getattr(owner, name)
+            if callable(value) and not (isinstance(value, type) and issubclass(value, BaseException)):
+                yield name, value
+
+
+def targets():
+    found = {}
+    schemas = [info["schema"] for info in _C._rows()]
+    rows = {schema.partition("(")[0] for schema in schemas}
+    for schema in schemas:
+        found[f"row:{schema}"] = row_target(schema.partition("(")[0], schema)
+    for owner in (torch, _C, torch.special, torch.linalg):
+        for name, value in public(owner):
+            if name not in rows and not (owner is torch and name.startswith("_")):
+                found[f"{owner.__name__}.{name}"] = free_target(value)
+    for name in sorted(set(dir(torch.Tensor)) - rows):
+        if not SKIPPED(name):
+            found[f"Tensor.{name}"] = attribute_target(name)
+    for cls, made in {torch.Tensor: None, **INSTANCES}.items():
+        for name, value in public(cls):
+            if name not in rows and not (cls is not torch.Tensor and name in dir(tuple)):
+                found[f"{cls.__name__}.{name}()"] = free_target(value, made or Maker.tensor)
+    for k in range(10):
+        for target in (index_target, index_target, operator_target, storage_target, conversion_target, resize_target):
+            found[f"{target.__name__}:{k}:{len(found)}"] = target
+    return found
+
+
+# --- one call ---
+
+
+def within_bounds(t):
+    """Raises AssertionError for a tensor that reaches beyond its storage."""
+    if t.device.type != "cpu" or t.numel() == 0 or t.layout != torch.strided:
+        return
+    low = high = t.storage_offset()
+    for size, stride in zip(t.shape, t.stride()):
+        if stride < 0:
+            low += (size - 1) * stride
+        else:
+            high += (size - 1) * stride
+    held = t.untyped_storage().nbytes()
+    if low < 0 or (high + 1) * t.itemsize > held:
+        raise AssertionError(
+            f"shape {tuple(t.shape)} strides {t.stride()} offset {t.storage_offset()} over {held} bytes"
+        )
+    if t.numel() < 4096:
+        t.tolist()
+
+
+def look_at(value, depth=0):
+    if isinstance(value, torch.Tensor):
+        within_bounds(value)
+        if depth == 0:
+            repr(value)
+    elif isinstance(value, (tuple, list)) and depth < 3:
+        for v in value[:100]:
+            look_at(v, depth + 1)
+
+
+def text_of(value, depth=0):
+    if isinstance(value, torch.Tensor):
+        grad = ", grad" if value.requires_grad else ""
+        return f"<{str(value.dtype)[6:]} {tuple(value.shape)} strides {value.stride()} offset {value.storage_offset()} {value.device}{grad} at {value.untyped_storage().data_ptr():x}>"
+    if isinstance(value, (list, tuple)) and depth < 3:
+        inner = ", ".join(text_of(v, depth + 1) for v in value[:8])
+        return f"{type(value).__name__}({inner}{', ...' if len(value) > 8 else ''})"
+    if isinstance(value, dict):
+        return ", ".join(f"{k!a}={text_of(v, depth + 1)}" for k, v in value.items())
+    with contextlib.suppress(Exception):
+        return ascii(value)[:100]
+    return object.__repr__(value)
+
+
+class Runner:
+    def __init__(self, seed, only=None, grad=False):
+        self.seed, self.grad = seed, grad
+        self.targets = {n: t for n, t in targets().items() if not only or re.search(only, n)}
+        self.names = list(self.targets)
+        if grad:
+            pass
+
+    def prepare(self, number):
+        r = random.Random(f"{self.seed}:{number}")
+        name = self.names[number % len(self.names)]
+        return name, self.targets[name](Maker(r, self.grad))
+
+    def run(self, number, tell=False):
+        """The text of a failure, or None."""
+        torch.set_default_dtype(torch.float32)
+        torch.manual_seed(0)
+        try:
+            name, (function, args, kwargs) = self.prepare(number)
+        except (Hostile, *EXPECTED) as error:
+            if tell:
+                raise
+            return f"preparation: {type(error).__name__}: {ascii(str(error))[:300]}"
+        if tell:
+            print(f"{name}: {text_of(args)} {text_of(kwargs)}", flush=True)
+        try:
+            with contextlib.redirect_stdout(io.StringIO()) if not tell else contextlib.nullcontext():
+                result = function(*args, **kwargs)
+                look_at(result)
+                if self.grad:
+                    self.differentiate(result)
+            for value in (*args, *kwargs.values()):
+                look_at(value, 1)
+        except Hostile:
+            pass
+        except EXPECTED as error:
+            if tell:
+                print(type(error).__name__, ascii(str(error))[:2000])
+        except BaseException as error:
+            return f"{name}: {type(error).__name__}: {ascii(str(error))[:300]}\n    {text_of(args)} {text_of(kwargs)}"
+        return None
+
+    def differentiate(self, result):
+        results = result if isinstance(result, (tuple, list)) else [result]
+        for t in results:
+            if isinstance(t, torch.Tensor) and t.requires_grad and t.numel() < 10000:
+                t.sum().abs().backward() if t.is_complex() else t.sum().backward()
+
+
+def child(options):
+    """Runs calls from the number in the shared page on, writing each number before its call."""
+    page = mmap.mmap(os.open(options.page, os.O_RDWR), 16)
+    warnings.simplefilter("ignore")
+    if options.memory:
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    runner = Runner(options.seed, options.only, options.grad)
+    start = struct.unpack("q", page[:8])[0]
+    sys.setrecursionlimit(1000)
+    for number in range(start, options.calls):
+        page[:8] = struct.pack("q", number)
+        if failure := runner.run(number):
+            print(f"FAILED {options.seed}:{number} {failure}", flush=True)
+    page[8:] = struct.pack("q", 1)
+
+
+def describe(options, number):
+    command = [sys.executable, __file__, "--seed", str(options.seed), "--describe", str(number)]
+    command += ["--only", options.only] if options.only else []
+    command += ["--grad"] if options.grad else []
+    done = subprocess.run(command, capture_output=True, text=True)
+    return (done.stdout or done.stderr[-500:]).strip()
+
+
+def hunt(options):
+    """Runs all calls, in as many children as it takes; the number of failures."""
+    failures = 0
+    page_path = Path(options.page or f"/tmp/torch-fuzz-{os.getpid()}")
+    page_path.write_bytes(bytes(16))
+    page = mmap.mmap(os.open(page_path, os.O_RDWR), 16)
+    start = options.start
+    try:
+        while start < options.calls:
+            page[:] = struct.pack("qq", start, 0)
+            command = [
+                sys.executable,
+                "-X",
+                "faulthandler",
+                __file__,
+                "--child",
+                "--page",
+                str(page_path),
+                "--seed",
+                str(options.seed),
+                "--calls",
+                str(options.calls),
+            ]
+            command += ["--only", options.only] if options.only else []
+            command += ["--grad"] if options.grad else []
+            command += ["--no-memory"] if not options.memory else []
+            with open(f"{page_path}.err", "w+") as err:
+                process = subprocess.Popen(command, stderr=err)
+                last, since, hung = -1, time.monotonic(), False
+                while process.poll() is None:
+                    time.sleep(0.05)
+                    at = struct.unpack("q", page[:8])[0]
+                    if at != last:
+                        last, since = at, time.monotonic()
+                    elif time.monotonic() - since > SECONDS * (4 if os.environ.get("LD_PRELOAD") else 1):
+                        hung = True
+                        process.send_signal(signal.SIGABRT)
+                        process.wait()
+                number, done = struct.unpack("qq", page[:])
+                if done:
+                    break
+                err.seek(0)
+                if process.returncode > 0:
+                    sys.exit(err.read())  # no crash: a mistake of this file
+                why = "hangs" if hung else f"dies (status {process.returncode})"
+                failures += 1
+                print(
+                    f"CRASHED {options.seed}:{number} {why}: {describe(options, number)}\n{err.read()[-options.tail :]}",
+                    flush=True,
+                )
+                start = number + 1
+    finally:
+        page_path.unlink()
+        Path(f"{page_path}.err").unlink(missing_ok=True)
+    return failures
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--calls", type=int, default=100000)
+    parser.add_argument("--start", type=int, default=0)
+    parser.add_argument("--only", help="targets that match this regular expression")
+    parser.add_argument(
+        "--grad", action="store_true", help="some tensors need gradients, and results are differentiated"
+    )
+    parser.add_argument(
+        "--no-memory", dest="memory", action="store_false", help="no limit of the address space (for ASan)"
+    )
+    parser.add_argument("--tail", type=int, default=1500, help="characters of a dead child's stderr to show")
+    parser.add_argument("--replay", metavar="SEED:NUMBER")
+    parser.add_argument("--describe", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--page", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.child:
+        child(options)
+    elif options.describe is not None:
+        name, (function, args, kwargs) = Runner(options.seed, options.only, options.grad).prepare(options.describe)
+        print(f"{name}: {text_of(args)} {text_of(kwargs)}")
+    elif options.replay:
+        seed, number = map(int, options.replay.split(":"))
+        print(Runner(seed, options.only, options.grad).run(number, tell=True) or "fine")
+    else:
+        sys.exit(1 if hunt(options) else 0)
+
+
+if __name__ == "__main__":
+    main()
