@@ -236,7 +236,9 @@ class TorchArrays:
         return memoryview(storage)
 
     def wrap(self, buffer):
-        return self.torch._C._storage_from_buffer(buffer)
+        storage = self.torch._C._storage_from_buffer(buffer)
+        # Kernels want elements at multiples of their size; a file may have them anywhere.
+        return storage if storage.data_ptr() % 8 == 0 else self.from_bytes(buffer)
 
     def from_bytes(self, data):
         storage = self._new(len(data))
@@ -245,7 +247,7 @@ class TorchArrays:
         return storage
 
     def part(self, storage, begin: int, nbytes: int):
-        return self.wrap(memoryview(storage)[begin : begin + nbytes])
+        return self.torch._C._storage_from_buffer(memoryview(storage)[begin : begin + nbytes])
 
     def stored(self, storage, row: ElementType, location: str):
         return Stored(storage, row, location)
