@@ -1,8 +1,9 @@
-// A place to stand below autograd in operators that cost much: products and convolutions. While somebody observes, their
-// functions in the CPU and Meta slots are wrapped; while nobody does, nothing is in the way.
+// A place to stand below autograd in operators that cost much: products and convolutions. While somebody observes,
+// their functions in the CPU and Meta slots are wrapped; while nobody does, nothing is in the way.
 //
 //   notes   the calls on any thread, with shapes (torch.utils.flop_counter)
-//   hook    of a thread: may give a result in place of computing it, or be shown the one computed (selective checkpoints)
+//   hook    of a thread: may give a result in place of computing it, or be shown the one computed (selective
+//   checkpoints)
 //
 // A product that is made of other products (matmul of bmm) counts once: the outermost one is seen.
 #include <pybind11/pybind11.h>
@@ -99,7 +100,8 @@ struct Observed<Tag, slot, Return (*)(Args...)> {
     Held after;
     ask([&] {
       py::tuple arguments = py::make_tuple(shown(args)...);
-      after.object = py::handle(hook)(std::string(torch::detail::Signature<Tag>::schema.op_name()), arguments).release().ptr();
+      after.object =
+          py::handle(hook)(std::string(torch::detail::Signature<Tag>::schema.op_name()), arguments).release().ptr();
     });
     if (is_tensor(after.object)) return alias_of(borrow(after.object), true);
     Tensor result = under(args...);
@@ -154,8 +156,8 @@ py::list take_notes() {
   }
   py::list list;
   for (const Note& note : taken)
-    list.append(py::make_tuple(std::string(note.op), py::tuple(py::cast(note.arguments)),
-                               py::tuple(py::cast(note.results))));
+    list.append(
+        py::make_tuple(std::string(note.op), py::tuple(py::cast(note.arguments)), py::tuple(py::cast(note.results))));
   return list;
 }
 
@@ -165,7 +167,8 @@ void add_observe(py::module_& m) {
   m.def("note_calls", note_calls, py::arg("on"), "Begins or ends to note the calls of products and convolutions.");
   m.def("set_hook", set_hook, py::arg("function"),
         "Sets what this thread's products and convolutions ask before they compute, or None; gives the one before.");
-  m.def("take_notes", take_notes, "The calls noted since the last time: (operator, arguments, results), tensors as shapes.");
+  m.def("take_notes", take_notes,
+        "The calls noted since the last time: (operator, arguments, results), tensors as shapes.");
 }
 
 }  // namespace torch::python
