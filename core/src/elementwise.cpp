@@ -204,6 +204,7 @@ void run_with_number(const Elementwise& op, const Tensor& out, const Tensor& sel
 }  // namespace
 
 Scalar number_of(const Tensor& t) {
+  TORCH_CHECK(!t.is_meta(), "a tensor on the Meta device has no value to read: ", t);
   return visit_dtype(t.dtype(), [&](auto zero) {
     using T = decltype(zero);
     const T v = *t.data<T>();

@@ -345,6 +345,9 @@ void check_mask(const Tensor& self, const Tensor& mask, const Tensor& value) {
               "masked_fill only supports boolean masks, but got mask with dtype ", legacy_name(mask.dtype()));
   TORCH_CHECK(value.dim() == 0, "masked_fill only supports a 0-dimensional value tensor, but got tensor with ",
               value.dim(), " dimension(s).");
+  TORCH_CHECK(!value.is_meta() || self.is_meta(),
+              "masked_fill: Expected all tensors to be on the same device, but self is on ", self.device(),
+              " and value on meta");
   TORCH_CHECK(can_cast(value.dtype(), self.dtype()) || value.is_wrapped_number(), "value cannot be converted to type ",
               legacy_name(self.dtype()), " without loss: it is ", value.dtype());
 }

@@ -38,26 +38,37 @@ Shape shape_of(const Row& row) {
   return s.count == 1 ? Shape::Unary : s.count == 2 ? Shape::Binary : Shape::Other;
 }
 
-bool is_big(const Signature& s, const Arguments& a) {
-  const Schema& schema = s.row->schema;
-  for (int i = 0; i < schema.count; ++i) {
-    if (schema.params[i].kind == Kind::Tensor && a.values[i].tensor && a.values[i].tensor->numel >= kReleaseNumel)
-      return true;
-    if (schema.params[i].kind == Kind::TensorList)
-      for (int64_t k = 0; k < a.values[i].size; ++k) {
-        const Tensor& t = static_cast<const Tensor*>(a.values[i].data)[k];
-        if (t && t.numel() >= kReleaseNumel) return true;
-      }
+// What the tensors of a call decide before it: whether it is worth letting other threads run, and the union of keys.
+struct Operands {
+  bool are_big = false;
+  Keys keys = 0;
+
+  void look(const TensorImpl* t) {
+    if (!t) return;
+    are_big |= t->numel >= kReleaseNumel;
+    keys |= t->keys;
   }
-  return s.makes_tensor && schema.count && schema.params[0].kind == Kind::IntList;
+};
+Operands operands_of(const Signature& s, const Arguments& a) {
+  const Schema& schema = s.row->schema;
+  Operands all;
+  for (int i = 0; i < schema.count; ++i) {
+    if (schema.params[i].kind == Kind::Tensor) all.look(a.values[i].tensor);
+    if (schema.params[i].kind == Kind::TensorList)
+      for (int64_t k = 0; k < a.values[i].size; ++k) all.look(static_cast<const Tensor*>(a.values[i].data)[k].get());
+  }
+  all.are_big |= s.makes_tensor && schema.count && schema.params[0].kind == Kind::IntList;
+  return all;
 }
 
 // Runs a row on parsed arguments.
 PyObject* invoke(const Signature& s, Arguments& a) {
   Result r;
-  if (TORCH_UNLIKELY(a.out != nullptr)) return invoke_into(s, a, is_big(s, a));
+  const Operands operands = operands_of(s, a);
+  if (TORCH_UNLIKELY(mixes_devices(operands.keys))) TORCH_PY_TRY(nullptr, { check_one_device(*s.row, a.values); })
+  if (TORCH_UNLIKELY(a.out != nullptr)) return invoke_into(s, a, operands.are_big);
   TORCH_PY_TRY(nullptr, {
-    ReleaseGil gil(is_big(s, a));
+    ReleaseGil gil(operands.are_big);
     if (TORCH_LIKELY(!a.layout) || !make_in_layout(s, a, r)) s.row->invoke(a.values, r);
   })
   PyObject* result = wrap_result(*s.row, r);
@@ -112,6 +123,8 @@ PyObject* dispatch(PyOperator* op, PyObject* self, PyObject* const* args, Py_ssi
       using Fn = Tensor (*)(decltype(static_cast<void>(tensors), std::declval<const Tensor&>())...);
       TORCH_PY_TRY(nullptr, {
         Keys keys = Keys((detail::keys_in(static_cast<const Tensor&>(tensors)) | ...));
+        if constexpr (sizeof...(tensors) == 2)
+          if (TORCH_UNLIKELY(mixes_devices(keys))) check_one_device(*row, static_cast<const Tensor&>(tensors).get()...);
         unsigned slot = 31u - unsigned(__builtin_clz(keys));
         void* f = row->slots[slot];
         if (TORCH_UNLIKELY(!f)) missing_kernel(op->name, Slot(slot));

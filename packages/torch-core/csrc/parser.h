@@ -46,6 +46,12 @@ bool make_signature(const Row* row, Signature* s);
 bool parse(const Signature& s, PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* kwnames,
            Arguments* out);
 
+// --- devices.cpp ---
+inline bool mixes_devices(Keys keys) { return keys & key(Slot::Meta) && keys & key(Slot::CPU); }
+// An error when tensors on the CPU and on the Meta device meet in an operator that does not look for that itself.
+void check_one_device(const Row&, const Value* values);
+void check_one_device(const Row&, TensorImpl*, TensorImpl*);
+
 // --- out.cpp ---
 // Runs the row with its results written to `a.out`, which it returns.
 PyObject* invoke_into(const Signature& s, Arguments& a, bool release_gil);

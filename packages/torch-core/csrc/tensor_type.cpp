@@ -7,7 +7,7 @@
 #include <cstring>
 #include <string>
 
-#include "python.h"
+#include "parser.h"
 
 namespace torch::python {
 
@@ -86,7 +86,9 @@ const Row* binary_rows[kBinarySlots];
 
 // Calls a row of the form (Tensor, Tensor) or (Tensor, Tensor, *, Scalar alpha=1) without boxing.
 Tensor call_binary(const Row* row, const Tensor& a, const Tensor& b) {
-  unsigned slot = 31u - unsigned(__builtin_clz(unsigned(detail::keys_in(a) | detail::keys_in(b))));
+  const Keys keys = Keys(detail::keys_in(a) | detail::keys_in(b));
+  if (TORCH_UNLIKELY(mixes_devices(keys))) check_one_device(*row, a.get(), b.get());
+  unsigned slot = 31u - unsigned(__builtin_clz(keys));
   void* f = row->slots[slot];
   if (TORCH_UNLIKELY(!f)) missing_kernel(row->schema.op_name(), Slot(slot));
   bool big = a.numel() >= kReleaseNumel || b.numel() >= kReleaseNumel;
