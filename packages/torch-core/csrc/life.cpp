@@ -136,7 +136,10 @@ int tensor_traverse(PyObject* self, visitproc visit, void* arg) {
 
 int tensor_clear(PyObject* self) {
   Py_CLEAR(reinterpret_cast<PyTensor*>(self)->dict);
-  return 0;
+  return for_each_slot(self, [](PyObject*& o) {
+    Py_CLEAR(o);
+    return 0;
+  });
 }
 
 // A tensor can be part of a reference cycle only once it has attributes (or hooks): it is tracked from then on.
@@ -180,6 +183,7 @@ PyObject* make_subclass(PyTypeObject* type, Tensor tensor) {
   if (type->tp_dealloc != subclass_dealloc) {
     type->tp_dealloc = subclass_dealloc;
     type->tp_traverse = subclass_traverse;
+    type->tp_clear = tensor_clear;
   }
   PyObject* o = type->tp_alloc(type, 0);
   if (!o) return nullptr;

@@ -91,6 +91,12 @@ PyObject* swap_function(PyObject*, PyObject* args) {
                     "swap_tensors: a tensor with weak references cannot be swapped: they would see another tensor");
     return nullptr;
   }
+  if (Py_TYPE(a)->tp_basicsize != Py_TYPE(b)->tp_basicsize)
+    return PyErr_Format(PyExc_TypeError, "swap_tensors: objects of %s and %s differ in size: one has __slots__",
+                        Py_TYPE(a)->tp_name, Py_TYPE(b)->tp_name);
+  PyTypeObject* type = Py_TYPE(a);  // each object's reference to its class goes with the class
+  Py_SET_TYPE(a, Py_TYPE(b));
+  Py_SET_TYPE(b, type);
   std::swap(x->impl, y->impl);
   std::swap(x->dict, y->dict);
   x->impl->pyobj = a;

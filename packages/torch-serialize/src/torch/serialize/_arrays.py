@@ -306,10 +306,13 @@ class TorchArrays:
         return row_of_dtype(dtype)
 
     def sparse(self, indices, values, size, coalesced):
-        make = getattr(self.torch, "sparse_coo_tensor", None)
-        if make is None:
-            raise NotImplementedError("load: sparse tensors are not part of this torch-core yet")
-        return make(indices, values, size, is_coalesced=coalesced)
+        """The tensor, its indices still to be looked at: they may not have been read yet."""
+        return self.torch._C._operator("_sparse_coo_tensor_unsafe")(indices, values, size, coalesced)
+
+    def check_sparse(self, tensor) -> None:
+        """A RuntimeError when an index lies outside the tensor's size."""
+        parts = tensor._indices(), tensor._values(), tensor.shape
+        self.torch.sparse_coo_tensor(*parts, is_coalesced=tensor.is_coalesced())
 
     def size(self, dims=()):
         return self.torch.Size(check_dims(dims))

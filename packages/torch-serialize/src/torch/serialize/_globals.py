@@ -36,6 +36,7 @@ class TorchNames:
         self.backend = backend
         self._make = backend.tensor
         self.used = 0  # storages that became part of a tensor
+        self.sparse: list = []  # tensors to look at when all of the file is read
         self._table = {
             "torch._utils._rebuild_tensor": self.rebuild_tensor,
             "torch._utils._rebuild_tensor_v2": self.rebuild_tensor_v2,
@@ -117,7 +118,9 @@ class TorchNames:
         if layout != "torch.sparse_coo":
             raise NotImplementedError(f"load: tensors of layout {brief(layout)} cannot be read yet")
         indices, values, size, *coalesced = data
-        return self.backend.sparse(indices, values, size, bool(coalesced and coalesced[0]))
+        tensor = self.backend.sparse(indices, values, size, bool(coalesced and coalesced[0]))
+        self.sparse.append(tensor)
+        return tensor
 
     def rebuild_meta_tensor(self, dtype, size, stride, requires_grad):
         return self.backend.meta(self.backend.row(dtype), size, stride, requires_grad is True)

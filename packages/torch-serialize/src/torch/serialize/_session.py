@@ -76,6 +76,9 @@ class Session:
             if error is None:
                 for job in self._jobs:
                     job.result()
+        if error is None and not self._to_meta:
+            for tensor in self.names.sparse:
+                self.backend.check_sparse(tensor)
 
     # Pickles
 
