@@ -5,7 +5,6 @@ import copy
 import numpy as np
 import pytest
 import torch
-import torch.nn.functional as F
 from torch.autograd import gradcheck, gradgradcheck
 
 PLACES = [[0, 1, 1, 2, 1], [3, 0, 2, 2, 0]]  # one of them twice
@@ -87,14 +86,14 @@ def test_values_with_a_graph_make_a_tensor_with_one():
 def test_a_table_gets_the_gradient_of_the_rows_that_were_looked_up():
     w = torch.ones(6, 2, requires_grad=True)
     rows = torch.tensor([[1, 4], [4, 0]])
-    F.embedding(rows, w, sparse=True).sum().backward()
+    torch.embedding(w, rows, sparse=True).sum().backward()
     assert w.grad.is_sparse and w.grad._nnz() == 4 and w.grad.shape == (6, 2)
     assert w.grad.to_dense()[:, 0].tolist() == [1, 1, 0, 0, 2, 0]
-    F.embedding(rows, w, sparse=True).mul(2).sum().backward()  # sparse + sparse
+    torch.embedding(w, rows, sparse=True).mul(2).sum().backward()  # sparse + sparse
     assert w.grad.is_sparse and w.grad.to_dense()[:, 0].tolist() == [3, 3, 0, 0, 6, 0]
     (w * 1).sum().backward()  # sparse + dense
     assert not w.grad.is_sparse and w.grad[:, 0].tolist() == [4, 4, 1, 1, 7, 1]
-    F.embedding(rows, w, sparse=True).sum().backward()  # dense + sparse
+    torch.embedding(w, rows, sparse=True).sum().backward()  # dense + sparse
     assert not w.grad.is_sparse and w.grad[:, 1].tolist() == [5, 5, 1, 1, 9, 1]
 
 
@@ -102,30 +101,24 @@ def test_both_kinds_of_gradient_meet_in_one_pass():
     w = torch.ones(4, 2, requires_grad=True)
     for first in (True, False):
         w.grad = None
-        a, b = F.embedding(torch.tensor([1, 1]), w, sparse=True).sum(), (w * 3).sum()
+        a, b = torch.embedding(w, torch.tensor([1, 1]), sparse=True).sum(), (w * 3).sum()
         (a + b if first else b + a).backward()
         assert not w.grad.is_sparse and w.grad[:, 0].tolist() == [3, 5, 3, 3]
 
 
 def test_padding_gets_no_gradient_and_frequencies_are_refused():
     w = torch.ones(4, 2, requires_grad=True)
-    F.embedding(torch.tensor([1, 2, 1]), w, padding_idx=1, sparse=True).sum().backward()
+    torch.embedding(w, torch.tensor([1, 2, 1]), padding_idx=1, sparse=True).sum().backward()
     assert w.grad._indices().tolist() == [[2]]
     with pytest.raises(RuntimeError, match="scale_grad_by_freq=True is not supported with sparse"):
-        F.embedding(torch.tensor([1]), w, scale_grad_by_freq=True, sparse=True)
-
-
-def test_bags_give_sparse_gradients():
-    bag = torch.nn.EmbeddingBag(5, 3, mode="sum", sparse=True)
-    bag(torch.tensor([1, 2, 2, 4]), torch.tensor([0, 2])).sum().backward()
-    assert bag.weight.grad.is_sparse and bag.weight.grad.to_dense()[:, 0].tolist() == [0, 1, 2, 0, 1]
+        torch.embedding(w, torch.tensor([1]), scale_grad_by_freq=True, sparse=True)
 
 
 def test_hooks_see_sparse_gradients():
     w, seen = torch.ones(4, 2, requires_grad=True), []
     w.register_hook(lambda g: seen.append(g.is_sparse) or g * 2)
     w.register_post_accumulate_grad_hook(lambda p: seen.append(p.grad.is_sparse))
-    F.embedding(torch.tensor([3]), w, sparse=True).sum().backward()
+    torch.embedding(w, torch.tensor([3]), sparse=True).sum().backward()
     assert seen == [True, True] and w.grad.to_dense()[3].tolist() == [2, 2]
 
 
@@ -146,4 +139,4 @@ def test_gradients_of_sparse_tensors_take_part_in_the_usual_rules():
 def test_anomaly_mode_looks_into_sparse_gradients():
     w = torch.ones(3, 1, requires_grad=True)
     with torch.autograd.set_detect_anomaly(True), pytest.raises(RuntimeError, match="nan"):
-        (F.embedding(torch.tensor([1]), w, sparse=True) * float("nan")).sum().backward()
+        (torch.embedding(w, torch.tensor([1]), sparse=True) * float("nan")).sum().backward()

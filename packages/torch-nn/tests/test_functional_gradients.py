@@ -88,3 +88,9 @@ def test_the_gradient_of_a_padding_may_be_differentiated_by_its_input():
     (g,) = torch.autograd.grad(F.pad(x, (1, 2), mode="reflect").sum(), x, create_graph=True)
     (h,) = torch.autograd.grad(g.sum(), x)
     assert torch.equal(h, torch.zeros_like(x))
+
+
+def test_bags_give_sparse_gradients():
+    bag = torch.nn.EmbeddingBag(5, 3, mode="sum", sparse=True)
+    bag(torch.tensor([1, 2, 2, 4]), torch.tensor([0, 2])).sum().backward()
+    assert bag.weight.grad.is_sparse and bag.weight.grad.to_dense()[:, 0].tolist() == [0, 1, 2, 0, 1]

@@ -78,13 +78,13 @@ def test_an_embedding_learns_with_each():
         lambda p: torch.optim.Adagrad(p, lr=0.5),
     ):
         torch.manual_seed(1)
-        table = torch.nn.Embedding(8, 4, sparse=True)
-        optimizer, rows = make(list(table.parameters())), torch.tensor([1, 5, 5, 2])
+        table = torch.randn(8, 4, requires_grad=True)
+        optimizer, rows = make([table]), torch.tensor([1, 5, 5, 2])
         losses = []
         for _ in range(20):
             optimizer.zero_grad()
-            loss = (table(rows) - 1).pow(2).mean()
+            loss = (torch.embedding(table, rows, sparse=True) - 1).pow(2).mean()
             loss.backward()
             optimizer.step()
             losses.append(loss.item())
-        assert table.weight.grad.is_sparse and losses[-1] < losses[0] / 5
+        assert table.grad.is_sparse and losses[-1] < losses[0] / 5
