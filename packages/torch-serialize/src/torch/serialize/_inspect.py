@@ -109,6 +109,9 @@ class _Descriptions:
     def row(self, dtype):
         return ELEMENT_TYPES[dtype]
 
+    def check_sparse(self, tensor) -> None:
+        """Nothing: a description has no elements."""
+
     def sparse(self, indices, values, size, coalesced):
         return {"indices": indices, "values": values}
 
