@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import nullcontext
 
 import torch
 
@@ -35,8 +36,11 @@ class Evaluation(Plugin):
         fields = [f"{name} {{{name}:.4f}}" for name in self.metrics]
         trainer.stats[self.name] = {"log_iter_fields": [], "log_epoch_fields": fields}
 
-    @torch.no_grad()
     def epoch(self, *args) -> None:
+        with getattr(torch, "no_grad", nullcontext)():  # without torch-autograd there are no gradients
+            self._evaluate()
+
+    def _evaluate(self) -> None:
         assert self.metrics is not None
         model = self.trainer.model
         training = getattr(model, "training", False)
