@@ -56,7 +56,7 @@ def functions_in_c(folder: Path) -> None:
         (folder / name).write_text((HERE / name).read_text())
     create_extension("_ext.peaks", "peaks.h", ["peaks.c"], relative_to=str(folder), verbose=False).build()
     sys.path.insert(0, str(folder))
-    from _ext import peaks  # type: ignore[import-not-found]
+    from _ext import peaks
 
     signal = torch.sin(torch.arange(0, 20, 0.1)) + 0.01 * torch.arange(200)
     standard = peaks.standardized(signal)

@@ -224,10 +224,15 @@ def kind(text: str, variadic: bool = False) -> str:
 
     >>> kind("Tensor?"), kind("Tensor(a!)"), kind("int[2]"), kind("int[]")
     ('Tensor | None', 'Tensor', 'builtins.int | Sequence[builtins.int]', 'Sequence[builtins.int]')
+    >>> kind("int[]?")
+    'builtins.int | Sequence[builtins.int] | None'
     """
     text = re.sub(r"\([a-z]!?\)", "", text)
     if text.endswith("?"):
-        return f"{kind(text[:-1])} | None"
+        sure = kind(text[:-1])
+        if sure == "Sequence[builtins.int]":  # dims: one may stand for a list of one
+            sure = f"builtins.int | {sure}"
+        return f"{sure} | None"
     if listed := re.fullmatch(r"(\w+)\[(\d*)\]", text):
         if listed[1] == "Tensor":
             return "Sequence[Tensor]"

@@ -77,6 +77,12 @@ _LAZY = {
 }
 
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # what type checkers see; at run time these come when asked for
+    from .gradcheck import gradcheck as gradcheck
+    from .gradcheck import gradgradcheck as gradgradcheck
+
+
 class _Package(_ModuleType):
     """``gradcheck`` is a function here, also after the module of that name was imported."""
 
