@@ -118,7 +118,7 @@ class WorkerIterator:
         failure, self._failure = self._failure, None
         if failure is not None:
             failure.reraise()
-        self._replace_ended()
+        self._replace_ended(idle=True)
         for worker in self._workers:
             worker.send(Epoch(self._seed))
         self._begin()
@@ -166,6 +166,7 @@ class WorkerIterator:
                     if not isinstance(data, Ended):
                         return data
             self._fill()
+            self._replace_ended()
             if not self._arrived and not any(worker.tasks for worker in self._workers):
                 raise StopIteration
             self._receive()
@@ -225,10 +226,13 @@ class WorkerIterator:
         worker.ended = True
         self._failure = Failure(f"{self._failure.text}\n{text}" if self._failure else text)
 
-    def _replace_ended(self) -> None:
-        """Puts a new worker in the place of each that has ended, and gives it what that one had yet to do."""
+    def _replace_ended(self, idle: bool = False) -> None:
+        """Puts a new worker in the place of each that has ended, and gives it what that one had yet to do.
+
+        One with nothing to do is replaced when it is given something, or at once when `idle`.
+        """
         for i, old in enumerate(self._workers):
-            if not old.ended or not old.active:
+            if not old.ended or not old.active or not (old.tasks or idle):
                 continue
             self._replaced += 1
             self._workers[i] = new = self._start(i, self._seed + self._replaced * len(self._workers))
