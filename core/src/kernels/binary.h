@@ -349,6 +349,13 @@ struct igamma : Binary<kFloats> {
     return T(math::igamma_scalar(a, x));
   }
 };
+struct igamma_slope : Binary<kFloats> {
+  static constexpr bool kHeavy = true;
+  template <class T>
+  static T eval(T a, T x) {
+    return T(math::igamma_slope_scalar(a, x));
+  }
+};
 struct igammac : Binary<kFloats> {
   static constexpr bool kHeavy = true;
   template <class T>

@@ -477,6 +477,9 @@ void register_pointwise() {
   set_native<op::round>(round_kernel), set_native<op::round_>(round_kernel_);
   set_native<op::nan_to_num>(nan_to_num_kernel), set_native<op::nan_to_num_>(nan_to_num_kernel_);
   set_native<op::logit>(logit_kernel), set_native<op::logit_>(logit_kernel_);
+  set_native<op::igamma_slope>([](const Tensor& self, const Tensor& other) {
+    return binary(op_of("_igamma_slope", Formula::igamma_slope), self, other);
+  });
   set_native<op::polygamma>([](int64_t n, const Tensor& self) { return polygamma_into(Tensor(), n, self); });
   set_native<op::polygamma_>([](const Tensor& self, int64_t n) { return polygamma_into(self, n, self); });
   set_composite<op::polygamma_method>([](const Tensor& self, int64_t n) { return polygamma(n, self); });

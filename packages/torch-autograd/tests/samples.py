@@ -113,10 +113,9 @@ CALLS = {
     "addcdiv": [lambda t: call(t(2, 3), t(3), t.positive(2, 1), value=2)],
     "conj_physical": [lambda t: call(t(3))],
     "xlogy": [lambda t: call(t(2, 3), t.positive(3))],
-    "igamma": [lambda t: call(t.positive(3).detach(), t.positive(3), nograd=(0,))],
-    "igammac": [lambda t: call(t.positive(3).detach(), t.positive(3), nograd=(0,))],
-    "igamma_": [],  # only by its second argument, which cannot be the one that is overwritten
-    "igammac_": [],
+    "igamma": [lambda t: call(t.positive(3), t.positive(3)), lambda t: call(t.positive(3), 3 * t.positive(3))],
+    "igammac": [lambda t: call(t.positive(3), t.positive(3)), lambda t: call(t.positive(3), 3 * t.positive(3))],
+    "_igamma_slope": [lambda t: call(t.positive(3), t.positive(3), nograd=(0,))],
     "polygamma": [lambda t: call(2, t.positive(3))],
     "polygamma_": [lambda t: call(t.positive(3), 2)],
     "frexp": [lambda t: call(t.positive(3), outputs=1)],

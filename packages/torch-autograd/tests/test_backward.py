@@ -299,3 +299,17 @@ def test_logcumsumexp_does_not_overflow_backward():
     x = torch.full((2,), -math.inf, requires_grad=True)
     x.logcumsumexp(0).sum().backward()
     assert x.grad.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("function, sign", [(torch.special.gammainc, 1), (torch.special.gammaincc, -1)])
+def test_second_derivatives_of_the_incomplete_gamma_functions(function, sign):
+    a, x = (torch.tensor(v, dtype=torch.float64, requires_grad=True) for v in (2.0, 1.5))
+    by_a, by_x = torch.autograd.grad(function(a, x), (a, x), create_graph=True)
+    density = 1.5 * math.exp(-1.5)  # x exp(-x) / gamma(2)
+    assert by_x.item() == pytest.approx(sign * density)
+    assert torch.autograd.grad(by_x, x, retain_graph=True)[0].item() == pytest.approx(sign * (1 - 1.5) * math.exp(-1.5))
+    mixed = density * (math.log(1.5) - (1 - 0.5772156649015329))  # digamma(2) is 1 less Euler's constant
+    assert torch.autograd.grad(by_x, a, retain_graph=True)[0].item() == pytest.approx(sign * mixed)
+    assert torch.autograd.grad(by_a, x, retain_graph=True)[0].item() == pytest.approx(sign * mixed)
+    with pytest.raises(NotImplementedError, match="the second derivative with respect to the first argument"):
+        torch.autograd.grad(by_a, a)

@@ -10,7 +10,10 @@ from torch.autograd import gradcheck, gradgradcheck
 #: no agreement can be asked for: what they compute has jumps or is drawn anew
 DIFFERENTIABLE = [s for s, how in TREATMENTS.items() if how == "derivative"]
 #: at these the second difference is rough, or the first one is exact and the second not defined
-NO_SECOND = {"angle": "real: no derivative"}
+NO_SECOND = {
+    "angle": "real: no derivative",
+    **dict.fromkeys(("igamma", "igamma_", "igammac", "igammac_"), "twice by the first argument: there is no formula"),
+}
 COMPLEX = {
     "add", "sub", "mul", "true_divide", "exp", "sin", "cos", "tanh", "sigmoid", "sqrt", "log", "reciprocal", "square", "neg", "tan", "sinh", "cosh",
     "expm1", "rsqrt", "asinh", "atan", "mm", "matmul", "linear", "dot", "vdot", "sum", "mean", "cat", "index", "where", "clone", "conj_physical", "abs",

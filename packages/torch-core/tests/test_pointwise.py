@@ -2,9 +2,11 @@
 
 import math
 
+import mpmath
 import numpy as np
 import pytest
 import torch
+from torch import _C
 
 INF, NAN = math.inf, math.nan
 
@@ -183,3 +185,26 @@ def test_long_tensors_give_the_same_as_short_ones():
 
 def test_squares_of_bools_are_numbers():
     assert torch.equal(torch.square(torch.tensor([True, False])), torch.tensor([1, 0]))
+
+
+@pytest.mark.parametrize("a", [0.01, 0.3, 1.0, 2.5, 30.0, 700.0])
+def test_the_slope_of_igamma_by_its_first_argument(a):
+    with mpmath.workdps(50):
+        for x in (0.3 * a, 0.9 * a, a + 0.99, a + 1, 1.2 * a + 1):
+            h, A, X = mpmath.mpf(10) ** -15, mpmath.mpf(a), mpmath.mpf(x)
+
+            def tail(s):  # the side that is not near 1
+                below = X < A + 1
+                value = mpmath.gammainc(s, 0, X, regularized=True) if below else mpmath.gammainc(s, X, regularized=True)
+                return value if below else -value
+
+            want = float((tail(A + h) - tail(A - h)) / (2 * h))
+            both = torch.tensor(a, dtype=torch.float64), torch.tensor(x, dtype=torch.float64)
+            assert _C._operator("_igamma_slope")(*both).item() == pytest.approx(want, rel=1e-12)
+
+
+def test_the_slope_of_igamma_at_its_ends():
+    inf, nan = float("inf"), float("nan")
+    a, x = torch.tensor([[2.0, 0], [2, inf], [inf, 2], [inf, inf], [0, 1], [-1, 1], [2, -1], [nan, 1]]).t()
+    got = _C._operator("_igamma_slope")(a, x).tolist()
+    assert got[:3] == [0, 0, 0] and all(v != v for v in got[3:])

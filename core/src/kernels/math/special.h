@@ -273,4 +273,42 @@ inline double igammac_scalar(double a, double x) {
   return x < a + 1 ? 1 - gamma_series(a, x) : gamma_fraction(a, x);
 }
 
+// The slope of P by a; that of Q is its negative. Below a + 1 the power series (6.5.29) term by term: the slope of
+// 1 / gamma(a + k + 1) is -digamma(a + k + 1) times it, so that nearly all terms have one sign. Above, the continued
+// fraction of Q, its recurrence differentiated along with it; both parts of that sum are positive.
+inline double igamma_slope_scalar(double a, double x) {
+  if (!(a > 0) || !(x >= 0) || (std::isinf(a) && std::isinf(x))) return kNan<double>;
+  if (x == 0 || std::isinf(a) || std::isinf(x)) return 0;
+  const double log_x = std::log(x), factor = gamma_factor(a, x);
+  if (x < a + 1) {
+    double term = 1 / a, psi = digamma_scalar(a + 1), sum = 0;
+    for (int k = 1; k < 10000; ++k) {
+      const double part = term * (log_x - psi);
+      sum += part;
+      if (term * (1 + std::abs(log_x - psi)) <= std::abs(sum) * 1e-17) break;  // one part alone may be 0
+      psi += 1 / (a + k);
+      term *= x / (a + k);
+    }
+    return sum * factor;
+  }
+  struct Dual {  // a number and its slope by a
+    double v, s;
+  };
+  Dual c{1e300, 0}, d{1 / (x + 1 - a), 0};
+  d.s = d.v * d.v;
+  Dual h = d;
+  double b = x + 1 - a;
+  for (int k = 1; k < 10000; ++k) {
+    const double n = k * (a - k);
+    b += 2;
+    const Dual below{n * d.v + b, k * d.v + n * d.s - 1};
+    d = {1 / below.v, -below.s / (below.v * below.v)};
+    c = {b + n / c.v, -1 + (k - n * c.s / c.v) / c.v};
+    const Dual ratio{d.v * c.v, d.s * c.v + d.v * c.s};
+    h = {h.v * ratio.v, h.s * ratio.v + h.v * ratio.s};
+    if (std::abs(ratio.v - 1) < 1e-16 && std::abs(ratio.s * h.v) <= std::abs(h.s) * 1e-16) break;
+  }
+  return -factor * (h.s + h.v * (log_x - digamma_scalar(a)));
+}
+
 }  // namespace torch::TORCH_ISA::math

@@ -283,16 +283,27 @@ struct Heaviside {
 // ------------------------------------------------------------------------------------------------------------------
 
 // The incomplete gamma functions of (a, x): the slope by x is x^(a-1) exp(-x) / gamma(a).
+Tensor gamma_density(const Tensor& a, const Tensor& x) {
+  return torch::exp((a - 1) * torch::log(x) - x - torch::lgamma(a));
+}
 template <int sign>
 struct Igamma {
   Saved self, other;
-  Igamma(Recorder& r, const Tensor& self, const Tensor& other) : self(r, self), other(r, other) {
-    TORCH_CHECK_IMPLEMENTED(!r.needs(0), r.node().op->op_name(),
-                            ": there is no derivative with respect to the first argument");
+  Igamma(Recorder& r, const Tensor& self, const Tensor& other) : self(r, self), other(r, other) {}
+  void grad(const Tensor& g, Backward& b) const {
+    if (b.needs(0)) b[0] = g * (double(sign) * torch::igamma_slope(self, other));
+    if (b.needs(1)) b[1] = g * (double(sign) * gamma_density(self, other));
   }
+};
+// Its slope by x is that of the density by a.
+struct IgammaSlope {
+  Saved self, other;
+  IgammaSlope(Recorder& r, const Tensor& self, const Tensor& other) : self(r, self), other(r, other) {}
   void grad(const Tensor& g, Backward& b) const {
     const Tensor &a = self, &x = other;
-    if (b.needs(1)) b[1] = g * (double(sign) * torch::exp((a - 1) * torch::log(x) - x - torch::lgamma(a)));
+    TORCH_CHECK_IMPLEMENTED(!b.needs(0),
+                            "igamma: the second derivative with respect to the first argument is not there");
+    if (b.needs(1)) b[1] = g * (gamma_density(a, x) * (torch::log(x) - torch::digamma(a)));
   }
 };
 
@@ -368,6 +379,7 @@ void register_binary() {
   record<Hypot, op::hypot, op::hypot_>();
   record<Igamma<1>, op::igamma, op::igamma_>();
   record<Igamma<-1>, op::igammac, op::igammac_>();
+  record<IgammaSlope, op::igamma_slope>();
   record<Lerp, op::lerp, op::lerp_>();
   record<Logaddexp, op::logaddexp>();
   record<Logaddexp2, op::logaddexp2>();
