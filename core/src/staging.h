@@ -32,6 +32,10 @@ struct ConvertPath {
 };
 ConvertPath convert_path(DType from, DType to) noexcept;
 
+constexpr int64_t kBufferBytes = 8192;  // of one operand's block: all of them stay in the first cache
+// Runs n elements from `data` through a path, to `out`; `step` has room for each stage in between.
+void convert_block(const ConvertPath& path, char* out, const char* data, int64_t n, char (*step)[kBufferBytes]);
+
 constexpr int size_class(int64_t bytes) {
   return bytes == 1 ? 0 : bytes == 2 ? 1 : bytes == 4 ? 2 : bytes == 8 ? 3 : 4;
 }

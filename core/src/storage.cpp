@@ -52,6 +52,16 @@ TORCH_NOINLINE void open_lists() {
   static thread_local ListsOwner owner;
 }
 
+inline Storage* in_block(void* memory, int c, size_t nbytes) noexcept {
+  Storage* s = new (memory) Storage;
+  s->block_class = uint16_t(c);
+  s->data = s + 1;
+  s->nbytes = nbytes;
+  s->flags = Storage::kResizable;
+  lend_block(s->data, nbytes, block_bytes(c) - sizeof(Storage));
+  return s;
+}
+
 [[noreturn]] TORCH_NOINLINE void out_of_memory(size_t nbytes) {
   throw_error(ErrorKind::OutOfMemory, message("not enough memory: tried to allocate ", nbytes, " bytes"));
 }
@@ -73,24 +83,12 @@ Storage* Storage::make(size_t nbytes, Device device) {
       FreeBlock* b = l->head[c];
       l->head[c] = b->next;
       --l->count[c];
-      Storage* s = new (b) Storage;
-      s->block_class = uint16_t(c);
-      s->data = s + 1;
-      s->nbytes = nbytes;
-      s->flags = kResizable;
-      lend_block(s->data, nbytes, block_bytes(c) - sizeof(Storage));
-      return s;
+      return in_block(b, c, nbytes);
     }
     if (!l) open_lists();
     void* memory = std::aligned_alloc(64, block_bytes(c));
     if (!memory) out_of_memory(nbytes);
-    Storage* s = new (memory) Storage;
-    s->block_class = uint16_t(c);
-    s->data = s + 1;
-    s->nbytes = nbytes;
-    s->flags = kResizable;
-    lend_block(s->data, nbytes, block_bytes(c) - sizeof(Storage));
-    return s;
+    return in_block(memory, c, nbytes);
   }
   void* data = allocate(nbytes);  // throws OutOfMemory
   Storage* s = adopt(data, nbytes, nullptr, nullptr);

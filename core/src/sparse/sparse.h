@@ -2,6 +2,7 @@
 #pragma once
 #include "dims.h"
 #include "sparse/slots.h"
+#include "torch/core/arithmetic.h"
 
 namespace torch {
 
@@ -26,14 +27,6 @@ inline Tensor linear_indices(const char* op, const Tensor& s) {
   return linear_indices(op, indices_of(s), sparse_sizes(s), sparse_sizes(s));
 }
 
-inline Tensor number(const Scalar& v) {
-  return scalar_tensor_of(v,
-                          v.is_complex() ? DType::Complex128
-                          : v.is_float() ? DType::Float64
-                          : v.is_bool()  ? DType::Bool
-                                         : DType::Int64,
-                          true);
-}
 inline bool is_one(const Scalar& v) { return !v.is_complex() && v.to_double() == 1; }
 inline int64_t product(IntArrayRef sizes) {
   int64_t n = 1;

@@ -4,8 +4,6 @@
 
 namespace torch::python {
 
-bool bind_number_slots();
-
 namespace {
 
 int execute(PyObject* module) {

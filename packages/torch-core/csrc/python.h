@@ -57,6 +57,11 @@ PyObject* call_row(const Row*, PyObject* self, PyObject* const* args, Py_ssize_t
 PyObject* wrap_result(const Row&, Result&);
 PyObject* to_conversion(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* kwnames);  // t.to(...)
 
+// --- number_slots.cpp: a + b, a < b, float(a) ---
+std::vector<PyType_Slot> number_slots();
+bool bind_number_slots();  // once the operators are there
+PyObject* tensor_complex(PyObject* self, PyObject*);
+
 // --- life.cpp ---
 PyObject* wrap(Tensor);
 PyObject* make_subclass(PyTypeObject*, Tensor);

@@ -1,11 +1,12 @@
-// torch.Tensor: the hand-written Python type. Number slots go straight to an operator's slot; methods that are rows
-// are added by operators.cpp; what is rare is written in Python (torch/_tensor.py).
+// torch.Tensor: the hand-written Python type. Arithmetic and conversions to numbers: number_slots.cpp; methods that are
+// rows are added by operators.cpp; what is rare is written in Python (torch/_tensor.py).
 #include <Python.h>
 #include <structmember.h>
 
 #include <cstddef>
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include "parser.h"
 
@@ -14,211 +15,8 @@ namespace torch::python {
 namespace {
 
 PyTypeObject* tensor_type;
-// --- number slots
-// ------------------------------------------------------------------------------------------------------
 
-enum BinarySlot {
-  kAdd,
-  kSub,
-  kMul,
-  kTrueDiv,
-  kFloorDiv,
-  kMod,
-  kPow,
-  kAnd,
-  kOr,
-  kXor,
-  kLshift,
-  kRshift,
-  kMatmul,
-  kIAdd,
-  kISub,
-  kIMul,
-  kITrueDiv,
-  kIFloorDiv,
-  kIMod,
-  kIPow,
-  kIAnd,
-  kIOr,
-  kIXor,
-  kILshift,
-  kIRshift,
-  kLt,
-  kLe,
-  kEq,
-  kNe,
-  kGt,
-  kGe,
-  kBinarySlots
-};
-constexpr const char* kBinaryNames[kBinarySlots] = {"add",
-                                                    "sub",
-                                                    "mul",
-                                                    "true_divide",
-                                                    "floor_divide",
-                                                    "remainder",
-                                                    "pow",
-                                                    "bitwise_and",
-                                                    "bitwise_or",
-                                                    "bitwise_xor",
-                                                    "bitwise_left_shift",
-                                                    "bitwise_right_shift",
-                                                    "matmul",
-                                                    "add_",
-                                                    "sub_",
-                                                    "mul_",
-                                                    "true_divide_",
-                                                    "floor_divide_",
-                                                    "remainder_",
-                                                    "pow_",
-                                                    "bitwise_and_",
-                                                    "bitwise_or_",
-                                                    "bitwise_xor_",
-                                                    "bitwise_left_shift_",
-                                                    "bitwise_right_shift_",
-                                                    "lt",
-                                                    "le",
-                                                    "eq",
-                                                    "ne",
-                                                    "gt",
-                                                    "ge"};
-const Row* binary_rows[kBinarySlots];
-
-// Calls a row of the form (Tensor, Tensor) or (Tensor, Tensor, *, Scalar alpha=1) without boxing.
-Tensor call_binary(const Row* row, const Tensor& a, const Tensor& b) {
-  const Keys keys = Keys(detail::keys_in(a) | detail::keys_in(b));
-  if (TORCH_UNLIKELY(mixes_devices(keys))) check_one_device(*row, a.get(), b.get());
-  unsigned slot = 31u - unsigned(__builtin_clz(keys));
-  void* f = row->slots[slot];
-  if (TORCH_UNLIKELY(!f)) missing_kernel(row->schema.op_name(), Slot(slot));
-  bool big = a.numel() >= kReleaseNumel || b.numel() >= kReleaseNumel;
-  Tensor r;
-  {
-    ReleaseGil gil(big);
-    if (row->schema.count == 2) {
-      r = reinterpret_cast<Tensor (*)(const Tensor&, const Tensor&)>(f)(a, b);
-    } else {
-      static constexpr Scalar one(int64_t(1));
-      r = reinterpret_cast<Tensor (*)(const Tensor&, const Tensor&, const Scalar&)>(f)(a, b, one);
-    }
-  }
-  if (row->schema.params[0].written && slot < unsigned(Slot::Autograd)) mark_changed(a, row->schema.text);
-  return r;
-}
-
-template <BinarySlot S>
-PyObject* nb_binary(PyObject* a, PyObject* b) {
-  const Row* row = binary_rows[S];
-  if (TORCH_UNLIKELY(!row)) Py_RETURN_NOTIMPLEMENTED;
-  TORCH_PY_TRY(nullptr, {
-    if (TORCH_LIKELY(is_tensor(a))) {
-      if (TORCH_LIKELY(is_tensor(b))) return wrap(call_binary(row, borrow(a), borrow(b)));
-      if (S != kMatmul && is_number(b)) return wrap(call_binary(row, borrow(a), tensor_of_number(b)));
-    } else if (S != kMatmul && is_number(a) && is_tensor(b)) {
-      return wrap(call_binary(row, tensor_of_number(a), borrow(b)));
-    }
-  })
-  Py_RETURN_NOTIMPLEMENTED;
-}
-template <BinarySlot S>
-PyObject* nb_ternary_pow(PyObject* a, PyObject* b, PyObject* modulo) {
-  if (modulo != Py_None) {
-    PyErr_SetString(PyExc_NotImplementedError, "pow: a third argument (modulo) is not supported");
-    return nullptr;
-  }
-  return nb_binary<S>(a, b);
-}
-
-template <int N>
-struct UnaryRow {
-  static const Row* row;
-};
-template <int N>
-const Row* UnaryRow<N>::row = nullptr;
-enum { kNeg, kAbs, kInvert, kPositive };
-template <int N>
-PyObject* nb_unary(PyObject* self) {
-  const Row* row = UnaryRow<N>::row;
-  if (!row) {
-    PyErr_SetString(PyExc_NotImplementedError, "this operator has no row in this build of torch-core");
-    return nullptr;
-  }
-  return call_row(row, self, nullptr, 0, nullptr);
-}
-
-PyObject* tensor_compare(PyObject* a, PyObject* b, int op) {
-  switch (op) {
-    case Py_LT:
-      return nb_binary<kLt>(a, b);
-    case Py_LE:
-      return nb_binary<kLe>(a, b);
-    case Py_EQ:
-      return nb_binary<kEq>(a, b);
-    case Py_NE:
-      return nb_binary<kNe>(a, b);
-    case Py_GT:
-      return nb_binary<kGt>(a, b);
-    default:
-      return nb_binary<kGe>(a, b);
-  }
-}
 Py_hash_t tensor_hash(PyObject* self) { return Py_hash_t(reinterpret_cast<uintptr_t>(self) >> 4); }
-
-// --- conversions to Python's numbers
-// -----------------------------------------------------------------------------------
-
-Object value_of(PyObject* self, const char* op) {
-  const Tensor& t = borrow(self);
-  if (t.numel() != 1) {
-    if (std::strcmp(op, "bool") == 0) {
-      if (t.numel() == 0)
-        PyErr_SetString(PyExc_RuntimeError, "Boolean value of Tensor with no values is ambiguous");
-      else
-        PyErr_Format(PyExc_RuntimeError,
-                     "Boolean value of Tensor with more than one value is ambiguous (it has %lld); use any() or all()",
-                     (long long)t.numel());
-    } else {
-      PyErr_Format(std::strcmp(op, "index") == 0 ? PyExc_TypeError : PyExc_RuntimeError,
-                   "%s: only tensors with one element can be converted to a Python number, this one has %lld", op,
-                   (long long)t.numel());
-    }
-    return Object();
-  }
-  if (!is_dense(t, op)) return Object();
-  if (t.device().type != DeviceType::CPU) {
-    PyErr_Format(PyExc_RuntimeError, "%s: a tensor on device %s has no values to read", op,
-                 to_string(t.device()).c_str());
-    return Object();
-  }
-  return Object(item_of(t, t.data()));
-}
-int tensor_bool(PyObject* self) {
-  Object v = value_of(self, "bool");
-  return v ? PyObject_IsTrue(v.get()) : -1;
-}
-PyObject* tensor_int(PyObject* self) {
-  Object v = value_of(self, "int");
-  return v ? PyNumber_Long(v.get()) : nullptr;
-}
-PyObject* tensor_float(PyObject* self) {
-  Object v = value_of(self, "float");
-  return v ? PyNumber_Float(v.get()) : nullptr;
-}
-PyObject* tensor_index(PyObject* self) {
-  DType t = impl_of(self)->dtype;
-  if (!is_integral(t) && t != DType::Bool) {
-    PyErr_SetString(PyExc_TypeError, "only integer tensors of a single element can be converted to an index");
-    return nullptr;
-  }
-  Object v = value_of(self, "index");
-  return v ? PyNumber_Index(v.get()) : nullptr;
-}
-PyObject* tensor_complex(PyObject* self, PyObject*) {
-  Object v = value_of(self, "complex");
-  if (!v) return nullptr;
-  Py_complex c = PyComplex_AsCComplex(v.get());
-  return PyErr_Occurred() ? nullptr : PyComplex_FromCComplex(c);
-}
 Py_ssize_t tensor_length(PyObject* self) {
   TensorImpl* t = impl_of(self);
   if (t->ndim == 0) {
@@ -227,9 +25,6 @@ Py_ssize_t tensor_length(PyObject* self) {
   }
   return Py_ssize_t(t->sizes()[0]);
 }
-
-// --- questions
-// -----------------------------------------------------------------------------------------------------------
 
 bool one_dim(PyObject* self, PyObject* arg, int64_t* out) {
   Py_ssize_t d = PyNumber_AsSsize_t(arg, PyExc_IndexError);
@@ -499,61 +294,28 @@ bool add_tensor_type(PyObject* module) {
                                   {"__weaklistoffset__", T_PYSSIZET, offsetof(PyTensor, weak), READONLY, nullptr},
                                   {}};
 #define SLOT(slot, f) {slot, reinterpret_cast<void*>(f)}
-  PyType_Slot slots[] = {SLOT(Py_tp_new, tensor_new),
-                         SLOT(Py_tp_dealloc, tensor_dealloc),
-                         SLOT(Py_tp_traverse, tensor_traverse),
-                         SLOT(Py_tp_clear, tensor_clear),
-                         SLOT(Py_tp_setattro, tensor_setattro),
-                         SLOT(Py_tp_richcompare, tensor_compare),
-                         SLOT(Py_tp_hash, tensor_hash),
-                         {Py_tp_members, members},
-                         {Py_tp_methods, methods},
-                         {Py_tp_getset, getset},
-                         SLOT(Py_nb_add, nb_binary<kAdd>),
-                         SLOT(Py_nb_subtract, nb_binary<kSub>),
-                         SLOT(Py_nb_multiply, nb_binary<kMul>),
-                         SLOT(Py_nb_true_divide, nb_binary<kTrueDiv>),
-                         SLOT(Py_nb_floor_divide, nb_binary<kFloorDiv>),
-                         SLOT(Py_nb_remainder, nb_binary<kMod>),
-                         SLOT(Py_nb_power, nb_ternary_pow<kPow>),
-                         SLOT(Py_nb_and, nb_binary<kAnd>),
-                         SLOT(Py_nb_or, nb_binary<kOr>),
-                         SLOT(Py_nb_xor, nb_binary<kXor>),
-                         SLOT(Py_nb_lshift, nb_binary<kLshift>),
-                         SLOT(Py_nb_rshift, nb_binary<kRshift>),
-                         SLOT(Py_nb_matrix_multiply, nb_binary<kMatmul>),
-                         SLOT(Py_nb_inplace_add, nb_binary<kIAdd>),
-                         SLOT(Py_nb_inplace_subtract, nb_binary<kISub>),
-                         SLOT(Py_nb_inplace_multiply, nb_binary<kIMul>),
-                         SLOT(Py_nb_inplace_true_divide, nb_binary<kITrueDiv>),
-                         SLOT(Py_nb_inplace_floor_divide, nb_binary<kIFloorDiv>),
-                         SLOT(Py_nb_inplace_remainder, nb_binary<kIMod>),
-                         SLOT(Py_nb_inplace_power, nb_ternary_pow<kIPow>),
-                         SLOT(Py_nb_inplace_and, nb_binary<kIAnd>),
-                         SLOT(Py_nb_inplace_or, nb_binary<kIOr>),
-                         SLOT(Py_nb_inplace_xor, nb_binary<kIXor>),
-                         SLOT(Py_nb_inplace_lshift, nb_binary<kILshift>),
-                         SLOT(Py_nb_inplace_rshift, nb_binary<kIRshift>),
-                         SLOT(Py_nb_negative, nb_unary<kNeg>),
-                         SLOT(Py_nb_absolute, nb_unary<kAbs>),
-                         SLOT(Py_nb_invert, nb_unary<kInvert>),
-                         SLOT(Py_nb_positive, nb_unary<kPositive>),
-                         SLOT(Py_nb_bool, tensor_bool),
-                         SLOT(Py_nb_int, tensor_int),
-                         SLOT(Py_nb_float, tensor_float),
-                         SLOT(Py_nb_index, tensor_index),
-                         SLOT(Py_mp_length, tensor_length),
-                         SLOT(Py_sq_length, tensor_length),
-                         SLOT(Py_mp_subscript, tensor_subscript),
-                         SLOT(Py_mp_ass_subscript, tensor_ass_subscript),
-                         SLOT(Py_sq_item, tensor_item),
-                         SLOT(Py_bf_getbuffer, tensor_getbuffer),
-                         SLOT(Py_bf_releasebuffer, tensor_releasebuffer),
-                         {Py_tp_doc, const_cast<char*>("An array of numbers of one dtype on one device.")},
-                         {}};
+  std::vector<PyType_Slot> slots = {SLOT(Py_tp_new, tensor_new),
+                                    SLOT(Py_tp_dealloc, tensor_dealloc),
+                                    SLOT(Py_tp_traverse, tensor_traverse),
+                                    SLOT(Py_tp_clear, tensor_clear),
+                                    SLOT(Py_tp_setattro, tensor_setattro),
+                                    SLOT(Py_tp_hash, tensor_hash),
+                                    {Py_tp_members, members},
+                                    {Py_tp_methods, methods},
+                                    {Py_tp_getset, getset},
+                                    SLOT(Py_mp_length, tensor_length),
+                                    SLOT(Py_sq_length, tensor_length),
+                                    SLOT(Py_mp_subscript, tensor_subscript),
+                                    SLOT(Py_mp_ass_subscript, tensor_ass_subscript),
+                                    SLOT(Py_sq_item, tensor_item),
+                                    SLOT(Py_bf_getbuffer, tensor_getbuffer),
+                                    SLOT(Py_bf_releasebuffer, tensor_releasebuffer),
+                                    {Py_tp_doc, const_cast<char*>("An array of numbers of one dtype on one device.")}};
 #undef SLOT
+  for (const PyType_Slot& slot : number_slots()) slots.push_back(slot);
+  slots.push_back({});
   PyType_Spec spec = {"torch.Tensor", sizeof(PyTensor), 0,
-                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
+                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots.data()};
   tensor_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
   if (!tensor_type || PyModule_AddType(module, tensor_type) < 0) return false;
   api_table = {TORCH_CORE_INTERFACE, tensor_type, wrap,        raise,    call_row,  wrap_dtype,
@@ -564,26 +326,6 @@ bool add_tensor_type(PyObject* module) {
   if (!add_methods(number_methods) || !add_methods(storage_methods) || !add_methods(buffer_methods)) return false;
   Object capsule(PyCapsule_New(&api_table, "torch._C._api", nullptr));
   return capsule && PyModule_AddObjectRef(module, "_api", capsule.get()) == 0;
-}
-
-// After the operators are there.
-bool bind_number_slots() {
-  for (int i = 0; i < kBinarySlots; ++i) {
-    binary_rows[i] = find_row(kBinaryNames[i]);
-    if (!binary_rows[i]) continue;
-    const Schema& s = binary_rows[i]->schema;
-    bool plain = s.params[0].kind == Kind::Tensor && s.params[1].kind == Kind::Tensor && s.result_count == 1 &&
-                 (s.count == 2 || (s.count == 3 && s.params[2].kind == Kind::Scalar && !s.params[2].optional));
-    if (!plain) {
-      PyErr_Format(PyExc_SystemError, "row of %s does not fit the number slot: %s", kBinaryNames[i], s.text);
-      return false;
-    }
-  }
-  UnaryRow<kNeg>::row = find_row("neg");
-  UnaryRow<kAbs>::row = find_row("abs");
-  UnaryRow<kInvert>::row = find_row("bitwise_not");
-  UnaryRow<kPositive>::row = find_row("positive");
-  return true;
 }
 
 }  // namespace torch::python

@@ -60,7 +60,7 @@ Tensor cat_kernel(TensorList tensors, int64_t dim) {
   check_list("torch.cat()", tensors);
   const Tensor* model = nullptr;
   for (size_t i = 0; i < tensors.size(); ++i) {
-    TORCH_CHECK(tensors[i].dim() > 0, "zero-dimensional tensor (at position ", i,
+    TORCH_CHECK(tensors[i].dim() > 0, "cat: zero-dimensional tensor (at position ", i,
                 ") cannot be concatenated; use stack");
     if (!model && !skipped(tensors[i])) model = &tensors[i];
   }
@@ -73,10 +73,10 @@ Tensor cat_kernel(TensorList tensors, int64_t dim) {
   for (size_t i = 0; i < tensors.size(); ++i) {
     const Tensor& t = tensors[i];
     if (skipped(t)) continue;
-    TORCH_CHECK(t.dim() == model->dim(), "Tensors must have same number of dimensions: got ", model->dim(), " and ",
-                t.dim(), " (tensor number ", i, " in the list of cat)");
+    TORCH_CHECK(t.dim() == model->dim(), "cat: Tensors must have same number of dimensions: got ", model->dim(),
+                " and ", t.dim(), " (tensor number ", i, " in the list)");
     for (int64_t d = 0; d < t.dim(); ++d)
-      TORCH_CHECK(d == dim || t.size(d) == sizes[d], "Sizes of tensors must match except in dimension ", dim,
+      TORCH_CHECK(d == dim || t.size(d) == sizes[d], "cat: Sizes of tensors must match except in dimension ", dim,
                   ". Expected size ", sizes[d], " but got size ", t.size(d), " for tensor number ", i, " in the list.");
     TORCH_CHECK(!__builtin_add_overflow(total, t.size(dim), &total),
                 "torch.cat(): the sizes add up to more than 64 bits hold");

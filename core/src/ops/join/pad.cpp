@@ -109,8 +109,9 @@ Tensor pad_composite(const Tensor& self, IntArrayRef pad, std::string_view mode,
   int64_t n = self.dim(), p = int64_t(pad.size());
   TORCH_CHECK_IMPLEMENTED(
       (p == 2 && (n == 2 || n == 3)) || (p == 4 && (n == 3 || n == 4)) || (p == 6 && (n == 4 || n == 5)),
-      "Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now, got padding length ", p,
-      " for shape ", self.sizes());
+      "pad: mode \"", mode,
+      "\" pads the last 1, 2 or 3 dims of an input with one or two dims more, got padding length ", p, " for shape ",
+      self.sizes());
   if (mode == "reflect") return reflection_pad(self, pad);
   if (mode == "replicate") return replication_pad(self, pad);
   if (mode == "circular") return circular_pad(self, pad);

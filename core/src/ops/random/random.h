@@ -1,5 +1,7 @@
 // Shared by the random operators: which generator, and filling a tensor of any dtype and layout.
 #pragma once
+#include <optional>
+
 #include "iterate.h"
 #include "random_kernels.h"
 #include "torch/core/pool.h"
@@ -8,12 +10,29 @@
 
 namespace torch {
 
+using MaybeDType = std::optional<DType>;
+using MaybeDevice = std::optional<Device>;
+using MaybeFormat = std::optional<MemoryFormat>;
+
 // The given generator or the default one. `op` is named when its device is not the tensor's.
 inline Generator& generator_or_default(const char* op, Generator* given, Device device) {
   if (!given) return default_generator();
   TORCH_CHECK(device.type == DeviceType::Meta || given->device().type == device.type, op, ": expected a generator on ",
               device, ", got one on ", given->device());
   return *given;
+}
+
+// Checks of an in-place fill.
+inline Generator& filling(const char* op, const Tensor& self, Generator* generator) {
+  check_internal_overlap(op, self);
+  return generator_or_default(op, generator, self.device());
+}
+// A tensor without values of a dtype that can hold them.
+inline Tensor floating_tensor(const char* op, IntArrayRef size, MaybeDType dtype, MaybeDevice device) {
+  const DType t = dtype.value_or(default_dtype());
+  TORCH_CHECK_IMPLEMENTED(is_floating(t) || is_complex(t), op, ": not implemented for ", t,
+                          "; expected a floating point or complex dtype");
+  return empty_tensor(size, t, device.value_or(Device()));
 }
 
 // fill(stream, n, T* out) over contiguous memory; each element takes `words` words.
@@ -60,6 +79,9 @@ auto kernel_for(F32 f32, F64 f64) {
 void fill_normal(const char* op, const Tensor& t, double mean, double std, Generator& generator);
 void fill_uniform(const char* op, const Tensor& t, double from, double to, Generator& generator);
 void fill_integers(const char* op, const Tensor& t, int64_t from, uint64_t range, Generator& generator);
-void register_random_draws();  // random_draws.cpp: multinomial, poisson, randperm
+
+void register_random_chances();
+void register_random_normal();
+void register_random_draws();
 
 }  // namespace torch

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "ops/random.h"
+#include "ops/random/random.h"
 #include "torch/core/ops.h"
 
 namespace torch {
