@@ -19,6 +19,7 @@ void register_unpooling();
 void register_resample();
 void register_matmul();
 void register_contraction();
+void register_linalg();
 void register_random();
 void register_view();
 void register_create();

@@ -57,6 +57,7 @@ void init() {
     register_activation();
     register_matmul();
     register_contraction();
+    register_linalg();
     register_random();
     register_view();
     register_create();

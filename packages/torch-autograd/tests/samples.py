@@ -76,6 +76,11 @@ def sparse(t):
     return torch.sparse_coo_tensor(PLACES, t(4), (3, 4))
 
 
+# Of matrices that must be regular, symmetric, ...: test_linalg.py has their gradients.
+MATRICES = (
+    "lu_factor_ex", "inv_ex", "linalg_det", "linalg_slogdet", "_linalg_solve", "solve_triangular", "cholesky_ex", "_linalg_svd",
+)  # fmt: skip
+
 CALLS = {
     # --- copies
     "clone": [lambda t: call(t(2, 3))],
@@ -135,6 +140,7 @@ CALLS = {
     "gelu_backward": [lambda t: call(t(5), t(5)), lambda t: call(t(5), t(5), approximate="tanh")],
     "softplus_backward": [lambda t: call(t(5), t(5), 2.0, 0.8)],
     "hardshrink_backward": [lambda t: call(t(5), t(5), 0.3)],
+    **{name: [] for name in MATRICES},
     # --- Fourier transforms
     "_fft_c2c": [
         lambda t: call(t(3, 4, dtype=C128), [1], 0, True),

@@ -6,7 +6,7 @@
 namespace torch::python {
 
 namespace {
-PyObject* out_of_memory_error = nullptr;
+PyObject *out_of_memory_error = nullptr, *linalg_error = nullptr;
 
 PyObject* class_of(ErrorKind kind) {
   switch (kind) {
@@ -24,6 +24,8 @@ PyObject* class_of(ErrorKind kind) {
       return PyExc_OverflowError;
     case ErrorKind::OutOfMemory:
       return out_of_memory_error;
+    case ErrorKind::LinAlg:
+      return linalg_error;
   }
   return PyExc_RuntimeError;
 }
@@ -33,7 +35,12 @@ bool add_errors(PyObject* module) {
   out_of_memory_error = PyErr_NewExceptionWithDoc(
       "torch.OutOfMemoryError", "Raised when memory for a tensor cannot be had; the message names the bytes.",
       PyExc_RuntimeError, nullptr);
-  return out_of_memory_error && PyModule_AddObjectRef(module, "OutOfMemoryError", out_of_memory_error) == 0;
+  linalg_error = PyErr_NewExceptionWithDoc(
+      "torch.linalg.LinAlgError",
+      "Raised when a matrix has no such factorization or inverse; the message names the matrix of the batch.",
+      PyExc_RuntimeError, nullptr);
+  return out_of_memory_error && PyModule_AddObjectRef(module, "OutOfMemoryError", out_of_memory_error) == 0 &&
+         linalg_error && PyModule_AddObjectRef(module, "LinAlgError", linalg_error) == 0;
 }
 
 PyObject* raise() noexcept {

@@ -11,7 +11,7 @@
 
 namespace torch {
 
-enum class ErrorKind : uint8_t { Runtime, Index, Type, Value, NotImplemented, OutOfMemory, Overflow };
+enum class ErrorKind : uint8_t { Runtime, Index, Type, Value, NotImplemented, OutOfMemory, Overflow, LinAlg };
 
 class TORCH_API Error : public std::exception {
  public:

@@ -12,6 +12,8 @@ namespace torch::autograd {
   X(fft)                                    \
   X(index)                                  \
   X(join)                                   \
+  X(linalg_lu)                              \
+  X(linalg_spectral)                        \
   X(loss)                                   \
   X(matmul)                                 \
   X(norm)                                   \

@@ -48,6 +48,7 @@ LAZY = {
     "set_default_tensor_type": "_legacy",
     **dict.fromkeys(("unique", "unique_consecutive"), "_unique"),
     **dict.fromkeys(("ifft", "rfft", "irfft"), "_spectral"),
+    **dict.fromkeys(("lu", "btrifact"), "_factored"),
     **dict.fromkeys(("TypedStorage", "UntypedStorage"), "storage"),
     **dict.fromkeys(
         (

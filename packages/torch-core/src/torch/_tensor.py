@@ -233,6 +233,7 @@ METHODS_OF = {
     "_composed": (
         "adjoint", "cov", "corrcoef", "histogram", "renorm", "renorm_", "fill_diagonal_", "float_power_",
     ),
+    "_factored": ("lu", "btrifact"),
     "_callbacks": ("apply_", "map_", "map2_"),
     "_old": ("resize", "resize_as", "masked_copy", "masked_copy_"),
     "_misc": ("is_nonzero",),

@@ -1,0 +1,130 @@
+// What the operators of linear algebra ask of their matrices, and batches of them as LAPACK takes them.
+#pragma once
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "dense.h"
+#include "linalg/lapack.h"
+#include "torch/core/arithmetic.h"
+#include "torch/core/pool.h"
+
+namespace torch::linalg {
+
+using Sizes = std::vector<int64_t>;
+
+// --- checks, with the operator's and the argument's name -------------------------------------------------------------
+
+void check_floating(const char* op, const Tensor& a, const char* name = "A");
+void check_matrices(const char* op, const Tensor& a,
+                    const char* name = "A");  // floating, at least 2 dims, sides < 2**31
+void check_square(const char* op, const Tensor& a, const char* name = "A");
+void check_same_dtype(const char* op, const Tensor& a, const Tensor& b);
+
+// `batch` and `info` of a LAPACK call, for a LinAlgError that says which matrix it was:
+// "linalg.inv: matrix (1, 2) of the batch: the matrix is singular".
+template <class Message>
+void check_info(const char* op, const Tensor& info, Message text);
+std::string which_matrix(const char* op, const Tensor& info, int64_t batch);
+// An argument that LAPACK calls illegal is a mistake of ours.
+void check_arguments(const char* op, int info);
+
+// --- shapes ----------------------------------------------------------------------------------------------------------
+
+inline IntArrayRef batch_sizes(const Tensor& a, int64_t matrix_dims = 2) {
+  return a.sizes().slice(0, size_t(a.dim() - matrix_dims));
+}
+inline Sizes joined(IntArrayRef batch, std::initializer_list<int64_t> rest) {
+  Sizes s = batch.vec();
+  s.insert(s.end(), rest);
+  return s;
+}
+inline int64_t count_of(IntArrayRef sizes) {
+  int64_t n = 1;
+  for (int64_t s : sizes) n *= s;
+  return n;
+}
+// Both with the batch that they broadcast to.
+std::pair<Tensor, Tensor> with_common_batch(const char* op, const Tensor& a, const Tensor& b);
+// Whether B of linalg.solve has vectors: one vector, or A's shape without the last dim.
+bool has_vectors(const Tensor& a, const Tensor& b);
+
+inline Tensor mT(const Tensor& a) { return transpose(a, -2, -1); }
+inline Tensor mH(const Tensor& a) { return is_complex(a.dtype()) ? conj(mT(a)) : mT(a); }
+// An identity of the last two sizes of `like`, of its dtype and device.
+inline Tensor identity(int64_t n, const Tensor& like) { return eye(n, std::nullopt, like.dtype(), like.device()); }
+
+// --- memory ----------------------------------------------------------------------------------------------------------
+
+// Uninitialised batches of matrices, each one column by column: what LAPACK reads and writes.
+Tensor empty_columns(IntArrayRef batch, int64_t rows, int64_t columns, DType dtype, Device device);
+Tensor column_copy(const Tensor& a);
+// The same, row by row: a contiguous copy. To LAPACK it is the transpose.
+Tensor row_copy(const Tensor& a);
+
+// The matrices of a batch that is read alone, in place where one side has stride 1, else copied.
+template <class T>
+class Read {
+ public:
+  explicit Read(const Tensor& a) : a_(fits(a) ? a : column_copy(a)) {
+    const int64_t r = a_.stride(-2), c = a_.stride(-1);
+    rows_ = !(r == 1 && c >= std::max<int64_t>(a_.size(-2), 1));
+    leading_ = int(std::max<int64_t>({1, rows_ ? r : c, rows_ ? a_.size(-1) : a_.size(-2)}));
+  }
+  const T* at(int64_t batch) const {
+    int64_t offset = 0;
+    for (int64_t d = a_.dim() - 3; d >= 0; --d) {
+      offset += batch % a_.size(d) * a_.stride(d);
+      batch /= a_.size(d);
+    }
+    return a_.data<T>() + offset;
+  }
+  bool by_rows() const { return rows_; }  // LAPACK sees the transpose
+  int leading() const { return leading_; }
+
+ private:
+  static bool fits(const Tensor& a) {
+    const int64_t r = a.stride(-2), c = a.stride(-1);
+    return (r == 1 && c >= std::max<int64_t>(a.size(-2), 1) && c <= INT32_MAX) ||
+           (c == 1 && r >= std::max<int64_t>(a.size(-1), 1) && r <= INT32_MAX);
+  }
+  Tensor a_;
+  bool rows_;
+  int leading_;
+};
+
+// f(T{}) for the element type.
+template <class F>
+void with_type(DType t, F f) {
+  switch (t) {
+    case DType::Float32:
+      return f(float{});
+    case DType::Float64:
+      return f(double{});
+    case DType::Complex64:
+      return f(std::complex<float>{});
+    default:
+      return f(std::complex<double>{});
+  }
+}
+
+// f(batch) for each matrix; `work` is about what one costs in multiplications.
+template <class F>
+void for_each_matrix(int64_t count, double work, F f) {
+  const int64_t grain = int64_t(std::max(1.0, 2e5 / std::max(work, 1.0)));
+  parallel_for(count, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t b = begin; b < end; ++b) f(b);
+  });
+}
+
+template <class Message>
+void check_info(const char* op, const Tensor& info, Message text) {
+  if (info.is_meta()) return;
+  const int* const values = info.data<int>();
+  for (int64_t b = 0; b < info.numel(); ++b)
+    if (TORCH_UNLIKELY(values[b] != 0)) throw_error(ErrorKind::LinAlg, which_matrix(op, info, b) + text(values[b]));
+}
+std::string singular_text(int at);  // the message for a zero pivot
+
+}  // namespace torch::linalg

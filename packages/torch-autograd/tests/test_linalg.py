@@ -1,0 +1,113 @@
+"""Derivatives of linear algebra, first and second order, real and complex, against finite differences.
+
+Each function is one of free matrices: it makes the symmetric, triangular or well-conditioned ones that operators ask for, and
+looks at results through what their gauge leaves: the moduli of eigenvectors, products that signs and phases drop out of.
+"""
+
+import pytest
+import torch
+from samples import Source
+from torch.autograd import gradcheck, gradgradcheck
+
+L = torch.linalg
+
+
+def hermitian(a):
+    return a + a.mH
+
+
+def positive(a):
+    return a @ a.mH + torch.eye(a.shape[-1], dtype=a.dtype)
+
+
+def regular(a):
+    return a + 3 * torch.eye(a.shape[-2], a.shape[-1], dtype=a.dtype)
+
+
+def lower(a):
+    return regular(a).tril()
+
+
+def upper(a):
+    return regular(a).triu()
+
+
+def lu_solve(a, b, **how):
+    return L.lu_solve(*L.lu_factor(regular(a)), b, **how)
+
+
+# what is differentiated: (function of tensors, their shapes)
+CASES = {
+    "inv": (lambda a: L.inv(regular(a)), [(2, 3, 3)]),
+    "det": (lambda a: L.det(regular(a)), [(2, 3, 3)]),
+    "slogdet": (lambda a: tuple(L.slogdet(regular(a))), [(2, 3, 3)]),
+    "logdet": (lambda a: torch.logdet(positive(a)), [(2, 3, 3)]),
+    "solve": (lambda a, b: L.solve(regular(a), b), [(2, 3, 3), (2, 3, 2)]),
+    "solve of vectors": (lambda a, b: L.solve(regular(a), b), [(2, 3, 3), (2, 3)]),
+    "solve from the right": (lambda a, b: L.solve(regular(a), b, left=False), [(3, 3), (2, 4, 3)]),
+    "lower triangle": (lambda a, b: L.solve_triangular(regular(a), b, upper=False), [(2, 3, 3), (3, 2)]),
+    "upper triangle": (
+        lambda a, b: L.solve_triangular(regular(a), b, upper=True, left=False, unitriangular=True),
+        [(3, 3), (2, 2, 3)],
+    ),
+    "triangular_solve": (lambda b, a: torch.triangular_solve(b, regular(a), transpose=True)[0], [(3, 2), (3, 3)]),
+    "lu square": (lambda a: tuple(L.lu(regular(a))[1:]), [(2, 3, 3)]),
+    "lu tall": (lambda a: tuple(L.lu(regular(a))[1:]), [(4, 3)]),
+    "lu wide": (lambda a: tuple(L.lu(regular(a))[1:]), [(3, 5)]),
+    "lu_factor with swaps": (lambda a: L.lu_factor(regular(a).flip(-2))[0], [(3, 3)]),
+    "lu_solve": (lu_solve, [(2, 3, 3), (2, 3, 2)]),
+    "lu_solve of the adjoint": (lambda a, b: lu_solve(a, b, adjoint=True), [(2, 3, 3), (3, 2)]),
+    "lu_solve from the right": (lambda a, b: lu_solve(a, b, left=False), [(3, 3), (2, 3)]),
+    "cholesky": (lambda a: L.cholesky(positive(a)), [(2, 3, 3)]),
+    "upper cholesky": (lambda a: L.cholesky(positive(a), upper=True), [(3, 3)]),
+    "cholesky_solve": (lambda b, a: torch.cholesky_solve(b, lower(a)), [(2, 3, 2), (3, 3)]),
+    "cholesky_inverse": (lambda a: torch.cholesky_inverse(upper(a), upper=True), [(2, 3, 3)]),
+    "svd": (lambda a: svd_without_gauge(regular(a)), [(2, 3, 3)]),
+    "svd of tall ones": (lambda a: svd_without_gauge(regular(a)), [(4, 2)]),
+    "svd of wide ones": (lambda a: svd_without_gauge(regular(a)), [(2, 4)]),
+    "full svd": (lambda a: L.svd(regular(a), full_matrices=True)[1], [(4, 2)]),
+    "svdvals": (lambda a: L.svdvals(regular(a)), [(3, 2)]),
+}
+
+
+def svd_without_gauge(a):
+    u, s, vh = L.svd(a, full_matrices=False)
+    return u.abs(), s, vh.abs(), u[..., :1] @ vh[..., :1, :]
+
+
+def inputs(name, dtype):
+    source = Source(name, dtype)
+    return tuple(source(*shape).requires_grad_() for shape in CASES[name][1])
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.complex128], ids=["real", "complex"])
+@pytest.mark.parametrize("name", CASES)
+def test_gradients_agree_with_finite_differences(name, dtype):
+    assert gradcheck(CASES[name][0], inputs(name, dtype))
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.complex128], ids=["real", "complex"])
+@pytest.mark.parametrize("name", CASES)
+def test_second_derivatives_agree_with_finite_differences(name, dtype):
+    assert gradgradcheck(CASES[name][0], inputs(name, dtype))
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.complex128], ids=["real", "complex"])
+def test_the_determinant_of_a_singular_matrix_has_the_adjugate_as_gradient(dtype):
+    a = Source("singular", dtype)(3, 3)
+    a[2] = a[0] + 2 * a[1]
+    a[2, :] = 0  # exactly singular
+    a.requires_grad_()
+    assert gradcheck(L.det, (a,))
+
+
+def test_gradients_that_depend_on_the_phase_of_singular_vectors_are_refused():
+    a = Source("phase", torch.complex128)(3, 3).requires_grad_()
+    with pytest.raises(RuntimeError, match="svd_backward: .* phase"):
+        L.svd(a)[0].real.sum().backward()
+
+
+def test_a_cholesky_gradient_is_hermitian():
+    a = positive(Source("hermitian", torch.complex128)(3, 3)).requires_grad_()
+    L.cholesky(a).abs().square().sum().backward()
+    assert torch.allclose(a.grad, a.grad.mH)

@@ -1,0 +1,31 @@
+"""LU factorizations as functions that give more or fewer results on request, which a row cannot say."""
+
+from . import _C
+
+
+def lu(A, pivot=True, get_infos=False, out=None):
+    """Compact LU factorization with row swaps from 1, and with ``get_infos`` where it met a zero on U's diagonal.
+
+    >>> LU, pivots = torch.lu(torch.tensor([[0.0, 2.0], [4.0, 8.0]]))
+    >>> LU, pivots
+    (tensor([[4., 8.],
+            [0., 2.]]), tensor([2, 2], dtype=torch.int32))
+    """
+    count = 3 if get_infos else 2
+    if out is None:
+        return tuple(_C._operator("_lu_with_info")(A, pivot, not get_infos))[:count]
+    if not isinstance(out, (tuple, list)) or len(out) != count:
+        raise TypeError(
+            f"lu(): argument 'out' must be a tuple of {count} Tensors with get_infos={get_infos}, got {out!r}"
+        )
+    into = (*out, _C.empty(0, dtype=_C.int32))[:3]
+    _C._operator("_lu_with_info")(A, pivot, not get_infos, out=into)
+    return tuple(out)
+
+
+def btrifact(A, info=None, pivot=True):
+    """Name of 2018 of :func:`torch.lu`; ``info`` is an int32 tensor that is told where a matrix is singular."""
+    factors, pivots, infos = _C._operator("_lu_with_info")(A, pivot, info is None)
+    if info is not None:
+        info.resize_(infos.shape).copy_(infos)
+    return factors, pivots
