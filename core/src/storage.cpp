@@ -9,6 +9,7 @@
 
 #include "poison.h"
 #include "torch/core/allocator.h"
+#include "torch/core/copy_bytes.h"
 #include "torch/core/error.h"
 #include "torch/core/lending.h"
 
@@ -147,7 +148,7 @@ void Storage::resize(size_t bytes) {
     return;
   }
   void* fresh = allocate(bytes ? bytes : 1);
-  std::memcpy(fresh, data, bytes < nbytes ? bytes : nbytes);
+  copy_bytes(fresh, data, bytes < nbytes ? bytes : nbytes);
   struct Large {
     static void free(Storage* s) noexcept { deallocate(s->data, s->nbytes ? s->nbytes : 1); }
   };

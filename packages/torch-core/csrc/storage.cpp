@@ -7,6 +7,7 @@
 
 #include "foreign.h"
 #include "python.h"
+#include "torch/core/copy_bytes.h"
 #include "torch/core/lending.h"
 
 namespace torch::python {
@@ -132,7 +133,7 @@ PyObject* storage_replace(PyObject* self, PyObject* args) {
     delete view;
     return nullptr;
   }
-  if (copy && s->nbytes) std::memcpy(view->buf, s->data, s->nbytes);
+  if (copy) copy_bytes(view->buf, s->data, s->nbytes);
   s->replace(view->buf, s->nbytes, release_buffer, view);
   s->flags = uint8_t(shared ? Storage::kShared : 0);
   Py_RETURN_NONE;
