@@ -101,6 +101,7 @@ uint32_t Allocator::allocate_large(uint64_t size) {
     i = new_entry(offset, size);
   } catch (...) {
     release(offset, size, true);
+    segment_.header().idle_bytes.fetch_add(int64_t(size), std::memory_order_relaxed);
     throw;
   }
   large_.push_back(i);
@@ -108,7 +109,6 @@ uint32_t Allocator::allocate_large(uint64_t size) {
 }
 
 void Allocator::look_at_large() {
-  Header& h = segment_.header();
   for (size_t n = large_.size(); n > 0; --n) {
     uint32_t i = large_.front();
     large_.pop_front();
@@ -118,10 +118,7 @@ void Allocator::look_at_large() {
     }
     Entry& e = segment_.entry(i);
     bool punched = e.punched.load();
-    if (!punched)
-      h.idle_bytes.fetch_sub(e.size, std::memory_order_relaxed);
-    else
-      backed_ -= e.size;
+    if (punched) backed_ -= e.size;
     release(e.offset, e.size, !punched);
     spare_.push_back(i);
   }
@@ -161,6 +158,7 @@ bool Allocator::find(uint64_t size, uint64_t* offset) {
     backed_ += size;
   } else {
     free_backed_ -= size;
+    segment_.header().idle_bytes.fetch_sub(int64_t(size), std::memory_order_relaxed);
   }
   free_.erase(best);
   if (range.size > size) free_[begin + size] = {range.size - size, range.backed};
@@ -189,6 +187,7 @@ void Allocator::trim(uint64_t keep) {
     segment_.free_pages(offset, range.size);
     free_backed_ -= range.size;
     backed_ -= range.size;
+    segment_.header().idle_bytes.fetch_sub(int64_t(range.size), std::memory_order_relaxed);
     free_.erase(largest);
     release(offset, range.size, false);
   }

@@ -31,7 +31,7 @@ struct Header {
   uint64_t data_start;
   std::atomic<uint32_t> entries;      // in use so far; entries beyond are zero
   std::atomic<uint32_t> in_transit;   // messages that carry blocks and have not been received
-  std::atomic<uint64_t> idle_bytes;   // backed by memory and free, not yet taken back by the owner
+  std::atomic<int64_t> idle_bytes;    // of large blocks that are free and backed by memory; less after kills
   std::atomic<uint8_t> used[kSlots];  // slots that have ever held a reference since they were last cleaned
 };
 
@@ -87,6 +87,7 @@ class Segment {
   bool lock(int slot) const;
   void unlock(int slot) const;
   uint32_t forget_holder(int slot) const;
+  void release(Entry& e) const;  // one reference less
 
   void* base_ = nullptr;
   uint64_t size_;

@@ -59,6 +59,15 @@ def test_memory_beyond_the_cache_goes_back_to_the_system():
     assert arena.stats()["backed_bytes"] < 2 << 20
 
 
+def test_what_is_kept_is_bounded_whoever_let_it_go():
+    arena = new_arena(2 << 30)
+    taken_back = [arena.allocate(96 << 20) for _ in range(2)]
+    taken_back.clear()
+    arena.allocate(200 << 20)  # does not fit into what the two left, and is let go at once
+    kept = os.fstat(arena.fd).st_blocks * 512
+    assert 192 << 20 <= kept <= 257 << 20
+
+
 def test_a_message_is_received_once():
     arena = new_arena()
     block = arena.allocate(10)
