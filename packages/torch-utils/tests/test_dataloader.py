@@ -335,6 +335,20 @@ def test_a_worker_that_never_starts_does_not_make_an_endless_loop():
     assert batches == [] and 1 <= len(errors) <= 6 and "while it was starting" in errors[0]
 
 
+class Deadly:
+    """An index that ends whoever unpickles it."""
+
+    def __reduce__(self):
+        return os._exit, (5,)
+
+
+def test_an_index_that_no_worker_survives_costs_its_own_batch_alone():
+    entries = [0, 1, Deadly(), 3, 4, 5]
+    batches, errors = went_on(iter(DataLoader(Numbers(6), batch_size=None, sampler=entries, num_workers=2)))
+    assert sorted(i for i, _ in batches) == [0, 1, 3, 4, 5]
+    assert 1 <= len(errors) <= 2 and "exited with code 5 while it was waiting for work" in errors[0]
+
+
 def test_an_iterator_is_of_one_process(run):
     iterator = iter(DataLoader(Numbers(8), num_workers=1))
     next(iterator)

@@ -29,6 +29,7 @@ class Member:
         self.status = status
         self.tasks: dict[int, Any] = {}  # what it has been given and has not sent back, by number
         self.active = True  # whether its part of a stream goes on
+        self.useful = False  # whether it has sent anything
         self.ended = False
 
     def send(self, message) -> None:
@@ -205,6 +206,7 @@ class WorkerIterator:
 
     def _accept(self, worker, message) -> None:
         number, data = message
+        worker.useful = True
         worker.tasks.pop(number, None)
         if isinstance(data, Ended):
             worker.active = False
@@ -215,8 +217,10 @@ class WorkerIterator:
         became, hint = worker.end() if report is None else worker.end(0)
         what = f"{worker.status.describe()} of {type(self._loader.dataset).__name__}"
         text = report or f"DataLoader {worker.name} {became} while it was {what}.{hint}"
+        # One that ends before it has begun with a batch, and its successors likewise, must not go on for ever.
         batch = worker.status.batch
-        lost = min(worker.tasks, default=None) if batch == -1 else batch
+        early = batch == -1 or (batch is None and not worker.useful)
+        lost = min(worker.tasks, default=None) if early else batch
         # What a worker of a stream has given already is not known, so its part is not begun again.
         worker.active = not self._loader._is_stream
         for number in list(worker.tasks):
