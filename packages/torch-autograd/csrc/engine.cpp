@@ -88,7 +88,7 @@ struct Younger {
 // --- one pass
 // ----------------------------------------------------------------------------------------------------------------
 
-class Engine {
+class Engine final : Backward::Sums {
  public:
   Engine(const BackwardCall& call, ArrayRef<Edge> roots, ArrayRef<Edge> inputs)
       : call_(call), roots_(roots), inputs_(inputs), captured_(inputs.size()) {}
@@ -106,6 +106,7 @@ class Engine {
   void apply(Node& n, Backward& b);
   void run_tensor_hooks(Node& n, Tensor* outputs);
   void give(const Edge& to, Tensor g);
+  Tensor* find(const Edge& of) noexcept override;
 
   void abandon() noexcept;
 
@@ -201,6 +202,12 @@ void Engine::give(const Edge& to, Tensor g) {
   std::push_heap(nodes_.begin(), nodes_.end(), Younger());
 }
 
+Tensor* Engine::find(const Edge& of) noexcept {
+  Visit& v = visit(*of.node);
+  Tensor* sum = of.output_nr == 0 ? &v.grad : v.more ? &v.more[of.output_nr - 1] : nullptr;
+  return sum && *sum && may_add_to(*sum) ? sum : nullptr;
+}
+
 void Engine::run_tensor_hooks(Node& n, Tensor* outputs) {
   std::vector<Extra::OfOutput> hooks;
   std::vector<uint32_t> retained;
@@ -279,6 +286,8 @@ void Engine::run_node(Node& n) {
       std::copy(came.begin(), came.end(), outputs.data());
     }
     Backward b{n, outputs.data(), inputs.data(), needed.data()};
+    // Hooks and anomaly mode look at each gradient alone.
+    if (!grad_enabled() && after.empty() && !anomaly_mode.enabled) b.sums = this;
     apply(n, b);
     if (TORCH_UNLIKELY(!after.empty())) {
       std::vector<Tensor> went(inputs.data(), inputs.data() + inputs_n);

@@ -68,12 +68,16 @@ Tensor tied_to_input(Tensor g, const Backward& b, uint32_t input) {
   return tied;
 }
 
+bool may_add_to(const Tensor& sum) noexcept {
+  return !is_sparse(sum) && sum->use_count() == 1 && sum->storage->use_count() == 1 && sum.is_contiguous();
+}
+
 void add_into(Tensor& sum, Tensor g) {
   if (!sum)
     sum = std::move(g);
   else if (is_sparse(sum))  // a dense one among them makes the sum dense
     sum = is_sparse(g) ? torch::add(sum, g) : torch::add(g, sum);
-  else if (!grad_enabled() && sum->use_count() == 1 && sum->storage->use_count() == 1 && sum.is_contiguous())
+  else if (!grad_enabled() && may_add_to(sum))
     torch::add_(sum, g);
   else
     sum = torch::add(sum, g);

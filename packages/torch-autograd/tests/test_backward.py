@@ -313,3 +313,58 @@ def test_second_derivatives_of_the_incomplete_gamma_functions(function, sign):
     assert torch.autograd.grad(by_a, x, retain_graph=True)[0].item() == pytest.approx(sign * mixed)
     with pytest.raises(NotImplementedError, match="the second derivative with respect to the first argument"):
         torch.autograd.grad(by_a, a)
+
+
+def test_gradients_of_parts_are_summed_where_the_whole_is():
+    rows = torch.tensor([2, 0, 2])
+    parts = [
+        lambda x: x[1],
+        lambda x: x[1:, ::2],
+        lambda x: x.diagonal(),
+        lambda x: x[rows],
+        lambda x: x[rows, rows],
+        lambda x: x.index_select(1, rows),
+        lambda x: x.take(rows),
+        lambda x: x.gather(0, rows.view(1, 3)),
+        lambda x: torch.embedding(x, rows),
+        lambda x: torch.embedding(x, rows[:1]),
+        lambda x: torch.embedding(x, rows, 0),
+        lambda x: torch.embedding(x, rows[:2], 0),
+        lambda x: torch.embedding(x, rows[:2], -1, True),
+    ]
+    for dtype in (torch.float64, torch.float16):
+        whole = torch.arange(12.0, dtype=dtype).view(3, 4)
+        want = torch.zeros(3, 4, dtype=dtype)
+        for f in parts:
+            x = whole.clone().requires_grad_()
+            f(x).sum().backward()
+            want += x.grad
+        for order in (parts, parts[::-1]):
+            x = whole.clone().requires_grad_()
+            y = x * 1  # its gradient is no leaf's
+            sum(f(z).sum() for f in order for z in (x, y)).backward()
+            assert torch.equal(x.grad, 2 * want)
+
+
+def test_the_gradient_of_a_part_does_not_reach_what_others_hold():
+    x = torch.ones(3, 3, requires_grad=True)
+    given = torch.ones(3, 3)
+    seen = []
+    y = x * 1
+    y.register_hook(lambda g: seen.append(g))
+    z = y[0]
+    torch.autograd.backward([y, z], [given, torch.ones(3)])
+    assert given.tolist() == [[1] * 3] * 3 and seen[0].tolist() == x.grad.tolist() == [[2] * 3, [1] * 3, [1] * 3]
+    w = x.expand(2, 3, 3)[0]  # a sum of which elements share memory
+    (w.sum() + x[1].sum()).backward()
+    assert x.grad.tolist() == [[3] * 3, [3] * 3, [2] * 3]
+
+
+def test_hooks_of_nodes_see_the_gradient_of_each_part_alone():
+    x = torch.ones(2, 2, requires_grad=True)
+    first, second = x[0], x[0]
+    seen = []
+    for part in (first, second):
+        part.grad_fn.register_hook(lambda inputs, outputs: seen.append(inputs[0].tolist()))
+    (first.sum() + 2 * second.sum()).backward()
+    assert seen == [[[2, 2], [0, 0]], [[1, 1], [0, 0]]] and x.grad.tolist() == [[3, 3], [0, 0]]

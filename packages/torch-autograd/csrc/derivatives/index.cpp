@@ -25,7 +25,10 @@ struct Index {
   SavedList indices;
   Index(Recorder& r, const Tensor&, TensorList indices) : indices(r, indices) {}
   void grad(const Tensor& g, Backward& b) const {
-    b[0] = torch::index_put(torch::zeros(b.sizes(0), g.dtype(), g.device()), indices.get(), g, /*accumulate=*/true);
+    if (Tensor* sum = b.sum(0, g))
+      torch::index_put_(*sum, indices.get(), g, /*accumulate=*/true);
+    else
+      b[0] = torch::index_put(torch::zeros(b.sizes(0), g.dtype(), g.device()), indices.get(), g, /*accumulate=*/true);
   }
 };
 
@@ -88,6 +91,10 @@ struct IndexSelect {
   Saved index;
   IndexSelect(Recorder& r, const Tensor&, int64_t dim, const Tensor& index) : dim(dim), index(r, index) {}
   void grad(const Tensor& g, Backward& b) const {
+    if (Tensor* sum = b.sum(0, g)) {
+      torch::index_add_(*sum, dim, index, g, 1);
+      return;
+    }
     // Paddings are made of selections, and programs differentiate their gradients by the input too.
     b[0] = tied_to_input(torch::index_add(torch::zeros(b.sizes(0), g.dtype(), g.device()), dim, index, g, 1), b, 0);
   }
@@ -136,7 +143,10 @@ struct Take {
   Saved index;
   Take(Recorder& r, const Tensor&, const Tensor& index) : index(r, index) {}
   void grad(const Tensor& g, Backward& b) const {
-    b[0] = torch::put(torch::zeros(b.sizes(0), g.dtype(), g.device()), index, g, /*accumulate=*/true);
+    if (Tensor* sum = b.sum(0, g))
+      torch::put_(*sum, index, g, /*accumulate=*/true);
+    else
+      b[0] = torch::put(torch::zeros(b.sizes(0), g.dtype(), g.device()), index, g, /*accumulate=*/true);
   }
 };
 

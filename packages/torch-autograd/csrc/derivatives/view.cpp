@@ -41,7 +41,12 @@ struct Permute {
 struct Select {
   int64_t dim, index;
   Select(Recorder&, const Tensor&, int64_t dim, int64_t index) : dim(dim), index(index) {}
-  void grad(const Tensor& g, Backward& b) const { b[0] = torch::select_backward(g, b.sizes(0), dim, index); }
+  void grad(const Tensor& g, Backward& b) const {
+    if (Tensor* sum = b.sum(0, g))
+      torch::add_(torch::select(*sum, dim, index), g);
+    else
+      b[0] = torch::select_backward(g, b.sizes(0), dim, index);
+  }
 };
 
 struct Slice {
@@ -49,14 +54,24 @@ struct Slice {
   std::optional<int64_t> start, end;
   Slice(Recorder&, const Tensor&, int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step)
       : dim(dim), step(step), start(start), end(end) {}
-  void grad(const Tensor& g, Backward& b) const { b[0] = torch::slice_backward(g, b.sizes(0), dim, start, end, step); }
+  void grad(const Tensor& g, Backward& b) const {
+    if (Tensor* sum = b.sum(0, g))
+      torch::add_(torch::slice(*sum, dim, start, end, step), g);
+    else
+      b[0] = torch::slice_backward(g, b.sizes(0), dim, start, end, step);
+  }
 };
 
 struct Diagonal {
   int64_t offset, dim1, dim2;
   Diagonal(Recorder&, const Tensor&, int64_t offset, int64_t dim1, int64_t dim2)
       : offset(offset), dim1(dim1), dim2(dim2) {}
-  void grad(const Tensor& g, Backward& b) const { b[0] = torch::diagonal_backward(g, b.sizes(0), offset, dim1, dim2); }
+  void grad(const Tensor& g, Backward& b) const {
+    if (Tensor* sum = b.sum(0, g))
+      torch::add_(torch::diagonal(*sum, offset, dim1, dim2), g);
+    else
+      b[0] = torch::diagonal_backward(g, b.sizes(0), offset, dim1, dim2);
+  }
 };
 
 struct Unfold {

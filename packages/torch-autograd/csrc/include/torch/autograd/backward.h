@@ -14,10 +14,16 @@ namespace torch::autograd {
 // A gradient may have the shape that the operator broadcast to: it is summed to the input's shape, and cast to its
 // dtype, when it is passed on. One that is left undefined is zero.
 struct Backward {
+  // The sums of gradients that a pass has in hand.
+  struct Sums {
+    virtual Tensor* find(const Edge& of) noexcept = 0;
+  };
+
   Node& node;
   Tensor* outputs;        // gradients that came in; undefined: none
   Tensor* inputs;         // to be set
   const uint8_t* needed;  // per input
+  Sums* sums = nullptr;   // null while passes are recorded or watched
 
   bool needs(uint32_t input) const noexcept { return needed[input]; }
   Tensor& operator[](uint32_t input) noexcept { return inputs[input]; }
@@ -29,6 +35,13 @@ struct Backward {
     return e.node->shape_of(e.output_nr);
   }
   IntArrayRef sizes(uint32_t input) const noexcept { return shape(input).sizes(); }
+  // What has come for an input so far, contiguous and of the input's shape, when `g` may be added to parts of it right
+  // there; b[input] then stays undefined. A loop over the rows of a table so costs what the rows cost. Null otherwise.
+  Tensor* sum(uint32_t input, const Tensor& g) const noexcept {
+    if (TORCH_LIKELY(!sums)) return nullptr;
+    Tensor* s = sums->find(node.edges()[input]);
+    return s && s->dtype() == g.dtype() && s->device() == g.device() ? s : nullptr;
+  }
 };
 
 // The gradient of a tensor of `shape`, from one of a shape that it broadcasts to and of any dtype. RuntimeError names
@@ -41,6 +54,9 @@ TORCH_API Tensor tied_to_input(Tensor g, const Backward& b, uint32_t input);
 
 // Zeros like an input.
 TORCH_API Tensor zeros_for(const Backward& b, uint32_t input);
+
+// Nobody else sees this sum.
+bool may_add_to(const Tensor& sum) noexcept;
 
 // sum += g: in place when nobody else holds the sum and no graph is recorded.
 TORCH_API void add_into(Tensor& sum, Tensor g);
