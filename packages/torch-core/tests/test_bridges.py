@@ -3,10 +3,12 @@
 import copy
 import hashlib
 import pickle
+import tracemalloc
 
 import numpy as np
 import pytest
 import torch
+from torch._copying import PickledStorage
 
 DTYPES = [
     "bool",
@@ -98,6 +100,50 @@ def test_pickles_keep_sharing_strides_and_dtypes(protocol):
         assert other.tolist() == part.tolist() and other.dtype == part.dtype and other.stride() == part.stride()
     copies[0][3] = 50
     assert copies[1][1].item() == 50 and copies[2][0, 1].item() == 50 and base[3].item() == 3
+
+
+LOADS = {"C": pickle.loads, "Python": pickle._loads}
+BIG = 100_000  # floats: from 64 KiB on an unpickler's bytes become the storage
+
+
+@pytest.mark.parametrize("loads", LOADS.values(), ids=LOADS)
+@pytest.mark.parametrize("protocol", range(2, 6))
+def test_big_tensors_of_one_pickle_share_memory_with_nothing_else(loads, protocol):
+    base = torch.arange(float(BIG))
+    pickled = pickle.dumps([base, base[5:]], protocol)
+    kept = hashlib.sha256(pickled).digest()
+    (a, part), (b, _) = loads(pickled), loads(pickled)
+    a.zero_()
+    assert part.sum().item() == 0 and torch.equal(b, base) and hashlib.sha256(pickled).digest() == kept
+    a.resize_(2 * BIG).fill_(1)
+    assert a.sum().item() == 2 * BIG and torch.equal(pickle.loads(pickle.dumps(b)), base)
+
+
+def test_bytes_that_someone_else_holds_are_copied_into_a_storage():
+    base = torch.arange(float(BIG))
+    buffers = []
+    pickled = pickle.dumps(base, 5, buffer_callback=buffers.append)
+    held = [bytes(buffers[0]), bytearray(buffers[0])]
+    for buffer in held:
+        pickle.loads(pickled, buffers=[buffer]).zero_()
+        assert buffer == memoryview(base.untyped_storage())
+    restore, args = PickledStorage(base.untyped_storage()).__reduce_ex__(4)
+    first, second = restore(*args), restore(*args)
+    assert first.data_ptr() != second.data_ptr()
+
+
+def test_bytes_become_a_storage_without_a_copy_and_live_as_long_as_it():
+    for protocol in (4, 5):
+        storage = torch.ones(BIG, dtype=torch.complex128).untyped_storage()
+        pickled = pickle.dumps(storage, protocol)
+        tracemalloc.start()
+        again = pickle.loads(pickled)
+        size, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert len(storage) <= size <= peak < 1.1 * len(storage), "Python's bytes, and nothing beside them"
+        tensor = torch.tensor((), dtype=torch.complex128).set_(again)
+        del again
+        assert tensor.sum().item() == BIG
 
 
 def test_deep_copies_keep_sharing():
