@@ -24,6 +24,18 @@ def test_a_module_is_inspected_without_its_classes(data):
     ]
 
 
+def test_a_file_that_is_not_read_in_one_go_is_listed_without_reading_its_tensors(tmp_path):
+    big = np.arange(1_500_000.0)
+    for format in ("zip", "stream"):
+        save({"big": big, "half": big[::2]}, tmp_path / "a.pt", arrays="numpy", format=format)
+        whole, half = inspect(tmp_path / "a.pt")
+        assert whole.shape == (1_500_000,) and half.shape == (750_000,) and whole.storage == half.storage
+    raw = bytearray((tmp_path / "a.pt").read_bytes())
+    raw[6_000_000] ^= 1
+    (tmp_path / "a.pt").write_bytes(raw)
+    assert len(inspect(tmp_path / "a.pt")) == 2
+
+
 def test_a_file_of_data_asks_for_nothing_more(data):
     assert get_unsafe_globals_in_checkpoint(data / "zip.pt") == []
 

@@ -1,5 +1,6 @@
 """What is fuzzed: any bytes at all, loaded, inspected and converted, into arrays and, with torch-core, into tensors.
 
+A zip with a member ``*.index.json`` stands for a folder with a checkpoint in several files, and is read as that too.
 `check` returns when the outcome is right: an object, or one of the errors that `load` documents, within a time and
 memory that the input's size bounds. `mutate` alters the inside of containers and closes them again, so that what
 lies behind checksums and lengths is reached as well.
@@ -22,7 +23,7 @@ from collections.abc import Callable
 
 import numpy  # noqa: F401 - before memory is measured
 import torch
-from torch.serialize import convert, inspect, load
+from torch.serialize import _source, convert, inspect, load
 
 # What a reader may say of a bad file. TypeError and the like would mean that a check is missing.
 EXPECTED = (RuntimeError, pickle.UnpicklingError, EOFError, UnicodeDecodeError)
@@ -41,7 +42,7 @@ def check(data: bytes, seed: int = 0) -> str:
     outcome = "object"
     folder = tempfile.mkdtemp(dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
     path = os.path.join(folder, "x.bin")
-    targets = ("x.safetensors", "x.npz", "x.pt")
+    targets = [os.path.join(folder, name) for name in ("x.safetensors", "x.npz", "x.pt")]
     tracemalloc.start()
     begin = time.process_time()  # of the CPU, so that a busy machine is no finding
     try:
@@ -51,18 +52,27 @@ def check(data: bytes, seed: int = 0) -> str:
             load(data, arrays="numpy")
         except EXPECTED as e:
             outcome = type(e).__name__
-        for call in (
-            *([lambda: load(data)] if hasattr(torch, "Tensor") else []),
-            lambda: inspect(data),
+        _source.WHOLE = 0 if seed & 4 else 4 << 20  # whether a file is read record by record, as big ones are
+        calls = [
+            lambda: inspect(path),
             lambda: load(path, arrays="numpy", mmap=True),
-            lambda: convert(path, os.path.join(folder, targets[seed % 3])),
-        ):
+            lambda: convert(path, targets[seed % 3]),
+        ]
+        if hasattr(torch, "Tensor"):
+            calls.append(lambda: load(data))
+        if index := _unpacked(data, folder):
+            calls += [
+                lambda: load(index, arrays="numpy", mmap=bool(seed & 1)),
+                lambda: inspect(index),
+                lambda: convert(index, targets[seed % 3], max_shard_size=100 if seed % 3 != 1 and seed & 2 else None),
+            ]
+        for call in calls:
             try:
                 call()
-            except EXPECTED:
+            except (*EXPECTED, FileNotFoundError):  # which an index names
                 pass
             except (TypeError, ValueError) as e:  # what the target's format cannot hold
-                if not str(e).startswith(("convert:", "save_npz:", "save_safetensors:")):
+                if not str(e).startswith(("convert:", "save_npz:", "save_safetensors:", "save_sharded:")):
                     raise
         seconds, (_, peak) = time.process_time() - begin, tracemalloc.get_traced_memory()
     finally:
@@ -73,6 +83,20 @@ def check(data: bytes, seed: int = 0) -> str:
     assert seconds < SECONDS, f"{seconds:.1f} s for {len(data)} bytes"
     assert peak < MEMORY_CONSTANT + MEMORY_PER_BYTE * len(data), f"{peak} bytes of memory for {len(data)} bytes"
     return outcome
+
+
+def _unpacked(data: bytes, folder: str) -> str | None:
+    """Puts the members of a zip with an index into `folder`; the path of the index."""
+    records = _records(data)
+    index = next((info.filename for info, _ in records if info.filename.endswith(".index.json")), None)
+    if index is None:
+        return None
+    for info, content in records:
+        name = info.filename
+        if os.path.basename(name) == name not in ("x.bin", ".", "..") and len(name.encode(errors="ignore")) < 100:
+            with open(os.path.join(folder, name), "wb") as file:
+                file.write(content)
+    return os.path.join(folder, os.path.basename(index))
 
 
 def flip(data: bytes, rng: random.Random) -> bytes:
@@ -113,6 +137,7 @@ _WORDS = [
         ("torch._utils", "_rebuild_meta_tensor_no_storage"), ("torch.serialization", "_get_layout"),
     )),
     b")R", b"\x85R", b"\x86R", b"h\0", b"h\1", b"h\2", b"q\0", b"2", b"22\x87", b"](", b"e", b"}(", b"u", b"b", b"Q",
+    b'"', b"{", b"[", b"null", b"-1", b"1e999", b'":', b'"../x"', b'.index.json"', b'"x.safetensors"',
     b"\x81", b"\x8a\x08\0\0\0\0\0\0\0\x01", b"K\0", b"K\1", b"\x88", b"\x89", b"N",
 ]  # fmt: skip
 
@@ -126,24 +151,29 @@ def mutate(data: bytes, rng: random.Random, change: Callable = flip) -> bytes:
     return change(data, rng)
 
 
-def _inside_zip(data: bytes, rng: random.Random, change: Callable) -> bytes | None:
+def _records(data: bytes) -> list[tuple[zipfile.ZipInfo, bytes]]:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            records = [(info, archive.read(info)) for info in archive.infolist() if info.file_size < 1 << 16]
+            return [(info, archive.read(info)) for info in archive.infolist() if info.file_size < 1 << 16]
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, zlib.error, EOFError, OSError, ValueError,
             UnicodeDecodeError, KeyError, OverflowError, IndexError):  # fmt: skip
-        return None
+        return []
+
+
+def _inside_zip(data: bytes, rng: random.Random, change: Callable) -> bytes | None:
+    records = _records(data)
     if not records:
         return None
     out = io.BytesIO()
     chosen = rng.choice(
-        [i for i, (info, _) in enumerate(records) if info.filename.endswith(".pkl")] * 6 + [*range(len(records))]
+        [i for i, (info, _) in enumerate(records) if info.filename.endswith((".pkl", ".json"))] * 6
+        + [*range(len(records))]
     )
     method = zipfile.ZIP_DEFLATED if rng.random() < 0.1 else zipfile.ZIP_STORED
     with zipfile.ZipFile(out, "w", method) as archive:
         for i, (info, content) in enumerate(records):
             try:
-                archive.writestr(info.filename, change(content, rng) if i == chosen else content)
+                archive.writestr(info.filename, mutate(content, rng, change) if i == chosen else content)
             except (ValueError, UnicodeEncodeError):
                 return None
     return out.getvalue()

@@ -38,6 +38,11 @@ class _Brief(reprlib.Repr):
     def repr_instance(self, x, level):
         return f"<{type(x).__name__}>"
 
+    def repr_float(self, x, level):
+        return repr(x)
+
+    repr_NoneType = repr_bool = repr_float
+
 
 _brief = _Brief()
 _brief.maxlevel, _brief.maxother = 2, 60

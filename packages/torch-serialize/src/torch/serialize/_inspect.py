@@ -145,7 +145,7 @@ def _read(f, unknown: dict[str, None]):
             reader._is_open = lambda obj: isinstance(obj, Opaque)
             return reader
 
-        def storage(self, row, location, nbytes, fill, offset=None):
+        def storage(self, row, location, nbytes, fill, offset=None, verify=None):
             return self.backend.stored(self.backend.allocate(nbytes), row, location)
 
         def fill(self, data, row, fill):

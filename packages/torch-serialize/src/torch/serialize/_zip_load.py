@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import collections
 
-from ._dtypes import UNTYPED
+from ._dtypes import UNTYPED, ElementType
 from ._errors import FileFormatError
 from ._globals import safe_find
+from ._script_json import MODEL, Model
 from ._session import Session
 from ._zip_reader import Record, ZipReader
 from .npy import read_npz
@@ -23,11 +24,8 @@ def load(session: Session):
     if body is None:
         if all(name.endswith(".npy") for name in records):
             return read_npz(reader, session)
-        if f"{root}/model.json" in records:
-            raise NotImplementedError(
-                f"load: {session.source.name} is a TorchScript archive of PyTorch 1.0-1.3; "
-                "save it again with a newer PyTorch"
-            )
+        if f"{root}/{MODEL}" in records:
+            return _load_script_json(session, reader, root)
         raise FileFormatError(
             f"load: {session.source.name} is a zip archive without {root}/data.pkl: not a file of torch.save"
         )
@@ -59,33 +57,61 @@ class _Storages:
     def get(self, pid):
         session = self._session
         cls, key, location, numel = session.check_id(pid)
-        known = self._known.get(key)
-        if known is not None:
-            return known.data if pid[1] == UNTYPED else known
-        reader = self._reader
-        record = reader.records.get(f"{self._root}/data/{key}")
+        stored = self._known.get(key)
+        if stored is None:
+            stored = self._at(f"data/{key}", cls.row, location, numel)
+            self._known[key] = stored
+        return stored.data if pid[1] == UNTYPED else stored
+
+    def named(self, name: str, row: ElementType, location: str):
+        """The storage in the record `name`, whatever its size."""
+        if name not in self._known:
+            self._known[name] = self._at(name, row, location, None)
+        return self._known[name]
+
+    def _at(self, name: str, row: ElementType, location: str, numel: int | None):
+        session, reader = self._session, self._reader
+        record = reader.records.get(f"{self._root}/{name}")
         if record is None:
-            raise FileFormatError(f"load: {session.source.name} lacks storage {key}: record {self._root}/data/{key}")
-        nbytes = numel * cls.row.itemsize
-        if record.size != nbytes:
             raise FileFormatError(
-                f"load: {session.source.name}: storage {key} should hold {numel} elements of {cls.row.name}, "
-                f"{nbytes} bytes, and its record has {record.size}"
+                f"load: {session.source.name} lacks storage {name[:80].removeprefix('data/')}: "
+                f"record {self._root}/{name[:80]}"
+            )
+        if numel is not None and record.size != numel * row.itemsize:
+            raise FileFormatError(
+                f"load: {session.source.name}: storage {name.removeprefix('data/')} should hold {numel} elements of {row.name}, "
+                f"{numel * row.itemsize} bytes, and its record has {record.size}"
             )
         if session.source.memory is not None and session.is_simple(location) and not record.deflated:
-            data = session.backend.from_bytes(reader.view(record))
-            stored = session.backend.stored(data, cls.row, location)
-        else:
-            stored = session.storage(
-                cls.row,
-                location,
-                nbytes,
-                lambda target: reader.read_into(record, target),
-                None if record.deflated else record.offset,
-                lambda view: reader.verify(record, view),
-            )
-        self._known[key] = stored
-        return stored.data if pid[1] == UNTYPED else stored
+            return session.backend.stored(session.backend.from_bytes(reader.view(record)), row, location)
+        return session.storage(
+            row,
+            location,
+            record.size,
+            lambda target: reader.read_into(record, target),
+            None if record.deflated else record.offset,
+            lambda view: reader.verify(record, view),
+        )
+
+
+def _load_script_json(session: Session, reader: ZipReader, root: str):
+    storages = _Storages(session, reader, root)
+    plain = safe_find(session.names, session.source.name)
+    session.weights_only = True
+    model = Model(
+        reader.read(reader.records[f"{root}/{MODEL}"]), session.source.name, storages.named, session.backend.tensor
+    )
+
+    def find(module, name):
+        if module == "torch.jit._pickle":
+            return model.tensor if name == "build_tensor_from_id" else lambda *args: args[0] if args else None
+        return plain(module, name)
+
+    def attributes():
+        record = reader.records.get(f"{root}/attributes.pkl")
+        return () if record is None else session.unpickler(reader.read(record), storages.get, find).load()
+
+    return model.named(attributes)
 
 
 class _ScriptObject:
