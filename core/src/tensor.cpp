@@ -58,18 +58,20 @@ void drop_storage(Storage* s) noexcept {
   if (s && s->drop()) Storage::destroy(s);
 }
 
-// Sizes and row-major strides; false when a size is negative or the product overflows.
-TORCH_INLINE bool set_contiguous(TensorImpl* t, const int64_t* sizes, int ndim) noexcept {
+// Sizes and row-major strides. `room` is what the elements would take if no size were 0, so that sums and products of
+// an empty tensor's strides hold as those of any other; false when a size is negative or the product overflows.
+TORCH_INLINE bool set_contiguous(TensorImpl* t, const int64_t* sizes, int ndim, int64_t* room) noexcept {
   int64_t *sz = t->sizes(), *st = t->strides();
-  int64_t n = 1, stride = 1;
-  bool bad = false;
+  int64_t stride = 1;
+  bool bad = false, empty = false;
   for (int i = ndim - 1; i >= 0; --i) {
     sz[i] = sizes[i];
     st[i] = stride;
-    bad |= sizes[i] < 0 || __builtin_mul_overflow(n, sizes[i], &n);
-    stride = next_stride(stride, sizes[i]);
+    empty |= sizes[i] == 0;
+    bad |= sizes[i] < 0 || __builtin_mul_overflow(stride, sizes[i] + (sizes[i] == 0), &stride);
   }
-  t->numel = n;
+  t->numel = empty ? 0 : stride;
+  *room = stride;
   return !bad;
 }
 
@@ -133,14 +135,16 @@ void TensorImpl::refresh_geometry() noexcept {
 }
 
 int64_t checked_numel(const char* op, IntArrayRef sizes) {
-  int64_t n = 1;
-  bool overflow = false;
+  int64_t room = 1;
+  bool overflow = false, empty = false;
   for (int64_t s : sizes) {
     TORCH_CHECK(s >= 0, op, ": sizes must not be negative, got ", sizes);
-    overflow |= __builtin_mul_overflow(n, s, &n);
+    empty |= s == 0;
+    overflow |= __builtin_mul_overflow(room, s + (s == 0), &room);
   }
-  TORCH_CHECK(!overflow, op, ": the number of elements of ", sizes, " does not fit into 64 bits");
-  return n;
+  TORCH_CHECK(!overflow, op, ": the number of elements of ", sizes, " does not fit into 64 bits",
+              empty ? ", were none of the sizes 0" : "");
+  return empty ? 0 : room;
 }
 
 Tensor empty_tensor(IntArrayRef sizes, DType dtype, Device device) {
@@ -159,14 +163,14 @@ Tensor empty_tensor(IntArrayRef sizes, DType dtype, Device device) {
     t->set_ndim(ndim);
   else
     t->ndim = uint8_t(ndim);
-  int64_t bytes;
-  if (TORCH_UNLIKELY(!set_contiguous(t, sizes.data(), ndim) ||
-                     __builtin_mul_overflow(t->numel, torch::item_size(dtype), &bytes))) {
+  int64_t room;
+  if (TORCH_UNLIKELY(!set_contiguous(t, sizes.data(), ndim, &room) ||
+                     __builtin_mul_overflow(room, torch::item_size(dtype), &room))) {
     checked_numel("empty", sizes);
     throw_error(ErrorKind::Runtime,
                 message("empty: ", sizes, " elements of ", dtype, " do not fit into 64 bits of bytes"));
   }
-  t->storage = Storage::make(size_t(bytes), device);
+  t->storage = Storage::make(t->numel ? size_t(room) : 0, device);
   t->byte_offset = 0;
   return result;
 }

@@ -103,22 +103,26 @@ std::tuple<Tensor, Tensor, Tensor> batch_backward(const Tensor& grad_output, con
   NormShape s = channels_of(op, input);
   TORCH_CHECK(grad_output.sizes() == input.sizes(), op, ": grad_output ", grad_output.sizes(),
               " must have the shape of input ", input.sizes());
+  check_parameter(op, "weight", weight, s.c);
+  const Tensor &center = training ? save_mean : running_mean, &spread = training ? save_invstd : running_var;
+  TORCH_CHECK(center && spread, op, ": needs ",
+              training ? "save_mean and save_invstd in training" : "running_mean and running_var in evaluation");
+  check_parameter(op, training ? "save_mean" : "running_mean", center, s.c);
+  check_parameter(op, training ? "save_invstd" : "running_var", spread, s.c);
   DType compute = norm_dtype(input);
   Tensor grad_input = empty_tensor(input.sizes(), compute, input.device());
   Tensor grad_weight = empty_tensor({s.c}, compute, input.device()),
          grad_bias = empty_tensor({s.c}, compute, input.device());
   if (grad_input.is_meta()) return {grad_input, grad_weight, grad_bias};
   Tensor x = as_contiguous(input, compute), g = as_contiguous(grad_output, compute), w = parameter(weight, compute);
-  Tensor mean = as_contiguous(training ? save_mean : running_mean, compute),
-         var = training ? Tensor() : as_contiguous(running_var, compute);
-  Tensor invstd = training ? as_contiguous(save_invstd, compute) : Tensor();
+  Tensor mean = as_contiguous(center, compute), width = as_contiguous(spread, compute);
   Tensor a = empty_tensor({s.c}, compute), b = empty_tensor({s.c}, compute), k = empty_tensor({s.c}, compute);
   double count = double(s.n) * double(s.inner);
   as_float(compute, [&](auto zero) {
     using T = decltype(zero);
     kernels<T>().channel_sums(g.data<T>(), x.data<T>(), mean.data<T>(), s, grad_bias.data<T>(), grad_weight.data<T>());
     for (int64_t c = 0; c < s.c; ++c) {
-      T inverse = training ? invstd.data<T>()[c] : T(1 / std::sqrt(double(var.data<T>()[c]) + eps));
+      T inverse = training ? width.data<T>()[c] : T(1 / std::sqrt(double(width.data<T>()[c]) + eps));
       T scale = w ? w.data<T>()[c] * inverse : inverse, dot = grad_weight.data<T>()[c], sum = grad_bias.data<T>()[c];
       a.data<T>()[c] = scale;
       // In training the statistics depend on the input: grad_x = scale (g - mean(g) - (x - mean) invstd^2 mean(g (x -
@@ -175,6 +179,8 @@ std::tuple<Tensor, Tensor, Tensor> layer_backward(const Tensor& grad_output, con
   NormShape s = rows_of("layer_norm_backward", input, shape, weight, bias);
   TORCH_CHECK(grad_output.sizes() == input.sizes(), "layer_norm_backward: grad_output ", grad_output.sizes(),
               " must have the shape of input ", input.sizes());
+  TORCH_CHECK(mean.numel() == s.n && rstd.numel() == s.n, "layer_norm_backward: mean and rstd must have ", s.n,
+              " elements, one for each row of input, not ", mean.numel(), " and ", rstd.numel());
   DType compute = norm_dtype(input);
   Tensor grad_input = empty_tensor(input.sizes(), compute, input.device());
   Tensor grad_weight = empty_tensor(shape, compute, input.device()),

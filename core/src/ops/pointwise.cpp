@@ -215,7 +215,10 @@ Tensor polygamma_into(const Tensor& out, int64_t n, const Tensor& self) {
 }
 // log of pi^(p (p - 1) / 4) times the product of gamma(x - j / 2) for j < p.
 Tensor mvlgamma_kernel(const Tensor& self, int64_t p) {
-  TORCH_CHECK(p >= 1, "mvlgamma: p has to be greater than or equal to 1");
+  TORCH_CHECK(p >= 1 && p <= 1 << 20,
+              "mvlgamma: p has to be greater than or equal to 1, and at most 2^20 (it is the "
+              "number of lgammas of each element), got ",
+              p);
   Tensor sum;
   for (int64_t j = 0; j < p; ++j) {
     Tensor term = lgamma(sub(self, scalar_tensor_of(0.5 * double(j), DType::Float64, true)));

@@ -40,6 +40,9 @@ Tensor forward(const char* op, const Tensor& self, int64_t dim, std::optional<DT
 Tensor backward(const char* op, const Tensor& grad, const Tensor& output, int64_t dim, bool log) {
   TORCH_CHECK(grad.sizes() == output.sizes(), op, ": grad ", grad.sizes(), " must have the shape of output ",
               output.sizes());
+  TORCH_CHECK_IMPLEMENTED(is_floating(grad.dtype()) && is_floating(output.dtype()), op,
+                          ": expects floating point tensors, got grad of ", grad.dtype(), " and output of ",
+                          output.dtype());
   dim = wrap_dim(dim, output.dim());
   DType compute = compute_dtype(output.dtype());
   Tensor g = as_contiguous(grad, compute), y = as_contiguous(output, compute),

@@ -34,6 +34,7 @@ from torch import _C
 #: What a wrong argument may raise.
 EXPECTED = (TypeError, ValueError, RuntimeError, IndexError, OverflowError, MemoryError, ZeroDivisionError)
 EXPECTED += (AttributeError, BufferError, KeyError, ImportError, StopIteration, RecursionError, EOFError, OSError)
+SANITIZED = "asan" in os.environ.get("LD_PRELOAD", "")
 SECONDS = 20  # a call that takes longer hangs
 MEMORY = 6 << 30  # address space of a child
 
@@ -252,7 +253,7 @@ def resize_target(make):
 #: Would end, block or reconfigure the process, write files, or hand out what the caller swears to use well.
 SKIPPED = re.compile(
     r"set_(num|default|printoptions|rng_state|deterministic|warn|float32)\w*|use_deterministic_algorithms|manual_seed|"
-    r"save|load|hub|compile|fork|breakpoint|annotations|from_file|share_memory_?|_api|_set_blas_library|"
+    r"save|load|hub|compile|fork|breakpoint|annotations|from_file|share_memory_?|_api|_from_handle|_set_blas_library|"
     r"_import_dotted_name|__(class|dict|init_subclass|subclasshook|getattribute|new|reduce|reduce_ex|doc|module|del|"
     r"sizeof|weakref)__"
 ).fullmatch
@@ -454,7 +455,7 @@ def hunt(options):
                     at = struct.unpack("q", page[:8])[0]
                     if at != last:
                         last, since = at, time.monotonic()
-                    elif time.monotonic() - since > SECONDS * (4 if os.environ.get("LD_PRELOAD") else 1):
+                    elif time.monotonic() - since > SECONDS * (4 if SANITIZED else 1):
                         hung = True
                         process.send_signal(signal.SIGABRT)
                         process.wait()
@@ -462,7 +463,7 @@ def hunt(options):
                 if done:
                     break
                 err.seek(0)
-                if process.returncode > 0:
+                if process.returncode > 0 and not SANITIZED:  # a sanitizer ends its process like this
                     sys.exit(err.read())  # no crash: a mistake of this file
                 why = "hangs" if hung else f"dies (status {process.returncode})"
                 failures += 1

@@ -180,3 +180,61 @@ def test_lying_sequences_are_data_or_an_error():
             torch.tensor([LyingSequence(random.Random(seed))])
         except (RuntimeError, TypeError, ValueError, MemoryError):
             pass
+
+
+# --- found under the sanitizers ---
+
+
+@pytest.mark.parametrize("shape", [(0, 2**62), (2**62, 0), (2**40, 0, 2**40)])
+def test_sizes_beside_a_zero_are_bounded_like_others(shape):
+    with pytest.raises(RuntimeError, match="do(es)? not fit into 64 bits"):
+        torch.empty(shape)
+    with pytest.raises(RuntimeError, match="further than 64 bits"):
+        torch.empty(0).as_strided((0, 2), (1, 2**61))
+
+
+def test_steps_over_one_element_do_not_overflow():
+    x = torch.arange(3.0)[1:2][:: 2**62]
+    assert x.tolist() == [1] and x.stride() == (1,)
+
+
+def test_backward_operators_check_what_they_are_given():
+    g = torch.ones(2, 3, dtype=torch.uint8)
+    for name in ("softmax_backward", "log_softmax_backward"):
+        with pytest.raises(
+            NotImplementedError, match=f"{name}: expects floating point tensors, got grad of torch.uint8"
+        ):
+            _C._operator(name)(g, g, 0)
+    with pytest.raises(
+        RuntimeError, match=r"select_backward: the gradient must have the shape of the piece, \(3,\), got \(2,\)"
+    ):
+        _C._operator("select_backward")(torch.ones(2), [2, 3], 0, 1)
+    x = torch.ones(2, 3)
+    with pytest.raises(RuntimeError, match="needs save_mean and save_invstd"):
+        _C._operator("native_batch_norm_backward")(x, x, None, None, None, None, None, True, 1e-5)
+    with pytest.raises(RuntimeError, match="save_mean should contain 3 elements"):
+        _C._operator("native_batch_norm_backward")(x, x, None, None, None, torch.ones(2), torch.ones(3), True, 1e-5)
+
+
+def test_any_byte_but_zero_is_true_to_unique():
+    x = torch.tensor([0, 31, 1, 0], dtype=torch.uint8).view(torch.bool)
+    assert x.unique().tolist() == [False, True]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: x.tensor_split(2**40),
+        lambda x: x[:0].chunk(2**31),
+        lambda x: x[:1].expand(2**40).unbind(),
+        lambda x: x[:1].expand(2**40).split(1),
+    ],
+)
+def test_more_pieces_than_memory_holds_are_refused(call):
+    with pytest.raises(RuntimeError, match="at most 16777216 pieces"):
+        call(torch.arange(3.0))
+
+
+def test_mvlgamma_counts_its_terms_first():
+    with pytest.raises(RuntimeError, match="at most 2"):
+        torch.mvlgamma(torch.ones(2), 2**35)

@@ -19,7 +19,7 @@ def run_alone(code, *folders):
         "find = P.find_spec\n"
         f"def core_alone(name, path=None, target=None):\n"
         f"    hidden = name.startswith('torch.') and name.split('.')[1] in {sorted(_parts.PARTS)!r}\n"
-        f"    return None if hidden and list(path or []) == [{str(CORE / 'torch')!r}] else find(name, path, target)\n"
+        f"    return find(name, [p for p in path or [] if p != {str(CORE / 'torch')!r}] if hidden else path, target)\n"
         "P.find_spec = staticmethod(core_alone)\n"
     )
     done = subprocess.run([sys.executable, "-I", "-c", start + hide + code], capture_output=True, text=True, timeout=60)

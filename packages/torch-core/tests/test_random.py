@@ -267,3 +267,20 @@ def test_generators_are_told_from_other_objects():
         torch.rand(3, generator=5)
     with pytest.raises(TypeError, match="manual_seed: seed must be an int, not str"):
         torch.manual_seed("x")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda z: z.random_(),
+        lambda z: z.random_(3),
+        lambda z: z.random_(0, 3),
+        lambda z: torch.randint(3, (2,), dtype=z.dtype),
+        lambda z: torch.randint_like(z, 3),
+    ],
+)
+def test_complex_tensors_hold_no_random_integers(call):
+    with pytest.raises(
+        NotImplementedError, match=r"ran\w+: not implemented for torch.complex64; expected a real dtype"
+    ):
+        call(torch.zeros(2, dtype=torch.complex64))

@@ -15,13 +15,23 @@ GIVEN = {
 }  # fmt: skip
 
 
+def split_schema(row):
+    head = row.schema.partition("(")[2].rpartition(") -> ")[0]
+    return re.split(r",\s*(?![^\[]*\])", head) if head else []
+
+
 def parameters(row):
     """The types of the leading parameters: those that a call needs, and further tensors."""
-    head = row.schema.partition("(")[2].rpartition(") -> ")[0]
-    for p in re.split(r",\s*(?![^\[]*\])", head) if head else []:
+    for p in split_schema(row):
         if p == "*" or ("=" in p and not re.match(r"(Tensor|Number)", p)):
             return
         yield re.sub(r"\([a-z]!?\)", "", p.split(" ")[0])
+
+
+def keywords(row):
+    """Values of those that a call needs by name."""
+    named = "".join(f"{p}," for p in split_schema(row)).partition("*,")[2].split(",")
+    return {p.split(" ")[1]: GIVEN[p.split(" ")[0]] for p in map(str.strip, named) if p and "=" not in p}
 
 
 def sparse(kind):
@@ -60,7 +70,7 @@ def test_a_row_computes_with_sparse_tensors_or_refuses_them(kind):
         for which in [None, *range(count)]:
             args, _ = arguments(row, which, kind)
             try:
-                row.call(*args)
+                row.call(*args, **keywords(row))
             except ORDINARY as error:
                 assert str(error)
                 continue
@@ -73,7 +83,7 @@ def test_a_row_that_knows_no_sparse_tensors_says_what_to_do():
             continue
         args, _ = arguments(row, None, "plain")
         with pytest.raises(NotImplementedError) as caught:
-            row.call(*args)
+            row.call(*args, **keywords(row))
         text = str(caught.value)
         assert text.startswith(row.name.rstrip("_")) and "torch.sparse_coo" in text and ".to_dense()" in text, text
         refused += 1

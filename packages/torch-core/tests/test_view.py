@@ -105,7 +105,7 @@ def test_as_strided_stays_inside_the_storage():
     assert t.as_strided((2, 2), (3, 1), 1).tolist() == [[1, 2], [4, 5]]
     assert t.as_strided((3,), (-2,), 5).tolist() == [5, 3, 1]
     for size, stride, offset in (((4,), (2,), 0), ((2,), (-1,), 0), ((1,), (1,), 6), ((2**40,), (2**40,), 0)):
-        with pytest.raises(RuntimeError, match="out of bounds for storage"):
+        with pytest.raises(RuntimeError, match="out of bounds for storage|further than 64 bits"):
             t.as_strided(size, stride, offset)
 
 

@@ -61,14 +61,13 @@ void fill_uniform(const char* op, const Tensor& t, double from, double to, Gener
   });
 }
 
-void fill_integers(const char* op, const Tensor& t, int64_t from, uint64_t range, Generator& generator) {
-  TORCH_CHECK_IMPLEMENTED(!is_complex(t.dtype()), op, ": not implemented for ", t.dtype());
+namespace {
+
+void fill_integers(const Tensor& t, int64_t from, uint64_t range, Generator& generator) {
   const RandomKernels& kernels = random_kernels();
   fill_tensor<int64_t>(t, generator, range != 0 && range <= kOneWordRange ? 1 : 2,
                        [&](RandomStream s, int64_t n, int64_t* out) { kernels.integers(s, n, from, range, out); });
 }
-
-namespace {
 
 Tensor rand_kernel(IntArrayRef size, Generator* generator, MaybeDType dtype, MaybeDevice device) {
   Tensor t = floating_tensor("rand", size, dtype, device);
@@ -106,7 +105,11 @@ int64_t least_integer(DType t) {
   return is_signed(t) ? -largest_integer(t) - 1 : 0;
 }
 
+void check_real(const char* op, DType t) {
+  TORCH_CHECK_IMPLEMENTED(!is_complex(t), op, ": not implemented for ", t, "; expected a real dtype");
+}
 void check_range(const char* op, DType t, int64_t from, int64_t to) {
+  check_real(op, t);
   TORCH_CHECK(from < to, op, ": expected low < high, got ", from, " and ", to);
   if (is_floating(t)) return;  // large ones round
   TORCH_CHECK(from >= least_integer(t) && to - 1 <= largest_integer(t), op, ": [", from, ", ", to,
@@ -118,8 +121,7 @@ Tensor randint_low_kernel(int64_t low, int64_t high, IntArrayRef size, Generator
   const DType t = dtype.value_or(DType::Int64);
   check_range("randint", t, low, high);
   Tensor out = empty_tensor(size, t, device.value_or(Device()));
-  fill_integers("randint", out, low, uint64_t(high) - uint64_t(low),
-                generator_or_default("randint", generator, out.device()));
+  fill_integers(out, low, uint64_t(high) - uint64_t(low), generator_or_default("randint", generator, out.device()));
   return out;
 }
 Tensor randint_kernel(int64_t high, IntArrayRef size, Generator* generator, MaybeDType dtype, MaybeDevice device) {
@@ -148,7 +150,7 @@ Tensor randint_like_low_kernel(const Tensor& self, int64_t low, int64_t high, Ma
                                MaybeFormat format) {
   check_range("randint_like", dtype.value_or(self.dtype()), low, high);
   Tensor t = like(self, dtype, device, format);
-  fill_integers("randint_like", t, low, uint64_t(high) - uint64_t(low), default_generator());
+  fill_integers(t, low, uint64_t(high) - uint64_t(low), default_generator());
   return t;
 }
 Tensor randint_like_kernel(const Tensor& self, int64_t high, MaybeDType dtype, MaybeDevice device, MaybeFormat format) {
@@ -168,21 +170,23 @@ Tensor normal_kernel(const Tensor& self, double mean, double std, Generator* gen
   return self;
 }
 Tensor random_kernel(const Tensor& self, Generator* generator) {
+  check_real("random_", self.dtype());
   Generator& g = filling("random_", self, generator);
-  fill_integers("random_", self, 0, uint64_t(largest_integer(self.dtype())) + 1, g);
+  fill_integers(self, 0, uint64_t(largest_integer(self.dtype())) + 1, g);
   return self;
 }
 Tensor random_from_kernel(const Tensor& self, int64_t from, std::optional<int64_t> to, Generator* generator) {
+  check_real("random_", self.dtype());
   Generator& g = filling("random_", self, generator);
   if (!to) {
     const int64_t most = largest_integer(self.dtype());
     TORCH_CHECK(from >= least_integer(self.dtype()) && from <= most, "random_: from=", from, " is out of bounds for ",
                 self.dtype());
-    fill_integers("random_", self, from, uint64_t(most) - uint64_t(from) + 1, g);
+    fill_integers(self, from, uint64_t(most) - uint64_t(from) + 1, g);
     return self;
   }
   check_range("random_", self.dtype(), from, *to);
-  fill_integers("random_", self, from, uint64_t(*to) - uint64_t(from), g);
+  fill_integers(self, from, uint64_t(*to) - uint64_t(from), g);
   return self;
 }
 Tensor random_to_kernel(const Tensor& self, int64_t to, Generator* generator) {

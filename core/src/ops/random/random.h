@@ -78,7 +78,6 @@ auto kernel_for(F32 f32, F64 f64) {
 // Fills that several operators share.
 void fill_normal(const char* op, const Tensor& t, double mean, double std, Generator& generator);
 void fill_uniform(const char* op, const Tensor& t, double from, double to, Generator& generator);
-void fill_integers(const char* op, const Tensor& t, int64_t from, uint64_t range, Generator& generator);
 
 void register_random_chances();
 void register_random_normal();

@@ -47,8 +47,13 @@ void with_elements(const Tensor& dense, F f) {
   visit_dtype(dense.dtype(), [&](auto zero) {
     using T = decltype(zero);
     using Wide = std::conditional_t<std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>, float, T>;
-    const T* p = dense.data<T>();
-    f([p](int64_t a, int64_t b) { return !(Wide(p[a]) == Wide(p[b])); });
+    if constexpr (std::is_same_v<T, bool>) {  // any byte but 0 is true
+      const uint8_t* p = dense.data<uint8_t>();
+      f([p](int64_t a, int64_t b) { return (p[a] != 0) != (p[b] != 0); });
+    } else {
+      const T* p = dense.data<T>();
+      f([p](int64_t a, int64_t b) { return !(Wide(p[a]) == Wide(p[b])); });
+    }
   });
 }
 

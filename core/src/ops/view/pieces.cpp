@@ -1,4 +1,6 @@
 // Pieces of a tensor: select, slice, diagonal, windows, any strided geometry.
+#include <algorithm>
+
 #include "ops/view/geometry.h"
 
 namespace torch {
@@ -33,12 +35,17 @@ Geometry strided(const char* op, const Tensor& self, IntArrayRef size, IntArrayR
   for (size_t i = 0; i < size.size(); ++i) {
     int64_t reach;
     empty |= size[i] == 0;
-    overflow |= __builtin_mul_overflow(size[i] - 1, stride[i], &reach);
+    overflow |= __builtin_mul_overflow(std::max<int64_t>(size[i] - 1, 1), stride[i], &reach);
+    overflow |= __builtin_mul_overflow(reach, self.item_size(), &reach);
+    if (size[i] < 2) continue;
+    reach /= self.item_size();
     overflow |= __builtin_add_overflow(reach < 0 ? low : high, reach, reach < 0 ? &low : &high);
   }
+  TORCH_CHECK(!overflow, op, ": strides ", Bracketed{stride}, " of sizes ", Bracketed{size}, " and itemsize ",
+              self.item_size(), " reach further than 64 bits");
   if (empty) return g;
   int64_t last = 0, held = int64_t(self->storage->nbytes) / self.item_size();
-  overflow |= __builtin_add_overflow(g.offset, high, &last);
+  overflow = __builtin_add_overflow(g.offset, high, &last);
   TORCH_CHECK(!overflow && last < held && g.offset + low >= 0, op, ": setStorage: sizes ", Bracketed{size},
               ", strides ", Bracketed{stride}, ", storage offset ", g.offset, ", and itemsize ", self.item_size(),
               " are out of bounds for storage of size ", self->storage->nbytes);
@@ -73,7 +80,8 @@ Tensor slice_kernel(const Tensor& self, int64_t dim, std::optional<int64_t> star
   Geometry g{self.sizes(), self.strides(), self.storage_offset() + r.start * self.stride(dim)};
   g.sizes[dim] = r.count;
   if (r.count > 1 || step > 0)
-    if (__builtin_mul_overflow(g.strides[dim], step, &g.strides[dim]))
+    if (int64_t bytes; __builtin_mul_overflow(g.strides[dim], step, &g.strides[dim]) ||
+                       __builtin_mul_overflow(g.strides[dim], self.item_size(), &bytes))
       g.strides[dim] = 1;  // at most one element: any stride will do
   return view_of(self, g);
 }

@@ -8,20 +8,23 @@ namespace torch {
 namespace {
 
 template <class Piece>
-Tensor put_back(const Tensor& grad, IntArrayRef sizes, Piece piece) {
-  Tensor out = new_zeros_tensor(sizes, grad.dtype(), grad.device());
-  if (!out.is_meta()) copy_into(piece(out), grad);
+Tensor put_back(const char* op, const Tensor& grad, IntArrayRef sizes, Piece piece) {
+  Tensor out = new_zeros_tensor(sizes, grad.dtype(), grad.device()), target = piece(out);
+  TORCH_CHECK(target.sizes() == grad.sizes(), op, ": the gradient must have the shape of the piece, ", target.sizes(),
+              ", got ", grad.sizes());
+  if (!out.is_meta()) copy_into(target, grad);
   return out;
 }
 Tensor select_backward_kernel(const Tensor& grad, IntArrayRef sizes, int64_t dim, int64_t index) {
-  return put_back(grad, sizes, [&](const Tensor& out) { return select(out, dim, index); });
+  return put_back("select_backward", grad, sizes, [&](const Tensor& out) { return select(out, dim, index); });
 }
 Tensor slice_backward_kernel(const Tensor& grad, IntArrayRef sizes, int64_t dim, std::optional<int64_t> start,
                              std::optional<int64_t> end, int64_t step) {
-  return put_back(grad, sizes, [&](const Tensor& out) { return slice(out, dim, start, end, step); });
+  return put_back("slice_backward", grad, sizes, [&](const Tensor& out) { return slice(out, dim, start, end, step); });
 }
 Tensor diagonal_backward_kernel(const Tensor& grad, IntArrayRef sizes, int64_t offset, int64_t dim1, int64_t dim2) {
-  return put_back(grad, sizes, [&](const Tensor& out) { return diagonal(out, offset, dim1, dim2); });
+  return put_back("diagonal_backward", grad, sizes,
+                  [&](const Tensor& out) { return diagonal(out, offset, dim1, dim2); });
 }
 
 template <class Piece>

@@ -5,6 +5,11 @@ namespace torch {
 
 namespace {
 
+constexpr int64_t kMostPieces = 1 << 24;  // more would fill the memory with headers
+void check_pieces(const char* op, int64_t pieces) {
+  TORCH_CHECK(pieces <= kMostPieces, op, ": at most ", kMostPieces, " pieces, asked for ", pieces);
+}
+
 // Marks views of which several come from one call: writing to one of them in place has no well-defined gradient.
 Tensor one_of_many(Tensor t) {
   t->flags |= TensorImpl::kMultiView;
@@ -17,6 +22,7 @@ std::vector<Tensor> unbind_kernel(const Tensor& self, int64_t dim) {
   Geometry g{self.sizes(), self.strides(), self.storage_offset()};
   g.sizes.erase(dim);
   g.strides.erase(dim);
+  check_pieces("unbind", self.size(dim));
   std::vector<Tensor> out;
   out.reserve(size_t(self.size(dim)));
   for (int64_t i = 0; i < self.size(dim); ++i, g.offset += self.stride(dim))
@@ -32,6 +38,7 @@ std::vector<Tensor> split_kernel(const Tensor& self, int64_t split_size, int64_t
   TORCH_CHECK(split_size > 0 || size == 0,
               "split_size can only be 0 if dimension size is 0, but got dimension size of ", size);
   int64_t count = split_size == 0 || size == 0 ? 1 : (size - 1) / split_size + 1;
+  check_pieces("split", count);
   Geometry g{self.sizes(), self.strides(), self.storage_offset()};
   std::vector<Tensor> out;
   out.reserve(size_t(count));
@@ -72,6 +79,7 @@ std::vector<Tensor> chunk_composite(const Tensor& self, int64_t chunks, int64_t 
   TORCH_CHECK(chunks > 0, "chunk expects `chunks` to be greater than 0, got: ", chunks);
   dim = wrap_dim(dim, self.dim());
   int64_t size = self.size(dim), piece = size == 0 ? 0 : (size - 1) / chunks + 1;
+  check_pieces("chunk", piece == 0 ? chunks : 0);
   if (piece == 0) {  // as many empty pieces as asked for
     std::vector<int64_t> zeros(size_t(chunks), 0);
     return split_with_sizes(self, zeros, dim);
@@ -83,6 +91,7 @@ std::vector<Tensor> tensor_split_composite(const Tensor& self, int64_t sections,
   TORCH_CHECK(self.dim() > 0, "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims");
   dim = wrap_dim(dim, self.dim());
   TORCH_CHECK(sections > 0, "number of sections must be larger than 0, got ", sections);
+  check_pieces("tensor_split", sections);
   int64_t size = self.size(dim), least = size / sections, longer = size % sections;
   std::vector<int64_t> sizes(size_t(sections), least);
   for (int64_t i = 0; i < longer; ++i) ++sizes[size_t(i)];
