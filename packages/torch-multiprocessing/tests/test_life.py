@@ -71,6 +71,44 @@ def test_an_interrupt_ends_a_program_and_its_processes_with_one_traceback(how):
     assert not subprocess.run(["pgrep", "-g", str(program.pid)], capture_output=True, text=True, check=False).stdout
 
 
+SLOW_TO_IMPORT = """
+import signal, sys, time
+if __name__ != "__main__":
+    print("importing", flush=True)
+    time.sleep(60)
+signal.signal(signal.SIGINT, signal.default_int_handler)
+import torch.multiprocessing as mp
+if __name__ == "__main__":
+    if sys.argv[1] == "spawn":
+        mp.spawn(time.sleep, nprocs=2)
+    else:
+        process = mp.get_context("spawn").Process(target=time.sleep, args=(0,))
+        process.start()
+        process.join()
+"""
+
+
+@pytest.mark.parametrize("how", ["process", "spawn"])
+def test_an_interrupt_does_not_wait_for_what_spawned_processes_import(how, tmp_path):
+    (tmp_path / "program.py").write_text(SLOW_TO_IMPORT)
+    program = subprocess.Popen(
+        [sys.executable, "program.py", how],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        text=True,
+    )
+    assert program.stdout.readline() == "importing\n"
+    os.killpg(program.pid, signal.SIGINT)
+    _, errors = program.communicate(timeout=20)
+    assert errors.count("Traceback") == 1 and errors.rstrip().endswith("KeyboardInterrupt"), errors
+    deadline = time.monotonic() + 10  # the resource tracker ends after its last user
+    while subprocess.run(["pgrep", "-g", str(program.pid)], capture_output=True, check=False).stdout:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
 def test_a_signal_that_comes_while_a_process_starts_is_not_lost(ctx, monkeypatch):
     class Interrupt(Exception):
         pass

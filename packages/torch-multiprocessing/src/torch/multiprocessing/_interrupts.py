@@ -11,7 +11,8 @@ import functools
 import multiprocessing
 import signal
 import sys
-from multiprocessing import resource_tracker
+import weakref
+from multiprocessing import resource_tracker, util
 
 INTERRUPTED = 128 + signal.SIGINT  # the exit code by which a shell knows
 
@@ -26,6 +27,7 @@ def held(process):
     if method == "spawn":
         resource_tracker.ensure_running()  # its start would let the signal through again
         which = {signal.SIGINT}
+        util.Finalize(process, _end_if_interrupted, (weakref.ref(process),), exitpriority=0)
     elif method == "fork":
         which = {number for number in signal.valid_signals() if callable(signal.getsignal(number))}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, which)
@@ -34,6 +36,18 @@ def held(process):
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _end_if_interrupted(reference) -> None:
+    """At the end of a program: a process that is to be interrupted as soon as it has imported all need not import it."""
+    process = reference()
+    if process is None or process._popen is None or process._popen.poll() is not None:
+        return
+    with contextlib.suppress(OSError), open(f"/proc/{process.pid}/status") as file:
+        facts = dict(line.split(":", 1) for line in file)
+        waiting = (int(facts["SigPnd"], 16) | int(facts["ShdPnd"], 16)) & int(facts["SigBlk"], 16)
+        if waiting >> (signal.SIGINT - 1) & 1:
+            process.terminate()
 
 
 def quiet(run, held_signals, ignoring: bool):
