@@ -1,55 +1,21 @@
 // torch.multiprocessing._arena: shared segments and blocks as Python objects. A Block is a writable buffer; tensors are
 // made over it, and when the last of them is gone in this process, the block's count goes down.
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
 #include <structmember.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cstddef>
 #include <cstring>
-#include <memory>
-#include <new>
-#include <stdexcept>
-#include <unordered_map>
 
-#include "allocator.h"
-#include "segment.h"
+#include "objects.h"
 
 namespace torch::shared {
+
+PyTypeObject* block_type;
+
 namespace {
 
-struct PyBlock;
-struct State {
-  std::unique_ptr<Segment> segment;
-  std::unique_ptr<Allocator> allocator;         // null when attached
-  std::unordered_map<uint32_t, PyBlock*> held;  // the Block object of each block that this process holds
-};
-struct PyArena {
-  PyObject_HEAD State* state;
-};
-struct PyBlock {
-  PyObject_HEAD PyArena* arena;
-  uint64_t nbytes;
-  uint32_t index;
-  uint32_t generation;
-  PyObject* weak;
-};
 PyTypeObject* arena_type;
-PyTypeObject* block_type;
 std::unordered_map<uint64_t, PyArena*> arenas;  // by segment id; each is alive
-
-template <class F>
-PyObject* guarded(F f) {
-  try {
-    return f();
-  } catch (const std::bad_alloc&) {
-    return PyErr_NoMemory();
-  } catch (const std::exception& e) {
-    PyErr_SetString(PyExc_RuntimeError, e.what());
-    return nullptr;
-  }
-}
 
 PyObject* new_block(PyArena* arena, uint32_t index, uint64_t nbytes) {
   auto* block = PyObject_New(PyBlock, block_type);
@@ -110,6 +76,11 @@ PyObject* arena_allocate(PyObject* self, PyObject* arg) {
     return new_block(reinterpret_cast<PyArena*>(self), index, size);
   });
 }
+}  // namespace
+PyArena* arena_of(uint64_t segment) {
+  auto known = arenas.find(segment);
+  return known == arenas.end() ? nullptr : known->second;
+}
 PyObject* receive(PyArena* arena, uint32_t index, uint32_t generation, uint64_t nbytes) {
   State& state = *arena->state;
   auto held = state.held.find(index);
@@ -122,6 +93,7 @@ PyObject* receive(PyArena* arena, uint32_t index, uint32_t generation, uint64_t 
     return PyErr_Format(PyExc_RuntimeError, "shared memory: a message promises more bytes than its block has");
   return guarded([&] { return new_block(arena, index, nbytes); });
 }
+namespace {
 PyObject* arena_receive(PyObject* self, PyObject* args) {
   unsigned int index, generation;
   unsigned long long nbytes;
@@ -222,24 +194,40 @@ void block_dealloc(PyObject* self) {
   PyObject_Free(self);
   Py_DECREF(type);
 }
-char* block_memory(PyBlock* block) {
+}  // namespace
+char* memory_of(PyBlock* block) {
   Segment& segment = *block->arena->state->segment;
   return segment.at(segment.entry(block->index).offset);
 }
+namespace {
 int block_getbuffer(PyObject* self, Py_buffer* view, int flags) {
   auto* block = reinterpret_cast<PyBlock*>(self);
-  return PyBuffer_FillInfo(view, self, block_memory(block), Py_ssize_t(block->nbytes), 0, flags);
+  return PyBuffer_FillInfo(view, self, memory_of(block), Py_ssize_t(block->nbytes), 0, flags);
+}
+PyObject* block_handle(PyObject* self, void*) {
+  auto* block = reinterpret_cast<PyBlock*>(self);
+  return Py_BuildValue("IIK", block->index, block->generation, static_cast<unsigned long long>(block->nbytes));
 }
 PyObject* block_send(PyObject* self, PyObject*) {
   auto* block = reinterpret_cast<PyBlock*>(self);
   block->arena->state->segment->send(block->index);
-  return Py_BuildValue("IIK", block->index, block->generation, static_cast<unsigned long long>(block->nbytes));
+  return block_handle(self, nullptr);
+}
+PyObject* block_recall(PyObject* self, PyObject*) {
+  auto* block = reinterpret_cast<PyBlock*>(self);
+  while (block->arena->state->segment->receive(block->index, block->generation, true)) {
+  }
+  Py_RETURN_NONE;
+}
+PyObject* block_is_under_way(PyObject* self, void*) {
+  auto* block = reinterpret_cast<PyBlock*>(self);
+  return PyBool_FromLong(block->arena->state->segment->entry(block->index).in_transit.load() > 0);
 }
 PyObject* block_arena(PyObject* self, void*) {
   return Py_NewRef(reinterpret_cast<PyObject*>(reinterpret_cast<PyBlock*>(self)->arena));
 }
 PyObject* block_address(PyObject* self, void*) {
-  return PyLong_FromVoidPtr(block_memory(reinterpret_cast<PyBlock*>(self)));
+  return PyLong_FromVoidPtr(memory_of(reinterpret_cast<PyBlock*>(self)));
 }
 PyObject* block_count(PyObject* self, void*) {
   auto* block = reinterpret_cast<PyBlock*>(self);
@@ -283,9 +271,13 @@ PyGetSetDef arena_getset[] = {
     {"owner_alive", arena_owner_alive, nullptr, "Whether the owner still runs.", nullptr},
     {}};
 PyMethodDef block_methods[] = {
-    {"send", block_send, METH_NOARGS, "send()\n--\n\nThe handle for one message: (index, generation, nbytes)."}, {}};
+    {"send", block_send, METH_NOARGS, "send()\n--\n\nIts `handle`, for one message that is under way from now on."},
+    {"recall", block_recall, METH_NOARGS, "recall()\n--\n\nEnds the messages that carry it: nobody will receive them."},
+    {}};
 PyGetSetDef block_getset[] = {{"arena", block_arena, nullptr, "The Arena that the block lies in.", nullptr},
                               {"address", block_address, nullptr, "Address of the first byte.", nullptr},
+                              {"handle", block_handle, nullptr, "(index, generation, nbytes)", nullptr},
+                              {"is_under_way", block_is_under_way, nullptr, "Whether a message carries it.", nullptr},
                               {"count", block_count, nullptr, "Processes and messages that hold the block.", nullptr},
                               {"holders", block_holders, nullptr, "Processes that hold the block.", nullptr},
                               {}};
@@ -312,80 +304,8 @@ PyObject* outline(PyObject*, PyObject* arg) {
   Outline o = outline_of(fd);
   return Py_BuildValue("OOI", o.made ? Py_True : Py_False, o.owner_alive ? Py_True : Py_False, o.in_transit);
 }
-// --- Packets ---
-
-// What a packet of _messages.py begins with when it carries blocks: this, then `blocks` Handles.
-struct PacketHead {
-  uint8_t kind;
-  uint8_t zero[3];
-  uint32_t blocks;
-  uint32_t paths;  // bytes of a pickle that tells where segments can be opened
-};
-struct PacketHandle {
-  uint64_t segment;
-  uint32_t index, generation;
-  uint64_t nbytes;
-};
-enum PacketKind : uint8_t { kPickle, kWithBlocks, kInBlock };
-constexpr Py_ssize_t kLongest = 32 << 10;
-
-// The blocks of a packet: a list of Blocks, with None for those of segments that this process has not attached.
-PyObject* blocks_of(const char* data, Py_ssize_t size) {
-  PyObject* list = PyList_New(0);
-  PacketHead head;
-  if (!list || size < Py_ssize_t(sizeof head) || data[0] == kPickle) return list;
-  std::memcpy(&head, data, sizeof head);
-  if (uint64_t(size) < sizeof head + head.blocks * sizeof(PacketHandle)) {
-    Py_DECREF(list);
-    return PyErr_Format(PyExc_RuntimeError, "a packet promises %u blocks and ends before", unsigned(head.blocks));
-  }
-  for (uint32_t i = 0; i < head.blocks; ++i) {
-    PacketHandle h;
-    std::memcpy(&h, data + sizeof head + i * sizeof h, sizeof h);
-    auto known = arenas.find(h.segment);
-    PyObject* block =
-        known == arenas.end() ? Py_NewRef(Py_None) : receive(known->second, h.index, h.generation, h.nbytes);
-    if (!block || PyList_Append(list, block) < 0) {
-      Py_XDECREF(block);
-      Py_DECREF(list);
-      return nullptr;
-    }
-    Py_DECREF(block);
-  }
-  return list;
-}
-PyObject* packet_blocks(PyObject*, PyObject* arg) {
-  Py_buffer view;
-  if (PyObject_GetBuffer(arg, &view, PyBUF_SIMPLE) < 0) return nullptr;
-  PyObject* list = blocks_of(static_cast<const char*>(view.buf), view.len);
-  PyBuffer_Release(&view);
-  return list;
-}
-// From the kernel's hands to this process's: a process that is killed between the two takes its message's blocks along,
-// so nothing else is done between them, and the interpreter's lock is kept.
-PyObject* take(PyObject*, PyObject* arg) {
-  int fd = PyObject_AsFileDescriptor(arg);
-  if (fd < 0) return nullptr;
-  char data[kLongest];
-  ssize_t size = recv(fd, data, sizeof data, MSG_DONTWAIT);
-  if (size < 0) return PyErr_SetFromErrno(PyExc_OSError);
-  PyObject* blocks = blocks_of(data, size);
-  if (!blocks) return nullptr;
-  PyObject* packet = PyBytes_FromStringAndSize(data, size);
-  PyObject* both = packet ? PyTuple_Pack(2, packet, blocks) : nullptr;
-  Py_XDECREF(packet);
-  Py_DECREF(blocks);
-  return both;
-}
-
 PyMethodDef functions[] = {
-    {"take", take, METH_O,
-     "take(fd)\n--\n\nThe next packet of a socket, which must not have to be waited for, and its blocks."},
-    {"packet_blocks", packet_blocks, METH_O,
-     "packet_blocks(packet)\n--\n\nThe Blocks that a packet carries, None for those of segments not attached."},
-
-    {"outline", outline, METH_O, "outline(fd)\n--\n\n(made, owner runs, messages under way) of a segment's file."},
-    {}};
+    {"outline", outline, METH_O, "outline(fd)\n--\n\n(made, owner runs, messages under way) of a segment's file."}, {}};
 
 PyModuleDef module_def = {PyModuleDef_HEAD_INIT,
                           "_arena",
@@ -409,6 +329,6 @@ PyMODINIT_FUNC PyInit__arena() {
   block_type =
       make_type(module, "torch.multiprocessing._arena.Block", sizeof(PyBlock), "A run of bytes in a shared segment.",
                 block_dealloc, block_methods, block_getset, block_getbuffer);
-  if (!arena_type || !block_type) return nullptr;
+  if (!arena_type || !block_type || PyModule_AddFunctions(module, packet_functions) < 0) return nullptr;
   return module;
 }

@@ -349,6 +349,31 @@ def test_an_index_that_no_worker_survives_costs_its_own_batch_alone():
     assert 1 <= len(errors) <= 2 and "exited with code 5 while it was waiting for work" in errors[0]
 
 
+class Sizes(Dataset):
+    """The sum of an index, which is a list or a tensor of numbers; a negative one ends the worker."""
+
+    def __getitem__(self, entry):
+        total = int(sum(entry))
+        return total if total >= 0 else os._exit(3)
+
+
+@pytest.mark.parametrize("entry", [torch.arange(10_000_000)[:4], torch.arange(30_000), list(range(30_000))])
+def test_indices_that_a_dead_worker_had_not_read_are_let_go(entry):
+    from torch.multiprocessing import _segments
+
+    def live():
+        gc.collect()
+        _segments.sweep()
+        return _segments.own_arena().arena.stats()["live_blocks"]
+
+    before = live()
+    entries = [entry, [-1], *[entry] * 6]
+    loader = DataLoader(Sizes(), batch_size=None, sampler=entries, num_workers=1, prefetch_factor=8)
+    sums, errors = went_on(iter(loader))
+    assert sums == [sum(entry)] * 7 and len(errors) == 1
+    assert live() == before
+
+
 def test_an_iterator_is_of_one_process(run):
     iterator = iter(DataLoader(Numbers(8), num_workers=1))
     next(iterator)

@@ -1,23 +1,37 @@
 """What goes through the sockets of queues and loaders: a pickle, and ahead of it the handles of the blocks it needs.
 
 The receiver takes over all blocks before it unpickles, so that one that is killed, or whose unpickling fails, leaves
-none behind. A message too long for a packet lies in shared memory itself, and the packet carries its handle.
+none behind (csrc/packets.cpp). A message too long for a packet lies in shared memory itself, and the packet carries its
+handle.
 """
 
 from __future__ import annotations
 
+import contextlib
+import itertools
+import os
 import pickle
 import struct
 import threading
 from multiprocessing import reduction
+from typing import NamedTuple
 
 from . import _arena, _segments
 from ._arena import Block
 
-LONGEST = 32 << 10  # of a packet; csrc/module.cpp knows this and the layout, too
+LONGEST = 32 << 10  # of a packet; csrc/packets.cpp knows this and the layout, too
+MOST = 128  # blocks of a packet, so that the record of a socket's readers has room for their handles
 _PICKLE, _WITH_BLOCKS, _IN_BLOCK = range(3)
-_HEAD = struct.Struct("=B3xII")  # kind, number of handles, length of the pickled paths to their segments
+_HEAD = struct.Struct("=B3xIIII")  # kind, number of handles, length of the pickled paths to their segments, pid, number
 _HANDLE = struct.Struct("=QIIQ")  # segment, index, generation, nbytes
+_numbers = itertools.count()
+
+
+class Packet(NamedTuple):
+    """A message that has not been sent, and the blocks that it needs until then."""
+
+    data: bytes
+    blocks: tuple[Block, ...] = ()
 
 
 class _Current(threading.local):
@@ -25,50 +39,109 @@ class _Current(threading.local):
 
     sent: dict[Block, int] | None = None
     received: list[Block] | None = None
+    by_value = False
 
 
 _current = _Current()
 
 
-def packed(obj) -> bytes:
-    """The packet of an object. Its blocks count as under way from here on; `drop` takes that back."""
+def packed(obj, by_value: bool = False) -> Packet:
+    """The packet of an object; with `by_value` its tensors go within the pickle."""
     outer, _current.sent = _current.sent, {}
-    packet = None
+    how, _current.by_value = _current.by_value, by_value
     try:
         body = reduction.ForkingPickler.dumps(obj)
-        if not _current.sent and len(body) < LONGEST:
-            return b"\0" + bytes(body)
-        packet = _carrier(_WITH_BLOCKS, list(_current.sent), body)
-        if len(packet) >= LONGEST:
-            block = _segments.allocate(len(packet))
-            memoryview(block)[:] = packet
-            packet = _carrier(_IN_BLOCK, [block], b"")
-        return packet
-    except BaseException:
-        if packet is not None:
-            drop(packet)
-        raise
+        blocks = tuple(_current.sent)
     finally:
-        _current.sent = outer
+        _current.sent, _current.by_value = outer, how
+    if not blocks and len(body) < LONGEST:
+        return Packet(b"\0" + bytes(body))
+    data = _carrier(_WITH_BLOCKS, blocks, body)
+    if len(data) < LONGEST and len(blocks) <= MOST:
+        return Packet(data, blocks)
+    block = _segments.allocate(len(data))
+    memoryview(block)[:] = data
+    return Packet(_carrier(_IN_BLOCK, (block,), b""), (*blocks, block))
 
 
-def _carrier(kind: int, blocks: list[Block], body) -> bytes:
-    handles = [_segments.send(block) for block in blocks]
+def _carrier(kind: int, blocks: tuple[Block, ...], body) -> bytes:
+    handles = [_segments.handle(block) for block in blocks]
     paths = pickle.dumps({handle.segment: handle.paths for handle in handles})
-    head = _HEAD.pack(kind, len(handles), len(paths))
+    head = _HEAD.pack(kind, len(handles), len(paths), os.getpid(), next(_numbers) & 0xFFFFFFFF)
     return b"".join([head, *(_HANDLE.pack(h.segment, *h[2:]) for h in handles), paths, body])
 
 
-def take(end) -> tuple:
+def give(end, packet: Packet) -> None:
+    """Writes a packet to a socket; raises BlockingIOError when there is no room.
+
+    It never waits: blocks count as under way while they are written, and a process killed then would seem to have sent
+    them.
+    """
+    _arena.give(end, packet.data)
+
+
+def take(end, record: Block | None = None) -> tuple:
     """The next packet of a socket with its blocks, for `unpacked`; raises BlockingIOError when there is none.
 
-    An empty packet says that the other end is closed.
+    An empty packet says that the other end is closed. `record` is that of a socket which several processes read.
     """
-    return _arena.take(end)
+    if record is None:
+        return _arena.take(end)
+    force = False
+    while True:
+        packet, blocks = _arena.take(end, record, force)
+        if isinstance(blocks, list):
+            return packet, blocks
+        if blocks is None:
+            force = not _attach_all(packet)
+        else:
+            _let_go(packet, blocks)
 
 
-def unpacked(packet, blocks: list | None = None):
-    """The object of a packet; `blocks` as `take` gave them."""
+def mend(end, record: Block) -> None:
+    """Lets go what a killed reader took from a socket and did not live to hold."""
+    lost = _arena.mend(end, record)
+    if lost is not None:
+        _let_go(*lost)
+
+
+def _handles(packet) -> tuple[memoryview, list]:
+    """The handles of a packet, and what follows the paths."""
+    view = memoryview(packet)
+    _, count, length, *_ = _HEAD.unpack_from(view)
+    end = _HEAD.size + count * _HANDLE.size
+    try:
+        paths = pickle.loads(view[end : end + length])
+    except (EOFError, pickle.UnpicklingError):  # there was no room for them in the record
+        paths = {}
+    handles = [_segments.Handle(h[0], paths.get(h[0], ()), *h[1:]) for h in _HANDLE.iter_unpack(view[_HEAD.size : end])]
+    return view[end + length :], handles
+
+
+def _attach_all(packet) -> bool:
+    """Attaches the segments of a packet's blocks, as far as that is possible."""
+    try:
+        for handle in _handles(packet)[1]:
+            _segments.arena_of(handle)
+    except _segments.SharedMemoryError:
+        return False
+    return True
+
+
+def _let_go(packet: bytes, taken: int) -> None:
+    """Takes and drops the blocks of a packet after the first `taken`; those within a carrier come before it."""
+    carrier, handles = None, _handles(packet)[1]
+    with contextlib.suppress(RuntimeError):
+        if packet[0] == _IN_BLOCK:
+            carrier = _segments.receive(handles[0])
+            handles = _handles(carrier)[1]
+        for handle in handles[taken:]:
+            with contextlib.suppress(RuntimeError):
+                _segments.receive(handle)
+
+
+def unpacked(packet: bytes, blocks: list):
+    """The object of a packet; both as `take` gave them."""
     blocks, body = _taken(packet, blocks)
     outer, _current.received = _current.received, blocks
     try:
@@ -77,26 +150,26 @@ def unpacked(packet, blocks: list | None = None):
         _current.received = outer
 
 
-def drop(packet, blocks: list | None = None) -> None:
+def drop(packet: bytes, blocks: list) -> None:
     """Lets a packet go that nobody will read."""
     _taken(packet, blocks)
 
 
-def _taken(packet, blocks: list | None) -> tuple[list[Block], memoryview]:
-    """The blocks of a packet, held by this process now, and its pickle."""
-    view = memoryview(packet)
-    if view[0] == _PICKLE:
-        return [], view[1:]
-    if blocks is None:
-        blocks = _arena.packet_blocks(packet)
-    kind, count, length = _HEAD.unpack_from(view)
-    end = _HEAD.size + count * _HANDLE.size
-    if None in blocks:
-        paths = pickle.loads(view[end : end + length])
-        for i, handle in enumerate(_HANDLE.iter_unpack(view[_HEAD.size : end])):
-            if blocks[i] is None:
-                blocks[i] = _segments.receive(_segments.Handle(handle[0], paths[handle[0]], *handle[1:]))
-    return _taken(blocks[0], None) if kind == _IN_BLOCK else (blocks, view[end + length :])
+def _taken(packet: bytes, blocks: list) -> tuple[list[Block], memoryview]:
+    """The blocks of a packet, all held by this process now, and its pickle."""
+    if packet[0] == _PICKLE:
+        return [], memoryview(packet)[1:]
+    if packet[0] == _IN_BLOCK:
+        *blocks, carrier = blocks
+        if carrier is None:
+            carrier = _segments.receive(_handles(packet)[1][0])
+            blocks = _arena.packet_blocks(carrier)
+        packet = carrier
+    body, handles = _handles(packet)
+    for i, handle in enumerate(handles):
+        if blocks[i] is None:
+            blocks[i] = _segments.receive(handle)
+    return blocks, body
 
 
 def attach(block: Block) -> int | tuple:
@@ -116,3 +189,8 @@ def attached(place: int | tuple) -> Block:
     if _current.received is None:
         raise RuntimeError("a tensor of a message can be unpickled only with its message")
     return _current.received[place]
+
+
+def goes_by_value() -> bool:
+    """Whether tensors of this thread's message go within its pickle."""
+    return _current.by_value

@@ -178,12 +178,18 @@ def _remedy() -> str:
     return REMEDY.format(other=others[0]) if others else REMEDY.partition(";")[0]
 
 
-def send(block: Block) -> Handle:
-    """The handle of a block for one message, which holds the block until it is received."""
+def handle(block: Block) -> Handle:
+    """The handle of a block."""
     arena = block.arena
     own = _state.own
     paths = own.paths if own is not None and own.arena is arena else _paths_of(arena)
-    return Handle(arena.id, paths, *block.send())
+    return Handle(arena.id, paths, *block.handle)
+
+
+def send(block: Block) -> Handle:
+    """The handle of a block for one message, which holds the block from now on until it is received."""
+    block.send()
+    return handle(block)
 
 
 _foreign_paths: dict[int, tuple[str, ...]] = {}
@@ -196,11 +202,16 @@ def _paths_of(arena: Arena) -> tuple[str, ...]:
 
 def receive(handle: Handle) -> Block:
     """The block of a handle; once for each `send`."""
+    return arena_of(handle).receive(handle.index, handle.generation, handle.nbytes)
+
+
+def arena_of(handle: Handle) -> Arena:
+    """The segment of a handle, attached when it was not; raises SharedMemoryError when it cannot be reached."""
     own = _state.own
     arena = _state.attached.get(handle.segment)
     if arena is None:
         arena = own.arena if own is not None and own.arena.id == handle.segment else _attach(handle)
-    return arena.receive(handle.index, handle.generation, handle.nbytes)
+    return arena
 
 
 @_locked
@@ -327,10 +338,15 @@ def postpone(rest) -> None:
         _postponed.append(rest)
 
 
+living_queues: weakref.WeakSet = weakref.WeakSet()  # whose `mend` lets go what killed readers took
+
+
 @_locked
 def prune() -> None:
     """Closes segments of processes that have ended, where none of their blocks is held or under way."""
     settle()
+    for queue in list(living_queues):
+        queue.mend()
     if _postponed and _state.own is not None:
         _state.own.arena.reap()
     rests = _postponed.copy()

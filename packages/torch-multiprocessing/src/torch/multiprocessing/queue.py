@@ -20,9 +20,11 @@ from multiprocessing import connection, context, reduction, util
 from queue import Empty, Full
 
 from . import _segments
-from ._messages import drop, packed, take, unpacked
+from ._arena import make_record
+from ._messages import Packet, drop, give, mend, packed, take, unpacked
 
 _BUFFER = 1 << 20
+_RECORD = 4096  # bytes; csrc/packets.cpp needs a little less
 
 
 class _Packets:
@@ -32,7 +34,10 @@ class _Packets:
         self._reader, self._writer = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         for end, option in ((self._writer, socket.SO_SNDBUF), (self._reader, socket.SO_RCVBUF)):
             end.setsockopt(socket.SOL_SOCKET, option, _BUFFER)
-        self._holders = _segments.allocate(8)  # never read: its count is that of the processes that have the queue
+        # The record of the readers; its count is that of the processes that have the queue.
+        self._holders = _segments.allocate(_RECORD)
+        make_record(self._holders)
+        _segments.living_queues.add(self)
 
     def __getstate__(self):
         context.assert_spawning(self)
@@ -43,21 +48,28 @@ class _Packets:
         ends, holders = state
         self._reader, self._writer = (socket.socket(fileno=end.detach()) for end in ends)
         self._holders = _segments.receive(_segments.Handle(*holders))
+        _segments.living_queues.add(self)
 
-    def send(self, data, wait: bool = True) -> bool:
-        """Writes a packet; False when it would have to wait and may not."""
+    def send(self, packet: Packet) -> bool:
+        """Writes a packet; False when there is no room."""
         try:
-            self._writer.send(data, 0 if wait else socket.MSG_DONTWAIT)
+            give(self._writer, packet)
         except BlockingIOError:
             return False
         return True
+
+    def wait_for_room(self) -> None:
+        """Returns when a packet can be written, unless another process is faster."""
+        waiter = select.poll()
+        waiter.register(self._writer, select.POLLOUT)
+        waiter.poll()
 
     def receive(self, timeout: float | None) -> tuple | None:
         """The next packet as `_messages.take` gives it, or None when there is none within `timeout` seconds."""
         deadline = None if timeout is None else time.monotonic() + timeout
         while True:
             try:
-                taken = take(self._reader)
+                taken = take(self._reader, self._holders)
             except BlockingIOError:
                 left = None if deadline is None else deadline - time.monotonic()
                 if left is not None and left <= 0:
@@ -73,6 +85,10 @@ class _Packets:
         waiter = select.poll()
         waiter.register(self._reader, select.POLLIN)
         return bool(waiter.poll(None if timeout is None else max(0, timeout) * 1000))
+
+    def mend(self) -> None:
+        if self._holders is not None:
+            mend(self._reader, self._holders)
 
     def close(self) -> None:
         if self._holders is not None:
@@ -95,7 +111,7 @@ class _Rest:
         if self._holders.count > 1:
             return False
         with contextlib.suppress(BlockingIOError, RuntimeError):
-            while (taken := take(self._ends[0]))[0]:
+            while (taken := take(self._ends[0], self._holders))[0]:
                 drop(*taken)
         self.close()
         return True
@@ -161,10 +177,9 @@ class Queue:
             raise ValueError(f"Queue {self!r} is closed")
         packet = packed(obj)
         if not self._room.acquire(block, timeout):
-            drop(packet)
             raise Full
         with self._lock:
-            if self._thread is None and self._packets.send(packet, wait=False):
+            if self._thread is None and self._packets.send(packet):
                 return
             self._waiting.append(packet)
             if self._thread is None:
@@ -238,7 +253,9 @@ class Queue:
                     return
                 packet = self._waiting[0]
             try:
-                self._packets.send(packet)
+                if not self._packets.send(packet):
+                    self._packets.wait_for_room()
+                    continue
             except OSError as e:
                 if e.errno not in (errno.EPIPE, errno.ECONNRESET, errno.EBADF):
                     raise

@@ -15,7 +15,7 @@ import torch
 from torch import _C
 from torch._copying import PickledStorage
 
-from . import _share
+from . import _messages, _share
 
 ForkingPickler = reduction.ForkingPickler
 
@@ -34,6 +34,10 @@ def reduce_tensor(tensor):
             "a tensor that has a history cannot be sent to another process, because gradients do not cross it; "
             "send tensor.detach() and rebuild the graph there"
         )
+    if _messages.goes_by_value():
+        if not tensor.is_sparse and tensor.untyped_storage().nbytes() > tensor.numel() * tensor.element_size():
+            tensor = tensor.detach().clone().requires_grad_(tensor.requires_grad)
+        return tensor.__reduce_ex__(4)
     if tensor.is_sparse:
         return reduce_sparse_tensor(tensor)
     if tensor.device.type == "meta":
@@ -113,6 +117,8 @@ def rebuild_sparse_coo_tensor(
 
 def reduce_storage(storage):
     """The call that makes a storage over the same memory in another process."""
+    if _messages.goes_by_value():
+        return PickledStorage(storage).__reduce_ex__(4)
     place = _share.send_storage(_share.share_storage_(storage))
     return rebuild_storage_filename, (type(storage), None, place, len(storage))
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 import collections
 import contextlib
 import os
+import select
 import socket
-import struct
 from multiprocessing import reduction
 
-from torch.multiprocessing._messages import LONGEST, drop, packed, take, unpacked
+from torch.multiprocessing._messages import Packet, drop, give, packed, take, unpacked
 
 _BUFFER = 1 << 20
 _WATCH = 2  # seconds after which a worker that waits looks whether its parent still runs
@@ -23,7 +23,8 @@ class Channel:
 
     def __init__(self, end: socket.socket):
         self._end = end
-        self._waiting: collections.deque[bytes] = collections.deque()
+        self._waiting: collections.deque[Packet] = collections.deque()
+        self._carriers: list = []  # blocks of what was posted and may not have been received
         self._parent = 0
 
     @staticmethod
@@ -42,42 +43,48 @@ class Channel:
     def watch_parent(self) -> None:
         """`send` and `receive` end with the process that started this one, even if others hold its end open."""
         self._parent = os.getppid()
-        for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
-            self._end.setsockopt(socket.SOL_SOCKET, option, struct.pack("ll", _WATCH, 0))
 
-    def _still_watched(self) -> None:
-        if os.getppid() != self._parent:
-            raise BrokenPipeError("the process of the loader has ended")
+    def _wait(self, event: int) -> None:
+        """Waits until something can be read or written, and looks at the parent now and then."""
+        waiter = select.poll()
+        waiter.register(self._end, event)
+        while not waiter.poll(1000 * _WATCH):
+            if os.getppid() != self._parent:
+                raise BrokenPipeError("the process of the loader has ended")
 
     def send(self, message) -> None:
         """Waits until there is room."""
         packet = packed(message)
         while True:
             try:
-                self._end.send(packet)
-                return
+                return give(self._end, packet)
             except BlockingIOError:
-                self._still_watched()
+                self._wait(select.POLLOUT)
 
     def receive(self):
         """Waits for a message; None when the other end is closed."""
         while True:
             try:
-                packet = self._end.recv(LONGEST + 1)
-                return unpacked(packet) if packet else None
+                taken = take(self._end)
             except BlockingIOError:
-                self._still_watched()
+                self._wait(select.POLLIN)
+                continue
+            return unpacked(*taken) if taken[0] else None
 
     def post(self, message) -> None:
         """Sends without waiting; what finds no room goes with a later `push`."""
-        self._waiting.append(packed(message))
+        # Tensors go by value: what a worker that dies has not read of one that others have as well could not be told.
+        packet = packed(message, by_value=True)
+        self._carriers = [block for block in self._carriers if block.is_under_way]
+        self._carriers += packet.blocks
+        self._waiting.append(packet)
         self.push()
 
     def push(self) -> bool:
         """Sends what is waiting as far as there is room; True when nothing is left."""
         while self._waiting:
             try:
-                self._end.send(self._waiting[0], socket.MSG_DONTWAIT)
+                give(self._end, self._waiting[0])
             except BlockingIOError:
                 return False
             except (BrokenPipeError, ConnectionResetError):  # the worker is gone; its sentinel tells
@@ -116,7 +123,13 @@ class Channel:
             while (taken := self._next())[0]:
                 drop(*taken)
 
+    def recall(self) -> None:
+        """After the end of the other process: what it was sent and has not received is let go."""
+        for block in self._carriers:
+            block.recall()
+
     def close(self) -> None:
+        self._carriers.clear()
         self._end.close()
 
 

@@ -90,6 +90,7 @@ class Worker(Member):
             return
         self.ended = True
         self.channel.drain()
+        self.channel.recall()
         self.channel.close()
         multiprocessing._segments.forget(self.process)
         os.close(self._stacks)

@@ -1,0 +1,301 @@
+// How packets enter and leave the socket of a queue, so that a process that is killed on the way takes no block along.
+//
+// A block counts as under way from just before the packet is written until its reader holds it. A reader that shares
+// its socket with others reads under the lock of a Record in shared memory: it looks at the packet that is next, notes
+// its handles, takes the packet and then the blocks, one by one. When it is killed in between, the next one that comes
+// gets the lock with that news, and if the packet noted is not next any more, it lets go what the dead reader had yet
+// to take.
+#include <pthread.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <ctime>
+#include <vector>
+
+#include "objects.h"
+
+namespace torch::shared {
+namespace {
+
+// What a packet of _messages.py begins with when it carries blocks: this, then `blocks` Handles.
+struct Head {
+  uint8_t kind;
+  uint8_t zero[3];
+  uint32_t blocks;
+  uint32_t paths;           // bytes of a pickle that tells where segments can be opened
+  uint32_t sender, number;  // tell a packet from others with the same blocks
+};
+struct Handle {
+  uint64_t segment;
+  uint32_t index, generation;
+  uint64_t nbytes;
+};
+enum Kind : uint8_t { kPickle, kWithBlocks, kInBlock };
+constexpr size_t kLongest = 32 << 10;
+
+constexpr size_t kNoted = 4000;
+struct Record {
+  pthread_mutex_t mutex;
+  std::atomic<uint32_t> noted;  // bytes of `packet`; 0 while nobody is about to take one
+  std::atomic<uint32_t> done;   // blocks that were taken
+  char packet[kNoted];
+};
+
+struct Carried {
+  Handle handle;
+  PyArena* arena;  // null when this process has not attached its segment
+};
+struct Contents {
+  std::vector<Carried> blocks;    // those within a carrier first, and the carrier last
+  const char* unknown = nullptr;  // the packet, or the one in its carrier, whose segments are not all attached
+  size_t unknown_size = 0;
+};
+
+Head head_of(const char* packet) {
+  Head head;
+  std::memcpy(&head, packet, sizeof head);
+  return head;
+}
+size_t handles_end(const Head& head) { return sizeof head + head.blocks * sizeof(Handle); }
+
+// Adds what a packet carries. False, with a RuntimeError, when it is broken.
+bool look_into(const char* packet, size_t size, Contents* contents, bool in_carrier = false) {
+  if (size < sizeof(Head) || packet[0] == kPickle) return true;
+  const Head head = head_of(packet);
+  if (size < handles_end(head) || (head.kind == kInBlock && (in_carrier || head.blocks != 1))) {
+    PyErr_Format(PyExc_RuntimeError, "a packet promises %u blocks and ends before", unsigned(head.blocks));
+    return false;
+  }
+  for (uint32_t i = 0; i < head.blocks; ++i) {
+    Carried carried;
+    std::memcpy(&carried.handle, packet + sizeof head + i * sizeof(Handle), sizeof(Handle));
+    carried.arena = arena_of(carried.handle.segment);
+    const Handle& handle = carried.handle;
+    if (!carried.arena) {
+      contents->unknown = packet;
+      contents->unknown_size = size;
+    } else if (head.kind == kInBlock) {
+      Segment& segment = *carried.arena->state->segment;
+      if (handle.index < segment.header().entries.load() &&
+          segment.entry(handle.index).generation.load() == handle.generation &&
+          handle.nbytes <= segment.entry(handle.index).size &&
+          !look_into(segment.at(segment.entry(handle.index).offset), handle.nbytes, contents, true))
+        return false;
+    }
+    contents->blocks.push_back(carried);
+  }
+  return true;
+}
+
+// The Blocks of what was taken; None for those of segments that are not attached.
+PyObject* take_blocks(const Contents& contents, Record* record) {
+  PyObject* list = PyList_New(0);
+  for (const Carried& carried : contents.blocks) {
+    const Handle& h = carried.handle;
+    PyObject* block = carried.arena ? receive(carried.arena, h.index, h.generation, h.nbytes) : Py_NewRef(Py_None);
+    if (record) record->done.fetch_add(1);
+    if (!list || !block || PyList_Append(list, block) < 0) Py_CLEAR(list);  // the others are taken all the same
+    Py_XDECREF(block);
+  }
+  return list;
+}
+
+class Lock {
+ public:
+  explicit Lock(Record* record) : record_(record) {
+    if (!record_) return;
+    int error = pthread_mutex_trylock(&record_->mutex);
+    if (error != EBUSY) {
+      got(error);
+      return;
+    }
+    // Others hold it for microseconds, or are stopped: then it is done without, and their note is void.
+    timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    constexpr long kPatience = 100'000'000, kSecond = 1'000'000'000;
+    until.tv_nsec += kPatience;
+    until.tv_sec += until.tv_nsec / kSecond;
+    until.tv_nsec %= kSecond;
+    Py_BEGIN_ALLOW_THREADS error = pthread_mutex_timedlock(&record_->mutex, &until);
+    Py_END_ALLOW_THREADS got(error);
+  }
+  ~Lock() {
+    if (held_) pthread_mutex_unlock(&record_->mutex);
+  }
+  bool held() const { return held_; }
+  bool owner_died() const { return owner_died_; }
+
+ private:
+  void got(int error) {
+    owner_died_ = error == EOWNERDEAD;
+    if (owner_died_) pthread_mutex_consistent(&record_->mutex);
+    held_ = error == 0 || owner_died_;
+    if (!held_) record_->noted.store(0);
+  }
+  Record* record_;
+  bool held_ = false, owner_died_ = false;
+};
+
+PyObject* packet_of(const char* data, size_t size, PyObject* second) {
+  PyObject* packet = second ? PyBytes_FromStringAndSize(data, Py_ssize_t(size)) : nullptr;
+  PyObject* both = packet ? PyTuple_Pack(2, packet, second) : nullptr;
+  Py_XDECREF(packet);
+  Py_XDECREF(second);
+  return both;
+}
+
+bool record_in(PyObject* object, Record** record) {
+  *record = nullptr;
+  if (object == Py_None) return true;
+  if (Py_TYPE(object) != block_type || reinterpret_cast<PyBlock*>(object)->nbytes < sizeof(Record)) {
+    PyErr_Format(PyExc_TypeError, "expected a Block of %zu bytes for the record", sizeof(Record));
+    return false;
+  }
+  *record = reinterpret_cast<Record*>(memory_of(reinterpret_cast<PyBlock*>(object)));
+  return true;
+}
+
+// What a dead reader noted and had taken from the socket: (the noted packet, how many of its blocks it had), or null
+// without an error when there is nothing to do.
+PyObject* what_was_lost(Record* record, int fd, char* buffer) {
+  const size_t size = record->noted.exchange(0);
+  if (size == 0 || size > kNoted) return nullptr;
+  const ssize_t next = recv(fd, buffer, kLongest, MSG_DONTWAIT | MSG_PEEK);
+  if (next >= ssize_t(size) && std::memcmp(buffer, record->packet, size) == 0) return nullptr;  // it is still there
+  return packet_of(record->packet, size, PyLong_FromUnsignedLong(record->done.load()));
+}
+
+PyObject* take(PyObject*, PyObject* args) {
+  PyObject *file, *record_object = Py_None;
+  int force = 0;
+  if (!PyArg_ParseTuple(args, "O|Op:take", &file, &record_object, &force)) return nullptr;
+  const int fd = PyObject_AsFileDescriptor(file);
+  Record* record;
+  if (fd < 0 || !record_in(record_object, &record)) return nullptr;
+  char data[kLongest];
+  return guarded([&]() -> PyObject* {
+    Lock lock(record);
+    if (lock.owner_died())
+      if (PyObject* lost = what_was_lost(record, fd, data); lost || PyErr_Occurred()) return lost;
+    Contents contents;
+    ssize_t size;
+    if (!lock.held()) {
+      size = recv(fd, data, sizeof data, MSG_DONTWAIT);
+      if (size < 0) return PyErr_SetFromErrno(PyExc_OSError);
+      if (!look_into(data, size_t(size), &contents)) return nullptr;
+      return packet_of(data, size_t(size), take_blocks(contents, nullptr));
+    }
+    size = recv(fd, data, sizeof data, MSG_DONTWAIT | MSG_PEEK);
+    if (size < 0) return PyErr_SetFromErrno(PyExc_OSError);
+    if (size == 0) return packet_of(data, 0, PyList_New(0));
+    char rest;
+    const bool broken = !look_into(data, size_t(size), &contents);
+    if (broken || contents.blocks.empty()) {
+      recv(fd, &rest, 1, MSG_DONTWAIT);
+      return broken ? nullptr : packet_of(data, size_t(size), PyList_New(0));
+    }
+    if (contents.unknown && !force) return packet_of(contents.unknown, contents.unknown_size, Py_NewRef(Py_None));
+    const Head head = head_of(data);
+    const size_t end = handles_end(head);
+    const size_t noted = end + head.paths <= kNoted ? end + head.paths : std::min(end, kNoted);
+    std::memcpy(record->packet, data, noted);
+    record->done.store(0);
+    record->noted.store(uint32_t(noted));
+    recv(fd, &rest, 1, MSG_DONTWAIT);  // the rest of the packet goes with its first byte
+    PyObject* blocks = take_blocks(contents, record);
+    record->noted.store(0);
+    return packet_of(data, size_t(size), blocks);
+  });
+}
+
+PyObject* give(PyObject*, PyObject* args) {
+  PyObject* file;
+  Py_buffer packet;
+  if (!PyArg_ParseTuple(args, "Oy*:give", &file, &packet)) return nullptr;
+  const int fd = PyObject_AsFileDescriptor(file);
+  const char* data = static_cast<const char*>(packet.buf);
+  const size_t size = size_t(packet.len);
+  PyObject* result = fd < 0 ? nullptr : guarded([&]() -> PyObject* {
+    Contents contents;
+    if (!look_into(data, size, &contents)) return nullptr;
+    for (const Carried& c : contents.blocks)
+      if (c.arena) c.arena->state->segment->send(c.handle.index);
+    if (send(fd, data, size, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0) Py_RETURN_NONE;
+    const int error = errno;
+    for (const Carried& c : contents.blocks)
+      if (c.arena) c.arena->state->segment->receive(c.handle.index, c.handle.generation, true);
+    errno = error;
+    return PyErr_SetFromErrno(PyExc_OSError);
+  });
+  PyBuffer_Release(&packet);
+  return result;
+}
+
+PyObject* packet_blocks(PyObject*, PyObject* arg) {
+  Py_buffer view;
+  if (PyObject_GetBuffer(arg, &view, PyBUF_SIMPLE) < 0) return nullptr;
+  Contents contents;
+  PyObject* list = guarded([&]() -> PyObject* {
+    return look_into(static_cast<const char*>(view.buf), size_t(view.len), &contents) ? take_blocks(contents, nullptr)
+                                                                                      : nullptr;
+  });
+  PyBuffer_Release(&view);
+  return list;
+}
+
+PyObject* make_record(PyObject*, PyObject* block) {
+  Record* record;
+  if (!record_in(block, &record)) return nullptr;
+  if (!record) return PyErr_Format(PyExc_TypeError, "make_record: expected a Block");
+  pthread_mutexattr_t attributes;
+  pthread_mutexattr_init(&attributes);
+  pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+  pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+  const int error = pthread_mutex_init(&record->mutex, &attributes);
+  pthread_mutexattr_destroy(&attributes);
+  record->noted.store(0);
+  record->done.store(0);
+  if (error) {
+    errno = error;
+    return PyErr_SetFromErrno(PyExc_OSError);
+  }
+  Py_RETURN_NONE;
+}
+
+PyObject* mend(PyObject*, PyObject* args) {
+  PyObject *file, *record_object;
+  if (!PyArg_ParseTuple(args, "OO:mend", &file, &record_object)) return nullptr;
+  const int fd = PyObject_AsFileDescriptor(file);
+  Record* record;
+  if (fd < 0 || !record_in(record_object, &record)) return nullptr;
+  if (!record) Py_RETURN_NONE;
+  char data[kLongest];
+  Lock lock(record);
+  PyObject* lost = lock.owner_died() ? what_was_lost(record, fd, data) : nullptr;
+  if (lost || PyErr_Occurred()) return lost;
+  Py_RETURN_NONE;
+}
+
+}  // namespace
+
+PyMethodDef packet_functions[] = {
+    {"take", take, METH_VARARGS,
+     "take(fd, record=None, force=False)\n--\n\nThe next packet of a socket, which must not have to be waited for, and "
+     "its blocks.\n\nWith a record, two other answers: (packet, None) when a segment is to be attached first, unless "
+     "`force`; (packet, n) for one that a killed reader took, with n of its blocks."},
+    {"give", give, METH_VARARGS,
+     "give(fd, packet)\n--\n\nWrites a packet, whose blocks are under way from then on; BlockingIOError when there is "
+     "no "
+     "room."},
+    {"packet_blocks", packet_blocks, METH_O,
+     "packet_blocks(packet)\n--\n\nTakes the Blocks that a packet carries, None for those of segments not attached."},
+    {"make_record", make_record, METH_O,
+     "make_record(block)\n--\n\nMakes the record of a socket's readers in a Block."},
+    {"mend", mend, METH_VARARGS, "mend(fd, record)\n--\n\n(packet, n) of one that a killed reader took, or None."},
+    {}};
+
+}  // namespace torch::shared
