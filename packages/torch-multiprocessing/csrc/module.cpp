@@ -1,5 +1,7 @@
 // torch.multiprocessing._arena: shared segments and blocks as Python objects. A Block is a writable buffer; tensors are
 // made over it, and when the last of them is gone in this process, the block's count goes down.
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
 #include <structmember.h>
 #include <unistd.h>
 

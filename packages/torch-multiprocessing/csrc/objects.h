@@ -1,6 +1,8 @@
 // The Python objects over segments and blocks, for the files of this module.
 #pragma once
+#ifndef PY_SSIZE_T_CLEAN
 #define PY_SSIZE_T_CLEAN
+#endif
 #include <Python.h>
 
 #include <cstdint>
