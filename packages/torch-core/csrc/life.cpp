@@ -143,10 +143,30 @@ int tensor_clear(PyObject* self) {
 }
 
 // A tensor can be part of a reference cycle only once it has attributes (or hooks): it is tracked from then on.
+namespace {
+void track_attributes(PyObject* self) {
+  if (reinterpret_cast<PyTensor*>(self)->dict && !PyObject_GC_IsTracked(self)) PyObject_GC_Track(self);
+}
+}  // namespace
+
 int tensor_setattro(PyObject* self, PyObject* name, PyObject* value) {
   int r = PyObject_GenericSetAttr(self, name, value);
-  if (reinterpret_cast<PyTensor*>(self)->dict && !PyObject_GC_IsTracked(self)) PyObject_GC_Track(self);
+  track_attributes(self);
   return r;
+}
+PyObject* get_dict(PyObject* self, void*) {
+  PyObject* dict = PyObject_GenericGetDict(self, nullptr);
+  track_attributes(self);
+  return dict;
+}
+int put_dict(PyObject* self, PyObject* dict, void*) {
+  int r = PyObject_GenericSetDict(self, dict, nullptr);
+  track_attributes(self);
+  return r;
+}
+PyObject* get_attributes(PyObject* self, void*) {
+  PyObject* dict = reinterpret_cast<PyTensor*>(self)->dict;
+  return Py_NewRef(dict ? dict : Py_None);
 }
 
 PyObject* wrap(Tensor tensor) {

@@ -69,6 +69,9 @@ void tensor_dealloc(PyObject*);
 int tensor_traverse(PyObject*, visitproc, void*);
 int tensor_clear(PyObject*);
 int tensor_setattro(PyObject*, PyObject* name, PyObject* value);
+PyObject* get_dict(PyObject*, void*);
+int put_dict(PyObject*, PyObject* dict, void*);
+PyObject* get_attributes(PyObject*, void*);
 bool is_collectable(PyObject*);  // the collector may see what this tensor's object refers to
 void install_life();
 

@@ -200,6 +200,8 @@ PyGetSetDef getset[] = {
     {"ndim", get_ndim, nullptr, "Number of dimensions.", nullptr},
     {"itemsize", get_itemsize, nullptr, "Bytes of one element.", nullptr},
     {"nbytes", get_nbytes, nullptr, "Bytes of all elements.", nullptr},
+    {"__dict__", get_dict, put_dict, nullptr, nullptr},
+    {"_attributes", get_attributes, nullptr, "__dict__, or None before the first attribute.", nullptr},
     {"_version", get_version, nullptr, "Counts in-place changes.", nullptr},
     {"_base", get_base, nullptr, "The tensor that this one is a view of, or None.", nullptr},
     {"requires_grad", get_requires_grad, put_requires_grad, "True when gradients are recorded for this tensor.",

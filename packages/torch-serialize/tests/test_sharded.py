@@ -181,3 +181,14 @@ def test_a_writer_killed_at_any_moment_leaves_a_whole_checkpoint(tmp_path):
         assert len({int(v) for array in out.values() for v in array}) == 1 and len(out) == 6
     files = save_sharded({k: np.full(3000, 0) for k in "abcdef"}, path, 50_000)
     assert sorted(os.listdir(tmp_path)) == sorted([*files, path.name + ".index.json"])
+
+
+def test_views_that_repeat_their_elements_are_not_written_out_by_convert(tmp_path):
+    save({"a": np.broadcast_to(np.zeros(1), (10**9,)), "word": "x"}, tmp_path / "m-1.bin", arrays="numpy")
+    index = {"weight_map": {"a": "m-1.bin", "word": "m-1.bin"}}
+    (tmp_path / "m.bin.index.json").write_text(json.dumps(index))
+    with pytest.raises(FileFormatError, match="views that repeat their elements"):
+        convert(tmp_path / "m.bin.index.json", tmp_path / "m.safetensors")
+    save({"a": np.zeros(2), "word": "x"}, tmp_path / "m-1.bin", arrays="numpy")
+    assert convert(tmp_path / "m.bin.index.json", tmp_path / "m.safetensors") == ["word"]
+    assert np.array_equal(load_safetensors(tmp_path / "m.safetensors", arrays="numpy")["a"], np.zeros(2))

@@ -167,6 +167,33 @@ def test_pickles_and_deep_copies_share_within_one():
         assert copied[1][0].item() == -1
 
 
+class Named(torch.Tensor):
+    pass
+
+
+def test_attributes_of_tensors_are_saved_pickled_and_copied():
+    plain, named = torch.arange(3.0), torch.Tensor._make_subclass(Named, torch.arange(4.0))
+    plain.note, named.unit, named.base = "hi", {"m": 1}, plain
+    with_classes = {"weights_only": False}
+    out = io.BytesIO()
+    save([plain, named, plain[1:]], out)
+    for a, b, view in (
+        load(out.getvalue(), **with_classes),
+        pickle.loads(pickle.dumps([plain, named, plain[1:]])),
+        copy.deepcopy([plain, named, plain[1:]]),
+    ):
+        assert type(a) is torch.Tensor and vars(a) == {"note": "hi"} and a.tolist() == [0, 1, 2]
+        assert type(b) is Named and b.unit == {"m": 1} and b.base is a and b.tolist() == [0, 1, 2, 3]
+        view[0] = 9
+        assert a[1].item() == 9
+    assert vars(copy.copy(plain)) == {"note": "hi"} and vars(view) == {}
+
+
+def test_a_file_of_pytorch_keeps_the_attributes_of_a_tensor(data):
+    out = load(data / "attribute.pt")
+    assert out.tolist() == [1, 1, 1] and vars(out) == {"note": "hi"}
+
+
 @needs_autograd
 def test_parameters_and_gradients_survive():
     out = roundtrip({"leaf": torch.ones(2, requires_grad=True), "plain": torch.ones(2)})
@@ -230,6 +257,7 @@ assert o["view"].untyped_storage().data_ptr() == o["base"].untyped_storage().dat
 for name, t in o["kinds"].items():
     assert str(t.dtype) == "torch." + name and t.to(torch.complex64).tolist() == ([0, 1, 1, 1] if name == "bool" else [0, 1, 2, 3])
 assert o["size"] == torch.Size([4, 6]) and type(o["size"]) is torch.Size
+assert vars(o["noted"]) == {{"note": ["hi", 3]}} and o["noted"].tolist() == [1, 1] and o["noted"].dtype == torch.bfloat16
 print("fine")
 """
 
@@ -238,7 +266,9 @@ print("fine")
 def test_pytorch_reads_tensors_that_are_written(format, tmp_path, peer):
     base = grid()
     kinds = {kind: torch.tensor([0, 1, 2, 3]).to(getattr(torch, kind)) for kind in KINDS}
-    obj = {"base": base, "view": base[1:3, ::2], "t": base.t(), "kinds": kinds, "size": base.size()}
+    noted = torch.ones(2, dtype=torch.bfloat16)
+    noted.note = ["hi", 3]
+    obj = {"base": base, "view": base[1:3, ::2], "t": base.t(), "kinds": kinds, "size": base.size(), "noted": noted}
     save(obj, tmp_path / "f.pt", format=format)
     assert peer(CHECK.format(safe=True)) == "fine"
 
@@ -268,3 +298,37 @@ def test_a_file_whose_indices_lie_outside_is_refused():
     bad._indices()[0, 1] = 99
     with pytest.raises(RuntimeError, match="size is 2 but found index 99"):
         roundtrip(bad)
+
+
+SPARSE = """
+import torch
+o = torch.load("f.pt", weights_only=True)
+dense = torch.tensor([[3., 4.], [0., 0.], [6., 8.], [0., 0.]])
+assert o["loose"].layout is torch.sparse_coo and o["loose"].dtype == torch.float32 and not o["loose"].is_coalesced()
+assert torch.equal(o["loose"].to_dense(), dense) and o["loose"]._nnz() == 3
+assert o["tidy"].is_coalesced() and o["tidy"].dtype == torch.bool and o["tidy"].to_dense().tolist() == [[False, True], [False, False]]
+assert o["none"].shape == (2, 0, 3) and o["none"]._nnz() == 0
+assert o["values"].data_ptr() == o["loose"]._values().data_ptr()
+o["tidy"] = o["loose"].coalesce()
+torch.save(o, "g.pt", _use_new_zipfile_serialization={zip})
+print("fine")
+"""
+
+
+@pytest.mark.skipif(not hasattr(torch, "sparse_coo_tensor"), reason="this torch-core has no sparse tensors")
+@pytest.mark.parametrize("format", ["zip", "stream"])
+def test_pytorch_reads_sparse_tensors_and_its_own_come_back(format, tmp_path, peer):
+    values = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    obj = {
+        "values": values,
+        "loose": torch.sparse_coo_tensor([[2, 0, 2]], values, (4, 2)),
+        "tidy": torch.sparse_coo_tensor([[0, 1], [1, 0]], [True, False], (2, 2), is_coalesced=True),
+        "none": torch.sparse_coo_tensor(size=(2, 0, 3)),
+    }
+    save(obj, tmp_path / "f.pt", format=format)
+    assert peer(SPARSE.format(zip=format == "zip")) == "fine"
+    back = load(tmp_path / "g.pt")
+    assert back["tidy"].is_coalesced() and back["tidy"]._indices().tolist() == [[0, 2]]
+    assert back["loose"].to_dense().tolist() == back["tidy"].to_dense().tolist() == [[3, 4], [0, 0], [6, 8], [0, 0]]
+    back["values"].fill_(7)
+    assert back["loose"]._values().tolist() == [[7.0, 7.0]] * 3 and back["none"].shape == (2, 0, 3)

@@ -31,7 +31,7 @@ def deepcopy(tensor, memo):
         result.requires_grad_()
         if tensor.grad is not None:
             result.grad = deepcopy(tensor.grad, memo)
-    for name, value in getattr(tensor, "__dict__", {}).items():
+    for name, value in (tensor._attributes or {}).items():
         setattr(result, name, copy_any(value, memo))
     return result
 
@@ -65,7 +65,7 @@ def copy(tensor):
         )
     if tensor.requires_grad:
         made.requires_grad_()
-    set_state(made, getattr(tensor, "__dict__", None))
+    set_state(made, tensor._attributes)
     return made
 
 
@@ -75,9 +75,9 @@ def reduce(tensor, protocol):
         raise RuntimeError("pickle: only tensors without a history can be pickled; detach() this one first")
     if tensor.is_sparse:
         halves = (type(tensor), tensor._indices(), tensor._values(), tuple(tensor.shape), tensor.is_coalesced())
-        return rebuild_sparse, (*halves, tensor.requires_grad), dict(getattr(tensor, "__dict__", {})) or None
+        return rebuild_sparse, (*halves, tensor.requires_grad), dict(tensor._attributes or {}) or None
     state = (tensor.storage_offset(), tuple(tensor.shape), tensor.stride(), tensor.requires_grad)
-    attributes = dict(getattr(tensor, "__dict__", {})) or None
+    attributes = dict(tensor._attributes or {}) or None
     return rebuild, (type(tensor), PickledStorage(tensor.untyped_storage()), tensor.dtype, *state), attributes
 
 

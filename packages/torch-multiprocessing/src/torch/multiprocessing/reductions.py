@@ -55,7 +55,7 @@ def reduce_tensor(tensor):
     _share.share_storage_(storage)
     place = _share.send_storage(storage)
     geometry = tensor.storage_offset(), tuple(tensor.shape), tensor.stride()
-    attributes = (getattr(tensor, "__dict__", None) or None) if kind is not torch.Tensor else None
+    attributes = (tensor._attributes or None) if kind is not torch.Tensor else None
     return rebuild_tensor, (kind, place, (tensor.dtype, *geometry, grad, attributes))
 
 
@@ -86,7 +86,7 @@ def rebuild_meta_tensor(
 
 def reduce_sparse_tensor(sparse):
     """The call that makes a sparse tensor over the same indices and values in another process."""
-    attributes = (getattr(sparse, "__dict__", None) or None) if type(sparse) is not torch.Tensor else None
+    attributes = (sparse._attributes or None) if type(sparse) is not torch.Tensor else None
     halves = *reduce_tensor(sparse._indices()), *reduce_tensor(sparse._values())
     state = tuple(sparse.shape), sparse.is_coalesced(), sparse.requires_grad, type(sparse), attributes
     return rebuild_sparse_coo_tensor, (*halves, *state)

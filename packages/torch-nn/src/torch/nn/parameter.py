@@ -39,7 +39,8 @@ class Parameter(torch.Tensor):
         return "Parameter containing:\n" + super().__repr__()
 
     def __reduce_ex__(self, protocol):
-        return _rebuild_parameter, (self.data, self.requires_grad, collections.OrderedDict())
+        args = self.data, self.requires_grad, collections.OrderedDict()
+        return _rebuild_parameter, args, self._attributes or None
 
 
 def _rebuild_parameter(data, requires_grad, backward_hooks):

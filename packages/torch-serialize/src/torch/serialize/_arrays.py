@@ -278,7 +278,7 @@ class TorchArrays:
 
     def subclass(self, value, cls, state):
         if type(value) is not cls and issubclass(cls, self.torch.Tensor) and cls is not self.torch.Tensor:
-            value = value.as_subclass(cls)
+            value = self.torch.Tensor._make_subclass(cls, value, value.requires_grad)
         if isinstance(state, tuple) and len(state) == 2:
             state = {**(state[0] or {}), **(state[1] or {})}
         for name, attribute in (state or {}).items():

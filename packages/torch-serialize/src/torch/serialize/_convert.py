@@ -14,7 +14,7 @@ from ._session import Session
 from ._walk import leaves
 from .npy import save_npy, save_npz
 from .safetensors import save_safetensors
-from .sharded import find_index, is_index, load_shards, save_sharded
+from .sharded import files_of, find_index, is_index, load_shards, save_sharded
 
 _ENDINGS = ".safetensors, .npz, .npy, .pt, .pth or .bin"
 _ROOM = 64 << 20
@@ -67,7 +67,7 @@ def convert(
     if is_index(source) or os.path.isdir(source):
         source = find_index(source)
         obj = load_shards(source, Session, False, *settings)
-        size = sum(tensor.nbytes for tensor in obj.values())
+        size = sum(map(os.path.getsize, files_of(source)))
     else:
         obj = opened(source, Session, False, *settings)
         size = os.path.getsize(source)

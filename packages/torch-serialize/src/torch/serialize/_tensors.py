@@ -7,6 +7,7 @@ An adapter numbers the storages it meets and writes a tensor as the call of a re
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from ._arrays import row_of_dtype, row_of_numpy
@@ -79,7 +80,19 @@ class Adapter:
             end %= hooks
         if not typed:
             end += pickler.name("torch." + row.name)
-        pickler.write(b"%b(%b%btR" % (function, place, end))
+        pickler.write(function)
+        pickler.write(b"(%b%btR" % (place, end))
+
+
+def _written(pickler: Pickler, save: Callable[[], object]) -> list[bytes]:
+    """What `save` writes, kept out of the pickle."""
+    parts: list[bytes] = []
+    write, pickler.write = pickler.write, parts.append
+    try:
+        save()
+    finally:
+        pickler.write = write
+    return parts
 
 
 def _ints(values) -> bytes:
@@ -155,8 +168,9 @@ class TorchAdapter(Adapter):
 
     def write(self, pickler, obj):
         if type(obj) is self._tensor_type and obj.is_cpu and obj.layout is self._strided and not obj.requires_grad:
-            self._common(pickler, obj)
-            return True
+            if not obj._attributes:
+                self._common(pickler, obj)
+                return True
         if isinstance(obj, self._tensor_type):
             self._write_tensor(pickler, obj)
             return True
@@ -212,25 +226,22 @@ class TorchAdapter(Adapter):
         pickler.write(pickler.memoize(t))
 
     def _frame(self, pickler: Pickler, dtype, nbytes, offset, size, stride) -> tuple[bytes, bytes]:
-        parts: list[bytes] = []
-        write, pickler.write = pickler.write, parts.append
         row = self._row(dtype)
-        self.tensor(pickler, 0, row, row, "cpu", nbytes, offset, size, stride, False)
-        pickler.write = write
-        before, _, after = parts[0].partition(b"X\1\0\0\x000")
+        parts = _written(pickler, lambda: self.tensor(pickler, 0, row, row, "cpu", nbytes, offset, size, stride, False))
+        before, _, after = b"".join(parts).partition(b"X\1\0\0\x000")
         return before, after
 
     def _write_tensor(self, pickler: Pickler, obj) -> None:
         kind = type(obj)
         if kind is self._tensor_type:
-            if not (state := getattr(obj, "__dict__", None)):
+            if not (state := obj._attributes):
                 self._plain(pickler, obj)
             else:
                 self._with_state(pickler, obj, state)
         elif kind.__module__ == "torch.nn.parameter" and kind.__name__ == "Parameter":
             self._parameter(pickler, obj)
         else:
-            self._with_state(pickler, obj, getattr(obj, "__dict__", None) or {})
+            self._with_state(pickler, obj, obj._attributes or {})
         pickler.write(pickler.memoize(obj))
 
     def _plain(self, pickler: Pickler, t, requires_grad: bool | None = None) -> None:
@@ -253,7 +264,7 @@ class TorchAdapter(Adapter):
             )
 
     def _parameter(self, pickler: Pickler, p) -> None:
-        state = dict(getattr(p, "__dict__", None) or {})
+        state = p._attributes
         name = "_rebuild_parameter_with_state" if state else "_rebuild_parameter"
         pickler.write(pickler.name("torch._utils." + name) + b"(")
         self._plain(pickler, p, False)
@@ -264,27 +275,14 @@ class TorchAdapter(Adapter):
         pickler.write(b"tR")
 
     def _with_state(self, pickler: Pickler, t, state) -> None:
-        # rebuild_from_type_v2(function, type, args, state): the arguments are written by hand, since the call that
-        # makes the plain tensor is one of the file's words and not an object.
+        # rebuild_from_type_v2(function, type, args, state): what makes the plain tensor is a call of the file's words and
+        # not an object, so its function and its arguments are taken from what is written for it.
+        kind = type(t)
         pickler.write(pickler.name("torch._tensor._rebuild_from_type_v2") + b"(")
-        inner = Pickler.__new__(Pickler)
-        inner.__dict__.update(pickler.__dict__)
-        parts: list[bytes] = []
-        inner.write = parts.append
-        self._plain(inner, t)
-        pickler._count = inner._count
-        body = b"".join(parts)
-        function = pickler.name("torch._utils._rebuild_tensor_v2")
-        if not body.startswith(function) or not body.endswith(b"tR"):
-            raise NotImplementedError(
-                f"save: a {type(t).__name__} with attributes, of this layout or dtype, cannot be written"
-            )
-        pickler.write(function)
-        if type(t) is self._tensor_type:
-            pickler.write(pickler.name("torch._tensor.Tensor"))
-        else:
-            pickler.save(type(t))
-        pickler.write(body[len(function) : -1])
+        plain = kind is self._tensor_type
+        cls = [pickler.name("torch.Tensor")] if plain else _written(pickler, lambda: pickler.save(kind))
+        function, *args = _written(pickler, lambda: self._plain(pickler, t))
+        pickler.write(b"".join((function, *cls, *args)).removesuffix(b"R"))
         pickler.save(dict(state))
         pickler.write(b"tR")
 
@@ -297,8 +295,8 @@ class TorchAdapter(Adapter):
         pickler.write(b"\x86R")
 
     def _meta(self, pickler: Pickler, t) -> None:
-        pickler.write(pickler.name("torch._utils._rebuild_meta_tensor_no_storage") + b"(")
-        pickler.write(pickler.name(f"torch.{self._row(t.dtype).name}"))
+        pickler.write(pickler.name("torch._utils._rebuild_meta_tensor_no_storage"))
+        pickler.write(b"(" + pickler.name(f"torch.{self._row(t.dtype).name}"))
         pickler.write(
             _ints(tuple(t.size())) + _ints(tuple(t.stride())) + (b"\x88" if t.requires_grad else b"\x89") + b"tR"
         )

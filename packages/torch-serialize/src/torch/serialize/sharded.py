@@ -80,6 +80,11 @@ def read_index(path: str) -> dict[str, str]:
     return where
 
 
+def files_of(index: str) -> list[str]:
+    """The paths of the files that an index names."""
+    return [os.path.join(os.path.dirname(index), file) for file in dict.fromkeys(read_index(index).values())]
+
+
 def load_sharded(
     path,
     map_location=None,
