@@ -52,7 +52,6 @@ def test_variances_follow_the_fans(fill, std):
     assert x.mean().item() == pytest.approx(0, abs=4 * std / math.sqrt(x.numel()))
 
 
-@pytest.mark.skipif("not hasattr(torch.linalg, 'qr')", reason="torch.linalg.qr is not there yet")
 @pytest.mark.parametrize("shape", [(3, 5), (5, 3), (4, 2, 3)])
 def test_orthogonal(shape):
     x = init.orthogonal_(torch.empty(shape, dtype=torch.float64), gain=2.0).flatten(1)

@@ -93,16 +93,18 @@ def test_what_a_parametrization_must_not_do():
 @pytest.mark.parametrize("shape", [(4, 4), (5, 3), (3, 5)])
 @pytest.mark.parametrize("kind", ["matrix_exp", "cayley", "householder"])
 def test_orthogonal_stays_orthogonal(shape, kind):
-    if not all(hasattr(torch, name) for name in ("matrix_exp", "linalg")):
-        pytest.skip("needs torch.linalg")
     layer = nn.Linear(shape[1], shape[0]).double()
+    start = nn.init.orthogonal_(layer.weight).detach().clone()
     parametrizations.orthogonal(layer, orthogonal_map=kind)
+    assert torch.allclose(layer.weight, start)
     for _ in range(2):
         w = layer.weight
         product = w @ w.t() if shape[0] <= shape[1] else w.t() @ w
         assert torch.allclose(product, torch.eye(min(shape), dtype=torch.float64), atol=1e-9)
         with torch.no_grad():
             layer.parametrizations.weight.original.add_(torch.randn(shape, dtype=torch.float64))
+    layer.weight.square().mul(torch.arange(shape[1])).sum().backward()
+    assert layer.parametrizations.weight.original.grad.any()
 
 
 def test_weight_and_spectral_norm_as_parametrizations():

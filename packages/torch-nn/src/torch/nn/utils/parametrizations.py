@@ -29,9 +29,10 @@ class _Orthogonal(Module):
         a = x if tall else x.transpose(-2, -1)
         n, k = a.shape[-2:]
         if self.kind == "householder":
-            q = _householder(a.tril(-1))
-            if self.trivialize and self.base is not None:
-                q = self.base @ q if self.base.shape[-1] == q.shape[-2] else q
+            # H = 1 - 2 v v^T / v^T v for each column v of ones on the diagonal; what is on it says which sign Q's has.
+            v = a.tril(-1)
+            signs = torch.where(torch.diagonal(a, dim1=-2, dim2=-1) < 0, -1.0, 1.0).to(a.dtype)
+            q = torch.linalg.householder_product(v, 2 / (1 + (v * v).sum(-2))) * signs.unsqueeze(-2)
         else:
             lower = a.tril()
             if n != k:
@@ -51,27 +52,21 @@ class _Orthogonal(Module):
         tall = value.shape[-2] >= value.shape[-1]
         a = value if tall else value.transpose(-2, -1)
         n, k = a.shape[-2:]
+        if self.kind == "householder":
+            reflections, tau = torch.geqrf(a)
+            diagonal = torch.diagonal(reflections, dim1=-2, dim2=-1)
+            diagonal.copy_(
+                torch.where((diagonal < 0) != (tau == 0), -1.0, 1.0)
+            )  # without a reflection forward makes one
+            return reflections if tall else reflections.transpose(-2, -1)
         if not self.trivialize:
-            if self.kind != "householder":
-                raise NotImplementedError("only use_trivialization=True can begin with a given matrix")
-            return value
+            raise NotImplementedError("only use_trivialization=True can begin with a given matrix")
         q, r = torch.linalg.qr(a, mode="complete")
         q = q.clone()
         q[..., :k] = q[..., :k] * torch.diagonal(r, dim1=-2, dim2=-1).sign().unsqueeze(-2)
         self.base = q
         zero = torch.zeros_like(a)
         return zero if tall else zero.transpose(-2, -1)
-
-
-def _householder(v):
-    """The first columns of the product of reflections along the columns of ``v`` (with 1 on the diagonal)."""
-    n, k = v.shape[-2:]
-    v = v + torch.eye(n, k, dtype=v.dtype, device=v.device)
-    q = torch.eye(n, k, dtype=v.dtype, device=v.device).expand(*v.shape[:-2], n, k)
-    for i in reversed(range(k)):
-        u = v[..., i : i + 1]
-        q = q - 2 * u @ (u.transpose(-2, -1) @ q) / (u * u).sum(-2, keepdim=True)
-    return q
 
 
 def orthogonal(module, name="weight", orthogonal_map=None, *, use_trivialization=True):
@@ -90,9 +85,7 @@ def orthogonal(module, name="weight", orthogonal_map=None, *, use_trivialization
         raise ValueError(
             f'orthogonal_map has to be one of "matrix_exp", "cayley", "householder". Got: {orthogonal_map}'
         )
-    if orthogonal_map == "householder" and use_trivialization:
-        orthogonal_map = "matrix_exp"  # the same matrices are reached; only it can begin where the weight is
-    map_ = _Orthogonal(weight, orthogonal_map, use_trivialization)
+    map_ = _Orthogonal(weight, orthogonal_map, use_trivialization and orthogonal_map != "householder")
     return register_parametrization(module, name, map_, unsafe=True)
 
 
