@@ -42,28 +42,25 @@ Tensor cholesky_of(const Tensor& a, bool upper) { return factor("linalg.cholesky
 Tensor cholesky_old(const Tensor& self, bool upper) { return factor("cholesky", self, upper); }
 Tensor potrf_of(const Tensor& self, bool upper) { return factor("potrf", self, upper); }
 
-Tensor solve(const char* op, const Tensor& b, const Tensor& l, bool upper) {
+Tensor cholesky_solve(const Tensor& b, const Tensor& l, bool upper) {
+  const char* const op = "cholesky_solve";
   check_square(op, l, "the factor");
   check_matrices(op, b, "B");
-  TORCH_CHECK(b.size(-2) == l.size(-1), op, ": Incompatible matrix sizes for ", op, ": each A matrix is ", l.size(-1),
-              " by ", l.size(-1), " but each b matrix is ", b.size(-2), " by ", b.size(-1));
+  TORCH_CHECK(b.size(-2) == l.size(-1), op, ": Incompatible matrix sizes: each A matrix is ", l.size(-1), " by ",
+              l.size(-1), " but each b matrix is ", b.size(-2), " by ", b.size(-1));
   const Tensor lh = mH(l);
   const Tensor y = linalg_solve_triangular(upper ? lh : l, b, false);
   return linalg_solve_triangular(upper ? l : lh, y, true);
 }
-Tensor cholesky_solve(const Tensor& self, const Tensor& l, bool upper) {
-  return solve("cholesky_solve", self, l, upper);
-}
-Tensor potrs(const Tensor& self, const Tensor& l, bool upper) { return solve("potrs", self, l, upper); }
+Tensor potrs(const Tensor& self, const Tensor& l, bool upper) { return torch::cholesky_solve(self, l, upper); }
 
 // L^-H L^-1
-Tensor inverse(const char* op, const Tensor& l, bool upper) {
-  check_square(op, l, "the factor");
+Tensor cholesky_inverse(const Tensor& l, bool upper) {
+  check_square("cholesky_inverse", l, "the factor");
   const Tensor i = linalg_solve_triangular(l, identity(l.size(-1), l), upper);
   return upper ? matmul(i, mH(i)) : matmul(mH(i), i);
 }
-Tensor cholesky_inverse(const Tensor& self, bool upper) { return inverse("cholesky_inverse", self, upper); }
-Tensor potri(const Tensor& self, bool upper) { return inverse("potri", self, upper); }
+Tensor potri(const Tensor& self, bool upper) { return torch::cholesky_inverse(self, upper); }
 
 }  // namespace
 
@@ -72,9 +69,9 @@ void register_cholesky() {
   set_composite<op::linalg_cholesky>(cholesky_of);
   set_composite<op::cholesky>(cholesky_old);
   set_composite<op::potrf>(potrf_of);
-  set_composite<op::cholesky_solve>(cholesky_solve);
+  set_native<op::cholesky_solve>(cholesky_solve);
   set_composite<op::potrs>(potrs);
-  set_composite<op::cholesky_inverse>(cholesky_inverse);
+  set_native<op::cholesky_inverse>(cholesky_inverse);
   set_composite<op::potri>(potri);
 }
 

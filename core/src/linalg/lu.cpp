@@ -219,6 +219,8 @@ std::tuple<Tensor, Tensor> slogdet(const Tensor& a) {
 
 std::tuple<Tensor, Tensor, Tensor, Tensor> solve_with_factors(const Tensor& a, const Tensor& b, bool check_errors) {
   const char* const op = "linalg.solve";
+  check_square(op, a);
+  check_right_side(op, a, b);
   const int n = int(a.size(-1)), k = int(b.size(-1));
   Tensor lu = column_copy(a), x = column_copy(b), pivots = ints(joined(batch_sizes(a), {n}), a);
   Tensor info = ints(batch_sizes(a), a);

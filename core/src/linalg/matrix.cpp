@@ -25,6 +25,18 @@ void check_square(const char* op, const Tensor& a, const char* name) {
               a.size(-2), " by ", a.size(-1), " matrices");
 }
 
+void check_finite(const char* op, const Tensor& a) {
+  TORCH_CHECK_KIND(LinAlg, a.is_meta() || all(isfinite(a)).data<bool>()[0], op,
+                   ": The algorithm failed to converge because the input matrix contained non-finite values.");
+}
+
+void check_right_side(const char* op, const Tensor& a, const Tensor& b) {
+  check_matrices(op, b, "B");
+  check_same_dtype(op, a, b);
+  TORCH_CHECK(batch_sizes(a) == batch_sizes(b) && a.size(-2) == b.size(-2), op, ": shapes ", a.sizes(), " of A and ",
+              b.sizes(), " of B do not fit");
+}
+
 void check_same_dtype(const char* op, const Tensor& a, const Tensor& b) {
   TORCH_CHECK(a.dtype() == b.dtype(), op, ": Expected A and B to have the same dtype, but found A of type ", a.dtype(),
               " and B of type ", b.dtype(), " instead");

@@ -20,6 +20,8 @@ void check_floating(const char* op, const Tensor& a, const char* name = "A");
 void check_matrices(const char* op, const Tensor& a,
                     const char* name = "A");  // floating, at least 2 dims, sides < 2**31
 void check_square(const char* op, const Tensor& a, const char* name = "A");
+// Iterations of LAPACK need not end with NaN or infinity.
+void check_finite(const char* op, const Tensor& a);
 void check_same_dtype(const char* op, const Tensor& a, const Tensor& b);
 
 // `batch` and `info` of a LAPACK call, for a LinAlgError that says which matrix it was:
@@ -47,9 +49,13 @@ inline int64_t count_of(IntArrayRef sizes) {
 }
 // Both with the batch that they broadcast to.
 std::pair<Tensor, Tensor> with_common_batch(const char* op, const Tensor& a, const Tensor& b);
+// B: matrices of A's batch and rows.
+void check_right_side(const char* op, const Tensor& a, const Tensor& b);
 // Whether B of linalg.solve has vectors: one vector, or A's shape without the last dim.
 bool has_vectors(const Tensor& a, const Tensor& b);
 
+// What stands for a result that was not asked for.
+inline Tensor nothing(const Tensor& a) { return empty_tensor({0}, a.dtype(), a.device()); }
 inline Tensor mT(const Tensor& a) { return transpose(a, -2, -1); }
 inline Tensor mH(const Tensor& a) { return is_complex(a.dtype()) ? conj(mT(a)) : mT(a); }
 // An identity of the last two sizes of `like`, of its dtype and device.
@@ -107,6 +113,15 @@ void with_type(DType t, F f) {
     default:
       return f(std::complex<double>{});
   }
+}
+
+// The workspace that a routine likes best; asked with a size of -1 it tells in the first element. call(T* work, int
+// size).
+template <class T, class F>
+std::vector<T> workspace(F call) {
+  T best{};
+  call(&best, -1);
+  return std::vector<T>(size_t(std::max(1.0, double(std::real(best)))));
 }
 
 // f(batch) for each matrix; `work` is about what one costs in multiplications.

@@ -66,6 +66,7 @@ std::tuple<Tensor, Tensor, Tensor> svd_of(const Tensor& a, bool full, bool vecto
       if (vectors && t->numel()) copy_into(*t, identity(t->size(-1), a));
     return {u, s, vh};
   }
+  check_finite(op, a);
   Tensor x = column_copy(a), info = empty_tensor(batch, DType::Int32);
   with_type(a.dtype(), [&]<class T>(T) {
     using R = lapack::real_t<T>;

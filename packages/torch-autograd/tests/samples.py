@@ -78,7 +78,9 @@ def sparse(t):
 
 # Of matrices that must be regular, symmetric, ...: test_linalg.py has their gradients.
 MATRICES = (
-    "lu_factor_ex", "inv_ex", "linalg_det", "linalg_slogdet", "_linalg_solve", "solve_triangular", "cholesky_ex", "_linalg_svd",
+    "lu_factor_ex", "inv_ex", "linalg_det", "linalg_slogdet", "_linalg_solve", "solve_triangular", "cholesky_ex", "cholesky_solve",
+    "cholesky_inverse", "_linalg_svd", "_linalg_eigh", "linalg_eig", "linalg_qr", "householder_product", "ormqr", "pinv", "_linalg_lstsq",
+    "linalg_matrix_exp",
 )  # fmt: skip
 
 CALLS = {

@@ -62,6 +62,42 @@ CASES = {
     "upper cholesky": (lambda a: L.cholesky(positive(a), upper=True), [(3, 3)]),
     "cholesky_solve": (lambda b, a: torch.cholesky_solve(b, lower(a)), [(2, 3, 2), (3, 3)]),
     "cholesky_inverse": (lambda a: torch.cholesky_inverse(upper(a), upper=True), [(2, 3, 3)]),
+    "qr": (lambda a: tuple(L.qr(regular(a))), [(2, 3, 3)]),
+    "qr of tall ones": (lambda a: tuple(L.qr(regular(a))), [(4, 2)]),
+    "qr of wide ones": (lambda a: tuple(L.qr(regular(a), mode="complete")), [(2, 4)]),
+    "qr, Q alone": (lambda a: L.qr(regular(a))[0], [(3, 4)]),
+    "qr, R alone": (lambda a: torch.qr(regular(a))[1], [(3, 4)]),
+    "reflections": (lambda a, t: L.householder_product(a, t), [(2, 4, 3), (2, 2)]),
+    "ormqr": (lambda a, t, c: torch.ormqr(a, t, c), [(4, 3), (2,), (4, 2)]),
+    "ormqr by the adjoint from the right": (
+        lambda a, t, c: torch.ormqr(a, t, c, left=False, transpose=True),
+        [(3, 2), (2,), (2, 3)],
+    ),
+    "ormqr by the adjoint": (lambda a, t, c: torch.ormqr(a, t, c, transpose=True), [(2, 3, 2), (2, 2), (2, 3, 1)]),
+    "eigh": (lambda a: eigh_without_gauge(hermitian(a)), [(2, 3, 3)]),
+    "eigvalsh": (lambda a: L.eigvalsh(hermitian(a), "U"), [(3, 3)]),
+    "symeig": (lambda a: torch.symeig(hermitian(a), eigenvectors=True)[1].abs(), [(3, 3)]),
+    "eig": (lambda a: eig_without_gauge(regular(a)), [(2, 3, 3)]),
+    "eigvals": (lambda a: L.eigvals(a), [(3, 3)]),
+    "pinv": (lambda a: L.pinv(regular(a)), [(2, 3, 3)]),
+    "pinv of tall ones": (lambda a: L.pinv(regular(a)), [(4, 2)]),
+    "pinv of deficient rank": (lambda a, b: L.pinv(a @ b, rtol=1e-8), [(4, 2), (2, 3)]),
+    "hermitian pinv": (lambda a: L.pinv(hermitian(a), hermitian=True), [(3, 3)]),
+    "lstsq": (lambda a, b: L.lstsq(regular(a), b)[0], [(4, 2), (4, 3)]),
+    "lstsq of wide ones": (lambda a, b: L.lstsq(regular(a), b)[0], [(2, 4), (2, 3)]),
+    "residuals": (lambda a, b: tuple(L.lstsq(regular(a), b, driver="gelsd")[:2]), [(2, 4, 2), (2, 4, 1)]),
+    "gels": (lambda b: torch.gels(b, torch.eye(4, 2, dtype=b.dtype) + 0.3)[0], [(4, 2)]),
+    "matrix_exp": (lambda a: L.matrix_exp(a), [(2, 3, 3)]),
+    "matrix_power": (lambda a: L.matrix_power(regular(a), -3), [(3, 3)]),
+    "matrix_power 0": (lambda a: L.matrix_power(a, 0), [(3, 3)]),
+    "nuclear norm": (lambda a: L.matrix_norm(regular(a), "nuc"), [(2, 3, 2)]),
+    "spectral norm": (lambda a: L.norm(regular(a), 2), [(3, 4)]),
+    "norm of columns": (lambda a: L.matrix_norm(regular(a), 1, keepdim=True), [(2, 3, 4)]),
+    "cond": (lambda a: L.cond(regular(a)), [(3, 3)]),
+    "cond by fro": (lambda a: L.cond(regular(a), "fro"), [(3, 3)]),
+    "multi_dot": (lambda a, b, c: L.multi_dot([a, b, c]), [(2, 3), (3, 4), (4,)]),
+    "tensorsolve": (lambda a, b: L.tensorsolve(regular(a.reshape(6, 6)).reshape(2, 3, 6), b), [(2, 3, 6), (2, 3)]),
+    "vander": (lambda a: L.vander(a, N=4), [(2, 3)]),
     "svd": (lambda a: svd_without_gauge(regular(a)), [(2, 3, 3)]),
     "svd of tall ones": (lambda a: svd_without_gauge(regular(a)), [(4, 2)]),
     "svd of wide ones": (lambda a: svd_without_gauge(regular(a)), [(2, 4)]),
@@ -73,6 +109,16 @@ CASES = {
 def svd_without_gauge(a):
     u, s, vh = L.svd(a, full_matrices=False)
     return u.abs(), s, vh.abs(), u[..., :1] @ vh[..., :1, :]
+
+
+def eigh_without_gauge(a):
+    values, v = L.eigh(a)
+    return values, v.abs(), v[..., :1] @ v[..., :1].mH
+
+
+def eig_without_gauge(a):
+    values, v = L.eig(a)
+    return values, v.abs()
 
 
 def inputs(name, dtype):
@@ -99,6 +145,24 @@ def test_the_determinant_of_a_singular_matrix_has_the_adjugate_as_gradient(dtype
     a[2, :] = 0  # exactly singular
     a.requires_grad_()
     assert gradcheck(L.det, (a,))
+
+
+@pytest.mark.parametrize("vectors", [lambda a: L.eigh(hermitian(a))[1], lambda a: L.eig(a)[1]], ids=["eigh", "eig"])
+def test_gradients_that_depend_on_the_phase_of_eigenvectors_are_refused(vectors):
+    a = Source("phases", torch.complex128)(3, 3).requires_grad_()
+    with pytest.raises(RuntimeError, match="specified up to multiplication by"):
+        vectors(a).real.sum().backward()
+
+
+def test_factorizations_without_a_derivative_say_so():
+    a = Source("refused")(4, 3).requires_grad_()
+    with pytest.raises(RuntimeError, match="qr.*mode='r'"):
+        L.qr(a, mode="r")[1].sum().backward()
+    with pytest.raises(RuntimeError, match="mode='complete' and nrows > ncols"):
+        L.qr(a, mode="complete")[0].sum().backward()
+    for refused in (lambda: torch.geqrf(a), lambda: L.ldl_factor(a.mT @ a), lambda: torch.pstrf(a.mT @ a)):
+        with pytest.raises(RuntimeError, match="derivative.*torch.linalg"):
+            refused()
 
 
 def test_gradients_that_depend_on_the_phase_of_singular_vectors_are_refused():

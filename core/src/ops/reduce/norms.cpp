@@ -75,7 +75,8 @@ Tensor norm_composite(const Tensor& self, const std::optional<Scalar>& p, std::o
 }
 Tensor norm_named_composite(const Tensor& self, std::string_view p, std::optional<IntArrayRef> dim, bool keepdim,
                             std::optional<DType> dtype) {
-  TORCH_CHECK_IMPLEMENTED(p == "fro", "norm: only 'fro' of the named norms is there, got '", p, "'");
+  TORCH_CHECK(p == "fro" || p == "nuc", "norm: the named norms are 'fro' and 'nuc', got '", p, "'");
+  if (p == "nuc") return linalg_matrix_norm_named(self, p, dim.value_or(IntArrayRef({-2, -1})), keepdim, dtype);
   return linalg_vector_norm(self, 2, dim, keepdim, dtype);
 }
 Tensor dist_composite(const Tensor& self, const Tensor& other, const Scalar& p) { return norm(sub(self, other), p); }

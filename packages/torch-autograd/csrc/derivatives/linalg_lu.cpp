@@ -59,6 +59,30 @@ struct Cholesky {
   }
 };
 
+// A = L L^H (U^H U):  G_L = (G_A + G_A^H) L. Both triangles of the factor get theirs, though one alone is read.
+Tensor of_factor(const Tensor& l, const Tensor& ga, bool upper) {
+  const Tensor both = ga + mH(ga);
+  return upper ? l % both : both % l;
+}
+
+struct CholeskySolve {
+  Saved l, x;
+  bool upper;
+  CholeskySolve(Recorder& r, const Tensor&, const Tensor& l, bool upper) : l(r, l), x(r, 0), upper(upper) {}
+  void grad(const Tensor& g, Backward& b) const {
+    const Tensor gb = torch::cholesky_solve(g, l, upper);
+    if (b.needs(0)) b[0] = gb;
+    if (b.needs(1)) b[1] = of_factor(l, -(gb % mH(x)), upper);
+  }
+};
+
+struct CholeskyInverse {
+  Saved l, inverse;
+  bool upper;
+  CholeskyInverse(Recorder& r, const Tensor& l, bool upper) : l(r, l), inverse(r, 0), upper(upper) {}
+  Tensor grad(const Tensor& g) const { return of_factor(l, -product(inverse, g, inverse), upper); }
+};
+
 // A = P L U. With M = L^-1 P^T dA U^-1:  dL = L tril(M, -1), dU = triu(M) U for square matrices; the other rows of L,
 // or columns of U, follow from A's.
 struct LuFactor {
@@ -146,6 +170,8 @@ void register_linalg_lu() {
   record<Solve, op::_linalg_solve>();
   record<SolveTriangular, op::linalg_solve_triangular>();
   record<Cholesky, op::linalg_cholesky_ex>();
+  record<CholeskySolve, op::cholesky_solve>();
+  record<CholeskyInverse, op::cholesky_inverse>();
   record<LuFactor, op::linalg_lu_factor_ex>();
   record<Det, op::linalg_det>();
   record<Slogdet, op::linalg_slogdet>();

@@ -77,8 +77,69 @@ struct Svd {
   }
 };
 
+void check_phase(const char* op, const Tensor& v_g) {
+  TORCH_CHECK(!is_complex(v_g.dtype()) || is_about_zero(torch::imag(diagonal_of(v_g))), op,
+              ": The eigenvectors in the complex case are specified up to multiplication by e^{i phi}. The specified "
+              "loss function depends on this quantity, so it is ill-defined.");
+}
+
+// A = V L V^H with orthonormal V:  G_A = V [G_L + skew(V^H G_V) / 2 / E] V^H, E_ij = L_j - L_i
+struct Eigh {
+  Saved values, v;
+  bool vectors;
+  Eigh(Recorder& r, const Tensor&, std::string_view, bool vectors) : values(r, 0), v(r, 1), vectors(vectors) {}
+  void grad(Backward& b) const {
+    const Tensor &gl = b.output(0), &gv = b.output(1);
+    TORCH_CHECK(vectors, "linalg.eigh: the gradient needs the eigenvectors; call it with compute_v=True");
+    if (!gv) {
+      if (gl) b[0] = v % (column(gl) * mH(v));
+      return;
+    }
+    const Tensor v_g = mH(v) % gv;
+    check_phase("linalg_eigh_backward", v_g);
+    const Tensor t = 0.5 * skew(v_g);
+    Tensor middle = (is_complex(t.dtype()) ? t - torch::diag_embed(diagonal_of(t)) : t) / differences(values);
+    if (gl) middle = middle + torch::diag_embed(gl);
+    b[0] = product(v, middle, mH(v));
+  }
+};
+
+// A V = V L with columns of length 1:  G_A = V^-H [G_L + (V^H G_V - V^H V Re(diag(V^H G_V))) / conj(E)] V^H
+// (C. Boeddeker et al., "On the computation of complex-valued gradients with application to statistically optimum
+// beamforming", 2017, eq. 4.77)
+struct Eig {
+  Saved values, v;
+  Eig(Recorder& r, const Tensor& a) : values(r, 0), v(r, 1), is_real(!is_complex(a.dtype())) {}
+  void grad(Backward& b) const {
+    const Tensor &gl = b.output(0), &gv = b.output(1);
+    if (!gl && !gv) return;
+    const Tensor vh = mH(v);
+    Tensor middle;
+    if (gv) {
+      const Tensor v_g = vh % gv;
+      check_phase("linalg_eig_backward", v_g);
+      const Tensor t = v_g - vh % (v * row(torch::real(diagonal_of(v_g))));
+      middle = (t - torch::diag_embed(diagonal_of(t))) / conj(differences(values));
+      if (gl) middle = middle + torch::diag_embed(gl);
+      middle = middle % vh;
+    } else {
+      middle = column(gl) * vh;
+    }
+    const Tensor ga = torch::linalg_solve(vh, middle);
+    b[0] = is_real ? torch::real(ga) : ga;
+  }
+
+ private:
+  bool is_real;
+};
+
 }  // namespace
 
-void register_linalg_spectral() { record<Svd, op::_linalg_svd>(); }
+void register_linalg_spectral() {
+  record<Svd, op::_linalg_svd>();
+  record<Eigh, op::_linalg_eigh>();
+  record<Eig, op::linalg_eig>();
+  not_differentiable<op::_linalg_eigvals>();  // eigvals asks for vectors where somebody differentiates
+}
 
 }  // namespace torch::autograd

@@ -12,7 +12,9 @@ namespace torch::autograd {
   X(fft)                                    \
   X(index)                                  \
   X(join)                                   \
+  X(linalg_functions)                       \
   X(linalg_lu)                              \
+  X(linalg_qr)                              \
   X(linalg_spectral)                        \
   X(loss)                                   \
   X(matmul)                                 \

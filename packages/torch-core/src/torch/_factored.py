@@ -18,7 +18,7 @@ def lu(A, pivot=True, get_infos=False, out=None):
         raise TypeError(
             f"lu(): argument 'out' must be a tuple of {count} Tensors with get_infos={get_infos}, got {out!r}"
         )
-    into = (*out, _C.empty(0, dtype=_C.int32))[:3]
+    into = (*out, A.new_empty(0, dtype=_C.int32))[:3]
     _C._operator("_lu_with_info")(A, pivot, not get_infos, out=into)
     return tuple(out)
 

@@ -49,6 +49,7 @@ LAZY = {
     **dict.fromkeys(("unique", "unique_consecutive"), "_unique"),
     **dict.fromkeys(("ifft", "rfft", "irfft"), "_spectral"),
     **dict.fromkeys(("lu", "btrifact"), "_factored"),
+    **dict.fromkeys(("svd_lowrank", "pca_lowrank", "lobpcg"), "_lowrank"),
     **dict.fromkeys(("TypedStorage", "UntypedStorage"), "storage"),
     **dict.fromkeys(
         (
