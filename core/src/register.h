@@ -7,6 +7,7 @@ void register_copy();
 void register_unary();
 void register_binary();
 void register_pointwise();
+void register_special();
 void register_activation();
 void register_conv();
 void register_question();

@@ -49,6 +49,7 @@ void init() {
     register_unary();
     register_binary();
     register_pointwise();
+    register_special();
     register_question();
     register_softmax();
     register_norm();

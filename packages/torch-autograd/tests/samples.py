@@ -123,6 +123,7 @@ CALLS = {
     "igamma": [lambda t: call(t.positive(3), t.positive(3)), lambda t: call(t.positive(3), 3 * t.positive(3))],
     "igammac": [lambda t: call(t.positive(3), t.positive(3)), lambda t: call(t.positive(3), 3 * t.positive(3))],
     "_igamma_slope": [lambda t: call(t.positive(3), t.positive(3), nograd=(0,))],
+    "zeta": [lambda t: call((t.positive(3) + 1).detach(), t.positive(3), nograd=(0,))],
     "polygamma": [lambda t: call(2, t.positive(3))],
     "polygamma_": [lambda t: call(t.positive(3), 2)],
     "frexp": [lambda t: call(t.positive(3), outputs=1)],

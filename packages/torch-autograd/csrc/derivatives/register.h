@@ -27,6 +27,7 @@ namespace torch::autograd {
   X(scatter)                                \
   X(softmax)                                \
   X(sparse)                                 \
+  X(special)                                \
   X(unary)                                  \
   X(view)                                   \
   X(not_differentiable)

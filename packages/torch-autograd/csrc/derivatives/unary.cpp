@@ -82,17 +82,8 @@ struct Polygamma {
   Tensor grad(const Tensor& g) const { return g * torch::polygamma(n + 1, self); }
 };
 
-// I1 = the mean over (0, pi) of exp(x cos t) cos t (Abramowitz & Stegun 9.6.19): the midpoint rule with n points is off
-// by I_n(x) / I_0(x), nothing in double precision for all x whose exp is finite.
-Tensor bessel_i1(const Tensor& x) {
-  constexpr int64_t n = 256;
-  Tensor c = torch::cos((torch::arange(n, DType::Float64, x.device()) + 0.5) * (pi / n));
-  c = torch::_to_copy(c, x.dtype());
-  const int64_t last = -1;
-  return torch::mean(torch::exp(torch::unsqueeze(x, -1) * c) * c, IntArrayRef(&last, 1));
-}
 struct I0 : FromSelf {
-  Tensor grad(const Tensor& g) const { return g * bessel_i1(self); }
+  Tensor grad(const Tensor& g) const { return g * torch::i1(self); }
 };
 
 struct Sinc : FromSelf {
