@@ -65,6 +65,7 @@ Windows windows_of(const std::string& op, const Tensor& input, size_t dims, IntA
                    IntArrayRef padding, IntArrayRef dilation, bool ceil_mode) {
   Windows w;
   w.planes = read_planes(op, input, dims, w.in);
+  TORCH_CHECK(input.size(-int64_t(dims) - 1) > 0, op, ": expected input with channels, got ", input.sizes());
   expand(op, "kernel_size", kernel, dims, 1, w.kernel, 1);
   expand(op, "stride", stride.empty() ? kernel : stride, dims, 1, w.stride, 1);
   expand(op, "padding", padding, dims, 0, w.padding, 0);

@@ -290,3 +290,9 @@ def test_bad_indices_are_refused():
 def test_bool_is_not_pooled():
     with pytest.raises(NotImplementedError, match="max_pool2d: not implemented for bool"):
         torch.max_pool2d(torch.from_numpy(np.ones((1, 2, 2), bool)), 2)
+
+
+def test_pooling_without_channels_is_refused():
+    for n, pool in enumerate((torch.max_pool1d, torch.max_pool2d, torch.max_pool3d), 1):
+        with pytest.raises(RuntimeError, match=rf"max_pool{n}d.*expected input with channels, got \(0, "):
+            pool(torch.zeros(0, *(2,) * n), 1)

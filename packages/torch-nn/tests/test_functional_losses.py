@@ -245,3 +245,11 @@ def test_layers_give_a_scalar_with_a_gradient(layer, arguments):
 def test_weights_of_losses_are_buffers():
     assert list(nn.CrossEntropyLoss(torch.ones(3)).state_dict()) == ["weight"]
     assert list(nn.CrossEntropyLoss().state_dict()) == []
+
+
+def test_a_weight_of_two_dims_for_multi_margin_loss_is_a_value_error():
+    x, y = torch.ones(5, 4), torch.zeros(5, dtype=torch.int64)
+    with pytest.raises(ValueError, match=r"weight has shape \(5, 4\), expected \(4,\)"):
+        F.multi_margin_loss(x, y, weight=x)
+    with pytest.raises(RuntimeError, match=r"weight has shape \(5,\), expected \(4,\)"):
+        F.multi_margin_loss(x, y, weight=x[:, 0])

@@ -213,3 +213,13 @@ def test_flatten_and_unflatten():
     assert nn.Flatten()(x).shape == (2, 12)
     assert nn.Unflatten(1, (3, 4))(nn.Flatten()(x)).shape == x.shape
     assert nn.Flatten(0, 1)(x).shape == (6, 4)
+
+
+@pytest.mark.parametrize("kind", ["avg", "max"])
+def test_too_few_dims_for_adaptive_pooling_are_a_value_error(kind):
+    for n in (2, 3):
+        pool = getattr(F, f"adaptive_{kind}_pool{n}d")
+        with pytest.raises(ValueError, match=rf"adaptive_{kind}_pool{n}d: input must have {n + 1} or {n + 2} dims"):
+            pool(torch.ones((2,) * n), 2)
+        with pytest.raises(RuntimeError, match=f"{n + 1} or {n + 2} dims"):
+            pool(torch.ones((2,) * (n + 3)), 2)

@@ -140,7 +140,8 @@ def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=
             f"multi_margin_loss: target has shape {tuple(target.shape)}, expected one class for each row of input {tuple(input.shape)}"
         )
     if weight is not None and (weight.dim() != 1 or weight.shape[0] != rows.shape[1]):
-        raise RuntimeError(f"multi_margin_loss: weight has shape {tuple(weight.shape)}, expected ({rows.shape[1]},)")
+        kind = ValueError if weight.dim() != 1 else RuntimeError
+        raise kind(f"multi_margin_loss: weight has shape {tuple(weight.shape)}, expected ({rows.shape[1]},)")
     index = classes.unsqueeze(1)
     z = (margin - rows.gather(1, index) + rows).clamp(min=0)
     z = z if p == 1 else z * z

@@ -62,7 +62,8 @@ def max_pool3d_with_indices(
 def _output_size(op, input, output_size, n):
     """``output_size`` with its Nones (keep the size) filled in."""
     if input.dim() not in (n + 1, n + 2):
-        raise RuntimeError(f"{op}: input must have {n + 1} or {n + 2} dims, got shape {tuple(input.shape)}")
+        kind = ValueError if n > 1 and input.dim() <= n else RuntimeError
+        raise kind(f"{op}: input must have {n + 1} or {n + 2} dims, got shape {tuple(input.shape)}")
     size = expand(output_size, n, "output_size")
     return tuple(have if want is None else want for want, have in zip(size, input.shape[-n:]))
 
