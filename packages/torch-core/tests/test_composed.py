@@ -173,3 +173,76 @@ def test_settings_are_remembered_or_refused():
     assert torch.get_default_device() == torch.device("cpu")
     with pytest.raises(NotImplementedError, match="pass device='meta' instead"):
         torch.set_default_device("meta")
+
+
+def test_renorm_histogram_and_places_take_out(x):
+    out = torch.empty(0, dtype=torch.float64)
+    assert torch.renorm(x, 2, 0, 1, out=out) is out and out.equal(torch.renorm(x, 2, 0, 1))
+    hist, edges = torch.empty(0, dtype=torch.float64), torch.empty(0, dtype=torch.float64)
+    want = torch.histogram(x, 3)
+    got = torch.histogram(x, 3, out=(hist, edges))
+    assert got.hist is hist and hist.equal(want.hist) and edges.equal(want.bin_edges)
+    assert torch.histogram(x[:0], 2).bin_edges.tolist() == [0, 0.5, 1]
+
+
+@pytest.mark.parametrize("density", [False, True])
+def test_histogramdd(density):
+    points, w = torch.rand(50, 3, dtype=torch.float64), torch.rand(50, dtype=torch.float64)
+    edges = [torch.tensor([0, 0.3, 1], dtype=torch.float64), torch.tensor([0, 0.2, 0.9], dtype=torch.float64)]
+    for bins, keywords, numpy_keywords in (
+        ([2, 3, 4], {}, {}),
+        (3, {"range": [0.0, 1.0, 0.2, 0.8, 0.0, 2.0]}, {"range": [(0, 1), (0.2, 0.8), (0, 2)]}),
+        ([*edges, torch.tensor([0.1, 0.5], dtype=torch.float64)], {}, {}),
+    ):
+        got = torch.histogramdd(points, bins, weight=w, density=density, **keywords)
+        numpy_bins = [b.numpy() if isinstance(b, torch.Tensor) else b for b in bins] if isinstance(bins, list) else bins
+        hist, want_edges = np.histogramdd(
+            points.numpy(), numpy_bins, weights=w.numpy(), density=density, **numpy_keywords
+        )
+        assert np.allclose(got.hist, hist)
+        assert all(np.allclose(a, b) for a, b in zip(got.bin_edges, want_edges, strict=True))
+    for call, text in [
+        (lambda: torch.histogramdd(points, [2, 2]), "3 coordinates, but bins has 2"),
+        (lambda: torch.histogramdd(points, 2, range=[0.0, 1.0]), "6 bounds for 3 coordinates, got 2"),
+        (lambda: torch.histogramdd(points[0], 2), r"at least 2 dimensions, got shape \(3,\)"),
+        (lambda: torch.histogramdd(points, 2, weight=w[1:]), r"shape \(50,\), one for each point, got \(49,\)"),
+        (
+            lambda: torch.histogramdd(points, [edges[0].float()] * 3),
+            "dtype of the input, torch.float64, got torch.float32",
+        ),
+    ]:
+        with pytest.raises(RuntimeError, match=text):
+            call()
+    with pytest.raises(NotImplementedError, match="not implemented for torch.int64"):
+        torch.histogramdd(points.long(), 2)
+
+
+def test_nonzero_static_has_as_many_rows_as_asked_for():
+    x = torch.tensor([[0, 1], [1, 1]])
+    assert torch.nonzero_static(x, size=2).tolist() == [[0, 1], [1, 0]]
+    assert x.nonzero_static(size=4, fill_value=9).tolist() == [[0, 1], [1, 0], [1, 1], [9, 9]]
+    assert torch.nonzero_static(torch.tensor(1), size=2).shape == (2, 0)
+    with pytest.raises(RuntimeError, match="size must be a non-negative integer, got -1"):
+        torch.nonzero_static(x, size=-1)
+
+
+def test_empty_permuted_lies_in_the_order_it_names():
+    x = torch.empty_permuted((2, 3, 4), (2, 0, 1), dtype=torch.int8)
+    assert x.shape == (2, 3, 4) and x.stride() == (3, 1, 6) and x.dtype == torch.int8
+    with pytest.raises(RuntimeError, match=r"\(0,\) must name each of the 2 dims of size \(2, 3\)"):
+        torch.empty_permuted((2, 3), (0,))
+    with pytest.raises(RuntimeError, match=r"\(0, 0\) is no order of 2 dims"):
+        torch.empty_permuted((2, 3), (0, 0))
+
+
+def test_places_in_a_shape_larger_than_the_dtype_counts():
+    rows, columns = torch.unravel_index(torch.tensor([200], dtype=torch.uint8), (100, 30))
+    assert (rows.item(), columns.item()) == (6, 20) and rows.dtype == torch.int64
+
+
+def test_gradient_tells_dims_that_are_not_there(x):
+    with pytest.raises(IndexError, match=r"range of \[-2, 1\], but got 3"):
+        torch.gradient(x, dim=3)
+    with pytest.raises(RuntimeError, match=r"more than once in \(0, -2\)"):
+        torch.gradient(x, dim=(0, -2))
+    assert torch.gradient(x, spacing=None)[1].equal(torch.gradient(x)[1])

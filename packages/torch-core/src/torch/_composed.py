@@ -1,11 +1,9 @@
 """Operators composed of others in Python: statistics, distances, differences. Gradients follow from what they call."""
 
 import itertools
-from collections import namedtuple
 
 from . import _C
-
-histogram_result = namedtuple("histogram", ("hist", "bin_edges"))
+from ._out import into
 
 
 def adjoint(input):
@@ -109,6 +107,32 @@ def corrcoef(input):
     return _C._operator("complex")(c.real.clamp(-1, 1), c.imag.clamp(-1, 1)) if c.is_complex() else c.clamp(-1, 1)
 
 
+def empty_permuted(
+    size, physical_layout, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False
+):
+    """Uninitialised elements that lie in memory in the order of dims that ``physical_layout`` names, outermost first.
+
+    >>> torch.empty_permuted((2, 3), (1, 0)).stride()
+    (1, 2)
+    """
+    order = [d % len(size) if -len(size) <= d < len(size) else d for d in physical_layout]
+    if len(order) != len(size):
+        raise RuntimeError(
+            f"empty_permuted: physical_layout {tuple(physical_layout)} must name each of the {len(size)} dims of size {tuple(size)}"
+        )
+    if sorted(order) != list(range(len(size))):
+        raise RuntimeError(f"empty_permuted: physical_layout {tuple(physical_layout)} is no order of {len(size)} dims")
+    dense = _C._operator("empty")(
+        [size[d] for d in order],
+        dtype=dtype,
+        layout=layout,
+        device=device,
+        pin_memory=pin_memory,
+    )
+    result = dense.permute([order.index(d) for d in range(len(size))])
+    return result.detach().requires_grad_() if requires_grad else result
+
+
 def gradient(input, *, spacing=1, dim=None, edge_order=1):
     """Estimated derivatives along dims, one tensor each: central differences, one-sided at the edges.
 
@@ -118,9 +142,15 @@ def gradient(input, *, spacing=1, dim=None, edge_order=1):
     tensor([3., 4., 6., 7.])
     """
     dims = range(input.dim()) if dim is None else (dim,) if isinstance(dim, int) else dim
-    dims = [d + input.dim() if d < 0 else d for d in dims]
-    if any(not 0 <= d < input.dim() for d in dims) or len({*dims}) < len(dims):
-        raise RuntimeError(f"gradient: dims {dim} do not name different dims of a tensor of {input.dim()} dims")
+    for d in dims:
+        if not -input.dim() <= d < input.dim():
+            raise IndexError(
+                f"Dimension out of range (expected to be in range of [{-input.dim()}, {input.dim() - 1}], but got {d})"
+            )
+    dims = [d % input.dim() for d in dims]
+    if len({*dims}) < len(dims):
+        raise RuntimeError(f"gradient: a dim appears more than once in {dim}")
+    spacing = 1 if spacing is None else spacing
     if edge_order not in (1, 2):
         raise RuntimeError(f"gradient: edge_order must be 1 or 2, got {edge_order}")
     steps = list(spacing) if isinstance(spacing, (tuple, list)) else [spacing] * len(dims)
@@ -201,7 +231,7 @@ def pdist(input, p=2.0):
     return _C._operator("norm")(input[rows] - input[columns], p, -1)
 
 
-def renorm(input, p, dim, maxnorm):
+def renorm(input, p, dim, maxnorm, *, out=None):
     """Each slice along ``dim`` scaled so that its p-norm is at most ``maxnorm``.
 
     >>> torch.renorm(torch.tensor([[3.0, 4.0], [0.0, 1.0]]), 2, 0, 1)
@@ -218,68 +248,8 @@ def renorm(input, p, dim, maxnorm):
         )
     others = [d for d in range(input.dim()) if d != dim % input.dim()]
     norm = _C._operator("norm")(input, p, others, True)
-    return input * _C._operator("where")(norm > maxnorm, maxnorm / (norm + 1e-7), _C._operator("ones_like")(norm))
-
-
-def histogram(input, bins, *, range=None, weight=None, density=False):
-    """How many elements, or what weight, fall between each two of the edges; the last bin includes its right edge.
-
-    >>> torch.histogram(torch.tensor([1.0, 2.0, 1.0]), bins=4, range=(0.0, 3.0)).hist
-    tensor([0., 2., 1., 0.])
-    """
-    if not input.dtype.is_floating_point:
-        raise RuntimeError(f"histogram: expected a floating point input, got {input.dtype}")
-    if weight is not None and weight.shape != input.shape:
-        raise RuntimeError(f"histogram: weight of shape {tuple(weight.shape)} for input of shape {tuple(input.shape)}")
-    values = input.detach().reshape(-1)
-    if isinstance(bins, _C.Tensor):
-        if range is not None:
-            raise TypeError("histogram: range is for a number of bins, here the edges are given")
-        edges = bins.detach()
-        if edges.dim() != 1 or len(edges) < 2:
-            raise RuntimeError(f"histogram: the edges must be a vector of at least two, got shape {tuple(edges.shape)}")
-    else:
-        if bins < 1:
-            raise RuntimeError(f"histogram: bins must be > 0, but got {bins}")
-        low, high = (
-            range if range is not None else (values.min().item(), values.max().item()) if len(values) else (0, 0)
-        )
-        if not low <= high or high - low == float("inf"):
-            raise RuntimeError(f"histogram: range of [{low}, {high}] is not finite and ordered")
-        if low == high:
-            low, high = low - 0.5, high + 0.5
-        edges = _C._operator("linspace")(low, high, bins + 1, dtype=input.dtype)
-    place = _C._operator("searchsorted")(edges, values, right=True) - 1
-    place = _C._operator("where")(values == edges[-1], len(edges) - 2, place)
-    inside = (place >= 0) & (place < len(edges) - 1)
-    weights = _C._operator("ones_like")(values) if weight is None else weight.detach().reshape(-1).to(input.dtype)
-    hist = values.new_zeros(len(edges) - 1).index_add_(0, place[inside], weights[inside])
-    if density:
-        hist = hist / hist.sum() / (edges[1:] - edges[:-1])
-    return histogram_result(hist, edges)
-
-
-def unravel_index(indices, shape):
-    """The coordinates, one tensor a dim, of places counted through a tensor of that shape.
-
-    >>> torch.unravel_index(torch.tensor(5), (2, 3))
-    (tensor(1), tensor(2))
-    """
-    if indices.dtype.is_floating_point or indices.dtype.is_complex or indices.dtype == _C.bool:
-        raise ValueError(f"unravel_index: expected integer indices, got {indices.dtype}")
-    shape = (shape,) if isinstance(shape, int) else tuple(shape)
-    if any(n < 0 for n in shape):
-        raise ValueError(f"unravel_index: sizes must not be negative, got {shape}")
-    count = 1
-    for n in shape:
-        count *= n
-    if indices.numel() and not (indices.min() >= 0 and indices.max() < count):
-        raise ValueError(f"unravel_index: indices lie outside a tensor of shape {shape}")
-    places = []
-    for n in reversed(shape):
-        places.append(indices % n)
-        indices = indices // n
-    return tuple(reversed(places))
+    factor = _C._operator("where")(norm > maxnorm, maxnorm / (norm + 1e-7), _C._operator("ones_like")(norm))
+    return into("renorm", input * factor, out)
 
 
 def fill_diagonal_(self, fill_value, wrap=False):

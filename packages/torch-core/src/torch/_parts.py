@@ -33,8 +33,8 @@ ATTRIBUTES = {
 
 # Functions of torch.nn.functional that programs find in `torch` itself.
 FUNCTIONAL = (
-    "cosine_embedding_loss", "embedding_bag", "hinge_embedding_loss", "margin_ranking_loss", "pairwise_distance", "rrelu", "rrelu_",
-    "triplet_margin_loss",
+    "cosine_embedding_loss", "embedding_bag", "feature_alpha_dropout", "hinge_embedding_loss", "margin_ranking_loss",
+    "pairwise_distance", "pixel_shuffle", "pixel_unshuffle", "rms_norm", "rrelu", "rrelu_", "triplet_margin_loss",
 )  # fmt: skip
 ATTRIBUTES.update(dict.fromkeys(FUNCTIONAL, "nn"))
 
@@ -53,9 +53,19 @@ LAZY = {
     **dict.fromkeys(("TypedStorage", "UntypedStorage"), "storage"),
     **dict.fromkeys(
         (
-            "adjoint", "combinations", "cov", "corrcoef", "gradient", "cdist", "pdist", "renorm", "histogram", "unravel_index",
+            "adjoint", "combinations", "cov", "corrcoef", "empty_permuted", "gradient", "cdist", "pdist", "renorm",
         ),
         "_composed",
+    ),
+    **dict.fromkeys(("histogram", "histogramdd", "nonzero_static", "unravel_index"), "_counting"),
+    **dict.fromkeys(
+        (
+            "alias_copy", "as_strided_copy", "detach_copy", "diagonal_copy", "expand_copy", "indices_copy", "narrow_copy",
+            "permute_copy", "select_copy", "slice_copy", "split_copy", "split_with_sizes_copy", "squeeze_copy", "t_copy",
+            "transpose_copy", "unbind_copy", "unfold_copy", "unsqueeze_copy", "values_copy", "view_copy", "view_as_complex_copy",
+            "view_as_real_copy", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "_chunk_cat",
+        ),
+        "_copies",
     ),
     "fork_rng": "random",
     **dict.fromkeys(("tensordot", "einsum", "chain_matmul"), "_products"),
@@ -84,8 +94,10 @@ MODULES = (
     "doctor",
     "fft",
     "linalg",
+    "masked",
     "memory",
     "random",
+    "signal",
     "sparse",
     "special",
     "storage",
@@ -193,6 +205,8 @@ def attribute(name: str):
     """What ``torch.<name>`` means when torch-core itself has no such name: a part, or a name out of a part."""
     if name in MODULES:
         return import_module(f"torch.{name}")
+    if name == "torch":  # `from torch import torch`, which editors write
+        return sys.modules["torch"]
     if name in LAZY:
         module = import_module(f"torch.{LAZY[name]}")
         return module if name == LAZY[name] else _keep(name, getattr(module, name))

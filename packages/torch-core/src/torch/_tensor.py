@@ -231,9 +231,11 @@ def _of_module(module, name):
 
 METHODS_OF = {
     "_composed": (
-        "adjoint", "cov", "corrcoef", "histogram", "renorm", "renorm_", "fill_diagonal_", "float_power_",
+        "adjoint", "cov", "corrcoef", "renorm", "renorm_", "fill_diagonal_", "float_power_",
     ),
     "_factored": ("lu", "btrifact"),
+    "_counting": ("histogram", "nonzero_static"),
+    "_copies": ("narrow_copy", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes"),
     "_callbacks": ("apply_", "map_", "map2_"),
     "_old": ("resize", "resize_as", "masked_copy", "masked_copy_"),
     "_misc": ("is_nonzero",),

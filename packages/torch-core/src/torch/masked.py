@@ -1,0 +1,240 @@
+"""Reductions and normalisations of the elements that a mask keeps: ``torch.masked.sum(x, 1, mask=x > 0)``.
+
+A mask is a bool tensor that broadcasts to the input, true where an element counts; without one all do. Each function
+puts what changes nothing (0 into a sum, -inf into a maximum) in the place of the others and calls the plain operator, so
+gradients follow. Where a whole line is masked out, its result is that of no elements.
+"""
+
+from . import _C
+
+__all__ = [
+    "amax", "amin", "argmax", "argmin", "cumprod", "cumsum", "log_softmax", "logaddexp", "logsumexp", "mean", "median", "norm",
+    "normalize", "prod", "softmax", "softmin", "std", "sum", "var",
+]  # fmt: skip
+
+_bool, _op = bool, _C._operator
+_INF = float("inf")
+
+
+def _expanded(op, input, mask):
+    """The mask in the shape of the input, or None."""
+    if not isinstance(input, _C.Tensor):
+        raise TypeError(f"masked.{op}: expected a tensor, got {type(input).__name__}")
+    if mask is None:
+        return None
+    if not isinstance(mask, _C.Tensor):
+        raise TypeError(f"masked.{op}: the mask must be a bool tensor, got {type(mask).__name__}")
+    if mask.dim() > input.dim():
+        raise IndexError(
+            f"masked.{op}: a mask of shape {tuple(mask.shape)} does not broadcast to an input of shape {tuple(input.shape)}"
+        )
+    return mask.bool().expand(input.shape)
+
+
+def _filled(op, input, mask, value):
+    """The input with a number where it is masked out."""
+    mask = _expanded(op, input, mask)
+    return input if mask is None else input.masked_fill(~mask, value)
+
+
+def _typed(input, dtype):
+    return input if dtype is None else input.to(dtype)
+
+
+def _dims(op, input, dim):
+    """All dims that are meant, counted from the front."""
+    if dim is None or (isinstance(dim, (tuple, list)) and not dim):
+        return list(range(input.dim()))
+    given, dims = (dim,) if isinstance(dim, int) else tuple(dim), []
+    for d in given:
+        n = max(input.dim(), 1)
+        if not -n <= d < n:
+            raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {d})")
+        dims.append(d % n)
+    if len({*dims}) < len(dims):
+        raise RuntimeError(f"masked.{op}: dim appears multiple times in the list of dims {given}")
+    return sorted(dims) if input.dim() else []
+
+
+def _lowest(op, dtype):
+    if dtype == _C.bool:
+        raise NotImplementedError(f"masked.{op}: not implemented for torch.bool")
+    if dtype.is_floating_point:
+        return -_INF
+    from ._limits import iinfo
+
+    return iinfo(dtype).min
+
+
+def _highest(op, dtype):
+    if dtype == _C.bool:
+        raise NotImplementedError(f"masked.{op}: not implemented for torch.bool")
+    if dtype.is_floating_point:
+        return _INF
+    from ._limits import iinfo
+
+    return iinfo(dtype).max
+
+
+def sum(input, dim=None, *, keepdim=False, dtype=None, mask=None):
+    """The sum over dims, all where none is given.
+
+    >>> torch.masked.sum(torch.tensor([1.0, 2.0, 4.0]), mask=torch.tensor([True, False, True]))
+    tensor(5.)
+    """
+    return _op("sum")(_filled("sum", input, mask, 0), _dims("sum", input, dim), keepdim, dtype=dtype)
+
+
+def prod(input, dim=None, *, keepdim=False, dtype=None, mask=None):
+    """The product over dims, all where none is given."""
+    result = _filled("prod", input, mask, 1)
+    dims = _dims("prod", input, dim)
+    if not dims:
+        return _op("prod")(result, dtype=dtype)
+    for d in reversed(dims):
+        result = _op("prod")(result, d, keepdim, dtype=dtype)
+    return result
+
+
+def cumsum(input, dim, *, dtype=None, mask=None):
+    """The sums of all elements up to each, along a dim."""
+    return _op("cumsum")(_filled("cumsum", input, mask, 0), dim, dtype=dtype or input.dtype)
+
+
+def cumprod(input, dim, *, dtype=None, mask=None):
+    """The products of all elements up to each, along a dim."""
+    return _op("cumprod")(_filled("cumprod", input, mask, 1), dim, dtype=dtype or input.dtype)
+
+
+def amax(input, dim=None, *, keepdim=False, dtype=None, mask=None):
+    """The largest element over dims; of none the lowest number of the dtype."""
+    x = _typed(input, dtype)
+    return _op("amax")(_filled("amax", x, mask, _lowest("amax", x.dtype)), _dims("amax", x, dim), keepdim)
+
+
+def amin(input, dim=None, *, keepdim=False, dtype=None, mask=None):
+    """The smallest element over dims; of none the highest number of the dtype."""
+    x = _typed(input, dtype)
+    return _op("amin")(_filled("amin", x, mask, _highest("amin", x.dtype)), _dims("amin", x, dim), keepdim)
+
+
+def argmax(input, dim=None, *, keepdim=False, dtype=None, mask=None):
+    """Where the largest element is, in the dtype of the input; without dim, in the flattened tensor."""
+    x = _typed(input, dtype)
+    return _op("argmax")(_filled("argmax", x, mask, _lowest("argmax", x.dtype)), dim, keepdim).to(x.dtype)
+
+
+def argmin(input, dim=None, *, keepdim=False, dtype=None, mask=None):
+    """Where the smallest element is, in the dtype of the input; without dim, in the flattened tensor."""
+    x = _typed(input, dtype)
+    return _op("argmin")(_filled("argmin", x, mask, _highest("argmin", x.dtype)), dim, keepdim).to(x.dtype)
+
+
+def _count(op, input, dims, keepdim, mask, dtype):
+    """How many elements count, for each result."""
+    mask = _expanded(op, input, mask)
+    ones = input.new_ones((), dtype=dtype).expand(input.shape) if mask is None else mask.to(dtype)
+    return _op("sum")(ones, dims, keepdim)
+
+
+def mean(input, dim=None, *, keepdim=False, dtype=None, mask=None):
+    """The mean over dims; NaN of no elements."""
+    dtype = dtype or input.dtype
+    if not (dtype.is_floating_point or dtype.is_complex):
+        raise ValueError(
+            f"masked.mean: the input must be of a floating or complex dtype, got {input.dtype}; give dtype=torch.float32"
+        )
+    x = input.to(dtype)
+    dims = _dims("mean", x, dim)
+    total = _op("sum")(_filled("mean", x, mask, 0), dims, keepdim)
+    return total / _count("mean", x, dims, keepdim, mask, dtype)
+
+
+def median(input, dim=-1, *, keepdim=False, dtype=None, mask=None):
+    """The lower of the middle elements of a dim; NaN of no elements, for which integers have a ValueError."""
+    x = _typed(input, dtype)
+    if mask is None:
+        return _op("median")(x, dim, keepdim)[0]
+    if x.dtype.is_floating_point:
+        return _op("nanmedian")(_filled("median", x, mask, float("nan")), dim, keepdim)[0]
+    middle = _op("nanmedian")(_filled("median", x.to(_C.float64), mask, float("nan")), dim, keepdim)[0]
+    if _bool(middle.isnan().any()):
+        raise ValueError(f"masked.median: a line is masked out as a whole, which has no median of {x.dtype}")
+    return middle.to(x.dtype)
+
+
+def norm(input, ord=2.0, dim=None, *, keepdim=False, dtype=None, mask=None):
+    """The p-norm of the elements over dims, with ``ord`` for p; an infinite one is the largest magnitude."""
+    ord = 2.0 if ord is None else ord
+    x = _filled("norm", _typed(input, dtype), mask, _INF if ord < 0 else 0)
+    return _op("vector_norm")(x, ord, _dims("norm", x, dim), keepdim)
+
+
+def normalize(input, ord, dim, *, eps=1e-12, dtype=None, mask=None):
+    """The elements divided by the norm of their line, or by ``eps`` where that is larger."""
+    x = _typed(input, dtype)
+    length = norm(x, ord, dim, keepdim=True, mask=mask)
+    return _filled("normalize", x, mask, 0) / length.clamp(min=eps)
+
+
+def _variance(op, input, dim, unbiased, correction, keepdim, dtype, mask):
+    if unbiased is not None and correction is not None:
+        raise ValueError(f"masked.{op}: give unbiased or correction, not both")
+    if correction is None:
+        correction = 0 if unbiased is False else 1
+    x = _typed(input, dtype)
+    if not (x.dtype.is_floating_point or x.dtype.is_complex):
+        x = x.to(_C.get_default_dtype())
+    dims = _dims(op, x, dim)
+    real = x.real.dtype if x.dtype.is_complex else x.dtype
+    centre = _op("sum")(_filled(op, x, mask, 0), dims, True) / _count(op, x, dims, True, mask, real)
+    away = _filled(op, x - centre, mask, 0)
+    squares = (away * away.conj()).real if x.dtype.is_complex else away * away
+    freedom = _count(op, x, dims, keepdim, mask, real) - correction
+    return (_op("sum")(squares, dims, keepdim) / freedom.clamp(min=0)).to(x.dtype)
+
+
+def var(input, dim=None, unbiased=None, *, correction=None, keepdim=False, dtype=None, mask=None):
+    """The variance over dims, divided by the number of elements less ``correction`` (1)."""
+    return _variance("var", input, dim, unbiased, correction, keepdim, dtype, mask)
+
+
+def std(input, dim=None, unbiased=None, *, correction=None, keepdim=False, dtype=None, mask=None):
+    """The square root of :func:`var`."""
+    return _variance("std", input, dim, unbiased, correction, keepdim, dtype, mask).sqrt()
+
+
+def softmax(input, dim, *, dtype=None, mask=None):
+    """``exp(x)`` over its sum along a dim: 0 where masked out, NaN along a line that is so as a whole.
+
+    >>> torch.masked.softmax(torch.zeros(3), 0, mask=torch.tensor([True, False, True]))
+    tensor([0.5000, 0.0000, 0.5000])
+    """
+    return _op("softmax")(_filled("softmax", input, mask, -_INF), dim, dtype=dtype)
+
+
+def log_softmax(input, dim, *, dtype=None, mask=None):
+    """The logarithm of :func:`softmax`."""
+    return _op("log_softmax")(_filled("log_softmax", input, mask, -_INF), dim, dtype=dtype)
+
+
+def softmin(input, dim, *, dtype=None, mask=None):
+    """``softmax(-x)``."""
+    return _op("softmax")(-_filled("softmin", input, mask, _INF), dim, dtype=dtype)
+
+
+def logsumexp(input, dim=None, *, keepdim=False, dtype=None, mask=None):
+    """``log(sum(exp(x)))`` over dims, in the dtype of the input; -inf of no elements."""
+    x = _typed(input, dtype)
+    floats = x if x.dtype.is_floating_point or x.dtype.is_complex else x.to(_C.get_default_dtype())
+    result = _op("logsumexp")(_filled("logsumexp", floats, mask, -_INF), _dims("logsumexp", x, dim), keepdim)
+    return result.to(x.dtype)
+
+
+def logaddexp(input, other, *, dtype=None, input_mask=None, other_mask=None):
+    """``log(exp(input) + exp(other))`` of what each mask keeps; -inf where both are masked out."""
+    a, b = _typed(input, dtype), _typed(other, dtype)
+    for x in (a, b):
+        if not (x.dtype.is_floating_point or x.dtype.is_complex):
+            raise NotImplementedError(f"masked.logaddexp: not implemented for {x.dtype}")
+    return _op("logaddexp")(_filled("logaddexp", a, input_mask, -_INF), _filled("logaddexp", b, other_mask, -_INF))
