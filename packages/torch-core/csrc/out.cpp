@@ -4,6 +4,7 @@
 #include <Python.h>
 
 #include <string>
+#include <utility>
 
 #include "parser.h"
 #include "torch/core/destination.h"
@@ -65,7 +66,43 @@ bool records() {
   return on.get() == Py_True;
 }
 
-void check_out(const char* op, const Tensor& result, const Tensor& out) {
+// The bytes between a dense tensor's first element and its last.
+std::pair<const char*, const char*> bytes_of(const Tensor& t) {
+  const char* begin = static_cast<const char*>(t.data());
+  return {begin, begin + t.numel() * t.item_size()};
+}
+// Of strided tensors nobody knows cheaply.
+bool overlap(const Tensor& a, const Tensor& b) {
+  if (!a || !b || a->storage != b->storage || !a.is_contiguous() || !b.is_contiguous()) return false;
+  const auto [a_begin, a_end] = bytes_of(a);
+  const auto [b_begin, b_end] = bytes_of(b);
+  return a_begin < b_end && b_begin < a_end;
+}
+void check_overlap(const Signature& s, const Arguments& a, const Tensor& out) {
+  const Schema& schema = s.row->schema;
+  const Attr& attr = s.row->attr;
+  for (int64_t d = 0; d < out.dim() && !is_sparse(out); ++d)
+    TORCH_CHECK(
+        out.stride(d) != 0 || out.size(d) <= 1, schema.op_name(),
+        "(): unsupported operation: more than one element of the written-to tensor refers to a single memory location; "
+        "out has strides ",
+        out.strides(), ". Please clone() the tensor before performing the operation.");
+  if (!attr.is_apart || is_sparse(out) || out.is_meta()) return;
+  for (int i = 0; i < schema.count; ++i) {
+    if (schema.params[i].kind != Kind::Tensor || !a.values[i].tensor) continue;
+    const auto& input = reinterpret_cast<const Tensor&>(a.values[i].tensor);
+    if (is_sparse(input)) continue;
+    TORCH_CHECK(!overlap(input, out), schema.op_name(),
+                "(): unsupported operation: some elements of the input tensor '",
+                s.row->schema.view(schema.params[i].name),
+                "' and of out refer to a single memory location. Please clone() the tensor before, or leave out= away");
+  }
+}
+
+void check_out(const Signature& s, const char* op, const Tensor& result, const Tensor& out) {
+  TORCH_CHECK(result.dtype() == out.dtype() || !(s.row->attr.is_exact_out || s.makes_tensor), op,
+              "(): Expected out tensor to have dtype ", result.dtype(), ", that of the result, but got ", out.dtype(),
+              " instead; leave out= away and convert the result with .to(", out.dtype(), ")");
   TORCH_CHECK(!(result.requires_grad() || (out.requires_grad() && records())), op,
               "(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
               "requires grad. Call it without out=, or inside torch.no_grad()");
@@ -93,8 +130,15 @@ PyObject* invoke_into(const Signature& s, Arguments& a, bool release_gil) {
   const int count = schema.result_count;
   Tensor outs[kMaxResults], direct[kMaxResults];
   if (!tensors_of(op.c_str(), a.out, count, outs)) return nullptr;
+  if (s.makes_tensor)  // where no dtype is given, that of out
+    for (int i = 0; i < schema.count; ++i)
+      if (schema.params[i].kind == Kind::DType && !a.values[i].present) {
+        a.values[i].i = int64_t(outs[0].dtype());
+        a.values[i].present = true;
+      }
   TORCH_PY_TRY(nullptr, {
     Result r;
+    for (int i = 0; i < count; ++i) check_overlap(s, a, outs[i]);
     for (int i = 0; i < count; ++i)
       if (may_write_directly(s, a, outs[i])) direct[i] = outs[i];
     {
@@ -105,7 +149,7 @@ PyObject* invoke_into(const Signature& s, Arguments& a, bool release_gil) {
     auto is_there = [&](int i) {
       return r.tensors[i]->storage == outs[i]->storage && same_memory(r.tensors[i], outs[i]);
     };
-    for (int i = 0; i < count; ++i) check_out(op.c_str(), r.tensors[i], outs[i]);
+    for (int i = 0; i < count; ++i) check_out(s, op.c_str(), r.tensors[i], outs[i]);
     for (int i = 0; i < count; ++i)  // a result in the memory of another one's destination
       for (int k = 0; k < count; ++k)
         if (!is_there(i) && r.tensors[i]->storage == outs[k]->storage) r.tensors[i] = clone(r.tensors[i]);

@@ -13,9 +13,24 @@ namespace {
 struct Alias {
   const char *given, *parameter;
 };
-constexpr Alias kAliases[] = {{"self", "input"},   {"axis", "dim"},     {"keepdims", "keepdim"}, {"x", "input"},
-                              {"x1", "input"},     {"a", "input"},      {"x2", "other"},         {"tensor", "input"},
-                              {"input1", "input"}, {"input2", "other"}, {"seq", "tensors"},      {"mat", "input"}};
+constexpr Alias kAliases[] = {{"self", "input"},
+                              {"axis", "dim"},
+                              {"keepdims", "keepdim"},
+                              {"x", "input"},
+                              {"x1", "input"},
+                              {"a", "input"},
+                              {"x2", "other"},
+                              {"tensor", "input"},
+                              {"input1", "input"},
+                              {"input2", "other"},
+                              {"seq", "tensors"},
+                              {"mat", "input"},
+                              {"mat1", "input"},
+                              {"value", "other"},
+                              {"values", "other"},
+                              {"split_size_or_sections", "split_size"},
+                              {"indices_or_sections", "indices"},
+                              {"indices_or_sections", "sections"}};
 PyObject *out_name, *requires_grad_name, *layout_name, *pin_memory_name;
 
 const char* type_name(const Parameter& p) {
@@ -63,7 +78,7 @@ bool wrong_type(const Signature& s, int i, PyObject* o) {
   return false;
 }
 
-// An int, or what counts as one: NumPy's ints, 0-d integer tensors. No floats.
+// An int, or what counts as one: NumPy's ints, 0-d integer tensors. No floats and no bool tensors.
 bool as_int(PyObject* o, int64_t* out) {
   if (PyLong_Check(o)) {
     int overflow;
@@ -72,6 +87,7 @@ bool as_int(PyObject* o, int64_t* out) {
     return !overflow;
   }
   if (PyFloat_Check(o) || PyTuple_Check(o) || PyList_Check(o) || !PyIndex_Check(o)) return false;
+  if (is_tensor(o) && impl_of(o)->dtype == DType::Bool) return false;
   Object n(PyNumber_Index(o));
   if (!n) {
     if (PyErr_ExceptionMatches(PyExc_TypeError)) PyErr_Clear();

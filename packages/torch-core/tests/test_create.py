@@ -110,3 +110,23 @@ def test_grids_and_products():
 def test_meta_tensors_have_shapes_and_no_memory():
     m = torch.zeros(1000, 1000, 1000, device="meta")
     assert m.transpose(0, 1).sum(0).shape == (1000, 1000) and m.device.type == "meta"
+
+
+def test_whole_numbers_count_in_whole_steps():
+    assert torch.arange(0, 6, 1.5, dtype=torch.int64).tolist() == [0, 1, 2, 3, 4, 5]
+    assert torch.arange(0.5, 6, 1.5, dtype=torch.int64).tolist() == [0, 1, 2, 3, 4, 5]
+    assert torch.arange(5.5, dtype=torch.int64).tolist() == [0, 1, 2, 3, 4]
+    assert torch.arange(0, 6, 1.5, dtype=torch.uint8).tolist() == [0, 1, 2, 3]
+    with pytest.raises(ValueError, match="arange: step must be nonzero; 0.5 as torch.int64 is 0"):
+        torch.arange(0, 6, 0.5, dtype=torch.int64)
+    with pytest.raises(RuntimeError, match="arange: step must be nonzero"):
+        torch.arange(0, 6, 0)
+
+
+def test_linspace_and_logspace_between_0d_tensors():
+    assert torch.linspace(torch.tensor(1), torch.tensor(3.0), 3).tolist() == [1, 2, 3]
+    assert torch.linspace(torch.tensor(1j), 1, 2).tolist() == [1j, 1]
+    assert torch.logspace(0, torch.tensor(2), 3, base=2).tolist() == [1, 2, 4]
+    for f in (torch.linspace, torch.logspace):
+        with pytest.raises(RuntimeError, match=r"numbers or 0-d tensors, got shapes \(1,\) and \(\)"):
+            f(torch.tensor([1.0]), 3, 5)

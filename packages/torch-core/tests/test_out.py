@@ -99,3 +99,42 @@ def test_what_cannot_be_written_to_is_refused(pair):
         torch.add(a, b, out=torch.empty(1, 4).expand(3, 4))
     with pytest.raises(RuntimeError, match="Expected out tensor to be on cpu.*it is on meta"):
         torch.add(a, b, out=torch.empty(3, 4, device="meta"))
+
+
+def test_operators_that_do_not_convert_want_the_dtype_of_the_result():
+    x, index = torch.rand(3, 3), torch.tensor([0, 2])
+    calls = {
+        "mm": lambda out: torch.mm(x, x, out=out), "index_select": lambda out: torch.index_select(x, 0, index, out=out),
+        "masked_select": lambda out: torch.masked_select(x, x > 0.5, out=out), "abs": lambda out: torch.abs(x, out=out),
+        "tril": lambda out: torch.tril(x, out=out), "complex": lambda out: torch.complex(x, x, out=out),
+    }  # fmt: skip
+    for name, call in calls.items():
+        dtype = torch.complex128 if name == "complex" else torch.float64
+        kept = torch.full((1,), 7, dtype=dtype)
+        with pytest.raises(RuntimeError, match=rf"{name}\(\): Expected out tensor to have dtype .*, but got {dtype}"):
+            call(kept)
+        assert kept.tolist() == [7]
+
+
+def test_operators_that_pick_elements_want_memory_of_its_own_for_out():
+    x = torch.rand(4)
+    for call in (
+        lambda: torch.gather(x, 0, torch.tensor([3, 0, 1, 2]), out=x),
+        lambda: torch.take(x, torch.tensor([1, 0]), out=x[1:3]),
+        lambda: torch.kthvalue(x, 1, out=(x[:1], torch.empty(0, dtype=torch.int64))),
+        lambda: torch.masked_select(x, x > 0.5, out=x),
+    ):
+        with pytest.raises(
+            RuntimeError, match="elements of the input tensor 'self' and of out refer to a single memory"
+        ):
+            call()
+    even, odd = x[::2], x[1::2]
+    assert torch.index_select(even, 0, torch.tensor([1, 0]), out=odd).equal(x[[2, 0]])  # nothing in common
+
+
+def test_what_makes_a_tensor_makes_it_in_the_dtype_of_out():
+    assert torch.arange(0, 6, 2, out=torch.empty(0)).equal(torch.tensor([0.0, 2, 4]))
+    assert torch.full((2,), 3.5, out=torch.empty(2, dtype=torch.int64)).tolist() == [3, 3]
+    assert torch.eye(2, out=torch.empty(0, dtype=torch.int32)).tolist() == [[1, 0], [0, 1]]
+    with pytest.raises(RuntimeError, match="ones.*Expected out tensor to have dtype torch.float32.*got torch.int64"):
+        torch.ones(2, dtype=torch.float32, out=torch.empty(2, dtype=torch.int64))

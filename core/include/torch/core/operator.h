@@ -40,6 +40,8 @@ struct Attr {
   bool is_random = false;
   bool is_pointwise = false;
   bool is_hidden = false;          // for other operators (backward kernels): torch._C only
+  bool is_exact_out = false;       // out= has the result's dtype; else it may be one that the result can be cast to
+  bool is_apart = false;           // out= has no memory in common with an input
   DTypes dtypes = DTypes::All;     // the inputs that it accepts
   bool promotes_to_float = false;  // integers give the default dtype
   double low = -10, high = 10;     // domain that tests sample from
@@ -81,6 +83,16 @@ struct Attr {
   constexpr Attr pointwise() const {
     auto a = *this;
     a.is_pointwise = true;
+    return a;
+  }
+  constexpr Attr exact_out() const {
+    auto a = *this;
+    a.is_exact_out = true;
+    return a;
+  }
+  constexpr Attr apart() const {
+    auto a = *this;
+    a.is_apart = true;
     return a;
   }
   constexpr Attr in(const char* module) const {

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "elementwise.h"
 #include "ops/create/create.h"
 #include "ops/create/fill.h"
 #include "torch/core/ops.h"
@@ -66,15 +67,19 @@ int64_t arange_count(const char* op, const Scalar& start, const Scalar& end, con
   return int64_t(n);
 }
 
+// Integer dtypes count in whole steps: bounds and step lose their fractions, for int64 before they are counted.
 Tensor arange_of(const char* op, const Scalar& start, const Scalar& end, const Scalar& step, DType dtype,
                  MaybeDevice device, bool inclusive) {
-  Tensor out = empty_tensor({arange_count(op, start, end, step, inclusive)}, dtype, device.value_or(Device()));
+  auto is_finite = [](const Scalar& x) { return !x.is_complex() && std::isfinite(x.to_double()); };
+  const bool whole = dtype == DType::Int64 && is_finite(start) && is_finite(end) && is_finite(step);
+  TORCH_CHECK_VALUE(!whole || step.to_double() == 0 || step.to_int() != 0, op, ": step must be nonzero; ", step, " as ",
+                    dtype, " is 0");
+  const int64_t count = whole ? arange_count(op, start.to_int(), end.to_int(), step.to_int(), inclusive)
+                              : arange_count(op, start, end, step, inclusive);
+  Tensor out = empty_tensor({count}, dtype, device.value_or(Device()));
   if (is_integral(dtype) || (start.is_integral() && step.is_integral())) {
-    uint64_t from = uint64_t(start.to_int()), by = uint64_t(step.to_int());
-    if (step.is_integral() || !is_integral(dtype))
-      generate(out, [=](int64_t i) { return int64_t(from + by * uint64_t(i)); });
-    else
-      generate(out, [a = start.to_double(), b = step.to_double()](int64_t i) { return a + b * double(i); });
+    const uint64_t from = uint64_t(start.to_int()), by = uint64_t(step.to_int());
+    generate(out, [=](int64_t i) { return int64_t(from + by * uint64_t(i)); });
   } else {
     generate(out, [from = start.to_double(), by = step.to_double()](int64_t i) { return from + by * double(i); });
   }
@@ -141,6 +146,21 @@ Tensor logspace_kernel(const Scalar& start, const Scalar& end, int64_t steps, do
   return out;
 }
 
+void check_ends(const char* op, const Tensor& start, const Tensor& end) {
+  TORCH_CHECK(start.dim() == 0 && end.dim() == 0, op, ": start and end must be numbers or 0-d tensors, got shapes ",
+              start.sizes(), " and ", end.sizes());
+}
+Tensor linspace_tensor_composite(const Tensor& start, const Tensor& end, int64_t steps, MaybeDType dtype,
+                                 MaybeDevice device) {
+  check_ends("linspace", start, end);
+  return linspace(number_of(start), number_of(end), steps, dtype, device);
+}
+Tensor logspace_tensor_composite(const Tensor& start, const Tensor& end, int64_t steps, double base, MaybeDType dtype,
+                                 MaybeDevice device) {
+  check_ends("logspace", start, end);
+  return logspace(number_of(start), number_of(end), steps, base, dtype, device);
+}
+
 Tensor eye_kernel(int64_t n, std::optional<int64_t> m, MaybeDType dtype, MaybeDevice device) {
   int64_t cols = m.value_or(n);
   TORCH_CHECK(n >= 0, "eye: n must be greater or equal to 0, got ", n);
@@ -196,6 +216,8 @@ void register_create_ranges() {
   set_native<op::range>(range_kernel);
   set_native<op::linspace>(linspace_kernel);
   set_native<op::logspace>(logspace_kernel);
+  set_composite<op::linspace_tensor>(linspace_tensor_composite);
+  set_composite<op::logspace_tensor>(logspace_tensor_composite);
   set_native<op::eye>(eye_kernel);
   set_native<op::tril_indices>(triangle_indices<false>);
   set_native<op::triu_indices>(triangle_indices<true>);
