@@ -99,7 +99,7 @@ def test_errors_tell_shapes_and_dtypes():
     with pytest.raises(ValueError, match="floating or complex dtype, got torch.int64"):
         masked.mean(x.long())
     with pytest.raises(NotImplementedError, match="masked.amax: not implemented for torch.bool"):
-        masked.amax(x > 0)
+        masked.amax(x > 0, mask=x > 0)
     with pytest.raises(ValueError, match="unbiased or correction, not both"):
         masked.var(x, unbiased=True, correction=0)
     with pytest.raises(TypeError, match="mask must be a bool tensor, got list"):

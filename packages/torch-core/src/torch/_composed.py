@@ -3,7 +3,7 @@
 import itertools
 
 from . import _C
-from ._out import into
+from ._out import check_tensor, into
 
 
 def adjoint(input):
@@ -13,6 +13,7 @@ def adjoint(input):
     tensor([[0.-1.j],
             [2.-0.j]])
     """
+    check_tensor("adjoint", input=input)
     if input.dim() < 2:
         raise RuntimeError(
             f"tensor.adjoint() is only supported on matrices or batches of matrices. Got {input.dim()}-D tensor."
@@ -29,6 +30,7 @@ def combinations(input, r=2, with_replacement=False):
             [1, 3],
             [2, 3]])
     """
+    check_tensor("combinations", input=input)
     if input.dim() != 1:
         raise RuntimeError(f"combinations: expected a 1-D tensor, got shape {tuple(input.shape)}")
     if r < 0:
@@ -47,6 +49,7 @@ def cov(input, *, correction=1, fweights=None, aweights=None):
     tensor([[ 1., -1.],
             [-1.,  1.]])
     """
+    check_tensor("cov", input=input)
     if input.dim() > 2:
         raise RuntimeError(f"cov: expected input to have two or fewer dimensions, got shape {tuple(input.shape)}")
     if input.dtype == _C.bool:
@@ -96,6 +99,7 @@ def corrcoef(input):
     tensor([[ 1., -1.],
             [-1.,  1.]])
     """
+    check_tensor("corrcoef", input=input)
     if input.dim() > 2:
         raise RuntimeError(f"corrcoef: expected input to have two or fewer dimensions, got shape {tuple(input.shape)}")
     c = cov(input)
@@ -141,6 +145,7 @@ def gradient(input, *, spacing=1, dim=None, edge_order=1):
     >>> torch.gradient(torch.tensor([1.0, 4.0, 9.0, 16.0]))[0]
     tensor([3., 4., 6., 7.])
     """
+    check_tensor("gradient", input=input)
     dims = range(input.dim()) if dim is None else (dim,) if isinstance(dim, int) else dim
     for d in dims:
         if not -input.dim() <= d < input.dim():
@@ -205,6 +210,7 @@ def cdist(x1, x2, p=2.0, compute_mode=None):
     >>> torch.cdist(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0], [0.0, 1.0]]))
     tensor([[5., 1.]])
     """
+    check_tensor("cdist", x1=x1, x2=x2)
     for name, x in (("X1", x1), ("X2", x2)):
         if x.dim() < 2:
             raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {x.dim()}D")
@@ -223,6 +229,7 @@ def pdist(input, p=2.0):
     >>> torch.pdist(torch.tensor([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]]))
     tensor([5.0000, 1.0000, 4.2426])
     """
+    check_tensor("pdist", input=input)
     if input.dim() != 2:
         raise RuntimeError(f"pdist only supports 2D tensors, got: {input.dim()}D")
     if p < 0:
@@ -238,6 +245,7 @@ def renorm(input, p, dim, maxnorm, *, out=None):
     tensor([[0.6000, 0.8000],
             [0.0000, 1.0000]])
     """
+    check_tensor("renorm", input=input)
     if p <= 0 or maxnorm < 0:
         raise RuntimeError(f"renorm: expected p > 0 and maxnorm >= 0, got p={p} and maxnorm={maxnorm}")
     if input.dim() < 2:

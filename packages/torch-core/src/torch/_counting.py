@@ -3,7 +3,7 @@
 from collections import namedtuple
 
 from . import _C
-from ._out import into
+from ._out import check_tensor, into
 
 histogram_result = namedtuple("histogram", ("hist", "bin_edges"))
 histogramdd_result = namedtuple("histogramdd", ("hist", "bin_edges"))
@@ -54,6 +54,7 @@ def histogram(input, bins, *, range=None, weight=None, density=False, out=None):
     >>> torch.histogram(torch.tensor([1.0, 2.0, 1.0]), bins=4, range=(0.0, 3.0)).hist
     tensor([0., 2., 1., 0.])
     """
+    check_tensor("histogram", input=input)
     _check_histogram("histogram", input, weight, input.shape)
     values = input.detach().reshape(-1)
     edges = _edges("histogram", values, bins, range)
@@ -76,6 +77,7 @@ def histogramdd(input, bins, *, range=None, weight=None, density=False):
     tensor([[1., 0.],
             [0., 2.]])
     """
+    check_tensor("histogramdd", input=input)
     if input.dim() < 2:
         raise RuntimeError(f"histogramdd: the input should have at least 2 dimensions, got shape {tuple(input.shape)}")
     _check_histogram("histogramdd", input, weight, input.shape[:-1])
@@ -116,6 +118,7 @@ def nonzero_static(input, *, size, fill_value=-1, out=None):
             [ 2],
             [-1]])
     """
+    check_tensor("nonzero_static", input=input)
     if size < 0:
         raise RuntimeError(f"nonzero_static: size must be a non-negative integer, got {size}")
     rows = _C._operator("nonzero")(input)[:size]
@@ -130,6 +133,7 @@ def unravel_index(indices, shape):
     >>> torch.unravel_index(torch.tensor(5), (2, 3))
     (tensor(1), tensor(2))
     """
+    check_tensor("unravel_index", indices=indices)
     if indices.dtype.is_floating_point or indices.dtype.is_complex or indices.dtype == _C.bool:
         raise ValueError(f"unravel_index: expected integer indices, got {indices.dtype}")
     indices = indices.to(_C.int64)

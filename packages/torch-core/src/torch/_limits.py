@@ -15,6 +15,10 @@ class finfo:
     65504.0
     """
 
+    __slots__ = (
+        "bits", "dtype", "eps", "max", "min", "resolution", "smallest_normal", "smallest_subnormal", "tiny",
+    )  # fmt: skip
+
     def __init__(self, type=None):
         dtype = _C.get_default_dtype() if type is None else type
         if not isinstance(dtype, _C.dtype) or not (dtype.is_floating_point or dtype.is_complex):
@@ -45,6 +49,8 @@ class iinfo:
     >>> torch.iinfo(torch.int8).max
     127
     """
+
+    __slots__ = ("bits", "dtype", "max", "min")
 
     def __init__(self, type):
         if not isinstance(type, _C.dtype) or type.is_floating_point or type.is_complex or type == _C.bool:

@@ -62,11 +62,44 @@ def _of_tensor(name):
 #: Methods that programs call as functions.
 METHODS = (
     "is_signed", "is_conj", "is_inference", "is_distributed", "size", "stride", "expand", "expand_as", "repeat", "fill_", "zero_",
-    "bernoulli_", "pin_memory",
+    "bernoulli_", "pin_memory", "gcd_", "get_device", "is_neg", "lcm_", "xlogy_",
 )  # fmt: skip
 globals().update((name, _of_tensor(name)) for name in METHODS)
 
-_settings = {"matmul": "highest", "determinism": 0, "interop": 1}
+_settings = {"matmul": "highest", "determinism": 0, "interop": 1, "warn_always": False}
+
+#: Libraries that programs ask for: LAPACK comes with OpenBLAS.
+has_lapack, has_mkl, has_openmp = True, False, False
+
+
+def is_warn_always_enabled():
+    """What was set: False at first."""
+    return _settings["warn_always"]
+
+
+def set_warn_always(b):
+    """Accepted for compatibility: how often a warning is shown is a matter of the module ``warnings`` here."""
+    _settings["warn_always"] = bool(b)
+
+
+def is_deterministic_algorithms_warn_only_enabled():
+    """False: there is nothing to warn of."""
+    return False
+
+
+def to_dlpack(tensor):
+    """A DLPack capsule of the tensor's memory."""
+    return tensor.__dlpack__()
+
+
+def from_file(filename, shared=False, size=0, *, dtype=None, requires_grad=False):
+    """A tensor over the first ``size`` elements of a file; with ``shared``, writing to it writes to the file, which grows."""
+    from .storage import UntypedStorage
+
+    dtype = dtype or _C.get_default_dtype()
+    storage = UntypedStorage.from_file(filename, shared, size * dtype.itemsize)
+    result = Tensor().to(dtype).set_(storage, 0, (size,))
+    return result.requires_grad_() if requires_grad else result
 
 
 def get_float32_matmul_precision():
@@ -100,11 +133,11 @@ def get_num_interop_threads():
     return _settings["interop"]
 
 
-def set_num_interop_threads(n):
+def set_num_interop_threads(num):
     """Accepted for compatibility: there is one pool of threads, see ``set_num_threads``."""
-    if n < 1:
-        raise RuntimeError(f"set_num_interop_threads: expected a positive number of threads, got {n}")
-    _settings["interop"] = n
+    if num < 1:
+        raise RuntimeError(f"set_num_interop_threads: expected a positive number of threads, got {num}")
+    _settings["interop"] = num
 
 
 def get_default_device():

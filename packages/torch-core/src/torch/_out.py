@@ -1,4 +1,4 @@
-"""``out=`` of functions written in Python."""
+"""The borders of functions written in Python: arguments that must be tensors, and ``out=``."""
 
 from . import _C
 
@@ -15,3 +15,10 @@ def into(name, result, out):
             "leave out= away and convert the result"
         )
     return _C._operator("clone")(result, out=out)
+
+
+def check_tensor(name, **arguments):
+    """TypeError for the first argument that is not a tensor."""
+    for argument, value in arguments.items():
+        if not isinstance(value, _C.Tensor):
+            raise TypeError(f"{name}(): argument '{argument}' must be Tensor, not {type(value).__name__}")

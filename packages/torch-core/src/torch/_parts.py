@@ -33,7 +33,8 @@ ATTRIBUTES = {
 
 # Functions of torch.nn.functional that programs find in `torch` itself.
 FUNCTIONAL = (
-    "cosine_embedding_loss", "embedding_bag", "feature_alpha_dropout", "hinge_embedding_loss", "margin_ranking_loss",
+    "cosine_embedding_loss", "embedding_bag", "embedding_renorm_", "feature_alpha_dropout",
+    "grid_sampler", "grid_sampler_2d", "grid_sampler_3d", "hinge_embedding_loss", "margin_ranking_loss",
     "pairwise_distance", "pixel_shuffle", "pixel_unshuffle", "rms_norm", "rrelu", "rrelu_", "triplet_margin_loss",
 )  # fmt: skip
 ATTRIBUTES.update(dict.fromkeys(FUNCTIONAL, "nn"))
@@ -67,6 +68,13 @@ LAZY = {
         ),
         "_copies",
     ),
+    **dict.fromkeys(
+        (
+            "native_batch_norm", "native_group_norm", "segment_reduce", "_segment_reduce", "_softmax_backward_data",
+            "_unsafe_masked_index", "_unsafe_masked_index_put_accumulate",
+        ),
+        "_native",
+    ),
     "fork_rng": "random",
     **dict.fromkeys(("tensordot", "einsum", "chain_matmul"), "_products"),
     **dict.fromkeys(
@@ -83,25 +91,31 @@ LAZY = {
             "is_signed", "is_conj", "is_inference", "is_distributed", "size", "stride", "expand", "expand_as", "repeat", "fill_",
             "zero_", "bernoulli_", "pin_memory", "get_float32_matmul_precision", "set_float32_matmul_precision",
             "get_deterministic_debug_mode", "set_deterministic_debug_mode", "get_num_interop_threads", "set_num_interop_threads",
-            "get_default_device", "set_default_device",
+            "get_default_device", "set_default_device", "from_file", "gcd_", "get_device", "has_lapack", "has_mkl", "has_openmp", "is_neg",
+            "is_deterministic_algorithms_warn_only_enabled", "is_warn_always_enabled", "lcm_", "set_warn_always", "to_dlpack", "xlogy_",
         ),
         "_misc",
     ),
 }  # fmt: skip
 MODULES = (
+    "accelerator",
     "backends",
+    "cpu",
     "cuda",
     "doctor",
     "fft",
+    "functional",
     "linalg",
     "masked",
     "memory",
+    "overrides",
     "random",
     "signal",
     "sparse",
     "special",
     "storage",
     "testing",
+    "types",
     "version",
 )  # of torch-core, imported when first touched
 TYPED = (

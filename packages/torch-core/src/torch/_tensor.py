@@ -148,7 +148,7 @@ def _cuda(self, device=None, non_blocking=False, memory_format=None):
 
 
 def _conversion(name, dtype):
-    def convert(self, memory_format=None):
+    def convert(self, *, memory_format=None):
         return self.to(dtype)
 
     convert.__name__ = convert.__qualname__ = name
@@ -252,8 +252,8 @@ def _answers_false(name, doc):
 
 
 def _adjoint(self):
-    """The conjugate of the matrices transposed."""
-    return self.adjoint()
+    """The conjugate of the matrices transposed; of a number itself."""
+    return self.adjoint() if self.dim() else self
 
 
 def _matrix_adjoint(self):
@@ -271,6 +271,11 @@ def _pin_memory(self, device=None):
 def _where(self, condition, other):
     """``torch.where(condition, self, other)``."""
     return _C._operator("where")(condition, self, other)
+
+
+def _dim_order(self):
+    """The dims in the order in which they lie in memory, outermost first."""
+    return tuple(sorted(range(self.dim()), key=lambda d: -self.stride(d)))
 
 
 def _rdiv(self, other):
@@ -334,12 +339,16 @@ def complete(cls):
     for name, doc in (
         ("is_pinned", "False: pinned memory needs the distribution torch-core-cuda."),
         ("is_conj", "False: conjugates are computed at once."),
+        ("is_neg", "False: negation is computed at once."),
         ("is_inference", "False: a tensor made in inference mode is an ordinary one."),
         ("is_distributed", "False."),
     ):
         setattr(cls, name, _answers_false(name, doc))
     cls.H, cls.mH = property(_matrix_adjoint), property(_adjoint)
-    cls.is_mps, cls.name = False, None
+    cls.name = None
+    for device in ("ipu", "maia", "mps", "mtia", "vulkan", "xla", "xpu"):
+        setattr(cls, f"is_{device}", False)
+    cls.dim_order = _dim_order
     cls.pin_memory = _pin_memory
     cls.where = _where
     cls.__div__, cls.__rdiv__, cls.__idiv__ = cls.__truediv__, _rdiv, _idiv  # Python 2 called them

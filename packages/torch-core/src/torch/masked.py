@@ -32,9 +32,11 @@ def _expanded(op, input, mask):
 
 
 def _filled(op, input, mask, value):
-    """The input with a number where it is masked out."""
+    """The input with a number, or what a function of operator and dtype gives, where it is masked out."""
     mask = _expanded(op, input, mask)
-    return input if mask is None else input.masked_fill(~mask, value)
+    if mask is None:
+        return input
+    return input.masked_fill(~mask, value(op, input.dtype) if callable(value) else value)
 
 
 def _typed(input, dtype):
@@ -109,25 +111,25 @@ def cumprod(input, dim, *, dtype=None, mask=None):
 def amax(input, dim=None, *, keepdim=False, dtype=None, mask=None):
     """The largest element over dims; of none the lowest number of the dtype."""
     x = _typed(input, dtype)
-    return _op("amax")(_filled("amax", x, mask, _lowest("amax", x.dtype)), _dims("amax", x, dim), keepdim)
+    return _op("amax")(_filled("amax", x, mask, _lowest), _dims("amax", x, dim), keepdim)
 
 
 def amin(input, dim=None, *, keepdim=False, dtype=None, mask=None):
     """The smallest element over dims; of none the highest number of the dtype."""
     x = _typed(input, dtype)
-    return _op("amin")(_filled("amin", x, mask, _highest("amin", x.dtype)), _dims("amin", x, dim), keepdim)
+    return _op("amin")(_filled("amin", x, mask, _highest), _dims("amin", x, dim), keepdim)
 
 
 def argmax(input, dim=None, *, keepdim=False, dtype=None, mask=None):
     """Where the largest element is, in the dtype of the input; without dim, in the flattened tensor."""
     x = _typed(input, dtype)
-    return _op("argmax")(_filled("argmax", x, mask, _lowest("argmax", x.dtype)), dim, keepdim).to(x.dtype)
+    return _op("argmax")(_filled("argmax", x, mask, _lowest), dim, keepdim).to(x.dtype)
 
 
 def argmin(input, dim=None, *, keepdim=False, dtype=None, mask=None):
     """Where the smallest element is, in the dtype of the input; without dim, in the flattened tensor."""
     x = _typed(input, dtype)
-    return _op("argmin")(_filled("argmin", x, mask, _highest("argmin", x.dtype)), dim, keepdim).to(x.dtype)
+    return _op("argmin")(_filled("argmin", x, mask, _highest), dim, keepdim).to(x.dtype)
 
 
 def _count(op, input, dims, keepdim, mask, dtype):
@@ -233,8 +235,8 @@ def logsumexp(input, dim=None, *, keepdim=False, dtype=None, mask=None):
 
 def logaddexp(input, other, *, dtype=None, input_mask=None, other_mask=None):
     """``log(exp(input) + exp(other))`` of what each mask keeps; -inf where both are masked out."""
-    a, b = _typed(input, dtype), _typed(other, dtype)
-    for x in (a, b):
-        if not (x.dtype.is_floating_point or x.dtype.is_complex):
-            raise NotImplementedError(f"masked.logaddexp: not implemented for {x.dtype}")
+    a = _typed(input, dtype)
+    b = other.to(a.dtype)
+    if not (a.dtype.is_floating_point or a.dtype.is_complex):
+        raise NotImplementedError(f"masked.logaddexp: not implemented for {a.dtype}")
     return _op("logaddexp")(_filled("logaddexp", a, input_mask, -_INF), _filled("logaddexp", b, other_mask, -_INF))

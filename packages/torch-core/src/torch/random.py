@@ -17,7 +17,7 @@ __all__ = ["default_generator", "fork_rng", "get_rng_state", "initial_seed", "ma
 
 
 @contextlib.contextmanager
-def fork_rng(devices=None, enabled=True, device_type="cuda"):
+def fork_rng(devices=None, enabled=True, _caller="fork_rng", _devices_kw="devices", device_type="cuda"):
     """Let the random numbers go on afterwards as if nothing had been drawn inside.
 
     >>> before = torch.get_rng_state()
@@ -28,7 +28,7 @@ def fork_rng(devices=None, enabled=True, device_type="cuda"):
     """
     if devices:
         raise NotImplementedError(
-            f"fork_rng: no generators on {device_type} devices in this build, got devices={devices}"
+            f"{_caller}: no generators on {device_type} devices in this build, got {_devices_kw}={devices}"
         )
     if not enabled:
         yield

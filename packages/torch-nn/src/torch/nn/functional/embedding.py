@@ -4,7 +4,7 @@ import torch
 
 from ._ops import ops
 
-__all__ = ["embedding", "embedding_bag", "one_hot"]
+__all__ = ["embedding", "embedding_bag", "embedding_renorm_", "one_hot"]
 
 
 def one_hot(tensor, num_classes=-1):
@@ -41,6 +41,12 @@ def _renorm(weight, rows, max_norm, norm_type):
         used = weight[rows]
         norms = torch.norm(used, p=norm_type, dim=1, keepdim=True)
         weight[rows] = torch.where(norms > max_norm, used * (max_norm / (norms + 1e-7)), used)
+
+
+def embedding_renorm_(weight, indices, max_norm, norm_type):
+    """Scales the rows of a table that ``indices`` names down to a norm of ``max_norm``, in place: ``torch.embedding_renorm_``."""
+    _renorm(weight, indices.reshape(-1), max_norm, norm_type)
+    return weight
 
 
 def _check_padding(op, padding_idx, num):

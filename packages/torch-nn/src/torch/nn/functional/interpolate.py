@@ -40,7 +40,10 @@ def interpolate(
     """
     n = input.dim() - 2
     if n not in (1, 2, 3):
-        raise NotImplementedError(f"interpolate: input must have 3, 4 or 5 dims (N, C, ...), got {tuple(input.shape)}")
+        given = size if size is not None else scale_factor
+        spatial = max(input.dim() - 2, 0)
+        kind = ValueError if isinstance(given, (list, tuple)) and len(given) != spatial else NotImplementedError
+        raise kind(f"interpolate: input must have 3, 4 or 5 dims (N, C, ...), got {tuple(input.shape)}")
     if mode not in _LINEAR and mode not in _NEAREST:
         raise NotImplementedError(f"interpolate: unknown mode {mode!r}; use one of {', '.join((*_NEAREST, *_LINEAR))}")
     if mode in _LINEAR and _LINEAR[mode] != n:

@@ -4,7 +4,7 @@ import warnings
 
 import torch
 
-__all__ = ["affine_grid", "grid_sample"]
+__all__ = ["affine_grid", "grid_sample", "grid_sampler", "grid_sampler_2d", "grid_sampler_3d"]
 
 
 def affine_grid(theta, size, align_corners=None):
@@ -42,6 +42,26 @@ def _default(op, align_corners):
     if align_corners is None:
         warnings.warn(f"{op}: align_corners is False by default since 1.3; say which you mean", stacklevel=3)
     return bool(align_corners)
+
+
+#: the numbers that torch.grid_sampler takes for the words of grid_sample
+MODES, PADDINGS = ("bilinear", "nearest", "bicubic"), ("zeros", "border", "reflection")
+
+
+def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
+    """``grid_sample`` with numbers for words: ``torch.grid_sampler``."""
+    for name, number, words in (
+        ("interpolation_mode", interpolation_mode, MODES),
+        ("padding_mode", padding_mode, PADDINGS),
+    ):
+        if number not in range(len(words)):
+            raise RuntimeError(
+                f"grid_sampler: {name} must be 0 to {len(words) - 1} for {', '.join(words)}, got {number}"
+            )
+    return grid_sample(input, grid, MODES[interpolation_mode], PADDINGS[padding_mode], align_corners)
+
+
+grid_sampler_2d = grid_sampler_3d = grid_sampler
 
 
 def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corners=None):

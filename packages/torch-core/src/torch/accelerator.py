@@ -1,0 +1,36 @@
+"""The accelerator of this machine, whichever it is: none in this build.
+
+>>> torch.accelerator.is_available(), torch.accelerator.current_accelerator()
+(False, None)
+"""
+
+#: what needs an accelerator
+ABSENT = ("current_device_index", "empty_cache", "memory_allocated", "set_device_index", "synchronize")
+
+
+def is_available():
+    """False without the distribution torch-core-cuda."""
+    return False
+
+
+def device_count():
+    """0."""
+    return 0
+
+
+def current_accelerator(check_available=False):
+    """None."""
+
+
+def _absent(name):
+    def needs_one(*args, **kwargs):
+        raise RuntimeError(
+            f"accelerator.{name}: cannot access an accelerator device when none is available; ask is_available() first"
+        )
+
+    needs_one.__name__ = needs_one.__qualname__ = name
+    needs_one.__doc__ = "RuntimeError: there is no accelerator."
+    return needs_one
+
+
+globals().update((name, _absent(name)) for name in ABSENT)

@@ -1,0 +1,19 @@
+"""Functions of ``torch`` that programs also import from here: ``torch.functional.einsum``."""
+
+import torch
+
+NAMES = (
+    "atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_shapes", "broadcast_tensors", "cartesian_prod", "cdist",
+    "chain_matmul", "einsum", "istft", "lu", "meshgrid", "norm", "split", "stft", "tensordot", "unique", "unique_consecutive",
+    "unravel_index",
+)  # fmt: skip
+
+
+def __getattr__(name):
+    if name in NAMES:
+        return getattr(torch, name)
+    raise AttributeError(f"module 'torch.functional' has no attribute {name!r}")
+
+
+def __dir__():
+    return list(NAMES)

@@ -1,0 +1,107 @@
+"""Modules and names that programs ask torch for beside its operators."""
+
+import operator
+import typing
+
+import pytest
+import torch
+
+
+def test_the_cpu_answers_as_a_device():
+    assert torch.cpu.is_available() and torch.cpu.device_count() == 1 and torch.cpu.current_device() == "cpu"
+    assert torch.cpu.synchronize() is None and torch.cpu.set_device("cpu") is None
+
+
+def test_there_is_no_accelerator():
+    accelerator = torch.accelerator
+    assert not accelerator.is_available() and accelerator.device_count() == 0
+    assert accelerator.current_accelerator() is None
+    for name in ("current_device_index", "empty_cache", "memory_allocated", "set_device_index", "synchronize"):
+        with pytest.raises(RuntimeError, match=f"accelerator.{name}: cannot access.*ask is_available"):
+            getattr(accelerator, name)()
+
+
+class Loud:
+    """Records the calls that come to it."""
+
+    def __init__(self, answer=None):
+        self.answer, self.calls = answer, []
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        self.calls.append((function, types, args, kwargs))
+        return self.answer
+
+
+class Louder(Loud):
+    pass
+
+
+def test_overrides_of_functions_in_python_are_called_derived_classes_first():
+    overrides = torch.overrides
+    loud, louder = Loud(3), Louder(NotImplemented)
+    assert overrides.has_torch_function((1, loud)) and not overrides.has_torch_function((1, torch.ones(1), Loud))
+    assert overrides.has_torch_function_unary(loud) and overrides.has_torch_function_variadic(2, loud)
+    assert (
+        overrides.is_tensor_like(loud) and overrides.is_tensor_like(torch.ones(1)) and not overrides.is_tensor_like(1)
+    )
+    assert overrides.handle_torch_function(operator.add, (loud, louder, loud), loud, 2, out=None) == 3
+    assert len(louder.calls) == len(loud.calls) == 1
+    assert loud.calls[0] == (operator.add, (Louder, Loud), (loud, 2), {"out": None})
+    with pytest.raises(TypeError, match="no implementation found for '_operator.add'.*Louder"):
+        overrides.handle_torch_function(operator.add, (louder,), louder, 2)
+
+
+def test_annotations_have_their_names():
+    assert typing.get_args(torch.types.Number) == (int, float, bool)
+    assert set(typing.get_args(torch.types.Device)) == {torch.device, str, int, type(None)}
+
+
+def test_functions_have_a_module_too():
+    assert torch.functional.einsum is torch.einsum and torch.functional.split is torch.split
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        torch.functional.nonsense
+
+
+def test_limits_are_named_on_their_classes():
+    assert torch.finfo.eps is not None and torch.iinfo.bits is not None
+    with pytest.raises(AttributeError):
+        torch.finfo(torch.float32).nonsense = 1
+
+
+def test_small_answers():
+    from torch import torch as itself
+
+    assert itself is torch and torch.has_lapack and not torch.has_mkl and not torch.has_openmp
+    x = torch.tensor([12, 18])
+    assert torch.gcd_(x, torch.tensor([8, 4])) is x and x.tolist() == [4, 2]
+    assert torch.lcm_(x, torch.tensor([6, 5])).tolist() == [12, 10] and torch.get_device(x) == -1
+    assert torch.xlogy_(torch.tensor([0.0]), torch.tensor([0.0])).tolist() == [0] and not torch.is_neg(x)
+    assert not torch.is_warn_always_enabled()
+    torch.set_warn_always(True)
+    assert torch.is_warn_always_enabled()
+    torch.set_warn_always(False)
+    assert not torch.is_deterministic_algorithms_warn_only_enabled()
+    assert torch.ones(2, 3, 4).permute(1, 2, 0).dim_order() == (2, 0, 1)
+    assert not any(getattr(x, f"is_{d}") for d in ("xla", "xpu", "mps", "vulkan"))
+    assert torch.from_dlpack(torch.to_dlpack(x)).data_ptr() == x.data_ptr()
+
+
+def test_a_file_as_a_tensor(tmp_path):
+    path = str(tmp_path / "numbers")
+    x = torch.from_file(path, shared=True, size=3, dtype=torch.int32)
+    x.copy_(torch.tensor([1, 2, 3]))
+    assert torch.from_file(path, size=2, dtype=torch.int32).tolist() == [1, 2]
+
+
+def test_what_runs_in_python_refuses_what_is_no_tensor():
+    for name, arguments in [
+        ("gradient", ()),
+        ("cov", ()),
+        ("histogram", (3,)),
+        ("combinations", ()),
+        ("renorm", (2, 0, 1)),
+    ]:
+        with pytest.raises(TypeError, match=rf"{name}\(\): argument 'input' must be Tensor, not int"):
+            getattr(torch, name)(3, *arguments)
+    with pytest.raises(TypeError, match=r"cdist\(\): argument 'x2' must be Tensor, not NoneType"):
+        torch.cdist(torch.ones(2, 2), None)
