@@ -1,6 +1,8 @@
 #include "elementwise.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "staging.h"
 
@@ -53,6 +55,30 @@ bool same_sizes(const Tensor& a, const Tensor& b) {
 
 void integer_division_by_zero() {
   throw_error(ErrorKind::Runtime, "ZeroDivisionError: integer division or modulo by zero");
+}
+
+void check_fits(const char* op, const Scalar& value, DType dtype) {
+  if (dtype == DType::Bool || is_complex(dtype)) return;
+  bool fits = !value.is_complex();
+  if (fits && value.is_integral() && is_integral(dtype)) {
+    const __int128 v = value.kind() == Scalar::Kind::UInt ? __int128(value.to<uint64_t>()) : __int128(value.to_int());
+    const int bits = int(item_size(dtype)) * 8 - (is_signed(dtype) ? 1 : 0);
+    const __int128 end = __int128(1) << bits;
+    fits = v < end && v >= -end;
+  } else if (fits) {
+    const double v = value.to_double();
+    if (is_integral(dtype)) {
+      const double end = std::ldexp(1.0, int(item_size(dtype)) * 8 - (is_signed(dtype) ? 1 : 0));
+      fits = v < end && v >= -end;
+    } else if (std::isfinite(v)) {
+      const double largest = dtype == DType::Float16    ? 65504.0
+                             : dtype == DType::BFloat16 ? 0x1.fep127
+                             : dtype == DType::Float32  ? double(std::numeric_limits<float>::max())
+                                                        : std::numeric_limits<double>::max();
+      fits = std::abs(v) <= largest;
+    }
+  }
+  TORCH_CHECK(fits, op, ": value ", value, " cannot be converted to type ", dtype, " without overflow");
 }
 
 void store_scalar(const Scalar& value, DType dtype, void* to) {

@@ -55,6 +55,9 @@ void check_in_place(const char* op, const Tensor& self, IntArrayRef shape, DType
 Scalar number_of(const Tensor& t);
 // A number as the compute dtype stores it, for the scalars of a loop.
 void store_scalar(const Scalar& value, DType dtype, void* to);
+// An error where a number does not fit into a dtype that it is to be stored in: an imaginary part, or what lies beyond
+// its limits (below zero unsigned integers wrap).
+void check_fits(const char* op, const Scalar& value, DType dtype);
 
 // A table of loops at run time: those of the processor's level, completed by the complex ones.
 inline void fill_loops(LoopRow* to, const LoopRow* level, const LoopRow* complex_loops, int count) {

@@ -57,10 +57,16 @@ Tensor relu6_kernel_(const Tensor& self) {
 Tensor hardtanh_gradient(const Tensor& grad, const Tensor& self, const Scalar& low, const Scalar& high) {
   return backward("hardtanh_backward", Formula::hardtanh_backward, grad, self, {low, high});
 }
+void check_threshold(const Tensor& self, const Scalar& threshold, const Scalar& value) {
+  check_fits("threshold", threshold, self.dtype());
+  check_fits("threshold", value, self.dtype());
+}
 Tensor threshold_kernel(const Tensor& self, const Scalar& threshold, const Scalar& value) {
+  check_threshold(self, threshold, value);
   return activate("threshold", Formula::threshold, Tensor(), self, {threshold, value});
 }
 Tensor threshold_kernel_(const Tensor& self, const Scalar& threshold, const Scalar& value) {
+  check_threshold(self, threshold, value);
   return activate("threshold_", Formula::threshold, self, self, {threshold, value});
 }
 Tensor threshold_gradient(const Tensor& grad, const Tensor& self, const Scalar& threshold) {

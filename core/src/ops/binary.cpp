@@ -39,6 +39,9 @@ constexpr Elementwise kOps[] = {
 
 template <Index I>
 Tensor plain(const Tensor& self, const Tensor& other) {
+  if constexpr (I == k_heaviside)
+    TORCH_CHECK(self.dtype() == other.dtype(), "heaviside: expected both tensors to have one dtype, got ", self.dtype(),
+                " and ", other.dtype());
   return binary(kOps[I], self, other);
 }
 template <Index I>

@@ -1,6 +1,7 @@
 #include <cstring>
 
 #include "dense.h"
+#include "elementwise.h"
 #include "register.h"
 #include "strides.h"
 #include "torch/core/ops.h"
@@ -81,8 +82,7 @@ bool is_in_format(const Tensor& t, MemoryFormat format) {
 
 Tensor fill_kernel(const Tensor& self, const Scalar& value) {
   if (self.is_meta()) return self;
-  TORCH_CHECK(!value.is_complex() || is_complex(self.dtype()), "fill_: value ", value, " cannot be converted to ",
-              self.dtype(), " without losing its imaginary part");
+  check_fits("fill_", value, self.dtype());
   check_internal_overlap("fill_", self);
   copy_into(self, scalar_tensor_of(value, self.dtype()));
   return self;

@@ -28,7 +28,7 @@ void as_float(DType t, F f) {
 NormShape channels_of(const char* op, const Tensor& x) {
   TORCH_CHECK_VALUE(x.dim() >= 2 || (x.dim() == 1 && x.size(0) == 0), op,
                     ": expected input (N, C, *) with at least 2 dims, got ", x);
-  TORCH_CHECK_TYPE(is_floating(x.dtype()), op, ": input must be floating point, got ", x.dtype());
+  TORCH_CHECK_IMPLEMENTED(is_floating(x.dtype()), op, ": input must be floating point, got ", x.dtype());
   if (x.dim() == 1) return {0, 0, 1};  // nothing at all
   NormShape s{x.size(0), x.size(1), 1};
   for (int64_t d = 2; d < x.dim(); ++d) s.inner *= x.size(d);
@@ -140,7 +140,7 @@ std::tuple<Tensor, Tensor, Tensor> batch_backward(const Tensor& grad_output, con
 }
 
 NormShape rows_of(const char* op, const Tensor& x, IntArrayRef shape, const Tensor& weight, const Tensor& bias) {
-  TORCH_CHECK_TYPE(is_floating(x.dtype()), op, ": input must be floating point, got ", x.dtype());
+  TORCH_CHECK_IMPLEMENTED(is_floating(x.dtype()), op, ": input must be floating point, got ", x.dtype());
   TORCH_CHECK(!shape.empty(), op, ": normalized_shape must name at least one dim");
   int64_t first = x.dim() - int64_t(shape.size());
   TORCH_CHECK(first >= 0 && x.sizes().slice(size_t(first), shape.size()) == shape, op,

@@ -353,6 +353,7 @@ void check_mask(const Tensor& self, const Tensor& mask, const Tensor& value) {
               " and value on meta");
   TORCH_CHECK(can_cast(value.dtype(), self.dtype()) || value.is_wrapped_number(), "value cannot be converted to type ",
               legacy_name(self.dtype()), " without loss: it is ", value.dtype());
+  if (value.dtype() != self.dtype() && !value.is_meta()) check_fits("masked_fill", number_of(value), self.dtype());
 }
 Tensor masked_fill_kernel(const Tensor& self, const Tensor& mask, const Tensor& value) {
   check_mask(self, mask, value);
@@ -381,6 +382,7 @@ Tensor lerp_into(const Tensor& out, const Tensor& self, const Tensor& end, const
               end.dtype());
   if (weight.is_wrapped_number()) {
     const Scalar w = number_of(weight);
+    check_fits("lerp", w, self.dtype());
     const Tensor* inputs[] = {&self, &end};
     return elementwise(op_of("lerp", Formula::lerp_scalar), self.dtype(), out, inputs, &w, 1);
   }

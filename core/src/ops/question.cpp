@@ -13,8 +13,6 @@ bool truth(const Tensor& t) {
 bool equal_composite(const Tensor& self, const Tensor& other) {
   TORCH_CHECK(self.device() == other.device(), "equal: expected both tensors on one device, got ", self.device(),
               " and ", other.device());
-  TORCH_CHECK(self.dtype() == other.dtype(), "equal: expected both tensors to have one dtype, got ", self.dtype(),
-              " and ", other.dtype());
   return self.sizes() == other.sizes() && truth(eq(self, other));
 }
 

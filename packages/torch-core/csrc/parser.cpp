@@ -78,10 +78,11 @@ bool wrong_type(const Signature& s, int i, PyObject* o) {
   return false;
 }
 
-// An int, or what counts as one: NumPy's ints, 0-d integer tensors. No floats and no bool tensors.
+// An int, or what counts as one: NumPy's ints, 0-d integer tensors. No floats and no bools.
 bool as_int(PyObject* o, int64_t* out) {
   if (PyLong_Check(o)) {
     int overflow;
+    if (PyBool_Check(o)) return false;
     *out = PyLong_AsLongLongAndOverflow(o, &overflow);
     if (overflow) PyErr_Format(PyExc_OverflowError, "%R does not fit into 64 bits", o);
     return !overflow;
@@ -201,10 +202,7 @@ bool convert(const Parameter& p, PyObject* o, Value* v, Arguments* a) {
     case Kind::TensorList:
       return set_tensor_list(a, v, o);
     case Kind::Int:
-      if (PyBool_Check(o))
-        v->i = o == Py_True;
-      else if (!as_int(o, &v->i))
-        break;
+      if (!as_int(o, &v->i)) break;
       return v->present = true;
     case Kind::Bool:
       if (o == Py_True || o == Py_False) {
@@ -430,9 +428,13 @@ bool parse(const Signature& s, PyObject* self, PyObject* const* args, Py_ssize_t
           continue;
         }
         if (s.makes_tensor && same(name, requires_grad_name)) {
-          int truth = PyObject_IsTrue(value);
-          if (truth < 0) return false;
-          a->requires_grad = truth;
+          if (!PyLong_Check(value)) {
+            std::string op(schema.op_name());
+            PyErr_Format(PyExc_TypeError, "%s(): argument 'requires_grad' must be bool, not %s", op.c_str(),
+                         Py_TYPE(value)->tp_name);
+            return false;
+          }
+          a->requires_grad = PyObject_IsTrue(value);
           continue;
         }
         if (s.makes_tensor && same(name, layout_name)) {
@@ -478,13 +480,6 @@ bool parse(const Signature& s, PyObject* self, PyObject* const* args, Py_ssize_t
   for (unsigned missing = all & ~given; missing; missing &= missing - 1) {
     int p = __builtin_ctz(missing);
     if (TORCH_UNLIKELY(!schema.params[p].has_default)) {
-      if (schema.params[p].kind == Kind::IntList && s.varargs &&
-          p == schema.positional - 1) {  // t.view(), torch.zeros()
-        a->values[p].data = a->ints;
-        a->values[p].size = 0;
-        a->values[p].present = true;
-        continue;
-      }
       std::string op(schema.op_name());
       PyErr_Format(PyExc_TypeError, "%s() missing required argument '%U' (position %d)", op.c_str(), s.names[p], p + 1);
       return false;

@@ -209,7 +209,7 @@ def test_equal_and_allclose_answer_with_a_bool():
     )
     assert torch.allclose(torch.ones(2), torch.ones(2) + 1e-9) and not a.allclose(a) and a.allclose(a, equal_nan=True)
     with pytest.raises(RuntimeError, match="one dtype, got torch.float32 and torch.int64"):
-        torch.equal(torch.ones(1), torch.arange(1))
+        torch.allclose(torch.ones(1), torch.arange(1))
 
 
 def test_lists_of_tensors_may_be_spread():

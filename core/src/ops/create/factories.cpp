@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "dims.h"
+#include "elementwise.h"
 #include "ops/create/create.h"
 #include "ops/create/fill.h"
 #include "torch/core/ops.h"
@@ -42,7 +43,8 @@ using MaybeDType = std::optional<DType>;
 using MaybeDevice = std::optional<Device>;
 using MaybeFormat = std::optional<MemoryFormat>;
 
-Tensor filled(Tensor out, const Scalar& value) {
+Tensor filled(const char* op, Tensor out, const Scalar& value) {
+  check_fits(op, value, out.dtype());
   fill_contiguous(out, value);
   return out;
 }
@@ -74,13 +76,14 @@ Tensor zeros_kernel(IntArrayRef size, MaybeDType dtype, MaybeDevice device) {
   return new_zeros_tensor(size, dtype.value_or(default_dtype()), device.value_or(Device()));
 }
 Tensor ones_kernel(IntArrayRef size, MaybeDType dtype, MaybeDevice device) {
-  return filled(empty_tensor(size, dtype.value_or(default_dtype()), device.value_or(Device())), 1);
+  return filled("ones", empty_tensor(size, dtype.value_or(default_dtype()), device.value_or(Device())), 1);
 }
 Tensor full_kernel(IntArrayRef size, const Scalar& value, MaybeDType dtype, MaybeDevice device) {
-  return filled(empty_tensor(size, dtype.value_or(value.dtype()), device.value_or(Device())), value);
+  return filled("full", empty_tensor(size, dtype.value_or(value.dtype()), device.value_or(Device())), value);
 }
 Tensor scalar_tensor_kernel(const Scalar& s, MaybeDType dtype, MaybeDevice device) {
   return filled(
+      "scalar_tensor",
       empty_tensor({}, dtype.value_or(is_complex(s.dtype()) ? s.dtype() : default_dtype()), device.value_or(Device())),
       s);
 }
@@ -124,11 +127,11 @@ Tensor zeros_like_composite(const Tensor& self, MaybeDType dtype, MaybeDevice de
   return out;
 }
 Tensor ones_like_composite(const Tensor& self, MaybeDType dtype, MaybeDevice device, MaybeFormat format) {
-  return filled(like("ones_like", self, dtype, device, format), 1);
+  return filled("ones_like", like("ones_like", self, dtype, device, format), 1);
 }
 Tensor full_like_composite(const Tensor& self, const Scalar& value, MaybeDType dtype, MaybeDevice device,
                            MaybeFormat format) {
-  return filled(like("full_like", self, dtype, device, format), value);
+  return filled("full_like", like("full_like", self, dtype, device, format), value);
 }
 Tensor new_empty_composite(const Tensor& self, IntArrayRef size, MaybeDType dtype, MaybeDevice device) {
   return empty(size, dtype.value_or(self.dtype()), device.value_or(self.device()));

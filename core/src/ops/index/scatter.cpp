@@ -3,6 +3,7 @@
 #include <cstring>
 #include <limits>
 
+#include "elementwise.h"
 #include "ops/index/index.h"
 #include "torch/core/pool.h"
 
@@ -230,6 +231,7 @@ Tensor scatter_inplace(const Tensor& self, int64_t dim, const Tensor& index, con
                          [&](const Tensor& at) { assign_into(self, dim, at, apart(src, self)); });
 }
 Tensor scatter_value_inplace(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value) {
+  check_fits("scatter", value, self.dtype());
   return scatter_checked("scatter", self, &dim, index, nullptr, [&](const Tensor& at) {
     assign_into(self, dim, at, expand(scalar_tensor_of(value, self.dtype()), at.sizes()));
   });

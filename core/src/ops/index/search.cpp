@@ -4,6 +4,7 @@
 #include "ops/create/fill.h"
 #include "ops/index/index.h"
 #include "torch/core/pool.h"
+#include "torch/core/promote.h"
 
 namespace torch {
 
@@ -90,10 +91,9 @@ Tensor searchsorted_kernel(const Tensor& sequence, const Tensor& self, bool out_
   TORCH_CHECK(sequence.device() == self.device() || self.is_wrapped_number(), op,
               "boundaries and input value tensors should be on one device, got ", sequence.device(), " and ",
               self.device());
-  TORCH_CHECK(self.is_wrapped_number() || self.dtype() == sequence.dtype(), op,
-              "boundary tensor and input value tensor should have same dtype, but got boundary tensor ", "dtype ",
-              sequence.dtype(), " and input value tensor dtype ", self.dtype());
-  TORCH_CHECK(!is_complex(sequence.dtype()), op, "complex numbers have no order");
+  TORCH_CHECK_IMPLEMENTED(!is_complex(sequence.dtype()) && !is_complex(self.dtype()), op,
+                          "complex numbers have no order, got boundaries of ", sequence.dtype(), " and values of ",
+                          self.dtype());
   bool shared = sequence.dim() == 1;
   if (!shared) {
     bool fits = self.dim() == sequence.dim();
@@ -118,7 +118,7 @@ Tensor searchsorted_kernel(const Tensor& sequence, const Tensor& self, bool out_
   Tensor out = empty_tensor(self.sizes(), out_int32 ? DType::Int32 : DType::Int64, sequence.device());
   if (out.is_meta() || out.numel() == 0) return out;
   // A Python number keeps its own precision against integer boundaries.
-  DType t = compute_dtype(sequence.dtype());
+  DType t = compute_dtype(self.is_wrapped_number() ? sequence.dtype() : promote_types(sequence.dtype(), self.dtype()));
   if (self.is_wrapped_number() && !is_floating(t) && is_floating(self.dtype())) t = DType::Float64;
   if (t == DType::Bool) t = DType::UInt8;
   Tensor bounds = as_contiguous(sequence, t), values = as_contiguous(self, t);

@@ -1,5 +1,6 @@
 // A 1-d index into one dim: index_select, index_add, index_copy, index_fill; positions in the flattened tensor: take,
 // put.
+#include "elementwise.h"
 #include "ops/index/index.h"
 
 namespace torch {
@@ -62,8 +63,10 @@ void check_slices(const char* op, const Tensor& self, int64_t dim, const Tensor&
       "(): When source and destination are not scalars, their dimensionality must match. Source dimensionality (",
       source.dim(), "), destination dimensionality (", self.dim(), ")");
   int64_t slices = source.dim() ? source.size(dim) : 1;
-  TORCH_CHECK_INDEX(slices == index.numel(), op, "(): Number of indices (", index.numel(),
-                    ") should be equal to source.size(dim): (", slices, "), for dim: ", dim);
+  if (slices != index.numel())  // the class that users of each operator know
+    throw_error(std::string_view(op) == "index_copy" ? ErrorKind::Index : ErrorKind::Runtime,
+                message(op, "(): Number of indices (", index.numel(), ") should be equal to source.size(dim): (",
+                        slices, "), for dim: ", dim));
   for (int64_t d = 0; d < self.dim() && source.dim(); ++d)
     TORCH_CHECK(
         d == dim || self.size(d) == source.size(d), op,
@@ -105,8 +108,7 @@ Tensor index_copy_kernel(const Tensor& self, int64_t dim, const Tensor& index, c
 Tensor index_fill_inplace(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value) {
   dim = wrap_dim(dim, self.dim());
   check_index("index_fill", self, index);
-  TORCH_CHECK(!value.is_complex() || is_complex(self.dtype()),
-              "index_fill_(): Converting complex Scalar to non-complex type is not supported");
+  check_fits("index_fill_()", value, self.dtype());
   if (self.is_meta()) return self;
   check_internal_overlap("index_fill_", self);
   DimVector sizes(at_least_1d(self).sizes());

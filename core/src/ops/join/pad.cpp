@@ -1,5 +1,6 @@
 // Padding: with a constant by a kernel, with the tensor's own elements by selecting rows.
 #include "dims.h"
+#include "elementwise.h"
 #include "iterate.h"
 #include "ops/create/fill.h"
 #include "ops/join/join.h"
@@ -11,6 +12,7 @@ namespace {
 
 // Widths are given from the last dim: (left, right, top, bottom, ...).
 Tensor constant_pad_kernel(const Tensor& self, IntArrayRef pad, const Scalar& value) {
+  check_fits("constant_pad_nd", value, self.dtype());
   TORCH_CHECK(pad.size() % 2 == 0, "Length of pad must be even but instead it equals ", pad.size());
   int64_t padded = int64_t(pad.size() / 2);
   TORCH_CHECK(padded <= self.dim(),

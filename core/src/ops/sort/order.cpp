@@ -35,8 +35,8 @@ Tensor lines_back(const Tensor& result, const Tensor& self, int64_t dim) {
 }
 
 void check_sortable(const char* op, const Tensor& self) {
-  TORCH_CHECK(!is_complex(self.dtype()), op, "(): complex numbers have no order; got ", self,
-              ". Take abs() or a part first");
+  TORCH_CHECK_IMPLEMENTED(!is_complex(self.dtype()), op, "(): complex numbers have no order; got ", self,
+                          ". Take abs() or a part first");
 }
 
 void pick(char* out, const char* line, const int64_t* index, int64_t n, int64_t item) {

@@ -17,7 +17,8 @@ double below_squared(double end, double x) { return 2 * (x / end) * (x / end) - 
 double beyond(double begin, double x) { return 2 * begin / x - 1; }
 double beyond_squared(double begin, double x) { return 2 * (begin / x) * (begin / x) - 1; }
 
-// P and Q of A&S 9.2.5 times sqrt(2 / (pi x)), with the sine and cosine of x - pi / 4 (order 0) or x - 3 pi / 4 (order 1).
+// P and Q of A&S 9.2.5 times sqrt(2 / (pi x)), with the sine and cosine of x - pi / 4 (order 0) or x - 3 pi / 4 (order
+// 1).
 struct Wave {
   double p, q, sine, cosine;
 
@@ -57,8 +58,7 @@ double bessel_y0(double x) {
 double bessel_y1(double x) {
   if (x == 0) return -kInfinity;
   if (x < 0) return kNan;
-  if (x <= 8)
-    return x * chebyshev(kY1Small, below_squared(8, x)) + 2 / pi * (std::log(x) * bessel_j1(x) - 1 / x);
+  if (x <= 8) return x * chebyshev(kY1Small, below_squared(8, x)) + 2 / pi * (std::log(x) * bessel_j1(x) - 1 / x);
   return x == kInfinity ? 0 : Wave(1, x).y();
 }
 

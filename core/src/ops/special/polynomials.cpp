@@ -52,7 +52,8 @@ double laguerre_polynomial_l(double x, double n) {
                     [x](double k, double p, double below) { return ((2 * k + 1 - x) * p - k * below) / (k + 1); });
 }
 double legendre_polynomial_p(double x, double n) {
-  return recurrence(n, x, [x](double k, double p, double below) { return ((2 * k + 1) * x * p - k * below) / (k + 1); });
+  return recurrence(n, x,
+                    [x](double k, double p, double below) { return ((2 * k + 1) * x * p - k * below) / (k + 1); });
 }
 
 }  // namespace torch::special

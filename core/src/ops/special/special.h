@@ -1,5 +1,5 @@
-// The functions of torch.special that have no vector form: in double, one value at a time, compiled once. Loops of float
-// round their results.
+// The functions of torch.special that have no vector form: in double, one value at a time, compiled once. Loops of
+// float round their results.
 #pragma once
 #include <cstddef>
 #include <cstdint>

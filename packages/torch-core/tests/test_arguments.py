@@ -1,0 +1,112 @@
+"""Arguments as PyTorch takes them: what is refused, and with which class."""
+
+import math
+
+import pytest
+import torch
+
+X = torch.ones(2, 2)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: torch.cumsum(X, True), lambda: X.transpose(False, True), lambda: torch.cat([X], True), lambda: X.sum(True),
+        lambda: torch.zeros(True), lambda: torch.zeros((True, 2)), lambda: X.repeat(True), lambda: X.max(True), lambda: X.chunk(True),
+        lambda: torch.narrow(X, 0, torch.tensor(1.0), 1),
+    ],
+)  # fmt: skip
+def test_a_bool_is_no_int(call):
+    with pytest.raises((TypeError, RuntimeError), match="must be|invalid combination|integral"):
+        call()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [torch.zeros, torch.rand, torch.empty, X.view, X.permute, X.expand, X.repeat, X.new_zeros, X.flip, X.resize_],
+    ids=lambda f: f.__name__,
+)
+def test_sizes_and_dims_cannot_be_left_away(call):
+    with pytest.raises(TypeError, match="missing required argument"):
+        call()
+
+
+def test_requires_grad_is_a_bool():
+    with pytest.raises(TypeError, match="zeros.*argument 'requires_grad' must be bool, not str"):
+        torch.zeros(2, requires_grad="yes")
+
+
+FILLS = {
+    "full": lambda v, t: torch.full((2,), v, dtype=t),
+    "full_like": lambda v, t: torch.full_like(X, v, dtype=t),
+    "fill_": lambda v, t: X.to(t, copy=True).fill_(v),
+    "masked_fill": lambda v, t: X.to(t).masked_fill(X > 0, v),
+    "index_fill": lambda v, t: X.to(t).index_fill(0, torch.tensor([0]), v),
+    "scatter": lambda v, t: X.to(t).scatter(0, torch.tensor([[0, 0]]), v),
+    "pad": lambda v, t: torch.constant_pad_nd(X.to(t), (1, 1), v),
+}
+
+
+@pytest.mark.parametrize("name", FILLS)
+@pytest.mark.parametrize(
+    "value, dtype",
+    [
+        (300, torch.uint8), (-129, torch.int8), (2**40, torch.int32), (math.nan, torch.int64), (math.inf, torch.int32), (1e19, torch.int64),
+        (1e300, torch.float32), (-1e5, torch.float16), (1j, torch.float32), (1 + 1j, torch.int64),
+    ],
+)  # fmt: skip
+def test_a_number_that_does_not_fit_is_refused(name, value, dtype):
+    with pytest.raises(RuntimeError, match="cannot be converted"):
+        FILLS[name](value, dtype)
+
+
+@pytest.mark.parametrize("name", FILLS)
+@pytest.mark.parametrize("value, dtype, stored", [(255, torch.uint8, 255), (-1, torch.uint8, 255), (-128, torch.int8, -128), (math.inf, torch.float16, math.inf), (65504.0, torch.float16, 65504)])  # fmt: skip
+def test_a_number_that_fits_is_stored(name, value, dtype, stored):
+    assert stored in FILLS[name](value, dtype).flatten().tolist()
+
+
+def test_equal_compares_values_of_any_dtype():
+    assert torch.equal(torch.tensor([1.0, 0.0]), torch.tensor([True, False]))
+    assert not torch.equal(torch.tensor([1.5]), torch.tensor([1]))
+    assert not torch.equal(torch.tensor([300]), torch.tensor([44], dtype=torch.uint8))
+
+
+def test_searches_compare_in_the_dtype_of_both():
+    edges = torch.tensor([1, 2, 3])
+    assert torch.searchsorted(edges, torch.tensor([2.5, 2.0])).tolist() == [2, 1]
+    assert torch.bucketize(torch.tensor(2, dtype=torch.int32), edges.float()) == 1
+    with pytest.raises(
+        NotImplementedError,
+        match="complex numbers have no order, got boundaries of torch.int64 and values of torch.complex64",
+    ):
+        torch.searchsorted(edges, torch.tensor([1j]))
+
+
+def test_a_normal_number_for_means_and_deviations_of_different_dtypes():
+    assert torch.normal(torch.zeros(2).half(), torch.ones(2)).dtype == torch.float16
+    assert torch.normal(torch.zeros(2), torch.ones(2).long()).dtype == torch.float32
+    with pytest.raises(NotImplementedError, match="floating point dtype, got torch.int64"):
+        torch.normal(torch.zeros(2).long(), torch.ones(2))
+    with pytest.raises(RuntimeError, match="std of real numbers, got torch.complex64"):
+        torch.normal(torch.zeros(2), torch.ones(2).to(torch.complex64))
+
+
+def test_classes_of_errors_that_users_catch():
+    with pytest.raises(
+        RuntimeError, match="heaviside: expected both tensors to have one dtype, got torch.float32 and torch.float64"
+    ):
+        torch.heaviside(X, X.double())
+    index = torch.tensor([0])
+    with pytest.raises(RuntimeError, match=r"index_add\(\): Number of indices \(1\)"):
+        torch.index_add(X, 0, index, X)
+    with pytest.raises(IndexError, match=r"index_copy\(\): Number of indices \(1\)"):
+        torch.index_copy(X, 0, index, X)
+
+
+def test_names_of_arguments_that_users_know():
+    assert [t.tolist() for t in torch.split(tensor=torch.arange(3), split_size_or_sections=2)] == [[0, 1], [2]]
+    assert [t.tolist() for t in torch.split(torch.arange(3), split_size_or_sections=[1, 2])] == [[0], [1, 2]]
+    assert [t.tolist() for t in torch.tensor_split(torch.arange(3), indices_or_sections=2)] == [[0, 1], [2]]
+    assert [t.tolist() for t in torch.tensor_split(torch.arange(3), indices_or_sections=(1,))] == [[0], [1, 2]]
+    assert torch.heaviside(torch.zeros(1), values=torch.ones(1)).tolist() == [1]
