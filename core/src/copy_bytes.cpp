@@ -14,7 +14,9 @@ namespace torch {
 
 namespace {
 
-constexpr size_t kPage = 4096, kPiece = 1 << 20;
+constexpr size_t kPage = 4096;
+constexpr size_t kShared = 256 << 10;  // from here on threads pay: 4 MB take 0.15 ms on two cores, 0.29 on one
+constexpr size_t kPiece = 1 << 20;
 constexpr size_t kStreamed = 4 * kPiece;  // what is copied would push everything else out of the caches
 
 #ifdef __SSE2__
@@ -45,12 +47,11 @@ void stream(char* dst, const char* src, size_t bytes) { std::memcpy(dst, src, by
 
 void copy_bytes(void* dst, const void* src, size_t bytes) {
   if (bytes == 0) return;
-  if (bytes < kStreamed) {
-    std::memcpy(dst, src, bytes);
-    return;
-  }
-  parallel_for(int64_t(bytes), kPiece, [&](int64_t begin, int64_t end) {
-    stream(static_cast<char*>(dst) + begin, static_cast<const char*>(src) + begin, size_t(end - begin));
+  const bool streamed = bytes >= kStreamed;
+  parallel_for(int64_t(bytes), streamed ? kPiece : kShared, [&](int64_t begin, int64_t end) {
+    char* to = static_cast<char*>(dst) + begin;
+    const char* from = static_cast<const char*>(src) + begin;
+    streamed ? stream(to, from, size_t(end - begin)) : void(std::memcpy(to, from, size_t(end - begin)));
   });
 }
 

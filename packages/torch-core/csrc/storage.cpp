@@ -12,7 +12,6 @@
 #include "python.h"
 #include "torch/core/copy_bytes.h"
 #include "torch/core/lending.h"
-#include "torch/core/pool.h"
 
 namespace torch::python {
 
@@ -143,13 +142,10 @@ PyObject* storage_replace(PyObject* self, PyObject* args) {
   Py_RETURN_NONE;
 }
 
-// A plain memcpy for small sizes; threads share big ones, and other Python threads run meanwhile.
-void copy_bytes(void* to, const void* from, Py_ssize_t n) {
-  constexpr Py_ssize_t kPiece = 256 << 10;
-  ReleaseGil released(n >= kPiece);
-  parallel_for(n, kPiece, [&](int64_t begin, int64_t end) {
-    std::memcpy(static_cast<char*>(to) + begin, static_cast<const char*>(from) + begin, size_t(end - begin));
-  });
+// Other Python threads run while much is copied.
+void copy_unlocked(void* to, const void* from, size_t bytes) {
+  ReleaseGil released(bytes >= 256 << 10);
+  copy_bytes(to, from, bytes);
 }
 
 // A Python buffer for the time of one call, or until the deleter of a storage releases it.
@@ -175,7 +171,7 @@ class Buffer {
 PyObject* bytes_of(PyObject*, PyObject* object) {
   Buffer from(object);
   Object made(from ? PyBytes_FromStringAndSize(nullptr, from->len) : nullptr);
-  if (made) copy_bytes(PyBytes_AS_STRING(made.get()), from->buf, from->len);
+  if (made) copy_unlocked(PyBytes_AS_STRING(made.get()), from->buf, size_t(from->len));
   return made.release();
 }
 
@@ -205,7 +201,7 @@ PyObject* restore_storage(PyObject*, PyObject* object) {
   TORCH_PY_TRY(nullptr, {
     if (!is_unshared(object, from)) {
       StorageRef s = StorageRef::steal(Storage::make(size_t(from->len)));
-      copy_bytes(s->data, from->buf, from->len);
+      copy_unlocked(s->data, from->buf, size_t(from->len));
       return wrap_storage(std::move(s));
     }
     taken.insert(object);

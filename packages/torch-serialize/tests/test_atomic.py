@@ -202,3 +202,9 @@ def test_a_full_disk_leaves_no_piece_of_a_file(tmp_path):
     if "permitted" in done.stderr or "denied" in done.stderr:
         pytest.skip("no small file system may be mounted here")
     assert done.stdout.strip() == "fine", done.stderr
+
+
+def test_standard_output_can_be_written_by_its_path():
+    code = "import numpy; from torch.serialize import save; save({'a': 1}, '/dev/stdout', arrays='numpy')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    assert load(done.stdout, arrays="numpy") == {"a": 1}

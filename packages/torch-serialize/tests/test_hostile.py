@@ -1,6 +1,7 @@
 """Files that are damaged or built to do harm give an error: no crash, no hang, no memory beyond the file's own size."""
 
 import io
+import os
 import pickle
 import random
 import struct
@@ -11,7 +12,18 @@ import zlib
 
 import numpy as np
 import pytest
-from torch.serialize import CorruptPickleError, FileFormatError, UnsafeGlobalError, convert, inspect, load, save
+from torch.serialize import (
+    CorruptPickleError,
+    FileFormatError,
+    UnsafeGlobalError,
+    convert,
+    inspect,
+    load,
+    save,
+    save_npy,
+    save_npz,
+    save_safetensors,
+)
 from torch.serialize._unpickler import DataUnpickler
 
 # What a reader may say of a bad file. TypeError and the like would mean that a check is missing.
@@ -135,8 +147,9 @@ def test_a_decompression_bomb_is_refused_and_an_honest_deflated_file_is_read():
         if fine:
             assert read(out.getvalue()) == ["x" * size]
         else:
-            with pytest.raises(FileFormatError, match="decompression bomb"):
+            with pytest.raises(FileFormatError, match=r"decompression bomb.*weights_only=False"):
                 read(out.getvalue())
+            assert load(out.getvalue(), arrays="numpy", weights_only=False) == ["x" * size]
 
 
 def test_a_wrong_size_of_a_deflated_record_is_found():
@@ -280,6 +293,38 @@ assert time.time() - begin < 20
 """
 
 
+PEAK = """
+import sys
+import numpy
+from torch.serialize import load
+
+def peak():
+    return next(int(line.split()[1]) << 10 for line in open("/proc/self/status") if line.startswith("VmHWM"))
+
+before = peak()
+load(sys.stdin.buffer if sys.argv[1] == "-" else sys.argv[1], arrays="numpy")
+print(peak() - before)
+"""
+
+
+@pytest.mark.skipif("asan" in os.environ.get("LD_PRELOAD", ""), reason="the sanitizer keeps what was freed")
+@pytest.mark.parametrize("format", ["zip", "stream", "tar", "safetensors", "npy", "npz"])
+def test_reading_takes_no_more_memory_than_twice_the_file(format, tmp_path):
+    values, path = np.arange(3_000_000.0), tmp_path / "a"
+    if format in ("zip", "stream", "tar"):
+        save({"a": values}, path, arrays="numpy", format=format)
+    else:
+        convert_to = {"safetensors": save_safetensors, "npz": save_npz}.get(format)
+        save_npy(values, path) if convert_to is None else convert_to({"a": values}, path)
+    size, rest = path.stat().st_size, 10 << 20
+    for source in (path, "-"):
+        with open(path, "rb") as file:  # cat makes it a pipe, which has to be taken whole
+            pipe = subprocess.Popen(["cat"], stdin=file, stdout=subprocess.PIPE)
+        with pipe, pipe.stdout:
+            done = subprocess.run([sys.executable, "-c", PEAK, str(source)], stdin=pipe.stdout, capture_output=True)
+        assert int(done.stdout) < 2 * size + rest, done.stderr
+
+
 def npy_header(shape):
     text = repr({"descr": "<f8", "fortran_order": False, "shape": shape}).encode()
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text
@@ -374,3 +419,8 @@ def test_views_that_repeat_their_elements_are_not_written_out(tmp_path):
     with pytest.raises(FileFormatError, match="views that repeat their elements"):
         convert(path, tmp_path / "b.safetensors")
     assert not (tmp_path / "b.safetensors").exists()
+
+
+def test_a_pointer_of_git_lfs_is_named():
+    with pytest.raises(FileFormatError, match="git lfs pull"):
+        load(b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n")

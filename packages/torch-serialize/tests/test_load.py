@@ -3,7 +3,9 @@
 import collections
 import io
 import os
+import pickle
 import threading
+import zipfile
 
 import numpy as np
 import pytest
@@ -131,6 +133,23 @@ def test_a_file_object_is_read_from_where_it_stands(data):
     stream.seek(6)
     assert np.array_equal(read(stream)["base"], GRID)
     assert stream.tell() == 6 + len(raw)
+
+
+@pytest.mark.parametrize("kind", ["file", "BytesIO", "archive"])
+def test_objects_that_follow_each_other_in_one_stream_are_read_one_by_one(data, kind, tmp_path):
+    raw = b"header" + (data / "stream.pt").read_bytes() + pickle.dumps(["second"]) + (data / "stream.pt").read_bytes()
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("a", raw + b"tail")
+    (tmp_path / "a").write_bytes(raw + b"tail")
+    opened = {
+        "file": lambda: (tmp_path / "a").open("rb"),
+        "BytesIO": lambda: io.BytesIO(raw + b"tail"),
+        "archive": lambda: zipfile.Path(tmp_path / "a.zip", "a").open("rb"),
+    }
+    with opened[kind]() as stream:
+        stream.seek(6)
+        assert np.array_equal(read(stream)["base"], GRID) and read(stream) == ["second"]
+        assert np.array_equal(read(stream)["base"], GRID) and stream.read() == b"tail"
 
 
 def test_a_trusted_file_is_read_by_pythons_unpickler(data):

@@ -69,3 +69,11 @@ def test_attributes_of_a_parameter_are_saved_and_pickled(tmp_path):
     for first, second in (torch.load(tmp_path / "a.pt"), pickle.loads(pickle.dumps([weight, weight]))):
         assert first is second and type(first) is nn.Parameter and vars(first) == {"role": ["embedding"]}
     assert copy.copy(weight).role is weight.role
+
+
+def test_a_pickle_warns_of_hooks_that_it_leaves_out():
+    for tensor in (torch.ones(2, requires_grad=True), nn.Parameter(torch.ones(2))):
+        tensor.register_hook(lambda grad: grad)
+        with pytest.warns(UserWarning, match="the hooks of a tensor are not pickled") as warned:
+            back = pickle.loads(pickle.dumps(tensor))
+        assert back.requires_grad and not back._backward_hooks and warned[0].filename == __file__

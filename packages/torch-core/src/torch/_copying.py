@@ -1,5 +1,6 @@
 """Deep copies and pickles of tensors. Tensors over one storage still share it afterwards."""
 
+import warnings
 from copy import deepcopy as copy_any
 from pickle import PickleBuffer
 from weakref import WeakValueDictionary
@@ -73,12 +74,20 @@ def reduce(tensor, protocol):
     """How ``pickle`` takes a tensor apart: its storage once, and what this tensor makes of it."""
     if tensor.requires_grad and not tensor.is_leaf:
         raise RuntimeError("pickle: only tensors without a history can be pickled; detach() this one first")
+    warn_of_hooks(tensor, 4)
     if tensor.is_sparse:
         halves = (type(tensor), tensor._indices(), tensor._values(), tuple(tensor.shape), tensor.is_coalesced())
         return rebuild_sparse, (*halves, tensor.requires_grad), dict(tensor._attributes or {}) or None
     state = (tensor.storage_offset(), tuple(tensor.shape), tensor.stride(), tensor.requires_grad)
     attributes = dict(tensor._attributes or {}) or None
     return rebuild, (type(tensor), PickledStorage(tensor.untyped_storage()), tensor.dtype, *state), attributes
+
+
+def warn_of_hooks(tensor, stacklevel):
+    """A warning when a pickle leaves out the hooks of a tensor."""
+    if tensor.requires_grad and tensor._backward_hooks:  # without gradients, looking would load torch.autograd
+        text = "pickle: the hooks of a tensor are not pickled; register them again after loading"
+        warnings.warn(text, stacklevel=stacklevel)
 
 
 def set_state(tensor, state):

@@ -3,6 +3,7 @@
 import collections
 
 import torch
+from torch._copying import warn_of_hooks
 
 __all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "is_lazy"]
 
@@ -39,6 +40,7 @@ class Parameter(torch.Tensor):
         return "Parameter containing:\n" + super().__repr__()
 
     def __reduce_ex__(self, protocol):
+        warn_of_hooks(self, 3)
         args = self.data, self.requires_grad, collections.OrderedDict()
         return _rebuild_parameter, args, self._attributes or None
 

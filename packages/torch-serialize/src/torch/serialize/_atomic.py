@@ -19,11 +19,11 @@ def replacing(path):
     target = os.path.realpath(path)  # a link stays a link
     folder, name = os.path.split(target)
     try:
-        before = os.stat(target)
+        before = os.stat(path)
     except FileNotFoundError:
         before = None
     if before is not None and not stat.S_ISREG(before.st_mode):  # a pipe, /dev/stdout: nothing to replace
-        fd = os.open(target, os.O_WRONLY | os.O_CLOEXEC)
+        fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
         try:
             yield fd
         finally:

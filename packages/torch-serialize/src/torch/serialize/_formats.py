@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable
 
@@ -52,6 +53,10 @@ def format_of(source: Source) -> tuple[str, Callable[[Session], object]]:
         return "stream of pickles of PyTorch 0.1.10 to 1.5", _legacy_load.load_stream
     if head[:1] == b"\x80" or head[:1] in b"(]}c":
         return "pickle", _legacy_load.load_stream
+    if head.startswith(b"version https://git-lfs"):
+        raise FileFormatError(
+            f"load: {source.name} is a pointer of git-lfs and not the file itself: fetch it with `git lfs pull`"
+        )
     raise FileFormatError(
         f"load: {source.name} is not a file of torch.save, safetensors or NumPy; it starts with {head[:16]!r}"
     )
@@ -59,9 +64,9 @@ def format_of(source: Source) -> tuple[str, Callable[[Session], object]]:
 
 def _leave_at_end(f, source: Source) -> None:
     """A file object stands behind what was read, as after any read."""
-    if isinstance(source, (DescriptorSource, MemorySource)) and not isinstance(f, (str, os.PathLike)):
-        if hasattr(f, "seek") and hasattr(f, "tell"):
-            try:
+    if not isinstance(f, (str, os.PathLike)) and hasattr(f, "seek") and hasattr(f, "tell"):
+        with contextlib.suppress(OSError, ValueError, TypeError):
+            if source.end is not None and not source.owned:
+                f.seek(source.base + source.end)
+            elif isinstance(source, (DescriptorSource, MemorySource)):
                 f.seek(0, os.SEEK_END)
-            except (OSError, ValueError, TypeError):
-                pass

@@ -119,6 +119,7 @@ class _StreamStorages:
             source.check(position, nbytes)
             session.fill(data, row, lambda target, at=position: source.read_into(at, target))
             position += nbytes
+        source.end = position
 
     def move(self) -> bool:
         """Takes the filled storages to their devices; whether tensors made before are to be made again."""
@@ -138,6 +139,7 @@ def load_stream(session: Session):
     stream = _Growing(session, storages.get)
     first = stream.load()
     if first != MAGIC:
+        session.source.end = stream.position
         return first
     protocol = stream.load()
     if protocol != PROTOCOL:
@@ -189,6 +191,7 @@ def load_tar(session: Session):
     tensors: their count, per tensor (key, storage key, class) and geometry. pickle: the object, ids naming the rest."""
     name = session.source.name
     members = _members(session)
+    session.source.close()  # what came through a pipe is not held twice
 
     def refuse(pid):
         raise FileFormatError(f"load: {name}: a persistent id where none belongs")

@@ -56,13 +56,13 @@ def validate_cuda_device(location: str) -> int:
     cuda = getattr(importlib.import_module("torch"), "cuda", None)
     if cuda is None or not cuda.is_available():
         raise RuntimeError(
-            f"load: the file holds tensors of device {location!r}, and this machine or build has no CUDA device; "
+            f"load: tensors go to {location!r}, as the file or map_location says, and this machine or build has no CUDA device; "
             "load them into main memory with torch.load(f, map_location='cpu')"
         )
     index = int(location[5:] or 0)
     if index >= cuda.device_count():
         raise RuntimeError(
-            f"load: the file holds tensors of device {location!r}, and there are {cuda.device_count()} CUDA devices; "
+            f"load: tensors go to {location!r}, as the file or map_location says, and there are {cuda.device_count()} CUDA devices; "
             "choose one with torch.load(f, map_location='cuda:0')"
         )
     return index

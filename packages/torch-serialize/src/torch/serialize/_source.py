@@ -27,6 +27,9 @@ class Source:
     concurrent = True  # read_into may be called by several threads at once
     memory = None  # bytes-like object of the whole contents, where it is at hand anyway
     fd = None  # the descriptor that the contents can be mapped from
+    owned = False  # whether what is read is a file of our own: opened by its path, or a temporary one
+    base = 0  # where the contents begin in the caller's file object
+    end = None  # where the object ends that was read, when something may follow it
     told = SILENT  # who hears of bytes read by read_into
 
     def __init__(self, name: str, size: int):
@@ -51,9 +54,10 @@ class Source:
 
 
 class MemorySource(Source):
-    def __init__(self, data, name: str = "file", release=None):
+    def __init__(self, data, name: str = "file", release=None, base: int = 0):
         super().__init__(name, len(data))
         self.memory = data
+        self.base = base
         self._release = release
 
     def read(self, offset, count):
@@ -78,7 +82,7 @@ class DescriptorSource(Source):
         super().__init__(name, os.fstat(fd).st_size - base)
         self.fd = fd
         self.base = base
-        self._owned = owned
+        self.owned = owned
 
     def read(self, offset, count):
         self.check(offset, count)
@@ -101,7 +105,7 @@ class DescriptorSource(Source):
             told.advance(count)
 
     def close(self):
-        if self._owned and self.fd is not None:
+        if self.owned and self.fd is not None:
             os.close(self.fd)
         self.fd = None
 
@@ -113,14 +117,14 @@ class StreamSource(Source):
 
     def __init__(self, stream, name: str, base: int):
         self._stream = stream
-        self._base = base
+        self.base = base
         self._lock = threading.Lock()
         super().__init__(name, stream.seek(0, os.SEEK_END) - base)
 
     def read(self, offset, count):
         self.check(offset, count)
         with self._lock:
-            self._stream.seek(self._base + offset)
+            self._stream.seek(self.base + offset)
             parts = []
             while count:
                 part = self._stream.read(count)
@@ -137,7 +141,7 @@ class StreamSource(Source):
             return
         self.check(offset, len(target))
         with self._lock:
-            self._stream.seek(self._base + offset)
+            self._stream.seek(self.base + offset)
             while len(target):
                 count = self._stream.readinto(target)
                 if not count:
@@ -161,7 +165,7 @@ def open_source(f, what: str = "load", spool: bool = False) -> Source:
             part.release()
             view.release()
 
-        return MemorySource(part, "BytesIO object", release)
+        return MemorySource(part, "BytesIO object", release, base)
     if isinstance(f, (bytes, bytearray, memoryview, mmap.mmap)):
         return MemorySource(memoryview(f).cast("B"), type(f).__name__)
     if not hasattr(f, "read"):
@@ -195,7 +199,10 @@ def _open_path(path, what: str, spool: bool) -> Source:
 def _taken(stream, name: str, spool: bool, begin: bytes = b"") -> Source:
     """All that a stream still gives, behind `begin`."""
     if not spool:
-        return MemorySource(b"".join([begin, *iter(lambda: stream.read(1 << 20), b"")]), name)
+        data = bytearray(begin)  # grows in place: no second copy beside the pieces
+        while piece := stream.read(1 << 20):
+            data += piece
+        return MemorySource(memoryview(data), name)
     with tempfile.TemporaryFile(buffering=0) as file:
         file.write(begin)
         shutil.copyfileobj(stream, file, 1 << 20)

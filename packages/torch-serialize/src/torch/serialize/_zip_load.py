@@ -9,13 +9,13 @@ from ._errors import FileFormatError
 from ._globals import safe_find
 from ._script_json import MODEL, Model
 from ._session import Session
-from ._zip_reader import Record, ZipReader
+from ._zip_reader import EXPANSION, TRUSTED_EXPANSION, Record, ZipReader
 from .npy import read_npz
 
 
 def load(session: Session):
     """The object of a zip archive, told by the records that it has."""
-    reader = ZipReader(session.source)
+    reader = ZipReader(session.source, EXPANSION if session.weights_only else TRUSTED_EXPANSION)
     records = reader.records
     if not records:
         raise FileFormatError(f"load: {session.source.name} is an empty zip archive")

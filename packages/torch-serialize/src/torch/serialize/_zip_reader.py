@@ -2,7 +2,8 @@
 
 Refused: two records of one name, names that leave the archive, records that overlap or lie outside the file, local
 headers that contradict the directory, encryption, methods other than stored and deflated, and compressed records that
-promise more than `EXPANSION` times the file. Layout: PKWARE APPNOTE 6.3.9, sections 4.3 (records) and 4.5.3 (zip64).
+promise more than `EXPANSION` times the file, or `TRUSTED_EXPANSION` when the caller trusts it. Layout: PKWARE APPNOTE
+6.3.9, sections 4.3 (records) and 4.5.3 (zip64).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from ._options import options
 from ._source import Source
 
 EXPANSION = 2  # stored records never expand; a compressed checkpoint of random weights shrinks by a tenth
+TRUSTED_EXPANSION = 1000  # masks and labels compress well; deflate cannot do more than 1032
 _END = struct.Struct("<4s4H2LH")
 _END64_LOCATOR = struct.Struct("<4sLQL")
 _END64 = struct.Struct("<4sQ2H2L4Q")
@@ -129,7 +131,8 @@ class ZipReader:
         if compressed > self._expansion * source.size:
             raise self.fail(
                 f"its compressed records promise {compressed} bytes, more than {self._expansion} times the file's "
-                f"{source.size}: this is how decompression bombs look. Store the records uncompressed (zip -0)"
+                f"{source.size}: this is how decompression bombs look. Store the records uncompressed (zip -0), or if you trust who "
+                "made the file: torch.load(f, weights_only=False)"
             )
         spans.sort()
         for (_, end, name), (start, _, other) in pairwise(spans):

@@ -15,13 +15,12 @@ from ._dtypes import BY_NUMPY, ElementType
 from ._errors import FileFormatError, brief
 from ._source import MemorySource, Source, open_source
 from ._write import write_to
-from ._zip_reader import ZipReader, check_name
+from ._zip_reader import TRUSTED_EXPANSION, ZipReader, check_name
 from ._zip_writer import ZipLayout
 
 _MAX_HEADER = 10_000  # as NumPy itself reads
 _CODES = {"b1": "bool", "c8": "complex64", "c16": "complex128"}
 _NAMES = {"f": "float", "i": "int", "u": "uint"}
-NPZ_EXPANSION = 1000  # masks and labels compress well; deflate cannot do more than 1032
 
 
 def load_npy(f, arrays: str | None = None):
@@ -39,7 +38,7 @@ def load_npy(f, arrays: str | None = None):
 
 def load_npz(f, arrays: str | None = None) -> dict:
     """The tensors of a ``.npz`` archive by name."""
-    return _with_session(f, arrays, lambda source, session: read_npz(ZipReader(source, NPZ_EXPANSION), session))
+    return _with_session(f, arrays, lambda source, session: read_npz(ZipReader(source, TRUSTED_EXPANSION), session))
 
 
 def _with_session(f, arrays, read):
