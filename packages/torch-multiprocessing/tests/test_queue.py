@@ -1,5 +1,6 @@
 """Queues of tensors between processes."""
 
+import concurrent.futures
 import os
 import queue as standard
 import signal
@@ -257,3 +258,20 @@ def test_module_level_names_are_those_of_multiprocessing():
 
     assert set(multiprocessing.__all__) <= set(dir(mp))
     assert mp.Event is multiprocessing.Event and mp.cpu_count() == multiprocessing.cpu_count()
+
+
+def test_hooks_stay_behind_with_a_warning():
+    queue, tensor = mp.get_context("fork").Queue(), torch.ones(3, requires_grad=True)
+    tensor.register_hook(lambda grad: grad * 2)
+    with pytest.warns(UserWarning, match="hooks of a tensor do not go to another process"):
+        queue.put(tensor)
+    back = queue.get(timeout=5)
+    back.sum().backward()
+    assert back.grad.tolist() == [1, 1, 1]
+
+
+def test_an_executor_of_the_standard_library_shares_tensors():
+    tensor = torch.zeros(3)
+    with concurrent.futures.ProcessPoolExecutor(1, mp_context=mp.get_context("fork")) as executor:
+        assert executor.submit(torch.Tensor.fill_, tensor, 7.0).result(timeout=20).tolist() == [7, 7, 7]
+    assert tensor.tolist() == [7, 7, 7]

@@ -268,3 +268,34 @@ def test_a_full_file_system_is_an_error_before_anything_is_written(tmp_path, mon
         for name in os.listdir(tmp_path):
             os.unlink(tmp_path / name)
         os.system(f"umount -l {tmp_path}")
+
+
+CHILDREN_KILLED = """
+import os, time, torch, torch.multiprocessing as mp
+mp.set_sharing_strategy("file_system")
+queue = mp.get_context("fork").Queue()
+def send():
+    queue.put(torch.ones(3))
+    queue.put(torch.ones(3))
+    time.sleep(60)
+def files(pid):
+    return [name for name in os.listdir("/dev/shm") if name.startswith(f"torch_{pid}_")]
+first, second, third = (mp.Process(target=send, daemon=True) for _ in range(3))
+for process in (first, second):
+    process.start()
+    queue.get(), queue.get()
+    assert files(process.pid)
+    process.kill()
+    process.join()
+mp._segments.prune()
+assert not files(first.pid) and not files(second.pid)
+third.start()
+queue.get()  # the other one is not received, and the process is ended at exit
+print(third.pid)
+"""
+
+
+def test_files_of_killed_processes_are_removed_without_a_complaint():
+    done = subprocess.run([sys.executable, "-c", CHILDREN_KILLED], capture_output=True, text=True, timeout=50)
+    assert done.returncode == 0 and done.stderr == "", done.stderr
+    assert not [name for name in os.listdir("/dev/shm") if name.startswith(f"torch_{int(done.stdout)}_")]

@@ -51,3 +51,15 @@ def test_single_samples_are_converted():
     assert out["a"].dtype == torch.float64 and out["b"][0].item() == 1 and out["b"][1] == "x"
     assert isinstance(out["c"], Pair) and out["c"].b.tolist() == [1] and out["d"] == b"y" and out["e"] is None
     assert default_convert(np.array(["a"])).dtype.kind == "U"
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.int64])
+def test_a_collate_function_of_2018_fills_shared_memory(dtype):
+    batch = [torch.full((2, 3), i, dtype=dtype) for i in range(4)]
+    first = batch[0]
+    numel = sum(x.numel() for x in batch)
+    for storage in (first.storage()._new_shared(numel), first._typed_storage()._new_shared(numel, device=first.device)):
+        out = torch.stack(batch, 0, out=first.new(storage).resize_(4, 2, 3))
+        assert out.is_shared() and out.data_ptr() == storage.data_ptr() and out[:, 1, 1].tolist() == [0, 1, 2, 3]
+    assert type(first.storage())._new_shared is not None and torch.LongStorage._new_shared(3).is_shared()
+    assert torch.UntypedStorage._new_shared(10).nbytes() == 10

@@ -535,3 +535,24 @@ def test_wrapped_errors_are_raised_from_what_is_known_of_them():
     for each in (wrapper, same):
         with pytest.raises(ValueError, match="(?s)Caught ValueError in a test.*one"):
             each.reraise()
+
+
+@pytest.mark.parametrize("how", [{}, {"num_workers": 1}, {"num_workers": 1, "worker_kind": "thread"}])
+def test_iterators_have_a_length_and_the_next_of_2017(how):
+    from torch.utils.data.dataloader import _BaseDataLoaderIter, _MultiProcessingDataLoaderIter
+
+    iterator = iter(DataLoader(range(10), batch_size=3, **how))
+    assert len(iterator) == 4 and iterator.next().tolist() == [0, 1, 2] and next(iterator).tolist() == [3, 4, 5]
+    assert isinstance(iterator, _BaseDataLoaderIter) and iter(iterator) is iterator
+    assert isinstance(iterator, _MultiProcessingDataLoaderIter) == (how == {"num_workers": 1})
+
+
+def test_the_seed_of_a_pass_is_drawn_when_it_begins():
+    def after(workers):
+        torch.manual_seed(3)
+        iterator = iter(DataLoader(range(4), num_workers=workers))
+        drawn = torch.rand(1).item()
+        next(iterator)
+        return drawn
+
+    assert after(0) == after(1)

@@ -14,6 +14,16 @@ PREFIXES = {
 NAMES = {dtype: prefix + "Tensor" for prefix, dtype in PREFIXES.items()}
 
 
+def new(dtype, args):
+    """The tensor that a legacy constructor makes of its arguments."""
+    if len(args) == 1 and hasattr(args[0], "untyped"):  # a storage: the tensor lies over it
+        over = args[0]._typed(dtype)._tensor() if args[0].untyped() is args[0] else args[0]._tensor()
+        if over.dtype != dtype:
+            raise TypeError(f"expected a storage of {dtype} (got {over.dtype})")
+        return over
+    return _C._legacy_new(dtype, args)
+
+
 class TensorType(type):
     """The type of torch.FloatTensor and its kin."""
 
@@ -32,12 +42,7 @@ class TensorType(type):
             from .sparse import legacy
 
             return legacy(cls.dtype, args)
-        if len(args) == 1 and hasattr(args[0], "untyped"):  # a storage: the tensor lies over it
-            over = args[0]._typed(cls.dtype)._tensor() if args[0].untyped() is args[0] else args[0]._tensor()
-            if over.dtype != cls.dtype:
-                raise TypeError(f"expected a storage of {cls.dtype} (got {over.dtype})")
-            return over
-        return _C._legacy_new(cls.dtype, args)
+        return new(cls.dtype, args)
 
     def __getattr__(cls, name):
         return getattr(Tensor, name)  # torch.ByteTensor.all

@@ -173,7 +173,9 @@ def _new(self, *args, **kwargs):
         from .sparse import legacy
 
         return legacy(self.dtype, args)
-    return _C._legacy_new(self.dtype, args)
+    from . import _legacy
+
+    return _legacy.new(self.dtype, args)
 
 
 def _new_tensor(self, data, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
@@ -375,7 +377,7 @@ def complete(cls):
     cls.cpu = _cpu
     cls.cuda = _cuda
     cls.new = _new
-    cls.storage = _storage
+    cls.storage = cls._typed_storage = _storage
     cls.storage_type = _storage_type
     cls.set_ = _set_
     for name in (

@@ -180,6 +180,10 @@ class Bytes:
             storage.byteswap(dtype)
         return storage
 
+    def _new_shared(size, *, device="cpu"):
+        """Uninitialised bytes in shared memory; needs torch-multiprocessing."""
+        return UntypedStorage(size, device=device).share_memory_()
+
     def from_file(filename, shared=False, size=0):
         """The first ``size`` bytes of a file as memory (all of them for 0); with ``shared`` changes reach the file, which is
         made as long as needed."""
@@ -218,4 +222,8 @@ def complete():
     del UntypedStorage.__getattr__
     for name, value in vars(Bytes).items():
         if name not in ("__module__", "__qualname__", "__dict__", "__weakref__", "__doc__"):
-            setattr(UntypedStorage, name, staticmethod(value) if name in ("from_buffer", "from_file") else value)
+            setattr(
+                UntypedStorage,
+                name,
+                staticmethod(value) if name in ("from_buffer", "from_file", "_new_shared") else value,
+            )

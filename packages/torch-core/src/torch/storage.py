@@ -1,5 +1,7 @@
 """Storages: the memory under tensors, as bytes (UntypedStorage) and as elements of one dtype (TypedStorage)."""
 
+from functools import partial
+
 from . import _C, _untyped
 from ._C import UntypedStorage
 from ._legacy import PREFIXES
@@ -29,6 +31,17 @@ class StorageType(type):
         if dtype is not None and dtype != cls.element:
             raise RuntimeError(f"{cls!r}: dtype is {cls.element} and cannot be {dtype}")
         return TypedStorage(*args, wrap_storage=wrap_storage, dtype=cls.element, device=device)
+
+
+class _of_class_or_instance:
+    """A method that is given the dtype of the storage, or of the class, that it is called on."""
+
+    def __init__(self, function):
+        self._function = function
+        self.__doc__ = function.__doc__
+
+    def __get__(self, instance, cls):
+        return partial(self._function, _wanted(cls, None) if instance is None else instance._dtype)
 
 
 class TypedStorage(metaclass=StorageType):
@@ -219,10 +232,10 @@ class TypedStorage(metaclass=StorageType):
     def __getstate__(self):
         return None
 
-    @classmethod
-    def _new_shared(cls, size):
-        """A storage in shared memory; needs torch-multiprocessing."""
-        return cls(size).share_memory_()
+    @_of_class_or_instance
+    def _new_shared(dtype, size, *, device="cpu"):
+        """A storage in shared memory, of the class's dtype or the instance's; needs torch-multiprocessing."""
+        return UntypedStorage._new_shared(size * dtype.itemsize, device=device)._typed(dtype)
 
     @classmethod
     def from_buffer(cls, *args, dtype=None, device=None, **kwargs):

@@ -20,6 +20,7 @@ import sys
 import threading
 import time
 import warnings
+from multiprocessing import resource_tracker
 
 import torch
 import torch.multiprocessing
@@ -146,6 +147,8 @@ def soak(args) -> int:
     number_of = {tuple(order.indices(k)): k for k in range(min(args.batches, SIZE))}
     how = {"worker_kind": "thread"} if args.kind == "thread" else {"multiprocessing_context": args.method}
     torch.multiprocessing.set_sharing_strategy(args.strategy)
+    if args.method == "spawn":
+        resource_tracker.ensure_running()  # a process of its own
     torch.empty(1).share_memory_()  # this process's own segment, so that the first look counts it
     before = Figures.now()
     loader = DataLoader(data, batch_sampler=order, num_workers=args.workers, in_order=not args.any_order, **how)

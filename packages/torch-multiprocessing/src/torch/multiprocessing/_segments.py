@@ -54,6 +54,7 @@ class _State:
     given: Provision | None = None
     attached: dict[int, Arena] = {}  # by segment id
     kept: list[Provision] = []  # made for children
+    children: set[int] = set()  # that may make files in FOLDER
 
 
 _state = _State()
@@ -323,6 +324,44 @@ def provide(process) -> Provision | None:
     return provision
 
 
+def started(process) -> None:
+    """After `provide`, when the process runs: the files that it may leave are removed here."""
+    if _state.strategy == "file_system":
+        if not _state.children:
+            util.Finalize(_state.children, _remove_files, exitpriority=-90)
+        _state.children.add(process.pid)
+
+
+@_locked
+def _remove_files(at_exit: bool = True) -> None:
+    # A killed process leaves its own. The resource tracker would remove them, too, with a complaint.
+    files: dict[int, list[str]] = {}
+    for name in os.listdir(FOLDER) if _state.children else ():
+        if name.startswith("torch_") and int(name.split("_")[1]) in _state.children:
+            files.setdefault(int(name.split("_")[1]), []).append(f"{FOLDER}/{name}")
+    for pid in [pid for pid in _state.children if not _exists(pid)]:
+        for path in files.get(pid, ()):
+            if at_exit or not _is_in_use(path):
+                _unlink(path)
+        if not any(map(os.path.exists, files.get(pid, ()))):
+            _state.children.discard(pid)
+
+
+def _exists(pid: int) -> bool:
+    return os.path.exists(f"/proc/{pid}")
+
+
+def _is_in_use(path: str) -> bool:
+    if int(path.rpartition("_")[2], 16) in _state.attached:  # closing a descriptor would drop this process's locks
+        return True
+    try:
+        with open(path, "rb") as file:
+            _, owner_alive, in_transit = outline(file)
+            return owner_alive or in_transit > 0
+    except OSError:
+        return False
+
+
 def adopt(provision: Provision | None) -> None:
     """In a new process: uses the segment that its parent made."""
     _state.given = provision
@@ -359,6 +398,8 @@ def prune() -> None:
         if arena.idle and not arena.owner_alive:
             del _state.attached[identity]  # unmapped and closed with the last reference
             _foreign_paths.pop(identity, None)
+            arena = None
+    _remove_files(at_exit=False)
 
 
 @_locked
@@ -480,6 +521,7 @@ def _become_child() -> None:
         os.close(given.fd)
         _state.given = None
     _state.kept = []
+    _state.children = set()
 
 
 class _Starting(threading.local):

@@ -17,6 +17,7 @@ import threading
 import time
 import weakref
 from multiprocessing import connection, context, reduction, util
+from multiprocessing.queues import SimpleQueue  # noqa: F401  (its pickler carries tensors as it is)
 from queue import Empty, Full
 
 from . import _segments

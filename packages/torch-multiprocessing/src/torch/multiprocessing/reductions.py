@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+import warnings
 import weakref
 from multiprocessing import reduction, util
 
@@ -34,6 +35,8 @@ def reduce_tensor(tensor):
             "a tensor that has a history cannot be sent to another process, because gradients do not cross it; "
             "send tensor.detach() and rebuild the graph there"
         )
+    if tensor.requires_grad:
+        _warn_of_hooks(tensor)
     if _messages.goes_by_value():
         if not tensor.is_sparse and tensor.untyped_storage().nbytes() > tensor.numel() * tensor.element_size():
             tensor = tensor.detach().clone().requires_grad_(tensor.requires_grad)
@@ -57,6 +60,11 @@ def reduce_tensor(tensor):
     geometry = tensor.storage_offset(), tuple(tensor.shape), tensor.stride()
     attributes = (tensor._attributes or None) if kind is not torch.Tensor else None
     return rebuild_tensor, (kind, place, (tensor.dtype, *geometry, grad, attributes))
+
+
+def _warn_of_hooks(tensor) -> None:
+    if getattr(tensor, "_backward_hooks", None):
+        warnings.warn("the hooks of a tensor do not go to another process with it", stacklevel=5)
 
 
 def rebuild_tensor(cls, storage, metadata):

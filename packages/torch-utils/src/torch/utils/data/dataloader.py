@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar
 from .collate import default_collate, default_convert, pin_memory_batch
 from .dataset import IterableDataset
 from .fetch import IterableFetcher, MapFetcher
+from .iterator import LoaderIterator
 from .report import ExceptionWrapper
 from .sampler import BatchSampler, RandomSampler, SequentialSampler, random_seed
 from .shared import copied_objects
@@ -184,7 +185,7 @@ class DataLoader(Generic[T_co]):
 
     def __iter__(self):
         if self.num_workers == 0:
-            return _here(self)
+            return SerialIterator(self)
         if not self.persistent_workers:
             return self._new_iterator()
         if self._iterator is None or not self._iterator._workers:
@@ -260,10 +261,21 @@ def _check(num_workers, timeout, prefetch_factor, persistent_workers, worker_kin
         raise ValueError(f"DataLoader: worker_kind must be 'process' or 'thread', got {worker_kind!r}")
 
 
+class SerialIterator(LoaderIterator):
+    """The batches of a pass without workers."""
+
+    def __init__(self, loader: DataLoader):
+        super().__init__(loader)
+        random_seed(loader.generator)  # as with workers, so that what is drawn next does not depend on their number
+        self._batches = _here(loader)
+
+    def __next__(self):
+        return next(self._batches)
+
+
 def _here(loader: DataLoader):
     """One pass in this process."""
     make = IterableFetcher if loader._is_stream else MapFetcher
-    random_seed(loader.generator)  # as with workers, so that what is drawn afterwards does not depend on their number
     fetch = make(loader.dataset, loader._auto_collation, loader.collate_fn, loader.drop_last).fetch
     stream, pin = loader._is_stream, loader.pin_memory
     for count, entry in enumerate(loader._index_sampler, 1):
@@ -287,6 +299,19 @@ def _can_pin() -> bool:
         "DataLoader: pin_memory is set, and there is no CUDA device; batches stay in ordinary memory", stacklevel=4
     )
     return False
+
+
+def __getattr__(name: str):
+    """The classes of iterators under the names that they have in PyTorch."""
+    if name in ("_BaseDataLoaderIter", "_DataLoaderIter"):
+        return LoaderIterator
+    if name == "_SingleProcessDataLoaderIter":
+        return SerialIterator
+    if name == "_MultiProcessingDataLoaderIter":
+        from .processes import ProcessIterator
+
+        return ProcessIterator
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 class DataLoaderIter:

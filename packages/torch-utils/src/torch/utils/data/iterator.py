@@ -55,13 +55,35 @@ class Failure(ExceptionWrapper):
         raise RuntimeError(self.text)
 
 
-class WorkerIterator:
+class LoaderIterator:
+    """One pass over the batches of a loader."""
+
+    def __init__(self, loader):
+        self._loader = loader
+        self._num_workers = loader.num_workers
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        raise NotImplementedError
+
+    def next(self):
+        """The next batch, as in 2017: today ``next(iterator)``."""
+        return next(self)
+
+    def __len__(self):
+        """Batches of the whole pass."""
+        return len(self._loader)
+
+
+class WorkerIterator(LoaderIterator):
     """The batches of a pass, or of several with persistent workers, in order or as they come."""
 
     kind: str  # "process" or "thread"
 
     def __init__(self, loader):
-        self._loader = loader
+        super().__init__(loader)
         self._pid = os.getpid()
         self._workers: list[Any] = []
         self._arrived: dict[int, Any] = {}
@@ -123,9 +145,6 @@ class WorkerIterator:
         for worker in self._workers:
             worker.send(Epoch(self._seed))
         self._begin()
-
-    def __iter__(self):
-        return self
 
     def __next__(self):
         if not self._workers:
