@@ -69,7 +69,7 @@ void check_fits(const char* op, const Scalar& value, DType dtype) {
     const double v = value.to_double();
     if (is_integral(dtype)) {
       const double end = std::ldexp(1.0, int(item_size(dtype)) * 8 - (is_signed(dtype) ? 1 : 0));
-      fits = v < end && v >= -end;
+      fits = v < end && (is_signed(dtype) ? v >= -end : v > -1);
     } else if (std::isfinite(v)) {
       const double largest = dtype == DType::Float16    ? 65504.0
                              : dtype == DType::BFloat16 ? 0x1.fep127

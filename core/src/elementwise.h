@@ -56,7 +56,7 @@ Scalar number_of(const Tensor& t);
 // A number as the compute dtype stores it, for the scalars of a loop.
 void store_scalar(const Scalar& value, DType dtype, void* to);
 // An error where a number does not fit into a dtype that it is to be stored in: an imaginary part, or what lies beyond
-// its limits (below zero unsigned integers wrap).
+// its limits (integers below zero wrap where there is no sign).
 void check_fits(const char* op, const Scalar& value, DType dtype);
 
 // A table of loops at run time: those of the processor's level, completed by the complex ones.

@@ -351,8 +351,6 @@ void check_mask(const Tensor& self, const Tensor& mask, const Tensor& value) {
   TORCH_CHECK(!value.is_meta() || self.is_meta(),
               "masked_fill: Expected all tensors to be on the same device, but self is on ", self.device(),
               " and value on meta");
-  TORCH_CHECK(can_cast(value.dtype(), self.dtype()) || value.is_wrapped_number(), "value cannot be converted to type ",
-              legacy_name(self.dtype()), " without loss: it is ", value.dtype());
   if (value.dtype() != self.dtype() && !value.is_meta()) check_fits("masked_fill", number_of(value), self.dtype());
 }
 Tensor masked_fill_kernel(const Tensor& self, const Tensor& mask, const Tensor& value) {

@@ -51,7 +51,7 @@ FILLS = {
 @pytest.mark.parametrize(
     "value, dtype",
     [
-        (300, torch.uint8), (-129, torch.int8), (2**40, torch.int32), (math.nan, torch.int64), (math.inf, torch.int32), (1e19, torch.int64),
+        (300, torch.uint8), (-129, torch.int8), (-1.5, torch.uint8), (2**40, torch.int32), (math.nan, torch.int64), (math.inf, torch.int32), (1e19, torch.int64),
         (1e300, torch.float32), (-1e5, torch.float16), (1j, torch.float32), (1 + 1j, torch.int64),
     ],
 )  # fmt: skip
@@ -92,12 +92,22 @@ def test_a_normal_number_for_means_and_deviations_of_different_dtypes():
         torch.normal(torch.zeros(2), torch.ones(2).to(torch.complex64))
 
 
+def test_masked_fill_takes_a_number_of_any_kind_that_fits():
+    mask = torch.tensor([True, False])
+    assert torch.ones(2, dtype=torch.int64).masked_fill(mask, torch.tensor(2.5)).tolist() == [2, 1]
+    assert torch.zeros(2, dtype=torch.bool).masked_fill(mask, torch.tensor(0.5)).tolist() == [True, False]
+    with pytest.raises(RuntimeError, match=r"masked_fill: value .* cannot be converted to type torch.int64"):
+        torch.ones(2, dtype=torch.int64).masked_fill(mask, torch.tensor(1j))
+
+
 def test_classes_of_errors_that_users_catch():
     with pytest.raises(
         RuntimeError, match="heaviside: expected both tensors to have one dtype, got torch.float32 and torch.float64"
     ):
         torch.heaviside(X, X.double())
     index = torch.tensor([0])
+    with pytest.raises(RuntimeError, match=r"index_add\(\): source must have the dims of self, got shapes \(1,\)"):
+        torch.index_add(torch.ones(1), 0, index, torch.tensor(1.0))
     with pytest.raises(RuntimeError, match=r"index_add\(\): Number of indices \(1\)"):
         torch.index_add(X, 0, index, X)
     with pytest.raises(IndexError, match=r"index_copy\(\): Number of indices \(1\)"):

@@ -48,6 +48,9 @@ def test_positions_cumulations_and_medians(x, mask):
         assert masked.median(line, 0, mask=keep) == kept.median()
         assert masked.cumsum(line, 0, mask=keep)[keep].allclose(kept.cumsum(0))
         assert masked.cumprod(line, 0, mask=keep)[keep].allclose(kept.cumprod(0))
+    assert masked.cumsum(x, [1]).equal(x.cumsum(1)) and masked.softmax(x, (1,)).equal(x.softmax(1))
+    with pytest.raises(TypeError, match=r"masked.cumsum: dim must be one int, got \(0, 1\)"):
+        masked.cumsum(x, (0, 1))
     assert masked.argmax(x).dtype == x.dtype and masked.argmax(x).item() == x.argmax().item()
     assert masked.median(torch.tensor([3, 1, 9]), mask=torch.tensor([True, False, True])) == 3
 

@@ -36,6 +36,7 @@ def test_native_batch_norm_moves_the_running_statistics():
     y, mean, deviation = torch.native_batch_norm(x, None, None, running_mean, running_var, False, 0.25, 1e-5)
     assert mean.numel() == deviation.numel() == 0
     assert y.allclose((x - running_mean[:, None]) / (running_var[:, None] + 1e-5).sqrt(), atol=1e-5)
+    assert torch._native_batch_norm_legit(x, None, None, True, 0.25, 1e-5)[0].mean((0, 2)).abs().max() < 1e-6
     with pytest.raises(RuntimeError, match="running_mean and running_var must be given"):
         torch.native_batch_norm(x, None, None, None, None, False, 0.1, 1e-5)
 

@@ -63,6 +63,9 @@ void check_slices(const char* op, const Tensor& self, int64_t dim, const Tensor&
       "(): When source and destination are not scalars, their dimensionality must match. Source dimensionality (",
       source.dim(), "), destination dimensionality (", self.dim(), ")");
   int64_t slices = source.dim() ? source.size(dim) : 1;
+  TORCH_CHECK(self.dim() == source.dim() || std::string_view(op) == "index_copy", op,
+              "(): source must have the dims of self, got shapes ", self.sizes(), " (self) and ", source.sizes(),
+              " (source)");
   if (slices != index.numel())  // the class that users of each operator know
     throw_error(std::string_view(op) == "index_copy" ? ErrorKind::Index : ErrorKind::Runtime,
                 message(op, "(): Number of indices (", index.numel(), ") should be equal to source.size(dim): (",

@@ -48,6 +48,13 @@ def native_batch_norm(input, weight, bias, running_mean, running_var, training, 
     return result if out is None else tuple(into("native_batch_norm", r, o) for r, o in zip(result, out, strict=True))
 
 
+def _native_batch_norm_legit(input, weight, bias, *arguments, out=None):
+    """:func:`native_batch_norm`, where the running statistics may be left away."""
+    if len(arguments) == 3:
+        arguments = (None, None, *arguments)
+    return native_batch_norm(input, weight, bias, *arguments, out=out)
+
+
 def _statistics(x, dims, eps):
     return x.mean(dims), (x.var(dims, correction=0) + eps).rsqrt()
 

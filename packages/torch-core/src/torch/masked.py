@@ -78,6 +78,15 @@ def _highest(op, dtype):
     return iinfo(dtype).max
 
 
+def _one(op, dim):
+    """A dim, or the only one of a list."""
+    if isinstance(dim, (tuple, list)):
+        if len(dim) != 1:
+            raise TypeError(f"masked.{op}: dim must be one int, got {dim}")
+        return dim[0]
+    return dim
+
+
 def sum(input, dim=None, *, keepdim=False, dtype=None, mask=None):
     """The sum over dims, all where none is given.
 
@@ -100,12 +109,12 @@ def prod(input, dim=None, *, keepdim=False, dtype=None, mask=None):
 
 def cumsum(input, dim, *, dtype=None, mask=None):
     """The sums of all elements up to each, along a dim."""
-    return _op("cumsum")(_filled("cumsum", input, mask, 0), dim, dtype=dtype or input.dtype)
+    return _op("cumsum")(_filled("cumsum", input, mask, 0), _one("cumsum", dim), dtype=dtype or input.dtype)
 
 
 def cumprod(input, dim, *, dtype=None, mask=None):
     """The products of all elements up to each, along a dim."""
-    return _op("cumprod")(_filled("cumprod", input, mask, 1), dim, dtype=dtype or input.dtype)
+    return _op("cumprod")(_filled("cumprod", input, mask, 1), _one("cumprod", dim), dtype=dtype or input.dtype)
 
 
 def amax(input, dim=None, *, keepdim=False, dtype=None, mask=None):
@@ -212,17 +221,17 @@ def softmax(input, dim, *, dtype=None, mask=None):
     >>> torch.masked.softmax(torch.zeros(3), 0, mask=torch.tensor([True, False, True]))
     tensor([0.5000, 0.0000, 0.5000])
     """
-    return _op("softmax")(_filled("softmax", input, mask, -_INF), dim, dtype=dtype)
+    return _op("softmax")(_filled("softmax", input, mask, -_INF), _one("softmax", dim), dtype=dtype)
 
 
 def log_softmax(input, dim, *, dtype=None, mask=None):
     """The logarithm of :func:`softmax`."""
-    return _op("log_softmax")(_filled("log_softmax", input, mask, -_INF), dim, dtype=dtype)
+    return _op("log_softmax")(_filled("log_softmax", input, mask, -_INF), _one("log_softmax", dim), dtype=dtype)
 
 
 def softmin(input, dim, *, dtype=None, mask=None):
     """``softmax(-x)``."""
-    return _op("softmax")(-_filled("softmin", input, mask, _INF), dim, dtype=dtype)
+    return _op("softmax")(-_filled("softmin", input, mask, _INF), _one("softmin", dim), dtype=dtype)
 
 
 def logsumexp(input, dim=None, *, keepdim=False, dtype=None, mask=None):
