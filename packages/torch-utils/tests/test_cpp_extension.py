@@ -455,3 +455,10 @@ def test_import_torch_utils_loads_no_compiler():
     settings = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
     done = subprocess.run([sys.executable, "-c", code], env=settings, capture_output=True, text=True)
     assert done.stdout == "[]\n"
+
+
+def test_cmake_finds_torch_core_where_utils_says():
+    import torch.utils
+
+    assert os.path.isfile(os.path.join(torch.utils.cmake_prefix_path, "TorchCore", "TorchCoreConfig.cmake"))
+    assert torch.utils.cpp_extension.CUDA_HOME is None  # setups of extensions then leave their CUDA sources away

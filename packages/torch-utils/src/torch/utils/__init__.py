@@ -29,11 +29,15 @@ def __getattr__(name):
         return _import_module(f"torch.utils.{name}")
     if name == "ThroughputBenchmark":
         return _import_module("torch.utils.throughput_benchmark").ThroughputBenchmark
+    if name == "cmake_prefix_path":  # for find_package(TorchCore)
+        from os.path import dirname, join
+
+        return join(dirname(_import_module("torch").__file__), "cmake")
     raise AttributeError(f"module 'torch.utils' has no attribute {name!r}")
 
 
 def __dir__():
-    return sorted({*globals(), *_MODULES})
+    return sorted({*globals(), *_MODULES, "ThroughputBenchmark", "cmake_prefix_path"})
 
 
 def swap_tensors(t1, t2) -> None:

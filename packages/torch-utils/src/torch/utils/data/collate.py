@@ -76,6 +76,11 @@ def _collate_tensors(batch):
                     f"default_collate: stack needs tensors of equal size, but sample 0 of the batch has {shape} "
                     f"and sample {i} has {tuple(tensor.shape)}; pad them, or give the loader a collate_fn"
                 ) from e
+            if tensor.requires_grad and allocate_batch is not None:
+                raise RuntimeError(
+                    f"default_collate: sample {i} of the batch requires grad, and gradients do not cross processes; "
+                    "detach() it in the data set, or use num_workers=0"
+                ) from e
         raise
 
 
