@@ -17,11 +17,41 @@ double cube(int64_t n) { return double(n) * double(n) * double(n); }
 
 // --- factorization ---------------------------------------------------------------------------------------------------
 
+// What LAPACK's getrf does, for matrices that are smaller than the way there (10000 of 3 by 3: 1.4 ms, then 0.4).
+constexpr int kSmall = 12;
+template <class T>
+int factor_small(T* a, int rows, int columns, int* pivots) {
+  const auto size = [](T x) { return std::abs(std::real(x)) + std::abs(std::imag(x)); };  // as LAPACK compares
+  int zero = 0;
+  for (int j = 0; j < std::min(rows, columns); ++j) {
+    T* const column = a + j * rows;
+    int top = j;
+    for (int i = j + 1; i < rows; ++i)
+      if (size(column[i]) > size(column[top])) top = i;
+    pivots[j] = top + 1;
+    if (column[top] == T(0)) {
+      if (!zero) zero = j + 1;
+      continue;
+    }
+    if (top != j)
+      for (int k = 0; k < columns; ++k) std::swap(a[k * rows + j], a[k * rows + top]);
+    for (int i = j + 1; i < rows; ++i) column[i] /= column[j];
+    for (int k = j + 1; k < columns; ++k) {
+      const T factor = a[k * rows + j];
+      for (int i = j + 1; i < rows; ++i) a[k * rows + i] -= column[i] * factor;
+    }
+  }
+  return zero;
+}
+
 // In place; LAPACK sees `rows` by `columns` matrices, which are the transposes where memory goes row by row.
 template <class T>
 void factor(const char* op, T* a, int rows, int columns, int* pivots, int* info) {
   *info = 0;
-  if (rows && columns) getrf.call<T>(op, rows, columns, a, std::max(rows, 1), pivots, info);
+  if (std::max(rows, columns) <= kSmall)
+    *info = factor_small(a, rows, columns, pivots);
+  else if (rows && columns)
+    getrf.call<T>(op, rows, columns, a, std::max(rows, 1), pivots, info);
   check_arguments(op, *info);
 }
 
@@ -150,11 +180,9 @@ std::tuple<Tensor, Tensor> inv_ex(const Tensor& a, bool check_errors) {
       std::vector<int> pivots(size_t(n) + 1);
       factor(op, x, n, n, pivots.data(), failed);
       if (*failed || n == 0) return;
-      T size{};
-      int ignored = 0;
-      getri.call<T>(op, n, x, n, pivots.data(), &size, -1, &ignored);
-      std::vector<T> work(size_t(std::max(1.0, double(std::real(size)))));
-      getri.call<T>(op, n, x, n, pivots.data(), work.data(), int(work.size()), failed);
+      const auto run = [&](T* work, int size) { getri.call<T>(op, n, x, n, pivots.data(), work, size, failed); };
+      std::vector<T> work = n <= kSmall ? std::vector<T>(size_t(n)) : workspace<T>(run);
+      run(work.data(), int(work.size()));
     });
   });
   if (check_errors) check_info(op, info, singular_text);
@@ -231,8 +259,10 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> solve_with_factors(const Tensor& a, c
       int* const swaps = pivots.data<int>() + i * n;
       int* const failed = info.data<int>() + i;
       factor(op, f, n, n, swaps, failed);
-      if (*failed || n == 0 || k == 0) return;
-      getrs.call<T>(op, 'N', n, k, f, n, swaps, x.data<T>() + i * n * k, n, failed);
+      if (n == 0 || k == 0) return;
+      int illegal = 0;  // a singular one gives infinities, as division does
+      getrs.call<T>(op, 'N', n, k, f, n, swaps, x.data<T>() + i * n * k, n, &illegal);
+      check_arguments(op, illegal);
     });
   });
   if (check_errors) check_info(op, info, singular_text);

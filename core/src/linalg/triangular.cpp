@@ -16,12 +16,13 @@ Tensor solve_triangular(const Tensor& a, const Tensor& b, bool upper, bool left,
   TORCH_CHECK(b.size(left ? -2 : -1) == a.size(-1), op, ": Incompatible shapes of A and B for the equation ",
               left ? "AX = B" : "XA = B", ": (", a.size(-2), "x", a.size(-1), " and ", b.size(-2), "x", b.size(-1),
               ")");
-  const auto [f, rhs] = with_common_batch(op, a, b);
+  const std::pair<Tensor, Tensor> common = with_common_batch(op, a, b);
+  const Tensor& rhs = common.second;
   const bool by_rows = rhs.stride(-1) == 1 && rhs.size(-1) != 1;  // the result in B's own order
   Tensor x = by_rows ? row_copy(rhs) : column_copy(rhs);
   if (x.is_meta() || x.numel() == 0) return x;
   with_type(a.dtype(), [&]<class T>(T) {
-    const Read<T> read(f);
+    const Read<T> read(common.first);
     // Row by row LAPACK sees X^T, for which A^T stands on the other side.
     const bool transposed = read.by_rows() != by_rows;
     const char side = left != by_rows ? 'L' : 'R', triangle = upper != read.by_rows() ? 'U' : 'L';

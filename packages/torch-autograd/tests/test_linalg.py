@@ -171,6 +171,12 @@ def test_gradients_that_depend_on_the_phase_of_singular_vectors_are_refused():
         L.svd(a)[0].real.sum().backward()
 
 
+def test_the_logarithm_of_a_zero_determinant_has_no_finite_gradient():
+    a = torch.diag(torch.tensor([2.0, 0.0])).requires_grad_()
+    torch.logdet(a).backward()
+    assert not a.grad.isfinite().all()
+
+
 def test_a_cholesky_gradient_is_hermitian():
     a = positive(Source("hermitian", torch.complex128)(3, 3)).requires_grad_()
     L.cholesky(a).abs().square().sum().backward()

@@ -70,7 +70,7 @@ def test_solve_broadcasts_and_takes_vectors_and_the_right_side(dtype):
 
 
 @each_dtype
-@pytest.mark.parametrize("shape", [(4, 4), (5, 3), (3, 5), (2, 3, 3)])
+@pytest.mark.parametrize("shape", [(4, 4), (5, 3), (3, 5), (2, 3, 3), (20, 20), (12, 15), (40, 10)])
 def test_lu_multiplies_back_and_swaps_as_lapack_does(dtype, shape):
     scipy = pytest.importorskip("scipy.linalg")
     a = numbers(*shape, dtype=dtype)
@@ -108,10 +108,20 @@ def test_singular_matrices_are_named_or_told_in_info():
     inverse, info = L.inv_ex(a)
     assert info.tolist() == [[0, 0], [3, 0]] and (inverse[0] == a[0]).all()
     assert L.lu_factor_ex(a).info.tolist() == L.solve_ex(a, torch.ones(3, 1)).info.tolist() == [[0, 0], [3, 0]]
+    assert not L.solve_ex(a, torch.ones(3, 1))[0][1, 0].isfinite().all()
     with pytest.raises(L.LinAlgError, match="lu_factor"):
         L.lu_factor_ex(a, check_errors=True)
     assert L.det(a).tolist() == [[1, 1], [0, 1]] and L.slogdet(a)[1][1, 0] == -float("inf")
     assert torch.logdet(-torch.eye(3)).isnan() and torch.logdet(torch.eye(3)) == 0
+
+
+@pytest.mark.parametrize("n", [3, 12, 13, 40])
+def test_small_matrices_and_big_ones_are_factored_alike(n):
+    a = regular(2, n, n, dtype=torch.complex128)
+    a[1, 1] = a[1, 0]  # U ends in zero, or about
+    assert L.lu_factor_ex(torch.zeros(n, n)).info == 1 and L.det(torch.zeros(n, n)) == 0
+    close(L.inv(torch.tensor(a[0])), np.linalg.inv(a[0]))
+    close(L.det(torch.tensor(a)) / np.linalg.det(a[0]), np.linalg.det(a) / np.linalg.det(a[0]))
 
 
 @pytest.mark.parametrize("shape", [(0, 0), (0, 3, 3), (2, 0, 0)])

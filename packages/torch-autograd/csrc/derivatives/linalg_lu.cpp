@@ -159,7 +159,9 @@ struct Slogdet {
     }
     if (!w) return;
     const Tensor& x = a;
-    b[0] = torch::unsqueeze(torch::unsqueeze(w, -1), -1) * torch::linalg_solve(mH(x), identity(x.size(-1), x));
+    const auto [inverse, info] =
+        torch::linalg_solve_ex(mH(x), identity(x.size(-1), x));  // infinite where x is singular
+    b[0] = torch::unsqueeze(torch::unsqueeze(w, -1), -1) * inverse;
   }
 };
 
