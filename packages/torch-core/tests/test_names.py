@@ -105,3 +105,30 @@ def test_what_runs_in_python_refuses_what_is_no_tensor():
             getattr(torch, name)(3, *arguments)
     with pytest.raises(TypeError, match=r"cdist\(\): argument 'x2' must be Tensor, not NoneType"):
         torch.cdist(torch.ones(2, 2), None)
+
+
+def test_operators_under_the_name_of_their_library():
+    aten, x = torch.ops.aten, torch.arange(5)
+    assert (
+        aten.add(x, 1).equal(x + 1)
+        and aten.add.Tensor(x, x).equal(2 * x)
+        and aten.slice.Tensor(x, 0, 1, 3).tolist() == [1, 2]
+    )
+    assert aten.t_copy.default(x).equal(x) and repr(aten.add) == "<operator aten.add>"
+    rows = torch.tensor([[0.0, -float("inf")], [-float("inf"), -float("inf")]])
+    assert aten._safe_softmax.default(rows, 1).tolist() == [[1, 0], [0, 0]]
+    assert aten.native_dropout_backward(torch.ones(2), torch.tensor([True, False]), 2.0).tolist() == [2, 0]
+    assert not hasattr(torch.ops, "torchvision")
+    with pytest.raises(AttributeError, match="torch.ops.aten has no operator 'nonsense'"):
+        aten.nonsense
+
+
+def test_switches_of_backends_are_set_for_a_block():
+    cudnn = torch.backends.cudnn
+    with cudnn.flags(benchmark=True):
+        assert cudnn.benchmark
+    assert not cudnn.benchmark and cudnn.set_flags(_deterministic=False)[3] is True and not cudnn.deterministic
+    cudnn.set_flags(_deterministic=True)
+    assert not cudnn.is_acceptable(torch.ones(1)) and torch.backends.mkldnn.set_flags(False) == (False,)
+    with pytest.raises(AttributeError, match="no setting 'nonsense'"):
+        cudnn.set_flags(nonsense=1)

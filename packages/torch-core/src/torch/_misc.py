@@ -87,6 +87,19 @@ def is_deterministic_algorithms_warn_only_enabled():
     return False
 
 
+def is_autocast_enabled(device_type=None):
+    """False: operators are not cast by themselves."""
+    return False
+
+
+def get_autocast_dtype(device_type):
+    """The dtype that ``autocast`` would take: bfloat16 on the CPU, float16 on CUDA."""
+    dtypes = {"cpu": _C.bfloat16, "cuda": _C.float16}
+    if device_type not in dtypes:
+        raise RuntimeError(f"get_autocast_dtype: expected device_type 'cpu' or 'cuda', got {device_type!r}")
+    return dtypes[device_type]
+
+
 def to_dlpack(tensor):
     """A DLPack capsule of the tensor's memory."""
     return tensor.__dlpack__()

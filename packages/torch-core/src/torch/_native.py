@@ -27,7 +27,9 @@ def native_batch_norm(input, weight, bias, running_mean, running_var, training, 
     check_tensor("native_batch_norm", input=input)
     if input.dim() < 2:
         raise RuntimeError(f"native_batch_norm: expected input (N, C, *), got shape {tuple(input.shape)}")
-    others = [d for d in range(input.dim()) if d != 1]
+    given, others = input, [d for d in range(input.dim()) if d != 1]
+    if input.dtype in (_C.float16, _C.bfloat16):
+        input = input.float()
     if training:
         mean, deviation = _statistics(input, others, eps)
         count = input.numel() // max(input.shape[1], 1)
@@ -44,7 +46,8 @@ def native_batch_norm(input, weight, bias, running_mean, running_var, training, 
         used, saved = (running_mean, (running_var + eps).rsqrt()), (input.new_empty(0), input.new_empty(0))
     shape = [-1 if d == 1 else 1 for d in range(input.dim())]
     normal = (input - used[0].reshape(shape)) * used[1].reshape(shape)
-    result = (_affine(normal, weight, bias, 1), *saved)
+    like = given if running_mean is None else running_mean
+    result = (_affine(normal, weight, bias, 1).to(given.dtype), *(s.to(like.dtype) for s in saved))
     return result if out is None else tuple(into("native_batch_norm", r, o) for r, o in zip(result, out, strict=True))
 
 

@@ -75,6 +75,7 @@ LAZY = {
         ),
         "_native",
     ),
+    **dict.fromkeys(("autocast", "GradScaler"), "amp"),
     "fork_rng": "random",
     **dict.fromkeys(("tensordot", "einsum", "chain_matmul"), "_products"),
     **dict.fromkeys(
@@ -91,7 +92,7 @@ LAZY = {
             "is_signed", "is_conj", "is_inference", "is_distributed", "size", "stride", "expand", "expand_as", "repeat", "fill_",
             "zero_", "bernoulli_", "pin_memory", "get_float32_matmul_precision", "set_float32_matmul_precision",
             "get_deterministic_debug_mode", "set_deterministic_debug_mode", "get_num_interop_threads", "set_num_interop_threads",
-            "get_default_device", "set_default_device", "from_file", "gcd_", "get_device", "has_lapack", "has_mkl", "has_openmp", "is_neg",
+            "get_default_device", "set_default_device", "from_file", "gcd_", "get_autocast_dtype", "get_device", "is_autocast_enabled", "has_lapack", "has_mkl", "has_openmp", "is_neg",
             "is_deterministic_algorithms_warn_only_enabled", "is_warn_always_enabled", "lcm_", "set_warn_always", "to_dlpack", "xlogy_",
         ),
         "_misc",
@@ -99,6 +100,7 @@ LAZY = {
 }  # fmt: skip
 MODULES = (
     "accelerator",
+    "amp",
     "backends",
     "cpu",
     "cuda",
@@ -108,6 +110,7 @@ MODULES = (
     "linalg",
     "masked",
     "memory",
+    "ops",
     "overrides",
     "random",
     "signal",

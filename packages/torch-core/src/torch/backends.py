@@ -1,5 +1,6 @@
 """Which library computes what, and switches that users of PyTorch set."""
 
+import contextlib
 import sys
 from types import ModuleType
 
@@ -22,14 +23,38 @@ class _Flags(ModuleType):
         super().__setattr__(name, value)
 
 
+def _with_flags(module, *names):
+    """Adds ``set_flags``, which gives the settings before, and ``flags``, which sets them for a block."""
+
+    def set_flags(*values, **named):
+        before = tuple(getattr(module, name) for name in names)
+        given = dict(zip(names, values, strict=False)) | {name.removeprefix("_"): v for name, v in named.items()}
+        for name, value in given.items():
+            if value is not None:
+                setattr(module, name, value)
+        return before
+
+    @contextlib.contextmanager
+    def flags(*values, **named):
+        before = set_flags(*values, **named)
+        try:
+            yield
+        finally:
+            set_flags(*before)
+
+    module.__dict__.update(set_flags=set_flags, flags=flags)
+
+
 cpu = _Flags("cpu", "The CPU.", get_cpu_capability=lambda: _cold.machine()["cpu_level"].upper())
 cuda = _Flags("cuda", "CUDA: nothing without the plug-in.", is_built=lambda: False)
 cudnn = _Flags(
     "cudnn", "cuDNN: accepted settings without effect on a CPU.", enabled=False, benchmark=False, deterministic=True, allow_tf32=False,
-    is_available=lambda: False, version=lambda: None,
+    benchmark_limit=10, verbose=False, is_available=lambda: False, is_acceptable=lambda tensor: False, version=lambda: None,
 )  # fmt: skip
+_with_flags(cudnn, "enabled", "benchmark", "benchmark_limit", "deterministic", "allow_tf32")
 mkl = _Flags("mkl", "MKL is not used.", is_available=lambda: False)
 mkldnn = _Flags("mkldnn", "oneDNN is not used.", is_available=lambda: False, enabled=False)
+_with_flags(mkldnn, "enabled")
 openmp = _Flags("openmp", "OpenMP is not used: there is one own thread pool.", is_available=lambda: False)
 mps = _Flags("mps", "Metal is not used.", is_available=lambda: False, is_built=lambda: False)
 blas = _Flags(
