@@ -1,6 +1,8 @@
 #include "allocator.h"
 
+#include <algorithm>
 #include <bit>
+#include <iterator>
 #include <stdexcept>
 #include <string>
 
@@ -58,18 +60,23 @@ uint32_t Allocator::allocate_small(uint64_t size) {
     if (chunk_ + width > chunk_end_) {
       reap();
       look_at_small(int(small_.size()));
+      if (free_small_ > kSmallLimit) give_back_chunks();
       if (classes_[c].empty()) {
-        chunk_ = grow(kChunk);
+        if (!find(kChunk, &chunk_)) chunk_ = grow(kChunk);
         chunk_end_ = chunk_ + kChunk;
+        chunks_[chunk_] = 0;
       }
     }
     if (classes_[c].empty()) {
       classes_[c].push_back(new_entry(chunk_, width));
+      ++std::prev(chunks_.upper_bound(chunk_))->second;
       chunk_ += width;
+      free_small_ += width;
     }
   }
   uint32_t i = classes_[c].back();
   classes_[c].pop_back();
+  free_small_ -= size_of(c);
   small_.push_back(i);
   return take(i);
 }
@@ -78,11 +85,42 @@ void Allocator::look_at_small(int how_many) {
   for (int n = 0; n < how_many && !small_.empty(); ++n) {
     uint32_t i = small_.front();
     small_.pop_front();
-    if (is_free(i))
+    if (is_free(i)) {
       classes_[class_of(segment_.entry(i).size)].push_back(i);
-    else
+      free_small_ += segment_.entry(i).size;
+    } else {
       small_.push_back(i);
+    }
   }
+}
+
+void Allocator::give_back_chunks() {
+  std::map<uint64_t, uint32_t> free;  // blocks of each chunk
+  auto chunk_of = [&](uint32_t i) { return std::prev(chunks_.upper_bound(segment_.entry(i).offset)); };
+  for (auto& list : classes_)
+    for (uint32_t i : list) ++free[chunk_of(i)->first];
+  auto goes = [&](uint32_t i) {
+    auto chunk = chunk_of(i);
+    return chunk->second == free[chunk->first] && chunk->first + kChunk != chunk_end_;
+  };
+  std::vector<uint64_t> gone;
+  for (auto& list : classes_) {
+    auto kept = std::partition(list.begin(), list.end(), [&](uint32_t i) { return !goes(i); });
+    for (auto it = kept; it != list.end(); ++it) {
+      gone.push_back(chunk_of(*it)->first);
+      free_small_ -= segment_.entry(*it).size;
+      spare_.push_back(*it);
+    }
+    list.erase(kept, list.end());
+  }
+  std::sort(gone.begin(), gone.end());
+  gone.erase(std::unique(gone.begin(), gone.end()), gone.end());
+  for (uint64_t chunk : gone) {
+    chunks_.erase(chunk);
+    release(chunk, kChunk, true);
+    segment_.header().idle_bytes.fetch_add(int64_t(kChunk), std::memory_order_relaxed);
+  }
+  trim(kCacheLimit);
 }
 
 uint32_t Allocator::allocate_large(uint64_t size) {
@@ -202,6 +240,7 @@ void Allocator::reap() {
 void Allocator::sweep(uint64_t keep) {
   reap();
   look_at_small(int(small_.size()));
+  give_back_chunks();
   look_at_large();
   trim(keep);
 }

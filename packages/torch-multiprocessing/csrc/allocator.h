@@ -14,6 +14,7 @@
 namespace torch::shared {
 
 constexpr uint64_t kCacheLimit = 256u << 20;  // bytes of free memory that stay backed
+constexpr uint64_t kSmallLimit = 64u << 20;   // bytes of free small blocks above which whole chunks are given back
 
 class Allocator {
  public:
@@ -44,6 +45,7 @@ class Allocator {
   bool is_free(uint32_t entry) const { return segment_.entry(entry).count.load() == 0; }
   void look_at_small(int how_many);
   void look_at_large();
+  void give_back_chunks();
   void release(uint64_t offset, uint64_t size, bool backed);
   bool find(uint64_t size, uint64_t* offset);
   uint64_t grow(uint64_t size);
@@ -62,6 +64,8 @@ class Allocator {
   std::vector<uint32_t> spare_;              // entries of large blocks that are gone
   std::deque<uint32_t> small_, large_;       // handed out, oldest first
   uint64_t chunk_ = 0, chunk_end_ = 0;
+  uint64_t free_small_ = 0;              // bytes in classes_
+  std::map<uint64_t, uint32_t> chunks_;  // where each begins: the number of blocks cut from it
 };
 
 }  // namespace torch::shared

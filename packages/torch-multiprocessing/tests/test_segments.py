@@ -35,6 +35,8 @@ def test_blocks_of_any_size_are_separate_and_reused():
             old, mark = live.pop(int(rng.integers(len(live))))
             data = bytes(old)
             assert data == bytes([mark]) * len(data)
+        if step % 300 == 299:
+            arena.sweep(1 << 20)
     assert arena.stats()["backed_bytes"] < 64 << 20
     live.clear()
     del block, old
@@ -66,6 +68,28 @@ def test_what_is_kept_is_bounded_whoever_let_it_go():
     arena.allocate(200 << 20)  # does not fit into what the two left, and is let go at once
     kept = os.fstat(arena.fd).st_blocks * 512
     assert 192 << 20 <= kept <= 257 << 20
+
+
+def test_memory_of_small_blocks_serves_others_and_goes_back():
+    arena = new_arena(1 << 30)
+    blocks = [arena.allocate(16 << 10) for _ in range(6000)]
+    backed = arena.stats()["backed_bytes"]
+    assert backed < 100 << 20
+    keep = blocks[3000]
+    memoryview(keep)[:] = b"k" * (16 << 10)
+    blocks.clear()
+    smaller = [arena.allocate(3000) for _ in range(20000)]  # of another size: the memory of the first ones is cut anew
+    large = arena.allocate(16 << 20)
+    assert arena.stats()["backed_bytes"] <= backed
+    for i, block in enumerate(smaller):
+        memoryview(block)[:] = bytes([i % 256]) * 3000
+    memoryview(large)[:] = b"l" * (16 << 20)
+    assert all(bytes(block) == bytes([i % 256]) * 3000 for i, block in enumerate(smaller))
+    assert bytes(keep) == b"k" * (16 << 10)
+    del large, smaller, block
+    arena.sweep(0)
+    assert arena.stats()["live_blocks"] == 1 and arena.stats()["backed_bytes"] <= 1 << 20
+    assert bytes(keep) == b"k" * (16 << 10)
 
 
 def test_a_message_is_received_once():
