@@ -421,6 +421,23 @@ def test_views_that_repeat_their_elements_are_not_written_out(tmp_path):
     assert not (tmp_path / "b.safetensors").exists()
 
 
+def test_conjugated_views_that_repeat_their_elements_are_refused(data):
+    with zipfile.ZipFile(data / "conjugate.pt") as archive:
+        records = {name: archive.read(name) for name in archive.namelist()}
+    body = next(name for name in records if name.endswith("data.pkl"))
+    size, stride = pickle.dumps((2, 2), 2)[2:-3], pickle.dumps((2, 1), 2)[2:-3]
+    assert records[body].count(size) and records[body].count(stride)
+    wide = b"J\xff\xff\xff\x7fK\x02\x86"
+    records[body] = records[body].replace(size, wide).replace(stride, b"K\0K\1\x86")
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name, content in records.items():
+            archive.writestr(name, content)
+    for arrays in ("numpy", None):
+        with pytest.raises((FileFormatError, CorruptPickleError), match="take more room than all of the file"):
+            load(out.getvalue(), arrays=arrays)
+
+
 def test_a_pointer_of_git_lfs_is_named():
     with pytest.raises(FileFormatError, match="git lfs pull"):
         load(b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n")

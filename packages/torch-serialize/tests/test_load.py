@@ -9,7 +9,15 @@ import zipfile
 
 import numpy as np
 import pytest
-from torch.serialize import FileFormatError, SourceChangeWarning, UnsafeGlobalError, load, save, set_crc32_options
+from torch.serialize import (
+    FileFormatError,
+    SourceChangeWarning,
+    UnsafeGlobalError,
+    inspect,
+    load,
+    save,
+    set_crc32_options,
+)
 
 GRID = np.arange(24.0, dtype=np.float32).reshape(4, 6)
 
@@ -83,6 +91,17 @@ def test_numpy_arrays_and_scalars_inside_are_data(data):
     out = read(data / "numpy.pt")
     assert np.array_equal(out["array"], np.arange(6.0).reshape(2, 3))
     assert out["scalar"] == 3.5 and out["scalar"].dtype == np.float64 and out["int"] == 7
+
+
+@pytest.mark.parametrize("name", ["conjugate.pt", "conjugate_stream.pt"])
+@pytest.mark.parametrize("mmap", [False, True])
+@pytest.mark.parametrize("arrays", ["numpy", None])
+def test_views_that_were_conjugated_or_negated_lazily_have_the_values_they_stood_for(data, name, mmap, arrays):
+    out = load(data / name, arrays=arrays, mmap=mmap)
+    base = np.array([[1 + 2j, 3 - 4j], [5j, -6]], np.complex64)
+    assert out["base"].tolist() == base.tolist() and out["conj"].tolist() == base.conj().tolist()
+    assert out["row"].tolist() == base.conj()[1].tolist() and out["neg"].tolist() == base.conj().imag.tolist()
+    assert {row.name: row.shape for row in inspect(data / name)}["row"] == (2,)
 
 
 def test_a_sparse_tensor_needs_torch_core(data):

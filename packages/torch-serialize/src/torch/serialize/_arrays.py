@@ -136,6 +136,16 @@ class NumpyArrays:
             return np.left_shift(codes, 16, dtype=np.uint32).view(np.float32)
         return np.array(_float8_values(row.name), np.float32)[codes]
 
+    def like(self, array):
+        """Room for the elements of an array."""
+        return self.numpy.empty(array.shape, array.dtype)
+
+    def resolve(self, out, array, conj, neg) -> None:
+        """Fills `out` with the elements of an array, conjugated, negated or both."""
+        out[...] = self.numpy.conjugate(array) if conj else array
+        if neg:
+            self.numpy.negative(out, out=out)
+
     def parameter(self, data, requires_grad):
         return data
 
@@ -261,6 +271,16 @@ class TorchArrays:
             return self.meta(row, size, stride, requires_grad)
         tensor = self._tensor_over(stored.data, dtype, offset, tuple(size), tuple(stride))
         return tensor.requires_grad_() if requires_grad and self.has_autograd else tensor
+
+    def like(self, tensor):
+        made = self.torch.empty(tensor.shape, dtype=tensor.dtype, device=tensor.device)
+        return made.requires_grad_() if tensor.requires_grad else made
+
+    def resolve(self, out, tensor, conj, neg) -> None:
+        out, tensor = out.detach(), tensor.detach()
+        out.copy_(tensor.conj() if conj else tensor)
+        if neg:
+            out.neg_()
 
     def public(self, stored: Stored):
         """What a storage is to the user who saved it for itself."""

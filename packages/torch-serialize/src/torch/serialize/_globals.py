@@ -6,6 +6,9 @@ Files are written with PyTorch's names, whichever of our modules an object lives
 
 from __future__ import annotations
 
+import math
+import re
+
 from . import _numpy_pickles
 from ._arrays import Stored
 from ._dtypes import ALIASES, BY_STORAGE, ELEMENT_TYPES, ElementType
@@ -22,6 +25,7 @@ class StorageClass:
         self.name = name
 
 
+_MISSING = ("qtensor", "nested_tensor", "wrapper_subclass")
 _EAGER_LAYOUTS = ("torch.strided", "torch.sparse_coo", "torch.sparse_csr", "torch.sparse_csc", "torch.sparse_bsr",
                   "torch.sparse_bsc")  # fmt: skip
 
@@ -29,14 +33,17 @@ _EAGER_LAYOUTS = ("torch.strided", "torch.sparse_coo", "torch.sparse_csr", "torc
 class TorchNames:
     """The names of torch that every file may use, over one backend of `_arrays`.
 
-    `nested(data)` reads a file within the file: so plain pickles hold storages.
+    `nested(data)` reads a file within the file: so plain pickles hold storages. `room` is the size of the file.
     """
 
-    def __init__(self, backend, nested=None):
+    def __init__(self, backend, nested=None, room: int = 0):
         self.backend = backend
+        self._room = room  # bytes that copies of tensors may take
         self._make = backend.tensor
         self.used = 0  # storages that became part of a tensor
         self.sparse: list = []  # tensors to look at when all of the file is read
+        self.lazy: list = []  # (tensor, view, metadata): what to compute then
+        self.copied = 0  # bytes of these
         self._table = {
             "torch._utils._rebuild_tensor": self.rebuild_tensor,
             "torch._utils._rebuild_tensor_v2": self.rebuild_tensor_v2,
@@ -47,6 +54,7 @@ class TorchNames:
             "torch._utils._rebuild_device_tensor_from_numpy": self.rebuild_from_numpy,
             "torch._tensor._rebuild_from_type_v2": self.rebuild_from_type,
             "torch._utils._rebuild_meta_tensor_no_storage": self.rebuild_meta_tensor,
+            **dict.fromkeys(map("torch._utils._rebuild_{}".format, _MISSING), self.rebuild_missing),
             "torch.serialization._get_layout": self.layout,
             "torch.storage._load_from_bytes": nested,
             "torch.Size": backend.size,
@@ -65,6 +73,8 @@ class TorchNames:
             return StorageClass(BY_STORAGE[name], name)
         if module == "torch" and (row := ELEMENT_TYPES.get(ALIASES.get(name, name))):
             return self.backend.dtype(row)
+        if module == "torch" and name in _MEMORY_FORMATS:
+            return self._constant(name)
         if (module, name) in _TENSOR_CLASSES:
             return self.backend.tensor_class(name)
         return None
@@ -80,12 +90,28 @@ class TorchNames:
         if not isinstance(storage, Stored):
             return self._tensor(storage, storage_offset, size, stride)
         self.used += 1
-        return self._make(storage, storage.row, storage_offset, size, stride, requires_grad is True)
+        tensor = self._make(storage, storage.row, storage_offset, size, stride, requires_grad is True)
+        return self._resolved(tensor, size, storage.row, metadata) if metadata else tensor
 
     def rebuild_tensor_v3(
         self, storage, storage_offset, size, stride, requires_grad, backward_hooks, dtype, metadata=None
     ):
-        return self._tensor(storage, storage_offset, size, stride, requires_grad, self.backend.row(dtype))
+        row = self.backend.row(dtype)
+        tensor = self._tensor(storage, storage_offset, size, stride, requires_grad, row)
+        return self._resolved(tensor, size, row, metadata) if metadata else tensor
+
+    def _resolved(self, view, size, row: ElementType, metadata):
+        """A copy of the elements of a view that PyTorch had conjugated or negated without touching them."""
+        if not isinstance(metadata, dict) or not metadata.keys() <= {"conj", "neg"}:
+            raise FileFormatError(f"a tensor has metadata {brief(metadata)}")
+        if not any(metadata.values()):
+            return view
+        self.copied += math.prod(size) * row.itemsize
+        if self.copied > self._room:
+            raise FileFormatError("its conjugated and negated views take more room than all of the file")
+        tensor = self.backend.like(view)
+        self.lazy.append((tensor, view, metadata))
+        return tensor
 
     def _tensor(self, stored, offset, size, stride, requires_grad=False, row=None):
         self.used += 1
@@ -112,20 +138,28 @@ class TorchNames:
     def layout(self, name):
         if name not in _EAGER_LAYOUTS:
             raise FileFormatError(f"layout {brief(name)} is unknown")
-        return name
+        return self._constant(name.removeprefix("torch."))
+
+    def _constant(self, name: str):
+        """A layout or memory format: torch-core's, or its name."""
+        return getattr(getattr(self.backend, "torch", None), name, f"torch.{name}")
 
     def rebuild_sparse_tensor(self, layout, data):
-        if layout != "torch.sparse_coo":
-            raise NotImplementedError(f"load: tensors of layout {brief(layout)} cannot be read yet")
+        if str(layout) != "torch.sparse_coo":
+            raise NotImplementedError(f"load: tensors of layout {brief(str(layout))} cannot be read yet")
         indices, values, size, *coalesced = data
         tensor = self.backend.sparse(indices, values, size, bool(coalesced and coalesced[0]))
         self.sparse.append(tensor)
         return tensor
 
+    def rebuild_missing(self, *args):
+        raise NotImplementedError("load: quantized and nested tensors and those of wrapper classes cannot be read yet")
+
     def rebuild_meta_tensor(self, dtype, size, stride, requires_grad):
         return self.backend.meta(self.backend.row(dtype), size, stride, requires_grad is True)
 
 
+_MEMORY_FORMATS = ("contiguous_format", "channels_last", "channels_last_3d", "preserve_format")
 _TENSOR_CLASSES = {
     ("torch", "Tensor"),
     ("torch._tensor", "Tensor"),
@@ -161,11 +195,16 @@ def safe_find(names: TorchNames, what: str):
     return find
 
 
+_of_quantized = re.compile(r"QU?Int\w+Storage|qu?int\w+").fullmatch
+
+
 def refusal(what: str, module: str, name: str) -> str:
     top = module.partition(".")[0]
     lines = [f"load: {what} asks for {module}.{name}, which is not a data type, so it was not loaded."]
     if module in ("builtins", "__builtin__", "os", "posix", "nt", "subprocess", "sys", "runpy", "shutil", "socket"):
         lines.append("A checkpoint has no use for it: the file was probably made to do harm.")
+    elif module == "torch" and (name in ("complex32", "ComplexHalfStorage") or _of_quantized(name)):
+        lines.append("It stands for an element type that cannot be read yet.")
     elif top == "torch" and module.startswith("torch.nn"):
         lines.append("The file holds a whole module; a state_dict would load without it.")
     lines.append(

@@ -92,6 +92,12 @@ class _Descriptions:
         check_bounds(len(stored.data), row, offset, size, stride)
         return _Described(stored, row, size, requires_grad)
 
+    def like(self, described):
+        return described
+
+    def resolve(self, *args) -> None:
+        """Nothing: a description has no elements."""
+
     def parameter(self, data, requires_grad):
         if isinstance(data, _Described):
             data.requires_grad = requires_grad

@@ -151,6 +151,8 @@ def load_stream(session: Session):
     storages.fill(keys, stream.position)
     if storages.move():
         # Tensors were made over storages that were still empty; over the moved ones they are made once more.
+        session.names.lazy.clear()
+        session.names.copied = 0
         stream.position = begin
         obj = stream.load()
     return obj
@@ -206,6 +208,8 @@ def load_tar(session: Session):
         key = int(pid)
         if key not in objects:
             raise FileFormatError(f"load: {name}: object {key} is missing")
+        if isinstance(objects[key], Stored):
+            objects[key] = session.backend.public(objects[key])
         return objects[key]
 
     return session.unpickler(members["pickle"], persistent_load).load()

@@ -37,8 +37,9 @@ def _stream(obj, adapter: Adapter, protocol: int) -> list:
     keys = [str(i) for i in range(len(adapter.storages))]
     out = [_dumps(MAGIC), _dumps(PROTOCOL), _dumps(_SYS_INFO), body, _dumps(keys)]
     for key, storage in enumerate(adapter.storages):
-        data = adapter.payload(storage)
-        out += [(len(data) // adapter.rows[key].itemsize).to_bytes(8, "little"), data]
+        data, row = adapter.payload(storage), adapter.rows[key]
+        width = 1 if row.storage == UNTYPED else row.itemsize
+        out += [(len(data) // width).to_bytes(8, "little"), data]
     return out
 
 
@@ -51,6 +52,10 @@ class _TarAdapter:
         self._known: dict[int, int] = {}
 
     def write(self, pickler, obj) -> bool:
+        if (key := self.adapter.storage_key(obj)) is not None:
+            pickler.save(str(key))
+            pickler.write(b"Q")
+            return True
         found = self.adapter.geometry(obj)
         if found is None:
             return self.adapter.write(pickler, obj)

@@ -52,7 +52,7 @@ class Session:
     def use(self, backend) -> None:
         """Makes tensors by this backend of `_arrays`."""
         self.backend = backend
-        self.names = TorchNames(backend, self._nested)
+        self.names = TorchNames(backend, self._nested, self.source.size)
 
     def _nested(self, data):
         from ._formats import read
@@ -77,6 +77,8 @@ class Session:
                 for job in self._jobs:
                     job.result()
         if error is None and not self._to_meta:
+            for tensor, view, metadata in self.names.lazy:
+                self.backend.resolve(tensor, view, metadata.get("conj"), metadata.get("neg"))
             for tensor in self.names.sparse:
                 self.backend.check_sparse(tensor)
 

@@ -49,6 +49,10 @@ class Adapter:
             self.rows.append(row)
         return known[0], known[1]
 
+    def storage_key(self, obj) -> int | None:
+        """The number of a storage that is saved for itself, None for anything else."""
+        return None
+
     def storage_id(self, pickler: Pickler, key: int, row: ElementType | None, location: str, nbytes: int) -> bytes:
         """The persistent id of a storage, typed by `row` or untyped."""
         if row is None or row.storage == UNTYPED:
@@ -152,7 +156,9 @@ class TorchAdapter(Adapter):
         self._torch = torch
         self._tensor_type = torch.Tensor
         self._rows: dict[Any, ElementType] = {}
-        names = vars(torch)  # not getattr, which looks for what was meant when a name is missing
+        names = dict(vars(torch))  # not getattr, which looks for what was meant when a name is missing
+        if storages := sys.modules.get("torch.storage"):  # without it there is no typed storage to save
+            names["TypedStorage"] = storages.TypedStorage
         writers = {
             "Size": self._size,
             "dtype": self._dtype,
@@ -192,6 +198,12 @@ class TorchAdapter(Adapter):
         storage, row = obj.untyped_storage(), self._row(obj.dtype)
         key, _ = self._register(id(storage), row, storage)
         return key, row, obj.storage_offset(), tuple(obj.size()), tuple(obj.stride())
+
+    def storage_key(self, obj):
+        writer = self._small.get(type(obj))
+        if writer == self._typed:
+            return self._register(id(obj.untyped()), self._row(obj.dtype), obj.untyped())[0]
+        return self.register(obj) if writer == self._untyped else None
 
     def payload(self, storage):
         try:
@@ -308,7 +320,7 @@ class TorchAdapter(Adapter):
         self._storage(pickler, typed.untyped(), self._row(typed.dtype))
 
     def _storage(self, pickler: Pickler, storage, row) -> None:
-        key, first = self._register(id(storage), row, storage)
+        key, first = self._register(id(storage), row or BY_STORAGE[UNTYPED], storage)
         typed = row if first is row else None
         pickler.write(self.storage_id(pickler, key, typed, location_tag(storage), len(storage)))
 
