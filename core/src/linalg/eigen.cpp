@@ -31,8 +31,8 @@ void hermitian(const char* op, char job, char triangle, int n, T* a, lapack::rea
       syevd.call<T>(op, job, triangle, n, a, n, values, work, count, integers, int_count, info);
   };
   run(&size, -1, &real_size, -1, &int_size, -1);
-  std::vector<T> work(size_t(std::max(1.0, double(std::real(size)))));
-  std::vector<R> reals(size_t(std::max(1.0, double(real_size))));
+  std::vector<T> work(work_size(std::real(size)));
+  std::vector<R> reals(work_size(real_size));
   std::vector<int> integers(size_t(std::max(1, int_size)));
   run(work.data(), int(work.size()), reals.data(), int(reals.size()), integers.data(), int(integers.size()));
 }

@@ -1,6 +1,8 @@
 // What the operators of linear algebra ask of their matrices, and batches of them as LAPACK takes them.
 #pragma once
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -115,13 +117,19 @@ void with_type(DType t, F f) {
   }
 }
 
-// The workspace that a routine likes best; asked with a size of -1 it tells in the first element. call(T* work, int
-// size).
+// How many elements a routine wants, told as a number of its own type: one of 24 bits may have been rounded down.
+template <class R>
+size_t work_size(R told) {
+  const double size = std::nextafter(std::max(told, R(1)), std::numeric_limits<R>::infinity());
+  TORCH_CHECK(size < double(INT32_MAX), "LAPACK wants a workspace of ", size, " elements: the matrices are too large");
+  return size_t(std::ceil(size));
+}
+// The workspace that a routine likes best; asked with a size of -1 it tells in the first element. call(T* work, int size).
 template <class T, class F>
 std::vector<T> workspace(F call) {
   T best{};
   call(&best, -1);
-  return std::vector<T>(size_t(std::max(1.0, double(std::real(best)))));
+  return std::vector<T>(work_size(std::real(best)));
 }
 
 // f(batch) for each matrix; `work` is about what one costs in multiplications.

@@ -31,7 +31,7 @@ struct Work {
     T best{};
     int info = 0;
     run(op, nullptr, nullptr, nullptr, nullptr, &best, -1, nullptr, nullptr, &info);
-    size = int(std::real(best));
+    size = int(work_size(std::real(best)));
   }
   void run(const char* op, T* a, lapack::real_t<T>* s, T* u, T* vh, T* work, int count, lapack::real_t<T>* rwork,
            int* iwork, int* info) {
