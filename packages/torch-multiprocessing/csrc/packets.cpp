@@ -6,6 +6,7 @@
 // gets the lock with that news, and if the packet noted is not next any more, it lets go what the dead reader had yet
 // to take.
 #include <pthread.h>
+#include <semaphore.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -161,18 +162,21 @@ bool record_in(PyObject* object, Record** record) {
 
 // What a dead reader noted and had taken from the socket: (the noted packet, how many of its blocks it had), or null
 // without an error when there is nothing to do.
-PyObject* what_was_lost(Record* record, int fd, char* buffer) {
+PyObject* what_was_lost(Record* record, int fd, char* buffer, sem_t* room) {
   const size_t size = record->noted.exchange(0);
   if (size == 0 || size > kNoted) return nullptr;
   const ssize_t next = recv(fd, buffer, kLongest, MSG_DONTWAIT | MSG_PEEK);
   if (next >= ssize_t(size) && std::memcmp(buffer, record->packet, size) == 0) return nullptr;  // it is still there
+  if (room) sem_post(room);
   return packet_of(record->packet, size, PyLong_FromUnsignedLong(record->done.load()));
 }
 
 PyObject* take(PyObject*, PyObject* args) {
   PyObject *file, *record_object = Py_None;
   int force = 0;
-  if (!PyArg_ParseTuple(args, "O|Op:take", &file, &record_object, &force)) return nullptr;
+  unsigned long long semaphore = 0;
+  if (!PyArg_ParseTuple(args, "O|OpK:take", &file, &record_object, &force, &semaphore)) return nullptr;
+  auto* room = reinterpret_cast<sem_t*>(semaphore);
   const int fd = PyObject_AsFileDescriptor(file);
   Record* record;
   if (fd < 0 || !record_in(record_object, &record)) return nullptr;
@@ -180,33 +184,35 @@ PyObject* take(PyObject*, PyObject* args) {
   return guarded([&]() -> PyObject* {
     Lock lock(record);
     if (lock.owner_died())
-      if (PyObject* lost = what_was_lost(record, fd, data); lost || PyErr_Occurred()) return lost;
+      if (PyObject* lost = what_was_lost(record, fd, data, room); lost || PyErr_Occurred()) return lost;
     Contents contents;
     ssize_t size;
     if (!lock.held()) {
       size = recv(fd, data, sizeof data, MSG_DONTWAIT);
       if (size < 0) return PyErr_SetFromErrno(PyExc_OSError);
+      if (room && size) sem_post(room);
       if (!look_into(data, size_t(size), &contents)) return nullptr;
       return packet_of(data, size_t(size), take_blocks(contents, nullptr));
     }
     size = recv(fd, data, sizeof data, MSG_DONTWAIT | MSG_PEEK);
     if (size < 0) return PyErr_SetFromErrno(PyExc_OSError);
     if (size == 0) return packet_of(data, 0, PyList_New(0));
-    char rest;
     const bool broken = !look_into(data, size_t(size), &contents);
-    if (broken || contents.blocks.empty()) {
-      recv(fd, &rest, 1, MSG_DONTWAIT);
-      return broken ? nullptr : packet_of(data, size_t(size), PyList_New(0));
+    if (contents.unknown && !force && !broken)
+      return packet_of(contents.unknown, contents.unknown_size, Py_NewRef(Py_None));
+    size_t noted = std::min(size_t(size), kNoted);
+    if (!contents.blocks.empty()) {
+      const Head head = head_of(data);
+      const size_t end = handles_end(head);
+      noted = end + head.paths <= kNoted ? end + head.paths : std::min(end, kNoted);
     }
-    if (contents.unknown && !force) return packet_of(contents.unknown, contents.unknown_size, Py_NewRef(Py_None));
-    const Head head = head_of(data);
-    const size_t end = handles_end(head);
-    const size_t noted = end + head.paths <= kNoted ? end + head.paths : std::min(end, kNoted);
     std::memcpy(record->packet, data, noted);
     record->done.store(0);
     record->noted.store(uint32_t(noted));
+    char rest;
     recv(fd, &rest, 1, MSG_DONTWAIT);  // the rest of the packet goes with its first byte
-    PyObject* blocks = take_blocks(contents, record);
+    PyObject* blocks = broken ? nullptr : take_blocks(contents, record);
+    if (room) sem_post(room);
     record->noted.store(0);
     return packet_of(data, size_t(size), blocks);
   });
@@ -268,14 +274,15 @@ PyObject* make_record(PyObject*, PyObject* block) {
 
 PyObject* mend(PyObject*, PyObject* args) {
   PyObject *file, *record_object;
-  if (!PyArg_ParseTuple(args, "OO:mend", &file, &record_object)) return nullptr;
+  unsigned long long semaphore = 0;
+  if (!PyArg_ParseTuple(args, "OO|K:mend", &file, &record_object, &semaphore)) return nullptr;
   const int fd = PyObject_AsFileDescriptor(file);
   Record* record;
   if (fd < 0 || !record_in(record_object, &record)) return nullptr;
   if (!record) Py_RETURN_NONE;
   char data[kLongest];
   Lock lock(record);
-  PyObject* lost = lock.owner_died() ? what_was_lost(record, fd, data) : nullptr;
+  PyObject* lost = lock.owner_died() ? what_was_lost(record, fd, data, reinterpret_cast<sem_t*>(semaphore)) : nullptr;
   if (lost || PyErr_Occurred()) return lost;
   Py_RETURN_NONE;
 }
@@ -284,8 +291,10 @@ PyObject* mend(PyObject*, PyObject* args) {
 
 PyMethodDef packet_functions[] = {
     {"take", take, METH_VARARGS,
-     "take(fd, record=None, force=False)\n--\n\nThe next packet of a socket, which must not have to be waited for, and "
-     "its blocks.\n\nWith a record, two other answers: (packet, None) when a segment is to be attached first, unless "
+     "take(fd, record=None, force=False, room=0)\n--\n\nThe next packet of a socket, which must not have to be waited "
+     "for, "
+     "and its blocks; `room` is the handle of a semaphore to raise.\n\nWith a record, two other answers: (packet, "
+     "None) when a segment is to be attached first, unless "
      "`force`; (packet, n) for one that a killed reader took, with n of its blocks."},
     {"give", give, METH_VARARGS,
      "give(fd, packet)\n--\n\nWrites a packet, whose blocks are under way from then on; BlockingIOError when there is "
@@ -295,7 +304,8 @@ PyMethodDef packet_functions[] = {
      "packet_blocks(packet)\n--\n\nTakes the Blocks that a packet carries, None for those of segments not attached."},
     {"make_record", make_record, METH_O,
      "make_record(block)\n--\n\nMakes the record of a socket's readers in a Block."},
-    {"mend", mend, METH_VARARGS, "mend(fd, record)\n--\n\n(packet, n) of one that a killed reader took, or None."},
+    {"mend", mend, METH_VARARGS,
+     "mend(fd, record, room=0)\n--\n\n(packet, n) of one that a killed reader took, or None."},
     {}};
 
 }  // namespace torch::shared

@@ -205,8 +205,11 @@ def die_in(step: str, queue, held: int):
     assert lock(ctypes.c_void_p(packets._holders.address)) == 0
     data = end.recv(1 << 15, socket.MSG_PEEK)
     record[MUTEX + 8 : MUTEX + 8 + min(len(data), 4000)] = data[:4000]
-    kind, count, length, *_ = _messages._HEAD.unpack_from(data)
-    record[MUTEX : MUTEX + 8] = struct.pack("=II", _messages._HEAD.size + count * _messages._HANDLE.size + length, held)
+    kind, noted = data[0], len(data)
+    if kind:
+        _, count, length, *_ = _messages._HEAD.unpack_from(data)
+        noted = _messages._HEAD.size + count * _messages._HANDLE.size + length
+    record[MUTEX : MUTEX + 8] = struct.pack("=II", noted, held)
     if step == "taken":
         end.recv(1 << 15)
         handles = [_messages._handles(data)[1][0]] if kind == 1 else []
@@ -233,6 +236,27 @@ def test_the_next_reader_lets_go_what_a_killed_one_took(ctx, step, held, count):
         assert [t[1].item() for t in queue.get(timeout=5)] == list(range(count))
     assert queue.get(timeout=5) == "next"
     assert live() == before and under_way() == 0
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="knows the size of a mutex")
+@pytest.mark.parametrize("step", ["noted", "taken"])
+@pytest.mark.parametrize("message", ["text", torch.ones(3)])
+def test_a_killed_reader_takes_no_room_of_a_bounded_queue_along(ctx, step, message):
+    queue = ctx.Queue(2)
+    queue.put(message)
+    queue.put(message)  # not taken for the one that the reader took
+    assert queue.full()
+    reader = ctx.Process(target=die_in, args=(step, queue, 0))
+    reader.start()
+    reader.join(20)
+    for _ in range(2 if step == "noted" else 1):
+        assert len(queue.get(timeout=5)) == len(message)
+    with pytest.raises(standard.Empty):
+        queue.get(timeout=0.01)
+    assert queue.qsize() == 0
+    for i in range(2):
+        queue.put(i, timeout=5)
+    assert queue.full() and [queue.get(timeout=5) for _ in range(2)] == [0, 1]
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="knows the size of a mutex")

@@ -23,6 +23,7 @@ LONGEST = 32 << 10  # of a packet; csrc/packets.cpp knows this and the layout, t
 MOST = 128  # blocks of a packet, so that the record of a socket's readers has room for their handles
 _PICKLE, _WITH_BLOCKS, _IN_BLOCK = range(3)
 _HEAD = struct.Struct("=B3xIIII")  # kind, number of handles, length of the pickled paths to their segments, pid, number
+_PLAIN = struct.Struct("=B3xII")  # kind, pid, number: no two packets are the same
 _HANDLE = struct.Struct("=QIIQ")  # segment, index, generation, nbytes
 _numbers = itertools.count()
 
@@ -54,8 +55,8 @@ def packed(obj, by_value: bool = False) -> Packet:
         blocks = tuple(_current.sent)
     finally:
         _current.sent, _current.by_value = outer, how
-    if not blocks and len(body) < LONGEST:
-        return Packet(b"\0" + bytes(body))
+    if not blocks and _PLAIN.size + len(body) < LONGEST:
+        return Packet(_PLAIN.pack(_PICKLE, os.getpid(), _next_number()) + body)
     data = _carrier(_WITH_BLOCKS, blocks, body)
     if len(data) < LONGEST and len(blocks) <= MOST:
         return Packet(data, blocks)
@@ -64,10 +65,14 @@ def packed(obj, by_value: bool = False) -> Packet:
     return Packet(_carrier(_IN_BLOCK, (block,), b""), (*blocks, block))
 
 
+def _next_number() -> int:
+    return next(_numbers) & 0xFFFFFFFF
+
+
 def _carrier(kind: int, blocks: tuple[Block, ...], body) -> bytes:
     handles = [_segments.handle(block) for block in blocks]
     paths = pickle.dumps({handle.segment: handle.paths for handle in handles})
-    head = _HEAD.pack(kind, len(handles), len(paths), os.getpid(), next(_numbers) & 0xFFFFFFFF)
+    head = _HEAD.pack(kind, len(handles), len(paths), os.getpid(), _next_number())
     return b"".join([head, *(_HANDLE.pack(h.segment, *h[2:]) for h in handles), paths, body])
 
 
@@ -80,16 +85,17 @@ def give(end, packet: Packet) -> None:
     _arena.give(end, packet.data)
 
 
-def take(end, record: Block | None = None) -> tuple:
+def take(end, record: Block | None = None, room: int = 0) -> tuple:
     """The next packet of a socket with its blocks, for `unpacked`; raises BlockingIOError when there is none.
 
-    An empty packet says that the other end is closed. `record` is that of a socket which several processes read.
+    An empty packet says that the other end is closed. `record` is that of a socket which several processes read; `room` is
+    the handle of a semaphore that is raised for each packet taken, by whomever.
     """
     if record is None:
         return _arena.take(end)
     force = False
     while True:
-        packet, blocks = _arena.take(end, record, force)
+        packet, blocks = _arena.take(end, record, force, room)
         if isinstance(blocks, list):
             return packet, blocks
         if blocks is None:
@@ -98,9 +104,9 @@ def take(end, record: Block | None = None) -> tuple:
             _let_go(packet, blocks)
 
 
-def mend(end, record: Block) -> None:
+def mend(end, record: Block, room: int = 0) -> None:
     """Lets go what a killed reader took from a socket and did not live to hold."""
-    lost = _arena.mend(end, record)
+    lost = _arena.mend(end, record, room)
     if lost is not None:
         _let_go(*lost)
 
@@ -130,6 +136,8 @@ def _attach_all(packet) -> bool:
 
 def _let_go(packet: bytes, taken: int) -> None:
     """Takes and drops the blocks of a packet after the first `taken`; those within a carrier come before it."""
+    if packet[0] == _PICKLE:
+        return
     carrier, handles = None, _handles(packet)[1]
     with contextlib.suppress(RuntimeError):
         if packet[0] == _IN_BLOCK:
@@ -158,7 +166,7 @@ def drop(packet: bytes, blocks: list) -> None:
 def _taken(packet: bytes, blocks: list) -> tuple[list[Block], memoryview]:
     """The blocks of a packet, all held by this process now, and its pickle."""
     if packet[0] == _PICKLE:
-        return [], memoryview(packet)[1:]
+        return [], memoryview(packet)[_PLAIN.size :]
     if packet[0] == _IN_BLOCK:
         *blocks, carrier = blocks
         if carrier is None:

@@ -31,6 +31,8 @@ _RECORD = 4096  # bytes; csrc/packets.cpp needs a little less
 class _Packets:
     """Both ends of a socket pair: what is written by any process at one end is read by one at the other."""
 
+    room = 0  # the handle of a queue's semaphore, which rises when a packet is taken
+
     def __init__(self):
         self._reader, self._writer = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         for end, option in ((self._writer, socket.SO_SNDBUF), (self._reader, socket.SO_RCVBUF)):
@@ -70,7 +72,7 @@ class _Packets:
         deadline = None if timeout is None else time.monotonic() + timeout
         while True:
             try:
-                taken = take(self._reader, self._holders)
+                taken = take(self._reader, self._holders, self.room)
             except BlockingIOError:
                 left = None if deadline is None else deadline - time.monotonic()
                 if left is not None and left <= 0:
@@ -89,7 +91,7 @@ class _Packets:
 
     def mend(self) -> None:
         if self._holders is not None:
-            mend(self._reader, self._holders)
+            mend(self._reader, self._holders, self.room)
 
     def close(self) -> None:
         if self._holders is not None:
@@ -149,6 +151,7 @@ class Queue:
         self._prepare()
 
     def _prepare(self) -> None:
+        self._packets.room = self._room._semlock.handle
         self._waiting: collections.deque = collections.deque()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
@@ -197,7 +200,6 @@ class Queue:
         taken = self._packets.receive(timeout if block else 0.0)
         if taken is None:
             raise Empty
-        self._room.release()
         return unpacked(*taken)
 
     def get_nowait(self):
