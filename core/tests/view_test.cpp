@@ -60,7 +60,7 @@ void strided_views_stay_inside_the_storage() {
   Tensor x = count_up({4});
   CHECK_THROWS(as_strided(x, {3}, {2}), Runtime, "out of bounds for storage");
   CHECK_THROWS(as_strided(x, {2}, {-1}, 0), Runtime, "out of bounds for storage");
-  CHECK_THROWS(as_strided(x, {2, 2}, {INT64_MAX, INT64_MAX}), Runtime, "out of bounds for storage");
+  CHECK_THROWS(as_strided(x, {2, 2}, {INT64_MAX, INT64_MAX}), Runtime, "reach further than 64 bits");
   CHECK_EQ(at(as_strided(x, {2}, {-1}, 3), {1}), 2);
 }
 
@@ -70,7 +70,7 @@ void cat_promotes_and_skips_the_legacy_empty() {
   CHECK(c.sizes() == IntArrayRef({2, 3}) && c.dtype() == DType::Float32);
   CHECK_THROWS(cat(std::vector<Tensor>{x, count_up({3, 3})}, 0), Runtime,
                "Sizes of tensors must match except in dimension 0");
-  CHECK_THROWS(cat(TensorList{}, 0), Runtime, "non-empty list");
+  CHECK_THROWS(cat(TensorList{}, 0), Value, "non-empty list");
   CHECK_EQ(at(stack(std::vector<Tensor>{x, x}, 2), {1, 0, 1}), 2);
 }
 

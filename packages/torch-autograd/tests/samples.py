@@ -208,8 +208,8 @@ CALLS = {
     "index_add(": [
         lambda t: call(t(4, 3), 0, t.index(4, 5), t(5, 3), alpha=2),
         lambda t: call(t(2, 4), -1, t.index(4, 2), t(2, 2)),
-        lambda t: call(t(), 0, torch.tensor([0]), t(1)),
-        lambda t: call(t(3), 0, torch.tensor(2), t()),
+        lambda t: call(t(), 0, torch.tensor([0]), t()),
+        lambda t: call(t(3), 0, torch.tensor(2), t(1)),
     ],
     "index_add_(": [lambda t: call(t(4, 3), 0, t.index(4, 5), t(5, 3), alpha=2)],
     "index_copy(": [

@@ -114,6 +114,22 @@ def test_classes_of_errors_that_users_catch():
         torch.index_copy(X, 0, index, X)
 
 
+def test_an_index_that_does_not_fit_has_the_class_of_its_operator():
+    matrix, index = torch.tensor([[0]]), torch.tensor([0])
+    with pytest.raises(IndexError, match="index_fill.*Expected dtype int32/int64 for index, got torch.float32"):
+        X.index_fill(0, index.float(), 1)
+    with pytest.raises(RuntimeError, match=r"index_fill.*supposed to be a vector, got shape \(1, 1\)"):
+        X.index_fill(0, matrix, 1)
+    with pytest.raises(IndexError, match=r"index_select.*supposed to be a vector, got shape \(1, 1\)"):
+        X.index_select(0, matrix)
+    with pytest.raises(IndexError, match=r"index_copy.*dimensionality \(1\), destination dimensionality \(2\)"):
+        X.index_copy(0, index, torch.ones(2))
+    with pytest.raises(IndexError, match="argmax.*Expected reduction dim to be specified"):
+        torch.argmax(torch.zeros(0))
+    with pytest.raises(RuntimeError, match="amax.*Expected reduction dim to be specified"):
+        torch.amax(torch.zeros(0))
+
+
 def test_names_of_arguments_that_users_know():
     assert [t.tolist() for t in torch.split(tensor=torch.arange(3), split_size_or_sections=2)] == [[0, 1], [2]]
     assert [t.tolist() for t in torch.split(torch.arange(3), split_size_or_sections=[1, 2])] == [[0], [1, 2]]

@@ -29,8 +29,10 @@ def test_cat_names_what_does_not_fit():
         RuntimeError, match="match except in dimension 1. Expected size 2 but got size 3 for tensor number 1"
     ):
         torch.cat([torch.ones(2, 2), torch.ones(3, 2)], 1)
-    with pytest.raises(RuntimeError, match="non-empty list"):
+    with pytest.raises(ValueError, match="cat.*non-empty list"):
         torch.cat([])
+    with pytest.raises(RuntimeError, match="stack: expected a non-empty list"):
+        torch.stack([])
     with pytest.raises(RuntimeError, match="zero-dimensional tensor"):
         torch.cat([torch.tensor(1.0)])
     with pytest.raises(RuntimeError, match=r"equal size, but got \[2\] at entry 0 and \[3\] at entry 1"):

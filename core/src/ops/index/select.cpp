@@ -17,9 +17,13 @@ Tensor at_least_1d(const Tensor& t) {
 Tensor apart(const Tensor& t, const Tensor& self) { return shares_memory(t, self) ? contiguous_copy(t) : t; }
 
 void check_index(const char* op, const Tensor& self, const Tensor& index) {
-  TORCH_CHECK(index.dtype() == DType::Int64 || index.dtype() == DType::Int32, op,
-              "(): Expected dtype int32/int64 for index, got ", index.dtype());
-  TORCH_CHECK_INDEX(index.dim() <= 1, op, "(): Index is supposed to be a vector, got shape ", index.sizes());
+  const bool fills = std::string_view(op) == "index_fill";  // whose users know these errors the other way round
+  if (index.dtype() != DType::Int64 && index.dtype() != DType::Int32)
+    throw_error(fills ? ErrorKind::Index : ErrorKind::Runtime,
+                message(op, "(): Expected dtype int32/int64 for index, got ", index.dtype()));
+  if (index.dim() > 1)
+    throw_error(fills ? ErrorKind::Runtime : ErrorKind::Index,
+                message(op, "(): Index is supposed to be a vector, got shape ", index.sizes()));
   TORCH_CHECK(index.device() == self.device(), op, "(): self is on ", self.device(), ", index on ", index.device());
 }
 
@@ -58,10 +62,12 @@ void check_slices(const char* op, const Tensor& self, int64_t dim, const Tensor&
               source.dtype());
   TORCH_CHECK(source.device() == self.device(), op, "(): self is on ", self.device(), ", source on ", source.device());
   int64_t rank = std::max<int64_t>(self.dim(), 1), given = std::max<int64_t>(source.dim(), 1);
-  TORCH_CHECK(
-      rank == given, op,
-      "(): When source and destination are not scalars, their dimensionality must match. Source dimensionality (",
-      source.dim(), "), destination dimensionality (", self.dim(), ")");
+  if (rank != given)
+    throw_error(std::string_view(op) == "index_copy" ? ErrorKind::Index : ErrorKind::Runtime,
+                message(op,
+                        "(): When source and destination are not scalars, their dimensionality must match. Source "
+                        "dimensionality (",
+                        source.dim(), "), destination dimensionality (", self.dim(), ")"));
   int64_t slices = source.dim() ? source.size(dim) : 1;
   TORCH_CHECK(self.dim() == source.dim() || std::string_view(op) == "index_copy", op,
               "(): source must have the dims of self, got shapes ", self.sizes(), " (self) and ", source.sizes(),

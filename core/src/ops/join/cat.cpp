@@ -15,7 +15,9 @@ namespace {
 constexpr int64_t kGrain = 1 << 18;  // bytes
 
 void check_list(const char* op, TensorList tensors) {
-  TORCH_CHECK(!tensors.empty(), op, ": expected a non-empty list of Tensors");
+  if (tensors.empty())  // the class that users of each operator know
+    throw_error(std::string_view(op) == "torch.cat()" ? ErrorKind::Value : ErrorKind::Runtime,
+                message(op, ": expected a non-empty list of Tensors"));
   for (size_t i = 0; i < tensors.size(); ++i) {
     TORCH_CHECK_TYPE(tensors[i], op, ": element ", i, " of tensors must be a Tensor, not None");
     TORCH_CHECK(tensors[i].device() == tensors[0].device(), op,

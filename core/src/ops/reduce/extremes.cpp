@@ -24,16 +24,18 @@ ReduceJob order_job(Reduce which, DType t) {
   }
 }
 void check_ordered(const char* op, const Tensor& self) {
-  TORCH_CHECK(!is_complex(self.dtype()), op, "(): complex numbers have no order; got ", self,
-              ". Take abs() or a part first");
+  TORCH_CHECK_IMPLEMENTED(!is_complex(self.dtype()), op, "(): complex numbers have no order; got ", self,
+                          ". Take abs() or a part first");
 }
 // An empty reduction has no extreme, unless the result is empty as well.
 void check_not_empty(const char* op, const Tensor& self, const DimSet& dims, bool all) {
   for (int64_t d = 0; d < self.dim(); ++d)
     if (dims[d] && self.size(d) == 0) {
-      TORCH_CHECK(!all || self.dim() == 0, op,
-                  "(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with "
-                  "the 'dim' argument.");
+      if (all && self.dim() != 0)  // the class that users of each operator know
+        throw_error(std::string_view(op).starts_with("arg") ? ErrorKind::Index : ErrorKind::Runtime,
+                    message(op,
+                            "(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
+                            "reduction dim with the 'dim' argument."));
       TORCH_CHECK_INDEX(false, op, "(): Expected reduction dim ", d, " to have non-zero size.");
     }
 }

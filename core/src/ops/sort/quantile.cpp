@@ -83,8 +83,8 @@ Tensor quantile_composite(const Tensor& self, double q, std::optional<int64_t> d
 
 Tensor histc_kernel(const Tensor& self, int64_t bins, const Scalar& min, const Scalar& max) {
   TORCH_CHECK(bins > 0, "torch.histc: bins must be > 0, but got ", bins);
-  TORCH_CHECK(is_floating(self.dtype()), "torch.histc: only floating point tensors, got ", self.dtype(),
-              "; convert with x.float()");
+  TORCH_CHECK_IMPLEMENTED(is_floating(self.dtype()), "torch.histc: only floating point tensors, got ", self.dtype(),
+                          "; convert with x.float()");
   double low = min.to_double(), high = max.to_double();
   Tensor out = new_zeros_tensor({bins}, self.dtype(), self.device());
   if (self.is_meta()) return out;
