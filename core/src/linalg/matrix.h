@@ -124,7 +124,7 @@ size_t work_size(R told) {
   TORCH_CHECK(size < double(INT32_MAX), "LAPACK wants a workspace of ", size, " elements: the matrices are too large");
   return size_t(std::ceil(size));
 }
-// The workspace that a routine likes best; asked with a size of -1 it tells in the first element. call(T* work, int size).
+// The workspace that a routine likes best: asked with a size of -1 it tells in the first element. call(T* work, int n).
 template <class T, class F>
 std::vector<T> workspace(F call) {
   T best{};

@@ -229,7 +229,7 @@ struct Through<Tag, std::index_sequence<I...>> {
     return below<Tag>(Slot::Autograd, args...);
   }
 };
-TORCH_API [[noreturn]] void refused(std::string_view op, const char* why);
+[[noreturn]] TORCH_API void refused(std::string_view op, const char* why);
 
 template <class Tag, class Seq>
 struct Refused;
