@@ -319,6 +319,20 @@ print(third.pid)
 """
 
 
+def test_a_limit_on_files_is_one_on_shared_memory():
+    code = """
+import resource, torch
+resource.setrlimit(resource.RLIMIT_FSIZE, (128 << 20, 128 << 20))
+assert torch.ones(1000).share_memory_().is_shared()
+try:
+    torch.ones(100 << 20, dtype=torch.uint8).share_memory_()
+except torch.multiprocessing.SharedMemoryError as e:
+    print(e)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=50)
+    assert done.returncode == 0 and "104857600 bytes do not fit behind" in done.stdout, done
+
+
 def test_files_of_killed_processes_are_removed_without_a_complaint():
     done = subprocess.run([sys.executable, "-c", CHILDREN_KILLED], capture_output=True, text=True, timeout=50)
     assert done.returncode == 0 and done.stderr == "", done.stderr

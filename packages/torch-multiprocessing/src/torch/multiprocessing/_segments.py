@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import resource
 import secrets
 import threading
 import weakref
@@ -101,7 +102,8 @@ def _retire() -> None:
 def _reserve() -> int:
     """Address space of a segment: room for all the memory that there is, since none of it is taken before it is used."""
     pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    return max(1 << 30, min(2 * pages, 1 << 40)) // 4096 * 4096
+    wanted, longest_file = max(1 << 30, min(2 * pages, 1 << 40)), resource.getrlimit(resource.RLIMIT_FSIZE)[0]
+    return min(wanted, longest_file if longest_file >= 0 else wanted) // 4096 * 4096
 
 
 def _new_file(identity: int) -> tuple[int, str | None]:
