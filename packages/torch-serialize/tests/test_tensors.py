@@ -7,7 +7,16 @@ import pickle
 
 import numpy as np
 import pytest
-from torch.serialize import FileFormatError, inspect, load, load_safetensors, save, save_safetensors
+from torch.serialize import (
+    FileFormatError,
+    convert,
+    inspect,
+    load,
+    load_safetensors,
+    save,
+    save_safetensors,
+    save_sharded,
+)
 
 torch = pytest.importorskip("torch")
 if not hasattr(torch, "Tensor"):
@@ -308,6 +317,18 @@ def test_sparse_tensors_come_back_and_share_their_halves(format):
     assert after["tidy"].is_coalesced() and after["tidy"].dtype == torch.bool and after["tidy"].shape == (2, 2)
     after["values"].fill_(7)
     assert after["loose"]._values().tolist() == [[7.0, 7.0]] * 3
+
+
+def test_formats_without_sparse_tensors_say_so(tmp_path):
+    sparse = torch.sparse_coo_tensor([[1]], [1.0], (2,))
+    with pytest.raises(NotImplementedError, match="save_sharded: 'a' is sparse.*to_dense"):
+        save_sharded({"a": sparse}, tmp_path / "m.bin")
+    with pytest.raises(NotImplementedError, match="to_dense"):
+        save_safetensors({"a": sparse}, tmp_path / "m.safetensors")
+    save(sparse, tmp_path / "a.pt")
+    with pytest.raises(NotImplementedError, match="convert: sparse tensors have no other format.*to_dense"):
+        convert(tmp_path / "a.pt", tmp_path / "a.safetensors")
+    assert [path.name for path in tmp_path.iterdir()] == ["a.pt"]
 
 
 @pytest.mark.skipif(not hasattr(torch, "sparse_coo_tensor"), reason="this torch-core has no sparse tensors")

@@ -164,7 +164,9 @@ class NumpyArrays:
         return ELEMENT_TYPES[(dtype.metadata or {}).get("torch") or dtype.name]
 
     def sparse(self, indices, values, size, coalesced):
-        raise NotImplementedError("load: sparse tensors need torch-core: pip install torch-core")
+        raise NotImplementedError(
+            "load: no array is sparse; sparse tensors need torch-core (pip install torch-core) and no arrays='numpy'"
+        )
 
     def size(self, dims=()):
         return check_dims(dims)
@@ -190,6 +192,11 @@ class RawArrays(NumpyArrays):
         code = ELEMENT_TYPES[f"uint{8 * row.itemsize}"]
         array = super().tensor(stored, code, offset, size, stride)
         return array.view(self.numpy.dtype(code.name, metadata={"torch": row.name}))
+
+    def sparse(self, indices, values, size, coalesced):
+        raise NotImplementedError(
+            "convert: sparse tensors have no other format; load them and save what to_dense() gives"
+        )
 
 
 def _first(data=None, *rest):
@@ -388,7 +395,7 @@ def is_numpy_array(obj) -> bool:
 
 
 def tensor_bytes(tensor) -> memoryview:
-    """The elements of a tensor in row-major order."""
+    """The elements of a dense tensor in row-major order."""
     tensor = tensor.detach().cpu().contiguous()
     start = tensor.storage_offset() * tensor.element_size()
     return memoryview(tensor.untyped_storage())[start : start + tensor.numel() * tensor.element_size()]

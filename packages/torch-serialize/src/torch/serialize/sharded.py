@@ -243,6 +243,8 @@ def _extent(name: str, tensor) -> tuple[int, int]:
         return id(root), root.nbytes
     if not hasattr(tensor, "untyped_storage"):
         raise TypeError(f"save_sharded: {name!r} is a {type(tensor).__name__}, not a tensor")
+    if tensor.is_sparse:
+        raise NotImplementedError(f"save_sharded: {name!r} is sparse; shards hold dense tensors: to_dense()")
     storage = tensor.untyped_storage()
     return id(storage), len(storage)
 
