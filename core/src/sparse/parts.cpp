@@ -46,7 +46,7 @@ Tensor make_sparse(SparseParts parts, IntArrayRef sizes) {
   std::copy(sizes.begin(), sizes.end(), r->sizes());
   std::fill_n(r->strides(), sizes.size(), 0);
   r->numel = n;
-  r->flags = 0;
+  r->flags = inference_flag;
   r->dtype = parts.values.dtype();
   r->device = parts.values.device();
   r->keys = backend_key(r->device.type) | key(Slot::Sparse);

@@ -83,7 +83,7 @@ std::vector<Tensor> grad(TensorList outputs, TensorList inputs, TensorList grads
   Edges roots, to;
   std::vector<Tensor> given;
   collect_roots("grad", outputs, grads, create_graph, roots, given);
-  TORCH_CHECK_VALUE(!inputs.empty(), "grad requires non-empty inputs.");
+  TORCH_CHECK(!inputs.empty(), "`inputs` argument to `grad()` cannot be empty.");
   for (size_t i = 0; i < inputs.size(); ++i) {
     Edge e = edge_of(inputs[i]);
     TORCH_CHECK(e.node, "One of the differentiated Tensors does not require grad: inputs[", i, "]");

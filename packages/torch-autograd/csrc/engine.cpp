@@ -28,7 +28,8 @@ namespace {
 std::mutex passes_mutex;
 std::vector<uint64_t> passes;
 uint64_t last_pass = 0;
-constinit thread_local int depth = 0;
+class Engine;
+constinit thread_local Engine* innermost = nullptr;
 
 struct Pass {
   uint64_t number, oldest;
@@ -37,10 +38,8 @@ struct Pass {
     number = ++last_pass;
     oldest = passes.empty() ? number : passes.front();
     passes.push_back(number);
-    ++depth;
   }
   ~Pass() {
-    --depth;
     std::lock_guard lock(passes_mutex);
     passes.erase(std::find(passes.begin(), passes.end(), number));
   }
@@ -91,11 +90,18 @@ struct Younger {
 class Engine final : Backward::Sums {
  public:
   Engine(const BackwardCall& call, ArrayRef<Edge> roots, ArrayRef<Edge> inputs)
-      : call_(call), roots_(roots), inputs_(inputs), captured_(inputs.size()) {}
+      : outer_(std::exchange(innermost, this)), call_(call), roots_(roots), inputs_(inputs), captured_(inputs.size()) {}
   ~Engine() {
+    innermost = outer_;
     if (!finished_) abandon();
   }
   std::vector<Tensor> run(std::vector<Tensor> grads);
+  uint64_t number() const noexcept { return pass_.number; }
+  bool visits(Node& n) const noexcept {
+    if (n.claim.load(std::memory_order_relaxed) == pass_.number) return n.visit.needed;
+    auto at = aside_.find(&n);
+    return at != aside_.end() && at->second.needed;
+  }
 
  private:
   Visit& visit(Node& n) { return n.claim.load(std::memory_order_relaxed) == pass_.number ? n.visit : aside_.at(&n); }
@@ -111,6 +117,7 @@ class Engine final : Backward::Sums {
   void abandon() noexcept;
 
   Pass pass_;
+  Engine* outer_;
   const BackwardCall& call_;
   ArrayRef<Edge> roots_, inputs_;
   std::vector<Node*> nodes_;  // to walk while counting, then a heap of those that are ready
@@ -353,6 +360,8 @@ std::vector<Tensor> run_backward(ArrayRef<Edge> roots, std::vector<Tensor> grads
   return Engine(call, roots, inputs).run(std::move(grads));
 }
 
-bool in_backward() noexcept { return depth > 0; }
+bool in_backward() noexcept { return innermost; }
+uint64_t current_pass() noexcept { return innermost ? innermost->number() : 0; }
+bool pass_visits(Node& n) noexcept { return innermost && innermost->visits(n); }
 
 }  // namespace torch::autograd

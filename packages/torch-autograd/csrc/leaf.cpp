@@ -1,5 +1,6 @@
 // Which tensors require a gradient, and .grad.
 #include "change.h"
+#include "collect.h"
 #include "torch/autograd/backward.h"
 #include "torch/core/ops.h"
 #include "torch/core/sparse.h"
@@ -14,11 +15,16 @@ Leaf::Leaf() { flags = kLeaf | kUnlocked; }
 std::string Leaf::name() const { return "AccumulateGrad"; }
 
 void Leaf::release() noexcept {
+  TensorImpl* owned;
   {
     std::lock_guard lock(mutex);
+    owned = std::exchange(owns_tensor, false) ? tensor : nullptr;
     tensor = nullptr;
   }
-  if (drop()) destroy(this);
+  if (owned)
+    owned->drop();  // whoever gives the tensor another history has it
+  else if (drop())
+    destroy(this);
 }
 
 bool Leaf::let_go(TensorImpl* t) noexcept {
@@ -30,7 +36,11 @@ bool Leaf::let_go(TensorImpl* t) noexcept {
     std::lock_guard lock(mutex);
     if (std::exchange(handed_out, false)) return true;
     kept = owns_tensor = keeps_tensor() || t->owns_pyobj;  // its Python object takes leave when the leaf goes
-    if (!kept) tensor = nullptr;
+    if (kept)
+      t->refs.store(1);  // ours
+    else
+      tensor = nullptr;
+    if (t->owns_pyobj) graphs_hold_objects = true;
   }
   if (drop()) destroy(this);
   return kept;
@@ -38,11 +48,18 @@ bool Leaf::let_go(TensorImpl* t) noexcept {
 
 void Leaf::finish() noexcept {
   TensorImpl* t = owns_tensor ? tensor : nullptr;
+  if (t) {
+    t->autograd = nullptr;
+    if (t->use_count() > 1 || t->owns_pyobj) {  // Python may have it again, through a weak reference
+      Leaf* heir = leaf_of(*t);
+      heir->grad = std::move(grad);
+      heir->extra = std::exchange(extra, nullptr);
+    } else {
+      t->keys &= Keys(~kAutogradKey);
+    }
+  }
   this->~Leaf();
-  if (!t) return;
-  t->autograd = nullptr;
-  t->keys &= Keys(~kAutogradKey);
-  TensorImpl::destroy(t);
+  if (t && t->drop()) TensorImpl::destroy(t);
 }
 
 Leaf* leaf_of(TensorImpl& t) {
@@ -64,7 +81,6 @@ Tensor Leaf::variable() {
   if (!tensor) return {};
   if (std::exchange(owns_tensor, false)) {
     retain();  // for the tensor, which owns us again
-    tensor->refs.store(1);
     return Tensor::steal(tensor);
   }
   // A count of zero: the last handle is going just now, on a thread that waits for the lock in let_go().
@@ -127,6 +143,10 @@ void set_requires_grad(TensorImpl& t, bool wanted) {
   if (wanted) {
     TORCH_CHECK(is_differentiable(t.dtype),
                 "only Tensors of floating point and complex dtype can require gradients, got ", t.dtype);
+    TORCH_CHECK(
+        !(t.flags & TensorImpl::kInference) || thread_state.inference_mode,
+        "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed. clone() it to get "
+        "a normal tensor");
     if (autograd::requires_grad(t)) return;
     if (t.autograd && !node_of(t)->is_leaf()) detach_in_place(t);
     leaf_of(t)->shape.set(t);

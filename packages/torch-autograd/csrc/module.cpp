@@ -15,6 +15,7 @@ PyObject* is_grad_enabled(PyObject*, PyObject*) { return PyBool_FromLong(thread_
 PyObject* set_inference_mode(PyObject*, PyObject* value) {
   int t = PyObject_IsTrue(value);
   if (t < 0) return nullptr;
+  inference_flag = t ? uint8_t(TensorImpl::kInference) : 0;
   return PyBool_FromLong(std::exchange(thread_state.inference_mode, t != 0));
 }
 PyObject* is_inference_mode_enabled(PyObject*, PyObject*) { return PyBool_FromLong(thread_state.inference_mode); }

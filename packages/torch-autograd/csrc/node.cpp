@@ -228,17 +228,6 @@ uint64_t add_hook(Node& n, HookKind kind, uint32_t output_nr, HookRef hook) {
   return id;
 }
 
-// No lock: nobody else has this node, and the GIL is held.
-int Node::traverse(int (*visit)(void*, void*), void* arg) const {
-  if (use_count() > 1 || !extra) return 0;
-  for (const auto& t : extra->tensor_hooks)
-    if (int r = t.hook->traverse(visit, arg)) return r;
-  for (const auto* list : {&extra->before, &extra->after, &extra->accumulated})
-    for (const HookRef& h : *list)
-      if (int r = h->traverse(visit, arg)) return r;
-  return 0;
-}
-
 bool remove_hook(Node& n, uint64_t id) {
   HookRef removed;  // destroyed after the lock is given back: it may run Python code
   std::lock_guard lock(hooks_mutex());

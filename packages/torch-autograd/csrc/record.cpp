@@ -12,7 +12,7 @@ namespace torch::autograd {
 struct Saved::Packed {
   Ref<SavedHooks> hooks;
   void* object;
-  int64_t output_nr = -1;
+  Kind kind;
   ~Packed() { hooks->drop_packed(object); }
 };
 
@@ -20,52 +20,73 @@ void Saved::keep(Recorder& r, const Tensor& input) {
   if (!input) return;
   r.node_->flags |= Node::kHasSaved;
   if (TORCH_LIKELY(input.get() != r.in_place_)) {
-    save(input);
+    save(input, *r.node_);
     return;
   }
-  // What the operator is about to overwrite is kept as a copy, which stands in the graph where the old value stood.
-  Tensor old;
-  {
-    GradMode off(false);
-    old = torch::clone(input);
-  }
-  if (Node* n = r.node_->edges()[0].node) set_history(*old, *n, r.node_->edges()[0].output_nr);
-  save(old);
+  // What the operator is about to overwrite is kept as a copy.
+  GradMode off(false);
+  hold(torch::clone(input), Input, r.node_->edges()[0].node ? 0 : kNowhere);
 }
 
 void Saved::keep(Recorder& r, int output) {
-  output_nr_ = uint16_t(output);
+  place_ = uint16_t(output);
   r.node_->flags |= Node::kHasSaved;
   TORCH_CHECK(r.pending_count_ < Recorder::kMaxPending, "a derivative saves at most ", Recorder::kMaxPending,
               " outputs");
   r.pending_[r.pending_count_++] = this;
 }
 
-void Saved::save(const Tensor& input) {
+void Saved::save(const Tensor& input, Node& node) {
   if (!input) return;
-  tensor_ = input;
-  version_ = input.version();
-  kind_ = Input;
-  if (TORCH_UNLIKELY(thread_state.saved_hooks != nullptr)) pack(*thread_state.saved_hooks);
+  if (input.is_wrapped_number()) return hold(input, Input, kNowhere);  // nobody else has it
+  uint32_t place = kNowhere;
+  if (input->keys & kAutogradKey) {
+    const Edge* edges = node.edges();
+    for (place = 0; place < node.edge_count; ++place)
+      if (edges[place].node == input->autograd && edges[place].output_nr == input->output_nr) break;
+    if (place >= std::min<uint32_t>(node.edge_count, kNowhere)) return save_itself(input);  // computed for the purpose
+  }
+  hold(alias_of(input, /*share_version=*/true), Input, uint16_t(place));
+}
+
+void Saved::save_itself(const Tensor& input) {
+  if (input) hold(input, Itself, kNowhere);
 }
 
 void Saved::save_output(const Tensor& output, uint16_t nr) {
-  if (!output) return;
-  tensor_ = alias_of(output, /*share_version=*/true);
-  version_ = output.version();
-  kind_ = Output;
-  output_nr_ = nr;
+  if (output) hold(alias_of(output, /*share_version=*/true), Output, nr);
+}
+
+void Saved::hold(Tensor t, Kind kind, uint16_t place) {
+  TORCH_CHECK(!(t->flags & TensorImpl::kInference),
+              "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
+              "computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and "
+              "use it in autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`. The tensor is ",
+              t);
+  version_ = t.version();
+  tensor_ = std::move(t);
+  kind_ = kind;
+  place_ = place;
   if (TORCH_UNLIKELY(thread_state.saved_hooks != nullptr)) pack(*thread_state.saved_hooks);
 }
 
 void Saved::pack(SavedHooks& hooks) {
-  Tensor t = tensor_;
-  int64_t nr = kind_ == Output ? int64_t(output_nr_) : -1;
+  const Kind kind = kind_;
   GradMode off(false);
-  void* object = hooks.pack(t);
+  void* object = hooks.pack(tensor_);
   reset();
-  packed_ = new Packed{Ref<SavedHooks>::share(&hooks), object, nr};
+  packed_ = new Packed{Ref<SavedHooks>::share(&hooks), object, kind};
   kind_ = Hooked;
+}
+
+// Where the saved tensor was in the graph.
+void Saved::put_in_place(Tensor& t, Running& running) const {
+  const Kind kind = kind_ == Hooked ? packed_->kind : kind_;
+  if (place_ == kNowhere) return;
+  t = alias_of(t, /*share_version=*/true);
+  if (kind == Output) return set_history(*t, running.as_output(), place_);
+  const Edge& edge = running.node.edges()[place_];
+  set_history(*t, *edge.node, edge.output_nr);
 }
 
 void Saved::reset() noexcept {
@@ -78,7 +99,7 @@ void Saved::reset() noexcept {
 }
 
 SavedList::SavedList(Recorder& r, TensorList inputs) : count_(inputs.size()), items_(new Saved[inputs.size()]) {
-  for (size_t i = 0; i < count_; ++i) items_[i].save(inputs[i]);
+  for (size_t i = 0; i < count_; ++i) items_[i].save(inputs[i], r.node());
   r.node().flags |= Node::kHasSaved;
 }
 
@@ -110,13 +131,10 @@ const Tensor& Saved::unpack() const {
   if (kind_ == Hooked) {
     Tensor t;
     {
-      GradMode off(packed_->output_nr < 0 && grad_enabled());
+      GradMode mode(place_ == kNowhere && grad_enabled());
       t = packed_->hooks->unpack(packed_->object);
     }
-    if (packed_->output_nr >= 0 && grad_enabled() && running) {
-      t = alias_of(t, true);
-      set_history(*t, running->as_output(), uint32_t(packed_->output_nr));
-    }
+    if (grad_enabled() && running) put_in_place(t, *running);
     TORCH_CHECK(running, "a saved tensor can only be unpacked while its derivative runs");
     return running->given.emplace_front(std::move(t));
   }
@@ -127,10 +145,10 @@ const Tensor& Saved::unpack() const {
         message("one of the variables needed for gradient computation has been modified by an inplace operation: ",
                 tensor_, " was saved at version ", version_, " and is now at version ", tensor_.version()));
   }
-  if (kind_ == Input || !grad_enabled() || !running) return tensor_;
-  // A recorded pass needs the result's place in the graph.
-  Tensor t = alias_of(tensor_, true);
-  set_history(*t, running->as_output(), output_nr_);
+  if (place_ == kNowhere || !grad_enabled() || !running) return tensor_;
+  // A recorded pass needs the tensor's place in the graph.
+  Tensor t = tensor_;
+  put_in_place(t, *running);
   return running->given.emplace_front(std::move(t));
 }
 
@@ -211,11 +229,11 @@ void Recorder::finish(std::vector<Tensor>& out, bool view) {
 
 void Recorder::save_outputs(ArrayRef<Tensor*> outs) {
   for (int i = 0; i < pending_count_; ++i) {
-    const Tensor& out = *outs[pending_[i]->output_nr_];
+    const Tensor& out = *outs[pending_[i]->place_];
     if (out && out->autograd == node_)
-      pending_[i]->save_output(out, pending_[i]->output_nr_);
+      pending_[i]->save_output(out, pending_[i]->place_);
     else
-      pending_[i]->save(out);  // indices and masks have no graph
+      pending_[i]->save(out, *node_);  // indices and masks have no graph
   }
 }
 
@@ -231,10 +249,11 @@ void Recorder::check_in_place(const Tensor& self) {
     return;
   }
   if (t.flags & TensorImpl::kNoGradView)
-    throw_error(ErrorKind::Runtime,
-                message(op(),
-                        ": A view was created in no_grad mode and is being modified inplace with grad mode enabled. "
-                        "Create the view with gradients on, or change it inside torch.no_grad() too"));
+    throw_error(
+        ErrorKind::Runtime,
+        message(op(),
+                ": A view was created in no_grad mode and is being modified inplace with grad mode enabled. "
+                "Create the view with gradients on, or change it inside torch.no_grad() (or inference_mode()) too"));
   if (!autograd::requires_grad(t)) return;
   TensorImpl& base = *t.base;
   TORCH_CHECK(!node_of(t)->is_leaf(), op(),

@@ -3,6 +3,7 @@
 #include <mutex>
 #include <numeric>
 
+#include "collect.h"
 #include "torch/core/ops.h"
 
 namespace torch::autograd {
@@ -120,6 +121,7 @@ struct ViewChange final : Node {
     flags |= kFreed;
     change->clear();
   }
+  void show(Walk& w) const override { w.node(change.get()); }
   std::string name() const override { return "CopySlices"; }
   void finish() noexcept override { this->~ViewChange(); }
 };

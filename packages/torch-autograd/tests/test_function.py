@@ -284,3 +284,8 @@ def test_names_of_old_programs():
     x.grad = torch.ones(2)
     torch.autograd.zero_gradients(x)
     assert x.grad.tolist() == [0, 0]
+
+
+def test_the_name_of_a_node_whose_graph_has_gone():
+    node = Square.apply(torch.ones(1, requires_grad=True)).grad_fn
+    assert node.name() == "SquareBackward"

@@ -95,6 +95,29 @@ def test_multi_grad_hook_waits_for_all():
     assert seen == [[2, 1]]
 
 
+def test_multi_grad_hook_tells_each_pass_apart():
+    x, w = leaf(1.0), leaf(2.0)
+    y, unused = x * w, leaf(3.0)
+    seen, first = [], []
+    register_multi_grad_hook((x, w, unused), lambda grads: seen.append([g and g.item() for g in grads]))
+    register_multi_grad_hook((x, w), lambda g: first.append(g.item()), mode="any")
+    y.backward(retain_graph=True)
+    (x * 5).backward()  # w has no part in this pass
+    y.backward(inputs=[w], retain_graph=True)
+    torch.autograd.grad(y, (x, w))
+    assert seen == [[2, 1, None], [5, None, None], [None, 1, None], [2, 1, None]]
+    assert len(first) == 4 and first[1:3] == [5, 1]
+
+
+def test_multi_grad_hook_in_a_pass_within_a_pass():
+    x, w, seen = leaf(1.0), leaf(2.0), []
+    register_multi_grad_hook((x, w), lambda grads: seen.append([g and g.item() for g in grads]))
+    y = x * w
+    y.register_hook(torch.enable_grad()(lambda g: (x * w * 3).backward()))
+    y.backward()
+    assert seen == [[6, 3], [2, 1]]
+
+
 def test_the_graph_can_be_walked():
     x = leaf(1.0)
     y = x.exp() * 2

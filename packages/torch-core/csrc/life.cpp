@@ -87,11 +87,11 @@ int subclass_traverse(PyObject* self, visitproc visit, void* arg) {
 }  // namespace
 
 // An object that the tensor may outlive does not show what it refers to, so that the collector takes that for
-// reachable. The answer must stay the same during one collection: only code that borrows an argument and runs without
-// the GIL could change it.
+// reachable; one that the tensor owns has that reference to itself, which a graph may show. The answer must stay the
+// same during one collection: only code that borrows an argument and runs without the GIL could change it.
 bool is_collectable(PyObject* self) {
   TensorImpl* t = impl_of(self);
-  return !t || (ReleaseGil::active == 0 && !t->owns_pyobj && !is_held_elsewhere(t));
+  return !t || t->owns_pyobj || (ReleaseGil::active == 0 && !is_held_elsewhere(t));
 }
 
 void tensor_dealloc(PyObject* self) {
@@ -121,7 +121,7 @@ int tensor_traverse(PyObject* self, visitproc visit, void* arg) {
   if (!is_collectable(self)) return 0;
   Py_VISIT(reinterpret_cast<PyTensor*>(self)->dict);
   TensorImpl* t = impl_of(self);
-  if (!t || !t->autograd) return 0;
+  if (!t || !t->autograd || t->owns_pyobj) return 0;  // who owns the tensor shows its graph
   struct Visitor {
     visitproc visit;
     void* arg;
@@ -142,10 +142,13 @@ int tensor_clear(PyObject* self) {
   });
 }
 
-// A tensor can be part of a reference cycle only once it has attributes (or hooks): it is tracked from then on.
+// A tensor can be part of a reference cycle only once it has attributes, hooks or a graph: it is tracked from then on.
 namespace {
+void track(PyObject* self) {
+  if (!PyObject_GC_IsTracked(self)) PyObject_GC_Track(self);
+}
 void track_attributes(PyObject* self) {
-  if (reinterpret_cast<PyTensor*>(self)->dict && !PyObject_GC_IsTracked(self)) PyObject_GC_Track(self);
+  if (reinterpret_cast<PyTensor*>(self)->dict) track(self);
 }
 }  // namespace
 
@@ -177,6 +180,7 @@ PyObject* wrap(Tensor tensor) {
     if (std::exchange(t->owns_pyobj, false))
       return o;  // our reference to the tensor becomes the object's, its to us ours
     Py_INCREF(o);
+    if (TORCH_UNLIKELY(t->autograd != nullptr)) track(o);
     if (t->drop()) TensorImpl::destroy(t);
     return o;
   }
@@ -195,6 +199,7 @@ PyObject* wrap(Tensor tensor) {
   }
   o->impl = t;
   t->pyobj = o;
+  if (TORCH_UNLIKELY(t->autograd != nullptr)) PyObject_GC_Track(o);
   return reinterpret_cast<PyObject*>(o);
 }
 

@@ -55,6 +55,7 @@ const Row* binary_rows[kBinarySlots];
 
 // Calls a row of the form (Tensor, Tensor) or (Tensor, Tensor, *, Scalar alpha=1) without boxing.
 Tensor call_binary(const Row* row, const Tensor& a, const Tensor& b) {
+  if (row->schema.params[0].written) check_change(a);
   const Keys keys = Keys(detail::keys_in(a) | detail::keys_in(b));
   if (TORCH_UNLIKELY(mixes_devices(keys))) check_one_device(*row, a.get(), b.get());
   unsigned slot = 31u - unsigned(__builtin_clz(keys));

@@ -122,6 +122,7 @@ PyObject* dispatch(PyOperator* op, PyObject* self, PyObject* const* args, Py_ssi
     auto call = [&](auto... tensors) -> PyObject* {
       using Fn = Tensor (*)(decltype(static_cast<void>(tensors), std::declval<const Tensor&>())...);
       TORCH_PY_TRY(nullptr, {
+        if (op->in_place) check_change(borrow(x));
         Keys keys = Keys((detail::keys_in(static_cast<const Tensor&>(tensors)) | ...));
         if constexpr (sizeof...(tensors) == 2)
           if (TORCH_UNLIKELY(mixes_devices(keys))) check_one_device(*row, static_cast<const Tensor&>(tensors).get()...);

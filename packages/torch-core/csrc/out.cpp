@@ -137,6 +137,7 @@ PyObject* invoke_into(const Signature& s, Arguments& a, bool release_gil) {
         a.values[i].present = true;
       }
   TORCH_PY_TRY(nullptr, {
+    for (int i = 0; i < count; ++i) check_change(outs[i]);
     Result r;
     for (int i = 0; i < count; ++i) check_overlap(s, a, outs[i]);
     for (int i = 0; i < count; ++i)

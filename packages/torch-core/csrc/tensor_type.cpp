@@ -88,6 +88,9 @@ PyObject* tensor_data_ptr(PyObject* self, PyObject*) {
 PyObject* tensor_is_floating(PyObject* self, PyObject*) { return PyBool_FromLong(is_floating(impl_of(self)->dtype)); }
 PyObject* tensor_is_complex(PyObject* self, PyObject*) { return PyBool_FromLong(is_complex(impl_of(self)->dtype)); }
 PyObject* tensor_is_signed(PyObject* self, PyObject*) { return PyBool_FromLong(is_signed(impl_of(self)->dtype)); }
+PyObject* tensor_is_inference(PyObject* self, PyObject*) {
+  return PyBool_FromLong(impl_of(self)->flags & TensorImpl::kInference);
+}
 PyObject* tensor_is_same_size(PyObject* self, PyObject* other) {
   if (!is_tensor(other))
     return PyErr_Format(PyExc_TypeError, "is_same_size: expected a Tensor, got %s", Py_TYPE(other)->tp_name);
@@ -140,7 +143,11 @@ PyObject* get_nbytes(PyObject* self, void*) {
                         "numel() by element_size() for the size of a dense one");
   return PyLong_FromLongLong(item_size(impl_of(self)->dtype) * impl_of(self)->numel);
 }
-PyObject* get_version(PyObject* self, void*) { return PyLong_FromUnsignedLong(borrow(self).version()); }
+PyObject* get_version(PyObject* self, void*) {
+  if (impl_of(self)->flags & TensorImpl::kInference)
+    return PyErr_Format(PyExc_RuntimeError, "Inference tensors do not track version counter.");
+  return PyLong_FromUnsignedLong(borrow(self).version());
+}
 PyObject* get_base(PyObject* self, void*) {
   TensorImpl* b = impl_of(self)->base;
   return b ? wrap(Tensor(Ref<TensorImpl>::share(b))) : Py_NewRef(Py_None);
@@ -249,6 +256,8 @@ PyMethodDef methods[] = {
      "is_floating_point()\n--\n\nTrue for float16, bfloat16, float32 and float64."},
     {"is_complex", tensor_is_complex, METH_NOARGS, "is_complex()\n--\n\nTrue for complex64 and complex128."},
     {"is_signed", tensor_is_signed, METH_NOARGS, "is_signed()\n--\n\nTrue when the dtype holds negative values."},
+    {"is_inference", tensor_is_inference, METH_NOARGS,
+     "is_inference()\n--\n\nTrue when the tensor was made inside torch.inference_mode()."},
     {"is_same_size", tensor_is_same_size, METH_O, "is_same_size(other)\n--\n\nTrue when both have the same sizes."},
     {"is_set_to", tensor_is_set_to, METH_O,
      "is_set_to(tensor)\n--\n\nTrue when both are the same piece of the same storage."},

@@ -419,6 +419,16 @@ void check_defined(const T& argument) {
       undefined_argument(Signature<Tag>::schema.op_name(), Signature<Tag>::schema.view(p.name));
 }
 
+template <class Tag, size_t I, class T>
+void check_written(const T& argument) {
+  if constexpr (Signature<Tag>::schema.params[I].written) {
+    if constexpr (std::is_same_v<T, Tensor>) {
+      check_change(argument);
+    } else if constexpr (std::is_same_v<T, TensorList>)
+      for (const Tensor& t : argument) check_change(t);
+  }
+}
+
 template <class Tag, class Seq>
 struct Call;
 template <class Tag, size_t... I>
@@ -448,6 +458,7 @@ struct Call<Tag, std::index_sequence<I...>> {
   }
   static Return call(typename S::template Param<I>... args) {
     (check_defined<Tag, I>(args), ...);
+    if constexpr (S::mutates) (check_written<Tag, I>(args), ...);
     return run(Keys((0u | ... | keys_in(args))), args...);
   }
   // The next function under `slot`.

@@ -73,6 +73,7 @@ struct TensorImpl : Counted {
     kConjugate = 4,
     kNoGradView = 8,  // a view made while gradients were off
     kMultiView = 16,  // one of several views made by one call (split, unbind)
+    kInference = 32,  // made in inference mode: no graph may keep it, and it is changed in that mode alone
   };
 
   int64_t* sizes() noexcept { return ndim <= kInlineDims ? inline_dims : heap_dims; }
@@ -86,6 +87,9 @@ struct TensorImpl : Counted {
   TORCH_API void set_ndim(int n);              // room for n sizes and strides
   TORCH_API void refresh_geometry() noexcept;  // numel and kContiguous from sizes and strides
 };
+
+// TensorImpl::kInference on a thread in inference mode, or 0: a flag of each tensor that is made.
+extern TORCH_API constinit thread_local uint8_t inference_flag;
 
 // Set by torch._C: the last handle of a tensor that owns its Python object is gone. The object owns the tensor again
 // and dies as any other would.
@@ -123,6 +127,13 @@ class Tensor : public Ref<TensorImpl> {
   void bump_version() const noexcept { get()->version().fetch_add(1, std::memory_order_relaxed); }
 };
 static_assert(sizeof(Tensor) == sizeof(TensorImpl*));
+
+// RuntimeError when an inference tensor is about to be changed outside of inference mode.
+TORCH_API void check_change_of_inference(const Tensor& t);
+inline void check_change(const Tensor& t) {
+  if (t && TORCH_UNLIKELY(t->flags & TensorImpl::kInference)) check_change_of_inference(t);
+}
+
 using TensorList = ArrayRef<Tensor>;
 
 // What a new tensor is like.

@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "../collect.h"
 #include "../view.h"
 #include "python.h"
 #include "torch/core/ops.h"
@@ -48,6 +49,10 @@ struct FunctionNode final : Node {
     flags |= kFreed;
     saved.reset();
     saved_count = 0;
+  }
+  void show(Walk& w) const override {
+    w.object(ctx);
+    for (size_t i = 0; i < saved_count; ++i) w.tensor(saved[i].itself());
   }
   void finish() noexcept override { this->~FunctionNode(); }
 };
@@ -142,6 +147,12 @@ PyObject* tie_output(FunctionNode& n, PyObject* inputs, PyObject* output, uint32
   return Py_NewRef(output);
 }
 
+// A leaf, a tensor with attributes or of a class of its own is given back as itself: programs look at more than values.
+bool is_more_than_values(const Tensor& t, PyObject* o) {
+  PyObject** attributes = _PyObject_GetDictPtr(o);
+  return Py_TYPE(o) != api->tensor_type || (attributes && *attributes) || (t->autograd && node_of(*t)->is_leaf());
+}
+
 void save_tensors(FunctionNode& n) {
   PyObject* to_save = ctx_of(n.ctx).to_save;
   if (!to_save) return;
@@ -155,8 +166,10 @@ void save_tensors(FunctionNode& n) {
     const Tensor& t = borrow(o);
     if (t->autograd == &n)
       n.saved[i].save_output(t, uint16_t(t->output_nr));
+    else if (is_more_than_values(t, o))
+      n.saved[i].save_itself(t);
     else
-      n.saved[i].save(t);
+      n.saved[i].save(t, n);
   }
   Py_CLEAR(ctx_of(n.ctx).to_save);
 }
@@ -178,6 +191,7 @@ PyObject* apply(PyObject*, PyObject* const* args, Py_ssize_t count){TORCH_PY_TRY
       NodeRef owner = NodeRef::steal(make_node<FunctionNode>(tensors));
       auto& n = static_cast<FunctionNode&>(*owner);
       n.ctx = Py_NewRef(ctx.get());
+      graphs_hold_objects = true;
       ctx_of(n.ctx).node = &n;
       bool any = false;
       Object needs(checked(PyTuple_New(count - 1)));

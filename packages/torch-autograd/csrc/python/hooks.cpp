@@ -1,4 +1,5 @@
 // Hooks that are Python functions.
+#include "../collect.h"
 #include "python.h"
 
 namespace torch::autograd {
@@ -94,6 +95,7 @@ PyObject* register_hook(PyObject* owner, Node& n, HookKind kind, uint32_t output
     PyErr_Format(PyExc_TypeError, "a hook must be callable, got %s", Py_TYPE(function)->tp_name);
     return nullptr;
   }
+  graphs_hold_objects = true;
   uint64_t id = add_hook(n, kind, output_nr, std::make_shared<PythonHook>(function));
   if (is_tensor(owner) && !PyObject_GC_IsTracked(owner)) PyObject_GC_Track(owner);  // the hook may refer to the tensor
   Object node(is_node(owner) ? Py_NewRef(owner) : wrap_node(&n));

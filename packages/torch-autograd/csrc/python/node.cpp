@@ -49,6 +49,7 @@ NodeRef node_ref(PyObject* self) {
 }
 
 PyObject* node_name(PyObject* self, PyObject*) {
+  if (is_context(self)) return PyUnicode_FromString(Py_TYPE(self)->tp_name);
   TORCH_PY_TRY(nullptr, return PyUnicode_FromString(node_ref(self)->name().c_str());)
 }
 

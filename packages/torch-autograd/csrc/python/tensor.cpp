@@ -69,7 +69,7 @@ PyObject* tensor_backward(PyObject* self, PyObject* const* args, Py_ssize_t coun
     std::vector<Tensor> inputs;
     if (is_given(a[3])) {
       inputs = tensors_of(a[3], "backward", false);
-      TORCH_CHECK(!inputs.empty(), "'inputs' argument to backward() cannot be empty.");
+      TORCH_CHECK(!inputs.empty(), "`inputs` argument to `backward()` cannot be empty.");
     }
     Tensor gradient;
     if (is_given(a[0])) {
@@ -93,7 +93,7 @@ PyObject* run_backward(PyObject*, PyObject* args) {
     if (grads != Py_None) g = tensors_of(grads, "backward", true);
     if (inputs != Py_None) {
       in = tensors_of(inputs, "backward", false);
-      TORCH_CHECK(!in.empty(), "'inputs' argument to backward() cannot be empty.");
+      TORCH_CHECK(!in.empty(), "`inputs` argument to `backward()` cannot be empty.");
     }
     NoGil nogil;
     backward(t, g, retain, create, in);
@@ -227,6 +227,14 @@ PyObject* gradient_edge(PyObject*, PyObject* tensor) {
     return Py_BuildValue("(OI)", node.get(), e.output_nr);
   })
 }
+PyObject* current_pass_number(PyObject*, PyObject*) { return PyLong_FromUnsignedLongLong(current_pass()); }
+PyObject* pass_visits_tensor(PyObject*, PyObject* tensor) {
+  if (!is_tensor(tensor)) return PyErr_Format(PyExc_TypeError, "expected a Tensor, got %s", Py_TYPE(tensor)->tp_name);
+  TORCH_PY_TRY(nullptr, {
+    NodeRef n = NodeRef::steal(edge_of(borrow(tensor)).node);
+    return PyBool_FromLong(n && pass_visits(*n));
+  })
+}
 PyObject* increment_version(PyObject*, PyObject* tensor) {
   if (!is_tensor(tensor)) return PyErr_Format(PyExc_TypeError, "expected a Tensor, got %s", Py_TYPE(tensor)->tp_name);
   borrow(tensor).bump_version();
@@ -256,6 +264,8 @@ PyMethodDef methods[] = {
 PyMethodDef tensor_functions[] = {{"_backward", run_backward, METH_VARARGS, nullptr},
                                   {"_grad", run_grad, METH_VARARGS, nullptr},
                                   {"_gradient_edge", gradient_edge, METH_O, nullptr},
+                                  {"_current_pass", current_pass_number, METH_NOARGS, nullptr},
+                                  {"_pass_visits", pass_visits_tensor, METH_O, nullptr},
                                   {"_increment_version", increment_version, METH_O, nullptr},
                                   {}};
 

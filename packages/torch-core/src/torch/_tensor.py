@@ -342,7 +342,6 @@ def complete(cls):
         ("is_pinned", "False: pinned memory needs the distribution torch-core-cuda."),
         ("is_conj", "False: conjugates are computed at once."),
         ("is_neg", "False: negation is computed at once."),
-        ("is_inference", "False: a tensor made in inference mode is an ordinary one."),
         ("is_distributed", "False."),
     ):
         setattr(cls, name, _answers_false(name, doc))

@@ -130,7 +130,16 @@ class set_grad_enabled(_Mode):
 
 
 class inference_mode(_Mode):
-    """As ``no_grad``, for code that will never need a gradient of what it computes."""
+    """As ``no_grad``, for code that will never need a gradient of what it computes.
+
+    Tensors made inside are inference tensors: no graph keeps them, and in-place operators outside refuse them.
+    ``clone()`` makes a normal one; ``inference_mode(False)`` inside makes normal ones again.
+
+    >>> with torch.inference_mode():
+    ...     x = torch.ones(2)
+    >>> x.is_inference(), x.clone().is_inference()
+    (True, False)
+    """
 
     def __new__(cls, mode=True):
         self = object.__new__(cls)
@@ -146,7 +155,7 @@ class inference_mode(_Mode):
         return inference_mode(self.mode)
 
     def __enter__(self):
-        self.before = _set_inference_mode(self.mode), _set_grad_enabled(is_grad_enabled() and not self.mode)
+        self.before = _set_inference_mode(self.mode), _set_grad_enabled(not self.mode)
 
     def __exit__(self, *error):
         inference, grad = self.before

@@ -111,24 +111,26 @@ def allow_mutation_on_saved_tensors():
 
 
 def register_multi_grad_hook(tensors, fn, *, mode="all"):
-    """Calls ``fn`` once in each backward pass: with all gradients, when the last of them is there, or with the first one."""
+    """Calls ``fn`` once in each backward pass that reaches any of ``tensors``: with the gradients of all, None for those
+    that it does not reach, when the last one is there; with mode "any", with the first gradient."""
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
     tensors = tuple(tensors)
-    arrived = {}
+    passes = {}  # by number: how many gradients come in it, and those that have come
 
     def hook_of(i):
         def hook(grad):
-            if mode == "any":
-                if not arrived:
-                    arrived[i] = True
+            number = _C._current_pass()
+            if number not in passes:
+                passes[number] = sum(map(_C._pass_visits, tensors)), {}
+                if mode == "any":
                     fn(grad)
-                return
-            arrived[i] = grad
-            if len(arrived) == len(tensors):
-                grads = [arrived[k] for k in range(len(tensors))]
-                arrived.clear()
-                fn(grads)
+            expected, arrived = passes[number]
+            arrived[i] = grad if mode == "all" else None
+            if len(arrived) == expected:
+                del passes[number]
+                if mode == "all":
+                    fn([arrived.get(k) for k in range(len(tensors))])
 
         return hook
 

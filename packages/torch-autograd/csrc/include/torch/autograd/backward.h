@@ -71,6 +71,9 @@ struct BackwardCall {
 // `accumulate` their .grad changes, without it their gradients are returned (undefined where nothing came).
 TORCH_API std::vector<Tensor> run_backward(ArrayRef<Edge> roots, std::vector<Tensor> grads, const BackwardCall& call,
                                            ArrayRef<Edge> inputs = {});
+// The innermost pass on this thread: its number (0: there is none), and whether gradients reach a node in it.
 TORCH_API bool in_backward() noexcept;
+TORCH_API uint64_t current_pass() noexcept;
+TORCH_API bool pass_visits(Node& n) noexcept;
 
 }  // namespace torch::autograd

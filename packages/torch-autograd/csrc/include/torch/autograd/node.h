@@ -22,6 +22,7 @@ namespace torch::autograd {
 
 struct Backward;
 struct Extra;
+class Walk;
 
 // Output `output_nr` of `node`. A node owns one reference to each of its edges' nodes.
 struct Edge {
@@ -113,6 +114,8 @@ struct TORCH_API Node : AutogradMeta {
   }
   bool keeps_tensor() const noexcept override { return false; }
   int traverse(int (*visit)(void*, void*), void* arg) const override;
+  // Shows what the node holds beside hooks, metadata and edges.
+  virtual void show(Walk&) const {}
   static void destroy(Node*) noexcept;  // never recurses: a chain of a million nodes is freed in a loop
 
   Edge* edges() noexcept { return reinterpret_cast<Edge*>(reinterpret_cast<char*>(this) + edges_at); }
@@ -166,6 +169,7 @@ struct TORCH_API Leaf final : Node {
   void release() noexcept override;
   bool let_go(TensorImpl*) noexcept override;
   bool keeps_tensor() const noexcept override { return use_count() > 1; }
+  void show(Walk&) const override;
   Tensor variable();
 };
 

@@ -18,8 +18,10 @@ struct SavedHooks : Counted {
   static void destroy(SavedHooks* h) noexcept { delete h; }
 };
 
-// A tensor kept for backward. A saved output is an alias without graph, so that the node does not hold itself; when
-// derivatives are recorded it is given its place in the graph again.
+// A tensor kept for backward: an alias without graph, never the tensor itself. So a node does not hold itself, through
+// its results, through an input that is changed in place to something computed from it (x.add_(x * x)), or through what
+// a program hangs on a tensor. When derivatives are recorded the alias is given its place in the graph again: that of
+// the node's output, or that of one of its edges.
 //
 //   struct Exp { Saved result; ... };           result(r, 0) saves output 0; x(r, self) saves an input
 class TORCH_API Saved {
@@ -34,7 +36,9 @@ class TORCH_API Saved {
 
   // The tensor, checked: an error names the operator and both lines when it was changed in place since.
   const Tensor& get() const {
-    if (TORCH_LIKELY(kind_ == Input && tensor_->version().load(std::memory_order_relaxed) == version_)) return tensor_;
+    if (TORCH_LIKELY(kind_ == Input && tensor_->version().load(std::memory_order_relaxed) == version_) &&
+        (place_ == kNowhere || !grad_enabled()))
+      return tensor_;
     return unpack();
   }
   operator const Tensor&() const { return get(); }
@@ -45,16 +49,23 @@ class TORCH_API Saved {
 
   void keep(Recorder& r, const Tensor& input);
   void keep(Recorder& r, int output);
-  void save(const Tensor& input);  // outside of a recorder
+  // Outside of a recorder: for `node`, which has its edges.
+  void save(const Tensor& input, Node& node);
+  void save_itself(const Tensor& input);
   void save_output(const Tensor& output, uint16_t output_nr);
+  // The user's own tensor, if that was saved.
+  TensorImpl* itself() const noexcept { return kind_ == Itself ? tensor_.get() : nullptr; }
   void reset() noexcept;
 
  private:
   friend class Recorder;
-  enum Kind : uint8_t { None, Input, Output, Hooked };
+  enum Kind : uint8_t { None, Input, Itself, Output, Hooked };
+  static constexpr uint16_t kNowhere = UINT16_MAX;
   struct Packed;
   const Tensor& unpack() const;
+  void hold(Tensor t, Kind kind, uint16_t place);
   void pack(SavedHooks& hooks);
+  void put_in_place(Tensor& t, Running& running) const;
 
   union {
     Tensor tensor_;
@@ -62,7 +73,7 @@ class TORCH_API Saved {
   };
   uint32_t version_ = 0;
   Kind kind_ = None;
-  uint16_t output_nr_ = 0;
+  uint16_t place_ = kNowhere;  // of an input, the edge that leads where it does; of an output, its number
 };
 
 struct ViewChange;

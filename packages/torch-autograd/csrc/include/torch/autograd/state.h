@@ -20,7 +20,8 @@ struct ThreadState {
 };
 extern TORCH_API constinit thread_local ThreadState thread_state;
 
-inline bool grad_enabled() noexcept { return thread_state.grad_mode; }
+// Not in inference mode, whatever is set inside it.
+inline bool grad_enabled() noexcept { return thread_state.grad_mode && !thread_state.inference_mode; }
 
 // Sets the mode for a scope.
 class GradMode {
