@@ -107,10 +107,10 @@ PyObject* take_blocks(const Contents& contents, Record* record) {
 
 class Lock {
  public:
-  explicit Lock(Record* record) : record_(record) {
+  explicit Lock(Record* record, bool waits = true) : record_(record) {
     if (!record_) return;
     int error = pthread_mutex_trylock(&record_->mutex);
-    if (error != EBUSY) {
+    if (error != EBUSY || !waits) {
       got(error);
       return;
     }
@@ -123,6 +123,7 @@ class Lock {
     until.tv_nsec %= kSecond;
     Py_BEGIN_ALLOW_THREADS error = pthread_mutex_timedlock(&record_->mutex, &until);
     Py_END_ALLOW_THREADS got(error);
+    if (!held_) record_->noted.store(0);
   }
   ~Lock() {
     if (held_) pthread_mutex_unlock(&record_->mutex);
@@ -135,7 +136,6 @@ class Lock {
     owner_died_ = error == EOWNERDEAD;
     if (owner_died_) pthread_mutex_consistent(&record_->mutex);
     held_ = error == 0 || owner_died_;
-    if (!held_) record_->noted.store(0);
   }
   Record* record_;
   bool held_ = false, owner_died_ = false;
@@ -160,15 +160,33 @@ bool record_in(PyObject* object, Record** record) {
   return true;
 }
 
-// What a dead reader noted and had taken from the socket: (the noted packet, how many of its blocks it had), or null
-// without an error when there is nothing to do.
-PyObject* what_was_lost(Record* record, int fd, char* buffer, sem_t* room) {
-  const size_t size = record->noted.exchange(0);
+// Does what a dead reader had yet to do with the packet that it took. Gives (the noted packet, how many of its blocks
+// it had) when segments must be attached for that, or null, mostly without an error.
+PyObject* finish_for_dead(Record* record, int fd, char* buffer, sem_t* room) {
+  const size_t size = record->noted.load();
   if (size == 0 || size > kNoted) return nullptr;
   const ssize_t next = recv(fd, buffer, kLongest, MSG_DONTWAIT | MSG_PEEK);
-  if (next >= ssize_t(size) && std::memcmp(buffer, record->packet, size) == 0) return nullptr;  // it is still there
+  if (next >= ssize_t(size) && std::memcmp(buffer, record->packet, size) == 0) {  // it is still there
+    record->noted.store(0);
+    return nullptr;
+  }
+  Contents contents;
+  PyObject* left = nullptr;
+  const uint32_t done = record->done.load();
+  if (!look_into(record->packet, size, &contents)) PyErr_Clear();
+  if (contents.unknown)
+    left = packet_of(record->packet, size, PyLong_FromUnsignedLong(done));
+  else
+    for (size_t i = done; i < contents.blocks.size(); ++i) {  // this process may be killed as well
+      const auto& [handle, arena] = contents.blocks[i];
+      PyObject* block = receive(arena, handle.index, handle.generation, handle.nbytes);
+      record->done.store(uint32_t(i) + 1);
+      if (!block) PyErr_Clear();
+      Py_XDECREF(block);
+    }
   if (room) sem_post(room);
-  return packet_of(record->packet, size, PyLong_FromUnsignedLong(record->done.load()));
+  record->noted.store(0);
+  return left;
 }
 
 PyObject* take(PyObject*, PyObject* args) {
@@ -184,7 +202,7 @@ PyObject* take(PyObject*, PyObject* args) {
   return guarded([&]() -> PyObject* {
     Lock lock(record);
     if (lock.owner_died())
-      if (PyObject* lost = what_was_lost(record, fd, data, room); lost || PyErr_Occurred()) return lost;
+      if (PyObject* lost = finish_for_dead(record, fd, data, room); lost || PyErr_Occurred()) return lost;
     Contents contents;
     ssize_t size;
     if (!lock.held()) {
@@ -197,7 +215,7 @@ PyObject* take(PyObject*, PyObject* args) {
     size = recv(fd, data, sizeof data, MSG_DONTWAIT | MSG_PEEK);
     if (size < 0) return PyErr_SetFromErrno(PyExc_OSError);
     if (size == 0) return packet_of(data, 0, PyList_New(0));
-    const bool broken = !look_into(data, size_t(size), &contents);
+    bool broken = !look_into(data, size_t(size), &contents);
     if (contents.unknown && !force && !broken)
       return packet_of(contents.unknown, contents.unknown_size, Py_NewRef(Py_None));
     size_t noted = std::min(size_t(size), kNoted);
@@ -209,10 +227,19 @@ PyObject* take(PyObject*, PyObject* args) {
     std::memcpy(record->packet, data, noted);
     record->done.store(0);
     record->noted.store(uint32_t(noted));
-    char rest;
-    recv(fd, &rest, 1, MSG_DONTWAIT);  // the rest of the packet goes with its first byte
+    size = recv(fd, data, sizeof data, MSG_DONTWAIT);
+    const int error = errno;
+    if (size < ssize_t(noted) || std::memcmp(data, record->packet, noted) != 0) {
+      record->noted.store(0);  // this process was stopped for so long that another one did not wait for it
+      if (size < 0) {
+        errno = error;
+        return PyErr_SetFromErrno(PyExc_OSError);
+      }
+      contents = {};
+      broken = !look_into(data, size_t(size), &contents);
+    }
     PyObject* blocks = broken ? nullptr : take_blocks(contents, record);
-    if (room) sem_post(room);
+    if (room && size) sem_post(room);
     record->noted.store(0);
     return packet_of(data, size_t(size), blocks);
   });
@@ -281,8 +308,8 @@ PyObject* mend(PyObject*, PyObject* args) {
   if (fd < 0 || !record_in(record_object, &record)) return nullptr;
   if (!record) Py_RETURN_NONE;
   char data[kLongest];
-  Lock lock(record);
-  PyObject* lost = lock.owner_died() ? what_was_lost(record, fd, data, reinterpret_cast<sem_t*>(semaphore)) : nullptr;
+  Lock lock(record, /*waits=*/false);  // who has it will see to it
+  PyObject* lost = lock.owner_died() ? finish_for_dead(record, fd, data, reinterpret_cast<sem_t*>(semaphore)) : nullptr;
   if (lost || PyErr_Occurred()) return lost;
   Py_RETURN_NONE;
 }

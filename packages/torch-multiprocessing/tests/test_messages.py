@@ -6,6 +6,7 @@ import os
 import pickle
 import platform
 import queue as standard
+import random
 import signal
 import socket
 import struct
@@ -279,10 +280,41 @@ def test_a_reader_that_is_stopped_with_the_lock_stops_no_one(ctx, run):
 
     run(stop)
     assert ready.wait(20)
+    _segments.prune()
     for i in range(3):
         queue.put(torch.full((2,), float(i)))
         assert queue.get(timeout=5).tolist() == [i, i]
     assert under_way() == 0
+
+
+def test_readers_that_are_stopped_at_any_moment_lose_and_double_nothing(ctx):
+    queue, answers, count = ctx.Queue(), ctx.Queue(), 3000
+
+    def read():
+        while (item := queue.get()) is not None:
+            answers.put(int(item[0]))
+
+    readers = [ctx.Process(target=read) for _ in range(3)]
+    for reader in readers:
+        reader.start()
+    rng, got = random.Random(0), []
+    for i in range(count):
+        queue.put(torch.full((2,), float(i)))
+        if i % 100 == 0:
+            stopped = rng.choice(readers)
+            os.kill(stopped.pid, signal.SIGSTOP)
+            time.sleep(0.002)
+            os.kill(stopped.pid, signal.SIGCONT)
+        while not answers.empty():
+            got.append(answers.get())
+    for _ in readers:
+        queue.put(None)
+    while len(got) < count:
+        got.append(answers.get(timeout=20))
+    for reader in readers:
+        reader.join(20)
+        assert reader.exitcode == 0
+    assert sorted(got) == list(range(count)) and under_way() == 0
 
 
 def test_what_a_killed_producer_had_yet_to_send_goes_with_it(ctx):

@@ -1,6 +1,7 @@
 """Queues of tensors between processes."""
 
 import concurrent.futures
+import multiprocessing.connection
 import os
 import queue as standard
 import signal
@@ -275,3 +276,10 @@ def test_an_executor_of_the_standard_library_shares_tensors():
     with concurrent.futures.ProcessPoolExecutor(1, mp_context=mp.get_context("fork")) as executor:
         assert executor.submit(torch.Tensor.fill_, tensor, 7.0).result(timeout=20).tolist() == [7, 7, 7]
     assert tensor.tolist() == [7, 7, 7]
+
+
+def test_several_queues_can_be_waited_for(ctx):
+    queues = [ctx.Queue() for _ in range(3)]
+    queues[1].put(torch.ones(2))
+    ready = multiprocessing.connection.wait([queue._reader for queue in queues], 5)
+    assert ready == [queues[1]._reader] and queues[1].get(timeout=5).tolist() == [1, 1]

@@ -175,6 +175,11 @@ class Queue:
         self._maxsize, self._packets, self._room = state
         self._prepare()
 
+    @property
+    def _reader(self):
+        # As in `multiprocessing`: programs wait for several queues with connection.wait([queue._reader, ...]).
+        return self._packets._reader
+
     def put(self, obj, block: bool = True, timeout: float | None = None) -> None:
         """Adds an object; raises `queue.Full` when there is no room within `timeout` seconds."""
         if self._closed:
