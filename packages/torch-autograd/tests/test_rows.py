@@ -84,6 +84,29 @@ def test_gradient_agrees_with_finite_differences(schema, make, dtype):
     assert gradcheck(function, inputs)
 
 
+@pytest.mark.parametrize("schema, make, dtype", cases(DIFFERENTIABLE, torch.float64))
+def test_a_recorded_pass_gives_the_same_gradient(schema, make, dtype):
+    function, inputs = build(schema, make, dtype)
+    results = function(*inputs)
+    results = [
+        r for r in (results if isinstance(results, (tuple, list)) else [results]) if r is not None and r.requires_grad
+    ]
+    torch.manual_seed(1)
+    weights = [r.detach() * 2 if r.is_sparse else torch.randn_like(r) for r in results]
+
+    def gradients(create_graph):
+        return torch.autograd.grad(
+            results, inputs, weights, retain_graph=True, create_graph=create_graph, allow_unused=True
+        )
+
+    for plain, recorded in zip(gradients(False), gradients(True)):
+        assert (plain is None) == (recorded is None)
+        if plain is not None:
+            if plain.is_sparse:
+                plain, recorded = plain.to_dense(), recorded.to_dense()
+            torch.testing.assert_close(recorded.detach(), plain, rtol=1e-10, atol=1e-12)
+
+
 @pytest.mark.parametrize(
     "schema, make, dtype", cases((s for s in DIFFERENTIABLE if name_of(s) not in NO_SECOND), torch.float64)
 )
