@@ -368,3 +368,27 @@ def test_hooks_of_nodes_see_the_gradient_of_each_part_alone():
         part.grad_fn.register_hook(lambda inputs, outputs: seen.append(inputs[0].tolist()))
     (first.sum() + 2 * second.sum()).backward()
     assert seen == [[[2, 2], [0, 0]], [[1, 1], [0, 0]]] and x.grad.tolist() == [[3, 3], [0, 0]]
+
+
+@pytest.mark.parametrize(
+    "function, value, gradient",
+    [
+        (torch.sinc, [0.0, 1.0], [0, -1]),
+        (torch.sgn, [0j, 1j], [0, 1]),
+        (torch.angle, [0j, 2 + 0j], [0, 0.5j]),
+        (torch.amax, [2.0, 2.0, 1.0], [0.5, 0.5, 0]),
+        (torch.amin, [2.0, 1.0, 1.0, 1.0], [0, 1 / 3, 1 / 3, 1 / 3]),
+        (torch.std, [2.0, 2.0], [0, 0]),
+        (lambda x: x[0].prod() * 5, [2.0, 3.0], [5, 0]),
+        (torch.prod, [0.0, 2.0, 3.0], [6, 0, 0]),
+        (torch.prod, [0.0, 2.0, 0.0], [0, 0, 0]),
+        *[(lambda x, p=p: x.norm(p), [0.0, 0.0], [0, 0]) for p in (1, 1.5, 2, 3, math.inf)],
+        *[(lambda x, p=p: x.norm(p), [0.0, -3.0], [0, -1]) for p in (1, 1.5, 2, 3, math.inf)],
+    ],
+)
+def test_gradients_where_a_formula_divides_by_zero_or_several_win(function, value, gradient):
+    x = torch.tensor(value, dtype=torch.complex128 if isinstance(value[0], complex) else torch.float64)
+    x.requires_grad_()
+    y = function(x)
+    torch.view_as_real(y).sum().backward() if y.is_complex() else y.sum().backward()
+    assert x.grad.tolist() == pytest.approx(gradient)
