@@ -392,3 +392,25 @@ def test_gradients_where_a_formula_divides_by_zero_or_several_win(function, valu
     y = function(x)
     torch.view_as_real(y).sum().backward() if y.is_complex() else y.sum().backward()
     assert x.grad.tolist() == pytest.approx(gradient)
+
+
+@pytest.mark.parametrize(
+    "function, a, b, by_a, by_b",
+    [
+        (torch.maximum, [1, 2], [1, 3], [0.5, 0], [0.5, 1]),
+        (torch.minimum, [1, 2], [1, 3], [0.5, 1], [0.5, 0]),
+        (torch.fmax, [1, 2], [1, 3], [1, 0], [0, 1]),
+        (torch.fmin, [1, 2], [1, 3], [1, 1], [0, 0]),
+        (torch.nextafter, [1, 2], [1, 3], [0, 1], [0, 0]),
+        (torch.heaviside, [0, 1], [5, 6], None, [1, 0]),
+        (torch.copysign, [0, 2], [1, -1], [0, -1], None),
+        (torch.xlogy, [0, 0, 2], [0.5, -1, 3], [math.log(0.5), 0, math.log(3)], [0, 0, 2 / 3]),
+        (torch.xlogy, [0], [0], [0], [math.nan]),
+        (torch.pow, [0, 2, 0], [2, 3, 0], [0, 12, 0], [0, 8 * math.log(2), 0]),
+    ],
+)
+def test_gradients_of_two_where_they_meet(function, a, b, by_a, by_b):
+    x, y = (torch.tensor(v, dtype=torch.float64, requires_grad=True) for v in (a, b))
+    function(x, y).sum().backward()
+    for t, want in ((x, by_a), (y, by_b)):
+        assert t.grad is None if want is None else t.grad.tolist() == pytest.approx(want, nan_ok=True)
