@@ -68,12 +68,20 @@ inline void fill_loops(LoopRow* to, const LoopRow* level, const LoopRow* complex
   }
 }
 
-// The formulas of kernels/formulas.def by name; filled by register_pointwise().
+// The formulas of kernels/formulas.def by name, and their loops; filled by register_pointwise().
 enum class Formula {
 #define TORCH_FORMULA(NAME) NAME,
 #include "kernels/formulas.def"
 #undef TORCH_FORMULA
 };
-const LoopRow* loops_of(Formula) noexcept;
+constexpr int kFormulas = 0
+#define TORCH_FORMULA(NAME) +1
+#include "kernels/formulas.def"
+#undef TORCH_FORMULA
+    ;
+extern LoopRow formulas[kFormulas];
+constexpr Elementwise op_of(const char* name, Formula f, bool floats = false) {
+  return {name, &formulas[int(f)], floats};
+}
 
 }  // namespace torch

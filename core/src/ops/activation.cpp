@@ -6,9 +6,6 @@
 namespace torch {
 
 namespace {
-
-Elementwise op_of(const char* name, Formula f) { return {name, loops_of(f), false}; }
-
 // A function of one tensor with scalars, into `out` or a new tensor.
 Tensor activate(const char* name, Formula f, const Tensor& out, const Tensor& self, ArrayRef<Scalar> scalars = {}) {
   const Tensor* inputs[] = {&self};

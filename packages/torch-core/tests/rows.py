@@ -16,7 +16,7 @@ HALF = [torch.float16, torch.bfloat16]
 COMPLEX = [torch.complex64, torch.complex128]
 INTEGERS = [torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64]
 
-#: Attr::dtypes, in the order of the enumeration in operator.h
+#: Attr::dtypes, in the order of the enumeration in row.h
 ACCEPTED = [
     [torch.bool, *INTEGERS, *HALF, *REAL, *COMPLEX],  # All
     [*INTEGERS, *HALF, *REAL, *COMPLEX],  # Numeric

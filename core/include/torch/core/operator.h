@@ -8,123 +8,13 @@
 // one indirect call. The function of a slot calls `op::erfinv::below(Slot::Autograd, ...)` to go on to the next one.
 #pragma once
 #include <array>
-#include <charconv>
 #include <string_view>
 #include <tuple>
 
-#include "torch/core/schema.h"
-#include "torch/core/tensor.h"
+#include "torch/core/defaults.h"
+#include "torch/core/row.h"
 
 namespace torch {
-
-class Generator;
-
-// --- what a row says beside its schema -------------------------------------------------------------------------------
-
-enum class DTypes : uint8_t {
-  All,
-  Numeric,
-  Floating,
-  FloatingOrComplex,
-  Real,
-  Integral,
-  IntegralOrBool,
-  BoolOnly,
-  RealNumeric
-};  // RealNumeric: Real without bool
-
-struct Attr {
-  bool is_function = true, is_method = false;  // torch.name, Tensor.name
-  bool is_composite = false;  // written in public operators: needs no kernel and no derivative of its own
-  bool is_view = false;       // the result shares memory
-  bool is_random = false;
-  bool is_pointwise = false;
-  bool is_hidden = false;          // for other operators (backward kernels): torch._C only
-  bool is_exact_out = false;       // out= has the result's dtype; else it may be one that the result can be cast to
-  bool is_apart = false;           // out= has no memory in common with an input
-  DTypes dtypes = DTypes::All;     // the inputs that it accepts
-  bool promotes_to_float = false;  // integers give the default dtype
-  double low = -10, high = 10;     // domain that tests sample from
-  const char* python = nullptr;  // module in which the name stands when it is not torch: "nn.functional", "linalg", ...
-  const char* skip = nullptr;    // generated tests are skipped, and why
-
-  constexpr Attr method() const {
-    auto a = *this;
-    a.is_method = true;
-    return a;
-  }
-  constexpr Attr method_only() const {
-    auto a = *this;
-    a.is_method = true;
-    a.is_function = false;
-    return a;
-  }
-  constexpr Attr hidden() const {
-    auto a = *this;
-    a.is_hidden = true;
-    a.is_function = false;
-    return a;
-  }
-  constexpr Attr composite() const {
-    auto a = *this;
-    a.is_composite = true;
-    return a;
-  }
-  constexpr Attr view() const {
-    auto a = *this;
-    a.is_view = true;
-    return a;
-  }
-  constexpr Attr random() const {
-    auto a = *this;
-    a.is_random = true;
-    return a;
-  }
-  constexpr Attr pointwise() const {
-    auto a = *this;
-    a.is_pointwise = true;
-    return a;
-  }
-  constexpr Attr exact_out() const {
-    auto a = *this;
-    a.is_exact_out = true;
-    return a;
-  }
-  constexpr Attr apart() const {
-    auto a = *this;
-    a.is_apart = true;
-    return a;
-  }
-  constexpr Attr in(const char* module) const {
-    auto a = *this;
-    a.python = module;
-    return a;
-  }
-  constexpr Attr accepts(DTypes d) const {
-    auto a = *this;
-    a.dtypes = d;
-    return a;
-  }
-  constexpr Attr floats() const {
-    auto a = *this;
-    a.promotes_to_float = true;
-    return a;
-  }
-  constexpr Attr domain(double lo, double hi) const {
-    auto a = *this;
-    a.low = lo;
-    a.high = hi;
-    return a;
-  }
-  constexpr Attr skip_tests(const char* why) const {
-    auto a = *this;
-    a.skip = why;
-    return a;
-  }
-};
-
-// --- C++ types of schema kinds
-// -----------------------------------------------------------------------------------------
 
 template <Kind, bool optional>
 struct KindType;
@@ -169,55 +59,7 @@ struct KindType<Kind::Scalar, true> {
   using Type = const std::optional<torch::Scalar>&;
 };
 
-// --- boxed values: arguments and results without static types
-// -------------------------------------------------------------
-
-// One argument. Tensors and lists are borrowed from the caller. A default-constructed Value is None.
-struct Value {
-  union {
-    TensorImpl* tensor;
-    int64_t i;
-    double d;
-    const void* data;  // IntList, TensorList, Str: first element
-    Generator* generator;
-  };
-  union {
-    int64_t size;
-    double imag;
-  };
-  bool present = false;
-  Scalar::Kind scalar_kind{};
-  constexpr Value() : tensor(nullptr), size(0) {}
-};
-
-// What a call gave back.
-struct Result {
-  Tensor tensors[kMaxResults];
-  std::vector<Tensor> list;
-  std::vector<int64_t> ints;
-  Value value;  // Int, Bool, Float, Scalar, DType, ...
-};
-
-struct Row {
-  Schema schema;
-  Attr attr;
-  const char* doc;
-  void (*invoke)(const Value* arguments, Result& result);
-  void* const* slots;  // one function per slot, null where there is none
-};
-
-TORCH_API ArrayRef<const Row*> all_rows() noexcept;
-
-// Another name of an operator (ops/aliases.def); `module` is "" for torch itself.
-struct Alias {
-  const char *module, *name, *op;
-};
-TORCH_API ArrayRef<Alias> all_aliases() noexcept;
-[[noreturn]] TORCH_API void missing_kernel(std::string_view op, Slot slot);
-[[noreturn]] TORCH_API void undefined_argument(std::string_view op, std::string_view argument);
-
-// --- what torch-autograd hangs in; null without it
-// ---------------------------------------------------------------------
+// What torch-autograd hangs in; null without it.
 
 // Called after an operator has written to a tensor, with the row's text.
 TORCH_API extern void (*on_change)(TensorImpl* changed, const char* schema) noexcept;
@@ -251,77 +93,6 @@ inline Keys keys_in(const std::optional<Device>& d) noexcept { return d ? backen
 template <class T>
 constexpr Keys keys_in(const T&) noexcept {
   return 0;
-}
-
-constexpr bool parse_int(std::string_view s, int64_t& out) {
-  bool negative = !s.empty() && s[0] == '-';
-  if (negative) s.remove_prefix(1);
-  if (s.empty()) return false;
-  out = 0;
-  for (char c : s) {
-    if (c < '0' || c > '9') return false;
-    out = out * 10 + (c - '0');
-  }
-  if (negative) out = -out;
-  return true;
-}
-constexpr double parse_float(std::string_view s) {  // digits, '.', 'e': enough for defaults such as 1e-05
-  bool negative = s[0] == '-';
-  if (negative) s.remove_prefix(1);
-  double v = 0;
-  int scale = 0, exponent = 0;
-  bool point = false;
-  for (size_t i = 0; i < s.size(); ++i) {
-    if (s[i] == '.') {
-      point = true;
-      continue;
-    }
-    if (s[i] == 'e') {
-      int64_t e = 0;
-      parse_int(s.substr(i + 1), e);
-      exponent = int(e);
-      break;
-    }
-    v = v * 10 + (s[i] - '0');
-    scale += point;
-  }
-  exponent -= scale;
-  double power = 1;
-  for (int i = 0; i < (exponent < 0 ? -exponent : exponent); ++i) power *= 10;
-  v = exponent < 0 ? v / power : v * power;
-  return negative ? -v : v;
-}
-
-// Storage for a list default such as [0, 1].
-struct ListLiteral {
-  int64_t v[8] = {};
-  size_t n = 0;
-};
-constexpr ListLiteral parse_list(std::string_view s, int list_size) {
-  ListLiteral l;
-  if (s.front() != '[') {  // int[2] x=1
-    int64_t one = 0;
-    parse_int(s, one);
-    l.n = size_t(list_size);
-    for (size_t i = 0; i < l.n; ++i) l.v[i] = one;
-    return l;
-  }
-  s = s.substr(1, s.size() - 2);
-  while (!s.empty()) {
-    size_t comma = s.find(',');
-    parse_int(schema_parser::trim(s.substr(0, comma)), l.v[l.n++]);
-    s = comma == s.npos ? std::string_view{} : s.substr(comma + 1);
-  }
-  return l;
-}
-constexpr Scalar parse_scalar(std::string_view s) {
-  if (s == "True" || s == "False") return Scalar(s == "True");
-  int64_t i = 0;
-  if (parse_int(s, i)) return Scalar(i);
-  return Scalar(parse_float(s));
-}
-constexpr MemoryFormat parse_memory_format(std::string_view s) {
-  return s == "preserve_format" ? MemoryFormat::Preserve : MemoryFormat::Contiguous;
 }
 
 // Everything about one operator that follows from its schema.
