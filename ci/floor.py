@@ -34,6 +34,7 @@ def main() -> None:
     subprocess.run(
         [sys.executable, "-m", "pip", "install", "-q", "--only-binary", ":all:", *sorted(others)], check=True
     )
+    packages.uninstall_all()  # wheels of an earlier build have the same versions
     packages.pip_without_index(sys.executable, "install", *ours, among["torch"].pin)
 
 

@@ -4,7 +4,6 @@ python ci/install.py torch-nn
 python ci/install.py "torch-serialize[core]"
 """
 
-import subprocess
 import sys
 
 import packages
@@ -20,10 +19,7 @@ def main() -> None:
         wanted.append(f"{argument}=={among[name].version}")
     if not wanted:
         sys.exit(__doc__)
-    # A part left over from an earlier run would hide a missing requirement.
-    subprocess.run(
-        [sys.executable, "-m", "pip", "uninstall", "-q", "-y", *among], check=True, stderr=subprocess.DEVNULL
-    )
+    packages.uninstall_all()  # a part left over from an earlier run would hide a missing requirement
     packages.pip_without_index(sys.executable, "install", *wanted)
 
 

@@ -116,6 +116,12 @@ def outside(among: dict[str, Package]) -> list[str]:
     return sorted(named)
 
 
+def uninstall_all() -> None:
+    """Remove every package of ours from the running environment."""
+    command = [sys.executable, "-m", "pip", "uninstall", "-q", "-y", *read()]
+    subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
+
+
 def pip_without_index(python: str | os.PathLike, *arguments: str) -> None:
     """Run pip for another interpreter with the wheelhouse as its only source, whatever this machine's pip settings say."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith("PIP_")}

@@ -74,6 +74,7 @@ def main() -> None:
         *ctest, build / "native" / "torch-core", ASAN_OPTIONS=SANITIZERS["ASAN_OPTIONS"] + ":detect_leaks=1"
     ):
         sys.exit(code)
+    packages.uninstall_all()  # wheels of an earlier build have the same versions
     packages.pip_without_index(sys.executable, "install", *(packages.read()[n].pin for n in names))
     # What a sanitizer says goes to the real stderr: pytest must not swallow it together with the process.
     settings = ["-c", ROOT / "pyproject.toml", "--rootdir", ROOT, "-q", "-p", "no:cacheprovider", "--capture=sys"]

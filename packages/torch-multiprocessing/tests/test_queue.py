@@ -262,6 +262,7 @@ def test_module_level_names_are_those_of_multiprocessing():
 
 
 def test_hooks_stay_behind_with_a_warning():
+    pytest.importorskip("torch.autograd")
     queue, tensor = mp.get_context("fork").Queue(), torch.ones(3, requires_grad=True)
     tensor.register_hook(lambda grad: grad * 2)
     with pytest.warns(UserWarning, match="hooks of a tensor do not go to another process"):

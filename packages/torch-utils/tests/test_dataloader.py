@@ -376,6 +376,7 @@ def test_indices_that_a_dead_worker_had_not_read_are_let_go(entry):
 
 @pytest.mark.parametrize("history", [False, True])
 def test_samples_with_gradients_do_not_leave_a_worker(history):
+    pytest.importorskip("torch.autograd")
     samples = [torch.ones(2, requires_grad=True) * 1 if history else torch.ones(2, requires_grad=True)] * 4
     assert next(iter(DataLoader(samples, batch_size=2))).requires_grad
     with pytest.raises(RuntimeError, match=r"sample 0 of the batch requires grad, .* detach\(\) it in the data set"):

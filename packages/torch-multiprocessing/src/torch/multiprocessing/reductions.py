@@ -39,7 +39,7 @@ def reduce_tensor(tensor):
         _warn_of_hooks(tensor)
     if _messages.goes_by_value():
         if not tensor.is_sparse and tensor.untyped_storage().nbytes() > tensor.numel() * tensor.element_size():
-            tensor = tensor.detach().clone().requires_grad_(tensor.requires_grad)
+            tensor = tensor.detach().clone().requires_grad_() if tensor.requires_grad else tensor.clone()
         return tensor.__reduce_ex__(4)
     if tensor.is_sparse:
         return reduce_sparse_tensor(tensor)
