@@ -136,7 +136,12 @@ TYPED = (
     "ComplexDouble",
 )
 
-PLANNED = {"jit", "onnx", "distributed", "distributions", "legacy"}
+# What programs of PyTorch ask for and is not there yet: modules, and functions by the module they belong to.
+PLANNED = {
+    "ao", "compiler", "distributed", "distributions", "export", "func", "fx", "jit", "legacy", "library", "nested", "onnx",
+    "package", "profiler", "quantization",
+}  # fmt: skip
+PLANNED_FUNCTIONS = {"compile": "compiler", "vmap": "func"}
 
 
 class MissingPart(ModuleNotFoundError):
@@ -233,7 +238,7 @@ def attribute(name: str):
     if name in ALIASES:
         attribute(ALIASES[name].partition(".")[0])  # the part, or the error that names its distribution
         return import_module(f"torch.{name}")
-    part = ATTRIBUTES.get(name, name)
+    part = ATTRIBUTES.get(name) or PLANNED_FUNCTIONS.get(name, name)
     if part not in PARTS and part not in PLANNED:
         raise _unknown(name)
     try:
