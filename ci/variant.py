@@ -78,6 +78,7 @@ def main() -> None:
     packages.pip_without_index(sys.executable, "install", *(packages.read()[n].pin for n in names))
     # What a sanitizer says goes to the real stderr: pytest must not swallow it together with the process.
     settings = ["-c", ROOT / "pyproject.toml", "--rootdir", ROOT, "-q", "-p", "no:cacheprovider", "--capture=sys"]
+    settings += ["--timeout", "600"]
     settings += [f"--ignore-glob=*{name}" for name in LEFT_OUT]
     tests = [ROOT / "packages" / name / "tests" for name in names]
     sys.exit(run(sys.executable, "-m", "pytest", *settings, *tests, *rest, **(for_python() if kind == "asan" else {})))
