@@ -84,7 +84,7 @@ def row_target(name, schema):
     def run(make):
         args, kwargs = arguments_of_row(make, schema)
         if args and isinstance(args[0], torch.Tensor) and make.r.random() < 0.3 and hasattr(torch.Tensor, name):
-            return getattr(args[0], name), args[1:], kwargs
+            return lambda self, *rest, **named: getattr(self, name)(*rest, **named), args, kwargs
         return _C._operator(name), args, kwargs
 
     return run
