@@ -180,8 +180,9 @@ TORCH_COMPARISON(lt, kBools | kInts | kFloats, a < b)
 TORCH_COMPARISON(le, kBools | kInts | kFloats, a <= b)
 TORCH_COMPARISON(gt, kBools | kInts | kFloats, a > b)
 TORCH_COMPARISON(ge, kBools | kInts | kFloats, a >= b)
-TORCH_COMPARISON(logical_and, kBools | kWords | kFloats | kComplexes, (a != T(0)) & (b != T(0)))
-TORCH_COMPARISON(logical_or, kBools | kWords | kFloats | kComplexes, (a != T(0)) | (b != T(0)))
+// Numbers, not truths, so that no branch stands between the two.
+TORCH_COMPARISON(logical_and, kBools | kWords | kFloats | kComplexes, (int(a != T(0)) & int(b != T(0))) != 0)
+TORCH_COMPARISON(logical_or, kBools | kWords | kFloats | kComplexes, (int(a != T(0)) | int(b != T(0))) != 0)
 TORCH_COMPARISON(logical_xor, kBools | kWords | kFloats | kComplexes, (a != T(0)) != (b != T(0)))
 #undef TORCH_COMPARISON
 

@@ -180,7 +180,7 @@ TORCH_VEC_INLINE bool is_finite(T x) {
   if constexpr (std::is_integral_v<T>)
     return true;
   else if constexpr (kIsComplex<T>)
-    return is_finite(x.re) & is_finite(x.im);
+    return is_finite(x.re) && is_finite(x.im);
   else
     return x - x == T(0);
 }
@@ -189,7 +189,7 @@ TORCH_VEC_INLINE bool is_infinite(T x) {
   if constexpr (std::is_integral_v<T>)
     return false;
   else if constexpr (kIsComplex<T>)
-    return is_infinite(x.re) | is_infinite(x.im);
+    return is_infinite(x.re) || is_infinite(x.im);
   else
     return std::abs(x) == math::kInfinity<T>;
 }

@@ -72,6 +72,7 @@ def test_the_command_prints_the_report_and_tells_by_its_exit_code():
     assert done.returncode == (1 if doctor.problems() else 0), done.stderr
 
 
+@pytest.mark.skipif("generic" in doctor.report(), reason="kernels through generic vectors alone: there are no levels")
 def test_a_pinned_level_is_told():
     code = "import os; os.environ['TORCH_CPU_LEVEL'] = 'v2'; from torch import doctor; print(doctor.report())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)

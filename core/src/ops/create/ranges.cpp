@@ -16,6 +16,22 @@ using MaybeDType = std::optional<DType>;
 using MaybeDevice = std::optional<Device>;
 constexpr int64_t kGrain = 1 << 16;
 
+template <class T, class V>
+T as_element(V v) {
+  if constexpr (std::is_same_v<V, std::complex<double>> && !std::is_constructible_v<T, std::complex<double>>)
+    return Scalar(v.real()).to<T>();
+  else if constexpr (std::is_same_v<T, Complex64> || std::is_same_v<T, Complex128>)
+    return T(v);
+  else if constexpr (std::is_same_v<T, bool>)
+    return v != V(0);
+  else if constexpr (sizeof(T) == 2 && !std::is_integral_v<T>)
+    return T(float(v));
+  else if constexpr (std::is_integral_v<T> && std::is_floating_point_v<V>)
+    return T(int64_t(v));
+  else
+    return T(v);
+}
+
 // out[i] = f(i), converted from f's result.
 template <class F>
 void generate(const Tensor& out, F f) {
@@ -24,22 +40,7 @@ void generate(const Tensor& out, F f) {
     using T = decltype(zero);
     T* p = out.data<T>();
     parallel_for(out.numel(), kGrain, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        auto v = f(i);
-        if constexpr (std::is_same_v<decltype(v), std::complex<double>> &&
-                      !std::is_constructible_v<T, std::complex<double>>)
-          p[i] = Scalar(v.real()).to<T>();
-        else if constexpr (std::is_same_v<T, Complex64> || std::is_same_v<T, Complex128>)
-          p[i] = T(v);
-        else if constexpr (std::is_same_v<T, bool>)
-          p[i] = v != decltype(v)(0);
-        else if constexpr (sizeof(T) == 2 && !std::is_integral_v<T>)
-          p[i] = T(float(v));
-        else if constexpr (std::is_integral_v<T> && std::is_floating_point_v<decltype(v)>)
-          p[i] = T(int64_t(v));
-        else
-          p[i] = T(v);
-      }
+      for (int64_t i = begin; i < end; ++i) p[i] = as_element<T>(f(i));
     });
   });
 }
