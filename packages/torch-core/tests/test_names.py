@@ -118,6 +118,9 @@ def test_operators_under_the_name_of_their_library():
     rows = torch.tensor([[0.0, -float("inf")], [-float("inf"), -float("inf")]])
     assert aten._safe_softmax.default(rows, 1).tolist() == [[1, 0], [0, 0]]
     assert aten.native_dropout_backward(torch.ones(2), torch.tensor([True, False]), 2.0).tolist() == [2, 0]
+    assert aten.native_dropout_backward(
+        torch.ones(2, dtype=torch.int64), torch.tensor([True, False]), 0.5
+    ).tolist() == [0.5, 0]
     assert not hasattr(torch.ops, "torchvision")
     with pytest.raises(AttributeError, match="torch.ops.aten has no operator 'nonsense'"):
         aten.nonsense

@@ -2,6 +2,7 @@
 #include <atomic>
 #include <optional>
 
+#include "dense.h"
 #include "ops/random/random.h"
 #include "torch/core/ops.h"
 
@@ -120,14 +121,14 @@ std::tuple<Tensor, Tensor> native_dropout_kernel(const Tensor& input, double p, 
 Tensor native_dropout_backward_kernel(const Tensor& grad, const Tensor& mask, double scale) {
   TORCH_CHECK(grad.sizes() == mask.sizes() && mask.dtype() == DType::Bool,
               "native_dropout_backward: expected a torch.bool mask of grad's shape ", grad.sizes(), ", got ", mask);
-  Tensor out = empty_tensor(grad.sizes(), grad.dtype(), grad.device());
+  const DType t = is_floating(grad.dtype()) || is_complex(grad.dtype()) ? grad.dtype() : default_dtype();
+  Tensor out = empty_tensor(grad.sizes(), t, grad.device());
   if (out.is_meta() || out.numel() == 0) return out;
-  const Tensor g = grad.is_contiguous() ? grad : contiguous_copy(grad),
-               m = mask.is_contiguous() ? mask : contiguous_copy(mask);
+  const Tensor g = as_contiguous(grad, t), m = mask.is_contiguous() ? mask : contiguous_copy(mask);
   const uint8_t* const kept = m.data<uint8_t>();
-  visit_dtype(grad.dtype(), [&](auto zero) {
+  visit_dtype(t, [&](auto zero) {
     using T = decltype(zero);
-    if constexpr (!std::is_same_v<T, bool>) {
+    if constexpr (!std::is_integral_v<T>) {
       using Wide = std::conditional_t<std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>, float, T>;
       const T* const from = g.data<T>();
       T* const to = out.data<T>();

@@ -56,11 +56,6 @@ def _safe_softmax(input, dim, dtype=None):
     return _C._operator("softmax")(input.masked_fill(hidden, 0), dim, dtype=dtype).masked_fill(hidden, 0)
 
 
-def native_dropout_backward(grad_output, mask, scale):
-    """The gradient of dropout by its input."""
-    return grad_output * mask * float(scale)
-
-
 def _batch_norm_with_update(input, weight, bias, running_mean, running_var, momentum, eps):
     """Batch norm in training, with its statistics and an empty reserve."""
     result = torch.native_batch_norm(input, weight, bias, running_mean, running_var, True, momentum, eps)
@@ -77,7 +72,6 @@ def _upsample_bilinear2d_aa(input, output_size, align_corners, scale_factors=Non
 #: what stands below the functions that users know
 BELOW = SimpleNamespace(
     _safe_softmax=_safe_softmax,
-    native_dropout_backward=native_dropout_backward,
     _batch_norm_with_update=_batch_norm_with_update,
     _upsample_bilinear2d_aa=_upsample_bilinear2d_aa,
 )
