@@ -265,11 +265,25 @@ def test_hooks_stay_behind_with_a_warning():
     pytest.importorskip("torch.autograd")
     queue, tensor = mp.get_context("fork").Queue(), torch.ones(3, requires_grad=True)
     tensor.register_hook(lambda grad: grad * 2)
-    with pytest.warns(UserWarning, match="hooks of a tensor do not go to another process"):
-        queue.put(tensor)
-    back = queue.get(timeout=5)
+    with pytest.warns(UserWarning, match="hooks of a tensor do not go to another process") as told:
+        queue.put([tensor])
+    assert told[0].filename == __file__
+    (back,) = queue.get(timeout=5)
     back.sum().backward()
     assert back.grad.tolist() == [1, 1, 1]
+
+
+def test_hooks_whose_author_knows_stay_behind_silently(recwarn):
+    pytest.importorskip("torch.autograd")
+    queue, tensor = mp.get_context("fork").Queue(), torch.ones(3, requires_grad=True)
+
+    def hook(grad):
+        return grad * 2
+
+    hook.__torch_unserializable__ = True  # as torch.utils.hooks.unserializable_hook marks it
+    tensor.register_hook(hook)
+    queue.put(tensor)
+    assert queue.get(timeout=5).tolist() == [1, 1, 1] and not recwarn.list
 
 
 def test_an_executor_of_the_standard_library_shares_tensors():

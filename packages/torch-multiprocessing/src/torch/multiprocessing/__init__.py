@@ -17,11 +17,15 @@ from ._segments import (
 )
 from ._share import share_storage_ as _share_storage  # noqa: F401  (torch-core calls these two)
 from ._share import share_tensor_ as _share_tensor  # noqa: F401
-from .spawn import (
+from ._thread import _get_thread_name, _set_thread_name  # noqa: F401
+from .reductions import init_reductions  # noqa: F401
+from .spawn import (  # noqa: F401
+    ENV_VAR_PARALLEL_START,
     ProcessContext,
     ProcessExitedException,
     ProcessRaisedException,
     SpawnContext,
+    _prctl_pr_set_pdeathsig,
     spawn,
     start_processes,
 )

@@ -32,8 +32,8 @@ def reduce_tensor(tensor):
     """
     if tensor.requires_grad and not tensor.is_leaf:
         raise RuntimeError(
-            "a tensor that has a history cannot be sent to another process, because gradients do not cross it; "
-            "send tensor.detach() and rebuild the graph there"
+            "a tensor with requires_grad=True that is no leaf cannot be sent to another process, because gradients do not "
+            "cross processes; send tensor.detach() and rebuild the graph there"
         )
     if tensor.requires_grad:
         _warn_of_hooks(tensor)
@@ -63,8 +63,19 @@ def reduce_tensor(tensor):
 
 
 def _warn_of_hooks(tensor) -> None:
-    if getattr(tensor, "_backward_hooks", None):
-        warnings.warn("the hooks of a tensor do not go to another process with it", stacklevel=5)
+    hooks = getattr(tensor, "_backward_hooks", None) or {}
+    if not all(hasattr(hook, "__torch_unserializable__") for hook in hooks.values()):  # its author knows
+        warnings.warn("the hooks of a tensor do not go to another process with it", stacklevel=_level_of_sender())
+
+
+def _level_of_sender() -> int:
+    """The `stacklevel` by which a warning of this module's functions names the line that sends the tensor."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back and frame.f_globals.get("__name__", "").startswith(
+        ("torch.multiprocessing", "multiprocessing.")
+    ):
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 def rebuild_tensor(cls, storage, metadata):

@@ -8,11 +8,15 @@ import pickle
 import signal
 import sys
 import tempfile
+import threading
 import time
 import traceback
 import warnings
 
 from ._context import get_context
+
+# Set to 1, it starts the processes of `start_processes` with "forkserver" from threads, all at once.
+ENV_VAR_PARALLEL_START = "TORCH_MP_PARALLEL_START"
 
 
 class ProcessException(Exception):
@@ -44,8 +48,15 @@ class ProcessExitedException(ProcessException):
         return type(self), (self.msg, self.error_index, self.error_pid, self.exit_code, self.signal_name)
 
 
-def _run(fn, i: int, args: tuple, error_file: str) -> None:
-    _end_with_parent()
+def _run(fn, i: int, args: tuple, error_file: str, by_signal: bool) -> None:
+    # A shell starts background jobs with interrupts ignored.
+    how = signal.SIGTERM if signal.getsignal(signal.SIGINT) == signal.SIG_IGN else signal.SIGINT
+    if by_signal:
+        _prctl_pr_set_pdeathsig(how)
+        if os.getppid() != multiprocessing.parent_process().pid:  # it ended before it could be asked for
+            return
+    else:
+        threading.Thread(target=_watch_parent, args=(how,), name="parent watch", daemon=True).start()
     try:
         fn(i, *args)
     except KeyboardInterrupt:
@@ -56,12 +67,21 @@ def _run(fn, i: int, args: tuple, error_file: str) -> None:
         sys.exit(1)
 
 
-def _end_with_parent() -> None:
-    # A parent that is killed cannot end its children itself; PR_SET_PDEATHSIG is 1.
+# A parent that is killed cannot end its children itself. The system can send them a signal, when the thread ends that
+# forked them: which is a fork server's, or one that ends before its process does. Then a thread waits for the end.
+
+
+def _prctl_pr_set_pdeathsig(signal_number: int) -> None:
+    """Asks the system for a signal when the thread that started this process ends."""
     import ctypes
 
-    if sys.platform.startswith("linux"):
-        ctypes.CDLL(None, use_errno=True).prctl(1, signal.SIGINT, 0, 0, 0)
+    if ctypes.CDLL(None, use_errno=True).prctl(1, int(signal_number), 0, 0, 0):  # 1: PR_SET_PDEATHSIG
+        raise OSError(ctypes.get_errno(), f"_prctl_pr_set_pdeathsig: signal {signal_number} is refused")
+
+
+def _watch_parent(signal_number: int) -> None:
+    multiprocessing.parent_process().join()
+    os.kill(os.getpid(), signal_number)
 
 
 class ProcessContext:
@@ -153,16 +173,25 @@ def start_processes(fn, args=(), nprocs=1, join=True, daemon=False, start_method
     if nprocs < 1:
         raise ValueError(f"start_processes: nprocs must be at least 1, got {nprocs}")
     ctx = get_context(start_method)
-    processes, files = [], []
-    for i in range(nprocs):
-        # The child makes it when there is something to tell.
+    by_signal = start_method != "forkserver" and threading.current_thread() is threading.main_thread()
+
+    def start(i):
+        # The child makes the file when there is something to tell.
         handle, path = tempfile.mkstemp(prefix="torch-error-", suffix=".pickle")
         os.close(handle)
         os.unlink(path)
-        process = ctx.Process(target=_run, args=(fn, i, args, path), daemon=daemon)
+        process = ctx.Process(target=_run, args=(fn, i, args, path, by_signal), daemon=daemon)
         process.start()
-        processes.append(process)
-        files.append(path)
+        return process, path
+
+    if start_method == "forkserver" and os.environ.get(ENV_VAR_PARALLEL_START) == "1":
+        from concurrent.futures import ThreadPoolExecutor
+
+        with ThreadPoolExecutor(nprocs) as executor:
+            started = list(executor.map(start, range(nprocs)))
+    else:
+        started = [start(i) for i in range(nprocs)]
+    processes, files = map(list, zip(*started))
     running = SpawnContext(processes, files)
     if not join:
         return running
