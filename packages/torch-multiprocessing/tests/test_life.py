@@ -109,6 +109,71 @@ def test_an_interrupt_does_not_wait_for_what_spawned_processes_import(how, tmp_p
         time.sleep(0.05)
 
 
+SLOW = """
+import time
+print("importing", flush=True)
+time.sleep(0.3)
+"""
+SERVED = """
+import signal, sys, time
+if __name__ != "__main__" and "process" in sys.argv:
+    import slow  # in the new process
+signal.signal(signal.SIGINT, signal.default_int_handler)
+import torch.multiprocessing as mp
+if __name__ == "__main__":
+    if "server" in sys.argv:
+        mp.set_forkserver_preload(["slow"])  # before the server ignores interrupts itself
+    if "spawn" in sys.argv:
+        mp.start_processes(time.sleep, (60,), nprocs=2, start_method="forkserver")
+    else:
+        process = mp.get_context("forkserver").Process(target=time.sleep, args=(60,))
+        process.start()
+        process.join()
+"""
+
+
+@pytest.mark.parametrize("how", [["server"], ["process"], ["server", "spawn"]])
+def test_an_interrupt_is_not_lost_while_a_fork_server_starts(how, tmp_path):
+    (tmp_path / "slow.py").write_text(SLOW)
+    (tmp_path / "program.py").write_text(SERVED)
+    program = subprocess.Popen(
+        [sys.executable, "program.py", *how],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        text=True,
+    )
+    assert program.stdout.readline() == "importing\n"
+    os.killpg(program.pid, signal.SIGINT)
+    _, errors = program.communicate(timeout=20)
+    assert errors.count("Traceback") == 1 and errors.rstrip().endswith("KeyboardInterrupt"), errors
+    assert program.returncode == -signal.SIGINT
+    deadline = time.monotonic() + 10  # the fork server ends after its last user
+    while subprocess.run(["pgrep", "-g", str(program.pid)], capture_output=True, check=False).stdout:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_processes_of_the_standard_library_can_be_interrupted_beside_ours():
+    code = """
+import multiprocessing, os, signal, time, torch.multiprocessing as mp
+signal.signal(signal.SIGINT, signal.default_int_handler)
+ours = mp.get_context("forkserver").Process(target=int)
+ours.start()
+ours.join()
+theirs = multiprocessing.get_context("forkserver").Process(target=time.sleep, args=(60,))
+theirs.start()
+time.sleep(0.5)
+os.kill(theirs.pid, signal.SIGINT)
+theirs.join(20)
+print(ours.exitcode, theirs.exitcode)
+theirs.kill()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=50)
+    assert done.stdout == "0 1\n", done
+
+
 def test_a_signal_that_comes_while_a_process_starts_is_not_lost(ctx, monkeypatch):
     class Interrupt(Exception):
         pass

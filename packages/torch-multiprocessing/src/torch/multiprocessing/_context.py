@@ -23,7 +23,7 @@ class SharingProcess:
         self._provision = _segments.provide(self)
         with _interrupts.held(self), _segments.starting(self):
             super().start()
-        _segments.started(self)
+            _segments.started(self)
 
     def _bootstrap(self, *args, **kwargs):
         _segments.adopt(self._provision)

@@ -9,10 +9,11 @@ from __future__ import annotations
 import contextlib
 import functools
 import multiprocessing
+import os
 import signal
 import sys
 import weakref
-from multiprocessing import resource_tracker, util
+from multiprocessing import forkserver, resource_tracker, util
 
 INTERRUPTED = 128 + signal.SIGINT  # the exit code by which a shell knows
 
@@ -21,21 +22,38 @@ INTERRUPTED = 128 + signal.SIGINT  # the exit code by which a shell knows
 def held(process):
     """Signals wait while `process` starts, in the child until it runs its function."""
     method = process._start_method or multiprocessing.get_start_method()
-    # A spawned one imports the main module first, and would end that with a traceback. Not so by way of a fork server,
-    # which would keep the signals from everything that it ever starts.
-    which: set = set()
-    if method == "spawn":
+    which: set = {signal.SIGINT}
+    if method == "fork":
+        which |= {number for number in signal.valid_signals() if callable(signal.getsignal(number))}
+    else:
         resource_tracker.ensure_running()  # its start would let the signal through again
-        which = {signal.SIGINT}
+    if method == "forkserver":
+        _prepare_server()
+    elif method == "spawn":  # it imports the main module first, and would end that with a traceback
         util.Finalize(process, _end_if_interrupted, (weakref.ref(process),), exitpriority=0)
-    elif method == "fork":
-        which = {number for number in signal.valid_signals() if callable(signal.getsignal(number))}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, which)
     process._held_signals = frozenset(which - before)
     try:
         yield
+        if signal.SIGINT in signal.sigpending() and callable(signal.getsignal(signal.SIGINT)):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process.pid, signal.SIGINT)  # it came for all processes, maybe before this was one of them
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _prepare_server() -> None:
+    """A fork server that starts now gets the blocked signal for life, and gives it to all that it forks.
+
+    Ours let it in when they run their function, and for those of the standard library a module does that the server
+    loads ahead. One that runs already, from before our first process, does without.
+    """
+    modules = forkserver._forkserver._preload_modules
+    if _fork_server not in modules:
+        multiprocessing.set_forkserver_preload([*modules, _fork_server])
+
+
+_fork_server = f"{__package__}._fork_server"
 
 
 def _end_if_interrupted(reference) -> None:
@@ -61,6 +79,7 @@ def quiet(run, held_signals, ignoring: bool):
             signal.pthread_sigmask(signal.SIG_UNBLOCK, held_signals)
             run()
         except KeyboardInterrupt:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # one is enough, also while it ends
             sys.exit(INTERRUPTED)
 
     return guarded
