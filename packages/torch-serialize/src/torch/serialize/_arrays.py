@@ -244,7 +244,7 @@ class TorchArrays:
         self.has_autograd = _has_part("torch.autograd")
         self._tensor_over = torch._C._tensor_over  # checks offset, size and stride against the storage
         self._new = torch.UntypedStorage
-        self._dtypes: dict[ElementType, object] = {}
+        self._dtypes: dict[str, object] = {}
 
     def allocate(self, nbytes: int):
         return self.torch.UntypedStorage(nbytes)
@@ -270,9 +270,9 @@ class TorchArrays:
         return Stored(storage, row, location)
 
     def tensor(self, stored: Stored, row: ElementType, offset: int, size, stride, requires_grad=False):
-        dtype = self._dtypes.get(row)
+        dtype = self._dtypes.get(row.name)
         if dtype is None:
-            dtype = self._dtypes[row] = self.dtype(row)
+            dtype = self._dtypes[row.name] = self.dtype(row)
         if type(stored.data) is MetaStorage:
             check_bounds(len(stored.data), row, offset, size, stride)
             return self.meta(row, size, stride, requires_grad)

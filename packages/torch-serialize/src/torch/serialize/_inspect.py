@@ -139,7 +139,7 @@ def _read(f, unknown: dict[str, None]):
     source = open_source(f, "inspect")
 
     class Looking(Session):
-        def unpickler(self, data, persistent_load, find=None):
+        def unpickler(self, data, persistent_load, find=None, opens=()):
             def lenient(module, name):
                 found = known(self.names, module, name) if find is None else _try(find, module, name)
                 if found is None:
@@ -147,9 +147,7 @@ def _read(f, unknown: dict[str, None]):
                     found = Opaque
                 return found
 
-            reader = super().unpickler(data, persistent_load, lenient)
-            reader._is_open = lambda obj: isinstance(obj, Opaque)
-            return reader
+            return super().unpickler(data, persistent_load, lenient, (*opens, Opaque))
 
         def storage(self, row, location, nbytes, fill, offset=None, verify=None):
             return self.backend.stored(self.backend.allocate(nbytes), row, location)

@@ -84,11 +84,14 @@ class Session:
 
     # Pickles
 
-    def unpickler(self, data: bytes, persistent_load: Callable[[Any], Any], find=None):
-        """A reader of the pickles in `data`, data-only or, when the file is trusted, Python's own."""
+    def unpickler(self, data: bytes, persistent_load: Callable[[Any], Any], find=None, opens: tuple[type, ...] = ()):
+        """A reader of the pickles in `data`, data-only or, when the file is trusted, Python's own.
+
+        Objects of the classes `opens`, and of those that the user allowed, may be changed by the data.
+        """
         if self.weights_only:
             openly = tuple(item[0] if isinstance(item, tuple) else item for item in get_safe_globals())
-            classes = tuple(item for item in openly if isinstance(item, type))
+            classes = (*opens, *(item for item in openly if isinstance(item, type)))
             return DataUnpickler(
                 data,
                 find or safe_find(self.names, self.source.name),

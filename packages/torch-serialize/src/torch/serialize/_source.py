@@ -25,7 +25,7 @@ class Source:
     """`size` bytes called `name`; `read` gives a bytes-like object, `read_into` fills a writable buffer."""
 
     concurrent = True  # read_into may be called by several threads at once
-    memory = None  # bytes-like object of the whole contents, where it is at hand anyway
+    memory: memoryview | None = None  # the whole contents, where they are at hand anyway
     fd = None  # the descriptor that the contents can be mapped from
     owned = False  # whether what is read is a file of our own: opened by its path, or a temporary one
     base = 0  # where the contents begin in the caller's file object
@@ -56,7 +56,7 @@ class Source:
 class MemorySource(Source):
     def __init__(self, data, name: str = "file", release=None, base: int = 0):
         super().__init__(name, len(data))
-        self.memory = data
+        self.memory = memoryview(data)
         self.base = base
         self._release = release
 
@@ -187,7 +187,7 @@ def _open_path(path, what: str, spool: bool) -> Source:
         raise
     if 0 < source.size <= WHOLE:
         data = source.read(0, source.size)
-        source.memory = data
+        source.memory = memoryview(data)
     elif source.size == 0:  # an empty file, or a pipe, which has no size
         data = os.read(fd, 1 << 16)
         if data:
@@ -202,7 +202,7 @@ def _taken(stream, name: str, spool: bool, begin: bytes = b"") -> Source:
         data = bytearray(begin)  # grows in place: no second copy beside the pieces
         while piece := stream.read(1 << 20):
             data += piece
-        return MemorySource(memoryview(data), name)
+        return MemorySource(data, name)
     with tempfile.TemporaryFile(buffering=0) as file:
         file.write(begin)
         shutil.copyfileobj(stream, file, 1 << 20)

@@ -2,29 +2,26 @@
 
 Python's own unpickler imports whatever the stream names and calls it. This one
 - resolves a name only through `find(module, name)`, which raises for what is not allowed;
-- calls (REDUCE, NEWOBJ) only objects that `find` returned, and sets state (BUILD) only on what those calls built;
+- calls, hashes, copies and changes only what `_rules` lets it;
 - allocates nothing by a declared size: a size beyond the stream's end is an error;
-- copies no more than the stream's length allows, however often it calls `list` on one list (see `_plain`);
-- keeps its memo in a dict, so a huge index costs nothing, and hashes no key that is not cheap to hash.
+- keeps its memo in a dict, so a huge index costs nothing.
 
 Opcodes: CPython `Lib/pickletools.py`, protocols 0 to 5 without the extension registry and out-of-band buffers.
 """
 
 from __future__ import annotations
 
-import collections
+import codecs
 import struct
 from collections.abc import Callable
 from typing import Any
 
 from ._errors import CorruptPickleError, FileFormatError, UnsafeGlobalError
-from ._plain import HASHING, MAKERS
+from ._rules import Broken, Rules
+from ._tensor_calls import TensorCalls
 
-_MAX_KEY_PARTS = 1000  # of a tuple as a key: nested tuples can take exponential time to hash
-_COPIES, _COPIES_AT_LEAST = 4, 1 << 16  # elements that calls may copy: so many per byte of the stream, or in all
 _float64 = struct.Struct(">d").unpack_from
-_SIZED = (list, tuple, set, frozenset, dict, str, bytes, bytearray, collections.deque)
-_DICTS = (dict, collections.OrderedDict, collections.defaultdict, collections.Counter)
+_int32, _uint32 = struct.Struct("<i").unpack_from, struct.Struct("<I").unpack_from
 
 
 class DataUnpickler:
@@ -52,340 +49,261 @@ class DataUnpickler:
     ):
         self.position = 0
         self._data = data
-        self._find = find
+        self._rules = Rules(len(data), find, is_open, build)
         self._persistent_load = persistent_load
+        self._calls = TensorCalls(self._rules.call, persistent_load)
         self._encoding = encoding
-        self._is_open = is_open
-        self._build_special = build
         self._where = where
-        self._found: dict[str, Any] = {}
-        self._found_ids: set[int] = set()
-        self._may_copy = _COPIES_AT_LEAST + _COPIES * len(data)
 
     def load(self) -> Any:
         """The object of the next pickle."""
-        self._op_at = self.position
         try:
             return self._run()
         except (UnsafeGlobalError, CorruptPickleError, FileFormatError, NotImplementedError, MemoryError, Warning):
             raise
+        except Broken as e:
+            raise self._error(e) from None
         except (IndexError, struct.error):
-            raise self._fail("it ends early, or takes more from the stack than is there") from None
+            raise self._error("it ends early, or takes more from the stack than is there") from None
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError, LookupError) as e:
-            raise self._fail(f"{type(e).__name__}: {e}") from e
+            raise self._error(f"{type(e).__name__}: {e}") from e
 
-    def _fail(self, text: str) -> CorruptPickleError:
-        return CorruptPickleError(f"{self._where}: broken pickle near byte {self._op_at}: {text}")
+    def _error(self, text) -> CorruptPickleError:
+        return CorruptPickleError(f"{self._where}: broken pickle near byte {self.position}: {text}")
+
+    def _decoded(self, raw: bytes):
+        """A string of Python 2."""
+        return raw if self._encoding == "bytes" else raw.decode(self._encoding)
 
     def _run(self) -> Any:
         data, position = self._data, self.position
-        persistent_load, find, callable_ids = self._persistent_load, self._find_global, self._found_ids
+        rules, persistent_load, decoded = self._rules, self._persistent_load, self._decoded
+        find, call, calls = rules.named, rules.call, self._calls
         size = len(data)
-        makers = MAKERS
         memo: dict[int, Any] = {}
         stack: list = []
         marks: list[list] = []
-        push, pop = stack.append, stack.pop
 
-        def take(width: int) -> bytes:
-            # A length of `width` bytes and then that many bytes.
-            nonlocal position
-            begin = position + width
-            count = int.from_bytes(data[position:begin], "little")
-            position = begin + count
-            if position > size:
-                raise self._fail(f"{count} bytes declared, {size - begin} left")
-            return data[begin:position]
-
-        def line() -> bytes:
-            nonlocal position
-            begin = position
-            position = data.find(b"\n", begin) + 1
-            if position == 0:
-                raise self._fail("a line has no end")
-            return data[begin : position - 1]
-
-        # Ordered by how often a file of tensors uses them.
-        while True:
-            self._op_at = position
-            op = data[position]
-            position += 1
-            if op == 0x68:  # BINGET
-                push(memo[data[position]])
+        try:  # the opcodes are ordered by how often a file of tensors uses them
+            while True:
+                op = data[position]
                 position += 1
-            elif op == 0x4B:  # BININT1
-                push(data[position])
-                position += 1
-            elif op == 0x71:  # BINPUT
-                memo[data[position]] = stack[-1]
-                position += 1
-            elif op == 0x28:  # MARK
-                marks.append(stack)
-                stack = []
-                push, pop = stack.append, stack.pop
-            elif op == 0x58:  # BINUNICODE
-                begin = position + 4
-                position = begin + int.from_bytes(data[position:begin], "little")
-                if position > size:
-                    raise self._fail(f"{position - begin} bytes declared, {size - begin} left")
-                push(str(data[begin:position], "utf-8", "surrogatepass"))
-            elif op == 0x74:  # TUPLE
-                value = tuple(stack)
-                stack = marks.pop()
-                push, pop = stack.append, stack.pop
-                push(value)
-            elif op == 0x52:  # REDUCE
-                args = pop()
-                function = stack[-1]
-                if id(function) not in callable_ids or type(args) is not tuple:
-                    raise self._fail(f"it calls {_short(function)}, which is not an allowed class or function")
-                make = makers.get(id(function))
-                stack[-1] = function(*args) if make is None or not args else self._make(function, make, args)
-            elif op == 0x86:  # TUPLE2
-                value = pop()
-                stack[-1] = (stack[-1], value)
-            elif op == 0x85:  # TUPLE1
-                stack[-1] = (stack[-1],)
-            elif op == 0x89:  # NEWFALSE
-                push(False)
-            elif op == 0x29:  # EMPTY_TUPLE
-                push(())
-            elif op == 0x51:  # BINPERSID
-                stack[-1] = persistent_load(stack[-1])
-            elif op == 0x4D:  # BININT2
-                push(data[position] | data[position + 1] << 8)
-                position += 2
-            elif op == 0x72:  # LONG_BINPUT
-                memo[int.from_bytes(data[position : position + 4], "little")] = stack[-1]
-                position += 4
-            elif op == 0x6A:  # LONG_BINGET
-                push(memo[int.from_bytes(data[position : position + 4], "little")])
-                position += 4
-            elif op == 0x4A:  # BININT
-                push(int.from_bytes(data[position : position + 4], "little", signed=True))
-                position += 4
-            elif op == 0x87:  # TUPLE3
-                value = (stack[-3], stack[-2], stack[-1])
-                del stack[-3:]
-                push(value)
-            elif op == 0x88:  # NEWTRUE
-                push(True)
-            elif op == 0x4E:  # NONE
-                push(None)
-            elif op == 0x47:  # BINFLOAT
-                push(_float64(data, position)[0])
-                position += 8
-            elif op == 0x94:  # MEMOIZE
-                memo[len(memo)] = stack[-1]
-            elif op == 0x8C:  # SHORT_BINUNICODE
-                push(str(take(1), "utf-8", "surrogatepass"))
-            elif op == 0x63:  # GLOBAL
-                module = str(line(), "utf-8")
-                push(find(module, str(line(), "utf-8")))
-            elif op == 0x93:  # STACK_GLOBAL
-                name, module = pop(), pop()
-                if type(name) is not str or type(module) is not str:
-                    raise self._fail("STACK_GLOBAL needs two strings")
-                push(find(module, name))
-            elif op == 0x75:  # SETITEMS
-                items, stack = stack, marks.pop()
-                push, pop = stack.append, stack.pop
-                self._set_items(stack[-1], items)
-            elif op == 0x73:  # SETITEM
-                value, key = pop(), pop()
-                self._set_items(stack[-1], [key, value])
-            elif op == 0x7D:  # EMPTY_DICT
-                push({})
-            elif op == 0x5D:  # EMPTY_LIST
-                push([])
-            elif op == 0x65:  # APPENDS
-                items, stack = stack, marks.pop()
-                push, pop = stack.append, stack.pop
-                self._extend(stack[-1], items)
-            elif op == 0x61:  # APPEND
-                value = pop()
-                self._extend(stack[-1], [value])
-            elif op == 0x62:  # BUILD
-                state = pop()
-                self._build(stack[-1], state)
-            elif op == 0x81:  # NEWOBJ
-                args = pop()
-                stack[-1] = self._new(stack[-1], args, {})
-            elif op == 0x92:  # NEWOBJ_EX
-                kwargs, args = pop(), pop()
-                stack[-1] = self._new(stack[-1], args, kwargs)
-            elif op == 0x8A:  # LONG1
-                push(int.from_bytes(take(1), "little", signed=True))
-            elif op == 0x8B:  # LONG4
-                push(int.from_bytes(take(4), "little", signed=True))
-            elif op == 0x8F:  # EMPTY_SET
-                push(set())
-            elif op == 0x90:  # ADDITEMS
-                items, stack = stack, marks.pop()
-                push, pop = stack.append, stack.pop
-                if type(stack[-1]) is not set:
-                    raise self._fail(f"ADDITEMS into {type(stack[-1]).__name__}")
-                for item in items:
-                    self._check_key(item)
-                stack[-1].update(items)
-            elif op == 0x91:  # FROZENSET
-                items, stack = stack, marks.pop()
-                push, pop = stack.append, stack.pop
-                for item in items:
-                    self._check_key(item)
-                push(frozenset(items))
-            elif op == 0x42:  # BINBYTES
-                push(take(4))
-            elif op == 0x43:  # SHORT_BINBYTES
-                push(take(1))
-            elif op == 0x8E:  # BINBYTES8
-                push(take(8))
-            elif op == 0x96:  # BYTEARRAY8
-                push(bytearray(take(8)))
-            elif op == 0x8D:  # BINUNICODE8
-                push(str(take(8), "utf-8", "surrogatepass"))
-            elif op == 0x55:  # SHORT_BINSTRING
-                push(self._string(take(1)))
-            elif op == 0x54:  # BINSTRING
-                push(self._string(take(4)))
-            elif op == 0x53:  # STRING
-                push(self._string(_unquote(line())))
-            elif op == 0x56:  # UNICODE
-                push(str(line(), "raw-unicode-escape"))
-            elif op == 0x49:  # INT
-                text = line()
-                push(text == b"01" if text in (b"00", b"01") else _integer(text))
-            elif op == 0x4C:  # LONG
-                push(_integer(line().rstrip(b"L")))
-            elif op == 0x46:  # FLOAT
-                push(float(line()))
-            elif op == 0x64:  # DICT
-                items, stack = stack, marks.pop()
-                push, pop = stack.append, stack.pop
-                push({})
-                self._set_items(stack[-1], items)
-            elif op == 0x6C:  # LIST
-                value, stack = stack, marks.pop()
-                push, pop = stack.append, stack.pop
-                push(value)
-            elif op == 0x50:  # PERSID
-                push(persistent_load(str(line(), "ascii")))
-            elif op == 0x67:  # GET
-                push(memo[_integer(line())])
-            elif op == 0x70:  # PUT
-                memo[_integer(line())] = stack[-1]
-            elif op == 0x30:  # POP
-                if stack:
-                    pop()
-                else:
+                if op == 0x68:  # BINGET
+                    stack.append(memo[data[position]])
+                    position += 1
+                elif op == 0x4B:  # BININT1
+                    stack.append(data[position])
+                    position += 1
+                    while data[position] == 0x4B:  # sizes and strides come in runs
+                        stack.append(data[position + 1])
+                        position += 2
+                elif op == 0x71:  # BINPUT
+                    memo[data[position]] = stack[-1]
+                    position += 1
+                elif op == 0x28:  # MARK
+                    if data[position] == 0x28 and (match := calls.at(data, position)) is not None:
+                        stack[-1] = calls.made(match, stack[-1], memo)
+                        position = match.end()
+                    else:
+                        marks.append(stack)
+                        stack = []
+                elif op == 0x58:  # BINUNICODE
+                    begin = position + 4
+                    position = begin + _uint32(data, position)[0]
+                    if position > size:
+                        raise Broken(f"{position - begin} bytes declared, {size - begin} left")
+                    stack.append(data[begin:position].decode("utf-8", "surrogatepass"))
+                elif op == 0x74:  # TUPLE
+                    value = tuple(stack)
                     stack = marks.pop()
-                    push, pop = stack.append, stack.pop
-            elif op == 0x31:  # POP_MARK
-                stack = marks.pop()
-                push, pop = stack.append, stack.pop
-            elif op == 0x32:  # DUP
-                push(stack[-1])
-            elif op == 0x80:  # PROTO
-                if data[position] > 5:
-                    raise self._fail(f"protocol {data[position]} is newer than this reader (5)")
-                position += 1
-            elif op == 0x95:  # FRAME
-                position += 8
-            elif op == 0x2E:  # STOP
-                self.position = position
-                return pop()
-            elif op in (0x69, 0x6F):  # INST, OBJ
-                raise self._fail("instances of old-style Python 2 classes are not data")
-            else:
-                raise self._fail(f"opcode 0x{op:02x} is unknown, or not one that data needs")
-
-    def _string(self, raw: bytes):
-        return raw if self._encoding == "bytes" else str(raw, self._encoding)
-
-    def _find_global(self, module: str, name: str):
-        full = f"{module}.{name}"
-        found = self._found.get(full)
-        if found is None:
-            found = self._found[full] = self._find(module, name)
-            self._found_ids.add(id(found))
-        return found
-
-    def _new(self, cls, args, kwargs):
-        if id(cls) not in self._found_ids or not isinstance(cls, type) or type(args) is not tuple:
-            raise self._fail(f"it makes an object of {_short(cls)}, which is not an allowed class")
-        if (make := MAKERS.get(id(cls))) is not None:
-            return self._make(cls, make, args) if args else cls()
-        return cls.__new__(cls, *args, **kwargs)
-
-    def _make(self, kind, make, args):
-        # Calls the maker of a plain type; what it copies is paid for, what it hashes is checked.
-        for items in args:
-            if isinstance(items, _SIZED):
-                self._pay(len(items))
-                if id(kind) in HASHING and not isinstance(items, dict):
+                    stack.append(value)
+                elif op == 0x52:  # REDUCE
+                    args = stack.pop()
+                    stack[-1] = call(stack[-1], args)
+                elif op == 0x86:  # TUPLE2
+                    value = stack.pop()
+                    stack[-1] = (stack[-1], value)
+                elif op == 0x85:  # TUPLE1
+                    stack[-1] = (stack[-1],)
+                elif op == 0x89:  # NEWFALSE
+                    stack.append(False)
+                elif op == 0x29:  # EMPTY_TUPLE
+                    stack.append(())
+                elif op == 0x51:  # BINPERSID
+                    stack[-1] = persistent_load(stack[-1])
+                elif op == 0x4D:  # BININT2
+                    stack.append(data[position] | data[position + 1] << 8)
+                    position += 2
+                elif op == 0x72:  # LONG_BINPUT
+                    memo[_uint32(data, position)[0]] = stack[-1]
+                    position += 4
+                elif op == 0x6A:  # LONG_BINGET
+                    stack.append(memo[_uint32(data, position)[0]])
+                    position += 4
+                elif op == 0x4A:  # BININT
+                    stack.append(_int32(data, position)[0])
+                    position += 4
+                elif op == 0x87:  # TUPLE3
+                    value = (stack[-3], stack[-2], stack[-1])
+                    del stack[-3:]
+                    stack.append(value)
+                elif op == 0x88:  # NEWTRUE
+                    stack.append(True)
+                elif op == 0x4E:  # NONE
+                    stack.append(None)
+                elif op == 0x47:  # BINFLOAT
+                    stack.append(_float64(data, position)[0])
+                    position += 8
+                elif op == 0x94:  # MEMOIZE
+                    memo[len(memo)] = stack[-1]
+                elif op == 0x8C:  # SHORT_BINUNICODE
+                    raw, position = _take(data, position, 1)
+                    stack.append(raw.decode("utf-8", "surrogatepass"))
+                elif op == 0x63:  # GLOBAL
+                    module, position = _line(data, position)
+                    name, position = _line(data, position)
+                    stack.append(find(module.decode(), name.decode()))
+                elif op == 0x93:  # STACK_GLOBAL
+                    name, module = stack.pop(), stack.pop()
+                    if type(name) is not str or type(module) is not str:
+                        raise Broken("STACK_GLOBAL needs two strings")
+                    stack.append(find(module, name))
+                elif op == 0x75:  # SETITEMS
+                    items, stack = stack, marks.pop()
+                    rules.set_items(stack[-1], items)
+                elif op == 0x73:  # SETITEM
+                    value, key = stack.pop(), stack.pop()
+                    rules.set_items(stack[-1], [key, value])
+                elif op == 0x7D:  # EMPTY_DICT
+                    stack.append({})
+                elif op == 0x5D:  # EMPTY_LIST
+                    stack.append([])
+                elif op == 0x65:  # APPENDS
+                    items, stack = stack, marks.pop()
+                    rules.extend(stack[-1], items)
+                elif op == 0x61:  # APPEND
+                    value = stack.pop()
+                    rules.extend(stack[-1], [value])
+                elif op == 0x62:  # BUILD
+                    state = stack.pop()
+                    rules.build(stack[-1], state)
+                elif op == 0x81:  # NEWOBJ
+                    args = stack.pop()
+                    stack[-1] = rules.new(stack[-1], args, {})
+                elif op == 0x92:  # NEWOBJ_EX
+                    kwargs, args = stack.pop(), stack.pop()
+                    stack[-1] = rules.new(stack[-1], args, kwargs)
+                elif op == 0x8A:  # LONG1
+                    raw, position = _take(data, position, 1)
+                    stack.append(int.from_bytes(raw, "little", signed=True))
+                elif op == 0x8B:  # LONG4
+                    raw, position = _take(data, position, 4)
+                    stack.append(int.from_bytes(raw, "little", signed=True))
+                elif op == 0x8F:  # EMPTY_SET
+                    stack.append(set())
+                elif op == 0x90:  # ADDITEMS
+                    items, stack = stack, marks.pop()
+                    if type(stack[-1]) is not set:
+                        raise Broken(f"ADDITEMS into {type(stack[-1]).__name__}")
                     for item in items:
-                        self._check_key(item)
-        return make(*args)
+                        rules.check_key(item)
+                    stack[-1].update(items)
+                elif op == 0x91:  # FROZENSET
+                    items, stack = stack, marks.pop()
+                    for item in items:
+                        rules.check_key(item)
+                    stack.append(frozenset(items))
+                elif op == 0x42:  # BINBYTES
+                    raw, position = _take(data, position, 4)
+                    stack.append(raw)
+                elif op == 0x43:  # SHORT_BINBYTES
+                    raw, position = _take(data, position, 1)
+                    stack.append(raw)
+                elif op == 0x8E:  # BINBYTES8
+                    raw, position = _take(data, position, 8)
+                    stack.append(raw)
+                elif op == 0x96:  # BYTEARRAY8
+                    raw, position = _take(data, position, 8)
+                    stack.append(bytearray(raw))
+                elif op == 0x8D:  # BINUNICODE8
+                    raw, position = _take(data, position, 8)
+                    stack.append(raw.decode("utf-8", "surrogatepass"))
+                elif op == 0x55:  # SHORT_BINSTRING
+                    raw, position = _take(data, position, 1)
+                    stack.append(decoded(raw))
+                elif op == 0x54:  # BINSTRING
+                    raw, position = _take(data, position, 4)
+                    stack.append(decoded(raw))
+                elif op == 0x53:  # STRING
+                    text, position = _line(data, position)
+                    stack.append(decoded(_unquote(text)))
+                elif op == 0x56:  # UNICODE
+                    text, position = _line(data, position)
+                    stack.append(str(text, "raw-unicode-escape"))
+                elif op == 0x49:  # INT
+                    text, position = _line(data, position)
+                    stack.append(text == b"01" if text in (b"00", b"01") else _integer(text))
+                elif op == 0x4C:  # LONG
+                    text, position = _line(data, position)
+                    stack.append(_integer(text.rstrip(b"L")))
+                elif op == 0x46:  # FLOAT
+                    text, position = _line(data, position)
+                    stack.append(float(text))
+                elif op == 0x64:  # DICT
+                    items, stack = stack, marks.pop()
+                    stack.append({})
+                    rules.set_items(stack[-1], items)
+                elif op == 0x6C:  # LIST
+                    value, stack = stack, marks.pop()
+                    stack.append(value)
+                elif op == 0x50:  # PERSID
+                    text, position = _line(data, position)
+                    stack.append(persistent_load(str(text, "ascii")))
+                elif op == 0x67:  # GET
+                    text, position = _line(data, position)
+                    stack.append(memo[_integer(text)])
+                elif op == 0x70:  # PUT
+                    text, position = _line(data, position)
+                    memo[_integer(text)] = stack[-1]
+                elif op == 0x30:  # POP
+                    if stack:
+                        stack.pop()
+                    else:
+                        stack = marks.pop()
+                elif op == 0x31:  # POP_MARK
+                    stack = marks.pop()
+                elif op == 0x32:  # DUP
+                    stack.append(stack[-1])
+                elif op == 0x80:  # PROTO
+                    if data[position] > 5:
+                        raise Broken(f"protocol {data[position]} is newer than this reader (5)")
+                    position += 1
+                elif op == 0x95:  # FRAME
+                    position += 8
+                elif op == 0x2E:  # STOP
+                    return stack.pop()
+                elif op in (0x69, 0x6F):  # INST, OBJ
+                    raise Broken("instances of old-style Python 2 classes are not data")
+                else:
+                    raise Broken(f"opcode 0x{op:02x} is unknown, or not one that data needs")
+        finally:
+            self.position = position
 
-    def _pay(self, elements: int) -> None:
-        self._may_copy -= elements
-        if self._may_copy < 0:
-            raise self._fail(f"its calls copy far more than its {len(self._data)} bytes can mean")
 
-    def _set_items(self, target, items):
-        if type(target) not in _DICTS and not (isinstance(target, dict) and self._is_open(target)):
-            raise self._fail(f"it sets items of {_short(target)}")
-        if len(items) % 2:
-            raise self._fail("a key without a value")
-        for i in range(0, len(items), 2):
-            key = items[i]
-            if type(key) is not str:
-                self._check_key(key)
-            target[key] = items[i + 1]
+def _take(data: bytes, position: int, width: int) -> tuple[bytes, int]:
+    """A length of `width` bytes and then that many bytes; where the next opcode is."""
+    begin = position + width
+    end = begin + int.from_bytes(data[position:begin], "little")
+    if end > len(data):
+        raise Broken(f"{end - begin} bytes declared, {len(data) - begin} left")
+    return data[begin:end], end
 
-    def _extend(self, target, items):
-        if type(target) is list or type(target) is collections.deque or self._is_open(target):
-            target.extend(items)
-        else:
-            raise self._fail(f"it appends to {_short(target)}")
 
-    def _check_key(self, key):
-        # Keys whose hash or comparison is costly are a way to hang the reader.
-        todo, parts = [key], 0
-        while todo:
-            part = todo.pop()
-            parts += 1
-            if parts > _MAX_KEY_PARTS:
-                raise self._fail(f"a key of more than {_MAX_KEY_PARTS} parts")
-            if type(part) in (tuple, frozenset):
-                todo.extend(part)
-            elif type(part) is int and part.bit_length() > 64:
-                raise self._fail("a number of more than 64 bits as a key")
-
-    def _build(self, target, state):
-        if type(state) is tuple:
-            for part in state:
-                if type(part) in (bytes, str):  # of an array: copied into it
-                    self._pay(len(part))
-        if type(target) in _DICTS:  # attributes such as _metadata of a state_dict
-            if type(state) is dict and hasattr(target, "__dict__"):
-                target.__dict__.update(state)
-                return
-        elif self._build_special(target, state):
-            return
-        elif self._is_open(target):
-            if hasattr(target, "__setstate__"):
-                target.__setstate__(state)
-                return
-            slots = None
-            if type(state) is tuple and len(state) == 2:
-                state, slots = state
-            if state:
-                target.__dict__.update(state)
-            for name, value in (slots or {}).items():
-                setattr(target, name, value)
-            return
-        raise self._fail(f"it sets the state of {_short(target)}")
+def _line(data: bytes, position: int) -> tuple[bytes, int]:
+    end = data.find(b"\n", position)
+    if end < 0:
+        raise Broken("a line has no end")
+    return data[position:end], end + 1
 
 
 def _integer(digits: bytes) -> int:
@@ -397,11 +315,4 @@ def _integer(digits: bytes) -> int:
 def _unquote(text: bytes) -> bytes:
     if len(text) < 2 or text[:1] != text[-1:] or text[:1] not in b"\"'":
         raise ValueError("a string without quotes")
-    import codecs
-
     return codecs.escape_decode(text[1:-1])[0]
-
-
-def _short(obj) -> str:
-    name = getattr(obj, "__qualname__", None)
-    return f"{getattr(obj, '__module__', '?')}.{name}" if name else f"an object of type {type(obj).__name__}"

@@ -137,9 +137,7 @@ def _load_script(session: Session, body: bytes, storages: _Storages):
             return lambda *args: args[0] if args else None
         return plain(module, name)
 
-    unpickler = session.unpickler(body, storages.get, find)
-    unpickler._is_open = lambda obj: isinstance(obj, _ScriptObject)
-    root = unpickler.load()
+    root = session.unpickler(body, storages.get, find, (_ScriptObject,)).load()
     if not isinstance(root, _ScriptObject):
         return root
     out, seen = collections.OrderedDict(), set()

@@ -24,7 +24,8 @@ TRUSTED_EXPANSION = 1000  # masks and labels compress well; deflate cannot do mo
 _END = struct.Struct("<4s4H2LH")
 _END64_LOCATOR = struct.Struct("<4sLQL")
 _END64 = struct.Struct("<4sQ2H2L4Q")
-_ENTRY = struct.Struct("<4s6H3L5H2L")
+_ENTRY = struct.Struct("<4s4x2H4x3L4H6xL")
+_LOCAL = struct.Struct("<4s4xH16x2H")
 _MAX32, _MAX16 = 0xFFFFFFFF, 0xFFFF
 _plain_name = re.compile(rb"[\w.\-]+(?:/[\w.\-]+)*").fullmatch
 _HEAD = 1 << 14
@@ -81,25 +82,9 @@ class ZipReader:
         for _ in range(count):
             if position + 46 > size:
                 raise self.fail(f"the directory ends after {len(records)} of {count} records")
-            (
-                sign,
-                _,
-                _,
-                flags,
-                method,
-                _,
-                _,
-                crc,
-                packed,
-                full,
-                name_size,
-                extra_size,
-                note_size,
-                disk,
-                _,
-                _,
-                start,
-            ) = _ENTRY.unpack_from(directory, position)
+            sign, flags, method, crc, packed, full, name_size, extra_size, note_size, disk, start = _ENTRY.unpack_from(
+                directory, position
+            )
             if sign != b"PK\x01\x02":
                 raise self.fail(f"record {len(records)} of the directory has no signature")
             begin = position + 46
@@ -202,14 +187,13 @@ class ZipReader:
     def _data_offset(self, name: str, raw_name: bytes, start: int, method: int) -> int:
         if start + 30 + len(raw_name) > self.source.size:
             raise self.fail(f"record {name!r} starts at {start}, outside the file")
-        memory = self.source.memory
-        if memory is None:
-            header = self.source.read(start, 30 + len(raw_name))
-        else:
-            header = memory[start : start + 30 + len(raw_name)]
-        if bytes(header[:4]) != b"PK\x03\x04" or header[30:] != raw_name or header[8] | header[9] << 8 != method:
+        header, at = self.source.memory, start
+        if header is None:
+            header, at = self.source.read(start, 30 + len(raw_name)), 0
+        sign, local_method, name_size, extra_size = _LOCAL.unpack_from(header, at)
+        if sign != b"PK\x03\x04" or header[at + 30 : at + 30 + len(raw_name)] != raw_name or local_method != method:
             raise self.fail(f"the header of record {name!r} at {start} contradicts the directory")
-        return start + 30 + (header[26] | header[27] << 8) + (header[28] | header[29] << 8)
+        return start + 30 + name_size + extra_size
 
     def _check(self, record: Record, crc: int) -> None:
         # 0: whoever wrote the record computed none (set_crc32_options, skip_data)
@@ -241,8 +225,9 @@ class ZipReader:
 
     def view(self, record: Record):
         """The contents of a stored record of a source in memory, without a copy, their CRC checked."""
-        data = memoryview(self.source.memory)[record.offset : record.offset + record.size]
-        self._check(record, self._crc32(data))
+        data = self.source.memory[record.offset : record.offset + record.size]
+        if (crc := self._crc32(data)) != record.crc:
+            self._check(record, crc)
         return data
 
     def read_into(self, record: Record, target: memoryview) -> None:
