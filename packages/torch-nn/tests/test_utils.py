@@ -98,3 +98,20 @@ def test_batch_norm_folds_into_the_layer_before():
     assert torch.allclose(utils.fuse_linear_bn_eval(linear, norm)(x[:, 0, 0]), norm(linear(x[:, 0, 0])), atol=1e-5)
     with pytest.raises(AssertionError, match="only for eval"):
         utils.fuse_conv_bn_eval(conv.train(), norm)
+
+
+def test_spectral_norm_reads_checkpoints_that_hold_the_divided_weight():
+    torch.manual_seed(0)
+    layer = utils.spectral_norm(nn.Linear(5, 4), n_power_iterations=50)
+    x = torch.randn(3, 5)
+    layer(x)
+    layer.eval()
+    state = layer.state_dict()
+    assert state._metadata[""]["spectral_norm"] == {"weight.version": 1}
+    old = {name: state[name] for name in ("bias", "weight_orig", "weight_u")} | {"weight": layer.weight.detach()}
+    other = utils.spectral_norm(nn.Linear(5, 4)).eval()
+    other.load_state_dict(old)
+    torch.testing.assert_close(other(x), layer(x), rtol=1e-4, atol=1e-5)
+    assert "weight" in old
+    utils.remove_spectral_norm(other)
+    assert list(other.state_dict()) == ["bias", "weight"] and not other._load_state_dict_pre_hooks

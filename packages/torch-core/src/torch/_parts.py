@@ -40,7 +40,7 @@ FUNCTIONAL = (
 ATTRIBUTES.update(dict.fromkeys(FUNCTIONAL, "nn"))
 
 # Modules that users know under a second name.
-ALIASES = {"serialization": "serialize", "hub": "utils.hub"}
+ALIASES = {"serialization": "serialize", "hub": "utils.hub", "_C._nn": "nn.functional"}
 
 # Names of torch-core itself that wait in a module until somebody asks; a module may be asked for by its own name.
 LAZY = {
@@ -212,6 +212,8 @@ def install() -> None:
 
     if Finder not in sys.meta_path:
         sys.meta_path.append(Finder)
+    # Pickled models name functions and the base of Tensor by where PyTorch has them.
+    _C.TensorBase, _C._VariableFunctionsClass, _C.__path__ = _C.Tensor, sys.modules["torch"], []
     # The core opens OpenBLAS at first need; where the package lies is known here alone.
     found = (join(entry, "scipy_openblas32", "lib", "libscipy_openblas.so") for entry in sys.path)
     if path := next(filter(isfile, found), None):

@@ -398,3 +398,16 @@ def complete(cls):
     cls.nonzero = nonzero
     cls.unique = _unique
     cls.unique_consecutive = _unique_consecutive
+
+
+def _rebuild_from_type_v2(function, cls, args, state):
+    """The tensor that a pickle of PyTorch describes as one of another class, or as one with attributes."""
+    from ._copying import set_state
+
+    tensor = function(*args)
+    if type(tensor) is not cls:
+        tensor = tensor.as_subclass(cls)
+    if isinstance(state, tuple):  # of a class with __slots__
+        state = {**(state[0] or {}), **(state[1] or {})}
+    set_state(tensor, state)
+    return tensor

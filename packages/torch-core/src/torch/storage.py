@@ -5,6 +5,7 @@ from functools import partial
 from . import _C, _untyped
 from ._C import UntypedStorage
 from ._legacy import PREFIXES
+from ._parts import need
 from ._tensor import CONVERSIONS
 
 __all__ = ["TypedStorage", "UntypedStorage"]
@@ -258,6 +259,13 @@ def _wanted(cls, dtype):
 def _typed(untyped, dtype):
     """Elements of a dtype over bytes."""
     return TypedStorage(wrap_storage=untyped, dtype=dtype)
+
+
+def _load_from_bytes(data):
+    """The storage in a pickle of PyTorch, which holds it as a whole file of its own."""
+    from io import BytesIO
+
+    return need("serialize").load(BytesIO(data))
 
 
 def _forward(name):

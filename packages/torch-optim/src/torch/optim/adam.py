@@ -1,4 +1,4 @@
-"""Adam (Kingma 2014), AMSGrad (Reddi 2018) and decoupled weight decay (Loshchilov 2017)."""
+"""Adam (Kingma 2014) and AMSGrad (Reddi 2018)."""
 
 import math
 
@@ -7,7 +7,7 @@ import torch
 from ._check import betas_in_range, not_negative
 from .optimizer import Optimizer
 
-__all__ = ["Adam", "AdamW"]
+__all__ = ["Adam"]
 
 
 class Adam(Optimizer):
@@ -81,37 +81,3 @@ class Adam(Optimizer):
         # The bias corrections of both moments, moved to the step size as in section 2 of the paper.
         denominator = v.sqrt().div_(math.sqrt(1 - beta2**t)).add_(group["eps"])
         p.addcdiv_(m, denominator, value=-alpha / (1 - beta1**t))
-
-
-class AdamW(Adam):
-    """:class:`Adam` whose parameters shrink by ``lr * weight_decay`` in each step, apart from the gradient (Loshchilov 2017)."""
-
-    def __init__(
-        self,
-        params,
-        lr=1e-3,
-        betas=(0.9, 0.999),
-        eps=1e-8,
-        weight_decay=1e-2,
-        amsgrad=False,
-        *,
-        maximize=False,
-        foreach=None,
-        capturable=False,
-        differentiable=False,
-        fused=None,
-    ):
-        super().__init__(
-            params,
-            lr,
-            betas,
-            eps,
-            weight_decay,
-            amsgrad,
-            foreach=foreach,
-            maximize=maximize,
-            capturable=capturable,
-            differentiable=differentiable,
-            fused=fused,
-            decoupled_weight_decay=True,
-        )

@@ -10,7 +10,13 @@ from ._errors import CorruptPickleError, FileFormatError, UnsafeGlobalError
 from ._inspect import get_unsafe_globals_in_checkpoint, inspect
 from ._load import load
 from ._location import default_restore_location, location_tag, register_package, validate_cuda_device
-from ._names import check_module_version_greater_or_equal, mkdtemp, normalize_storage_type, storage_to_tensor_type
+from ._names import (
+    _get_layout,  # noqa: F401  (a word of pickles)
+    check_module_version_greater_or_equal,
+    mkdtemp,
+    normalize_storage_type,
+    storage_to_tensor_type,
+)
 from ._options import (
     LoadEndianness,
     get_crc32_options,

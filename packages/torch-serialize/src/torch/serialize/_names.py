@@ -57,3 +57,8 @@ def storage_to_tensor_type(storage) -> type:
     """The tensor class beside a storage's class: of a ``torch.FloatStorage``, ``torch.FloatTensor``."""
     kind = type(storage)
     return getattr(importlib.import_module("torch"), kind.__name__.replace("Storage", "Tensor"))
+
+
+def _get_layout(name: str):
+    """The layout of that name: plain pickles of PyTorch call this."""
+    return getattr(importlib.import_module("torch"), name.removeprefix("torch."))

@@ -3,18 +3,23 @@
 
 from .activation import *
 from .batchnorm import *
+from .channelshuffle import *
 from .container import *
 from .conv import *
 from .distance import *
 from .dropout import *
+from .flatten import *
+from .fold import *
+from .instancenorm import *
 from .linear import *
 from .loss import *
 from .module import *
 from .normalization import *
 from .padding import *
+from .pixelshuffle import *
 from .pooling import *
-from .resize import *
 from .sparse import *
+from .upsampling import *
 
 # Larger families that many programs do without are loaded at first use.
 _LATE = {

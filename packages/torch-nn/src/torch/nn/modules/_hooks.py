@@ -22,7 +22,7 @@ class RemovableHandle:
     """
 
     def __init__(self, hooks, *options):
-        self.id = next(_ids)
+        self.id = next(id for id in _ids if id not in hooks)  # an unpickled module brings its ids along
         self._dicts = (hooks, *options)
 
     def remove(self):

@@ -208,21 +208,26 @@ class State:
 
     def _register_load_state_dict_pre_hook(self, hook, with_module=False):
         hooks = self._own_hooks("_load_state_dict_pre_hooks")
-        return _hooks.add(hooks, _WithModule(hook, self) if with_module else hook)
+        return _hooks.add(hooks, _WrappedHook(hook, self) if with_module else hook)
 
     def register_load_state_dict_post_hook(self, hook):
         """Run ``hook(module, incompatible_keys)`` after loading; it may edit the two lists in place."""
         return _hooks.add(self._own_hooks("_load_state_dict_post_hooks"), hook)
 
 
-class _WithModule:
-    """A pre-hook that wants the module as its first argument; a class, so that it pickles with the module."""
+class _WrappedHook:
+    """A pre-hook that may want the module as its first argument; a class, so that it pickles with the module.
+
+    PyTorch pickles its own in a class of this name, with or without the module.
+    """
+
+    module = None
 
     def __init__(self, hook, module):
         self.hook, self.module = hook, module
 
     def __call__(self, *args):
-        return self.hook(self.module, *args)
+        return self.hook(*args) if self.module is None else self.hook(self.module, *args)
 
 
 class _Copy:

@@ -328,3 +328,11 @@ class Softmax2d(Module):
         if input.dim() not in (3, 4):
             raise ValueError(f"Softmax2d: expected input to be 3D or 4D (got {input.dim()}D instead)")
         return F.softmax(input, -3)
+
+
+def __getattr__(name):
+    if name != "MultiheadAttention":
+        raise AttributeError(f"module 'torch.nn.modules.activation' has no attribute {name!r}")
+    from .attention import MultiheadAttention  # where files of PyTorch say that it is
+
+    return MultiheadAttention

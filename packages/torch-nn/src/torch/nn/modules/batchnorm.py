@@ -1,4 +1,4 @@
-"""Batch normalisation (Ioffe 2015), and instance normalisation (Ulyanov 2016) which is batch norm of each example."""
+"""Batch normalisation (Ioffe 2015)."""
 
 import torch
 
@@ -9,9 +9,7 @@ from .lazy import LazyModuleMixin
 from .module import Module
 
 __all__ = [
-    "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d",
-    "LazyBatchNorm1d", "LazyBatchNorm2d", "LazyBatchNorm3d", "LazyInstanceNorm1d", "LazyInstanceNorm2d",
-    "LazyInstanceNorm3d", "SyncBatchNorm",
+    "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "LazyBatchNorm1d", "LazyBatchNorm2d", "LazyBatchNorm3d", "SyncBatchNorm",
 ]  # fmt: skip
 
 
@@ -186,54 +184,6 @@ class SyncBatchNorm(_BatchNorm):
         return converted
 
 
-class _InstanceNorm(_NormBase):
-    def __init__(
-        self,
-        num_features,
-        eps=1e-5,
-        momentum=0.1,
-        affine=False,
-        track_running_stats=False,
-        device=None,
-        dtype=None,
-        *,
-        bias=True,
-    ):
-        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
-
-    def forward(self, input):
-        self._check_input_dim(input)
-        batched = input.dim() == self._dims[1]
-        x = input if batched else input.unsqueeze(0)
-        if x.shape[1] != self.num_features and self.affine:
-            raise ValueError(
-                f"{type(self).__name__}: expected input of {self.num_features} channels, got shape {tuple(input.shape)}"
-            )
-        use_input_stats = self.training or not self.track_running_stats
-        output = F.instance_norm(
-            x, self.running_mean, self.running_var, self.weight, self.bias, use_input_stats, self.momentum or 0.0, self.eps
-        )  # fmt: skip
-        return output if batched else output.squeeze(0)
-
-
-class InstanceNorm1d(_InstanceNorm):
-    """Normalises every channel of every example of (N, C, L) or (C, L) alone."""
-
-    _dims = (2, 3)
-
-
-class InstanceNorm2d(_InstanceNorm):
-    """Normalises every channel of every image of (N, C, H, W) or (C, H, W) alone."""
-
-    _dims = (3, 4)
-
-
-class InstanceNorm3d(_InstanceNorm):
-    """Normalises every channel of every volume of (N, C, D, H, W) or (C, D, H, W) alone."""
-
-    _dims = (4, 5)
-
-
 class _LazyNorm(LazyModuleMixin):
     """A norm that reads ``num_features`` off its first input."""
 
@@ -282,21 +232,3 @@ class LazyBatchNorm3d(_LazyNorm, BatchNorm3d):
     """:class:`BatchNorm3d` that reads ``num_features`` off its first input."""
 
     cls_to_become = BatchNorm3d
-
-
-class LazyInstanceNorm1d(_LazyNorm, InstanceNorm1d):
-    """:class:`InstanceNorm1d` that reads ``num_features`` off its first input."""
-
-    cls_to_become = InstanceNorm1d
-
-
-class LazyInstanceNorm2d(_LazyNorm, InstanceNorm2d):
-    """:class:`InstanceNorm2d` that reads ``num_features`` off its first input."""
-
-    cls_to_become = InstanceNorm2d
-
-
-class LazyInstanceNorm3d(_LazyNorm, InstanceNorm3d):
-    """:class:`InstanceNorm3d` that reads ``num_features`` off its first input."""
-
-    cls_to_become = InstanceNorm3d

@@ -117,3 +117,6 @@ class Bilinear(Module):
             f"in1_features={self.in1_features}, in2_features={self.in2_features}, "
             f"out_features={self.out_features}, bias={self.bias is not None}"
         )
+
+
+NonDynamicallyQuantizableLinear = Linear  # what files of PyTorch call the last layer of its MultiheadAttention

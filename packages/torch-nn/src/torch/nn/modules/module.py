@@ -14,7 +14,7 @@ from . import _hooks
 from ._cast import Cast
 from ._hooks import HookDict, everywhere, running
 from ._registry import Registry
-from ._state import State
+from ._state import State, _WrappedHook  # noqa: F401  (pickles of PyTorch name it here)
 from ._tree import Tree
 
 __all__ = ["Module"]

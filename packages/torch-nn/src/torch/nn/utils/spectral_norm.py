@@ -41,6 +41,38 @@ class SpectralNorm:
     def __call__(self, module, inputs):
         setattr(module, self.name, self.compute_weight(module, module.training))
 
+    def right_vector(self, weight, u, sigma):
+        """The ``v`` with ``u^T W v = sigma`` whose ``W v`` is nearest to a multiple of ``u``."""
+        matrix = as_matrix(weight, self.dim)
+        v = torch.mv(torch.linalg.pinv(matrix), u)
+        return v * (sigma / torch.dot(u, torch.mv(matrix, v)))
+
+
+class SpectralNormLoadStateDictPreHook:
+    """Completes checkpoints of PyTorch 1.0 and before, which hold the divided weight in place of ``v``."""
+
+    def __init__(self, fn):
+        self.fn = fn
+
+    def __call__(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs):
+        key = prefix + self.fn.name
+        if key + "_v" in state_dict or not {key, key + "_orig", key + "_u"} <= state_dict.keys():
+            return
+        original, divided = state_dict[key + "_orig"], state_dict.pop(key)
+        with torch.no_grad():
+            sigma = original.norm() / divided.norm()
+            state_dict[key + "_v"] = self.fn.right_vector(original, state_dict[key + "_u"], sigma)
+
+
+class SpectralNormStateDictHook:
+    """Notes in the metadata of a state dict which form of spectral norm it holds."""
+
+    def __init__(self, fn):
+        self.fn = fn
+
+    def __call__(self, module, state_dict, prefix, local_metadata):
+        local_metadata.setdefault("spectral_norm", {})[self.fn.name + ".version"] = 1
+
 
 def spectral_norm(module, name="weight", n_power_iterations=1, eps=1e-12, dim=None):
     """Divide the weight ``name`` by its spectral norm before each forward; returns the module.
@@ -67,6 +99,8 @@ def spectral_norm(module, name="weight", n_power_iterations=1, eps=1e-12, dim=No
     module.register_buffer(name + "_u", u)
     module.register_buffer(name + "_v", v)
     module.register_forward_pre_hook(hook)
+    module._register_state_dict_hook(SpectralNormStateDictHook(hook))
+    module._register_load_state_dict_pre_hook(SpectralNormLoadStateDictPreHook(hook))
     return module
 
 
@@ -82,4 +116,7 @@ def remove_spectral_norm(module, name="weight"):
         delattr(module, name + suffix)
     module.register_parameter(name, Parameter(weight))
     del module._forward_pre_hooks[id]
+    for hooks in map(module._own_hooks, ("_state_dict_hooks", "_load_state_dict_pre_hooks")):
+        for id in [id for id, other in hooks.items() if getattr(getattr(other, "hook", other), "fn", None) is hook]:
+            del hooks[id]
     return module

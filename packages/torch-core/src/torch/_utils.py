@@ -1,0 +1,93 @@
+"""Names that plain pickles of PyTorch call, and that programs took from a module that was never meant for them.
+
+``pickle.dumps(tensor)`` of PyTorch asks for ``torch._utils._rebuild_tensor_v2``; here ``pickle.loads`` finds it.
+"""
+
+import warnings
+
+import torch  # by this name `torch._utils.torch.channels_last`, as PyTorch's pickles of protocol 4 say, is found
+
+from ._copying import rebuild, rebuild_sparse, set_state
+
+
+def _rebuild_tensor(storage, storage_offset, size, stride):
+    return rebuild(torch.Tensor, storage.untyped(), _dtype(storage), storage_offset, size, stride, False)
+
+
+def _rebuild_tensor_v2(storage, storage_offset, size, stride, requires_grad, backward_hooks, metadata=None):
+    args = storage_offset, size, stride, requires_grad, backward_hooks
+    return _rebuild_tensor_v3(storage, *args, _dtype(storage), metadata)
+
+
+def _rebuild_tensor_v3(storage, storage_offset, size, stride, requires_grad, backward_hooks, dtype, metadata=None):
+    tensor = rebuild(torch.Tensor, storage.untyped(), dtype, storage_offset, size, stride, False)
+    for done_late, operator in (("conj", torch.Tensor.conj), ("neg", torch.Tensor.neg)):
+        if metadata and metadata.get(done_late):
+            tensor = operator(tensor)
+    _warn_of_hooks(backward_hooks)
+    return tensor.requires_grad_() if requires_grad else tensor
+
+
+def _rebuild_parameter(data, requires_grad, backward_hooks):
+    from .nn import Parameter
+
+    _warn_of_hooks(backward_hooks)
+    return Parameter(data, requires_grad)
+
+
+def _rebuild_parameter_with_state(data, requires_grad, backward_hooks, state):
+    parameter = _rebuild_parameter(data, requires_grad, backward_hooks)
+    set_state(parameter, state)
+    return parameter
+
+
+def _rebuild_sparse_tensor(layout, data):
+    indices, values, size, *coalesced = data
+    if layout != torch.sparse_coo:
+        raise NotImplementedError(f"pickle: tensors of layout {layout} cannot be read yet")
+    return rebuild_sparse(torch.Tensor, indices, values, size, bool(coalesced and coalesced[0]), False)
+
+
+def _rebuild_device_tensor_from_numpy(data, dtype, device, requires_grad):
+    tensor = torch.from_numpy(data).to(device, dtype)
+    return tensor.requires_grad_() if requires_grad else tensor
+
+
+def _rebuild_meta_tensor_no_storage(dtype, size, stride, requires_grad):
+    return torch.empty_strided(size, stride, dtype=dtype, device="meta", requires_grad=requires_grad)
+
+
+def _dtype(storage):
+    return getattr(storage, "dtype", torch.uint8)  # bytes and elements of uint8 are written alike
+
+
+def _warn_of_hooks(hooks):
+    if hooks:
+        warnings.warn("pickle: the hooks pickled with a tensor are left out; register them again", stacklevel=3)
+
+
+def _flatten_dense_tensors(tensors):
+    """The elements of tensors of one dtype in one tensor, one after another.
+
+    >>> _flatten_dense_tensors([torch.ones(2, 1), torch.zeros(2)])
+    tensor([1., 1., 0., 0.])
+    """
+    return torch.cat([tensor.reshape(-1) for tensor in tensors])
+
+
+def _unflatten_dense_tensors(flat, tensors):
+    """Views of a tensor that `_flatten_dense_tensors` made, in the shapes of the tensors that it was made of.
+
+    >>> [part.tolist() for part in _unflatten_dense_tensors(torch.arange(4), [torch.ones(2, 1), torch.zeros(2)])]
+    [[[0], [1]], [2, 3]]
+    """
+    parts = flat.split([tensor.numel() for tensor in tensors])
+    return tuple(part.view(tensor.shape) for part, tensor in zip(parts, tensors))
+
+
+def __getattr__(name):
+    if name in ("ExceptionWrapper", "KeyErrorMessage"):
+        from .utils.data import report
+
+        return getattr(report, name)
+    raise AttributeError(f"module 'torch._utils' has no attribute {name!r}")
