@@ -38,8 +38,14 @@ struct add : BinaryVec<kWords | kFloats | kComplexes> {
     return V(a + b);
   }
 };
+struct or_scaled_bytes : Binary<kBools> {  // scalars: alpha
+  template <class T>
+  static T eval(T a, T b, const Scalar<T>* s) {
+    return a | (b & T(s[0] != 0));
+  }
+};
 struct add_scaled : BinaryVec<kWords | kFloats | kComplexes> {  // scalars: alpha
-  using OnBool = logical_or_bytes;
+  using OnBool = or_scaled_bytes;
   template <class V>
   static V eval(V a, V b, const Scalar<V>* s) {
     return V(a + b * V(s[0]));

@@ -304,32 +304,6 @@ Sum baddbmm_sum(const char* op, const Tensor& self, const Tensor& batch1, const 
           slab_of(batch2)};
 }
 
-// Products summed over the batch: added one after the other.
-Sum addbmm_sum(const char* op, const Tensor& self, const Tensor& batch1, const Tensor& batch2) {
-  Sum sum = baddbmm_sum(op, self, batch1, batch2);
-  sum.shape.erase(sum.shape.begin());
-  return sum;
-}
-
-void add_products(const Sum& sum, DType dtype, const Scalar& beta, const Slab& d, const Scalar& alpha,
-                  const Slab& out) {
-  const bool over_batch = sum.shape.size() == 2 && sum.size.batch != 1;  // addbmm
-  if (!over_batch) return multiply(sum.op, dtype, sum.size, alpha, sum.a, sum.b, beta, d, out);
-  const int64_t bytes = item_size(dtype);
-  ProductSize one = sum.size;
-  one.batch = 1;
-  if (sum.size.batch == 0) {
-    one.k = 0;
-    return multiply(sum.op, dtype, one, alpha, {}, {}, beta, d, out);
-  }
-  for (int64_t x = 0; x < sum.size.batch; ++x) {
-    const auto at = [&](const Slab& s) {
-      return Slab{static_cast<char*>(s.data) + x * s.batch * bytes, s.row, s.col, 0};
-    };
-    multiply(sum.op, dtype, one, alpha, at(sum.a), at(sum.b), x == 0 ? beta : Scalar(1), x == 0 ? d : out, out);
-  }
-}
-
 using SumOf = Sum (*)(const char*, const Tensor&, const Tensor&, const Tensor&);
 
 Slab output_slab(const Tensor& out) {
@@ -343,7 +317,7 @@ Tensor add_product(const char* op, SumOf sum_of, const Tensor& self, const Tenso
   check_factors(op, a.dtype(), beta, alpha);
   const Slab d = addend(op, self, sum.shape);
   Tensor out = result(sum.shape, a);
-  if (!nothing_to_do(out)) add_products(sum, a.dtype(), beta, d, alpha, output_slab(out));
+  if (!nothing_to_do(out)) multiply(sum.op, a.dtype(), sum.size, alpha, sum.a, sum.b, beta, d, output_slab(out));
   return out;
 }
 
@@ -358,10 +332,10 @@ Tensor add_product_(const char* op, SumOf sum_of, const Tensor& self, const Tens
   const Slab d = addend(op, self, sum.shape);
   if (self->storage == a->storage || self->storage == b->storage) {  // operands must keep their values to the end
     Tensor out = result(sum.shape, a);
-    add_products(sum, a.dtype(), beta, d, alpha, output_slab(out));
+    multiply(sum.op, a.dtype(), sum.size, alpha, sum.a, sum.b, beta, d, output_slab(out));
     copy_into(self, out);
   } else {
-    add_products(sum, a.dtype(), beta, d, alpha, output_slab(self));
+    multiply(sum.op, a.dtype(), sum.size, alpha, sum.a, sum.b, beta, d, output_slab(self));
   }
   return self;
 }
@@ -378,8 +352,24 @@ Tensor add_product_(const char* op, SumOf sum_of, const Tensor& self, const Tens
 TORCH_ADD_PRODUCT(addmm)
 TORCH_ADD_PRODUCT(addmv)
 TORCH_ADD_PRODUCT(baddbmm)
-TORCH_ADD_PRODUCT(addbmm)
 #undef TORCH_ADD_PRODUCT
+
+// Products summed over the batch are one product, along batch and middle dim at once: rounded once.
+std::pair<Tensor, Tensor> side_by_side(const char* op, const Tensor& batch1, const Tensor& batch2) {
+  check_batches(op, {"batch1", batch1}, {"batch2", batch2});
+  const int64_t n = batch1.size(0) * batch1.size(2);
+  return {reshape(transpose(batch1, 0, 1), {batch1.size(1), n}), reshape(batch2, {n, batch2.size(2)})};
+}
+Tensor addbmm_kernel(const Tensor& self, const Tensor& batch1, const Tensor& batch2, const Scalar& beta,
+                     const Scalar& alpha) {
+  const auto [a, b] = side_by_side("addbmm", batch1, batch2);
+  return add_product("addbmm", addmm_sum, self, a, b, beta, alpha);
+}
+Tensor addbmm_in_place(const Tensor& self, const Tensor& batch1, const Tensor& batch2, const Scalar& beta,
+                       const Scalar& alpha) {
+  const auto [a, b] = side_by_side("addbmm_", batch1, batch2);
+  return add_product_("addbmm_", addmm_sum, self, a, b, beta, alpha);
+}
 
 // The outer product follows type promotion, as the element-wise product that it is.
 Tensor converted(const Tensor& t, DType dtype) {

@@ -214,6 +214,10 @@ Tensor group(const Tensor& input, int64_t groups, const Tensor& weight, const Te
               input.sizes(), " and num_groups=", groups);
   check_parameter(op, "weight", weight, s.c);
   check_parameter(op, "bias", bias, s.c);
+  if (const DType compute = norm_dtype(input); compute != input.dtype()) {  // half types are rounded once, at the end
+    const auto wide = [&](const Tensor& t) { return t && t.dtype() != compute ? _to_copy(t, compute) : t; };
+    return _to_copy(group(wide(input), groups, wide(weight), wide(bias), eps, false), input.dtype());
+  }
   int64_t width = s.c / groups * s.inner;
   Tensor rows = reshape(input, {s.n, groups, width});
   Tensor y = reshape(std::get<0>(layer_norm_statistics(rows, {width}, Tensor(), Tensor(), eps)), input.sizes());

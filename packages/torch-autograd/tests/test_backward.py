@@ -414,3 +414,41 @@ def test_gradients_of_two_where_they_meet(function, a, b, by_a, by_b):
     function(x, y).sum().backward()
     for t, want in ((x, by_a), (y, by_b)):
         assert t.grad is None if want is None else t.grad.tolist() == pytest.approx(want, nan_ok=True)
+
+
+def test_bounds_that_need_gradients_are_tensors_even_without_dims():
+    x, low, high = leaf(-1.0, 0.5, 4.0), torch.tensor(0.0, requires_grad=True), torch.tensor(2.0, requires_grad=True)
+    torch.clamp(x, low, high).backward(torch.tensor([1.0, 10.0, 100.0]))
+    assert x.grad.tolist() == [0, 10, 0] and low.grad.item() == 1 and high.grad.item() == 100
+    with pytest.raises(TypeError, match="alpha"):
+        torch.add(x, x, alpha=high)
+
+
+def test_products_without_inner_elements_have_gradients():
+    a, b = torch.ones(5, 4, 0, requires_grad=True), torch.ones(0, 3, requires_grad=True)
+    (a @ b).sum().backward()
+    assert a.grad.shape == (5, 4, 0) and b.grad.shape == (0, 3)
+    x, w = torch.ones(2, 3, 0, requires_grad=True), torch.ones(4, 0, requires_grad=True)
+    torch._C._functions()["nn.functional"]["linear"](x, w).sum().backward()
+    assert x.grad.shape == (2, 3, 0) and w.grad.shape == (4, 0)
+    v = torch.ones(0, requires_grad=True)
+    (torch.ones(5, 4, 0) @ v).sum().backward()
+    assert v.grad.shape == (0,)
+
+
+def test_slopes_of_logaddexp_are_halves_where_both_are_equal_and_large():
+    for f in (torch.logaddexp, torch.logaddexp2):
+        x, y = (torch.tensor([1e20, -1e20, 3.0, 800.0], dtype=torch.float64, requires_grad=True) for _ in range(2))
+        f(x, y).sum().backward()
+        assert x.grad.tolist() == y.grad.tolist() == [0.5] * 4
+    x, y = leaf(800.0, -800.0), leaf(-800.0, 800.0)
+    slopes = torch.autograd.grad(torch.logaddexp(x, y).sum(), (x, y), create_graph=True)
+    assert slopes[0].tolist() == [1, 0] and slopes[1].tolist() == [0, 1]
+    assert torch.autograd.grad(slopes[0].sum(), x)[0].tolist() == [0, 0]
+
+
+def test_the_second_slope_of_elu_at_its_bend_is_that_from_the_right():
+    x = torch.tensor([0.0, -1.0, 1.0], dtype=torch.float64, requires_grad=True)
+    elu = torch._C._operator("elu")
+    (slope,) = torch.autograd.grad(elu(x).sum(), x, create_graph=True)
+    assert torch.autograd.grad(slope.sum(), x)[0].tolist() == pytest.approx([0, math.exp(-1), 0])

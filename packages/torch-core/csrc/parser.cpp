@@ -226,7 +226,8 @@ bool convert(const Parameter& p, PyObject* o, Value* v, Arguments* a) {
       }
       return v->present = true;
     case Kind::Scalar: {
-      if (!is_number(o) && !(is_tensor(o) && impl_of(o)->numel == 1 && impl_of(o)->ndim == 0)) break;
+      // A tensor that needs a gradient is no number, which would lose it: an overload that takes tensors is.
+      if (!is_number(o) && !(is_tensor(o) && impl_of(o)->ndim == 0 && !(impl_of(o)->keys & key(Slot::Autograd)))) break;
       Scalar s;
       if (!to_scalar(o, &s)) return false;
       set_scalar(v, s);

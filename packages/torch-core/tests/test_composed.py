@@ -24,6 +24,9 @@ def test_cov_and_corrcoef(x):
     assert np.allclose(
         torch.cov(x, correction=0, fweights=frequencies, aweights=weights), np.cov(n, ddof=0, fweights=f, aweights=w)
     )
+    one_row = x[:1]  # of one variable there is one number, however it is given
+    assert torch.cov(one_row).shape == torch.corrcoef(one_row).shape == ()
+    assert np.allclose(torch.cov(one_row), np.cov(n[0])) and torch.corrcoef(one_row) == 1
     z = torch.complex(x, x.flip(1))
     assert np.allclose(torch.cov(z), np.cov(z.numpy())) and np.allclose(torch.corrcoef(z), np.corrcoef(z.numpy()))
     with pytest.raises(RuntimeError, match=r"two or fewer dimensions, got shape \(1, 4, 7\)"):

@@ -87,3 +87,10 @@ def test_padding_cuts_with_negative_widths_and_refuses_too_much():
         pad(t, [-3, -3])
     with pytest.raises(RuntimeError, match=r"less than the corresponding input dimension.*padding \(5, 0\)"):
         pad(t.view(1, 5), [5, 0], "reflect")
+
+
+def test_rolling_a_number_needs_no_dims():
+    x = torch.tensor(5)
+    assert torch.roll(x, 3).item() == 5
+    with pytest.raises(IndexError, match="roll: dims are given as .* but a 0-d tensor has none"):
+        torch.roll(x, 1, 0)

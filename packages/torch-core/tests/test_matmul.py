@@ -213,3 +213,18 @@ def test_the_same_bits_for_any_number_of_threads():
         assert len(set(results)) == 1
     finally:
         torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_products_summed_over_the_batch_are_rounded_once(dtype):
+    noise = np.random.default_rng(3)
+    a, b, c = (torch.tensor(noise.normal(size=s).tolist(), dtype=dtype) for s in ((6, 4, 9), (6, 9, 5), (4, 5)))
+    exact = torch.addbmm(c.double(), a.double(), b.double(), beta=0.5, alpha=2)
+    assert torch.equal(torch.addbmm(c, a, b, beta=0.5, alpha=2), exact.to(dtype))
+
+
+def test_a_product_over_an_empty_batch_is_the_addend():
+    c = torch.arange(6.0).view(2, 3)
+    assert torch.equal(torch.addbmm(c, torch.ones(0, 2, 4), torch.ones(0, 4, 3), beta=2), 2 * c)
+    with pytest.raises(RuntimeError, match=r"addbmm: .*must have as many batches"):
+        torch.addbmm(c, torch.ones(1, 2, 4), torch.ones(2, 4, 3))

@@ -208,3 +208,56 @@ def test_the_slope_of_igamma_at_its_ends():
     a, x = torch.tensor([[2.0, 0], [2, inf], [inf, 2], [inf, inf], [0, 1], [-1, 1], [2, -1], [nan, 1]]).t()
     got = _C._operator("_igamma_slope")(a, x).tolist()
     assert got[:3] == [0, 0, 0] and all(v != v for v in got[3:])
+
+
+def gamma_tails(a, x):
+    """P(a, x) and Q(a, x); of large a by quadrature in steps of a deviation, as the series of mpmath end at 1e6 terms."""
+    if a < 1000:
+        return mpmath.gammainc(a, 0, x, regularized=True), mpmath.gammainc(a, x, regularized=True)
+    a = mpmath.mpf(a)
+    wide, norm = mpmath.sqrt(a), mpmath.loggamma(a)
+    at = (x - a) / wide
+
+    def density(s):
+        t = a + s * wide
+        return wide * mpmath.exp((a - 1) * mpmath.log(t) - t - norm)
+
+    return tuple(mpmath.quad(density, sorted(at + sign * k for k in range(20))) for sign in (-1, 1))
+
+
+@pytest.mark.parametrize("a", [0.5, 19.0, 20.0, 300.0, 1e4, 4988429.2, 1e8])
+def test_igamma_of_large_arguments_is_that_of_mpmath(a):
+    with mpmath.workdps(40):
+        for x in (a + k * a**0.5 for k in (-5.5, -3, -0.1, 0, 0.4, 2.5, 6)):
+            if x > 0:
+                lower, upper = gamma_tails(a, x)
+                both = torch.tensor(a, dtype=torch.float64), torch.tensor(x, dtype=torch.float64)
+                assert torch.igamma(*both).item() == pytest.approx(float(lower), rel=1e-11), (a, x)
+                assert torch.igammac(*both).item() == pytest.approx(float(upper), rel=1e-11), (a, x)
+
+
+def test_igamma_of_huge_arguments_is_a_step():
+    a, x = torch.tensor([[1e20, 1e20], [1e20, 0.9e20], [1e20, 1.1e20], [1e9, 0.5e9], [1e9, 2e9]]).double().t()
+    assert torch.igamma(a, x).tolist() == pytest.approx([0.5, 0, 1, 0, 1], abs=1e-10)
+    assert torch.igammac(a, x).tolist() == pytest.approx([0.5, 1, 0, 1, 0], abs=1e-10)
+
+
+def test_polygamma_vanishes_at_infinity():
+    x = torch.tensor([INF, -INF, NAN])
+    for n in (1, 2, 3):
+        assert torch.polygamma(n, x)[0] == 0 and torch.polygamma(n, x)[2].isnan()
+    assert torch.polygamma(1, x)[1].isnan()
+
+
+def test_bools_are_added_with_a_factor_of_nothing():
+    a, b = torch.tensor([True, True, False, False]), torch.tensor([True, False, True, False])
+    assert torch.add(a, b, alpha=False).tolist() == a.tolist()
+    assert torch.add(a, b, alpha=0).tolist() == a.tolist()
+    assert torch.add(a, b, alpha=True).tolist() == torch.add(a, b, alpha=2).tolist() == (a | b).tolist()
+
+
+def test_mvlgamma_of_integers_in_place_is_refused():
+    x = torch.tensor([5, 6])
+    with pytest.raises(RuntimeError, match="mvlgamma: result type torch.float32 can't be cast .* torch.int64"):
+        x.mvlgamma_(1)
+    assert x.tolist() == [5, 6]

@@ -300,3 +300,10 @@ def test_running_sums_keep_infinities_and_nans_to_the_places_after_them():
     assert torch.equal(y[:13], torch.arange(40.0).cumsum(0)[:13])
     assert y[13:30].eq(math.inf).all()
     assert y[30:].isnan().all()
+
+
+def test_no_differences_are_the_tensor_itself_without_what_goes_beside_it():
+    x = torch.tensor([3, 1, 2])
+    same = torch.diff(x, n=0, prepend=x, append=x)
+    assert same.tolist() == [3, 1, 2] and same.data_ptr() != x.data_ptr()
+    assert torch.diff(x, prepend=x[:1]).tolist() == [0, -2, 1]

@@ -199,6 +199,7 @@ TORCH_VEC_INLINE Vec<float> i0(Vec<float> x) {
 inline double zeta_scalar(double s, double q) {
   if (s == 1) return kInfinity<double>;
   if (s < 1) return kNan<double>;
+  if (q == kInfinity<double>) return 0;
   if (q <= 0) {
     if (q == std::floor(q)) return kInfinity<double>;
     if (s != std::floor(s)) return kNan<double>;
@@ -226,7 +227,7 @@ inline double zeta_scalar(double s, double q) {
 // The nth derivative of digamma: (-1)^(n+1) n! zeta(n + 1, x).
 inline double polygamma_scalar(int64_t n, double x) {
   if (n == 0) return digamma_scalar(x);
-  if (n == 1 && x < 0 && x != std::floor(x)) {  // reflection
+  if (n == 1 && x < 0 && (x != std::floor(x) || std::isinf(x))) {  // reflection
     const double s = std::sin(kPi * (x - std::floor(x)));
     return kPi * kPi / (s * s) - zeta_scalar(2, 1 - x);
   }
@@ -235,7 +236,41 @@ inline double polygamma_scalar(int64_t n, double x) {
 
 // The regularised incomplete gamma functions P and Q = 1 - P: the power series below a + 1, the continued fraction (by
 // Lentz's method) above (Abramowitz and Stegun 6.5.29 and 6.5.31).
-inline double gamma_factor(double a, double x) { return std::exp(a * std::log(x) - x - lgamma_scalar(a)); }
+inline double log1p_minus(double d) {  // log(1 + d) - d
+  if (std::abs(d) > 0.1) return std::log1p(d) - d;
+  double sum = 0, power = -d;
+  for (int k = 2; k < 20; ++k) sum += (power *= -d) / k;
+  return -sum;
+}
+// x^a exp(-x) / gamma(a). Of large a the logarithms are as large and cancel: around x = a their difference is taken
+// first, and gamma is Stirling's series (Abramowitz and Stegun 6.1.41).
+inline double gamma_factor(double a, double x) {
+  if (a < 20) return std::exp(a * std::log(x) - x - lgamma_scalar(a));
+  const double d = (x - a) / a, r = 1 / a, q = r * r;
+  const double exponent = std::abs(d) < 0.5 ? a * log1p_minus(d) : a * std::log(x / a) + (a - x);
+  const double stirling = r * (1.0 / 12 - q * (1.0 / 360 - q * (1.0 / 1260 - q * (1.0 / 1680 - q / 1188))));
+  return std::sqrt(a / (2 * kPi)) * std::exp(exponent - stirling);
+}
+// Large a and x near it, where series and fraction take sqrt(a) terms: P or Q by Temme's uniform expansion (DLMF 8.12),
+// eta^2 / 2 = x / a - 1 - log(x / a).
+inline bool is_uniform(double a, double x) { return a >= 1e4 && std::abs(x - a) <= 0.05 * a; }
+inline double gamma_uniform(double a, double x, bool upper) {
+  constexpr double kC0[] = {-1.0 / 3,        1.0 / 12,    -2.0 / 135,         1.0 / 864,         1.0 / 2835,
+                            -139.0 / 777600, 1.0 / 25515, -571.0 / 261273600, -281.0 / 151559100};
+  constexpr double kC1[] = {-1.0 / 540, -1.0 / 288, 1.0 / 378, -77.0 / 77760, 1.0 / 4860};
+  constexpr double kC2 = 25.0 / 6048;
+  const double d = (x - a) / a, half_square = -log1p_minus(d);
+  const double eta = std::copysign(std::sqrt(2 * half_square), d);
+  const auto at_eta = [&](const double* c, int n) {
+    double sum = 0;
+    while (n--) sum = sum * eta + c[n];
+    return sum;
+  };
+  const double terms = at_eta(kC0, 9) + (at_eta(kC1, 5) + kC2 / a) / a;
+  const double rest = std::exp(-a * half_square) / std::sqrt(2 * kPi * a) * terms;
+  const double tail = std::erfc((upper ? eta : -eta) * std::sqrt(a / 2)) / 2;
+  return upper ? tail + rest : tail - rest;
+}
 inline double gamma_series(double a, double x) {
   double term = 1 / a, sum = term;
   for (int k = 1; k < 10000 && term > sum * 1e-17; ++k) sum += term *= x / (a + k);
@@ -262,6 +297,7 @@ inline double igamma_scalar(double a, double x) {
   if (x == 0) return 0;
   if (std::isinf(a)) return std::isinf(x) ? kNan<double> : 0;
   if (std::isinf(x)) return 1;
+  if (is_uniform(a, x)) return gamma_uniform(a, x, false);
   return x < a + 1 ? gamma_series(a, x) : 1 - gamma_fraction(a, x);
 }
 inline double igammac_scalar(double a, double x) {
@@ -270,6 +306,7 @@ inline double igammac_scalar(double a, double x) {
   if (x == 0) return 1;
   if (std::isinf(a)) return std::isinf(x) ? kNan<double> : 1;
   if (std::isinf(x)) return 0;
+  if (is_uniform(a, x)) return gamma_uniform(a, x, true);
   return x < a + 1 ? 1 - gamma_series(a, x) : gamma_fraction(a, x);
 }
 

@@ -105,10 +105,11 @@ Tensor roll_composite(const Tensor& self, IntArrayRef shifts, IntArrayRef dims) 
   if (dims.empty() && shifts.size() == 1) return reshape(roll(reshape(self, {-1}), shifts, {0}), self.sizes());
   TORCH_CHECK(shifts.size() == dims.size(), "shifts and dimensions must align. shifts: ", shifts.size(),
               ", dims:", dims.size());
+  TORCH_CHECK_INDEX(self.dim() > 0, "roll: dims are given as ", dims, " but a 0-d tensor has none");
   Tensor x = self;
   bool copied = false;
   for (size_t i = 0; i < dims.size(); ++i) {
-    int64_t d = wrap_dim(dims[i], self.dim()), size = self.dim() ? self.size(d) : 1;
+    int64_t d = wrap_dim(dims[i], self.dim()), size = self.size(d);
     int64_t shift = size > 0 ? shifts[i] % size : 0;
     if (shift < 0) shift += size;
     if (shift == 0) continue;

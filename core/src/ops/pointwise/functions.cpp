@@ -134,7 +134,12 @@ void register_pointwise_functions() {
   set_native<op::polygamma_>([](const Tensor& self, int64_t n) { return polygamma_into(self, n, self); });
   set_composite<op::polygamma_method>([](const Tensor& self, int64_t n) { return polygamma(n, self); });
   set_composite<op::mvlgamma>(mvlgamma_kernel);
-  set_composite<op::mvlgamma_>([](const Tensor& self, int64_t p) { return copy_(self, mvlgamma_kernel(self, p)); });
+  set_composite<op::mvlgamma_>([](const Tensor& self, int64_t p) {
+    const Tensor result = mvlgamma_kernel(self, p);
+    TORCH_CHECK(can_cast(result.dtype(), self.dtype()), "mvlgamma: result type ", result.dtype(),
+                " can't be cast to the desired output type ", self.dtype());
+    return copy_(self, result);
+  });
   set_native<op::frexp>(frexp_kernel);
   set_native<op::angle>(angle_kernel);
   set_composite<op::isreal>(isreal_kernel);

@@ -279,8 +279,8 @@ Tensor diff_composite(const Tensor& self, int64_t n, int64_t dim, const Tensor& 
   for (const Tensor& p : parts)
     TORCH_CHECK(p.dim() == self.dim(), "diff expects prepend or append to be the same dimension as input, got ",
                 p.sizes(), " and ", self.sizes());
+  if (n == 0) return clone(self);  // of self alone, as in PyTorch
   Tensor x = parts.size() > 1 ? cat(parts, dim) : self;
-  if (n == 0) return x;
   for (int64_t k = 0; k < n; ++k) {
     int64_t size = x.size(dim), left = std::max<int64_t>(size - 1, 0);
     Tensor late = narrow(x, dim, size - left, left), early = narrow(x, dim, 0, left);

@@ -132,7 +132,7 @@ struct EluBackward {
     if (b.needs(0)) b[0] = torch::elu_backward(v, alpha, scale, input_scale, by_result, x);
     if (!b.needs(1)) return;
     double in = input_scale.to_double(), steep = alpha.to_double() * scale.to_double() * in * in;
-    Tensor left = torch::le(x, number(0));
+    Tensor left = torch::lt(x, number(0));
     b[1] = torch::where(left, by_result ? v * g * in : v * g * (steep * torch::exp(x * in)), number(0.0));
   }
 };

@@ -342,22 +342,22 @@ struct Xlogy : Both {
     if (b.needs(1)) b[1] = g * (x / y);
   }
 };
+// By the difference, not by the result: at 1e20 its last digit is worth more than the whole slope.
 struct Logaddexp {
-  Saved self, other, result;
-  Logaddexp(Recorder& r, const Tensor& self, const Tensor& other)
-      : self(r, self, r.needs(0)), other(r, other, r.needs(1)), result(r, 0) {}
+  Saved self, other;
+  Logaddexp(Recorder& r, const Tensor& self, const Tensor& other) : self(r, self), other(r, other) {}
   void grad(const Tensor& g, Backward& b) const {
-    if (b.needs(0)) b[0] = g * conj(torch::exp(self - result));
-    if (b.needs(1)) b[1] = g * conj(torch::exp(other - result));
+    if (b.needs(0)) b[0] = g * conj(torch::sigmoid(self - other));
+    if (b.needs(1)) b[1] = g * conj(torch::sigmoid(other - self));
   }
 };
 struct Logaddexp2 {
-  Saved self, other, result;
-  Logaddexp2(Recorder& r, const Tensor& self, const Tensor& other)
-      : self(r, self, r.needs(0)), other(r, other, r.needs(1)), result(r, 0) {}
+  Saved self, other;
+  Logaddexp2(Recorder& r, const Tensor& self, const Tensor& other) : self(r, self), other(r, other) {}
   void grad(const Tensor& g, Backward& b) const {
-    if (b.needs(0)) b[0] = g * torch::exp2(self - result);
-    if (b.needs(1)) b[1] = g * torch::exp2(other - result);
+    Tensor difference = (self - other) * std::numbers::ln2;
+    if (b.needs(0)) b[0] = g * torch::sigmoid(difference);
+    if (b.needs(1)) b[1] = g * torch::sigmoid(-difference);
   }
 };
 

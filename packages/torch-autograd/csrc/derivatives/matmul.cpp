@@ -6,6 +6,13 @@ namespace torch::autograd {
 
 namespace {
 
+// All dims but the last as one. The sizes are told, since -1 cannot be told from no elements.
+Tensor rows_of(const Tensor& x) {
+  const int64_t n = x.dim() ? x.size(-1) : 1;
+  int64_t rows = 1;
+  for (int64_t d = 0; d + 1 < x.dim(); ++d) rows *= x.size(d);
+  return torch::reshape(x, {rows, n});
+}
 Tensor adjoint(const Tensor& a) { return conj(torch::transpose(a, -2, -1)); }
 
 struct Mm {
@@ -72,11 +79,11 @@ struct Matmul {
       b[1] = torch::matmul(torch::unsqueeze(conj(self), 1), full);
     } else if (m <= 2) {  // one matrix for all: the batch is more rows
       const Tensor& a = self;
-      Tensor rows = n == 2 ? a : torch::reshape(a, {-1, a.size(-1)});
+      Tensor rows = n == 2 ? a : rows_of(a);
       if (m == 1)
         b[1] = torch::mv(adjoint(rows), torch::reshape(g, {-1}));
       else
-        b[1] = torch::mm(adjoint(rows), n == 2 ? g : torch::reshape(g, {-1, g.size(-1)}));
+        b[1] = torch::mm(adjoint(rows), n == 2 ? g : rows_of(g));
     } else {
       b[1] = torch::matmul(adjoint(self), full);
     }
@@ -97,8 +104,7 @@ struct Linear {
       if (g.dim() == 2)
         b[1] = torch::mm(torch::transpose(g, 0, 1), conj(x));
       else
-        b[1] = torch::mm(torch::transpose(torch::reshape(g, {-1, g.dim() ? g.size(-1) : 1}), 0, 1),
-                         conj(torch::reshape(x, {-1, x.size(-1)})));
+        b[1] = torch::mm(torch::transpose(rows_of(g), 0, 1), conj(rows_of(x)));
     }
     if (b.needs(2)) b[2] = g;
   }

@@ -76,7 +76,7 @@ def cov(input, *, correction=1, fweights=None, aweights=None):
     centred = rows - mean
     weighted = centred if weights is None else centred * weights
     result = weighted @ (centred.conj() if centred.is_complex() else centred).t() / freedom
-    return result.squeeze() if input.dim() < 2 else result
+    return result.squeeze()
 
 
 def _check_weights(name, weights, count, wrong_kind, kind):

@@ -62,8 +62,8 @@ def _batch_norm_with_update(input, weight, bias, running_mean, running_var, mome
     return (*result, input.new_empty(0, dtype=_C.uint8))
 
 
-def _upsample_bilinear2d_aa(input, output_size, align_corners, scale_factors=None):
-    """Images resized bilinearly with a filter against aliasing."""
+def _upsample_bilinear2d_aa(input, output_size, align_corners, scales_h=None, scales_w=None, scale_factors=None):
+    """Images resized bilinearly with a filter against aliasing; of sizes and factors, one is given."""
     return torch.nn.functional.interpolate(
         input, output_size, scale_factors, "bilinear", align_corners or None, antialias=True
     )

@@ -69,6 +69,10 @@ def linear_cross_entropy(
 
     ``input`` (N, in) or (in); ``linear_weight`` (C, ..., in): the scores are (N, C, ...).
     """
+    if linear_weight.dim() < 2:
+        raise RuntimeError(
+            f"linear_cross_entropy: linear_weight must be (C, ..., in), got shape {tuple(linear_weight.shape)}"
+        )
     out = linear_weight.shape[:-1]
     scores = ops.linear(input, linear_weight.flatten(0, -2), None if linear_bias is None else linear_bias.flatten())
     scores = scores.reshape(*input.shape[:-1], *out)
