@@ -63,8 +63,17 @@ class Trainer:
 
     def register_plugin(self, plugin) -> None:
         """Adds a plugin; at one event plugins are called in the order in which they were added."""
+        if isinstance(plugin, type) or not hasattr(plugin, "trigger_interval"):
+            made = (
+                f"the class {plugin.__name__}: make one, {plugin.__name__}(...)"
+                if isinstance(plugin, type)
+                else repr(plugin)
+            )
+            raise TypeError(f"Trainer.register_plugin: expected a plugin, got {made}")
+        if any(plugin is known for known in self.plugins):
+            raise ValueError(f"Trainer.register_plugin: this {type(plugin).__name__} is registered already")
         waits = []
-        for every, event in plugin.trigger_interval:
+        for every, event in _pairs(plugin):
             if event not in EVENTS:
                 raise ValueError(
                     f"{type(plugin).__name__} waits for {event!r}; events are {', '.join(map(repr, EVENTS))}"
@@ -90,6 +99,11 @@ class Trainer:
         missing = [n for n in ("model", "criterion", "optimizer", "dataset") if getattr(self, n) is None]
         if missing:
             raise ValueError(f"Trainer.run: no {' and no '.join(missing)} was given: Trainer({missing[0]}=...)")
+        for name in ("model", "criterion", "optimizer"):
+            if isinstance(given := getattr(self, name), type):
+                raise TypeError(f"Trainer.run: {name} is the class {given.__name__}: make one, {given.__name__}(...)")
+        if not isinstance(epochs, int) or epochs < 0:
+            raise ValueError(f"Trainer.run: epochs is a number from 0 on, got {epochs!r}")
         self._stopped = False
         for _ in range(epochs):
             self.train()
@@ -105,12 +119,18 @@ class Trainer:
     def train(self) -> None:
         """One pass over the data set."""
         assert self.dataset is not None
+        batch = None
         for batch in self.dataset:
             if not isinstance(batch, (tuple, list)) or len(batch) != 2:
                 raise TypeError(f"Trainer: the data set gives pairs (input, target), got {_described(batch)}")
             self._step(*batch)
             if self._stopped:
                 return
+        if batch is None:
+            raise ValueError(
+                f"Trainer: the data set, a {type(self.dataset).__name__}, gave no batches in epoch {self.epochs + 1} "
+                "(an iterator or generator gives its batches once; a list or a DataLoader gives them in each epoch)"
+            )
 
     def _step(self, input, target) -> None:
         self.iterations += 1
@@ -121,6 +141,10 @@ class Trainer:
             self.optimizer.zero_grad()
             output = self.model(input)
             loss = self.criterion(output, target)
+            if not hasattr(loss, "backward"):
+                raise TypeError(
+                    f"Trainer: the criterion gives a loss with backward(), a Tensor; got {_described(loss)}"
+                )
             loss.backward()
             if not first:  # some optimizers look several times: plugins see the model as it was before the step
                 first[:] = _detached(output), _detached(loss)
@@ -148,6 +172,9 @@ class Trainer:
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Takes over what `state_dict` gave; the same plugins must have been registered, in the same order."""
+        parts = ("iterations", "epochs", "stats", "model", "optimizer", "plugins", "random")
+        if not isinstance(state, dict) or any(name not in state for name in parts):
+            raise ValueError(f"Trainer: this is not what Trainer.state_dict() gives, a dict of {', '.join(parts)}")
         if len(state["plugins"]) != len(self.plugins):
             raise ValueError(
                 f"Trainer: the state is of {len(state['plugins'])} plugins, and {len(self.plugins)} are registered: "
@@ -169,6 +196,15 @@ class Trainer:
     def resume(self, path: str | os.PathLike) -> None:
         """Goes on from a checkpoint: after the epochs that it has, ``run(total - trainer.epochs)`` does the rest."""
         self.load_state_dict(torch.load(path))
+
+
+def _pairs(plugin) -> list[tuple]:
+    interval = plugin.trigger_interval
+    if not isinstance(interval, (list, tuple)) or not all(
+        isinstance(p, (list, tuple)) and len(p) == 2 for p in interval
+    ):
+        raise TypeError(f"{type(plugin).__name__}: interval is a list of pairs such as (1, 'epoch'), got {interval!r}")
+    return list(interval)
 
 
 def _detached(value):

@@ -22,6 +22,12 @@ class Checkpoint(Plugin):
     def __init__(self, path: str | os.PathLike, interval: Interval | None = None, best: str | None = None):
         super().__init__([(1, "epoch")] if interval is None else interval)
         self.path, self.best = str(path), best
+        try:
+            self.path.format(epoch=0, iteration=0)
+        except (KeyError, IndexError, ValueError) as error:
+            raise ValueError(
+                f"Checkpoint: in a path stand {{epoch}} and {{iteration}} alone, got {self.path!r} ({error!r})"
+            ) from None
         self.lowest: float | None = None
 
     def epoch(self, *args) -> None:

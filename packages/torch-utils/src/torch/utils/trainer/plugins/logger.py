@@ -18,6 +18,8 @@ class Logger(Plugin):
 
     def __init__(self, fields: list[str] | tuple[str, ...], interval: Interval | None = None, file=None):
         super().__init__([(1, "iteration"), (1, "epoch")] if interval is None else interval)
+        if isinstance(fields, str):
+            raise TypeError(f"Logger: fields is a list of names, got one str: Logger([{fields!r}])")
         self.fields = [field.split(".") for field in fields]
         self.file = file
 
@@ -35,9 +37,8 @@ class Logger(Plugin):
     def _text(self, field: list[str], which: str) -> str:
         stats = self.trainer.stats
         if field[0] not in stats:
-            raise KeyError(
-                f"Logger: there is no {field[0]!r} in the statistics; there are {', '.join(map(repr, stats))}"
-            )
+            known = f"there are {', '.join(map(repr, stats))}" if stats else "register a monitor, such as LossMonitor()"
+            raise KeyError(f"Logger: there is no {field[0]!r} in the statistics; {known}")
         values = stats[field[0]]
         if len(field) == 1:
             shown = " ".join(form.format(**values) for form in values.get(which, ()))
