@@ -195,8 +195,6 @@ def test_pictures_that_are_none_are_refused(writer):
         writer.add_image("i", torch.ones(5, 3, 3))
     with pytest.raises(TypeError, match="got torch.int64"):
         writer.add_image("i", torch.ones(3, 3, 3, dtype=torch.int64))
-    with pytest.raises(NotImplementedError, match="add_images"):
-        writer.add_video("v", torch.ones(1, 2, 3, 4, 4))
 
 
 def test_figures_are_drawn_and_closed(writer, tmp_path):

@@ -85,19 +85,49 @@ def image(tag: str, image, dataformats: str = "CHW", rescale: float = 1) -> byte
 
 
 def with_boxes(what: str, image, boxes, labels, dataformats: str) -> torch.Tensor:
-    """(H, W, 3) bytes with a red frame for each (left, top, right, bottom)."""
-    if labels is not None:
-        raise NotImplementedError(f"{what}: labels of boxes need a font; draw them with matplotlib and use add_figure")
+    """(H, W, 3) bytes with a red frame for each (left, top, right, bottom), and its label in the frame's corner."""
     x = in_rows(what, image, dataformats)
     x = x.expand(-1, -1, 3).clone() if x.shape[2] == 1 else x[:, :, :3].clone()
     h, w, _ = x.shape
+    frames = as_tensor(what, boxes).to(torch.float64).round().long()
+    if frames.dim() == 1 and frames.numel() == 4:
+        frames = frames[None]
+    if frames.dim() != 2 or frames.shape[1] != 4:
+        raise ValueError(f"{what}: box_tensor is (boxes, 4), got shape {tuple(frames.shape)}")
+    if labels is not None:
+        labels = [labels] * len(frames) if isinstance(labels, str) else list(labels)
+        if len(labels) != len(frames):
+            raise ValueError(f"{what}: {len(frames)} boxes and {len(labels)} labels")
     red = torch.tensor([255, 0, 0], dtype=torch.uint8)
-    for left, top, right, bottom in as_tensor(what, boxes).to(torch.float64).round().long().tolist():
+    corners = []
+    for left, top, right, bottom in frames.tolist():
         left, right = (min(max(v, 0), w - 1) for v in (left, right))
         top, bottom = (min(max(v, 0), h - 1) for v in (top, bottom))
         x[top, left : right + 1] = x[bottom, left : right + 1] = red
         x[top : bottom + 1, left] = x[top : bottom + 1, right] = red
-    return x
+        corners.append((left, top))
+    return x if labels is None else _labelled(what, x, corners, labels)
+
+
+def _labelled(what: str, x: torch.Tensor, corners: list, labels: list[str]) -> torch.Tensor:
+    """White letters on red at each corner, drawn by Pillow."""
+    PIL = pillow(what)
+    drawing = PIL.Image.frombytes("RGB", (x.shape[1], x.shape[0]), memoryview(x.contiguous()).tobytes())
+    pen = PIL.ImageDraw.Draw(drawing)
+    for corner, label in zip(corners, labels):
+        pen.rectangle(pen.textbbox(corner, str(label)), fill="red")
+        pen.text(corner, str(label), fill="white")
+    return torch.frombuffer(bytearray(drawing.tobytes()), dtype=torch.uint8).view(x.shape)
+
+
+def pillow(what: str):
+    """The package PIL with Image and ImageDraw."""
+    try:
+        import PIL.Image
+        import PIL.ImageDraw
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(f"{what} needs Pillow: pip install pillow", name=error.name) from None
+    return PIL
 
 
 def figure(figures) -> torch.Tensor:
@@ -106,6 +136,8 @@ def figure(figures) -> torch.Tensor:
 
     drawn = []
     for one in figures:
+        if not hasattr(one, "savefig"):
+            raise TypeError(f"add_figure: expected a matplotlib figure, got {type(one).__name__}")
         canvas = FigureCanvasAgg(one)
         canvas.draw()
         drawn.append(torch.as_tensor(memoryview(canvas.buffer_rgba()))[:, :, :3])
@@ -121,6 +153,8 @@ def audio(tag: str, sound, sample_rate: int = 44100) -> bytes:
     if x.dim() != 2:
         raise ValueError(f"add_audio({tag!r}): a sound is (samples) or (channels, samples), got {tuple(x.shape)}")
     channels, frames = x.shape
+    if not x.numel():
+        raise ValueError(f"add_audio({tag!r}): there are no samples, the shape is {tuple(x.shape)}")
     samples = (x.clamp(-1, 1) * 32767).round().to(torch.int16).t().contiguous()
     file = io.BytesIO()
     with wave.open(file, "wb") as out:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
 import socket
 import struct
@@ -100,6 +101,11 @@ class FileWriter:
         if self._records is not None:
             self._records.close()
             self._records = None
+
+    def __del__(self):
+        with contextlib.suppress(Exception):  # what a writer that nobody closed has waiting is not lost
+            if not self._closed:
+                self.close()
 
     def reopen(self) -> None:
         """After `close`: the next event begins another file."""

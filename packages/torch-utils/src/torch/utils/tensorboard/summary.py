@@ -16,6 +16,8 @@ FLOAT, DOUBLE, STRING = 1, 2, 7  # of TensorFlow's DataType
 
 
 def value(tag: str, content: bytes, plugin: str | None = None, plugin_data: bytes = b"") -> bytes:
+    if not isinstance(tag, str):
+        raise TypeError(f"SummaryWriter: a tag is a str, got {type(tag).__name__}")
     metadata = proto.data(9, proto.data(1, proto.data(1, plugin) + proto.data(2, plugin_data))) if plugin else b""
     return proto.data(1, proto.data(1, tag) + content + metadata)
 
@@ -55,6 +57,8 @@ def scalar(tag: str, scalar_value, new_style: bool = False, double_precision: bo
 
 
 def text(tag: str, text_string: str) -> bytes:
+    if not isinstance(text_string, str):
+        raise TypeError(f"add_text({tag!r}): expected a str, got {type(text_string).__name__}")
     return value(f"{tag}/text_summary", tensor(STRING, (1,), proto.data(8, text_string)), "text")
 
 
@@ -71,7 +75,12 @@ def limits_of_tensorflow() -> torch.Tensor:
 
 def histogram(tag: str, values, bins="tensorflow", max_bins: int | None = None) -> bytes:
     what = f"add_histogram({tag!r})"
-    x = as_tensor(what, values).flatten().to(torch.float64)
+    x = as_tensor(what, values).flatten()
+    if x.is_complex():
+        raise TypeError(f"{what}: complex numbers have no order; give their abs() or angle()")
+    x = x.to(torch.float64)
+    if isinstance(bins, int) and bins < 1:
+        raise ValueError(f"{what}: bins is a number from 1 on, got {bins}")
     if x.numel() == 0:
         raise ValueError(f"{what}: there are no values")
     if not bool(x.isfinite().all()):
@@ -126,6 +135,8 @@ def histogram_raw(tag: str, min, max, num, sum, sum_squares, bucket_limits, buck
 def pr_curve(tag: str, labels, predictions, num_thresholds: int = 127, weights=None) -> bytes:
     """Counts of true and false positives and negatives, precision and recall, at each of evenly spaced thresholds."""
     what = f"add_pr_curve({tag!r})"
+    if num_thresholds < 2:
+        raise ValueError(f"{what}: num_thresholds is a number from 2 on, got {num_thresholds}")
     positive = as_tensor(what, labels).flatten().to(torch.bool)
     p = as_tensor(what, predictions).flatten().to(torch.float64)
     if positive.shape != p.shape:

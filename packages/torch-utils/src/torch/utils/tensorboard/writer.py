@@ -6,7 +6,8 @@ import os
 import socket
 import time
 
-from . import embedding, hparams, media, proto, summary
+from . import embedding, hparams, media, mesh, proto, summary, video
+from . import layout as charts
 from .graph import graph
 from .records import FileWriter, event
 
@@ -69,6 +70,10 @@ class SummaryWriter:
 
     def add_scalars(self, main_tag: str, tag_scalar_dict: dict, global_step=None, walltime=None) -> None:
         """Several numbers in one diagram. Each key has a run of its own, in a folder below this one's."""
+        if not isinstance(tag_scalar_dict, dict):
+            raise TypeError(
+                f"add_scalars({main_tag!r}): expected a dict of numbers, got {type(tag_scalar_dict).__name__}"
+            )
         for tag, scalar_value in tag_scalar_dict.items():
             folder = os.path.join(self.log_dir, f"{main_tag}_{tag}".replace("/", "_"))
             if folder not in self._others:
@@ -120,7 +125,11 @@ class SummaryWriter:
         dataformats="CHW",
         labels=None,
     ) -> None:
-        """A picture with frames: `box_tensor` is (boxes, 4), each left, top, right, bottom in pixels."""
+        """A picture with frames: `box_tensor` is (boxes, 4), each left, top, right, bottom in pixels.
+
+        Args:
+            labels: a str for each box (needs Pillow)
+        """
         what = f"add_image_with_boxes({tag!r})"
         drawn = media.with_boxes(what, img_tensor, box_tensor, labels, dataformats)
         self._add(media.image(tag, drawn, "HWC", rescale), global_step, walltime)
@@ -136,8 +145,8 @@ class SummaryWriter:
                 plt.close(one)
 
     def add_video(self, tag: str, vid_tensor, global_step=None, fps=4, walltime=None) -> None:
-        """Not there: moving pictures need an encoder of GIF."""
-        raise NotImplementedError("add_video: there is no encoder of moving pictures; show frames with add_images")
+        """Moving pictures: (N, T, C, H, W), N clips side by side of T pictures each. Needs Pillow."""
+        self._add(video.video(tag, vid_tensor, fps), global_step, walltime)
 
     def add_audio(self, tag: str, snd_tensor, global_step=None, sample_rate: int = 44100, walltime=None) -> None:
         """A sound: (samples) or (channels, samples) in [-1, 1]."""
@@ -155,6 +164,8 @@ class SummaryWriter:
             verbose: print the graph's nodes
             use_strict_trace: without effect: nothing is traced, the tape of one run is read
         """
+        if not hasattr(model, "named_modules"):
+            raise TypeError(f"add_graph: expected a Module, got {type(model).__name__}")
         if input_to_model is None:
             raise ValueError("add_graph: input_to_model is missing: the graph is that of one run")
         content = graph(model, input_to_model, verbose)
@@ -189,6 +200,35 @@ class SummaryWriter:
         """A curve that was counted elsewhere, one entry for each threshold."""
         counts = true_positive_counts, false_positive_counts, true_negative_counts, false_negative_counts
         self._add(summary.pr_curve_raw(tag, *counts, precision, recall, num_thresholds), global_step, walltime)
+
+    def add_custom_scalars(self, layout: dict) -> None:
+        """Charts of several scalars, for the tab Custom Scalars; said once, for scalars that `add_scalar` writes.
+
+        Args:
+            layout: ``{category: {title: ["Multiline", tags]}}``, or ``["Margin", [value, lower, upper]]`` for a line in a band
+        """
+        self._add(charts.layout(layout), None, None)
+
+    def add_custom_scalars_multilinechart(self, tags, category: str = "default", title: str = "untitled") -> None:
+        """One chart of several scalars."""
+        self.add_custom_scalars({category: {title: ["Multiline", tags]}})
+
+    def add_custom_scalars_marginchart(self, tags, category: str = "default", title: str = "untitled") -> None:
+        """One chart of a scalar in a band: `tags` are value, lower and upper."""
+        self.add_custom_scalars({category: {title: ["Margin", tags]}})
+
+    def add_mesh(
+        self, tag: str, vertices, colors=None, faces=None, config_dict=None, global_step=None, walltime=None
+    ) -> None:
+        """A mesh, or a cloud of points without `faces`.
+
+        Args:
+            vertices: (batch, n, 3) coordinates
+            colors: (batch, n, 3), 0 to 255, one for each vertex
+            faces: (batch, m, 3), three numbers of vertices for each triangle
+            config_dict: settings of ThreeJS, such as ``{"material": {"cls": "PointsMaterial", "size": 0.1}}``
+        """
+        self._add(mesh.mesh(tag, vertices, colors, faces, config_dict), global_step, walltime)
 
     def add_hparams(
         self, hparam_dict: dict, metric_dict: dict, hparam_domain_discrete: dict | None = None, run_name=None,
