@@ -41,7 +41,7 @@ __all__ = [
 
 GITHUB = "https://github.com"
 API = "https://api.github.com"
-HASH = re.compile(r"-([a-f0-9]{8,})\.")  # resnet18-5c106cde.pth
+HASH_REGEX = re.compile(r"-([a-f0-9]{8,})\.")  # resnet18-5c106cde.pth
 SOURCES = "github", "local"
 
 _dir: str | None = None
@@ -49,11 +49,12 @@ _dir: str | None = None
 
 def get_dir() -> str:
     """The folder of what was downloaded: set by `set_dir`, or ``$TORCH_HOME/hub``, or ``~/.cache/torch/hub``."""
-    if _dir is not None:
-        return _dir
+    return os.path.join(_get_torch_home(), "hub") if _dir is None else _dir
+
+
+def _get_torch_home() -> str:  # a name that other libraries import
     cache = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    home = os.environ.get("TORCH_HOME") or os.path.join(cache, "torch")
-    return os.path.join(os.path.expanduser(home), "hub")
+    return os.path.expanduser(os.environ.get("TORCH_HOME") or os.path.join(cache, "torch"))
 
 
 def set_dir(d: str | os.PathLike) -> None:
@@ -87,7 +88,7 @@ def load_state_dict_from_url(
     name = file_name or os.path.basename(urlparse(url).path)
     if not name:
         raise ValueError(f"load_state_dict_from_url: {url} ends in no file name; give file_name")
-    found = HASH.search(name) if check_hash else None
+    found = HASH_REGEX.search(name) if check_hash else None
     if check_hash and found is None:
         raise ValueError(f"load_state_dict_from_url: check_hash needs a name such as model-5c106cde.pth, got {name!r}")
     path = folder / name
