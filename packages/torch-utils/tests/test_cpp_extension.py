@@ -230,6 +230,29 @@ def test_a_symbol_that_nobody_defines_is_named_plainly(root):
         load_inline("unlinked", source, no_implicit_headers=True)
 
 
+def test_a_source_without_a_module_is_told(tmp_path):
+    (tmp_path / "a.cpp").write_text("int f() { return 1; }")
+    with pytest.raises(ImportError, match=r"define no module, PYBIND11_MODULE\(TORCH_EXTENSION_NAME, m\).*'empty'"):
+        load("empty", tmp_path / "a.cpp", build_directory=tmp_path / "built")
+
+
+def test_what_is_defined_twice_is_named(tmp_path):
+    for name in "ab":
+        (tmp_path / f"{name}.cpp").write_text("int twice() { return 1; }")
+    with pytest.raises(cpp_extension.BuildError, match=r"failed:\n.*multiple definition of .twice\(\)"):
+        load("x", [tmp_path / "a.cpp", tmp_path / "b.cpp"], build_directory=tmp_path / "built")
+
+
+def test_a_folder_that_cannot_be_written_to_is_told_with_the_way_out(tmp_path, monkeypatch):
+    (tmp_path / "a.cpp").write_text("")
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("TORCH_EXTENSIONS_DIR", str(tmp_path / "file"))
+    with pytest.raises(
+        NotADirectoryError, match=f"give build_directory, or set TORCH_EXTENSIONS_DIR .*{tmp_path}/file/"
+    ):
+        load("x", tmp_path / "a.cpp")
+
+
 def test_a_missing_library_is_an_error_of_the_linker(plain):
     with pytest.raises(cpp_extension.BuildError, match="cannot find -lno_such_library"):
         plain(extra_ldflags=["-lno_such_library"])
@@ -356,6 +379,18 @@ def test_arguments_that_cannot_be_are_refused(tmp_path):
         load("x", tmp_path / "x.cpp")
     with pytest.raises(ValueError, match="sources is empty"):
         load("x", [])
+    (tmp_path / "x.cpp").write_text("")
+    for wrong, words in (
+        (lambda: load("x", None), "sources is a str or a list of them, got None"),
+        (lambda: load("x", ["a.cpp", 3]), r"got \['a.cpp', 3\]"),
+        (lambda: load_inline("x", None), "cpp_sources is a str or a list of them, got None"),
+        (lambda: load("x", tmp_path / "x.cpp", "-O3 -g"), r"extra_cflags is a list of words.*\['-O3', '-g'\] is meant"),
+        (lambda: load("x", tmp_path / "x.cpp", extra_ldflags="-lm"), r"extra_ldflags is a list of words"),
+    ):
+        with pytest.raises(TypeError, match=words):
+            wrong()
+    with pytest.raises(ValueError, match="must be an identifier.*None"):
+        load(None, "x.cpp")
     for refused in (
         lambda: load("x", "kernel.cu"),
         lambda: load("x", "a.cpp", with_cuda=True),

@@ -45,8 +45,17 @@ def digest(*pieces: str | bytes) -> str:
 @contextlib.contextmanager
 def locked(folder: Path, verbose: bool = False):
     """Hold a folder's lock. It belongs to the open file, so it ends with this process however that ends."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with open(folder / "lock", "a") as file:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        file = open(folder / "lock", "a")  # noqa: SIM115  (closed below)
+    except OSError as error:
+        raise type(error)(
+            error.errno,
+            f"cannot keep what is compiled here ({error.strerror}); give build_directory, or set TORCH_EXTENSIONS_DIR to a "
+            "folder that can be written to",
+            str(folder),
+        ) from None
+    with file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -161,7 +170,9 @@ def explain(name: str, command: list[str], status: int, output: str, log: Path) 
     all of the output: log
     """
     lines = output.splitlines()
-    fault = re.compile(r"(\S.*:\d+(:\d+)?: (fatal )?error: )|(undefined reference to)|(: error: )|(cannot find )")
+    fault = re.compile(
+        r"(\S.*:\d+(:\d+)?: (fatal )?error: )|(undefined reference to)|(multiple definition of)|(: error: )|(cannot find )"
+    )
     errors = [i for i, line in enumerate(lines) if fault.search(line)]
     if errors:
         shown = lines[errors[0] : errors[0] + 1]

@@ -6,6 +6,7 @@ import importlib.machinery
 import importlib.util
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -49,12 +50,12 @@ def load(
     Any number of processes may ask for one extension at once: one builds, the others wait. `BuildError` (a RuntimeError)
     names the first error, its file and line, and the command. ``$CXX``, ``$CC`` and ``$MAX_JOBS`` are respected.
     """
-    sources = [sources] if isinstance(sources, (str, os.PathLike)) else list(sources)
+    sources = _texts("load: sources", sources, (str, os.PathLike))
     if with_cuda or any(str(s).endswith((".cu", ".cuh")) for s in sources):
         raise toolchain.cuda_is_missing("load")
     if with_sycl or any(str(s).endswith(".sycl") for s in sources):
         raise NotImplementedError("load: SYCL sources are not supported; C++ sources run on the CPU")
-    if not name.isidentifier():
+    if not (isinstance(name, str) and name.isidentifier()):
         raise ValueError(f"load: name must be an identifier, as C++ and Python have it; got {name!r}")
     if not sources:
         raise ValueError("load: sources is empty")
@@ -119,9 +120,9 @@ def load_inline(
         raise toolchain.cuda_is_missing("load_inline")
     if sycl_sources or with_sycl:
         raise NotImplementedError("load_inline: SYCL sources are not supported; C++ sources run on the CPU")
-    if not name.isidentifier():
+    if not (isinstance(name, str) and name.isidentifier()):
         raise ValueError(f"load_inline: name must be an identifier, as C++ and Python have it; got {name!r}")
-    texts = [cpp_sources] if isinstance(cpp_sources, str) else list(cpp_sources)
+    texts = _texts("load_inline: cpp_sources", cpp_sources, str)
     pieces = [] if no_implicit_headers else ["#include <torch/extension.h>"]
     for i, text in enumerate(texts):
         place = f"{name}: cpp_sources" + (f"[{i}]" if len(texts) > 1 else "")
@@ -171,9 +172,23 @@ def _flags(extra: list[str] | None, include: list | None, *, cplusplus: bool) ->
         "-fvisibility=hidden",
         "-fdiagnostics-color=never",
     ]
-    flags += [f"-I{os.path.abspath(p)}" for p in include or []]
+    flags += [f"-I{os.path.abspath(p)}" for p in _texts("load: extra_include_paths", include or [], (str, os.PathLike))]
     flags += [word for p in toolchain.include_paths() for word in ("-isystem", p)]
-    return [*flags, *(extra or [])]
+    return [*flags, *_words("load: extra_cflags", extra)]
+
+
+def _texts(what: str, given, kinds) -> list:
+    """One text, or several, as a list."""
+    found = [given] if isinstance(given, kinds) else given
+    if not isinstance(found, (list, tuple)) or not all(isinstance(one, kinds) for one in found):
+        raise TypeError(f"{what} is a str or a list of them, got {given!r}")
+    return list(found)
+
+
+def _words(what: str, given) -> list[str]:
+    if isinstance(given, str):
+        raise TypeError(f"{what} is a list of words, got one str: {shlex.split(given)} is meant?")
+    return list(given or [])
 
 
 def _identity(compiler: str) -> str:
@@ -206,7 +221,7 @@ def _build(folder: Path, name: str, sources, cflags, ldflags, include, verbose, 
         link += [str(library), f"-Wl,-rpath,{library.parent}", "-pthread"]
     else:
         link += ["-shared", str(library)]
-    link += list(ldflags or [])
+    link += _words("load: extra_ldflags", ldflags)
     work = Folder(folder, name, verbose)
     return work.build(commands, link, "" if standalone else ".so", _identity(compiler))
 
@@ -219,11 +234,15 @@ def _import(name: str, path: Path):
         module = importlib.util.module_from_spec(spec)
         loader.exec_module(module)
     except ImportError as error:
-        raise ImportError(_demangled(str(error)), name=name, path=str(path)) from None
+        raise ImportError(_explained(str(error), name), name=name, path=str(path)) from None
     return module
 
 
-def _demangled(text: str) -> str:
+def _explained(text: str, name: str) -> str:
+    if "PyInit_" in text:
+        return (
+            f"{text}: the sources define no module, PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {{ ... }}, called {name!r}"
+        )
     symbol = re.search(r"undefined symbol: (_Z\w+)", text)
     if not symbol or not shutil.which("c++filt"):
         return text
