@@ -2,19 +2,26 @@
 //
 //   #include <torch/extension.h>
 //
-//   torch::Tensor scaled(const torch::Tensor& x, double by) { return torch::sigmoid(x) * by; }
+//   torch::Tensor scaled(const torch::Tensor& x, double by) { return x.sigmoid() * by; }
 //
 //   PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("scaled", scaled); }
 //
 // torch.utils.cpp_extension compiles it; docs/extensions.md tells the rest.
 #pragma once
+#include "torch/core/methods.h"  // before what includes tensor.h
+//
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
-#include "torch/core/accessor.h"
-#include "torch/core/arithmetic.h"
-#include "torch/core/ops.h"
-#include "torch/core/pool.h"
+#include "torch/aten.h"
 #include "torch/python/caster.h"
 
 namespace py = pybind11;
+
+// A UserWarning in Python; the call ends with an exception where warnings are errors.
+#define TORCH_WARN(...)                                                                \
+  do {                                                                                 \
+    pybind11::gil_scoped_acquire gil_of_warning_;                                      \
+    if (PyErr_WarnEx(PyExc_UserWarning, ::torch::message(__VA_ARGS__).c_str(), 1) < 0) \
+      throw pybind11::error_already_set();                                             \
+  } while (0)

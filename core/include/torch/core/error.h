@@ -36,13 +36,18 @@ TORCH_NOINLINE std::string message(const Args&... args) {
 
 }  // namespace torch
 
-// The arguments after the condition are joined into the message and evaluated only on failure.
-#define TORCH_CHECK_KIND(kind, cond, ...)                                                                       \
-  do {                                                                                                          \
-    if (TORCH_UNLIKELY(!(cond))) ::torch::throw_error(::torch::ErrorKind::kind, ::torch::message(__VA_ARGS__)); \
+// The arguments after the condition are joined into the message and evaluated only on failure; without any, the
+// condition itself is the message.
+#define TORCH_WORDS(cond, ...) TORCH_WORDS_##__VA_OPT__(GIVEN)(cond __VA_OPT__(, ) __VA_ARGS__)
+#define TORCH_WORDS_(cond) "expected " cond
+#define TORCH_WORDS_GIVEN(cond, ...) __VA_ARGS__
+#define TORCH_CHECK_KIND(kind, cond, ...)                                                                              \
+  do {                                                                                                                 \
+    if (TORCH_UNLIKELY(!(cond)))                                                                                       \
+      ::torch::throw_error(::torch::ErrorKind::kind, ::torch::message(TORCH_WORDS(#cond __VA_OPT__(, ) __VA_ARGS__))); \
   } while (0)
-#define TORCH_CHECK(cond, ...) TORCH_CHECK_KIND(Runtime, cond, __VA_ARGS__)
-#define TORCH_CHECK_INDEX(cond, ...) TORCH_CHECK_KIND(Index, cond, __VA_ARGS__)
-#define TORCH_CHECK_TYPE(cond, ...) TORCH_CHECK_KIND(Type, cond, __VA_ARGS__)
-#define TORCH_CHECK_VALUE(cond, ...) TORCH_CHECK_KIND(Value, cond, __VA_ARGS__)
-#define TORCH_CHECK_IMPLEMENTED(cond, ...) TORCH_CHECK_KIND(NotImplemented, cond, __VA_ARGS__)
+#define TORCH_CHECK(cond, ...) TORCH_CHECK_KIND(Runtime, cond __VA_OPT__(, ) __VA_ARGS__)
+#define TORCH_CHECK_INDEX(cond, ...) TORCH_CHECK_KIND(Index, cond __VA_OPT__(, ) __VA_ARGS__)
+#define TORCH_CHECK_TYPE(cond, ...) TORCH_CHECK_KIND(Type, cond __VA_OPT__(, ) __VA_ARGS__)
+#define TORCH_CHECK_VALUE(cond, ...) TORCH_CHECK_KIND(Value, cond __VA_OPT__(, ) __VA_ARGS__)
+#define TORCH_CHECK_IMPLEMENTED(cond, ...) TORCH_CHECK_KIND(NotImplemented, cond __VA_OPT__(, ) __VA_ARGS__)

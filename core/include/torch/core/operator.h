@@ -349,12 +349,30 @@ void invoke_boxed(const Value* v, Result& result) {
   invoke<Tag>(v, result, std::make_index_sequence<Signature<Tag>::schema.count>{});
 }
 
+// operator() of one row.
+template <class Tag>
+using RowCall =
+    Arities<Tag, std::make_index_sequence<Signature<Tag>::schema.count - Signature<Tag>::schema.required + 1>>;
+
 }  // namespace detail
+}  // namespace torch
+
+#ifdef TORCH_METHODS
+#include "torch/core/overloads.h"
+#else
+namespace torch::detail {
+template <class Tag>
+struct OverloadsOf {
+  using Type = RowCall<Tag>;
+};
+}  // namespace torch::detail
+#endif
+
+namespace torch {
 
 // The callable: torch::add(a, b), torch::sum(x, dims, keepdim). Trailing parameters take the schema's defaults.
 template <class Tag>
-struct Operator : detail::Arities<Tag, std::make_index_sequence<detail::Signature<Tag>::schema.count -
-                                                                detail::Signature<Tag>::schema.required + 1>> {
+struct Operator : detail::OverloadsOf<Tag>::Type {
   constexpr Operator() = default;
 };
 

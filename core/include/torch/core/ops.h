@@ -14,6 +14,17 @@
 
 namespace torch {
 #include "torch/core/ops/all.def"
+#ifdef TORCH_METHODS
+#define TORCH_OVERLOADS(NAME, ...)                          \
+  template <>                                               \
+  struct detail::OverloadsOf<op::NAME> {                    \
+    using Type = detail::Overloaded<op::NAME, __VA_ARGS__>; \
+  };
+#define TORCH_METHOD_OVERLOADS(NAME, ...)
+#include "torch/core/ops/overloads.def"
+#undef TORCH_OVERLOADS
+#undef TORCH_METHOD_OVERLOADS
+#endif
 }  // namespace torch
 
 #undef TORCH_OP

@@ -22,6 +22,7 @@
 namespace torch {
 
 struct TensorImpl;
+class TensorOptions;
 
 // Implemented by torch-autograd (Node); core only ever gives its reference back.
 struct AutogradMeta : Counted {
@@ -125,6 +126,9 @@ class Tensor : public Ref<TensorImpl> {
   }
   uint32_t version() const noexcept { return get()->version().load(std::memory_order_relaxed); }
   void bump_version() const noexcept { get()->version().fetch_add(1, std::memory_order_relaxed); }
+#ifdef TORCH_METHODS  // names alone, no part of the layout
+#include "torch/core/methods.def"
+#endif
 };
 static_assert(sizeof(Tensor) == sizeof(TensorImpl*));
 

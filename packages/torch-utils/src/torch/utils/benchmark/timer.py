@@ -191,7 +191,7 @@ CPP = """
 #include <chrono>
 #include <exception>
 #include <string>
-#include "torch/core/arithmetic.h"
+#include "torch/aten.h"
 {global_setup}
 static std::string text_;
 extern "C" __attribute__((visibility("default"))) const char* error() {{ return text_.c_str(); }}

@@ -1,0 +1,182 @@
+// The names that C++ extensions of PyTorch use, for what this library has: at::Tensor, torch::kFloat32, AT_CHECK,
+// AT_DISPATCH_FLOATING_TYPES, at::parallel_for. What is not here does not exist (docs/extensions.md lists it).
+#pragma once
+#include "torch/core/methods.h"
+//
+#include <functional>
+
+#include "torch/core/dlpack.h"
+#include "torch/core/pool.h"
+
+namespace torch {
+
+using ScalarType = DType;
+using IntList = IntArrayRef;
+template <class T>
+using optional = std::optional<T>;
+using std::make_optional;
+using std::nullopt;
+template <class T, size_t N>
+using TensorAccessor = Accessor<T, int(N)>;
+
+// torch::kFloat32 and its older name torch::kFloat.
+#define TORCH_NAMES(name, type, python, legacy) inline constexpr DType k##name = DType::name;
+TORCH_FOR_EACH_DTYPE(TORCH_NAMES)
+#undef TORCH_NAMES
+inline constexpr DType kByte = kUInt8, kChar = kInt8, kShort = kInt16, kInt = kInt32, kLong = kInt64, kHalf = kFloat16,
+                       kFloat = kFloat32, kDouble = kFloat64, kComplexFloat = kComplex64, kComplexDouble = kComplex128;
+inline constexpr DeviceType kCPU = DeviceType::CPU, kCUDA = DeviceType::CUDA, kMeta = DeviceType::Meta;
+inline constexpr Layout kStrided = Layout::Strided, kSparse = Layout::Sparse;
+
+inline const char* toString(DType t) { return legacy_name(t); }
+
+// f(from, to) over pieces of [begin, end).
+template <class F>
+void parallel_for(int64_t begin, int64_t end, int64_t grain, const F& f) {
+  if (begin < end)
+    parallel_for(end - begin, grain > 0 ? grain : 1, [&](int64_t from, int64_t to) { f(begin + from, begin + to); });
+}
+
+// A tensor over memory of the caller's: contiguous, or with strides in elements. `deleter` is called with the memory
+// when the last tensor over it is gone.
+inline Tensor from_blob(void* data, IntArrayRef sizes, IntArrayRef strides, std::function<void(void*)> deleter,
+                        const TensorOptions& options = {}) {
+  auto* context = new std::function<void(void*)>(std::move(deleter));
+  return tensor_over(
+      data, sizes, strides, options.dtype(),
+      [](Storage* s) noexcept {
+        auto* f = static_cast<std::function<void(void*)>*>(s->context);
+        if (*f) (*f)(s->data);
+        delete f;
+      },
+      context);
+}
+inline Tensor from_blob(void* data, IntArrayRef sizes, std::function<void(void*)> deleter,
+                        const TensorOptions& options = {}) {
+  return from_blob(data, sizes, contiguous_strides(sizes), std::move(deleter), options);
+}
+inline Tensor from_blob(void* data, IntArrayRef sizes, IntArrayRef strides, const TensorOptions& options = {}) {
+  return from_blob(data, sizes, strides, std::function<void(void*)>(), options);
+}
+inline Tensor from_blob(void* data, IntArrayRef sizes, const TensorOptions& options = {}) {
+  return from_blob(data, sizes, contiguous_strides(sizes), options);
+}
+
+namespace detail {
+// Numbers in C++ become the dtypes of numbers in Python.
+template <class T>
+using Natural = std::conditional_t<std::is_same_v<T, bool> || !std::is_arithmetic_v<T>, T,
+                                   std::conditional_t<std::is_integral_v<T>, int64_t, float>>;
+}  // namespace detail
+
+// A row of numbers, or one number as a 0-d tensor: torch::tensor({1.0, 2.0}), torch::tensor(3, torch::kFloat64).
+template <class T>
+Tensor tensor(std::initializer_list<T> values, const TensorOptions& options = dtype_of<detail::Natural<T>>) {
+  return visit_dtype(options.dtype(), [&](auto one) {
+    using E = decltype(one);
+    Tensor x = torch::empty({int64_t(values.size())}, options.dtype());
+    E* to = x.data<E>();
+    for (T v : values) *to++ = Scalar(detail::scalar_of(v)).template to<E>();
+    return x;
+  });
+}
+template <detail::Number T>
+Tensor tensor(T value, const TensorOptions& options = dtype_of<detail::Natural<T>>) {
+  return tensor({value}, options).view({});
+}
+
+namespace detail {
+template <DType t>
+struct TypeOf;
+#define TORCH_NAMES(name, type, python, legacy) \
+  template <>                                   \
+  struct TypeOf<DType::name> {                  \
+    using Type = type;                          \
+  };
+TORCH_FOR_EACH_DTYPE(TORCH_NAMES)
+#undef TORCH_NAMES
+template <DType t>
+using CppType = typename TypeOf<t>::Type;
+
+inline DType dtype_in(DType t) { return t; }
+inline DType dtype_in(const TensorOptions& o) { return o.dtype(); }
+}  // namespace detail
+
+}  // namespace torch
+
+namespace at {
+using namespace torch;
+}
+namespace c10 {
+using namespace torch;
+}
+
+#define AT_CHECK TORCH_CHECK
+#define AT_ASSERT(condition) TORCH_CHECK(condition, "AT_ASSERT(" #condition ") failed at " __FILE__ ":", __LINE__)
+#define AT_ASSERTM TORCH_CHECK
+#define AT_ERROR(...) TORCH_CHECK(false, __VA_ARGS__)
+#define TORCH_INTERNAL_ASSERT(condition, ...)                                             \
+  TORCH_CHECK(condition, "TORCH_INTERNAL_ASSERT(" #condition ") failed at " __FILE__ ":", \
+              __LINE__ __VA_OPT__(, ": ", ) __VA_ARGS__)
+
+#define TORCH_LIBRARY(...) \
+  static_assert(false, "there is no TORCH_LIBRARY: bind functions with PYBIND11_MODULE(TORCH_EXTENSION_NAME, m)");
+#define TORCH_LIBRARY_IMPL TORCH_LIBRARY
+#define TORCH_LIBRARY_FRAGMENT TORCH_LIBRARY
+
+// AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "name", [&] { ... x.data_ptr<scalar_t>() ... }): the function with
+// scalar_t for the dtype of an AT_DISPATCH_CASE; RuntimeError names another.
+#define AT_DISPATCH_CASE(DTYPE, ...)                                   \
+  case DTYPE: {                                                        \
+    using scalar_t [[maybe_unused]] = ::torch::detail::CppType<DTYPE>; \
+    return __VA_ARGS__();                                              \
+  }
+#define AT_DISPATCH_SWITCH(TYPE, NAME, ...)                                                                          \
+  [&] {                                                                                                              \
+    const ::torch::DType dtype_of_dispatch_ = ::torch::detail::dtype_in(TYPE);                                       \
+    switch (dtype_of_dispatch_) {                                                                                    \
+      __VA_ARGS__                                                                                                    \
+      default:                                                                                                       \
+        ::torch::throw_error(                                                                                        \
+            ::torch::ErrorKind::Runtime,                                                                             \
+            ::torch::message('"', NAME, "\" not implemented for '", ::torch::legacy_name(dtype_of_dispatch_), "'")); \
+    }                                                                                                                \
+  }()
+#define AT_DISPATCH_CASE_FLOATING_TYPES(...)       \
+  AT_DISPATCH_CASE(::torch::kFloat64, __VA_ARGS__) \
+  AT_DISPATCH_CASE(::torch::kFloat32, __VA_ARGS__)
+#define AT_DISPATCH_CASE_INTEGRAL_TYPES(...)     \
+  AT_DISPATCH_CASE(::torch::kUInt8, __VA_ARGS__) \
+  AT_DISPATCH_CASE(::torch::kInt8, __VA_ARGS__)  \
+  AT_DISPATCH_CASE(::torch::kInt16, __VA_ARGS__) \
+  AT_DISPATCH_CASE(::torch::kInt32, __VA_ARGS__) \
+  AT_DISPATCH_CASE(::torch::kInt64, __VA_ARGS__)
+#define AT_DISPATCH_CASE_COMPLEX_TYPES(...)          \
+  AT_DISPATCH_CASE(::torch::kComplex64, __VA_ARGS__) \
+  AT_DISPATCH_CASE(::torch::kComplex128, __VA_ARGS__)
+#define AT_DISPATCH_CASE_ALL_TYPES(...)        \
+  AT_DISPATCH_CASE_FLOATING_TYPES(__VA_ARGS__) \
+  AT_DISPATCH_CASE_INTEGRAL_TYPES(__VA_ARGS__)
+
+#define AT_DISPATCH_FLOATING_TYPES(TYPE, NAME, ...) \
+  AT_DISPATCH_SWITCH(TYPE, NAME, AT_DISPATCH_CASE_FLOATING_TYPES(__VA_ARGS__))
+#define AT_DISPATCH_INTEGRAL_TYPES(TYPE, NAME, ...) \
+  AT_DISPATCH_SWITCH(TYPE, NAME, AT_DISPATCH_CASE_INTEGRAL_TYPES(__VA_ARGS__))
+#define AT_DISPATCH_ALL_TYPES(TYPE, NAME, ...) AT_DISPATCH_SWITCH(TYPE, NAME, AT_DISPATCH_CASE_ALL_TYPES(__VA_ARGS__))
+#define AT_DISPATCH_COMPLEX_TYPES(TYPE, NAME, ...) \
+  AT_DISPATCH_SWITCH(TYPE, NAME, AT_DISPATCH_CASE_COMPLEX_TYPES(__VA_ARGS__))
+#define AT_DISPATCH_FLOATING_TYPES_AND_HALF(TYPE, NAME, ...) \
+  AT_DISPATCH_FLOATING_TYPES_AND(::torch::kFloat16, TYPE, NAME, __VA_ARGS__)
+#define AT_DISPATCH_FLOATING_TYPES_AND(DTYPE, TYPE, NAME, ...) \
+  AT_DISPATCH_SWITCH(TYPE, NAME, AT_DISPATCH_CASE_FLOATING_TYPES(__VA_ARGS__) AT_DISPATCH_CASE(DTYPE, __VA_ARGS__))
+#define AT_DISPATCH_FLOATING_TYPES_AND2(FIRST, SECOND, TYPE, NAME, ...)                                \
+  AT_DISPATCH_SWITCH(TYPE, NAME,                                                                       \
+                     AT_DISPATCH_CASE_FLOATING_TYPES(__VA_ARGS__) AT_DISPATCH_CASE(FIRST, __VA_ARGS__) \
+                         AT_DISPATCH_CASE(SECOND, __VA_ARGS__))
+#define AT_DISPATCH_FLOATING_AND_COMPLEX_TYPES(TYPE, NAME, ...) \
+  AT_DISPATCH_SWITCH(TYPE, NAME,                                \
+                     AT_DISPATCH_CASE_FLOATING_TYPES(__VA_ARGS__) AT_DISPATCH_CASE_COMPLEX_TYPES(__VA_ARGS__))
+#define AT_DISPATCH_ALL_TYPES_AND(DTYPE, TYPE, NAME, ...) \
+  AT_DISPATCH_SWITCH(TYPE, NAME, AT_DISPATCH_CASE_ALL_TYPES(__VA_ARGS__) AT_DISPATCH_CASE(DTYPE, __VA_ARGS__))
+#define AT_DISPATCH_ALL_TYPES_AND_COMPLEX(TYPE, NAME, ...) \
+  AT_DISPATCH_SWITCH(TYPE, NAME, AT_DISPATCH_CASE_ALL_TYPES(__VA_ARGS__) AT_DISPATCH_CASE_COMPLEX_TYPES(__VA_ARGS__))

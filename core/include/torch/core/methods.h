@@ -1,0 +1,217 @@
+// The operators as methods of Tensor, for C++ that is written like Python: x.mm(w).add_(b).sigmoid().sum(0).
+// A number may stand for a tensor, and one int for a list of them.
+//
+// It comes before other headers of torch, which extend class Tensor for it.
+#pragma once
+#ifndef TORCH_METHODS
+#define TORCH_METHODS
+#endif
+#include "torch/core/accessor.h"
+#include "torch/core/arithmetic.h"
+
+#ifndef TORCH_TENSOR_HAS_METHODS
+#error include torch/extension.h (or torch/core/methods.h) before other headers of torch
+#endif
+
+namespace torch {
+namespace detail {
+
+// One int where a row has a list.
+struct OneInt {
+  int64_t value;
+  operator IntArrayRef() const { return {&value, 1}; }
+  operator std::optional<IntArrayRef>() const { return IntArrayRef(&value, 1); }
+};
+
+// Argument `a` for a parameter of type P; lives until the end of the call.
+template <class P, class A>
+decltype(auto) fit(A&& a) {
+  using Plain = std::remove_cvref_t<A>;
+  using Wanted = std::remove_cvref_t<P>;
+  constexpr bool is_list = std::same_as<Wanted, IntArrayRef> || std::same_as<Wanted, std::optional<IntArrayRef>>;
+  if constexpr (std::same_as<Wanted, Tensor> && Number<Plain>)
+    return number(scalar_of(a));
+  else if constexpr (is_list && std::integral<Plain> && !std::same_as<Plain, bool>)
+    return OneInt{int64_t(a)};
+  else if constexpr (is_list && std::same_as<Plain, std::initializer_list<int64_t>>)
+    return IntArrayRef(a);
+  else
+    return std::forward<A>(a);
+}
+// A bool is no int, and a float is none either: that tells rows of one name apart.
+template <class P, class A>
+constexpr bool fits() {
+  using Plain = std::remove_cvref_t<A>;
+  if constexpr (std::same_as<P, int64_t>)
+    return std::is_integral_v<Plain> && !std::same_as<Plain, bool>;
+  else if constexpr (std::same_as<P, bool>)
+    return std::same_as<Plain, bool>;
+  else if constexpr (std::is_arithmetic_v<P>)
+    return std::is_arithmetic_v<Plain>;
+  else
+    return true;
+}
+
+template <class Tag, size_t I>
+struct ParamAt {
+  static auto type() {
+    if constexpr (I < Signature<Tag>::schema.count)
+      return std::type_identity<typename Signature<Tag>::template Param<I>>{};
+    else
+      return std::type_identity<void>{};
+  }
+  using Type = typename decltype(type())::type;
+};
+
+template <class Tag, class Seq, class... Args>
+struct Method;
+template <class Tag, size_t... I, class... Args>
+struct Method<Tag, std::index_sequence<I...>, Args...> {
+  static constexpr bool takes_self = [] {
+    constexpr const Schema& s = Signature<Tag>::schema;
+    return s.count > 0 && s.params[0].kind == Kind::Tensor && s.view(s.params[0].name) == "self";
+  }();
+  static decltype(auto) call(const Tensor& self, Args&&... args)
+    requires requires { Callable<Tag>()(self, fit<typename ParamAt<Tag, I + 1>::Type>(std::forward<Args>(args))...); }
+  {
+    return Callable<Tag>()(self, fit<typename ParamAt<Tag, I + 1>::Type>(std::forward<Args>(args))...);
+  }
+  static constexpr bool exists =
+      takes_self && (fits<typename ParamAt<Tag, I + 1>::Type, Args>() && ...) &&
+      requires(const Tensor& self, Args&&... args) { call(self, std::forward<Args>(args)...); };
+};
+template <class Tag, class... Args>
+using MethodOf = Method<Tag, std::index_sequence_for<Args...>, Args...>;
+
+// The first row that takes the arguments.
+template <class Tag, class... More>
+struct Methods {
+  template <class... Args>
+  static decltype(auto) call(const Tensor& self, Args&&... args) {
+    if constexpr (MethodOf<Tag, Args...>::exists || sizeof...(More) == 0)
+      return MethodOf<Tag, Args...>::call(self, std::forward<Args>(args)...);
+    else
+      return Methods<More...>::call(self, std::forward<Args>(args)...);
+  }
+};
+template <class Tag>
+struct MethodsOf : Methods<Tag> {};
+
+#define TORCH_OVERLOADS(NAME, ...) \
+  template <>                      \
+  struct MethodsOf<op::NAME> : Methods<op::NAME, __VA_ARGS__> {};
+#define TORCH_METHOD_OVERLOADS TORCH_OVERLOADS
+#include "torch/core/ops/overloads.def"
+TORCH_OVERLOADS(repeat_interleave, op::repeat_interleave_self, op::repeat_interleave_counts)
+#undef TORCH_OVERLOADS
+#undef TORCH_METHOD_OVERLOADS
+
+}  // namespace detail
+
+#define TORCH_OP_AS(METHOD, NAME)                                                            \
+  template <class... Args>                                                                   \
+  decltype(auto) Tensor::METHOD(Args&&... args) const {                                      \
+    return detail::MethodsOf<op::NAME>::call(*this, std::forward<Args>(args)...);            \
+  }                                                                                          \
+  template <class... Args>                                                                   \
+  decltype(auto) Tensor::METHOD(std::initializer_list<int64_t> list, Args&&... args) const { \
+    return detail::MethodsOf<op::NAME>::call(*this, list, std::forward<Args>(args)...);      \
+  }
+#define TORCH_OP(NAME, SCHEMA, ATTR, DOC) TORCH_OP_AS(NAME, NAME)
+#include "torch/core/ops/all.def"
+TORCH_OP_AS(std, stddev)
+#undef TORCH_OP
+#undef TORCH_OP_AS
+
+inline Tensor Tensor::to(const TensorOptions& options, bool, bool copy) const {
+  auto type = options.argument<Kind::DType>(std::optional<DType>(dtype()));
+  auto place = options.argument<Kind::Device>(std::optional<Device>(device()));
+  return !copy && type == dtype() && place == device() ? *this : torch::_to_copy(*this, type, place);
+}
+inline Tensor Tensor::to(DType t, bool non_blocking, bool copy) const {
+  return to(TensorOptions(t), non_blocking, copy);
+}
+inline Tensor Tensor::to(const Tensor& like) const { return to(like.options()); }
+inline Tensor Tensor::type_as(const Tensor& like) const { return to(like); }
+inline Tensor Tensor::cpu() const { return to(TensorOptions(DeviceType::CPU)); }
+inline Scalar Tensor::item() const {
+  TORCH_CHECK(numel() == 1, "item: a tensor of one element is needed, got ", *this);
+  TORCH_CHECK(is_cpu(), "item: expected a tensor on the CPU, got one on ", device());
+  return visit_dtype(dtype(), [&](auto one) {
+    using T = decltype(one);
+    T value = *data<T>();
+    if constexpr (requires { value.imag(); })
+      return Scalar(Complex128(value));
+    else if constexpr (std::is_arithmetic_v<T>)
+      return detail::scalar_of(value);
+    else
+      return Scalar(float(value));
+  });
+}
+template <class T>
+T Tensor::item() const {
+  return item().template to<T>();
+}
+template <class T, int N>
+auto Tensor::accessor() const {
+  return torch::accessor<T, N>(*this);
+}
+template <class T>
+T* Tensor::data_ptr() const {
+  TORCH_CHECK(dtype() == dtype_of<std::remove_const_t<T>>, "data_ptr: expected elements of ",
+              dtype_of<std::remove_const_t<T>>, ", got ", *this);
+  return data<T>();
+}
+inline void* Tensor::data_ptr() const { return data(); }
+inline TensorOptions Tensor::options() const { return options_of(*this); }
+inline TensorOptions Tensor::type() const { return options_of(*this); }
+inline DType Tensor::scalar_type() const { return dtype(); }
+inline Layout Tensor::layout() const { return is_sparse() ? Layout::Sparse : Layout::Strided; }
+inline int64_t Tensor::ndimension() const { return dim(); }
+inline int64_t Tensor::nbytes() const { return numel() * item_size(); }
+inline int64_t Tensor::element_size() const { return item_size(); }
+inline bool Tensor::is_cpu() const { return device().type == DeviceType::CPU; }
+inline bool Tensor::is_cuda() const { return device().type == DeviceType::CUDA; }
+inline bool Tensor::is_sparse() const { return has(Slot::Sparse); }
+inline bool Tensor::is_floating_point() const { return torch::is_floating(dtype()); }
+inline bool Tensor::is_complex() const { return torch::is_complex(dtype()); }
+inline Tensor Tensor::operator[](int64_t i) const { return torch::select(*this, 0, i); }
+inline Tensor Tensor::operator[](const Tensor& indices) const { return torch::index(*this, {indices}); }
+
+// With numbers of C++'s own types on either side, beside the Scalar of arithmetic.h: 0 would be a null handle as well.
+// Handles of one tensor are equal by ==, so there is no such operator of elements: x.eq(y).
+#define TORCH_NUMBERS(SYMBOL, FUNCTION)               \
+  template <detail::Number N>                         \
+  Tensor operator SYMBOL(const Tensor& a, N b) {      \
+    return FUNCTION(a, number(detail::scalar_of(b))); \
+  }                                                   \
+  template <detail::Number N>                         \
+  Tensor operator SYMBOL(N a, const Tensor& b) {      \
+    return FUNCTION(number(detail::scalar_of(a)), b); \
+  }
+#define TORCH_COMPARISON(SYMBOL, FUNCTION)                                                   \
+  inline Tensor operator SYMBOL(const Tensor& a, const Tensor& b) { return FUNCTION(a, b); } \
+  TORCH_NUMBERS(SYMBOL, FUNCTION)
+#define TORCH_ASSIGNMENT(SYMBOL, FUNCTION)                                                 \
+  inline Tensor& operator SYMBOL(Tensor& a, const Tensor& b) { return FUNCTION(a, b), a; } \
+  template <detail::Number N>                                                              \
+  Tensor& operator SYMBOL(Tensor& a, N b) {                                                \
+    return FUNCTION(a, number(detail::scalar_of(b))), a;                                   \
+  }
+TORCH_NUMBERS(+, add)
+TORCH_NUMBERS(-, sub)
+TORCH_NUMBERS(*, mul)
+TORCH_NUMBERS(/, true_divide)
+TORCH_COMPARISON(<, lt)
+TORCH_COMPARISON(>, gt)
+TORCH_COMPARISON(<=, le)
+TORCH_COMPARISON(>=, ge)
+TORCH_ASSIGNMENT(+=, add_)
+TORCH_ASSIGNMENT(-=, sub_)
+TORCH_ASSIGNMENT(*=, mul_)
+TORCH_ASSIGNMENT(/=, div_)
+#undef TORCH_NUMBERS
+#undef TORCH_COMPARISON
+#undef TORCH_ASSIGNMENT
+
+}  // namespace torch
