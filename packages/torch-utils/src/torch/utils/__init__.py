@@ -17,6 +17,7 @@ _MODULES = (
     "hub",
     "model_zoo",
     "module_tracker",
+    "serialization",
     "tensorboard",
     "throughput_benchmark",
     "trainer",
