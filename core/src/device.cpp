@@ -8,7 +8,7 @@ namespace torch {
 
 namespace {
 constexpr const char* kDeviceName[] = {"cpu", "cuda", "meta"};
-constexpr const char* kSlotName[] = {"CPU", "CUDA", "Meta", "Quantized", "Autograd", "Sparse", "Trace"};
+constexpr const char* kSlotName[] = {"CPU", "CUDA", "Meta", "Quantized", "Autograd", "Sparse", "Trace", "Profile"};
 }  // namespace
 
 Device parse_device(std::string_view text) {

@@ -27,6 +27,7 @@ constexpr const Row* kRows[] = {
 
 void (*on_change)(TensorImpl*, const char*) noexcept = nullptr;
 void (*refresh_view)(TensorImpl*) = nullptr;
+constinit std::atomic<Keys> profiling_key{0};
 
 ArrayRef<const Row*> all_rows() noexcept { return kRows; }
 

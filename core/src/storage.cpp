@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "poison.h"
+#include "profile_memory.h"
 #include "torch/core/allocator.h"
 #include "torch/core/copy_bytes.h"
 #include "torch/core/error.h"
@@ -60,6 +61,7 @@ inline Storage* in_block(void* memory, int c, size_t nbytes) noexcept {
   s->nbytes = nbytes;
   s->flags = Storage::kResizable;
   lend_block(s->data, nbytes, block_bytes(c) - sizeof(Storage));
+  profile::memory(s->data, int64_t(nbytes));
   return s;
 }
 
@@ -95,6 +97,7 @@ Storage* Storage::make(size_t nbytes, Device device) {
   Storage* s = adopt(data, nbytes, nullptr, nullptr);
   s->block_class = kLarge;
   s->flags = kResizable;
+  profile::memory(data, int64_t(nbytes));
   return s;
 }
 
@@ -113,10 +116,12 @@ Storage* Storage::adopt(void* data, size_t nbytes, void (*deleter)(Storage*) noe
 namespace {
 // Gives the data back, leaving the header.
 void free_data(Storage* s) noexcept {
-  if (s->block_class == kLarge)
+  if (s->block_class == kLarge) {
+    profile::memory(s->data, -int64_t(s->nbytes));
     deallocate(s->data, s->nbytes);
-  else if (s->deleter)  // foreign, or a small one whose data was replaced
+  } else if (s->deleter) {  // foreign, or a small one whose data was replaced
     s->deleter(s);
+  }
 }
 }  // namespace
 
@@ -127,6 +132,7 @@ void Storage::replace(void* new_data, size_t bytes, void (*new_deleter)(Storage*
     if (block_class == kLarge) old->block_class = kLarge;
     keep_until_given_back(this, std::move(old));
   } else {
+    if (in_block) profile::memory(data, -int64_t(nbytes));
     free_data(this);
   }
   if (block_class == kLarge) block_class = kForeign;
@@ -150,15 +156,22 @@ void Storage::resize(size_t bytes) {
   void* fresh = allocate(bytes ? bytes : 1);
   copy_bytes(fresh, data, bytes < nbytes ? bytes : nbytes);
   struct Large {
-    static void free(Storage* s) noexcept { deallocate(s->data, s->nbytes ? s->nbytes : 1); }
+    static void free(Storage* s) noexcept {
+      profile::memory(s->data, -int64_t(s->nbytes));
+      deallocate(s->data, s->nbytes ? s->nbytes : 1);
+    }
   };
+  profile::memory(fresh, int64_t(bytes));
   replace(fresh, bytes, &Large::free, nullptr);
 }
 
 void Storage::destroy(Storage* s) noexcept {
   int c = s->block_class;
   if (TORCH_LIKELY(c < kClasses)) {
-    if (TORCH_UNLIKELY(s->deleter != nullptr)) s->deleter(s);  // its data was replaced
+    if (TORCH_UNLIKELY(s->deleter != nullptr))
+      s->deleter(s);  // its data was replaced
+    else
+      profile::memory(s->data, -int64_t(s->nbytes));
     Lists* l = lists;
     if (TORCH_LIKELY(l && l->count[c] < kClassBytes / (64 * (c + 1)))) {
       FreeBlock* b = reinterpret_cast<FreeBlock*>(s);

@@ -58,7 +58,7 @@ Tensor call_binary(const Row* row, const Tensor& a, const Tensor& b) {
   if (row->schema.params[0].written) check_change(a);
   const Keys keys = Keys(detail::keys_in(a) | detail::keys_in(b));
   if (TORCH_UNLIKELY(mixes_devices(keys))) check_one_device(*row, a.get(), b.get());
-  unsigned slot = 31u - unsigned(__builtin_clz(keys));
+  unsigned slot = 31u - unsigned(__builtin_clz(unsigned(keys) | mode_keys()));
   void* f = row->slots[slot];
   if (TORCH_UNLIKELY(!f)) missing_kernel(row->schema.op_name(), Slot(slot));
   bool big = a.numel() >= kReleaseNumel || b.numel() >= kReleaseNumel;

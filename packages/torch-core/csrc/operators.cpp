@@ -126,7 +126,7 @@ PyObject* dispatch(PyOperator* op, PyObject* self, PyObject* const* args, Py_ssi
         Keys keys = Keys((detail::keys_in(static_cast<const Tensor&>(tensors)) | ...));
         if constexpr (sizeof...(tensors) == 2)
           if (TORCH_UNLIKELY(mixes_devices(keys))) check_one_device(*row, static_cast<const Tensor&>(tensors).get()...);
-        unsigned slot = 31u - unsigned(__builtin_clz(keys));
+        unsigned slot = 31u - unsigned(__builtin_clz(unsigned(keys) | mode_keys()));
         void* f = row->slots[slot];
         if (TORCH_UNLIKELY(!f)) missing_kernel(op->name, Slot(slot));
         Tensor r;

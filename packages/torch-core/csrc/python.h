@@ -89,6 +89,7 @@ PyObject* tensor_is_shared(PyObject* self, PyObject*);
 Generator* to_generator(PyObject*);    // null with a TypeError set
 bool add_generator(PyObject* module);  // generator.cpp
 bool add_runtime(PyObject* module);
+bool add_ranges(PyObject* module);  // ranges.cpp
 
 // Owns one Python reference.
 class Object {

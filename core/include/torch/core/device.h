@@ -27,8 +27,8 @@ inline std::ostream& operator<<(std::ostream& out, Device d) { return out << to_
 // A tensor's keys are a set of slots. An operator runs the function in the highest slot of all its arguments' keys;
 // that function may go on to the next one below. Only tensors that need a gradient carry Autograd. Sparse stands above
 // it: an operator that does not know sparse tensors stops there, before a kernel or a derivative could look for memory
-// that is not there (sparse.h).
-enum class Slot : uint8_t { CPU, CUDA, Meta, Quantized, Autograd, Sparse, Trace };
+// that is not there (sparse.h). No tensor carries Profile: calls take that slot while a profiler records (profile.h).
+enum class Slot : uint8_t { CPU, CUDA, Meta, Quantized, Autograd, Sparse, Trace, Profile };
 constexpr int kSlots = 8;
 using Keys = uint16_t;
 constexpr Keys key(Slot s) noexcept { return Keys(1u << unsigned(s)); }

@@ -8,6 +8,7 @@
 // one indirect call. The function of a slot calls `op::erfinv::below(Slot::Autograd, ...)` to go on to the next one.
 #pragma once
 #include <array>
+#include <atomic>
 #include <string_view>
 #include <tuple>
 
@@ -65,6 +66,10 @@ struct KindType<Kind::Scalar, true> {
 TORCH_API extern void (*on_change)(TensorImpl* changed, const char* schema) noexcept;
 // Called with a view that carries no gradient although its base does by now (base.copy_(w) after the view was taken).
 TORCH_API extern void (*refresh_view)(TensorImpl* view);
+
+// key(Slot::Profile) while a profiler records (profile.h), else 0: every call ORs it to the keys of its tensors.
+TORCH_API extern std::atomic<Keys> profiling_key;
+inline Keys mode_keys() noexcept { return profiling_key.load(std::memory_order_relaxed); }
 
 inline void mark_changed(const Tensor& t, const char* schema) noexcept {
   t.bump_version();
@@ -230,7 +235,7 @@ struct Call<Tag, std::index_sequence<I...>> {
   static Return call(typename S::template Param<I>... args) {
     (check_defined<Tag, I>(args), ...);
     if constexpr (S::mutates) (check_written<Tag, I>(args), ...);
-    return run(Keys((0u | ... | keys_in(args))), args...);
+    return run(Keys((0u | ... | keys_in(args)) | mode_keys()), args...);
   }
   // The next function under `slot`.
   static Return below(Slot slot, typename S::template Param<I>... args) {
