@@ -7,6 +7,7 @@
 #include "torch/autograd/record.h"
 #include "torch/core/init.h"
 #include "torch/core/ops.h"
+#include "torch/core/profile.h"
 #include "view.h"
 
 namespace torch::autograd {
@@ -112,6 +113,7 @@ void init() {
     register_derivatives();
     on_change = note_change;
     refresh_view = refresh_stale_view;
+    profile::next_sequence = []() noexcept { return grad_enabled() ? thread_state.sequence : ~uint64_t{0}; };
   });
 }
 

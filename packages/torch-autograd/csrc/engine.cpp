@@ -16,6 +16,7 @@
 #include "anomaly.h"
 #include "torch/autograd/backward.h"
 #include "torch/core/ops.h"
+#include "torch/core/profile.h"
 
 namespace torch::autograd {
 
@@ -257,6 +258,14 @@ void Engine::apply(Node& n, Backward& b) {
   if (!call_.retain_graph) n.clear();
 }
 
+// The node's range in a profile: its hooks and the sums of gradients are parts of it.
+TORCH_NOINLINE profile::Handle begin_range(const Node& n) {
+  const auto sequence = int64_t(n.sequence);
+  if (n.op) return profile::begin_backward(*n.op, sequence);
+  const std::string name = n.name();
+  return profile::begin(profile::Scope::Backward, n.is_leaf() ? "torch::autograd::" + name : name, sequence);
+}
+
 void Engine::run_node(Node& n) {
   Visit& v = visit(n);
   const uint32_t outputs_n = n.output_count, inputs_n = n.edge_count;
@@ -280,6 +289,7 @@ void Engine::run_node(Node& n) {
       if (inputs_[i].node == &n) captured_[i] = outputs[inputs_[i].output_nr];
   }
   if (!useful && !(n.extra && inputs_.empty())) return;
+  profile::Range range(profile::on() ? begin_range(n) : 0);
 
   bool any = n.flags & Node::kPython;
   for (uint32_t i = 0; i < outputs_n; ++i) any |= bool(outputs[i]);

@@ -9,6 +9,7 @@
 #include "../view.h"
 #include "python.h"
 #include "torch/core/ops.h"
+#include "torch/core/profile.h"
 
 namespace torch::autograd {
 
@@ -179,6 +180,8 @@ PyObject* apply(PyObject*, PyObject* const* args, Py_ssize_t count){TORCH_PY_TRY
     nullptr,
     {
       PyObject* cls = args[0];
+      profile::Range range(
+          profile::on() ? profile::begin(profile::Scope::Function, reinterpret_cast<PyTypeObject*>(cls)->tp_name) : 0);
       Object inputs(checked(PyTuple_New(count - 1)));
       uint32_t tensors = 0;
       for (Py_ssize_t i = 1; i < count; ++i) {

@@ -40,7 +40,7 @@ FUNCTIONAL = (
 ATTRIBUTES.update(dict.fromkeys(FUNCTIONAL, "nn"))
 
 # Modules that users know under a second name.
-ALIASES = {"serialization": "serialize", "hub": "utils.hub", "_C._nn": "nn.functional"}
+ALIASES = {"serialization": "serialize", "hub": "utils.hub", "_C._nn": "nn.functional", "profiler": "autograd.profiling"}
 
 # Names of torch-core itself that wait in a module until somebody asks; a module may be asked for by its own name.
 LAZY = {
@@ -139,7 +139,7 @@ TYPED = (
 # What programs of PyTorch ask for and is not there yet: modules, and functions by the module they belong to.
 PLANNED = {
     "ao", "compiler", "distributed", "distributions", "export", "func", "fx", "jit", "legacy", "library", "nested", "onnx",
-    "package", "profiler", "quantization",
+    "package", "quantization",
 }  # fmt: skip
 PLANNED_FUNCTIONS = {"compile": "compiler", "vmap": "func"}
 

@@ -73,6 +73,10 @@ _LAZY = {
     "get_numerical_jacobian": "gradcheck",
     "zero_gradients": "gradcheck",
     "functional": None,
+    "profiler": None,
+    "profiler_util": None,
+    "profiling": None,
+    "DeviceType": "profiler_util",
     "stochastic_function": None,
 }
 

@@ -1,0 +1,315 @@
+"""Steps of a program, and which of them are recorded."""
+
+from __future__ import annotations
+
+import enum
+import json
+import os
+import socket
+import time
+import warnings
+
+from torch import cuda
+from torch._C import _begin_range, _end_range
+
+from .. import profiler as events_of
+from ..profiler_util import EventList
+
+__all__ = [
+    "ExecutionTraceObserver",
+    "ProfilerAction",
+    "ProfilerActivity",
+    "kineto_available",
+    "profile",
+    "schedule",
+    "supported_activities",
+    "tensorboard_trace_handler",
+]
+
+
+class ProfilerActivity(enum.Enum):
+    """What to record."""
+
+    CPU = 0
+    XPU = 1
+    MTIA = 2
+    CUDA = 3
+    HPU = 4
+    PrivateUse1 = 5
+
+
+class ProfilerAction(enum.Enum):
+    """What a profiler does during a step."""
+
+    NONE = 0
+    WARMUP = 1
+    RECORD = 2
+    RECORD_AND_SAVE = 3
+
+
+_RECORDING = (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
+
+
+def schedule(*, wait, warmup, active, repeat=0, skip_first=0, skip_first_wait=0):
+    """From a step's number to what is done: ``wait`` steps nothing, ``warmup`` not yet, ``active`` recorded, and again.
+
+    The cycle is repeated ``repeat`` times (0: for ever), after ``skip_first`` steps at the beginning; with
+    ``skip_first_wait`` the first cycle does not wait. ValueError for negative numbers and for no active step.
+
+    >>> [schedule(wait=1, warmup=1, active=2, repeat=1)(step).name for step in range(5)]
+    ['NONE', 'WARMUP', 'RECORD', 'RECORD_AND_SAVE', 'NONE']
+    """
+    given = {"wait": wait, "warmup": warmup, "active": active, "repeat": repeat, "skip_first": skip_first}
+    for name, value in given.items():
+        if value < (1 if name == "active" else 0):
+            raise ValueError(f"schedule: {name} must be {'positive' if name == 'active' else '0 or more'}, got {value}")
+    if warmup == 0:
+        warnings.warn(
+            "schedule: without a warm-up step, the first recorded one may be slower than others", stacklevel=2
+        )
+    length = wait + warmup + active
+
+    def action(step: int) -> ProfilerAction:
+        if step < 0:
+            raise ValueError(f"schedule: the step must be 0 or more, got {step}")
+        step -= skip_first
+        if skip_first_wait and step >= 0:
+            step += wait
+        if step < 0 or (repeat > 0 and step >= repeat * length):
+            return ProfilerAction.NONE
+        at = step % length
+        if at < wait:
+            return ProfilerAction.NONE
+        if at < wait + warmup:
+            return ProfilerAction.WARMUP
+        return ProfilerAction.RECORD if at < length - 1 else ProfilerAction.RECORD_AND_SAVE
+
+    return action
+
+
+def _always(_: int) -> ProfilerAction:
+    return ProfilerAction.RECORD
+
+
+def supported_activities():
+    """What can be recorded here.
+
+    >>> supported_activities()
+    {<ProfilerActivity.CPU: 0>}
+    """
+    return {ProfilerActivity.CPU}
+
+
+def kineto_available():
+    """False: the recorder is our own."""
+    return False
+
+
+def tensorboard_trace_handler(dir_name, worker_name=None, use_gzip=False, use_python_export=False):
+    """For ``on_trace_ready``: writes each trace to a file of its own in a folder, named as TensorBoard's plug-in wants."""
+
+    def handler(prof):
+        os.makedirs(dir_name, exist_ok=True)
+        worker = worker_name or f"{socket.gethostname()}_{os.getpid()}"
+        name = f"{worker}.{time.time_ns()}.pt.trace.json" + (".gz" if use_gzip else "")
+        prof.export_chrome_trace(os.path.join(dir_name, name))
+
+    return handler
+
+
+class ExecutionTraceObserver:
+    """NotImplementedError: graphs of execution in PyTorch's own format are not written."""
+
+    def __init__(self):
+        raise NotImplementedError(
+            "ExecutionTraceObserver: execution traces are not written; profile(record_shapes=True) notes operators and "
+            "their inputs, and export_chrome_trace() writes them as JSON"
+        )
+
+
+class profile:
+    """Records the steps that ``schedule`` picks; call ``step()`` at the end of each.
+
+    After each recorded cycle, ``on_trace_ready(self)`` is called, and the results are those of that cycle (with
+    ``acc_events``, of all so far). Without a schedule, everything from ``start()`` to ``stop()`` is recorded. The other
+    options are those of ``torch.autograd.profiler.profile``.
+    """
+
+    def __init__(
+        self, *, activities=None, schedule=None, on_trace_ready=None, record_shapes=False, profile_memory=False,
+        with_stack=False, with_flops=False, with_modules=False, experimental_config=None, execution_trace_observer=None,
+        acc_events=False, use_cuda=None, custom_trace_id_callback=None, post_processing_timeout_s=None,
+    ):  # fmt: skip
+        events_of._refuse(
+            "profile", experimental_config=experimental_config, execution_trace_observer=execution_trace_observer
+        )
+        activities = set(supported_activities() if activities is None else activities)
+        if wrong := [a for a in activities if not isinstance(a, ProfilerActivity)]:
+            raise TypeError(f"profile: activities must be of ProfilerActivity, got {wrong[0]!r}")
+        if not activities:
+            raise ValueError("profile: no activity to record; activities=[ProfilerActivity.CPU] records the CPU")
+        if use_cuda is not None:
+            warnings.warn("profile: use_cuda is deprecated, give activities instead", FutureWarning, stacklevel=2)
+            (activities.add if use_cuda else activities.discard)(ProfilerActivity.CUDA)
+        if ProfilerActivity.CUDA in activities and not cuda.is_available():
+            warnings.warn("CUDA is not available, disabling CUDA profiling", stacklevel=2)
+            activities.discard(ProfilerActivity.CUDA)
+        for activity in activities - supported_activities():
+            raise NotImplementedError(f"profile: {activity} is not recorded, only the CPU is")
+        self.activities = activities
+        self.schedule = schedule or _always
+        self.record_steps = schedule is not None
+        self.on_trace_ready = on_trace_ready
+        self.record_shapes, self.profile_memory, self.with_stack = record_shapes, profile_memory, with_stack
+        self.with_flops, self.with_modules, self.acc_events = with_flops, with_modules, acc_events
+        self.step_num = 0
+        self.current_action = ProfilerAction.NONE
+        self._callback = custom_trace_id_callback
+        self._started = False
+        self._step_range = 0
+        self._metadata: dict[str, object] = {}
+        self.profiler: events_of.profile | None = None
+
+    # -- steps ---------------------------------------------------------------------------------------------------
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+    def start(self):
+        """Begin; RuntimeError when it was begun and not stopped."""
+        if self._started:
+            raise RuntimeError("profile: it is started already; stop() it first")
+        self._started = True
+        self.current_action = self.schedule(self.step_num)
+        if self.current_action in _RECORDING:
+            self.start_trace()
+        self._begin_step()
+
+    def step(self):
+        """The end of a step of the program, and the begin of the next."""
+        if not self._started:
+            raise RuntimeError("profile: step() before start()")
+        self._end_step()
+        before = self.current_action
+        self.step_num += 1
+        self.current_action = self.schedule(self.step_num)
+        recorded, records = before in _RECORDING, self.current_action in _RECORDING
+        if recorded and not records and before != ProfilerAction.RECORD_AND_SAVE:
+            warnings.warn(
+                "profile: incorrect schedule: recording ends without RECORD_AND_SAVE, and what was recorded is not "
+                "handed to on_trace_ready",
+                stacklevel=2,
+            )
+            self.stop_trace()
+        elif before == ProfilerAction.RECORD_AND_SAVE:
+            self.stop_trace()
+            self._ready()
+        if records and not (recorded and before == ProfilerAction.RECORD):
+            self.start_trace()
+        self._begin_step()
+
+    def stop(self):
+        """The end; what is being recorded is handed to ``on_trace_ready``."""
+        if not self._started:
+            return
+        self._started = False
+        self._end_step()
+        before, self.current_action = self.current_action, ProfilerAction.NONE
+        if before in _RECORDING:
+            self.stop_trace()
+            self._ready()
+
+    def _ready(self):
+        if self.on_trace_ready:
+            self.on_trace_ready(self)
+
+    def _begin_step(self):
+        if self.record_steps and self.current_action in _RECORDING:
+            self._step_range = _begin_range(f"ProfilerStep#{self.step_num}")
+
+    def _end_step(self):
+        handle, self._step_range = self._step_range, 0
+        _end_range(handle)
+
+    def prepare_trace(self):
+        """Make a fresh recorder, or go on with the one of the cycle before when events accumulate."""
+        if self.profiler is None or not self.acc_events:
+            self.profiler = events_of.profile(
+                record_shapes=self.record_shapes,
+                profile_memory=self.profile_memory,
+                with_stack=self.with_stack,
+                with_flops=self.with_flops,
+                with_modules=self.with_modules,
+                acc_events=self.acc_events,
+                custom_trace_id_callback=self._callback,
+            )
+
+    def start_trace(self):
+        """Begin to record, whatever the schedule says."""
+        self.prepare_trace()
+        self.profiler.function_events
+        self.profiler.entered = False
+        self.profiler.__enter__()
+
+    def stop_trace(self):
+        """Record no more."""
+        self._results()
+        self.profiler.__exit__(None, None, None)
+
+    def toggle_collection_dynamic(self, enable, activities):
+        """NotImplementedError: use a schedule."""
+        self._results().toggle_collection_dynamic(enable, activities)
+
+    # -- results -------------------------------------------------------------------------------------------------
+
+    def _results(self) -> events_of.profile:
+        if self.profiler is None:
+            raise RuntimeError("profile: nothing was recorded yet: start() it, and step() until the schedule records")
+        return self.profiler
+
+    def events(self) -> EventList:
+        """All events of the last cycle."""
+        return self._results()._finished()
+
+    def key_averages(self, group_by_input_shape=False, group_by_stack_n=0, group_by_overload_name=False):
+        """Sums of events by name; see ``EventList.key_averages``."""
+        return self._results().key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
+
+    def export_chrome_trace(self, path, use_python_export=False):
+        """See ``EventList.export_chrome_trace``."""
+        self._results().export_chrome_trace(path, {"trace_id": self.get_trace_id(), **self._metadata})
+
+    def export_stacks(self, path, metric="self_cpu_time_total"):
+        """See ``EventList.export_stacks``."""
+        self._results().export_stacks(path, metric)
+
+    def export_memory_timeline(self, path, device=None):
+        """NotImplementedError: memory is not told by category."""
+        raise NotImplementedError(
+            "export_memory_timeline: memory is not recorded by category; profile_memory=True puts each block into "
+            "export_chrome_trace()"
+        )
+
+    def add_metadata(self, key, value):
+        """Text for the trace's head."""
+        self._metadata[key] = str(value)
+
+    def add_metadata_json(self, key, value):
+        """JSON for the trace's head."""
+        self._metadata[key] = json.loads(value)
+
+    def preset_metadata_json(self, key, value):
+        """As ``add_metadata_json``, before the start."""
+        self.add_metadata_json(key, value)
+
+    def set_custom_trace_id_callback(self, callback):
+        """What gives traces their names."""
+        self._callback = callback
+
+    def get_trace_id(self):
+        """The trace's name; None before there is one."""
+        return self.profiler.trace_id if self.profiler else None
