@@ -20,6 +20,14 @@ def program(*arguments, cwd=None):
     )
 
 
+def has_autograd():
+    try:
+        import torch.autograd  # noqa: F401
+    except ModuleNotFoundError:
+        return False
+    return True
+
+
 def test_collect_env_tells_of_the_machine_and_the_parts(monkeypatch):
     monkeypatch.setenv("TORCH_EXTENSIONS_DIR", "/somewhere")
     done = program("torch.utils.collect_env")
@@ -62,7 +70,16 @@ def test_bottleneck_shows_functions_and_operators(tmp_path):
     assert done.returncode == 3
     assert "arguments ['3', '--flag'] 42" in done.stdout
     python, products = done.stdout.split("Functions of Python")[1].split("Products and convolutions")
+    python, events = python.split("autograd profiler output (CPU mode)")
     assert "(slow)" in python
+    if has_autograd():
+        assert "top 5 events sorted by cpu_time_total" in events
+        rows = re.findall(r"^ +aten::(\w+) .* (\S+)us +1 *$", events, re.M)
+        assert len(rows) == 5 and {name for name, _ in rows} <= {"mm", "ones"}
+        times = [float(time) for _, time in rows]
+        assert times == sorted(times, reverse=True)
+    else:
+        assert "'torch-autograd', which is not installed" in events
     assert re.search(r"^ +200 +0\.400  mm$", products, re.M)  # 200 times 2 * 100 ** 3
     assert "torch-core" in done.stdout
 

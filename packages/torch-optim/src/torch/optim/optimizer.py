@@ -8,6 +8,7 @@ import itertools
 import warnings
 
 import torch
+from torch._C import _begin_range, _end_range, _profiling
 
 __all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook", "required"]
 
@@ -101,13 +102,22 @@ class Optimizer:
 
     @staticmethod
     def profile_hook_step(func):
-        """``func``, a step method, between the hooks of its optimiser."""
+        """``func``, a step method, between the hooks of its optimiser; one range of a profile that is recorded."""
         if getattr(func, "hooked", False):
             return func
 
         @functools.wraps(func)
         def step(self, *args, **kwargs):
             self._stepped = True
+            if _profiling():
+                handle = _begin_range(f"Optimizer.step#{type(self).__name__}.step")
+                try:
+                    return hooked(self, *args, **kwargs)
+                finally:
+                    _end_range(handle)
+            return hooked(self, *args, **kwargs)
+
+        def hooked(self, *args, **kwargs):
             if not (self._step_pre_hooks or self._step_post_hooks or _pre_hooks_of_all or _post_hooks_of_all):
                 return func(self, *args, **kwargs)
             for hook in [*_pre_hooks_of_all.values(), *self._step_pre_hooks.values()]:
@@ -180,6 +190,15 @@ class Optimizer:
 
     def zero_grad(self, set_to_none=True):
         """Drop the gradients of all parameters, or fill them with zero when ``set_to_none`` is false."""
+        if _profiling():
+            handle = _begin_range(f"Optimizer.zero_grad#{type(self).__name__}.zero_grad")
+            try:
+                return self._zero_grad(set_to_none)
+            finally:
+                _end_range(handle)
+        return self._zero_grad(set_to_none)
+
+    def _zero_grad(self, set_to_none):
         for group in self.param_groups:
             for p in group["params"]:
                 grad = p.grad

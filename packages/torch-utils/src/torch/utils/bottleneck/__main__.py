@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import cProfile
 import io
 import pstats
@@ -25,9 +26,11 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if not options.script.is_file():
         parser.error(f"no program {options.script}")
-    stats, status = profile(options.script, options.arguments)
+    recorder = autograd_profile()
+    stats, status = profile(options.script, options.arguments, recorder)
     print(f"{LINE}\nEnvironment\n{LINE}\n{doctor.report()}\n")
     print(f"{LINE}\nFunctions of Python, by {options.sort}\n{LINE}\n{table(stats, options.sort, options.top)}")
+    print(f"{LINE}\nautograd profiler output (CPU mode)\n{LINE}\n{operators(recorder, options.top)}")
     counted = products(_cold.take_notes())
     print(f"{LINE}\nProducts and convolutions of torch, forward and backward\n{LINE}\n{counted}")
     if status:
@@ -35,7 +38,24 @@ def main(arguments: list[str] | None = None) -> int:
     return status
 
 
-def profile(script: Path, arguments: list[str]) -> tuple[pstats.Stats, int]:
+def autograd_profile():
+    """The profiler of torch-autograd; one that records nothing where that part is not installed."""
+    try:
+        from torch.autograd import profiler
+    except ModuleNotFoundError:
+        return contextlib.nullcontext()
+    return profiler.profile()
+
+
+def operators(recorder, top: int) -> str:
+    """The longest events, one a row."""
+    if isinstance(recorder, contextlib.nullcontext):
+        return "torch.autograd is in the distribution 'torch-autograd', which is not installed\n"
+    table = recorder.table(sort_by="cpu_time_total", row_limit=top)
+    return f"        top {top} events sorted by cpu_time_total\n\n{table or 'no operator was called'}\n"
+
+
+def profile(script: Path, arguments: list[str], recorder) -> tuple[pstats.Stats, int]:
     """Run a program as ``python script.py`` would; what it raises is printed and counts as status 1."""
     code = compile(script.read_bytes(), str(script), "exec")
     program = types.ModuleType("__main__")
@@ -47,7 +67,8 @@ def profile(script: Path, arguments: list[str]) -> tuple[pstats.Stats, int]:
     sys.modules["__main__"] = program
     _cold.note_calls(True)
     try:
-        profiler.runctx(code, vars(program), vars(program))
+        with recorder:
+            profiler.runctx(code, vars(program), vars(program))
     except SystemExit as end:
         status = end.code if isinstance(end.code, int) else int(end.code is not None)
     except Exception:

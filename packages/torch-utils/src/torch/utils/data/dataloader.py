@@ -8,6 +8,8 @@ import os
 import warnings
 from typing import Any, Generic, TypeVar
 
+from torch._C import _profiling
+
 from .collate import default_collate, default_convert, pin_memory_batch
 from .dataset import IterableDataset
 from .fetch import IterableFetcher, MapFetcher
@@ -269,7 +271,12 @@ class SerialIterator(LoaderIterator):
         random_seed(loader.generator)  # as with workers, so that what is drawn next does not depend on their number
         self._batches = _here(loader)
 
+    _profile_name = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
+
     def __next__(self):
+        return super().__next__() if _profiling() else next(self._batches)
+
+    def _batch(self):
         return next(self._batches)
 
 

@@ -11,6 +11,8 @@ import os
 import warnings
 from typing import Any
 
+from torch._C import _begin_range, _end_range, _profiling
+
 from .report import ExceptionWrapper
 from .sampler import random_seed
 from .worker import Ended, Epoch, Settings, Status
@@ -65,7 +67,18 @@ class LoaderIterator:
     def __iter__(self):
         return self
 
+    _profile_name = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"  # as in PyTorch's profiles
+
     def __next__(self):
+        if not _profiling():
+            return self._batch()
+        handle = _begin_range(self._profile_name)
+        try:
+            return self._batch()
+        finally:
+            _end_range(handle)
+
+    def _batch(self):
         raise NotImplementedError
 
     def next(self):
@@ -146,7 +159,7 @@ class WorkerIterator(LoaderIterator):
             worker.send(Epoch(self._seed))
         self._begin()
 
-    def __next__(self):
+    def _batch(self):
         if not self._workers:
             raise StopIteration
         if os.getpid() != self._pid:
