@@ -7,10 +7,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <cstring>
 #include <map>
-#include <bit>
 #include <memory>
 #include <mutex>
 #include <utility>

@@ -37,10 +37,10 @@ struct Chunk {
 struct Buffer {
   uint32_t number;
   int64_t system_id;
-  std::string name;             // of the thread
-  Chunk* first = nullptr;       // the reader's
-  Chunk* tail = nullptr;        // the writer's
-  uint32_t serial = 0;          // the writer's: of the next begin
+  std::string name;        // of the thread
+  Chunk* first = nullptr;  // the reader's
+  Chunk* tail = nullptr;   // the writer's
+  uint32_t serial = 0;     // the writer's: of the next begin
   std::atomic<bool> ended{false};
 };
 

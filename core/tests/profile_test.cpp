@@ -120,9 +120,13 @@ void arguments_are_words() {
   torch::add(a, b, Scalar(int64_t(2)));
   const profile::Recording r = profile::stop(s);
   using profile::Argument, profile::argument_head;
-  const std::vector<uint64_t> expected = {argument_head(Argument::Tensor, DType::Float32, 2), 2, 3,
-                                          argument_head(Argument::Tensor, DType::Float32, 1), 3,
-                                          argument_head(Argument::Int, {}, 0), 2};
+  const std::vector<uint64_t> expected = {argument_head(Argument::Tensor, DType::Float32, 2),
+                                          2,
+                                          3,
+                                          argument_head(Argument::Tensor, DType::Float32, 1),
+                                          3,
+                                          argument_head(Argument::Int, {}, 0),
+                                          2};
   CHECK(r.words == expected);
   CHECK_EQ(r.events[0].argument_words, expected.size());
 }

@@ -1,4 +1,5 @@
-// Ranges of the user's in a profile: record_function of torch-autograd, the steps of optimizers, the batches of loaders.
+// Ranges of the user's in a profile: record_function of torch-autograd, the steps of optimizers, the batches of
+// loaders.
 #include "python.h"
 #include "torch/core/profile.h"
 

@@ -1,14 +1,14 @@
-// What a profiler sees: when operators, backward nodes and ranges of the user's began and ended, on all threads, and the
-// memory that tensors took and gave back.
+// What a profiler sees: when operators, backward nodes and ranges of the user's began and ended, on all threads, and
+// the memory that tensors took and gave back.
 //
 //   uint64_t s = profile::start(profile::kShapes | profile::kMemory);
 //   { profile::Range range("epoch"); train(); }
 //   profile::Recording r = profile::stop(s);
 //
 // While nobody records, an operator pays for one OR with a word of memory, and a storage for one branch. While somebody
-// does, every call takes the slot Profile, whose function notes the begin, runs the operator through the slots below and
-// notes the end. Each thread writes to a buffer of its own, without locks; stop() reads them all while others may still
-// write. Sessions may overlap on any threads: each gets what happened between its start and its stop.
+// does, every call takes the slot Profile, whose function notes the begin, runs the operator through the slots below
+// and notes the end. Each thread writes to a buffer of its own, without locks; stop() reads them all while others may
+// still write. Sessions may overlap on any threads: each gets what happened between its start and its stop.
 #pragma once
 #include <string>
 #include <string_view>
@@ -33,9 +33,9 @@ constexpr int64_t kNoSequence = -1;
 
 // Each returns 0 when nobody records, or when the memory for records is used up (Recording::dropped).
 TORCH_API Handle begin(Scope, std::string_view name, int64_t sequence = kNoSequence) noexcept;
-TORCH_API Handle begin_backward(const Schema& of, int64_t sequence) noexcept;         // named MulBackward0
-TORCH_API Handle begin(const Schema& op, const void* const* arguments) noexcept;      // one address per parameter
-TORCH_API void end(Handle) noexcept;                                                  // on any thread
+TORCH_API Handle begin_backward(const Schema& of, int64_t sequence) noexcept;     // named MulBackward0
+TORCH_API Handle begin(const Schema& op, const void* const* arguments) noexcept;  // one address per parameter
+TORCH_API void end(Handle) noexcept;                                              // on any thread
 
 // A range of the user's, shown under its name.
 class Range {
@@ -55,17 +55,17 @@ class Range {
 // ------------------------------------------------------------------------------------------------------------
 
 struct Event {
-  uint32_t name;           // index into Recording::names
-  uint32_t thread;         // Thread::number
+  uint32_t name;    // index into Recording::names
+  uint32_t thread;  // Thread::number
   Scope scope;
-  bool is_open;            // had not ended when the session did, which stands as its end
-  bool is_async;           // ended on another thread
-  int64_t start, end;      // nanoseconds since the session's start
-  int64_t self;            // of these, without what ran inside
-  int64_t parent;          // index of the event around it on its thread, or -1
-  int64_t sequence;        // of the node that a forward operator made or that a backward event ran, or -1
-  int64_t forward;         // of a backward event: index of the event that made its node, or -1
-  int64_t bytes;           // taken less given back, with what ran inside
+  bool is_open;        // had not ended when the session did, which stands as its end
+  bool is_async;       // ended on another thread
+  int64_t start, end;  // nanoseconds since the session's start
+  int64_t self;        // of these, without what ran inside
+  int64_t parent;      // index of the event around it on its thread, or -1
+  int64_t sequence;    // of the node that a forward operator made or that a backward event ran, or -1
+  int64_t forward;     // of a backward event: index of the event that made its node, or -1
+  int64_t bytes;       // taken less given back, with what ran inside
   int64_t self_bytes;
   uint32_t arguments, argument_words;  // into Recording::words: see Argument
   uint32_t stack, stack_words;         // into Recording::words: what capture_stack wrote

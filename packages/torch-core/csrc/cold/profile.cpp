@@ -1,8 +1,8 @@
 // Sessions of the profiler as Python's objects, and the stacks of Python that they may ask for.
 #include "torch/core/profile.h"
 
-#include <pybind11/pybind11.h>
 #include <pybind11/complex.h>
+#include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
 #include <bit>

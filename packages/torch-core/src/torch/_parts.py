@@ -40,7 +40,12 @@ FUNCTIONAL = (
 ATTRIBUTES.update(dict.fromkeys(FUNCTIONAL, "nn"))
 
 # Modules that users know under a second name.
-ALIASES = {"serialization": "serialize", "hub": "utils.hub", "_C._nn": "nn.functional", "profiler": "autograd.profiling"}
+ALIASES = {
+    "serialization": "serialize",
+    "hub": "utils.hub",
+    "_C._nn": "nn.functional",
+    "profiler": "autograd.profiling",
+}
 
 # Names of torch-core itself that wait in a module until somebody asks; a module may be asked for by its own name.
 LAZY = {
