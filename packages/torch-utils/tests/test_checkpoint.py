@@ -213,3 +213,23 @@ def test_a_policy_that_changes_its_mind_is_told():
         selective(lambda ctx, op, *args: "yes", two_products, torch.randn(2, 2), torch.randn(2, 2))
     with pytest.raises(TypeError, match="expected a function or a list, got int"):
         selective(3, two_products, torch.randn(2, 2), torch.randn(2, 2))
+
+
+def test_a_list_of_what_is_kept_holds_functions():
+    from torch.utils.checkpoint import create_selective_checkpoint_contexts
+
+    with pytest.raises(TypeError, match=r"a list holds functions of torch or their names, got \[3\]"):
+        create_selective_checkpoint_contexts([3])
+
+
+def test_states_of_devices_are_those_of_the_arguments():
+    from torch.utils.checkpoint import DefaultDeviceType, get_device_states, set_device_states
+
+    assert get_device_states(torch.ones(1), [3, {"x": torch.ones(2)}], "s") == ([], [])
+    set_device_states([], [])
+    with pytest.raises(ValueError, match="set_device_states: 1 devices and 0 states"):
+        set_device_states([0], [])
+    DefaultDeviceType.set_device_type("cpu")
+    assert DefaultDeviceType.get_device_type() == "cpu"
+    with pytest.raises(NotImplementedError, match="'cuda' waits for torch-core-cuda"):
+        DefaultDeviceType.set_device_type("cuda")
