@@ -17,6 +17,7 @@ torch_status add_one(torch_tensor *x, int times);
 torch_status refuse(int status, const char *why);
 int64_t count(torch_tensor *a, torch_tensor *b);
 double half(double x);
+const char *greeting(int there);
 #ifdef __cplusplus
 }
 #endif
@@ -50,6 +51,7 @@ torch_status add_one(torch_tensor *x, int times) {
 torch_status refuse(int status, const char *why) { return torch_fail(status, why); }
 int64_t count(torch_tensor *a, torch_tensor *b) { return torch_numel(a) + torch_numel(b); }
 double half(double x) { return x / 2; }
+const char *greeting(int there) { return there ? "hello" : NULL; }
 """
 
 
@@ -118,6 +120,24 @@ def test_wrong_arguments_are_told(small):
         small.doubled([1.0])
     with pytest.raises(TypeError, match="count takes 2 arguments, got 1"):
         small.count(torch.ones(1))
+    with pytest.raises(TypeError, match=r"add_one: an integer is required; it is declared as \w+ add_one\("):
+        small.add_one(torch.ones(1), "x")
+    with pytest.raises(OverflowError, match="^add_one: "):
+        small.add_one(torch.ones(1), 2**40)
+    with pytest.raises(TypeError, match=r"^half\(\) got an unexpected keyword argument 'x'"):
+        small.half(x=1.0)
+
+
+def test_text_of_c_is_a_str(small):
+    assert small.greeting(1) == "hello"
+    assert small.greeting(0) is None
+
+
+def test_files_that_are_not_there_are_named(tmp_path):
+    (tmp_path / "a.h").write_text("int f(void);")
+    for headers, sources in ((["a.h"], ["gone.c"]), ("gone.h", ["a.h"])):
+        with pytest.raises(FileNotFoundError, match=f"create_extension: there is no file {tmp_path}/gone.[ch]"):
+            create_extension("gone", headers, sources, relative_to=str(tmp_path)).build()
 
 
 def test_functions_tell_their_declaration(small):

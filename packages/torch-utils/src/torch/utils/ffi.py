@@ -51,7 +51,7 @@ def create_extension(
         kwargs: for cffi's ``set_source``: include_dirs, define_macros, libraries, ...
 
     The functions take Tensors for ``torch_tensor *``, numbers and strings. A ``torch_tensor *`` that one returns is taken
-    over as a Tensor; a ``torch_status`` other than TORCH_OK is raised with the text of ``torch_last_error()``.
+    over as a Tensor, a ``char *`` is copied into a str; a ``torch_status`` other than TORCH_OK is raised with the text of ``torch_last_error()``.
     """
     try:
         import cffi
@@ -68,6 +68,7 @@ def create_extension(
     base = Path(relative_to).resolve()
     base = base.parent if base.is_file() else base
     headers = [headers] if isinstance(headers, str) else list(headers)
+    _require(base / h for h in headers)
     texts = [(base / h).read_text() for h in headers]
     if old := re.search(r"\bTH\w*Tensor\b", "\n".join(texts)):
         raise NotImplementedError(
@@ -88,21 +89,29 @@ def create_extension(
     if package:
         _write_package(folder, last)
         return ffi
-    return _Extension(ffi, folder, base, last, verbose)
+    return _Extension(ffi, folder, base, last, [base / s for s in sources], verbose)
+
+
+def _require(files) -> None:
+    for file in files:
+        if not file.is_file():
+            raise FileNotFoundError(f"create_extension: there is no file {file}; paths begin beside relative_to")
 
 
 class _Extension:
     """What `create_extension` describes."""
 
-    def __init__(self, ffi, folder: Path, base: Path, last: str, verbose: bool):
+    def __init__(self, ffi, folder: Path, base: Path, last: str, sources: list[Path], verbose: bool):
         self.ffi = ffi
         self._folder = folder
         self._base = base
         self._last = last
+        self._sources = sources
         self._verbose = verbose
 
     def build(self) -> str:
         """Compile into the package's folder; returns the path of the library."""
+        _require(self._sources)
         _write_package(self._folder, self._last)
         for parent in self._folder.parents:
             if parent == self._base:
@@ -151,6 +160,7 @@ def load_functions(ffi, lib) -> dict:
 def _wrapped(ffi, lib, name: str, function):
     kind = ffi.typeof(function)
     tensor = ffi.typeof("torch_tensor *")
+    text = ffi.typeof("char *")
     takes_tensor = [argument is tensor for argument in kind.args]
     gives_tensor, gives_status = kind.result is tensor, kind.result.cname == "torch_status"
 
@@ -166,16 +176,21 @@ def _wrapped(ffi, lib, name: str, function):
             elif isinstance(argument, str):
                 argument = argument.encode()
             passed.append(argument)
-        result = function(*passed)
+        try:
+            result = function(*passed)
+        except (TypeError, OverflowError) as error:  # of cffi, which names neither the function nor the argument
+            raise type(error)(f"{name}: {error}; it is declared as {call.__doc__}") from None
         if gives_tensor:
             if result == ffi.NULL:
                 raise RuntimeError(f"{name}: {_last_error(ffi, lib)}")
             return torch._C._from_handle(int(ffi.cast("uintptr_t", result)))
         if gives_status and result:
             raise ERRORS[int(result) - 1](f"{name}: {_last_error(ffi, lib)}")
+        if kind.result is text:
+            return None if result == ffi.NULL else ffi.string(result).decode()
         return None if gives_status else result
 
-    call.__name__ = name
+    call.__name__ = call.__qualname__ = name
     call.__doc__ = str(kind.cname).replace("(*)", f" {name}", 1)
     return call
 
