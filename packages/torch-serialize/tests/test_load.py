@@ -5,6 +5,7 @@ import io
 import os
 import pickle
 import threading
+import warnings
 import zipfile
 
 import numpy as np
@@ -278,5 +279,33 @@ def test_checksums_can_be_left_uncompared(tmp_path):
         set_crc32_options(True)
 
 
-def test_the_warning_class_of_changed_sources_exists():
-    assert issubclass(SourceChangeWarning, Warning)
+def with_source(cls, source):
+    """A stream of 2018 that holds an object of a module class, and the source that the class had."""
+
+    class Pickler(pickle.Pickler):
+        def persistent_id(self, obj):
+            if obj is not cls or told:
+                return None
+            told.append(cls)  # the id itself names the class
+            return "module", cls, "net.py", source
+
+    told, out = [], io.BytesIO()
+    for part in (0x1950A86A20F9469CFC6C, 1001, {"little_endian": True}):
+        pickle.dump(part, out, 2)
+    Pickler(out, 2).dump(cls())
+    pickle.dump([], out, 2)
+    return out.getvalue()
+
+
+class Net:
+    depth = 3
+
+
+def test_a_module_whose_source_has_changed_is_loaded_with_a_warning():
+    text = "class Net:\n    depth = 3\n"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert type(read(with_source(Net, text), weights_only=False)) is Net
+    with pytest.warns(SourceChangeWarning, match=r"the source of .*Net has changed") as caught:
+        read(with_source(Net, text.replace("3", "2")), weights_only=False)
+    assert caught[0].filename == __file__

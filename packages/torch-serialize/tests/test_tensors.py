@@ -97,19 +97,6 @@ def test_storages_sizes_dtypes_and_devices_survive():
     assert out[0][0:4] if hasattr(out[0], "__getitem__") else bytes(out[0])[:4] == np.float32(9).tobytes()
 
 
-@pytest.mark.parametrize("format", FORMATS)
-def test_storages_are_saved_for_themselves_and_with_their_tensors(format):
-    tensor = torch.arange(4, dtype=torch.int16)
-    typed, untyped = tensor.storage(), torch.ones(2).untyped_storage()
-    out = roundtrip({"typed": typed, "untyped": untyped, "tensor": tensor}, format=format)
-    assert type(out["typed"]) is type(typed) and out["typed"].tolist() == [0, 1, 2, 3]
-    assert out["typed"].dtype is torch.int16 and bytes(out["untyped"]) == np.ones(2, np.float32).tobytes()
-    out["tensor"][0] = 9
-    assert out["typed"][0] == 9
-    for obj in (typed, untyped):
-        assert roundtrip(obj, format=format).tolist() == obj.tolist()
-
-
 def test_layouts_and_memory_formats_survive():
     for constant in (torch.strided, torch.sparse_coo, torch.channels_last, torch.preserve_format):
         assert roundtrip([constant])[0] is constant

@@ -6,7 +6,7 @@ Also known as ``torch.serialization``.
 """
 
 from ._convert import convert
-from ._errors import CorruptPickleError, FileFormatError, UnsafeGlobalError
+from ._errors import CorruptPickleError, FileFormatError, SourceChangeWarning, UnsafeGlobalError
 from ._inspect import get_unsafe_globals_in_checkpoint, inspect
 from ._load import load
 from ._location import default_restore_location, location_tag, register_package, validate_cuda_device
@@ -32,11 +32,6 @@ from ._save import save
 from .npy import load_npy, load_npz, save_npy, save_npz
 from .safetensors import load_safetensors, save_safetensors
 from .sharded import load_sharded, save_sharded
-
-
-class SourceChangeWarning(Warning):
-    """The source of a saved module differs from the one that is imported now."""
-
 
 __all__ = [
     "CorruptPickleError",

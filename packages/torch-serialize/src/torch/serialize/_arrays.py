@@ -10,7 +10,7 @@ import importlib
 import math
 import sys
 
-from ._dtypes import BY_NUMPY, ELEMENT_TYPES, ElementType
+from ._dtypes import BY_NUMPY, BYTES, ELEMENT_TYPES, ElementType
 from ._errors import FileFormatError, brief
 
 MAX_DIMS = 64  # NumPy's limit
@@ -28,6 +28,12 @@ class Stored:
         self.wide = None  # the elements as NumPy has them, by the type they were read as
         self.row = row
         self.location = location
+
+    def typed(self, row: ElementType) -> Stored:
+        """The same storage as elements of another type."""
+        other = type(self)(self.data, row, self.location)
+        other.job = self.job
+        return other
 
 
 class MetaStorage:
@@ -292,7 +298,7 @@ class TorchArrays:
     def public(self, stored: Stored):
         """What a storage is to the user who saved it for itself."""
         typed = getattr(self.torch, "TypedStorage", None)
-        if typed is None or stored.row.name == "uint8":
+        if typed is None or stored.row is BYTES:
             return stored.data
         return typed(wrap_storage=stored.data, dtype=self.dtype(stored.row), _internal=True)
 

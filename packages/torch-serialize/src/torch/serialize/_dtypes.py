@@ -39,7 +39,7 @@ ELEMENT_TYPES = {
 }
 
 BY_STORAGE = {row.storage: row for row in ELEMENT_TYPES.values() if row.storage != UNTYPED}
-BY_STORAGE[UNTYPED] = ELEMENT_TYPES["uint8"]
+BY_STORAGE[UNTYPED] = BYTES = ELEMENT_TYPES["uint8"]._replace(storage=UNTYPED)
 BY_NUMPY = {row.numpy: row for row in ELEMENT_TYPES.values() if row.numpy}
 BY_SAFETENSORS = {row.safetensors: row for row in ELEMENT_TYPES.values() if row.safetensors}
 

@@ -26,12 +26,16 @@ class CallersError(Exception):
     """Carries an exception of a function of the caller past those who explain broken files."""
 
 
-def warn(text: str) -> None:
+class SourceChangeWarning(Warning):
+    """The source of a saved module differs from the one that is imported now."""
+
+
+def warn(text: str, category: type[Warning] = UserWarning) -> None:
     """A warning that points to the line that called into this package."""
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("torch.serialize."):
         frame, level = frame.f_back, level + 1
-    warnings.warn(text, stacklevel=level)
+    warnings.warn(text, category, stacklevel=level)
 
 
 class _Brief(reprlib.Repr):

@@ -203,8 +203,8 @@ def _listed(obj, size: int) -> list[TensorInfo]:
     numbers: dict[int, int] = {}
     found = []
     for name, node in leaves(obj, _is_listed, size, _children):
-        memory = node.stored if isinstance(node, _Described) else node
-        number = numbers.setdefault(id(memory), len(numbers))
+        stored = getattr(node, "stored", node)
+        number = numbers.setdefault(id(stored.data if isinstance(stored, Stored) else node), len(numbers))
         if isinstance(node, _Described):
             nbytes = math.prod(node.shape) * node.row.itemsize
             found.append(TensorInfo(name, node.shape, node.row.name, nbytes, number, node.requires_grad))

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import struct
 from pickle import UnpicklingError
+from typing import Any
 
 from ._arrays import Stored
 from ._dtypes import BY_STORAGE
-from ._errors import FileFormatError, UnsafeGlobalError, brief
+from ._errors import FileFormatError, SourceChangeWarning, UnsafeGlobalError, brief, warn
 from ._globals import StorageClass, safe_find
 from ._session import Session
 from ._source import MemorySource
@@ -67,14 +68,14 @@ class _StreamStorages:
 
     def __init__(self, session: Session):
         self._session = session
-        self._known: dict[str, Stored] = {}
+        self._known: dict[Any, Stored] = {}  # by key, or by key and element type
         self._raw: dict[str, tuple] = {}
         self._total = 0
 
     def get(self, pid):
         session = self._session
         if isinstance(pid, tuple) and pid and pid[0] == "module":
-            return pid[1]  # a class, and the source text it had
+            return _module_class(*pid[1:])
         cls, key, location, numel = session.check_id(pid)
         root = self._root(cls, key, location, numel)
         view = pid[5] if len(pid) > 5 else None
@@ -102,7 +103,7 @@ class _StreamStorages:
             data = self._session.backend.allocate(nbytes)
             known = self._known[key] = self._session.backend.stored(data, cls.row, location)
             self._raw[key] = data, cls.row, numel
-        return known
+        return known if known.row is cls.row else self._session.retyped(self._known, known, key, cls.row, numel)
 
     def fill(self, keys, position: int) -> None:
         session, source = self._session, self._session.source
@@ -127,10 +128,30 @@ class _StreamStorages:
         for stored in self._known.values():
             if stored.wide:  # elements were taken from it before they had come
                 stored.wide, copied = None, True
-        moving = [stored for stored in self._known.values() if self._session.moved_from(stored.location)]
-        for stored in moving:
-            stored.data = self._session.moved(stored.data, stored.location)
-        return bool(moving) or copied
+        moved: dict[int, tuple] = {}  # by id of the data, which several types of elements may share
+        for stored in self._known.values():
+            if self._session.moved_from(stored.location):
+                if id(stored.data) not in moved:
+                    moved[id(stored.data)] = self._session.moved(stored.data, stored.location), stored.data
+                stored.data = moved[id(stored.data)][0]
+        return bool(moved) or copied
+
+
+def _module_class(cls, file=None, source=None):
+    """The class of a saved module; a warning when its source is not the text that the file has."""
+    import inspect
+
+    try:
+        now = inspect.getsource(cls)
+    except (OSError, TypeError):  # there is none, or what stands for the class is no class
+        return cls
+    if isinstance(source, str) and source != now and not cls.__module__.startswith("torch."):
+        warn(
+            f"load: the source of {cls.__module__}.{cls.__qualname__} has changed since the file was saved; its objects have "
+            "the attributes of then and the methods of now",
+            SourceChangeWarning,
+        )
+    return cls
 
 
 def load_stream(session: Session):
@@ -204,7 +225,7 @@ def load_tar(session: Session):
 
     def persistent_load(pid):
         if isinstance(pid, tuple):  # ("module", class, file, source)
-            return pid[1] if pid and pid[0] == "module" else pid[0]
+            return _module_class(*pid[1:]) if pid and pid[0] == "module" else pid[0]
         key = int(pid)
         if key not in objects:
             raise FileFormatError(f"load: {name}: object {key} is missing")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 import sys
 
-from ._dtypes import UNTYPED
+from ._dtypes import BYTES, ELEMENT_TYPES, UNTYPED, ElementType
 from ._legacy_load import MAGIC, PROTOCOL
 from ._pickler import Pickler
 from ._tensors import Adapter
@@ -51,9 +51,15 @@ class _TarAdapter:
         self.tensors: list[bytes] = []
         self._known: dict[int, int] = {}
 
+    def _check(self, key: int, row: ElementType) -> None:
+        row, first = _of_2016(row), _of_2016(self.adapter.rows[key])
+        if row.storage == UNTYPED or row.name.startswith("complex") or first is not row:
+            raise NotImplementedError(f"save: the tar format of 2016 has no elements of {row.name} in this storage")
+
     def write(self, pickler, obj) -> bool:
-        if (key := self.adapter.storage_key(obj)) is not None:
-            pickler.save(str(key))
+        if (own := self.adapter.own_storage(obj)) is not None:
+            self._check(*own)
+            pickler.save(str(own[0]))
             pickler.write(b"Q")
             return True
         found = self.adapter.geometry(obj)
@@ -61,10 +67,7 @@ class _TarAdapter:
             return self.adapter.write(pickler, obj)
         if id(obj) not in self._known:
             key, row, offset, size, stride = found
-            if row.storage == UNTYPED or row.name.startswith("complex") or self.adapter.rows[key] is not row:
-                raise NotImplementedError(
-                    f"save: the tar format of 2016 has no tensors of {row.name} over this storage"
-                )
+            self._check(key, row)
             number = 1_000_000 + len(self.tensors)
             self._known[id(obj)] = number
             entry = Pickler(_Names())
@@ -90,13 +93,18 @@ class _Names(_Nothing):
         return False
 
 
+def _of_2016(row: ElementType) -> ElementType:
+    """Its only storage of plain bytes is that of uint8."""
+    return ELEMENT_TYPES["uint8"] if row is BYTES else row
+
+
 def _tar(obj, adapter: Adapter, protocol: int) -> list:
     tar = _TarAdapter(adapter)
     body = Pickler(tar, protocol).dumps(obj)
     storages = [_dumps(len(adapter.storages))]
     for key, storage in enumerate(adapter.storages):
         data, row = adapter.payload(storage), adapter.rows[key]
-        storages.append(Pickler(_Names()).dumps((key, "cpu", _Name("torch." + row.storage))))
+        storages.append(Pickler(_Names()).dumps((key, "cpu", _Name("torch." + _of_2016(row).storage))))
         storages += [(len(data) // row.itemsize).to_bytes(8, "little"), data]
     storages.append(_dumps([]))
     tensors = [_dumps(len(tar.tensors)), *tar.tensors]

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ._arrays import NO_META, Stored, arrays
-from ._dtypes import BY_STORAGE, UNTYPED, ElementType, swap_bytes
+from ._dtypes import BYTES, UNTYPED, ElementType, swap_bytes
 from ._errors import FileFormatError, brief
 from ._globals import StorageClass, TorchNames, safe_find
 from ._location import is_plain, placement
@@ -132,7 +132,7 @@ class Session:
                 self.named += 1
                 return cls, key, location, numel
             if cls == UNTYPED:  # from another pickler than ours
-                pid = (pid[0], StorageClass(BY_STORAGE[UNTYPED], UNTYPED), *pid[2:])
+                pid = (pid[0], StorageClass(BYTES, UNTYPED), *pid[2:])
                 self.named -= 1
         if not isinstance(pid, tuple) or len(pid) < 5 or pid[0] != "storage" or not isinstance(pid[1], StorageClass):
             raise FileFormatError(f"{self.source.name}: a storage is named by {brief(pid)}")
@@ -173,6 +173,17 @@ class Session:
         stored = backend.stored(data if stays else self._place(data, location), row, location)
         stored.job = job
         return stored
+
+    def retyped(self, known: dict, stored: Stored, key: str, row: ElementType, numel: int) -> Stored:
+        """The storage `key` as elements of another type than it was first named with; `known` keeps it."""
+        if numel * row.itemsize != len(stored.data):
+            raise FileFormatError(
+                f"load: {self.source.name}: storage {brief(key)} of {len(stored.data)} bytes is named with {numel} "
+                f"elements of {row.name}"
+            )
+        if (key, row) not in known:
+            known[key, row] = stored.typed(row)
+        return known[key, row]
 
     def archived(self, reader, record):
         """A storage with the contents of a record, and these contents as far as a header may reach."""
@@ -223,10 +234,11 @@ class Session:
 
 def _replace(obj, public: Callable, seen: dict[int, Any]):
     # Goes through the plain containers alone: storages inside other objects are beyond a data-only reader anyway.
-    if isinstance(obj, Stored):
-        return public(obj)
     if id(obj) in seen:
         return seen[id(obj)]
+    if isinstance(obj, Stored):
+        seen[id(obj)] = new = public(obj)
+        return new
     if type(obj) is tuple:
         new = tuple(_replace(item, public, seen) for item in obj)
         seen[id(obj)] = new

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ._arrays import row_of_dtype, row_of_numpy
-from ._dtypes import BY_STORAGE, UNTYPED, ElementType
+from ._dtypes import BYTES, UNTYPED, ElementType
 from ._errors import warn
 from ._location import location_tag
 from ._pickler import Pickler, integer
@@ -49,8 +49,8 @@ class Adapter:
             self.rows.append(row)
         return known[0], known[1]
 
-    def storage_key(self, obj) -> int | None:
-        """The number of a storage that is saved for itself, None for anything else."""
+    def own_storage(self, obj) -> tuple[int, ElementType] | None:
+        """(key, element type) of a storage that is saved for itself, None for anything else."""
         return None
 
     def storage_id(self, pickler: Pickler, key: int, row: ElementType | None, location: str, nbytes: int) -> bytes:
@@ -190,7 +190,7 @@ class TorchAdapter(Adapter):
 
     def register(self, storage) -> int:
         """The key of a storage that another pickler writes."""
-        return self._register(id(storage), BY_STORAGE[UNTYPED], storage)[0]
+        return self._register(id(storage), BYTES, storage)[0]
 
     def geometry(self, obj):
         if type(obj) is not self._tensor_type or str(obj.layout) != "torch.strided" or obj.device.type == "meta":
@@ -199,11 +199,15 @@ class TorchAdapter(Adapter):
         key, _ = self._register(id(storage), row, storage)
         return key, row, obj.storage_offset(), tuple(obj.size()), tuple(obj.stride())
 
-    def storage_key(self, obj):
+    def own_storage(self, obj):
         writer = self._small.get(type(obj))
         if writer == self._typed:
-            return self._register(id(obj.untyped()), self._row(obj.dtype), obj.untyped())[0]
-        return self.register(obj) if writer == self._untyped else None
+            storage, row = obj.untyped(), self._row(obj.dtype)
+        elif writer == self._untyped:
+            storage, row = obj, BYTES
+        else:
+            return None
+        return self._register(id(storage), row, storage)[0], row
 
     def payload(self, storage):
         try:
@@ -314,15 +318,14 @@ class TorchAdapter(Adapter):
         )
 
     def _untyped(self, pickler: Pickler, storage) -> None:
-        self._storage(pickler, storage, None)
+        self._storage(pickler, storage, BYTES)
 
     def _typed(self, pickler: Pickler, typed) -> None:
         self._storage(pickler, typed.untyped(), self._row(typed.dtype))
 
     def _storage(self, pickler: Pickler, storage, row) -> None:
-        key, first = self._register(id(storage), row or BY_STORAGE[UNTYPED], storage)
-        typed = row if first is row else None
-        pickler.write(self.storage_id(pickler, key, typed, location_tag(storage), len(storage)))
+        key, _ = self._register(id(storage), row, storage)
+        pickler.write(self.storage_id(pickler, key, row, location_tag(storage), len(storage)))
 
     def _size(self, pickler: Pickler, size) -> None:
         pickler.write(pickler.name("torch.Size") + _ints(tuple(size)) + b"\x85R" + pickler.memoize(size))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import collections
+from typing import Any
 
+from ._arrays import Stored
 from ._dtypes import UNTYPED, ElementType
 from ._errors import FileFormatError
 from ._globals import safe_find
@@ -52,7 +54,7 @@ class _Storages:
         self._session = session
         self._reader = reader
         self._root = root
-        self._known: dict[str, object] = {}
+        self._known: dict[Any, Stored] = {}  # by key, or by key and element type
 
     def get(self, pid):
         session = self._session
@@ -61,6 +63,8 @@ class _Storages:
         if stored is None:
             stored = self._at(f"data/{key}", cls.row, location, numel)
             self._known[key] = stored
+        elif stored.row is not cls.row:
+            stored = session.retyped(self._known, stored, key, cls.row, numel)
         return stored.data if pid[1] == UNTYPED else stored
 
     def named(self, name: str, row: ElementType, location: str):
