@@ -189,59 +189,80 @@ PyObject* finish_for_dead(Record* record, int fd, char* buffer, sem_t* room) {
   return left;
 }
 
+// What a look at a socket comes to: a packet that was taken, or what is to be done without the lock before the next
+// look. All null with an error.
+struct Found {
+  PyObject* taken = nullptr;  // (packet, blocks)
+  PyObject* lost = nullptr;   // (packet, n): a killed reader took it and n of its blocks, and segments are not attached
+  PyObject* strange = nullptr;  // the packet that is next: segments of its blocks are not attached
+};
+
+Found look(int fd, Record* record, bool waits_for_segments, sem_t* room) {
+  char data[kLongest];
+  Lock lock(record);
+  if (lock.owner_died())
+    if (PyObject* lost = finish_for_dead(record, fd, data, room); lost || PyErr_Occurred()) return {.lost = lost};
+  Contents contents;
+  ssize_t size;
+  if (!lock.held()) {
+    size = recv(fd, data, sizeof data, MSG_DONTWAIT);
+    if (size < 0) return {PyErr_SetFromErrno(PyExc_OSError)};
+    if (room && size) sem_post(room);
+    if (!look_into(data, size_t(size), &contents)) return {};
+    return {packet_of(data, size_t(size), take_blocks(contents, nullptr))};
+  }
+  size = recv(fd, data, sizeof data, MSG_DONTWAIT | MSG_PEEK);
+  if (size < 0) return {PyErr_SetFromErrno(PyExc_OSError)};
+  if (size == 0) return {packet_of(data, 0, PyList_New(0))};
+  bool broken = !look_into(data, size_t(size), &contents);
+  if (contents.unknown && waits_for_segments && !broken)
+    return {.strange = PyBytes_FromStringAndSize(contents.unknown, Py_ssize_t(contents.unknown_size))};
+  size_t noted = std::min(size_t(size), kNoted);
+  if (!contents.blocks.empty()) {
+    const Head head = head_of(data);
+    const size_t end = handles_end(head);
+    noted = end + head.paths <= kNoted ? end + head.paths : std::min(end, kNoted);
+  }
+  std::memcpy(record->packet, data, noted);
+  record->done.store(0);
+  record->noted.store(uint32_t(noted));
+  size = recv(fd, data, sizeof data, MSG_DONTWAIT);
+  const int error = errno;
+  if (size < ssize_t(noted) || std::memcmp(data, record->packet, noted) != 0) {
+    record->noted.store(0);  // this process was stopped for so long that another one did not wait for it
+    if (size < 0) {
+      errno = error;
+      return {PyErr_SetFromErrno(PyExc_OSError)};
+    }
+    contents = {};
+    broken = !look_into(data, size_t(size), &contents);
+  }
+  PyObject* blocks = broken ? nullptr : take_blocks(contents, record);
+  if (room && size) sem_post(room);
+  record->noted.store(0);
+  return {packet_of(data, size_t(size), blocks)};
+}
+
 PyObject* take(PyObject*, PyObject* args) {
-  PyObject *file, *record_object = Py_None;
-  int force = 0;
+  PyObject *file, *record_object = Py_None, *attach = Py_None, *let_go = Py_None;
   unsigned long long semaphore = 0;
-  if (!PyArg_ParseTuple(args, "O|OpK:take", &file, &record_object, &force, &semaphore)) return nullptr;
+  if (!PyArg_ParseTuple(args, "O|OKOO:take", &file, &record_object, &semaphore, &attach, &let_go)) return nullptr;
   auto* room = reinterpret_cast<sem_t*>(semaphore);
   const int fd = PyObject_AsFileDescriptor(file);
   Record* record;
   if (fd < 0 || !record_in(record_object, &record)) return nullptr;
-  char data[kLongest];
   return guarded([&]() -> PyObject* {
-    Lock lock(record);
-    if (lock.owner_died())
-      if (PyObject* lost = finish_for_dead(record, fd, data, room); lost || PyErr_Occurred()) return lost;
-    Contents contents;
-    ssize_t size;
-    if (!lock.held()) {
-      size = recv(fd, data, sizeof data, MSG_DONTWAIT);
-      if (size < 0) return PyErr_SetFromErrno(PyExc_OSError);
-      if (room && size) sem_post(room);
-      if (!look_into(data, size_t(size), &contents)) return nullptr;
-      return packet_of(data, size_t(size), take_blocks(contents, nullptr));
+    for (int attaches = attach != Py_None;;) {
+      const Found found = look(fd, record, attaches, room);
+      if (found.taken || !(found.lost || found.strange)) return found.taken;
+      PyObject* done =
+          found.lost ? PyObject_CallObject(let_go, found.lost) : PyObject_CallOneArg(attach, found.strange);
+      if (done && found.strange) attaches = PyObject_IsTrue(done);
+      Py_XDECREF(found.lost);
+      Py_XDECREF(found.strange);
+      if (!done || attaches < 0) return nullptr;
+      Py_DECREF(done);
     }
-    size = recv(fd, data, sizeof data, MSG_DONTWAIT | MSG_PEEK);
-    if (size < 0) return PyErr_SetFromErrno(PyExc_OSError);
-    if (size == 0) return packet_of(data, 0, PyList_New(0));
-    bool broken = !look_into(data, size_t(size), &contents);
-    if (contents.unknown && !force && !broken)
-      return packet_of(contents.unknown, contents.unknown_size, Py_NewRef(Py_None));
-    size_t noted = std::min(size_t(size), kNoted);
-    if (!contents.blocks.empty()) {
-      const Head head = head_of(data);
-      const size_t end = handles_end(head);
-      noted = end + head.paths <= kNoted ? end + head.paths : std::min(end, kNoted);
-    }
-    std::memcpy(record->packet, data, noted);
-    record->done.store(0);
-    record->noted.store(uint32_t(noted));
-    size = recv(fd, data, sizeof data, MSG_DONTWAIT);
-    const int error = errno;
-    if (size < ssize_t(noted) || std::memcmp(data, record->packet, noted) != 0) {
-      record->noted.store(0);  // this process was stopped for so long that another one did not wait for it
-      if (size < 0) {
-        errno = error;
-        return PyErr_SetFromErrno(PyExc_OSError);
-      }
-      contents = {};
-      broken = !look_into(data, size_t(size), &contents);
-    }
-    PyObject* blocks = broken ? nullptr : take_blocks(contents, record);
-    if (room && size) sem_post(room);
-    record->noted.store(0);
-    return packet_of(data, size_t(size), blocks);
   });
 }
 
@@ -300,29 +321,35 @@ PyObject* make_record(PyObject*, PyObject* block) {
 }
 
 PyObject* mend(PyObject*, PyObject* args) {
-  PyObject *file, *record_object;
-  unsigned long long semaphore = 0;
-  if (!PyArg_ParseTuple(args, "OO|K:mend", &file, &record_object, &semaphore)) return nullptr;
+  PyObject *file, *record_object, *let_go;
+  unsigned long long semaphore;
+  if (!PyArg_ParseTuple(args, "OOKO:mend", &file, &record_object, &semaphore, &let_go)) return nullptr;
   const int fd = PyObject_AsFileDescriptor(file);
   Record* record;
   if (fd < 0 || !record_in(record_object, &record)) return nullptr;
   if (!record) Py_RETURN_NONE;
-  char data[kLongest];
-  Lock lock(record, /*waits=*/false);  // who has it will see to it
-  PyObject* lost = lock.owner_died() ? finish_for_dead(record, fd, data, reinterpret_cast<sem_t*>(semaphore)) : nullptr;
-  if (lost || PyErr_Occurred()) return lost;
-  Py_RETURN_NONE;
+  PyObject* lost = guarded([&]() -> PyObject* {
+    char data[kLongest];
+    Lock lock(record, /*waits=*/false);  // who has it will see to it
+    return lock.owner_died() ? finish_for_dead(record, fd, data, reinterpret_cast<sem_t*>(semaphore)) : nullptr;
+  });
+  if (PyErr_Occurred()) return nullptr;
+  if (!lost) Py_RETURN_NONE;
+  PyObject* done = PyObject_CallObject(let_go, lost);
+  Py_DECREF(lost);
+  return done;
 }
 
 }  // namespace
 
 PyMethodDef packet_functions[] = {
     {"take", take, METH_VARARGS,
-     "take(fd, record=None, force=False, room=0)\n--\n\nThe next packet of a socket, which must not have to be waited "
-     "for, "
-     "and its blocks; `room` is the handle of a semaphore to raise.\n\nWith a record, two other answers: (packet, "
-     "None) when a segment is to be attached first, unless "
-     "`force`; (packet, n) for one that a killed reader took, with n of its blocks."},
+     "take(fd, record=None, room=0, attach=None, let_go=None)\n--\n\n(packet, blocks): the next packet of a socket, "
+     "which must not have to be waited for, and the Blocks that it carries, None for those of segments not "
+     "attached.\n\n"
+     "With a record, attach(packet) is called first where such segments are, and says whether to look again; "
+     "let_go(packet, n) for a packet of which a killed reader took n blocks. `room` is the handle of a semaphore to "
+     "raise."},
     {"give", give, METH_VARARGS,
      "give(fd, packet)\n--\n\nWrites a packet, whose blocks are under way from then on; BlockingIOError when there is "
      "no "
@@ -332,7 +359,7 @@ PyMethodDef packet_functions[] = {
     {"make_record", make_record, METH_O,
      "make_record(block)\n--\n\nMakes the record of a socket's readers in a Block."},
     {"mend", mend, METH_VARARGS,
-     "mend(fd, record, room=0)\n--\n\n(packet, n) of one that a killed reader took, or None."},
+     "mend(fd, record, room, let_go)\n--\n\nDoes what a killed reader had yet to do; let_go is that of `take`."},
     {}};
 
 }  // namespace torch::shared

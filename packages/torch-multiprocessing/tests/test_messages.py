@@ -16,6 +16,7 @@ import pytest
 import torch
 import torch.multiprocessing as mp
 from torch.multiprocessing import _messages, _segments
+from torch.multiprocessing._segments.state import state
 
 
 class Unreadable:
@@ -340,8 +341,8 @@ def test_what_a_killed_producer_had_yet_to_send_goes_with_it(ctx):
     segment = producer._provision.identity
     gc.collect()
     _segments.sweep()
-    assert segment not in _segments._state.attached
-    assert segment not in [provision.identity for provision in _segments._state.kept]
+    assert segment not in state.attached
+    assert segment not in [provision.identity for provision in state.kept]
 
 
 def test_places_mean_nothing_outside_their_message():

@@ -13,6 +13,8 @@ import torch
 import torch.multiprocessing as mp
 from torch.multiprocessing import SharedMemoryError, _segments
 from torch.multiprocessing._arena import Arena
+from torch.multiprocessing._segments import files, fork
+from torch.multiprocessing._segments.state import state
 
 
 def tensor(values, dtype=np.float32):
@@ -126,7 +128,7 @@ def test_children_that_end_as_they_start_leave_nothing_held(ctx, monkeypatch):
 
     before = loose()
     shared = [tensor([1] * 1000).share_memory_() for _ in range(50)]
-    monkeypatch.setattr(_segments, "_announce", lambda writer: os._exit(7))
+    monkeypatch.setattr(fork, "_announce", lambda writer: os._exit(7))
     for _ in range(5):
         process = ctx.Process(target=signal.pause)
         process.start()
@@ -134,7 +136,7 @@ def test_children_that_end_as_they_start_leave_nothing_held(ctx, monkeypatch):
         assert process.exitcode == 7
     del shared, process
     assert loose() <= before
-    assert _segments._inheritances == []
+    assert not fork.is_under_way()
 
 
 def test_an_owner_that_ended_is_known_to_have_ended(ctx, run):
@@ -206,6 +208,10 @@ def test_gradients_stay_on_their_side_and_histories_do_not_travel(ctx):
         ctx.Queue().put(a * 2)
 
 
+def relay(ask, answer):
+    answer.put(ask.get())
+
+
 def test_strategies_can_be_chosen(ctx, run):
     assert mp.get_all_sharing_strategies() == {"file_descriptor", "file_system"}
     assert mp.get_sharing_strategy() == "file_descriptor"
@@ -215,7 +221,7 @@ def test_strategies_can_be_chosen(ctx, run):
     mp.set_sharing_strategy("file_system")
     try:
         ask, answer = ctx.Queue(), ctx.Queue()
-        run(lambda: answer.put(ask.get()))
+        process = run(relay, ask, answer)
         a = tensor([1, 2, 3])
         ask.put(a)
         assert answer.get(timeout=10).data_ptr() == a.data_ptr()
@@ -223,8 +229,60 @@ def test_strategies_can_be_chosen(ctx, run):
         assert len(made) == 1
     finally:
         mp.set_sharing_strategy("file_descriptor")
-    for name in made:
-        _segments._remove("/dev/shm/" + name)
+    process.join(10)
+    del a, ask, answer, process
+    gc.collect()
+    _segments.prune()
+    assert not any(os.path.exists("/dev/shm/" + name) for name in made)
+
+
+def test_a_change_of_the_strategy_leaves_no_segment_behind(ctx):
+    kept = tensor([1, 2]).share_memory_()
+    descriptors, before = len(os.listdir("/proc/self/fd")), len(state.attached)
+    for _ in range(5):
+        for strategy in ("file_system", "file_descriptor"):
+            mp.set_sharing_strategy(strategy)
+            assert tensor([1]).share_memory_().is_shared()
+    assert len(os.listdir("/proc/self/fd")) <= descriptors + 2 and len(state.attached) <= before + 1
+    queue = ctx.Queue()
+    queue.put(kept)
+    assert queue.get(timeout=5).data_ptr() == kept.data_ptr()
+
+
+CHOSEN = """
+import sys, torch.multiprocessing as mp
+def tell(queue):
+    queue.put(mp.get_sharing_strategy())
+if __name__ == "__main__":
+    mp.set_sharing_strategy("file_system")
+    ctx = mp.get_context(sys.argv[1])
+    queue = ctx.SimpleQueue()
+    process = ctx.Process(target=tell, args=(queue,))
+    process.start()
+    print(queue.get())
+    process.join()
+"""
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_new_processes_share_in_the_way_of_those_who_start_them(method, tmp_path):
+    (tmp_path / "program.py").write_text(CHOSEN)
+    done = subprocess.run(
+        [sys.executable, "program.py", method], cwd=tmp_path, capture_output=True, text=True, timeout=50
+    )
+    assert done.stdout == "file_system\n" and not done.stderr, done
+
+
+def test_a_folder_that_cannot_be_written_says_so(monkeypatch, tmp_path):
+    monkeypatch.setattr(files, "FOLDER", str(tmp_path / "none"))
+    mp.set_sharing_strategy("file_system")
+    try:
+        with pytest.raises(
+            SharedMemoryError, match="cannot make .*none/torch_.*: No such file or directory.*--shm-size"
+        ):
+            tensor([1]).share_memory_()
+    finally:
+        mp.set_sharing_strategy("file_descriptor")
 
 
 KILLED = """
@@ -274,7 +332,7 @@ def test_a_full_file_system_is_an_error_before_anything_is_written(tmp_path, mon
     if os.system(f"mount -t tmpfs -o size=1m none {tmp_path} 2>/dev/null") != 0:
         pytest.skip("mounting needs privileges")
     try:
-        monkeypatch.setattr(_segments, "FOLDER", str(tmp_path))
+        monkeypatch.setattr(files, "FOLDER", str(tmp_path))
         mp.set_sharing_strategy("file_system")
         a = tensor(np.zeros(1_000_000))
         with pytest.raises(SharedMemoryError, match=r"no room for \d+ bytes; \d+ bytes are free there") as info:

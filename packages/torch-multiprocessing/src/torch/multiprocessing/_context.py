@@ -20,6 +20,7 @@ class SharingProcess:
     _held_signals: frozenset = frozenset()
 
     def start(self):
+        _segments.prune()
         self._provision = _segments.provide(self)
         with _interrupts.held(self), _segments.starting(self):
             super().start()

@@ -93,22 +93,12 @@ def take(end, record: Block | None = None, room: int = 0) -> tuple:
     """
     if record is None:
         return _arena.take(end)
-    force = False
-    while True:
-        packet, blocks = _arena.take(end, record, force, room)
-        if isinstance(blocks, list):
-            return packet, blocks
-        if blocks is None:
-            force = not _attach_all(packet)
-        else:
-            _let_go(packet, blocks)
+    return _arena.take(end, record, room, _attach_all, _let_go)
 
 
 def mend(end, record: Block, room: int = 0) -> None:
     """Lets go what a killed reader took from a socket and did not live to hold."""
-    lost = _arena.mend(end, record, room)
-    if lost is not None:
-        _let_go(*lost)
+    _arena.mend(end, record, room, _let_go)
 
 
 def _handles(packet) -> tuple[memoryview, list]:
@@ -125,7 +115,7 @@ def _handles(packet) -> tuple[memoryview, list]:
 
 
 def _attach_all(packet) -> bool:
-    """Attaches the segments of a packet's blocks, as far as that is possible."""
+    """Attaches the segments of a packet's blocks; False when one cannot be reached."""
     try:
         for handle in _handles(packet)[1]:
             _segments.arena_of(handle)

@@ -21,7 +21,7 @@ from multiprocessing.queues import SimpleQueue  # noqa: F401  (its pickler carri
 from queue import Empty, Full
 
 from . import _segments
-from ._arena import make_record
+from ._arena import Block, make_record
 from ._messages import Packet, drop, give, mend, packed, take, unpacked
 
 _BUFFER = 1 << 20
@@ -106,7 +106,7 @@ class _Packets:
 class _Rest:
     """What a queue leaves that its process has let go: the messages in it are dropped when no other process has it."""
 
-    def __init__(self, reader: socket.socket, writer: socket.socket, holders: _segments.Block):
+    def __init__(self, reader: socket.socket, writer: socket.socket, holders: Block):
         self._ends, self._holders = (reader, writer), holders
 
     def settle(self) -> bool:
