@@ -1,35 +1,44 @@
-// One function per family fills the family's slots; registry.cpp calls them all from torch::init().
+// The families of operators. Each has its rows (torch/core/ops/<family>.def), which src/rows.cpp defines, and a
+// function that fills their slots; registry.cpp goes through them all.
 #pragma once
+#include "torch/core/row.h"
+
+// In the order of torch::all_rows(). Sparse is last: it admits sparse tensors to some of the others' composites.
+#define TORCH_FOR_EACH_FAMILY(X) \
+  X(copy)                        \
+  X(unary)                       \
+  X(binary)                      \
+  X(pointwise)                   \
+  X(special)                     \
+  X(question)                    \
+  X(softmax)                     \
+  X(norm)                        \
+  X(loss)                        \
+  X(embedding)                   \
+  X(activation)                  \
+  X(matmul)                      \
+  X(contraction)                 \
+  X(linalg)                      \
+  X(random)                      \
+  X(view)                        \
+  X(create)                      \
+  X(join)                        \
+  X(index)                       \
+  X(reduce)                      \
+  X(sort)                        \
+  X(conv)                        \
+  X(pooling)                     \
+  X(fft)                         \
+  X(sparse)
 
 namespace torch {
 
-void register_copy();
-void register_unary();
-void register_binary();
-void register_pointwise();
-void register_special();
-void register_activation();
-void register_conv();
-void register_question();
-void register_softmax();
-void register_norm();
-void register_loss();
-void register_embedding();
-void register_pooling();
-void register_unpooling();
-void register_resample();
-void register_matmul();
-void register_contraction();
-void register_linalg();
-void register_random();
-void register_view();
-void register_create();
-void register_join();
-void register_index();
-void register_reduce();
-void register_sort();
-void register_fft();
-void register_stft();
-void register_sparse();  // after the others: it admits sparse tensors to some of their composites
+#define X(FAMILY)                 \
+  void register_##FAMILY();       \
+  namespace rows::FAMILY {        \
+  ArrayRef<Row> table() noexcept; \
+  }
+TORCH_FOR_EACH_FAMILY(X)
+#undef X
 
 }  // namespace torch

@@ -1,35 +1,27 @@
-// Defines every operator of ops/*.def: its slots, its callable and its row in the table.
+// The table of all operators, and what fills their slots.
 #include <mutex>
 
 #include "register.h"
 #include "torch/core/init.h"
-#include "torch/core/ops.h"
+#include "torch/core/operator.h"
 
 namespace torch {
-
-#define TORCH_OP(NAME, SCHEMA, ATTR, DOC)                                                                \
-  constinit void* op::NAME::slots[kSlots] = {};                                                          \
-  const Operator<op::NAME> NAME;                                                                         \
-  namespace rows {                                                                                       \
-  constexpr Row NAME = {detail::Signature<op::NAME>::schema, ATTR, DOC, &detail::invoke_boxed<op::NAME>, \
-                        op::NAME::slots};                                                                \
-  }
-#include "torch/core/ops/all.def"
-#undef TORCH_OP
-
-namespace {
-#define TORCH_OP(NAME, SCHEMA, ATTR, DOC) &rows::NAME,
-constexpr const Row* kRows[] = {
-#include "torch/core/ops/all.def"
-};
-#undef TORCH_OP
-}  // namespace
 
 void (*on_change)(TensorImpl*, const char*) noexcept = nullptr;
 void (*refresh_view)(TensorImpl*) = nullptr;
 constinit std::atomic<Keys> profiling_key{0};
 
-ArrayRef<const Row*> all_rows() noexcept { return kRows; }
+ArrayRef<const Row*> all_rows() noexcept {
+  static const std::vector<const Row*> all = [] {
+    std::vector<const Row*> joined;
+#define X(FAMILY) \
+  for (const Row& row : rows::FAMILY::table()) joined.push_back(&row);
+    TORCH_FOR_EACH_FAMILY(X)
+#undef X
+    return joined;
+  }();
+  return all;
+}
 
 namespace {
 #define TORCH_ALIAS(MODULE, NAME, OP) {MODULE, #NAME, #OP},
@@ -46,34 +38,9 @@ int interface_number() noexcept { return TORCH_CORE_INTERFACE; }
 void init() {
   static std::once_flag once;
   std::call_once(once, [] {
-    register_copy();
-    register_unary();
-    register_binary();
-    register_pointwise();
-    register_special();
-    register_question();
-    register_softmax();
-    register_norm();
-    register_loss();
-    register_embedding();
-    register_activation();
-    register_matmul();
-    register_contraction();
-    register_linalg();
-    register_random();
-    register_view();
-    register_create();
-    register_join();
-    register_index();
-    register_reduce();
-    register_sort();
-    register_fft();
-    register_stft();
-    register_conv();
-    register_pooling();
-    register_unpooling();
-    register_resample();
-    register_sparse();
+#define X(FAMILY) register_##FAMILY();
+    TORCH_FOR_EACH_FAMILY(X)
+#undef X
   });
 }
 

@@ -365,6 +365,9 @@ std::tuple<Tensor, Tensor> adaptive_max_pool_nd(const Tensor& input, IntArrayRef
 }
 }  // namespace
 
+void register_unpooling();  // unpooling.cpp
+void register_resample();   // resample.cpp
+
 void register_pooling() {
   set_native<op::max_pool>(max_pool_cpu);
   set_native<op::max_pool_backward>(max_pool_backward_cpu);
@@ -390,6 +393,8 @@ void register_pooling() {
   set_composite<op::adaptive_max_pool1d>(adaptive_max_pool_nd<1>);
   set_composite<op::adaptive_max_pool2d>(adaptive_max_pool_nd<2>);
   set_composite<op::adaptive_max_pool3d>(adaptive_max_pool_nd<3>);
+  register_unpooling();
+  register_resample();
 }
 
 }  // namespace torch

@@ -1,20 +1,34 @@
-// Every operator as a C++ callable, declared from the rows in ops/*.def:  torch::add(a, b), torch::max_pool2d(x, {2,
-// 2}).
+// Every operator as a C++ callable: torch::add(a, b), torch::max_pool2d(x, {2, 2}). A file that needs a few families
+// includes theirs (ops/<family>.h), so that a change of a row compiles what uses its family.
 #pragma once
-#include "torch/core/operator.h"
+#include "torch/core/ops/activation.h"
+#include "torch/core/ops/binary.h"
+#include "torch/core/ops/contraction.h"
+#include "torch/core/ops/conv.h"
+#include "torch/core/ops/copy.h"
+#include "torch/core/ops/create.h"
+#include "torch/core/ops/embedding.h"
+#include "torch/core/ops/fft.h"
+#include "torch/core/ops/index.h"
+#include "torch/core/ops/join.h"
+#include "torch/core/ops/linalg.h"
+#include "torch/core/ops/loss.h"
+#include "torch/core/ops/matmul.h"
+#include "torch/core/ops/norm.h"
+#include "torch/core/ops/pointwise.h"
+#include "torch/core/ops/pooling.h"
+#include "torch/core/ops/question.h"
+#include "torch/core/ops/random.h"
+#include "torch/core/ops/reduce.h"
+#include "torch/core/ops/softmax.h"
+#include "torch/core/ops/sort.h"
+#include "torch/core/ops/sparse.h"
+#include "torch/core/ops/special.h"
+#include "torch/core/ops/unary.h"
+#include "torch/core/ops/view.h"
 
-#define TORCH_OP(NAME, SCHEMA, ATTR, DOC)  \
-  namespace op {                           \
-  struct TORCH_API NAME {                  \
-    static constexpr char text[] = SCHEMA; \
-    static void* slots[kSlots];            \
-  };                                       \
-  }                                        \
-  TORCH_API extern const Operator<op::NAME> NAME;
-
-namespace torch {
-#include "torch/core/ops/all.def"
 #ifdef TORCH_METHODS
+namespace torch {
 #define TORCH_OVERLOADS(NAME, ...)                          \
   template <>                                               \
   struct detail::OverloadsOf<op::NAME> {                    \
@@ -24,7 +38,5 @@ namespace torch {
 #include "torch/core/ops/overloads.def"
 #undef TORCH_OVERLOADS
 #undef TORCH_METHOD_OVERLOADS
-#endif
 }  // namespace torch
-
-#undef TORCH_OP
+#endif

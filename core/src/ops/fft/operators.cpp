@@ -308,6 +308,8 @@ Tensor ifftshift_(const Tensor& self, List dim) { return shifted("ifftshift", se
 
 }  // namespace
 
+void register_stft();  // stft.cpp
+
 void register_fft() {
   set_native<op::_fft_c2c>(c2c);
   set_native<op::_fft_r2c>(r2c);
@@ -329,6 +331,7 @@ void register_fft() {
   TORCH_FFT_NAME(fftshift)
   TORCH_FFT_NAME(ifftshift)
 #undef TORCH_FFT_NAME
+  register_stft();
 }
 
 }  // namespace torch

@@ -1,0 +1,33 @@
+// Defines the operators of one family: their slots, their callables and their rows in the table. CMakeLists.txt
+// compiles this file once for each family, with TORCH_FAMILY as its name.
+#include "register.h"
+
+#define TORCH_TEXT(PATH) #PATH
+#define TORCH_FILE(PATH) TORCH_TEXT(PATH)
+// clang-format off
+#define TORCH_HEADER TORCH_FILE(torch/core/ops/TORCH_FAMILY.h)
+#define TORCH_ROWS TORCH_FILE(torch/core/ops/TORCH_FAMILY.def)
+// clang-format on
+#include TORCH_HEADER
+
+namespace torch {
+
+#define TORCH_OP(NAME, SCHEMA, ATTR, DOC)       \
+  constinit void* op::NAME::slots[kSlots] = {}; \
+  const Operator<op::NAME> NAME;
+#include TORCH_ROWS
+#undef TORCH_OP
+
+namespace rows::TORCH_FAMILY {
+
+static constexpr Row kRows[] = {
+#define TORCH_OP(NAME, SCHEMA, ATTR, DOC) \
+  {detail::Signature<op::NAME>::schema, ATTR, DOC, &detail::invoke_boxed<op::NAME>, op::NAME::slots},
+#include TORCH_ROWS
+#undef TORCH_OP
+};
+
+ArrayRef<Row> table() noexcept { return kRows; }
+
+}  // namespace rows::TORCH_FAMILY
+}  // namespace torch
