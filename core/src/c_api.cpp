@@ -6,7 +6,7 @@
 #include "torch/c/torch.h"
 #include "torch/core/dlpack.h"
 #include "torch/core/init.h"
-#include "torch/core/ops.h"
+#include "torch/core/ops/create.h"
 
 using torch::Tensor;
 

@@ -1,6 +1,8 @@
 #include "torch/core/indexing.h"
 
-#include "torch/core/ops.h"
+#include "torch/core/ops/copy.h"
+#include "torch/core/ops/index.h"
+#include "torch/core/ops/view.h"
 #include "torch/core/sparse.h"
 
 namespace torch {

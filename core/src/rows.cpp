@@ -18,16 +18,15 @@ namespace torch {
 #include TORCH_ROWS
 #undef TORCH_OP
 
-namespace rows::TORCH_FAMILY {
-
-static constexpr Row kRows[] = {
+namespace {
+constexpr Row kRows[] = {
 #define TORCH_OP(NAME, SCHEMA, ATTR, DOC) \
   {detail::Signature<op::NAME>::schema, ATTR, DOC, &detail::invoke_boxed<op::NAME>, op::NAME::slots},
 #include TORCH_ROWS
 #undef TORCH_OP
 };
+}  // namespace
 
-ArrayRef<Row> table() noexcept { return kRows; }
+ArrayRef<Row> rows::TORCH_FAMILY::table() noexcept { return kRows; }
 
-}  // namespace rows::TORCH_FAMILY
 }  // namespace torch

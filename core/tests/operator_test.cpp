@@ -1,7 +1,7 @@
 // Rows, schemas and dispatch as C++ users meet them.
 #include "check.h"
 #include "torch/core/init.h"
-#include "torch/core/ops.h"
+#include "torch/core/ops/pointwise.h"
 
 using namespace torch;
 

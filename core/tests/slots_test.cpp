@@ -5,7 +5,8 @@
 
 #include "check.h"
 #include "torch/core/init.h"
-#include "torch/core/ops.h"
+#include "torch/core/ops/pointwise.h"
+#include "torch/core/ops/unary.h"
 
 using namespace torch;
 

@@ -1,7 +1,10 @@
 // Views, creation and joining as C++ callers meet them.
+#include "torch/core/ops/view.h"
+
 #include "check.h"
 #include "torch/core/init.h"
-#include "torch/core/ops.h"
+#include "torch/core/ops/create.h"
+#include "torch/core/ops/join.h"
 
 using namespace torch;
 

@@ -1,6 +1,8 @@
 // Cholesky factorization of Hermitian positive definite matrices, A = L L^H, and what it gives.
 #include "linalg/linalg.h"
 #include "linalg/matrix.h"
+#include "torch/core/ops/linalg.h"
+#include "torch/core/ops/matmul.h"
 
 namespace torch::linalg {
 

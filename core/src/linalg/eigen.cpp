@@ -1,6 +1,8 @@
 // Eigenvalues and eigenvectors: of Hermitian matrices by divide and conquer (syevd, heevd), of others by geev.
 #include "linalg/linalg.h"
 #include "linalg/matrix.h"
+#include "torch/core/ops/linalg.h"
+#include "torch/core/ops/reduce.h"
 
 namespace torch::linalg {
 

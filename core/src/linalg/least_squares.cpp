@@ -3,6 +3,11 @@
 
 #include "linalg/linalg.h"
 #include "linalg/matrix.h"
+#include "torch/core/ops/copy.h"
+#include "torch/core/ops/join.h"
+#include "torch/core/ops/linalg.h"
+#include "torch/core/ops/matmul.h"
+#include "torch/core/ops/reduce.h"
 
 namespace torch::linalg {
 

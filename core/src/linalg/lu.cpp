@@ -4,6 +4,10 @@
 
 #include "linalg/linalg.h"
 #include "linalg/matrix.h"
+#include "torch/core/ops/copy.h"
+#include "torch/core/ops/index.h"
+#include "torch/core/ops/linalg.h"
+#include "torch/core/ops/sort.h"
 
 namespace torch::linalg {
 

@@ -1,6 +1,7 @@
 #include "linalg/matrix.h"
 
 #include "dims.h"
+#include "torch/core/ops/reduce.h"
 
 namespace torch::linalg {
 

@@ -10,6 +10,7 @@
 #include "dense.h"
 #include "linalg/lapack.h"
 #include "torch/core/arithmetic.h"
+#include "torch/core/ops/view.h"
 #include "torch/core/pool.h"
 
 namespace torch::linalg {

@@ -4,6 +4,9 @@
 #include "dims.h"
 #include "linalg/linalg.h"
 #include "linalg/matrix.h"
+#include "torch/core/ops/copy.h"
+#include "torch/core/ops/linalg.h"
+#include "torch/core/ops/reduce.h"
 
 namespace torch::linalg {
 

@@ -1,6 +1,7 @@
 // QR factorization by Householder's reflections.
 #include "linalg/linalg.h"
 #include "linalg/matrix.h"
+#include "torch/core/ops/linalg.h"
 
 namespace torch::linalg {
 

@@ -1,6 +1,7 @@
 // linalg.solve in terms of square matrices and matrices of one batch.
 #include "linalg/linalg.h"
 #include "linalg/matrix.h"
+#include "torch/core/ops/linalg.h"
 
 namespace torch::linalg {
 

@@ -1,6 +1,7 @@
 // Symmetric matrices that need not be definite: Bunch and Kaufman's A = L D L^T, and Cholesky with pivoting.
 #include "linalg/linalg.h"
 #include "linalg/matrix.h"
+#include "torch/core/ops/linalg.h"
 
 namespace torch::linalg {
 

@@ -1,6 +1,8 @@
 // Systems with triangular matrices.
 #include "linalg/linalg.h"
 #include "linalg/matrix.h"
+#include "torch/core/ops/copy.h"
+#include "torch/core/ops/linalg.h"
 
 namespace torch::linalg {
 

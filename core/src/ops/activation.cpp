@@ -1,7 +1,11 @@
 // Activation functions (ops/activation.def).
+#include "torch/core/ops/activation.h"
+
 #include "elementwise.h"
 #include "register.h"
-#include "torch/core/ops.h"
+#include "torch/core/ops/binary.h"
+#include "torch/core/ops/unary.h"
+#include "torch/core/ops/view.h"
 
 namespace torch {
 

@@ -1,9 +1,10 @@
 // Slots of the operators of ops/binary.def: each is its row of loops.
+#include "torch/core/ops/binary.h"
+
 #include "complex_loops.h"
 #include "elementwise.h"
 #include "isa.h"
 #include "register.h"
-#include "torch/core/ops.h"
 
 namespace torch {
 

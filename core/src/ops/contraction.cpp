@@ -1,10 +1,17 @@
 // The operators of ops/contraction.def but einsum: products of tensors, written in other operators.
+#include "torch/core/ops/contraction.h"
+
 #include <algorithm>
 #include <limits>
 #include <vector>
 
 #include "register.h"
-#include "torch/core/ops.h"
+#include "torch/core/ops/binary.h"
+#include "torch/core/ops/join.h"
+#include "torch/core/ops/matmul.h"
+#include "torch/core/ops/pointwise.h"
+#include "torch/core/ops/reduce.h"
+#include "torch/core/ops/view.h"
 
 namespace torch {
 

@@ -1,4 +1,6 @@
 // The convolution operators: checks, result shapes, dtypes; the work is done by conv/shape.h on dense planes.
+#include "torch/core/ops/conv.h"
+
 #include <algorithm>
 #include <string>
 #include <type_traits>
@@ -6,7 +8,9 @@
 #include "conv/shape.h"
 #include "ops/planes.h"
 #include "register.h"
-#include "torch/core/ops.h"
+#include "torch/core/ops/create.h"
+#include "torch/core/ops/pointwise.h"
+#include "torch/core/ops/view.h"
 
 namespace torch {
 namespace {

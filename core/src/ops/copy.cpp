@@ -1,10 +1,11 @@
+#include "torch/core/ops/copy.h"
+
 #include <cstring>
 
 #include "dense.h"
 #include "elementwise.h"
 #include "register.h"
 #include "strides.h"
-#include "torch/core/ops.h"
 
 namespace torch {
 

@@ -10,7 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "torch/core/ops.h"
+#include "torch/core/ops/binary.h"
+#include "torch/core/ops/copy.h"
+#include "torch/core/ops/matmul.h"
+#include "torch/core/ops/reduce.h"
+#include "torch/core/ops/view.h"
 
 namespace torch {
 

@@ -1,9 +1,10 @@
+#include "torch/core/ops/embedding.h"
+
 #include <algorithm>
 #include <cstring>
 
 #include "dense.h"
 #include "register.h"
-#include "torch/core/ops.h"
 #include "torch/core/pool.h"
 
 namespace torch {

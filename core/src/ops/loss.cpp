@@ -1,8 +1,17 @@
+#include "torch/core/ops/loss.h"
+
 #include <algorithm>
 
 #include "dense.h"
 #include "register.h"
-#include "torch/core/ops.h"
+#include "torch/core/ops/binary.h"
+#include "torch/core/ops/copy.h"
+#include "torch/core/ops/index.h"
+#include "torch/core/ops/pointwise.h"
+#include "torch/core/ops/reduce.h"
+#include "torch/core/ops/softmax.h"
+#include "torch/core/ops/unary.h"
+#include "torch/core/ops/view.h"
 #include "torch/core/pool.h"
 
 namespace torch {

@@ -1,5 +1,7 @@
 // The operators of ops/matmul.def. Operands are read through their strides; nothing is copied unless a batch's
 // dimensions cannot be walked with one stride.
+#include "torch/core/ops/matmul.h"
+
 #include <algorithm>
 #include <optional>
 #include <vector>
@@ -8,7 +10,6 @@
 #include "ops/product.h"
 #include "register.h"
 #include "torch/core/blas.h"
-#include "torch/core/ops.h"
 #include "torch/core/promote.h"
 
 namespace torch {

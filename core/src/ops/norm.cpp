@@ -1,9 +1,15 @@
+#include "torch/core/ops/norm.h"
+
 #include <cmath>
 
 #include "dense.h"
 #include "norm_kernels.h"
 #include "register.h"
-#include "torch/core/ops.h"
+#include "torch/core/ops/binary.h"
+#include "torch/core/ops/copy.h"
+#include "torch/core/ops/join.h"
+#include "torch/core/ops/pointwise.h"
+#include "torch/core/ops/view.h"
 
 namespace torch {
 

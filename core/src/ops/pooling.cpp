@@ -7,7 +7,7 @@
 
 #include "ops/planes.h"
 #include "register.h"
-#include "torch/core/ops.h"
+#include "torch/core/ops/pooling.h"
 #include "torch/core/pool.h"
 
 namespace torch {

@@ -1,5 +1,9 @@
+#include "torch/core/ops/question.h"
+
 #include "register.h"
-#include "torch/core/ops.h"
+#include "torch/core/ops/binary.h"
+#include "torch/core/ops/pointwise.h"
+#include "torch/core/ops/reduce.h"
 
 namespace torch {
 

@@ -4,7 +4,7 @@
 #include "conv/pooling.h"
 #include "ops/planes.h"
 #include "register.h"
-#include "torch/core/ops.h"
+#include "torch/core/ops/pooling.h"
 
 namespace torch {
 namespace {

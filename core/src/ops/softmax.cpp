@@ -1,7 +1,9 @@
+#include "torch/core/ops/softmax.h"
+
 #include "dense.h"
 #include "register.h"
 #include "softmax_kernels.h"
-#include "torch/core/ops.h"
+#include "torch/core/ops/unary.h"
 
 namespace torch {
 

@@ -1,9 +1,11 @@
 // Slots of the operators of ops/unary.def: each is its row of loops.
+#include "torch/core/ops/unary.h"
+
 #include "complex_loops.h"
 #include "elementwise.h"
 #include "isa.h"
 #include "register.h"
-#include "torch/core/ops.h"
+#include "torch/core/ops/copy.h"
 
 namespace torch {
 

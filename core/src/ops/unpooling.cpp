@@ -3,7 +3,7 @@
 
 #include "ops/planes.h"
 #include "register.h"
-#include "torch/core/ops.h"
+#include "torch/core/ops/pooling.h"
 
 namespace torch {
 namespace {

@@ -1,5 +1,9 @@
 // Sums, products and quotients with sparse operands.
 #include "sparse/sparse.h"
+#include "torch/core/ops/binary.h"
+#include "torch/core/ops/copy.h"
+#include "torch/core/ops/join.h"
+#include "torch/core/ops/pointwise.h"
 
 namespace torch {
 

@@ -1,5 +1,9 @@
 // Sparse tensors from their halves, from sizes, from others.
+#include "torch/core/ops/create.h"
+
 #include "sparse/sparse.h"
+#include "torch/core/ops/copy.h"
+#include "torch/core/ops/sparse.h"
 
 namespace torch {
 

@@ -1,5 +1,9 @@
 // Between sparse and dense: coalesce, to_dense, to_sparse, the values at given places.
 #include "sparse/sparse.h"
+#include "torch/core/ops/copy.h"
+#include "torch/core/ops/join.h"
+#include "torch/core/ops/reduce.h"
+#include "torch/core/ops/sparse.h"
 
 namespace torch {
 

@@ -1,4 +1,6 @@
 // Products of sparse matrices with dense and with sparse ones.
+#include "torch/core/ops/matmul.h"
+
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -6,6 +8,10 @@
 #include "dense.h"
 #include "kernels/sparse.h"
 #include "sparse/sparse.h"
+#include "torch/core/ops/copy.h"
+#include "torch/core/ops/join.h"
+#include "torch/core/ops/sparse.h"
+#include "torch/core/ops/view.h"
 #include "torch/core/pool.h"
 
 namespace torch {

@@ -7,6 +7,7 @@
 #include "kernels/sort.h"
 #include "kernels/sparse.h"
 #include "sparse/sparse.h"
+#include "torch/core/ops/sparse.h"
 #include "torch/core/pool.h"
 
 namespace torch {

@@ -2,6 +2,9 @@
 #include <cstring>
 
 #include "sparse/sparse.h"
+#include "torch/core/ops/copy.h"
+#include "torch/core/ops/sparse.h"
+#include "torch/core/ops/view.h"
 
 namespace torch {
 

@@ -1,5 +1,12 @@
 // Sums and norms of sparse tensors, and softmax over stored elements.
+#include "torch/core/ops/reduce.h"
+
 #include "sparse/sparse.h"
+#include "torch/core/ops/copy.h"
+#include "torch/core/ops/join.h"
+#include "torch/core/ops/softmax.h"
+#include "torch/core/ops/sparse.h"
+#include "torch/core/ops/unary.h"
 
 namespace torch {
 

@@ -2,6 +2,11 @@
 // element's place.
 #include "ops/view/geometry.h"
 #include "sparse/sparse.h"
+#include "torch/core/ops/copy.h"
+#include "torch/core/ops/index.h"
+#include "torch/core/ops/join.h"
+#include "torch/core/ops/reduce.h"
+#include "torch/core/ops/view.h"
 
 namespace torch {
 

@@ -1,6 +1,6 @@
 // How operators come to know sparse tensors: by a function of their own, or by saying that what they have is right.
 #pragma once
-#include "torch/core/ops.h"
+#include "torch/core/operator.h"
 #include "torch/core/sparse.h"
 
 namespace torch {

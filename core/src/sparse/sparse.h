@@ -3,6 +3,9 @@
 #include "dims.h"
 #include "sparse/slots.h"
 #include "torch/core/arithmetic.h"
+#include "torch/core/ops/index.h"
+#include "torch/core/ops/sparse.h"
+#include "torch/core/ops/view.h"
 
 namespace torch {
 

@@ -1,5 +1,8 @@
 // Element-wise operators that leave zero zero: they work on the values alone.
+#include "torch/core/ops/unary.h"
+
 #include "sparse/sparse.h"
+#include "torch/core/ops/pointwise.h"
 
 namespace torch {
 

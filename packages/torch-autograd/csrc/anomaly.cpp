@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "torch/core/ops.h"
+#include "torch/core/ops/copy.h"
+#include "torch/core/ops/unary.h"
 
 namespace torch::autograd {
 

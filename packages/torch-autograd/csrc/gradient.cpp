@@ -1,6 +1,10 @@
 // Gradients on their way: made to fit the tensor they belong to, and summed.
 #include "torch/autograd/backward.h"
-#include "torch/core/ops.h"
+#include "torch/core/ops/copy.h"
+#include "torch/core/ops/create.h"
+#include "torch/core/ops/pointwise.h"
+#include "torch/core/ops/reduce.h"
+#include "torch/core/ops/view.h"
 #include "torch/core/sparse.h"
 
 namespace torch::autograd {

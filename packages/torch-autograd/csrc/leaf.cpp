@@ -2,7 +2,8 @@
 #include "change.h"
 #include "collect.h"
 #include "torch/autograd/backward.h"
-#include "torch/core/ops.h"
+#include "torch/core/ops/copy.h"
+#include "torch/core/ops/pointwise.h"
 #include "torch/core/sparse.h"
 
 namespace torch::autograd {

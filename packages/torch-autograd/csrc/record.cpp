@@ -2,6 +2,7 @@
 #include "torch/autograd/record.h"
 
 #include "change.h"
+#include "torch/core/ops/copy.h"
 #include "view.h"
 
 namespace torch::autograd {

@@ -4,7 +4,10 @@
 #include <numeric>
 
 #include "collect.h"
-#include "torch/core/ops.h"
+#include "torch/core/ops/copy.h"
+#include "torch/core/ops/create.h"
+#include "torch/core/ops/index.h"
+#include "torch/core/ops/view.h"
 
 namespace torch::autograd {
 

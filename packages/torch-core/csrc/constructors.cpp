@@ -3,6 +3,7 @@
 #include <string>
 
 #include "python.h"
+#include "torch/core/ops/copy.h"
 
 namespace torch::python {
 

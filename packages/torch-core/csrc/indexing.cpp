@@ -2,6 +2,7 @@
 #include "torch/core/indexing.h"
 
 #include "python.h"
+#include "torch/core/ops/view.h"
 
 namespace torch::python {
 

@@ -8,6 +8,8 @@
 
 #include "parser.h"
 #include "torch/core/destination.h"
+#include "torch/core/ops/copy.h"
+#include "torch/core/ops/view.h"
 #include "torch/core/promote.h"
 
 namespace torch::python {

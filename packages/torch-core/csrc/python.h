@@ -2,7 +2,7 @@
 #pragma once
 #include <Python.h>
 
-#include "torch/core/ops.h"
+#include "torch/core/operator.h"
 #include "torch/core/sparse.h"
 #include "torch/python/api.h"
 

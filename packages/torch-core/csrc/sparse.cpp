@@ -4,6 +4,8 @@
 #include <string>
 
 #include "parser.h"
+#include "torch/core/ops/create.h"
+#include "torch/core/ops/sparse.h"
 
 namespace torch::python {
 

@@ -1,6 +1,9 @@
 // Lets tensors be written as mathematics in C++: 1 - 2 * sigmoid(x). A number yields in type promotion, as in Python.
 #pragma once
-#include "torch/core/ops.h"
+#include "torch/core/ops/binary.h"
+#include "torch/core/ops/create.h"
+#include "torch/core/ops/pointwise.h"
+#include "torch/core/ops/unary.h"
 
 namespace torch {
 

@@ -8,6 +8,7 @@
 #endif
 #include "torch/core/accessor.h"
 #include "torch/core/arithmetic.h"
+#include "torch/core/ops.h"
 
 #ifndef TORCH_TENSOR_HAS_METHODS
 #error include torch/extension.h (or torch/core/methods.h) before other headers of torch

@@ -5,7 +5,9 @@
 #include "iterate.h"
 #include "ops/create/create.h"
 #include "ops/create/fill.h"
-#include "torch/core/ops.h"
+#include "torch/core/ops/copy.h"
+#include "torch/core/ops/create.h"
+#include "torch/core/ops/view.h"
 #include "torch/core/pool.h"
 
 namespace torch {

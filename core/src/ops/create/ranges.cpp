@@ -5,7 +5,7 @@
 #include "elementwise.h"
 #include "ops/create/create.h"
 #include "ops/create/fill.h"
-#include "torch/core/ops.h"
+#include "torch/core/ops/create.h"
 #include "torch/core/pool.h"
 
 namespace torch {

@@ -3,7 +3,7 @@
 #include <numbers>
 
 #include "ops/create/create.h"
-#include "torch/core/ops.h"
+#include "torch/core/ops/create.h"
 
 namespace torch {
 

@@ -6,7 +6,12 @@
 #include "ops/fft/real.h"
 #include "ops/fft/transform.h"
 #include "register.h"
-#include "torch/core/ops.h"
+#include "torch/core/ops/binary.h"
+#include "torch/core/ops/copy.h"
+#include "torch/core/ops/create.h"
+#include "torch/core/ops/fft.h"
+#include "torch/core/ops/join.h"
+#include "torch/core/ops/view.h"
 
 namespace torch {
 

@@ -6,7 +6,7 @@
 #include "iterate.h"
 #include "kernels/index.h"
 #include "staging.h"
-#include "torch/core/ops.h"
+#include "torch/core/operator.h"
 
 namespace torch {
 

@@ -4,6 +4,9 @@
 #include <memory>
 
 #include "ops/index/index.h"
+#include "torch/core/ops/binary.h"
+#include "torch/core/ops/index.h"
+#include "torch/core/ops/view.h"
 #include "torch/core/pool.h"
 
 namespace torch {

@@ -5,6 +5,12 @@
 
 #include "elementwise.h"
 #include "ops/index/index.h"
+#include "torch/core/ops/binary.h"
+#include "torch/core/ops/copy.h"
+#include "torch/core/ops/create.h"
+#include "torch/core/ops/index.h"
+#include "torch/core/ops/pointwise.h"
+#include "torch/core/ops/view.h"
 #include "torch/core/pool.h"
 
 namespace torch {

@@ -3,6 +3,7 @@
 
 #include "ops/create/fill.h"
 #include "ops/index/index.h"
+#include "torch/core/ops/index.h"
 #include "torch/core/pool.h"
 #include "torch/core/promote.h"
 

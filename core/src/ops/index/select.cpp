@@ -2,6 +2,10 @@
 // put.
 #include "elementwise.h"
 #include "ops/index/index.h"
+#include "torch/core/ops/binary.h"
+#include "torch/core/ops/copy.h"
+#include "torch/core/ops/index.h"
+#include "torch/core/ops/view.h"
 
 namespace torch {
 

@@ -2,6 +2,9 @@
 #include <algorithm>
 
 #include "ops/index/index.h"
+#include "torch/core/ops/index.h"
+#include "torch/core/ops/pointwise.h"
+#include "torch/core/ops/view.h"
 
 namespace torch {
 

@@ -4,7 +4,8 @@
 #include "dims.h"
 #include "iterate.h"
 #include "ops/join/join.h"
-#include "torch/core/ops.h"
+#include "torch/core/ops/join.h"
+#include "torch/core/ops/view.h"
 #include "torch/core/pool.h"
 #include "torch/core/promote.h"
 

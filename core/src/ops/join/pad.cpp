@@ -4,7 +4,10 @@
 #include "iterate.h"
 #include "ops/create/fill.h"
 #include "ops/join/join.h"
-#include "torch/core/ops.h"
+#include "torch/core/ops/copy.h"
+#include "torch/core/ops/create.h"
+#include "torch/core/ops/index.h"
+#include "torch/core/ops/join.h"
 
 namespace torch {
 

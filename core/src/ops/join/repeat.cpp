@@ -1,7 +1,10 @@
 // Copies side by side and elements in another order: repeat, roll, flip.
 #include "dims.h"
 #include "ops/join/join.h"
-#include "torch/core/ops.h"
+#include "torch/core/ops/copy.h"
+#include "torch/core/ops/index.h"
+#include "torch/core/ops/join.h"
+#include "torch/core/ops/view.h"
 
 namespace torch {
 

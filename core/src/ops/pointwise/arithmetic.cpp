@@ -1,7 +1,10 @@
 // Sums, quotients and powers.
 #include "elementwise.h"
 #include "ops/pointwise/pointwise.h"
-#include "torch/core/ops.h"
+#include "torch/core/ops/binary.h"
+#include "torch/core/ops/copy.h"
+#include "torch/core/ops/pointwise.h"
+#include "torch/core/ops/unary.h"
 
 namespace torch {
 

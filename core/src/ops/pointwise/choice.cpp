@@ -1,7 +1,8 @@
 // What chooses or mixes elements: clamp, where, masked_fill, lerp, addcmul, addcdiv.
 #include "elementwise.h"
 #include "ops/pointwise/pointwise.h"
-#include "torch/core/ops.h"
+#include "torch/core/ops/binary.h"
+#include "torch/core/ops/pointwise.h"
 
 namespace torch {
 

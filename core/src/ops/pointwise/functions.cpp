@@ -5,7 +5,12 @@
 #include "complex_loops.h"
 #include "elementwise.h"
 #include "ops/pointwise/pointwise.h"
-#include "torch/core/ops.h"
+#include "torch/core/ops/binary.h"
+#include "torch/core/ops/copy.h"
+#include "torch/core/ops/create.h"
+#include "torch/core/ops/pointwise.h"
+#include "torch/core/ops/unary.h"
+#include "torch/core/ops/view.h"
 
 namespace torch {
 

@@ -4,7 +4,8 @@
 
 #include "dense.h"
 #include "ops/random/random.h"
-#include "torch/core/ops.h"
+#include "torch/core/ops/copy.h"
+#include "torch/core/ops/random.h"
 
 namespace torch {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "ops/random/random.h"
-#include "torch/core/ops.h"
+#include "torch/core/ops/random.h"
 
 namespace torch {
 

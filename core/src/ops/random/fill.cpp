@@ -6,7 +6,7 @@
 
 #include "ops/random/random.h"
 #include "register.h"
-#include "torch/core/ops.h"
+#include "torch/core/ops/random.h"
 
 namespace torch {
 

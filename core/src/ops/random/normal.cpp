@@ -2,7 +2,7 @@
 #include <vector>
 
 #include "ops/random/random.h"
-#include "torch/core/ops.h"
+#include "torch/core/ops/random.h"
 
 namespace torch {
 

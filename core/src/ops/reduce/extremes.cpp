@@ -1,7 +1,9 @@
 // max, min and where they are.
 #include "iterate.h"
 #include "ops/reduce/engine.h"
-#include "torch/core/ops.h"
+#include "torch/core/ops/binary.h"
+#include "torch/core/ops/reduce.h"
+#include "torch/core/ops/view.h"
 
 namespace torch {
 

@@ -5,7 +5,12 @@
 
 #include "dense.h"
 #include "ops/reduce/engine.h"
-#include "torch/core/ops.h"
+#include "torch/core/ops/binary.h"
+#include "torch/core/ops/copy.h"
+#include "torch/core/ops/join.h"
+#include "torch/core/ops/pointwise.h"
+#include "torch/core/ops/reduce.h"
+#include "torch/core/ops/view.h"
 
 namespace torch {
 

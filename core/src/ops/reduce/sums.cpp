@@ -3,7 +3,11 @@
 #include "ops/create/fill.h"
 #include "ops/reduce/engine.h"
 #include "ops/reduce/store.h"
-#include "torch/core/ops.h"
+#include "torch/core/ops/binary.h"
+#include "torch/core/ops/pointwise.h"
+#include "torch/core/ops/reduce.h"
+#include "torch/core/ops/unary.h"
+#include "torch/core/ops/view.h"
 
 namespace torch {
 

@@ -5,6 +5,8 @@
 #include "kernels/index.h"
 #include "ops/sort/rows.h"
 #include "staging.h"
+#include "torch/core/ops/sort.h"
+#include "torch/core/ops/view.h"
 
 namespace torch {
 

@@ -4,6 +4,14 @@
 
 #include "ops/create/fill.h"
 #include "ops/sort/rows.h"
+#include "torch/core/ops/binary.h"
+#include "torch/core/ops/copy.h"
+#include "torch/core/ops/index.h"
+#include "torch/core/ops/pointwise.h"
+#include "torch/core/ops/reduce.h"
+#include "torch/core/ops/sort.h"
+#include "torch/core/ops/unary.h"
+#include "torch/core/ops/view.h"
 #include "torch/core/promote.h"
 
 namespace torch {

@@ -5,7 +5,7 @@
 #include "dense.h"
 #include "dims.h"
 #include "kernels/sort.h"
-#include "torch/core/ops.h"
+#include "torch/core/operator.h"
 #include "torch/core/pool.h"
 
 namespace torch {

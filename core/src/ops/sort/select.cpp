@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "ops/sort/rows.h"
+#include "torch/core/ops/sort.h"
 
 namespace torch {
 

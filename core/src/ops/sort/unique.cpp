@@ -4,6 +4,9 @@
 #include <numeric>
 
 #include "ops/sort/rows.h"
+#include "torch/core/ops/index.h"
+#include "torch/core/ops/sort.h"
+#include "torch/core/ops/view.h"
 
 namespace torch {
 

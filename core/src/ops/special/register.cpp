@@ -7,7 +7,7 @@
 #include "elementwise.h"
 #include "kernels/math.h"
 #include "ops/special/special.h"
-#include "torch/core/ops.h"
+#include "torch/core/ops/special.h"
 
 // Here the words of the list mean loops and slots.
 #undef TORCH_SPECIAL

@@ -1,7 +1,7 @@
 // Sizes and strides of views, computed apart from making the view, so that in-place forms share them.
 #pragma once
 #include "dims.h"
-#include "torch/core/ops.h"
+#include "torch/core/operator.h"
 
 namespace torch {
 

@@ -1,5 +1,6 @@
 // Other orders of the dims: transpose, permute, movedim.
 #include "ops/view/geometry.h"
+#include "torch/core/ops/view.h"
 
 namespace torch {
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "ops/view/geometry.h"
+#include "torch/core/ops/view.h"
 
 namespace torch {
 

@@ -2,6 +2,8 @@
 #include "iterate.h"
 #include "ops/create/fill.h"
 #include "ops/view/geometry.h"
+#include "torch/core/ops/pointwise.h"
+#include "torch/core/ops/view.h"
 
 namespace torch {
 

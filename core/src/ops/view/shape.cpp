@@ -1,6 +1,8 @@
 // Other shapes over the same elements: view, reshape, flatten, squeeze, expand.
 #include "ops/view/geometry.h"
 #include "strides.h"
+#include "torch/core/ops/copy.h"
+#include "torch/core/ops/view.h"
 
 namespace torch {
 

@@ -1,5 +1,6 @@
 // Several pieces at once: unbind, split, chunk and NumPy's forms of them.
 #include "ops/view/geometry.h"
+#include "torch/core/ops/view.h"
 
 namespace torch {
 

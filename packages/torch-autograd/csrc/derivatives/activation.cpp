@@ -1,9 +1,15 @@
 // Activation functions. The first derivative is one kernel of the core; its own derivative is g times that kernel
 // again, and v g times the second derivative of the function, which is written out here.
+#include "torch/core/ops/activation.h"
+
 #include <numbers>
 
 #include "math.h"
 #include "register.h"
+#include "torch/core/ops/binary.h"
+#include "torch/core/ops/copy.h"
+#include "torch/core/ops/pointwise.h"
+#include "torch/core/ops/unary.h"
 
 namespace torch::autograd {
 

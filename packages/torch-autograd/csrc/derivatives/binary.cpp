@@ -1,6 +1,11 @@
 // Element-wise functions of several tensors. Summing over what was broadcast is left to fit().
+#include "torch/core/ops/binary.h"
+
 #include "math.h"
 #include "register.h"
+#include "torch/core/ops/create.h"
+#include "torch/core/ops/pointwise.h"
+#include "torch/core/ops/unary.h"
 
 namespace torch::autograd {
 

@@ -1,6 +1,9 @@
 // Convolutions. All of them are `convolution`; its three gradients are convolutions of what it was made of.
+#include "torch/core/ops/conv.h"
+
 #include "math.h"
 #include "register.h"
+#include "torch/core/ops/view.h"
 
 namespace torch::autograd {
 

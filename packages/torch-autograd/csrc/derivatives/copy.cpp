@@ -1,4 +1,6 @@
 // Copies and fills. The change of dtype on the way back is left to fit().
+#include "torch/core/ops/copy.h"
+
 #include "math.h"
 #include "register.h"
 

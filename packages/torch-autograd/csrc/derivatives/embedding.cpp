@@ -1,6 +1,14 @@
 // Rows of a table.
+#include "torch/core/ops/embedding.h"
+
 #include "math.h"
 #include "register.h"
+#include "torch/core/ops/binary.h"
+#include "torch/core/ops/copy.h"
+#include "torch/core/ops/index.h"
+#include "torch/core/ops/pointwise.h"
+#include "torch/core/ops/sparse.h"
+#include "torch/core/ops/view.h"
 
 namespace torch::autograd {
 

@@ -1,6 +1,12 @@
 // Fourier transforms are linear: the gradient is the transform with the other sign and the same scale.
+#include "torch/core/ops/fft.h"
+
 #include "math.h"
 #include "register.h"
+#include "torch/core/ops/copy.h"
+#include "torch/core/ops/create.h"
+#include "torch/core/ops/join.h"
+#include "torch/core/ops/view.h"
 
 namespace torch::autograd {
 

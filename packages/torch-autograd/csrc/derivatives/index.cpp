@@ -1,8 +1,16 @@
 // Elements by position: reading puts gradients back (and sums them where an element was read twice), writing takes the
 // gradient of what was overwritten away. Where several values were written to one place the last one stays, and it
 // alone has a gradient.
+#include "torch/core/ops/index.h"
+
 #include "math.h"
 #include "register.h"
+#include "torch/core/ops/binary.h"
+#include "torch/core/ops/copy.h"
+#include "torch/core/ops/create.h"
+#include "torch/core/ops/join.h"
+#include "torch/core/ops/pointwise.h"
+#include "torch/core/ops/view.h"
 
 namespace torch::autograd {
 

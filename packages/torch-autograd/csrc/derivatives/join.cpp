@@ -1,6 +1,10 @@
 // Tensors made of others: every piece gets the gradient of its place.
+#include "torch/core/ops/join.h"
+
 #include "math.h"
 #include "register.h"
+#include "torch/core/ops/create.h"
+#include "torch/core/ops/view.h"
 
 namespace torch::autograd {
 

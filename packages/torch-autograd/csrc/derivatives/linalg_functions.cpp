@@ -1,6 +1,10 @@
 // Least squares, pseudoinverse, exponential. G is the gradient of the result.
 #include "linalg.h"
 #include "register.h"
+#include "torch/core/ops/create.h"
+#include "torch/core/ops/join.h"
+#include "torch/core/ops/linalg.h"
+#include "torch/core/ops/view.h"
 
 namespace torch::autograd {
 

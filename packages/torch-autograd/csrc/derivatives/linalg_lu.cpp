@@ -3,6 +3,15 @@
 // decomposition", 2016. G stands for the gradient of the result, G_X for that of an input X.
 #include "linalg.h"
 #include "register.h"
+#include "torch/core/ops/binary.h"
+#include "torch/core/ops/create.h"
+#include "torch/core/ops/index.h"
+#include "torch/core/ops/join.h"
+#include "torch/core/ops/linalg.h"
+#include "torch/core/ops/pointwise.h"
+#include "torch/core/ops/reduce.h"
+#include "torch/core/ops/sort.h"
+#include "torch/core/ops/view.h"
 
 namespace torch::autograd {
 

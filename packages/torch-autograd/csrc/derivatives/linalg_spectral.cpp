@@ -2,6 +2,13 @@
 // decomposition", 2016; complex: Z. Wan, S. Zhang, "Automatic differentiation for complex valued SVD", 2019.
 #include "linalg.h"
 #include "register.h"
+#include "torch/core/ops/binary.h"
+#include "torch/core/ops/create.h"
+#include "torch/core/ops/linalg.h"
+#include "torch/core/ops/pointwise.h"
+#include "torch/core/ops/reduce.h"
+#include "torch/core/ops/unary.h"
+#include "torch/core/ops/view.h"
 
 namespace torch::autograd {
 

@@ -1,4 +1,6 @@
 // Losses with classes. Their gradients are linear in what comes in, so each is the other's derivative.
+#include "torch/core/ops/loss.h"
+
 #include "math.h"
 #include "register.h"
 

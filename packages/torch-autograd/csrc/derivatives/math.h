@@ -5,6 +5,7 @@
 #include "torch/autograd/dims.h"
 #include "torch/autograd/record.h"
 #include "torch/core/arithmetic.h"
+#include "torch/core/ops/join.h"
 
 namespace torch::autograd {
 

@@ -1,6 +1,9 @@
 // Matrix products: d(A B) = dA B + A dB, so A gets G B^H and B gets A^H G.
+#include "torch/core/ops/matmul.h"
+
 #include "math.h"
 #include "register.h"
+#include "torch/core/ops/view.h"
 
 namespace torch::autograd {
 

@@ -1,7 +1,13 @@
 // Normalisations. The pass itself runs one kernel of the core; when the pass is recorded, the same gradient is computed
 // from public operators, so that it has derivatives of any order.
+#include "torch/core/ops/norm.h"
+
 #include "math.h"
 #include "register.h"
+#include "torch/core/ops/create.h"
+#include "torch/core/ops/reduce.h"
+#include "torch/core/ops/unary.h"
+#include "torch/core/ops/view.h"
 
 namespace torch::autograd {
 

@@ -2,6 +2,12 @@
 // a tensor to have a derivative, to be written in operators that have one, or to stand here.
 #include "register.h"
 #include "torch/autograd/record.h"
+#include "torch/core/ops/binary.h"
+#include "torch/core/ops/index.h"
+#include "torch/core/ops/join.h"
+#include "torch/core/ops/pointwise.h"
+#include "torch/core/ops/sort.h"
+#include "torch/core/ops/unary.h"
 
 namespace torch::autograd {
 

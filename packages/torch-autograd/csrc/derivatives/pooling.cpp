@@ -1,4 +1,6 @@
 // Pooling: each backward operator is linear, and its derivative is the pooling that it came from.
+#include "torch/core/ops/pooling.h"
+
 #include "math.h"
 #include "register.h"
 

@@ -1,5 +1,7 @@
 // Random numbers do not depend on what they replace: fills and draws have gradient zero. Dropout is a product with its
 // mask.
+#include "torch/core/ops/random.h"
+
 #include <optional>
 
 #include "math.h"

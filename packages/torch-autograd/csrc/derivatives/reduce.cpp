@@ -1,8 +1,17 @@
 // Reductions: the gradient of a dim that is gone is spread over its elements.
+#include "torch/core/ops/reduce.h"
+
 #include <algorithm>
 
 #include "math.h"
 #include "register.h"
+#include "torch/core/ops/binary.h"
+#include "torch/core/ops/copy.h"
+#include "torch/core/ops/join.h"
+#include "torch/core/ops/pointwise.h"
+#include "torch/core/ops/sort.h"
+#include "torch/core/ops/unary.h"
+#include "torch/core/ops/view.h"
 
 namespace torch::autograd {
 

@@ -1,6 +1,7 @@
 // Resampling is linear in the input, and its gradient in what arrives; the table has no gradient.
 #include "register.h"
 #include "torch/autograd/record.h"
+#include "torch/core/ops/pooling.h"
 
 namespace torch::autograd {
 

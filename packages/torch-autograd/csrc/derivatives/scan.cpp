@@ -2,6 +2,13 @@
 // recurrence from the end gives without dividing: right at zeros, and it differentiates into recurrences again.
 #include "math.h"
 #include "register.h"
+#include "torch/core/ops/binary.h"
+#include "torch/core/ops/copy.h"
+#include "torch/core/ops/create.h"
+#include "torch/core/ops/join.h"
+#include "torch/core/ops/pointwise.h"
+#include "torch/core/ops/reduce.h"
+#include "torch/core/ops/unary.h"
 
 namespace torch::autograd {
 

@@ -1,6 +1,15 @@
 // An index for every element: gather and scatter; and, as gathers, everything that picks elements by their order.
 #include "math.h"
 #include "register.h"
+#include "torch/core/ops/binary.h"
+#include "torch/core/ops/copy.h"
+#include "torch/core/ops/create.h"
+#include "torch/core/ops/index.h"
+#include "torch/core/ops/join.h"
+#include "torch/core/ops/pointwise.h"
+#include "torch/core/ops/reduce.h"
+#include "torch/core/ops/sort.h"
+#include "torch/core/ops/view.h"
 
 namespace torch::autograd {
 

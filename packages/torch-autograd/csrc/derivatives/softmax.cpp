@@ -1,6 +1,10 @@
 // Softmax and its logarithm along a dim.
+#include "torch/core/ops/softmax.h"
+
 #include "math.h"
 #include "register.h"
+#include "torch/core/ops/reduce.h"
+#include "torch/core/ops/unary.h"
 
 namespace torch::autograd {
 

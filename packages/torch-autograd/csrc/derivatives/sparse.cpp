@@ -4,6 +4,11 @@
 
 #include "math.h"
 #include "register.h"
+#include "torch/core/ops/create.h"
+#include "torch/core/ops/index.h"
+#include "torch/core/ops/matmul.h"
+#include "torch/core/ops/sparse.h"
+#include "torch/core/ops/view.h"
 
 namespace torch::autograd {
 

@@ -1,9 +1,14 @@
 // Functions of torch.special. Bessel functions, the Airy function and polynomials count as not differentiable, as users
 // of PyTorch know them.
+#include "torch/core/ops/special.h"
+
 #include <numbers>
 
 #include "math.h"
 #include "register.h"
+#include "torch/core/ops/binary.h"
+#include "torch/core/ops/pointwise.h"
+#include "torch/core/ops/unary.h"
 
 namespace torch::autograd {
 

@@ -1,8 +1,16 @@
 // Element-wise functions of one tensor: the gradient is g times the conjugate of the slope.
+#include "torch/core/ops/unary.h"
+
 #include <numbers>
 
 #include "math.h"
 #include "register.h"
+#include "torch/core/ops/activation.h"
+#include "torch/core/ops/binary.h"
+#include "torch/core/ops/copy.h"
+#include "torch/core/ops/pointwise.h"
+#include "torch/core/ops/special.h"
+#include "torch/core/ops/view.h"
 
 namespace torch::autograd {
 

@@ -3,6 +3,11 @@
 
 #include "math.h"
 #include "register.h"
+#include "torch/core/ops/copy.h"
+#include "torch/core/ops/create.h"
+#include "torch/core/ops/join.h"
+#include "torch/core/ops/pointwise.h"
+#include "torch/core/ops/view.h"
 
 namespace torch::autograd {
 

@@ -13,7 +13,8 @@
 #include <variant>
 
 #include "settings.h"
-#include "torch/core/ops.h"
+#include "torch/core/ops/conv.h"
+#include "torch/core/ops/matmul.h"
 #include "torch/python/caster.h"
 
 namespace py = pybind11;

@@ -23,7 +23,7 @@
 #include <type_traits>
 
 #include "torch/autograd/backward.h"
-#include "torch/core/ops.h"
+#include "torch/core/operator.h"
 
 namespace torch::autograd {
 
