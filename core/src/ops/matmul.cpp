@@ -10,6 +10,7 @@
 #include "ops/product.h"
 #include "register.h"
 #include "torch/core/blas.h"
+#include "torch/core/ops/view.h"
 #include "torch/core/promote.h"
 
 namespace torch {

@@ -20,14 +20,12 @@ Tensor at_least_1d(const Tensor& t) {
 // The tensor itself, or a copy when writing to `self` would change it.
 Tensor apart(const Tensor& t, const Tensor& self) { return shares_memory(t, self) ? contiguous_copy(t) : t; }
 
-void check_index(const char* op, const Tensor& self, const Tensor& index) {
-  const bool fills = std::string_view(op) == "index_fill";  // whose users know these errors the other way round
+void check_index(const char* op, const Tensor& self, const Tensor& index, ErrorKind wrong_dtype = ErrorKind::Runtime,
+                 ErrorKind wrong_shape = ErrorKind::Index) {
   if (index.dtype() != DType::Int64 && index.dtype() != DType::Int32)
-    throw_error(fills ? ErrorKind::Index : ErrorKind::Runtime,
-                message(op, "(): Expected dtype int32/int64 for index, got ", index.dtype()));
+    throw_error(wrong_dtype, message(op, "(): Expected dtype int32/int64 for index, got ", index.dtype()));
   if (index.dim() > 1)
-    throw_error(fills ? ErrorKind::Runtime : ErrorKind::Index,
-                message(op, "(): Index is supposed to be a vector, got shape ", index.sizes()));
+    throw_error(wrong_shape, message(op, "(): Index is supposed to be a vector, got shape ", index.sizes()));
   TORCH_CHECK(index.device() == self.device(), op, "(): self is on ", self.device(), ", index on ", index.device());
 }
 
@@ -59,7 +57,18 @@ void write_slices(const char* op, BlockLoop loop, const Tensor& self, int64_t di
              block_side(x, y, dim + 1, x.dim()), false);
 }
 
-void check_slices(const char* op, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
+// What the operators that write slices tell their users when sizes do not match.
+struct SliceRules {
+  const char* op;
+  ErrorKind mismatch;
+  bool number_is_vector;  // source and self may be of shapes () and (1,)
+};
+constexpr SliceRules kIndexAdd{"index_add", ErrorKind::Runtime, false};
+constexpr SliceRules kIndexReduce{"index_reduce", ErrorKind::Runtime, false};
+constexpr SliceRules kIndexCopy{"index_copy", ErrorKind::Index, true};
+
+void check_slices(const SliceRules& rules, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
+  const char* op = rules.op;
   check_index(op, self, index);
   TORCH_CHECK(self.dtype() == source.dtype(), op,
               "(): self and source expected to have the same dtype, but got (self) ", self.dtype(), " and (source) ",
@@ -67,19 +76,18 @@ void check_slices(const char* op, const Tensor& self, int64_t dim, const Tensor&
   TORCH_CHECK(source.device() == self.device(), op, "(): self is on ", self.device(), ", source on ", source.device());
   int64_t rank = std::max<int64_t>(self.dim(), 1), given = std::max<int64_t>(source.dim(), 1);
   if (rank != given)
-    throw_error(std::string_view(op) == "index_copy" ? ErrorKind::Index : ErrorKind::Runtime,
+    throw_error(rules.mismatch,
                 message(op,
                         "(): When source and destination are not scalars, their dimensionality must match. Source "
                         "dimensionality (",
                         source.dim(), "), destination dimensionality (", self.dim(), ")"));
   int64_t slices = source.dim() ? source.size(dim) : 1;
-  TORCH_CHECK(self.dim() == source.dim() || std::string_view(op) == "index_copy", op,
+  TORCH_CHECK(self.dim() == source.dim() || rules.number_is_vector, op,
               "(): source must have the dims of self, got shapes ", self.sizes(), " (self) and ", source.sizes(),
               " (source)");
-  if (slices != index.numel())  // the class that users of each operator know
-    throw_error(std::string_view(op) == "index_copy" ? ErrorKind::Index : ErrorKind::Runtime,
-                message(op, "(): Number of indices (", index.numel(), ") should be equal to source.size(dim): (",
-                        slices, "), for dim: ", dim));
+  if (slices != index.numel())
+    throw_error(rules.mismatch, message(op, "(): Number of indices (", index.numel(),
+                                        ") should be equal to source.size(dim): (", slices, "), for dim: ", dim));
   for (int64_t d = 0; d < self.dim() && source.dim(); ++d)
     TORCH_CHECK(
         d == dim || self.size(d) == source.size(d), op,
@@ -90,7 +98,7 @@ void check_slices(const char* op, const Tensor& self, int64_t dim, const Tensor&
 Tensor index_add_inplace(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
                          const Scalar& alpha) {
   dim = wrap_dim(dim, self.dim());
-  check_slices("index_add", self, dim, index, source);
+  check_slices(kIndexAdd, self, dim, index, source);
   if (self.is_meta()) return self;
   check_internal_overlap("index_add_", self);
   bool scaled = alpha.to_double() != 1 || alpha.is_complex();
@@ -107,7 +115,7 @@ Tensor index_add_kernel(const Tensor& self, int64_t dim, const Tensor& index, co
 
 Tensor index_copy_inplace(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
   dim = wrap_dim(dim, self.dim());
-  check_slices("index_copy", self, dim, index, source);
+  check_slices(kIndexCopy, self, dim, index, source);
   if (self.is_meta()) return self;
   check_internal_overlap("index_copy_", self);
   write_slices("index_copy(): ", index_kernels().put[size_class(self.item_size())], self, dim, index,
@@ -120,7 +128,7 @@ Tensor index_copy_kernel(const Tensor& self, int64_t dim, const Tensor& index, c
 
 Tensor index_fill_inplace(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value) {
   dim = wrap_dim(dim, self.dim());
-  check_index("index_fill", self, index);
+  check_index("index_fill", self, index, ErrorKind::Index, ErrorKind::Runtime);
   check_fits("index_fill_()", value, self.dtype());
   if (self.is_meta()) return self;
   check_internal_overlap("index_fill_", self);
@@ -144,7 +152,7 @@ Tensor spread_index(const Tensor& index, int64_t dim, const Tensor& source) {
 Tensor index_reduce_composite(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
                               std::string_view reduce, bool include_self) {
   dim = wrap_dim(dim, self.dim());
-  check_slices("index_reduce", self, dim, index, source);
+  check_slices(kIndexReduce, self, dim, index, source);
   TORCH_CHECK(reduce != "sum",
               "index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got sum; use index_add");
   return scatter_reduce(self, dim, spread_index(index, dim, source), source, reduce, include_self);
@@ -152,7 +160,7 @@ Tensor index_reduce_composite(const Tensor& self, int64_t dim, const Tensor& ind
 Tensor index_reduce_inplace(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
                             std::string_view reduce, bool include_self) {
   dim = wrap_dim(dim, self.dim());
-  check_slices("index_reduce", self, dim, index, source);
+  check_slices(kIndexReduce, self, dim, index, source);
   TORCH_CHECK(reduce != "sum",
               "index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got sum; use index_add");
   return scatter_reduce_(self, dim, spread_index(index, dim, source), source, reduce, include_self);

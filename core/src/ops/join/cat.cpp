@@ -15,10 +15,8 @@ namespace {
 
 constexpr int64_t kGrain = 1 << 18;  // bytes
 
-void check_list(const char* op, TensorList tensors) {
-  if (tensors.empty())  // the class that users of each operator know
-    throw_error(std::string_view(op) == "torch.cat()" ? ErrorKind::Value : ErrorKind::Runtime,
-                message(op, ": expected a non-empty list of Tensors"));
+void check_list(const char* op, TensorList tensors, ErrorKind when_empty = ErrorKind::Runtime) {
+  if (tensors.empty()) throw_error(when_empty, message(op, ": expected a non-empty list of Tensors"));
   for (size_t i = 0; i < tensors.size(); ++i) {
     TORCH_CHECK_TYPE(tensors[i], op, ": element ", i, " of tensors must be a Tensor, not None");
     TORCH_CHECK(tensors[i].device() == tensors[0].device(), op,
@@ -60,7 +58,7 @@ bool skipped(const Tensor& t) {
 }  // kept since the first releases: cat((empty(0), x))
 
 Tensor cat_kernel(TensorList tensors, int64_t dim) {
-  check_list("torch.cat()", tensors);
+  check_list("torch.cat()", tensors, ErrorKind::Value);
   const Tensor* model = nullptr;
   for (size_t i = 0; i < tensors.size(); ++i) {
     TORCH_CHECK(tensors[i].dim() > 0, "cat: zero-dimensional tensor (at position ", i,

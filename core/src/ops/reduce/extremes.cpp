@@ -30,14 +30,15 @@ void check_ordered(const char* op, const Tensor& self) {
                           ". Take abs() or a part first");
 }
 // An empty reduction has no extreme, unless the result is empty as well.
-void check_not_empty(const char* op, const Tensor& self, const DimSet& dims, bool all) {
+// With `all`, no dim was given.
+void check_not_empty(const char* op, const Tensor& self, const DimSet& dims, bool all,
+                     ErrorKind no_dim = ErrorKind::Runtime) {
   for (int64_t d = 0; d < self.dim(); ++d)
     if (dims[d] && self.size(d) == 0) {
-      if (all && self.dim() != 0)  // the class that users of each operator know
-        throw_error(std::string_view(op).starts_with("arg") ? ErrorKind::Index : ErrorKind::Runtime,
-                    message(op,
-                            "(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
-                            "reduction dim with the 'dim' argument."));
+      if (all && self.dim() != 0)
+        throw_error(no_dim, message(op,
+                                    "(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
+                                    "reduction dim with the 'dim' argument."));
       TORCH_CHECK_INDEX(false, op, "(): Expected reduction dim ", d, " to have non-zero size.");
     }
 }
@@ -121,7 +122,7 @@ Tensor arg_kernel(const Tensor& self, std::optional<int64_t> dim, bool keepdim) 
   constexpr const char* op = kMax ? "argmax" : "argmin";
   check_ordered(op, self);
   DimSet dims = dim ? DimSet(op, IntArrayRef(&*dim, 1), self.dim()) : DimSet::all(self.dim());
-  check_not_empty(op, self, dims, !dim);
+  check_not_empty(op, self, dims, !dim, ErrorKind::Index);
   ReduceOut out = make_out(self, dims, keepdim, DType::Int64);
   if (self.is_meta()) return out.result;
   constexpr Reduce which = kMax ? Reduce::ArgMax : Reduce::ArgMin;
