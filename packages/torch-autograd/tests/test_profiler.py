@@ -4,11 +4,14 @@ import gzip
 import json
 import os
 import sqlite3
+import subprocess
+import sys
 import threading
 import warnings
 
 import pytest
 import torch
+from torch import _cold
 from torch.autograd import profiler
 from torch.autograd.profiler import EventList, FunctionEvent, Interval, Kernel, profile, record_function
 
@@ -388,12 +391,12 @@ def test_a_child_process_does_not_record():
 
 
 def test_many_events_stay_within_the_limit_and_the_rest_is_counted():
-    torch._cold.limit_profile(1 << 20)
+    _cold.limit_profile(1 << 20)
     try:
         with pytest.warns(UserWarning, match=r"profile: \d+ ranges were not recorded"):
             prof = profile_of(lambda: [torch._C._end_range(torch._C._begin_range("x")) for _ in range(100_000)])
     finally:
-        torch._cold.limit_profile(256 << 20)
+        _cold.limit_profile(256 << 20)
     assert 10_000 < len(prof.function_events) < 100_000
     assert not any(event.is_open for event in prof.function_events)
 
@@ -470,11 +473,34 @@ def test_events_of_ones_own_find_their_parents_by_time():
     assert (b.cpu_parent, c.cpu_parent, d.cpu_parent, e.cpu_parent, a.cpu_parent) == (a, b, None, None, None)
     assert (a.self_cpu_time_total, b.self_cpu_time_total) == (70, 20)
     assert Kernel("k", 0, Interval(3, 5)).duration == 2
+    assert Kernel("k", 0, interval=Interval(3, 5)).interval.start == 3
+    assert FunctionEvent(0, "f", 0, cpu_start=1, cpu_end=4).cpu_interval.elapsed_us() == 3
+    for wrong in (lambda: FunctionEvent(0, "f", 0, 1), lambda: Kernel("k", 0)):
+        with pytest.raises(TypeError, match="must (both )?be given"):
+            wrong()
     a.append_kernel("k", 0, 5)
     b.append_kernel("k", 0, 2)
     assert (a.cuda_time_total, a.self_cuda_time_total) == (7, 5)
     with pytest.raises(ValueError, match="sums of 'a' cannot take an event of 'b'"):
         profiler.FunctionEventAvg().add(a).add(b)
+
+
+def test_a_profile_that_is_never_stopped_is_no_trouble():
+    program = """
+import threading, torch
+from torch.autograd.profiler import profile, record_function
+prof = profile(with_stack=True, profile_memory=True).__enter__()
+record_function("open").__enter__()
+thread = threading.Thread(target=lambda: [torch.ones(2) for _ in range(1000)], daemon=True)
+thread.start()
+torch.ones(3).exp()
+print("fine")
+"""
+    path = os.pathsep.join(p for p in sys.path if p)
+    done = subprocess.run(
+        [sys.executable, "-c", program], env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "fine\n", "")
 
 
 def test_nothing_is_imported_or_noted_while_no_profiler_runs():

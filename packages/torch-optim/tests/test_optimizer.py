@@ -269,3 +269,28 @@ def test_algorithms_load_at_first_use(use):
     subprocess.run([sys.executable, "-c", code + "optim.SGD, optim.sgd(M(), 0.1)\n"], check=True)
     with pytest.raises(AttributeError, match="module 'torch.optim' has no attribute 'Sdg'"):
         optim.Sdg
+
+
+def test_steps_are_ranges_of_a_profile():
+    from torch.autograd.profiler import profile
+
+    p = parameter(1.0, 2.0)
+    optimizer = optim.SGD([p], lr=0.1)
+
+    def closure():
+        optimizer.zero_grad()
+        loss = (p * p).sum()
+        loss.backward()
+        return loss
+
+    with profile() as prof:
+        optimizer.step(closure)
+        with pytest.raises(ZeroDivisionError):
+            optimizer.step(lambda: 1 / 0)
+    first, second = (e for e in prof.function_events if e.cpu_parent is None)
+    assert first.name == second.name == "Optimizer.step#SGD.step"
+    inside = [child.name for child in first.cpu_children]
+    assert inside[0] == "Optimizer.zero_grad#SGD.zero_grad" and "MulBackward0" in inside and len(inside) > 5
+    assert not second.is_open
+    optimizer.step(closure)  # and outside of one
+    assert torch.allclose(p, torch.tensor([0.64, 1.28]))

@@ -5,6 +5,7 @@ import os
 
 import pytest
 import torch
+from torch import _cold
 
 pytest.importorskip("pybind11")
 from torch.utils import cpp_extension
@@ -15,9 +16,11 @@ if not cpp_extension.check_compiler_abi_compatibility(os.environ.get("CXX", "c++
 
 SOURCE = """
 #include <ATen/ATen.h>
+#include <ATen/record_function.h>
 
 // A leaky gate with its gradient by hand, as such code is written: methods, numbers on both sides, in-place operators.
 at::Tensor gate(at::Tensor x, at::Tensor w, double slope) {
+  RECORD_FUNCTION("gate", std::vector<at::Tensor>({x, w}));
   AT_CHECK(x.dim() == 2 && x.size(1) == w.size(0), "gate: ", x.sizes(), " does not go with ", w.sizes());
   auto z = x.mm(w);
   return (z > 0).type_as(z) * z + (z <= 0).to(z.scalar_type()) * (z * slope);
@@ -238,3 +241,10 @@ def test_a_class_that_holds_a_tensor_is_bound(module):
     x = torch.rand(2, 3)
     assert torch.equal(product.forward(x), x)
     assert product.w is product.w
+
+
+def test_a_range_of_an_extension_is_in_the_profile(module):
+    session = _cold.start_profile(False, False, False)
+    module.gate(torch.ones(2, 3), torch.ones(3, 2), 0.1)
+    names = {(event[0], event[8]) for event in _cold.stop_profile(session)["events"]}  # and the parent's index
+    assert {("gate", -1), ("aten::mm", 0)} <= names

@@ -12,6 +12,7 @@ import time
 import numpy as np
 import pytest
 import torch
+from torch import _cold
 from torch.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset, get_worker_info
 
 
@@ -572,3 +573,14 @@ def test_names_that_third_parties_use():
     from torch.utils.data._utils.collate import default_collate
 
     assert torch.utils.data.dataloader.default_collate is default_collate
+
+
+@pytest.mark.parametrize(("workers", "kind"), [(0, "SingleProcess"), (1, "MultiProcessing")])
+def test_batches_are_ranges_of_a_profile(workers, kind):
+    loader = DataLoader(Numbers(4), batch_size=2, num_workers=workers)
+    session = _cold.start_profile(False, False, False)
+    assert len(list(loader)) == 2
+    events = _cold.stop_profile(session)["events"]
+    names = [event[0] for event in events if event[8] == -1 and "#" in event[0]]
+    assert names == [f"enumerate(DataLoader)#_{kind}DataLoaderIter.__next__"] * 3  # the third finds the end
+    assert any(event[0] == "aten::stack" for event in events) == (workers == 0)

@@ -74,6 +74,7 @@ _LAZY = {
     "zero_gradients": "gradcheck",
     "functional": None,
     "profiler": None,
+    "profiler_legacy": None,
     "profiler_util": None,
     "profiling": None,
     "DeviceType": "profiler_util",

@@ -62,8 +62,11 @@ class Kernel:
 
     __slots__ = ("device", "duration", "interval", "name")
 
-    def __init__(self, name, device, duration):
+    def __init__(self, name, device, duration=None, interval=None):
         self.name, self.device = name, device
+        duration = interval if duration is None else duration
+        if duration is None:
+            raise TypeError("Kernel: duration must be given, in microseconds or as an Interval")
         self.interval = duration if isinstance(duration, Interval) else None
         self.duration = self.interval.elapsed_us() if self.interval else duration
 
@@ -113,11 +116,16 @@ class FunctionEvent(FormattedTimesMixin):
     )  # fmt: skip
 
     def __init__(
-        self, id, name, thread, start_us, end_us, overload_name=None, fwd_thread=None, input_shapes=None, stack=None,
+        self, id, name, thread, start_us=None, end_us=None, overload_name=None, fwd_thread=None, input_shapes=None, stack=None,
         scope=0, use_device=None, cpu_memory_usage=0, device_memory_usage=0, is_async=False, is_remote=False,
         sequence_nr=-1, node_id=-1, device_type=DeviceType.CPU, device_index=0, device_resource_id=None,
         is_legacy=False, flops=None, trace_name=None, concrete_inputs=None, kwinputs=None, is_user_annotation=False,
+        *, cpu_start=None, cpu_end=None,
     ):  # fmt: skip
+        if start_us is None:  # the names of 2018
+            start_us, end_us = cpu_start, cpu_end
+        if start_us is None or end_us is None:
+            raise TypeError("FunctionEvent: start_us and end_us, the times of begin and end, must both be given")
         self.id, self.name, self.thread = id, name, thread
         self.time_range = Interval(start_us, end_us)
         self.overload_name = overload_name or ""

@@ -109,17 +109,17 @@ class Optimizer:
         @functools.wraps(func)
         def step(self, *args, **kwargs):
             self._stepped = True
-            if _profiling():
-                handle = _begin_range(f"Optimizer.step#{type(self).__name__}.step")
-                try:
-                    return hooked(self, *args, **kwargs)
-                finally:
-                    _end_range(handle)
-            return hooked(self, *args, **kwargs)
-
-        def hooked(self, *args, **kwargs):
-            if not (self._step_pre_hooks or self._step_post_hooks or _pre_hooks_of_all or _post_hooks_of_all):
+            if not (
+                self._step_pre_hooks or self._step_post_hooks or _pre_hooks_of_all or _post_hooks_of_all or _profiling()
+            ):
                 return func(self, *args, **kwargs)
+            handle = _begin_range(f"Optimizer.step#{type(self).__name__}.step")
+            try:
+                return hooked(self, args, kwargs)
+            finally:
+                _end_range(handle)
+
+        def hooked(self, args, kwargs):
             for hook in [*_pre_hooks_of_all.values(), *self._step_pre_hooks.values()]:
                 replaced = hook(self, args, kwargs)
                 if replaced is not None:
@@ -219,7 +219,7 @@ class Optimizer:
         ``closure`` computes the loss and the gradients anew; its value is returned.
         """
         self._stepped = True
-        if self._step_pre_hooks or self._step_post_hooks or _pre_hooks_of_all or _post_hooks_of_all:
+        if self._step_pre_hooks or self._step_post_hooks or _pre_hooks_of_all or _post_hooks_of_all or _profiling():
             return _hooked_step(self, closure)
         return self._step(closure)
 
