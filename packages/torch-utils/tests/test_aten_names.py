@@ -244,7 +244,8 @@ def test_a_class_that_holds_a_tensor_is_bound(module):
 
 
 def test_a_range_of_an_extension_is_in_the_profile(module):
+    x, w = torch.ones(2, 3), torch.ones(3, 2)
     session = _cold.start_profile(False, False, False)
-    module.gate(torch.ones(2, 3), torch.ones(3, 2), 0.1)
+    module.gate(x, w, 0.1)
     names = {(event[0], event[8]) for event in _cold.stop_profile(session)["events"]}  # and the parent's index
     assert {("gate", -1), ("aten::mm", 0)} <= names
