@@ -97,6 +97,20 @@ def test_a_package_with_the_hook_compiles_against_the_installed_core(project):
 
 
 @tools
+def test_a_package_may_be_written_with_pybind11(project):
+    pytest.importorskip("pybind11")
+    (project / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.24)\nproject(answers LANGUAGES CXX)\nfind_package(TorchCore REQUIRED CONFIG)\n"
+        "find_package(Python REQUIRED COMPONENTS Interpreter Development.Module)\n"
+        "find_package(pybind11 REQUIRED CONFIG)\npybind11_add_module(_answer answer.cpp)\n"
+        "target_link_libraries(_answer PRIVATE Torch::core)\ninstall(TARGETS _answer LIBRARY DESTINATION .)\n"
+    )
+    (project / "answer.cpp").write_text("#include <pybind11/pybind11.h>\nPYBIND11_MODULE(_answer, m) {}\n")
+    done = build(project)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@tools
 def test_a_shared_build_folder_is_used_again(project, tmp_path):
     shared = tmp_path / "shared"
     assert build(project, TORCH_BUILD_DIR=str(shared)).returncode == 0

@@ -9,7 +9,7 @@ A package that compiles against torch-core names it in its build requirements an
     into = "torch/autograd"    # the package folder that receives what CMake installs
     needs-core = true          # find_package(TorchCore) succeeds
 
-An ordinary wheel takes the result from a staging folder, stripped; an editable install puts it in place, below ``src``.
+With pybind11 among the requirements, find_package(pybind11) succeeds as well. An ordinary wheel takes the result from a staging folder, stripped; an editable install puts it in place, below ``src``.
 
 Environment:
     TORCH_BUILD_DIR   keep the build tree in ``$TORCH_BUILD_DIR/<distribution>`` and reuse it (default: ``build/``)
@@ -19,6 +19,7 @@ Environment:
     CXX, CMAKE_CXX_COMPILER_LAUNCHER, CMAKE_BUILD_PARALLEL_LEVEL  as CMake reads them
 """
 
+import importlib.util
 import os
 import shlex
 import shutil
@@ -106,6 +107,11 @@ class CMakeHook(BuildHookInterface):
                 f"{self.name} is compiled and needs Python.h of {sys.executable} (Debian: apt install python3-dev)"
             )
 
+    def hints(self) -> dict[str, str]:
+        """Environment in which find_package(pybind11) succeeds where Python can import it."""
+        found = importlib.util.find_spec("pybind11")
+        return {"pybind11_ROOT": os.path.dirname(found.origin)} if found and found.origin else {}
+
     def core_cmake_dir(self) -> str:
         import torch_core
 
@@ -117,7 +123,7 @@ class CMakeHook(BuildHookInterface):
         return where
 
     def run(self, *command: str) -> None:
-        done = subprocess.run(command)
+        done = subprocess.run(command, env=os.environ | self.hints())
         if done.returncode:
             self.app.abort(
                 f"{self.name}: {shlex.join(command)} failed; the compiler's message is above", done.returncode
