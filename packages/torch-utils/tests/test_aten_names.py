@@ -74,10 +74,11 @@ std::vector<at::Tensor> made(at::Tensor like) {
 
 py::tuple facts(at::Tensor x) {
   return py::make_tuple(x.item<double>(), x.item().to<int64_t>(), x.ndimension(), x.scalar_type() == at::kDouble, x.is_cuda(),
-                        x.type().is_cuda(), toString(x.scalar_type()), x.nbytes(), x.element_size(), x.is_floating_point());
+                        x.type().is_cuda(), x.toString(), x.nbytes(), x.element_size(), x.is_floating_point());
 }
 bool given(c10::optional<at::Tensor> x) { return x != c10::nullopt; }
-void warn(int n) { TORCH_WARN("counted ", n); }
+void warn(at::Tensor x) { TORCH_WARN("got ", x.type(), " and ", toString(x.scalar_type())); }
+at::Tensor nothing_said() { return at::empty({}); }
 void wrong(int which) {
   if (which == 0) AT_ERROR("no ", which);
   if (which == 1) AT_ASSERT(which == 0);
@@ -106,6 +107,7 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
   m.def("facts", &facts);
   m.def("given", &given);
   m.def("warn", &warn);
+  m.def("nothing_said", &nothing_said);
   m.def("wrong", &wrong);
   m.def("borrowed", &borrowed);
   m.def("freed", [] { return freed; });
@@ -193,9 +195,18 @@ def test_new_tensors_follow_their_options(module):
     assert [(x.tolist(), x.dtype) for x in module.made(like)] == expected
 
 
+def test_the_default_dtype_is_that_of_python(module):
+    torch.set_default_dtype(torch.float64)
+    try:
+        assert module.nothing_said().dtype is torch.float64
+    finally:
+        torch.set_default_dtype(torch.float32)
+    assert module.nothing_said().dtype is torch.float32
+
+
 def test_facts_of_a_tensor_are_there_under_their_names(module):
     x = torch.tensor([[2.5]], dtype=torch.float64)
-    assert module.facts(x) == (2.5, 2, 2, True, False, False, "Double", 8, 8, True)
+    assert module.facts(x) == (2.5, 2, 2, True, False, False, "CPUDoubleType", 8, 8, True)
     for value in (True, 3, -4):
         assert module.facts(torch.tensor(value))[:2] == (value, value)
     assert module.facts(torch.tensor(1.5, dtype=torch.bfloat16))[0] == 1.5
@@ -203,8 +214,8 @@ def test_facts_of_a_tensor_are_there_under_their_names(module):
 
 
 def test_errors_and_warnings_of_cpp_are_those_of_python(module):
-    with pytest.warns(UserWarning, match="^counted 3$"):
-        module.warn(3)
+    with pytest.warns(UserWarning, match="^got CPUShortType and Short$"):
+        module.warn(torch.ones(1, dtype=torch.int16))
     said = [
         "no 0",
         r"AT_ASSERT\(which == 0\) failed at .*aten_names",

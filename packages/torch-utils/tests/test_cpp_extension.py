@@ -280,6 +280,12 @@ def test_flags_are_part_of_the_content(plain, tmp_path):
     assert plain(extra_cflags=["-DNUMBER=2"]).number() == 2
 
 
+def test_flags_may_be_written_loosely(plain, tmp_path):
+    (tmp_path / "number.h").write_text("static_assert(sizeof(TEXT) == 4);")
+    flags = ["-g\n\n", "-O0 -DNUMBER=3", """'-DTEXT="a b"'"""]
+    assert plain(extra_cflags=flags, extra_include_paths=[f"   {tmp_path}\n"]).number() == 3
+
+
 def test_objects_go_when_they_are_not_wanted(plain, tmp_path):
     assert plain(keep_intermediates=False).number() == 7
     assert not (tmp_path / "built/objects").exists()
@@ -384,11 +390,13 @@ def test_arguments_that_cannot_be_are_refused(tmp_path):
         (lambda: load("x", None), "sources is a str or a list of them, got None"),
         (lambda: load("x", ["a.cpp", 3]), r"got \['a.cpp', 3\]"),
         (lambda: load_inline("x", None), "cpp_sources is a str or a list of them, got None"),
-        (lambda: load("x", tmp_path / "x.cpp", "-O3 -g"), r"extra_cflags is a list of words.*\['-O3', '-g'\] is meant"),
-        (lambda: load("x", tmp_path / "x.cpp", extra_ldflags="-lm"), r"extra_ldflags is a list of words"),
+        (lambda: load("x", tmp_path / "x.cpp", "-O3 -g"), r"extra_cflags is a list of str, got '-O3 -g'"),
+        (lambda: load("x", tmp_path / "x.cpp", extra_ldflags="-lm"), "extra_ldflags is a list of str"),
     ):
         with pytest.raises(TypeError, match=words):
             wrong()
+    with pytest.raises(ValueError, match="functions is a list of names, .* got 5"):
+        load_inline("x", "", functions=5)
     with pytest.raises(ValueError, match="must be an identifier.*None"):
         load(None, "x.cpp")
     for refused in (

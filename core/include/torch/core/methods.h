@@ -165,7 +165,9 @@ T* Tensor::data_ptr() const {
 }
 inline void* Tensor::data_ptr() const { return data(); }
 inline TensorOptions Tensor::options() const { return options_of(*this); }
-inline TensorOptions Tensor::type() const { return options_of(*this); }
+inline TypeOptions Tensor::type() const { return options_of(*this); }
+inline std::string Tensor::toString() const { return type().toString(); }
+inline Tensor Tensor::toType(DType t) const { return to(t); }
 inline DType Tensor::scalar_type() const { return dtype(); }
 inline Layout Tensor::layout() const { return is_sparse() ? Layout::Sparse : Layout::Strided; }
 inline int64_t Tensor::ndimension() const { return dim(); }

@@ -71,6 +71,23 @@ class TensorOptions {
   std::optional<MemoryFormat> memory_format_;
 };
 
+// What x.type() gives: a dtype and a device, printed as 2018 named them.
+class TypeOptions : public TensorOptions {
+ public:
+  using TensorOptions::TensorOptions;
+  DType scalarType() const { return dtype(); }
+  std::string toString() const {
+    return message(is_cuda()                           ? "CUDA"
+                   : device().type == DeviceType::Meta ? "Meta"
+                                                       : "CPU",
+                   legacy_name(dtype()), "Type");
+  }
+  friend bool operator==(const TypeOptions& a, const TypeOptions& b) {
+    return a.dtype() == b.dtype() && a.device() == b.device();
+  }
+};
+inline std::ostream& operator<<(std::ostream& out, const TypeOptions& t) { return out << t.toString(); }
+
 inline TensorOptions dtype(DType t) { return t; }
 template <class T>
 TensorOptions dtype() {

@@ -12,7 +12,7 @@ Tensor number(const Scalar& v);  // arithmetic.h
 namespace torch::detail {
 
 template <class O>
-concept MeansOptions = std::same_as<O, TensorOptions> || std::same_as<O, Options> || std::same_as<O, DType>;
+concept MeansOptions = std::derived_from<O, TensorOptions> || std::same_as<O, Options> || std::same_as<O, DType>;
 
 // operator() whose last argument is a TensorOptions in the place of dtype and device.
 template <class Tag, class Given, class Rest>

@@ -147,6 +147,10 @@ def load_inline(
 def _binding(functions) -> str:
     if isinstance(functions, str):
         functions = [functions]
+    if not isinstance(functions, (list, tuple, dict)):
+        raise ValueError(
+            f"load_inline: functions is a list of names, or a dict of names and docstrings, got {functions!r}"
+        )
     documented = functions if isinstance(functions, dict) else {f: f for f in functions}
     lines = ['#line 1 "binding of functions"', "PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {"]
     for function, doc in documented.items():
@@ -172,7 +176,10 @@ def _flags(extra: list[str] | None, include: list | None, *, cplusplus: bool) ->
         "-fvisibility=hidden",
         "-fdiagnostics-color=never",
     ]
-    flags += [f"-I{os.path.abspath(p)}" for p in _texts("load: extra_include_paths", include or [], (str, os.PathLike))]
+    flags += [
+        f"-I{os.path.abspath(os.fspath(p).strip())}"
+        for p in _texts("load: extra_include_paths", include or [], (str, os.PathLike))
+    ]
     flags += [word for p in toolchain.include_paths() for word in ("-isystem", p)]
     return [*flags, *_words("load: extra_cflags", extra)]
 
@@ -186,9 +193,10 @@ def _texts(what: str, given, kinds) -> list:
 
 
 def _words(what: str, given) -> list[str]:
-    if isinstance(given, str):
-        raise TypeError(f"{what} is a list of words, got one str: {shlex.split(given)} is meant?")
-    return list(given or [])
+    """Flags, of which one str may hold several: ``"-g -O0"``."""
+    if given is not None and (isinstance(given, str) or not all(isinstance(flag, str) for flag in given)):
+        raise TypeError(f"{what} is a list of str, got {given!r}")
+    return [word for flag in given or [] for word in shlex.split(flag)]
 
 
 def _identity(compiler: str) -> str:
