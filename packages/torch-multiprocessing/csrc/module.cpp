@@ -242,6 +242,11 @@ PyObject* block_holders(PyObject* self, void*) {
   return PyLong_FromLong(n);
 }
 
+PyObject* block_is_elsewhere(PyObject* self, void*) {
+  auto* block = reinterpret_cast<PyBlock*>(self);
+  return PyBool_FromLong(block->arena->state->segment->is_elsewhere(block->index));
+}
+
 PyMethodDef arena_methods[] = {
     {"create", arena_create, METH_VARARGS | METH_STATIC,
      "create(fd, id, size)\n--\n\nA new segment in an empty file; this process owns it."},
@@ -280,6 +285,8 @@ PyGetSetDef block_getset[] = {{"arena", block_arena, nullptr, "The Arena that th
                               {"address", block_address, nullptr, "Address of the first byte.", nullptr},
                               {"handle", block_handle, nullptr, "(index, generation, nbytes)", nullptr},
                               {"is_under_way", block_is_under_way, nullptr, "Whether a message carries it.", nullptr},
+                              {"is_elsewhere", block_is_elsewhere, nullptr,
+                               "Whether a message or another process that runs has the block.", nullptr},
                               {"count", block_count, nullptr, "Processes and messages that hold the block.", nullptr},
                               {"holders", block_holders, nullptr, "Processes that hold the block.", nullptr},
                               {}};

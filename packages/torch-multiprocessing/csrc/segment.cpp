@@ -156,6 +156,14 @@ void Segment::hold(uint32_t i) const {
   if (slot_ >= 0) entry(i).holders[slot_ / 64].fetch_or(bit_of(slot_));
 }
 
+bool Segment::is_elsewhere(uint32_t i) const {
+  const Entry& e = entry(i);
+  if (e.in_transit.load() > 0) return true;
+  for (int slot = 0; slot < kSlots; ++slot)
+    if (slot != slot_ && (e.holders[slot / 64].load() & bit_of(slot)) && slot_is_alive(slot)) return true;
+  return false;
+}
+
 void Segment::drop(uint32_t i, uint64_t cache_limit, bool as_holder) const {
   Entry& e = entry(i);
   Header& h = header();

@@ -72,6 +72,9 @@ class Segment {
   void send(uint32_t i) const;
   bool receive(uint32_t i, uint32_t generation, bool already_held) const;
 
+  // Whether a message or another process that runs has the block.
+  bool is_elsewhere(uint32_t i) const;
+
   // After fork: the child takes a slot of its own. Slot 0 is the owner's, which no one takes when it has ended: a lock
   // on it says that the owner runs.
   void claim_slot(bool owner = false);

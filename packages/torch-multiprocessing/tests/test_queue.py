@@ -1,11 +1,15 @@
 """Queues of tensors between processes."""
 
 import concurrent.futures
+import gc
 import multiprocessing.connection
 import os
 import queue as standard
 import signal
+import subprocess
+import sys
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -215,6 +219,63 @@ def test_a_closed_queue_sends_what_was_put_and_takes_no_more(ctx, run):
     run(fill)
     assert ready.wait(10)
     assert [shared.get(timeout=5) for _ in range(3000)] == list(range(3000))
+
+
+def test_a_full_queue_that_nobody_has_any_more_goes(ctx):
+    def fill():
+        queue = ctx.Queue()
+        for i in range(5000):  # more than the socket takes
+            queue.put(tensor([i] * 50))
+
+    before = threading.active_count()
+    fill()
+    deadline = time.monotonic() + 20
+    while threading.active_count() > before:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    gc.collect()
+    _segments.sweep()
+    assert _segments.own_arena().arena.stats()["live_blocks"] < 100
+
+
+def test_what_a_collected_queue_has_to_send_reaches_another_process(ctx, run):
+    answer = ctx.Queue()
+
+    def start():
+        queue = ctx.Queue()
+
+        def read():
+            time.sleep(0.5)  # the parent's thread finds no room, and a reader
+            answer.put(sum(int(queue.get(timeout=20)[0]) for _ in range(5000)))
+
+        run(read)
+        for i in range(5000):
+            queue.put(tensor([i], np.int64))
+
+    start()
+    gc.collect()
+    assert answer.get(timeout=40) == sum(range(5000))
+
+
+FULL = """
+import os, signal, sys, time, torch.multiprocessing as mp
+ctx = mp.get_context("fork")
+queue, ready = ctx.Queue(), ctx.Event()
+if sys.argv[1] == "a killed reader":
+    reader = ctx.Process(target=lambda: (queue.get(), ready.set(), time.sleep(60)))
+    reader.start()
+for i in range(5000):
+    queue.put(b"x" * 100)
+if sys.argv[1] == "a killed reader":
+    ready.wait()
+    reader.kill()
+"""
+
+
+@pytest.mark.parametrize("who", ["nobody", "a killed reader"])
+def test_a_program_ends_whose_queue_nobody_reads(who):
+    done = subprocess.run([sys.executable, "-c", FULL, who], capture_output=True, text=True, timeout=30)
+    assert done.returncode == 0 and not done.stderr, done
 
 
 def test_a_joinable_queue_waits_for_its_tasks(ctx):

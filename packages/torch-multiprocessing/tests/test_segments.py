@@ -136,7 +136,7 @@ def test_children_that_end_as_they_start_leave_nothing_held(ctx, monkeypatch):
         assert process.exitcode == 7
     del shared, process
     assert loose() <= before
-    assert not fork.is_under_way()
+    assert not _segments.is_forking()
 
 
 def test_an_owner_that_ended_is_known_to_have_ended(ctx, run):

@@ -69,7 +69,7 @@ class Order:
 
 
 class Figures(collections.namedtuple("Figures", "rss shared descriptors children zombies files")):
-    """What this process uses: MB, MB of shared memory mapped, counts; `files` in /dev/shm."""
+    """What this process uses: MB, MB of shared memory mapped, counts; `files` of it and of ended processes in /dev/shm."""
 
     @classmethod
     def now(cls):
@@ -83,8 +83,14 @@ class Figures(collections.namedtuple("Figures", "rss shared descriptors children
             len(os.listdir("/proc/self/fd")),
             len(states),
             states.count("Z"),
-            len([name for name in os.listdir("/dev/shm") if name.startswith("torch_")]),
+            len([name for name in os.listdir("/dev/shm") if name.startswith("torch_") and _is_left(name)]),
         )
+
+
+def _is_left(name: str) -> bool:
+    """Whether this process or an ended one made the file; a living one removes it at its end."""
+    pid = name.split("_")[1]
+    return pid == str(os.getpid()) or not os.path.exists(f"/proc/{pid}")
 
 
 def _children() -> list[str]:

@@ -12,6 +12,7 @@ ended ones had.
 """
 
 from .children import adopt, provide, started, starting
+from .fork import is_forking
 from .memory import allocate, arena_of, handle, own_arena, receive, send
 from .reclaim import forget, living_queues, postpone, prune, sweep
 from .state import Handle, SharedMemoryError
@@ -27,6 +28,7 @@ __all__ = [
     "get_all_sharing_strategies",
     "get_sharing_strategy",
     "handle",
+    "is_forking",
     "living_queues",
     "own_arena",
     "postpone",

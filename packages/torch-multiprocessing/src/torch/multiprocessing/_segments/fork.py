@@ -23,7 +23,7 @@ class _Inheritance(NamedTuple):
 _inheritances: list[_Inheritance] = []
 
 
-def is_under_way() -> bool:
+def is_forking() -> bool:
     """Whether a child may not have taken over yet."""
     return bool(_inheritances)
 
