@@ -184,7 +184,8 @@ def test_a_zip_of_something_else_says_so():
         (b"\x80\x02cos\nsystem\nX\2\0\0\0ls\x85R.", "os.system"),
         (b"\x80\x02cbuiltins\neval\nX\1\0\0\x001\x85R.", "builtins.eval"),
         (b"\x80\x04\x8c\x05posix\x8c\x06system\x93.", "posix.system"),
-        (b"\x80\x02c__builtin__\ngetattr\n.", "getattr"),
+        (b"\x80\x02c__builtin__\ngetattr\nc__builtin__\ndict\nX\4\0\0\0keys\x86R.", "builtins.dict.keys"),
+        (b"\x80\x02cexceptions\nSystemExit\n.", "builtins.SystemExit"),
         (b"\x80\x02ctorch.hub\nload\n.", "torch.hub.load"),
         (b"\x80\x02ctorch\nload\n.", "torch.load"),
         (b"\x80\x02cnumpy\nload\n.", "numpy.load"),
@@ -203,6 +204,8 @@ def test_code_is_refused_by_name(stream, text):
     ("stream", "text"),
     [
         (b"\x80\x02]]R.", "calls an object of type list"),
+        (b"\x80\x02c__builtin__\ngetattr\nK\1X\4\0\0\0real\x86R.", "takes an attribute of an object of type int"),
+        (b"\x80\x02c__builtin__\ngetattr\nc_codecs\nencode\nX\1\0\0\0a\x86R.", "takes an attribute of"),
         (b"\x80\x02K\1]\x81.", "makes an object of"),
         (b"\x80\x02K\1}b.", "sets the state of"),
         (b"\x80\x02K\1K\2a.", "appends to"),

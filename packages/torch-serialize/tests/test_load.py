@@ -304,7 +304,7 @@ class Net:
 def test_a_module_whose_source_has_changed_is_loaded_with_a_warning():
     text = "class Net:\n    depth = 3\n"
     with warnings.catch_warnings():
-        warnings.simplefilter("error")
+        warnings.simplefilter("error", SourceChangeWarning)
         assert type(read(with_source(Net, text), weights_only=False)) is Net
     with pytest.warns(SourceChangeWarning, match=r"the source of .*Net has changed") as caught:
         read(with_source(Net, text.replace("3", "2")), weights_only=False)

@@ -27,6 +27,11 @@ class Stack(list):
     pass
 
 
+class Outer:
+    class Inner:
+        pass
+
+
 @pytest.fixture(autouse=True)
 def nothing_allowed():
     clear_safe_globals()
@@ -70,6 +75,27 @@ def test_a_class_may_be_allowed_under_the_name_that_stands_in_the_file():
     items = [(Point, "old.place.Point")]
     add_safe_globals(items)
     assert get_safe_globals() == items
+
+
+def test_a_class_within_a_class_is_allowed_by_its_name_in_full():
+    raw = written(Outer.Inner())
+    with safe_globals([Outer]), pytest.raises(UnsafeGlobalError) as info:
+        load(raw)
+    assert info.value.global_name == f"{__name__}.Outer.Inner" and "add_safe_globals([Outer.Inner])" in str(info.value)
+    with safe_globals([Outer, Outer.Inner]):
+        assert type(load(raw)) is Outer.Inner
+    assert get_unsafe_globals_in_checkpoint(raw) == [f"{__name__}.Outer"]
+
+
+def test_names_of_python_2_are_allowed_and_refused_under_those_of_today():
+    raw = written([range(3), ValueError("x")])
+    with pytest.raises(UnsafeGlobalError, match=r"\[range\]\) after `from builtins import range`"):
+        load(raw)
+    for data in (raw, pickle.dumps([range(3), ValueError("x")], 2)):
+        with safe_globals([range, ValueError]):
+            assert load(data)[0] == range(3) and load(data)[1].args == ("x",)
+    kinds = [int, str, collections.defaultdict(int, a=1), b"", bytes]
+    assert load(pickle.dumps(kinds, 2)) == kinds
 
 
 def test_what_is_trusted_is_run():

@@ -181,3 +181,10 @@ def test_pytorch_reads_what_is_written(format, tmp_path, peer):
     del content["default"]
     save(content, tmp_path / "f.pt", arrays="numpy", format=format)
     assert peer(CHECK.format(safe=format != "tar")) == "fine"
+
+
+def test_the_classes_of_constants_are_written():
+    out = io.BytesIO()
+    kinds = [type(None), type(...), type(NotImplemented), ..., NotImplemented]
+    save(kinds, out)
+    assert load(out.getvalue(), weights_only=False) == kinds

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from _compat_pickle import IMPORT_MAPPING, NAME_MAPPING
 
 from . import _numpy_pickles
 from ._arrays import Stored
@@ -176,11 +177,20 @@ def _name_of(obj) -> str:
 
 def known(names: TorchNames, module: str, name: str):
     """The meaning of a name for the data-only reader, or None when it is not allowed."""
+    written = f"{module}.{name}"
+    module, name = _of_today(module, name)
     full = f"{module}.{name}"
     if (found := PLAIN.get(full)) is None and (found := names.find(module, name)) is None:
-        if (found := allowed(full)) is None and module.partition(".")[0] == "numpy":
+        if (found := allowed(full) or allowed(written)) is None and module.partition(".")[0] == "numpy":
             found = _numpy_pickles.find(module, name)
     return found
+
+
+def _of_today(module: str, name: str) -> tuple[str, str]:
+    """What Python 3 calls something that protocols below 3 name as Python 2 did: builtins.int for __builtin__.long."""
+    if (renamed := NAME_MAPPING.get((module, name))) is not None:
+        return renamed
+    return IMPORT_MAPPING.get(module, module), name
 
 
 def safe_find(names: TorchNames, what: str):
@@ -189,6 +199,7 @@ def safe_find(names: TorchNames, what: str):
     def find(module: str, name: str):
         found = known(names, module, name)
         if found is None:
+            module, name = _of_today(module, name)
             raise UnsafeGlobalError(refusal(what, module, name), f"{module}.{name}")
         return found
 
@@ -201,7 +212,7 @@ _of_quantized = re.compile(r"QU?Int\w+Storage|qu?int\w+").fullmatch
 def refusal(what: str, module: str, name: str) -> str:
     top = module.partition(".")[0]
     lines = [f"load: {what} asks for {module}.{name}, which is not a data type, so it was not loaded."]
-    if module in ("builtins", "__builtin__", "os", "posix", "nt", "subprocess", "sys", "runpy", "shutil", "socket"):
+    if module in ("builtins", "os", "posix", "nt", "subprocess", "sys", "runpy", "shutil", "socket"):
         lines.append("A checkpoint has no use for it: the file was probably made to do harm.")
     elif module == "torch" and (name in ("complex32", "ComplexHalfStorage") or _of_quantized(name)):
         lines.append("It stands for an element type that cannot be read yet.")

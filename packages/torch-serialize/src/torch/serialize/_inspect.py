@@ -53,6 +53,9 @@ class Opaque(dict):
         return pairs + [(f"args.{i}", value) for i, value in enumerate(self.args)]
 
 
+_CLASS_WITHIN = f"{Opaque.__module__}.{Opaque.__qualname__}."
+
+
 class TensorInfo(NamedTuple):
     """What a file says of one tensor."""
 
@@ -142,6 +145,8 @@ def _read(f, unknown: dict[str, None]):
         def unpickler(self, data, persistent_load, find=None, opens=()):
             def lenient(module, name):
                 found = known(self.names, module, name) if find is None else _try(find, module, name)
+                if found is None and f"{module}.{name}".startswith(_CLASS_WITHIN):
+                    found = Opaque  # a class within one that is reported already
                 if found is None:
                     unknown[f"{module}.{name}"] = None
                     found = Opaque

@@ -19,6 +19,7 @@ from pickle import PicklingError, whichmodule
 from typing import Any
 
 _BATCH = 1000
+_CLASS_OF = {type(constant): (constant,) for constant in (None, ..., NotImplemented)}  # classes that have no name
 
 
 class Pickler:
@@ -65,6 +66,8 @@ class Pickler:
     def _save_other(self, kind: type, obj) -> None:
         if kind in (set, frozenset):
             self.save_reduce(kind, (list(obj),), obj=obj)
+        elif isinstance(obj, type) and (constant := _CLASS_OF.get(obj)) is not None:
+            self.save_reduce(type, constant, obj=obj)
         elif (
             isinstance(obj, type)
             or kind is types.FunctionType

@@ -60,6 +60,8 @@ class Rules:
         make = self._callable.get(id(function), _REFUSED)
         if make is _REFUSED or type(args) is not tuple:
             raise Broken(f"it calls {described(function)}, which is not an allowed class or function")
+        if function is getattr:
+            return self.member(*args)
         return function(*args) if make is None or not args else self.make(function, make, args)
 
     def new(self, cls, args, kwargs):
@@ -79,6 +81,12 @@ class Rules:
                     for item in items:
                         self.check_key(item)
         return make(*args)
+
+    def member(self, owner, name):
+        """A class within a class, under its name in full."""
+        if id(owner) not in self._callable or not isinstance(owner, type) or type(name) is not str:
+            raise Broken(f"it takes an attribute of {described(owner)}, which is not an allowed class")
+        return self.named(owner.__module__, f"{owner.__qualname__}.{name}")
 
     def pay(self, elements: int) -> None:
         self._may_copy -= elements
