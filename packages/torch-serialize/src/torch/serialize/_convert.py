@@ -7,8 +7,9 @@ import pickle
 from collections.abc import Callable
 
 from ._arrays import is_numpy_array
-from ._errors import FileFormatError
+from ._errors import FileFormatError, UnsafeGlobalError
 from ._formats import opened
+from ._opaque import children, opaque_session
 from ._save import save
 from ._session import Session
 from ._walk import leaves
@@ -30,8 +31,9 @@ def convert(
 ) -> list[str]:
     """Writes what is in `source` to `target`, in the format that its ending tells; gives the names of what was left out.
 
-    A ``.pt``, ``.pth`` or ``.bin`` file keeps the whole object; the others, and a checkpoint in several files, take its
-    tensors by name and leave out the rest. Every element type is kept where the format has it (``.npz`` and ``.npy``
+    A ``.pt``, ``.pth`` or ``.bin`` file keeps the whole object, which must be data; the others, and a checkpoint in several
+    files, take its tensors by name and leave out the rest: also from a saved module whose class is not there any more,
+    with the names that its ``state_dict`` has. Every element type is kept where the format has it (``.npz`` and ``.npy``
     hold bfloat16 and float8 as float32). The source is mapped, so it may be larger than memory; its checksums are
     compared.
 
@@ -62,6 +64,7 @@ def convert(
         )
     if format is not None and not pickled:
         raise ValueError(f"convert: format={format!r} is for .pt files, and the target ends in {ending}")
+    whole = pickled and max_shard_size is None
     arrays = "numpy" if ending in (".npz", ".npy") else "raw"
     settings = arrays, "cpu", True, pickle, {}, True, True  # mapped, with checksums compared
     if is_index(source) or os.path.isdir(source):
@@ -69,9 +72,16 @@ def convert(
         obj = load_shards(source, Session, False, *settings)
         size = sum(map(os.path.getsize, files_of(source)))
     else:
-        obj = opened(source, Session, False, *settings)
+        try:
+            obj = opened(source, Session if whole else opaque_session({}), False, *settings)
+        except UnsafeGlobalError as e:
+            raise UnsafeGlobalError(
+                f"convert: {os.fsdecode(source)} asks for {e.global_name}, which is not a data type, so the object as a whole "
+                "is not written again; a target that ends in .safetensors or .npz takes its tensors",
+                e.global_name,
+            ) from None
         size = os.path.getsize(source)
-    if pickled and max_shard_size is None:
+    if whole:
         try:
             save(obj, target, arrays="numpy", format=format, progress=progress)
         except (TypeError, pickle.PicklingError) as e:  # it names words of the format without using them
@@ -95,7 +105,7 @@ def convert(
 
 def _by_name(obj, size: int) -> tuple[dict, list[str]]:
     tensors, others, total = {}, [], 0
-    for name, leaf in leaves(obj, _is_leaf, size):
+    for name, leaf in leaves(obj, _is_leaf, size, children):
         if not is_numpy_array(leaf):
             others.append(name or type(leaf).__name__)
             continue

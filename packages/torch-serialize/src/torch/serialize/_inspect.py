@@ -9,51 +9,10 @@ from typing import NamedTuple
 from ._arrays import Stored, check_bounds, is_numpy_array
 from ._dtypes import ELEMENT_TYPES
 from ._formats import format_of, read
-from ._globals import known
-from ._session import Session
+from ._opaque import children, opaque_session
 from ._source import open_source
 from ._walk import leaves
 from .sharded import is_index, read_index
-
-_LAYERS = ("_parameters", "_buffers", "_modules")  # where a module keeps what its state_dict names without them
-
-
-class Opaque(dict):
-    """Stands for an object whose class was not looked up, and keeps what the file puts into it."""
-
-    def __new__(cls, *args, **kwargs):  # all that a file calls for some objects
-        self = super().__new__(cls)
-        self.items_of_list, self.state, self.args = [], None, args
-        return self
-
-    def __init__(self, *args, **kwargs):
-        super().__init__()
-
-    def __setstate__(self, state):
-        self.state = state
-
-    def append(self, item):
-        self.items_of_list.append(item)
-
-    def extend(self, items):
-        self.items_of_list.extend(items)
-
-    def __hash__(self):
-        return id(self)
-
-    def children(self) -> list[tuple]:
-        """What the object holds: its state without the layers of a module, what was put in, what it was made of."""
-        state = self.state
-        if isinstance(state, tuple) and len(state) == 2 and isinstance(state[0], (dict, type(None))):
-            state = {**(state[0] or {}), **(state[1] if isinstance(state[1], dict) else {})}
-        pairs: list[tuple] = []
-        for key, value in state.items() if isinstance(state, dict) else [("state", state)]:
-            pairs += value.items() if key in _LAYERS and isinstance(value, dict) else [(key, value)]
-        pairs += [*self.items(), *enumerate(self.items_of_list)]
-        return pairs + [(f"args.{i}", value) for i, value in enumerate(self.args)]
-
-
-_CLASS_WITHIN = f"{Opaque.__module__}.{Opaque.__qualname__}."
 
 
 class TensorInfo(NamedTuple):
@@ -141,19 +100,7 @@ def _read(f, unknown: dict[str, None]):
     """The object of `f` in descriptions, and the file's size."""
     source = open_source(f, "inspect")
 
-    class Looking(Session):
-        def unpickler(self, data, persistent_load, find=None, opens=()):
-            def lenient(module, name):
-                found = known(self.names, module, name) if find is None else _try(find, module, name)
-                if found is None and f"{module}.{name}".startswith(_CLASS_WITHIN):
-                    found = Opaque  # a class within one that is reported already
-                if found is None:
-                    unknown[f"{module}.{name}"] = None
-                    found = Opaque
-                return found
-
-            return super().unpickler(data, persistent_load, lenient, (*opens, Opaque))
-
+    class Looking(opaque_session(unknown)):
         def storage(self, row, location, nbytes, fill, offset=None, verify=None):
             return self.backend.stored(self.backend.allocate(nbytes), row, location)
 
@@ -171,15 +118,6 @@ def _read(f, unknown: dict[str, None]):
             return read(session), source.size
     finally:
         source.close()
-
-
-def _try(find, module, name):
-    from ._errors import UnsafeGlobalError
-
-    try:
-        return find(module, name)
-    except UnsafeGlobalError:
-        return None
 
 
 def inspect(f) -> list[TensorInfo]:
@@ -207,7 +145,7 @@ def inspect(f) -> list[TensorInfo]:
 def _listed(obj, size: int) -> list[TensorInfo]:
     numbers: dict[int, int] = {}
     found = []
-    for name, node in leaves(obj, _is_listed, size, _children):
+    for name, node in leaves(obj, _is_listed, size, children):
         stored = getattr(node, "stored", node)
         number = numbers.setdefault(id(stored.data if isinstance(stored, Stored) else node), len(numbers))
         if isinstance(node, _Described):
@@ -233,10 +171,6 @@ def kind_of(f) -> str:
         return f"{'index of several files' if is_index(f) else format_of(source)[0]}, {source.size:,} bytes"
     finally:
         source.close()
-
-
-def _children(node) -> list[tuple] | None:
-    return node.children() if isinstance(node, Opaque) else None
 
 
 def get_unsafe_globals_in_checkpoint(f) -> list[str]:
