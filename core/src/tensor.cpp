@@ -184,15 +184,15 @@ Tensor empty_tensor(IntArrayRef sizes, DType dtype, Device device) {
 Tensor empty_like_tensor(const Tensor& like, DType dtype) {
   Tensor r = empty_tensor(like.sizes(), dtype, like.device());
   if (like.is_contiguous() || like.dim() < 2) return r;
-  // Keep the order of a dense, non-overlapping layout (transposed, channels-last).
+  // Keep the order of dims in memory (transposed, channels-last), and close what gaps there are.
   int order[kMaxDims], n = int(like.dim());
   for (int i = 0; i < n; ++i) order[i] = i;
   std::stable_sort(order, order + n, [&](int a, int b) { return like.stride(a) > like.stride(b); });
   int64_t expected = 1;
   for (int i = n - 1; i >= 0; --i) {
     int d = order[i];
-    if (like.size(d) != 1 && like.stride(d) != expected) return r;  // gaps or broadcast: contiguous
-    expected *= like.size(d);
+    if (like.size(d) != 1 && like.stride(d) < expected) return r;  // broadcast or overlapping: contiguous
+    expected = like.size(d) != 1 ? like.size(d) * like.stride(d) : expected;
   }
   expected = 1;
   for (int i = n - 1; i >= 0; --i) {

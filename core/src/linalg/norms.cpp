@@ -43,9 +43,10 @@ Tensor matrix_norm_of(const char* op, const Tensor& a, const Scalar& ord, IntArr
               " not supported; it is one of 1, -1, 2, -2, inf, -inf, 'fro', 'nuc'");
   const Tensor x = as_type(a, dtype);
   const auto extreme = [&](const Tensor& t, int64_t d, bool keep) {
-    TORCH_CHECK(t.size(d) > 0, op, ": cannot compute the norm of order ", p,
-                " of a matrix without elements, got shape ", a.sizes());
     const int64_t dims[] = {d};
+    if (t.size(d) == 0 && p > 0) return sum(t, IntArrayRef(dims), keep);  // the largest of no sizes is 0
+    TORCH_CHECK_INDEX(t.size(d) > 0, op, ": cannot compute the norm of order ", p,
+                      " of a matrix without elements, got shape ", a.sizes());
     return p > 0 ? amax(t, dims, keep) : amin(t, dims, keep);
   };
   if (std::abs(p) == 2) return with_dims(extreme(linalg_svdvals(moved_to_end(x, i, j)), -1, false), i, j, keepdim);

@@ -39,14 +39,19 @@ constexpr Elementwise kOps[] = {
 };
 
 template <Index I>
-Tensor plain(const Tensor& self, const Tensor& other) {
+void check_one_dtype(const Tensor& self, const Tensor& other) {
   if constexpr (I == k_heaviside)
     TORCH_CHECK(self.dtype() == other.dtype(), "heaviside: expected both tensors to have one dtype, got ", self.dtype(),
                 " and ", other.dtype());
+}
+template <Index I>
+Tensor plain(const Tensor& self, const Tensor& other) {
+  check_one_dtype<I>(self, other);
   return binary(kOps[I], self, other);
 }
 template <Index I>
 Tensor in_place(const Tensor& self, const Tensor& other) {
+  check_one_dtype<I>(self, other);
   // A zero divisor is found midway: nothing must be written by then.
   if constexpr (I == k_floor_divide || I == k_remainder || I == k_fmod)
     if (is_integral(self.dtype())) {

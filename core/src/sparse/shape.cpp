@@ -127,7 +127,7 @@ Tensor select_sparse(const Tensor& self, int64_t dim, int64_t index) {
 
 Tensor slice_sparse(const Tensor& self, int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end,
                     int64_t step) {
-  TORCH_CHECK(self.dim() > 0, "slice() cannot be applied to a 0-dim tensor.");
+  TORCH_CHECK_INDEX(self.dim() > 0, "slice() cannot be applied to a 0-dim tensor.");
   const int64_t sparse = sparse_dim_of(self);
   dim = wrap_dim(dim, self.dim());
   const Range r = clamp_slice(self.size(dim), start, end, step);

@@ -452,3 +452,9 @@ def test_the_second_slope_of_elu_at_its_bend_is_that_from_the_right():
     elu = torch._C._operator("elu")
     (slope,) = torch.autograd.grad(elu(x).sum(), x, create_graph=True)
     assert torch.autograd.grad(slope.sum(), x)[0].tolist() == pytest.approx([0, math.exp(-1), 0])
+
+
+def test_logit_has_a_slope_where_it_is_defined():
+    x = torch.tensor([0.25, math.inf, -math.inf, 2.0, math.nan], dtype=torch.float64, requires_grad=True)
+    torch.logit(x).sum().backward()
+    assert x.grad[0].item() == pytest.approx(1 / (0.25 * 0.75)) and x.grad[1:].isnan().all()

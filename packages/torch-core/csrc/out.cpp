@@ -90,14 +90,15 @@ void check_overlap(const Signature& s, const Arguments& a, const Tensor& out) {
         "out has strides ",
         out.strides(), ". Please clone() the tensor before performing the operation.");
   if (!attr.is_apart || is_sparse(out) || out.is_meta()) return;
-  for (int i = 0; i < schema.count; ++i) {
-    if (schema.params[i].kind != Kind::Tensor || !a.values[i].tensor) continue;
-    const auto& input = reinterpret_cast<const Tensor&>(a.values[i].tensor);
-    if (is_sparse(input)) continue;
-    TORCH_CHECK(!overlap(input, out), schema.op_name(),
-                "(): unsupported operation: some elements of the input tensor '",
-                s.row->schema.view(schema.params[i].name),
+  const auto check = [&](int i, const Tensor& input) {
+    TORCH_CHECK(!input || is_sparse(input) || !overlap(input, out), schema.op_name(),
+                "(): unsupported operation: some elements of the input tensor '", schema.view(schema.params[i].name),
                 "' and of out refer to a single memory location. Please clone() the tensor before, or leave out= away");
+  };
+  for (int i = 0; i < schema.count; ++i) {
+    if (schema.params[i].kind == Kind::Tensor) check(i, reinterpret_cast<const Tensor&>(a.values[i].tensor));
+    if (schema.params[i].kind == Kind::TensorList)
+      for (int64_t k = 0; k < a.values[i].size; ++k) check(i, static_cast<const Tensor*>(a.values[i].data)[k]);
   }
 }
 
@@ -108,8 +109,11 @@ void check_out(const Signature& s, const char* op, const Tensor& result, const T
   TORCH_CHECK(!(result.requires_grad() || (out.requires_grad() && records())), op,
               "(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
               "requires grad. Call it without out=, or inside torch.no_grad()");
-  TORCH_CHECK(can_cast(result.dtype(), out.dtype()), op, ": result type ", legacy_name(result.dtype()),
-              " can't be cast to the desired output type ", legacy_name(out.dtype()));
+  const bool joins = s.row->schema.count && s.row->schema.params[0].kind == Kind::TensorList;
+  if (!can_cast(result.dtype(), out.dtype()))  // of joined tensors the inputs are to blame: their users catch TypeError
+    throw_error(joins ? ErrorKind::Type : ErrorKind::Runtime,
+                message(op, ": result type ", legacy_name(result.dtype()), " can't be cast to the desired output type ",
+                        legacy_name(out.dtype())));
   TORCH_CHECK(result.device() == out.device(), op, ": Expected out tensor to be on ", result.device(),
               ", the device of ", "the result, but it is on ", out.device());
 }
@@ -163,7 +167,12 @@ PyObject* invoke_into(const Signature& s, Arguments& a, bool release_gil) {
         continue;
       }
       if (!(out.sizes() == result.sizes())) {
-        if (!warn_of_resize(op.c_str(), result, out)) return nullptr;
+        // Numbers in a row (arange) go into as many elements of any shape.
+        if (s.makes_tensor && result.dim() == 1 && out.numel() == result.numel()) {
+          copy_(out, view(result, out.sizes()));
+          continue;
+        }
+        if (!s.makes_tensor && !warn_of_resize(op.c_str(), result, out)) return nullptr;
         resize_(out, result.sizes());
       }
       copy_(out, result);

@@ -249,3 +249,11 @@ def test_gradient_tells_dims_that_are_not_there(x):
     with pytest.raises(RuntimeError, match=r"more than once in \(0, -2\)"):
         torch.gradient(x, dim=(0, -2))
     assert torch.gradient(x, spacing=None)[1].equal(torch.gradient(x)[1])
+
+
+def test_gradients_along_dims_in_half_types_are_rounded_once(x):
+    y = (x * 9).to(torch.bfloat16)
+    places = torch.tensor([8.0, 6.0, 1.0, 0.5, 0.25, -2.0, -7.0], dtype=torch.bfloat16)
+    (got,) = torch.gradient(y, spacing=(places,), dim=1, edge_order=2)
+    (want,) = torch.gradient(y.double(), spacing=(places.double(),), dim=1, edge_order=2)
+    assert got.dtype == torch.bfloat16 and (got != want.to(torch.bfloat16)).sum() <= 1

@@ -1,5 +1,7 @@
 """Linear algebra against NumPy and SciPy, for every dtype, batches, layouts and sizes down to 0."""
 
+import math
+
 import numpy as np
 import pytest
 import torch
@@ -237,3 +239,14 @@ def test_one_matrix_and_the_same_in_a_batch_give_the_same_bits_for_any_number_of
     finally:
         torch.set_num_threads(before)
     assert (L.inv(a[7]) == want[7]).all()
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (0, 3), (3, 0), (2, 0, 3)])
+def test_norms_of_matrices_without_elements_are_zero(shape):
+    x = torch.ones(shape)
+    for order in (1, 2, math.inf, "fro", "nuc"):
+        norms = torch.linalg.matrix_norm(x, order)
+        assert norms.shape == shape[:-2] and not norms.any()
+        assert torch.linalg.matrix_norm(x, order, keepdim=True).shape == (*shape[:-2], 1, 1)
+    with pytest.raises(IndexError, match=r"order -2 of a matrix without elements, got shape"):
+        torch.linalg.matrix_norm(x, -2)

@@ -98,3 +98,16 @@ def test_grid_sampler_takes_numbers_for_words():
     table = torch.tensor([[3.0, 4.0], [6.0, 8.0]])
     assert torch.embedding_renorm_(table, torch.tensor([0]), 1.0, 2.0) is table
     assert table.allclose(torch.tensor([[0.6, 0.8], [6.0, 8.0]]))
+
+
+def test_native_group_norm_of_nothing():
+    y, mean, deviation = torch.native_group_norm(torch.ones(0, 2), torch.ones(2), torch.ones(2), 0, 2, 1, 1, 1e-5)
+    assert y.shape == (0, 2) and mean.shape == deviation.shape == (0, 1)
+
+
+def test_native_group_norm_of_half_types_is_rounded_once():
+    x = (torch.randn(3, 4, 5) * 9).to(torch.bfloat16)
+    w, b = (torch.randn(4) * 9).to(torch.bfloat16), (torch.randn(4) * 9).to(torch.bfloat16)
+    y = torch.native_group_norm(x, w, b, 3, 4, 5, 2, 0.5)[0]
+    exact = torch.native_group_norm(x.double(), w.double(), b.double(), 3, 4, 5, 2, 0.5)[0]
+    assert y.dtype == torch.bfloat16 and (y != exact.to(torch.bfloat16)).sum() <= 1

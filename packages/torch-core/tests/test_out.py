@@ -138,3 +138,20 @@ def test_what_makes_a_tensor_makes_it_in_the_dtype_of_out():
     assert torch.eye(2, out=torch.empty(0, dtype=torch.int32)).tolist() == [[1, 0], [0, 1]]
     with pytest.raises(RuntimeError, match="ones.*Expected out tensor to have dtype torch.float32.*got torch.int64"):
         torch.ones(2, dtype=torch.float32, out=torch.empty(2, dtype=torch.int64))
+
+
+def test_what_is_made_goes_into_out_without_a_warning():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert torch.ones(4, out=torch.empty(2)).tolist() == [1] * 4
+        assert torch.eye(2, out=torch.empty(3)).tolist() == [[1, 0], [0, 1]]
+        assert torch.arange(4, out=torch.empty(2, 2)).tolist() == [[0, 1], [2, 3]]
+        assert torch.linspace(0, 1, 3, out=torch.empty(7)).tolist() == [0, 0.5, 1]
+
+
+def test_joined_tensors_that_do_not_fit_the_dtype_of_out_are_a_type_error():
+    out = torch.zeros(2, dtype=torch.int64)
+    for join in (torch.cat, torch.stack, torch.hstack):
+        with pytest.raises(TypeError, match="result type Float can't be cast to the desired output type Long"):
+            join([torch.ones(1), torch.ones(1)], out=out)
+    assert out.tolist() == [0, 0]

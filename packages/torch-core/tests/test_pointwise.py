@@ -261,3 +261,19 @@ def test_mvlgamma_of_integers_in_place_is_refused():
     with pytest.raises(RuntimeError, match="mvlgamma: result type torch.float32 can't be cast .* torch.int64"):
         x.mvlgamma_(1)
     assert x.tolist() == [5, 6]
+
+
+def test_ldexp_has_the_precision_of_its_first_argument():
+    assert torch.ldexp(torch.tensor([1.5], dtype=torch.float64), torch.tensor([200])).item() == 1.5 * 2.0**200
+    half = torch.tensor([2.0**-14, 3.0], dtype=torch.float16)
+    exponents = torch.tensor([20, 4], dtype=torch.int32)
+    assert torch.ldexp(half, exponents).dtype == torch.float16
+    assert torch.ldexp(half, exponents).tolist() == half.clone().ldexp_(exponents).tolist() == [64, 48]
+    assert torch.ldexp(torch.tensor([3]), torch.tensor([2])).dtype == torch.float32
+
+
+def test_heaviside_in_place_wants_one_dtype_too():
+    x = torch.tensor([1.0, 0.0])
+    with pytest.raises(RuntimeError, match="heaviside: expected both tensors to have one dtype, got torch.float32"):
+        x.heaviside_(torch.tensor([1, 1]))
+    assert x.tolist() == [1, 0]

@@ -307,3 +307,27 @@ def test_no_differences_are_the_tensor_itself_without_what_goes_beside_it():
     same = torch.diff(x, n=0, prepend=x, append=x)
     assert same.tolist() == [3, 1, 2] and same.data_ptr() != x.data_ptr()
     assert torch.diff(x, prepend=x[:1]).tolist() == [0, -2, 1]
+
+
+def test_any_and_all_over_no_dims_are_the_truth_of_each_element():
+    x = torch.tensor([[0.0, 2.0], [math.nan, 0.0]])
+    for f in (torch.any, torch.all):
+        assert f(x, dim=()).tolist() == [[False, True], [True, False]]
+        assert f(x.to(torch.uint8)[:1], dim=()).dtype == torch.uint8
+    assert torch.any(x).item() is True and torch.all(x).item() is False
+
+
+def test_norms_of_real_numbers_are_not_computed_in_complex_ones():
+    with pytest.raises(RuntimeError, match="should be real for real inputs, but got torch.complex64 for torch.float32"):
+        torch.linalg.vector_norm(torch.ones(3), dtype=torch.complex64)
+    with pytest.raises(RuntimeError, match="nanmean.*floating point or complex dtype. Got: torch.int32"):
+        torch.nanmean(torch.ones(3), dtype=torch.int32)
+
+
+def test_running_extremes_and_integrals_say_what_they_cannot_take():
+    with pytest.raises(NotImplementedError, match="cummax.*complex numbers have no order"):
+        torch.cummax(torch.ones(2, dtype=torch.complex64), 0)
+    with pytest.raises(IndexError, match="trapezoid: y must have a dim"):
+        torch.trapezoid(torch.tensor(1.0))
+    with pytest.raises(IndexError, match="unique: dim is given, but the tensor has none"):
+        torch.unique(torch.tensor(1), dim=0)

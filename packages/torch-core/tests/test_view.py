@@ -151,3 +151,30 @@ def test_broadcast_tensors_and_atleast():
     assert a.shape == b.shape == (3, 2)
     assert [t.dim() for t in torch.atleast_2d(torch.tensor(1.0), torch.zeros(2, 2, 2))] == [2, 3]
     assert torch.atleast_3d(torch.zeros(4)).shape == (1, 4, 1)
+
+
+def test_as_strided_scatter_counts_places_in_the_memory_of_its_input():
+    memory = torch.zeros(20, dtype=torch.int64)
+    x = memory.as_strided((3, 3), (6, 2))
+    x.copy_(torch.arange(1, 10).view(3, 3))
+    y = torch.as_strided_scatter(x, torch.tensor([[70, 71], [72, 73]]), (2, 2), (1, 2))
+    assert y.stride() == (6, 2) and y.tolist() == [[70, 71, 3], [4, 5, 6], [7, 8, 9]]  # 72 and 73 fall between
+    assert x[0].tolist() == [1, 2, 3]
+
+
+def test_copies_keep_the_order_of_dims_and_close_gaps():
+    x = torch.arange(400.0).as_strided((6, 5, 3), (2, 12, 60))
+    for y in (x.clone(), torch.empty_like(x), x.abs(), x + 1, x.to(torch.float64)):
+        assert y.stride() == (1, 6, 30)
+    assert x.clone().equal(x) and (x + 0).equal(x)
+    assert torch.empty(4, 1).expand(4, 3).clone().stride() == (3, 1)
+    assert torch.arange(20.0)[::2].ravel().stride() == (1,)
+
+
+def test_conversions_take_a_memory_format():
+    x = torch.ones(2, 3, 4, 5)
+    assert x.double(memory_format=torch.channels_last).stride() == (60, 1, 15, 3)
+    assert x.float(memory_format=torch.channels_last).stride() == (60, 1, 15, 3)
+    last = x.contiguous(memory_format=torch.channels_last)
+    assert last.half().stride() == (60, 1, 15, 3)
+    assert last.int(memory_format=torch.contiguous_format).is_contiguous()

@@ -60,3 +60,14 @@ def test_joined_sequences_attend_to_themselves():
     for a, b in ((0, 3), (3, 7)):
         part = F.scaled_dot_product_attention(*(x[a:b].transpose(0, 1) for x in (q, k, v)), is_causal=True)
         assert torch.allclose(out[a:b], part.transpose(0, 1))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_bags_of_half_types_are_summed_with_more_digits(dtype):
+    table = (torch.arange(40.0).view(8, 5).sin() * 50).to(dtype)
+    rows, factors = torch.arange(24).view(3, 8) % 7, (torch.arange(24.0).view(3, 8).cos() * 9).to(dtype)
+    for mode, weights in (("sum", factors), ("sum", None), ("mean", None)):
+        wide = None if weights is None else weights.double()
+        exact = torch.nn.functional.embedding_bag(rows, table.double(), mode=mode, per_sample_weights=wide)
+        got = torch.nn.functional.embedding_bag(rows, table, mode=mode, per_sample_weights=weights)
+        assert got.dtype == dtype and (got != exact.to(dtype)).sum() <= 1

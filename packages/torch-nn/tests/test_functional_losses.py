@@ -253,3 +253,11 @@ def test_a_weight_of_two_dims_for_multi_margin_loss_is_a_value_error():
         F.multi_margin_loss(x, y, weight=x)
     with pytest.raises(RuntimeError, match=r"weight has shape \(5,\), expected \(4,\)"):
         F.multi_margin_loss(x, y, weight=x[:, 0])
+
+
+def test_linear_cross_entropy_says_what_does_not_fit():
+    x, w, p = torch.ones(2, 3), torch.ones(4, 3), torch.full((2, 4), 0.25)
+    with pytest.raises(RuntimeError, match=r"linear_weight must be \(C, ..., in\), got shape \(3,\)"):
+        F.linear_cross_entropy(x, torch.ones(3), torch.tensor([0, 1]))
+    with pytest.raises(RuntimeError, match="ignore_index=0 cannot be specified when target contains probabilities"):
+        F.linear_cross_entropy(x, w, p, ignore_index=0)

@@ -67,7 +67,7 @@ Tensor triangle_inplace(const Tensor& self, int64_t diagonal) {
 }
 
 Tensor diag_embed_kernel(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2) {
-  TORCH_CHECK(self.dim() > 0, "diag_embed: self must have a dim, got a 0-d tensor");
+  TORCH_CHECK_INDEX(self.dim() > 0, "diag_embed: self must have a dim, got a 0-d tensor");
   int64_t n = self.dim() + 1, last = self.size(-1), size;
   int64_t a = wrap_dim(dim1, n), b = wrap_dim(dim2, n);
   TORCH_CHECK(a != b, "diagonal dimensions cannot be identical ", dim1, ", ", dim2);

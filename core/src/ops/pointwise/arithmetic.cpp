@@ -131,11 +131,23 @@ Tensor float_power_kernel(const Tensor& self, const Tensor& exponent) {
   return pow(wide(self), wide(exponent));
 }
 
+// 2^other, for whole numbers in the precision of self: in float32, 2^200 would be infinite.
+Tensor power_of_two(const Tensor& self, const Tensor& other) {
+  const bool whole = is_integral(other.dtype()) || other.dtype() == DType::Bool;
+  const DType t = self.dtype() == DType::Float64 || self.dtype() == DType::Complex128 ? DType::Float64 : DType::Float32;
+  const bool inexact = is_floating(self.dtype()) || is_complex(self.dtype());
+  return pow(scalar_tensor_of(2.0, DType::Float64, true), whole && inexact ? _to_copy(other, t) : other);
+}
+bool is_half_by_whole(const Tensor& self, const Tensor& other) {
+  return is_reduced_floating(self.dtype()) && (is_integral(other.dtype()) || other.dtype() == DType::Bool);
+}
 Tensor ldexp_kernel(const Tensor& self, const Tensor& other) {
-  return mul(self, pow(scalar_tensor_of(2.0, DType::Float64, true), other));
+  if (is_half_by_whole(self, other))
+    return _to_copy(mul(_to_copy(self, DType::Float32), power_of_two(self, other)), self.dtype());
+  return mul(self, power_of_two(self, other));
 }
 Tensor ldexp_kernel_(const Tensor& self, const Tensor& other) {
-  return mul_(self, pow(scalar_tensor_of(2.0, DType::Float64, true), other));
+  return is_half_by_whole(self, other) ? copy_(self, ldexp_kernel(self, other)) : mul_(self, power_of_two(self, other));
 }
 
 Tensor isclose_kernel(const Tensor& self, const Tensor& other, double rtol, double atol, bool equal_nan) {

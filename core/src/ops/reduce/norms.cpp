@@ -50,6 +50,8 @@ Tensor vector_norm_kernel(const Tensor& self, const Scalar& ord, std::optional<I
               "; convert with x.float()");
   TORCH_CHECK(!dtype || (is_floating(*dtype) || is_complex(*dtype)),
               "linalg.vector_norm: dtype should be floating point or complex. Got ", *dtype);
+  TORCH_CHECK(!dtype || !is_complex(*dtype) || is_complex(self.dtype()),
+              "linalg.vector_norm: dtype should be real for real inputs, but got ", *dtype, " for ", self.dtype());
   TORCH_CHECK(!ord.is_complex(), "linalg.vector_norm: Expected a non-complex scalar as the order of norm.");
   double p = ord.to_double();
   DimSet dims = reduce_dims("linalg.vector_norm", dim, self.dim());

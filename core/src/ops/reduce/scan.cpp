@@ -175,7 +175,7 @@ Tensor cumprod_inplace(const Tensor& self, int64_t dim, std::optional<DType> dty
 template <bool kMax>
 std::tuple<Tensor, Tensor> cumulative_extreme(const Tensor& self, int64_t dim) {
   constexpr const char* op = kMax ? "cummax" : "cummin";
-  TORCH_CHECK(!is_complex(self.dtype()), op, "(): complex numbers have no order; got ", self);
+  TORCH_CHECK_IMPLEMENTED(!is_complex(self.dtype()), op, "(): complex numbers have no order; got ", self);
   dim = wrap_dim(dim, self.dim());
   Tensor values = empty_tensor(self.sizes(), self.dtype(), self.device()),
          indices = empty_tensor(self.sizes(), DType::Int64, self.device());
@@ -297,7 +297,7 @@ Tensor diff_composite(const Tensor& self, int64_t n, int64_t dim, const Tensor& 
 
 // Means of neighbours times the steps between them.
 Tensor trapezoids(const char* op, const Tensor& y, const Tensor& x, const Scalar& dx, int64_t dim) {
-  TORCH_CHECK(y.dim() > 0, op, ": y must have a dim, got a 0-d tensor");
+  TORCH_CHECK_INDEX(y.dim() > 0, op, ": y must have a dim, got a 0-d tensor");
   TORCH_CHECK(y.dtype() != DType::Bool && !(x && x.dtype() == DType::Bool), op,
               ": received a bool input; bool is not supported");
   int64_t left = std::max<int64_t>(y.size(dim) - 1, 0);

@@ -108,6 +108,11 @@ Tensor nansum_composite(const Tensor& self, std::optional<IntArrayRef> dim, bool
 Tensor nanmean_composite(const Tensor& self, std::optional<IntArrayRef> dim, bool keepdim, std::optional<DType> dtype) {
   TORCH_CHECK(is_floating(self.dtype()) || is_complex(self.dtype()),
               "nanmean(): expected input to have floating point or complex dtype but got ", self.dtype());
+  TORCH_CHECK(
+      !dtype || is_floating(*dtype) || is_complex(*dtype),
+      "nanmean(): could not infer output dtype. Optional dtype must be either a floating point or complex dtype. "
+      "Got: ",
+      *dtype);
   return div(nansum(self, dim, keepdim, dtype), sum(logical_not(isnan(self)), dim, keepdim));
 }
 
@@ -198,10 +203,17 @@ Tensor count(const char* op, const Tensor& self, std::optional<IntArrayRef> dim,
 Tensor count_nonzero_kernel(const Tensor& self, std::optional<IntArrayRef> dim) {
   return count<Answer::Number>("count_nonzero", self, dim, false);
 }
+// Over no dims, unlike over none given: each element's own truth.
+Tensor truth(const Tensor& self) {
+  const Tensor t = ne(self, scalar_tensor_of(0, DType::Int64, true));
+  return self.dtype() == DType::UInt8 ? as_dtype(t, DType::UInt8) : t;
+}
 Tensor any_kernel(const Tensor& self, std::optional<IntArrayRef> dim, bool keepdim) {
+  if (dim && dim->empty()) return truth(self);
   return count<Answer::Any>("any", self, dim, keepdim);
 }
 Tensor all_kernel(const Tensor& self, std::optional<IntArrayRef> dim, bool keepdim) {
+  if (dim && dim->empty()) return truth(self);
   return count<Answer::All>("all", self, dim, keepdim);
 }
 

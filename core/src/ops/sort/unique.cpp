@@ -91,7 +91,7 @@ Three unique_kernel(const Tensor& self, bool return_inverse, bool return_counts)
 // Slices of a dim as dense rows.
 Tensor slices_of(const char* op, const Tensor& self, int64_t dim) {
   need_values(op, self);
-  TORCH_CHECK(self.dim() > 0, op, ": dim is given, but the tensor has none");
+  TORCH_CHECK_INDEX(self.dim() > 0, op, ": dim is given, but the tensor has none");
   TORCH_CHECK(self.size(dim) == 0 || self.numel() > 0, op,
               ": There are 0 sized dimensions, and they aren't selected, so unique cannot be applied");
   return as_contiguous(movedim(self, {dim}, {0}), self.dtype());

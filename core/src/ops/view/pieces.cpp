@@ -75,7 +75,7 @@ Tensor select_kernel(const Tensor& self, int64_t dim, int64_t index) {
 
 Tensor slice_kernel(const Tensor& self, int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end,
                     int64_t step) {
-  TORCH_CHECK(self.dim() > 0, "slice() cannot be applied to a 0-dim tensor.");
+  TORCH_CHECK_INDEX(self.dim() > 0, "slice() cannot be applied to a 0-dim tensor.");
   dim = wrap_dim(dim, self.dim());
   Range r = clamp_slice(self.size(dim), start, end, step);
   Geometry g{self.sizes(), self.strides(), self.storage_offset() + r.start * self.stride(dim)};

@@ -30,9 +30,10 @@ Tensor diagonal_backward_kernel(const Tensor& grad, IntArrayRef sizes, int64_t o
 }
 
 template <class Piece>
-Tensor replaced(const char* op, const Tensor& self, const Tensor& src, Piece piece) {
+Tensor replaced(const char* op, const Tensor& self, const Tensor& src, Piece piece,
+                Tensor (*copy)(const Tensor&, DType) = preserving_copy) {
   TORCH_CHECK(self.device() == src.device(), op, ": self is on ", self.device(), ", src on ", src.device());
-  Tensor out = self.is_meta() ? empty_like_tensor(self, self.dtype()) : preserving_copy(self, self.dtype());
+  Tensor out = self.is_meta() ? empty_like_tensor(self, self.dtype()) : copy(self, self.dtype());
   Tensor target = piece(out);
   TORCH_CHECK(target.sizes() == src.sizes(), op,
               ": expected src to have a size equal to the slice of self. src size = ", Bracketed{src.sizes()},
@@ -50,10 +51,23 @@ Tensor slice_scatter_kernel(const Tensor& self, const Tensor& src, int64_t dim, 
 Tensor diagonal_scatter_kernel(const Tensor& self, const Tensor& src, int64_t offset, int64_t dim1, int64_t dim2) {
   return replaced("diagonal_scatter", self, src, [&](const Tensor& out) { return diagonal(out, offset, dim1, dim2); });
 }
+// A copy that lies in its memory as self does, for pieces that are given by their places there.
+Tensor copy_with_gaps(const Tensor& self, DType dtype) {
+  int64_t room = self.storage_offset() + 1;
+  for (int64_t d = 0; d < self.dim(); ++d) {
+    if (self.size(d) == 0 || self.stride(d) < 0) return preserving_copy(self, dtype);
+    room += (self.size(d) - 1) * self.stride(d);
+  }
+  Tensor out =
+      view_of(new_zeros_tensor({room}, dtype, self.device()), self.sizes(), self.strides(), self.storage_offset());
+  copy_into(out, self);
+  return out;
+}
 Tensor as_strided_scatter_kernel(const Tensor& self, const Tensor& src, IntArrayRef size, IntArrayRef stride,
                                  std::optional<int64_t> offset) {
-  return replaced("as_strided_scatter", self, src,
-                  [&](const Tensor& out) { return as_strided(out, size, stride, offset); });
+  return replaced(
+      "as_strided_scatter", self, src, [&](const Tensor& out) { return as_strided(out, size, stride, offset); },
+      copy_with_gaps);
 }
 
 // Windows overlap when step < size, so they are added one offset within the window at a time: for each of the `size`

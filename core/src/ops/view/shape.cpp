@@ -174,7 +174,7 @@ Tensor reshape_composite(const Tensor& self, IntArrayRef shape) {
   return view(clone(self, MemoryFormat::Contiguous), sizes);
 }
 Tensor reshape_as_composite(const Tensor& self, const Tensor& other) { return reshape(self, other.sizes()); }
-Tensor ravel_composite(const Tensor& self) { return reshape(self, {-1}); }
+Tensor ravel_composite(const Tensor& self) { return contiguous(reshape(self, {-1})); }
 
 Tensor flatten_composite(const Tensor& self, int64_t start, int64_t end) {
   start = wrap_dim(start, self.dim());

@@ -141,7 +141,8 @@ struct Logit {
   Tensor grad(const Tensor& g) const {
     const Tensor& x = self;
     Tensor slope = g / (x * (1 - x));
-    if (!eps) return slope;
+    // Outside of [0, 1] there is no function, nor a slope of it.
+    if (!eps) return torch::masked_fill(slope, torch::gt(torch::abs(x - 0.5), number(0.5)), number(NAN));
     Tensor clamped = torch::logical_or(torch::lt(x, number(*eps)), torch::gt(x, number(1 - *eps)));
     return torch::masked_fill(slope, clamped, number(0.0));
   }

@@ -163,16 +163,17 @@ def gradient(input, *, spacing=1, dim=None, edge_order=1):
         steps = [spacing]
     if len(steps) != len(dims):
         raise RuntimeError(f"gradient: {len(steps)} spacings were given for {len(dims)} dims")
-    return tuple(_gradient(input, step, d, edge_order) for step, d in zip(steps, dims, strict=True))
+    x = input if input.dtype.is_floating_point or input.dtype.is_complex else input.to(_C.get_default_dtype())
+    wide = x.float() if x.dtype in (_C.float16, _C.bfloat16) else x  # rounded once
+    return tuple(_gradient(wide, step, d, edge_order).to(x.dtype) for step, d in zip(steps, dims, strict=True))
 
 
-def _gradient(input, step, dim, edge_order):
-    n = input.shape[dim]
+def _gradient(x, step, dim, edge_order):
+    n = x.shape[dim]
     if n < edge_order + 1:
         raise RuntimeError(
             f"gradient: expected each dim to have at least edge_order + 1 = {edge_order + 1} elements, dim {dim} has {n}"
         )
-    x = input if input.dtype.is_floating_point or input.dtype.is_complex else input.to(_C.get_default_dtype())
 
     def at(begin, end):
         return x.narrow(dim, begin, end - begin)
@@ -180,6 +181,7 @@ def _gradient(input, step, dim, edge_order):
     if isinstance(step, _C.Tensor) and step.dim():
         if step.numel() != n:
             raise RuntimeError(f"gradient: dim {dim} has {n} elements, its coordinates are {step.numel()}")
+        step = step.to(x.dtype) if step.dtype.is_floating_point else step
         h = (step[1:] - step[:-1]).to(x.dtype).reshape([-1 if d == dim else 1 for d in range(x.dim())])
         left, right = h.narrow(dim, 0, n - 2), h.narrow(dim, 1, n - 2)
     else:

@@ -15,9 +15,12 @@ def native_group_norm(input, weight, bias, N, C, HxW, group, eps):
         raise RuntimeError(
             f"native_group_norm: input of shape {tuple(input.shape)} is not N={N} times C={C} times HxW={HxW} in group={group} groups"
         )
-    groups = input.reshape(N, group, -1)
+    if input.dtype in (_C.float16, _C.bfloat16):  # rounded once
+        wide = [t if t is None else t.float() for t in (input, weight, bias)]
+        return tuple(t.to(input.dtype) for t in native_group_norm(*wide, N, C, HxW, group, eps))
+    groups = input.reshape(N, group, C // group * HxW)
     mean, deviation = _statistics(groups, 2, eps)
-    normal = ((groups - mean.unsqueeze(2)) * deviation.unsqueeze(2)).reshape(N, C, -1)
+    normal = ((groups - mean.unsqueeze(2)) * deviation.unsqueeze(2)).reshape(N, C, HxW)
     return _affine(normal, weight, bias, 1).reshape(input.shape), mean, deviation
 
 

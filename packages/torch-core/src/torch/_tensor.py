@@ -148,8 +148,8 @@ def _cuda(self, device=None, non_blocking=False, memory_format=None):
 
 
 def _conversion(name, dtype):
-    def convert(self, *, memory_format=None):
-        return self.to(dtype)
+    def convert(self, memory_format=None):
+        return self.to(dtype) if memory_format is None else self.to(dtype, memory_format=memory_format)
 
     convert.__name__ = convert.__qualname__ = name
     convert.__doc__ = f"The tensor as {dtype}; itself when it is one already."

@@ -64,6 +64,11 @@ def _batch_norm_with_update(input, weight, bias, running_mean, running_var, mome
 
 def _upsample_bilinear2d_aa(input, output_size, align_corners, scales_h=None, scales_w=None, scale_factors=None):
     """Images resized bilinearly with a filter against aliasing; of sizes and factors, one is given."""
+    if scales_h is not None or scales_w is not None:
+        raise NotImplementedError(
+            f"_upsample_bilinear2d_aa: sizes and factors of their own, {scales_h} and {scales_w}, are not there together: "
+            "leave scales_h and scales_w away, or give scale_factors"
+        )
     return torch.nn.functional.interpolate(
         input, output_size, scale_factors, "bilinear", align_corners or None, antialias=True
     )

@@ -152,15 +152,18 @@ def multi_head_attention_forward(
         padding = padding.view(batch, 1, 1, size).expand(batch, num_heads, 1, size).reshape(batch * num_heads, 1, size)
         mask = padding if mask is None else mask + padding
 
+    dtype = q.dtype
+    if dtype in (torch.float16, torch.bfloat16):  # scores need more digits than the result
+        q, k, v = q.float(), k.float(), v.float()
     scores = torch.matmul(q * (1 / math.sqrt(head)), k.transpose(1, 2))
     weights = ops.softmax(scores if mask is None else scores + mask, -1)
     weights = dropout(weights, dropout_p, training) if dropout_p > 0 else weights
-    output = torch.matmul(weights, v).transpose(0, 1).reshape(length * batch, width)
+    output = torch.matmul(weights, v).to(dtype).transpose(0, 1).reshape(length * batch, width)
     output = ops.linear(output, out_proj_weight, out_proj_bias).reshape(length, batch, out_proj_weight.shape[0])
     if not batched:
         output = output.squeeze(1)
     if not need_weights:
         return output, None
     weights = weights.reshape(batch, num_heads, length, size)
-    weights = weights.mean(1) if average_attn_weights else weights
+    weights = (weights.mean(1) if average_attn_weights else weights).to(dtype)
     return output, weights if batched else weights.squeeze(0)

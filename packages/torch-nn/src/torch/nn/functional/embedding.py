@@ -127,7 +127,9 @@ def embedding_bag(
         _renorm(weight, rows, max_norm, norm_type)
 
     vectors = ops.embedding(weight, rows, padding_idx, scale_grad_by_freq, sparse and weight.requires_grad)
-    width = weight.shape[1]
+    width, dtype = weight.shape[1], weight.dtype
+    if mode != "max" and dtype in (torch.float16, torch.bfloat16):  # summed with more digits than the result has
+        vectors = vectors.float()
     if per_sample_weights is not None:
         vectors = vectors * per_sample_weights.reshape(-1, 1)
     if padding_idx >= 0:
@@ -137,11 +139,11 @@ def embedding_bag(
         return _segment_max(vectors, bags, count, width)
     total = vectors.new_zeros(count, width).index_add(0, bags, vectors)
     if mode == "sum":
-        return total
+        return total.to(dtype)
     sizes = torch.zeros(count, dtype=total.dtype, device=total.device).index_add(
         0, bags, torch.ones(bags.shape, dtype=total.dtype, device=total.device)
     )
-    return total / sizes.clamp(min=1).unsqueeze(1)
+    return (total / sizes.clamp(min=1).unsqueeze(1)).to(dtype)
 
 
 def _bags(input, offsets, include_last_offset):

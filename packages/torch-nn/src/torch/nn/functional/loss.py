@@ -82,6 +82,10 @@ def linear_cross_entropy(
             f"linear_cross_entropy: expected input (N, in) or (in) and target {tuple(expected)}, got "
             f"{tuple(input.shape)} and {tuple(target.shape)} for linear_weight {tuple(linear_weight.shape)}"
         )
+    if ignore_index is not None and target.is_floating_point():
+        raise RuntimeError(
+            f"linear_cross_entropy: ignore_index={ignore_index} cannot be specified when target contains probabilities"
+        )
     ignore_index = -100 if ignore_index is None else ignore_index
     return cross_entropy(scores, target, weight, None, ignore_index, None, reduction, label_smoothing)
 
