@@ -146,7 +146,11 @@ PyObject* arena_after_fork(PyObject* self, PyObject*) {
   State& state = state_of(self);
   return guarded([&]() -> PyObject* {
     state.allocator.reset();
-    state.segment->claim_slot();
+    try {
+      state.segment->claim_slot();
+    } catch (const std::runtime_error&) {
+      // One process too many. What it inherited is counted for it and stays, for good should it be killed.
+    }
     Py_RETURN_NONE;
   });
 }

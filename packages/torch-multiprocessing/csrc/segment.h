@@ -77,7 +77,7 @@ class Segment {
 
   // After fork: the child takes a slot of its own. Slot 0 is the owner's, which no one takes when it has ended: a lock
   // on it says that the owner runs.
-  void claim_slot(bool owner = false);
+  void claim_slot(bool owner = false);  // throws when none is left
   bool slot_is_alive(int slot) const;
   // Takes back what a dead process held. Returns the number of blocks. Safe against a process that takes the slot.
   uint32_t clean_slot(int slot) const;

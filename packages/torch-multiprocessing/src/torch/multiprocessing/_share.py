@@ -63,7 +63,10 @@ def send_storage(storage) -> int | tuple | None:
         return None
     block = block_of(storage)
     if block is None:
-        raise RuntimeError("the storage shares memory that is not from torch.multiprocessing, so it has no handle")
+        raise RuntimeError(
+            "the storage shares memory that is not from torch.multiprocessing but from a file, say, so it has no handle; "
+            "send tensor.clone(), or open the file there"
+        )
     return _messages.attach(block)
 
 
