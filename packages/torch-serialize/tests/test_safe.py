@@ -98,6 +98,20 @@ def test_names_of_python_2_are_allowed_and_refused_under_those_of_today():
     assert load(pickle.dumps(kinds, 2)) == kinds
 
 
+def test_the_environment_may_decide_whom_to_trust(monkeypatch):
+    raw = written(Point(3))
+    monkeypatch.setenv("TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD", "1")
+    assert load(raw).x == 3
+    with pytest.raises(UnsafeGlobalError):
+        load(raw, weights_only=True)
+    monkeypatch.setenv("TORCH_FORCE_WEIGHTS_ONLY_LOAD", "yes")
+    with pytest.raises(RuntimeError, match="are both set"):
+        load(raw)
+    monkeypatch.delenv("TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD")
+    with pytest.raises(UnsafeGlobalError):
+        load(raw, weights_only=False)
+
+
 def test_what_is_trusted_is_run():
     assert load(written(Point(3)), weights_only=False).x == 3
 

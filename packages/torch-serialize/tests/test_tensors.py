@@ -358,3 +358,39 @@ def test_pytorch_reads_sparse_tensors_and_its_own_come_back(format, tmp_path, pe
     assert back["loose"].to_dense().tolist() == back["tidy"].to_dense().tolist() == [[3, 4], [0, 0], [6, 8], [0, 0]]
     back["values"].fill_(7)
     assert back["loose"]._values().tolist() == [[7.0, 7.0]] * 3 and back["none"].shape == (2, 0, 3)
+
+
+class Labelled(torch.Tensor):
+    pass
+
+
+class Counted(torch.Tensor):
+    """Is saved as a number alone."""
+
+    def __reduce_ex__(self, protocol):
+        return torch.full, ((self.numel(),), 7)
+
+
+def test_a_subclass_that_says_how_it_is_pickled_is_asked():
+    out = io.BytesIO()
+    save([torch.Tensor._make_subclass(kind, torch.ones(2)) for kind in (Labelled, Counted)], out)
+    labelled, counted = load(out.getvalue(), weights_only=False)
+    assert type(labelled) is Labelled and labelled.tolist() == [1, 1]
+    assert type(counted) is torch.Tensor and counted.tolist() == [7, 7]
+
+
+@pytest.mark.parametrize("format", ["zip", "stream"])
+def test_a_buffer_stays_one_and_is_a_marked_tensor_for_pytorch(format):
+    nn = pytest.importorskip("torch.nn")
+    kept = nn.Buffer(torch.ones(2), persistent=False)
+    out = roundtrip([kept, kept[:1].detach()], format=format)
+    assert type(out[0]) is nn.Buffer and out[0].persistent is False and not hasattr(out[0], "_is_buffer")
+    out[0][0] = 5
+    assert out[1].tolist() == [5]
+
+
+def test_a_buffer_is_read_by_pytorch(peer, tmp_path):
+    nn = pytest.importorskip("torch.nn")
+    save(nn.Buffer(torch.arange(3.0)), tmp_path / "buffer.pt")
+    code = "import torch; b = torch.load('buffer.pt', weights_only=True); print(isinstance(b, torch.nn.Buffer), b.tolist())"
+    assert peer(code) == "True [0.0, 1.0, 2.0]"

@@ -28,12 +28,13 @@ from ._options import (
     skip_data,
 )
 from ._safe import add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals
-from ._save import save
+from ._save import DEFAULT_PROTOCOL, save
 from .npy import load_npy, load_npz, save_npy, save_npz
 from .safetensors import load_safetensors, save_safetensors
 from .sharded import load_sharded, save_sharded
 
 __all__ = [
+    "DEFAULT_PROTOCOL",
     "CorruptPickleError",
     "FileFormatError",
     "LoadEndianness",

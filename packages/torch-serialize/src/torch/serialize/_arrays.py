@@ -13,6 +13,7 @@ import sys
 from ._dtypes import BY_NUMPY, BYTES, ELEMENT_TYPES, ElementType
 from ._errors import FileFormatError, brief
 
+BUFFER = "_is_buffer"  # the attribute that tells a torch.nn.Buffer in files
 MAX_DIMS = 64  # NumPy's limit
 NO_META = "load: arrays have no device 'meta'; tensors without data need torch-core: pip install torch-core"
 
@@ -310,6 +311,9 @@ class TorchArrays:
         return Parameter(data, requires_grad and self.has_autograd)
 
     def subclass(self, value, cls, state):
+        if isinstance(state, dict) and state.get(BUFFER) is True and cls is self.torch.Tensor:
+            state = {name: attribute for name, attribute in state.items() if name != BUFFER}
+            cls = self.tensor_class("Buffer")
         if type(value) is not cls and issubclass(cls, self.torch.Tensor) and cls is not self.torch.Tensor:
             value = self.torch.Tensor._make_subclass(cls, value, value.requires_grad)
         if isinstance(state, tuple) and len(state) == 2:
@@ -319,13 +323,12 @@ class TorchArrays:
         return value
 
     def tensor_class(self, name: str):
-        if name != "Parameter":
+        if name not in ("Parameter", "Buffer"):
             return self.torch.Tensor
         try:
-            from torch.nn import Parameter
+            return getattr(importlib.import_module("torch.nn"), name)
         except ImportError:
             return self.torch.Tensor
-        return Parameter
 
     def dtype(self, row: ElementType):
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import mmap as mmap_module
+import os
 import pickle
 from collections.abc import Callable
 
@@ -35,7 +36,8 @@ def load(
         f: path, binary file object, or bytes
         map_location: where tensors go: a device, ``{"cuda:0": "cpu"}``, or ``function(storage, location)``
         pickle_module: whose ``Unpickler`` reads the objects; needs ``weights_only=False``
-        weights_only: True unless the file is trusted
+        weights_only: True unless the file is trusted; where a call does not say, TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD=1 in
+            the environment does, and TORCH_FORCE_WEIGHTS_ONLY_LOAD=1 does in any case
         mmap: map the file instead of reading it: tensors come from disk when touched, writes stay in memory, and the
             file may be larger than memory. What comes through a pipe is first put into an unnamed temporary file
         progress: ``function(bytes done, bytes in all)``, True for a bar, False for none; None shows one on a terminal
@@ -51,8 +53,7 @@ def load(
         >>> load(io.BytesIO(out.getvalue()))
         {'epoch': 3}
     """
-    if weights_only is None:
-        weights_only = pickle_module is None
+    weights_only = _weights_only(weights_only, pickle_module)
     if weights_only and pickle_module is not None:
         raise RuntimeError("load: pickle_module runs code of the file, so it needs weights_only=False")
     if mmap and isinstance(f, _IN_MEMORY):
@@ -64,3 +65,17 @@ def load(
     if is_index(f):
         return load_shards(f, Session, progress, *settings)
     return opened(f, Session, progress, *settings)
+
+
+def _weights_only(asked: bool | None, pickle_module) -> bool:
+    """What a call asks for, as far as the variables of PyTorch's environment leave it the choice."""
+    always, never = map(_is_set, ("TORCH_FORCE_WEIGHTS_ONLY_LOAD", "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD"))
+    if always and never:
+        raise RuntimeError("load: TORCH_FORCE_WEIGHTS_ONLY_LOAD and TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD are both set")
+    if always:
+        return True
+    return not never and pickle_module is None if asked is None else asked
+
+
+def _is_set(variable: str) -> bool:
+    return os.environ.get(variable, "").lower() in ("1", "y", "yes", "true")

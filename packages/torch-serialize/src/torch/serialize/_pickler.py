@@ -75,7 +75,7 @@ class Pickler:
         ):
             self._save_global(obj)
         else:
-            self._save_reduced(obj)
+            self.save_reduced(obj)
 
     def memoize(self, obj) -> bytes:
         """The opcode that stores the object just written; later `save`s of it refer to it."""
@@ -139,7 +139,8 @@ class Pickler:
             return
         self.write(self.name(f"{module}.{name}"))
 
-    def _save_reduced(self, obj) -> None:
+    def save_reduced(self, obj) -> None:
+        """Writes an object as its ``__reduce_ex__`` describes it."""
         reduce = copyreg.dispatch_table.get(type(obj))
         result = reduce(obj) if reduce is not None else obj.__reduce_ex__(min(self._protocol, 4))
         if isinstance(result, str):

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from ._arrays import row_of_dtype, row_of_numpy
+from ._arrays import BUFFER, row_of_dtype, row_of_numpy
 from ._dtypes import BYTES, UNTYPED, ElementType
 from ._errors import warn
 from ._location import location_tag
@@ -253,11 +253,16 @@ class TorchAdapter(Adapter):
             if not (state := obj._attributes):
                 self._plain(pickler, obj)
             else:
-                self._with_state(pickler, obj, state)
+                self._with_state(pickler, obj, state, kind)
         elif kind.__module__ == "torch.nn.parameter" and kind.__name__ == "Parameter":
             self._parameter(pickler, obj)
+        elif kind.__module__ == "torch.nn.parameter" and kind.__name__ == "Buffer":  # PyTorch's is a tensor with a mark
+            self._with_state(pickler, obj, {**obj._attributes, BUFFER: True}, self._tensor_type)
+        elif _reduces_itself(kind):
+            pickler.save_reduced(obj)
+            return
         else:
-            self._with_state(pickler, obj, obj._attributes or {})
+            self._with_state(pickler, obj, obj._attributes or {}, kind)
         pickler.write(pickler.memoize(obj))
 
     def _plain(self, pickler: Pickler, t, requires_grad: bool | None = None) -> None:
@@ -290,10 +295,9 @@ class TorchAdapter(Adapter):
             pickler.save(state)
         pickler.write(b"tR")
 
-    def _with_state(self, pickler: Pickler, t, state) -> None:
+    def _with_state(self, pickler: Pickler, t, state, kind: type) -> None:
         # rebuild_from_type_v2(function, type, args, state): what makes the plain tensor is a call of the file's words and
         # not an object, so its function and its arguments are taken from what is written for it.
-        kind = type(t)
         pickler.write(pickler.name("torch._tensor._rebuild_from_type_v2") + b"(")
         plain = kind is self._tensor_type
         cls = [pickler.name("torch.Tensor")] if plain else _written(pickler, lambda: pickler.save(kind))
@@ -344,6 +348,16 @@ class TorchAdapter(Adapter):
         pickler.write(pickler.name("torch.device"))
         pickler.save(args)
         pickler.write(b"R" + pickler.memoize(device))
+
+
+def _reduces_itself(kind: type) -> bool:
+    """Whether a subclass of Tensor says in its own words how it is pickled."""
+    for cls in kind.__mro__:
+        if cls.__module__.partition(".")[0] == "torch":
+            return False
+        if not {"__reduce_ex__", "__reduce__"}.isdisjoint(vars(cls)):
+            return True
+    return False
 
 
 def _warn_of_hooks(t) -> None:

@@ -200,7 +200,8 @@ class ZipReader:
         if crc != record.crc and record.crc and self._crc32 is not _no_crc:
             raise FileFormatError(
                 f"{self.source.name}: record {record.name!r} has CRC {crc:08x} instead of {record.crc:08x}: "
-                "the file was damaged after it was written"
+                "the file was damaged after it was written, or changed through a shared mapping "
+                "(torch.serialization.set_crc32_options(False) reads it as it is)"
             )
 
     def read(self, record: Record) -> bytes:
