@@ -436,3 +436,32 @@ def test_threads_may_start_processes_and_receive_from_them_at_once(ctx):
     gc.collect()
     _segments.sweep()
     assert len(os.listdir("/proc/self/fd")) <= before + 1  # this process's own segment
+
+
+def test_an_interrupt_while_segments_are_looked_after_does_no_harm(monkeypatch):
+    from torch.multiprocessing._segments import fork
+
+    reader, writer = os.pipe()
+    os.close(writer)
+    fork._inheritances.append(fork._Inheritance(reader, -1, []))
+    close = os.close
+
+    def interrupted(fd):
+        close(fd)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "close", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        fork.settle()
+    monkeypatch.undo()
+    fork.settle()
+    assert fork._inheritances == []
+
+
+def test_a_forked_child_is_no_parent_of_its_parents_processes(ctx, run):
+    process = run(time.sleep, 20)
+    child = os.fork()
+    if child == 0:
+        os._exit(len(mp.active_children()))
+    assert os.waitpid(child, 0)[1] == 0 and process.is_alive()
+    process.kill()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import multiprocessing.context as base
+import os
 
 from . import _interrupts, _segments
 
@@ -107,3 +108,12 @@ def get_context(method: str | None = None):
     if method not in _contexts:
         raise ValueError(f"cannot find context for {method!r}; there are {sorted(_contexts)}")
     return _contexts[method]
+
+
+def _has_no_children() -> None:
+    # The standard library would end its parent's daemons, such as the workers of a loader, when a child of os.fork exits.
+    multiprocessing.process._children.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_has_no_children)

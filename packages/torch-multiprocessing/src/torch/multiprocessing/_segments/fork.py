@@ -62,8 +62,8 @@ def settle() -> None:
         if not said:
             for arena, numbers in one.held:
                 arena.undo_fork(numbers)
+        _inheritances.remove(one)  # first: an interrupt between the two must not leave a closed descriptor here
         os.close(one.reader)
-        _inheritances.remove(one)
 
 
 def _after_fork_in_child() -> None:
