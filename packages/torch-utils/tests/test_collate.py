@@ -5,7 +5,8 @@ import collections
 import numpy as np
 import pytest
 import torch
-from torch.utils.data import default_collate, default_convert
+from torch.utils.data import DataLoader, default_collate, default_convert
+from torch.utils.data._utils.collate import collate, default_collate_fn_map
 
 Pair = collections.namedtuple("Pair", "a b")
 
@@ -63,3 +64,39 @@ def test_a_collate_function_of_2018_fills_shared_memory(dtype):
         assert out.is_shared() and out.data_ptr() == storage.data_ptr() and out[:, 1, 1].tolist() == [0, 1, 2, 3]
     assert type(first.storage())._new_shared is not None and torch.LongStorage._new_shared(3).is_shared()
     assert torch.UntypedStorage._new_shared(10).nbytes() == 10
+
+
+class Point:
+    def __init__(self, x):
+        self.x = x
+
+
+def points(batch, *, collate_fn_map=None):
+    return "points", collate([point.x for point in batch], collate_fn_map=collate_fn_map)
+
+
+def test_a_map_says_how_other_classes_are_collated():
+    batch = [{"p": (Point(1), 2)}, {"p": (Point(3), 4)}]
+    with pytest.raises(TypeError, match="a sample holds .*Point"):
+        default_collate(batch)
+    out = collate(batch, collate_fn_map={**default_collate_fn_map, Point: points})["p"]
+    assert out[0][0] == "points" and out[0][1].tolist() == [1, 3] and out[1].tolist() == [2, 4]
+    assert collate([1, 2], collate_fn_map={(str, int): lambda batch, **_: "one of two classes"}) == "one of two classes"
+    assert collate([[1], [2]], collate_fn_map={list: lambda batch, **_: [x for (x,) in batch]}) == [1, 2]
+    for nothing in ([1, 2], [torch.ones(1)], [np.ones(1)]):
+        with pytest.raises(TypeError, match="a sample holds"):
+            collate(nothing)
+
+
+def test_programs_may_add_to_what_the_default_knows(monkeypatch):
+    monkeypatch.setitem(default_collate_fn_map, Point, points)
+    assert default_collate([Point(5)])[1].tolist() == [5]
+    assert next(iter(DataLoader([Point(5), Point(6)], batch_size=2, num_workers=1)))[1].tolist() == [5, 6]
+
+
+def test_sequences_of_a_class_of_their_own_keep_it():
+    class Own(list):
+        pass
+
+    assert type(default_collate([Own([1, 2])] * 2)) is Own and type(default_convert(Own([np.ones(1)]))) is Own
+    assert default_convert(range(2)) == [0, 1] and type(default_convert(torch.Size([1]))) is list

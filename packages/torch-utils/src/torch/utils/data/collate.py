@@ -17,7 +17,7 @@ def default_collate(batch):
     """One batch of a list of samples.
 
     Tensors and arrays are stacked along a new first dimension, numbers become a tensor, strings stay a list, and
-    mappings, tuples and sequences are collated item by item.
+    mappings, tuples and sequences are collated item by item. `default_collate_fn_map` takes further classes.
 
     Example:
         >>> default_collate([(1, "a"), (2, "b")])
@@ -25,26 +25,41 @@ def default_collate(batch):
         >>> default_collate([{"x": 0.5}, {"x": 1.5}])
         {'x': tensor([0.5000, 1.5000], dtype=torch.float64)}
     """
+    return collate(batch, collate_fn_map=default_collate_fn_map)
+
+
+def collate(batch, *, collate_fn_map=None):
+    """One batch of a list of samples, whose parts are collated by the functions of a map.
+
+    Args:
+        collate_fn_map: ``function(batch, *, collate_fn_map)`` by the class, or the tuple of classes, of what it collates
+
+    Example:
+        >>> def longest(batch, *, collate_fn_map=None):
+        ...     return max(batch, key=len)
+        >>> collate([{"name": "a"}, {"name": "bcd"}], collate_fn_map={str: longest})
+        {'name': 'bcd'}
+    """
     first = batch[0]
     kind = type(first)
+    functions = collate_fn_map or {}
+    function = functions.get(kind)
+    if function is not None:
+        return function(batch, collate_fn_map=collate_fn_map)
     if kind is tuple or kind is list:
         _check_lengths(batch)
-        columns = [default_collate(column) for column in zip(*batch)]
-        return columns if kind is tuple or kind is list else kind(columns)
-    function = collate_functions.get(kind)
-    if function is not None:
-        return function(batch)
-    for known, function in collate_functions.items():
+        return [collate(column, collate_fn_map=collate_fn_map) for column in zip(*batch)]
+    for known, function in functions.items():
         if isinstance(first, known):
-            return function(batch)
-    if kind.__module__ == "numpy":
+            return function(batch, collate_fn_map=collate_fn_map)
+    if kind.__module__ == "numpy" and Tensor in functions:
         return _collate_numpy(batch)
     if isinstance(first, collections.abc.Mapping):
-        return _collate_mapping(batch)
+        return _collate_mapping(batch, collate_fn_map)
     if isinstance(first, tuple) and hasattr(first, "_fields"):
-        return kind(*[default_collate(column) for column in zip(*batch)])
+        return kind(*[collate(column, collate_fn_map=collate_fn_map) for column in zip(*batch)])
     if isinstance(first, collections.abc.Sequence):
-        return _collate_sequence(batch)
+        return _collate_sequence(batch, collate_fn_map)
     raise TypeError(
         f"default_collate: a sample holds {kind.__module__}.{kind.__qualname__}; batches are made of tensors, arrays, "
         "numbers, strings, mappings and sequences. Give the loader a collate_fn for anything else"
@@ -61,7 +76,7 @@ def _check_lengths(batch) -> None:
             )
 
 
-def _collate_tensors(batch):
+def collate_tensor_fn(batch, *, collate_fn_map=None):
     first = batch[0]
     try:
         if allocate_batch is not None and first.device.type == "cpu":
@@ -105,28 +120,29 @@ def _collate_numpy(batch):
     if isinstance(first, numpy.ndarray):
         if first.dtype.kind not in "biufc":
             raise TypeError(f"default_collate: a sample holds an array of {first.dtype}; only numbers become tensors")
-        return _collate_tensors([torch.as_tensor(array) for array in batch])
+        return collate_tensor_fn([torch.as_tensor(array) for array in batch])
     return torch.as_tensor(numpy.array(batch))
 
 
-def _collate_mapping(batch):
+def _collate_mapping(batch, functions):
     first = batch[0]
-    collated = {key: default_collate([sample[key] for sample in batch]) for key in first}
+    collated = {key: collate([sample[key] for sample in batch], collate_fn_map=functions) for key in first}
     return _same_kind(first, collated, lambda made: made.update(collated))
 
 
-def _collate_sequence(batch):
+def _collate_sequence(batch, functions):
     first = batch[0]
     _check_lengths(batch)
-    columns = [default_collate(column) for column in zip(*batch)]
-    if isinstance(first, tuple):
-        return columns
+    columns = [collate(column, collate_fn_map=functions) for column in zip(*batch)]
+    return columns if isinstance(first, tuple) else _same_sequence(first, columns)
 
+
+def _same_sequence(first, items):
     def fill(made):
-        for i, column in enumerate(columns):
-            made[i] = column
+        for i, item in enumerate(items):
+            made[i] = item
 
-    return _same_kind(first, columns, fill)
+    return _same_kind(first, items, fill)
 
 
 def _same_kind(first, collated, fill):
@@ -148,25 +164,26 @@ def _same_kind(first, collated, fill):
         return collated
 
 
-def _collate_floats(batch):
+def collate_float_fn(batch, *, collate_fn_map=None):
     return torch.tensor(batch, dtype=torch.float64)
 
 
-def _collate_ints(batch):
+def collate_int_fn(batch, *, collate_fn_map=None):
     return torch.tensor(batch)
 
 
-def _as_is(batch):
+def collate_str_fn(batch, *, collate_fn_map=None):
     return batch
 
 
-collate_functions = {
-    Tensor: _collate_tensors,
-    float: _collate_floats,
-    int: _collate_ints,
-    bool: _collate_ints,
-    str: _as_is,
-    bytes: _as_is,
+# What `default_collate` collates with; programs add their classes. NumPy's are not here, which need not be there.
+default_collate_fn_map: dict = {
+    Tensor: collate_tensor_fn,
+    float: collate_float_fn,
+    int: collate_int_fn,
+    bool: collate_int_fn,
+    str: collate_str_fn,
+    bytes: collate_str_fn,
 }
 
 
@@ -193,7 +210,7 @@ def default_convert(data):
     if isinstance(data, tuple):
         return [default_convert(value) for value in data]
     if isinstance(data, collections.abc.Sequence) and not isinstance(data, (str, bytes)):
-        return [default_convert(value) for value in data]
+        return _same_sequence(data, [default_convert(value) for value in data])
     return data
 
 

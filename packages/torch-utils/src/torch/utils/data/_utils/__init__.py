@@ -1,5 +1,20 @@
-"""Where third-party code looks for the pieces of the loader."""
+"""Where third-party code looks for the pieces of the loader, which in PyTorch are here."""
 
-from .. import collate, fetch, worker
+from .. import fetch, worker
+from ..report import ExceptionWrapper
+from . import collate, pin_memory
 
-__all__ = ["collate", "fetch", "worker"]
+MP_STATUS_CHECK_INTERVAL = (
+    5.0  # seconds; the unit of their time limits. Our loader sees at once what becomes of a worker
+)
+python_exit_status = False  # whether the interpreter ends; nothing here needs to be told
+
+__all__ = [
+    "MP_STATUS_CHECK_INTERVAL",
+    "ExceptionWrapper",
+    "collate",
+    "fetch",
+    "pin_memory",
+    "python_exit_status",
+    "worker",
+]
