@@ -118,3 +118,18 @@ def test_missing_methods_are_named():
         Dataset()[0]
     with pytest.raises(NotImplementedError, match=r"IterableDataset needs a method __iter__"):
         iter(IterableDataset())
+
+
+def test_slices_and_lists_of_a_subset_are_asked_of_its_data():
+    part = Subset(TensorDataset(torch.arange(10)), [9, 7, 5, 3])
+    whole = Subset(part, [3, 2, 1, 0])
+    assert part[1:3][0].tolist() == part[[1, 2]][0].tolist() == [7, 5]
+    assert whole[:][0].tolist() == [3, 5, 7, 9] and whole[::-2][0].tolist() == [9, 5]
+    with pytest.raises(TypeError):
+        Subset("abc", [0, 1])[[0, 1]]
+
+
+def test_one_sample_can_be_split():
+    for lengths in ([0.5, 0.5], [1, 0]):
+        with pytest.warns(UserWarning, match="part 1 has no samples"):
+            assert [len(part) for part in random_split("a", lengths)] == [1, 0]

@@ -192,8 +192,8 @@ class Subset(Dataset[T_co]):
 
     Example:
         >>> part = Subset(["a", "b", "c"], [2, 0])
-        >>> part[0], part[[0, 1]], len(part)
-        ('c', ['c', 'a'], 2)
+        >>> part[0], part[1], len(part)
+        ('c', 'a', 2)
     """
 
     def __init__(self, dataset, indices):
@@ -202,7 +202,7 @@ class Subset(Dataset[T_co]):
 
     def __getitem__(self, index):
         if isinstance(index, list):
-            return [self.dataset[self.indices[i]] for i in index]
+            return self.dataset[[self.indices[i] for i in index]]
         return self.dataset[self.indices[index]]
 
     def __getitems__(self, indices: list) -> list:
@@ -226,7 +226,7 @@ def random_split(dataset, lengths, generator: Any = None) -> list[Subset]:
         [8, 2]
     """
     count = len(dataset)
-    if math.isclose(sum(lengths), 1) and sum(lengths) <= 1 + 1e-9 and count != 1:
+    if math.isclose(sum(lengths), 1) and sum(lengths) <= 1 + 1e-9:
         sizes = []
         for i, fraction in enumerate(lengths):
             if not 0 <= fraction <= 1:
