@@ -179,7 +179,7 @@ def soak(args) -> int:
             raised += 1
             continue
         except RuntimeError as e:
-            assert "DataLoader worker" in str(e) and "while it was" in str(e), e
+            assert "DataLoader worker" in str(e) and "was" in str(e), e
             deaths += str(e).count("DataLoader worker")
             continue
         first = number_of[tuple(batch[0].tolist())]  # the order repeats after SIZE batches

@@ -14,6 +14,8 @@ from multiprocessing import reduction
 
 from torch.multiprocessing._messages import Packet, drop, give, packed, take, unpacked
 
+from .report import ExceptionWrapper
+
 _BUFFER = 1 << 20
 _WATCH = 2  # seconds after which a worker that waits looks whether its parent still runs
 
@@ -99,12 +101,17 @@ class Channel:
         return bool(self._waiting)
 
     def poll(self):
-        """A message in a tuple, or () when there is none, or None when the other end is closed."""
+        """A message in a tuple, or the error of unpickling it; () when there is none, None when the other end is closed."""
         try:
             taken = self._next()
         except BlockingIOError:
             return ()
-        return (unpacked(*taken),) if taken[0] else None
+        if not taken[0]:
+            return None
+        try:
+            return (unpacked(*taken),)
+        except Exception as e:  # of an object in the message
+            return (ExceptionWrapper(e, "where the loader unpickled a batch"),)
 
     def _next(self) -> tuple:
         try:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import multiprocessing
 import multiprocessing.context
+import operator
 import os
 import warnings
 from typing import Any, Generic, TypeVar
-
-from torch._C import _profiling
 
 from .collate import default_collate, default_convert, pin_memory_batch
 from .dataset import IterableDataset
@@ -84,6 +83,10 @@ class DataLoader(Generic[T_co]):
         in_order: bool = True,
         worker_kind: str = "process",
     ):
+        try:
+            num_workers = operator.index(num_workers)
+        except TypeError:
+            raise TypeError(f"DataLoader: num_workers must be an int, got {num_workers!r}") from None
         _check(num_workers, timeout, prefetch_factor, persistent_workers, worker_kind)
         self.dataset = dataset
         self.num_workers = num_workers
@@ -145,6 +148,9 @@ class DataLoader(Generic[T_co]):
             raise ValueError(f"DataLoader: {name} cannot be changed after the loader is made; make another one")
         super().__setattr__(name, value)
 
+    def __getstate__(self):
+        return {**self.__dict__, "_iterator": None}  # a copy has its own workers
+
     @property
     def multiprocessing_context(self):
         """The context whose processes the workers are, or None for the default."""
@@ -186,11 +192,12 @@ class DataLoader(Generic[T_co]):
         return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
 
     def __iter__(self):
+        self._pins = self.pin_memory and self._can_pin()
         if self.num_workers == 0:
             return SerialIterator(self)
         if not self.persistent_workers:
             return self._new_iterator()
-        if self._iterator is None or not self._iterator._workers:
+        if self._iterator is None or self._iterator._over:
             self._iterator = self._new_iterator()
         else:
             self._iterator.restart()
@@ -217,9 +224,18 @@ class DataLoader(Generic[T_co]):
             self._promised = None  # once is enough
 
     def _pinned(self, data):
-        if not self.pin_memory:
-            return data
-        return pin_memory_batch(data, self.pin_memory_device) if _can_pin() else data
+        return pin_memory_batch(data, self.pin_memory_device) if self._pins else data
+
+    @staticmethod
+    def _can_pin() -> bool:
+        import torch
+
+        if torch.cuda.is_available():
+            return True
+        warnings.warn(
+            "DataLoader: pin_memory is set, and there is no CUDA device; batches stay in ordinary memory", stacklevel=3
+        )
+        return False
 
     def _check_copies(self) -> None:
         if self.num_workers == 0 or self.worker_kind != "process" or self._start_method != "fork":
@@ -249,7 +265,7 @@ class DataLoader(Generic[T_co]):
 
 
 def _check(num_workers, timeout, prefetch_factor, persistent_workers, worker_kind) -> None:
-    if not isinstance(num_workers, int) or num_workers < 0:
+    if num_workers < 0:
         raise ValueError(f"DataLoader: num_workers must be 0 or more, got {num_workers!r}")
     if timeout < 0:
         raise ValueError(f"DataLoader: timeout must be 0 or more seconds, got {timeout!r}")
@@ -269,47 +285,31 @@ class SerialIterator(LoaderIterator):
     def __init__(self, loader: DataLoader):
         super().__init__(loader)
         random_seed(loader.generator)  # as with workers, so that what is drawn next does not depend on their number
-        self._batches = _here(loader)
+        make = IterableFetcher if loader._is_stream else MapFetcher
+        self._fetch = make(loader.dataset, loader._auto_collation, loader.collate_fn, loader.drop_last).fetch
+        self._entries = iter(loader._index_sampler)
 
     _profile_name = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
 
-    def __next__(self):
-        return super().__next__() if _profiling() else next(self._batches)
-
     def _batch(self):
-        return next(self._batches)
-
-
-def _here(loader: DataLoader):
-    """One pass in this process."""
-    make = IterableFetcher if loader._is_stream else MapFetcher
-    fetch = make(loader.dataset, loader._auto_collation, loader.collate_fn, loader.drop_last).fetch
-    stream, pin = loader._is_stream, loader.pin_memory
-    for count, entry in enumerate(loader._index_sampler, 1):
+        loader = self._loader
+        entry = next(self._entries)
         try:
-            data = fetch(entry)
+            data = self._fetch(entry)
         except StopIteration:
-            if stream:
-                return
+            if loader._is_stream:
+                raise
             raise RuntimeError("DataLoader: the data set's __getitem__ or collate_fn raised StopIteration") from None
-        if stream:
-            loader._check_length(count)
-        yield loader._pinned(data) if pin else data
-
-
-def _can_pin() -> bool:
-    import torch
-
-    if torch.cuda.is_available():
-        return True
-    warnings.warn(
-        "DataLoader: pin_memory is set, and there is no CUDA device; batches stay in ordinary memory", stacklevel=4
-    )
-    return False
+        if loader._is_stream:
+            self._yielded += 1
+            loader._check_length(self._yielded)
+        return loader._pinned(data) if loader._pins else data
 
 
 def __getattr__(name: str):
-    """The classes of iterators under the names that they have in PyTorch."""
+    """Classes under the names that they have in PyTorch."""
+    if name == "_InfiniteConstantSampler":
+        return _Forever
     if name in ("_BaseDataLoaderIter", "_DataLoaderIter"):
         return LoaderIterator
     if name == "_SingleProcessDataLoaderIter":

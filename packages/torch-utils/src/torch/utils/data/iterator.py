@@ -1,7 +1,7 @@
 """One pass over a loader's batches with workers, whatever they are.
 
 Batch k goes to worker k mod n (of those that still have samples), which keeps the order of batches and their random
-streams the same in every run. A worker that ends before its time takes the batch with it that it was making: the user
+streams the same in every run; without an order to keep it goes to a worker that has less to do. A worker that ends before its time takes the batch with it that it was making: the user
 is told in place of that batch, and when he asks for the next one, another worker goes on with the rest.
 """
 
@@ -63,6 +63,7 @@ class LoaderIterator:
     def __init__(self, loader):
         self._loader = loader
         self._num_workers = loader.num_workers
+        self._yielded = 0
 
     def __iter__(self):
         return self
@@ -85,6 +86,14 @@ class LoaderIterator:
         """The next batch, as in 2017: today ``next(iterator)``."""
         return next(self)
 
+    @property
+    def workers(self):
+        """The worker processes, as in 2017."""
+        return self._workers
+
+    def __reduce__(self):
+        raise NotImplementedError(f"{type(self).__name__} cannot be pickled or copied; the DataLoader can")
+
     def __len__(self):
         """Batches of the whole pass."""
         return len(self._loader)
@@ -101,6 +110,7 @@ class WorkerIterator(LoaderIterator):
         self._workers: list[Any] = []
         self._arrived: dict[int, Any] = {}
         self._failure: Failure | None = None
+        self._over = False
         self._warned = False
         self._replaced = 0
         self._seed = random_seed(loader.generator)
@@ -113,9 +123,14 @@ class WorkerIterator(LoaderIterator):
         """Waits for workers and takes what they have sent; False when that took longer."""
         raise NotImplementedError
 
-    def _close(self):
+    def _end_workers(self):
         """Ends all workers; nothing when they have ended."""
         raise NotImplementedError
+
+    def _shutdown_workers(self) -> None:
+        """Ends all workers and with them the iteration; programs call it as well."""
+        self._over = True
+        self._end_workers()
 
     def _settings(self, status_page) -> Settings:
         loader = self._loader
@@ -160,7 +175,7 @@ class WorkerIterator(LoaderIterator):
         self._begin()
 
     def _batch(self):
-        if not self._workers:
+        if self._over:
             raise StopIteration
         if os.getpid() != self._pid:
             raise RuntimeError("DataLoader: this iterator belongs to the process that made it; make another one here")
@@ -169,10 +184,10 @@ class WorkerIterator(LoaderIterator):
             data = self._next()
         except StopIteration:
             if not self._loader.persistent_workers:
-                self._close()
+                self._shutdown_workers()
             raise
         except BaseException:  # an interrupt, or what a handler of another signal raises
-            self._close()
+            self._shutdown_workers()
             raise
         self._fill()
         if isinstance(data, ExceptionWrapper):
@@ -223,10 +238,11 @@ class WorkerIterator(LoaderIterator):
 
     def _whose_turn(self):
         workers = self._workers
+        in_order, prefetch_factor = self._loader.in_order, self._loader.prefetch_factor
         for _ in range(len(workers)):
             worker = workers[self._turn]
             self._turn = (self._turn + 1) % len(workers)
-            if worker.active:
+            if worker.active and (in_order or len(worker.tasks) < prefetch_factor):
                 return worker
         return None
 
@@ -248,7 +264,7 @@ class WorkerIterator(LoaderIterator):
         """After the end of a worker, or to end it: what it was doing is lost, and the user is told."""
         became, hint = worker.end() if report is None else worker.end(0)
         what = f"{worker.status.describe()} of {type(self._loader.dataset).__name__}"
-        text = report or f"DataLoader {worker.name} {became} while it was {what}.{hint}"
+        text = report or f"{became}; worker {worker.id} was {what}.{hint}"
         # One that ends before it has begun with a batch, and its successors likewise, must not go on for ever.
         batch = worker.status.batch
         early = batch == -1 or (batch is None and not worker.useful)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import pickle
 import select
 import time
 import weakref
@@ -14,7 +15,7 @@ import torch.multiprocessing as multiprocessing
 
 from .channel import Channel
 from .iterator import GRACE, Member, WorkerIterator
-from .report import exit_text, hint
+from .report import UNBORN, ExceptionWrapper, exit_text, hint
 from .worker import FIELDS, STACK_SIGNAL, Settings, Status, run
 
 
@@ -25,23 +26,40 @@ class Worker(Member):
         let_go: functions that a forked worker calls first, see `worker.run`
     """
 
+    process = None
+
     def __init__(self, ctx, settings: Settings, worker_id: int, seed: int, page, let_go):
         super().__init__(worker_id, Status(page, worker_id))
         self.status.clear()
         self.channel, far_end = Channel.pair()
         self._stacks = _new_file()
-        if ctx.get_start_method() == "fork":
-            let_go, stacks = [*let_go, self.channel.close], self._stacks
+        self._is_forked = ctx.get_start_method() == "fork"
+        if self._is_forked:
+            let_go = [*let_go, self.channel.close]
         else:
-            let_go, stacks = [], _Passed(self._stacks)
-        self.process = ctx.Process(target=run, args=(settings, worker_id, seed, far_end, let_go, stacks), daemon=True)
-        self.process.ignores_interrupts = True  # Ctrl+C is the loader's to handle, who then ends its workers
-        self.process.start()
-        far_end.close()
+            let_go = []
+        process = ctx.Process(target=run, args=(settings, worker_id, seed, far_end, let_go, self._stacks), daemon=True)
+        process.ignores_interrupts = True  # Ctrl+C is the loader's to handle, who then ends its workers
+        try:
+            process.start()
+        except Exception as e:
+            if not self._is_forked:
+                _explain_pickling(e, settings, ctx)
+            raise
+        finally:
+            far_end.close()
+        self.process = process
         self.name = f"worker {worker_id} (pid {self.process.pid})"
         # Not the process's sentinel: a pipe that the worker's own children keep open.
-        self.pidfd = os.pidfd_open(self.process.pid) if hasattr(os, "pidfd_open") else os.dup(self.process.sentinel)
+        self._pidfd = Descriptor(
+            os.pidfd_open(self.process.pid) if hasattr(os, "pidfd_open") else os.dup(self.process.sentinel)
+        )
+        self.pidfd = self._pidfd.fileno()
         self.poll = None
+
+    def __getattr__(self, name):
+        """What programs ask of a worker, which in PyTorch is its process: ``pid``, ``is_alive()``, ``join()``."""
+        return getattr(self.process, name)
 
     def watch(self, poll) -> tuple[int, int]:
         """Registers the worker with a poll object; gives its descriptors there."""
@@ -60,17 +78,18 @@ class Worker(Member):
     def stacks(self) -> str:
         if STACK_SIGNAL is None or not self.status.is_born or not self.process.is_alive():
             return ""
-        os.ftruncate(self._stacks, 0)
-        os.lseek(self._stacks, 0, os.SEEK_SET)
+        file = self._stacks.fileno()
+        os.ftruncate(file, 0)
+        os.lseek(file, 0, os.SEEK_SET)
         os.kill(self.process.pid, STACK_SIGNAL)
         deadline, size = time.monotonic() + 1, -1
         while time.monotonic() < deadline:  # until it has written something, and then no more
-            now = os.fstat(self._stacks).st_size
+            now = os.fstat(file).st_size
             if now == size and now > 0:
                 break
             size = now
             time.sleep(0.01)
-        text = os.pread(self._stacks, 1 << 16, 0).decode(errors="replace")
+        text = os.pread(file, 1 << 16, 0).decode(errors="replace")
         return f"\nIts stack:\n{text}" if text else "\nIt does not show its stack: it is stopped, or in the kernel."
 
     def end(self, patience: float = GRACE) -> tuple[str, str]:
@@ -82,7 +101,8 @@ class Worker(Member):
         for fd in (self.channel.fileno(), self.pidfd):
             self.poll.unregister(fd)
         self.close()
-        return exit_text(code), hint(code)
+        unborn = code == 1 and not self._is_forked and not self.status.is_born
+        return f"DataLoader worker (pid {self.process.pid}) {exit_text(code)}", UNBORN if unborn else hint(code)
 
     def close(self) -> None:
         """After its end: takes and drops what it has sent, and closes its descriptors."""
@@ -93,31 +113,60 @@ class Worker(Member):
         self.channel.recall()
         self.channel.close()
         multiprocessing._segments.forget(self.process)
-        os.close(self._stacks)
-        os.close(self.pidfd)
+        self._stacks.close()
+        self._pidfd.close()
 
 
-class _Passed:
-    """A descriptor on its way to a spawned process."""
+def _explain_pickling(error: BaseException, settings: Settings, ctx) -> None:
+    """Raises what pickling the first of a worker's settings that cannot be pickled raises, and says which it is."""
+    for name, value in (
+        ("dataset", settings.dataset),
+        ("collate_fn", settings.collate_fn),
+        ("worker_init_fn", settings.init_fn),
+    ):
+        try:
+            reduction.ForkingPickler.dumps(value)
+        except (pickle.PicklingError, TypeError, AttributeError) as e:
+            method = ctx.get_start_method()
+            raise type(e)(
+                f"DataLoader: {name} cannot be sent to a worker process by start method {method!r}: {e}. Make it of "
+                "functions and classes of a module, or use multiprocessing_context='fork' or worker_kind='thread'"
+            ) from error
+
+
+class Descriptor:
+    """A file descriptor that is closed with its last reference, and can be sent to a spawned process."""
+
+    _fd = -1
 
     def __init__(self, fd: int):
-        self.fd = fd
+        self._fd = fd
+
+    def fileno(self) -> int:
+        return self._fd
+
+    def close(self) -> None:
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            os.close(fd)
+
+    __del__ = close
 
     def __reduce__(self):
-        return _detached, (reduction.DupFd(self.fd),)
+        return _received, (reduction.DupFd(self._fd),)
 
 
-def _detached(duplicate) -> int:
-    return duplicate.detach()
+def _received(duplicate) -> Descriptor:
+    return Descriptor(duplicate.detach())
 
 
-def _new_file() -> int:
+def _new_file() -> Descriptor:
     if hasattr(os, "memfd_create"):
-        return os.memfd_create("torch_stacks", os.MFD_CLOEXEC)
+        return Descriptor(os.memfd_create("torch_stacks", os.MFD_CLOEXEC))
     import tempfile
 
     with tempfile.TemporaryFile() as file:
-        return os.dup(file.fileno())
+        return Descriptor(os.dup(file.fileno()))
 
 
 class ProcessIterator(WorkerIterator):
@@ -126,6 +175,11 @@ class ProcessIterator(WorkerIterator):
     kind = "process"
 
     def __init__(self, loader):
+        if multiprocessing.current_process().daemon:
+            raise AssertionError(
+                "DataLoader: daemonic processes are not allowed to have children, and this is one, such as a worker of "
+                "another loader: use num_workers=0 or worker_kind='thread' here"
+            )
         super().__init__(loader)
         self._finalizer = weakref.finalize(self, shut_down, self._workers, os.getpid())
         ctx = loader.multiprocessing_context or multiprocessing.get_context()
@@ -142,7 +196,7 @@ class ProcessIterator(WorkerIterator):
         self._by_fd.update(dict.fromkeys(worker.watch(self._poll), worker))
         return worker
 
-    def _close(self) -> None:
+    def _end_workers(self) -> None:
         if self._finalizer.detach():
             shut_down(self._workers, self._pid, grace=0.2)
 
@@ -167,6 +221,8 @@ class ProcessIterator(WorkerIterator):
         while (message := worker.channel.poll()) != ():
             if message is None:
                 return False
+            if isinstance(message[0], ExceptionWrapper):  # it does not tell its number; batches come in their order
+                message = ((min(worker.tasks), message[0]),)
             self._accept(worker, message[0])
         return True
 
@@ -192,4 +248,3 @@ def shut_down(workers: list[Worker], pid: int, grace: float = GRACE) -> None:
             break
     for worker in workers:
         worker.close()
-    workers.clear()

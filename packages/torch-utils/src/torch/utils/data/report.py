@@ -56,24 +56,35 @@ class ExceptionWrapper:
             error = self.exc_type(text)
         except BaseException:  # a constructor with other arguments
             raise RuntimeError(text) from None
-        raise error
+        try:
+            raise error
+        finally:
+            del error  # its traceback holds this frame, and with it the iterator and its workers
 
 
 def exit_text(code: int | None) -> str:
     """What ended a process, in words.
 
     >>> exit_text(-9)
-    'was killed by signal SIGKILL'
+    'is killed by signal: SIGKILL'
     """
     if code is None:
         return "ended"
     if code >= 0:
-        return f"exited with code {code}"
+        return f"exited unexpectedly with code {code}"
     try:
         name = signal.Signals(-code).name
     except ValueError:
         name = str(-code)
-    return f"was killed by signal {name}"
+    return f"is killed by signal: {name}"
+
+
+# Of a process that was not forked.
+UNBORN = (
+    " Its own message, above, tells why: it imports the main program, which must be a file that starts its work below "
+    "`if __name__ == '__main__':`, and looks up classes and functions in their modules by name; what a notebook or a "
+    "function defines is not there."
+)
 
 
 def hint(code: int | None) -> str:

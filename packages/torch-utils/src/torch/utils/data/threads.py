@@ -17,7 +17,9 @@ from .worker import FIELDS, Settings, Status, Stopped, work
 
 
 class Worker(Member):
-    """A worker thread as its loader sees it."""
+    """A worker thread as its loader sees it. The thread ends soon after the last reference to this object."""
+
+    _line = None
 
     def __init__(self, settings: Settings, worker_id: int, seed: int, page, results: queue.SimpleQueue):
         super().__init__(worker_id, Status(page, worker_id))
@@ -41,12 +43,15 @@ class Worker(Member):
 
     def end(self, patience: float = GRACE) -> tuple[str, str]:
         self.stop()
-        return "was left to itself", ""
+        return f"DataLoader {self.name} was left to itself", ""
 
     def stop(self) -> None:
         """It ends before its next sample. A thread cannot be ended from outside."""
-        self.status.stop()
-        self._line.tasks.put(None)
+        if self._line is not None:
+            self.status.stop()
+            self._line.tasks.put(None)
+
+    __del__ = stop  # a signal may come before its iterator knows it
 
 
 class _Line:
@@ -55,11 +60,11 @@ class _Line:
     def __init__(self, worker: Worker, results: queue.SimpleQueue):
         self.tasks: queue.SimpleQueue = queue.SimpleQueue()
         self.receive = self.tasks.get
-        self._worker = worker
+        self._worker = weakref.ref(worker)
         self._results = results
 
     def send(self, message) -> None:
-        self._results.put((self._worker, message))
+        self._results.put((self._worker(), message))
 
 
 def _run(settings: Settings, worker_id: int, seed: int, line: _Line, status: Status) -> None:
@@ -84,7 +89,7 @@ class ThreadIterator(WorkerIterator):
         page = memoryview(array.array("q", bytes(8 * FIELDS * (worker_id + 1))))
         return Worker(self._settings(None), worker_id, seed, page, self._results)
 
-    def _close(self) -> None:
+    def _end_workers(self) -> None:
         if self._finalizer.detach():
             _stop(self._workers)
 
@@ -93,7 +98,7 @@ class ThreadIterator(WorkerIterator):
             worker, message = self._results.get(timeout=seconds)
         except queue.Empty:
             return False
-        if not worker.ended:
+        if worker is not None and not worker.ended:
             self._accept(worker, message)
         return True
 
@@ -101,4 +106,3 @@ class ThreadIterator(WorkerIterator):
 def _stop(workers: list[Worker]) -> None:
     for worker in workers:
         worker.stop()
-    workers.clear()

@@ -135,7 +135,7 @@ class Settings(NamedTuple):
     kind: str  # "process" or "thread"
 
 
-def run(settings: Settings, worker_id: int, seed: int, channel, let_go, stack_file: int) -> None:
+def run(settings: Settings, worker_id: int, seed: int, channel, let_go, stack_file) -> None:
     """The worker's main function.
 
     `let_go` are functions for what a fork inherits and the worker must not hold: the channels of its siblings, which
@@ -152,7 +152,7 @@ def run(settings: Settings, worker_id: int, seed: int, channel, let_go, stack_fi
         pass  # the parent has gone, or wants no more
 
 
-def _prepare(stack_file: int) -> None:
+def _prepare(stack_file) -> None:
     import torch
     from torch.multiprocessing import _share, reductions
 

@@ -1,0 +1,55 @@
+"""Names under which programs of PyTorch, old and new, look for the pieces of a loader."""
+
+import os
+
+import pytest
+import torch
+from torch.utils.data import DataLoader, IterableDataset, get_worker_info
+
+
+def test_names_that_third_parties_use():
+    import torch.utils.data.dataloader
+    from torch.utils.data._utils.collate import default_collate
+
+    assert torch.utils.data.dataloader.default_collate is default_collate
+
+
+@pytest.mark.parametrize("how", [{}, {"num_workers": 1}, {"num_workers": 1, "worker_kind": "thread"}])
+def test_iterators_have_a_length_and_the_next_of_2017(how):
+    from torch.utils.data.dataloader import _BaseDataLoaderIter, _MultiProcessingDataLoaderIter
+
+    iterator = iter(DataLoader(range(10), batch_size=3, **how))
+    assert len(iterator) == 4 and iterator.next().tolist() == [0, 1, 2] and next(iterator).tolist() == [3, 4, 5]
+    assert isinstance(iterator, _BaseDataLoaderIter) and iter(iterator) is iterator
+    assert isinstance(iterator, _MultiProcessingDataLoaderIter) == (how == {"num_workers": 1})
+
+
+def test_what_programs_import_from_private_modules():
+    from torch._utils import ExceptionWrapper, _flatten_dense_tensors, _unflatten_dense_tensors
+    from torch.utils.data import _utils
+    from torch.utils.data._utils.pin_memory import pin_memory
+    from torch.utils.data._utils.worker import WorkerInfo
+    from torch.utils.data.dataloader import _InfiniteConstantSampler
+
+    assert _utils.MP_STATUS_CHECK_INTERVAL > 0 and _utils.python_exit_status is False
+    assert ExceptionWrapper is _utils.ExceptionWrapper is torch.utils.data.ExceptionWrapper
+    assert pin_memory is torch.utils.data.pin_memory_batch and WorkerInfo is torch.utils.data.WorkerInfo
+
+    class Endless(IterableDataset):
+        def __iter__(self):
+            return iter(int, 1)
+
+    assert isinstance(DataLoader(Endless()).sampler, _InfiniteConstantSampler)
+    parts = [torch.rand(2, 3), torch.rand(()), torch.rand(0), torch.rand(4)]
+    flat = _flatten_dense_tensors(parts)
+    again = _unflatten_dense_tensors(flat, parts)
+    assert flat.shape == (11,) and all(map(torch.equal, parts, again)) and again[0].data_ptr() == flat.data_ptr()
+
+
+def test_a_worker_is_known_by_its_pid_after_the_loop():
+    class Pids(IterableDataset):
+        def __iter__(self):
+            yield get_worker_info().id, os.getpid()
+
+    iterator = iter(DataLoader(Pids(), batch_size=None, num_workers=2))
+    assert {iterator._workers[i].pid: pid for i, pid in iterator} == {w.pid: w.pid for w in iterator._workers}
