@@ -75,6 +75,7 @@ struct Session {
   uint32_t wants;
   uint64_t from, to;  // ticks; to: 0 while it runs
   int64_t wall_start;
+  uint64_t dropped;  // by others, before
 };
 
 struct State {
@@ -389,9 +390,8 @@ uint64_t start(uint32_t wants) {
   prepare_once();
   State& s = state();
   std::lock_guard lock(s.mutex);
-  if (s.sessions.empty()) dropped.store(0, std::memory_order_relaxed);
   const uint64_t id = ++s.last_session;
-  s.sessions[id] = {wants, ticks(), 0, clock_ns(CLOCK_REALTIME)};
+  s.sessions[id] = {wants, ticks(), 0, clock_ns(CLOCK_REALTIME), dropped.load(std::memory_order_relaxed)};
   update(s);
   return id;
 }
@@ -414,7 +414,7 @@ Recording stop(uint64_t id) {
   Recording r;
   r.wall_start = session.wall_start;
   r.duration = int64_t(double(session.to - session.from) * clock.rate);
-  r.dropped = dropped.load(std::memory_order_relaxed);
+  r.dropped = dropped.load(std::memory_order_relaxed) - session.dropped;
   read(s.buffers, session.from, session.to, clock, r);
   if (std::none_of(s.sessions.begin(), s.sessions.end(), [](const auto& one) { return !one.second.to; })) release(s);
   return r;

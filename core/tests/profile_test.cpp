@@ -139,6 +139,7 @@ void records_beyond_the_limit_are_counted() {
   const profile::Recording r = profile::stop(s);
   profile::set_limit(uint64_t{256} << 20);
   CHECK(r.dropped > 0);
+  CHECK_EQ(profile::stop(profile::start(0)).dropped, uint64_t(0));
   CHECK_EQ(r.events.size() + r.dropped, size_t(100001));
   size_t right = 0;
   for (const auto& e : r.events) right += !e.is_open && e.parent == 0;

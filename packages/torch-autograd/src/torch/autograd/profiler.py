@@ -178,7 +178,8 @@ class profile:
     ``use_cpu=False`` records nothing. With ``use_cuda=True`` and no CUDA, a warning says that the CPU alone is seen.
     ``with_modules`` is accepted: modules are seen in stacks.
 
-    Profiles may overlap, also on different threads: each gets what ran meanwhile. RuntimeError when one that is still
+    Profiles may overlap, also on different threads: each gets what ran meanwhile. Records of all that are open may fill
+    256 MiB, about five million ranges; what comes after is counted, and a warning tells the number. RuntimeError when one that is still
     open is entered again, and when results are asked of one that is not finished.
     """
 
