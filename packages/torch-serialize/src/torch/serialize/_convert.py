@@ -6,9 +6,9 @@ import os
 import pickle
 from collections.abc import Callable
 
-from ._arrays import is_numpy_array
 from ._errors import FileFormatError, UnsafeGlobalError
 from ._formats import opened
+from ._numpy_arrays import is_numpy_array
 from ._opaque import children, opaque_session
 from ._save import save
 from ._session import Session

@@ -8,7 +8,7 @@ from typing import NamedTuple
 class ElementType(NamedTuple):
     name: str  # torch.<name>
     itemsize: int
-    numpy: str | None  # None: NumPy has no such type; see _arrays.widen
+    numpy: str | None  # None: NumPy has no such type; see _numpy_arrays
     storage: str  # class that the pickle names: torch.<storage>; newer types are stored untyped
     safetensors: str | None
 

@@ -11,11 +11,11 @@ import re
 from _compat_pickle import IMPORT_MAPPING, NAME_MAPPING
 
 from . import _numpy_pickles
-from ._arrays import Stored
 from ._dtypes import ALIASES, BY_STORAGE, ELEMENT_TYPES, ElementType
 from ._errors import FileFormatError, UnsafeGlobalError, brief, warn
 from ._plain import PLAIN
 from ._safe import allowed
+from ._stored import Stored
 
 
 class StorageClass:

@@ -6,11 +6,12 @@ import math
 import os
 from typing import NamedTuple
 
-from ._arrays import Stored, check_bounds, is_numpy_array
 from ._dtypes import ELEMENT_TYPES
 from ._formats import format_of, read
+from ._numpy_arrays import is_numpy_array
 from ._opaque import children, opaque_session
 from ._source import open_source
+from ._stored import Stored, check_bounds
 from ._walk import leaves
 from .sharded import is_index, read_index
 

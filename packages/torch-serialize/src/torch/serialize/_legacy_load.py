@@ -11,12 +11,12 @@ import struct
 from pickle import UnpicklingError
 from typing import Any
 
-from ._arrays import Stored
 from ._dtypes import BY_STORAGE
 from ._errors import FileFormatError, SourceChangeWarning, UnsafeGlobalError, brief, warn
 from ._globals import StorageClass, safe_find
 from ._session import Session
 from ._source import MemorySource
+from ._stored import Stored
 
 MAGIC = 0x1950A86A20F9469CFC6C
 PROTOCOL = 1001

@@ -6,8 +6,9 @@ import importlib
 from bisect import insort
 from collections.abc import Callable
 
-from ._arrays import NO_META, MetaStorage, is_numpy_array
 from ._errors import CallersError
+from ._numpy_arrays import is_numpy_array
+from ._stored import NO_META, MetaStorage
 
 _packages: list[tuple[int, int, Callable, Callable]] = []
 

@@ -8,7 +8,7 @@ import pickle
 from collections.abc import Callable
 from typing import Any
 
-from ._arrays import NO_META, Stored, arrays
+from ._arrays import arrays
 from ._dtypes import BYTES, UNTYPED, ElementType, swap_bytes
 from ._errors import FileFormatError, brief
 from ._globals import StorageClass, TorchNames, safe_find
@@ -17,6 +17,7 @@ from ._numpy_pickles import build as build_numpy
 from ._options import LoadEndianness, options, thread_options
 from ._safe import get_safe_globals
 from ._source import DescriptorSource, MemorySource, Source
+from ._stored import NO_META, Stored
 from ._threads import PARALLEL_FROM, executor
 from ._unpickler import DataUnpickler
 

@@ -10,11 +10,12 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from ._arrays import BUFFER, row_of_dtype, row_of_numpy
 from ._dtypes import BYTES, UNTYPED, ElementType
 from ._errors import warn
 from ._location import location_tag
+from ._numpy_arrays import row_of_numpy
 from ._pickler import Pickler, integer
+from ._torch_arrays import BUFFER, row_of_dtype
 
 
 class Adapter:

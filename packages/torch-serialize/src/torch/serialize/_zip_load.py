@@ -5,12 +5,12 @@ from __future__ import annotations
 import collections
 from typing import Any
 
-from ._arrays import Stored
 from ._dtypes import UNTYPED, ElementType
 from ._errors import FileFormatError
 from ._globals import safe_find
 from ._script_json import MODEL, Model
 from ._session import Session
+from ._stored import Stored
 from ._zip_reader import EXPANSION, TRUSTED_EXPANSION, Record, ZipReader
 from .npy import read_npz
 

@@ -10,10 +10,12 @@ import importlib
 import math
 
 from . import _crc as crc
-from ._arrays import MAX_DIMS, Stored, is_numpy_array, row_of_dtype, row_of_numpy, tensor_bytes
 from ._dtypes import BY_NUMPY, ElementType
 from ._errors import FileFormatError, brief
+from ._numpy_arrays import is_numpy_array, row_of_numpy
 from ._source import MemorySource, Source, open_source
+from ._stored import MAX_DIMS, Stored
+from ._torch_arrays import row_of_dtype, tensor_bytes
 from ._write import write_to
 from ._zip_reader import TRUSTED_EXPANSION, ZipReader, check_name
 from ._zip_writer import ZipLayout

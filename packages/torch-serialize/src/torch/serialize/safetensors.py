@@ -8,11 +8,13 @@ from __future__ import annotations
 import json
 import math
 
-from ._arrays import MAX_DIMS, is_numpy_array, row_of_dtype, row_of_numpy, tensor_bytes
 from ._dtypes import BY_SAFETENSORS
 from ._errors import FileFormatError, brief
+from ._numpy_arrays import is_numpy_array, row_of_numpy
 from ._progress import progress as telling
 from ._source import Source, open_source
+from ._stored import MAX_DIMS
+from ._torch_arrays import row_of_dtype, tensor_bytes
 from ._write import write_to
 from ._zip_save import write_parts
 

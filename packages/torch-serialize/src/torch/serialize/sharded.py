@@ -15,9 +15,9 @@ import re
 import secrets
 from collections.abc import Callable
 
-from ._arrays import is_numpy_array
 from ._errors import FileFormatError, brief
 from ._formats import opened
+from ._numpy_arrays import is_numpy_array
 from ._progress import progress as telling
 from ._save import save
 from ._session import Session
