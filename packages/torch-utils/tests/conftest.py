@@ -1,5 +1,7 @@
-"""The fixtures of tests with processes and threads; lets tests import the modules beside them (loaders.py)."""
+"""The fixtures of tests with processes and threads, and of tests that compile; lets tests import the modules beside
+them (loaders.py)."""
 
+import faulthandler
 import sys
 from pathlib import Path
 
@@ -16,3 +18,11 @@ def no_threads_left():
 
     yield
     loaders.Threads.end()
+
+
+@pytest.fixture
+def time_to_compile():
+    """A compiler on a busy machine takes longer than other tests may."""
+    faulthandler.dump_traceback_later(280, exit=True)
+    yield
+    faulthandler.cancel_dump_traceback_later()

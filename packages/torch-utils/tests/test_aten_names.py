@@ -1,6 +1,5 @@
 """Extensions that are written with PyTorch's C++ names."""
 
-import faulthandler
 import os
 
 import pytest
@@ -13,6 +12,8 @@ from torch.utils.cpp_extension import load_inline
 
 if not cpp_extension.check_compiler_abi_compatibility(os.environ.get("CXX", "c++")):
     pytest.skip("needs a C++20 compiler", allow_module_level=True)
+
+pytestmark = pytest.mark.usefixtures("time_to_compile")
 
 SOURCE = """
 #include <ATen/ATen.h>
@@ -114,14 +115,6 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
   py::class_<Product>(m, "Product").def(py::init<int64_t>()).def("forward", &Product::forward).def_readonly("w", &Product::w_);
 }
 """
-
-
-@pytest.fixture(autouse=True)
-def hard_limit():
-    """A compiler on a busy machine takes longer than other tests may."""
-    faulthandler.dump_traceback_later(280, exit=True)
-    yield
-    faulthandler.cancel_dump_traceback_later()
 
 
 @pytest.fixture(scope="module")
