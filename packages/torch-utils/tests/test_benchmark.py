@@ -116,7 +116,7 @@ def test_a_statement_of_cpp_is_compiled_and_timed(tmp_path, monkeypatch):
     if shutil.which(os.environ.get("CXX", "c++")) is None:
         pytest.skip("needs a C++ compiler")
     monkeypatch.setenv("TORCH_EXTENSIONS_DIR", str(tmp_path))
-    timer = Timer("y = torch::mm(x, x)", "auto x = torch::ones({n, n}), y = x", "int64_t n = 2;", language="cpp")
+    timer = Timer("y = x.mm(x).clamp(0, 9)", "auto x = torch::ones({n, n}), y = x", "int64_t n = 2;", language="cpp")
     assert 0 < timer.timeit(1000).median < 1e-3
     with pytest.raises(RuntimeError, match="the statement of C.. failed: .*mm"):
         Timer("torch::mm(torch::ones({2, 3}), torch::ones({2, 3}))", language="cpp").timeit(1)
@@ -334,3 +334,9 @@ def test_tasks_that_cannot_be_are_told():
     alias = FuzzedParameter("a", distribution={ParameterAlias("a"): 1.0})
     with pytest.raises(ValueError, match="alias of itself"):
         next(Fuzzer([alias], []).take(1))
+
+
+@pytest.mark.parametrize("number", [0, -3, 1.5, "3"])
+def test_runs_are_counted_from_one(number):
+    with pytest.raises(ValueError, match=f"number of runs is an int from 1 on, got {number!r}"):
+        Timer("1").timeit(number)

@@ -262,3 +262,13 @@ def test_unreachable_github_points_to_local_folders(server, monkeypatch):
     monkeypatch.setattr(hub, "API", server.url)
     with pytest.raises(RuntimeError, match="404 there is no such repository"):
         torch.hub.load("me/nets", "f", trust_repo=True)
+
+
+def test_names_that_other_libraries_import_are_there(monkeypatch):
+    from torch.hub import HASH_REGEX, _get_torch_home, download_url_to_file, urlparse
+
+    assert HASH_REGEX.search("resnet18-5c106cde.pth")[1] == "5c106cde"
+    assert urlparse("file:///a/b.pth").path == "/a/b.pth"
+    assert callable(download_url_to_file)
+    monkeypatch.setenv("TORCH_HOME", "/somewhere")
+    assert _get_torch_home() == "/somewhere"

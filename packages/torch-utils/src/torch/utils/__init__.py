@@ -12,6 +12,7 @@ _MODULES = (
     "data",
     "dlpack",
     "ffi",
+    "file_baton",
     "flop_counter",
     "hooks",
     "hub",

@@ -76,6 +76,8 @@ class Timer:
 
     def timeit(self, number: int = 1000000) -> Measurement:
         """One measurement of `number` runs, after a few to warm up."""
+        if not isinstance(number, int) or number < 1:
+            raise ValueError(f"Timer.timeit: number of runs is an int from 1 on, got {number!r}")
         with set_torch_threads(self._task_spec.num_threads):
             self._time(max(number // 100, 2))
             return self._measurement(number, [self._time(number)])
