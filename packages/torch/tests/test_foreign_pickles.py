@@ -71,3 +71,18 @@ def test_the_hooks_of_a_model_from_elsewhere_stay_beside_new_ones(pickled):
     for handle in handles:
         handle.remove()
     assert model._forward_pre_hooks == there
+
+
+class Marked(torch.Tensor):
+    pass
+
+
+@pytest.mark.parametrize("state", [{"note": "n"}, (None, {"note": "n"})])
+def test_a_tensor_of_another_class_is_rebuilt_as_one(state):
+    from torch._tensor import _rebuild_from_type_v2
+    from torch._utils import _rebuild_tensor_v2
+
+    args = torch.arange(4.0).storage(), 1, (2,), (1,), True, {}
+    tensor = _rebuild_from_type_v2(_rebuild_tensor_v2, Marked, args, state)
+    assert type(tensor) is Marked and tensor.note == "n" and tensor.requires_grad
+    assert tensor.tolist() == [1, 2]

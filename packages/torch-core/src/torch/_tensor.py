@@ -406,7 +406,7 @@ def _rebuild_from_type_v2(function, cls, args, state):
 
     tensor = function(*args)
     if type(tensor) is not cls:
-        tensor = tensor.as_subclass(cls)
+        tensor = Tensor._make_subclass(cls, tensor, tensor.requires_grad)
     if isinstance(state, tuple):  # of a class with __slots__
         state = {**(state[0] or {}), **(state[1] or {})}
     set_state(tensor, state)
