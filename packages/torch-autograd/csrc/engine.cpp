@@ -17,3 +17,362 @@
 #include "torch/autograd/backward.h"
 #include "torch/core/ops/copy.h"
 #include "torch/core/ops/pointwise.h"
+#include "torch/core/profile.h"
+
+namespace torch::autograd {
+
+namespace {
+
+// --- passes in flight
+// ------------------------------------------------------------------------------------------------------
+
+// Numbers of the passes that run now, in order. A node claimed by a pass older than all of them is free.
+std::mutex passes_mutex;
+std::vector<uint64_t> passes;
+uint64_t last_pass = 0;
+class Engine;
+constinit thread_local Engine* innermost = nullptr;
+
+struct Pass {
+  uint64_t number, oldest;
+  Pass() {
+    std::lock_guard lock(passes_mutex);
+    number = ++last_pass;
+    oldest = passes.empty() ? number : passes.front();
+    passes.push_back(number);
+  }
+  ~Pass() {
+    std::lock_guard lock(passes_mutex);
+    passes.erase(std::find(passes.begin(), passes.end(), number));
+  }
+};
+
+// Two passes may meet in one node; what it saved is then read and freed by one at a time.
+class NodeLock {
+ public:
+  explicit NodeLock(Node& n) : node_(n.flags & Node::kUnlocked ? nullptr : &n) {
+    if (node_)
+      while (TORCH_UNLIKELY(node_->locked.exchange(true, std::memory_order_acquire))) std::this_thread::yield();
+  }
+  ~NodeLock() {
+    if (node_) node_->locked.store(false, std::memory_order_release);
+  }
+
+ private:
+  Node* node_;
+};
+
+// Gradients of a node's outputs or inputs: on the stack while they are few.
+template <class T>
+class Few {
+ public:
+  explicit Few(uint32_t n) {
+    if (TORCH_UNLIKELY(n > kInline)) {
+      many_.resize(n);
+      data_ = many_.data();
+    }
+  }
+  T* data() noexcept { return data_; }
+  T& operator[](uint32_t i) noexcept { return data_[i]; }
+
+ private:
+  static constexpr uint32_t kInline = 5;
+  T inline_[kInline] = {};
+  std::vector<T> many_;
+  T* data_ = inline_;
+};
+
+struct Younger {
+  bool operator()(const Node* a, const Node* b) const noexcept { return a->sequence < b->sequence; }
+};
+
+// --- one pass
+// ----------------------------------------------------------------------------------------------------------------
+
+class Engine final : Backward::Sums {
+ public:
+  Engine(const BackwardCall& call, ArrayRef<Edge> roots, ArrayRef<Edge> inputs)
+      : outer_(std::exchange(innermost, this)), call_(call), roots_(roots), inputs_(inputs), captured_(inputs.size()) {}
+  ~Engine() {
+    innermost = outer_;
+    if (!finished_) abandon();
+  }
+  std::vector<Tensor> run(std::vector<Tensor> grads);
+  uint64_t number() const noexcept { return pass_.number; }
+  bool visits(Node& n) const noexcept {
+    if (n.claim.load(std::memory_order_relaxed) == pass_.number) return n.visit.needed;
+    auto at = aside_.find(&n);
+    return at != aside_.end() && at->second.needed;
+  }
+
+ private:
+  Visit& visit(Node& n) { return n.claim.load(std::memory_order_relaxed) == pass_.number ? n.visit : aside_.at(&n); }
+  bool claim(Node& n);
+  void count();
+  void count_towards_inputs();
+  void run_node(Node& n);
+  void apply(Node& n, Backward& b);
+  void run_tensor_hooks(Node& n, Tensor* outputs);
+  void give(const Edge& to, Tensor g);
+  Tensor* find(const Edge& of) noexcept override;
+
+  void abandon() noexcept;
+
+  Pass pass_;
+  Engine* outer_;
+  const BackwardCall& call_;
+  ArrayRef<Edge> roots_, inputs_;
+  std::vector<Node*> nodes_;  // to walk while counting, then a heap of those that are ready
+  std::unordered_map<Node*, Visit> aside_;
+  std::vector<Tensor> captured_;
+  bool finished_ = false;
+};
+
+// True at the first visit of this pass.
+bool Engine::claim(Node& n) {
+  uint64_t holder = n.claim.load(std::memory_order_relaxed);
+  if (holder == pass_.number) return false;
+  if (TORCH_LIKELY(holder < pass_.oldest) &&
+      n.claim.compare_exchange_strong(holder, pass_.number, std::memory_order_acq_rel)) {
+    n.visit.waiting = 0;
+    n.visit.needed = inputs_.empty();
+    n.visit.captured = false;
+    return true;
+  }
+  auto [at, first] = aside_.try_emplace(&n);
+  if (first) at->second.needed = inputs_.empty();
+  return first;
+}
+
+void Engine::count() {
+  for (const Edge& root : roots_) {
+    if (claim(*root.node)) nodes_.push_back(root.node);
+    ++visit(*root.node).waiting;
+  }
+  while (!nodes_.empty()) {
+    Node* n = nodes_.back();
+    nodes_.pop_back();
+    const Edge* edges = n->edges();
+    for (uint32_t i = 0; i < n->edge_count; ++i)
+      if (Node* to = edges[i].node) {
+        if (claim(*to)) nodes_.push_back(to);
+        ++visit(*to).waiting;
+      }
+  }
+}
+
+// With `inputs`: walks depth first, so that a node is judged after all it leads to, and counts only what will run.
+void Engine::count_towards_inputs() {
+  for (const Edge& e : inputs_) {
+    claim(*e.node);
+    Visit& v = visit(*e.node);
+    v.captured = v.needed = true;
+  }
+  std::unordered_set<Node*> seen;
+  std::vector<std::pair<Node*, uint32_t>> path;
+  std::vector<Node*> needed;
+  auto enter = [&](Node* n) {
+    if (!seen.insert(n).second) return;
+    claim(*n);
+    path.push_back({n, 0});
+  };
+  for (const Edge& root : roots_) {
+    enter(root.node);
+    while (!path.empty()) {
+      auto [n, next] = path.back();
+      if (next < n->edge_count) {
+        ++path.back().second;
+        if (Node* to = n->edges()[next].node) enter(to);
+        continue;
+      }
+      path.pop_back();
+      Visit& v = visit(*n);
+      for (uint32_t i = 0; i < n->edge_count && !v.needed; ++i)
+        if (Node* to = n->edges()[i].node) v.needed = visit(*to).needed;
+      if (v.needed) needed.push_back(n);
+    }
+    ++visit(*root.node).waiting;
+  }
+  for (Node* n : needed)
+    for (uint32_t i = 0; i < n->edge_count; ++i)
+      if (Node* to = n->edges()[i].node; to && visit(*to).needed) ++visit(*to).waiting;
+}
+
+// Hands a gradient over; an undefined one is zero.
+void Engine::give(const Edge& to, Tensor g) {
+  Visit& v = visit(*to.node);
+  if (!v.needed) return;
+  if (g) {
+    if (to.output_nr > 0 && !v.more) v.more = new Tensor[to.node->output_count - 1];
+    add_into(to.output_nr == 0 ? v.grad : v.more[to.output_nr - 1], std::move(g));
+  }
+  if (--v.waiting > 0) return;
+  nodes_.push_back(to.node);
+  std::push_heap(nodes_.begin(), nodes_.end(), Younger());
+}
+
+Tensor* Engine::find(const Edge& of) noexcept {
+  Visit& v = visit(*of.node);
+  Tensor* sum = of.output_nr == 0 ? &v.grad : v.more ? &v.more[of.output_nr - 1] : nullptr;
+  return sum && *sum && may_add_to(*sum) ? sum : nullptr;
+}
+
+void Engine::run_tensor_hooks(Node& n, Tensor* outputs) {
+  std::vector<Extra::OfOutput> hooks;
+  std::vector<uint32_t> retained;
+  {
+    std::lock_guard lock(hooks_mutex());
+    hooks = n.extra->tensor_hooks;
+    for (auto& r : n.extra->retained)
+      if (r.retains) retained.push_back(r.output_nr);
+  }
+  for (auto& h : hooks)
+    if (outputs[h.output_nr]) h.hook->tensor(outputs[h.output_nr]);
+  for (uint32_t nr : retained) {
+    if (!outputs[nr]) continue;
+    Tensor g = torch::clone(outputs[nr]);
+    std::lock_guard lock(hooks_mutex());
+    for (auto& r : n.extra->retained)
+      if (r.output_nr == nr) r.grad = r.grad ? torch::add(r.grad, g) : g;
+  }
+}
+
+std::vector<HookRef> copy_hooks(Node& n, std::vector<HookRef> Extra::* which) {
+  if (TORCH_LIKELY(!n.extra)) return {};
+  std::lock_guard lock(hooks_mutex());
+  return n.extra->*which;
+}
+
+void Engine::apply(Node& n, Backward& b) {
+  NodeLock lock(n);
+  TORCH_CHECK(
+      !(n.flags & Node::kFreed), n.name(),
+      ": Trying to backward through the graph a second time, but the tensors that ", n.name(),
+      " saved have already been freed. They are freed when backward() or autograd.grad() has used them; give the first "
+      "call retain_graph=True to use them again");
+  Running running(n);
+  if (TORCH_UNLIKELY(anomaly_mode.enabled)) {
+    apply_watched(n, b);
+  } else {
+    n.apply(b);
+  }
+  if (!call_.retain_graph) n.clear();
+}
+
+// The node's range in a profile: its hooks and the sums of gradients are parts of it.
+TORCH_NOINLINE profile::Handle begin_range(const Node& n) {
+  const auto sequence = int64_t(n.sequence);
+  if (n.op) return profile::begin_backward(*n.op, sequence);
+  const std::string name = n.name();
+  return profile::begin(profile::Scope::Backward, n.is_leaf() ? "torch::autograd::" + name : name, sequence);
+}
+
+void Engine::run_node(Node& n) {
+  Visit& v = visit(n);
+  const uint32_t outputs_n = n.output_count, inputs_n = n.edge_count;
+  Few<Tensor> outputs(outputs_n);
+  outputs[0] = std::move(v.grad);
+  if (TORCH_UNLIKELY(v.more != nullptr)) {
+    for (uint32_t i = 1; i < outputs_n; ++i) outputs[i] = std::move(v.more[i - 1]);
+    delete[] std::exchange(v.more, nullptr);
+  }
+  if (TORCH_UNLIKELY(n.extra != nullptr)) run_tensor_hooks(n, outputs.data());
+
+  const Edge* edges = n.edges();
+  Few<uint8_t> needed(inputs_n);
+  bool useful = n.is_leaf() && call_.accumulate;
+  for (uint32_t i = 0; i < inputs_n; ++i) {
+    needed[i] = edges[i].node && (inputs_.empty() || visit(*edges[i].node).needed);
+    useful |= needed[i];
+  }
+  if (TORCH_UNLIKELY(v.captured)) {
+    for (size_t i = 0; i < inputs_.size(); ++i)
+      if (inputs_[i].node == &n) captured_[i] = outputs[inputs_[i].output_nr];
+  }
+  if (!useful && !(n.extra && inputs_.empty())) return;
+  profile::Range range(profile::on() ? begin_range(n) : 0);
+
+  bool any = n.flags & Node::kPython;
+  for (uint32_t i = 0; i < outputs_n; ++i) any |= bool(outputs[i]);
+  Few<Tensor> inputs(inputs_n);
+  if (any) {
+    std::vector<HookRef> before = copy_hooks(n, &Extra::before), after = copy_hooks(n, &Extra::after);
+    std::vector<Tensor> came;
+    if (TORCH_UNLIKELY(!before.empty() || !after.empty())) {
+      came.assign(outputs.data(), outputs.data() + outputs_n);
+      for (auto& h : before) h->before(came);
+      std::copy(came.begin(), came.end(), outputs.data());
+    }
+    Backward b{n, outputs.data(), inputs.data(), needed.data()};
+    // Hooks and anomaly mode look at each gradient alone.
+    if (!grad_enabled() && after.empty() && !anomaly_mode.enabled) b.sums = this;
+    apply(n, b);
+    if (TORCH_UNLIKELY(!after.empty())) {
+      std::vector<Tensor> went(inputs.data(), inputs.data() + inputs_n);
+      for (auto& h : after) h->after(went, came);
+      std::copy(went.begin(), went.end(), inputs.data());
+    }
+    if (TORCH_UNLIKELY(n.is_leaf() && n.extra))
+      for (auto& h : copy_hooks(n, &Extra::accumulated)) h->accumulated(static_cast<Leaf&>(n));
+  }
+  for (uint32_t i = 0; i < inputs_n; ++i) {
+    if (!needed[i]) continue;
+    Tensor& g = inputs[i];
+    if (g) {
+      fit(g, n, i, edges[i].node->shape_of(edges[i].output_nr));
+      if (TORCH_UNLIKELY(anomaly_mode.enabled && anomaly_mode.check_nan)) check_nan(n, i, g);
+    }
+    give(edges[i], std::move(g));
+  }
+}
+
+std::vector<Tensor> Engine::run(std::vector<Tensor> grads) {
+  if (inputs_.empty())
+    count();
+  else
+    count_towards_inputs();
+  GradMode mode(call_.create_graph);
+  for (size_t i = 0; i < roots_.size(); ++i) give(roots_[i], std::move(grads[i]));
+  while (!nodes_.empty()) {
+    std::pop_heap(nodes_.begin(), nodes_.end(), Younger());
+    Node* n = nodes_.back();
+    nodes_.pop_back();
+    run_node(*n);
+  }
+  finished_ = true;
+  return std::move(captured_);
+}
+
+// After an error: takes back the gradients that wait in nodes.
+void Engine::abandon() noexcept {
+  nodes_.clear();
+  auto let_go = [&](Node* n) {
+    if (n->claim.load(std::memory_order_relaxed) != pass_.number) return;
+    n->visit.grad.reset();
+    delete[] std::exchange(n->visit.more, nullptr);
+    n->claim.store(0, std::memory_order_release);
+    nodes_.push_back(n);
+  };
+  for (const Edge& e : roots_) let_go(e.node);
+  for (const Edge& e : inputs_) let_go(e.node);
+  while (!nodes_.empty()) {
+    Node* n = nodes_.back();
+    nodes_.pop_back();
+    for (uint32_t i = 0; i < n->edge_count; ++i)
+      if (Node* to = n->edges()[i].node) let_go(to);
+  }
+  for (auto& [node, v] : aside_) delete[] v.more;
+}
+
+}  // namespace
+
+std::vector<Tensor> run_backward(ArrayRef<Edge> roots, std::vector<Tensor> grads, const BackwardCall& call,
+                                 ArrayRef<Edge> inputs) {
+  return Engine(call, roots, inputs).run(std::move(grads));
+}
+
+bool in_backward() noexcept { return innermost; }
+uint64_t current_pass() noexcept { return innermost ? innermost->number() : 0; }
+bool pass_visits(Node& n) noexcept { return innermost && innermost->visits(n); }
+
+}  // namespace torch::autograd
