@@ -31,8 +31,7 @@ constinit std::atomic<uint32_t> wanted{0};
 
 namespace {
 
-// --- time
-// ---------------------------------------------------------------------------------------------------------------
+// --- time ---
 
 int64_t clock_ns(clockid_t id) noexcept {
   timespec t;
@@ -68,8 +67,7 @@ Moment moment() noexcept {
   return best;
 }
 
-// --- sessions and buffers
-// -----------------------------------------------------------------------------------------------
+// --- sessions and buffers ---
 
 struct Session {
   uint32_t wants;
@@ -164,8 +162,7 @@ inline void publish(Buffer& b, size_t n) noexcept {
 
 inline Buffer* here() noexcept { return TORCH_LIKELY(buffer != nullptr) ? buffer : open_buffer(); }
 
-// --- arguments
-// ----------------------------------------------------------------------------------------------------------
+// --- arguments ---
 
 template <class T>
 const T& as(const void* p) noexcept {
@@ -332,8 +329,7 @@ void note_memory(const void* address, int64_t bytes) noexcept {
   publish(*b, kMemoryWords);
 }
 
-// --- start and stop
-// ---------------------------------------------------------------------------------------------------------
+// --- start and stop ---
 
 namespace {
 

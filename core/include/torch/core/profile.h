@@ -25,8 +25,7 @@ enum class Scope : uint8_t { Function = 0, Backward = 1, User = 7 };
 
 inline bool on() noexcept { return TORCH_UNLIKELY(mode_keys() != 0); }
 
-// --- noting
-// -------------------------------------------------------------------------------------------------------------
+// --- noting ---
 
 using Handle = uint64_t;  // of a range that is open; 0 is none
 constexpr int64_t kNoSequence = -1;
@@ -51,8 +50,7 @@ class Range {
   Handle handle_;
 };
 
-// --- reading
-// ------------------------------------------------------------------------------------------------------------
+// --- reading ---
 
 struct Event {
   uint32_t name;    // index into Recording::names
@@ -103,8 +101,7 @@ TORCH_API uint64_t start(uint32_t wants);
 TORCH_API Recording stop(uint64_t session);
 TORCH_API void set_limit(uint64_t bytes) noexcept;  // of records that are held; 256 MiB at first, five million ranges
 
-// --- seams, null where there is nothing to ask
-// --------------------------------------------------------------------------
+// --- seams, null where there is nothing to ask ---
 
 TORCH_API extern uint64_t (*next_sequence)() noexcept;  // of the next node made on this thread; ~0: none is recorded
 constexpr int kStackWords = 64;

@@ -18,8 +18,7 @@ namespace torch::python {
 
 namespace {
 
-// --- stacks: a word is the number of a code object and a line
-// ---------------------------------------------------------------
+// --- stacks: a word is the number of a code object and a line ---
 
 std::vector<PyCodeObject*> codes;  // owned, for good; guarded by the GIL
 std::unordered_map<PyCodeObject*, uint32_t> number_of_code;
@@ -53,8 +52,7 @@ py::str shown(uint64_t word) {
       .format(py::handle(code->co_filename), py::int_(uint32_t(word)), py::handle(code->co_name));
 }
 
-// --- recordings
-// ---------------------------------------------------------------------------------------------------------
+// --- recordings ---
 
 using profile::Argument;
 
