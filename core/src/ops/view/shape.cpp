@@ -269,7 +269,10 @@ template <Tensor (*one)(const Tensor&)>
 std::vector<Tensor> each(TensorList tensors) {
   std::vector<Tensor> out;
   out.reserve(tensors.size());
-  for (const Tensor& t : tensors) out.push_back(one(t));
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    TORCH_CHECK_TYPE(tensors[i], "atleast: element ", i, " of tensors must be a Tensor, not None");
+    out.push_back(one(tensors[i]));
+  }
   return out;
 }
 
