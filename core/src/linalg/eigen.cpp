@@ -1,8 +1,12 @@
 // Eigenvalues and eigenvectors: of Hermitian matrices by divide and conquer (syevd, heevd), of others by geev.
 #include "linalg/linalg.h"
 #include "linalg/matrix.h"
+#include "torch/core/ops/binary.h"
 #include "torch/core/ops/linalg.h"
+#include "torch/core/ops/pointwise.h"
 #include "torch/core/ops/reduce.h"
+#include "torch/core/ops/unary.h"
+#include "torch/core/ops/view.h"
 
 namespace torch::linalg {
 

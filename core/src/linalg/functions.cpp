@@ -3,11 +3,16 @@
 
 #include "linalg/linalg.h"
 #include "linalg/matrix.h"
+#include "torch/core/ops/binary.h"
 #include "torch/core/ops/copy.h"
+#include "torch/core/ops/create.h"
 #include "torch/core/ops/join.h"
 #include "torch/core/ops/linalg.h"
 #include "torch/core/ops/matmul.h"
+#include "torch/core/ops/pointwise.h"
 #include "torch/core/ops/reduce.h"
+#include "torch/core/ops/unary.h"
+#include "torch/core/ops/view.h"
 
 namespace torch::linalg {
 

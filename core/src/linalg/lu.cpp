@@ -4,10 +4,13 @@
 
 #include "linalg/linalg.h"
 #include "linalg/matrix.h"
+#include "torch/core/ops/binary.h"
 #include "torch/core/ops/copy.h"
+#include "torch/core/ops/create.h"
 #include "torch/core/ops/index.h"
 #include "torch/core/ops/linalg.h"
 #include "torch/core/ops/sort.h"
+#include "torch/core/ops/view.h"
 
 namespace torch::linalg {
 

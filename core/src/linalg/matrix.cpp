@@ -1,9 +1,17 @@
 #include "linalg/matrix.h"
 
 #include "dims.h"
+#include "torch/core/ops/create.h"
+#include "torch/core/ops/pointwise.h"
 #include "torch/core/ops/reduce.h"
+#include "torch/core/ops/unary.h"
+#include "torch/core/ops/view.h"
 
 namespace torch::linalg {
+
+Tensor mT(const Tensor& a) { return transpose(a, -2, -1); }
+Tensor mH(const Tensor& a) { return is_complex(a.dtype()) ? conj(mT(a)) : mT(a); }
+Tensor identity(int64_t n, const Tensor& like) { return eye(n, std::nullopt, like.dtype(), like.device()); }
 
 void check_floating(const char* op, const Tensor& a, const char* name) {
   const DType t = a.dtype();

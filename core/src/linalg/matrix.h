@@ -10,7 +10,7 @@
 #include "dense.h"
 #include "linalg/lapack.h"
 #include "torch/core/arithmetic.h"
-#include "torch/core/ops/view.h"
+#include "torch/core/operator.h"
 #include "torch/core/pool.h"
 
 namespace torch::linalg {
@@ -59,10 +59,10 @@ bool has_vectors(const Tensor& a, const Tensor& b);
 
 // What stands for a result that was not asked for.
 inline Tensor nothing(const Tensor& a) { return empty_tensor({0}, a.dtype(), a.device()); }
-inline Tensor mT(const Tensor& a) { return transpose(a, -2, -1); }
-inline Tensor mH(const Tensor& a) { return is_complex(a.dtype()) ? conj(mT(a)) : mT(a); }
+Tensor mT(const Tensor& a);
+Tensor mH(const Tensor& a);
 // An identity of the last two sizes of `like`, of its dtype and device.
-inline Tensor identity(int64_t n, const Tensor& like) { return eye(n, std::nullopt, like.dtype(), like.device()); }
+Tensor identity(int64_t n, const Tensor& like);
 
 // --- memory ----------------------------------------------------------------------------------------------------------
 

@@ -1,7 +1,11 @@
 // linalg.solve in terms of square matrices and matrices of one batch.
 #include "linalg/linalg.h"
 #include "linalg/matrix.h"
+#include "torch/core/ops/binary.h"
 #include "torch/core/ops/linalg.h"
+#include "torch/core/ops/pointwise.h"
+#include "torch/core/ops/unary.h"
+#include "torch/core/ops/view.h"
 
 namespace torch::linalg {
 

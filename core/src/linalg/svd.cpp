@@ -1,6 +1,7 @@
 // Singular value decomposition, A = U diag(S) V^H, by divide and conquer (gesdd).
 #include "linalg/linalg.h"
 #include "linalg/matrix.h"
+#include "torch/core/ops/create.h"
 #include "torch/core/ops/linalg.h"
 
 namespace torch::linalg {

@@ -2,6 +2,7 @@
 #include "linalg/linalg.h"
 #include "linalg/matrix.h"
 #include "torch/core/ops/linalg.h"
+#include "torch/core/ops/view.h"
 
 namespace torch::linalg {
 

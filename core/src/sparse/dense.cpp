@@ -1,7 +1,10 @@
 // Between sparse and dense: coalesce, to_dense, to_sparse, the values at given places.
 #include "sparse/sparse.h"
+#include "torch/core/ops/binary.h"
 #include "torch/core/ops/copy.h"
+#include "torch/core/ops/create.h"
 #include "torch/core/ops/join.h"
+#include "torch/core/ops/pointwise.h"
 #include "torch/core/ops/reduce.h"
 #include "torch/core/ops/sparse.h"
 

@@ -2,8 +2,11 @@
 #include "torch/core/ops/reduce.h"
 
 #include "sparse/sparse.h"
+#include "torch/core/ops/binary.h"
 #include "torch/core/ops/copy.h"
+#include "torch/core/ops/create.h"
 #include "torch/core/ops/join.h"
+#include "torch/core/ops/pointwise.h"
 #include "torch/core/ops/softmax.h"
 #include "torch/core/ops/sparse.h"
 #include "torch/core/ops/unary.h"

@@ -3,8 +3,10 @@
 #include "ops/view/geometry.h"
 #include "sparse/sparse.h"
 #include "torch/core/ops/copy.h"
+#include "torch/core/ops/create.h"
 #include "torch/core/ops/index.h"
 #include "torch/core/ops/join.h"
+#include "torch/core/ops/pointwise.h"
 #include "torch/core/ops/reduce.h"
 #include "torch/core/ops/view.h"
 

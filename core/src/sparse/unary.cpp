@@ -2,6 +2,7 @@
 #include "torch/core/ops/unary.h"
 
 #include "sparse/sparse.h"
+#include "torch/core/ops/binary.h"
 #include "torch/core/ops/pointwise.h"
 
 namespace torch {

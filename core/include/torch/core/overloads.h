@@ -7,7 +7,7 @@
 #include "torch/core/options.h"
 
 namespace torch {
-Tensor number(const Scalar& v);  // arithmetic.h
+TORCH_API Tensor number(const Scalar& v);  // arithmetic.h
 }
 namespace torch::detail {
 

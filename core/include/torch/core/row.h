@@ -40,79 +40,28 @@ struct Attr {
   const char* python = nullptr;  // module in which the name stands when it is not torch: "nn.functional", "linalg", ...
   const char* skip = nullptr;    // generated tests are skipped, and why
 
-  constexpr Attr method() const {
-    auto a = *this;
-    a.is_method = true;
-    return a;
+  template <class T>
+  constexpr Attr with(T Attr::* field, T value) const {
+    Attr changed = *this;
+    changed.*field = value;
+    return changed;
   }
-  constexpr Attr method_only() const {
-    auto a = *this;
-    a.is_method = true;
-    a.is_function = false;
-    return a;
-  }
-  constexpr Attr hidden() const {
-    auto a = *this;
-    a.is_hidden = true;
-    a.is_function = false;
-    return a;
-  }
-  constexpr Attr composite() const {
-    auto a = *this;
-    a.is_composite = true;
-    return a;
-  }
-  constexpr Attr view() const {
-    auto a = *this;
-    a.is_view = true;
-    return a;
-  }
-  constexpr Attr random() const {
-    auto a = *this;
-    a.is_random = true;
-    return a;
-  }
-  constexpr Attr pointwise() const {
-    auto a = *this;
-    a.is_pointwise = true;
-    return a;
-  }
-  constexpr Attr exact_out() const {
-    auto a = *this;
-    a.is_exact_out = true;
-    return a;
-  }
-  constexpr Attr apart() const {
-    auto a = *this;
-    a.is_apart = true;
-    return a;
-  }
-  constexpr Attr in(const char* module) const {
-    auto a = *this;
-    a.python = module;
-    return a;
-  }
-  constexpr Attr accepts(DTypes d) const {
-    auto a = *this;
-    a.dtypes = d;
-    return a;
-  }
-  constexpr Attr floats() const {
-    auto a = *this;
-    a.promotes_to_float = true;
-    return a;
-  }
-  constexpr Attr domain(double lo, double hi) const {
-    auto a = *this;
-    a.low = lo;
-    a.high = hi;
-    return a;
-  }
-  constexpr Attr skip_tests(const char* why) const {
-    auto a = *this;
-    a.skip = why;
-    return a;
-  }
+
+  // Words of a row: Attr().method().accepts(DTypes::Real)
+  constexpr Attr method() const { return with(&Attr::is_method, true); }
+  constexpr Attr method_only() const { return method().with(&Attr::is_function, false); }
+  constexpr Attr hidden() const { return with(&Attr::is_hidden, true).with(&Attr::is_function, false); }
+  constexpr Attr composite() const { return with(&Attr::is_composite, true); }
+  constexpr Attr view() const { return with(&Attr::is_view, true); }
+  constexpr Attr random() const { return with(&Attr::is_random, true); }
+  constexpr Attr pointwise() const { return with(&Attr::is_pointwise, true); }
+  constexpr Attr exact_out() const { return with(&Attr::is_exact_out, true); }
+  constexpr Attr apart() const { return with(&Attr::is_apart, true); }
+  constexpr Attr in(const char* module) const { return with(&Attr::python, module); }
+  constexpr Attr accepts(DTypes d) const { return with(&Attr::dtypes, d); }
+  constexpr Attr floats() const { return with(&Attr::promotes_to_float, true); }
+  constexpr Attr domain(double lo, double hi) const { return with(&Attr::low, lo).with(&Attr::high, hi); }
+  constexpr Attr skip_tests(const char* why) const { return with(&Attr::skip, why); }
 };
 
 // One argument without a static type. Tensors and lists are borrowed from the caller. A default-constructed Value is

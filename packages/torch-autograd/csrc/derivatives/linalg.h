@@ -1,6 +1,7 @@
 // Matrices in derivatives: G^H for the adjoint, batches in the leading dims.
 #pragma once
 #include "math.h"
+#include "torch/core/ops/create.h"
 #include "torch/core/ops/linalg.h"
 #include "torch/core/ops/matmul.h"
 #include "torch/core/ops/view.h"

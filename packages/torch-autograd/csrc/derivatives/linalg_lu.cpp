@@ -11,6 +11,7 @@
 #include "torch/core/ops/pointwise.h"
 #include "torch/core/ops/reduce.h"
 #include "torch/core/ops/sort.h"
+#include "torch/core/ops/unary.h"
 #include "torch/core/ops/view.h"
 
 namespace torch::autograd {

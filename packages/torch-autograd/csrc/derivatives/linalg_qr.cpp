@@ -3,9 +3,11 @@
 // D. Roberts, L. Roberts, "QR and LQ decomposition matrix backpropagation algorithms for square, wide, and deep", 2020.
 #include "linalg.h"
 #include "register.h"
+#include "torch/core/ops/binary.h"
 #include "torch/core/ops/create.h"
 #include "torch/core/ops/join.h"
 #include "torch/core/ops/linalg.h"
+#include "torch/core/ops/pointwise.h"
 #include "torch/core/ops/reduce.h"
 #include "torch/core/ops/view.h"
 

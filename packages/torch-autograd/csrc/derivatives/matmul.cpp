@@ -3,6 +3,7 @@
 
 #include "math.h"
 #include "register.h"
+#include "torch/core/ops/pointwise.h"
 #include "torch/core/ops/view.h"
 
 namespace torch::autograd {

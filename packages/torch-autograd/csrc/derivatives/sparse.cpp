@@ -7,6 +7,7 @@
 #include "torch/core/ops/create.h"
 #include "torch/core/ops/index.h"
 #include "torch/core/ops/matmul.h"
+#include "torch/core/ops/pointwise.h"
 #include "torch/core/ops/sparse.h"
 #include "torch/core/ops/view.h"
 
