@@ -65,4 +65,8 @@ void undefined_argument(std::string_view op, std::string_view argument) {
   throw_error(ErrorKind::Type, message(op, ": argument '", argument, "' must be a Tensor, not None"));
 }
 
+void undefined_element(std::string_view op, std::string_view argument, size_t index) {
+  throw_error(ErrorKind::Type, message(op, ": element ", index, " of ", argument, " must be a Tensor, not None"));
+}
+
 }  // namespace torch

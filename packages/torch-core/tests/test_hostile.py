@@ -3,6 +3,7 @@ for as long as one likes; here is a short run of it, and one test for each way t
 """
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -22,6 +23,16 @@ def test_nothing_crashes_hangs_or_reaches_beyond_its_memory():
     command = [sys.executable, str(FUZZ), "--calls", calls, "--seed", os.environ.get("TORCH_FUZZ_SEED", "0")]
     done = subprocess.run(command + ["--no-memory"] * SANITIZED, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
+
+
+OF_LISTS = [row for row in _C._rows() if re.search(r"\(Tensor\[\] \w+[,)]", row["schema"])]
+
+
+@pytest.mark.parametrize("row", OF_LISTS, ids=lambda row: row["name"])
+def test_none_in_a_list_of_tensors_is_named(row):
+    parameter = re.search(r"\(Tensor\[\] (\w+)", row["schema"])[1]
+    with pytest.raises(TypeError, match=f": element 1 of {parameter} must be a Tensor, not None"):
+        _C._operator(row["name"])([torch.ones(2), None])
 
 
 # --- objects that run code while they are read ---

@@ -178,9 +178,3 @@ def test_conversions_take_a_memory_format():
     last = x.contiguous(memory_format=torch.channels_last)
     assert last.half().stride() == (60, 1, 15, 3)
     assert last.int(memory_format=torch.contiguous_format).is_contiguous()
-
-
-def test_atleast_of_a_list_refuses_none():
-    for f in (torch.atleast_1d, torch.atleast_2d, torch.atleast_3d, torch.hstack):
-        with pytest.raises(TypeError, match="element 1 of tensors must be a Tensor, not None"):
-            f([torch.tensor(1), None])

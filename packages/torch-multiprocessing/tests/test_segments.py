@@ -225,7 +225,7 @@ def test_strategies_can_be_chosen(ctx, run):
         a = tensor([1, 2, 3])
         ask.put(a)
         assert answer.get(timeout=10).data_ptr() == a.data_ptr()
-        made = [n for n in set(os.listdir("/dev/shm")) - before if n.startswith(f"torch_{os.getpid()}_")]
+        made = [n for n in set(os.listdir("/dev/shm")) - before if n.startswith(f"torch_segment_{os.getpid()}_")]
         assert len(made) == 1
     finally:
         mp.set_sharing_strategy("file_descriptor")
@@ -364,7 +364,7 @@ def test_nothing_is_left_in_shared_memory_when_all_are_killed(strategy):
     for tracker in trackers:  # removes what is left, and ends by itself
         while _runs(tracker):
             os.sched_yield()
-    assert not [n for n in os.listdir("/dev/shm") if n.startswith("torch_") and int(n.split("_")[1]) in pids]
+    assert not [n for n in os.listdir("/dev/shm") if n.startswith("torch_segment_") and int(n.split("_")[2]) in pids]
 
 
 def test_a_full_file_system_is_an_error_before_anything_is_written(tmp_path, monkeypatch):
@@ -400,7 +400,7 @@ def send():
     queue.put(torch.ones(3))
     time.sleep(60)
 def files(pid):
-    return [name for name in os.listdir("/dev/shm") if name.startswith(f"torch_{pid}_")]
+    return [name for name in os.listdir("/dev/shm") if name.startswith(f"torch_segment_{pid}_")]
 first, second, third = (mp.Process(target=send, daemon=True) for _ in range(3))
 for process in (first, second):
     process.start()
@@ -433,4 +433,4 @@ except torch.multiprocessing.SharedMemoryError as e:
 def test_files_of_killed_processes_are_removed_without_a_complaint():
     done = subprocess.run([sys.executable, "-c", CHILDREN_KILLED], capture_output=True, text=True, timeout=50)
     assert done.returncode == 0 and done.stderr == "", done.stderr
-    assert not [name for name in os.listdir("/dev/shm") if name.startswith(f"torch_{int(done.stdout)}_")]
+    assert not [name for name in os.listdir("/dev/shm") if name.startswith(f"torch_segment_{int(done.stdout)}_")]

@@ -193,6 +193,10 @@ void check_defined(const T& argument) {
   if constexpr (p.kind == Kind::Tensor && !p.optional)
     if (TORCH_UNLIKELY(!argument))
       undefined_argument(Signature<Tag>::schema.op_name(), Signature<Tag>::schema.view(p.name));
+  if constexpr (p.kind == Kind::TensorList && !p.optional_elements)
+    for (size_t i = 0; i < argument.size(); ++i)
+      if (TORCH_UNLIKELY(!argument[i]))
+        undefined_element(Signature<Tag>::schema.op_name(), Signature<Tag>::schema.view(p.name), i);
 }
 
 template <class Tag, size_t I, class T>

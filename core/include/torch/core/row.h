@@ -108,5 +108,6 @@ struct Alias {
 TORCH_API ArrayRef<Alias> all_aliases() noexcept;
 [[noreturn]] TORCH_API void missing_kernel(std::string_view op, Slot slot);
 [[noreturn]] TORCH_API void undefined_argument(std::string_view op, std::string_view argument);
+[[noreturn]] TORCH_API void undefined_element(std::string_view op, std::string_view argument, size_t index);
 
 }  // namespace torch

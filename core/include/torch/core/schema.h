@@ -6,8 +6,8 @@
 //   "select(Tensor(a) self, int dim, int index) -> Tensor(a)"                     (a): the result is a view of it
 //
 // Types: Tensor  Tensor[]  Scalar  int  int[]  int[2] (one int stands for two)  bool  float  str  dtype  device  layout
-// memory_format  generator, each with `?` where None is allowed. `Number` is a tensor or a Python number (which
-// arrives as a wrapped 0-d tensor). After `*` parameters are keyword-only.
+// memory_format  generator, each with `?` where None is allowed; in the list Tensor?[] elements may be None. `Number`
+// is a tensor or a Python number (which arrives as a wrapped 0-d tensor). After `*` parameters are keyword-only.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -39,7 +39,8 @@ struct Text {  // a piece of the schema's text
 struct Parameter {
   Text name, fallback;  // fallback: the default's literal; empty when there is none
   Kind kind = Kind::None;
-  bool optional = false;  // None is allowed
+  bool optional = false;           // None is allowed
+  bool optional_elements = false;  // None is allowed in the list
   bool keyword_only = false;
   bool has_default = false;
   bool accepts_number = false;  // Number: a tensor or a Python number
@@ -107,6 +108,10 @@ constexpr Parameter type_of(std::string_view t) {
     for (char c : t.substr(open + 1))
       if (c >= '0' && c <= '9') p.list_size = uint8_t(p.list_size * 10 + (c - '0'));
     t = t.substr(0, open);
+    if (t.back() == '?') {
+      p.optional_elements = true;
+      t.remove_suffix(1);
+    }
   }
   p.accepts_number = t == "Number";
   p.kind = kind_of(t);

@@ -17,12 +17,10 @@ constexpr int64_t kGrain = 1 << 18;  // bytes
 
 void check_list(const char* op, TensorList tensors, ErrorKind when_empty = ErrorKind::Runtime) {
   if (tensors.empty()) throw_error(when_empty, message(op, ": expected a non-empty list of Tensors"));
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    TORCH_CHECK_TYPE(tensors[i], op, ": element ", i, " of tensors must be a Tensor, not None");
+  for (size_t i = 0; i < tensors.size(); ++i)
     TORCH_CHECK(tensors[i].device() == tensors[0].device(), op,
                 ": all tensors must be on one device, but element 0 is on ", tensors[0].device(), " and element ", i,
                 " on ", tensors[i].device());
-  }
 }
 
 DType joined_dtype(TensorList tensors) {

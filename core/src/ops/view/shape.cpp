@@ -269,10 +269,7 @@ template <Tensor (*one)(const Tensor&)>
 std::vector<Tensor> each(TensorList tensors) {
   std::vector<Tensor> out;
   out.reserve(tensors.size());
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    TORCH_CHECK_TYPE(tensors[i], "atleast: element ", i, " of tensors must be a Tensor, not None");
-    out.push_back(one(tensors[i]));
-  }
+  for (const Tensor& t : tensors) out.push_back(one(t));
   return out;
 }
 

@@ -34,6 +34,7 @@ _device = device | builtins.str | builtins.int
 KINDS = {
     "Tensor": "Tensor",
     "Tensor[]": "Sequence[Tensor]",
+    "Tensor?[]": "Sequence[Tensor | None]",
     "Number": "Tensor | Number",
     "Scalar": "Number",
     "int": "builtins.int",

@@ -83,13 +83,13 @@ class Figures(collections.namedtuple("Figures", "rss shared descriptors children
             len(os.listdir("/proc/self/fd")),
             len(states),
             states.count("Z"),
-            len([name for name in os.listdir("/dev/shm") if name.startswith("torch_") and _is_left(name)]),
+            len([name for name in os.listdir("/dev/shm") if name.startswith("torch_segment_") and _is_left(name)]),
         )
 
 
 def _is_left(name: str) -> bool:
     """Whether this process or an ended one made the file; a living one removes it at its end."""
-    pid = name.split("_")[1]
+    pid = name.split("_")[2]
     return pid == str(os.getpid()) or not os.path.exists(f"/proc/{pid}")
 
 

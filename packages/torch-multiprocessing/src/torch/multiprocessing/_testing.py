@@ -44,9 +44,9 @@ def nothing_left():
 
 def _is_ours(name: str) -> bool:
     """Whether this process or an ended one made the file; a living one belongs to somebody else's tests."""
-    if not name.startswith("torch_"):
+    if not name.startswith("torch_segment_"):
         return False
-    pid = name.split("_")[1]
+    pid = name.split("_")[2]
     return pid == str(os.getpid()) or not os.path.exists(f"/proc/{pid}")
 
 

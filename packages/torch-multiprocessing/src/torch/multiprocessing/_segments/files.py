@@ -17,8 +17,8 @@ _KIND = "shared_memory"
 
 
 def path_of(pid: int, identity: int) -> str:
-    """Where the segment of a process lies."""
-    return f"{FOLDER}/torch_{pid}_{identity:016x}"
+    """Where the segment of a process lies. Programs take files called torch_PID_... for tensors that nobody freed."""
+    return f"{FOLDER}/torch_segment_{pid}_{identity:016x}"
 
 
 def create(identity: int) -> tuple[int, str]:
