@@ -105,6 +105,8 @@ void register_copy() {
   });
   set_native<op::zero_>([](const Tensor& self) { return fill_kernel(self, Scalar(0)); });
   set_composite<op::fill>([](const Tensor& self, const Scalar& value) { return fill_(clone(self), value); });
+  set_composite<op::fill_by_tensor>(
+      [](const Tensor& self, const Tensor& value) { return fill_tensor_(clone(self), value); });
 }
 
 }  // namespace torch

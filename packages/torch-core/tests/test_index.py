@@ -198,3 +198,20 @@ def test_large_index_work_is_the_same_for_any_number_of_threads():
         results.append(t.index_add(0, index, source))
     torch.set_num_threads(before)
     assert torch.equal(results[0], results[1]) and torch.equal(results[0], results[2])
+
+
+def test_index_fill_takes_the_value_of_a_number_that_is_a_tensor():
+    pytest.importorskip("torch.autograd", reason="its gradient is looked at")
+    x, places = torch.zeros(3, 4), torch.tensor([0, -1])
+    value = torch.tensor(2.5, dtype=torch.float64, requires_grad=True)
+    y = torch.index_fill(x, 1, places, value)
+    assert y[:, [0, 3]].eq(2.5).all() and not y[:, 1:3].any() and y.dtype == torch.float32
+    (slope,) = torch.autograd.grad((y * torch.arange(12.0).view(3, 4)).sum(), value)
+    assert slope.item() == sum(row * 4 + column for row in range(3) for column in (0, 3))
+    assert x.clone().index_fill_(1, places, value.detach()).equal(y)
+    assert torch.fill(x, value).requires_grad and torch.fill(x, torch.tensor(7)).eq(7).all()
+    assert torch.index_fill(torch.tensor(1.0), 0, torch.tensor([0]), value).item() == 2.5
+    with pytest.raises(RuntimeError, match="only supports a 0-dimensional value tensor, but got tensor with 1"):
+        torch.index_fill(x, 1, places, value.reshape(1))
+    with pytest.raises(IndexError, match="index"):
+        torch.index_fill(x, 1, torch.tensor([4]), value)

@@ -94,3 +94,12 @@ def test_rolling_a_number_needs_no_dims():
     assert torch.roll(x, 3).item() == 5
     with pytest.raises(IndexError, match="roll: dims are given as .* but a 0-d tensor has none"):
         torch.roll(x, 1, 0)
+
+
+def test_cat_does_not_write_over_what_it_reads():
+    x = torch.arange(6.0).view(2, 3)
+    with pytest.raises(RuntimeError, match="cat.*input tensor 'tensors' and of out refer to a single memory location"):
+        torch.cat([torch.empty(0), x], 0, out=x)
+    assert x.view(-1).tolist() == [0, 1, 2, 3, 4, 5]
+    both = torch.empty(4, 3)
+    assert torch.cat([x, x], out=both) is both and both[2:].equal(x)

@@ -5,6 +5,7 @@
 #include "torch/core/ops/binary.h"
 #include "torch/core/ops/copy.h"
 #include "torch/core/ops/index.h"
+#include "torch/core/ops/pointwise.h"
 #include "torch/core/ops/view.h"
 
 namespace torch {
@@ -142,6 +143,30 @@ Tensor index_fill_kernel(const Tensor& self, int64_t dim, const Tensor& index, c
   return index_fill_inplace(copy_of(self), dim, index, value);
 }
 
+// A tensor's value is copied in, as index_copy does, so that it gets its gradient.
+Tensor slices_of_value(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& value) {
+  check_index("index_fill", self, index);
+  TORCH_CHECK(value.dim() == 0, "index_fill_ only supports a 0-dimensional value tensor, but got tensor with ",
+              value.dim(), " dimension(s), of shape ", value.sizes());
+  DimVector sizes(self.sizes());
+  if (self.dim() > 0) sizes[wrap_dim(dim, self.dim())] = index.numel();
+  return expand(value.dtype() == self.dtype() ? value : _to_copy(value, self.dtype()), sizes);
+}
+// Places counted from the end, as index_fill takes them, counted from the start.
+Tensor from_the_start(const Tensor& self, int64_t dim, const Tensor& index) {
+  const int64_t size = self.dim() ? self.size(wrap_dim(dim, self.dim())) : 1;
+  const Tensor negative = lt(index, scalar_tensor_of(0, DType::Int64, true));
+  return where(negative, add(index, scalar_tensor_of(size, DType::Int64, true)), index);
+}
+Tensor index_fill_tensor_composite(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& value) {
+  const Tensor slices = slices_of_value(self, dim, index, value);
+  return index_copy(self, dim, from_the_start(self, dim, index), slices);
+}
+Tensor index_fill_tensor_in_place(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& value) {
+  const Tensor slices = slices_of_value(self, dim, index, value);
+  return index_copy_(self, dim, from_the_start(self, dim, index), slices);
+}
+
 // A slice's index for each of its elements, as scatter_reduce wants it.
 Tensor spread_index(const Tensor& index, int64_t dim, const Tensor& source) {
   DimVector shape(size_t(source.dim()), 1);
@@ -221,6 +246,8 @@ void register_index_select() {
   set_native<op::index_copy_>(index_copy_inplace);
   set_native<op::index_fill>(index_fill_kernel);
   set_native<op::index_fill_>(index_fill_inplace);
+  set_composite<op::index_fill_tensor>(index_fill_tensor_composite);
+  set_composite<op::index_fill_tensor_>(index_fill_tensor_in_place);
   set_composite<op::index_reduce>(index_reduce_composite);
   set_composite<op::index_reduce_>(index_reduce_inplace);
   set_native<op::take>(take_kernel);
