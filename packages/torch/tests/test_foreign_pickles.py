@@ -49,7 +49,7 @@ def test_gradients_and_attributes_come_along(pickled):
 def test_models_compute_what_they_computed_there(pickled, number):
     model, x, y = pickled["models"][number]
     for module in (pickle.loads(pickle.dumps(model)), model):
-        torch.testing.assert_close(module(torch.from_numpy(x)).detach(), torch.from_numpy(y), rtol=1e-5, atol=1e-6)
+        torch.testing.assert_close(module(torch.tensor(x)).detach(), torch.tensor(y), rtol=1e-5, atol=1e-6)
 
 
 def test_training_goes_on(pickled):
