@@ -161,3 +161,17 @@ def test_softmax_and_its_kin_stand_in_special_too():
     x = torch.tensor([[0.0, 1.0]])
     assert special.softmax(x, 1).equal(torch.softmax(x, 1)) and special.log_softmax(x, 1).equal(torch.log_softmax(x, 1))
     assert special.logsumexp(x, 1).equal(torch.logsumexp(x, 1))
+
+
+@pytest.mark.parametrize("kind", "tuvw")
+def test_chebyshev_polynomials_of_any_degree_take_no_longer(kind):
+    name = f"chebyshev_polynomial_{kind}"
+    x = torch.tensor([-0.999, -0.3, 0.0, 0.2, 0.95], dtype=torch.float64)
+    wanted = [float(POLYNOMIALS[name](1000, mp.mpf(v))) for v in x.tolist()]
+    assert getattr(special, name)(x, torch.tensor(1000)).tolist() == pytest.approx(wanted, rel=1e-9, abs=1e-10)
+    n = 4294967295
+    ends = {"t": [1, -1], "u": [n + 1, -(n + 1)], "v": [1, -(2 * n + 1)], "w": [2 * n + 1, -1]}[kind]
+    got = getattr(special, name)(torch.tensor([1.0, -1.0], dtype=torch.float64), torch.tensor(n))
+    assert got.tolist() == ends
+    assert getattr(special, f"shifted_{name}")(torch.tensor([1.0, 0.0], dtype=torch.float64), n).tolist() == ends
+    assert abs(getattr(special, name)(torch.tensor(0.5), torch.tensor(n)).item()) <= 2

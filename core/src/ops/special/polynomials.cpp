@@ -27,15 +27,36 @@ double chebyshev_recurrence(double x, double n, double first) {
   return recurrence(n, first, [x](double, double p, double below) { return 2 * x * p - below; });
 }
 
+// A degree may be any number, so where the recurrence neither grows nor ends soon it gives way to x = cos(t)
+// (A&S 22.3.15).
+bool by_angle(double x, double n) { return std::abs(x) < 1 && n > 50; }
+bool at_end(double x, double n) { return std::abs(x) == 1 && n > -1 && n < 9e18; }
+double to_power_of(double n, double x) {
+  return x > 0 || std::fmod(std::trunc(n), 2) == 0 ? 1 : -1;
+}  // x^n of 1 and -1
+
 }  // namespace
 
 double chebyshev_polynomial_t(double x, double n) {
-  if (std::abs(x) < 1 && n > 50) return std::cos(std::trunc(n) * std::acos(x));
+  if (at_end(x, n)) return to_power_of(n, x);
+  if (by_angle(x, n)) return std::cos(std::trunc(n) * std::acos(x));
   return chebyshev_recurrence(x, n, x);
 }
-double chebyshev_polynomial_u(double x, double n) { return chebyshev_recurrence(x, n, 2 * x); }
-double chebyshev_polynomial_v(double x, double n) { return chebyshev_recurrence(x, n, 2 * x - 1); }
-double chebyshev_polynomial_w(double x, double n) { return chebyshev_recurrence(x, n, 2 * x + 1); }
+double chebyshev_polynomial_u(double x, double n) {
+  if (at_end(x, n)) return to_power_of(n, x) * (std::trunc(n) + 1);
+  if (by_angle(x, n)) return std::sin((std::trunc(n) + 1) * std::acos(x)) / std::sqrt((1 - x) * (1 + x));
+  return chebyshev_recurrence(x, n, 2 * x);
+}
+double chebyshev_polynomial_v(double x, double n) {
+  if (at_end(x, n)) return x > 0 ? 1 : to_power_of(n, x) * (2 * std::trunc(n) + 1);
+  if (by_angle(x, n)) return std::cos((std::trunc(n) + 0.5) * std::acos(x)) / std::sqrt((1 + x) / 2);
+  return chebyshev_recurrence(x, n, 2 * x - 1);
+}
+double chebyshev_polynomial_w(double x, double n) {
+  if (at_end(x, n)) return x > 0 ? 2 * std::trunc(n) + 1 : to_power_of(n, x);
+  if (by_angle(x, n)) return std::sin((std::trunc(n) + 0.5) * std::acos(x)) / std::sqrt((1 - x) / 2);
+  return chebyshev_recurrence(x, n, 2 * x + 1);
+}
 double shifted_chebyshev_polynomial_t(double x, double n) { return chebyshev_polynomial_t(2 * x - 1, n); }
 double shifted_chebyshev_polynomial_u(double x, double n) { return chebyshev_polynomial_u(2 * x - 1, n); }
 double shifted_chebyshev_polynomial_v(double x, double n) { return chebyshev_polynomial_v(2 * x - 1, n); }
