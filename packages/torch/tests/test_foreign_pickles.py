@@ -2,6 +2,8 @@
 
 import pathlib
 import pickle
+import subprocess
+import sys
 
 import pytest
 
@@ -86,3 +88,8 @@ def test_a_tensor_of_another_class_is_rebuilt_as_one(state):
     tensor = _rebuild_from_type_v2(_rebuild_tensor_v2, Marked, args, state)
     assert type(tensor) is Marked and tensor.note == "n" and tensor.requires_grad
     assert tensor.tolist() == [1, 2]
+
+
+def test_programs_look_for_the_words_of_pickles_without_importing_their_module():
+    code = "import torch; torch._utils._rebuild_tensor_v2; print(torch._utils.__name__)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "torch._utils\n"

@@ -104,6 +104,7 @@ LAZY = {
     ),
 }  # fmt: skip
 MODULES = (
+    "_utils",
     "accelerator",
     "amp",
     "backends",
