@@ -26,7 +26,7 @@ const GemmKernels& gemm_kernels() {
 
 namespace {
 
-thread_local BlasProvider t_last = BlasProvider::Own;
+constinit thread_local bool t_openblas = false;  // the last product of this thread went there
 
 BlasProvider provider_of_environment() {
   const char* text = std::getenv("TORCH_BLAS");
@@ -91,11 +91,11 @@ template <class T>
 void run(const Product<T>& p) {
   if constexpr (openblas_has<T>) {
     if (wants_openblas<T>(p.m, p.n, p.k)) {
-      t_last = BlasProvider::OpenBlas;
+      t_openblas = true;
       return openblas_product(p);
     }
   }
-  t_last = BlasProvider::Own;
+  t_openblas = false;
   kernel_of<T>(gemm_kernels())(p);
 }
 
@@ -289,6 +289,6 @@ const char* blas_provider_name(BlasProvider p) noexcept {
   return kNames[static_cast<int>(p)];
 }
 
-BlasProvider last_blas_provider() noexcept { return t_last; }
+BlasProvider last_blas_provider() noexcept { return t_openblas ? BlasProvider::OpenBlas : BlasProvider::Own; }
 
 }  // namespace torch

@@ -7,8 +7,11 @@
 namespace torch {
 
 namespace {
-constexpr const char* kDeviceName[] = {"cpu", "cuda", "meta"};
-constexpr const char* kSlotName[] = {"CPU", "CUDA", "Meta", "Quantized", "Autograd", "Sparse", "Trace", "Profile"};
+// The first three have tensors. The others are only named, by Python programs that compare with them; their numbers are
+// those of kNamedOnly in the binding's objects.cpp, and no tensor lies there.
+constexpr const char* kDeviceName[] = {"cpu",    "cuda", "meta",   "xpu",  "mps",    "hpu",          "xla",
+                                       "mtia",   "ipu",  "vulkan", "hip",  "opencl", "opengl",       "ideep",
+                                       "mkldnn", "fpga", "maia",   "lazy", "ve",     "privateuseone"};
 }  // namespace
 
 Device parse_device(std::string_view text) {
@@ -34,6 +37,32 @@ std::string to_string(Device d) {
   return s;
 }
 
-const char* name(Slot s) noexcept { return kSlotName[int(s)]; }
+const char* name(Slot s) noexcept {
+  switch (s) {
+    case Slot::CPU:
+      return "CPU";
+    case Slot::CUDA:
+      return "CUDA";
+    case Slot::Meta:
+      return "Meta";
+    case Slot::Wrapped:
+      return "Wrapped";
+    case Slot::Autograd:
+      return "Autograd";
+    case Slot::Sparse:
+      return "Sparse";
+    case Slot::SparseCompressed:
+      return "SparseCompressed";
+    case Slot::Autocast:
+      return "Autocast";
+    case Slot::Python:
+      return "Python";
+    case Slot::Trace:
+      return "Trace";
+    case Slot::Profile:
+      return "Profile";
+  }
+  return "unnamed";
+}
 
 }  // namespace torch

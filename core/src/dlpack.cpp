@@ -72,6 +72,7 @@ DLManagedTensor* to_dlpack(const Tensor& t) {
               t.device());
   TORCH_CHECK_IMPLEMENTED(!is_sparse(t),
                           "to_dlpack: a sparse tensor cannot be exported; convert it with to_dense() first");
+  TORCH_CHECK(t.has_memory(), "to_dlpack: ", t, " stands for many examples (vmap) and has no memory of its own");
   auto* e = new Exported(t);
   e->managed.dl_tensor = {
       t.data(), {kDLCPU, 0}, int32_t(t.dim()), dlpack_type(t.dtype()), e->sizes.data(), e->strides.data(), 0};

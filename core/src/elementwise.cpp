@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/truth.h"
 #include "staging.h"
 
 namespace torch {
@@ -230,10 +231,12 @@ void run_with_number(const Elementwise& op, const Tensor& out, const Tensor& sel
 }  // namespace
 
 Scalar number_of(const Tensor& t) {
-  TORCH_CHECK(!t.is_meta(), "a tensor on the Meta device has no value to read: ", t);
+  TORCH_CHECK(!t.is_meta() && t.has_memory(), "a tensor ",
+              t.is_meta() ? "on the Meta device" : "that stands for many examples (vmap)",
+              " has no value to read: ", t);
   return visit_dtype(t.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    const T v = *t.data<T>();
+    const T v = T(*t.data<Element<T>>());
     if constexpr (std::is_same_v<T, Complex64> || std::is_same_v<T, Complex128>)
       return Scalar(std::complex<double>(v));
     else if constexpr (std::is_same_v<T, bool>)

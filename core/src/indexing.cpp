@@ -84,7 +84,7 @@ Resolved resolve(const Tensor& self, ArrayRef<Index> indices) {
                                 "index: a sparse tensor cannot be an index; convert it with to_dense() first");
         TORCH_CHECK_INDEX(is_mask(t) || is_integral(t.dtype()),
                           "tensors used as indices must be long, int, byte or bool tensors, got ", t);
-        if (t.dim() == 0 && !is_mask(t) && !t.is_meta()) {
+        if (t.dim() == 0 && !is_mask(t) && !t.is_meta() && t.has_memory()) {
           int64_t i = visit_dtype(t.dtype(), [&](auto zero) {
             using T = decltype(zero);
             if constexpr (std::is_integral_v<T>)

@@ -15,6 +15,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <time.h>
 
 #include <algorithm>
 #include <atomic>
@@ -27,6 +28,7 @@
 
 #include "torch/core/cpu.h"
 #include "torch/core/error.h"
+#include "torch/core/interrupt.h"
 #if defined(__linux__)
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -59,6 +61,16 @@ void sleep_while(std::atomic<uint32_t>& word, uint32_t value) noexcept {
 #endif
 }
 
+// The same for a tenth of a second at most.
+void doze_while(std::atomic<uint32_t>& word, uint32_t value) noexcept {
+#if defined(__linux__)
+  const timespec limit{0, 100'000'000};
+  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, &limit, nullptr, 0);
+#else
+  word.wait(value);
+#endif
+}
+
 void wake(std::atomic<uint32_t>& word, int count) noexcept {
 #if defined(__linux__)
   syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, count, nullptr, nullptr, 0);
@@ -82,6 +94,9 @@ bool spin_while(Condition&& condition) noexcept {
   }
 }
 
+// Thrown in the tasks of a job that an interrupt ended on another thread.
+struct Stopped {};
+
 constexpr uint32_t kOpen = 1u << 31, kWaiting = 1u << 30, kMembers = kWaiting - 1;
 
 struct alignas(64) Job {
@@ -96,12 +111,14 @@ struct alignas(64) Job {
   std::mutex error_mutex;
   std::exception_ptr error;
   int64_t error_task = 0;
+  std::atomic<bool> stopped{false};  // by an interrupt
 
   alignas(64) std::atomic<int64_t> next{0};
 
   void open(int64_t tasks, int threads, const FunctionRef<void(int64_t)>& function) noexcept {
     task = &function;
     error = nullptr;
+    stopped.store(false, std::memory_order_relaxed);
     count.store(tasks, std::memory_order_relaxed);
     most_members.store(static_cast<uint32_t>(threads - 1), std::memory_order_relaxed);
     next.store(0, std::memory_order_relaxed);
@@ -113,15 +130,24 @@ struct alignas(64) Job {
     for (;;) {
       const int64_t i = next.fetch_add(1, std::memory_order_relaxed);
       if (i >= tasks) return;
-      try {
+      run(i, [&] {
+        check_interrupt();
         (*task)(i);
-      } catch (...) {
-        next.store(tasks, std::memory_order_relaxed);
-        std::lock_guard<std::mutex> lock(error_mutex);
-        if (!error || i < error_task) {
-          error = std::current_exception();
-          error_task = i;
-        }
+      });
+    }
+  }
+
+  template <class F>
+  void run(int64_t i, F f) noexcept {
+    try {
+      f();
+    } catch (const Stopped&) {
+    } catch (...) {
+      next.store(count.load(std::memory_order_relaxed), std::memory_order_relaxed);
+      std::lock_guard<std::mutex> lock(error_mutex);
+      if (!error || i < error_task) {
+        error = std::current_exception();
+        error_task = i;
       }
     }
   }
@@ -146,7 +172,8 @@ struct alignas(64) Job {
     if (!spin_while([this] { return (state.load(std::memory_order_acquire) & kMembers) != 0; })) {
       uint32_t seen = state.fetch_or(kWaiting, std::memory_order_acq_rel) | kWaiting;
       while (seen & kMembers) {
-        sleep_while(state, seen);
+        doze_while(state, seen);
+        run(INT64_MAX, [] { check_interrupt(); });
         seen = state.load(std::memory_order_acquire);
       }
     }
@@ -182,15 +209,17 @@ struct Pool {
 std::mutex g_mutex;  // guards the birth of pools and workers
 std::atomic<Pool*> g_pool{nullptr};
 std::atomic<int> g_threads{0};  // 0: not yet determined
-thread_local bool t_in_region = false;
+thread_local bool t_in_region = false, t_is_worker = false;
+thread_local Job* t_job = nullptr;  // whose task this thread runs
 
 void* worker_main(void* argument) {
   Pool* const pool = static_cast<Pool*>(argument);
-  t_in_region = true;
+  t_in_region = t_is_worker = true;
   for (;;) {
     const uint32_t seen = pool->epoch.load(std::memory_order_acquire);
     for (Job& job : pool->jobs) {
       if (!job.enter()) continue;
+      t_job = &job;
       job.work();
       job.leave();
     }
@@ -260,9 +289,39 @@ TORCH_NOINLINE int default_threads() noexcept {
 }
 
 struct Region {
-  Region() noexcept { t_in_region = true; }
-  ~Region() { t_in_region = false; }
+  explicit Region(Job* job) noexcept {
+    t_in_region = true;
+    t_job = job;
+  }
+  ~Region() {
+    t_in_region = false;
+    t_job = nullptr;
+  }
 };
+
+// Coarse: it is asked for before each task.
+int64_t milliseconds() noexcept {
+#if defined(__linux__)
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+  return int64_t(t.tv_sec) * 1000 + t.tv_nsec / 1'000'000;
+#else
+  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+#endif
+}
+constexpr int64_t kAskEvery = 200;  // milliseconds: who asks takes Python's lock
+thread_local int64_t t_asked = 0;
+
+TORCH_NOINLINE void ask(int64_t now) {
+  t_asked = now;
+  try {
+    ask_for_interrupt();
+  } catch (...) {
+    if (t_job) t_job->stopped.store(true, std::memory_order_relaxed);
+    throw;
+  }
+}
 
 }  // namespace
 
@@ -276,23 +335,38 @@ void parallel_run(int64_t count, FunctionRef<void(int64_t)> task) {
     job = pool->claim();
   }
   if (!job) {
-    for (int64_t i = 0; i < count; ++i) task(i);
+    for (int64_t i = 0; i < count; ++i) {
+      check_interrupt();
+      task(i);
+    }
     return;
   }
   job->open(count, threads, task);
   pool->call_workers(std::min<int64_t>(count, threads) - 1);
   {
-    Region region;
+    Region region(job);
     job->work();
   }
   // A task that forks leaves its child without the workers that hold the other tasks.
   TORCH_CHECK(g_pool.load(std::memory_order_relaxed) == pool,
               "a process that was forked inside a parallel region cannot finish that region");
-  job->close();
+  {
+    Region region(job);
+    job->close();
+  }
   const std::exception_ptr error = std::move(job->error);
   job->error = nullptr;
   job->taken.store(false, std::memory_order_release);
   if (error) std::rethrow_exception(error);
+}
+
+void (*ask_for_interrupt)() = nullptr;
+
+void check_interrupt() {
+  if (TORCH_UNLIKELY(t_job && t_job->stopped.load(std::memory_order_relaxed))) throw Stopped();
+  if (t_is_worker || !ask_for_interrupt) return;
+  const int64_t now = milliseconds();
+  if (TORCH_UNLIKELY(now - t_asked >= kAskEvery)) ask(now);
 }
 
 void parallel_for(int64_t n, int64_t grain, FunctionRef<void(int64_t, int64_t)> f) {

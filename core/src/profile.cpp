@@ -22,6 +22,7 @@
 #endif
 
 #include "torch/core/init.h"
+#include "torch/core/thread_end.h"
 
 namespace torch::profile {
 
@@ -99,19 +100,17 @@ void free_chunk(Chunk* c) noexcept {
 
 constinit thread_local Buffer* buffer = nullptr;
 constinit thread_local bool buffer_closed = false;
-struct BufferOwner {
-  ~BufferOwner() {
-    if (buffer) buffer->ended.store(true, std::memory_order_release);
-    buffer = nullptr;
-    buffer_closed = true;
-  }
-};
+void close_buffer() noexcept {
+  if (buffer) buffer->ended.store(true, std::memory_order_release);
+  buffer = nullptr;
+  buffer_closed = true;
+}
 
 TORCH_NOINLINE Buffer* open_buffer() noexcept {
   if (buffer_closed) return nullptr;
-  static thread_local BufferOwner owner;
   auto* b = new (std::nothrow) Buffer;
   if (!b) return nullptr;
+  at_thread_end(close_buffer);
   char name[16] = "";
   pthread_getname_np(pthread_self(), name, sizeof name);
   b->name = name;
@@ -344,8 +343,7 @@ void update(State& s) noexcept {
 }
 
 void prepare_once() {
-  static std::once_flag once;
-  std::call_once(once, [] {
+  [[maybe_unused]] static const bool done = [] {
     init();
     fill_slots();
     use_counter = counter_is_steady();
@@ -360,7 +358,8 @@ void prepare_once() {
                      update(s);
                      s.mutex.unlock();
                    });
-  });
+    return true;
+  }();
 }
 
 // When nobody records any more: frees what no thread can be writing to.

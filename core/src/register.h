@@ -37,6 +37,7 @@ namespace torch {
   void register_##FAMILY();       \
   namespace rows::FAMILY {        \
   ArrayRef<Row> table() noexcept; \
+  void connect() noexcept;        \
   }
 TORCH_FOR_EACH_FAMILY(X)
 #undef X

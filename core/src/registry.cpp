@@ -1,6 +1,6 @@
 // The table of all operators, and what fills their slots.
-#include <mutex>
 
+#include "one_device.h"
 #include "register.h"
 #include "torch/core/init.h"
 #include "torch/core/operator.h"
@@ -9,7 +9,7 @@ namespace torch {
 
 void (*on_change)(TensorImpl*, const char*) noexcept = nullptr;
 void (*refresh_view)(TensorImpl*) = nullptr;
-constinit std::atomic<Keys> profiling_key{0};
+bool (*is_recording)() noexcept = nullptr;
 
 ArrayRef<const Row*> all_rows() noexcept {
   static const std::vector<const Row*> all = [] {
@@ -36,15 +36,35 @@ ArrayRef<Alias> all_aliases() noexcept { return kAliases; }
 int interface_number() noexcept { return TORCH_CORE_INTERFACE; }
 
 void init() {
-  static std::once_flag once;
-  std::call_once(once, [] {
+  // No std::call_once, here or elsewhere: it lives in thread-local storage of libstdc++, which is out of reach once a
+  // library that was loaded before us has used it.
+  [[maybe_unused]] static const bool done = [] {
+#define X(FAMILY) rows::FAMILY::connect();
+    TORCH_FOR_EACH_FAMILY(X)
+#undef X
 #define X(FAMILY) register_##FAMILY();
     TORCH_FOR_EACH_FAMILY(X)
 #undef X
-  });
+#define X(FAMILY) rows::FAMILY::check_devices();
+    TORCH_FOR_EACH_FAMILY(X)
+#undef X
+    return true;
+  }();
 }
 
+namespace {
+// A program's first call finds the slots filled. What is wrong (TORCH_CPU_LEVEL) is told by the init() that somebody
+// calls.
+[[gnu::constructor]] void fill_slots_when_loaded() noexcept {
+  try {
+    init();
+  } catch (...) {
+  }
+}
+}  // namespace
+
 void missing_kernel(std::string_view op, Slot slot) {
+  if (op == "_to_copy") op = "to";  // as users know it
   if (slot == Slot::Autograd)
     throw_error(ErrorKind::NotImplemented,
                 message(op,

@@ -1,5 +1,7 @@
 // Defines the operators of one family: their slots, their callables and their rows in the table. CMakeLists.txt
 // compiles this file once for each family, with TORCH_FAMILY as its name.
+#include "one_device.h"
+#include "outlet.h"
 #include "register.h"
 
 #define TORCH_TEXT(PATH) #PATH
@@ -12,8 +14,8 @@
 
 namespace torch {
 
-#define TORCH_OP(NAME, SCHEMA, ATTR, DOC)       \
-  constinit void* op::NAME::slots[kSlots] = {}; \
+#define TORCH_OP(NAME, SCHEMA, ATTR, DOC)         \
+  constinit void* op::NAME::slots[kEntries] = {}; \
   const Operator<op::NAME> NAME;
 #include TORCH_ROWS
 #undef TORCH_OP
@@ -28,5 +30,18 @@ constexpr Row kRows[] = {
 }  // namespace
 
 ArrayRef<Row> rows::TORCH_FAMILY::table() noexcept { return kRows; }
+
+void rows::TORCH_FAMILY::connect() noexcept {
+  const Row* row = kRows;
+#define TORCH_OP(NAME, SCHEMA, ATTR, DOC) detail::connect<op::NAME>(*row++);
+#include TORCH_ROWS
+#undef TORCH_OP
+}
+
+void rows::TORCH_FAMILY::check_devices() noexcept {
+#define TORCH_OP(NAME, SCHEMA, ATTR, DOC) detail::check_devices_on_meta<op::NAME>(ATTR);
+#include TORCH_ROWS
+#undef TORCH_OP
+}
 
 }  // namespace torch

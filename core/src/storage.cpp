@@ -13,6 +13,7 @@
 #include "torch/core/copy_bytes.h"
 #include "torch/core/error.h"
 #include "torch/core/lending.h"
+#include "torch/core/thread_end.h"
 
 namespace torch {
 
@@ -36,22 +37,19 @@ constexpr size_t kLargestSmall = 64 * kClasses;
 constexpr int class_of(size_t nbytes) { return nbytes ? int((nbytes - 1) / 64) : 0; }  // nbytes <= kLargestSmall
 constexpr size_t block_bytes(int c) { return sizeof(Storage) + 64 * size_t(c + 1); }
 
-// Owns a thread's lists: frees what they hold when the thread ends. Storages that die later go straight to free().
+// Frees what the lists hold when the thread ends. Storages that die later go straight to free().
 thread_local bool lists_closed = false;
-struct ListsOwner {  // a pointer in thread-local storage, the lists on the heap: static TLS is scarce
-  Lists* held = new Lists{};
-  ListsOwner() { lists = held; }
-  ~ListsOwner() {
-    lists = nullptr;
-    lists_closed = true;
-    for (FreeBlock* b : held->head)
-      while (b) std::free(std::exchange(b, b->next));  // ASan's free() forgets what was poisoned
-    delete held;
-  }
-};
+void close_lists() noexcept {
+  Lists* held = std::exchange(lists, nullptr);
+  lists_closed = true;
+  for (FreeBlock* b : held->head)
+    while (b) std::free(std::exchange(b, b->next));  // ASan's free() forgets what was poisoned
+  delete held;
+}
 TORCH_NOINLINE void open_lists() {
-  if (lists_closed) return;
-  static thread_local ListsOwner owner;
+  if (lists || lists_closed) return;
+  lists = new Lists{};
+  at_thread_end(close_lists);
 }
 
 inline Storage* in_block(void* memory, int c, size_t nbytes) noexcept {
@@ -76,7 +74,7 @@ Storage* Storage::make(size_t nbytes, Device device) {
     TORCH_CHECK_IMPLEMENTED(device.type == DeviceType::Meta, "no memory on device ", to_string(device),
                             ": it needs the distribution 'torch-core-cuda', which is not installed");
     Storage* s = adopt(nullptr, nbytes, nullptr, nullptr);
-    s->device = device;
+    s->device = Device(device.type);
     return s;
   }
   if (TORCH_LIKELY(nbytes <= kLargestSmall)) {

@@ -8,6 +8,8 @@
 #include "poison.h"
 #include "strides.h"
 #include "torch/core/destination.h"
+#include "torch/core/thread_end.h"
+#include "torch/core/wrapper.h"
 
 namespace torch {
 
@@ -21,18 +23,17 @@ struct Headers {
 };
 thread_local Headers* headers = nullptr;
 thread_local bool headers_closed = false;
-struct HeadersOwner {  // a pointer in thread-local storage, the list on the heap: static TLS is scarce
-  Headers* h = new Headers;
-  HeadersOwner() { headers = h; }
-  ~HeadersOwner() {
-    headers = nullptr;
-    headers_closed = true;
-    for (int i = 0; i < h->count; ++i) std::free(h->held[i]);
-    delete h;
-  }
-};
+void close_headers() noexcept {
+  Headers* h = std::exchange(headers, nullptr);
+  headers_closed = true;
+  for (int i = 0; i < h->count; ++i) std::free(h->held[i]);
+  delete h;
+}
 TORCH_NOINLINE TensorImpl* fresh_header() {
-  if (!headers && !headers_closed) static thread_local HeadersOwner owner;
+  if (!headers && !headers_closed) {
+    headers = new Headers;
+    at_thread_end(close_headers);
+  }
   void* memory = std::aligned_alloc(64, (sizeof(TensorImpl) + 63) / 64 * 64);
   if (!memory) throw_error(ErrorKind::OutOfMemory, "not enough memory for a tensor's header");
   static_cast<TensorImpl*>(memory)->owns_pyobj = false;  // as it is at the end of every tensor
@@ -47,6 +48,7 @@ TORCH_INLINE TensorImpl* take_header() {
   t->autograd = nullptr;
   t->base = nullptr;
   t->own_version = nullptr;
+  t->payload = nullptr;
   t->pyobj = nullptr;
   t->output_nr = 0;
   t->graph_version = 0;
@@ -78,7 +80,12 @@ TORCH_INLINE bool set_contiguous(TensorImpl* t, const int64_t* sizes, int ndim, 
 }  // namespace
 
 void (*release_pyobj)(TensorImpl*) noexcept = nullptr;
-constinit thread_local uint8_t inference_flag = 0;
+Tensor (*values_behind)(const Tensor&) = nullptr;
+
+void check_has_values(const char* op, const Tensor& t) {
+  TORCH_CHECK(t.has_memory(), "vmap: ", op, " depends on the values of ", t,
+              ", which stands for many examples, and can go only one way for all of them");
+}
 
 void check_change_of_inference(const Tensor& t) {
   TORCH_CHECK(inference_flag, "Inplace update to inference tensor outside InferenceMode is not allowed. The tensor is ",
@@ -105,6 +112,7 @@ void TensorImpl::destroy(TensorImpl* t) noexcept {
   if (TORCH_UNLIKELY(t->base != nullptr))
     Tensor::steal(t->base).reset();  // a base is never a view itself: no recursion
   if (TORCH_UNLIKELY(t->own_version != nullptr)) Ref<VersionCounter>::steal(t->own_version).reset();
+  if (TORCH_UNLIKELY(t->payload != nullptr)) Ref<Payload>::steal(t->payload).reset();
   drop_storage(t->storage);
   if (TORCH_UNLIKELY(t->ndim > kInlineDims)) std::free(t->heap_dims);
   Headers* h = headers;
@@ -162,7 +170,7 @@ Tensor empty_tensor(IntArrayRef sizes, DType dtype, Device device) {
   t->keys = backend_key(device.type);
   t->dtype = dtype;
   t->flags = uint8_t(TensorImpl::kContiguous | inference_flag);
-  t->device = device;
+  t->device = device.type == DeviceType::CUDA ? device : Device(device.type);  // "cpu:0" is the CPU
   Tensor result = Tensor::steal(t);
   int ndim = int(sizes.size());
   if (TORCH_UNLIKELY(ndim > kInlineDims))
@@ -253,6 +261,8 @@ Tensor alias_of(const Tensor& self, bool share_version) {
   t->numel = s->numel;
   t->storage = s->storage;
   t->storage->retain();
+  t->payload = s->payload;
+  if (TORCH_UNLIKELY(t->payload != nullptr)) t->payload->retain();
   Tensor result = Tensor::steal(t);
   if (!share_version) {
     t->own_version = new VersionCounter;
@@ -316,11 +326,6 @@ bool is_expandable_to(IntArrayRef from, IntArrayRef to) noexcept {
     if (f != t && f != 1) return false;
   }
   return true;
-}
-
-std::ostream& operator<<(std::ostream& out, const Tensor& t) {
-  if (!t) return out << "None";
-  return out << t.sizes() << ' ' << t.dtype();
 }
 
 }  // namespace torch

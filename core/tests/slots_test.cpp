@@ -1,4 +1,4 @@
-// The seams for what is not in torch-core: a CUDA plug-in, sparse and quantized tensors, tracing. Each is a slot that a
+// The seams for what is not in torch-core: a CUDA plug-in, sparse tensors, tracing. Each is a slot that a
 // library fills at run time; here one operator of each works on Meta tensors.
 #include <string>
 #include <vector>
@@ -24,14 +24,14 @@ static Tensor mark(const Tensor& t, Slot slot) {
 static void test_an_empty_slot_says_what_is_missing() {
   CHECK_THROWS(torch::exp(meta_with(Slot::Sparse)), NotImplemented,
                "exp: not implemented for tensors of layout torch.sparse_coo; convert with .to_dense() first");
-  CHECK_THROWS(neg(meta_with(Slot::Quantized)), NotImplemented, "neg: no kernel for Quantized tensors");
+  CHECK_THROWS(neg(meta_with(Slot::Wrapped)), NotImplemented, "neg: no kernel for Wrapped tensors");
   Tensor cuda = empty_tensor({2}, DType::Float32, DeviceType::Meta);
   cuda->keys = key(Slot::CUDA);
   CHECK_THROWS(neg(cuda), NotImplemented, "torch-core-cuda");
 }
 
-static void test_sparse_and_quantized_operators_enter_by_their_slot() {
-  for (Slot slot : {Slot::Sparse, Slot::Quantized}) {
+static void test_sparse_operators_enter_by_their_slot() {
+  for (Slot slot : {Slot::Sparse, Slot::SparseCompressed}) {
     static Slot current;
     current = slot;
     auto before = OperatorSlots<op::neg>::get(slot);
@@ -73,7 +73,7 @@ static void test_tracing_sees_the_call_and_goes_on_below() {
 int main() {
   init();
   RUN(test_an_empty_slot_says_what_is_missing);
-  RUN(test_sparse_and_quantized_operators_enter_by_their_slot);
+  RUN(test_sparse_operators_enter_by_their_slot);
   RUN(test_a_device_plug_in_fills_the_cuda_slot);
   RUN(test_tracing_sees_the_call_and_goes_on_below);
   return torch::test::result();

@@ -1,4 +1,4 @@
-// Chooses the way a convolution is computed, from its shape alone, and lays out its taps and phases for the kernels.
+// Chooses the way a convolution is computed, only from its shape, and lays out its taps and phases for the kernels.
 #include <algorithm>
 #include <vector>
 
@@ -279,7 +279,7 @@ void conv_backward_data(const ConvShape& s, const T* dy, const T* w, const T* bi
       return;
   Phases plan(s);
   if (!plan.covers_all) fill_planes(dx, s.n, s.c, s.in_plane(), bias);
-  if (plan.phases.empty()) return;  // the padding alone is seen
+  if (plan.phases.empty()) return;  // only the padding is seen
   if constexpr (sizeof(T) == 4) {
     const Direct direct = direct_backward(s, dy, w, bias, dx, plan);
     if (use_direct(s, direct, (s.in[2] + s.stride[2] - 1) / s.stride[2])) return engine().direct(direct);

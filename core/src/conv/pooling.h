@@ -54,7 +54,7 @@ struct Kernels {
   void (*resample)(const Lines&, const int64_t* from, const double* weights, const T* x, T* y);
 };
 
-// For float, double and (maxima alone) int64_t, of the level in use.
+// For float, double and (only maxima) int64_t, of the level in use.
 template <class T>
 const Kernels<T>& kernels();
 

@@ -3,8 +3,10 @@
 #include <sys/mman.h>
 
 #include <cstdlib>
+#include <utility>
 
 #include "torch/core/error.h"
+#include "torch/core/thread_end.h"
 
 namespace torch::conv {
 namespace {
@@ -30,18 +32,18 @@ struct Buffer {
   }
 };
 
-// One pointer per thread: libraries loaded at run time share little thread-local space.
-struct Buffers {
-  Buffer* of_slot = nullptr;
-  ~Buffers() { delete[] of_slot; }
-};
+thread_local Buffer* of_slot = nullptr;
+
+void free_buffers() noexcept { delete[] std::exchange(of_slot, nullptr); }
 
 }  // namespace
 
 void* workspace(Slot slot, size_t bytes) {
-  static thread_local Buffers buffers;
-  if (!buffers.of_slot) buffers.of_slot = new Buffer[size_t(Slot::kCount)];
-  Buffer& buffer = buffers.of_slot[size_t(slot)];
+  if (!of_slot) {
+    of_slot = new Buffer[size_t(Slot::kCount)];
+    at_thread_end(free_buffers);
+  }
+  Buffer& buffer = of_slot[size_t(slot)];
   if (buffer.size < bytes || (buffer.size > kKept && bytes <= kKept)) buffer.resize(bytes + 256);
   return buffer.data;
 }

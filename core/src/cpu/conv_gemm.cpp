@@ -2,7 +2,7 @@
 // [step][position], one panel of positions at a time. Forward and backward-data are the same routine; see
 // conv/engine.h.
 //
-// Every output is one chain over the steps, cut into pieces of about kSteps by the shape alone: the result has the same
+// Every output is one chain over the steps, cut into pieces of about kSteps only by the shape: the result has the same
 // bits for any number of threads and any assignment of tiles to them.
 #include "conv/workspace.h"
 #include "kernels/conv_patch.h"

@@ -1,4 +1,4 @@
-// Products of float and double matrices. Three ways, chosen by shape and strides alone:
+// Products of float and double matrices. Three ways, chosen only by shape and strides:
 //
 //   dots      both operands run along k in memory: tiles of dot products, nothing is packed
 //   direct    B's rows are contiguous and are read as they lie: small products, few rows, short k

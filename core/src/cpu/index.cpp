@@ -75,13 +75,14 @@ void add_blocks(const Blocks& b, int64_t begin, int64_t end) {
     char* p = b.strided + outer * b.strided_before + b.offsets[k];
     const char* q = b.dense + outer * b.dense_before + k * b.dense_count;
     if (b.strided_after == size && b.dense_after == size) {
-      T* out = reinterpret_cast<T*>(p);
-      const T* in = reinterpret_cast<const T*>(q);
+      auto* out = reinterpret_cast<Element<T>*>(p);
+      const auto* in = reinterpret_cast<const Element<T>*>(q);
       TORCH_INDEPENDENT
-      for (int64_t a = 0; a < b.after; ++a) out[a] = sum_of(out[a], in[a]);
+      for (int64_t a = 0; a < b.after; ++a) out[a] = sum_of(T(out[a]), T(in[a]));
     } else {
       for (int64_t a = 0; a < b.after; ++a, p += b.strided_after, q += b.dense_after)
-        *reinterpret_cast<T*>(p) = sum_of(*reinterpret_cast<T*>(p), *reinterpret_cast<const T*>(q));
+        *reinterpret_cast<Element<T>*>(p) =
+            sum_of(T(*reinterpret_cast<Element<T>*>(p)), T(*reinterpret_cast<const Element<T>*>(q)));
     }
   }
 }

@@ -1,4 +1,4 @@
-// Statistics and affine maps of batch and layer normalisation. Sums run in fixed pieces that depend on the shape alone.
+// Statistics and affine maps of batch and layer normalisation. Sums run in fixed pieces that depend only on the shape.
 #include <algorithm>
 #include <cmath>
 

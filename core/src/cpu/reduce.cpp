@@ -336,6 +336,7 @@ constexpr ReduceTable sums() {
   ReduceTable t{};
   set_reduce<FloatSum<float, Same>>(t, DType::Float32);
   set_reduce<FloatSum<double, Same>>(t, DType::Float64);
+  t.by_dtype[int(DType::Bool)] = IntReduce<uint8_t, uint32_t, Count>::kernel();
   t.by_dtype[int(DType::UInt8)] = IntReduce<uint8_t, uint32_t, Add>::kernel();
   t.by_dtype[int(DType::Int8)] = IntReduce<int8_t, int32_t, Add>::kernel();
   t.by_dtype[int(DType::Int16)] = IntReduce<int16_t, int32_t, Add>::kernel();

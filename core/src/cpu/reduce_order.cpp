@@ -44,6 +44,14 @@ struct Magnitude {
   }
 };
 
+// A byte of a bool, whatever it is, as 0 or 1.
+struct AsTruth {
+  template <class V>
+  static V of(V x) {
+    return min(x, V(uint8_t(1)));
+  }
+};
+
 template <class T_, bool kMax, class Map = AsIs>
 struct Extreme {
   using T = T_;
@@ -79,7 +87,7 @@ struct Extreme {
   }
 };
 
-template <class T, bool kMax>
+template <class T, bool kMax, class Map = AsIs>
 struct Arg {
   using Acc = ArgAcc<T>;
   static constexpr int L = Vec<T>::kLanes;
@@ -98,7 +106,7 @@ struct Arg {
     int64_t winner = -1;
     for (int64_t b = 0; b < n; b += block) {
       T m = weakest<T, kMax>();
-      reduce_along<Extreme<T, kMax>>(p + b, n - b < block ? n - b : block, 0, &m);
+      reduce_along<Extreme<T, kMax, Map>>(p + b, n - b < block ? n - b : block, 0, &m);
       if (!seen || beats<kMax>(m, best)) {
         best = m;
         winner = b;
@@ -115,8 +123,8 @@ struct Arg {
       }
     }
     Vec<T> wanted(best);
-    while (i + L <= n && !any(load<T>(p + i) == wanted)) i += L;
-    while (p[i] != best) ++i;
+    while (i + L <= n && !any(Map::of(load<T>(p + i)) == wanted)) i += L;
+    while (Map::of(p[i]) != best) ++i;
     out = {position + i, best};
   }
 
@@ -125,7 +133,7 @@ struct Arg {
                                      Acc* out) {
     using I = LaneInt<T>;
     constexpr int64_t limit = sizeof(T) == 1 ? 127 : sizeof(T) == 2 ? 32767 : 1 << 30;
-    auto get = [&](const char* q) { return lanes == L ? load<T>(q) : load_partial<T>(q, lanes); };
+    auto get = [&](const char* q) { return Map::of(lanes == L ? load<T>(q) : load_partial<T>(q, lanes)); };
     while (rows > 0) {
       int64_t some = rows < limit ? rows : limit;
       Vec<T> value[Registers];
@@ -189,6 +197,7 @@ constexpr ReduceTable places() {
 #define X(name, type) t.by_dtype[int(DType::name)] = Arg<type, kMax>::kernel();
   TORCH_ORDERED(X)
 #undef X
+  t.by_dtype[int(DType::Bool)] = Arg<uint8_t, kMax, AsTruth>::kernel();
   return t;
 }
 template <bool kMax>

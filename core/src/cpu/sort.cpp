@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "kernels/truth.h"
 #include "kernels/vec.h"
 #include "torch/core/half.h"
+#include "torch/core/interrupt.h"
 
 namespace torch::TORCH_ISA {
 
@@ -96,6 +98,16 @@ K* merge_sort(K* a, K* b, int64_t n) {
   return a;
 }
 
+// f(i) for each i below n. A line is sorted by one task, however long it is.
+template <class F>
+TORCH_VEC_INLINE void each_of_many(int64_t n, F f) {
+  constexpr int64_t step = 1 << 21;
+  for (int64_t i = 0; i < n;) {
+    if (i) check_interrupt();
+    for (const int64_t stop = std::min(i + step, n); i < stop; ++i) f(i);
+  }
+}
+
 // From the lowest digit up; a digit that all keys share costs nothing.
 template <class K>
 K* radix_sort(K* a, K* b, int64_t n) {
@@ -105,8 +117,9 @@ K* radix_sort(K* a, K* b, int64_t n) {
   }
   if (n < 400) return merge_sort(a, b, n);
   int64_t counts[kPasses<K>][kDigits] = {};
-  for (int64_t i = 0; i < n; ++i)
+  each_of_many(n, [&](int64_t i) {
     for (int p = 0; p < kPasses<K>; ++p) ++counts[p][digit(a[i], p)];
+  });
   for (int p = 0; p < kPasses<K>; ++p) {
     int64_t* c = counts[p];
     if (c[digit(a[0], p)] == n) continue;
@@ -116,10 +129,10 @@ K* radix_sort(K* a, K* b, int64_t n) {
       c[d] = at;
       at += some;
     }
-    for (int64_t i = 0; i < n; ++i) {
+    each_of_many(n, [&](int64_t i) {
       K x = a[i];
       b[c[digit(x, p)]++] = x;
-    }
+    });
     std::swap(a, b);
   }
   return a;
@@ -242,7 +255,7 @@ void front(K* kept, K* room, const void* in, int64_t n, int64_t k, bool descendi
 }  // namespace
 
 extern constinit const SortKernels sort_kernels_table = {
-    {keys32<uint8_t>, keys32<uint8_t>, keys32<int8_t>, keys32<int16_t>, keys32<int32_t>, nullptr, keys32<uint16_t>,
+    {keys32<Truth>, keys32<uint8_t>, keys32<int8_t>, keys32<int16_t>, keys32<int32_t>, nullptr, keys32<uint16_t>,
      keys32<uint32_t>, nullptr, keys32<Half>, keys32<BFloat16>, keys32<float>, nullptr, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr, keys64<int64_t>, nullptr, nullptr, keys64<uint64_t>, nullptr, nullptr,
      nullptr, keys64<double>, nullptr, nullptr},
@@ -250,7 +263,7 @@ extern constinit const SortKernels sort_kernels_table = {
     radix_sort<Keyed64>,
     select_front<Keyed32>,
     select_front<Keyed64>,
-    {front<Keyed32, uint8_t>, front<Keyed32, uint8_t>, front<Keyed32, int8_t>, front<Keyed32, int16_t>,
+    {front<Keyed32, Truth>, front<Keyed32, uint8_t>, front<Keyed32, int8_t>, front<Keyed32, int16_t>,
      front<Keyed32, int32_t>, nullptr, front<Keyed32, uint16_t>, front<Keyed32, uint32_t>, nullptr,
      front<Keyed32, Half>, front<Keyed32, BFloat16>, front<Keyed32, float>, nullptr, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr, front<Keyed64, int64_t>, nullptr, nullptr, front<Keyed64, uint64_t>,

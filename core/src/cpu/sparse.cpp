@@ -1,6 +1,7 @@
 // Loops of sparse tensors (kernels/sparse.h).
 #include "kernels/sparse.h"
 
+#include "kernels/truth.h"
 #include "kernels/vec.h"
 #include "torch/core/half.h"
 
@@ -60,11 +61,11 @@ template <class T>
 void segment_sum(char* out, const char* values, const int64_t* order, const int64_t* bounds, int64_t width,
                  int64_t begin, int64_t end) {
   T* to = reinterpret_cast<T*>(out);
-  const T* from = reinterpret_cast<const T*>(values);
+  const auto* from = reinterpret_cast<const Element<T>*>(values);
   if (width == 1) {
     for (int64_t i = begin; i < end; ++i) {
       Sum<T> sum{};
-      for (int64_t k = bounds[i]; k < bounds[i + 1]; ++k) add_to(sum, from[order[k]]);
+      for (int64_t k = bounds[i]; k < bounds[i + 1]; ++k) add_to(sum, T(from[order[k]]));
       to[i] = T(sum);
     }
     return;
@@ -73,23 +74,24 @@ void segment_sum(char* out, const char* values, const int64_t* order, const int6
     by_columns(width, [&](int64_t j, int count) {
       Sum<T> sums[kColumns] = {};
       for (int64_t k = bounds[i]; k < bounds[i + 1]; ++k) {
-        const T* row = from + order[k] * width + j;
-        for (int c = 0; c < count; ++c) add_to(sums[c], row[c]);
+        const auto* row = from + order[k] * width + j;
+        for (int c = 0; c < count; ++c) add_to(sums[c], T(row[c]));
       }
       for (int c = 0; c < count; ++c) to[i * width + j + c] = T(sums[c]);
     });
 }
 
 template <class T, int kCount>
-TORCH_VEC_INLINE void row_product(T* to, const SparseRows& a, int64_t i, const T* mat, int64_t width, int count) {
-  const T* values = reinterpret_cast<const T*>(a.values);
+TORCH_VEC_INLINE void row_product(T* to, const SparseRows& a, int64_t i, const Element<T>* mat, int64_t width,
+                                  int count) {
+  const auto* values = reinterpret_cast<const Element<T>*>(a.values);
   Sum<T> sums[kColumns] = {};
   const int n = kCount ? kCount : count;
   for (int64_t k = a.starts[i]; k < a.starts[i + 1]; ++k) {
     const int64_t e = a.order ? a.order[k] : k;
-    const T* row = mat + a.columns[e] * width;
-    const T value = values[e];
-    for (int c = 0; c < n; ++c) add_product(sums[c], value, row[c]);
+    const auto* row = mat + a.columns[e] * width;
+    const T value = T(values[e]);
+    for (int c = 0; c < n; ++c) add_product(sums[c], value, T(row[c]));
   }
   for (int c = 0; c < n; ++c) to[c] = T(sums[c]);
 }
@@ -97,7 +99,7 @@ TORCH_VEC_INLINE void row_product(T* to, const SparseRows& a, int64_t i, const T
 template <class T>
 void matmul(char* out, const SparseRows& a, const char* mat, int64_t width, int64_t begin, int64_t end) {
   T* to = reinterpret_cast<T*>(out);
-  const T* from = reinterpret_cast<const T*>(mat);
+  const auto* from = reinterpret_cast<const Element<T>*>(mat);
   for (int64_t i = begin; i < end; ++i) {
     int64_t j = 0;
     for (; j + kColumns <= width; j += kColumns) row_product<T, kColumns>(to + i * width + j, a, i, from + j, width, 0);
@@ -118,13 +120,13 @@ void sampled(char* out, const int64_t* rows, const int64_t* columns, const char*
              int64_t begin, int64_t end) {
   T* to = reinterpret_cast<T*>(out);
   for (int64_t k = begin; k < end; ++k) {
-    const T *x = reinterpret_cast<const T*>(a) + rows[k] * width,
-            *y = reinterpret_cast<const T*>(b) + columns[k] * width;
+    const auto *x = reinterpret_cast<const Element<T>*>(a) + rows[k] * width,
+               *y = reinterpret_cast<const Element<T>*>(b) + columns[k] * width;
     Sum<T> sums[8] = {};
     int64_t j = 0;
     for (; j + 8 <= width; j += 8)
-      for (int c = 0; c < 8; ++c) add_product(sums[c], x[j + c], y[j + c]);
-    for (; j < width; ++j) add_product(sums[0], x[j], y[j]);
+      for (int c = 0; c < 8; ++c) add_product(sums[c], T(x[j + c]), T(y[j + c]));
+    for (; j < width; ++j) add_product(sums[0], T(x[j]), T(y[j]));
     for (int c = 4; c > 0; c /= 2)
       for (int l = 0; l < c; ++l) add_to(sums[l], sums[l + c]);
     to[k] = T(sums[0]);

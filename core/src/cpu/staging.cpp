@@ -149,9 +149,10 @@ template <class To, class From>
 void convert(char* const* data, int64_t n, const void*) {
   using Byte = std::conditional_t<std::is_same_v<To, bool>, uint8_t, To>;
   Byte* out = reinterpret_cast<Byte*>(data[0]);
-  const From* in = reinterpret_cast<const From*>(data[1]);
+  const auto* in = reinterpret_cast<const Element<From>*>(data[1]);
+  using Value = std::conditional_t<std::is_same_v<From, bool>, int32_t, From>;  // what compilers make vectors of
   TORCH_INDEPENDENT
-  for (int64_t i = 0; i < n; ++i) out[i] = Byte(convert_one<To, From>(in[i]));
+  for (int64_t i = 0; i < n; ++i) out[i] = Byte(convert_one<To, Value>(Value(in[i])));
 }
 
 void half_to_float(char* const* data, int64_t n, const void*) {
@@ -241,21 +242,20 @@ constexpr void convert_from(Staging& t, DType from) {
   auto set = [&](DType to, Loop l) {
     if (to != from) t.convert[int(to)][int(from)] = l;
   };
-  using Narrow = std::conditional_t<std::is_same_v<From, bool>, uint8_t, From>;
-  set(DType::Bool, &convert<bool, Narrow>);
+  set(DType::Bool, &convert<bool, From>);
   if constexpr (std::is_floating_point_v<From>) {
     set(DType::Int8, &convert<int8_t, From>), set(DType::UInt8, &convert<int8_t, From>);
     set(DType::Int16, &convert<int16_t, From>), set(DType::UInt16, &convert<int16_t, From>);
     set(DType::Int32, &convert<int32_t, From>), set(DType::UInt32, &convert<uint32_t, From>);
     set(DType::Int64, &convert<int64_t, From>), set(DType::UInt64, &convert<uint64_t, From>);
   } else {
-    set(DType::Int8, &convert<uint8_t, Narrow>), set(DType::UInt8, &convert<uint8_t, Narrow>);
-    set(DType::Int16, &convert<uint16_t, Narrow>), set(DType::UInt16, &convert<uint16_t, Narrow>);
-    set(DType::Int32, &convert<uint32_t, Narrow>), set(DType::UInt32, &convert<uint32_t, Narrow>);
-    set(DType::Int64, &convert<uint64_t, Narrow>), set(DType::UInt64, &convert<uint64_t, Narrow>);
+    set(DType::Int8, &convert<uint8_t, From>), set(DType::UInt8, &convert<uint8_t, From>);
+    set(DType::Int16, &convert<uint16_t, From>), set(DType::UInt16, &convert<uint16_t, From>);
+    set(DType::Int32, &convert<uint32_t, From>), set(DType::UInt32, &convert<uint32_t, From>);
+    set(DType::Int64, &convert<uint64_t, From>), set(DType::UInt64, &convert<uint64_t, From>);
   }
-  if constexpr (!std::is_same_v<From, float>) set(DType::Float32, &convert<float, Narrow>);
-  if constexpr (!std::is_same_v<From, double>) set(DType::Float64, &convert<double, Narrow>);
+  if constexpr (!std::is_same_v<From, float>) set(DType::Float32, &convert<float, From>);
+  if constexpr (!std::is_same_v<From, double>) set(DType::Float64, &convert<double, From>);
 }
 
 constexpr Staging make_table() {

@@ -6,6 +6,7 @@
 #include "kernels/complex.h"
 #include "kernels/loop.h"
 #include "kernels/math.h"
+#include "kernels/math/draw_slopes.h"
 
 namespace torch {
 [[noreturn]] void integer_division_by_zero();  // elementwise.cpp: RuntimeError "ZeroDivisionError"
@@ -361,6 +362,13 @@ struct igamma_slope : Binary<kFloats> {
   template <class T>
   static T eval(T a, T x) {
     return T(math::igamma_slope_scalar(a, x));
+  }
+};
+struct standard_gamma_grad : Binary<kFloats> {
+  static constexpr bool kHeavy = true;
+  template <class T>
+  static T eval(T a, T x) {
+    return T(math::gamma_draw_slope(a, x));
   }
 };
 struct igammac : Binary<kFloats> {

@@ -122,7 +122,7 @@ TORCH_INLINE Tile<T> patch_tile_for(int rows) {
   return patch_tile_for<T>(std::make_integer_sequence<int, kMaxRows>{}, rows);
 }
 
-// Rows cut evenly: 64 is 13 + 13 + 13 + 13 + 12, not 4 * 14 + 8. The cut depends on the number of rows alone.
+// Rows cut evenly: 64 is 13 + 13 + 13 + 13 + 12, not 4 * 14 + 8. The cut depends only on the number of rows.
 struct RowPanels {
   int64_t count, base, extra;
   TORCH_INLINE explicit RowPanels(int64_t rows)

@@ -5,7 +5,7 @@
 //                                                       + offsets[k]
 //                                                         for a in after (4)
 //
-// Offsets are checked before a kernel runs. Cut work over before * count when reading; over `before` alone when adding,
+// Offsets are checked before a kernel runs. Cut work over before * count when reading; only over `before` when adding,
 // since several offsets may be the same.
 #pragma once
 #include <cstdint>

@@ -9,6 +9,7 @@
 // compute type: `eval(V x, const Scalar<V>* s)`.
 #pragma once
 #include "kernels/loop_row.h"
+#include "kernels/truth.h"
 #include "kernels/vec.h"
 #include "torch/core/dtype.h"
 
@@ -74,13 +75,14 @@ TORCH_VEC_INLINE auto apply(const S* s, V a, V b, V c) {
     return F::eval(a, b, c);
 }
 
-template <class F, class Out, class T>
+// `In` lies in memory, T is computed in.
+template <class F, class Out, class In, class T = In>
 void loop(char* const* data, int64_t n, const void* scalars) {
   const T* s = static_cast<const T*>(scalars);
   Out* out = reinterpret_cast<Out*>(data[0]);
-  const T* a = reinterpret_cast<const T*>(data[1]);
-  const T* b = F::kArity > 1 ? reinterpret_cast<const T*>(data[2]) : nullptr;
-  const T* c = F::kArity > 2 ? reinterpret_cast<const T*>(data[3]) : nullptr;
+  const In* a = reinterpret_cast<const In*>(data[1]);
+  const In* b = F::kArity > 1 ? reinterpret_cast<const In*>(data[2]) : nullptr;
+  const In* c = F::kArity > 2 ? reinterpret_cast<const In*>(data[3]) : nullptr;
   if constexpr (requires { F::check(b, n); }) F::check(b, n);
   if constexpr (F::kVector && std::is_floating_point_v<T>) {
     using V = Vec<T>;
@@ -110,18 +112,22 @@ void loop(char* const* data, int64_t n, const void* scalars) {
     TORCH_INDEPENDENT
     for (int64_t i = 0; i < n; ++i) {
       if constexpr (F::kArity == 1)
-        out[i] = static_cast<Out>(apply<F>(s, a[i]));
+        out[i] = static_cast<Out>(apply<F>(s, T(a[i])));
       else if constexpr (F::kArity == 2)
-        out[i] = static_cast<Out>(apply<F>(s, a[i], b[i]));
+        out[i] = static_cast<Out>(apply<F>(s, T(a[i]), T(b[i])));
       else
-        out[i] = static_cast<Out>(apply<F>(s, a[i], b[i], c[i]));
+        out[i] = static_cast<Out>(apply<F>(s, T(a[i]), T(b[i]), T(c[i])));
     }
   }
 }
 
-// Bool tensors hold bytes of 0 and 1 and are read as uint8_t; comparisons write such bytes.
+// Comparisons write bytes of 0 and 1.
 template <class F, class T>
 inline constexpr Loop kLoop = &loop<F, std::conditional_t<F::kResult == Gives::Bool, uint8_t, T>, T>;
+
+// Bools are computed as bytes of 0 and 1, whatever bytes they are.
+template <class F>
+inline constexpr Loop kBoolLoop = &loop<F, uint8_t, Truth, uint8_t>;
 
 template <class F>
 constexpr LoopRow loops_of() {
@@ -144,9 +150,9 @@ constexpr LoopRow loops_of() {
     set(DType::Float64, kLoop<F, double>);
   }
   if constexpr (requires { typename F::OnBool; })
-    set(DType::Bool, kLoop<typename F::OnBool, uint8_t>);
+    set(DType::Bool, kBoolLoop<typename F::OnBool>);
   else if constexpr ((F::kTypes & kBools) != 0)
-    set(DType::Bool, kLoop<F, uint8_t>);
+    set(DType::Bool, kBoolLoop<F>);
   return row;
 }
 

@@ -53,7 +53,7 @@ struct ReduceKernel {
   void (*reset)(void* acc, int64_t n);
   int acc_size = 0;
 };
-// Null where a type is served through another one (reduce_type in engine.cpp); bool is read as uint8.
+// Null where a type is served through another one (reduce_type in engine.cpp); bool is read as uint8, its sum counts.
 struct ReduceTable {
   ReduceKernel by_dtype[kDTypes];
 };

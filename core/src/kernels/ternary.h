@@ -3,6 +3,7 @@
 #include "kernels/complex.h"
 #include "kernels/loop.h"
 #include "kernels/math.h"
+#include "kernels/math/draw_slopes.h"
 
 namespace torch::TORCH_ISA::formula {
 
@@ -41,6 +42,13 @@ struct clamp_tensor : Ternary<kInts | kFloats> {  // min(max(x, low), high); NaN
   static T eval(T x, T low, T high) {
     const T y = ((x > low) | (x != x)) ? x : low;
     return ((y < high) | (y != y)) ? y : high;
+  }
+};
+struct dirichlet_grad : Ternary<kFloats> {
+  static constexpr bool kHeavy = true;
+  template <class T>
+  static T eval(T x, T alpha, T total) {
+    return T(math::beta_draw_slope(x, alpha, double(total) - double(alpha)));
   }
 };
 

@@ -66,10 +66,10 @@ std::tuple<Tensor, Tensor> eigh_of(const Tensor& a, std::string_view triangle, b
 std::tuple<Tensor, Tensor> eigh(const Tensor& a, std::string_view triangle) { return _linalg_eigh(a, triangle, true); }
 // The derivative of eigenvalues is made of eigenvectors.
 Tensor eigvalsh(const Tensor& a, std::string_view triangle) {
-  return std::get<0>(_linalg_eigh(a, triangle, a.requires_grad()));
+  return std::get<0>(_linalg_eigh(a, triangle, a.requires_grad() || !a.has_memory()));
 }
 std::tuple<Tensor, Tensor> symeig(const Tensor& self, bool vectors, bool upper) {
-  auto [values, v] = _linalg_eigh(self, upper ? "U" : "L", vectors || self.requires_grad());
+  auto [values, v] = _linalg_eigh(self, upper ? "U" : "L", vectors || self.requires_grad() || !self.has_memory());
   return {values, vectors ? v : nothing(self)};
 }
 
@@ -137,7 +137,9 @@ std::tuple<Tensor, Tensor> eig(const Tensor& a) {
   return {values, vectors};
 }
 Tensor eigvals_alone(const Tensor& a) { return eigen("linalg.eigvals", a, false).first; }
-Tensor eigvals(const Tensor& a) { return a.requires_grad() ? std::get<0>(linalg_eig(a)) : _linalg_eigvals(a); }
+Tensor eigvals(const Tensor& a) {
+  return a.requires_grad() || !a.has_memory() ? std::get<0>(linalg_eig(a)) : _linalg_eigvals(a);
+}
 
 std::tuple<Tensor, Tensor> eig_old(const Tensor& self, bool vectors) {
   TORCH_CHECK(self.dim() == 2, "eig: expected a matrix (2-d), got shape ", self.sizes());

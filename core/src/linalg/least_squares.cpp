@@ -178,7 +178,7 @@ Tensor threshold_of(const Tensor& a, const Tensor& atol, const Tensor& rtol, con
   if (rtol) {
     check(rtol, "rtol");
     relative = wide(rtol);
-  } else if (atol) {  // a given one alone decides
+  } else if (atol) {  // where it is given, only it decides
     relative = where(gt(wide(atol), number(0)), number(0.0), number(cut));
   } else {
     relative = number(cut);

@@ -35,7 +35,7 @@ void check_square(const char* op, const Tensor& a, const char* name) {
 }
 
 void check_finite(const char* op, const Tensor& a) {
-  TORCH_CHECK_KIND(LinAlg, a.is_meta() || all(isfinite(a)).data<bool>()[0], op,
+  TORCH_CHECK_KIND(LinAlg, a.is_meta() || all(all_values(all(isfinite(a)))).data<bool>()[0], op,
                    ": The algorithm failed to converge because the input matrix contained non-finite values.");
 }
 

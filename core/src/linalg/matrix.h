@@ -12,6 +12,7 @@
 #include "torch/core/arithmetic.h"
 #include "torch/core/operator.h"
 #include "torch/core/pool.h"
+#include "torch/core/wrapper.h"
 
 namespace torch::linalg {
 
@@ -72,7 +73,7 @@ Tensor column_copy(const Tensor& a);
 // The same, row by row: a contiguous copy. To LAPACK it is the transpose.
 Tensor row_copy(const Tensor& a);
 
-// The matrices of a batch that is read alone, in place where one side has stride 1, else copied.
+// The matrices of a batch that is only read, in place where one side has stride 1, else copied.
 template <class T>
 class Read {
  public:
@@ -143,8 +144,9 @@ void for_each_matrix(int64_t count, double work, F f) {
 }
 
 template <class Message>
-void check_info(const char* op, const Tensor& info, Message text) {
-  if (info.is_meta()) return;
+void check_info(const char* op, const Tensor& given, Message text) {
+  if (given.is_meta()) return;
+  const Tensor info = all_values(given);
   const int* const values = info.data<int>();
   for (int64_t b = 0; b < info.numel(); ++b)
     if (TORCH_UNLIKELY(values[b] != 0)) throw_error(ErrorKind::LinAlg, which_matrix(op, info, b) + text(values[b]));

@@ -94,7 +94,7 @@ std::tuple<Tensor, Tensor, Tensor> svd_composite(const Tensor& a, bool full, std
 }
 // The derivative of singular values is made of singular vectors.
 Tensor svdvals(const Tensor& a, std::optional<std::string_view> driver) {
-  return std::get<1>(_linalg_svd(a, false, a.requires_grad(), driver));
+  return std::get<1>(_linalg_svd(a, false, a.requires_grad() || !a.has_memory(), driver));
 }
 
 std::tuple<Tensor, Tensor, Tensor> svd_old(const Tensor& self, bool some, bool vectors) {

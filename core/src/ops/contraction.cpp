@@ -102,6 +102,7 @@ Tensor trace_composite(const Tensor& self) {
 
 Tensor cross_along(const char* op, const Tensor& self, const Tensor& other, int64_t dim) {
   const std::vector<int64_t> shape = broadcast_shapes(op, self.sizes(), other.sizes());
+  TORCH_CHECK_INDEX(!shape.empty(), op, ": Dimension specified as ", dim, " but tensor has no dimensions");
   dim = wrap_dim(dim, static_cast<int64_t>(shape.size()));
   TORCH_CHECK(shape[size_t(dim)] == 3, op, ": expected size 3 along dim ", dim, ", got shapes ", self.sizes(), " and ",
               other.sizes());

@@ -15,6 +15,7 @@
 #include "torch/core/ops/matmul.h"
 #include "torch/core/ops/reduce.h"
 #include "torch/core/ops/view.h"
+#include "torch/core/promote.h"
 
 namespace torch {
 
@@ -57,9 +58,14 @@ Tensor contract(const Tensor& left, const Tensor& right, const std::vector<bool>
     else if (r)
       (needed[size_t(d)] ? only_right : sum_right).push_back(d);
   }
-  Tensor a = sum_left.empty() ? left : sum(left, IntArrayRef(sum_left), true, left.dtype());
-  Tensor b = sum_right.empty() ? right : sum(right, IntArrayRef(sum_right), true, right.dtype());
+  Tensor a = sum_left.empty() ? left : sum(left, IntArrayRef(sum_left), true);
+  Tensor b = sum_right.empty() ? right : sum(right, IntArrayRef(sum_right), true);
   if (summed.empty()) return mul(a, b);
+  if (a.dtype() != b.dtype()) {  // sums of small integers are wide
+    const DType common = promote_types(a.dtype(), b.dtype());
+    a = _to_copy(a, common);
+    b = _to_copy(b, common);
+  }
   const auto arranged = [](const Tensor& t, const std::vector<int64_t>& x, const std::vector<int64_t>& y,
                            const std::vector<int64_t>& z) {
     std::vector<int64_t> order = x, shape = {1, 1, 1};
@@ -210,7 +216,8 @@ Tensor einsum_composite(std::string_view equation, TensorList operands) {
   if (dims > kept) {
     std::vector<int64_t> left, shape;
     for (int64_t d = kept; d < dims; ++d) left.push_back(d);
-    out = sum(out, IntArrayRef(left), false);
+    // Products keep their dtype; a sum of one operand is that of sum().
+    out = sum(out, IntArrayRef(left), false, tensors.size() > 1 ? std::optional<DType>(out.dtype()) : std::nullopt);
   }
   return out;
 }

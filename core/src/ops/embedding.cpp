@@ -17,7 +17,7 @@ void check_indices(const char* op, const Tensor& indices) {
 }
 
 Tensor forward(const Tensor& weight, const Tensor& indices, int64_t padding, bool, bool) {
-  TORCH_CHECK(weight.dim() >= 1, "embedding: weight must have a dim of entries, got ", weight);
+  TORCH_CHECK(weight.dim() == 2, "embedding: 'weight' must be 2-D, a row for each entry, got ", weight);
   check_indices("embedding", indices);
   int64_t entries = weight.size(0);
   TORCH_CHECK(padding < entries, "embedding: padding_idx ", padding, " must lie within the ", entries, " entries");

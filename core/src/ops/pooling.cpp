@@ -329,7 +329,7 @@ Tensor max_pool_nd(const Tensor& input, IntArrayRef kernel, std::optional<IntArr
                    IntArrayRef dilation, bool ceil_mode) {
   check_kernel<kDims>("max_pool", kernel);
   return std::get<0>(torch::max_pool(input, spread(kernel, kDims), stride.value_or(IntArrayRef()), padding, dilation,
-                                     ceil_mode, input.requires_grad()));
+                                     ceil_mode, input.requires_grad() || !input.has_memory()));
 }
 template <int kDims>
 std::tuple<Tensor, Tensor> max_pool_nd_with_indices(const Tensor& input, IntArrayRef kernel,

@@ -4,6 +4,7 @@
 #include "torch/core/ops/binary.h"
 #include "torch/core/ops/pointwise.h"
 #include "torch/core/ops/reduce.h"
+#include "torch/core/wrapper.h"
 
 namespace torch {
 
@@ -11,6 +12,7 @@ namespace {
 
 bool truth(const Tensor& t) {
   TORCH_CHECK_IMPLEMENTED(!t.is_meta(), "a meta tensor has no values to compare");
+  check_has_values("the comparison of all elements", t);
   return *all(t).data<uint8_t>() != 0;
 }
 

@@ -10,7 +10,7 @@ namespace {
 
 // Leading dims that two shapes share; behind them is one plane each.
 int64_t shared_planes(const char* op, const Tensor& a, const Tensor& b, int64_t spatial) {
-  bool fits = a.dim() == b.dim() && a.dim() >= spatial;
+  bool fits = a.dim() == b.dim() && spatial >= 0 && a.dim() >= spatial;
   int64_t planes = 1;
   for (int64_t i = 0; fits && i < a.dim() - spatial; i++) fits = a.size(i) == b.size(i), planes *= a.size(i);
   TORCH_CHECK(fits, op, ": ", a.sizes(), " and indices ", b.sizes(), " must agree but for ", spatial, " spatial dims");

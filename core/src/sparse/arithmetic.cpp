@@ -44,10 +44,15 @@ Tensor scaled(const Tensor& t, const Scalar& by) { return is_one(by) ? t : mul(t
 
 // Elements of both, one after the other. They are brought together where both were, or where there is no end to it.
 Tensor add_both(const char* op, const Tensor& self, const Tensor& other, const Scalar& alpha) {
-  check_same_dims(op, self, other);
+  check_same(op, self, other);
   Tensor a = values_of(self), b = values_of(other);
   const DType dtype = result_type_op(a, b);
   check_alpha(op, alpha, dtype);
+  if (sparse_dim_of(self) != sparse_dim_of(other)) {  // without elements it does not matter which dims are dense
+    if (nnz_of(other) == 0) return _to_copy(self, dtype);
+    if (nnz_of(self) == 0) return scaled(_to_copy(other, dtype), alpha);
+  }
+  check_same_dims(op, self, other);
   Tensor indices = cat(std::vector<Tensor>{indices_of(self), indices_of(other)}, 1);
   Tensor values = cat(std::vector<Tensor>{as(a, dtype), scaled(as(b, dtype), alpha)}, 0);
   Tensor r = _sparse_coo_tensor_unsafe(indices, values, self.sizes(), false);
@@ -98,6 +103,10 @@ Tensor mul_dense(const Tensor& self, const Tensor& other) {
 }
 // Elements at places that both have.
 Tensor mul_both(const Tensor& self, const Tensor& other) {
+  check_same("mul", self, other);
+  if (sparse_dim_of(self) != sparse_dim_of(other) && (nnz_of(self) == 0 || nnz_of(other) == 0))
+    return empty_sparse(self.sizes(), sparse_dim_of(self), result_type_op(values_of(self), values_of(other)),
+                        self.device());
   check_same_dims("mul", self, other);
   const Tensor a = coalesce(self), b = coalesce(other);
   Tensor at = positions_in(linear_indices("mul", b), linear_indices("mul", a));

@@ -1,9 +1,10 @@
-// Sparse tensors from their halves, from sizes, from others.
+// Sparse tensors from their parts, from sizes, from others.
 #include "torch/core/ops/create.h"
 
 #include "sparse/sparse.h"
 #include "torch/core/ops/copy.h"
 #include "torch/core/ops/sparse.h"
+#include "torch/core/ops/view.h"
 
 namespace torch {
 
@@ -29,9 +30,10 @@ DimVector sizes_for(const Tensor& indices, const Tensor& values) {
   return sizes;
 }
 
-Tensor sparse_coo_tensor_composite(const Tensor& indices, const Tensor& values, std::optional<IntArrayRef> size,
+Tensor sparse_coo_tensor_composite(const Tensor& indices, const Tensor& given, std::optional<IntArrayRef> size,
                                    std::optional<bool> is_coalesced) {
-  TORCH_CHECK(!is_sparse(indices) && !is_sparse(values), "sparse_coo_tensor: indices and values must be dense tensors");
+  TORCH_CHECK(!is_sparse(indices) && !is_sparse(given), "sparse_coo_tensor: indices and values must be dense tensors");
+  const Tensor values = given.dim() ? given : unsqueeze(given, 0);  // a number is the value of one element
   Tensor i = detach(indices);
   TORCH_CHECK(i.dim() == 2, "sparse_coo_tensor: indices must be sparse_dim x nnz, but got: ", Bracketed{i.sizes()});
   if (i.dtype() != DType::Int64) {
@@ -138,6 +140,13 @@ Tensor resize_as_composite(const Tensor& self, const Tensor& other) {
   const int64_t d = sparse_parts("resize_as_sparse_", other).indices.size(0);
   return resize_composite(self, other.sizes(), d, other.dim() - d);
 }
+Tensor resize_as_any(const Tensor& self, const Tensor& other, std::optional<MemoryFormat> format) {
+  TORCH_CHECK(is_sparse(self) && is_sparse(other), "resize_as_: self of layout torch.",
+              is_sparse(self) ? "sparse_coo" : "strided", " cannot take the shape of a tensor of layout torch.",
+              is_sparse(other) ? "sparse_coo" : "strided", "; give resize_() the shape");
+  TORCH_CHECK(!format || *format == MemoryFormat::Preserve, "resize_as_: a sparse tensor has no memory format");
+  return resize_as_composite(self, other);
+}
 
 }  // namespace
 
@@ -152,6 +161,7 @@ void register_sparse_create() {
   set_sparse<op::_to_copy>(to_copy_sparse);
   set_sparse<op::copy_>(copy_sparse);
   set_sparse<op::zero_>(zero_sparse_);
+  set_sparse<op::resize_as_>(resize_as_any);
   set_composite_of_both<op::sparse_resize_>(resize_composite);
   set_composite_of_both<op::sparse_resize_and_clear_>(clear_composite);
   set_composite_of_both<op::resize_as_sparse_>(resize_as_composite);

@@ -22,7 +22,7 @@ Tensor coalesce_composite(const Tensor& self) {
 
 Tensor to_dense_composite(const Tensor& self, std::optional<DType> dtype, std::optional<bool> masked_grad) {
   TORCH_CHECK_IMPLEMENTED(masked_grad.value_or(true),
-                          "to_dense: gradients of a sparse tensor exist at its own elements (masked_grad=True) alone");
+                          "to_dense: gradients of a sparse tensor exist only at its own elements (masked_grad=True)");
   if (!is_sparse(self)) return dtype && *dtype != self.dtype() ? _to_copy(self, dtype) : self;
   Tensor values = values_of(self);
   if (dtype && *dtype != values.dtype()) values = _to_copy(values, dtype);

@@ -7,6 +7,7 @@
 
 #include "dense.h"
 #include "kernels/sparse.h"
+#include "kernels/truth.h"
 #include "sparse/sparse.h"
 #include "torch/core/ops/binary.h"
 #include "torch/core/ops/copy.h"
@@ -124,7 +125,7 @@ RowProducts<T> multiply_rows(const SparseRows& a, const SparseRows& b, int64_t w
   std::unique_ptr<Sum<T>[]> sums(new Sum<T>[size_t(width)]);
   std::vector<bool> seen(size_t(width), false);
   std::vector<int64_t> touched;
-  const T *x = reinterpret_cast<const T*>(a.values), *y = reinterpret_cast<const T*>(b.values);
+  const auto *x = reinterpret_cast<const Element<T>*>(a.values), *y = reinterpret_cast<const Element<T>*>(b.values);
   for (int64_t i = begin; i < end; ++i) {
     touched.clear();
     for (int64_t k = a.starts[i]; k < a.starts[i + 1]; ++k)
@@ -138,7 +139,7 @@ RowProducts<T> multiply_rows(const SparseRows& a, const SparseRows& b, int64_t w
         if constexpr (std::is_same_v<T, bool>)
           sums[size_t(j)] |= x[k] && y[l];
         else
-          sums[size_t(j)] = Sum<T>(sums[size_t(j)] + Sum<T>(x[k]) * Sum<T>(y[l]));
+          sums[size_t(j)] = Sum<T>(sums[size_t(j)] + Sum<T>(T(x[k])) * Sum<T>(T(y[l])));
       }
     std::sort(touched.begin(), touched.end());
     out.counts.push_back(int64_t(touched.size()));
@@ -202,8 +203,7 @@ void check_product(const char* op, const Tensor& a, const Tensor& b) {
               b.device());
   for (const Tensor* t : {&a, &b})
     TORCH_CHECK(!is_sparse(*t) || sparse_dim_of(*t) == t->dim(), op,
-                ": a sparse operand must have sparse dims alone, got ", *t, " with ", sparse_dim_of(*t),
-                " sparse dims");
+                ": a sparse operand must have only sparse dims, got ", *t, " with ", sparse_dim_of(*t), " sparse dims");
 }
 
 Tensor times_dense(const Tensor& s, const Tensor& mat, bool transposed) {

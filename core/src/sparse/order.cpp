@@ -9,6 +9,7 @@
 #include "sparse/sparse.h"
 #include "torch/core/ops/sparse.h"
 #include "torch/core/pool.h"
+#include "torch/core/wrapper.h"
 
 namespace torch {
 
@@ -119,6 +120,8 @@ Tensor positions_in(const Tensor& sorted, const Tensor& wanted) {
 }
 
 Tensor segment_numbers(const Tensor& order, const Tensor& bounds) {
+  check_has_values("_segment_sum", order);
+  check_has_values("_segment_sum", bounds);
   Tensor out = empty_tensor({order.numel()}, DType::Int64);
   const int64_t *o = order.data<int64_t>(), *b = bounds.data<int64_t>();
   int64_t* to = out.data<int64_t>();

@@ -1,4 +1,4 @@
-// The two halves of a sparse tensor: held by its storage, given out, replaced.
+// The indices and values of a sparse tensor: held by its payload, given out, replaced.
 #include <cstring>
 
 #include "sparse/sparse.h"
@@ -10,9 +10,12 @@ namespace torch {
 
 namespace {
 
-void let_go(Storage* s) noexcept { delete static_cast<SparseParts*>(s->context); }
+struct SparsePayload : Payload {
+  explicit SparsePayload(SparseParts p) noexcept : Payload(Kind::Sparse), parts(std::move(p)) {}
+  SparseParts parts;
+};
 
-SparseParts& parts_of(const Tensor& t) { return *static_cast<SparseParts*>(t->storage->context); }
+SparseParts& parts_of(const Tensor& t) { return static_cast<SparsePayload*>(t->payload)->parts; }
 
 void check_parts(const SparseParts& p, IntArrayRef sizes) {
   const Tensor &i = p.indices, &v = p.values;
@@ -53,17 +56,11 @@ Tensor make_sparse(SparseParts parts, IntArrayRef sizes) {
   r->dtype = parts.values.dtype();
   r->device = parts.values.device();
   r->keys = backend_key(r->device.type) | key(Slot::Sparse);
-  // Aliases of its own: what a program does to the geometry of its tensors does not reach the halves.
+  // Aliases of its own: what a program does to the geometry of its tensors does not reach the parts.
   parts.indices = parts.indices.is_contiguous() ? alias_of(parts.indices, true) : clone(without_graph(parts.indices));
   parts.values = alias_of(parts.values, true);
-  auto* held = new SparseParts(std::move(parts));
-  try {
-    r->storage = Storage::adopt(nullptr, 0, let_go, held);
-  } catch (...) {
-    delete held;
-    throw;
-  }
-  r->storage->device = r->device;
+  r->payload = new SparsePayload(std::move(parts));
+  r->storage = Storage::make(0, r->device);
   return r;
 }
 
@@ -82,7 +79,7 @@ Tensor unsafe_kernel(const Tensor& indices, const Tensor& values, IntArrayRef si
 }
 Tensor values_kernel(const Tensor& self) { return alias_of(sparse_parts("_values", self).values, true); }
 
-// Tensors that share the storage see the new halves, unless the shape is another one: theirs would not fit.
+// Tensors that share the payload see the new parts, unless the shape is another one: theirs would not fit.
 Tensor assign_kernel(const Tensor& self, const Tensor& src) {
   sparse_parts("_sparse_assign_", self);
   SparseParts parts = sparse_parts("_sparse_assign_", src);
@@ -91,16 +88,12 @@ Tensor assign_kernel(const Tensor& self, const Tensor& src) {
     std::swap(parts_of(self), parts);
     return self;
   }
-  StorageRef fresh = StorageRef::steal(Storage::adopt(nullptr, 0, let_go, new SparseParts(std::move(parts))));
-  if (!self->own_version) {
-    self->own_version = new VersionCounter;
-    self->own_version->value = self->storage->version.load();
-  }
+  Ref<Payload> fresh = Ref<Payload>::steal(new SparsePayload(std::move(parts)));
   self->set_ndim(int(src.dim()));
   std::copy(src.sizes().begin(), src.sizes().end(), self->sizes());
   std::fill_n(self->strides(), src.dim(), 0);
   self->numel = src.numel();
-  StorageRef::steal(std::exchange(self->storage, fresh.release())).reset();
+  Ref<Payload>::steal(std::exchange(self->payload, fresh.release())).reset();
   return self;
 }
 

@@ -51,12 +51,12 @@ Tensor sum_sparse(const Tensor& self, std::optional<IntArrayRef> dim, bool keepd
 Tensor vector_norm_sparse(const Tensor& self, const Scalar& ord, std::optional<IntArrayRef> dim, bool keepdim,
                           std::optional<DType> dtype) {
   TORCH_CHECK_IMPLEMENTED(!dim && !keepdim,
-                          "norm: of a sparse tensor over all dims alone; use to_dense() for norms over dims");
+                          "norm: of a sparse tensor only over all dims; use to_dense() for norms over dims");
   return linalg_vector_norm(values_of(coalesce(self)), ord, std::nullopt, false, dtype);
 }
 
 Tensor any_sparse(const Tensor& self, std::optional<IntArrayRef> dim, bool keepdim) {
-  TORCH_CHECK_IMPLEMENTED(!dim && !keepdim, "any: of a sparse tensor over all dims alone; use to_dense() first");
+  TORCH_CHECK_IMPLEMENTED(!dim && !keepdim, "any: of a sparse tensor only over all dims; use to_dense() first");
   return any(_values(coalesce(self)));
 }
 

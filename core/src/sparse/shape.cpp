@@ -48,7 +48,7 @@ Tensor permute_sparse(const Tensor& self, IntArrayRef dims) {
   for (int64_t i = 0; i < n; ++i) {
     const int64_t d = wrap_dim(dims[size_t(i)], n);
     TORCH_CHECK((i < sparse) == (d < sparse), "permute: a sparse tensor's ", sparse,
-                " sparse dims and its dense dims can be exchanged among themselves alone, got the order ", dims);
+                " sparse dims and its dense dims can only be exchanged among themselves, got the order ", dims);
     sizes.push_back(self.size(d));
     if (i < sparse) {
       same &= d == i;

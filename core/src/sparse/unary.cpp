@@ -1,4 +1,4 @@
-// Element-wise operators that leave zero zero: they work on the values alone.
+// Element-wise operators that leave zero zero: they work only on the values.
 #include "torch/core/ops/unary.h"
 
 #include "sparse/sparse.h"

@@ -6,6 +6,7 @@
 #include "python.h"
 #include "torch/core/dlpack.h"
 #include "torch/core/lending.h"
+#include "torch/core/ops/copy.h"
 
 namespace torch::python {
 
@@ -32,6 +33,7 @@ bool import_numpy() {
 // Null when the tensor's memory can be handed out as it is, else the reason why not.
 const char* not_exportable(const Tensor& t) {
   if (is_sparse(t)) return "it is sparse; use .to_dense() first";
+  if (!t.has_memory()) return "it stands for the examples of a vmap; take this out of the function that vmap maps";
   if (t.device().type != DeviceType::CPU) return "it is not on the CPU; use .cpu() first";
   if (t.requires_grad()) return "it requires grad; use .detach() first";
   if (t->flags & TensorImpl::kConjugate) return "it is a lazy conjugate; use .resolve_conj() first";
@@ -48,9 +50,11 @@ PyObject* tensor_numpy(PyObject* self, PyObject* const* args, Py_ssize_t count, 
   if (force < 0) return nullptr;
   if (!import_numpy()) return nullptr;
   Tensor t = unwrap(self);
+  if (!is_sparse(t) && !is_dense(t, "numpy")) return nullptr;
   if (is_sparse(t))
     return PyErr_Format(PyExc_TypeError, "can't convert Sparse layout tensor to numpy. Use Tensor.to_dense() first.");
-  if (force && (t.requires_grad())) t = alias_of(t, true);
+  if (t.requires_grad() && (force || !is_recording || !is_recording()))
+    t = alias_of(t, true);  // under no_grad nothing would be lost
   if (t.requires_grad()) {
     PyErr_SetString(PyExc_RuntimeError,
                     "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.");
@@ -232,8 +236,17 @@ PyObject* tensor_dlpack(PyObject* self, PyObject* args, PyObject* kwargs) {
   Tensor t = unwrap(self);
   if (const char* why = not_exportable(t))
     return PyErr_Format(PyExc_BufferError, "__dlpack__: this tensor cannot be exported: %s", why);
+  if (device != Py_None) {
+    long type, index;
+    if (!PyArg_Parse(device, "(ll);__dlpack__: dl_device must be (type, index)", &type, &index)) return nullptr;
+    if (type != kDLCPU || index != 0)
+      return PyErr_Format(PyExc_BufferError, "__dlpack__: CPU tensors go to dl_device (%d, 0) only, not %R",
+                          int(kDLCPU), device);
+  }
+  const int copies = PyObject_IsTrue(copy);
+  if (copies < 0) return nullptr;
   TORCH_PY_TRY(nullptr, {
-    DLManagedTensor* managed = to_dlpack(t);
+    DLManagedTensor* managed = to_dlpack(copies ? clone(t) : t);
     PyObject* capsule = PyCapsule_New(managed, "dltensor", capsule_destructor);
     if (!capsule) managed->deleter(managed);
     return capsule;
@@ -246,19 +259,47 @@ PyObject* tensor_dlpack_device(PyObject* self, PyObject*) {
 }
 void release_dlpack(DLManagedTensor* m) {
   if (!m->deleter) return;
-  PyGILState_STATE gil = ensure_gil();  // the producer may be Python code
+  HoldGil gil;  // the producer may be Python code
   m->deleter(m);
-  PyGILState_Release(gil);
 }
-PyObject* from_dlpack(PyObject*, PyObject* object) {
-  Object capsule(PyCapsule_CheckExact(object) ? Py_NewRef(object) : PyObject_CallMethod(object, "__dlpack__", nullptr));
-  if (!capsule) {
-    if (PyErr_ExceptionMatches(PyExc_AttributeError)) {
-      PyErr_Clear();
-      PyErr_Format(PyExc_TypeError, "from_dlpack: %s has no __dlpack__ method", Py_TYPE(object)->tp_name);
-    }
-    return nullptr;
+// The producer's capsule. One of before the array API of 2023 does not know `copy`, and copies nothing.
+PyObject* capsule_of(PyObject* object, PyObject* copy) {
+  Object export_(PyObject_GetAttrString(object, "__dlpack__"));
+  if (!export_) {
+    if (!PyErr_ExceptionMatches(PyExc_AttributeError)) return nullptr;
+    PyErr_Clear();
+    return PyErr_Format(PyExc_TypeError, "from_dlpack: %s has no __dlpack__ method", Py_TYPE(object)->tp_name);
   }
+  if (copy == Py_False) {
+    Object none(PyTuple_New(0)), words(Py_BuildValue("{s:O}", "copy", copy));
+    PyObject* capsule = none && words ? PyObject_Call(export_.get(), none.get(), words.get()) : nullptr;
+    if (capsule || !PyErr_ExceptionMatches(PyExc_TypeError)) return capsule;
+    PyErr_Clear();
+  }
+  return PyObject_CallNoArgs(export_.get());
+}
+PyObject* from_dlpack(PyObject*, PyObject* args, PyObject* kwargs) {
+  static const char* names[] = {"ext_tensor", "device", "copy", nullptr};
+  PyObject *object, *device = Py_None, *copy = Py_None;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$OO:from_dlpack", const_cast<char**>(names), &object, &device,
+                                   &copy))
+    return nullptr;
+  Device wanted;
+  if (device != Py_None && !to_device(device, &wanted)) return nullptr;
+  const int copies = copy == Py_None ? 0 : PyObject_IsTrue(copy);
+  if (copies < 0) return nullptr;
+  const bool is_capsule = PyCapsule_CheckExact(object);
+  if (is_capsule && (device != Py_None || copy != Py_None))
+    return PyErr_Format(PyExc_ValueError,
+                        "from_dlpack: a capsule has been exported already: device= and copy= are for "
+                        "objects with a __dlpack__ method");
+  if (wanted.type != DeviceType::CPU)
+    return PyErr_Format(PyExc_BufferError,
+                        "from_dlpack: memory is shared on the CPU only, not on device '%s'; use "
+                        "from_dlpack(...).to('%s')",
+                        to_string(wanted).c_str(), to_string(wanted).c_str());
+  Object capsule(is_capsule ? Py_NewRef(object) : capsule_of(object, copy));
+  if (!capsule) return nullptr;
   auto* m = static_cast<DLManagedTensor*>(PyCapsule_GetPointer(capsule.get(), "dltensor"));
   if (!m) {
     PyErr_Clear();
@@ -269,7 +310,7 @@ PyObject* from_dlpack(PyObject*, PyObject* object) {
   TORCH_PY_TRY(nullptr, {
     Tensor t = torch::from_dlpack(m, release_dlpack);
     PyCapsule_SetName(capsule.get(), "used_dltensor");
-    return wrap(std::move(t));
+    return wrap(copies ? clone(t) : std::move(t));
   })
 }
 
@@ -333,8 +374,10 @@ PyObject* frombuffer(PyObject*, PyObject* args, PyObject* kwargs) {
 PyMethodDef functions[] = {
     {"from_numpy", from_numpy, METH_O,
      "from_numpy(ndarray)\n--\n\nA tensor over the memory of a NumPy array, which it keeps alive."},
-    {"from_dlpack", from_dlpack, METH_O,
-     "from_dlpack(ext_tensor)\n--\n\nA tensor over the memory of another library's array, without a copy."},
+    {"from_dlpack", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(from_dlpack)), METH_VARARGS | METH_KEYWORDS,
+     "from_dlpack(ext_tensor, *, device=None, copy=None)\n--\n\nA tensor over the memory of another library's array, "
+     "or "
+     "with a copy of it."},
     {"frombuffer", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(frombuffer)), METH_VARARGS | METH_KEYWORDS,
      "frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False)\n--\n\nA 1-d tensor over an object's "
      "buffer."},

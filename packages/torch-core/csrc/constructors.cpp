@@ -55,6 +55,8 @@ bool target_of(PyObject* dtype, PyObject* device, Target* t) {
     Device d;
     if (!to_device(device, &d)) return false;
     t->device = d;
+  } else if (Device d; have_default_device && default_device(&d)) {
+    t->device = d;
   }
   return true;
 }
@@ -82,7 +84,12 @@ PyObject* tensor_function(PyObject*, PyObject* const* args, Py_ssize_t count, Py
             PyExc_RuntimeError,
             "pin_memory: pinned memory needs the distribution 'torch-core-cuda', which is not installed");
     } else if (!is("layout") && !is("names")) {
-      return PyErr_Format(PyExc_TypeError, "tensor() got an unexpected keyword argument '%U'", name);
+      Object spelling(PyImport_ImportModule("torch._spelling"));
+      Object hint(spelling ? PyObject_CallMethod(spelling.get(), "hint", "O(sssss)", name, "data", "dtype", "device",
+                                                 "requires_grad", "pin_memory")
+                           : nullptr);
+      if (!hint) return nullptr;
+      return PyErr_Format(PyExc_TypeError, "tensor() got an unexpected keyword argument '%U'%U", name, hint.get());
     }
   }
   if (!data) return PyErr_Format(PyExc_TypeError, "tensor() missing 1 required positional arguments: \"data\"");
@@ -148,86 +155,137 @@ PyMethodDef functions[] = {
 }  // namespace
 
 // The constructor of 2016: torch.Tensor() empty, torch.Tensor(2, 3) uninitialised, torch.Tensor([1, 2]) from data,
-// torch.Tensor(tensor) an alias. `dtype` is that of the class (torch.DoubleTensor), null for the default.
-PyObject* legacy_new(PyTypeObject* type, PyObject* args, std::optional<DType> dtype) {
-  DType t = dtype.value_or(default_dtype());
-  Py_ssize_t n = PyTuple_GET_SIZE(args);
+// torch.Tensor(tensor) an alias, torch.Tensor(storage) over its memory. The one thing may be named: data=, other=,
+// storage=, size=.
+
+namespace {
+
+struct Legacy {
+  PyTypeObject* type;
+  DType dtype;
+  bool says_dtype;  // torch.DoubleTensor, x.new(): other tensors and storages must have it
+  Device device;
+};
+
+void check_says(const Legacy& l, DType given) {
+  TORCH_CHECK_TYPE(!l.says_dtype || given == l.dtype, "expected ", l.dtype, " (got ", given, "); use .to(", l.dtype,
+                   ") to convert");
+}
+
+PyObject* legacy_of_sizes(const Legacy& l, PyObject* items) {
+  std::vector<int64_t> sizes;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items); ++i) {
+    Object item(Py_NewRef(PySequence_Fast_GET_ITEM(items, i)));
+    Object index(PyFloat_Check(item.get()) || PyBool_Check(item.get()) ? nullptr : PyNumber_Index(item.get()));
+    if (!index) {
+      if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_TypeError)) return nullptr;
+      PyErr_Clear();
+      return PyErr_Format(PyExc_TypeError,
+                          "new() received an invalid combination of arguments - expected sizes as ints, a sequence "
+                          "or a Tensor, got %s at position %zd",
+                          Py_TYPE(item.get())->tp_name, i + 1);
+    }
+    sizes.push_back(PyLong_AsLongLong(index.get()));
+    if (PyErr_Occurred()) return nullptr;
+  }
+  checked_numel("new", sizes);
+  return make_subclass(l.type, empty_tensor(sizes, l.dtype, l.device));
+}
+
+PyObject* legacy_of_tensor(const Legacy& l, const Tensor& from) {
+  check_says(l, from.dtype());
+  return make_subclass(l.type, alias_of(from, true));
+}
+
+PyObject* legacy_of_storage(const Legacy& l, PyObject* storage) {
+  Object module(PyImport_ImportModule("torch._legacy"));
+  Object dtype(wrap_dtype(l.dtype));
+  Object t(module ? PyObject_CallMethod(module.get(), "over", "OO", storage, dtype.get()) : nullptr);
+  return t ? make_subclass(l.type, unwrap(t.get())) : nullptr;
+}
+
+PyObject* legacy_of_data(const Legacy& l, PyObject* data) {
+  if (PyUnicode_Check(data) || PyBytes_Check(data))
+    return PyErr_Format(PyExc_TypeError, "new(): invalid data type '%s'", Py_TYPE(data)->tp_name);
+  if (!has_buffer(data) && !PySequence_Check(data))
+    return PyErr_Format(PyExc_TypeError, "new(): data must be a sequence (got %s)", Py_TYPE(data)->tp_name);
+  return make_subclass(l.type, from_any(data, l.dtype, l.device, true, "Tensor"));
+}
+
+bool is_storage(PyObject* o) { return !PyType_Check(o) && PyObject_HasAttrString(o, "untyped"); }
+
+PyObject* legacy_of_one(const Legacy& l, PyObject* a) {
+  if (is_tensor(a)) return legacy_of_tensor(l, borrow(a));
+  if (is_size(a)) return legacy_of_sizes(l, a);
+  if (!has_buffer(a) && PyIndex_Check(a) && !PyBool_Check(a)) {
+    Object sizes(PyTuple_Pack(1, a));
+    return sizes ? legacy_of_sizes(l, sizes.get()) : nullptr;
+  }
+  return is_storage(a) ? legacy_of_storage(l, a) : legacy_of_data(l, a);
+}
+
+PyObject* legacy_of_named(const Legacy& l, PyObject* name, PyObject* value) {
+  const auto is = [&](const char* word) { return PyUnicode_CompareWithASCIIString(name, word) == 0; };
+  const auto refuse = [&](const char* wanted) {
+    return PyErr_Format(PyExc_TypeError, "new(): argument '%U' must be %s, not %s", name, wanted,
+                        Py_TYPE(value)->tp_name);
+  };
+  if (is("data")) return legacy_of_one(l, value);
+  if (is("size"))
+    return PyTuple_Check(value) || PyList_Check(value) ? legacy_of_sizes(l, value) : refuse("tuple of ints");
+  if (is("other")) return is_tensor(value) ? legacy_of_tensor(l, borrow(value)) : refuse("Tensor");
+  if (is("storage")) return is_storage(value) ? legacy_of_storage(l, value) : refuse("a storage");
+  return PyErr_Format(PyExc_TypeError,
+                      "new() got an unexpected keyword argument '%U'; use torch.tensor(data, dtype=...)", name);
+}
+
+PyObject* legacy_new(Legacy l, PyObject* args, PyObject* kwargs) {
+  const Py_ssize_t n = PyTuple_GET_SIZE(args);
+  PyObject *key, *value, *name = nullptr, *named = nullptr;
+  for (Py_ssize_t at = 0; kwargs && PyDict_Next(kwargs, &at, &key, &value);) {
+    if (PyUnicode_CompareWithASCIIString(key, "device") == 0) {
+      Device d = l.device;
+      if (value != Py_None && !to_device(value, &d)) return nullptr;
+      if (d.type != l.device.type)
+        return PyErr_Format(PyExc_RuntimeError,
+                            "legacy constructor expects device type: %s but device type: %s was passed; use "
+                            "torch.empty(..., device=...)",
+                            to_string(Device(l.device.type)).c_str(), to_string(Device(d.type)).c_str());
+    } else if (n || named) {
+      return PyErr_Format(PyExc_TypeError, "new() takes '%U' by name only when nothing else is given", key);
+    } else {
+      name = key;
+      named = value;
+    }
+  }
   TORCH_PY_TRY(nullptr, {
-    if (n == 1) {
-      PyObject* a = PyTuple_GET_ITEM(args, 0);
-      if (is_tensor(a)) {
-        const Tensor& from = borrow(a);
-        if (dtype)
-          TORCH_CHECK_TYPE(from.dtype() == t, "expected ", t, " (got ", from.dtype(), "); use .to(", t, ") to convert");
-        return make_subclass(type, alias_of(from, true));
-      }
-      if (PyList_Check(a) ||
-          (PyTuple_Check(a) && Py_TYPE(a) == &PyTuple_Type && PyTuple_GET_SIZE(a) &&
-           !PyLong_Check(PyTuple_GET_ITEM(a, 0))) ||
-          has_buffer(a))
-        return make_subclass(type, from_any(a, t, std::nullopt, true, "Tensor"));
-      if (PyTuple_Check(a)) {
-        if (Py_TYPE(a) == &PyTuple_Type) return make_subclass(type, from_any(a, t, std::nullopt, true, "Tensor"));
-        args = a;  // torch.Size
-        n = PyTuple_GET_SIZE(a);
-      } else if (!PyIndex_Check(a)) {
-        return PyErr_Format(PyExc_TypeError, "new(): data must be a sequence (got %s)", Py_TYPE(a)->tp_name);
-      }
-    }
-    std::vector<int64_t> sizes;
-    for (Py_ssize_t i = 0; i < n; ++i) {
-      PyObject* item = PyTuple_GET_ITEM(args, i);
-      Object index(PyFloat_Check(item) ? nullptr : PyNumber_Index(item));
-      if (!index) {
-        PyErr_Clear();
-        return PyErr_Format(PyExc_TypeError,
-                            "new() received an invalid combination of arguments - expected sizes as ints, a sequence "
-                            "or a Tensor, got %s at position %zd",
-                            Py_TYPE(item)->tp_name, i + 1);
-      }
-      sizes.push_back(PyLong_AsLongLong(index.get()));
-      if (PyErr_Occurred()) return nullptr;
-    }
-    if (n == 0) sizes.push_back(0);
-    checked_numel("new", sizes);
-    return make_subclass(type, empty_tensor(sizes, t));
+    if (named) return legacy_of_named(l, name, named);
+    if (n == 1) return legacy_of_one(l, PyTuple_GET_ITEM(args, 0));
+    if (n) return legacy_of_sizes(l, args);
+    return make_subclass(l.type, empty_tensor({0}, l.dtype, l.device));
   })
 }
 
-PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
-  if (kwargs && PyDict_GET_SIZE(kwargs)) {
-    PyObject *key, *value;
-    Py_ssize_t at = 0;
-    PyObject* data = nullptr;
-    while (PyDict_Next(kwargs, &at, &key, &value)) {
-      if (PyUnicode_CompareWithASCIIString(key, "data") == 0)
-        data = value;
-      else if (PyUnicode_CompareWithASCIIString(key, "device") != 0)
-        return PyErr_Format(PyExc_TypeError,
-                            "Tensor() got an unexpected keyword argument '%U'; use torch.tensor(data, dtype=...)", key);
-    }
-    if (data) {
-      Object one(PyTuple_Pack(1, data));
-      return one ? legacy_new(type, one.get(), std::nullopt) : nullptr;
-    }
-  }
-  return legacy_new(type, args, std::nullopt);
-}
-
-namespace {
-// _legacy_new(dtype, args): what torch.FloatTensor(...) calls.
+// _legacy_new(dtype, device, args, kwargs): torch.FloatTensor(...) and x.new(...).
 PyObject* legacy_function(PyObject*, PyObject* args) {
-  PyObject *dtype, *rest;
-  DType t;
-  if (!PyArg_ParseTuple(args, "OO!:_legacy_new", &dtype, &PyTuple_Type, &rest) || !to_dtype(dtype, &t)) return nullptr;
-  return legacy_new(api->tensor_type, rest, t);
+  PyObject *dtype, *device, *rest, *named;
+  Legacy l{api->tensor_type, DType::Float32, true, {}};
+  if (!PyArg_ParseTuple(args, "OOO!O!:_legacy_new", &dtype, &device, &PyTuple_Type, &rest, &PyDict_Type, &named) ||
+      !to_dtype(dtype, &l.dtype) || !to_device(device, &l.device))
+    return nullptr;
+  return legacy_new(l, rest, named);
 }
 PyMethodDef legacy_functions[] = {
     {"_legacy_new", legacy_function, METH_VARARGS, "The legacy constructor with a dtype."}, {}};
 }  // namespace
 
+PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
+  return legacy_new({type, default_dtype(), false, {}}, args, kwargs);
+}
+
 // t.to(dtype), t.to(device, dtype), t.to(other), each with non_blocking, copy and memory_format.
 PyObject* to_conversion(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* kwnames) {
+  if (TORCH_UNLIKELY(asks_python(impl_of(self)->keys))) TORCH_ASK_PYTHON("to", self, args, count, kwnames);
   const Tensor& t = borrow(self);
   std::optional<DType> dtype;
   std::optional<Device> device;
@@ -280,7 +338,6 @@ PyObject* to_conversion(PyObject* self, PyObject* const* args, Py_ssize_t count,
     }
   }
   TORCH_PY_TRY(nullptr, {
-    if (device && device->type == DeviceType::CPU) device->index = -1;
     bool formatted = format && *format != MemoryFormat::Preserve;
     if (!copy && !formatted && (!dtype || *dtype == t.dtype()) && (!device || *device == t.device()))
       return Py_NewRef(self);

@@ -35,6 +35,10 @@ std::optional<int64_t> bound(PyObject* o) {
   return v;
 }
 
+bool is_sequence(PyObject* o) {
+  return PySequence_Check(o) && !PyUnicode_Check(o) && !PyBytes_Check(o) && !is_tensor(o) && !PyObject_CheckBuffer(o);
+}
+
 Index index_of(PyObject* o, const Tensor& self) {
   if (PyLong_CheckExact(o)) return Index::at(as_integer(o));
   if (PySlice_Check(o)) {
@@ -46,7 +50,7 @@ Index index_of(PyObject* o, const Tensor& self) {
   if (o == Py_Ellipsis) return Index::ellipsis();
   if (PyBool_Check(o)) return Index::boolean(o == Py_True);
   if (is_tensor(o)) {
-    if (!is_dense(borrow(o), "index")) throw PythonError();
+    if (is_sparse(borrow(o)) && !is_dense(borrow(o), "index")) throw PythonError();
     TORCH_CHECK(!borrow(o).is_meta() || self.is_meta(),
                 "index: Expected all tensors to be on the same device, but the ", "tensor ", self, " is on ",
                 self.device(), " and an index on ", borrow(o).device());
@@ -55,16 +59,38 @@ Index index_of(PyObject* o, const Tensor& self) {
   if (PyIndex_Check(o) && is_number(o)) return Index::at(as_integer(o));
   if (PyObject_CheckBuffer(o) && !PyUnicode_Check(o) && !PyBytes_Check(o))
     return Index::of(tensor_of_buffer(o, "index"));
-  if (PySequence_Check(o) && !PyUnicode_Check(o) && !PyBytes_Check(o)) {
+  if (is_sequence(o)) {
     Tensor t = tensor_of_data(o, std::nullopt, {});
     if (t.numel() == 0) t = tensor_of_data(o, DType::Int64, {});
     return Index::of(std::move(t));
   }
+  const bool is_text = PyUnicode_Check(o) || PyBytes_Check(o);
   PyErr_Format(
-      PyExc_TypeError,
+      is_text ? PyExc_TypeError : PyExc_IndexError,
       "a tensor of shape %S cannot be indexed by %s; use integers, slices, None, Ellipsis, bool or integer tensors",
       Object(wrap_size(self.sizes())).get(), Py_TYPE(o)->tp_name);
   throw PythonError();
+}
+
+// The items of a list that stands for a tuple, as it did in NumPy and here until 2018: x[[[0, 1], [2, 3]]] is
+// x[[0, 1], [2, 3]]. Null when the list is one index: x[[0, 1]].
+Object as_tuple(PyObject* key) {
+  constexpr Py_ssize_t kAxes = 32;  // a longer one cannot be a tuple of indices
+  Object items(PySequence_Tuple(key));
+  if (!items) throw PythonError();
+  if (PyTuple_GET_SIZE(items.get()) >= kAxes) return Object();
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items.get()); ++i) {
+    PyObject* item = PyTuple_GET_ITEM(items.get(), i);
+    if (!is_tensor(item) && !PySequence_Check(item) && !PySlice_Check(item) && item != Py_Ellipsis && item != Py_None)
+      continue;
+    if (PyErr_WarnEx(PyExc_UserWarning,
+                     "Using a non-tuple sequence for multidimensional indexing is deprecated: x[seq] is x[tuple(seq)] "
+                     "here, but x[torch.tensor(seq)] for NumPy. Write the one that you mean",
+                     1) < 0)
+      throw PythonError();
+    return items;
+  }
+  return Object();
 }
 
 // The indices of a key; one on the stack where there is one only.
@@ -73,6 +99,11 @@ struct Indices {
   std::vector<Index> many;
   bool tuple = false;
   Indices(PyObject* key, const Tensor& self) {
+    Object items;
+    if (TORCH_UNLIKELY(PyList_Check(key) || (!PyTuple_Check(key) && is_sequence(key)))) {
+      items = as_tuple(key);
+      if (items) key = items.get();
+    }
     if (PyTuple_Check(key)) {
       tuple = true;
       many.reserve(size_t(PyTuple_GET_SIZE(key)));
@@ -86,21 +117,27 @@ struct Indices {
 
 }  // namespace
 
-PyObject* tensor_subscript(PyObject* self, PyObject* key){
-    TORCH_PY_TRY(nullptr,
-                 {
-                   const Tensor& t = borrow(self);
-                   if (TORCH_LIKELY(PyLong_CheckExact(key) && t.dim() > 0)) {
-                     int64_t i = as_integer(key), n = t.size(0);
-                     TORCH_CHECK_INDEX(i >= -n && i < n, "index ", i, " is out of bounds for dimension 0 with size ",
-                                       n);
-                     return wrap(select(t, 0, i));
-                   }
-                   Indices indices(key, t);
-                   return wrap(get_item(t, indices));
-                 })}
+PyObject* tensor_subscript(PyObject* self, PyObject* key) {
+  if (TORCH_UNLIKELY(asks_python(impl_of(self)->keys))) TORCH_ASK_PYTHON("__getitem__", self, &key, 1, nullptr);
+  TORCH_PY_TRY(nullptr, {
+    const Tensor& t = borrow(self);
+    if (TORCH_LIKELY(PyLong_CheckExact(key) && t.dim() > 0)) {
+      int64_t i = as_integer(key), n = t.size(0);
+      TORCH_CHECK_INDEX(i >= -n && i < n, "index ", i, " is out of bounds for dimension 0 with size ", n);
+      return wrap(select(t, 0, i));
+    }
+    Indices indices(key, t);
+    return wrap(get_item(t, indices));
+  })
+}
 
 PyObject* tensor_item(PyObject* self, Py_ssize_t i) {
+  if (TORCH_UNLIKELY(asks_python(impl_of(self)->keys))) {
+    Object key(PyLong_FromSsize_t(i));
+    PyObject* const args[] = {key.get()};
+    if (!key) return nullptr;
+    TORCH_ASK_PYTHON("__getitem__", self, args, 1, nullptr);
+  }
   TORCH_PY_TRY(nullptr, {
     Index x = Index::at(i);
     return wrap(get_item(borrow(self), ArrayRef<Index>(&x, 1)));
@@ -111,6 +148,11 @@ int tensor_ass_subscript(PyObject* self, PyObject* key, PyObject* value) {
   if (!value) {
     PyErr_SetString(PyExc_TypeError, "Tensor does not support deleting items");
     return -1;
+  }
+  if (TORCH_UNLIKELY(asks_python(impl_of(self)->keys))) {
+    PyObject* const args[] = {key, value};
+    Object answer(ask_python("__setitem__", self, args, 2, nullptr));
+    if (answer.get() != Py_NotImplemented) return answer ? 0 : -1;
   }
   TORCH_PY_TRY(-1, {
     const Tensor& t = borrow(self);

@@ -46,10 +46,18 @@ bool change_sides(PyObject* self) {
 void release_pyobj_of(TensorImpl* t) noexcept {
   // While the interpreter ends, other threads cannot have the GIL any more: both stay.
   if (!Py_IsInitialized() || (is_finalizing() && !PyGILState_Check())) return;
-  PyGILState_STATE gil = ensure_gil();
+  HoldGil gil;
   t->refs.store(1, std::memory_order_relaxed);
   t->owns_pyobj = false;
   Py_DECREF(static_cast<PyObject*>(t->pyobj));
+}
+
+// Enters again with the GIL, as every flight begins: not while somebody changes what it reads.
+void pause_flight() noexcept {
+  if (!flight::leave()) return;
+  flight::step_aside();
+  const PyGILState_STATE gil = take_gil([] { return PyGILState_Ensure(); });
+  flight::enter();
   PyGILState_Release(gil);
 }
 
@@ -205,22 +213,25 @@ PyObject* wrap(Tensor tensor) {
 
 PyObject* make_subclass(PyTypeObject* type, Tensor tensor) {
   if (type == tensor_type) return wrap(std::move(tensor));
-  if (type->tp_dealloc != subclass_dealloc) {
-    type->tp_dealloc = subclass_dealloc;
-    type->tp_traverse = subclass_traverse;
-    type->tp_clear = tensor_clear;
+  // The bases too, or an object could not be given the class of its base: Python compares how both clear.
+  for (PyTypeObject* t = type; t != tensor_type && t->tp_dealloc != subclass_dealloc; t = t->tp_base) {
+    t->tp_dealloc = subclass_dealloc;
+    t->tp_traverse = subclass_traverse;
+    t->tp_clear = tensor_clear;
   }
   PyObject* o = type->tp_alloc(type, 0);
   if (!o) return nullptr;
   TensorImpl* t = tensor.release();
   reinterpret_cast<PyTensor*>(o)->impl = t;
   t->pyobj = o;
+  if (overrides_calls(type)) t->keys |= key(Slot::Python);
   return o;
 }
 
 void install_life() {
   tensor_type = api->tensor_type;
   release_pyobj = release_pyobj_of;
+  flight::pause = pause_flight;
 }
 
 }  // namespace torch::python

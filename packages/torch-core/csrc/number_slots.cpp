@@ -52,34 +52,55 @@ enum BinarySlot { TORCH_BINARY_SLOTS(TORCH_ENUM) kBinarySlots };
 constexpr const char* kBinaryNames[kBinarySlots] = {TORCH_BINARY_SLOTS(TORCH_NAME)};
 #undef TORCH_NAME
 const Row* binary_rows[kBinarySlots];
+#define TORCH_SLOT_ID(id, row, slot) slot,
+constexpr int kSlotIds[kBinarySlots] = {TORCH_BINARY_SLOTS(TORCH_SLOT_ID)};
+#undef TORCH_SLOT_ID
+
+// Whether a class says itself what the operator of the language does with it on the right: Python asks it next.
+template <BinarySlot S>
+bool answers_itself(PyTypeObject* type) noexcept {
+  if constexpr (S >= kIAdd && S <= kIRshift) return false;
+  if constexpr (kSlotIds[S] == 0) return type->tp_richcompare != PyBaseObject_Type.tp_richcompare;
+  return PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && PyType_GetSlot(type, kSlotIds[S] ? kSlotIds[S] : Py_nb_add);
+}
 
 // Calls a row of the form (Tensor, Tensor) or (Tensor, Tensor, *, Scalar alpha=1) without boxing.
 Tensor call_binary(const Row* row, const Tensor& a, const Tensor& b) {
   if (row->schema.params[0].written) check_change(a);
   const Keys keys = Keys(detail::keys_in(a) | detail::keys_in(b));
-  if (TORCH_UNLIKELY(mixes_devices(keys))) check_one_device(*row, a.get(), b.get());
-  unsigned slot = 31u - unsigned(__builtin_clz(unsigned(keys) | mode_keys()));
+  unsigned slot = 31u - unsigned(__builtin_clz(unsigned(keys_in_force(keys)) | 1u));
   void* f = row->slots[slot];
-  if (TORCH_UNLIKELY(!f)) missing_kernel(row->schema.op_name(), Slot(slot));
   bool big = a.numel() >= kReleaseNumel || b.numel() >= kReleaseNumel;
   Tensor r;
   {
     ReleaseGil gil(big);
-    if (row->schema.count == 2) {
-      r = reinterpret_cast<Tensor (*)(const Tensor&, const Tensor&)>(f)(a, b);
-    } else {
-      static constexpr Scalar one(int64_t(1));
-      r = reinterpret_cast<Tensor (*)(const Tensor&, const Tensor&, const Scalar&)>(f)(a, b, one);
+    static constexpr Scalar one(int64_t(1));
+    if (TORCH_UNLIKELY(!f)) {
+      void* outlet = row->slots[kOutlet];
+      return row->schema.count == 2
+                 ? reinterpret_cast<Tensor (*)(Slot, const Tensor&, const Tensor&)>(outlet)(Slot(slot), a, b)
+                 : reinterpret_cast<Tensor (*)(Slot, const Tensor&, const Tensor&, const Scalar&)>(outlet)(Slot(slot),
+                                                                                                           a, b, one);
     }
+    if (row->schema.count == 2)
+      r = reinterpret_cast<Tensor (*)(const Tensor&, const Tensor&)>(f)(a, b);
+    else
+      r = reinterpret_cast<Tensor (*)(const Tensor&, const Tensor&, const Scalar&)>(f)(a, b, one);
   }
   if (row->schema.params[0].written && slot < unsigned(Slot::Autograd)) mark_changed(a, row->schema.text);
   return r;
 }
 
+inline unsigned keys_of(PyObject* o) noexcept { return is_tensor(o) ? impl_of(o)->keys : 0u; }
+
 template <BinarySlot S>
 PyObject* nb_binary(PyObject* a, PyObject* b) {
   const Row* row = binary_rows[S];
   if (TORCH_UNLIKELY(!row)) Py_RETURN_NOTIMPLEMENTED;
+  if (TORCH_UNLIKELY(asks_python(keys_of(a) | keys_of(b)))) {
+    PyObject* const operands[] = {a, b};
+    TORCH_ASK_PYTHON(operator_of(*row), nullptr, operands, 2, nullptr);
+  }
   TORCH_PY_TRY(nullptr, {
     if (TORCH_LIKELY(is_tensor(a))) {
       if (TORCH_LIKELY(is_tensor(b))) return wrap(call_binary(row, borrow(a), borrow(b)));
@@ -88,6 +109,9 @@ PyObject* nb_binary(PyObject* a, PyObject* b) {
       return wrap(call_binary(row, tensor_of_number(a), borrow(b)));
     }
   })
+  PyObject* const operands[] = {a, b};  // one of them is no tensor
+  if (!answers_itself<S>(Py_TYPE(b)) && bring_override(operands, 2))
+    return ask_python(operator_of(*row), nullptr, operands, 2, nullptr);
   Py_RETURN_NOTIMPLEMENTED;
 }
 template <BinarySlot S>
@@ -152,7 +176,7 @@ Object value_of(PyObject* self, const char* op) {
                      "Boolean value of Tensor with more than one value is ambiguous (it has %lld); use any() or all()",
                      (long long)t.numel());
     } else {
-      PyErr_Format(std::strcmp(op, "index") == 0 ? PyExc_TypeError : PyExc_RuntimeError,
+      PyErr_Format(std::strcmp(op, "index") == 0 ? PyExc_TypeError : PyExc_ValueError,
                    "%s: only tensors with one element can be converted to a Python number, this one has %lld", op,
                    (long long)t.numel());
     }

@@ -270,6 +270,44 @@ bool scan(PyObject* o, size_t depth, Data* d) {
   return true;
 }
 
+// An integer dtype holds what fits. Of negative ints an unsigned one holds the last bits, down to minus its greatest
+// value: uint8 takes -255 to 255.
+template <class T>
+bool fits(const Scalar& s) {
+  using Limits = std::numeric_limits<T>;
+  if (s.is_float()) {
+    const double x = s.to_double(), above = 2.0 * double(Limits::max() / 2 + 1);
+    return x >= double(Limits::min()) && x < above && (x <= double(Limits::max()) || sizeof(T) == 8);
+  }
+  if (s.kind() == Scalar::Kind::UInt) return std::is_same_v<T, uint64_t>;
+  if constexpr (std::is_same_v<T, uint64_t>) return s.to_int() >= 0;
+  const int64_t highest = int64_t(Limits::max()), lowest = std::is_signed_v<T> ? int64_t(Limits::min()) : -highest;
+  return sizeof(T) == 8 || (s.to_int() >= lowest && s.to_int() <= highest);
+}
+// As users catch it: one dtype's range is a RuntimeError, that of 64 bits a ValueError, and uint64 has its own.
+PyObject* class_of_overflow(const Scalar* s, DType t) {
+  if (s && s->is_float()) return PyExc_RuntimeError;
+  if (t == DType::UInt64) return PyExc_OverflowError;
+  return !s || s->kind() == Scalar::Kind::UInt ? PyExc_ValueError : PyExc_RuntimeError;
+}
+
+// An int beyond 64 bits.
+template <class T>
+bool store_huge(PyObject* o, T* out) {
+  if constexpr (std::is_same_v<T, bool>) {
+    *out = true;
+  } else if constexpr (std::is_integral_v<T>) {
+    PyErr_Format(class_of_overflow(nullptr, dtype_of<T>), "%R does not fit into 64 bits, nor into %s", o,
+                 name(dtype_of<T>));
+    return false;
+  } else {
+    const double x = PyLong_AsDouble(o);
+    if (x == -1 && PyErr_Occurred()) return false;
+    *out = Scalar(x).to<T>();
+  }
+  return true;
+}
+
 template <class T>
 bool store(PyObject* o, T* out) {
   if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
@@ -279,23 +317,27 @@ bool store(PyObject* o, T* out) {
     }
   }
   Scalar s;
-  if (!to_scalar(o, &s)) return false;
-  if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
-    if (s.is_float() && !std::isfinite(s.to_double())) {
-      PyErr_Format(s.to_double() != s.to_double() ? PyExc_ValueError : PyExc_OverflowError,
-                   "tensor: cannot convert float %R to integer", o);
-      return false;
-    }
+  if (!to_scalar(o, &s)) {
+    if (!PyLong_Check(o) || !PyErr_ExceptionMatches(PyExc_OverflowError)) return false;
+    PyErr_Clear();
+    return store_huge(o, out);
+  }
+  if constexpr (!is_complex(dtype_of<T>) && !std::is_same_v<T, bool>) {
     if (s.is_complex()) {
-      PyErr_Format(PyExc_RuntimeError, "tensor: %R cannot be converted to %s without losing its imaginary part", o,
+      PyErr_Format(PyExc_TypeError, "tensor: %R cannot be converted to %s without losing its imaginary part", o,
                    name(dtype_of<T>));
       return false;
     }
-    if (s.is_integral() && s.kind() != Scalar::Kind::UInt && sizeof(T) < 8 &&
-        (s.to_int() < int64_t(std::numeric_limits<T>::min()) || s.to_int() > int64_t(std::numeric_limits<T>::max()))) {
-      PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow: %R", name(dtype_of<T>),
-                   o);
+  }
+  if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+    if (!fits<T>(s)) {
+      PyErr_Format(class_of_overflow(&s, dtype_of<T>), "value cannot be converted to type %s without overflow: %R",
+                   name(dtype_of<T>), o);
       return false;
+    }
+    if (s.is_float()) {
+      *out = T(s.to_double());
+      return true;
     }
   }
   *out = s.to<T>();

@@ -11,6 +11,8 @@
 
 namespace torch::python {
 
+static bool named_device(PyObject*, Device*);
+
 namespace {
 
 // --- dtype, layout, memory_format: a name and a number ---
@@ -30,13 +32,36 @@ PyObject* enum_reduce(PyObject* self, PyObject*) {  // pickles as the name of a 
 }
 PyMethodDef enum_methods[] = {{"__reduce__", enum_reduce, METH_NOARGS, nullptr}, {}};
 
+// A dtype of which no tensors exist here (float8_e4m3fn): programs compare with it, ask it and keep it in tables. Its
+// value is negative, and its bits tell what it is.
+enum NamedBits { kItemBytes = 255, kNamedFloating = 256, kNamedComplex = 512, kNamedSigned = 1024 };
+bool is_named_only(PyObject* self) { return reinterpret_cast<PyEnum*>(self)->value < 0; }
+int named_bits(PyObject* self) { return ~reinterpret_cast<PyEnum*>(self)->value; }
+PyObject* refuse_named(PyObject* self) {
+  return PyErr_Format(PyExc_NotImplementedError, "%R: tensors of this dtype are not part of this stack", self);
+}
+
 DType dtype_of_object(PyObject* self) { return DType(reinterpret_cast<PyEnum*>(self)->value); }
-PyObject* dtype_is_floating(PyObject* s, void*) { return PyBool_FromLong(is_floating(dtype_of_object(s))); }
-PyObject* dtype_is_complex(PyObject* s, void*) { return PyBool_FromLong(is_complex(dtype_of_object(s))); }
-PyObject* dtype_is_signed(PyObject* s, void*) { return PyBool_FromLong(is_signed(dtype_of_object(s))); }
-PyObject* dtype_itemsize(PyObject* s, void*) { return PyLong_FromLongLong(item_size(dtype_of_object(s))); }
-PyObject* dtype_to_complex(PyObject* s, PyObject*) { return wrap_dtype(complex_of(dtype_of_object(s))); }
-PyObject* dtype_to_real(PyObject* s, PyObject*) { return wrap_dtype(real_of(dtype_of_object(s))); }
+PyObject* dtype_is_floating(PyObject* s, void*) {
+  return PyBool_FromLong(is_named_only(s) ? named_bits(s) & kNamedFloating : is_floating(dtype_of_object(s)));
+}
+PyObject* dtype_is_complex(PyObject* s, void*) {
+  return PyBool_FromLong(is_named_only(s) ? named_bits(s) & kNamedComplex : is_complex(dtype_of_object(s)));
+}
+PyObject* dtype_is_signed(PyObject* s, void*) {
+  return PyBool_FromLong(is_named_only(s) ? named_bits(s) & kNamedSigned : is_signed(dtype_of_object(s)));
+}
+PyObject* dtype_itemsize(PyObject* s, void*) {
+  return PyLong_FromLongLong(is_named_only(s) ? named_bits(s) & kItemBytes : item_size(dtype_of_object(s)));
+}
+PyObject* dtype_to_complex(PyObject* s, PyObject*) {
+  if (is_named_only(s)) return named_bits(s) & kNamedComplex ? Py_NewRef(s) : refuse_named(s);
+  return wrap_dtype(complex_of(dtype_of_object(s)));
+}
+PyObject* dtype_to_real(PyObject* s, PyObject*) {
+  if (is_named_only(s)) return named_bits(s) & kNamedComplex ? wrap_dtype(DType::Float16) : Py_NewRef(s);  // complex32
+  return wrap_dtype(real_of(dtype_of_object(s)));
+}
 PyGetSetDef dtype_getset[] = {
     {"is_floating_point", dtype_is_floating, nullptr, "True for float16, bfloat16, float32 and float64.", nullptr},
     {"is_complex", dtype_is_complex, nullptr, "True for complex64 and complex128.", nullptr},
@@ -55,6 +80,16 @@ PyObject* make_enum(PyTypeObject* type, const std::string& text, int value) {
   e->text = PyUnicode_InternFromString(text.c_str());
   e->value = value;
   return reinterpret_cast<PyObject*>(e);
+}
+
+// _named_dtype(name, bytes, floating, complex, signed): see _dtypes.py, which keeps the only instance of each.
+PyObject* named_dtype(PyObject*, PyObject* args) {
+  const char* name;
+  int bytes, floating, complex, with_sign;
+  if (!PyArg_ParseTuple(args, "sippp", &name, &bytes, &floating, &complex, &with_sign)) return nullptr;
+  const int bits = (bytes & kItemBytes) | (floating ? kNamedFloating : 0) | (complex ? kNamedComplex : 0) |
+                   (with_sign ? kNamedSigned : 0);
+  return make_enum(dtype_type, std::string("torch.") + name, ~bits);
 }
 
 PyTypeObject* make_type(const char* name, int size, PyType_Slot* slots, unsigned long flags = 0,
@@ -112,7 +147,7 @@ PyObject* device_new(PyTypeObject*, PyObject* args, PyObject* kwargs) {
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O:device", const_cast<char**>(names), &type, &index))
     return nullptr;
   Device d;
-  if (!to_device(type, &d)) return nullptr;
+  if (!named_device(type, &d)) return nullptr;
   if (index != Py_None) {
     long i = PyLong_AsLong(index);
     if (i == -1 && PyErr_Occurred()) return nullptr;
@@ -154,21 +189,75 @@ PyGetSetDef device_getset[] = {
     {"type", device_type_name, nullptr, "'cpu', 'cuda' or 'meta'.", nullptr},
     {"index", device_index, nullptr, "Which device of its type; None: the current one.", nullptr},
     {}};
-PyMethodDef device_methods[] = {{"__reduce__", device_reduce, METH_NOARGS, nullptr}, {}};
+// A thread's default devices: a list in the dict of its state, with the one of set_default_device (or None) first and
+// those of `with torch.device(...)` above it. Borrowed; null without an error where there is none.
+PyObject* default_devices(bool make) {
+  static PyObject* key = PyUnicode_InternFromString("torch.default_device");
+  PyObject* state = PyThreadState_GetDict();  // borrowed
+  if (!state || !key) return make ? PyErr_NoMemory() : nullptr;
+  PyObject* list = PyDict_GetItemWithError(state, key);
+  if (list || PyErr_Occurred() || !make) return list;
+  Object made(Py_BuildValue("[O]", Py_None));
+  if (!made || PyDict_SetItem(state, key, made.get()) < 0) return nullptr;
+  have_default_device = true;
+  return made.get();
+}
+PyObject* device_enter(PyObject* self, PyObject*) {
+  if (Device d; !to_device(self, &d)) return nullptr;
+  PyObject* list = default_devices(true);
+  return list && PyList_Append(list, self) == 0 ? Py_NewRef(self) : nullptr;
+}
+PyObject* device_exit(PyObject* self, PyObject*) {
+  PyObject* list = default_devices(true);
+  if (!list) return nullptr;
+  const Py_ssize_t last = PyList_GET_SIZE(list) - 1;
+  if (last < 1 || PyList_GET_ITEM(list, last) != self)
+    return PyErr_Format(PyExc_RuntimeError, "%R: this thread left a default device that it had not entered last", self);
+  if (PyList_SetSlice(list, last, last + 1, nullptr) < 0) return nullptr;
+  Py_RETURN_NONE;
+}
+PyObject* set_default_device(PyObject*, PyObject* device) {
+  if (Device d; device != Py_None && !to_device(device, &d)) return nullptr;
+  if (device != Py_None && Py_TYPE(device) != device_type)
+    return PyErr_Format(PyExc_TypeError, "expected a torch.device or None, got %s", Py_TYPE(device)->tp_name);
+  PyObject* list = default_devices(true);
+  if (!list || PyList_SetItem(list, 0, Py_NewRef(device)) < 0) return nullptr;
+  Py_RETURN_NONE;
+}
+PyObject* get_default_device(PyObject*, PyObject*) {
+  Device d;
+  const bool found = default_device(&d);
+  return PyErr_Occurred() ? nullptr : wrap_device(found ? d : Device());
+}
+// @torch.device("meta"): the function runs with this default device.
+PyObject* device_call(PyObject* self, PyObject* args, PyObject* kwargs) {
+  PyObject* function;
+  if (kwargs || !PyArg_ParseTuple(args, "O:device", &function) || !PyCallable_Check(function)) {
+    if (!PyErr_Occurred())
+      PyErr_SetString(PyExc_TypeError, "a torch.device decorates a function: it takes one callable");
+    return nullptr;
+  }
+  Object module(PyImport_ImportModule("torch._misc"));
+  return module ? PyObject_CallMethod(module.get(), "_on_device", "OO", self, function) : nullptr;
+}
+PyMethodDef device_methods[] = {{"__reduce__", device_reduce, METH_NOARGS, nullptr},
+                                {"__enter__", device_enter, METH_NOARGS, nullptr},
+                                {"__exit__", device_exit, METH_VARARGS, nullptr},
+                                {}};
 
 bool add_device(PyObject* module) {
-  PyType_Slot slots[] = {
-      {Py_tp_new, reinterpret_cast<void*>(device_new)},
-      {Py_tp_str, reinterpret_cast<void*>(device_str)},
-      {Py_tp_repr, reinterpret_cast<void*>(device_repr)},
-      {Py_tp_hash, reinterpret_cast<void*>(device_hash)},
-      {Py_tp_richcompare, reinterpret_cast<void*>(device_compare)},
-      {Py_tp_getset, device_getset},
-      {Py_tp_methods, device_methods},
-      {Py_tp_doc,
-       const_cast<char*>(
-           "device(type, index=None)\n--\n\nWhere a tensor lies: device('cpu'), device('cuda', 1), device('meta').")},
-      {}};
+  PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(device_new)},
+                         {Py_tp_str, reinterpret_cast<void*>(device_str)},
+                         {Py_tp_repr, reinterpret_cast<void*>(device_repr)},
+                         {Py_tp_hash, reinterpret_cast<void*>(device_hash)},
+                         {Py_tp_call, reinterpret_cast<void*>(device_call)},
+                         {Py_tp_richcompare, reinterpret_cast<void*>(device_compare)},
+                         {Py_tp_getset, device_getset},
+                         {Py_tp_methods, device_methods},
+                         {Py_tp_doc, const_cast<char*>("device(type, index=None)\n--\n\nWhere a tensor lies: "
+                                                       "device('cpu'), device('cuda', 1), device('meta'). Under "
+                                                       "``with torch.device('meta'):`` new tensors are made there.")},
+                         {}};
   device_type = make_type("torch.device", sizeof(PyDevice), slots);
   return device_type && PyModule_AddType(module, device_type) == 0;
 }
@@ -244,7 +333,13 @@ bool add_size(PyObject* module) {
 
 }  // namespace
 
-bool add_objects(PyObject* module) { return add_enums(module) && add_device(module) && add_size(module); }
+bool add_objects(PyObject* module) {
+  static PyMethodDef functions[] = {{"_named_dtype", named_dtype, METH_VARARGS, nullptr},
+                                    {"_set_default_device", set_default_device, METH_O, nullptr},
+                                    {"_default_device", get_default_device, METH_NOARGS, nullptr},
+                                    {}};
+  return add_enums(module) && add_device(module) && add_size(module) && PyModule_AddFunctions(module, functions) == 0;
+}
 
 PyObject* wrap_dtype(DType t) { return Py_NewRef(dtypes[int(t)]); }
 PyObject* wrap_layout(Layout l) { return Py_NewRef(layouts[int(l)]); }
@@ -269,6 +364,17 @@ PyObject* wrap_size(IntArrayRef sizes) {
   return t;
 }
 
+bool have_default_device = false;
+bool default_device(Device* out) {
+  PyObject* list = have_default_device ? default_devices(false) : nullptr;
+  if (!list) return false;
+  PyObject* top = PyList_GET_ITEM(list, PyList_GET_SIZE(list) - 1);
+  if (top == Py_None) return false;
+  *out = device_of(top);
+  return true;
+}
+
+bool is_size(PyObject* o) { return Py_TYPE(o) == size_type; }
 bool is_dtype(PyObject* o) { return Py_TYPE(o) == dtype_type; }
 bool is_memory_format(PyObject* o) { return Py_TYPE(o) == format_type; }
 bool is_device_like(PyObject* o) {
@@ -276,9 +382,10 @@ bool is_device_like(PyObject* o) {
 }
 
 bool to_dtype(PyObject* o, DType* out) {
-  if (is_dtype(o))
+  if (is_dtype(o)) {
+    if (is_named_only(o)) return refuse_named(o);
     *out = dtype_of_object(o);
-  else if (o == reinterpret_cast<PyObject*>(&PyFloat_Type))
+  } else if (o == reinterpret_cast<PyObject*>(&PyFloat_Type))
     *out = default_dtype();
   else if (o == reinterpret_cast<PyObject*>(&PyLong_Type))
     *out = DType::Int64;
@@ -293,13 +400,36 @@ bool to_dtype(PyObject* o, DType* out) {
   return true;
 }
 
-bool to_device(PyObject* o, Device* out) {
+// As torch.device shows it: a name may give an index to the CPU, of which there is one.
+// Types of devices that have no tensors here: torch.device("mps") is there to be compared and printed.
+static bool named_only(std::string_view text, Device* out) {
+  static constexpr std::string_view kNamedOnly[] = {"xpu",    "mps",  "hpu",    "xla",    "mtia",         "ipu",
+                                                    "vulkan", "hip",  "opencl", "opengl", "ideep",        "mkldnn",
+                                                    "fpga",   "maia", "lazy",   "ve",     "privateuseone"};
+  for (size_t i = 0; i < std::size(kNamedOnly); ++i) {
+    std::string_view name = kNamedOnly[i];
+    if (text.substr(0, name.size()) != name) continue;
+    std::string_view rest = text.substr(name.size());
+    int index = -1;
+    if (!rest.empty()) {
+      if (rest.size() < 2 || rest.size() > 4 || rest[0] != ':') continue;
+      index = 0;
+      for (char c : rest.substr(1)) index = c < '0' || c > '9' ? 128 : index * 10 + (c - '0');
+      if (index > 127) continue;
+    }
+    *out = Device(DeviceType(int(DeviceType::Meta) + 1 + int(i)), index);
+    return true;
+  }
+  return false;
+}
+static bool named_device(PyObject* o, Device* out) {
   if (Py_TYPE(o) == device_type) {
     *out = device_of(o);
   } else if (PyUnicode_Check(o)) {
     Py_ssize_t n;
     const char* text = PyUnicode_AsUTF8AndSize(o, &n);
     if (!text) return false;
+    if (named_only({text, size_t(n)}, out)) return true;
     TORCH_PY_TRY(false, *out = parse_device({text, size_t(n)});)
   } else if (PyLong_Check(o) && !PyBool_Check(o)) {
     long i = PyLong_AsLong(o);
@@ -314,6 +444,17 @@ bool to_device(PyObject* o, Device* out) {
                  Py_TYPE(o)->tp_name);
     return false;
   }
+  return true;
+}
+
+bool to_device(PyObject* o, Device* out) {
+  if (!named_device(o, out)) return false;
+  if (out->type > DeviceType::Meta) {
+    PyErr_Format(PyExc_RuntimeError, "device %s: this stack has tensors on cpu, meta and, with torch-core-cuda, cuda",
+                 to_string(*out).c_str());
+    return false;
+  }
+  if (out->type != DeviceType::CUDA) out->index = -1;
   return true;
 }
 

@@ -3,6 +3,7 @@
 #include <Python.h>
 #include <structmember.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <deque>
@@ -38,37 +39,67 @@ Shape shape_of(const Row& row) {
   return s.count == 1 ? Shape::Unary : s.count == 2 ? Shape::Binary : Shape::Other;
 }
 
-// What the tensors of a call decide before it: whether it is worth letting other threads run, and the union of keys.
+// What a call's tensors are, without joining views to their bases: who is asked, and whether other threads run.
 struct Operands {
-  bool are_big = false;
-  Keys keys = 0;
+  bool are_big = false;  // worth letting other threads run
+  unsigned keys = 0;
 
-  void look(const TensorImpl* t) {
-    if (!t) return;
-    are_big |= t->numel >= kReleaseNumel;
-    keys |= t->keys;
+  void add(const TensorImpl* t) noexcept {
+    if (t) are_big |= t->numel >= kReleaseNumel, keys |= t->keys;
+  }
+  Operands(const Signature& s, const Arguments& a) noexcept {
+    const Schema& schema = s.row->schema;
+    are_big = s.makes_tensor && schema.count && schema.params[0].kind == Kind::IntList;
+    for (int i = 0; i < schema.count; ++i) {
+      if (schema.params[i].kind == Kind::Tensor) add(a.values[i].tensor);
+      if (schema.params[i].kind == Kind::TensorList)
+        for (int64_t k = 0; k < a.values[i].size; ++k) add(static_cast<const Tensor*>(a.values[i].data)[k].get());
+    }
+    if (TORCH_UNLIKELY(a.out != nullptr) && bring_override(&a.out, 1)) keys |= key(Slot::Python);
   }
 };
-Operands operands_of(const Signature& s, const Arguments& a) {
-  const Schema& schema = s.row->schema;
-  Operands all;
-  for (int i = 0; i < schema.count; ++i) {
-    if (schema.params[i].kind == Kind::Tensor) all.look(a.values[i].tensor);
-    if (schema.params[i].kind == Kind::TensorList)
-      for (int64_t k = 0; k < a.values[i].size; ++k) all.look(static_cast<const Tensor*>(a.values[i].data)[k].get());
-  }
-  all.are_big |= s.makes_tensor && schema.count && schema.params[0].kind == Kind::IntList;
-  return all;
+
+PyObject* object_of(const Row& row) noexcept;
+
+// Rows that change sizes, strides or memory of a tensor that others may be reading (flight.h).
+constexpr std::string_view kGeometryChanges[] = {
+    "_sparse_assign_",   "detach_",   "resize_",        "resize_as_",
+    "resize_as_sparse_", "set_",      "sparse_resize_", "sparse_resize_and_clear_",
+    "squeeze_",          "swapaxes_", "swapdims_",      "t_",
+    "transpose_",        "unsqueeze_"};
+TORCH_NOINLINE bool changes_geometry(const Row& row, const TensorImpl* self) {
+  if (!row.schema.in_place()) return false;
+  return (row.schema.params[0].kind == Kind::Tensor && self && (self->keys & key(Slot::Sparse))) ||
+         std::binary_search(std::begin(kGeometryChanges), std::end(kGeometryChanges), row.schema.op_name());
+}
+// Whether the operator must run alone, which it does from here on.
+inline bool runs_alone(const Row& row, const TensorImpl* first, bool big) {
+  if (TORCH_LIKELY(!big && !flight::any()) || !changes_geometry(row, first)) return false;
+  wait_for_flights();
+  return true;
 }
 
+// A call as Python gave it: every way into an operator has one, and asks it once whether somebody else answers.
+struct Given {
+  PyObject* self;
+  PyObject* const* args;
+  Py_ssize_t count;
+  PyObject* kwnames;
+
+  Py_ssize_t all() const noexcept { return count + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0); }
+  bool bring_override() const noexcept {
+    return (self && python::bring_override(&self, 1)) || python::bring_override(args, all());
+  }
+  PyObject* ask(const Row& row) const { return ask_python(object_of(row), self, args, count, kwnames); }
+};
+
 // Runs a row on parsed arguments.
-PyObject* invoke(const Signature& s, Arguments& a) {
+PyObject* invoke(const Signature& s, Arguments& a, Operands operands) {
   Result r;
-  const Operands operands = operands_of(s, a);
-  if (TORCH_UNLIKELY(mixes_devices(operands.keys))) TORCH_PY_TRY(nullptr, { check_one_device(*s.row, a.values); })
-  if (TORCH_UNLIKELY(a.out != nullptr)) return invoke_into(s, a, operands.are_big);
+  const bool is_big = operands.are_big;
+  if (TORCH_UNLIKELY(a.out != nullptr)) return invoke_into(s, a, is_big);
   TORCH_PY_TRY(nullptr, {
-    ReleaseGil gil(operands.are_big);
+    ReleaseGil gil(!runs_alone(*s.row, a.values[0].tensor, is_big) && is_big);
     if (TORCH_LIKELY(!a.layout) || !make_in_layout(s, a, r)) s.row->invoke(a.values, r);
   })
   PyObject* result = wrap_result(*s.row, r);
@@ -76,18 +107,52 @@ PyObject* invoke(const Signature& s, Arguments& a) {
   return result;
 }
 
+// Runs it, unless somebody else answers.
+TORCH_NOINLINE PyObject* ask_and_invoke(const Signature& s, Arguments& a, Operands operands, const Given& given) {
+  if (asks_python(operands.keys)) {
+    PyObject* answer = given.ask(*s.row);
+    if (answer != Py_NotImplemented) return answer;
+    Py_DECREF(answer);
+  }
+  return invoke(s, a, operands);
+}
+
+// What the parser refused may be for an argument that is no tensor; the error stands when it is not.
+TORCH_NOINLINE PyObject* ask_for_refused(const Row& row, const Given& given) {
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  Object t(type), v(value), tr(trace);
+  if (PyErr_GivenExceptionMatches(type, PyExc_TypeError) && given.bring_override()) {
+    PyObject* answer = given.ask(row);
+    if (answer != Py_NotImplemented) return answer;
+    Py_DECREF(answer);
+  }
+  PyErr_Restore(t.release(), v.release(), tr.release());
+  return nullptr;
+}
+
+TORCH_NOINLINE PyObject* run_deprecated(const Signature& s, const Given& g) {
+  std::optional<Arguments> a;
+  return parse_deprecated(s, g.self, g.args, g.count, g.kwnames, &a) ? ask_and_invoke(s, *a, {s, *a}, g)
+                                                                     : ask_for_refused(*s.row, g);
+}
+
 PyObject* run(const Signature& s, PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* kwnames) {
   Arguments a;
-  return parse(s, self, args, count, kwnames, &a) ? invoke(s, a) : nullptr;
+  if (TORCH_UNLIKELY(!parse(s, self, args, count, kwnames, &a))) return run_deprecated(s, {self, args, count, kwnames});
+  const Operands operands(s, a);
+  if (TORCH_UNLIKELY(asks_python(operands.keys))) return ask_and_invoke(s, a, operands, {self, args, count, kwnames});
+  return invoke(s, a, operands);
 }
 
 // Tries each overload; when none fits, the error lists them.
 PyObject* run_overloads(PyOperator* op, PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* kwnames) {
+  const Given given_args{self, args, count, kwnames};
   std::string tried;
   for (int i = 0; i < op->count; ++i) {
     const Signature& s = op->rows[i];
     Arguments a;
-    if (parse(s, self, args, count, kwnames, &a)) return invoke(s, a);
+    if (parse(s, self, args, count, kwnames, &a)) return ask_and_invoke(s, a, {s, a}, given_args);
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
     Object t(type), v(value), tr(trace);
@@ -108,7 +173,7 @@ PyObject* run_overloads(PyOperator* op, PyObject* self, PyObject* const* args, P
   }
   PyErr_Format(PyExc_TypeError, "%s() received an invalid combination of arguments - got (%s), but expected one of:%s",
                op->name, given.c_str(), tried.c_str());
-  return nullptr;
+  return ask_for_refused(*op->rows[0].row, given_args);
 }
 
 PyObject* dispatch(PyOperator* op, PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* kwnames) {
@@ -121,20 +186,23 @@ PyObject* dispatch(PyOperator* op, PyObject* self, PyObject* const* args, Py_ssi
     const Row* row = op->rows[0].row;
     auto call = [&](auto... tensors) -> PyObject* {
       using Fn = Tensor (*)(decltype(static_cast<void>(tensors), std::declval<const Tensor&>())...);
+      using Outlet = Tensor (*)(Slot, decltype(static_cast<void>(tensors), std::declval<const Tensor&>())...);
       TORCH_PY_TRY(nullptr, {
         if (op->in_place) check_change(borrow(x));
         Keys keys = Keys((detail::keys_in(static_cast<const Tensor&>(tensors)) | ...));
-        if constexpr (sizeof...(tensors) == 2)
-          if (TORCH_UNLIKELY(mixes_devices(keys))) check_one_device(*row, static_cast<const Tensor&>(tensors).get()...);
-        unsigned slot = 31u - unsigned(__builtin_clz(unsigned(keys) | mode_keys()));
+        if (TORCH_UNLIKELY(asks_python(keys))) return run(op->rows[0], self, args, count, nullptr);
+        unsigned slot = 31u - unsigned(__builtin_clz(unsigned(keys_in_force(keys)) | 1u));
         void* f = row->slots[slot];
-        if (TORCH_UNLIKELY(!f)) missing_kernel(op->name, Slot(slot));
         Tensor r;
         {
-          ReleaseGil gil(((static_cast<const Tensor&>(tensors)->numel >= kReleaseNumel) | ...));
-          r = reinterpret_cast<Fn>(f)(tensors...);
+          const bool big = ((static_cast<const Tensor&>(tensors)->numel >= kReleaseNumel) | ...);
+          ReleaseGil gil(!runs_alone(*row, impl_of(x), big) && big);
+          if (TORCH_LIKELY(f))
+            r = reinterpret_cast<Fn>(f)(tensors...);
+          else
+            r = reinterpret_cast<Outlet>(row->slots[kOutlet])(Slot(slot), tensors...);
         }
-        if (op->in_place && slot < unsigned(Slot::Autograd)) mark_changed(r, row->schema.text);
+        if (f && op->in_place && slot < unsigned(Slot::Autograd)) mark_changed(r, row->schema.text);
         return wrap(std::move(r));
       })
     };
@@ -296,6 +364,16 @@ PyObject* operator_function(PyObject*, PyObject* name) {
   if (!PyErr_Occurred()) PyErr_Format(PyExc_AttributeError, "there is no operator %R", name);
   return nullptr;
 }
+PyObject* return_type_function(PyObject*, PyObject* name) {
+  const char* text = PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : nullptr;
+  if (PyErr_Occurred()) return nullptr;
+  if (text)
+    for (const Row* row : all_rows())
+      if (row->schema.op_name() == text && row->schema.result_count > 1 && row->schema.results[0].name.len > 0)
+        return Py_XNewRef(reinterpret_cast<PyObject*>(named_result(*row)));
+  PyErr_SetObject(PyExc_KeyError, name);
+  return nullptr;
+}
 bool is_function(const PyOperator* op) {
   for (int i = 0; i < op->count; ++i)
     if (op->rows[i].row->attr.is_function) return true;
@@ -339,10 +417,17 @@ PyObject* functions_function(PyObject*, PyObject*) {
 }
 PyMethodDef functions[] = {{"_rows", rows_function, METH_NOARGS, "Every operator row as a dict."},
                            {"_operator", operator_function, METH_O, "The operator of that name, hidden ones included."},
+                           {"_return_type", return_type_function, METH_O, "The class of an operator's named results."},
                            {"_functions", functions_function, METH_NOARGS, "Public operators by module and name."},
                            {}};
 
+PyObject* object_of(const Row& row) noexcept {
+  return reinterpret_cast<PyObject*>(operators.find(row.schema.op_name())->second);
+}
+
 }  // namespace
+
+PyObject* operator_of(const Row& row) noexcept { return object_of(row); }
 
 const Row* find_row(const char* name) {
   auto it = operators.find(std::string_view(name));

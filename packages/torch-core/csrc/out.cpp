@@ -3,7 +3,10 @@
 // converted.
 #include <Python.h>
 
+#include <algorithm>
+#include <iterator>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "parser.h"
@@ -24,12 +27,40 @@ bool same_memory(const Tensor& a, const Tensor& b) {
 // Inputs that lie in out's storage could be overwritten while they are still needed. An element-wise operator may find
 // its own elements there: it reads each before it writes it. Integer division can fail midway.
 bool may_write_directly(const Row& row, const Tensor& input, const Tensor& out) {
-  if (input && is_sparse(input)) return false;
-  if (!input || input->storage != out->storage) return !input || !(input.keys() & key(Slot::Autograd));
+  if (!input) return true;
+  if (is_complex(input.dtype()) && !is_complex(out.dtype())) return false;  // parts of it may be computed on the way
+  if (!row.attr.is_pointwise && is_floating(input.dtype()) && input.dtype() != out.dtype()) return false;  // wider sums
+  if (!input.has_memory() || (input.keys() & key(Slot::Autograd)))
+    return false;  // refused below, with nothing written yet
+  if (input->storage != out->storage) return true;
   return row.attr.is_pointwise && !row.attr.is_composite && is_floating(out.dtype()) && same_memory(input, out);
 }
+// Operators whose loops are worth it, and that ask for the memory of their result only when nothing can go wrong any
+// more: whatever is refused later would leave a destination that was written to. Element-wise operators of integers may
+// divide by zero midway.
+constexpr std::string_view kLoops[] = {
+    "clone",        "softmax",        "log_softmax", "mm",      "bmm",      "mv",          "matmul",
+    "linear",       "addmm",          "addmv",       "addr",    "baddbmm",  "addbmm",      "cat",
+    "stack",        "tril",           "triu",        "cumsum",  "cumprod",  "sum",         "mean",
+    "prod",         "amax",           "amin",        "any",     "all",      "var",         "std",
+    "convolution",  "rand",           "randn",       "randint", "zeros",    "ones",        "full",
+    "arange",       "linspace",       "logspace",    "eye",     "randperm", "vector_norm", "logsumexp",
+    "logcumsumexp", "constant_pad_nd"};
+bool settles_first(const Row& row, const Tensor& out) {
+  if (row.attr.is_composite || row.schema.result_count != 1) return false;
+  if (row.attr.is_pointwise) return !is_integral(out.dtype());
+  return std::find(std::begin(kLoops), std::end(kLoops), row.schema.op_name()) != std::end(kLoops);
+}
+// The dtype that a call says its result has.
+std::optional<DType> said_dtype(const Schema& schema, const Arguments& a) {
+  for (int i = 0; i < schema.count; ++i)
+    if (schema.params[i].kind == Kind::DType && a.values[i].present) return DType(a.values[i].i);
+  return std::nullopt;
+}
 bool may_write_directly(const Signature& s, const Arguments& a, const Tensor& out) {
-  if (is_sparse(out) || out.requires_grad() || !out.is_contiguous()) return false;
+  if (!settles_first(*s.row, out)) return false;
+  if (said_dtype(s.row->schema, a).value_or(out.dtype()) != out.dtype()) return false;
+  if (!out.has_memory() || (detail::keys_in(out) & key(Slot::Autograd)) || !out.is_contiguous()) return false;
   const Schema& schema = s.row->schema;
   for (int i = 0; i < schema.count; ++i) {
     if (schema.params[i].kind == Kind::Tensor && a.values[i].tensor &&
@@ -83,15 +114,15 @@ bool overlap(const Tensor& a, const Tensor& b) {
 void check_overlap(const Signature& s, const Arguments& a, const Tensor& out) {
   const Schema& schema = s.row->schema;
   const Attr& attr = s.row->attr;
-  for (int64_t d = 0; d < out.dim() && !is_sparse(out); ++d)
+  for (int64_t d = 0; d < out.dim() && out.has_memory(); ++d)
     TORCH_CHECK(
         out.stride(d) != 0 || out.size(d) <= 1, schema.op_name(),
         "(): unsupported operation: more than one element of the written-to tensor refers to a single memory location; "
         "out has strides ",
         out.strides(), ". Please clone() the tensor before performing the operation.");
-  if (!attr.is_apart || is_sparse(out) || out.is_meta()) return;
+  if (!attr.is_apart || !out.has_memory() || out.is_meta()) return;
   const auto check = [&](int i, const Tensor& input) {
-    TORCH_CHECK(!input || is_sparse(input) || !overlap(input, out), schema.op_name(),
+    TORCH_CHECK(!input || !input.has_memory() || !overlap(input, out), schema.op_name(),
                 "(): unsupported operation: some elements of the input tensor '", schema.view(schema.params[i].name),
                 "' and of out refer to a single memory location. Please clone() the tensor before, or leave out= away");
   };
@@ -102,13 +133,25 @@ void check_overlap(const Signature& s, const Arguments& a, const Tensor& out) {
   }
 }
 
-void check_out(const Signature& s, const char* op, const Tensor& result, const Tensor& out) {
-  TORCH_CHECK(result.dtype() == out.dtype() || !(s.row->attr.is_exact_out || s.makes_tensor), op,
-              "(): Expected out tensor to have dtype ", result.dtype(), ", that of the result, but got ", out.dtype(),
+// What the call says of its result holds of out as well.
+void check_layout(const char* op, const Arguments& a, const Tensor& out) {
+  if (!a.layout || *a.layout == layout_of(out)) return;
+  Object given(wrap_layout(*a.layout)), there(wrap_layout(layout_of(out)));
+  PyErr_Format(PyExc_RuntimeError, "%s(): layout %R does not match layout of out parameter (%R)", op, given.get(),
+               there.get());
+  throw PythonError();
+}
+
+void check_out(const Signature& s, const Arguments& a, const char* op, const Tensor& result, const Tensor& out) {
+  const bool is_exact = s.row->attr.is_exact_out || s.makes_tensor || said_dtype(s.row->schema, a);
+  TORCH_CHECK(result.dtype() == out.dtype() || !is_exact, op, "(): Expected out tensor to have dtype ", result.dtype(),
+              ", that of the result, but got ", out.dtype(),
               " instead; leave out= away and convert the result with .to(", out.dtype(), ")");
-  TORCH_CHECK(!(result.requires_grad() || (out.requires_grad() && records())), op,
+  TORCH_CHECK(!(result.requires_grad() || ((detail::keys_in(out) & key(Slot::Autograd)) && records())), op,
               "(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
               "requires grad. Call it without out=, or inside torch.no_grad()");
+  TORCH_CHECK(layout_of(result) == layout_of(out), op, "(): the result is ", result, " of another layout than out, ",
+              out, "; leave out= away, or use to_dense() or to_sparse()");
   const bool joins = s.row->schema.count && s.row->schema.params[0].kind == Kind::TensorList;
   if (!can_cast(result.dtype(), out.dtype()))  // of joined tensors the inputs are to blame: their users catch TypeError
     throw_error(joins ? ErrorKind::Type : ErrorKind::Runtime,
@@ -116,6 +159,11 @@ void check_out(const Signature& s, const char* op, const Tensor& result, const T
                         legacy_name(out.dtype())));
   TORCH_CHECK(result.device() == out.device(), op, ": Expected out tensor to be on ", result.device(),
               ", the device of ", "the result, but it is on ", out.device());
+}
+
+// Of these the numbers go into as many elements of any shape.
+bool is_in_a_row(std::string_view op) {
+  return op == "arange" || op == "range" || op == "linspace" || op == "logspace";
 }
 
 bool warn_of_resize(const char* op, const Tensor& result, const Tensor& out) {
@@ -144,6 +192,7 @@ PyObject* invoke_into(const Signature& s, Arguments& a, bool release_gil) {
       }
   TORCH_PY_TRY(nullptr, {
     for (int i = 0; i < count; ++i) check_change(outs[i]);
+    for (int i = 0; i < count; ++i) check_layout(op.c_str(), a, outs[i]);
     Result r;
     for (int i = 0; i < count; ++i) check_overlap(s, a, outs[i]);
     for (int i = 0; i < count; ++i)
@@ -151,12 +200,13 @@ PyObject* invoke_into(const Signature& s, Arguments& a, bool release_gil) {
     {
       ReleaseGil gil(release_gil);
       Destination destination({direct, size_t(count)});
+      Exclude casts(Slot::Autocast);  // the dtype is out's
       s.row->invoke(a.values, r);
     }
     auto is_there = [&](int i) {
       return r.tensors[i]->storage == outs[i]->storage && same_memory(r.tensors[i], outs[i]);
     };
-    for (int i = 0; i < count; ++i) check_out(s, op.c_str(), r.tensors[i], outs[i]);
+    for (int i = 0; i < count; ++i) check_out(s, a, op.c_str(), r.tensors[i], outs[i]);
     for (int i = 0; i < count; ++i)  // a result in the memory of another one's destination
       for (int k = 0; k < count; ++k)
         if (!is_there(i) && r.tensors[i]->storage == outs[k]->storage) r.tensors[i] = clone(r.tensors[i]);
@@ -167,12 +217,12 @@ PyObject* invoke_into(const Signature& s, Arguments& a, bool release_gil) {
         continue;
       }
       if (!(out.sizes() == result.sizes())) {
-        // Numbers in a row (arange) go into as many elements of any shape.
-        if (s.makes_tensor && result.dim() == 1 && out.numel() == result.numel()) {
+        if (is_in_a_row(op) && out.numel() == result.numel()) {
           copy_(out, view(result, out.sizes()));
           continue;
         }
         if (!s.makes_tensor && !warn_of_resize(op.c_str(), result, out)) return nullptr;
+        wait_for_flights();
         resize_(out, result.sizes());
       }
       copy_(out, result);

@@ -174,6 +174,11 @@ void set_scalar(Value* v, const Scalar& s) {
   v->present = true;
 }
 
+// A 0-d tensor in the place of a number. One that needs a gradient is none: the gradient would be lost.
+bool is_plain_number(PyObject* o) {
+  return is_tensor(o) && impl_of(o)->ndim == 0 && !(impl_of(o)->keys & key(Slot::Autograd));
+}
+
 // False when `o` does not fit the parameter; a Python error may be set or not.
 bool convert(const Parameter& p, PyObject* o, Value* v, Arguments* a) {
   switch (p.kind) {
@@ -217,7 +222,7 @@ bool convert(const Parameter& p, PyObject* o, Value* v, Arguments* a) {
     case Kind::Float:
       if (PyFloat_CheckExact(o))
         v->d = PyFloat_AS_DOUBLE(o);
-      else if (is_number(o) || (is_tensor(o) && impl_of(o)->ndim == 0)) {
+      else if (is_number(o) || is_plain_number(o)) {
         Scalar s;
         if (!to_scalar(o, &s) || s.is_complex()) return false;
         v->d = s.to_double();
@@ -226,8 +231,7 @@ bool convert(const Parameter& p, PyObject* o, Value* v, Arguments* a) {
       }
       return v->present = true;
     case Kind::Scalar: {
-      // A tensor that needs a gradient is no number, which would lose it: an overload that takes tensors is.
-      if (!is_number(o) && !(is_tensor(o) && impl_of(o)->ndim == 0 && !(impl_of(o)->keys & key(Slot::Autograd)))) break;
+      if (!is_number(o) && !is_plain_number(o)) break;
       Scalar s;
       if (!to_scalar(o, &s)) return false;
       set_scalar(v, s);
@@ -292,6 +296,11 @@ bool convert(const Parameter& p, PyObject* o, Value* v, Arguments* a) {
   return false;
 }
 
+// None in the place of dims that are none in particular: amax(x, None).
+bool stands_for_default(const Parameter& p, const Value& fallback) {
+  return p.kind == Kind::IntList && p.has_default && fallback.size == 0 && !PyErr_Occurred();
+}
+
 bool same(PyObject* a, PyObject* b) { return a == b || PyUnicode_Compare(a, b) == 0; }
 
 // The parameter that a keyword names, or -1.
@@ -306,6 +315,22 @@ int find(const Signature& s, PyObject* name) {
       for (int i = 0; i < n; ++i)
         if (PyUnicode_CompareWithASCIIString(s.names[i], alias.parameter) == 0) return i;
   return -1;
+}
+
+// The error for a keyword that no parameter has, with the parameter that was meant, where one is near.
+bool unexpected(const Signature& s, PyObject* name) {
+  const Schema& schema = s.row->schema;
+  Object known(PyList_New(0)), spelling(PyImport_ImportModule("torch._spelling"));
+  if (!known || !spelling) return false;
+  for (int i = 0; i < schema.count; ++i)
+    if (PyList_Append(known.get(), s.names[i]) < 0) return false;
+  for (auto [taken, extra] : {std::pair(s.takes_out, out_name), {s.makes_tensor, requires_grad_name}})
+    if (taken && PyList_Append(known.get(), extra) < 0) return false;
+  Object hint(PyObject_CallMethod(spelling.get(), "hint", "OO", name, known.get()));
+  if (!hint) return false;
+  std::string op(schema.op_name());
+  PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%U'%U", op.c_str(), name, hint.get());
+  return false;
 }
 
 bool fallback_value(const Schema& schema, int i, Signature* s) {
@@ -358,7 +383,8 @@ bool make_signature(const Row* row, Signature* s) {
   }
   const Schema& schema = row->schema;
   s->row = row;
-  bool device = false, writes = false;
+  bool device = false, tensor = false, writes = false;
+  s->default_device = -1;
   for (int i = 0; i < schema.count; ++i) {
     std::string_view name = schema.view(schema.params[i].name);
     s->names[i] = PyUnicode_FromStringAndSize(name == "self" ? "input" : name.data(),
@@ -366,10 +392,13 @@ bool make_signature(const Row* row, Signature* s) {
     if (!s->names[i]) return false;
     PyUnicode_InternInPlace(&s->names[i]);
     device |= schema.params[i].kind == Kind::Device;
+    tensor |= schema.params[i].kind == Kind::Tensor || schema.params[i].kind == Kind::TensorList;
+    if (schema.params[i].kind == Kind::Device) s->default_device = i;
     writes |= schema.params[i].written;
     if (!fallback_value(schema, i, s)) return false;
   }
   s->makes_tensor = device;
+  if (tensor) s->default_device = -1;
   s->takes_out = !writes && !row->attr.is_view && schema.result_count > 0 && schema.results[0].kind == Kind::Tensor;
   std::string_view op = schema.op_name();  // arithmetic takes two numbers, as users know it
   s->needs_tensor = schema.count >= 2 && schema.params[0].accepts_number && schema.params[1].accepts_number &&
@@ -416,7 +445,10 @@ bool parse(const Signature& s, PyObject* self, PyObject* const* args, Py_ssize_t
                    int(schema.positional) - (self != nullptr), count);
       return false;
     }
-    if (TORCH_UNLIKELY(!convert(schema.params[i], args[k], &a->values[i], a))) return wrong_type(s, i, args[k]);
+    if (TORCH_UNLIKELY(!convert(schema.params[i], args[k], &a->values[i], a))) {
+      if (args[k] == Py_None && stands_for_default(schema.params[i], s.fallbacks[i])) continue;
+      return wrong_type(s, i, args[k]);
+    }
     given |= 1u << i;
   }
   if (TORCH_UNLIKELY(kwnames != nullptr)) {
@@ -455,9 +487,7 @@ bool parse(const Signature& s, PyObject* self, PyObject* const* args, Py_ssize_t
           }
           continue;
         }
-        std::string op(schema.op_name());
-        PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%U'", op.c_str(), name);
-        return false;
+        return unexpected(s, name);
       }
       if (given >> p & 1) {
         std::string op(schema.op_name());
@@ -486,6 +516,14 @@ bool parse(const Signature& s, PyObject* self, PyObject* const* args, Py_ssize_t
       return false;
     }
     a->values[p] = s.fallbacks[p];
+  }
+  if (s.default_device >= 0 && TORCH_UNLIKELY(have_default_device)) {
+    Value& v = a->values[s.default_device];
+    if (Device d; !v.present && !a->out && default_device(&d)) {
+      v.i = int64_t(d.type);
+      v.size = d.index;
+      v.present = true;
+    }
   }
   return true;
 }

@@ -9,6 +9,7 @@ struct Signature {
   const Row* row;
   PyObject* names[kMaxParameters];  // as functions show them: `input` for self
   bool makes_tensor;                // takes a device and no tensor: accepts requires_grad, layout, pin_memory as well
+  int default_device;               // where the device stands that is the default one unless said; -1: it is a tensor's
   bool takes_out;                   // gives new tensors: accepts out=
   bool needs_tensor;                // two operands that may be numbers, but not both: comparisons, pow, ...
   bool varargs;                     // view(2, 3): the last positional parameter is a list of ints
@@ -32,6 +33,8 @@ struct Arguments {
   int long_lists_used = 0;
   TensorImpl* made[kTensors];  // tensors made from numbers, owned
 
+  Arguments() = default;
+  Arguments(const Arguments&) = delete;
   ~Arguments() {
     for (int i = 0; i < tensors_used; ++i) Tensor(Ref<TensorImpl>::steal(made[i]));
   }
@@ -46,11 +49,11 @@ bool make_signature(const Row* row, Signature* s);
 bool parse(const Signature& s, PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* kwnames,
            Arguments* out);
 
-// --- devices.cpp ---
-inline bool mixes_devices(Keys keys) { return keys & key(Slot::Meta) && keys & key(Slot::CPU); }
-// An error when tensors on the CPU and on the Meta device meet in an operator that does not look for that itself.
-void check_one_device(const Row&, const Value* values);
-void check_one_device(const Row&, TensorImpl*, TensorImpl*);
+// --- deprecated.cpp ---
+// What parse() did not take, in an order of arguments that rows had in 2018. False with the error of before, or with
+// another one that the arguments raise.
+bool parse_deprecated(const Signature& s, PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* kwnames,
+                      std::optional<Arguments>* out);
 
 // --- out.cpp ---
 // Runs the row with its results written to `a.out`, which it returns.

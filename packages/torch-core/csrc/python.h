@@ -2,6 +2,7 @@
 #pragma once
 #include <Python.h>
 
+#include "torch/core/layer.h"
 #include "torch/core/operator.h"
 #include "torch/core/sparse.h"
 #include "torch/python/api.h"
@@ -14,9 +15,13 @@ PyObject* wrap_dtype(DType);
 PyObject* wrap_device(Device);
 PyObject* wrap_layout(Layout);
 PyObject* wrap_size(IntArrayRef);
+bool is_size(PyObject*);  // torch.Size
 bool is_dtype(PyObject*);
 bool to_dtype(PyObject*, DType*);
 bool to_device(PyObject*, Device*);
+// Where this thread makes tensors, by `with torch.device("meta")` or set_default_device; false: on the CPU.
+bool default_device(Device*);
+extern bool have_default_device;  // whether any thread ever asked for one; changes with the GIL held
 bool to_layout(PyObject*, Layout*);
 bool to_memory_format(PyObject*, MemoryFormat*);
 bool is_memory_format(PyObject*);
@@ -52,6 +57,7 @@ PyObject* tensor_item(PyObject* self, Py_ssize_t i);
 
 // --- operators.cpp: rows as Python callables ---
 bool add_operators(PyObject* module);
+PyObject* operator_of(const Row&) noexcept;
 const Row* find_row(const char* name);  // the first row of that name, or null
 PyObject* call_row(const Row*, PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* kwnames);
 PyObject* wrap_result(const Row&, Result&);
@@ -61,6 +67,26 @@ PyObject* to_conversion(PyObject* self, PyObject* const* args, Py_ssize_t count,
 std::vector<PyType_Slot> number_slots();
 bool bind_number_slots();  // once the operators are there
 PyObject* tensor_complex(PyObject* self, PyObject*);
+
+// --- overrides.cpp: __torch_function__ ---
+bool add_overrides(PyObject* module);
+bool overrides_calls(PyTypeObject*) noexcept;                           // a tensor of the class carries Slot::Python
+bool bring_override(PyObject* const* args, Py_ssize_t count) noexcept;  // an object among them does, tensor or not
+// Whether a call may be for somebody else, by the keys of its tensors.
+extern constinit thread_local bool overrides_off;  // nobody is asked
+inline bool asks_python(unsigned keys) noexcept {
+  return ((keys | thread_keys.include) & key(Slot::Python)) && !overrides_off;
+}
+// What an override or a mode makes of the call, or NotImplemented: then nobody wants it, and it goes on.
+PyObject* ask_python(PyObject* function, PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* kwnames);
+PyObject* ask_python(const char* method, PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* kwnames);
+// Asks, and returns from the function around it when somebody has answered.
+#define TORCH_ASK_PYTHON(...)                       \
+  do {                                              \
+    PyObject* answer = ask_python(__VA_ARGS__);     \
+    if (answer != Py_NotImplemented) return answer; \
+    Py_DECREF(answer);                              \
+  } while (false)
 
 // --- life.cpp ---
 PyObject* wrap(Tensor);
@@ -89,7 +115,8 @@ PyObject* tensor_is_shared(PyObject* self, PyObject*);
 Generator* to_generator(PyObject*);    // null with a TypeError set
 bool add_generator(PyObject* module);  // generator.cpp
 bool add_runtime(PyObject* module);
-bool add_ranges(PyObject* module);  // ranges.cpp
+bool add_ranges(PyObject* module);      // ranges.cpp
+bool add_registered(PyObject* module);  // registered.cpp
 
 // Owns one Python reference.
 class Object {
@@ -113,13 +140,16 @@ class Object {
 class ReleaseGil {
  public:
   explicit ReleaseGil(bool really) {
-    if (!really) return;
+    if (!really || flight::is_awaited()) return;
     ++active;
+    flight::enter();
     state_ = PyEval_SaveThread();
   }
   ~ReleaseGil() {
     if (!state_) return;
+    flight::leave();
     restore_thread(state_);
+    flight::free_kept();
     --active;
   }
   ReleaseGil(const ReleaseGil&) = delete;

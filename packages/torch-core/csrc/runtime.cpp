@@ -1,9 +1,14 @@
 // Process-wide settings: threads, default dtype.
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include "python.h"
+#include "torch/core/autocast.h"
 #include "torch/core/blas.h"
 #include "torch/core/cpu.h"
 #include "torch/core/crc32.h"
 #include "torch/core/init.h"
+#include "torch/core/interrupt.h"
 #include "torch/core/pool.h"
 
 namespace torch::python {
@@ -59,7 +64,7 @@ PyObject* checksum(PyObject*, PyObject* args) {
   return PyLong_FromUnsignedLong(crc);
 }
 
-// Under valgrind, callgrind counts what happens inside this function alone (torch.utils.benchmark), so it must be one:
+// Under valgrind, callgrind counts what happens only inside this function (torch.utils.benchmark), so it must be one:
 // visible, not inlined, and not left by a jump.
 extern "C" __attribute__((visibility("default"), noinline)) PyObject* torch_counted_region(PyObject*, PyObject* f) {
   PyObject* result = PyObject_CallNoArgs(f);
@@ -94,6 +99,7 @@ PyObject* swap_function(PyObject*, PyObject* args) {
   if (Py_TYPE(a)->tp_basicsize != Py_TYPE(b)->tp_basicsize)
     return PyErr_Format(PyExc_TypeError, "swap_tensors: objects of %s and %s differ in size: one has __slots__",
                         Py_TYPE(a)->tp_name, Py_TYPE(b)->tp_name);
+  wait_for_flights();               // operators borrow what the objects hold
   PyTypeObject* type = Py_TYPE(a);  // each object's reference to its class goes with the class
   Py_SET_TYPE(a, Py_TYPE(b));
   Py_SET_TYPE(b, type);
@@ -106,7 +112,17 @@ PyObject* swap_function(PyObject*, PyObject* args) {
   Py_RETURN_NONE;
 }
 
+// Python runs handlers of signals only on its main thread.
+void ask_python_for_interrupt() {
+  if (syscall(SYS_gettid) != getpid() || !Py_IsInitialized()) return;
+  HoldGil gil;
+  if (PyErr_CheckSignals() < 0) throw PythonError();
+}
+
+PyObject* casts_function(PyObject*, PyObject*) { return PyBool_FromLong(autocast::is_enabled(DeviceType::CPU)); }
+
 PyMethodDef functions[] = {
+    {"_casts", casts_function, METH_NOARGS, "_casts()\n--\n\nWhether autocast is on for the CPU, on this thread."},
     {"_swap", swap_function, METH_VARARGS, "_swap(a, b)\n--\n\nThe contents of two tensors change places."},
     {"_counted_region", torch_counted_region, METH_O, "Calls a function; what callgrind counts."},
     {"_handle", handle_function, METH_O,
@@ -132,6 +148,9 @@ PyMethodDef functions[] = {
 
 }  // namespace
 
-bool add_runtime(PyObject* module) { return PyModule_AddFunctions(module, functions) == 0; }
+bool add_runtime(PyObject* module) {
+  ask_for_interrupt = ask_python_for_interrupt;
+  return PyModule_AddFunctions(module, functions) == 0;
+}
 
 }  // namespace torch::python

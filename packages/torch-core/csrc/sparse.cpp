@@ -1,4 +1,4 @@
-// What the binding asks about layouts: most of it looks at memory that a sparse tensor has not.
+// What the binding asks about layouts: most of it looks at memory that sparse tensors and wrappers have not.
 #include "torch/core/sparse.h"
 
 #include <string>
@@ -10,7 +10,16 @@
 namespace torch::python {
 
 bool is_dense(const Tensor& t, const char* op) {
-  if (TORCH_LIKELY(!is_sparse(t))) return true;
+  if (TORCH_LIKELY(t.has_memory())) return true;
+  if (t->payload->kind == Payload::Kind::Wrapped) {
+    PyErr_Format(
+        PyExc_RuntimeError,
+        "vmap: it looks like %s needs the values of one example, but all examples are computed at once. Express "
+        "it in tensors (torch.where in place of if, gather in place of an index from a tensor), or take it out "
+        "of the function that vmap maps",
+        op);
+    return false;
+  }
   PyErr_Format(PyExc_NotImplementedError,
                "%s: not implemented for tensors of layout torch.sparse_coo; convert with .to_dense() first", op);
   return false;

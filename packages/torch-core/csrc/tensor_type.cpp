@@ -78,11 +78,10 @@ PyObject* tensor_storage_offset(PyObject* self, PyObject*) {
   return PyLong_FromLongLong(borrow(self).storage_offset());
 }
 PyObject* tensor_data_ptr(PyObject* self, PyObject*) {
-  if (is_sparse(borrow(self)))
-    return PyErr_Format(
-        PyExc_RuntimeError,
-        "data_ptr: Cannot access data pointer of Tensor that doesn't have storage: a sparse tensor has two "
-        "halves, _indices() and _values()");
+  if (!borrow(self).has_memory())
+    return PyErr_Format(PyExc_RuntimeError,
+                        "data_ptr: Cannot access data pointer of Tensor that doesn't have storage: a sparse tensor has "
+                        "_indices() and _values()");
   return PyLong_FromVoidPtr(impl_of(self)->numel ? impl_of(self)->data() : nullptr);
 }
 PyObject* tensor_is_floating(PyObject* self, PyObject*) { return PyBool_FromLong(is_floating(impl_of(self)->dtype)); }
@@ -137,7 +136,7 @@ PyObject* get_is_sparse(PyObject* self, void*) { return PyBool_FromLong(is_spars
 PyObject* get_ndim(PyObject* self, void*) { return PyLong_FromLong(impl_of(self)->ndim); }
 PyObject* get_itemsize(PyObject* self, void*) { return PyLong_FromLongLong(item_size(impl_of(self)->dtype)); }
 PyObject* get_nbytes(PyObject* self, void*) {
-  if (is_sparse(borrow(self)))
+  if (!borrow(self).has_memory())
     return PyErr_Format(PyExc_RuntimeError,
                         "nbytes is not defined for sparse tensors; add those of _indices() and _values(), or multiply "
                         "numel() by element_size() for the size of a dense one");
@@ -180,7 +179,10 @@ int put_data(PyObject* self, PyObject* value, void*) {
     PyErr_SetString(PyExc_RuntimeError, "data: the new tensor must be on the same device and of the same layout");
     return -1;
   }
+  wait_for_flights();
   TORCH_PY_TRY(-1, {
+    TORCH_CHECK(is_floating(from.dtype()) || is_complex(from.dtype()) || !borrow(self).requires_grad(),
+                "data set to a tensor that requires gradients must be floating point or complex dtype, got ", from);
     t->set_ndim(from->ndim);
     std::memcpy(t->sizes(), from->sizes(), sizeof(int64_t) * from->ndim);
     std::memcpy(t->strides(), from->strides(), sizeof(int64_t) * from->ndim);
@@ -191,9 +193,15 @@ int put_data(PyObject* self, PyObject* value, void*) {
     }
     from->storage->retain();
     StorageRef::steal(std::exchange(t->storage, from->storage)).reset();
+    if (from->payload) from->payload->retain();
+    if (Payload* old = std::exchange(t->payload, from->payload)) Ref<Payload>::steal(old).reset();
     t->byte_offset = from->byte_offset;
     t->dtype = from->dtype;
-    if (TensorImpl* old = std::exchange(t->base, nullptr)) Tensor(Ref<TensorImpl>::steal(old)).reset();
+    if (TensorImpl* old = std::exchange(t->base, nullptr)) {
+      if (!t->autograd) t->keys &= Keys(~key(Slot::Autograd));  // what it claimed was its base's
+      t->flags = uint8_t(t->flags & ~TensorImpl::kNoGradView);
+      Tensor(Ref<TensorImpl>::steal(old)).reset();
+    }
     t->refresh_geometry();
     return 0;
   })

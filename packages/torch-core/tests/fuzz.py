@@ -4,7 +4,7 @@ hang, SystemError, a tensor that reaches beyond its storage.
     python fuzz.py --calls 200000 --seed 7          # a long run; `--only REGEX` for some targets
     python fuzz.py --replay 7:1234                  # one call again, in this process
 
-A call is a function of (seed, number) alone. The calls run in a child process; when it dies the parent says which call
+A call is a function only of (seed, number). The calls run in a child process; when it dies the parent says which call
 it was, and a new child goes on after it.
 """
 

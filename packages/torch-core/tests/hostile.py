@@ -172,7 +172,7 @@ class ForeignArray:
 
 
 class Maker:
-    """Arguments of one call. Each is made from random numbers alone and remembers how, as Python text."""
+    """Arguments of one call. Each is made only from random numbers and remembers how, as Python text."""
 
     def __init__(self, r, grad=False):
         self.r, self.grad = r, grad

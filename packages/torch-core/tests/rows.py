@@ -64,7 +64,7 @@ def parse(info):
 ROWS = [parse(info) for info in _C._rows()]
 #: their calls need more than tensors of one shape; test_pointwise.py has them
 SPECIAL = {"clamp", "clip", "masked_fill"}
-#: element-wise operators of tensors alone, the subject of most generated tests
+#: element-wise operators of only tensors, the subject of most generated tests
 POINTWISE = [
     r
     for r in ROWS

@@ -4,6 +4,8 @@ import math
 
 import pytest
 import torch
+from rows import ROWS
+from targets import parameters
 
 X = torch.ones(2, 2)
 
@@ -136,3 +138,79 @@ def test_names_of_arguments_that_users_know():
     assert [t.tolist() for t in torch.tensor_split(torch.arange(3), indices_or_sections=2)] == [[0, 1], [2]]
     assert [t.tolist() for t in torch.tensor_split(torch.arange(3), indices_or_sections=(1,))] == [[0], [1, 2]]
     assert torch.heaviside(torch.zeros(1), values=torch.ones(1)).tolist() == [1]
+
+
+# --- None and tensors in the place of other things, for every row ---
+
+PLACES = {
+    "Tensor": lambda: torch.ones(3, 3), "Number": lambda: torch.ones(3, 3), "Tensor[]": lambda: [X, X], "Tensor?[]": lambda: [X], "Scalar": lambda: 1.0,
+    "int": lambda: 1, "bool": lambda: False, "float": lambda: 0.5, "str": lambda: "sum", "dtype": lambda: torch.float64,
+}  # fmt: skip
+
+
+def place(kind):
+    kind = kind.rstrip("?")
+    if kind.startswith("int["):
+        return [1] * int(kind[4:-1] or 1)
+    return PLACES[kind]() if kind in PLACES else None
+
+
+def optional_places():
+    """(row, the kinds of the positional parameters before it, its name) of each one that takes None."""
+    for row in ROWS:
+        before = []
+        text = row.schema.partition("(")[2].rpartition(") -> ")[0].partition(", *")[0]
+        for kind, name, keyword, _ in parameters(row.schema):
+            if keyword:
+                break
+            if kind.endswith("?") or (kind.startswith("int[") and f"{name}=[]" in text):
+                yield pytest.param(row, list(before), name, id=f"{row.name}-{name}")
+            before.append(kind)
+
+
+@pytest.mark.parametrize(("row", "before", "name"), list(optional_places()))
+def test_none_stands_in_position_where_it_stands_by_name(row, before, name):
+    given = [place(kind) for kind in before]
+    try:
+        row.call(*given, None)
+    except Exception as error:
+        assert "NoneType" not in str(error) and "not None" not in str(error)
+
+
+def test_dims_that_are_none_are_all_or_none_in_particular():
+    x = torch.arange(6.0).reshape(2, 3)
+    assert torch.amax(x, None).item() == x.amax(None).item() == 5 and torch.amin(x, None, True).shape == (1, 1)
+    assert torch.roll(x, 1, None).tolist() == torch.roll(x, 1).tolist() == x.roll(1, None).tolist()
+    with pytest.raises(TypeError, match="softmax.*argument 'dim' .* must be int, not NoneType"):
+        torch.softmax(x, None)
+
+
+def float_places():
+    for row in ROWS:
+        kinds = [(kind.rstrip("?"), name, default) for kind, name, _, default in parameters(row.schema)]
+        if row.name in ("linspace", "logspace"):  # ends may be tensors, whose values are taken
+            continue
+        if any(kind in ("float", "Scalar") for kind, *_ in kinds):
+            yield pytest.param(
+                row,
+                kinds,
+                id=row.name
+                if ROWS.index(row) == [r.name for r in ROWS].index(row.name)
+                else f"{row.name}-{ROWS.index(row)}",
+            )
+
+
+@pytest.mark.parametrize(("row", "kinds"), list(float_places()))
+def test_a_tensor_that_needs_a_gradient_is_no_number(row, kinds):
+    pytest.importorskip("torch.autograd")
+    lost = torch.tensor(0.5, requires_grad=True)
+    for wanted, name, _ in kinds:
+        if wanted not in ("float", "Scalar"):
+            continue
+        given = {"input" if n == "self" else n: place(kind) for kind, n, default in kinds if not default or n == name}
+        given[name] = lost
+        try:
+            result = row.call(**given)
+        except Exception:
+            continue
+        assert result.requires_grad, f"{row.schema}: {name} took a tensor and dropped its gradient"

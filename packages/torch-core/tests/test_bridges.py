@@ -132,7 +132,7 @@ def test_bytes_that_someone_else_holds_are_copied_into_a_storage():
     assert first.data_ptr() != second.data_ptr()
 
 
-def test_bytes_become_a_storage_without_a_copy_and_live_as_long_as_it():
+def test_a_storage_is_restored_with_one_copy_of_the_bytes_which_then_go():
     for protocol in (4, 5):
         storage = torch.ones(BIG, dtype=torch.complex128).untyped_storage()
         pickled = pickle.dumps(storage, protocol)
@@ -140,7 +140,8 @@ def test_bytes_become_a_storage_without_a_copy_and_live_as_long_as_it():
         again = pickle.loads(pickled)
         size, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
-        assert len(storage) <= size <= peak < 1.1 * len(storage), "Python's bytes, and nothing beside them"
+        assert size < 0.1 * len(storage), "Python's bytes are gone: the storage has memory of its own"
+        assert len(storage) <= peak < 1.1 * len(storage), "and while it was made there were no more of them"
         tensor = torch.tensor((), dtype=torch.complex128).set_(again)
         del again
         assert tensor.sum().item() == BIG
@@ -172,3 +173,56 @@ def test_crc32c_is_that_of_the_published_check_value_and_continues():
     assert torch._C._crc32c(b"123456789") == 0xE3069283  # RFC 3720, B.4, and the catalogue of CRC algorithms
     assert torch._C._crc32c(bytes(32)) == 0x8A9136AA
     assert torch._C._crc32c(b"6789", torch._C._crc32c(b"12345")) == 0xE3069283
+
+
+class Producer:
+    """An object with DLPack's methods; `knows` are the words that its export takes."""
+
+    def __init__(self, tensor, knows):
+        self.tensor, self.knows, self.asked = tensor, knows, []
+
+    def __dlpack__(self, **words):
+        if not words.keys() <= self.knows:
+            raise TypeError("unexpected keyword argument")
+        self.asked.append(words)
+        return self.tensor.__dlpack__()
+
+    def __dlpack_device__(self):
+        return (1, 0)
+
+
+@pytest.mark.parametrize("make", [lambda t: t, lambda t: Producer(t, set()), lambda t: Producer(t, {"copy", "stream"})])
+@pytest.mark.parametrize("device", [None, "cpu", "cpu:0", torch.device("cpu")])
+def test_dlpack_copies_when_asked_to_and_only_then(make, device):
+    x = torch.ones(2, 2)
+    for wanted in (None, False, True):
+        y = torch.from_dlpack(make(x), device=device, copy=wanted)
+        assert torch.equal(y, x) and (y.data_ptr() != x.data_ptr()) == bool(wanted)
+    assert torch.from_dlpack(ext_tensor=make(x)).data_ptr() == x.data_ptr()
+
+
+def test_a_producer_that_must_not_copy_is_told():
+    producer = Producer(torch.ones(2), {"copy"})
+    torch.from_dlpack(producer, copy=False)
+    torch.from_dlpack(producer, copy=True)
+    torch.from_dlpack(producer)
+    assert producer.asked == [{"copy": False}, {}, {}]
+
+
+def test_words_of_dlpack_that_cannot_be_kept_are_refused():
+    x = torch.ones(2)
+    for words in ({"device": "cpu"}, {"copy": True}):
+        with pytest.raises(ValueError, match="a capsule has been exported already"):
+            torch.from_dlpack(x.__dlpack__(), **words)
+    for place in ("meta", "cuda", torch.device("cuda", 1)):
+        with pytest.raises(BufferError, match=f"on the CPU only, not on device '{place}'"):
+            torch.from_dlpack(x, device=place)
+    for words in ({"bogus": 1}, {"ext_tensor": x}):
+        with pytest.raises(TypeError):
+            torch.from_dlpack(x, **words)
+    with pytest.raises(TypeError, match="int has no __dlpack__ method"):
+        torch.from_dlpack(3)
+    with pytest.raises(BufferError, match=r"go to dl_device \(1, 0\) only, not \(2, 0\)"):
+        x.__dlpack__(dl_device=(2, 0))
+    assert torch.from_dlpack(x.__dlpack__(copy=True)).data_ptr() != x.data_ptr()
+    assert torch.from_dlpack(x.__dlpack__(dl_device=(1, 0), copy=False)).data_ptr() == x.data_ptr()

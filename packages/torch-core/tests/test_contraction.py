@@ -155,3 +155,43 @@ def test_linalg_cross_broadcasts_other_dims_only():
     assert torch.linalg.cross(torch.ones(1, 3), torch.ones(4, 3)).shape == (4, 3)
     with pytest.raises(RuntimeError, match="inputs dimension -1 must have length 3, got shapes"):
         torch.linalg.cross(torch.ones(5, 3), torch.ones(5, 1))
+
+
+@pytest.mark.parametrize(
+    "dtype", [torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.float32, torch.complex64], ids=str
+)
+@pytest.mark.parametrize(
+    "equation, shapes",
+    [
+        ("ij,jk->ik", [(2, 3), (3, 2)]),
+        ("i,i->", [(3,), (3,)]),
+        ("ij,kl->i", [(2, 2), (2, 2)]),
+        ("i,j,k->", [(2,), (2,), (2,)]),
+        ("ij,j", [(2, 2), (2,)]),
+    ],
+)
+def test_einsum_of_several_operands_keeps_their_dtype(equation, shapes, dtype):
+    tensors = [torch.full(shape, 5, dtype=dtype) for shape in shapes]
+    result = torch.einsum(equation, *tensors)
+    exact = np.einsum(equation, *(np.full(shape, 5) for shape in shapes))
+    # What only one operand has is summed first, and sums of integers are int64.
+    sums_first = equation in ("ij,kl->i", "i,j,k->") and not (dtype.is_floating_point or dtype.is_complex)
+    expected = torch.int64 if sums_first else dtype
+    assert result.dtype == expected and result.tolist() == torch.tensor(exact).to(expected).tolist()
+
+
+def test_einsum_of_one_operand_sums_as_sum_does():
+    for dtype in (torch.uint8, torch.int32, torch.bool):
+        assert torch.einsum("ij->i", torch.ones(2, 3, dtype=dtype)).dtype == torch.int64
+        x = torch.ones(2, 3, dtype=dtype)  # what only one operand has is summed first
+        for equation, operands in (("ij,ik->i", (x, x)), ("ij,i->i", (x, x[:, 0])), ("ij,i->", (x, x[:, 0]))):
+            assert torch.einsum(equation, *operands).dtype == torch.int64
+
+
+def test_a_cross_product_needs_dims():
+    number = torch.tensor(1.0)
+    for call in (lambda: torch.linalg.cross(number, number), lambda: torch.cross(number, number, dim=0)):
+        with pytest.raises(IndexError, match="Dimension specified as (-1|0) but tensor has no dimensions"):
+            call()
+    with pytest.raises(RuntimeError, match="no dimension of size 3"):
+        torch.cross(number, number)

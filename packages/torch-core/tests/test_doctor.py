@@ -3,7 +3,7 @@ import sys
 
 import pytest
 import torch
-from torch import _C, doctor
+from torch import _C, _install, _parts, doctor
 from torch.doctor import CORE, Finding
 
 
@@ -23,20 +23,30 @@ def test_pieces_that_belong_together_have_no_problems():
 def test_a_part_for_another_interface_names_both_versions_and_the_command(built_for, upgrade):
     assert doctor.problems(found(built_for=built_for))[0] == (
         f"torch-autograd 0.3.0 was built for interface {built_for} of torch-core; "
-        f"installed torch-core 0.3.1 has interface {_C.interface}: pip install -U {upgrade}"
+        f"installed torch-core 0.3.1 has interface {_C.interface}: {_install.command(upgrade, upgrade=True)}"
     )
+
+
+def test_a_distribution_of_two_parts_is_found_by_the_one_that_it_is_named_after():
+    for dist, one in doctor.findings().items():
+        parts = [part for part, of in _parts.PARTS.items() if of == dist]
+        if one.folder is not None and parts:
+            namesake = dist.removeprefix("torch-")
+            assert one.folder.name == (namesake if namesake in parts else parts[0])  # torch-jit brings torch.fx only
 
 
 def test_a_pin_that_does_not_hold_is_a_problem():
     (said,) = (p for p in doctor.problems(found(requires=["torch-core~=0.4.0"])) if "autograd" in p)
-    assert said == "torch-autograd needs torch-core~=0.4.0, installed is 0.3.1: pip install 'torch-core~=0.4.0'"
+    command = _install.command("torch-core~=0.4.0")
+    assert said == f"torch-autograd needs torch-core~=0.4.0, installed is 0.3.1: {command}"
 
 
 def test_a_requirement_that_is_absent_is_a_problem():
     pieces = found()
     pieces[CORE].folder = None
     (said,) = (p for p in doctor.problems(pieces) if "autograd" in p)
-    assert said == "torch-autograd needs torch-core, which is not installed: pip install 'torch-core~=0.3.0'"
+    command = _install.command("torch-core~=0.3.0")
+    assert said == f"torch-autograd needs torch-core, which is not installed: {command}"
 
 
 def test_requirements_of_extras_are_not_asked_for():
@@ -72,7 +82,7 @@ def test_the_command_prints_the_report_and_tells_by_its_exit_code():
     assert done.returncode == (1 if doctor.problems() else 0), done.stderr
 
 
-@pytest.mark.skipif("generic" in doctor.report(), reason="kernels through generic vectors alone: there are no levels")
+@pytest.mark.skipif("generic" in doctor.report(), reason="kernels only through generic vectors: there are no levels")
 def test_a_pinned_level_is_told():
     code = "import os; os.environ['TORCH_CPU_LEVEL'] = 'v2'; from torch import doctor; print(doctor.report())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)

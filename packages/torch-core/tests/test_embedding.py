@@ -27,3 +27,9 @@ def test_an_index_outside_the_table_is_named():
         torch.embedding(torch.ones(3, 2), torch.tensor([-1]))
     with pytest.raises(RuntimeError, match="indices must be torch.int64 or torch.int32, got torch.float32"):
         torch.embedding(torch.ones(3, 2), torch.tensor([1.0]))
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (3, 1, 1), (1, 2, 3, 4)])
+def test_a_table_has_two_dims(shape):
+    with pytest.raises(RuntimeError, match=r"'weight' must be 2-D, a row for each entry, got \("):
+        torch.embedding(torch.ones(shape), torch.tensor([0]))

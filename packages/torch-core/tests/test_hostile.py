@@ -16,6 +16,7 @@ from rows import ROWS
 from torch import _C
 
 FUZZ = Path(__file__).with_name("fuzz.py")
+RANKS = Path(__file__).with_name("ranks.py")
 SANITIZED = "asan" in os.environ.get("LD_PRELOAD", "")
 
 
@@ -24,6 +25,14 @@ def test_nothing_crashes_hangs_or_reaches_beyond_its_memory():
     command = [sys.executable, str(FUZZ), "--calls", calls, "--seed", os.environ.get("TORCH_FUZZ_SEED", "0")]
     done = subprocess.run(command + ["--no-memory"] * SANITIZED, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
+
+
+@pytest.mark.parametrize("options", [[], ["--grad"]], ids=["values", "gradients"])
+def test_operands_of_every_rank_give_a_result_or_an_exception(options):
+    if options:
+        pytest.importorskip("torch.autograd")
+    done = subprocess.run([sys.executable, str(RANKS), *options], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if "(Tensor[] " in row.schema], ids=str)

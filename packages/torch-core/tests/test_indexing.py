@@ -1,5 +1,7 @@
 """t[key] and t[key] = value against NumPy."""
 
+import warnings
+
 import numpy as np
 import pytest
 import torch
@@ -64,7 +66,11 @@ def test_views_write_through_and_copies_do_not():
         ((0, -5), IndexError, "index -5 is out of bounds for dimension 1 with size 4"),
         ((0, 0, 0, 0), IndexError, r"too many indices for tensor of dimension 3: 4 were given for shape \(3, 4, 5\)"),
         ((..., ...), IndexError, "single ellipsis"),
-        (1.5, TypeError, "cannot be indexed by float"),
+        (1.5, IndexError, "cannot be indexed by float"),
+        ((0, 1.0), IndexError, "cannot be indexed by float"),
+        (1j, IndexError, "cannot be indexed by complex"),
+        ({}, IndexError, "cannot be indexed by dict"),
+        (int, IndexError, "cannot be indexed by type"),
         ("x", TypeError, "cannot be indexed by str"),
         (slice(None, None, 0), ValueError, "slice step cannot be zero"),
         (slice("a", None), TypeError, "slice indices must be integers"),
@@ -92,3 +98,64 @@ def test_values_must_broadcast():
         torch.zeros(3, 4)[torch.tensor([True, False])]
     with pytest.raises(TypeError, match="deleting items"):
         del torch.zeros(3)[0]
+
+
+# --- lists that stand for tuples, as in 2018 ---
+
+PLAIN = [[0, 2], [True, False, True], [], [1], range(2), [0] * 40, [[0, 1]] * 40]  # one index
+TUPLES = [
+    [[0, 1], [2, 3]], [slice(None), [0, 2]], [None, 1], [..., 1], [[0, 2]], [[0, 1], 2], [0, [1, 2]], [slice(0, 2)], [0, 1, None],
+    [(0, 1), (1, 2)], [range(2), range(2)], [[0, 1], [0]], [[[0, 1], [1, 2]], [0, 1]], [1, slice(None), [0, 4]],
+    [torch.tensor([0, 1]), torch.tensor([1, 2])], [torch.tensor(0), 1], [np.array([0, 1]), np.array([1, 2])], [[True, False, True]],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("key", TUPLES, ids=str)
+def test_a_list_with_lists_slices_or_tensors_is_read_as_a_tuple_with_a_warning(key):
+    t = torch.from_numpy(A.copy())
+    with pytest.warns(UserWarning, match="Using a non-tuple sequence for multidimensional indexing is deprecated"):
+        got = t[key]
+    assert torch.equal(got, t[tuple(key)])
+    want = t.clone()
+    want[tuple(key)] = -1
+    with pytest.warns(UserWarning, match="non-tuple sequence"):
+        t[key] = -1
+    assert torch.equal(t, want)
+
+
+@pytest.mark.parametrize("key", PLAIN, ids=lambda k: str(k)[:20])
+def test_a_list_of_numbers_or_one_too_long_for_a_tuple_is_one_index(key):
+    t = torch.from_numpy(A.copy()[:2] if isinstance(key, range) else A.copy())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        index = torch.tensor(list(key), dtype=None if len(key) else torch.int64)
+        assert torch.equal(t[key], t[index])
+        assert torch.equal(t[key,], t[index])
+
+
+def test_inside_a_tuple_a_list_is_one_index():
+    t = torch.from_numpy(A.copy())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert t[[[0, 1], [1, 2]],].shape == (2, 2, 4, 5) and t[:, [[0, 1], [1, 2]]].shape == (3, 2, 2, 5)
+
+
+def test_a_warning_that_is_an_error_leaves_the_tensor_as_it_was():
+    t = torch.from_numpy(A.copy())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(UserWarning):
+            t[[[0], [1]]] = 5
+    assert t.tolist() == A.tolist()
+
+
+@pytest.mark.parametrize("include_self", [True, False])
+@pytest.mark.parametrize("dtype, reduce", [(torch.complex64, "amax"), (torch.complex128, "amin"), (torch.bool, "mean")])
+def test_a_scatter_reduction_that_a_dtype_has_not_is_refused_before_self_is_changed(dtype, reduce, include_self):
+    x, index, src = torch.tensor([1, 0, 1, 1]).to(dtype), torch.tensor([0, 1, 1]), torch.ones(3).to(dtype)
+    for call in (torch.scatter_reduce, torch.Tensor.scatter_reduce_):
+        with pytest.raises(
+            RuntimeError, match="scatter_reduce: (complex numbers have no order|there is no mean of bools)"
+        ):
+            call(x, 0, index, src, reduce, include_self=include_self)
+        assert x.tolist() == [1, 0, 1, 1]

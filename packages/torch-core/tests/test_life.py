@@ -11,6 +11,7 @@ import torch
 
 
 class Named(torch.Tensor):
+    __torch_function__ = torch._C._disabled_torch_function_impl  # views are plain tensors
     __slots__ = ("name",)
     ended = []
 
@@ -19,7 +20,7 @@ class Named(torch.Tensor):
 
 
 def held_by_a_view(x):
-    """A view of x: C++ alone holds x when the caller lets go of it."""
+    """A view of x: only C++ holds x when the caller lets go of it."""
     return x.view(-1)
 
 
@@ -83,6 +84,8 @@ def test_a_finalizer_may_keep_the_tensor():
     kept = []
 
     class Phoenix(torch.Tensor):
+        __torch_function__ = torch._C._disabled_torch_function_impl  # views are plain tensors
+
         def __del__(self):
             kept.append(self)
 
@@ -185,3 +188,32 @@ time.sleep(0.05)
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_an_object_takes_the_class_of_any_of_its_bases_whichever_were_used_before():
+    for used in range(3):
+
+        class Base(torch.Tensor):
+            pass
+
+        class Mixin:
+            pass
+
+        class Middle(Mixin, Base):
+            pass
+
+        class Last(Middle):
+            pass
+
+        classes = [Base, Middle, Last]
+        kept = torch.Tensor._make_subclass(classes[used], torch.ones(1))
+        for before in reversed(classes):
+            for after in classes:
+                tensor = torch.Tensor._make_subclass(before, torch.arange(3.0))
+                tensor.note = [tensor]  # a cycle, for the collector
+                tensor.__class__ = after
+                assert type(tensor) is after
+                assert tensor.sum().item() == 3.0
+                del tensor
+        gc.collect()
+        assert type(kept) is classes[used]

@@ -91,6 +91,9 @@ def test_a_file_as_a_tensor(tmp_path):
     x = torch.from_file(path, shared=True, size=3, dtype=torch.int32)
     x.copy_(torch.tensor([1, 2, 3]))
     assert torch.from_file(path, size=2, dtype=torch.int32).tolist() == [1, 2]
+    assert torch.from_file(path, size=2, dtype=torch.int32, device="cpu", layout=torch.strided).tolist() == [1, 2]
+    with pytest.raises(RuntimeError, match="lies on the CPU, got device='meta'"):
+        torch.from_file(path, size=2, device="meta")
 
 
 def test_what_runs_in_python_refuses_what_is_no_tensor():
@@ -121,7 +124,18 @@ def test_operators_under_the_name_of_their_library():
     assert aten.native_dropout_backward(
         torch.ones(2, dtype=torch.int64), torch.tensor([True, False]), 0.5
     ).tolist() == [0.5, 0]
-    assert not hasattr(torch.ops, "torchvision")
+    assert not hasattr(torch.ops.torchvision, "nms")
+    assert aten.sym_size.int(x, 0) == 5 and aten.sym_size(x) == (5,) and aten._local_scalar_dense.default(x[3]) == 3
+    assert aten._unsafe_view.default(x, (5, 1)).shape == (5, 1) and aten._is_all_true.default(x > -1)
+    assert aten.to.dtype(x, torch.float64).dtype == torch.float64 and aten.add.overloads() == ["default"]
+    assert aten.fill_diagonal_.default(torch.ones(2, 2), 5).tolist() == [[5, 1], [1, 5]]
+    assert aten._assert_tensor_metadata.default(x, [5], [1], torch.int64) is None
+    with pytest.raises(RuntimeError, match="Tensor dtype mismatch! Expected: torch.int32, Got: torch.int64"):
+        aten._assert_tensor_metadata.default(x, None, None, torch.int32)
+    with pytest.raises(RuntimeError, match="too small"):
+        aten._assert_scalar.default(False, "too small")
+    with pytest.raises(NotImplementedError, match="torch.ops.aten._scaled_dot_product_flash_attention is not part"):
+        aten._scaled_dot_product_flash_attention(x, x, x)
     with pytest.raises(AttributeError, match="torch.ops.aten has no operator 'nonsense'"):
         aten.nonsense
 

@@ -4,6 +4,8 @@ import warnings
 
 import pytest
 import torch
+from rows import ROWS
+from torch import _C
 
 
 @pytest.fixture
@@ -155,3 +157,135 @@ def test_joined_tensors_that_do_not_fit_the_dtype_of_out_are_a_type_error():
         with pytest.raises(TypeError, match="result type Float can't be cast to the desired output type Long"):
             join([torch.ones(1), torch.ones(1)], out=out)
     assert out.tolist() == [0, 0]
+
+
+X = torch.rand(3, 4, dtype=torch.float32)
+#: operators that take a dtype for their result -> what else they need
+TYPED = {
+    "sum": (0,), "prod": (0,), "mean": (0,), "nansum": (0,), "nanmean": (0,), "cumsum": (0,), "cumprod": (0,), "softmax": (0,),
+    "log_softmax": (0,), "norm": (2, 0), "nn.functional.softmin": (0,), "linalg.vector_norm": (), "linalg.matrix_norm": (), "linalg.norm": (),
+}  # fmt: skip
+MAKERS = {
+    "zeros": (4,), "ones": (4,), "empty": (4,), "full": ((4,), 1.0), "arange": (4,), "linspace": (0, 1, 4), "logspace": (0, 1, 4), "eye": (2,),
+    "rand": (4,), "randn": (4,), "randint": (3, (4,)), "randperm": (4,),
+}  # fmt: skip
+
+
+def named(name):
+    module, _, last = name.rpartition(".")
+    return _C._functions()[module].get(last) or getattr(torch, last)
+
+
+def test_the_table_above_has_every_row_with_a_dtype_and_an_out():
+    rows = set()
+    for r in ROWS:
+        if (
+            "dtype? dtype=None" in r.schema
+            and r.info["function"]
+            and "(a)" not in r.schema
+            and "device" not in r.schema
+        ):
+            rows.add(f"{r.info['module']}.{r.name}" if r.info["module"] else r.name)
+    assert rows - {"to_dense", "result_type"} <= TYPED.keys(), rows - TYPED.keys()
+
+
+@pytest.mark.parametrize("name", TYPED)
+def test_out_has_the_dtype_that_the_call_says(name):
+    call = named(name)
+    for says, has in [(torch.float64, torch.float32), (torch.float32, torch.float64)]:
+        right = call(X, *TYPED[name], dtype=says)
+        out = torch.full_like(right, 7, dtype=has)
+        with pytest.raises(RuntimeError, match=f"Expected out tensor to have dtype {says}.* but got {has}"):
+            call(X, *TYPED[name], dtype=says, out=out)
+        assert (out == 7).all()
+        out = torch.empty_like(right)
+        assert call(X, *TYPED[name], dtype=says, out=out) is out and torch.equal(out, right)
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_out_is_what_the_words_of_a_maker_say(name):
+    make, args = named(name), MAKERS[name]
+    size = make(*args).shape
+    for wrong, says in [
+        ({"dtype": torch.int32}, "dtype"),
+        (
+            {"layout": torch.sparse_coo},
+            r"layout torch.sparse_coo does not match layout of out parameter \(torch.strided\)",
+        ),
+        ({"device": "meta"}, "meta"),
+    ]:
+        out = torch.full(size, 7.0)
+        with pytest.raises(RuntimeError, match=says):
+            make(*args, out=out, **wrong)
+        assert (out == 7).all()
+    out = torch.empty(size, dtype=torch.float64)
+    assert make(*args, out=out, dtype=torch.float64, layout=torch.strided, device="cpu") is out
+
+
+def test_out_of_another_layout_is_refused_before_it_takes_another_shape():
+    out = torch.ones(3, 2)
+    with pytest.raises(RuntimeError, match="to_sparse.*of another layout than out"):
+        torch._C._operator("to_sparse")(torch.ones(2), out=out)
+    assert out.tolist() == [[1, 1]] * 3
+
+
+#: Refused because of the dtype, or halfway; their destinations have the size and dtype of what they compute on the way.
+REFUSED_LATE = {
+    "nonzero": lambda out: torch.nonzero(torch.ones(2, 2), out=out(4, 2)),
+    "histc": lambda out: torch.histc(torch.ones(4, dtype=torch.float32), 3, out=out(3, dtype=torch.float64)),
+    "median": lambda out: torch.median(torch.rand(3, 2), 0, out=(out(2), out(2))),
+    "index": lambda out: torch.index_select(torch.rand(3, 2), 0, torch.tensor([0, 1, 7]), out=out(3, 2)),
+    "gather": lambda out: torch.gather(torch.rand(3, 2), 0, torch.tensor([[0, 1], [9, 0]]), out=out(2, 2)),
+    "select_scatter": lambda out: torch.select_scatter(torch.rand(3, 2), torch.rand(7), 0, 0, out=out(3, 2)),
+    "fft": lambda out: torch.fft.fft(torch.rand(4), out=out(4)),
+    "trapezoid": lambda out: torch._C._operator("cumulative_trapezoid")(torch.rand(4), torch.rand(2), out=out(3)),
+    "floor_divide": lambda out: torch.floor_divide(
+        torch.ones(3, dtype=torch.int64), torch.tensor([1, 1, 0]), out=out(3, dtype=torch.int64)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED_LATE)
+def test_a_refused_call_leaves_its_destinations_as_they_were(name):
+    made = []
+
+    def out(*shape, dtype=torch.float32):
+        made.append(torch.full(shape, 7, dtype=dtype))
+        return made[-1]
+
+    with pytest.raises((RuntimeError, IndexError, ZeroDivisionError)):
+        REFUSED_LATE[name](out)
+    assert made and all((t == 7).all() for t in made)
+
+
+MAKERS_OF_FOUR = {
+    "arange": lambda **k: torch.arange(4, **k),
+    "linspace": lambda **k: torch.linspace(0, 1, 4, **k),
+    "logspace": lambda **k: torch.logspace(0, 1, 4, **k),
+    "zeros": lambda **k: torch.zeros(4, **k),
+    "full": lambda **k: torch.full((4,), 3.0, **k),
+    "rand": lambda **k: torch.rand(4, **k),
+    "randperm": lambda **k: torch.randperm(4, **k),
+}
+
+
+@pytest.mark.parametrize("name", MAKERS_OF_FOUR)
+@pytest.mark.filterwarnings("ignore:An output with one or more elements was resized")
+def test_only_rows_of_numbers_keep_the_shape_of_out(name):
+    out = torch.ones(2, 2, dtype=torch.int64 if name == "randperm" else torch.float32)
+    assert MAKERS_OF_FOUR[name](out=out) is out
+    assert out.shape == ((2, 2) if name in ("arange", "linspace", "logspace") else (4,))
+
+
+def test_out_of_real_numbers_is_not_written_by_a_result_that_is_complex():
+    z, out = torch.tensor([[1 + 2j, 3.0]] * 2), torch.full((2,), 7.0)
+    with pytest.raises(RuntimeError, match="can't be cast to"):
+        torch.logsumexp(z, 1, out=out)
+    assert out.tolist() == [7, 7]
+
+
+def test_out_is_not_written_by_sums_in_a_wider_dtype_than_the_result():
+    out = torch.full((2,), 7.0)
+    with pytest.raises(RuntimeError, match="Expected out tensor to have dtype torch.float16"):
+        torch.logcumsumexp(torch.ones(2, dtype=torch.float16), 0, out=out)
+    assert out.tolist() == [7, 7]

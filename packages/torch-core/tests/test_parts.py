@@ -1,11 +1,13 @@
 import importlib
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 import torch
-from torch import _C, _parts
+from torch import _C, _install, _names, _parts
 
 CORE = Path(torch.__file__).parents[1]
 
@@ -22,7 +24,9 @@ def run_alone(code, *folders):
         f"    return find(name, [p for p in path or [] if p != {str(CORE / 'torch')!r}] if hidden else path, target)\n"
         "P.find_spec = staticmethod(core_alone)\n"
     )
-    done = subprocess.run([sys.executable, "-I", "-c", start + hide + code], capture_output=True, text=True, timeout=60)
+    clean = {k: v for k, v in os.environ.items() if k != "TORCH_WHEELHOUSE"}
+    command = [sys.executable, "-I", "-c", start + hide + code]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=clean)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 
@@ -34,7 +38,7 @@ def write_part(folder, part, text, own_torch=False):
         (folder / "torch" / "__init__.py").write_text("")
 
 
-@pytest.mark.parametrize("part", _parts.PARTS)
+@pytest.mark.parametrize("part", [part for part in _parts.PARTS if part not in _parts.FACES])
 @pytest.mark.parametrize(
     "statement, error",
     [
@@ -46,18 +50,20 @@ def write_part(folder, part, text, own_torch=False):
 )
 def test_a_missing_part_names_its_distribution(part, statement, error):
     code = f"try:\n    {statement.format(part)}\nexcept {error} as e:\n    print(e)"
-    message = f"torch.{part} is in the distribution 'torch-{part}', which is not installed: pip install torch-{part}"
-    assert run_alone(code) == message
+    assert run_alone(code) == (
+        f"torch.{part} is in the distribution '{_parts.PARTS[part]}', which is not installed: "
+        f"pip install --no-index --find-links .wheelhouse {_parts.PARTS[part]}"
+    )
 
 
-@pytest.mark.parametrize("name, part", _parts.ATTRIBUTES.items())
+@pytest.mark.parametrize("name, part", _names.ATTRIBUTES.items())
 def test_a_name_out_of_a_missing_part_names_its_distribution(name, part):
     out = run_alone(f"import torch\ntry:\n    torch.{name}\nexcept AttributeError as e:\n    print(e)")
-    assert out.startswith(f"torch.{name}: torch.{part} is in the distribution 'torch-{part}'")
-    assert out.endswith(f"pip install torch-{part}")
+    assert out.startswith(f"torch.{name}: torch.{part} is in the distribution '{_parts.PARTS[part]}'")
+    assert out.endswith(f"pip install --no-index --find-links .wheelhouse {_parts.PARTS[part]}")
 
 
-@pytest.mark.parametrize("name, module", [("jit", "jit"), ("fx", "fx"), ("compile", "compiler"), ("vmap", "func")])
+@pytest.mark.parametrize("name, module", [("nested", "nested"), ("export", "export")])
 def test_what_is_not_there_yet_says_so(name, module):
     assert not hasattr(torch, name)
     with pytest.raises(AttributeError, match=f"torch.{module} is not part of this stack yet"):
@@ -72,9 +78,67 @@ def test_hasattr_tells_whether_a_part_is_installed(tmp_path):
 
 
 def test_a_part_that_does_not_exist_yet_says_so():
-    with pytest.raises(ModuleNotFoundError, match="torch.jit is not part of this stack yet"):
-        importlib.import_module("torch.jit")
-    assert not hasattr(torch, "onnx")
+    with pytest.raises(ModuleNotFoundError, match="torch.package is not part of this stack yet"):
+        importlib.import_module("torch.package")
+    assert not hasattr(torch, "package")
+
+
+def test_libraries_that_look_for_a_missing_part_find_none():
+    code = "import torch\nfrom importlib.util import find_spec\nprint([find_spec(f'torch.{p}') for p in PARTS])"
+    parts = [*_parts.PARTS, "distributed", "jit", "nonsense"]
+    assert run_alone(f"PARTS = {parts!r}\n{code}") == str([None] * len(parts))
+
+
+def test_distributed_answers_that_it_is_not_available():
+    code = (
+        "import torch, torch.distributed as dist\n"
+        "print(dist is torch.distributed, dist.is_available(), dist.is_initialized(), hasattr(dist, 'all_reduce'))\n"
+        "try:\n    dist.all_reduce\nexcept AttributeError as e:\n    print(e)"
+    )
+    first, second = run_alone(code).splitlines()
+    assert first == "True False False False"
+    assert second.startswith("torch.distributed.all_reduce: torch.distributed is ")
+
+
+def write_metadata(folder, name, *requires, files=()):
+    info = folder / f"{name.replace('-', '_')}-7.0.dist-info"
+    info.mkdir(parents=True)
+    lines = ["Metadata-Version: 2.1", f"Name: {name}", "Version: 7.0", *(f"Requires-Dist: {r}" for r in requires)]
+    (info / "METADATA").write_text("\n".join(lines) + "\n")
+    (info / "RECORD").write_text("".join(f"{f},,\n" for f in files))
+
+
+def test_a_strangers_distribution_of_the_same_name_is_recognised(tmp_path):
+    write_metadata(tmp_path, "torch-optim", "numpy", files=["torch_optim/__init__.py"])
+    code = (
+        "import torch\ntry:\n    torch.optim\nexcept AttributeError as e:\n    print(e)\n"
+        "from torch import doctor\nprint(*(p for p in doctor.problems() if 'another project' in p), sep='\\n')"
+    )
+    mend = (
+        "the installed 'torch-optim' is another project's package of the same name: pip uninstall torch-optim; "
+        "pip install --no-index --find-links .wheelhouse torch-optim"
+    )
+    assert run_alone(code, tmp_path).splitlines() == [
+        f"torch.optim is in the distribution 'torch-optim'; {mend}",
+        mend,
+    ]
+
+
+@pytest.mark.parametrize(
+    "requires, files", [(["torch-core~=0.1.0"], []), ([], ["torch/optim/__init__.py"]), ([], ["_torch_optim.pth"])]
+)
+def test_a_distribution_of_ours_is_no_strangers(tmp_path, requires, files):
+    write_metadata(tmp_path, "torch-optim", *requires, files=files)
+    assert run_alone("from torch import _install; print(_install.is_strangers('torch-optim'))", tmp_path) == "False"
+
+
+def test_files_of_another_torch_among_ours_are_named_at_import(tmp_path):
+    shutil.copytree(CORE / "torch", tmp_path / "torch", symlinks=True)
+    (tmp_path / "torch" / "lib" / "libtorch_cpu.so").touch()
+    code = f"import sys; sys.path.insert(0, {str(tmp_path)!r})\ntry:\n    import torch\nexcept ImportError as e:\n    print(e)"
+    done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, timeout=60)
+    assert "torch-core shares its folder with files of another torch: " in done.stdout, done.stderr
+    assert "pip uninstall torch; pip install --force-reinstall --no-index" in done.stdout
 
 
 def test_a_part_in_another_folder_is_found_and_its_names_appear_in_torch(tmp_path):
@@ -109,13 +173,14 @@ def test_a_part_built_for_an_older_interface_is_to_be_upgraded():
         _parts.require("torch-core", _C.interface - 1)
     assert str(caught.value) == (
         f"torch-core {_parts._version('torch-core')} was built for interface {_C.interface - 1} of torch-core; "
-        f"installed torch-core {_parts._version('torch-core')} has interface {_C.interface}: pip install -U torch-core"
+        f"installed torch-core {_parts._version('torch-core')} has interface {_C.interface}: "
+        f"{_install.command('torch-core', upgrade=True)}"
     )
 
 
 def test_a_part_built_for_a_newer_interface_asks_for_a_newer_core():
     with pytest.raises(
-        ImportError, match=r"torch-gone \(from a source tree\) was built .*: pip install -U torch-core$"
+        ImportError, match=r"torch-gone \(from a source tree\) was built .*: pip install -U .* torch-core$"
     ):
         _parts.require("torch-gone", _C.interface + 1)
 
@@ -151,6 +216,21 @@ def test_a_name_like_no_other_gets_no_guess():
     with pytest.raises(AttributeError) as caught:
         torch.quixotic
     assert str(caught.value) == "module 'torch' has no attribute 'quixotic'"
+
+
+@pytest.mark.parametrize("name", [*_names.LAZY, *_names.MODULES, *_names.ALIASES])
+def test_a_name_that_waits_in_a_module_is_found_there(name):
+    if name in _names.ALIASES and not hasattr(torch, _names.ALIASES[name].partition(".")[0]):
+        pytest.skip("its part is not installed")
+    if "." in name:
+        assert importlib.import_module(f"torch.{name}") is importlib.import_module(f"torch.{_names.ALIASES[name]}")
+        return
+    try:
+        found = getattr(torch, name)
+    except ImportError as error:  # made of classes of a part
+        assert "which is not installed" in str(error)
+    else:
+        assert getattr(torch, name) is found
 
 
 def test_dir_shows_parts_and_the_names_out_of_parts():

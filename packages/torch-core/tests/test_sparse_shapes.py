@@ -209,9 +209,67 @@ def test_products_that_do_not_fit_are_refused():
     for call, said in [
         (lambda: s @ torch.ones(3, 2, dtype=torch.float64), r"\(3x4 and 3x2\)"),
         (lambda: s @ torch.ones(4, 2), "same dtype"),
-        (lambda: drawn((3, 4), 5, 1) @ torch.ones(4, 2, dtype=torch.float64), "sparse dims alone"),
+        (lambda: drawn((3, 4), 5, 1) @ torch.ones(4, 2, dtype=torch.float64), "only sparse dims"),
         (lambda: torch.sparse.mm(torch.ones(2, 2), torch.ones(2, 2)), "expected a sparse matrix"),
         (lambda: torch.sspaddmm(s, s, torch.ones(4, 2, dtype=torch.float64)), "must have the shape"),
     ]:
         with pytest.raises(RuntimeError, match=said):
             call()
+
+
+# --- which dims are sparse
+
+
+SPLITS = [((3, 4), 1), ((3, 4), 2), ((3, 4, 2), 1), ((3, 4, 2), 2), ((3, 4, 2), 3), ((2,), 0), ((3, 0), 1), ((0, 4), 2)]
+
+
+def hybrids(shape):
+    """Tensors of a shape with each split into sparse and dense dims, with and without elements."""
+    for kind, sparse_dim in SPLITS:
+        if kind == shape:
+            for nnz in {0, 3 * (0 not in shape[:sparse_dim])}:
+                yield drawn(shape, nnz, sparse_dim)
+
+
+@pytest.mark.parametrize("shape", sorted({shape for shape, _ in SPLITS}))
+def test_sums_and_products_of_any_split(shape):
+    for a in hybrids(shape):
+        for b in hybrids(shape):
+            if a.sparse_dim() != b.sparse_dim() and a._nnz() and b._nnz():
+                with pytest.raises(RuntimeError, match="expected both to have the same sparse dims"):
+                    a + b
+                continue
+            x, y = numbers(a), numbers(b)
+            assert np.array_equal(numbers(a + b), x + y) and np.array_equal(numbers(a - b), x - y)
+            assert np.array_equal(numbers(torch.add(a, b, alpha=3)), x + 3 * y) and np.array_equal(
+                numbers(a * b), x * y
+            )
+            into = a.clone()
+            assert np.array_equal(numbers(into.add_(b)), x + y)
+            total = a + b
+            total.mul_(2)  # memory of its own
+            assert np.array_equal(numbers(a), x) and np.array_equal(numbers(b), y)
+            assert (a.float() + b).dtype == torch.float64
+
+
+@pytest.mark.parametrize("shape", sorted({shape for shape, _ in SPLITS}))
+def test_resize_as_and_copies_of_views_take_any_split(shape):
+    for a in hybrids(shape):
+        like = a.new().resize_as_(a)
+        assert like.shape == a.shape and like.sparse_dim() == a.sparse_dim() and like._nnz() == 0
+        if shape[0] > 1:
+            cut = torch.narrow_copy(a, 0, 1, 1)
+            assert np.array_equal(numbers(cut), numbers(a)[1:2])
+    with pytest.raises(
+        RuntimeError, match="resize_as_: self of layout torch.strided cannot take the shape of a tensor of"
+    ):
+        torch.ones(2).resize_as_(drawn((3, 4), 3))
+
+
+def test_a_number_is_the_value_of_one_element():
+    assert numbers(torch.sparse_coo_tensor([[0], [2]], 1.5, (1, 3))).tolist() == [[0, 0, 1.5]]
+    assert torch.sparse_coo_tensor([[0], [2]], torch.tensor(2)).dtype == torch.int64
+    with pytest.raises(RuntimeError):
+        torch.sparse_coo_tensor([[0, 1], [2, 1]], 1.0, (3, 3))
+    with pytest.raises(RuntimeError, match="indices must be sparse_dim x nnz"):
+        torch.sparse_coo_tensor([0, 2], [1.0, 2.0], (3,))

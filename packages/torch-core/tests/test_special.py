@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 import torch
 
@@ -36,7 +37,7 @@ EVERYWHERE = [
     690,
 ]
 POSITIVE = [x for x in EVERYWHERE if x > 0]
-#: name: the function in mpmath, the places, the bound on the error relative to the size that rounding x alone can change
+#: name: the function in mpmath, the places, the bound on the error relative to the size that only rounding x can change
 FUNCTIONS = {
     "airy_ai": (mp.airyai, [x for x in EVERYWHERE if x < 100]),
     "bessel_j0": (lambda x: mp.besselj(0, x), EVERYWHERE),
@@ -175,3 +176,50 @@ def test_chebyshev_polynomials_of_any_degree_take_no_longer(kind):
     assert got.tolist() == ends
     assert getattr(special, f"shifted_{name}")(torch.tensor([1.0, 0.0], dtype=torch.float64), n).tolist() == ends
     assert abs(getattr(special, name)(torch.tensor(0.5), torch.tensor(n)).item()) <= 2
+
+
+@pytest.mark.parametrize("name", ["bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1"])
+def test_waves_far_out_are_as_exact_as_near(name):
+    order, exact = int(name[-1]), mp.besselj if "j" in name[6:] else mp.bessely
+    places = [1e3, 12345.678, 1e6, 1e10, 1.2345e12, 1e15, 3e18]
+    with mp.workdps(45):
+        for x, y in zip(
+            places, getattr(special, name)(torch.tensor(places, dtype=torch.float64)).tolist(), strict=True
+        ):
+            assert abs(y - exact(order, mp.mpf(x))) <= 2.0**-50 * mp.sqrt(2 / (mp.pi * x)), x
+
+
+def long_recurrence(step, first, x, degree):
+    below, p = np.ones_like(x), first
+    for k in range(1, degree):
+        below, p = p, step(k, p, below)
+    return p
+
+
+@pytest.mark.parametrize("degree", [1001, 12000, 20001])
+def test_legendre_polynomials_of_high_degree(degree):
+    angles = np.concatenate([np.logspace(-7, 0, 40), np.linspace(5, 40, 40) / degree, np.linspace(0.1, 3.1, 40)])
+    x = np.concatenate([np.cos(angles), [1.0, -1.0, 0.0, -0.3, 1 + 1e-9, -1 - 1e-8]]).astype(np.longdouble)
+    want = long_recurrence(lambda k, p, q: ((2 * k + 1) * x * p - k * q) / (k + 1), x, x, degree)
+    got = special.legendre_polynomial_p(torch.tensor(x.astype(float)), float(degree)).numpy()
+    size = np.minimum(1, np.sqrt(2 / (np.pi * degree * np.sqrt(np.abs(1 - x * x)) + 1e-30)))
+    assert np.max(np.abs(got - want) / np.maximum(np.abs(want), size)) < 1e-10
+
+
+@pytest.mark.parametrize("degree", [10001, 30000])
+def test_laguerre_polynomials_of_high_degree(degree):
+    places = [1e-6, 1e-4, 0.003, 0.008, 0.0081, 0.0082, 0.3, 2, 17, 60, 99.5, 150, 200, 0, -1e-4, -0.2, -3]
+    x = np.array(places, np.longdouble)
+    want = long_recurrence(lambda k, p, q: ((2 * k + 1 - x) * p - k * q) / (k + 1), 1 - x, x, degree)
+    got = special.laguerre_polynomial_l(torch.tensor(x.astype(float)), float(degree)).numpy()
+    wave = np.exp(x / 2) / np.sqrt(np.pi) / (np.abs(x) * degree + 1) ** 0.25
+    assert np.max(np.abs(got - want) / np.maximum(np.abs(want), np.where(x > 0, wave, 0))) < 1e-9
+
+
+def test_degrees_without_end_take_no_time():
+    x = torch.linspace(-1, 1, 1001, dtype=torch.float64)
+    for degree in (1e9, 1e15, 8e18):
+        assert bool((special.legendre_polynomial_p(x, degree).abs() <= 1).all())
+        waves = special.laguerre_polynomial_l(x.abs() * 300, degree)
+        assert bool((waves.abs() <= torch.exp(x.abs() * 150)).all())
+        assert special.legendre_polynomial_p(x[-1] + 1e-9, 1e13).item() == math.inf

@@ -2,7 +2,9 @@
 
 import copy
 import pickle
+import sys
 import warnings
+import weakref
 
 import pytest
 import torch
@@ -140,3 +142,50 @@ def test_storages_ask_for_the_part_that_shares_memory():
         s = torch.FloatStorage([1, 2])
         pytest.importorskip("torch.multiprocessing")
         assert s.share_memory_() is s and s.is_shared() and s.tolist() == [1, 2]
+
+
+def test_the_callback_of_a_weak_reference_may_ask_for_the_storage_again():
+    tensors, found = [torch.full((3,), float(i)) for i in range(50)], []
+    for t in tensors:
+        storage = t.untyped_storage()
+        gone = weakref.ref(storage, lambda _, t=t: found.append(t.untyped_storage()))
+        del storage
+        assert gone() is None and t.untyped_storage() is found[-1]
+    for t, storage in zip(tensors, found, strict=True):
+        assert storage._use_count() == 2 and storage.data_ptr() == t.data_ptr()
+    del t, storage
+    tensors.clear()
+    assert [s._tensor().view(torch.float32).tolist() for s in found] == [[float(i)] * 3 for i in range(50)]
+
+
+def test_a_storage_says_which_it_is_and_how_big():
+    x = torch.ones(99)
+    typed, untyped = x.storage(), x.untyped_storage()
+    assert typed._cdata == untyped._cdata == x[3:].untyped_storage()._cdata != x.clone().untyped_storage()._cdata
+    empty = torch.ones(0)
+    assert typed.__sizeof__() - empty.storage().__sizeof__() == 396
+    assert untyped.__sizeof__() - empty.untyped_storage().__sizeof__() == 396
+    assert sys.getsizeof(torch.zeros(10, dtype=torch.float64).storage()) > 80
+
+
+def test_torch_storage_is_the_class_of_floats():
+    assert torch.Storage is torch.FloatStorage and torch.Storage([1.0, 2.0]).tolist() == [1.0, 2.0]
+    assert isinstance(torch.ones(2).storage(), torch.Storage) and not isinstance(
+        torch.ones(2).long().storage(), torch.Storage
+    )
+    assert torch.Storage in torch._storage_classes and len(torch._storage_classes) == len(CLASSES) + 2
+
+
+def test_a_file_is_memory_by_its_bytes(tmp_path):
+    file = tmp_path / "bytes"
+    file.write_bytes(bytes(range(8)))
+    for s in (
+        torch.UntypedStorage.from_file(str(file), shared=False, nbytes=3),
+        torch.UntypedStorage.from_file(str(file), False, 3),
+        torch.UntypedStorage.from_file(filename=str(file), nbytes=3),
+    ):
+        assert s.tolist() == [0, 1, 2] and s.nbytes() == 3
+    assert torch.UntypedStorage.from_file(file).nbytes() == 8
+    with pytest.raises(RuntimeError, match="has 8 bytes, 9 are asked for"):
+        torch.UntypedStorage.from_file(file, nbytes=9)
+    assert torch.UntypedStorage.from_file(file, True, 10).nbytes() == 10 and file.stat().st_size == 10

@@ -1,6 +1,8 @@
 """The Tensor type itself: making tensors from data, asking them questions, numbers and types in and out."""
 
 import gc
+import math
+import operator
 import weakref
 
 import pytest
@@ -35,7 +37,7 @@ def test_bad_data_is_named(data, error, text):
 def test_values_that_a_dtype_cannot_hold_are_refused():
     with pytest.raises(RuntimeError, match="without overflow: 300"):
         torch.tensor(300, dtype=torch.uint8)
-    with pytest.raises(ValueError, match="cannot convert float nan to integer"):
+    with pytest.raises(RuntimeError, match="type int64 without overflow: nan"):
         torch.tensor(float("nan"), dtype=torch.int64)
 
 
@@ -139,6 +141,39 @@ def test_devices_parse_compare_and_print():
             torch.device(bad)
 
 
+PLACED = {
+    "zeros": lambda d: torch.zeros(2, device=d),
+    "tensor": lambda d: torch.tensor([1.0], device=d),
+    "as_tensor": lambda d: torch.as_tensor([1.0], device=d),
+    "asarray": lambda d: torch.asarray([1.0], device=d),
+    "arange": lambda d: torch.arange(3, device=d),
+    "rand": lambda d: torch.rand(2, device=d),
+    "zeros_like": lambda d: torch.zeros_like(torch.ones(2), device=d),
+    "new_ones": lambda d: torch.ones(2).new_ones(2, device=d),
+    "new_tensor": lambda d: torch.ones(2).new_tensor([1], device=d),
+    "to": lambda d: torch.ones(2).to(d),
+    "to with a dtype": lambda d: torch.ones(2).to(d, torch.float64),
+    "a view": lambda d: torch.ones(2, device=d)[:1],
+    "a storage": lambda d: torch.UntypedStorage(8, device=d),
+    "eye": lambda d: torch.eye(2, device=d) + 1,
+}
+
+
+@pytest.mark.parametrize("make", PLACED.values(), ids=PLACED)
+@pytest.mark.parametrize("kind", ["cpu", "meta"])
+def test_there_is_one_cpu_and_one_meta_device_whatever_index_they_are_given(make, kind):
+    for place in (f"{kind}:0", f"{kind}:3", torch.device(kind, 0), torch.device(f"{kind}:1"), kind):
+        made = make(place)
+        assert made.device == torch.device(kind) and made.device.index is None and str(made.device) == kind
+    assert str(torch.device(f"{kind}:1")) == f"{kind}:1" and torch.device(kind, 0) != torch.device(kind)
+
+
+def test_a_tensor_that_is_on_the_cpu_stays_the_same_under_any_of_its_names():
+    x = torch.ones(2)
+    assert x.to("cpu:0") is x and x.to(torch.device("cpu", 0)) is x and torch.as_tensor(x, device="cpu:0") is not None
+    assert torch.ones(2, out=x, device="cpu:0") is x and torch.Generator("cpu:0").device == x.device
+
+
 def test_attributes_keep_a_tensor_in_its_cycle_until_it_is_collected():
     x = torch.ones(1)
     x.me = x
@@ -221,3 +256,16 @@ def test_lists_of_tensors_may_be_spread():
 
 def test_sums_of_complex_numbers_add_both_parts():
     assert torch.tensor([[1 + 2j, 3j]]).sum().item() == 1 + 5j
+
+
+@pytest.mark.parametrize("shape", [(0,), (2,), (1, 2), (2, 0, 3)])
+def test_several_elements_are_no_number(shape):
+    t = torch.ones(shape)
+    for kind in (int, float, complex, math.floor):
+        with pytest.raises(ValueError, match="only tensors with one element can be converted"):
+            kind(t)
+    with pytest.raises(TypeError, match="only tensors with one element can be converted"):
+        operator.index(t.long())
+    for question in (bool, torch.Tensor.item):
+        with pytest.raises(RuntimeError):
+            question(t)

@@ -71,7 +71,7 @@ def test_several_python_threads_compute_at_once():
     assert not wrong
 
 
-@pytest.mark.skipif("generic" in doctor.report(), reason="kernels through generic vectors alone: there are no levels")
+@pytest.mark.skipif("generic" in doctor.report(), reason="kernels only through generic vectors: there are no levels")
 def test_an_unknown_cpu_level_is_named():
     _, errors = started("import torch; torch.mm(torch.rand(4, 4), torch.rand(4, 4))", TORCH_CPU_LEVEL="v9")
     assert "TORCH_CPU_LEVEL=v9: expected v2, v3 or v4" in errors

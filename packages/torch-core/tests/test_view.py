@@ -139,6 +139,24 @@ def test_resize_keeps_the_elements_that_stay():
         t.resize_(-1)
 
 
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: torch.arange(12).view(3, 4).t(),
+        lambda: torch.arange(12).view(3, 4)[:, ::2],
+        lambda: torch.arange(3).expand(2, 3),
+        lambda: torch.empty(0).as_strided((0, 2), (0, 5)),
+        lambda: torch.tensor(3),
+    ],
+)
+def test_resize_to_the_shape_that_a_tensor_has_moves_nothing(make):
+    for resized in (lambda t: t.resize_(t.shape), lambda t: t.resize_as_(torch.zeros(t.shape))):
+        t = make()
+        strides, values, memory = t.stride(), t.tolist(), t.data_ptr()
+        assert resized(t) is t
+        assert (t.stride(), t.tolist(), t.data_ptr()) == (strides, values, memory)
+
+
 def test_set_shares_another_tensors_memory():
     a, b = torch.zeros(4), torch.ones(2)
     a.set_(b)

@@ -39,7 +39,7 @@ template <class T>
 TORCH_API void gemm_batch(int64_t batch, int64_t m, int64_t n, int64_t k, T alpha, BatchView<const T> a,
                           BatchView<const T> b, T beta, BatchView<const T> d, BatchView<T> c);
 
-// Sum of x[i] * y[i], summed in blocks that depend on n alone.
+// Sum of x[i] * y[i], summed in blocks that depend only on n.
 template <class T>
 TORCH_API T blas_dot(int64_t n, const T* x, int64_t x_stride, const T* y, int64_t y_stride);
 

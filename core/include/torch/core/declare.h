@@ -8,7 +8,7 @@
   namespace op {                                  \
   struct TORCH_API NAME {                         \
     static constexpr char text[] = SCHEMA;        \
-    static void* slots[kSlots];                   \
+    static void* slots[kEntries];                 \
   };                                              \
   }                                               \
   TORCH_API extern const Operator<op::NAME> NAME; \

@@ -27,12 +27,28 @@ inline std::ostream& operator<<(std::ostream& out, Device d) { return out << to_
 // A tensor's keys are a set of slots. An operator runs the function in the highest slot of all its arguments' keys;
 // that function may go on to the next one below. Only tensors that need a gradient carry Autograd. Sparse stands above
 // it: an operator that does not know sparse tensors stops there, before a kernel or a derivative could look for memory
-// that is not there (sparse.h). No tensor carries Profile: calls take that slot while a profiler records (profile.h).
-enum class Slot : uint8_t { CPU, CUDA, Meta, Quantized, Autograd, Sparse, Trace, Profile };
-constexpr int kSlots = 8;
+// that is not there (sparse.h). No tensor carries Autocast, Trace or Profile: calls take these slots while a thread or
+// the process asks for them (layer.h, profile.h). The numbers left out are for slots to come between those there are.
+enum class Slot : uint8_t {
+  CPU = 0,
+  CUDA = 1,
+  Meta = 2,
+  Wrapped = 5,  // a tensor around another one
+  Autograd = 6,
+  Sparse = 7,
+  SparseCompressed = 8,
+  Autocast = 10,
+  Python = 11,  // an argument's class has its own idea of what operators do
+  Trace = 13,
+  Profile = 14,
+};
+constexpr int kSlots = 16;
 using Keys = uint16_t;
 constexpr Keys key(Slot s) noexcept { return Keys(1u << unsigned(s)); }
-constexpr Keys kBackendKeys = (key(Slot::Autograd) - 1) | key(Slot::Sparse);  // what a tensor is, whatever uses it
+constexpr Keys kAllKeys = Keys(~0u);
+constexpr Keys keys_below(Slot s) noexcept { return Keys(key(s) - 1u); }
+// What a tensor is, whatever uses it.
+constexpr Keys kBackendKeys = keys_below(Slot::Autograd) | key(Slot::Sparse) | key(Slot::SparseCompressed);
 constexpr Keys backend_key(DeviceType t) noexcept {
   return t == DeviceType::CPU ? key(Slot::CPU) : t == DeviceType::CUDA ? key(Slot::CUDA) : key(Slot::Meta);
 }

@@ -26,11 +26,16 @@ class TORCH_API Error : public std::exception {
 
 [[noreturn]] TORCH_API void throw_error(ErrorKind kind, std::string message);
 
-// Joins its arguments with operator<<; used only on the way to an error.
+// How messages show a value: as streams do, but a tensor by its shape and dtype (tensor.h).
+template <class T>
+void show_in_message(std::ostream& out, const T& value) {
+  out << value;
+}
+// Joins its arguments; used only on the way to an error.
 template <class... Args>
 TORCH_NOINLINE std::string message(const Args&... args) {
   std::ostringstream out;
-  (out << ... << args);
+  (show_in_message(out, args), ...);
   return out.str();
 }
 

@@ -5,15 +5,15 @@
 //            "Inverse of the error function: ``erfinv(erf(x)) == x``.")
 //
 // A call ORs the keys of its tensors, takes the function of the highest slot and runs it: one count of leading zeros,
-// one indirect call. The function of a slot calls `op::erfinv::below(Slot::Autograd, ...)` to go on to the next one.
+// one indirect call. The function of a slot calls `below<op::erfinv>(Slot::Autograd, ...)` to go on to the next one. A
+// slot without a function leads to the layer that serves the slot for all operators (layer.h).
 #pragma once
 #include <array>
-#include <atomic>
 #include <string_view>
 #include <tuple>
 
 #include "torch/core/defaults.h"
-#include "torch/core/row.h"
+#include "torch/core/layer.h"
 
 namespace torch {
 
@@ -66,10 +66,8 @@ struct KindType<Kind::Scalar, true> {
 TORCH_API extern void (*on_change)(TensorImpl* changed, const char* schema) noexcept;
 // Called with a view that carries no gradient although its base does by now (base.copy_(w) after the view was taken).
 TORCH_API extern void (*refresh_view)(TensorImpl* view);
-
-// key(Slot::Profile) while a profiler records (profile.h), else 0: every call ORs it to the keys of its tensors.
-TORCH_API extern std::atomic<Keys> profiling_key;
-inline Keys mode_keys() noexcept { return profiling_key.load(std::memory_order_relaxed); }
+// Whether this thread records what happens to tensors that require gradients.
+TORCH_API extern bool (*is_recording)() noexcept;
 
 inline void mark_changed(const Tensor& t, const char* schema) noexcept {
   t.bump_version();
@@ -219,7 +217,9 @@ struct Call<Tag, std::index_sequence<I...>> {
   static Return run(Keys keys, typename S::template Param<I>... args) {
     unsigned slot = 31u - unsigned(__builtin_clz(unsigned(keys) | 1u));
     void* f = Tag::slots[slot];
-    if (TORCH_UNLIKELY(!f)) missing_kernel(S::schema.op_name(), Slot(slot));
+    if (TORCH_UNLIKELY(!f))
+      return reinterpret_cast<Return (*)(Slot, typename S::template Param<I>...)>(Tag::slots[kOutlet])(Slot(slot),
+                                                                                                       args...);
     auto fn = reinterpret_cast<typename S::Fn>(f);
     if constexpr (S::mutates) {
       if (slot < unsigned(Slot::Autograd)) {
@@ -236,14 +236,15 @@ struct Call<Tag, std::index_sequence<I...>> {
     }
     return fn(args...);
   }
-  static Return call(typename S::template Param<I>... args) {
+  static Return call(typename S::template Param<I>... args) { return call_under(kAllKeys, args...); }
+  static TORCH_INLINE Return call_under(Keys under, typename S::template Param<I>... args) {
     (check_defined<Tag, I>(args), ...);
     if constexpr (S::mutates) (check_written<Tag, I>(args), ...);
-    return run(Keys((0u | ... | keys_in(args)) | mode_keys()), args...);
+    return run(Keys(keys_in_force((0u | ... | keys_in(args))) & under), args...);
   }
-  // The next function under `slot`.
+  // The next function under `slot`. Nothing of the whole process stands below Profile, the highest of all.
   static Return below(Slot slot, typename S::template Param<I>... args) {
-    return run(Keys((0u | ... | keys_in(args)) & (key(slot) - 1u)), args...);
+    return run(Keys(keys_of_thread((0u | ... | keys_in(args))) & keys_below(slot)), args...);
   }
 };
 
@@ -344,18 +345,20 @@ inline void box(Result& r, const Scalar& s) {
 }
 
 template <class Tag, size_t... I>
-void invoke(const Value* v, Result& result, std::index_sequence<I...>) {
+void invoke(const Value* v, Result& result, Keys under, std::index_sequence<I...>) {
   using S = Signature<Tag>;
   using C = Call<Tag, std::index_sequence<I...>>;
   if constexpr (std::is_void_v<typename S::Return>)
-    C::call(unbox<typename S::template Param<I>, S::schema.params[I].kind, S::schema.params[I].optional>(v[I])...);
+    C::call_under(
+        under, unbox<typename S::template Param<I>, S::schema.params[I].kind, S::schema.params[I].optional>(v[I])...);
   else
-    box(result,
-        C::call(unbox<typename S::template Param<I>, S::schema.params[I].kind, S::schema.params[I].optional>(v[I])...));
+    box(result, C::call_under(
+                    under, unbox<typename S::template Param<I>, S::schema.params[I].kind, S::schema.params[I].optional>(
+                               v[I])...));
 }
 template <class Tag>
-void invoke_boxed(const Value* v, Result& result) {
-  invoke<Tag>(v, result, std::make_index_sequence<Signature<Tag>::schema.count>{});
+void invoke_boxed(const Row&, const Value* v, Result& result, Keys under) {
+  invoke<Tag>(v, result, under, std::make_index_sequence<Signature<Tag>::schema.count>{});
 }
 
 // operator() of one row.
@@ -392,6 +395,7 @@ struct OperatorSlots {
   using Call = detail::Call<Tag, std::make_index_sequence<detail::Signature<Tag>::schema.count>>;
   static void set(Slot slot, Fn f) noexcept { Tag::slots[unsigned(slot)] = reinterpret_cast<void*>(f); }
   static Fn get(Slot slot) noexcept { return reinterpret_cast<Fn>(Tag::slots[unsigned(slot)]); }
+  static const Row& row() noexcept { return *static_cast<const Row*>(Tag::slots[kOwnRow]); }
 };
 
 // set<op::erfinv>(f): the same function on the CPU and the Meta device (it stops after allocating the result on Meta).

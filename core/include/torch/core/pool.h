@@ -1,5 +1,5 @@
 // The one thread pool of the process: sized by affinity mask and cgroup quota, rebuilt in a forked child, shared by
-// every kernel and by OpenBLAS. Work is cut by the shape of the problem alone, never by the number of threads, so that
+// every kernel and by OpenBLAS. Work is cut only by the shape of the problem, never by the number of threads, so that
 // results have the same bits for any number of threads.
 #pragma once
 #include <cstdint>
@@ -36,7 +36,7 @@ class FunctionRef<R(Args...)> {
 TORCH_API void parallel_run(int64_t count, FunctionRef<void(int64_t task)> task);
 
 // Cuts [0, n) into pieces of `grain` (the last one may be shorter) and runs f(begin, end) over them. With n <= grain it
-// is a plain call. Pieces depend on n and grain alone.
+// is a plain call. Pieces depend only on n and grain.
 TORCH_API void parallel_for(int64_t n, int64_t grain, FunctionRef<void(int64_t begin, int64_t end)> f);
 
 TORCH_API int num_threads() noexcept;

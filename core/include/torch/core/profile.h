@@ -23,7 +23,7 @@ enum Wants : uint32_t { kShapes = 1, kMemory = 2, kStacks = 4 };  // beyond begi
 // Numbers as PyTorch's RecordScope.
 enum class Scope : uint8_t { Function = 0, Backward = 1, User = 7 };
 
-inline bool on() noexcept { return TORCH_UNLIKELY(mode_keys() != 0); }
+inline bool on() noexcept { return TORCH_UNLIKELY((mode_keys() & key(Slot::Profile)) != 0); }
 
 // --- noting ---
 

@@ -23,6 +23,14 @@ enum class DTypes : uint8_t {
   RealNumeric,  // Real without bool
 };
 
+// What autocast does with floating-point arguments of an operator (autocast.h).
+enum class Cast : uint8_t {
+  None,    // nothing
+  Low,     // bfloat16 or float16, as the user has chosen
+  Full,    // float32
+  Widest,  // the widest dtype among them
+};
+
 // What a row says beside its schema.
 
 struct Attr {
@@ -36,7 +44,8 @@ struct Attr {
   bool is_apart = false;           // out= has no memory in common with an input
   DTypes dtypes = DTypes::All;     // the inputs that it accepts
   bool promotes_to_float = false;  // integers give the default dtype
-  double low = -10, high = 10;     // domain that tests sample from
+  Cast cast = Cast::None;
+  double low = -10, high = 10;   // domain that tests sample from
   const char* python = nullptr;  // module in which the name stands when it is not torch: "nn.functional", "linalg", ...
   const char* skip = nullptr;    // generated tests are skipped, and why
 
@@ -60,6 +69,7 @@ struct Attr {
   constexpr Attr in(const char* module) const { return with(&Attr::python, module); }
   constexpr Attr accepts(DTypes d) const { return with(&Attr::dtypes, d); }
   constexpr Attr floats() const { return with(&Attr::promotes_to_float, true); }
+  constexpr Attr casts(Cast c) const { return with(&Attr::cast, c); }
   constexpr Attr domain(double lo, double hi) const { return with(&Attr::low, lo).with(&Attr::high, hi); }
   constexpr Attr skip_tests(const char* why) const { return with(&Attr::skip, why); }
 };
@@ -95,9 +105,17 @@ struct Row {
   Schema schema;
   Attr attr;
   const char* doc;
-  void (*invoke)(const Value* arguments, Result& result);
-  void* const* slots;  // one function per slot, null where there is none
+  void (*run)(const Row& row, const Value* arguments, Result& result, Keys under);
+  void* const* slots;  // kEntries: one function per slot, null where there is none, then the two below
+
+  // Runs the operator. `under` limits the call to some slots: a layer goes on with keys_below() its own.
+  void invoke(const Value* arguments, Result& result, Keys under = kAllKeys) const {
+    run(*this, arguments, result, under);
+  }
 };
+constexpr int kOutlet = kSlots;      // the way to the layer of a slot without a function, and to the error (outlet.h)
+constexpr int kOwnRow = kSlots + 1;  // the row itself
+constexpr int kEntries = kSlots + 2;
 
 TORCH_API ArrayRef<const Row*> all_rows() noexcept;
 

@@ -8,9 +8,9 @@
 // those of a value. A place may occur several times; its value is then the sum. A coalesced tensor is sorted by place
 // and has every place once.
 //
-// The two halves belong to the tensor's Storage, which has no bytes: tensors that share it (detach) share them and the
-// version counter. The key Slot::Sparse stops every operator that does not know such tensors. An operator that does is
-// written in the two halves and operators of dense tensors, so it needs no derivative of its own (src/sparse/).
+// Indices and values are the tensor's payload: aliases (detach) share them and the version counter, which is that of a
+// storage without bytes. The key Slot::Sparse stops every operator that does not know such tensors. An operator that
+// does is written in the two and operators of dense tensors, so it needs no derivative of its own (src/sparse/).
 #pragma once
 #include "torch/core/tensor.h"
 
@@ -25,11 +25,11 @@ struct SparseParts {
 inline bool is_sparse(const Tensor& t) noexcept { return t.has(Slot::Sparse); }
 inline Layout layout_of(const Tensor& t) noexcept { return is_sparse(t) ? Layout::Sparse : Layout::Strided; }
 
-// RuntimeError names the operator when `t` is not sparse. Programs can write to both halves (Tensor._indices()), so
+// RuntimeError names the operator when `t` is not sparse. Programs can write to both (Tensor._indices()), so
 // whoever uses an index as an address checks it first: linear_indices().
 TORCH_API const SparseParts& sparse_parts(const char* op, const Tensor& t);
 
-// A new tensor. The shapes of the halves are checked against each other and against `sizes`, the indices are not read.
+// A new tensor. The shapes of the parts are checked against each other and against `sizes`, the indices are not read.
 TORCH_API Tensor make_sparse(SparseParts parts, IntArrayRef sizes);
 // Without elements.
 TORCH_API Tensor empty_sparse(IntArrayRef sizes, int64_t sparse_dim, DType dtype, Device device = {});

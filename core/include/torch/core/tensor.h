@@ -46,6 +46,19 @@ struct VersionCounter : Counted {
   static void destroy(VersionCounter* v) noexcept { delete v; }
 };
 
+// What a tensor consists of in place of memory: the parts of a sparse tensor, the tensor in a wrapper. Aliases share
+// it.
+struct Payload : Counted {
+  enum class Kind : uint8_t { Sparse, SparseCompressed, Wrapped };
+  const Kind kind;
+
+  virtual ~Payload() = default;
+  static void destroy(Payload* p) noexcept { delete p; }
+
+ protected:
+  explicit Payload(Kind k) noexcept : kind(k) {}
+};
+
 constexpr int kMaxDims = 64;
 constexpr int kInlineDims = 5;
 
@@ -59,6 +72,7 @@ struct TensorImpl : Counted {
   AutogradMeta* autograd;       // owned reference or null
   TensorImpl* base;             // owned reference to the tensor this is a view of, or null
   VersionCounter* own_version;  // owned reference; null: the storage's counter
+  Payload* payload;             // owned reference; null: its elements lie in the storage
   void* pyobj;                  // the living Python object; it owns this tensor, unless `owns_pyobj`
   uint32_t output_nr;           // which output of `autograd` this is
   uint32_t graph_version;       // of a view: the version at which `autograd` was right
@@ -74,7 +88,7 @@ struct TensorImpl : Counted {
     kConjugate = 4,
     kNoGradView = 8,  // a view made while gradients were off
     kMultiView = 16,  // one of several views made by one call (split, unbind)
-    kInference = 32,  // made in inference mode: no graph may keep it, and it is changed in that mode alone
+    kInference = 32,  // made in inference mode: no graph may keep it, and it is changed only in that mode
   };
 
   int64_t* sizes() noexcept { return ndim <= kInlineDims ? inline_dims : heap_dims; }
@@ -114,6 +128,8 @@ class Tensor : public Ref<TensorImpl> {
   Keys keys() const noexcept { return get()->keys; }
   bool has(Slot s) const noexcept { return get()->keys & key(s); }
   bool is_contiguous() const noexcept { return get()->contiguous(); }
+  // Whether elements lie in the storage, at sizes, strides and offset. (A Meta tensor's would.)
+  bool has_memory() const noexcept { return !get()->payload; }
   bool is_meta() const noexcept { return device().type == DeviceType::Meta; }
   bool requires_grad() const noexcept { return has(Slot::Autograd); }
   bool is_wrapped_number() const noexcept { return get()->flags & TensorImpl::kWrappedNumber; }
@@ -126,7 +142,7 @@ class Tensor : public Ref<TensorImpl> {
   }
   uint32_t version() const noexcept { return get()->version().load(std::memory_order_relaxed); }
   void bump_version() const noexcept { get()->version().fetch_add(1, std::memory_order_relaxed); }
-#ifdef TORCH_METHODS  // names alone, no part of the layout
+#ifdef TORCH_METHODS  // only names, no part of the layout
 #include "torch/core/methods.def"
 #endif
 };
@@ -179,6 +195,8 @@ TORCH_API std::vector<int64_t> broadcast_shapes(const char* op, IntArrayRef a, I
 TORCH_API bool is_expandable_to(IntArrayRef from, IntArrayRef to) noexcept;
 
 // `(3, 4) torch.float32`, as messages name an operand.
+TORCH_API void show_in_message(std::ostream&, const Tensor&);
+// The values, row by row, and `[ CPUFloatType{3,4} ]`.
 TORCH_API std::ostream& operator<<(std::ostream&, const Tensor&);
 
 }  // namespace torch

@@ -7,6 +7,7 @@
 
 #include <exception>
 
+#include "torch/core/flight.h"
 #include "torch/core/operator.h"
 #include "torch/core/tensor.h"
 
@@ -31,8 +32,51 @@ auto take_gil(F take) noexcept {
 inline void restore_thread(PyThreadState* s) noexcept {
   take_gil([s] { PyEval_RestoreThread(s); });
 }
-inline PyGILState_STATE ensure_gil() noexcept {
-  return take_gil([] { return PyGILState_Ensure(); });
+
+// Takes the GIL where code may run with or without it. A thread that is in flight is not until the end.
+class HoldGil {
+ public:
+  HoldGil() noexcept : was_in_flight_(flight::leave()), state_(take_gil([] { return PyGILState_Ensure(); })) {}
+  ~HoldGil() {
+    if (was_in_flight_) flight::enter();
+    PyGILState_Release(state_);
+  }
+  HoldGil(const HoldGil&) = delete;
+
+ private:
+  bool was_in_flight_;
+  PyGILState_STATE state_;
+};
+
+// Gives the GIL back, so that others run while this thread is in flight.
+class FlyWithoutGil {
+ public:
+  FlyWithoutGil() noexcept {
+    flight::enter();
+    state_ = PyEval_SaveThread();
+  }
+  ~FlyWithoutGil() {
+    flight::leave();
+    restore_thread(state_);
+    flight::free_kept();
+  }
+  FlyWithoutGil(const FlyWithoutGil&) = delete;
+
+ private:
+  PyThreadState* state_;
+};
+
+// For who changes what operators in flight read (flight.h): returns with the GIL held and nothing in flight, which it
+// stays until the GIL is given back. What was read of tensors before may have changed.
+inline void wait_for_flights() noexcept {
+  if (TORCH_LIKELY(!flight::any())) return;
+  flight::waiting.fetch_add(1);
+  while (flight::any()) {
+    PyThreadState* state = PyEval_SaveThread();
+    flight::wait();
+    restore_thread(state);
+  }
+  flight::waiting.fetch_sub(1);
 }
 
 // A Python error that is already set, on its way through C++ frames.

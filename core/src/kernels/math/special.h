@@ -310,23 +310,21 @@ inline double igammac_scalar(double a, double x) {
   return x < a + 1 ? 1 - gamma_series(a, x) : gamma_fraction(a, x);
 }
 
-// The slope of P by a; that of Q is its negative. Below a + 1 the power series (6.5.29) term by term: the slope of
-// 1 / gamma(a + k + 1) is -digamma(a + k + 1) times it, so that nearly all terms have one sign. Above, the continued
-// fraction of Q, its recurrence differentiated along with it; both parts of that sum are positive.
-inline double igamma_slope_scalar(double a, double x) {
-  if (!(a > 0) || !(x >= 0) || (std::isinf(a) && std::isinf(x))) return kNan<double>;
-  if (x == 0 || std::isinf(a) || std::isinf(x)) return 0;
-  const double log_x = std::log(x), factor = gamma_factor(a, x);
+// The slope of P by a, without its gamma_factor; that of Q is its negative. Below a + 1 the power series (6.5.29) term
+// by term: the slope of 1 / gamma(a + k + 1) is -digamma(a + k + 1) times it, so that nearly all terms have one sign.
+// Above, the continued fraction of Q, its recurrence differentiated along with it; both parts of that sum are positive.
+inline double igamma_slope_per_factor(double a, double x) {
+  const double log_x = std::log(x);
   if (x < a + 1) {
     double term = 1 / a, psi = digamma_scalar(a + 1), sum = 0;
     for (int k = 1; k < 10000; ++k) {
       const double part = term * (log_x - psi);
       sum += part;
-      if (term * (1 + std::abs(log_x - psi)) <= std::abs(sum) * 1e-17) break;  // one part alone may be 0
+      if (term * (1 + std::abs(log_x - psi)) <= std::abs(sum) * 1e-17) break;  // only one part may be 0
       psi += 1 / (a + k);
       term *= x / (a + k);
     }
-    return sum * factor;
+    return sum;
   }
   struct Dual {  // a number and its slope by a
     double v, s;
@@ -345,7 +343,12 @@ inline double igamma_slope_scalar(double a, double x) {
     h = {h.v * ratio.v, h.s * ratio.v + h.v * ratio.s};
     if (std::abs(ratio.v - 1) < 1e-16 && std::abs(ratio.s * h.v) <= std::abs(h.s) * 1e-16) break;
   }
-  return -factor * (h.s + h.v * (log_x - digamma_scalar(a)));
+  return -(h.s + h.v * (log_x - digamma_scalar(a)));
+}
+inline double igamma_slope_scalar(double a, double x) {
+  if (!(a > 0) || !(x >= 0) || (std::isinf(a) && std::isinf(x))) return kNan<double>;
+  if (x == 0 || std::isinf(a) || std::isinf(x)) return 0;
+  return gamma_factor(a, x) * igamma_slope_per_factor(a, x);
 }
 
 }  // namespace torch::TORCH_ISA::math

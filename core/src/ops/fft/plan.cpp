@@ -2,8 +2,11 @@
 
 #include <cmath>
 #include <list>
+#include <tuple>
+#include <utility>
 
 #include "ops/fft/transform.h"
+#include "torch/core/thread_end.h"
 
 namespace torch {
 
@@ -141,18 +144,31 @@ class Latest {
   std::list<std::pair<int64_t, std::shared_ptr<const Made>>> kept_;
 };
 
+struct Caches {
+  std::tuple<Latest<FftPlan<float>>, Latest<FftPlan<double>>> plans;
+  std::tuple<Latest<std::vector<float>>, Latest<std::vector<double>>> roots;
+};
+thread_local Caches* caches_ = nullptr;
+
+void free_caches() noexcept { delete std::exchange(caches_, nullptr); }
+Caches& caches() {
+  if (!caches_) {
+    caches_ = new Caches;
+    at_thread_end(free_caches);
+  }
+  return *caches_;
+}
+
 }  // namespace
 
 template <class T>
 std::shared_ptr<const FftPlan<T>> fft_plan(int64_t n) {
-  thread_local Latest<FftPlan<T>> plans;
-  return plans.get(n, make_plan<T>);
+  return std::get<Latest<FftPlan<T>>>(caches().plans).get(n, make_plan<T>);
 }
 
 template <class T>
 std::shared_ptr<const std::vector<T>> quarter_roots(int64_t n) {
-  thread_local Latest<std::vector<T>> roots;
-  return roots.get(n, [](int64_t size) {
+  return std::get<Latest<std::vector<T>>>(caches().roots).get(n, [](int64_t size) {
     auto w = std::make_shared<std::vector<T>>();
     for (int64_t k = 0; k <= size / 4; ++k) push(*w, unit_root(size, k));
     return w;

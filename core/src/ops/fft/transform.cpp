@@ -128,7 +128,7 @@ void fft_transform(const T* in, FftLayout in_layout, T* out, FftLayout out_layou
   const std::shared_ptr<const FftPlan<T>> plan = fft_plan<T>(n);
   const bool few = 2 * lines < fft_kernels<T>().lanes;
   if (plan->chirp || (plan->split && (!plan->passes || few))) {
-    // Threads share the lines, or when there is one alone, the work inside it.
+    // Threads share the lines, or when there is only one, the work inside it.
     parallel_for(lines, lines == 1 ? 1 : std::max<int64_t>(1, kWorth / n), [&](int64_t from, int64_t to) {
       for (int64_t i = from; i < to; ++i) {
         const T* x = in + 2 * in_layout.begin(i);

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "elementwise.h"
+#include "kernels/truth.h"
 #include "ops/index/index.h"
 #include "torch/core/ops/binary.h"
 #include "torch/core/ops/copy.h"
@@ -88,9 +89,10 @@ void check_src(const char* op, const Tensor& self, const Tensor& index, const Te
   TORCH_CHECK(std::max<int64_t>(index.dim(), 1) == std::max<int64_t>(src.dim(), 1), op,
               "(): Index tensor must have the same number of dimensions as src tensor, got ", index.sizes(), " and ",
               src.sizes());
-  for (int64_t d = 0; d < index.dim() && src.dim(); ++d)
-    TORCH_CHECK(index.size(d) <= src.size(d), op, "(): Size does not match at dimension ", d, " expected index ",
-                Bracketed{index.sizes()}, " to be no larger than src ", Bracketed{src.sizes()});
+  for (int64_t d = 0; d < std::max(index.dim(), src.dim()); ++d)  // 0-d is one element
+    TORCH_CHECK((index.dim() ? index.size(d) : 1) <= (src.dim() ? src.size(d) : 1), op,
+                "(): Size does not match at dimension ", d, " expected index ", Bracketed{index.sizes()},
+                " to be no larger than src ", Bracketed{src.sizes()});
 }
 // Dense int64 and in range.
 Tensor ready_index(const char* op, const Tensor& self, int64_t dim, const Tensor& index) {
@@ -208,9 +210,8 @@ void join_into(const Tensor& self, int64_t dim, const Tensor& index, const Tenso
     using T = decltype(zero);
     constexpr bool complex = std::is_same_v<T, Complex64> || std::is_same_v<T, Complex128>;
     if constexpr (!complex || join == Join::Add || join == Join::Multiply)
-      scatter_into<T>(self, dim, index, src, [](T& to, T from) { to = joined<join>(to, from); });
-    else
-      throw_error(ErrorKind::Runtime, message("scatter_reduce: complex numbers have no order; got ", self));
+      scatter_into<Element<T>>(self, dim, index, src,
+                               [](Element<T>& to, Element<T> from) { to = joined<join>(T(to), T(from)); });
   });
 }
 
@@ -252,6 +253,10 @@ Tensor scatter_reduce_inplace(const Tensor& self, int64_t dim, const Tensor& ind
   bool mean = reduce == "mean";
   TORCH_CHECK(mean || reduce == "sum" || reduce == "prod" || reduce == "amax" || reduce == "amin",
               "scatter_reduce(): reduce argument must be either sum, prod, mean, amax or amin, got ", reduce);
+  TORCH_CHECK(!is_complex(self.dtype()) || (reduce != "amax" && reduce != "amin"),
+              "scatter_reduce: complex numbers have no order; got ", self);
+  TORCH_CHECK_IMPLEMENTED(!mean || self.dtype() != DType::Bool, "scatter_reduce: there is no mean of bools; got ",
+                          self);
   return scatter_checked("scatter_reduce", self, &dim, index, &given, [&](const Tensor& at) {
     Tensor src = apart(given, self);
     if (!include_self) {  // what is written to starts from the reduction's identity

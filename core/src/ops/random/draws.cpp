@@ -231,27 +231,6 @@ Tensor multinomial_kernel(const Tensor& self, int64_t num_samples, bool replacem
 // --- poisson
 // ------------------------------------------------------------------------------------------------------------------
 
-// Uniform numbers in (0, 1) of one element: two per draw of its counter.
-class Uniforms {
- public:
-  Uniforms(const RandomStream& stream, uint64_t index) : stream_(stream), index_(index) {}
-  double operator()() {
-    if (left_ == 0) {
-      philox(stream_, index_, ++draw_, words_);
-      left_ = 2;
-    }
-    --left_;
-    const uint64_t w = (uint64_t(words_[2 * left_ + 1]) << 32) | words_[2 * left_];
-    return (double(w >> 12) + 0.5) / double(uint64_t(1) << 52);
-  }
-
- private:
-  RandomStream stream_;
-  uint64_t index_;
-  uint32_t draw_ = 0, words_[4];
-  int left_ = 0;
-};
-
 // Below 10 by inversion, above by Hörmann's transformed rejection PTRS ("The transformed rejection method for
 // generating Poisson random variables", 1993).
 double poisson_number(double rate, Uniforms uniform) {

@@ -261,6 +261,8 @@ void register_random() {
   register_random_chances();
   register_random_normal();
   register_random_draws();
+  register_random_gamma();
+  register_random_binomial();
 }
 
 }  // namespace torch

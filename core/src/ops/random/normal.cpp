@@ -21,7 +21,7 @@ void scale_and_shift(const Tensor& out, const Tensor* mean, const Tensor* std) {
 Tensor normal_of(const Tensor& mean, double mean_number, const Tensor& std, double std_number, Generator* generator) {
   const Tensor& given = mean ? mean : std;
   TORCH_CHECK_IMPLEMENTED(is_floating(given.dtype()),
-                          "normal: expected a mean (or a std alone) of floating point dtype, got ", given.dtype(),
+                          "normal: expected a mean (or only a std) of floating point dtype, got ", given.dtype(),
                           mean && std ? message(" and ", std.dtype()) : "");
   TORCH_CHECK(!std || !is_complex(std.dtype()), "normal: expected a std of real numbers, got ", std.dtype());
   Generator& g = generator_or_default("normal", generator, given.device());

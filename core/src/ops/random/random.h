@@ -75,6 +75,27 @@ auto kernel_for(F32 f32, F64 f64) {
     return f64;
 }
 
+// Uniform numbers in (0, 1) of one element: two per draw of its counter.
+class Uniforms {
+ public:
+  Uniforms(const RandomStream& stream, uint64_t index) : stream_(stream), index_(index) {}
+  double operator()() {
+    if (left_ == 0) {
+      philox(stream_, index_, ++draw_, words_);
+      left_ = 2;
+    }
+    --left_;
+    const uint64_t w = (uint64_t(words_[2 * left_ + 1]) << 32) | words_[2 * left_];
+    return (double(w >> 12) + 0.5) / double(uint64_t(1) << 52);
+  }
+
+ private:
+  RandomStream stream_;
+  uint64_t index_;
+  uint32_t draw_ = 0, words_[4];
+  int left_ = 0;
+};
+
 // Fills that several operators share.
 void fill_normal(const char* op, const Tensor& t, double mean, double std, Generator& generator);
 void fill_uniform(const char* op, const Tensor& t, double from, double to, Generator& generator);
@@ -82,5 +103,7 @@ void fill_uniform(const char* op, const Tensor& t, double from, double to, Gener
 void register_random_chances();
 void register_random_normal();
 void register_random_draws();
+void register_random_gamma();
+void register_random_binomial();
 
 }  // namespace torch

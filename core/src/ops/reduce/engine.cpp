@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "staging.h"
+#include "torch/core/interrupt.h"
 
 namespace torch {
 
@@ -17,6 +18,8 @@ constexpr int64_t kPiece = 1 << 16;  // elements that make a piece of a split re
 constexpr int64_t kMaxPieces = 256;
 constexpr int kFewUnits = 32;
 constexpr int64_t kMaxAcc = 24;
+constexpr int64_t kWholeRuns = 4096;  // rows that kernels fold into accumulators at once, or a multiple of it
+constexpr int64_t kAskEvery = 256;    // blocks or runs: a stride of 0 makes a task as long as one likes
 
 const ReduceKernel& find_kernel(Reduce which, DType t) {
 #if TORCH_X86
@@ -136,6 +139,7 @@ const char* fetch(const Plan& p, Buffers& buffers, const char* from, int64_t n0,
 void fold_along(const Plan& p, Buffers* buffers, const char* from, int64_t n, int64_t position, char* acc) {
   if (p.direct) return p.kernel->along(from, n, position, acc);
   for (int64_t i = 0; i < n; i += kBlock) {
+    if (TORCH_UNLIKELY(i / kBlock % kAskEvery == kAskEvery - 1)) check_interrupt();
     int64_t some = std::min(kBlock, n - i);
     p.kernel->along(fetch(p, *buffers, from + i * p.run.in, some, p.run.in, 1, 0), some, position + i, acc);
   }
@@ -158,10 +162,16 @@ void fold_across(const Plan& p, Buffers* buffers, bool ordered, const char* from
                  int64_t position, char* acc) {
   if (p.direct) {
     if (!ordered && fold_narrow(p, from, rows, columns, acc)) return;
-    return p.kernel->across(from, p.run.in, rows, columns, position, acc);
+    const int64_t step = std::max<int64_t>(1, (1 << 22) / (columns * kWholeRuns)) * kWholeRuns;
+    for (int64_t r = 0; r < rows; r += step) {
+      if (r) check_interrupt();
+      p.kernel->across(from + r * p.run.in, p.run.in, std::min(step, rows - r), columns, position + r, acc);
+    }
+    return;
   }
   int64_t step = std::max<int64_t>(1, kBlock / columns);
   for (int64_t r = 0; r < rows; r += step) {
+    if (TORCH_UNLIKELY(r / step % kAskEvery == kAskEvery - 1)) check_interrupt();
     int64_t some = std::min(step, rows - r);
     const char* block = fetch(p, *buffers, from + r * p.run.in, columns, p.lane.in, some, p.run.in);
     p.kernel->across(block, columns * p.kernel_item, some, columns, position + r, acc);
@@ -199,6 +209,7 @@ int64_t rest_offset(const Plan& p, int64_t r) {
 void fold_unit(const Plan& p, Buffers* buffers, bool ordered, const Unit& u, int64_t r0, int64_t r1, int64_t first,
                int64_t last, char* acc) {
   for (int64_t r = r0; r < r1; ++r) {
+    if (TORCH_UNLIKELY(r % kAskEvery == kAskEvery - 1)) check_interrupt();
     const char* from = p.data + u.in + rest_offset(p, r) + first * p.run.in;
     if (p.along) {
       for (int64_t j = 0; j < u.width; ++j)

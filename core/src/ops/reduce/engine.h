@@ -5,7 +5,7 @@
 //   x (8, 1000, 1000), over dim 2:   innermost dim is reduced   -> along, one run per result
 //   x transposed or float16:         blocks are gathered and converted into a buffer first
 //
-// Work is cut by shape alone: over results, or, where they are few, over pieces of the reduced dims whose accumulators
+// Work is cut only by shape: over results, or, where they are few, over pieces of the reduced dims whose accumulators
 // are merged in order. So the bits do not depend on the number of threads.
 #pragma once
 #include "dims.h"

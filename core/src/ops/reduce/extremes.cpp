@@ -1,5 +1,6 @@
 // max, min and where they are.
 #include "iterate.h"
+#include "kernels/truth.h"
 #include "ops/reduce/engine.h"
 #include "torch/core/ops/binary.h"
 #include "torch/core/ops/reduce.h"
@@ -43,10 +44,16 @@ void check_not_empty(const char* op, const Tensor& self, const DimSet& dims, boo
     }
 }
 
-// Values of the kernel's type back as self's: only UInt16, UInt32 and the halves changed on the way.
+// Places compare elements with each other: a bool's byte may be any, so bools have a kernel of their own.
+ReduceJob place_job(Reduce which, DType t) { return t == DType::Bool ? ReduceJob{which, t, t} : order_job(which, t); }
+
+// Values of the kernel's type back as self's: only UInt16, UInt32 and the halves changed on the way. The largest byte
+// of bools is not 0 when one of them is true, the smallest when all are.
 template <class Kernel, class Get>
 void put_values(DType t, int64_t n, char* out, int64_t step, Get get) {
-  if (item_size(t) == int64_t(sizeof(Kernel))) {
+  if (t == DType::Bool) {
+    for (int64_t i = 0; i < n; ++i) *reinterpret_cast<Truth*>(out + i * step) = get(i) != 0;
+  } else if (item_size(t) == int64_t(sizeof(Kernel))) {
     for (int64_t i = 0; i < n; ++i) *reinterpret_cast<Kernel*>(out + i * step) = get(i);
   } else if (t == DType::Float16) {
     for (int64_t i = 0; i < n; ++i) *reinterpret_cast<Half*>(out + i * step) = Half(float(get(i)));
@@ -90,7 +97,7 @@ Tensor extreme_dims_kernel(const Tensor& self, IntArrayRef dim, bool keepdim) {
 
 // Values (unless null) and places along one dim.
 void places_into(Reduce which, const Tensor& self, const DimSet& dims, const Tensor* values, const Tensor& indices) {
-  ReduceJob job = order_job(which, self.dtype());
+  ReduceJob job = place_job(which, self.dtype());
   Tensor outs[2] = {indices, values ? *values : indices};
   run_reduction(job, self, dims, outs, values ? 2 : 1,
                 [&](const void* acc, int64_t n, char* const* out, const int64_t* step) {

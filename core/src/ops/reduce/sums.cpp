@@ -17,7 +17,7 @@ namespace {
 ReduceJob integer_job(Reduce which, DType t) {
   switch (t) {
     case DType::Bool:
-      return {which, DType::Bool, DType::UInt8};
+      return {which, DType::Bool, DType::Bool};
     case DType::UInt16:
       return {which, DType::Int32, DType::Int32};
     case DType::UInt32:

@@ -4,6 +4,7 @@
 
 #include "ops/create/fill.h"
 #include "ops/sort/rows.h"
+#include "torch/core/interrupt.h"
 #include "torch/core/ops/binary.h"
 #include "torch/core/ops/copy.h"
 #include "torch/core/ops/index.h"
@@ -13,6 +14,7 @@
 #include "torch/core/ops/unary.h"
 #include "torch/core/ops/view.h"
 #include "torch/core/promote.h"
+#include "torch/core/wrapper.h"
 
 namespace torch {
 
@@ -77,7 +79,7 @@ Tensor quantile_tensor_composite(const Tensor& self, const Tensor& q, std::optio
                                  std::string_view interpolation) {
   constexpr const char* op = ignore_nan ? "nanquantile" : "quantile";
   if (!q.is_meta() && q.dtype() == self.dtype())
-    TORCH_CHECK(*all(logical_and(ge(q, number(0)), le(q, number(1)))).data<bool>(), op,
+    TORCH_CHECK(*all(all_values(logical_and(ge(q, number(0)), le(q, number(1))))).data<bool>(), op,
                 "() q values must be in the range [0, 1]");
   return quantile_of(op, self, q, dim, keepdim, interpolation, ignore_nan);
 }
@@ -130,6 +132,7 @@ Tensor isin_kernel(const Tensor& elements, const Tensor& test, bool, bool invert
       const T *first = y.data<T>(), *last = first + y.numel();
       auto nan_last = [](T a, T b) { return a < b || (a == a && b != b); };
       for (int64_t i = 0; i < x.numel(); ++i) {
+        if (TORCH_UNLIKELY(i % (1 << 20) == (1 << 20) - 1)) check_interrupt();
         T v = x.data<T>()[i];
         const T* at = std::lower_bound(first, last, v, nan_last);
         out.data<bool>()[i] = (at != last && *at == v) != invert;

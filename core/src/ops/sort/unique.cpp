@@ -3,6 +3,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "kernels/truth.h"
 #include "ops/sort/rows.h"
 #include "torch/core/ops/index.h"
 #include "torch/core/ops/sort.h"
@@ -50,13 +51,8 @@ void with_elements(const Tensor& dense, F f) {
   visit_dtype(dense.dtype(), [&](auto zero) {
     using T = decltype(zero);
     using Wide = std::conditional_t<std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>, float, T>;
-    if constexpr (std::is_same_v<T, bool>) {  // any byte but 0 is true
-      const uint8_t* p = dense.data<uint8_t>();
-      f([p](int64_t a, int64_t b) { return (p[a] != 0) != (p[b] != 0); });
-    } else {
-      const T* p = dense.data<T>();
-      f([p](int64_t a, int64_t b) { return !(Wide(p[a]) == Wide(p[b])); });
-    }
+    const auto* p = dense.data<Element<T>>();
+    f([p](int64_t a, int64_t b) { return !(Wide(p[a]) == Wide(p[b])); });
   });
 }
 
@@ -114,7 +110,7 @@ Three unique_dim_kernel(const Tensor& self, int64_t dim, bool return_inverse, bo
     using T = decltype(zero);
     if constexpr (!std::is_same_v<T, Complex64> && !std::is_same_v<T, Complex128>) {
       using Wide = std::conditional_t<std::is_arithmetic_v<T>, T, float>;
-      const T* p = rows.data<T>();
+      const auto* p = rows.data<Element<T>>();
       std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
         for (int64_t c = 0; c < width; ++c) {
           Wide x = Wide(p[a * width + c]), y = Wide(p[b * width + c]);

@@ -75,6 +75,7 @@ Tensor resize_kernel(const Tensor& self, IntArrayRef size, std::optional<MemoryF
   int64_t offset = self.storage_offset();
   Geometry g{size, DimVector(size.size(), 1), offset};
   int64_t n = checked_numel("resize_", size);
+  if (self.sizes() == size) return self;  // nothing moves: strides stay
   for (int i = g.sizes.size() - 1; i > 0; --i) g.strides[i - 1] = next_stride(g.strides[i], g.sizes[i]);
   if (n > 0) grow(self, offset, n);
   return restride(self, g);

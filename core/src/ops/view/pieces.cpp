@@ -3,6 +3,7 @@
 
 #include "ops/view/geometry.h"
 #include "torch/core/ops/view.h"
+#include "torch/core/wrapper.h"
 
 namespace torch {
 
@@ -103,6 +104,7 @@ Tensor narrow_tensor_composite(const Tensor& self, int64_t dim, const Tensor& st
   TORCH_CHECK(start.dim() == 0 && is_integral(start.dtype()), "narrow: start must be a 0-dim integral Tensor, got ",
               start);
   TORCH_CHECK_IMPLEMENTED(!start.is_meta(), "narrow: start has no value on the Meta device");
+  check_has_values("narrow", start);
   int64_t at = visit_dtype(start.dtype(), [&](auto zero) -> int64_t {
     if constexpr (std::is_integral_v<decltype(zero)>)
       return int64_t(*start.data<decltype(zero)>());

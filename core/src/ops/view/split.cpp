@@ -1,6 +1,7 @@
 // Several pieces at once: unbind, split, chunk and NumPy's forms of them.
 #include "ops/view/geometry.h"
 #include "torch/core/ops/view.h"
+#include "torch/core/wrapper.h"
 
 namespace torch {
 
@@ -115,6 +116,7 @@ std::vector<Tensor> tensor_split_indices_composite(const Tensor& self, IntArrayR
 std::vector<Tensor> tensor_split_tensor_composite(const Tensor& self, const Tensor& where, int64_t dim) {
   TORCH_CHECK(where.dtype() == DType::Int64 && where.dim() <= 1 && !where.is_meta(),
               "tensor_split: tensor_indices_or_sections must be a 0-d or 1-d int64 tensor, got ", where);
+  check_has_values("tensor_split", where);
   if (where.dim() == 0) return tensor_split(self, *where.data<int64_t>(), dim);
   std::vector<int64_t> indices;
   for (int64_t i = 0; i < where.size(0); ++i) indices.push_back(where.data<int64_t>()[i * where.stride(0)]);

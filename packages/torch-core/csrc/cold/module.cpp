@@ -29,6 +29,7 @@ static py::dict machine() {
 PYBIND11_MODULE(_cold, m) {
   m.doc() = "The part of torch-core's binding that is not on any hot path.";
   m.def("machine", torch::python::machine, "The processor, its kernels' level and the BLAS library, as a dict.");
+  torch::python::add_autocast(m);
   torch::python::add_observe(m);
   torch::python::add_profile(m);
   torch::python::add_settings(m);

@@ -25,7 +25,7 @@ std::unordered_map<PyCodeObject*, uint32_t> number_of_code;
 
 int capture(uint64_t* words) noexcept {
   if (!Py_IsInitialized() || !PyGILState_GetThisThreadState()) return 0;
-  const PyGILState_STATE gil = ensure_gil();
+  const HoldGil gil;
   int count = 0;
   PyFrameObject* frame = PyThreadState_GetFrame(PyThreadState_Get());
   while (frame && count < profile::kStackWords) {
@@ -41,7 +41,6 @@ int capture(uint64_t* words) noexcept {
     frame = back;
   }
   Py_XDECREF(frame);
-  PyGILState_Release(gil);
   return count;
 }
 

@@ -14,18 +14,18 @@ from ._constants import e, inf, nan, newaxis, pi
 del UntypedStorage  # noqa: F821  (torch.storage completes it before anybody sees it)
 globals().update(_C._functions()[""])
 
-from . import _parts, _tensor  # noqa: E402
+from . import _names, _parts, _tensor  # noqa: E402
 from ._tensor import nonzero  # noqa: E402
 
 _parts.install()
 _tensor.complete(Tensor)
 
-__version__ = "2.0.0+core.0.1.0"
+__version__ = "2.14.0+core.0.1.0"
 
 
 def __getattr__(name):
-    return _parts.attribute(name)
+    return _names.attribute(name)
 
 
 def __dir__():
-    return _parts.names()
+    return _names.names()

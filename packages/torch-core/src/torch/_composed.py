@@ -1,12 +1,30 @@
 """Operators composed of others in Python: statistics, distances, differences. Gradients follow from what they call."""
 
+from __future__ import annotations
+
 import itertools
 
 from . import _C
+from ._casting import in_float32
 from ._out import check_tensor, into
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
-def adjoint(input):
+    from torch import Tensor
+
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    import torch
+    from torch import Tensor
+
+
+def adjoint(input: Tensor) -> Tensor:
     """The conjugate of the matrices transposed.
 
     >>> torch.adjoint(torch.tensor([[1j, 2.0]]))
@@ -22,7 +40,7 @@ def adjoint(input):
     return swapped.conj() if input.is_complex() else swapped
 
 
-def combinations(input, r=2, with_replacement=False):
+def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
     """The combinations of ``r`` elements of a vector, as rows.
 
     >>> torch.combinations(torch.tensor([1, 2, 3]))
@@ -42,7 +60,9 @@ def combinations(input, r=2, with_replacement=False):
     return input[_C.tensor(rows, dtype=_C.int64, device=input.device).reshape(-1, r)]
 
 
-def cov(input, *, correction=1, fweights=None, aweights=None):
+def cov(
+    input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None
+) -> Tensor:
     """The covariances of the rows of a matrix, whose columns are observations, with weights of either kind.
 
     >>> torch.cov(torch.tensor([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]))
@@ -92,7 +112,7 @@ def _check_weights(name, weights, count, wrong_kind, kind):
         raise RuntimeError(f"cov: {name} cannot be negative")
 
 
-def corrcoef(input):
+def corrcoef(input: Tensor) -> Tensor:
     """The correlation coefficients (Pearson) of the rows of a matrix.
 
     >>> torch.corrcoef(torch.tensor([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]))
@@ -112,8 +132,15 @@ def corrcoef(input):
 
 
 def empty_permuted(
-    size, physical_layout, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False
-):
+    size: int | Sequence[int],
+    physical_layout: Any,
+    *,
+    dtype: torch.dtype | None = None,
+    layout: Any = None,
+    device: torch.device | str | int | None = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Any:
     """Uninitialised elements that lie in memory in the order of dims that ``physical_layout`` names, outermost first.
 
     >>> torch.empty_permuted((2, 3), (1, 0)).stride()
@@ -137,7 +164,9 @@ def empty_permuted(
     return result.detach().requires_grad_() if requires_grad else result
 
 
-def gradient(input, *, spacing=1, dim=None, edge_order=1):
+def gradient(
+    input: Tensor, *, spacing: Any = 1, dim: int | Sequence[int] | None = None, edge_order: int = 1
+) -> tuple[Tensor, ...]:
     """Estimated derivatives along dims, one tensor each: central differences, one-sided at the edges.
 
     ``spacing`` is a distance, one for each dim, or a tensor of coordinates for each dim.
@@ -206,7 +235,8 @@ def _gradient(x, step, dim, edge_order):
     return _C._operator("cat")([first, middle, last], dim)
 
 
-def cdist(x1, x2, p=2.0, compute_mode=None):
+@in_float32
+def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = None) -> Tensor:
     """The distances (p-norms of differences) between the rows of ``x1 (..., P, M)`` and of ``x2 (..., R, M)``.
 
     >>> torch.cdist(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0], [0.0, 1.0]]))
@@ -225,7 +255,7 @@ def cdist(x1, x2, p=2.0, compute_mode=None):
     return _C._operator("norm")(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, -1)
 
 
-def pdist(input, p=2.0):
+def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     """The distances between every pair of rows, in the order of ``combinations``.
 
     >>> torch.pdist(torch.tensor([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]]))
@@ -240,7 +270,7 @@ def pdist(input, p=2.0):
     return _C._operator("norm")(input[rows] - input[columns], p, -1)
 
 
-def renorm(input, p, dim, maxnorm, *, out=None):
+def renorm(input: Tensor, p: float, dim: int, maxnorm: float, *, out: Tensor | None = None) -> Tensor:
     """Each slice along ``dim`` scaled so that its p-norm is at most ``maxnorm``.
 
     >>> torch.renorm(torch.tensor([[3.0, 4.0], [0.0, 1.0]]), 2, 0, 1)
@@ -262,7 +292,7 @@ def renorm(input, p, dim, maxnorm, *, out=None):
     return into("renorm", input * factor, out)
 
 
-def fill_diagonal_(self, fill_value, wrap=False):
+def fill_diagonal_(self: Any, fill_value: Any, wrap: bool = False) -> Tensor:
     """Fills the main diagonal, in place; with ``wrap`` it begins anew below the end of a tall matrix."""
     if self.dim() < 2:
         raise RuntimeError(f"fill_diagonal_: dimensions must be larger than 1, got shape {tuple(self.shape)}")
@@ -277,9 +307,14 @@ def fill_diagonal_(self, fill_value, wrap=False):
     return self
 
 
-def float_power_(self, exponent):
+def _before_change(tensor, *others):
+    """What an in-place form computes from: a gradient needs the values that are about to be overwritten."""
+    return tensor.clone() if any(getattr(t, "requires_grad", False) for t in (tensor, *others)) else tensor
+
+
+def float_power_(self: Any, exponent: Any) -> Tensor:
     """Raises to a power in double precision, in place: the tensor must be float64, or complex128 for complex numbers."""
-    result = _C._operator("float_power")(self, exponent)
+    result = _C._operator("float_power")(_before_change(self, exponent), exponent)
     if self.dtype != result.dtype:
         raise RuntimeError(
             f"the base given to float_power_ has dtype {self.dtype} but the operation's result requires dtype {result.dtype}"
@@ -287,6 +322,6 @@ def float_power_(self, exponent):
     return self.copy_(result)
 
 
-def renorm_(self, p, dim, maxnorm):
+def renorm_(self: Any, p: Any, dim: int, maxnorm: Any) -> Tensor:
     """``renorm``, in place."""
-    return self.copy_(renorm(self, p, dim, maxnorm))
+    return self.copy_(renorm(_before_change(self), p, dim, maxnorm))

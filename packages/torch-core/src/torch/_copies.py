@@ -32,6 +32,8 @@ def _copying(view):
 
 
 def _dense(view):
+    if view.is_sparse:
+        return view.clone()
     return _C._operator("clone")(view, memory_format=_C.contiguous_format)
 
 

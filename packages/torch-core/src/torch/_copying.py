@@ -71,9 +71,10 @@ def copy(tensor):
 
 
 def reduce(tensor, protocol):
-    """How ``pickle`` takes a tensor apart: its storage once, and what this tensor makes of it."""
-    if tensor.requires_grad and not tensor.is_leaf:
-        raise RuntimeError("pickle: only tensors without a history can be pickled; detach() this one first")
+    """How ``pickle`` takes a tensor apart: its storage once, and what this tensor makes of it.
+
+    Of a history nothing is kept but that there was one: what an operation made comes back as a leaf that requires a gradient.
+    """
     warn_of_hooks(tensor, 4)
     if tensor.is_sparse:
         halves = (type(tensor), tensor._indices(), tensor._values(), tuple(tensor.shape), tensor.is_coalesced())

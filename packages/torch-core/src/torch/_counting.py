@@ -1,9 +1,20 @@
 """Counts of elements by their values, and places by their number: histogram, histogramdd, nonzero_static, unravel_index."""
 
+from __future__ import annotations
+
 from collections import namedtuple
 
 from . import _C
 from ._out import check_tensor, into
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    import torch
+    from torch import Tensor
+
 
 histogram_result = namedtuple("histogram", ("hist", "bin_edges"))
 histogramdd_result = namedtuple("histogramdd", ("hist", "bin_edges"))
@@ -48,7 +59,9 @@ def _check_histogram(op, input, weight, shape):
         )
 
 
-def histogram(input, bins, *, range=None, weight=None, density=False, out=None):
+def histogram(
+    input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | None = None, density: bool = False, out: Any = None
+) -> Any:
     """How many elements, or what weight, fall between each two of the edges; the last bin includes its right edge.
 
     >>> torch.histogram(torch.tensor([1.0, 2.0, 1.0]), bins=4, range=(0.0, 3.0)).hist
@@ -68,7 +81,9 @@ def histogram(input, bins, *, range=None, weight=None, density=False, out=None):
     return histogram_result(into("histogram", hist, out[0]), into("histogram", edges, out[1]))
 
 
-def histogramdd(input, bins, *, range=None, weight=None, density=False):
+def histogramdd(
+    input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | None = None, density: bool = False
+) -> Any:
     """How many points, or what weight, lie in each cell of a grid; the last dim of the input holds a point's coordinates.
 
     ``bins`` is a number for all coordinates, a number for each, or the edges for each; ``range`` the bounds of each.
@@ -110,7 +125,7 @@ def histogramdd(input, bins, *, range=None, weight=None, density=False):
     return histogramdd_result(hist, tuple(edges))
 
 
-def nonzero_static(input, *, size, fill_value=-1, out=None):
+def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1, out: Any = None) -> Tensor:
     """The first ``size`` positions of elements that are not zero, as rows; ``fill_value`` where there are fewer.
 
     >>> torch.nonzero_static(torch.tensor([0, 1, 1]), size=3)
@@ -127,7 +142,7 @@ def nonzero_static(input, *, size, fill_value=-1, out=None):
     return into("nonzero_static", result, out)
 
 
-def unravel_index(indices, shape):
+def unravel_index(indices: Tensor, shape: int | Sequence[int] | torch.Size) -> tuple[Tensor, ...]:
     """The coordinates, one tensor a dim, of places counted through a tensor of that shape.
 
     >>> torch.unravel_index(torch.tensor(5), (2, 3))

@@ -1,9 +1,17 @@
 """LU factorizations as functions that give more or fewer results on request, which a row cannot say."""
 
+from __future__ import annotations
+
 from . import _C
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
-def lu(A, pivot=True, get_infos=False, out=None):
+    from torch import Tensor
+
+
+def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:
     """Compact LU factorization with row swaps from 1, and with ``get_infos`` where it met a zero on U's diagonal.
 
     >>> LU, pivots = torch.lu(torch.tensor([[0.0, 2.0], [4.0, 8.0]]))
@@ -23,7 +31,7 @@ def lu(A, pivot=True, get_infos=False, out=None):
     return tuple(out)
 
 
-def btrifact(A, info=None, pivot=True):
+def btrifact(A: Tensor, info: Any = None, pivot: bool = True) -> Any:
     """Name of 2018 of :func:`torch.lu`; ``info`` is an int32 tensor that is told where a matrix is singular."""
     factors, pivots, infos = _C._operator("_lu_with_info")(A, pivot, info is None)
     if info is not None:

@@ -14,14 +14,13 @@ PREFIXES = {
 NAMES = {dtype: prefix + "Tensor" for prefix, dtype in PREFIXES.items()}
 
 
-def new(dtype, args):
-    """The tensor that a legacy constructor makes of its arguments."""
-    if len(args) == 1 and hasattr(args[0], "untyped"):  # a storage: the tensor lies over it
-        over = args[0]._typed(dtype)._tensor() if args[0].untyped() is args[0] else args[0]._tensor()
-        if over.dtype != dtype:
-            raise TypeError(f"expected a storage of {dtype} (got {over.dtype})")
-        return over
-    return _C._legacy_new(dtype, args)
+def over(storage, dtype):
+    """The tensor of all elements of a storage."""
+    if storage.untyped() is storage:
+        return storage._typed(dtype)._tensor()
+    if storage.dtype != dtype:
+        raise TypeError(f"expected a storage of {dtype} (got {storage.dtype})")
+    return storage._tensor()
 
 
 class TensorType(type):
@@ -35,14 +34,14 @@ class TensorType(type):
             and tensor.is_sparse == cls.is_sparse
         )
 
-    def __call__(cls, *args, device=None):
+    def __call__(cls, *args, **kwargs):
         if cls.is_cuda:
             raise RuntimeError(f"{cls!r}: CUDA tensors need the distribution 'torch-core-cuda', which is not installed")
         if cls.is_sparse:
             from .sparse import legacy
 
             return legacy(cls.dtype, args)
-        return new(cls.dtype, args)
+        return _C._legacy_new(cls.dtype, "cpu", args, kwargs)
 
     def __getattr__(cls, name):
         return getattr(Tensor, name)  # torch.ByteTensor.all
@@ -87,3 +86,12 @@ def target(kind):
 def set_default_tensor_type(t):
     """Set the default dtype by a legacy class such as torch.DoubleTensor or its name."""
     _C.set_default_dtype(target(t)[-1])
+
+
+def __getattr__(name):
+    if name != "_tensor_classes":
+        raise AttributeError(f"module 'torch._legacy' has no attribute {name!r}")
+    import torch
+
+    places = (torch, torch.sparse, torch.cuda, torch.cuda.sparse)
+    return {getattr(place, prefix + "Tensor") for place in places for prefix in PREFIXES}

@@ -1,9 +1,31 @@
 """What a dtype can hold: torch.finfo and torch.iinfo."""
 
+from __future__ import annotations
+
 from . import _C
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 #: bits of the significand without the hidden one, and of the exponent (IEEE 754-2019; bfloat16 is the upper half of binary32)
 FLOATS = {_C.float16: (10, 5), _C.bfloat16: (7, 8), _C.float32: (23, 8), _C.float64: (52, 11)}
+
+#: dtypes of 8 bits, of which no tensors exist here (OFP8 and MX of the Open Compute Project; arXiv:2206.02915 for those
+#: without a negative zero): bits of the significand, bias of the exponent, largest number
+SMALL = {
+    "float8_e4m3fn": (3, 7, 448.0),
+    "float8_e4m3fnuz": (3, 8, 240.0),
+    "float8_e5m2": (2, 15, 57344.0),
+    "float8_e5m2fnuz": (2, 16, 57344.0),
+    "float8_e8m0fnu": (0, 128, 2.0**127),
+}
 
 
 class finfo:
@@ -19,28 +41,39 @@ class finfo:
         "bits", "dtype", "eps", "max", "min", "resolution", "smallest_normal", "smallest_subnormal", "tiny",
     )  # fmt: skip
 
-    def __init__(self, type=None):
+    def __init__(self, type: Any = None) -> None:
         dtype = _C.get_default_dtype() if type is None else type
         if not isinstance(dtype, _C.dtype) or not (dtype.is_floating_point or dtype.is_complex):
             raise TypeError(f"torch.finfo() requires a floating point input type. Use torch.iinfo to handle {dtype!r}")
         dtype = dtype.to_real()
-        fraction, exponent = FLOATS[dtype]
-        bias = 2 ** (exponent - 1) - 1
         self.dtype = str(dtype).removeprefix("torch.")
         self.bits = 8 * dtype.itemsize
+        if dtype in FLOATS:
+            fraction, exponent = FLOATS[dtype]
+            bias = 2 ** (exponent - 1) - 1
+            self.max = (2 - 2.0**-fraction) * 2.0**bias
+        elif self.dtype in SMALL:
+            fraction, bias, self.max = SMALL[self.dtype]
+        else:
+            raise NotImplementedError(f"torch.finfo has no limits for {type!r}")
         self.eps = 2.0**-fraction
-        self.max = (2 - self.eps) * 2.0**bias
-        self.min = -self.max
+        self.min = -self.max if dtype.is_signed else 2.0 ** (1 - bias)
         self.smallest_normal = self.tiny = 2.0 ** (1 - bias)
         self.smallest_subnormal = 2.0 ** (1 - bias - fraction)
         digits = int(fraction * 0.3010299956639812)  # log10(2): decimal digits that survive
         self.resolution = 10.0**-digits
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return (
             f"finfo(resolution={self.resolution:g}, min={self.min:g}, max={self.max:g}, eps={self.eps:g}, "
             f"smallest_normal={self.smallest_normal:g}, tiny={self.tiny:g}, dtype={self.dtype})"
         )
+
+
+def _only_a_name(dtype):
+    from ._dtypes import NAMED
+
+    return str(dtype).removeprefix("torch.") in NAMED
 
 
 class iinfo:
@@ -52,13 +85,19 @@ class iinfo:
 
     __slots__ = ("bits", "dtype", "max", "min")
 
-    def __init__(self, type):
-        if not isinstance(type, _C.dtype) or type.is_floating_point or type.is_complex or type == _C.bool:
+    def __init__(self, type: Any) -> None:
+        if (
+            not isinstance(type, _C.dtype)
+            or type.is_floating_point
+            or type.is_complex
+            or type == _C.bool
+            or _only_a_name(type)
+        ):
             raise TypeError(f"torch.iinfo() requires an integer input type. Use torch.finfo to handle {type!r}")
         self.dtype = str(type).removeprefix("torch.")
         self.bits = 8 * type.itemsize
         self.max = 2 ** (self.bits - type.is_signed) - 1
         self.min = -(self.max + 1) if type.is_signed else 0
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"iinfo(min={self.min}, max={self.max}, dtype={self.dtype})"

@@ -1,6 +1,14 @@
-"""A few singular values or eigenvalues of big matrices, by products with them alone."""
+"""A few singular values or eigenvalues of big matrices, only by products with them."""
+
+from __future__ import annotations
 
 from . import _C, linalg
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from torch import Tensor
 
 
 def _adjoint(a):
@@ -25,7 +33,9 @@ def _range_of(A, q, niter, M=None):
     return Q
 
 
-def svd_lowrank(A, q=6, niter=2, M=None):
+def svd_lowrank(
+    A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None
+) -> tuple[Tensor, Tensor, Tensor]:
     """About the ``q`` largest singular values of ``A - M`` with vectors, ``A - M = U @ diag(S) @ V.mH``, from random products.
 
     >>> a = torch.arange(12.0).reshape(4, 3)
@@ -51,7 +61,7 @@ def svd_lowrank(A, q=6, niter=2, M=None):
     return (V, S, U) if wide else (U, S, V)
 
 
-def pca_lowrank(A, q=None, center=True, niter=2):
+def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int = 2) -> tuple[Tensor, Tensor, Tensor]:
     """About the first ``q`` principal components of rows of observations, ``(U, S, V)`` of the matrix without its mean row.
 
     >>> torch.pca_lowrank(torch.tensor([[1.0, 2.0], [3.0, 6.0], [5.0, 10.0]]), q=1)[1].square().round()
@@ -71,21 +81,21 @@ def pca_lowrank(A, q=None, center=True, niter=2):
 
 
 def lobpcg(
-    A,
-    k=None,
-    B=None,
-    X=None,
-    n=None,
-    iK=None,
-    niter=None,
-    tol=None,
-    largest=None,
-    method=None,
-    tracker=None,
-    ortho_iparams=None,
-    ortho_fparams=None,
-    ortho_bparams=None,
-):
+    A: Any,
+    k: Any = None,
+    B: Any = None,
+    X: Any = None,
+    n: Any = None,
+    iK: Any = None,
+    niter: Any = None,
+    tol: Any = None,
+    largest: Any = None,
+    method: Any = None,
+    tracker: Any = None,
+    ortho_iparams: Any = None,
+    ortho_fparams: Any = None,
+    ortho_bparams: Any = None,
+) -> Any:
     """The ``k`` largest (or smallest) eigenvalues of a symmetric matrix, ``A @ X = B @ X * E``, with vectors (A. Knyazev 2001).
 
     ``B``: symmetric positive definite; ``iK``: an approximate inverse of A; ``X``: where to begin, ``n`` columns. Both ``method``\\ s

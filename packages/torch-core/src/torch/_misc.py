@@ -1,10 +1,26 @@
 """Small questions that `torch` answers: typename, is_storage, is_floating_point, ..."""
 
+from __future__ import annotations
+
 from . import _C
 from ._C import Tensor
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
-def typename(obj):
+    import torch
+
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    import torch
+
+
+def typename(obj: Any) -> str:
     """The type of an object as a string: ``"torch.FloatTensor"`` for a tensor, else the qualified name of its class."""
     if isinstance(obj, Tensor):
         return obj.type()
@@ -14,34 +30,34 @@ def typename(obj):
     return name if module in ("builtins", None) else f"{module}.{name}"
 
 
-def is_storage(obj):
+def is_storage(obj: Any) -> bool:
     """True when the object is a storage."""
     from .storage import TypedStorage, UntypedStorage
 
     return isinstance(obj, (TypedStorage, UntypedStorage))
 
 
-def is_floating_point(input):
+def is_floating_point(input: Tensor) -> bool:
     """True when the dtype is float16, bfloat16, float32 or float64."""
     return input.dtype.is_floating_point
 
 
-def is_complex(input):
+def is_complex(input: Tensor) -> bool:
     """True when the dtype is complex64 or complex128."""
     return input.dtype.is_complex
 
 
-def numel(input):
+def numel(input: Tensor) -> int:
     """Number of elements."""
     return input.numel()
 
 
-def is_same_size(input, other):
+def is_same_size(input: Tensor, other: Tensor) -> bool:
     """True when both tensors have the same sizes."""
     return input.is_same_size(other)
 
 
-def is_nonzero(input):
+def is_nonzero(input: Tensor) -> bool:
     """True when a tensor of one element is not zero; RuntimeError for any other number of elements."""
     if input.numel() != 1:
         raise RuntimeError(
@@ -72,42 +88,49 @@ _settings = {"matmul": "highest", "determinism": 0, "interop": 1, "warn_always":
 has_lapack, has_mkl, has_openmp = True, False, False
 
 
-def is_warn_always_enabled():
+def is_warn_always_enabled() -> bool:
     """What was set: False at first."""
     return _settings["warn_always"]
 
 
-def set_warn_always(b):
+def set_warn_always(b: bool) -> None:
     """Accepted for compatibility: how often a warning is shown is a matter of the module ``warnings`` here."""
     _settings["warn_always"] = bool(b)
 
 
-def is_deterministic_algorithms_warn_only_enabled():
+def is_deterministic_algorithms_warn_only_enabled() -> bool:
     """False: there is nothing to warn of."""
     return False
 
 
-def is_autocast_enabled(device_type=None):
-    """False: operators are not cast by themselves."""
-    return False
-
-
-def get_autocast_dtype(device_type):
-    """The dtype that ``autocast`` would take: bfloat16 on the CPU, float16 on CUDA."""
-    dtypes = {"cpu": _C.bfloat16, "cuda": _C.float16}
-    if device_type not in dtypes:
-        raise RuntimeError(f"get_autocast_dtype: expected device_type 'cpu' or 'cuda', got {device_type!r}")
-    return dtypes[device_type]
-
-
-def to_dlpack(tensor):
+def to_dlpack(tensor: Tensor) -> Any:
     """A DLPack capsule of the tensor's memory."""
     return tensor.__dlpack__()
 
 
-def from_file(filename, shared=False, size=0, *, dtype=None, requires_grad=False):
-    """A tensor over the first ``size`` elements of a file; with ``shared``, writing to it writes to the file, which grows."""
+def from_file(
+    filename: Any,
+    shared: bool = False,
+    size: int | Sequence[int] = 0,
+    *,
+    dtype: torch.dtype | None = None,
+    layout: torch.layout | None = None,
+    device: torch.device | str | None = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A tensor over the first ``size`` elements of a file; with ``shared``, writing to it writes to the file, which grows.
+
+    RuntimeError for a device other than the CPU, where the memory of files lies.
+    """
     from .storage import UntypedStorage
+
+    if device is not None and _C.device(device).type != "cpu":
+        raise RuntimeError(f"from_file: the memory of a file lies on the CPU, got device={device!r}")
+    if layout not in (None, _C.strided) or pin_memory:
+        raise RuntimeError(
+            f"from_file: the result is strided and not pinned, got layout={layout}, pin_memory={pin_memory}"
+        )
 
     dtype = dtype or _C.get_default_dtype()
     storage = UntypedStorage.from_file(filename, shared, size * dtype.itemsize)
@@ -115,24 +138,24 @@ def from_file(filename, shared=False, size=0, *, dtype=None, requires_grad=False
     return result.requires_grad_() if requires_grad else result
 
 
-def get_float32_matmul_precision():
+def get_float32_matmul_precision() -> str:
     """What was set: "highest" at first."""
     return _settings["matmul"]
 
 
-def set_float32_matmul_precision(precision):
+def set_float32_matmul_precision(precision: str) -> None:
     """ "highest", "high" or "medium": how exact products of float32 must be; all are computed as "highest" here."""
     if precision not in ("highest", "high", "medium"):
         raise ValueError(f"float32_matmul_precision must be 'highest', 'high' or 'medium', got {precision!r}")
     _settings["matmul"] = precision
 
 
-def get_deterministic_debug_mode():
+def get_deterministic_debug_mode() -> int:
     """What was set: 0 at first."""
     return _settings["determinism"]
 
 
-def set_deterministic_debug_mode(debug_mode):
+def set_deterministic_debug_mode(debug_mode: int | str) -> None:
     """ "default", "warn" or "error", or 0 to 2: what to do about operators that are not deterministic; there are none."""
     modes = {"default": 0, "warn": 1, "error": 2}
     mode = modes.get(debug_mode, debug_mode)
@@ -141,51 +164,71 @@ def set_deterministic_debug_mode(debug_mode):
     _settings["determinism"] = mode
 
 
-def get_num_interop_threads():
+def get_num_interop_threads() -> int:
     """What was set: 1 at first."""
     return _settings["interop"]
 
 
-def set_num_interop_threads(num):
+def set_num_interop_threads(num: int) -> None:
     """Accepted for compatibility: there is one pool of threads, see ``set_num_threads``."""
     if num < 1:
         raise RuntimeError(f"set_num_interop_threads: expected a positive number of threads, got {num}")
     _settings["interop"] = num
 
 
-def get_default_device():
-    """The device of new tensors: the CPU."""
-    return _C.device("cpu")
+def get_default_device() -> torch.device:
+    """Where this thread makes tensors when nobody says where.
+
+    >>> with torch.device("meta"):
+    ...     torch.get_default_device()
+    device(type='meta')
+    """
+    return _C._default_device()
 
 
-def set_default_device(device):
-    """The CPU, or None for it: another default is not there yet (NotImplementedError)."""
-    if device is not None and _C.device(device).type != "cpu":
-        raise NotImplementedError(
-            f"set_default_device: new tensors are made on the CPU, pass device={str(device)!r} instead"
-        )
+def set_default_device(device: torch.device | str | int | None) -> None:
+    """New tensors of this thread are made on ``device`` when nobody says where; None: on the CPU, as at the start.
+
+    >>> torch.set_default_device("meta")
+    >>> torch.zeros(2).device
+    device(type='meta')
+    >>> torch.set_default_device(None)
+    """
+    _C._set_default_device(None if device is None else _C.device(device))
 
 
-def set_flush_denormal(mode):
+def _on_device(device, function):
+    """The function with ``device`` as the default one while it runs."""
+    from functools import wraps
+
+    @wraps(function)
+    def run(*args, **kwargs):
+        with device:
+            return function(*args, **kwargs)
+
+    return run
+
+
+def set_flush_denormal(mode: bool) -> bool:
     """Whether denormal numbers become zero; not supported here: kernels follow IEEE 754, so this returns False."""
     return False
 
 
-def compiled_with_cxx11_abi():
+def compiled_with_cxx11_abi() -> bool:
     """True: every build of torch-core uses the C++11 ABI."""
     return True
 
 
-def are_deterministic_algorithms_enabled():
+def are_deterministic_algorithms_enabled() -> bool:
     """True: results never depend on the number of threads or on timing."""
     return True
 
 
-def use_deterministic_algorithms(mode, *, warn_only=False):
+def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
     """Accepted for compatibility: every operator here is deterministic anyway."""
 
 
-def broadcast_shapes(*shapes):
+def broadcast_shapes(*shapes: int | Sequence[int]) -> torch.Size:
     """The shape that tensors of these shapes broadcast to; RuntimeError names the two that do not fit.
 
     >>> torch.broadcast_shapes((2, 1), (3,), 1)

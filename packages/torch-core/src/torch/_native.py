@@ -2,13 +2,24 @@
 they used, and reductions of segments.
 """
 
+from __future__ import annotations
+
 from . import _C
 from ._out import check_tensor, into
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from torch import Tensor
+
 
 _op = _C._operator
 
 
-def native_group_norm(input, weight, bias, N, C, HxW, group, eps):
+def native_group_norm(
+    input: Tensor, weight: Tensor | None, bias: Tensor | None, N: Any, C: Any, HxW: Any, group: Any, eps: float
+) -> Any:
     """Group norm of ``input`` (N, C, *), with the mean and the inverse deviation of each group (N, group)."""
     check_tensor("native_group_norm", input=input)
     if input.numel() != N * C * HxW or C % max(group, 1) or group < 1:
@@ -24,7 +35,18 @@ def native_group_norm(input, weight, bias, N, C, HxW, group, eps):
     return _affine(normal, weight, bias, 1).reshape(input.shape), mean, deviation
 
 
-def native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, *, out=None):
+def native_batch_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Any,
+    running_var: Any,
+    training: bool,
+    momentum: float,
+    eps: float,
+    *,
+    out: Any = None,
+) -> Any:
     """Batch norm of ``input`` (N, C, *), with the mean and the inverse deviation of each channel that training used (none
     otherwise). Training moves the running statistics by ``momentum``."""
     check_tensor("native_batch_norm", input=input)
@@ -86,7 +108,17 @@ SEGMENTS = {
 }
 
 
-def segment_reduce(data, reduce, *, lengths=None, indices=None, offsets=None, axis=0, unsafe=False, initial=None):
+def segment_reduce(
+    data: Any,
+    reduce: str,
+    *,
+    lengths: Any = None,
+    indices: Tensor | None = None,
+    offsets: Any = None,
+    axis: int = 0,
+    unsafe: bool = False,
+    initial: Any = None,
+) -> Any:
     """Sums, means, products, maxima or minima of consecutive stretches of a dim, given by their lengths or by where they
     begin (and the last ends). ``lengths`` has the dims of ``data`` before ``axis``, too. ``initial`` takes part in each.
 

@@ -5,11 +5,19 @@ the magnitudes lie more than a factor 1000 apart or out of [1e-4, 1e8]. Above `t
 last `edgeitems` of each dimension are shown.
 """
 
+from __future__ import annotations
+
 import math
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from . import _C
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from torch import Tensor
 
 
 @dataclass(frozen=True)
@@ -29,7 +37,14 @@ PROFILES = {
 options = PROFILES["default"]
 
 
-def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None, sci_mode=None):
+def set_printoptions(
+    precision: Any = None,
+    threshold: Any = None,
+    edgeitems: Any = None,
+    linewidth: Any = None,
+    profile: Any = None,
+    sci_mode: Any = None,
+) -> None:
     """Set how tensors print: digits, elements before summarising, elements shown at each edge, characters a line.
 
     >>> torch.set_printoptions(precision=2)
@@ -46,13 +61,13 @@ def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=N
     options = replace(options, sci_mode=sci_mode, **{k: v for k, v in given.items() if v is not None})
 
 
-def get_printoptions():
+def get_printoptions() -> dict[str, Any]:
     """The current settings as a dict."""
     return dict(vars(options))
 
 
 @contextmanager
-def printoptions(**kwargs):
+def printoptions(**kwargs: Any) -> Any:
     """Set print options for the length of a with block."""
     global options
     before = options
@@ -154,8 +169,15 @@ def _contents(tensor, indent):
     return _layout(nested, indent, (_complex_formatter if tensor.is_complex() else _formatter)(values))
 
 
-def text(tensor, contents=None):
+#: functions from a tensor to its text, or to None, for tensors that are wrappers around others
+wrappers: list[Any] = []
+
+
+def text(tensor: Tensor, contents: Any = None) -> Any:
     """What ``repr(tensor)`` says."""
+    for wrapper in wrappers:
+        if (found := wrapper(tensor)) is not None:
+            return found
     kind = type(tensor).__name__
     head = "tensor(" if kind in ("Tensor", "Parameter") else kind + "("
     plain = tensor.detach() if tensor.requires_grad else tensor

@@ -1,7 +1,15 @@
 """Products whose arguments come in several forms: tensordot, einsum, chain_matmul."""
 
+from __future__ import annotations
+
 from . import _C
 from ._C import Tensor
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
@@ -20,7 +28,9 @@ def _written(result, out, name):
     return out.copy_(result)
 
 
-def tensordot(a, b, dims=2, out=None):
+def tensordot(
+    a: Tensor, b: Tensor, dims: int | Sequence[int] | Sequence[Sequence[int]] | Tensor = 2, out: Tensor | None = None
+) -> Tensor:
     """Sum of products over pairs of dimensions: the last ``dims`` of a with the first of b, or two lists of dims.
 
     >>> torch.tensordot(torch.ones(2, 3, 4), torch.ones(3, 4, 5)).shape
@@ -45,7 +55,7 @@ def tensordot(a, b, dims=2, out=None):
     return _written(_row("_tensordot")(a, b, left, right), out, "tensordot")
 
 
-def einsum(*args):
+def einsum(*args: Any) -> Tensor:
     """Sum of products by Einstein's notation: ``einsum("bij,bjk->bik", x, y)``, or labels as lists of numbers.
 
     >>> torch.einsum("ij,j->i", torch.ones(2, 3), torch.ones(3))
@@ -75,7 +85,7 @@ def _letters(labels):
     return "".join("..." if label is Ellipsis else _LETTERS[label] for label in labels)
 
 
-def chain_matmul(*matrices, out=None):
+def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
     """Product of several matrices in the order of least work.
 
     >>> torch.chain_matmul(torch.ones(2, 3), torch.ones(3, 4), torch.ones(4, 5)).shape

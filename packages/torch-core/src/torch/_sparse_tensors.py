@@ -1,7 +1,16 @@
 """`torch.sparse_coo_tensor`, and what to say of the layouts that are not there."""
 
+from __future__ import annotations
+
 from . import _C
 from ._C import Tensor
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    import torch
 
 
 def _as_tensor(data, dtype=None, device=None):
@@ -9,21 +18,21 @@ def _as_tensor(data, dtype=None, device=None):
 
 
 def sparse_coo_tensor(
-    indices=None,
-    values=None,
-    size=None,
+    indices: Any = None,
+    values: Any = None,
+    size: int | Sequence[int] | None = None,
     *,
-    dtype=None,
-    device=None,
-    pin_memory=False,
-    requires_grad=False,
-    check_invariants=None,
-    is_coalesced=None,
-):
+    dtype: torch.dtype | None = None,
+    device: torch.device | str | int | None = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    check_invariants: Any = None,
+    is_coalesced: Any = None,
+) -> Any:
     """A sparse tensor with ``values[k]`` at the place ``indices[:, k]``; equal places add up.
 
-    indices: (sparse_dim, nnz); values: (nnz, *rest); ``size`` has sparse_dim + len(rest) numbers and is as small as the
-    indices allow when it is left out. With a size alone the tensor has no elements. Indices are always checked:
+    indices: (sparse_dim, nnz); values: (nnz, *rest), or a number for one element; ``size`` has sparse_dim + len(rest) numbers and is as small as the
+    indices allow when it is left out. With only a size the tensor has no elements. Indices are always checked:
     RuntimeError names the first one that is negative or too large.
 
     >>> torch.sparse_coo_tensor([[0, 1, 1], [2, 0, 2]], [3.0, 4.0, 5.0], (2, 3)).to_dense()
@@ -40,7 +49,8 @@ def sparse_coo_tensor(
         return made.requires_grad_() if requires_grad else made
     values = _as_tensor(values, dtype, device)
     if not isinstance(indices, Tensor):
-        indices = _C.tensor(indices, dtype=None if len(indices) and len(indices[0]) else _C.int64, device=values.device)
+        indices = _C.tensor(indices, device=values.device)
+        indices = indices if indices.numel() else indices.to(_C.int64)
         if indices.is_floating_point() or indices.is_complex():
             raise TypeError(f"sparse_coo_tensor: indices must be integers, got {indices.dtype}")
     if dtype is not None or device is not None:

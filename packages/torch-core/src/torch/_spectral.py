@@ -1,7 +1,13 @@
 """Fourier transforms as the functions of 2018 gave them: complex numbers are pairs in a last dim of 2."""
 
+from __future__ import annotations
+
 from . import _C
 from ._C import Tensor
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def _dims(op, input, signal_ndim, last):
@@ -28,7 +34,7 @@ def _complex(name, input, signal_ndim, normalized, forward):
     )
 
 
-def fft(input, signal_ndim, normalized=False):
+def fft(input: Tensor, signal_ndim: int, normalized: bool = False) -> Tensor:
     """``torch.fft(input, signal_ndim)`` of 2018: (..., 2) to (..., 2) over the last ``signal_ndim`` dims before it.
 
     >>> torch.fft(torch.tensor([[1.0, 0.0], [3.0, 0.0]]), 1)
@@ -38,7 +44,7 @@ def fft(input, signal_ndim, normalized=False):
     return _complex("fft", input, signal_ndim, normalized, True)
 
 
-def ifft(input, signal_ndim, normalized=False):
+def ifft(input: Tensor, signal_ndim: int, normalized: bool = False) -> Tensor:
     """``torch.ifft`` of 2018, the inverse of ``torch.fft(input, signal_ndim)``.
 
     >>> torch.ifft(torch.tensor([[4.0, 0.0], [-2.0, 0.0]]), 1)
@@ -48,7 +54,7 @@ def ifft(input, signal_ndim, normalized=False):
     return _complex("ifft", input, signal_ndim, normalized, False)
 
 
-def rfft(input, signal_ndim, normalized=False, onesided=True):
+def rfft(input: Tensor, signal_ndim: int, normalized: bool = False, onesided: bool = True) -> Tensor:
     """``torch.rfft`` of 2018: a real tensor to (..., 2) over its last ``signal_ndim`` dims.
 
     >>> torch.rfft(torch.tensor([1.0, 3.0, 5.0]), 1)
@@ -59,7 +65,9 @@ def rfft(input, signal_ndim, normalized=False, onesided=True):
     return _C._operator("view_as_real")(_C._operator("_fft_r2c")(input, dims, int(normalized), onesided))
 
 
-def irfft(input, signal_ndim, normalized=False, onesided=True, signal_sizes=None):
+def irfft(
+    input: Tensor, signal_ndim: int, normalized: bool = False, onesided: bool = True, signal_sizes: Any = None
+) -> Tensor:
     """``torch.irfft`` of 2018: (..., 2) to a real tensor; ``signal_sizes`` tells an odd last size from an even one.
 
     >>> torch.irfft(torch.tensor([[4.0, 0.0], [-2.0, 0.0]]), 1)

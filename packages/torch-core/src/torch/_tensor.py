@@ -28,9 +28,10 @@ class LoadsAutograd:
         import torch.autograd  # noqa: F401  (replaces this object on the type)
 
         if Tensor.__dict__.get(self.name) is self:
-            raise AttributeError(
-                f"the installed torch-autograd has no Tensor.{self.name}: pip install -U torch-autograd"
-            )
+            from torch import _install
+
+            upgrade = _install.command("torch-autograd", upgrade=True)
+            raise AttributeError(f"the installed torch-autograd has no Tensor.{self.name}: {upgrade}")
 
 
 def _of_storage(name):
@@ -71,6 +72,13 @@ def _set_(self, source=None, storage_offset=0, size=None, stride=None):
         whole = False
         size = (len(source) - storage_offset,) if size is None else size
     return set_(self, source) if whole else set_(self, source, storage_offset, size, () if stride is None else stride)
+
+
+def _repr_html_(self):
+    """What a notebook shows: shape, dtype, device, range, and a picture of what looks like one."""
+    from ._card import card
+
+    return card(self)
 
 
 def _repr(self, *, tensor_contents=None):
@@ -144,7 +152,10 @@ def _cpu(self, memory_format=None):
 
 def _cuda(self, device=None, non_blocking=False, memory_format=None):
     """A copy of the tensor on a CUDA device; needs the distribution torch-core-cuda."""
-    return self.to("cuda" if device is None else device)
+    try:
+        return self.to("cuda" if device is None else device)
+    except NotImplementedError as error:
+        raise NotImplementedError(str(error).replace("to:", "cuda:", 1)) from None
 
 
 def _conversion(name, dtype):
@@ -173,9 +184,7 @@ def _new(self, *args, **kwargs):
         from .sparse import legacy
 
         return legacy(self.dtype, args)
-    from . import _legacy
-
-    return _legacy.new(self.dtype, args)
+    return _C._legacy_new(self.dtype, self.device, args, kwargs)
 
 
 def _new_tensor(self, data, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
@@ -327,6 +336,13 @@ def _reinforce(self, reward):
     raise RuntimeError("reinforce() was removed in 0.4: call backward() on -log_prob(sample) * reward instead")
 
 
+def _torch_function(cls, func, types, args=(), kwargs=None):
+    """The function's result, its tensors of the class ``cls``; NotImplemented for types that are none of its bases."""
+    from .overrides import _of_subclass
+
+    return _of_subclass(cls, func, types, args, kwargs)
+
+
 def complete(cls):
     """Adds the methods of this file to the compiled type; called once by ``import torch``."""
     for name in GRADIENT_NAMES:
@@ -357,9 +373,11 @@ def complete(cls):
     for name in ("T", "mT", "real", "imag"):  # operators that users read as attributes
         if hasattr(cls, name) or name in ("real", "imag"):
             setattr(cls, name, property(_C._operator(name), doc=_C._operator(name).__doc__))
+    cls.__torch_function__ = classmethod(_torch_function)
     cls.volatile = _Volatile()
     cls.reinforce = _reinforce
     cls.__repr__ = _repr
+    cls._repr_html_ = _repr_html_
     cls.__format__ = _format
     cls.__iter__ = _iter
     cls.__contains__ = _contains

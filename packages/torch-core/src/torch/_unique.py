@@ -1,6 +1,14 @@
 """torch.unique and torch.unique_consecutive, whose number of results depends on what is asked for."""
 
+from __future__ import annotations
+
 from . import _C
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from torch import Tensor
 
 
 def _picked(results, return_inverse, return_counts):
@@ -9,7 +17,13 @@ def _picked(results, return_inverse, return_counts):
     return wanted if len(wanted) > 1 else output
 
 
-def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
+def unique(
+    input: Tensor,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
+) -> Any:
     """The distinct elements, or slices of ``dim``, in order; with them on request each one's place and the counts.
 
     >>> import torch
@@ -23,7 +37,9 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
     return _picked(results, return_inverse, return_counts)
 
 
-def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
+def unique_consecutive(
+    input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Any:
     """One of each run of equal elements, or of equal slices of ``dim``.
 
     >>> import torch

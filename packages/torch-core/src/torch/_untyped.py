@@ -53,6 +53,9 @@ class Bytes:
         rows = "" if self.device.type == "meta" else "".join(f" {value}\n" for value in self)
         return f"{rows}[torch.storage.UntypedStorage(device={self.device}) of size {len(self)}]"
 
+    def __sizeof__(self):
+        return object.__sizeof__(self) + self.nbytes()
+
     def tolist(self):
         """The bytes as integers."""
         return self._tensor().tolist()
@@ -184,19 +187,19 @@ class Bytes:
         """Uninitialised bytes in shared memory; needs torch-multiprocessing."""
         return UntypedStorage(size, device=device).share_memory_()
 
-    def from_file(filename, shared=False, size=0):
-        """The first ``size`` bytes of a file as memory (all of them for 0); with ``shared`` changes reach the file, which is
+    def from_file(filename, shared=False, nbytes=0):
+        """The first ``nbytes`` bytes of a file as memory (all of them for 0); with ``shared`` changes reach the file, which is
         made as long as needed."""
         with open(filename, "a+b" if shared else "rb") as file:
             there = os.fstat(file.fileno()).st_size
-            size = size or there
-            if shared and there < size:
-                file.truncate(size)
-            elif there < size:
-                raise RuntimeError(f"from_file: {os.fspath(filename)!r} has {there} bytes, {size} are asked for")
-            if size == 0:
+            nbytes = nbytes or there
+            if shared and there < nbytes:
+                file.truncate(nbytes)
+            elif there < nbytes:
+                raise RuntimeError(f"from_file: {os.fspath(filename)!r} has {there} bytes, {nbytes} are asked for")
+            if nbytes == 0:
                 return UntypedStorage(0)
-            memory = File(file.fileno(), size, access=mmap.ACCESS_WRITE if shared else mmap.ACCESS_COPY)
+            memory = File(file.fileno(), nbytes, access=mmap.ACCESS_WRITE if shared else mmap.ACCESS_COPY)
         memory.filename = os.fspath(filename) if shared else None
         return _C._storage_from_buffer(memory, shared)
 

@@ -91,3 +91,44 @@ def __getattr__(name):
 
         return getattr(report, name)
     raise AttributeError(f"module 'torch._utils' has no attribute {name!r}")
+
+
+def _element_size(dtype):
+    """Bytes of one element of a dtype.
+
+    >>> torch._utils._element_size(torch.float64)
+    8
+    """
+    if not isinstance(dtype, torch.dtype):
+        raise RuntimeError(f"expected torch.dtype, but got {type(dtype)}")
+    return dtype.itemsize
+
+
+def _get_available_device_type():
+    """The type of the accelerator that is there, or None."""
+    return "cuda" if torch.cuda.is_available() else None
+
+
+def _get_device_module(device_type):
+    """``torch.cuda`` for "cuda": the module of a type of device; RuntimeError when it has none."""
+    module = getattr(torch, device_type, None)
+    if module is None:
+        raise RuntimeError(
+            f"Device '{device_type}' does not have a corresponding module registered as 'torch.{device_type}'."
+        )
+    return module
+
+
+def _get_device_index(device, optional=False, allow_cpu=False):
+    """The number of a device: an int as it is, that of "cuda:1", and with ``optional`` the current one where none is said."""
+    if isinstance(device, str):
+        device = torch.device(device)
+    if isinstance(device, torch.device):
+        if device.type == "cpu" and not allow_cpu:
+            raise ValueError(f"Expected a non cpu device, but got: {device}")
+        device = -1 if device.type == "cpu" else device.index
+    if isinstance(device, int):
+        return device
+    if not optional:
+        raise ValueError(f"Expected a torch.device with a specified index or an integer, but got:{device}")
+    return torch.cuda.current_device()

@@ -4,21 +4,28 @@
 (False, None)
 """
 
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import torch
+
+
 #: what needs an accelerator
 ABSENT = ("current_device_index", "empty_cache", "memory_allocated", "set_device_index", "synchronize")
 
 
-def is_available():
+def is_available() -> bool:
     """False without the distribution torch-core-cuda."""
     return False
 
 
-def device_count():
+def device_count() -> int:
     """0."""
     return 0
 
 
-def current_accelerator(check_available=False):
+def current_accelerator(check_available: bool = False) -> torch.device | str | int | None:
     """None."""
 
 

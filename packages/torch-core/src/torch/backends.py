@@ -1,21 +1,27 @@
 """Which library computes what, and switches that users of PyTorch set."""
 
+from __future__ import annotations
+
 import contextlib
 import sys
 from types import ModuleType
 
 from . import _cold
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 class _Flags(ModuleType):
     """A submodule of settings; unknown ones are refused so that a typo does not pass."""
 
-    def __init__(self, name, doc, **settings):
+    def __init__(self, name: str, doc: Any, **settings: Any) -> None:
         super().__init__(f"torch.backends.{name}", doc)
         self.__dict__.update(settings, __path__=[])
         sys.modules[self.__name__] = self
 
-    def __setattr__(self, name, value):
+    def __setattr__(self, name: str, value: Any) -> None:
         if name not in self.__dict__ and not name.startswith("__"):
             raise AttributeError(
                 f"{self.__name__} has no setting {name!r}; it has {', '.join(k for k in self.__dict__ if k[0] != '_')}"
@@ -46,17 +52,85 @@ def _with_flags(module, *names):
 
 
 cpu = _Flags("cpu", "The CPU.", get_cpu_capability=lambda: _cold.machine()["cpu_level"].upper())
-cuda = _Flags("cuda", "CUDA: nothing without the plug-in.", is_built=lambda: False)
+cuda = _Flags(
+    "cuda", "CUDA: settings wait for the plug-in.", is_built=lambda: False, is_flash_attention_available=lambda: False,
+    is_ck_sdpa_available=lambda: False, can_use_flash_attention=lambda params, debug=False: False,
+    can_use_efficient_attention=lambda params, debug=False: False, can_use_cudnn_attention=lambda params, debug=False: False,
+    preferred_linalg_library=lambda backend=None: "default", preferred_blas_library=lambda backend=None: "default",
+    matmul=_Flags(
+        "cuda.matmul", "Precision of products on a device.", allow_tf32=False, allow_fp16_reduced_precision_reduction=True,
+        allow_bf16_reduced_precision_reduction=True, allow_fp16_accumulation=False, fp32_precision="none",
+    ),
+    cufft_plan_cache=_Flags("cuda.cufft_plan_cache", "Plans of cuFFT.", size=0, max_size=0, clear=lambda: None),
+)  # fmt: skip
+
+
+def _attention_kernels():
+    """The switches of attention's kernels on a device; every call here computes by plain operators, as ``math`` does."""
+    enabled = {"flash": True, "math": True, "mem_efficient": True, "cudnn": True, "reduction": False}
+
+    def switch(kernel):
+        return lambda enable: enabled.__setitem__(kernel, bool(enable))
+
+    @contextlib.contextmanager
+    def sdp_kernel(enable_flash=True, enable_math=True, enable_mem_efficient=True, enable_cudnn=True):
+        before = dict(enabled)
+        enabled.update(flash=enable_flash, math=enable_math, mem_efficient=enable_mem_efficient, cudnn=enable_cudnn)
+        try:
+            yield
+        finally:
+            enabled.update(before)
+
+    for kernel in ("flash", "math", "mem_efficient", "cudnn"):
+        cuda.__dict__[f"{kernel}_sdp_enabled"] = lambda kernel=kernel: enabled[kernel]
+        cuda.__dict__[f"enable_{kernel}_sdp"] = switch(kernel)
+    cuda.__dict__["fp16_bf16_reduction_math_sdp_allowed"] = lambda: enabled["reduction"]
+    cuda.__dict__["allow_fp16_bf16_reduction_math_sdp"] = switch("reduction")
+    cuda.__dict__["sdp_kernel"] = sdp_kernel
+
+
+_attention_kernels()
 cudnn = _Flags(
     "cudnn", "cuDNN: accepted settings without effect on a CPU.", enabled=False, benchmark=False, deterministic=True, allow_tf32=False,
     benchmark_limit=10, verbose=False, is_available=lambda: False, is_acceptable=lambda tensor: False, version=lambda: None,
 )  # fmt: skip
 _with_flags(cudnn, "enabled", "benchmark", "benchmark_limit", "deterministic", "allow_tf32")
 mkl = _Flags("mkl", "MKL is not used.", is_available=lambda: False)
-mkldnn = _Flags("mkldnn", "oneDNN is not used.", is_available=lambda: False, enabled=False)
+
+
+class verbose(contextlib.nullcontext):
+    """A block in which a library tells what it computes: ours are not those libraries, and nothing is told."""
+
+
+verbose.VERBOSE_OFF, verbose.VERBOSE_ON, verbose.VERBOSE_ON_CREATION = 0, 1, 2
+mkl.__dict__.update(verbose=verbose, VERBOSE_OFF=0, VERBOSE_ON=1)
+mkldnn = _Flags(
+    "mkldnn", "oneDNN is not used.", is_available=lambda: False, enabled=False, deterministic=True, allow_tf32=False,
+    verbose=verbose, VERBOSE_OFF=0, VERBOSE_ON=1, VERBOSE_ON_CREATION=2,
+)  # fmt: skip
 _with_flags(mkldnn, "enabled")
 openmp = _Flags("openmp", "OpenMP is not used: there is one own thread pool.", is_available=lambda: False)
-mps = _Flags("mps", "Metal is not used.", is_available=lambda: False, is_built=lambda: False)
+mps = _Flags(
+    "mps", "Metal is not used.", is_available=lambda: False, is_built=lambda: False, is_macos13_or_newer=lambda minor=0: False,
+    is_macos_or_newer=lambda major, minor: False,
+)  # fmt: skip
+opt_einsum = _Flags(
+    "opt_einsum", "The order of einsum's products is its own.", is_available=lambda: False, enabled=False, strategy=None,
+    get_opt_einsum=lambda: None,
+)  # fmt: skip
+_with_flags(opt_einsum, "enabled", "strategy")
+quantized = _Flags("quantized", "Kernels of quantized tensors: none.", engine="none", supported_engines=["none"])
+nnpack = _Flags("nnpack", "NNPACK is not used.", is_available=lambda: False, enabled=False)
+_with_flags(nnpack, "enabled")
+cusparselt = _Flags("cusparselt", "cuSPARSELt is not used.", is_available=lambda: False, version=lambda: None)
+kleidiai = _Flags("kleidiai", "KleidiAI is not used.", is_available=lambda: False)
+mha = _Flags(
+    "mha",
+    "The fused path of nn.MultiheadAttention.",
+    get_fastpath_enabled=lambda: True,
+    set_fastpath_enabled=lambda value: None,
+)
+fp32_precision = "none"
 blas = _Flags(
     "blas", "Matrix products and LAPACK.", provider=lambda: _cold.blas_provider(), set_provider=lambda name: _cold.set_blas_provider(name),
     last_provider=lambda: _cold.last_blas_provider(), description=lambda: _cold.blas_description(),

@@ -3,6 +3,7 @@
 ``python -m torch.doctor`` prints the report and exits with 1 when something does not fit.
 """
 
+import contextlib
 import os
 import platform
 import re
@@ -13,7 +14,7 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 import torch
-from torch import _C, _parts
+from torch import _C, _install, _parts
 
 CORE = "torch-core"
 
@@ -31,36 +32,31 @@ class Finding:
 
 def findings() -> dict[str, Finding]:
     """Look at every distribution of the stack without loading a part."""
-    parts = {CORE: None, **{dist: part for part, dist in _parts.PARTS.items()}}
+    parts = {CORE: None}
+    for part, dist in _parts.PARTS.items():
+        parts.setdefault(dist, part)  # the part that it is named after comes first
     found = {dist: _find(dist, part) for dist, part in parts.items()}
     meta = _find("torch", None)
-    return found | {"torch": meta} if _is_ours(meta) else found
-
-
-def _is_ours(meta: Finding) -> bool:
-    return any(r.startswith(CORE) for r in meta.requires)
+    return found if meta.version is None or _install.is_strangers("torch") else found | {"torch": meta}
 
 
 def _find(dist: str, part: str | None) -> Finding:
     folder = Path(torch.__file__).parent if part is None else _folder(part)
     built = folder / "_built.py" if folder else None
     match = re.search(r"CORE_INTERFACE = (\d+)", built.read_text()) if built and built.exists() else None
-    try:
-        metadata = distribution(dist)
-        version, requires = metadata.version, metadata.requires or []
-    except PackageNotFoundError:
-        version, requires = None, []
+    version, requires = None, []
+    if not _install.is_strangers(dist):
+        with contextlib.suppress(PackageNotFoundError):
+            metadata = distribution(dist)
+            version, requires = metadata.version, metadata.requires or []
     return Finding(dist, version, folder, int(match[1]) if match else None, requires)
 
 
 def _folder(part: str) -> Path | None:
-    try:
-        spec = PathFinder.find_spec(f"torch.{part}", torch.__path__)
-        if spec is None or spec.origin is None:
-            spec = _parts.Finder.find_spec(f"torch.{part}")
-    except ModuleNotFoundError:
-        return None
-    return Path(spec.origin).parent
+    spec = PathFinder.find_spec(f"torch.{part}", torch.__path__)
+    if spec is None or spec.origin is None:
+        spec = _parts.Finder.find_spec(f"torch.{part}")
+    return Path(spec.origin).parent if spec else None
 
 
 def admits(requirement: str, version: str) -> bool:
@@ -91,10 +87,10 @@ def problems(found: dict[str, Finding] | None = None) -> list[str]:
     wrong = []
     for one in found.values():
         if one.built_for is not None and one.built_for != _C.interface:
-            upgrade = one.name if one.built_for < _C.interface else CORE
+            upgrade = _install.command(one.name if one.built_for < _C.interface else CORE, upgrade=True)
             wrong.append(
                 f"{one.name} {one.version or ''} was built for interface {one.built_for} of torch-core; installed torch-core "
-                f"{found[CORE].version or ''} has interface {_C.interface}: pip install -U {upgrade}"
+                f"{found[CORE].version or ''} has interface {_C.interface}: {upgrade}"
             )
         for requirement in one.requires:
             name = re.match(r"[\w.-]+", requirement)[0]
@@ -102,21 +98,17 @@ def problems(found: dict[str, Finding] | None = None) -> list[str]:
             if other is None or "extra ==" in requirement:
                 continue
             if other.folder is None:
-                wrong.append(f"{one.name} needs {name}, which is not installed: pip install '{requirement}'")
+                wrong.append(f"{one.name} needs {name}, which is not installed: {_install.command(requirement)}")
             elif other.version and not admits(requirement, other.version):
                 wrong.append(
-                    f"{one.name} needs {requirement}, installed is {other.version}: pip install '{requirement}'"
+                    f"{one.name} needs {requirement}, installed is {other.version}: {_install.command(requirement)}"
                 )
-    wrong += _foreign()
+    wrong += [
+        _install.stranger(dist)
+        for dist in ["torch", *dict.fromkeys(_parts.PARTS.values())]
+        if _install.is_strangers(dist)
+    ]
     return wrong
-
-
-def _foreign() -> list[str]:
-    """The registry's package `torch` writes over our files when it is installed beside them."""
-    meta = _find("torch", None)
-    if meta.version is None or _is_ours(meta):
-        return []
-    return [f"the distribution 'torch' {meta.version} is not ours: pip uninstall torch, then reinstall torch-core"]
 
 
 def report() -> str:
@@ -126,7 +118,7 @@ def report() -> str:
     lines += ["", f"{'distribution':24}{'version':12}interface of torch-core"]
     for one in found.values():
         if one.folder is None:
-            lines.append(f"{one.name:24}{'-':12}not installed: pip install {one.name}")
+            lines.append(f"{one.name:24}{'-':12}not installed: {_install.command(one.name)}")
             continue
         interface = (
             f"{_C.interface}, its own" if one.name == CORE else "any" if one.built_for is None else str(one.built_for)

@@ -1,15 +1,23 @@
 """The operators of torch.fft; their rows say that they belong here. The module is also the function of 2018."""
 
+from __future__ import annotations
+
 import sys
 from types import ModuleType
 
 from ._C import _functions
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from torch import Tensor
+
 
 class _Callable(ModuleType):
     """`torch.fft` was a function before it became a module in 1.8; it is both here."""
 
-    def __call__(self, input, signal_ndim, normalized=False):
+    def __call__(self, input: Tensor, signal_ndim: Any, normalized: bool = False) -> Any:
         from ._spectral import fft
 
         return fft(input, signal_ndim, normalized)

@@ -5,7 +5,18 @@ puts what changes nothing (0 into a sum, -inf into a maximum) in the place of th
 gradients follow. Where a whole line is masked out, its result is that of no elements.
 """
 
+from __future__ import annotations
+
 from . import _C
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    import torch
+    from torch import Tensor
+
 
 __all__ = [
     "amax", "amin", "argmax", "argmin", "cumprod", "cumsum", "log_softmax", "logaddexp", "logsumexp", "mean", "median", "norm",
@@ -87,7 +98,14 @@ def _one(op, dim):
     return dim
 
 
-def sum(input, dim=None, *, keepdim=False, dtype=None, mask=None):
+def sum(
+    input: Tensor,
+    dim: int | Sequence[int] | None = None,
+    *,
+    keepdim: bool | None = False,
+    dtype: torch.dtype | None = None,
+    mask: Tensor | None = None,
+) -> Tensor:
     """The sum over dims, all where none is given.
 
     >>> torch.masked.sum(torch.tensor([1.0, 2.0, 4.0]), mask=torch.tensor([True, False, True]))
@@ -96,7 +114,14 @@ def sum(input, dim=None, *, keepdim=False, dtype=None, mask=None):
     return _op("sum")(_filled("sum", input, mask, 0), _dims("sum", input, dim), keepdim, dtype=dtype)
 
 
-def prod(input, dim=None, *, keepdim=False, dtype=None, mask=None):
+def prod(
+    input: Tensor,
+    dim: int | Sequence[int] | None = None,
+    *,
+    keepdim: bool | None = False,
+    dtype: torch.dtype | None = None,
+    mask: Tensor | None = None,
+) -> Tensor:
     """The product over dims, all where none is given."""
     result = _filled("prod", input, mask, 1)
     dims = _dims("prod", input, dim)
@@ -107,35 +132,63 @@ def prod(input, dim=None, *, keepdim=False, dtype=None, mask=None):
     return result
 
 
-def cumsum(input, dim, *, dtype=None, mask=None):
+def cumsum(input: Tensor, dim: int, *, dtype: torch.dtype | None = None, mask: Tensor | None = None) -> Tensor:
     """The sums of all elements up to each, along a dim."""
     return _op("cumsum")(_filled("cumsum", input, mask, 0), _one("cumsum", dim), dtype=dtype or input.dtype)
 
 
-def cumprod(input, dim, *, dtype=None, mask=None):
+def cumprod(input: Tensor, dim: int, *, dtype: torch.dtype | None = None, mask: Tensor | None = None) -> Tensor:
     """The products of all elements up to each, along a dim."""
     return _op("cumprod")(_filled("cumprod", input, mask, 1), _one("cumprod", dim), dtype=dtype or input.dtype)
 
 
-def amax(input, dim=None, *, keepdim=False, dtype=None, mask=None):
+def amax(
+    input: Tensor,
+    dim: int | Sequence[int] | None = None,
+    *,
+    keepdim: bool | None = False,
+    dtype: torch.dtype | None = None,
+    mask: Tensor | None = None,
+) -> Tensor:
     """The largest element over dims; of none the lowest number of the dtype."""
     x = _typed(input, dtype)
     return _op("amax")(_filled("amax", x, mask, _lowest), _dims("amax", x, dim), keepdim)
 
 
-def amin(input, dim=None, *, keepdim=False, dtype=None, mask=None):
+def amin(
+    input: Tensor,
+    dim: int | Sequence[int] | None = None,
+    *,
+    keepdim: bool | None = False,
+    dtype: torch.dtype | None = None,
+    mask: Tensor | None = None,
+) -> Tensor:
     """The smallest element over dims; of none the highest number of the dtype."""
     x = _typed(input, dtype)
     return _op("amin")(_filled("amin", x, mask, _highest), _dims("amin", x, dim), keepdim)
 
 
-def argmax(input, dim=None, *, keepdim=False, dtype=None, mask=None):
+def argmax(
+    input: Tensor,
+    dim: int | None = None,
+    *,
+    keepdim: bool | None = False,
+    dtype: torch.dtype | None = None,
+    mask: Tensor | None = None,
+) -> Tensor:
     """Where the largest element is, in the dtype of the input; without dim, in the flattened tensor."""
     x = _typed(input, dtype)
     return _op("argmax")(_filled("argmax", x, mask, _lowest), dim, keepdim).to(x.dtype)
 
 
-def argmin(input, dim=None, *, keepdim=False, dtype=None, mask=None):
+def argmin(
+    input: Tensor,
+    dim: int | None = None,
+    *,
+    keepdim: bool | None = False,
+    dtype: torch.dtype | None = None,
+    mask: Tensor | None = None,
+) -> Tensor:
     """Where the smallest element is, in the dtype of the input; without dim, in the flattened tensor."""
     x = _typed(input, dtype)
     return _op("argmin")(_filled("argmin", x, mask, _highest), dim, keepdim).to(x.dtype)
@@ -148,7 +201,14 @@ def _count(op, input, dims, keepdim, mask, dtype):
     return _op("sum")(ones, dims, keepdim)
 
 
-def mean(input, dim=None, *, keepdim=False, dtype=None, mask=None):
+def mean(
+    input: Tensor,
+    dim: int | Sequence[int] | None = None,
+    *,
+    keepdim: bool | None = False,
+    dtype: torch.dtype | None = None,
+    mask: Tensor | None = None,
+) -> Tensor:
     """The mean over dims; NaN of no elements."""
     dtype = dtype or input.dtype
     if not (dtype.is_floating_point or dtype.is_complex):
@@ -161,7 +221,9 @@ def mean(input, dim=None, *, keepdim=False, dtype=None, mask=None):
     return total / _count("mean", x, dims, keepdim, mask, dtype)
 
 
-def median(input, dim=-1, *, keepdim=False, dtype=None, mask=None):
+def median(
+    input: Tensor, dim: int = -1, *, keepdim: bool = False, dtype: torch.dtype | None = None, mask: Tensor | None = None
+) -> Tensor:
     """The lower of the middle elements of a dim; NaN of no elements, for which integers have a ValueError."""
     x = _typed(input, dtype)
     if mask is None:
@@ -174,14 +236,30 @@ def median(input, dim=-1, *, keepdim=False, dtype=None, mask=None):
     return middle.to(x.dtype)
 
 
-def norm(input, ord=2.0, dim=None, *, keepdim=False, dtype=None, mask=None):
+def norm(
+    input: Tensor,
+    ord: float | None = 2.0,
+    dim: int | Sequence[int] | None = None,
+    *,
+    keepdim: bool | None = False,
+    dtype: torch.dtype | None = None,
+    mask: Tensor | None = None,
+) -> Tensor:
     """The p-norm of the elements over dims, with ``ord`` for p; an infinite one is the largest magnitude."""
     ord = 2.0 if ord is None else ord
     x = _filled("norm", _typed(input, dtype), mask, _INF if ord < 0 else 0)
     return _op("vector_norm")(x, ord, _dims("norm", x, dim), keepdim)
 
 
-def normalize(input, ord, dim, *, eps=1e-12, dtype=None, mask=None):
+def normalize(
+    input: Tensor,
+    ord: float,
+    dim: int,
+    *,
+    eps: float = 1e-12,
+    dtype: torch.dtype | None = None,
+    mask: Tensor | None = None,
+) -> Tensor:
     """The elements divided by the norm of their line, or by ``eps`` where that is larger."""
     x = _typed(input, dtype)
     length = norm(x, ord, dim, keepdim=True, mask=mask)
@@ -205,17 +283,35 @@ def _variance(op, input, dim, unbiased, correction, keepdim, dtype, mask):
     return (_op("sum")(squares, dims, keepdim) / freedom.clamp(min=0)).to(x.dtype)
 
 
-def var(input, dim=None, unbiased=None, *, correction=None, keepdim=False, dtype=None, mask=None):
+def var(
+    input: Tensor,
+    dim: int | Sequence[int] | None = None,
+    unbiased: bool | None = None,
+    *,
+    correction: int | float | None = None,
+    keepdim: bool | None = False,
+    dtype: torch.dtype | None = None,
+    mask: Tensor | None = None,
+) -> Tensor:
     """The variance over dims, divided by the number of elements less ``correction`` (1)."""
     return _variance("var", input, dim, unbiased, correction, keepdim, dtype, mask)
 
 
-def std(input, dim=None, unbiased=None, *, correction=None, keepdim=False, dtype=None, mask=None):
+def std(
+    input: Tensor,
+    dim: int | Sequence[int] | None = None,
+    unbiased: bool | None = None,
+    *,
+    correction: int | None = None,
+    keepdim: bool | None = False,
+    dtype: torch.dtype | None = None,
+    mask: Tensor | None = None,
+) -> Tensor:
     """The square root of :func:`var`."""
     return _variance("std", input, dim, unbiased, correction, keepdim, dtype, mask).sqrt()
 
 
-def softmax(input, dim, *, dtype=None, mask=None):
+def softmax(input: Tensor, dim: int, *, dtype: torch.dtype | None = None, mask: Tensor | None = None) -> Tensor:
     """``exp(x)`` over its sum along a dim: 0 where masked out, NaN along a line that is so as a whole.
 
     >>> torch.masked.softmax(torch.zeros(3), 0, mask=torch.tensor([True, False, True]))
@@ -224,17 +320,24 @@ def softmax(input, dim, *, dtype=None, mask=None):
     return _op("softmax")(_filled("softmax", input, mask, -_INF), _one("softmax", dim), dtype=dtype)
 
 
-def log_softmax(input, dim, *, dtype=None, mask=None):
+def log_softmax(input: Tensor, dim: int, *, dtype: torch.dtype | None = None, mask: Tensor | None = None) -> Tensor:
     """The logarithm of :func:`softmax`."""
     return _op("log_softmax")(_filled("log_softmax", input, mask, -_INF), _one("log_softmax", dim), dtype=dtype)
 
 
-def softmin(input, dim, *, dtype=None, mask=None):
+def softmin(input: Tensor, dim: int, *, dtype: torch.dtype | None = None, mask: Tensor | None = None) -> Tensor:
     """``softmax(-x)``."""
     return _op("softmax")(-_filled("softmin", input, mask, _INF), _one("softmin", dim), dtype=dtype)
 
 
-def logsumexp(input, dim=None, *, keepdim=False, dtype=None, mask=None):
+def logsumexp(
+    input: Tensor,
+    dim: int | Sequence[int] | None = None,
+    *,
+    keepdim: bool = False,
+    dtype: torch.dtype | None = None,
+    mask: Tensor | None = None,
+) -> Tensor:
     """``log(sum(exp(x)))`` over dims, in the dtype of the input; -inf of no elements."""
     x = _typed(input, dtype)
     floats = x if x.dtype.is_floating_point or x.dtype.is_complex else x.to(_C.get_default_dtype())
@@ -242,7 +345,14 @@ def logsumexp(input, dim=None, *, keepdim=False, dtype=None, mask=None):
     return result.to(x.dtype)
 
 
-def logaddexp(input, other, *, dtype=None, input_mask=None, other_mask=None):
+def logaddexp(
+    input: Tensor,
+    other: Any,
+    *,
+    dtype: torch.dtype | None = None,
+    input_mask: Tensor | None = None,
+    other_mask: Tensor | None = None,
+) -> Tensor:
     """``log(exp(input) + exp(other))`` of what each mask keeps; -inf where both are masked out."""
     a = _typed(input, dtype)
     b = other.to(a.dtype)

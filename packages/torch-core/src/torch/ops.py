@@ -5,49 +5,108 @@ and what is composed of them. An overload (``torch.ops.aten.add.Tensor``) is the
 tensor([1, 2])
 """
 
+from __future__ import annotations
+
 from types import SimpleNamespace
 
 import torch
 
 from . import _C
-from ._parts import LAZY
+from ._names import LAZY
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from typing_extensions import Self
 
 
 class Packet:
     """An operator under one name."""
 
-    def __init__(self, library, name, function):
+    def __init__(self, library: Any, name: str, function: Callable[..., Any]) -> None:
         self._library, self.__name__, self._function = library, name, function
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._function(*args, **kwargs)
 
-    def __getattr__(self, overload):
+    def __getattr__(self, overload: Any) -> Self:
         if overload.startswith("__"):
             raise AttributeError(overload)
         return self
 
-    def __repr__(self):
+    def overloads(self):
+        """The names under which there are others: one, since the operator sorts arguments out itself."""
+        return ["default"]
+
+    def __repr__(self) -> str:
         return f"<operator {self._library}.{self.__name__}>"
 
 
 class Library:
     """The operators of one library, made when first asked for."""
 
-    def __init__(self, name):
+    def __init__(self, name: str) -> None:
         self._name = name
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         function = getattr(BELOW, name, None)
         if function is None:
             try:
                 function = _C._operator(name)
             except AttributeError:
-                if name not in LAZY:
+                if (function := self._composed(name)) is None:
                     raise AttributeError(f"torch.ops.{self._name} has no operator {name!r}") from None
-                function = getattr(torch, name)
         packet = self.__dict__[name] = Packet(self._name, name, function)
         return packet
+
+    @staticmethod
+    def _composed(name):
+        """A function of torch, a method of tensors or a function of torch.nn.functional that is no operator of its own."""
+        if name in LAZY or name.startswith("_foreach_"):
+            return getattr(torch, name, None)
+        if name in ABSENT:
+            return lambda *args, **kwargs: _refuse(name)
+        if not name.startswith("__") and callable(method := getattr(_C.Tensor, name, None)):
+            return method
+        if name == "scaled_dot_product_attention":
+            return torch.nn.functional.scaled_dot_product_attention
+        return None
+
+
+#: operators of PyTorch that serve a device or a compiler of its own; libraries name them
+ABSENT = {
+    "_scaled_dot_product_cudnn_attention", "_scaled_dot_product_cudnn_attention_backward", "_scaled_dot_product_efficient_attention",
+    "_scaled_dot_product_efficient_attention_backward", "_scaled_dot_product_flash_attention", "_scaled_mm", "_sparse_addmm",
+    "_scaled_dot_product_flash_attention_backward", "_scaled_dot_product_flash_attention_for_cpu", "_sparse_mm_reduce_impl",
+    "_embedding_bag", "_pin_memory", "_make_per_tensor_quantized_tensor", "_nested_view_from_buffer",
+}  # fmt: skip
+
+
+def _refuse(name):
+    raise NotImplementedError(
+        f"torch.ops.aten.{name} is not part of this stack: use the public function that calls it in PyTorch"
+    )
+
+
+def _assert_true(condition, message="the condition is false"):
+    """Raises RuntimeError unless the number or tensor is true."""
+    if not condition:
+        raise RuntimeError(message)
+
+
+def _assert_tensor_metadata(a, size=None, stride=None, dtype=None, *, device=None, layout=None):
+    """Raises RuntimeError unless the tensor has this size, stride, dtype, device and layout; None is not looked at."""
+    for what, found, wanted in (
+        ("size", tuple(a.shape), size),
+        ("stride", tuple(a.stride()) if stride is not None else None, stride),
+        ("dtype", a.dtype, dtype),
+        ("device", a.device, device),
+        ("layout", a.layout, layout),
+    ):
+        if wanted is not None and found != (tuple(wanted) if what in ("size", "stride") else wanted):
+            raise RuntimeError(f"Tensor {what} mismatch! Expected: {wanted}, Got: {found}")
 
 
 def _safe_softmax(input, dim, dtype=None):
@@ -76,14 +135,54 @@ def _upsample_bilinear2d_aa(input, output_size, align_corners, scales_h=None, sc
 
 #: what stands below the functions that users know
 BELOW = SimpleNamespace(
+    _assert_async=_assert_true,
+    _assert_scalar=_assert_true,
+    _assert_tensor_metadata=_assert_tensor_metadata,
+    _conj=lambda self: torch.conj(self),
+    _grouped_mm=lambda self, mat2, offs=None, bias=None, out_dtype=None: torch.nn.functional.grouped_mm(
+        self, mat2, offs=offs, bias=bias, out_dtype=out_dtype
+    ),
+    _is_all_true=lambda self: self.all(),
+    _is_any_true=lambda self: self.any(),
+    _local_scalar_dense=lambda self: self.item(),
+    _unsafe_view=lambda self, size: self.reshape(size),
+    sym_constrain_range=lambda size, *, min=None, max=None: None,
+    sym_constrain_range_for_size=lambda size, *, min=None, max=None: None,
+    sym_numel=lambda self: self.numel(),
+    sym_size=lambda self, dim=None: self.shape if dim is None else self.shape[dim],
+    sym_storage_offset=lambda self: self.storage_offset(),
+    sym_stride=lambda self, dim=None: self.stride() if dim is None else self.stride(dim),
     _safe_softmax=_safe_softmax,
     _batch_norm_with_update=_batch_norm_with_update,
     _upsample_bilinear2d_aa=_upsample_bilinear2d_aa,
 )
 aten = Library("aten")
+loaded_libraries = set()
+
+
+def load_library(path):
+    """Loads a shared library, whose own code may add operators. Raises OSError when it, or a library that it needs, is not
+    there: a library built against PyTorch's C++ needs libtorch, which is not ours.
+
+    >>> torch.ops.load_library("/nowhere/lib.so")
+    Traceback (most recent call last):
+    OSError: torch.ops.load_library: /nowhere/lib.so: cannot open shared object file: No such file or directory
+    """
+    import ctypes
+    import os
+
+    try:
+        ctypes.CDLL(os.fspath(path))
+    except OSError as error:
+        raise OSError(f"torch.ops.load_library: {error}") from None
+    loaded_libraries.add(os.path.realpath(path))
 
 
 def __getattr__(name):
-    raise AttributeError(
-        f"torch.ops.{name}: no such library of operators is loaded; there is torch.ops.aten", name=name
-    )
+    """A namespace of operators that programs register by torch.library."""
+    if name.startswith("__"):
+        raise AttributeError(f"module 'torch.ops' has no attribute {name!r}")
+    from ._registered import Namespace
+
+    namespace = globals()[name] = Namespace(name)
+    return namespace

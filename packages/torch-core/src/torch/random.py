@@ -7,17 +7,31 @@
 True
 """
 
+from __future__ import annotations
+
 import contextlib
 
 import torch
 
 from ._C import default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+
 __all__ = ["default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]
 
 
 @contextlib.contextmanager
-def fork_rng(devices=None, enabled=True, _caller="fork_rng", _devices_kw="devices", device_type="cuda"):
+def fork_rng(
+    devices: Any = None,
+    enabled: bool = True,
+    _caller: str = "fork_rng",
+    _devices_kw: str = "devices",
+    device_type: str = "cuda",
+) -> Iterator[None]:
     """Let the random numbers go on afterwards as if nothing had been drawn inside.
 
     >>> before = torch.get_rng_state()

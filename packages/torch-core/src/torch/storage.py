@@ -1,5 +1,7 @@
 """Storages: the memory under tensors, as bytes (UntypedStorage) and as elements of one dtype (TypedStorage)."""
 
+from __future__ import annotations
+
 from functools import partial
 
 from . import _C, _untyped
@@ -8,7 +10,19 @@ from ._legacy import PREFIXES
 from ._parts import need
 from ._tensor import CONVERSIONS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from typing_extensions import Self
+
+    import torch
+
+
 __all__ = ["TypedStorage", "UntypedStorage"]
+
+StorageBase = UntypedStorage  # what programs ask of a storage without a dtype
 
 
 class StorageType(type):
@@ -17,12 +31,19 @@ class StorageType(type):
     element = None  # the dtype that the class's name says, or None
     on_cuda = False
 
-    def __instancecheck__(cls, storage):
+    def __instancecheck__(cls, storage: Any) -> Any:
         if cls.element is None or not type.__instancecheck__(TypedStorage, storage):
             return type.__instancecheck__(cls, storage)
         return storage.dtype == cls.element and storage.is_cuda == cls.on_cuda
 
-    def __call__(cls, *args, wrap_storage=None, dtype=None, device=None, _internal=False):
+    def __call__(
+        cls,
+        *args: Any,
+        wrap_storage: Any = None,
+        dtype: torch.dtype | None = None,
+        device: torch.device | str | int | None = None,
+        _internal: bool = False,
+    ) -> Any:
         if cls.element is None:
             return super().__call__(*args, wrap_storage=wrap_storage, dtype=dtype, device=device)
         if cls.on_cuda:
@@ -37,11 +58,11 @@ class StorageType(type):
 class _of_class_or_instance:
     """A method that is given the dtype of the storage, or of the class, that it is called on."""
 
-    def __init__(self, function):
+    def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
         self.__doc__ = function.__doc__
 
-    def __get__(self, instance, cls):
+    def __get__(self, instance: Any, cls: Any) -> Any:
         return partial(self._function, _wanted(cls, None) if instance is None else instance._dtype)
 
 
@@ -60,7 +81,13 @@ class TypedStorage(metaclass=StorageType):
     is_sparse = False
     __slots__ = ("__weakref__", "_dtype", "_untyped")
 
-    def __init__(self, *args, wrap_storage=None, dtype=None, device=None):
+    def __init__(
+        self,
+        *args: Any,
+        wrap_storage: Any = None,
+        dtype: torch.dtype | None = None,
+        device: torch.device | str | int | None = None,
+    ) -> None:
         self._dtype = _C.get_default_dtype() if dtype is None else dtype
         if wrap_storage is not None:
             if args or device is not None:
@@ -85,65 +112,72 @@ class TypedStorage(metaclass=StorageType):
     # --- what it is ---
 
     @property
-    def dtype(self):
+    def dtype(self) -> Any:
         """The type of the elements."""
         return self._dtype
 
     @property
-    def device(self):
+    def device(self) -> Any:
         """Where the memory lies."""
         return self._untyped.device
 
     @property
-    def is_cuda(self):
+    def is_cuda(self) -> Any:
         """True in the memory of a GPU."""
         return self.device.type == "cuda"
 
     @property
-    def filename(self):
+    def _cdata(self):
+        return self._untyped._cdata
+
+    @property
+    def filename(self) -> str | None:
         """The file that the memory is, or None."""
         return self._untyped.filename
 
-    def size(self):
+    def size(self) -> Any:
         """Number of elements."""
         return self._untyped.nbytes() // self._dtype.itemsize
 
-    def element_size(self):
+    def element_size(self) -> Any:
         """Bytes of one element."""
         return self._dtype.itemsize
 
-    def nbytes(self):
+    def nbytes(self) -> Any:
         """Size in bytes."""
         return self._untyped.nbytes()
 
-    def untyped(self):
+    def untyped(self) -> Any:
         """The same memory as bytes."""
         return self._untyped
 
-    def pickle_storage_type(self):
+    def pickle_storage_type(self) -> Any:
         """The name of the class of this dtype: ``"FloatStorage"``."""
         return class_name(self._dtype)
 
-    def type(self, dtype=None, non_blocking=False):
+    def type(self, dtype: str | None = None, non_blocking: bool = False) -> Any:
         """The name of this storage's class, or a copy converted to a dtype or to the class of that name."""
         if dtype is None:
             place = "torch." if self.device.type == "cpu" else f"torch.{self.device.type}."
             return place + self.pickle_storage_type()
         return self._to(dtype_of(dtype))
 
-    def __len__(self):
+    def __sizeof__(self) -> Any:
+        return object.__sizeof__(self) + self.nbytes()
+
+    def __len__(self) -> int:
         return self.size()
 
-    def __iter__(self):
+    def __iter__(self) -> Any:
         return iter(self.tolist())
 
-    def __eq__(self, other):
+    def __eq__(self, other: Any) -> bool:
         return isinstance(other, TypedStorage) and self._untyped is other._untyped and self._dtype == other._dtype
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         return hash((id(self._untyped), self._dtype))
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         rows = "" if self.device.type == "meta" else "".join(f" {value}\n" for value in self)
         return f"{rows}[torch.storage.TypedStorage(dtype={self._dtype}, device={self.device}) of size {len(self)}]"
 
@@ -161,76 +195,76 @@ class TypedStorage(metaclass=StorageType):
             raise IndexError(f"index {place} is out of range for a storage of size {len(self)}")
         return place
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             start, stop = _untyped.bounds(index, len(self))
             size = self._dtype.itemsize
             return self._untyped[start * size : stop * size]._typed(self._dtype)
         return self._tensor()[self._place(index)].item()
 
-    def __setitem__(self, index, value):
+    def __setitem__(self, index: Any, value: Any) -> None:
         if isinstance(value, TypedStorage | UntypedStorage):
             value = value._tensor()
         self._tensor()[index if isinstance(index, slice) else self._place(index)] = value
 
-    def tolist(self):
+    def tolist(self) -> Any:
         """The elements as Python numbers."""
         return self._tensor().tolist()
 
-    def fill_(self, value):
+    def fill_(self, value: Any) -> Self:
         """Sets every element to a number."""
         self._tensor().fill_(value)
         return self
 
-    def copy_(self, source, non_blocking=False):
+    def copy_(self, source: Any, non_blocking: bool | None = False) -> Self:
         """Copies the elements of a storage of the same size, converting them."""
         if len(source) != len(self):
             raise RuntimeError(f"copy_: the storages have {len(self)} and {len(source)} elements")
         self._tensor().copy_(source._tensor())
         return self
 
-    def resize_(self, size):
+    def resize_(self, size: int | Sequence[int]) -> Self:
         """Makes room for another number of elements; those that fit stay."""
         self._untyped.resize_(size * self._dtype.itemsize)
         return self
 
     # --- copies ---
 
-    def clone(self):
+    def clone(self) -> Any:
         """A copy."""
         return self._untyped.clone()._typed(self._dtype)
 
-    def __copy__(self):
+    def __copy__(self) -> Any:
         return self.clone()
 
-    def __deepcopy__(self, memo):
+    def __deepcopy__(self, memo: Any) -> Any:
         from copy import deepcopy
 
         return deepcopy(self._untyped, memo)._typed(self._dtype)
 
-    def new(self, *args):
+    def new(self, *args: Any) -> Any:
         """A new storage of this dtype."""
         return TypedStorage(*args, dtype=self._dtype)
 
     def _to(self, dtype):
         return self if dtype == self._dtype else self._tensor().to(dtype).untyped_storage()._typed(dtype)
 
-    def to(self, *, device, non_blocking=False):
+    def to(self, *, device: torch.device | str | int, non_blocking: bool = False) -> Self:
         """The storage on a device; itself when it is there."""
         return self._untyped.to(device=device)._typed(self._dtype)
 
-    def cpu(self):
+    def cpu(self) -> Any:
         """The storage on the CPU; itself when it is there."""
         return self if self.device.type == "cpu" else self.to(device="cpu")
 
-    def cuda(self, device=None, non_blocking=False):
+    def cuda(self, device: torch.device | str | int | None = None, non_blocking: bool = False) -> Self:
         """A copy on a CUDA device; needs the distribution torch-core-cuda."""
         return self.to(device="cuda" if device is None else device)
 
-    def __reduce__(self):
+    def __reduce__(self) -> Any:
         return _typed, (self._untyped, self._dtype)
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         return None
 
     @_of_class_or_instance
@@ -239,14 +273,18 @@ class TypedStorage(metaclass=StorageType):
         return UntypedStorage._new_shared(size * dtype.itemsize, device=device)._typed(dtype)
 
     @classmethod
-    def from_buffer(cls, *args, dtype=None, device=None, **kwargs):
+    def from_buffer(
+        cls, *args: Any, dtype: torch.dtype | None = None, device: torch.device | str | int | None = None, **kwargs: Any
+    ) -> Any:
         """A storage with a copy of a buffer's bytes: ``FloatStorage.from_buffer(buffer, byte_order="native", count=-1,
         offset=0)``."""
         dtype = _wanted(cls, dtype)
         return UntypedStorage.from_buffer(*args, dtype=dtype, **kwargs)._typed(dtype)
 
     @classmethod
-    def from_file(cls, filename, shared=False, size=0, *, dtype=None):
+    def from_file(
+        cls, filename: Any, shared: bool = False, size: int | Sequence[int] = 0, *, dtype: torch.dtype | None = None
+    ) -> Any:
         """The file as memory, ``size`` elements of it; with ``shared`` changes reach the file."""
         dtype = _wanted(cls, dtype)
         return UntypedStorage.from_file(filename, shared, size * dtype.itemsize)._typed(dtype)
@@ -321,3 +359,13 @@ for _name, _dtype in CONVERSIONS.items():
     _name = {"cfloat": "complex_float", "cdouble": "complex_double"}.get(_name, _name)
     setattr(TypedStorage, _name, _conversion(_name, _dtype))
     setattr(UntypedStorage, _name, _conversion(_name, _dtype))
+
+
+def __getattr__(name):
+    if name not in ("Storage", "_storage_classes"):
+        raise AttributeError(f"module 'torch.storage' has no attribute {name!r}")
+    import torch
+
+    if name == "Storage":  # the class of the dtype that tensors have by default
+        return torch.FloatStorage
+    return {torch.UntypedStorage, TypedStorage, *(getattr(torch, prefix + "Storage") for prefix in PREFIXES)}

@@ -1,11 +1,21 @@
 """Comparing tensors in tests, and making tensors to test with."""
 
+from __future__ import annotations
+
 import cmath
 import math
 from collections.abc import Mapping, Sequence
 from numbers import Number
 
 import torch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from torch import Tensor
+
 
 __all__ = ["assert_allclose", "assert_close", "get_all_dtypes", "make_non_contiguous", "make_tensor"]
 
@@ -21,19 +31,19 @@ TOLERANCES = {
 
 
 def assert_close(
-    actual,
-    expected,
+    actual: Any,
+    expected: Any,
     *,
-    allow_subclasses=True,
-    rtol=None,
-    atol=None,
-    equal_nan=False,
-    check_device=True,
-    check_dtype=True,
-    check_layout=True,
-    check_stride=False,
-    msg=None,
-):
+    allow_subclasses: bool = True,
+    rtol: float | None = None,
+    atol: float | None = None,
+    equal_nan: bool = False,
+    check_device: bool = True,
+    check_dtype: bool = True,
+    check_layout: bool = True,
+    check_stride: bool = False,
+    msg: str | Callable[[str], str] | None = None,
+) -> None:
     """AssertionError unless ``|actual - expected| <= atol + rtol * |expected|`` everywhere, in tensors, numbers, or sequences
     and mappings of them. Tolerances follow from the dtype where not given; ``msg`` replaces the text, or makes it from it.
 
@@ -153,7 +163,14 @@ def _number_difference(actual, expected, rtol, atol, equal_nan, check_dtype):
     )
 
 
-def assert_allclose(actual, expected, rtol=None, atol=None, equal_nan=True, msg=""):
+def assert_allclose(
+    actual: Any,
+    expected: Any,
+    rtol: float | None = None,
+    atol: float | None = None,
+    equal_nan: bool = True,
+    msg: str = "",
+) -> None:
     """``assert_close`` of 2018: dtypes and devices may differ, numbers and lists become tensors, NaN equals NaN."""
     if not isinstance(actual, torch.Tensor):
         actual = torch.tensor(actual)
@@ -169,16 +186,16 @@ def assert_allclose(actual, expected, rtol=None, atol=None, equal_nan=True, msg=
 
 
 def make_tensor(
-    *shape,
-    dtype,
-    device,
-    low=None,
-    high=None,
-    requires_grad=False,
-    noncontiguous=False,
-    exclude_zero=False,
-    memory_format=None,
-):
+    *shape: int | torch.Size | list[int] | tuple[int, ...],
+    dtype: torch.dtype,
+    device: str | torch.device | int,
+    low: float | None = None,
+    high: float | None = None,
+    requires_grad: bool = False,
+    noncontiguous: bool = False,
+    exclude_zero: bool = False,
+    memory_format: torch.memory_format | None = None,
+) -> Tensor:
     """A tensor of random values from [low, high): by default -9 to 9, or what the dtype can hold of that.
 
     >>> torch.testing.make_tensor(2, 3, dtype=torch.int8, device="cpu").shape
@@ -217,14 +234,14 @@ def make_tensor(
     return values.requires_grad_() if requires_grad else values
 
 
-def get_all_dtypes():
+def get_all_dtypes() -> list[torch.dtype]:
     """The dtypes of 2018."""
     return [
         torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.float16, torch.float32, torch.float64,
     ]  # fmt: skip
 
 
-def make_non_contiguous(tensor):
+def make_non_contiguous(tensor: Tensor) -> Any:
     """The same values in memory with gaps, after an offset."""
     if tensor.numel() <= 1:
         return tensor.clone()

@@ -15,7 +15,7 @@ Environment:
     TORCH_BUILD_DIR   keep the build tree in ``$TORCH_BUILD_DIR/<distribution>`` and reuse it (default: ``build/``)
     TORCH_CMAKE_ARGS  further arguments for the configure step, split as a shell would
     TORCH_KEEP_SYMBOLS set to leave libraries unstripped
-    TORCH_SKIP_NATIVE set to build the Python files alone
+    TORCH_SKIP_NATIVE set to build only the Python files
     CXX, CMAKE_CXX_COMPILER_LAUNCHER, CMAKE_BUILD_PARALLEL_LEVEL  as CMake reads them
 """
 

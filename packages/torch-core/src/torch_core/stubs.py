@@ -1,9 +1,10 @@
 """Writes torch/__init__.pyi from the operators' rows: the schema is the only place where a signature is typed.
 
-    python -m torch_core.stubs OUT.pyi
+    python -m torch_core.stubs torch/__init__.pyi
 
-What is not a row (constructors, settings, methods written in Python) is taken from the living module; the few names whose
-types users lean on are written out in TENSOR and MODULE below.
+writes the stubs of torch.fft, torch.linalg and torch.special, whose operators are rows too, into the same folder. What is
+not a row (constructors, settings, methods written in Python) is taken from the living module with its annotations; the few
+names whose types users lean on and which have none are written out in TENSOR and MODULE below.
 """
 
 import inspect
@@ -16,10 +17,12 @@ HEADER = '''\
 """Written by torch_core.stubs from the rows of the operators; changes here are lost."""
 
 import builtins
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, ClassVar, NamedTuple, SupportsIndex, overload
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import ModuleType
+from typing import Any, ClassVar, Literal, NamedTuple, SupportsIndex, overload
 
-from typing_extensions import Self
+import numpy as _numpy
+from typing_extensions import Self, TypeIs
 
 Number = builtins.int | builtins.float | builtins.complex | builtins.bool
 # Tensor has attributes of these names, which would hide the classes.
@@ -145,13 +148,48 @@ TENSOR = """\
     def stride(self) -> builtins.tuple[builtins.int, ...]: ...
     @overload
     def stride(self, dim: builtins.int) -> builtins.int: ...
-    def item(self) -> Any: ...
-    def tolist(self) -> Any: ...
-    def numpy(self, *, force: builtins.bool = False) -> Any: ...
+    def item(self) -> builtins.int | builtins.float | builtins.bool: ...
+    def tolist(self) -> builtins.list[Any]: ...
+    def numpy(self, *, force: builtins.bool = False) -> _numpy.ndarray[Any, Any]: ...
+    def where(self, condition: Tensor, other: Tensor | Number) -> Tensor: ...
+    @overload
+    def nonzero(self, *, as_tuple: Literal[False] = False) -> Tensor: ...
+    @overload
+    def nonzero(self, *, as_tuple: Literal[True]) -> builtins.tuple[Tensor, ...]: ...
+    def apply_(self, callable: Callable[[Any], Any]) -> Self: ...
+    def map_(self, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> Self: ...
+    def map2_(self, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any], Any]) -> Self: ...
+    def pin_memory(self, device: _device | None = None) -> Tensor: ...
+    def set_(self, source: Any = None, storage_offset: builtins.int = 0, size: Any = None, stride: Any = None) -> Self: ...
+    def storage(self) -> _storage.TypedStorage: ...
+    def storage_type(self) -> builtins.type[Any]: ...
+    def element_size(self) -> builtins.int: ...
+    def nelement(self) -> builtins.int: ...
+    def ndimension(self) -> builtins.int: ...
+    def dim_order(self) -> builtins.tuple[builtins.int, ...]: ...
+    def is_conj(self) -> builtins.bool: ...
+    def is_neg(self) -> builtins.bool: ...
+    def is_inference(self) -> builtins.bool: ...
+    def is_nonzero(self) -> builtins.bool: ...
+    def is_pinned(self) -> builtins.bool: ...
+    def is_same_size(self, other: Tensor) -> builtins.bool: ...
+    def is_set_to(self, tensor: Tensor) -> builtins.bool: ...
+    def is_signed(self) -> builtins.bool: ...
+    def is_distributed(self) -> builtins.bool: ...
+    def to_sparse_coo(self) -> Tensor: ...
+    def to_sparse_csr(self, dense_dim: builtins.int | None = None) -> Tensor: ...
+    def to_sparse_csc(self, dense_dim: builtins.int | None = None) -> Tensor: ...
+    def to_sparse_bsr(self, blocksize: Any, dense_dim: builtins.int | None = None) -> Tensor: ...
+    def to_sparse_bsc(self, blocksize: Any, dense_dim: builtins.int | None = None) -> Tensor: ...
+    def resize_as(self, tensor: Tensor) -> Tensor: ...
+    def resize(self, *sizes: builtins.int) -> Tensor: ...
+    def reinforce(self, reward: Any) -> None: ...
+    def __deepcopy__(self, memo: Any) -> Self: ...
+    def __reversed__(self) -> Tensor: ...
+    def __rdiv__(self, other: Any) -> Tensor: ...
     def numel(self) -> builtins.int: ...
     def dim(self) -> builtins.int: ...
     def data_ptr(self) -> builtins.int: ...
-    def element_size(self) -> builtins.int: ...
     def storage_offset(self) -> builtins.int: ...
     def is_contiguous(self, memory_format: _memory_format = ...) -> builtins.bool: ...
     def is_floating_point(self) -> builtins.bool: ...
@@ -160,11 +198,29 @@ TENSOR = """\
     def backward(self, gradient: Tensor | None = None, retain_graph: builtins.bool | None = None, create_graph: builtins.bool = False, inputs: Any = None) -> None: ...
     def requires_grad_(self, requires_grad: builtins.bool = True) -> Self: ...
     def register_hook(self, hook: Callable[[Tensor], Any]) -> Any: ...
+    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], Any]) -> Any: ...
+    is_ipu: builtins.bool
+    is_maia: builtins.bool
+    is_mkldnn: builtins.bool
+    is_mps: builtins.bool
+    is_mtia: builtins.bool
+    is_nested: builtins.bool
+    is_vulkan: builtins.bool
+    is_xla: builtins.bool
+    is_xpu: builtins.bool
+    output_nr: builtins.int
+    retains_grad: builtins.bool
+    name: builtins.str | None
+    volatile: builtins.bool
+    _backward_hooks: Any
+    _base: Tensor | None
+    _grad: Tensor | None
+    _version: builtins.int
     def retain_grad(self) -> None: ...
     def detach_(self) -> Self: ...
     def to(self, *args: Any, **kwargs: Any) -> Self: ...
-    def cpu(self) -> Self: ...
-    def cuda(self, device: Any = None, non_blocking: builtins.bool = False) -> Self: ...
+    def cpu(self, memory_format: _memory_format = ...) -> Self: ...
+    def cuda(self, device: Any = None, non_blocking: builtins.bool = False, memory_format: _memory_format = ...) -> Self: ...
     def share_memory_(self) -> Self: ...
     def untyped_storage(self) -> UntypedStorage: ...
     def get_device(self) -> builtins.int: ...
@@ -183,7 +239,21 @@ TENSOR = """\
     def __dlpack__(self, **kwargs: Any) -> Any: ...
     def __dlpack_device__(self) -> builtins.tuple[builtins.int, builtins.int]: ...
 """
-CASTS = ["float", "double", "half", "bfloat16", "int", "long", "short", "char", "byte", "bool", "cfloat", "cdouble"]
+CASTS = [
+    "chalf",
+    "float",
+    "double",
+    "half",
+    "bfloat16",
+    "int",
+    "long",
+    "short",
+    "char",
+    "byte",
+    "bool",
+    "cfloat",
+    "cdouble",
+]
 BINARY = ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift"]
 ORDERED = ["lt", "le", "gt", "ge"]
 
@@ -191,7 +261,7 @@ MODULE = """\
 def tensor(data: Any, *, dtype: _dtype | None = None, device: _device | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor: ...
 def as_tensor(data: Any, dtype: _dtype | None = None, device: _device | None = None) -> Tensor: ...
 def from_numpy(ndarray: Any) -> Tensor: ...
-def from_dlpack(ext_tensor: Any) -> Tensor: ...
+def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: builtins.bool | None = None) -> Tensor: ...
 def frombuffer(buffer: Any, *, dtype: _dtype, count: builtins.int = -1, offset: builtins.int = 0, requires_grad: builtins.bool = False) -> Tensor: ...
 def asarray(obj: Any, *, dtype: _dtype | None = None, device: _device | None = None, copy: builtins.bool | None = None, requires_grad: builtins.bool = False) -> Tensor: ...
 def manual_seed(seed: builtins.int) -> Generator: ...
@@ -203,11 +273,52 @@ def get_num_threads() -> builtins.int: ...
 def set_num_threads(threads: builtins.int) -> None: ...
 def get_default_dtype() -> _dtype: ...
 def set_default_dtype(d: _dtype) -> None: ...
-def is_tensor(obj: object) -> builtins.bool: ...
+def is_tensor(obj: object) -> TypeIs[Tensor]: ...
+@overload
+def nonzero(input: Tensor, *, as_tuple: Literal[False] = False, out: Any = None) -> Tensor: ...
+@overload
+def nonzero(input: Tensor, *, as_tuple: Literal[True]) -> builtins.tuple[Tensor, ...]: ...
+def size(input: Tensor, dim: builtins.int | None = None) -> Any: ...
+def stride(input: Tensor, dim: builtins.int | None = None) -> Any: ...
+def is_signed(input: Tensor) -> builtins.bool: ...
+def is_conj(input: Tensor) -> builtins.bool: ...
+def is_neg(input: Tensor) -> builtins.bool: ...
+def is_inference(input: Tensor) -> builtins.bool: ...
+def is_distributed(input: Tensor) -> builtins.bool: ...
+def get_device(input: Tensor) -> builtins.int: ...
+def set_default_tensor_type(t: Any) -> None: ...
+class finfo:
+    bits: builtins.int
+    dtype: builtins.str
+    eps: builtins.float
+    max: builtins.float
+    min: builtins.float
+    resolution: builtins.float
+    smallest_normal: builtins.float
+    tiny: builtins.float
+    def __init__(self, type: _dtype = ...) -> None: ...
+class iinfo:
+    bits: builtins.int
+    dtype: builtins.str
+    max: builtins.int
+    min: builtins.int
+    def __init__(self, type: _dtype) -> None: ...
 """
 
+# Operators that take their tensors one by one as well: meshgrid(x, y).
+SPREAD = {"meshgrid", "broadcast_tensors", "block_diag", "cartesian_prod", "align_tensors"} | {
+    f"atleast_{n}d" for n in (1, 2, 3)
+}
+# Functions that Python makes in a loop, by the module that does; and those of them that give several tensors.
+MADE = {"torch._copies", "torch._sparse_tensors", "torch._misc", "torch._foreach"}
+SEVERAL = re.compile(r"_foreach_.*[^_]|(unsafe_)?(split|split_with_sizes|unbind|chunk)(_copy)?")
+MODULES = ["fft", "linalg", "special"]
+
 WRITTEN = {a or b for a, b in re.findall(r"def (\w+)|^    (\w+):", TENSOR, re.M)} | set(CASTS)
-FUNCTIONS = set(re.findall(r"^def (\w+)", MODULE, re.M))
+FUNCTIONS = set(re.findall(r"^(?:def|class) (\w+)", MODULE, re.M))
+KNOWN = {"builtins", "Any", "Callable", "Iterable", "Iterator", "Literal", "Mapping", "None", "Sequence"} | {
+    "Generator", "ModuleType", "Size", "Tensor", "UntypedStorage",
+}  # fmt: skip
 KEYWORDS = {"from", "lambda", "in", "is", "not", "and", "or", "if", "else"}
 
 
@@ -297,6 +408,11 @@ def signatures(schema: str, spoken: str, method: bool) -> list[str]:
             default = re.sub(r"^\[.*\]$|^float\(.*\)$", "...", default)
             typed.append(f"{plain}: {text}" + (f" = {default}" if default else ""))
         at += 1
+    if text_of_first := re.fullmatch(r"(\w+): Sequence\[Tensor\]", typed[0] if typed else ""):
+        if schema.partition("(")[0] in SPREAD:
+            typed[0] = f"*{text_of_first[1]}: Tensor | Sequence[Tensor]"
+            typed = [t for t in typed if t != "*"]
+            return [", ".join(typed)]
     found = [", ".join(typed)]
     first = typed[1] if method and taken and len(typed) > 1 else typed[0] if typed else ""
     if first.endswith(": Sequence[builtins.int]"):  # view(2, 3) as well as view((2, 3))
@@ -340,14 +456,44 @@ def by_hand(name: str, value, method: bool, indent: str = "") -> str:
             typed.append("*")
         star = star or p.kind in (p.KEYWORD_ONLY, p.VAR_POSITIONAL)
         lead = {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}.get(p.kind, "")
-        typed.append(f"{lead}{p.name}: Any" + ("" if p.default is p.empty or lead else " = ..."))
-    return f"{indent}def {name}({', '.join(typed)}) -> Any: ..."
+        default = "" if p.default is p.empty or lead else " = ..."
+        typed.append(f"{lead}{p.name}: {spelled(p.annotation)}{default}")
+    returned = spelled(getattr(value, "__annotations__", {}).get("return"))
+    if returned == "Any" and getattr(value, "__module__", "") in MADE:
+        returned = "builtins.tuple[Tensor, ...]" if SEVERAL.fullmatch(name) else "Tensor"
+    return f"{indent}def {name}({', '.join(typed)}) -> {returned}: ..."
+
+
+def spelled(annotation) -> str:
+    """An annotation as it is written inside the stub, where ``torch.int`` hides ``int``; Any for what has none.
+
+    >>> spelled("int | Sequence[int] | None"), spelled("torch.dtype | None"), spelled("Mystery")
+    ('builtins.int | Sequence[builtins.int] | None', '_dtype | None', 'Any')
+    """
+    if not isinstance(annotation, str):
+        return "Any"
+    text = annotation.replace("torch.device | str | int", "_device")
+    text = re.sub(r"\btorch\.device\b", "_device_class", text)
+    text = re.sub(r"\btorch\.(dtype|layout|memory_format)\b", r"_\1", text).replace("torch.", "")
+    text = re.sub(
+        r"(?<![\w.'\"])(int|float|bool|str|complex|list|tuple|dict|type|object|bytes)\b", r"builtins.\1", text
+    )
+    names = set(re.findall(r"(?<![\w.])[A-Za-z]\w*", re.sub(r"'[^']*'|\"[^\"]*\"", "", text)))
+    return "Any" if names - KNOWN else text
+
+
+def written_in_python(cls: type) -> bool:
+    """Whether a type checker finds the class where it says it is from."""
+    home = sys.modules.get(cls.__module__)
+    found = cls.__module__.startswith("torch.") and getattr(home, cls.__name__, None) is cls
+    return found and (getattr(home, "__file__", None) or "").endswith(".py") and "<locals>" not in cls.__qualname__
 
 
 def tensor_lines(torch, named: dict[str, str]) -> list[str]:
     lines = ["class Tensor:", TENSOR.rstrip("\n")]
     for name in BINARY:
-        lines += [f"    def __{side}{name}__(self, other: Any) -> Tensor: ..." for side in ("", "r", "i")]
+        sides = {"": "Tensor", "r": "Tensor", "i": "Self"}
+        lines += [f"    def __{side}{name}__(self, other: Any) -> {what}: ..." for side, what in sides.items()]
     lines += [f"    def __{name}__(self, other: Any) -> Tensor: ..." for name in ORDERED]
     lines += [f"    def {name}(self) -> Tensor: ..." for name in CASTS]
     for name in sorted(vars(torch.Tensor)):
@@ -365,12 +511,14 @@ def tensor_lines(torch, named: dict[str, str]) -> list[str]:
 
 def stub(torch) -> str:
     """The whole text, for an imported torch."""
-    from torch import _parts
+    from torch import _names, _parts
 
     named: dict[str, str] = {}
     tensor = tensor_lines(torch, named)
     lines = [MODULE]
-    names = [n for n in [*vars(torch), *_parts.LAZY] if not n.startswith("_") and n not in FUNCTIONS]
+    names = [n for n in [*vars(torch), *_names.LAZY] if not n.startswith("_") and n not in FUNCTIONS]
+    held = list(vars(torch).items())  # a module that loads what it is asked for may add names here
+    names += [n for n, v in held if n.startswith("_") and not inspect.ismodule(v) and hasattr(v, "schemas")]
     done = {
         "Tensor",
         "dtype",
@@ -381,14 +529,21 @@ def stub(torch) -> str:
         "Generator",
         "UntypedStorage",
         *_parts.PARTS,
+        *MODULES,
     }
-    modules = [f"from . import {m} as {m}" for m in _parts.MODULES if find_spec(f"torch.{m}")]
+    modules = [f"from . import {m} as {m}" for m in _names.MODULES if find_spec(f"torch.{m}")]
     for name in sorted(set(names) - done):
-        value = getattr(torch, name)
+        try:
+            value = getattr(torch, name)
+        except ImportError:  # made of a class of another distribution, which does not have to be there
+            lines.append(f"{name}: Any")
+            continue
         if inspect.ismodule(value):
             continue
         if hasattr(value, "schemas"):
             lines += functions(name, value, False, named)
+        elif isinstance(value, type) and written_in_python(value):
+            lines.append(f"from {value.__module__.removeprefix('torch')} import {value.__name__} as {name}")
         elif isinstance(value, type):
             bases = (
                 "RuntimeError"
@@ -414,13 +569,35 @@ def stub(torch) -> str:
                 else "Any"
             )
             lines.append(f"{name}: {known}")
-    lines += [f"{t}Tensor: Any" for t in _parts.TYPED if f"{t}Tensor" not in names]
+    lines += [f"{t}Tensor: Any" for t in _names.TYPED if f"{t}Tensor" not in names]
     parts = [f"from . import {part} as {part}" for part in _parts.PARTS]
-    parts += [f"from .{part} import {name} as {name}" for name, part in _parts.ATTRIBUTES.items()]
+    held = {
+        name: f"{part}.functional" if name in _names.FUNCTIONAL else part for name, part in _names.ATTRIBUTES.items()
+    }
+    parts += [f"from .{module} import {name} as {name}" for name, module in held.items()]
+    parts += ["from .utils import hub as hub", "from . import serialize as serialization"]
     version = "__version__: builtins.str\n__all__: builtins.list[builtins.str]\n"
-    imports = "\n".join(sorted([*parts, *modules]))
+    imports = "\n".join(sorted([*parts, *modules, "from . import storage as _storage"]))
     body = "\n".join([CLASSES, *sorted(named.values()), *tensor, "", *lines])
     return f"{HEADER}\n{imports}\n\n{version}\n{body}\n"
+
+
+def of_module(module) -> str:
+    """The stub of a module whose functions are rows."""
+    named: dict[str, str] = {}
+    lines = []
+    for name, value in sorted(vars(module).items()):
+        if hasattr(value, "schemas"):
+            lines += functions(name, value, False, named)
+        elif isinstance(value, type) and issubclass(value, Exception):
+            lines.append(f"class {name}(RuntimeError): ...")
+    if module.__name__ == "torch.fft":  # also the function of 2018
+        lines.append(
+            "def __call__(input: Tensor, signal_ndim: builtins.int, normalized: builtins.bool = False) -> Tensor: ..."
+        )
+    head = HEADER.partition("\nNumber")[0] + "\nfrom . import Generator, Number, Tensor\n"
+    head += "from . import _device as _device, _dtype as _dtype, _layout as _layout, _memory_format as _memory_format\n"
+    return head + "\n" + "\n".join([*sorted(named.values()), *lines]) + "\n"
 
 
 def main() -> None:
@@ -428,7 +605,10 @@ def main() -> None:
         sys.exit(__doc__)
     import torch
 
-    Path(sys.argv[1]).write_text(stub(torch))
+    out = Path(sys.argv[1])
+    out.write_text(stub(torch))
+    for name in MODULES:
+        out.with_name(f"{name}.pyi").write_text(of_module(getattr(torch, name)))
 
 
 if __name__ == "__main__":

@@ -3,9 +3,20 @@
 They are computed in double precision and rounded to ``dtype``, which is float32 or float64.
 """
 
+from __future__ import annotations
+
 import math
 
 from .. import _C
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    import torch
+    from torch import Tensor
+
 
 __all__ = [
     "bartlett", "blackman", "cosine", "exponential", "gaussian", "general_cosine", "general_hamming", "hamming", "hann",
@@ -34,7 +45,15 @@ def _window(name, formula, M, sym, dtype=None, layout=None, device=None, require
     return window.requires_grad_() if requires_grad else window
 
 
-def bartlett(M, *, sym=True, dtype=None, layout=None, device=None, requires_grad=False):
+def bartlett(
+    M: int,
+    *,
+    sym: bool = True,
+    dtype: torch.dtype | None = None,
+    layout: torch.layout | None = None,
+    device: torch.device | str | int | None = None,
+    requires_grad: bool = False,
+) -> Tensor:
     """The triangle ``1 - abs(2 n / (M - 1) - 1)``.
 
     >>> torch.signal.windows.bartlett(5)
@@ -45,7 +64,15 @@ def bartlett(M, *, sym=True, dtype=None, layout=None, device=None, requires_grad
     )
 
 
-def cosine(M, *, sym=True, dtype=None, layout=None, device=None, requires_grad=False):
+def cosine(
+    M: int,
+    *,
+    sym: bool = True,
+    dtype: torch.dtype | None = None,
+    layout: torch.layout | None = None,
+    device: torch.device | str | int | None = None,
+    requires_grad: bool = False,
+) -> Tensor:
     """``sin(pi (n + 1/2) / M)``."""
 
     def formula(n, length):
@@ -54,7 +81,17 @@ def cosine(M, *, sym=True, dtype=None, layout=None, device=None, requires_grad=F
     return _window("cosine", formula, M, sym, dtype, layout, device, requires_grad)
 
 
-def exponential(M, *, center=None, tau=1.0, sym=True, dtype=None, layout=None, device=None, requires_grad=False):
+def exponential(
+    M: int,
+    *,
+    center: float | None = None,
+    tau: float = 1.0,
+    sym: bool = True,
+    dtype: torch.dtype | None = None,
+    layout: torch.layout | None = None,
+    device: torch.device | str | int | None = None,
+    requires_grad: bool = False,
+) -> Tensor:
     """``exp(-abs(n - center) / tau)``; a centre of one's own needs ``sym=False``."""
     if tau <= 0:
         raise ValueError(f"exponential: tau must be positive, got {tau}")
@@ -67,7 +104,16 @@ def exponential(M, *, center=None, tau=1.0, sym=True, dtype=None, layout=None, d
     return _window("exponential", formula, M, sym, dtype, layout, device, requires_grad)
 
 
-def gaussian(M, *, std=1.0, sym=True, dtype=None, layout=None, device=None, requires_grad=False):
+def gaussian(
+    M: int,
+    *,
+    std: float = 1.0,
+    sym: bool = True,
+    dtype: torch.dtype | None = None,
+    layout: torch.layout | None = None,
+    device: torch.device | str | int | None = None,
+    requires_grad: bool = False,
+) -> Tensor:
     """``exp(-((n - (M - 1) / 2) / std) ** 2 / 2)``."""
     if std <= 0:
         raise ValueError(f"gaussian: the standard deviation std must be positive, got {std}")
@@ -78,7 +124,16 @@ def gaussian(M, *, std=1.0, sym=True, dtype=None, layout=None, device=None, requ
     return _window("gaussian", formula, M, sym, dtype, layout, device, requires_grad)
 
 
-def kaiser(M, *, beta=12.0, sym=True, dtype=None, layout=None, device=None, requires_grad=False):
+def kaiser(
+    M: int,
+    *,
+    beta: float = 12.0,
+    sym: bool = True,
+    dtype: torch.dtype | None = None,
+    layout: torch.layout | None = None,
+    device: torch.device | str | int | None = None,
+    requires_grad: bool = False,
+) -> Tensor:
     """``i0(beta sqrt(1 - (2 n / (M - 1) - 1) ** 2)) / i0(beta)``."""
     if beta < 0:
         raise ValueError(f"kaiser: beta must be non-negative, got {beta}")
@@ -102,22 +157,56 @@ def _cosines(name, M, a, sym, dtype, layout, device, requires_grad):
     return _window(name, formula, M, sym, dtype, layout, device, requires_grad)
 
 
-def general_cosine(M, *, a, sym=True, dtype=None, layout=None, device=None, requires_grad=False):
+def general_cosine(
+    M: Any,
+    *,
+    a: Iterable,
+    sym: bool = True,
+    dtype: torch.dtype | None = None,
+    layout: torch.layout | None = None,
+    device: torch.device | str | int | None = None,
+    requires_grad: bool = False,
+) -> Tensor:
     """``a[0] - a[1] cos(2 pi n / (M - 1)) + a[2] cos(4 pi n / (M - 1)) - ...``"""
     return _cosines("general_cosine", M, a, sym, dtype, layout, device, requires_grad)
 
 
-def general_hamming(M, *, alpha=0.54, sym=True, dtype=None, layout=None, device=None, requires_grad=False):
+def general_hamming(
+    M: Any,
+    *,
+    alpha: float = 0.54,
+    sym: bool = True,
+    dtype: torch.dtype | None = None,
+    layout: torch.layout | None = None,
+    device: torch.device | str | int | None = None,
+    requires_grad: bool = False,
+) -> Tensor:
     """``alpha - (1 - alpha) cos(2 pi n / (M - 1))``."""
     return _cosines("general_hamming", M, [alpha, 1 - alpha], sym, dtype, layout, device, requires_grad)
 
 
-def hamming(M, *, sym=True, dtype=None, layout=None, device=None, requires_grad=False):
+def hamming(
+    M: int,
+    *,
+    sym: bool = True,
+    dtype: torch.dtype | None = None,
+    layout: torch.layout | None = None,
+    device: torch.device | str | int | None = None,
+    requires_grad: bool = False,
+) -> Tensor:
     """``0.54 - 0.46 cos(2 pi n / (M - 1))``."""
     return _cosines("hamming", M, [0.54, 0.46], sym, dtype, layout, device, requires_grad)
 
 
-def hann(M, *, sym=True, dtype=None, layout=None, device=None, requires_grad=False):
+def hann(
+    M: int,
+    *,
+    sym: bool = True,
+    dtype: torch.dtype | None = None,
+    layout: torch.layout | None = None,
+    device: torch.device | str | int | None = None,
+    requires_grad: bool = False,
+) -> Tensor:
     """``(1 - cos(2 pi n / (M - 1))) / 2``.
 
     >>> torch.signal.windows.hann(5)
@@ -126,12 +215,28 @@ def hann(M, *, sym=True, dtype=None, layout=None, device=None, requires_grad=Fal
     return _cosines("hann", M, [0.5, 0.5], sym, dtype, layout, device, requires_grad)
 
 
-def blackman(M, *, sym=True, dtype=None, layout=None, device=None, requires_grad=False):
+def blackman(
+    M: int,
+    *,
+    sym: bool = True,
+    dtype: torch.dtype | None = None,
+    layout: torch.layout | None = None,
+    device: torch.device | str | int | None = None,
+    requires_grad: bool = False,
+) -> Tensor:
     """``0.42 - 0.5 cos(2 pi n / (M - 1)) + 0.08 cos(4 pi n / (M - 1))``."""
     return _cosines("blackman", M, [0.42, 0.5, 0.08], sym, dtype, layout, device, requires_grad)
 
 
-def nuttall(M, *, sym=True, dtype=None, layout=None, device=None, requires_grad=False):
+def nuttall(
+    M: int,
+    *,
+    sym: bool = True,
+    dtype: torch.dtype | None = None,
+    layout: torch.layout | None = None,
+    device: torch.device | str | int | None = None,
+    requires_grad: bool = False,
+) -> Tensor:
     """Four cosines whose side lobes are lowest (A. Nuttall, IEEE Trans. ASSP 29 (1981) 84)."""
     return _cosines(
         "nuttall", M, [0.3635819, 0.4891775, 0.1365995, 0.0106411], sym, dtype, layout, device, requires_grad

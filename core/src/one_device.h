@@ -1,0 +1,77 @@
+// The tensors of one call lie on one device. One tensor on the Meta device takes the whole call there, where functions
+// ask only `self` whether it has memory: so the functions of that slot are entered through a check, which costs calls
+// on the CPU nothing. rows.cpp puts it there.
+#pragma once
+#include "register.h"
+#include "torch/core/operator.h"
+
+namespace torch::detail {
+
+// One tensor among a call's arguments, or one list of them.
+struct Placed {
+  const Tensor* first = nullptr;
+  size_t count = 0;
+  bool is_list = false;
+};
+inline Placed placed(const Tensor& t) noexcept { return {&t, 1, false}; }
+inline Placed placed(TensorList l) noexcept { return {l.data(), l.size(), true}; }
+template <class T>
+constexpr Placed placed(const T&) noexcept {
+  return {};
+}
+
+// RuntimeError when tensors on two devices are among them. Numbers (0-d, on the CPU) go everywhere, and so do indices
+// in a list behind a tensor.
+void check_one_device(std::string_view op, ArrayRef<Placed> arguments);
+
+// Operators that look at every tensor's device themselves, or at nothing but shapes and dtypes.
+constexpr bool takes_mixtures(std::string_view op, const Attr& attr) {
+  return attr.is_pointwise || attr.is_view || op == "copy_" || op == "type_as" || op == "result_type" ||
+         op == "resize_as_";
+}
+
+// The function of an operator's Meta slot, behind the check.
+template <class Tag, class Seq>
+struct OnOneDevice;
+template <class Tag, size_t... I>
+struct OnOneDevice<Tag, std::index_sequence<I...>> {
+  using S = Signature<Tag>;
+  static inline typename S::Fn next = nullptr;
+
+  static typename S::Return call(typename S::template Param<I>... arguments) {
+    const Placed all[] = {placed(arguments)...};
+    check_one_device(S::schema.op_name(), {all, sizeof...(I)});
+    return next(arguments...);
+  }
+};
+
+template <class Tag>
+constexpr bool takes_several_tensors() {
+  constexpr const Schema& s = Signature<Tag>::schema;
+  int tensors = 0;
+  for (int i = 0; i < s.count; ++i)
+    tensors += s.params[i].kind == Kind::TensorList ? 2 : s.params[i].kind == Kind::Tensor;
+  return tensors > 1;
+}
+
+// Once the slots are filled.
+template <class Tag>
+void check_devices_on_meta(const Attr& attr) noexcept {
+  if constexpr (takes_several_tensors<Tag>()) {
+    using Checked = OnOneDevice<Tag, std::make_index_sequence<Signature<Tag>::schema.count>>;
+    void*& slot = Tag::slots[unsigned(Slot::Meta)];
+    if (!slot || takes_mixtures(Signature<Tag>::schema.op_name(), attr)) return;
+    Checked::next = reinterpret_cast<typename Signature<Tag>::Fn>(slot);
+    slot = reinterpret_cast<void*>(&Checked::call);
+  }
+}
+
+}  // namespace torch::detail
+
+// For all rows of a family, once init() has filled their slots: rows.cpp.
+#define X(FAMILY)                 \
+  namespace torch::rows::FAMILY { \
+  void check_devices() noexcept;  \
+  }
+TORCH_FOR_EACH_FAMILY(X)
+#undef X

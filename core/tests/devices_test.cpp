@@ -1,0 +1,98 @@
+// Tensors of two devices in one call from C++: an exception, never a look at memory that is not there. No init(): the
+// library has filled its slots.
+#include <vector>
+
+#include "check.h"
+#include "torch/core/ops.h"
+
+using namespace torch;
+
+namespace {
+
+Tensor on(DeviceType place, IntArrayRef sizes = {3, 3}) {
+  Tensor t = empty_tensor(sizes, DType::Float32, place);
+  return place == DeviceType::CPU ? fill_(t, Scalar(1.0)) : t;
+}
+
+void test_products_refuse_mixtures() {
+  const Tensor cpu = on(DeviceType::CPU), meta = on(DeviceType::Meta);
+  CHECK_THROWS(mm(cpu, meta), Runtime,
+               "mm: Expected all tensors to be on the same device, but found (3, 3) torch.float32 on cpu and");
+  CHECK_THROWS(mm(meta, cpu), Runtime, "on meta and (3, 3) torch.float32 on cpu");
+  CHECK_THROWS(cat(TensorList({cpu, meta}), 0), Runtime, "cat: Expected all tensors to be on the same device");
+  CHECK_THROWS(addmm(cpu, cpu, meta), Runtime, "Expected all tensors");
+}
+
+void test_numbers_and_lists_of_indices_go_everywhere() {
+  const Tensor meta = on(DeviceType::Meta);
+  const Tensor place = fill_(empty_tensor({2}, DType::Int64), Scalar(int64_t(1)));
+  CHECK(mul(meta, scalar_tensor_of(Scalar(2.0), DType::Float32)).is_meta());
+  CHECK(index(meta, TensorList({place})).sizes() == IntArrayRef({2, 3}));
+  CHECK(copy_(meta, on(DeviceType::CPU)).is_meta());
+}
+
+// The values of a call: what has no default is one of the tensors in turn, or a small number.
+bool call(const Row& row, const Tensor& first, const Tensor& second) {
+  const Schema& s = row.schema;
+  const Tensor tensors[] = {first, second};
+  const int64_t ones[] = {1, 1, 1};
+  Value values[kMaxParameters];
+  int seen = 0;
+  for (int i = 0; i < s.count; ++i) {
+    const Parameter& p = s.params[i];
+    Value& v = values[i];
+    if (p.kind == Kind::Tensor) {
+      v.tensor = tensors[seen++ % 2].get();
+    } else if (p.kind == Kind::TensorList) {
+      v.data = tensors;
+      v.size = 2;
+      seen += 2;
+    } else if (p.optional) {
+      continue;
+    } else if (p.kind == Kind::IntList) {
+      v.data = ones;
+      v.size = p.list_size ? p.list_size : 1;
+    } else if (p.kind == Kind::Scalar || p.kind == Kind::Float) {
+      v.scalar_kind = Scalar::Kind::Float;
+      v.d = 1;
+    } else if (p.kind == Kind::Int || p.kind == Kind::Bool) {
+      v.i = 1;
+    } else if (p.kind == Kind::DType) {
+      v.i = int64_t(DType::Float32);
+    } else if (p.kind == Kind::Str) {
+      v.data = "sum";
+      v.size = 3;
+    } else {
+      continue;
+    }
+    v.present = true;
+  }
+  if (seen < 2) return false;
+  Result result;
+  try {
+    row.invoke(values, result);
+  } catch (const Error&) {
+  } catch (const std::exception&) {
+  }
+  return true;
+}
+
+void test_every_operator_outlives_a_mixture() {
+  int called = 0;
+  for (const Row* row : all_rows())
+    for (const auto& sizes : {std::vector<int64_t>{3, 3}, {2, 3, 3}, {4}})
+      for (bool meta_first : {false, true}) {
+        const Tensor cpu = on(DeviceType::CPU, sizes), meta = on(DeviceType::Meta, sizes);
+        called += meta_first ? call(*row, meta, cpu) : call(*row, cpu, meta);
+      }
+  CHECK(called > 1000);
+}
+
+}  // namespace
+
+int main() {
+  RUN(test_products_refuse_mixtures);
+  RUN(test_numbers_and_lists_of_indices_go_everywhere);
+  RUN(test_every_operator_outlives_a_mixture);
+  return torch::test::result();
+}

@@ -1,0 +1,1 @@
+"""Operators of quantized graphs, which PyTorch registers at import; there are none."""

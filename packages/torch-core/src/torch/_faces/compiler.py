@@ -1,0 +1,174 @@
+"""``torch.compiler`` and ``torch.compile`` while there is no compiler: what is compiled runs as it was written.
+
+The objects that come back are of the kinds that programs expect: a module comes wrapped, with ``_orig_mod`` inside, a
+function as a function. Nothing is captured, so that nothing can be asked about a graph.
+"""
+
+import functools
+
+MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
+BACKENDS = ("aot_eager", "cudagraphs", "eager", "inductor", "onnxrt", "openxla", "tvm")
+NO_COMPILER = "this stack has no compiler yet: functions run as they were written"
+
+
+def compile(
+    model=None, *, fullgraph=False, dynamic=None, backend="inductor", mode=None, options=None, disable=False, **settings
+):
+    """Return the module or function, ready to be called; usable as a decorator.
+
+    The results are those of the module or function itself, at its own speed. RuntimeError for a mode that does not
+    exist or one beside options, ValueError for an unknown backend, NotImplementedError for a backend of one's own, which
+    would want a graph.
+
+    >>> @torch.compile
+    ... def double(x):
+    ...     return 2 * x
+    >>> double(torch.ones(2))
+    tensor([2., 2.])
+    """
+    if mode is not None and options is not None:
+        raise RuntimeError("torch.compile: give either mode or options, not both")
+    if mode is not None and mode not in MODES:
+        raise RuntimeError(f"torch.compile: unrecognized mode {mode!r}; it must be one of {', '.join(MODES)}")
+    if callable(backend):
+        raise NotImplementedError(f"torch.compile: the backend {backend!r} wants a graph, and {NO_COMPILER}")
+    if backend not in BACKENDS:
+        raise ValueError(f"torch.compile: unknown backend {backend!r}; known are {', '.join(BACKENDS)}")
+    if model is None:
+        return functools.partial(
+            compile,
+            fullgraph=fullgraph,
+            dynamic=dynamic,
+            backend=backend,
+            mode=mode,
+            options=options,
+            disable=disable,
+        )
+    if not callable(model):
+        raise RuntimeError(f"torch.compile: expected a module or function, got {type(model).__name__}")
+    return model if disable else _wrapped(model)
+
+
+def _wrapped(model):
+    from torch import _dynamo
+
+    if isinstance(model, type):
+        return model
+    if _is_module(model):
+        return model if isinstance(model, _dynamo.OptimizedModule) else _dynamo.OptimizedModule(model)
+
+    @functools.wraps(model)
+    def compiled(*args, **kwargs):
+        return model(*args, **kwargs)
+
+    compiled._torchdynamo_orig_callable = model
+    return compiled
+
+
+def _is_module(model):
+    import sys
+
+    nn = sys.modules.get("torch.nn")
+    return nn is not None and isinstance(model, nn.Module)
+
+
+def is_compiling():
+    """Whether this code is being captured or compiled: never, without a compiler."""
+    return False
+
+
+is_dynamo_compiling = is_exporting = is_compiling
+
+
+def _marked(fn=None, **options):
+    return fn if fn is not None else lambda function: function
+
+
+def disable(fn=None, recursive=True, *, reason=None):
+    """Mark what is not to be compiled; it comes back as it is."""
+    return _marked(fn)
+
+
+def allow_in_graph(fn):
+    """Mark a function, or several, as opaque to the compiler; it comes back as it is."""
+    return fn
+
+
+def assume_constant_result(fn):
+    """Mark a function whose result is a constant of the graph; it comes back as it is."""
+    return fn
+
+
+def substitute_in_graph(original_fn, *, can_constant_fold_through=False, skip_signature_check=False):
+    """A decorator for the form of a function that graphs are to take; both stay as they are."""
+    return _marked
+
+
+def nested_compile_region(fn=None, **options):
+    """Mark a function that is compiled once for all its calls; it comes back as it is."""
+    return _marked(fn)
+
+
+def wrap_numpy(fn):
+    """A function of arrays as a function of tensors.
+
+    >>> torch.compiler.wrap_numpy(lambda a: a * 2)(torch.ones(2))
+    tensor([2., 2.])
+    """
+    import torch
+    from torch._pytree import tree_map_only
+
+    @functools.wraps(fn)
+    def of_tensors(*args, **kwargs):
+        import numpy
+
+        args, kwargs = tree_map_only(torch.Tensor, lambda t: t.numpy(), (args, kwargs))
+        return tree_map_only(numpy.ndarray, torch.as_tensor, fn(*args, **kwargs))
+
+    return of_tensors
+
+
+class set_stance:
+    """How compiled functions behave; with nothing compiled, all of them behave as ``force_eager``."""
+
+    STANCES = ("default", "eager_then_compile", "aot_eager_then_compile", "fail_on_recompile", "force_eager")
+
+    def __init__(self, stance="default", *, skip_guard_eval_unsafe=False, force_backend=None):
+        if stance not in self.STANCES:
+            raise RuntimeError(f"set_stance: unknown stance {stance!r}; it must be one of {', '.join(self.STANCES)}")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        pass
+
+    def __call__(self, fn):
+        return fn
+
+
+def reset():
+    """Forget what has been compiled."""
+
+
+def cudagraph_mark_step_begin():
+    """Tell CUDA graphs that a step begins; there are none."""
+
+
+def list_backends(exclude_tags=("debug", "experimental")):
+    """Names of backends that are installed: none."""
+    return []
+
+
+def _no_compiler(name):
+    def function(*args, **kwargs):
+        raise NotImplementedError(f"torch.compiler.{name}: {NO_COMPILER}")
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"Raises NotImplementedError: {NO_COMPILER}."
+    return function
+
+
+load_compiled_function = _no_compiler("load_compiled_function")
+save_cache_artifacts = _no_compiler("save_cache_artifacts")
+load_cache_artifacts = _no_compiler("load_cache_artifacts")

@@ -1,0 +1,83 @@
+"""``torch.onnx`` while its distribution is absent: nothing is being exported, and an export is refused. Libraries register
+their symbols here at import.
+"""
+
+import enum
+from importlib import import_module
+
+from . import errors
+from .errors import OnnxExporterError
+
+__all__ = [
+    "ONNXProgram", "OnnxExporterError", "OperatorExportTypes", "TensorProtoDataType", "TrainingMode", "errors", "export", "is_in_onnx_export",
+    "register_custom_op_symbolic", "select_model_mode_for_export", "unregister_custom_op_symbolic",
+]  # fmt: skip
+
+ABSENT = "writing ONNX files is not part of this stack yet"
+#: numbers of element types in ONNX's own format (onnx.proto, TensorProto.DataType)
+TensorProtoDataType = enum.IntEnum(
+    "TensorProtoDataType",
+    "FLOAT UINT8 INT8 UINT16 INT16 INT32 INT64 STRING BOOL FLOAT16 DOUBLE UINT32 UINT64 COMPLEX64 COMPLEX128 BFLOAT16 "
+    "FLOAT8E4M3FN FLOAT8E4M3FNUZ FLOAT8E5M2 FLOAT8E5M2FNUZ",
+)
+TrainingMode = enum.Enum("TrainingMode", {"EVAL": 0, "PRESERVE": 1, "TRAINING": 2})
+OperatorExportTypes = enum.Enum(
+    "OperatorExportTypes", {"ONNX": 0, "ONNX_ATEN": 1, "ONNX_ATEN_FALLBACK": 2, "ONNX_FALLTHROUGH": 3}
+)
+_symbols = {}  # (name, opset): function
+
+
+class ONNXProgram:
+    """What an export gives; there are none."""
+
+    def __init__(self, *args, **kwargs):
+        raise NotImplementedError(f"ONNXProgram: {ABSENT}")
+
+
+def is_in_onnx_export():
+    """Whether a model is being written as ONNX just now.
+
+    >>> torch.onnx.is_in_onnx_export()
+    False
+    """
+    return False
+
+
+def export(model, args=(), f=None, *more, **kwargs):
+    """Raises NotImplementedError."""
+    raise NotImplementedError(f"torch.onnx.export: {ABSENT}; torch.save keeps the weights")
+
+
+def register_custom_op_symbolic(symbolic_name, symbolic_fn, opset_version):
+    """Remember how an operator ``namespace::name`` is written; nothing is written yet. ValueError for another name."""
+    if symbolic_name.count("::") != 1:
+        raise ValueError(f"register_custom_op_symbolic: expected 'namespace::name', got {symbolic_name!r}")
+    _symbols[symbolic_name, opset_version] = symbolic_fn
+
+
+def unregister_custom_op_symbolic(symbolic_name, opset_version):
+    """Forget it."""
+    _symbols.pop((symbolic_name, opset_version), None)
+
+
+def select_model_mode_for_export(model, mode):
+    """A block in which the model is in the mode that an export wants."""
+    import contextlib
+
+    @contextlib.contextmanager
+    def block():
+        before = model.training
+        if mode is not TrainingMode.PRESERVE:
+            model.train(mode is TrainingMode.TRAINING)
+        try:
+            yield
+        finally:
+            model.train(before)
+
+    return block()
+
+
+def __getattr__(name):
+    if name in ("operators", "symbolic_helper", "utils") or name.startswith("symbolic_opset"):
+        return import_module(f"torch.onnx.{name}")
+    raise AttributeError(f"module 'torch.onnx' has no attribute {name!r}")

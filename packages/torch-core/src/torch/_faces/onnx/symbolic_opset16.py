@@ -1,0 +1,13 @@
+"""How operators are written in version 16 of ONNX's operators: not yet. Libraries name these functions at import."""
+
+from . import ABSENT
+
+
+def __getattr__(name):
+    if name.startswith("__"):
+        raise AttributeError(name)
+
+    def refuse(*args, **kwargs):
+        raise NotImplementedError(f"torch.onnx.symbolic_opset16.{name}: {ABSENT}")
+
+    return refuse

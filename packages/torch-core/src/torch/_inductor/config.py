@@ -1,0 +1,26 @@
+"""Settings of a compiler that is not there: remembered, without effect."""
+
+import contextlib
+import types
+
+fx_graph_cache = coordinate_descent_tuning = epilogue_fusion = max_autotune = conv_1x1_as_mm = shape_padding = False
+coordinate_descent_check_all_directions = force_fuse_int_mm_with_mul = use_mixed_mm = freezing = False
+compile_threads = 1
+triton, cpp = types.SimpleNamespace(cudagraphs=False, unique_kernel_names=False), types.SimpleNamespace(threads=-1)
+
+
+@contextlib.contextmanager
+def patch(changes=None, **more):
+    """Settings for the length of a block."""
+    given = {**(changes or {}), **more}
+    missing = object()
+    before = {name: globals().get(name, missing) for name in given}
+    globals().update(given)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is missing:
+                del globals()[name]
+            else:
+                globals()[name] = value

@@ -1,0 +1,1 @@
+"""Where compiled programs would lie."""

@@ -1,0 +1,196 @@
+"""Names of ``torch._C`` that libraries read although they are PyTorch's own business: questions with an answer here."""
+
+from . import _C
+
+
+def _get_tracing_state():
+    """What a trace has recorded so far: nothing is traced."""
+
+
+def _log_api_usage_once(event):
+    """A count of calls for PyTorch's makers; nothing is counted."""
+
+
+_log_api_usage_metadata = _log_api_usage_once
+
+
+def _get_accelerator(check=False):
+    """The device that is the accelerator here: the CPU, when there is no other."""
+    return _C.device("cpu")
+
+
+def _get_privateuse1_backend_name():
+    """The name of a device that a plug-in brings."""
+    return "privateuseone"
+
+
+def _is_alias_of(tensor, other):
+    """Whether two tensors share a storage."""
+    return tensor.untyped_storage().data_ptr() == other.untyped_storage().data_ptr()
+
+
+def _get_default_device():
+    """The name of the device on which tensors are made."""
+    return str(_C._default_device())
+
+
+def _disabled_torch_dispatch_impl(func, types, args=(), kwargs=None):
+    """``__torch_dispatch__`` of classes that leave operators as they are: the function's own result."""
+    return func(*args, **(kwargs or {}))
+
+
+def _are_functorch_transforms_active():
+    """Whether a function of torch.func runs that gives out tensors of its own: never."""
+    return False
+
+
+_is_current_rpc_agent_set = _are_functorch_transforms_active
+
+
+class _ExcludeDispatchKeyGuard:
+    """Raises NotImplementedError: operators cannot be told to pass over a part of what they do."""
+
+    def __init__(self, keys):
+        raise NotImplementedError(
+            "torch._C._ExcludeDispatchKeyGuard: operators here do not pass over single parts; use torch.no_grad or torch.autocast"
+        )
+
+
+class _Keys(type):
+    """Names of parts of PyTorch's dispatcher, made when asked for."""
+
+    def __getattr__(cls, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        key = cls.__new__(cls)
+        key.name = name
+        setattr(cls, name, key)
+        return key
+
+
+class DispatchKey(metaclass=_Keys):
+    """A part of what PyTorch does in an operator, by name; a program passes it on."""
+
+    def __repr__(self):
+        return f"DispatchKey.{self.name}"
+
+
+class DispatchKeySet:
+    """Some parts of what PyTorch does in an operator."""
+
+    def __init__(self, *keys):
+        self._keys = frozenset(keys)
+
+    def has(self, key):
+        """Whether the part is among them."""
+        return key in self._keys
+
+    def add(self, key):
+        """The parts with one more."""
+        return DispatchKeySet(*self._keys, key)
+
+    def __or__(self, other):
+        return DispatchKeySet(*self._keys, *other._keys)
+
+    def __eq__(self, other):
+        return isinstance(other, DispatchKeySet) and self._keys == other._keys
+
+    def __hash__(self):
+        return hash(self._keys)
+
+
+_TensorMeta = type(_C.Tensor)
+
+
+class Graph:
+    """A compiled program's graph, and the kinds of what it consists of; libraries name them. There are none."""
+
+    def __init__(self, *args, **kwargs):
+        raise NotImplementedError(
+            f"torch._C.{type(self).__name__}: compiled programs are not part of this stack yet; torch.fx has graphs"
+        )
+
+
+Node, Value, Block = (type(_name, (Graph,), {"__doc__": Graph.__doc__}) for _name in ("Node", "Value", "Block"))
+
+
+def _parse_to(*args, **kwargs):
+    """What ``Module.to`` was asked for: device, dtype, non_blocking, memory format.
+
+    >>> torch._C._nn._parse_to("cpu", torch.float64)
+    (device(type='cpu'), torch.float64, False, None)
+    """
+    names = ("device", "dtype", "non_blocking", "copy")
+    device = dtype = None
+    flags = []
+    for value in args:
+        if isinstance(value, _C.dtype):
+            dtype = value
+        elif isinstance(value, _C.Tensor):
+            device, dtype = value.device, value.dtype
+        elif isinstance(value, bool):
+            flags.append(value)
+        elif value is not None:
+            device = _C.device(value)
+    if (tensor := kwargs.pop("tensor", None)) is not None:
+        device, dtype = tensor.device, tensor.dtype
+    form = kwargs.pop("memory_format", None)
+    if wrong := set(kwargs) - set(names):
+        raise TypeError(f"to() got an unexpected keyword argument {min(wrong)!r}")
+    if kwargs.get("device") is not None:
+        device = _C.device(kwargs["device"])
+    dtype = kwargs.get("dtype", dtype)
+    return device, dtype, bool(kwargs.get("non_blocking", flags[0] if flags else False)), form
+
+
+def _switch(answer):
+    """A setting of PyTorch's fusers: accepted, and without effect, since programs run as they were written."""
+    return lambda *args: answer
+
+
+for _name in (
+    "_jit_set_texpr_fuser_enabled",
+    "_jit_set_nvfuser_enabled",
+    "_jit_set_nvfuser_guard_mode",
+    "_jit_override_can_fuse_on_cpu",
+    "_jit_override_can_fuse_on_gpu",
+    "_jit_set_profiling_executor",
+    "_jit_set_profiling_mode",
+    "_jit_can_fuse_on_cpu",
+    "_jit_can_fuse_on_gpu",
+    "_jit_texpr_fuser_enabled",
+    "_set_math_sdp_allow_fp16_bf16_reduction",
+):
+    globals()[_name] = _switch(False)
+
+
+_OF_OVERRIDES = {
+    **{name: name for name in ("DisableTorchFunction", "DisableTorchFunctionSubclass", "_EnableTorchFunction")},
+    **{
+        name: name
+        for name in ("_is_torch_function_enabled", "_is_torch_function_all_disabled", "_is_torch_function_mode_enabled")
+    },
+    "_has_torch_function": "has_torch_function",
+    "_has_torch_function_unary": "has_torch_function_unary",
+    "_has_torch_function_variadic": "has_torch_function_variadic",
+}
+
+
+def __getattr__(name):
+    if name == "_nn":
+        from . import nn
+
+        return nn.functional
+    if name == "_functorch":
+        from ._functorch import _batches
+
+        return _batches
+    if name == "PyTorchFileReader":
+        from .serialize import PyTorchFileReader
+
+        return PyTorchFileReader
+    if name in _OF_OVERRIDES:
+        from . import overrides
+
+        return getattr(overrides, _OF_OVERRIDES[name])
+    raise AttributeError(f"module 'torch._C' has no attribute {name!r}")

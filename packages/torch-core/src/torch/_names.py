@@ -1,0 +1,234 @@
+"""What ``torch.<name>`` means when torch-core's own namespace lacks the name: a part, a name out of a part, or a name of a
+module that waits until somebody asks.
+"""
+
+import sys
+
+from ._parts import ALIASES, FACES, PARTS, PLANNED, MissingPart, import_module
+
+# Names that users find in `torch` itself and that live in a part.
+ATTRIBUTES = {
+    "no_grad": "autograd",
+    "enable_grad": "autograd",
+    "set_grad_enabled": "autograd",
+    "is_grad_enabled": "autograd",
+    "inference_mode": "autograd",
+    "is_inference_mode_enabled": "autograd",
+    "is_anomaly_enabled": "autograd",
+    "is_anomaly_check_nan_enabled": "autograd",
+    "set_anomaly_enabled": "autograd",
+    "vmap": "func",
+    "save": "serialize",
+    "load": "serialize",
+    "PyTorchFileReader": "serialize",
+}
+
+# Functions of torch.nn.functional that programs find in `torch` itself.
+FUNCTIONAL = (
+    "cosine_embedding_loss", "embedding_bag", "embedding_renorm_", "feature_alpha_dropout",
+    "cosine_similarity", "grid_sampler", "grid_sampler_2d", "grid_sampler_3d", "hinge_embedding_loss", "margin_ranking_loss",
+    "pairwise_distance", "pixel_shuffle", "pixel_unshuffle", "rms_norm", "rrelu", "rrelu_", "triplet_margin_loss",
+)  # fmt: skip
+ATTRIBUTES.update(dict.fromkeys(FUNCTIONAL, "nn"))
+
+# Names of torch-core itself that wait in a module until somebody asks; a module may be asked for by its own name.
+LAZY = {
+    **dict.fromkeys(("set_printoptions", "get_printoptions", "printoptions"), "_printing"),
+    **dict.fromkeys(("finfo", "iinfo"), "_limits"),
+    **dict.fromkeys(("set_default_tensor_type", "_tensor_classes"), "_legacy"),
+    **dict.fromkeys(("unique", "unique_consecutive"), "_unique"),
+    **dict.fromkeys(("ifft", "rfft", "irfft"), "_spectral"),
+    **dict.fromkeys(("lu", "btrifact"), "_factored"),
+    **dict.fromkeys(("svd_lowrank", "pca_lowrank", "lobpcg"), "_lowrank"),
+    **dict.fromkeys(("TypedStorage", "UntypedStorage", "Storage", "_storage_classes"), "storage"),
+    **dict.fromkeys(
+        (
+            "adjoint", "combinations", "cov", "corrcoef", "empty_permuted", "gradient", "cdist", "pdist", "renorm",
+        ),
+        "_composed",
+    ),
+    **dict.fromkeys(("histogram", "histogramdd", "nonzero_static", "unravel_index"), "_counting"),
+    **dict.fromkeys(
+        (
+            "alias_copy", "as_strided_copy", "detach_copy", "diagonal_copy", "expand_copy", "indices_copy", "narrow_copy",
+            "permute_copy", "select_copy", "slice_copy", "split_copy", "split_with_sizes_copy", "squeeze_copy", "t_copy",
+            "transpose_copy", "unbind_copy", "unfold_copy", "unsqueeze_copy", "values_copy", "view_copy", "view_as_complex_copy",
+            "view_as_real_copy", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "_chunk_cat",
+        ),
+        "_copies",
+    ),
+    **dict.fromkeys(
+        (
+            "_native_batch_norm_legit", "native_batch_norm", "native_group_norm", "segment_reduce", "_segment_reduce", "_softmax_backward_data",
+            "_unsafe_masked_index", "_unsafe_masked_index_put_accumulate",
+        ),
+        "_native",
+    ),
+    **dict.fromkeys(
+        (
+            "bits16", "bits1x8", "bits2x4", "bits4x2", "bits8", "chalf", "complex32", "float4_e2m1fn_x2", "float8_e4m3fn",
+            "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu", "int1", "int2", "int3", "int4", "int5", "int6",
+            "int7", "qint32", "qint8", "quint2x4", "quint4x2", "quint8", "uint1", "uint2", "uint3", "uint4", "uint5", "uint6", "uint7",
+        ),
+        "_dtypes",
+    ),
+    **dict.fromkeys(("Stream", "Event"), "_streams"),
+    "Future": "futures",
+    "ScriptModule": "jit",
+    "StorageBase": "storage",
+    **dict.fromkeys(("while_loop", "cond"), "_loops"),
+    **dict.fromkeys(("_convert_indices_from_coo_to_csr", "_convert_indices_from_csr_to_coo"), "_compressed_indices"),
+    "OutOfMemoryError": "cuda",
+    **dict.fromkeys(("autocast", "GradScaler"), "amp"),
+    **dict.fromkeys(
+        (
+            "autocast_decrement_nesting", "autocast_increment_nesting", "clear_autocast_cache", "get_autocast_cpu_dtype", "get_autocast_dtype",
+            "get_autocast_gpu_dtype", "is_autocast_cache_enabled", "is_autocast_cpu_enabled", "is_autocast_enabled", "set_autocast_cache_enabled",
+            "set_autocast_cpu_dtype", "set_autocast_cpu_enabled", "set_autocast_dtype", "set_autocast_enabled", "set_autocast_gpu_dtype",
+        ),
+        "amp.autocast_mode",
+    ),
+    **dict.fromkeys(
+        (
+            "_assert", "_assert_async", "_check", "_check_index", "_check_is_size", "_check_not_implemented", "_check_tensor_all",
+            "_check_tensor_all_with", "get_device_module", "_check_type", "_check_value", "_check_with", "_shape_as_tensor", "SymBool", "SymFloat", "SymInt",
+            "sym_float", "sym_int", "sym_ite", "sym_max", "sym_min", "sym_not", "sym_sqrt", "sym_sum",
+        ),
+        "_checks",
+    ),
+    "fork_rng": "random",
+    **dict.fromkeys(("tensordot", "einsum", "chain_matmul"), "_products"),
+    **dict.fromkeys(
+        (
+            "sparse_coo_tensor", "sparse_csr_tensor", "sparse_csc_tensor", "sparse_bsr_tensor", "sparse_bsc_tensor",
+            "sparse_compressed_tensor",
+        ),
+        "_sparse_tensors",
+    ),
+    **dict.fromkeys(
+        (
+            "typename", "is_storage", "is_floating_point", "is_complex", "numel", "is_same_size", "is_nonzero", "set_flush_denormal",
+            "compiled_with_cxx11_abi", "broadcast_shapes", "are_deterministic_algorithms_enabled", "use_deterministic_algorithms",
+            "is_signed", "is_conj", "is_inference", "is_distributed", "size", "stride", "expand", "expand_as", "repeat", "fill_",
+            "zero_", "bernoulli_", "pin_memory", "get_float32_matmul_precision", "set_float32_matmul_precision",
+            "get_deterministic_debug_mode", "set_deterministic_debug_mode", "get_num_interop_threads", "set_num_interop_threads",
+            "get_default_device", "set_default_device", "from_file", "gcd_", "get_device", "has_lapack", "has_mkl", "has_openmp", "is_neg",
+            "is_deterministic_algorithms_warn_only_enabled", "is_warn_always_enabled", "lcm_", "set_warn_always", "to_dlpack", "xlogy_",
+        ),
+        "_misc",
+    ),
+}  # fmt: skip
+MODULES = (
+    "__config__",
+    "_custom_ops",
+    "_functorch",
+    "_guards",
+    "_higher_order_ops",
+    "_inductor",
+    "_jit_internal",
+    "_ops",
+    "_prims_common",
+    "_subclasses",
+    "_tensor_str",
+    "_utils",
+    "accelerator",
+    "amp",
+    "backends",
+    "cpu",
+    "cuda",
+    "doctor",
+    "fft",
+    "functional",
+    "futures",
+    "library",
+    "linalg",
+    "masked",
+    "memory",
+    "mps",
+    "mtia",
+    "ops",
+    "overrides",
+    "quasirandom",
+    "random",
+    "return_types",
+    "signal",
+    "sparse",
+    "special",
+    "storage",
+    "testing",
+    "types",
+    "version",
+    "xpu",
+)  # of torch-core, imported when first touched
+TYPED = (
+    "Float",
+    "Double",
+    "Half",
+    "BFloat16",
+    "Byte",
+    "Char",
+    "Short",
+    "Int",
+    "Long",
+    "Bool",
+    "ComplexFloat",
+    "ComplexDouble",
+)
+
+# Functions that programs of PyTorch ask for, by the part that will have them.
+PLANNED_FUNCTIONS = {"compile": "compiler"}
+
+
+def attribute(name: str):
+    """What ``torch.<name>`` means when torch-core itself has no such name: a part, or a name out of a part."""
+    if name in MODULES:
+        return import_module(f"torch.{name}")
+    if name == "torch":  # `from torch import torch`, which editors write
+        return sys.modules["torch"]
+    if name in LAZY:
+        module = import_module(f"torch.{LAZY[name]}")
+        return module if name == LAZY[name] else _keep(name, getattr(module, name))
+    for kind, module in (("Tensor", "torch._legacy"), ("Storage", "torch.storage")):
+        if name.endswith(kind) and name.removesuffix(kind) in TYPED:
+            return _keep(name, import_module(module).make(name))
+    if name.startswith("_foreach_"):
+        module = import_module("torch._foreach")
+        if name in module.__all__:
+            return _keep(name, getattr(module, name))
+    if name in ALIASES:
+        attribute(ALIASES[name].partition(".")[0])  # the part, or the error that names its distribution
+        return import_module(f"torch.{name}")
+    part = ATTRIBUTES.get(name) or PLANNED_FUNCTIONS.get(name, name)
+    if part not in PARTS and part not in PLANNED and part not in FACES:
+        from ._spelling import unknown
+
+        raise unknown(name, names())
+    try:
+        module = import_module(f"torch.{part}")
+    except MissingPart as error:
+        text = str(error) if part == name else f"torch.{name}: {error}"
+        raise AttributeError(text, name=name, obj=sys.modules["torch"]) from None
+    if part == name:
+        return module
+    if name in FUNCTIONAL:
+        module = module.functional
+    return _keep(name, getattr(module, name))
+
+
+def _keep(name: str, value):
+    setattr(sys.modules["torch"], name, value)  # found without a detour from now on
+    return value
+
+
+def names() -> list[str]:
+    """What ``dir(torch)`` shows."""
+    return sorted(
+        {
+            *vars(sys.modules["torch"]),
+            *PARTS,
+            *ATTRIBUTES,
+            *LAZY,
+            *MODULES,
+            *(t + kind for t in TYPED for kind in ("Tensor", "Storage")),
+        }
+    )

@@ -1,0 +1,261 @@
+"""Operators that programs bring, by namespace: a schema, functions by device, and what else is known of each. torch.library
+writes here, torch.ops reads.
+
+A call binds its arguments by the schema and takes the first that there is:
+
+1. with a tensor that requires a gradient: a function for Autograd, else the derivative that was registered;
+2. the function for the device of its tensors ("CPU", "CUDA", "Meta", where a fake serves as well);
+3. one for every device ("CompositeExplicitAutograd", "CompositeImplicitAutograd").
+"""
+
+import threading
+
+from . import _C
+from ._parts import need
+from ._schemas import Schema
+
+OPERATORS: dict[str, dict[str, "Operator"]] = {}  # namespace: name with overload: operator
+WAITING: dict[str, dict] = {}  # qualified name: what was registered before the operator was defined
+LOCK = threading.RLock()
+
+#: names that programs give to devices, and those of the keys
+DEVICE_KEYS = {"cpu": "CPU", "cuda": "CUDA", "meta": "Meta", "xpu": "XPU", "mps": "MPS", "hpu": "HPU"}
+FOR_ALL = ("CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional", "CompositeImplicitAutograd")
+KEYS = {*DEVICE_KEYS.values(), *FOR_ALL, "Autograd", *(f"Autograd{key}" for key in DEVICE_KEYS.values()), "PrivateUse1"}
+KEYS |= {
+    "ADInplaceOrView",
+    "AutocastCPU",
+    "AutocastCUDA",
+    "BackendSelect",
+    "Functionalize",
+    "SparseCPU",
+    "QuantizedCPU",
+}
+
+
+#: functions (operator, arguments by name) -> result or NotImplemented, for calls with tensors that are wrappers
+around = []
+
+
+class Operator:
+    """One operator: ``torch.ops.namespace.name.overload``."""
+
+    def __init__(self, namespace, schema, tags=()):
+        self.namespace, self._schema, self.tags = namespace, schema, list(tags)
+        self.kernels, self.fake, self.backward, self.setup_context = {}, None, None, None
+        self.autocast, self.disabled = {}, set()
+        self.batch_rule = None
+        self.opaque = False  # whether gradients stop at its functions, as at those of torch.library.custom_op
+        self.__name__ = f"{schema.name}.{self._overloadname}"
+        self.__qualname__, self.__module__ = self.__name__, f"torch._ops.{namespace}"
+        self.__doc__ = str(schema)
+
+    @property
+    def _overloadname(self):
+        return self._schema.overload or "default"
+
+    _opname = property(lambda self: self._schema.name)
+
+    @property
+    def _qualified_op_name(self):
+        return f"{self.namespace}::{self._schema.name}"
+
+    def name(self):
+        """As schemas name it: ``mylib::add.Tensor``."""
+        overload = self._schema.overload
+        return f"{self._qualified_op_name}.{overload}" if overload else self._qualified_op_name
+
+    def __repr__(self):
+        return f"<OpOverload(op='{self.namespace}.{self._schema.name}', overload='{self._overloadname}')>"
+
+    def __str__(self):
+        return f"{self.namespace}.{self._schema.name}.{self._overloadname}"
+
+    def has_kernel_for_dispatch_key(self, key):
+        """Whether a function was registered for the key itself."""
+        return getattr(key, "name", key) in self.kernels
+
+    def __call__(self, *args, **kwargs):
+        arguments = self._schema.bind(self.name(), args, kwargs)
+        tensors = list(_tensors(arguments.values()))
+        if self.autocast and (dtype := self._autocast_dtype(tensors)) is not None:
+            arguments = {k: _cast(v, dtype) for k, v in arguments.items()}
+            tensors = list(_tensors(arguments.values()))
+        device = "CPU"
+        for tensor in tensors:
+            if tensor.device.type != "cpu":
+                device = DEVICE_KEYS[tensor.device.type]
+                break
+        if any(t.requires_grad for t in tensors) and need("autograd").is_grad_enabled():
+            for key in (f"Autograd{device}", "Autograd"):
+                if key in self.kernels:
+                    return self._run(self.kernels[key], arguments)
+            if self.backward is not None or self.opaque:
+                from ._registered_gradients import apply
+
+                return apply(self, self._kernel(device), arguments)
+        return self._run(self._kernel(device), arguments)
+
+    def below_autograd(self, *args, **kwargs):
+        """The operator's result from the function of the device, without a derivative."""
+        arguments = self._schema.bind(self.name(), args, kwargs)
+        for tensor in _tensors(arguments.values()):
+            if tensor.device.type != "cpu":
+                return self._run(self._kernel(DEVICE_KEYS[tensor.device.type]), arguments)
+        return self._run(self._kernel("CPU"), arguments)
+
+    def _run(self, function, arguments):
+        for take in around:
+            if (result := take(self, arguments)) is not NotImplemented:
+                return result
+        return function(*self._schema.positional(arguments), **self._schema.named(arguments))
+
+    def _kernel(self, device):
+        if device == "Meta" and self.fake is not None:
+            return self.fake
+        for key in (device, *(FOR_ALL if device != "Meta" or not self.opaque else ())):
+            if key in self.kernels and key not in self.disabled:
+                return self.kernels[key]
+        if device == "Meta":
+            raise NotImplementedError(
+                f"{self.name()}: no function is registered for tensors of device 'meta': add one by torch.library.register_fake"
+            )
+        found = ", ".join(sorted(self.kernels)) or "none"
+        raise NotImplementedError(
+            f"Could not run '{self.name()}' with arguments from the '{device}' backend: functions are registered for {found}"
+        )
+
+    def _autocast_dtype(self, tensors):
+        for device, dtype in self.autocast.items():
+            if any(t.device.type == device for t in tensors):
+                import torch
+
+                if torch.is_autocast_enabled(device):
+                    return dtype
+        return None
+
+
+def _tensors(values):
+    for value in values:
+        if isinstance(value, _C.Tensor):
+            yield value
+        elif isinstance(value, (list, tuple)):
+            yield from (item for item in value if isinstance(item, _C.Tensor))
+
+
+def _cast(value, dtype):
+    if isinstance(value, _C.Tensor):
+        return value.to(dtype) if value.is_floating_point() and value.dtype != _C.float64 else value
+    return type(value)(_cast(item, dtype) for item in value) if isinstance(value, (list, tuple)) else value
+
+
+def define(namespace, text, tags=()):
+    """A new operator by its schema; RuntimeError when there is one of that name."""
+    schema = Schema.parse(text)
+    with LOCK:
+        operators = OPERATORS.setdefault(namespace, {})
+        if schema.full_name in operators:
+            raise RuntimeError(
+                f"Tried to register an operator ({namespace}::{schema}) with the same name and overload name multiple times"
+            )
+        operator = operators[schema.full_name] = Operator(namespace, schema, tags)
+        for name, value in WAITING.pop(operator.name(), {}).items():
+            current = getattr(operator, name)
+            current.update(value) if isinstance(current, dict) else setattr(operator, name, value)
+    return operator
+
+
+def forget(operator):
+    """Take an operator out."""
+    with LOCK:
+        OPERATORS.get(operator.namespace, {}).pop(operator._schema.full_name, None)
+
+
+def split(qualified):
+    """Namespace and name of ``namespace::name.overload``.
+
+    >>> split("mylib::add.Tensor")
+    ('mylib', 'add.Tensor')
+    """
+    namespace, colons, name = qualified.partition("::")
+    if not colons or not namespace or not name or "::" in name:
+        raise ValueError(f"expected the name of an operator as 'namespace::name', got {qualified!r}")
+    return namespace, name.removesuffix(".default")
+
+
+def find(qualified):
+    """The operator of that name, or None."""
+    namespace, name = split(qualified)
+    return OPERATORS.get(namespace, {}).get(name)
+
+
+def note(qualified, **known):
+    """Tell what is known of an operator; it may be defined later."""
+    with LOCK:
+        if (operator := find(qualified)) is None:
+            namespace, name = split(qualified)
+            waiting = WAITING.setdefault(f"{namespace}::{name}", {})
+        else:
+            waiting = vars(operator)
+        for name, value in known.items():
+            if isinstance(value, dict):
+                waiting.setdefault(name, {}).update(value)
+            else:
+                waiting[name] = value
+
+
+class Packet:
+    """The overloads of one name: ``torch.ops.namespace.name``; a call takes the first whose schema fits."""
+
+    def __init__(self, namespace, name, overloads):
+        self._qualified_op_name, self.__name__, self._overloads = f"{namespace}::{name}", name, overloads
+        self.__module__ = f"torch.ops.{namespace}"
+
+    def overloads(self):
+        """The names of the overloads."""
+        return list(self._overloads)
+
+    def __getattr__(self, name):
+        if name.startswith("__") or name == "_overloads" or name not in self._overloads:
+            raise AttributeError(f"The underlying op of '{self._qualified_op_name}' has no overload name '{name}'")
+        return self._overloads[name]
+
+    def __call__(self, *args, **kwargs):
+        if len(self._overloads) == 1:
+            return next(iter(self._overloads.values()))(*args, **kwargs)
+        troubles = []
+        for operator in self._overloads.values():
+            try:
+                operator._schema.bind(operator.name(), args, kwargs, types=True)
+            except RuntimeError as error:
+                troubles.append(str(error))
+            else:
+                return operator(*args, **kwargs)
+        raise RuntimeError(f"{self._qualified_op_name}: no overload takes these arguments:\n" + "\n".join(troubles))
+
+    def __repr__(self):
+        return f"<OpOverloadPacket(op='{self._qualified_op_name.replace('::', '.')}')>"
+
+    __str__ = lambda self: self._qualified_op_name.replace("::", ".")
+
+
+class Namespace:
+    """``torch.ops.namespace``: the operators that programs registered under it."""
+
+    def __init__(self, name):
+        self._name = self.name = name
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        operators = OPERATORS.get(self._name, {})
+        found = {op._overloadname: op for op in list(operators.values()) if op._schema.name == name}
+        if not found:
+            raise AttributeError(f"'_OpNamespace' '{self._name}' object has no attribute '{name}'", name=name, obj=self)
+        return Packet(self._name, name, found)
+
+    def __dir__(self):
+        return sorted({op._schema.name for op in OPERATORS.get(self._name, {}).values()})
+
+    def __repr__(self):
+        return f"<namespace torch.ops.{self._name}>"

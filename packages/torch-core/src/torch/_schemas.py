@@ -1,0 +1,293 @@
+"""Schemas of operators as programs write them: ``add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor``."""
+
+import re
+from dataclasses import dataclass, field
+
+from . import _C
+
+NUMBER = (int, float, complex, bool)
+#: what a value of each type is, for choosing among overloads
+CHECKS = {
+    "Tensor": lambda v: isinstance(v, _C.Tensor),
+    "int": lambda v: isinstance(v, int) and not isinstance(v, bool),
+    "SymInt": lambda v: isinstance(v, int) and not isinstance(v, bool),
+    "float": lambda v: isinstance(v, (int, float)) and not isinstance(v, bool),
+    "bool": lambda v: isinstance(v, bool),
+    "str": lambda v: isinstance(v, str),
+    "Scalar": lambda v: isinstance(v, NUMBER),
+    "ScalarType": lambda v: isinstance(v, _C.dtype),
+    "Device": lambda v: isinstance(v, (_C.device, str)),
+    "Generator": lambda v: isinstance(v, _C.Generator),
+}
+CONSTANTS = {"None": None, "True": True, "False": False, "contiguous_format": None, "Mean": 1}
+
+
+@dataclass
+class Argument:
+    """One parameter: its type without the marks of aliases, and whether the operator writes to it."""
+
+    name: str
+    type: str
+    has_default: bool = False
+    default_value: object = None
+    kwarg_only: bool = False
+    is_write: bool = False
+
+    def fits(self, value):
+        """Whether the value is of the type."""
+        kind = self.type
+        if kind.endswith("?"):
+            if value is None:
+                return True
+            kind = kind[:-1]
+        if match := re.fullmatch(r"(.+)\[\d*\]", kind):
+            inner = Argument("", match[1])
+            if isinstance(value, (list, tuple)):
+                return all(map(inner.fits, value))
+            return kind[-2] != "[" and inner.fits(value)  # int[2] takes one int for both
+        check = CHECKS.get(kind)
+        return check is None or check(value)
+
+
+@dataclass
+class Schema:
+    """A name, the parameters and the types of the results."""
+
+    name: str
+    overload: str
+    arguments: list[Argument]
+    returns: list[str]
+    text: str
+    written: list[str] = field(default_factory=list)
+
+    @classmethod
+    def parse(cls, text):
+        """Read a schema; RuntimeError says what is wrong with it.
+
+        >>> s = Schema.parse("add.out(Tensor a, int n=3, *, Tensor(a!) out) -> Tensor(a!)")
+        >>> s.name, s.overload, [(a.name, a.type, a.default_value) for a in s.arguments], s.written
+        ('add', 'out', [('a', 'Tensor', None), ('n', 'int', 3), ('out', 'Tensor', None)], ['out'])
+        """
+        match = re.fullmatch(r"\s*(?:\w+::)?(\w+)(?:\.(\w+))?\s*\((.*)\)\s*->\s*(.+?)\s*", text, re.DOTALL)
+        if match is None:
+            raise RuntimeError(f"the schema of an operator is 'name(type argument, ...) -> type', got {text!r}")
+        name, overload, inside, results = match.groups()
+        arguments, kwarg_only = [], False
+        for part in _split(inside):
+            if part == "*":
+                kwarg_only = True
+                continue
+            arguments.append(_argument(part, kwarg_only, text))
+        if len({a.name for a in arguments}) != len(arguments):
+            raise RuntimeError(f"two arguments of a schema have one name: {text!r}")
+        if results.startswith("(") and results.endswith(")"):
+            results = results[1:-1]
+        returns = [_without_alias(part)[0].split()[0] for part in _split(results)]
+        signature = text.strip().partition("::")[2] if re.match(r"\s*\w+::", text) else text.strip()
+        written = [a.name for a in arguments if a.is_write]
+        return cls(name, overload or "", arguments, returns, signature, written)
+
+    @property
+    def full_name(self):
+        """Name and overload with a dot between them."""
+        return f"{self.name}.{self.overload}" if self.overload else self.name
+
+    overload_name = property(lambda self: self.overload)
+
+    @property
+    def is_mutable(self):
+        """Whether the operator writes to an argument."""
+        return bool(self.written)
+
+    def __str__(self):
+        return self.text
+
+    def bind(self, name, args, kwargs, types=False):
+        """The value of each argument; RuntimeError when they do not fit, with ``types`` also by their types."""
+        places = [a for a in self.arguments if not a.kwarg_only]
+        if len(args) > len(places):
+            raise RuntimeError(f"{name}() takes {len(places)} positional arguments, got {len(args)}. Schema: {self}")
+        found = {a.name: value for a, value in zip(places, args, strict=False)}
+        for key, value in kwargs.items():
+            if key in found:
+                raise RuntimeError(f"{name}() got two values for argument '{key}'. Schema: {self}")
+            if all(a.name != key for a in self.arguments):
+                raise RuntimeError(f"Unknown keyword argument '{key}' for operator '{name}'. Schema: {self}")
+            found[key] = value
+        for a in self.arguments:
+            if a.name not in found:
+                if not a.has_default:
+                    raise RuntimeError(f"{name}() is missing value for argument '{a.name}'. Schema: {self}")
+                found[a.name] = a.default_value
+            elif types and not a.fits(found[a.name]):
+                raise RuntimeError(
+                    f"{name}(): argument '{a.name}' is of type {a.type}, got {type(found[a.name]).__name__}"
+                )
+        return {a.name: found[a.name] for a in self.arguments}
+
+    def positional(self, arguments):
+        """The values of arguments that have a place."""
+        return tuple(arguments[a.name] for a in self.arguments if not a.kwarg_only)
+
+    def named(self, arguments):
+        """The values of arguments that only have a name."""
+        return {a.name: arguments[a.name] for a in self.arguments if a.kwarg_only}
+
+
+def _split(text):
+    """Parts between commas that stand in no brackets and no quotes."""
+    parts, depth, start, quote = [], 0, 0, ""
+    for i, c in enumerate(text):
+        if quote:
+            quote = "" if c == quote else quote
+        elif c in "\"'":
+            quote = c
+        elif c in "([":
+            depth += 1
+        elif c in ")]":
+            depth -= 1
+        elif c == "," and depth == 0:
+            parts.append(text[start:i].strip())
+            start = i + 1
+    last = text[start:].strip()
+    return [*parts, last] if last else parts
+
+
+def _without_alias(text):
+    """``Tensor(a!)[] x`` without the mark, and whether it says that the operator writes."""
+    match = re.match(r"\s*\w+(\([^)]*\))", text)
+    if match is None:
+        return text.strip(), False
+    return (text[: match.start(1)] + text[match.end(1) :]).strip(), "!" in match[1]
+
+
+def _argument(text, kwarg_only, schema):
+    declared, equals, default = text.partition("=")
+    declared, is_write = _without_alias(declared)
+    words = declared.split()
+    if len(words) != 2:
+        raise RuntimeError(f"an argument of a schema is 'type name' or 'type name=default', got {text!r} in {schema!r}")
+    value = _constant(default.strip(), words[0], schema) if equals else None
+    return Argument(words[1], words[0], bool(equals), value, kwarg_only, is_write)
+
+
+def _constant(text, kind, schema):
+    import ast
+
+    if text in CONSTANTS:
+        return CONSTANTS[text]
+    if kind.startswith("ScalarType") and isinstance(dtype := getattr(_C, text, None), _C.dtype):
+        return dtype
+    try:
+        value = ast.literal_eval(text)
+    except (SyntaxError, ValueError):
+        raise RuntimeError(f"a default in a schema cannot be read: {text!r} in {schema!r}") from None
+    if kind.startswith("float") and isinstance(value, int):
+        return float(value)
+    if kind.startswith("Device"):
+        return _C.device(value)
+    return value
+
+
+# --- from the annotations of a function ---
+
+
+def _type_of(annotation):
+    """The schema's word for an annotation, or None."""
+    import collections.abc
+    import types
+    import typing
+
+    plain = {
+        _C.Tensor: "Tensor", int: "SymInt", float: "float", bool: "bool", str: "str", _C.dtype: "ScalarType", _C.device: "Device",
+    }  # fmt: skip
+    if annotation in plain:
+        return plain[annotation]
+    origin, inner = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin in (typing.Union, types.UnionType):
+        rest = [a for a in inner if a is not type(None)]
+        if set(rest) == {int, float, bool}:
+            word = "Scalar"
+        elif len(rest) == 1:
+            word = _type_of(rest[0])
+        else:
+            return None
+        return word + "?" if word and len(rest) < len(inner) else word
+    if origin in (list, collections.abc.Sequence) and len(inner) == 1:
+        word = _type_of(inner[0])
+        return f"{word}[]" if word and not word.endswith("[]") else None
+    return None
+
+
+def _default_text(value, name):
+    if isinstance(value, str):
+        return f'"{value}"'
+    if isinstance(value, _C.dtype):
+        return str(value).removeprefix("torch.")
+    if isinstance(value, _C.device):
+        return f'"{value}"'
+    if value is None or isinstance(value, (bool, int, float)):
+        return str(value)
+    raise ValueError(f"infer_schema(func): Parameter {name} has an unsupported default value {value!r}")
+
+
+def infer_schema(prototype_function, /, *, mutates_args, op_name=None, tags=()):
+    """The schema that the annotations of a function say.
+
+    ``mutates_args`` names the arguments that the function writes to, or is "unknown": then every tensor counts. Raises
+    ValueError for a parameter without an annotation, or with one that schemas have no word for.
+
+    >>> def scale(x: torch.Tensor, by: float = 2.0) -> torch.Tensor: ...
+    >>> torch.library.infer_schema(scale, mutates_args=())
+    '(Tensor x, float by=2.0) -> Tensor'
+    """
+    import inspect
+    import typing
+
+    signature = inspect.signature(prototype_function)
+    try:
+        hints = typing.get_type_hints(prototype_function)
+    except (NameError, TypeError):
+        hints = {}
+
+    def wrong(text):
+        return ValueError(f"infer_schema(func): {text} Got func with signature {signature}")
+
+    parts, star, seen = [], False, set()
+    for i, (name, p) in enumerate(signature.parameters.items()):
+        if p.kind not in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY):
+            raise wrong(f"Parameter {name} must have a place and a name: no *args, **kwargs or '/'.")
+        if p.kind is p.KEYWORD_ONLY and not star:
+            parts.append("*")
+            star = True
+        if p.annotation is p.empty:
+            raise wrong(f"Parameter {name} must have a type annotation.")
+        word = _type_of(hints.get(name, p.annotation))
+        if word is None:
+            raise wrong(f"Parameter {name} has unsupported type {p.annotation}.")
+        if (mutates_args == "unknown" and word.startswith("Tensor")) or (
+            mutates_args != "unknown" and name in mutates_args
+        ):
+            if not word.startswith("Tensor"):
+                raise wrong(f"Parameter {name} is in mutates_args but only tensors or lists of them can be mutated.")
+            word = word.replace("Tensor", f"Tensor(a{i}!)", 1)
+        seen.add(name)
+        parts.append(f"{word} {name}" + ("" if p.default is p.empty else f"={_default_text(p.default, name)}"))
+    if mutates_args != "unknown" and (unknown := set(mutates_args) - seen):
+        raise wrong(f"mutates_args names {', '.join(sorted(unknown))}, which is no parameter.")
+    return f"{op_name or ''}({', '.join(parts)}) -> {_results(hints, signature, wrong)}"
+
+
+def _results(hints, signature, wrong):
+    import typing
+
+    if signature.return_annotation is signature.empty:
+        raise wrong("The return must have a type annotation.")
+    annotation = hints.get("return", signature.return_annotation)
+    if annotation in (None, type(None)):
+        return "()"
+    inner = typing.get_args(annotation) if typing.get_origin(annotation) is tuple else ()
+    words = [_type_of(a) for a in inner or (annotation,)]
+    if None in words or Ellipsis in inner:
+        raise wrong(f"Return has unsupported type {annotation}.")
+    return f"({', '.join(words)})" if len(words) > 1 else words[0]

@@ -1,0 +1,21 @@
+"""``torch.amp`` of the CPU, under older names."""
+
+from .. import _C
+from ..amp import GradScaler as _GradScaler
+from ..amp import autocast as _autocast
+
+__all__ = ["GradScaler", "autocast"]
+
+
+class autocast(_autocast):
+    """``torch.autocast("cpu", ...)``."""
+
+    def __init__(self, enabled=True, dtype=_C.bfloat16, cache_enabled=True):
+        super().__init__("cpu", dtype, enabled, cache_enabled)
+
+
+class GradScaler(_GradScaler):
+    """``torch.amp.GradScaler("cpu", ...)``."""
+
+    def __init__(self, init_scale=2.0**16, growth_factor=2.0, backoff_factor=0.5, growth_interval=2000, enabled=True):
+        super().__init__("cpu", init_scale, growth_factor, backoff_factor, growth_interval, enabled)

@@ -1,0 +1,35 @@
+"""What the face of CUDA is made of while no plug-in is installed: one reason, and names that give it when used."""
+
+from .. import _install
+
+REASON = f"CUDA needs the distribution 'torch-core-cuda', which is not installed: {_install.command('torch-core-cuda')}"
+
+
+class Unavailable(RuntimeError, AssertionError):
+    """There is no CUDA device. Programs catch either of the two classes for it."""
+
+
+def function(name: str):
+    """A function that needs a device, and says so when called."""
+
+    def needs_device(*args, **kwargs):
+        raise Unavailable(f"torch.cuda.{name}: {REASON}")
+
+    needs_device.__name__ = needs_device.__qualname__ = name.rpartition(".")[2]
+    needs_device.__doc__ = "Raises RuntimeError: it needs a device."
+    return needs_device
+
+
+def functions(module: dict, *names: str) -> None:
+    """Put functions that need a device into a module of ``torch.cuda``."""
+    prefix = module["__name__"].removeprefix("torch.cuda").lstrip(".")
+    for name in names:
+        module[name] = function(f"{prefix}.{name}" if prefix else name)
+        module[name].__module__ = module["__name__"]
+
+
+def kind(name: str, methods=(), **constants):
+    """A class whose objects need a device: it can be named, asked for and subclassed, but not made."""
+    members = {"__init__": function(name), "__module__": "torch.cuda", "__doc__": "Needs a device to be made."}
+    members |= {method: function(f"{name}.{method}") for method in methods}
+    return type(name, (), members | constants)

@@ -1,0 +1,27 @@
+"""``torch.amp`` of CUDA, under older names."""
+
+import functools
+
+from .. import _C
+from ..amp import GradScaler as _GradScaler
+from ..amp import autocast as _autocast
+from ..amp import custom_bwd, custom_fwd
+
+__all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd"]
+
+custom_fwd = functools.partial(custom_fwd, device_type="cuda")
+custom_bwd = functools.partial(custom_bwd, device_type="cuda")
+
+
+class autocast(_autocast):
+    """``torch.autocast("cuda", ...)``."""
+
+    def __init__(self, enabled=True, dtype=_C.float16, cache_enabled=True):
+        super().__init__("cuda", dtype, enabled, cache_enabled)
+
+
+class GradScaler(_GradScaler):
+    """``torch.amp.GradScaler("cuda", ...)``."""
+
+    def __init__(self, init_scale=2.0**16, growth_factor=2.0, backoff_factor=0.5, growth_interval=2000, enabled=True):
+        super().__init__("cuda", init_scale, growth_factor, backoff_factor, growth_interval, enabled)

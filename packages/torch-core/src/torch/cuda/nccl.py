@@ -1,0 +1,38 @@
+"""NCCL's collectives between the devices of this process."""
+
+from __future__ import annotations
+
+from ._absent import functions, kind
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class NcclError(RuntimeError):
+    """NCCL reports an error."""
+
+
+NcclComm, NcclCommList, communicator = kind("NcclComm"), kind("NcclCommList"), kind("communicator")
+cudaStream = kind("cudaStream")
+
+
+def is_available(tensors: Any) -> Any:
+    """Whether NCCL can work on these tensors: it cannot without devices."""
+    return False
+
+
+functions(
+    globals(),
+    *(
+        "all_gather",
+        "all_reduce",
+        "broadcast",
+        "check_error",
+        "init_rank",
+        "reduce",
+        "reduce_scatter",
+        "unique_id",
+        "version",
+    ),
+)

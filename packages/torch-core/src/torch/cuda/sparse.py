@@ -1,0 +1,10 @@
+"""The legacy classes of sparse CUDA tensors: names for ``isinstance``, of which nothing is made without a device."""
+
+
+def __getattr__(name):
+    from .. import _legacy
+
+    if name.endswith("Tensor") and name.removesuffix("Tensor") in _legacy.PREFIXES:
+        globals()[name] = made = _legacy.make(name, cuda=True, sparse=True)
+        return made
+    raise AttributeError(f"module 'torch.cuda.sparse' has no attribute {name!r}")

@@ -1,0 +1,511 @@
+"""Operators of one's own: a name, a schema, functions by device, a derivative.
+
+>>> @torch.library.custom_op("doc::scale", mutates_args=())
+... def scale(x: torch.Tensor, by: float) -> torch.Tensor:
+...     return torch.from_numpy(x.numpy() * by)
+>>> scale(torch.ones(2), 3.0), torch.ops.doc.scale(torch.ones(2), by=2.0)
+(tensor([3., 3.]), tensor([2., 2.]))
+
+A function runs as it was written (there is no compiler); tensors of device "meta" go to what ``register_fake`` named.
+What is registered for an operator may come before its definition.
+"""
+
+import functools
+import re
+import warnings
+import weakref
+
+from . import _C, _registered
+from ._registered import DEVICE_KEYS, KEYS, Operator, Packet
+from ._schemas import infer_schema
+
+__all__ = [
+    "CustomOpDef", "Library", "custom_op", "define", "fallthrough_kernel", "get_ctx", "get_kernel", "impl", "impl_abstract",
+    "infer_schema", "opcheck", "register_autocast", "register_autograd", "register_fake", "register_kernel", "register_torch_dispatch",
+    "register_vmap", "triton_op", "wrap_triton",
+]  # fmt: skip
+
+RESERVED = {"prim", "aten"}
+
+
+def fallthrough_kernel():
+    """Stands for "go on as if nothing was registered for this key" in :meth:`Library.impl`."""
+    raise NotImplementedError("fallthrough_kernel stands for a function in Library.impl and is not called")
+
+
+class Library:
+    """Registrations under one namespace, which last as long as this object.
+
+    ``kind``: "DEF" for the one that defines the namespace, "FRAGMENT" for more definitions, "IMPL" for functions alone.
+    Raises ValueError for other kinds and for the namespaces of torch itself with kind "DEF".
+
+    >>> lib = torch.library.Library("doc2", "DEF")
+    >>> lib.define("twice(Tensor x, *, int times=1) -> Tensor")
+    'twice'
+    >>> lib.impl("twice", lambda x, *, times: 2 * times * x, "CompositeImplicitAutograd")
+    >>> torch.ops.doc2.twice(torch.ones(1), times=2)
+    tensor([4.])
+    """
+
+    def __init__(self, ns, kind, dispatch_key=""):
+        if kind not in ("IMPL", "DEF", "FRAGMENT"):
+            raise ValueError(f"Unsupported kind: {kind}; a Library is of kind 'IMPL', 'DEF' or 'FRAGMENT'")
+        if ns in RESERVED and kind == "DEF":
+            raise ValueError(f"{ns} is a reserved namespace: operators of torch itself are not defined by programs")
+        self.ns, self.kind, self.dispatch_key = ns, kind, _key(dispatch_key) if dispatch_key else ""
+        self._defined, self._implemented = [], []
+        self._end = weakref.finalize(self, _forget, self._defined, self._implemented)
+
+    def __repr__(self):
+        return f"Library(kind={self.kind}, ns={self.ns}, dispatch_key={self.dispatch_key})>"
+
+    def define(self, schema, alias_analysis="", *, tags=()):
+        """A new operator by its schema; gives its name."""
+        if alias_analysis not in ("", "FROM_SCHEMA", "CONSERVATIVE"):
+            raise RuntimeError(f"Invalid alias_analysis type {alias_analysis}")
+        if self.kind == "IMPL":
+            raise RuntimeError(f"Library.define: {self!r} is of kind 'IMPL'; definitions need 'DEF' or 'FRAGMENT'")
+        operator = _registered.define(self.ns, schema, _tags(tags))
+        self._defined.append(operator)
+        return operator._schema.full_name
+
+    def impl(self, op_name, fn, dispatch_key="", *, with_keyset=False, allow_override=False):
+        """The function of an operator for a key: a device ("CPU", "CUDA", "Meta"), all of them
+        ("CompositeExplicitAutograd", "CompositeImplicitAutograd") or tensors that require gradients ("Autograd").
+        """
+        if not callable(fn):
+            raise TypeError(f"Input function is required to be a callable but found type {type(fn)}")
+        key = _key(dispatch_key or self.dispatch_key or "CompositeImplicitAutograd")
+        if with_keyset:
+            raise NotImplementedError("Library.impl(with_keyset=True): functions here are not told the keys of a call")
+        name = op_name.name() if isinstance(op_name, Operator) else str(op_name)
+        name = name.partition("::")[2] or name
+        if isinstance(op_name, Packet):
+            name = op_name.__name__
+        if fn is fallthrough_kernel:
+            return
+        if self.ns in RESERVED:
+            raise NotImplementedError(
+                f"Library.impl({self.ns}::{name}): functions of operators of torch itself are not replaced by programs"
+            )
+        qualified = f"{self.ns}::{name.removesuffix('.default')}"
+        operator = _registered.find(qualified)
+        if operator is not None and key in operator.kernels and not allow_override:
+            raise RuntimeError(
+                f"there is already a function registered for {qualified} and key {key}: allow_override=True replaces it"
+            )
+        _registered.note(qualified, kernels={key: fn})
+        self._implemented.append((qualified, key, fn))
+
+    def fallback(self, fn, dispatch_key="", *, with_keyset=False):
+        """Raises NotImplementedError: a function for all operators at once does not exist here."""
+        raise NotImplementedError("Library.fallback: one function for all operators is not part of this stack")
+
+    def _register_fake(self, op_name, fn, _stacklevel=1, *, allow_override=False):
+        _registered.note(f"{self.ns}::{op_name}", fake=fn)
+
+    def _destroy(self):
+        """Take everything back that was registered here."""
+        self._end()
+
+
+def _forget(defined, implemented):
+    for qualified, key, fn in implemented:
+        operator = _registered.find(qualified)
+        if operator is not None and operator.kernels.get(key) is fn:
+            del operator.kernels[key]
+    for operator in defined:
+        _registered.forget(operator)
+
+
+def _key(name):
+    name = getattr(name, "name", name)
+    if name not in KEYS:
+        raise ValueError(f"no such dispatch key: {name!r}; there are {', '.join(sorted(KEYS))}")
+    return name
+
+
+def _tags(tags):
+    return tuple(tags) if isinstance(tags, (list, tuple, set)) else (tags,)
+
+
+def _device_key(device):
+    if device in KEYS:
+        return device
+    if device not in DEVICE_KEYS:
+        raise ValueError(f"unknown device {device!r}: expected one of {', '.join(DEVICE_KEYS)}")
+    return DEVICE_KEYS[device]
+
+
+def _qualified(op):
+    """``namespace::name`` of what names an operator."""
+    if isinstance(op, str):
+        namespace, name = _registered.split(op)
+        return f"{namespace}::{name}"
+    if isinstance(op, (Operator, CustomOpDef)):
+        return op._qualname if isinstance(op, CustomOpDef) else op.name()
+    if isinstance(op, Packet):
+        return op._qualified_op_name
+    raise ValueError(
+        f"expected 'namespace::name', an operator of torch.ops or what custom_op gives, got {type(op).__name__}"
+    )
+
+
+def _decorates(register):
+    """``register(op, ..., func)`` as a decorator where no function is given."""
+
+    @functools.wraps(register)
+    def wrapped(op, *arguments, **named):
+        wants = wrapped.arguments
+        func = named.pop("func", None)
+        if len(arguments) > wants:
+            *arguments, func = arguments
+        if func is not None:
+            register(op, *arguments, func, **named)
+            return func
+
+        def decorate(function):
+            register(op, *arguments, function, **named)
+            return function
+
+        return decorate
+
+    wrapped.arguments = register.__code__.co_argcount - 2
+    return wrapped
+
+
+# --- functions that do what the methods of Library do ---
+
+_kept = []  # libraries whose registrations last as long as the process
+
+
+def define(qualname, schema=None, *, lib=None, tags=()):
+    """A new operator ``namespace::name`` with the schema ``(type argument, ...) -> type``; also a decorator of its function.
+
+    >>> torch.library.define("doc3::add_one", "(Tensor x) -> Tensor")
+    >>> @torch.library.impl("doc3::add_one", "default")
+    ... def add_one(x):
+    ...     return x + 1
+    >>> torch.ops.doc3.add_one(torch.zeros(1))
+    tensor([1.])
+    """
+    if isinstance(qualname, Library):  # @define(lib, "name(...) -> ...")
+        name = qualname.define(schema, tags=tags)
+
+        def decorate(function):
+            qualname.impl(name, function)
+            return function
+
+        return decorate
+    if not isinstance(qualname, str):
+        raise ValueError(f"define: expected the name of an operator as a str, got {type(qualname).__name__}")
+    namespace, name = _registered.split(qualname)
+    if not re.match(r"\s*\(.*\)\s*->", schema, re.DOTALL):
+        raise ValueError(f"define: expected a schema such as '(Tensor x) -> Tensor' without a name, got {schema!r}")
+    if lib is None:
+        lib = Library(namespace, "FRAGMENT")
+        _kept.append(lib)
+    lib.define(name + schema, alias_analysis="", tags=tags)
+    return None
+
+
+def impl(qualname, types, func=None, *, lib=None):
+    """The function of an operator for some devices: a name such as "cpu", several, "default" for all, or a dispatch key."""
+    if isinstance(qualname, Library):  # @impl(lib, "name", "CPU")
+        library, name, key = qualname, types, func
+
+        def decorate(function):
+            library.impl(name, function, key or "")
+            return function
+
+        return decorate
+    qualified = _qualified(qualname)
+    types = (types,) if isinstance(types, str) else types
+    keys = {"CompositeExplicitAutograd" if t == "default" else _device_key(t) for t in types}
+
+    def register(function):
+        namespace, name = _registered.split(qualified)
+        library = lib
+        if library is None:
+            library = Library(namespace, "FRAGMENT")
+            _kept.append(library)
+        for key in sorted(keys):
+            library.impl(name, function, key)
+        return function
+
+    return register if func is None else register(func) and None
+
+
+@_decorates
+def register_fake(op, func, /, *, lib=None, _stacklevel=1, allow_override=True):
+    """What the operator makes of tensors on device "meta": shapes and dtypes without values. Also a decorator.
+
+    >>> @torch.library.custom_op("doc4::rows", mutates_args=())
+    ... def rows(x: torch.Tensor) -> torch.Tensor:
+    ...     return x.sum(1)
+    >>> @torch.library.register_fake("doc4::rows")
+    ... def _(x):
+    ...     return x.new_empty(x.shape[0])
+    >>> rows(torch.ones(3, 4, device="meta")).shape
+    torch.Size([3])
+    """
+    _registered.note(_qualified(op), fake=func)
+
+
+def impl_abstract(qualname, func=None, *, lib=None, _stacklevel=1):
+    """The name that :func:`register_fake` had before; it warns."""
+    warnings.warn("impl_abstract was renamed to register_fake", FutureWarning, stacklevel=2)
+    return register_fake(qualname, func=func)
+
+
+@_decorates
+def register_kernel(op, device_types, func, /, *, lib=None):
+    """The operator's function for a device, several of them, or None for all. Also a decorator."""
+    impl(_qualified(op), "default" if device_types is None else device_types, func, lib=lib)
+
+
+def register_autograd(op, backward, /, *, setup_context=None, lib=None):
+    """The operator's derivative.
+
+    ``setup_context(ctx, inputs, output)`` saves what ``backward(ctx, *grads)`` needs, which gives a gradient, or None, for
+    each argument. Arguments that only have a name come as a dict between ``inputs`` and ``output``.
+
+    >>> @torch.library.custom_op("doc5::square", mutates_args=())
+    ... def square(x: torch.Tensor) -> torch.Tensor:
+    ...     return x * x
+    >>> torch.library.register_autograd(
+    ...     "doc5::square",
+    ...     lambda ctx, grad: 2 * ctx.saved_tensors[0] * grad,
+    ...     setup_context=lambda ctx, inputs, output: ctx.save_for_backward(*inputs),
+    ... )
+    >>> x = torch.tensor(3.0, requires_grad=True)
+    >>> square(x).backward()
+    >>> x.grad
+    tensor(6.)
+    """
+    if not callable(backward) or not (setup_context is None or callable(setup_context)):
+        raise TypeError("register_autograd: backward and setup_context must be functions")
+    qualified = _qualified(op)
+    operator = _registered.find(qualified)
+    if operator is not None and operator._schema.is_mutable and operator.opaque:
+        raise RuntimeError(
+            f"Cannot register autograd formula for non-functional operator {operator} with schema {operator._schema}"
+        )
+    _registered.note(qualified, backward=backward, setup_context=setup_context)
+
+
+def register_autocast(op, device_type, cast_inputs, /, *, lib=None):
+    """Floating point arguments of the operator become ``cast_inputs`` where autocast is on for the device."""
+    if device_type not in ("cpu", "cuda"):
+        raise ValueError(f"register_autocast: the device is 'cpu' or 'cuda', got {device_type!r}")
+    if not isinstance(cast_inputs, _C.dtype):
+        raise TypeError(f"register_autocast: expected a torch.dtype, got {cast_inputs!r}")
+    _registered.note(_qualified(op), autocast={device_type: cast_inputs})
+
+
+@_decorates
+def register_vmap(op, func, /, *, lib=None):
+    """A rule for :func:`torch.func.vmap`: ``func(info, in_dims, *args)`` returns the result and its ``out_dims``.
+
+    ``info`` has ``batch_size`` and ``randomness``; ``in_dims`` says of each argument where its batch is, or None. Without a
+    rule examples are computed one by one.
+    """
+    _registered.note(_qualified(op), batch_rule=func)
+
+
+@_decorates
+def register_torch_dispatch(op, torch_dispatch_class, func, /, *, lib=None):
+    """Raises NotImplementedError: operators do not call ``__torch_dispatch__`` here."""
+    raise NotImplementedError("register_torch_dispatch: operators do not call __torch_dispatch__ in this stack")
+
+
+def get_ctx():
+    """Raises RuntimeError: sizes that are only known from values do not exist here."""
+    raise RuntimeError(
+        "get_ctx() can only be called inside of a function of register_fake that a compiler runs: there is none"
+    )
+
+
+def get_kernel(op, dispatch_key):
+    """The function that was registered for a key, with ``call_boxed(keys, *args)``; RuntimeError when there is none."""
+    operator = _registered.find(_qualified(op))
+    key = _key(dispatch_key)
+    if operator is None or key not in operator.kernels:
+        raise RuntimeError(f"No kernel registered for dispatch key {key} of {_qualified(op)}")
+    return _Kernel(operator.kernels[key])
+
+
+class _Kernel:
+    def __init__(self, function):
+        self._function = function
+
+    def call_boxed(self, keys, *args, **kwargs):
+        return self._function(*args, **kwargs)
+
+
+# --- operators from a function ---
+
+
+class CustomOpDef:
+    """An operator made of a function by :func:`custom_op`: callable, and open to further registrations."""
+
+    def __init__(self, namespace, name, schema, fn, tags=()):
+        self._namespace, self._name, self._schema, self._init_fn = namespace, name, schema, fn
+        self._lib = Library(namespace, "FRAGMENT")
+        old = _registered.find(f"{namespace}::{name}")
+        if old is not None:  # a cell of a notebook that runs again
+            _registered.forget(old)
+        self._lib.define(name + schema, tags=tags)
+        self._opoverload = _registered.find(f"{namespace}::{name}")
+        self._opoverload.opaque = True
+        self.__name__, self.__doc__, self.__module__ = getattr(fn, "__name__", name), fn.__doc__, fn.__module__
+        _kept.append(self._lib)
+
+    @property
+    def _qualname(self):
+        return f"{self._namespace}::{self._name}"
+
+    def __repr__(self):
+        return f"<CustomOpDef({self._qualname})>"
+
+    def __call__(self, *args, **kwargs):
+        return self._opoverload(*args, **kwargs)
+
+    def register_kernel(self, device_types, fn=None, /):
+        """The function for a device, several, or None for all; also a decorator."""
+
+        def register(function):
+            types = (
+                ("default",)
+                if device_types is None
+                else (device_types,)
+                if isinstance(device_types, str)
+                else device_types
+            )
+            for device in types:
+                key = "CompositeExplicitAutograd" if device == "default" else _device_key(device)
+                self._opoverload.kernels[key] = _checked(self._opoverload, function)
+            return function
+
+        return register if fn is None else register(fn)
+
+    def register_fake(self, fn, /):
+        """What the operator makes of tensors on device "meta"; also a decorator."""
+        self._opoverload.fake = fn
+        return fn
+
+    def register_autograd(self, backward, /, *, setup_context=None):
+        """The derivative, as :func:`torch.library.register_autograd` takes it."""
+        register_autograd(self, backward, setup_context=setup_context)
+
+    def register_vmap(self, func=None):
+        """A rule for vmap, as :func:`torch.library.register_vmap` takes it; also a decorator."""
+        return register_vmap(self) if func is None else register_vmap(self, func)
+
+    def register_autocast(self, device_type, cast_inputs):
+        """The dtype of floating point arguments under autocast."""
+        register_autocast(self, device_type, cast_inputs)
+
+    def register_torch_dispatch(self, torch_dispatch_class, fn=None, /):
+        """Raises NotImplementedError: operators do not call ``__torch_dispatch__`` here."""
+        return register_torch_dispatch(self, torch_dispatch_class, fn)
+
+    def set_kernel_enabled(self, device_type, enabled=True):
+        """A block in which the function of a device is, or is not, left out in favour of the one for all."""
+        from contextlib import contextmanager
+
+        @contextmanager
+        def block():
+            key, disabled = _device_key(device_type), self._opoverload.disabled
+            before = key in disabled
+            disabled.discard(key) if enabled else disabled.add(key)
+            try:
+                yield
+            finally:
+                disabled.add(key) if before else disabled.discard(key)
+
+        return block()
+
+
+def _checked(operator, function):
+    """The function, refusing to give back an argument: who writes into the result would write into the argument."""
+
+    @functools.wraps(function)
+    def run(*args, **kwargs):
+        result = function(*args, **kwargs)
+        given = {
+            t.untyped_storage().data_ptr() for t in _registered._tensors((*args, *kwargs.values())) if not t.is_meta
+        }
+        results = result if isinstance(result, (list, tuple)) else (result,)
+        for tensor in _registered._tensors(results):
+            if tensor.numel() and not tensor.is_meta and tensor.untyped_storage().data_ptr() in given:
+                raise RuntimeError(
+                    f"{operator.name()}: the output of this custom operator shares memory with one of its inputs: return a clone"
+                )
+        return result
+
+    return run
+
+
+def custom_op(name, fn=None, /, *, mutates_args, device_types=None, schema=None, tags=None):
+    """Make a function an operator ``namespace::name``; also a decorator.
+
+    ``mutates_args`` names the arguments that it writes to, or is "unknown". ``device_types`` restricts it to devices;
+    ``schema`` takes the place of the one that annotations say. Gradients stop at it until ``register_autograd``. Raises
+    ValueError when the annotations say no schema.
+
+    >>> @torch.library.custom_op("doc6::negate", mutates_args=())
+    ... def negate(x: torch.Tensor) -> torch.Tensor:
+    ...     return -x
+    >>> negate(torch.ones(2))
+    tensor([-1., -1.])
+    """
+
+    def make(function):
+        namespace, operator = _registered.split(name)
+        text = infer_schema(function, mutates_args=mutates_args) if schema is None else schema
+        made = CustomOpDef(namespace, operator, text, function, _tags(tags or ()))
+        made.register_kernel(device_types, function)
+        return made
+
+    return make if fn is None else make(fn)
+
+
+def triton_op(name, fn=None, /, *, mutates_args, schema=None):
+    """:func:`custom_op` whose function gradients pass through: it consists of operators and kernels of Triton."""
+
+    def make(function):
+        made = custom_op(name, function, mutates_args=mutates_args, schema=schema)
+        made._opoverload.opaque = False
+        return made
+
+    return make if fn is None else make(fn)
+
+
+def wrap_triton(triton_kernel, /):
+    """The kernel itself: no compiler has to see it."""
+    return triton_kernel
+
+
+def opcheck(op, args, kwargs=None, *, test_utils=None, raise_exception=True, atol=None, rtol=None):
+    """Run an operator on examples and say of each check "SUCCESS" or what is wrong.
+
+    "test_schema": arguments that the schema does not mark stay as they are; "test_faketensor": device "meta" gives the
+    shapes and dtypes of the result; "test_autograd_registration": gradients arrive where they are asked for. Raises the
+    first error unless ``raise_exception`` is False.
+
+    >>> @torch.library.custom_op("doc7::negate", mutates_args=())
+    ... def negate(x: torch.Tensor) -> torch.Tensor:
+    ...     return -x
+    >>> torch.library.opcheck(negate, (torch.ones(2),), test_utils="test_schema")
+    {'test_schema': 'SUCCESS'}
+    """
+    from ._opcheck import CHECKS, check
+
+    names = CHECKS if test_utils is None else (test_utils,) if isinstance(test_utils, str) else test_utils
+    if unknown := set(names) - set(CHECKS):
+        raise ValueError(f"opcheck: no such check: {', '.join(sorted(unknown))}; there are {', '.join(CHECKS)}")
+    operator = _registered.find(_qualified(op))
+    if operator is None:
+        raise ValueError(f"opcheck: there is no operator {_qualified(op)}")
+    return check(operator, args, kwargs or {}, names, raise_exception)

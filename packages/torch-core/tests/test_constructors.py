@@ -1,0 +1,117 @@
+"""torch.Tensor(...), torch.FloatTensor(...) and x.new(...): one constructor, given one thing by position or by name, or sizes."""
+
+import collections
+
+import numpy as np
+import pytest
+import torch
+
+
+class Sequence:
+    def __len__(self):
+        return 2
+
+    def __getitem__(self, i):
+        return [1.0, 2.0][i]
+
+
+Point = collections.namedtuple("Point", "x y")
+WAYS = {
+    "Tensor": torch.Tensor,
+    "FloatTensor": torch.FloatTensor,
+    "new": lambda *args, **kwargs: torch.ones(2).new(*args, **kwargs),
+    "new of a view": lambda *args, **kwargs: torch.ones(4, 4)[1:, 1:].new(*args, **kwargs),
+}
+SIZES = [(), (0,), (3,), (2, 3), (2, 0, 3)]
+DATA = [
+    [1.0, 2.0],
+    (1.0, 2.0),
+    range(1, 3),
+    np.array([1, 2]),
+    bytearray([1, 2]),
+    Sequence(),
+    Point(1, 2),
+    [torch.tensor(1.0), 2],
+]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("size", SIZES)
+def test_sizes_come_as_a_size_by_name_or_one_by_one(way, size):
+    make = WAYS[way]
+    forms = [
+        lambda: make(torch.Size(size)),
+        lambda: make(size=size),
+        lambda: make(size=list(size)),
+        lambda: make(torch.Size(size), device="cpu"),
+    ]
+    forms += [lambda: make(size=torch.Size(size))]
+    if size:
+        forms += [lambda: make(*size), lambda: make(*map(np.int64, size)), lambda: make(*size, device=None)]
+    for form in forms:
+        made = form()
+        assert made.shape == size and made.dtype == torch.float32
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("data", DATA, ids=lambda d: type(d).__name__)
+def test_data_is_any_sequence_of_numbers(way, data):
+    assert WAYS[way](data).tolist() == [1.0, 2.0]
+    assert WAYS[way](data=data).tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_of_nothing_it_is_an_empty_vector(way):
+    assert WAYS[way]().shape == (0,) and WAYS[way](()).shape == (0,) and WAYS[way]([]).shape == (0,)
+    assert WAYS[way](device="cpu").shape == (0,)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_tensor_or_a_storage_shares_its_memory(way):
+    x = torch.tensor([1.0, 2.0])
+    for form in [lambda: WAYS[way](x), lambda: WAYS[way](other=x), lambda: WAYS[way](x.storage())]:
+        assert form().tolist() == [1.0, 2.0] and form().data_ptr() == x.data_ptr()
+    assert WAYS[way](storage=x.storage()).data_ptr() == x.data_ptr()
+    assert WAYS[way](x.untyped_storage()).tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    ("args", "kwargs", "says"),
+    [
+        ((1.5,), {}, "data must be a sequence (got float)"),
+        ((None,), {}, "data must be a sequence (got NoneType)"),
+        ((True,), {}, "data must be a sequence (got bool)"),
+        (({1: 2},), {}, "data must be a sequence (got dict)"),
+        (({1, 2},), {}, "data must be a sequence (got set)"),
+        (("ab",), {}, "invalid data type 'str'"),
+        ((b"ab",), {}, "invalid data type 'bytes'"),
+        ((2, 1.5), {}, "got float at position 2"),
+        ((), {"size": 3}, "argument 'size' must be tuple of ints, not int"),
+        ((), {"size": (1.5,)}, "got float at position 1"),
+        ((), {"other": [1]}, "argument 'other' must be Tensor, not list"),
+        ((), {"storage": [1]}, "argument 'storage' must be a storage, not list"),
+        ((), {"shape": (2,)}, "unexpected keyword argument 'shape'"),
+        ((2,), {"size": (3,)}, "'size' by name only when nothing else is given"),
+        ((), {"size": (3,), "data": [1]}, "by name only when nothing else is given"),
+    ],
+)
+def test_what_is_no_size_and_no_data_is_refused(way, args, kwargs, says):
+    with pytest.raises(TypeError) as error:
+        WAYS[way](*args, **kwargs)
+    assert says in str(error.value)
+
+
+def test_new_stays_on_the_device_and_other_devices_are_refused():
+    assert torch.ones(2, device="meta").new(3).device.type == "meta"
+    assert torch.ones(2, device="meta").new([1, 2]).shape == (2,)
+    with pytest.raises(RuntimeError, match="expects device type: cpu but device type: meta was passed"):
+        torch.Tensor(2, device="meta")
+
+
+def test_new_keeps_the_dtype_of_its_tensor():
+    for dtype in (torch.float64, torch.int64, torch.uint8, torch.bool):
+        x = torch.zeros(2, dtype=dtype)
+        assert x.new(3).dtype == x.new([1, 0]).dtype == x.new(torch.Size([])).dtype == dtype
+        with pytest.raises(TypeError, match="to convert"):
+            x.new(torch.ones(2))

@@ -1,0 +1,122 @@
+"""Modules of PyTorch's own that libraries read: questions are answered, what is not there says so."""
+
+import pytest
+import torch
+
+
+def test_nothing_is_fake_batched_or_recorded():
+    from torch._C._functorch import get_unwrapped, is_batchedtensor
+    from torch._guards import TracingContext, active_fake_mode
+    from torch._subclasses import FakeTensorMode
+    from torch._subclasses.fake_tensor import is_fake
+    from torch._subclasses.functional_tensor import FunctionalTensor, mb_unwrap_functional_tensor
+
+    x = torch.ones(2)
+    assert (
+        not is_fake(x) and not is_batchedtensor(x) and active_fake_mode() is None and TracingContext.try_get() is None
+    )
+    assert get_unwrapped(x) is x and mb_unwrap_functional_tensor(x) is x and not isinstance(x, FunctionalTensor)
+    assert torch._C._functorch.is_legacy_batchedtensor(x) is False and not torch._C._are_functorch_transforms_active()
+    with pytest.raises(NotImplementedError, match="make tensors on device 'meta'"):
+        FakeTensorMode()
+
+
+def test_tensors_of_meta_are_made_once_for_each():
+    from torch._subclasses.meta_utils import MetaConverter
+
+    convert, x = MetaConverter(), torch.ones(2, 3).t()
+    made = convert(x)
+    assert made.is_meta and made.shape == x.shape and made.stride() == x.stride() and convert(x) is made
+    assert convert(torch.ones(2, 3)) is not made and convert(3) == 3
+
+
+def test_classes_that_leave_operators_alone_get_the_plain_result():
+    result = torch._C._disabled_torch_function_impl(torch.add, (), (torch.ones(1), 2), {"alpha": 3})
+    assert result.tolist() == [7] and torch._C._disabled_torch_function_impl(torch.numel, (), (result,)) == 1
+
+
+def test_keys_of_the_dispatcher_are_names():
+    keys = torch._C.DispatchKey
+    assert keys.AutocastCPU is keys.AutocastCPU is not keys.AutocastCUDA
+    both = torch._C.DispatchKeySet(keys.CPU) | torch._C.DispatchKeySet(keys.CUDA)
+    assert both.has(keys.CUDA) and both == torch._C.DispatchKeySet(keys.CUDA).add(keys.CPU) and not both.has(keys.Meta)
+    with pytest.raises(NotImplementedError, match="do not pass over single parts"):
+        torch._C._ExcludeDispatchKeyGuard(both)
+
+
+def test_the_text_of_a_tensor_is_put_together_from_parts():
+    from torch import _tensor_str
+
+    x = torch.tensor([[1.5, 2], [3, 4]])
+    with torch.printoptions(precision=2):
+        assert _tensor_str.PRINT_OPTS.precision == 2
+    assert _tensor_str._str(x) == repr(x) and _tensor_str._str_intern(x, tensor_contents="...") == "tensor(...)"
+    text = "Wrapped(" + _tensor_str._tensor_str(x, 8)
+    assert text == "Wrapped([[1.5000, 2.0000],\n         [3.0000, 4.0000]]"
+    assert _tensor_str._add_suffixes("T(1", ["a=1", "b=2"], 2, force_newline=False) == "T(1, a=1, b=2)"
+    assert _tensor_str._add_suffixes("T(1", ["a=1"], 2, force_newline=True) == "T(1,\n  a=1)"
+    before = _tensor_str.PRINT_OPTS.threshold
+    _tensor_str.PRINT_OPTS.threshold = 3
+    try:
+        assert torch.get_printoptions()["threshold"] == 3
+    finally:
+        _tensor_str.PRINT_OPTS.threshold = before
+    with pytest.raises(AttributeError, match="print options have no 'nonsense'"):
+        _tensor_str.PRINT_OPTS.nonsense = 1
+
+
+def test_a_library_that_is_not_there_is_an_oserror(tmp_path):
+    with pytest.raises(OSError, match="torch.ops.load_library: .*nowhere.so"):
+        torch.ops.load_library(tmp_path / "nowhere.so")
+    torch.ops.load_library("libm.so.6")
+    assert any("libm.so.6" in path for path in torch.ops.loaded_libraries)
+
+
+def test_streams_and_operators_that_take_functions_are_refused_when_used():
+    assert torch.Future is torch.futures.Future and isinstance(torch.Stream, type)
+    for make in (torch.Stream, torch.Event):
+        with pytest.raises(RuntimeError, match="no accelerator is available"):
+            make()
+    from torch._ops import HigherOrderOperator
+
+    with pytest.raises(NotImplementedError, match="flex: operators that take functions need a compiler"):
+        HigherOrderOperator("flex")()
+
+
+def test_the_compiler_to_native_code_answers_questions(monkeypatch, tmp_path):
+    import torch._inductor.config as config
+    from torch._inductor.cpp_builder import get_cpp_compiler
+    from torch._inductor.cpu_vec_isa import pick_vec_isa
+    from torch._inductor.runtime.cache_dir_utils import cache_dir
+
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / "made"))
+    assert cache_dir() == str(tmp_path / "made") and (tmp_path / "made").is_dir()
+    assert torch._inductor.list_mode_options() == {} and torch._inductor.cudagraph_mark_step_begin() is None
+    with config.patch(max_autotune=True, unheard_of=1):
+        assert config.max_autotune and config.unheard_of == 1
+    assert not config.max_autotune and not hasattr(config, "unheard_of")
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(RuntimeError, match="no C\\+\\+ compiler"):
+        get_cpp_compiler()
+    assert isinstance(str(pick_vec_isa()), str)
+    with pytest.raises(NotImplementedError, match="no compiler to native code"):
+        torch._inductor.compile(None, [])
+
+
+def test_what_a_module_is_moved_to():
+    meta = torch.device("meta")
+    from torch._internals import _parse_to as parse
+
+    assert parse(meta) == (meta, None, False, None) and parse(torch.float16) == (None, torch.float16, False, None)
+    assert parse("meta", torch.float64, True) == (meta, torch.float64, True, None)
+    assert parse(torch.ones(1, dtype=torch.int32)) == (torch.device("cpu"), torch.int32, False, None)
+    assert parse(dtype=torch.int8, memory_format=torch.channels_last) == (None, torch.int8, False, torch.channels_last)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'wrong'"):
+        parse(wrong=1)
+
+
+def test_keys_of_trees_by_container():
+    from torch import _pytree
+
+    assert _pytree._dict_flatten_with_keys({"a": 1}) == ([(_pytree.MappingKey("a"), 1)], ["a"])
+    assert _pytree._list_flatten_with_keys([3]) == ([(_pytree.SequenceKey(0), 3)], None)

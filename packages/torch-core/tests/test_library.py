@@ -1,0 +1,178 @@
+"""Operators that programs register: schemas, functions by device, namespaces."""
+
+import pytest
+import torch
+from torch import Tensor
+from torch._schemas import Schema, infer_schema
+
+
+def test_a_custom_operator_is_a_function_and_a_name():
+    @torch.library.custom_op("shelf::scale", mutates_args=())
+    def scale(x: Tensor, by: float = 2.0, *, name: str = "x") -> Tensor:
+        """Times."""
+        return x * by
+
+    x = torch.ones(2)
+    assert scale(x).tolist() == [2, 2] and scale(x, by=3.0).tolist() == [3, 3] and scale.__doc__ == "Times."
+    assert torch.ops.shelf.scale(x, 4.0).tolist() == [4, 4] == torch.ops.shelf.scale.default(x, 4.0).tolist()
+    assert torch.ops.shelf.scale.overloads() == ["default"] and "scale" in dir(torch.ops.shelf)
+    assert str(torch.ops.shelf.scale.default) == "shelf.scale.default"
+    assert torch.ops.shelf.scale.default.name() == "shelf::scale"
+    for call, text in (
+        (lambda: scale(), r"shelf::scale\(\) is missing value for argument 'x'"),
+        (lambda: scale(x, 1.0, "x"), "takes 2 positional arguments, got 3"),
+        (lambda: scale(x, x=x), "two values for argument 'x'"),
+        (lambda: scale(x, wrong=1), "Unknown keyword argument 'wrong' for operator 'shelf::scale'. Schema: scale"),
+    ):
+        with pytest.raises(RuntimeError, match=text):
+            call()
+
+
+def test_a_custom_operator_gives_no_argument_back():
+    @torch.library.custom_op("shelf::same", mutates_args=())
+    def same(x: Tensor) -> Tensor:
+        return x[1:]
+
+    with pytest.raises(RuntimeError, match="shelf::same: the output .* shares memory with one of its inputs"):
+        same(torch.ones(2))
+
+
+def test_tensors_of_meta_go_to_the_fake():
+    @torch.library.custom_op("shelf::total", mutates_args=())
+    def total(x: Tensor) -> Tensor:
+        return x.sum()
+
+    x = torch.ones(2, device="meta")
+    torch.library.define("shelf::nowhere", "(Tensor x) -> Tensor")
+    torch.library.impl("shelf::nowhere", "cpu", lambda x: x)
+    for operator in (total, torch.ops.shelf.nowhere):
+        with pytest.raises(NotImplementedError, match="no function is registered .* 'meta': add one by torch.library"):
+            operator(x)
+    total.register_fake(lambda x: x.new_empty(()))
+    assert total(x).shape == () and total(x).is_meta
+
+
+def test_functions_by_device_and_for_all():
+    lib = torch.library.Library("kinds", "DEF")
+    assert lib.define("which(Tensor x) -> str") == "which"
+    with pytest.raises(NotImplementedError, match="Could not run 'kinds::which' .*'CPU' backend: .* none"):
+        torch.ops.kinds.which(torch.ones(1))
+    lib.impl("which", lambda x: "all", "CompositeExplicitAutograd")
+    lib.impl("which", lambda x: "cpu", "CPU")
+    assert torch.ops.kinds.which(torch.ones(1)) == "cpu"
+    assert torch.ops.kinds.which(torch.ones(1, device="meta")) == "all"
+    with pytest.raises(RuntimeError, match="already a function registered for kinds::which and key CPU"):
+        lib.impl("which", lambda x: "", "CPU")
+    lib.impl("which", lambda x: "again", "CPU", allow_override=True)
+    assert torch.ops.kinds.which(torch.ones(1)) == "again"
+    assert torch.library.get_kernel("kinds::which", "CPU").call_boxed(None, torch.ones(1)) == "again"
+    with pytest.raises(RuntimeError, match="with the same name and overload name multiple times"):
+        lib.define("which(Tensor x) -> str")
+    lib._destroy()
+    with pytest.raises(AttributeError, match="'_OpNamespace' 'kinds' object has no attribute 'which'"):
+        torch.ops.kinds.which
+
+
+def test_kernels_of_a_device_can_be_switched_off():
+    @torch.library.custom_op("shelf::where", mutates_args=(), device_types="cpu")
+    def where(x: Tensor) -> str:
+        return "cpu"
+
+    where.register_kernel(None, lambda x: "all")
+    x = torch.ones(1)
+    assert where(x) == "cpu"
+    with where.set_kernel_enabled("cpu", False):
+        assert where(x) == "all"
+    assert where(x) == "cpu"
+
+
+def test_overloads_are_chosen_by_types():
+    lib = torch.library.Library("choice", "DEF")
+    for overload, kind in (("Tensor", "Tensor"), ("Scalar", "Scalar"), ("list", "int[]"), ("none", "str?")):
+        lib.define(f"pick.{overload}(Tensor x, {kind} y) -> str")
+        lib.impl(f"pick.{overload}", lambda x, y, name=overload: name, "CompositeImplicitAutograd")
+    pick, x = torch.ops.choice.pick, torch.ones(1)
+    assert [pick(x, y) for y in (x, 2.5, [1, 2], None)] == ["Tensor", "Scalar", "list", "none"]
+    assert pick.Scalar(x, 3) == "Scalar" and pick.overloads() == ["Tensor", "Scalar", "list", "none"]
+    with pytest.raises(RuntimeError, match="choice::pick: no overload takes these arguments:\nchoice::pick.Tensor"):
+        pick(x, object())
+
+
+def test_what_is_registered_may_come_before_the_operator():
+    torch.library.register_fake("late::comer", lambda x: x.new_empty(5))
+    torch.library.define("late::comer", "(Tensor x) -> Tensor")
+    assert torch.ops.late.comer(torch.ones(1, device="meta")).shape == (5,)
+
+
+def test_operators_of_torch_are_not_replaced():
+    with pytest.raises(ValueError, match="aten is a reserved namespace"):
+        torch.library.Library("aten", "DEF")
+    with pytest.raises(NotImplementedError, match="aten::add.*not replaced by programs"):
+        torch.library.Library("aten", "IMPL").impl("add", lambda a, b: a, "CPU")
+    with pytest.raises(ValueError, match="Unsupported kind"):
+        torch.library.Library("mine", "WRONG")
+    with pytest.raises(ValueError, match="no such dispatch key: 'Nowhere'"):
+        torch.library.Library("mine", "IMPL", "Nowhere")
+
+
+@pytest.mark.parametrize("name", ["no_namespace", "::x", "a::", "a::b::c"])
+def test_names_of_operators_have_a_namespace(name):
+    with pytest.raises(ValueError, match="expected the name of an operator as 'namespace::name'"):
+        torch.library.define(name, "(Tensor x) -> Tensor")
+
+
+def test_schemas_are_read():
+    s = Schema.parse(
+        'f.out(Tensor(a) x, Tensor(b!)[] many, int[2] k=[1, 2], float e=1, *, str mode="a, b", ScalarType? t=None, Scalar s=-2.5) -> (Tensor(a), int[])'
+    )
+    assert [a.type for a in s.arguments] == ["Tensor", "Tensor[]", "int[2]", "float", "str", "ScalarType?", "Scalar"]
+    assert [a.default_value for a in s.arguments] == [None, None, [1, 2], 1.0, "a, b", None, -2.5]
+    assert (
+        s.written == ["many"]
+        and s.returns == ["Tensor", "int[]"]
+        and [a.kwarg_only for a in s.arguments[3:5]] == [False, True]
+    )
+    assert (
+        Schema.parse("ns::g() -> ()").returns == []
+        and Schema.parse("g(ScalarType t=float32) -> bool").arguments[0].default_value is torch.float32
+    )
+    for text, message in (
+        ("f(Tensor x)", "the schema of an operator is"),
+        ("f(x) -> Tensor", "'type name' or 'type name=default', got 'x'"),
+        ("f(int x=nonsense) -> Tensor", "a default in a schema cannot be read: 'nonsense'"),
+        ("f(int x, int x) -> Tensor", "two arguments of a schema have one name"),
+    ):
+        with pytest.raises(RuntimeError, match=message):
+            Schema.parse(text)
+
+
+def test_schemas_of_annotations():
+    def many(
+        a: Tensor, b: Tensor | None, c: list[Tensor], d: "list[int]", e: bool = True, f: str = "x", g: float | None = None, *,
+        h: torch.dtype = torch.float32, i: list[int] | None = None, j: int | float | bool = 1,
+    ) -> tuple[Tensor, int]: ...  # fmt: skip
+
+    assert infer_schema(many, mutates_args={"a"}, op_name="many") == (
+        'many(Tensor(a0!) a, Tensor? b, Tensor[] c, SymInt[] d, bool e=True, str f="x", float? g=None, *, ScalarType h=float32, '
+        "SymInt[]? i=None, Scalar j=1) -> (Tensor, SymInt)"
+    )
+
+    def nothing(a: Tensor) -> None: ...
+
+    assert infer_schema(nothing, mutates_args="unknown") == "(Tensor(a0!) a) -> ()"
+
+    def unmarked(x): ...
+    def odd(x: set) -> Tensor: ...
+    def without(x: Tensor): ...
+    def starred(*x: Tensor) -> Tensor: ...
+
+    for function, message in (
+        (unmarked, "Parameter x must have a type annotation"),
+        (odd, "Parameter x has unsupported type"),
+        (without, "The return must have a type annotation"),
+        (starred, "Parameter x must have a place and a name"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            infer_schema(function, mutates_args=())
+    with pytest.raises(ValueError, match="mutates_args names y, which is no parameter"):
+        infer_schema(nothing, mutates_args=("y",))

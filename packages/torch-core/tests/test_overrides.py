@@ -1,0 +1,290 @@
+"""__torch_function__: subclasses keep their class, foreign objects take part, modes see all calls."""
+
+import threading
+
+import pytest
+import torch
+from torch import overrides
+
+
+class Plain(torch.Tensor):
+    """Defines nothing."""
+
+
+class Log(torch.Tensor):
+    """Writes down what is called."""
+
+    calls = []
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        cls.calls.append((func.__name__, types, len(args), sorted(kwargs or ())))
+        return super().__torch_function__(func, types, args, kwargs)
+
+
+class Foreign:
+    """No tensor at all."""
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return func.__name__, types, args, kwargs
+
+
+class Never:
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return NotImplemented
+
+
+CALLS = {
+    "operator with a number": lambda x: x + 1,
+    "number first": lambda x: 2 - x,
+    "two of them": lambda x: x * x,
+    "plain tensor first": lambda x: torch.ones(2, 2) * x,
+    "comparison": lambda x: x > 0,
+    "unary operator": lambda x: -x,
+    "method": lambda x: x.add(1),
+    "function": lambda x: torch.exp(x),
+    "in place": lambda x: x.mul_(2),
+    "operator in place": lambda x: x.__iadd__(1),
+    "product": lambda x: x @ torch.ones(2, 2),
+    "index": lambda x: x[0],
+    "slice": lambda x: x[:, 1:],
+    "mask": lambda x: x[torch.ones(2, 2) > 0],
+    "list of tensors": lambda x: torch.cat([torch.ones(1, 2), x]),
+    "conversion": lambda x: x.to(torch.float64),
+    "view": lambda x: x.T,
+    "keyword": lambda x: torch.sum(input=x, dim=0),
+    "composed": lambda x: torch.cdist(x, x),
+    "detached": lambda x: x.detach(),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("cls", [Plain, Log])
+def test_subclasses_keep_their_class_and_compute_the_same(name, cls):
+    base = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+    expected = CALLS[name](base.clone())
+    result = CALLS[name](base.clone().as_subclass(cls))
+    assert type(result) is cls and type(expected) is torch.Tensor
+    assert result.tolist() == expected.tolist() and result.dtype == expected.dtype
+
+
+def test_tuples_and_lists_of_results_keep_the_class():
+    x = torch.arange(6.0).as_subclass(Plain)
+    assert [type(t) for t in x.split(2)] == [Plain] * 3
+    largest = x.max(0)
+    assert type(largest) is type(torch.arange(6.0).max(0)) and type(largest.values) is Plain and largest.indices == 5
+    assert [type(t) for t in x.reshape(2, 3)] == [Plain] * 2
+
+
+def test_what_is_no_tensor_stays_what_it_is():
+    x = torch.ones(2).as_subclass(Plain)
+    assert x.sum().item() == 2.0 and type(x.shape) is torch.Size and x.tolist() == [1, 1] and torch.equal(x, x) is True
+
+
+def test_an_override_gets_the_function_the_types_and_the_arguments():
+    Log.calls.clear()
+    x = torch.ones(2, 2).as_subclass(Log)
+    torch.sum(x, dim=0)
+    x[0] = 5
+    torch.add(torch.ones(2, 2), x, alpha=2)
+    assert Log.calls == [("sum", (Log,), 1, ["dim"]), ("__setitem__", (Log,), 3, []), ("add", (Log,), 2, ["alpha"])]
+    assert x.tolist() == [[5, 5], [1, 1]]
+    torch.ones(2) + 1
+    assert len(Log.calls) == 3
+
+
+def test_results_in_out_are_seen():
+    Log.calls.clear()
+    out = torch.zeros(2).as_subclass(Log)
+    assert torch.add(torch.ones(2), 1, out=out) is out and out.tolist() == [2, 2]
+    assert [c[0] for c in Log.calls] == ["add"]
+
+
+def test_a_class_of_a_class_goes_first_and_foreign_classes_are_asked_in_order():
+    asked = []
+
+    class Lower(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            asked.append(cls)
+            return NotImplemented
+
+    class Upper(Lower):
+        pass
+
+    low, up = torch.ones(1).as_subclass(Lower), torch.ones(1).as_subclass(Upper)
+    name, types, args, kwargs = torch.cat([low, up, Foreign()], dim=0)
+    assert asked == [Upper, Lower] and types == (Upper, Lower, Foreign) and name == "cat" and kwargs == {"dim": 0}
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda f: torch.add(torch.ones(2), f),
+        lambda f: torch.ones(2) + f,
+        lambda f: torch.ones(2).add_(f),
+        lambda f: f @ torch.ones(2) if hasattr(f, "__matmul__") else torch.matmul(f, torch.ones(2)),
+        lambda f: torch.stack((torch.ones(2), f)),
+        lambda f: torch.sum(f, dim=0),
+        lambda f: torch.max(f, 0),
+        lambda f: torch.add(1, 2, out=f),
+        lambda f: torch.ones(2) == f,
+    ],
+)
+def test_foreign_objects_take_part(call):
+    name, types, args, kwargs = call(Foreign())
+    assert types == (Foreign,) and name in ("add", "add_", "matmul", "stack", "sum", "max", "eq")
+
+
+def test_operators_of_the_language_that_a_class_has_go_first():
+    class Symbol(Foreign):
+        def __rsub__(self, other):
+            return "rsub"
+
+        def __gt__(self, other):
+            return "gt"
+
+    x = torch.ones(2)
+    assert x - Symbol() == "rsub" and (x < Symbol()) == "gt" and (x + Symbol())[0] == "add"
+    x -= Symbol()
+    assert x[0] == "sub_"
+
+
+def test_other_objects_are_refused_as_before():
+    with pytest.raises(TypeError, match="must be Tensor"):
+        torch.matmul(torch.ones(2), object())
+    with pytest.raises(TypeError, match="unsupported operand"):
+        torch.ones(2) + object()
+
+
+def test_when_nobody_implements_a_call_the_error_names_all():
+    with pytest.raises(TypeError, match="no implementation found for 'torch.add'.*Never"):
+        torch.add(torch.ones(2), Never())
+    with pytest.raises(TypeError, match="Never"):
+        torch.ones(2).as_subclass(Plain) * Never()
+
+
+def test_an_error_in_an_override_passes_and_leaves_nothing_behind():
+    class Raises(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            if func is torch.exp:
+                raise KeyError("not that one")
+            return super().__torch_function__(func, types, args, kwargs)
+
+    x = torch.ones(2).as_subclass(Raises)
+    with pytest.raises(KeyError, match="not that one"):
+        torch.exp(x)
+    assert type(x + 1) is Raises
+    with pytest.raises(RuntimeError):
+        torch.ones(3).as_subclass(Plain) + torch.ones(2)
+    assert type(torch.ones(2).as_subclass(Plain) + 1) is Plain
+
+
+def test_disabled_classes_and_blocks():
+    class Silent(torch.Tensor):
+        __torch_function__ = torch._C._disabled_torch_function_impl
+
+    assert type(torch.ones(2).as_subclass(Silent) + 1) is torch.Tensor
+    x = torch.ones(2).as_subclass(Log)
+    Log.calls.clear()
+    with torch._C.DisableTorchFunctionSubclass():
+        assert type(x + 1) is torch.Tensor and not overrides.has_torch_function((x,))
+        with torch._C._EnableTorchFunction():
+            assert type(x + 1) is Log
+    assert len(Log.calls) == 1 and overrides.has_torch_function_unary(x)
+
+
+class Names(overrides.TorchFunctionMode):
+    def __init__(self):
+        self.names = []
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        self.names.append(func.__name__)
+        return func(*args, **(kwargs or {}))
+
+
+def test_a_mode_sees_all_calls_of_its_thread():
+    with Names() as mode:
+        x = torch.zeros(2) + 1
+        x[0] = 2.0
+        x.sum()
+        thread = threading.Thread(target=lambda: torch.exp(torch.ones(1)))
+        thread.start()
+        thread.join()
+        with torch._C.DisableTorchFunctionSubclass():
+            x.exp()
+        with torch._C.DisableTorchFunction():
+            x.sin()
+    x.cos()
+    assert mode.names == ["zeros", "add", "__setitem__", "sum", "exp"]
+
+
+def test_modes_nest_and_the_inner_one_calls_through_the_outer():
+    with Names() as outer, Names() as inner:
+        torch.ones(1)
+        with overrides.BaseTorchFunctionMode():
+            torch.zeros(1)
+    assert inner.names == outer.names == ["ones", "zeros"]
+    with pytest.raises(ValueError, match="stop"), Names():
+        raise ValueError("stop")
+    assert overrides._get_current_function_mode() is None
+
+
+def test_a_mode_that_changes_results_and_a_mode_before_classes():
+    class Zero(overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            return 0 if func is torch.exp else func(*args, **(kwargs or {}))
+
+    class Nothing(overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            return NotImplemented
+
+    Log.calls.clear()
+    x = torch.ones(1).as_subclass(Log)
+    with Zero():
+        assert torch.exp(x) == 0
+        assert type(torch.sin(x)) is Log
+    plain = torch.ones(1)
+    with Nothing(), pytest.raises(TypeError, match="no implementation found for 'torch.sin'.*mode <class .*Nothing"):
+        torch.sin(plain)
+    assert [c[0] for c in Log.calls] == ["sin"]
+
+
+def test_functions_in_python_take_part():
+    @overrides.wrap_torch_function(lambda a, b=None: (a, b))
+    def pair(a, b=None):
+        return a, b
+
+    assert pair(1, 2) == (1, 2)
+    name, types, args, kwargs = pair(1, b=Foreign())
+    assert name == "pair" and types == (Foreign,) and args == (1,) and list(kwargs) == ["b"]
+    with Names() as mode:
+        pair(1)
+    assert mode.names == ["pair"]
+    assert overrides.handle_torch_function(pair, (Foreign(),), 3)[2] == (3,)
+
+
+def test_what_can_be_overridden_has_names():
+    functions = overrides.get_overridable_functions()
+    assert (
+        torch.add in functions[torch]
+        and torch.linalg.solve in functions[torch.linalg]
+        and len(functions[torch.Tensor]) > 400
+    )
+    assert overrides.resolve_name(torch.linalg.solve) == "torch.linalg.solve" and overrides.resolve_name(int) is None
+    assert overrides.is_tensor_method_or_property(torch.Tensor.mul_) and not overrides.is_tensor_method_or_property(
+        torch.linspace
+    )
+    stand_in = overrides.get_testing_overrides()[torch.add]
+    assert stand_in(1, 2) == -1 and not overrides.get_ignored_functions() & set(overrides.get_testing_overrides())
+
+
+def test_as_subclass_shares_memory_and_refuses_other_classes():
+    base = torch.zeros(2)
+    base.as_subclass(Plain).add_(1)
+    assert base.tolist() == [1, 1]
+    with pytest.raises(TypeError, match="must be a subclass of Tensor, not <class 'int'>"):
+        base.as_subclass(int)
