@@ -1,10 +1,9 @@
 #include "torch/autograd/autograd.h"
 
-#include <mutex>
-
 #include "change.h"
 #include "derivatives/register.h"
 #include "torch/autograd/record.h"
+#include "torch/core/autocast.h"
 #include "torch/core/init.h"
 #include "torch/core/ops/create.h"
 #include "torch/core/ops/pointwise.h"
@@ -108,14 +107,16 @@ std::vector<Treated>& treated_rows() {
 }
 
 void init() {
-  static std::once_flag once;
-  std::call_once(once, [] {
+  [[maybe_unused]] static const bool done = [] {
     torch::init();
     register_derivatives();
     on_change = note_change;
     refresh_view = refresh_stale_view;
+    is_recording = []() noexcept { return grad_enabled(); };
+    torch::autocast::is_leaf = [](const TensorImpl* t) noexcept { return !t->autograd || node_of(*t)->is_leaf(); };
     profile::next_sequence = []() noexcept { return grad_enabled() ? thread_state.sequence : ~uint64_t{0}; };
-  });
+    return true;
+  }();
 }
 
 }  // namespace torch::autograd

@@ -7,7 +7,7 @@
 
 namespace torch::autograd {
 
-// Walks what one tensor alone keeps: its node and, below, each node and tensor all references of which the walk has
+// Walks what only one tensor keeps: its node and, below, each node and tensor all references of which the walk has
 // found. Shows the Python objects that hang there, as if that tensor referred to them itself. So a cycle that passes
 // through the graph is found: a leaf with an attribute that was computed from it, a hook that refers to a result.
 //
@@ -42,5 +42,11 @@ class TORCH_API Walk {
 // Whether a graph may hold Python objects at all: set, for good, by the first hook, Function or tensor that a graph
 // alone keeps along with its attributes.
 extern TORCH_API std::atomic<bool> graphs_hold_objects;
+
+// Takes a hook away from the node that has it, if that is still there. A handle knows this number and no node: hooks
+// often refer to their own handles, and a cycle through a node that a graph holds as well would never be collected.
+TORCH_API bool remove_hook(uint64_t id);
+// Hooks and all else beside the graph, from a node that ends to one that takes its place.
+void hand_over_extra(Node& from, Node& to);
 
 }  // namespace torch::autograd

@@ -15,6 +15,8 @@
 
 #include "anomaly.h"
 #include "torch/autograd/backward.h"
+#include "torch/core/autocast.h"
+#include "torch/core/flight.h"
 #include "torch/core/ops/copy.h"
 #include "torch/core/ops/pointwise.h"
 #include "torch/core/profile.h"
@@ -47,12 +49,24 @@ struct Pass {
   }
 };
 
+// For a pass that holds nothing which others could need.
+void give_way() {
+  if (TORCH_UNLIKELY(flight::is_awaited()) && flight::pause)
+    flight::pause();
+  else
+    std::this_thread::yield();
+}
+
 // Two passes may meet in one node; what it saved is then read and freed by one at a time.
 class NodeLock {
  public:
   explicit NodeLock(Node& n) : node_(n.flags & Node::kUnlocked ? nullptr : &n) {
-    if (node_)
-      while (TORCH_UNLIKELY(node_->locked.exchange(true, std::memory_order_acquire))) std::this_thread::yield();
+    if (!node_ || TORCH_LIKELY(!node_->locked.exchange(true, std::memory_order_acquire))) return;
+    for (Running* r = thread_state.running; r; r = r->outer)
+      TORCH_CHECK(&r->node != node_, n.name(),
+                  ": a function that it called while it ran (the unpack hook of a saved tensor) started a backward "
+                  "pass through it again; let the hook compute what it needs from tensors outside of this graph");
+    while (node_->locked.exchange(true, std::memory_order_acquire)) give_way();
   }
   ~NodeLock() {
     if (node_) node_->locked.store(false, std::memory_order_release);
@@ -202,7 +216,8 @@ void Engine::count_towards_inputs() {
 void Engine::give(const Edge& to, Tensor g) {
   Visit& v = visit(*to.node);
   if (!v.needed) return;
-  if (g) {
+  // An edge noted while another thread gave the tensor a new node may have the number of its place in the old one.
+  if (g && TORCH_LIKELY(to.output_nr < to.node->output_count)) {
     if (to.output_nr > 0 && !v.more) v.more = new Tensor[to.node->output_count - 1];
     add_into(to.output_nr == 0 ? v.grad : v.more[to.output_nr - 1], std::move(g));
   }
@@ -217,6 +232,29 @@ Tensor* Engine::find(const Edge& of) noexcept {
   return sum && *sum && may_add_to(*sum) ? sum : nullptr;
 }
 
+// Sums outside of the lock, which guards only the place: the end of a tensor, and what an operation calls, may need
+// the GIL. When somebody else wrote to the place meanwhile it begins anew.
+void add_to_retained(Node& n, uint32_t output_nr, const Tensor& g) {
+  Tensor before, sum, old;
+  auto place = [&]() -> Tensor* {
+    for (auto& r : n.extra->retained)
+      if (r.output_nr == output_nr) return &r.grad;
+    return nullptr;
+  };
+  for (;;) {
+    old.reset();  // not below: the third time around it is the last reference
+    {
+      std::lock_guard lock(hooks_mutex());
+      Tensor* at = place();
+      if (!at) return;
+      if (sum && *at == before) return std::swap(*at, sum);
+      old = std::move(before);
+      before = *at;
+    }
+    sum = before ? torch::add(before, g) : torch::clone(g);
+  }
+}
+
 void Engine::run_tensor_hooks(Node& n, Tensor* outputs) {
   std::vector<Extra::OfOutput> hooks;
   std::vector<uint32_t> retained;
@@ -228,13 +266,8 @@ void Engine::run_tensor_hooks(Node& n, Tensor* outputs) {
   }
   for (auto& h : hooks)
     if (outputs[h.output_nr]) h.hook->tensor(outputs[h.output_nr]);
-  for (uint32_t nr : retained) {
-    if (!outputs[nr]) continue;
-    Tensor g = torch::clone(outputs[nr]);
-    std::lock_guard lock(hooks_mutex());
-    for (auto& r : n.extra->retained)
-      if (r.output_nr == nr) r.grad = r.grad ? torch::add(r.grad, g) : g;
-  }
+  for (uint32_t nr : retained)
+    if (outputs[nr]) add_to_retained(n, nr, outputs[nr]);
 }
 
 std::vector<HookRef> copy_hooks(Node& n, std::vector<HookRef> Extra::* which) {
@@ -304,7 +337,7 @@ void Engine::run_node(Node& n) {
       std::copy(came.begin(), came.end(), outputs.data());
     }
     Backward b{n, outputs.data(), inputs.data(), needed.data()};
-    // Hooks and anomaly mode look at each gradient alone.
+    // Hooks and anomaly mode look at each gradient by itself.
     if (!grad_enabled() && after.empty() && !anomaly_mode.enabled) b.sums = this;
     apply(n, b);
     if (TORCH_UNLIKELY(!after.empty())) {
@@ -334,6 +367,7 @@ std::vector<Tensor> Engine::run(std::vector<Tensor> grads) {
   GradMode mode(call_.create_graph);
   for (size_t i = 0; i < roots_.size(); ++i) give(roots_[i], std::move(grads[i]));
   while (!nodes_.empty()) {
+    if (TORCH_UNLIKELY(flight::is_awaited())) give_way();
     std::pop_heap(nodes_.begin(), nodes_.end(), Younger());
     Node* n = nodes_.back();
     nodes_.pop_back();
@@ -368,6 +402,7 @@ void Engine::abandon() noexcept {
 
 std::vector<Tensor> run_backward(ArrayRef<Edge> roots, std::vector<Tensor> grads, const BackwardCall& call,
                                  ArrayRef<Edge> inputs) {
+  autocast::Off as_forward_was;
   return Engine(call, roots, inputs).run(std::move(grads));
 }
 

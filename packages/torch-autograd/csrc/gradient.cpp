@@ -73,7 +73,7 @@ Tensor tied_to_input(Tensor g, const Backward& b, uint32_t input) {
 }
 
 bool may_add_to(const Tensor& sum) noexcept {
-  return !is_sparse(sum) && sum->use_count() == 1 && sum->storage->use_count() == 1 && sum.is_contiguous();
+  return sum.has_memory() && sum->use_count() == 1 && sum->storage->use_count() == 1 && sum.is_contiguous();
 }
 
 void add_into(Tensor& sum, Tensor g) {
@@ -81,7 +81,7 @@ void add_into(Tensor& sum, Tensor g) {
     sum = std::move(g);
   else if (is_sparse(sum))  // a dense one among them makes the sum dense
     sum = is_sparse(g) ? torch::add(sum, g) : torch::add(g, sum);
-  else if (!grad_enabled() && may_add_to(sum))
+  else if (!grad_enabled() && g.has_memory() && may_add_to(sum))
     torch::add_(sum, g);
   else
     sum = torch::add(sum, g);

@@ -1,10 +1,14 @@
 // Which tensors require a gradient, and .grad.
+#include <thread>
+
 #include "change.h"
 #include "collect.h"
 #include "torch/autograd/backward.h"
+#include "torch/core/flight.h"
 #include "torch/core/ops/copy.h"
 #include "torch/core/ops/pointwise.h"
 #include "torch/core/sparse.h"
+#include "view.h"
 
 namespace torch::autograd {
 
@@ -33,17 +37,20 @@ bool Leaf::let_go(TensorImpl* t) noexcept {
   uint32_t seen = 1;
   if (!t->refs.compare_exchange_strong(seen, 0) && seen != 0 && t->refs.fetch_sub(1) != 1) return true;
   bool kept;
+  TensorImpl* base = nullptr;
   {
     std::lock_guard lock(mutex);
     if (std::exchange(handed_out, false)) return true;
     kept = owns_tensor = keeps_tensor() || t->owns_pyobj;  // its Python object takes leave when the leaf goes
-    if (kept)
-      t->refs.store(1);  // ours
-    else
+    if (kept) {
+      t->refs.store(1);                        // ours
+      base = std::exchange(t->base, nullptr);  // which may have become a part of the graph that holds this leaf
+    } else
       tensor = nullptr;
     if (t->owns_pyobj) graphs_hold_objects = true;
   }
   if (drop()) destroy(this);
+  if (base) Tensor(Ref<TensorImpl>::steal(base)).reset();
   return kept;
 }
 
@@ -54,7 +61,7 @@ void Leaf::finish() noexcept {
     if (t->use_count() > 1 || t->owns_pyobj) {  // Python may have it again, through a weak reference
       Leaf* heir = leaf_of(*t);
       heir->grad = std::move(grad);
-      heir->extra = std::exchange(extra, nullptr);
+      hand_over_extra(*this, *heir);
     } else {
       t->keys &= Keys(~kAutogradKey);
     }
@@ -98,40 +105,68 @@ Tensor Leaf::variable() {
 namespace {
 // Nobody else can see this tensor's memory.
 bool solely_owned(const Tensor& t) noexcept { return t->use_count() == 1 && t->storage->use_count() == 1 && !t->base; }
+
+// Whether `g` is laid out as .grad of `t` is: as the tensor.
+bool same_layout(TensorImpl& t, const Tensor& g) {
+  return t.contiguous() ? g.is_contiguous() : g.strides() == IntArrayRef(t.strides(), t.ndim);
+}
+
+// Of the passes that add to a leaf one does at a time. No mutex, and not the leaf's: operations run meanwhile, whose
+// tensors may need the GIL at their end, and who holds that may be waiting to read .grad.
+class Turn {
+ public:
+  explicit Turn(Node& n) : node_(n) {
+    while (node_.locked.exchange(true, std::memory_order_acquire)) std::this_thread::yield();
+  }
+  ~Turn() { node_.locked.store(false, std::memory_order_release); }
+  Turn(const Turn&) = delete;
+
+ private:
+  Node& node_;
+};
 }  // namespace
 
-void Leaf::accumulate(Tensor g) {
-  Tensor old;  // goes after the lock: its end may need the GIL
+// A copy of the first gradient, as .grad is to be.
+Tensor Leaf::copied(Tensor g) {
+  Tensor self = variable();
+  if (!self) return clone(g);
+  if (TORCH_UNLIKELY(!shape.fits(*self))) {
+    shape.set(*self);
+    fit(g, *this, 0, shape);
+  }
+  if (!g.has_memory() || grad_enabled()) return clone(g);
+  Tensor copy = empty_like_tensor(self, g.dtype());
+  copy_(copy, g);
+  return copy;
+}
+
+bool Leaf::take(Tensor& g) {
+  if (grad_enabled() || !solely_owned(g)) return false;
   std::lock_guard lock(mutex);
-  if (!grad) {
-    if (tensor) {
-      TensorImpl& t = *tensor;
-      if (TORCH_UNLIKELY(!shape.fits(t))) {
-        shape.set(t);
-        fit(g, *this, 0, shape);
-      }
-      if (is_sparse(g)) {
-        grad = !grad_enabled() && solely_owned(g) ? std::move(g) : clone(g);
-        return;
-      }
-      bool same_layout = t.contiguous() ? g.is_contiguous() : g.strides() == IntArrayRef(t.strides(), t.ndim);
-      if (!grad_enabled() && same_layout && solely_owned(g)) {
-        grad = std::move(g);
-        return;
-      }
-      if (!grad_enabled()) {  // .grad is laid out as the tensor
-        grad = empty_like_tensor(reinterpret_cast<const Tensor&>(tensor), g.dtype());
-        copy_(grad, g);
-        return;
-      }
+  if (grad || !tensor || !shape.fits(*tensor) || !(is_sparse(g) || same_layout(*tensor, g))) return false;
+  grad = std::move(g);
+  return true;
+}
+
+void Leaf::accumulate(Tensor g) {
+  if (take(g)) return;
+  Turn turn(*this);
+  for (;;) {
+    Tensor before, sum;
+    {
+      std::lock_guard lock(mutex);
+      before = grad;
     }
-    grad = clone(g);
-  } else if (is_sparse(grad) && !is_sparse(g)) {
-    old = std::exchange(grad, torch::add(g, grad));
-  } else if (grad_enabled()) {
-    old = std::exchange(grad, torch::add(grad, g));
-  } else {
-    torch::add_(grad, g);
+    if (!before)
+      sum = copied(g);
+    else if (is_sparse(before) && !is_sparse(g))
+      sum = torch::add(g, before);
+    else if (grad_enabled())
+      sum = torch::add(before, g);
+    else
+      return void(torch::add_(before, g));
+    std::lock_guard lock(mutex);
+    if (grad == before) return std::swap(grad, sum);  // else the program wrote to .grad meanwhile
   }
 }
 
@@ -148,13 +183,13 @@ void set_requires_grad(TensorImpl& t, bool wanted) {
         !(t.flags & TensorImpl::kInference) || thread_state.inference_mode,
         "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed. clone() it to get "
         "a normal tensor");
-    if (autograd::requires_grad(t)) return;
+    if (autograd::requires_grad(t) && !is_untracked_view(t)) return;
     if (t.autograd && !node_of(t)->is_leaf()) detach_in_place(t);
     leaf_of(t)->shape.set(t);
     t.keys |= kAutogradKey;
     return;
   }
-  if (!autograd::requires_grad(t)) return;
+  if (!autograd::requires_grad(t) || is_untracked_view(t)) return;
   TORCH_CHECK(!grad_fn(t),
               "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in "
               "a subgraph that doesn't require differentiation use var_no_grad = var.detach(). This one was made by ",
@@ -162,10 +197,22 @@ void set_requires_grad(TensorImpl& t, bool wanted) {
   t.keys &= Keys(~kAutogradKey);
 }
 
+namespace {
+// A reference that a tensor others may be reading had to its node.
+void give_back(AutogradMeta* old) {
+  if (TORCH_UNLIKELY(flight::any())) {
+    old->retain();
+    flight::keep_for_flights(old);
+  }
+  old->release();
+}
+}  // namespace
+
 void set_history(TensorImpl& t, Node& node, uint32_t output_nr) {
   node.retain();
-  if (TORCH_UNLIKELY(t.autograd != nullptr)) {
-    Node* old = node_of(t);
+  // Of two threads that change one tensor in place each gives back what it replaced.
+  auto* old = static_cast<Node*>(__atomic_exchange_n(&t.autograd, &node, __ATOMIC_ACQ_REL));
+  if (TORCH_UNLIKELY(old != nullptr)) {
     if (old->extra && !old->is_leaf()) {  // whoever asked to keep this tensor's gradient still wants it
       std::lock_guard lock(hooks_mutex());
       auto& kept = old->extra->retained;
@@ -176,10 +223,8 @@ void set_history(TensorImpl& t, Node& node, uint32_t output_nr) {
           break;
         }
     }
-    t.autograd = &node;
-    old->release();
+    give_back(old);
   }
-  t.autograd = &node;
   t.output_nr = output_nr;
   t.keys |= kAutogradKey;
 }
@@ -192,7 +237,9 @@ void detach_in_place(TensorImpl& t) {
               "be called on these gradients.");
   t.keys &= Keys(~kAutogradKey);
   t.output_nr = 0;
-  if (t.autograd && !node_of(t)->is_leaf()) std::exchange(t.autograd, nullptr)->release();
+  // As in set_history: each gives back what it replaced.
+  if (t.autograd && !node_of(t)->is_leaf())
+    if (auto* old = __atomic_exchange_n(&t.autograd, nullptr, __ATOMIC_ACQ_REL)) give_back(old);
 }
 
 // --- .grad

@@ -81,7 +81,8 @@ int exec(PyObject* module) {
   TORCH_PY_TRY(-1, {
     init();
     install_location();
-    if (!add_node_type(module) || !add_function_type(module) || !add_hooks(module) || !add_saved_hooks(module))
+    if (!add_node_type(module) || !add_function_type(module) || !add_hooks(module) || !add_saved_hooks(module) ||
+        !add_func(module))
       return -1;
     if (!add_tensor_attributes() || PyModule_AddFunctions(module, tensor_functions) < 0) return -1;
   })

@@ -5,6 +5,10 @@
 #include <cctype>
 #include <cstdlib>
 #include <cstring>
+#include <unordered_map>
+
+#include "collect.h"
+#include "torch/core/thread_end.h"
 
 namespace torch::autograd {
 
@@ -35,34 +39,42 @@ std::mutex all_mutex;
 Lists* all_lists = nullptr;
 int64_t alive_of_ended = 0;
 
+// Nodes that wait for destruction, linked through `claim`: dropping the last reference to a chain's end would otherwise
+// recurse through the whole chain.
+constinit thread_local Node* dead = nullptr;
 constinit thread_local Lists* lists = nullptr;
-constinit thread_local bool lists_closed = false;
-struct ListsOwner {
-  Lists held;
-  ListsOwner() {
-    lists = &held;
+constinit thread_local bool draining = false, closed = false;
+
+void end_thread() noexcept {
+  if (std::exchange(closed, true)) return;
+  std::free(std::exchange(thread_state.locations, nullptr));
+  Lists* held = std::exchange(lists, nullptr);
+  if (!held) return;
+  for (FreeBlock* b : held->head)
+    while (b) std::free(std::exchange(b, b->next));
+  {
     std::lock_guard lock(all_mutex);
-    held.next = all_lists;
-    all_lists = &held;
-  }
-  ~ListsOwner() {
-    lists = nullptr;
-    lists_closed = true;
-    for (FreeBlock* b : held.head)
-      while (b) std::free(std::exchange(b, b->next));
-    std::lock_guard lock(all_mutex);
-    alive_of_ended += held.alive;
+    alive_of_ended += held->alive;
     for (Lists** l = &all_lists; *l; l = &(*l)->next)
-      if (*l == &held) {
-        *l = held.next;
+      if (*l == held) {
+        *l = held->next;
         break;
       }
   }
-};
+  delete held;
+}
+// False when the thread is ending.
+bool note_thread_end() noexcept {
+  if (!closed) at_thread_end(end_thread);
+  return !closed;
+}
+
 TORCH_NOINLINE Lists* open_lists() {
-  if (lists_closed) return nullptr;
-  static thread_local ListsOwner owner;
-  return lists;
+  if (!note_thread_end()) return nullptr;
+  lists = new Lists;
+  std::lock_guard lock(all_mutex);
+  lists->next = all_lists;
+  return all_lists = lists;
 }
 void count_alive(int by) noexcept {
   if (Lists* l = lists ? lists : open_lists()) {
@@ -87,6 +99,11 @@ void free_node(void* n, uint8_t c) noexcept {
 }
 
 }  // namespace
+
+void* open_thread_cache(void* ThreadState::* member, size_t bytes) noexcept {
+  if (!note_thread_end()) return nullptr;
+  return thread_state.*member = std::calloc(1, bytes);
+}
 
 void* allocate_node(size_t bytes, uint8_t& size_class) {
   size_t c = (bytes - 1) / 64;
@@ -141,20 +158,37 @@ void Shape::take(Shape& o) noexcept {
 // --- nodes
 // ---------------------------------------------------------------------------------------------------------------
 
+namespace {
+
+// The node of each hook, by number, under hooks_mutex.
+std::unordered_map<uint64_t, Node*>& hooked() {
+  static auto& nodes = *new std::unordered_map<uint64_t, Node*>;
+  return nodes;
+}
+
+template <class F>
+void for_each_hook(const Extra& e, F&& act) {
+  if (e.tensor_hooks.empty() && e.before.empty() && e.after.empty() && e.accumulated.empty()) return;
+  std::lock_guard lock(hooks_mutex());
+  for (const auto& h : e.tensor_hooks) act(h.hook->id);
+  for (const auto* list : {&e.before, &e.after, &e.accumulated})
+    for (const HookRef& h : *list) act(h->id);
+}
+
+}  // namespace
+
+void hand_over_extra(Node& from, Node& to) {
+  to.extra = std::exchange(from.extra, nullptr);
+  if (to.extra) for_each_hook(*to.extra, [&](uint64_t id) { hooked()[id] = &to; });
+}
+
 Node::~Node() {
   if (TORCH_UNLIKELY(extra != nullptr)) {
+    for_each_hook(*extra, [](uint64_t id) { hooked().erase(id); });
     if (extra->metadata && python.drop) python.drop(extra->metadata);
     delete extra;
   }
 }
-
-namespace {
-// Nodes that wait for destruction, linked through `claim`: dropping the last reference to a chain's end would otherwise
-// recurse through the whole chain.
-constinit thread_local Node* dead = nullptr;
-constinit thread_local bool draining = false;
-constexpr int kInlineEdges = 8;
-}  // namespace
 
 void Node::destroy(Node* n) noexcept {
   n->claim.store(reinterpret_cast<uint64_t>(dead), std::memory_order_relaxed);
@@ -175,7 +209,7 @@ void Node::destroy(Node* n) noexcept {
 }
 
 const Shape& Node::shape_of(uint32_t output_nr) const noexcept {
-  return output_nr == 0 ? shape : extra->more_shapes[output_nr - 1];
+  return output_nr == 0 || output_nr >= output_count ? shape : extra->more_shapes[output_nr - 1];
 }
 
 Extra& Node::get_extra() {
@@ -211,6 +245,7 @@ uint64_t add_hook(Node& n, HookKind kind, uint32_t output_nr, HookRef hook) {
   uint64_t id = hook->id = next++;
   std::lock_guard lock(hooks_mutex());
   Extra& e = n.get_extra();
+  hooked()[id] = &n;
   switch (kind) {
     case HookKind::Tensor:
       e.tensor_hooks.push_back({output_nr, std::move(hook)});
@@ -228,10 +263,11 @@ uint64_t add_hook(Node& n, HookKind kind, uint32_t output_nr, HookRef hook) {
   return id;
 }
 
-bool remove_hook(Node& n, uint64_t id) {
-  HookRef removed;  // destroyed after the lock is given back: it may run Python code
-  std::lock_guard lock(hooks_mutex());
-  if (!n.extra) return false;
+namespace {
+
+HookRef take_hook(Node& n, uint64_t id) {  // under hooks_mutex
+  HookRef removed;
+  if (!n.extra) return removed;
   auto take = [&](auto& hooks, auto&& get) {
     for (auto it = hooks.begin(); it != hooks.end(); ++it)
       if (get(*it)->id == id) {
@@ -243,8 +279,27 @@ bool remove_hook(Node& n, uint64_t id) {
   };
   auto itself = [](HookRef& h) -> HookRef& { return h; };
   Extra& e = *n.extra;
-  return take(e.tensor_hooks, [](Extra::OfOutput& o) -> HookRef& { return o.hook; }) || take(e.before, itself) ||
-         take(e.after, itself) || take(e.accumulated, itself);
+  if (take(e.tensor_hooks, [](Extra::OfOutput& o) -> HookRef& { return o.hook; }) || take(e.before, itself) ||
+      take(e.after, itself) || take(e.accumulated, itself))
+    hooked().erase(id);
+  return removed;
+}
+
+}  // namespace
+
+bool remove_hook(Node& n, uint64_t id) {
+  HookRef removed;  // destroyed after the lock is given back: it may run Python code
+  std::lock_guard lock(hooks_mutex());
+  removed = take_hook(n, id);
+  return removed != nullptr;
+}
+
+bool remove_hook(uint64_t id) {
+  HookRef removed;
+  std::lock_guard lock(hooks_mutex());
+  const auto at = hooked().find(id);
+  if (at != hooked().end()) removed = take_hook(*at->second, id);
+  return removed != nullptr;
 }
 
 }  // namespace torch::autograd

@@ -80,6 +80,24 @@ void Saved::pack(SavedHooks& hooks) {
   kind_ = Hooked;
 }
 
+namespace {
+// Between a leaf and what stands for its tensor in a recorded pass: only the leaf's own tensor has the leaf, which lets
+// go of it when the last handle goes.
+struct StandIn final : Node {
+  void apply(Backward& b) override { b[0] = b.outputs[0]; }
+  std::string name() const override { return "AliasBackward0"; }
+  void finish() noexcept override { this->~StandIn(); }
+};
+
+NodeRef stand_in(const Edge& leaf, TensorImpl& t) {
+  NodeRef n = NodeRef::steal(make_node<StandIn>(1));
+  leaf.node->retain();
+  n->edges()[0] = leaf;
+  n->shape.set(t);
+  return n;
+}
+}  // namespace
+
 // Where the saved tensor was in the graph.
 void Saved::put_in_place(Tensor& t, Running& running) const {
   const Kind kind = kind_ == Hooked ? packed_->kind : kind_;
@@ -87,6 +105,7 @@ void Saved::put_in_place(Tensor& t, Running& running) const {
   t = alias_of(t, /*share_version=*/true);
   if (kind == Output) return set_history(*t, running.as_output(), place_);
   const Edge& edge = running.node.edges()[place_];
+  if (edge.node->is_leaf()) return set_history(*t, *stand_in(edge, *t), 0);
   set_history(*t, *edge.node, edge.output_nr);
 }
 
@@ -201,8 +220,18 @@ bool Recorder::attach(Tensor& out, uint32_t nr, bool view) {
   return true;
 }
 
+namespace {
+// A view of an untracked view is one too.
+void stay_untracked(Tensor& view) noexcept {
+  if (view->base && (view->base->keys & kAutogradKey)) mark_untracked_view(view);
+}
+}  // namespace
+
 void Recorder::finish(Tensor& out, bool view) {
-  if (!needed()) return;
+  if (!needed()) {
+    if (view) stay_untracked(out);
+    return;
+  }
   note_origin();
   attach(out, 0, view);
   if (pending_count_) {
@@ -223,6 +252,8 @@ void Recorder::finish_several(ArrayRef<Tensor*> outs, bool view) {
 void Recorder::finish(std::vector<Tensor>& out, bool view) {
   std::vector<Tensor*> outs(out.size());
   for (size_t i = 0; i < out.size(); ++i) outs[i] = &out[i];
+  if (view && !needed())
+    for (Tensor& t : out) stay_untracked(t);
   finish_several(outs, view);
   if (view)
     for (Tensor& t : out) t->flags |= TensorImpl::kMultiView;
@@ -238,36 +269,42 @@ void Recorder::save_outputs(ArrayRef<Tensor*> outs) {
   }
 }
 
-void Recorder::check_in_place(const Tensor& self) {
-  in_place_ = self.get();
-  TensorImpl& t = *self;
-  const bool is_view = t.base != nullptr;
-  auto op = [&] { return std::string(node_->op->op_name()); };
-  if (!is_view) {
-    TORCH_CHECK(!(t.keys & kAutogradKey) || !node_of(t)->is_leaf(), op(),
-                ": a leaf Variable that requires grad is being used in an in-place operation. Change it inside "
-                "torch.no_grad(), or work on a copy: clone()");
-    return;
-  }
-  if (t.flags & TensorImpl::kNoGradView)
+void check_change(TensorImpl& t, std::string_view op, bool recorded) {
+  const bool changes_base = autograd::changes_base(t);
+  if (changes_base && (t.flags & TensorImpl::kNoGradView) && (recorded || autograd::requires_grad(t)))
     throw_error(
         ErrorKind::Runtime,
-        message(op(),
+        message(op,
                 ": A view was created in no_grad mode and is being modified inplace with grad mode enabled. "
                 "Create the view with gradients on, or change it inside torch.no_grad() (or inference_mode()) too"));
-  if (!autograd::requires_grad(t)) return;
-  TensorImpl& base = *t.base;
-  TORCH_CHECK(!node_of(t)->is_leaf(), op(),
-              ": a leaf Variable that requires grad is being used in an in-place operation. Change it "
-              "inside torch.no_grad(), or work on a copy: clone()");
-  TORCH_CHECK(!(base.keys & kAutogradKey) || !node_of(base)->is_leaf(), op(),
+  if (changes_base && recorded && !lies_in_base(t))
+    throw_error(ErrorKind::Runtime,
+                message(op, ": the view of shape ", IntArrayRef(t.sizes(), t.ndim),
+                        " reaches beyond its base of shape ", IntArrayRef(t.base->sizes(), t.base->ndim),
+                        ", which was resized since, so that the change cannot be recorded; clone() the view first"));
+  const bool requires_it = autograd::requires_grad(t);
+  if (changes_base && (t.flags & TensorImpl::kMultiView) && (recorded || requires_it))
+    throw_error(
+        ErrorKind::Runtime,
+        message(
+            op, ": Output ", t.output_nr, " of ", node_of(t) ? node_of(t)->name() : "a function",
+            " is a view and is being modified inplace. This view is the output of a function that returns multiple "
+            "views. Such functions do not allow the output views to be modified inplace. Use the out-of-place form, "
+            "or clone() it first"));
+  if (!requires_it) return;
+  if (t.base) refresh_stale_view(&t);
+  TORCH_CHECK(!node_of(t)->is_leaf(), op,
+              ": a leaf Variable that requires grad is being used in an in-place operation. Change it inside "
+              "torch.no_grad(), or work on a copy: clone()");
+  if (!changes_base) return;
+  TORCH_CHECK((!(t.base->keys & kAutogradKey) || !node_of(*t.base)->is_leaf()) && !shows_leaf(t), op,
               ": a view of a leaf Variable that requires grad is being used in an in-place operation. Change it inside "
               "torch.no_grad(), or work on a copy: clone()");
-  TORCH_CHECK(
-      !(t.flags & TensorImpl::kMultiView), op(), ": Output ", t.output_nr, " of ", node_of(t)->name(),
-      " is a view and is being modified inplace. This view is the output of a function that returns multiple views. "
-      "Such "
-      "functions do not allow the output views to be modified inplace. Use the out-of-place form, or clone() it first");
+}
+
+void Recorder::check_in_place(const Tensor& self) {
+  in_place_ = self.get();
+  check_change(*self, node_->op->op_name(), needed());
 }
 
 void Recorder::finish_in_place(const Tensor& self) {
@@ -275,11 +312,12 @@ void Recorder::finish_in_place(const Tensor& self) {
   if (!needed() || !is_differentiable(t.dtype)) return;
   note_origin();
   node_->shape.set(t);
-  if (t.base && !metadata_only_)
-    rebase_view(t, *node_);
-  else
+  if (metadata_only_ || !changes_base(t)) {
     set_history(t, *node_, 0);
-  if (t.base && metadata_only_) t.graph_version = t.version().load(std::memory_order_relaxed);
+    if (t.base) t.graph_version = t.version().load(std::memory_order_relaxed);
+  } else {
+    rebase_view(t, *node_);
+  }
   for (int i = 0; i < pending_count_; ++i) pending_[i]->save_output(self, 0);
 }
 
@@ -294,8 +332,7 @@ void refused(std::string_view op, const char* why) {
 }
 
 void mark_no_grad_view(Tensor& out, const Tensor& self) noexcept {
-  if (out && out->base && out.get() != self.get() && autograd::requires_grad(*self))
-    out->flags |= TensorImpl::kNoGradView;
+  if (out && out->base && out.get() != self.get() && autograd::requires_grad(*self)) mark_untracked_view(out);
 }
 void mark_no_grad_view(std::vector<Tensor>& out, const Tensor& self) noexcept {
   for (Tensor& t : out) mark_no_grad_view(t, self);

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "collect.h"
+#include "torch/core/flight.h"
 #include "torch/core/ops/copy.h"
 #include "torch/core/ops/create.h"
 #include "torch/core/ops/index.h"
@@ -44,30 +45,64 @@ struct Stretch {
   }
 };
 
+bool is_filled(const Stretch& s, const Geometry& base) {
+  int64_t numel = 1;
+  for (int64_t n : IntArrayRef(base.sizes)) numel *= n;
+  return numel == s.count && !overlaps(base);
+}
+
 Tensor strided(const Tensor& flat, const Geometry& g, const Stretch& s) {
   return torch::as_strided(flat, g.sizes, g.strides, g.offset - s.low);
 }
 
+// Where a view lies in its base. When one of the two is complex and the other shows its parts, both are told in reals.
+struct Place {
+  bool parts_of_base, parts_of_view;
+  Geometry base, view;
+  Place(TensorImpl& of_base, TensorImpl& of_view)
+      : parts_of_base(is_complex(of_base.dtype) && !is_complex(of_view.dtype)),
+        parts_of_view(is_complex(of_view.dtype) && !is_complex(of_base.dtype)),
+        base(of_base, parts_of_base),
+        view(of_view, parts_of_view) {}
+};
+// A gradient as what its place tells about, and back.
+Tensor in_parts(const Tensor& g, bool parts) { return parts ? torch::view_as_real(g) : g; }
+Tensor from_parts(const Tensor& g, bool parts) {
+  if (!parts) return g;
+  Tensor dense = torch::contiguous(g);
+  return torch::view_as_complex(dense.storage_offset() % 2 ? torch::clone(dense) : dense);
+}
+
 // As long as a view is up to date its node is the operator that took it; after a change of the base it is this.
 struct BaseView final : Node {
-  Geometry base, view;
-  BaseView(const Geometry& base, const Geometry& view) : base(base), view(view) { op = &kAsStrided; }
-  void apply(Backward& b) override { b[0] = spread(b.outputs[0], base, view); }
+  Place place;
+  explicit BaseView(const Place& place) : place(place) { op = &kAsStrided; }
+  void apply(Backward& b) override {
+    Tensor g = in_parts(b.outputs[0], place.parts_of_view);
+    b[0] = from_parts(spread(g, place.base, place.view), place.parts_of_base);
+  }
   void finish() noexcept override { this->~BaseView(); }
 };
 
-BaseView* make_base_view(Edge to_base, const Geometry& base, const Geometry& view, const Shape& shape) {
-  auto* n = make_node<BaseView>(1, base, view);
+NodeRef make_base_view(Edge to_base, const Place& place, const Shape& shape) {
+  auto* n = make_node<BaseView>(1, place);
   n->edges()[0] = to_base;
   n->shape.set(shape);
-  return n;
+  return NodeRef::steal(n);
+}
+
+// New elements for a gradient like `g`: as many as it stands for (vmap).
+Tensor fresh(const Tensor& g, int64_t count, bool zero) {
+  if (TORCH_LIKELY(g.has_memory()))
+    return zero ? torch::zeros({count}, g.dtype(), g.device()) : torch::empty({count}, g.dtype(), g.device());
+  return torch::new_zeros(g, {count});
 }
 
 }  // namespace
 
 Tensor spread(const Tensor& g, const Geometry& base, const Geometry& view) {
   Stretch s(base, view);
-  Tensor flat = torch::zeros({s.count}, g.dtype(), g.device());
+  Tensor flat = fresh(g, s.count, true);
   if (overlaps(view)) {
     Tensor at = strided(torch::arange(s.count, DType::Int64, g.device()), view, s);
     flat = torch::index_put(flat, {&at, 1}, g, /*accumulate=*/true);
@@ -80,24 +115,22 @@ Tensor spread(const Tensor& g, const Geometry& base, const Geometry& view) {
 // The derivative of `change`, an in-place operator on a view, as a part of the base's history. Edge 0 leads to the
 // base's former history, the others are those of `change`.
 struct ViewChange final : Node {
-  Geometry base, view;
+  Place place;
   NodeRef change;
-  ViewChange(const Geometry& base, const Geometry& view, Node& change)
-      : base(base), view(view), change(NodeRef::share(&change)) {
+  ViewChange(const Place& place, Node& change) : place(place), change(NodeRef::share(&change)) {
     op = &kCopySlices;
     flags |= change.flags & kHasSaved;
   }
 
   void apply(Backward& b) override {
     TORCH_CHECK(change, "this node has let go of what it saved");
-    Stretch s(base, view);
-    Tensor flat = torch::empty({s.count}, b.outputs[0].dtype(), b.outputs[0].device());
-    Tensor all = strided(flat, base, s);
-    torch::copy_(all, b.outputs[0]);
-    all = strided(flat, base, s);
-    Tensor slice = strided(flat, view, s);
+    const Stretch s(place.base, place.view);
+    const Tensor g = in_parts(b.outputs[0], place.parts_of_base);
+    Tensor flat = fresh(g, s.count, !is_filled(s, place.base));
+    torch::copy_(strided(flat, place.base, s), g);
+    Tensor slice = strided(flat, place.view, s);
 
-    Tensor grad = torch::clone(slice);
+    Tensor grad = from_parts(torch::clone(slice), place.parts_of_view);
     uint32_t n = change->edge_count;
     std::vector<Tensor> grads(n);
     std::vector<uint8_t> needed(b.needed, b.needed + n);
@@ -111,11 +144,15 @@ struct ViewChange final : Node {
     if (b.needs(0)) {
       if (grads[0]) {
         fit(grads[0], *change, 0, change->shape);
-        torch::copy_(slice, grads[0]);
+        if (flat.has_memory() && !grads[0].has_memory()) {  // from here on the examples of a batch differ (vmap)
+          flat = torch::copy_(torch::new_zeros(grads[0], {s.count}), flat);
+          slice = strided(flat, place.view, s);
+        }
+        torch::copy_(slice, in_parts(grads[0], place.parts_of_view));
       } else {
         torch::zero_(slice);
       }
-      b[0] = strided(flat, base, s);
+      b[0] = from_parts(strided(flat, place.base, s), place.parts_of_base);
     }
     for (uint32_t i = 1; i < n; ++i) b[i] = std::move(grads[i]);
   }
@@ -133,7 +170,7 @@ Node& Running::as_output() {
   if (!view_change) return node;
   if (!result) {  // the result of an in-place operator on a view is the view, as part of the changed base
     view_change->retain();
-    result = NodeRef::steal(make_base_view({view_change, 0}, view_change->base, view_change->view, node.shape));
+    result = make_base_view({view_change, 0}, view_change->place, node.shape);
   }
   return *result;
 }
@@ -143,31 +180,72 @@ Node& Running::as_output() {
 
 namespace {
 
-std::mutex& views_mutex() noexcept {
-  static std::mutex m;
+std::recursive_mutex& views_mutex() noexcept {
+  static std::recursive_mutex m;
   return m;
 }
-
-// Whether `t`'s own node tells an old story.
-bool is_stale(TensorImpl& t) noexcept {
-  TensorImpl& base = *t.base;
-  if ((t.flags & TensorImpl::kNoGradView) || !(base.keys & kAutogradKey)) return false;
-  if (t.graph_version == t.version().load(std::memory_order_relaxed) || !is_differentiable(t.dtype)) return false;
-  if (t.dtype != base.dtype) return false;
-  return !((t.keys & kAutogradKey) && t.autograd && node_of(t)->is_leaf());
+// Node and output number of a view belong together: whoever reads or changes them while others may too.
+std::unique_lock<std::recursive_mutex> lock_views() {
+  return TORCH_UNLIKELY(flight::any()) ? std::unique_lock(views_mutex()) : std::unique_lock<std::recursive_mutex>();
 }
 
-void refresh(TensorImpl& t) {
-  std::lock_guard lock(views_mutex());
-  if (!is_stale(t)) return;
+// A tensor with the key and without a node is a view that was taken without gradients.
+bool has_node(const TensorImpl& t) noexcept { return (t.keys & kAutogradKey) && t.autograd; }
+
+// The edge to the graph of `base`, with a reference. Its node is read once: a change of the base itself takes no lock
+// of views, and may give it another node between two looks.
+Edge edge_of_base(const TensorImpl& base) noexcept {
+  Node* n = base.keys & kAutogradKey ? static_cast<Node*>(__atomic_load_n(&base.autograd, __ATOMIC_ACQUIRE)) : nullptr;
+  if (!n) return {};
+  n->retain();
+  return {n, base.output_nr};
+}
+
+// Whether what is written to `t` shows in its base: not when one of them was given other memory (.data, set_).
+bool follows_base(TensorImpl& t) noexcept {
+  TensorImpl& base = *t.base;
+  return t.storage == base.storage &&
+         (t.dtype == base.dtype || (is_differentiable(t.dtype) && real_of(t.dtype) == real_of(base.dtype)));
+}
+
+}  // namespace
+
+bool shows_leaf(TensorImpl& t) noexcept {
+  if (t.base->keys & kAutogradKey) return false;
+  Node* n = node_of(t);
+  while (n && !n->is_leaf() && n->edge_count == 1) n = n->edges()[0].node;
+  if (!n || !n->is_leaf()) return false;
+  auto& leaf = static_cast<Leaf&>(*n);
+  std::lock_guard lock(leaf.mutex);
+  return leaf.tensor && leaf.tensor != t.base && leaf.tensor->storage == t.storage;
+}
+
+namespace {
+
+// Whether `t`'s own node tells an old story, or `t` is older than the base's graph and has none.
+bool is_stale(TensorImpl& t) noexcept {
+  if ((t.flags & TensorImpl::kNoGradView) || !is_differentiable(t.dtype)) return false;
+  if (!t.autograd || node_of(t)->is_leaf()) return !(t.keys & kAutogradKey) && has_node(*t.base) && follows_base(t);
+  return t.graph_version != t.version().load(std::memory_order_relaxed) && follows_base(t) && !shows_leaf(t);
+}
+
+// Makes `t` what it is of its base now. Its former node is the caller's, who lets go of it without a lock: what ends
+// with it may need the GIL.
+[[nodiscard]] NodeRef follow_base(TensorImpl& t) {
+  NodeRef old = NodeRef::share(node_of(t));
   TensorImpl& base = *t.base;
   Shape shape;
   shape.set(t);
-  Node* made_base = node_of(base);
-  made_base->retain();
-  NodeRef n = NodeRef::steal(make_base_view({made_base, base.output_nr}, Geometry(base), Geometry(t), shape));
-  set_history(t, *n, 0);
+  const Place at(base, t);
+  set_history(t, *make_base_view(edge_of_base(base), at, shape), 0);
   t.graph_version = t.version().load(std::memory_order_relaxed);
+  return old;
+}
+
+void refresh(TensorImpl& t) {
+  NodeRef old;
+  std::lock_guard lock(views_mutex());
+  if (is_stale(t)) old = follow_base(t);
 }
 
 }  // namespace
@@ -177,42 +255,64 @@ void refresh_stale_view(TensorImpl* t) {
 }
 
 Edge edge_of_view(TensorImpl& t) {
+  const auto lock = lock_views();
   if (is_stale(t)) refresh(t);
-  if (!(t.keys & kAutogradKey)) return {};
-  Node* n = node_of(t);
+  Node* n = t.keys & kAutogradKey ? node_of(t) : nullptr;
+  if (!n) return {};
   n->retain();
   return {n, t.output_nr};
 }
 
 bool requires_grad(const TensorImpl& t) {
-  return (t.keys & kAutogradKey) || (t.base && is_stale(const_cast<TensorImpl&>(t)));
+  if ((t.keys & kAutogradKey) && t.autograd) return true;
+  return t.base && (is_untracked_view(t) || is_stale(const_cast<TensorImpl&>(t)));
+}
+
+bool is_untracked_view(const TensorImpl& t) noexcept {
+  return (t.flags & TensorImpl::kNoGradView) && !t.autograd && t.base && (t.base->keys & kAutogradKey) &&
+         follows_base(const_cast<TensorImpl&>(t));
+}
+
+void mark_untracked_view(Tensor& view) noexcept {
+  view->flags |= TensorImpl::kNoGradView;
+  view->keys |= kAutogradKey;
 }
 
 Node* grad_fn(TensorImpl& t) {
+  const auto lock = lock_views();
   if (t.base && is_stale(t)) refresh(t);
   if (!(t.keys & kAutogradKey) || !t.autograd || node_of(t)->is_leaf()) return nullptr;
   return node_of(t);
 }
 
+bool changes_base(TensorImpl& t) noexcept { return t.base && follows_base(t); }
+
+bool lies_in_base(TensorImpl& t) {
+  const Place at(*t.base, t);
+  const Extent base = extent_of(at.base.sizes, at.base.strides), view = extent_of(at.view.sizes, at.view.strides);
+  return view.low == view.high || (at.base.offset + base.low <= at.view.offset + view.low &&
+                                   at.view.offset + view.high <= at.base.offset + base.high);
+}
+
 void rebase_view(TensorImpl& t, Node& node) {
   TensorImpl& base = *t.base;
-  auto* n = make_node<ViewChange>(node.edge_count, Geometry(base), Geometry(t), node);
-  NodeRef owner = NodeRef::steal(n);
-  if (base.keys & kAutogradKey) {
-    node_of(base)->retain();
-    n->edges()[0] = {node_of(base), base.output_nr};
+  NodeRef old;
+  {
+    const auto lock = lock_views();
+    auto* n = make_node<ViewChange>(node.edge_count, Place(base, t), node);
+    NodeRef owner = NodeRef::steal(n);
+    n->edges()[0] = edge_of_base(base);
+    for (uint32_t i = 1; i < node.edge_count; ++i)
+      if (Node* e = node.edges()[i].node) {
+        e->retain();
+        n->edges()[i] = node.edges()[i];
+      }
+    n->shape.set(base);
+    n->shape.location = node.shape.location;
+    set_history(base, *n, 0);
+    old = follow_base(t);
   }
-  for (uint32_t i = 1; i < node.edge_count; ++i)
-    if (Node* e = node.edges()[i].node) {
-      e->retain();
-      n->edges()[i] = node.edges()[i];
-    }
-  n->shape.set(base);
-  n->shape.location = node.shape.location;
-  set_history(base, *n, 0);
-  if (t.autograd && !node_of(t)->is_leaf()) std::exchange(t.autograd, nullptr)->release();
-  t.keys |= kAutogradKey;
-  t.graph_version = t.version().load(std::memory_order_relaxed) - 1;  // its node is made when somebody asks
+  if (base.pyobj && python.track) python.track(base);
 }
 
 }  // namespace torch::autograd

@@ -1,5 +1,6 @@
 import gc
 import math
+import pickle
 import threading
 import weakref
 
@@ -257,7 +258,7 @@ def test_backward_within_backward():
 def test_steps_have_a_gradient_of_zeros():
     x = torch.tensor([1.2, -0.7], requires_grad=True)
     (x.round() + x.sign() + torch.nextafter(x, torch.zeros(2))).sum().backward()
-    assert x.grad.tolist() == [1, 1]  # of nextafter alone
+    assert x.grad.tolist() == [1, 1]  # only of nextafter
     (g,) = torch.autograd.grad(x.floor().sum(), x, create_graph=True)
     assert g.tolist() == [0, 0]
     (h,) = torch.autograd.grad(g.sum(), x)
@@ -458,3 +459,24 @@ def test_logit_has_a_slope_where_it_is_defined():
     x = torch.tensor([0.25, math.inf, -math.inf, 2.0, math.nan], dtype=torch.float64, requires_grad=True)
     torch.logit(x).sum().backward()
     assert x.grad[0].item() == pytest.approx(1 / (0.25 * 0.75)) and x.grad[1:].isnan().all()
+
+
+@pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
+def test_a_tensor_with_a_history_is_pickled_as_a_leaf(protocol):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 2
+    y.note = "mine"
+    with torch.no_grad():
+        view = x[:1]
+    for t in (y, y[:1], y.view(2, 1).t(), view):
+        back = pickle.loads(pickle.dumps(t, protocol))
+        assert torch.equal(back, t) and back.requires_grad and back.is_leaf and type(back) is type(t)
+    assert pickle.loads(pickle.dumps(y, protocol)).note == "mine"
+
+
+@pytest.mark.filterwarnings("ignore:This overload of add is deprecated")
+def test_gradients_flow_through_arguments_in_the_order_of_2018():
+    x = torch.ones(2, dtype=torch.float64, requires_grad=True)
+    y = torch.ones(2, dtype=torch.float64, requires_grad=True)
+    torch.add(x, 3, y).sum().backward()
+    assert x.grad.tolist() == [1, 1] and y.grad.tolist() == [3, 3]

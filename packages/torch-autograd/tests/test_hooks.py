@@ -1,3 +1,4 @@
+import collections
 import gc
 import threading
 import weakref
@@ -162,7 +163,7 @@ def test_anomaly_mode_names_the_function_and_shows_its_stack():
 
 
 class Weight(torch.Tensor):
-    pass
+    __torch_function__ = torch._C._disabled_torch_function_impl
 
 
 def weight(value):
@@ -277,3 +278,38 @@ def test_leaves_change_hands_in_many_threads():
     for t in threads:
         t.join()
     assert not wrong
+
+
+@pytest.mark.parametrize("made", [False, True])
+def test_the_hooks_of_a_tensor_may_be_set_as_a_whole(made):
+    leaf = torch.ones(2, requires_grad=True)
+    x = leaf * 1 if made else leaf
+    x._backward_hooks = None
+    assert x._backward_hooks is None
+    x.register_hook(lambda g: g * 100)
+    x._backward_hooks = {0: lambda g: g * 3, 1: lambda g: g + 1}
+    assert len(x._backward_hooks) == 2
+    (x * 2).sum().backward(retain_graph=True)
+    assert leaf.grad.tolist() == [7, 7]
+    leaf.grad = None
+    for nothing in (None, {}, collections.OrderedDict()):
+        x._backward_hooks = nothing
+        assert x._backward_hooks is None
+    (x * 2).sum().backward()
+    assert leaf.grad.tolist() == [2, 2]
+
+
+def test_hooks_that_are_none_leave_those_that_are_there():
+    x = torch.ones(2, requires_grad=True)
+    x.register_hook(lambda g: g * 3)
+    for bad in (5, [len], {0: "no function"}, {0: len, 1: None}):
+        with pytest.raises(TypeError):
+            x._backward_hooks = bad
+    with pytest.raises(RuntimeError, match="cannot be deleted"):
+        del x._backward_hooks
+    x.sum().backward()
+    assert x.grad.tolist() == [3, 3]
+    plain = torch.ones(2)
+    plain._backward_hooks = None
+    with pytest.raises(RuntimeError, match="doesn't require gradient"):
+        plain._backward_hooks = {0: len}

@@ -65,8 +65,8 @@ CASES = {
     "qr": (lambda a: tuple(L.qr(regular(a))), [(2, 3, 3)]),
     "qr of tall ones": (lambda a: tuple(L.qr(regular(a))), [(4, 2)]),
     "qr of wide ones": (lambda a: tuple(L.qr(regular(a), mode="complete")), [(2, 4)]),
-    "qr, Q alone": (lambda a: L.qr(regular(a))[0], [(3, 4)]),
-    "qr, R alone": (lambda a: torch.qr(regular(a))[1], [(3, 4)]),
+    "qr, only Q": (lambda a: L.qr(regular(a))[0], [(3, 4)]),
+    "qr, only R": (lambda a: torch.qr(regular(a))[1], [(3, 4)]),
     "reflections": (lambda a, t: L.householder_product(a, t), [(2, 4, 3), (2, 2)]),
     "ormqr": (lambda a, t, c: torch.ormqr(a, t, c), [(4, 3), (2,), (4, 2)]),
     "ormqr by the adjoint from the right": (

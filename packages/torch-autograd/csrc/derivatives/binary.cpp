@@ -121,6 +121,8 @@ struct Pow {
         return Scalar(std::complex<double>(*t.data<T>()));
       else if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
         return Scalar(int64_t(*t.data<T>()));
+      else if constexpr (std::is_same_v<T, bool>)
+        return Scalar(*t.data<uint8_t>() != 0);
       else
         return Scalar(*t.data<T>());
     });

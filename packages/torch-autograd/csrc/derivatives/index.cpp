@@ -127,6 +127,10 @@ struct IndexCopy {
   void grad(const Tensor& g, Backward& b) const {
     if (b.needs(0)) b[0] = torch::index_fill(g, dim, index, 0);
     if (!b.needs(2)) return;
+    if (index->numel() == 0) {
+      b[2] = zeros_for(b, 2);
+      return;
+    }
     const int64_t rank = g.dim(), d = wrap_dim(dim, rank);
     Tensor order = numbered({index->numel()}, g.device()), at = torch::reshape(index, {-1});
     Tensor last = torch::index_copy(nobody({rank ? g.size(d) : 1}, g.device()), 0, at, order);

@@ -69,7 +69,7 @@ struct Cholesky {
   }
 };
 
-// A = L L^H (U^H U):  G_L = (G_A + G_A^H) L. Both triangles of the factor get theirs, though one alone is read.
+// A = L L^H (U^H U):  G_L = (G_A + G_A^H) L. Both triangles of the factor get theirs, though only one is read.
 Tensor of_factor(const Tensor& l, const Tensor& ga, bool upper) {
   const Tensor both = ga + mH(ga);
   return upper ? l % both : both % l;
@@ -151,6 +151,7 @@ struct Det {
  private:
   static bool has_zero(const Tensor& d) {
     if (d.is_meta()) return false;
+    if (!d.has_memory()) return true;  // of one of many examples: what holds for all
     GradMode off(false);
     return torch::any(torch::eq(d, number(0))).data<bool>()[0];
   }

@@ -114,20 +114,19 @@ PyObject* tie_output(FunctionNode& n, PyObject* inputs, PyObject* output, uint32
   const Context& ctx = ctx_of(n.ctx);
   TensorImpl& t = *python::impl_of(output);
   const bool is_dirty = contains(ctx.dirty, &t), is_input = contains(inputs, &t);
+  track(output);  // ctx may refer to it
   const bool differentiable = is_differentiable(t.dtype) && !contains(ctx.non_differentiable, &t);
   (nr == 0 ? n.shape : n.extra->more_shapes[nr - 1]).set(t);
   if (is_dirty) {
-    TORCH_CHECK(!((t.keys & kAutogradKey) && node_of(t) && node_of(t)->is_leaf()), n.name(),
-                ": a leaf Variable that requires grad is being used in an in-place operation.");
-    if (!t.base) {
+    check_change(t, n.name(), /*recorded=*/true);
+    if (!changes_base(t)) {
       set_history(t, n, nr);
       return Py_NewRef(output);
     }
-    TORCH_CHECK(!((t.base->keys & kAutogradKey) && node_of(*t.base)->is_leaf()), n.name(),
-                ": a view of a leaf Variable that requires grad is being used in an in-place operation.");
     TORCH_CHECK_IMPLEMENTED(
         output_count == 1 && n.edge_count > 0 && PyTuple_GET_SIZE(inputs) > 0 && PyTuple_GET_ITEM(inputs, 0) == output,
-        n.name(), ": a Function that changes a view in place must return it alone, and take it as its first argument");
+        n.name(),
+        ": a Function that changes a view in place must return only that view, and take it as its first argument");
     rebase_view(t, n);
     return Py_NewRef(output);
   }
@@ -246,6 +245,8 @@ PyObject* apply(PyObject*, PyObject* const* args, Py_ssize_t count){TORCH_PY_TRY
                     "must all be outputs of the Function.");
       }
       if (!recorded) {
+        for (Py_ssize_t i = 0; grad_enabled() && ctx_of(n.ctx).dirty && i < PyTuple_GET_SIZE(ctx_of(n.ctx).dirty); ++i)
+          check_change(*python::impl_of(PyTuple_GET_ITEM(ctx_of(n.ctx).dirty, i)), n.name(), false);
         Py_CLEAR(ctx_of(n.ctx).to_save);
         return output.release();
       }

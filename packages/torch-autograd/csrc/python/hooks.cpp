@@ -86,7 +86,15 @@ PyObject* set_handle_type(PyObject*, PyObject* type) {
   Py_XSETREF(handle_type, Py_NewRef(type));
   Py_RETURN_NONE;
 }
-PyMethodDef functions[] = {{"_set_handle_type", set_handle_type, METH_O, nullptr}, {}};
+PyObject* remove_by_number(PyObject*, PyObject* id){TORCH_PY_TRY(nullptr, {
+  const unsigned long long n = PyLong_AsUnsignedLongLong(id);
+  if (PyErr_Occurred()) return nullptr;
+  return PyBool_FromLong(remove_hook(n));
+})} PyMethodDef functions[] = {
+  {"_set_handle_type", set_handle_type, METH_O, nullptr},
+  {"_remove_hook", remove_by_number, METH_O, nullptr},
+  {}
+};
 
 }  // namespace
 
@@ -97,9 +105,8 @@ PyObject* register_hook(PyObject* owner, Node& n, HookKind kind, uint32_t output
   }
   graphs_hold_objects = true;
   uint64_t id = add_hook(n, kind, output_nr, std::make_shared<PythonHook>(function));
-  if (is_tensor(owner) && !PyObject_GC_IsTracked(owner)) PyObject_GC_Track(owner);  // the hook may refer to the tensor
-  Object node(is_node(owner) ? Py_NewRef(owner) : wrap_node(&n));
-  return PyObject_CallFunction(handle_type, "OK", node.get(), id);
+  if (is_tensor(owner)) track(owner);  // the hook may refer to the tensor
+  return PyObject_CallFunction(handle_type, "K", id);
 }
 
 PyObject* hooks_of(Node& n, uint32_t output_nr) {

@@ -32,38 +32,62 @@ struct Cached {
   uint32_t index;
 };
 constexpr size_t kCache = 64;
-constinit thread_local Cached cache[kCache];
 
-size_t cache_slot(const void* code) noexcept { return (reinterpret_cast<uintptr_t>(code) >> 5) % kCache; }
+TORCH_NOINLINE Cached* open_cache() noexcept {
+  return static_cast<Cached*>(open_thread_cache(&ThreadState::locations, kCache * sizeof(Cached)));
+}
+// The thread's entry for a code object; null when the thread is ending.
+Cached* cached(const void* code) noexcept {
+  auto* cache = static_cast<Cached*>(thread_state.locations);
+  if (TORCH_UNLIKELY(!cache) && !(cache = open_cache())) return nullptr;
+  return cache + (reinterpret_cast<uintptr_t>(code) >> 5) % kCache;
+}
 
-TORCH_NOINLINE uint32_t index_of(PyCodeObject* code, bool has_gil) noexcept {
+TORCH_NOINLINE uint32_t find_index(PyCodeObject* code, bool has_gil) noexcept {
   static std::mutex mutex;
   std::lock_guard lock(mutex);
   uint32_t n = code_count.load(std::memory_order_relaxed);
   for (uint32_t i = n; i > 0; --i)
-    if (codes[i] == code) {
-      cache[cache_slot(code)] = {code, i};
-      return i;
-    }
+    if (codes[i] == code) return i;
   if (n == kCodes || !has_gil) return 0;
   Py_INCREF(code);
   codes[n + 1] = code;
   code_count.store(n + 1, std::memory_order_release);
-  cache[cache_slot(code)] = {code, n + 1};
   return n + 1;
 }
 
+TORCH_NOINLINE uint32_t index_of(PyCodeObject* code, bool has_gil, Cached* keep) noexcept {
+  const uint32_t index = find_index(code, has_gil);
+  if (index && keep) *keep = {code, index};
+  return index;
+}
+
 Location pack(PyCodeObject* code, int64_t instruction, bool has_gil) noexcept {
-  const Cached& c = cache[cache_slot(code)];
-  uint32_t index = TORCH_LIKELY(c.code == code) ? c.index : index_of(code, has_gil);
+  Cached* c = cached(code);
+  uint32_t index = TORCH_LIKELY(c && c->code == code) ? c->index : index_of(code, has_gil, c);
   if (!index || instruction < 0 || instruction >= 1 << kInstructionBits) return 0;
   return index << kInstructionBits | uint32_t(instruction);
 }
 
+// This thread's state, and whether it holds the GIL: operators on big tensors and backward passes run without. Before
+// 3.12 Python's own question for the current state answers with that of the thread which holds the GIL, whose frames
+// come and go meanwhile.
+struct Here {
+  PyThreadState* state;
+  bool has_gil;
+};
+Here here() noexcept {
+  PyThreadState* holder = _PyThreadState_UncheckedGet();
+#if PY_VERSION_HEX >= 0x030C0000
+  if (TORCH_LIKELY(holder != nullptr)) return {holder, true};
+#endif
+  PyThreadState* mine = PyGILState_GetThisThreadState();
+  return {mine, mine != nullptr && mine == holder};
+}
+
 #ifdef TORCH_KNOWS_FRAMES
 Location locate_frame() noexcept {
-  PyThreadState* holder = _PyThreadState_UncheckedGet();
-  PyThreadState* state = TORCH_LIKELY(holder != nullptr) ? holder : PyGILState_GetThisThreadState();
+  const auto [state, has_gil] = here();
   if (!state) return 0;
 #if PY_VERSION_HEX >= 0x030D0000
   _PyInterpreterFrame* f = state->current_frame;
@@ -77,17 +101,16 @@ Location locate_frame() noexcept {
 #if PY_VERSION_HEX >= 0x030D0000
   if (!PyCode_Check(f->f_executable)) return 0;
   auto* code = reinterpret_cast<PyCodeObject*>(f->f_executable);
-  return pack(code, f->instr_ptr - _PyCode_CODE(code), holder != nullptr);
+  return pack(code, f->instr_ptr - _PyCode_CODE(code), has_gil);
 #else
-  return pack(f->f_code, f->prev_instr - _PyCode_CODE(f->f_code), holder != nullptr);
+  return pack(f->f_code, f->prev_instr - _PyCode_CODE(f->f_code), has_gil);
 #endif
 }
 #elif PY_VERSION_HEX < 0x030B0000
 Location locate_frame() noexcept {
-  PyThreadState* holder = _PyThreadState_UncheckedGet();
-  PyThreadState* state = holder ? holder : PyGILState_GetThisThreadState();
+  const auto [state, has_gil] = here();
   if (!state || !state->frame) return 0;
-  return pack(state->frame->f_code, state->frame->f_lasti, holder != nullptr);
+  return pack(state->frame->f_code, state->frame->f_lasti, has_gil);
 }
 #endif
 
@@ -134,6 +157,13 @@ void drop_object(void* o) noexcept {
   Py_DECREF(static_cast<PyObject*>(o));
 }
 
+// An operation shows what it returns to the collector; this is for tensors that change as bases of views do.
+void track_object(TensorImpl& t) noexcept {
+  if (!Py_IsInitialized()) return;
+  Gil gil;
+  track(static_cast<PyObject*>(t.pyobj));
+}
+
 }  // namespace
 
 void install_location() {
@@ -144,6 +174,7 @@ void install_location() {
   python.traceback = current_traceback;
   python.warn = warn;
   python.drop = drop_object;
+  python.track = track_object;
 }
 
 }  // namespace torch::autograd

@@ -22,14 +22,12 @@ Node& of(PyObject* o) { return *reinterpret_cast<PyNode*>(o)->node; }
 
 void node_dealloc(PyObject* self) {
   auto* o = reinterpret_cast<PyNode*>(self);
-  if (o->weak) PyObject_ClearWeakRefs(self);
   if (Node* n = o->node) {
-    {
-      std::lock_guard lock(hooks_mutex());
-      if (n->extra && n->extra->pyobj == self) n->extra->pyobj = nullptr;
-    }
-    if (n->drop()) Node::destroy(n);
+    std::lock_guard lock(hooks_mutex());
+    if (n->extra && n->extra->pyobj == self) n->extra->pyobj = nullptr;
   }
+  if (o->weak) PyObject_ClearWeakRefs(self);  // what that calls may ask for the node: it gets another object
+  if (Node* n = o->node; n && n->drop()) Node::destroy(n);
   PyTypeObject* type = Py_TYPE(self);
   type->tp_free(self);
   Py_DECREF(type);
@@ -69,9 +67,10 @@ PyObject* node_next_functions(PyObject* self, void*){
 PyObject* node_metadata(PyObject* self, void*){TORCH_PY_TRY(nullptr,
                                                             {
                                                               NodeRef n = node_ref(self);
+                                                              Object fresh(checked(PyDict_New()));
                                                               std::lock_guard lock(hooks_mutex());
                                                               Extra& e = n->get_extra();
-                                                              if (!e.metadata) e.metadata = checked(PyDict_New());
+                                                              if (!e.metadata) e.metadata = fresh.release();
                                                               return Py_NewRef(static_cast<PyObject*>(e.metadata));
                                                             })}
 
@@ -95,25 +94,15 @@ PyObject* node_register_hook(PyObject* self, PyObject* f) {
 PyObject* node_register_prehook(PyObject* self, PyObject* f) {
   TORCH_PY_TRY(nullptr, return register_hook(self, *node_ref(self), HookKind::Before, 0, f);)
 }
-PyObject* node_remove_hook(PyObject* self,
-                           PyObject* id){TORCH_PY_TRY(nullptr,
-                                                      {
-                                                        unsigned long long n = PyLong_AsUnsignedLongLong(id);
-                                                        if (PyErr_Occurred()) return nullptr;
-                                                        if (is_context(self) && !node_of_context(self)) Py_RETURN_FALSE;
-                                                        return PyBool_FromLong(remove_hook(*node_ref(self), n));
-                                                      })}
 
 PyMethodDef methods[] = {
-  {"name", node_name, METH_NOARGS, "The node's name, such as 'MulBackward0'."},
-  {"register_hook", node_register_hook, METH_O,
-   "Calls f(grad_inputs, grad_outputs) after the node has run; it may return other grad_inputs."},
-  {"register_prehook", node_register_prehook, METH_O,
-   "Calls f(grad_outputs) before the node runs; it may return others."},
-  {"_remove_hook", node_remove_hook, METH_O, nullptr},
-  {"_sequence_nr", node_sequence, METH_NOARGS, "Nodes made later have higher numbers and run first."},
-  {}
-};
+    {"name", node_name, METH_NOARGS, "The node's name, such as 'MulBackward0'."},
+    {"register_hook", node_register_hook, METH_O,
+     "Calls f(grad_inputs, grad_outputs) after the node has run; it may return other grad_inputs."},
+    {"register_prehook", node_register_prehook, METH_O,
+     "Calls f(grad_outputs) before the node runs; it may return others."},
+    {"_sequence_nr", node_sequence, METH_NOARGS, "Nodes made later have higher numbers and run first."},
+    {}};
 PyGetSetDef getset[] = {
     {"next_functions", node_next_functions, nullptr,
      "Pairs (node, output number) of the node's inputs; None where no gradient is needed.", nullptr},

@@ -34,6 +34,11 @@ class Object {
   PyObject* o_;
 };
 
+// An object whose tensor has become part of a graph: what hangs there may lead back to it.
+inline void track(PyObject* o) noexcept {
+  if (o && !PyObject_GC_IsTracked(o)) PyObject_GC_Track(o);
+}
+
 // Throws when a Python call failed.
 inline PyObject* checked(PyObject* o) {
   if (!o) throw PythonError();
@@ -41,30 +46,17 @@ inline PyObject* checked(PyObject* o) {
 }
 
 // The engine runs without the GIL; what calls Python takes it.
-class Gil {
- public:
-  Gil() noexcept : state_(python::ensure_gil()) {}
-  ~Gil() { PyGILState_Release(state_); }
-  Gil(const Gil&) = delete;
-
- private:
-  PyGILState_STATE state_;
-};
-class NoGil {
- public:
-  NoGil() noexcept : state_(PyEval_SaveThread()) {}
-  ~NoGil() { python::restore_thread(state_); }
-  NoGil(const NoGil&) = delete;
-
- private:
-  PyThreadState* state_;
-};
+using Gil = python::HoldGil;
+using NoGil = python::FlyWithoutGil;
 
 // --- node.cpp: nodes as Python objects ---
 bool add_node_type(PyObject* module);
 PyObject* wrap_node(Node*);      // the living object or a new one; None for null
 NodeRef unwrap_node(PyObject*);  // null with a TypeError set
 bool is_node(PyObject*);
+
+// --- func.cpp ---
+bool add_func(PyObject* module);
 
 // --- hooks.cpp ---
 bool add_hooks(PyObject* module);

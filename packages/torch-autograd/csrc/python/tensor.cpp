@@ -168,25 +168,63 @@ PyObject* get_retains_grad(PyObject* self, void*) {
   TORCH_PY_TRY(nullptr, return PyBool_FromLong(retains_grad(impl(self)));)
 }
 
-PyObject* get_backward_hooks(PyObject* self, void*){TORCH_PY_TRY(nullptr,
-                                                                 {
-                                                                   if (!requires_grad(impl(self))) Py_RETURN_NONE;
-                                                                   Node* made = grad_fn(impl(self));
-                                                                   return hooks_of(made ? *made : *leaf_of(impl(self)),
-                                                                                   made ? impl(self).output_nr : 0);
-                                                                 })}
+PyObject* get_backward_hooks(PyObject* self, void*) {
+  TORCH_PY_TRY(nullptr, {
+    if (!requires_grad(impl(self))) Py_RETURN_NONE;
+    Node* made = grad_fn(impl(self));
+    return hooks_of(made ? *made : *leaf_of(impl(self)), made ? impl(self).output_nr : 0);
+  })
+}
+
+// None, or the functions of a dict in its order: they take the place of the hooks that are there.
+int put_backward_hooks(PyObject* self, PyObject* value, void*) {
+  if (!value) {
+    PyErr_SetString(PyExc_RuntimeError, "_backward_hooks cannot be deleted; set it to None");
+    return -1;
+  }
+  if (value != Py_None && !PyDict_Check(value)) {
+    PyErr_Format(PyExc_TypeError, "_backward_hooks must be set to a dict or None, not %s", Py_TYPE(value)->tp_name);
+    return -1;
+  }
+  Object wanted(value == Py_None ? PyTuple_New(0) : PyDict_Values(value));
+  Object hooks(wanted ? PySequence_Tuple(wanted.get()) : nullptr);
+  if (!hooks) return -1;
+  const Py_ssize_t count = PyTuple_GET_SIZE(hooks.get());
+  for (Py_ssize_t i = 0; i < count; ++i)
+    if (PyObject* hook = PyTuple_GET_ITEM(hooks.get(), i); !PyCallable_Check(hook)) {
+      PyErr_Format(PyExc_TypeError, "a hook must be callable, got %s", Py_TYPE(hook)->tp_name);
+      return -1;
+    }
+  TORCH_PY_TRY(-1, {
+    if (!count && !requires_grad(impl(self))) return 0;
+    TORCH_CHECK(requires_grad(impl(self)), "cannot register a hook on a tensor that doesn't require gradient");
+    Object old(get_backward_hooks(self, nullptr));
+    if (!old) return -1;
+    Node* made = grad_fn(impl(self));
+    Node& n = made ? *made : *leaf_of(impl(self));
+    PyObject* id;
+    for (Py_ssize_t at = 0; old.get() != Py_None && PyDict_Next(old.get(), &at, &id, nullptr);)
+      remove_hook(n, PyLong_AsUnsignedLongLong(id));
+    for (Py_ssize_t i = 0; i < count; ++i) {
+      Object handle(register_hook(self, n, HookKind::Tensor, impl(self).output_nr, PyTuple_GET_ITEM(hooks.get(), i)));
+      if (!handle) return -1;
+    }
+    return 0;
+  })
+}
 
 PyGetSetDef getset[] = {
-  {"requires_grad", get_requires_grad, put_requires_grad, "True when gradients are recorded for this tensor.", nullptr},
-  {"grad", get_grad, put_grad, "The gradient that backward() has collected, or None.", nullptr},
-  {"_grad", get_grad, put_grad, nullptr, nullptr},
-  {"grad_fn", get_grad_fn, nullptr, "The node that made this tensor; None for leaves.", nullptr},
-  {"_backward_hooks", get_backward_hooks, nullptr, "The functions of register_hook by number, or None.", nullptr},
-  {"is_leaf", get_is_leaf, nullptr, "True when no recorded operation made this tensor.", nullptr},
-  {"output_nr", get_output_nr, nullptr, "Which output of grad_fn this is.", nullptr},
-  {"retains_grad", get_retains_grad, nullptr, "True after retain_grad() on a tensor that is no leaf.", nullptr},
-  {}
-};
+    {"requires_grad", get_requires_grad, put_requires_grad, "True when gradients are recorded for this tensor.",
+     nullptr},
+    {"grad", get_grad, put_grad, "The gradient that backward() has collected, or None.", nullptr},
+    {"_grad", get_grad, put_grad, nullptr, nullptr},
+    {"grad_fn", get_grad_fn, nullptr, "The node that made this tensor; None for leaves.", nullptr},
+    {"_backward_hooks", get_backward_hooks, put_backward_hooks, "The functions of register_hook by number, or None.",
+     nullptr},
+    {"is_leaf", get_is_leaf, nullptr, "True when no recorded operation made this tensor.", nullptr},
+    {"output_nr", get_output_nr, nullptr, "Which output of grad_fn this is.", nullptr},
+    {"retains_grad", get_retains_grad, nullptr, "True after retain_grad() on a tensor that is no leaf.", nullptr},
+    {}};
 
 // --- methods
 // -------------------------------------------------------------------------------------------------------------------

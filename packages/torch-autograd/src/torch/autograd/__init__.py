@@ -7,12 +7,19 @@
 tensor([2., 4.])
 """
 
+from __future__ import annotations
+
 from sys import modules as _modules
 from types import ModuleType as _ModuleType
 
 from torch._parts import require as _require
 
 from ._built import CORE_INTERFACE as _built_for
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 _require("torch-autograd", _built_for)
 
@@ -73,6 +80,7 @@ _LAZY = {
     "get_numerical_jacobian": "gradcheck",
     "zero_gradients": "gradcheck",
     "functional": None,
+    "forward_ad": None,
     "profiler": None,
     "profiler_legacy": None,
     "profiler_util": None,
@@ -92,13 +100,13 @@ class _Package(_ModuleType):
     """``gradcheck`` is a function here, also after the module of that name was imported."""
 
     @property
-    def gradcheck(self):
+    def gradcheck(self) -> Any:
         from importlib import import_module
 
         return import_module("torch.autograd.gradcheck").gradcheck
 
     @gradcheck.setter
-    def gradcheck(self, module):
+    def gradcheck(self, module: Any) -> None:
         pass
 
 

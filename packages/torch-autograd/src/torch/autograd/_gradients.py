@@ -1,14 +1,30 @@
 """``backward`` and ``grad``: the two ways to run the tape."""
 
+from __future__ import annotations
+
 from torch import Tensor
 
 from . import _C
 from .graph import GradientEdge
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import TypeAlias
+
+    Tensors: TypeAlias = Tensor | GradientEdge | Iterable[Tensor | GradientEdge | None]
+
 __all__ = ["backward", "grad"]
 
 
-def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None):
+def backward(
+    tensors: Tensors,
+    grad_tensors: Tensors | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    grad_variables: Tensors | None = None,
+    inputs: Tensors | None = None,
+) -> None:
     """Adds the gradients of ``tensors`` to the ``.grad`` of the leaves they were computed from.
 
     ``grad_tensors`` holds the gradient of each tensor; for scalars it may be None. With ``retain_graph`` the graph can
@@ -38,16 +54,16 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
 
 
 def grad(
-    outputs,
-    inputs,
-    grad_outputs=None,
-    retain_graph=None,
-    create_graph=False,
-    only_inputs=True,
-    allow_unused=None,
-    is_grads_batched=False,
-    materialize_grads=False,
-):
+    outputs: Tensors,
+    inputs: Tensors,
+    grad_outputs: Tensors | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> tuple[Tensor, ...]:
     """The gradients of the sum of ``outputs`` with respect to each of ``inputs``, without touching any ``.grad``.
 
     An input that the outputs do not depend on is an error; it gives None with ``allow_unused`` and zeros with
@@ -87,24 +103,24 @@ def _gradients(given):
 
 
 def _batched(outputs, inputs, grad_outputs, retain, create_graph, allow_unused, materialize):
-    """One pass for each entry of the first dim of ``grad_outputs``."""
-    from torch import stack
+    """One pass for all entries of the first dim of ``grad_outputs``."""
+    from torch.func import vmap
 
     grads = _gradients(grad_outputs)
     grads = (grads,) if isinstance(grads, Tensor) else grads
-    count = next(g.shape[0] for g in grads if g is not None)
-    rows = []
-    for i in range(count):
-        last = i == count - 1
-        row = _C._grad(
-            outputs,
-            inputs,
-            tuple(None if g is None else g[i] for g in grads),
-            retain or not last,
-            create_graph,
-            allow_unused,
-        )
-        if materialize:
-            row = tuple(x.new_zeros(x.shape) if g is None else g for g, x in zip(row, inputs))
-        rows.append(row)
-    return tuple(None if column[0] is None else stack(column) for column in zip(*rows))
+    given = [g for g in grads if g is not None]
+    reached = []  # which inputs have a gradient
+
+    def once(*batch):
+        rest = iter(batch)
+        full = tuple(None if g is None else next(rest) for g in grads)
+        found = _C._grad(outputs, inputs, full, retain, create_graph, allow_unused)
+        reached[:] = [g is not None for g in found]
+        return tuple(g for g in found if g is not None)
+
+    found = iter(vmap(once)(*given))
+    size = given[0].shape[0]
+    return tuple(
+        next(found) if is_there else x.new_zeros((size, *x.shape)) if materialize else None
+        for is_there, x in zip(reached, inputs, strict=True)
+    )

@@ -1,8 +1,15 @@
 """Finding the operation behind a bad gradient."""
 
+from __future__ import annotations
+
 from warnings import warn
 
 from ._C import _get_anomaly, _set_anomaly
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 __all__ = [
     "detect_anomaly",
@@ -13,7 +20,7 @@ __all__ = [
 ]
 
 
-def set_anomaly_enabled(mode, check_nan=True):
+def set_anomaly_enabled(mode: Any, check_nan: bool = True) -> None:
     """Switches anomaly detection on or off until the next call."""
     _set_anomaly(mode, check_nan)
 
@@ -21,13 +28,13 @@ def set_anomaly_enabled(mode, check_nan=True):
 class set_detect_anomaly:
     """Switches anomaly detection on or off: backward names the stack of the operation at fault, and nan is an error."""
 
-    def __init__(self, mode, check_nan=True):
+    def __init__(self, mode: bool, check_nan: bool = True) -> None:
         self.before = _set_anomaly(mode, check_nan)
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         return None
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: Any) -> None:
         _set_anomaly(*self.before)
 
 
@@ -39,25 +46,25 @@ class detect_anomaly:
     ...     loss = torch.ones(2, requires_grad=True).sum()
     """
 
-    def __init__(self, check_nan=True):
+    def __init__(self, check_nan: bool = True) -> None:
         self.check_nan = check_nan
         warn(
             "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for debugging.",
             stacklevel=2,
         )
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         self.before = _set_anomaly(True, self.check_nan)
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: Any) -> None:
         _set_anomaly(*self.before)
 
 
-def is_anomaly_enabled():
+def is_anomaly_enabled() -> Any:
     return _get_anomaly()[0]
 
 
-def is_anomaly_check_nan_enabled():
+def is_anomaly_check_nan_enabled() -> Any:
     return _get_anomaly()[1]
 
 

@@ -1,20 +1,34 @@
 """Functions with a gradient of their own."""
 
+from __future__ import annotations
+
 from functools import wraps
 from inspect import getattr_static
 
 from . import _C
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from torch import Tensor
+
+    class Context: ...
+else:
+    Context = _C.Context
+
+
 __all__ = ["Function", "FunctionCtx", "InplaceFunction", "NestedIOFunction", "once_differentiable", "traceable"]
 
 
-class FunctionCtx(_C.Context):
+class FunctionCtx(Context):
     """What ``forward`` and ``backward`` of one call share; any attribute may be set on it."""
 
-    def save_for_forward(self, *tensors):
+    def save_for_forward(self, *tensors: Tensor) -> None:
         self.saved_for_forward = tensors
 
-    def mark_shared_storage(self, *pairs):
+    def mark_shared_storage(self, *pairs: Any) -> None:
         from warnings import warn
 
         warn(
@@ -27,7 +41,7 @@ class FunctionCtx(_C.Context):
 class FunctionMeta(type):
     """Gives each Function the class of its contexts, ``<name>Backward``, which is also the type of its ``grad_fn``."""
 
-    def __init__(cls, name, bases, attributes):
+    def __init__(cls, name: str, bases: Any, attributes: Any) -> None:
         super().__init__(name, bases, attributes)
         cls._backward_cls = type(
             name + "Backward",
@@ -63,17 +77,17 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     is_traceable = False
     generate_vmap_rule = False
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         from warnings import warn
 
         warn(f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should invoke them on the class itself.",
              DeprecationWarning, stacklevel=2)  # fmt: skip
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError(_LEGACY)
 
     @classmethod
-    def apply(cls, *args, **kwargs):
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Runs ``forward`` and, when an argument requires a gradient, records the call."""
         if kwargs:
             raise TypeError(f"{cls.__name__}.apply() takes no keyword arguments")
@@ -81,36 +95,45 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
             raise RuntimeError(_LEGACY)
         return _C._apply(cls, *args)
 
-    @staticmethod
-    def forward(*args, **kwargs):
-        """``forward(ctx, *args)``, or ``forward(*args)`` beside ``setup_context``."""
-        raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
+    if TYPE_CHECKING:  # any signature overrides these
+        forward: Callable[..., Any]
+        setup_context: Callable[..., Any]
+        backward: Callable[..., Any]
+        vjp: Callable[..., Any]
+        jvp: Callable[..., Any]
+        vmap: Callable[..., Any]
+    else:
 
-    @staticmethod
-    def setup_context(ctx, inputs, output):
-        """Where a Function saves what backward needs, when ``forward`` takes no ctx."""
-        raise NotImplementedError("setup_context is not implemented.")
+        @staticmethod
+        def forward(*args, **kwargs):
+            """``forward(ctx, *args)``, or ``forward(*args)`` beside ``setup_context``."""
+            raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
 
-    @staticmethod
-    def backward(ctx, *grad_outputs):
-        """The gradient of each argument of ``forward``, given those of its outputs; None where there is none."""
-        raise NotImplementedError(
-            "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward mode AD."
-        )
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            """Where a Function saves what backward needs, when ``forward`` takes no ctx."""
+            raise NotImplementedError("setup_context is not implemented.")
 
-    vjp = backward
+        @staticmethod
+        def backward(ctx, *grad_outputs):
+            """The gradient of each argument of ``forward``, given those of its outputs; None where there is none."""
+            raise NotImplementedError(
+                "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward mode AD."
+            )
 
-    @staticmethod
-    def jvp(ctx, *grad_inputs):
-        raise NotImplementedError(
-            "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
-        )
+        vjp = backward
 
-    @staticmethod
-    def vmap(info, in_dims, *args):
-        raise NotImplementedError(
-            "You must implement the vmap function for custom autograd.Function to use it with vmap."
-        )
+        @staticmethod
+        def jvp(ctx, *grad_inputs):
+            raise NotImplementedError(
+                "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
+            )
+
+        @staticmethod
+        def vmap(info, in_dims, *args):
+            raise NotImplementedError(
+                "You must implement the vmap function for custom autograd.Function to use it with vmap."
+            )
 
     @classmethod
     def _run_backward(cls, ctx, *grads):
@@ -131,7 +154,7 @@ _LEGACY = (
 class InplaceFunction(Function):
     """A Function that may work in place; kept for old programs."""
 
-    def __init__(self, inplace=False):
+    def __init__(self, inplace: bool = False) -> None:
         super().__init__()
         self.inplace = inplace
 
@@ -140,11 +163,11 @@ class NestedIOFunction(Function):
     """Functions over nested tuples need no class of their own any more: flatten the arguments before ``apply``."""
 
     @staticmethod
-    def forward(*args, **kwargs):
+    def forward(*args: Any, **kwargs: Any) -> Any:
         raise RuntimeError("NestedIOFunction is no longer supported: flatten nested arguments, and use Function")
 
 
-def once_differentiable(fn):
+def once_differentiable(fn: Callable[..., Any]) -> Any:
     """Decorates a ``backward`` that does not itself record: differentiating its result is an error that says so."""
 
     @wraps(fn)
@@ -171,15 +194,15 @@ def once_differentiable(fn):
 
 class _Differentiated(Function):
     @staticmethod
-    def forward(ctx, *tensors):
+    def forward(ctx: Any, *tensors: Any) -> Any:
         return tuple(t.detach() if hasattr(t, "detach") else t for t in tensors)
 
     @staticmethod
-    def backward(ctx, *grads):
+    def backward(ctx: Any, *grads: Any) -> Any:
         raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")
 
 
-def traceable(fn_cls):
+def traceable(fn_cls: Any) -> Any:
     """Marks a Function as traceable; kept for old programs, where it has no effect."""
     fn_cls.is_traceable = True
     return fn_cls

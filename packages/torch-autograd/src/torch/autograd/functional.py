@@ -1,14 +1,22 @@
 """Jacobians, Hessians and their products with vectors, of functions of tensors."""
 
+from __future__ import annotations
+
 import torch
 from torch import Tensor
 
 from ._gradients import grad
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
 
-def vjp(func, inputs, v=None, create_graph=False, strict=False):
+def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
     """``func(*inputs)`` and the product of ``v`` with its Jacobian; ``v`` may be left out for a scalar.
 
     >>> x = torch.ones(2)
@@ -24,7 +32,7 @@ def vjp(func, inputs, v=None, create_graph=False, strict=False):
     return _unpack(_finish(outputs, create_graph), one_out), _unpack(_finish(found, create_graph), one_in)
 
 
-def jvp(func, inputs, v=None, create_graph=False, strict=False):
+def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
     """``func(*inputs)`` and the product of its Jacobian with ``v``, by differentiating backward twice."""
     with torch.enable_grad():
         inputs, one_in = _prepare(inputs, create_graph)
@@ -42,8 +50,17 @@ def jvp(func, inputs, v=None, create_graph=False, strict=False):
     return _unpack(_finish(outputs, create_graph), one_out), _unpack(_finish(found, create_graph), one_out)
 
 
-def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, strategy="reverse-mode"):
+def jacobian(
+    func: Callable[..., Any],
+    inputs: Any,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    strategy: str = "reverse-mode",
+) -> Any:
     """The Jacobian of ``func``: shape (*output, *input), a tuple for each of several inputs or outputs.
+
+    ``vectorize=True`` computes all rows at once, as :func:`torch.func.vmap` does, and cannot be ``strict``.
 
     >>> torch.autograd.functional.jacobian(lambda x: x * x, torch.tensor([1.0, 2.0]))
     tensor([[2., 0.],
@@ -51,16 +68,19 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
     """
     if strategy not in ("reverse-mode", "forward-mode"):
         raise ValueError('Expected strategy to be either "forward-mode" or "reverse-mode".')
+    if vectorize and strict:
+        raise RuntimeError("jacobian: strict=True and vectorize=True are not supported together; choose one of them")
     if strategy == "forward-mode":
-        raise NotImplementedError(
-            "jacobian: strategy='forward-mode' needs forward-mode differentiation, which is not there yet"
-        )
+        return _forward_jacobian(func, inputs, create_graph, strict)
     with torch.enable_grad():
         inputs, one_in = _prepare(inputs, create_graph)
         outputs, one_out = _outputs(func(*inputs), "jacobian")
         _check_strict(outputs, strict, "jacobian")
         rows = []
         for o in outputs:
+            if vectorize:
+                rows.append(_rows_at_once(o, inputs, create_graph))
+                continue
             columns = [[] for _ in inputs]
             flat = o.reshape(-1)
             for i in range(flat.numel()):
@@ -79,7 +99,39 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
     return _unpack(rows, one_out)
 
 
-def hessian(func, inputs, create_graph=False, strict=False, vectorize=False, outer_jacobian_strategy="reverse-mode"):
+def _rows_at_once(output, inputs, create_graph):
+    zeros = [x.new_zeros(output.shape + x.shape) for x in inputs]
+    if not output.requires_grad:
+        return tuple(zeros)
+    units = torch.eye(output.numel(), dtype=output.dtype, device=output.device).reshape(output.numel(), *output.shape)
+    found = grad(output, inputs, units, True, create_graph, allow_unused=True, is_grads_batched=True)
+    return tuple(z if g is None else g.reshape(z.shape) for g, z in zip(found, zeros, strict=True))
+
+
+def _forward_jacobian(func, inputs, create_graph, strict):
+    if strict:
+        raise NotImplementedError(
+            "jacobian: strict=True finds outputs that do not depend on the inputs by backward: use strategy='reverse-mode'"
+        )
+    from torch.func import jacfwd
+
+    one_in = isinstance(inputs, Tensor)
+    given = (inputs,) if one_in else tuple(inputs)
+    given = given if create_graph else tuple(x.detach() for x in given)
+    rows = jacfwd(func, tuple(range(len(given))))(*given)
+    one_out = isinstance(rows[0], Tensor)
+    rows = [tuple(_finish(row, create_graph)) for row in ([rows] if one_out else rows)]
+    return _unpack(tuple(_unpack(row, one_in) for row in rows), one_out)
+
+
+def hessian(
+    func: Callable[..., Any],
+    inputs: Any,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    outer_jacobian_strategy: str = "reverse-mode",
+) -> Any:
     """The Hessian of a scalar function: shape (*input, *input), a tuple of tuples for several inputs."""
     one_in = isinstance(inputs, Tensor)
 
@@ -99,7 +151,7 @@ def hessian(func, inputs, create_graph=False, strict=False, vectorize=False, out
     return rows[0][0] if one_in else rows
 
 
-def vhp(func, inputs, v=None, create_graph=False, strict=False):
+def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
     """A scalar function's value, and the product of ``v`` with its Hessian."""
     with torch.enable_grad():
         inputs, one_in = _prepare(inputs, create_graph)
@@ -117,7 +169,7 @@ def vhp(func, inputs, v=None, create_graph=False, strict=False):
     return _finish((loss,), create_graph)[0], _unpack(_finish(found, create_graph), one_in)
 
 
-def hvp(func, inputs, v=None, create_graph=False, strict=False):
+def hvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
     """A scalar function's value, and the product of its Hessian with ``v``: the same as :func:`vhp`, the Hessian being symmetric."""
     return vhp(func, inputs, v, create_graph, strict)
 

@@ -1,5 +1,7 @@
 """Switches for recording: each is a context manager, a decorator and, for ``set_grad_enabled``, a function."""
 
+from __future__ import annotations
+
 from functools import wraps
 from inspect import isgeneratorfunction
 
@@ -9,6 +11,16 @@ from ._C import (
     is_grad_enabled,
     is_inference_mode_enabled,
 )
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, TypeVar, overload
+
+    from typing_extensions import Self
+
+    F = TypeVar("F", bound=Callable[..., Any])
+
 
 __all__ = [
     "enable_grad",
@@ -24,11 +36,11 @@ __all__ = [
 class _Mode:
     """A context manager that also decorates functions and generators."""
 
-    def again(self):
+    def again(self) -> Any:
         """A fresh instance with the same settings: a decorated function may be entered many times at once."""
         return type(self)()
 
-    def __call__(self, function):
+    def __call__(self, function: F) -> F:
         if isgeneratorfunction(function):
             return _decorate_generator(self.again, function)
         again = self.again
@@ -72,9 +84,17 @@ def _decorate_generator(again, function):
 class _OptionalCall(_Mode):
     """Lets ``@no_grad`` without parentheses decorate as well."""
 
-    def __new__(cls, function=None):
-        self = object.__new__(cls)
-        return self if function is None else self(function)
+    if TYPE_CHECKING:
+
+        @overload
+        def __new__(cls) -> Self: ...
+        @overload
+        def __new__(cls, function: F) -> F: ...
+    else:
+
+        def __new__(cls, function=None):
+            self = object.__new__(cls)
+            return self if function is None else self(function)
 
 
 class no_grad(_OptionalCall):
@@ -88,44 +108,44 @@ class no_grad(_OptionalCall):
     False
     """
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         self.before = _set_grad_enabled(False)
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: Any) -> None:
         _set_grad_enabled(self.before)
 
 
 class enable_grad(_OptionalCall):
     """Within it operations are recorded, also inside ``no_grad``."""
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         self.before = _set_grad_enabled(True)
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: Any) -> None:
         _set_grad_enabled(self.before)
 
 
 class set_grad_enabled(_Mode):
     """Switches recording on or off, at once; as a context manager until its end."""
 
-    def __init__(self, mode):
+    def __init__(self, mode: bool) -> None:
         self.mode = bool(mode)
         self.before = _set_grad_enabled(self.mode)
 
-    def again(self):
+    def again(self) -> Any:
         return set_grad_enabled(self.mode)
 
-    def __call__(self, function):
+    def __call__(self, function: F) -> F:
         _set_grad_enabled(self.before)  # only the decorated function is to run in this mode
         return super().__call__(function)
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         _set_grad_enabled(self.mode)
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: Any) -> None:
         _set_grad_enabled(self.before)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"set_grad_enabled(mode={self.mode})"
 
 
@@ -141,23 +161,31 @@ class inference_mode(_Mode):
     (True, False)
     """
 
-    def __new__(cls, mode=True):
-        self = object.__new__(cls)
-        if callable(mode):
-            self.mode = True
-            return self(mode)
-        return self
+    if TYPE_CHECKING:
 
-    def __init__(self, mode=True):
+        @overload
+        def __new__(cls, mode: bool = True) -> Self: ...
+        @overload
+        def __new__(cls, mode: F) -> F: ...
+    else:
+
+        def __new__(cls, mode=True):
+            self = object.__new__(cls)
+            if callable(mode):
+                self.mode = True
+                return self(mode)
+            return self
+
+    def __init__(self, mode: bool = True) -> None:
         self.mode = bool(mode)
 
-    def again(self):
+    def again(self) -> Any:
         return inference_mode(self.mode)
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         self.before = _set_inference_mode(self.mode), _set_grad_enabled(not self.mode)
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: Any) -> None:
         inference, grad = self.before
         _set_inference_mode(inference)
         _set_grad_enabled(grad)
@@ -166,14 +194,14 @@ class inference_mode(_Mode):
 class set_multithreading_enabled(_Mode):
     """Kept for programs that call it: backward runs on the thread that asks for it, whatever the setting."""
 
-    def __init__(self, mode):
+    def __init__(self, mode: bool) -> None:
         self.mode = bool(mode)
 
-    def again(self):
+    def again(self) -> Any:
         return set_multithreading_enabled(self.mode)
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         return None
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: Any) -> None:
         return None

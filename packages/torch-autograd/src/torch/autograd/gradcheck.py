@@ -1,9 +1,17 @@
 """Analytical gradients compared with finite differences."""
 
+from __future__ import annotations
+
 from itertools import product
 
 import torch
 from torch import Tensor
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
 
 __all__ = [
     "GradcheckError",
@@ -20,23 +28,23 @@ class GradcheckError(RuntimeError):
 
 
 def gradcheck(
-    func,
-    inputs,
+    func: Callable[..., Tensor | Sequence[Tensor]],
+    inputs: Tensor | Sequence[Tensor],
     *,
-    eps=1e-6,
-    atol=1e-5,
-    rtol=1e-3,
-    raise_exception=True,
-    nondet_tol=0.0,
-    check_undefined_grad=True,
-    check_grad_dtypes=False,
-    check_batched_grad=False,
-    check_batched_forward_grad=False,
-    check_forward_ad=False,
-    check_backward_ad=True,
-    fast_mode=False,
-    masked=None,
-):
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_batched_forward_grad: bool = False,
+    check_forward_ad: bool = False,
+    check_backward_ad: bool = True,
+    fast_mode: bool = False,
+    masked: bool | None = None,
+) -> bool:
     """True when the gradients of ``func(*inputs)`` agree with finite differences; else GradcheckError, or False.
 
     Inputs that require gradients should be float64 or complex128.
@@ -61,24 +69,24 @@ def gradcheck(
 
 
 def gradgradcheck(
-    func,
-    inputs,
-    grad_outputs=None,
+    func: Callable[..., Tensor | Sequence[Tensor]],
+    inputs: Tensor | Sequence[Tensor],
+    grad_outputs: Tensor | Sequence[Tensor | None] | None = None,
     *,
-    eps=1e-6,
-    atol=1e-5,
-    rtol=1e-3,
-    gen_non_contig_grad_outputs=False,
-    raise_exception=True,
-    nondet_tol=0.0,
-    check_undefined_grad=True,
-    check_grad_dtypes=False,
-    check_batched_grad=False,
-    check_fwd_over_rev=False,
-    check_rev_over_rev=True,
-    fast_mode=False,
-    masked=False,
-):
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    gen_non_contig_grad_outputs: bool = False,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_fwd_over_rev: bool = False,
+    check_rev_over_rev: bool = True,
+    fast_mode: bool = False,
+    masked: bool = False,
+) -> bool:
     """As :func:`gradcheck`, for the gradients of the gradients."""
     func, inputs = _without_sparse(func, _as_tuple(inputs))
     if grad_outputs is None:
@@ -96,10 +104,8 @@ def gradgradcheck(
         grad_outputs = _as_tuple(grad_outputs)
     count = len(grad_outputs)
 
-    @torch.enable_grad()  # finite differences evaluate it without gradients
     def gradients(*args):
         x, g = args[:-count], args[-count:]
-        x = tuple(t.detach().requires_grad_() if _wanted(o) and not t.requires_grad else t for t, o in zip(x, inputs))
         outputs = tuple(o for o in _tensors(func(*x)) if o.is_floating_point() or o.is_complex())
         pairs = [(o, v) for o, v in zip(outputs, g) if o.requires_grad]
         wanted = tuple(t for t in x if _wanted(t))
@@ -128,7 +134,7 @@ def _tensors(outputs):
 
 
 def _without_sparse(func, inputs):
-    """The function of the values of sparse inputs: a gradient exists at their elements alone."""
+    """The function of the values of sparse inputs: a gradient exists only at their elements."""
     if not any(isinstance(t, Tensor) and t.is_sparse for t in inputs):
         return func, inputs
 
@@ -242,34 +248,36 @@ def _numerical(func, inputs, which, eps):
     real and imaginary directions, see _analytical.
     """
     result = []
-    with torch.no_grad():
-        values = [t.detach().clone() if isinstance(t, Tensor) else t for t in inputs]
 
-        def run():
-            return _tensors(func(*values))[which].detach().clone().reshape(-1)
+    def run():
+        return _tensors(func(*inputs))[which].detach().clone().reshape(-1)
 
-        for k, t in enumerate(inputs):
-            if not _wanted(t):
-                result.append(None)
-                continue
-            rows = []
-            for index in product(*(range(s) for s in t.shape)):
-                row = []
-                original = values[k][index].clone()
+    for t in inputs:
+        if not _wanted(t):
+            result.append(None)
+            continue
+        # In the input's own memory: the function may read it elsewhere too, as the parameter of a module.
+        value = t.data
+        rows = []
+        for index in product(*(range(s) for s in t.shape)):
+            row = []
+            original = value[index].clone()
+            try:
                 for direction in _directions(t):
-                    values[k][index] = original + eps * direction
+                    value[index] = original + eps * direction
                     up = run()
-                    values[k][index] = original - eps * direction
+                    value[index] = original - eps * direction
                     down = run()
-                    values[k][index] = original
                     row.append((up - down) / (2 * eps))
-                rows.append(torch.stack(row))
-            size = run().numel()
-            columns = size * (2 if run().is_complex() else 1)
-            shape = (t.numel(), len(_directions(t)), size)
-            result.append(
-                _real_parts(torch.stack(rows).reshape(shape)) if rows else torch.zeros(0, columns, dtype=torch.float64)
-            )
+            finally:
+                value[index] = original
+            rows.append(torch.stack(row))
+        at_rest = run()
+        columns = at_rest.numel() * (2 if at_rest.is_complex() else 1)
+        shape = (t.numel(), len(_directions(t)), at_rest.numel())
+        result.append(
+            _real_parts(torch.stack(rows).reshape(shape)) if rows else torch.zeros(0, columns, dtype=torch.float64)
+        )
     return result
 
 
@@ -309,7 +317,7 @@ def _as_real(g, t):
 # --- names of 2018 -------------------------------------------------------------------------------------------------------
 
 
-def zero_gradients(x):
+def zero_gradients(x: Any) -> None:
     """Sets the gradients of tensors to zero."""
     for t in _as_tuple(x):
         if t.grad is not None:
@@ -317,13 +325,13 @@ def zero_gradients(x):
             t.grad.zero_()
 
 
-def get_numerical_jacobian(fn, inputs, target=None, eps=1e-3):
+def get_numerical_jacobian(fn: Callable[..., Any], inputs: Any, target: Tensor | None = None, eps: float = 1e-3) -> Any:
     """The finite-difference Jacobian of ``fn(inputs)`` by each input that requires a gradient."""
     inputs = _as_tuple(inputs)
     return [j for j in _numerical(lambda *x: fn(x), inputs, 0, eps) if j is not None]
 
 
-def get_analytical_jacobian(inputs, output):
+def get_analytical_jacobian(inputs: Any, output: Any) -> Any:
     """The Jacobian of an output by its inputs, by backward; and whether a second run gives the same."""
     inputs = _as_tuple(inputs)
     first = [j for j in _analytical(lambda *x: output, inputs, 0) if j is not None]

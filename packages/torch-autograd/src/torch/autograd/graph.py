@@ -1,10 +1,26 @@
 """The recorded graph, and hooks on it."""
 
+from __future__ import annotations
+
 from collections import namedtuple
 from contextlib import contextmanager
 
 from . import _C
 from ._C import Node
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterable, Sequence
+    from typing import Any, Literal
+
+    from torch import Tensor
+    from typing_extensions import Self
+
 
 __all__ = [
     "GradientEdge",
@@ -29,33 +45,30 @@ GradientEdge.__doc__ = """An output of a node: what ``torch.autograd.grad`` may 
 class RemovableHandle:
     """What registering a hook returns; ``remove()``, or leaving it as a context, takes the hook away."""
 
-    __slots__ = ("__weakref__", "id", "node")
+    __slots__ = ("__weakref__", "id")
 
-    def __init__(self, node, id):
-        self.node = node
+    def __init__(self, id: Any) -> None:
         self.id = id
 
-    def remove(self):
-        if self.node is not None:
-            self.node._remove_hook(self.id)
-            self.node = None
+    def remove(self) -> None:
+        _C._remove_hook(self.id)
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: Any) -> None:
         self.remove()
 
 
 _C._set_handle_type(RemovableHandle)
 
 
-def get_gradient_edge(tensor):
+def get_gradient_edge(tensor: Tensor) -> Any:
     """The edge that the tensor's gradient takes; of a leaf, the node that collects its gradient."""
     return GradientEdge(*_C._gradient_edge(tensor))
 
 
-def increment_version(tensor):
+def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
     """Marks a tensor (or each of several) as changed in place, for code that changes memory behind autograd's back."""
     for t in (tensor,) if hasattr(tensor, "requires_grad") else tensor:
         _C._increment_version(t)
@@ -70,23 +83,23 @@ class saved_tensors_hooks:
     ...     y = x.exp()
     """
 
-    def __init__(self, pack_hook, unpack_hook):
+    def __init__(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
         self.pack_hook = pack_hook
         self.unpack_hook = unpack_hook
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         if _disabled:
             raise RuntimeError(_disabled[-1])
         _C._push_saved_hooks(self.pack_hook, self.unpack_hook)
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: Any) -> None:
         _C._pop_saved_hooks()
 
 
 class save_on_cpu(saved_tensors_hooks):
     """Within it, tensors saved for backward wait on the CPU."""
 
-    def __init__(self, pin_memory=False, device_type="cuda"):
+    def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
         super().__init__(lambda t: (t.device, t.cpu()), lambda kept: kept[1].to(kept[0]))
 
 
@@ -94,7 +107,7 @@ _disabled = []
 
 
 @contextmanager
-def disable_saved_tensors_hooks(error_message):
+def disable_saved_tensors_hooks(error_message: str) -> Generator[None, None, None]:
     """Within it, entering ``saved_tensors_hooks`` raises RuntimeError with this message."""
     _disabled.append(error_message)
     try:
@@ -104,13 +117,18 @@ def disable_saved_tensors_hooks(error_message):
 
 
 @contextmanager
-def allow_mutation_on_saved_tensors():
+def allow_mutation_on_saved_tensors() -> Any:
     """Within it, tensors saved for backward may be changed in place: each is kept as a copy."""
     with saved_tensors_hooks(lambda t: t.detach().clone(), lambda t: t):
         yield
 
 
-def register_multi_grad_hook(tensors, fn, *, mode="all"):
+def register_multi_grad_hook(
+    tensors: Sequence[Tensor],
+    fn: Callable[[Sequence[Tensor | None]], None] | Callable[[Tensor], None],
+    *,
+    mode: Literal["all", "any"] = "all",
+) -> RemovableHandle:
     """Calls ``fn`` once in each backward pass that reaches any of ``tensors``: with the gradients of all, None for those
     that it does not reach, when the last one is there; with mode "any", with the first gradient."""
     if mode not in ("all", "any"):
@@ -139,15 +157,15 @@ def register_multi_grad_hook(tensors, fn, *, mode="all"):
 
 
 class _Handles:
-    def __init__(self, handles):
+    def __init__(self, handles: Any) -> None:
         self.handles = handles
 
-    def remove(self):
+    def remove(self) -> None:
         for handle in self.handles:
             handle.remove()
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: Any) -> None:
         self.remove()

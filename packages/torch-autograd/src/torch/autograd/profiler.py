@@ -38,6 +38,14 @@ from .profiler_util import (
     StringTable,
 )
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from typing_extensions import Self
+
+
 __all__ = [
     "DeviceType",
     "EnforceUnique",
@@ -77,18 +85,18 @@ class record_function:
     [('my step', []), ('by hand', ['batch 3'])]
     """
 
-    def __init__(self, name: str, args: str | None = None):
+    def __init__(self, name: str, args: str | None = None) -> None:
         self.name, self.args = name, args
         self._handles: list[int] = []  # one may be entered again before it is left
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         self._handles.append(_begin_range(self.name if self.args is None else f"{self.name}\0{self.args}"))
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: Any) -> None:
         _end_range(self._handles.pop())
 
-    def __call__(self, function):
+    def __call__(self, function: Callable[..., Any]) -> Any:
         @functools.wraps(function)
         def ranged(*args, **kwargs):
             with record_function(self.name, self.args):
@@ -175,7 +183,7 @@ class profile:
 
     ``record_shapes`` notes the arguments of operators; ``profile_memory`` what they take and give back; ``with_stack``
     where in the program they were called; ``with_flops`` counts products, convolutions and sums from their shapes.
-    ``use_cpu=False`` records nothing. With ``use_cuda=True`` and no CUDA, a warning says that the CPU alone is seen.
+    ``use_cpu=False`` records nothing. With ``use_cuda=True`` and no CUDA, a warning says that only the CPU is seen.
     ``with_modules`` is accepted: modules are seen in stacks.
 
     Profiles may overlap, also on different threads: each gets what ran meanwhile. Records of all that are open may fill
@@ -184,10 +192,10 @@ class profile:
     """
 
     def __init__(
-        self, enabled=True, use_cuda=False, *, use_device=None, record_shapes=False, with_flops=False, profile_memory=False,
-        with_stack=False, with_modules=False, use_kineto=False, use_cpu=True, experimental_config=None, acc_events=False,
-        custom_trace_id_callback=None, post_processing_timeout_s=None, activity_filters=None,
-    ):  # fmt: skip
+        self, enabled: bool=True, use_cuda: bool=False, *, use_device: Any=None, record_shapes: bool=False, with_flops: bool=False, profile_memory: bool=False,
+        with_stack: bool=False, with_modules: bool=False, use_kineto: bool=False, use_cpu: bool=True, experimental_config: Any=None, acc_events: bool=False,
+        custom_trace_id_callback: Any=None, post_processing_timeout_s: float | None=None, activity_filters: Any=None,
+    ) -> None:  # fmt: skip
         _refuse("profile", experimental_config=experimental_config, activity_filters=activity_filters)
         if (use_cuda or use_device == "cuda") and not cuda.is_available():
             warnings.warn("CUDA is not available, disabling CUDA profiling", stacklevel=2)
@@ -207,24 +215,24 @@ class profile:
 
     # -- recording -----------------------------------------------------------------------------------------------
 
-    def config(self, create_trace_id=False):
+    def config(self, create_trace_id: bool = False) -> Any:
         """What this profile records, by name."""
         if create_trace_id:
             self.trace_id = self.create_trace_id()
         names = ("record_shapes", "profile_memory", "with_stack", "with_flops", "with_modules", "trace_id")
         return {name: getattr(self, name) for name in names}
 
-    def default_trace_id(self):
+    def default_trace_id(self) -> Any:
         """A fresh name for a trace."""
         import uuid
 
         return uuid.uuid4().hex.upper()
 
-    def create_trace_id(self):
+    def create_trace_id(self) -> Any:
         """The name that the user's callback gives, else a fresh one."""
         return self._callback() if self._callback else self.default_trace_id()
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         if not self.enabled:
             return self
         if self.entered:
@@ -241,7 +249,7 @@ class profile:
         if self.use_cpu:
             self._session = _cold.start_profile(self.record_shapes, self.profile_memory, self.with_stack)
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: Any) -> None:
         if self.enabled:
             self._stop()
         return False
@@ -259,7 +267,7 @@ class profile:
                 stacklevel=3,
             )
 
-    def toggle_collection_dynamic(self, enabled, activities):
+    def toggle_collection_dynamic(self, enabled: bool, activities: Any) -> Any:
         """NotImplementedError: a profile records from its start to its end."""
         raise NotImplementedError(
             "toggle_collection_dynamic: a profile records from its start to its end; open one for each part"
@@ -280,45 +288,47 @@ class profile:
         return self._list
 
     @property
-    def function_events(self):
+    def function_events(self) -> Any:
         """All events, an ``EventList``; None until the profile is finished."""
         return self._finished() if self._recording is not None or self._list is not None else None
 
     def table(
-        self, sort_by=None, row_limit=100, max_src_column_width=75, max_name_column_width=55, max_shapes_column_width=80,
-        header=None, top_level_events_only=False,
-    ):  # fmt: skip
+        self, sort_by: Any=None, row_limit: int=100, max_src_column_width: int=75, max_name_column_width: int=55, max_shapes_column_width: int=80,
+        header: Any=None, top_level_events_only: bool=False,
+    ) -> Any:  # fmt: skip
         """See ``EventList.table``."""
         return self._finished().table(
             sort_by, row_limit, max_src_column_width, max_name_column_width, max_shapes_column_width, header,
             top_level_events_only,
         )  # fmt: skip
 
-    def export_chrome_trace(self, path, metadata=None, use_python_export=False):
+    def export_chrome_trace(self, path: str, metadata: Any = None, use_python_export: bool = False) -> None:
         """See ``EventList.export_chrome_trace``; ``metadata`` is a dict that is put at the file's head."""
         self._finished().export_chrome_trace(path, metadata)
 
-    def export_stacks(self, path, metric="self_cpu_time_total"):
+    def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
         """See ``EventList.export_stacks``."""
         self._finished().export_stacks(path, metric)
 
-    def key_averages(self, group_by_input_shape=False, group_by_stack_n=0, group_by_overload_name=False):
+    def key_averages(
+        self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
+    ) -> Any:
         """See ``EventList.key_averages``."""
         return self._finished().key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
 
-    def total_average(self):
+    def total_average(self) -> Any:
         """See ``EventList.total_average``."""
         return self._finished().total_average()
 
     @property
-    def self_cpu_time_total(self):
+    def self_cpu_time_total(self) -> Any:
         """Time during which anything that is recorded ran, summed over threads, in microseconds."""
         return self._finished().self_cpu_time_total
 
-    def __str__(self):
+    def __str__(self) -> str:
         return str(self._finished()) if self.function_events is not None else repr(self)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         if self.function_events is None:
             return "<unfinished torch.autograd.profile>"
         return repr(self._list)
@@ -336,15 +346,15 @@ def _refuse(where, **given):
 
 
 class _Emit:
-    def __init__(self, enabled=True, record_shapes=False):
+    def __init__(self, enabled: bool = True, record_shapes: bool = False) -> None:
         self.enabled, self.record_shapes = enabled, record_shapes
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         if self.enabled:
             raise NotImplementedError(self._why)
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: Any) -> None:
         return False
 
 
@@ -366,12 +376,12 @@ class emit_itt(_Emit):
     )
 
 
-def load_nvprof(path):
+def load_nvprof(path: str) -> Any:
     """Events of a file that ``nvprof -o path`` wrote."""
     return EventList(parse_nvprof_trace(path))
 
 
-def parse_nvprof_trace(path):
+def parse_nvprof_trace(path: str) -> Any:
     """Events, with their kernels, of a file that ``nvprof -o path`` wrote: an SQLite database."""
     from ._nvprof import parse
 
@@ -389,10 +399,10 @@ class EnforceUnique:
     RuntimeError: duplicate key: ('a', 1)
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.seen = set()
 
-    def see(self, *key):
+    def see(self, *key: Any) -> None:
         """Note a key."""
         if key in self.seen:
             raise RuntimeError(f"duplicate key: {key}")
@@ -411,17 +421,17 @@ class KinetoStepTracker:
     _current = 0
 
     @classmethod
-    def init_step_count(cls, requester):
+    def init_step_count(cls, requester: str) -> None:
         """Begin to count for a requester, from the current step."""
         cls._counts[requester] = cls._current
 
     @classmethod
-    def erase_step_count(cls, requester):
+    def erase_step_count(cls, requester: str) -> bool:
         """Forget a requester; True when it was known."""
         return cls._counts.pop(requester, None) is not None
 
     @classmethod
-    def increment_step(cls, requester):
+    def increment_step(cls, requester: str) -> int:
         """Count one, and give the current step."""
         if requester not in cls._counts:
             cls.init_step_count(requester)
@@ -430,6 +440,6 @@ class KinetoStepTracker:
         return cls._current
 
     @classmethod
-    def current_step(cls):
+    def current_step(cls) -> int:
         """The greatest count."""
         return cls._current

@@ -18,6 +18,14 @@ from collections import defaultdict
 
 from ._tables import event_table, format_memory, format_time
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    import torch
+    from typing_extensions import Self
+
+
 __all__ = [
     "DeviceType",
     "EventList",
@@ -43,14 +51,14 @@ class Interval:
 
     __slots__ = ("end", "start")
 
-    def __init__(self, start, end):
+    def __init__(self, start: Any, end: Any) -> None:
         self.start, self.end = start, end
 
-    def elapsed_us(self):
+    def elapsed_us(self) -> Any:
         """Its length."""
         return self.end - self.start
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Interval(start={self.start}, end={self.end})"
 
 
@@ -62,7 +70,9 @@ class Kernel:
 
     __slots__ = ("device", "duration", "interval", "name")
 
-    def __init__(self, name, device, duration=None, interval=None):
+    def __init__(
+        self, name: str, device: torch.device | str | int | None, duration: Any = None, interval: Any = None
+    ) -> None:
         self.name, self.device = name, device
         duration = interval if duration is None else duration
         if duration is None:
@@ -70,7 +80,7 @@ class Kernel:
         self.interval = duration if isinstance(duration, Interval) else None
         self.duration = self.interval.elapsed_us() if self.interval else duration
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Kernel(name={self.name!r}, device={self.device}, duration={self.duration})"
 
 
@@ -116,12 +126,12 @@ class FunctionEvent(FormattedTimesMixin):
     )  # fmt: skip
 
     def __init__(
-        self, id, name, thread, start_us=None, end_us=None, overload_name=None, fwd_thread=None, input_shapes=None, stack=None,
-        scope=0, use_device=None, cpu_memory_usage=0, device_memory_usage=0, is_async=False, is_remote=False,
-        sequence_nr=-1, node_id=-1, device_type=DeviceType.CPU, device_index=0, device_resource_id=None,
-        is_legacy=False, flops=None, trace_name=None, concrete_inputs=None, kwinputs=None, is_user_annotation=False,
-        *, cpu_start=None, cpu_end=None,
-    ):  # fmt: skip
+        self, id: Any, name: str, thread: Any, start_us: Any=None, end_us: Any=None, overload_name: Any=None, fwd_thread: Any=None, input_shapes: Any=None, stack: Any=None,
+        scope: int=0, use_device: Any=None, cpu_memory_usage: int=0, device_memory_usage: int=0, is_async: bool=False, is_remote: bool=False,
+        sequence_nr: int=-1, node_id: int=-1, device_type: Any=DeviceType.CPU, device_index: int=0, device_resource_id: Any=None,
+        is_legacy: bool=False, flops: Any=None, trace_name: Any=None, concrete_inputs: Any=None, kwinputs: Any=None, is_user_annotation: bool=False,
+        *, cpu_start: Any=None, cpu_end: Any=None,
+    ) -> None:  # fmt: skip
         if start_us is None:  # the names of 2018
             start_us, end_us = cpu_start, cpu_end
         if start_us is None or end_us is None:
@@ -150,61 +160,61 @@ class FunctionEvent(FormattedTimesMixin):
         self._self_us = self.self_cpu_memory = None  # known of what was recorded, else from the children
 
     @property
-    def cpu_interval(self):
+    def cpu_interval(self) -> Any:
         """``time_range``, as in 2018."""
         return self.time_range
 
     @property
-    def key(self):
+    def key(self) -> Any:
         """What events are summed by."""
         return self.name
 
-    def append_kernel(self, name, device, duration):
+    def append_kernel(self, name: str, device: torch.device | str | int | None, duration: Any) -> None:
         """Add what a device ran for this event."""
         self.kernels.append(Kernel(name, device, duration))
 
-    def append_cpu_child(self, child):
+    def append_cpu_child(self, child: Any) -> None:
         """Make an event a part of this one."""
         self.cpu_children.append(child)
 
-    def set_cpu_parent(self, parent):
+    def set_cpu_parent(self, parent: Any) -> None:
         """Make this event a part of another one."""
         self.cpu_parent = parent
 
     @property
-    def cpu_time_total(self):
+    def cpu_time_total(self) -> Any:
         """Its time, with what ran inside."""
         return self.time_range.elapsed_us() if self.device_type == DeviceType.CPU else 0
 
     @property
-    def self_cpu_time_total(self):
+    def self_cpu_time_total(self) -> Any:
         """Its time without what ran inside."""
         if self._self_us is not None:
             return self._self_us
         return self.cpu_time_total - sum(child.cpu_time_total for child in self.cpu_children)
 
     @property
-    def self_cpu_memory_usage(self):
+    def self_cpu_memory_usage(self) -> Any:
         """Memory that it took and did not give back, without what ran inside."""
         if self.self_cpu_memory is not None:
             return self.self_cpu_memory
         return self.cpu_memory_usage - sum(child.cpu_memory_usage for child in self.cpu_children)
 
     @property
-    def self_device_memory_usage(self):
+    def self_device_memory_usage(self) -> Any:
         return self.device_memory_usage - sum(child.device_memory_usage for child in self.cpu_children)
 
     @property
-    def self_device_time_total(self):
+    def self_device_time_total(self) -> Any:
         """Time of its own kernels."""
         return sum(kernel.duration for kernel in self.kernels)
 
     @property
-    def device_time_total(self):
+    def device_time_total(self) -> Any:
         """Time of its kernels, with those of what ran inside."""
         return self.self_device_time_total + sum(child.device_time_total for child in self.cpu_children)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return (
             f"<FunctionEvent id={self.id} name={self.name} thread={self.thread} cpu_time={self.cpu_time_str} "
             f"start_us={self.time_range.start:.3f} end_us={self.time_range.end:.3f} "
@@ -216,7 +226,7 @@ class FunctionEvent(FormattedTimesMixin):
 class FunctionEventAvg(FormattedTimesMixin):
     """The sums of events of one key; ``count`` says of how many."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.key = None
         self.count = 0
         self.node_id, self.is_async, self.is_remote, self.is_legacy = 0, False, False, False
@@ -235,7 +245,7 @@ class FunctionEventAvg(FormattedTimesMixin):
         "self_cpu_memory_usage", "device_memory_usage", "self_device_memory_usage", "flops", "count",
     )  # fmt: skip
 
-    def add(self, other):
+    def add(self, other: Any) -> Self:
         """Add an event, or the sums of others with the same key."""
         if self.key is None:
             self.key = other.key
@@ -250,10 +260,10 @@ class FunctionEventAvg(FormattedTimesMixin):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         return self
 
-    def __iadd__(self, other):
+    def __iadd__(self, other: Any) -> Any:
         return self.add(other)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return (
             f"<FunctionEventAvg key={self.key} self_cpu_time={self.self_cpu_time_total_str} cpu_time={self.cpu_time_str} "
             f"self_cuda_time={self.self_device_time_total_str} cuda_time={self.device_time_str} "
@@ -265,31 +275,33 @@ class FunctionEventAvg(FormattedTimesMixin):
 class EventList(list):
     """Events or sums of events, as ``function_events`` and ``key_averages()`` give them."""
 
-    def __init__(self, *args, use_device=None, profile_memory=False, with_flops=False, **kwargs):
+    def __init__(
+        self, *args: Any, use_device: Any = None, profile_memory: bool = False, with_flops: bool = False, **kwargs: Any
+    ) -> None:
         super().__init__(*args, **kwargs)
         self._use_device, self._profile_memory, self._with_flops = use_device, profile_memory, with_flops
         self._recording = None
         self._self_total = None
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.table()
 
     @property
-    def self_cpu_time_total(self):
+    def self_cpu_time_total(self) -> Any:
         """The times that no event shares with one inside it, together."""
         return sum(event.self_cpu_time_total for event in self)
 
     def table(
         self,
-        sort_by=None,
-        row_limit=100,
-        max_src_column_width=75,
-        max_name_column_width=55,
-        max_shapes_column_width=80,
-        header=None,
-        top_level_events_only=False,
-        time_unit=None,
-    ):
+        sort_by: Any = None,
+        row_limit: int = 100,
+        max_src_column_width: int = 75,
+        max_name_column_width: int = 55,
+        max_shapes_column_width: int = 80,
+        header: Any = None,
+        top_level_events_only: bool = False,
+        time_unit: Any = None,
+    ) -> Any:
         """The events as a table, one a row.
 
         ``sort_by`` names what rows are sorted by, greatest first: ``cpu_time``, ``cpu_time_total``,
@@ -311,7 +323,9 @@ class EventList(list):
             device=self._use_device,
         )
 
-    def key_averages(self, group_by_input_shapes=False, group_by_stack_n=0, group_by_overload_name=False):
+    def key_averages(
+        self, group_by_input_shapes: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
+    ) -> Any:
         """Sums of the events of each name; also of each list of input shapes, or of each ``n`` topmost frames."""
         sums: dict[tuple, FunctionEventAvg] = defaultdict(FunctionEventAvg)
         for event in self:
@@ -334,7 +348,7 @@ class EventList(list):
                 average.overload_name = ""
         return averages
 
-    def total_average(self):
+    def total_average(self) -> Any:
         """One sum of all events, called Total."""
         total = FunctionEventAvg()
         for event in self:
@@ -343,11 +357,11 @@ class EventList(list):
         total.key, total.input_shapes, total.stack = "Total", [], []
         return total
 
-    def supported_export_stacks_metrics(self):
+    def supported_export_stacks_metrics(self) -> Any:
         """What ``export_stacks`` takes."""
         return ["self_cpu_time_total", "self_cuda_time_total"]
 
-    def export_stacks(self, path, metric="self_cpu_time_total"):
+    def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
         """Write one line a stack, "outermost;...;innermost microseconds", as flame graph tools read it.
 
         ValueError for another metric; RuntimeError when no stacks were recorded (``with_stack=True``).
@@ -367,7 +381,7 @@ class EventList(list):
                 if int(value) > 0:
                     file.write(f"{stack} {int(value)}\n")
 
-    def export_chrome_trace(self, path, metadata=None):
+    def export_chrome_trace(self, path: str, metadata: Any = None) -> None:
         """Write the events as JSON that chrome://tracing and ui.perfetto.dev open; gzipped when ``path`` ends in .gz."""
         from ._trace import write
 
@@ -400,7 +414,7 @@ class StringTable(defaultdict):
     'torch::init()'
     """
 
-    def __missing__(self, key):
+    def __missing__(self, key: Any) -> Any:
         self[key] = name = _demangle(key) if len(key) > 1 else key
         return name
 
@@ -428,11 +442,11 @@ def _demangle(name: str) -> str:
 class MemRecordsAcc:
     """Finds records of memory, which have ``start_ns()``, by time."""
 
-    def __init__(self, mem_records):
+    def __init__(self, mem_records: Any) -> None:
         self._records = sorted(mem_records, key=lambda r: r[0].start_ns())
         self._starts = [r[0].start_ns() for r in self._records]
 
-    def in_interval(self, start_us, end_us):
+    def in_interval(self, start_us: Any, end_us: Any) -> Any:
         """Those from ``start_us`` to ``end_us``, in order."""
         first = bisect_left(self._starts, start_us * 1000)
         yield from self._records[first : bisect_right(self._starts, end_us * 1000)]

@@ -1,12 +1,19 @@
 """``Variable``: since 0.4 a tensor is one."""
 
+from __future__ import annotations
+
 from torch import Tensor, tensor
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 __all__ = ["Variable"]
 
 
 class _VariableMeta(type):
-    def __instancecheck__(cls, other):
+    def __instancecheck__(cls, other: Any) -> Any:
         return isinstance(other, Tensor)
 
 
@@ -18,7 +25,7 @@ class Variable(metaclass=_VariableMeta):
     <class 'torch.Tensor'>
     """
 
-    def __new__(cls, data=None, requires_grad=False, volatile=None):
+    def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: Any = None) -> Any:
         if volatile is not None:
             from warnings import warn
 

@@ -171,6 +171,10 @@ struct TORCH_API Leaf final : Node {
   bool keeps_tensor() const noexcept override { return use_count() > 1; }
   void show(Walk&) const override;
   Tensor variable();
+
+ private:
+  bool take(Tensor& g);  // as .grad itself, when it is the first gradient and nobody else has it
+  Tensor copied(Tensor g);
 };
 
 // The leaf of a tensor that no operation made; created when there is none. Does not change whether it requires grad.
@@ -192,6 +196,7 @@ inline Edge edge_of(const Tensor& t) {
   if (TORCH_UNLIKELY(i.base != nullptr)) return edge_of_view(i);
   if (!(i.keys & kAutogradKey)) return {};
   Node* n = node_of(i);
+  if (TORCH_UNLIKELY(!n)) return {};  // a view that was no part of its base's graph, before its .data was exchanged
   if (n->is_leaf() && TORCH_UNLIKELY(!n->shape.fits(i))) n->shape.set(i);  // its .data was exchanged
   n->retain();
   return {n, i.output_nr};
@@ -257,6 +262,8 @@ struct PythonSeams {
   std::string (*traceback)() = nullptr;         // the whole stack
   void (*warn)(const std::string&) = nullptr;
   void (*drop)(void*) noexcept = nullptr;  // gives a reference to a Python object back
+  void (*track)(TensorImpl&) noexcept =
+      nullptr;  // shows a tensor's object to the garbage collector: it has a graph now
 };
 extern TORCH_API PythonSeams python;
 inline Location locate() noexcept { return python.locate ? python.locate() : 0; }

@@ -52,6 +52,7 @@ class TORCH_API Recorder {
   }
   template <class T>
   void add(const T&) noexcept {}
+  void skip(uint32_t inputs) noexcept { added_ += inputs; }
   void check_in_place(const Tensor& self);
   void metadata_only() noexcept { metadata_only_ = true; }
   void finish(Tensor& out, bool view);
@@ -76,7 +77,7 @@ class TORCH_API Recorder {
   Node* node_ = nullptr;
   TensorImpl* in_place_ = nullptr;
   bool given_ = false;          // an output owns the node now
-  bool metadata_only_ = false;  // an in-place change of the geometry alone: transpose_
+  bool metadata_only_ = false;  // an in-place change of only the geometry: transpose_
   uint32_t added_ = 0;
   int pending_count_ = 0;
   Saved* pending_[kMaxPending];
@@ -165,6 +166,14 @@ constexpr uint32_t edges_in(const T& a) noexcept {
   else
     return 0;
 }
+// Parameters that say where: an empty tensor of any dtype is taken for an index, and may claim to need a gradient.
+constexpr bool is_position(std::string_view parameter) noexcept {
+  constexpr std::string_view names[] = {"index",   "indices", "mat2_indices", "rows",
+                                        "columns", "order",   "winners",      "mask"};
+  for (std::string_view n : names)
+    if (parameter == n) return true;
+  return false;
+}
 TORCH_API void mark_no_grad_view(Tensor& out, const Tensor& self) noexcept;
 TORCH_API void mark_no_grad_view(std::vector<Tensor>& out, const Tensor& self) noexcept;
 template <class... T>
@@ -180,6 +189,13 @@ struct Recorded<Tag, D, std::index_sequence<I...>> {
   static constexpr bool is_in_place = S::schema.in_place();
 
   static const auto& first(const auto& self, const auto&...) noexcept { return self; }
+  template <size_t N, class T>
+  static void add(Recorder& r, const T& argument) {
+    if constexpr (is_position(S::schema.view(S::schema.params[N].name)))
+      r.skip(edges_in(argument));
+    else
+      r.add(argument);
+  }
 
   static Return call(typename S::template Param<I>... args) {
     if (!grad_enabled()) {
@@ -194,19 +210,19 @@ struct Recorded<Tag, D, std::index_sequence<I...>> {
     Recorder r;
     auto* node = make_node<NodeOf<D>>((0u + ... + edges_in(args)));
     r.start(node, S::schema);
-    (r.add(args), ...);
+    (add<I>(r, args), ...);
     if constexpr (is_in_place) r.check_in_place(first(args...));
     if constexpr (requires { D::metadata_only; }) r.metadata_only();
     node->build(r, args...);
     if constexpr (std::is_void_v<Return>) {
       {
-        GradMode off(false);
+        BelowRecorded off;
         below<Tag>(Slot::Autograd, args...);
       }
       r.finish_in_place(first(args...));
     } else {
       Return out = [&] {
-        GradMode off(false);
+        BelowRecorded off;
         return below<Tag>(Slot::Autograd, args...);
       }();
       if constexpr (is_in_place)

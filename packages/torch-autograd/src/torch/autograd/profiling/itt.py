@@ -1,11 +1,18 @@
 """Marks for Intel's VTune, which this build does not make: each function says so."""
 
+from __future__ import annotations
+
 from contextlib import contextmanager
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 __all__ = ["is_available", "mark", "range", "range_pop", "range_push"]
 
 
-def is_available():
+def is_available() -> Any:
     """False."""
     return False
 
@@ -16,23 +23,23 @@ def _fail(name):
     )
 
 
-def range_push(msg):
+def range_push(msg: Any) -> None:
     """RuntimeError."""
     _fail("range_push")
 
 
-def range_pop():
+def range_pop() -> None:
     """RuntimeError."""
     _fail("range_pop")
 
 
-def mark(msg):
+def mark(msg: Any) -> None:
     """RuntimeError."""
     _fail("mark")
 
 
 @contextmanager
-def range(msg, *args, **kwargs):
+def range(msg: Any, *args: Any, **kwargs: Any) -> Any:
     """RuntimeError."""
     _fail("range")
     yield

@@ -15,6 +15,14 @@ from torch._C import _begin_range, _end_range
 from .. import profiler as events_of
 from ..profiler_util import EventList
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    import torch
+    from typing_extensions import Self
+
+
 __all__ = [
     "ExecutionTraceObserver",
     "ProfilerAction",
@@ -50,7 +58,9 @@ class ProfilerAction(enum.Enum):
 _RECORDING = (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
 
 
-def schedule(*, wait, warmup, active, repeat=0, skip_first=0, skip_first_wait=0):
+def schedule(
+    *, wait: Any, warmup: Any, active: Any, repeat: int = 0, skip_first: int = 0, skip_first_wait: int = 0
+) -> Any:
     """From a step's number to what is done: ``wait`` steps nothing, ``warmup`` not yet, ``active`` recorded, and again.
 
     The cycle is repeated ``repeat`` times (0: for ever), after ``skip_first`` steps at the beginning; with
@@ -91,7 +101,7 @@ def _always(_: int) -> ProfilerAction:
     return ProfilerAction.RECORD
 
 
-def supported_activities():
+def supported_activities() -> Any:
     """What can be recorded here.
 
     >>> supported_activities()
@@ -100,12 +110,14 @@ def supported_activities():
     return {ProfilerActivity.CPU}
 
 
-def kineto_available():
+def kineto_available() -> Any:
     """False: the recorder is our own."""
     return False
 
 
-def tensorboard_trace_handler(dir_name, worker_name=None, use_gzip=False, use_python_export=False):
+def tensorboard_trace_handler(
+    dir_name: Any, worker_name: Any = None, use_gzip: bool = False, use_python_export: bool = False
+) -> Any:
     """For ``on_trace_ready``: writes each trace to a file of its own in a folder, named as TensorBoard's plug-in wants."""
 
     def handler(prof):
@@ -120,7 +132,7 @@ def tensorboard_trace_handler(dir_name, worker_name=None, use_gzip=False, use_py
 class ExecutionTraceObserver:
     """NotImplementedError: graphs of execution in PyTorch's own format are not written."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         raise NotImplementedError(
             "ExecutionTraceObserver: execution traces are not written; profile(record_shapes=True) notes operators and "
             "their inputs, and export_chrome_trace() writes them as JSON"
@@ -136,10 +148,10 @@ class profile:
     """
 
     def __init__(
-        self, *, activities=None, schedule=None, on_trace_ready=None, record_shapes=False, profile_memory=False,
-        with_stack=False, with_flops=False, with_modules=False, experimental_config=None, execution_trace_observer=None,
-        acc_events=False, use_cuda=None, custom_trace_id_callback=None, post_processing_timeout_s=None,
-    ):  # fmt: skip
+        self, *, activities: Any=None, schedule: Any=None, on_trace_ready: Any=None, record_shapes: bool=False, profile_memory: bool=False,
+        with_stack: bool=False, with_flops: bool=False, with_modules: bool=False, experimental_config: Any=None, execution_trace_observer: Any=None,
+        acc_events: bool=False, use_cuda: Any=None, custom_trace_id_callback: Any=None, post_processing_timeout_s: float | None=None,
+    ) -> None:  # fmt: skip
         events_of._refuse(
             "profile", experimental_config=experimental_config, execution_trace_observer=execution_trace_observer
         )
@@ -172,14 +184,14 @@ class profile:
 
     # -- steps ---------------------------------------------------------------------------------------------------
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         self.start()
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: Any) -> None:
         self.stop()
 
-    def start(self):
+    def start(self) -> None:
         """Begin; RuntimeError when it was begun and not stopped."""
         if self._started:
             raise RuntimeError("profile: it is started already; stop() it first")
@@ -189,7 +201,7 @@ class profile:
             self.start_trace()
         self._begin_step()
 
-    def step(self):
+    def step(self) -> None:
         """The end of a step of the program, and the begin of the next."""
         if not self._started:
             raise RuntimeError("profile: step() before start()")
@@ -212,7 +224,7 @@ class profile:
             self.start_trace()
         self._begin_step()
 
-    def stop(self):
+    def stop(self) -> None:
         """The end; what is being recorded is handed to ``on_trace_ready``."""
         if not self._started:
             return
@@ -235,7 +247,7 @@ class profile:
         handle, self._step_range = self._step_range, 0
         _end_range(handle)
 
-    def prepare_trace(self):
+    def prepare_trace(self) -> None:
         """Make a fresh recorder, or go on with the one of the cycle before when events accumulate."""
         if self.profiler is None or not self.acc_events:
             self.profiler = events_of.profile(
@@ -248,19 +260,19 @@ class profile:
                 custom_trace_id_callback=self._callback,
             )
 
-    def start_trace(self):
+    def start_trace(self) -> None:
         """Begin to record, whatever the schedule says."""
         self.prepare_trace()
         self.profiler.function_events
         self.profiler.entered = False
         self.profiler.__enter__()
 
-    def stop_trace(self):
+    def stop_trace(self) -> None:
         """Record no more."""
         self._results()
         self.profiler.__exit__(None, None, None)
 
-    def toggle_collection_dynamic(self, enable, activities):
+    def toggle_collection_dynamic(self, enable: Any, activities: Any) -> None:
         """NotImplementedError: use a schedule."""
         self._results().toggle_collection_dynamic(enable, activities)
 
@@ -275,41 +287,43 @@ class profile:
         """All events of the last cycle."""
         return self._results()._finished()
 
-    def key_averages(self, group_by_input_shape=False, group_by_stack_n=0, group_by_overload_name=False):
+    def key_averages(
+        self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
+    ) -> Any:
         """Sums of events by name; see ``EventList.key_averages``."""
         return self._results().key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
 
-    def export_chrome_trace(self, path, use_python_export=False):
+    def export_chrome_trace(self, path: str, use_python_export: bool = False) -> None:
         """See ``EventList.export_chrome_trace``."""
         self._results().export_chrome_trace(path, {"trace_id": self.get_trace_id(), **self._metadata})
 
-    def export_stacks(self, path, metric="self_cpu_time_total"):
+    def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
         """See ``EventList.export_stacks``."""
         self._results().export_stacks(path, metric)
 
-    def export_memory_timeline(self, path, device=None):
+    def export_memory_timeline(self, path: str, device: torch.device | str | int | None = None) -> Any:
         """NotImplementedError: memory is not told by category."""
         raise NotImplementedError(
             "export_memory_timeline: memory is not recorded by category; profile_memory=True puts each block into "
             "export_chrome_trace()"
         )
 
-    def add_metadata(self, key, value):
+    def add_metadata(self, key: Any, value: Any) -> None:
         """Text for the trace's head."""
         self._metadata[key] = str(value)
 
-    def add_metadata_json(self, key, value):
+    def add_metadata_json(self, key: Any, value: Any) -> None:
         """JSON for the trace's head."""
         self._metadata[key] = json.loads(value)
 
-    def preset_metadata_json(self, key, value):
+    def preset_metadata_json(self, key: Any, value: Any) -> None:
         """As ``add_metadata_json``, before the start."""
         self.add_metadata_json(key, value)
 
-    def set_custom_trace_id_callback(self, callback):
+    def set_custom_trace_id_callback(self, callback: Any) -> None:
         """What gives traces their names."""
         self._callback = callback
 
-    def get_trace_id(self):
+    def get_trace_id(self) -> Any:
         """The trace's name; None before there is one."""
         return self.profiler.trace_id if self.profiler else None

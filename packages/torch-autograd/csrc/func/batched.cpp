@@ -1,0 +1,371 @@
+// The layer of batched tensors: takes the batches out of a call's arguments, and wraps its results.
+#include "func/batched.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+
+#include "torch/autograd/state.h"
+#include "torch/core/init.h"
+#include "torch/core/ops/copy.h"
+#include "torch/core/ops/create.h"
+#include "torch/core/ops/join.h"
+#include "torch/core/ops/view.h"
+#include "torch/core/random.h"
+#include "torch/core/wrapper.h"
+
+namespace torch::autograd {
+
+namespace {
+
+constinit thread_local VmapLevel* innermost = nullptr;
+
+// A call on behalf of what is outside of a level: its values have graphs of their own, which record unless the user
+// has said no_grad.
+class Outside {
+ public:
+  explicit Outside(const VmapLevel& level) noexcept
+      : before_(std::exchange(innermost, level.outer)),
+        keys_({include(level), exclude()}),
+        mode_(thread_state.grad_mode || thread_state.recorded),
+        recorded_(std::exchange(thread_state.recorded, false)) {}
+  ~Outside() {
+    innermost = before_;
+    thread_state.recorded = recorded_;
+  }
+
+ private:
+  static Keys include(const VmapLevel& level) noexcept {
+    return level.outer ? Keys(thread_keys.include | key(Slot::Wrapped))
+                       : Keys(thread_keys.include & ~key(Slot::Wrapped));
+  }
+  static Keys exclude() noexcept { return Keys(thread_keys.exclude & ~key(Slot::Wrapped)); }
+  VmapLevel* before_;
+  KeyScope keys_;
+  GradMode mode_;
+  bool recorded_;
+};
+
+// Where a wrapper's elements seem to lie: whoever reads there without asking has_memory() is stopped at once.
+void* no_memory() {
+  static void* const place =
+      mmap(nullptr, size_t(1) << 30, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return place == MAP_FAILED ? nullptr : place;
+}
+
+// The shape of a wrapper is that of the first example.
+void take_geometry(TensorImpl* t, const Tensor& value) {
+  const int n = int(value.dim()) - 1;
+  t->set_ndim(n);
+  std::copy_n(value.sizes().begin() + 1, n, t->sizes());
+  std::copy_n(value.strides().begin() + 1, n, t->strides());
+  t->byte_offset = value->byte_offset;
+  t->refresh_geometry();
+}
+
+int highest_level(const Row& row, const Value* arguments) {
+  int highest = 0;
+  const auto look = [&](const TensorImpl* t) {
+    if (const Batched* b = batched(t)) highest = std::max(highest, b->level);
+  };
+  for (int i = 0; i < row.schema.count; ++i) {
+    if (row.schema.params[i].kind == Kind::Tensor) look(arguments[i].tensor);
+    if (row.schema.params[i].kind == Kind::TensorList && arguments[i].present)
+      for (int64_t k = 0; k < arguments[i].size; ++k) look(static_cast<const Tensor*>(arguments[i].data)[k].get());
+  }
+  return highest;
+}
+
+const VmapLevel& level_of(const Row& row, int number) {
+  const VmapLevel* l = innermost;
+  while (l && l->number != number) l = l->outer;
+  TORCH_CHECK(l, row.schema.op_name(),
+              ": a tensor of a vmap that has ended: an example of a batch must not be kept beyond the function that "
+              "vmap maps; return it instead");
+  return *l;
+}
+
+void check_written(const BatchedCall& c) {
+  for (int i = 0; i < c.count(); ++i) {
+    if (!c.schema().params[i].written || c.is_batched(i)) continue;
+    throw_error(ErrorKind::Runtime,
+                message("vmap: ", c.schema().op_name(), ": argument '", c.name(i), "' ", c.given(i),
+                        " is one tensor for all examples and cannot take a value of each; use the operator that is not "
+                        "in place, or make it of a batched tensor (new_zeros, zeros_like)"));
+  }
+  const int mean = c.find("running_mean"), training = c.find("training");
+  if (mean >= 0 && training >= 0 && c.values[training].i && c.given(mean) && !c.is_batched(mean))
+    throw_error(ErrorKind::Runtime,
+                message("vmap: ", c.schema().op_name(),
+                        ": running statistics are one tensor for all examples and cannot be updated by each; use "
+                        "track_running_stats=False, eval(), or torch.func.replace_all_batch_norm_modules_()"));
+}
+
+// `t` is a view of what `of` stands for: changes of one are seen by the graph of the other.
+void become_view(const Tensor& t, const Tensor& of) {
+  StorageRef old = StorageRef::steal(std::exchange(t->storage, of->storage));
+  t->storage->retain();
+  if (of->own_version) {
+    of->own_version->retain();
+    t->own_version = of->own_version;
+  }
+  t->base = of->base ? of->base : of.get();
+  t->base->retain();
+  t->graph_version = t->version().load();
+}
+
+void wrap_results(const BatchedCall& c, Result& result) {
+  const Schema& s = c.schema();
+  const Tensor* viewed = nullptr;
+  if (c.row.attr.is_view && s.count && s.params[0].kind == Kind::Tensor && c.is_batched(0)) viewed = &c.given(0);
+  const auto wrap = [&](Tensor& t) {
+    if (!t) return;
+    Tensor wrapper = example_of(std::move(t), c.level.number);
+    if (viewed) become_view(wrapper, *viewed);
+    t = std::move(wrapper);
+  };
+  if (s.in_place()) {
+    const Tensor& self = c.given(0);
+    take_geometry(self.get(), c.value(0));
+    result.tensors[0] = self;
+    return;
+  }
+  for (Tensor& t : result.tensors) wrap(t);
+  for (Tensor& t : result.list) wrap(t);
+}
+
+[[noreturn]] void refuse_randomness(const Row& row) {
+  throw_error(
+      ErrorKind::Runtime,
+      message("vmap: called random operation ", row.schema.op_name(),
+              " while in randomness error mode. Please either use the 'same' or 'different' randomness flags on "
+              "vmap or perform the randomness operation out of vmap"));
+}
+
+// Operators that draw, for a batch.
+bool draw(BatchedCall& c, Result& result) {
+  if (c.level.randomness == Randomness::Error) refuse_randomness(c.row);
+  bool any = false;
+  for (int i = 0; i < c.count(); ++i) any |= c.is_tensor(i) && c.given(i) && c.is_batched(i);
+  if (c.level.randomness == Randomness::Same && !any) {
+    c.run(result);
+    return false;
+  }
+  if (c.schema().in_place()) check_written(c);
+  each_example(c, result);
+  return true;
+}
+
+void layer(const Row& row, const Value* arguments, Result& result) {
+  const int number = highest_level(row, arguments);
+  if (!number) {
+    if (!row.attr.is_random || row.attr.is_composite || !innermost) {
+      Readmit inner(Slot::Wrapped);
+      return row.invoke(arguments, result, keys_below(Slot::Wrapped));
+    }
+    const VmapLevel& level = *innermost;
+    BatchedCall call(row, arguments, level);
+    bool batched_result;
+    {
+      Outside outer(level);
+      batched_result = draw(call, result);
+    }
+    if (batched_result) wrap_results(call, result);
+    return;
+  }
+  const BatchRule rule = batch_rule(row);
+  if (row.attr.is_composite && !rule) {
+    Readmit inner(Slot::Wrapped);
+    return row.invoke(arguments, result, keys_below(Slot::Wrapped));
+  }
+  const VmapLevel& level = level_of(row, number);
+  BatchedCall call(row, arguments, level);
+  if (row.attr.is_random) {
+    Outside outer(level);
+    if (!draw(call, result)) return;
+  } else {
+    check_written(call);
+    Outside outer(level);
+    if (!rule || !rule(call, result)) each_example(call, result);
+  }
+  wrap_results(call, result);
+}
+
+// Composites run on wrappers as they are. These make new memory like a tensor's, which is to be that of all examples.
+template <class Tag, class Seq>
+struct PassAutograd;
+template <class Tag, size_t... I>
+struct PassAutograd<Tag, std::index_sequence<I...>> {
+  using S = torch::detail::Signature<Tag>;
+  static typename S::Return call(typename S::template Param<I>... args) { return below<Tag>(Slot::Autograd, args...); }
+};
+template <class... Tags>
+void leave_to_layer() noexcept {
+  (OperatorSlots<Tags>::set(Slot::Wrapped, nullptr), ...);
+  (OperatorSlots<Tags>::set(
+       Slot::Autograd,
+       &PassAutograd<Tags, std::make_index_sequence<torch::detail::Signature<Tags>::schema.count>>::call),
+   ...);
+}
+
+const bool installed = [] {
+  init();  // fills the slots that are emptied here
+  leave_to_layer<op::zeros_like, op::ones_like, op::full_like, op::empty_like, op::new_zeros, op::new_ones,
+                 op::new_full, op::new_empty>();
+  set_layer(Slot::Wrapped, layer);
+  values_behind = [](const Tensor& t) {
+    Tensor values = t;
+    while (const Batched* b = batched(values.get())) values = Tensor(b->value);
+    return values;
+  };
+  return true;
+}();
+
+}  // namespace
+
+const VmapLevel* innermost_vmap() noexcept { return innermost; }
+
+int enter_vmap(int64_t size, Randomness randomness) {
+  const int number = innermost ? innermost->number + 1 : 1;
+  innermost = new VmapLevel{innermost, number, size, randomness, thread_keys};
+  thread_keys = {Keys(thread_keys.include | key(Slot::Wrapped)), Keys(thread_keys.exclude & ~key(Slot::Wrapped))};
+  return number;
+}
+
+void leave_vmap() noexcept {
+  VmapLevel* ended = innermost;
+  thread_keys = ended->before;
+  innermost = ended->outer;
+  delete ended;
+}
+
+Tensor example_of(Tensor value, int level) {
+  Tensor r = Tensor::steal(TensorImpl::make());
+  r->dtype = value.dtype();
+  r->device = value.device();
+  r->keys = Keys((value.keys() & keys_below(Slot::Wrapped)) | key(Slot::Wrapped));
+  r->storage = Storage::adopt(no_memory(), 0, [](Storage*) noexcept {}, nullptr);
+  r->storage->device = value.device();
+  take_geometry(r.get(), value);
+  r->payload = new Batched(std::move(value), level);
+  return r;
+}
+
+BatchedCall::BatchedCall(const Row& r, const Value* arguments, const VmapLevel& l)
+    : row(r), level(l), arguments_(arguments) {
+  std::copy_n(arguments, r.schema.count, values);
+  for (int i = 0; i < count(); ++i) {
+    if (is_tensor(i)) {
+      if (given(i) && is_batched(i)) values[i].tensor = value(i).get();
+    } else if (schema().params[i].kind == Kind::TensorList && values[i].present) {
+      std::vector<Tensor> list;
+      for (const Tensor& t : given_list(i)) list.push_back(value(t));
+      set(i, std::move(list));
+    }
+  }
+}
+
+int BatchedCall::find(std::string_view wanted) const {
+  for (int i = 0; i < count(); ++i)
+    if (name(i) == wanted) return i;
+  return -1;
+}
+
+Tensor BatchedCall::front(const Tensor& t) const {
+  if (is_batched(t)) return value(t);
+  std::vector<int64_t> sizes{level.size};
+  for (int64_t s : t.sizes()) sizes.push_back(s);
+  return expand(t, sizes);
+}
+
+Tensor BatchedCall::aligned(const Tensor& t, int64_t rank) const {
+  const Tensor& v = value(t);
+  if (!is_batched(t) || t.dim() >= rank) return v;
+  std::vector<int64_t> sizes{v.size(0)};
+  sizes.resize(size_t(1 + rank - t.dim()), 1);
+  for (int64_t d = 1; d < v.dim(); ++d) sizes.push_back(v.size(d));
+  return view(v, sizes);
+}
+
+void BatchedCall::set(int i, Tensor t) {
+  tensors_.push_back(std::move(t));
+  values[i].tensor = tensors_.back().get();
+  values[i].present = bool(tensors_.back());
+}
+void BatchedCall::set(int i, std::vector<Tensor> list) {
+  lists_.push_back(std::move(list));
+  values[i].data = lists_.back().data();
+  values[i].size = int64_t(lists_.back().size());
+  values[i].present = true;
+}
+void BatchedCall::set(int i, std::vector<int64_t> list) {
+  numbers_.push_back(std::move(list));
+  values[i].data = numbers_.back().data();
+  values[i].size = int64_t(numbers_.back().size());
+  values[i].present = true;
+}
+
+void each_example(BatchedCall& c, Result& result) {
+  const int64_t size = c.level.size;
+  const bool same = c.row.attr.is_random && c.level.randomness == Randomness::Same;
+  const RandomStream first = default_generator().state();
+  const bool needs_own_storage = c.schema().op_name() == "as_strided_scatter";
+  std::vector<Result> all;
+  // An empty batch: zeros of an example's shape tell the shapes of the results.
+  for (int64_t k = 0; k < std::max<int64_t>(size, 1); ++k) {
+    const auto one = [&](const Tensor& t) {
+      if (!t || !c.is_batched(t)) return t;
+      if (!size) return zeros(t.sizes(), t.dtype(), t.device());
+      const Tensor example = select(c.value(t), 0, k);
+      return needs_own_storage ? clone(example) : example;  // offsets count from the start of the storage
+    };
+    if (same) default_generator().set_state(first);
+    for (int i = 0; i < c.count(); ++i) {
+      if (c.is_tensor(i) && c.given(i)) {
+        c.set(i, one(c.given(i)));
+      } else if (c.schema().params[i].kind == Kind::TensorList && c.values[i].present) {
+        std::vector<Tensor> list;
+        for (const Tensor& t : c.given_list(i)) list.push_back(one(t));
+        c.set(i, std::move(list));
+      }
+    }
+    c.run(all.emplace_back());
+  }
+  if (c.schema().in_place()) return;
+  TORCH_CHECK_IMPLEMENTED(!c.row.attr.is_view, "vmap: ", c.schema().op_name(),
+                          ": no rule says how this view of one example is one of the batch; clone() and reshape() it");
+  const auto joined = [&](auto&& pick) {
+    Tensor head = pick(all[0]);
+    if (!head) return Tensor();
+    if (!size) {
+      std::vector<int64_t> sizes{0};
+      for (int64_t s : head.sizes()) sizes.push_back(s);
+      return empty(sizes, head.dtype(), head.device());
+    }
+    std::vector<Tensor> parts;
+    for (Result& r : all) {
+      parts.push_back(pick(r));
+      TORCH_CHECK(parts.back().sizes() == head.sizes(), "vmap: ", c.schema().op_name(), ": the result has the shape ",
+                  head.sizes(), " for the first example and ", parts.back().sizes(),
+                  " for another; results of all examples must agree");
+    }
+    return stack(parts, 0);
+  };
+  for (int k = 0; k < kMaxResults; ++k) result.tensors[k] = joined([k](Result& r) { return r.tensors[k]; });
+  for (size_t k = 0; k < all[0].list.size(); ++k) {
+    for (const Result& r : all)
+      TORCH_CHECK(r.list.size() == all[0].list.size(), "vmap: ", c.schema().op_name(), ": ", all[0].list.size(),
+                  " results for the first example and ", r.list.size(), " for another");
+    result.list.push_back(joined([k](Result& r) { return r.list[k]; }));
+  }
+  for (const Result& r : all)
+    TORCH_CHECK(r.ints == all[0].ints && r.value.present == all[0].value.present &&
+                    (!r.value.present || (r.value.i == all[0].value.i && r.value.size == all[0].value.size)),
+                "vmap: ", c.schema().op_name(),
+                ": the answer differs between the examples, and Python can go only one way; compute with tensors "
+                "(torch.where) instead");
+  result.ints = all[0].ints;
+  result.value = all[0].value;
+}
+
+}  // namespace torch::autograd

@@ -1,0 +1,50 @@
+"""Functions that make functions: gradients, Jacobians and batches of functions of tensors.
+
+>>> import torch
+>>> torch.func.grad(torch.sin)(torch.tensor(0.0))
+tensor(1.)
+>>> torch.func.vmap(torch.dot)(torch.eye(2), torch.ones(2, 2))
+tensor([1., 1.])
+"""
+
+from __future__ import annotations
+
+from torch._parts import need as _need
+
+from ._grad import grad, grad_and_value, vjp
+from ._jacobian import hessian, jacfwd, jacrev
+from ._jvp import jvp, linearize
+from ._vmap import vmap
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+
+_OF_MODULES = ("functional_call", "replace_all_batch_norm_modules_", "stack_module_state")
+
+__all__ = [
+    "functional_call", "functionalize", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize",
+    "replace_all_batch_norm_modules_", "stack_module_state", "vjp", "vmap",
+]  # fmt: skip
+
+
+def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:
+    """The function as it is: only a recorder of programs could tell whether it changes tensors in place.
+
+    RuntimeError for a ``remove`` other than ``"mutations"`` and ``"mutations_and_views"``.
+    """
+    if remove not in ("mutations", "mutations_and_views"):
+        raise RuntimeError(f"functionalize: remove must be 'mutations' or 'mutations_and_views', got {remove!r}")
+    return func
+
+
+def __getattr__(name):
+    if name in _OF_MODULES:
+        _need("nn")
+        from torch.nn.utils import stateless
+
+        globals()[name] = found = getattr(stateless, name)
+        return found
+    raise AttributeError(f"module 'torch.func' has no attribute {name!r}")

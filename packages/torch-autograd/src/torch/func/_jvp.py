@@ -1,0 +1,91 @@
+"""Forward mode by transposing twice: ``jvp`` and ``linearize``.
+
+The pullback of a function is linear in its cotangent u; its own pullback is therefore the pushforward of the function
+(J. Townsend, "A new trick for calculating Jacobian vector products", 2017). No operator needs a rule of its own.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch._pytree import tree_flatten
+from torch.autograd import grad as backward
+
+from . import _levels
+from ._grad import split_aux, tensors_only, with_fresh
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+
+def _linear(name, func, primals, has_aux):
+    """The function's output and the means to push tangents of its primals forward, any number of times."""
+    if not isinstance(primals, tuple):
+        raise RuntimeError(f"{name}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals).")
+    shape = tree_flatten(primals)[1]
+    if not shape.num_leaves:
+        raise RuntimeError(f"{name}: Expected primals to contain at least one Tensor.")
+    recording = torch.is_grad_enabled()
+    with torch.enable_grad():
+        args, _, leaves = with_fresh(name, primals, range(len(primals)), recording)
+        output, aux = split_aux(name, func(*args), has_aux)
+        flat, spec = tensors_only(name, output)
+        reached = [o for o in flat if o.requires_grad]
+        again = recording and _levels.has_history(reached, leaves)
+        us = [torch.zeros_like(o, requires_grad=True) for o in reached]
+        back = backward(reached, leaves, us, create_graph=True, allow_unused=True) if reached else []
+        pairs = [(i, b) for i, b in enumerate(back) if b is not None and b.requires_grad]
+
+    def push(tangents):
+        given, structure = tree_flatten(tangents)
+        if structure != shape:
+            raise RuntimeError(
+                f"{name}: Expected primals and tangents to have the same python structure. For example, if primals is a "
+                f"tuple of 3 tensors, tangents also must be. Got primals with structure {shape} and tangents with "
+                f"structure {structure}"
+            )
+        for x, t in zip(leaves, given, strict=True):
+            if not isinstance(t, Tensor) or t.shape != x.shape:
+                got = tuple(t.shape) if isinstance(t, Tensor) else type(t).__name__
+                raise RuntimeError(f"{name}: expected a tangent of the primal's shape {tuple(x.shape)}, got {got}")
+        now = torch.is_grad_enabled() and (again or _levels.has_history(given, leaves))
+        found = [None] * len(us)
+        if pairs:
+            with torch.enable_grad():
+                found = backward(
+                    [b for _, b in pairs], us, [given[i].to(b.dtype) for i, b in pairs], retain_graph=True,
+                    create_graph=now, allow_unused=True,
+                )  # fmt: skip
+        found = iter(_levels.without_own(_levels.zeros_where_absent(found, us), [*leaves, *us], now))
+        return spec.unflatten([next(found) if o.requires_grad else torch.zeros_like(o) for o in flat])
+
+    output, aux = _levels.without_own((output, aux), leaves, recording)
+    return output, push, aux
+
+
+def jvp(
+    func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False
+) -> tuple[Any, ...]:
+    """``func(*primals)``, and the product of its Jacobian with the tangents, which have the primals' structure.
+
+    RuntimeError for primals that are no tuple, tangents of other shapes, and outputs that are no tensors.
+
+    >>> torch.func.jvp(lambda x: x * x, (torch.tensor([1.0, 2.0]),), (torch.ones(2),))
+    (tensor([1., 4.]), tensor([2., 4.]))
+    """
+    output, push, aux = _linear("jvp(f, primals, tangents)", func, primals, has_aux)
+    tangent = push(tuple(tangents) if isinstance(tangents, list) else tangents)
+    return (output, tangent, aux) if has_aux else (output, tangent)
+
+
+def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
+    """``func(*primals)``, and the function that pushes tangents forward there without computing ``func`` again.
+
+    >>> output, push = torch.func.linearize(torch.sin, torch.tensor(0.0))
+    >>> push(torch.tensor(3.0))
+    tensor(3.)
+    """
+    output, push, _ = _linear("linearize(f, *primals)", func, primals, False)
+    return output, lambda *tangents: push(tangents)

@@ -1,0 +1,339 @@
+"""torch.func: transforms against closed forms, against each other, and nested in every order."""
+
+import itertools
+
+import pytest
+import torch
+from torch import func
+
+
+def f64(*shape):
+    torch.manual_seed(sum(shape) + len(shape))
+    return torch.rand(*shape, dtype=torch.float64) + 0.5
+
+
+def close(a, b):
+    torch.testing.assert_close(a, b, rtol=1e-9, atol=1e-9)
+
+
+def wave(x):
+    return (torch.sin(x) * x).sum() + x.prod()
+
+
+def field(x):
+    return torch.stack([x[0] * x[1], torch.exp(x[1]), x.sum() ** 2])
+
+
+def field_jacobian(x):
+    a, b = x
+    s = 2 * (a + b)
+    return torch.stack([torch.stack([b, a]), torch.stack([torch.zeros_like(a), b.exp()]), torch.stack([s, s])])
+
+
+# --- gradients ---
+
+
+def test_grad_of_a_function_has_the_structure_of_its_argument():
+    tree = {"w": f64(3), "b": [f64(2), f64(1)]}
+    found = func.grad(lambda p, k: k * (p["w"] ** 2).sum() + p["b"][0].sum() * p["b"][1].sum())(tree, 3.0)
+    close(found["w"], 6 * tree["w"])
+    close(found["b"][0], tree["b"][1].expand(2))
+    close(found["b"][1], tree["b"][0].sum().reshape(1))
+    assert not found["w"].requires_grad and not found["b"][0].requires_grad
+
+
+def test_several_arguments_aux_and_value():
+    x, y = f64(3), f64(3)
+    (gx, gy), (value, aux) = func.grad_and_value(lambda x, y: ((x * y).sum(), x.sum()), (0, -1), has_aux=True)(x, y)
+    close(gx, y)
+    close(gy, x)
+    close(value, x @ y)
+    close(aux, x.sum())
+    assert not value.requires_grad and not aux.requires_grad
+
+
+@pytest.mark.parametrize(
+    "transforms", list(itertools.product([func.grad, lambda f: func.jacrev(f), lambda f: func.jacfwd(f)], repeat=3))
+)
+def test_derivatives_of_derivatives_nest_in_every_order(transforms):
+    f = lambda x: x**5
+    for transform in transforms:
+        f = transform(f)
+    close(f(torch.tensor(2.0, dtype=torch.float64)), torch.tensor(240.0, dtype=torch.float64))
+
+
+@pytest.mark.parametrize("outer, inner", list(itertools.product([func.jacrev, func.jacfwd], repeat=2)))
+def test_hessians_of_all_four_kinds_agree_with_autograd(outer, inner):
+    x = f64(4)
+    close(outer(inner(wave))(x), torch.autograd.functional.hessian(wave, x))
+    close(func.hessian(wave)(x), torch.autograd.functional.hessian(wave, x))
+
+
+@pytest.mark.parametrize("transform", [func.jacrev, func.jacfwd])
+def test_jacobians_are_the_closed_form_in_the_structure_of_outputs_and_inputs(transform):
+    x = f64(2)
+    close(transform(field)(x), field_jacobian(x))
+    found = transform(lambda a, b: {"y": a * b, "z": (b,)}, argnums=(0, 1))(x, x + 1)
+    close(found["y"][0], torch.diag(x + 1))
+    close(found["y"][1], torch.diag(x))
+    close(found["z"][0][0], torch.zeros(2, 2, dtype=x.dtype))
+    close(found["z"][0][1], torch.eye(2, dtype=x.dtype))
+    jacobian, aux = transform(lambda x: (x * 2, x.sum()), has_aux=True)(x)
+    close(jacobian, 2 * torch.eye(2, dtype=x.dtype))
+    close(aux, x.sum())
+    assert transform(lambda x: x * 2)(f64(0)).shape == (0, 0)
+    assert transform(lambda x: x.reshape(1, 2, 1))(x).shape == (1, 2, 1, 2)
+
+
+def test_pushing_forward_and_pulling_back_are_transposes():
+    x, v, u = f64(2), f64(2), f64(3)
+    output, pushed = func.jvp(field, (x,), (v,))
+    same, pull_back = func.vjp(field, x)
+    close(output, field(x))
+    close(same, field(x))
+    close(pushed, field_jacobian(x) @ v)
+    close(pull_back(u)[0], u @ field_jacobian(x))
+    close(u @ pushed, pull_back(u)[0] @ v)
+    output, push = func.linearize(field, x)
+    for _ in range(2):
+        close(push(v), pushed)
+    _, tangent, aux = func.jvp(lambda x: (x * x, "aux"), (x,), (v,), has_aux=True)
+    close(tangent, 2 * x * v)
+    assert aux == "aux"
+
+
+def test_outputs_that_do_not_depend_on_the_input_have_zero_derivatives():
+    x = f64(2)
+    constant = f64(3)
+    close(func.jvp(lambda x: (x, constant), (x,), (x,))[1][1], torch.zeros_like(constant))
+    close(func.vjp(lambda x: constant, x)[1](constant)[0], torch.zeros_like(x))
+    close(func.grad(lambda x: constant.sum())(x), torch.zeros_like(x))
+    close(func.jacrev(lambda x: x.detach())(x), torch.zeros(2, 2, dtype=x.dtype))
+
+
+def test_results_belong_to_the_callers_tape_only_where_he_records():
+    x = f64(3).requires_grad_()
+    w = f64(3).requires_grad_()
+    found = func.grad(lambda x: (w * x**3).sum())(x)
+    found.sum().backward()
+    close(x.grad, 6 * w.detach() * x.detach())
+    close(w.grad, 3 * x.detach() ** 2)
+    assert not func.grad(wave)(x.detach()).requires_grad
+    with torch.no_grad():
+        assert not func.grad(wave)(x).requires_grad
+        assert not func.jvp(torch.sin, (x,), (x,))[1].requires_grad
+        assert not func.vjp(torch.sin, x)[1](x)[0].requires_grad
+    assert func.jvp(torch.sin, (x,), (x.detach(),))[1].requires_grad
+    assert x.is_leaf and x.grad_fn is None
+
+
+def test_no_grad_inside_a_transform_cuts_only_its_own_level():
+    def inner(x):
+        with torch.no_grad():
+            y = func.grad(lambda z: (z**2).sum())(x)
+        return (y * x).sum()
+
+    x = f64(2)
+    close(func.grad(inner)(x), 2 * x)
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_autograds_own_jacobians_take_either_direction(create_graph):
+    x, y = f64(2).requires_grad_(), f64(2)
+    f = lambda x, y: (field(x), x * y)
+    forward = torch.autograd.functional.jacobian(
+        f, (x, y), create_graph=create_graph, strategy="forward-mode", vectorize=True
+    )
+    close(forward, torch.autograd.functional.jacobian(f, (x, y), create_graph=create_graph))
+    assert forward[0][0].requires_grad == create_graph
+    close(
+        torch.autograd.functional.jacobian(field, x, strategy="forward-mode", vectorize=True),
+        field_jacobian(x.detach()),
+    )
+    second = torch.autograd.functional.hessian(wave, x, vectorize=True, outer_jacobian_strategy="forward-mode")
+    close(second, torch.autograd.functional.hessian(wave, x))
+    with pytest.raises(NotImplementedError, match="strict"):
+        torch.autograd.functional.jacobian(field, x, strategy="forward-mode", strict=True)
+
+
+# --- vmap ---
+
+
+def test_vmap_stacks_what_the_function_gives_for_each_example():
+    x, m = f64(5, 3), f64(3, 4)
+    close(func.vmap(torch.mv, in_dims=(None, 0))(m.T, x), x @ m)
+    close(func.vmap(lambda row: row.sum(), in_dims=1)(x), x.sum(0))
+    close(func.vmap(lambda row: row * 2, in_dims=-1, out_dims=-1)(x), x * 2)
+    both = func.vmap(
+        lambda d, k: {"a": d["x"] * k, "b": [d["y"]]}, in_dims=({"x": 0, "y": None}, None), out_dims={"a": 1, "b": 0}
+    )
+    found = both({"x": x, "y": m}, 2.0)
+    close(found["a"], (2 * x).T)
+    assert found["b"][0].shape == (5, 3, 4)
+    close(func.vmap(lambda r, s=0: r + s)(x, s=torch.ones(3, dtype=x.dtype)), x + 1)
+    close(
+        func.vmap(func.vmap(lambda a, b: a * b, (None, 0)), (0, None))(x[:, 0], x[:, 1]), torch.outer(x[:, 0], x[:, 1])
+    )
+
+
+def test_an_empty_batch_has_results_of_the_right_shape():
+    assert func.vmap(lambda r: (r[:2], r.sum()), out_dims=(1, 0))(f64(0, 3))[0].shape == (2, 0)
+
+
+def test_examples_cannot_decide_in_python():
+    x = torch.tensor([1.0, -2.0, 3.0])
+    for asks in (
+        lambda v: v * 10 if v > 0 else -v,
+        lambda v: torch.tensor(v.item()),
+        lambda v: v.numpy(),
+        lambda v: torch.ones(int(v)),
+        lambda v: v.tolist(),
+    ):
+        with pytest.raises(RuntimeError, match="all examples are computed at once"):
+            func.vmap(asks)(x)
+    assert func.vmap(lambda v: torch.where(v > 0, v * 10, -v))(x).tolist() == [10.0, 2.0, 30.0]
+
+
+def test_what_all_examples_share_cannot_take_the_value_of_each():
+    total = torch.zeros(())
+    with pytest.raises(RuntimeError, match=r"add_: argument 'self' .* cannot take a value of each"):
+        func.vmap(lambda v: total.add_(v))(torch.ones(3))
+    assert total == 0
+    own = func.vmap(lambda v: v.new_zeros(2).add_(v).mul_(2))(torch.arange(3.0))
+    assert own.tolist() == [[0, 0], [2, 2], [4, 4]]
+
+
+def test_changes_of_views_reach_the_example_that_they_are_views_of():
+    def changed(row):
+        row = row.clone()
+        row[1:].mul_(10)
+        row[0] += 5
+        return row
+
+    x = torch.arange(6.0).view(2, 3)
+    assert func.vmap(changed)(x).tolist() == [[5, 10, 20], [8, 40, 50]]
+    y = f64(4, 3)
+    wanted = 2 * torch.stack([y[:, 0] + 5, 100 * y[:, 1], 100 * y[:, 2]], 1)
+    close(func.vmap(func.grad(lambda r: (changed(r) ** 2).sum()))(y), wanted)
+
+
+def test_checks_of_values_look_at_all_examples():
+    a = f64(4, 3, 3) + 3 * torch.eye(3, dtype=torch.float64)
+    close(func.vmap(torch.linalg.inv)(a), torch.linalg.inv(a))
+    close(func.vmap(torch.linalg.solve)(a, a[:, 0]), torch.linalg.solve(a, a[:, 0]))
+    a[2] = 0
+    with pytest.raises(torch.linalg.LinAlgError, match="singular"):
+        func.vmap(torch.linalg.inv)(a)
+    for one_way in (
+        lambda r: torch.equal(r, r),
+        lambda r: torch.allclose(r, r),
+        lambda r: torch.narrow(r, 0, r[0].long() * 0, 1),
+        lambda r: r.tensor_split(r[:1].long()),
+    ):
+        with pytest.raises(RuntimeError, match="only one way|all examples"):
+            func.vmap(one_way)(f64(4, 3))
+
+
+def test_an_example_that_outlives_its_batch_is_refused():
+    kept = []
+    func.vmap(lambda v: kept.append(v) or v)(torch.ones(3))
+    with pytest.raises(RuntimeError, match="a vmap that has ended"):
+        kept[0] + 1
+
+
+def test_an_example_prints_the_batch():
+    said = []
+    func.vmap(lambda v: said.append(repr(v)) or v)(torch.ones(2))
+    assert said[0].startswith("BatchedTensor(lvl=1, bdim=0, value=") and "tensor([1., 1.])" in said[0]
+
+
+def test_chunks_give_what_the_whole_gives():
+    x = f64(7, 3)
+    for size in (1, 2, 7, 9):
+        close(func.vmap(lambda r: (r.sum(), r * 2), out_dims=(0, 1), chunk_size=size)(x)[1], (2 * x).T)
+    same = func.vmap(lambda r: torch.rand(2), randomness="same", chunk_size=2)(x)
+    assert (same == same[0]).all()
+
+
+def test_gradients_of_each_example_and_of_the_batch():
+    w, x, y = f64(3), f64(5, 3), f64(5)
+    loss = lambda w, x, y: (w @ x - y) ** 2
+    close(func.vmap(func.grad(loss), (None, 0, 0))(w, x, y), 2 * (x @ w - y)[:, None] * x)
+    close(func.grad(lambda w: func.vmap(loss, (None, 0, 0))(w, x, y).sum())(w), (2 * (x @ w - y)[:, None] * x).sum(0))
+    close(func.vmap(func.jacrev(field))(x[:, :2]), torch.stack([field_jacobian(r) for r in x[:, :2]]))
+    close(func.jacfwd(func.vmap(wave))(x), func.jacrev(func.vmap(wave))(x))
+    close(func.vmap(lambda v: func.jvp(field, (w[:2],), (v,))[1])(x[:, :2]), x[:, :2] @ field_jacobian(w[:2]).T)
+
+
+def test_random_numbers_need_a_word():
+    x = torch.zeros(4)
+    draw = lambda v: v + torch.rand(())
+    with pytest.raises(RuntimeError, match="randomness error mode"):
+        func.vmap(draw)(x)
+    assert len(set(func.vmap(draw, randomness="same")(x).tolist())) == 1
+    assert len(set(func.vmap(draw, randomness="different")(x).tolist())) == 4
+
+
+def test_results_without_a_batch_dim_are_shared_by_all_examples():
+    shared = f64(2)
+    close(func.vmap(lambda v: (v, shared * 2), out_dims=(0, None))(f64(3))[1], shared * 2)
+
+
+@pytest.mark.parametrize(
+    "wrong, error, words",
+    [
+        (lambda x: func.grad(torch.sin)(x), RuntimeError, "scalar Tensor, got tensor with 1 dims"),
+        (lambda x: func.grad(lambda x: 3)(x), RuntimeError, "return a Tensor, got <class 'int'>"),
+        (lambda x: func.grad(wave)(x.long()), RuntimeError, "floating point"),
+        (lambda x: func.grad(wave)(3.0), RuntimeError, "expected all inputs .* Tensors, got float"),
+        (lambda x: func.grad(wave, 1)(x), RuntimeError, "got argnum=1, but only 1 positional inputs"),
+        (lambda x: func.grad(wave, (0, -1))(x), RuntimeError, "must be unique"),
+        (lambda x: func.grad(wave, ())(x), RuntimeError, "non-empty"),
+        (lambda x: func.grad(wave, "x")(x), RuntimeError, "int or a tuple of ints"),
+        (lambda x: func.grad(wave, has_aux=True)(x), RuntimeError, "should be a tuple"),
+        (lambda x: func.grad(lambda x: torch.complex(x, x).sum())(x), RuntimeError, "real scalars"),
+        (lambda x: func.jvp(wave, x, x), RuntimeError, "Expected primals to be a tuple"),
+        (lambda x: func.jvp(wave, (x,), (x, x)), RuntimeError, "same python structure"),
+        (lambda x: func.jvp(wave, (x,), (x[:1],)), RuntimeError, r"tangent of the primal's shape \(2,\), got \(1,\)"),
+        (lambda x: func.jvp(wave, (), ()), RuntimeError, "at least one Tensor"),
+        (lambda x: func.jvp(lambda x: 3, (x,), (x,)), RuntimeError, "return only tensors"),
+        (lambda x: func.vjp(wave, x)[1](x), RuntimeError, r"cotangent of shape \(\), got \(2,\)"),
+        (lambda x: func.vjp(field, x)[1]((x,)), RuntimeError, "structure of the output"),
+        (lambda x: func.jacrev(wave, chunk_size=0)(x), ValueError, "greater than 0"),
+        (lambda x: func.vmap(wave, in_dims=1)(x), ValueError, "in_dim=1 .* dimensionality 1"),
+        (lambda x: func.vmap(wave, in_dims=(0, 0))(x), ValueError, "not compatible with the structure of `inputs`"),
+        (lambda x: func.vmap(wave, in_dims=None)(x), ValueError, "expected `in_dims` to be int"),
+        (lambda x: func.vmap(wave, in_dims=(None,))(x), ValueError, "all in_dims are None"),
+        (lambda x: func.vmap(wave, in_dims=("a",))(x), ValueError, "integer dimension or None"),
+        (lambda x: func.vmap(wave)(3), ValueError, "cannot vmap over non-Tensor"),
+        (lambda x: func.vmap(wave)(), ValueError, "got no inputs"),
+        (lambda x: func.vmap(torch.add)(x, x[:1]), ValueError, r"got sizes \[2, 1\]"),
+        (lambda x: func.vmap(lambda v: 3)(x), ValueError, "must only return Tensors, got type <class 'int'>"),
+        (lambda x: func.vmap(lambda v: v, out_dims=3)(x), IndexError, "but got 3"),
+        (lambda x: func.vmap(lambda v: v, out_dims=(0, 0))(x), ValueError, "out_dims is not compatible"),
+        (lambda x: func.vmap(lambda v: v, out_dims=None)(x), ValueError, "when out_dim is None"),
+        (
+            lambda x: func.vmap(lambda v: torch.arange(3)[v > 0.6])(x),
+            RuntimeError,
+            "results of all examples must agree",
+        ),
+        (lambda x: func.vmap(wave, randomness="some"), RuntimeError, "got 'some'"),
+        (lambda x: func.vmap(wave, chunk_size=0), ValueError, "chunk_size"),
+        (lambda x: func.functionalize(wave, remove="x"), RuntimeError, "got 'x'"),
+        (lambda x: func.nothing, AttributeError, "no attribute 'nothing'"),
+    ],
+)
+def test_what_does_not_fit_is_said(wrong, error, words):
+    with pytest.raises(error, match=words):
+        wrong(torch.tensor([0.5, 0.75], dtype=torch.float64))
+
+
+def test_an_error_inside_a_function_leaves_the_modes_as_they_were():
+    def broken(x):
+        raise KeyError("mine")
+
+    for transform in (func.grad, func.jacrev, func.jacfwd, func.vmap):
+        with torch.no_grad():
+            with pytest.raises(KeyError, match="mine"):
+                transform(broken)(f64(2))
+            assert not torch.is_grad_enabled()

@@ -1,0 +1,146 @@
+"""Gradients of operators that programs register by torch.library."""
+
+import pytest
+import torch
+from torch import Tensor
+
+
+def test_gradients_stop_at_a_custom_operator_without_a_derivative():
+    @torch.library.custom_op("graded::opaque", mutates_args=())
+    def opaque(x: Tensor) -> Tensor:
+        return x * 2
+
+    y = opaque(torch.ones(2, requires_grad=True))
+    assert y.requires_grad
+    with pytest.raises(RuntimeError, match="graded.opaque.default but no autograd formula was registered"):
+        y.sum().backward()
+    with torch.no_grad():
+        assert not opaque(torch.ones(2, requires_grad=True)).requires_grad
+
+
+def test_the_registered_derivative_is_that_of_finite_differences():
+    @torch.library.custom_op("graded::blend", mutates_args=())
+    def blend(a: Tensor, many: list[Tensor], by: float, *, shift: Tensor) -> tuple[Tensor, Tensor]:
+        return a * by + shift, sum(m * a for m in many)
+
+    def setup(ctx, inputs, keyword_only, output):
+        a, many, by = inputs
+        assert set(keyword_only) == {"shift"} and len(output) == 2
+        ctx.by, ctx.count = by, len(many)
+        ctx.save_for_backward(a, *many)
+
+    def backward(ctx, first, second):
+        a, *many = ctx.saved_tensors
+        return first * ctx.by + second * sum(many), [second * a] * ctx.count, None, first
+
+    torch.library.register_autograd(blend, backward, setup_context=setup)
+    inputs = [torch.randn(3, dtype=torch.float64, requires_grad=True) for _ in range(4)]
+    run = lambda a, b, c, d: blend(a, [b, c], 2.5, shift=d)
+    assert torch.autograd.gradcheck(run, inputs)
+    needed = [True, False, False, True]
+    some = [x.detach().requires_grad_(n) for x, n in zip(inputs, needed, strict=True)]
+    sum(r.sum() for r in run(*some)).backward()
+    assert [x.grad is not None for x in some] == needed
+
+
+def test_a_derivative_that_gives_too_few_gradients_is_named():
+    @torch.library.custom_op("graded::few", mutates_args=())
+    def few(x: Tensor, y: Tensor) -> Tensor:
+        return x + y
+
+    few.register_autograd(lambda ctx, grad: grad)
+    x = torch.ones(2, requires_grad=True)
+    with pytest.raises(
+        RuntimeError, match=r"graded::few: the backward function must give .* 2 arguments \(x, y\), got 1"
+    ):
+        few(x, x).sum().backward()
+
+
+def test_gradients_pass_through_functions_of_a_library():
+    lib = torch.library.Library("through", "DEF")
+    lib.define("cube(Tensor x) -> Tensor")
+    lib.impl("cube", lambda x: x**3, "CPU")
+    x = torch.tensor(2.0, requires_grad=True)
+    torch.ops.through.cube(x).backward()
+    assert x.grad == 12
+    lib.impl("cube", lambda x: x * 5, "Autograd")
+    assert torch.ops.through.cube(x).item() == 10 and torch.ops.through.cube(x.detach()).item() == 8
+
+
+def test_a_list_of_results_has_gradients():
+    @torch.library.custom_op("graded::parts", mutates_args=())
+    def parts(x: Tensor) -> list[Tensor]:
+        return [x[:1].clone(), x[1:].clone()]
+
+    parts.register_autograd(lambda ctx, grads: torch.cat(grads))
+    x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    a, b = parts(x)
+    (2 * a.sum() + 3 * b.sum()).backward()
+    assert x.grad.tolist() == [2, 3, 3]
+
+
+def test_a_derivative_may_be_registered_before_the_operator():
+    torch.library.register_autograd("early::bird", lambda ctx, grad: 7 * grad)
+
+    @torch.library.custom_op("early::bird", mutates_args=())
+    def bird(x: Tensor) -> Tensor:
+        return x + 1
+
+    x = torch.ones(1, requires_grad=True)
+    bird(x).backward()
+    assert x.grad.item() == 7
+
+
+def test_an_operator_that_writes_has_no_derivative_and_changes_the_version():
+    @torch.library.custom_op("graded::double_", mutates_args={"x"})
+    def double_(x: Tensor) -> None:
+        x.mul_(2)
+
+    x = torch.ones(2)
+    before = x._version
+    assert double_(x) is None and x.tolist() == [2, 2] and x._version > before
+    with pytest.raises(RuntimeError, match="Cannot register autograd formula for non-functional operator"):
+        double_.register_autograd(lambda ctx: None)
+
+
+def test_checks_of_an_operator():
+    @torch.library.custom_op("graded::checked", mutates_args=())
+    def checked(x: Tensor) -> Tensor:
+        return x.sum(0)
+
+    x = torch.randn(2, 3, requires_grad=True)
+    found = torch.library.opcheck(checked, (x,), raise_exception=False)
+    assert found["test_schema"] == "SUCCESS" and "register_fake" in str(found["test_faketensor"])
+    assert "no autograd formula" in str(found["test_autograd_registration"])
+    checked.register_fake(lambda x: x.new_empty(x.shape[1]))
+    checked.register_autograd(
+        lambda ctx, grad: grad.expand(ctx.rows, -1),
+        setup_context=lambda ctx, inputs, output: setattr(ctx, "rows", inputs[0].shape[0]),
+    )
+    assert set(torch.library.opcheck(checked, (x,)).values()) == {"SUCCESS"}
+
+
+def test_vmap_takes_an_operator_without_a_rule():
+    @torch.library.custom_op("graded::row_norm", mutates_args=())
+    def row_norm(x: Tensor) -> Tensor:
+        assert x.dim() == 1
+        return x.norm()
+
+    x = torch.randn(4, 3)
+    assert torch.func.vmap(row_norm)(x).allclose(x.norm(dim=1))
+
+
+def test_vmap_asks_the_rule_of_an_operator():
+    seen = []
+
+    @torch.library.custom_op("graded::row_sum", mutates_args=())
+    def row_sum(x: Tensor) -> Tensor:
+        return x.sum()
+
+    @row_sum.register_vmap
+    def rule(info, in_dims, x):
+        seen.append((info.batch_size, info.randomness, in_dims))
+        return x.movedim(in_dims[0], 0).sum(1), 0
+
+    x = torch.randn(4, 3)
+    assert torch.func.vmap(row_sum, in_dims=1)(x).allclose(x.sum(0)) and seen == [(3, "error", (0,))]

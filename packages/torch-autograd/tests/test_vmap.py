@@ -1,0 +1,142 @@
+"""Every operator under vmap, against its own results example by example; with gradients inside and outside."""
+
+import pytest
+import torch
+from samples import INFO, TREATMENTS, Source, calls_of, in_place, name_of
+from torch import _C as core
+from torch import func
+
+EXAMPLES = 3
+ROWS = [schema for schema in TREATMENTS if calls_of(schema)]
+
+
+def _tensors(args):
+    """The places of tensors, in lists too."""
+    places = []
+    for i, a in enumerate(args):
+        if isinstance(a, torch.Tensor):
+            places.append((i, None))
+        elif isinstance(a, (list, tuple)):
+            places += [(i, k) for k, x in enumerate(a) if isinstance(x, torch.Tensor)]
+    return places
+
+
+def _filled(args, places, tensors):
+    filled = [list(a) if isinstance(a, (list, tuple)) else a for a in args]
+    for (i, k), t in zip(places, tensors, strict=True):
+        if k is None:
+            filled[i] = t
+        else:
+            filled[i][k] = t
+    return filled
+
+
+def _cases(schema):
+    """(function of tensors, the tensors of each example, which of them are floating) for each sample of a row."""
+    operator = core._operator(name_of(schema))
+    for number, sample in enumerate(calls_of(schema)):
+        calls = [sample(Source(f"{schema} {number} {k}")) for k in range(EXAMPLES)]
+        args, kwargs = calls[0]
+        kwargs = {k: v for k, v in kwargs.items() if k not in ("nograd", "outputs")}
+        if "seed" in kwargs or any(isinstance(v, torch.Tensor) for v in kwargs.values()):
+            continue
+        places = _tensors(args)
+        examples = [[a[i] if k is None else a[i][k] for i, k in _tensors(a)] for a, _ in calls]
+        if (
+            not places
+            or (in_place(schema) and places[0] != (0, None))
+            or any([t.shape for t in e] != [t.shape for t in examples[0]] for e in examples)
+        ):
+            continue
+
+        def function(*tensors, args=args, kwargs=kwargs, places=places):
+            filled = _filled(args, places, tensors)
+            if in_place(schema):
+                filled[0] = filled[0].clone()
+            return _flat(operator(*filled, **kwargs))
+
+        yield function, examples
+
+
+def _patterns(count):
+    yield (0,) * count
+    if count > 1:
+        yield (0,) + (None,) * (count - 1)
+        yield (None,) + (0,) * (count - 1)
+
+
+def _arguments(examples, dims):
+    return [torch.stack([e[k] for e in examples]) if dim == 0 else examples[0][k] for k, dim in enumerate(dims)]
+
+
+def _one(examples, dims, k):
+    return [examples[k if dim == 0 else 0][j] for j, dim in enumerate(dims)]
+
+
+def _flat(result):
+    return [r for r in (result if isinstance(result, (list, tuple)) else [result]) if r is not None]
+
+
+def _compare(got, expected, what):
+    for g, *each in zip(_flat(got), *map(_flat, expected), strict=True):
+        if isinstance(g, torch.Tensor):
+            wanted = torch.stack(each)
+            assert g.dtype == wanted.dtype and g.shape == wanted.shape, (what, g.dtype, g.shape, wanted.dtype)
+            assert torch.allclose(g, wanted, rtol=1e-9, atol=1e-9, equal_nan=True), what
+        else:
+            assert all(g == e for e in each), what
+
+
+@pytest.mark.parametrize("schema", ROWS)
+def test_a_batch_gives_what_its_examples_give(schema):
+    if INFO[schema]["random"] or "sparse" in schema or name_of(schema) == "native_batch_norm":
+        pytest.skip("drawn anew each time, of sparse tensors, or with statistics that all examples would change")
+    done = 0
+    for function, examples in _cases(schema):
+        for dims in _patterns(len(examples[0])):
+            try:
+                expected = [function(*_one(examples, dims, k)) for k in range(EXAMPLES)]
+                torch.stack([_flat(e)[0] for e in expected])
+            except (RuntimeError, IndexError, TypeError):
+                continue  # indices of one example do not fit into another, or results have shapes of their own
+            if in_place(schema) and dims[0] is None:
+                with pytest.raises(RuntimeError, match="cannot take a value of each"):
+                    func.vmap(function, in_dims=dims)(*_arguments(examples, dims))
+                continue
+            got = func.vmap(function, in_dims=dims, out_dims=0)(*_arguments(examples, dims))
+            _compare(got, expected, (schema, dims))
+            done += 1
+    if not done:
+        pytest.skip("no sample whose tensors all stand in positions")
+
+
+def _scalar(function):
+    def of_first(first, *others):
+        result = function(first, *others)[0]
+        return (result * result).sum() if not result.is_complex() else result.abs().square().sum()
+
+    return of_first
+
+
+@pytest.mark.parametrize("schema", [s for s in ROWS if TREATMENTS[s] in ("derivative", "composite")])
+def test_gradients_inside_and_outside_of_a_batch_agree(schema):
+    if INFO[schema]["random"] or INFO[schema]["hidden"]:
+        pytest.skip("drawn anew each time, or no function of the user's")
+    done = 0
+    for function, examples in _cases(schema):
+        first = examples[0][0]
+        scalar = _scalar(function)
+        if not first.is_floating_point():
+            continue
+        try:
+            expected = [func.grad(scalar)(*e) for e in examples]
+            torch.stack([function(*e)[0] for e in examples])
+        except (RuntimeError, NotImplementedError):
+            continue
+        arguments = _arguments(examples, (0,) * len(examples[0]))
+        _compare(func.vmap(func.grad(scalar))(*arguments), expected, (schema, "inside"))
+        outside = func.grad(lambda *a: func.vmap(scalar)(*a).sum())(*arguments)
+        _compare(outside, expected, (schema, "outside"))
+        done += 1
+    if not done:
+        pytest.skip("no gradient of a real tensor in the first position")
