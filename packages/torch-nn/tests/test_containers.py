@@ -121,3 +121,19 @@ def test_parameter_dict():
         weights[1] = torch.zeros(1)
     with pytest.raises(KeyError):
         weights["a"]
+
+
+def test_parameters_of_a_plain_dict_are_sorted_and_others_keep_their_order():
+    def parameters(*names):
+        return [(name, nn.Parameter(torch.zeros(1))) for name in names]
+
+    assert list(nn.ParameterDict(dict(parameters("b", "c", "a")))) == ["a", "b", "c"]
+    for ordered in (collections.OrderedDict, list, nn.ParameterDict):
+        assert list(nn.ParameterDict(ordered(parameters("b", "c", "a")))) == ["b", "c", "a"]
+    entries = nn.ParameterDict(parameters("z"))
+    entries.update(dict(parameters("y", "x")))
+    assert list(entries) == ["z", "x", "y"]
+    assert [name for name, _ in entries.named_parameters()] == ["z", "x", "y"]
+    assert list(nn.ModuleDict({"b": nn.ReLU(), "a": nn.ReLU()})) == ["b", "a"]
+    with pytest.raises(TypeError):
+        nn.ParameterDict({"a": nn.Parameter(torch.zeros(1)), 1: nn.Parameter(torch.zeros(1))})

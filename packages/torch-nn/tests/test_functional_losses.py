@@ -261,3 +261,15 @@ def test_linear_cross_entropy_says_what_does_not_fit():
         F.linear_cross_entropy(x, torch.ones(3), torch.tensor([0, 1]))
     with pytest.raises(RuntimeError, match="ignore_index=0 cannot be specified when target contains probabilities"):
         F.linear_cross_entropy(x, w, p, ignore_index=0)
+
+
+@pytest.mark.parametrize("wrong", [2.0, 1.0000001, -1e-9, -1.0, math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("reduction", ["mean", "none", "sum"])
+def test_the_cross_entropy_of_no_probability_is_refused(wrong, reduction):
+    input, target = torch.tensor([0.5, wrong, 0.25]), torch.tensor([0.0, 1.0, 1.0])
+    with pytest.raises(RuntimeError, match="all elements of input should be between 0 and 1, got"):
+        F.binary_cross_entropy(input, target, reduction=reduction)
+    edges = torch.tensor([0.0, 1.0])
+    assert F.binary_cross_entropy(edges, edges, reduction="sum").item() == 0.0
+    assert F.binary_cross_entropy(torch.empty(0), torch.empty(0), reduction="none").shape == (0,)
+    assert F.binary_cross_entropy(torch.empty(2, device="meta"), torch.empty(2, device="meta")).is_meta

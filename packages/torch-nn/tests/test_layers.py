@@ -1,6 +1,8 @@
 """Layers against their formulas, their parameters, and what they refuse."""
 
 import math
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -229,6 +231,17 @@ def test_embedding_looks_rows_up():
     assert table.weight.grad.sum(1).tolist() == [0, 6, 3, 0, 3, 0, 0, 0, 0, 0]
 
 
+@pytest.mark.parametrize("shape", [(), (3,), (3, 2, 2), (3, 1, 1, 1)])
+@pytest.mark.parametrize("options", [{}, {"padding_idx": 0}, {"max_norm": 1.0}])
+def test_a_table_of_other_than_two_dims_is_refused(shape, options):
+    rows, weight = torch.zeros(1, 1, dtype=torch.int64), torch.full(shape, 2.0)
+    with pytest.raises(RuntimeError, match="embedding: 'weight' must be 2-D"):
+        F.embedding(rows, weight, **options)
+    with pytest.raises(ValueError, match="embedding_bag: weight has to be a 2D Tensor"):
+        F.embedding_bag(rows, weight, **options)
+    assert (weight == 2.0).all()
+
+
 def test_embedding_of_padding_is_zero_and_stays():
     table = nn.Embedding(4, 2, padding_idx=-1)
     assert (table.weight[3] == 0).all()
@@ -399,3 +412,24 @@ def test_data_parallel_without_gpus_runs_the_module():
     if cuda is None or not cuda.is_available():
         with pytest.raises(RuntimeError, match="asks for CUDA devices, and there are none"):
             nn.DataParallel(net, device_ids=[0, 1])
+
+
+FIRST = """
+import torch
+from torch import nn
+layer = nn.{name}({arguments})
+with torch.no_grad():
+    layer(torch.ones({shape}))
+assert type(layer) is nn.{final}, type(layer)
+assert all(type(p) is nn.Parameter for p in layer.parameters())
+assert all(type(b) in (nn.Buffer, torch.Tensor) for b in layer.buffers())
+"""
+LAZY = [("LazyLinear", "3", "2, 4")]
+LAZY += [(f"LazyBatchNorm{n}d", "", "2, 4" + ", 5" * n) for n in (1, 2, 3)]
+LAZY += [(f"Lazy{kind}{n}d", "4, 3", "2, 4" + ", 5" * n) for kind in ("Conv", "ConvTranspose") for n in (1, 2, 3)]
+
+
+@pytest.mark.parametrize(("name", "arguments", "shape"), LAZY)
+def test_a_lazy_layer_may_be_the_first_thing_in_a_process(name, arguments, shape):
+    code = FIRST.format(name=name, arguments=arguments, shape=shape, final=name.removeprefix("Lazy"))
+    subprocess.run([sys.executable, "-c", code], check=True)

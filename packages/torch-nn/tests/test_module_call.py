@@ -122,14 +122,6 @@ def test_full_backward_hook_without_gradient_of_the_input_gets_none():
     assert seen == [(None,)]
 
 
-def test_backward_hook_of_2018_is_the_full_one():
-    seen = []
-    net = nn.Sequential(nn.Linear(2, 2), nn.ReLU())
-    net.register_backward_hook(lambda m, gi, go: seen.append(len(gi)))
-    net(torch.ones(1, 2, requires_grad=True)).sum().backward()
-    assert seen == [1]
-
-
 def test_backward_hooks_of_modules_with_several_inputs_and_outputs():
     class Two(nn.Module):
         def forward(self, a, scale, b):

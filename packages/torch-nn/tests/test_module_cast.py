@@ -1,5 +1,7 @@
 """Moving and casting modules, freezing, clearing gradients."""
 
+import itertools
+
 import pytest
 import torch
 from torch import nn
@@ -85,3 +87,60 @@ def test_flags_of_hidden_state_survive_device_moves():
     module.double()
     assert module.b.dtype == torch.float64
     assert list(module.state_dict()) == []
+
+
+TO = {"device": torch.device("cpu"), "str": "cpu", "dtype": torch.float64, "tensor": torch.ones(1, dtype=torch.float64),
+      "bool": True, "None": None, "format": torch.channels_last, "float": 1.5, "list": []}  # fmt: skip
+TAKEN = {
+    ("tensor",), ("tensor", "bool"), ("dtype",), ("dtype", "bool"),
+    *((d, *rest) for d in ("device", "str", "None") for rest in ((), ("dtype",), ("None",), ("dtype", "bool"), ("None", "bool"))),
+}  # fmt: skip
+
+
+def test_to_takes_its_arguments_in_their_order_only():
+    for count in (1, 2, 3):
+        for kinds in itertools.product(TO, repeat=count):
+            layer = nn.Linear(1, 1)
+            try:
+                layer.to(*(TO[kind] for kind in kinds))
+                answer = "taken"
+            except TypeError as error:
+                assert "Module.to: got (" in str(error)
+                answer = "refused"
+            except RuntimeError as error:
+                assert "does not take copy" in str(error)
+                answer = "copy"
+            if kinds in TAKEN:
+                assert answer == "taken", kinds
+                wide = "dtype" in kinds or "tensor" in kinds
+                assert layer.weight.dtype == (torch.float64 if wide else torch.float32), kinds
+            else:
+                assert answer != "taken", kinds
+                assert layer.weight.dtype == torch.float32, kinds
+
+
+@pytest.mark.parametrize("names", [("other",), ("tensor", "dtype"), ("dtype", "tensor"), ("bogus",)])
+def test_to_refuses_names_that_do_not_go_together(names):
+    values = {"other": TO["tensor"], "tensor": TO["tensor"], "dtype": torch.float64, "bogus": 1}
+    with pytest.raises(TypeError, match="Module.to: got"):
+        nn.Linear(1, 1).to(**{name: values[name] for name in names})
+    with pytest.raises(TypeError, match=r"got \(device, device=str\)"):
+        nn.Linear(1, 1).to(torch.device("cpu"), device="cpu")
+    with pytest.raises(RuntimeError, match="does not take copy"):
+        nn.Linear(1, 1).to("cpu", copy=False)
+
+
+def test_a_module_moves_to_meta_and_comes_back_empty():
+    net = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.BatchNorm1d(3))
+    net[0](torch.ones(1, 2)).sum().backward()
+    net[0].bias.requires_grad_(False)
+    assert net.to("meta") is net
+    assert {t.device.type for t in net.state_dict().values()} == {"meta"}
+    assert (
+        net[0].weight.grad.is_meta and not net[0].bias.requires_grad and isinstance(net[0].weight, torch.nn.Parameter)
+    )
+    with pytest.raises(NotImplementedError, match="to_empty"):
+        net.to("cpu")
+    net.to_empty(device="cpu")
+    net.load_state_dict(torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.BatchNorm1d(3)).state_dict())
+    assert net(torch.randn(4, 2)).shape == (4, 3)

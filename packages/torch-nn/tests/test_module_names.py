@@ -3,6 +3,8 @@
 import copy
 import gc
 import pickle
+import subprocess
+import sys
 import weakref
 
 import pytest
@@ -199,12 +201,12 @@ def test_deepcopy_is_independent_and_keeps_sharing():
     assert twin._modules["first"].weight is twin.first.weight
 
 
-def test_shallow_copy_shares_parameters_but_not_the_dicts():
+def test_shallow_copy_shares_parameters_and_the_dicts():
     net = Net()
     twin = copy.copy(net)
     assert twin.scale is net.scale
     twin.scale = None
-    assert net.scale is not None
+    assert net.scale is None
 
 
 def test_dropping_a_model_frees_it_without_the_garbage_collector():
@@ -262,3 +264,23 @@ def test_iterators_hold_up_under_data_parallel_style_copies():
     replica._parameters["scale"] = nn.Parameter(torch.zeros(1))
     assert net.scale.item() == 1.0
     assert replica.scale.item() == 0.0
+
+
+def test_names_that_libraries_import_from_the_modules_file():
+    from torch.nn.modules.module import _EXTRA_STATE_KEY_SUFFIX, _IncompatibleKeys
+
+    keys = torch.nn.Linear(1, 1).load_state_dict({"weight": torch.ones(1, 1), "more": torch.ones(1)}, strict=False)
+    assert (
+        type(keys) is _IncompatibleKeys and keys == (["bias"], ["more"]) and _EXTRA_STATE_KEY_SUFFIX == "_extra_state"
+    )
+    assert torch.nn.init._no_grad_fill_(torch.zeros(2), 3.0).tolist() == [3.0, 3.0]
+
+
+def test_libraries_find_late_layers_in_the_dictionaries_of_the_packages():
+    code = (
+        "import sys, torch.nn\n"
+        "print('torch.nn.modules.rnn' in sys.modules)\n"
+        "print({'LSTM', 'Transformer'} <= vars(torch.nn).keys(), {'LSTM', 'Transformer'} <= vars(torch.nn.modules).keys())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.split() == ["False", "True", "True"], done.stdout + done.stderr

@@ -175,3 +175,76 @@ def test_an_override_of_the_loading_of_one_module_is_called():
 def test_module_used_twice_is_saved_under_both_names():
     layer = nn.Linear(1, 1)
     assert list(nn.Sequential(layer, layer).state_dict()) == ["0.weight", "0.bias", "1.weight", "1.bias"]
+
+
+def test_a_parent_may_rename_the_entries_of_its_children():
+    class Renaming(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(1, 1)
+
+        def _load_from_state_dict(self, state_dict, prefix, *args):
+            for key in [key for key in state_dict if key.startswith(prefix + "old.")]:
+                state_dict[prefix + "layer." + key[len(prefix + "old.") :]] = state_dict.pop(key)
+            super()._load_from_state_dict(state_dict, prefix, *args)
+
+    net = nn.Sequential(nn.Sequential(Renaming()))
+    state = {"0.0.old.weight": torch.ones(1, 1), "0.0.old.bias": torch.ones(1)}
+    assert str(net.load_state_dict(state)) == "<All keys matched successfully>"
+    assert net[0][0].layer.weight.item() == 1.0
+    assert list(state) == ["0.0.old.weight", "0.0.old.bias"]
+
+
+def test_each_module_sees_its_own_part_of_the_state():
+    seen = {}
+
+    class Looking(nn.Module):
+        def __init__(self, name, *children):
+            super().__init__()
+            self.name = name
+            for i, child in enumerate(children):
+                self.add_module(f"c{i}", child)
+            self.w = nn.Parameter(torch.zeros(1))
+
+        def _load_from_state_dict(self, state_dict, *args):
+            seen[self.name] = list(state_dict)
+            super()._load_from_state_dict(state_dict, *args)
+
+    net = Looking("top", Looking("a", Looking("b")), Looking("c"))
+    twin = Looking("top", Looking("a", Looking("b")), Looking("c"))
+    state = net.state_dict()
+    state["c00.w"] = torch.zeros(1)  # begins like a child's name, and is none of its
+    missing, unexpected = twin.load_state_dict(state, strict=False)
+    assert seen == {
+        "top": ["w", "c0.w", "c0.c0.w", "c1.w", "c00.w"],
+        "a": ["c0.w", "c0.c0.w"],
+        "b": ["c0.c0.w"],
+        "c": ["c1.w"],
+    }
+    assert (missing, unexpected) == ([], ["c00.w"])
+
+
+def test_one_module_can_be_loaded_by_itself():
+    layer = nn.BatchNorm1d(2)
+    state = {"x." + key: torch.ones_like(value) * 3 for key, value in layer.state_dict().items()}
+    missing, unexpected, errors = [], [], []
+    layer._load_from_state_dict({**state, "x.more": 1}, "x.", {"version": 2}, True, missing, unexpected, errors)
+    assert (missing, unexpected, errors) == ([], ["x.more"], [])
+    assert layer.weight.tolist() == [3.0, 3.0]
+    assert layer.num_batches_tracked.item() == 3
+
+
+def test_loading_records_no_graph_and_extra_state_comes_last():
+    class Extra(nn.Linear):
+        def get_extra_state(self):
+            return 5
+
+        def set_extra_state(self, state):
+            self.seen = (state, self.bias.tolist(), torch.is_grad_enabled())
+
+    net = nn.Sequential(Extra(1, 1), nn.Linear(1, 1))
+    state = net.state_dict()
+    state["0.bias"] = torch.full((1,), 2.0, requires_grad=True)
+    net.load_state_dict(state)
+    assert net[0].seen == (5, [2.0], True)
+    assert net[0].bias.grad_fn is None

@@ -218,3 +218,20 @@ def test_transformer_shapes_and_errors():
         model(torch.zeros(2, 5, 7), torch.zeros(2, 4, 8))
     with pytest.raises(RuntimeError, match="activation should be relu/gelu, not tanh"):
         nn.TransformerEncoderLayer(8, 2, activation="tanh")
+
+
+CASTS = {"double": torch.float64, "float": torch.float32, "half": torch.float16, "long": torch.int64, "int": torch.int32,
+         "short": torch.int16, "char": torch.int8, "byte": torch.uint8}  # fmt: skip
+
+
+@pytest.mark.parametrize("start", CASTS)
+@pytest.mark.parametrize("cast", CASTS)
+def test_packed_sequences_cast_their_data_and_keep_their_order(start, cast):
+    parts = [torch.tensor([3.0, 1.0]), torch.tensor([2.0, 5.0, 4.0])]
+    packed = getattr(sequences.pack_sequence(parts, enforce_sorted=False), start)()
+    done = getattr(packed, cast)()
+    assert type(done) is sequences.PackedSequence
+    assert done.data.dtype == CASTS[cast]
+    assert done.data.tolist() == [2, 3, 5, 1, 4]
+    assert torch.equal(done.unsorted_indices, packed.unsorted_indices)
+    assert (done is packed) == (start == cast)

@@ -1,35 +1,71 @@
-# ruff: noqa: F401
 """Neural networks as plain Python: modules, layers, losses, initialisation."""
 
-from . import functional, init, modules
+from __future__ import annotations
+
+from torch import _lazy
+
+from . import functional as functional
+from . import init as init
+from . import modules as modules
 from .modules import *  # noqa: F403
-from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
+from .parameter import Buffer as Buffer
+from .parameter import Parameter as Parameter
+from .parameter import UninitializedBuffer as UninitializedBuffer
+from .parameter import UninitializedParameter as UninitializedParameter
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+if not TYPE_CHECKING:
+    del utils  # noqa: F821  (that of modules; torch.nn.utils is loaded at first use)
 
 # Loaded at first use: submodules, and the names they hold.
-_LATE = {"attention": None, "grad": None, "parallel": None, "utils": None, "DataParallel": "parallel"}
+_LATE = {
+    "attention": None,
+    "grad": None,
+    "parallel": None,
+    "utils": None,
+    "DataParallel": "parallel",
+    "summary": "_summary",
+}
 
 
-def __getattr__(name):
-    import importlib
+if TYPE_CHECKING:  # what type checkers see; at run time these come when asked for
+    from . import attention as attention
+    from . import grad as grad
+    from . import parallel as parallel
+    from . import utils as utils
+    from ._summary import summary as summary
+    from .parallel import DataParallel as DataParallel
+else:
 
-    if name in _LATE:
-        module = importlib.import_module(f"{__name__}.{_LATE[name] or name}")
-        value = module if _LATE[name] is None else getattr(module, name)
-    elif name in modules._LATE:
-        value = getattr(modules, name)
-    else:
-        from .modules.module import _did_you_mean
+    def __getattr__(name):
+        import importlib
 
-        raise AttributeError(f"module 'torch.nn' has no attribute {name!r}{_did_you_mean(name, __dir__())}")
-    globals()[name] = value
-    return value
+        if name in _LATE:
+            module = importlib.import_module(f"{__name__}.{_LATE[name] or name}")
+            value = module if _LATE[name] is None else getattr(module, name)
+        elif name in modules._LATE:
+            value = getattr(modules, name)
+        else:
+            from .modules.module import _did_you_mean
+
+            raise AttributeError(f"module 'torch.nn' has no attribute {name!r}{_did_you_mean(name, __dir__())}")
+        globals()[name] = value
+        return value
 
 
 def __dir__():
     return sorted({*globals(), *modules._LATE, *_LATE})
 
 
-def factory_kwargs(kwargs):
+_lazy.complete(__name__)
+_lazy.complete(modules.__name__)  # now that its names were taken over: `import *` reads the dictionary
+
+
+def factory_kwargs(kwargs: Any) -> Any:
     """The entries of ``kwargs`` that tensor factories take (device, dtype, memory_format); TypeError for any other."""
     if kwargs is None:
         return {}

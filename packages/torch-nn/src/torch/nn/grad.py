@@ -1,8 +1,18 @@
 """Gradients of convolutions as functions of their own."""
 
+from __future__ import annotations
+
 import torch
 
 from . import functional as F
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from torch import Tensor
+
 
 __all__ = ["conv1d_input", "conv1d_weight", "conv2d_input", "conv2d_weight", "conv3d_input", "conv3d_weight"]
 
@@ -23,31 +33,85 @@ def _weight(conv, input, weight_size, grad_output, options):
     return _gradient(conv, weight, input.detach(), weight, grad_output, options)
 
 
-def conv1d_input(input_size, weight, grad_output, stride=1, padding=0, dilation=1, groups=1, bias=None):
+def conv1d_input(
+    input_size: int,
+    weight: Tensor,
+    grad_output: Tensor,
+    stride: int | Sequence[int] = 1,
+    padding: int | Sequence[int] = 0,
+    dilation: int | Sequence[int] = 1,
+    groups: int = 1,
+    bias: Tensor | None = None,
+) -> Any:
     """The gradient of conv1d with respect to its input, of shape ``input_size``."""
     return _input(F.conv1d, input_size, weight, grad_output, (stride, padding, dilation, groups))
 
 
-def conv1d_weight(input, weight_size, grad_output, stride=1, padding=0, dilation=1, groups=1, bias=None):
+def conv1d_weight(
+    input: Tensor,
+    weight_size: Any,
+    grad_output: Tensor,
+    stride: int | Sequence[int] = 1,
+    padding: int | Sequence[int] = 0,
+    dilation: int | Sequence[int] = 1,
+    groups: int = 1,
+    bias: Tensor | None = None,
+) -> Any:
     """The gradient of conv1d with respect to its weight, of shape ``weight_size``."""
     return _weight(F.conv1d, input, weight_size, grad_output, (stride, padding, dilation, groups))
 
 
-def conv2d_input(input_size, weight, grad_output, stride=1, padding=0, dilation=1, groups=1, bias=None):
+def conv2d_input(
+    input_size: int,
+    weight: Tensor,
+    grad_output: Tensor,
+    stride: int | Sequence[int] = 1,
+    padding: int | Sequence[int] = 0,
+    dilation: int | Sequence[int] = 1,
+    groups: int = 1,
+    bias: Tensor | None = None,
+) -> Any:
     """The gradient of conv2d with respect to its input, of shape ``input_size``."""
     return _input(F.conv2d, input_size, weight, grad_output, (stride, padding, dilation, groups))
 
 
-def conv2d_weight(input, weight_size, grad_output, stride=1, padding=0, dilation=1, groups=1, bias=None):
+def conv2d_weight(
+    input: Tensor,
+    weight_size: Any,
+    grad_output: Tensor,
+    stride: int | Sequence[int] = 1,
+    padding: int | Sequence[int] = 0,
+    dilation: int | Sequence[int] = 1,
+    groups: int = 1,
+    bias: Tensor | None = None,
+) -> Any:
     """The gradient of conv2d with respect to its weight, of shape ``weight_size``."""
     return _weight(F.conv2d, input, weight_size, grad_output, (stride, padding, dilation, groups))
 
 
-def conv3d_input(input_size, weight, grad_output, stride=1, padding=0, dilation=1, groups=1, bias=None):
+def conv3d_input(
+    input_size: int,
+    weight: Tensor,
+    grad_output: Tensor,
+    stride: int | Sequence[int] = 1,
+    padding: int | Sequence[int] = 0,
+    dilation: int | Sequence[int] = 1,
+    groups: int = 1,
+    bias: Tensor | None = None,
+) -> Any:
     """The gradient of conv3d with respect to its input, of shape ``input_size``."""
     return _input(F.conv3d, input_size, weight, grad_output, (stride, padding, dilation, groups))
 
 
-def conv3d_weight(input, weight_size, grad_output, stride=1, padding=0, dilation=1, groups=1, bias=None):
+def conv3d_weight(
+    input: Tensor,
+    weight_size: Any,
+    grad_output: Tensor,
+    stride: int | Sequence[int] = 1,
+    padding: int | Sequence[int] = 0,
+    dilation: int | Sequence[int] = 1,
+    groups: int = 1,
+    bias: Tensor | None = None,
+) -> Any:
     """The gradient of conv3d with respect to its weight, of shape ``weight_size``."""
     return _weight(F.conv3d, input, weight_size, grad_output, (stride, padding, dilation, groups))

@@ -1,9 +1,16 @@
 """Tensors that a Module notices when they are assigned to it."""
 
+from __future__ import annotations
+
 import collections
 
 import torch
 from torch._copying import warn_of_hooks
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 __all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "is_lazy"]
 
@@ -28,18 +35,20 @@ class Parameter(torch.Tensor):
     True
     """
 
-    def __new__(cls, data=None, requires_grad=True):
+    __torch_function__ = torch._C._disabled_torch_function_impl
+
+    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
         return torch.Tensor._make_subclass(cls, _as_tensor(data, "Parameter"), requires_grad)
 
-    def __deepcopy__(self, memo):
+    def __deepcopy__(self, memo: Any) -> Any:
         if id(self) not in memo:
             memo[id(self)] = type(self)(self.data.clone(), self.requires_grad)
         return memo[id(self)]
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return "Parameter containing:\n" + super().__repr__()
 
-    def __reduce_ex__(self, protocol):
+    def __reduce_ex__(self, protocol: Any) -> Any:
         warn_of_hooks(self, 3)
         args = self.data, self.requires_grad, collections.OrderedDict()
         return _rebuild_parameter, args, self._attributes or None
@@ -61,19 +70,21 @@ class Buffer(torch.Tensor):
     ['mean']
     """
 
-    def __new__(cls, data=None, *, persistent=True):
+    __torch_function__ = torch._C._disabled_torch_function_impl
+
+    def __new__(cls, data: Any = None, *, persistent: bool = True) -> Any:
         requires_grad = isinstance(data, torch.Tensor) and data.requires_grad
         buffer = torch.Tensor._make_subclass(cls, _as_tensor(data, "Buffer"), requires_grad)
         buffer.persistent = persistent
         return buffer
 
-    def __deepcopy__(self, memo):
+    def __deepcopy__(self, memo: Any) -> Any:
         if id(self) not in memo:
             copy = type(self)(self.data.clone(), persistent=self.persistent)
             memo[id(self)] = copy.requires_grad_(self.requires_grad)
         return memo[id(self)]
 
-    def __reduce_ex__(self, protocol):
+    def __reduce_ex__(self, protocol: Any) -> Any:
         return _rebuild_buffer, (self.data, self.requires_grad, self.persistent)
 
 
@@ -81,35 +92,37 @@ def _rebuild_buffer(data, requires_grad, persistent):
     return Buffer(data, persistent=persistent).requires_grad_(requires_grad)
 
 
-class _Uninitialized:
+class UninitializedTensorMixin:
     """A place for a tensor whose shape becomes known at the first forward of a lazy layer."""
 
     _final = torch.Tensor
 
     @property
-    def shape(self):
+    def shape(self) -> Any:
         raise RuntimeError(
             f"{type(self).__name__} has no shape yet: run the module once on real input, "
             "or call materialize(shape) first"
         )
 
-    def size(self, dim=None):
+    def size(self, dim: int | None = None) -> Any:
         return self.shape
 
-    def materialize(self, shape, device=None, dtype=None):
+    def materialize(
+        self, shape: Any, device: torch.device | str | int | None = None, dtype: torch.dtype | None = None
+    ) -> None:
         """Give the tensor its shape; values are uninitialised. It turns into an ordinary parameter or buffer in place."""
         device = self.data.device if device is None else device
         dtype = self.data.dtype if dtype is None else dtype
         self.data = torch.empty(shape, device=device, dtype=dtype)
         self.__class__ = self._final
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<{type(self).__name__}>"
 
-    def __reduce_ex__(self, protocol):
+    def __reduce_ex__(self, protocol: Any) -> Any:
         return _rebuild_uninitialized, (type(self), self.requires_grad, self.device, self.dtype)
 
-    def __deepcopy__(self, memo):
+    def __deepcopy__(self, memo: Any) -> Any:
         if id(self) not in memo:
             memo[id(self)] = type(self)(self.requires_grad, self.device, self.dtype)
         return memo[id(self)]
@@ -119,26 +132,37 @@ def _rebuild_uninitialized(cls, requires_grad, device, dtype):
     return cls(requires_grad, device, dtype)
 
 
-class UninitializedParameter(_Uninitialized, Parameter):
+class UninitializedParameter(UninitializedTensorMixin, Parameter):
     """A parameter of a lazy layer before its first forward; :meth:`materialize` gives it a shape."""
 
     _final = Parameter
 
-    def __new__(cls, requires_grad=True, device=None, dtype=None):
+    def __new__(
+        cls,
+        requires_grad: bool = True,
+        device: torch.device | str | int | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> Any:
         return torch.Tensor._make_subclass(cls, torch.empty(0, device=device, dtype=dtype), requires_grad)
 
 
-class UninitializedBuffer(_Uninitialized, Buffer):
+class UninitializedBuffer(UninitializedTensorMixin, Buffer):
     """A buffer of a lazy layer before its first forward; :meth:`materialize` gives it a shape."""
 
     _final = Buffer
 
-    def __new__(cls, requires_grad=False, device=None, dtype=None, persistent=True):
+    def __new__(
+        cls,
+        requires_grad: bool = False,
+        device: torch.device | str | int | None = None,
+        dtype: torch.dtype | None = None,
+        persistent: bool = True,
+    ) -> Any:
         buffer = torch.Tensor._make_subclass(cls, torch.empty(0, device=device, dtype=dtype), requires_grad)
         buffer.persistent = persistent
         return buffer
 
 
-def is_lazy(param):
+def is_lazy(param: Any) -> bool:
     """True while ``param`` waits for the first forward of its lazy layer."""
-    return isinstance(param, _Uninitialized)
+    return isinstance(param, UninitializedTensorMixin)

@@ -1,7 +1,15 @@
 """Attention: which form of scaled_dot_product_attention runs, and forms with scores of your own."""
 
+from __future__ import annotations
+
 import contextlib
 import enum
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any, Literal
+
 
 __all__ = [
     "SDPBackend", "WARN_FOR_UNFUSED_KERNELS", "activate_flash_attention_impl", "current_flash_attention_impl",
@@ -23,7 +31,7 @@ class SDPBackend(enum.IntEnum):
 
 
 @contextlib.contextmanager
-def sdpa_kernel(backends, set_priority=False):
+def sdpa_kernel(backends: Any, set_priority: bool = False) -> Any:
     """Inside, only the given forms may run; RuntimeError when MATH, the one there is, is not among them."""
     backends = [backends] if isinstance(backends, SDPBackend) else list(backends)
     if not backends or not all(isinstance(backend, SDPBackend) for backend in backends):
@@ -41,17 +49,17 @@ _implementations = {}
 _active = None
 
 
-def register_flash_attention_impl(impl, *, register_fn):
+def register_flash_attention_impl(impl: str | Literal["FA3", "FA4"], *, register_fn: Any) -> None:
     """Make ``impl`` a name for :func:`activate_flash_attention_impl`, which calls ``register_fn()``."""
     _implementations[impl] = register_fn
 
 
-def list_flash_attention_impls():
+def list_flash_attention_impls() -> Sequence[str]:
     """The names that were registered."""
     return sorted(_implementations)
 
 
-def activate_flash_attention_impl(impl):
+def activate_flash_attention_impl(impl: str | Literal["FA3", "FA4"]) -> None:
     """Switch to a registered implementation; ValueError for a name that is not."""
     global _active
     if impl not in _implementations:
@@ -62,12 +70,12 @@ def activate_flash_attention_impl(impl):
     _active = impl
 
 
-def current_flash_attention_impl():
+def current_flash_attention_impl() -> str | None:
     """The active implementation, or None."""
     return _active
 
 
-def restore_flash_attention_impl(_raise_warn=True):
+def restore_flash_attention_impl(_raise_warn: bool = True) -> None:
     """Go back to the built-in form."""
     global _active
     _active = None

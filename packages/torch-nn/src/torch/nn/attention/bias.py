@@ -1,8 +1,15 @@
 """Causal masks for sequences of different lengths."""
 
+from __future__ import annotations
+
 import enum
 
 import torch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 __all__ = ["CausalBias", "CausalVariant", "causal_lower_right", "causal_upper_left"]
 
@@ -17,7 +24,9 @@ class CausalVariant(enum.IntEnum):
 class CausalBias(torch.Tensor):
     """A causal mask (seq_len_q, seq_len_kv), True where a place may be seen; usable as ``attn_mask``."""
 
-    def __new__(cls, variant, seq_len_q, seq_len_kv):
+    __torch_function__ = torch._C._disabled_torch_function_impl
+
+    def __new__(cls, variant: Any, seq_len_q: Any, seq_len_kv: Any) -> Any:
         if not isinstance(variant, CausalVariant):
             raise AssertionError(f"variant must be a CausalVariant, got {type(variant).__name__}")
         offset = 0 if variant is CausalVariant.UPPER_LEFT else seq_len_kv - seq_len_q
@@ -27,14 +36,14 @@ class CausalBias(torch.Tensor):
         return bias
 
 
-def causal_upper_left(*size):
+def causal_upper_left(*size: Any) -> Any:
     """The mask (L, S) whose row i sees places 0 to i."""
     if len(size) != 2:
         raise AssertionError(f"causal_upper_left only supports 2D tensors, got size {size}")
     return CausalBias(CausalVariant.UPPER_LEFT, *size)
 
 
-def causal_lower_right(*size):
+def causal_lower_right(*size: Any) -> Any:
     """The mask (L, S) whose last row sees all places."""
     if len(size) != 2:
         raise AssertionError(f"causal_lower_right only supports 2D tensors, got size {size}")

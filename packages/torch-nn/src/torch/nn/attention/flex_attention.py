@@ -1,9 +1,28 @@
 """Attention whose scores and masks are Python functions of batch, head and places."""
 
+from __future__ import annotations
+
 import collections
 import math
 
 import torch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from torch import Tensor
+    from typing_extensions import Self
+
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from torch import Tensor
+
 
 __all__ = [
     "AuxOutput", "AuxRequest", "BlockMask", "FlexKernelOptions", "and_masks", "create_block_mask", "create_mask",
@@ -18,12 +37,16 @@ class FlexKernelOptions(dict):
     """Options for compiled kernels; accepted, and without effect here."""
 
 
-def noop_mask(batch, head, token_q, token_kv):
+#: places in a block, of queries and of keys
+_DEFAULT_SPARSE_BLOCK_SIZE = 128
+
+
+def noop_mask(batch: Tensor, head: Tensor, token_q: Tensor, token_kv: Tensor) -> Tensor:
     """The mask that hides nothing."""
     return torch.ones((), dtype=torch.bool)
 
 
-def and_masks(*mask_mods):
+def and_masks(*mask_mods: Any) -> Any:
     """The mask that shows what all of ``mask_mods`` show."""
     if not all(callable(mask) for mask in mask_mods):
         raise RuntimeError(f"All inputs should be callable mask_mods: {mask_mods}")
@@ -37,7 +60,7 @@ def and_masks(*mask_mods):
     return mask
 
 
-def or_masks(*mask_mods):
+def or_masks(*mask_mods: Any) -> Any:
     """The mask that shows what any of ``mask_mods`` shows."""
     if not all(callable(mask) for mask in mask_mods):
         raise RuntimeError(f"All inputs should be callable mask_mods: {mask_mods}")
@@ -61,7 +84,9 @@ def _places(B, H, q_len, kv_len, device):
     )
 
 
-def create_mask(mod_fn, B, H, Q_LEN, KV_LEN, device=None):
+def create_mask(
+    mod_fn: Any, B: int | None, H: int | None, Q_LEN: int, KV_LEN: int, device: torch.device | str | int | None = None
+) -> Tensor:
     """The mask ``mod_fn`` as a tensor (B, H, Q_LEN, KV_LEN); None for B or H stands for 1.
 
     ``mod_fn(b, h, q, kv)`` is called once, with index tensors that broadcast.
@@ -78,23 +103,23 @@ class BlockMask:
 
     def __init__(
         self,
-        seq_lengths,
-        kv_num_blocks,
-        kv_indices,
-        full_kv_num_blocks=None,
-        full_kv_indices=None,
-        q_num_blocks=None,
-        q_indices=None,
-        full_q_num_blocks=None,
-        full_q_indices=None,
-        BLOCK_SIZE=(128, 128),
-        mask_mod=noop_mask,
+        seq_lengths: tuple[int, int],
+        kv_num_blocks: Tensor,
+        kv_indices: Tensor,
+        full_kv_num_blocks: Tensor | None = None,
+        full_kv_indices: Tensor | None = None,
+        q_num_blocks: Tensor | None = None,
+        q_indices: Tensor | None = None,
+        full_q_num_blocks: Tensor | None = None,
+        full_q_indices: Tensor | None = None,
+        BLOCK_SIZE: tuple[int, int] = (128, 128),
+        mask_mod: Any = noop_mask,
         *,
-        dq_write_order=None,
-        dq_write_order_full=None,
-        dq_kv_order=None,
-        **unused,
-    ):
+        dq_write_order: Tensor | None = None,
+        dq_write_order_full: Tensor | None = None,
+        dq_kv_order: Tensor | None = None,
+        **unused: Any,
+    ) -> None:
         self.seq_lengths = seq_lengths
         self.kv_num_blocks = kv_num_blocks
         self.kv_indices = kv_indices
@@ -107,30 +132,76 @@ class BlockMask:
         self.BLOCK_SIZE = (BLOCK_SIZE, BLOCK_SIZE) if isinstance(BLOCK_SIZE, int) else tuple(BLOCK_SIZE)
         self.mask_mod = mask_mod
 
+    @classmethod
+    def from_kv_blocks(
+        cls,
+        kv_num_blocks: Tensor,
+        kv_indices: Tensor,
+        full_kv_num_blocks: Tensor | None = None,
+        full_kv_indices: Tensor | None = None,
+        BLOCK_SIZE: int | Sequence[int] = _DEFAULT_SPARSE_BLOCK_SIZE,
+        mask_mod: Any = None,
+        seq_lengths: tuple[int, int] | None = None,
+        compute_q_blocks: bool = True,
+        *,
+        dq_write_order: Tensor | None = None,
+        dq_write_order_full: Tensor | None = None,
+        dq_kv_order: Tensor | bool | None = None,
+    ) -> Self:
+        """The mask of which the columns to compute are known for each row; those of full blocks need no mask within.
+
+        >>> counts, columns = torch.tensor([[[1, 2]]]), torch.tensor([[[[0, 1], [0, 1]]]])
+        >>> BlockMask.from_kv_blocks(counts, columns, BLOCK_SIZE=4).to_dense().tolist()
+        [[[[1, 0], [1, 1]]]]
+        """
+        if kv_indices.dim() < 2:
+            raise RuntimeError("BlockMask must have at least 2 dimensions")
+        if (full_kv_num_blocks is None) != (full_kv_indices is None):
+            raise AssertionError("full_kv_num_blocks and full_kv_indices must be both given or both None")
+        size = (BLOCK_SIZE, BLOCK_SIZE) if isinstance(BLOCK_SIZE, int) else tuple(BLOCK_SIZE)
+        rows, columns = kv_indices.shape[-2:]
+        if seq_lengths is None:
+            seq_lengths = (rows * size[0], columns * size[1])
+        by_query = [None] * 4
+        if compute_q_blocks:
+            by_query[:2] = _listed(_dense(kv_num_blocks, kv_indices).transpose(-2, -1))
+            if full_kv_indices is not None:
+                by_query[2:] = _listed(_dense(full_kv_num_blocks, full_kv_indices).transpose(-2, -1))
+        return cls(
+            seq_lengths,
+            kv_num_blocks,
+            kv_indices,
+            full_kv_num_blocks,
+            full_kv_indices,
+            *by_query,
+            size,
+            mask_mod or noop_mask,
+        )
+
     @property
-    def shape(self):
+    def shape(self) -> tuple[int, ...]:
         return (*self.kv_indices.shape[:2], *self.seq_lengths)
 
-    def to_dense(self):
+    def to_dense(self) -> Tensor:
         """Ones for the blocks that are computed: (B, H, rows, columns)."""
-        B, H, rows, columns = self.kv_indices.shape
-
-        def dense(counts, indices):
-            there = torch.arange(columns, device=indices.device) < counts.unsqueeze(-1)
-            return torch.zeros_like(indices).scatter_add(-1, indices, there.to(indices.dtype))
-
-        total = dense(self.kv_num_blocks, self.kv_indices)
+        total = _dense(self.kv_num_blocks, self.kv_indices)
         if self.full_kv_num_blocks is not None:
-            total = total + dense(self.full_kv_num_blocks, self.full_kv_indices)
+            total = total + _dense(self.full_kv_num_blocks, self.full_kv_indices)
         return total
 
-    def sparsity(self):
+    def sparsity(self) -> float:
         """The percentage of blocks that are left out."""
         dense = self.to_dense()
         return 100 * (1 - float(dense.sum()) / dense.numel())
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"BlockMask(shape={self.shape}, sparsity={self.sparsity():.2f}%)"
+
+
+def _dense(counts, indices):
+    """Ones at the columns that are listed: in each row the first ``counts`` of ``indices``."""
+    there = torch.arange(indices.shape[-1], device=indices.device) < counts.unsqueeze(-1)
+    return torch.zeros_like(indices).scatter_add(-1, indices.long(), there.to(indices.dtype))
 
 
 def _listed(blocks):
@@ -140,18 +211,18 @@ def _listed(blocks):
 
 
 def create_block_mask(
-    mask_mod,
-    B,
-    H,
-    Q_LEN,
-    KV_LEN,
-    device=None,
-    BLOCK_SIZE=128,
-    _compile=False,
-    separate_full_blocks=True,
-    compute_dq_write_order=False,
-    dq_kv_order=True,
-):
+    mask_mod: Any,
+    B: int | None,
+    H: int | None,
+    Q_LEN: int,
+    KV_LEN: int,
+    device: torch.device | str | int | None = None,
+    BLOCK_SIZE: int | Sequence[int] = 128,
+    _compile: bool = False,
+    separate_full_blocks: bool = True,
+    compute_dq_write_order: bool = False,
+    dq_kv_order: bool = True,
+) -> Any:
     """The :class:`BlockMask` of ``mask_mod``."""
     size = (BLOCK_SIZE, BLOCK_SIZE) if isinstance(BLOCK_SIZE, int) else tuple(BLOCK_SIZE)
     mask = create_mask(mask_mod, B, H, Q_LEN, KV_LEN, device)
@@ -167,18 +238,18 @@ def create_block_mask(
 
 
 def flex_attention(
-    query,
-    key,
-    value,
-    score_mod=None,
-    block_mask=None,
-    scale=None,
-    enable_gqa=False,
-    return_lse=False,
-    kernel_options=None,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    score_mod: Any = None,
+    block_mask: Any = None,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+    return_lse: bool = False,
+    kernel_options: Any = None,
     *,
-    return_aux=None,
-):
+    return_aux: Any = None,
+) -> Any:
     """``softmax(score_mod(Q K^T * scale, b, h, q, kv)) V`` where the mask shows: query (B, H, L, E), key and value (B, H, S, E).
 
     ``return_lse`` also gives the logarithm of each row's sum of exponentials.

@@ -1,10 +1,17 @@
 """Attention over sequences of different lengths, joined without padding."""
 
+from __future__ import annotations
+
 import collections
 
 import torch
 
 from ..functional.attention import scaled_dot_product_attention
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 __all__ = ["AuxRequest", "varlen_attn", "varlen_attn_out"]
 
@@ -12,23 +19,23 @@ AuxRequest = collections.namedtuple("AuxRequest", ["lse"], defaults=[False])
 
 
 def varlen_attn(
-    query,
-    key,
-    value,
-    cu_seq_q,
-    cu_seq_k,
-    max_q,
-    max_k,
+    query: Any,
+    key: Any,
+    value: Any,
+    cu_seq_q: Any,
+    cu_seq_k: Any,
+    max_q: Any,
+    max_k: Any,
     *,
-    return_aux=None,
-    scale=None,
-    window_size=(-1, -1),
-    enable_gqa=False,
-    seqused_k=None,
-    block_table=None,
-    num_splits=None,
-):
-    """Attention of each sequence alone: query (total, H, E); sequence i is rows ``cu_seq_q[i]`` to ``cu_seq_q[i + 1]``.
+    return_aux: Any = None,
+    scale: Any = None,
+    window_size: Any = (-1, -1),
+    enable_gqa: bool = False,
+    seqused_k: Any = None,
+    block_table: Any = None,
+    num_splits: Any = None,
+) -> Any:
+    """Attention of each sequence by itself: query (total, H, E); sequence i is rows ``cu_seq_q[i]`` to ``cu_seq_q[i + 1]``.
 
     ``window_size`` (left, right): how far each place sees, -1 for any distance; (-1, 0) is causal.
     """
@@ -52,6 +59,8 @@ def varlen_attn(
     return torch.cat(outputs)
 
 
-def varlen_attn_out(out, query, key, value, cu_seq_q, cu_seq_k, max_q, max_k, **options):
+def varlen_attn_out(
+    out: Any, query: Any, key: Any, value: Any, cu_seq_q: Any, cu_seq_k: Any, max_q: Any, max_k: Any, **options: Any
+) -> Any:
     """:func:`varlen_attn` written into ``out``."""
     return out.copy_(varlen_attn(query, key, value, cu_seq_q, cu_seq_k, max_q, max_k, **options))

@@ -5,6 +5,8 @@ Where an operator of the core has the right signature, the name here is the oper
 between the call and it.  The others are in one file for each family.
 """
 
+from __future__ import annotations
+
 from ._ops import ops
 from .activation import *
 from .attention import *
@@ -33,12 +35,69 @@ _OPERATORS = {
     )
 } | {"logsigmoid": "log_sigmoid"}  # fmt: skip
 
+# What programs of 2018 reach through here: the module, and the name in it (None: the module itself).
+_ELSEWHERE = {
+    "grad": ("torch.nn.grad", None),
+    "_Reduction": ("torch.nn._reduction", None),
+    "utils": ("torch.nn.modules.utils", None),
+    **{name: ("torch.nn.functional.attention", name) for name in ("_canonical_mask", "_none_or_dtype")},
+    "_parse_to": ("torch._internals", "_parse_to"),
+    **{
+        name: ("torch.nn.functional._scaled", name)
+        for name in ("ScalingType", "SwizzleType", "grouped_mm", "scaled_grouped_mm", "scaled_mm")
+    },
+    **{name: ("torch.nn.modules.utils", name) for name in ("_single", "_pair", "_triple", "_list_with_default")},
+}
 
-def __getattr__(name):
-    if name not in _OPERATORS:
-        raise AttributeError(f"module 'torch.nn.functional' has no attribute {name!r}")
-    operator = globals()[name] = getattr(ops, _OPERATORS[name])
-    return operator
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # what type checkers see
+    from torch import Tensor
+    from torch import adaptive_avg_pool1d as adaptive_avg_pool1d
+    from torch import avg_pool1d as avg_pool1d
+    from torch import avg_pool2d as avg_pool2d
+    from torch import avg_pool3d as avg_pool3d
+    from torch import celu_ as celu_
+    from torch import conv1d as conv1d
+    from torch import conv2d as conv2d
+    from torch import conv3d as conv3d
+    from torch import conv_tbc as conv_tbc
+    from torch import conv_transpose1d as conv_transpose1d
+    from torch import conv_transpose2d as conv_transpose2d
+    from torch import conv_transpose3d as conv_transpose3d
+    from torch import elu_ as elu_
+    from torch import gelu as gelu
+    from torch import hardshrink as hardshrink
+    from torch import hardtanh_ as hardtanh_
+    from torch import leaky_relu_ as leaky_relu_
+    from torch import prelu as prelu
+    from torch import relu_ as relu_
+    from torch import selu_ as selu_
+    from torch import sigmoid as sigmoid
+    from torch import softplus as softplus
+    from torch import softshrink as softshrink
+    from torch import tanh as tanh
+    from torch import threshold_ as threshold_
+    from torch.nn import grad as grad
+
+    def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor: ...
+    def logsigmoid(input: Tensor) -> Tensor: ...
+
+else:
+
+    def __getattr__(name):
+        if name in _OPERATORS:
+            value = getattr(ops, _OPERATORS[name])
+        elif name in _ELSEWHERE:
+            import importlib
+
+            module, inside = _ELSEWHERE[name]
+            value = importlib.import_module(module)
+            value = value if inside is None else getattr(value, inside)
+        else:
+            raise AttributeError(f"module 'torch.nn.functional' has no attribute {name!r}")
+        globals()[name] = value
+        return value
 
 
 def __dir__():

@@ -9,21 +9,27 @@ NONE, MEAN, SUM = 0, 1, 2
 
 class _Codes(dict):
     def __missing__(self, reduction):
+        if reduction == "elementwise_mean":
+            warnings.warn(
+                "reduction='elementwise_mean' is deprecated, please use reduction='mean' instead.", stacklevel=4
+            )
+            return MEAN
         raise ValueError(f"{reduction!r} is not a valid value for reduction: use 'none', 'mean' or 'sum'")
 
 
 _codes = _Codes(none=NONE, mean=MEAN, sum=SUM)
 
 
-def legacy(size_average, reduce, stacklevel=4):
+def legacy(size_average, reduce, stacklevel=4, warn=True):
     """The ``reduction`` that 2018's ``size_average`` and ``reduce`` spelt."""
     size_average = True if size_average is None else size_average
     reduce = True if reduce is None else reduce
     reduction = "none" if not reduce else "mean" if size_average else "sum"
-    warnings.warn(
-        f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.",
-        stacklevel=stacklevel,
-    )
+    if warn:
+        warnings.warn(
+            f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.",
+            stacklevel=stacklevel,
+        )
     return reduction
 
 

@@ -1,10 +1,19 @@
 """Activations: element-wise functions, softmax and its kin."""
 
+from __future__ import annotations
+
 import warnings
 
 import torch
 
 from ._ops import ops
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from torch import Tensor
+
 
 __all__ = [
     "celu", "elu", "glu", "gumbel_softmax", "hardsigmoid", "hardswish", "hardtanh", "leaky_relu", "log_softmax", "mish",
@@ -12,7 +21,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-def relu(input, inplace=False):
+def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """``max(0, x)``.
 
     >>> relu(torch.tensor([-1.0, 2.0]))
@@ -21,44 +30,46 @@ def relu(input, inplace=False):
     return ops.relu_(input) if inplace else ops.relu(input)
 
 
-def relu6(input, inplace=False):
+def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     """``min(max(0, x), 6)``."""
     return ops.relu6_(input) if inplace else ops.relu6(input)
 
 
-def threshold(input, threshold, value, inplace=False):
+def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """``x`` where it is greater than ``threshold``, elsewhere ``value``."""
     return ops.threshold_(input, threshold, value) if inplace else ops.threshold(input, threshold, value)
 
 
-def hardtanh(input, min_val=-1.0, max_val=1.0, inplace=False):
+def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
     """``x`` clamped to ``[min_val, max_val]``."""
     if min_val > max_val:
         raise ValueError(f"hardtanh: min_val {min_val} cannot be greater than max_val {max_val}")
     return ops.hardtanh_(input, min_val, max_val) if inplace else ops.hardtanh(input, min_val, max_val)
 
 
-def elu(input, alpha=1.0, inplace=False):
+def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """``x`` where positive, elsewhere ``alpha * (exp(x) - 1)``."""
     return ops.elu_(input, alpha) if inplace else ops.elu(input, alpha)
 
 
-def selu(input, inplace=False):
+def selu(input: Tensor, inplace: bool = False) -> Tensor:
     """``scale * elu(x, alpha)`` with the constants under which activations keep mean 0 and variance 1 (Klambauer 2017)."""
     return ops.selu_(input) if inplace else ops.selu(input)
 
 
-def celu(input, alpha=1.0, inplace=False):
+def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """``x`` where positive, elsewhere ``alpha * (exp(x / alpha) - 1)``."""
     return ops.celu_(input, alpha) if inplace else ops.celu(input, alpha)
 
 
-def leaky_relu(input, negative_slope=0.01, inplace=False):
+def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """``x`` where positive, elsewhere ``negative_slope * x``."""
     return ops.leaky_relu_(input, negative_slope) if inplace else ops.leaky_relu(input, negative_slope)
 
 
-def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
+def rrelu(
+    input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False
+) -> Tensor:
     """Leaky ReLU whose slope is drawn from ``[lower, upper]`` for every element in training, and is their mean else."""
     if lower > upper:
         raise RuntimeError(f"rrelu: lower {lower} cannot be greater than upper {upper}")
@@ -69,32 +80,32 @@ def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
     return leaky_relu(input, (lower + upper) / 2, inplace)
 
 
-def rrelu_(input, lower=1.0 / 8, upper=1.0 / 3, training=False):
+def rrelu_(input: Tensor, lower: Any = 1.0 / 8, upper: Any = 1.0 / 3, training: bool = False) -> Tensor:
     """:func:`rrelu` in place."""
     return rrelu(input, lower, upper, training, inplace=True)
 
 
-def hardsigmoid(input, inplace=False):
+def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     """``relu6(x + 3) / 6``."""
     return ops.hardsigmoid_(input) if inplace else ops.hardsigmoid(input)
 
 
-def hardswish(input, inplace=False):
+def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     """``x * relu6(x + 3) / 6``."""
     return ops.hardswish_(input) if inplace else ops.hardswish(input)
 
 
-def silu(input, inplace=False):
+def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """``x * sigmoid(x)``, also known as swish."""
     return ops.silu_(input) if inplace else ops.silu(input)
 
 
-def mish(input, inplace=False):
+def mish(input: Tensor, inplace: bool = False) -> Tensor:
     """``x * tanh(softplus(x))``."""
     return ops.mish_(input) if inplace else ops.mish(input)
 
 
-def glu(input, dim=-1):
+def glu(input: Tensor, dim: int = -1) -> Tensor:
     """``a * sigmoid(b)`` where ``a`` and ``b`` are the halves of ``input`` along ``dim``.
 
     RuntimeError when that dim is odd.
@@ -104,12 +115,12 @@ def glu(input, dim=-1):
     return ops.glu(input, dim)
 
 
-def softsign(input):
+def softsign(input: Tensor) -> Tensor:
     """``x / (1 + |x|)``."""
     return input / (input.abs() + 1)
 
 
-def tanhshrink(input):
+def tanhshrink(input: Tensor) -> Tensor:
     """``x - tanh(x)``."""
     return input - input.tanh()
 
@@ -121,7 +132,7 @@ def _softmax_dim(name, ndim):
     return dim
 
 
-def softmax(input, dim=None, _stacklevel=3, dtype=None):
+def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: torch.dtype | None = None) -> Tensor:
     """``exp(x) / sum(exp(x))`` along ``dim``, computed without overflow.
 
     >>> softmax(torch.zeros(1, 4), dim=1)
@@ -130,17 +141,19 @@ def softmax(input, dim=None, _stacklevel=3, dtype=None):
     return ops.softmax(input, _softmax_dim("softmax", input.dim()) if dim is None else dim, dtype=dtype)
 
 
-def softmin(input, dim=None, _stacklevel=3, dtype=None):
+def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: torch.dtype | None = None) -> Tensor:
     """``softmax(-x)``."""
     return ops.softmax(-input, _softmax_dim("softmin", input.dim()) if dim is None else dim, dtype=dtype)
 
 
-def log_softmax(input, dim=None, _stacklevel=3, dtype=None):
+def log_softmax(
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: torch.dtype | None = None
+) -> Tensor:
     """``log(softmax(x))`` in one step, exact where the two alone would give ``-inf``."""
     return ops.log_softmax(input, _softmax_dim("log_softmax", input.dim()) if dim is None else dim, dtype=dtype)
 
 
-def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
+def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
     """A sample from the Gumbel-softmax distribution (Jang 2017): nearly one-hot, and differentiable.
 
     With ``hard`` it is one-hot, with the gradient of the soft sample.

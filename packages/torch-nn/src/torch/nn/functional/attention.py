@@ -1,18 +1,36 @@
 """Attention (Vaswani 2017)."""
 
+from __future__ import annotations
+
 import math
 
 import torch
+from torch._casting import in_lower_precision
 
 from ._ops import ops
 from .dropout import dropout
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from torch import Tensor
+
+
 __all__ = ["multi_head_attention_forward", "scaled_dot_product_attention"]
 
 
+@in_lower_precision
 def scaled_dot_product_attention(
-    query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False
-):
+    query: Any,
+    key: Any,
+    value: Any,
+    attn_mask: Any = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: Any = None,
+    enable_gqa: bool = False,
+) -> Tensor:
     """``softmax(Q K^T / sqrt(E)) V``: query (*, L, E), key (*, S, E), value (*, S, V) give (*, L, V).
 
     ``attn_mask`` (broadcast to (*, L, S)): True lets attend, numbers are added; ``is_causal`` lets place i see places
@@ -75,32 +93,32 @@ def _project(query, key, value, in_proj_weight, in_proj_bias):
 
 
 def multi_head_attention_forward(
-    query,
-    key,
-    value,
-    embed_dim_to_check,
-    num_heads,
-    in_proj_weight,
-    in_proj_bias,
-    bias_k,
-    bias_v,
-    add_zero_attn,
-    dropout_p,
-    out_proj_weight,
-    out_proj_bias,
-    training=True,
-    key_padding_mask=None,
-    need_weights=True,
-    attn_mask=None,
-    use_separate_proj_weight=False,
-    q_proj_weight=None,
-    k_proj_weight=None,
-    v_proj_weight=None,
-    static_k=None,
-    static_v=None,
-    average_attn_weights=True,
-    is_causal=False,
-):
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    embed_dim_to_check: int,
+    num_heads: int,
+    in_proj_weight: Tensor | None,
+    in_proj_bias: Tensor | None,
+    bias_k: Tensor | None,
+    bias_v: Tensor | None,
+    add_zero_attn: bool,
+    dropout_p: float,
+    out_proj_weight: Tensor,
+    out_proj_bias: Tensor | None,
+    training: bool = True,
+    key_padding_mask: Tensor | None = None,
+    need_weights: bool = True,
+    attn_mask: Tensor | None = None,
+    use_separate_proj_weight: bool = False,
+    q_proj_weight: Tensor | None = None,
+    k_proj_weight: Tensor | None = None,
+    v_proj_weight: Tensor | None = None,
+    static_k: Tensor | None = None,
+    static_v: Tensor | None = None,
+    average_attn_weights: bool = True,
+    is_causal: bool = False,
+) -> tuple[Tensor, Tensor | None]:
     """Attention in ``num_heads`` subspaces: query (L, N, E), key and value (S, N, E) give (L, N, E) and weights.
 
     See :class:`torch.nn.MultiheadAttention`.  In masks True keeps from attending, numbers are added to the scores.
@@ -167,3 +185,28 @@ def multi_head_attention_forward(
     weights = weights.reshape(batch, num_heads, length, size)
     weights = (weights.mean(1) if average_attn_weights else weights).to(dtype)
     return output, weights if batched else weights.squeeze(0)
+
+
+def _none_or_dtype(input):
+    """The dtype of a tensor, or None for None."""
+    if input is None or isinstance(input, torch.Tensor):
+        return None if input is None else input.dtype
+    raise RuntimeError(f"input to _none_or_dtype() must be None or torch.Tensor, got {type(input).__name__}")
+
+
+def _canonical_mask(mask, mask_name, other_type, other_name, target_type, check_other=True):
+    """A mask to be added to scores: -inf where a bool mask hides, floats as they are."""
+    if mask is None:
+        return None
+    if mask.dtype != torch.bool and not mask.is_floating_point():
+        raise AssertionError(f"only bool and floating types of {mask_name} are supported, got {mask.dtype}")
+    if check_other and other_type is not None and mask.dtype != other_type:
+        import warnings
+
+        warnings.warn(
+            f"Support for mismatched {mask_name} and {other_name} is deprecated. Use same type for both instead.",
+            stacklevel=2,
+        )
+    if mask.dtype != torch.bool:
+        return mask
+    return torch.zeros_like(mask, dtype=target_type).masked_fill_(mask, float("-inf"))

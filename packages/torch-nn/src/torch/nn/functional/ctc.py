@@ -1,13 +1,35 @@
 """Connectionist temporal classification (Graves 2006)."""
 
+from __future__ import annotations
+
 import torch
+from torch._casting import in_float32
 
 from ._reduction import MEAN, SUM, _codes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from torch import Tensor
+
 
 __all__ = ["ctc_loss"]
 
 
-def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction="mean", zero_infinity=False):
+@in_float32
+def ctc_loss(
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Tensor,
+    target_lengths: Tensor,
+    blank: int = 0,
+    reduction: str = "mean",
+    zero_infinity: bool = False,
+) -> Tensor:
     """Negative log probability of label sequences, summed over all alignments with the input.
 
     ``log_probs`` (T, N, C) or (T, C); ``targets`` (N, S), or all sequences joined in one dim; the mean is over examples,

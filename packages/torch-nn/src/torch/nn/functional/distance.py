@@ -1,11 +1,18 @@
 """Distances and norms of vectors."""
 
+from __future__ import annotations
+
 import torch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from torch import Tensor
+
 
 __all__ = ["cosine_similarity", "normalize", "pairwise_distance", "pdist"]
 
 
-def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
+def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
     """``norm(x1 - x2 + eps, p)`` along the last dim; the others broadcast.
 
     >>> pairwise_distance(torch.zeros(1, 2), torch.tensor([[3.0, 4.0]]))
@@ -14,7 +21,7 @@ def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
     return torch.norm(x1 - x2 + eps, p=p, dim=-1, keepdim=keepdim)
 
 
-def cosine_similarity(x1, x2, dim=1, eps=1e-8):
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """``x1 . x2 / (|x1| |x2|)`` along ``dim``, each norm at least ``eps``; shapes broadcast."""
     x1, x2 = torch.broadcast_tensors(x1, x2)
     if not (x1.is_floating_point() and x2.is_floating_point()):
@@ -26,7 +33,7 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     return (unit(x1) * unit(x2)).sum(dim)
 
 
-def normalize(input, p=2.0, dim=1, eps=1e-12, out=None):
+def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
     """``x / max(norm(x, p), eps)`` along ``dim``.
 
     >>> normalize(torch.tensor([[3.0, 4.0]]))
@@ -36,7 +43,7 @@ def normalize(input, p=2.0, dim=1, eps=1e-12, out=None):
     return input / norm if out is None else torch.div(input, norm, out=out)
 
 
-def pdist(input, p=2):
+def pdist(input: Tensor, p: float = 2) -> Tensor:
     """The p-norm distances between all pairs of rows of ``input`` (N, M), in the order (0, 1), (0, 2), ..., (1, 2), ..."""
     if input.dim() != 2:
         raise RuntimeError(f"pdist: input must have 2 dims, got shape {tuple(input.shape)}")

@@ -1,8 +1,15 @@
 """Dropout: zeros at random places in training, nothing in evaluation."""
 
+from __future__ import annotations
+
 import torch
 
 from ._ops import ops
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from torch import Tensor
+
 
 __all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"]
 
@@ -12,7 +19,7 @@ def _check(op, p):
         raise ValueError(f"{op}: dropout probability has to be between 0 and 1, but got {p}")
 
 
-def dropout(input, p=0.5, training=True, inplace=False):
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """In training each element is zero with probability ``p``, else divided by ``1 - p`` (Hinton 2012).
 
     ValueError when p is not in [0, 1].
@@ -42,19 +49,19 @@ def _dropout_channels(op, input, p, training, inplace):
     return _channel_noise(op, input, p, training, inplace, lambda keep: input * keep.mul_(scale))
 
 
-def dropout1d(input, p=0.5, training=True, inplace=False):
+def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Drop whole channels of ``input`` (N, C, L) or (C, L)."""
     if input.dim() not in (2, 3):
         raise RuntimeError(f"dropout1d: expected 2 or 3 dims, got shape {tuple(input.shape)}")
     return _unbatched(_dropout_channels, 3, "dropout1d", input, p, training, inplace)
 
 
-def dropout2d(input, p=0.5, training=True, inplace=False):
+def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Drop whole channels of ``input`` (N, C, H, W)."""
     return _dropout_channels("dropout2d", input, p, training, inplace)
 
 
-def dropout3d(input, p=0.5, training=True, inplace=False):
+def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Drop whole channels of ``input`` (N, C, D, H, W) or (C, D, H, W)."""
     return _unbatched(_dropout_channels, 5, "dropout3d", input, p, training, inplace)
 
@@ -77,7 +84,7 @@ def _alpha_mix(input, keep, p):
     return (input * keep + (1 - keep) * _ALPHA) * a - a * p * _ALPHA
 
 
-def alpha_dropout(input, p=0.5, training=False, inplace=False):
+def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """Dropout for SELU networks: keeps mean 0 and variance 1 (Klambauer 2017)."""
     _check("alpha_dropout", p)
     if not training or p == 0 or input.numel() == 0:
@@ -86,6 +93,6 @@ def alpha_dropout(input, p=0.5, training=False, inplace=False):
     return input.copy_(output) if inplace else output
 
 
-def feature_alpha_dropout(input, p=0.5, training=False, inplace=False):
+def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """:func:`alpha_dropout` of whole channels."""
     return _channel_noise("feature_alpha_dropout", input, p, training, inplace, lambda keep: _alpha_mix(input, keep, p))

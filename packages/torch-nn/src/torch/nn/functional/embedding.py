@@ -1,13 +1,20 @@
 """Rows of a table, looked up by number."""
 
+from __future__ import annotations
+
 import torch
 
 from ._ops import ops
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
 __all__ = ["embedding", "embedding_bag", "embedding_renorm_", "one_hot"]
 
 
-def one_hot(tensor, num_classes=-1):
+def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """Classes (*) as rows (*, num_classes) of zeros with a one at the class; as many classes as needed by default.
 
     >>> torch.nn.functional.one_hot(torch.tensor([0, 2]))
@@ -43,7 +50,7 @@ def _renorm(weight, rows, max_norm, norm_type):
         weight[rows] = torch.where(norms > max_norm, used * (max_norm / (norms + 1e-7)), used)
 
 
-def embedding_renorm_(weight, indices, max_norm, norm_type):
+def embedding_renorm_(weight: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
     """Scales the rows of a table that ``indices`` names down to a norm of ``max_norm``, in place: ``torch.embedding_renorm_``."""
     _renorm(weight, indices.reshape(-1), max_norm, norm_type)
     return weight
@@ -58,14 +65,14 @@ def _check_padding(op, padding_idx, num):
 
 
 def embedding(
-    input,
-    weight,
-    padding_idx=None,
-    max_norm=None,
-    norm_type=2.0,
-    scale_grad_by_freq=False,
-    sparse=False,
-):
+    input: Tensor,
+    weight: Tensor,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Tensor:
     """Rows ``input`` (*) of the table ``weight`` (V, D): (*, D).
 
     The row ``padding_idx`` gets no gradient; ``max_norm`` scales the rows used in place; ``scale_grad_by_freq`` divides
@@ -75,6 +82,8 @@ def embedding(
     tensor([[3., 4.],
             [1., 2.]])
     """
+    if weight.dim() != 2:
+        raise RuntimeError(f"embedding: 'weight' must be 2-D (rows, width), got shape {tuple(weight.shape)}")
     padding_idx = _check_padding("embedding", padding_idx, weight.shape[0]) if padding_idx is not None else -1
     if max_norm is not None:
         _renorm(weight, input.reshape(-1), max_norm, norm_type)
@@ -82,24 +91,26 @@ def embedding(
 
 
 def embedding_bag(
-    input,
-    weight,
-    offsets=None,
-    max_norm=None,
-    norm_type=2,
-    scale_grad_by_freq=False,
-    mode="mean",
-    sparse=False,
-    per_sample_weights=None,
-    include_last_offset=False,
-    padding_idx=None,
-):
+    input: Tensor,
+    weight: Tensor,
+    offsets: Tensor | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2,
+    scale_grad_by_freq: bool = False,
+    mode: str = "mean",
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> Tensor:
     """Sums, means or maxima of embeddings over bags: rows of ``input`` (B, N), or stretches of ``input`` (N) from ``offsets``.
 
     Empty bags give zeros.  ``per_sample_weights`` (only for 'sum') multiplies each embedding.
     """
     if weight.dtype == torch.int64 and input.is_floating_point():  # 2018 had weight first
         input, weight = weight, input
+    if weight.dim() != 2:
+        raise ValueError(f"embedding_bag: weight has to be a 2D Tensor (rows, width), got shape {tuple(weight.shape)}")
     if mode not in ("sum", "mean", "max"):
         raise ValueError("embedding_bag: mode has to be one of sum, mean or max, got " + repr(mode))
     if per_sample_weights is not None:

@@ -5,6 +5,8 @@ linear, 4 for cubic, a whole window with ``antialias``).  ``_taps`` says which a
 done one after another by the operator ``resample``, whose gradient is itself with the table turned around.
 """
 
+from __future__ import annotations
+
 import functools
 import math
 import warnings
@@ -15,6 +17,13 @@ from ._ops import ops
 from ._sizes import expand
 from .pooling import adaptive_avg_pool2d, adaptive_avg_pool3d
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from torch import Tensor
+
+
 __all__ = ["interpolate", "upsample", "upsample_bilinear", "upsample_nearest"]
 
 _LINEAR = {"linear": 1, "bilinear": 2, "trilinear": 3, "bicubic": 2}
@@ -22,14 +31,14 @@ _NEAREST = ("nearest", "nearest-exact", "area")
 
 
 def interpolate(
-    input,
-    size=None,
-    scale_factor=None,
-    mode="nearest",
-    align_corners=None,
-    recompute_scale_factor=None,
-    antialias=False,
-):
+    input: Tensor,
+    size: int | Sequence[int] | None = None,
+    scale_factor: float | Sequence[float] | None = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None,
+    antialias: bool = False,
+) -> Tensor:
     """Resize the spatial dims of ``input`` (N, C, ...) to ``size`` or by ``scale_factor``.
 
     ``mode``: 'nearest', 'nearest-exact', 'area', 'linear' (3 dims), 'bilinear', 'bicubic' (4 dims), 'trilinear' (5).
@@ -181,17 +190,27 @@ def _window_taps(places, size, out, step, support, kind, align_corners):
     return indices, [weight / total for weight in weights]
 
 
-def upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=None):
+def upsample(
+    input: Tensor,
+    size: int | Sequence[int] | None = None,
+    scale_factor: float | Sequence[float] | None = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+) -> Tensor:
     """:func:`interpolate` under its name of 2017."""
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
-def upsample_nearest(input, size=None, scale_factor=None):
+def upsample_nearest(
+    input: Tensor, size: int | Sequence[int] | None = None, scale_factor: float | Sequence[float] | None = None
+) -> Tensor:
     """:func:`interpolate` with mode 'nearest'."""
     return interpolate(input, size, scale_factor, mode="nearest")
 
 
-def upsample_bilinear(input, size=None, scale_factor=None):
+def upsample_bilinear(
+    input: Tensor, size: int | Sequence[int] | None = None, scale_factor: float | Sequence[float] | None = None
+) -> Tensor:
     """:func:`interpolate` with mode 'bilinear' and ``align_corners=True``, as it was in 2017."""
     warnings.warn("upsample_bilinear aligns corners; interpolate(mode='bilinear') says so explicitly", stacklevel=2)
     return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)

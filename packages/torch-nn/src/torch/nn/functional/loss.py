@@ -1,13 +1,29 @@
 """Losses. ``reduction`` is 'mean', 'sum' or 'none'; ``size_average`` and ``reduce`` are its 2018 spelling."""
 
+from __future__ import annotations
+
 import math
 import warnings
 
 import torch
+from torch._casting import in_float32
 
 from ._ops import ops
 from ._reduction import MEAN, NONE, _codes, legacy, reduce_loss
 from ._reduction import code as _code
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from torch import Tensor
+
 
 __all__ = [
     "binary_cross_entropy", "binary_cross_entropy_with_logits", "cosine_embedding_loss", "cross_entropy",
@@ -20,7 +36,15 @@ __all__ = [
 # -- classes ----------------------------------------------------------------------------------------------------------
 
 
-def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
+def nll_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
     """Negative log likelihood: ``-weight[y] * input[y]`` for log probabilities ``input`` (N, C, ...) and classes ``target`` (N, ...).
 
     Targets equal to ``ignore_index`` do not count.  The mean is weighted by ``weight[y]``.
@@ -34,15 +58,15 @@ def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, r
 
 
 def cross_entropy(
-    input,
-    target,
-    weight=None,
-    size_average=None,
-    ignore_index=-100,
-    reduce=None,
-    reduction="mean",
-    label_smoothing=0.0,
-):
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Tensor:
     """``nll_loss(log_softmax(input))``: scores (N, C, ...) against classes (N, ...) or probabilities (N, C, ...).
 
     >>> cross_entropy(torch.zeros(1, 2), torch.tensor([1]))
@@ -54,17 +78,17 @@ def cross_entropy(
 
 
 def linear_cross_entropy(
-    input,
-    linear_weight,
-    target,
+    input: Tensor,
+    linear_weight: Tensor,
+    target: Tensor,
     *,
-    linear_bias=None,
-    weight=None,
-    reduction="mean",
-    ignore_index=None,
-    label_smoothing=0.0,
-    options=None,
-):
+    linear_bias: Tensor | None = None,
+    weight: Tensor | None = None,
+    reduction: str = "mean",
+    ignore_index: int | None = None,
+    label_smoothing: float = 0.0,
+    options: Any = None,
+) -> Tensor:
     """``cross_entropy(linear(input, linear_weight, linear_bias), target)``; ``options`` about chunks are accepted.
 
     ``input`` (N, in) or (in); ``linear_weight`` (C, ..., in): the scores are (N, C, ...).
@@ -90,16 +114,31 @@ def linear_cross_entropy(
     return cross_entropy(scores, target, weight, None, ignore_index, None, reduction, label_smoothing)
 
 
-def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
+@in_float32
+def binary_cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
     """``-(y log p + (1 - y) log(1 - p))`` for probabilities ``input``; the logarithms are not below -100.
 
-    ValueError when ``target`` has another shape.
+    ValueError when ``target`` has another shape; RuntimeError for an input that is no probability.
     """
     reduction = _code(size_average, reduce, reduction)
     if target.shape != input.shape:
         raise ValueError(
             f"binary_cross_entropy: target has shape {tuple(target.shape)}, input has {tuple(input.shape)}; "
             "they must be equal"
+        )
+    possible = (input >= 0) & (input <= 1)
+    if not input.is_meta and not bool(possible.all()):
+        wrong = input.detach()[~possible][0].item()
+        raise RuntimeError(
+            f"binary_cross_entropy: all elements of input should be between 0 and 1, got {wrong}; "
+            "scores go through binary_cross_entropy_with_logits"
         )
     if weight is not None:
         weight = weight.expand(torch.broadcast_shapes(weight.shape, target.shape))
@@ -114,9 +153,16 @@ def _bounded_log(p):
     return torch.where(positive, log, torch.full_like(log, -100))
 
 
+@in_float32
 def binary_cross_entropy_with_logits(
-    input, target, weight=None, size_average=None, reduce=None, reduction="mean", pos_weight=None
-):
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    pos_weight: Tensor | None = None,
+) -> Tensor:
     """``binary_cross_entropy(sigmoid(input), target)`` without overflow; ``pos_weight`` weighs the positive targets.
 
     ValueError when ``target`` has another shape.
@@ -135,7 +181,17 @@ def binary_cross_entropy_with_logits(
     return reduce_loss(loss if weight is None else loss * weight, reduction)
 
 
-def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean"):
+@in_float32
+def multi_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    p: float = 1,
+    margin: float = 1.0,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
     """``sum over j != y of max(0, weight[y] * (margin - x[y] + x[j]))^p / C``; input (N, C), target (N)."""
     reduction = _code(size_average, reduce, reduction)
     if p not in (1, 2):
@@ -165,7 +221,10 @@ def _check_matrix(name, input):
         raise RuntimeError(f"{name}: expected a non-empty vector or batch of vectors, got shape {tuple(input.shape)}")
 
 
-def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
+@in_float32
+def multilabel_margin_loss(
+    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
+) -> Tensor:
     """``sum of max(0, 1 - (x[y] - x[i])) / C`` over the classes y of an example and the classes i it is not in.
 
     ``input`` (N, C); ``target`` (N, C) holds the classes of each example, ended by -1.
@@ -187,7 +246,14 @@ def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduct
     return reduce_loss(loss.reshape(input.shape[:-1]), reduction)
 
 
-def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
+def multilabel_soft_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
     """Mean over classes of the binary cross entropy of ``sigmoid(input)``; input and target (N, C)."""
     reduction = _code(size_average, reduce, reduction)
     loss = -(target * ops.log_sigmoid(input) + (1 - target) * ops.log_sigmoid(-input))
@@ -223,7 +289,14 @@ def _weighted(loss, weight, reduction):
     return loss.sum() / weight.sum() if reduction == MEAN else reduce_loss(loss, reduction)
 
 
-def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
+def mse_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    weight: Tensor | None = None,
+) -> Tensor:
     """``(x - y)^2``.
 
     >>> mse_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
@@ -238,14 +311,30 @@ def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", we
     return ops.mse_loss(input, target, reduction)
 
 
-def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
+@in_float32
+def l1_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    weight: Tensor | None = None,
+) -> Tensor:
     """``|x - y|``."""
     reduction = _code(size_average, reduce, reduction)
     input, target = _paired("l1_loss", input, target)
     return _weighted((input - target).abs(), weight, reduction)
 
 
-def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mean", beta=1.0):
+@in_float32
+def smooth_l1_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    beta: float = 1.0,
+) -> Tensor:
     """``(x - y)^2 / (2 beta)`` where ``|x - y| < beta``, elsewhere ``|x - y| - beta / 2``."""
     reduction = _code(size_average, reduce, reduction)
     input, target = _paired("smooth_l1_loss", input, target)
@@ -255,7 +344,10 @@ def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mea
     return reduce_loss(d if beta == 0 else torch.where(d < beta, d * d * (0.5 / beta), d - 0.5 * beta), reduction)
 
 
-def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
+@in_float32
+def huber_loss(
+    input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
+) -> Tensor:
     """``(x - y)^2 / 2`` where ``|x - y| <= delta``, elsewhere ``delta * (|x - y| - delta / 2)``."""
     reduction = _codes[reduction]
     input, target = _paired("huber_loss", input, target)
@@ -265,16 +357,17 @@ def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
     return _weighted(torch.where(d <= delta, 0.5 * d * d, delta * (d - 0.5 * delta)), weight, reduction)
 
 
+@in_float32
 def poisson_nll_loss(
-    input,
-    target,
-    log_input=True,
-    full=False,
-    size_average=None,
-    eps=1e-08,
-    reduce=None,
-    reduction="mean",
-):
+    input: Tensor,
+    target: Tensor,
+    log_input: bool = True,
+    full: bool = False,
+    size_average: bool | None = None,
+    eps: float = 1e-08,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
     """Negative log likelihood of counts ``target`` under a Poisson distribution of rate ``exp(input)`` (or ``input``).
 
     ``full`` adds Stirling's approximation of ``log(target!)``.
@@ -287,7 +380,9 @@ def poisson_nll_loss(
     return reduce_loss(loss, reduction)
 
 
-def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"):
+def gaussian_nll_loss(
+    input: Tensor, target: Tensor, var: Tensor | float, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
+) -> Tensor:
     """Negative log likelihood of ``target`` under a normal distribution of mean ``input`` and variance ``var``.
 
     ``var`` has the shape of ``input``, or its last dim is 1 or absent, or it is a number.  ValueError for a negative
@@ -313,7 +408,15 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"
     return reduce_loss(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction)
 
 
-def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_target=False):
+@in_float32
+def kl_div(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    log_target: bool = False,
+) -> Tensor:
     """``y * (log y - x)`` for log probabilities ``x``; ``reduction='batchmean'`` divides the sum by the batch size.
 
     'mean' divides by the number of elements, which is not the Kullback-Leibler divergence.
@@ -330,7 +433,10 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
     return loss / input.shape[0] if batch and input.dim() else loss
 
 
-def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
+@in_float32
+def soft_margin_loss(
+    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
+) -> Tensor:
     """``log(1 + exp(-y x))`` for targets 1 or -1."""
     reduction = _code(size_average, reduce, reduction)
     return reduce_loss(torch.log1p(torch.exp(-target * input)), reduction)
@@ -339,7 +445,16 @@ def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="m
 # -- embeddings and rankings --------------------------------------------------------------------------------------------
 
 
-def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
+@in_float32
+def margin_ranking_loss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
     """``max(0, -y (x1 - x2) + margin)``: x1 shall rank above x2 where y is 1, below where it is -1."""
     reduction = _code(size_average, reduce, reduction)
     if not input1.dim() == input2.dim() == target.dim():
@@ -350,7 +465,15 @@ def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, red
     return reduce_loss((-target * (input1 - input2) + float(margin)).clamp(min=0), reduction)
 
 
-def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=None, reduction="mean"):
+@in_float32
+def hinge_embedding_loss(
+    input: Tensor,
+    target: Tensor,
+    margin: float = 1.0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
     """``x`` where y is 1, ``max(0, margin - x)`` where y is -1; x is a distance."""
     reduction = _code(size_average, reduce, reduction)
     zero = torch.zeros_like(input)
@@ -358,7 +481,16 @@ def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=No
     return reduce_loss(loss, reduction)
 
 
-def cosine_embedding_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
+@in_float32
+def cosine_embedding_loss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
     """``1 - cos(x1, x2)`` where y is 1, ``max(0, cos(x1, x2) - margin)`` where y is -1; inputs (N, D), target (N)."""
     reduction = _code(size_average, reduce, reduction)
     if target.dim() not in (0, 1):
@@ -377,18 +509,19 @@ def cosine_embedding_loss(input1, input2, target, margin=0, size_average=None, r
     return reduce_loss(loss, reduction)
 
 
+@in_float32
 def triplet_margin_loss(
-    anchor,
-    positive,
-    negative,
-    margin=1.0,
-    p=2,
-    eps=1e-06,
-    swap=False,
-    size_average=None,
-    reduce=None,
-    reduction="mean",
-):
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: float = 1.0,
+    p: float = 2,
+    eps: float = 1e-06,
+    swap: bool = False,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
     """``max(0, d(a, p) - d(a, n) + margin)`` with the p-norm distance along the last dim.
 
     ``swap`` uses the distance from positive to negative where it is the smaller one (Balntas 2016).
@@ -411,8 +544,15 @@ def triplet_margin_loss(
 
 
 def triplet_margin_with_distance_loss(
-    anchor, positive, negative, *, distance_function=None, margin=1.0, swap=False, reduction="mean"
-):
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    *,
+    distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
+    margin: float = 1.0,
+    swap: bool = False,
+    reduction: str = "mean",
+) -> Tensor:
     """:func:`triplet_margin_loss` with a distance of your own (the Euclidean one by default)."""
     from .distance import pairwise_distance
 

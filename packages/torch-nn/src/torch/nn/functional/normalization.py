@@ -1,8 +1,17 @@
 """Normalisation over batches, layers, groups, instances and neighbouring channels."""
 
+from __future__ import annotations
+
 import torch
 
 from ._ops import ops
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from torch import Tensor
+
 
 __all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "local_response_norm", "rms_norm"]
 
@@ -12,7 +21,16 @@ def _check_several(op, values, shape):
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {shape} ({op})")
 
 
-def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-05):
+def batch_norm(
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-05,
+) -> Tensor:
     """``(x - mean) / sqrt(var + eps) * weight + bias`` for each channel of ``input`` (N, C, ...).
 
     In training, mean and variance are the batch's, and the running ones move towards them by ``momentum``; else they
@@ -27,16 +45,16 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
 
 
 def instance_norm(
-    input,
-    running_mean=None,
-    running_var=None,
-    weight=None,
-    bias=None,
-    use_input_stats=True,
-    momentum=0.1,
-    eps=1e-05,
-):
-    """Batch norm of each example alone: mean and variance over the spatial dims of ``input`` (N, C, ...)."""
+    input: Tensor,
+    running_mean: Tensor | None = None,
+    running_var: Tensor | None = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-05,
+) -> Tensor:
+    """Batch norm of each example by itself: mean and variance over the spatial dims of ``input`` (N, C, ...)."""
     if not use_input_stats:
         return ops.batch_norm(input, weight, bias, running_mean, running_var, False, momentum, eps, True)
     if input.dim() < 3:
@@ -57,7 +75,13 @@ def instance_norm(
     return output.reshape(input.shape)
 
 
-def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05):
+def layer_norm(
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-05,
+) -> Tensor:
     """``(x - mean) / sqrt(var + eps) * weight + bias`` over the trailing dims ``normalized_shape``.
 
     >>> layer_norm(torch.tensor([1.0, 3.0]), (2,), eps=0.0)
@@ -66,7 +90,9 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05):
     return ops.layer_norm(input, normalized_shape, weight, bias, eps)
 
 
-def rms_norm(input, normalized_shape, weight=None, eps=None):
+def rms_norm(
+    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
+) -> Tensor:
     """``x / sqrt(mean(x^2) + eps) * weight`` over the trailing dims ``normalized_shape``; eps is the dtype's by default."""
     shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
     if not shape or tuple(input.shape[-len(shape) :]) != shape:
@@ -81,7 +107,9 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
     return output if weight is None else output * weight
 
 
-def group_norm(input, num_groups, weight=None, bias=None, eps=1e-05):
+def group_norm(
+    input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-05
+) -> Tensor:
     """Layer norm over each of ``num_groups`` groups of channels of ``input`` (N, C, ...)."""
     if input.dim() < 2:
         raise RuntimeError(f"group_norm: expected (N, C, ...), got shape {tuple(input.shape)}")
@@ -92,7 +120,7 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-05):
     return ops.group_norm(input, num_groups, weight, bias, eps)
 
 
-def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
+def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
     """``x / (k + alpha * mean of x^2 over size neighbouring channels)^beta`` (Krizhevsky 2012, section 3.3)."""
     if input.dim() < 3:
         raise ValueError(f"Expected 3D or higher dimensionality input (got {input.dim()} dimensions)")

@@ -1,15 +1,25 @@
 """Padding of the last dims of a tensor."""
 
+from __future__ import annotations
+
 import torch
+from torch._casting import in_float32
 
 from ._ops import ops
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from torch import Tensor
+
 
 __all__ = ["pad"]
 
 _MODES = ("constant", "reflect", "replicate", "circular")
 
 
-def pad(input, pad, mode="constant", value=None):
+def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
     """Pad the last dims of ``input``: ``pad`` is (left, right, top, bottom, ...), beginning with the last dim.
 
     ``mode`` 'constant' writes ``value`` (0 by default) and pads any dims, negative amounts cut off; 'reflect',
@@ -37,8 +47,16 @@ def pad(input, pad, mode="constant", value=None):
         )
     if any(n == 0 for n in input.shape[1:]):
         raise RuntimeError(f"pad: mode {mode!r} cannot continue an empty dim, got shape {tuple(input.shape)}")
+    if mode == "replicate" or (mode == "reflect" and dims < 3):
+        return _continued(input, pad, mode)
+    return _continued.__wrapped__(input, pad, mode)
+
+
+@in_float32
+def _continued(input, pad, mode):
+    """Pads with data of the input itself."""
     indices = []
-    for i in range(dims):
+    for i in range(len(pad) // 2):
         size, before, after = input.shape[-1 - i], pad[2 * i], pad[2 * i + 1]
         indices.append(_sources(mode, size, before, after, pad, input))
     for i, index in enumerate(indices):

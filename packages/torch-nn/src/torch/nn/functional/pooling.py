@@ -1,9 +1,19 @@
 """Pooling: maxima, averages and norms over windows, and back."""
 
+from __future__ import annotations
+
 import torch
+from torch._casting import in_float32
 
 from ._ops import ops
 from ._sizes import check_batched, expand
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from torch import Tensor
+
 
 __all__ = [
     "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d",
@@ -16,7 +26,15 @@ __all__ = [
 ]  # fmt: skip
 
 
-def max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
+def max_pool1d(
+    input: Tensor,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
+    padding: int | Sequence[int] = 0,
+    dilation: int | Sequence[int] = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Tensor:
     """The maximum of each window of ``input`` (N, C, L); the windows step by ``stride``, by default their size.
 
     >>> max_pool1d(torch.tensor([[[1.0, 3.0, 2.0, 4.0]]]), 2)
@@ -26,35 +44,69 @@ def max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode
     return op(input, kernel_size, () if stride is None else stride, padding, dilation, ceil_mode)
 
 
-def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
+def max_pool2d(
+    input: Tensor,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
+    padding: int | Sequence[int] = 0,
+    dilation: int | Sequence[int] = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Tensor:
     """The maximum of each window of ``input`` (N, C, H, W); with ``return_indices`` also where in H * W it stood."""
     op = ops.max_pool2d_with_indices if return_indices else ops.max_pool2d
     return op(input, kernel_size, () if stride is None else stride, padding, dilation, ceil_mode)
 
 
-def max_pool3d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
+def max_pool3d(
+    input: Tensor,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
+    padding: int | Sequence[int] = 0,
+    dilation: int | Sequence[int] = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Tensor:
     """The maximum of each window of ``input`` (N, C, D, H, W)."""
     op = ops.max_pool3d_with_indices if return_indices else ops.max_pool3d
     return op(input, kernel_size, () if stride is None else stride, padding, dilation, ceil_mode)
 
 
 def max_pool1d_with_indices(
-    input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False
-):
+    input: Tensor,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
+    padding: int | Sequence[int] = 0,
+    dilation: int | Sequence[int] = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> tuple[Tensor, Tensor]:
     """:func:`max_pool1d` with indices."""
     return max_pool1d(input, kernel_size, stride, padding, dilation, ceil_mode, True)
 
 
 def max_pool2d_with_indices(
-    input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False
-):
+    input: Tensor,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
+    padding: int | Sequence[int] = 0,
+    dilation: int | Sequence[int] = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> tuple[Tensor, Tensor]:
     """:func:`max_pool2d` with indices."""
     return max_pool2d(input, kernel_size, stride, padding, dilation, ceil_mode, True)
 
 
 def max_pool3d_with_indices(
-    input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False
-):
+    input: Tensor,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
+    padding: int | Sequence[int] = 0,
+    dilation: int | Sequence[int] = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> tuple[Tensor, Tensor]:
     """:func:`max_pool3d` with indices."""
     return max_pool3d(input, kernel_size, stride, padding, dilation, ceil_mode, True)
 
@@ -68,45 +120,51 @@ def _output_size(op, input, output_size, n):
     return tuple(have if want is None else want for want, have in zip(size, input.shape[-n:]))
 
 
-def adaptive_avg_pool2d(input, output_size):
+def adaptive_avg_pool2d(input: Tensor, output_size: int | Sequence[int | None]) -> Tensor:
     """Averages over as many windows as ``output_size`` (H, W) says; None keeps a size."""
     return ops.adaptive_avg_pool2d(input, _output_size("adaptive_avg_pool2d", input, output_size, 2))
 
 
-def adaptive_avg_pool3d(input, output_size):
+def adaptive_avg_pool3d(input: Tensor, output_size: int | Sequence[int | None]) -> Tensor:
     """Averages over as many windows as ``output_size`` (D, H, W) says; None keeps a size."""
     return ops.adaptive_avg_pool3d(input, _output_size("adaptive_avg_pool3d", input, output_size, 3))
 
 
-def adaptive_max_pool1d(input, output_size, return_indices=False):
+def adaptive_max_pool1d(input: Tensor, output_size: int | Sequence[int | None], return_indices: bool = False) -> Tensor:
     """Maxima of ``output_size`` windows of ``input`` (N, C, L)."""
     result = ops.adaptive_max_pool1d(input, _output_size("adaptive_max_pool1d", input, output_size, 1))
     return result if return_indices else result[0]
 
 
-def adaptive_max_pool2d(input, output_size, return_indices=False):
+def adaptive_max_pool2d(input: Tensor, output_size: int | Sequence[int | None], return_indices: bool = False) -> Tensor:
     """Maxima over as many windows as ``output_size`` (H, W) says; None keeps a size."""
     result = ops.adaptive_max_pool2d(input, _output_size("adaptive_max_pool2d", input, output_size, 2))
     return result if return_indices else result[0]
 
 
-def adaptive_max_pool3d(input, output_size, return_indices=False):
+def adaptive_max_pool3d(input: Tensor, output_size: int | Sequence[int | None], return_indices: bool = False) -> Tensor:
     """Maxima over as many windows as ``output_size`` (D, H, W) says; None keeps a size."""
     result = ops.adaptive_max_pool3d(input, _output_size("adaptive_max_pool3d", input, output_size, 3))
     return result if return_indices else result[0]
 
 
-def adaptive_max_pool1d_with_indices(input, output_size, return_indices=False):
+def adaptive_max_pool1d_with_indices(
+    input: Tensor, output_size: int | Sequence[int | None], return_indices: bool = False
+) -> tuple[Tensor, Tensor]:
     """:func:`adaptive_max_pool1d` with indices."""
     return adaptive_max_pool1d(input, output_size, True)
 
 
-def adaptive_max_pool2d_with_indices(input, output_size, return_indices=False):
+def adaptive_max_pool2d_with_indices(
+    input: Tensor, output_size: int | Sequence[int | None], return_indices: bool = False
+) -> tuple[Tensor, Tensor]:
     """:func:`adaptive_max_pool2d` with indices."""
     return adaptive_max_pool2d(input, output_size, True)
 
 
-def adaptive_max_pool3d_with_indices(input, output_size, return_indices=False):
+def adaptive_max_pool3d_with_indices(
+    input: Tensor, output_size: int | Sequence[int | None], return_indices: bool = False
+) -> tuple[Tensor, Tensor]:
     """:func:`adaptive_max_pool3d` with indices."""
     return adaptive_max_pool3d(input, output_size, True)
 
@@ -117,13 +175,25 @@ def _lp_pool(avg_pool, count, input, norm_type, kernel_size, stride, ceil_mode):
     return (torch.sign(total) * ops.relu(total.abs())).pow(1.0 / norm_type)
 
 
-def lp_pool1d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
+def lp_pool1d(
+    input: Tensor,
+    norm_type: int | float,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
+    ceil_mode: bool = False,
+) -> Tensor:
     """``(sum of x^p)^(1/p)`` over each window of ``input`` (N, C, L)."""
     kernel = expand(kernel_size, 1, "kernel_size")
     return _lp_pool(ops.avg_pool1d, kernel[0], input, norm_type, kernel, stride, ceil_mode)
 
 
-def lp_pool2d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
+def lp_pool2d(
+    input: Tensor,
+    norm_type: int | float,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
+    ceil_mode: bool = False,
+) -> Tensor:
     """``(sum of x^p)^(1/p)`` over each window of ``input`` (N, C, H, W).
 
     >>> lp_pool2d(torch.tensor([[[[3.0, 4.0]]]]), 2, (1, 2))
@@ -133,7 +203,13 @@ def lp_pool2d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
     return _lp_pool(ops.avg_pool2d, kernel[0] * kernel[1], input, norm_type, kernel, stride, ceil_mode)
 
 
-def lp_pool3d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
+def lp_pool3d(
+    input: Tensor,
+    norm_type: int | float,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
+    ceil_mode: bool = False,
+) -> Tensor:
     """``(sum of x^p)^(1/p)`` over each window of ``input`` (N, C, D, H, W)."""
     kernel = expand(kernel_size, 3, "kernel_size")
     return _lp_pool(ops.avg_pool3d, kernel[0] * kernel[1] * kernel[2], input, norm_type, kernel, stride, ceil_mode)
@@ -169,17 +245,38 @@ def _unpool(n, input, indices, kernel_size, stride, padding, output_size):
     return output if batched else output.squeeze(0)
 
 
-def max_unpool1d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
+def max_unpool1d(
+    input: Tensor,
+    indices: Tensor,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
+    padding: int | Sequence[int] = 0,
+    output_size: int | Sequence[int | None] | None = None,
+) -> Tensor:
     """Put the maxima of :func:`max_pool1d` back where they stood; zeros elsewhere."""
     return _unpool(1, input, indices, kernel_size, stride, padding, output_size)
 
 
-def max_unpool2d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
+def max_unpool2d(
+    input: Tensor,
+    indices: Tensor,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
+    padding: int | Sequence[int] = 0,
+    output_size: int | Sequence[int | None] | None = None,
+) -> Tensor:
     """Put the maxima of :func:`max_pool2d` back where they stood; zeros elsewhere."""
     return _unpool(2, input, indices, kernel_size, stride, padding, output_size)
 
 
-def max_unpool3d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
+def max_unpool3d(
+    input: Tensor,
+    indices: Tensor,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = None,
+    padding: int | Sequence[int] = 0,
+    output_size: int | Sequence[int | None] | None = None,
+) -> Tensor:
     """Put the maxima of :func:`max_pool3d` back where they stood; zeros elsewhere."""
     return _unpool(3, input, indices, kernel_size, stride, padding, output_size)
 
@@ -199,6 +296,7 @@ def _fractional_starts(sample, size, out, kernel):
     return torch.cat([starts, end], -1)
 
 
+@in_float32
 def _fractional(n, input, kernel_size, output_size, output_ratio, return_indices, samples):
     op = f"fractional_max_pool{n}d"
     if output_size is None and output_ratio is None:
@@ -245,28 +343,48 @@ def _fractional(n, input, kernel_size, output_size, output_ratio, return_indices
 
 
 def fractional_max_pool2d(
-    input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None
-):
+    input: Tensor,
+    kernel_size: int | Sequence[int],
+    output_size: int | Sequence[int | None] | None = None,
+    output_ratio: float | Sequence[float] | None = None,
+    return_indices: bool = False,
+    _random_samples: Tensor | None = None,
+) -> Tensor:
     """Max pooling to a size that need not divide the input's, over windows at random places (Graham 2014)."""
     return _fractional(2, input, kernel_size, output_size, output_ratio, return_indices, _random_samples)
 
 
 def fractional_max_pool3d(
-    input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None
-):
+    input: Tensor,
+    kernel_size: int | Sequence[int],
+    output_size: int | Sequence[int | None] | None = None,
+    output_ratio: float | Sequence[float] | None = None,
+    return_indices: bool = False,
+    _random_samples: Tensor | None = None,
+) -> Tensor:
     """:func:`fractional_max_pool2d` over three dims."""
     return _fractional(3, input, kernel_size, output_size, output_ratio, return_indices, _random_samples)
 
 
 def fractional_max_pool2d_with_indices(
-    input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None
-):
+    input: Tensor,
+    kernel_size: int | Sequence[int],
+    output_size: int | Sequence[int | None] | None = None,
+    output_ratio: float | Sequence[float] | None = None,
+    return_indices: bool = False,
+    _random_samples: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
     """:func:`fractional_max_pool2d` with indices."""
     return _fractional(2, input, kernel_size, output_size, output_ratio, True, _random_samples)
 
 
 def fractional_max_pool3d_with_indices(
-    input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None
-):
+    input: Tensor,
+    kernel_size: int | Sequence[int],
+    output_size: int | Sequence[int | None] | None = None,
+    output_ratio: float | Sequence[float] | None = None,
+    return_indices: bool = False,
+    _random_samples: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
     """:func:`fractional_max_pool3d` with indices."""
     return _fractional(3, input, kernel_size, output_size, output_ratio, True, _random_samples)

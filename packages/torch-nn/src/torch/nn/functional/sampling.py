@@ -1,13 +1,29 @@
 """Sampling images along a grid, as spatial transformers do (Jaderberg 2015)."""
 
+from __future__ import annotations
+
 import warnings
 
 import torch
+from torch._casting import in_float32
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from torch import Tensor
+
 
 __all__ = ["affine_grid", "grid_sample", "grid_sampler", "grid_sampler_2d", "grid_sampler_3d"]
 
 
-def affine_grid(theta, size, align_corners=None):
+def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:
     """The grid at which an affine map reads an image: ``theta`` (N, 2, 3) with ``size`` (N, C, H, W) gives (N, H, W, 2);
     ``theta`` (N, 3, 4) with ``size`` (N, C, D, H, W) gives (N, D, H, W, 3)."""
     size = tuple(size)
@@ -48,7 +64,7 @@ def _default(op, align_corners):
 MODES, PADDINGS = ("bilinear", "nearest", "bicubic"), ("zeros", "border", "reflection")
 
 
-def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
+def grid_sampler(input: Tensor, grid: Any, interpolation_mode: Any, padding_mode: Any, align_corners: bool) -> Tensor:
     """``grid_sample`` with numbers for words: ``torch.grid_sampler``."""
     for name, number, words in (
         ("interpolation_mode", interpolation_mode, MODES),
@@ -64,7 +80,10 @@ def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
 grid_sampler_2d = grid_sampler_3d = grid_sampler
 
 
-def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corners=None):
+@in_float32
+def grid_sample(
+    input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool | None = None
+) -> Tensor:
     """Read ``input`` (N, C, H, W) at places ``grid`` (N, h, w, 2) in [-1, 1], x first; or (N, C, D, H, W) at (N, d, h, w, 3).
 
     ``mode``: 'bilinear', 'nearest' or, for images, 'bicubic'; ``padding_mode`` for places outside: 'zeros', 'border',
@@ -123,11 +142,11 @@ def _place(x, size, align_corners):
 class _Reader:
     """Pixels of ``input`` at integer places, zero where they are outside."""
 
-    def __init__(self, input, padding_mode, align_corners):
+    def __init__(self, input: Tensor, padding_mode: Any, align_corners: bool) -> None:
         self.input, self.padding_mode, self.align_corners = input, padding_mode, align_corners
         self.flat = input.reshape(*input.shape[:2], -1)
 
-    def fold_back(self, dim, place):
+    def fold_back(self, dim: int, place: Any) -> Any:
         """Bring a real-valued place into the image, as the padding mode says."""
         size = self.input.shape[2 + dim]
         # places that are not numbers or beyond any integer read outside
@@ -144,7 +163,7 @@ class _Reader:
             place = torch.where(turns % 2 == 0, extra + low, span - extra + low)
         return place.clamp(0, size - 1)
 
-    def __call__(self, at):
+    def __call__(self, at: Any) -> Any:
         sizes = self.input.shape[2:]
         index, inside = None, None
         for i, size in zip(at, sizes):

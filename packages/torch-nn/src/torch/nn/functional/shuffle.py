@@ -1,9 +1,18 @@
 """Moving elements between channels and space."""
 
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from torch import Tensor
+
+
 __all__ = ["channel_shuffle", "pixel_shuffle", "pixel_unshuffle"]
 
 
-def pixel_shuffle(input, upscale_factor):
+def pixel_shuffle(input: Tensor, upscale_factor: Any) -> Tensor:
     """From (*, C r^2, H, W) to (*, C, H r, W r): sub-pixel convolution's last step (Shi 2016, equation 4).
 
     RuntimeError when r^2 does not divide the channels.
@@ -22,7 +31,7 @@ def pixel_shuffle(input, upscale_factor):
     return x.reshape(*batch, c // (r * r), h * r, w * r)
 
 
-def pixel_unshuffle(input, downscale_factor):
+def pixel_unshuffle(input: Tensor, downscale_factor: Any) -> Tensor:
     """From (*, C, H r, W r) to (*, C r^2, H, W): the inverse of :func:`pixel_shuffle`."""
     r = downscale_factor
     if input.dim() < 3:
@@ -38,7 +47,7 @@ def pixel_unshuffle(input, downscale_factor):
     return x.reshape(*batch, c * r * r, h // r, w // r)
 
 
-def channel_shuffle(input, groups):
+def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """Deal the channels of ``input`` (N, C, ...) out over ``groups`` (ShuffleNet, Zhang 2017)."""
     if input.dim() < 3:
         raise RuntimeError(f"channel_shuffle: input must have at least 3 dims (N, C, ...), got {tuple(input.shape)}")

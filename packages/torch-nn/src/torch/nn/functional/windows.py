@@ -1,7 +1,16 @@
 """The windows that a convolution sees, as columns of a matrix, and back."""
 
+from __future__ import annotations
+
 from ._ops import ops
 from ._sizes import expand
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from torch import Tensor
+
 
 __all__ = ["fold", "unfold"]
 
@@ -21,7 +30,13 @@ def _blocks(op, size, kernel, dilation, padding, stride):
     return blocks
 
 
-def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
+def unfold(
+    input: Tensor,
+    kernel_size: int | Sequence[int],
+    dilation: int | Sequence[int] = 1,
+    padding: int | Sequence[int] = 0,
+    stride: int | Sequence[int] = 1,
+) -> Tensor:
     """The sliding windows of images (N, C, H, W), one column each: (N, C * kh * kw, number of windows).
 
     >>> unfold(torch.arange(9.0).view(1, 1, 3, 3), 2)[0, :, 0]
@@ -44,7 +59,14 @@ def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
     return input.permute(0, 1, 4, 5, 2, 3).reshape(n, c * kernel[0] * kernel[1], bh * bw)
 
 
-def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
+def fold(
+    input: Tensor,
+    output_size: int | Sequence[int | None],
+    kernel_size: int | Sequence[int],
+    dilation: int | Sequence[int] = 1,
+    padding: int | Sequence[int] = 0,
+    stride: int | Sequence[int] = 1,
+) -> Tensor:
     """Sum windows (N, C * kh * kw, number of windows) back into images (N, C, H, W): the transpose of :func:`unfold`."""
     if input.dim() not in (2, 3):
         raise RuntimeError(

@@ -31,16 +31,24 @@ _LATE = {
 }
 
 
-def __getattr__(name):
-    if name not in _LATE and name not in _LATE.values():
-        raise AttributeError(f"module 'torch.nn.modules' has no attribute {name!r}")
-    import importlib
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # what type checkers see
+    from .adaptive import AdaptiveLogSoftmaxWithLoss as AdaptiveLogSoftmaxWithLoss
+    from .attention import MultiheadAttention as MultiheadAttention
+    from .rnn import *
+    from .transformer import *
+else:
 
-    module = importlib.import_module(f"{__name__}.{_LATE.get(name, name)}")
-    if name not in _LATE:
-        return module
-    globals()[name] = getattr(module, name)
-    return globals()[name]
+    def __getattr__(name):
+        if name not in _LATE and name not in _LATE.values():
+            raise AttributeError(f"module 'torch.nn.modules' has no attribute {name!r}")
+        import importlib
+
+        module = importlib.import_module(f"{__name__}.{_LATE.get(name, name)}")
+        if name not in _LATE:
+            return module
+        globals()[name] = getattr(module, name)
+        return globals()[name]
 
 
 def __dir__():

@@ -1,29 +1,45 @@
 """Moving a module: dtype, device, shared memory, gradients' state."""
 
+from __future__ import annotations
+
 import torch
+
+from ..parameter import Parameter
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from typing_extensions import Self
 
 
 class Cast:
     """The part of Module that maps a function over its parameters and buffers, in place."""
 
     def _apply(self, fn, recurse=True):
-        """Replace the data of every parameter, gradient and buffer by ``fn`` of it; parameters stay the same objects."""
+        """Replace the data of every parameter, gradient and buffer by ``fn`` of it.
+
+        Parameters stay the same objects, unless the data comes to lie on another device or in another layout.
+        """
         if recurse:
             for module in self.children():
                 module._apply(fn)
-        for parameter in self._parameters.values():
+        for name, parameter in self._parameters.items():
             if parameter is None:
                 continue
-            parameter.data = fn(parameter.data)
-            if parameter.grad is not None:
-                requires_grad = parameter.grad.requires_grad
-                parameter.grad = fn(parameter.grad.detach()).requires_grad_(requires_grad)
+            grad, data = parameter.grad, fn(parameter.data)
+            if data.device == parameter.device and data.layout == parameter.layout:
+                parameter.data = data
+            else:
+                self._parameters[name] = parameter = Parameter(data, parameter.requires_grad)
+            if grad is not None:
+                parameter.grad = fn(grad.detach()).requires_grad_(grad.requires_grad)
         for name, buffer in self._buffers.items():
             if buffer is not None:
                 self._buffers[name] = fn(buffer)
         return self
 
-    def to(self, *args, **kwargs):
+    def to(self, *args: Any, **kwargs: Any) -> Any:
         """Move and cast in place: ``to(device)``, ``to(dtype)``, ``to(device, dtype)``, ``to(tensor)``,
         ``to(memory_format=...)``; only floating point and complex tensors change dtype. Returns self.
 
@@ -39,6 +55,11 @@ class Cast:
 
         def convert(tensor):
             options = {"non_blocking": non_blocking}
+            if tensor.is_meta and device is not None and torch.device(device).type != "meta":
+                raise NotImplementedError(
+                    f"Module.to: the parameters are on the Meta device and have no data to move to {device}; "
+                    f"module.to_empty(device={str(device)!r}) makes uninitialised ones there"
+                )
             if device is not None:
                 options["device"] = device
             if dtype is not None and (tensor.is_floating_point() or tensor.is_complex()):
@@ -49,58 +70,58 @@ class Cast:
 
         return self._apply(convert)
 
-    def to_empty(self, *, device, recurse=True):
+    def to_empty(self, *, device: torch.device | str | int | None, recurse: bool = True) -> Self:
         """Move to ``device`` without copying: the values are uninitialised afterwards. Returns self."""
         return self._apply(lambda tensor: torch.empty_like(tensor, device=device), recurse)
 
-    def type(self, dst_type):
+    def type(self, dst_type: torch.dtype | str) -> Self:
         """Cast all parameters and buffers, integer ones too. Returns self."""
         return self._apply(lambda tensor: tensor.type(dst_type))
 
     def _cast_floating(self, dtype):
         return self._apply(lambda tensor: tensor.to(dtype) if tensor.is_floating_point() else tensor)
 
-    def float(self):
+    def float(self) -> Self:
         """Cast floating point parameters and buffers to float32. Returns self."""
         return self._cast_floating(torch.float32)
 
-    def double(self):
+    def double(self) -> Self:
         """Cast floating point parameters and buffers to float64. Returns self."""
         return self._cast_floating(torch.float64)
 
-    def half(self):
+    def half(self) -> Self:
         """Cast floating point parameters and buffers to float16. Returns self."""
         return self._cast_floating(torch.float16)
 
-    def bfloat16(self):
+    def bfloat16(self) -> Self:
         """Cast floating point parameters and buffers to bfloat16. Returns self."""
         return self._cast_floating(torch.bfloat16)
 
-    def cpu(self):
+    def cpu(self) -> Self:
         """Move everything to the CPU. Returns self."""
         return self._apply(lambda tensor: tensor.cpu())
 
-    def cuda(self, device=None):
+    def cuda(self, device: torch.device | str | int | None = None) -> Self:
         """Move everything to a CUDA device (the current one by default). Returns self."""
         return self._apply(lambda tensor: tensor.cuda(device))
 
-    def xpu(self, device=None):
+    def xpu(self, device: torch.device | str | int | None = None) -> Self:
         """Move everything to an XPU. Returns self."""
         return self._apply(lambda tensor: tensor.to(_device("xpu", device)))
 
-    def ipu(self, device=None):
+    def ipu(self, device: torch.device | str | int | None = None) -> Self:
         """Move everything to an IPU. Returns self."""
         return self._apply(lambda tensor: tensor.to(_device("ipu", device)))
 
-    def mtia(self, device=None):
+    def mtia(self, device: torch.device | str | int | None = None) -> Self:
         """Move everything to an MTIA device. Returns self."""
         return self._apply(lambda tensor: tensor.to(_device("mtia", device)))
 
-    def share_memory(self):
+    def share_memory(self) -> Self:
         """Move all parameters and buffers into memory that other processes can map. Returns self."""
         return self._apply(lambda tensor: tensor.share_memory_())
 
-    def requires_grad_(self, requires_grad=True):
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
         """Freeze (``False``) or train (``True``) all parameters. Returns self.
 
         >>> any(p.requires_grad for p in torch.nn.Linear(2, 2).requires_grad_(False).parameters())
@@ -110,7 +131,7 @@ class Cast:
             parameter.requires_grad_(requires_grad)
         return self
 
-    def zero_grad(self, set_to_none=True):
+    def zero_grad(self, set_to_none: bool = True) -> None:
         """Drop the gradients of all parameters, or fill them with zero when ``set_to_none`` is false."""
         for parameter in self.parameters():
             if parameter.grad is None:
@@ -127,16 +148,43 @@ def _device(kind, index):
     return f"{kind}:{index}" if isinstance(index, int) else (index or kind)
 
 
-def _parse_to(*args, device=None, dtype=None, tensor=None, non_blocking=False, copy=False, memory_format=None):
-    for arg in args:
-        if isinstance(arg, torch.Tensor):
-            tensor = arg
-        elif isinstance(arg, torch.dtype):
-            dtype = arg
-        elif isinstance(arg, bool):
-            non_blocking = arg
-        elif arg is not None:
-            device = arg
-    if tensor is not None:
-        device, dtype = tensor.device, tensor.dtype
-    return device, dtype, non_blocking, memory_format
+_FORMS = {
+    "tensor": ("tensor", "non_blocking"),
+    "dtype": ("dtype", "non_blocking"),
+    "device": ("device", "dtype", "non_blocking"),
+}
+_TYPES = {
+    "tensor": (torch.Tensor,),
+    "device": (torch.device, str, int, type(None)),
+    "dtype": (torch.dtype, type(None)),
+    "non_blocking": (bool,),
+    "memory_format": (torch.memory_format, type(None)),
+}
+
+
+def _parse_to(*args, **kwargs):
+    """Device, dtype, whether to go on before the copy is done, and memory format; TypeError for another order."""
+    first = args[0] if args else None
+    form = "dtype" if isinstance(first, torch.dtype) else "device"
+    if isinstance(first, torch.Tensor) or (not args and "tensor" in kwargs):
+        form = "tensor"
+    names = _FORMS[form]
+    if "copy" in kwargs or (len(args) == len(names) + 1 and isinstance(args[-1], bool)):
+        raise RuntimeError(
+            "Module.to: does not take copy, parameters stay the same objects; copy.deepcopy(module).to(...)"
+        )
+    given = dict(zip(names, args))
+    wrong = len(args) > len(names) or given.keys() & kwargs.keys() or kwargs.keys() - {*names, "memory_format"}
+    given.update(kwargs)
+    for name, value in given.items():
+        wrong = wrong or not isinstance(value, _TYPES[name]) or (name == "device" and isinstance(value, bool))
+    if wrong:
+        shown = [type(x).__name__ for x in args] + [f"{name}={type(x).__name__}" for name, x in kwargs.items()]
+        raise TypeError(
+            f"Module.to: got ({', '.join(shown)}), expected (device, dtype, non_blocking), (dtype, non_blocking) or "
+            "(tensor, non_blocking), and memory_format"
+        )
+    device, dtype = given.get("device"), given.get("dtype")
+    if form == "tensor":
+        device, dtype = given["tensor"].device, given["tensor"].dtype
+    return device, dtype, given.get("non_blocking", False), given.get("memory_format")

@@ -3,7 +3,9 @@
 ``Module.__call__`` comes here only when there is a hook to run; a module without hooks looks at two empty lists.
 """
 
+import functools
 import itertools
+import warnings
 
 import torch
 
@@ -114,6 +116,7 @@ class Everywhere:
         self.backward = HookDict(running)
         self.with_kwargs, self.always_call = {}, {}
         self.on_parameter, self.on_buffer, self.on_module = {}, {}, {}
+        self._is_full_backward_hook = None
 
 
 everywhere = Everywhere()
@@ -123,10 +126,12 @@ def call(module, args, kwargs):
     """Run ``module.forward`` between its hooks, in the order: global ones first, then the module's own."""
     output, done = None, set()
     try:
-        args, kwargs = _run_forward_pre(module, args, kwargs)
-        probe = None
+        probe, last_node_hooks = None, []
         if everywhere.backward or everywhere.backward_pre or module._backward_hooks or module._backward_pre_hooks:
-            probe = BackwardProbe(module)
+            before, full, last_node_hooks = _backward_hooks(module)
+            probe = BackwardProbe(module, before, full) if before or full else None
+        args, kwargs = _run_forward_pre(module, args, kwargs)
+        if probe is not None:
             args = probe.watch_inputs(args)
         output = module.forward(*args, **kwargs)
         for id, hook, with_kwargs, _ in _forward_hooks(module):
@@ -134,28 +139,139 @@ def call(module, args, kwargs):
             replaced = hook(module, args, kwargs, output) if with_kwargs else hook(module, args, output)
             if replaced is not None:
                 output = replaced
-        return output if probe is None else probe.watch_outputs(output)
+        if probe is not None:
+            output = probe.watch_outputs(output)
+        if last_node_hooks:
+            _watch_last_node(module, args, output, last_node_hooks)
+        return output
     except Exception:
         for id, hook, with_kwargs, always in _forward_hooks(module):
             if always and id not in done:
                 try:
                     hook(module, args, kwargs, output) if with_kwargs else hook(module, args, output)
                 except Exception as error:
-                    import warnings
-
                     warnings.warn(f"{type(module).__name__}: forward hook failed during another error: {error}")
         raise
 
 
+def add_backward(owner, hooks, hook, full, prepend=False):
+    """Put ``hook`` among the backward hooks of a module, or of all modules, which are full ones or ones of 2018."""
+    if hooks and owner._is_full_backward_hook is not full:
+        where = "as a global Module hook" if owner is everywhere else "on a single Module"
+        raise RuntimeError(
+            f"Cannot use both regular backward hooks and full backward hooks {where}. Please use only one of them."
+        )
+    owner._is_full_backward_hook = full
+    return add(hooks, hook, prepend)
+
+
+def _backward_hooks(module):
+    """Those that run before the module's backward, those after it, and those of 2018 at its last node."""
+    before = [*everywhere.backward_pre.values(), *module._backward_pre_hooks.values()]
+    full, last = [], []
+    for owner, hooks in ((everywhere, everywhere.backward), (module, module._backward_hooks)):
+        (last if owner._is_full_backward_hook is False else full).extend(hooks.values())
+    return before, full, last
+
+
+def _tensors(x):
+    """The tensors in nested tuples, lists and dicts, in order."""
+    if isinstance(x, torch.Tensor):
+        yield x
+    elif isinstance(x, (tuple, list, dict)):
+        for part in x.values() if isinstance(x, dict) else x:
+            yield from _tensors(part)
+
+
+def _watch_last_node(module, args, output, hooks):
+    first = next(_tensors(output), None)
+    node = None if first is None else first.grad_fn
+    if node is None:
+        return
+    for hook in hooks:
+        node.register_hook(functools.partial(_run_at_last_node, module, hook, node.name()))
+    _warn_of_last_node(args, output, node)
+
+
+# How many gradients of inputs and of outputs such a hook sees, where the node has more: running statistics, indices.
+_SEEN = {
+    "NativeBatchNormBackward0": (3, 1),
+    "NativeLayerNormBackward0": (3, 1),
+    "EmbeddingBackward0": (1, 1),
+    "MaxPoolBackward0": (1, 1),
+    "AdaptiveMaxPoolBackward0": (1, 1),
+    "NllLossForwardBackward0": (1, 1),
+    "NativeDropoutBackward0": (1, 1),
+}
+
+
+def _run_at_last_node(module, hook, name, grad_input, grad_output):
+    """Show a hook of 2018 the gradients in the order that it knows, and take those it returns back into the node's."""
+    if name == "LinearBackward0" and grad_output[0] is not None and grad_output[0].dim() == 2:
+        return _run_at_linear(module, hook, grad_input, grad_output)
+    inputs, outputs = _SEEN.get(name, (None, None))
+    shown = grad_input[:inputs]
+    replaced = hook(module, shown, grad_output[:outputs])
+    return None if replaced is None else _as_many(module, replaced, shown) + grad_input[len(shown) :]
+
+
+def _run_at_linear(module, hook, grad_input, grad_output):
+    """With the gradients of ``addmm(bias, input, weight.t())``, which a linear layer was in 2018."""
+    x, weight, rows = grad_input  # those of the bias are not summed up yet
+    shown = (x, None if weight is None else weight.t())
+    if rows is not None:
+        shown = (rows.sum(0), *shown)
+    replaced = hook(module, shown, grad_output)
+    if replaced is None:
+        return None
+    *bias, x, weight = _as_many(module, replaced, shown)
+    if rows is not None and bias[0] is not shown[0]:
+        rows = torch.zeros_like(rows)
+        rows[:1] = bias[0]
+    return x, None if weight is None else weight.t(), rows
+
+
+def _as_many(module, replaced, shown):
+    replaced = replaced if isinstance(replaced, tuple) else (replaced,)
+    if len(replaced) != len(shown):
+        raise RuntimeError(
+            f"{type(module).__name__}: backward hook returned {len(replaced)} values for grad_input, expected {len(shown)}"
+        )
+    return replaced
+
+
+def _warn_of_last_node(args, output, node):
+    """A hook of 2018 sees all gradients only when the module is one node of the graph."""
+    outputs = output if isinstance(output, tuple) else (output,)
+    if not all(isinstance(x, torch.Tensor) for x in outputs):
+        what = "on a Module that does not return a single Tensor or a tuple of Tensors is deprecated"
+    elif not all(isinstance(x, torch.Tensor) for x in args):
+        what = "on a Module that does not take as input a single Tensor or a tuple of Tensors is deprecated"
+    elif len({x.grad_fn for x in outputs if x.grad_fn is not None}) > 1:
+        what = "when outputs are generated by different autograd Nodes is deprecated. This hook will be missing some grad_output"
+    elif {x.grad_fn for x in args if x.grad_fn is not None} != {before for before, _ in node.next_functions}:
+        what = (
+            "when the forward contains multiple autograd Nodes is deprecated. This hook will be missing some grad_input"
+        )
+    else:
+        return
+    warnings.warn(
+        f"Using a non-full backward hook {what}. Please use register_full_backward_hook to get the documented behavior.",
+        FutureWarning,
+        stacklevel=5,
+    )
+
+
 def _forward_hooks(module):
-    for id, hook in list(everywhere.forward.items()):
-        yield id, hook, id in everywhere.with_kwargs, id in everywhere.always_call
-    for id, hook in list(module._forward_hooks.items()):
-        yield id, hook, id in module._forward_hooks_with_kwargs, id in module._forward_hooks_always_called
+    """As they are now: id, hook, does it take the keyword arguments, does it run after an error too."""
+    hooks = [(everywhere.with_kwargs, everywhere.always_call, *item) for item in everywhere.forward.items()]
+    own = module._forward_hooks_with_kwargs, module._forward_hooks_always_called
+    hooks += [(*own, *item) for item in module._forward_hooks.items()]
+    return [(id, hook, id in with_kwargs, id in always) for with_kwargs, always, id, hook in hooks]
 
 
 def _run_forward_pre(module, args, kwargs):
-    with_kwargs = module._forward_pre_hooks_with_kwargs
+    with_kwargs = set(module._forward_pre_hooks_with_kwargs)
     for id, hook in [*everywhere.forward_pre.items(), *module._forward_pre_hooks.items()]:
         if id in with_kwargs:
             replaced = hook(module, args, kwargs)
@@ -182,8 +298,9 @@ class BackwardProbe:
     input needs a gradient there is no inner node, and the hooks run at the outer one with ``None`` for the inputs.
     """
 
-    def __init__(self, module):
+    def __init__(self, module, before, after):
         self.module = module
+        self.before, self.after = before, after
         self.grad_output = None
         self.positions = ()
         self.num_inputs = 0
@@ -216,7 +333,7 @@ class BackwardProbe:
 
     def _outputs_passed(self, grads):
         self.grad_output = _spread(grads, self.output_positions, self.num_outputs)
-        for hook in [*everywhere.backward_pre.values(), *self.module._backward_pre_hooks.values()]:
+        for hook in self.before:
             replaced = hook(self.module, self.grad_output)
             if replaced is not None:
                 self.grad_output = self._checked(replaced, self.num_outputs, "grad_output")
@@ -231,7 +348,7 @@ class BackwardProbe:
     def _run(self, grad_input):
         if self.grad_output is None:  # the inputs were reached on a way around the outputs
             return grad_input
-        for hook in [*everywhere.backward.values(), *self.module._backward_hooks.values()]:
+        for hook in self.after:
             replaced = hook(self.module, grad_input, self.grad_output)
             if replaced is not None:
                 grad_input = self._checked(replaced, self.num_inputs, "grad_input")

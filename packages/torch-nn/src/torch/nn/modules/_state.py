@@ -1,5 +1,7 @@
 """state_dict and load_state_dict."""
 
+from __future__ import annotations
+
 import collections
 
 import torch
@@ -7,10 +9,18 @@ import torch
 from ..parameter import Parameter, is_lazy
 from . import _hooks
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from torch.utils.hooks import RemovableHandle
+
+
 _EXTRA_STATE = "_extra_state"
 
 
-class IncompatibleKeys(collections.namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
+class _IncompatibleKeys(collections.namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
     """What ``load_state_dict`` returns: keys the module wanted and did not get, keys it got and did not want."""
 
     __slots__ = ()
@@ -34,15 +44,11 @@ class State:
     _version = 1
     dump_patches = False
 
-    def _own_hooks(self, name):
-        """The dict of rarely used hooks ``name``, made at first use."""
-        if name not in self.__dict__:
-            self.__dict__[name] = {}
-        return self.__dict__[name]
-
     # -- writing ----------------------------------------------------------------------------------------------------
 
-    def state_dict(self, *args, destination=None, prefix="", keep_vars=False):
+    def state_dict(
+        self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False
+    ) -> dict[str, Any]:
         """An ordered dict of all parameters and persistent buffers, by dotted path.
 
         The tensors share memory with the module; they are detached unless ``keep_vars``.
@@ -57,13 +63,13 @@ class State:
         if not hasattr(destination, "_metadata"):
             destination._metadata = collections.OrderedDict()
         metadata = destination._metadata[prefix[:-1]] = {"version": self._version}
-        for hook in self.__dict__.get("_state_dict_pre_hooks", {}).values():
+        for hook in self._state_dict_pre_hooks.values():
             hook(self, prefix, keep_vars)
         self._save_to_state_dict(destination, prefix, keep_vars)
         for name, module in self._modules.items():
             if module is not None:
                 module.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
-        for hook in self.__dict__.get("_state_dict_hooks", {}).values():
+        for hook in self._state_dict_hooks.values():
             replaced = hook(self, destination, prefix, metadata)
             if replaced is not None and not getattr(hook, "_post", False):
                 destination = replaced
@@ -79,13 +85,13 @@ class State:
         if type(self).get_extra_state is not State.get_extra_state:
             destination[prefix + _EXTRA_STATE] = self.get_extra_state()
 
-    def get_extra_state(self):
+    def get_extra_state(self) -> Any:
         """Override to put something picklable beside the tensors of this module's state dict."""
         raise RuntimeError(
             f"{type(self).__name__}.get_extra_state is not defined; define it together with set_extra_state"
         )
 
-    def set_extra_state(self, state):
+    def set_extra_state(self, state: Any) -> None:
         """Override to take back what :meth:`get_extra_state` gave."""
         raise RuntimeError(
             f"{type(self).__name__}.set_extra_state is not defined, but the state dict holds extra state for it"
@@ -93,7 +99,9 @@ class State:
 
     # -- reading ----------------------------------------------------------------------------------------------------
 
-    def load_state_dict(self, state_dict, strict=True, assign=False):
+    def load_state_dict(
+        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
+    ) -> _IncompatibleKeys:
         """Copy the tensors of ``state_dict`` into this module's parameters and buffers.
 
         With ``strict`` the keys must match exactly, else RuntimeError lists what is missing, unexpected or of another
@@ -106,20 +114,23 @@ class State:
         """
         if not isinstance(state_dict, collections.abc.Mapping):
             raise TypeError(f"load_state_dict: state_dict must be a dict, got {type(state_dict).__name__}")
-        missing, unexpected, errors, copies = [], [], [], []
+        missing, unexpected, errors, copies, extras = [], [], [], [], []
         metadata = getattr(state_dict, "_metadata", None)
         state_dict = collections.OrderedDict(state_dict)
         if metadata is not None:
             state_dict._metadata = metadata
 
         def load(module, state, prefix):
-            local = dict((metadata or {}).get(prefix[:-1], {}), copies=copies, assign_to_params_buffers=assign)
+            local = {**(metadata or {}).get(prefix[:-1], {}), "copies": copies, "extras": extras}
+            local["assign_to_params_buffers"] = assign
             module._load_from_state_dict(state, prefix, local, True, missing, unexpected, errors)
-            for name, child in module._modules.items():
-                if child is not None:
-                    load(child, state, f"{prefix}{name}.")
-            keys = IncompatibleKeys(missing, unexpected)
-            for hook in module.__dict__.get("_load_state_dict_post_hooks", {}).values():
+            if module._modules:
+                parts = _by_child(state, prefix)
+                for name, child in module._modules.items():
+                    if child is not None:
+                        load(child, parts.get(name, {}), f"{prefix}{name}.")
+            keys = _IncompatibleKeys(missing, unexpected)
+            for hook in module._load_state_dict_post_hooks.values():
                 if hook(module, keys) is not None:
                     raise RuntimeError(
                         "load_state_dict post hook: return None; edit the lists of keys in place instead"
@@ -136,45 +147,49 @@ class State:
             raise RuntimeError(
                 f"Error(s) in loading state_dict for {type(self).__name__}:\n\t" + "\n\t".join(errors) + way_out
             )
-        for copy in copies:
-            copy()
-        return IncompatibleKeys(missing, unexpected)
+        with torch.no_grad():
+            for copy in copies:
+                copy()
+        for extra in extras:
+            extra()
+        return _IncompatibleKeys(missing, unexpected)
 
     def _load_from_state_dict(
         self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
     ):
         """Check this module's own entries and queue their copies; the tensors change only after all checks passed."""
-        for hook in self.__dict__.get("_load_state_dict_pre_hooks", {}).values():
+        for hook in self._load_state_dict_pre_hooks.values():
             hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
-        copies = local_metadata.get("copies")
+        copies, extras = local_metadata.get("copies"), local_metadata.get("extras")
         assign = local_metadata.get("assign_to_params_buffers", False)
-        own = {
-            **{name: (self._parameters, value) for name, value in self._parameters.items()},
-            **{
-                name: (self._buffers, value)
-                for name, value in self._buffers.items()
-                if name not in self._non_persistent_buffers_set
-            },
-        }
-        for name, (registry, current) in own.items():
-            if current is None:
-                continue
-            key = prefix + name
-            if key not in state_dict:
-                missing_keys.append(key)
-                continue
-            given = state_dict[key]
-            problem = _mismatch(key, current, given)
-            if problem:
-                error_msgs.append(problem)
-                continue
-            action = _Copy(registry, name, current, given, assign)
-            action() if copies is None else copies.append(action)
+        transient = self._non_persistent_buffers_set
+        buffers = self._buffers
+        if transient:
+            buffers = {name: value for name, value in buffers.items() if name not in transient}
+        for registry, entries in ((self._parameters, self._parameters), (self._buffers, buffers)):
+            for name, current in entries.items():
+                if current is None:
+                    continue
+                key = prefix + name
+                if key not in state_dict:
+                    missing_keys.append(key)
+                    continue
+                given = state_dict[key]
+                problem = _mismatch(key, current, given)
+                if problem:
+                    error_msgs.append(problem)
+                    continue
+                action = _Copy(registry, name, current, given, assign)
+                if copies is not None:
+                    copies.append(action)
+                    continue
+                with torch.no_grad():
+                    action()
         extra = prefix + _EXTRA_STATE
         if type(self).set_extra_state is not State.set_extra_state:
             if extra in state_dict:
                 action = _Extra(self, state_dict[extra])
-                action() if copies is None else copies.append(action)
+                action() if extras is None else extras.append(action)
             elif strict:
                 missing_keys.append(extra)
         elif strict and extra in state_dict:
@@ -183,36 +198,36 @@ class State:
             for key in state_dict:
                 if key.startswith(prefix) and key != extra:
                     head, dot, _ = key[len(prefix) :].partition(".")
-                    if not (head in self._modules if dot else head in own):
+                    if not (head in self._modules if dot else head in self._parameters or head in buffers):
                         unexpected_keys.append(key)
 
     # -- hooks ------------------------------------------------------------------------------------------------------
 
-    def register_state_dict_pre_hook(self, hook):
+    def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Run ``hook(module, prefix, keep_vars)`` before this module's part of a state dict is written."""
-        return _hooks.add(self._own_hooks("_state_dict_pre_hooks"), hook)
+        return _hooks.add(self._state_dict_pre_hooks, hook)
 
-    def register_state_dict_post_hook(self, hook):
+    def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Run ``hook(module, state_dict, prefix, metadata)`` afterwards; it may edit ``state_dict`` in place."""
         hook._post = True
-        return _hooks.add(self._own_hooks("_state_dict_hooks"), hook)
+        return _hooks.add(self._state_dict_hooks, hook)
 
     def _register_state_dict_hook(self, hook):
         if getattr(hook, "_post", False):
             raise RuntimeError("this hook is already registered by register_state_dict_post_hook")
-        return _hooks.add(self._own_hooks("_state_dict_hooks"), hook)
+        return _hooks.add(self._state_dict_hooks, hook)
 
-    def register_load_state_dict_pre_hook(self, hook):
+    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Run ``hook(module, state_dict, prefix, metadata, strict, missing, unexpected, errors)`` before loading."""
         return self._register_load_state_dict_pre_hook(hook, with_module=True)
 
     def _register_load_state_dict_pre_hook(self, hook, with_module=False):
-        hooks = self._own_hooks("_load_state_dict_pre_hooks")
+        hooks = self._load_state_dict_pre_hooks
         return _hooks.add(hooks, _WrappedHook(hook, self) if with_module else hook)
 
-    def register_load_state_dict_post_hook(self, hook):
+    def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Run ``hook(module, incompatible_keys)`` after loading; it may edit the two lists in place."""
-        return _hooks.add(self._own_hooks("_load_state_dict_post_hooks"), hook)
+        return _hooks.add(self._load_state_dict_post_hooks, hook)
 
 
 class _WrappedHook:
@@ -230,26 +245,37 @@ class _WrappedHook:
         return self.hook(*args) if self.module is None else self.hook(self.module, *args)
 
 
+def _by_child(state, prefix):
+    """The entries below ``prefix`` that are a submodule's, by its name."""
+    parts = {}
+    for key, value in state.items():
+        name, dot, _ = key[len(prefix) :].partition(".")
+        if dot and key.startswith(prefix):
+            parts.setdefault(name, {})[key] = value
+    return parts
+
+
 class _Copy:
     """One checked assignment of a tensor of the state dict."""
+
+    __slots__ = ("assign", "current", "given", "name", "registry")
 
     def __init__(self, registry, name, current, given, assign):
         self.registry, self.name, self.current, self.given, self.assign = registry, name, current, given, assign
 
     def __call__(self):
         current, given = self.current, self.given
-        with torch.no_grad():
-            if self.assign:
-                if isinstance(current, Parameter):
-                    if not isinstance(given, Parameter):
-                        given = Parameter(given, requires_grad=current.requires_grad)
-                    else:
-                        given.requires_grad_(current.requires_grad)
-                self.registry[self.name] = given
-                return
-            if is_lazy(current):
-                current.materialize(given.shape)
-            current.copy_(given if current.dim() else given.reshape(()))
+        if self.assign:
+            if isinstance(current, Parameter):
+                if not isinstance(given, Parameter):
+                    given = Parameter(given, requires_grad=current.requires_grad)
+                else:
+                    given.requires_grad_(current.requires_grad)
+            self.registry[self.name] = given
+            return
+        if is_lazy(current):
+            current.materialize(given.shape)
+        current.copy_(given if current.dim() else given.reshape(()))
 
 
 class _Extra:
@@ -266,7 +292,7 @@ def _mismatch(key, current, given):
         return f"type mismatch for {key}: expected a Tensor, got {type(given).__name__}."
     if is_lazy(current) or is_lazy(given):
         return f"{key} of the checkpoint was never initialised: run its lazy module once." if is_lazy(given) else None
-    if tuple(current.shape) != tuple(given.shape) and not (current.dim() == 0 and tuple(given.shape) == (1,)):
+    if current.shape != given.shape and not (current.dim() == 0 and given.shape == (1,)):
         return (
             f"size mismatch for {key}: copying a param with shape {given.shape} from checkpoint, "
             f"the shape in current model is {current.shape}."
@@ -282,7 +308,7 @@ def _hint(unexpected, missing):
     """A word on the commonest causes: a DataParallel prefix, a renamed layer."""
     if all(key.startswith("module.") for key in unexpected):
         return ' All start with "module.": saved from DataParallel? Load into it, or strip the prefix.'
-    import difflib  # errors alone need it, and it costs a fifth of the import of torch.nn
+    import difflib  # only errors need it, and it costs a fifth of the import of torch.nn
 
     close = difflib.get_close_matches(unexpected[0], missing, 1, 0.8)
     return f' Was "{unexpected[0]}" renamed to "{close[0]}"?' if close else ""

@@ -1,15 +1,25 @@
 """Walking the tree of modules: names, iterators, access by dotted path."""
 
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from torch import Tensor
+    from torch.nn import Module, Parameter
+    from typing_extensions import Self
+
 
 class Tree:
     """The part of Module that knows its descendants."""
 
-    def children(self):
+    def children(self) -> Iterator[Module]:
         """The direct submodules, each once."""
         for _, module in self.named_children():
             yield module
 
-    def named_children(self):
+    def named_children(self) -> Iterator[tuple[str, Module]]:
         """Pairs of name and direct submodule, each module once."""
         seen = set()
         for name, module in self._modules.items():
@@ -17,12 +27,14 @@ class Tree:
                 seen.add(module)
                 yield name, module
 
-    def modules(self, remove_duplicate=True):
+    def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
         """This module and all below it, parents first."""
         for _, module in self.named_modules(remove_duplicate=remove_duplicate):
             yield module
 
-    def named_modules(self, memo=None, prefix="", remove_duplicate=True):
+    def named_modules(
+        self, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Module]]:
         """Pairs of dotted path and module, this module first under the name ``prefix``.
 
         >>> net = torch.nn.Sequential(torch.nn.Sequential(torch.nn.Identity()))
@@ -51,7 +63,7 @@ class Tree:
                     seen.add(id(value))
                 yield (f"{path}.{name}" if path else name), value
 
-    def parameters(self, recurse=True):
+    def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
         """The parameters of this module and, with ``recurse``, of all below it; a shared one appears once.
 
         >>> sum(p.numel() for p in torch.nn.Linear(3, 2).parameters())
@@ -60,16 +72,20 @@ class Tree:
         for _, parameter in self.named_parameters(recurse=recurse):
             yield parameter
 
-    def named_parameters(self, prefix="", recurse=True, remove_duplicate=True):
+    def named_parameters(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Parameter]]:
         """Pairs of dotted path and parameter."""
         return self._named_members(lambda module: module._parameters.items(), prefix, recurse, remove_duplicate)
 
-    def buffers(self, recurse=True):
+    def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
         """The buffers of this module and, with ``recurse``, of all below it."""
         for _, buffer in self.named_buffers(recurse=recurse):
             yield buffer
 
-    def named_buffers(self, prefix="", recurse=True, remove_duplicate=True):
+    def named_buffers(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Tensor]]:
         """Pairs of dotted path and buffer."""
         return self._named_members(lambda module: module._buffers.items(), prefix, recurse, remove_duplicate)
 
@@ -85,7 +101,7 @@ class Tree:
             raise AttributeError(f"{name!r} (on the path {path!r}) is a {type(module).__name__}, not an nn.Module")
         return module
 
-    def get_submodule(self, target):
+    def get_submodule(self, target: str) -> Module:
         """The module at the dotted path ``target``; ``""`` is this module. AttributeError when there is none.
 
         >>> net = torch.nn.Sequential(torch.nn.Linear(2, 3))
@@ -97,7 +113,7 @@ class Tree:
             module = module._step(name, target)
         return module
 
-    def set_submodule(self, target, module, strict=False):
+    def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
         """Put ``module`` at the dotted path ``target``; with ``strict`` something must be there already."""
         if not target:
             raise ValueError("set_submodule: target is empty; give the dotted path of a submodule")
@@ -118,15 +134,15 @@ class Tree:
             raise AttributeError(f"{name!r} (on the path {target!r}) is not {kind}")
         return getattr(module, name)
 
-    def get_parameter(self, target):
+    def get_parameter(self, target: str) -> Parameter:
         """The parameter at the dotted path ``target``."""
         return self._leaf(target, "an nn.Parameter", "_parameters")
 
-    def get_buffer(self, target):
+    def get_buffer(self, target: str) -> Tensor:
         """The buffer at the dotted path ``target``."""
         return self._leaf(target, "a buffer", "_buffers")
 
-    def apply(self, fn):
+    def apply(self, fn: Callable[[Module], None]) -> Self:
         """Call ``fn(module)`` for every module below and then for this one; returns self.
 
         >>> net = torch.nn.Sequential(torch.nn.Identity())

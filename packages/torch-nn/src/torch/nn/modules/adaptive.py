@@ -1,5 +1,7 @@
 """Softmax over very many classes (Grave 2016)."""
 
+from __future__ import annotations
+
 import collections
 
 import torch
@@ -8,6 +10,13 @@ from .. import functional as F
 from .container import ModuleList, Sequential
 from .linear import Linear
 from .module import Module
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from torch import Tensor
+
 
 __all__ = ["AdaptiveLogSoftmaxWithLoss"]
 
@@ -23,14 +32,14 @@ class AdaptiveLogSoftmaxWithLoss(Module):
 
     def __init__(
         self,
-        in_features,
-        n_classes,
-        cutoffs,
-        div_value=4.0,
-        head_bias=False,
-        device=None,
-        dtype=None,
-    ):
+        in_features: int,
+        n_classes: int,
+        cutoffs: Sequence[int],
+        div_value: float = 4.0,
+        head_bias: bool = False,
+        device: torch.device | str | int | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
         super().__init__()
         cutoffs = list(cutoffs)
         if not cutoffs:
@@ -65,14 +74,14 @@ class AdaptiveLogSoftmaxWithLoss(Module):
                 )
             )
 
-    def reset_parameters(self):
+    def reset_parameters(self) -> None:
         """Draw all weights anew."""
         self.head.reset_parameters()
         for projection, scores in self.tail:
             projection.reset_parameters()
             scores.reset_parameters()
 
-    def forward(self, input, target):
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
         single = target.dim() == 0
         if single:
             input, target = input.unsqueeze(0), target.unsqueeze(0)
@@ -106,7 +115,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         loss = -output.mean()
         return _Output(output.squeeze(0) if single else output, loss)
 
-    def log_prob(self, input):
+    def log_prob(self, input: Tensor) -> Tensor:
         """Log probabilities of all classes: (N, n_classes)."""
         head = F.log_softmax(self.head(input), 1)
         parts = [head[:, : self.shortlist_size]]
@@ -114,7 +123,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             parts.append(F.log_softmax(cluster(input), 1) + head[:, self.shortlist_size + i].unsqueeze(1))
         return torch.cat(parts, 1)
 
-    def predict(self, input):
+    def predict(self, input: Tensor) -> Tensor:
         """The most probable class of each example: (N). Clusters are only scored for examples that the head sends there."""
         best = self.head(input).argmax(1)
         rare = (best >= self.shortlist_size).nonzero().reshape(-1)

@@ -1,5 +1,7 @@
 """Multi-head attention as a layer (Vaswani 2017)."""
 
+from __future__ import annotations
+
 import torch
 
 from .. import functional as F
@@ -7,6 +9,13 @@ from .. import init
 from ..parameter import Parameter
 from .linear import Linear
 from .module import Module
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from torch import Tensor
+
 
 __all__ = ["MultiheadAttention"]
 
@@ -26,18 +35,18 @@ class MultiheadAttention(Module):
 
     def __init__(
         self,
-        embed_dim,
-        num_heads,
-        dropout=0.0,
-        bias=True,
-        add_bias_kv=False,
-        add_zero_attn=False,
-        kdim=None,
-        vdim=None,
-        batch_first=False,
-        device=None,
-        dtype=None,
-    ):
+        embed_dim: Any,
+        num_heads: Any,
+        dropout: float = 0.0,
+        bias: bool = True,
+        add_bias_kv: bool = False,
+        add_zero_attn: bool = False,
+        kdim: Any = None,
+        vdim: Any = None,
+        batch_first: bool = False,
+        device: torch.device | str | int | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
         super().__init__()
         if embed_dim <= 0 or num_heads <= 0:
             raise ValueError(
@@ -86,15 +95,15 @@ class MultiheadAttention(Module):
 
     def forward(
         self,
-        query,
-        key,
-        value,
-        key_padding_mask=None,
-        need_weights=True,
-        attn_mask=None,
-        average_attn_weights=True,
-        is_causal=False,
-    ):
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        key_padding_mask: Tensor | None = None,
+        need_weights: bool = True,
+        attn_mask: Tensor | None = None,
+        average_attn_weights: bool = True,
+        is_causal: bool = False,
+    ) -> tuple[Tensor, Tensor | None]:
         batched = query.dim() == 3
         if self.batch_first and batched:
             if query is key and key is value:  # stay one tensor: one projection does all three
@@ -128,7 +137,9 @@ class MultiheadAttention(Module):
         )
         return (output.transpose(0, 1) if self.batch_first and batched else output), weights
 
-    def merge_masks(self, attn_mask, key_padding_mask, query):
+    def merge_masks(
+        self, attn_mask: Tensor | None, key_padding_mask: Tensor | None, query: Tensor
+    ) -> tuple[Tensor | None, int | None]:
         """Both masks as one (N, heads, L, S) and the kind of it: 0 attention, 1 padding, 2 both, None neither."""
         if key_padding_mask is None:
             return attn_mask, None if attn_mask is None else 0

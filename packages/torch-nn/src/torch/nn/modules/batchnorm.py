@@ -1,12 +1,27 @@
 """Batch normalisation (Ioffe 2015)."""
 
+from __future__ import annotations
+
 import torch
+from torch import _parts
 
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter, UninitializedBuffer, UninitializedParameter, is_lazy
 from .lazy import LazyModuleMixin
 from .module import Module
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from torch import Tensor
+
 
 __all__ = [
     "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "LazyBatchNorm1d", "LazyBatchNorm2d", "LazyBatchNorm3d", "SyncBatchNorm",
@@ -22,16 +37,16 @@ class _NormBase(Module):
 
     def __init__(
         self,
-        num_features,
-        eps=1e-5,
-        momentum=0.1,
-        affine=True,
-        track_running_stats=True,
-        device=None,
-        dtype=None,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        device: torch.device | str | int | None = None,
+        dtype: torch.dtype | None = None,
         *,
-        bias=True,
-    ):
+        bias: bool = True,
+    ) -> None:
         super().__init__()
         self.num_features = num_features
         self.eps = eps
@@ -48,14 +63,14 @@ class _NormBase(Module):
         self.register_buffer("num_batches_tracked", count)
         self.reset_parameters()
 
-    def reset_running_stats(self):
+    def reset_running_stats(self) -> None:
         """Forget all batches seen."""
         if self.track_running_stats:
             self.running_mean.zero_()
             self.running_var.fill_(1)
             self.num_batches_tracked.zero_()
 
-    def reset_parameters(self):
+    def reset_parameters(self) -> None:
         """Weight 1, bias 0, no batches seen."""
         self.reset_running_stats()
         if self.weight is not None:
@@ -68,7 +83,7 @@ class _NormBase(Module):
             expected = " or ".join(f"{n}D" for n in self._dims)
             raise ValueError(f"{type(self).__name__}: expected {expected} input (got {input.dim()}D input)")
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return (
             f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
             f"track_running_stats={self.track_running_stats}"
@@ -84,14 +99,18 @@ class _NormBase(Module):
 
 
 class _BatchNorm(_NormBase):
-    def forward(self, input):
-        self._check_input_dim(input)
-        training = self.training or self.running_mean is None
-        momentum = self.momentum
+    def _count_batch(self):
+        """The momentum of this batch; None in the settings is the plain average of all batches."""
         if self.training and self.track_running_stats and self.num_batches_tracked is not None:
             self.num_batches_tracked.add_(1)
-            if momentum is None:  # the plain average of all batches
-                momentum = 1.0 / float(self.num_batches_tracked)
+            if self.momentum is None:
+                return 1.0 / float(self.num_batches_tracked)
+        return self.momentum
+
+    def forward(self, input: Tensor) -> Tensor:
+        self._check_input_dim(input)
+        training = self.training or self.running_mean is None
+        momentum = self._count_batch()
         update = not self.training or self.track_running_stats
         return F.batch_norm(
             input,
@@ -131,24 +150,25 @@ class BatchNorm3d(_BatchNorm):
 
 
 class SyncBatchNorm(_BatchNorm):
-    """Batch norm over the batches of all processes of a group; needs torch-distributed in training with several.
+    """Batch norm of (N, C, ...) over the batches of all processes of a group: of all of them unless one is given.
 
-    In one process it is batch norm of (N, C, ...).
+    In training, mean and variance are those of all processes' batches together, and gradients flow through them.
+    Without a process group, and in evaluation, it is batch norm of the batch at hand.
     """
 
     def __init__(
         self,
-        num_features,
-        eps=1e-5,
-        momentum=0.1,
-        affine=True,
-        track_running_stats=True,
-        process_group=None,
-        device=None,
-        dtype=None,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        process_group: Any | None = None,
+        device: torch.device | str | int | None = None,
+        dtype: torch.dtype | None = None,
         *,
-        bias=True,
-    ):
+        bias: bool = True,
+    ) -> None:
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
         self.process_group = process_group
 
@@ -156,15 +176,38 @@ class SyncBatchNorm(_BatchNorm):
         if input.dim() < 2:
             raise ValueError(f"SyncBatchNorm: expected at least 2D input (got {input.dim()}D input)")
 
-    def forward(self, input):
-        if self.training and self.process_group is not None:
-            raise NotImplementedError(
-                "SyncBatchNorm: statistics over a process group come with torch-distributed, which is not there yet"
+    def forward(self, input: Tensor) -> Tensor:
+        if not self.training or self._processes() < 2:
+            return super().forward(input)
+        self._check_input_dim(input)
+        if input.shape[1] != self.num_features:
+            raise ValueError(
+                f"SyncBatchNorm: expected {self.num_features} channels in dim 1, got input of shape {tuple(input.shape)}"
             )
-        return super().forward(input)
+        from torch.distributed._sync_batch_norm import sync_batch_norm
+
+        momentum = self._count_batch()
+        return sync_batch_norm(
+            input,
+            self.weight,
+            self.bias,
+            self.running_mean if self.track_running_stats else None,
+            self.running_var if self.track_running_stats else None,
+            self.eps,
+            0.0 if momentum is None else momentum,
+            self.process_group,
+        )
+
+    def _processes(self):
+        distributed = _parts.need("distributed")
+        if not distributed.is_initialized():
+            if self.process_group is not None:
+                raise RuntimeError("SyncBatchNorm: its process group belongs to no job: call init_process_group first")
+            return 1
+        return distributed.get_world_size(self.process_group)
 
     @classmethod
-    def convert_sync_batchnorm(cls, module, process_group=None):
+    def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Any:
         """``module`` with every batch norm in it replaced by a SyncBatchNorm of the same state."""
         converted = module
         if isinstance(module, _BatchNorm):
@@ -188,8 +231,16 @@ class _LazyNorm(LazyModuleMixin):
     """A norm that reads ``num_features`` off its first input."""
 
     def __init__(
-        self, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, device=None, dtype=None, *, bias=True
-    ):
+        self,
+        eps: float = 1e-5,
+        momentum: float = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        device: torch.device | str | int | None = None,
+        dtype: torch.dtype | None = None,
+        *,
+        bias: bool = True,
+    ) -> None:
         super().__init__(0, eps, momentum, False, False, device, dtype)
         self.affine = affine
         self.track_running_stats = track_running_stats
@@ -203,11 +254,11 @@ class _LazyNorm(LazyModuleMixin):
             self.running_var = UninitializedBuffer(**options)
             self.num_batches_tracked = torch.tensor(0, dtype=torch.int64, device=device)
 
-    def reset_parameters(self):
+    def reset_parameters(self) -> None:
         if not self.has_uninitialized_params() and self.num_features != 0:
             super().reset_parameters()
 
-    def initialize_parameters(self, input):
+    def initialize_parameters(self, input: Tensor) -> None:
         channel = 1 if input.dim() == max(self._dims) or isinstance(self, _BatchNorm) else 0
         self.num_features = input.shape[channel]
         for tensor in (self.weight, self.bias, self.running_mean, self.running_var):

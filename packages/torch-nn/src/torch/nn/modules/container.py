@@ -1,5 +1,7 @@
 """Modules that hold modules or parameters: in order, in a list, in a dict."""
 
+from __future__ import annotations
+
 import collections.abc
 import itertools
 import operator
@@ -9,13 +11,22 @@ import torch
 from ..parameter import Parameter
 from .module import Module
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import Any
+
+    from torch import Tensor
+    from typing_extensions import Self
+
+
 __all__ = ["Container", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
 
 
 class Container(Module):
     """Modules given by keyword, as in the earliest versions; today a Module with attributes does the same."""
 
-    def __init__(self, **kwargs):
+    def __init__(self, **kwargs: Any) -> None:
         super().__init__()
         for name, module in kwargs.items():
             self.add_module(name, module)
@@ -40,32 +51,32 @@ class _Numbered(Module):
         for i, module in enumerate(modules):
             self.add_module(str(i), module)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._modules)
 
-    def __iter__(self):
+    def __iter__(self) -> Any:
         return iter(self._modules.values())
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return self._slice(list(self._modules.items())[index])
         return self._modules[self._key(index)]
 
-    def __setitem__(self, index, module):
+    def __setitem__(self, index: Any, module: Module) -> None:
         setattr(self, self._key(index), module)
 
-    def __delitem__(self, index):
+    def __delitem__(self, index: Any) -> None:
         keys = list(self._modules)[index] if isinstance(index, slice) else [self._key(index)]
         for key in keys:
             del self._modules[key]
         self._renumber(list(self._modules.values()))
 
-    def append(self, module):
+    def append(self, module: Module) -> Self:
         """Add one module at the end. Returns self."""
         self.add_module(str(len(self)), module)
         return self
 
-    def insert(self, index, module):
+    def insert(self, index: Any, module: Module) -> Self:
         """Put ``module`` before position ``index``; later ones move up. Returns self for Sequential."""
         if not isinstance(module, Module):
             raise AssertionError(f"module should be of type: {Module}, got {type(module).__name__}")
@@ -78,13 +89,13 @@ class _Numbered(Module):
         self._renumber(modules)
         return self
 
-    def pop(self, key):
+    def pop(self, key: Any) -> Any:
         """Remove and return the module at position ``key``."""
         module = self[key]
         del self[key]
         return module
 
-    def extend(self, modules):
+    def extend(self, modules: Any) -> Self:
         """Add several modules at the end. Returns self."""
         if not isinstance(modules, collections.abc.Iterable):
             raise TypeError(
@@ -110,7 +121,7 @@ class Sequential(_Numbered):
     )
     """
 
-    def __init__(self, *args):
+    def __init__(self, *args: Any) -> None:
         super().__init__()
         named = args[0].items() if len(args) == 1 and isinstance(args[0], dict) else enumerate(args)
         for name, module in named:
@@ -119,7 +130,7 @@ class Sequential(_Numbered):
     def _slice(self, items):
         return type(self)(collections.OrderedDict(items))
 
-    def __delitem__(self, index):
+    def __delitem__(self, index: Any) -> None:
         names = list(self._modules)
         numbered = names == [str(i) for i in range(len(names))]
         for name in names[index] if isinstance(index, slice) else [self._key(index)]:
@@ -127,17 +138,17 @@ class Sequential(_Numbered):
         if numbered:
             self._renumber(list(self._modules.values()))
 
-    def __add__(self, other):
+    def __add__(self, other: Any) -> Any:
         if not isinstance(other, Sequential):
             raise ValueError(f"Sequential + x: x must be a Sequential, got {type(other).__name__}")
         return Sequential(*self, *other)
 
-    def __iadd__(self, other):
+    def __iadd__(self, other: Any) -> Self:
         if not isinstance(other, Sequential):
             raise ValueError(f"Sequential += x: x must be a Sequential, got {type(other).__name__}")
         return self.extend(other)
 
-    def __mul__(self, times):
+    def __mul__(self, times: Any) -> Any:
         if not isinstance(times, int):
             raise TypeError(f"Sequential * n: n must be an int, got {type(times).__name__}")
         if times <= 0:
@@ -146,14 +157,14 @@ class Sequential(_Numbered):
 
     __rmul__ = __mul__
 
-    def __imul__(self, times):
+    def __imul__(self, times: Any) -> Self:
         return self.extend(list(self * times)[len(self) :])
 
-    def extend(self, sequential):
+    def extend(self, sequential: Iterable[Module]) -> Self:
         """Add the modules of ``sequential`` at the end. Returns self."""
         return super().extend(sequential)
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         for module in self._modules.values():
             input = module(input)
         return input
@@ -167,7 +178,7 @@ class ModuleList(_Numbered):
     (3, 6)
     """
 
-    def __init__(self, modules=None):
+    def __init__(self, modules: Iterable[Module] | None = None) -> None:
         super().__init__()
         if modules is not None:
             self.extend(modules)
@@ -175,19 +186,19 @@ class ModuleList(_Numbered):
     def _slice(self, items):
         return type(self)(module for _, module in items)
 
-    def __iadd__(self, modules):
+    def __iadd__(self, modules: Iterable[Module]) -> Self:
         return self.extend(modules)
 
-    def __add__(self, other):
+    def __add__(self, other: Iterable[Module]) -> Any:
         return ModuleList([*self, *other])
 
-    def insert(self, index, module):
+    def insert(self, index: int, module: Module) -> None:
         """Put ``module`` before position ``index``; later ones move up."""
         size = len(self)
         index = max(index + size, 0) if index < 0 else min(index, size)
         super().insert(index, module)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         """Equal neighbours are printed once: ``(0-11): 12 x Block(...)``."""
         groups = []
         for i, text in enumerate(repr(module) for module in self):
@@ -209,55 +220,55 @@ class ModuleDict(Module):
     torch.Size([2, 9])
     """
 
-    def __init__(self, modules=None):
+    def __init__(self, modules: Mapping[str, Module] | None = None) -> None:
         super().__init__()
         if modules is not None:
             self.update(modules)
 
-    def __getitem__(self, key):
+    def __getitem__(self, key: str) -> Module:
         return self._modules[key]
 
-    def __setitem__(self, key, module):
+    def __setitem__(self, key: str, module: Module) -> None:
         if key in self._modules:
             setattr(self, key, module)
         else:
             self.add_module(key, module)
 
-    def __delitem__(self, key):
+    def __delitem__(self, key: str) -> None:
         del self._modules[key]
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._modules)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[str]:
         return iter(self._modules)
 
-    def __contains__(self, key):
+    def __contains__(self, key: str) -> bool:
         return key in self._modules
 
-    def clear(self):
+    def clear(self) -> None:
         """Remove all entries."""
         self._modules.clear()
 
-    def pop(self, key):
+    def pop(self, key: str) -> Module:
         """Remove ``key`` and return its module."""
         module = self[key]
         del self[key]
         return module
 
-    def keys(self):
+    def keys(self) -> Any:
         """The names."""
         return self._modules.keys()
 
-    def items(self):
+    def items(self) -> Any:
         """Pairs of name and module."""
         return self._modules.items()
 
-    def values(self):
+    def values(self) -> Any:
         """The modules."""
         return self._modules.values()
 
-    def update(self, modules):
+    def update(self, modules: Mapping[str, Module]) -> None:
         """Add the entries of a dict or of an iterable of pairs."""
         for key, module in _pairs(self, modules):
             self[key] = module
@@ -307,39 +318,39 @@ class ParameterList(Module):
     3
     """
 
-    def __init__(self, values=None):
+    def __init__(self, values: Iterable[Any] | None = None) -> None:
         super().__init__()
         self._size = 0
         if values is not None:
             self.extend(values)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self._size
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return type(self)(getattr(self, str(i)) for i in range(*index.indices(self._size)))
         return getattr(self, str(_index(self, index, self._size)))
 
-    def __setitem__(self, index, value):
+    def __setitem__(self, index: Any, value: Any) -> None:
         setattr(self, str(_index(self, index, self._size)), _as_parameter(value))
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         return iter(self[i] for i in range(self._size))
 
-    def __iadd__(self, values):
+    def __iadd__(self, values: Any) -> Self:
         return self.extend(values)
 
-    def __dir__(self):
+    def __dir__(self) -> Sequence[str]:
         return [name for name in super().__dir__() if not name.isdigit()]
 
-    def append(self, value):
+    def append(self, value: Any) -> Self:
         """Add one value at the end. Returns self."""
         self._size += 1
         self[self._size - 1] = value
         return self
 
-    def extend(self, values):
+    def extend(self, values: Iterable[Any]) -> Self:
         """Add several values at the end. Returns self."""
         if not isinstance(values, collections.abc.Iterable) or isinstance(values, torch.Tensor):
             raise TypeError(f"ParameterList.extend should be called with an iterable, but got {type(values).__name__}")
@@ -347,7 +358,7 @@ class ParameterList(Module):
             self.append(value)
         return self
 
-    def pop(self, index=-1):
+    def pop(self, index: int = -1) -> Any:
         """Remove and return the value at ``index``."""
         value = self[index]
         rest = [self[i] for i in range(self._size) if i != index % self._size]
@@ -357,10 +368,10 @@ class ParameterList(Module):
         self.extend(rest)
         return value
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return "\n".join(_describe(i, value)[2:] for i, value in enumerate(self))
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError("ParameterList is a container of parameters and cannot be called")
 
 
@@ -372,7 +383,7 @@ class ParameterDict(Module):
     ['left']
     """
 
-    def __init__(self, parameters=None):
+    def __init__(self, parameters: Any = None) -> None:
         super().__init__()
         self._names = {}
         if parameters is not None:
@@ -386,99 +397,107 @@ class ParameterDict(Module):
             )
         return f"{key}_" if hasattr(ParameterDict, key) else key
 
-    def __getitem__(self, key):
+    def __getitem__(self, key: str) -> Any:
         if key not in self._names:
             raise KeyError(key)
         return getattr(self, self._attribute(key))
 
-    def __setitem__(self, key, value):
+    def __setitem__(self, key: str, value: Any) -> None:
         attribute = self._attribute(key)
         setattr(self, attribute, _as_parameter(value))
         self._names[key] = None
 
-    def __delitem__(self, key):
+    def __delitem__(self, key: str) -> None:
         del self._names[key]
         delattr(self, self._attribute(key))
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._names)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[str]:
         return iter(self._names)
 
-    def __reversed__(self):
+    def __reversed__(self) -> Iterator[str]:
         return reversed(list(self._names))
 
-    def __contains__(self, key):
+    def __contains__(self, key: str) -> bool:
         return key in self._names
 
-    def __or__(self, other):
+    def __or__(self, other: Any) -> Any:
         merged = self.copy()
         merged.update(other)
         return merged
 
-    def __ror__(self, other):
+    def __ror__(self, other: Any) -> Any:
         merged = ParameterDict(other)
         merged.update(self)
         return merged
 
-    def __ior__(self, other):
+    def __ior__(self, other: Any) -> Self:
         self.update(other)
         return self
 
-    def copy(self):
+    def copy(self) -> Any:
         """A new dict with the same parameters."""
         return ParameterDict(dict(self.items()))
 
-    def setdefault(self, key, default=None):
+    def setdefault(self, key: str, default: Any | None = None) -> Any:
         """The value under ``key``; if there is none, ``default`` is put there first."""
         if key not in self:
             self[key] = default
         return self[key]
 
-    def clear(self):
+    def clear(self) -> None:
         """Remove all entries."""
         for key in list(self):
             del self[key]
 
-    def pop(self, key):
+    def pop(self, key: str) -> Any:
         """Remove ``key`` and return its value."""
         value = self[key]
         del self[key]
         return value
 
-    def popitem(self):
+    def popitem(self) -> tuple[str, Any]:
         """Remove and return the last pair."""
         key = next(reversed(self))
         return key, self.pop(key)
 
-    def get(self, key, default=None):
+    def get(self, key: str, default: Any | None = None) -> Any:
         """The value under ``key``, or ``default``."""
         return self[key] if key in self else default  # noqa: SIM401
 
-    def fromkeys(self, keys, default=None):
+    def fromkeys(self, keys: Iterable[str], default: Any | None = None) -> Any:
         """A new dict with ``default`` under each of ``keys``."""
         return ParameterDict((key, default) for key in keys)
 
-    def keys(self):
+    def keys(self) -> Any:
         """The names."""
         return self._names.keys()
 
-    def items(self):
+    def items(self) -> Iterable[tuple[str, Any]]:
         """Pairs of name and value."""
         return [(key, self[key]) for key in self._names]
 
-    def values(self):
+    def values(self) -> Iterable[Any]:
         """The values."""
         return [self[key] for key in self._names]
 
-    def update(self, parameters):
-        """Add the entries of a dict or of an iterable of pairs."""
-        for key, value in _pairs(self, parameters):
+    def update(self, parameters: Iterable[Tensor]) -> None:
+        """Add the entries of a dict or of an iterable of pairs.
+
+        Those of a plain dict are sorted by their keys, as ever since dicts had no order: the parameters of a model are
+        in the same order wherever it is made, and so is an optimiser's state.
+        """
+        pairs = _pairs(self, parameters)
+        ordered = (collections.OrderedDict, ParameterDict)
+        if isinstance(parameters, collections.abc.Mapping) and not isinstance(parameters, ordered):
+            pairs = sorted(pairs, key=lambda pair: pair[0])
+        for key, value in pairs:
             self[key] = value
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return "\n".join(_describe(key, value)[2:] for key, value in self.items())
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError("ParameterDict is a container of parameters and cannot be called")

@@ -1,5 +1,7 @@
 """Convolutions and transposed convolutions over one, two and three dims."""
 
+from __future__ import annotations
+
 import math
 
 import torch
@@ -10,6 +12,15 @@ from ..functional._sizes import expand
 from ..parameter import Parameter, UninitializedParameter
 from .lazy import LazyModuleMixin
 from .module import Module
+from .utils import _pair, _reverse_repeat_tuple, _single, _triple  # noqa: F401  (others import them from here)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from torch import Tensor
+
 
 __all__ = [
     "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d", "LazyConv1d", "LazyConv2d",
@@ -25,21 +36,25 @@ class _ConvNd(Module):
     _dims = None
     _transposed = False
 
-    def _setup(
+    def __init__(
         self,
-        in_channels,
-        out_channels,
-        kernel_size,
-        stride,
-        padding,
-        dilation,
-        output_padding,
-        groups,
-        bias,
-        padding_mode,
-        device,
-        dtype,
-    ):
+        in_channels: int,
+        out_channels: int,
+        kernel_size: tuple[int, ...],
+        stride: tuple[int, ...],
+        padding: str | tuple[int, ...],
+        dilation: tuple[int, ...],
+        transposed: bool,
+        output_padding: tuple[int, ...],
+        groups: int,
+        bias: bool,
+        padding_mode: str = "zeros",
+        device: torch.device | str | int | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__()
+        if self._dims is None:  # a class written elsewhere, which gives tuples
+            self._dims = len(kernel_size)
         name, n = type(self).__name__, self._dims
         if groups <= 0:
             raise ValueError(f"{name}: groups must be a positive integer, got {groups}")
@@ -62,16 +77,18 @@ class _ConvNd(Module):
             self.padding = padding
         else:
             self.padding = expand(padding, n, "padding")
-        self.transposed = self._transposed
+        self.transposed = transposed
         self.output_padding = expand(output_padding, n, "output_padding")
         self.groups = groups
         self.padding_mode = padding_mode
-        first, second = (in_channels, out_channels) if self._transposed else (out_channels, in_channels)
+        first, second = (in_channels, out_channels) if transposed else (out_channels, in_channels)
         self.weight = Parameter(torch.empty(first, second // groups, *self.kernel_size, device=device, dtype=dtype))
-        self._parameters["bias"] = Parameter(torch.empty(out_channels, device=device, dtype=dtype)) if bias else None
+        self.register_parameter(
+            "bias", Parameter(torch.empty(out_channels, device=device, dtype=dtype)) if bias else None
+        )
         self.reset_parameters()
 
-    def reset_parameters(self):
+    def reset_parameters(self) -> None:
         """Draw weight and bias anew, uniform in ``+-1 / sqrt(fan_in)``."""
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.bias is not None:
@@ -93,7 +110,15 @@ class _ConvNd(Module):
             edges += [before, after]
         return edges
 
-    def extra_repr(self):
+    @property
+    def _reversed_padding_repeated_twice(self):
+        return vars(self).get("_reversed_padding_repeated_twice") or tuple(self._edges())
+
+    @_reversed_padding_repeated_twice.setter
+    def _reversed_padding_repeated_twice(self, edges):
+        vars(self)["_reversed_padding_repeated_twice"] = edges
+
+    def extra_repr(self) -> str:
         n = self._dims
         text = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
         if self.padding != (0,) * n:
@@ -110,7 +135,7 @@ class _ConvNd(Module):
             text += f", padding_mode={self.padding_mode}"
         return text
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: Any) -> None:
         super().__setstate__(state)
         self.__dict__.setdefault("padding_mode", "zeros")  # pickles of 2018 have none
 
@@ -120,28 +145,31 @@ class _Conv(_ConvNd):
 
     def __init__(
         self,
-        in_channels,
-        out_channels,
-        kernel_size,
-        stride=1,
-        padding=0,
-        dilation=1,
-        groups=1,
-        bias=True,
-        padding_mode="zeros",
-        device=None,
-        dtype=None,
-    ):
-        super().__init__()
-        self._setup(
-            in_channels, out_channels, kernel_size, stride, padding, dilation, 0, groups, bias, padding_mode, device, dtype
+        in_channels: int,
+        out_channels: int,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] = 1,
+        padding: int | Sequence[int] = 0,
+        dilation: int | Sequence[int] = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        device: torch.device | str | int | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__(
+            in_channels, out_channels, kernel_size, stride, padding, dilation, False, 0, groups, bias, padding_mode,
+            device, dtype,
         )  # fmt: skip
 
-    def forward(self, input):
+    def _conv_forward(self, input, weight, bias):
         if self.padding_mode != "zeros":
             input = F.pad(input, self._edges(), mode=self.padding_mode)
-            return self._function(input, self.weight, self.bias, self.stride, 0, self.dilation, self.groups)
-        return self._function(input, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups)
+            return self._function(input, weight, bias, self.stride, 0, self.dilation, self.groups)
+        return self._function(input, weight, bias, self.stride, self.padding, self.dilation, self.groups)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return self._conv_forward(input, self.weight, self.bias)
 
 
 class Conv1d(_Conv):
@@ -175,38 +203,43 @@ class Conv3d(_Conv):
     _function = staticmethod(F.conv3d)
 
 
-class _ConvTranspose(_ConvNd):
+class _ConvTransposeNd(_ConvNd):
+    """What transposed convolutions share."""
+
     _transposed = True
-    _function = None
 
     def __init__(
         self,
-        in_channels,
-        out_channels,
-        kernel_size,
-        stride=1,
-        padding=0,
-        output_padding=0,
-        groups=1,
-        bias=True,
-        dilation=1,
-        padding_mode="zeros",
-        device=None,
-        dtype=None,
-    ):
-        super().__init__()
+        in_channels: int,
+        out_channels: int,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int],
+        padding: int | Sequence[int],
+        dilation: int | Sequence[int],
+        transposed: Any,
+        output_padding: int | Sequence[int],
+        groups: int,
+        bias: Tensor,
+        padding_mode: str = "zeros",
+        device: torch.device | str | int | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
         if padding_mode != "zeros":
             raise ValueError(f'{type(self).__name__}: only "zeros" padding mode is supported, got {padding_mode!r}')
-        self._setup(
-            in_channels, out_channels, kernel_size, stride, padding, dilation, output_padding, groups, bias,
+        super().__init__(
+            in_channels, out_channels, kernel_size, stride, padding, dilation, transposed, output_padding, groups, bias,
             padding_mode, device, dtype,
         )  # fmt: skip
 
-    def _output_padding(self, input, output_size):
+    def _output_padding(
+        self, input, output_size, stride=None, padding=None, kernel_size=None, num_spatial_dims=None, dilation=None
+    ):
         """The output padding that makes the output ``output_size``; ValueError when no such padding exists."""
         if output_size is None:
             return self.output_padding
-        n = self._dims
+        n = num_spatial_dims or self._dims
+        stride, padding = stride or self.stride, self.padding if padding is None else padding
+        kernel_size, dilation = kernel_size or self.kernel_size, dilation or self.dilation
         output_size = tuple(output_size)
         skip = input.dim() - n
         if len(output_size) == skip + n:
@@ -217,17 +250,41 @@ class _ConvTranspose(_ConvNd):
             )
         extra = []
         for i, want in enumerate(output_size):
-            least = (input.shape[skip + i] - 1) * self.stride[i] - 2 * self.padding[i]
-            least += self.dilation[i] * (self.kernel_size[i] - 1) + 1
-            if not least <= want < least + self.stride[i]:
+            least = (input.shape[skip + i] - 1) * stride[i] - 2 * padding[i]
+            least += dilation[i] * (kernel_size[i] - 1) + 1
+            if not least <= want < least + stride[i]:
                 raise ValueError(
                     f"{type(self).__name__}: requested an output size of {output_size}, but dim {i} can only be from "
-                    f"{least} to {least + self.stride[i] - 1} for an input of {tuple(input.shape)}"
+                    f"{least} to {least + stride[i] - 1} for an input of {tuple(input.shape)}"
                 )
             extra.append(want - least)
         return tuple(extra)
 
-    def forward(self, input, output_size=None):
+
+class _ConvTranspose(_ConvTransposeNd):
+    _function = None
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] = 1,
+        padding: int | Sequence[int] = 0,
+        output_padding: int | Sequence[int] = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: int | Sequence[int] = 1,
+        padding_mode: str = "zeros",
+        device: torch.device | str | int | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__(
+            in_channels, out_channels, kernel_size, stride, padding, dilation, True, output_padding, groups, bias,
+            padding_mode, device, dtype,
+        )  # fmt: skip
+
+    def forward(self, input: Tensor, output_size: int | Sequence[int | None] | None = None) -> Tensor:
         return self._function(
             input,
             self.weight,
@@ -272,16 +329,18 @@ class _LazyConv(LazyModuleMixin):
     """A convolution that reads ``in_channels`` off its first input."""
 
     def _be_lazy(self, out_channels, groups, bias, device, dtype):
+        if groups <= 0:
+            raise ValueError(f"{type(self).__name__}: groups must be a positive integer, got {groups}")
         self.weight = UninitializedParameter(device=device, dtype=dtype)
         self.out_channels = out_channels
         self.groups = groups
         self.bias = UninitializedParameter(device=device, dtype=dtype) if bias else None
 
-    def reset_parameters(self):
+    def reset_parameters(self) -> None:
         if not self.has_uninitialized_params() and self.in_channels != 0:
             super().reset_parameters()
 
-    def initialize_parameters(self, input, *args, **kwargs):
+    def initialize_parameters(self, input: Tensor, *args: Any, **kwargs: Any) -> None:
         n = self._dims
         if input.dim() not in (n + 1, n + 2):
             raise RuntimeError(
@@ -304,17 +363,17 @@ class _LazyConv(LazyModuleMixin):
 class _LazyForward(_LazyConv):
     def __init__(
         self,
-        out_channels,
-        kernel_size,
-        stride=1,
-        padding=0,
-        dilation=1,
-        groups=1,
-        bias=True,
-        padding_mode="zeros",
-        device=None,
-        dtype=None,
-    ):
+        out_channels: int,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] = 1,
+        padding: int | Sequence[int] = 0,
+        dilation: int | Sequence[int] = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        device: torch.device | str | int | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
         super().__init__(0, 0, kernel_size, stride, padding, dilation, 1, False, padding_mode)
         self._be_lazy(out_channels, groups, bias, device, dtype)
 
@@ -322,18 +381,18 @@ class _LazyForward(_LazyConv):
 class _LazyTranspose(_LazyConv):
     def __init__(
         self,
-        out_channels,
-        kernel_size,
-        stride=1,
-        padding=0,
-        output_padding=0,
-        groups=1,
-        bias=True,
-        dilation=1,
-        padding_mode="zeros",
-        device=None,
-        dtype=None,
-    ):
+        out_channels: int,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] = 1,
+        padding: int | Sequence[int] = 0,
+        output_padding: int | Sequence[int] = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: int | Sequence[int] = 1,
+        padding_mode: str = "zeros",
+        device: torch.device | str | int | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
         super().__init__(0, 0, kernel_size, stride, padding, output_padding, 1, False, dilation, padding_mode)
         self._be_lazy(out_channels, groups, bias, device, dtype)
 

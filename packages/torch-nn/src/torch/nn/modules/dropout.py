@@ -1,29 +1,36 @@
 """Dropout layers: active in training, the identity in evaluation."""
 
+from __future__ import annotations
+
 from .. import functional as F
 from .module import Module
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from torch import Tensor
+
 
 __all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "FeatureAlphaDropout"]
 
 
-class _Dropout(Module):
+class _DropoutNd(Module):
     _function = None
 
-    def __init__(self, p=0.5, inplace=False):
+    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__()
         if not 0 <= p <= 1:
             raise ValueError(f"{type(self).__name__}: dropout probability has to be between 0 and 1, but got {p}")
         self.p = p
         self.inplace = inplace
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return self._function(input, self.p, self.training, self.inplace)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"p={self.p}, inplace={self.inplace}"
 
 
-class Dropout(_Dropout):
+class Dropout(_DropoutNd):
     """Each element is zero with probability ``p``, else divided by ``1 - p`` (Hinton 2012).
 
     >>> torch.nn.Dropout(0.5).eval()(torch.ones(2))
@@ -33,31 +40,31 @@ class Dropout(_Dropout):
     _function = staticmethod(F.dropout)
 
 
-class Dropout1d(_Dropout):
+class Dropout1d(_DropoutNd):
     """Drops whole channels of (N, C, L)."""
 
     _function = staticmethod(F.dropout1d)
 
 
-class Dropout2d(_Dropout):
+class Dropout2d(_DropoutNd):
     """Drops whole channels of (N, C, H, W): neighbouring pixels are too alike for dropping single ones (Tompson 2015)."""
 
     _function = staticmethod(F.dropout2d)
 
 
-class Dropout3d(_Dropout):
+class Dropout3d(_DropoutNd):
     """Drops whole channels of (N, C, D, H, W)."""
 
     _function = staticmethod(F.dropout3d)
 
 
-class AlphaDropout(_Dropout):
+class AlphaDropout(_DropoutNd):
     """Dropout that keeps mean 0 and variance 1, for SELU networks (Klambauer 2017)."""
 
     _function = staticmethod(F.alpha_dropout)
 
 
-class FeatureAlphaDropout(_Dropout):
+class FeatureAlphaDropout(_DropoutNd):
     """:class:`AlphaDropout` of whole channels."""
 
     _function = staticmethod(F.feature_alpha_dropout)

@@ -1,6 +1,15 @@
 """Layers that join dims or cut one into several."""
 
+from __future__ import annotations
+
 from .module import Module
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from torch import Tensor
+
 
 __all__ = ["Flatten", "Unflatten"]
 
@@ -12,15 +21,15 @@ class Flatten(Module):
     torch.Size([32, 25])
     """
 
-    def __init__(self, start_dim=1, end_dim=-1):
+    def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
         super().__init__()
         self.start_dim = start_dim
         self.end_dim = end_dim
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return input.flatten(self.start_dim, self.end_dim)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
 
 
@@ -31,7 +40,7 @@ class Unflatten(Module):
     torch.Size([3, 2, 5])
     """
 
-    def __init__(self, dim, unflattened_size):
+    def __init__(self, dim: int, unflattened_size: Sequence[int]) -> None:
         super().__init__()
         if not isinstance(dim, int):
             raise NotImplementedError(f"Unflatten: dim must be a number, there are no named dims; got {dim!r}")
@@ -40,9 +49,9 @@ class Unflatten(Module):
         self.dim = dim
         self.unflattened_size = unflattened_size
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         dim = self.dim % input.dim()
         return input.reshape(*input.shape[:dim], *self.unflattened_size, *input.shape[dim + 1 :])
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"dim={self.dim}, unflattened_size={self.unflattened_size}"

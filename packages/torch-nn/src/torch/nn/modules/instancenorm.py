@@ -1,7 +1,15 @@
-"""Instance normalisation (Ulyanov 2016): batch norm of each example alone."""
+"""Instance normalisation (Ulyanov 2016): batch norm of each example by itself."""
+
+from __future__ import annotations
 
 from .. import functional as F
 from .batchnorm import _LazyNorm, _NormBase
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+
 
 __all__ = [
     "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d", "LazyInstanceNorm1d", "LazyInstanceNorm2d", "LazyInstanceNorm3d",
@@ -11,19 +19,19 @@ __all__ = [
 class _InstanceNorm(_NormBase):
     def __init__(
         self,
-        num_features,
-        eps=1e-5,
-        momentum=0.1,
-        affine=False,
-        track_running_stats=False,
-        device=None,
-        dtype=None,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float = 0.1,
+        affine: bool = False,
+        track_running_stats: bool = False,
+        device: torch.device | str | int | None = None,
+        dtype: torch.dtype | None = None,
         *,
-        bias=True,
-    ):
+        bias: bool = True,
+    ) -> None:
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         self._check_input_dim(input)
         batched = input.dim() == self._dims[1]
         x = input if batched else input.unsqueeze(0)
@@ -39,19 +47,19 @@ class _InstanceNorm(_NormBase):
 
 
 class InstanceNorm1d(_InstanceNorm):
-    """Normalises every channel of every example of (N, C, L) or (C, L) alone."""
+    """Normalises every channel of every example of (N, C, L) or (C, L) by itself."""
 
     _dims = (2, 3)
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """Normalises every channel of every image of (N, C, H, W) or (C, H, W) alone."""
+    """Normalises every channel of every image of (N, C, H, W) or (C, H, W) by itself."""
 
     _dims = (3, 4)
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """Normalises every channel of every volume of (N, C, D, H, W) or (C, D, H, W) alone."""
+    """Normalises every channel of every volume of (N, C, D, H, W) or (C, D, H, W) by itself."""
 
     _dims = (4, 5)
 

@@ -1,6 +1,13 @@
 """Layers that learn a size from their first input."""
 
+from __future__ import annotations
+
 from ..parameter import is_lazy
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 __all__ = ["LazyModuleMixin"]
 
@@ -20,15 +27,15 @@ class LazyModuleMixin:
 
     cls_to_become = None
 
-    def has_uninitialized_params(self):
+    def has_uninitialized_params(self) -> Any:
         """True until the first call."""
         tensors = [*self._parameters.values(), *self._buffers.values()]
         return any(is_lazy(tensor) for tensor in tensors)
 
-    def initialize_parameters(self, *args, **kwargs):
+    def initialize_parameters(self, *args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError(f"{type(self).__name__} must define initialize_parameters(*input)")
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self.has_uninitialized_params():
             self.initialize_parameters(*args, **kwargs)
         if self.cls_to_become is None:

@@ -5,26 +5,39 @@ one to an attribute registers it.  The class is put together from four parts: th
 moves (``_cast.py``), checkpoints (``_state.py``) and, here, attributes, the call, hooks and printing.
 """
 
-import types
+from __future__ import annotations
 
 import torch
+from torch._spelling import check
 
 from ..parameter import Buffer, Parameter
 from . import _hooks
 from ._cast import Cast
-from ._hooks import HookDict, everywhere, running
-from ._registry import Registry
-from ._state import State, _WrappedHook  # noqa: F401  (pickles of PyTorch name it here)
+from ._hooks import everywhere, running
+from ._state import _EXTRA_STATE as _EXTRA_STATE_KEY_SUFFIX  # noqa: F401  (libraries import these three from here)
+from ._state import State, _IncompatibleKeys, _WrappedHook  # noqa: F401
 from ._tree import Tree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from torch import Tensor
+    from torch.utils.hooks import RemovableHandle
+    from typing_extensions import Self
+
+    class Registered: ...  # what type checkers cannot look into would be anything to them
+else:
+    from torch._C import Registered
+
 
 __all__ = ["Module"]
 
-_NOTHING = types.MappingProxyType({})
 _REGISTRIES = ("_parameters", "_buffers", "_modules")
-_HOOKS = ("_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", "_backward_hooks")
 
 
-class Module(Tree, Cast, State):
+class Module(Tree, Cast, State, Registered):
     """A piece of a network: subclass it, make the parts in ``__init__``, compute in ``forward``.
 
     >>> class Net(torch.nn.Module):
@@ -40,27 +53,27 @@ class Module(Tree, Cast, State):
 
     call_super_init = False
     training = True
-    # Options of hooks; a dict of the instance replaces these at the first registration.
-    _forward_pre_hooks_with_kwargs = _forward_hooks_with_kwargs = _forward_hooks_always_called = _NOTHING
 
-    def __init__(self, *args, **kwargs):
+    if not TYPE_CHECKING:  # the signature is that of __init__
+
+        def __new__(cls, *args, **kwargs):
+            if kwargs:
+                check(cls, kwargs)
+            new = super().__new__
+            return new(cls) if new is object.__new__ else new(cls, *args, **kwargs)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         if (args or kwargs) and not self.call_super_init:
             given = repr(next(iter(kwargs))) if kwargs else f"{len(args)} positional"
             raise TypeError(f"{type(self).__name__}.__init__() got unexpected arguments: {given}")
-        state = self.__dict__
-        state["training"] = True
-        state["_parameters"] = Registry(self)
-        state["_buffers"] = Registry(self)
-        state["_modules"] = Registry(self)
-        state["_non_persistent_buffers_set"] = set()
-        self._set_hooks({})
+        self.__dict__.update(_empty(), training=True)
         if self.call_super_init:
             super().__init__(*args, **kwargs)
 
     # -- attributes -------------------------------------------------------------------------------------------------
-    # Reading a parameter, buffer or module is an ordinary attribute read: see _registry.py.
+    # Reading a parameter, buffer or module is the work of torch._C.Registered, which looks into the dicts.
 
-    def __setattr__(self, name, value):
+    def __setattr__(self, name: str, value: Any) -> None:
         state = self.__dict__
         if isinstance(value, Parameter):
             kind = "_parameters"
@@ -68,15 +81,12 @@ class Module(Tree, Cast, State):
             kind = "_modules"
         elif isinstance(value, Buffer):
             kind = "_buffers"
-        elif name in _REGISTRIES:
-            state[name] = value if isinstance(value, Registry) and value._owner() is self else Registry(self, value)
-            return
         else:
             for kind in _REGISTRIES:
                 if name in state.get(kind, ()):
                     self._reassign(kind, name, value)
                     return
-            object.__setattr__(self, name, value)
+            super().__setattr__(name, value)
             return
         if kind not in state:
             raise AttributeError(
@@ -84,14 +94,22 @@ class Module(Tree, Cast, State):
                 f"{type(self).__name__}.__init__ must first call super().__init__()"
             )
         _check_name(name, kind)
-        if name in state and name not in state[kind]:
-            delattr(self, name)
+        if name not in state[kind]:
+            self._drop(name)
         if kind == "_parameters":
             self.register_parameter(name, value)
         elif kind == "_buffers":
             self.register_buffer(name, value, value.persistent)
         else:
             self._register("_modules", name, value, everywhere.on_module)
+
+    def _drop(self, name):
+        """Forget what has been assigned to ``name``, of whatever kind."""
+        state = self.__dict__
+        state.pop(name, None)
+        for kind in _REGISTRIES:
+            state[kind].pop(name, None)
+        state["_non_persistent_buffers_set"].discard(name)
 
     def _reassign(self, kind, name, value):
         """Assign something that is no Parameter or Module to a name that is registered."""
@@ -110,29 +128,24 @@ class Module(Tree, Cast, State):
                 f"to change the values: with torch.no_grad(): module.{name}.copy_(...)"
             )
 
-    def __getattr__(self, name):
-        """Only reached when there is no such attribute."""
-        state = self.__dict__
-        for kind in _REGISTRIES:
-            if name in state.get(kind, ()):
-                return state[kind][name]
-        if "_parameters" not in state and not name.startswith("__"):
+    def _missing(self, name):
+        """Raise the AttributeError of a name that is neither an attribute nor registered."""
+        if "_parameters" not in self.__dict__ and not name.startswith("__"):
             raise AttributeError(
                 f"{type(self).__name__!r} object has no attribute {name!r}: "
                 f"{type(self).__name__}.__init__ has not called super().__init__()"
             )
-        hint = "" if name.startswith("_") else _did_you_mean(name, dir(self))
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}")
+        raise _MissingAttribute(self, name)
 
-    def __delattr__(self, name):
+    def __delattr__(self, name: str) -> None:
         for kind in _REGISTRIES:
             if name in self.__dict__.get(kind, ()):
                 del self.__dict__[kind][name]
                 self._non_persistent_buffers_set.discard(name)
                 return
-        object.__delattr__(self, name)
+        super().__delattr__(name)
 
-    def __dir__(self):
+    def __dir__(self) -> list[str]:
         names = {*object.__dir__(self), *self._parameters, *self._buffers, *self._modules}
         return sorted(name for name in names if not name[:1].isdigit())
 
@@ -149,10 +162,19 @@ class Module(Tree, Cast, State):
                 f"{type(self).__name__}.__init__ must first call super().__init__()"
             )
         _check_name(name, kind)
-        if hasattr(self, name) and name not in self.__dict__[kind]:
+        if name not in self.__dict__[kind] and self._has(name):
             raise KeyError(f"attribute {name!r} already exists")
 
-    def register_parameter(self, name, param):
+    def _has(self, name):
+        """``hasattr(self, name)``, without raising and dropping an error where that is not needed to know."""
+        state = self.__dict__
+        if name in state or any(name in state[kind] for kind in _REGISTRIES):
+            return True
+        cls = type(self)
+        known = cls.__getattr__ is _getattr and cls.__getattribute__ is object.__getattribute__
+        return hasattr(self, name) if not known or hasattr(cls, name) else False
+
+    def register_parameter(self, name: str, param: Parameter | None) -> None:
         """Add a parameter; ``None`` keeps the name reserved (a layer without bias).
 
         KeyError for a name that is empty, contains a dot or is taken; TypeError or ValueError for something that is
@@ -172,7 +194,7 @@ class Module(Tree, Cast, State):
                 )
         self._register("_parameters", name, param, everywhere.on_parameter)
 
-    def register_buffer(self, name, tensor, persistent=True):
+    def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Add a tensor that moves and casts with the module, and with ``persistent`` is part of its state dict.
 
         >>> module = torch.nn.Module()
@@ -191,7 +213,7 @@ class Module(Tree, Cast, State):
         else:
             self._non_persistent_buffers_set.add(name)
 
-    def add_module(self, name, module):
+    def add_module(self, name: str, module: Module | None) -> None:
         """Add a submodule under ``name``; the same as assigning it, for names made at run time."""
         if not isinstance(module, Module) and module is not None:
             raise TypeError(f"{_type_name(module)} is not a Module subclass")
@@ -200,23 +222,30 @@ class Module(Tree, Cast, State):
 
     register_module = add_module
 
-    def add_parameter(self, name, value):
+    def add_parameter(self, name: str, value: Any) -> None:
         """:meth:`register_parameter` under the name of the 0.4 guide."""
         self.register_parameter(name, value)
 
-    def add_buffer(self, name, value):
+    def add_buffer(self, name: str, value: Any) -> None:
         """:meth:`register_buffer` under the name of the 0.4 guide."""
         self.register_buffer(name, value)
 
     # -- the call ---------------------------------------------------------------------------------------------------
 
-    def forward(self, *input):
-        """Compute the output; every subclass defines it."""
-        raise NotImplementedError(
-            f'Module [{type(self).__name__}] is missing the required "forward" function: define forward(self, ...)'
-        )
+    if TYPE_CHECKING:  # any signature overrides this one
+        forward: Callable[..., Any]
 
-    def __call__(self, *args, **kwargs):
+        def __getattr__(self, name: str) -> Any: ...
+
+    else:
+
+        def forward(self, *input):
+            """Compute the output; every subclass defines it."""
+            raise NotImplementedError(
+                f'Module [{type(self).__name__}] is missing the required "forward" function: define forward(self, ...)'
+            )
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:
             if self._hooked or running:
                 return _hooks.call(self, args, kwargs)
@@ -225,7 +254,7 @@ class Module(Tree, Cast, State):
             _name_layer(error, self)
             raise
 
-    def train(self, mode=True):
+    def train(self, mode: bool = True) -> Self:
         """Put this module and all below it into training mode (dropout drops, batch norm uses the batch). Returns self."""
         if not isinstance(mode, bool):
             raise ValueError(f"training mode is expected to be boolean, got {type(mode).__name__}")
@@ -234,100 +263,153 @@ class Module(Tree, Cast, State):
             module.train(mode)
         return self
 
-    def eval(self):
+    def eval(self) -> Self:
         """Put this module and all below it into evaluation mode. Returns self."""
         return self.train(False)
 
-    def compile(self, *args, **kwargs):
+    def compile(self, *args: Any, **kwargs: Any) -> None:
         """Not there: this build has no compiler for modules."""
         raise NotImplementedError("Module.compile: there is no compiler in this version; call the module as it is")
 
     # -- hooks ------------------------------------------------------------------------------------------------------
 
-    def _set_hooks(self, hooks):
-        """Make the four dicts of hooks, and the list of all their keys that the call looks at."""
-        state = self.__dict__
-        state["_hooked"] = []
-        for kind in _HOOKS:
-            state[kind] = HookDict(state["_hooked"], hooks.get(kind, ()))
-
-    def register_forward_pre_hook(self, hook, *, prepend=False, with_kwargs=False):
+    def register_forward_pre_hook(
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
+    ) -> RemovableHandle:
         """Run ``hook(module, args)`` before forward; what it returns, if not None, replaces the arguments.
 
         With ``with_kwargs`` it is ``hook(module, args, kwargs)`` and returns None or ``(args, kwargs)``.
         """
-        options = [self._own_hooks("_forward_pre_hooks_with_kwargs")] if with_kwargs else []
+        options = [self._forward_pre_hooks_with_kwargs] if with_kwargs else []
         return _hooks.add(self._forward_pre_hooks, hook, prepend, *options)
 
-    def register_forward_hook(self, hook, *, prepend=False, with_kwargs=False, always_call=False):
+    def register_forward_hook(
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
+    ) -> RemovableHandle:
         """Run ``hook(module, args, output)`` after forward; what it returns, if not None, replaces the output.
 
         With ``with_kwargs`` it is ``hook(module, args, kwargs, output)``; with ``always_call`` it also runs when forward
         raised, with ``None`` for the output.
         """
-        options = [self._own_hooks("_forward_hooks_with_kwargs")] if with_kwargs else []
-        options += [self._own_hooks("_forward_hooks_always_called")] if always_call else []
+        options = [self._forward_hooks_with_kwargs] if with_kwargs else []
+        options += [self._forward_hooks_always_called] if always_call else []
         return _hooks.add(self._forward_hooks, hook, prepend, *options)
 
-    def register_full_backward_hook(self, hook, prepend=False):
+    def register_full_backward_hook(
+        self,
+        hook: Callable[
+            [Module, tuple[Tensor, ...] | Tensor, tuple[Tensor, ...] | Tensor], tuple[Tensor, ...] | Tensor | None
+        ],
+        prepend: bool = False,
+    ) -> RemovableHandle:
         """Run ``hook(module, grad_input, grad_output)`` in backward; a returned tuple replaces ``grad_input``.
 
         Both are tuples, with None where an input or output is no tensor or needs no gradient.
         """
-        return _hooks.add(self._backward_hooks, hook, prepend)
+        return _hooks.add_backward(self, self._backward_hooks, hook, True, prepend)
 
-    def register_full_backward_pre_hook(self, hook, prepend=False):
+    def register_full_backward_pre_hook(
+        self,
+        hook: Callable[[Module, tuple[Tensor, ...] | Tensor], tuple[Tensor, ...] | Tensor | None],
+        prepend: bool = False,
+    ) -> RemovableHandle:
         """Run ``hook(module, grad_output)`` before this module's backward; a returned tuple replaces ``grad_output``."""
         return _hooks.add(self._backward_pre_hooks, hook, prepend)
 
-    def register_backward_hook(self, hook):
-        """:meth:`register_full_backward_hook` under its 2018 name; gradients of all inputs are seen, not the last op's."""
-        return _hooks.add(self._backward_hooks, hook)
+    def register_backward_hook(
+        self,
+        hook: Callable[
+            [Module, tuple[Tensor, ...] | Tensor, tuple[Tensor, ...] | Tensor], tuple[Tensor, ...] | Tensor | None
+        ],
+    ) -> RemovableHandle:
+        """Run ``hook(module, grad_input, grad_output)`` with the gradients of the last node of the graph in the module.
+
+        This is the hook of 2018: for a module of one operation ``grad_input`` has its parameters' gradients too, for
+        one of several it is not about the module's inputs; :meth:`register_full_backward_hook` is.
+        """
+        return _hooks.add_backward(self, self._backward_hooks, hook, False)
 
     # -- copying, printing --------------------------------------------------------------------------------------------
 
-    def __getstate__(self):
-        state = dict(self.__dict__)
-        state.pop("_hooked", None)
-        for kind in _HOOKS:
-            if kind in state:
-                state[kind] = dict(state[kind])
-        for kind in _REGISTRIES:
-            for name in state.get(kind, ()):
-                state.pop(name, None)
-            if kind in state:
-                state[kind] = dict(state[kind])
-        return state
-
-    def __setstate__(self, state):
-        registries = {kind: state.get(kind, {}) for kind in _REGISTRIES}
+    def __setstate__(self, state: Any) -> None:
         own = self.__dict__
-        own.update((name, value) for name, value in state.items() if name not in _REGISTRIES + _HOOKS)
-        self._set_hooks(state)
-        own.setdefault("_non_persistent_buffers_set", set())
-        for kind, entries in registries.items():
-            own[kind] = Registry(self, entries)
+        own.update(state)
+        for name, value in _empty().items():  # files of other versions have fewer
+            own.setdefault(name, value)
 
     def _replicate_for_data_parallel(self):
-        replica = object.__new__(type(self))
-        replica.__setstate__(self.__getstate__())
+        """A module of the same attributes, hooks and children, whose parameters are yet to be set."""
+        replica = self.__new__(type(self))
+        replica.__dict__.update(self.__dict__)
+        replica._parameters, replica._buffers, replica._modules = {}, self._buffers.copy(), self._modules.copy()
         replica._is_replica = True
         return replica
 
     def _get_name(self):
         return type(self).__name__
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         """What stands between the brackets when the module is printed; override it in a layer."""
         return ""
 
-    def __repr__(self):
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the table of :func:`torch.nn.summary`, without shapes."""
+        from .._summary import summary
+
+        return summary(self)._repr_html_()
+
+    def __repr__(self) -> str:
         extra = self.extra_repr()
         lines = extra.split("\n") if extra else []
-        children = [f"({name}): " + repr(module).replace("\n", "\n  ") for name, module in self._modules.items()]
+        children = [f"({name}): " + _addindent(repr(module), 2) for name, module in self._modules.items()]
         if not children and len(lines) <= 1:
             return f"{self._get_name()}({extra})"
         return f"{self._get_name()}(\n  " + "\n  ".join(lines + children) + "\n)"
+
+
+_getattr = Module.__getattr__
+
+
+def _empty():
+    """What every module has: the three registries, and hooks by the places where they run."""
+    return {
+        "_parameters": {},
+        "_buffers": {},
+        "_modules": {},
+        "_non_persistent_buffers_set": set(),
+        "_forward_pre_hooks": {},
+        "_forward_pre_hooks_with_kwargs": {},
+        "_forward_hooks": {},
+        "_forward_hooks_with_kwargs": {},
+        "_forward_hooks_always_called": {},
+        "_backward_pre_hooks": {},
+        "_backward_hooks": {},
+        "_is_full_backward_hook": None,
+        "_state_dict_pre_hooks": {},
+        "_state_dict_hooks": {},
+        "_load_state_dict_pre_hooks": {},
+        "_load_state_dict_post_hooks": {},
+    }
+
+
+class _MissingAttribute(AttributeError):
+    """Looks for the nearest name only when it is read: most of these answer a ``hasattr``."""
+
+    def __init__(self, module: Module, name: str) -> None:
+        super().__init__(f"{type(module).__name__!r} object has no attribute {name!r}", name=name)
+        self._module = module
+
+    def __str__(self) -> str:
+        text = super().__str__()
+        return text if self.name.startswith("_") else text + _did_you_mean(self.name, dir(self._module))
+
+    def __reduce__(self) -> Any:
+        return AttributeError, (str(self),)
+
+
+# As it stands in a traceback.
+_MissingAttribute.__name__ = _MissingAttribute.__qualname__ = "AttributeError"
+_MissingAttribute.__module__ = "builtins"
 
 
 def _did_you_mean(name, known):
@@ -345,6 +427,11 @@ def _check_name(name, kind):
         raise KeyError(f'{what} name can\'t contain ".", got: {name!r}')
     if name == "":
         raise KeyError(f'{what} name can\'t be empty string ""')
+
+
+def _addindent(text, spaces):
+    """All lines of ``text`` but the first, moved to the right."""
+    return text.replace("\n", "\n" + " " * spaces)
 
 
 def _type_name(value):
@@ -377,6 +464,12 @@ def _name_layer(error, module):
         pass
 
 
+_global_forward_pre_hooks, _global_forward_hooks = everywhere.forward_pre, everywhere.forward
+_global_backward_pre_hooks, _global_backward_hooks = everywhere.backward_pre, everywhere.backward
+_global_parameter_registration_hooks, _global_buffer_registration_hooks = everywhere.on_parameter, everywhere.on_buffer
+_global_module_registration_hooks = everywhere.on_module
+
+
 def register_module_forward_pre_hook(hook):
     """Run ``hook(module, args)`` before the forward of every module there is."""
     return _hooks.add(everywhere.forward_pre, hook)
@@ -396,10 +489,12 @@ def register_module_full_backward_pre_hook(hook):
 
 def register_module_full_backward_hook(hook):
     """Run ``hook(module, grad_input, grad_output)`` in the backward of every module there is."""
-    return _hooks.add(everywhere.backward, hook)
+    return _hooks.add_backward(everywhere, everywhere.backward, hook, True)
 
 
-register_module_backward_hook = register_module_full_backward_hook
+def register_module_backward_hook(hook):
+    """Run ``hook(module, grad_input, grad_output)`` in backward with the gradients of every module's last node."""
+    return _hooks.add_backward(everywhere, everywhere.backward, hook, False)
 
 
 def register_module_parameter_registration_hook(hook):

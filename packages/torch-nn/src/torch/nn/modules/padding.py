@@ -1,8 +1,19 @@
 """Padding layers."""
 
+from __future__ import annotations
+
 from .. import functional as F
 from ..functional._sizes import expand
 from .module import Module
+from .utils import _ntuple, _pair, _quadruple  # noqa: F401  (others import them from here)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from torch import Tensor
+
 
 __all__ = [
     "CircularPad1d", "CircularPad2d", "CircularPad3d", "ConstantPad1d", "ConstantPad2d", "ConstantPad3d",
@@ -11,32 +22,48 @@ __all__ = [
 ]  # fmt: skip
 
 
-class _Pad(Module):
+class _Sized:
     """``padding`` is one number, or (left, right, top, bottom, front, back) as far as there are dims."""
 
-    _dims, _mode = None, None
+    _dims = None
 
-    def __init__(self, padding):
+    def __init__(self, padding: int | Sequence[int]) -> None:
         super().__init__()
         self.padding = expand(padding, 2 * self._dims, "padding")
 
-    def forward(self, input):
+
+class _PadNd(Module):
+    """Classes written elsewhere set ``padding`` themselves."""
+
+    _mode = None
+
+    def forward(self, input: Tensor) -> Tensor:
         return F.pad(input, self.padding, self._mode)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"{self.padding}"
 
 
-class _ConstantPad(_Pad):
-    def __init__(self, padding, value):
-        super().__init__(padding)
+class _ConstantPadNd(Module):
+    """Classes written elsewhere set ``padding`` themselves."""
+
+    def __init__(self, value: float) -> None:
+        super().__init__()
         self.value = value
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.pad(input, self.padding, "constant", self.value)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"padding={self.padding}, value={self.value}"
+
+
+class _ConstantPad(_ConstantPadNd):
+    _dims = None
+
+    def __init__(self, padding: int | Sequence[int], value: Any) -> None:
+        super().__init__(value)
+        self.padding = expand(padding, 2 * self._dims, "padding")
 
 
 class ConstantPad1d(_ConstantPad):
@@ -63,10 +90,10 @@ class ConstantPad3d(_ConstantPad):
 
 
 class _ZeroPad(_ConstantPad):
-    def __init__(self, padding):
+    def __init__(self, padding: int | Sequence[int]) -> None:
         super().__init__(padding, 0.0)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"{self.padding}"
 
 
@@ -88,55 +115,67 @@ class ZeroPad3d(_ZeroPad):
     _dims = 3
 
 
-class ReflectionPad1d(_Pad):
+class _ReflectionPadNd(_PadNd):
+    _mode = "reflect"
+
+
+class ReflectionPad1d(_Sized, _ReflectionPadNd):
     """Pads (N, C, L) with its mirror image; the edge itself is not repeated."""
 
-    _dims, _mode = 1, "reflect"
+    _dims = 1
 
 
-class ReflectionPad2d(_Pad):
+class ReflectionPad2d(_Sized, _ReflectionPadNd):
     """Pads (N, C, H, W) with its mirror image."""
 
-    _dims, _mode = 2, "reflect"
+    _dims = 2
 
 
-class ReflectionPad3d(_Pad):
+class ReflectionPad3d(_Sized, _ReflectionPadNd):
     """Pads (N, C, D, H, W) with its mirror image."""
 
-    _dims, _mode = 3, "reflect"
+    _dims = 3
 
 
-class ReplicationPad1d(_Pad):
+class _ReplicationPadNd(_PadNd):
+    _mode = "replicate"
+
+
+class ReplicationPad1d(_Sized, _ReplicationPadNd):
     """Pads (N, C, L) by repeating the edge."""
 
-    _dims, _mode = 1, "replicate"
+    _dims = 1
 
 
-class ReplicationPad2d(_Pad):
+class ReplicationPad2d(_Sized, _ReplicationPadNd):
     """Pads (N, C, H, W) by repeating the edges."""
 
-    _dims, _mode = 2, "replicate"
+    _dims = 2
 
 
-class ReplicationPad3d(_Pad):
+class ReplicationPad3d(_Sized, _ReplicationPadNd):
     """Pads (N, C, D, H, W) by repeating the edges."""
 
-    _dims, _mode = 3, "replicate"
+    _dims = 3
 
 
-class CircularPad1d(_Pad):
+class _CircularPadNd(_PadNd):
+    _mode = "circular"
+
+
+class CircularPad1d(_Sized, _CircularPadNd):
     """Pads (N, C, L) with its other end."""
 
-    _dims, _mode = 1, "circular"
+    _dims = 1
 
 
-class CircularPad2d(_Pad):
+class CircularPad2d(_Sized, _CircularPadNd):
     """Pads (N, C, H, W) with its opposite sides."""
 
-    _dims, _mode = 2, "circular"
+    _dims = 2
 
 
-class CircularPad3d(_Pad):
+class CircularPad3d(_Sized, _CircularPadNd):
     """Pads (N, C, D, H, W) with its opposite sides."""
 
-    _dims, _mode = 3, "circular"
+    _dims = 3

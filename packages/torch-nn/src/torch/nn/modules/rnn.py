@@ -1,15 +1,26 @@
 """Recurrent layers and cells."""
 
+from __future__ import annotations
+
 import math
 
 import torch
+from torch._casting import in_lower_precision
 
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter
 from ..utils.rnn import PackedSequence
+from ._count import layers
 from ._recurrence import GATES, STEPS, run
 from .module import Module
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from torch import Tensor
+
 
 __all__ = ["GRU", "GRUCell", "LSTM", "LSTMCell", "RNN", "RNNBase", "RNNCell", "RNNCellBase"]
 
@@ -23,18 +34,18 @@ class RNNBase(Module):
 
     def __init__(
         self,
-        mode,
-        input_size,
-        hidden_size,
-        num_layers=1,
-        bias=True,
-        batch_first=False,
-        dropout=0.0,
-        bidirectional=False,
-        proj_size=0,
-        device=None,
-        dtype=None,
-    ):
+        mode: str,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        proj_size: int = 0,
+        device: torch.device | str | int | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
         super().__init__()
         name = type(self).__name__
         if mode not in GATES:
@@ -45,6 +56,7 @@ class RNNBase(Module):
             raise TypeError(f"{name}: hidden_size should be of type int, got: {type(hidden_size).__name__}")
         if hidden_size <= 0:
             raise ValueError(f"{name}: hidden_size must be greater than zero, got {hidden_size}")
+        num_layers = layers(name, "num_layers", num_layers, [(GATES[mode] * hidden_size * hidden_size, 4)] * 2)
         if num_layers <= 0:
             raise ValueError(f"{name}: num_layers must be greater than zero, got {num_layers}")
         if proj_size and mode != "LSTM":
@@ -92,21 +104,27 @@ class RNNBase(Module):
                 yield f"_l{layer}" + ("_reverse" if reverse else ""), layer
 
     def _weights(self, suffix):
-        get = self._parameters.get
-        return tuple(get(kind + suffix) for kind in ("weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr"))
+        has = {
+            "weight_ih": True,
+            "weight_hh": True,
+            "bias_ih": self.bias,
+            "bias_hh": self.bias,
+            "weight_hr": self.proj_size,
+        }
+        return tuple(getattr(self, kind + suffix) if there else None for kind, there in has.items())
 
     @property
-    def all_weights(self):
+    def all_weights(self) -> list[list[Parameter]]:
         """For each layer and direction the list of its parameters."""
         return [[w for w in self._weights(suffix) if w is not None] for suffix, _ in self._places()]
 
-    def reset_parameters(self):
+    def reset_parameters(self) -> None:
         """Draw all parameters anew, uniform in ``+-1 / sqrt(hidden_size)``."""
         bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
         for weight in self.parameters():
             init.uniform_(weight, -bound, bound)
 
-    def flatten_parameters(self):
+    def flatten_parameters(self) -> None:
         """Does nothing: parameters need not lie in one block here."""
 
     def _first_state(self, hx, x, batch):
@@ -136,7 +154,7 @@ class RNNBase(Module):
                 f"Expected {self.input_size}, got {input.shape[-1]}"
             )
 
-    def forward(self, input, hx=None):
+    def forward(self, input: Tensor, hx: Any = None) -> Tensor:
         if isinstance(input, PackedSequence):
             return self._forward_packed(input, hx)
         self._check_input(input)
@@ -180,6 +198,8 @@ class RNNBase(Module):
     def _run(self, x, batch_sizes, first):
         """All layers and directions; ``x`` is (T, N, in) or packed. Returns the outputs and the last states, stacked."""
         step, last = STEPS[self.mode], []
+        if self.mode == "LSTM" and torch._C._casts():  # sums with a cell of float32 would be float32
+            x, *first = in_lower_precision(lambda *tensors: tensors)(x, *first)
         first = list(zip(*(s.unbind(0) for s in first)))
         directions = self._directions
         places = [suffix for suffix, _ in self._places()]
@@ -195,7 +215,7 @@ class RNNBase(Module):
                 x = F.dropout(x, self.dropout, True)
         return x, tuple(torch.stack(states) for states in zip(*last))
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         text = f"{self.input_size}, {self.hidden_size}"
         if self.proj_size:
             text += f", proj_size={self.proj_size}"
@@ -217,7 +237,7 @@ class RNN(RNNBase):
     bidirectional=False, device=None, dtype=None); returns the outputs (T, N, directions * hidden) and the last state.
     """
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         if "proj_size" in kwargs:
             raise ValueError("RNN: proj_size argument is only supported for LSTM, not RNN or GRU")
         args = list(args)
@@ -240,7 +260,7 @@ class LSTM(RNNBase):
     (torch.Size([5, 3, 20]), torch.Size([2, 3, 20]))
     """
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__("LSTM", *args, **kwargs)
 
 
@@ -251,7 +271,7 @@ class GRU(RNNBase):
     device=None, dtype=None); returns the outputs (T, N, directions * hidden) and the last state.
     """
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         if "proj_size" in kwargs:
             raise ValueError("GRU: proj_size argument is only supported for LSTM, not RNN or GRU")
         super().__init__("GRU", *args, **kwargs)
@@ -260,7 +280,15 @@ class GRU(RNNBase):
 class RNNCellBase(Module):
     """One step of a recurrent layer, with its weights."""
 
-    def __init__(self, input_size, hidden_size, bias, num_chunks, device=None, dtype=None):
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool,
+        num_chunks: int,
+        device: torch.device | str | int | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
         super().__init__()
         self.input_size = input_size
         self.hidden_size = hidden_size
@@ -273,7 +301,7 @@ class RNNCellBase(Module):
         self.register_parameter("bias_hh", Parameter(torch.empty(gates, **options)) if bias else None)
         self.reset_parameters()
 
-    def reset_parameters(self):
+    def reset_parameters(self) -> None:
         """Draw all parameters anew, uniform in ``+-1 / sqrt(hidden_size)``."""
         bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
         for weight in self.parameters():
@@ -304,24 +332,32 @@ class RNNCellBase(Module):
         new = step(F.linear(input, self.weight_ih, self.bias_ih), state, self.weight_hh, self.bias_hh)
         return new if batched else tuple(h.squeeze(0) for h in new)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"{self.input_size}, {self.hidden_size}" + (f", bias={self.bias}" if self.bias is not True else "")
 
 
 class RNNCell(RNNCellBase):
     """``h' = tanh(W x + b + U h + c)``: input (N, input_size) and hidden (N, hidden_size) give hidden."""
 
-    def __init__(self, input_size, hidden_size, bias=True, nonlinearity="tanh", device=None, dtype=None):
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        nonlinearity: str = "tanh",
+        device: torch.device | str | int | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
         super().__init__(input_size, hidden_size, bias, 1, device, dtype)
         self.nonlinearity = nonlinearity
 
-    def forward(self, input, hx=None):
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         if self.nonlinearity not in ("tanh", "relu"):
             raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}; use 'tanh' or 'relu'")
         step = STEPS["RNN_" + self.nonlinearity.upper()]
         return self._step(step, input, None if hx is None else (hx,))[0]
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         text = super().extra_repr()
         return text + (f", nonlinearity={self.nonlinearity}" if self.nonlinearity != "tanh" else "")
 
@@ -334,18 +370,32 @@ class LSTMCell(RNNCellBase):
     torch.Size([3, 20])
     """
 
-    def __init__(self, input_size, hidden_size, bias=True, device=None, dtype=None):
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        device: torch.device | str | int | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
         super().__init__(input_size, hidden_size, bias, 4, device, dtype)
 
-    def forward(self, input, hx=None):
+    def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
         return self._step(STEPS["LSTM"], input, hx if hx is None else tuple(hx))
 
 
 class GRUCell(RNNCellBase):
     """One GRU step: input (N, input_size) and hidden (N, hidden_size) give hidden."""
 
-    def __init__(self, input_size, hidden_size, bias=True, device=None, dtype=None):
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        device: torch.device | str | int | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
         super().__init__(input_size, hidden_size, bias, 3, device, dtype)
 
-    def forward(self, input, hx=None):
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         return self._step(STEPS["GRU"], input, None if hx is None else (hx,))[0]

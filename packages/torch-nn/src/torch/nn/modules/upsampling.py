@@ -1,7 +1,16 @@
 """Layers that resample the spatial dims."""
 
+from __future__ import annotations
+
 from .. import functional as F
 from .module import Module
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from torch import Tensor
+
 
 __all__ = ["Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d"]
 
@@ -9,7 +18,14 @@ __all__ = ["Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d"]
 class Upsample(Module):
     """Resizes (N, C, ...) to ``size`` or by ``scale_factor``; see :func:`torch.nn.functional.interpolate`."""
 
-    def __init__(self, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None):
+    def __init__(
+        self,
+        size: int | Sequence[int] | None = None,
+        scale_factor: float | tuple[float, ...] | None = None,
+        mode: str = "nearest",
+        align_corners: bool | None = None,
+        recompute_scale_factor: bool | None = None,
+    ) -> None:
         super().__init__()
         self.size = tuple(size) if isinstance(size, (list, tuple)) else size
         if isinstance(scale_factor, (list, tuple)):
@@ -20,12 +36,12 @@ class Upsample(Module):
         self.align_corners = align_corners
         self.recompute_scale_factor = recompute_scale_factor
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.interpolate(
             input, self.size, self.scale_factor, self.mode, self.align_corners, self.recompute_scale_factor
         )
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         what = f"size={self.size}" if self.scale_factor is None else f"scale_factor={self.scale_factor}"
         return f"{what}, mode={self.mode!r}"
 
@@ -33,12 +49,16 @@ class Upsample(Module):
 class UpsamplingNearest2d(Upsample):
     """Resizes images by repeating pixels."""
 
-    def __init__(self, size=None, scale_factor=None):
+    def __init__(
+        self, size: int | Sequence[int] | None = None, scale_factor: float | tuple[float, float] | None = None
+    ) -> None:
         super().__init__(size, scale_factor, mode="nearest")
 
 
 class UpsamplingBilinear2d(Upsample):
     """Resizes images linearly, corners aligned."""
 
-    def __init__(self, size=None, scale_factor=None):
+    def __init__(
+        self, size: int | Sequence[int] | None = None, scale_factor: float | tuple[float, float] | None = None
+    ) -> None:
         super().__init__(size, scale_factor, mode="bilinear", align_corners=True)

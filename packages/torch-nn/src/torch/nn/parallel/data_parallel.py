@@ -1,11 +1,21 @@
 """Data parallelism over the GPUs of one machine."""
 
+from __future__ import annotations
+
 import torch
 
 from ..modules.module import Module
 from .parallel_apply import parallel_apply
 from .replicate import replicate
 from .scatter_gather import gather, scatter_kwargs
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from torch import Tensor
+
 
 __all__ = ["DataParallel", "data_parallel"]
 
@@ -37,14 +47,20 @@ class DataParallel(Module):
     torch.Size([4, 3])
     """
 
-    def __init__(self, module, device_ids=None, output_device=None, dim=0):
+    def __init__(
+        self,
+        module: Module,
+        device_ids: Sequence[torch.device | str | int] | None = None,
+        output_device: torch.device | str | int | None = None,
+        dim: int = 0,
+    ) -> None:
         super().__init__()
         self.module = module
         self.dim = dim
         self.device_ids = _devices(device_ids)
         self.output_device = output_device if output_device is not None else (self.device_ids or [None])[0]
 
-    def forward(self, *inputs, **kwargs):
+    def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         if not self.device_ids:
             return self.module(*inputs, **kwargs)
         return _run(self.module, inputs, kwargs, self.device_ids, self.output_device, self.dim)
@@ -66,7 +82,14 @@ def _run(module, inputs, kwargs, devices, output_device, dim):
     return gather(parallel_apply(replicas, inputs, kwargs, devices), output_device, dim)
 
 
-def data_parallel(module, inputs, device_ids=None, output_device=None, dim=0, module_kwargs=None):
+def data_parallel(
+    module: Module,
+    inputs: Any,
+    device_ids: Sequence[torch.device | str | int] | None = None,
+    output_device: torch.device | str | int | None = None,
+    dim: int = 0,
+    module_kwargs: Any | None = None,
+) -> Tensor:
     """One call of :class:`DataParallel`."""
     inputs = inputs if isinstance(inputs, tuple) else (inputs,)
     devices = _devices(device_ids)

@@ -1,11 +1,26 @@
 """Running several modules at once, each on its inputs, in threads."""
 
+from __future__ import annotations
+
 import torch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from torch.nn import Module
+
 
 __all__ = ["parallel_apply"]
 
 
-def parallel_apply(modules, inputs, kwargs_tup=None, devices=None):
+def parallel_apply(
+    modules: Sequence[Module],
+    inputs: Sequence[Any],
+    kwargs_tup: Sequence[dict[str, Any]] | None = None,
+    devices: Sequence[torch.device | str | int | None] | None = None,
+) -> list[Any]:
     """``[module(*input, **kwargs) ...]``, in one thread each; the first error is raised here."""
     import threading
 

@@ -1,11 +1,19 @@
 """Copies of a module on several devices, through which gradients reach the original."""
 
+from __future__ import annotations
+
 import torch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
 
 __all__ = ["replicate"]
 
 
-def replicate(network, devices, detach=False):
+def replicate(network: Any, devices: Sequence[torch.device | str | int], detach: bool = False) -> Any:
     """One copy of ``network`` for each device; its parameters are copies that the original's gradients flow through."""
     return [_copy_to(torch.device(device), network, detach) for device in devices]
 
@@ -25,7 +33,6 @@ def _copy_to(device, network, detach):
             replica._modules[name] = None if child is None else replicas[child]
         for name, parameter in module._parameters.items():
             # a plain attribute: the copy is a computed tensor, not a parameter of the replica
-            del replica._parameters[name]
             replica.__dict__[name] = move(parameter)
         for name, buffer in module._buffers.items():
             replica._buffers[name] = move(buffer)

@@ -1,6 +1,14 @@
 """Splitting arguments over devices and joining results."""
 
+from __future__ import annotations
+
 import torch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
 
 __all__ = ["gather", "scatter", "scatter_kwargs"]
 
@@ -10,7 +18,7 @@ def _like(original, values):
     return type(original)(*values) if hasattr(original, "_fields") else type(original)(values)
 
 
-def scatter(inputs, target_gpus, dim=0):
+def scatter(inputs: Any, target_gpus: Any, dim: int = 0) -> Any:
     """Cut every tensor in ``inputs`` into one part for each device; other objects are repeated."""
     devices = list(target_gpus)
 
@@ -27,7 +35,12 @@ def scatter(inputs, target_gpus, dim=0):
     return cut(inputs)
 
 
-def scatter_kwargs(inputs, kwargs, target_gpus, dim=0):
+def scatter_kwargs(
+    inputs: tuple[Any, ...],
+    kwargs: dict[str, Any] | None,
+    target_gpus: Sequence[torch.device | str | int],
+    dim: int = 0,
+) -> tuple[tuple[Any, ...], tuple[dict[str, Any], ...]]:
     """Positional and keyword arguments for each device; the shorter list is filled with empty ones."""
     inputs = scatter(tuple(inputs), target_gpus, dim) if inputs else []
     kwargs = scatter(kwargs, target_gpus, dim) if kwargs else []
@@ -37,7 +50,7 @@ def scatter_kwargs(inputs, kwargs, target_gpus, dim=0):
     return tuple(inputs), tuple(kwargs)
 
 
-def gather(outputs, target_device, dim=0):
+def gather(outputs: Any, target_device: torch.device | str | int, dim: int = 0) -> Any:
     """Join what the devices computed: tensors along ``dim``, numbers as a vector, containers element by element."""
     first = outputs[0]
     if isinstance(first, torch.Tensor):

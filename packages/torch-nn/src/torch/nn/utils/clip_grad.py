@@ -1,9 +1,19 @@
 """Keeping gradients small."""
 
+from __future__ import annotations
+
 import math
 import warnings
 
 import torch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from torch import Tensor
+
 
 __all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm"]
 
@@ -13,7 +23,7 @@ def _gradients(parameters):
     return [p.grad for p in parameters if p.grad is not None]
 
 
-def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=None):
+def get_total_norm(tensors: Any, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: Any = None) -> Any:
     """The norm of all tensors as if they were one vector, as a 0-dim tensor.
 
     >>> torch.nn.utils.get_total_norm([torch.tensor([3.0]), torch.tensor([4.0])])
@@ -35,7 +45,7 @@ def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=Non
     return total
 
 
-def clip_grads_with_norm_(parameters, max_norm, total_norm, foreach=None):
+def clip_grads_with_norm_(parameters: Iterable[Tensor], max_norm: float, total_norm: Any, foreach: Any = None) -> None:
     """Multiply all gradients by ``min(1, max_norm / total_norm)``."""
     factor = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
     with torch.no_grad():
@@ -43,7 +53,13 @@ def clip_grads_with_norm_(parameters, max_norm, total_norm, foreach=None):
             grad.detach().mul_(factor.to(grad.device))
 
 
-def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None):
+def clip_grad_norm_(
+    parameters: Tensor | Iterable[Tensor],
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
     """Scale the gradients of ``parameters`` down so that the norm of all of them together is at most ``max_norm``.
 
     Returns the norm before (Pascanu 2012).
@@ -54,7 +70,13 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
     return total_norm
 
 
-def clip_grad_norm(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None):
+def clip_grad_norm(
+    parameters: Tensor | Iterable[Tensor],
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
     """:func:`clip_grad_norm_` under its 2016 name."""
     warnings.warn(
         "torch.nn.utils.clip_grad_norm is now deprecated in favor of torch.nn.utils.clip_grad_norm_.",
@@ -64,7 +86,7 @@ def clip_grad_norm(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False
     return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite)
 
 
-def clip_grad_value_(parameters, clip_value, foreach=None):
+def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None) -> None:
     """Clamp every element of the gradients of ``parameters`` to ``[-clip_value, clip_value]``."""
     clip_value = float(clip_value)
     with torch.no_grad():

@@ -1,11 +1,20 @@
 """All parameters as one vector, and back."""
 
+from __future__ import annotations
+
 import torch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from torch import Tensor
+
 
 __all__ = ["parameters_to_vector", "vector_to_parameters"]
 
 
-def parameters_to_vector(parameters):
+def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
     """All elements of all parameters, in one dim.
 
     >>> torch.nn.utils.parameters_to_vector(torch.nn.Linear(3, 2).parameters()).shape
@@ -14,7 +23,7 @@ def parameters_to_vector(parameters):
     return torch.cat([parameter.reshape(-1) for parameter in _on_one_device(parameters)])
 
 
-def vector_to_parameters(vec, parameters):
+def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     """Let every parameter's data be its stretch of ``vec``.
 
     TypeError when ``vec`` is no tensor, RuntimeError when it is too short; nothing is changed then.

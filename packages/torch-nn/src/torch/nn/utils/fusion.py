@@ -1,8 +1,17 @@
 """Folding batch norm into the layer before it, for inference."""
 
+from __future__ import annotations
+
 import torch
 
 from ..parameter import Parameter
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from torch import Tensor
+
 
 __all__ = ["fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights"]
 
@@ -22,7 +31,16 @@ def _scale_and_shift(bias, mean, var, eps, weight, shift):
     return scale, (bias - mean) * scale + shift
 
 
-def fuse_conv_bn_weights(conv_w, conv_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, transpose=False):
+def fuse_conv_bn_weights(
+    conv_w: Tensor,
+    conv_b: Tensor | None,
+    bn_rm: Tensor,
+    bn_rv: Tensor,
+    bn_eps: float,
+    bn_w: Tensor | None,
+    bn_b: Tensor | None,
+    transpose: bool = False,
+) -> tuple[Parameter, Parameter]:
     """Weight and bias of the convolution that does both; ``transpose`` for a transposed one."""
     with torch.no_grad():
         scale, bias = _scale_and_shift(conv_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b)
@@ -32,7 +50,7 @@ def fuse_conv_bn_weights(conv_w, conv_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, trans
     return Parameter(weight, conv_w.requires_grad), Parameter(bias, conv_w.requires_grad)
 
 
-def fuse_conv_bn_eval(conv, bn, transpose=False):
+def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
     """A convolution that does ``bn(conv(x))``; both must be in evaluation mode."""
     if conv.training or bn.training:
         raise AssertionError("Fusion only for eval!")
@@ -43,7 +61,9 @@ def fuse_conv_bn_eval(conv, bn, transpose=False):
     return fused
 
 
-def fuse_linear_bn_weights(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b):
+def fuse_linear_bn_weights(
+    linear_w: Tensor, linear_b: Tensor | None, bn_rm: Tensor, bn_rv: Tensor, bn_eps: float, bn_w: Tensor, bn_b: Tensor
+) -> tuple[Parameter, Parameter]:
     """Weight and bias of the linear layer that does both."""
     with torch.no_grad():
         scale, bias = _scale_and_shift(linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b)
@@ -51,7 +71,7 @@ def fuse_linear_bn_weights(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b)
     return Parameter(weight, linear_w.requires_grad), Parameter(bias, linear_w.requires_grad)
 
 
-def fuse_linear_bn_eval(linear, bn):
+def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
     """A linear layer that does ``bn(linear(x))``; both must be in evaluation mode."""
     if linear.training or bn.training:
         raise AssertionError("Fusion only for eval!")

@@ -1,9 +1,16 @@
 """Making a module without filling its parameters."""
 
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
 __all__ = ["skip_init"]
 
 
-def skip_init(module_cls, *args, **kwargs):
+def skip_init(module_cls: Any, *args: Any, **kwargs: Any) -> Any:
     """``module_cls(*args, **kwargs)`` with uninitialised parameters: made on the meta device, then given memory.
 
     RuntimeError when the class takes no ``device``.

@@ -1,5 +1,15 @@
 """Laying the weights of convolutions out for channels-last images."""
 
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    import torch
+    from torch.nn import Module
+
+
 __all__ = ["convert_conv2d_weight_memory_format", "convert_conv3d_weight_memory_format"]
 
 
@@ -11,14 +21,14 @@ def _convert(module, memory_format, kinds):
     return module
 
 
-def convert_conv2d_weight_memory_format(module, memory_format):
+def convert_conv2d_weight_memory_format(module: Module, memory_format: torch.memory_format) -> Any:
     """Convert the weights of all Conv2d and ConvTranspose2d in ``module``; returns it."""
     from ..modules.conv import Conv2d, ConvTranspose2d
 
     return _convert(module, memory_format, (Conv2d, ConvTranspose2d))
 
 
-def convert_conv3d_weight_memory_format(module, memory_format):
+def convert_conv3d_weight_memory_format(module: Module, memory_format: torch.memory_format) -> Any:
     """Convert the weights of all Conv3d and ConvTranspose3d in ``module``; returns it."""
     from ..modules.conv import Conv3d, ConvTranspose3d
 

@@ -1,5 +1,7 @@
 """Ready-made parametrizations: orthogonal matrices, weight norm, spectral norm."""
 
+from __future__ import annotations
+
 import torch
 
 from ..functional import normalize
@@ -7,6 +9,13 @@ from ..modules.module import Module
 from .parametrize import register_parametrization
 from .spectral_norm import as_matrix
 from .weight_norm import norm_except_dim
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from torch import Tensor
+
 
 __all__ = ["orthogonal", "spectral_norm", "weight_norm"]
 
@@ -17,14 +26,14 @@ class _Orthogonal(Module):
     ``base`` makes the identity map to the matrix that was there, so that training begins with it.
     """
 
-    def __init__(self, weight, kind, trivialize):
+    def __init__(self, weight: Tensor, kind: Any, trivialize: Any) -> None:
         super().__init__()
         self.kind = kind
         self.trivialize = trivialize
         if trivialize:
             self.register_buffer("base", None)
 
-    def forward(self, x):
+    def forward(self, x: Any) -> Tensor:
         tall = x.shape[-2] >= x.shape[-1]
         a = x if tall else x.transpose(-2, -1)
         n, k = a.shape[-2:]
@@ -48,7 +57,7 @@ class _Orthogonal(Module):
             q = q[..., :k]
         return q if tall else q.transpose(-2, -1)
 
-    def right_inverse(self, value):
+    def right_inverse(self, value: Any) -> Tensor:
         tall = value.shape[-2] >= value.shape[-1]
         a = value if tall else value.transpose(-2, -1)
         n, k = a.shape[-2:]
@@ -69,7 +78,9 @@ class _Orthogonal(Module):
         return zero if tall else zero.transpose(-2, -1)
 
 
-def orthogonal(module, name="weight", orthogonal_map=None, *, use_trivialization=True):
+def orthogonal(
+    module: Module, name: str = "weight", orthogonal_map: str | None = None, *, use_trivialization: bool = True
+) -> Module:
     """Keep the matrix ``name`` orthogonal while it is trained; returns the module.
 
     ``orthogonal_map``: 'matrix_exp', 'cayley' or 'householder' (the default for matrices that are not square).
@@ -90,24 +101,24 @@ def orthogonal(module, name="weight", orthogonal_map=None, *, use_trivialization
 
 
 class _WeightNorm(Module):
-    def __init__(self, dim):
+    def __init__(self, dim: int | None) -> None:
         super().__init__()
         self.dim = -1 if dim is None else dim
 
-    def forward(self, weight_g, weight_v):
+    def forward(self, weight_g: Any, weight_v: Any) -> Tensor:
         return weight_v * (weight_g / norm_except_dim(weight_v, self.dim))
 
-    def right_inverse(self, weight):
+    def right_inverse(self, weight: Tensor) -> Any:
         return norm_except_dim(weight, self.dim), weight
 
 
-def weight_norm(module, name="weight", dim=0):
+def weight_norm(module: Module, name: str = "weight", dim: int = 0) -> Any:
     """Train length (``original0``) and direction (``original1``) of the weight apart (Salimans 2016); returns the module."""
     return register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
 
 
 class _SpectralNorm(Module):
-    def __init__(self, weight, n_power_iterations, dim, eps):
+    def __init__(self, weight: Tensor, n_power_iterations: int, dim: int, eps: float) -> None:
         super().__init__()
         if n_power_iterations <= 0:
             raise ValueError(
@@ -127,7 +138,7 @@ class _SpectralNorm(Module):
             self._u = normalize(torch.mv(matrix, self._v), dim=0, eps=self.eps)
             self._v = normalize(torch.mv(matrix.t(), self._u), dim=0, eps=self.eps)
 
-    def forward(self, weight):
+    def forward(self, weight: Tensor) -> Tensor:
         if weight.dim() == 1:
             return normalize(weight, dim=0, eps=self.eps)
         matrix = as_matrix(weight, self.dim)
@@ -135,17 +146,19 @@ class _SpectralNorm(Module):
             self._iterate(matrix.detach(), self.n_power_iterations)
         return weight / torch.dot(self._u.clone(), torch.mv(matrix, self._v.clone()))
 
-    def right_inverse(self, value):
+    def right_inverse(self, value: Tensor) -> Tensor:
         return value
 
 
-def spectral_norm(module, name="weight", n_power_iterations=1, eps=1e-12, dim=None):
+def spectral_norm(
+    module: Module, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
+) -> Module:
     """Divide the weight by its largest singular value (Miyato 2018); returns the module."""
     weight = getattr(module, name, None)
     if not isinstance(weight, torch.Tensor):
         raise ValueError(f"Module '{type(module).__name__}' has no parameter or buffer with name '{name}'")
     if dim is None:
-        from ..modules.conv import _ConvTranspose
+        from ..modules.conv import _ConvTransposeNd
 
-        dim = 1 if isinstance(module, _ConvTranspose) else 0
+        dim = 1 if isinstance(module, _ConvTransposeNd) else 0
     return register_parametrization(module, name, _SpectralNorm(weight, n_power_iterations, dim, eps))

@@ -4,6 +4,8 @@
 makes ``module.weight`` a property: ``fn(original)``, computed at each read, or once inside ``with cached():``.
 """
 
+from __future__ import annotations
+
 import collections
 import contextlib
 import copy
@@ -13,6 +15,14 @@ import torch
 from ..modules.container import ModuleDict, ModuleList
 from ..modules.module import Module
 from ..parameter import Parameter
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from torch import Tensor
+
 
 __all__ = [
     "ParametrizationList", "cached", "is_parametrized", "register_parametrization", "remove_parametrizations",
@@ -24,7 +34,7 @@ _values = {}
 
 
 @contextlib.contextmanager
-def cached():
+def cached() -> Any:
     """Inside, every parametrized tensor is computed once; worth it where a forward reads one many times."""
     global _depth
     _depth += 1
@@ -44,7 +54,7 @@ class ParametrizationList(ModuleList):
     """The parametrizations of one tensor, applied in order, and what they apply to: ``original``, or ``original0``,
     ``original1``, ... when the ``right_inverse`` of the first one gives several tensors."""
 
-    def __init__(self, modules, original, unsafe=False):
+    def __init__(self, modules: Sequence[Module], original: Tensor | Parameter, unsafe: bool = False) -> None:
         modules = list(modules)
         if not modules:
             raise ValueError("ParametrizationList requires one or more modules.")
@@ -98,7 +108,7 @@ class ParametrizationList(ModuleList):
             return (self.original,)
         return tuple(getattr(self, f"original{i}") for i in range(self.ntensors))
 
-    def right_inverse(self, value):
+    def right_inverse(self, value: Tensor) -> None:
         """Set the originals so that the parametrized tensor becomes ``value``."""
         with torch.no_grad():
             for module in reversed(self):
@@ -111,7 +121,7 @@ class ParametrizationList(ModuleList):
             for original, new in zip(self._originals(), values):
                 original.data = new.detach().to(original.dtype) if not self.unsafe else new.detach()
 
-    def forward(self):
+    def forward(self) -> Tensor:
         x = self[0](*self._originals())
         for module in list(self)[1:]:
             x = module(x)
@@ -168,7 +178,9 @@ def _add_property(module, name):
     setattr(type(module), name, property(get, set))
 
 
-def register_parametrization(module, tensor_name, parametrization, *, unsafe=False):
+def register_parametrization(
+    module: Module, tensor_name: str, parametrization: Module, *, unsafe: bool = False
+) -> Module:
     """Let ``parametrization(original)`` be the tensor ``tensor_name``; returns the module.
 
     A module with ``right_inverse`` decides what the original is for the present value, and allows assignment.  Without
@@ -231,7 +243,7 @@ def _check_result(name, result, before):
         )
 
 
-def is_parametrized(module, tensor_name=None):
+def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
     """Has ``module``, or its tensor ``tensor_name``, a parametrization?"""
     entries = module._modules.get("parametrizations")
     if not isinstance(entries, ModuleDict):
@@ -239,7 +251,7 @@ def is_parametrized(module, tensor_name=None):
     return len(entries) > 0 if tensor_name is None else tensor_name in entries
 
 
-def remove_parametrizations(module, tensor_name, leave_parametrized=True):
+def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized: bool = True) -> Module:
     """Make ``tensor_name`` an ordinary tensor again: its present value, or the original one; returns the module."""
     if not is_parametrized(module, tensor_name):
         raise ValueError(f"Module {type(module).__name__} does not have a parametrization on {tensor_name}")
@@ -274,13 +286,15 @@ def remove_parametrizations(module, tensor_name, leave_parametrized=True):
     return module
 
 
-def type_before_parametrizations(module):
+def type_before_parametrizations(module: Module) -> type[Any]:
     """The class of ``module`` without what parametrizations added."""
     cls = type(module)
     return cls.__bases__[0] if cls.__name__.startswith("Parametrized") and len(cls.__bases__) == 1 else cls
 
 
-def transfer_parametrizations_and_params(from_module, to_module, tensor_name=None):
+def transfer_parametrizations_and_params(
+    from_module: Module, to_module: Module, tensor_name: str | None = None
+) -> Module:
     """Give ``to_module`` copies of the parametrizations of ``from_module`` and their originals; returns it."""
     if not is_parametrized(from_module, tensor_name):
         return to_module

@@ -4,9 +4,20 @@
 computes ``weight = weight_orig * weight_mask`` before each forward; ``remove`` makes the zeros permanent.
 """
 
+from __future__ import annotations
+
 import numbers
 
 import torch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from torch import Tensor
+    from torch.nn import Module
+
 
 __all__ = [
     "BasePruningMethod", "CustomFromMask", "Identity", "L1Unstructured", "LnStructured", "PruningContainer",
@@ -23,14 +34,14 @@ class BasePruningMethod:
 
     PRUNING_TYPE = "unstructured"
 
-    def __call__(self, module, inputs):
+    def __call__(self, module: Module, inputs: Any) -> None:
         setattr(module, self._tensor_name, self.apply_mask(module))
 
-    def compute_mask(self, t, default_mask):
+    def compute_mask(self, t: Any, default_mask: Any) -> Any:
         """The mask for ``t``, given the one so far."""
         raise NotImplementedError(f"{type(self).__name__} must define compute_mask(t, default_mask)")
 
-    def apply_mask(self, module):
+    def apply_mask(self, module: Module) -> Any:
         """The pruned value of the parameter."""
         if self._tensor_name is None:
             raise AssertionError(f"Module {module} has to be pruned")
@@ -39,7 +50,7 @@ class BasePruningMethod:
         return mask.to(dtype=original.dtype) * original
 
     @classmethod
-    def apply(cls, module, name, *args, importance_scores=None, **kwargs):
+    def apply(cls, module: Module, name: str, *args: Any, importance_scores: Any = None, **kwargs: Any) -> Any:
         """Prune the parameter ``name`` of ``module`` this way; pruning again adds to what is pruned. Returns the method."""
         method = cls(*args, **kwargs)
         method._tensor_name = name
@@ -79,13 +90,13 @@ class BasePruningMethod:
         module.register_forward_pre_hook(used)
         return method
 
-    def prune(self, t, default_mask=None, importance_scores=None):
+    def prune(self, t: Any, default_mask: Any = None, importance_scores: Any = None) -> Any:
         """``t`` pruned, without a module."""
         scores = t if importance_scores is None else importance_scores
         mask = torch.ones_like(t) if default_mask is None else default_mask
         return t * self.compute_mask(scores, mask)
 
-    def remove(self, module):
+    def remove(self, module: Module) -> None:
         """Make the pruning permanent."""
         value = self.apply_mask(module).detach()
         name = self._tensor_name
@@ -108,13 +119,13 @@ def _find(module, name):
 class PruningContainer(BasePruningMethod):
     """Several methods, one after another, on one parameter."""
 
-    def __init__(self, *args):
+    def __init__(self, *args: Any) -> None:
         self._pruning_methods = ()
         self._tensor_name = args[0]._tensor_name if args else None
         for method in args:
             self.add_pruning_method(method)
 
-    def add_pruning_method(self, method):
+    def add_pruning_method(self, method: Any) -> None:
         """Prune this way too."""
         if not isinstance(method, BasePruningMethod):
             raise TypeError(f"{type(method)} is not a BasePruningMethod subclass")
@@ -126,16 +137,16 @@ class PruningContainer(BasePruningMethod):
         self._tensor_name = method._tensor_name
         self._pruning_methods += (method,)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._pruning_methods)
 
-    def __iter__(self):
+    def __iter__(self) -> Any:
         return iter(self._pruning_methods)
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: Any) -> Any:
         return self._pruning_methods[index]
 
-    def compute_mask(self, t, default_mask):
+    def compute_mask(self, t: Any, default_mask: Any) -> Any:
         """The mask so far, with what the newest method chooses among the rest taken out."""
         method, mask = self._pruning_methods[-1], default_mask.to(dtype=t.dtype)
         if method.PRUNING_TYPE == "unstructured":
@@ -175,18 +186,18 @@ def _count(amount, size):
 class Identity(BasePruningMethod):
     """Prunes nothing; installs the mask."""
 
-    def compute_mask(self, t, default_mask):
+    def compute_mask(self, t: Any, default_mask: Any) -> Any:
         return default_mask
 
 
 class RandomUnstructured(BasePruningMethod):
     """Prunes elements at random."""
 
-    def __init__(self, amount):
+    def __init__(self, amount: Any) -> None:
         _check_amount(amount)
         self.amount = amount
 
-    def compute_mask(self, t, default_mask):
+    def compute_mask(self, t: Any, default_mask: Any) -> Any:
         n = _count(self.amount, t.numel())
         mask = default_mask.clone()
         if n:
@@ -197,7 +208,7 @@ class RandomUnstructured(BasePruningMethod):
 class L1Unstructured(RandomUnstructured):
     """Prunes the elements of least absolute value."""
 
-    def compute_mask(self, t, default_mask):
+    def compute_mask(self, t: Any, default_mask: Any) -> Any:
         n = _count(self.amount, t.numel())
         mask = default_mask.clone()
         if n:
@@ -208,7 +219,7 @@ class L1Unstructured(RandomUnstructured):
 class _Structured(BasePruningMethod):
     PRUNING_TYPE = "structured"
 
-    def __init__(self, amount, dim=-1):
+    def __init__(self, amount: Any, dim: int = -1) -> None:
         _check_amount(amount)
         self.amount = amount
         self.dim = dim
@@ -217,7 +228,7 @@ class _Structured(BasePruningMethod):
         """One number for each channel; the lowest are pruned."""
         raise NotImplementedError
 
-    def compute_mask(self, t, default_mask):
+    def compute_mask(self, t: Any, default_mask: Any) -> Any:
         if t.dim() <= 1:
             raise ValueError(
                 "Structured pruning can only be applied to multidimensional tensors. Found tensor of shape "
@@ -246,7 +257,7 @@ class RandomStructured(_Structured):
 class LnStructured(_Structured):
     """Prunes the channels along ``dim`` of least n-norm."""
 
-    def __init__(self, amount, n, dim=-1):
+    def __init__(self, amount: Any, n: Any, dim: int = -1) -> None:
         super().__init__(amount, dim)
         self.n = n
 
@@ -260,10 +271,10 @@ class CustomFromMask(BasePruningMethod):
 
     PRUNING_TYPE = "global"
 
-    def __init__(self, mask):
+    def __init__(self, mask: Any) -> None:
         self.mask = mask
 
-    def compute_mask(self, t, default_mask):
+    def compute_mask(self, t: Any, default_mask: Any) -> Any:
         if default_mask.shape != self.mask.shape:
             raise AssertionError(
                 f"mask has shape {tuple(self.mask.shape)}, the parameter has {tuple(default_mask.shape)}"
@@ -271,19 +282,19 @@ class CustomFromMask(BasePruningMethod):
         return default_mask * self.mask.to(dtype=default_mask.dtype)
 
 
-def identity(module, name):
+def identity(module: Module, name: str) -> Any:
     """Install a mask of ones on the parameter ``name``; returns the module."""
     Identity.apply(module, name)
     return module
 
 
-def random_unstructured(module, name, amount):
+def random_unstructured(module: Module, name: str, amount: Any) -> Any:
     """Prune ``amount`` (a number, or a fraction) of the elements, at random; returns the module."""
     RandomUnstructured.apply(module, name, amount)
     return module
 
 
-def l1_unstructured(module, name, amount, importance_scores=None):
+def l1_unstructured(module: Module, name: str, amount: Any, importance_scores: Any = None) -> Any:
     """Prune ``amount`` of the elements, those of least absolute value (or importance); returns the module.
 
     >>> layer = l1_unstructured(torch.nn.Linear(4, 5), "weight", amount=8)
@@ -294,25 +305,27 @@ def l1_unstructured(module, name, amount, importance_scores=None):
     return module
 
 
-def random_structured(module, name, amount, dim):
+def random_structured(module: Module, name: str, amount: Any, dim: int) -> Any:
     """Prune ``amount`` of the channels along ``dim``, at random; returns the module."""
     RandomStructured.apply(module, name, amount, dim)
     return module
 
 
-def ln_structured(module, name, amount, n, dim, importance_scores=None):
+def ln_structured(module: Module, name: str, amount: Any, n: Any, dim: int, importance_scores: Any = None) -> Any:
     """Prune ``amount`` of the channels along ``dim``, those of least n-norm; returns the module."""
     LnStructured.apply(module, name, amount, n, dim, importance_scores=importance_scores)
     return module
 
 
-def custom_from_mask(module, name, mask):
+def custom_from_mask(module: Module, name: str, mask: Any) -> Any:
     """Prune where ``mask`` is zero; returns the module."""
     CustomFromMask.apply(module, name, mask)
     return module
 
 
-def global_unstructured(parameters, pruning_method, importance_scores=None, **kwargs):
+def global_unstructured(
+    parameters: Iterable[Tensor], pruning_method: Any, importance_scores: Any = None, **kwargs: Any
+) -> None:
     """Prune the least of all elements of several parameters, given as pairs of module and name."""
     parameters = list(parameters)
     scores = importance_scores or {}
@@ -339,7 +352,7 @@ def global_unstructured(parameters, pruning_method, importance_scores=None, **kw
         at += n
 
 
-def remove(module, name):
+def remove(module: Module, name: str) -> Any:
     """Make the pruning of the parameter ``name`` permanent; returns the module."""
     found = _find(module, name)
     if found is None:
@@ -350,7 +363,7 @@ def remove(module, name):
     return module
 
 
-def is_pruned(module):
+def is_pruned(module: Module) -> bool:
     """Has any parameter of ``module`` or below a mask?"""
     return any(
         isinstance(hook, BasePruningMethod)

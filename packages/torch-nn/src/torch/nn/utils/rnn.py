@@ -1,8 +1,19 @@
 """Batches of sequences of different lengths: padded, and packed without the padding."""
 
+from __future__ import annotations
+
 import collections
 
 import torch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from torch import Tensor
+    from typing_extensions import Self
+
 
 __all__ = [
     "PackedSequence", "invert_permutation", "pack_padded_sequence", "pack_sequence", "pad_packed_sequence",
@@ -22,7 +33,13 @@ class PackedSequence(_Packed):
 
     __slots__ = ()
 
-    def __new__(cls, data, batch_sizes=None, sorted_indices=None, unsorted_indices=None):
+    def __new__(
+        cls,
+        data: Tensor,
+        batch_sizes: Tensor | None = None,
+        sorted_indices: Tensor | None = None,
+        unsorted_indices: Tensor | None = None,
+    ) -> Self:
         if batch_sizes is None:  # 2016: one pair
             data, batch_sizes = data
         if isinstance(batch_sizes, torch.Tensor) and batch_sizes.device.type != "cpu":
@@ -38,44 +55,53 @@ class PackedSequence(_Packed):
             data, self.batch_sizes, *(None if i is None else indices(i) for i in (self.sorted_indices, self.unsorted_indices))
         )  # fmt: skip
 
-    def to(self, *args, **kwargs):
+    def to(self, *args: Any, **kwargs: Any) -> Self:
         """As Tensor.to, for the data; the indices follow to its device."""
         data = self.data.to(*args, **kwargs)
         return self if data is self.data else self._map(data, lambda i: i.to(data.device))
 
-    def cuda(self, *args, **kwargs):
+    def cuda(self, *args: Any, **kwargs: Any) -> Self:
         return self._map(self.data.cuda(*args, **kwargs), lambda i: i.cuda(*args, **kwargs))
 
-    def cpu(self):
+    def cpu(self) -> Self:
         return self._map(self.data.cpu(), lambda i: i.cpu())
 
-    def double(self):
+    def double(self) -> Self:
         return self.to(torch.float64)
 
-    def float(self):
+    def float(self) -> Self:
         return self.to(torch.float32)
 
-    def half(self):
+    def half(self) -> Self:
         return self.to(torch.float16)
 
-    def long(self):
+    def long(self) -> Self:
         return self.to(torch.int64)
 
-    def int(self):
+    def int(self) -> Self:
         return self.to(torch.int32)
 
-    def pin_memory(self):
+    def short(self) -> Self:
+        return self.to(torch.int16)
+
+    def char(self) -> Self:
+        return self.to(torch.int8)
+
+    def byte(self) -> Self:
+        return self.to(torch.uint8)
+
+    def pin_memory(self) -> Self:
         return self._map(self.data.pin_memory(), lambda i: i.pin_memory())
 
-    def is_pinned(self):
+    def is_pinned(self) -> bool:
         return self.data.is_pinned()
 
     @property
-    def is_cuda(self):
+    def is_cuda(self) -> bool:
         return self.data.is_cuda
 
 
-def invert_permutation(permutation):
+def invert_permutation(permutation: Tensor | None) -> Tensor | None:
     """The permutation that undoes ``permutation``."""
     if permutation is None:
         return None
@@ -84,7 +110,9 @@ def invert_permutation(permutation):
     return inverse
 
 
-def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True):
+def pack_padded_sequence(
+    input: Tensor, lengths: Tensor | list[int], batch_first: bool = False, enforce_sorted: bool = True
+) -> PackedSequence:
     """Pack ``input`` (T, N, *), or (N, T, *) with ``batch_first``, of which sequence i has ``lengths[i]`` steps.
 
     With ``enforce_sorted`` the lengths must fall; else the sequences are sorted here, and unsorted when unpacked.
@@ -128,7 +156,9 @@ def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True)
     return PackedSequence(torch.cat(parts), torch.tensor(sizes, dtype=torch.int64), order, None)
 
 
-def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0, total_length=None):
+def pad_packed_sequence(
+    sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0, total_length: int | None = None
+) -> tuple[Tensor, Tensor]:
     """The inverse of :func:`pack_padded_sequence`: the padded batch and the lengths.
 
     ``total_length`` pads to more steps than the longest sequence has; ValueError when it has more.
@@ -164,7 +194,9 @@ def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0, total_le
     return (padded.transpose(0, 1) if batch_first else padded), lengths
 
 
-def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side="right"):
+def pad_sequence(
+    sequences: Tensor | list[Tensor], batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right"
+) -> Tensor:
     """Stack sequences (length, *) to (longest, N, *), or (N, longest, *) with ``batch_first``.
 
     >>> pad_sequence([torch.tensor([1, 2]), torch.tensor([3])], batch_first=True)
@@ -191,20 +223,20 @@ def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side="
     return torch.stack(padded, 0 if batch_first else 1)
 
 
-def unpad_sequence(padded_sequences, lengths, batch_first=False):
+def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False) -> list[Tensor]:
     """The inverse of :func:`pad_sequence`: a list of sequences."""
     if not batch_first:
         padded_sequences = padded_sequences.transpose(0, 1)
     return [sequence[: int(n)] for sequence, n in zip(padded_sequences.unbind(0), lengths)]
 
 
-def pack_sequence(sequences, enforce_sorted=True):
+def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> PackedSequence:
     """Pack a list of sequences (length, *)."""
     lengths = [sequence.shape[0] for sequence in sequences]
     return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
 
 
-def unpack_sequence(packed_sequences):
+def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
     """The inverse of :func:`pack_sequence`: a list of sequences."""
     padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
     return unpad_sequence(padded, lengths, batch_first=True)

@@ -1,10 +1,21 @@
 """Spectral normalisation (Miyato 2018): the weight divided by its largest singular value, found by power iteration."""
 
+from __future__ import annotations
+
 import torch
 
 from ..functional import normalize
 from ..parameter import Parameter
 from .weight_norm import _find
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from torch import Tensor
+    from torch.nn import Module
+
 
 __all__ = ["remove_spectral_norm", "spectral_norm"]
 
@@ -17,14 +28,14 @@ def as_matrix(weight, dim):
 
 
 class SpectralNorm:
-    def __init__(self, name, n_power_iterations, dim, eps):
+    def __init__(self, name: str, n_power_iterations: int, dim: int, eps: float) -> None:
         if n_power_iterations <= 0:
             raise ValueError(
                 f"Expected n_power_iterations to be positive, but got n_power_iterations={n_power_iterations}"
             )
         self.name, self.n_power_iterations, self.dim, self.eps = name, n_power_iterations, dim, eps
 
-    def compute_weight(self, module, iterate):
+    def compute_weight(self, module: Module, iterate: Any) -> Tensor:
         """The weight over ``u^T W v``, after some steps of ``v = W^T u / |.|``, ``u = W v / |.|`` in training."""
         weight = getattr(module, self.name + "_orig")
         u, v = getattr(module, self.name + "_u"), getattr(module, self.name + "_v")
@@ -38,10 +49,10 @@ class SpectralNorm:
                 u, v = u.clone(), v.clone()
         return weight / torch.dot(u, torch.mv(matrix, v))
 
-    def __call__(self, module, inputs):
+    def __call__(self, module: Module, inputs: Any) -> None:
         setattr(module, self.name, self.compute_weight(module, module.training))
 
-    def right_vector(self, weight, u, sigma):
+    def right_vector(self, weight: Tensor, u: Any, sigma: Any) -> Any:
         """The ``v`` with ``u^T W v = sigma`` whose ``W v`` is nearest to a multiple of ``u``."""
         matrix = as_matrix(weight, self.dim)
         v = torch.mv(torch.linalg.pinv(matrix), u)
@@ -51,10 +62,19 @@ class SpectralNorm:
 class SpectralNormLoadStateDictPreHook:
     """Completes checkpoints of PyTorch 1.0 and before, which hold the divided weight in place of ``v``."""
 
-    def __init__(self, fn):
+    def __init__(self, fn: Callable[..., Any]) -> None:
         self.fn = fn
 
-    def __call__(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs):
+    def __call__(
+        self,
+        state_dict: dict[str, Any],
+        prefix: str,
+        local_metadata: Any,
+        strict: Any,
+        missing_keys: Any,
+        unexpected_keys: Any,
+        error_msgs: Any,
+    ) -> None:
         key = prefix + self.fn.name
         if key + "_v" in state_dict or not {key, key + "_orig", key + "_u"} <= state_dict.keys():
             return
@@ -67,14 +87,16 @@ class SpectralNormLoadStateDictPreHook:
 class SpectralNormStateDictHook:
     """Notes in the metadata of a state dict which form of spectral norm it holds."""
 
-    def __init__(self, fn):
+    def __init__(self, fn: Callable[..., Any]) -> None:
         self.fn = fn
 
-    def __call__(self, module, state_dict, prefix, local_metadata):
+    def __call__(self, module: Module, state_dict: dict[str, Any], prefix: str, local_metadata: Any) -> None:
         local_metadata.setdefault("spectral_norm", {})[self.fn.name + ".version"] = 1
 
 
-def spectral_norm(module, name="weight", n_power_iterations=1, eps=1e-12, dim=None):
+def spectral_norm(
+    module: Module, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
+) -> Any:
     """Divide the weight ``name`` by its spectral norm before each forward; returns the module.
 
     ``dim`` is the dim of the outputs: 1 for transposed convolutions, else 0.
@@ -82,9 +104,9 @@ def spectral_norm(module, name="weight", n_power_iterations=1, eps=1e-12, dim=No
     if _find(module, SpectralNorm, name)[1] is not None:
         raise RuntimeError(f"Cannot register two spectral_norm hooks on the same parameter {name}")
     if dim is None:
-        from ..modules.conv import _ConvTranspose
+        from ..modules.conv import _ConvTransposeNd
 
-        dim = 1 if isinstance(module, _ConvTranspose) else 0
+        dim = 1 if isinstance(module, _ConvTransposeNd) else 0
     hook = SpectralNorm(name, n_power_iterations, dim, eps)
     weight = module._parameters[name]
     if weight is None:
@@ -104,7 +126,7 @@ def spectral_norm(module, name="weight", n_power_iterations=1, eps=1e-12, dim=No
     return module
 
 
-def remove_spectral_norm(module, name="weight"):
+def remove_spectral_norm(module: Module, name: str = "weight") -> Any:
     """Make the weight an ordinary parameter again; ValueError when it has no spectral norm. Returns the module."""
     id, hook = _find(module, SpectralNorm, name)
     if hook is None:
@@ -116,7 +138,7 @@ def remove_spectral_norm(module, name="weight"):
         delattr(module, name + suffix)
     module.register_parameter(name, Parameter(weight))
     del module._forward_pre_hooks[id]
-    for hooks in map(module._own_hooks, ("_state_dict_hooks", "_load_state_dict_pre_hooks")):
+    for hooks in (module._state_dict_hooks, module._load_state_dict_pre_hooks):
         for id in [id for id, other in hooks.items() if getattr(getattr(other, "hook", other), "fn", None) is hook]:
             del hooks[id]
     return module

@@ -1,6 +1,21 @@
-"""Calling a module with other parameters than its own."""
+"""Modules as functions of their parameters: ``functional_call`` and what ``torch.func`` has beside it."""
 
-__all__ = ["functional_call"]
+from __future__ import annotations
+
+import contextlib
+
+import torch
+from torch import nn
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from torch import Tensor
+    from torch.nn import Module
+
+
+__all__ = ["functional_call", "replace_all_batch_norm_modules_", "stack_module_state"]
 
 
 def _places(module):
@@ -35,14 +50,35 @@ def _replacements(module, tensors, places, tie_weights, strict):
     return wanted
 
 
-def functional_call(module, parameters_and_buffers, args=None, kwargs=None, *, tie_weights=True, strict=False):
+def functional_call(
+    module: Module,
+    parameters_and_buffers: dict[str, Tensor],
+    args: Any | tuple[Any, ...] | None = None,
+    kwargs: dict[str, Any] | None = None,
+    *,
+    tie_weights: bool = True,
+    strict: bool = False,
+) -> Any:
     """``module(*args, **kwargs)`` with the tensors of the dict ``parameters_and_buffers`` in place of its own.
+
+    Several dicts may be given as a tuple, as long as no name stands in two of them (ValueError).
 
     >>> layer = torch.nn.Linear(1, 1)
     >>> functional_call(layer, {"weight": torch.ones(1, 1), "bias": torch.ones(1)}, torch.ones(1))
     tensor([2.])
     """
     args = () if args is None else args if isinstance(args, tuple) else (args,)
+    if isinstance(parameters_and_buffers, (list, tuple)):
+        parameters_and_buffers = _joined(parameters_and_buffers)
+    with _reparametrize_module(module, parameters_and_buffers, tie_weights=tie_weights, strict=strict):
+        return module(*args, **(kwargs or {}))
+
+
+@contextlib.contextmanager
+def _reparametrize_module(module, parameters_and_buffers, tie_weights=False, strict=False, stack_weights=False):
+    """A block in which the module has the tensors of the dict in place of its own; changes of its own registries within
+    the block (a buffer set anew) end with it.
+    """
     places = _places(module)
     wanted = _replacements(module, parameters_and_buffers, places, tie_weights, strict)
     before = {path: places[path][0][places[path][1]] for path in wanted}
@@ -54,6 +90,65 @@ def functional_call(module, parameters_and_buffers, args=None, kwargs=None, *, t
 
     put(wanted)
     try:
-        return module(*args, **(kwargs or {}))
+        yield
     finally:
         put(before)
+
+
+def _joined(dicts):
+    everything = {}
+    for one in dicts:
+        if twice := sorted(everything.keys() & one.keys()):
+            raise ValueError(
+                f"functional_call: {', '.join(twice)} appeared in multiple dictionaries; behavior is ambiguous"
+            )
+        everything.update(one)
+    return everything
+
+
+def stack_module_state(models: Any) -> Any:
+    """The parameters and the buffers of modules of one structure, each stacked along a new first dim: two dicts by name.
+
+    With ``functional_call`` under ``vmap`` they run the modules as one batch. RuntimeError when there are none, or when
+    their classes or modes differ.
+
+    >>> parameters, buffers = stack_module_state([torch.nn.Linear(2, 3) for _ in range(4)])
+    >>> parameters["weight"].shape
+    torch.Size([4, 3, 2])
+    """
+    models = list(models)
+    if not models:
+        raise RuntimeError("stack_module_state: Expected at least one model, got 0.")
+    if len({m.training for m in models}) > 1:
+        raise RuntimeError("stack_module_state: Expected all models to have the same training/eval mode.")
+    if len({type(m) for m in models}) > 1:
+        kinds = ", ".join(sorted({type(m).__name__ for m in models}))
+        raise RuntimeError(f"stack_module_state: Expected all models to be of the same class, got {kinds}.")
+
+    def stacked(dicts, is_parameter):
+        names = list(dicts[0])
+        if any(list(d) != names for d in dicts):
+            raise RuntimeError("stack_module_state: Expected all models to have the same parameters and buffers.")
+        found = {}
+        for name in names:
+            given = [d[name] for d in dicts]
+            if is_parameter and len({g.requires_grad for g in given}) > 1:
+                raise RuntimeError(
+                    f"stack_module_state: Expected {name} to require a gradient in all models or in none."
+                )
+            found[name] = torch.stack([g.detach() for g in given]).requires_grad_(given[0].requires_grad)
+        return found
+
+    return (
+        stacked([dict(m.named_parameters()) for m in models], True),
+        stacked([dict(m.named_buffers()) for m in models], False),
+    )
+
+
+def replace_all_batch_norm_modules_(root: Any) -> Any:
+    """Let the batch norms below a module use the statistics of each batch, and keep none: they then change nothing in place."""
+    for module in root.modules():
+        if isinstance(module, nn.modules.batchnorm._BatchNorm):
+            module.running_mean = module.running_var = module.num_batches_tracked = None
+            module.track_running_stats = False
+    return root

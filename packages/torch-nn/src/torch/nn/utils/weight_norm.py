@@ -1,6 +1,15 @@
 """Weight normalisation (Salimans 2016): ``w = g v / |v|``, as a hook that recomputes the weight before each forward."""
 
+from __future__ import annotations
+
 from ..parameter import Parameter
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from torch.nn import Module
+
 
 __all__ = ["remove_weight_norm", "weight_norm"]
 
@@ -16,15 +25,15 @@ def norm_except_dim(v, dim):
 
 
 class WeightNorm:
-    def __init__(self, name, dim):
+    def __init__(self, name: str, dim: int) -> None:
         self.name = name
         self.dim = -1 if dim is None else dim
 
-    def compute_weight(self, module):
+    def compute_weight(self, module: Module) -> Any:
         g, v = getattr(module, self.name + "_g"), getattr(module, self.name + "_v")
         return v * (g / norm_except_dim(v, self.dim))
 
-    def __call__(self, module, inputs):
+    def __call__(self, module: Module, inputs: Any) -> None:
         setattr(module, self.name, self.compute_weight(module))
 
 
@@ -35,7 +44,7 @@ def _find(module, kind, name):
     return None, None
 
 
-def weight_norm(module, name="weight", dim=0):
+def weight_norm(module: Module, name: str = "weight", dim: int = 0) -> Any:
     """Train length ``name_g`` and direction ``name_v`` of the weight ``name`` apart; returns the module.
 
     ``dim`` is the dim of the weight that counts the vectors; None treats the whole weight as one vector.
@@ -56,7 +65,7 @@ def weight_norm(module, name="weight", dim=0):
     return module
 
 
-def remove_weight_norm(module, name="weight"):
+def remove_weight_norm(module: Module, name: str = "weight") -> Any:
     """Make the weight an ordinary parameter again; ValueError when it has no weight norm. Returns the module."""
     id, hook = _find(module, WeightNorm, name)
     if hook is None:

@@ -1,0 +1,14 @@
+"""Where PyTorch has ``DistributedDataParallel``; ours is in the distribution torch-distributed."""
+
+__all__ = ["DistributedDataParallel"]  # noqa: F822  (made when asked for)
+
+
+def __getattr__(name):
+    if name not in ("DistributedDataParallel", "DistributedDataParallelCPU"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from torch import _parts
+
+    distributed = _parts.need("distributed")
+    if not distributed.is_available():
+        raise AttributeError(f"torch.nn.parallel.{name}: {_parts.missing('distributed')}")
+    return distributed.DistributedDataParallel

@@ -1,0 +1,192 @@
+"""Layers written elsewhere, from the bases that other libraries import: convolutions, pools, pads, dropout, norms."""
+
+import importlib
+import inspect
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+from torch.nn.modules import batchnorm, conv, dropout, instancenorm, padding, pooling, transformer
+from torch.nn.modules.conv import _ConvNd, _ConvTransposeNd, _pair, _single, _triple
+
+TUPLES = {1: _single, 2: _pair, 3: _triple}
+
+
+def standardised(n):
+    """Weight standardisation (Qiao 2019) as a convolution of 2018 is written: tuples, and no padding mode."""
+    make = TUPLES[n]
+
+    class Standardised(_ConvNd):
+        def __init__(
+            self, in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, bias=True
+        ):
+            super().__init__(in_channels, out_channels, make(kernel_size), make(stride), make(padding), make(dilation),
+                             False, make(0), groups, bias)  # fmt: skip
+
+        def forward(self, x):
+            mean = self.weight.reshape(self.out_channels, -1).mean(1).reshape(-1, *[1] * (n + 1))
+            function = getattr(F, f"conv{n}d")
+            return function(x, self.weight - mean, self.bias, self.stride, self.padding, self.dilation, self.groups)
+
+    return Standardised
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+@pytest.mark.parametrize("options", [{}, {"stride": 2, "padding": 1}, {"groups": 2, "bias": False}])
+def test_a_convolution_of_ones_own(n, options):
+    layer, plain = standardised(n)(4, 6, 3, **options), getattr(nn, f"Conv{n}d")(4, 6, 3, **options)
+    assert list(layer.state_dict()) == list(plain.state_dict())
+    plain.load_state_dict(layer.state_dict())
+    with torch.no_grad():
+        plain.weight -= plain.weight.reshape(6, -1).mean(1).reshape(-1, *[1] * (n + 1))
+    x = torch.randn(2, 4, *[7] * n)
+    assert torch.allclose(layer(x), plain(x), atol=1e-6)
+    assert repr(layer).removeprefix("Standardised") == repr(plain).removeprefix(f"Conv{n}d")
+    assert layer.transposed is False
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_a_transposed_convolution_of_ones_own(n):
+    make = TUPLES[n]
+
+    class Upscaling(_ConvTransposeNd):
+        def __init__(self, inputs, outputs, size):
+            super().__init__(inputs, outputs, make(size), make(2), make(1), make(1), True, make(0), 1, True, "zeros")
+
+        def forward(self, x, output_size=None):
+            extra = self._output_padding(x, output_size, self.stride, self.padding, self.kernel_size, n, self.dilation)
+            function = getattr(F, f"conv_transpose{n}d")
+            return function(x, self.weight, self.bias, self.stride, self.padding, extra, self.groups, self.dilation)
+
+    layer, plain = Upscaling(4, 6, 3), getattr(nn, f"ConvTranspose{n}d")(4, 6, 3, stride=2, padding=1)
+    plain.load_state_dict(layer.state_dict())
+    x = torch.randn(2, 4, *[5] * n)
+    for size in (None, [9] * n, [10] * n):
+        assert torch.equal(layer(x, size), plain(x, size))
+
+
+@pytest.mark.parametrize("mode", ["zeros", "reflect", "replicate", "circular"])
+def test_the_inner_forward_of_a_convolution_may_be_called_and_replaced(mode):
+    class Doubled(nn.Conv2d):
+        def forward(self, x):
+            return self._conv_forward(x, self.weight * 2, self.bias)
+
+    class Watched(nn.Conv2d):
+        def _conv_forward(self, input, weight, bias):
+            return super()._conv_forward(input, weight, bias) + 1
+
+    x = torch.randn(1, 2, 6, 6)
+    for cls, change in ((Doubled, lambda y, b: 2 * y - b), (Watched, lambda y, b: y + 1)):
+        layer, plain = cls(2, 3, 3, padding=1, padding_mode=mode), nn.Conv2d(2, 3, 3, padding=1, padding_mode=mode)
+        plain.load_state_dict(layer.state_dict())
+        assert torch.allclose(layer(x), change(plain(x), plain.bias.reshape(1, -1, 1, 1)), atol=1e-6)
+
+
+def test_the_padding_of_a_convolution_in_the_order_of_pad():
+    layer = nn.Conv2d(1, 1, 3, padding=(1, 2))
+    assert tuple(layer._reversed_padding_repeated_twice) == (2, 2, 1, 1)
+    layer.padding = (3, 4)
+    assert tuple(layer._reversed_padding_repeated_twice) == (4, 4, 3, 3)
+    layer._reversed_padding_repeated_twice = (0, 0, 0, 0)
+    assert layer._reversed_padding_repeated_twice == (0, 0, 0, 0)
+    assert tuple(nn.Conv2d(1, 1, 4, padding="same")._reversed_padding_repeated_twice) == (1, 2, 1, 2)
+
+
+BASES = {
+    pooling: {"_MaxPoolNd": "MaxPool", "_AvgPoolNd": "AvgPool", "_LPPoolNd": "LPPool", "_MaxUnpoolNd": "MaxUnpool",
+              "_AdaptiveAvgPoolNd": "AdaptiveAvgPool", "_AdaptiveMaxPoolNd": "AdaptiveMaxPool"},
+    padding: {"_ConstantPadNd": "ConstantPad", "_ReflectionPadNd": "ReflectionPad", "_ReplicationPadNd": "ReplicationPad",
+              "_CircularPadNd": "CircularPad"},
+    dropout: {"_DropoutNd": "Dropout"},
+    conv: {"_ConvNd": "Conv", "_ConvTransposeNd": "ConvTranspose"},
+    batchnorm: {"_BatchNorm": "BatchNorm"},
+    instancenorm: {"_InstanceNorm": "InstanceNorm"},
+}  # fmt: skip
+ALSO = {
+    "_ConstantPadNd": ["ZeroPad"],
+    "_ConvNd": ["ConvTranspose"],
+    "_DropoutNd": ["AlphaDropout", "FeatureAlphaDropout"],
+}
+
+
+def test_each_base_is_that_of_its_layers_and_of_no_others():
+    layers = [cls for _, cls in inspect.getmembers(nn, inspect.isclass) if issubclass(cls, nn.Module)]
+    for module, names in BASES.items():
+        for base, prefix in names.items():
+            kinds = {
+                cls.__name__ for cls in layers if issubclass(cls, getattr(module, base)) and "Lazy" not in cls.__name__
+            }
+            wanted = [prefix, *ALSO.get(base, ())]
+            numbered = {f"{name}{n}d" for name in wanted for n in (1, 2, 3)} & set(dir(nn))
+            whole = {name for name in wanted if name in dir(nn) and inspect.isclass(getattr(nn, name))}
+            assert kinds == numbered | whole | ({"SyncBatchNorm"} if base == "_BatchNorm" else set()), base
+
+
+def test_pads_of_ones_own_set_their_padding_themselves():
+    class Frame(padding._ConstantPadNd):
+        def __init__(self, width):
+            super().__init__(7.0)
+            self.padding = padding._quadruple(width)
+
+    class Mirror(padding._ReflectionPadNd):
+        def __init__(self):
+            super().__init__()
+            self.padding = (1, 1)
+
+    assert Frame(1)(torch.zeros(1, 1)).sum().item() == 8 * 7.0
+    assert Mirror()(torch.tensor([[1.0, 2.0, 3.0]])).tolist() == [[2.0, 1.0, 2.0, 3.0, 2.0]]
+
+
+@pytest.mark.parametrize("kind", ["Reflection", "Replication", "Circular", "Zero", "Constant"])
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_pads_ask_for_their_padding(kind, n):
+    with pytest.raises(TypeError, match="padding"):
+        getattr(nn, f"{kind}Pad{n}d")()
+
+
+def test_names_of_types_that_annotations_use():
+    types = importlib.import_module("torch.nn.common_types")
+    for n in range(1, 7):
+        assert {*getattr(types, f"_size_{n}_t").__args__} == {int, tuple[(int,) * n]}
+    for name in ("_size_any_t", "_size_2_opt_t", "_size_3_opt_t", "_size_any_opt_t", "_ratio_2_t", "_ratio_3_t", "_ratio_any_t",
+                 "_tensor_list_t", "_maybe_indices_t"):  # fmt: skip
+        assert hasattr(types, name), name
+
+    def annotated(size: types._size_2_t = 3) -> None:
+        pass
+
+    assert annotated.__annotations__["size"] is types._size_2_t
+
+
+def test_copies_and_activations_of_a_transformer_of_ones_own():
+    layer = nn.Linear(2, 2)
+    clones = transformer._get_clones(layer, 3)
+    assert isinstance(clones, nn.ModuleList)
+    assert len({id(clone.weight) for clone in [layer, *clones]}) == 4
+    assert all(torch.equal(clone.weight, layer.weight) for clone in clones)
+    assert transformer._get_activation_fn("gelu") is F.gelu
+    with pytest.raises(RuntimeError, match="activation should be relu/gelu, not tanh"):
+        transformer._get_activation_fn("tanh")
+
+
+def test_text_of_children_is_moved_to_the_right():
+    from torch.nn.modules.module import _addindent
+
+    assert _addindent("a\nb\nc", 2) == "a\n  b\n  c"
+    assert _addindent("a", 4) == "a"
+
+
+def test_the_dicts_of_hooks_of_all_modules_are_live():
+    from torch.nn.modules import module
+
+    seen = []
+    module._global_forward_hooks[-1] = lambda m, args, output: seen.append("forward")
+    module._global_forward_pre_hooks[-1] = lambda m, args: seen.append("pre")
+    try:
+        nn.Identity()(1)
+    finally:
+        module._global_forward_hooks.clear()
+        module._global_forward_pre_hooks.clear()
+    nn.Identity()(1)
+    assert seen == ["pre", "forward"]
