@@ -1,5 +1,6 @@
 """Every algorithm against its formula in NumPy, over several steps."""
 
+import copy
 import math
 
 import numpy as np
@@ -198,6 +199,71 @@ def test_lbfgs_solves_rosenbrock(search):
     for _ in range(10):
         optimizer.step(closure)
     assert torch.allclose(p.detach(), torch.ones(2, dtype=torch.float64), atol=1e-3)
+
+
+@pytest.mark.parametrize("search", [None, "strong_wolfe"])
+@pytest.mark.parametrize("gradient", [0.0, 1e-30, 1e30, float("inf"), float("nan")])
+def test_lbfgs_survives_gradients_of_any_size(search, gradient):
+    p = torch.ones(2, requires_grad=True)
+    optimizer = optim.LBFGS([p], lr=1.0, max_iter=5, tolerance_grad=-1.0, tolerance_change=-1.0, line_search_fn=search)
+
+    def closure():
+        p.grad = torch.full((2,), gradient)
+        return (p * 0).sum()
+
+    optimizer.step(closure)
+    if gradient == 0.0:
+        assert p.tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("search", [None, "strong_wolfe"])
+def test_lbfgs_goes_on_from_a_checkpoint_of_another_framework(search):
+    """Names and kinds as PyTorch has them: step, scale and curvatures may be tensors."""
+
+    def bowl(p):
+        return lambda: ((p * torch.tensor([1.0, 10.0, 0.1])) ** 2).sum() + (p**4).sum()
+
+    def run(p, optimizer, count):
+        def closure():
+            optimizer.zero_grad()
+            loss = bowl(p)()
+            loss.backward()
+            return loss
+
+        for _ in range(count):
+            optimizer.step(closure)
+
+    def make(p):
+        return optim.LBFGS([p], lr=0.3, max_iter=3, history_size=2, line_search_fn=search)
+
+    p = torch.ones(3, dtype=torch.float64, requires_grad=True)
+    optimizer = make(p)
+    run(p, optimizer, 2)
+    saved = copy.deepcopy(optimizer.state_dict())
+    state = saved["state"][0]
+    assert set(state) == {
+        "func_evals",
+        "n_iter",
+        "d",
+        "t",
+        "old_dirs",
+        "old_stps",
+        "ro",
+        "H_diag",
+        "prev_flat_grad",
+        "prev_loss",
+    }
+    assert len(state["old_dirs"]) == len(state["old_stps"]) == len(state["ro"]) == 2
+    for y, s, rho in zip(state["old_dirs"], state["old_stps"], state["ro"]):
+        assert float(torch.dot(y, s)) * rho == pytest.approx(1.0)
+    state |= {name: torch.tensor(state[name], dtype=torch.float64) for name in ("t", "H_diag")}
+    state |= {"ro": [torch.tensor(rho, dtype=torch.float64) for rho in state["ro"]], "al": [None] * 2}
+    q = p.detach().clone().requires_grad_()
+    other = make(q)
+    other.load_state_dict(saved)
+    run(p, optimizer, 3)
+    run(q, other, 3)
+    assert torch.equal(p, q)
 
 
 def test_lbfgs_takes_one_group_and_one_search():

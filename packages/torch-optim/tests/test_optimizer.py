@@ -1,6 +1,8 @@
 """Groups, state dicts, closures, hooks: what all optimisers share."""
 
 import copy
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -294,3 +296,54 @@ def test_steps_are_ranges_of_a_profile():
     assert not second.is_open
     optimizer.step(closure)  # and outside of one
     assert torch.allclose(p, torch.tensor([0.64, 1.28]))
+
+
+def test_optimisers_written_elsewhere_find_what_they_import():
+    from torch.optim import optimizer
+    from torch.optim.optimizer import ParamsT, _use_grad_for_differentiable
+
+    class Sign(torch.optim.Optimizer):
+        def __init__(self, params: ParamsT, lr=0.5, differentiable=False):
+            super().__init__(params, {"lr": lr, "differentiable": differentiable})
+
+        @_use_grad_for_differentiable
+        def step(self, closure=None):
+            for group in self.param_groups:
+                for p in group["params"]:
+                    p.add_(p.grad.sign(), alpha=-group["lr"])
+
+    w = torch.ones(2, requires_grad=True)
+    (w * w).sum().backward()
+    Sign([w]).step()
+    assert w.tolist() == [0.5, 0.5]
+    lists = [[torch.ones(1), torch.ones(2, dtype=torch.float64)], [torch.zeros(1), None]]
+    groups = torch.optim.Optimizer._group_tensors_by_device_and_dtype(lists, with_indices=True)
+    assert [(str(k[1]), v[1], len(v[0])) for k, v in groups.items()] == [
+        ("torch.float32", [0], 2),
+        ("torch.float64", [1], 2),
+    ]
+    pair = [torch.ones(1, dtype=torch.complex64)], [torch.zeros(1, dtype=torch.complex64)]
+    optimizer._view_as_real(*pair)
+    assert pair[0][0].shape == pair[1][0].shape == (1, 2)
+    assert optimizer._get_value(torch.tensor(3.0)) == 3.0 and optimizer._default_to_fused_or_foreach([], False) == (
+        False,
+        False,
+    )
+
+
+def test_libraries_find_the_algorithms_in_the_dictionary_of_the_package():
+    code = (
+        "import sys, torch.optim\n"
+        "print('torch.optim.adam' in sys.modules)\n"
+        "print({n for n, v in torch.optim.__dict__.items() if isinstance(v, type)} >= {'Adam', 'LBFGS', 'SparseAdam'})"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.split() == ["False", "True"], done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    "wrong, meant", [("learning_rate", "lr"), ("weight_deacy", "weight_decay"), ("beta1", "betas")]
+)
+def test_an_optimizer_says_which_keyword_was_meant(wrong, meant):
+    with pytest.raises(TypeError, match=rf"Adam.__init__\(\) .*'{wrong}'; did you mean '{meant}'"):
+        torch.optim.Adam([torch.ones(1)], **{wrong: 0.1})

@@ -1,9 +1,20 @@
 """Adagrad (Duchi 2011)."""
 
+from __future__ import annotations
+
 import torch
 
 from ._check import not_negative
 from .optimizer import Optimizer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from torch import Tensor
+
+    from .optimizer import ParamsT
+
 
 __all__ = ["Adagrad"]
 
@@ -13,18 +24,18 @@ class Adagrad(Optimizer):
 
     def __init__(
         self,
-        params,
-        lr=1e-2,
-        lr_decay=0,
-        weight_decay=0,
-        initial_accumulator_value=0,
-        eps=1e-10,
-        foreach=None,
+        params: ParamsT,
+        lr: float | Tensor = 1e-2,
+        lr_decay: float = 0,
+        weight_decay: float = 0,
+        initial_accumulator_value: float = 0,
+        eps: float = 1e-10,
+        foreach: bool | None = None,
         *,
-        maximize=False,
-        differentiable=False,
-        fused=None,
-    ):
+        maximize: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
         not_negative(
             lr=lr,
             lr_decay=lr_decay,
@@ -55,21 +66,21 @@ class Adagrad(Optimizer):
         self.state[p]["step"] = 0
         self.state[p]["sum"] = torch.full_like(like, group["initial_accumulator_value"])
 
-    def add_param_group(self, param_group):
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
         first = not self.state
         super().add_param_group(param_group)
         if not first:
             for p in self.param_groups[-1]["params"]:
                 self._begin(p, self.param_groups[-1])
 
-    def share_memory(self):
+    def share_memory(self) -> None:
         """Move the sums into memory that other processes can map."""
         for group in self.param_groups:
             for p in group["params"]:
                 self.state[p]["sum"].share_memory_()
 
     def _check_gradient(self, p, g):
-        pass  # sparse ones change their own rows alone
+        pass  # sparse ones change only their own rows
 
     def _update(self, p, g, state, group):
         t = state["step"] = int(state["step"]) + 1

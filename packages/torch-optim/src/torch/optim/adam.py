@@ -1,11 +1,20 @@
 """Adam (Kingma 2014) and AMSGrad (Reddi 2018)."""
 
+from __future__ import annotations
+
 import math
 
 import torch
 
 from ._check import betas_in_range, not_negative
 from .optimizer import Optimizer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from .optimizer import ParamsT
+
 
 __all__ = ["Adam"]
 
@@ -25,20 +34,20 @@ class Adam(Optimizer):
 
     def __init__(
         self,
-        params,
-        lr=1e-3,
-        betas=(0.9, 0.999),
-        eps=1e-8,
-        weight_decay=0,
-        amsgrad=False,
+        params: ParamsT,
+        lr: float | Tensor = 1e-3,
+        betas: tuple[float | Tensor, float | Tensor] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        amsgrad: bool = False,
         *,
-        foreach=None,
-        maximize=False,
-        capturable=False,
-        differentiable=False,
-        fused=None,
-        decoupled_weight_decay=False,
-    ):
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+        decoupled_weight_decay: bool = False,
+    ) -> None:
         not_negative(lr=lr, eps=eps, weight_decay=weight_decay)
         betas_in_range(betas)
         super().__init__(

@@ -1,9 +1,18 @@
 """Adamax (Kingma 2014, section 7.1)."""
 
+from __future__ import annotations
+
 import torch
 
 from ._check import betas_in_range, not_negative
 from .optimizer import Optimizer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from .optimizer import ParamsT
+
 
 __all__ = ["Adamax"]
 
@@ -13,17 +22,17 @@ class Adamax(Optimizer):
 
     def __init__(
         self,
-        params,
-        lr=2e-3,
-        betas=(0.9, 0.999),
-        eps=1e-8,
-        weight_decay=0,
-        foreach=None,
+        params: ParamsT,
+        lr: float | Tensor = 2e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
         *,
-        maximize=False,
-        differentiable=False,
-        capturable=False,
-    ):
+        maximize: bool = False,
+        differentiable: bool = False,
+        capturable: bool = False,
+    ) -> None:
         not_negative(lr=lr, eps=eps, weight_decay=weight_decay)
         betas_in_range(betas)
         super().__init__(

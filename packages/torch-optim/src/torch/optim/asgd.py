@@ -1,9 +1,18 @@
 """Averaged stochastic gradient descent (Polyak 1992), in the form of Bottou's notes."""
 
+from __future__ import annotations
+
 import torch
 
 from ._check import not_negative
 from .optimizer import Optimizer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from .optimizer import ParamsT
+
 
 __all__ = ["ASGD"]
 
@@ -13,17 +22,17 @@ class ASGD(Optimizer):
 
     def __init__(
         self,
-        params,
-        lr=1e-2,
-        lambd=1e-4,
-        alpha=0.75,
-        t0=1e6,
-        weight_decay=0,
-        foreach=None,
-        maximize=False,
-        differentiable=False,
-        capturable=False,
-    ):
+        params: ParamsT,
+        lr: float | Tensor = 1e-2,
+        lambd: float = 1e-4,
+        alpha: float = 0.75,
+        t0: float = 1e6,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+        capturable: bool = False,
+    ) -> None:
         not_negative(lr=lr, weight_decay=weight_decay)
         super().__init__(
             params,

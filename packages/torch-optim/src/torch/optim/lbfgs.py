@@ -1,9 +1,20 @@
 """Limited-memory BFGS (Nocedal 1980), with a line search for the strong Wolfe conditions."""
 
+from __future__ import annotations
+
 import torch
 
 from ._check import not_negative
 from .optimizer import Optimizer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from torch import Tensor
+
+    from .optimizer import ParamsT
+
 
 __all__ = ["LBFGS"]
 
@@ -17,15 +28,15 @@ class LBFGS(Optimizer):
 
     def __init__(
         self,
-        params,
-        lr=1,
-        max_iter=20,
-        max_eval=None,
-        tolerance_grad=1e-7,
-        tolerance_change=1e-9,
-        history_size=100,
-        line_search_fn=None,
-    ):
+        params: ParamsT,
+        lr: float | Tensor = 1,
+        max_iter: int = 20,
+        max_eval: int | None = None,
+        tolerance_grad: float = 1e-7,
+        tolerance_change: float = 1e-9,
+        history_size: int = 100,
+        line_search_fn: str | None = None,
+    ) -> None:
         not_negative(lr=lr)
         if line_search_fn not in (None, "strong_wolfe"):
             raise RuntimeError(f"only 'strong_wolfe' is supported, got line_search_fn={line_search_fn!r}")
@@ -45,7 +56,7 @@ class LBFGS(Optimizer):
             raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
         self._params = self.param_groups[0]["params"]
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: Any) -> None:
         super().__setstate__(state)
         self._params = self.param_groups[0]["params"]
 
@@ -74,7 +85,7 @@ class LBFGS(Optimizer):
 
         return along
 
-    def step(self, closure):
+    def step(self, closure: Any) -> Any:
         """Run up to ``max_iter`` iterations; returns the loss at the beginning."""
         with torch.no_grad():
             return self._minimize(closure)
@@ -96,8 +107,9 @@ class LBFGS(Optimizer):
         state["func_evals"] += 1
         if float(g.abs().max()) <= group["tolerance_grad"]:
             return first_loss
-        d, t = state.get("d"), state.get("t")
-        pairs, scale = state.get("pairs", []), state.get("H_diag", 1.0)
+        d, t = state.get("d"), float(state.get("t", 0.0))
+        pairs = list(zip(state.get("old_dirs", ()), state.get("old_stps", ()), map(float, state.get("ro", ()))))
+        scale = float(state.get("H_diag", 1.0))
         g_before, loss_before = state.get("prev_flat_grad"), state.get("prev_loss")
 
         for iteration in range(1, group["max_iter"] + 1):
@@ -112,7 +124,8 @@ class LBFGS(Optimizer):
                     scale = ys / float(torch.dot(y, y))
                 d = _two_loops(-g, pairs, scale)
             g_before, loss_before = g.clone(), loss
-            t = min(1.0, 1.0 / float(g.abs().sum())) * lr if state["n_iter"] == 1 else lr
+            size = float(g.abs().sum())
+            t = lr / size if state["n_iter"] == 1 and size > 1 else lr
             slope = float(torch.dot(g, d))
             if slope > -group["tolerance_change"]:
                 break
@@ -134,7 +147,9 @@ class LBFGS(Optimizer):
                 or abs(loss - loss_before) < group["tolerance_change"]
             ):
                 break
-        state.update(d=d, t=t, pairs=pairs, H_diag=scale, prev_flat_grad=g_before, prev_loss=loss_before)
+        ys, steps, rhos = ([pair[i] for pair in pairs] for i in range(3))  # under the names of other checkpoints
+        state.update(d=d, t=t, old_dirs=ys, old_stps=steps, ro=rhos, H_diag=scale)
+        state.update(prev_flat_grad=g_before, prev_loss=loss_before)
         return first_loss
 
 
@@ -201,7 +216,7 @@ def _strong_wolfe(along, t, d, f, g, slope, c1=1e-4, c2=0.9, tolerance=1e-9, mos
     while evals < most:
         low, high = sorted(bracket, key=lambda point: point[1])
         width = abs(high[0] - low[0])
-        if width * size < tolerance:
+        if width == 0 or width * size < tolerance:
             break
         t = _cubic(low[0], low[1], low[3], high[0], high[1], high[3])
         left, right = min(low[0], high[0]), max(low[0], high[0])

@@ -1,14 +1,42 @@
 """The base class of all optimisers: groups of parameters, their state, checkpoints, hooks."""
 
+from __future__ import annotations
+
 import collections
 import collections.abc
 import copy
 import functools
 import itertools
+import types
 import warnings
 
 import torch
 from torch._C import _begin_range, _end_range, _profiling
+from torch._spelling import check
+
+from ._extending import (  # noqa: F401  (optimisers written elsewhere import these from here)
+    ParamsT,
+    _default_to_fused_or_foreach,
+    _disable_dynamo_if_unsupported,
+    _get_capturable_supported_devices,
+    _get_scalar_dtype,
+    _get_value,
+    _group_tensors_by_device_and_dtype,
+    _stack_if_compiling,
+    _to_scalar,
+    _use_grad_for_differentiable,
+    _view_as_real,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any, overload
+
+    from torch import Tensor
+    from torch.utils.hooks import RemovableHandle
+    from typing_extensions import Self
+
 
 __all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook", "required"]
 
@@ -16,12 +44,13 @@ __all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer
 class _Required:
     """Stands for an option that every group must give."""
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return "<required parameter>"
 
 
 required = _Required()
 
+_NONE = types.MappingProxyType({})
 _ids = itertools.count()
 _pre_hooks_of_all, _post_hooks_of_all = {}, {}
 
@@ -29,7 +58,7 @@ _pre_hooks_of_all, _post_hooks_of_all = {}, {}
 class _Handle:
     """What a ``register_*_hook`` returns: ``remove()`` takes the hook away, and so does leaving a ``with`` block."""
 
-    def __init__(self, hooks, hook, prepend=False):
+    def __init__(self, hooks: Any, hook: Callable[..., Any], prepend: bool = False) -> None:
         self.id = next(_ids)
         self._hooks = hooks
         if prepend:
@@ -40,22 +69,26 @@ class _Handle:
         else:
             hooks[self.id] = hook
 
-    def remove(self):
+    def remove(self) -> None:
         self._hooks.pop(self.id, None)
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: Any) -> None:
         self.remove()
 
 
-def register_optimizer_step_pre_hook(hook):
+def register_optimizer_step_pre_hook(
+    hook: Callable[[Optimizer, tuple[Any, ...], dict[str, Any]], tuple[tuple[Any, ...], dict[str, Any]] | None],
+) -> RemovableHandle:
     """Run ``hook(optimizer, args, kwargs)`` before the step of every optimiser there is."""
     return _Handle(_pre_hooks_of_all, hook)
 
 
-def register_optimizer_step_post_hook(hook):
+def register_optimizer_step_post_hook(
+    hook: Callable[[Optimizer, tuple[Any, ...], dict[str, Any]], None],
+) -> RemovableHandle:
     """Run ``hook(optimizer, args, kwargs)`` after the step of every optimiser there is."""
     return _Handle(_post_hooks_of_all, hook)
 
@@ -73,7 +106,27 @@ class Optimizer:
 
     OptimizerPreHook = OptimizerPostHook = collections.abc.Callable
 
-    def __init__(self, params, defaults):
+    # Each instance gets dicts of its own with its first hook: an optimiser that wraps another, and copies its groups,
+    # often does not call this __init__.
+    _optimizer_step_pre_hooks = _optimizer_step_post_hooks = _NONE
+    _optimizer_state_dict_pre_hooks = _optimizer_state_dict_post_hooks = _NONE
+    _optimizer_load_state_dict_pre_hooks = _optimizer_load_state_dict_post_hooks = _NONE
+    _stepped = False
+
+    _group_tensors_by_device_and_dtype = staticmethod(_group_tensors_by_device_and_dtype)
+
+    if not TYPE_CHECKING:  # the signature is that of __init__
+
+        def __new__(cls, *args, **kwargs):
+            if kwargs:
+                check(cls, kwargs)
+            return super().__new__(cls)
+
+    def __init__(
+        self,
+        params: Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]],
+        defaults: dict[str, Any],
+    ) -> None:
         if isinstance(params, torch.Tensor):
             raise TypeError(
                 "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
@@ -82,26 +135,19 @@ class Optimizer:
         self.defaults = defaults
         self.state = collections.defaultdict(dict)
         self.param_groups = []
-        self._make_hooks()
         groups = list(params)
         if not groups:
             raise ValueError("optimizer got an empty parameter list")
         for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
             self.add_param_group(group)
 
-    def _make_hooks(self):
-        self._step_pre_hooks, self._step_post_hooks = {}, {}
-        self._state_dict_pre_hooks, self._state_dict_post_hooks = {}, {}
-        self._load_pre_hooks, self._load_post_hooks = {}, {}
-        self._stepped = False
-
-    def __init_subclass__(cls, **kwargs):
+    def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if "step" in cls.__dict__:
             cls.step = Optimizer.profile_hook_step(cls.step)
 
     @staticmethod
-    def profile_hook_step(func):
+    def profile_hook_step(func: Callable[..., Any]) -> Any:
         """``func``, a step method, between the hooks of its optimiser; one range of a profile that is recorded."""
         if getattr(func, "hooked", False):
             return func
@@ -110,7 +156,11 @@ class Optimizer:
         def step(self, *args, **kwargs):
             self._stepped = True
             if not (
-                self._step_pre_hooks or self._step_post_hooks or _pre_hooks_of_all or _post_hooks_of_all or _profiling()
+                self._optimizer_step_pre_hooks
+                or self._optimizer_step_post_hooks
+                or _pre_hooks_of_all
+                or _post_hooks_of_all
+                or _profiling()
             ):
                 return func(self, *args, **kwargs)
             handle = _begin_range(f"Optimizer.step#{type(self).__name__}.step")
@@ -120,7 +170,7 @@ class Optimizer:
                 _end_range(handle)
 
         def hooked(self, args, kwargs):
-            for hook in [*_pre_hooks_of_all.values(), *self._step_pre_hooks.values()]:
+            for hook in [*_pre_hooks_of_all.values(), *self._optimizer_step_pre_hooks.values()]:
                 replaced = hook(self, args, kwargs)
                 if replaced is not None:
                     if not (isinstance(replaced, tuple) and len(replaced) == 2):
@@ -129,7 +179,7 @@ class Optimizer:
                         )
                     args, kwargs = replaced
             result = func(self, *args, **kwargs)
-            for hook in [*self._step_post_hooks.values(), *_post_hooks_of_all.values()]:
+            for hook in [*self._optimizer_step_post_hooks.values(), *_post_hooks_of_all.values()]:
                 hook(self, args, kwargs)
             return result
 
@@ -138,7 +188,7 @@ class Optimizer:
 
     # -- groups -----------------------------------------------------------------------------------------------------
 
-    def add_param_group(self, param_group):
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Train more parameters, with options of their own: ``{"params": tensors, "lr": 0.1}``.
 
         TypeError for what is no tensor; ValueError for a tensor that is not a leaf, is there already, or lacks a
@@ -188,7 +238,7 @@ class Optimizer:
             )
         self.param_groups.append(group)
 
-    def zero_grad(self, set_to_none=True):
+    def zero_grad(self, set_to_none: bool = True) -> Any:
         """Drop the gradients of all parameters, or fill them with zero when ``set_to_none`` is false."""
         if _profiling():
             handle = _begin_range(f"Optimizer.zero_grad#{type(self).__name__}.zero_grad")
@@ -213,13 +263,26 @@ class Optimizer:
 
     # -- the step ---------------------------------------------------------------------------------------------------
 
-    def step(self, closure=None):
+    if TYPE_CHECKING:
+
+        @overload
+        def step(self, closure: None = None) -> None: ...
+        @overload
+        def step(self, closure: Callable[[], float]) -> float: ...
+
+    def step(self, closure: Callable[[], float] | None = None) -> float | None:
         """Update all parameters that have a gradient.
 
         ``closure`` computes the loss and the gradients anew; its value is returned.
         """
         self._stepped = True
-        if self._step_pre_hooks or self._step_post_hooks or _pre_hooks_of_all or _post_hooks_of_all or _profiling():
+        if (
+            self._optimizer_step_pre_hooks
+            or self._optimizer_step_post_hooks
+            or _pre_hooks_of_all
+            or _post_hooks_of_all
+            or _profiling()
+        ):
             return _hooked_step(self, closure)
         return self._step(closure)
 
@@ -260,9 +323,9 @@ class Optimizer:
 
     # -- checkpoints ------------------------------------------------------------------------------------------------
 
-    def state_dict(self):
+    def state_dict(self) -> dict[str, Any]:
         """``{"state": ..., "param_groups": ...}`` with parameters replaced by their numbers, in the order of the groups."""
-        for hook in self._state_dict_pre_hooks.values():
+        for hook in self._optimizer_state_dict_pre_hooks.values():
             hook(self)
         numbers = {}
         groups = []
@@ -274,19 +337,19 @@ class Optimizer:
             groups.append(packed)
         state = {numbers[id(p)] if isinstance(p, torch.Tensor) else p: value for p, value in self.state.items()}
         result = {"state": state, "param_groups": groups}
-        for hook in self._state_dict_post_hooks.values():
+        for hook in self._optimizer_state_dict_post_hooks.values():
             replaced = hook(self, result)
             result = result if replaced is None else replaced
         return result
 
-    def load_state_dict(self, state_dict):
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over what :meth:`state_dict` of an optimiser with the same groups gave.
 
         The state's tensors are copied to the dtype and device of their parameters; options are overwritten.
         ValueError when the number of groups or of parameters in a group differs; nothing is changed then.
         """
         state_dict = dict(state_dict)
-        for hook in self._load_pre_hooks.values():
+        for hook in self._optimizer_load_state_dict_pre_hooks.values():
             replaced = hook(self, state_dict)
             state_dict = state_dict if replaced is None else replaced
         groups, saved = self.param_groups, copy.deepcopy(state_dict["param_groups"])
@@ -312,22 +375,21 @@ class Optimizer:
             if "param_names" in old:
                 new.setdefault("param_names", old["param_names"])
         self.__setstate__({"state": state, "param_groups": saved})
-        for hook in self._load_post_hooks.values():
+        for hook in self._optimizer_load_state_dict_post_hooks.values():
             hook(self)
 
-    def __getstate__(self):
-        return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
+    def __getstate__(self) -> dict[str, Any]:
+        kept = ("defaults", "state", "param_groups")
+        return {name: self.__dict__[name] for name in kept if name in self.__dict__}
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        if "_step_pre_hooks" not in self.__dict__:
-            self._make_hooks()
         defaults = self.__dict__.setdefault("defaults", {})
         for group in self.param_groups:  # options newer than the checkpoint
             for name, default in defaults.items():
                 group.setdefault(name, default)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         lines = [f"{type(self).__name__} ("]
         for i, group in enumerate(self.param_groups):
             lines += ["", f"Parameter Group {i}"] if i else [f"Parameter Group {i}"]
@@ -336,29 +398,40 @@ class Optimizer:
 
     # -- hooks ------------------------------------------------------------------------------------------------------
 
-    def register_step_pre_hook(self, hook):
+    def _own_hooks(self, name):
+        return self.__dict__.setdefault(name, {})
+
+    def register_step_pre_hook(
+        self, hook: Callable[[Self, tuple[Any, ...], dict[str, Any]], tuple[tuple[Any, ...], dict[str, Any]] | None]
+    ) -> RemovableHandle:
         """Run ``hook(optimizer, args, kwargs)`` before each step; it may return new ``(args, kwargs)``."""
-        return _Handle(self._step_pre_hooks, hook)
+        return _Handle(self._own_hooks("_optimizer_step_pre_hooks"), hook)
 
-    def register_step_post_hook(self, hook):
+    def register_step_post_hook(self, hook: Callable[[Self, tuple[Any, ...], dict[str, Any]], None]) -> RemovableHandle:
         """Run ``hook(optimizer, args, kwargs)`` after each step."""
-        return _Handle(self._step_post_hooks, hook)
+        return _Handle(self._own_hooks("_optimizer_step_post_hooks"), hook)
 
-    def register_state_dict_pre_hook(self, hook, prepend=False):
+    def register_state_dict_pre_hook(self, hook: Callable[[Optimizer], None], prepend: bool = False) -> RemovableHandle:
         """Run ``hook(optimizer)`` before ``state_dict``."""
-        return _Handle(self._state_dict_pre_hooks, hook, prepend)
+        return _Handle(self._own_hooks("_optimizer_state_dict_pre_hooks"), hook, prepend)
 
-    def register_state_dict_post_hook(self, hook, prepend=False):
+    def register_state_dict_post_hook(
+        self, hook: Callable[[Optimizer, dict[str, Any]], dict[str, Any] | None], prepend: bool = False
+    ) -> RemovableHandle:
         """Run ``hook(optimizer, state_dict)`` after ``state_dict``; it may return another dict."""
-        return _Handle(self._state_dict_post_hooks, hook, prepend)
+        return _Handle(self._own_hooks("_optimizer_state_dict_post_hooks"), hook, prepend)
 
-    def register_load_state_dict_pre_hook(self, hook, prepend=False):
+    def register_load_state_dict_pre_hook(
+        self, hook: Callable[[Optimizer, dict[str, Any]], dict[str, Any] | None], prepend: bool = False
+    ) -> RemovableHandle:
         """Run ``hook(optimizer, state_dict)`` before ``load_state_dict``; it may return another dict."""
-        return _Handle(self._load_pre_hooks, hook, prepend)
+        return _Handle(self._own_hooks("_optimizer_load_state_dict_pre_hooks"), hook, prepend)
 
-    def register_load_state_dict_post_hook(self, hook, prepend=False):
+    def register_load_state_dict_post_hook(
+        self, hook: Callable[[Optimizer], None], prepend: bool = False
+    ) -> RemovableHandle:
         """Run ``hook(optimizer)`` after ``load_state_dict``."""
-        return _Handle(self._load_post_hooks, hook, prepend)
+        return _Handle(self._own_hooks("_optimizer_load_state_dict_post_hooks"), hook, prepend)
 
 
 def _step_with_closure(self, *args, **kwargs):

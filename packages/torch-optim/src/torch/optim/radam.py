@@ -1,5 +1,7 @@
 """RAdam: Adam that waits until its second moment means something (Liu 2019)."""
 
+from __future__ import annotations
+
 import math
 
 import torch
@@ -7,26 +9,33 @@ import torch
 from ._check import betas_in_range, not_negative
 from .optimizer import Optimizer
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from .optimizer import ParamsT
+
+
 __all__ = ["RAdam"]
 
 
 class RAdam(Optimizer):
-    """Algorithm 2 of the paper: momentum alone while the variance of the adaptive step is unbounded, then Adam, rectified."""
+    """Algorithm 2 of the paper: only momentum while the variance of the adaptive step is unbounded, then Adam, rectified."""
 
     def __init__(
         self,
-        params,
-        lr=1e-3,
-        betas=(0.9, 0.999),
-        eps=1e-8,
-        weight_decay=0,
-        decoupled_weight_decay=False,
+        params: ParamsT,
+        lr: float | Tensor = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        decoupled_weight_decay: bool = False,
         *,
-        foreach=None,
-        maximize=False,
-        capturable=False,
-        differentiable=False,
-    ):
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+    ) -> None:
         not_negative(lr=lr, eps=eps, weight_decay=weight_decay)
         betas_in_range(betas)
         super().__init__(

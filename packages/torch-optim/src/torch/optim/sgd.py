@@ -1,7 +1,18 @@
 """Stochastic gradient descent, with momentum (Polyak 1964) and Nesterov's form of it (Sutskever 2013)."""
 
+from __future__ import annotations
+
 from ._check import not_negative
 from .optimizer import Optimizer, required
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from torch import Tensor
+
+    from .optimizer import ParamsT
+
 
 __all__ = ["SGD", "sgd"]
 
@@ -21,18 +32,18 @@ class SGD(Optimizer):
 
     def __init__(
         self,
-        params,
-        lr=1e-3,
-        momentum=0,
-        dampening=0,
-        weight_decay=0,
-        nesterov=False,
+        params: ParamsT,
+        lr: float | Tensor = 1e-3,
+        momentum: float = 0,
+        dampening: float = 0,
+        weight_decay: float = 0,
+        nesterov: bool = False,
         *,
-        maximize=False,
-        foreach=None,
-        differentiable=False,
-        fused=None,
-    ):
+        maximize: bool = False,
+        foreach: bool | None = None,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
         if lr is not required:
             not_negative(lr=lr)
         not_negative(momentum=momentum, weight_decay=weight_decay)
@@ -72,7 +83,7 @@ class SGD(Optimizer):
         p.add_(g, alpha=-lr)
 
 
-def sgd(model, lr, momentum=0):
+def sgd(model: Any, lr: float, momentum: float = 0) -> Any:
     """:class:`SGD` as alpha-1 made it: for a module, or several modules, instead of their parameters."""
     models = model if isinstance(model, (tuple, list)) else (model,)
     return SGD([p for m in models for p in m.parameters()], lr=lr, momentum=momentum)

@@ -1,5 +1,7 @@
 """Adam for sparse gradients: only the rows that occur in the gradient are touched."""
 
+from __future__ import annotations
+
 import math
 
 import torch
@@ -7,13 +9,27 @@ import torch
 from ._check import betas_in_range
 from .optimizer import Optimizer
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from .optimizer import ParamsT
+
+
 __all__ = ["SparseAdam"]
 
 
 class SparseAdam(Optimizer):
     """Adam whose moments change only where the gradient has entries ("lazy" Adam)."""
 
-    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, maximize=False):
+    def __init__(
+        self,
+        params: ParamsT,
+        lr: float | Tensor = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        maximize: bool = False,
+    ) -> None:
         if not lr > 0:
             raise ValueError(f"Invalid learning rate: {lr}")
         if not eps > 0:

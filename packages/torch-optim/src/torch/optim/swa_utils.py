@@ -1,5 +1,7 @@
 """Averages of weights over training: stochastic weight averaging (Izmailov 2018) and exponential moving averages."""
 
+from __future__ import annotations
+
 import copy
 import itertools
 import math
@@ -9,6 +11,15 @@ import torch
 from .lr_scheduler.base import LRScheduler
 from .lr_scheduler.cyclic import _per_group
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any, Literal
+
+    from torch.nn import Module
+    from torch.optim import Optimizer
+
+
 __all__ = [
     "AveragedModel",  # noqa: F822  (made by __getattr__)
     "SWALR", "get_ema_avg_fn", "get_ema_multi_avg_fn", "get_swa_avg_fn", "get_swa_multi_avg_fn",
@@ -16,7 +27,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-def get_swa_avg_fn():
+def get_swa_avg_fn() -> Any:
     """The running mean of one parameter: ``avg + (p - avg) / (n + 1)``."""
 
     def swa_update(averaged, current, num_averaged):
@@ -25,7 +36,7 @@ def get_swa_avg_fn():
     return torch.no_grad()(swa_update)
 
 
-def get_swa_multi_avg_fn():
+def get_swa_multi_avg_fn() -> Any:
     """The running mean of a list of parameters, in place."""
 
     def swa_update(averaged, current, num_averaged):
@@ -40,7 +51,7 @@ def _check_decay(decay):
         raise ValueError(f"Invalid decay value {decay} provided. Please provide a value in [0,1] range.")
 
 
-def get_ema_avg_fn(decay=0.999):
+def get_ema_avg_fn(decay: float = 0.999) -> Any:
     """The exponential moving average of one parameter: ``decay * avg + (1 - decay) * p``."""
     _check_decay(decay)
 
@@ -50,7 +61,7 @@ def get_ema_avg_fn(decay=0.999):
     return torch.no_grad()(ema_update)
 
 
-def get_ema_multi_avg_fn(decay=0.999):
+def get_ema_multi_avg_fn(decay: float = 0.999) -> Any:
     """The exponential moving average of a list of parameters, in place."""
     _check_decay(decay)
 
@@ -129,7 +140,7 @@ def __getattr__(name):
 
 
 @torch.no_grad()
-def update_bn(loader, model, device=None):
+def update_bn(loader: Iterable[Any], model: Module, device: torch.device | str | int | None = None) -> None:
     """Compute the running statistics of all batch norms of ``model`` anew, by one pass over ``loader``."""
     norms = [module for module in model.modules() if isinstance(module, torch.nn.modules.batchnorm._BatchNorm)]
     if not norms:
@@ -153,7 +164,14 @@ def update_bn(loader, model, device=None):
 class SWALR(LRScheduler):
     """Anneals each group's learning rate to ``swa_lr`` over ``anneal_epochs`` and keeps it there."""
 
-    def __init__(self, optimizer, swa_lr, anneal_epochs=10, anneal_strategy="cos", last_epoch=-1):
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        swa_lr: float,
+        anneal_epochs: int = 10,
+        anneal_strategy: Literal["cos", "linear"] = "cos",
+        last_epoch: int = -1,
+    ) -> None:
         if anneal_strategy not in ("cos", "linear"):
             raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}")
         if not isinstance(anneal_epochs, int) or anneal_epochs < 0:
@@ -164,7 +182,7 @@ class SWALR(LRScheduler):
         self.anneal_epochs = anneal_epochs
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
+    def get_lr(self) -> Any:
         self._warn_outside_step()
         # Another scheduler may have set the rates in between: go on from where they would have begun to be here now.
         before, now = self._share(self.last_epoch - 1), self._share(self.last_epoch)

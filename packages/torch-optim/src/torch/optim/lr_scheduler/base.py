@@ -1,8 +1,18 @@
 """What all learning rate schedulers share."""
 
+from __future__ import annotations
+
 import warnings
 
 import torch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from torch import Tensor
+    from torch.optim import Optimizer
+
 
 __all__ = ["LRScheduler"]
 
@@ -18,7 +28,7 @@ class LRScheduler:
 
     _hold = ("optimizer",)  # what stays out of the state dict
 
-    def __init__(self, optimizer, last_epoch=-1):
+    def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
         from ..optimizer import Optimizer
 
         if not isinstance(optimizer, Optimizer):
@@ -40,19 +50,19 @@ class LRScheduler:
         optimizer._stepped = False
         self.step()
 
-    def state_dict(self):
+    def state_dict(self) -> dict[str, Any]:
         """Everything that changes over time, as a dict; the optimiser is not part of it."""
         return {name: value for name, value in self.__dict__.items() if name not in self._hold}
 
-    def load_state_dict(self, state_dict):
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over what :meth:`state_dict` gave."""
         self.__dict__.update(state_dict)
 
-    def get_last_lr(self):
+    def get_last_lr(self) -> list[float | Tensor]:
         """The learning rates last set, one for each group."""
         return self._last_lr
 
-    def get_lr(self):
+    def get_lr(self) -> list[float | Tensor]:
         """The learning rates for ``self.last_epoch``; only for ``step`` to call."""
         raise NotImplementedError(f"{type(self).__name__} must define get_lr()")
 
@@ -65,7 +75,7 @@ class LRScheduler:
     def _rates(self):
         return [group["lr"] for group in self.optimizer.param_groups]
 
-    def step(self, epoch=None):
+    def step(self, epoch: int | None = None) -> None:
         """Go on to the next epoch, or to ``epoch``, and set the learning rates."""
         if self._step_count == 1 and not getattr(self.optimizer, "_stepped", True):
             warnings.warn(

@@ -1,8 +1,18 @@
 """Schedulers made of schedulers."""
 
+from __future__ import annotations
+
 import bisect
 
 from .base import LRScheduler
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from torch.optim import Optimizer
+
 
 __all__ = ["ChainedScheduler", "SequentialLR"]
 
@@ -23,11 +33,11 @@ def _same_optimizer(name, optimizer, schedulers):
 class _Combined(LRScheduler):
     _hold = ("optimizer", "_schedulers")
 
-    def state_dict(self):
+    def state_dict(self) -> Any:
         """The state of this scheduler and of those it is made of."""
         return {**super().state_dict(), "_schedulers": [scheduler.state_dict() for scheduler in self._schedulers]}
 
-    def load_state_dict(self, state_dict):
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over what :meth:`state_dict` gave."""
         state = dict(state_dict)
         saved = state.pop("_schedulers")
@@ -42,7 +52,7 @@ class _Combined(LRScheduler):
 class SequentialLR(_Combined):
     """One scheduler after another: number i + 1 begins at epoch ``milestones[i]``."""
 
-    def __init__(self, optimizer, schedulers, milestones, last_epoch=-1):
+    def __init__(self, optimizer: Optimizer, schedulers: Any, milestones: Sequence[int], last_epoch: int = -1) -> None:
         _same_optimizer("SequentialLR", optimizer, schedulers)
         if len(milestones) != len(schedulers) - 1:
             raise ValueError(
@@ -62,7 +72,7 @@ class SequentialLR(_Combined):
         schedulers[0].step()
         self._note_rates()
 
-    def step(self):
+    def step(self) -> None:
         """Go on to the next epoch."""
         self.last_epoch += 1
         i = bisect.bisect_right(self._milestones, self.last_epoch)
@@ -76,7 +86,7 @@ class SequentialLR(_Combined):
 class ChainedScheduler(_Combined):
     """Several schedulers at once, each acting on what those before it left."""
 
-    def __init__(self, schedulers, optimizer=None):
+    def __init__(self, schedulers: Any, optimizer: Optimizer | None = None) -> None:
         schedulers = list(schedulers)
         optimizer = schedulers[0].optimizer if optimizer is None and schedulers else optimizer
         _same_optimizer("ChainedScheduler", optimizer, schedulers)
@@ -84,7 +94,7 @@ class ChainedScheduler(_Combined):
         self._schedulers = schedulers
         self._note_rates()
 
-    def step(self):
+    def step(self) -> None:
         """Take one step with each."""
         for scheduler in self._schedulers:
             scheduler.step()

@@ -1,8 +1,18 @@
 """Cosine annealing, with and without restarts (SGDR, Loshchilov 2016)."""
 
+from __future__ import annotations
+
 import math
 
 from .base import LRScheduler
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from torch import Tensor
+    from torch.optim import Optimizer
+
 
 __all__ = ["CosineAnnealingLR", "CosineAnnealingWarmRestarts"]
 
@@ -10,12 +20,12 @@ __all__ = ["CosineAnnealingLR", "CosineAnnealingWarmRestarts"]
 class CosineAnnealingLR(LRScheduler):
     """``lr = eta_min + (initial lr - eta_min) (1 + cos(pi epoch / T_max)) / 2`` (equation 5 of the paper, no restarts)."""
 
-    def __init__(self, optimizer, T_max, eta_min=0.0, last_epoch=-1):
+    def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
         self.T_max = T_max
         self.eta_min = eta_min
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
+    def get_lr(self) -> list[float | Tensor]:
         self._warn_outside_step()
         if self.last_epoch == 0:
             return self._rates()
@@ -38,7 +48,9 @@ class CosineAnnealingLR(LRScheduler):
 class CosineAnnealingWarmRestarts(LRScheduler):
     """Cosine annealing over ``T_0`` epochs, then anew over ``T_0 * T_mult``, and so on; epochs may be fractions."""
 
-    def __init__(self, optimizer, T_0, T_mult=1, eta_min=0.0, last_epoch=-1):
+    def __init__(
+        self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1
+    ) -> None:
         if not isinstance(T_0, int) or T_0 <= 0:
             raise ValueError(f"Expected positive integer T_0, but got {T_0}")
         if not isinstance(T_mult, int) or T_mult < 1:
@@ -52,12 +64,12 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         self.T_cur = last_epoch
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
+    def get_lr(self) -> list[float | Tensor]:
         self._warn_outside_step()
         half = (1 + math.cos(math.pi * self.T_cur / self.T_i)) / 2
         return [self.eta_min + (lr - self.eta_min) * half for lr in self.base_lrs]
 
-    def step(self, epoch=None):
+    def step(self, epoch: Any = None) -> None:
         """Go on by one epoch, or to ``epoch``, which may be a fraction such as ``epoch + batch / batches``."""
         if epoch is None and self.last_epoch < 0:
             epoch = 0

@@ -1,10 +1,21 @@
 """Schedules with a formula in the epoch: steps, powers, lines, functions of your own."""
 
+from __future__ import annotations
+
 import bisect
 import collections
 import types
 
 from .base import LRScheduler
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from torch import Tensor
+    from torch.optim import Optimizer
+
 
 __all__ = [
     "ConstantLR", "ExponentialLR", "LambdaLR", "LinearLR", "MultiStepLR", "MultiplicativeLR", "PolynomialLR", "StepLR",
@@ -14,7 +25,7 @@ __all__ = [
 class _Functions(LRScheduler):
     """One function of the epoch for each group."""
 
-    def __init__(self, optimizer, lr_lambda, last_epoch=-1):
+    def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1) -> None:
         groups = len(optimizer.param_groups)
         if isinstance(lr_lambda, (list, tuple)):
             if len(lr_lambda) != groups:
@@ -24,13 +35,13 @@ class _Functions(LRScheduler):
             self.lr_lambdas = [lr_lambda] * groups
         super().__init__(optimizer, last_epoch)
 
-    def state_dict(self):
+    def state_dict(self) -> Any:
         """As for any scheduler; plain functions are left out, callable objects give their attributes."""
         state = super().state_dict()
         state["lr_lambdas"] = [None if isinstance(f, types.FunctionType) else dict(f.__dict__) for f in self.lr_lambdas]
         return state
 
-    def load_state_dict(self, state_dict):
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over what :meth:`state_dict` gave."""
         state = dict(state_dict)
         saved = state.pop("lr_lambdas", [])
@@ -49,7 +60,7 @@ class LambdaLR(_Functions):
     [0.5]
     """
 
-    def get_lr(self):
+    def get_lr(self) -> list[float | Tensor]:
         self._warn_outside_step()
         return [lr * f(self.last_epoch) for lr, f in zip(self.base_lrs, self.lr_lambdas)]
 
@@ -57,7 +68,7 @@ class LambdaLR(_Functions):
 class MultiplicativeLR(_Functions):
     """``lr = lr * lr_lambda(epoch)`` after each epoch."""
 
-    def get_lr(self):
+    def get_lr(self) -> list[float | Tensor]:
         self._warn_outside_step()
         if self.last_epoch <= 0:
             return self._rates()
@@ -77,12 +88,12 @@ class StepLR(LRScheduler):
     [0.1]
     """
 
-    def __init__(self, optimizer, step_size, gamma=0.1, last_epoch=-1):
+    def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
         self.step_size = step_size
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
+    def get_lr(self) -> list[float | Tensor]:
         self._warn_outside_step()
         if self.last_epoch == 0 or self.last_epoch % self.step_size != 0:
             return self._rates()
@@ -95,12 +106,14 @@ class StepLR(LRScheduler):
 class MultiStepLR(LRScheduler):
     """``lr = lr * gamma`` at each epoch of ``milestones``."""
 
-    def __init__(self, optimizer, milestones, gamma=0.1, last_epoch=-1):
+    def __init__(
+        self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1
+    ) -> None:
         self.milestones = collections.Counter(milestones)
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
+    def get_lr(self) -> list[float | Tensor]:
         self._warn_outside_step()
         if self.last_epoch not in self.milestones:
             return self._rates()
@@ -114,14 +127,16 @@ class MultiStepLR(LRScheduler):
 class ConstantLR(LRScheduler):
     """``lr = initial lr * factor`` for the first ``total_iters`` epochs."""
 
-    def __init__(self, optimizer, factor=1.0 / 3, total_iters=5, last_epoch=-1):
+    def __init__(
+        self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1
+    ) -> None:
         if not 0 <= factor <= 1.0:
             raise ValueError(f"Constant multiplicative factor expected to be between 0 and 1, got {factor}")
         self.factor = factor
         self.total_iters = total_iters
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
+    def get_lr(self) -> list[float | Tensor]:
         self._warn_outside_step()
         if self.last_epoch == 0:
             return [lr * self.factor for lr in self._rates()]
@@ -136,7 +151,14 @@ class ConstantLR(LRScheduler):
 class LinearLR(LRScheduler):
     """``lr`` from ``start_factor`` to ``end_factor`` of the initial one in a line over ``total_iters`` epochs."""
 
-    def __init__(self, optimizer, start_factor=1.0 / 3, end_factor=1.0, total_iters=5, last_epoch=-1):
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        start_factor: float = 1.0 / 3,
+        end_factor: float = 1.0,
+        total_iters: int = 5,
+        last_epoch: int = -1,
+    ) -> None:
         if not 0 < start_factor <= 1.0:
             raise ValueError(
                 f"Starting multiplicative factor expected to be greater than 0 and less or equal to 1, got {start_factor}"
@@ -148,7 +170,7 @@ class LinearLR(LRScheduler):
         self.total_iters = total_iters
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
+    def get_lr(self) -> list[float | Tensor]:
         self._warn_outside_step()
         if self.last_epoch == 0:
             return [lr * self.start_factor for lr in self._rates()]
@@ -166,11 +188,11 @@ class LinearLR(LRScheduler):
 class ExponentialLR(LRScheduler):
     """``lr = lr * gamma`` after each epoch."""
 
-    def __init__(self, optimizer, gamma, last_epoch=-1):
+    def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
+    def get_lr(self) -> list[float | Tensor]:
         self._warn_outside_step()
         return self._rates() if self.last_epoch == 0 else [lr * self.gamma for lr in self._rates()]
 
@@ -181,12 +203,12 @@ class ExponentialLR(LRScheduler):
 class PolynomialLR(LRScheduler):
     """``lr = initial lr * (1 - epoch / total_iters)^power``, and 0 from there on."""
 
-    def __init__(self, optimizer, total_iters=5, power=1.0, last_epoch=-1):
+    def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
         self.total_iters = total_iters
         self.power = power
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
+    def get_lr(self) -> list[float | Tensor]:
         self._warn_outside_step()
         if self.last_epoch == 0 or self.last_epoch > self.total_iters:
             return self._rates()

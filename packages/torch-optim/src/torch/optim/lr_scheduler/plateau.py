@@ -1,10 +1,19 @@
 """Lowering the learning rate when a metric stops improving."""
 
+from __future__ import annotations
+
 import math
 
 import torch
 
 from .base import LRScheduler
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Literal
+
+    from torch.optim import Optimizer
+
 
 __all__ = ["ReduceLROnPlateau"]
 
@@ -18,17 +27,17 @@ class ReduceLROnPlateau(LRScheduler):
 
     def __init__(
         self,
-        optimizer,
-        mode="min",
-        factor=0.1,
-        patience=10,
-        threshold=1e-4,
-        threshold_mode="rel",
-        cooldown=0,
-        min_lr=0,
-        eps=1e-8,
-        verbose=False,
-    ):
+        optimizer: Optimizer,
+        mode: Literal["min", "max"] = "min",
+        factor: float = 0.1,
+        patience: int = 10,
+        threshold: float = 1e-4,
+        threshold_mode: Literal["rel", "abs"] = "rel",
+        cooldown: int = 0,
+        min_lr: list[float] | float = 0,
+        eps: float = 1e-8,
+        verbose: bool = False,
+    ) -> None:
         if isinstance(threshold, bool):  # 2018 had verbose here
             verbose, threshold = threshold, 1e-4
         if factor >= 1.0:
@@ -64,11 +73,11 @@ class ReduceLROnPlateau(LRScheduler):
         self.num_bad_epochs = 0
 
     @property
-    def in_cooldown(self):
+    def in_cooldown(self) -> Any:
         """True while epochs are not counted after a reduction."""
         return self.cooldown_counter > 0
 
-    def is_better(self, a, best):
+    def is_better(self, a: Any, best: Any) -> Any:
         """Is ``a`` an improvement on ``best``?"""
         sign = 1 if self.mode == "max" else -1
         margin = self.threshold * (abs(best) if self.threshold_mode == "rel" else 1)
@@ -78,7 +87,7 @@ class ReduceLROnPlateau(LRScheduler):
             return sign * a > sign * best * (1 + sign * self.threshold)
         return sign * a > sign * best + margin
 
-    def step(self, metrics, epoch=None):
+    def step(self, metrics: Any, epoch: Any = None) -> None:
         """Count an epoch with the value ``metrics``, and lower the rates if it is time."""
         current = float(metrics)
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
@@ -109,6 +118,6 @@ class ReduceLROnPlateau(LRScheduler):
                 rates.append(old)
         self._set(rates)
 
-    def get_lr(self):
+    def get_lr(self) -> Any:
         """The current learning rates."""
         return self._rates()

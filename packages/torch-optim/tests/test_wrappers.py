@@ -1,0 +1,170 @@
+"""Optimisers written by others that wrap one, replace its parts, or leave out ``super().__init__``."""
+
+import collections
+import copy
+import pickle
+import warnings
+
+import pytest
+import torch
+from torch import optim
+from torch.optim import lr_scheduler
+
+
+class Bare(optim.Optimizer):
+    """Shares the groups of the optimiser that it wraps, and nothing else."""
+
+    def __init__(self, inner):
+        self.inner = inner
+        self.param_groups = inner.param_groups
+
+    def step(self, closure=None):
+        return self.inner.step(closure)
+
+
+class Lookahead(optim.Optimizer):
+    """Zhang 2019: slow weights that follow the fast ones of another optimiser, written as of 2019."""
+
+    def __init__(self, inner, k=2, alpha=0.5):
+        self.inner, self.k, self.alpha = inner, k, alpha
+        self.param_groups = inner.param_groups
+        self.state = collections.defaultdict(dict)
+        self.defaults = inner.defaults
+        self.count = 0
+
+    def step(self, closure=None):
+        loss = self.inner.step(closure)
+        self.count += 1
+        if self.count % self.k == 0:
+            for group in self.param_groups:
+                for p in group["params"]:
+                    slow = self.state[p].setdefault("slow", torch.zeros_like(p))
+                    slow.add_(self.alpha * (p.detach() - slow))
+                    p.data.copy_(slow)
+        return loss
+
+
+class Delegating(optim.Optimizer):
+    """Passes on all that it does not have."""
+
+    def __init__(self, inner):
+        self.inner = inner
+
+    def __getattr__(self, name):
+        return getattr(self.__dict__["inner"], name)
+
+    def step(self, *args, **kwargs):
+        return self.inner.step(*args, **kwargs)
+
+
+class Whole(optim.Optimizer):
+    """Calls super().__init__ and overrides ``step``, in the way of 2018."""
+
+    def __init__(self, inner):
+        super().__init__([p for g in inner.param_groups for p in g["params"]], {"lr": 0.5})
+
+    def step(self, closure=None):
+        loss = None if closure is None else closure()
+        for group in self.param_groups:
+            for p in group["params"]:
+                if p.grad is not None:
+                    p.data.add_(p.grad.data, alpha=-group["lr"])
+        return loss
+
+
+KINDS = [Bare, Lookahead, Delegating, Whole]
+
+
+def make(kind):
+    p = torch.ones(2, requires_grad=True)
+    p.grad = torch.full((2,), 2.0)
+    return p, kind(optim.SGD([p], lr=0.5))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_step_runs_and_returns_what_the_closure_does(kind):
+    p, optimizer = make(kind)
+    assert optimizer.step() is None
+    assert p.tolist() == [0.0, 0.0]
+    assert optimizer.step(lambda: 3.0) == 3.0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_gradients_are_dropped_and_filled(kind):
+    p, optimizer = make(kind)
+    optimizer.zero_grad(set_to_none=False)
+    assert p.grad.tolist() == [0.0, 0.0]
+    optimizer.zero_grad()
+    assert p.grad is None
+    assert type(optimizer).__name__ in repr(optimizer)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_hooks_around_the_step_run_once_and_belong_to_one_optimiser(kind):
+    (_, optimizer), (_, other) = make(kind), make(kind)
+    seen = []
+    before = optimizer.register_step_pre_hook(lambda o, args, kwargs: seen.append("before"))
+    after = optimizer.register_step_post_hook(lambda o, args, kwargs: seen.append("after"))
+    optimizer.step()
+    assert seen == ["before", "after"]
+    other.step()
+    assert len(seen) == 2
+    before.remove()
+    after.remove()
+    optimizer.step()
+    assert len(seen) == 2
+
+
+@pytest.mark.parametrize("kind", [Lookahead, Delegating, Whole])
+def test_state_goes_through_a_dict_with_hooks(kind):
+    p, optimizer = make(kind)
+    seen = []
+    optimizer.register_state_dict_post_hook(lambda o, state: seen.append("saved"))
+    optimizer.register_load_state_dict_post_hook(lambda o: seen.append("loaded"))
+    optimizer.step()
+    optimizer.step()
+    state = copy.deepcopy(optimizer.state_dict())
+    state["param_groups"][0]["lr"] = 0.25
+    optimizer.load_state_dict(state)
+    assert seen == ["saved", "loaded"]
+    assert optimizer.param_groups[0]["lr"] == 0.25
+    if kind is Lookahead:
+        assert optimizer.state[p]["slow"].tolist() == state["state"][0]["slow"].tolist()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_schedules_drive_them(kind):
+    p, optimizer = make(kind)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        schedule = lr_scheduler.StepLR(optimizer, 1, gamma=0.5)
+        optimizer.step()
+        schedule.step()
+    assert optimizer.param_groups[0]["lr"] == 0.25
+
+
+@pytest.mark.parametrize("kind", [Bare, Lookahead, Whole])
+def test_a_pickle_keeps_groups_state_and_defaults(kind):
+    p, optimizer = make(kind)
+    optimizer.step()
+    try:
+        twin = pickle.loads(pickle.dumps(optimizer))
+    except Exception as error:
+        if "torch-serialize" in str(error):
+            pytest.skip("tensors pickle through torch-serialize")
+        raise
+    assert type(twin) is kind
+    assert twin.param_groups[0]["params"][0].tolist() == p.tolist()
+    assert twin.param_groups[0]["lr"] == 0.5
+    twin.zero_grad()
+    twin.register_step_pre_hook(lambda *args: None)
+    assert not optimizer._optimizer_step_pre_hooks
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_hooks_for_all_optimisers_run_for_them_too(kind):
+    _, optimizer = make(kind)
+    seen = []
+    with optim.optimizer.register_optimizer_step_pre_hook(lambda o, args, kwargs: seen.append(type(o))):
+        optimizer.step()
+    assert kind in seen
