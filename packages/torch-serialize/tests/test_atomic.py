@@ -14,7 +14,7 @@ import time
 import numpy as np
 import pytest
 from torch.serialize import load, load_sharded, save, save_npz, save_safetensors, save_sharded
-from torch.serialize._atomic import replacing
+from torch.serialize._storage.atomic import replacing
 
 
 def test_an_error_leaves_the_old_file_and_nothing_else(tmp_path):
@@ -37,7 +37,7 @@ def test_mode_and_links_are_kept(tmp_path):
 
 
 def test_without_unnamed_files_a_hidden_one_is_used(tmp_path, monkeypatch):
-    monkeypatch.setattr("torch.serialize._atomic._open_unnamed", lambda folder: None)
+    monkeypatch.setattr("torch.serialize._storage.atomic._open_unnamed", lambda folder: None)
     test_an_error_leaves_the_old_file_and_nothing_else(tmp_path)
     with replacing(tmp_path / "b.pt") as fd:
         os.write(fd, b"new")
@@ -166,7 +166,7 @@ def fill(path, kind):
 @pytest.mark.parametrize("named", [False, True])
 def test_no_room_leaves_the_old_file_and_nothing_else(tmp_path, kind, named, monkeypatch):
     if named:  # on file systems without unnamed files
-        monkeypatch.setattr("torch.serialize._atomic._open_unnamed", lambda folder: None)
+        monkeypatch.setattr("torch.serialize._storage.atomic._open_unnamed", lambda folder: None)
     path = tmp_path / "a.pt"
     assert fill(path, kind) == "EFBIG" and os.listdir(tmp_path) == []
     WRITERS[kind](state(0), path)

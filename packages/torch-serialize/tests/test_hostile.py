@@ -24,7 +24,7 @@ from torch.serialize import (
     save_npz,
     save_safetensors,
 )
-from torch.serialize._unpickler import DataUnpickler
+from torch.serialize._pickles.unpickler import DataUnpickler
 
 # What a reader may say of a bad file. TypeError and the like would mean that a check is missing.
 EXPECTED = (RuntimeError, pickle.UnpicklingError, EOFError, NotImplementedError, UnicodeDecodeError)
@@ -219,7 +219,10 @@ def test_code_is_refused_by_name(stream, text):
         (b"\x80\x02\x8e\xff\xff\xff\xff\xff\xff\xff\x7fabc", "bytes declared"),
         (b"\x80\x02L" + b"9" * 100000 + b"L\n.", "an integer of 100000 decimal digits"),
         (b"\x80\x02(i__main__\nX\n.", "old-style Python 2 classes"),
-        (b"\x80\x02cbuiltins\nbytearray\n\x8a\x05\0\0\0\0\x7f\x85R.", "bytearray of int"),
+        (
+            b"\x80\x02cbuiltins\nbytearray\n\x8a\x05\0\0\0\0\x7f\x85R.",
+            "gives builtins.bytearray 545460846592 as argument 1",
+        ),
         (b"\x80\x02t.", "ends early"),
         (b"\x80\x02.", "ends early"),
         (b"\x80\x02cos", "a line has no end"),
@@ -369,7 +372,7 @@ LISTED = b"]q\0(" + b"K\1" * 5000 + b"e0"  # a list of 5000 numbers, kept under 
 )
 def test_one_list_copied_again_and_again_is_refused(kind):
     call = b"c%b\n%b\nh\0\x85R" % tuple(kind.encode().split())
-    with pytest.raises((CorruptPickleError, FileFormatError), match="calls copy far more|a torch.Size of"):
+    with pytest.raises((CorruptPickleError, FileFormatError), match="calls copy far more|it gives torch.Size"):
         read(archive(data_pkl=frame(LISTED + b"(" + call * 400 + b"l")))
 
 

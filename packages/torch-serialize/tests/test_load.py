@@ -4,12 +4,15 @@ import collections
 import io
 import os
 import pickle
+import subprocess
+import sys
 import threading
 import warnings
 import zipfile
 
 import numpy as np
 import pytest
+import torch
 from torch.serialize import (
     FileFormatError,
     SourceChangeWarning,
@@ -309,3 +312,21 @@ def test_a_module_whose_source_has_changed_is_loaded_with_a_warning():
     with pytest.warns(SourceChangeWarning, match=r"the source of .*Net has changed") as caught:
         read(with_source(Net, text.replace("3", "2")), weights_only=False)
     assert caught[0].filename == __file__
+
+
+SMALL = """
+import sys, torch
+before = set(sys.modules)
+torch.load(sys.argv[1])
+heavy = {"ast", "asyncio", "concurrent.futures", "dataclasses", "inspect", "json", "logging", "numpy", "secrets", "shutil", "tempfile"}
+print(*sorted(heavy & (set(sys.modules) - before)))
+"""
+
+
+@pytest.mark.skipif(not hasattr(torch, "Tensor"), reason="torch-core is not installed")
+def test_reading_a_small_file_first_imports_little(tmp_path):
+    save({"a": torch.zeros(3)}, tmp_path / "a.pt")
+    done = subprocess.run(
+        [sys.executable, "-c", SMALL, tmp_path / "a.pt"], capture_output=True, text=True, timeout=120, check=True
+    )
+    assert done.stdout.split() == []

@@ -1,11 +1,12 @@
 """Where tensors go: `map_location` in all its forms."""
 
 import io
+import typing
 
 import numpy as np
 import pytest
-from torch.serialize import _location as locations
 from torch.serialize import load, register_package, save
+from torch.serialize._storage import location as locations
 
 torch = pytest.importorskip("torch")
 if not hasattr(torch, "Tensor"):
@@ -107,3 +108,9 @@ def test_skipped_data_leaves_room_for_it(tmp_path):
     with skip_data():
         out = load(path)
     assert out["a"].shape == (6,) and out["b"].untyped_storage().data_ptr() == out["a"].untyped_storage().data_ptr()
+
+
+def test_annotations_have_a_name_for_what_map_location_may_be():
+    from torch.serialize import MAP_LOCATION
+
+    assert str in typing.get_args(MAP_LOCATION) and type(None) in typing.get_args(MAP_LOCATION)

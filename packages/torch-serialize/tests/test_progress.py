@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 from torch.serialize import load, save, save_safetensors, save_sharded
-from torch.serialize._progress import SILENT, progress
+from torch.serialize._storage.progress import SILENT, progress
 
 
 class Heard(list):

@@ -2,11 +2,11 @@
 
 import pytest
 from torch.serialize import CorruptPickleError
-from torch.serialize._dtypes import ELEMENT_TYPES
-from torch.serialize._pickler import Pickler
-from torch.serialize._tensor_calls import TensorCalls
-from torch.serialize._tensors import Adapter
-from torch.serialize._unpickler import DataUnpickler
+from torch.serialize._arrays.adapters import Adapter
+from torch.serialize._arrays.dtypes import ELEMENT_TYPES
+from torch.serialize._pickles.pickler import Pickler
+from torch.serialize._pickles.tensor_calls import TensorCalls
+from torch.serialize._pickles.unpickler import DataUnpickler
 
 SHAPES = {  # size: stride
     (): (),

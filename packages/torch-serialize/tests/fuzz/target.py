@@ -23,7 +23,8 @@ from collections.abc import Callable
 
 import numpy  # noqa: F401 - before memory is measured
 import torch
-from torch.serialize import _source, convert, inspect, load
+from torch.serialize import convert, inspect, load
+from torch.serialize._storage import source
 
 # What a reader may say of a bad file. TypeError and the like would mean that a check is missing.
 EXPECTED = (RuntimeError, pickle.UnpicklingError, EOFError, UnicodeDecodeError)
@@ -52,7 +53,7 @@ def check(data: bytes, seed: int = 0) -> str:
             load(data, arrays="numpy")
         except EXPECTED as e:
             outcome = type(e).__name__
-        _source.WHOLE = 0 if seed & 4 else 4 << 20  # whether a file is read record by record, as big ones are
+        source.WHOLE = 0 if seed & 4 else 4 << 20  # whether a file is read record by record, as big ones are
         calls = [
             lambda: inspect(path),
             lambda: load(path, arrays="numpy", mmap=True),

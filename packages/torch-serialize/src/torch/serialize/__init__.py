@@ -9,7 +9,6 @@ from ._convert import convert
 from ._errors import CorruptPickleError, FileFormatError, SourceChangeWarning, UnsafeGlobalError
 from ._inspect import get_unsafe_globals_in_checkpoint, inspect
 from ._load import load
-from ._location import default_restore_location, location_tag, register_package, validate_cuda_device
 from ._names import (
     _get_layout,  # noqa: F401  (a word of pickles)
     check_module_version_greater_or_equal,
@@ -21,14 +20,23 @@ from ._options import (
     LoadEndianness,
     get_crc32_options,
     get_default_load_endianness,
+    get_default_load_expansion,
     get_default_mmap_options,
     set_crc32_options,
     set_default_load_endianness,
+    set_default_load_expansion,
     set_default_mmap_options,
     skip_data,
 )
-from ._safe import add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals
+from ._pickles.safe import add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals
 from ._save import DEFAULT_PROTOCOL, save
+from ._storage.location import (
+    MAP_LOCATION,
+    default_restore_location,
+    location_tag,
+    register_package,
+    validate_cuda_device,
+)
 from .npy import load_npy, load_npz, save_npy, save_npz
 from .safetensors import load_safetensors, save_safetensors
 from .sharded import load_sharded, save_sharded
@@ -38,6 +46,7 @@ __all__ = [
     "CorruptPickleError",
     "FileFormatError",
     "LoadEndianness",
+    "MAP_LOCATION",
     "SourceChangeWarning",
     "UnsafeGlobalError",
     "add_safe_globals",
@@ -47,6 +56,7 @@ __all__ = [
     "default_restore_location",
     "get_crc32_options",
     "get_default_load_endianness",
+    "get_default_load_expansion",
     "get_default_mmap_options",
     "get_safe_globals",
     "get_unsafe_globals_in_checkpoint",
@@ -68,8 +78,17 @@ __all__ = [
     "save_sharded",
     "set_crc32_options",
     "set_default_load_endianness",
+    "set_default_load_expansion",
     "set_default_mmap_options",
     "skip_data",
     "storage_to_tensor_type",
     "validate_cuda_device",
 ]
+
+
+def __getattr__(name):
+    if name == "PyTorchFileReader":
+        from ._file_reader import PyTorchFileReader
+
+        return PyTorchFileReader
+    raise AttributeError(f"module 'torch.serialize' has no attribute {name!r}")

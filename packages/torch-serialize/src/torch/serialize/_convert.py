@@ -6,13 +6,13 @@ import os
 import pickle
 from collections.abc import Callable
 
+from ._arrays.numpy_arrays import is_numpy_array
+from ._arrays.walk import leaves
 from ._errors import FileFormatError, UnsafeGlobalError
-from ._formats import opened
-from ._numpy_arrays import is_numpy_array
-from ._opaque import children, opaque_session
+from ._formats.dispatch import opened
+from ._pickles.opaque import children, opaque_session
 from ._save import save
-from ._session import Session
-from ._walk import leaves
+from ._session import Session, Settings
 from .npy import save_npy, save_npz
 from .safetensors import save_safetensors
 from .sharded import files_of, find_index, is_index, load_shards, save_sharded
@@ -66,14 +66,14 @@ def convert(
         raise ValueError(f"convert: format={format!r} is for .pt files, and the target ends in {ending}")
     whole = pickled and max_shard_size is None
     arrays = "numpy" if ending in (".npz", ".npy") else "raw"
-    settings = arrays, "cpu", True, pickle, {}, True, True  # mapped, with checksums compared
+    settings = Settings(arrays, "cpu", mapped=True, verified=True)
     if is_index(source) or os.path.isdir(source):
         source = find_index(source)
-        obj = load_shards(source, Session, False, *settings)
+        obj = load_shards(source, Session, False, settings)
         size = sum(map(os.path.getsize, files_of(source)))
     else:
         try:
-            obj = opened(source, Session if whole else opaque_session({}), False, *settings)
+            obj = opened(source, Session if whole else opaque_session({}), False, settings)
         except UnsafeGlobalError as e:
             raise UnsafeGlobalError(
                 f"convert: {os.fsdecode(source)} asks for {e.global_name}, which is not a data type, so the object as a whole "

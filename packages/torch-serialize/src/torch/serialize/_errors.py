@@ -1,6 +1,6 @@
 """What can go wrong with a file, as the classes that users of ``torch.load`` catch."""
 
-import reprlib
+import itertools
 import sys
 import warnings
 from pickle import UnpicklingError
@@ -38,24 +38,36 @@ def warn(text: str, category: type[Warning] = UserWarning) -> None:
     warnings.warn(text, category, stacklevel=level)
 
 
-class _Brief(reprlib.Repr):
-    def repr_instance(self, x, level):
-        return f"<{type(x).__name__}>"
-
-    def repr_float(self, x, level):
-        return repr(x)
-
-    repr_NoneType = repr_bool = repr_float
-
-
-_brief = _Brief()
-_brief.maxlevel, _brief.maxother = 2, 60
+_BRACKETS = {tuple: "()", list: "[]", set: "{}", dict: "{}"}
+_SHOWN = 6  # elements of a container
 
 
 def brief(obj) -> str:
-    """What a file says, for a message: short, whatever it is (the full text of nested data can be exponentially long).
+    """What a file says, for a message: short, whatever it is, and without asking objects for their own text.
+
+    The full text of nested data can be exponentially long, and that of a long number takes quadratic time.
 
     >>> brief(("storage", 3, [[[0]]]))
     "('storage', 3, [[...]])"
     """
-    return _brief.repr(obj)[:200]
+    return _text(obj, 2)[:200]
+
+
+def _text(obj, depth: int) -> str:
+    kind = type(obj)
+    if kind is str or kind is bytes:
+        return repr(obj) if len(obj) <= 30 else f"{obj[:12]!r}...{obj[-12:]!r}"
+    if kind is int:
+        return repr(obj) if obj.bit_length() <= 256 else f"<int of {obj.bit_length()} bits>"
+    if obj is None or kind is bool or kind is float:
+        return repr(obj)
+    if (brackets := _BRACKETS.get(kind)) is None:
+        return f"<{kind.__name__}>"
+    if depth == 0 and obj:
+        return f"{brackets[0]}...{brackets[1]}"
+    shown = [_text(item, depth - 1) for item in itertools.islice(obj, _SHOWN)]
+    if kind is dict:
+        shown = [f"{key}: {_text(value, depth - 1)}" for key, value in zip(shown, obj.values())]
+    if len(obj) > _SHOWN:
+        shown.append("...")
+    return brackets[0] + ", ".join(shown) + ("," if kind is tuple and len(obj) == 1 else "") + brackets[1]

@@ -6,13 +6,14 @@ import math
 import os
 from typing import NamedTuple
 
-from ._dtypes import ELEMENT_TYPES
-from ._formats import format_of, read
-from ._numpy_arrays import is_numpy_array
-from ._opaque import children, opaque_session
-from ._source import open_source
-from ._stored import Stored, check_bounds
-from ._walk import leaves
+from ._arrays.dtypes import ELEMENT_TYPES
+from ._arrays.numpy_arrays import is_numpy_array
+from ._arrays.stored import Stored, check_bounds
+from ._arrays.walk import leaves
+from ._formats.dispatch import format_of, read
+from ._pickles.opaque import children, opaque_session
+from ._session import Settings
+from ._storage.source import open_source
 from .sharded import is_index, read_index
 
 
@@ -35,7 +36,7 @@ class _Described:
 
 
 class _Descriptions:
-    """A backend of `_arrays` that makes descriptions and keeps no bytes."""
+    """A backend of `_arrays.backends` that makes descriptions and keeps no bytes."""
 
     name = "describe"
 
@@ -45,7 +46,7 @@ class _Descriptions:
     def from_bytes(self, data):
         return range(len(data))
 
-    def part(self, storage, begin, nbytes):
+    def part(self, storage, begin, nbytes, align=1):
         return storage[begin : begin + nbytes]
 
     def stored(self, storage, row, location):
@@ -55,11 +56,20 @@ class _Descriptions:
         check_bounds(len(stored.data), row, offset, size, stride)
         return _Described(stored, row, size, requires_grad)
 
-    def like(self, described):
+    def is_tensor(self, obj) -> bool:
+        return type(obj) is _Described
+
+    def nbytes(self, described) -> int:
+        return 0  # no byte of it is copied
+
+    def resolved(self, described, conj, neg):
         return described
 
-    def resolve(self, *args) -> None:
-        """Nothing: a description has no elements."""
+    def require_grad(self, described, required) -> None:
+        described.requires_grad = required
+
+    def has_own_state(self, described, state) -> bool:
+        return False
 
     def parameter(self, data, requires_grad):
         if isinstance(data, _Described):
@@ -69,8 +79,10 @@ class _Descriptions:
     def subclass(self, value, cls, state):
         return value
 
+    size_class = None
+
     def tensor_class(self, name):
-        return lambda data=None, *rest: data
+        return None
 
     def dtype(self, row):
         return row.name
@@ -78,10 +90,7 @@ class _Descriptions:
     def row(self, dtype):
         return ELEMENT_TYPES[dtype]
 
-    def check_sparse(self, tensor) -> None:
-        """Nothing: a description has no elements."""
-
-    def sparse(self, indices, values, size, coalesced):
+    def sparse(self, indices, values, size, coalesced, ready):
         return {"indices": indices, "values": values}
 
     def meta(self, row, size, stride, requires_grad):
@@ -93,7 +102,7 @@ class _Descriptions:
     def device(self, kind, index=None):
         return kind if index is None else f"{kind}:{index}"
 
-    def from_numpy(self, array):
+    def from_numpy(self, array, row):
         return array
 
 
@@ -115,7 +124,7 @@ def _read(f, unknown: dict[str, None]):
             pass
 
     try:
-        with Looking(source, _Descriptions()) as session:
+        with Looking(source, Settings(_Descriptions()), read) as session:
             return read(session), source.size
     finally:
         source.close()

@@ -7,25 +7,26 @@ import mmap as mmap_module
 import os
 import pickle
 from collections.abc import Callable
+from typing import Any
 
-from ._formats import opened
-from ._session import Session
+from ._formats.dispatch import opened
+from ._session import Session, Settings
 from .sharded import is_index, load_shards
 
 _IN_MEMORY = (io.BytesIO, bytes, bytearray, memoryview, mmap_module.mmap)
 
 
 def load(
-    f,
-    map_location=None,
-    pickle_module=None,
+    f: Any,
+    map_location: Any = None,
+    pickle_module: Any = None,
     *,
     weights_only: bool | None = None,
     mmap: bool | None = None,
     arrays: str | None = None,
     progress: Callable[[int, int], object] | bool | None = None,
-    **pickle_load_args,
-):
+    **pickle_load_args: Any,
+) -> Any:
     """Reads what `save` wrote: files of PyTorch from 2016 to today, safetensors, ``.npy`` and ``.npz``, and with the path
     of a ``*.index.json`` a checkpoint in several files.
 
@@ -61,10 +62,10 @@ def load(
     unknown = set(pickle_load_args) - {"encoding", "errors", "fix_imports", "buffers"}
     if unknown:
         raise TypeError(f"load: unexpected argument {sorted(unknown)[0]!r}")
-    settings = arrays, map_location, weights_only, pickle_module or pickle, pickle_load_args, bool(mmap)
+    settings = Settings(arrays, map_location, weights_only, pickle_module or pickle, pickle_load_args, bool(mmap))
     if is_index(f):
-        return load_shards(f, Session, progress, *settings)
-    return opened(f, Session, progress, *settings)
+        return load_shards(f, Session, progress, settings)
+    return opened(f, Session, progress, settings)
 
 
 def _weights_only(asked: bool | None, pickle_module) -> bool:

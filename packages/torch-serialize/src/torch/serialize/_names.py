@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import shutil
-import tempfile
 from collections.abc import Iterator
 
 
@@ -20,6 +18,9 @@ def mkdtemp() -> Iterator[str]:
     >>> os.path.exists(folder)
     False
     """
+    import shutil
+    import tempfile
+
     folder = tempfile.mkdtemp()
     try:
         yield folder

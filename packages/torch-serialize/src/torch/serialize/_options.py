@@ -1,4 +1,5 @@
-"""Settings of the process: how files are mapped, whether checksums are computed, which byte order old files have."""
+"""Settings of the process: how files are mapped, whether checksums are computed, which byte order old files have, what
+reading a file may cost."""
 
 from __future__ import annotations
 
@@ -22,6 +23,7 @@ class _Options:
     mmap_flags = MAP_PRIVATE
     compute_crc32 = True
     endianness: LoadEndianness | None = None
+    expansion = 4.0
 
 
 class _ThreadOptions(threading.local):
@@ -58,6 +60,39 @@ class set_default_mmap_options(contextlib.ContextDecorator):
 
     def __exit__(self, *error):
         options.mmap_flags = self._before
+
+
+def get_default_load_expansion() -> float:
+    """How many times its own size a file may have `load` copy and unpack: 4 unless set otherwise."""
+    return options.expansion
+
+
+class set_default_load_expansion(contextlib.ContextDecorator):
+    """Sets how much `load` copies and unpacks for a file whose maker is not trusted, as a multiple of the file's size.
+
+    Counted are compressed records, arrays and tensors that are not views of the file's storages, names of the tensors in a
+    TorchScript file, and elements of containers that are copied, hashed or compared; 64 KiB of each come on top, and a
+    file within the file has no limit of its own. All in all a file takes at most 500 bytes of memory for each of its own
+    (an empty set of one opcode has 216). A file beyond the limit was probably made to exhaust the reader's memory or time.
+
+    >>> with set_default_load_expansion(100):
+    ...     get_default_load_expansion()
+    100.0
+    >>> get_default_load_expansion()
+    4.0
+    """
+
+    def __init__(self, times: float):
+        if type(times) not in (int, float) or not 1 <= times < 1 << 20:
+            raise ValueError(f"set_default_load_expansion: expected a number from 1 to {(1 << 20) - 1}, got {times!r}")
+        self._before = options.expansion
+        options.expansion = float(times)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        options.expansion = self._before
 
 
 class skip_data:

@@ -6,23 +6,24 @@ import io
 import os
 import pickle
 from collections.abc import Callable
+from typing import Any
 
-from . import _legacy_save
-from ._arrays import arrays as choose
-from ._dtypes import UNTYPED
-from ._pickler import Pickler
-from ._progress import progress as telling
-from ._tensors import Adapter, NumpyAdapter, TorchAdapter
-from ._write import write_to
-from ._zip_save import write_parts, write_zip
+from ._arrays.adapters import Adapter, NumpyAdapter, TorchAdapter
+from ._arrays.backends import arrays as choose
+from ._arrays.dtypes import UNTYPED
+from ._formats import legacy_save
+from ._formats.zip_save import write_parts, write_zip
+from ._pickles.pickler import Pickler
+from ._storage.progress import progress as telling
+from ._storage.write import write_to
 
 DEFAULT_PROTOCOL = 2
 
 
 def save(
-    obj,
-    f,
-    pickle_module=pickle,
+    obj: object,
+    f: Any,
+    pickle_module: Any = pickle,
     pickle_protocol: int = DEFAULT_PROTOCOL,
     _use_new_zipfile_serialization: bool = True,
     _disable_byteorder_record: bool = False,
@@ -67,7 +68,7 @@ def save(
         raise ValueError(f"save: pickle_protocol must be 2 to {pickle.HIGHEST_PROTOCOL}, got {pickle_protocol!r}")
     adapter = _adapter(arrays)
     if format != "zip":
-        parts = _legacy_save.parts(obj, adapter, format, pickle_protocol)
+        parts = legacy_save.parts(obj, adapter, format, pickle_protocol)
         with telling(progress, sum(map(len, parts)), "save") as told:
             write_to(f, "archive", lambda sink: write_parts(sink, parts, told))
         return

@@ -6,67 +6,90 @@ import io
 import mmap as mmap_module
 import pickle
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
-from ._arrays import arrays
-from ._dtypes import BYTES, UNTYPED, ElementType, swap_bytes
+from ._arrays.backends import arrays
+from ._arrays.dtypes import BYTES, UNTYPED, ElementType, swap_bytes
+from ._arrays.stored import NO_META, Stored
 from ._errors import FileFormatError, brief
-from ._globals import StorageClass, TorchNames, safe_find
-from ._location import is_plain, placement
-from ._numpy_pickles import build as build_numpy
 from ._options import LoadEndianness, options, thread_options
-from ._safe import get_safe_globals
-from ._source import DescriptorSource, MemorySource, Source
-from ._stored import NO_META, Stored
-from ._threads import PARALLEL_FROM, executor
-from ._unpickler import DataUnpickler
+from ._pickles.budget import Budget, Copies
+from ._pickles.globals import StorageClass, TorchNames, safe_find
+from ._pickles.safe import get_safe_globals
+from ._pickles.unpickler import DataUnpickler
+from ._storage.location import is_function, is_plain, placement
+from ._storage.source import DescriptorSource, MemorySource, Source
+from ._storage.threads import PARALLEL_FROM, executor
+
+_FAR = 1 << 63
+
+
+class Settings(NamedTuple):
+    """How a file is read; the arguments of `load`."""
+
+    arrays: Any = None  # the backend of `_arrays.backends`, or its name
+    map_location: Any = None
+    weights_only: bool = True
+    pickle_module: Any = pickle
+    pickle_args: dict | None = None
+    mapped: bool = False
+    verified: bool = False  # what is mapped is read once to compare its checksum
 
 
 class Session:
-    """Settings and state of one `load`; leaving it waits until every storage is filled."""
+    """State of one `load`; leaving it waits until every storage is filled.
 
-    def __init__(
-        self, source: Source, kind=None, map_location=None, weights_only=True, pickle_module=pickle, pickle_args=None,
-        mapped=False, verified=False,
-    ):  # fmt: skip
+    Args:
+        source: the file
+        settings: how it is read
+        read: ``read(session)`` gives the object of a file that lies in this one
+    """
+
+    def __init__(self, source: Source, settings: Settings = Settings(), read: Callable[[Session], Any] | None = None):
         self.source = source
-        self._settings = kind, map_location, weights_only, pickle_module, pickle_args
-        self._depth = self._nested_bytes = 0
+        self._settings = settings
+        self._read = read
+        self._outer: Session | None = None  # whose file this one lies in
+        self.copies: Copies | None = None  # of the pickle that is read
         self.named = 0  # storages named by persistent ids
-        self.use(arrays(kind))
-        self.weights_only = weights_only
+        self.renew()
+        self.use(arrays(settings.arrays))
+        self.weights_only = settings.weights_only
         self.swapped = options.endianness is LoadEndianness.BIG
+        map_location = settings.map_location
         self._plain = is_plain(map_location)
-        self._to_meta = not callable(map_location) and str(map_location) == "meta"
+        self._to_meta = not is_function(map_location) and str(map_location) == "meta"
         if self._to_meta and self.backend.name == "numpy":
             raise NotImplementedError(NO_META)
         self._place = placement(map_location)
-        self._pickle_module = pickle_module
-        self._pickle_args = {"encoding": "utf-8", **(pickle_args or {})}
+        self._pickle_module = settings.pickle_module
+        self._pickle_args = {"encoding": "utf-8", **(settings.pickle_args or {})}
         self._pool = None
         self._jobs: list = []
-        self._mapped = mapped
-        self._verified = verified  # what is mapped is read once to compare its checksum
         self._skips = thread_options.skip_data
         self._map: mmap_module.mmap | None = None
 
+    def renew(self) -> None:
+        """Grants what the file may cost, also when it is read once more; a file within a file has that one's grants."""
+        if self._outer is None:
+            self.budget = Budget(self.source.size, self.source.name)
+
     def use(self, backend) -> None:
-        """Makes tensors by this backend of `_arrays`."""
+        """Makes tensors by this backend of `_arrays.backends`."""
         self.backend = backend
-        self.names = TorchNames(backend, self._nested, self.source.size)
+        self.names = TorchNames(backend, self.budget, self._nested, self.settle)
 
     def _nested(self, data):
-        from ._formats import read
-
-        if self._depth or type(data) is not bytes:
+        if self._outer is not None or self._read is None:
             raise FileFormatError(f"{self.source.name}: a file within a file within a file")
-        self._nested_bytes += len(data)
-        if self._nested_bytes > 4 * self.source.size:
-            raise FileFormatError(f"{self.source.name}: the same file is within it many times")
-        inner = type(self)(MemorySource(data, f"{self.source.name}: storage"), *self._settings)
-        inner._depth = 1
+        self.budget.pay(len(data), "the files within it")
+        inner = type(self)(
+            MemorySource(data, f"{self.source.name}: storage"), self._settings._replace(mapped=False), self._read
+        )
+        inner._outer = self
+        inner.budget = inner.names.budget = self.budget
         with inner:
-            return read(inner)
+            return self._read(inner)
 
     def __enter__(self):
         return self
@@ -77,11 +100,11 @@ class Session:
             if error is None:
                 for job in self._jobs:
                     job.result()
-        if error is None and not self._to_meta:
-            for tensor, view, metadata in self.names.lazy:
-                self.backend.resolve(tensor, view, metadata.get("conj"), metadata.get("neg"))
-            for tensor in self.names.sparse:
-                self.backend.check_sparse(tensor)
+
+    def settle(self) -> None:
+        """Waits until every storage that was named is filled."""
+        for job in self._jobs:
+            job.result()
 
     # Pickles
 
@@ -92,27 +115,20 @@ class Session:
         """
         if self.weights_only:
             openly = tuple(item[0] if isinstance(item, tuple) else item for item in get_safe_globals())
+            outer = self._outer
+            self.copies = Copies(len(data)) if outer is None or outer.copies is None else outer.copies
             classes = (*opens, *(item for item in openly if isinstance(item, type)))
             return DataUnpickler(
                 data,
                 find or safe_find(self.names, self.source.name),
                 persistent_load,
                 encoding=self._pickle_args["encoding"],
-                is_open=lambda obj: isinstance(obj, classes),
-                build=self._build,
+                is_open=lambda obj: issubclass(type(obj), classes),
+                build=self.names.build,
                 where=self.source.name,
+                copies=self.copies,
             )
         return _TrustedUnpickler(self, data, persistent_load)
-
-    def _build(self, target, state) -> bool:
-        if build_numpy(target, state):
-            return True
-        # Files of 2017: a Variable's state is (requires_grad, volatile, hooks).
-        if isinstance(state, tuple) and len(state) == 3 and type(state[0]) is bool:
-            if hasattr(target, "requires_grad_"):
-                target.requires_grad_(state[0])
-                return True
-        return False
 
     # Storages
 
@@ -129,17 +145,22 @@ class Session:
         """The parts of ``("storage", class, key, location, numel, ...)``."""
         if type(pid) is tuple and len(pid) == 5:
             _, cls, key, location, numel = pid
-            if type(cls) is StorageClass and type(key) is type(location) is str and type(numel) is int and numel >= 0:
+            if (
+                type(cls) is StorageClass
+                and type(key) is type(location) is str
+                and type(numel) is int
+                and 0 <= numel < _FAR
+            ):
                 self.named += 1
                 return cls, key, location, numel
-            if cls == UNTYPED:  # from another pickler than ours
+            if type(cls) is str and cls == UNTYPED:  # from another pickler than ours
                 pid = (pid[0], StorageClass(BYTES, UNTYPED), *pid[2:])
                 self.named -= 1
         if not isinstance(pid, tuple) or len(pid) < 5 or pid[0] != "storage" or not isinstance(pid[1], StorageClass):
             raise FileFormatError(f"{self.source.name}: a storage is named by {brief(pid)}")
         _, cls, key, location, numel = pid[:5]
         self.named += 1
-        if type(numel) is not int or numel < 0 or type(location) is not str or type(key) not in (str, int):
+        if type(numel) is not int or not 0 <= numel < _FAR or type(location) is not str or type(key) not in (str, int):
             raise FileFormatError(
                 f"{self.source.name}: storage {brief(key)} has {brief(numel)} elements on {brief(location)}"
             )
@@ -157,9 +178,15 @@ class Session:
             return backend.stored(self._place(range(nbytes), location), row, location)
         stays, job = not self.moved_from(location), None
         base = getattr(self.source, "base", 0)
-        if self._mapped and offset is not None and nbytes and (base + offset) % row.itemsize == 0 and not self.swapped:
+        if (
+            self._settings.mapped
+            and offset is not None
+            and nbytes
+            and (base + offset) % row.itemsize == 0
+            and not self.swapped
+        ):
             view = self._view(base + offset, nbytes)
-            if self._verified and verify is not None:
+            if self._settings.verified and verify is not None:
                 verify(view)
             data = backend.wrap(view)
         else:
@@ -200,7 +227,7 @@ class Session:
 
     def is_simple(self, location: str) -> bool:
         """Whether a storage is a copy of the file's bytes as they are."""
-        return self._plain and location == "cpu" and not (self.swapped or self._mapped or self._skips)
+        return self._plain and location == "cpu" and not (self.swapped or self._settings.mapped or self._skips)
 
     def moved_from(self, location: str) -> bool:
         """Whether a storage that the file keeps on `location` goes elsewhere once it is filled."""
@@ -263,7 +290,7 @@ class _TrustedUnpickler:
 
         class Unpickler(session._pickle_module.Unpickler):
             def find_class(self, module, name):
-                found = names.find(module, name)
+                found = names.trusted(module, name)
                 return super().find_class(module, name) if found is None else found
 
         Unpickler.persistent_load = staticmethod(persistent_load)

@@ -5,20 +5,19 @@ Format: NumPy NEP 1, versions 1 to 3: magic, version, header length, a dict lite
 
 from __future__ import annotations
 
-import ast
 import importlib
 import math
 
-from . import _crc as crc
-from ._dtypes import BY_NUMPY, ElementType
+from ._arrays.dtypes import BY_NUMPY, ElementType
+from ._arrays.numpy_arrays import is_numpy_array, row_of_numpy
+from ._arrays.stored import MAX_DIMS, Stored
+from ._arrays.torch_arrays import row_of_dtype, tensor_bytes
 from ._errors import FileFormatError, brief
-from ._numpy_arrays import is_numpy_array, row_of_numpy
-from ._source import MemorySource, Source, open_source
-from ._stored import MAX_DIMS, Stored
-from ._torch_arrays import row_of_dtype, tensor_bytes
-from ._write import write_to
-from ._zip_reader import TRUSTED_EXPANSION, ZipReader, check_name
-from ._zip_writer import ZipLayout
+from ._formats import crc as crc
+from ._formats.zip_reader import TRUSTED_EXPANSION, ZipReader, check_name
+from ._formats.zip_writer import ZipLayout
+from ._storage.source import MemorySource, Source, open_source
+from ._storage.write import write_to
 
 _MAX_HEADER = 10_000  # as NumPy itself reads
 _CODES = {"b1": "bool", "c8": "complex64", "c16": "complex128"}
@@ -44,11 +43,11 @@ def load_npz(f, arrays: str | None = None) -> dict:
 
 
 def _with_session(f, arrays, read):
-    from ._session import Session
+    from ._session import Session, Settings
 
     source = open_source(f, "load_npy")
     try:
-        with Session(source, arrays) as session:
+        with Session(source, Settings(arrays)) as session:
             return read(source, session)
     finally:
         source.close()
@@ -78,7 +77,7 @@ def read_npz(reader: ZipReader, session) -> dict:
         storage, contents = session.archived(reader, record)
         member = MemorySource(contents, f"{reader.source.name}:{name}")
         row, swapped, fortran, shape, offset = _header(member, record.size)
-        part = session.backend.part(storage, offset, math.prod(shape) * row.itemsize)
+        part = session.backend.part(storage, offset, math.prod(shape) * row.itemsize, row.itemsize)
         session.swap(part, row, swapped)
         stored = session.backend.stored(part, row, "cpu")
         out[name.removesuffix(".npy")] = _strided(session, stored, row, shape, fortran)
@@ -95,6 +94,8 @@ def _header(source: Source, size_of_file: int | None = None):
     if head[6] not in (1, 2, 3) or size > _MAX_HEADER:
         raise FileFormatError(f"load: {source.name} has a .npy header of version {head[6]} and {size} bytes")
     text = bytes(source.read(start, size)).decode("utf-8" if head[6] == 3 else "latin1")
+    import ast
+
     try:
         fields = ast.literal_eval(text.strip())
         code, fortran, shape = fields["descr"], fields["fortran_order"], fields["shape"]

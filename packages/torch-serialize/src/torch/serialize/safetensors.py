@@ -5,18 +5,17 @@ Specification: https://github.com/huggingface/safetensors#format. Tensors may no
 
 from __future__ import annotations
 
-import json
 import math
 
-from ._dtypes import BY_SAFETENSORS
+from ._arrays.dtypes import BY_SAFETENSORS
+from ._arrays.numpy_arrays import is_numpy_array, row_of_numpy
+from ._arrays.stored import MAX_DIMS
+from ._arrays.torch_arrays import row_of_dtype, tensor_bytes
 from ._errors import FileFormatError, brief
-from ._numpy_arrays import is_numpy_array, row_of_numpy
-from ._progress import progress as telling
-from ._source import Source, open_source
-from ._stored import MAX_DIMS
-from ._torch_arrays import row_of_dtype, tensor_bytes
-from ._write import write_to
-from ._zip_save import write_parts
+from ._formats.zip_save import write_parts
+from ._storage.progress import progress as telling
+from ._storage.source import Source, open_source
+from ._storage.write import write_to
 
 _MAX_HEADER = 100_000_000
 
@@ -36,11 +35,11 @@ def load_safetensors(f, map_location=None, mmap: bool = False, arrays: str | Non
         >>> load_safetensors(out.getvalue(), arrays="numpy")
         {'bias': array([0., 0.], dtype=float32)}
     """
-    from ._session import Session
+    from ._session import Session, Settings
 
     source = open_source(f, "load_safetensors")
     try:
-        with Session(source, arrays, map_location, mapped=mmap) as session:
+        with Session(source, Settings(arrays, map_location, mapped=mmap)) as session:
             return read_safetensors(source, session)
     finally:
         source.close()
@@ -61,6 +60,8 @@ def read_header(source: Source) -> tuple[dict, dict, int]:
         if len(out) != len(pairs):
             raise fail("a name occurs twice in its header")
         return out
+
+    import json
 
     try:
         header = json.loads(bytes(source.read(8, size)), object_pairs_hook=unique)
@@ -132,6 +133,8 @@ def save_safetensors(tensors: dict, f, metadata: dict[str, str] | None = None, *
         end = at + math.prod(shape) * rows[name].itemsize
         header[name] = {"dtype": rows[name].safetensors, "shape": shape, "data_offsets": [at, end]}
         at = end
+    import json
+
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
 

@@ -8,20 +8,17 @@ makes the files one checkpoint, and it is replaced last and at once: a writer ki
 from __future__ import annotations
 
 import contextlib
-import json
 import os
-import pickle
 import re
-import secrets
 from collections.abc import Callable
 
+from ._arrays.numpy_arrays import is_numpy_array
 from ._errors import FileFormatError, brief
-from ._formats import opened
-from ._numpy_arrays import is_numpy_array
-from ._progress import progress as telling
+from ._formats.dispatch import opened
 from ._save import save
-from ._session import Session
-from ._write import write_to
+from ._session import Session, Settings
+from ._storage.progress import progress as telling
+from ._storage.write import write_to
 from .safetensors import save_safetensors
 
 INDEX = ".index.json"
@@ -65,6 +62,8 @@ def read_index(path: str) -> dict[str, str]:
 
     if (size := os.path.getsize(path)) > _MAX_INDEX:
         raise fail(f"it has {size} bytes")
+    import json
+
     with open(path, "rb") as file:
         try:
             index = json.load(file)
@@ -108,14 +107,14 @@ def load_sharded(
         >>> list(load_sharded(folder, arrays="numpy"))
         ['a', 'b']
     """
-    settings = arrays, map_location, True, pickle, {}, mmap
+    settings = Settings(arrays, map_location, mapped=mmap)
     index = find_index(path)
     if not os.path.exists(index) and os.path.isfile(path):
-        return opened(path, Session, progress, *settings)
-    return load_shards(index, Session, progress, *settings)
+        return opened(path, Session, progress, settings)
+    return load_shards(index, Session, progress, settings)
 
 
-def load_shards(index, make: Callable[..., Session], told, *settings) -> dict:
+def load_shards(index, make: Callable[..., Session], told, settings: Settings) -> dict:
     """The tensors that an index names, read by sessions of these settings."""
     index = os.fsdecode(index)
     where, parts = read_index(index), {}
@@ -125,7 +124,7 @@ def load_shards(index, make: Callable[..., Session], told, *settings) -> dict:
             raise FileNotFoundError(f"load: {path!r} is missing, which {index} names")
     with telling(told, sum(map(os.path.getsize, paths.values())), "load") as shared:
         for file, path in paths.items():
-            parts[file] = opened(path, make, contextlib.nullcontext(shared), *settings)
+            parts[file] = opened(path, make, contextlib.nullcontext(shared), settings)
             if not isinstance(parts[file], dict):
                 raise FileFormatError(f"load: {path} should hold tensors by name, not a {type(parts[file]).__name__}")
     for name, file in where.items():
@@ -169,7 +168,7 @@ def save_sharded(
         return [os.path.basename(path)]
     names = [f"{stem}-{i:05d}-of-{len(shards):05d}{ending}" for i in range(1, len(shards) + 1)]
     if any(map(os.path.lexists, names)):  # files of the checkpoint that is replaced
-        mark = secrets.token_hex(4)
+        mark = os.urandom(4).hex()
         names = [f"{name.removesuffix(ending)}-{mark}{ending}" for name in names]
     written = []
     try:
@@ -183,6 +182,8 @@ def save_sharded(
             "metadata": {"total_size": total, **(metadata or {})},
             "weight_map": {name: where[name] for name in tensors},
         }
+        import json
+
         text = json.dumps(index, indent=2, ensure_ascii=False).encode() + b"\n"
         write_to(path + INDEX, "index", lambda sink: sink.write(text))
     except BaseException:
