@@ -167,7 +167,7 @@ bool Segment::is_elsewhere(uint32_t i) const {
 void Segment::drop(uint32_t i, uint64_t cache_limit, bool as_holder) const {
   Entry& e = entry(i);
   Header& h = header();
-  // Each step alone leaves the segment right if the process is killed behind it, or at worst keeps the block.
+  // Each step by itself leaves the segment right if the process is killed behind it, or at worst keeps the block.
   auto forget = [&] {
     if (as_holder && slot_ >= 0) e.holders[slot_ / 64].fetch_and(~bit_of(slot_));
   };

@@ -22,7 +22,7 @@ constexpr int kSlots = 256;
 constexpr uint32_t kMaxEntries = 1u << 20;
 constexpr uint32_t kPunching = 1u << 31;  // count of a block whose pages its last holder is giving back
 constexpr size_t kPage = 4096;
-constexpr uint64_t kLarge = 32 << 10;  // blocks above are whole pages, and their memory can be given back alone
+constexpr uint64_t kLarge = 32 << 10;  // blocks above are whole pages, and their memory can be given back separately
 
 struct Header {
   uint64_t magic;

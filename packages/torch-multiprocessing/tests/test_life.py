@@ -388,7 +388,7 @@ def test_what_cannot_cross_says_why():
         lambda: reductions.reduce_event(None),
         lambda: reductions.rebuild_event(0, b""),
     ):
-        with pytest.raises(NotImplementedError, match="memory of the CPU alone is shared"):
+        with pytest.raises(NotImplementedError, match="only memory of the CPU is shared"):
             call()
 
 

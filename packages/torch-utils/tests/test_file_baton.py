@@ -62,3 +62,66 @@ def test_a_holder_that_is_killed_holds_nothing_up(path):
         ours.wait()
         assert ours.try_acquire()
         ours.release()
+
+
+def test_those_who_wait_do_not_keep_it_from_others(path):
+    path.touch()  # as a process that died leaves it
+    done = threading.Event()
+
+    def look():
+        while not done.is_set():
+            FileBaton(path)._is_held()
+
+    lookers = [threading.Thread(target=look) for _ in range(3)]
+    for looker in lookers:
+        looker.start()
+    try:
+        for _ in range(300):
+            ours = FileBaton(path)
+            assert ours.try_acquire()
+            ours.release()
+            path.touch()
+    finally:
+        done.set()
+        for looker in lookers:
+            looker.join()
+
+
+def test_of_many_who_try_at_once_one_holds_it(path):
+    batons = [FileBaton(path) for _ in range(8)]
+    for _ in range(50):
+        got = []
+        threads = [threading.Thread(target=lambda b=b: got.append(b.try_acquire())) for b in batons]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert sorted(got) == [False] * 7 + [True]
+        for baton in batons:
+            baton.release()
+
+
+def test_a_file_that_was_removed_or_replaced_is_not_the_holders_to_remove(path):
+    first, second = FileBaton(path), FileBaton(path)
+    assert first.try_acquire()
+    path.unlink()
+    first.release()
+    assert first.try_acquire()
+    path.unlink()
+    assert second.try_acquire()
+    first.release()
+    assert path.exists()
+    assert not first.try_acquire()
+    second.release()
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("target", ["there", "not there"])
+def test_a_link_is_no_lock(path, tmp_path, target):
+    victim = tmp_path / "victim"
+    if target == "there":
+        victim.write_text("precious")
+    path.symlink_to(victim)
+    with pytest.raises(OSError, match="baton"):
+        FileBaton(path).try_acquire()
+    assert victim.exists() == (target == "there")

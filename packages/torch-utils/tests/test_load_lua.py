@@ -178,3 +178,15 @@ def test_damage_is_told(read):
         deep.begin(3, 1).number(1)
     with pytest.raises(T7ReaderException, match="nested too deep"):
         read(deep)
+
+
+def test_a_key_may_be_a_short_table_of_plain_values(read):
+    pair = Writer().begin(3, 1).begin(3, 2).number(1).number(7).number(2).string("b").number(5)
+    assert read(pair) == {(7, "b"): 5}
+    long = Writer().begin(3, 1).begin(3, 1001)
+    for i in range(1001):
+        long.number(i + 1).number(0)
+    with pytest.raises(T7ReaderException, match="a table of 1001 elements as a key"):
+        read(long.number(5))
+    with pytest.raises(T7ReaderException, match="a table of 1 elements as a key"):
+        read(Writer().begin(3, 1).begin(3, 1).number(1).begin(3, 1).number(1).number(1).number(5))

@@ -53,3 +53,12 @@ def test_a_worker_is_known_by_its_pid_after_the_loop():
 
     iterator = iter(DataLoader(Pids(), batch_size=None, num_workers=2))
     assert {iterator._workers[i].pid: pid for i, pid in iterator} == {w.pid: w.pid for w in iterator._workers}
+
+
+def test_the_kind_of_a_data_set_is_told_and_has_a_fetcher():
+    from torch.utils.data.dataloader import _DatasetKind
+
+    loader = DataLoader(range(4), batch_size=2)
+    assert loader._dataset_kind == _DatasetKind.Map
+    fetcher = _DatasetKind.create_fetcher(loader._dataset_kind, range(4), True, list, False)
+    assert fetcher.fetch([1, 2]) == [1, 2]

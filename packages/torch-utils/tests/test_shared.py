@@ -108,7 +108,7 @@ class Holder(Dataset):
 
 
 def private_memory() -> int:
-    """Bytes that this process alone has written or copied."""
+    """Bytes that only this process has written or copied."""
     with open("/proc/self/smaps_rollup") as file:
         return sum(int(line.split()[1]) << 10 for line in file if line.startswith("Private_Dirty"))
 

@@ -427,7 +427,7 @@ def test_a_flipped_bit_is_noticed_by_the_reader(tmp_path):
     content = bytearray(path.read_bytes())
     content[-7] ^= 1
     path.write_bytes(content)
-    assert len(events(tmp_path)) == 1  # the record of the version alone
+    assert len(events(tmp_path)) == 1  # only the record of the version
 
 
 def test_writing_needs_no_package_beside_the_core(tmp_path):

@@ -83,7 +83,7 @@ def test_a_logger_tells_what_it_could_show():
 
 
 def test_a_path_with_unknown_fields_is_refused_before_training():
-    with pytest.raises(ValueError, match=r"\{epoch\} and \{iteration\} alone, got 'run/\{loss\}.pt'"):
+    with pytest.raises(ValueError, match=r"only \{epoch\} and \{iteration\}, got 'run/\{loss\}.pt'"):
         Checkpoint("run/{loss}.pt")
 
 

@@ -4,6 +4,8 @@ Everything of `multiprocessing` is here under its own name. What is put into a q
 process arrives over the same memory: both sides see writes. Gradients do not cross processes.
 """
 
+from __future__ import annotations
+
 import multiprocessing as _multiprocessing
 from multiprocessing import *  # noqa: F403
 
@@ -30,18 +32,22 @@ from .spawn import (  # noqa: F401
     start_processes,
 )
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
-def Queue(maxsize=0):
+
+def Queue(maxsize: int = 0) -> Any:
     """A queue of any objects, with room for `maxsize` of them (0: no limit); tensors travel by handle."""
     return get_context().Queue(maxsize)
 
 
-def JoinableQueue(maxsize=0):
+def JoinableQueue(maxsize: int = 0) -> Any:
     """A queue that also counts the tasks done."""
     return get_context().JoinableQueue(maxsize)
 
 
-def Pool(processes=None, initializer=None, initargs=(), maxtasksperchild=None):
+def Pool(processes: Any = None, initializer: Any = None, initargs: Any = (), maxtasksperchild: Any = None) -> Any:
     """A pool of worker processes."""
     return get_context().Pool(processes, initializer, initargs, maxtasksperchild)
 

@@ -16,6 +16,10 @@ from ._messages import packed, unpacked
 from ._packets import Packets
 from ._sender import Sender
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 class Queue:
     """A queue of any objects between any number of processes.
@@ -32,7 +36,7 @@ class Queue:
         [1, 2]
     """
 
-    def __init__(self, maxsize: int = 0, *, ctx=None):
+    def __init__(self, maxsize: int = 0, *, ctx: Any = None) -> None:
         from multiprocessing.synchronize import SEM_VALUE_MAX
 
         from ._context import get_context
@@ -53,15 +57,15 @@ class Queue:
         # What the parent's thread has yet to send is the parent's to send.
         self._sender = Sender(self._packets)
 
-    def __del__(self):
+    def __del__(self) -> None:
         if "_sender" in self.__dict__:
             self._sender.close()
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         context.assert_spawning(self)
         return self._maxsize, self._packets, self._room
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: Any) -> None:
         self._maxsize, self._packets, self._room = state
         self._prepare()
 
@@ -70,7 +74,7 @@ class Queue:
         # As in `multiprocessing`: programs wait for several queues with connection.wait([queue._reader, ...]).
         return self._packets._reader
 
-    def put(self, obj, block: bool = True, timeout: float | None = None) -> None:
+    def put(self, obj: Any, block: bool = True, timeout: float | None = None) -> None:
         """Adds an object; raises `queue.Full` when there is no room within `timeout` seconds."""
         if self._closed:
             raise ValueError(f"Queue {self!r} is closed")
@@ -79,11 +83,11 @@ class Queue:
             raise Full
         self._sender.send(packet)
 
-    def put_nowait(self, obj) -> None:
+    def put_nowait(self, obj: Any) -> None:
         """Adds an object if there is room."""
         self.put(obj, False)
 
-    def get(self, block: bool = True, timeout: float | None = None):
+    def get(self, block: bool = True, timeout: float | None = None) -> Any:
         """Takes an object; raises `queue.Empty` when there is none within `timeout` seconds."""
         if self._closed:
             raise ValueError(f"Queue {self!r} is closed")
@@ -92,7 +96,7 @@ class Queue:
             raise Empty
         return unpacked(*taken)
 
-    def get_nowait(self):
+    def get_nowait(self) -> Any:
         """Takes an object if there is one."""
         return self.get(False)
 
@@ -127,7 +131,7 @@ class Queue:
 class JoinableQueue(Queue):
     """A queue that counts how many of its objects are done with."""
 
-    def __init__(self, maxsize: int = 0, *, ctx=None):
+    def __init__(self, maxsize: int = 0, *, ctx: Any = None) -> None:
         from ._context import get_context
 
         super().__init__(maxsize, ctx=ctx)
@@ -135,14 +139,14 @@ class JoinableQueue(Queue):
         self._unfinished = ctx.Semaphore(0)
         self._all_done = ctx.Condition()
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         return super().__getstate__(), self._unfinished, self._all_done
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: Any) -> None:
         base, self._unfinished, self._all_done = state
         super().__setstate__(base)
 
-    def put(self, obj, block: bool = True, timeout: float | None = None) -> None:
+    def put(self, obj: Any, block: bool = True, timeout: float | None = None) -> None:
         """Adds an object that `task_done` will be called for."""
         with self._all_done:
             self._unfinished.release()
@@ -170,18 +174,18 @@ class JoinableQueue(Queue):
 class ConnectionWrapper:
     """A connection whose `send` and `recv` carry tensors by handle, as those of `multiprocessing` do by themselves."""
 
-    def __init__(self, conn: connection.Connection):
+    def __init__(self, conn: connection.Connection) -> None:
         self.conn = conn
 
-    def send(self, obj) -> None:
+    def send(self, obj: Any) -> None:
         """Sends an object."""
         self.conn.send_bytes(reduction.ForkingPickler.dumps(obj))
 
-    def recv(self):
+    def recv(self) -> Any:
         """Receives an object."""
         return reduction.ForkingPickler.loads(self.conn.recv_bytes())
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         if "conn" in self.__dict__:
             return getattr(self.conn, name)
         raise AttributeError(f"'{type(self).__name__}' object has no attribute 'conn'")

@@ -165,7 +165,7 @@ def _reduce_pickled_storage(pickled: PickledStorage):
 
 def _no_cuda(what: str):
     raise NotImplementedError(
-        f"{what} cannot be sent between processes: memory of the CPU alone is shared; send x.cpu()"
+        f"{what} cannot be sent between processes: only memory of the CPU is shared; send x.cpu()"
     )
 
 

@@ -15,6 +15,12 @@ import warnings
 
 from ._context import get_context
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+
 # Set to 1, it starts the processes of `start_processes` with "forkserver" from threads, all at once.
 ENV_VAR_PARALLEL_START = "TORCH_MP_PARALLEL_START"
 
@@ -200,7 +206,14 @@ def start_processes(fn, args=(), nprocs=1, join=True, daemon=False, start_method
     return None
 
 
-def spawn(fn, args=(), nprocs=1, join=True, daemon=False, start_method="spawn"):
+def spawn(
+    fn: Callable[..., Any],
+    args: tuple[Any, ...] = (),
+    nprocs: int = 1,
+    join: bool = True,
+    daemon: bool = False,
+    start_method: str = "spawn",
+) -> Any:
     """`start_processes` with the start method "spawn"."""
     if start_method != "spawn":
         warnings.warn(

@@ -6,12 +6,14 @@ is right. A second process that fetches the same file waits for the first.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
 import http.client
 import os
 import shutil
 import socket
+import stat
 import sys
 import time
 import urllib.error
@@ -117,11 +119,26 @@ def _digest(file, kind: str) -> str:
     return state.hexdigest()
 
 
+def _own(path: str, flags: int) -> int:
+    """Opens a file that goes by this name only: what is written must not end up in another one, or in a device."""
+    try:
+        descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.ENXIO):
+            raise DownloadError(f"{path} is a link or a pipe, not a file that can be written to: remove it") from None
+        raise
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
+        os.close(descriptor)
+        raise DownloadError(f"{path} is a device, or has another name too (a hard link): remove it")
+    return descriptor
+
+
 @contextmanager
 def _alone(partial: Path):
     """The partial file, open, while no other process has it."""
     while True:
-        with open(partial, "a+b") as file:
+        with open(partial, "a+b", opener=_own) as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             try:
                 mine = os.path.samestat(os.fstat(file.fileno()), os.stat(partial))
@@ -149,6 +166,9 @@ def _transfer(url: str, file, path: Path, size: int | None, progress: bool, atte
                     if begin and getattr(answer, "status", 200) != 206:
                         file.truncate(0)
                         begin = file.seek(0)
+                    elif begin and not _continues(answer, begin):
+                        file.truncate(0)
+                        raise http.client.HTTPException(f"the server continued elsewhere than at byte {begin}")
                     tag = answer.headers.get("ETag") or answer.headers.get("Last-Modified") or tag
                     total = _total(answer, begin)
                     _check_size(url, total, size)
@@ -197,6 +217,11 @@ def _open(url: str, begin: int, tag: str | None, timeout: float):
         if tag is not None and not tag.startswith("W/"):
             headers["If-Range"] = tag
     return urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=timeout)
+
+
+def _continues(answer: Any, begin: int) -> bool:
+    given = answer.headers.get("Content-Range", "").removeprefix("bytes ").partition("-")[0].strip()
+    return not given or given == str(begin)
 
 
 def _total(answer: Any, begin: int) -> int | None:

@@ -1,8 +1,16 @@
 """Tensors of other libraries without copies, by the DLPack protocol."""
 
+from __future__ import annotations
+
 import enum
 
 import torch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from torch import Tensor
 
 
 class DLDeviceType(enum.IntEnum):
@@ -25,12 +33,12 @@ class DLDeviceType(enum.IntEnum):
     kDLMAIA = 17
 
 
-def to_dlpack(tensor):
+def to_dlpack(tensor: Tensor) -> Any:
     """A DLPack capsule of the tensor's memory, which one consumer may take."""
     return tensor.__dlpack__()
 
 
-def from_dlpack(ext_tensor, *, device=None, copy=None):
+def from_dlpack(ext_tensor: Any, *, device: torch.device | str | int | None = None, copy: bool | None = None) -> Tensor:
     """A tensor over the memory of an array with ``__dlpack__``, or of a capsule.
 
     >>> import numpy

@@ -29,7 +29,7 @@ class FileBaton:
 
     def __init__(
         self, lock_file_path: str | os.PathLike, wait_seconds: float = 0.1, warn_after_seconds: float | None = None
-    ):
+    ) -> None:
         self.lock_file_path = os.fspath(lock_file_path)
         self.wait_seconds = wait_seconds
         self.warn_after_seconds = warn_after_seconds
@@ -40,12 +40,15 @@ class FileBaton:
         if self.fd is not None:
             return False
         while True:
-            fd = os.open(self.lock_file_path, os.O_CREAT | os.O_RDWR, 0o666)
+            fd = os.open(self.lock_file_path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
             try:
                 fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
+                held = not self._shares(fd)
                 os.close(fd)
-                return False
+                if held:
+                    return False
+                continue  # somebody only looked (see `_is_held`)
             if self._is_there(fd):
                 self.fd = fd
                 return True
@@ -64,7 +67,8 @@ class FileBaton:
     def release(self) -> None:
         """Gives the baton back and removes the file."""
         if self.fd is not None:
-            os.remove(self.lock_file_path)
+            if self._is_there(self.fd):  # else somebody has removed it, and the file there is another holder's
+                os.remove(self.lock_file_path)
             os.close(self.fd)
             self.fd = None
 
@@ -80,9 +84,15 @@ class FileBaton:
         except FileNotFoundError:
             return False
         try:
-            fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            return False
-        except BlockingIOError:
-            return True
+            return not self._shares(fd)
         finally:
             os.close(fd)
+
+    @staticmethod
+    def _shares(fd: int) -> bool:
+        """Takes a lock that any number may have at once, and so not beside a holder's."""
+        try:
+            fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True

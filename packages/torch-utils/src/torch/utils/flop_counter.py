@@ -1,7 +1,7 @@
 """How many floating point operations products and convolutions take, forward and backward, in all and by module.
 
 One product of matrices (m, k) and (k, n) is 2 m k n: a multiplication and an addition count one each. Operators element by
-element count nothing. Shapes alone decide, so a model on the Meta device is counted without computing it.
+element count nothing. Only shapes decide, so a model on the Meta device is counted without computing it.
 """
 
 from __future__ import annotations
@@ -14,6 +14,15 @@ from typing import Any
 
 from torch import _cold
 from torch._parts import need
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from torch import Tensor
+    from torch.nn import Module
+    from typing_extensions import Self
+
 
 flop_registry: dict[str, Callable[..., int]] = {}
 _active = threading.Lock()
@@ -50,66 +59,78 @@ SEEN = {
 
 
 @register_flop_formula(["mm", "bmm"])
-def mm_flop(a, b, *args, out_shape=None) -> int:
+def mm_flop(a: Any, b: Any, *args: Any, out_shape: Any = None) -> int:
     return 2 * prod(a) * b[-1]
 
 
 @register_flop_formula(["mv", "dot", "vdot"])
-def mv_flop(a, b, *args, out_shape=None) -> int:
+def mv_flop(a: Any, b: Any, *args: Any, out_shape: Any = None) -> int:
     return 2 * prod(a)
 
 
 @register_flop_formula("matmul")
-def matmul_flop(a, b, *args, out_shape=None) -> int:
+def matmul_flop(a: Any, b: Any, *args: Any, out_shape: Any = None) -> int:
     return 2 * prod(out_shape) * a[-1]
 
 
 @register_flop_formula("linear")
-def linear_flop(x, weight, *args, out_shape=None) -> int:
+def linear_flop(x: Any, weight: Tensor, *args: Any, out_shape: Any = None) -> int:
     return 2 * prod(out_shape) * weight[-1]
 
 
 @register_flop_formula(["addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_"])
-def addmm_flop(c, a, b, *args, out_shape=None) -> int:
+def addmm_flop(c: Any, a: Any, b: Any, *args: Any, out_shape: Any = None) -> int:
     return 2 * prod(a) * b[-1]
 
 
 @register_flop_formula(["addmv", "addmv_"])
-def addmv_flop(c, a, b, *args, out_shape=None) -> int:
+def addmv_flop(c: Any, a: Any, b: Any, *args: Any, out_shape: Any = None) -> int:
     return 2 * prod(a)
 
 
 @register_flop_formula(["addr", "addr_"])
-def addr_flop(c, a, b, *args, out_shape=None) -> int:
+def addr_flop(c: Any, a: Any, b: Any, *args: Any, out_shape: Any = None) -> int:
     return 2 * prod(a) * prod(b)
 
 
-def conv_flop_count(x_shape, w_shape, out_shape, transposed: bool = False) -> int:
+def conv_flop_count(
+    x_shape: Sequence[int], w_shape: Sequence[int], out_shape: Sequence[int], transposed: bool = False
+) -> int:
     """Of one convolution: each place of the output, or of the input if transposed, meets the whole weight once."""
     places = x_shape if transposed else out_shape
     return 2 * places[0] * prod(places[2:]) * prod(w_shape)
 
 
 @register_flop_formula("convolution")
-def conv_flop(x, weight, bias, stride, padding, dilation, transposed, *args, out_shape=None) -> int:
+def conv_flop(
+    x: Any,
+    weight: Tensor,
+    bias: Tensor,
+    stride: int | Sequence[int],
+    padding: int | Sequence[int],
+    dilation: int | Sequence[int],
+    transposed: Any,
+    *args: Any,
+    out_shape: Any = None,
+) -> int:
     return conv_flop_count(x, weight, out_shape, transposed)
 
 
 @register_flop_formula("convolution_backward")
 def conv_backward_flop(
-    grad,
-    x,
-    weight,
-    stride,
-    padding,
-    dilation,
-    transposed,
-    output_padding,
-    groups,
-    for_input,
-    for_weight,
-    *args,
-    out_shape=None,
+    grad: Any,
+    x: Any,
+    weight: Tensor,
+    stride: int | Sequence[int],
+    padding: int | Sequence[int],
+    dilation: int | Sequence[int],
+    transposed: Any,
+    output_padding: int | Sequence[int],
+    groups: int,
+    for_input: Any,
+    for_weight: Any,
+    *args: Any,
+    out_shape: Any = None,
 ) -> int:
     return (for_input + for_weight) * conv_flop_count(x, weight, grad, transposed)
 
@@ -131,8 +152,12 @@ class FlopCounterMode:
     """
 
     def __init__(
-        self, mods=None, depth: int = 2, display: bool = True, custom_mapping: dict[Any, Callable] | None = None
-    ):
+        self,
+        mods: Module | list[Module] | None = None,
+        depth: int = 2,
+        display: bool = True,
+        custom_mapping: dict[Any, Callable] | None = None,
+    ) -> None:
         self.depth, self.display = depth, display
         self._formulas = {**flop_registry, **{_name(k): f for k, f in (custom_mapping or {}).items()}}
         self.flop_counts: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
@@ -163,7 +188,7 @@ class FlopCounterMode:
         lines = [f"{a:{widths[0]}}  {b:>{widths[1]}}  {c:>{widths[2]}}" for a, b, c in rows]
         return "\n".join([lines[0], "  ".join("-" * w for w in widths), *lines[1:]])
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         if not _active.acquire(blocking=False):
             raise RuntimeError("FlopCounterMode: another one is counting; they cannot be nested or run side by side")
         self.flop_counts.clear()
@@ -174,7 +199,7 @@ class FlopCounterMode:
         _cold.note_calls(True)
         return self
 
-    def __exit__(self, *error) -> None:
+    def __exit__(self, *error: Any) -> None:
         _cold.note_calls(False)
         self._settle()
         if self._tracker is not None:

@@ -5,6 +5,10 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from torch import Tensor
+
 
 class RemovableHandle:
     """Removes a hook from the dict that holds it; as a context, at its end.
@@ -20,7 +24,7 @@ class RemovableHandle:
 
     next_id: int = 0
 
-    def __init__(self, hooks_dict: Any, *, extra_dict: Any = None):
+    def __init__(self, hooks_dict: Any, *, extra_dict: Any = None) -> None:
         if type(hooks_dict) is dict:
             # A plain dict cannot be referred to weakly.
             self._hooks = lambda: hooks_dict
@@ -38,20 +42,20 @@ class RemovableHandle:
             if hooks is not None:
                 hooks.pop(self.id, None)
 
-    def __enter__(self):
+    def __enter__(self) -> RemovableHandle:
         return self
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: Any) -> None:
         self.remove()
 
 
-def unserializable_hook(f):
+def unserializable_hook(f: Any) -> Any:
     """Marks a hook that is left out when its tensor is saved, without a warning."""
     f.__torch_unserializable__ = True
     return f
 
 
-def warn_if_has_hooks(tensor) -> None:
+def warn_if_has_hooks(tensor: Tensor) -> None:
     """Warns of hooks that are lost when the tensor is saved."""
     import warnings
 

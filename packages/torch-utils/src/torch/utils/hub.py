@@ -19,6 +19,7 @@ import tempfile
 import urllib.error
 import urllib.request
 import zipfile
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -66,7 +67,7 @@ def set_dir(d: str | os.PathLike) -> None:
 def load_state_dict_from_url(
     url: str,
     model_dir: str | os.PathLike | None = None,
-    map_location=None,
+    map_location: Any = None,
     progress: bool = True,
     check_hash: bool = False,
     file_name: str | None = None,
@@ -86,7 +87,7 @@ def load_state_dict_from_url(
     serialize = need("serialize")
     folder = Path(model_dir) if model_dir is not None else Path(get_dir(), "checkpoints")
     name = file_name or os.path.basename(urlparse(url).path)
-    if not name:
+    if name in ("", ".", ".."):
         raise ValueError(f"load_state_dict_from_url: {url} ends in no file name; give file_name")
     found = HASH_REGEX.search(name) if check_hash else None
     if check_hash and found is None:
@@ -100,13 +101,13 @@ def load_state_dict_from_url(
 def load(
     repo_or_dir: str | os.PathLike,
     model: str,
-    *args,
+    *args: Any,
     source: str = "github",
     trust_repo: bool | str | None = "check",
     force_reload: bool = False,
     verbose: bool = True,
     skip_validation: bool = False,
-    **kwargs,
+    **kwargs: Any,
 ) -> Any:
     """The result of the function `model` in a repository's ``hubconf.py``, called with the other arguments.
 
@@ -226,7 +227,15 @@ def _parse(repo: str, call: str) -> tuple[str, str, str | None]:
         raise ValueError(
             f"torch.hub.{call}: expected 'owner/name' or 'owner/name:branch', got {repo!r}; a folder needs source='local'"
         )
-    return parts[1], parts[2], parts[3]
+    owner, name, ref = parts.groups()
+    if {owner, name} & {".", ".."}:
+        raise ValueError(f"torch.hub.{call}: {repo!r} names no repository")
+    # As git has it; an address with ".." in it could lead to a repository that nobody was asked to trust.
+    if ref is not None and (
+        re.search(r"\.\.|[\x00-\x20\x7f~^:?*\[\\%#]|//|@{", ref) or ref[0] in "/-" or ref[-1] in "/."
+    ):
+        raise ValueError(f"torch.hub.{call}: {ref!r} (in {repo!r}) cannot be the name of a branch or tag")
+    return owner, name, ref
 
 
 def _plain(name: str) -> str:
@@ -244,7 +253,7 @@ def _default_branch(owner: str, name: str) -> str:
 
 
 def _validate(owner: str, name: str, ref: str) -> None:
-    """A commit of a fork can be reached through the repository that it was forked from: ask for branches and tags alone."""
+    """A commit of a fork can be reached through the repository that it was forked from: ask only for branches and tags."""
     for kind in ("branches", "tags"):
         page = 1
         while found := _ask_github(f"/repos/{owner}/{name}/{kind}?per_page=100&page={page}"):
@@ -280,20 +289,39 @@ def _fetch(url: str, folder: Path, verbose: bool) -> None:
         archive = Path(scratch, "archive.zip")
         download_url_to_file(url, str(archive), progress=verbose)
         unpacked = Path(scratch, "unpacked")
-        with zipfile.ZipFile(archive) as file:
-            for member in file.infolist():
-                target = (unpacked / member.filename).resolve()
-                if not target.is_relative_to(unpacked.resolve()) or stat.S_ISLNK(member.external_attr >> 16):
-                    raise RuntimeError(
-                        f"torch.hub: {url} holds {member.filename!r}, which would lie outside its folder"
-                    )
-            file.extractall(unpacked)
+        _unpack(url, archive, unpacked)
         tops = [p for p in unpacked.iterdir() if p.is_dir()]
         if len(tops) != 1:
             raise RuntimeError(f"torch.hub: {url} holds {len(tops)} folders at its top, one was expected")
         if folder.is_dir():
             shutil.rmtree(folder)
         os.replace(tops[0], folder)
+
+
+def _unpack(url: str, archive: Path, folder: Path) -> None:
+    """Folders and plain files of an archive of somebody's; RuntimeError for one that holds anything else."""
+    try:
+        with zipfile.ZipFile(archive) as file:
+            members = file.infolist()
+            for member in members:
+                kind = stat.S_IFMT(member.external_attr >> 16)
+                if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
+                    raise RuntimeError(f"torch.hub: {url} holds {member.filename!r}, which is a link or a device")
+                parts = member.filename.replace("\\", "/").split("/")
+                if ".." in parts or parts[0] == "" or ":" in parts[0]:
+                    raise RuntimeError(
+                        f"torch.hub: {url} holds {member.filename!r}, which would lie outside its folder"
+                    )
+            total, free = sum(member.file_size for member in members), shutil.disk_usage(archive.parent).free
+            if total > free:
+                raise RuntimeError(f"torch.hub: {url} unpacks to {total} bytes, and {archive.parent} has {free} free")
+            names = [member.filename for member in members]
+            if len(set(names)) < len(names):
+                twice = next(name for name in names if names.count(name) > 1)
+                raise RuntimeError(f"torch.hub: {url} holds {twice!r} more than once")
+            file.extractall(folder)
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
+        raise RuntimeError(f"torch.hub: {url} is no archive that can be unpacked ({error})") from None
 
 
 def _ask(base: Path, owner: str, name: str, trust, call: str) -> None:

@@ -5,12 +5,16 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
 
 class ModuleTracker:
     """Context in which `parents` holds the paths of the modules at work, ``"Global"`` among them.
 
     Forward is exact. In backward a module is at work from the first gradient of one of its outputs until a gradient
-    of a module beside it comes: modules that run side by side are told apart by that alone.
+    of a module beside it comes: modules that run side by side are told apart only by that.
 
     Example:
         >>> net = torch.nn.Sequential(torch.nn.Linear(2, 2))
@@ -40,7 +44,7 @@ class ModuleTracker:
         """Whether a backward is going on."""
         return self._backward is not None
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 
         self._handles = [
@@ -49,7 +53,7 @@ class ModuleTracker:
         ]
         return self
 
-    def __exit__(self, *error) -> None:
+    def __exit__(self, *error: Any) -> None:
         for handle in self._handles:
             handle.remove()
         self._stack, self._backward = [], None

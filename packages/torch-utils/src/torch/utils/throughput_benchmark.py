@@ -9,6 +9,10 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 def format_time(time_us: float | None = None, time_ms: float | None = None, time_s: float | None = None) -> str:
     """A time, given in one unit, in the one that reads best.
@@ -59,15 +63,15 @@ class ThroughputBenchmark:
         10
     """
 
-    def __init__(self, module: Callable):
+    def __init__(self, module: Callable) -> None:
         self._module = module
         self._inputs: list[tuple[tuple, dict]] = []
 
-    def run_once(self, *args, **kwargs):
+    def run_once(self, *args: Any, **kwargs: Any) -> Any:
         """One call."""
         return self._module(*args, **kwargs)
 
-    def add_input(self, *args, **kwargs) -> None:
+    def add_input(self, *args: Any, **kwargs: Any) -> None:
         """Arguments that calls may get; each call draws one of those added."""
         self._inputs.append((args, kwargs))
 

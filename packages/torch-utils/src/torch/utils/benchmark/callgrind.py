@@ -57,7 +57,7 @@ class FunctionCount(NamedTuple):
 class CopyIfCallgrind:
     """A global that may be copied, by pickle, into the process that counts; `setup` runs there first."""
 
-    def __init__(self, value: Any, *, setup: str | None = None):
+    def __init__(self, value: Any, *, setup: str | None = None) -> None:
         self._value, self._setup = value, setup
 
     @property
@@ -117,7 +117,7 @@ class FunctionCounts:
         return self._of(counts)
 
     def filter(self, filter_fn: Callable[[str], bool]) -> FunctionCounts:
-        """Those functions alone whose names the function accepts."""
+        """Only those functions whose names the function accepts."""
         return self._of({r.function: r.count for r in self if filter_fn(r.function)})
 
     def denoise(self) -> FunctionCounts:

@@ -7,6 +7,11 @@ import math
 
 from .measurement import Measurement, ordered_unique, select_unit, trim_sigfig, unit_to_english
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
 BEST, GOOD, BAD, WORST, PLAIN = "\033[92m\033[1m", "\033[34m", "\033[2m\033[91m\033[1m", "\033[31m", "\033[0m"
 
 
@@ -32,14 +37,14 @@ class Compare:
         <BLANKLINE>
     """
 
-    def __init__(self, results: list[Measurement]):
+    def __init__(self, results: list[Measurement]) -> None:
         self._results: list[Measurement] = []
         self.extend_results(results)
         self._trim = False
         self._colorize = Colorize.NONE
         self._warnings = False
 
-    def extend_results(self, results) -> None:
+    def extend_results(self, results: Any) -> None:
         """Add measurements."""
         for result in results:
             if not isinstance(result, Measurement):

@@ -13,7 +13,7 @@ import torch
 class ParameterAlias:
     """Stands for another parameter's value in a distribution: sizes that are equal half of the time."""
 
-    def __init__(self, alias_to: str):
+    def __init__(self, alias_to: str) -> None:
         self.alias_to = alias_to
 
     def __repr__(self) -> str:
@@ -29,7 +29,14 @@ class FuzzedParameter:
         strict: constraints never replace it
     """
 
-    def __init__(self, name: str, minval=None, maxval=None, distribution=None, strict: bool = False):
+    def __init__(
+        self,
+        name: str,
+        minval: int | float | None = None,
+        maxval: int | float | None = None,
+        distribution: str | dict[Any, float] | None = None,
+        strict: bool = False,
+    ) -> None:
         if isinstance(distribution, str):
             if distribution not in ("uniform", "loguniform"):
                 raise ValueError(f"FuzzedParameter {name!r}: unknown distribution {distribution!r}")
@@ -78,10 +85,10 @@ class FuzzedTensor:
         max_allocation_bytes: int | None = None,
         dim_parameter: str | None = None,
         roll_parameter: str | None = None,
-        dtype=torch.float32,
+        dtype: torch.dtype | None = torch.float32,
         cuda: bool = False,
         tensor_constructor: Callable | None = None,
-    ):
+    ) -> None:
         if cuda:
             raise NotImplementedError("FuzzedTensor: CUDA needs the plug-in torch-core-cuda")
         self.name, self._size, self._steps = name, size, steps
@@ -142,7 +149,7 @@ class FuzzedTensor:
 class FuzzedSparseTensor(FuzzedTensor):
     """Waits for sparse tensors."""
 
-    def __init__(self, name: str, size: tuple, *args, **kwargs):
+    def __init__(self, name: str, size: tuple, *args: Any, **kwargs: Any) -> None:
         raise NotImplementedError(
             "FuzzedSparseTensor: this Fuzzer makes no sparse tensors; FuzzedTensor makes dense ones"
         )
@@ -162,7 +169,7 @@ class Fuzzer:
 
     def __init__(
         self, parameters: list, tensors: list, constraints: list[Callable] | None = None, seed: int | None = None
-    ):
+    ) -> None:
         flat = lambda items: [x for i in items for x in (i if isinstance(i, (list, tuple)) else [i])]
         self._parameters: list[FuzzedParameter] = flat(parameters)
         self._tensors: list[FuzzedTensor] = flat(tensors)

@@ -12,6 +12,11 @@ from typing import Any
 
 import torch
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
 UNITS = (("s", 1.0, "second"), ("ms", 1e-3, "millisecond"), ("us", 1e-6, "microsecond"), ("ns", 1e-9, "nanosecond"))
 SPREAD_OF_WARNING = 0.1  # interquartile range over median
 
@@ -62,7 +67,7 @@ class Measurement:
     task_spec: TaskSpec
     metadata: dict[str, Any] | None = field(default=None)
 
-    def __getattr__(self, name: str):
+    def __getattr__(self, name: str) -> Any:
         if not name.startswith("__") and name in TaskSpec.__dataclass_fields__:  # label, num_threads, ...
             return getattr(self.task_spec, name)
         raise AttributeError(f"'Measurement' object has no attribute {name!r}")
@@ -97,7 +102,7 @@ class Measurement:
 
     @property
     def significant_figures(self) -> int:
-        """How many digits of the median mean something: those that three standard errors leave alone."""
+        """How many digits of the median mean something: those that three standard errors leave unchanged."""
         self._some()
         if len(self.times) < 4:
             return 2
@@ -186,7 +191,7 @@ def ordered_unique(elements: Iterable[Hashable]) -> list:
 
 
 @contextlib.contextmanager
-def set_torch_threads(n: int):
+def set_torch_threads(n: int) -> Iterator[None]:
     """Context in which torch uses n threads."""
     before = torch.get_num_threads()
     torch.set_num_threads(n)

@@ -52,7 +52,7 @@ class Timer:
         env: str | None = None,
         num_threads: int = 1,
         language: Language | str = Language.PYTHON,
-    ):
+    ) -> None:
         if not isinstance(stmt, str) or not isinstance(setup, str):
             raise TypeError("Timer: stmt and setup are text; give functions through globals")
         stmt, setup = textwrap.dedent(stmt).strip("\n"), textwrap.dedent(setup).strip("\n")
@@ -145,7 +145,7 @@ class Timer:
         repeats: int | None = None,
         collect_baseline: bool = True,
         retain_out_file: bool = False,
-    ):
+    ) -> Any:
         """Instructions that `number` runs take, counted by valgrind's callgrind: the same each time, on any machine.
 
         Args:

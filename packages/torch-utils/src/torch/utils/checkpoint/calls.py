@@ -12,23 +12,29 @@ from torch.autograd.graph import saved_tensors_hooks
 from .part import Part
 from .reentrant import CheckpointFunction
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from torch import Tensor
+    from typing_extensions import Self
+
+
 _settings: dict[str, bool | None] = {"early_stop": None, "debug": None}
 
 
-def noop_context_fn():
+def noop_context_fn() -> Any:
     """The two contexts, of the first run and of the second, that `checkpoint` uses unless told otherwise."""
     return contextlib.nullcontext(), contextlib.nullcontext()
 
 
 def checkpoint(
     function: Callable,
-    *args,
+    *args: Any,
     use_reentrant: bool | None = None,
     context_fn: Callable = noop_context_fn,
     determinism_check: str = "default",
     debug: bool = False,
     early_stop: bool = True,
-    **kwargs,
+    **kwargs: Any,
 ) -> Any:
     """The result of ``function(*args, **kwargs)``, whose intermediate results are computed again for the backward pass.
 
@@ -75,7 +81,9 @@ def checkpoint(
     return result
 
 
-def checkpoint_sequential(functions, segments: int, input, use_reentrant: bool | None = None, **kwargs):
+def checkpoint_sequential(
+    functions: Any, segments: int, input: Tensor, use_reentrant: bool | None = None, **kwargs: Any
+) -> Any:
     """A sequence of modules, run in `segments` parts of which all but the last are checkpointed.
 
     Example:
@@ -107,16 +115,16 @@ def checkpoint_sequential(functions, segments: int, input, use_reentrant: bool |
 
 
 class _Setting:
-    def __init__(self, name: str, value: bool | None):
+    def __init__(self, name: str, value: bool | None) -> None:
         self._name = name
         self._value = value
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         self._before = _settings[self._name]
         _settings[self._name] = self._value
         return self
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: Any) -> None:
         _settings[self._name] = self._before
 
 

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import torch
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 class DefaultDeviceType:
     """The kind of device whose random state a part keeps when its arguments do not tell one: the CPU's."""
@@ -20,7 +24,7 @@ class DefaultDeviceType:
         return "cpu"
 
 
-def get_device_states(*args) -> tuple[list[int], list[torch.Tensor]]:
+def get_device_states(*args: Any) -> tuple[list[int], list[torch.Tensor]]:
     """The devices, beside the CPU, of the tensors in `args`, and the state of each one's random numbers.
 
     Example:
@@ -31,7 +35,7 @@ def get_device_states(*args) -> tuple[list[int], list[torch.Tensor]]:
     return devices, [torch.cuda.get_rng_state(device) for device in devices]
 
 
-def set_device_states(devices, states, *, device_type: str | None = None) -> None:
+def set_device_states(devices: Any, states: Any, *, device_type: str | None = None) -> None:
     """Gives devices the states that `get_device_states` found."""
     devices, states = list(devices), list(states)
     if len(devices) != len(states):

@@ -8,6 +8,13 @@ import weakref
 import torch
 from torch.autograd.graph import saved_tensors_hooks
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from torch import Tensor
+
 
 class CheckpointError(RuntimeError):
     """The part did something else when it ran again."""
@@ -18,7 +25,7 @@ class _Place:
 
     __slots__ = ("__weakref__", "index", "value")
 
-    def __init__(self, index: int):
+    def __init__(self, index: int) -> None:
         self.index = index
         self.value = None
 
@@ -30,7 +37,17 @@ class _Stop(Exception):
 class Part:
     """One run of a checkpointed part, able to run again."""
 
-    def __init__(self, function, args, kwargs, preserve, context, compare, early_stop, debug):
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        args: Any,
+        kwargs: Any,
+        preserve: Any,
+        context: Any,
+        compare: Any,
+        early_stop: Any,
+        debug: Any,
+    ) -> None:
         self._call = function, args, kwargs
         self._random = torch.get_rng_state() if preserve else None
         self._context = context
@@ -41,13 +58,13 @@ class Part:
         self._places: weakref.WeakValueDictionary[int, _Place] = weakref.WeakValueDictionary()
         self.complete = False
 
-    def pack(self, tensor):
+    def pack(self, tensor: Tensor) -> Any:
         place = _Place(len(self._facts))
         self._facts.append(_facts(tensor))
         self._places[place.index] = place
         return place
 
-    def unpack(self, place: _Place):
+    def unpack(self, place: _Place) -> Any:
         if not self.complete:
             raise CheckpointError("checkpoint: a backward pass began inside the part before it had ended")
         if place.value is None:
@@ -101,7 +118,7 @@ def _words(facts) -> str:
 
 
 @contextlib.contextmanager
-def random_state(state):
+def random_state(state: Any) -> Any:
     if state is None:
         yield
         return

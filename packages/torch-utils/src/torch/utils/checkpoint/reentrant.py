@@ -9,12 +9,19 @@ from torch.autograd import Function
 
 from .part import random_state
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
+    from torch import Tensor
+
 
 class CheckpointFunction(Function):
     """The reentrant way: the second run records a graph of its own and differentiates it inside the backward pass."""
 
     @staticmethod
-    def forward(ctx, function, preserve_rng_state, *args):
+    def forward(ctx: Any, function: Callable[..., Any], preserve_rng_state: Any, *args: Any) -> Tensor:
         check_backward_validity(args)
         ctx.function = function
         ctx.random = torch.get_rng_state() if preserve_rng_state else None
@@ -25,7 +32,7 @@ class CheckpointFunction(Function):
             return function(*args)
 
     @staticmethod
-    def backward(ctx, *grads):
+    def backward(ctx: Any, *grads: Any) -> Any:
         args = list(ctx.others)
         for i, tensor in zip(ctx.tensors, detach_variable(ctx.saved_tensors)):
             args[i] = tensor
@@ -60,7 +67,7 @@ def detach_variable(inputs: tuple) -> tuple:
     return tuple(out)
 
 
-def check_backward_validity(inputs) -> None:
+def check_backward_validity(inputs: Iterable[Any]) -> None:
     """Warns when no input requires grad: the reentrant way then gives no gradients at all."""
     if not any(isinstance(x, torch.Tensor) and x.requires_grad for x in inputs):
         warnings.warn(

@@ -9,6 +9,10 @@ import torch
 
 from .part import CheckpointError
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
 
 class CheckpointPolicy(enum.Enum):
     """What a policy says of an operator: keep its result, or compute it again. MUST and PREFER mean the same here."""
@@ -26,12 +30,12 @@ SAC_IGNORED_OPS: set = set()
 class SelectiveCheckpointContext:
     """What a policy is told beside the operator: whether this is the second run, and the operator's result if it is known."""
 
-    def __init__(self, *, is_recompute: bool, op_output=None):
+    def __init__(self, *, is_recompute: bool, op_output: Any = None) -> None:
         self.is_recompute = is_recompute
         self.op_output = op_output
 
 
-def create_selective_checkpoint_contexts(policy_fn_or_list, allow_cache_entry_mutation: bool = False):
+def create_selective_checkpoint_contexts(policy_fn_or_list: Any, allow_cache_entry_mutation: bool = False) -> Any:
     """The two contexts that ``checkpoint(..., context_fn=...)`` takes, of which the first keeps results for the second.
 
     Products and convolutions are asked about (``mm``, ``bmm``, ``addmm``, ``matmul``, ``linear``, ``convolution`` and their kin); the
@@ -72,16 +76,16 @@ def create_selective_checkpoint_contexts(policy_fn_or_list, allow_cache_entry_mu
 class _Hook:
     """A context in which this thread's products and convolutions ask `_asked`."""
 
-    def __init__(self, policy, results):
+    def __init__(self, policy: Any, results: Any) -> None:
         self._policy, self._results = policy, results
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         from torch import _cold
 
         self._before = _cold.set_hook(self._asked)
         return self
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: Any) -> None:
         from torch import _cold
 
         _cold.set_hook(self._before)
@@ -112,11 +116,11 @@ class _Keeping(_Hook):
 class _Using(_Hook):
     """Of the second run."""
 
-    def __init__(self, policy, results, mutable):
+    def __init__(self, policy: Any, results: Any, mutable: Any) -> None:
         super().__init__(policy, results)
         self._mutable = mutable
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         self._next = 0
         return super().__enter__()
 

@@ -123,7 +123,10 @@ class Folder:
         key = digest(identity, shlex.join(command), str(source), source.read_bytes())
         for note in self.objects.glob(f"{key}-*.json"):
             made = note.with_suffix(".o")
-            headers = json.loads(note.read_text())
+            try:
+                headers = dict(json.loads(note.read_text()))
+            except (ValueError, TypeError):  # spoiled: compile again
+                continue
             if made.exists() and all(
                 os.path.exists(p) and digest(Path(p).read_bytes()) == h for p, h in headers.items()
             ):

@@ -17,6 +17,11 @@ import torch
 from . import toolchain
 from ._compile import Folder, digest, locked
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
 _libraries: list = []  # those loaded without being Python modules
 
 
@@ -35,7 +40,7 @@ def load(
     is_python_module: bool = True,
     is_standalone: bool = False,
     keep_intermediates: bool = True,
-):
+) -> Any:
     """Compile C++ (and C) files and import the result; compiled before from the same text, it is loaded at once.
 
     Args:
@@ -100,7 +105,7 @@ def load_inline(
     keep_intermediates: bool = True,
     use_pch: bool = False,
     no_implicit_headers: bool = False,
-):
+) -> Any:
     """As `load`, from C++ in strings. ``#include <torch/extension.h>`` and the binding of `functions` are added.
 
     Args:

@@ -17,6 +17,11 @@ import sysconfig
 
 from . import toolchain
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
 try:
     from setuptools import Extension
     from setuptools.command.build_ext import build_ext
@@ -26,7 +31,7 @@ except ModuleNotFoundError as error:
     )
 
 
-def CppExtension(name: str, sources: list, *args, **kwargs) -> Extension:
+def CppExtension(name: str, sources: list, *args: Any, **kwargs: Any) -> Extension:
     """A `setuptools.Extension` with the headers and the library of torch-core. Build it with `BuildExtension`."""
     kwargs["include_dirs"] = [*kwargs.get("include_dirs", []), *toolchain.include_paths()]
     kwargs["library_dirs"] = [*kwargs.get("library_dirs", []), *toolchain.library_paths()]
@@ -36,12 +41,12 @@ def CppExtension(name: str, sources: list, *args, **kwargs) -> Extension:
     return Extension(name, [os.fspath(s) for s in sources], *args, **kwargs)
 
 
-def CUDAExtension(name: str, sources: list, *args, **kwargs):
+def CUDAExtension(name: str, sources: list, *args: Any, **kwargs: Any) -> Any:
     """Waits for the plug-in torch-core-cuda."""
     raise toolchain.cuda_is_missing("CUDAExtension")
 
 
-def SyclExtension(name: str, sources: list, *args, **kwargs):
+def SyclExtension(name: str, sources: list, *args: Any, **kwargs: Any) -> Any:
     """Does not exist here: there is no SYCL backend."""
     raise NotImplementedError("SyclExtension: SYCL is not supported; CppExtension compiles C++ for the CPU")
 
@@ -56,7 +61,7 @@ class BuildExtension(build_ext):
     _options: dict = {}
 
     @classmethod
-    def with_options(cls, **options):
+    def with_options(cls, **options: Any) -> Any:
         """A subclass with options: ``no_python_abi_suffix=True`` names the file ``name.so``; ``use_ninja`` has no effect."""
         unknown = set(options) - {"no_python_abi_suffix", "use_ninja"}
         if unknown:
@@ -75,7 +80,7 @@ class BuildExtension(build_ext):
             )
         super().build_extensions()
 
-    def build_extension(self, ext) -> None:
+    def build_extension(self, ext: Any) -> None:
         given = ext.extra_compile_args
         if isinstance(given, dict):
             if given.get("nvcc"):

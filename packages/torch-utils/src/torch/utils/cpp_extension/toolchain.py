@@ -96,7 +96,7 @@ def library_paths(
     _only_cpu("library_paths", device_type)
     if cross_target_platform is not None:
         raise NotImplementedError(
-            f"library_paths: extensions are built for this machine alone, got {cross_target_platform!r}"
+            f"library_paths: extensions are built only for this machine, got {cross_target_platform!r}"
         )
     return [str(library().parent)] if torch_include_dirs else []
 

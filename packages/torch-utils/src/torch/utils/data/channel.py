@@ -16,6 +16,11 @@ from torch.multiprocessing._messages import Packet, drop, give, packed, take, un
 
 from .report import ExceptionWrapper
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
 _BUFFER = 1 << 20
 _WATCH = 2  # seconds after which a worker that waits looks whether its parent still runs
 
@@ -23,7 +28,7 @@ _WATCH = 2  # seconds after which a worker that waits looks whether its parent s
 class Channel:
     """One end of a socket pair that keeps messages whole."""
 
-    def __init__(self, end: socket.socket):
+    def __init__(self, end: socket.socket) -> None:
         self._end = end
         self._waiting: collections.deque[Packet] = collections.deque()
         self._carriers: list = []  # blocks of what was posted and may not have been received
@@ -36,7 +41,7 @@ class Channel:
             end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _BUFFER)
         return Channel(ends[0]), Channel(ends[1])
 
-    def __reduce__(self):  # to a spawned process
+    def __reduce__(self) -> Any:  # to a spawned process
         return _rebuild, (reduction.DupFd(self._end.fileno()),)
 
     def fileno(self) -> int:
@@ -54,7 +59,7 @@ class Channel:
             if os.getppid() != self._parent:
                 raise BrokenPipeError("the process of the loader has ended")
 
-    def send(self, message) -> None:
+    def send(self, message: Any) -> None:
         """Waits until there is room."""
         packet = packed(message)
         while True:
@@ -63,7 +68,7 @@ class Channel:
             except BlockingIOError:
                 self._wait(select.POLLOUT)
 
-    def receive(self):
+    def receive(self) -> Any:
         """Waits for a message; None when the other end is closed."""
         while True:
             try:
@@ -73,7 +78,7 @@ class Channel:
                 continue
             return unpacked(*taken) if taken[0] else None
 
-    def post(self, message) -> None:
+    def post(self, message: Any) -> None:
         """Sends without waiting; what finds no room goes with a later `push`."""
         # Tensors go by value: what a worker that dies has not read of one that others have as well could not be told.
         packet = packed(message, by_value=True)
@@ -100,7 +105,7 @@ class Channel:
         """Whether something waits for a `push`."""
         return bool(self._waiting)
 
-    def poll(self):
+    def poll(self) -> Any:
         """A message in a tuple, or the error of unpickling it; () when there is none, None when the other end is closed."""
         try:
             taken = self._next()

@@ -9,11 +9,17 @@ import sys
 import torch
 from torch import Tensor
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+
 # In a worker process: gives the tensor in shared memory that a batch is stacked into. Set by worker.py.
 allocate_batch = None
 
 
-def default_collate(batch):
+def default_collate(batch: Any) -> Any:
     """One batch of a list of samples.
 
     Tensors and arrays are stacked along a new first dimension, numbers become a tensor, strings stay a list, and
@@ -28,7 +34,9 @@ def default_collate(batch):
     return collate(batch, collate_fn_map=default_collate_fn_map)
 
 
-def collate(batch, *, collate_fn_map=None):
+def collate(
+    batch: Any, *, collate_fn_map: dict[type[Any] | tuple[type[Any], ...], Callable[..., Any]] | None = None
+) -> Any:
     """One batch of a list of samples, whose parts are collated by the functions of a map.
 
     Args:
@@ -76,7 +84,9 @@ def _check_lengths(batch) -> None:
             )
 
 
-def collate_tensor_fn(batch, *, collate_fn_map=None):
+def collate_tensor_fn(
+    batch: Any, *, collate_fn_map: dict[type[Any] | tuple[type[Any], ...], Callable[..., Any]] | None = None
+) -> Any:
     first = batch[0]
     try:
         if allocate_batch is not None and first.device.type == "cpu":
@@ -99,7 +109,7 @@ def collate_tensor_fn(batch, *, collate_fn_map=None):
         raise
 
 
-def gather_rows(tensors, indices: list):
+def gather_rows(tensors: Any, indices: list) -> Any:
     """The given rows of each tensor; negative indices count from the end."""
     count = len(tensors[0])
     if min(indices) < 0:
@@ -164,15 +174,21 @@ def _same_kind(first, collated, fill):
         return collated
 
 
-def collate_float_fn(batch, *, collate_fn_map=None):
+def collate_float_fn(
+    batch: Any, *, collate_fn_map: dict[type[Any] | tuple[type[Any], ...], Callable[..., Any]] | None = None
+) -> Any:
     return torch.tensor(batch, dtype=torch.float64)
 
 
-def collate_int_fn(batch, *, collate_fn_map=None):
+def collate_int_fn(
+    batch: Any, *, collate_fn_map: dict[type[Any] | tuple[type[Any], ...], Callable[..., Any]] | None = None
+) -> Any:
     return torch.tensor(batch)
 
 
-def collate_str_fn(batch, *, collate_fn_map=None):
+def collate_str_fn(
+    batch: Any, *, collate_fn_map: dict[type[Any] | tuple[type[Any], ...], Callable[..., Any]] | None = None
+) -> Any:
     return batch
 
 
@@ -187,7 +203,7 @@ default_collate_fn_map: dict = {
 }
 
 
-def default_convert(data):
+def default_convert(data: Any) -> Any:
     """A sample with its arrays as tensors, for loaders that do not make batches.
 
     >>> import numpy
@@ -214,7 +230,7 @@ def default_convert(data):
     return data
 
 
-def pin_memory_batch(batch, device=None):
+def pin_memory_batch(batch: Any, device: torch.device | str | int | None = None) -> Any:
     """A batch with its tensors in page-locked memory; objects with a method ``pin_memory`` pin themselves."""
     if isinstance(batch, Tensor) or hasattr(batch, "pin_memory"):
         return batch.pin_memory()

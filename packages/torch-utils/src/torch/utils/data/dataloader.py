@@ -18,15 +18,36 @@ from .sampler import BatchSampler, RandomSampler, SequentialSampler, random_seed
 from .shared import copied_objects
 from .worker import get_worker_info
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    import torch
+
+    from .dataset import Dataset, Indexed
+
+
 T_co = TypeVar("T_co", covariant=True)
 
 _FIXED = {"batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers"}
 
 
+class _DatasetKind:
+    """How samples are got; libraries that make loaders of their own compare with these."""
+
+    Map, Iterable = 0, 1
+
+    @staticmethod
+    def create_fetcher(kind: Any, dataset: Any, auto_collation: Any, collate_fn: Any, drop_last: Any) -> Any:
+        """What makes batches of a data set of this kind."""
+        fetcher = MapFetcher if kind == _DatasetKind.Map else IterableFetcher
+        return fetcher(dataset, auto_collation, collate_fn, drop_last)
+
+
 class _Forever:
     """Entries for a stream of samples: it takes no indices, only to be asked."""
 
-    def __iter__(self):
+    def __iter__(self) -> Any:
         while True:
             yield None
 
@@ -63,26 +84,26 @@ class DataLoader(Generic[T_co]):
 
     def __init__(
         self,
-        dataset,
+        dataset: Dataset[T_co] | Indexed[T_co],
         batch_size: int | None = 1,
         shuffle: bool | None = None,
-        sampler=None,
-        batch_sampler=None,
+        sampler: Iterable[Any] | None = None,
+        batch_sampler: Iterable[Sequence[Any]] | None = None,
         num_workers: int = 0,
-        collate_fn=None,
+        collate_fn: Callable[[list[Any]], Any] | None = None,
         pin_memory: bool = False,
         drop_last: bool = False,
         timeout: float = 0,
-        worker_init_fn=None,
-        multiprocessing_context=None,
-        generator=None,
+        worker_init_fn: Callable[[int], None] | None = None,
+        multiprocessing_context: Any = None,
+        generator: torch.Generator | None = None,
         *,
         prefetch_factor: int | None = None,
         persistent_workers: bool = False,
         pin_memory_device: str = "",
         in_order: bool = True,
         worker_kind: str = "process",
-    ):
+    ) -> None:
         try:
             num_workers = operator.index(num_workers)
         except TypeError:
@@ -143,21 +164,25 @@ class DataLoader(Generic[T_co]):
         self.sampler = sampler
         self.batch_sampler = batch_sampler
 
-    def __setattr__(self, name, value):
+    def __setattr__(self, name: str, value: Any) -> None:
         if self._ready and name in _FIXED:
             raise ValueError(f"DataLoader: {name} cannot be changed after the loader is made; make another one")
         super().__setattr__(name, value)
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_iterator": None}  # a copy has its own workers
 
     @property
-    def multiprocessing_context(self):
+    def _dataset_kind(self):
+        return _DatasetKind.Iterable if self._is_stream else _DatasetKind.Map
+
+    @property
+    def multiprocessing_context(self) -> Any:
         """The context whose processes the workers are, or None for the default."""
         return self._context
 
     @multiprocessing_context.setter
-    def multiprocessing_context(self, value):
+    def multiprocessing_context(self, value: Any) -> None:
         if value is not None:
             if self.num_workers == 0:
                 raise ValueError("DataLoader: multiprocessing_context has a meaning only with num_workers > 0")
@@ -191,7 +216,7 @@ class DataLoader(Generic[T_co]):
             return count
         return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         self._pins = self.pin_memory and self._can_pin()
         if self.num_workers == 0:
             return SerialIterator(self)
@@ -282,7 +307,7 @@ def _check(num_workers, timeout, prefetch_factor, persistent_workers, worker_kin
 class SerialIterator(LoaderIterator):
     """The batches of a pass without workers."""
 
-    def __init__(self, loader: DataLoader):
+    def __init__(self, loader: DataLoader) -> None:
         super().__init__(loader)
         random_seed(loader.generator)  # as with workers, so that what is drawn next does not depend on their number
         make = IterableFetcher if loader._is_stream else MapFetcher
@@ -324,14 +349,14 @@ def __getattr__(name: str):
 class DataLoaderIter:
     """2017's name for an iterator over a loader."""
 
-    def __new__(cls, loader):
+    def __new__(cls, loader: Any) -> Any:
         return iter(loader)
 
 
 class ManagerWatchdog:
     """2017's way for a worker to notice that its parent is gone; today the end of the channel says so."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._parent = os.getppid()
 
     def is_alive(self) -> bool:

@@ -10,7 +10,25 @@ from typing import Any, Generic, TypeVar
 
 import torch
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import Protocol
+
+    from torch import Tensor
+
+
+T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
+
+
+if TYPE_CHECKING:
+
+    class Indexed(Protocol[T_co]):
+        """What can be a data set without being a Dataset: a list, a tensor."""
+
+        def __getitem__(self, index: int, /) -> T_co: ...
+        def __len__(self) -> int: ...
 
 
 class Dataset(Generic[T_co]):
@@ -29,10 +47,10 @@ class Dataset(Generic[T_co]):
         (6, 1)
     """
 
-    def __getitem__(self, index) -> T_co:
+    def __getitem__(self, index: Any) -> T_co:
         raise NotImplementedError(f"{type(self).__name__} needs a method __getitem__(index)")
 
-    def __add__(self, other: Dataset) -> ConcatDataset:
+    def __add__(self, other: Dataset[T_co]) -> ConcatDataset[T_co]:
         return ConcatDataset([self, other])
 
 
@@ -49,14 +67,14 @@ class IterableDataset(Dataset[T_co]):
         [0, 1, 2, 0, 1, 2]
     """
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[T_co]:
         raise NotImplementedError(f"{type(self).__name__} needs a method __iter__()")
 
-    def __add__(self, other: Dataset) -> ChainDataset:
+    def __add__(self, other: Dataset[T_co]) -> ChainDataset:
         return ChainDataset([self, other])
 
 
-class TensorDataset(Dataset[tuple]):
+class TensorDataset(Dataset["tuple[Tensor, ...]"]):
     """Sample i is the tuple of the i-th rows of the tensors, which have the same first size.
 
     Example:
@@ -66,7 +84,7 @@ class TensorDataset(Dataset[tuple]):
         (tensor(1), tensor(2))
     """
 
-    def __init__(self, *tensors):
+    def __init__(self, *tensors: Tensor) -> None:
         sizes = {t.size(0) for t in tensors}
         if len(sizes) > 1:
             raise AssertionError(
@@ -74,14 +92,14 @@ class TensorDataset(Dataset[tuple]):
             )
         self.tensors = tensors
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: Any) -> tuple[Tensor, ...]:
         return tuple([tensor[index] for tensor in self.tensors])
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self.tensors[0].size(0)
 
 
-class StackDataset(Dataset):
+class StackDataset(Dataset[T_co]):
     """Sample i joins the i-th samples of several data sets: in a tuple, or by name in a dict.
 
     Example:
@@ -90,7 +108,7 @@ class StackDataset(Dataset):
         {'image': 2, 'label': 'b'}
     """
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         if args and kwargs:
             raise ValueError("StackDataset: give the data sets either by position or by name, not both")
         if not args and not kwargs:
@@ -101,7 +119,7 @@ class StackDataset(Dataset):
         if any(len(part) != self._length for part in parts):
             raise ValueError(f"StackDataset: the data sets have different lengths: {[len(part) for part in parts]}")
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: Any) -> Any:
         if isinstance(self.datasets, dict):
             return {name: part[index] for name, part in self.datasets.items()}
         return tuple([part[index] for part in self.datasets])
@@ -124,7 +142,7 @@ class StackDataset(Dataset):
             )
         return column
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self._length
 
 
@@ -137,8 +155,8 @@ class ConcatDataset(Dataset[T_co]):
         (3, 3, 3)
     """
 
-    def __init__(self, datasets):
-        self.datasets = list(datasets)
+    def __init__(self, datasets: Iterable[Dataset[T_co] | Indexed[T_co]]) -> None:
+        self.datasets: list[Any] = list(datasets)
         if not self.datasets:
             raise AssertionError("ConcatDataset: at least one data set is needed")
         for part in self.datasets:
@@ -147,14 +165,14 @@ class ConcatDataset(Dataset[T_co]):
         self.cumulative_sizes = list(itertools.accumulate(map(len, self.datasets)))
 
     @staticmethod
-    def cumsum(sequence):
+    def cumsum(sequence: Any) -> Any:
         """The running total of the lengths of a sequence of data sets."""
         return list(itertools.accumulate(map(len, sequence)))
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self.cumulative_sizes[-1]
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: Any) -> T_co:
         if index < 0:
             if -index > len(self):
                 raise ValueError(f"index {index} is out of range for a data set of {len(self)} samples")
@@ -165,25 +183,25 @@ class ConcatDataset(Dataset[T_co]):
         return self.datasets[part][index - (self.cumulative_sizes[part - 1] if part else 0)]
 
     @property
-    def cummulative_sizes(self):
+    def cummulative_sizes(self) -> Any:
         """`cumulative_sizes` as it was spelt once."""
         warnings.warn("cummulative_sizes is spelt cumulative_sizes", DeprecationWarning, stacklevel=2)
         return self.cumulative_sizes
 
 
-class ChainDataset(IterableDataset):
+class ChainDataset(IterableDataset[Any]):
     """Several iterable data sets one after another."""
 
-    def __init__(self, datasets):
+    def __init__(self, datasets: Any) -> None:
         self.datasets = datasets
 
-    def __iter__(self):
+    def __iter__(self) -> Any:
         for part in self.datasets:
             if not isinstance(part, IterableDataset):
                 raise AssertionError(f"ChainDataset: {type(part).__name__} is not an IterableDataset")
             yield from part
 
-    def __len__(self):
+    def __len__(self) -> int:
         return sum(map(len, self.datasets))
 
 
@@ -196,11 +214,11 @@ class Subset(Dataset[T_co]):
         ('c', 'a', 2)
     """
 
-    def __init__(self, dataset, indices):
-        self.dataset = dataset
+    def __init__(self, dataset: Dataset[T_co] | Indexed[T_co], indices: Sequence[int]) -> None:
+        self.dataset: Any = dataset
         self.indices = indices
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: Any) -> T_co:
         if isinstance(index, list):
             return self.dataset[[self.indices[i] for i in index]]
         return self.dataset[self.indices[index]]
@@ -210,11 +228,13 @@ class Subset(Dataset[T_co]):
         many = getattr(self.dataset, "__getitems__", None)
         return many(wanted) if callable(many) else [self.dataset[i] for i in wanted]
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.indices)
 
 
-def random_split(dataset, lengths, generator: Any = None) -> list[Subset]:
+def random_split(
+    dataset: Dataset[T] | Indexed[T], lengths: Sequence[int | float], generator: torch.Generator | None = None
+) -> list[Subset[T]]:
     """Splits a data set at random into parts that do not overlap.
 
     Args:

@@ -8,6 +8,10 @@ import torch
 
 from .sampler import Sampler
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 class DistributedSampler(Sampler[int]):
     """Every `num_replicas`-th index from `rank` on; all parts have one length.
@@ -25,8 +29,14 @@ class DistributedSampler(Sampler[int]):
     """
 
     def __init__(
-        self, dataset, num_replicas=None, rank=None, shuffle: bool = True, seed: int = 0, drop_last: bool = False
-    ):
+        self,
+        dataset: Any,
+        num_replicas: int | None = None,
+        rank: int | None = None,
+        shuffle: bool = True,
+        seed: int = 0,
+        drop_last: bool = False,
+    ) -> None:
         if num_replicas is None or rank is None:
             import torch.distributed as dist
 
@@ -46,7 +56,7 @@ class DistributedSampler(Sampler[int]):
         self.num_samples = count // num_replicas if short else math.ceil(count / num_replicas)
         self.total_size = self.num_samples * num_replicas
 
-    def __iter__(self):
+    def __iter__(self) -> Any:
         count = len(self.dataset)
         if self.shuffle:
             generator = torch.Generator()
@@ -59,7 +69,7 @@ class DistributedSampler(Sampler[int]):
             indices = (indices * repeats)[: self.total_size]
         return iter(indices[self.rank : self.total_size : self.num_replicas])
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self.num_samples
 
     def set_epoch(self, epoch: int) -> None:

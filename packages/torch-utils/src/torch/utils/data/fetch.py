@@ -7,11 +7,17 @@ import itertools
 from . import collate
 from .dataset import Subset, TensorDataset
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 class MapFetcher:
     """Samples of a data set with indices. `status`, in a worker, takes the position within the batch."""
 
-    def __init__(self, dataset, auto_collation: bool, collate_fn, drop_last: bool, status=None):
+    def __init__(
+        self, dataset: Any, auto_collation: bool, collate_fn: Any, drop_last: bool, status: Any = None
+    ) -> None:
         self._dataset = dataset
         self._auto = auto_collation
         self._collate = collate_fn
@@ -19,7 +25,7 @@ class MapFetcher:
         self._status = status
         self._rows = rows_of(dataset) if auto_collation and collate_fn is collate.default_collate else None
 
-    def fetch(self, entry):
+    def fetch(self, entry: Any) -> Any:
         if not self._auto:
             return self._collate(self._dataset[entry])
         if self._rows is not None and type(entry) is list:
@@ -39,7 +45,7 @@ class MapFetcher:
         return self._collate(data)
 
 
-def rows_of(dataset):
+def rows_of(dataset: Any) -> Any:
     """A function that gathers a batch of a TensorDataset, or of subsets of one, with one copy for each tensor.
 
     The batch is what `default_collate` makes of the samples. None for any other data set, subclasses included.
@@ -55,7 +61,9 @@ def rows_of(dataset):
 class IterableFetcher:
     """The next samples of a stream; StopIteration when there are no more."""
 
-    def __init__(self, dataset, auto_collation: bool, collate_fn, drop_last: bool, status=None):
+    def __init__(
+        self, dataset: Any, auto_collation: bool, collate_fn: Any, drop_last: bool, status: Any = None
+    ) -> None:
         self._samples = iter(dataset)
         self._auto = auto_collation
         self._collate = collate_fn
@@ -63,7 +71,7 @@ class IterableFetcher:
         self._status = status
         self._ended = False
 
-    def fetch(self, entry):
+    def fetch(self, entry: Any) -> Any:
         if self._ended:
             raise StopIteration
         status = self._status

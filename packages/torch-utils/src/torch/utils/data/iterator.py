@@ -17,6 +17,11 @@ from .report import ExceptionWrapper
 from .sampler import random_seed
 from .worker import Ended, Epoch, Settings, Status
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
 GRACE = 1.0  # seconds that a busy worker has to end by itself
 SLOW = 60.0  # seconds without a batch after which a warning tells what the workers are doing
 
@@ -26,7 +31,7 @@ class Member:
 
     name: str  # in messages
 
-    def __init__(self, worker_id: int, status: Status):
+    def __init__(self, worker_id: int, status: Status) -> None:
         self.id = worker_id
         self.status = status
         self.tasks: dict[int, Any] = {}  # what it has been given and has not sent back, by number
@@ -34,7 +39,7 @@ class Member:
         self.useful = False  # whether it has sent anything
         self.ended = False
 
-    def send(self, message) -> None:
+    def send(self, message: Any) -> None:
         """Gives it a task or an `Epoch`, without waiting."""
         raise NotImplementedError
 
@@ -50,27 +55,27 @@ class Member:
 class Failure(ExceptionWrapper):
     """The end of a worker, on its way to the user in place of a batch."""
 
-    def __init__(self, text: str):
+    def __init__(self, text: str) -> None:
         self.text = text
 
-    def reraise(self):
+    def reraise(self) -> Any:
         raise RuntimeError(self.text)
 
 
 class LoaderIterator:
     """One pass over the batches of a loader."""
 
-    def __init__(self, loader):
+    def __init__(self, loader: Any) -> None:
         self._loader = loader
         self._num_workers = loader.num_workers
         self._yielded = 0
 
-    def __iter__(self):
+    def __iter__(self) -> Self:
         return self
 
     _profile_name = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"  # as in PyTorch's profiles
 
-    def __next__(self):
+    def __next__(self) -> Any:
         if not _profiling():
             return self._batch()
         handle = _begin_range(self._profile_name)
@@ -82,19 +87,19 @@ class LoaderIterator:
     def _batch(self):
         raise NotImplementedError
 
-    def next(self):
+    def next(self) -> Any:
         """The next batch, as in 2017: today ``next(iterator)``."""
         return next(self)
 
     @property
-    def workers(self):
+    def workers(self) -> Any:
         """The worker processes, as in 2017."""
         return self._workers
 
-    def __reduce__(self):
+    def __reduce__(self) -> Any:
         raise NotImplementedError(f"{type(self).__name__} cannot be pickled or copied; the DataLoader can")
 
-    def __len__(self):
+    def __len__(self) -> int:
         """Batches of the whole pass."""
         return len(self._loader)
 
@@ -104,7 +109,7 @@ class WorkerIterator(LoaderIterator):
 
     kind: str  # "process" or "thread"
 
-    def __init__(self, loader):
+    def __init__(self, loader: Any) -> None:
         super().__init__(loader)
         self._pid = os.getpid()
         self._workers: list[Any] = []

@@ -18,6 +18,10 @@ from .iterator import GRACE, Member, WorkerIterator
 from .report import UNBORN, ExceptionWrapper, exit_text, hint
 from .worker import FIELDS, STACK_SIGNAL, Settings, Status, run
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 class Worker(Member):
     """A worker process as its loader sees it.
@@ -28,7 +32,7 @@ class Worker(Member):
 
     process = None
 
-    def __init__(self, ctx, settings: Settings, worker_id: int, seed: int, page, let_go):
+    def __init__(self, ctx: Any, settings: Settings, worker_id: int, seed: int, page: Any, let_go: Any) -> None:
         super().__init__(worker_id, Status(page, worker_id))
         self.status.clear()
         self.channel, far_end = Channel.pair()
@@ -57,11 +61,11 @@ class Worker(Member):
         self.pidfd = self._pidfd.fileno()
         self.poll = None
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         """What programs ask of a worker, which in PyTorch is its process: ``pid``, ``is_alive()``, ``join()``."""
         return getattr(self.process, name)
 
-    def watch(self, poll) -> tuple[int, int]:
+    def watch(self, poll: Any) -> tuple[int, int]:
         """Registers the worker with a poll object; gives its descriptors there."""
         # The process as well: its own children may keep the far end of a dead worker's channel open.
         self.poll = poll
@@ -70,7 +74,7 @@ class Worker(Member):
             poll.register(fd, select.POLLIN)
         return fds
 
-    def send(self, message) -> None:
+    def send(self, message: Any) -> None:
         self.channel.post(message)
         if self.channel.is_full:
             self.poll.modify(self.channel.fileno(), select.POLLIN | select.POLLOUT)
@@ -139,7 +143,7 @@ class Descriptor:
 
     _fd = -1
 
-    def __init__(self, fd: int):
+    def __init__(self, fd: int) -> None:
         self._fd = fd
 
     def fileno(self) -> int:
@@ -152,7 +156,7 @@ class Descriptor:
 
     __del__ = close
 
-    def __reduce__(self):
+    def __reduce__(self) -> Any:
         return _received, (reduction.DupFd(self._fd),)
 
 
@@ -174,7 +178,7 @@ class ProcessIterator(WorkerIterator):
 
     kind = "process"
 
-    def __init__(self, loader):
+    def __init__(self, loader: Any) -> None:
         if multiprocessing.current_process().daemon:
             raise AssertionError(
                 "DataLoader: daemonic processes are not allowed to have children, and this is one, such as a worker of "

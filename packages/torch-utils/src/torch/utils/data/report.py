@@ -7,13 +7,17 @@ import signal
 import sys
 import traceback
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 class KeyErrorMessage(str):
     """Text of a KeyError, which would otherwise show its newlines escaped."""
 
     __slots__ = ()
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return str(self)
 
 
@@ -29,7 +33,7 @@ class ExceptionWrapper:
         <class 'ZeroDivisionError'>
     """
 
-    def __init__(self, exc_info=None, where: str = "in a worker"):
+    def __init__(self, exc_info: Any = None, where: str = "in a worker") -> None:
         """`exc_info` is an exception or what `sys.exc_info()` gives, which is also the default."""
         error = sys.exc_info() if exc_info is None else exc_info
         if isinstance(error, tuple):
@@ -39,7 +43,7 @@ class ExceptionWrapper:
         self.exc_msg = "".join(traceback.format_exception(type(error), error, error.__traceback__))
         self.where = where
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         state = self.__dict__
         try:
             pickle.dumps(self.exc_type)
@@ -47,7 +51,7 @@ class ExceptionWrapper:
             state = {**state, "exc_type": RuntimeError}
         return state
 
-    def reraise(self):
+    def reraise(self) -> None:
         """Raises an exception of the same class, whose text tells where it happened and shows the traceback."""
         text = f"Caught {self.exc_name} {self.where}.\nOriginal {self.exc_msg}"
         if issubclass(self.exc_type, KeyError):

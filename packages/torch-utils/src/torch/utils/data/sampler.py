@@ -7,20 +7,26 @@ from typing import Generic, TypeVar
 
 import torch
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+
 T_co = TypeVar("T_co", covariant=True)
 
 
 class Sampler(Generic[T_co]):
     """An iterable of indices, or of lists of indices. Subclasses have ``__iter__``, and ``__len__`` where it is known."""
 
-    def __init__(self, data_source=None):
+    def __init__(self, data_source: Any = None) -> None:
         pass
 
-    def __iter__(self):
+    def __iter__(self) -> Any:
         raise NotImplementedError(f"{type(self).__name__} needs a method __iter__()")
 
 
-def fresh_generator(generator=None):
+def fresh_generator(generator: torch.Generator | None = None) -> Any:
     """`generator`, or one seeded from the process's random stream: what is drawn follows `torch.manual_seed`."""
     if generator is None:
         generator = torch.Generator()
@@ -28,7 +34,7 @@ def fresh_generator(generator=None):
     return generator
 
 
-def random_seed(generator=None) -> int:
+def random_seed(generator: torch.Generator | None = None) -> int:
     """A random number of 63 bits."""
     return int(torch.empty((), dtype=torch.int64).random_(generator=generator).item())
 
@@ -40,13 +46,13 @@ class SequentialSampler(Sampler[int]):
     [0, 1, 2]
     """
 
-    def __init__(self, data_source):
+    def __init__(self, data_source: Any) -> None:
         self.data_source = data_source
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[int]:
         return iter(range(len(self.data_source)))
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.data_source)
 
 
@@ -58,7 +64,13 @@ class RandomSampler(Sampler[int]):
         num_samples: how many to draw; the length of the data unless given
     """
 
-    def __init__(self, data_source, replacement: bool = False, num_samples: int | None = None, generator=None):
+    def __init__(
+        self,
+        data_source: Any,
+        replacement: bool = False,
+        num_samples: int | None = None,
+        generator: torch.Generator | None = None,
+    ) -> None:
         self.data_source = data_source
         self.replacement = replacement
         self._num_samples = num_samples
@@ -77,7 +89,7 @@ class RandomSampler(Sampler[int]):
         """How many indices come."""
         return len(self.data_source) if self._num_samples is None else self._num_samples
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[int]:
         count, wanted = len(self.data_source), self.num_samples
         if count == 0 and wanted:
             raise ValueError(f"RandomSampler: {wanted} samples are wanted of a data set that has none")
@@ -92,29 +104,35 @@ class RandomSampler(Sampler[int]):
         if count and wanted % count:
             yield from torch.randperm(count, generator=generator).tolist()[: wanted % count]
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self.num_samples
 
 
 class SubsetRandomSampler(Sampler[int]):
     """The given indices in a random order."""
 
-    def __init__(self, indices, generator=None):
+    def __init__(self, indices: Sequence[int], generator: torch.Generator | None = None) -> None:
         self.indices = indices
         self.generator = generator
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[int]:
         for i in torch.randperm(len(self.indices), generator=self.generator).tolist():
             yield self.indices[i]
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.indices)
 
 
 class WeightedRandomSampler(Sampler[int]):
     """Indices drawn with the given weights, which need not sum to 1."""
 
-    def __init__(self, weights, num_samples: int, replacement: bool = True, generator=None):
+    def __init__(
+        self,
+        weights: Sequence[float],
+        num_samples: int,
+        replacement: bool = True,
+        generator: torch.Generator | None = None,
+    ) -> None:
         if not isinstance(num_samples, int) or isinstance(num_samples, bool) or num_samples <= 0:
             raise ValueError(f"WeightedRandomSampler: num_samples must be a positive int, got {num_samples!r}")
         if not isinstance(replacement, bool):
@@ -128,11 +146,11 @@ class WeightedRandomSampler(Sampler[int]):
         self.replacement = replacement
         self.generator = generator
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[int]:
         drawn = torch.multinomial(self.weights, self.num_samples, self.replacement, generator=self.generator)
         yield from drawn.tolist()
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self.num_samples
 
 
@@ -143,7 +161,7 @@ class BatchSampler(Sampler[list]):
     [[0, 1], [2, 3], [4]]
     """
 
-    def __init__(self, sampler, batch_size: int, drop_last: bool):
+    def __init__(self, sampler: Any, batch_size: int, drop_last: bool) -> None:
         if not isinstance(batch_size, int) or isinstance(batch_size, bool) or batch_size <= 0:
             raise ValueError(f"BatchSampler: batch_size must be a positive int, got {batch_size!r}")
         if not isinstance(drop_last, bool):
@@ -152,13 +170,13 @@ class BatchSampler(Sampler[list]):
         self.batch_size = batch_size
         self.drop_last = drop_last
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[list[int]]:
         indices = iter(self.sampler)
         while batch := list(itertools.islice(indices, self.batch_size)):
             if len(batch) < self.batch_size and self.drop_last:
                 return
             yield batch
 
-    def __len__(self):
+    def __len__(self) -> int:
         count = len(self.sampler)
         return count // self.batch_size if self.drop_last else -(-count // self.batch_size)

@@ -19,6 +19,10 @@ import torch
 
 from .dataset import Dataset
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 def _shared(dtype, count: int):
     return torch.empty(count, dtype=dtype).share_memory_()
@@ -48,7 +52,7 @@ class SharedArray(collections.abc.Sequence):
         tensor([1, 2])
     """
 
-    def __init__(self, values):
+    def __init__(self, values: Any) -> None:
         tensor = values.detach() if isinstance(values, torch.Tensor) else torch.as_tensor(values)
         if tensor.dim() == 0:
             raise ValueError("SharedArray: a single number has no length; give a sequence of them")
@@ -59,20 +63,20 @@ class SharedArray(collections.abc.Sequence):
         """All of it as a tensor over the same memory."""
         return self._tensor
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: Any) -> Any:
         got = self._tensor[index]
         return got.item() if got.dim() == 0 else got
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self._tensor.size(0)
 
-    def __array__(self, dtype=None, copy=None):
+    def __array__(self, dtype: torch.dtype | None = None, copy: Any = None) -> Any:
         array = self._tensor.numpy()
         if dtype is not None and array.dtype != dtype:
             return array.astype(dtype)
         return array.copy() if copy else array
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"SharedArray(shape={tuple(self._tensor.shape)}, dtype={self._tensor.dtype})"
 
 
@@ -91,7 +95,7 @@ _CODECS = {
 class SharedList(collections.abc.Sequence):
     """A list of any objects that can be pickled, in shared memory; each read gives a new object.
 
-    Lists of strings, of bytes, of ints and of floats alone take less room than others and are faster.
+    Lists of only strings, bytes, ints or floats take less room than others and are faster.
 
     Example:
         >>> names = SharedList(["ant", "bee", "cat"])
@@ -99,7 +103,7 @@ class SharedList(collections.abc.Sequence):
         ('bee', 'cat', ['ant', 'bee'], 3)
     """
 
-    def __init__(self, items=()):
+    def __init__(self, items: Any = ()) -> None:
         items = items if isinstance(items, (list, tuple)) else list(items)
         kinds = {type(item) for item in items}
         self._kind = kinds.pop() if len(kinds) == 1 else None
@@ -131,14 +135,14 @@ class SharedList(collections.abc.Sequence):
         data = _view(self._bytes) if len(self._bytes) else memoryview(b"")
         self._read = lambda i: decode(data[ends[i] : ends[i + 1]])
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         return self._kind, self._numbers, self._bytes, self._ends
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: Any) -> None:
         self._kind, self._numbers, self._bytes, self._ends = state
         self._open()
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return [self._read(i) for i in range(*index.indices(self._length))]
         i = index.__index__()
@@ -147,20 +151,20 @@ class SharedList(collections.abc.Sequence):
             raise IndexError(f"SharedList: index {index} is out of range for {self._length} items")
         return self._read(i)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self._length
 
-    def __iter__(self):
+    def __iter__(self) -> Any:
         return map(self._read, range(self._length))
 
-    def __eq__(self, other):
+    def __eq__(self, other: Any) -> bool:
         if not isinstance(other, (SharedList, list)):
             return NotImplemented
         return len(self) == len(other) and all(a == b for a, b in zip(self, other))
 
     __hash__ = None
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         shown = ", ".join(map(repr, self[:3])) + (", ..." if self._length > 3 else "")
         return f"SharedList([{shown}], length={self._length})"
 
@@ -176,7 +180,7 @@ class SharedDict(collections.abc.Mapping):
         (2, False, ['ant', 'bee'])
     """
 
-    def __init__(self, items=(), **more):
+    def __init__(self, items: Any = (), **more: Any) -> None:
         items = dict(items, **more)
         self._keys, self._values = SharedList(list(items)), SharedList(list(items.values()))
         size = 1 << (2 * len(items) + 1).bit_length()  # open addressing, at most half full
@@ -193,10 +197,10 @@ class SharedDict(collections.abc.Mapping):
         self._table = _view(self._slots, "q")
         self._mask = len(self._table) - 1
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         return self._keys, self._values, self._slots
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: Any) -> None:
         self._keys, self._values, self._slots = state
         self._open()
 
@@ -208,26 +212,26 @@ class SharedDict(collections.abc.Mapping):
             at = (at + 1) & self._mask
         return -1
 
-    def __getitem__(self, key):
+    def __getitem__(self, key: Any) -> Any:
         i = self._find(key)
         if i < 0:
             raise KeyError(key)
         return self._values._read(i)
 
-    def __contains__(self, key):
+    def __contains__(self, key: Any) -> bool:
         try:
             return self._find(key) >= 0
         except TypeError:
             hash(key)  # of a kind that cannot be a key here, or nowhere
             return False
 
-    def __iter__(self):
+    def __iter__(self) -> Any:
         return iter(self._keys)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._keys)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"SharedDict(length={len(self)})"
 
 
@@ -250,7 +254,7 @@ _HEAVY = 64 << 20  # bytes of Python objects from which a warning is worth its l
 _LOOKED_AT = 100
 
 
-def copied_objects(dataset, name: str = "the data set") -> tuple[str, str, int, int] | None:
+def copied_objects(dataset: Any, name: str = "the data set") -> tuple[str, str, int, int] | None:
     """The largest list, tuple, set or dict of a data set whose objects forked workers would copy by reading them.
 
     Gives its name, its kind, its length and about how many bytes its objects have; None when all are small.

@@ -15,13 +15,17 @@ import weakref
 from .iterator import GRACE, Member, WorkerIterator
 from .worker import FIELDS, Settings, Status, Stopped, work
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 class Worker(Member):
     """A worker thread as its loader sees it. The thread ends soon after the last reference to this object."""
 
     _line = None
 
-    def __init__(self, settings: Settings, worker_id: int, seed: int, page, results: queue.SimpleQueue):
+    def __init__(self, settings: Settings, worker_id: int, seed: int, page: Any, results: queue.SimpleQueue) -> None:
         super().__init__(worker_id, Status(page, worker_id))
         self.status.clear()
         self.name = f"worker thread {worker_id}"
@@ -34,7 +38,7 @@ class Worker(Member):
         )
         self.thread.start()
 
-    def send(self, message) -> None:
+    def send(self, message: Any) -> None:
         self._line.tasks.put(message)
 
     def stacks(self) -> str:
@@ -57,13 +61,13 @@ class Worker(Member):
 class _Line:
     """The worker's end of its talk with the loader."""
 
-    def __init__(self, worker: Worker, results: queue.SimpleQueue):
+    def __init__(self, worker: Worker, results: queue.SimpleQueue) -> None:
         self.tasks: queue.SimpleQueue = queue.SimpleQueue()
         self.receive = self.tasks.get
         self._worker = weakref.ref(worker)
         self._results = results
 
-    def send(self, message) -> None:
+    def send(self, message: Any) -> None:
         self._results.put((self._worker(), message))
 
 
@@ -79,7 +83,7 @@ class ThreadIterator(WorkerIterator):
 
     kind = "thread"
 
-    def __init__(self, loader):
+    def __init__(self, loader: Any) -> None:
         super().__init__(loader)
         self._finalizer = weakref.finalize(self, _stop, self._workers)
         self._results: queue.SimpleQueue = queue.SimpleQueue()

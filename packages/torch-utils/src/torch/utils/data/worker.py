@@ -53,7 +53,7 @@ def set_worker_info(info: WorkerInfo | None) -> None:
 class Status:
     """One worker's row of the shared page."""
 
-    def __init__(self, page, row: int):
+    def __init__(self, page: Any, row: int) -> None:
         self._page = page
         self._at = row * FIELDS
 
@@ -135,7 +135,7 @@ class Settings(NamedTuple):
     kind: str  # "process" or "thread"
 
 
-def run(settings: Settings, worker_id: int, seed: int, channel, let_go, stack_file) -> None:
+def run(settings: Settings, worker_id: int, seed: int, channel: Any, let_go: Any, stack_file: Any) -> None:
     """The worker's main function.
 
     `let_go` are functions for what a fork inherits and the worker must not hold: the channels of its siblings, which
@@ -163,7 +163,7 @@ def _prepare(stack_file) -> None:
     reductions.copy_views = True
 
 
-def work(settings: Settings, worker_id: int, seed: int, line, status: Status) -> None:
+def work(settings: Settings, worker_id: int, seed: int, line: Any, status: Status) -> None:
     """Starts up and serves tasks until there are no more; what goes wrong is sent in place of a batch.
 
     `line` has `receive`, which gives a task, an `Epoch` or None, and `send`.
@@ -190,13 +190,13 @@ def work(settings: Settings, worker_id: int, seed: int, line, status: Status) ->
 class _Own:
     """What a worker keeps between batches: its samples, whether they go on, what went wrong at its start."""
 
-    def __init__(self, settings: Settings, worker_id: int, status: Status):
+    def __init__(self, settings: Settings, worker_id: int, status: Status) -> None:
         self._settings = settings
         self._id = worker_id
         self._status = status
         self._name = f"DataLoader worker {settings.kind} {worker_id}"
 
-    def begin(self, seed: int, init_fn) -> None:
+    def begin(self, seed: int, init_fn: Any) -> None:
         settings = self._settings
         self._ended, self._failure, self._fetcher = False, None, None
         self._status.starting()
@@ -213,7 +213,7 @@ class _Own:
             self._failure = ExceptionWrapper(e, f"while starting {self._name}")
         self._status.idle()
 
-    def batch(self, number: int, entry):
+    def batch(self, number: int, entry: Any) -> Any:
         """The batch, the error that it raised, or `Ended`."""
         if self._ended:
             return Ended(self._id)

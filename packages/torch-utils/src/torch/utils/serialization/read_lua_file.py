@@ -4,12 +4,24 @@ Every object is a 32-bit tag and what follows it; tables, functions and objects 
 later one refers to them. The format is that of ``File.lua`` in Torch 7.
 """
 
+from __future__ import annotations
+
 import math
 import os
 import re
 import struct
 
 import torch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 __all__ = ["LuaFunction", "T7Reader", "T7ReaderException", "TorchObject", "load_lua"]
 
@@ -18,6 +30,7 @@ _DTYPES = {
     "Half": torch.float16, "Float": torch.float32, "Double": torch.float64,
 }  # fmt: skip
 _MEMORY = re.compile(r"torch\.(?:Cuda)?(\w*?)(Tensor|Storage)").fullmatch
+_MAX_KEY = 1000
 _VERSION = re.compile(r"V \d+").fullmatch
 
 
@@ -32,28 +45,28 @@ class TorchObject:
     True
     """
 
-    def __init__(self, typename, fields):
+    def __init__(self, typename: Any, fields: Any) -> None:
         self._typename = typename
         self._obj = fields
 
-    def torch_typename(self):
+    def torch_typename(self) -> Any:
         """The name of the class."""
         return self._typename
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         fields = self.__dict__.get("_obj")
         if isinstance(fields, dict) and name in fields:
             return fields[name]
         raise AttributeError(f"a Lua object of class {self.__dict__.get('_typename')} has no field {name!r}")
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"TorchObject({self._typename}, {self._obj!r})"
 
 
 class LuaFunction:
     """A function in a file: its bytecode, which is not run, and the values that it closed over."""
 
-    def __init__(self, dumped, upvalues):
+    def __init__(self, dumped: Any, upvalues: Any) -> None:
         self.dumped = dumped
         self.upvalues = upvalues
 
@@ -72,7 +85,15 @@ class T7Reader:
     is 8, or 4 for files written on a system whose ``long`` has 4 bytes.
     """
 
-    def __init__(self, fileobj, unknown_classes=False, long_size=None, *, list_heuristic=True, int_heuristic=True):
+    def __init__(
+        self,
+        fileobj: Any,
+        unknown_classes: bool = False,
+        long_size: Any = None,
+        *,
+        list_heuristic: bool = True,
+        int_heuristic: bool = True,
+    ) -> None:
         if long_size not in (None, 4, 8):
             raise ValueError(f"load_lua: long_size must be 4 or 8, not {long_size!r}")
         self.f = fileobj
@@ -96,14 +117,14 @@ class T7Reader:
             8: self.read_numbered_function,
         }
 
-    def read(self):
+    def read(self) -> Any:
         """The next object."""
         try:
             return self.read_obj()
         except RecursionError:
             raise T7ReaderException(f"{self._where()}: tables are nested too deep") from None
 
-    def read_obj(self):
+    def read_obj(self) -> Any:
         begin = self.f.tell()
         tag = self.read_int()
         if tag not in self._readers:
@@ -125,16 +146,16 @@ class T7Reader:
     def _where(self):
         return f"load_lua: {getattr(self.f, 'name', 'file')} at byte {self.f.tell()}"
 
-    def read_int(self):
+    def read_int(self) -> Any:
         return self._unpack("<i")
 
-    def read_long(self):
+    def read_long(self) -> Any:
         return self._unpack(self._long)
 
-    def read_boolean(self):
+    def read_boolean(self) -> Any:
         return self.read_int() == 1
 
-    def read_number(self):
+    def read_number(self) -> Any:
         value = self._unpack("<d")
         whole = self.int_heuristic and math.isfinite(value) and value == int(value)
         return int(value) if whole else value
@@ -142,7 +163,7 @@ class T7Reader:
     def _read_bytes(self):
         return self._take(self.read_int())
 
-    def read_string(self):
+    def read_string(self) -> Any:
         """Text, or bytes where it is not UTF-8."""
         data = self._read_bytes()
         try:
@@ -160,7 +181,7 @@ class T7Reader:
         self.objects[number] = read(number)
         return self.objects[number]
 
-    def read_table(self):
+    def read_table(self) -> Any:
         return self._numbered(self._read_table)
 
     def _read_table(self, number):
@@ -170,20 +191,30 @@ class T7Reader:
         if pairs < 0:
             raise T7ReaderException(f"{self._where()}: a table of {pairs} pairs")
         for _ in range(pairs):
-            key = self.read_obj()
-            table[tuple(key) if isinstance(key, list) else key] = self.read_obj()
+            key = self._as_key(self.read_obj())
+            table[key] = self.read_obj()
         holds_itself = number in self._referred
         if self.list_heuristic and not holds_itself and all(i in table for i in range(1, len(table) + 1)):
             return [table[i] for i in range(1, len(table) + 1)]
         return table
 
-    def read_numbered_function(self):
+    def _as_key(self, key):
+        """A list as a tuple, if it is a short one of plain values: it is hashed each time that it is referred to."""
+        if not isinstance(key, list):
+            return key
+        if len(key) > _MAX_KEY or not all(isinstance(part, (int, float, str, bytes, bool)) for part in key):
+            raise T7ReaderException(
+                f"{self._where()}: a table of {len(key)} elements as a key, not of a few plain values"
+            )
+        return tuple(key)
+
+    def read_numbered_function(self) -> Any:
         return self._numbered(lambda number: self._read_function())
 
     def _read_function(self):
         return LuaFunction(self._read_bytes(), self.read_obj())
 
-    def read_object_of_class(self):
+    def read_object_of_class(self) -> Any:
         return self._numbered(self._read_object_of_class)
 
     def _read_object_of_class(self, number):
@@ -226,7 +257,7 @@ class T7Reader:
             raise T7ReaderException(f"{self._where()}: {error}") from None
 
 
-def load_lua(filename, unknown_classes=False, **kwargs):
+def load_lua(filename: Any, unknown_classes: bool = False, **kwargs: Any) -> Any:
     """The first object of a file of Lua's ``torch.save`` in binary form; ``kwargs`` are :class:`T7Reader`'s.
 
     Tensors, storages, tables, numbers, strings and booleans become tensors, storages, lists and dicts, numbers, strings

@@ -10,8 +10,12 @@ import torch
 from .media import bytes_of_pixels, grid, png
 from .summary import as_tensor
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
-def write(log_dir: str, tag: str, step: int, mat, metadata, label_img, header) -> None:
+
+def write(log_dir: str, tag: str, step: int, mat: Any, metadata: Any, label_img: Any, header: Any) -> None:
     what = f"add_embedding({tag!r})"
     rows = as_tensor(what, mat)
     if rows.dim() != 2:

@@ -10,8 +10,12 @@ import torch
 
 from . import proto
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
-def graph(model, inputs, verbose: bool = False) -> bytes:
+
+def graph(model: Any, inputs: Any, verbose: bool = False) -> bytes:
     """GraphDef of one run of `model(*inputs)`: node 1, versions 4."""
     from torch.autograd.graph import Node  # noqa: F401  (or the error that names torch-autograd)
 
@@ -55,7 +59,7 @@ def graph(model, inputs, verbose: bool = False) -> bytes:
     return b"".join(_encoded(*node) for node in nodes) + proto.data(4, proto.integer(1, 22))
 
 
-def tensors_in(x) -> list:
+def tensors_in(x: Any) -> list:
     """The tensors in a value of nested lists, tuples and dicts."""
     if isinstance(x, torch.Tensor):
         return [x]

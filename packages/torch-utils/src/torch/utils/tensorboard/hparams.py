@@ -7,10 +7,15 @@ import time
 from . import proto
 from .summary import number, value
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
 TYPES = {str: 1, bool: 2, float: 3, int: 3}  # DataType: STRING, BOOL, FLOAT64
 
 
-def plain(name: str, x):
+def plain(name: str, x: Any) -> Any:
     """A setting as str, bool or float."""
     if isinstance(x, (bool, str)):
         return x
@@ -19,7 +24,7 @@ def plain(name: str, x):
     raise TypeError(f"add_hparams: {name!r} must be a number, str or bool, got {type(x).__name__}")
 
 
-def struct_value(x) -> bytes:
+def struct_value(x: Any) -> bytes:
     """google.protobuf.Value: number_value 2, string_value 3, bool_value 4."""
     if isinstance(x, bool):
         return proto.integer(4, x)
@@ -40,7 +45,7 @@ def summaries(hparam_dict: dict, metric_dict: dict, hparam_domain_discrete: dict
         values = [plain(name, v) for v in domains.get(name, ())]
         if any(type(v) is not type(x) for v in values):
             raise TypeError(
-                f"add_hparams: hparam_domain_discrete[{name!r}] must hold {type(x).__name__} alone, got {values}"
+                f"add_hparams: hparam_domain_discrete[{name!r}] must hold only {type(x).__name__}, got {values}"
             )
         domain = proto.data(5, b"".join(proto.data(1, struct_value(v)) for v in values)) if values else b""
         infos += proto.data(4, proto.data(1, name) + proto.integer(4, TYPES[type(x)]) + domain)

@@ -13,10 +13,15 @@ import torch
 from . import proto
 from .summary import as_tensor, value
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
 PNG_COLOR = {1: 0, 2: 4, 3: 2, 4: 6}  # channels to PNG's colour type
 
 
-def bytes_of_pixels(what: str, image) -> torch.Tensor:
+def bytes_of_pixels(what: str, image: Any) -> torch.Tensor:
     """Bytes: floats in [0, 1] times 255, bytes as they are."""
     x = as_tensor(what, image)
     if x.dtype == torch.uint8:
@@ -28,7 +33,7 @@ def bytes_of_pixels(what: str, image) -> torch.Tensor:
     return (x.to(torch.float32).nan_to_num(0.0) * 255).clamp(0, 255).round().to(torch.uint8)
 
 
-def in_rows(what: str, image, dataformats: str) -> torch.Tensor:
+def in_rows(what: str, image: Any, dataformats: str) -> torch.Tensor:
     """The picture as (H, W, C) bytes; several pictures as one, in a grid."""
     x = bytes_of_pixels(what, image)
     letters = dataformats.upper()
@@ -68,7 +73,7 @@ def png(x: torch.Tensor) -> bytes:
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", packed) + chunk(b"IEND", b"")
 
 
-def image(tag: str, image, dataformats: str = "CHW", rescale: float = 1) -> bytes:
+def image(tag: str, image: Any, dataformats: str = "CHW", rescale: float = 1) -> bytes:
     """Image: height 1, width 2, colorspace 3, encoded_image_string 4."""
     what = f"add_image({tag!r})"
     x = in_rows(what, image, dataformats)
@@ -84,7 +89,7 @@ def image(tag: str, image, dataformats: str = "CHW", rescale: float = 1) -> byte
     return value(tag, proto.data(4, numbers + proto.data(4, png(x))))
 
 
-def with_boxes(what: str, image, boxes, labels, dataformats: str) -> torch.Tensor:
+def with_boxes(what: str, image: Any, boxes: Any, labels: Any, dataformats: str) -> torch.Tensor:
     """(H, W, 3) bytes with a red frame for each (left, top, right, bottom), and its label in the frame's corner."""
     x = in_rows(what, image, dataformats)
     x = x.expand(-1, -1, 3).clone() if x.shape[2] == 1 else x[:, :, :3].clone()
@@ -120,7 +125,7 @@ def _labelled(what: str, x: torch.Tensor, corners: list, labels: list[str]) -> t
     return torch.frombuffer(bytearray(drawing.tobytes()), dtype=torch.uint8).view(x.shape)
 
 
-def pillow(what: str):
+def pillow(what: str) -> Any:
     """The package PIL with Image and ImageDraw."""
     try:
         import PIL.Image
@@ -130,7 +135,7 @@ def pillow(what: str):
     return PIL
 
 
-def figure(figures) -> torch.Tensor:
+def figure(figures: Any) -> torch.Tensor:
     """(N, H, W, 3) bytes of matplotlib figures, drawn without a screen."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
@@ -146,7 +151,7 @@ def figure(figures) -> torch.Tensor:
     return torch.stack(drawn)
 
 
-def audio(tag: str, sound, sample_rate: int = 44100) -> bytes:
+def audio(tag: str, sound: Any, sample_rate: int = 44100) -> bytes:
     """Audio: sample_rate 1, num_channels 2, length_frames 3, encoded_audio_string 4, content_type 5."""
     x = as_tensor(f"add_audio({tag!r})", sound).to(torch.float32)
     x = x.reshape(1, -1) if x.dim() < 2 else x

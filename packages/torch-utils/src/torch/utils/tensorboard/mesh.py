@@ -9,11 +9,16 @@ import torch
 from . import proto
 from .summary import FLOAT, as_tensor, tensor, value
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
 VERTEX, FACE, COLOR = 1, 2, 3  # of MeshPluginData's ContentType
 NAMES = {VERTEX: "VERTEX", FACE: "FACE", COLOR: "COLOR"}
 
 
-def mesh(tag: str, vertices, colors=None, faces=None, config_dict: dict | None = None) -> bytes:
+def mesh(tag: str, vertices: Any, colors: Any = None, faces: Any = None, config_dict: dict | None = None) -> bytes:
     """MeshPluginData: version 1, name 2, content_type 3, json_config 5, shape 6, components 7."""
     what = f"add_mesh({tag!r})"
     parts = {VERTEX: as_tensor(what, vertices)}

@@ -26,7 +26,7 @@ def masked(crc: int) -> int:
 class RecordWriter:
     """Appends records to a file: length, its checksum, the bytes, their checksum."""
 
-    def __init__(self, path: str | os.PathLike):
+    def __init__(self, path: str | os.PathLike) -> None:
         self._file = open(path, "ab")  # noqa: SIM115  (closed by close)
 
     def write(self, record: bytes) -> None:
@@ -56,7 +56,7 @@ class FileWriter:
 
     def __init__(
         self, log_dir: str | os.PathLike, max_queue: int = 10, flush_secs: float = 120, filename_suffix: str = ""
-    ):
+    ) -> None:
         self.log_dir = os.fspath(log_dir)
         os.makedirs(self.log_dir, exist_ok=True)
         self._suffix = filename_suffix
@@ -102,7 +102,7 @@ class FileWriter:
             self._records.close()
             self._records = None
 
-    def __del__(self):
+    def __del__(self) -> None:
         with contextlib.suppress(Exception):  # what a writer that nobody closed has waiting is not lost
             if not self._closed:
                 self.close()

@@ -12,6 +12,12 @@ import torch
 
 from . import proto
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+
 FLOAT, DOUBLE, STRING = 1, 2, 7  # of TensorFlow's DataType
 
 
@@ -28,7 +34,7 @@ def tensor(dtype: int, shape: tuple[int, ...], content: bytes) -> bytes:
     return proto.data(8, proto.integer(1, dtype) + proto.data(2, dims) + content)
 
 
-def number(what: str, scalar) -> float:
+def number(what: str, scalar: Any) -> float:
     """A Python number, or the one element of a tensor or array."""
     try:
         return float(scalar.item() if hasattr(scalar, "item") else scalar)
@@ -37,7 +43,7 @@ def number(what: str, scalar) -> float:
         raise TypeError(f"{what}: expected one number, got {type(scalar).__name__}{shape} ({error})") from None
 
 
-def as_tensor(what: str, values) -> torch.Tensor:
+def as_tensor(what: str, values: Any) -> torch.Tensor:
     if isinstance(values, torch.Tensor):
         return values.detach().cpu()
     try:
@@ -48,7 +54,7 @@ def as_tensor(what: str, values) -> torch.Tensor:
         )
 
 
-def scalar(tag: str, scalar_value, new_style: bool = False, double_precision: bool = False) -> bytes:
+def scalar(tag: str, scalar_value: Any, new_style: bool = False, double_precision: bool = False) -> bytes:
     x = number(f"add_scalar({tag!r})", scalar_value)
     if not (new_style or double_precision):
         return value(tag, proto.single(2, x))
@@ -73,7 +79,7 @@ def limits_of_tensorflow() -> torch.Tensor:
     return torch.tensor([-v for v in reversed(grow)] + [0.0] + grow, dtype=torch.float64)
 
 
-def histogram(tag: str, values, bins="tensorflow", max_bins: int | None = None) -> bytes:
+def histogram(tag: str, values: Any, bins: str = "tensorflow", max_bins: int | None = None) -> bytes:
     what = f"add_histogram({tag!r})"
     x = as_tensor(what, values).flatten()
     if x.is_complex():
@@ -112,7 +118,7 @@ def histogram(tag: str, values, bins="tensorflow", max_bins: int | None = None) 
             f"{what}: no value lies between the first limit {float(edges[0])} and the last {float(edges[-1])}"
         )
     first, last = some[0], some[-1]
-    # A bucket is told by its right limit alone: an empty one to the left closes the first.
+    # A bucket is told only by its right limit: an empty one to the left closes the first.
     bucket_limit = edges[first : last + 2].tolist()
     bucket = [0.0, *counts[first : last + 1].tolist()]
     return histogram_raw(
@@ -120,7 +126,9 @@ def histogram(tag: str, values, bins="tensorflow", max_bins: int | None = None) 
     )
 
 
-def histogram_raw(tag: str, min, max, num, sum, sum_squares, bucket_limits, bucket_counts) -> bytes:
+def histogram_raw(
+    tag: str, min: Any, max: Any, num: Any, sum: Any, sum_squares: Any, bucket_limits: Any, bucket_counts: Any
+) -> bytes:
     if len(bucket_limits) != len(bucket_counts):
         raise ValueError(
             f"add_histogram_raw({tag!r}): {len(bucket_limits)} bucket_limits and {len(bucket_counts)} bucket_counts"
@@ -132,7 +140,7 @@ def histogram_raw(tag: str, min, max, num, sum, sum_squares, bucket_limits, buck
 # --- precision and recall
 
 
-def pr_curve(tag: str, labels, predictions, num_thresholds: int = 127, weights=None) -> bytes:
+def pr_curve(tag: str, labels: Any, predictions: Any, num_thresholds: int = 127, weights: Any = None) -> bytes:
     """Counts of true and false positives and negatives, precision and recall, at each of evenly spaced thresholds."""
     what = f"add_pr_curve({tag!r})"
     if num_thresholds < 2:
@@ -153,7 +161,16 @@ def pr_curve(tag: str, labels, predictions, num_thresholds: int = 127, weights=N
     )
 
 
-def pr_curve_raw(tag: str, tp, fp, tn, fn, precision, recall, num_thresholds: int | None = None) -> bytes:
+def pr_curve_raw(
+    tag: str,
+    tp: Any,
+    fp: Any,
+    tn: Any,
+    fn: Callable[..., Any],
+    precision: Any,
+    recall: Any,
+    num_thresholds: int | None = None,
+) -> bytes:
     rows = [as_tensor("add_pr_curve", r).to(torch.float32).tolist() for r in (tp, fp, tn, fn, precision, recall)]
     count = num_thresholds or len(rows[0])
     flat = [v for row in rows for v in row[:count]]

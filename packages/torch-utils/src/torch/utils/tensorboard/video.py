@@ -10,8 +10,12 @@ from . import proto
 from .media import bytes_of_pixels, grid, pillow
 from .summary import value
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
-def video(tag: str, frames, fps: float = 4) -> bytes:
+
+def video(tag: str, frames: Any, fps: float = 4) -> bytes:
     """One picture of (N, T, C, H, W): N clips side by side, T pictures each."""
     what = f"add_video({tag!r})"
     x = bytes_of_pixels(what, frames)

@@ -11,6 +11,13 @@ from . import layout as charts
 from .graph import graph
 from .records import FileWriter, event
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from torch import Tensor
+    from typing_extensions import Self
+
 
 class SummaryWriter:
     """Writes what a run reports into a folder that TensorBoard shows.
@@ -39,7 +46,7 @@ class SummaryWriter:
         max_queue: int = 10,
         flush_secs: float = 120,
         filename_suffix: str = "",
-    ):
+    ) -> None:
         if not log_dir:
             log_dir = os.path.join("runs", f"{time.strftime('%b%d_%H-%M-%S')}_{socket.gethostname()}{comment}")
         self.log_dir = os.fspath(log_dir)
@@ -63,12 +70,20 @@ class SummaryWriter:
         return self.log_dir
 
     def add_scalar(
-        self, tag: str, scalar_value, global_step=None, walltime=None, new_style=False, double_precision=False
+        self,
+        tag: str,
+        scalar_value: Any,
+        global_step: int | None = None,
+        walltime: float | None = None,
+        new_style: bool = False,
+        double_precision: bool = False,
     ) -> None:
         """One number: a Python number, or a tensor of one element."""
         self._add(summary.scalar(tag, scalar_value, new_style, double_precision), global_step, walltime)
 
-    def add_scalars(self, main_tag: str, tag_scalar_dict: dict, global_step=None, walltime=None) -> None:
+    def add_scalars(
+        self, main_tag: str, tag_scalar_dict: dict, global_step: int | None = None, walltime: float | None = None
+    ) -> None:
         """Several numbers in one diagram. Each key has a run of its own, in a folder below this one's."""
         if not isinstance(tag_scalar_dict, dict):
             raise TypeError(
@@ -81,14 +96,22 @@ class SummaryWriter:
             content = summary.scalar(main_tag, scalar_value)
             self._others[folder].add_summary(content, global_step, walltime)
 
-    def add_tensor(self, tag: str, tensor, global_step=None, walltime=None) -> None:
+    def add_tensor(
+        self, tag: str, tensor: Tensor, global_step: int | None = None, walltime: float | None = None
+    ) -> None:
         """A tensor of floats, as it is."""
         x = summary.as_tensor(f"add_tensor({tag!r})", tensor).float()
         content = proto.data(5, memoryview(x.contiguous()).tobytes())
         self._add(summary.value(tag, summary.tensor(summary.FLOAT, tuple(x.shape), content)), global_step, walltime)
 
     def add_histogram(
-        self, tag: str, values, global_step=None, bins="tensorflow", walltime=None, max_bins: int | None = None
+        self,
+        tag: str,
+        values: Any,
+        global_step: int | None = None,
+        bins: str = "tensorflow",
+        walltime: float | None = None,
+        max_bins: int | None = None,
     ) -> None:
         """How values are distributed.
 
@@ -100,30 +123,54 @@ class SummaryWriter:
         self._add(summary.histogram(tag, values, bins, max_bins), global_step, walltime)
 
     def add_histogram_raw(
-        self, tag: str, min, max, num, sum, sum_squares, bucket_limits, bucket_counts, global_step=None, walltime=None
+        self,
+        tag: str,
+        min: Any,
+        max: Any,
+        num: Any,
+        sum: Any,
+        sum_squares: Any,
+        bucket_limits: Any,
+        bucket_counts: Any,
+        global_step: int | None = None,
+        walltime: float | None = None,
     ) -> None:
         """A histogram that was counted elsewhere: limits are the buckets' right ends."""
         content = summary.histogram_raw(tag, min, max, num, sum, sum_squares, bucket_limits, bucket_counts)
         self._add(content, global_step, walltime)
 
-    def add_image(self, tag: str, img_tensor, global_step=None, walltime=None, dataformats: str = "CHW") -> None:
+    def add_image(
+        self,
+        tag: str,
+        img_tensor: Any,
+        global_step: int | None = None,
+        walltime: float | None = None,
+        dataformats: str = "CHW",
+    ) -> None:
         """A picture: bytes (0 to 255) or floats (0 to 1), its dims named by `dataformats` ("CHW", "HWC", "HW")."""
         self._add(media.image(tag, img_tensor, dataformats), global_step, walltime)
 
-    def add_images(self, tag: str, img_tensor, global_step=None, walltime=None, dataformats: str = "NCHW") -> None:
+    def add_images(
+        self,
+        tag: str,
+        img_tensor: Any,
+        global_step: int | None = None,
+        walltime: float | None = None,
+        dataformats: str = "NCHW",
+    ) -> None:
         """Pictures of one size, eight in a row."""
         self._add(media.image(tag, img_tensor, dataformats), global_step, walltime)
 
     def add_image_with_boxes(
         self,
         tag: str,
-        img_tensor,
-        box_tensor,
-        global_step=None,
-        walltime=None,
-        rescale=1,
-        dataformats="CHW",
-        labels=None,
+        img_tensor: Any,
+        box_tensor: Any,
+        global_step: int | None = None,
+        walltime: float | None = None,
+        rescale: int = 1,
+        dataformats: str = "CHW",
+        labels: Any = None,
     ) -> None:
         """A picture with frames: `box_tensor` is (boxes, 4), each left, top, right, bottom in pixels.
 
@@ -134,7 +181,9 @@ class SummaryWriter:
         drawn = media.with_boxes(what, img_tensor, box_tensor, labels, dataformats)
         self._add(media.image(tag, drawn, "HWC", rescale), global_step, walltime)
 
-    def add_figure(self, tag: str, figure, global_step=None, close: bool = True, walltime=None) -> None:
+    def add_figure(
+        self, tag: str, figure: Any, global_step: int | None = None, close: bool = True, walltime: float | None = None
+    ) -> None:
         """A matplotlib figure, or several of one size."""
         figures = figure if isinstance(figure, (list, tuple)) else [figure]
         self.add_images(tag, media.figure(figures), global_step, walltime, "NHWC")
@@ -144,19 +193,32 @@ class SummaryWriter:
             for one in figures:
                 plt.close(one)
 
-    def add_video(self, tag: str, vid_tensor, global_step=None, fps=4, walltime=None) -> None:
+    def add_video(
+        self, tag: str, vid_tensor: Any, global_step: int | None = None, fps: int = 4, walltime: float | None = None
+    ) -> None:
         """Moving pictures: (N, T, C, H, W), N clips side by side of T pictures each. Needs Pillow."""
         self._add(video.video(tag, vid_tensor, fps), global_step, walltime)
 
-    def add_audio(self, tag: str, snd_tensor, global_step=None, sample_rate: int = 44100, walltime=None) -> None:
+    def add_audio(
+        self,
+        tag: str,
+        snd_tensor: Any,
+        global_step: int | None = None,
+        sample_rate: int = 44100,
+        walltime: float | None = None,
+    ) -> None:
         """A sound: (samples) or (channels, samples) in [-1, 1]."""
         self._add(media.audio(tag, snd_tensor, sample_rate), global_step, walltime)
 
-    def add_text(self, tag: str, text_string: str, global_step=None, walltime=None) -> None:
+    def add_text(
+        self, tag: str, text_string: str, global_step: int | None = None, walltime: float | None = None
+    ) -> None:
         """Text, which TensorBoard reads as Markdown."""
         self._add(summary.text(tag, text_string), global_step, walltime)
 
-    def add_graph(self, model, input_to_model=None, verbose: bool = False, use_strict_trace: bool = True) -> None:
+    def add_graph(
+        self, model: Any, input_to_model: Any = None, verbose: bool = False, use_strict_trace: bool = True
+    ) -> None:
         """The operations of one run of a module, grouped by the modules in it.
 
         Args:
@@ -174,7 +236,13 @@ class SummaryWriter:
         self.file_writer.add_event(event(None, None, proto.data(4, content)))
 
     def add_embedding(
-        self, mat, metadata=None, label_img=None, global_step=None, tag: str = "default", metadata_header=None
+        self,
+        mat: Any,
+        metadata: Any = None,
+        label_img: Any = None,
+        global_step: int | None = None,
+        tag: str = "default",
+        metadata_header: Any = None,
     ) -> None:
         """Vectors for the projector.
 
@@ -187,15 +255,22 @@ class SummaryWriter:
         embedding.write(self.log_dir, tag, step, mat, metadata, label_img, metadata_header)
 
     def add_pr_curve(
-        self, tag: str, labels, predictions, global_step=None, num_thresholds: int = 127, weights=None, walltime=None
+        self,
+        tag: str,
+        labels: Any,
+        predictions: Any,
+        global_step: int | None = None,
+        num_thresholds: int = 127,
+        weights: Any = None,
+        walltime: float | None = None,
     ) -> None:
         """Precision over recall: `labels` are 0 or 1, `predictions` the probabilities of 1."""
         content = summary.pr_curve(tag, labels, predictions, num_thresholds, weights)
         self._add(content, global_step, walltime)
 
     def add_pr_curve_raw(
-        self, tag, true_positive_counts, false_positive_counts, true_negative_counts, false_negative_counts, precision,
-        recall, global_step=None, num_thresholds: int = 127, weights=None, walltime=None,
+        self, tag: str, true_positive_counts: Any, false_positive_counts: Any, true_negative_counts: Any, false_negative_counts: Any, precision: Any,
+        recall: Any, global_step: int | None=None, num_thresholds: int = 127, weights: Any=None, walltime: float | None=None,
     ) -> None:  # fmt: skip
         """A curve that was counted elsewhere, one entry for each threshold."""
         counts = true_positive_counts, false_positive_counts, true_negative_counts, false_negative_counts
@@ -209,16 +284,23 @@ class SummaryWriter:
         """
         self._add(charts.layout(layout), None, None)
 
-    def add_custom_scalars_multilinechart(self, tags, category: str = "default", title: str = "untitled") -> None:
+    def add_custom_scalars_multilinechart(self, tags: Any, category: str = "default", title: str = "untitled") -> None:
         """One chart of several scalars."""
         self.add_custom_scalars({category: {title: ["Multiline", tags]}})
 
-    def add_custom_scalars_marginchart(self, tags, category: str = "default", title: str = "untitled") -> None:
+    def add_custom_scalars_marginchart(self, tags: Any, category: str = "default", title: str = "untitled") -> None:
         """One chart of a scalar in a band: `tags` are value, lower and upper."""
         self.add_custom_scalars({category: {title: ["Margin", tags]}})
 
     def add_mesh(
-        self, tag: str, vertices, colors=None, faces=None, config_dict=None, global_step=None, walltime=None
+        self,
+        tag: str,
+        vertices: Any,
+        colors: Any = None,
+        faces: Any = None,
+        config_dict: Any = None,
+        global_step: int | None = None,
+        walltime: float | None = None,
     ) -> None:
         """A mesh, or a cloud of points without `faces`.
 
@@ -231,8 +313,8 @@ class SummaryWriter:
         self._add(mesh.mesh(tag, vertices, colors, faces, config_dict), global_step, walltime)
 
     def add_hparams(
-        self, hparam_dict: dict, metric_dict: dict, hparam_domain_discrete: dict | None = None, run_name=None,
-        global_step=None,
+        self, hparam_dict: dict, metric_dict: dict, hparam_domain_discrete: dict | None = None, run_name: Any=None,
+        global_step: int | None=None,
     ) -> None:  # fmt: skip
         """The settings of a run and the metrics it reached, as a run of its own below this one's folder.
 
@@ -262,8 +344,8 @@ class SummaryWriter:
                 writer.close()
         self._others = {}
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: Any) -> None:
         self.close()

@@ -8,20 +8,25 @@ from typing import Any
 
 import torch
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from torch.optim import Optimizer
+
+
 EVENTS = ("iteration", "batch", "epoch", "update")
 
 
 class Trainer:
     """Trains a model on the batches of a data set, and calls plugins when something happens.
 
-    ====================================================  ================================================
-    method of a plugin                                    is called
-    ====================================================  ================================================
-    ``batch(iteration, input, target)``                   before the step of the optimizer
+    =====================================================  ==================================================
+    method of a plugin                                     is called
+    =====================================================  ==================================================
+    ``batch(iteration, input, target)``                    before the step of the optimizer
     ``iteration(iteration, input, target, output, loss)``  after it; output and loss are without gradients
-    ``update(iteration, model)``                          after that, when all of the above have been called
-    ``epoch(epoch)``                                      after each pass over the data set
-    ====================================================  ================================================
+    ``update(iteration, model)``                           after that, when all of the above have been called
+    ``epoch(epoch)``                                       after each pass over the data set
+    =====================================================  ==================================================
 
     Iterations and epochs are counted from 1, and go on counting over several calls of `run`. ``stats`` is where plugins
     leave what they found, for the ones that print or keep it.
@@ -49,7 +54,13 @@ class Trainer:
         epoch 1: loss: 1.3333
     """
 
-    def __init__(self, model=None, criterion=None, optimizer=None, dataset: Iterable | None = None):
+    def __init__(
+        self,
+        model: Any = None,
+        criterion: Any = None,
+        optimizer: Optimizer | None = None,
+        dataset: Iterable | None = None,
+    ) -> None:
         self.model = model
         self.criterion = criterion
         self.optimizer = optimizer
@@ -61,7 +72,7 @@ class Trainer:
         self.plugin_queues: dict[str, list[tuple[int, Callable]]] = {event: [] for event in EVENTS}
         self._stopped = False
 
-    def register_plugin(self, plugin) -> None:
+    def register_plugin(self, plugin: Any) -> None:
         """Adds a plugin; at one event plugins are called in the order in which they were added."""
         if isinstance(plugin, type) or not hasattr(plugin, "trigger_interval"):
             made = (
@@ -88,7 +99,7 @@ class Trainer:
         for event, every in waits:
             self.plugin_queues[event].append((every, getattr(plugin, event)))
 
-    def call_plugins(self, queue_name: str, time: int, *args) -> None:
+    def call_plugins(self, queue_name: str, time: int, *args: Any) -> None:
         """Calls the plugins that wait for an event at this count of it."""
         for every, method in self.plugin_queues[queue_name]:
             if time % every == 0:

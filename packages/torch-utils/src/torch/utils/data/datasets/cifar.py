@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import tarfile
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +15,11 @@ from torch import Tensor
 from .files import BrokenFile, Check, fetch_any, missing, test_digest
 from .images import ImagesInMemory
 from .pickled import PickledArray, read_pickle
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 SHAPE = (3, 32, 32)
 PIXELS = 3 * 32 * 32
@@ -54,13 +62,13 @@ class CIFAR10(ImagesInMemory):
 
     def __init__(
         self,
-        root,
+        root: Any,
         train: bool = True,
         transform: Callable | None = None,
         target_transform: Callable | None = None,
         download: bool = False,
         progress: bool = True,
-    ):
+    ) -> None:
         if download:
             self.download(root, progress=progress)
         self.root, self.train = Path(root), train
@@ -82,7 +90,7 @@ class CIFAR10(ImagesInMemory):
         raise missing(cls.__name__, root, names, remedy)
 
     @classmethod
-    def download(cls, root, progress: bool = True) -> None:
+    def download(cls, root: Any, progress: bool = True) -> None:
         """Fetches Python's version and unpacks it, unless there are files already."""
         try:
             cls._place(root)
@@ -93,7 +101,7 @@ class CIFAR10(ImagesInMemory):
             _unpack(archive, Path(root) / "cifar-10-batches-py", cls.published)
 
     @classmethod
-    def check(cls, root) -> Check:
+    def check(cls, root: Any) -> Check:
         """Compares all files with the published ones: sizes, counts, labels, and checksums of Python's version."""
         found = Check()
         folder, ending = cls._place(root)
@@ -156,11 +164,14 @@ def _unpack(archive: Path, folder: Path, names) -> None:
                 name = member.name.rpartition("/")[2]
                 source = tar.extractfile(member) if name in left and member.isreg() else None
                 if source is not None:
-                    partial = folder / f"{name}.partial"
-                    with source, open(partial, "wb") as file:
-                        while block := source.read(1 << 20):
-                            file.write(block)
-                    partial.replace(folder / name)
+                    with source, tempfile.NamedTemporaryFile(dir=folder, prefix=f".{name}-", delete=False) as file:
+                        try:
+                            shutil.copyfileobj(source, file, 1 << 20)
+                        except BaseException:
+                            os.unlink(file.name)
+                            raise
+                    os.chmod(file.name, 0o644)
+                    os.replace(file.name, folder / name)
                     left.discard(name)
     except (tarfile.TarError, EOFError, OSError) as error:
         raise BrokenFile(archive, f"could not be unpacked ({error})") from None

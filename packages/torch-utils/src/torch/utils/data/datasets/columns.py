@@ -70,7 +70,9 @@ class Column:
 class Layout:
     """The columns of a table, by name and in order, and how a row of text becomes a sample."""
 
-    def __init__(self, names: Sequence[str], columns: Mapping[str, Kind | Column], missing, target: str | None):
+    def __init__(
+        self, names: Sequence[str], columns: Mapping[str, Kind | Column], missing: Any, target: str | None
+    ) -> None:
         self.names = list(names)
         unknown = [name for name in (*columns, *([target] if target is not None else [])) if name not in self.names]
         if unknown:

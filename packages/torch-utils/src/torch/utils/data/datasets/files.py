@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import os
+import stat
 import zlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -10,16 +12,22 @@ from pathlib import Path
 
 from ..._download import DownloadError, fetch, has_digest
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from typing_extensions import Self
+
 
 class BrokenFile(ValueError):
     """A file of a data set that is not what it should be; the message begins with its path."""
 
-    def __init__(self, path, reason: str):
+    def __init__(self, path: str, reason: str) -> None:
         super().__init__(f"{path}: {reason}")
         self.path = Path(path)
         self.reason = reason
 
-    def __reduce__(self):
+    def __reduce__(self) -> Any:
         return type(self), (self.path, self.reason)
 
 
@@ -38,10 +46,10 @@ class Check:
 
     findings: dict[Path, str | None] = field(default_factory=dict)
 
-    def note(self, path, problem: str | None) -> None:
+    def note(self, path: str, problem: str | None) -> None:
         self.findings[Path(path)] = problem
 
-    def run(self, path, test: Callable[[], None]) -> None:
+    def run(self, path: str, test: Callable[[], None]) -> None:
         """Notes what `test` raises about the file, or that it is right."""
         try:
             test()
@@ -69,11 +77,20 @@ def find(folders: Iterable[Path], names: Iterable[str]) -> Path | None:
     return next((folder / name for folder in folders for name in names if (folder / name).is_file()), None)
 
 
-def missing(what: str, folder, names: Iterable[str], remedy: str) -> FileNotFoundError:
+def missing(what: str, folder: Any, names: Iterable[str], remedy: str) -> FileNotFoundError:
     return FileNotFoundError(f"{what}: {folder} has no {' and no '.join(names)}; {remedy}")
 
 
-def test_digest(path, digest: str | None) -> None:
+def plain_file(path: str, flags: int) -> int:
+    """An opener for `open` that refuses pipes and devices, which never end or never begin."""
+    descriptor = os.open(path, flags | os.O_NONBLOCK)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise BrokenFile(path, "a pipe, a device or a folder, not a file")
+    return descriptor
+
+
+def test_digest(path: str, digest: str | None) -> None:
     if digest is not None and not has_digest(path, digest):
         kind, _, expected = digest.partition(":")
         raise BrokenFile(path, f"its {kind} is not {expected}, that of the published file")
@@ -94,15 +111,15 @@ def fetch_any(urls: Iterable[str], path: Path, digest: str | None, progress: boo
 class Unpacked:
     """The bytes of a file, gzipped or not, read piece by piece; what gzip says against it is a `BrokenFile`."""
 
-    def __init__(self, path: Path):
+    def __init__(self, path: Path) -> None:
         self.path = path
         self._packed = path.name.endswith(".gz")
         self._file = gzip.open(path) if self._packed else open(path, "rb")  # noqa: SIM115
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: Any) -> None:
         self._file.close()
 
     def read(self, count: int) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -12,12 +13,12 @@ import torch
 from torch import Tensor
 
 from ..dataset import Dataset
-from .files import BrokenFile, Check
+from .files import BrokenFile, Check, plain_file
 
 EXTENSIONS = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp", ".gif")
 
 
-def pillow_image(path) -> Any:
+def pillow_image(path: str) -> Any:
     """The image in a file as Pillow has it, in RGB.
 
     Raises:
@@ -31,20 +32,20 @@ def pillow_image(path) -> Any:
             "decoding images needs Pillow: pip install pillow, or give a loader= that makes an image of a path"
         ) from None
     try:
-        with warnings.catch_warnings(), open(path, "rb") as file:
+        with warnings.catch_warnings(), open(path, "rb", opener=plain_file) as file:
             warnings.simplefilter("error", Image.DecompressionBombWarning)
             with Image.open(file) as image:
                 return image.convert("RGB")
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
         raise BrokenFile(path, f"so many pixels are an attack, or need a loader= of your own ({error})") from None
-    except FileNotFoundError:
+    except (FileNotFoundError, BrokenFile):
         raise
     except (OSError, SyntaxError, ValueError, EOFError) as error:  # Pillow raises SyntaxError for broken PNG chunks
-        reason = str(error).replace(f" {file!r}", "")
+        reason = re.sub(r" <_io\.\w+ [^>]*>", "", str(error))
         raise BrokenFile(path, f"no image that Pillow can read ({reason})") from None
 
 
-def tensor_image(path) -> Tensor:
+def tensor_image(path: str) -> Tensor:
     """The image in a file, uint8 (3, H, W), decoded by Pillow; errors are those of `pillow_image`."""
     image = pillow_image(path)
     width, height = image.size
@@ -71,13 +72,13 @@ class ImageFolder(Dataset):
 
     def __init__(
         self,
-        root,
+        root: Any,
         transform: Callable | None = None,
         target_transform: Callable | None = None,
         loader: Callable[[str], Any] = tensor_image,
         is_valid_file: Callable[[str], bool] | None = None,
         allow_empty: bool = False,
-    ):
+    ) -> None:
         self.root = Path(root)
         self.transform, self.target_transform, self.loader = transform, target_transform, loader
         if not self.root.is_dir():

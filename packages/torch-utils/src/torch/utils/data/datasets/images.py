@@ -18,7 +18,9 @@ class ImagesInMemory(Dataset):
 
     classes: Sequence[str] = ()
 
-    def __init__(self, data: Tensor, targets: Tensor, transform: Callable | None, target_transform: Callable | None):
+    def __init__(
+        self, data: Tensor, targets: Tensor, transform: Callable | None, target_transform: Callable | None
+    ) -> None:
         self.data, self.targets = data, targets
         self.transform, self.target_transform = transform, target_transform
 

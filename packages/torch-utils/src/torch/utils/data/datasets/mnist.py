@@ -15,6 +15,11 @@ from torch import Tensor
 from .files import BrokenFile, Check, Unpacked, fetch_any, find, missing, test_digest
 from .images import ImagesInMemory
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
 # The third byte of an IDX file: dtype, and array's letter for elements of more than one byte (big-endian in the file).
 KINDS = {
     0x08: (torch.uint8, None),
@@ -27,7 +32,7 @@ KINDS = {
 DEFLATE = 1032  # no gzip file holds more than so many times its own bytes
 
 
-def read_idx(path) -> Tensor:
+def read_idx(path: str) -> Tensor:
     """The tensor in a file in IDX format, gzipped when its name ends in ``.gz``.
 
     Raises:
@@ -99,13 +104,13 @@ class MNIST(ImagesInMemory):
 
     def __init__(
         self,
-        root,
+        root: Any,
         train: bool = True,
         transform: Callable | None = None,
         target_transform: Callable | None = None,
         download: bool = False,
         progress: bool = True,
-    ):
+    ) -> None:
         if download:
             self.download(root, progress=progress)
         part = "train" if train else "t10k"
@@ -139,7 +144,7 @@ class MNIST(ImagesInMemory):
         return path
 
     @classmethod
-    def download(cls, root, progress: bool = True) -> None:
+    def download(cls, root: Any, progress: bool = True) -> None:
         """Fetches the files that are not there, and compares their checksums."""
         for name, (_, digest) in cls.published.items():
             if find(cls._folders(root), cls._names(name)) is None:
@@ -147,7 +152,7 @@ class MNIST(ImagesInMemory):
                 fetch_any([mirror + file for mirror in cls.mirrors], Path(root) / file, digest, progress)
 
     @classmethod
-    def check(cls, root) -> Check:
+    def check(cls, root: Any) -> Check:
         """Compares all files in a folder with the published ones: format, counts, labels, checksum of gzipped ones."""
         found = Check()
         for name, (shape, digest) in cls.published.items():

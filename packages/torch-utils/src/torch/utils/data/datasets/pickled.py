@@ -38,7 +38,7 @@ class PickledArray:
     data: bytes = b""
 
 
-def read_pickle(path) -> Any:
+def read_pickle(path: str) -> Any:
     """The data in a pickle; Python 2's strings are bytes, arrays are `PickledArray`.
 
     Raises:

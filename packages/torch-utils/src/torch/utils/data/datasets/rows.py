@@ -8,12 +8,17 @@ import torch
 
 from .files import BrokenFile
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
 BLOCK = 1 << 20
 LONGEST = 1 << 24  # bytes of a row
 BOM = b"\xef\xbb\xbf"
 
 
-def whole_rows(path, file, quote: str | None) -> Iterator[tuple[int, bytes, list[int]]]:
+def whole_rows(path: str, file: Any, quote: str | None) -> Iterator[tuple[int, bytes, list[int]]]:
     """Blocks of a file that begin and end with a row: where a block begins, its bytes, and where each row ends in it.
 
     A line feed ends a row when the number of quotes before it is even; empty lines belong to the row that follows.

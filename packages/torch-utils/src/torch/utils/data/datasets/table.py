@@ -26,7 +26,7 @@ class _Table:
 
     def __init__(
         self,
-        path,
+        path: str,
         columns: Mapping[str, Kind | Column] | None = None,
         *,
         header: bool | Sequence[str] = True,
@@ -37,7 +37,7 @@ class _Table:
         transform: Callable | None = None,
         target_transform: Callable | None = None,
         encoding: str = "utf-8",
-    ):
+    ) -> None:
         self.path = Path(path)
         self.delimiter, self.quote, self.encoding = delimiter, quote, encoding
         self.transform, self.target_transform = transform, target_transform
@@ -136,7 +136,7 @@ class CSV(_Table, Dataset):
         (tensor([5.1000]), 0)
     """
 
-    def __init__(self, path, columns: Mapping[str, Kind | Column] | None = None, **options):
+    def __init__(self, path: str, columns: Mapping[str, Kind | Column] | None = None, **options: Any) -> None:
         if str(path).endswith(".gz"):
             raise ValueError(f"{path}: rows of a gzipped file cannot be read by index; unpack it, or use CSVStream")
         self._file = None
@@ -168,7 +168,7 @@ class CSV(_Table, Dataset):
             self._file = file
         return self._file.fileno()
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_file": None}
 
     def tensor(self, *names: str, dtype: torch.dtype = torch.float32) -> Tensor:

@@ -13,6 +13,11 @@ from torch import Tensor
 from ..dataset import Dataset
 from .files import BrokenFile, Check, find, missing
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
 UNKNOWN, END = "<unk>", "<eos>"
 LONGEST = 1 << 24  # bytes of a line; a file without line ends is no text
 
@@ -28,7 +33,7 @@ class Vocabulary:
         (['the', 'cat'], 4)
     """
 
-    def __init__(self, words: Iterable[str] = (), specials: Iterable[str] = (UNKNOWN, END)):
+    def __init__(self, words: Iterable[str] = (), specials: Iterable[str] = (UNKNOWN, END)) -> None:
         self.words: list[str] = []
         self.index: dict[str, int] = {}
         for word in (*specials, *words):
@@ -75,15 +80,15 @@ class Vocabulary:
     def encode(self, tokens: Iterable[str]) -> Tensor:
         return torch.tensor([self[token] for token in tokens], dtype=torch.int64)
 
-    def decode(self, numbers) -> list[str]:
+    def decode(self, numbers: Any) -> list[str]:
         return [self.words[int(i)] for i in numbers]
 
-    def save(self, path) -> None:
+    def save(self, path: str) -> None:
         """Writes one word a line."""
         Path(path).write_text("".join(f"{word}\n" for word in self.words), encoding="utf-8")
 
     @classmethod
-    def load(cls, path) -> Vocabulary:
+    def load(cls, path: str) -> Vocabulary:
         words = [line.rstrip("\n") for _, line in _lines(Path(path))]
         vocabulary = cls(words, specials=())
         if len(vocabulary) != len(words):
@@ -113,7 +118,7 @@ def batchify(tokens: Tensor, batch_size: int) -> Tensor:
 class Windows(Dataset):
     """Sample i is (input, target): rows of a batchified text from i * length on, and the rows that are one later."""
 
-    def __init__(self, columns: Tensor, length: int):
+    def __init__(self, columns: Tensor, length: int) -> None:
         if length < 1:
             raise ValueError(f"windows: length is {length}, and at least 1 is needed")
         self.columns, self.length = columns, length
@@ -158,12 +163,12 @@ class TextCorpus:
 
     def __init__(
         self,
-        root,
+        root: Any,
         part: str = "train",
         vocabulary: Vocabulary | None = None,
         tokenize: Callable[[str], Iterable[str]] = str.split,
         end: str | None = END,
-    ):
+    ) -> None:
         self.root, self.part = Path(root), part
         path = self._file(root, part)
         numbers = array.array("q")
@@ -215,7 +220,7 @@ class TextCorpus:
         return path
 
     @classmethod
-    def check(cls, root) -> Check:
+    def check(cls, root: Any) -> Check:
         """Reads the three parts: that they are there, are text, are not empty, and have the published number of words."""
         found = Check()
         for part in ("train", "valid", "test"):

@@ -1,6 +1,12 @@
 """How often the class with the highest score is the right one."""
 
+from __future__ import annotations
+
 from .monitor import Monitor
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class AccuracyMonitor(Monitor):
@@ -8,7 +14,7 @@ class AccuracyMonitor(Monitor):
 
     stat_name = "accuracy"
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         kwargs.setdefault("unit", "%")
         if len(args) < 4 and kwargs.get("number_format") is None:
             kwargs.setdefault("precision", 2)

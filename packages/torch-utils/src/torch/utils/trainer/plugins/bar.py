@@ -6,6 +6,10 @@ from typing import Any
 
 from .plugin import Plugin
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from torch import Tensor
+
 
 class ProgressBar(Plugin):
     """Shows each epoch as a bar of tqdm, with the last values of some statistics beside it.
@@ -15,12 +19,12 @@ class ProgressBar(Plugin):
         options: for tqdm, such as ``leave=False`` or ``file=...``
     """
 
-    def __init__(self, fields: list[str] | tuple[str, ...] = ("loss",), **options):
+    def __init__(self, fields: list[str] | tuple[str, ...] = ("loss",), **options: Any) -> None:
         super().__init__([(1, "batch"), (1, "iteration"), (1, "epoch")])
         self.fields, self.options = fields, options
         self._bar: Any = None
 
-    def register(self, trainer) -> None:
+    def register(self, trainer: Any) -> None:
         super().register(trainer)
         try:
             from tqdm.auto import tqdm
@@ -28,7 +32,7 @@ class ProgressBar(Plugin):
             raise ModuleNotFoundError("ProgressBar needs tqdm: pip install tqdm") from None
         self._tqdm = tqdm
 
-    def batch(self, iteration: int, input, target) -> None:
+    def batch(self, iteration: int, input: Tensor, target: Tensor) -> None:
         if self._bar is None:
             try:
                 total = len(self.trainer.dataset)
@@ -36,7 +40,7 @@ class ProgressBar(Plugin):
                 total = None
             self._bar = self._tqdm(total=total, desc=f"epoch {self.trainer.epochs + 1}", **self.options)
 
-    def iteration(self, iteration: int, *args) -> None:
+    def iteration(self, iteration: int, *args: Any) -> None:
         stats = self.trainer.stats
         values = {
             name: stats[name].get("running_avg", stats[name].get("last")) for name in self.fields if name in stats

@@ -7,6 +7,10 @@ from pathlib import Path
 
 from .plugin import Interval, Plugin
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 class Checkpoint(Plugin):
     """Writes the trainer's state to a file after each epoch; ``trainer.resume(path)`` goes on from it.
@@ -19,18 +23,18 @@ class Checkpoint(Plugin):
         best: the name of a statistic such as ``"loss.epoch_mean"``: writes only when it is lower than ever before
     """
 
-    def __init__(self, path: str | os.PathLike, interval: Interval | None = None, best: str | None = None):
+    def __init__(self, path: str | os.PathLike, interval: Interval | None = None, best: str | None = None) -> None:
         super().__init__([(1, "epoch")] if interval is None else interval)
         self.path, self.best = str(path), best
         try:
             self.path.format(epoch=0, iteration=0)
         except (KeyError, IndexError, ValueError) as error:
             raise ValueError(
-                f"Checkpoint: in a path stand {{epoch}} and {{iteration}} alone, got {self.path!r} ({error!r})"
+                f"Checkpoint: a path may name only {{epoch}} and {{iteration}}, got {self.path!r} ({error!r})"
             ) from None
         self.lowest: float | None = None
 
-    def epoch(self, *args) -> None:
+    def epoch(self, *args: Any) -> None:
         if self.best is not None:
             name, _, value = self.best.partition(".")
             found = self.trainer.stats.get(name, {}).get(value)

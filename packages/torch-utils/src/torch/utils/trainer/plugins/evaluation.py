@@ -9,6 +9,10 @@ import torch
 
 from .plugin import Interval, Plugin
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 class Evaluation(Plugin):
     """Runs the model over another data set after each epoch, and keeps means over it in ``stats[name]``.
@@ -26,17 +30,17 @@ class Evaluation(Plugin):
         metrics: Mapping[str, Callable] | None = None,
         name: str = "test",
         interval: Interval | None = None,
-    ):
+    ) -> None:
         super().__init__([(1, "epoch")] if interval is None else interval)
         self.dataset, self.metrics, self.name = dataset, metrics, name
 
-    def register(self, trainer) -> None:
+    def register(self, trainer: Any) -> None:
         super().register(trainer)
         self.metrics = {"loss": trainer.criterion} if self.metrics is None else self.metrics
         fields = [f"{name} {{{name}:.4f}}" for name in self.metrics]
         trainer.stats[self.name] = {"log_iter_fields": [], "log_epoch_fields": fields}
 
-    def epoch(self, *args) -> None:
+    def epoch(self, *args: Any) -> None:
         with getattr(torch, "no_grad", nullcontext)():  # without torch-autograd there are no gradients
             self._evaluate()
 

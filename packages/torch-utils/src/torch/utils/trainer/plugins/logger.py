@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from .plugin import Interval, Plugin
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 class Logger(Plugin):
     """Prints statistics after iterations and epochs.
@@ -16,14 +20,14 @@ class Logger(Plugin):
 
     separator = "  "
 
-    def __init__(self, fields: list[str] | tuple[str, ...], interval: Interval | None = None, file=None):
+    def __init__(self, fields: list[str] | tuple[str, ...], interval: Interval | None = None, file: Any = None) -> None:
         super().__init__([(1, "iteration"), (1, "epoch")] if interval is None else interval)
         if isinstance(fields, str):
             raise TypeError(f"Logger: fields is a list of names, got one str: Logger([{fields!r}])")
         self.fields = [field.split(".") for field in fields]
         self.file = file
 
-    def iteration(self, iteration: int, *args) -> None:
+    def iteration(self, iteration: int, *args: Any) -> None:
         self._print("", "log_iter_fields")
 
     def epoch(self, epoch: int) -> None:

@@ -6,11 +6,15 @@ from collections.abc import Callable
 
 from .monitor import Monitor
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 class MetricMonitor(Monitor):
     """Keeps what ``function(output, target)`` gives in ``stats[name]``; other arguments are Monitor's."""
 
-    def __init__(self, name: str, function: Callable, *args, **kwargs):
+    def __init__(self, name: str, function: Callable, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.stat_name, self.function = name, function
 

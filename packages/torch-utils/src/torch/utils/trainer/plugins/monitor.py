@@ -6,6 +6,10 @@ from typing import Any
 
 from .plugin import Plugin
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from torch import Tensor
+
 
 class Monitor(Plugin):
     """Keeps ``last``, ``running_avg`` and ``epoch_mean`` of a number in ``trainer.stats[stat_name]``.
@@ -32,7 +36,7 @@ class Monitor(Plugin):
         precision: int | None = None,
         number_format: str | None = None,
         unit: str = "",
-    ):
+    ) -> None:
         super().__init__([(1, "iteration"), (1, "epoch")])
         if not 0 <= smoothing < 1:
             raise ValueError(f"{type(self).__name__}: smoothing is {smoothing}, not in [0, 1)")
@@ -43,7 +47,7 @@ class Monitor(Plugin):
         self.unit = unit
         self._sum = self._weight = 0.0
 
-    def register(self, trainer) -> None:
+    def register(self, trainer: Any) -> None:
         super().register(trainer)
         self.stats = trainer.stats.setdefault(self.stat_name, {})
         self.stats["log_iter_fields"] = [self._field("last")]
@@ -57,7 +61,7 @@ class Monitor(Plugin):
     def _get_value(self, iteration: int, input, target, output, loss) -> float:
         raise NotImplementedError(f"{type(self).__name__} needs a method _get_value(...)")
 
-    def iteration(self, iteration: int, input, target, output, loss) -> None:
+    def iteration(self, iteration: int, input: Tensor, target: Tensor, output: Any, loss: Any) -> None:
         value = float(self._get_value(iteration, input, target, output, loss))
         self.stats["last"] = value
         if self.with_running_average:

@@ -16,10 +16,10 @@ class Plugin:
 
     trainer: Any = None
 
-    def __init__(self, interval: Interval | None = None):
+    def __init__(self, interval: Interval | None = None) -> None:
         self.trigger_interval: Interval = [] if interval is None else interval
 
-    def register(self, trainer) -> None:
+    def register(self, trainer: Any) -> None:
         """Is called once, when the plugin is added to a trainer."""
         self.trainer = trainer
 

@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from .plugin import Plugin
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from torch import Tensor
+
 
 class ProgressMonitor(Plugin):
     """Keeps ``batches_used``, ``epoch_size`` (in batches) and ``percent`` in ``stats["progress"]``."""
@@ -13,7 +19,7 @@ class ProgressMonitor(Plugin):
     def __init__(self) -> None:
         super().__init__([(1, "iteration"), (1, "epoch")])
 
-    def register(self, trainer) -> None:
+    def register(self, trainer: Any) -> None:
         super().register(trainer)
         stats = trainer.stats.setdefault(self.stat_name, {})
         try:
@@ -24,7 +30,7 @@ class ProgressMonitor(Plugin):
             stats["log_iter_fields"] = ["{batches_used}/{epoch_size}", "({percent:.2f}%)"]
         stats["batches_used"], stats["log_epoch_fields"] = 0, []
 
-    def iteration(self, iteration: int, input, target, output, loss) -> None:
+    def iteration(self, iteration: int, input: Tensor, target: Tensor, output: Any, loss: Any) -> None:
         stats = self.trainer.stats[self.stat_name]
         stats["batches_used"] += 1
         if size := stats.get("epoch_size"):

@@ -6,6 +6,10 @@ import time
 
 from .monitor import Monitor
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 class TimeMonitor(Monitor):
     """Keeps the milliseconds from the end of one iteration to that of the next in ``stats["time"]``.
@@ -16,13 +20,13 @@ class TimeMonitor(Monitor):
     stat_name = "time"
     weighted = False
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         kwargs.setdefault("unit", "ms")
         if len(args) < 4 and kwargs.get("number_format") is None:
             kwargs.setdefault("precision", 1)
         super().__init__(*args, **kwargs)
 
-    def register(self, trainer) -> None:
+    def register(self, trainer: Any) -> None:
         super().register(trainer)
         self._since = time.perf_counter()
 

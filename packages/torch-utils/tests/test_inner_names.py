@@ -1,0 +1,104 @@
+"""Names below torch.utils that libraries read."""
+
+import contextlib
+
+import pytest
+import torch
+from torch.utils._contextlib import _DecoratorContextManager, _NoParamDecoratorContextManager, context_decorator
+from torch.utils._foreach_utils import _group_tensors_by_device_and_dtype
+from torch.utils._python_dispatch import TorchDispatchMode, is_traceable_wrapper_subclass
+from torch.utils.data._utils.worker import _generate_state
+
+
+def test_tensors_are_grouped_by_device_and_dtype():
+    a, b, c = torch.ones(1), torch.ones(1).double(), torch.ones(1, device="meta")
+    groups = _group_tensors_by_device_and_dtype([[a, b, c, a], [None, b, None, c]], with_indices=True)
+    assert list(groups) == [(t.device, t.dtype) for t in (a, b, c)]
+    (first, second), places = groups[a.device, a.dtype]
+    assert first[0] is a and first[1] is a and second[0] is None and second[1] is c and places == [0, 3]
+    with pytest.raises(RuntimeError, match=r"lists of one length, got \[1, 2\]"):
+        _group_tensors_by_device_and_dtype([[a], [a, a]])
+
+
+class Noted(_DecoratorContextManager):
+    def __init__(self, notes):
+        self.notes = notes
+
+    def clone(self):
+        return Noted(self.notes)
+
+    def __enter__(self):
+        self.notes.append("in")
+
+    def __exit__(self, *error):
+        self.notes.append("out")
+
+
+def test_contexts_decorate_functions_and_generators():
+    notes = []
+
+    @Noted(notes)
+    def add(a, b):
+        notes.append("run")
+        return a + b
+
+    @Noted(notes)
+    def count():
+        got = yield 1
+        notes.append(got)
+        try:
+            yield 2
+        except KeyError:
+            notes.append("caught")
+        return 3
+
+    assert add(1, b=2) == 3 and notes == ["in", "run", "out"]
+    notes.clear()
+    running = count()
+    assert next(running) == 1 and notes == ["in", "out"]
+    assert running.send("sent") == 2 and notes == ["in", "out", "in", "sent", "out"]
+    with pytest.raises(StopIteration) as end:
+        running.throw(KeyError())
+    assert end.value.value == 3 and notes[-3:] == ["in", "caught", "out"]
+    with pytest.raises(RuntimeError, match="cannot decorate the class Noted"):
+        context_decorator(contextlib.nullcontext, Noted)
+
+
+def test_contexts_without_arguments_decorate_without_parentheses():
+    class Plain(_NoParamDecoratorContextManager):
+        entered = 0
+
+        def __enter__(self):
+            Plain.entered += 1
+
+        def __exit__(self, *error):
+            pass
+
+    @Plain
+    def one():
+        return 1
+
+    assert one() == 1 and Plain.entered == 1
+    with Plain():
+        assert Plain.entered == 2
+
+
+def test_seeds_of_workers_are_those_of_numpy():
+    numpy = pytest.importorskip("numpy")
+    for base, worker in ((0, 0), (1, 2), (2**40 + 5, 3), (2**63 - 1, 100)):
+        sequence = numpy.random.SeedSequence([worker, base & 0xFFFFFFFF, base >> 32, 0])
+        assert _generate_state(base, worker) == sequence.generate_state(4).tolist()
+
+
+def test_modes_and_wrapping_tensors():
+    assert not is_traceable_wrapper_subclass(torch.ones(1))
+    with pytest.raises(NotImplementedError, match="do not call __torch_dispatch__"), TorchDispatchMode():
+        pass
+    from torch.utils._triton import has_triton
+
+    assert not has_triton()
+    torch.utils.deterministic.fill_uninitialized_memory = False
+    assert torch.utils.deterministic.fill_uninitialized_memory is False
+    torch.utils.deterministic.fill_uninitialized_memory = True
+    with pytest.raises(TypeError, match="must be a bool, got int"):
+        torch.utils.deterministic.fill_uninitialized_memory = 1
