@@ -1,0 +1,266 @@
+"""Layers made of layers."""
+
+import torch
+
+from .module import Module
+from .tables import each, recursiveAdd
+
+__all__ = ["Concat", "ConcatTable", "Container", "DepthConcat", "Parallel", "ParallelTable", "Sequential"]
+
+
+class Container(Module):
+    """Modules in ``modules``, for which it answers together."""
+
+    def __init__(self, *args):
+        super().__init__()
+        self.modules = list(args)
+
+    def add(self, module):
+        self.modules.append(module)
+        return self
+
+    def get(self, index):
+        return self.modules[index]
+
+    def size(self):
+        return len(self.modules)
+
+    def applyToModules(self, func):
+        for module in self.modules:
+            func(module)
+
+    def zeroGradParameters(self):
+        self.applyToModules(lambda m: m.zeroGradParameters())
+
+    def updateParameters(self, learningRate):
+        self.applyToModules(lambda m: m.updateParameters(learningRate))
+
+    def training(self):
+        self.applyToModules(lambda m: m.training())
+        super().training()
+
+    def evaluate(self):
+        self.applyToModules(lambda m: m.evaluate())
+        super().evaluate()
+
+    def share(self, mlp, *args):
+        for mine, theirs in zip(self.modules, mlp.modules):
+            mine.share(theirs, *args)
+        return self
+
+    def reset(self, stdv=None):
+        self.applyToModules(lambda m: m.reset(stdv))
+
+    def parameters(self):
+        weights, gradients = [], []
+        for module in self.modules:
+            found = module.parameters()
+            if found:
+                weights += found[0]
+                gradients += found[1]
+        return weights, gradients
+
+    def clearState(self):
+        self.applyToModules(lambda m: m.clearState())
+        return super().clearState()
+
+    def accUpdateGradParameters(self, input, gradOutput, lr):
+        self._each_backward("accUpdateGradParameters", input, gradOutput, lr)
+
+    def accGradParameters(self, input, gradOutput, scale=1):
+        self._each_backward("accGradParameters", input, gradOutput, scale)
+
+    def sharedAccUpdateGradParameters(self, input, gradOutput, lr):
+        self._each_backward("sharedAccUpdateGradParameters", input, gradOutput, lr)
+
+    def _each_backward(self, method, input, gradOutput, number):
+        for module, x, g in self._steps(input, gradOutput):
+            getattr(module, method)(x, g, number)
+
+    def _steps(self, input, gradOutput):
+        """Each module with its own input and output gradient, once forward and updateGradInput have run."""
+        raise NotImplementedError(f"{self}._steps")
+
+    def __repr__(self):
+        inside = "".join(f"\n  ({i}): " + repr(m).replace("\n", "\n  ") for i, m in enumerate(self.modules))
+        return f"nn.{type(self).__name__} {{{inside}\n}}"
+
+
+class Sequential(Container):
+    """Each module takes the output of the one before.
+
+    >>> net = torch.legacy.nn.Sequential().add(torch.legacy.nn.Square()).add(torch.legacy.nn.Exp())
+    >>> net.forward(torch.tensor([0.0]))
+    tensor([1.])
+    """
+
+    def __len__(self):
+        return len(self.modules)
+
+    def add(self, module):
+        if not self.modules:
+            self.gradInput = module.gradInput
+        self.modules.append(module)
+        self.output = module.output
+        return self
+
+    def insert(self, module, index):
+        self.modules.insert(index, module)
+        self.output, self.gradInput = self.modules[-1].output, self.modules[0].gradInput
+
+    def remove(self, index=-1):
+        del self.modules[index]
+        if self.modules:
+            self.output, self.gradInput = self.modules[-1].output, self.modules[0].gradInput
+        else:
+            self.output, self.gradInput = torch.Tensor(), torch.Tensor()
+
+    def updateOutput(self, input):
+        for module in self.modules:
+            input = module.updateOutput(input)
+        self.output = input
+        return self.output
+
+    def _steps(self, input, gradOutput):
+        modules = self.modules
+        inputs = [input, *(m.output for m in modules[:-1])]
+        slopes = [*(m.gradInput for m in modules[1:]), gradOutput]
+        return reversed(list(zip(modules, inputs, slopes)))
+
+    def _passed_back(self, input, gradOutput, step):
+        inputs = [input, *(m.output for m in self.modules[:-1])]
+        for module, x in reversed(list(zip(self.modules, inputs))):
+            gradOutput = step(module, x, gradOutput)
+        self.gradInput = gradOutput
+        return self.gradInput
+
+    def updateGradInput(self, input, gradOutput):
+        return self._passed_back(input, gradOutput, lambda m, x, g: m.updateGradInput(x, g))
+
+    def backward(self, input, gradOutput, scale=1):
+        return self._passed_back(input, gradOutput, lambda m, x, g: m.backward(x, g, scale))
+
+    def backwardUpdate(self, input, gradOutput, lr):
+        return self._passed_back(input, gradOutput, lambda m, x, g: m.backwardUpdate(x, g, lr))
+
+
+class ConcatTable(Container):
+    """All modules take the same input; the output is the list of theirs."""
+
+    def updateOutput(self, input):
+        self.output = [module.updateOutput(input) for module in self.modules]
+        return self.output
+
+    def _steps(self, input, gradOutput):
+        return [(m, input, g) for m, g in zip(self.modules, gradOutput)]
+
+    def updateGradInput(self, input, gradOutput):
+        return self._summed(input, [m.updateGradInput(x, g) for m, x, g in self._steps(input, gradOutput)])
+
+    def backward(self, input, gradOutput, scale=1):
+        return self._summed(input, [m.backward(x, g, scale) for m, x, g in self._steps(input, gradOutput)])
+
+    def _summed(self, input, gradients):
+        total = each(torch.zeros_like, input)
+        for gradient in gradients:
+            recursiveAdd(total, gradient)
+        self.gradInput = total
+        return total
+
+
+class Concat(ConcatTable):
+    """All modules take the same input; their outputs are joined along a dim."""
+
+    def __init__(self, dimension):
+        super().__init__()
+        self.dimension = dimension
+
+    def updateOutput(self, input):
+        self._outputs = [module.updateOutput(input) for module in self.modules]
+        self.output = torch.cat(self._fitted(self._outputs), self.dimension)
+        return self.output
+
+    def _fitted(self, outputs):
+        return outputs
+
+    def _steps(self, input, gradOutput):
+        sizes = [m.output.size(self.dimension) for m in self.modules]
+        return [(m, input, g.contiguous()) for m, g in zip(self.modules, gradOutput.split(sizes, self.dimension))]
+
+
+class DepthConcat(Concat):
+    """:class:`Concat` of outputs that may differ in size elsewhere: the smaller ones lie in the middle of zeros."""
+
+    def _fitted(self, outputs):
+        largest = [max(sizes) for sizes in zip(*(o.shape for o in outputs))]
+        joined = []
+        for output in outputs:
+            shape = list(largest)
+            shape[self.dimension] = output.size(self.dimension)
+            whole = output.new_zeros(shape)
+            self._window(whole, output).copy_(output)
+            joined.append(whole)
+        return joined
+
+    def _window(self, whole, output):
+        for d, size in enumerate(output.shape):
+            if d != self.dimension:
+                whole = whole.narrow(d, (whole.size(d) - size) // 2, size)
+        return whole
+
+    def _steps(self, input, gradOutput):
+        wide = super()._steps(input, gradOutput)
+        return [(m, x, self._window(g, m.output).contiguous()) for m, x, g in wide]
+
+
+class ParallelTable(Container):
+    """Each module takes its own entry of the input table."""
+
+    def updateOutput(self, input):
+        self.output = [module.updateOutput(x) for module, x in zip(self.modules, input)]
+        return self.output
+
+    def _steps(self, input, gradOutput):
+        return list(zip(self.modules, input, gradOutput))
+
+    def updateGradInput(self, input, gradOutput):
+        self.gradInput = [m.updateGradInput(x, g) for m, x, g in self._steps(input, gradOutput)]
+        return self.gradInput
+
+    def backward(self, input, gradOutput, scale=1):
+        self.gradInput = [m.backward(x, g, scale) for m, x, g in self._steps(input, gradOutput)]
+        return self.gradInput
+
+
+class Parallel(Container):
+    """Each module takes one slice of a dim of the input; their outputs are joined along another dim."""
+
+    def __init__(self, inputDimension, outputDimension):
+        super().__init__()
+        self.inputDimension, self.outputDimension = inputDimension, outputDimension
+
+    def updateOutput(self, input):
+        slices = input.unbind(self.inputDimension)
+        if len(slices) != len(self.modules):
+            raise RuntimeError(
+                f"Parallel: {len(self.modules)} modules need as many slices, dim {self.inputDimension} of shape "
+                f"{tuple(input.shape)} has {len(slices)}"
+            )
+        outputs = [module.updateOutput(x) for module, x in zip(self.modules, slices)]
+        self.output = torch.cat(outputs, self.outputDimension)
+        return self.output
+
+    def _steps(self, input, gradOutput):
+        sizes = [m.output.size(self.outputDimension) for m in self.modules]
+        slopes = (g.contiguous() for g in gradOutput.split(sizes, self.outputDimension))
+        return list(zip(self.modules, input.unbind(self.inputDimension), slopes))
+
+    def updateGradInput(self, input, gradOutput):
+        slopes = [m.updateGradInput(x, g) for m, x, g in self._steps(input, gradOutput)]
+        self.gradInput = torch.stack(slopes, self.inputDimension)
+        return self.gradInput
+
+    def backward(self, input, gradOutput, scale=1):
+        slopes = [m.backward(x, g, scale) for m, x, g in self._steps(input, gradOutput)]
+        self.gradInput = torch.stack(slopes, self.inputDimension)
+        return self.gradInput
