@@ -1,0 +1,1 @@
+"""What passes are and how they run one after the other."""

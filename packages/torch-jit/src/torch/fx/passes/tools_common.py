@@ -1,0 +1,72 @@
+"""Questions about nodes that passes ask."""
+
+import torch
+from torch.fx.graph import Graph
+from torch.fx.graph_module import GraphModule
+from torch.fx.node import Node
+
+__all__ = ["get_acc_ops_name", "get_node_target", "is_node_output_tensor", "legalize_graph", "stable_topological_sort"]
+
+Tensors = tuple[torch.Tensor, ...] | list[torch.Tensor]
+TensorOrTensors = torch.Tensor | Tensors
+NodeList = list[Node]
+NodeSet = set[Node]
+Names = list[str]
+CALLABLE_NODE_OPS = {"call_module", "call_function", "call_method"}
+
+
+def get_acc_ops_name(k):
+    """The name of a function, short for those of Python and torch."""
+    if isinstance(k, str):
+        return k
+    module = getattr(k, "__module__", "") or ""
+    return f"{module.rpartition('.')[2]}.{k.__name__}" if module else k.__name__
+
+
+def get_node_target(submodules, node: Node) -> str:
+    """What a node calls, as a str: the class of a submodule, the name of a function or method.
+
+    >>> node = torch.fx.symbolic_trace(lambda x: torch.relu(x)).graph.find_nodes(op="call_function")[0]
+    >>> get_node_target({}, node)
+    'torch.relu'
+    """
+    if node.op not in CALLABLE_NODE_OPS:
+        raise AssertionError(f"Expect op types of {', '.join(sorted(CALLABLE_NODE_OPS))}, but found {node.op}")
+    if node.op == "call_module":
+        inner = submodules[node.target]
+        inner = getattr(inner, "_base_class_origin", type(inner))
+        return f"{inner.__module__}.{inner.__qualname__}"
+    return node._pretty_print_target(node.target)
+
+
+def is_node_output_tensor(node: Node) -> bool:
+    """Whether a node's result is a tensor, as ``meta["type"]`` knows after ShapeProp."""
+    kind = node.meta.get("type")
+    return isinstance(kind, type) and issubclass(kind, torch.Tensor)
+
+
+def _sorted_graph(gm, ready_first):
+    """The nodes, each behind its inputs; RuntimeError where they run in a circle."""
+    made, values, waiting = Graph(), {}, list(gm.graph.nodes)
+    while waiting:
+        ready = [n for n in waiting if all(used in values for used in n.all_input_nodes)]
+        if not ready:
+            raise RuntimeError(f"Input graph has cycles, unable to add {[n.name for n in waiting]}")
+        output_only = [n for n in ready if n.op != "output"] or ready
+        for node in output_only if ready_first else output_only[:1]:
+            values[node] = made.node_copy(node, values.__getitem__)
+            waiting.remove(node)
+    made._codegen = gm.graph._codegen
+    return made
+
+
+def legalize_graph(gm: GraphModule) -> GraphModule:
+    """Sort the nodes of a GraphModule so that each stands behind its inputs."""
+    gm.graph = _sorted_graph(gm, True)
+    return gm
+
+
+def stable_topological_sort(gm: GraphModule) -> GraphModule:
+    """:func:`legalize_graph` that keeps the order of nodes where it can."""
+    gm.graph = _sorted_graph(gm, False)
+    return gm
