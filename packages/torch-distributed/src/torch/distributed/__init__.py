@@ -1,0 +1,46 @@
+# ruff: noqa: F401, F403
+"""Processes that compute together: groups of ranks, collectives of their tensors, and training over them.
+
+>>> import torch, torch.distributed as dist
+>>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+>>> x = torch.tensor([1.0, 2.0])
+>>> dist.all_reduce(x)
+>>> x
+tensor([1., 2.])
+>>> dist.destroy_process_group()
+"""
+
+from datetime import timedelta
+
+from .distributed_c10d import *
+from .distributed_c10d import (
+    _all_gather_base,
+    _get_default_group,
+    _make_nccl_premul_sum,
+    _rank_not_in_group,
+    _reduce_scatter_base,
+)
+
+_LAZY = {
+    "ProcessGroupGloo": "_engines.sockets",
+    "DistributedDataParallel": "_data_parallel.module",
+    "ProcessGroupMPI": "_engines.mpi",
+    "DeviceMesh": "device_mesh",
+    "init_device_mesh": "device_mesh",
+    "GradBucket": "_data_parallel.buckets",
+    "Reducer": "_data_parallel.reducer",
+}
+_MODULES = {
+    "_composable", "_functional_collectives", "_tensor", "algorithms", "c10d", "checkpoint", "device_mesh", "elastic",
+    "fsdp", "launch", "nn", "optim", "pipelining", "rpc", "run", "tensor", "utils",
+}  # fmt: skip
+
+
+def __getattr__(name):
+    from importlib import import_module
+
+    if name in _LAZY:
+        return getattr(import_module(f"{__name__}.{_LAZY[name]}"), name)
+    if name in _MODULES:
+        return import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module 'torch.distributed' has no attribute {name!r}")

@@ -1,0 +1,1 @@
+"""Ways to train that are put on a module: not there."""

@@ -1,0 +1,324 @@
+"""``DistributedDataParallel``: a module whose gradients are averaged over the ranks of a group."""
+
+import contextlib
+import copy
+import dataclasses
+
+import torch
+from torch import nn
+
+from .. import _collectives as collectives
+from .. import _objects
+from .. import _world as world
+from ..algorithms.join import Join, Joinable, JoinHook
+from .reducer import Reducer
+
+__all__ = ["DistributedDataParallel"]
+
+
+class DistributedDataParallel(nn.Module, Joinable):
+    """Trains ``module`` in every process of a group, each with its part of the data, as one module on all of it.
+
+    At the start all ranks take over the parameters and buffers of rank 0.  In backward the gradients are averaged over
+    the ranks, in buckets that are sent while backward goes on; all ranks then take the same step.
+
+    Args:
+        module: with parameters on the CPU, the same on all ranks
+        process_group: the ranks; all of them unless given
+        broadcast_buffers: take over rank 0's buffers before each forward
+        bucket_cap_mb: size of a bucket, 25 unless given
+        find_unused_parameters: parameters may have no part in an output; costs a walk through the graph
+        gradient_as_bucket_view: gradients are views of the buckets, which saves a copy
+        static_graph: the parameters without part are the same in each iteration
+
+    Raises RuntimeError when the ranks' parameters differ in number, shape or dtype, and when the reduction of an
+    iteration was not finished before the next.
+
+    >>> import torch, torch.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1))
+    >>> model(torch.ones(4, 2)).sum().backward()
+    >>> model.module.weight.grad
+    tensor([[4., 4.]])
+    >>> dist.destroy_process_group()
+    """
+
+    __module__ = "torch.nn.parallel.distributed"
+
+    def __init__(
+        self,
+        module,
+        device_ids=None,
+        output_device=None,
+        dim=0,
+        broadcast_buffers=None,
+        init_sync=True,
+        process_group=None,
+        bucket_cap_mb=None,
+        find_unused_parameters=False,
+        check_reduction=False,
+        gradient_as_bucket_view=False,
+        static_graph=False,
+        delay_all_reduce_named_params=None,
+        param_to_hook_all_reduce=None,
+        mixed_precision=None,
+        device_mesh=None,
+        skip_all_reduce_unused_params=False,
+        bucket_cap_mb_list=None,
+        batched_grad_copy=False,
+        forward_sync_buffers=None,
+    ):
+        nn.Module.__init__(self)
+        Joinable.__init__(self)
+        for name, value in {
+            "delay_all_reduce_named_params": delay_all_reduce_named_params,
+            "param_to_hook_all_reduce": param_to_hook_all_reduce,
+            "mixed_precision": mixed_precision,
+            "bucket_cap_mb_list": bucket_cap_mb_list,
+        }.items():
+            if value is not None:
+                raise NotImplementedError(f"DistributedDataParallel: {name} is not there")
+        if device_mesh is not None:
+            if process_group is not None:
+                raise RuntimeError("Cannot specify both process_group and device_mesh arguments.")
+            process_group = device_mesh.get_group()
+        self.module = module
+        self.process_group = world.resolve(process_group)
+        ignored = set(getattr(module, "_ddp_params_and_buffers_to_ignore", ()))
+        self.parameters_to_ignore = ignored
+        named = [(n, p) for n, p in module.named_parameters() if n not in ignored]
+        self._named = [(n, p) for n, p in named if p.requires_grad]
+        if not self._named:
+            raise RuntimeError(
+                "DistributedDataParallel is not needed when a module doesn't have any parameters that require a gradient."
+            )
+        for name, parameter in named:
+            if isinstance(parameter, nn.parameter.UninitializedParameter):
+                raise RuntimeError(
+                    f"DistributedDataParallel: parameter {name!r} has no shape yet. Run a forward pass first, so that the "
+                    "lazy modules of the model get theirs"
+                )
+            if parameter.device.type != "cpu":
+                raise ValueError(
+                    f"DistributedDataParallel: parameter {name!r} is on {parameter.device}, not on the CPU"
+                )
+        if device_ids or output_device is not None:
+            raise ValueError(
+                "DistributedDataParallel device_ids and output_device arguments only work with single-device GPU modules; "
+                f"this module is on the CPU, and got device_ids {device_ids}, output_device {output_device}"
+            )
+        self.device_ids = self.output_device = None
+        self.device, self.device_type, self.is_multi_device_module = torch.device("cpu"), "cpu", False
+        self.dim = dim
+        self.broadcast_buffers = True if broadcast_buffers is None else broadcast_buffers
+        if forward_sync_buffers is not None:
+            self.broadcast_buffers = forward_sync_buffers
+        self.find_unused_parameters, self.gradient_as_bucket_view = find_unused_parameters, gradient_as_bucket_view
+        self.static_graph = static_graph
+        self.bucket_bytes_cap = int((25 if bucket_cap_mb is None else bucket_cap_mb) * 1024 * 1024)
+        if self.bucket_bytes_cap <= 0:
+            raise ValueError(f"DistributedDataParallel: bucket_cap_mb must be positive, got {bucket_cap_mb}")
+        self.require_backward_grad_sync = self.require_forward_param_sync = True
+        self.mixed_precision = None
+        if init_sync:
+            _compare(self._named, self.process_group)
+            _copy_from(0, [*(p for _, p in named), *self._buffers_to_sync()], self.process_group)
+        self.reducer = self._make_reducer()
+
+    def _make_reducer(self):
+        return Reducer(
+            self._named,
+            self.process_group,
+            self.bucket_bytes_cap,
+            self.find_unused_parameters,
+            self.gradient_as_bucket_view,
+            self.static_graph,
+        )
+
+    def _buffers_to_sync(self):
+        return [b for n, b in self.module.named_buffers() if n not in self.parameters_to_ignore]
+
+    # ---- an iteration
+
+    def forward(self, *inputs, **kwargs):
+        reducing = torch.is_grad_enabled() and self.require_backward_grad_sync
+        self.reducer.divisor = self.process_group.size()
+        if self._join_config.enable:
+            Join.notify_join_context(self)
+            self._anyone_reduces(reducing)
+            if not self.reducer.divide_by_all:
+                self.reducer.divisor = self._join_config.join.active
+        if self.will_sync_module_buffers():
+            _copy_from(self._authority(), self._buffers_to_sync(), self.process_group)
+        outputs = self.module(*inputs, **kwargs)
+        self.require_forward_param_sync = self.require_backward_grad_sync or not torch.is_grad_enabled()
+        if reducing:
+            self.reducer.prepare(list(_tensors(outputs)) if self.find_unused_parameters or self.static_graph else ())
+        else:
+            self.reducer.armed = False
+        return outputs
+
+    def _anyone_reduces(self, mine):
+        """Ranks without data cannot know whether the others are in no_sync."""
+        count = torch.tensor([int(mine)])
+        collectives.all_reduce(count, group=self.process_group)
+        return int(count) > 0
+
+    def _authority(self):
+        """The rank whose buffers all take over: with uneven inputs, one that still has data."""
+        if not self._join_config.enable:
+            return 0
+        mine = torch.tensor([self.process_group.rank() if self._join_config.has_data else -1])
+        collectives.all_reduce(mine, collectives.ReduceOp.MAX, group=self.process_group)
+        return int(mine)
+
+    def will_sync_module_buffers(self) -> bool:
+        """Whether the next forward takes over buffers."""
+        return self.require_forward_param_sync and self.broadcast_buffers and bool(self._buffers_to_sync())
+
+    @contextlib.contextmanager
+    def no_sync(self):
+        """Within it gradients add up on each rank by itself; the first backward after it averages them."""
+        before, self.require_backward_grad_sync = self.require_backward_grad_sync, False
+        try:
+            yield
+        finally:
+            self.require_backward_grad_sync = before
+
+    def train(self, mode: bool = True):
+        super().train(mode)
+        return self
+
+    def register_comm_hook(self, state, hook) -> None:
+        """Let ``hook(state, bucket)`` send each bucket; it returns a future of the tensor of averages."""
+        if not callable(hook):
+            raise TypeError("Communication hook must be callable.")
+        if self.reducer.hook is not None:
+            raise RuntimeError("register_comm_hook or register_builtin_comm_hook can only be called once.")
+        self.reducer.hook = (state, hook)
+
+    def _set_static_graph(self):
+        self.static_graph = self.reducer.static = True
+
+    # ---- uneven inputs
+
+    def join(
+        self, divide_by_initial_world_size: bool = True, enable: bool = True, throw_on_early_termination: bool = False
+    ):
+        """Within it ranks may have different numbers of batches: those that are done take part with zeros.
+
+        Gradients are divided by the number of all ranks, or (False) of those that still have data.
+        """
+        return Join(
+            [self], enable, throw_on_early_termination, divide_by_initial_world_size=divide_by_initial_world_size
+        )
+
+    def join_hook(self, **kwargs):
+        return _Hook(self, divide_by_initial_world_size=kwargs.get("divide_by_initial_world_size", True))
+
+    @property
+    def join_device(self):
+        return self.device
+
+    @property
+    def join_process_group(self):
+        return self.process_group
+
+    # ---- copies
+
+    def __getstate__(self):
+        state = copy.copy(self.__dict__)
+        del state["process_group"], state["reducer"]
+        return state
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        self.process_group = world.default_group()
+        self.reducer = self._make_reducer()
+
+    def scatter(self, inputs, kwargs, device_ids):
+        """Inputs for several devices of this process, of which there is one."""
+        return (inputs,), (kwargs,)
+
+    def gather(self, outputs, output_device):
+        """Outputs of several devices of this process, of which there is one."""
+        return outputs
+
+    def to_kwargs(self, inputs, kwargs, device_id):
+        """Inputs where the module is."""
+        return (inputs,), (kwargs,)
+
+    @staticmethod
+    def _set_params_and_buffers_to_ignore_for_model(module, params_and_buffers_to_ignore):
+        module._ddp_params_and_buffers_to_ignore = params_and_buffers_to_ignore
+
+
+class _Hook(JoinHook):
+    """What a rank that has no more data does while others go on."""
+
+    def __init__(self, ddp, divide_by_initial_world_size):
+        self.ddp, self.by_all = ddp, divide_by_initial_world_size
+        ddp.reducer.divide_by_all = self.by_all
+
+    def main_hook(self):
+        ddp = self.ddp
+        reducing = ddp._anyone_reduces(False)
+        if ddp.will_sync_module_buffers():
+            _copy_from(ddp._authority(), ddp._buffers_to_sync(), ddp.process_group)
+        if reducing:
+            ddp.reducer.shadow()
+
+    def post_hook(self, is_last_joiner):
+        mine = torch.tensor([self.ddp.process_group.rank() if is_last_joiner else -1])
+        collectives.all_reduce(mine, collectives.ReduceOp.MAX, group=self.ddp.process_group)
+        named = [*self.ddp.module.parameters(), *self.ddp._buffers_to_sync()]
+        _copy_from(int(mine), named, self.ddp.process_group)
+
+
+def _compare(named, group):
+    """All ranks must have parameters of the same names, shapes and dtypes."""
+    mine = [(name, tuple(p.shape), str(p.dtype)) for name, p in named]
+    everyone = [None] * group.size()
+    _objects.all_gather_object(everyone, mine, group)
+    for rank, theirs in enumerate(everyone):
+        if theirs == everyone[0]:
+            continue
+        for first, other in zip(everyone[0], theirs, strict=False):
+            if first != other:
+                raise RuntimeError(
+                    f"DistributedDataParallel: rank 0 has parameter {first[0]!r} of shape {first[1]} ({first[2]}) where rank "
+                    f"{rank} has {other[0]!r} of shape {other[1]} ({other[2]})"
+                )
+        raise RuntimeError(
+            f"DistributedDataParallel: rank 0 has {len(everyone[0])} parameters that require gradients, rank {rank} has "
+            f"{len(theirs)}"
+        )
+
+
+def _copy_from(root, tensors, group):
+    """All take over the tensors of one rank, which travel as one line for each dtype."""
+    by_dtype: dict = {}
+    for tensor in tensors:
+        by_dtype.setdefault(tensor.dtype, []).append(tensor.detach())
+    for alike in by_dtype.values():
+        line = torch.cat([tensor.reshape(-1) for tensor in alike])
+        collectives.broadcast(line, group=group, group_src=root)
+        if group.rank() != root:
+            with torch.no_grad():
+                for tensor, piece in zip(alike, line.split([t.numel() for t in alike]), strict=True):
+                    tensor.copy_(piece.view(tensor.shape))
+
+
+def _tensors(value):
+    """All tensors in nested lists, dictionaries, tuples and data classes."""
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, dict):
+        for one in value.values():
+            yield from _tensors(one)
+    elif isinstance(value, (list, tuple)):
+        for one in value:
+            yield from _tensors(one)
+    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+        for field in dataclasses.fields(value):
+            yield from _tensors(getattr(value, field.name))

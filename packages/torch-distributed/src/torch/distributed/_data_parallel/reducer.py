@@ -1,0 +1,236 @@
+"""Averages the gradients of all ranks while backward is still computing those that are not there yet.
+
+Each parameter's gradient, when it is final, goes into its bucket.  A bucket that is full is sent as soon as all before
+it have been: so all ranks send in the same order, whatever order their gradients come in.  The hook of the last
+gradient waits for all buckets and puts the averages in place.
+"""
+
+import torch
+
+from .. import _collectives as collectives
+from .. import _options
+from .._reduce import ReduceOp
+from .buckets import FIRST_BUCKET, Bucket, GradBucket, assign
+
+_UNFINISHED = (
+    "DistributedDataParallel: expected to have finished reduction in the prior iteration before starting a new one: "
+    "{names} had no gradient in it. Parameters that do not take part in the loss need find_unused_parameters=True, and "
+    "every output of forward that the loss uses must be returned by forward itself"
+)
+
+
+class Reducer:
+    __module__ = "torch.distributed"
+
+    def __init__(self, named_parameters, group, bucket_bytes, find_unused, as_views, static):
+        self.names = [name for name, _ in named_parameters]
+        self.parameters = [parameter for _, parameter in named_parameters]
+        self.numbers = {id(parameter): i for i, parameter in enumerate(self.parameters)}
+        self.group, self.bucket_bytes = group, bucket_bytes
+        self.find_unused, self.as_views, self.static = find_unused, as_views, static
+        self.hook = None  # (state, function)
+        self.divisor = group.size()
+        self.ready_order: list = []
+        self.rebuilt = False
+        self.buckets: list = []
+        self.static_unused = self.static_any = None
+        self.divide_by_all = True
+        self.armed = False
+        self.used: set = set()
+        # Gradients are ready in about the reverse of the order in which the parameters are registered.
+        self.make_buckets(list(reversed(range(len(self.parameters)))))
+        self.handles = [p.register_post_accumulate_grad_hook(self.on_gradient) for p in self.parameters]
+
+    # ---- buckets
+
+    def make_buckets(self, order):
+        lists = assign([self.parameters[i] for i in order], [FIRST_BUCKET, self.bucket_bytes])
+        self.buckets = [
+            Bucket(index, [order[i] for i in members], [self.parameters[order[i]] for i in members])
+            for index, members in enumerate(lists)
+        ]
+        self.place = {number: (b, k) for b in self.buckets for k, number in enumerate(b.numbers)}
+
+    def rebuild(self):
+        """After the first iteration: the order in which gradients came on rank 0, for all."""
+        if self.rebuilt or self.find_unused or len(self.parameters) < 2:
+            self.rebuilt = True
+            return
+        self.rebuilt = True
+        came = dict.fromkeys(self.ready_order)
+        order = torch.tensor([*came, *(n for n in range(len(self.parameters)) if n not in came)])
+        collectives.broadcast(order, group=self.group, group_src=0)
+        if self.as_views:
+            held = [p.grad for p in self.parameters]
+        self.make_buckets(order.tolist())
+        if self.as_views:
+            for number, grad in enumerate(held):
+                if grad is not None:
+                    self.show(number, grad)
+
+    def show(self, number, grad):
+        """Let the gradient be the view of its bucket."""
+        bucket, k = self.place[number]
+        if grad.data_ptr() != bucket.views[k].data_ptr():
+            bucket.views[k].copy_(grad)
+            self.parameters[number].grad = bucket.views[k]
+
+    # ---- one iteration
+
+    def prepare(self, outputs):
+        """Before backward: all buckets are empty; parameters that the outputs do not depend on will not come."""
+        if self.armed and self.used and (missing := [self.names[n] for b in self.buckets for n in sorted(b.missing)]):
+            raise RuntimeError(_UNFINISHED.format(names=_some(missing)))
+        self.armed = True
+        self.used = set()
+        self.next_to_send = 0
+        self.ready_order = []
+        for bucket in self.buckets:
+            bucket.missing, bucket.future = set(bucket.numbers), None
+        unused = ()
+        if self.static:
+            if self.static_unused is None:
+                self.static_unused = self.unused_by(outputs)
+                self.learn(len(self.static_unused))
+            unused = self.static_unused
+        elif self.find_unused:
+            unused = self.unused_by(outputs)
+        self.marks = self.find_unused or (self.static and self.static_any)
+        for number in unused:
+            self.absent(number)
+
+    def learn(self, unused):
+        """With a static graph: whether any rank has parameters without part, once for all iterations."""
+        count = torch.tensor([unused])
+        collectives.all_reduce(count, group=self.group)
+        self.static_any = int(count) > 0
+
+    def unused_by(self, outputs):
+        """Numbers of the parameters that no path from the outputs leads to."""
+        seen, todo, found = set(), [], set()
+        for tensor in outputs:
+            if tensor.grad_fn is not None:
+                todo.append(tensor.grad_fn)
+            elif tensor.requires_grad:
+                found.add(id(tensor))
+        while todo:
+            node = todo.pop()
+            if node in seen:
+                continue
+            seen.add(node)
+            variable = getattr(node, "variable", None)
+            if variable is not None:
+                found.add(id(variable))
+            todo += [following for following, _ in node.next_functions if following is not None]
+        return [n for n, parameter in enumerate(self.parameters) if id(parameter) not in found]
+
+    def absent(self, number):
+        """A parameter that this rank has no gradient for: another may."""
+        bucket, k = self.place[number]
+        grad = self.parameters[number].grad
+        if grad is None:
+            bucket.views[k].zero_()
+        else:
+            self.put(bucket, k, grad)
+        self.arrived(bucket, number)
+
+    def put(self, bucket, k, grad):
+        view = bucket.views[k]
+        if grad.data_ptr() != view.data_ptr() or grad.stride() != view.stride():
+            view.copy_(grad)
+        if self.hook is None and self.divisor != 1:
+            view.div_(self.divisor)
+
+    def on_gradient(self, parameter):
+        if not self.armed:
+            return
+        number = self.numbers[id(parameter)]
+        bucket, k = self.place[number]
+        if number not in bucket.missing:
+            raise RuntimeError(
+                f"DistributedDataParallel: parameter {self.names[number]!r} was marked as ready twice in one iteration: it "
+                "is used in more than one backward pass of it (several reentrant checkpoints, or a forward pass outside "
+                "of forward)"
+            )
+        if parameter.grad.layout != torch.strided:
+            raise NotImplementedError(
+                f"DistributedDataParallel: the gradient of {self.names[number]!r} is sparse; use sparse=False in the layer"
+            )
+        self.used.add(number)
+        self.ready_order.append(number)
+        with torch.no_grad():
+            self.put(bucket, k, parameter.grad)
+            self.arrived(bucket, number)
+
+    def arrived(self, bucket, number):
+        bucket.missing.discard(number)
+        while self.next_to_send < len(self.buckets) and not self.buckets[self.next_to_send].missing:
+            self.send(self.buckets[self.next_to_send])
+            self.next_to_send += 1
+        if self.next_to_send == len(self.buckets):
+            self.finish()
+
+    def send(self, bucket):
+        if self.hook is not None:
+            state, function = self.hook
+            bucket.future = function(state, GradBucket(bucket, bucket.index == len(self.buckets) - 1))
+            if not hasattr(bucket.future, "wait"):
+                raise RuntimeError(
+                    f"DistributedDataParallel: the communication hook {function!r} must return a torch.futures.Future, got "
+                    f"{type(bucket.future).__name__}"
+                )
+            return
+        options = _options.AllreduceOptions(reduceOp=ReduceOp.SUM, asyncOp=True)
+        bucket.future = self.group.allreduce([bucket.line], options)
+
+    def finish(self):
+        """All buckets are under way: wait, and put the averages where the gradients were."""
+        self.armed = False
+        used_anywhere = None
+        if self.marks:
+            used_anywhere = torch.zeros(len(self.parameters), dtype=torch.int32)
+            if self.used:
+                used_anywhere[sorted(self.used)] = 1
+            collectives.all_reduce(used_anywhere, group=self.group)
+            used_anywhere = used_anywhere.tolist()
+        for bucket in self.buckets:
+            result = bucket.future.wait()
+            if self.hook is not None:
+                result = result[0] if isinstance(result, (list, tuple)) else result
+                if result.data_ptr() != bucket.line.data_ptr():
+                    bucket.line.copy_(result.reshape(-1))
+            bucket.future = None
+            for number, view in zip(bucket.numbers, bucket.views, strict=True):
+                if used_anywhere is None or used_anywhere[number]:
+                    self.give_back(self.parameters[number], view)
+        self.rebuild()
+
+    def give_back(self, parameter, view):
+        if self.as_views:
+            if parameter.grad is None or parameter.grad.data_ptr() != view.data_ptr():
+                parameter.grad = view
+        elif parameter.grad is None:
+            parameter.grad = view.clone()
+        else:
+            parameter.grad.copy_(view)
+
+    # ---- a rank that has no more data
+
+    def shadow(self):
+        """Take part in what the others do in backward, with nothing of our own."""
+        self.used = set()
+        if self.static and self.static_any is None:
+            self.learn(0)
+        self.marks = self.find_unused or (self.static and self.static_any)
+        for bucket in self.buckets:
+            bucket.line.zero_()
+            self.send(bucket)
+        if self.marks:
+            collectives.all_reduce(torch.zeros(len(self.parameters), dtype=torch.int32), group=self.group)
+        for bucket in self.buckets:
+            bucket.future.wait()
+        self.rebuild()
+
+
+def _some(names):
+    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")

@@ -1,0 +1,63 @@
+"""Collectives that return new tensors, and are done when they return."""
+
+import torch
+
+from . import _collectives as collectives
+from . import _world as world
+from ._absent import absent_class, absent_function
+from ._reduce import ReduceOp
+
+__all__ = ["all_gather_tensor", "all_reduce", "all_to_all_single", "broadcast", "reduce_scatter_tensor", "wait_tensor"]
+
+AsyncCollectiveTensor = absent_class(__name__, "AsyncCollectiveTensor", "results are there when a function returns")
+
+
+def _op(name) -> ReduceOp:
+    return ReduceOp(name.upper())
+
+
+def wait_tensor(tensor):
+    """The tensor, which is there already."""
+    return tensor
+
+
+def all_reduce(self, reduceOp, group=None, tag=""):
+    """The reduction (``"sum"``, ``"avg"``, ...) of all ranks' tensors."""
+    result = self.detach().clone()
+    collectives.all_reduce(result, _op(reduceOp), group)
+    return result
+
+
+def broadcast(self, src, group=None, tag=""):
+    """The tensor of rank ``src``."""
+    result = self.detach().clone()
+    collectives.broadcast(result, src, group)
+    return result
+
+
+def all_gather_tensor(self, gather_dim, group=None, tag=""):
+    """The tensors of all ranks, joined along a dim."""
+    outputs = [torch.empty_like(self) for _ in range(world.get_world_size(group))]
+    collectives.all_gather(outputs, self.detach(), group)
+    return torch.cat(outputs, gather_dim)
+
+
+def reduce_scatter_tensor(self, reduceOp, scatter_dim, group=None, tag=""):
+    """Our piece, along a dim, of the reduction of all ranks' tensors."""
+    pieces = [piece.contiguous() for piece in self.detach().chunk(world.get_world_size(group), scatter_dim)]
+    result = torch.empty_like(pieces[0])
+    collectives.reduce_scatter(result, pieces, _op(reduceOp), group)
+    return result
+
+
+def all_to_all_single(self, output_split_sizes, input_split_sizes, group=None, tag=""):
+    """What all ranks have for us, joined along dim 0."""
+    rows = sum(output_split_sizes) if output_split_sizes else self.shape[0]
+    output = self.new_empty(rows, *self.shape[1:])
+    collectives.all_to_all_single(output, self.detach(), output_split_sizes, input_split_sizes, group)
+    return output
+
+
+all_to_all_single_autograd = absent_function(
+    __name__, "all_to_all_single_autograd", "torch.distributed.nn.all_to_all_single has gradients"
+)

@@ -1,0 +1,154 @@
+"""Ranks in a grid, with a group of processes along each of its dims."""
+
+import math
+
+import torch
+
+from . import _world as world
+
+__all__ = ["DeviceMesh", "init_device_mesh"]
+
+
+class DeviceMesh:
+    """Ranks arranged in the shape of ``mesh``; all ranks make the same one.
+
+    Along each dim, the ranks that differ only in it form a process group.
+
+    >>> import torch.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> mesh = dist.init_device_mesh("cpu", (1, 1), mesh_dim_names=("replicate", "shard"))
+    >>> mesh["shard"].size(), mesh.get_local_rank("replicate"), mesh
+    (1, 0, DeviceMesh('cpu', [[0]], mesh_dim_names=('replicate', 'shard')))
+    >>> dist.destroy_process_group()
+    """
+
+    def __init__(self, device_type, mesh=None, *, mesh_dim_names=None, backend_override=None, _init_backend=True, **_):
+        if device_type != "cpu":
+            raise ValueError(f"DeviceMesh: device_type must be 'cpu', got {device_type!r}")
+        self.device_type = device_type
+        default = world.default_group()
+        self.mesh = torch.arange(default.size()) if mesh is None else torch.as_tensor(mesh, dtype=torch.int64)
+        ranks = self.mesh.flatten().tolist()
+        if len(set(ranks)) != len(ranks) or not all(0 <= r < default.size() for r in ranks):
+            raise ValueError(f"DeviceMesh: mesh must hold different ranks from 0 to {default.size() - 1}, got {ranks}")
+        if mesh_dim_names is not None and (
+            len(mesh_dim_names) != self.mesh.dim() or len(set(mesh_dim_names)) != self.mesh.dim()
+        ):
+            raise ValueError(f"DeviceMesh: {self.mesh.dim()} dims need as many different names, got {mesh_dim_names}")
+        self.mesh_dim_names = None if mesh_dim_names is None else tuple(mesh_dim_names)
+        place = (self.mesh == default.rank()).nonzero()
+        self._coordinate = place[0].tolist() if len(place) else None
+        self._groups = [self._along(dim) for dim in range(self.mesh.dim())]
+        self._parent = None
+
+    def _along(self, dim):
+        if (
+            self.mesh.numel() == world.get_world_size()
+            and self.mesh.dim() == 1
+            and self.mesh.tolist() == sorted(self.mesh.tolist())
+        ):
+            return world.default_group()
+        lines = self.mesh.transpose(dim, -1).reshape(-1, self.mesh.shape[dim]).tolist()
+        mine, _ = world.new_subgroups_by_enumeration(lines)
+        return mine
+
+    @property
+    def ndim(self) -> int:
+        """How many dims there are."""
+        return self.mesh.dim()
+
+    @property
+    def shape(self) -> tuple:
+        """The sizes of the dims."""
+        return tuple(self.mesh.shape)
+
+    def size(self, mesh_dim=None) -> int:
+        """The number of ranks, or of those along a dim."""
+        return self.mesh.numel() if mesh_dim is None else self.mesh.shape[self._dim(mesh_dim)]
+
+    def _dim(self, name) -> int:
+        if isinstance(name, int):
+            return name
+        if self.mesh_dim_names is None or name not in self.mesh_dim_names:
+            raise KeyError(f"DeviceMesh: no dim is called {name!r}; there are {self.mesh_dim_names}")
+        return self.mesh_dim_names.index(name)
+
+    def get_group(self, mesh_dim=None):
+        """The process group along a dim, which is needed where there are several."""
+        if mesh_dim is None and self.ndim > 1:
+            raise RuntimeError(f"DeviceMesh.get_group: of {self.ndim} dims, which? Give mesh_dim")
+        group = self._groups[self._dim(0 if mesh_dim is None else mesh_dim)]
+        if group is None:
+            raise RuntimeError("DeviceMesh.get_group: this rank is not in the mesh")
+        return group
+
+    def get_all_groups(self) -> list:
+        """The groups along all dims."""
+        return [self.get_group(dim) for dim in range(self.ndim)]
+
+    def get_rank(self) -> int:
+        """Our global rank."""
+        return world.get_rank()
+
+    def get_local_rank(self, mesh_dim=None) -> int:
+        """Our place along a dim."""
+        return world.get_rank(self.get_group(mesh_dim))
+
+    def get_coordinate(self):
+        """Our place in the mesh, or None."""
+        return self._coordinate
+
+    def __getitem__(self, names):
+        """The part of the mesh that we are in along some of its dims."""
+        dims = [self._dim(name) for name in ((names,) if isinstance(names, str) else names)]
+        if self._coordinate is None:
+            raise RuntimeError("DeviceMesh: this rank is not in the mesh")
+        part = object.__new__(DeviceMesh)
+        index = tuple(slice(None) if d in dims else self._coordinate[d] for d in range(self.ndim))
+        kept = sorted(dims)
+        part.device_type = self.device_type
+        part.mesh = self.mesh[index].permute([kept.index(d) for d in dims])
+        part.mesh_dim_names = tuple(self.mesh_dim_names[d] for d in dims)
+        part._coordinate = [self._coordinate[d] for d in dims]
+        part._groups = [self._groups[d] for d in dims]
+        part._parent = self
+        return part
+
+    def _get_root_mesh(self):
+        return self if self._parent is None else self._parent._get_root_mesh()
+
+    @staticmethod
+    def from_group(group, device_type="cpu", mesh=None, *, mesh_dim_names=None):
+        """The mesh of one dim of an existing group."""
+        if isinstance(group, (list, tuple)):
+            raise NotImplementedError("DeviceMesh.from_group: takes one group")
+        made = object.__new__(DeviceMesh)
+        made.device_type, made.mesh = device_type, torch.tensor(world.get_process_group_ranks(group))
+        made.mesh_dim_names = None if mesh_dim_names is None else tuple(mesh_dim_names)
+        made._coordinate, made._groups, made._parent = [world.get_rank(group)], [group], None
+        return made
+
+    def __eq__(self, other):
+        return isinstance(other, DeviceMesh) and (self.mesh.tolist(), self.mesh_dim_names) == (
+            other.mesh.tolist(),
+            other.mesh_dim_names,
+        )
+
+    def __hash__(self):
+        return hash((tuple(self.mesh.flatten().tolist()), self.shape, self.mesh_dim_names))
+
+    def __repr__(self):
+        names = "" if self.mesh_dim_names is None else f", mesh_dim_names={self.mesh_dim_names}"
+        return f"DeviceMesh({self.device_type!r}, {self.mesh.tolist()}{names})"
+
+
+def init_device_mesh(device_type, mesh_shape, *, mesh_dim_names=None, backend_override=None) -> DeviceMesh:
+    """All ranks in a grid of a shape; the default group is set up if it is not yet."""
+    if not world.is_initialized():
+        world.init_process_group()
+    if math.prod(mesh_shape) != world.get_world_size():
+        raise RuntimeError(
+            f"init_device_mesh: a mesh of {tuple(mesh_shape)} needs {math.prod(mesh_shape)} ranks, there are {world.get_world_size()}"
+        )
+    ranks = torch.arange(world.get_world_size()).view(tuple(mesh_shape))
+    return DeviceMesh(device_type, ranks, mesh_dim_names=mesh_dim_names)

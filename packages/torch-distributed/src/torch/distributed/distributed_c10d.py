@@ -1,0 +1,72 @@
+# ruff: noqa: F401, F403
+"""The process groups and their collectives, under the name by which libraries import them."""
+
+from . import _world as _world_module
+from ._backends import *
+from ._backends import DistributedBackendOptions as _DistributedBackendOptions
+from ._collectives import *
+from ._collectives import _all_gather_base, _reduce_scatter_base
+from ._debug import DebugLevel, get_debug_level, set_debug_level, set_debug_level_from_env
+from ._errors import *
+from ._objects import *
+from ._options import *
+from ._process_group import ProcessGroup
+from ._reduce import ReduceOp, reduce_op
+from ._reduce import premul_sum as _make_nccl_premul_sum
+from ._stores import FileStore, HashStore, PrefixStore, Store, TCPStore
+from ._work import FutureWork, Work
+from ._world import *
+from .constants import default_pg_timeout
+from .rendezvous import register_rendezvous_handler, rendezvous
+
+
+def is_available() -> bool:
+    """Whether processes can talk to each other through this module.
+
+    >>> import torch
+    >>> torch.distributed.is_available()
+    True
+    """
+    return True
+
+
+def is_torchelastic_launched() -> bool:
+    """Whether this process was started by ``torchrun``."""
+    import os
+
+    return "TORCHELASTIC_RUN_ID" in os.environ
+
+
+def _get_default_group():
+    return _world_module.default_group()
+
+
+def _rank_not_in_group(group) -> bool:
+    return not _world_module.is_member(group)
+
+
+def _get_default_store():
+    return _world_module._world.groups[_world_module.default_group()].store
+
+
+def _get_group_size(group) -> int:
+    return _world_module.get_world_size(group)
+
+
+def _get_pg_default_device(group=None):
+    import torch
+
+    return torch.device("cpu")
+
+
+def get_debug_info(group=None) -> str:
+    """The backend of a group and what carries its bytes.
+
+    >>> import torch.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> dist.get_debug_info()
+    'gloo, rank 0 of 1: sockets between the ranks, of torch-distributed itself'
+    >>> dist.destroy_process_group()
+    """
+    found = _world_module.resolve(group)
+    return f"{_world_module.get_backend(found)}, rank {found.rank()} of {found.size()}: {found.engine()}"

@@ -1,0 +1,1 @@
+"""Jobs whose processes are started, watched and started again (``torchrun``)."""

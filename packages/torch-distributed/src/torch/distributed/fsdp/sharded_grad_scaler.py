@@ -1,0 +1,6 @@
+"""Scaled gradients of spread parameters: not there."""
+
+from .._absent import fill
+from . import REASON
+
+fill(globals(), REASON, ["ShardedGradScaler"])

@@ -1,0 +1,172 @@
+"""``ZeroRedundancyOptimizer``: the state of an optimizer, cut over the ranks (Rajbhandari 2020, stage 1)."""
+
+import copy
+
+import torch
+
+from .. import _collectives as collectives
+from .. import _objects
+from .. import _world as world
+
+__all__ = ["ZeroRedundancyOptimizer"]
+
+
+class ZeroRedundancyOptimizer(torch.optim.Optimizer):
+    """Each rank keeps the state for, and updates, a part of the parameters; then all take over each other's.
+
+    Gradients must be the same on all ranks, as DistributedDataParallel makes them.  The parts are of about one size.
+
+    Args:
+        optimizer_class: of ``torch.optim``, made from the rank's part with ``defaults``
+        process_group: the ranks; all of them unless given
+
+    >>> import torch, torch.distributed as dist
+    >>> from torch.distributed.optim import ZeroRedundancyOptimizer
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> w = torch.nn.Parameter(torch.ones(2))
+    >>> optimizer = ZeroRedundancyOptimizer([w], torch.optim.SGD, lr=0.1)
+    >>> w.sum().backward(); optimizer.step(); w.data
+    tensor([0.9000, 0.9000])
+    >>> dist.destroy_process_group()
+    """
+
+    def __init__(
+        self,
+        params,
+        optimizer_class,
+        process_group=None,
+        parameters_as_bucket_view=False,
+        overlap_with_ddp=False,
+        **defaults,
+    ):
+        if overlap_with_ddp:
+            raise NotImplementedError("ZeroRedundancyOptimizer: overlap_with_ddp is not there")
+        self.process_group = world.resolve(process_group)
+        self.rank, self.world_size = self.process_group.rank(), self.process_group.size()
+        self.optim = None
+        super().__init__(params, defaults)
+        self._optimizer_class = optimizer_class
+        self._assign()
+        self.optim = optimizer_class(self._our_groups(), **defaults)
+        self._all_state_dicts: list = []
+        self._defaults_of_class()
+
+    def _assign(self):
+        """The largest parameters first, each to the rank that has least."""
+        loads = [0] * self.world_size
+        self.owner = {}
+        parameters = [p for group in self.param_groups for p in group["params"]]
+        for parameter in sorted(parameters, key=lambda p: -p.numel()):
+            rank = loads.index(min(loads))
+            self.owner[parameter] = rank
+            loads[rank] += max(1, parameter.numel())
+
+    def _our_groups(self):
+        groups = []
+        for group in self.param_groups:
+            ours = {name: value for name, value in group.items() if name != "params"}
+            groups.append(ours | {"params": [p for p in group["params"] if self.owner[p] == self.rank]})
+        return [group for group in groups if group["params"]] or [{"params": [torch.zeros(0, requires_grad=True)]}]
+
+    def _defaults_of_class(self):
+        """Settings that the class has and nobody gave, so that schedulers find them in our groups."""
+        for group in self.param_groups:
+            for name, value in self.optim.param_groups[0].items():
+                if name != "params":
+                    group.setdefault(name, value)
+
+    def _settings(self):
+        """Settings that a scheduler has changed in our groups, into those of the optimizer."""
+        ours = [g for g in self.param_groups if any(self.owner[p] == self.rank for p in g["params"])]
+        for group, inner in zip(ours, self.optim.param_groups, strict=False):
+            for name in group:
+                if name != "params":
+                    inner[name] = group[name]
+
+    def step(self, closure=None, **kwargs):
+        """Update our part of the parameters and take over the others'."""
+        self._settings()
+        loss = self.optim.step(closure, **kwargs) if closure is not None else self.optim.step(**kwargs)
+        self._spread()
+        return loss
+
+    @torch.no_grad()
+    def _spread(self):
+        lines: dict = {}
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                lines.setdefault((self.owner[parameter], parameter.dtype), []).append(parameter)
+        works = []
+        for (rank, _), parameters in lines.items():
+            line = torch.cat([p.detach().reshape(-1) for p in parameters])
+            works.append(
+                (
+                    collectives.broadcast(line, group=self.process_group, group_src=rank, async_op=True),
+                    rank,
+                    line,
+                    parameters,
+                )
+            )
+        for work, rank, line, parameters in works:
+            work.wait()
+            if rank != self.rank:
+                for parameter, piece in zip(parameters, line.split([p.numel() for p in parameters]), strict=True):
+                    parameter.copy_(piece.view(parameter.shape))
+
+    def add_param_group(self, param_group):
+        """Add parameters, which are assigned anew; only before the first step."""
+        super().add_param_group(param_group)
+        if self.optim is not None:
+            if self.optim.state:
+                raise NotImplementedError("ZeroRedundancyOptimizer.add_param_group: only before the first step")
+            self._assign()
+            self.optim = self._optimizer_class(self._our_groups(), **self.defaults)
+            self._defaults_of_class()
+
+    def join_hook(self, **kwargs):
+        """Not there."""
+        raise NotImplementedError("ZeroRedundancyOptimizer.join_hook: with uneven inputs use a plain optimizer")
+
+    # ---- saving
+
+    def consolidate_state_dict(self, to: int = 0) -> None:
+        """Bring the state of all ranks to rank ``to``, whose :meth:`state_dict` is then that of a plain optimizer."""
+        order = [p for group in self.param_groups for p in group["params"]]
+        state = {
+            i: self.optim.state[p] for i, p in enumerate(order) if self.owner[p] == self.rank and p in self.optim.state
+        }
+        ours = self.rank == to
+        everything = [None] * self.world_size if ours else None
+        _objects.gather_object(state, everything, group=self.process_group, group_dst=to)
+        if ours:
+            self._all_state_dicts = everything
+
+    def state_dict(self):
+        """The state of the whole optimizer, on the rank that :meth:`consolidate_state_dict` brought it to."""
+        if not self._all_state_dicts:
+            raise RuntimeError(
+                "Optimizer state has not been consolidated on this rank. Please call `consolidate_state_dict(to="
+                f"{self.rank})` on all ranks beforehand if you meant to save the global state."
+            )
+        self._settings()
+        plain, at = [], 0
+        for group in self.param_groups:
+            count = len(group["params"])
+            plain.append({k: v for k, v in group.items() if k != "params"} | {"params": list(range(at, at + count))})
+            at += count
+        state = {}
+        for part in self._all_state_dicts:
+            state |= part
+        return {"state": dict(sorted(state.items())), "param_groups": plain}
+
+    def load_state_dict(self, state_dict):
+        """Take the state of a plain optimizer, or of one of these with any number of ranks; each keeps its part."""
+        order = [p for group in self.param_groups for p in group["params"]]
+        if [len(g["params"]) for g in state_dict["param_groups"]] != [len(g["params"]) for g in self.param_groups]:
+            raise ValueError("ZeroRedundancyOptimizer.load_state_dict: the groups have other numbers of parameters")
+        for group, loaded in zip(self.param_groups, state_dict["param_groups"], strict=True):
+            group.update({k: v for k, v in loaded.items() if k != "params"})
+        self._settings()
+        for i, parameter in enumerate(order):
+            if i in state_dict["state"] and self.owner[parameter] == self.rank:
+                self.optim.state[parameter] = copy.deepcopy(state_dict["state"][i])

@@ -1,0 +1,329 @@
+"""Training in several processes against training in one, on all of the data."""
+
+import copy
+import pickle
+import re
+
+import pytest
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.distributed.algorithms.ddp_comm_hooks import debugging_hooks, default_hooks
+from torch.distributed.algorithms.join import Join
+from torch.nn.parallel import DistributedDataParallel
+
+
+def net(seed=0):
+    torch.manual_seed(seed)
+    return nn.Sequential(nn.Linear(6, 40), nn.Tanh(), nn.Linear(40, 30), nn.Tanh(), nn.Linear(30, 3)).double()
+
+
+def batch(step, rank=None, size=None, rows=12):
+    generator = torch.Generator().manual_seed(step)
+    x = torch.randn(rows, 6, generator=generator, dtype=torch.float64)
+    y = torch.randn(rows, 3, generator=generator, dtype=torch.float64)
+    if rank is None:
+        return x, y
+    return x.chunk(size)[rank], y.chunk(size)[rank]
+
+
+def train(model, batches):
+    """Gradient descent."""
+    for x, y in batches:
+        for p in model.parameters():
+            p.grad = None
+        ((model(x) - y) ** 2).mean().backward()
+        with torch.no_grad():
+            for p in model.parameters():
+                p -= 0.1 * p.grad
+
+
+def close(model, other):
+    for (name, a), (_, b) in zip(model.named_parameters(), other.named_parameters(), strict=True):
+        assert torch.allclose(a, b, rtol=1e-12, atol=1e-14), (name, (a - b).abs().max())
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"bucket_cap_mb": 0.001},
+        {"gradient_as_bucket_view": True, "bucket_cap_mb": 0.001},
+        {"find_unused_parameters": True},
+        {"static_graph": True},
+        {"broadcast_buffers": False},
+    ],
+    ids=str,
+)
+def test_training_in_several_processes_is_training_on_all_of_the_data(ranks, options):
+    def work(rank):
+        torch.distributed._data_parallel.reducer.FIRST_BUCKET = 500  # several buckets for this small a model
+        model = DistributedDataParallel(net(seed=rank), **options)  # ranks begin with different weights
+        train(model, [batch(step, rank, 3) for step in range(4)])
+        one = net(seed=0)
+        train(one, [batch(step) for step in range(4)])
+        close(model.module, one)
+        return len(model.reducer.buckets)
+
+    counts = ranks(3, work)
+    assert len(set(counts)) == 1
+    assert counts[0] >= (4 if "bucket_cap_mb" in options else 2)
+
+
+def test_all_ranks_have_the_same_bits(ranks):
+    def work(rank):
+        model = DistributedDataParallel(net(rank).float())
+        train(model, [(x.float(), y.float()) for x, y in (batch(step, rank, 2) for step in range(3))])
+        return torch.cat([p.detach().view(-1) for p in model.parameters()]).numpy().tobytes()
+
+    first, second = ranks(2, work)
+    assert first == second
+
+
+def test_gradients_add_up_within_no_sync_and_are_averaged_after_it(ranks):
+    def work(rank):
+        model, one = DistributedDataParallel(net()), net()
+        with model.no_sync():
+            for step in range(2):
+                model(batch(step, rank, 2)[0]).square().mean().backward()
+        local = [p.grad.clone() for p in model.parameters()]
+        alone = net()
+        for step in range(2):
+            alone(batch(step, rank, 2)[0]).square().mean().backward()
+        assert all(torch.equal(a, p.grad) for a, p in zip(local, alone.parameters(), strict=True))
+        model(batch(2, rank, 2)[0]).square().mean().backward()
+        for step in range(3):
+            one(batch(step)[0]).square().mean().backward()
+        for p, q in zip(model.parameters(), one.parameters(), strict=True):
+            assert torch.allclose(p.grad, q.grad, rtol=1e-12)
+
+    ranks(2, work)
+
+
+class Branches(nn.Module):
+    """Uses one of two layers, and a third never."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(1)
+        self.a, self.b, self.never = nn.Linear(6, 3), nn.Linear(6, 3), nn.Linear(6, 3)
+
+    def forward(self, x, which):
+        return {"out": [(self.a if which == 0 else self.b)(x)]}
+
+
+def test_parameters_without_part_are_found(ranks):
+    def work(rank):
+        model = DistributedDataParallel(Branches().double(), find_unused_parameters=True)
+        for step in range(2):
+            for p in model.parameters():
+                p.grad = None
+            x, _ = batch(step, rank, 2)
+            model(x, rank)["out"][0].sum().backward()
+        module = model.module
+        assert module.never.weight.grad is None
+        halves = [batch(1, r, 2)[0] for r in range(2)]
+        assert torch.allclose(module.a.weight.grad, halves[0].sum(0).expand(3, 6) / 2)
+        assert torch.allclose(module.b.weight.grad, halves[1].sum(0).expand(3, 6) / 2)
+
+    ranks(2, work)
+
+
+def test_parameters_without_part_that_nobody_asked_to_find_are_named(ranks):
+    def work(rank):
+        model = DistributedDataParallel(Branches().double())
+        x, _ = batch(0, rank, 2)
+        model(x, 0)["out"][0].sum().backward()
+        model(x, 0)
+
+    for result in ranks(2, work, errors=True):
+        assert re.search(r"expected to have finished reduction.*b\.\w+.*never\.\w+.* had no gradient", str(result)), (
+            result
+        )
+        assert "find_unused_parameters=True" in str(result)
+
+
+def test_models_that_differ_are_refused(ranks):
+    def shapes(rank):
+        DistributedDataParallel(nn.Linear(3, 4 + (rank == 1)))
+
+    def counts(rank):
+        DistributedDataParallel(nn.Linear(3, 4, bias=rank == 0))
+
+    for result in ranks(2, shapes, errors=True):
+        assert (
+            "rank 0 has parameter 'weight' of shape (4, 3) (torch.float32) where rank 1 has 'weight' of shape (5, 3)"
+            in str(result)
+        )
+    for result in ranks(2, counts, errors=True):
+        assert "rank 0 has 2 parameters that require gradients, rank 1 has 1" in str(result)
+
+
+def test_buffers_are_taken_over_from_rank_0(ranks):
+    def work(rank):
+        model = DistributedDataParallel(nn.BatchNorm1d(6).double())
+        for step in range(2):
+            model(batch(step, rank, 2)[0])
+        model.eval()
+        model(batch(2, rank, 2)[0])  # takes them over once more
+        alone = nn.BatchNorm1d(6).double()
+        for step in range(2):
+            alone(batch(step, 0, 2)[0])
+        assert torch.allclose(model.module.running_mean, alone.running_mean)
+        assert int(model.module.num_batches_tracked) == 2
+
+    ranks(2, work)
+
+
+@pytest.mark.parametrize(
+    ("hook", "tolerance"),
+    [
+        (default_hooks.allreduce_hook, 1e-12),
+        (default_hooks.fp16_compress_hook, 1e-3),
+        (default_hooks.bf16_compress_hook, 1e-2),
+    ]
+    + [(default_hooks.bf16_compress_wrapper(default_hooks.allreduce_hook), 1e-2)],
+)
+def test_hooks_that_send_the_buckets(ranks, hook, tolerance):
+    def work(rank):
+        model, one = DistributedDataParallel(net()), net()
+        model.register_comm_hook(None, hook)
+        with pytest.raises(RuntimeError, match="can only be called once"):
+            model.register_comm_hook(None, hook)
+        for step in range(2):
+            for p in [*model.parameters(), *one.parameters()]:
+                p.grad = None
+            model(batch(step, rank, 2)[0]).square().mean().backward()
+            one(batch(step)[0]).square().mean().backward()
+            for p, q in zip(model.parameters(), one.parameters(), strict=True):
+                assert (p.grad - q.grad).abs().max() <= tolerance * q.grad.abs().max()
+
+    ranks(2, work)
+
+
+def test_a_hook_of_ones_own_sees_the_buckets(ranks):
+    def work(rank):
+        seen = []
+
+        def hook(state, bucket):
+            seen.append(
+                (
+                    bucket.index(),
+                    bucket.is_last(),
+                    [tuple(g.shape) for g in bucket.gradients()],
+                    len(bucket.parameters()),
+                )
+            )
+            return debugging_hooks.noop_hook(None, bucket)
+
+        model = DistributedDataParallel(nn.Linear(6, 3).double())
+        model.register_comm_hook("state", hook)
+        x = batch(0, rank, 2)[0]
+        model(x).sum().backward()
+        assert seen == [(0, True, [(3,), (3, 6)], 2)]
+        assert torch.allclose(model.module.weight.grad, x.sum(0).expand(3, 6))  # our own, not the average
+
+    ranks(2, work)
+
+
+@pytest.mark.parametrize("by_all", [True, False])
+def test_ranks_with_different_numbers_of_batches(ranks, by_all):
+    def work(rank):
+        model = DistributedDataParallel(net(), broadcast_buffers=False)
+        with model.join(divide_by_initial_world_size=by_all):
+            for step in range(2 + rank):
+                train(model, [batch(step, rank, 3)])
+        one = net()
+        for step in range(4):
+            active = [r for r in range(3) if step < 2 + r]
+            for p in one.parameters():
+                p.grad = None
+            for r in active:
+                x, y = batch(step, r, 3)
+                (((one(x) - y) ** 2).mean() / (3 if by_all else len(active))).backward()
+            with torch.no_grad():
+                for p in one.parameters():
+                    p -= 0.1 * p.grad
+        close(model.module, one)  # also on the ranks that stopped early
+
+    ranks(3, work)
+
+
+def test_a_join_that_throws_ends_all_ranks_together(ranks):
+    def work(rank):
+        model = DistributedDataParallel(net())
+        with Join([model], throw_on_early_termination=True):
+            for step in range(2 + rank):
+                train(model, [batch(step, rank, 2)])
+
+    first, second = ranks(2, work, errors=True)
+    assert "Rank 0 exhausted all inputs" in str(first)
+    assert "Detected at least one rank that exhausted inputs" in str(second)
+
+
+def test_a_rank_that_dies_in_backward_ends_the_others(ranks):
+    def work(rank):
+        import os
+        import signal
+
+        model = DistributedDataParallel(net())
+        if rank == 1:
+            model.module[0].weight.register_hook(lambda _: os.kill(os.getpid(), signal.SIGKILL))
+        train(model, [batch(0, rank, 2)])
+
+    first, second = ranks(2, work, errors=True)
+    assert isinstance(first, dist.DistBackendError)
+    assert "rank 1 died" in str(first)
+    assert second.exitcode == -9
+
+
+def test_what_one_process_can_see():
+    with pytest.raises(ValueError, match="has not been initialized"):
+        DistributedDataParallel(nn.Linear(2, 2))
+    dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    try:
+        with pytest.raises(RuntimeError, match="doesn't have any parameters that require a gradient"):
+            DistributedDataParallel(nn.ReLU())
+        with pytest.raises(ValueError, match="only work with single-device GPU modules"):
+            DistributedDataParallel(nn.Linear(2, 2), device_ids=[0])
+        with pytest.raises(NotImplementedError, match="mixed_precision is not there"):
+            DistributedDataParallel(nn.Linear(2, 2), mixed_precision=1)
+        model = DistributedDataParallel(nn.Linear(2, 2))
+        assert list(model.state_dict()) == ["module.weight", "module.bias"]
+        assert type(model).__module__ == "torch.nn.parallel.distributed"
+        for other in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+            other(torch.ones(1, 2)).sum().backward()
+            assert other.module.weight.grad.tolist() == [[1.0, 1.0]] * 2
+        assert model.module.weight.grad is None
+    finally:
+        dist.destroy_process_group()
+
+
+@pytest.mark.parametrize("shape", [(6,), (6, 4), (6, 2, 3)])
+def test_batch_norm_over_all_ranks_is_that_of_all_batches(ranks, shape):
+    def work(rank):
+        torch.manual_seed(3)
+        whole = (torch.randn(9, *shape, dtype=torch.float64) * 3 + 100).requires_grad_()
+        part = whole.detach()[[0, 3, 6] if rank == 0 else [1, 2, 4, 5, 7, 8]].requires_grad_()
+        rows = [0, 3, 6] if rank == 0 else [1, 2, 4, 5, 7, 8]
+        weights = torch.randn(9, *shape, dtype=torch.float64)
+        one = {1: nn.BatchNorm1d, 2: nn.BatchNorm1d, 3: nn.BatchNorm2d}[len(shape)](6).double()
+        with torch.no_grad():
+            one.weight.uniform_()
+            one.bias.uniform_()
+        synced = nn.SyncBatchNorm.convert_sync_batchnorm(copy.deepcopy(one))
+        assert isinstance(synced, nn.SyncBatchNorm)
+        out, expected = synced(part), one(whole)
+        (out * weights[rows]).sum().backward()
+        (expected * weights).sum().backward()
+        assert torch.allclose(out, expected[rows], rtol=1e-10)
+        assert torch.allclose(part.grad, whole.grad[rows], rtol=1e-8, atol=1e-10)
+        assert torch.allclose(synced.running_mean, one.running_mean)
+        assert torch.allclose(synced.running_var, one.running_var)
+        dist.all_reduce(synced.weight.grad)
+        assert torch.allclose(synced.weight.grad, one.weight.grad)
+        synced.eval()
+        one.eval()
+        assert torch.allclose(synced(part), one(part), rtol=1e-12)
+
+    ranks(2, work)
