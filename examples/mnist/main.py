@@ -105,7 +105,7 @@ def evaluate(net: Net, loader: DataLoader) -> tuple[float, Tensor]:
 
 
 def batches(data: TensorDataset, args: argparse.Namespace, epoch: int) -> DataLoader:
-    """The training digits in an order that depends on the seed and the epoch alone, so that resuming changes nothing."""
+    """The training digits in an order that depends only on the seed and the epoch, so that resuming changes nothing."""
     order = torch.Generator().manual_seed(args.seed * 1000 + epoch)
     return DataLoader(data, args.batch_size, shuffle=True, drop_last=True, num_workers=args.workers, generator=order)
 

@@ -25,7 +25,7 @@ def data() -> tuple[Tensor, Tensor, Tensor, Tensor]:
 
 
 def with_tensors(steps: int, lr: float) -> list[float]:
-    """Tensors alone: the gradients are written out by the chain rule."""
+    """Only tensors: the gradients are written out by the chain rule."""
     x, y, w1, w2 = data()
     losses = []
     for _ in range(steps):
