@@ -6,6 +6,8 @@ import pkgutil
 
 import pytest
 import torch
+from website import calls, catalogue, tables, tutorials
+from website import operators as operator_pages
 
 from packages import ROOT
 
@@ -21,11 +23,15 @@ def names(package):
             yield module.name
 
 
-def run(test):
+def run(test, **options):
     output = []
     runner = doctest.DocTestRunner(optionflags=FLAGS)
-    runner.run(test, out=output.append)
+    runner.run(test, out=output.append, **options)
     assert not runner.failures, "".join(output)
+
+
+def examples(page):
+    return doctest.DocTestParser().get_doctest(page.read_text().replace("```", ""), {}, page.name, str(page), 0)
 
 
 def modules():
@@ -35,8 +41,22 @@ def modules():
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.relative_to(ROOT).as_posix())
 def test_the_examples_of_a_page_run(page):
-    test = doctest.DocTestParser().get_doctest(page.read_text().replace("```", ""), {}, page.name, str(page), 0)
-    run(test)
+    run(examples(page))
+
+
+def migrations():
+    for page in tables.PAGES:
+        for number, left, right in tables.lines(page):
+            yield pytest.param(page, left, right, id=f"{page.name}:{number}")
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("page, left, right", list(migrations()))
+def test_both_sides_of_a_migration_table_give_the_same(page, left, right):
+    test = examples(page)
+    run(test, clear_globs=False)  # the names that the page's examples define
+    one, other = eval(left, test.globs), eval(right, test.globs)
+    assert tables.same(one, other), f"{left} gives {one}; {right} gives {other}"
 
 
 @pytest.mark.parametrize("name", sorted(set(modules())))
@@ -48,7 +68,7 @@ def test_the_examples_of_a_module_run(name):
 
 def operators():
     for owner in (torch, torch.Tensor):
-        for name, value in vars(owner).items():
+        for name, value in list(vars(owner).items()):  # a question to torch._C loads a module
             if hasattr(value, "schemas") and ">>>" in value.__doc__:
                 yield pytest.param(value, id=f"{owner.__name__}.{name}")
 
@@ -56,3 +76,18 @@ def operators():
 @pytest.mark.parametrize("operator", list(operators()))
 def test_the_examples_of_an_operator_run(operator):
     run(doctest.DocTestParser().get_doctest(operator.__doc__, {"torch": torch}, operator.__name__, None, 0))
+
+
+def test_the_examples_of_the_pages_of_operators_run():
+    assert not doctest.testmod(operator_pages, optionflags=FLAGS).failed
+
+
+@pytest.mark.parametrize("operator", catalogue.operators(), ids=lambda o: o.title)
+def test_the_page_of_an_operator_has_an_example_that_runs(operator):
+    assert ">>> " in calls.run(calls.typed(operator))
+
+
+@pytest.mark.parametrize("file", sorted(ROOT.glob("docs/tutorials/*.py")), ids=lambda f: f.stem)
+def test_a_tutorial_runs(file):
+    cells = tutorials.run(file)
+    assert any(cell.output for cell in cells)

@@ -44,6 +44,11 @@ def copies() -> list[str]:
     init = (ROOT / "packages/torch-core/src/torch/__init__.py").read_text()
     if not re.search(rf'^__version__ = "[\d.]+\+core\.{re.escape(core)}"$', init, re.M):
         found.append(f"torch/__init__.py: the local part of __version__ must be core.{core}")
+    generation = packages.read()["torch"].version.partition("+")[0]
+    if f'__version__ = "{generation}+' not in init:
+        found.append(
+            f"torch/__init__.py: __version__ must name {generation}, the generation that packages/torch states"
+        )
     return found
 
 

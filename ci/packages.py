@@ -54,7 +54,8 @@ class Package:
 
     @property
     def module(self) -> str:
-        return "torch" if self.part in ("core", "stack") else f"torch.{self.part}"
+        """What an import of the package means; torch.jit itself is there without torch-jit, as a stand-in of the core's."""
+        return {"core": "torch", "stack": "torch", "jit": "torch.fx"}.get(self.part, f"torch.{self.part}")
 
     @property
     def compiled(self) -> bool:

@@ -19,9 +19,21 @@ from packages import ROOT, Package
 KINDS = {"added": "Added", "changed": "Changed", "fixed": "Fixed", "perf": "Faster"}
 
 
+def written(changelog: str, version: str) -> str:
+    """What the changelog says by hand of a version that is not released yet, with its head.
+
+    >>> written("# Changelog\\n\\n## 0.2.0 (unreleased)\\n\\n- Begun.\\n\\n## 0.1.0 (2026-01-01)\\n", "0.2.0")
+    '\\n## 0.2.0 (unreleased)\\n\\n- Begun.\\n'
+    """
+    found = re.search(rf"\n## {re.escape(version)} \(unreleased\)\n.*?(?=\n## |\Z)", changelog, re.S)
+    return found[0] if found else ""
+
+
 def entry(folder: Path, version: str, day: datetime.date) -> str:
-    """The changelog entry that the fragments of a package make."""
+    """The changelog entry of a version: what was written by hand for it, then the fragments of the package."""
     lines = [f"## {version} ({day.isoformat()})", ""]
+    if text := written((folder / "CHANGELOG.md").read_text(), version):
+        lines += [text.partition("(unreleased)")[2].strip(), ""]
     for kind, title in KINDS.items():
         if fragments := sorted((folder / "changes").glob(f"*.{kind}.md")):
             lines += [f"### {title}", "", *(f"- {f.read_text().strip()}" for f in fragments), ""]
@@ -30,10 +42,16 @@ def entry(folder: Path, version: str, day: datetime.date) -> str:
     return "\n".join(lines)
 
 
+def shape(package: Package) -> str:
+    """What a version of this package looks like, as a regular expression."""
+    return r"\d+\.\d+\.\d+" + (r"\+parts\.\d+\.\d+\.\d+" if package.name == "torch" else "")
+
+
 def write(package: Package, version: str, text: str) -> None:
     """Put the entry on top of the changelog, remove the fragments, set the version."""
     changelog = package.folder / "CHANGELOG.md"
-    head, mark, older = changelog.read_text().partition("\n## ")
+    before = changelog.read_text()
+    head, mark, older = before.replace(written(before, version), "").partition("\n## ")
     changelog.write_text(head.rstrip() + "\n\n" + text + (mark + older if mark else ""))
     for kind in KINDS:
         for fragment in (package.folder / "changes").glob(f"*.{kind}.md"):
@@ -66,11 +84,12 @@ def main() -> None:
     among = packages.read()
     if options.name not in among:
         parser.error(f"no package {options.name!r}; there are {', '.join(among)}")
-    if not re.fullmatch(r"\d+\.\d+\.\d+", options.version):
-        parser.error(
-            f"version {options.version!r}: three plain numbers, as in 0.1.1; pins such as ~=0.1.0 refuse others"
-        )
     package = among[options.name]
+    if not re.fullmatch(shape(package), options.version):
+        parser.error(
+            f"version {options.version!r}: three plain numbers, as in 0.1.1; pins such as ~=0.1.0 refuse others. "
+            "Only torch itself states the generation of its API before its own number: 2.14.0+parts.0.1.1"
+        )
     text = entry(package.folder, options.version, datetime.date.today())
     if options.dry_run:
         print(text)

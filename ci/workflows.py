@@ -107,6 +107,16 @@ jobs:
       - uses: actions/setup-python@v5
         with: {python-version: "3.12"}
       - run: sudo apt-get update && sudo apt-get install -y clang && pip install "tox>=4.20" && tox run -e clang
+
+  site:
+    runs-on: ubuntu-24.04
+    steps:
+      - uses: actions/checkout@v4
+      - uses: actions/setup-python@v5
+        with: {python-version: "3.12"}
+      - run: python ci/docs.py
+      - uses: actions/upload-artifact@v4
+        with: {name: site, path: build/site/html}
 """
 
 # Compiled or read on their own, beside the wheelhouse.

@@ -33,6 +33,18 @@ def test_a_release_puts_the_entry_on_top_and_uses_the_fragments_up(package):
     assert 'version = "0.1.1"' in (package.folder / "pyproject.toml").read_text()
 
 
+def test_what_was_written_by_hand_for_a_version_comes_first(package):
+    changelog = package.folder / "CHANGELOG.md"
+    by_hand = "\n## 0.1.1 (unreleased)\n\n### Added\n\n- `SGD`, and all.\n"
+    changelog.write_text(changelog.read_text().replace("\n## 0.1.0", by_hand + "\n## 0.1.0"))
+    text = release.entry(package.folder, "0.1.1", DAY)
+    assert text.startswith(
+        "## 0.1.1 (2026-01-02)\n\n### Added\n\n- `SGD`, and all.\n\n### Added\n\n- `Adam` is there.\n"
+    )
+    release.write(package, "0.1.1", text)
+    assert "unreleased" not in changelog.read_text() and changelog.read_text().count("## 0.1.1") == 1
+
+
 def test_a_release_without_fragments_is_refused(package):
     for fragment in (package.folder / "changes").iterdir():
         fragment.unlink()

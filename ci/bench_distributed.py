@@ -1,0 +1,87 @@
+"""Times all_reduce of several sizes between processes of this machine, ours and, for comparison, another torch's.
+
+python ci/bench_distributed.py --ranks 2 --against /path/to/python   # an environment with the other torch
+"""
+
+import argparse
+import json
+import os
+import socket
+import statistics
+import subprocess
+import sys
+import time
+
+SIZES = {"4 B": 1, "1 MB": 1 << 18, "64 MB": 1 << 24}  # elements of float32
+ROUNDS, SECONDS = 7, 0.4
+
+
+def worker():
+    """One rank: prints, on rank 0, seconds per call by size, the median of the rounds."""
+    import torch
+    import torch.distributed as dist
+
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo")
+    times = {}
+    for name, numel in SIZES.items():
+        x = torch.zeros(numel)
+        for _ in range(3):
+            dist.all_reduce(x)
+        began = time.perf_counter()
+        dist.all_reduce(x)
+        calls = torch.tensor([max(1, int(SECONDS / (time.perf_counter() - began)))])
+        dist.broadcast(calls, 0)
+        rounds = []
+        for _ in range(ROUNDS):
+            dist.barrier()
+            began = time.perf_counter()
+            for _ in range(int(calls)):
+                dist.all_reduce(x)
+            rounds.append((time.perf_counter() - began) / int(calls))
+        times[name] = statistics.median(rounds)
+    if dist.get_rank() == 0:
+        print(json.dumps(times))
+    dist.destroy_process_group()
+
+
+def measure(python, ranks, environment):
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    common = environment | {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": str(ranks)}
+    command = [python, __file__, "--worker"]
+    processes = [
+        subprocess.Popen(command, env=common | {"RANK": str(r)}, stdout=subprocess.PIPE, text=True)
+        for r in range(ranks)
+    ]
+    try:
+        outputs = [process.communicate(timeout=300)[0] for process in processes]
+    finally:
+        for process in processes:
+            process.kill()
+    return json.loads(outputs[0].splitlines()[-1])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--ranks", type=int, default=2)
+    parser.add_argument("--against", help="python of an environment with another torch")
+    parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.worker:
+        return worker()
+    environment = dict(os.environ)
+    ours = measure(sys.executable, options.ranks, environment)
+    other = None
+    if options.against:
+        clean = {k: v for k, v in environment.items() if k != "PYTHONPATH"}
+        other = measure(options.against, options.ranks, clean)
+    print(f"load {os.getloadavg()[0]:.2f}, {options.ranks} ranks, all_reduce of float32, microseconds")
+    for name, seconds in ours.items():
+        line = f"{name:>6} {seconds * 1e6:12.1f}"
+        print(line if other is None else f"{line} {other[name] * 1e6:12.1f}   ratio {seconds / other[name]:.2f}")
+    return None
+
+
+if __name__ == "__main__":
+    main()

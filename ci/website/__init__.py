@@ -1,0 +1,1 @@
+"""The documentation site: pages from rows, docstrings, docs/ and READMEs. `python3 ci/docs.py` builds it."""
