@@ -8,6 +8,7 @@ python3 ci/test.py core -- -k add  # with arguments for pytest
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -19,6 +20,7 @@ from bootstrap import ROOT
 
 RESULTS = ROOT / ".tox" / "results"
 BUILD = "wheels"  # everything waits for it, except:
+LIMIT = 60 * 60  # seconds for all environments together
 WITHOUT_WHEELS = {"lint", "asan", "tsan", "generic", "clang"}
 
 
@@ -40,7 +42,17 @@ def tox(python: Path, *arguments: str) -> dict[str, bool]:
     report = RESULTS / "tox.json"
     report.unlink(missing_ok=True)
     command = [python, "-m", "tox", *arguments[:1], "--result-json", str(report), *arguments[1:]]
-    subprocess.run(command, cwd=ROOT, env=bootstrap.environment())
+    settings = bootstrap.environment() | {"PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(command, cwd=ROOT, env=settings, start_new_session=True) as process:
+        try:
+            process.wait(LIMIT)
+        except BaseException as reason:
+            if isinstance(reason, subprocess.TimeoutExpired):
+                print(f"no end after {LIMIT} s; what still runs:", flush=True)
+                subprocess.run(["ps", "-s", str(process.pid), "-o", "pid,etimes,stat,wchan,args"])
+            os.killpg(process.pid, signal.SIGKILL)
+            if not isinstance(reason, subprocess.TimeoutExpired):
+                raise
     if not report.exists():
         return {}
     found = json.loads(report.read_text()).get("testenvs", {})
