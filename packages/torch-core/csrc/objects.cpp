@@ -23,7 +23,7 @@ struct PyEnum {
 };
 PyTypeObject *dtype_type, *layout_type, *format_type, *device_type, *size_type;
 PyObject* dtypes[kDTypes];
-PyObject* layouts[6];
+PyObject* layouts[7];
 
 PyObject* enum_repr(PyObject* self) { return Py_NewRef(reinterpret_cast<PyEnum*>(self)->text); }
 PyObject* enum_reduce(PyObject* self, PyObject*) {  // pickles as the name of a global: torch.float32
@@ -122,8 +122,10 @@ bool add_enums(PyObject* module) {
                                                    {"cfloat", DType::Complex64}, {"cdouble", DType::Complex128}};
   for (auto [alias, t] : aliases)
     if (PyModule_AddObjectRef(module, alias, dtypes[int(t)]) < 0) return false;
-  const char* layout_names[] = {"strided", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc"};
-  for (int i = 0; i < 6; ++i) {
+  const char* layout_names[] = {
+      "strided",    "sparse_coo", "sparse_csr", "sparse_csc",
+      "sparse_bsr", "sparse_bsc", "jagged"};  // the last of torch.nested, whose tensors are a class of Python
+  for (int i = 0; i < 7; ++i) {
     layouts[i] = make_enum(layout_type, std::string("torch.") + layout_names[i], i);
     if (!layouts[i] || PyModule_AddObjectRef(module, layout_names[i], layouts[i]) < 0) return false;
   }
@@ -461,6 +463,10 @@ bool to_device(PyObject* o, Device* out) {
 bool to_layout(PyObject* o, Layout* out) {
   if (Py_TYPE(o) != layout_type) {
     PyErr_Format(PyExc_TypeError, "expected a torch.layout, got %s", Py_TYPE(o)->tp_name);
+    return false;
+  }
+  if (o == layouts[6]) {
+    PyErr_SetString(PyExc_RuntimeError, "layout torch.jagged is that of torch.nested: use torch.nested.nested_tensor");
     return false;
   }
   *out = Layout(reinterpret_cast<PyEnum*>(o)->value);

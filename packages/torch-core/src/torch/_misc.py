@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     import torch
 
 
+legacy_contiguous_format = _C.contiguous_format  # its name before 2020
+
+
 def typename(obj: Any) -> str:
     """The type of an object as a string: ``"torch.FloatTensor"`` for a tensor, else the qualified name of its class."""
     if isinstance(obj, Tensor):

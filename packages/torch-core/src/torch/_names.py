@@ -18,6 +18,7 @@ ATTRIBUTES = {
     "is_anomaly_check_nan_enabled": "autograd",
     "set_anomaly_enabled": "autograd",
     "vmap": "func",
+    "_grouped_mm": "nn",
     "save": "serialize",
     "load": "serialize",
     "PyTorchFileReader": "serialize",
@@ -78,6 +79,12 @@ LAZY = {
     "StorageBase": "storage",
     **dict.fromkeys(("while_loop", "cond"), "_loops"),
     **dict.fromkeys(("_convert_indices_from_coo_to_csr", "_convert_indices_from_csr_to_coo"), "_compressed_indices"),
+    "_nested_view_from_buffer": "nested._strided",
+    "legacy_contiguous_format": "_misc",
+    **dict.fromkeys(
+        ("_empty_affine_quantized", "_make_per_channel_quantized_tensor", "_make_per_tensor_quantized_tensor", "_scaled_mm", "solve"),
+        "_refused",
+    ),
     "OutOfMemoryError": "cuda",
     **dict.fromkeys(("autocast", "GradScaler"), "amp"),
     **dict.fromkeys(
@@ -120,6 +127,7 @@ LAZY = {
 }  # fmt: skip
 MODULES = (
     "__config__",
+    "_classes",
     "_custom_ops",
     "_functorch",
     "_guards",
@@ -134,6 +142,7 @@ MODULES = (
     "accelerator",
     "amp",
     "backends",
+    "classes",
     "cpu",
     "cuda",
     "doctor",
@@ -146,6 +155,8 @@ MODULES = (
     "memory",
     "mps",
     "mtia",
+    "nested",
+    "numa",
     "ops",
     "overrides",
     "quasirandom",
@@ -212,6 +223,8 @@ def attribute(name: str):
         return module
     if name in FUNCTIONAL:
         module = module.functional
+    if name == "_grouped_mm":
+        return _keep(name, module.functional.grouped_mm)
     return _keep(name, getattr(module, name))
 
 

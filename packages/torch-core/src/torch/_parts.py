@@ -32,7 +32,7 @@ ALIASES = {
 }
 
 # What programs of PyTorch ask for and is not there yet: modules, and functions by the module they belong to.
-PLANNED = {"export", "jit", "nested", "package"}
+PLANNED = {"export", "jit", "package"}
 
 # Parts that libraries import whether or not they need them, with the file that answers in their absence.
 FACES = {

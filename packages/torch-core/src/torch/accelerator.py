@@ -12,7 +12,11 @@ if TYPE_CHECKING:
 
 
 #: what needs an accelerator
-ABSENT = ("current_device_index", "empty_cache", "memory_allocated", "set_device_index", "synchronize")
+ABSENT = (
+    "current_device_idx", "current_device_index", "current_stream", "device_index", "empty_cache", "empty_host_cache",
+    "get_memory_info", "max_memory_allocated", "max_memory_reserved", "memory_allocated", "memory_reserved", "memory_stats",
+    "reset_accumulated_memory_stats", "reset_peak_memory_stats", "set_device_idx", "set_device_index", "set_stream", "synchronize",
+)  # fmt: skip
 
 
 def is_available() -> bool:

@@ -65,6 +65,25 @@ cuda = _Flags(
 )  # fmt: skip
 
 
+class SDPAParams:
+    """What a call of ``scaled_dot_product_attention`` is about, for ``can_use_flash_attention`` and its kin."""
+
+    def __init__(
+        self, query: Any, key: Any, value: Any, attn_mask: Any, dropout: float, is_causal: bool, enable_gqa: bool
+    ) -> None:
+        self.query, self.key, self.value, self.attn_mask = query, key, value, attn_mask
+        self.dropout, self.is_causal, self.enable_gqa = dropout, is_causal, enable_gqa
+
+
+cuda.__dict__["SDPAParams"] = SDPAParams
+
+
+@contextlib.contextmanager
+def __allow_nonbracketed_mutation():
+    """A block in which flags may be set by assignment, as they always may here."""
+    yield
+
+
 def _attention_kernels():
     """The switches of attention's kernels on a device; every call here computes by plain operators, as ``math`` does."""
     enabled = {"flash": True, "math": True, "mem_efficient": True, "cudnn": True, "reduction": False}

@@ -282,6 +282,14 @@ class TypedStorage(metaclass=StorageType):
         return UntypedStorage.from_buffer(*args, dtype=dtype, **kwargs)._typed(dtype)
 
     @classmethod
+    def _from_buffer(cls, *args, dtype=None, device=None, **kwargs):
+        if cls is TypedStorage:
+            raise RuntimeError("TypedStorage._from_buffer: call it on a class such as torch.ByteStorage")
+        if dtype is not None:
+            raise RuntimeError(f"{cls.__name__}._from_buffer: the class says the dtype; leave dtype={dtype} away")
+        return cls.from_buffer(*args, device=device, **kwargs)
+
+    @classmethod
     def from_file(
         cls, filename: Any, shared: bool = False, size: int | Sequence[int] = 0, *, dtype: torch.dtype | None = None
     ) -> Any:

@@ -86,6 +86,8 @@ _LAZY = {
     "profiler_util": None,
     "profiling": None,
     "DeviceType": "profiler_util",
+    "_disable_profiler": "profiler",
+    "_profiler_enabled": "profiler",
     "stochastic_function": None,
 }
 

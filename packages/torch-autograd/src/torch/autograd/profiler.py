@@ -178,6 +178,23 @@ def _events(recording: dict, memory: bool, flops: bool, shapes: bool) -> EventLi
     return events
 
 
+_running: list[profile] = []  # profiles that record now, the innermost last
+
+
+def _profiler_enabled() -> bool:
+    """Whether a profile records."""
+    return bool(_running)
+
+
+def _disable_profiler() -> EventList:
+    """Ends the innermost profile that records, and gives its events; RuntimeError when none does."""
+    if not _running:
+        raise RuntimeError("_disable_profiler: no profile records")
+    innermost = _running[-1]
+    innermost._stop()
+    return innermost.function_events
+
+
 class profile:
     """Records what runs between entering and leaving, on all threads, and sums it up.
 
@@ -248,6 +265,7 @@ class profile:
         self._recording = self._list = None
         if self.use_cpu:
             self._session = _cold.start_profile(self.record_shapes, self.profile_memory, self.with_stack)
+            _running.append(self)
 
     def __exit__(self, *_: Any) -> None:
         if self.enabled:
@@ -259,6 +277,7 @@ class profile:
             self._list = EventList()
             return
         session, self._session = self._session, None
+        _running.remove(self)
         self._recording = _cold.stop_profile(session)
         if dropped := self._recording["dropped"]:
             warnings.warn(

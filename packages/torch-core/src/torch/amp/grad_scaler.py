@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from enum import Enum
 
 from .. import _C
 
@@ -20,7 +21,15 @@ if TYPE_CHECKING:
     from torch.optim import Optimizer
 
 
-__all__ = ["GradScaler"]
+__all__ = ["GradScaler", "OptState"]
+
+
+class OptState(Enum):
+    """What was done for an optimizer since the last :meth:`GradScaler.update`."""
+
+    READY = 0
+    UNSCALED = 1
+    STEPPED = 2
 
 
 def _usable(device_type, enabled):

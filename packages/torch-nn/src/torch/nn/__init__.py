@@ -26,6 +26,7 @@ _LATE = {
     "attention": None,
     "grad": None,
     "parallel": None,
+    "quantized": None,
     "utils": None,
     "DataParallel": "parallel",
     "summary": "_summary",
@@ -36,6 +37,7 @@ if TYPE_CHECKING:  # what type checkers see; at run time these come when asked f
     from . import attention as attention
     from . import grad as grad
     from . import parallel as parallel
+    from . import quantized as quantized
     from . import utils as utils
     from ._summary import summary as summary
     from .parallel import DataParallel as DataParallel

@@ -22,6 +22,10 @@ def _as_tensor(data, kind):
         raise TypeError(
             f"{kind}: data must be a Tensor, got {type(data).__name__}; wrap it: nn.{kind}(torch.tensor(...))"
         )
+    if data.is_nested:
+        raise NotImplementedError(
+            f"{kind}: nested tensors are not weights; make one of values() or of each of unbind()"
+        )
     return data.detach()
 
 

@@ -97,7 +97,7 @@ def schedule(
     return action
 
 
-def _always(_: int) -> ProfilerAction:
+def _default_schedule_fn(_: int) -> ProfilerAction:
     return ProfilerAction.RECORD
 
 
@@ -169,7 +169,7 @@ class profile:
         for activity in activities - supported_activities():
             raise NotImplementedError(f"profile: {activity} is not recorded, only the CPU is")
         self.activities = activities
-        self.schedule = schedule or _always
+        self.schedule = schedule or _default_schedule_fn
         self.record_steps = schedule is not None
         self.on_trace_ready = on_trace_ready
         self.record_shapes, self.profile_memory, self.with_stack = record_shapes, profile_memory, with_stack

@@ -36,6 +36,14 @@ def scaled_dot_product_attention(
     ``attn_mask`` (broadcast to (*, L, S)): True lets attend, numbers are added; ``is_causal`` lets place i see places
     up to i; ``enable_gqa`` repeats the heads of key and value (dim -3) to those of query.
     """
+    if type(query) is not torch.Tensor:
+        from torch.overrides import handle_torch_function, has_torch_function_variadic
+
+        given = (query, key, value)
+        if has_torch_function_variadic(*given):
+            return handle_torch_function(
+                scaled_dot_product_attention, given, *given, attn_mask, dropout_p, is_causal, scale, enable_gqa
+            )
     if is_causal and attn_mask is not None:
         raise RuntimeError("scaled_dot_product_attention: give attn_mask or is_causal, not both")
     if query.dim() < 2 or key.dim() < 2 or value.dim() < 2:

@@ -7,6 +7,7 @@ import multiprocessing.context
 import operator
 import os
 import warnings
+from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 from .collate import default_collate, default_convert, pin_memory_batch
@@ -20,14 +21,16 @@ from .worker import get_worker_info
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     import torch
 
     from .dataset import Dataset, Indexed
 
 
+T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
+_collate_fn_t = Callable[[list[T]], Any]
 
 _FIXED = {"batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers"}
 

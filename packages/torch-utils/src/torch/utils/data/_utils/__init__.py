@@ -1,8 +1,7 @@
 """Where third-party code looks for the pieces of the loader, which in PyTorch are here."""
 
-from .. import fetch, worker
 from ..report import ExceptionWrapper
-from . import collate, pin_memory
+from . import collate, fetch, pin_memory, worker
 
 MP_STATUS_CHECK_INTERVAL = (
     5.0  # seconds; the unit of their time limits. Our loader sees at once what becomes of a worker

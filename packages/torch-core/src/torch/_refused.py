@@ -1,0 +1,35 @@
+"""Functions of dtypes and devices that are not here: each says what is missing, and what serves in its place."""
+
+from __future__ import annotations
+
+REFUSED = {
+    "_scaled_mm": "there are no tensors of float8: torch.mm multiplies the other dtypes",
+    "_make_per_tensor_quantized_tensor": "there are no quantized tensors",
+    "_make_per_channel_quantized_tensor": "there are no quantized tensors",
+    "_empty_affine_quantized": "there are no quantized tensors",
+}
+
+#: solvers that PyTorch itself has taken away, with what took their place
+REMOVED = {"solve": "torch.linalg.solve(A, B), whose arguments stand the other way round"}
+
+
+def _refuse(name, reason):
+    def refused(*args, **kwargs):
+        raise NotImplementedError(f"torch.{name}: {reason}")
+
+    refused.__name__ = refused.__qualname__ = name
+    refused.__doc__ = f"NotImplementedError: {reason}."
+    return refused
+
+
+def _removed(name, instead):
+    def removed(*args, **kwargs):
+        raise RuntimeError(f"torch.{name} was removed: use {instead}")
+
+    removed.__name__ = removed.__qualname__ = name
+    removed.__doc__ = f"RuntimeError: removed in favour of {instead}."
+    return removed
+
+
+globals().update((name, _refuse(name, reason)) for name, reason in REFUSED.items())
+globals().update((name, _removed(name, instead)) for name, instead in REMOVED.items())
