@@ -7,10 +7,12 @@ from .. import _debug, _options
 from .._stores.base import to_seconds
 from .._work import MeshWork
 from . import collectives, frames
+from .agreement import LOOSE
 from .frames import Request
 from .group import FlatGroup
 from .meeting import meet
-from .mesh import LOOSE, Mesh, Refused
+from .mesh import Mesh
+from .transfers import Refused
 
 HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 

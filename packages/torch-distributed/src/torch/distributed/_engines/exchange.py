@@ -1,0 +1,37 @@
+"""What the generator of an operation sees of the mesh."""
+
+import contextlib
+
+from . import collectives
+from .frames import DATA, NOTICE, Header
+from .transfers import Refused
+
+
+class Exchange:
+    """An operation's view of the mesh: its group's ranks by their place in it, and messages of its own."""
+
+    def __init__(self, mesh, group, task):
+        self.mesh, self.group, self.task = mesh, group, task
+        self.rank, self.size = group.place[mesh.rank], len(group.ranks)
+        self.collectives = collectives
+
+    def send(self, place, view, step=0, tag=None):
+        number = self.task.number if tag is None else tag
+        header = Header(DATA, self.task.request, self.group.number, number, step, view.nbytes)
+        return self.mesh.post_send(self.group.ranks[place], header, view)
+
+    def receive(self, place, view, step=0, tag=None):
+        number = self.task.number if tag is None else tag
+        key = (self.group.number, tag is not None, number, step)
+        rank = None if place is None else self.group.ranks[place]
+        return self.mesh.post_receive(rank, key, view, self.task.request)
+
+    def notify(self, place):
+        """Tell a rank what we call, where no message of ours would: two that wait for each other then know it."""
+        header = Header(NOTICE, self.task.request, self.group.number, self.task.number, 0, 0)
+        with contextlib.suppress(Refused):  # one that has left has sent what we wait for, or we will hear of it
+            self.mesh.post_send(self.group.ranks[place], header, None)
+
+    def others(self):
+        """All other places, beginning behind our own, so that not all ranks turn to one at once."""
+        return [(self.rank + i) % self.size for i in range(1, self.size)]
