@@ -128,6 +128,13 @@ class DeviceMesh:
         made._coordinate, made._groups, made._parent = [world.get_rank(group)], [group], None
         return made
 
+    def __enter__(self):
+        _current.append(self)
+        return self
+
+    def __exit__(self, *error):
+        _current.pop()
+
     def __eq__(self, other):
         return isinstance(other, DeviceMesh) and (self.mesh.tolist(), self.mesh_dim_names) == (
             other.mesh.tolist(),
@@ -140,6 +147,16 @@ class DeviceMesh:
     def __repr__(self):
         names = "" if self.mesh_dim_names is None else f", mesh_dim_names={self.mesh_dim_names}"
         return f"DeviceMesh({self.device_type!r}, {self.mesh.tolist()}{names})"
+
+
+_current: list = []
+
+
+def current_mesh() -> DeviceMesh:
+    """The mesh of the innermost ``with mesh:`` block."""
+    if not _current:
+        raise RuntimeError("No device mesh is currently active, please provide the device_mesh argument")
+    return _current[-1]
 
 
 def init_device_mesh(device_type, mesh_shape, *, mesh_dim_names=None, backend_override=None) -> DeviceMesh:

@@ -42,6 +42,8 @@ class Parameter(torch.Tensor):
     __torch_function__ = torch._C._disabled_torch_function_impl
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
+        if cls is Parameter and hasattr(data, "_as_parameter"):  # a tensor of a kind that has parameters of its own
+            return data._as_parameter(requires_grad)
         return torch.Tensor._make_subclass(cls, _as_tensor(data, "Parameter"), requires_grad)
 
     def __deepcopy__(self, memo: Any) -> Any:

@@ -1,6 +1,5 @@
 """Attention over spread sequences: not there."""
 
 from ..._absent import fill
-from .. import REASON
 
-fill(globals(), REASON, functions=["set_rotate_method", "context_parallel"])
+fill(globals(), "sequences are whole on each rank", functions=["set_rotate_method", "context_parallel"])

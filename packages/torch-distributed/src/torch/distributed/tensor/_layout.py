@@ -1,0 +1,69 @@
+"""Where the piece of a rank lies in a spread tensor: pieces are those of ``torch.chunk``, dim of the mesh by dim."""
+
+from dataclasses import dataclass
+
+import torch
+
+from ..device_mesh import DeviceMesh
+from .placement_types import Placement, Replicate, Shard
+
+__all__ = ["Spec", "chunk", "local_layout", "settled"]
+
+
+def chunk(length: int, parts: int, index: int) -> tuple:
+    """Where piece ``index`` begins and ends; the last ones may be short or empty.
+
+    >>> [chunk(5, 4, i) for i in range(4)]
+    [(0, 2), (2, 4), (4, 5), (5, 5)]
+    """
+    size = -(-length // parts)
+    return min(index * size, length), min((index + 1) * size, length)
+
+
+def settled(placements, mesh, dims) -> tuple:
+    """One placement for each dim of the mesh, with dims of the tensor counted from the front."""
+    if placements is None:
+        placements = [Replicate()] * mesh.ndim
+    placements = list(placements)
+    if len(placements) != mesh.ndim:
+        raise ValueError(f"DTensor: a mesh of {mesh.ndim} dims needs as many placements, got {placements}")
+    for i, placement in enumerate(placements):
+        if not isinstance(placement, Placement):
+            raise TypeError(f"DTensor: placements are Shard, Replicate or Partial, got {placement!r}")
+        if isinstance(placement, Shard):
+            if not -dims <= placement.dim < dims:
+                raise ValueError(f"DTensor: {placement} of a tensor of {dims} dims")
+            placements[i] = Shard(placement.dim % dims)
+    return tuple(placements)
+
+
+def local_layout(shape, mesh, placements, coordinate=None) -> tuple:
+    """The shape of a rank's piece, and the index of its first element in the whole."""
+    coordinate = mesh.get_coordinate() if coordinate is None else coordinate
+    sizes, offsets = list(shape), [0] * len(shape)
+    for parts, place, placement in zip(mesh.shape, coordinate, placements, strict=True):
+        if isinstance(placement, Shard):
+            start, end = chunk(sizes[placement.dim], parts, place)
+            offsets[placement.dim] += start
+            sizes[placement.dim] = end - start
+    return tuple(sizes), tuple(offsets)
+
+
+@dataclass(frozen=True)
+class Spec:
+    """How a tensor of ``shape`` lies on the ranks of a mesh."""
+
+    mesh: DeviceMesh
+    placements: tuple
+    shape: torch.Size
+
+    def with_placements(self, placements) -> "Spec":
+        return Spec(self.mesh, tuple(placements), self.shape)
+
+    @property
+    def replicated(self) -> "Spec":
+        return self.with_placements([Replicate()] * self.mesh.ndim)
+
+    def whole(self) -> bool:
+        """Whether every rank holds all of it."""
+        return all(isinstance(p, Replicate) for p in self.placements)

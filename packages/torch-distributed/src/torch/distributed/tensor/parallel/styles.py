@@ -1,0 +1,229 @@
+"""How a layer is spread (Shoeybi 2019): a linear layer by columns, then one by rows, need one sum between them."""
+
+import fnmatch
+from abc import ABC, abstractmethod
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from ..._reduce import ReduceOp
+from .._api import distribute_tensor
+from .._dtensor import DTensor, wrap
+from .._layout import Spec
+from .._redistribute import Cut, Enter, Gather, Total
+from ..placement_types import Replicate, Shard
+
+__all__ = [
+    "ColwiseParallel", "ParallelStyle", "PrepareModuleInput", "PrepareModuleOutput", "RowwiseParallel",
+    "parallelize_module",
+]  # fmt: skip
+
+
+class ParallelStyle(ABC):
+    """A way to spread a module over a mesh of one dim."""
+
+    @abstractmethod
+    def _apply(self, module, device_mesh):
+        """Spread the module in place; return it."""
+
+
+def _line(mesh):
+    if mesh.ndim != 1:
+        raise ValueError(f"parallelize_module: takes a mesh of one dim, got {mesh}; mesh['name'] is one")
+    return mesh.get_group()
+
+
+def _spread_parameter(module, name, mesh, placement):
+    parameter = getattr(module, name)
+    if parameter is not None:
+        module.register_parameter(name, distribute_tensor(parameter, mesh, [placement]))
+
+
+def _local(value):
+    return value.to_local() if isinstance(value, DTensor) else value
+
+
+def _layout(placement, mesh, value):
+    """A piece as a DTensor that lies in a way."""
+    return DTensor.from_local(value, mesh, [placement]) if not isinstance(value, DTensor) else value
+
+
+class _LayerStyle(ParallelStyle):
+    def __init__(self, *, input_layouts=None, output_layouts=None, use_local_output=True):
+        self.input_layout, self.output_layout = input_layouts or self.INPUT, output_layouts or self.OUTPUT
+        self.use_local_output = use_local_output
+
+    def _entered(self, value, mesh, wanted):
+        """The piece of the input that the layer computes with."""
+        group = mesh.get_group()
+        layout = value.placements[0] if isinstance(value, DTensor) else self.input_layout
+        value = _local(value)
+        if layout == wanted:
+            return value
+        if isinstance(layout, Shard):
+            dim = layout.dim % value.dim()
+            value = Gather.apply(value, dim, value.shape[dim] * group.size(), group)
+        elif not isinstance(layout, Replicate):
+            value = Total.apply(value, ReduceOp.SUM, group)
+        return Cut.apply(value, wanted.dim % value.dim(), group) if isinstance(wanted, Shard) else value
+
+    def _left(self, value, mesh, layout):
+        """The output as it was asked for, of one that lies by ``layout``."""
+        if isinstance(layout, Shard) and layout.dim < 0:
+            layout = Shard(layout.dim % value.dim())
+        wanted = self.output_layout
+        if isinstance(wanted, Shard):
+            wanted = Shard(wanted.dim % value.dim())
+        shape = list(value.shape)
+        if isinstance(layout, Shard):
+            shape[layout.dim] = self.features if layout.dim == value.dim() - 1 else shape[layout.dim]
+        result = wrap(value, Spec(mesh, (layout,), torch.Size(shape))).redistribute(mesh, [wanted])
+        return result.to_local() if self.use_local_output else result
+
+
+class ColwiseParallel(_LayerStyle):
+    """A ``Linear`` or ``Embedding`` of which each rank computes some of the outputs.
+
+    The input is whole on each rank unless ``input_layouts`` say otherwise; the output stays in pieces along its last
+    dim, unless ``output_layouts`` is ``Replicate()``.
+    """
+
+    INPUT, OUTPUT = Replicate(), Shard(-1)
+
+    def _apply(self, module, device_mesh):
+        group = _line(device_mesh)
+        if isinstance(module, nn.Linear):
+            self.features = module.out_features
+            _spread_parameter(module, "weight", device_mesh, Shard(0))
+            _spread_parameter(module, "bias", device_mesh, Shard(0))
+
+            def forward(x):
+                x = Enter.apply(self._entered(x, device_mesh, Replicate()), group)
+                result = F.linear(x, module.weight.to_local(), None if module.bias is None else module.bias.to_local())
+                return self._left(result, device_mesh, Shard(-1))
+
+        elif isinstance(module, nn.Embedding):
+            self.features = module.embedding_dim
+            _spread_parameter(module, "weight", device_mesh, Shard(1))
+
+            def forward(x):
+                x = self._entered(x, device_mesh, Replicate())
+                result = F.embedding(x, module.weight.to_local(), module.padding_idx)
+                return self._left(result, device_mesh, Shard(-1))
+
+        else:
+            raise NotImplementedError("ColwiseParallel currently only support nn.Linear and nn.Embedding!")
+        module.forward = forward
+        return module
+
+
+class RowwiseParallel(_LayerStyle):
+    """A ``Linear`` of which each rank has some of the inputs; the sum over the ranks is its output.
+
+    The input is in pieces along its last dim, as ColwiseParallel leaves it, unless ``input_layouts`` say otherwise.
+    """
+
+    INPUT, OUTPUT = Shard(-1), Replicate()
+
+    def _apply(self, module, device_mesh):
+        group = _line(device_mesh)
+        if not isinstance(module, nn.Linear):
+            raise NotImplementedError("RowwiseParallel: spreads nn.Linear")
+        self.features = module.out_features
+        _spread_parameter(module, "weight", device_mesh, Shard(1))
+        _spread_parameter(module, "bias", device_mesh, Replicate())
+
+        def forward(x):
+            x = self._entered(x, device_mesh, Shard(-1))
+            total = Total.apply(F.linear(x, module.weight.to_local()), ReduceOp.SUM, group)
+            if module.bias is not None:
+                total = total + module.bias.to_local()
+            return self._left(total, device_mesh, Replicate())
+
+        module.forward = forward
+        return module
+
+
+def _each(values, layouts):
+    values = values if isinstance(values, tuple) else (values,)
+    layouts = layouts if isinstance(layouts, (tuple, list)) else (layouts,)
+    if len(values) != len(layouts):
+        raise ValueError(f"module inputs and input_layouts should have same length! {len(values)} and {len(layouts)}")
+    return zip(values, layouts, strict=True)
+
+
+class PrepareModuleInput(ParallelStyle):
+    """Tensors that a module is given lie by ``input_layouts`` and reach it by ``desired_input_layouts``."""
+
+    def __init__(self, *, input_layouts=None, desired_input_layouts=None, use_local_output=False, **more):
+        if any(value is not None for value in more.values()):
+            raise NotImplementedError(f"PrepareModuleInput: {', '.join(more)} is not there")
+        self.input_layouts, self.desired, self.use_local = input_layouts, desired_input_layouts, use_local_output
+
+    def _apply(self, module, device_mesh):
+        def prepare(module, inputs):
+            desired = self.desired if isinstance(self.desired, (tuple, list)) else (self.desired,)
+            return tuple(
+                value if layout is None else _moved(value, layout, wanted, device_mesh, self.use_local)
+                for (value, layout), wanted in zip(_each(inputs, self.input_layouts), desired, strict=True)
+            )
+
+        module.register_forward_pre_hook(prepare)
+        return module
+
+
+class PrepareModuleOutput(ParallelStyle):
+    """Tensors that a module returns lie by ``output_layouts`` and leave it by ``desired_output_layouts``."""
+
+    def __init__(self, *, output_layouts, desired_output_layouts, use_local_output=True):
+        self.output_layouts, self.desired, self.use_local = output_layouts, desired_output_layouts, use_local_output
+
+    def _apply(self, module, device_mesh):
+        def prepare(module, inputs, outputs):
+            desired = self.desired if isinstance(self.desired, (tuple, list)) else (self.desired,)
+            moved = [
+                value if layout is None else _moved(value, layout, wanted, device_mesh, self.use_local)
+                for (value, layout), wanted in zip(_each(outputs, self.output_layouts), desired, strict=True)
+            ]
+            return tuple(moved) if isinstance(outputs, tuple) else moved[0]
+
+        module.register_forward_hook(prepare)
+        return module
+
+
+def _moved(value, layout, wanted, mesh, use_local):
+    result = _layout(layout, mesh, value).redistribute(mesh, [wanted])
+    return result.to_local() if use_local else result
+
+
+def parallelize_module(module, device_mesh=None, parallelize_plan=None, *, src_data_rank=0):
+    """Spread a module by a style, or its submodules by styles under their names, in which ``*`` stands for any.
+
+    >>> import torch, torch.distributed as dist
+    >>> from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> net = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2))
+    >>> mesh = dist.init_device_mesh("cpu", (1,))
+    >>> net = parallelize_module(net, mesh, {"0": ColwiseParallel(), "2": RowwiseParallel()})
+    >>> net(torch.ones(3, 4)).shape
+    torch.Size([3, 2])
+    >>> dist.destroy_process_group()
+    """
+    from ...device_mesh import current_mesh
+
+    mesh = current_mesh() if device_mesh is None else device_mesh
+    _line(mesh)
+    if isinstance(parallelize_plan, ParallelStyle):
+        return parallelize_plan._apply(module, mesh)
+    if not isinstance(parallelize_plan, dict):
+        raise TypeError(
+            f"Expect Union[ParallelStyle, Dict[str, ParallelStyle]] for parallelize_plan, {parallelize_plan!r} found!"
+        )
+    for pattern, style in parallelize_plan.items():
+        found = [part for name, part in module.named_modules() if fnmatch.fnmatch(name, pattern)]
+        if not found:
+            raise ValueError(f"parallelize_module: no submodule is called {pattern!r}")
+        for part in found:
+            style._apply(part, mesh)
+    return module
