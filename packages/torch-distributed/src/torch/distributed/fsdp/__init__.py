@@ -1,20 +1,17 @@
-"""Parameters spread over ranks: not there; every rank holds the whole model (DistributedDataParallel)."""
+"""Training with parameters, gradients and optimizer state spread over ranks (Rajbhandari 2020, stage 3).
 
-from .._absent import fill
+:func:`fully_shard` puts it on a module, :class:`FullyShardedDataParallel` is its older face.
+"""
 
-REASON = "parameters are whole on each rank; DistributedDataParallel and ZeroRedundancyOptimizer are there"
-fill(
-    globals(),
-    REASON,
-    ["FullyShardedDataParallel", "FSDPModule", "UnshardHandle", "CPUOffload", "CPUOffloadPolicy", "OffloadPolicy",
-     "MixedPrecision", "MixedPrecisionPolicy", "FullStateDictConfig", "LocalStateDictConfig", "ShardedStateDictConfig",
-     "StateDictConfig", "StateDictSettings", "OptimStateDictConfig", "FullOptimStateDictConfig",
-     "LocalOptimStateDictConfig", "ShardedOptimStateDictConfig", "FlatParameter"],
-    ["fully_shard", "register_fsdp_forward_method", "share_comm_ctx"],
-    {
-        "ShardingStrategy": ["FULL_SHARD", "SHARD_GRAD_OP", "NO_SHARD", "HYBRID_SHARD", "_HYBRID_SHARD_ZERO2"],
-        "BackwardPrefetch": ["BACKWARD_PRE", "BACKWARD_POST"],
-        "OptimStateKeyType": ["PARAM_NAME", "PARAM_ID"],
-        "StateDictType": ["FULL_STATE_DICT", "LOCAL_STATE_DICT", "SHARDED_STATE_DICT"],
-    },
-)  # fmt: skip
+from .._absent import absent_class
+from . import wrap  # noqa: F401
+from ._fully_shard import FSDPModule, UnshardHandle, fully_shard, register_fsdp_forward_method, share_comm_ctx
+from .api import *  # noqa: F403
+from .api import __all__ as _settings
+from .fully_sharded_data_parallel import FullyShardedDataParallel
+
+__all__ = [
+    *_settings, "FSDPModule", "FullyShardedDataParallel", "UnshardHandle", "fully_shard",
+    "register_fsdp_forward_method", "share_comm_ctx",
+]  # fmt: skip
+FlatParameter = absent_class(__name__, "FlatParameter", "parameters keep their names and shapes")

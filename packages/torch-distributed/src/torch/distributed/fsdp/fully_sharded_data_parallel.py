@@ -1,5 +1,262 @@
-"""The names of :mod:`torch.distributed.fsdp` where libraries look for them."""
+"""``FullyShardedDataParallel``: the older face of :func:`fully_shard`, a wrapper around a module."""
 
-from torch.distributed import fsdp as _fsdp
+import contextlib
 
-globals().update({name: value for name, value in vars(_fsdp).items() if name[0].isupper()})
+import torch
+from torch import nn
+
+from .. import _world as world
+from ..device_mesh import DeviceMesh
+from ..tensor._dtensor import DTensor
+from . import _states
+from ._fully_shard import FSDPModule, fully_shard
+from .api import (
+    BackwardPrefetch,
+    CPUOffload,
+    FullOptimStateDictConfig,
+    FullStateDictConfig,
+    LocalOptimStateDictConfig,
+    LocalStateDictConfig,
+    MixedPrecision,
+    MixedPrecisionPolicy,
+    OptimStateDictConfig,
+    OptimStateKeyType,
+    ShardedOptimStateDictConfig,
+    ShardedStateDictConfig,
+    ShardingStrategy,
+    StateDictConfig,
+    StateDictSettings,
+    StateDictType,
+)
+from .wrap import wrap_children
+
+__all__ = [
+    "BackwardPrefetch", "CPUOffload", "FullOptimStateDictConfig", "FullStateDictConfig", "FullyShardedDataParallel",
+    "LocalOptimStateDictConfig", "LocalStateDictConfig", "MixedPrecision", "OptimStateDictConfig", "OptimStateKeyType",
+    "ShardedOptimStateDictConfig", "ShardedStateDictConfig", "ShardingStrategy", "StateDictConfig", "StateDictSettings",
+    "StateDictType",
+]  # fmt: skip
+
+INNER = "_fsdp_wrapped_module."
+
+
+class FullyShardedDataParallel(nn.Module):
+    """A module whose parameters, gradients and optimizer state are spread over the ranks of a group.
+
+    Parameters keep their names and shapes (``use_orig_params`` is always as True) and are :class:`DTensor`\\ s; there is
+    no flat parameter.  ``state_dict()`` has whole tensors, or DTensors after ``set_state_dict_type``.
+
+    Args:
+        sharding_strategy: ``FULL_SHARD`` unless given; ``NO_SHARD`` keeps parameters whole on every rank
+        auto_wrap_policy: which submodules are sharded by themselves, for example a :class:`ModuleWrapPolicy`
+        mixed_precision: the dtypes in which the module computes and sums gradients
+
+    >>> import torch, torch.distributed as dist
+    >>> from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> net = FSDP(torch.nn.Linear(2, 1))
+    >>> net(torch.ones(4, 2)).sum().backward()
+    >>> {name: tuple(value.shape) for name, value in net.state_dict().items()}
+    {'weight': (1, 2), 'bias': (1,)}
+    >>> dist.destroy_process_group()
+    """
+
+    def __init__(
+        self,
+        module,
+        process_group=None,
+        sharding_strategy=None,
+        cpu_offload=None,
+        auto_wrap_policy=None,
+        backward_prefetch=BackwardPrefetch.BACKWARD_PRE,
+        mixed_precision=None,
+        ignored_modules=None,
+        param_init_fn=None,
+        device_id=None,
+        sync_module_states=False,
+        forward_prefetch=False,
+        limit_all_gathers=True,
+        use_orig_params=False,
+        ignored_states=None,
+        device_mesh=None,
+    ):
+        super().__init__()
+        if param_init_fn is not None:
+            raise NotImplementedError("FullyShardedDataParallel: param_init_fn is not there; initialise before")
+        strategy = ShardingStrategy.FULL_SHARD if sharding_strategy is None else sharding_strategy
+        mesh = _mesh(process_group, device_mesh, strategy)
+        settings = {
+            "sharding_strategy": strategy,
+            "mixed_precision": mixed_precision,
+            "device_mesh": mesh,
+            "ignored_modules": ignored_modules,
+            "ignored_states": ignored_states,
+        }
+        ignored = set(ignored_modules or ())
+        if auto_wrap_policy is not None:
+            wrap_children(module, auto_wrap_policy, FullyShardedDataParallel, settings, ignored)
+        left_out = {p for m in ignored for p in m.parameters()}
+        for one in ignored_states or ():
+            left_out |= set(one.parameters()) if isinstance(one, nn.Module) else {one}
+        mixed = mixed_precision or MixedPrecision()
+        if mixed.buffer_dtype is not None:
+            for buffer in module.buffers():
+                if buffer.is_floating_point():
+                    buffer.data = buffer.data.to(mixed.buffer_dtype)
+        policy = MixedPrecisionPolicy(
+            mixed.param_dtype,
+            mixed.reduce_dtype,
+            cast_forward_inputs=mixed.cast_forward_inputs or mixed.cast_root_forward_inputs,
+        )
+        reshard = strategy in (ShardingStrategy.FULL_SHARD, ShardingStrategy.HYBRID_SHARD)
+        self._fsdp_wrapped_module = fully_shard(
+            module, mesh=mesh, reshard_after_forward=reshard, mp_policy=policy, ignored_params=left_out
+        )
+        self.sharding_strategy, self.mixed_precision = strategy, mixed
+        self.process_group = mesh.get_group(mesh.ndim - 1)
+        self._settings = StateDictSettings()
+        self._register_state_dict_hook(_states.after_state_dict)
+        self.register_load_state_dict_pre_hook(_states.before_load)
+
+    @property
+    def module(self):
+        """The module that is wrapped."""
+        return self._fsdp_wrapped_module
+
+    def __getattr__(self, name):
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            return getattr(super().__getattr__("_fsdp_wrapped_module"), name)
+
+    def __getitem__(self, key):
+        return self.module[key]
+
+    def forward(self, *args, **kwargs):
+        return self.module(*args, **kwargs)
+
+    @staticmethod
+    def fsdp_modules(module, root_only: bool = False) -> list:
+        """The wrappers in a module, or those that are in no other."""
+        found = [m for m in module.modules() if isinstance(m, FullyShardedDataParallel)]
+        if not root_only:
+            return found
+        inside = {id(part) for m in found for part in m.module.modules()}
+        return [m for m in found if id(m) not in inside]
+
+    def check_is_root(self) -> bool:
+        """True: no wrapper has to be told that it is the outermost."""
+        return True
+
+    # ---- training
+
+    @contextlib.contextmanager
+    def no_sync(self):
+        """Within it gradients are not summed; they are kept whole for the next backward outside."""
+        self.module.set_requires_gradient_sync(False)
+        try:
+            yield
+        finally:
+            self.module.set_requires_gradient_sync(True)
+
+    def clip_grad_norm_(self, max_norm, norm_type=2.0):
+        """Scale the gradients down to a norm over all ranks; the norm before."""
+        total = nn.utils.clip_grad_norm_([p for p in self.parameters() if p.grad is not None], max_norm, norm_type)
+        return total.full_tensor() if isinstance(total, DTensor) else total
+
+    def apply(self, fn):
+        """Call ``fn`` on every submodule, with whole parameters, and keep what it does to them."""
+        with self.summon_full_params(self):
+            return super().apply(fn)
+
+    @staticmethod
+    @contextlib.contextmanager
+    def summon_full_params(
+        module, recurse=True, writeback=True, rank0_only=False, offload_to_cpu=False, with_grads=False
+    ):
+        """Within it parameters are whole; what was done to them is kept, unless ``writeback=False``."""
+        if with_grads:
+            raise NotImplementedError("summon_full_params: with_grads is not there; p.grad.full_tensor() is whole")
+        if rank0_only and writeback:
+            raise NotImplementedError("summon_full_params: writeback of one rank's changes is not there")
+        states = [m._fsdp for m in module.modules() if isinstance(m, FSDPModule)]
+        states = states if recurse else states[:1]
+        held = []
+        with torch.no_grad():
+            for state in states:
+                whole = [
+                    nn.Parameter(one, slot.piece.requires_grad)
+                    for one, slot in zip(state.gather(), state.slots, strict=True)
+                ]
+                held.append(whole)
+                for slot, one in zip(state.slots, whole, strict=True):
+                    slot.show(one)
+        try:
+            yield
+        finally:
+            with torch.no_grad():
+                for state, whole in zip(states, held, strict=True):
+                    for slot, one in zip(state.slots, whole, strict=True):
+                        if writeback:
+                            slot.piece._local_tensor.copy_(one[slot.start : slot.end])
+                    state.reshard()
+
+    # ---- states
+
+    @staticmethod
+    def set_state_dict_type(module, state_dict_type, state_dict_config=None, optim_state_dict_config=None):
+        """Say whether states have whole tensors or DTensors; the settings before."""
+        return _states.set_type(module, state_dict_type, state_dict_config, optim_state_dict_config)
+
+    @staticmethod
+    def get_state_dict_type(module) -> StateDictSettings:
+        """The settings now."""
+        return _states.get_type(module)
+
+    @staticmethod
+    @contextlib.contextmanager
+    def state_dict_type(module, state_dict_type, state_dict_config=None, optim_state_dict_config=None):
+        """Within it, states are of another type."""
+        before = _states.set_type(module, state_dict_type, state_dict_config, optim_state_dict_config)
+        try:
+            yield
+        finally:
+            _states.restore(module, before)
+
+    @staticmethod
+    def optim_state_dict(model, optim, optim_state_dict=None, group=None) -> dict:
+        """The state of an optimizer by names of parameters, with whole tensors or DTensors as the type says."""
+        return _states.optim_state_dict(model, optim)
+
+    full_optim_state_dict = staticmethod(
+        lambda model, optim, *args, **kwargs: _states.optim_state_dict(model, optim, True)
+    )
+    sharded_optim_state_dict = staticmethod(
+        lambda model, optim, *_, **__: _states.optim_state_dict(model, optim, False)
+    )
+
+    @staticmethod
+    def optim_state_dict_to_load(
+        model, optim, optim_state_dict, is_named_optimizer=False, load_directly=False, group=None
+    ):
+        """Such a state as ``optim.load_state_dict`` takes it; with ``load_directly`` it is loaded."""
+        made = _states.optim_state_dict_to_load(model, optim, optim_state_dict)
+        if load_directly:
+            optim.load_state_dict(made)
+        return made
+
+
+def _mesh(process_group, device_mesh, strategy) -> DeviceMesh:
+    hybrid = strategy in (ShardingStrategy.HYBRID_SHARD, ShardingStrategy._HYBRID_SHARD_ZERO2)
+    if device_mesh is not None:
+        if process_group is not None:
+            raise ValueError("Cannot pass both process_group and device_mesh at the same time.")
+        if hybrid and device_mesh.ndim != 2:
+            raise ValueError(f"{strategy.name} needs a mesh of two dims, got {device_mesh}")
+        return device_mesh
+    if hybrid:
+        raise NotImplementedError(f"FullyShardedDataParallel: {strategy.name} takes device_mesh of two dims")
+    group = world.resolve(process_group)
+    if strategy is ShardingStrategy.NO_SHARD:
+        return DeviceMesh("cpu", torch.tensor(world.get_process_group_ranks(group)).view(-1, 1))
+    return DeviceMesh.from_group(group)

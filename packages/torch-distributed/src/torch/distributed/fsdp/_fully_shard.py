@@ -1,0 +1,251 @@
+"""``fully_shard``: a module whose parameters, gradients and optimizer state are spread over the ranks of a mesh."""
+
+import torch
+from torch import nn
+
+from .. import _collectives as collectives
+from .. import _world as world
+from ..device_mesh import DeviceMesh, init_device_mesh
+from ..tensor._dtensor import DTensor
+from ._group import ShardedParameters, Slot
+from .api import MixedPrecisionPolicy, OffloadPolicy
+
+__all__ = ["FSDPModule", "UnshardHandle", "fully_shard", "register_fsdp_forward_method", "share_comm_ctx"]
+
+_classes: dict = {}
+
+
+class UnshardHandle:
+    """What ``unshard(async_op=True)`` returns; the parameters are whole already."""
+
+    def wait(self) -> None:
+        """Return."""
+
+
+class FSDPModule:
+    """What :func:`fully_shard` adds to the class of a module."""
+
+    def __deepcopy__(self, memo):
+        raise NotImplementedError("a sharded module is not copied; copy it before fully_shard")
+
+    def __reduce_ex__(self, protocol):
+        raise NotImplementedError("a sharded module is not pickled; torch.distributed.checkpoint saves its state")
+
+    def unshard(self, async_op: bool = False):
+        """Make this module's own parameters whole until :meth:`reshard`; all ranks must call it."""
+        self._fsdp.unshard()
+        return UnshardHandle() if async_op else None
+
+    def reshard(self) -> None:
+        """Go back to the pieces."""
+        self._fsdp.reshard()
+
+    def _sharded_modules(self, recurse=True):
+        return [m for m in self.modules() if isinstance(m, FSDPModule)] if recurse else [self]
+
+    def set_requires_gradient_sync(self, requires_gradient_sync: bool, *, recurse: bool = True) -> None:
+        """Whether backward sums gradients over the ranks; without, they are kept whole for the next pass that does."""
+        for module in self._sharded_modules(recurse):
+            module._fsdp.sync = requires_gradient_sync
+
+    def set_requires_all_reduce(self, requires_all_reduce: bool, *, recurse: bool = True) -> None:
+        """Whether gradients are summed over replicas too, on a mesh of two dims."""
+        for module in self._sharded_modules(recurse):
+            module._fsdp.all_reduces = requires_all_reduce
+
+    def set_reshard_after_backward(self, reshard_after_backward: bool, *, recurse: bool = True) -> None:
+        """Whether whole parameters are let go of when their gradients are there."""
+        for module in self._sharded_modules(recurse):
+            module._fsdp.reshard_after_backward = reshard_after_backward
+
+    def set_reshard_after_forward(self, reshard_after_forward: bool, recurse: bool = True) -> None:
+        """Whether whole parameters are let go of between forward and backward."""
+        for module in self._sharded_modules(recurse):
+            module._fsdp.reshard_after_forward = reshard_after_forward
+
+    def set_is_last_backward(self, is_last_backward: bool) -> None:
+        """Accepted: nothing waits for the last pass."""
+
+    def set_modules_to_forward_prefetch(self, modules) -> None:
+        """Accepted: parameters are gathered when they are needed."""
+
+    def set_modules_to_backward_prefetch(self, modules) -> None:
+        """Accepted: parameters are gathered when they are needed."""
+
+    def set_gradient_divide_factor(self, factor: float) -> None:
+        """Not there: gradients are divided by the number of ranks."""
+        raise NotImplementedError("FSDPModule.set_gradient_divide_factor: scale the loss instead")
+
+
+def fully_shard(
+    module,
+    *,
+    mesh=None,
+    reshard_after_forward=None,
+    shard_placement_fn=None,
+    mp_policy=None,
+    offload_policy=None,
+    ignored_params=None,
+    dp_mesh_dims=None,
+):
+    """Spread the parameters of ``module`` over the ranks, but for those of submodules that are sharded already.
+
+    Each rank keeps a piece of every parameter, cut along its first dim as a :class:`DTensor`; so are the gradients, and
+    the state of an optimizer that is made afterwards.  While the module computes it has whole parameters.  Shard the
+    layers of a model one by one and then the model, so that only one layer is whole at a time.
+
+    Args:
+        mesh: of one dim, or of two: replicas of what the second dim shares
+        reshard_after_forward: gather the parameters again for backward; False keeps them whole in between
+        mp_policy: a :class:`MixedPrecisionPolicy`
+
+    Ranks must begin with equal parameters: those of the first rank are taken over.
+
+    >>> import torch, torch.distributed as dist
+    >>> from torch.distributed.fsdp import fully_shard
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> net = fully_shard(torch.nn.Linear(2, 1))
+    >>> net(torch.ones(4, 2)).sum().backward()
+    >>> net.weight.placements, net.weight.grad.full_tensor()
+    ((Shard(dim=0),), tensor([[4., 4.]]))
+    >>> dist.destroy_process_group()
+    """
+    if isinstance(module, (list, tuple)):
+        raise NotImplementedError("fully_shard: takes one module; several are sharded one by one")
+    if shard_placement_fn is not None:
+        raise NotImplementedError("fully_shard: shard_placement_fn is not there; parameters are cut along dim 0")
+    if dp_mesh_dims is not None:
+        raise NotImplementedError("fully_shard: dp_mesh_dims is not there; give mesh['name']")
+    if isinstance(module, FSDPModule):
+        raise ValueError("fully_shard: the module is sharded already")
+    if isinstance(module, (nn.ModuleList, nn.ModuleDict)) and type(module).forward is nn.Module.forward:
+        raise ValueError(f"fully_shard does not support containers that do not implement forward: {module}")
+    mesh = init_device_mesh("cpu", (world.default_group().size(),)) if mesh is None else mesh
+    if not isinstance(mesh, DeviceMesh) or mesh.ndim not in (1, 2):
+        raise ValueError(f"fully_shard expects a 1D or 2D DeviceMesh but got {mesh}")
+    offload_policy = OffloadPolicy() if offload_policy is None else offload_policy
+    ignored = set(ignored_params or ())
+    slots = _slots(module, mesh, ignored)
+    policy = MixedPrecisionPolicy() if mp_policy is None else mp_policy
+    reshard = True if reshard_after_forward is None else bool(reshard_after_forward)
+    kind = type(module)
+    if kind not in _classes:
+        _classes[kind] = type(f"FSDP{kind.__name__}", (FSDPModule, kind), {})
+    module.__class__ = _classes[kind]
+    object.__setattr__(module, "_fsdp", ShardedParameters(slots, mesh, policy, reshard))
+    for slot in slots:
+        slot.show(slot.piece)
+    module.register_forward_pre_hook(_before, prepend=True, with_kwargs=True)
+    module.register_forward_hook(_after, always_call=True)
+    return module
+
+
+def _slots(module, mesh, ignored):
+    places: dict = {}
+    sharded = [m for m in module.modules() if m is not module and isinstance(m, FSDPModule)]
+    theirs = {id(part) for m in sharded for part in m.modules()}
+    for part in module.modules():
+        if id(part) in theirs:
+            continue
+        for name, parameter in part._parameters.items():
+            if parameter is not None and parameter not in ignored:
+                places.setdefault(parameter, []).append((part, name))
+    for parameter, found in places.items():
+        if isinstance(parameter, nn.parameter.UninitializedParameter):
+            raise RuntimeError(f"fully_shard: {found[0][1]} has no shape yet; run a forward pass first")
+        if isinstance(parameter, DTensor):
+            raise NotImplementedError(f"fully_shard: {found[0][1]} is a DTensor already; cut parameters once")
+        if parameter.dim() == 0:
+            raise ValueError(
+                f"fully_shard doesn't support scalar parameters. Change {found[0][1]} to a 1D tensor with numel equal to 1."
+            )
+    with torch.no_grad():
+        for group in reversed(mesh.get_all_groups()):
+            for parameter in places:
+                line = parameter.detach().contiguous()
+                collectives.broadcast(line, group=group, group_src=0)
+                if line.data_ptr() != parameter.data_ptr():
+                    parameter.copy_(line)
+    return [Slot(found, parameter, mesh) for parameter, found in places.items()]
+
+
+def _cast(value, dtype):
+    if isinstance(value, torch.Tensor):
+        return value.to(dtype) if value.is_floating_point() else value
+    if isinstance(value, (list, tuple)):
+        items = [_cast(one, dtype) for one in value]
+        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
+    if isinstance(value, dict):
+        return {key: _cast(one, dtype) for key, one in value.items()}
+    return value
+
+
+def _before(module, args, kwargs):
+    state = module._fsdp
+    state.depth += 1
+    if state.depth == 1:  # a module that calls itself keeps what the outer call has set up
+        state.unshard()
+        if torch.is_grad_enabled():
+            state.hooks = torch.autograd.graph.saved_tensors_hooks(state.pack, state.unpack)
+            state.hooks.__enter__()
+    policy = state.policy
+    if policy.param_dtype is not None and policy.cast_forward_inputs:
+        args, kwargs = _cast(args, policy.param_dtype), _cast(kwargs, policy.param_dtype)
+    return args, kwargs
+
+
+def _after(module, args, outputs):
+    state = module._fsdp
+    state.depth -= 1
+    if state.depth == 0:
+        if state.hooks is not None:
+            state.hooks.__exit__()
+            state.hooks = None
+        if state.reshard_after_forward:
+            state.reshard()
+    if outputs is None:
+        return None
+    if torch.is_grad_enabled() and state.reshard_after_forward:
+        _tell(outputs, state)
+    return outputs if state.policy.output_dtype is None else _cast(outputs, state.policy.output_dtype)
+
+
+def _tell(value, state):
+    """When backward reaches the module, it has whole parameters again, for what is computed anew."""
+    if isinstance(value, torch.Tensor):
+        if value.requires_grad and not value.is_leaf:
+            value.register_hook(lambda grad: _show_whole(state))
+    elif isinstance(value, (list, tuple)):
+        for one in value:
+            _tell(one, state)
+    elif isinstance(value, dict):
+        _tell(list(value.values()), state)
+
+
+def _show_whole(state):
+    if state.whole is None:
+        state._keep([w.requires_grad_(s.piece.requires_grad) for w, s in zip(state.gather(), state.slots, strict=True)])
+    for slot, tensor in zip(state.slots, state.whole, strict=True):
+        slot.show(tensor)
+
+
+def register_fsdp_forward_method(module, method_name: str) -> None:
+    """Let another method than ``forward`` have whole parameters."""
+    if not isinstance(module, FSDPModule):
+        return
+    method = getattr(module, method_name)
+
+    def wrapped(*args, **kwargs):
+        args, kwargs = _before(module, args, kwargs)
+        outputs = None
+        try:
+            outputs = method(*args, **kwargs)
+        finally:
+            outputs = _after(module, args, outputs)
+        return outputs
+
+    object.__setattr__(module, method_name, wrapped)
+
+
+def share_comm_ctx(modules) -> None:
+    """Accepted: there are no streams to share."""

@@ -1,0 +1,200 @@
+"""The parameters of one module, kept in pieces: whole while the module computes, and their gradients summed in pieces.
+
+In forward, one gathering makes the whole parameters, as outputs of a node of the graph; what autograd saves of them is
+noted by number, and gathered again when backward asks for it.  The node's own backward has all their gradients at once,
+sums them over the ranks, and leaves each rank the sum for its pieces.
+"""
+
+import weakref
+
+import torch
+from torch.autograd import Function
+
+from .. import _collectives as collectives
+from .._reduce import ReduceOp
+from ..tensor._dtensor import DTensor, Piece
+from ..tensor._layout import Spec, chunk
+from ..tensor.placement_types import Replicate, Shard
+
+
+class Slot:
+    """A parameter: the modules and names under which it is found, and its piece."""
+
+    def __init__(self, places, parameter, mesh):
+        self.places = places
+        self.shape, self.dtype = parameter.shape, parameter.dtype
+        self.start, self.end = chunk(self.shape[0], mesh.size(mesh.ndim - 1), mesh.get_local_rank(mesh.ndim - 1))
+        placements = (Shard(0),) if mesh.ndim == 1 else (Replicate(), Shard(0))
+        whole = parameter.to_local() if isinstance(parameter, DTensor) else parameter
+        piece = whole.detach()[self.start : self.end].clone(memory_format=torch.contiguous_format)
+        self.piece = Piece(piece, Spec(mesh, placements, self.shape), requires_grad=parameter.requires_grad)
+        self.row = self.shape[1:].numel()
+
+    def show(self, value):
+        for module, name in self.places:
+            module._parameters[name] = value
+
+
+class ShardedParameters:
+    """The slots of a module, by dtype in one line each."""
+
+    def __init__(self, slots, mesh, policy, reshard):
+        self.slots, self.mesh, self.policy = slots, mesh, policy
+        self.shard_group = mesh.get_group(mesh.ndim - 1)
+        self.replicas = mesh.get_group(0) if mesh.ndim == 2 else None
+        self.reshard_after_forward = reshard
+        self.sync = True
+        self.all_reduces = True
+        self.reshard_after_backward = True
+        self.divide = True
+        self.whole = None  # tensors by slot, while they are there
+        self.places: dict = {}  # the address of a whole parameter's memory: its number
+        self.owed: dict = {}  # whole gradients by slot, of passes without sync
+        self.hooks, self.depth = None, 0  # of the forward pass under way
+        self.linked = False  # whether backward through the whole parameters reaches the pieces
+
+    # ---- whole parameters
+
+    def gather(self):
+        """The whole parameters, without history."""
+        size = self.shard_group.size()
+        whole = [None] * len(self.slots)
+        for dtype in dict.fromkeys(self._dtype(slot) for slot in self.slots):
+            mine = [i for i, slot in enumerate(self.slots) if self._dtype(slot) == dtype]
+            rows = [-(-self.slots[i].shape[0] // size) for i in mine]
+            lengths = [n * self.slots[i].row for n, i in zip(rows, mine, strict=True)]
+            line = torch.zeros(sum(lengths), dtype=dtype)
+            for part, i in zip(line.split(lengths), mine, strict=True):
+                piece = self.slots[i].piece._local_tensor
+                part[: piece.numel()].copy_(piece.reshape(-1))
+            everyone = torch.empty(size, line.numel(), dtype=dtype)
+            collectives.all_gather_into_tensor(everyone, line, group=self.shard_group)
+            for columns, i, n in zip(everyone.split(lengths, 1), mine, rows, strict=True):
+                slot = self.slots[i]
+                whole[i] = columns.reshape(size * n, *slot.shape[1:])[: slot.shape[0]].contiguous()
+                if whole[i].untyped_storage().nbytes() != whole[i].numel() * whole[i].element_size():
+                    whole[i] = whole[i].clone()
+        return whole
+
+    def _dtype(self, slot):
+        floating = slot.dtype.is_floating_point
+        return self.policy.param_dtype if self.policy.param_dtype is not None and floating else slot.dtype
+
+    def unshard(self):
+        """Let the module have whole parameters that lead to the pieces' gradients."""
+        if self.whole is None or (torch.is_grad_enabled() and not self.linked):
+            pieces = [slot.piece for slot in self.slots]
+            with torch._C.DisableTorchFunctionSubclass():
+                self._keep(Unshard.apply(self, *pieces) if pieces else ())
+            self.linked = torch.is_grad_enabled()
+        for slot, tensor in zip(self.slots, self.whole, strict=True):
+            slot.show(tensor)
+
+    def _keep(self, whole):
+        self.whole = list(whole)
+        self.places = {one.untyped_storage().data_ptr(): i for i, one in enumerate(self.whole) if one.numel()}
+
+    def reshard(self):
+        """Let the module have the pieces, and go of the whole."""
+        self.whole, self.places, self.linked = None, {}, False
+        for slot in self.slots:
+            slot.show(slot.piece)
+
+    # ---- what autograd saves
+
+    def pack(self, tensor):
+        number = self.places.get(tensor.untyped_storage().data_ptr())
+        if number is None or not self.reshard_after_forward:
+            return tensor
+        return Saved(number, tensor.shape, tensor.stride(), tensor.storage_offset(), tensor.dtype)
+
+    def unpack(self, saved):
+        if not isinstance(saved, Saved):
+            return saved
+        if self.whole is None:
+            self._keep(self.gather())
+        whole = self.whole[saved.number].detach()
+        return torch.as_strided(whole, saved.shape, saved.stride, saved.offset)
+
+    # ---- gradients
+
+    def reduce(self, grads):
+        """The pieces' gradients: the sum over all ranks, divided by their number."""
+        for i, owed in self.owed.items():
+            grads[i] = owed if grads[i] is None else grads[i] + owed
+        self.owed = {}
+        result = [None] * len(grads)
+        needed = [i for i, slot in enumerate(self.slots) if slot.piece.requires_grad]
+        for dtype in dict.fromkeys(self._reduce_dtype(self.slots[i]) for i in needed):
+            mine = [i for i in needed if self._reduce_dtype(self.slots[i]) == dtype]
+            self._reduce_alike(mine, dtype, grads, result)
+        return result
+
+    def _reduce_dtype(self, slot):
+        return self.policy.reduce_dtype or self._dtype(slot)
+
+    def _reduce_alike(self, mine, dtype, grads, result):
+        size = self.shard_group.size()
+        lengths = [-(-self.slots[i].shape[0] // size) * self.slots[i].row for i in mine]
+        table = torch.zeros(size, sum(lengths), dtype=dtype)
+        for columns, i, length in zip(table.split(lengths, 1), mine, lengths, strict=True):
+            if grads[i] is None or not length:
+                continue
+            flat = grads[i].reshape(-1).to(dtype)
+            for r in range(size):
+                part = flat[r * length : (r + 1) * length]
+                columns[r, : part.numel()].copy_(part)
+        line = torch.empty(sum(lengths), dtype=dtype)
+        collectives.reduce_scatter_tensor(line, table.view(-1), ReduceOp.SUM, group=self.shard_group)
+        ranks = size
+        if self.replicas is not None and self.all_reduces:
+            collectives.all_reduce(line, group=self.replicas)
+            ranks *= self.replicas.size()
+        if self.divide:
+            line.div_(ranks)
+        for part, i in zip(line.split(lengths), mine, strict=True):
+            slot = self.slots[i]
+            piece = slot.piece._local_tensor
+            result[i] = part[: piece.numel()].view(piece.shape).to(slot.dtype).clone()
+
+    def owe(self, grads):
+        """Keep the whole gradients for a later pass with sync."""
+        for i, grad in enumerate(grads):
+            if grad is not None:
+                self.owed[i] = self.owed[i] + grad if i in self.owed else grad.clone()
+
+
+class Saved:
+    """A tensor that autograd saved and that lies in a whole parameter."""
+
+    __slots__ = ("dtype", "number", "offset", "shape", "stride")
+
+    def __init__(self, number, shape, stride, offset, dtype):
+        self.number, self.shape, self.stride, self.offset, self.dtype = number, shape, stride, offset, dtype
+
+
+class Unshard(Function):
+    """Pieces to whole parameters; backward from their gradients to those of the pieces."""
+
+    @staticmethod
+    def forward(ctx, parameters, *pieces):
+        ctx.parameters = weakref.proxy(parameters)
+        ctx.set_materialize_grads(False)
+        whole = parameters.gather()
+        frozen = [one for one, slot in zip(whole, parameters.slots, strict=True) if not slot.piece.requires_grad]
+        ctx.mark_non_differentiable(*frozen)
+        return tuple(whole)
+
+    @staticmethod
+    def backward(ctx, *grads):
+        parameters = ctx.parameters
+        parameters.linked = False
+        with torch.no_grad():
+            if not parameters.sync:
+                parameters.owe(grads)
+                pieces = [None] * len(grads)
+            else:
+                pieces = parameters.reduce(list(grads))
+        if parameters.reshard_after_backward:
+            parameters.reshard()
+        return None, *pieces
