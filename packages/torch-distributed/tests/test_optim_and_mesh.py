@@ -95,13 +95,9 @@ def test_a_mesh_has_a_group_along_each_dim(ranks):
 @pytest.mark.parametrize(
     ("module", "name"),
     [
-        ("fsdp", "FullyShardedDataParallel"),
-        ("fsdp", "fully_shard"),
-        ("fsdp.wrap", "transformer_auto_wrap_policy"),
-        ("tensor", "DTensor"),
-        ("tensor", "distribute_tensor"),
-        ("tensor.parallel", "parallelize_module"),
-        ("checkpoint", "FileSystemWriter"),
+        ("fsdp", "FlatParameter"),
+        ("tensor.parallel", "SequenceParallel"),
+        ("checkpoint", "HuggingFaceStorageWriter"),
         ("rpc", "init_rpc"),
         ("pipelining", "PipelineStage"),
         ("optim", "DistributedOptimizer"),

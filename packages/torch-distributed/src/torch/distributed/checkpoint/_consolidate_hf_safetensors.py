@@ -1,6 +1,5 @@
 """Files of several ranks made one: not there."""
 
 from .._absent import fill
-from . import REASON
 
-fill(globals(), REASON, functions=["consolidate_safetensors_files"])
+fill(globals(), "save whole tensors with safetensors", functions=["consolidate_safetensors_files"])

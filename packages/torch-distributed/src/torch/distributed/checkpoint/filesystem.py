@@ -1,5 +1,227 @@
-"""Where libraries look for names of :mod:`torch.distributed.checkpoint`."""
+"""Checkpoints as folders: a file for each rank, and ``.metadata``, which is written last and in one step.
 
-from . import FileSystemReader, FileSystemWriter
+A job that is killed while it saves leaves the earlier checkpoint of the folder as it was.
+"""
+
+import contextlib
+import io
+import os
+import pickle
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.futures import Future
+
+from . import metadata as _metadata
+from .metadata import Metadata, StorageMeta
+from .planner import LoadItemType, WriteItemType
+from .storage import StorageReader, StorageWriter, WriteResult
 
 __all__ = ["FileSystemReader", "FileSystemWriter"]
+
+NAME = ".metadata"
+
+
+@dataclass
+class _StorageInfo:
+    """The bytes of a file in which an item lies."""
+
+    relative_path: str
+    offset: int
+    length: int
+    transform_descriptors: Any = None
+
+
+def _done(value=None):
+    future = Future()
+    future.set_result(value)
+    return future
+
+
+class FileSystemWriter(StorageWriter):
+    """Writes a checkpoint into the folder ``path``.
+
+    With ``sync_files`` data are on the disk before the checkpoint counts.  With ``overwrite=False`` a folder that holds
+    a checkpoint is refused.
+    """
+
+    def __init__(
+        self,
+        path,
+        single_file_per_rank: bool = True,
+        sync_files: bool = True,
+        thread_count: int = 1,
+        per_thread_copy_ahead: int = 10_000_000,
+        cache_staged_state_dict: bool = False,
+        overwrite: bool = True,
+        _extensions=None,
+        serialization_format=None,
+    ):
+        if _extensions:
+            raise NotImplementedError("FileSystemWriter: transforming streams is not there")
+        self.path, self.sync_files, self.overwrite = Path(path), sync_files, overwrite
+        self.token = ""
+        self._written = None
+
+    def reset(self, checkpoint_id=None):
+        if checkpoint_id is not None:
+            self.path = Path(checkpoint_id)
+
+    def set_up_storage_writer(self, is_coordinator, *args, **kwargs):
+        self.is_coordinator = is_coordinator
+
+    def prepare_local_plan(self, plan):
+        self.path.mkdir(parents=True, exist_ok=True)
+        if not self.overwrite and (self.path / NAME).exists():
+            raise RuntimeError(f"Checkpoint already exists and overwrite={self.overwrite}.")
+        return plan
+
+    def prepare_global_plan(self, plans):
+        from dataclasses import replace
+
+        token = secrets.token_hex(4)  # names that no earlier checkpoint of the folder has
+        return [replace(plan, storage_data=f"__{rank}_{token}.distcp") for rank, plan in enumerate(plans)]
+
+    def write_data(self, plan, planner):
+        if not plan.items:
+            return _done([])
+        name, results = plan.storage_data, []
+        self._written = self.path / name
+        with open(self._written, "wb") as file:
+            for item in sorted(plan.items, key=lambda item: item.type is not WriteItemType.BYTE_IO):
+                start = file.tell()
+                data = planner.resolve_data(item)
+                if isinstance(data, torch.Tensor):
+                    buffer = io.BytesIO()
+                    torch.save(_apart(data), buffer)
+                    data = buffer
+                file.write(data.getbuffer())
+                info = _StorageInfo(name, start, file.tell() - start)
+                results.append(WriteResult(item.index, info.length, info))
+            file.flush()
+            if self.sync_files:
+                os.fsync(file.fileno())
+        return _done(results)
+
+    def finish(self, metadata: Metadata, results) -> None:
+        before = _files(self.path)
+        metadata.storage_data = {one.index: one.storage_data for part in results for one in part}
+        metadata.storage_meta = self.storage_meta()
+        temporary = self.path / f"{NAME}.{os.getpid()}.tmp"
+        with open(temporary, "wb") as file:
+            pickle.dump(metadata, file, 4)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, self.path / NAME)  # from here on the new checkpoint is the folder's
+        for name in before - {info.relative_path for info in metadata.storage_data.values()}:
+            (self.path / name).unlink(missing_ok=True)
+
+    def give_up(self) -> None:
+        """Remove what this rank wrote for a checkpoint that will not be."""
+        if self._written is not None:
+            with contextlib.suppress(OSError):
+                self._written.unlink()
+
+    @classmethod
+    def validate_checkpoint_id(cls, checkpoint_id) -> bool:
+        return "://" not in str(checkpoint_id)
+
+    def storage_meta(self) -> StorageMeta:
+        return StorageMeta(str(self.path))
+
+
+class FileSystemReader(StorageReader):
+    """Reads the checkpoint in the folder ``path``, of ours or of PyTorch's."""
+
+    def __init__(self, path, _extension_registry=None):
+        self.path = Path(path)
+        self.storage_data: dict = {}
+
+    @property
+    def checkpoint_id(self):
+        """The folder."""
+        return self.path
+
+    def reset(self, checkpoint_id=None):
+        self.storage_data = {}
+        if checkpoint_id is not None:
+            self.path = Path(checkpoint_id)
+
+    def read_metadata(self, *args, **kwargs) -> Metadata:
+        try:
+            data = (self.path / NAME).read_bytes()
+        except FileNotFoundError:
+            raise FileNotFoundError(f"checkpoint.load: {self.path} holds no checkpoint (no {NAME})") from None
+        return _metadata.loads(data)
+
+    def set_up_storage_reader(self, metadata, is_coordinator, *args, **kwargs):
+        self.storage_data = metadata.storage_data
+
+    def prepare_local_plan(self, plan):
+        return plan
+
+    def prepare_global_plan(self, plans):
+        return plans
+
+    def read_data(self, plan, planner):
+        by_file: dict = {}
+        for item in plan.items:
+            by_file.setdefault(self.storage_data[item.storage_index].relative_path, []).append(item)
+        for name, items in by_file.items():
+            place = self.path / name
+            if place.resolve().parent != self.path.resolve():
+                raise ValueError(f"checkpoint.load: {NAME} of {self.path} names {name!r}, which lies elsewhere")
+            with open(place, "rb") as file:
+                held = None, None
+                for item in sorted(items, key=lambda item: self.storage_data[item.storage_index].offset):
+                    if held[0] != item.storage_index:
+                        held = item.storage_index, self._piece(file, item.storage_index)
+                    self._hand_over(item, held[1], planner)
+        return _done()
+
+    def _piece(self, file, index):
+        info = self.storage_data[index]
+        if info.transform_descriptors:
+            raise NotImplementedError(f"checkpoint.load: {index.fqn} was transformed by {info.transform_descriptors}")
+        file.seek(info.offset)
+        data = file.read(info.length)
+        if len(data) != info.length:
+            raise ValueError(
+                f"checkpoint.load: {file.name} ends within {index.fqn}: {len(data)} of {info.length} bytes are there"
+            )
+        return io.BytesIO(data)
+
+    def _hand_over(self, item, data, planner):
+        data.seek(0)
+        if item.type is LoadItemType.BYTE_IO:
+            planner.load_bytes(item, data)
+            return
+        tensor = torch.load(data)
+        for dim, (start, length) in enumerate(zip(item.storage_offsets, item.lengths, strict=True)):
+            tensor = tensor.narrow(dim, start, length)
+        target = planner.resolve_tensor(item)
+        with torch.no_grad():
+            target.copy_(tensor)
+        planner.commit_tensor(item, target)
+
+    @classmethod
+    def validate_checkpoint_id(cls, checkpoint_id) -> bool:
+        return "://" not in str(checkpoint_id)
+
+
+def _files(folder) -> set:
+    """The files of the folder's checkpoint, if there is one that can be read."""
+    try:
+        found = _metadata.loads((folder / NAME).read_bytes())
+    except (OSError, pickle.UnpicklingError, EOFError, AttributeError):
+        return set()
+    return {os.path.basename(info.relative_path) for info in found.storage_data.values()}
+
+
+def _apart(value):
+    """A view would be saved with the whole memory that it looks into."""
+    value = value.detach()
+    return value.clone() if value.untyped_storage().nbytes() > value.numel() * value.element_size() else value

@@ -1,3 +1,9 @@
-"""States of optimizers over several ranks: not there."""
+"""States of optimizers over several ranks."""
 
-from . import load_sharded_optimizer_state_dict  # noqa: F401
+from .._absent import fill
+
+fill(
+    globals(),
+    "get_optimizer_state_dict, load and set_optimizer_state_dict",
+    functions=["load_sharded_optimizer_state_dict"],
+)

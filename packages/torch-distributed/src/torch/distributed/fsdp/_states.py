@@ -1,6 +1,6 @@
 """The states of ``FullyShardedDataParallel`` and of optimizers of its parameters: whole tensors, or pieces."""
 
-from ..tensor._api import distribute_tensor
+from ..checkpoint.state_dict import _spread
 from ..tensor._dtensor import DTensor
 from .api import (
     FullOptimStateDictConfig,
@@ -99,11 +99,3 @@ def optim_state_dict_to_load(model, optim, saved):
                 state[number] = {key: _spread(value, by_name[name]) for key, value in saved["state"][name].items()}
             number += 1
     return {"state": state, "param_groups": groups}
-
-
-def _spread(value, parameter):
-    """A whole tensor of a parameter's state as one that lies as the parameter does."""
-    if isinstance(parameter, DTensor) and hasattr(value, "shape") and not isinstance(value, DTensor):
-        if tuple(value.shape) == tuple(parameter.shape):
-            return distribute_tensor(value, parameter.device_mesh, parameter.placements, src_data_rank=None)
-    return value

@@ -1,0 +1,232 @@
+"""Checkpoints of tensors in pieces: saved by some ranks, loaded by others, and PyTorch's own."""
+
+import os
+import pickle
+import signal
+from pathlib import Path
+
+import pytest
+import torch
+import torch.distributed as dist
+import torch.distributed.checkpoint as dcp
+from torch import nn
+from torch.distributed.checkpoint.format_utils import dcp_to_torch_save, torch_save_to_dcp
+from torch.distributed.checkpoint.state_dict import (
+    StateDictOptions,
+    get_model_state_dict,
+    get_optimizer_state_dict,
+    get_state_dict,
+    set_model_state_dict,
+    set_optimizer_state_dict,
+    set_state_dict,
+)
+from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
+from torch.distributed.fsdp import fully_shard
+from torch.distributed.tensor import DTensor, Replicate, Shard, distribute_tensor
+
+WRITTEN_BY_PYTORCH = Path(__file__).parent / "data" / "pytorch_checkpoint"
+
+
+def whole(*shape):
+    return torch.randn(shape, generator=torch.Generator().manual_seed(3))
+
+
+@pytest.mark.parametrize("sizes", [(3, 2), (2, 4), (1, 3)])
+def test_pieces_of_some_ranks_become_those_of_others(ranks, tmp_path, sizes):
+    def write(rank):
+        mesh = dist.init_device_mesh("cpu", (sizes[0],))
+        held = {
+            "a": distribute_tensor(whole(7, 3), mesh, [Shard(0)]),
+            "b": distribute_tensor(whole(2, 5), mesh, [Shard(1)]),
+        }
+        metadata = dcp.save({"x": held, "n": 4}, checkpoint_id=tmp_path)
+        assert len(metadata.state_dict_metadata["x.a"].chunks) == len(whole(7, 3).chunk(sizes[0]))
+
+    ranks(sizes[0], write)
+
+    def read(rank):
+        mesh = dist.init_device_mesh("cpu", (sizes[1],))
+        for placement in (Shard(1), Replicate(), Shard(0)):
+            a = DTensor.from_local(
+                distribute_tensor(torch.zeros(7, 3), mesh, [placement]).to_local(), mesh, [placement], shape=(7, 3)
+            )
+            held = {"x": {"a": a, "b": torch.zeros(2, 5)}, "n": 0}
+            dcp.load(held, checkpoint_id=tmp_path)
+            assert torch.equal(a.full_tensor(), whole(7, 3))
+            assert torch.equal(held["x"]["b"], whole(2, 5))
+            assert held["n"] == 4
+
+    ranks(sizes[1], read)
+
+
+def test_sharded_training_goes_on_with_another_number_of_ranks(ranks, tmp_path):
+    def net():
+        torch.manual_seed(0)
+        return nn.Sequential(nn.Linear(3, 5), nn.Tanh(), nn.Linear(5, 1)).double()
+
+    def steps(model, optimizer, first, last):
+        for step in range(first, last):
+            optimizer.zero_grad()
+            model(torch.full((2, 3), 0.1 * step + 0.2, dtype=torch.float64)).square().sum().backward()
+            optimizer.step()
+
+    def write(rank):
+        model = fully_shard(net())
+        optimizer = torch.optim.Adam(model.parameters(), 0.01)
+        steps(model, optimizer, 0, 3)
+        names, slots = get_state_dict(model, optimizer)
+        dcp.save({"model": names, "optimizer": slots}, checkpoint_id=tmp_path)
+
+    ranks(3, write)
+    expected = net()
+    other = torch.optim.Adam(expected.parameters(), 0.01)
+    steps(expected, other, 0, 5)
+
+    def read(rank):
+        model = FSDP(net()) if rank < 2 else None
+        optimizer = torch.optim.Adam(model.parameters(), 0.01)
+        steps(model, optimizer, 7, 8)  # so that there is a state to load into
+        names, slots = get_state_dict(model, optimizer)
+        held = {"model": names, "optimizer": slots}
+        dcp.load(held, checkpoint_id=tmp_path)
+        set_state_dict(model, optimizer, model_state_dict=held["model"], optim_state_dict=held["optimizer"])
+        steps(model, optimizer, 3, 5)
+        for p, q in zip(model.parameters(), expected.parameters(), strict=True):
+            assert torch.allclose(p.full_tensor(), q, rtol=1e-10)
+
+    ranks(2, read)
+
+
+def test_whole_states_of_sharded_models_come_from_and_go_to_rank_0(ranks):
+    def work(rank):
+        torch.manual_seed(rank)
+        model = fully_shard(nn.Linear(3, 2))
+        optimizer = torch.optim.Adam(model.parameters(), 0.1)
+        model(torch.ones(1, 3)).sum().backward()
+        optimizer.step()
+        options = StateDictOptions(full_state_dict=True, cpu_offload=True)
+        names, slots = get_state_dict(model, optimizer, options=options)
+        if rank:
+            assert names == {}
+            assert slots == {}
+        else:
+            assert names["weight"].shape == (2, 3)
+            assert not isinstance(slots["state"]["weight"]["exp_avg"], DTensor)
+        back = StateDictOptions(full_state_dict=True, broadcast_from_rank0=True)
+        before = model.weight.full_tensor()
+        with torch.no_grad():
+            model.weight.fill_(0)
+        set_model_state_dict(model, names, options=back)
+        set_optimizer_state_dict(model, optimizer, slots, options=back)
+        assert torch.equal(model.weight.full_tensor(), before)
+        assert isinstance(optimizer.state[model.weight]["exp_avg"], DTensor)
+        flat = get_optimizer_state_dict(model, optimizer, options=StateDictOptions(flatten_optimizer_state_dict=True))
+        assert {"state.weight.exp_avg", "param_groups.bias.lr"} < set(flat)
+        set_optimizer_state_dict(model, optimizer, flat, options=StateDictOptions(flatten_optimizer_state_dict=True))
+        assert optimizer.param_groups[0]["lr"] == 0.1
+
+    ranks(2, work)
+
+
+def test_a_part_of_a_model_by_its_names():
+    model = nn.Sequential(nn.Linear(1, 1), nn.Sequential(nn.Linear(1, 2)))
+    assert list(get_model_state_dict(model, submodules={model[1]})) == ["1.0.weight", "1.0.bias"]
+    options = StateDictOptions(keep_submodule_prefixes=False)
+    assert list(get_model_state_dict(model, submodules={model[1]}, options=options)) == ["0.weight", "0.bias"]
+
+
+def test_readers_writers_and_planners_can_be_given(tmp_path):
+    writer = dcp.FileSystemWriter(tmp_path)
+    dcp.save({"a": torch.ones(2), "b": torch.zeros(3)}, storage_writer=writer, planner=dcp.DefaultSavePlanner())
+    metadata = dcp.FileSystemReader(tmp_path).read_metadata()
+    assert metadata.state_dict_metadata["b"].size == torch.Size([3])
+    assert metadata.planner_data == {"a": ("a",), "b": ("b",)}
+
+    class Halved(dcp.DefaultSavePlanner):
+        def transform_object(self, item, value):
+            return super().transform_object(item, value / 2 if isinstance(value, torch.Tensor) else value)
+
+    dcp.save({"a": torch.ones(2)}, checkpoint_id=tmp_path, planner=Halved())
+    held = {"a": torch.zeros(2), "new": torch.full((2,), 7.0)}
+    with pytest.raises(KeyError, match="the checkpoint has no new"):
+        dcp.load(held, checkpoint_id=tmp_path)
+    dcp.load(
+        held, storage_reader=dcp.FileSystemReader(tmp_path), planner=dcp.DefaultLoadPlanner(allow_partial_load=True)
+    )
+    assert held["a"].tolist() == [0.5, 0.5]
+    assert held["new"].tolist() == [7.0, 7.0]
+    with pytest.raises(RuntimeError, match="already exists and overwrite=False"):
+        dcp.save({"a": torch.ones(2)}, storage_writer=dcp.FileSystemWriter(tmp_path, overwrite=False))
+
+
+def test_one_file_of_a_checkpoint_and_back(tmp_path):
+    state = {"a": {"w": whole(3, 2)}, "list": [1, {"x": torch.arange(3)}], "n": "name"}
+    torch.save(state, tmp_path / "one.pt")
+    torch_save_to_dcp(tmp_path / "one.pt", tmp_path / "many")
+    dcp_to_torch_save(tmp_path / "many", tmp_path / "again.pt")
+    again = torch.load(tmp_path / "again.pt")
+    assert torch.equal(again["a"]["w"], state["a"]["w"])
+    assert again["list"][0] == 1
+    assert torch.equal(again["list"][1]["x"], torch.arange(3))
+    assert again["n"] == "name"
+
+
+def test_a_checkpoint_that_pytorch_wrote_is_read():
+    """Written by PyTorch 2.13 on two ranks: ``w`` = arange(15).view(5, 3) as Shard(0), and what stands below."""
+    held = {
+        "model": {"w": torch.zeros(5, 3), "b": torch.zeros(2, dtype=torch.bfloat16)},
+        "step": 0,
+        "list": [0, torch.zeros(2)],
+    }
+    dcp.load(held, checkpoint_id=WRITTEN_BY_PYTORCH)
+    assert torch.equal(held["model"]["w"], torch.arange(15.0).view(5, 3))
+    assert held["model"]["b"].tolist() == [1.0, 2.0]
+    assert held["step"] == 5
+    assert held["list"][0] == 1
+    assert held["list"][1].tolist() == [3.0, 4.0]
+
+
+def test_metadata_with_other_classes_are_refused(tmp_path):
+    class Evil:
+        def __reduce__(self):
+            return os.system, ("echo never",)
+
+    for value in (Evil(), 5, torch.nn.Linear):
+        (tmp_path / ".metadata").write_bytes(
+            pickle.dumps(value) if not isinstance(value, Evil) else b"cposix\nsystem\n(S'true'\ntR."
+        )
+        with pytest.raises(pickle.UnpicklingError, match=r"a checkpoint's .metadata (has no business|holds)"):
+            dcp.load({"x": 1}, checkpoint_id=tmp_path)
+
+
+def test_files_that_are_cut_or_lie_elsewhere_are_named(tmp_path):
+    dcp.save({"x": whole(4)}, checkpoint_id=tmp_path)
+    (file,) = tmp_path.glob("*.distcp")
+    data = file.read_bytes()
+    file.write_bytes(data[:-10])
+    with pytest.raises(ValueError, match="ends within x: .* bytes are there"):
+        dcp.load({"x": torch.zeros(4)}, checkpoint_id=tmp_path)
+    metadata = dcp.FileSystemReader(tmp_path).read_metadata()
+    for info in metadata.storage_data.values():
+        info.relative_path = "../elsewhere"
+    (tmp_path / ".metadata").write_bytes(pickle.dumps(metadata))
+    with pytest.raises(ValueError, match="names '../elsewhere', which lies elsewhere"):
+        dcp.load({"x": torch.zeros(4)}, checkpoint_id=tmp_path)
+
+
+def test_a_rank_killed_at_any_step_leaves_the_checkpoint_before(ranks, tmp_path):
+    dcp.save({"x": torch.full((8,), 1.0)}, checkpoint_id=tmp_path)
+    for method in ("set_up_storage_writer", "prepare_local_plan", "write_data"):
+
+        def write(rank, method=method):
+            writer = dcp.FileSystemWriter(tmp_path)
+            if rank == 1:
+                setattr(writer, method, lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+            mesh = dist.init_device_mesh("cpu", (2,))
+            dcp.save({"x": distribute_tensor(torch.full((8,), 2.0), mesh, [Shard(0)])}, storage_writer=writer)
+
+        first, _ = ranks(2, write, errors=True)
+        assert "rank 1 died" in str(first)
+        held = {"x": torch.zeros(8)}
+        dcp.load(held, checkpoint_id=tmp_path)
+        assert held["x"].tolist() == [1.0] * 8
