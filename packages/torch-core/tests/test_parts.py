@@ -63,7 +63,7 @@ def test_a_name_out_of_a_missing_part_names_its_distribution(name, part):
     assert out.endswith(f"pip install --no-index --find-links .wheelhouse {_parts.PARTS[part]}")
 
 
-@pytest.mark.parametrize("name, module", [("export", "export")])
+@pytest.mark.parametrize("name, module", [("package", "package")])
 def test_what_is_not_there_yet_says_so(name, module):
     assert not hasattr(torch, name)
     with pytest.raises(AttributeError, match=f"torch.{module} is not part of this stack yet"):

@@ -18,6 +18,7 @@ PARTS = {
     "distributions": "torch-distributions",
     "legacy": "torch-legacy",
     "fx": "torch-jit",
+    "export": "torch-jit",
     "distributed": "torch-distributed",
 }
 
@@ -32,7 +33,7 @@ ALIASES = {
 }
 
 # What programs of PyTorch ask for and is not there yet: modules, and functions by the module they belong to.
-PLANNED = {"export", "jit", "package"}
+PLANNED = {"jit", "package"}
 
 # Parts that libraries import whether or not they need them, with the file that answers in their absence.
 FACES = {

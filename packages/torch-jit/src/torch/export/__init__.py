@@ -1,0 +1,119 @@
+"""Programs exported ahead of time: the operators that a module computes with, for inputs of a kind.
+
+>>> net = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU())
+>>> batch = torch.export.Dim("batch")
+>>> program = torch.export.export(net, (torch.ones(4, 2),), dynamic_shapes=({0: batch},))
+>>> x = torch.randn(9, 2)
+>>> torch.equal(program.module()(x), net(x))
+True
+
+The module runs once on its example (and at three other sizes where some may change); what was computed becomes a graph of
+operators. A program that goes on by the *values* of tensors cannot be exported, and the error names the line.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import torch
+
+from ._build import Builder
+from ._dims import Dim, dims, located
+from ._errors import UserError, UserErrorType
+from ._observe import observe
+from .exported_program import ExportedProgram, ModuleCallEntry, ModuleCallSignature, default_decompositions
+from .graph_signature import ExportBackwardSignature, ExportGraphSignature
+
+__all__ = [
+    "Dim", "ExportBackwardSignature", "ExportGraphSignature", "ExportedProgram", "ModuleCallEntry", "ModuleCallSignature", "UserError",
+    "UserErrorType", "default_decompositions", "dims", "export", "load", "register_dataclass", "save",
+]  # fmt: skip
+
+
+def export(
+    mod: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None, *, dynamic_shapes: Any = None,
+    strict: bool = False, preserve_module_call_signature: tuple[str, ...] = (), prefer_deferred_runtime_asserts_over_guards: bool = False,
+) -> ExportedProgram:  # fmt: skip
+    """Export what a module computes for arguments like these.
+
+    ``dynamic_shapes`` names the sizes that may change: for each argument, by name or position, ``{dim: Dim(...)}``. The
+    module runs in the mode that it is in, and its buffers are as before afterwards. Raises :class:`UserError`, with the
+    line of the program, where it reads values of tensors, or depends on sizes in a way that a graph cannot say.
+    """
+    if not isinstance(mod, torch.nn.Module):
+        raise ValueError(f"export: expected a torch.nn.Module, got {type(mod).__name__}")
+    if not isinstance(args, tuple):
+        raise UserError(
+            UserErrorType.INVALID_INPUT, f"export: args must be a tuple of the arguments, got {type(args).__name__}"
+        )
+    if preserve_module_call_signature:
+        raise NotImplementedError("export: the calls of submodules are not kept (preserve_module_call_signature)")
+    return _export(mod, args, dict(kwargs or {}), dynamic_shapes)
+
+
+def _export(function: Any, args: tuple, kwargs: dict, dynamic_shapes: Any) -> ExportedProgram:
+    observed = observe(function, args, kwargs, located(function, args, kwargs, dynamic_shapes))
+    builder = Builder(observed, function)
+    graph = builder.build()
+    state = dict(function.state_dict(keep_vars=True)) if isinstance(function, torch.nn.Module) else {}
+    rest = {n: t for n, t in builder.tensors().items() if n not in state}
+    signature = ModuleCallSignature([], [], observed.spec, observed.tape.out_spec, builder.argument_names())
+    ranges = {s.name: (s.low, s.high) for s in observed.symbols}
+    return ExportedProgram(
+        {},
+        graph,
+        builder.signature,
+        state,
+        ranges,
+        [ModuleCallEntry("", signature)],
+        (args, kwargs),
+        {**rest, **builder.constants},
+    )
+
+
+def save(
+    ep: ExportedProgram, f: str | os.PathLike[str] | Any, *, extra_files: dict[str, Any] | None = None, **options: Any
+) -> None:
+    """Write an exported program to a file, by torch-serialize: text and tensors, no code.
+
+    >>> import io
+    >>> buffer = io.BytesIO()
+    >>> torch.export.save(torch.export.export(torch.nn.Linear(2, 1), (torch.ones(3, 2),)), buffer)
+    >>> _ = buffer.seek(0)
+    >>> torch.export.load(buffer).module()(torch.ones(3, 2)).shape
+    torch.Size([3, 1])
+    """
+    from ._archive import save
+
+    save(ep, f, extra_files, options)
+
+
+def load(
+    f: str | os.PathLike[str] | Any, *, extra_files: dict[str, Any] | None = None, **options: Any
+) -> ExportedProgram:
+    """Read an exported program; no code of the file's runs. RuntimeError when it is no such file."""
+    from ._archive import load
+
+    return load(f, extra_files, options)
+
+
+def register_dataclass(cls: type[Any], *, serialized_type_name: str | None = None) -> None:
+    """Let instances of a dataclass be arguments and results: their fields are.
+
+    >>> import dataclasses
+    >>> @dataclasses.dataclass
+    ... class Pair:
+    ...     a: torch.Tensor
+    ...     b: torch.Tensor
+    >>> torch.export.register_dataclass(Pair)
+    """
+    from torch import _pytree as pytree
+
+    pytree.register_dataclass(cls, serialized_type_name=serialized_type_name)
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("export_for_training", "draft_export"):
+        return export
+    raise AttributeError(f"module 'torch.export' has no attribute {name!r}")

@@ -1,0 +1,263 @@
+"""Exported programs in files: the graph as JSON, its tensors beside it, written and read by torch-serialize.
+
+Reading runs no code of the file's: a graph may call operators of the core, the functions that recordings hold as one
+call, and arithmetic on sizes, each by its name.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import torch
+from torch import _pytree as pytree
+from torch.fx import Graph, Node
+
+from . import _leaves, _rows
+from ._tape import Place
+from .exported_program import NUMBERS, ExportedProgram, ModuleCallEntry, ModuleCallSignature
+from .graph_signature import (
+    ConstantArgument,
+    ExportGraphSignature,
+    InputKind,
+    InputSpec,
+    OutputKind,
+    OutputSpec,
+    SymIntArgument,
+    TensorArgument,
+)
+
+VERSION = 1
+_ARGUMENTS = {c.__name__: c for c in (ConstantArgument, SymIntArgument, TensorArgument)}
+
+
+# --- writing ---
+
+
+def save(program: ExportedProgram, f: Any, extra_files: dict | None, options: dict) -> None:
+    """See :func:`torch.export.save`."""
+    if not isinstance(program, ExportedProgram):
+        raise TypeError(f"export.save: expected an ExportedProgram, got {type(program).__name__}")
+    if options:
+        raise NotImplementedError(f"export.save: {', '.join(options)}")
+    call = program.call_spec
+    text = {
+        "version": VERSION,
+        "nodes": [_node(n) for n in program.graph.nodes],
+        "inputs": [_spec(s) | {"persistent": s.persistent} for s in program.graph_signature.input_specs],
+        "outputs": [_spec(s) for s in program.graph_signature.output_specs],
+        "ranges": program.range_constraints,
+        "in_spec": pytree.treespec_dumps(call.in_spec),
+        "out_spec": pytree.treespec_dumps(call.out_spec),
+        "arguments": call.forward_arg_names,
+        "aliases": _aliases(program.state_dict),
+    }
+    tensors = {name: t.detach() for name, t in program.state_dict.items()}
+    content = {
+        "exported program": json.dumps(text),
+        "state_dict": tensors,
+        "trained": [name for name, t in program.state_dict.items() if t.requires_grad],
+        "constants": {name: t.detach() for name, t in program.constants.items()},
+        "extra_files": dict(extra_files or {}),
+    }
+    torch.save(content, f)
+
+
+def _aliases(state):
+    """Names of one tensor."""
+    first: dict[int, str] = {}
+    return {name: first[id(t)] for name, t in state.items() if first.setdefault(id(t), name) != name}
+
+
+def _spec(spec):
+    argument = dict(vars(spec.arg))
+    if "value" in argument:
+        argument["value"] = _value(argument["value"])
+    return {"kind": spec.kind.name, "target": spec.target, "type": type(spec.arg).__name__, **argument}
+
+
+def _node(node):
+    found = {"op": node.op, "name": node.name, "args": _value(node.args), "kwargs": _value(dict(node.kwargs))}
+    if node.op == "call_function":
+        found["target"] = _name(node)
+    elif node.op != "output":
+        found["target"] = node.target
+    value = node.meta.get("val")
+    if isinstance(value, torch.Tensor):
+        found["val"] = [
+            str(value.dtype).removeprefix("torch."),
+            list(value.shape),
+            list(node.meta.get("sizes", value.shape)),
+        ]
+    elif not isinstance(value, list):
+        found["number"] = _value(value)
+    for key in ("operator", "arguments"):
+        if key in node.meta:
+            found[key] = node.meta[key]
+    place = node.meta.get("place")
+    if place is not None:
+        found["place"] = [place.frames, place.modules]
+    return found
+
+
+def _name(node):
+    target = node.target
+    for kind, table in (("number", NUMBERS), ("function", functions())):
+        for name, function in table.items():
+            if function is target:
+                return [kind, name]
+    if isinstance(target, torch._ops.OpOverloadPacket):
+        return [target._library, target.__name__]
+    raise NotImplementedError(f"export.save: {node} calls {target}, which has no name in a file")
+
+
+def functions() -> dict[str, Any]:
+    """Functions that a graph may call beside operators."""
+    found = {name: getattr(torch.nn.functional, name) for name in _leaves.FUNCTIONS}
+    return {**found, "recurrent": _leaves.recurrent}
+
+
+def _value(value):
+    """Constants of arguments as JSON; what JSON lacks is an object with one key."""
+    if isinstance(value, Node):
+        return {"node": value.name}
+    if isinstance(value, (list, tuple)):
+        return [_value(v) for v in value]
+    if isinstance(value, dict):
+        return {"dict": {k: _value(v) for k, v in value.items()}}
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float):
+        return {"float": value.hex()}
+    if isinstance(value, complex):
+        return {"complex": [value.real.hex(), value.imag.hex()]}
+    if isinstance(value, (torch.dtype, torch.layout, torch.memory_format)):
+        return {"torch": str(value).removeprefix("torch.")}
+    if isinstance(value, torch.device):
+        return {"device": str(value)}
+    raise NotImplementedError(f"export.save: a constant of type {type(value).__name__} has no form in a file")
+
+
+# --- reading ---
+
+
+def load(f: Any, extra_files: dict | None, options: dict) -> ExportedProgram:
+    """See :func:`torch.export.load`."""
+    if options:
+        raise NotImplementedError(f"export.load: {', '.join(options)}")
+    content = torch.load(f, weights_only=True)
+    if not isinstance(content, dict) or not isinstance(content.get("exported program"), str):
+        raise RuntimeError("export.load: the file holds no exported program")
+    try:
+        return _read(content, extra_files)
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+        raise RuntimeError(
+            f"export.load: the program in the file is broken ({type(error).__name__}: {error})"
+        ) from error
+
+
+def _read(content, extra_files):
+    text = json.loads(content["exported program"])
+    if text["version"] != VERSION:
+        raise RuntimeError(f"export.load: the file has version {text['version']}, this torch reads {VERSION}")
+    graph, nodes = Graph(), {}
+    for found in text["nodes"]:
+        node = nodes[found["name"]] = _made(graph, found, nodes)
+        if node.name != found["name"]:
+            raise ValueError(f"two nodes of one name: {found['name']}")
+    graph.lint()
+    state, trained = dict(content["state_dict"]), set(content["trained"])
+    aliases = text["aliases"]
+    parameters = {s["target"] for s in text["inputs"] if s["kind"] == "PARAMETER"}
+    for name, tensor in state.items():
+        if name in aliases:
+            state[name] = state[aliases[name]]
+        elif name in parameters:
+            state[name] = torch.nn.Parameter(tensor, requires_grad=name in trained)
+    inputs = [
+        InputSpec(InputKind[s["kind"]], _read_argument(s, nodes), s["target"], s["persistent"]) for s in text["inputs"]
+    ]
+    outputs = [OutputSpec(OutputKind[s["kind"]], _read_argument(s, nodes), s["target"]) for s in text["outputs"]]
+    call = ModuleCallSignature(
+        [], [], pytree.treespec_loads(text["in_spec"]), pytree.treespec_loads(text["out_spec"]), text["arguments"]
+    )
+    if extra_files is not None:
+        extra_files.update({k: content["extra_files"][k] for k in extra_files if k in content["extra_files"]})
+    ranges = {name: (low, high) for name, (low, high) in text["ranges"].items()}
+    signature = ExportGraphSignature(inputs, outputs)
+    return ExportedProgram(
+        {}, graph, signature, state, ranges, [ModuleCallEntry("", call)], None, dict(content["constants"])
+    )
+
+
+def _read_argument(spec, nodes):
+    kind = _ARGUMENTS[spec["type"]]
+    if kind is ConstantArgument:
+        return ConstantArgument(spec["name"], _read_value(spec["value"], nodes))
+    return kind(spec["name"])
+
+
+def _made(graph, found, nodes):
+    args, kwargs = tuple(_read_value(found["args"], nodes)), _read_value(found["kwargs"], nodes)
+    op = found["op"]
+    if op == "output":
+        return graph.output(args[0] if not isinstance(args[0], list) else tuple(args[0]))
+    if op == "placeholder":
+        node = graph.create_node("placeholder", found["target"], (), {}, found["name"])
+    elif op == "call_function":
+        node = graph.create_node("call_function", _target(*found["target"]), args, kwargs, found["name"])
+    else:
+        raise ValueError(f"a node that is {op!r}")
+    if "val" in found:
+        dtype, shape, sizes = found["val"]
+        node.meta["val"] = torch.empty(shape, dtype=_of_torch(dtype, torch.dtype), device="meta")
+        node.meta["sizes"] = tuple(sizes)
+    elif "number" in found:
+        node.meta["val"] = _read_value(found["number"], nodes)
+    if "operator" in found:
+        node.meta["operator"], node.meta["arguments"] = found["operator"], tuple(found["arguments"])
+    if "place" in found:
+        frames, modules = found["place"]
+        place = Place(tuple(map(tuple, frames)), tuple(map(tuple, modules)))
+        node.meta.update(place=place, stack_trace=place.trace(), nn_module_stack={p: (p, k) for p, k in place.modules})
+    return node
+
+
+def _target(library, name):
+    if library == "number":
+        return NUMBERS[name]
+    if library == "function":
+        return functions()[name]
+    if library != "aten":
+        return getattr(getattr(torch.ops, library), name)
+    if name != "sym_size" and name not in _rows.schemas():
+        raise ValueError(f"operator aten.{name} is not part of this stack")
+    return getattr(torch.ops.aten, name)
+
+
+def _of_torch(name, *kinds):
+    found = getattr(torch, name) if name.isidentifier() else None
+    if not isinstance(found, kinds):
+        raise ValueError(f"torch.{name} is no {' or '.join(k.__name__ for k in kinds)}")
+    return found
+
+
+def _read_value(value, nodes):
+    if isinstance(value, list):
+        return [_read_value(v, nodes) for v in value]
+    if not isinstance(value, dict):
+        return value
+    ((kind, inside),) = value.items()
+    if kind == "node":
+        return nodes[inside]
+    if kind == "dict":
+        return {k: _read_value(v, nodes) for k, v in inside.items()}
+    if kind == "float":
+        return float.fromhex(inside)
+    if kind == "complex":
+        return complex(*map(float.fromhex, inside))
+    if kind == "torch":
+        return _of_torch(inside, torch.dtype, torch.layout, torch.memory_format)
+    if kind == "device":
+        return torch.device(inside)
+    raise ValueError(f"a constant that is {kind!r}")

@@ -1,0 +1,83 @@
+"""What a call of an exported program must be like: as the example, but for sizes that may change."""
+
+from __future__ import annotations
+
+import torch
+from torch import _pytree as pytree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class Leaves:
+    """Takes the arguments of a call apart, in the order of the program's inputs, and looks at each."""
+
+    def __init__(self, program: Any, names: list[str], check: bool) -> None:
+        call = program.call_spec
+        self._names, self._spec, self._arguments, self._check = names, call.in_spec, call.forward_arg_names, check
+        self._ranges = program.range_constraints
+        nodes = [n for n in program.graph.nodes if n.op == "placeholder"]
+        specs = program.graph_signature.input_specs
+        self._expected = [
+            (n.meta.get("val"), n.meta.get("sizes"))
+            for n, s in zip(nodes, specs, strict=True)
+            if s.kind.name == "USER_INPUT"
+        ]
+
+    def __call__(self, args: tuple, kwargs: dict) -> list:
+        leaves, spec = pytree.tree_flatten((args, kwargs))
+        if spec != self._spec:
+            leaves = self._in_order(args, kwargs)
+        if self._check:
+            known: dict[str, int] = {}
+            for name, leaf, (expected, sizes) in zip(self._names, leaves, self._expected, strict=True):
+                self._look(name, leaf, expected, sizes, known)
+        return leaves
+
+    def _in_order(self, args, kwargs):
+        """The leaves when arguments come by name instead of position, or in another order."""
+        names = self._arguments
+        values = {**dict(zip(names, args, strict=False)), **kwargs}
+        count = (
+            len(self._spec.child(0).children())
+            if hasattr(self._spec, "child")
+            else len(self._spec.children()[0].children())
+        )
+        if len(args) <= len(names) and set(values) == set(names):
+            again = (tuple(values[n] for n in names[:count]), {n: values[n] for n in names[count:]})
+            leaves, spec = pytree.tree_flatten(again)
+            if spec == self._spec:
+                return leaves
+        raise TypeError(
+            f"the program was exported for the arguments ({', '.join(names)}) in the form {self._spec}: "
+            f"got {len(args)} by position, and {', '.join(kwargs) or 'none'} by name"
+        )
+
+    def _look(self, name, leaf, expected, sizes, known):
+        if not isinstance(expected, torch.Tensor):
+            if type(leaf) is not type(expected) or leaf != expected:
+                raise RuntimeError(f"{name}: the program was exported for {expected!r}, got {leaf!r}")
+            return
+        if not isinstance(leaf, torch.Tensor):
+            raise RuntimeError(f"{name}: expected a tensor, got {type(leaf).__name__}")
+        if leaf.dtype != expected.dtype or leaf.dim() != expected.dim():
+            raise RuntimeError(
+                f"{name}: the program was exported for {expected.dtype} with {expected.dim()} dims, "
+                f"got {leaf.dtype} with {leaf.dim()}"
+            )
+        for dim, (size, wanted) in enumerate(zip(leaf.shape, sizes, strict=True)):
+            self._size(name, dim, size, wanted, known)
+
+    def _size(self, name, dim, size, wanted, known):
+        if isinstance(wanted, int):
+            if size != wanted:
+                raise RuntimeError(f"Guard failed: {name}.size()[{dim}] == {wanted}, got {size}")
+            return
+        low, high = self._ranges.get(wanted, (0, size))
+        if not low <= size <= high:
+            raise RuntimeError(f"Guard failed: {low} <= {name}.size()[{dim}] <= {high} ({wanted}), got {size}")
+        if known.setdefault(wanted, size) != size:
+            raise RuntimeError(
+                f"Guard failed: {name}.size()[{dim}] is {size}, and {wanted} is {known[wanted]} in another input"
+            )

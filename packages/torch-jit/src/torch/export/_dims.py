@@ -1,0 +1,198 @@
+"""Which sizes of the inputs may change: ``Dim`` and the ways to say where they stand."""
+
+from __future__ import annotations
+
+import enum
+import inspect
+from dataclasses import dataclass
+
+import torch
+from torch import _pytree as pytree
+
+from ._errors import UserError, UserErrorType
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_MAX = 2**31 - 1
+
+
+class _Hint(enum.Enum):
+    AUTO = "auto"
+    STATIC = "static"
+    DYNAMIC = "dynamic"
+
+
+@dataclass(frozen=True)
+class Dim:
+    """A size that may be another one when the exported program is called, between ``min`` and ``max``.
+
+    ``2 * batch + 1`` is a size that follows another. ``Dim.AUTO`` lets the export find out, ``Dim.DYNAMIC`` is a size
+    without a name, ``Dim.STATIC`` the one of the example.
+
+    >>> batch = torch.export.Dim("batch", max=64)
+    >>> program = torch.export.export(torch.nn.Linear(2, 1), (torch.ones(3, 2),), dynamic_shapes={"input": {0: batch}})
+    >>> program.module()(torch.ones(7, 2)).shape
+    torch.Size([7, 1])
+    """
+
+    name: str
+    min: int | None = None
+    max: int | None = None
+    scale: int = 1
+    shift: int = 0
+    root: Dim | None = None
+
+    AUTO = _Hint.AUTO
+    STATIC = _Hint.STATIC
+    DYNAMIC = _Hint.DYNAMIC
+
+    def __post_init__(self) -> None:
+        if self.root is None and not str(self.name).isidentifier():
+            raise ValueError(f"Dim: the name must be an identifier, got {self.name!r}")
+        low, high = self.bounds
+        if low > high:
+            raise ValueError(f"Dim {self.name}: min {low} must not exceed max {high}")
+
+    @property
+    def __name__(self) -> str:
+        return self.name
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """The least and the greatest size."""
+        return (0 if self.min is None else self.min), (_MAX if self.max is None else self.max)
+
+    def _derived(self, scale: int, shift: int) -> Dim:
+        root = self.root or self
+        scale, shift = scale * self.scale, scale * self.shift + shift
+        if scale <= 0:
+            raise UserError(UserErrorType.INVALID_INPUT, f"Dim {root.name}: a size is a positive multiple, got {scale}")
+        text = root.name if scale == 1 else f"{scale}*{root.name}"
+        text += f" + {shift}" if shift > 0 else f" - {-shift}" if shift < 0 else ""
+        return Dim(text, None, None, scale, shift, root)
+
+    def __add__(self, other: int) -> Dim:
+        return self._derived(1, _whole(other))
+
+    def __sub__(self, other: int) -> Dim:
+        return self._derived(1, -_whole(other))
+
+    def __mul__(self, other: int) -> Dim:
+        return self._derived(_whole(other), 0)
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def size(self, of_root: int) -> int:
+        """The size where the dim that this one follows has a size."""
+        return self.scale * of_root + self.shift
+
+
+def _whole(other):
+    if isinstance(other, bool) or not isinstance(other, int):
+        raise NotImplementedError(f"Dim: sizes follow others by whole numbers, got {other!r}")
+    return other
+
+
+def dims(*names: str, min: int | None = None, max: int | None = None) -> tuple[Dim, ...]:
+    """Several dims with the same bounds.
+
+    >>> height, width = dims("height", "width", min=8)
+    >>> height.name, width.min
+    ('height', 8)
+    """
+    return tuple(Dim(name, min=min, max=max) for name in names)
+
+
+def located(function: Any, args: tuple, kwargs: dict, dynamic_shapes: Any) -> dict[int, dict[int, Any]]:
+    """For each leaf of (args, kwargs) that has dims that may change: dim -> Dim, or a hint."""
+    if dynamic_shapes is None:
+        return {}
+    named = _by_name(function, args, kwargs)
+    if isinstance(dynamic_shapes, dict):
+        unknown = set(dynamic_shapes) - set(named)
+        if unknown and set(named) == {"args"}:
+            unknown = set()
+        if unknown:
+            raise UserError(
+                UserErrorType.INVALID_INPUT,
+                f"dynamic_shapes speaks of {', '.join(sorted(map(str, unknown)))}; the inputs are {', '.join(named)}",
+            )
+        specs = [(named[name], dynamic_shapes.get(name)) for name in named]
+    elif isinstance(dynamic_shapes, (tuple, list)):
+        if len(dynamic_shapes) != len(named):
+            raise UserError(
+                UserErrorType.INVALID_INPUT,
+                f"dynamic_shapes has {len(dynamic_shapes)} entries, the program has {len(named)} inputs: {', '.join(named)}",
+            )
+        specs = list(zip(named.values(), dynamic_shapes, strict=True))
+    else:
+        raise UserError(
+            UserErrorType.INVALID_INPUT, f"dynamic_shapes must be a dict or a tuple, got {dynamic_shapes!r}"
+        )
+    leaves = {
+        id(leaf): i for i, leaf in enumerate(pytree.tree_leaves((args, kwargs))) if isinstance(leaf, torch.Tensor)
+    }
+    found: dict[int, dict[int, Any]] = {}
+    for value, spec in specs:
+        _walk(value, spec, leaves, found)
+    return found
+
+
+def _by_name(function, args, kwargs):
+    try:
+        signature = inspect.signature(function.forward if isinstance(function, torch.nn.Module) else function)
+        bound = signature.bind(*args, **kwargs).arguments
+    except (TypeError, ValueError):
+        return {**{str(i): a for i, a in enumerate(args)}, **kwargs}
+    found = {}
+    for name, value in bound.items():
+        if signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD:
+            found.update(value)
+        else:
+            found[name] = value
+    return found
+
+
+def _walk(value, spec, leaves, found):
+    if spec is None:
+        return
+    if isinstance(value, torch.Tensor):
+        entries = spec.items() if isinstance(spec, dict) else enumerate(spec)
+        for dim, what in entries:
+            if not -value.dim() <= dim < max(value.dim(), 1):
+                raise UserError(
+                    UserErrorType.INVALID_INPUT, f"dynamic_shapes: dim {dim} of a tensor of {value.dim()} dims"
+                )
+            if what is None or what is Dim.STATIC:
+                continue
+            if isinstance(what, int):
+                if what != value.shape[dim]:
+                    raise UserError(
+                        UserErrorType.INVALID_INPUT, f"dynamic_shapes: dim {dim} is {value.shape[dim]}, and not {what}"
+                    )
+                continue
+            if not isinstance(what, (Dim, _Hint)):
+                raise UserError(
+                    UserErrorType.INVALID_INPUT, f"dynamic_shapes: expected a Dim, an int or None, got {what!r}"
+                )
+            if isinstance(what, Dim):
+                low, high = what.bounds
+                if not low <= value.shape[dim] <= high:
+                    raise UserError(
+                        UserErrorType.CONSTRAINT_VIOLATION,
+                        f"dynamic_shapes: dim {dim} is {value.shape[dim]}, outside of {what.name}'s [{low}, {high}]",
+                    )
+            found.setdefault(leaves[id(value)], {})[dim % value.dim()] = what
+        return
+    if isinstance(value, dict):
+        pairs = (
+            [(value[k], spec[k]) for k in spec] if isinstance(spec, dict) else zip(value.values(), spec, strict=True)
+        )
+    elif isinstance(value, (tuple, list)):
+        pairs = zip(value, spec, strict=True)
+    else:
+        raise UserError(UserErrorType.INVALID_INPUT, f"dynamic_shapes: {type(value).__name__} has no dims")
+    for part, of_part in pairs:
+        _walk(part, of_part, leaves, found)

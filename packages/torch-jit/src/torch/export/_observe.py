@@ -1,0 +1,296 @@
+"""Runs a program once for each set of sizes, records it, and joins the recordings into one."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import torch
+from torch import _pytree as pytree
+
+from . import _sizes
+from ._dims import Dim
+from ._errors import UserError, UserErrorType
+from ._recorder import Recorder
+from ._sizes import Size
+from ._tape import Ref, Tape
+
+#: how a size may be changed: (name, the n-th other size). Primes, so that the rules of two sizes are told apart.
+_WAYS = {
+    "more": lambda size, n: size + (1, 4, 11)[n],
+    "times": lambda size, n: size * (2, 3, 5)[n],
+    "less": lambda size, n: size - (1, 2, 3)[n],
+    "part": lambda size, n: size // (2, 4, 8)[n] if size % 8 == 0 else 0,
+    "within": None,
+}
+_RUNS = 3
+
+
+@dataclass
+class Symbol:
+    """A size that may change: its name, bounds, and where it stands: (leaf, dim, the Dim there)."""
+
+    name: str
+    low: int
+    high: int
+    example: int
+    places: list[tuple[int, int, Dim | None]] = field(default_factory=list)
+    optional: bool = False
+
+    def sizes(self, way: str, shift: int) -> list[int] | None:
+        if way == "within":
+            nearby = [s for s in range(max(self.low, 1), min(self.high, self.example + 16) + 1) if s != self.example]
+            return [nearby[i * (len(nearby) - 1) // 2] for i in range(_RUNS)] if nearby else None
+        found = [_WAYS[way](self.example + (shift if way == "more" and n else 0), n) for n in range(_RUNS)]
+        return found if all(max(self.low, 1) <= s <= self.high for s in found) else None
+
+
+@dataclass
+class Program:
+    """A joined recording: as the tape of the example, with rules where numbers follow sizes."""
+
+    tape: Tape
+    symbols: list[Symbol]
+    #: for each value, its sizes in each run of the dims that vary
+    varying: list[dict[int, tuple[int, ...]]]
+    leaves: list[Any]
+    spec: Any
+
+
+def symbols(located: dict[int, dict[int, Any]], leaves: list[Any]) -> list[Symbol]:
+    """The sizes that may change: one for each Dim's name, and one for each place without a name."""
+    found: dict[str, Symbol] = {}
+    for leaf, spec in located.items():
+        for dim, what in spec.items():
+            size = leaves[leaf].shape[dim]
+            if isinstance(what, Dim):
+                root = what.root or what
+                if (size - what.shift) % what.scale:
+                    raise UserError(UserErrorType.CONSTRAINT_VIOLATION, f"dynamic_shapes: {size} is no {what.name}")
+                example = (size - what.shift) // what.scale
+                low, high = root.bounds
+                symbol = found.setdefault(root.name, Symbol(root.name, low, high, example))
+                if symbol.example != example:
+                    raise UserError(
+                        UserErrorType.CONSTRAINT_VIOLATION,
+                        f"dynamic_shapes: {root.name} is {symbol.example} in one input and {example} in another",
+                    )
+                symbol.places.append((leaf, dim, what))
+            else:
+                name = f"s{len(found)}"
+                found[name] = Symbol(name, 0, 2**31 - 1, size, [(leaf, dim, None)], what is Dim.AUTO)
+    return list(found.values())
+
+
+def observe(function: Any, args: tuple, kwargs: dict, located: dict[int, dict[int, Any]]) -> Program:
+    """Record a function or module on its example, and at other sizes where some may change."""
+    leaves, spec = pytree.tree_flatten((args, kwargs))
+    moving = symbols(located, leaves)
+    with _put_back(function, leaves):
+        moving, plans = _plans(function, leaves, spec, moving)
+        tapes = [_record(function, leaves, spec)]
+        for n in range(_RUNS if moving else 0):
+            sizes = {s.name: plans[s.name][n] for s in moving}
+            tapes.append(_record(function, _resized(leaves, moving, sizes), spec))
+    tape, varying = join(tapes)
+    return Program(tape, moving, varying, leaves, spec)
+
+
+def _record(function, leaves, spec):
+    module = function if isinstance(function, torch.nn.Module) else getattr(function, "__self__", None)
+    module = module if isinstance(module, torch.nn.Module) else None
+    named = dict(module.named_parameters()) if module is not None else {}
+    buffers = dict(module.named_buffers()) if module is not None else {}
+    recorder = Recorder({**named, **buffers}, set(buffers), module)
+    fresh = [x.detach().clone() if isinstance(x, torch.Tensor) else x for x in leaves]
+    for i, leaf in enumerate(fresh):
+        if isinstance(leaf, torch.Tensor):
+            recorder.input(i, leaf)
+    args, kwargs = pytree.tree_unflatten(fresh, spec)
+    with recorder.recording():
+        result = function(*args, **kwargs)
+    return recorder.finish(result)
+
+
+@contextlib.contextmanager
+def _put_back(function, leaves):
+    """Buffers have their values again after the block, and so has the generator of random numbers."""
+    module = function if isinstance(function, torch.nn.Module) else getattr(function, "__self__", None)
+    before = [(b, b.detach().clone()) for b in module.buffers()] if isinstance(module, torch.nn.Module) else []
+    random = torch.get_rng_state()
+    try:
+        yield
+    finally:
+        torch.set_rng_state(random)
+        with torch.no_grad():
+            for buffer, value in before:
+                buffer.copy_(value)
+
+
+def _resized(leaves, moving, sizes):
+    """The example with other sizes: what is there, repeated or cut off."""
+    leaves = list(leaves)
+    for symbol in moving:
+        for leaf, dim, what in symbol.places:
+            size = sizes[symbol.name] if what is None else what.size(sizes[symbol.name])
+            have = leaves[leaf].shape[dim]
+            if have == 0:
+                raise UserError(
+                    UserErrorType.DYNAMIC_DIM, f"{symbol.name} is 0 in the example: give one of another size"
+                )
+            leaves[leaf] = leaves[leaf].index_select(dim, torch.arange(size) % have)
+    return leaves
+
+
+def _plans(function, leaves, spec, moving):
+    """Sizes that the program takes, for each symbol: found by trying. Those of symbols that go only together too."""
+    plans: dict[str, list[int]] = {}
+    left: list[Symbol] = []
+    failures: dict[str, Exception] = {}
+    for i, symbol in enumerate(moving):
+        for way in _WAYS:
+            sizes = symbol.sizes(way, 2 * i)
+            if sizes and (error := _fails(function, leaves, spec, [symbol], {symbol.name: sizes[0]})) is None:
+                plans[symbol.name] = sizes
+                break
+            failures[symbol.name] = error if sizes else failures.get(symbol.name)
+        else:
+            left.append(symbol)
+    # Sizes that must agree, under several names.
+    for _, group in itertools.groupby(sorted(left, key=lambda s: s.example), key=lambda s: s.example):
+        together = list(group)
+        for way in _WAYS:
+            sizes = [s.sizes(way, 0) for s in together]
+            at_once = {s.name: own[0] for s, own in zip(together, sizes, strict=True) if own}
+            if all(sizes) and _fails(function, leaves, spec, together, at_once) is None:
+                plans.update({s.name: own for s, own in zip(together, sizes, strict=True)})
+                break
+    kept = [s for s in moving if s.name in plans]
+    for symbol in moving:
+        if symbol.name not in plans and not symbol.optional:
+            error = failures.get(symbol.name)
+            raise UserError(
+                UserErrorType.CONSTRAINT_VIOLATION,
+                f"{symbol.name} was to change, and the program takes only {symbol.example}"
+                + (f": {type(error).__name__}: {error}" if error else ": its bounds leave no other sizes to try"),
+            ) from error
+    return kept, plans
+
+
+def _fails(function, leaves, spec, moving, sizes):
+    fresh = [x.detach().clone() if isinstance(x, torch.Tensor) else x for x in _resized(leaves, moving, sizes)]
+    args, kwargs = pytree.tree_unflatten(fresh, spec)
+    try:
+        with torch.no_grad():
+            function(*args, **kwargs)
+    except Exception as error:  # whatever the program raises says that it does not take the size
+        return error
+    return None
+
+
+# --- joining ---
+
+
+def join(tapes: list[Tape]) -> tuple[Tape, list[dict[int, tuple[int, ...]]]]:
+    """The tape of the first run, with rules in place of numbers that were others in the others."""
+    first = tapes[0]
+    if len(tapes) == 1:
+        return first, [{} for _ in first.values]
+    for calls in itertools.zip_longest(*(t.calls for t in tapes)):
+        names = [c.name if c is not None else None for c in calls]
+        if len(set(names)) > 1:
+            there = next(c for c in calls if c is not None)
+            raise UserError(
+                UserErrorType.DYNAMIC_CONTROL_FLOW,
+                f"{there.place}: what the program computes depends on a size that was to change: it called "
+                f"{' / '.join(str(n or 'nothing more') for n in names)} at different sizes (a loop over a size? "
+                "torch.jit.script keeps loops)",
+            )
+    varying = []
+    for values in zip(*(t.values for t in tapes), strict=True):
+        if len({(len(v.shape), v.dtype) for v in values}) > 1:
+            raise UserError(UserErrorType.DYNAMIC_DIM, "a tensor has other dims or another dtype at another size")
+        shapes = list(zip(*(v.shape for v in values), strict=True))
+        varying.append({dim: seen for dim, seen in enumerate(shapes) if len(set(seen)) > 1})
+    _same_constants(tapes)
+    inputs = [*first.inputs.values(), *first.named.values()]
+    known = _Known(first, varying, inputs)
+    calls = []
+    for group in zip(*(t.calls for t in tapes), strict=True):
+        call = group[0]
+        near = [r.n for r in pytree.tree_leaves(call.arguments) if isinstance(r, Ref)]
+        arguments = {
+            key: _joined([c.arguments[key] for c in group], lambda seen, near=near: known.rule(seen, near), call, key)
+            for key in call.arguments
+        }
+        calls.append(replace(call, arguments=arguments))
+        known.add([n for n in call.results if n is not None])
+    outputs = [
+        _joined(list(o), lambda seen: known.rule(seen, []), None, "result")
+        for o in zip(*(t.outputs for t in tapes), strict=True)
+    ]
+    return replace(first, calls=calls, outputs=outputs), varying
+
+
+class _Known:
+    """Sizes that formulas may speak of, by what they were."""
+
+    def __init__(self, tape, varying, inputs):
+        self._varying, self._order = varying, list(dict.fromkeys(inputs))
+        self._seen: dict[tuple, Size] = {}
+        self._inputs: dict[tuple, Size] = {}
+        self.add(self._order, self._inputs)
+
+    def add(self, numbers, also=None):
+        for n in numbers:
+            for dim, seen in self._varying[n].items():
+                self._seen.setdefault(seen, Size(n, dim))
+                if also is not None:
+                    also.setdefault(seen, Size(n, dim))
+
+    def rule(self, seen, near):
+        own = [(s, Size(n, dim)) for n in near for dim, s in self._varying[n].items()]
+        known = [*self._inputs.items(), *own, *self._seen.items()]
+        return (_sizes.rule if isinstance(seen[0], int) else _sizes.real_rule)(seen, known)
+
+
+def _joined(values, find, call, key):
+    """One argument of several runs."""
+    first = values[0]
+    if isinstance(first, (list, tuple)):
+        if len({len(v) for v in values}) > 1:
+            raise _differs(values, call, key)
+        return [_joined(list(parts), find, call, key) for parts in zip(*values, strict=True)]
+    if all(_alike(first, v) for v in values[1:]):
+        return first
+    if all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in values):
+        if (found := find(tuple(values))) is not None:
+            return found
+    raise _differs(values, call, key)
+
+
+def _alike(a, b):
+    if isinstance(a, float) and isinstance(b, float) and a != a:
+        return b != b
+    return type(a) is type(b) and a == b
+
+
+def _differs(values, call, key):
+    where = f"{call.place}: {call.name}({key}=...)" if call is not None else "the program's result"
+    return UserError(
+        UserErrorType.DYNAMIC_DIM,
+        f"{where} is {' / '.join(map(str, values))} at different sizes, by no rule that could be found",
+    )
+
+
+def _same_constants(tapes):
+    for n, constant in tapes[0].constants.items():
+        for other in tapes[1:]:
+            if n not in other.constants or not torch.equal(constant, other.constants[n]):
+                raise UserError(
+                    UserErrorType.DYNAMIC_DIM,
+                    f"a tensor of shape {tuple(constant.shape)} that the program keeps or makes in Python is another one at "
+                    "another size: make it by operators of torch (torch.arange, torch.full)",
+                )

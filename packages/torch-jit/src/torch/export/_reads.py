@@ -1,0 +1,55 @@
+"""Reads of a tensor's values, from which a program would go on in Python: refused, with the line that reads."""
+
+from __future__ import annotations
+
+import contextlib
+
+import torch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+#: methods of Tensor that leave the program: what the error says they do
+READS = {
+    "__bool__": "asks whether a tensor is true", "item": "calls .item()", "tolist": "calls .tolist()",
+    "numpy": "calls .numpy()", "__int__": "makes an int of a tensor", "__float__": "makes a float of a tensor",
+    "__complex__": "makes a complex of a tensor", "__index__": "uses a tensor as an index of Python",
+    "__array__": "makes a NumPy array of a tensor", "__contains__": "asks whether a value is in a tensor",
+    "is_nonzero": "calls .is_nonzero()",
+}  # fmt: skip
+#: operators that give numbers
+OPERATORS = {"equal", "allclose", "is_nonzero"}
+
+
+@contextlib.contextmanager
+def watching(read: Callable[[torch.Tensor, str], None]) -> Iterator[None]:
+    """While the block runs, ``read(tensor, what)`` is called before values are read."""
+    replaced = {}
+    for name, what in READS.items():
+        method = torch.Tensor.__dict__.get(name)
+        if method is None:
+            method = getattr(torch.Tensor, name, None)
+            if method is None or name.startswith("__"):
+                continue
+        replaced[name] = torch.Tensor.__dict__.get(name)
+        setattr(torch.Tensor, name, _asking(method, what, read))
+    iterate = torch.Tensor.__dict__.get("__iter__")
+    torch.Tensor.__iter__ = lambda self: iter(torch.unbind(self, 0))
+    replaced["__iter__"] = iterate
+    try:
+        yield
+    finally:
+        for name, method in replaced.items():
+            if method is None:
+                delattr(torch.Tensor, name)
+            else:
+                setattr(torch.Tensor, name, method)
+
+
+def _asking(method, what, read):
+    def asked(self, *args, **kwargs):
+        read(self, what)
+        return method(self, *args, **kwargs)
+
+    return asked

@@ -1,0 +1,96 @@
+"""Calls of operators brought into the form of their rows: one value for each parameter, by name."""
+
+from __future__ import annotations
+
+import functools
+import re
+
+import torch
+from torch._schemas import Schema
+
+Operator = type(torch.relu)
+
+
+@functools.cache
+def schemas() -> dict[str, list[Schema]]:
+    """The schemas of every operator by name, in the order of the core."""
+    found: dict[str, list[Schema]] = {}
+    for row in torch._C._rows():
+        text = _known_types(row["schema"])
+        found.setdefault(text.partition("(")[0], []).append(Schema.parse(text))
+    for group in found.values():
+        # A bare int fits where a list of ints is asked for: rows that ask for less go first.
+        group.sort(key=lambda schema: any(a.type.startswith(("int[", "dim[")) for a in schema.arguments))
+    return found
+
+
+def _known_types(text):
+    """Names of dims are ints to whoever looks at types; Schema.parse reads ``dtype`` and its kin by PyTorch's names."""
+    text = re.sub(r"\b(Number|Scalar)\b(?=\??\s)", r"\1", text)
+    text = re.sub(r"\bdim(?=(\[\d*\])?\??\s\w)", "int", text)
+    text = re.sub(r"\bdtype(?=\??\s\w)", "ScalarType", text)
+    return text if " -> " in text else f"{text} -> ()"
+
+
+def bind(name: str, args: tuple, kwargs: dict) -> tuple[Schema, dict]:
+    """The schema that a call of an operator means, and its arguments by name.
+
+    >>> schema, found = bind("sum", (torch.ones(2, 3), 1), {"keepdim": True})
+    >>> schema.name, found["dim"], found["keepdim"], found["dtype"]
+    ('sum', (1,), True, None)
+    """
+    reasons = []
+    group = schemas().get(name, [])
+    for types in (True, False):
+        for schema in group:
+            for a, k in _spellings(schema, args, kwargs):
+                try:
+                    return schema, _fit(schema, a, k, types)
+                except (RuntimeError, TypeError) as error:
+                    reasons.append(str(error))
+    raise TypeError(
+        f"{name}: no row of this name takes these arguments: {'; '.join(dict.fromkeys(reasons)) or 'no row'}"
+    )
+
+
+def _fit(schema, args, kwargs, types):
+    found = schema.bind(schema.name, args, kwargs)
+    if types:
+        for a in schema.arguments:
+            value = found[a.name]
+            if a.type in ("Number", "Scalar"):
+                fits = isinstance(value, (int, float, complex, bool)) or (
+                    isinstance(value, torch.Tensor) and (a.type == "Number" or value.dim() == 0)
+                )
+            else:
+                fits = (value is None and a.has_default) or a.fits(value)
+            if not fits:
+                raise TypeError(f"argument '{a.name}' is of type {a.type}, got {type(value).__name__}")
+    return found
+
+
+_RENAMED = {"input": "self", "axis": "dim", "keepdims": "keepdim", "x": "self", "x1": "self", "x2": "other"}
+
+
+def _spellings(schema, args, kwargs):
+    """The arguments as they are, with NumPy's names, and with trailing ints as one list: ``x.view(2, 3)``."""
+    names = {a.name for a in schema.arguments}
+    kwargs = {k if k in names else _RENAMED.get(k, k): v for k, v in kwargs.items() if k not in _IGNORED or k in names}
+    yield args, kwargs
+    places = [a for a in schema.arguments if not a.kwarg_only]
+    for i, a in enumerate(places):
+        if re.fullmatch(r"int\[\d*\]\??", a.type) and len(args) > i and all(_is_int(v) for v in args[i:]):
+            yield (*args[:i], tuple(args[i:])), kwargs
+            break
+
+
+_IGNORED = {"requires_grad", "pin_memory", "layout", "out", "non_blocking"}
+
+
+def _is_int(value):
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def is_write(schema: Schema) -> bool:
+    """Whether the operator writes to its first argument."""
+    return bool(schema.arguments) and schema.arguments[0].is_write

@@ -1,0 +1,104 @@
+"""What a recording leaves: the calls of operators in their order, and what is known of each value.
+
+A value is a number; a call's arguments and results name values by :class:`Ref`. Writes are gone: an operator in place
+is the call of its plain form, whose result stands for the tensor from then on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    import torch
+
+
+@dataclass(frozen=True)
+class Ref:
+    """A tensor of the program."""
+
+    n: int
+
+
+@dataclass
+class Value:
+    """What a tensor of the program looks like."""
+
+    shape: tuple
+    dtype: torch.dtype
+    device: torch.device
+
+    @classmethod
+    def of(cls, tensor: torch.Tensor) -> Value:
+        return cls(tuple(tensor.shape), tensor.dtype, tensor.device)
+
+
+@dataclass
+class Place:
+    """Where in the user's program: the frames outside of torch, the innermost last, and the path of modules."""
+
+    frames: tuple[tuple[str, int, str], ...]
+    modules: tuple[tuple[str, str], ...]
+
+    def __str__(self) -> str:
+        """
+        >>> str(Place((("model.py", 3, "forward"),), ()))
+        'model.py:3 in forward'
+        """
+        return "{}:{} in {}".format(*self.frames[-1]) if self.frames else "(inside torch)"
+
+    def trace(self) -> str:
+        """The frames as a traceback prints them."""
+        import linecache
+
+        lines = []
+        for file, line, function in self.frames:
+            lines.append(f'  File "{file}", line {line}, in {function}')
+            if text := linecache.getline(file, line).strip():
+                lines.append(f"    {text}")
+        return "\n".join(lines)
+
+
+@dataclass
+class Call:
+    """One operator: its name and what is called, arguments by parameter, and the values that it gives.
+
+    ``results`` has None where a result is no tensor; ``single`` says that the result is one tensor and no tuple.
+    """
+
+    name: str
+    target: Callable
+    arguments: dict[str, Any]
+    keywords: frozenset[str]
+    defaults: dict[str, Any]
+    results: list[int | None]
+    single: bool
+    place: Place
+
+
+@dataclass
+class Tape:
+    """A recording."""
+
+    calls: list[Call] = field(default_factory=list)
+    values: list[Value] = field(default_factory=list)
+    #: numbers of the program's inputs, by the index among the leaves of the arguments
+    inputs: dict[int, int] = field(default_factory=dict)
+    #: numbers of parameters and buffers by name
+    named: dict[str, int] = field(default_factory=dict)
+    #: tensors that were found on the way, and are neither
+    constants: dict[int, torch.Tensor] = field(default_factory=dict)
+    #: leaves of the result: Ref or a constant
+    outputs: list[Any] = field(default_factory=list)
+    out_spec: Any = None
+    #: what was written to: names, or indices of leaves, with the value at the end
+    written_buffers: dict[str, int] = field(default_factory=dict)
+    written_inputs: dict[int, int] = field(default_factory=dict)
+
+    def new(self, tensor: torch.Tensor) -> int:
+        """Number a tensor."""
+        self.values.append(Value.of(tensor))
+        return len(self.values) - 1

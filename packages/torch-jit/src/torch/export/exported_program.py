@@ -1,0 +1,214 @@
+"""A program that was exported: its graph, what its inputs stand for, and its tensors."""
+
+from __future__ import annotations
+
+import copy
+import operator
+import re
+from typing import Any
+
+import torch
+from torch.fx import Graph, GraphModule
+from torch.fx.graph import CodeGen
+
+from ._checks import Leaves
+from .graph_signature import ExportGraphSignature, InputKind, OutputKind
+
+__all__ = ["ExportedProgram", "ModuleCallEntry", "ModuleCallSignature", "default_decompositions"]
+
+
+class ModuleCallSignature:
+    """How a submodule is called; only that of the whole program is kept."""
+
+    def __init__(self, inputs: list, outputs: list, in_spec: Any, out_spec: Any, forward_arg_names: Any = None) -> None:
+        self.inputs, self.outputs, self.in_spec, self.out_spec = inputs, outputs, in_spec, out_spec
+        self.forward_arg_names = forward_arg_names
+
+
+class ModuleCallEntry:
+    """A module's name and how it is called."""
+
+    def __init__(self, fqn: str, signature: ModuleCallSignature | None = None) -> None:
+        self.fqn, self.signature = fqn, signature
+
+
+def default_decompositions() -> dict:
+    """The decompositions that :meth:`ExportedProgram.run_decompositions` would do: none, the rows of the core are what a
+    graph is made of.
+
+    >>> torch.export.default_decompositions()
+    {}
+    """
+    return {}
+
+
+class ExportedProgram:
+    """The result of :func:`torch.export.export`.
+
+    The graph calls operators of ``torch.ops.aten`` and writes to nothing. Parameters, buffers and constants are its first
+    inputs; new values of buffers, and of inputs that the program writes to, its first outputs. :meth:`module` makes a
+    module of it that is called as the original was, and trains.
+
+    >>> program = torch.export.export(torch.nn.Linear(2, 1), (torch.ones(3, 2),))
+    >>> print(program.graph)
+    graph():
+        %p_weight : [num_users=1] = placeholder[target=p_weight]
+        %p_bias : [num_users=1] = placeholder[target=p_bias]
+        %input_1 : [num_users=1] = placeholder[target=input]
+        %linear : [num_users=1] = call_function[target=torch.ops.aten.linear](args = (%input_1, %p_weight, %p_bias), kwargs = {})
+        return (linear,)
+    """
+
+    def __init__(
+        self, root: Any, graph: Graph, graph_signature: ExportGraphSignature, state_dict: dict[str, torch.Tensor],
+        range_constraints: dict[str, tuple[int, int]], module_call_graph: list[ModuleCallEntry], example_inputs: Any = None,
+        constants: dict[str, torch.Tensor] | None = None, *, verifiers: Any = None,
+    ) -> None:  # fmt: skip
+        self._graph_module = GraphModule(root if isinstance(root, dict) else {}, graph)
+        self._graph_signature = graph_signature
+        self._state_dict = state_dict
+        self._range_constraints = range_constraints
+        self._module_call_graph = module_call_graph
+        self._example_inputs = example_inputs
+        self._constants = constants or {}
+
+    # --- parts ---
+
+    graph_module = property(lambda self: self._graph_module)
+    graph = property(lambda self: self._graph_module.graph)
+    graph_signature = property(lambda self: self._graph_signature)
+    state_dict = property(lambda self: self._state_dict)
+    range_constraints = property(lambda self: self._range_constraints)
+    module_call_graph = property(lambda self: self._module_call_graph)
+    constants = tensor_constants = property(lambda self: self._constants)
+    call_spec = property(lambda self: self._module_call_graph[0].signature)
+    dialect = "ATEN"
+
+    @property
+    def example_inputs(self) -> Any:
+        """The arguments and keyword arguments that it was exported with."""
+        return self._example_inputs
+
+    @example_inputs.setter
+    def example_inputs(self, value: Any) -> None:
+        self._example_inputs = value
+
+    def parameters(self) -> Any:
+        """Each parameter."""
+        return (tensor for _, tensor in self.named_parameters())
+
+    def named_parameters(self) -> Any:
+        """Each parameter with its name."""
+        return ((name, self._state_dict[name]) for name in self._graph_signature.parameters)
+
+    def buffers(self) -> Any:
+        """Each buffer."""
+        return (tensor for _, tensor in self.named_buffers())
+
+    def named_buffers(self) -> Any:
+        """Each buffer with its name."""
+        for name in self._graph_signature.buffers:
+            yield name, self._state_dict[name] if name in self._state_dict else self._constants[name]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError(
+            "Unable to call ExportedProgram directly. You should use `exported_program.module()` instead."
+        )
+
+    def __str__(self) -> str:
+        lines = "\n    ".join(self._graph_module.print_readable(print_output=False).splitlines())
+        return f"ExportedProgram:\n    {lines}\nGraph signature: {self._graph_signature}\nRange constraints: {self._range_constraints}"
+
+    __repr__ = __str__
+
+    def run_decompositions(
+        self, decomp_table: Any = None, decompose_custom_triton_ops: bool = False
+    ) -> ExportedProgram:
+        """A copy: the graph is functional as it is, and its operators are the rows of the core. NotImplementedError for
+        decompositions of one's own."""
+        if decomp_table:
+            raise NotImplementedError(
+                "run_decompositions: decompositions of one's own are not part of this stack yet; "
+                "torch.fx.replace_pattern rewrites a graph"
+            )
+        return copy.deepcopy(self)
+
+    # --- running ---
+
+    def module(self, check_guards: bool = True) -> GraphModule:
+        """A module that is called as the original: it has its parameters and buffers, and trains as it does.
+
+        RuntimeError when it is called with other dims, sizes or dtypes than the program was exported for.
+        """
+        graph, signature = Graph(), self._graph_signature
+        root = torch.nn.Module()
+        nodes: dict[Any, Any] = {}
+        leaves, placed = [], {}
+        for node, spec in zip(self.graph.nodes, signature.input_specs, strict=False):
+            if spec.kind is InputKind.USER_INPUT:
+                nodes[node] = graph.placeholder(node.target)
+                leaves.append(node.target)
+                placed[node.name] = nodes[node]
+        for node, spec in zip(self.graph.nodes, signature.input_specs, strict=False):
+            if spec.kind is not InputKind.USER_INPUT:
+                _put(root, spec, self._state_dict if spec.target in self._state_dict else self._constants)
+                nodes[node] = graph.get_attr(spec.target)
+            nodes[node].meta = dict(node.meta)
+        for node in self.graph.nodes:
+            if node.op == "call_function":
+                nodes[node] = graph.node_copy(node, lambda n: nodes[n])
+        outputs = self.graph.output_node().args[0]
+        results = []
+        inputs_by_name = {n.target: nodes[n] for n in self.graph.nodes if n.op == "placeholder"}
+        buffers = {s.target: nodes[n] for n, s in zip(self.graph.nodes, signature.input_specs, strict=False)}
+        for value, spec in zip(outputs, signature.output_specs, strict=True):
+            value = nodes.get(value, value) if isinstance(value, torch.fx.Node) else value
+            if spec.kind is OutputKind.USER_OUTPUT:
+                results.append(value)
+            else:
+                into = buffers[spec.target] if spec.kind is OutputKind.BUFFER_MUTATION else inputs_by_name[spec.target]
+                graph.call_function(torch.ops.aten.copy_, (into, value))
+        graph.output(results)
+        graph.set_codegen(_Called())
+        module = GraphModule(root, graph)
+        module._leaves, module._out_spec = Leaves(self, leaves, check_guards), self.call_spec.out_spec
+        module.train = module.eval = _no_modes  # the mode is that of the export
+        return module
+
+
+class _Called(CodeGen):
+    """A function of the original's arguments."""
+
+    def gen_fn_def(self, free_vars: list[str], maybe_return_annotation: str) -> str:
+        names = [re.split(r"\s*[:=]", v)[0].strip() for v in free_vars if v != "self"]
+        taken = f"\n    {', '.join(names)}, = self._leaves(args, kwargs)" if names else ""
+        return f"def forward(self, *args, **kwargs):{taken}"
+
+    def generate_output(self, output_args: Any, value: Any = repr) -> str:
+        return f"return pytree.tree_unflatten({value(output_args)}, self._out_spec)"
+
+
+def _no_modes(mode: bool = True) -> Any:
+    raise NotImplementedError(
+        "an exported program has the mode, training or evaluation, in which it was exported: export the module again"
+    )
+
+
+def _put(root, spec, tensors):
+    path, _, name = spec.target.rpartition(".")
+    place = root
+    for part in path.split(".") if path else ():
+        if not hasattr(place, part):
+            place.add_module(part, torch.nn.Module())
+        place = getattr(place, part)
+    tensor = tensors[spec.target]
+    if spec.kind is InputKind.PARAMETER:
+        place.register_parameter(name, tensor)
+    else:
+        place.register_buffer(name, tensor, persistent=bool(spec.persistent))
+
+
+#: functions of Python that a graph may call: on sizes, and to take a result apart
+NUMBERS = {
+    f.__name__: f for f in (operator.add, operator.sub, operator.mul, operator.floordiv, operator.pow, operator.getitem)
+}

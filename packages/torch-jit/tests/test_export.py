@@ -1,0 +1,280 @@
+"""torch.export: programs, sizes that may change, writes, errors with lines, files."""
+
+import copy
+import dataclasses
+import io
+
+import pytest
+import torch
+from torch import nn
+from torch.export import Dim, UserError, export
+from torch.nn import functional as F
+
+
+class Module(nn.Module):
+    """A module of one function."""
+
+    def __init__(self, function, **tensors):
+        super().__init__()
+        self.function = function
+        for name, tensor in tensors.items():
+            self.register_buffer(name, tensor)
+
+    def forward(self, *args, **kwargs):
+        return self.function(self, *args, **kwargs)
+
+
+def same(module, program, *args, **kwargs):
+    """The program gives what the module gives, for copies of both and of the arguments."""
+    run = program.module()
+    with torch.no_grad():
+        torch.testing.assert_close(
+            run(*copy.deepcopy(args), **kwargs), module(*copy.deepcopy(args), **kwargs), rtol=0, atol=0
+        )
+
+
+def test_a_program_has_parameters_first_and_calls_operators():
+    net = nn.Sequential(nn.Linear(2, 3), nn.Tanh())
+    program = export(net, (torch.ones(4, 2),))
+    targets = [n.target for n in program.graph.nodes if n.op == "call_function"]
+    assert targets == [torch.ops.aten.linear, torch.ops.aten.tanh]
+    assert program.graph_signature.parameters == ("0.weight", "0.bias")
+    assert program.graph_signature.inputs_to_parameters == {"p_0_weight": "0.weight", "p_0_bias": "0.bias"}
+    assert dict(program.named_parameters())["0.weight"] is net[0].weight
+    same(net, program, torch.randn(4, 2))
+
+
+def test_a_program_trains_as_the_module_does():
+    torch.manual_seed(0)
+    net = nn.Sequential(nn.Linear(2, 8), nn.GELU(), nn.LayerNorm(8), nn.Linear(8, 1))
+    run = export(copy.deepcopy(net), (torch.ones(4, 2),), dynamic_shapes=({0: Dim.DYNAMIC},)).module()
+    x = torch.randn(7, 2)
+    for program in (net, run):
+        program(x).square().sum().backward()
+    for (name, p), (other, q) in zip(net.named_parameters(), run.named_parameters(), strict=True):
+        assert name == other and torch.equal(p.grad, q.grad)
+
+
+class Blocks(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv, self.norm = nn.Conv2d(3, 4, 3, stride=2, padding=1), nn.BatchNorm2d(4)
+        self.attend = nn.MultiheadAttention(4, 2, batch_first=True)
+        self.walk = nn.GRU(4, 5, 2, bidirectional=True)
+
+    def forward(self, x):
+        y = self.norm(self.conv(x)).relu()
+        rows = y.flatten(2).transpose(1, 2)
+        z, _ = self.attend(rows, rows, rows)
+        out, _ = self.walk(z.transpose(0, 1))
+        return F.interpolate(y, size=x.shape[2:], mode="bilinear"), out.mean(0), z / (z.shape[1] ** 0.5)
+
+
+def test_sizes_that_change_are_computed_by_the_graph():
+    net = Blocks().eval()
+    b, h, w = torch.export.dims("b", "h", "w", min=2, max=100)
+    program = export(net, (torch.randn(2, 3, 6, 8),), dynamic_shapes={"x": {0: b, 2: h, 3: w}})
+    assert program.range_constraints == {"b": (2, 100), "h": (2, 100), "w": (2, 100)}
+    for shape in ((2, 3, 6, 8), (3, 3, 7, 5), (5, 3, 16, 11)):
+        same(net, program, torch.randn(shape))
+
+
+@pytest.mark.parametrize(
+    "function, shape",
+    [
+        (lambda _, x: x.view(x.shape[0], -1, 2).sum(0), (3, 8)),
+        (lambda _, x: torch.arange(x.shape[0] * 2) + x.shape[1], (3, 8)),
+        (lambda _, x: x[: x.shape[0] // 2], (8, 2)),
+        (lambda _, x: F.pad(x, (0, -x.shape[0] + 20)), (8, 2)),
+        (lambda _, x: x.reshape(-1).softmax(0) * x.numel(), (3, 4)),
+        (lambda _, x: torch.ones(x.shape[0], x.shape[0]).tril() @ x, (3, 4)),
+        (lambda _, x: torch.cat([x, x.flip(0)], 0).unfold(0, 2, 1), (3, 4)),
+    ],
+)
+def test_rules_of_sizes(function, shape):
+    module = Module(function)
+    program = export(module, (torch.randn(shape),), dynamic_shapes=(({0: Dim("n", max=19)},),))
+    for n in (shape[0], 9, 16):
+        same(module, program, torch.randn(n, *shape[1:]))
+
+
+def test_sizes_that_follow_others():
+    n = Dim("n")
+    module = Module(lambda _, x, y: x.repeat(2, 1) + y)
+    program = export(module, (torch.ones(3, 2), torch.ones(6, 2)), dynamic_shapes=(({0: n}, {0: 2 * n}),))
+    same(module, program, torch.randn(5, 2), torch.randn(10, 2))
+
+
+# --- writes ---
+
+
+def test_writes_to_buffers_inputs_and_views():
+    def forward(self, x, y):
+        self.count += 1
+        z = x * 2
+        first = z[0]
+        first.add_(1)
+        z[:, 1:] = 5
+        z.t()[0].mul_(3)
+        z[torch.tensor([0, 1]), torch.tensor([2, 0])] = y
+        z[z > 100] = 0
+        a, b = z.split(1)
+        b.zero_()
+        y.fill_(self.count.sum())
+        return z, first, a, self.count * 2
+
+    module = Module(forward, count=torch.zeros(2))
+    program = export(module, (torch.randn(2, 3), torch.randn(2)))
+    assert list(program.graph_signature.buffers_to_mutate.values()) == ["count"]
+    assert list(program.graph_signature.user_inputs_to_mutate.values()) == ["args_1"]
+    assert module.count.sum() == 0, "the export puts buffers back"
+    assert not any(str(n.target).endswith("_>") for n in program.graph.nodes)
+    run = program.module()
+    x, y = torch.randn(2, 3), torch.randn(2)
+    given, wanted = (y.clone(), y.clone()), copy.deepcopy(module)
+    for _ in range(2):
+        torch.testing.assert_close(run(x, given[0]), wanted(x, given[1]), rtol=0, atol=0)
+        assert torch.equal(given[0], given[1])
+    assert torch.equal(run.count, wanted.count) and wanted.count[0] == 2
+
+
+def test_what_torch_names_share_memory_are_one_value():
+    module = Module(lambda _, x: (x.data + 1, x.detach() * 2, x.T.contiguous()))
+    same(module, export(module, (torch.randn(2, 3),)), torch.randn(2, 3))
+
+
+# --- errors ---
+
+
+@pytest.mark.parametrize(
+    "function, text",
+    [
+        (
+            lambda _, x: x if x.sum() > 0 else -x,
+            r"test_export.py:\d+ in <lambda>: the program asks whether a tensor is true",
+        ),
+        (lambda _, x: x * x.sum().item(), "the program calls .item()"),
+        (lambda _, x: x * float(x[0]), "the program makes a float of a tensor"),
+        (lambda _, x: torch.equal(x, x), "the program asks torch.equal"),
+        (lambda _, x: x.clone().resize_(1), "changes the shape of a tensor in place: use resize"),
+        (lambda _, x: torch.add(x, 1, out=torch.empty(4)), "calls add\\(out=...\\): use its result"),
+        (lambda s, x: s.kept.add_(x), "neither an input nor a buffer"),
+    ],
+)
+def test_what_cannot_be_exported_is_named_with_its_line(function, text):
+    module = Module(function)
+    module.kept = torch.zeros(4)
+    with pytest.raises(UserError, match=text):
+        export(module, (torch.ones(4),))
+
+
+def test_a_loop_over_a_size_that_changes_is_refused_and_one_that_does_not_unrolled():
+    def forward(_, x):
+        for row in range(x.shape[0]):
+            x = x + row
+        return x
+
+    module = Module(forward)
+    same(module, export(module, (torch.ones(3),)), torch.ones(3))
+    with pytest.raises(UserError, match=r"test_export.py:\d+ in forward: .* depends on a size"):
+        export(module, (torch.ones(3),), dynamic_shapes=(({0: Dim("n")},),))
+
+
+def test_a_size_that_the_module_does_not_let_change():
+    net = nn.Linear(2, 3)
+    with pytest.raises(UserError, match="n was to change, and the program takes only 2"):
+        export(net, (torch.ones(4, 2),), dynamic_shapes={"input": {1: Dim("n")}})
+    program = export(net, (torch.ones(4, 2),), dynamic_shapes={"input": {0: Dim.AUTO, 1: Dim.AUTO}})
+    same(net, program, torch.ones(9, 2))
+    with pytest.raises(RuntimeError, match=r"Guard failed: input.size\(\)\[1\] == 2, got 3"):
+        program.module()(torch.ones(4, 3))
+
+
+def test_arguments_that_do_not_fit():
+    net = nn.Linear(2, 3)
+    n = Dim("n", min=2, max=8)
+    program = export(net, (torch.ones(4, 2),), dynamic_shapes={"input": {0: n}})
+    same(net, program, input=torch.ones(3, 2))
+    for args, text in (
+        ((torch.ones(9, 2),), "2 <= input.size"),
+        ((torch.ones(4, 2, dtype=torch.float64),), "exported for torch.float32 with 2 dims"),
+        ((3,), "expected a tensor, got int"),
+    ):
+        with pytest.raises(RuntimeError, match=text):
+            program.module()(*args)
+    with pytest.raises(TypeError, match="exported for the arguments .input. in the form"):
+        program.module()(torch.ones(4, 2), 3)
+    with pytest.raises(RuntimeError, match="Unable to call ExportedProgram directly"):
+        program(torch.ones(4, 2))
+    with pytest.raises(NotImplementedError, match="has the mode"):
+        program.module().eval()
+    for wrong, text in (
+        ({"other": {0: n}}, "dynamic_shapes speaks of other; the inputs are input"),
+        ({"input": {5: n}}, "dim 5 of a tensor of 2 dims"),
+        ({"input": {0: Dim("m", min=7)}}, "outside of m's"),
+        ({"input": {0: "n"}}, "expected a Dim, an int or None"),
+        (({0: n}, None), "has 2 entries, the program has 1 inputs"),
+    ):
+        with pytest.raises(UserError, match=text):
+            export(net, (torch.ones(4, 2),), dynamic_shapes=wrong)
+    with pytest.raises(ValueError, match="expected a torch.nn.Module"):
+        export(lambda x: x, (torch.ones(1),))
+
+
+# --- trees and files ---
+
+
+@dataclasses.dataclass
+class Pair:
+    a: torch.Tensor
+    b: torch.Tensor
+
+
+def test_arguments_and_results_may_be_containers():
+    torch.export.register_dataclass(Pair)
+    module = Module(lambda _, d, pair, scale=1.0: {"sum": (d["x"] + pair.a, scale), "pair": Pair(pair.b, d["y"][0])})
+    args = ({"x": torch.ones(2), "y": [torch.zeros(3)]}, Pair(torch.ones(2), torch.ones(1)))
+    program = export(module, args, {"scale": 2.0})
+    found = program.module()(*args, scale=2.0)
+    assert (
+        found["sum"][1] == 2.0
+        and torch.equal(found["sum"][0], torch.full((2,), 2.0))
+        and isinstance(found["pair"], Pair)
+    )
+    with pytest.raises(RuntimeError, match="exported for 2.0, got 3.0"):
+        program.module()(*args, scale=3.0)
+
+
+def test_a_file_holds_the_whole_program(tmp_path):
+    net = Blocks().eval()
+    program = export(net, (torch.randn(2, 3, 6, 8),), dynamic_shapes={"x": {0: Dim("b"), 3: Dim("w")}})
+    torch.export.save(program, tmp_path / "net.pt2", extra_files={"about": "a test"})
+    extra = {"about": ""}
+    again = torch.export.load(tmp_path / "net.pt2", extra_files=extra)
+    assert extra == {"about": "a test"} and str(again.graph) == str(program.graph)
+    assert again.graph_signature == program.graph_signature and again.range_constraints == program.range_constraints
+    same(net, again, torch.randn(5, 3, 6, 11))
+    assert all(isinstance(p, nn.Parameter) for p in again.parameters())
+
+
+def test_files_that_are_no_programs(tmp_path):
+    torch.save({"a": 1}, tmp_path / "other.pt")
+    with pytest.raises(RuntimeError, match="holds no exported program"):
+        torch.export.load(tmp_path / "other.pt")
+    program = export(nn.Linear(2, 1), (torch.ones(3, 2),))
+    buffer = io.BytesIO()
+    torch.export.save(program, buffer)
+    buffer.seek(0)
+    content = torch.load(buffer)
+    for old, new in (
+        ('["aten", "linear"]', '["aten", "system"]'),
+        ('"node": "p_bias"', '"node": "nobody"'),
+        ("[", "{"),
+    ):
+        broken = {**content, "exported program": content["exported program"].replace(old, new)}
+        assert broken != content
+        buffer = io.BytesIO()
+        torch.save(broken, buffer)
+        buffer.seek(0)
+        with pytest.raises(RuntimeError, match="export.load: the program in the file is broken"):
+            torch.export.load(buffer)
