@@ -35,5 +35,6 @@ if [ $# -eq 0 ] && ls packages/torch-autograd/csrc/*.cpp >/dev/null 2>&1; then
     -DTorchCore_DIR="$torch/cmake/TorchCore"
 fi
 if [ $# -eq 0 ]; then
+  part packages/torch-jit "$build/jit" "$PWD/packages/torch-jit/src/torch/jit" -DTorchCore_DIR="$torch/cmake/TorchCore"
   part packages/torch-multiprocessing "$build/multiprocessing" "$PWD/packages/torch-multiprocessing/src/torch/multiprocessing"
 fi

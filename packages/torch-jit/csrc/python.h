@@ -1,0 +1,50 @@
+// What the files of the module torch.jit._native share.
+#pragma once
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include "torch/program/call.h"
+#include "torch/program/function.h"
+#include "torch/program/graph.h"
+#include "torch/program/text.h"
+#include "torch/python/caster.h"
+
+namespace torch::program {
+
+namespace py = pybind11;
+
+// Python holds blocks, nodes and values by their graph.
+template <class T>
+std::shared_ptr<T> held(T* of) {
+  return of ? std::shared_ptr<T>(of->graph()->shared_from_this(), of) : nullptr;
+}
+template <class T>
+std::vector<std::shared_ptr<T>> held(const std::vector<T*>& all) {
+  std::vector<std::shared_ptr<T>> out;
+  for (T* each : all) out.push_back(held(each));
+  return out;
+}
+inline std::shared_ptr<Type> given(const TypePtr& t) { return std::const_pointer_cast<Type>(t); }
+inline std::vector<std::shared_ptr<Type>> given(const std::vector<TypePtr>& all) {
+  std::vector<std::shared_ptr<Type>> out;
+  for (const TypePtr& t : all) out.push_back(given(t));
+  return out;
+}
+inline std::vector<TypePtr> taken(const std::vector<std::shared_ptr<Type>>& all) { return {all.begin(), all.end()}; }
+
+// An instance of a class, or another counted cell, as Python holds it.
+struct Instance {
+  Cell cell;
+};
+
+Cell to_cell(py::handle value);
+py::object to_python(const Cell& c);
+Location to_location(py::handle value);
+
+void bind_types(py::module_& m);
+void bind_graph(py::module_& m);
+void bind_nodes(py::module_& m);
+void bind_functions(py::module_& m);
+void bind_cells(py::module_& m);
+
+}  // namespace torch::program

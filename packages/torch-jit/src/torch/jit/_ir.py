@@ -1,0 +1,235 @@
+"""Programs as graphs: types, values, nodes, graphs, functions. Names and notation are those that users of ``torch.jit`` know.
+
+>>> from torch.jit import _ir
+>>> g = _ir.Graph()
+>>> x = g.addInput("x")
+>>> g.registerOutput(g.call("add", [x, 1]))
+0
+>>> print(g)
+graph(%x : Tensor):
+  %1 : int = prim::Constant[value=1]()
+  %2 : int = prim::Constant[value=1]()
+  %3 : Tensor = aten::add(%x, %1, %2)
+  return (%3)
+<BLANKLINE>
+>>> _ir.Function("increment", g)(torch.ones(2))
+tensor([2., 2.])
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from torch._parts import require as _require
+
+from ._built import CORE_INTERFACE as _built_for
+
+_require("torch-jit", _built_for)
+
+from . import _native  # noqa: E402
+from ._native import (  # noqa: E402
+    Block,
+    ClassType,
+    EnumType,
+    Function,
+    Graph,
+    Node,
+    Object,
+    OverloadError,
+    Signature,
+    Type,
+    Value,
+    all_signatures,
+    parse_ir,
+    parse_signature,
+    parse_type,
+    signatures,
+    unify,
+)
+
+__all__ = [
+    "AnyType",
+    "Block",
+    "BoolType",
+    "ClassType",
+    "ComplexType",
+    "DeviceObjType",
+    "DictType",
+    "EnumType",
+    "FloatType",
+    "Function",
+    "FunctionType",
+    "FutureType",
+    "Graph",
+    "IntType",
+    "ListType",
+    "Node",
+    "NoneType",
+    "NumberType",
+    "Object",
+    "OptionalType",
+    "OverloadError",
+    "PyObjectType",
+    "Signature",
+    "StringType",
+    "TensorType",
+    "TupleType",
+    "Type",
+    "UnionType",
+    "Use",
+    "Value",
+    "all_signatures",
+    "parse_ir",
+    "parse_signature",
+    "parse_type",
+    "signatures",
+    "unify",
+]
+
+
+class Use(NamedTuple):
+    """Where a value is used: as which input of which node."""
+
+    user: Node
+    offset: int
+
+
+class _Kind(type):
+    """The class of faces such as ``ListType``: types of that kind are their instances."""
+
+    def __instancecheck__(cls, obj):
+        return isinstance(obj, Type) and obj.kind() == cls.__name__
+
+
+class _Simple(metaclass=_Kind):
+    """A type without parameters: ``TensorType.get()``."""
+
+    def __new__(cls):
+        return _native.simple_type(cls.__name__)
+
+    @classmethod
+    def get(cls):
+        """The type."""
+        return _native.simple_type(cls.__name__)
+
+
+def _simple(name, doc):
+    return _Kind(name, (_Simple,), {"__doc__": doc, "__module__": __name__})
+
+
+AnyType = _simple("AnyType", "Any value.")
+BoolType = _simple("BoolType", "True or False.")
+ComplexType = _simple("ComplexType", "A complex number.")
+DeviceObjType = _simple("DeviceObjType", "A torch.device.")
+FloatType = _simple("FloatType", "A float.")
+IntType = _simple("IntType", "An int, a dtype, a layout or a memory format.")
+NoneType = _simple("NoneType", "None.")
+NumberType = _simple("NumberType", "An int, float, bool or complex number.")
+PyObjectType = _simple("PyObjectType", "An object of Python's, which programs do not look into.")
+StringType = _simple("StringType", "A text.")
+
+
+class TensorType(_Simple, metaclass=_Kind):
+    """A tensor.
+
+    >>> TensorType.create_from_tensor(torch.ones(2, 3)).sizes()
+    [2, 3]
+    """
+
+    @staticmethod
+    def create_from_tensor(tensor):
+        """The type with all that is known of a tensor."""
+        return _native.tensor_type_of(tensor)
+
+    @classmethod
+    def getInferred(cls):
+        """The type of what nothing is said about."""
+        return cls.get()
+
+
+class ListType(metaclass=_Kind):
+    """A list: ``ListType(IntType.get())`` is ``List[int]``."""
+
+    def __new__(cls, element):
+        return _native.list_type(element)
+
+    @staticmethod
+    def ofInts():
+        """``List[int]``."""
+        return _native.list_type(IntType.get())
+
+    @staticmethod
+    def ofFloats():
+        """``List[float]``."""
+        return _native.list_type(FloatType.get())
+
+    @staticmethod
+    def ofBools():
+        """``List[bool]``."""
+        return _native.list_type(BoolType.get())
+
+    @staticmethod
+    def ofStrings():
+        """``List[str]``."""
+        return _native.list_type(StringType.get())
+
+    @staticmethod
+    def ofTensors():
+        """``List[Tensor]``."""
+        return _native.list_type(TensorType.get())
+
+
+class OptionalType(metaclass=_Kind):
+    """A value or None."""
+
+    def __new__(cls, element):
+        return _native.optional_type(element)
+
+    @staticmethod
+    def ofTensor():
+        """``Optional[Tensor]``."""
+        return _native.optional_type(TensorType.get())
+
+
+class TupleType(metaclass=_Kind):
+    """A tuple, of as many types as it has elements.
+
+    >>> TupleType.named("__torch__.Point", ["x", "y"], [IntType.get(), IntType.get()]).field_names()
+    ['x', 'y']
+    """
+
+    def __new__(cls, elements):
+        return _native.tuple_type(list(elements))
+
+    @staticmethod
+    def named(qualified_name, field_names, types):
+        """A named tuple."""
+        return _native.named_tuple_type(qualified_name, list(field_names), list(types))
+
+
+class DictType(metaclass=_Kind):
+    """A dictionary."""
+
+    def __new__(cls, key, value):
+        return _native.dict_type(key, value)
+
+
+class UnionType(metaclass=_Kind):
+    """A value of one of several types; one type and None is an ``OptionalType``."""
+
+    def __new__(cls, members):
+        return _native.union_type(list(members))
+
+
+class FutureType(metaclass=_Kind):
+    """What ``fork`` gives."""
+
+    def __new__(cls, element):
+        return _native.future_type(element)
+
+
+class FunctionType(metaclass=_Kind):
+    """A function of a program, as a constant."""
+
+    def __new__(cls, qualified_name):
+        return _native.function_type(qualified_name)

@@ -1,0 +1,26 @@
+// Cells to the arguments of rows and back.
+#pragma once
+#include "code.h"
+
+namespace torch::program {
+
+// Room for what boxed arguments of one call point to.
+struct Boxed {
+  static constexpr int kInts = 32, kTensors = 8;
+  torch::Value values[kMaxParameters];
+  int64_t ints[kInts];
+  int used = 0;
+  Tensor tensors[kTensors];
+  int made = 0;
+  std::vector<std::vector<int64_t>> more_ints;
+  std::vector<std::vector<Tensor>> lists;
+};
+
+// The argument of a parameter; the cell stays the caller's, and alive.
+void box(const Schema& s, int parameter, const Cell& c, Boxed& out);
+// The same for good: what the value points to is kept in the call.
+void box(int parameter, const Cell& c, RowCall& out);
+// One cell for each result of the schema.
+void unbox(const Schema& s, Result& r, Cell* out);
+
+}  // namespace torch::program

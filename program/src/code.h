@@ -1,0 +1,89 @@
+// A graph made ready to run: steps over registers, everything looked up once.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "torch/program/function.h"
+#include "torch/program/signature.h"
+
+namespace torch::program {
+
+enum class Op : uint8_t {
+  Row,
+  Primitive,
+  Moves,
+  Jump,
+  JumpUnless,
+  LoopTest,
+  LoopNext,
+  List,
+  Tuple,
+  Dict,
+  Unpack,
+  TupleIndex,
+  TupleSlice,
+  GetAttr,
+  SetAttr,
+  Method,
+  Call,
+  Create,
+  IsInstance,
+  Raise,
+  Print,
+  Host,
+  Fork,
+  Wait,
+  Return,
+};
+
+// A register, or ~number of a constant.
+using Operand = int32_t;
+
+// A call of a row: arguments that are constants lie boxed in `ready`, the others are filled in.
+struct RowCall {
+  struct Fill {
+    uint8_t parameter;
+    Operand from;
+  };
+  const torch::Row* row;
+  torch::Value ready[kMaxParameters];
+  std::vector<Fill> fills;
+  // what `ready` points to
+  std::vector<std::vector<int64_t>> ints;
+  std::vector<std::vector<Tensor>> lists;
+  std::vector<Tensor> tensors;
+};
+
+struct Step {
+  Op op;
+  int target = -1;  // of jumps; the slot of an attribute
+  std::vector<Operand> in;
+  std::vector<int32_t> out, drop;  // `drop`: registers that nothing needs after this step
+  const Node* node = nullptr;
+  std::unique_ptr<RowCall> row;
+  Primitive primitive = nullptr;
+  TypePtr type;
+  std::string name;
+  FunctionPtr callee;
+};
+
+class Code {
+ public:
+  // Throws ErrorKind::NotImplemented for nodes that have no meaning here.
+  Code(GraphPtr graph, std::string name);
+  std::vector<Cell> run(std::vector<Cell> arguments, int depth) const;
+  size_t version() const noexcept { return version_; }
+
+ private:
+  friend class Compiler;
+  void execute(std::vector<Cell>& registers, const Step*& at, int depth, std::vector<Cell>& results) const;
+  [[noreturn]] void rethrow(const Step& at) const;
+
+  GraphPtr graph_;
+  std::string name_;
+  std::vector<Step> steps_;
+  std::vector<Cell> constants_;
+  size_t registers_ = 0, version_ = 0;
+};
+
+}  // namespace torch::program

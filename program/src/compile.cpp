@@ -1,0 +1,299 @@
+// Graph to steps.
+#include <unordered_map>
+
+#include "boxing.h"
+#include "code.h"
+#include "torch/program/call.h"
+#include "torch/program/text.h"
+
+namespace torch::program {
+
+class Compiler {
+ public:
+  explicit Compiler(Code& code) : code_(code) {}
+
+  void graph(const Graph& g) {
+    for (Value* v : g.inputs()) define(v);
+    nodes(g.block());
+    Step s = step(Op::Return, g.block()->return_node());
+    for (Value* v : g.outputs()) s.in.push_back(operand(v));
+    push(std::move(s));
+    code_.registers_ = size_t(registers_);
+    for (auto& [v, p] : places_)
+      if (p.last >= 0 && p.index >= 0 && size_t(p.last) < code_.steps_.size() - 1)
+        code_.steps_[size_t(p.last)].drop.push_back(p.index);
+  }
+
+ private:
+  struct Place {
+    Operand index;
+    int defined = 0, last = -1;
+  };
+  // A stretch of steps which may run several times, or not at all: what it uses from outside lives until its end.
+  struct Region {
+    int start;
+    std::vector<Value*> used;
+  };
+
+  int here() const { return int(code_.steps_.size()); }
+  Step step(Op op, const Node* n) {
+    Step s;
+    s.op = op;
+    s.node = n;
+    return s;
+  }
+  int push(Step s) {
+    code_.steps_.push_back(std::move(s));
+    return here() - 1;
+  }
+  int32_t define(Value* v) {
+    places_[v] = {registers_, here(), -1};
+    return registers_++;
+  }
+  Operand constant(Cell c) {
+    code_.constants_.push_back(std::move(c));
+    return ~Operand(code_.constants_.size() - 1);
+  }
+  Operand operand(Value* v) {
+    auto at = places_.find(v);
+    if (at == places_.end()) {
+      TORCH_CHECK(is_constant(v), "%", v->debug_name(), " is used before it is defined");
+      at = places_.emplace(v, Place{constant(constant_value(v)), 0, -1}).first;
+    }
+    at->second.last = here();
+    for (Region& r : regions_)
+      if (at->second.defined < r.start) r.used.push_back(v);
+    return at->second.index;
+  }
+  void begin_region() { regions_.push_back({here(), {}}); }
+  void end_region(int last) {
+    for (Value* v : regions_.back().used) places_[v].last = std::max(places_[v].last, last);
+    regions_.pop_back();
+  }
+
+  void nodes(const Block* b) {
+    for (Node* n = b->begin(); n != b->end(); n = n->next()) node(n);
+  }
+
+  // A list of constants, of which rows take a copy.
+  static bool is_fixed_list(const Value* v) {
+    if (!v->node()->is("prim::ListConstruct") || v->node()->inputs().empty()) return false;
+    for (const Value* item : v->node()->inputs())
+      if (!is_constant(item) || !item->type()->is(TypeKind::Int)) return false;
+    for (const Use& u : v->uses())
+      if (!u.user->kind().starts_with("aten::") || !u.user->signature() || !u.user->signature()->row) return false;
+    return true;
+  }
+  static Cell fixed_list(const Value* v) {
+    std::vector<int64_t> ints;
+    for (const Value* item : v->node()->inputs()) ints.push_back(constant_value(item).to_int());
+    return Cell(ints);
+  }
+
+  void simple(Op op, Node* n) { finish(step(op, n), n); }
+  void finish(Step s, Node* n) {
+    for (Value* v : n->inputs()) s.in.push_back(operand(v));
+    for (Value* v : n->outputs()) s.out.push_back(define(v));
+    s.type = n->outputs().size() == 1 ? n->outputs()[0]->type() : nullptr;
+    int at = push(std::move(s));
+    // What nobody uses goes at once.
+    for (Value* v : n->outputs())
+      if (v->uses().empty()) code_.steps_[size_t(at)].drop.push_back(places_[v].index), places_[v].last = -1;
+  }
+  void moves(const Node* n, const std::vector<Value*>& from, size_t skip, const std::vector<int32_t>& to) {
+    if (to.empty()) return;
+    Step s = step(Op::Moves, n);
+    for (size_t i = skip; i < from.size(); ++i) s.in.push_back(operand(from[i]));
+    s.out = to;
+    push(std::move(s));
+  }
+
+  void node(Node* n) {
+    const std::string& k = n->kind();
+    if (k == "prim::Constant") return;
+    if (k == "prim::If") return branch(n);
+    if (k == "prim::Loop") return loop(n);
+    if (k == "prim::ListConstruct") return is_fixed_list(n->output()) ? void() : simple(Op::List, n);
+    if (k == "prim::TupleConstruct") return simple(Op::Tuple, n);
+    if (k == "prim::DictConstruct") return simple(Op::Dict, n);
+    if (k == "prim::ListUnpack" || k == "prim::TupleUnpack") return simple(Op::Unpack, n);
+    if (k == "prim::TupleIndex") return simple(Op::TupleIndex, n);
+    if (k == "prim::TupleSlice") return simple(Op::TupleSlice, n);
+    if (k == "prim::unchecked_cast" || k == "prim::unchecked_unwrap_optional") return simple(Op::Moves, n);
+    if (k == "prim::Uninitialized") {
+      places_[n->output()] = {constant(Cell()), here(), -1};
+      return;
+    }
+    if (k == "prim::GetAttr" || k == "prim::SetAttr") return attribute(n);
+    if (k == "prim::CallMethod") {
+      Step s = step(Op::Method, n);
+      s.name = n->s("name");
+      return finish(std::move(s), n);
+    }
+    if (k == "prim::CallFunction") return function(n);
+    if (k == "prim::CreateObject") return simple(Op::Create, n);
+    if (k == "prim::isinstance") {
+      Step s = step(Op::IsInstance, n);
+      finish(std::move(s), n);
+      code_.steps_.back().type = n->attribute("types").type;
+      return;
+    }
+    if (k == "prim::RaiseException") return simple(Op::Raise, n);
+    if (k == "prim::Print") return simple(Op::Print, n);
+    if (k == "prim::PythonOp") return simple(Op::Host, n);
+    if (k == "prim::fork") return fork(n);
+    if (k == "aten::wait") return simple(Op::Wait, n);
+    call(n);
+  }
+
+  void call(Node* n) {
+    const Signature* f = n->signature();
+    if (!f) {
+      std::string text = "no operator fits this instruction: " + print(*n, true);
+      for (const Signature* each : signatures(n->kind())) text += "\n  " + each->text;
+      throw_error(ErrorKind::NotImplemented, text);
+    }
+    if (f->primitive) {
+      Step s = step(Op::Primitive, n);
+      s.primitive = f->primitive;
+      return finish(std::move(s), n);
+    }
+    Step s = step(Op::Row, n);
+    s.row = std::make_unique<RowCall>();
+    RowCall& row = *s.row;
+    row.row = f->row;
+    row.tensors.reserve(kMaxParameters);
+    row.ints.reserve(kMaxParameters);
+    row.lists.reserve(kMaxParameters);
+    for (size_t i = 0; i < n->inputs().size(); ++i) {
+      Value* v = n->inputs()[i];
+      if (is_constant(v))
+        box(int(i), held_.emplace_back(constant_value(v)), row), code_.constants_.push_back(held_.back());
+      else if (is_fixed_list(v))
+        box(int(i), fixed_list(v), row);
+      else
+        row.fills.push_back({uint8_t(i), operand(v)});
+    }
+    held_.clear();
+    for (Value* v : n->outputs()) s.out.push_back(define(v));
+    TORCH_CHECK(s.out.size() == f->row->schema.result_count, n->kind(), " has ", s.out.size(), " outputs, but gives ",
+                int(f->row->schema.result_count));
+    int at = push(std::move(s));
+    for (Value* v : n->outputs())
+      if (v->uses().empty()) code_.steps_[size_t(at)].drop.push_back(places_[v].index), places_[v].last = -1;
+  }
+
+  void branch(Node* n) {
+    Step s = step(Op::JumpUnless, n);
+    s.in.push_back(operand(n->input(0)));
+    std::vector<int32_t> to;
+    begin_region();
+    const int test = push(std::move(s));
+    regions_.back().start = here();
+    for (Value* v : n->outputs()) to.push_back(define(v));
+    nodes(n->blocks()[0]);
+    moves(n, n->blocks()[0]->outputs(), 0, to);
+    const int jump = push(step(Op::Jump, n));
+    code_.steps_[size_t(test)].target = here();
+    nodes(n->blocks()[1]);
+    moves(n, n->blocks()[1]->outputs(), 0, to);
+    // An empty step, for what lives until here.
+    push(step(Op::Moves, n));
+    code_.steps_[size_t(jump)].target = here() - 1;
+    end_region(here() - 1);
+    for (Value* v : n->outputs()) {
+      places_[v].defined = here() - 1;
+      if (v->uses().empty()) code_.steps_.back().drop.push_back(places_[v].index);
+    }
+  }
+
+  void loop(Node* n) {
+    Block* body = n->blocks()[0];
+    Step init = step(Op::Moves, n);
+    const int32_t count = registers_++, condition = registers_++;
+    init.in = {operand(n->input(0)), operand(n->input(1)), constant(Cell(0))};
+    for (size_t i = 2; i < n->inputs().size(); ++i) init.in.push_back(operand(n->inputs()[i]));
+    init.out = {count, condition};
+    std::vector<int32_t> carried;
+    for (Value* v : body->inputs()) init.out.push_back(define(v));
+    for (size_t i = 1; i < body->inputs().size(); ++i) carried.push_back(places_[body->inputs()[i]].index);
+    push(std::move(init));
+    const int32_t turn = places_[body->inputs()[0]].index;
+
+    begin_region();
+    Step test = step(Op::LoopTest, n);
+    test.in = {turn, count, condition};
+    const int head = push(std::move(test));
+    regions_.back().start = head;
+    for (Value* v : body->inputs()) places_[v].defined = head;
+    nodes(body);
+    Step next = step(Op::Moves, n);
+    for (Value* v : body->outputs()) next.in.push_back(operand(v));
+    next.out = carried;
+    next.out.insert(next.out.begin(), condition);
+    push(std::move(next));
+    Step again = step(Op::LoopNext, n);
+    again.out = {turn};
+    again.target = head;
+    push(std::move(again));
+    code_.steps_[size_t(head)].target = here();
+    std::vector<int32_t> to;
+    operand(body->inputs()[0]);  // the turn lives until here
+    Step end = step(Op::Moves, n);
+    for (size_t i = 1; i < body->inputs().size(); ++i) end.in.push_back(operand(body->inputs()[i]));
+    for (Value* v : n->outputs()) end.out.push_back(define(v));
+    const int last = push(std::move(end));
+    end_region(last);
+    code_.steps_[size_t(last)].drop.push_back(count);
+    for (Value* v : n->outputs()) {
+      places_[v].defined = last;
+      if (v->uses().empty()) code_.steps_[size_t(last)].drop.push_back(places_[v].index);
+    }
+  }
+
+  void attribute(Node* n) {
+    const bool set = n->is("prim::SetAttr");
+    Step s = step(set ? Op::SetAttr : Op::GetAttr, n);
+    s.name = n->s("name");
+    const TypePtr& t = n->input(0)->type();
+    TORCH_CHECK(t->is(TypeKind::Class), n->kind(), ": %", n->input(0)->debug_name(), " is of type ", t->str(),
+                ", which has no attributes");
+    s.target = static_cast<const ClassType&>(*t).find_attribute(s.name);
+    TORCH_CHECK(s.target >= 0, t->str(), " has no attribute '", s.name, "'");
+    finish(std::move(s), n);
+    code_.steps_.back().type = t;
+  }
+  static FunctionPtr callee(const Value* v) {
+    Cell c = is_constant(v) ? constant_value(v) : Cell();
+    auto* h = c.is(Cell::Tag::Host) ? dynamic_cast<FunctionHeap*>(c.heap()) : nullptr;
+    TORCH_CHECK_IMPLEMENTED(h, "a call of a function that is no constant: %", v->debug_name());
+    return h->function;
+  }
+  void function(Node* n) {
+    Step s = step(Op::Call, n);
+    s.callee = callee(n->input(0));
+    for (size_t i = 1; i < n->inputs().size(); ++i) s.in.push_back(operand(n->inputs()[i]));
+    for (Value* v : n->outputs()) s.out.push_back(define(v));
+    push(std::move(s));
+  }
+  void fork(Node* n) {
+    Step s = step(Op::Fork, n);
+    TORCH_CHECK_IMPLEMENTED(n->has_attribute("Subgraph"), "prim::fork without a graph");
+    s.callee = std::make_shared<Function>("fork", n->attribute("Subgraph").graphs.at(0));
+    finish(std::move(s), n);
+  }
+
+  Code& code_;
+  int32_t registers_ = 0;
+  std::unordered_map<Value*, Place> places_;
+  std::vector<Region> regions_;
+  std::vector<Cell> held_;
+};
+
+Code::Code(GraphPtr graph, std::string name) : graph_(std::move(graph)), name_(std::move(name)) {
+  lint(*graph_);
+  Compiler(*this).graph(*graph_);
+  version_ = graph_->version();
+}
+
+}  // namespace torch::program

@@ -1,0 +1,123 @@
+#include "torch/program/function.h"
+
+#include "code.h"
+#include "torch/program/call.h"
+
+namespace torch::program {
+
+Function::Function(std::string qualified_name, GraphPtr graph)
+    : name_(std::move(qualified_name)), graph_(std::move(graph)) {}
+Function::~Function() = default;
+
+std::string Function::name() const { return name_.substr(name_.rfind('.') + 1); }
+
+void Function::set_graph(GraphPtr g) {
+  std::lock_guard lock(mutex_);
+  graph_ = std::move(g);
+  code_ = nullptr;
+}
+
+std::shared_ptr<const Code> Function::code() {
+  std::lock_guard lock(mutex_);
+  if (!code_ || code_->version() != graph_->version()) code_ = std::make_shared<const Code>(graph_, name());
+  return code_;
+}
+
+std::vector<Cell> Function::run(std::vector<Cell> arguments, int depth) {
+  return code()->run(std::move(arguments), depth);
+}
+
+Cell Function::call(std::vector<Cell> arguments) {
+  std::vector<Cell> out = run(std::move(arguments));
+  if (out.size() == 1) return std::move(out[0]);
+  return out.empty() ? Cell() : Cell::tuple(std::move(out));
+}
+
+bool fit(Cell& c, const TypePtr& t) {
+  if (matches(c, *t)) {
+    if (c.is(Cell::Tag::List) && t->is(TypeKind::List) && !c.to_list().type) c.to_list().type = t->element();
+    return true;
+  }
+  const TypePtr& inner = t->is(TypeKind::Optional) ? t->element() : t;
+  switch (inner->kind()) {
+    case TypeKind::Float:
+      if (!c.is(Cell::Tag::Int)) return false;
+      c = Cell(c.to_double());
+      return true;
+    case TypeKind::Complex:
+      if (!c.is(Cell::Tag::Int) && !c.is(Cell::Tag::Float)) return false;
+      c = Cell(c.to_complex());
+      return true;
+    case TypeKind::Device:
+      if (!c.is(Cell::Tag::String)) return false;
+      c = Cell(parse_device(c.to_string()));
+      return true;
+    case TypeKind::List: {
+      if (!c.is(Cell::Tag::List) && !c.is(Cell::Tag::Tuple)) return false;
+      std::vector<Cell> items = c.items();
+      for (Cell& each : items)
+        if (!fit(each, inner->element())) return false;
+      c = Cell::list(std::move(items), inner->element());
+      return true;
+    }
+    case TypeKind::Tuple: {
+      if (!c.is(Cell::Tag::Tuple)) return false;
+      std::vector<Cell> items = c.items();
+      if (items.size() != inner->contained().size()) return false;
+      for (size_t i = 0; i < items.size(); ++i)
+        if (!fit(items[i], inner->contained()[i])) return false;
+      c = Cell::tuple(std::move(items), inner->name().empty() ? nullptr : inner);
+      return true;
+    }
+    case TypeKind::Dict: {
+      if (!c.is(Cell::Tag::Dict)) return false;
+      Cell d = Cell::dict(inner->contained()[0], inner->contained()[1]);
+      for (const auto& e : c.to_dict().entries) {
+        if (!e.alive) continue;
+        Cell key = e.key, value = e.value;
+        if (!fit(key, inner->contained()[0]) || !fit(value, inner->contained()[1])) return false;
+        d.to_dict().set(key, std::move(value));
+      }
+      c = std::move(d);
+      return true;
+    }
+    default:
+      return false;
+  }
+}
+
+std::vector<Cell> Function::bind(std::vector<Cell> args, std::vector<std::pair<std::string, Cell>> kwargs) const {
+  const auto& inputs = graph_->inputs();
+  auto called = [&](const Value* v) {
+    std::string n = v->debug_name();
+    return n.substr(0, n.find('.'));
+  };
+  TORCH_CHECK_TYPE(args.size() <= inputs.size(), name(), "() takes ", inputs.size(), " arguments but ", args.size(),
+                   " were given");
+  std::vector<Cell> out = std::move(args);
+  std::vector<bool> given(inputs.size(), false);
+  std::fill(given.begin(), given.begin() + ptrdiff_t(out.size()), true);
+  out.resize(inputs.size());
+  for (auto& [key, value] : kwargs) {
+    size_t at = 0;
+    while (at < inputs.size() && called(inputs[at]) != key) ++at;
+    TORCH_CHECK_TYPE(at < inputs.size(), name(), "() has no argument '", key, "'");
+    TORCH_CHECK_TYPE(!given[at], name(), "() got the argument '", key, "' twice");
+    out[at] = std::move(value);
+    given[at] = true;
+  }
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const std::string arg = called(inputs[i]);
+    if (!given[i])
+      for (const auto& [key, value] : defaults)
+        if (key == arg) out[i] = value, given[i] = true;
+    TORCH_CHECK_TYPE(given[i], name(), "() misses the argument '", arg, "'");
+    if (!fit(out[i], inputs[i]->type()))
+      throw_error(ErrorKind::Type, message(name(), "(): argument '", arg, "' (position ", i + 1, ") must be ",
+                                           inputs[i]->type()->annotation(), ", not ", out[i].type()->annotation(), " (",
+                                           out[i].repr().substr(0, 100), ")"));
+  }
+  return out;
+}
+
+}  // namespace torch::program

@@ -1,0 +1,287 @@
+// Steps, one after the other.
+#include <atomic>
+#include <cstring>
+
+#include "boxing.h"
+#include "code.h"
+
+namespace torch::program {
+
+namespace {
+
+constexpr int kMaxDepth = 1000;
+std::atomic<HostCall> host_call{nullptr};
+std::atomic<PrintTo> print_to{nullptr};
+
+[[noreturn]] void raise(const std::vector<Cell>& in) {
+  std::string text = in.empty() || in[0].is_none() ? "" : in[0].str(), name = "RuntimeError";
+  if (in.size() > 1 && in[1].is(Cell::Tag::String)) name = in[1].to_string();
+  name = name.substr(name.rfind('.') + 1);
+  struct Known {
+    const char* name;
+    ErrorKind kind;
+  };
+  constexpr Known kKnown[] = {{"IndexError", ErrorKind::Index},
+                              {"TypeError", ErrorKind::Type},
+                              {"ValueError", ErrorKind::Value},
+                              {"NotImplementedError", ErrorKind::NotImplemented},
+                              {"OverflowError", ErrorKind::Overflow}};
+  ErrorKind kind = ErrorKind::Runtime;
+  for (const Known& k : kKnown)
+    if (name == k.name) kind = k.kind;
+  throw Raised(kind, name, text);
+}
+
+void print(const std::vector<Cell>& in) {
+  std::string line;
+  for (size_t i = 0; i < in.size(); ++i) {
+    if (i) line += ' ';
+    if (in[i].is(Cell::Tag::Tensor)) {
+      std::ostringstream text;
+      text << in[i].to_tensor();
+      line += text.str();
+    } else {
+      line += in[i].str();
+    }
+  }
+  line += '\n';
+  if (PrintTo f = print_to.load())
+    f(line);
+  else
+    std::fwrite(line.data(), 1, line.size(), stdout);
+}
+
+// The object whose attribute a step reads or writes; its own class may have other numbers than the step's.
+ObjectHeap& object_of(const Step& s, const Cell& c, size_t& slot) {
+  ObjectHeap& o = c.to_object();
+  slot = size_t(s.target);
+  if (TORCH_UNLIKELY(o.type.get() != s.type.get())) {
+    int at = o.type->find_attribute(s.name);
+    TORCH_CHECK(at >= 0, o.type->str(), " has no attribute '", s.name, "'");
+    slot = size_t(at);
+  }
+  TORCH_CHECK(slot < o.slots.size(), o.type->str(), ": the attribute '", s.name, "' is not set");
+  return o;
+}
+
+}  // namespace
+
+HostCall set_host_call(HostCall f) noexcept { return host_call.exchange(f); }
+PrintTo set_print(PrintTo f) noexcept { return print_to.exchange(f); }
+
+void Code::execute(std::vector<Cell>& registers, const Step*& at, int depth, std::vector<Cell>& results) const {
+  Boxed boxed;
+  auto get = [&](Operand i) -> const Cell& { return i >= 0 ? registers[size_t(i)] : constants_[size_t(~i)]; };
+  auto collect = [&](const Step& s) {
+    std::vector<Cell> in;
+    in.reserve(s.in.size() + 1);
+    for (Operand i : s.in) in.push_back(get(i));
+    return in;
+  };
+  auto spread = [&](const Step& s, std::vector<Cell> values) {
+    TORCH_CHECK(values.size() == s.out.size(), s.node->kind(), ": expected ", s.out.size(), " values but got ",
+                values.size());
+    for (size_t i = 0; i < values.size(); ++i) registers[size_t(s.out[i])] = std::move(values[i]);
+  };
+  auto give = [&](const Step& s, Cell c) {
+    if (TORCH_LIKELY(s.out.size() == 1))
+      registers[size_t(s.out[0])] = std::move(c);
+    else if (!s.out.empty())
+      spread(s, c.items());
+  };
+  auto jump = [&](const Step& s) { at = &steps_[size_t(s.target)] - 1; };
+
+  while (true) {
+    const Step& s = *at;
+    switch (s.op) {
+      case Op::Row: {
+        const RowCall& call = *s.row;
+        const Schema& schema = call.row->schema;
+        std::memcpy(static_cast<void*>(boxed.values), call.ready, sizeof(torch::Value) * schema.count);
+        boxed.used = 0;
+        for (const RowCall::Fill& f : call.fills) box(schema, f.parameter, get(f.from), boxed);
+        Result r;
+        call.row->invoke(boxed.values, r);
+        if (TORCH_LIKELY(schema.result_count == 1 && schema.results[0].kind == Kind::Tensor)) {
+          registers[size_t(s.out[0])] = Cell(std::move(r.tensors[0]));
+        } else {
+          Cell out[kMaxResults];
+          unbox(schema, r, out);
+          for (size_t i = 0; i < s.out.size(); ++i) registers[size_t(s.out[i])] = std::move(out[i]);
+        }
+        while (boxed.made) boxed.tensors[--boxed.made].reset();
+        boxed.lists.clear();
+        boxed.more_ints.clear();
+        break;
+      }
+      case Op::Primitive: {
+        constexpr size_t kFew = 8;
+        if (s.in.size() <= kFew) {
+          Cell in[kFew];
+          for (size_t i = 0; i < s.in.size(); ++i) in[i] = get(s.in[i]);
+          give(s, s.primitive(in));
+        } else {
+          std::vector<Cell> in = collect(s);
+          give(s, s.primitive(in.data()));
+        }
+        break;
+      }
+      case Op::Moves: {
+        if (s.in.size() == 1)
+          registers[size_t(s.out[0])] = get(s.in[0]);
+        else if (!s.in.empty())
+          spread(s, collect(s));
+        break;
+      }
+      case Op::Jump:
+        jump(s);
+        break;
+      case Op::JumpUnless:
+        if (!get(s.in[0]).to_bool()) jump(s);
+        break;
+      case Op::LoopTest:
+        if (!(registers[size_t(s.in[0])].to_int() < registers[size_t(s.in[1])].to_int() &&
+              registers[size_t(s.in[2])].to_bool()))
+          jump(s);
+        break;
+      case Op::LoopNext:
+        registers[size_t(s.out[0])] = Cell(registers[size_t(s.out[0])].to_int() + 1);
+        jump(s);
+        break;
+      case Op::List:
+        registers[size_t(s.out[0])] =
+            Cell::list(collect(s), s.type->is(TypeKind::List) ? s.type->element() : any_type());
+        break;
+      case Op::Tuple:
+        registers[size_t(s.out[0])] = Cell::tuple(collect(s), s.type->name().empty() ? nullptr : s.type);
+        break;
+      case Op::Dict: {
+        TORCH_CHECK(s.type->is(TypeKind::Dict) && s.in.size() % 2 == 0, "prim::DictConstruct: not a dictionary");
+        Cell d = Cell::dict(s.type->contained()[0], s.type->contained()[1]);
+        for (size_t i = 0; i < s.in.size(); i += 2) d.to_dict().set(get(s.in[i]), get(s.in[i + 1]));
+        registers[size_t(s.out[0])] = std::move(d);
+        break;
+      }
+      case Op::Unpack: {
+        const std::vector<Cell> items = get(s.in[0]).items();
+        if (items.size() != s.out.size())
+          throw Raised(ErrorKind::Value, "ValueError",
+                       message("expected ", s.out.size(), " values to unpack, got ", items.size()));
+        spread(s, items);
+        break;
+      }
+      case Op::TupleIndex: {
+        const auto& items = get(s.in[0]).items();
+        int64_t i = get(s.in[1]).to_int();
+        if (i < 0) i += int64_t(items.size());
+        TORCH_CHECK_INDEX(i >= 0 && i < int64_t(items.size()), "tuple index out of range");
+        registers[size_t(s.out[0])] = Cell(items[size_t(i)]);
+        break;
+      }
+      case Op::TupleSlice: {
+        const auto& items = get(s.in[0]).items();
+        int64_t from = s.node->i("beg"), to = s.node->i("end");
+        TORCH_CHECK_INDEX(0 <= from && from <= to && to <= int64_t(items.size()), "tuple slice out of range");
+        registers[size_t(s.out[0])] = Cell::tuple({items.begin() + from, items.begin() + to});
+        break;
+      }
+      case Op::GetAttr: {
+        size_t slot;
+        Cell value = object_of(s, get(s.in[0]), slot).slots[slot];
+        registers[size_t(s.out[0])] = std::move(value);
+        break;
+      }
+      case Op::SetAttr: {
+        size_t slot;
+        object_of(s, get(s.in[0]), slot).slots[slot] = get(s.in[1]);
+        break;
+      }
+      case Op::Method: {
+        std::vector<Cell> in = collect(s);
+        FunctionPtr f = in.at(0).to_object().type->find_method(s.name);
+        TORCH_CHECK(f, in[0].to_object().type->str(), " has no method '", s.name, "'");
+        spread(s, f->run(std::move(in), depth + 1));
+        break;
+      }
+      case Op::Call:
+        spread(s, s.callee->run(collect(s), depth + 1));
+        break;
+      case Op::Create: {
+        TORCH_CHECK(s.type->is(TypeKind::Class), "prim::CreateObject: not a class");
+        registers[size_t(s.out[0])] =
+            make_object(std::const_pointer_cast<ClassType>(std::static_pointer_cast<const ClassType>(s.type)));
+        break;
+      }
+      case Op::IsInstance: {
+        bool is = false;
+        const Cell& c = get(s.in[0]);
+        for (const TypePtr& t : s.type->contained()) is |= matches(c, *t);
+        registers[size_t(s.out[0])] = Cell(is);
+        break;
+      }
+      case Op::Raise:
+        raise(collect(s));
+      case Op::Print:
+        print(collect(s));
+        break;
+      case Op::Host: {
+        HostCall f = host_call.load();
+        TORCH_CHECK_IMPLEMENTED(f, "prim::PythonOp: there is no Python here to call");
+        std::vector<Cell> in = collect(s), out(s.out.size());
+        f(*s.node, in.data(), out.data());
+        spread(s, std::move(out));
+        break;
+      }
+      case Op::Fork: {
+        std::vector<Cell> out = s.callee->run(collect(s), depth + 1);
+        auto* future = new FutureHeap;
+        future->element = s.type->is(TypeKind::Future) ? s.type->element() : any_type();
+        future->value = out.size() == 1 ? std::move(out[0]) : out.empty() ? Cell() : Cell::tuple(std::move(out));
+        registers[size_t(s.out[0])] = Cell::take(Cell::Tag::Future, future);
+        break;
+      }
+      case Op::Wait: {
+        Cell value = get(s.in[0]).to_future().value;
+        registers[size_t(s.out[0])] = std::move(value);
+        break;
+      }
+      case Op::Return:
+        results = collect(s);
+        return;
+    }
+    for (int32_t dead : s.drop) registers[size_t(dead)] = Cell();
+    ++at;
+  }
+}
+
+void Code::rethrow(const Step& at) const {
+  const Location& l = at.node->location();
+  std::string where = l ? "\n  File \"" + l.file + "\", line " + std::to_string(l.line) + ", in " + name_ : "";
+  if (l && !l.text.empty())
+    where += "\n    " + l.text + "\n    " + std::string(size_t(std::max(0, l.column)), ' ') + "^ <--- HERE";
+  try {
+    throw;
+  } catch (const Raised&) {
+    throw;  // as the program said it
+  } catch (const Error& e) {
+    if (where.empty()) throw;
+    throw Error(e.kind(), e.what() + where);
+  }
+}
+
+std::vector<Cell> Code::run(std::vector<Cell> arguments, int depth) const {
+  if (depth > kMaxDepth) throw Raised(ErrorKind::Runtime, "RecursionError", name_ + ": the program calls too deeply");
+  TORCH_CHECK_TYPE(arguments.size() == graph_->inputs().size(), name_, "() takes ", graph_->inputs().size(),
+                   " arguments but ", arguments.size(), " were given");
+  std::vector<Cell> registers = std::move(arguments), results;
+  registers.resize(registers_);
+  const Step* at = steps_.data();
+  try {
+    execute(registers, at, depth, results);
+  } catch (const Error&) {
+    rethrow(*at);
+  }
+  return results;
+}
+
+}  // namespace torch::program
