@@ -6,6 +6,7 @@
 
 #include "kernels/truth.h"
 #include "staging.h"
+#include "torch/core/wrapper.h"
 
 namespace torch {
 
@@ -231,7 +232,7 @@ void run_with_number(const Elementwise& op, const Tensor& out, const Tensor& sel
 }  // namespace
 
 Scalar number_of(const Tensor& t) {
-  TORCH_CHECK(!t.is_meta() && t.has_memory(), "a tensor ",
+  TORCH_CHECK(!t.is_meta() && lies_in_memory(t), "a tensor ",
               t.is_meta() ? "on the Meta device" : "that stands for many examples (vmap)",
               " has no value to read: ", t);
   return visit_dtype(t.dtype(), [&](auto zero) {

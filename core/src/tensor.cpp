@@ -82,8 +82,15 @@ TORCH_INLINE bool set_contiguous(TensorImpl* t, const int64_t* sizes, int ndim, 
 void (*release_pyobj)(TensorImpl*) noexcept = nullptr;
 Tensor (*values_behind)(const Tensor&) = nullptr;
 
+bool lies_in_memory(const Tensor& t) {
+  if (TORCH_LIKELY(t.has_memory())) return true;
+  if (t->payload->kind != Payload::Kind::Wrapped || !values_behind) return false;
+  const Tensor within = values_behind(t);
+  return within.has_memory() && within->storage == t->storage;
+}
+
 void check_has_values(const char* op, const Tensor& t) {
-  TORCH_CHECK(t.has_memory(), "vmap: ", op, " depends on the values of ", t,
+  TORCH_CHECK(lies_in_memory(t), "vmap: ", op, " depends on the values of ", t,
               ", which stands for many examples, and can go only one way for all of them");
 }
 

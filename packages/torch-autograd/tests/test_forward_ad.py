@@ -1,19 +1,399 @@
-"""Names of dual numbers, of which there are none."""
+"""Dual numbers: every operator's tangent against finite differences, changes in place, and what nests in what."""
 
+import numpy as np
 import pytest
 import torch
-from torch.autograd import forward_ad
+from samples import INFO, TREATMENTS, Source, calls_of, in_place, name_of
+from torch import _C as core
+from torch.autograd import forward_ad as fwd
+from torch.autograd import gradcheck
+
+ROWS = [s for s in TREATMENTS if calls_of(s) and TREATMENTS[s] in ("derivative", "composite")]
+EPS = 1e-6
+
+
+def _push(function, x, v):
+    with fwd.dual_level():
+        return fwd.unpack_dual(function(fwd.make_dual(x, v)))
+
+
+def close(a, b, **tolerance):
+    torch.testing.assert_close(a, b, **tolerance)
+
+
+def test_a_product_has_the_tangent_of_its_rule():
+    x, v = torch.tensor([1.0, 2.0]), torch.tensor([3.0, -1.0])
+    primal, tangent = _push(lambda x: x * x, x, v)
+    close(primal, x * x)
+    close(tangent, 2 * x * v)
+    assert not primal.requires_grad and not tangent.requires_grad
 
 
 def test_a_tensor_has_no_tangent():
     x = torch.ones(2)
-    primal, tangent = forward_ad.unpack_dual(x)
-    assert primal is x and tangent is None and forward_ad._current_level == -1
+    primal, tangent = fwd.unpack_dual(x)
+    assert primal is x and tangent is None and fwd._current_level == -1
 
 
-def test_dual_numbers_are_refused_with_what_serves_instead():
-    for refused in (lambda: forward_ad.make_dual(torch.ones(1), torch.ones(1)), forward_ad.dual_level().__enter__):
-        with pytest.raises(NotImplementedError, match="torch.func.jvp"):
-            refused()
-    with pytest.raises(RuntimeError, match="none was entered"):
-        forward_ad.exit_dual_level()
+def _cases(schema):
+    operator = core._operator(name_of(schema))
+    for number, sample in enumerate(calls_of(schema)):
+        source = Source(f"{schema} {number}")
+        args, kwargs = sample(source)
+        kwargs = {k: v for k, v in kwargs.items() if k not in ("nograd", "outputs")}
+        if "seed" in kwargs or any(isinstance(v, torch.Tensor) for v in kwargs.values()):
+            continue
+        floating = [
+            i
+            for i, a in enumerate(args)
+            if isinstance(a, torch.Tensor) and a.dtype in (torch.float64, torch.complex128)
+        ]
+        if not floating or (in_place(schema) and floating[0] != 0):
+            continue
+
+        def function(*tensors, args=args, kwargs=kwargs, floating=floating):
+            filled = list(args)
+            for i, t in zip(floating, tensors, strict=True):
+                filled[i] = t
+            if in_place(schema) and isinstance(filled[0], torch.Tensor):
+                filled[0] = filled[0].clone()
+            result = operator(*filled, **kwargs)
+            result = result if isinstance(result, (list, tuple)) else [result]
+            return [r for r in result if isinstance(r, torch.Tensor) and (r.is_floating_point() or r.is_complex())]
+
+        inputs = [args[i].detach() for i in floating]
+        yield function, inputs, [source(*x.shape, dtype=x.dtype) for x in inputs]
+
+
+@pytest.mark.parametrize("schema", ROWS)
+def test_the_tangent_of_every_operator_is_its_slope(schema):
+    if INFO[schema]["random"] or INFO[schema]["hidden"] or "sparse" in schema:
+        pytest.skip("drawn anew each time, no function of the user's, or of sparse tensors")
+    done = 0
+    for function, inputs, tangents in _cases(schema):
+        try:
+            up = function(*[x + EPS * v for x, v in zip(inputs, tangents, strict=True)])
+            down = function(*[x - EPS * v for x, v in zip(inputs, tangents, strict=True)])
+        except RuntimeError:
+            continue  # positive definite, in the domain: only the point itself
+        symmetric = name_of(schema).startswith(
+            ("linalg_chol", "cholesky", "linalg_eigh", "linalg_eigvalsh", "linalg_inv_ex")
+        )
+        with fwd.dual_level():
+            try:
+                duals = [fwd.make_dual(x, v) for x, v in zip(inputs, tangents, strict=True)]
+                found = [fwd.unpack_dual(r) for r in function(*duals)]
+            except RuntimeError as error:
+                assert "differentiate" in str(error) or "derivative" in str(error) or "gradient" in str(error), error
+                continue
+        if symmetric:
+            continue  # their derivative is that of the symmetric part
+        for (primal, tangent), a, b, at in zip(found, up, down, function(*inputs), strict=True):
+            close(primal, at, rtol=1e-9, atol=1e-12, equal_nan=True)
+            slope = (a - b) / (2 * EPS)
+            if tangent is None:
+                continue
+            assert tangent.dtype == primal.dtype and tangent.shape == primal.shape, schema
+            smooth = torch.isfinite(slope) & (slope.abs() < 1e4)
+            close(tangent[smooth], slope[smooth], rtol=2e-3, atol=2e-4)
+            done += 1
+    if not done:
+        pytest.skip("no sample with real or complex tensors in positions")
+
+
+# --- changes in place ---
+
+
+def test_what_is_written_into_a_tensor_gives_it_a_tangent():
+    x, v = torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0])
+
+    def f(x):
+        y = torch.zeros(3)
+        y[:2] = x
+        y[2] = 7
+        return y * y
+
+    close(_push(f, x, v).tangent, torch.tensor([6.0, 16.0, 0.0]))
+
+
+def test_a_view_shares_its_tangent_with_its_base():
+    x, v = torch.tensor([1.0, 2.0, 3.0]), torch.ones(3)
+
+    def f(x):
+        y = x.clone()
+        y[1:].mul_(10)
+        y.view(1, 3).t()[0].zero_()
+        return y
+
+    close(_push(f, x, v).tangent, torch.tensor([0.0, 10.0, 10.0]))
+
+
+def test_the_tangent_that_was_given_is_not_changed_by_what_comes_of_it():
+    x, v = torch.ones(2), torch.ones(2)
+    _push(lambda x: (x + 1).mul_(5), x, v)
+    close(v, torch.ones(2))
+
+
+@pytest.mark.parametrize("change", ["t_", "unsqueeze_", "squeeze_", "detach_"])
+def test_dims_move_in_place(change):
+    x, v = torch.randn(1, 3), torch.randn(1, 3)
+    arguments = (0,) if "squeeze" in change else ()
+    primal, tangent = _push(lambda x: getattr(x.clone(), change)(*arguments), x, v)
+    expected = getattr(v.clone(), change)(*arguments)
+    assert primal.shape == expected.shape
+    close(tangent, expected)
+
+
+def test_batch_norm_changes_its_statistics_once():
+    x, mean, var = torch.randn(5, 3), torch.zeros(3), torch.ones(3)
+    _push(lambda x: torch.native_batch_norm(x, None, None, mean, var, True, 0.5, 1e-5)[0], x, torch.randn(5, 3))  # fmt: skip
+    close(mean, x.mean(0) / 2)
+
+
+# --- what is around ---
+
+
+def test_tangents_are_computed_where_gradients_are_off():
+    with torch.no_grad():
+        close(_push(torch.sin, torch.zeros(1), torch.ones(1)).tangent, torch.ones(1))
+
+
+def test_forward_over_reverse_gives_a_product_with_the_hessian():
+    x, v = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor([1.0, -1.0])
+    with fwd.dual_level():
+        d = fwd.make_dual(x, v)
+        (g,) = torch.autograd.grad((d**3).sum(), d)
+        close(fwd.unpack_dual(g).tangent, 6 * x.detach() * v)
+
+
+def test_reverse_over_forward_gives_it_too():
+    x, v = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor([1.0, -1.0])
+    tangent = _push(lambda x: (x**3).sum(), x, v).tangent
+    (g,) = torch.autograd.grad(tangent, x)
+    close(g, 6 * x.detach() * v)
+
+
+def test_dual_numbers_of_examples_and_examples_of_dual_numbers():
+    x, v = torch.randn(4, 3), torch.randn(4, 3)
+    expected = torch.stack([a.cos() * b for a, b in zip(x, v, strict=True)])
+    close(torch.func.vmap(lambda x, v: _push(torch.sin, x, v).tangent)(x, v), expected)
+    close(_push(torch.func.vmap(torch.sin), x, v).tangent, expected)
+    tangents = torch.func.vmap(lambda v: _push(torch.sin, x[0], v).tangent)(torch.eye(3))
+    close(tangents, torch.diag(x[0].cos()))
+
+
+def test_the_value_of_a_dual_number_can_be_read():
+    with fwd.dual_level():
+        d = fwd.make_dual(torch.tensor([2.0]), torch.tensor([1.0]))
+        assert (
+            d.item() == 2.0 and d.tolist() == [2.0] and bool(d > 1) and repr(d) == "tensor([2.], tangent=tensor([1.]))"
+        )
+        assert np.array_equal(d.numpy(), [2.0]) and not d.requires_grad
+        assert fwd.unpack_dual(d.detach()).tangent is None
+
+
+def test_tangents_are_void_once_their_level_has_ended():
+    with fwd.dual_level():
+        d = fwd.make_dual(torch.ones(2), torch.ones(2))
+    assert fwd.unpack_dual(d).tangent is None and repr(d) == "tensor([1., 1.])"
+    with fwd.dual_level():
+        assert fwd.unpack_dual(d * 2).tangent is None
+        again = fwd.make_dual(d, torch.ones(2))
+        close(fwd.unpack_dual(again * 2).tangent, torch.full((2,), 2.0))
+    close(d.add_(1), torch.full((2,), 2.0))
+
+
+def test_a_module_is_pushed_along_its_parameters():
+    weight, tangent = torch.randn(2, 3), torch.randn(2, 3)
+    x = torch.randn(4, 3)
+    found = _push(lambda w: x @ w.t(), weight, tangent)
+    close(found.tangent, x @ tangent.t())
+
+
+# --- Functions ---
+
+
+class Power(torch.autograd.Function):
+    """x**n by NumPy, with all rules."""
+
+    @staticmethod
+    def forward(x, n):
+        return torch.from_numpy(np.asarray(x.detach().numpy() ** n))
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        x, ctx.n = inputs
+        ctx.save_for_backward(x)
+        ctx.save_for_forward(x)
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return grad * ctx.n * x ** (ctx.n - 1), None
+
+    @staticmethod
+    def jvp(ctx, tangent, _):
+        (x,) = ctx.saved_tensors
+        return tangent * ctx.n * x ** (ctx.n - 1)
+
+
+class OldPower(torch.autograd.Function):
+    """The same with a forward that takes ctx, and without a rule for tangents."""
+
+    @staticmethod
+    def forward(ctx, x, n):
+        ctx.save_for_backward(x)
+        ctx.n = n
+        return x**n
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return grad * ctx.n * x ** (ctx.n - 1), None
+
+
+@pytest.mark.parametrize("function", [Power, OldPower])
+def test_a_function_has_the_tangent_of_its_rule_or_of_its_backward(function):
+    x, v = torch.tensor([1.0, 2.0], dtype=torch.float64), torch.tensor([1.0, 10.0], dtype=torch.float64)
+    primal, tangent = _push(lambda x: function.apply(x, 3), x, v)
+    close(primal, x**3)
+    close(tangent, 3 * x**2 * v)
+    assert gradcheck(lambda x: function.apply(x, 3), x.requires_grad_(), check_forward_ad=True)
+
+
+def test_the_rule_of_a_function_is_called_with_its_primals():
+    seen = []
+
+    class Twice(Power):
+        @staticmethod
+        def jvp(ctx, tangent, n):
+            seen.append((ctx.saved_tensors[0].tolist(), tangent.tolist(), n, ctx.n))
+            return 100 * tangent
+
+    close(_push(lambda x: Twice.apply(x, 2), torch.tensor([3.0]), torch.tensor([1.0])).tangent, torch.tensor([100.0]))
+    assert seen == [([3.0], [1.0], None, 2)]
+
+
+def test_a_function_that_changes_its_input_changes_the_tangent():
+    class Scale(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.mark_dirty(x)
+            return x.mul_(3)
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * 3
+
+        @staticmethod
+        def jvp(ctx, tangent):
+            return tangent * 3
+
+    def f(x):
+        y = x * 1
+        z = Scale.apply(y)
+        assert z is y
+        return y
+
+    close(_push(f, torch.ones(2), torch.ones(2)).tangent, torch.full((2,), 3.0))
+
+
+def test_both_modes_through_a_function():
+    x, v = torch.tensor([2.0], dtype=torch.float64, requires_grad=True), torch.ones(1, dtype=torch.float64)
+    tangent = _push(lambda x: Power.apply(x, 3), x, v).tangent
+    close(torch.autograd.grad(tangent.sum(), x)[0], torch.tensor([12.0], dtype=torch.float64))
+
+
+def test_a_rule_with_too_few_tangents_is_refused():
+    class Two(Power):
+        @staticmethod
+        def jvp(ctx, *tangents):
+            return tangents[0], tangents[0]
+
+    with pytest.raises(RuntimeError, match=r"expected 1 got 2"):
+        _push(lambda x: Two.apply(x, 2), torch.ones(1), torch.ones(1))
+
+
+# --- gradcheck ---
+
+
+def test_gradcheck_finds_a_wrong_rule_for_tangents():
+    class Wrong(Power):
+        @staticmethod
+        def jvp(ctx, tangent, _):
+            return tangent * 2
+
+    x = torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True)
+    assert gradcheck(lambda x: Wrong.apply(x, 3), x)
+    with pytest.raises(RuntimeError, match="forward mode mismatch for output 0 with respect to input 0"):
+        gradcheck(lambda x: Wrong.apply(x, 3), x, check_forward_ad=True)
+
+
+def test_gradcheck_looks_at_batches():
+    x = torch.randn(3, dtype=torch.complex128, requires_grad=True)
+    assert gradcheck(
+        lambda x: (x * x, x.sum().abs()),
+        x,
+        check_batched_grad=True,
+        check_forward_ad=True,
+        check_batched_forward_grad=True,
+    )
+    assert torch.autograd.gradgradcheck(torch.sin, x, check_fwd_over_rev=True, check_batched_grad=True)
+    with pytest.raises(ValueError, match="needs check_forward_ad"):
+        gradcheck(torch.sin, x, check_batched_forward_grad=True)
+    with pytest.raises(ValueError, match="at least one of"):
+        gradcheck(torch.sin, x, check_backward_ad=False)
+
+
+def test_functional_and_func_agree():
+    x = torch.randn(3)
+    rows = [
+        torch.autograd.functional.jacobian(torch.sin, x, vectorize=True, strategy=s)
+        for s in ("forward-mode", "reverse-mode")
+    ]
+    close(rows[0], rows[1])
+    hessians = [
+        torch.autograd.functional.hessian(lambda x: (x**3).sum(), x, vectorize=True, outer_jacobian_strategy=s)
+        for s in ("forward-mode", "reverse-mode")
+    ]
+    close(hessians[0], torch.diag(6 * x))
+    close(hessians[0], hessians[1])
+
+
+# --- bad input ---
+
+
+def test_levels_are_entered_and_left_in_order():
+    with pytest.raises(RuntimeError, match="no level exists"):
+        fwd.make_dual(torch.ones(1), torch.ones(1))
+    with pytest.raises(RuntimeError, match="not the last one"):
+        fwd.exit_dual_level()
+    with fwd.dual_level():
+        with pytest.raises(RuntimeError, match="Nested forward mode"):
+            fwd.enter_dual_level()
+        with pytest.raises(RuntimeError, match="not the last one"):
+            fwd.exit_dual_level(level=3)
+    with pytest.raises(ValueError, match="boom"), fwd.dual_level():
+        raise ValueError("boom")
+    assert fwd._current_level == -1
+
+
+def test_a_tangent_is_like_its_tensor():
+    one = torch.ones(2)
+    with fwd.dual_level():
+        with pytest.raises(
+            RuntimeError, match=r"Tensor is of size \[2\] while the given forward gradient is of size \[3\]"
+        ):
+            fwd.make_dual(one, torch.ones(3))
+        with pytest.raises(ValueError, match="Expected primal to be floating point"):
+            fwd.make_dual(one.long(), one)
+        with pytest.raises(TypeError, match="argument 'tensor' must be Tensor, not int"):
+            fwd.make_dual(2, one)
+        d = fwd.make_dual(one, one)
+        for again in (lambda: fwd.make_dual(d, one), lambda: fwd.make_dual(one, d)):
+            with pytest.raises(RuntimeError, match="at the same level 0 is not supported"):
+                again()
+        with pytest.raises(NotImplementedError, match="keeps its memory"):
+            d.resize_(5)
+        with fwd._set_fwd_grad_enabled(False):
+            assert fwd.unpack_dual(fwd.make_dual(one, one)).tangent is None

@@ -4,8 +4,9 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <atomic>
 
-#include "torch/autograd/state.h"
+#include "func/dual.h"
 #include "torch/core/init.h"
 #include "torch/core/ops/copy.h"
 #include "torch/core/ops/create.h"
@@ -18,33 +19,7 @@ namespace torch::autograd {
 
 namespace {
 
-constinit thread_local VmapLevel* innermost = nullptr;
-
-// A call on behalf of what is outside of a level: its values have graphs of their own, which record unless the user
-// has said no_grad.
-class Outside {
- public:
-  explicit Outside(const VmapLevel& level) noexcept
-      : before_(std::exchange(innermost, level.outer)),
-        keys_({include(level), exclude()}),
-        mode_(thread_state.grad_mode || thread_state.recorded),
-        recorded_(std::exchange(thread_state.recorded, false)) {}
-  ~Outside() {
-    innermost = before_;
-    thread_state.recorded = recorded_;
-  }
-
- private:
-  static Keys include(const VmapLevel& level) noexcept {
-    return level.outer ? Keys(thread_keys.include | key(Slot::Wrapped))
-                       : Keys(thread_keys.include & ~key(Slot::Wrapped));
-  }
-  static Keys exclude() noexcept { return Keys(thread_keys.exclude & ~key(Slot::Wrapped)); }
-  VmapLevel* before_;
-  KeyScope keys_;
-  GradMode mode_;
-  bool recorded_;
-};
+constinit thread_local const VmapLevel* innermost = nullptr;
 
 // Where a wrapper's elements seem to lie: whoever reads there without asking has_memory() is stopped at once.
 void* no_memory() {
@@ -67,6 +42,7 @@ int highest_level(const Row& row, const Value* arguments) {
   int highest = 0;
   const auto look = [&](const TensorImpl* t) {
     if (const Batched* b = batched(t)) highest = std::max(highest, b->level);
+    if (const Dual* d = dual(t)) highest = std::max(highest, level_of(*d));
   };
   for (int i = 0; i < row.schema.count; ++i) {
     if (row.schema.params[i].kind == Kind::Tensor) look(arguments[i].tensor);
@@ -99,19 +75,6 @@ void check_written(const BatchedCall& c) {
                 message("vmap: ", c.schema().op_name(),
                         ": running statistics are one tensor for all examples and cannot be updated by each; use "
                         "track_running_stats=False, eval(), or torch.func.replace_all_batch_norm_modules_()"));
-}
-
-// `t` is a view of what `of` stands for: changes of one are seen by the graph of the other.
-void become_view(const Tensor& t, const Tensor& of) {
-  StorageRef old = StorageRef::steal(std::exchange(t->storage, of->storage));
-  t->storage->retain();
-  if (of->own_version) {
-    of->own_version->retain();
-    t->own_version = of->own_version;
-  }
-  t->base = of->base ? of->base : of.get();
-  t->base->retain();
-  t->graph_version = t->version().load();
 }
 
 void wrap_results(const BatchedCall& c, Result& result) {
@@ -159,11 +122,13 @@ bool draw(BatchedCall& c, Result& result) {
 void layer(const Row& row, const Value* arguments, Result& result) {
   const int number = highest_level(row, arguments);
   if (!number) {
-    if (!row.attr.is_random || row.attr.is_composite || !innermost) {
+    if (call_without_old_duals(row, arguments, result)) return;
+    const VmapLevel* vmap = innermost_vmap();
+    if (!row.attr.is_random || row.attr.is_composite || !vmap) {
       Readmit inner(Slot::Wrapped);
       return row.invoke(arguments, result, keys_below(Slot::Wrapped));
     }
-    const VmapLevel& level = *innermost;
+    const VmapLevel& level = *vmap;
     BatchedCall call(row, arguments, level);
     bool batched_result;
     {
@@ -173,6 +138,7 @@ void layer(const Row& row, const Value* arguments, Result& result) {
     if (batched_result) wrap_results(call, result);
     return;
   }
+  if (const VmapLevel& level = level_of(row, number); level.dual) return call_with_duals(row, arguments, level, result);
   const BatchRule rule = batch_rule(row);
   if (row.attr.is_composite && !rule) {
     Readmit inner(Slot::Wrapped);
@@ -215,7 +181,8 @@ const bool installed = [] {
   set_layer(Slot::Wrapped, layer);
   values_behind = [](const Tensor& t) {
     Tensor values = t;
-    while (const Batched* b = batched(values.get())) values = Tensor(b->value);
+    while (const Wrapper* w = wrapper(values.get()))
+      values = Tensor(w->is_dual ? static_cast<const Dual*>(w)->primal : static_cast<const Batched*>(w)->value);
     return values;
   };
   return true;
@@ -223,7 +190,30 @@ const bool installed = [] {
 
 }  // namespace
 
-const VmapLevel* innermost_vmap() noexcept { return innermost; }
+namespace {
+Keys keys_outside(const VmapLevel& level) noexcept {
+  bool vmap = false;
+  for (const VmapLevel* l = level.outer; l; l = l->outer) vmap |= !l->dual;
+  return vmap ? Keys(thread_keys.include | key(Slot::Wrapped)) : Keys(thread_keys.include & ~key(Slot::Wrapped));
+}
+}  // namespace
+
+Outside::Outside(const VmapLevel& level) noexcept
+    : before_(std::exchange(innermost, level.outer)),
+      keys_({keys_outside(level), Keys(thread_keys.exclude & ~key(Slot::Wrapped))}),
+      mode_(thread_state.grad_mode || thread_state.recorded),
+      recorded_(std::exchange(thread_state.recorded, false)) {}
+Outside::~Outside() {
+  innermost = before_;
+  thread_state.recorded = recorded_;
+}
+
+const VmapLevel* innermost_level() noexcept { return innermost; }
+const VmapLevel* innermost_vmap() noexcept {
+  const VmapLevel* l = innermost;
+  while (l && l->dual) l = l->outer;
+  return l;
+}
 
 int enter_vmap(int64_t size, Randomness randomness) {
   const int number = innermost ? innermost->number + 1 : 1;
@@ -232,11 +222,30 @@ int enter_vmap(int64_t size, Randomness randomness) {
   return number;
 }
 
-void leave_vmap() noexcept {
-  VmapLevel* ended = innermost;
+int enter_dual() {
+  static constinit std::atomic<uint64_t> last{0};
+  const int number = innermost ? innermost->number + 1 : 1;
+  innermost = new VmapLevel{innermost, number, 0, Randomness::Error, thread_keys, ++last};
+  return number;
+}
+
+void leave_level() noexcept {
+  const VmapLevel* ended = innermost;
   thread_keys = ended->before;
   innermost = ended->outer;
   delete ended;
+}
+
+void become_view(const Tensor& t, const Tensor& of) {
+  StorageRef old = StorageRef::steal(std::exchange(t->storage, of->storage));
+  t->storage->retain();
+  if (of->own_version && !t->own_version) {
+    of->own_version->retain();
+    t->own_version = of->own_version;
+  }
+  t->base = of->base ? of->base : of.get();
+  t->base->retain();
+  t->graph_version = t->version().load();
 }
 
 Tensor example_of(Tensor value, int level) {

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "torch/autograd/state.h"
 #include "torch/core/layer.h"
 #include "torch/core/operator.h"
 
@@ -18,28 +19,59 @@ namespace torch::autograd {
 
 enum class Randomness : uint8_t { Error, Different, Same };
 
-// A vmap that is running on this thread. They nest; the outermost has number 1.
+// A vmap, or a level of dual numbers (dual.h), that is running on this thread. They nest; the outermost has number 1.
 struct VmapLevel {
-  VmapLevel* outer;
+  const VmapLevel* outer;
   int number;
   int64_t size;  // of the batch
   Randomness randomness;
   ThreadKeys before;
+  uint64_t dual = 0;  // its number among all levels of dual numbers there ever were; 0: a vmap
 };
+TORCH_API const VmapLevel* innermost_level() noexcept;
 TORCH_API const VmapLevel* innermost_vmap() noexcept;
 TORCH_API int enter_vmap(int64_t size, Randomness randomness);  // the number of the new level
-TORCH_API void leave_vmap() noexcept;
+TORCH_API int enter_dual();
+TORCH_API void leave_level() noexcept;
 
-struct Batched final : Payload {
-  Batched(Tensor v, int level) noexcept : Payload(Kind::Wrapped), value(std::move(v)), level(level) {}
+// What a wrapper consists of.
+struct Wrapper : Payload {
+  const bool is_dual;
+
+ protected:
+  explicit Wrapper(bool dual) noexcept : Payload(Kind::Wrapped), is_dual(dual) {}
+};
+inline const Wrapper* wrapper(const TensorImpl* t) noexcept {
+  if (!t || !t->payload || t->payload->kind != Payload::Kind::Wrapped) return nullptr;
+  return t->keys & key(Slot::Wrapped) ? static_cast<Wrapper*>(t->payload) : nullptr;  // else a class made it
+}
+struct Batched final : Wrapper {
+  Batched(Tensor v, int level) noexcept : Wrapper(false), value(std::move(v)), level(level) {}
   const Tensor value;  // the batch is its first dim
   const int level;
 };
 inline const Batched* batched(const TensorImpl* t) noexcept {
-  return t && t->payload && t->payload->kind == Payload::Kind::Wrapped ? static_cast<Batched*>(t->payload) : nullptr;
+  const Wrapper* w = wrapper(t);
+  return w && !w->is_dual ? static_cast<const Batched*>(w) : nullptr;
 }
+
+// A call on behalf of what is outside of a level: its values have graphs of their own, which record unless the user
+// has said no_grad.
+class TORCH_API Outside {
+ public:
+  explicit Outside(const VmapLevel& level) noexcept;
+  ~Outside();
+
+ private:
+  const VmapLevel* before_;
+  KeyScope keys_;
+  GradMode mode_;
+  bool recorded_;
+};
 // One example of `value`, whose first dim is the batch.
 TORCH_API Tensor example_of(Tensor value, int level);
+// Makes `view` a view of `of` for the graph: changes of one are seen by the graph of the other.
+void become_view(const Tensor& view, const Tensor& of);
 
 // A call of an operator some arguments of which are batched at `level`. Rules change the arguments, and run the
 // operator on what they have made of them.

@@ -1,5 +1,5 @@
 // vmap's levels and the examples of a batch, for torch.func.
-#include "func/batched.h"
+#include "func/dual.h"
 #include "python.h"
 #include "torch/core/ops/view.h"
 
@@ -14,8 +14,8 @@ PyObject* enter(PyObject*, PyObject* args) {
   TORCH_PY_TRY(nullptr, return PyLong_FromLong(enter_vmap(size, Randomness(randomness)));)
 }
 PyObject* leave(PyObject*, PyObject*) {
-  if (!innermost_vmap()) return PyErr_Format(PyExc_RuntimeError, "_vmap_leave: no vmap is running on this thread");
-  leave_vmap();
+  if (!innermost_level()) return PyErr_Format(PyExc_RuntimeError, "_vmap_leave: no vmap is running on this thread");
+  leave_level();
   Py_RETURN_NONE;
 }
 PyObject* wrap_batch(PyObject*, PyObject* args) {
@@ -56,7 +56,81 @@ PyObject* level_of(PyObject*, PyObject* tensor) {
   return PyLong_FromLong(b ? b->level : 0);
 }
 
+// --- dual numbers ---
+
+PyObject* dual_enter(PyObject*, PyObject*) { return PyLong_FromLong(enter_dual()); }
+
+const VmapLevel* dual_level(PyObject* number) {
+  const long wanted = PyLong_AsLong(number);
+  if (PyErr_Occurred()) return nullptr;
+  for (const VmapLevel* l = innermost_level(); l; l = l->outer)
+    if (l->dual && l->number == wanted) return l;
+  PyErr_Format(PyExc_RuntimeError, "no level of dual numbers %ld is running here", wanted);
+  return nullptr;
+}
+PyObject* dual_leave(PyObject*, PyObject* number) {
+  const VmapLevel* level = dual_level(number);
+  if (!level) return nullptr;
+  if (level != innermost_level())
+    return PyErr_Format(PyExc_RuntimeError, "a vmap that was entered later is still running");
+  leave_level();
+  Py_RETURN_NONE;
+}
+PyObject* dual_make(PyObject*, PyObject* args) {
+  PyObject *tensor, *tangent, *number;
+  if (!PyArg_ParseTuple(args, "OOO", &tensor, &tangent, &number)) return nullptr;
+  const VmapLevel* level = dual_level(number);
+  if (!level) return nullptr;
+  if (!is_tensor(tensor) || !is_tensor(tangent))
+    return PyErr_Format(PyExc_TypeError, "_dual_make: expected two Tensors");
+  TORCH_PY_TRY(nullptr, return api->wrap(make_dual(borrow(tensor), borrow(tangent), level->dual));)
+}
+// (primal, tangent) of a level that runs; None of any other tensor
+PyObject* dual_parts(PyObject*, PyObject* tensor) {
+  const Dual* d = is_tensor(tensor) ? dual(borrow(tensor).get()) : nullptr;
+  if (!d) Py_RETURN_NONE;
+  TORCH_PY_TRY(nullptr, {
+    Object primal(checked(api->wrap(d->primal)));
+    Object tangent(level_of(*d) ? checked(api->wrap(d->tangent)) : Py_NewRef(Py_None));
+    return PyTuple_Pack(2, primal.get(), tangent.get());
+  })
+}
+// The number of the innermost level among those of the wrappers in a tuple, and whether it is one of dual numbers
+PyObject* level_among(PyObject*, PyObject* tuple) {
+  if (!PyTuple_Check(tuple)) return PyErr_Format(PyExc_TypeError, "_level_among: expected a tuple");
+  int highest = 0;
+  bool is_dual = false;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i) {
+    PyObject* o = PyTuple_GET_ITEM(tuple, i);
+    if (!is_tensor(o)) continue;
+    const TensorImpl* t = borrow(o).get();
+    const Batched* b = batched(t);
+    const Dual* d = dual(t);
+    const int level = b ? b->level : d ? level_of(*d) : 0;
+    if (level > highest) highest = level, is_dual = d != nullptr;
+  }
+  return Py_BuildValue("(iO)", highest, is_dual ? Py_True : Py_False);
+}
+// Calls a function as if a level, and those inside of it, had not been entered
+PyObject* call_outside(PyObject*, PyObject* args) {
+  PyObject *function, *arguments;
+  int number;
+  if (!PyArg_ParseTuple(args, "iOO!", &number, &function, &PyTuple_Type, &arguments)) return nullptr;
+  const VmapLevel* level = innermost_level();
+  while (level && level->number != number) level = level->outer;
+  if (!level) return PyErr_Format(PyExc_RuntimeError, "_call_outside: level %d is not running", number);
+  Outside outer(*level);
+  return PyObject_CallObject(function, arguments);
+}
+
 PyMethodDef functions[] = {
+    {"_dual_enter", dual_enter, METH_NOARGS, "A new level of dual numbers, and its number."},
+    {"_dual_leave", dual_leave, METH_O, "Ends the innermost level, which is this one."},
+    {"_dual_make", dual_make, METH_VARARGS, "_dual_make(tensor, tangent, level): the tensor with a tangent."},
+    {"_dual_parts", dual_parts, METH_O, "Primal and tangent of a dual number, or None."},
+    {"_level_among", level_among, METH_O,
+     "The innermost level of wrappers in a tuple, and whether it is of dual numbers."},
+    {"_call_outside", call_outside, METH_VARARGS, "_call_outside(level, function, args): the call without the level."},
     {"_vmap_enter", enter, METH_VARARGS, "_vmap_enter(size, randomness): a new level, and its number."},
     {"_vmap_leave", leave, METH_NOARGS, "Ends the innermost level."},
     {"_vmap_wrap", wrap_batch, METH_VARARGS, "_vmap_wrap(tensor, dim, level): one example of a batch along dim."},

@@ -4,6 +4,7 @@
 #include <structmember.h>
 
 #include <memory>
+#include <optional>
 
 #include "../collect.h"
 #include "../view.h"
@@ -174,8 +175,8 @@ void save_tensors(FunctionNode& n) {
   Py_CLEAR(ctx_of(n.ctx).to_save);
 }
 
-// _apply(cls, *arguments)
-PyObject* apply(PyObject*, PyObject* const* args, Py_ssize_t count){TORCH_PY_TRY(
+// The result, and with `keep_context` a pair of it and ctx.
+PyObject* apply_and(bool keep_context, PyObject* const* args, Py_ssize_t count){TORCH_PY_TRY(
     nullptr,
     {
       PyObject* cls = args[0];
@@ -183,9 +184,12 @@ PyObject* apply(PyObject*, PyObject* const* args, Py_ssize_t count){TORCH_PY_TRY
           profile::on() ? profile::begin(profile::Scope::Function, reinterpret_cast<PyTypeObject*>(cls)->tp_name) : 0);
       Object inputs(checked(PyTuple_New(count - 1)));
       uint32_t tensors = 0;
+      bool wrapped = false;  // examples of a batch, dual numbers
       for (Py_ssize_t i = 1; i < count; ++i) {
         PyTuple_SET_ITEM(inputs.get(), i - 1, Py_NewRef(args[i]));
-        tensors += is_tensor(args[i]);
+        if (!is_tensor(args[i])) continue;
+        ++tensors;
+        wrapped |= borrow(args[i]).has(Slot::Wrapped);
       }
       Object ctx_class(checked(PyObject_GetAttrString(cls, "_backward_cls")));
       Object ctx(checked(PyObject_CallNoArgs(ctx_class.get())));
@@ -217,7 +221,18 @@ PyObject* apply(PyObject*, PyObject* const* args, Py_ssize_t count){TORCH_PY_TRY
       Object separate(checked(PyObject_GetAttrString(cls, "_has_setup_context")));
       Object forward(checked(PyObject_GetAttrString(cls, "forward")));
       Object output;
-      {
+      const auto result = [&](PyObject* o) -> PyObject* {
+        if (!keep_context) return o;
+        Object held(o);
+        return held ? PyTuple_Pack(2, held.get(), ctx.get()) : nullptr;
+      };
+      if (TORCH_UNLIKELY(wrapped)) {
+        std::optional<BelowRecorded> below;
+        if (grad_enabled()) below.emplace();
+        output = Object(checked(PyObject_CallMethod(cls, "_forward_of_wrappers", "OO", ctx.get(), inputs.get())));
+        if (separate.get() == Py_True)
+          Object done(checked(PyObject_CallMethod(cls, "setup_context", "OOO", ctx.get(), inputs.get(), output.get())));
+      } else {
         GradMode off(false);
         if (separate.get() == Py_True) {
           output = Object(checked(PyObject_CallObject(forward.get(), inputs.get())));
@@ -247,8 +262,8 @@ PyObject* apply(PyObject*, PyObject* const* args, Py_ssize_t count){TORCH_PY_TRY
       if (!recorded) {
         for (Py_ssize_t i = 0; grad_enabled() && ctx_of(n.ctx).dirty && i < PyTuple_GET_SIZE(ctx_of(n.ctx).dirty); ++i)
           check_change(*python::impl_of(PyTuple_GET_ITEM(ctx_of(n.ctx).dirty, i)), n.name(), false);
-        Py_CLEAR(ctx_of(n.ctx).to_save);
-        return output.release();
+        if (!keep_context) Py_CLEAR(ctx_of(n.ctx).to_save);
+        return result(output.release());
       }
 
       n.shape.location = locate();
@@ -269,8 +284,17 @@ PyObject* apply(PyObject*, PyObject* const* args, Py_ssize_t count){TORCH_PY_TRY
       save_tensors(n);
       Py_CLEAR(ctx_of(n.ctx).dirty);
       Py_CLEAR(ctx_of(n.ctx).non_differentiable);
-      return is_tuple ? seen.release() : Py_NewRef(PyTuple_GET_ITEM(seen.get(), 0));
+      return result(is_tuple ? seen.release() : Py_NewRef(PyTuple_GET_ITEM(seen.get(), 0)));
     })}
+
+// _apply(cls, *arguments)
+PyObject* apply(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  return apply_and(false, args, count);
+}
+// _apply_with_context(cls, *arguments)
+PyObject* apply_with_context(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  return apply_and(true, args, count);
+}
 
 // --- the context
 // -------------------------------------------------------------------------------------------------------------
@@ -380,6 +404,7 @@ PyMethodDef methods[] = {
      "Whether missing gradients arrive in backward as zeros (the default) or as None."},
     {}};
 PyGetSetDef getset[] = {
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
     {"saved_tensors", get_saved_tensors, nullptr, "What save_for_backward kept.", nullptr},
     {"saved_variables", get_saved_tensors, nullptr, "Old name of saved_tensors.", nullptr},
     {"needs_input_grad", get_needs, nullptr, "For each argument of forward, whether its gradient is wanted.", nullptr},
@@ -391,7 +416,9 @@ PyGetSetDef getset[] = {
 PyMemberDef members[] = {{"__dictoffset__", T_PYSSIZET, offsetof(Context, dict), READONLY, nullptr},
                          {"__weaklistoffset__", T_PYSSIZET, offsetof(Context, weak), READONLY, nullptr},
                          {}};
-PyMethodDef functions[] = {{"_apply", TORCH_AG_FASTCALL(apply), METH_FASTCALL, nullptr}, {}};
+PyMethodDef functions[] = {{"_apply", TORCH_AG_FASTCALL(apply), METH_FASTCALL, nullptr},
+                           {"_apply_with_context", TORCH_AG_FASTCALL(apply_with_context), METH_FASTCALL, nullptr},
+                           {}};
 
 }  // namespace
 

@@ -136,6 +136,13 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
             )
 
     @classmethod
+    def _forward_of_wrappers(cls, ctx, inputs):
+        """Forward where an input is an example of a batch or a dual number."""
+        from torch.func import _function
+
+        return _function.forward(cls, ctx, inputs)
+
+    @classmethod
     def _run_backward(cls, ctx, *grads):
         own_backward, own_vjp = cls.backward is not Function.backward, cls.vjp is not Function.vjp
         if own_backward and own_vjp:

@@ -47,20 +47,35 @@ def gradcheck(
 ) -> bool:
     """True when the gradients of ``func(*inputs)`` agree with finite differences; else GradcheckError, or False.
 
-    Inputs that require gradients should be float64 or complex128.
+    Inputs that require gradients should be float64 or complex128. ``check_forward_ad`` compares forward mode as well, and
+    ``check_batched_grad`` and ``check_batched_forward_grad`` what comes of a batch with what comes of its examples.
 
     >>> import torch
     >>> torch.autograd.gradcheck(torch.sin, (torch.randn(3, dtype=torch.float64, requires_grad=True),))
     True
     """
-    if check_forward_ad:
-        raise NotImplementedError(
-            "gradcheck: check_forward_ad needs forward-mode differentiation, which is not there yet"
+    if not (check_backward_ad or check_forward_ad):
+        raise ValueError(
+            "gradcheck: expected to check at least one of forward and backward mode: check_forward_ad, check_backward_ad"
         )
+    if check_batched_grad and not check_backward_ad:
+        raise ValueError("gradcheck: check_batched_grad needs check_backward_ad=True")
+    if check_batched_forward_grad and not check_forward_ad:
+        raise ValueError("gradcheck: check_batched_forward_grad needs check_forward_ad=True")
     try:
         func, inputs = _without_sparse(func, _as_tuple(inputs))
         _check_inputs(inputs)
-        _check(func, inputs, eps, atol, rtol, nondet_tol, check_undefined_grad, check_grad_dtypes)
+        if check_backward_ad:
+            _check(func, inputs, eps, atol, rtol, nondet_tol, check_undefined_grad, check_grad_dtypes)
+        if check_forward_ad or check_batched_grad:
+            from . import _gradcheck_modes as modes
+
+            if check_batched_grad:
+                modes.check_batched_backward(func, inputs)
+            if check_forward_ad:
+                modes.check_forward(func, inputs, eps, atol, rtol)
+            if check_batched_forward_grad:
+                modes.check_batched_forward(func, inputs)
     except GradcheckError:
         if raise_exception:
             raise
@@ -116,7 +131,8 @@ def gradgradcheck(
 
     return gradcheck(
         gradients, inputs + grad_outputs, eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception, nondet_tol=nondet_tol,
-        check_undefined_grad=False, check_grad_dtypes=check_grad_dtypes,
+        check_undefined_grad=False, check_grad_dtypes=check_grad_dtypes, check_batched_grad=check_batched_grad,
+        check_forward_ad=check_fwd_over_rev, check_backward_ad=check_rev_over_rev,
     )  # fmt: skip
 
 

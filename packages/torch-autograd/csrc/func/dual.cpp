@@ -1,0 +1,331 @@
+// Operators on dual numbers.
+#include "func/dual.h"
+
+#include <algorithm>
+
+#include "torch/autograd/autograd.h"
+#include "torch/autograd/node.h"
+#include "torch/core/ops/copy.h"
+#include "torch/core/ops/create.h"
+#include "torch/core/ops/view.h"
+#include "torch/core/sparse.h"
+
+namespace torch::autograd {
+
+namespace {
+
+constexpr std::string_view kMoveDims[] = {"squeeze_", "swapaxes_", "swapdims_", "t_", "transpose_", "unsqueeze_"};
+constexpr std::string_view kOtherMemory[] = {"as_strided_", "resize_", "resize_as_", "set_"};
+
+template <size_t n>
+bool is_in(std::string_view name, const std::string_view (&names)[n]) {
+  return std::find(std::begin(names), std::end(names), name) != std::end(names);
+}
+
+// A call with the primals in place of the dual numbers.
+class DualCall {
+ public:
+  DualCall(const Row& row, const Value* arguments, uint64_t level) : row(row), level_(level), arguments_(arguments) {
+    std::copy_n(arguments, row.schema.count, values);
+    for (int i = 0; i < row.schema.count; ++i) {
+      if (row.schema.params[i].kind == Kind::Tensor) {
+        if (const Dual* d = find(given(i))) values[i].tensor = d->primal.get();
+      } else if (row.schema.params[i].kind == Kind::TensorList && values[i].present) {
+        std::vector<Tensor>& list = lists_.emplace_back();
+        for (const Tensor& t : given_list(i)) {
+          const Dual* d = t ? find(t) : nullptr;
+          list.push_back(d ? d->primal : t);
+        }
+        values[i].data = list.data();
+      }
+    }
+  }
+
+  const Row& row;
+  Value values[kMaxParameters];
+
+  const Tensor& given(int i) const { return reinterpret_cast<const Tensor&>(arguments_[i].tensor); }
+  const Dual* find(const Tensor& t) const {
+    const Dual* d = t ? dual(t.get()) : nullptr;
+    return d && (!level_ || d->level == level_) ? d : nullptr;
+  }
+  void run(Result& result) const { row.invoke(values, result); }
+
+  // Calls f(given, value) for each tensor: value may be exchanged.
+  template <class F>
+  void for_each(F f) {
+    size_t k = 0;
+    for (int i = 0; i < row.schema.count; ++i) {
+      if (row.schema.params[i].kind == Kind::Tensor && values[i].tensor) {
+        held_.emplace_back(Ref<TensorImpl>::share(values[i].tensor));
+        f(i, given(i), held_.back());
+        values[i].tensor = held_.back().get();
+      } else if (row.schema.params[i].kind == Kind::TensorList && values[i].present) {
+        std::vector<Tensor>& list = lists_[k++];
+        const ArrayRef<Tensor> from = given_list(i);
+        for (size_t j = 0; j < list.size(); ++j)
+          if (list[j]) f(i, from[j], list[j]);
+      }
+    }
+  }
+
+ private:
+  ArrayRef<Tensor> given_list(int i) const {
+    return {static_cast<const Tensor*>(arguments_[i].data), size_t(arguments_[i].size)};
+  }
+  const uint64_t level_;  // 0: of any
+  const Value* arguments_;
+  std::deque<std::vector<Tensor>> lists_;
+  std::deque<Tensor> held_;
+};
+
+// Whether what is computed from `t` has a history, also that of the values behind the examples of a batch.
+bool has_history(const Tensor& t) {
+  if (t.requires_grad()) return true;
+  const Batched* b = batched(t.get());
+  return b && has_history(b->value);
+}
+
+// The tensor itself, without a history of its own.
+Tensor without_history(const Tensor& t) {
+  if (const Batched* b = batched(t.get())) return example_of(b->value, b->level);
+  return alias_of(t, true);
+}
+
+Tensor memory_behind(Tensor t) {
+  while (const Batched* b = batched(t.get())) t = Tensor(b->value);
+  return t;
+}
+
+void take_geometry(TensorImpl& t, const Tensor& from) {
+  t.set_ndim(int(from.dim()));
+  std::copy_n(from.sizes().begin(), from.dim(), t.sizes());
+  std::copy_n(from.strides().begin(), from.dim(), t.strides());
+  t.byte_offset = from->byte_offset;
+  t.refresh_geometry();
+}
+
+void give_payload(TensorImpl& t, Payload* p) {
+  if (Payload* old = std::exchange(t.payload, p)) Ref<Payload>::steal(old).reset();
+  t.keys = Keys(t.keys | key(Slot::Wrapped));
+}
+
+// A tensor that has none gets a tangent of zeros, because a tangent is about to be written into it. A view's is a part
+// of the one of its base.
+void become_dual(const Tensor& t, uint64_t level) {
+  if (dual(t.get())) return;
+  Tensor tangent;
+  if (t->base) {
+    const Tensor base(Ref<TensorImpl>::share(t->base));
+    if (base.dtype() == t.dtype()) {
+      become_dual(base, level);
+      const Tensor& whole = dual(base.get())->tangent;
+      if (whole.strides() == base.strides() && whole.has_memory())
+        tangent = as_strided(whole, t.sizes(), t.strides(),
+                             whole.storage_offset() + t.storage_offset() - base.storage_offset());
+    }
+  }
+  if (!tangent) tangent = zeros_like(without_history(t));
+  Tensor primal = t.requires_grad() && grad_enabled() ? view(t, t.sizes()) : without_history(t);
+  give_payload(*t, new Dual(std::move(primal), std::move(tangent), level));
+}
+
+// Results with their tangents, those without one as they are.
+void join(Result& result, Result& tangents, uint64_t level, const Tensor* viewed) {
+  const auto one = [&](Tensor& t, Tensor& tangent) {
+    if (!t || !tangent) return;
+    t = dual_of(std::move(t), std::move(tangent), level);
+    if (viewed) become_view(t, *viewed);
+  };
+  for (int k = 0; k < kMaxResults; ++k) one(result.tensors[k], tangents.tensors[k]);
+  for (size_t k = 0; k < result.list.size() && k < tangents.list.size(); ++k) one(result.list[k], tangents.list[k]);
+}
+
+// A view of both.
+void look_at(DualCall& c, const Dual& self, uint64_t level, Result& result) {
+  c.run(result);
+  Result tangents;
+  c.values[0].tensor = self.tangent.get();
+  c.run(tangents);
+  join(result, tangents, level, &c.given(0));
+}
+
+// The derivative of the operator along the tangents of its arguments. It is linear in the gradient u that comes in;
+// its own gradient by u is therefore the transposed of it.
+void push(DualCall& c, const VmapLevel& level, Result& result) {
+  const bool in_place = c.row.schema.in_place();
+  const Tensor self = in_place ? c.given(0) : Tensor();
+  const Tensor target = in_place && c.find(self) ? c.find(self)->primal : self;
+  std::vector<Tensor> leaves, tangents;
+  bool recorded = false;
+  if (grad_enabled())
+    c.for_each([&](int, const Tensor& given, const Tensor& value) {
+      recorded |= has_history(value);
+      if (const Dual* d = c.find(given)) recorded |= has_history(d->tangent);
+    });
+  {
+    GradMode on(true);
+    c.for_each([&](int i, const Tensor& given, Tensor& value) {
+      const Dual* d = i > 0 && c.row.schema.params[i].written ? nullptr : c.find(given);
+      if (d) {
+        if (recorded && value.requires_grad())
+          value = view(value, value.sizes());
+        else
+          set_requires_grad(*(value = without_history(value)), true);
+        leaves.push_back(value);
+        tangents.push_back(d->tangent);
+      } else if (!recorded) {
+        value = without_history(value);
+      }
+      if (in_place && i == 0) value = clone(value);
+    });
+    c.run(result);
+  }
+  std::vector<Tensor*> outputs;
+  std::vector<Tensor> us;
+  const auto note = [&](Tensor& t) {
+    if (!t || !is_differentiable(t.dtype()) || !t.requires_grad()) return;
+    outputs.push_back(&t);
+    us.push_back(zeros_like(without_history(t)));
+    set_requires_grad(*us.back(), true);
+  };
+  for (Tensor& t : result.tensors) note(t);
+  for (Tensor& t : result.list) note(t);
+
+  std::vector<Tensor> found(outputs.size());
+  if (!outputs.empty()) {
+    std::vector<Tensor> roots, back, along;
+    for (const Tensor* t : outputs) roots.push_back(*t);
+    const std::vector<Tensor> all = grad(roots, leaves, us, true, true, true);
+    for (size_t i = 0; i < all.size(); ++i)
+      if (all[i] && all[i].requires_grad()) {
+        back.push_back(all[i]);
+        along.push_back(tangents[i]);
+      }
+    if (!back.empty()) found = grad(back, us, along, recorded, recorded, true);
+  }
+  const auto is_shared = [&](const Tensor& t) {
+    const Storage* s = memory_behind(t)->storage;
+    return std::any_of(tangents.begin(), tangents.end(),
+                       [&](const Tensor& given) { return memory_behind(given)->storage == s; });
+  };
+  for (size_t k = 0; k < outputs.size(); ++k) {
+    if (!found[k])
+      found[k] = zeros_like(us[k]);
+    else if (!recorded)
+      found[k] = without_history(found[k]);
+    if (is_shared(found[k])) found[k] = clone(found[k]);  // a change in place is one of this tangent only
+  }
+
+  if (in_place) {
+    if (outputs.empty() && !c.find(self)) {  // nothing to follow: masks, zeros
+      copy_(target, result.tensors[0]);
+      result.tensors[0] = self;
+      return;
+    }
+    const Tensor value = recorded ? result.tensors[0] : without_history(result.tensors[0]);
+    copy_(target, value);
+    become_dual(self, level.dual);
+    const Tensor& tangent = dual(self.get())->tangent;
+    if (found.empty())
+      zero_(tangent);
+    else
+      copy_(tangent, found[0]);
+    result.tensors[0] = self;
+    return;
+  }
+  for (size_t k = 0; k < outputs.size(); ++k) {
+    Tensor primal = recorded ? *outputs[k] : without_history(*outputs[k]);
+    *outputs[k] = dual_of(std::move(primal), std::move(found[k]), level.dual);
+  }
+}
+
+// An operator in place that only moves dims.
+void move_dims(DualCall& c, const Dual& self, Result& result) {
+  c.run(result);
+  Result moved;
+  c.values[0].tensor = self.tangent.get();
+  c.run(moved);
+  const Tensor& t = c.given(0);
+  take_geometry(*t, self.primal);
+  result.tensors[0] = t;
+}
+
+bool makes_memory(std::string_view op) { return op.ends_with("_like") || op.starts_with("new_"); }
+
+}  // namespace
+
+int level_of(const Dual& d) noexcept {
+  for (const VmapLevel* l = innermost_level(); l; l = l->outer)
+    if (l->dual == d.level) return l->number;
+  return 0;
+}
+
+Tensor dual_of(Tensor primal, Tensor tangent, uint64_t level) {
+  Tensor r = alias_of(primal, true);
+  r->flags = uint8_t(r->flags & ~TensorImpl::kInference);
+  give_payload(*r, new Dual(std::move(primal), std::move(tangent), level));
+  return r;
+}
+
+Tensor make_dual(const Tensor& primal, const Tensor& tangent, uint64_t level) {
+  Tensor t = tangent;
+  if (primal.has_memory() && tangent.has_memory() && !is_sparse(primal) && t.strides() != primal.strides()) {
+    t = empty_like_tensor(primal, primal.dtype());
+    copy_(t, tangent);
+  }
+  if (!primal.requires_grad() || !grad_enabled()) return dual_of(primal, std::move(t), level);
+  Tensor r = view(primal, primal.sizes());
+  give_payload(*r, new Dual(primal, std::move(t), level));
+  return r;
+}
+
+void call_with_duals(const Row& row, const Value* arguments, const VmapLevel& level, Result& result) {
+  const std::string_view op = row.schema.op_name();
+  if (row.attr.is_composite && !makes_memory(op)) {
+    Readmit inner(Slot::Wrapped);
+    return row.invoke(arguments, result, keys_below(Slot::Wrapped));
+  }
+  DualCall c(row, arguments, level.dual);
+  Outside outer(level);
+  bool moves = false;
+  c.for_each([&](int, const Tensor& given, const Tensor&) { moves |= c.find(given) != nullptr; });
+  if (!moves || row.attr.is_composite || op == "detach") return c.run(result);
+  const Dual* self = row.schema.params[0].kind == Kind::Tensor ? c.find(c.given(0)) : nullptr;
+  const bool other_bits = op == "view" && row.schema.params[1].kind == Kind::DType;
+  if (self && row.attr.is_view && op != "as_strided" && !other_bits) return look_at(c, *self, level.dual, result);
+  if (row.schema.in_place()) {
+    TORCH_CHECK_IMPLEMENTED(!is_in(op, kOtherMemory), op, ": a dual number (forward_ad) keeps its memory");
+    if (self && is_in(op, kMoveDims)) return move_dims(c, *self, result);
+    if (self && op == "detach_") {
+      result.tensors[0] = c.given(0);
+      return;
+    }
+    if (!is_differentiable(c.given(0).dtype())) {
+      c.run(result);
+      result.tensors[0] = c.given(0);
+      return;
+    }
+  }
+  bool tensors = row.schema.result_count > 0;
+  for (int i = 0; i < row.schema.result_count; ++i)
+    tensors &= row.schema.results[i].kind == Kind::Tensor || row.schema.results[i].kind == Kind::TensorList;
+  if (!tensors) return c.run(result);
+  push(c, level, result);
+}
+
+bool call_without_old_duals(const Row& row, const Value* arguments, Result& result) {
+  DualCall c(row, arguments, 0);
+  bool any = false;
+  c.for_each([&](int, const Tensor& given, const Tensor&) { any |= dual(given.get()) != nullptr; });
+  if (!any) return false;
+  Readmit inner(Slot::Wrapped);
+  c.run(result);
+  if (row.schema.in_place()) {
+    take_geometry(*c.given(0), result.tensors[0]);
+    result.tensors[0] = c.given(0);
+  }
+  return true;
+}
+
+}  // namespace torch::autograd
