@@ -3,12 +3,22 @@
 
 #include "change.h"
 #include "torch/core/ops/copy.h"
+#include "torch/core/ops/view.h"
+#include "torch/core/wrapper.h"
 #include "view.h"
 
 namespace torch::autograd {
 
 // --- saved tensors
 // ---------------------------------------------------------------------------------------------------------
+
+// The same tensor without graph. One whose class has __torch_dispatch__ is asked for it, so that it is of the class
+// again.
+static Tensor alias_without_graph(const Tensor& t) {
+  if (TORCH_LIKELY(!t.has(kDispatchSlot))) return alias_of(t, /*share_version=*/true);
+  GradMode off(false);
+  return torch::detach(t);
+}
 
 struct Saved::Packed {
   Ref<SavedHooks> hooks;
@@ -47,7 +57,7 @@ void Saved::save(const Tensor& input, Node& node) {
       if (edges[place].node == input->autograd && edges[place].output_nr == input->output_nr) break;
     if (place >= std::min<uint32_t>(node.edge_count, kNowhere)) return save_itself(input);  // computed for the purpose
   }
-  hold(alias_of(input, /*share_version=*/true), Input, uint16_t(place));
+  hold(alias_without_graph(input), Input, uint16_t(place));
 }
 
 void Saved::save_itself(const Tensor& input) {
@@ -55,7 +65,7 @@ void Saved::save_itself(const Tensor& input) {
 }
 
 void Saved::save_output(const Tensor& output, uint16_t nr) {
-  if (output) hold(alias_of(output, /*share_version=*/true), Output, nr);
+  if (output) hold(alias_without_graph(output), Output, nr);
 }
 
 void Saved::hold(Tensor t, Kind kind, uint16_t place) {
@@ -102,7 +112,7 @@ NodeRef stand_in(const Edge& leaf, TensorImpl& t) {
 void Saved::put_in_place(Tensor& t, Running& running) const {
   const Kind kind = kind_ == Hooked ? packed_->kind : kind_;
   if (place_ == kNowhere) return;
-  t = alias_of(t, /*share_version=*/true);
+  t = alias_without_graph(t);
   if (kind == Output) return set_history(*t, running.as_output(), place_);
   const Edge& edge = running.node.edges()[place_];
   if (edge.node->is_leaf()) return set_history(*t, *stand_in(edge, *t), 0);
@@ -202,7 +212,7 @@ void Recorder::note_origin() {
 bool Recorder::attach(Tensor& out, uint32_t nr, bool view) {
   if (!out || !is_differentiable(out.dtype())) return false;
   if (TORCH_UNLIKELY(out->autograd != nullptr)) return false;  // an operator that gave its argument back
-  if (TORCH_UNLIKELY(out->use_count() > 1)) out = alias_of(out, true);
+  if (TORCH_UNLIKELY(out->use_count() > 1)) out = alias_without_graph(out);
   TensorImpl& t = *out;
   if (given_) node_->retain();
   given_ = true;  // the first output takes over the recorder's reference

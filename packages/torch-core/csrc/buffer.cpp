@@ -2,11 +2,13 @@
 #include <cstring>
 #include <string>
 
+#include "dispatch.h"
 #include "foreign.h"
 #include "python.h"
 #include "torch/core/dlpack.h"
 #include "torch/core/lending.h"
 #include "torch/core/ops/copy.h"
+#include "torch/core/wrapper.h"
 
 namespace torch::python {
 
@@ -33,7 +35,8 @@ bool import_numpy() {
 // Null when the tensor's memory can be handed out as it is, else the reason why not.
 const char* not_exportable(const Tensor& t) {
   if (is_sparse(t)) return "it is sparse; use .to_dense() first";
-  if (!t.has_memory()) return "it stands for the examples of a vmap; take this out of the function that vmap maps";
+  if (is_hollow(t)) return "it is of a class that has no memory of its own";
+  if (!lies_in_memory(t)) return "it stands for the examples of a vmap; take this out of the function that vmap maps";
   if (t.device().type != DeviceType::CPU) return "it is not on the CPU; use .cpu() first";
   if (t.requires_grad()) return "it requires grad; use .detach() first";
   if (t->flags & TensorImpl::kConjugate) return "it is a lazy conjugate; use .resolve_conj() first";

@@ -7,7 +7,7 @@
 #include <Python.h>
 #include <structmember.h>
 
-#include "python.h"
+#include "dispatch.h"
 
 namespace torch::python {
 
@@ -225,6 +225,7 @@ PyObject* make_subclass(PyTypeObject* type, Tensor tensor) {
   reinterpret_cast<PyTensor*>(o)->impl = t;
   t->pyobj = o;
   if (overrides_calls(type)) t->keys |= key(Slot::Python);
+  if (answers_dispatch(type)) t->keys |= key(kDispatchSlot);
   return o;
 }
 

@@ -24,6 +24,7 @@ struct PyEnum {
 PyTypeObject *dtype_type, *layout_type, *format_type, *device_type, *size_type;
 PyObject* dtypes[kDTypes];
 PyObject* layouts[7];
+PyObject* memory_formats[4];
 
 PyObject* enum_repr(PyObject* self) { return Py_NewRef(reinterpret_cast<PyEnum*>(self)->text); }
 PyObject* enum_reduce(PyObject* self, PyObject*) {  // pickles as the name of a global: torch.float32
@@ -133,6 +134,7 @@ bool add_enums(PyObject* module) {
   for (int i = 0; i < 4; ++i) {
     Object f(make_enum(format_type, std::string("torch.") + formats[i], i));
     if (!f || PyModule_AddObjectRef(module, formats[i], f.get()) < 0) return false;
+    memory_formats[i] = Py_NewRef(f.get());
   }
   return true;
 }
@@ -344,6 +346,7 @@ bool add_objects(PyObject* module) {
 }
 
 PyObject* wrap_dtype(DType t) { return Py_NewRef(dtypes[int(t)]); }
+PyObject* wrap_memory_format(MemoryFormat f) { return Py_NewRef(memory_formats[int(f)]); }
 PyObject* wrap_layout(Layout l) { return Py_NewRef(layouts[int(l)]); }
 
 PyObject* wrap_device(Device d) {

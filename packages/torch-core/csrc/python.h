@@ -14,6 +14,7 @@ bool add_objects(PyObject* module);
 PyObject* wrap_dtype(DType);
 PyObject* wrap_device(Device);
 PyObject* wrap_layout(Layout);
+PyObject* wrap_memory_format(MemoryFormat);
 PyObject* wrap_size(IntArrayRef);
 bool is_size(PyObject*);  // torch.Size
 bool is_dtype(PyObject*);

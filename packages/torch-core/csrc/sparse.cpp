@@ -3,14 +3,17 @@
 
 #include <string>
 
+#include "dispatch.h"
 #include "parser.h"
 #include "torch/core/ops/create.h"
 #include "torch/core/ops/sparse.h"
+#include "torch/core/wrapper.h"
 
 namespace torch::python {
 
 bool is_dense(const Tensor& t, const char* op) {
-  if (TORCH_LIKELY(t.has_memory())) return true;
+  if (TORCH_LIKELY(lies_in_memory(t))) return true;
+  if (is_hollow(t)) return refuse_hollow(Object(wrap(Tensor(t))).get(), op);
   if (t->payload->kind == Payload::Kind::Wrapped) {
     PyErr_Format(
         PyExc_RuntimeError,

@@ -7,10 +7,12 @@
 #include <memory>
 #include <utility>
 
+#include "dispatch.h"
 #include "foreign.h"
 #include "python.h"
 #include "torch/core/copy_bytes.h"
 #include "torch/core/lending.h"
+#include "torch/core/wrapper.h"
 
 namespace torch::python {
 
@@ -217,7 +219,8 @@ PyMethodDef functions[] = {
 // --- on Tensor ---
 
 PyObject* tensor_storage(PyObject* self, PyObject*) {
-  if (!borrow(self).has_memory())
+  if (is_hollow(borrow(self))) return refuse_hollow(self, "untyped_storage"), nullptr;
+  if (!lies_in_memory(borrow(self)))
     return PyErr_Format(PyExc_NotImplementedError,
                         "untyped_storage: Cannot access storage of a sparse tensor; its _indices() and _values() have "
                         "one each");

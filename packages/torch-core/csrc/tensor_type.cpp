@@ -8,7 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "dispatch.h"
 #include "parser.h"
+#include "torch/core/wrapper.h"
 
 namespace torch::python {
 
@@ -78,7 +80,8 @@ PyObject* tensor_storage_offset(PyObject* self, PyObject*) {
   return PyLong_FromLongLong(borrow(self).storage_offset());
 }
 PyObject* tensor_data_ptr(PyObject* self, PyObject*) {
-  if (!borrow(self).has_memory())
+  if (is_hollow(borrow(self))) return refuse_hollow(self, "data_ptr"), nullptr;
+  if (!lies_in_memory(borrow(self)))
     return PyErr_Format(PyExc_RuntimeError,
                         "data_ptr: Cannot access data pointer of Tensor that doesn't have storage: a sparse tensor has "
                         "_indices() and _values()");
@@ -136,7 +139,7 @@ PyObject* get_is_sparse(PyObject* self, void*) { return PyBool_FromLong(is_spars
 PyObject* get_ndim(PyObject* self, void*) { return PyLong_FromLong(impl_of(self)->ndim); }
 PyObject* get_itemsize(PyObject* self, void*) { return PyLong_FromLongLong(item_size(impl_of(self)->dtype)); }
 PyObject* get_nbytes(PyObject* self, void*) {
-  if (!borrow(self).has_memory())
+  if (!lies_in_memory(borrow(self)))
     return PyErr_Format(PyExc_RuntimeError,
                         "nbytes is not defined for sparse tensors; add those of _indices() and _values(), or multiply "
                         "numel() by element_size() for the size of a dense one");

@@ -17,8 +17,8 @@ def test_nothing_is_fake_batched_or_recorded():
     )
     assert get_unwrapped(x) is x and mb_unwrap_functional_tensor(x) is x and not isinstance(x, FunctionalTensor)
     assert torch._C._functorch.is_legacy_batchedtensor(x) is False and not torch._C._are_functorch_transforms_active()
-    with pytest.raises(NotImplementedError, match="make tensors on device 'meta'"):
-        FakeTensorMode()
+    with FakeTensorMode() as mode:
+        assert active_fake_mode() is mode and is_fake(torch.ones(2))
 
 
 def test_tensors_of_meta_are_made_once_for_each():

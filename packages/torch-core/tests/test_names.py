@@ -117,7 +117,7 @@ def test_operators_under_the_name_of_their_library():
         and aten.add.Tensor(x, x).equal(2 * x)
         and aten.slice.Tensor(x, 0, 1, 3).tolist() == [1, 2]
     )
-    assert aten.t_copy.default(x).equal(x) and repr(aten.add) == "<operator aten.add>"
+    assert aten.t_copy.default(x).equal(x) and repr(aten.add) == "<OpOverloadPacket(op='aten.add')>"
     rows = torch.tensor([[0.0, -float("inf")], [-float("inf"), -float("inf")]])
     assert aten._safe_softmax.default(rows, 1).tolist() == [[1, 0], [0, 0]]
     assert aten.native_dropout_backward(torch.ones(2), torch.tensor([True, False]), 2.0).tolist() == [2, 0]
@@ -127,7 +127,7 @@ def test_operators_under_the_name_of_their_library():
     assert not hasattr(torch.ops.torchvision, "nms")
     assert aten.sym_size.int(x, 0) == 5 and aten.sym_size(x) == (5,) and aten._local_scalar_dense.default(x[3]) == 3
     assert aten._unsafe_view.default(x, (5, 1)).shape == (5, 1) and aten._is_all_true.default(x > -1)
-    assert aten.to.dtype(x, torch.float64).dtype == torch.float64 and aten.add.overloads() == ["default"]
+    assert aten.to.dtype(x, torch.float64).dtype == torch.float64 and "Tensor" in aten.add.overloads()
     assert aten.fill_diagonal_.default(torch.ones(2, 2), 5).tolist() == [[5, 1], [1, 5]]
     assert aten._assert_tensor_metadata.default(x, [5], [1], torch.int64) is None
     with pytest.raises(RuntimeError, match="Tensor dtype mismatch! Expected: torch.int32, Got: torch.int64"):

@@ -6,7 +6,15 @@ import pytest
 import torch
 from torch.utils._contextlib import _DecoratorContextManager, _NoParamDecoratorContextManager, context_decorator
 from torch.utils._foreach_utils import _group_tensors_by_device_and_dtype
-from torch.utils._python_dispatch import TorchDispatchMode, is_traceable_wrapper_subclass
+from torch.utils._python_dispatch import (
+    TorchDispatchMode,
+    _disable_current_modes,
+    _get_current_dispatch_mode,
+    is_in_torch_dispatch_mode,
+    is_traceable_wrapper_subclass,
+    return_and_correct_aliasing,
+    transform_subclass,
+)
 from torch.utils.data._utils.worker import _generate_state
 
 
@@ -92,8 +100,55 @@ def test_seeds_of_workers_are_those_of_numpy():
 
 def test_modes_and_wrapping_tensors():
     assert not is_traceable_wrapper_subclass(torch.ones(1))
-    with pytest.raises(NotImplementedError, match="do not call __torch_dispatch__"), TorchDispatchMode():
-        pass
+
+    class Names(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            assert not is_in_torch_dispatch_mode()
+            names.append(str(func))
+            return func(*args, **(kwargs or {}))
+
+    names = []
+    with Names() as mode:
+        torch.ones(2).exp()
+        assert is_in_torch_dispatch_mode() and _get_current_dispatch_mode() is mode
+        with _disable_current_modes():
+            torch.ones(2)
+    assert names == ["aten.ones.default", "aten.exp.default"] and _get_current_dispatch_mode() is None
+    with pytest.raises(NotImplementedError, match="TorchDispatchMode has no __torch_dispatch__"), TorchDispatchMode():
+        torch.ones(1)
+
+
+def test_what_writes_to_a_wrapping_tensor_gives_that_tensor_back():
+    class Wrapping(torch.Tensor):
+        @staticmethod
+        def __new__(cls, inner):
+            made = torch.Tensor._make_wrapper_subclass(cls, inner.shape, dtype=inner.dtype)
+            made.inner = inner
+            return made
+
+        __torch_function__ = torch._C._disabled_torch_function_impl
+
+        def __tensor_flatten__(self):
+            return ["inner"], None
+
+        @staticmethod
+        def __tensor_unflatten__(inner, context, size, stride):
+            return Wrapping(inner["inner"])
+
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            plain = [a.inner if isinstance(a, cls) else a for a in args]
+            out = func(*plain, **(kwargs or {}))
+            return return_and_correct_aliasing(func, args, kwargs, cls(out))
+
+    x = Wrapping(torch.ones(2))
+    assert x.mul_(3) is x and x.inner.tolist() == [3.0, 3.0] and (x + 1) is not x
+    assert is_traceable_wrapper_subclass(x)
+    twice = transform_subclass(x, lambda name, inner: inner * 2)
+    assert type(twice) is Wrapping and twice.inner.tolist() == [6.0, 6.0]
+
+
+def test_fillers_and_triton():
     from torch.utils._triton import has_triton
 
     assert not has_triton()

@@ -2,11 +2,23 @@
 
 
 def active_fake_mode():
-    """The mode that makes tensors without memory in force: None, ``device="meta"`` does that here."""
+    """The innermost FakeTensorMode in force, or None."""
+    from . import _dispatch
+
+    if not (modes := _dispatch.modes()):
+        return None
+    from ._subclasses import FakeTensorMode
+
+    return next((m for m in reversed(modes) if isinstance(m, FakeTensorMode)), None)
 
 
 def detect_fake_mode(inputs=None):
-    """The mode that the inputs were made under: None."""
+    """The FakeTensorMode in force, else that of a fake tensor among the inputs, or None."""
+    from ._pytree import tree_flatten
+
+    return active_fake_mode() or next(
+        (mode for x in tree_flatten(inputs)[0] if (mode := getattr(x, "fake_mode", None)) is not None), None
+    )
 
 
 class TracingContext:

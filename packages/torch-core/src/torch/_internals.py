@@ -34,11 +34,6 @@ def _get_default_device():
     return str(_C._default_device())
 
 
-def _disabled_torch_dispatch_impl(func, types, args=(), kwargs=None):
-    """``__torch_dispatch__`` of classes that leave operators as they are: the function's own result."""
-    return func(*args, **(kwargs or {}))
-
-
 def _are_functorch_transforms_active():
     """Whether a function of torch.func runs that gives out tensors of its own: never."""
     return False
@@ -189,6 +184,14 @@ def __getattr__(name):
         from .serialize import PyTorchFileReader
 
         return PyTorchFileReader
+    if name == "_DisableTorchDispatch":
+        from ._dispatch import DisableTorchDispatch
+
+        return DisableTorchDispatch
+    if name == "_len_torch_dispatch_stack":
+        from ._dispatch import modes
+
+        return lambda: len(modes())
     if name in _OF_OVERRIDES:
         from . import overrides
 

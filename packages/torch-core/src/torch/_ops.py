@@ -1,9 +1,7 @@
 """The classes of what ``torch.ops`` gives, under the names of PyTorch's own module."""
 
+from ._overloads import OperatorBase, OpOverload, OpOverloadPacket
 from .ops import Library as _OpNamespace
-from .ops import Packet as OpOverloadPacket
-
-OpOverload = OperatorBase = OpOverloadPacket
 
 __all__ = ["HigherOrderOperator", "OpOverload", "OpOverloadPacket", "OperatorBase", "_OpNamespace"]
 

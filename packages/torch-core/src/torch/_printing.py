@@ -173,6 +173,15 @@ def _contents(tensor, indent):
 wrappers: list[Any] = []
 
 
+def _without_memory(tensor):
+    if not _C._is_hollow(tensor):
+        return None
+    return f"{type(tensor).__name__}(..., size={tuple(tensor.shape)}, dtype={tensor.dtype}, device='{tensor.device}')"
+
+
+wrappers.append(_without_memory)
+
+
 def text(tensor: Tensor, contents: Any = None) -> Any:
     """What ``repr(tensor)`` says."""
     for wrapper in wrappers:

@@ -11,6 +11,8 @@ A call binds its arguments by the schema and takes the first that there is:
 import threading
 
 from . import _C
+from ._dispatch import asks, modes, offer, pop, push
+from ._overloads import OpOverload, OpOverloadPacket
 from ._parts import need
 from ._schemas import Schema
 
@@ -37,18 +39,23 @@ KEYS |= {
 around = []
 
 
-class Operator:
+class Operator(OpOverload):
     """One operator: ``torch.ops.namespace.name.overload``."""
 
     def __init__(self, namespace, schema, tags=()):
         self.namespace, self._schema, self.tags = namespace, schema, list(tags)
         self.kernels, self.fake, self.backward, self.setup_context = {}, None, None, None
         self.autocast, self.disabled = {}, set()
-        self.batch_rule = None
+        self.batch_rule, self.dispatch_rules = None, {}
         self.opaque = False  # whether gradients stop at its functions, as at those of torch.library.custom_op
         self.__name__ = f"{schema.name}.{self._overloadname}"
         self.__qualname__, self.__module__ = self.__name__, f"torch._ops.{namespace}"
         self.__doc__ = str(schema)
+
+    @property
+    def overloadpacket(self):
+        """All overloads of the name."""
+        return getattr(Namespace(self.namespace), self._schema.name)
 
     @property
     def _overloadname(self):
@@ -108,7 +115,24 @@ class Operator:
         for take in around:
             if (result := take(self, arguments)) is not NotImplemented:
                 return result
+        if (found := asks(list(arguments.values()))) is not None:
+            return self._offer(found, arguments)
         return function(*self._schema.positional(arguments), **self._schema.named(arguments))
+
+    def _offer(self, found, arguments):
+        """What modes and classes with ``__torch_dispatch__`` make of the call: of those that have a rule of their own, that."""
+        args, kwargs = self._schema.positional(arguments), self._schema.named(arguments)
+        for asked in (*reversed(modes()[-1:]), *found):
+            if (rule := self.dispatch_rules.get(type(asked))) is not None:
+                if isinstance(asked, _C.Tensor):
+                    return rule(type(asked), self, tuple(map(type, found)), args, kwargs)
+                mode = pop()
+                try:
+                    return rule(mode, self, tuple(map(type, found)), args, kwargs)
+                finally:
+                    push(mode)
+            break
+        return offer(self, args, kwargs, found)
 
     def _kernel(self, device):
         if device == "Meta" and self.fake is not None:
@@ -204,7 +228,7 @@ def note(qualified, **known):
                 waiting[name] = value
 
 
-class Packet:
+class Packet(OpOverloadPacket):
     """The overloads of one name: ``torch.ops.namespace.name``; a call takes the first whose schema fits."""
 
     def __init__(self, namespace, name, overloads):

@@ -19,7 +19,27 @@ CHECKS = {
     "Device": lambda v: isinstance(v, (_C.device, str)),
     "Generator": lambda v: isinstance(v, _C.Generator),
 }
-CONSTANTS = {"None": None, "True": True, "False": False, "contiguous_format": None, "Mean": 1}
+CONSTANTS = {
+    "None": None, "True": True, "False": False, "contiguous_format": None, "Mean": 1, "inf": float("inf"),
+    "preserve_format": _C.preserve_format,
+}  # fmt: skip
+
+
+@dataclass
+class AliasInfo:
+    """What the mark of an alias says: ``(a!)`` that the operator writes, ``(a)`` that the result shares memory."""
+
+    before_set: frozenset[str]
+    is_write: bool
+
+    after_set = property(lambda self: self.before_set)
+
+
+class Return(str):
+    """The type of a result, with the mark of an alias and the name beside it."""
+
+    alias_info, name = None, ""
+    type = property(str)
 
 
 @dataclass
@@ -32,6 +52,7 @@ class Argument:
     default_value: object = None
     kwarg_only: bool = False
     is_write: bool = False
+    alias_info: AliasInfo | None = None
 
     def fits(self, value):
         """Whether the value is of the type."""
@@ -82,7 +103,7 @@ class Schema:
             raise RuntimeError(f"two arguments of a schema have one name: {text!r}")
         if results.startswith("(") and results.endswith(")"):
             results = results[1:-1]
-        returns = [_without_alias(part)[0].split()[0] for part in _split(results)]
+        returns = [_return(part) for part in _split(results)]
         signature = text.strip().partition("::")[2] if re.match(r"\s*\w+::", text) else text.strip()
         written = [a.name for a in arguments if a.is_write]
         return cls(name, overload or "", arguments, returns, signature, written)
@@ -161,14 +182,30 @@ def _without_alias(text):
     return (text[: match.start(1)] + text[match.end(1) :]).strip(), "!" in match[1]
 
 
+def _alias(text):
+    """What the mark of an alias in ``Tensor(a!) x`` says, or None."""
+    match = re.match(r"\s*\w+\(([^)]*)\)", text)
+    if match is None:
+        return None
+    return AliasInfo(frozenset(re.findall(r"\w+", match[1])), "!" in match[1])
+
+
+def _return(text):
+    words = _without_alias(text)[0].split()
+    result = Return(words[0])
+    result.alias_info, result.name = _alias(text), words[1] if len(words) > 1 else ""
+    return result
+
+
 def _argument(text, kwarg_only, schema):
     declared, equals, default = text.partition("=")
+    alias = _alias(declared)
     declared, is_write = _without_alias(declared)
     words = declared.split()
     if len(words) != 2:
         raise RuntimeError(f"an argument of a schema is 'type name' or 'type name=default', got {text!r} in {schema!r}")
     value = _constant(default.strip(), words[0], schema) if equals else None
-    return Argument(words[1], words[0], bool(equals), value, kwarg_only, is_write)
+    return Argument(words[1], words[0], bool(equals), value, kwarg_only, is_write, alias)
 
 
 def _constant(text, kind, schema):

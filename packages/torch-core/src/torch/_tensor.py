@@ -343,6 +343,13 @@ def _torch_function(cls, func, types, args=(), kwargs=None):
     return _of_subclass(cls, func, types, args, kwargs)
 
 
+def _make_wrapper_subclass(cls, size, *args, **kwargs):
+    """A tensor of a class with ``__torch_dispatch__`` that has no memory; see torch._dispatch."""
+    from ._dispatch import make_wrapper_subclass
+
+    return make_wrapper_subclass(cls, size, *args, **kwargs)
+
+
 def complete(cls):
     """Adds the methods of this file to the compiled type; called once by ``import torch``."""
     for name in GRADIENT_NAMES:
@@ -374,6 +381,8 @@ def complete(cls):
         if hasattr(cls, name) or name in ("real", "imag"):
             setattr(cls, name, property(_C._operator(name), doc=_C._operator(name).__doc__))
     cls.__torch_function__ = classmethod(_torch_function)
+    cls.__torch_dispatch__ = _C._disabled_torch_dispatch_impl
+    cls._make_wrapper_subclass = staticmethod(_make_wrapper_subclass)
     cls.volatile = _Volatile()
     cls.reinforce = _reinforce
     cls.__repr__ = _repr

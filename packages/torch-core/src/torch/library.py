@@ -315,8 +315,12 @@ def register_vmap(op, func, /, *, lib=None):
 
 @_decorates
 def register_torch_dispatch(op, torch_dispatch_class, func, /, *, lib=None):
-    """Raises NotImplementedError: operators do not call ``__torch_dispatch__`` here."""
-    raise NotImplementedError("register_torch_dispatch: operators do not call __torch_dispatch__ in this stack")
+    """What a class with ``__torch_dispatch__``, or a mode of it, makes of the operator: ``func(cls, op, types, args,
+    kwargs)``, or with the mode as its first argument. Also a decorator.
+    """
+    if not isinstance(torch_dispatch_class, type):
+        raise ValueError(f"register_torch_dispatch: expected a class, got {torch_dispatch_class!r}")
+    _registered.note(_qualified(op), dispatch_rules={torch_dispatch_class: func})
 
 
 def get_ctx():
@@ -407,7 +411,9 @@ class CustomOpDef:
         register_autocast(self, device_type, cast_inputs)
 
     def register_torch_dispatch(self, torch_dispatch_class, fn=None, /):
-        """Raises NotImplementedError: operators do not call ``__torch_dispatch__`` here."""
+        """What a class with ``__torch_dispatch__`` makes of the operator; also a decorator."""
+        if fn is None:
+            return register_torch_dispatch(self, torch_dispatch_class)
         return register_torch_dispatch(self, torch_dispatch_class, fn)
 
     def set_kernel_enabled(self, device_type, enabled=True):

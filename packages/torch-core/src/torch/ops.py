@@ -1,5 +1,6 @@
 """Operators under the names of libraries: ``torch.ops.aten.add(a, b)``. There is one library, aten: the operators of torch-core
-and what is composed of them. An overload (``torch.ops.aten.add.Tensor``) is the operator, which sorts arguments out itself.
+and what is composed of them. An overload (``torch.ops.aten.add.Tensor``) names one kind of calls of the operator, which sorts
+arguments out itself.
 
 >>> torch.ops.aten.slice.Tensor(torch.arange(5), 0, 1, 3)
 tensor([1, 2])
@@ -13,35 +14,42 @@ import torch
 
 from . import _C
 from ._names import LAZY
+from ._overloads import AtenOverload, OpOverloadPacket
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from typing_extensions import Self
 
-
-class Packet:
+class Packet(OpOverloadPacket):
     """An operator under one name."""
 
     def __init__(self, library: Any, name: str, function: Callable[..., Any]) -> None:
         self._library, self.__name__, self._function = library, name, function
+        self._qualified_op_name, self._made = f"{library}::{name}", {}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._function(*args, **kwargs)
 
-    def __getattr__(self, overload: Any) -> Self:
-        if overload.startswith("__"):
+    def __getattr__(self, overload: str) -> AtenOverload:
+        if overload.startswith("_"):
             raise AttributeError(overload)
-        return self
+        made = self._made.get(overload)
+        if made is None:
+            made = self._made.setdefault(overload, AtenOverload(self, self.__name__, overload, self._function))
+        return made
 
-    def overloads(self):
-        """The names under which there are others: one, since the operator sorts arguments out itself."""
-        return ["default"]
+    def overloads(self) -> list[str]:
+        """The names of the overloads that programs asked for, or "default": any is taken, since the operator sorts its
+        arguments out itself."""
+        return list(self._made) or ["default"]
 
     def __repr__(self) -> str:
-        return f"<operator {self._library}.{self.__name__}>"
+        return f"<OpOverloadPacket(op='{self._library}.{self.__name__}')>"
+
+    def __str__(self) -> str:
+        return f"{self._library}.{self.__name__}"
 
 
 class Library:
@@ -54,7 +62,7 @@ class Library:
         function = getattr(BELOW, name, None)
         if function is None:
             try:
-                function = _C._operator(name)
+                function = _C._operator(ROWS.get(name, name))
             except AttributeError:
                 if (function := self._composed(name)) is None:
                     raise AttributeError(f"torch.ops.{self._name} has no operator {name!r}") from None
@@ -74,6 +82,9 @@ class Library:
             return torch.nn.functional.scaled_dot_product_attention
         return None
 
+
+#: rows whose calls have a name of their own there
+ROWS = {"linalg_vector_norm": "vector_norm"}
 
 #: operators of PyTorch that serve a device or a compiler of its own; libraries name them
 ABSENT = {

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 __all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "is_lazy"]
 
 
+_AS_THEY_ARE = torch._C._disabled_torch_dispatch_impl
+
+
 def _as_tensor(data, kind):
     if data is None:
         return torch.empty(0)
@@ -29,10 +32,21 @@ def _as_tensor(data, kind):
     return data.detach()
 
 
-class Parameter(torch.Tensor):
+def _has_own_operators(kind):
+    return getattr(kind, "__torch_dispatch__", _AS_THEY_ARE) is not _AS_THEY_ARE
+
+
+class _ParameterMeta(type(torch.Tensor)):
+    def __instancecheck__(cls, instance):
+        if super().__instancecheck__(instance):
+            return True
+        return cls is Parameter and isinstance(instance, torch.Tensor) and getattr(instance, "_is_param", False)
+
+
+class Parameter(torch.Tensor, metaclass=_ParameterMeta):
     """A tensor that is trained: assigned to a module's attribute it appears in ``module.parameters()``.
 
-    The data is shared, not copied.
+    The data is shared, not copied. Of a class with ``__torch_dispatch__`` the parameter is a tensor of that class.
 
     >>> weight = torch.nn.Parameter(torch.zeros(2, 3))
     >>> weight.requires_grad
@@ -44,6 +58,10 @@ class Parameter(torch.Tensor):
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
         if cls is Parameter and hasattr(data, "_as_parameter"):  # a tensor of a kind that has parameters of its own
             return data._as_parameter(requires_grad)
+        if cls is Parameter and type(data) is not torch.Tensor and _has_own_operators(type(data)):
+            parameter = data.detach().requires_grad_(requires_grad)
+            parameter._is_param = True
+            return parameter
         return torch.Tensor._make_subclass(cls, _as_tensor(data, "Parameter"), requires_grad)
 
     def __deepcopy__(self, memo: Any) -> Any:

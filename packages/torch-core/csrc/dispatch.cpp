@@ -1,0 +1,337 @@
+// The layer of __torch_dispatch__: a call becomes the operator and Python's arguments, and goes to torch._dispatch,
+// which asks modes and classes. A thread without modes and tensors of plain classes never come here.
+#include "dispatch.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "torch/core/init.h"
+#include "torch/core/ops/create.h"
+#include "torch/core/ops/view.h"
+
+namespace torch::python {
+
+namespace {
+
+PyObject* attribute;      // "__torch_dispatch__"
+PyObject* disabled;       // torch._C._disabled_torch_dispatch_impl
+PyObject* ask = nullptr;  // torch._dispatch.ask, once it was needed
+
+struct Hollow final : Payload {
+  Hollow() noexcept : Payload(Kind::Wrapped) {}
+};
+
+PyObject* checked(PyObject* o) {
+  if (!o) throw PythonError();
+  return o;
+}
+
+// --- arguments ---
+
+PyObject* object_of_tensor(const Tensor& t, bool number = false) {
+  if (!t) return Py_NewRef(Py_None);
+  if (number && t.is_wrapped_number() && t.dim() == 0 && t.has_memory()) return item_of(t, t.data());
+  return wrap(Tensor(t));
+}
+
+PyObject* object_of(const Parameter& p, const Value& v) {
+  if (p.kind == Kind::Tensor) return object_of_tensor(reinterpret_cast<const Tensor&>(v.tensor), p.accepts_number);
+  if (!v.present) return Py_NewRef(Py_None);
+  switch (p.kind) {
+    case Kind::TensorList: {
+      Object list(checked(PyList_New(v.size)));
+      for (int64_t i = 0; i < v.size; ++i)
+        PyList_SET_ITEM(list.get(), i, checked(object_of_tensor(static_cast<const Tensor*>(v.data)[i])));
+      return list.release();
+    }
+    case Kind::IntList: {
+      Object list(checked(PyList_New(v.size)));
+      for (int64_t i = 0; i < v.size; ++i)
+        PyList_SET_ITEM(list.get(), i, checked(PyLong_FromLongLong(static_cast<const int64_t*>(v.data)[i])));
+      return list.release();
+    }
+    case Kind::Scalar:
+      return wrap_scalar(detail::unbox<const Scalar&, Kind::Scalar, false>(v));
+    case Kind::Int:
+      return PyLong_FromLongLong(v.i);
+    case Kind::Bool:
+      return PyBool_FromLong(v.i != 0);
+    case Kind::Float:
+      return PyFloat_FromDouble(v.d);
+    case Kind::Str:
+      return PyUnicode_FromStringAndSize(static_cast<const char*>(v.data), v.size);
+    case Kind::DType:
+      return wrap_dtype(DType(v.i));
+    case Kind::Device:
+      return wrap_device(Device(DeviceType(v.i), int(v.size)));
+    case Kind::Layout:
+      return wrap_layout(Layout(v.i));
+    case Kind::MemoryFormat:
+      return wrap_memory_format(MemoryFormat(v.i));
+    default:
+      return Py_NewRef(Py_None);  // generators are those of C++
+  }
+}
+
+// --- results ---
+
+[[noreturn]] void refuse(const Row& row, const char* wanted, PyObject* got) {
+  PyErr_Format(PyExc_TypeError, "%s: __torch_dispatch__ must return %s, as the operator does, not %s",
+               std::string(row.schema.op_name()).c_str(), wanted, Py_TYPE(got)->tp_name);
+  throw PythonError();
+}
+
+// A result that has a graph, or is an argument, is given a place of its own in the graph that is being recorded.
+Tensor tensor_of(const Row& row, PyObject* o, const Value* arguments) {
+  if (o == Py_None) return {};
+  if (!is_tensor(o)) refuse(row, "a Tensor", o);
+  const Tensor& t = borrow(o);
+  bool is_argument = false;
+  for (int i = 0; i < row.schema.count; ++i)
+    is_argument |= row.schema.params[i].kind == Kind::Tensor && arguments[i].tensor == t.get();
+  if (!is_argument && !t.requires_grad()) return t;
+  return t.has(kDispatchSlot) ? detach(t) : alias_of(t, true);
+}
+
+std::vector<Tensor> tensors_of(const Row& row, PyObject* o, const Value* arguments) {
+  Object items(PySequence_Fast(o, ""));
+  if (!items) {
+    PyErr_Clear();
+    refuse(row, "a sequence of Tensors", o);
+  }
+  std::vector<Tensor> list;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i)
+    list.push_back(tensor_of(row, PySequence_Fast_GET_ITEM(items.get(), i), arguments));
+  return list;
+}
+
+void put_result(const Row& row, PyObject* o, const Value* arguments, Result& result) {
+  const Schema& s = row.schema;
+  if (s.result_count == 0) return;
+  if (s.in_place() && s.params[0].kind == Kind::Tensor) {
+    result.tensors[0] = Tensor(Ref<TensorImpl>::share(arguments[0].tensor));
+    return;
+  }
+  if (s.result_count > 1) {
+    std::vector<Tensor> list = tensors_of(row, o, arguments);
+    if (list.size() != s.result_count) refuse(row, ("a tuple of " + std::to_string(s.result_count)).c_str(), o);
+    std::move(list.begin(), list.end(), result.tensors);
+    return;
+  }
+  result.value.present = true;
+  switch (s.results[0].kind) {
+    case Kind::Tensor:
+      if (!(result.tensors[0] = tensor_of(row, o, arguments))) refuse(row, "a Tensor", o);
+      return;
+    case Kind::TensorList:
+      result.list = tensors_of(row, o, arguments);
+      return;
+    case Kind::Bool: {
+      const int truth = PyObject_IsTrue(o);
+      if (truth < 0) throw PythonError();
+      result.value.i = truth;
+      return;
+    }
+    case Kind::Int:
+      result.value.i = PyLong_AsLongLong(o);
+      break;
+    case Kind::Float:
+      result.value.d = PyFloat_AsDouble(o);
+      break;
+    case Kind::Scalar: {
+      Scalar number;
+      if (!to_scalar(o, &number)) throw PythonError();
+      detail::box(result, number);
+      return;
+    }
+    case Kind::DType: {
+      DType t;
+      if (!to_dtype(o, &t)) throw PythonError();
+      result.value.i = int64_t(t);
+      return;
+    }
+    case Kind::IntList: {
+      Object items(checked(PySequence_Fast(o, "__torch_dispatch__ must return a sequence of ints here")));
+      for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i)
+        result.ints.push_back(PyLong_AsLongLong(PySequence_Fast_GET_ITEM(items.get(), i)));
+      break;
+    }
+    default:
+      refuse(row, "what this kind of operator does", o);
+  }
+  if (PyErr_Occurred()) throw PythonError();
+}
+
+// --- the layer ---
+
+void for_each_tensor(const Row& row, const Value* arguments, auto f) {
+  for (int i = 0; i < row.schema.count; ++i) {
+    if (row.schema.params[i].kind == Kind::Tensor && arguments[i].tensor)
+      f(reinterpret_cast<const Tensor&>(arguments[i].tensor));
+    if (row.schema.params[i].kind == Kind::TensorList && arguments[i].present)
+      for (int64_t k = 0; k < arguments[i].size; ++k)
+        if (const Tensor& t = static_cast<const Tensor*>(arguments[i].data)[k]) f(t);
+  }
+}
+
+// The object is of a plain class, whatever the tensor was made from.
+void forget_key(Tensor& t) {
+  auto* o = t ? static_cast<PyObject*>(t->pyobj) : nullptr;
+  if (t && t.has(kDispatchSlot) && !is_hollow(t) && !(o && answers_dispatch(Py_TYPE(o))))
+    t->keys &= Keys(~key(kDispatchSlot));
+}
+
+void layer(const Row& row, const Value* arguments, Result& result) {
+  HoldGil gil;
+  if (!ask) {
+    Object module(checked(PyImport_ImportModule("torch._dispatch")));
+    ask = checked(PyObject_GetAttrString(module.get(), "ask"));
+  }
+  const Schema& s = row.schema;
+  Object values(checked(PyTuple_New(s.count)));
+  for (int i = 0; i < s.count; ++i) PyTuple_SET_ITEM(values.get(), i, checked(object_of(s.params[i], arguments[i])));
+  Object text(checked(PyUnicode_FromString(s.text)));
+  {
+    constexpr Keys above = key(Slot::Autograd) | key(Slot::Autocast) | key(Slot::Wrapped);
+    KeyScope beneath({Keys(thread_keys.include & ~above), Keys((thread_keys.exclude & ~key(kDispatchSlot)) | above)});
+    Object answer(checked(PyObject_CallFunctionObjArgs(ask, operator_of(row), text.get(), values.get(), nullptr)));
+    if (answer.get() != Py_NotImplemented) return put_result(row, answer.get(), arguments, result);
+  }
+  for_each_tensor(row, arguments, [&](const Tensor& t) {
+    if (is_hollow(t) && !refuse_hollow(Object(wrap(Tensor(t))).get(), std::string(s.op_name()).c_str()))
+      throw PythonError();
+  });
+  row.invoke(arguments, result, keys_below(kDispatchSlot));
+  for (Tensor& t : result.tensors) forget_key(t);
+  for (Tensor& t : result.list) forget_key(t);
+}
+
+// --- functions of Python ---
+
+PyObject* set_mode(PyObject*, PyObject* on) {
+  const int truth = PyObject_IsTrue(on);
+  if (truth < 0) return nullptr;
+  const Keys bit = key(kDispatchSlot);
+  thread_keys.include = Keys(truth ? thread_keys.include | bit : thread_keys.include & ~bit);
+  Py_RETURN_NONE;
+}
+
+PyObject* disabled_impl(PyObject*, PyObject* given) {
+  PyObject *function, *types, *args = nullptr, *kwargs = nullptr;
+  if (!PyArg_ParseTuple(given, "OO|OO:_disabled_torch_dispatch_impl", &function, &types, &args, &kwargs))
+    return nullptr;
+  Object none(args ? nullptr : PyTuple_New(0));
+  return PyObject_Call(function, args ? args : none.get(), kwargs && kwargs != Py_None ? kwargs : nullptr);
+}
+
+void* no_memory() {
+  static void* const place =
+      mmap(nullptr, size_t(1) << 30, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return place == MAP_FAILED ? nullptr : place;
+}
+
+bool to_ints(PyObject* sequence, std::vector<int64_t>* out) {
+  Object items(PySequence_Fast(sequence, "_make_wrapper_subclass: sizes and strides are sequences of ints"));
+  if (!items) return false;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i)
+    out->push_back(PyLong_AsLongLong(PySequence_Fast_GET_ITEM(items.get(), i)));
+  return !PyErr_Occurred();
+}
+
+// _hollow(cls, size, strides, storage_offset, dtype, device, requires_grad)
+PyObject* hollow(PyObject*, PyObject* args) {
+  PyObject *cls, *size, *strides, *dtype, *device;
+  long long offset;
+  int requires_grad;
+  if (!PyArg_ParseTuple(args, "O!OOLOOp", &PyType_Type, &cls, &size, &strides, &offset, &dtype, &device,
+                        &requires_grad))
+    return nullptr;
+  auto* type = reinterpret_cast<PyTypeObject*>(cls);
+  if (!PyType_IsSubtype(type, api->tensor_type) || !answers_dispatch(type))
+    return PyErr_Format(PyExc_RuntimeError,
+                        "_make_wrapper_subclass: %s must be a subclass of Tensor with a __torch_dispatch__, for "
+                        "nothing else knows how to compute with a tensor that has no memory",
+                        type->tp_name);
+  std::vector<int64_t> sizes, steps;
+  DType t = DType::Float32;
+  Device d;
+  if (!to_ints(size, &sizes) || (strides != Py_None && !to_ints(strides, &steps)) || !to_dtype(dtype, &t) ||
+      !to_device(device, &d))
+    return nullptr;
+  TORCH_PY_TRY(nullptr, {
+    checked_numel("_make_wrapper_subclass", sizes);
+    TORCH_CHECK(sizes.size() <= size_t(kMaxDims), "_make_wrapper_subclass: more than ", kMaxDims, " dims");
+    if (strides == Py_None) steps = contiguous_strides(sizes);
+    TORCH_CHECK(steps.size() == sizes.size(), "_make_wrapper_subclass: ", sizes.size(), " sizes and ", steps.size(),
+                " strides");
+    Tensor made = Tensor::steal(TensorImpl::make());
+    made->dtype = t;
+    made->device = d;
+    made->keys = Keys(backend_key(d.type) | key(kDispatchSlot));
+    made->storage = Storage::adopt(no_memory(), 0, [](Storage*) noexcept {}, nullptr);
+    made->storage->device = d;
+    made->set_ndim(int(sizes.size()));
+    std::copy(sizes.begin(), sizes.end(), made->sizes());
+    std::copy(steps.begin(), steps.end(), made->strides());
+    made->byte_offset = offset * item_size(t);
+    made->refresh_geometry();
+    made->payload = new Hollow;
+    PyObject* o = make_subclass(type, std::move(made));
+    if (o && requires_grad && !set_requires_grad(o, true)) Py_CLEAR(o);
+    return o;
+  })
+}
+
+PyObject* hollow_question(PyObject*, PyObject* o) { return PyBool_FromLong(is_tensor(o) && is_hollow(borrow(o))); }
+
+PyMethodDef functions[] = {
+    {"_set_dispatch_mode", set_mode, METH_O,
+     "_set_dispatch_mode(on)\n--\n\nWhether this thread has a mode that sees operators."},
+    {"_disabled_torch_dispatch_impl", disabled_impl, METH_VARARGS,
+     "_disabled_torch_dispatch_impl(func, types, args=(), kwargs=None)\n--\n\n``__torch_dispatch__`` of a class that "
+     "leaves operators as they are."},
+    {"_hollow", hollow, METH_VARARGS,
+     "_hollow(cls, size, strides, storage_offset, dtype, device, requires_grad)\n--\n\nA tensor of the class without "
+     "memory."},
+    {"_is_hollow", hollow_question, METH_O, "_is_hollow(tensor)\n--\n\nWhether a tensor has no memory of its own."},
+    {}};
+
+}  // namespace
+
+bool answers_dispatch(PyTypeObject* type) noexcept {
+  PyObject* own = type == api->tensor_type ? nullptr : _PyType_Lookup(type, attribute);
+  return own && own != disabled;
+}
+
+bool is_hollow(const Tensor& t) noexcept {
+  return t->payload && t->payload->kind == Payload::Kind::Wrapped && t.has(kDispatchSlot) && !t.has(Slot::Wrapped);
+}
+
+bool refuse_hollow(PyObject* tensor, const char* op) {
+  PyErr_Format(PyExc_RuntimeError,
+               "%s: Cannot access data pointer of Tensor that doesn't have storage: a %s made by "
+               "_make_wrapper_subclass has no memory, and its __torch_dispatch__ was not asked",
+               op, Py_TYPE(tensor)->tp_name);
+  return false;
+}
+
+// Composites that make memory themselves are seen as a whole.
+template <class... Tags>
+static void leave_to_layer() noexcept {
+  (OperatorSlots<Tags>::set(kDispatchSlot, nullptr), ...);
+}
+
+bool add_dispatch(PyObject* module) {
+  init();  // fills the slots that are emptied here
+  leave_to_layer<op::zeros_like, op::ones_like, op::full_like, op::empty_like, op::new_zeros, op::new_ones,
+                 op::new_full, op::new_empty, op::new_empty_strided>();
+  set_layer(kDispatchSlot, layer);
+  return (attribute = PyUnicode_InternFromString("__torch_dispatch__")) &&
+         PyModule_AddFunctions(module, functions) == 0 &&
+         (disabled = PyObject_GetAttrString(module, "_disabled_torch_dispatch_impl"));
+}
+
+}  // namespace torch::python

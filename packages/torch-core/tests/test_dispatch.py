@@ -1,0 +1,250 @@
+"""__torch_dispatch__ of classes and modes, beneath everything else."""
+
+import pytest
+import torch
+from torch import _dispatch
+from torch._pytree import tree_map
+
+aten = torch.ops.aten
+
+
+class Mode:
+    """As torch.utils._python_dispatch.TorchDispatchMode, which is another distribution's."""
+
+    def __enter__(self):
+        _dispatch.push(self)
+        return self
+
+    def __exit__(self, *error):
+        _dispatch.pop()
+
+
+class Log(Mode):
+    def __init__(self):
+        self.calls = []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.calls.append((func, types, args, kwargs))
+        return func(*args, **kwargs)
+
+    names = property(lambda self: [str(func) for func, *_ in self.calls])
+
+
+class Wrapper(torch.Tensor):
+    """A tensor around another one, which does all the work."""
+
+    __torch_function__ = torch._C._disabled_torch_function_impl
+    seen: list = []
+
+    @staticmethod
+    def __new__(cls, inner):
+        made = torch.Tensor._make_wrapper_subclass(
+            cls, inner.shape, inner.stride(), dtype=inner.dtype, device=inner.device
+        )
+        made.inner = inner
+        return made
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        cls.seen.append(str(func))
+        out = func(*tree_map(_inner, args), **tree_map(_inner, kwargs))
+        if any(a.is_write for a in func._schema.arguments):
+            return args[0]
+        return tree_map(lambda x: cls(x) if isinstance(x, torch.Tensor) else x, out)
+
+
+def _inner(x):
+    return x.inner if isinstance(x, Wrapper) else x
+
+
+@pytest.fixture(autouse=True)
+def forget():
+    Wrapper.seen.clear()
+
+
+# --- modes ---
+
+
+def test_a_mode_gets_every_operator_with_its_arguments():
+    x = torch.ones(2, 3)
+    with Log() as log:
+        y = x.sum(0, keepdim=True) * 2
+    assert y.tolist() == [[4.0] * 3] and log.names == ["aten.sum.dim_IntList", "aten.mul.Tensor"]
+    assert log.calls[0] == (aten.sum.dim_IntList, (), (x, [0], True), {}) and log.calls[1][2][1] == 2
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda x: x == 1, "eq.Scalar"), (lambda x: x == x, "eq.Tensor"), (lambda x: x**2, "pow.Tensor_Scalar"),
+        (lambda x: 2**x, "pow.Scalar"), (lambda x: x / 2, "div.Tensor"), (lambda x: x @ x, "mm.default"),
+        (lambda x: x @ x[0], "mv.default"), (lambda x: x.max(0), "max.dim"), (lambda x: x.max(), "max.default"),
+        (lambda x: torch.div(x, 2, rounding_mode="floor"), "div.Tensor_mode"), (lambda x: x[0], "select.int"),
+        (lambda x: torch.empty(2), "empty.memory_format"), (lambda x: x.transpose(0, 1), "transpose.int"),
+        (lambda x: torch.zeros_like(x), "zeros_like.default"), (lambda x: x.double(), "_to_copy.default"),
+        (lambda x: torch.where(x > 0, x, x), "where.self"), (lambda x: x.fill_(1), "fill_.Scalar"),
+    ],
+)  # fmt: skip
+def test_overloads_are_called_as_programs_know_them(call, name):
+    with Log() as log:
+        call(torch.ones(2, 2))
+    assert log.names[-1] == f"aten.{name}"
+    packet, overload = name.split(".")
+    assert log.calls[-1][0] is getattr(getattr(aten, packet), overload)
+
+
+def test_a_mode_may_answer_in_place_of_the_operator():
+    class Seven(Mode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            return func(*args, **kwargs) * 0 + 7 if func is aten.exp.default else func(*args, **kwargs)
+
+    with Seven():
+        assert torch.ones(2).exp().tolist() == [7.0, 7.0]
+    assert torch.zeros(2).exp().tolist() == [1.0, 1.0]
+
+
+def test_modes_nest_and_the_outer_one_sees_what_the_inner_one_calls():
+    with Log() as outer, Log() as inner:
+        torch.ones(1).neg()
+    assert inner.names == outer.names == ["aten.ones.default", "aten.neg.default"]
+    with Log() as outer, _dispatch.without_modes() as modes:
+        torch.ones(1)
+        assert modes == [outer]
+    assert outer.calls == [] and _dispatch.modes() == []
+
+
+def test_a_mode_that_raises_leaves_nothing_behind():
+    class Broken(Mode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            raise ZeroDivisionError(str(func))
+
+    with pytest.raises(ZeroDivisionError, match="aten.ones.default"), Broken():
+        torch.ones(1)
+    assert torch.ones(1).tolist() == [1.0] and _dispatch.modes() == []
+
+
+def test_several_results_and_lists():
+    with Log() as log:
+        values, indices = torch.tensor([3.0, 1.0]).sort()
+        parts = torch.arange(4).split(2)
+        joined = torch.cat(parts)
+    assert values.tolist() == [1.0, 3.0] and indices.tolist() == [1, 0] and joined.tolist() == [0, 1, 2, 3]
+    assert [len(a) for _, _, a, _ in log.calls] == [1, 1, 2, 1]
+    assert log.calls[-1][2][0] == list(parts) or isinstance(log.calls[-1][2][0], list)
+
+
+def test_a_result_that_is_none_of_the_operators_is_refused():
+    class Wrong(Mode):
+        def __init__(self, answer):
+            self.answer = answer
+
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            return self.answer
+
+    x = torch.ones(2)
+    with (
+        pytest.raises(TypeError, match="exp: __torch_dispatch__ must return a Tensor, as the operator does, not int"),
+        Wrong(3),
+    ):
+        x.exp()
+    with pytest.raises(TypeError, match="sort: __torch_dispatch__ must return a tuple of 2"), Wrong((x,)):
+        x.sort()
+    with (
+        pytest.raises(TypeError, match="all __torch_dispatch__ handlers returned NotImplemented"),
+        Wrong(NotImplemented),
+    ):
+        x.exp()
+
+
+# --- classes ---
+
+
+def test_a_class_computes_with_what_it_wraps():
+    w = Wrapper(torch.tensor([1.0, 2.0]))
+    y = (w * 3 + torch.ones(2)).sum()
+    assert type(y) is Wrapper and y.inner.item() == 11.0
+    assert Wrapper.seen == ["aten.mul.Tensor", "aten.add.Tensor", "aten.sum.default"]
+
+
+def test_a_class_changes_in_place_what_it_wraps():
+    w = Wrapper(torch.ones(2))
+    assert w.add_(2) is w and w.inner.tolist() == [3.0, 3.0]
+
+
+def test_a_tensor_without_memory_has_none():
+    w = Wrapper(torch.ones(2, 3))
+    assert w.shape == (2, 3) and w.stride() == (3, 1) and torch._C._is_hollow(w)
+    assert repr(w) == "Wrapper(..., size=(2, 3), dtype=torch.float32, device='cpu')"
+    for ask in (w.numpy, w.tolist, w.data_ptr, w.storage):
+        with pytest.raises(RuntimeError, match="doesn't have storage"):
+            ask()
+    with torch._C._DisableTorchDispatch(), pytest.raises(RuntimeError, match="was not asked"):
+        w + 1
+    assert type(w + 1) is Wrapper
+
+
+def test_a_class_over_data_may_leave_operators_as_they_are():
+    class Named(torch.Tensor):
+        __torch_function__ = torch._C._disabled_torch_function_impl
+
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            with torch._C._DisableTorchDispatch():
+                return func(*args, **kwargs)
+
+    x = torch.Tensor._make_subclass(Named, torch.ones(2))
+    assert type(x + 1) is torch.Tensor and (x + 1).tolist() == [2.0, 2.0] and x.view(2, 1).exp().shape == (2, 1)
+
+
+def test_the_derived_class_is_asked_first():
+    class Loud(Wrapper):
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            assert types == (Loud, Wrapper)
+            return NotImplemented
+
+    w = Wrapper(torch.ones(1))
+    assert type(w + Loud(torch.ones(1))) is Wrapper
+
+
+def test_wrappers_are_made_of_classes_that_answer():
+    with pytest.raises(RuntimeError, match="must be a subclass of Tensor with a __torch_dispatch__"):
+        torch.Tensor._make_wrapper_subclass(type("Plain", (torch.Tensor,), {}), (2,))
+    with pytest.raises(RuntimeError, match="negative"):
+        torch.Tensor._make_wrapper_subclass(Wrapper, (-2,))
+    with pytest.raises(RuntimeError, match="2 sizes and 1 strides"):
+        torch.Tensor._make_wrapper_subclass(Wrapper, (2, 2), (1,))
+
+
+# --- operators of torch.ops ---
+
+
+def test_an_overload_says_what_it_is():
+    op = aten.add.Tensor
+    assert op is aten.add.Tensor and op.overloadpacket is aten.add and op.name() == "aten::add.Tensor"
+    assert str(op) == "aten.add.Tensor" and repr(op) == "<OpOverload(op='aten.add', overload='Tensor')>"
+    assert [a.name for a in op._schema.arguments] == ["self", "other", "alpha"] and op._schema.arguments[2].kwarg_only
+    assert str(op._schema) == "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"
+    assert isinstance(op, torch._ops.OpOverload) and isinstance(aten.add, torch._ops.OpOverloadPacket)
+    assert aten.add_.Tensor._schema.is_mutable and aten.add_.Tensor._schema.arguments[0].alias_info.is_write
+    assert aten.transpose.int.is_view and not op.is_view
+    assert aten.add(torch.ones(1), 1).item() == op(torch.ones(1), 1).item() == 2
+
+
+# --- fake tensors ---
+
+
+def test_fake_tensors_have_shapes_and_devices_of_their_own():
+    from torch._subclasses import FakeTensor, FakeTensorMode
+
+    with FakeTensorMode() as mode:
+        x = torch.empty(4, 3, device="cuda")
+        y = (x.t() @ x).relu()
+        assert type(y) is FakeTensor and y.shape == (3, 3) and y.device == torch.device("cuda", 0)
+        assert torch.zeros_like(x).device.type == "cuda" and x.add_(1) is x
+        with pytest.raises(AssertionError, match="convert all Tensors to FakeTensors first"):
+            torch.Tensor([1.0, 2.0]) + 1
+        with pytest.raises(RuntimeError, match="two different devices"):
+            x + torch.empty(4, 3)
+    real = mode.from_tensor(torch.ones(2, dtype=torch.float64))
+    assert type(real * 2) is FakeTensor and real.dtype == torch.float64 and repr(real).startswith("FakeTensor(...")
