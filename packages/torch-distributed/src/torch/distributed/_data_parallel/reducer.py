@@ -193,6 +193,10 @@ class Reducer:
                 used_anywhere[sorted(self.used)] = 1
             collectives.all_reduce(used_anywhere, group=self.group)
             used_anywhere = used_anywhere.tolist()
+        self.collect(used_anywhere)
+
+    def collect(self, used_anywhere):
+        """Put the averages of all buckets where the gradients are."""
         for bucket in self.buckets:
             result = bucket.future.wait()
             if self.hook is not None:
@@ -225,11 +229,12 @@ class Reducer:
         for bucket in self.buckets:
             bucket.line.zero_()
             self.send(bucket)
+        used_anywhere = None
         if self.marks:
-            collectives.all_reduce(torch.zeros(len(self.parameters), dtype=torch.int32), group=self.group)
-        for bucket in self.buckets:
-            bucket.future.wait()
-        self.rebuild()
+            used_anywhere = torch.zeros(len(self.parameters), dtype=torch.int32)
+            collectives.all_reduce(used_anywhere, group=self.group)
+            used_anywhere = used_anywhere.tolist()
+        self.collect(used_anywhere)  # for a ZeroRedundancyOptimizer, whose part this rank goes on to update
 
 
 def _some(names):

@@ -108,7 +108,7 @@ def wrap_children(module, policy, wrapper, settings, ignored=()) -> int:
     if not policy(module=module, recurse=True, nonwrapped_numel=total):
         return 0
     for name, child in list(module.named_children()):
-        if child in ignored or isinstance(child, wrapper):
+        if child in ignored or (isinstance(wrapper, type) and isinstance(child, wrapper)):
             continue
         inside = wrap_children(child, policy, wrapper, settings, ignored)
         rest = sum(p.numel() for p in child.parameters()) - inside

@@ -7,11 +7,20 @@ import torch
 from .. import _collectives as collectives
 from .. import _objects
 from .. import _world as world
+from ..algorithms.join import Join, Joinable, JoinHook
 
 __all__ = ["ZeroRedundancyOptimizer"]
 
 
-class ZeroRedundancyOptimizer(torch.optim.Optimizer):
+class _Hook(JoinHook):
+    def __init__(self, optimizer):
+        self.optimizer = optimizer
+
+    def main_hook(self):
+        self.optimizer.step()
+
+
+class ZeroRedundancyOptimizer(torch.optim.Optimizer, Joinable):
     """Each rank keeps the state for, and updates, a part of the parameters; then all take over each other's.
 
     Gradients must be the same on all ranks, as DistributedDataParallel makes them.  The parts are of about one size.
@@ -44,7 +53,8 @@ class ZeroRedundancyOptimizer(torch.optim.Optimizer):
         self.process_group = world.resolve(process_group)
         self.rank, self.world_size = self.process_group.rank(), self.process_group.size()
         self.optim = None
-        super().__init__(params, defaults)
+        Joinable.__init__(self)
+        torch.optim.Optimizer.__init__(self, params, defaults)
         self._optimizer_class = optimizer_class
         self._assign()
         self.optim = optimizer_class(self._our_groups(), **defaults)
@@ -85,6 +95,7 @@ class ZeroRedundancyOptimizer(torch.optim.Optimizer):
 
     def step(self, closure=None, **kwargs):
         """Update our part of the parameters and take over the others'."""
+        Join.notify_join_context(self)
         self._settings()
         loss = self.optim.step(closure, **kwargs) if closure is not None else self.optim.step(**kwargs)
         self._spread()
@@ -124,8 +135,18 @@ class ZeroRedundancyOptimizer(torch.optim.Optimizer):
             self._defaults_of_class()
 
     def join_hook(self, **kwargs):
-        """Not there."""
-        raise NotImplementedError("ZeroRedundancyOptimizer.join_hook: with uneven inputs use a plain optimizer")
+        """A rank without data goes on with the steps of its part: ``Join([model, optimizer])``, in this order."""
+        return _Hook(self)
+
+    @property
+    def join_device(self):
+        """Where the parameters are."""
+        return torch.device("cpu")
+
+    @property
+    def join_process_group(self):
+        """The ranks."""
+        return self.process_group
 
     # ---- saving
 

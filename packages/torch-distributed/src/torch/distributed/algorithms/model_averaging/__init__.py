@@ -1,1 +1,1 @@
-"""Training with models that are averaged now and then: not there."""
+"""Training with models that are averaged now and then."""
