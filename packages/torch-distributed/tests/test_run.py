@@ -124,7 +124,10 @@ def test_launch_of_2018_passes_the_local_rank_as_an_option(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "error", "text"),
     [
-        (["--nnodes", "1:3", "x.py"], NotImplementedError, "the number of machines is fixed"),
+        (["--nnodes", "1:3", "x.py"], ValueError, "machines that come and go need --rdzv-backend c10d"),
+        (["--nnodes", "1:3", "--rdzv-backend", "c10d", "x.py"], ValueError, "machines meet at --rdzv-endpoint"),
+        (["--nnodes", "3:2", "x.py"], ValueError, "the first number is the larger one"),
+        (["--tee", "4", "x.py"], ValueError, "--tee must be 0, 1, 2 or 3, got 4"),
         (["--nnodes", "many", "x.py"], RuntimeError, 'nnodes=many is not in "MIN:MAX" format'),
         (["--nproc-per-node", "gpu", "x.py"], ValueError, "there is no such device here"),
         (["--nproc-per-node", "0", "x.py"], ValueError, "Unsupported nproc_per_node value: 0"),

@@ -7,6 +7,7 @@ import warnings
 import zlib
 from datetime import timedelta
 
+from . import _cluster
 from ._backends import Backend, create
 from ._process_group import ProcessGroup
 from ._stores import PrefixStore, Store
@@ -277,6 +278,8 @@ def get_node_local_rank(fallback_rank=None) -> int:
     """Our number among the processes of this machine: LOCAL_RANK, or ``fallback_rank`` where that is not set."""
     if "LOCAL_RANK" in os.environ:
         return int(os.environ["LOCAL_RANK"])
+    if "LOCAL_RANK" in (known := _cluster.place()):
+        return int(known["LOCAL_RANK"])
     if fallback_rank is None:
         raise RuntimeError(
             "LOCAL_RANK is not in the environment. Consider passing fallback_rank to allow `get_node_local_rank` to work, "

@@ -3,6 +3,7 @@
 import os
 from urllib.parse import parse_qs, urlparse
 
+from . import _cluster
 from ._stores import FileStore, PrefixStore, TCPStore
 from ._stores.base import DEFAULT_TIMEOUT
 
@@ -82,8 +83,10 @@ def _tcp(parts, query, timeout=DEFAULT_TIMEOUT, **_):
 
 
 def _environment(parts, query, timeout=DEFAULT_TIMEOUT, **_):
+    known = _cluster.place()  # of a scheduler, where torchrun's variables are not set
+
     def variable(name):
-        value = os.environ.get(name)
+        value = os.environ.get(name, known.get(name))
         if value is None:
             raise _missing("env://", f"environment variable {name} expected, but not set")
         return value

@@ -25,7 +25,7 @@ def get_args_parser() -> argparse.ArgumentParser:
         prog="torchrun", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     add = parser.add_argument
-    add("--nnodes", default="1", help="number of machines")
+    add("--nnodes", default="1", help="number of machines, or MIN:MAX of them")
     add("--nproc-per-node", "--nproc_per_node", default="1", help="processes on each: a number, or auto, cpu, gpu")
     add(
         "--rdzv-backend",
@@ -35,7 +35,12 @@ def get_args_parser() -> argparse.ArgumentParser:
     )
     add("--rdzv-endpoint", "--rdzv_endpoint", default="", help="host:port of the first machine")
     add("--rdzv-id", "--rdzv_id", default="none", help="name of the job")
-    add("--rdzv-conf", "--rdzv_conf", default="", help="key=value,...: join_timeout, is_host")
+    add(
+        "--rdzv-conf",
+        "--rdzv_conf",
+        default="",
+        help="key=value,...: join_timeout, last_call_timeout, keep_alive_timeout, is_host",
+    )
     add("--standalone", action="store_true", help="one machine, at a free port")
     add("--max-restarts", "--max_restarts", type=int, default=0)
     add(
@@ -53,7 +58,7 @@ def get_args_parser() -> argparse.ArgumentParser:
     add("--run-path", "--run_path", action="store_true", help="accepted: scripts are always run so")
     add("--log-dir", "--log_dir", default=None, help="folder for logs and error files")
     add("-r", "--redirects", default="0", help="1: stdout, 2: stderr, 3: both go to files in --log-dir")
-    add("-t", "--tee", default="0", help="not there")
+    add("-t", "--tee", default="0", help="as --redirects, to files and to the console")
     add("--node-rank", "--node_rank", type=int, default=None, help="number of this machine")
     add("--master-addr", "--master_addr", default=None, help="address of machine 0")
     add("--master-port", "--master_port", type=int, default=None, help="port there")
@@ -107,10 +112,15 @@ def determine_local_world_size(nproc_per_node: str) -> int:
 
 def _job(args) -> Job:
     least, most = parse_min_max_nnodes(args.nnodes)
-    if least != most:
-        raise NotImplementedError(f"torchrun --nnodes {args.nnodes}: the number of machines is fixed; give one number")
-    if str(args.tee) != "0":
-        raise NotImplementedError("torchrun --tee: not there; --redirects 3 --log-dir FOLDER writes files")
+    if least > most:
+        raise ValueError(f"torchrun --nnodes {args.nnodes}: the first number is the larger one")
+    elastic = ":" in str(args.nnodes)
+    if elastic and args.rdzv_backend != "c10d":
+        raise ValueError(f"torchrun --nnodes {args.nnodes}: machines that come and go need --rdzv-backend c10d")
+    if elastic and not args.rdzv_endpoint:
+        raise ValueError(f"torchrun --nnodes {args.nnodes}: machines meet at --rdzv-endpoint HOST:PORT")
+    if str(args.tee) not in ("0", "1", "2", "3"):
+        raise ValueError(f"torchrun --tee must be 0, 1, 2 or 3, got {args.tee}")
     if args.rdzv_backend not in ("static", "c10d"):
         raise NotImplementedError(f"torchrun --rdzv-backend {args.rdzv_backend}: there are static and c10d")
     if args.redirects not in ("0", "1", "2", "3"):
@@ -124,13 +134,13 @@ def _job(args) -> Job:
             args.rdzv_endpoint.rpartition(":") if ":" in args.rdzv_endpoint else (args.rdzv_endpoint, "", "29400")
         )
         port = int(number)
-    elif args.standalone or (most == 1 and args.master_port is None):
+    elif args.standalone or (most == 1 and not elastic and args.master_port is None):
         host, port = "127.0.0.1", 0
     machine = args.node_rank if most > 1 and (args.rdzv_backend == "static" or args.node_rank is not None) else None
     if most > 1 and machine is None and args.rdzv_backend == "static":
         machine = 0
     serves = {"true": True, "1": True, "false": False, "0": False}.get(conf.get("is_host", "").lower())
-    if serves is None and most > 1 and machine is None:
+    if serves is None and (most > 1 or elastic) and machine is None:
         serves = _is_here(host)
     interpreter = [] if args.no_python else [sys.executable, "-u", *(["-m"] if args.module else [])]
     if args.no_python and args.module:
@@ -150,7 +160,11 @@ def _job(args) -> Job:
         float(conf.get("join_timeout", 600)),
         args.log_dir,
         int(args.redirects),
+        int(args.tee),
         legacy_argument=getattr(args, "legacy_argument", False),
+        least=least if elastic else None,
+        last_call=float(conf.get("last_call_timeout", 30)),
+        silence=float(conf.get("keep_alive_timeout", 15)),
     )
 
 

@@ -17,7 +17,9 @@ from pathlib import Path
 
 from .._errors import DistError
 from .._stores import PrefixStore, TCPStore
+from .membership import Membership
 from .multiprocessing.errors import ChildFailedError, ProcessFailure
+from .outputs import Outputs
 
 PATIENCE = 15.0  # seconds between a request to end and the end by force
 
@@ -43,12 +45,16 @@ class Job:
     tee: int = 0
     environment: dict = field(default_factory=dict)
     legacy_argument: bool = False  # --local-rank=N to the script, as in 2018
+    least: int | None = None  # so few machines may take part, and they come and go
+    last_call: float = 30.0  # seconds to wait for more of them
+    silence: float = 15.0  # seconds after which one that shows no life has gone
 
 
 class Agent:
     def __init__(self, job: Job):
         self.job = job
         self.workers: list = []
+        self.outputs: list = []
         self.said = -1  # the attempt that this machine has said to have ended well
         self.folder = Path(job.log_dir or tempfile.mkdtemp(prefix="torchrun_"))
         self.temporary = job.log_dir is None
@@ -57,8 +63,14 @@ class Agent:
             job.host, job.port, is_master=serves, timeout=timedelta(seconds=job.join_timeout), wait_for_workers=False
         )
         self.store = PrefixStore(f"agents/{job.run_id}", self.store_server)
-        self.machine = job.machine
-        if self.machine is None:
+        self.machine, self.machines = job.machine, job.machines
+        self.membership = None
+        if job.least is not None:
+            self.membership = Membership(
+                self.store, job.least, job.machines, job.join_timeout, job.last_call, job.silence
+            )
+            self.machine = -1  # each round says
+        elif self.machine is None:
             self.machine = self.store.add("machines", 1) - 1 if job.machines > 1 else 0
         if self.machine >= job.machines:
             raise ValueError(
@@ -69,28 +81,72 @@ class Agent:
         """Run the job to its end; ChildFailedError when it fails more often than ``max_restarts``."""
         before = {s: signal.signal(s, self._interrupted) for s in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)}
         try:
-            for attempt in range(self.job.max_restarts + 1):
-                self._gather(attempt)
-                self._start(attempt)
-                failures = self._watch(attempt)
-                if failures is None:
-                    return
-                self._end()
-                if attempt == self.job.max_restarts:
-                    raise (
-                        ChildFailedError(self._name(), failures)
-                        if failures
-                        else RuntimeError(
-                            f"torchrun: the job failed on another machine: {self.store.get(f'failed/{attempt}').decode()}"
-                        )
-                    )
-                print(f"torchrun: {ChildFailedError(self._name(), failures) if failures else 'a rank failed elsewhere'}\n"
-                      f"torchrun: restart {attempt + 1} of {self.job.max_restarts}", file=sys.stderr, flush=True)  # fmt: skip
+            if self.membership is not None:
+                self._run_rounds()
+            else:
+                self._run_attempts()
         finally:
             self._end()
             for number, handler in before.items():
                 signal.signal(number, handler)
             self._leave()
+
+    def _run_attempts(self):
+        for attempt in range(self.job.max_restarts + 1):
+            self._gather(attempt)
+            self._start(attempt)
+            failures = self._watch(attempt)
+            if failures is None:
+                return
+            self._end()
+            if attempt == self.job.max_restarts:
+                if failures:
+                    raise ChildFailedError(self._name(), failures)
+                reason = self.store.get(f"failed/{attempt}").decode()
+                raise RuntimeError(f"torchrun: the job failed on another machine: {reason}")
+            self._say(failures, f"restart {attempt + 1} of {self.job.max_restarts}")
+
+    def _run_rounds(self):
+        """As long as machines come and go."""
+        while True:
+            entered = self.membership.join()
+            self.machine, self.machines = entered.place, entered.count
+            self._start(entered.number)
+            failures, reason = self._watch_round()
+            if reason is None:
+                return
+            self._end()
+            failed = self.membership.failures()
+            if failed > self.job.max_restarts:
+                if failures:
+                    raise ChildFailedError(self._name(), failures)
+                raise RuntimeError(f"torchrun: the job failed: {reason}")
+            self._say(failures, f"{reason}; a new round, {failed} of {self.job.max_restarts} restarts")
+
+    def _watch_round(self):
+        """(None, None) when the ranks of all machines have ended well; else our failures, and why the round is over."""
+        while True:
+            failures = self._failures()
+            if failures:
+                rank = min(failures)
+                return failures, self.membership.end(f"rank {rank}: {failures[rank].message}")
+            if all(process.returncode == 0 for _, _, process, _ in self.workers) and self.membership.finished():
+                return None, None
+            reason = self.membership.look()
+            if reason is not None:
+                return None, reason
+            time.sleep(self.job.interval)
+
+    def _failures(self):
+        return {
+            rank: ProcessFailure(local, process.pid, process.returncode, str(error_file), rank)
+            for rank, local, process, error_file in self.workers
+            if process.poll() not in (None, 0)
+        }
+
+    def _say(self, failures, what):
+        reason = ChildFailedError(self._name(), failures) if failures else "a rank failed elsewhere"
+        print(f"torchrun: {reason}\ntorchrun: {what}", file=sys.stderr, flush=True)
 
     def _name(self):
         return " ".join(map(str, self.job.command[:3]))
@@ -107,7 +163,7 @@ class Agent:
         try:
             left = self.store.add("left", 1)
             deadline = time.monotonic() + 10
-            while self.store_server.is_master and left < self.job.machines and time.monotonic() < deadline:
+            while self.store_server.is_master and left < self.machines and time.monotonic() < deadline:
                 time.sleep(0.05)
                 left = self.store.add("left", 0)
         except DistError:
@@ -122,7 +178,7 @@ class Agent:
 
     def _start(self, attempt):
         job = self.job
-        world = job.machines * job.processes
+        world = self.machines * job.processes
         for local in range(job.processes):
             rank = self.machine * job.processes + local
             folder = self.folder / f"attempt_{attempt}" / str(local)
@@ -131,7 +187,7 @@ class Agent:
             error_file.unlink(missing_ok=True)
             environment = os.environ | job.environment | {
                 "RANK": rank, "LOCAL_RANK": local, "GROUP_RANK": self.machine, "ROLE_RANK": rank, "ROLE_NAME": job.role,
-                "WORLD_SIZE": world, "LOCAL_WORLD_SIZE": job.processes, "GROUP_WORLD_SIZE": job.machines,
+                "WORLD_SIZE": world, "LOCAL_WORLD_SIZE": job.processes, "GROUP_WORLD_SIZE": self.machines,
                 "ROLE_WORLD_SIZE": world, "MASTER_ADDR": job.host, "MASTER_PORT": self.store_server.port,
                 "TORCHELASTIC_RESTART_COUNT": attempt, "TORCHELASTIC_MAX_RESTARTS": job.max_restarts,
                 "TORCHELASTIC_RUN_ID": job.run_id, "TORCHELASTIC_USE_AGENT_STORE": "True",
@@ -143,24 +199,17 @@ class Agent:
             if job.legacy_argument:
                 at = 3 if len(command) > 2 and command[2] == "-m" else 2
                 command.insert(at + (command[1:2] == ["-u"]), f"--local-rank={local}")
-            outputs = {}
-            for bit, name in ((1, "stdout"), (2, "stderr")):
-                if job.redirects & bit:
-                    outputs[name] = open(folder / f"{name}.log", "wb")  # noqa: SIM115  (the child's)
-            process = subprocess.Popen(command, env={k: str(v) for k, v in environment.items()}, **outputs)
-            for output in outputs.values():
-                output.close()
+            outputs = Outputs(folder, job.role, rank, job.redirects, job.tee)
+            process = subprocess.Popen(command, env={k: str(v) for k, v in environment.items()}, **outputs.arguments())
+            outputs.attach(process, {"stdout": sys.stdout, "stderr": sys.stderr})
+            self.outputs.append(outputs)
             self.workers.append((rank, local, process, error_file))
 
     def _watch(self, attempt):
         """None when all ranks have ended well; else the failures of this machine by rank, none if it was elsewhere."""
         several = self.job.machines > 1
         while True:
-            failures = {
-                rank: ProcessFailure(local, process.pid, process.returncode, str(error_file), rank)
-                for rank, local, process, error_file in self.workers
-                if process.poll() not in (None, 0)
-            }
+            failures = self._failures()
             if failures:
                 if several:
                     rank = min(failures)
@@ -192,4 +241,6 @@ class Agent:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
-        self.workers = []
+        for outputs in self.outputs:
+            outputs.finish()
+        self.workers, self.outputs = [], []
