@@ -8,7 +8,7 @@ __all__ = [
     "is_xccl_available",
 ]  # fmt: skip
 
-KNOWN = ("gloo", "mpi", "nccl", "ucc", "xccl", "undefined")
+KNOWN = ("gloo", "libgloo", "mpi", "nccl", "ucc", "xccl", "undefined")
 
 
 class Backend(str):
@@ -80,6 +80,10 @@ def create(backend, store, rank, size, seconds, pg_options=None):
         from ._engines.sockets import SocketGroup
 
         return SocketGroup.join(store, rank, size, seconds, "gloo")
+    if backend == "libgloo":
+        from ._engines.gloo.group import GlooGroup
+
+        return GlooGroup(store, rank, size, seconds)
     if backend == "mpi":
         from ._engines.mpi import MpiGroup
 
@@ -98,6 +102,13 @@ ABSENT = {
 def is_gloo_available() -> bool:
     """True: backend ``gloo`` is always there."""
     return True
+
+
+def is_libgloo_available() -> bool:
+    """Whether backend ``libgloo`` can be used: the Gloo library's headers and a C++ compiler are installed."""
+    from ._engines.gloo import library
+
+    return library.missing() is None
 
 
 @cache
