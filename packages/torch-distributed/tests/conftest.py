@@ -16,9 +16,9 @@ LIMIT = 30  # seconds that any test may take
 
 
 @pytest.fixture(autouse=True)
-def hard_limit():
+def hard_limit(request):
     """A test that hangs ends with the stacks of all its threads, and no process outlives its test."""
-    faulthandler.dump_traceback_later(LIMIT, exit=True)
+    faulthandler.dump_traceback_later(getattr(request.module, "LIMIT", LIMIT), exit=True)
     yield
     faulthandler.cancel_dump_traceback_later()
     for child in multiprocessing.active_children():

@@ -413,7 +413,7 @@ def test_the_names_of_2018_and_of_reductions():
     assert {dist.ReduceOp.SUM: 1}[dist.ReduceOp("SUM")] == 1
     assert dist.Backend("TCP") == "gloo"
     assert dist.Backend("cpu:gloo,cuda:nccl") == "gloo"
-    with pytest.raises(ValueError, match="Invalid backend: 'pigeon'; there are gloo, mpi"):
+    with pytest.raises(ValueError, match="Invalid backend: 'pigeon'; there are gloo, libgloo, mpi"):
         dist.Backend("pigeon")
 
 

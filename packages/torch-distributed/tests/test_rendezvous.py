@@ -200,3 +200,11 @@ def test_strangers_at_a_ranks_port_do_no_harm(ranks):
 
     assert ranks(2, total, make=make) == [3.0, 3.0]
     store.close()
+
+
+def test_the_doctor_lists_what_can_carry_the_bytes():
+    from torch import doctor
+
+    (line,) = [line for line in doctor.report().splitlines() if line.startswith("distributed")]
+    for name in ("gloo: sockets of torch-distributed", "libgloo: ", "mpi: ", "nccl: "):
+        assert name in line

