@@ -400,10 +400,8 @@ bool make_signature(const Row* row, Signature* s) {
   s->makes_tensor = device;
   if (tensor) s->default_device = -1;
   s->takes_out = !writes && !row->attr.is_view && schema.result_count > 0 && schema.results[0].kind == Kind::Tensor;
-  std::string_view op = schema.op_name();  // arithmetic takes two numbers, as users know it
   s->needs_tensor = schema.count >= 2 && schema.params[0].accepts_number && schema.params[1].accepts_number &&
-                    op != "add" && op != "sub" && op != "mul" && op != "true_divide" && op != "div" &&
-                    op != "multiply" && op != "divide" && op != "subtract";
+                    !row->attr.is_of_numbers;
   s->varargs = schema.positional > 0 && schema.params[schema.positional - 1].kind == Kind::IntList &&
                schema.params[schema.positional - 1].list_size == 0;
   return true;

@@ -39,9 +39,15 @@ struct Attr {
   bool is_view = false;       // the result shares memory
   bool is_random = false;
   bool is_pointwise = false;
-  bool is_hidden = false;          // for other operators (backward kernels): torch._C only
-  bool is_exact_out = false;       // out= has the result's dtype; else it may be one that the result can be cast to
-  bool is_apart = false;           // out= has no memory in common with an input
+  bool is_hidden = false;     // for other operators (backward kernels): torch._C only
+  bool is_exact_out = false;  // out= has the result's dtype; else it may be one that the result can be cast to
+  bool is_apart = false;      // out= has no memory in common with an input
+  // Its loop may write to the memory of out= itself: it asks for its result's memory only when nothing can go wrong any
+  // more, since what is refused later would leave a destination that was written to.
+  bool is_direct_out = false;
+  bool fills_any_shape = false;    // out= of as many elements in another shape is filled in order
+  bool mixes_devices = false;      // looks at each tensor's device itself, or at nothing but shapes and dtypes
+  bool is_of_numbers = false;      // two numbers of Python are enough: no argument need be a tensor
   DTypes dtypes = DTypes::All;     // the inputs that it accepts
   bool promotes_to_float = false;  // integers give the default dtype
   Cast cast = Cast::None;
@@ -66,6 +72,10 @@ struct Attr {
   constexpr Attr pointwise() const { return with(&Attr::is_pointwise, true); }
   constexpr Attr exact_out() const { return with(&Attr::is_exact_out, true); }
   constexpr Attr apart() const { return with(&Attr::is_apart, true); }
+  constexpr Attr direct_out() const { return with(&Attr::is_direct_out, true); }
+  constexpr Attr filling_any_shape() const { return with(&Attr::fills_any_shape, true); }
+  constexpr Attr mixing_devices() const { return with(&Attr::mixes_devices, true); }
+  constexpr Attr of_numbers() const { return with(&Attr::is_of_numbers, true); }
   constexpr Attr in(const char* module) const { return with(&Attr::python, module); }
   constexpr Attr accepts(DTypes d) const { return with(&Attr::dtypes, d); }
   constexpr Attr floats() const { return with(&Attr::promotes_to_float, true); }
@@ -112,6 +122,8 @@ struct Row {
   void invoke(const Value* arguments, Result& result, Keys under = kAllKeys) const {
     run(*this, arguments, result, under);
   }
+  // The same, written to tensors that the caller has, one for each result (out.h). An out of another size is resized.
+  TORCH_API void invoke_into(const Value* arguments, ArrayRef<Tensor> outs) const;
 };
 constexpr int kOutlet = kSlots;      // the way to the layer of a slot without a function, and to the error (outlet.h)
 constexpr int kOwnRow = kSlots + 1;  // the row itself
