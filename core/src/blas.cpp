@@ -10,19 +10,11 @@
 
 #include "blas_openblas.h"
 #include "gemm_kernels.h"
-#include "isa.h"
 #include "torch/core/allocator.h"
 #include "torch/core/error.h"
 #include "torch/core/pool.h"
 
 namespace torch {
-
-TORCH_PER_ISA(const GemmKernels& gemm_table();)
-
-const GemmKernels& gemm_kernels() {
-  static const GemmKernels& table = TORCH_PICK_ISA(gemm_table)();
-  return table;
-}
 
 namespace {
 

@@ -64,7 +64,11 @@ Tensor check_overlap(const char* op, const Tensor& out, const Tensor& in) {
   return contiguous_copy(in);
 }
 
+void copy_across(const Tensor& dst, const Tensor& src);  // copy_across.cpp
+
 void copy_into(const Tensor& dst, const Tensor& src) {
+  if (TORCH_UNLIKELY((unsigned(dst->device.type) | unsigned(src->device.type)) != unsigned(DeviceType::CPU)))
+    return copy_across(dst, src);
   TensorImpl* operands[] = {dst.get(), src.get()};
   const DType to = dst.dtype(), from = src.dtype();
   if (to == from)
@@ -78,13 +82,13 @@ void copy_into(const Tensor& dst, const Tensor& src) {
 
 Tensor contiguous_copy(const Tensor& src) {
   Tensor out = empty_tensor(src.sizes(), src.dtype(), src.device());
-  if (!out.is_meta()) copy_into(out, src);
+  copy_into(out, src);
   return out;
 }
 
 Tensor preserving_copy(const Tensor& src, DType dtype) {
   Tensor out = empty_like_tensor(src, dtype);
-  if (!out.is_meta()) copy_into(out, src);
+  copy_into(out, src);
   return out;
 }
 

@@ -8,7 +8,7 @@ namespace torch {
 inline Tensor as_contiguous(const Tensor& t, DType dtype) {
   if (t.dtype() == dtype && t.is_contiguous()) return t;
   Tensor r = empty_tensor(t.sizes(), dtype, t.device());
-  if (!r.is_meta()) copy_into(r, t);
+  copy_into(r, t);
   return r;
 }
 inline Tensor as_dtype(const Tensor& t, DType dtype) { return t.dtype() == dtype ? t : preserving_copy(t, dtype); }

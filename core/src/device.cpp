@@ -2,23 +2,28 @@
 
 #include <charconv>
 
+#include "torch/core/backend.h"
 #include "torch/core/error.h"
 
 namespace torch {
 
 namespace {
-// The first three have tensors. The others are only named, by Python programs that compare with them; their numbers are
-// those of kNamedOnly in the binding's objects.cpp, and no tensor lies there.
-constexpr const char* kDeviceName[] = {"cpu",    "cuda", "meta",   "xpu",  "mps",    "hpu",          "xla",
-                                       "mtia",   "ipu",  "vulkan", "hip",  "opencl", "opengl",       "ideep",
-                                       "mkldnn", "fpga", "maia",   "lazy", "ve",     "privateuseone"};
+// The first kDeviceTypes have tensors. The others are only named, by Python programs that compare with them; their
+// numbers are those of kNamedOnly in the binding's objects.cpp, and no tensor lies there.
+constexpr const char* kDeviceName[] = {"cpu",   "cuda",   "meta", "privateuseone", "xpu",  "mps",    "hpu",
+                                       "xla",   "mtia",   "ipu",  "vulkan",        "hip",  "opencl", "opengl",
+                                       "ideep", "mkldnn", "fpga", "maia",          "lazy", "ve"};
+const char* name_of(DeviceType type) {
+  const DeviceBackend* backend = find_backend(type);
+  return backend ? backend->name : kDeviceName[int(type)];
+}
 }  // namespace
 
 Device parse_device(std::string_view text) {
   size_t colon = text.find(':');
   std::string_view type = text.substr(0, colon);
-  for (int t = 0; t < 3; ++t) {
-    if (type != kDeviceName[t]) continue;
+  for (int t = 0; t < kDeviceTypes; ++t) {
+    if (type != name_of(DeviceType(t)) && type != kDeviceName[t]) continue;
     if (colon == text.npos) return Device(DeviceType(t));
     int index = -1;
     const char *first = text.data() + colon + 1, *last = text.data() + text.size();
@@ -32,7 +37,7 @@ Device parse_device(std::string_view text) {
 }
 
 std::string to_string(Device d) {
-  std::string s = kDeviceName[int(d.type)];
+  std::string s = name_of(d.type);
   if (d.index >= 0) s += ":" + std::to_string(d.index);
   return s;
 }
@@ -45,6 +50,8 @@ const char* name(Slot s) noexcept {
       return "CUDA";
     case Slot::Meta:
       return "Meta";
+    case Slot::PrivateUse1:
+      return "PrivateUse1";
     case Slot::Wrapped:
       return "Wrapped";
     case Slot::Autograd:

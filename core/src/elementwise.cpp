@@ -7,6 +7,7 @@
 #include "kernels/truth.h"
 #include "staging.h"
 #include "torch/core/wrapper.h"
+#include "work.h"
 
 namespace torch {
 
@@ -43,6 +44,16 @@ Kernel kernel_of(const Elementwise& op, DType compute, int inputs, const void* s
   k.types[0] = result_dtype(op.loops->gives, compute);
   for (int i = 1; i <= inputs; ++i) k.types[i] = compute;
   return k;
+}
+
+// The work of another device; nothing on Meta. In place, `held` has the inputs, apart from what is written.
+TORCH_NOINLINE void run_elsewhere(const Elementwise& op, DType compute, const Tensor& result, Inputs inputs,
+                                  const Tensor* held, size_t n, const Scalar* scalars, int count) {
+  const auto* there = work<ElementwiseWork>.on(op.name, result);
+  if (!there) return;
+  const Tensor* all[kMaxOperands];
+  for (size_t i = 0; i < n; ++i) all[i] = inputs.empty() ? &held[i] : inputs[i];
+  there->run(op, compute, result, {all, n}, scalars, count);
 }
 
 bool same_sizes(const Tensor& a, const Tensor& b) {
@@ -179,6 +190,10 @@ Tensor elementwise(const Elementwise& op, DType dtype, const Tensor& out, Inputs
     operands[i + 1] = inputs[i]->get();
     if (out) operands[i + 1] = (held[i] = check_overlap(op.name, out, *inputs[i])).get();
   }
+  if (TORCH_UNLIKELY(result.device().type != DeviceType::CPU)) {
+    run_elsewhere(op, compute, result, out ? Inputs() : inputs, held, inputs.size(), scalars, count);
+    return result;
+  }
   const ScalarArray array(scalars, count, compute);
   iterate(kernel_of(op, compute, int(inputs.size()), array.bytes), operands);
   return result;
@@ -231,13 +246,21 @@ void run_with_number(const Elementwise& op, const Tensor& out, const Tensor& sel
 
 }  // namespace
 
+static TORCH_NOINLINE const void* fetch(const Tensor& t, char* to) {
+  on_device::read_scalar("item", to, t.data(), size_t(t.item_size()), t.device());
+  return to;
+}
+
 Scalar number_of(const Tensor& t) {
   TORCH_CHECK(!t.is_meta() && lies_in_memory(t), "a tensor ",
               t.is_meta() ? "on the Meta device" : "that stands for many examples (vmap)",
               " has no value to read: ", t);
+  alignas(16) char fetched[16];
+  const void* value = t.data();
+  if (TORCH_UNLIKELY(t.device().type != DeviceType::CPU)) value = fetch(t, fetched);
   return visit_dtype(t.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    const T v = T(*t.data<Element<T>>());
+    const T v = T(*static_cast<const Element<T>*>(value));
     if constexpr (std::is_same_v<T, Complex64> || std::is_same_v<T, Complex128>)
       return Scalar(std::complex<double>(v));
     else if constexpr (std::is_same_v<T, bool>)
@@ -260,7 +283,11 @@ Tensor unary(const Elementwise& op, const Tensor& self, const Scalar* scalars, i
   }
   const DType compute = compute_dtype(op, t), promoted = op.floats && t <= DType::UInt64 ? compute : t;
   Tensor result = empty_like_tensor(self, result_dtype(op.loops->gives, promoted));
-  if (TORCH_UNLIKELY(result.is_meta())) return result;
+  if (TORCH_UNLIKELY(result.device().type != DeviceType::CPU)) {
+    const Tensor* const inputs[] = {&self};
+    run_elsewhere(op, compute, result, inputs, nullptr, 1, scalars, count);
+    return result;
+  }
   const ScalarArray array(scalars, count, compute);
   TensorImpl* operands[] = {result.get(), self.get()};
   iterate(kernel_of(op, compute, 1, array.bytes), operands);

@@ -9,6 +9,13 @@ namespace torch {
 
 // The tensors of a call, without touching their counts.
 using Inputs = ArrayRef<const Tensor*>;
+struct Elementwise;
+
+// What a device other than the CPU does in place of the loops: `out` = op(inputs), computed in `compute`. Shapes,
+// dtypes and overlaps are settled; an input may be a number (0-d) on the CPU.
+struct ElementwiseWork {
+  void (*run)(const Elementwise& op, DType compute, const Tensor& out, Inputs inputs, const Scalar* scalars, int count);
+};
 
 // One operator as the functions below need it.
 struct Elementwise {
@@ -51,8 +58,6 @@ Device common_device(const char* op, Inputs inputs);
 Tensor empty_result(IntArrayRef shape, DType dtype, Device device, Inputs inputs);
 void check_in_place(const char* op, const Tensor& self, IntArrayRef shape, DType result);
 
-// The value of a Python number or of another 0-d CPU tensor.
-Scalar number_of(const Tensor& t);
 // A number as the compute dtype stores it, for the scalars of a loop.
 void store_scalar(const Scalar& value, DType dtype, void* to);
 // An error where a number does not fit into a dtype that it is to be stored in: an imaginary part, or what lies beyond

@@ -6,6 +6,7 @@
 #include "torch/core/blas.h"
 #include "torch/core/cpu.h"
 #include "torch/core/half.h"
+#include "work.h"
 
 namespace torch {
 
@@ -42,6 +43,7 @@ struct GemmKernels {
   void (*float_to_bfloat16)(int64_t n, const float* x, BFloat16* y);
 };
 
-const GemmKernels& gemm_kernels();  // of the level in force
+// Of the level in force.
+inline const GemmKernels& gemm_kernels() noexcept { return work<GemmKernels>.on_cpu(); }
 
 }  // namespace torch

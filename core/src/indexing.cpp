@@ -85,13 +85,7 @@ Resolved resolve(const Tensor& self, ArrayRef<Index> indices) {
         TORCH_CHECK_INDEX(is_mask(t) || is_integral(t.dtype()),
                           "tensors used as indices must be long, int, byte or bool tensors, got ", t);
         if (t.dim() == 0 && !is_mask(t) && !t.is_meta() && t.has_memory()) {
-          int64_t i = visit_dtype(t.dtype(), [&](auto zero) {
-            using T = decltype(zero);
-            if constexpr (std::is_integral_v<T>)
-              return int64_t(*t.data<T>());
-            else
-              return int64_t(0);
-          });
+          const int64_t i = number_of(t).to_int();
           r.view = select_checked(r.view, dim, i, shown++);
           break;
         }

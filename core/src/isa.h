@@ -1,7 +1,8 @@
-// How host code reaches what is compiled once per instruction set: declare it for all levels, pick one at run time.
+// How host code reaches what is compiled once per instruction set: declare it for all levels, pick one when the library
+// is loaded (work.cpp, and the registration of loops by formula).
 //
-//   TORCH_PER_ISA(const LoopRow* unary_loops();)
-//   const LoopRow* rows = TORCH_PICK_ISA(unary_loops)();
+//   TORCH_PER_ISA(extern const Staging staging_table;)
+//   const Staging& table = *TORCH_PICK_ISA(staging_table);
 #pragma once
 #include "torch/core/cpu.h"
 

@@ -5,6 +5,7 @@
 
 #include "iterate_plan.h"
 #include "torch/core/pool.h"
+#include "work.h"
 
 namespace torch {
 
@@ -187,18 +188,27 @@ TORCH_NOINLINE void iterate_any(const Kernel& kernel, TensorImpl* const* t) {
   run(plan);
 }
 
+[[noreturn]] TORCH_NOINLINE void refuse(const Kernel& kernel, TensorImpl* const* t) {
+  TensorImpl* const* const last = t + kernel.outputs + kernel.inputs;
+  const auto found = std::find_if(t, last, [](const TensorImpl* x) { return x->device.type != DeviceType::CPU; });
+  missing_work("a loop over elements", (*found)->device);
+}
+
 }  // namespace
 
 void iterate(const Kernel& kernel, TensorImpl* const* t) {
   const int64_t n = t[0]->numel;
   if (n == 0) return;
   bool direct = true, one_dim = true;
+  unsigned elsewhere = 0;
   for (int k = 0; k < kernel.outputs + kernel.inputs; ++k) {
     // A contiguous operand with as many elements as the output, to which it broadcasts, has its shape.
     const bool same = t[k]->contiguous() & (t[k]->numel == n);
     one_dim &= same | (t[k]->numel == 1);
     direct &= same & (t[k]->dtype == kernel.types[k]);
+    elsewhere |= unsigned(t[k]->device.type);
   }
+  if (TORCH_UNLIKELY(elsewhere != unsigned(DeviceType::CPU))) refuse(kernel, t);
   if (TORCH_LIKELY(direct)) {
     char* data[kMaxOperands];
     if (n <= kernel.grain) {

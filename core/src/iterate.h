@@ -29,8 +29,14 @@ struct Kernel {
   int64_t grain = 32768;  // elements worth a thread
 };
 
+// What a device other than the CPU does in place of the engine to move elements: broadcast, converted, any strides.
+struct CopyWork {
+  void (*strided)(const Tensor& dst, const Tensor& src);
+};
+
 // Runs the kernel over outputs and inputs (in the order of `types`). Outputs have one common shape, to which inputs
-// broadcast; all are on the CPU. What the operands may share is the caller's to check (check_overlap).
+// broadcast; all are on the CPU, and NotImplementedError says so when one is not. What the operands may share is the
+// caller's to check (check_overlap).
 TORCH_API void iterate(const Kernel& kernel, TensorImpl* const* operands);
 
 // Writing to `out` while reading `in`: elements of `out` that share memory with each other are refused; `in` may be the
@@ -39,7 +45,8 @@ TORCH_API void iterate(const Kernel& kernel, TensorImpl* const* operands);
 TORCH_API void check_internal_overlap(const char* op, const Tensor& out);
 TORCH_API Tensor check_overlap(const char* op, const Tensor& out, const Tensor& in);
 
-// dst[...] = src, broadcast and converted. The shapes and the overlap are the caller's to check.
+// dst[...] = src, broadcast and converted, on any device and from one to another; nothing on Meta. The shapes and the
+// overlap are the caller's to check.
 TORCH_API void copy_into(const Tensor& dst, const Tensor& src);
 // A new dense tensor with src's values: contiguous, or in src's own order of strides.
 TORCH_API Tensor contiguous_copy(const Tensor& src);

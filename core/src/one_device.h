@@ -1,6 +1,7 @@
-// The tensors of one call lie on one device. One tensor on the Meta device takes the whole call there, where functions
-// ask only `self` whether it has memory: so the functions of that slot are entered through a check, which costs calls
-// on the CPU nothing. rows.cpp puts it there.
+// The tensors of one call lie on one device. One tensor that is not on the CPU takes the whole call with it, and
+// functions ask only `self` or the result where to work: so the functions of the other devices' slots are entered
+// through a check, which costs calls on the CPU nothing. rows.cpp puts it there. A function that a plug-in sets in a
+// slot itself checks itself.
 #pragma once
 #include "register.h"
 #include "torch/core/operator.h"
@@ -24,13 +25,7 @@ constexpr Placed placed(const T&) noexcept {
 // in a list behind a tensor.
 void check_one_device(std::string_view op, ArrayRef<Placed> arguments);
 
-// Operators that look at every tensor's device themselves, or at nothing but shapes and dtypes.
-constexpr bool takes_mixtures(std::string_view op, const Attr& attr) {
-  return attr.is_pointwise || attr.is_view || op == "copy_" || op == "type_as" || op == "result_type" ||
-         op == "resize_as_";
-}
-
-// The function of an operator's Meta slot, behind the check.
+// The function of the slots of devices other than the CPU, behind the check.
 template <class Tag, class Seq>
 struct OnOneDevice;
 template <class Tag, size_t... I>
@@ -56,13 +51,14 @@ constexpr bool takes_several_tensors() {
 
 // Once the slots are filled.
 template <class Tag>
-void check_devices_on_meta(const Attr& attr) noexcept {
+void check_devices(const Attr& attr) noexcept {
   if constexpr (takes_several_tensors<Tag>()) {
     using Checked = OnOneDevice<Tag, std::make_index_sequence<Signature<Tag>::schema.count>>;
-    void*& slot = Tag::slots[unsigned(Slot::Meta)];
-    if (!slot || takes_mixtures(Signature<Tag>::schema.op_name(), attr)) return;
-    Checked::next = reinterpret_cast<typename Signature<Tag>::Fn>(slot);
-    slot = reinterpret_cast<void*>(&Checked::call);
+    void* const function = Tag::slots[unsigned(Slot::Meta)];  // one for all devices: set_native, set_composite
+    if (!function || attr.mixes_devices || attr.is_pointwise || attr.is_view) return;
+    Checked::next = reinterpret_cast<typename Signature<Tag>::Fn>(function);
+    for (Slot s : {Slot::CUDA, Slot::Meta, Slot::PrivateUse1})
+      if (Tag::slots[unsigned(s)] == function) Tag::slots[unsigned(s)] = reinterpret_cast<void*>(&Checked::call);
   }
 }
 

@@ -99,11 +99,10 @@ void check_result(const Row& row, const Value* arguments, const Tensor& result, 
   TORCH_CHECK(result.dtype() == out.dtype() || !is_exact, op, "(): Expected out tensor to have dtype ", result.dtype(),
               ", that of the result, but got ", out.dtype(),
               " instead; leave out= away and convert the result with .to(", out.dtype(), ")");
-  TORCH_CHECK(!(result.requires_grad() ||
-                ((detail::keys_in(out) & key(Slot::Autograd)) && is_recording && is_recording())),
-              op,
-              "(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
-              "requires grad. Call it without out=, or inside torch.no_grad()");
+  TORCH_CHECK(
+      !(result.requires_grad() || ((detail::keys_in(out) & key(Slot::Autograd)) && is_recording && is_recording())), op,
+      "(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
+      "requires grad. Call it without out=, or inside torch.no_grad()");
   TORCH_CHECK(layout_of(result) == layout_of(out), op, "(): the result is ", result, " of another layout than out, ",
               out, "; leave out= away, or use to_dense() or to_sparse()");
   const bool joins = schema.count && schema.params[0].kind == Kind::TensorList;
@@ -119,9 +118,9 @@ void check_result(const Row& row, const Value* arguments, const Tensor& result, 
 
 OutCall::OutCall(const Row& row, const Value* arguments, ArrayRef<Tensor> outs) : row_(row), outs_(outs) {
   const Schema& schema = row.schema;
-  TORCH_CHECK(int(outs.size()) == schema.result_count && schema.result_count > 0 &&
-                  schema.results[0].kind == Kind::Tensor,
-              schema.op_name(), ": gives ", int(schema.result_count), " results that out= can take, not ", outs.size());
+  TORCH_CHECK(
+      int(outs.size()) == schema.result_count && schema.result_count > 0 && schema.results[0].kind == Kind::Tensor,
+      schema.op_name(), ": gives ", int(schema.result_count), " results that out= can take, not ", outs.size());
   std::copy(arguments, arguments + schema.count, arguments_);
   for (const Tensor& out : outs) {
     TORCH_CHECK(out, schema.op_name(), ": argument 'out' must be Tensor, not None");

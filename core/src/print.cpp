@@ -119,11 +119,18 @@ void show_in_message(std::ostream& out, const Tensor& t) {
 
 std::ostream& operator<<(std::ostream& out, const Tensor& t) {
   if (!t) return out << "[ Tensor (undefined) ]";
-  const bool has_values = t.has_memory() && t.device().type == DeviceType::CPU && t.numel() > 0;
-  if (has_values) print_values(out, as_contiguous(alias_of(t, true), t.dtype()));
+  const bool has_values = t.has_memory() && !t.is_meta() && t.numel() > 0;
+  if (has_values) {
+    Tensor values = as_contiguous(alias_of(t, true), t.dtype());
+    if (t.device().type != DeviceType::CPU) {
+      values = empty_tensor(t.sizes(), t.dtype());
+      copy_into(values, t);
+    }
+    print_values(out, values);
+  }
   std::string sizes;
   for (int64_t size : t.sizes()) sizes += (sizes.empty() ? "" : ",") + std::to_string(size);
-  const char* place = t.device().type == DeviceType::CPU ? "CPU" : t.is_meta() ? "Meta" : "CUDA";
+  const char* place = name(Slot(t.device().type));
   return out << "[ " << (is_sparse(t) ? "Sparse" : "") << place << legacy_name(t.dtype()) << "Type{" << sizes << "} ]";
 }
 

@@ -2,17 +2,12 @@
 
 #include <random>
 
-#include "isa.h"
 #include "random_kernels.h"
+#include "work.h"
 
 namespace torch {
 
-TORCH_PER_ISA(const RandomKernels& random_table();)
-
-const RandomKernels& random_kernels() {
-  static const RandomKernels& table = TORCH_PICK_ISA(random_table)();
-  return table;
-}
+const RandomKernels& random_kernels() { return work<RandomKernels>.on_cpu(); }
 
 uint64_t Generator::seed_from_system() {
   std::random_device device;

@@ -4,6 +4,7 @@
 #include "register.h"
 #include "torch/core/init.h"
 #include "torch/core/operator.h"
+#include "work.h"
 
 namespace torch {
 
@@ -39,6 +40,7 @@ void init() {
   // No std::call_once, here or elsewhere: it lives in thread-local storage of libstdc++, which is out of reach once a
   // library that was loaded before us has used it.
   [[maybe_unused]] static const bool done = [] {
+    choose_instruction_set();
 #define X(FAMILY) rows::FAMILY::connect();
     TORCH_FOR_EACH_FAMILY(X)
 #undef X
@@ -70,9 +72,8 @@ void missing_kernel(std::string_view op, Slot slot) {
                 message(op,
                         ": no derivative is registered for an input that requires grad; detach() it, or install a "
                         "torch-autograd that knows the operator: pip install -U torch-autograd"));
-  if (slot == Slot::CUDA)
-    throw_error(ErrorKind::NotImplemented,
-                message(op, ": no CUDA kernel; it needs the distribution 'torch-core-cuda', which is not installed"));
+  if (slot == Slot::CUDA) missing_work(op, DeviceType::CUDA);
+  if (slot == Slot::PrivateUse1) missing_work(op, DeviceType::PrivateUse1);
   if (slot == Slot::Sparse)
     throw_error(
         ErrorKind::NotImplemented,

@@ -39,7 +39,7 @@ void rows::TORCH_FAMILY::connect() noexcept {
 }
 
 void rows::TORCH_FAMILY::check_devices() noexcept {
-#define TORCH_OP(NAME, SCHEMA, ATTR, DOC) detail::check_devices_on_meta<op::NAME>(ATTR);
+#define TORCH_OP(NAME, SCHEMA, ATTR, DOC) detail::check_devices<op::NAME>(ATTR);
 #include TORCH_ROWS
 #undef TORCH_OP
 }

@@ -2,16 +2,6 @@
 
 namespace torch {
 
-const Staging& staging() noexcept {
-#if TORCH_X86
-  static const Staging& table =
-      *pick_level<const Staging*>(nullptr, &v2::staging_table, &v3::staging_table, &v4::staging_table);
-#else
-  static const Staging& table = generic::staging_table;
-#endif
-  return table;
-}
-
 ConvertPath convert_path(DType from, DType to) noexcept {
   const Staging& s = staging();
   ConvertPath path;

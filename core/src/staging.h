@@ -3,6 +3,7 @@
 #pragma once
 #include "isa.h"
 #include "iterate.h"
+#include "work.h"
 
 namespace torch {
 
@@ -22,7 +23,7 @@ struct Staging {
   Loop convert[kDTypes][kDTypes];  // [to][from]
 };
 TORCH_PER_ISA(extern const Staging staging_table;)
-const Staging& staging() noexcept;
+inline const Staging& staging() noexcept { return work<Staging>.on_cpu(); }
 
 // The steps from one dtype to another: at most four loops, through `through[0]`, ... ; none for equal types.
 struct ConvertPath {

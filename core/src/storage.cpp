@@ -10,6 +10,7 @@
 #include "poison.h"
 #include "profile_memory.h"
 #include "torch/core/allocator.h"
+#include "torch/core/backend.h"
 #include "torch/core/copy_bytes.h"
 #include "torch/core/error.h"
 #include "torch/core/lending.h"
@@ -63,6 +64,10 @@ inline Storage* in_block(void* memory, int c, size_t nbytes) noexcept {
   return s;
 }
 
+void free_on_device(Storage* s) noexcept {
+  if (s->data) find_backend(s->device.type)->free(s->data, s->nbytes, s->device);
+}
+
 [[noreturn]] TORCH_NOINLINE void out_of_memory(size_t nbytes) {
   throw_error(ErrorKind::OutOfMemory, message("not enough memory: tried to allocate ", nbytes, " bytes"));
 }
@@ -71,11 +76,16 @@ inline Storage* in_block(void* memory, int c, size_t nbytes) noexcept {
 
 Storage* Storage::make(size_t nbytes, Device device) {
   if (TORCH_UNLIKELY(device.type != DeviceType::CPU)) {
-    TORCH_CHECK_IMPLEMENTED(device.type == DeviceType::Meta, "no memory on device ", to_string(device),
-                            ": it needs the distribution 'torch-core-cuda', which is not installed");
-    Storage* s = adopt(nullptr, nbytes, nullptr, nullptr);
-    s->device = Device(device.type);
-    return s;
+    const bool has_memory = device.type != DeviceType::Meta;
+    if (has_memory) backend_of("empty", device);
+    StorageRef s = StorageRef::steal(adopt(nullptr, nbytes, nullptr, nullptr));
+    s->device = full_device(device);
+    if (has_memory) {
+      if (nbytes) s->data = on_device::allocate("empty", nbytes, s->device);
+      s->deleter = free_on_device;
+      s->flags = kResizable;
+    }
+    return s.release();
   }
   if (TORCH_LIKELY(nbytes <= kLargestSmall)) {
     const int c = class_of(nbytes);
@@ -150,6 +160,12 @@ void Storage::resize(size_t bytes) {
   if (device.type == DeviceType::Meta) {
     nbytes = bytes;
     return;
+  }
+  if (device.type != DeviceType::CPU) {
+    void* fresh = bytes ? on_device::allocate("resize_", bytes, device) : nullptr;
+    const size_t common = bytes < nbytes ? bytes : nbytes;
+    if (common) on_device::copy("resize_", fresh, device, data, device, common);
+    return replace(fresh, bytes, free_on_device, nullptr);
   }
   void* fresh = allocate(bytes ? bytes : 1);
   copy_bytes(fresh, data, bytes < nbytes ? bytes : nbytes);

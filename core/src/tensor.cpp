@@ -7,6 +7,7 @@
 
 #include "poison.h"
 #include "strides.h"
+#include "torch/core/backend.h"
 #include "torch/core/destination.h"
 #include "torch/core/thread_end.h"
 #include "torch/core/wrapper.h"
@@ -177,7 +178,7 @@ Tensor empty_tensor(IntArrayRef sizes, DType dtype, Device device) {
   t->keys = backend_key(device.type);
   t->dtype = dtype;
   t->flags = uint8_t(TensorImpl::kContiguous | inference_flag);
-  t->device = device.type == DeviceType::CUDA ? device : Device(device.type);  // "cpu:0" is the CPU
+  if (TORCH_UNLIKELY(device.type != DeviceType::CPU)) t->device = full_device(device);
   Tensor result = Tensor::steal(t);
   int ndim = int(sizes.size());
   if (TORCH_UNLIKELY(ndim > kInlineDims))

@@ -2,6 +2,7 @@
 // library has filled its slots.
 #include <vector>
 
+#include "calls.h"
 #include "check.h"
 #include "torch/core/ops.h"
 
@@ -31,46 +32,13 @@ void test_numbers_and_lists_of_indices_go_everywhere() {
   CHECK(copy_(meta, on(DeviceType::CPU)).is_meta());
 }
 
-// The values of a call: what has no default is one of the tensors in turn, or a small number.
 bool call(const Row& row, const Tensor& first, const Tensor& second) {
-  const Schema& s = row.schema;
-  const Tensor tensors[] = {first, second};
-  const int64_t ones[] = {1, 1, 1};
-  Value values[kMaxParameters];
-  int seen = 0;
-  for (int i = 0; i < s.count; ++i) {
-    const Parameter& p = s.params[i];
-    Value& v = values[i];
-    if (p.kind == Kind::Tensor) {
-      v.tensor = tensors[seen++ % 2].get();
-    } else if (p.kind == Kind::TensorList) {
-      v.data = tensors;
-      v.size = 2;
-      seen += 2;
-    } else if (p.optional) {
-      continue;
-    } else if (p.kind == Kind::IntList) {
-      v.data = ones;
-      v.size = p.list_size ? p.list_size : 1;
-    } else if (p.kind == Kind::Scalar || p.kind == Kind::Float) {
-      v.scalar_kind = Scalar::Kind::Float;
-      v.d = 1;
-    } else if (p.kind == Kind::Int || p.kind == Kind::Bool) {
-      v.i = 1;
-    } else if (p.kind == Kind::DType) {
-      v.i = int64_t(DType::Float32);
-    } else if (p.kind == Kind::Str) {
-      v.data = "sum";
-      v.size = 3;
-    } else {
-      continue;
-    }
-    v.present = true;
-  }
-  if (seen < 2) return false;
+  const Tensor given[] = {first, second};
+  const torch::test::GeneratedCall generated(row, given);
+  if (generated.tensors < 2) return false;
   Result result;
   try {
-    row.invoke(values, result);
+    row.invoke(generated.values, result);
   } catch (const Error&) {
   } catch (const std::exception&) {
   }

@@ -1,9 +1,10 @@
 // out= from C++: results written to tensors that the caller has.
+#include "torch/core/out.h"
+
 #include <vector>
 
 #include "check.h"
 #include "torch/core/ops.h"
-#include "torch/core/out.h"
 
 using namespace torch;
 
@@ -74,7 +75,8 @@ void test_what_is_refused_leaves_out_as_it_was() {
   const Tensor a = ones({2, 3}), out = zeros({2, 3}, DType::Int64);
   Value arguments[] = {value_of(a), value_of(a), value_of(int64_t(1))};
   const Row& row = row_of<op::add>();
-  CHECK_THROWS(row.invoke_into(arguments, TensorList(&out, 1)), Runtime, "can't be cast to the desired output type Long");
+  CHECK_THROWS(row.invoke_into(arguments, TensorList(&out, 1)), Runtime,
+               "can't be cast to the desired output type Long");
   CHECK(out.data<int64_t>()[0] == 0 && out.version() == 0);
   const Tensor broadcast = expand(zeros({1, 3}), {2, 3});
   CHECK_THROWS(row.invoke_into(arguments, TensorList(&broadcast, 1)), Runtime, "more than one element");

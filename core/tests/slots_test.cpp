@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "check.h"
+#include "torch/core/backend.h"
 #include "torch/core/init.h"
 #include "torch/core/ops/pointwise.h"
 #include "torch/core/ops/unary.h"
@@ -25,9 +26,10 @@ static void test_an_empty_slot_says_what_is_missing() {
   CHECK_THROWS(torch::exp(meta_with(Slot::Sparse)), NotImplemented,
                "exp: not implemented for tensors of layout torch.sparse_coo; convert with .to_dense() first");
   CHECK_THROWS(neg(meta_with(Slot::Wrapped)), NotImplemented, "neg: no kernel for Wrapped tensors");
-  Tensor cuda = empty_tensor({2}, DType::Float32, DeviceType::Meta);
-  cuda->keys = key(Slot::CUDA);
-  CHECK_THROWS(neg(cuda), NotImplemented, "torch-core-cuda");
+  CHECK_THROWS(empty_tensor({2}, DType::Float32, DeviceType::CUDA), NotImplemented,
+               "empty: no memory on device cuda; it needs the distribution 'torch-core-cuda'");
+  CHECK_THROWS(missing_work("neg", DeviceType::CUDA), NotImplemented,
+               "neg: no kernel for cuda tensors; it needs the distribution 'torch-core-cuda'");
 }
 
 static void test_sparse_operators_enter_by_their_slot() {
@@ -45,7 +47,8 @@ static void test_sparse_operators_enter_by_their_slot() {
   }
 }
 
-static void test_a_device_plug_in_fills_the_cuda_slot() {
+static void test_a_device_plug_in_may_fill_a_slot_itself() {
+  const auto before = OperatorSlots<op::neg>::get(Slot::CUDA);
   OperatorSlots<op::neg>::set(Slot::CUDA, [](const Tensor& self) -> Tensor {
     Tensor r = empty_tensor(self.sizes(), self.dtype(), DeviceType::Meta);
     r->keys = key(Slot::CUDA);
@@ -54,7 +57,7 @@ static void test_a_device_plug_in_fills_the_cuda_slot() {
   Tensor t = empty_tensor({4}, DType::Float32, DeviceType::Meta);
   t->keys = key(Slot::CUDA);
   CHECK(neg(t).has(Slot::CUDA));
-  OperatorSlots<op::neg>::set(Slot::CUDA, nullptr);
+  OperatorSlots<op::neg>::set(Slot::CUDA, before);
 }
 
 static std::vector<std::string> traced;
@@ -74,7 +77,7 @@ int main() {
   init();
   RUN(test_an_empty_slot_says_what_is_missing);
   RUN(test_sparse_operators_enter_by_their_slot);
-  RUN(test_a_device_plug_in_fills_the_cuda_slot);
+  RUN(test_a_device_plug_in_may_fill_a_slot_itself);
   RUN(test_tracing_sees_the_call_and_goes_on_below);
   return torch::test::result();
 }

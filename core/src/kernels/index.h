@@ -12,6 +12,7 @@
 
 #include "isa.h"
 #include "torch/core/dtype.h"
+#include "work.h"
 
 namespace torch {
 
@@ -52,6 +53,6 @@ struct IndexKernels {
   void (*positions)(int64_t* out, const uint8_t* mask, int64_t n, int64_t first, int64_t room);
 };
 TORCH_PER_ISA(extern const IndexKernels index_kernels_table;)
-const IndexKernels& index_kernels() noexcept;
+inline const IndexKernels& index_kernels() noexcept { return work<IndexKernels>.on_cpu(); }
 
 }  // namespace torch

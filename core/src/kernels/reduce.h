@@ -57,6 +57,9 @@ struct ReduceKernel {
 struct ReduceTable {
   ReduceKernel by_dtype[kDTypes];
 };
+struct ReduceTables {
+  const ReduceTable* of[kReductions];
+};
 TORCH_PER_ISA(const ReduceTable& reduce_table(Reduce);)
 
 }  // namespace torch

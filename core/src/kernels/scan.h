@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "isa.h"
+#include "work.h"
 
 namespace torch {
 
@@ -12,5 +13,6 @@ struct ScanKernels {
   void (*sum_uint64)(const uint64_t* x, uint64_t* y, int64_t n);  // wraps
 };
 TORCH_PER_ISA(extern const ScanKernels scan_kernels_table;)
+inline const ScanKernels& scan_kernels() noexcept { return work<ScanKernels>.on_cpu(); }
 
 }  // namespace torch

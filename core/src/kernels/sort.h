@@ -6,6 +6,7 @@
 
 #include "isa.h"
 #include "torch/core/dtype.h"
+#include "work.h"
 
 namespace torch {
 
@@ -34,6 +35,6 @@ struct SortKernels {
 inline constexpr int64_t kFrontBlock = 64;
 constexpr int64_t front_room(int64_t k) noexcept { return k + (k < kFrontBlock ? kFrontBlock : k) + kFrontBlock; }
 TORCH_PER_ISA(extern const SortKernels sort_kernels_table;)
-const SortKernels& sort_kernels() noexcept;
+inline const SortKernels& sort_kernels() noexcept { return work<SortKernels>.on_cpu(); }
 
 }  // namespace torch

@@ -3,6 +3,7 @@
 #include "linalg/matrix.h"
 #include "torch/core/ops/linalg.h"
 #include "torch/core/ops/matmul.h"
+#include "work.h"
 
 namespace torch::linalg {
 
@@ -20,7 +21,7 @@ std::tuple<Tensor, Tensor> cholesky_ex(const Tensor& a, bool upper, bool check_e
   check_square(op, a);
   const int n = int(a.size(-1));
   Tensor l = row_copy(a), info = empty_tensor(batch_sizes(a), DType::Int32, a.device());
-  if (l.is_meta()) return {l, info};
+  if (!host_work(op, l)) return {l, info};
   with_type(a.dtype(), [&]<class T>(T) {
     for_each_matrix(info.numel(), double(n) * n * n / 3, [&](int64_t b) {
       T* const x = l.data<T>() + b * n * n;

@@ -7,6 +7,7 @@
 #include "torch/core/ops/reduce.h"
 #include "torch/core/ops/unary.h"
 #include "torch/core/ops/view.h"
+#include "work.h"
 
 namespace torch::linalg {
 
@@ -51,7 +52,7 @@ std::tuple<Tensor, Tensor> eigh_of(const Tensor& a, std::string_view triangle, b
   const int n = int(a.size(-1));
   Tensor values = empty_tensor(joined(batch_sizes(a), {n}), real_of(a.dtype()), a.device());
   Tensor v = vectors || !values.is_meta() ? column_copy(a) : nothing(a);
-  if (values.is_meta() || values.numel() == 0) return {values, vectors ? v : nothing(a)};
+  if (values.numel() == 0 || !host_work("linalg.eigh", values)) return {values, vectors ? v : nothing(a)};
   check_finite(op, a);
   Tensor info = ints_like_batch(a);
   with_type(a.dtype(), [&]<class T>(T) {
@@ -119,7 +120,7 @@ std::pair<Tensor, Tensor> eigen(const char* op, const Tensor& a, bool vectors) {
   const DType complex = complex_of(a.dtype());
   Tensor values = empty_tensor(joined(batch_sizes(a), {n}), complex, a.device());
   Tensor v = vectors ? empty_columns(batch_sizes(a), n, n, complex, a.device()) : Tensor();
-  if (values.is_meta() || values.numel() == 0) return {values, v};
+  if (values.numel() == 0 || !host_work(op, values)) return {values, v};
   TORCH_CHECK(all(isfinite(a)).data<bool>()[0], op, ": input tensor should not contain infs or NaNs.");
   Tensor x = column_copy(a), info = ints_like_batch(a);
   with_type(a.dtype(), [&]<class T>(T) {

@@ -13,6 +13,7 @@
 #include "torch/core/ops/reduce.h"
 #include "torch/core/ops/unary.h"
 #include "torch/core/ops/view.h"
+#include "work.h"
 
 namespace torch::linalg {
 
@@ -41,7 +42,7 @@ Tensor matrix_exp(const Tensor& self) {
   const char* const op = "linalg.matrix_exp";
   if (is_reduced_floating(self.dtype())) return _to_copy(matrix_exp(_to_copy(self, DType::Float32)), self.dtype());
   check_square(op, self);
-  if (self.numel() == 0 || self.is_meta()) return empty_tensor(self.sizes(), self.dtype(), self.device());
+  if (self.numel() == 0 || !host_work(op, self)) return empty_tensor(self.sizes(), self.dtype(), self.device());
   const int64_t n = self.size(-1);
   const Pade pade(real_of(self.dtype()));
   // Each matrix is halved until its norm is small; its exponential is squared as often.

@@ -13,6 +13,7 @@
 #include "torch/core/ops/reduce.h"
 #include "torch/core/ops/unary.h"
 #include "torch/core/ops/view.h"
+#include "work.h"
 
 namespace torch::linalg {
 
@@ -95,7 +96,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> lstsq_of(const Tensor& a, const Tenso
   Tensor values = tells_values ? empty_tensor(joined(batch, {few}), real_of(a.dtype()), a.device())
                                : empty_tensor({0}, real_of(a.dtype()), a.device());
   Tensor residuals = empty_tensor({0}, real_of(a.dtype()), a.device());
-  if (x.is_meta()) return {narrow(x, -2, 0, n), residuals, rank, values};
+  if (!host_work(op, x)) return {narrow(x, -2, 0, n), residuals, rank, values};
   copy_into(narrow(x, -2, 0, m), b);
   if (rows > m) fill_(narrow(x, -2, m, rows - m), 0);
   const int64_t count = count_of(batch);

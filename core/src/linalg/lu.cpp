@@ -11,6 +11,7 @@
 #include "torch/core/ops/linalg.h"
 #include "torch/core/ops/sort.h"
 #include "torch/core/ops/view.h"
+#include "work.h"
 
 namespace torch::linalg {
 
@@ -68,7 +69,7 @@ std::tuple<Tensor, Tensor, Tensor> lu_factor_ex(const Tensor& a, bool pivot, boo
   TORCH_CHECK_IMPLEMENTED(pivot, op, ": LU without pivoting is not implemented on the CPU; leave out pivot=False");
   const int m = int(a.size(-2)), n = int(a.size(-1)), k = std::min(m, n);
   Tensor lu = column_copy(a), pivots = ints(joined(batch_sizes(a), {k}), a), info = ints(batch_sizes(a), a);
-  if (lu.is_meta()) return {lu, pivots, info};
+  if (!host_work(op, lu)) return {lu, pivots, info};
   with_type(a.dtype(), [&]<class T>(T) {
     for_each_matrix(info.numel(), double(m) * n * k, [&](int64_t b) {
       factor(op, lu.data<T>() + b * m * n, m, n, pivots.data<int>() + b * k, info.data<int>() + b);
@@ -92,7 +93,7 @@ Tensor permutation(const Tensor& pivots, int64_t rows) {
   TORCH_CHECK(pivots.dim() >= 1, op, ": LU_pivots must have at least one dimension, got shape ", pivots.sizes());
   const int64_t k = pivots.size(-1), batch = count_of(batch_sizes(pivots, 1));
   Tensor order = empty_tensor(joined(batch_sizes(pivots, 1), {rows}), DType::Int64, pivots.device());
-  if (order.is_meta()) return order;
+  if (!host_work(op, order)) return order;
   const Tensor swaps = as_contiguous(pivots, DType::Int32);
   for (int64_t b = 0; b < batch; ++b) {
     int64_t* const at = order.data<int64_t>() + b * rows;
@@ -179,7 +180,7 @@ std::tuple<Tensor, Tensor> inv_ex(const Tensor& a, bool check_errors) {
   check_square(op, a);
   const int n = int(a.size(-1));
   Tensor inverse = row_copy(a), info = ints(batch_sizes(a), a);
-  if (inverse.is_meta()) return {inverse, info};
+  if (!host_work(op, inverse)) return {inverse, info};
   with_type(a.dtype(), [&]<class T>(T) {
     for_each_matrix(info.numel(), 2 * cube(n), [&](int64_t b) {
       T* const x = inverse.data<T>() + b * n * n;
@@ -217,7 +218,7 @@ void for_each_diagonal(const char* op, const Tensor& a, F f) {
 Tensor det(const Tensor& a) {
   check_square("linalg.det", a);
   Tensor out = empty_tensor(batch_sizes(a), a.dtype(), a.device());
-  if (out.is_meta()) return out;
+  if (!host_work("linalg.det", out)) return out;
   with_type(a.dtype(), [&]<class T>(T) {
     for_each_diagonal<T>("linalg.det", a, [&](const T* u, int64_t step, bool odd, int64_t b) {
       T product = odd ? T(-1) : T(1);
@@ -232,7 +233,7 @@ std::tuple<Tensor, Tensor> slogdet(const Tensor& a) {
   check_square("linalg.slogdet", a);
   Tensor sign = empty_tensor(batch_sizes(a), a.dtype(), a.device());
   Tensor logarithm = empty_tensor(batch_sizes(a), real_of(a.dtype()), a.device());
-  if (sign.is_meta()) return {sign, logarithm};
+  if (!host_work("linalg.slogdet", sign)) return {sign, logarithm};
   with_type(a.dtype(), [&]<class T>(T) {
     using R = lapack::real_t<T>;
     for_each_diagonal<T>("linalg.slogdet", a, [&](const T* u, int64_t step, bool odd, int64_t b) {
@@ -259,7 +260,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> solve_with_factors(const Tensor& a, c
   const int n = int(a.size(-1)), k = int(b.size(-1));
   Tensor lu = column_copy(a), x = column_copy(b), pivots = ints(joined(batch_sizes(a), {n}), a);
   Tensor info = ints(batch_sizes(a), a);
-  if (x.is_meta()) return {x, lu, pivots, info};
+  if (!host_work(op, x)) return {x, lu, pivots, info};
   with_type(a.dtype(), [&]<class T>(T) {
     for_each_matrix(info.numel(), cube(n) + double(n) * n * k, [&](int64_t i) {
       T* const f = lu.data<T>() + i * n * n;

@@ -35,7 +35,7 @@ void check_square(const char* op, const Tensor& a, const char* name) {
 }
 
 void check_finite(const char* op, const Tensor& a) {
-  TORCH_CHECK_KIND(LinAlg, a.is_meta() || all(all_values(all(isfinite(a)))).data<bool>()[0], op,
+  TORCH_CHECK_KIND(LinAlg, a.is_meta() || number_of(all(all_values(all(isfinite(a))))).to_int() != 0, op,
                    ": The algorithm failed to converge because the input matrix contained non-finite values.");
 }
 
@@ -91,13 +91,13 @@ Tensor empty_columns(IntArrayRef batch, int64_t rows, int64_t columns, DType dty
 
 Tensor column_copy(const Tensor& a) {
   Tensor t = empty_columns(batch_sizes(a), a.size(-2), a.size(-1), a.dtype(), a.device());
-  if (!t.is_meta()) copy_into(t, a);
+  copy_into(t, a);
   return t;
 }
 
 Tensor row_copy(const Tensor& a) {
   Tensor t = empty_tensor(a.sizes(), a.dtype(), a.device());
-  if (!t.is_meta()) copy_into(t, a);
+  copy_into(t, a);
   return t;
 }
 

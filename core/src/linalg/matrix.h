@@ -11,6 +11,7 @@
 #include "linalg/lapack.h"
 #include "torch/core/arithmetic.h"
 #include "torch/core/operator.h"
+#include "torch/core/ops/copy.h"
 #include "torch/core/pool.h"
 #include "torch/core/wrapper.h"
 
@@ -146,7 +147,9 @@ void for_each_matrix(int64_t count, double work, F f) {
 template <class Message>
 void check_info(const char* op, const Tensor& given, Message text) {
   if (given.is_meta()) return;
-  const Tensor info = all_values(given);
+  const Tensor values_of_all = all_values(given);
+  const Tensor info =
+      given.device().type == DeviceType::CPU ? values_of_all : _to_copy(values_of_all, std::nullopt, Device());
   const int* const values = info.data<int>();
   for (int64_t b = 0; b < info.numel(); ++b)
     if (TORCH_UNLIKELY(values[b] != 0)) throw_error(ErrorKind::LinAlg, which_matrix(op, info, b) + text(values[b]));

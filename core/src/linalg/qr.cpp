@@ -2,6 +2,7 @@
 #include "linalg/linalg.h"
 #include "linalg/matrix.h"
 #include "torch/core/ops/linalg.h"
+#include "work.h"
 
 namespace torch::linalg {
 
@@ -35,7 +36,7 @@ std::tuple<Tensor, Tensor> geqrf(const Tensor& self) {
   check_matrices("geqrf", self, "input");
   const int m = int(self.size(-2)), n = int(self.size(-1)), k = std::min(m, n);
   Tensor a = column_copy(self), tau = empty_tensor(joined(batch_sizes(self), {k}), self.dtype(), self.device());
-  if (a.is_meta()) return {a, tau};
+  if (!host_work("geqrf", a)) return {a, tau};
   with_type(self.dtype(), [&]<class T>(T) {
     for_each_matrix(count_of(batch_sizes(self)), 2.0 * m * n * k,
                     [&](int64_t b) { reflect("geqrf", a.data<T>() + b * m * n, m, n, tau.data<T>() + b * k); });
@@ -53,7 +54,7 @@ std::tuple<Tensor, Tensor> qr(const Tensor& a, std::string_view mode) {
   const IntArrayRef batch = batch_sizes(a);
   Tensor r = empty_columns(batch, columns, n, a.dtype(), a.device());
   Tensor q = mode == "r" ? nothing(a) : empty_columns(batch, m, columns, a.dtype(), a.device());
-  if (r.is_meta() || count_of(batch) == 0) return {q, r};
+  if (count_of(batch) == 0 || !host_work(op, r)) return {q, r};
   Tensor x = column_copy(a);
   with_type(a.dtype(), [&]<class T>(T) {
     for_each_matrix(count_of(batch), 4.0 * m * n * k, [&](int64_t b) {
@@ -91,7 +92,7 @@ Tensor product_of(const char* op, const Tensor& a, const Tensor& tau) {
   TORCH_CHECK(n >= k, op, ": input.shape[-1] must be greater than or equal to tau.shape[-1], got shapes ", a.sizes(),
               " and ", tau.sizes());
   Tensor q = column_copy(a);
-  if (q.is_meta()) return q;
+  if (!host_work(op, q)) return q;
   const Tensor factors = as_contiguous(tau, tau.dtype());
   with_type(a.dtype(), [&]<class T>(T) {
     for_each_matrix(count_of(batch_sizes(a)), 2.0 * m * n * k, [&](int64_t b) {
@@ -120,7 +121,7 @@ Tensor ormqr(const Tensor& self, const Tensor& tau, const Tensor& other, bool le
   TORCH_CHECK(batch_sizes(self) == batch_sizes(other), op, ": batch dimensions of other to be equal to input's: got ",
               other.sizes(), " and ", self.sizes());
   Tensor c = column_copy(other);
-  if (c.is_meta() || c.numel() == 0 || k == 0) return c;
+  if (c.numel() == 0 || k == 0 || !host_work(op, c)) return c;
   const Tensor factors = as_contiguous(tau, tau.dtype()), a = column_copy(self);  // which LAPACK changes and restores
   with_type(self.dtype(), [&]<class T>(T) {
     const char how = !transposed ? 'N' : lapack::is_complex_v<T> ? 'C' : 'T';

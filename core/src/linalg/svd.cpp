@@ -3,6 +3,7 @@
 #include "linalg/matrix.h"
 #include "torch/core/ops/create.h"
 #include "torch/core/ops/linalg.h"
+#include "work.h"
 
 namespace torch::linalg {
 
@@ -62,7 +63,7 @@ std::tuple<Tensor, Tensor, Tensor> svd_of(const Tensor& a, bool full, bool vecto
       vectors ? empty_columns(batch, m, full ? m : k, a.dtype(), a.device()) : empty_tensor({0}, a.dtype(), a.device());
   Tensor vh =
       vectors ? empty_columns(batch, full ? n : k, n, a.dtype(), a.device()) : empty_tensor({0}, a.dtype(), a.device());
-  if (s.is_meta() || count_of(batch) == 0) return {u, s, vh};
+  if (count_of(batch) == 0 || !host_work(op, s)) return {u, s, vh};
   if (k == 0) {  // nothing but bases of the whole space
     for (const Tensor* t : {&u, &vh})
       if (vectors && t->numel()) copy_into(*t, identity(t->size(-1), a));

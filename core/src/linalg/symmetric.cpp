@@ -3,6 +3,7 @@
 #include "linalg/matrix.h"
 #include "torch/core/ops/linalg.h"
 #include "torch/core/ops/view.h"
+#include "work.h"
 
 namespace torch::linalg {
 
@@ -27,7 +28,7 @@ std::tuple<Tensor, Tensor, Tensor> ldl_factor_ex(const Tensor& a, bool hermitian
   const int n = int(a.size(-1));
   Tensor ld = column_copy(a), pivots = empty_tensor(joined(batch_sizes(a), {n}), DType::Int32, a.device());
   Tensor info = empty_tensor(batch_sizes(a), DType::Int32, a.device());
-  if (ld.is_meta()) return {ld, pivots, info};
+  if (!host_work(op, ld)) return {ld, pivots, info};
   with_type(a.dtype(), [&]<class T>(T) {
     for_each_matrix(info.numel(), double(n) * n * n / 3, [&](int64_t b) {
       T* const x = ld.data<T>() + b * n * n;
@@ -66,7 +67,7 @@ Tensor ldl_solve(const Tensor& ld, const Tensor& pivots, const Tensor& b, bool h
               " and LD with shape ", ld.sizes());
   const auto [f, rhs] = with_common_batch(op, ld, b);
   Tensor x = column_copy(rhs);
-  if (x.is_meta() || x.numel() == 0) return x;
+  if (x.numel() == 0 || !host_work(op, x)) return x;
   const int n = int(x.size(-2)), k = int(x.size(-1));
   const Tensor swaps = as_contiguous(expand(pivots, f.sizes().slice(0, size_t(f.dim() - 1))), DType::Int32);
   const Tensor factor = column_copy(f);
@@ -92,7 +93,7 @@ std::tuple<Tensor, Tensor> pstrf(const Tensor& a, bool upper, const Scalar& tol)
   TORCH_CHECK(a.dim() == 2, op, ": expected a matrix (2-d), got shape ", a.sizes());
   const int n = int(a.size(-1));
   Tensor u = column_copy(a), order = empty_tensor({n}, DType::Int32, a.device());
-  if (u.is_meta() || n == 0) return {u, order};
+  if (n == 0 || !host_work(op, u)) return {u, order};
   with_type(a.dtype(), [&]<class T>(T) {
     using R = lapack::real_t<T>;
     std::vector<R> work(2 * size_t(n));

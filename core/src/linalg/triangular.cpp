@@ -3,6 +3,7 @@
 #include "linalg/matrix.h"
 #include "torch/core/ops/copy.h"
 #include "torch/core/ops/linalg.h"
+#include "work.h"
 
 namespace torch::linalg {
 
@@ -22,7 +23,7 @@ Tensor solve_triangular(const Tensor& a, const Tensor& b, bool upper, bool left,
   const Tensor& rhs = common.second;
   const bool by_rows = rhs.stride(-1) == 1 && rhs.size(-1) != 1;  // the result in B's own order
   Tensor x = by_rows ? row_copy(rhs) : column_copy(rhs);
-  if (x.is_meta() || x.numel() == 0) return x;
+  if (x.numel() == 0 || !host_work(op, x)) return x;
   with_type(a.dtype(), [&]<class T>(T) {
     const Read<T> read(common.first);
     // Row by row LAPACK sees X^T, for which A^T stands on the other side.

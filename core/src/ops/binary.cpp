@@ -67,12 +67,7 @@ Tensor in_place(const Tensor& self, const Tensor& other) {
 }  // namespace
 
 void register_binary() {
-#if TORCH_X86
-  const LoopRow* level = pick_level<const LoopRow*>(nullptr, v2::binary_loops, v3::binary_loops, v4::binary_loops);
-#else
-  const LoopRow* level = generic::binary_loops;
-#endif
-  fill_loops(loops, level, complex_binary_loops, kCount);
+  fill_loops(loops, *TORCH_PICK_ISA(binary_loops), complex_binary_loops, kCount);
 #define TORCH_BINARY(NAME, ATTR, DOC)    \
   set_native<op::NAME>(plain<k_##NAME>); \
   set_native<op::NAME##_>(in_place<k_##NAME>);

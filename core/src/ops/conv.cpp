@@ -11,6 +11,7 @@
 #include "torch/core/ops/create.h"
 #include "torch/core/ops/pointwise.h"
 #include "torch/core/ops/view.h"
+#include "work.h"
 
 namespace torch {
 namespace {
@@ -128,7 +129,7 @@ Tensor convolution_cpu(const Tensor& input, const Tensor& weight, const Tensor& 
   const Geometry g(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups);
   const DType compute = compute_type(g.op, input.dtype(), DType::Float64);
   Tensor out = empty_tensor(g.result, input.is_meta() ? input.dtype() : compute, input.device());
-  if (out.is_meta()) return out;
+  if (!host_work("convolution", out)) return out;
   const Tensor x = dense(input, compute), w = dense(weight, compute), b = dense(bias, compute);
   with_type(compute, [&](auto zero) {
     using T = decltype(zero);
@@ -157,7 +158,7 @@ std::tuple<Tensor, Tensor, Tensor> convolution_backward_cpu(const Tensor& grad_o
   if (for_input) dx = empty_tensor(input.sizes(), made, input.device());
   if (for_weight) dw = empty_tensor(weight.sizes(), made, input.device());
   if (for_bias) db = empty_tensor({g.out_channels}, made, input.device());
-  if (input.is_meta()) return {dx, dw, db};
+  if (!host_work("convolution_backward", input)) return {dx, dw, db};
   const Tensor dy = dense(grad_output, compute);
   const Tensor x = for_weight ? dense(input, compute) : Tensor(), w = for_input ? dense(weight, compute) : Tensor();
   with_type(compute, [&](auto zero) {

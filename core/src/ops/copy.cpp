@@ -6,6 +6,7 @@
 #include "elementwise.h"
 #include "register.h"
 #include "strides.h"
+#include "torch/core/backend.h"
 
 namespace torch {
 
@@ -53,10 +54,8 @@ Tensor copy_kernel(const Tensor& self, const Tensor& src, bool) {
 
 Tensor to_copy_kernel(const Tensor& self, std::optional<DType> dtype, std::optional<Device> device,
                       std::optional<MemoryFormat> format) {
-  Device to = device.value_or(self.device());
-  TORCH_CHECK_IMPLEMENTED(
-      to.type != DeviceType::CUDA, "to: device ", to,
-      " needs the distribution 'torch-core-cuda', which is not installed: pip install torch-core-cuda");
+  const Device to = full_device(device.value_or(self.device()));
+  if (to.type != DeviceType::CPU && to.type != DeviceType::Meta) backend_of("to", to);
   DType t = dtype.value_or(self.dtype());
   Tensor r = empty_in_format("to", self, t, to, format.value_or(MemoryFormat::Preserve));
   if (r.is_meta()) return r;
@@ -69,7 +68,7 @@ Tensor to_copy_kernel(const Tensor& self, std::optional<DType> dtype, std::optio
 
 Tensor clone_kernel(const Tensor& self, std::optional<MemoryFormat> format) {
   Tensor r = empty_in_format("clone", self, self.dtype(), self.device(), format.value_or(MemoryFormat::Preserve));
-  if (!r.is_meta()) copy_into(r, self);
+  copy_into(r, self);
   return r;
 }
 

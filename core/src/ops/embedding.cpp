@@ -6,6 +6,7 @@
 #include "dense.h"
 #include "register.h"
 #include "torch/core/pool.h"
+#include "work.h"
 
 namespace torch {
 
@@ -24,7 +25,7 @@ Tensor forward(const Tensor& weight, const Tensor& indices, int64_t padding, boo
   std::vector<int64_t> sizes = indices.sizes().vec();
   sizes.insert(sizes.end(), weight.sizes().begin() + 1, weight.sizes().end());
   Tensor out = empty_tensor(sizes, weight.dtype(), weight.device());
-  if (out.is_meta()) return out;
+  if (!host_work("embedding", out)) return out;
   Tensor table = as_contiguous(weight, weight.dtype()), at = as_contiguous(indices, DType::Int64);
   const int64_t *index = at.data<int64_t>(), n = at.numel();
   for (int64_t i = 0; i < n; ++i)
@@ -50,7 +51,7 @@ Tensor backward(const Tensor& grad, const Tensor& indices, int64_t entries, int6
   sizes.insert(sizes.end(), grad.sizes().begin() + indices.dim(), grad.sizes().end());
   DType compute = is_reduced_floating(grad.dtype()) ? DType::Float32 : grad.dtype();
   Tensor out = empty_tensor(sizes, compute, grad.device());
-  if (out.is_meta()) return empty_tensor(sizes, grad.dtype(), grad.device());
+  if (!host_work("embedding_backward", out)) return empty_tensor(sizes, grad.dtype(), grad.device());
   std::memset(out.data(), 0, size_t(out.numel() * out.item_size()));
   Tensor g = as_contiguous(grad, compute), at = as_contiguous(indices, DType::Int64);
   const int64_t *index = at.data<int64_t>(), n = at.numel();

@@ -13,6 +13,7 @@
 #include "torch/core/ops/unary.h"
 #include "torch/core/ops/view.h"
 #include "torch/core/pool.h"
+#include "work.h"
 
 namespace torch {
 
@@ -60,7 +61,7 @@ std::tuple<Tensor, Tensor> nll_forward(const Tensor& self, const Tensor& target,
   DType compute = compute_dtype(self.dtype());
   Tensor out = empty_tensor(reduction == kNone ? target.sizes() : IntArrayRef(), compute, self.device());
   Tensor total = empty_tensor({}, compute, self.device());
-  if (out.is_meta())
+  if (!host_work("nll_loss", out))
     return {empty_tensor(out.sizes(), self.dtype(), self.device()), empty_tensor({}, self.dtype(), self.device())};
   Tensor x = as_contiguous(self, compute), t = as_contiguous(target, DType::Int64),
          w = weight ? as_contiguous(weight, compute) : Tensor();
@@ -99,7 +100,7 @@ Tensor nll_backward(const Tensor& grad, const Tensor& self, const Tensor& target
               " does not fit target ", target.sizes());
   DType compute = compute_dtype(self.dtype());
   Tensor out = empty_tensor(self.sizes(), compute, self.device());
-  if (out.is_meta()) return empty_tensor(self.sizes(), self.dtype(), self.device());
+  if (!host_work("nll_loss_backward", out)) return empty_tensor(self.sizes(), self.dtype(), self.device());
   Tensor g = as_contiguous(grad, compute), t = as_contiguous(target, DType::Int64),
          w = weight ? as_contiguous(weight, compute) : Tensor();
   Tensor total = as_contiguous(total_weight, compute);

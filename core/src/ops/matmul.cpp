@@ -12,6 +12,7 @@
 #include "torch/core/blas.h"
 #include "torch/core/ops/view.h"
 #include "torch/core/promote.h"
+#include "work.h"
 
 namespace torch {
 
@@ -58,7 +59,7 @@ Slab addend(const char* op, const Tensor& self, IntArrayRef shape) {
 }
 
 Tensor result(IntArrayRef shape, const Tensor& like) { return empty_tensor(shape, like.dtype(), like.device()); }
-bool nothing_to_do(const Tensor& out) { return out.is_meta() || out.numel() == 0; }
+bool nothing_to_do(const char* op, const Tensor& out) { return out.numel() == 0 || !host_work(op, out); }
 
 // --- mm, bmm, mv, dot
 // --------------------------------------------------------------------------------------------------
@@ -70,7 +71,7 @@ Tensor mm_kernel(const Tensor& self, const Tensor& mat2) {
   check_inner("mm", a, self.size(1), b, mat2.size(0), "first dim");
   check_dtypes("mm", a, b);
   Tensor out = result({self.size(0), mat2.size(1)}, self);
-  if (!nothing_to_do(out))
+  if (!nothing_to_do("mm", out))
     multiply("mm", self.dtype(), {1, self.size(0), mat2.size(1), self.size(1)}, 1, slab_of(self), slab_of(mat2), 0, {},
              slab_of(out));
   return out;
@@ -88,7 +89,7 @@ void check_batches(const char* op, const Named& a, const Named& b) {
 Tensor bmm_kernel(const Tensor& self, const Tensor& mat2) {
   check_batches("bmm", {"self", self}, {"mat2", mat2});
   Tensor out = result({self.size(0), self.size(1), mat2.size(2)}, self);
-  if (!nothing_to_do(out))
+  if (!nothing_to_do("bmm", out))
     multiply("bmm", self.dtype(), {self.size(0), self.size(1), mat2.size(2), self.size(2)}, 1, slab_of(self),
              slab_of(mat2), 0, {}, slab_of(out));
   return out;
@@ -104,7 +105,7 @@ Tensor mv_kernel(const Tensor& self, const Tensor& vec) {
   check_inner("mv", a, self.size(1), b, vec.size(0), "the length");
   check_dtypes("mv", a, b);
   Tensor out = result({self.size(0)}, self);
-  if (!nothing_to_do(out))
+  if (!nothing_to_do("mv", out))
     multiply("mv", self.dtype(), {1, self.size(0), 1, self.size(1)}, 1, slab_of(self), column(vec), 0, {}, column(out));
   return out;
 }
@@ -119,7 +120,7 @@ Tensor dot_of(const char* op, const Tensor& self, const Tensor& other, const cha
   Tensor out = result({}, self);
   TORCH_CHECK_IMPLEMENTED(self.dtype() != DType::Bool, op,
                           ": not implemented for torch.bool; convert the operands, for example with .to(torch.uint8)");
-  if (out.is_meta()) return out;
+  if (!host_work(op, out)) return out;
   visit_dtype(self.dtype(), [&](auto zero) {
     using T = decltype(zero);
     if constexpr (!std::is_same_v<T, bool>) {
@@ -193,7 +194,7 @@ Tensor matmul_kernel(const Tensor& self, const Tensor& other) {
   if (da > 1) shape.push_back(self.size(-2));
   if (db > 1) shape.push_back(other.size(-1));
   Tensor out = result(shape, self);
-  if (nothing_to_do(out)) {
+  if (nothing_to_do("matmul", out)) {
     TORCH_CHECK_IMPLEMENTED(
         self.dtype() != DType::Bool,
         "matmul: not implemented for torch.bool; convert the operands, for example with .to(torch.uint8)");
@@ -257,7 +258,7 @@ Tensor linear_kernel(const Tensor& input, const Tensor& weight, const Tensor& bi
     d = {bias.data(), 0, bias.numel() == 1 ? 0 : bias.stride(0), 0};
   }
   Tensor out = result(shape, input);
-  if (!nothing_to_do(out))
+  if (!nothing_to_do("linear", out))
     multiply_rows("linear", input, weight.dim() == 2 ? slab_of(weight).transposed() : column(weight), n, bias ? 1 : 0,
                   d, out);
   return out;
@@ -319,7 +320,7 @@ Tensor add_product(const char* op, SumOf sum_of, const Tensor& self, const Tenso
   check_factors(op, a.dtype(), beta, alpha);
   const Slab d = addend(op, self, sum.shape);
   Tensor out = result(sum.shape, a);
-  if (!nothing_to_do(out)) multiply(sum.op, a.dtype(), sum.size, alpha, sum.a, sum.b, beta, d, output_slab(out));
+  if (!nothing_to_do(op, out)) multiply(sum.op, a.dtype(), sum.size, alpha, sum.a, sum.b, beta, d, output_slab(out));
   return out;
 }
 
@@ -330,7 +331,7 @@ Tensor add_product_(const char* op, SumOf sum_of, const Tensor& self, const Tens
   TORCH_CHECK(self.sizes() == IntArrayRef(sum.shape), op, ": self ", self.sizes(), " must have the product's shape ",
               IntArrayRef(sum.shape));
   check_internal_overlap(op, self);
-  if (nothing_to_do(self)) return self;
+  if (nothing_to_do(op, self)) return self;
   const Slab d = addend(op, self, sum.shape);
   if (self->storage == a->storage || self->storage == b->storage) {  // operands must keep their values to the end
     Tensor out = result(sum.shape, a);
@@ -377,7 +378,7 @@ Tensor addbmm_in_place(const Tensor& self, const Tensor& batch1, const Tensor& b
 Tensor converted(const Tensor& t, DType dtype) {
   if (t.dtype() == dtype) return t;
   Tensor out = empty_tensor(t.sizes(), dtype, t.device());
-  if (!nothing_to_do(out)) copy_into(out, t);
+  if (!nothing_to_do("addbmm", out)) copy_into(out, t);
   return out;
 }
 
@@ -398,7 +399,7 @@ Tensor addr_of(const char* op, const Tensor& self, const Tensor& vec1, const Ten
   const IntArrayRef shape(sides);
   const Slab added = addend(op, d, shape);
   Tensor out = empty_tensor(shape, inside, self.device());
-  if (!nothing_to_do(out))
+  if (!nothing_to_do("addbmm", out))
     multiply(op, inside, {1, shape[0], shape[1], 1}, logical ? Scalar(alpha.to_bool() ? 1 : 0) : alpha, column(a),
              row(b), logical ? Scalar(beta.to_bool() ? 1 : 0) : beta, added, slab_of(out));
   return converted(out, dtype);
@@ -415,7 +416,7 @@ Tensor addr_in_place(const Tensor& self, const Tensor& vec1, const Tensor& vec2,
               out.sizes());
   TORCH_CHECK(can_cast(out.dtype(), self.dtype()), "addr_: the result of ", out.dtype(),
               " cannot be stored in self of ", self.dtype());
-  if (!nothing_to_do(self)) copy_into(self, out);
+  if (!nothing_to_do("addr", self)) copy_into(self, out);
   return self;
 }
 

@@ -10,18 +10,12 @@
 #include "torch/core/ops/join.h"
 #include "torch/core/ops/pointwise.h"
 #include "torch/core/ops/view.h"
+#include "work.h"
 
 namespace torch {
 
 namespace {
 
-template <class T>
-const NormKernels<T>& kernels() {
-  if constexpr (std::is_same_v<T, float>)
-    return TORCH_PICK_ISA(norm_float)();
-  else
-    return TORCH_PICK_ISA(norm_double)();
-}
 // f(T{}) for float or double.
 template <class F>
 void as_float(DType t, F f) {
@@ -66,7 +60,7 @@ std::tuple<Tensor, Tensor, Tensor> batch_forward(const Tensor& input, const Tens
   Tensor out = empty_tensor(input.sizes(), compute, input.device());
   Tensor mean = empty_tensor({training ? s.c : 0}, compute, input.device()),
          invstd = empty_tensor({training ? s.c : 0}, compute, input.device());
-  if (out.is_meta()) return {empty_tensor(input.sizes(), input.dtype(), input.device()), mean, invstd};
+  if (!host_work(op, out)) return {empty_tensor(input.sizes(), input.dtype(), input.device()), mean, invstd};
   if (out.numel() == 0) return {as_dtype(out, input.dtype()), mean, invstd};
   Tensor x = as_contiguous(input, compute), w = parameter(weight, compute), b = parameter(bias, compute);
   Tensor m = training ? mean : as_contiguous(running_mean, compute);
@@ -74,7 +68,7 @@ std::tuple<Tensor, Tensor, Tensor> batch_forward(const Tensor& input, const Tens
   Tensor scale = empty_tensor({s.c}, compute), shift = empty_tensor({s.c}, compute);
   as_float(compute, [&](auto zero) {
     using T = decltype(zero);
-    if (training) kernels<T>().channel_stats(x.data<T>(), s, m.data<T>(), v.data<T>());
+    if (training) work<NormKernels<T>>.on_cpu().channel_stats(x.data<T>(), s, m.data<T>(), v.data<T>());
     for (int64_t c = 0; c < s.c; ++c) {
       T inverse = T(1 / std::sqrt(double(v.data<T>()[c]) + eps));
       if (training) invstd.data<T>()[c] = inverse;
@@ -82,7 +76,7 @@ std::tuple<Tensor, Tensor, Tensor> batch_forward(const Tensor& input, const Tens
       scale.data<T>()[c] = a;
       shift.data<T>()[c] = (b ? b.data<T>()[c] : T(0)) - m.data<T>()[c] * a;
     }
-    kernels<T>().channel_affine(x.data<T>(), scale.data<T>(), shift.data<T>(), out.data<T>(), s);
+    work<NormKernels<T>>.on_cpu().channel_affine(x.data<T>(), scale.data<T>(), shift.data<T>(), out.data<T>(), s);
   });
   if (training && (running_mean || running_var)) {
     double count = double(s.n) * double(s.inner), unbias = count / (count - 1);
@@ -119,14 +113,15 @@ std::tuple<Tensor, Tensor, Tensor> batch_backward(const Tensor& grad_output, con
   Tensor grad_input = empty_tensor(input.sizes(), compute, input.device());
   Tensor grad_weight = empty_tensor({s.c}, compute, input.device()),
          grad_bias = empty_tensor({s.c}, compute, input.device());
-  if (grad_input.is_meta()) return {grad_input, grad_weight, grad_bias};
+  if (!host_work(op, grad_input)) return {grad_input, grad_weight, grad_bias};
   Tensor x = as_contiguous(input, compute), g = as_contiguous(grad_output, compute), w = parameter(weight, compute);
   Tensor mean = as_contiguous(center, compute), width = as_contiguous(spread, compute);
   Tensor a = empty_tensor({s.c}, compute), b = empty_tensor({s.c}, compute), k = empty_tensor({s.c}, compute);
   double count = double(s.n) * double(s.inner);
   as_float(compute, [&](auto zero) {
     using T = decltype(zero);
-    kernels<T>().channel_sums(g.data<T>(), x.data<T>(), mean.data<T>(), s, grad_bias.data<T>(), grad_weight.data<T>());
+    work<NormKernels<T>>.on_cpu().channel_sums(g.data<T>(), x.data<T>(), mean.data<T>(), s, grad_bias.data<T>(),
+                                               grad_weight.data<T>());
     for (int64_t c = 0; c < s.c; ++c) {
       T inverse = training ? width.data<T>()[c] : T(1 / std::sqrt(double(width.data<T>()[c]) + eps));
       T scale = w ? w.data<T>()[c] * inverse : inverse, dot = grad_weight.data<T>()[c], sum = grad_bias.data<T>()[c];
@@ -138,8 +133,8 @@ std::tuple<Tensor, Tensor, Tensor> batch_backward(const Tensor& grad_output, con
       grad_weight.data<T>()[c] = dot * inverse;
     }
     if (grad_input.numel())
-      kernels<T>().channel_backward(g.data<T>(), x.data<T>(), mean.data<T>(), a.data<T>(), b.data<T>(), k.data<T>(),
-                                    grad_input.data<T>(), s);
+      work<NormKernels<T>>.on_cpu().channel_backward(g.data<T>(), x.data<T>(), mean.data<T>(), a.data<T>(), b.data<T>(),
+                                                     k.data<T>(), grad_input.data<T>(), s);
   });
   DType parameters = weight ? weight.dtype() : compute;
   return {as_dtype(grad_input, input.dtype()), as_dtype(grad_weight, parameters), as_dtype(grad_bias, parameters)};
@@ -168,13 +163,13 @@ std::tuple<Tensor, Tensor, Tensor> layer_forward(const Tensor& input, IntArrayRe
   for (size_t i = 0; i < shape.size(); ++i) outer[outer.size() - 1 - i] = 1;
   Tensor out = empty_tensor(input.sizes(), compute, input.device());
   Tensor mean = empty_tensor(outer, compute, input.device()), rstd = empty_tensor(outer, compute, input.device());
-  if (out.is_meta()) return {empty_tensor(input.sizes(), input.dtype(), input.device()), mean, rstd};
+  if (!host_work("layer_norm", out)) return {empty_tensor(input.sizes(), input.dtype(), input.device()), mean, rstd};
   Tensor x = as_contiguous(input, compute), w = parameter(weight, compute), b = parameter(bias, compute);
   as_float(compute, [&](auto zero) {
     using T = decltype(zero);
     if (s.c)
-      kernels<T>().row_forward(x.data<T>(), w ? w.data<T>() : nullptr, b ? b.data<T>() : nullptr, T(eps), out.data<T>(),
-                               mean.data<T>(), rstd.data<T>(), s);
+      work<NormKernels<T>>.on_cpu().row_forward(x.data<T>(), w ? w.data<T>() : nullptr, b ? b.data<T>() : nullptr,
+                                                T(eps), out.data<T>(), mean.data<T>(), rstd.data<T>(), s);
   });
   return {as_dtype(out, input.dtype()), mean, rstd};
 }
@@ -191,15 +186,15 @@ std::tuple<Tensor, Tensor, Tensor> layer_backward(const Tensor& grad_output, con
   Tensor grad_input = empty_tensor(input.sizes(), compute, input.device());
   Tensor grad_weight = empty_tensor(shape, compute, input.device()),
          grad_bias = empty_tensor(shape, compute, input.device());
-  if (grad_input.is_meta()) return {grad_input, grad_weight, grad_bias};
+  if (!host_work("layer_norm_backward", grad_input)) return {grad_input, grad_weight, grad_bias};
   Tensor x = as_contiguous(input, compute), g = as_contiguous(grad_output, compute), w = parameter(weight, compute);
   Tensor m = as_contiguous(mean, compute), r = as_contiguous(rstd, compute);
   as_float(compute, [&](auto zero) {
     using T = decltype(zero);
-    kernels<T>().row_backward(g.data<T>(), x.data<T>(), w ? w.data<T>() : nullptr, m.data<T>(), r.data<T>(),
-                              grad_input.data<T>(), s);
-    kernels<T>().row_params(g.data<T>(), x.data<T>(), m.data<T>(), r.data<T>(), grad_weight.data<T>(),
-                            grad_bias.data<T>(), s);
+    work<NormKernels<T>>.on_cpu().row_backward(g.data<T>(), x.data<T>(), w ? w.data<T>() : nullptr, m.data<T>(),
+                                               r.data<T>(), grad_input.data<T>(), s);
+    work<NormKernels<T>>.on_cpu().row_params(g.data<T>(), x.data<T>(), m.data<T>(), r.data<T>(), grad_weight.data<T>(),
+                                             grad_bias.data<T>(), s);
   });
   DType parameters = weight ? weight.dtype() : compute;
   return {as_dtype(grad_input, input.dtype()), as_dtype(grad_weight, parameters), as_dtype(grad_bias, parameters)};

@@ -9,6 +9,7 @@
 #include "register.h"
 #include "torch/core/ops/pooling.h"
 #include "torch/core/pool.h"
+#include "work.h"
 
 namespace torch {
 namespace {
@@ -119,7 +120,7 @@ std::tuple<Tensor, Tensor> max_pool_cpu(const Tensor& input, IntArrayRef kernel,
   Tensor out = empty_tensor(sizes, input.is_meta() ? input.dtype() : compute, input.device()), winners;
   if (keep_winners)
     winners = empty_tensor(sizes, pool::winners_fit_a_byte(w) ? DType::UInt8 : DType::Int32, input.device());
-  if (input.is_meta() || out.numel() == 0) return {to_dtype(out, input.dtype()), winners};
+  if (out.numel() == 0 || !host_work("max_pool", input)) return {to_dtype(out, input.dtype()), winners};
   const Tensor x = dense(input, compute);
   void* won = winners ? winners.data() : nullptr;
   if (compute == DType::Float32)
@@ -141,7 +142,7 @@ Tensor max_pool_backward_cpu(const Tensor& grad, const Tensor& winners, IntArray
   const DType compute = compute_type(op, grad.dtype(), DType::Float64);
   Tensor out =
       empty_tensor(with_spatial(grad, kernel.size(), w.in), grad.is_meta() ? grad.dtype() : compute, grad.device());
-  if (grad.is_meta() || out.numel() == 0) return to_dtype(out, grad.dtype());
+  if (out.numel() == 0 || !host_work("max_pool_backward", grad)) return to_dtype(out, grad.dtype());
   const Tensor g = dense(grad, compute), won = dense(winners, winners.dtype());
   with_type(compute, [&](auto zero) {
     using T = decltype(zero);
@@ -163,7 +164,7 @@ Tensor max_pool_gather_cpu(const Tensor& input, const Tensor& winners, IntArrayR
               " must have as many planes");
   const DType compute = compute_type(op, input.dtype(), DType::Float64);
   Tensor out = empty_tensor(winners.sizes(), input.is_meta() ? input.dtype() : compute, input.device());
-  if (input.is_meta() || out.numel() == 0) return to_dtype(out, input.dtype());
+  if (out.numel() == 0 || !host_work("max_pool_gather", input)) return to_dtype(out, input.dtype());
   const Tensor x = dense(input, compute), won = dense(winners, winners.dtype());
   with_type(compute, [&](auto zero) {
     using T = decltype(zero);
@@ -178,7 +179,7 @@ Tensor max_pool_indices_cpu(const Tensor& winners, IntArrayRef input_size, IntAr
   const Windows w = windows_back(op, winners, input_size, kernel, stride, padding, dilation);
   check_winners(op, winners, w);
   Tensor out = empty_tensor(winners.sizes(), DType::Int64, winners.device());
-  if (out.is_meta() || out.numel() == 0) return out;
+  if (out.numel() == 0 || !host_work("max_pool_indices", out)) return out;
   const Tensor won = dense(winners, winners.dtype());
   const bool bytes = pool::winners_fit_a_byte(w);
   parallel_for(w.planes, 32768 / w.out_plane() + 1, [&](int64_t first, int64_t last) {
@@ -216,7 +217,7 @@ Tensor avg_pool_cpu(const Tensor& input, IntArrayRef kernel, IntArrayRef stride,
   const DType compute = compute_type(op, input.dtype(), DType::Float64);
   Tensor out =
       empty_tensor(with_spatial(input, dims, w.out), input.is_meta() ? input.dtype() : compute, input.device());
-  if (input.is_meta() || out.numel() == 0) return to_dtype(out, input.dtype());
+  if (out.numel() == 0 || !host_work("avg_pool", input)) return to_dtype(out, input.dtype());
   const Tensor x = dense(input, compute);
   with_type(compute, [&](auto zero) {
     using T = decltype(zero);
@@ -234,7 +235,7 @@ Tensor avg_pool_backward_cpu(const Tensor& grad, IntArrayRef input_size, IntArra
   const DType compute = compute_type(op, grad.dtype(), DType::Float64);
   Tensor out =
       empty_tensor(with_spatial(grad, kernel.size(), w.in), grad.is_meta() ? grad.dtype() : compute, grad.device());
-  if (grad.is_meta() || out.numel() == 0) return to_dtype(out, grad.dtype());
+  if (out.numel() == 0 || !host_work("avg_pool_backward", grad)) return to_dtype(out, grad.dtype());
   const Tensor g = dense(grad, compute);
   with_type(compute, [&](auto zero) {
     using T = decltype(zero);
@@ -259,7 +260,7 @@ Tensor adaptive_avg_pool_cpu(const Tensor& input, IntArrayRef output_size) {
   TORCH_CHECK_IMPLEMENTED(is_floating(input.dtype()), op, ": not implemented for ", name(input.dtype()));
   Tensor out = empty_tensor(with_spatial(input, output_size.size(), b.out), input.is_meta() ? input.dtype() : compute,
                             input.device());
-  if (input.is_meta() || out.numel() == 0) return to_dtype(out, input.dtype());
+  if (out.numel() == 0 || !host_work("adaptive_avg_pool", input)) return to_dtype(out, input.dtype());
   const Tensor x = dense(input, compute);
   with_type(compute, [&](auto zero) {
     using T = decltype(zero);
@@ -285,7 +286,7 @@ Tensor adaptive_avg_pool_backward_cpu(const Tensor& grad, IntArrayRef input_size
   }
   const DType compute = compute_type(op, grad.dtype(), DType::Float64);
   Tensor out = empty_tensor(with_spatial(grad, dims, b.in), grad.is_meta() ? grad.dtype() : compute, grad.device());
-  if (grad.is_meta() || out.numel() == 0) return to_dtype(out, grad.dtype());
+  if (out.numel() == 0 || !host_work("adaptive_avg_pool_backward", grad)) return to_dtype(out, grad.dtype());
   const Tensor g = dense(grad, compute);
   with_type(compute, [&](auto zero) {
     using T = decltype(zero);
@@ -301,7 +302,7 @@ std::tuple<Tensor, Tensor> adaptive_max_pool_cpu(const Tensor& input, IntArrayRe
   const std::vector<int64_t> sizes = with_spatial(input, output_size.size(), b.out);
   Tensor out = empty_tensor(sizes, input.is_meta() ? input.dtype() : compute, input.device());
   Tensor indices = empty_tensor(sizes, DType::Int64, input.device());
-  if (input.is_meta() || out.numel() == 0) return {to_dtype(out, input.dtype()), indices};
+  if (out.numel() == 0 || !host_work("adaptive_max_pool", input)) return {to_dtype(out, input.dtype()), indices};
   const Tensor x = dense(input, compute);
   if (compute == DType::Float32)
     kernels<float>().bins_max_forward(b, x.data<float>(), out.data<float>(), indices.data<int64_t>());

@@ -13,7 +13,7 @@ namespace {
 bool truth(const Tensor& t) {
   TORCH_CHECK_IMPLEMENTED(!t.is_meta(), "a meta tensor has no values to compare");
   check_has_values("the comparison of all elements", t);
-  return *all(t).data<uint8_t>() != 0;
+  return number_of(all(t)).to_double() != 0;
 }
 
 bool equal_composite(const Tensor& self, const Tensor& other) {

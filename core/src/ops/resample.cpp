@@ -5,6 +5,7 @@
 #include "ops/planes.h"
 #include "register.h"
 #include "torch/core/ops/pooling.h"
+#include "work.h"
 
 namespace torch {
 namespace {
@@ -82,7 +83,7 @@ Tensor apply(const char* op, const Tensor& input, int64_t dim, const Table& tabl
 Tensor resample_cpu(const Tensor& input, int64_t dim, const Tensor& indices, const Tensor& weights) {
   check_table("resample", input, indices, weights);
   dim = wrap_dim(dim, input.dim());
-  if (input.is_meta()) return resized(input, dim, indices.size(1), input.dtype());
+  if (!host_work("resample", input)) return resized(input, dim, indices.size(1), input.dtype());
   return apply("resample", input, dim, read_table("resample", indices, weights, input.size(dim)));
 }
 
@@ -92,7 +93,7 @@ Tensor resample_backward_cpu(const Tensor& grad, int64_t dim, const Tensor& indi
   dim = wrap_dim(dim, grad.dim());
   TORCH_CHECK(size >= 0 && grad.size(dim) == indices.size(1), "resample_backward: grad ", grad.sizes(),
               " does not fit indices ", indices.sizes(), " along dim ", dim, ", or size ", size, " is negative");
-  if (grad.is_meta()) return resized(grad, dim, size, grad.dtype());
+  if (!host_work("resample_backward", grad)) return resized(grad, dim, size, grad.dtype());
   return apply("resample_backward", grad, dim, turned(read_table("resample_backward", indices, weights, size), size));
 }
 

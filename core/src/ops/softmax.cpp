@@ -4,6 +4,7 @@
 #include "register.h"
 #include "softmax_kernels.h"
 #include "torch/core/ops/unary.h"
+#include "work.h"
 
 namespace torch {
 
@@ -15,14 +16,6 @@ Planes planes_of(const Tensor& t, int64_t dim) {
   return p;
 }
 
-template <class T>
-const SoftmaxKernels<T>& kernels() {
-  if constexpr (std::is_same_v<T, float>)
-    return TORCH_PICK_ISA(softmax_float)();
-  else
-    return TORCH_PICK_ISA(softmax_double)();
-}
-
 Tensor forward(const char* op, const Tensor& self, int64_t dim, std::optional<DType> dtype, bool log) {
   DType result = dtype.value_or(self.dtype());
   TORCH_CHECK_IMPLEMENTED(is_floating(result), op, ": expects a floating point dtype, got ", result,
@@ -30,12 +23,13 @@ Tensor forward(const char* op, const Tensor& self, int64_t dim, std::optional<DT
   dim = wrap_dim(dim, self.dim());
   DType compute = compute_dtype(result);
   Tensor x = as_contiguous(self, compute), y = empty_tensor(self.sizes(), compute, self.device());
-  if (y.is_meta()) return empty_tensor(self.sizes(), result, self.device());
-  Planes p = planes_of(x, dim);
-  if (compute == DType::Float32)
-    kernels<float>().forward(x.data<float>(), y.data<float>(), p, log);
-  else
-    kernels<double>().forward(x.data<double>(), y.data<double>(), p, log);
+  const Planes p = planes_of(x, dim);
+  if (compute == DType::Float32) {
+    if (const auto* kernels = work<SoftmaxKernels<float>>.on(op, y))
+      kernels->forward(x.data<float>(), y.data<float>(), p, log);
+  } else if (const auto* kernels = work<SoftmaxKernels<double>>.on(op, y)) {
+    kernels->forward(x.data<double>(), y.data<double>(), p, log);
+  }
   return as_dtype(y, result);
 }
 
@@ -49,12 +43,13 @@ Tensor backward(const char* op, const Tensor& grad, const Tensor& output, int64_
   DType compute = compute_dtype(output.dtype());
   Tensor g = as_contiguous(grad, compute), y = as_contiguous(output, compute),
          x = empty_tensor(output.sizes(), compute, output.device());
-  if (x.is_meta()) return empty_tensor(output.sizes(), output.dtype(), output.device());
-  Planes p = planes_of(y, dim);
-  if (compute == DType::Float32)
-    kernels<float>().backward(g.data<float>(), y.data<float>(), x.data<float>(), p, log);
-  else
-    kernels<double>().backward(g.data<double>(), y.data<double>(), x.data<double>(), p, log);
+  const Planes p = planes_of(y, dim);
+  if (compute == DType::Float32) {
+    if (const auto* kernels = work<SoftmaxKernels<float>>.on(op, x))
+      kernels->backward(g.data<float>(), y.data<float>(), x.data<float>(), p, log);
+  } else if (const auto* kernels = work<SoftmaxKernels<double>>.on(op, x)) {
+    kernels->backward(g.data<double>(), y.data<double>(), x.data<double>(), p, log);
+  }
   return as_dtype(x, output.dtype());
 }
 

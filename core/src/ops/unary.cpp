@@ -67,12 +67,7 @@ Tensor in_place(const Tensor& self) {
 }  // namespace
 
 void register_unary() {
-#if TORCH_X86
-  const LoopRow* level = pick_level<const LoopRow*>(nullptr, v2::unary_loops, v3::unary_loops, v4::unary_loops);
-#else
-  const LoopRow* level = generic::unary_loops;
-#endif
-  fill_loops(loops, level, complex_unary_loops, kCount);
+  fill_loops(loops, *TORCH_PICK_ISA(unary_loops), complex_unary_loops, kCount);
 #define TORCH_UNARY(NAME, ATTR, DOC)     \
   set_native<op::NAME>(plain<k_##NAME>); \
   set_native<op::NAME##_>(in_place<k_##NAME>);

@@ -4,6 +4,7 @@
 #include "ops/planes.h"
 #include "register.h"
 #include "torch/core/ops/pooling.h"
+#include "work.h"
 
 namespace torch {
 namespace {
@@ -41,7 +42,7 @@ void with_width(const Tensor& t, F f) {
 Tensor plane_gather_cpu(const Tensor& input, const Tensor& indices, int64_t spatial) {
   const int64_t planes = shared_planes("plane_gather", input, indices, spatial);
   Tensor out = empty_tensor(indices.sizes(), input.dtype(), input.device());
-  if (out.is_meta() || out.numel() == 0) return out;
+  if (out.numel() == 0 || !host_work("max_unpool", out)) return out;
   const Tensor x = dense(input, input.dtype()), at = dense(indices, indices.dtype());
   const int64_t in_plane = x.numel() / planes, out_plane = out.numel() / planes;
   check_indices("plane_gather", at, at.data<int64_t>(), at.numel(), in_plane);
@@ -61,7 +62,7 @@ Tensor plane_scatter_cpu(const Tensor& values, const Tensor& indices, IntArrayRe
   std::vector<int64_t> sizes(values.sizes().begin(), values.sizes().end() - int64_t(size.size()));
   sizes.insert(sizes.end(), size.begin(), size.end());
   Tensor out = empty_tensor(sizes, values.dtype(), values.device());
-  if (out.is_meta() || out.numel() == 0) return out;
+  if (out.numel() == 0 || !host_work("max_unpool", out)) return out;
   std::memset(out.data(), 0, size_t(out.numel() * out.item_size()));
   if (values.numel() == 0) return out;
   const int64_t planes = shared_planes("max_unpool", out, values, int64_t(size.size()));

@@ -5,6 +5,7 @@
 #include "torch/core/ops/copy.h"
 #include "torch/core/ops/sparse.h"
 #include "torch/core/ops/view.h"
+#include "work.h"
 
 namespace torch {
 
@@ -13,6 +14,7 @@ namespace {
 // The smallest sizes that hold all indices.
 DimVector sizes_for(const Tensor& indices, const Tensor& values) {
   TORCH_CHECK_IMPLEMENTED(!indices.is_meta(), "sparse_coo_tensor: on the meta device the size must be given");
+  host_work("sparse_coo_tensor", indices);
   DimVector sizes;
   const int64_t *p = indices.data<int64_t>(), n = indices.size(1);
   for (int64_t d = 0; d < indices.size(0); ++d) {

@@ -17,6 +17,7 @@
 #include "torch/core/ops/sparse.h"
 #include "torch/core/ops/view.h"
 #include "torch/core/pool.h"
+#include "work.h"
 
 namespace torch {
 
@@ -76,7 +77,7 @@ Tensor matmul_kernel(const Tensor& rows, const Tensor& columns, const Tensor& va
               "_sparse_matmul: expected a vector of values and a matrix of their dtype and device, got ", values,
               " on ", values.device(), " and ", mat, " on ", mat.device());
   Tensor out = empty_tensor({count, mat.size(1)}, mat.dtype(), mat.device());
-  if (out.is_meta()) return out;
+  if (!host_work("_sparse_matmul", out)) return out;
   const Tensor r = checked("mm", rows, count), c = checked("mm", columns, mat.size(0));
   const Tensor v = as_contiguous(values, values.dtype()), m = as_contiguous(mat, mat.dtype());
   const int64_t width = mat.size(1);
@@ -98,7 +99,7 @@ Tensor sampled_kernel(const Tensor& rows, const Tensor& columns, const Tensor& a
       "_sparse_sampled: expected two matrices of equal rows on one device, got ", a, " on ", a.device(), " and ", b,
       " on ", b.device());
   Tensor out = empty_tensor({n}, a.dtype(), a.device());
-  if (out.is_meta()) return out;
+  if (!host_work("_sparse_sampled", out)) return out;
   const Tensor r = checked("_sparse_sampled", rows, a.size(0)), c = checked("_sparse_sampled", columns, b.size(0));
   const Tensor x = as_contiguous(a, a.dtype()), y = as_contiguous(b, b.dtype());
   const auto loop = sparse_kernels().sampled[int(a.dtype())];

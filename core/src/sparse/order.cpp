@@ -10,6 +10,7 @@
 #include "torch/core/ops/sparse.h"
 #include "torch/core/pool.h"
 #include "torch/core/wrapper.h"
+#include "work.h"
 
 namespace torch {
 
@@ -47,8 +48,8 @@ void sort_places(const int64_t* linear, int64_t n, Make make, Sort sort, int64_t
 }  // namespace
 
 Tensor linear_indices(const char* op, const Tensor& indices, IntArrayRef sizes, IntArrayRef into) {
-  TORCH_CHECK_IMPLEMENTED(indices.device().type == DeviceType::CPU, op, ": the indices of a sparse tensor on ",
-                          indices.device(), " cannot be read");
+  TORCH_CHECK_IMPLEMENTED(host_work(op, indices), op, ": the indices of a sparse tensor on ", indices.device(),
+                          " cannot be read");
   const int64_t dims = indices.size(0), n = indices.size(1);
   Tensor out = empty_tensor({n}, DType::Int64);
   int64_t* to = out.data<int64_t>();
@@ -161,7 +162,7 @@ Tensor segment_sum_kernel(const Tensor& values, const Tensor& order, const Tenso
   DimVector shape(values.sizes());
   shape[0] = bounds.numel() - 1;
   Tensor out = empty_tensor(shape, values.dtype(), values.device());
-  if (out.is_meta()) return out;
+  if (!host_work("_segment_sum", out)) return out;
   const Tensor v = as_contiguous(values, values.dtype()), o = as_contiguous(order, DType::Int64),
                b = as_contiguous(bounds, DType::Int64);
   check_segments(v, o, b);

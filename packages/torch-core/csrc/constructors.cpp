@@ -36,7 +36,7 @@ Tensor from_any(PyObject* data, std::optional<DType> dtype, std::optional<Device
     if (!t) throw PythonError();
     return converted(borrow(t.get()), dtype, device, copy);
   }
-  if (device && device->type == DeviceType::CUDA)
+  if (device && device->type != DeviceType::CPU && device->type != DeviceType::Meta)
     return converted(tensor_of_data(data, dtype, {}), dtype, device, false);
   return tensor_of_data(data, dtype, device.value_or(Device()));
 }

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "python.h"
+#include "torch/core/backend.h"
 #include "torch/core/random.h"
 
 namespace torch::python {
@@ -72,8 +73,8 @@ PyObject* generator_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   Device device;
   if (device_object && !to_device(device_object, &device)) return nullptr;
   TORCH_PY_TRY(nullptr, {
-    TORCH_CHECK_IMPLEMENTED(device.type == DeviceType::CPU, "Generator: no generators on ", device,
-                            ": that needs the distribution 'torch-core-cuda', which is not installed");
+    TORCH_CHECK_IMPLEMENTED(device.type != DeviceType::Meta, "Generator: no generators on ", device);
+    if (device.type != DeviceType::CPU) backend_of("Generator", device);
     auto* self = reinterpret_cast<PyGenerator*>(type->tp_alloc(type, 0));
     if (!self) return nullptr;
     self->generator = new Generator(Generator::kDefaultSeed, device);

@@ -183,12 +183,12 @@ Object value_of(PyObject* self, const char* op) {
     return Object();
   }
   if (!is_dense(t, op)) return Object();
-  if (t.device().type != DeviceType::CPU) {
+  if (t.is_meta()) {
     PyErr_Format(PyExc_RuntimeError, "%s: a tensor on device %s has no values to read", op,
                  to_string(t.device()).c_str());
     return Object();
   }
-  return Object(item_of(t, t.data()));
+  return Object(item_of(t));
 }
 int tensor_bool(PyObject* self) {
   Object v = value_of(self, "bool");

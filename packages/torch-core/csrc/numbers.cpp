@@ -4,13 +4,15 @@
 #include <string>
 
 #include "python.h"
+#include "torch/core/backend.h"
+#include "torch/core/ops/copy.h"
 
 namespace torch::python {
 
 namespace {
-bool on_cpu(const Tensor& t, const char* op) {
+bool has_values(const Tensor& t, const char* op) {
   if (!is_dense(t, op)) return false;
-  if (t.device().type == DeviceType::CPU) return true;
+  if (!t.is_meta()) return true;
   PyErr_Format(PyExc_RuntimeError, "%s: a tensor on device %s has no values to read here", op,
                to_string(t.device()).c_str());
   return false;
@@ -50,8 +52,8 @@ bool to_scalar(PyObject* o, Scalar* out) {
     *out = std::complex<double>(c.real, c.imag);
   } else if (is_tensor(o)) {
     Tensor t = unwrap(o);
-    if (!on_cpu(t, "number of a tensor")) return false;
-    Object item(item_of(t, t.data()));
+    if (!has_values(t, "number of a tensor")) return false;
+    Object item(item_of(t));
     return item && to_scalar(item.get(), out);
   } else if (std::strncmp(Py_TYPE(o)->tp_name, "numpy.bool", 10) == 0) {
     int truth = PyObject_IsTrue(o);
@@ -106,6 +108,14 @@ Tensor tensor_of_number(PyObject* o) {
   __builtin_unreachable();
 }
 
+PyObject* item_of(const Tensor& t) {
+  if (TORCH_LIKELY(t.device().type == DeviceType::CPU)) return item_of(t, t.data());
+  TORCH_PY_TRY(nullptr, {
+    alignas(16) char element[16];
+    on_device::read_scalar("item", element, t.data(), size_t(t.item_size()), t.device());
+    return item_of(t, element);
+  })
+}
 PyObject* item_of(const Tensor& t, const void* element) {
   switch (t.dtype()) {
     case DType::Bool:
@@ -150,7 +160,7 @@ PyObject* tensor_item_method(PyObject* self, PyObject*) {
                  (long long)t.numel());
     return nullptr;
   }
-  return on_cpu(t, "item") ? item_of(t, t.data()) : nullptr;
+  return has_values(t, "item") ? item_of(t) : nullptr;
 }
 
 PyObject* nested(const Tensor& t, int dim, const char* at) {
@@ -170,7 +180,11 @@ PyObject* nested(const Tensor& t, int dim, const char* at) {
 }
 PyObject* tensor_tolist(PyObject* self, PyObject*) {
   const Tensor& t = borrow(self);
-  return on_cpu(t, "tolist") ? nested(t, 0, static_cast<const char*>(t.data())) : nullptr;
+  if (!has_values(t, "tolist")) return nullptr;
+  TORCH_PY_TRY(nullptr, {
+    const Tensor here = t.device().type == DeviceType::CPU ? t : _to_copy(alias_of(t, true), std::nullopt, Device());
+    return nested(here, 0, static_cast<const char*>(here.data()));
+  })
 }
 
 // --- torch.tensor(data): one pass finds the shape and the dtype, a second one fills

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "python.h"
+#include "torch/core/backend.h"
 
 namespace torch::python {
 
@@ -408,9 +409,9 @@ bool to_dtype(PyObject* o, DType* out) {
 // As torch.device shows it: a name may give an index to the CPU, of which there is one.
 // Types of devices that have no tensors here: torch.device("mps") is there to be compared and printed.
 static bool named_only(std::string_view text, Device* out) {
-  static constexpr std::string_view kNamedOnly[] = {"xpu",    "mps",  "hpu",    "xla",    "mtia",         "ipu",
-                                                    "vulkan", "hip",  "opencl", "opengl", "ideep",        "mkldnn",
-                                                    "fpga",   "maia", "lazy",   "ve",     "privateuseone"};
+  static constexpr std::string_view kNamedOnly[] = {"xpu",    "mps",  "hpu",    "xla",    "mtia",  "ipu",
+                                                    "vulkan", "hip",  "opencl", "opengl", "ideep", "mkldnn",
+                                                    "fpga",   "maia", "lazy",   "ve"};
   for (size_t i = 0; i < std::size(kNamedOnly); ++i) {
     std::string_view name = kNamedOnly[i];
     if (text.substr(0, name.size()) != name) continue;
@@ -422,7 +423,7 @@ static bool named_only(std::string_view text, Device* out) {
       for (char c : rest.substr(1)) index = c < '0' || c > '9' ? 128 : index * 10 + (c - '0');
       if (index > 127) continue;
     }
-    *out = Device(DeviceType(int(DeviceType::Meta) + 1 + int(i)), index);
+    *out = Device(DeviceType(kDeviceTypes + int(i)), index);
     return true;
   }
   return false;
@@ -454,12 +455,12 @@ static bool named_device(PyObject* o, Device* out) {
 
 bool to_device(PyObject* o, Device* out) {
   if (!named_device(o, out)) return false;
-  if (out->type > DeviceType::Meta) {
+  if (int(out->type) >= kDeviceTypes || (out->type == DeviceType::PrivateUse1 && !find_backend(out->type))) {
     PyErr_Format(PyExc_RuntimeError, "device %s: this stack has tensors on cpu, meta and, with torch-core-cuda, cuda",
                  to_string(*out).c_str());
     return false;
   }
-  if (out->type != DeviceType::CUDA) out->index = -1;
+  *out = full_device(*out);
   return true;
 }
 

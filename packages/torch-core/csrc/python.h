@@ -36,6 +36,7 @@ PyObject* raise() noexcept;
 bool is_number(PyObject*);  // bool, int, float, complex and NumPy's scalars
 bool to_scalar(PyObject*, Scalar*);
 PyObject* wrap_scalar(const Scalar&);
+PyObject* item_of(const Tensor&);  // of one element, on any device that has values
 PyObject* item_of(const Tensor&, const void* element);
 Tensor tensor_of_number(PyObject*);  // a wrapped 0-d tensor
 bool add_constructors(PyObject* module);

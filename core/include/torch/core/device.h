@@ -9,7 +9,9 @@
 
 namespace torch {
 
-enum class DeviceType : uint8_t { CPU, CUDA, Meta };
+// PrivateUse1 is free for a plug-in of anybody's (backend.h).
+enum class DeviceType : uint8_t { CPU, CUDA, Meta, PrivateUse1 };
+constexpr int kDeviceTypes = 4;
 enum class Layout : uint8_t { Strided, Sparse, SparseCsr, SparseCsc, SparseBsr, SparseBsc };
 enum class MemoryFormat : uint8_t { Contiguous, Preserve, ChannelsLast, ChannelsLast3d };
 
@@ -20,7 +22,8 @@ struct Device {
   constexpr Device(DeviceType type, int index = -1) : type(type), index(int8_t(index)) {}
   friend constexpr bool operator==(Device, Device) = default;
 };
-TORCH_API Device parse_device(std::string_view text);  // "cpu", "cuda:1", "meta"; else ErrorKind::Runtime
+// "cpu", "cuda:1", "meta", or the name of a registered backend; else ErrorKind::Runtime
+TORCH_API Device parse_device(std::string_view text);
 TORCH_API std::string to_string(Device);
 inline std::ostream& operator<<(std::ostream& out, Device d) { return out << to_string(d); }
 
@@ -33,6 +36,7 @@ enum class Slot : uint8_t {
   CPU = 0,
   CUDA = 1,
   Meta = 2,
+  PrivateUse1 = 3,
   Wrapped = 5,  // a tensor around another one
   Autograd = 6,
   Sparse = 7,
@@ -50,7 +54,7 @@ constexpr Keys keys_below(Slot s) noexcept { return Keys(key(s) - 1u); }
 // What a tensor is, whatever uses it.
 constexpr Keys kBackendKeys = keys_below(Slot::Autograd) | key(Slot::Sparse) | key(Slot::SparseCompressed);
 constexpr Keys backend_key(DeviceType t) noexcept {
-  return t == DeviceType::CPU ? key(Slot::CPU) : t == DeviceType::CUDA ? key(Slot::CUDA) : key(Slot::Meta);
+  return Keys(1u << unsigned(t));  // the first slots are named as the devices are
 }
 TORCH_API const char* name(Slot) noexcept;
 

@@ -137,17 +137,7 @@ inline Tensor Tensor::type_as(const Tensor& like) const { return to(like); }
 inline Tensor Tensor::cpu() const { return to(TensorOptions(DeviceType::CPU)); }
 inline Scalar Tensor::item() const {
   TORCH_CHECK(numel() == 1, "item: a tensor of one element is needed, got ", *this);
-  TORCH_CHECK(is_cpu(), "item: expected a tensor on the CPU, got one on ", device());
-  return visit_dtype(dtype(), [&](auto one) {
-    using T = decltype(one);
-    T value = *data<T>();
-    if constexpr (requires { value.imag(); })
-      return Scalar(Complex128(value));
-    else if constexpr (std::is_arithmetic_v<T>)
-      return detail::scalar_of(value);
-    else
-      return Scalar(float(value));
-  });
+  return number_of(*this);
 }
 template <class T>
 T Tensor::item() const {

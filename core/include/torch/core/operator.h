@@ -398,11 +398,11 @@ struct OperatorSlots {
   static const Row& row() noexcept { return *static_cast<const Row*>(Tag::slots[kOwnRow]); }
 };
 
-// set<op::erfinv>(f): the same function on the CPU and the Meta device (it stops after allocating the result on Meta).
+// set_native<op::erfinv>(f): the same function on every device. It checks its arguments, makes the result and looks up
+// the work to do there (src/work.h).
 template <class Tag>
 void set_native(typename OperatorSlots<Tag>::Fn f) noexcept {
-  OperatorSlots<Tag>::set(Slot::CPU, f);
-  OperatorSlots<Tag>::set(Slot::Meta, f);
+  for (Slot s : {Slot::CPU, Slot::CUDA, Slot::Meta, Slot::PrivateUse1}) OperatorSlots<Tag>::set(s, f);
 }
 // A composite runs the same on every slot: what it calls dispatches again. Sparse tensors are let in one by one, since
 // a composite may ask a tensor for its strides (src/sparse/slots.h).

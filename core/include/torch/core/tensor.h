@@ -169,6 +169,9 @@ inline Options options_of(const Tensor& t) { return {t.dtype(), t.device()}; }
 TORCH_API Tensor empty_tensor(IntArrayRef sizes, DType dtype, Device device = {});
 // Uninitialised, dense, with the strides' order of `like` where it is dense, else contiguous.
 TORCH_API Tensor empty_like_tensor(const Tensor& like, DType dtype);
+// The value of a tensor of one element, wherever its memory is; waits for a device. RuntimeError on Meta and within
+// vmap.
+TORCH_API Scalar number_of(const Tensor& t);
 // A 0-d tensor holding a number; `wrapped` marks it as a Python number for type promotion.
 TORCH_API Tensor scalar_tensor_of(const Scalar& value, DType dtype, bool wrapped = false);
 // A tensor over the same storage with other geometry, recorded as a view of self's base. `offset` counts elements from

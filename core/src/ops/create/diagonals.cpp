@@ -9,6 +9,7 @@
 #include "torch/core/ops/create.h"
 #include "torch/core/ops/view.h"
 #include "torch/core/pool.h"
+#include "work.h"
 
 namespace torch {
 
@@ -50,14 +51,15 @@ Tensor triangle_kernel(const Tensor& self, int64_t diagonal) {
   TORCH_CHECK(self.dim() >= 2, upper ? "triu" : "tril", ": input tensor must have at least 2 dimensions, got shape ",
               self.sizes());
   Tensor out = empty_tensor(self.sizes(), self.dtype(), self.device());
-  if (!out.is_meta()) triangle<upper>(out, self.is_contiguous() ? self : contiguous_copy(self), diagonal);
+  if (host_work(upper ? "triu" : "tril", out))
+    triangle<upper>(out, self.is_contiguous() ? self : contiguous_copy(self), diagonal);
   return out;
 }
 template <bool upper>
 Tensor triangle_inplace(const Tensor& self, int64_t diagonal) {
   constexpr const char* op = upper ? "triu_" : "tril_";
   TORCH_CHECK(self.dim() >= 2, op, ": input tensor must have at least 2 dimensions, got shape ", self.sizes());
-  if (self.is_meta()) return self;
+  if (!host_work(op, self)) return self;
   check_internal_overlap(op, self);
   if (self.is_contiguous())
     triangle<upper>(self, self, diagonal);
@@ -76,7 +78,7 @@ Tensor diag_embed_kernel(const Tensor& self, int64_t offset, int64_t dim1, int64
   DimVector sizes;
   for (int64_t d = 0, from = 0; d < n; ++d) sizes.push_back(d == a || d == b ? size : self.size(from++));
   Tensor out = new_zeros_tensor(sizes, self.dtype(), self.device());
-  if (!out.is_meta()) copy_into(diagonal(out, offset, a, b), self);
+  copy_into(diagonal(out, offset, a, b), self);
   return out;
 }
 

@@ -5,6 +5,7 @@
 #include "elementwise.h"
 #include "ops/create/create.h"
 #include "ops/create/fill.h"
+#include "torch/core/backend.h"
 #include "torch/core/ops/create.h"
 #include "torch/core/pool.h"
 
@@ -12,8 +13,19 @@ namespace torch {
 
 constexpr int64_t kFillGrain = 1 << 20;  // bytes: a core writes them in some 50 us
 
+namespace {
+// Elements of a tensor without gaps, on a device of a plug-in; `value` is one of them.
+bool fill_elsewhere(const Tensor& out, const void* value) {
+  if (TORCH_LIKELY(out.device().type == DeviceType::CPU)) return false;
+  if (!out.is_meta() && out.numel())
+    on_device::fill("fill_", out.data(), size_t(out.numel()), value, size_t(out.item_size()), out.device());
+  return true;
+}
+}  // namespace
+
 void zero_contiguous(const Tensor& out) {
-  if (out.is_meta()) return;
+  static constexpr char kZeros[16] = {};
+  if (fill_elsewhere(out, kZeros)) return;
   char* p = out.data<char>();
   int64_t bytes = out.numel() * out.item_size();
   if (bytes <= kFillGrain) {
@@ -25,10 +37,10 @@ void zero_contiguous(const Tensor& out) {
 }
 
 void fill_contiguous(const Tensor& out, const Scalar& value) {
-  if (out.is_meta()) return;
   visit_dtype(out.dtype(), [&](auto zero) {
     using T = decltype(zero);
     const T v = value.to<T>();
+    if (fill_elsewhere(out, &v)) return;
     static constexpr T none{};
     if (std::memcmp(&v, &none, sizeof v) == 0) return zero_contiguous(out);
     T* p = out.data<T>();

@@ -8,6 +8,7 @@
 #include "torch/core/ops/pointwise.h"
 #include "torch/core/ops/unary.h"
 #include "torch/core/ops/view.h"
+#include "work.h"
 
 namespace torch {
 
@@ -75,7 +76,7 @@ Tensor complex_kernel(const Tensor& real, const Tensor& imag) {
   check_parts("complex", real, imag);
   Tensor out =
       empty_tensor(broadcast_shapes("complex", real.sizes(), imag.sizes()), complex_of(real.dtype()), real.device());
-  if (out.is_meta()) return out;
+  if (!host_work("complex", out)) return out;
   Tensor parts = view_as_real(out);
   copy_into(select(parts, -1, 0), real);
   copy_into(select(parts, -1, 1), imag);

@@ -7,6 +7,7 @@
 #include "ops/create/fill.h"
 #include "torch/core/ops/create.h"
 #include "torch/core/pool.h"
+#include "work.h"
 
 namespace torch {
 
@@ -36,6 +37,11 @@ T as_element(V v) {
 template <class F>
 void generate(const Tensor& out, F f) {
   if (out.is_meta()) return;
+  if (out.device().type != DeviceType::CPU) {  // made here, where it is exact, and moved
+    const Tensor here = empty_tensor(out.sizes(), out.dtype());
+    generate(here, f);
+    return copy_into(out, here);
+  }
   visit_dtype(out.dtype(), [&](auto zero) {
     using T = decltype(zero);
     T* p = out.data<T>();
@@ -167,7 +173,7 @@ Tensor eye_kernel(int64_t n, std::optional<int64_t> m, MaybeDType dtype, MaybeDe
   TORCH_CHECK(n >= 0, "eye: n must be greater or equal to 0, got ", n);
   TORCH_CHECK(cols >= 0, "eye: m must be greater or equal to 0, got ", cols);
   Tensor out = new_zeros_tensor({n, cols}, dtype.value_or(default_dtype()), device.value_or(Device()));
-  if (out.is_meta()) return out;
+  if (!host_work("eye", out)) return out;
   visit_dtype(out.dtype(), [&](auto zero) {
     using T = decltype(zero);
     for (int64_t i = 0, k = std::min(n, cols); i < k; ++i) out.data<T>()[i * cols + i] = T(1);
@@ -194,7 +200,7 @@ Tensor triangle_indices(int64_t rows, int64_t cols, int64_t offset, MaybeDType d
               ", offset=", offset);
   const int64_t n = int64_t(count), start = upper ? 0 : int64_t(above);
   Tensor out = empty_tensor({2, n}, t, device.value_or(Device()));
-  if (out.is_meta()) return out;
+  if (!host_work(op, out)) return out;
   auto write = [&](auto* p) {
     for (int64_t r = start, k = 0; k < n; ++r)
       for (int64_t c = first(r); c < last(r); ++c, ++k) {

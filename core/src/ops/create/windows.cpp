@@ -4,6 +4,7 @@
 
 #include "ops/create/create.h"
 #include "torch/core/ops/create.h"
+#include "work.h"
 
 namespace torch {
 
@@ -20,7 +21,7 @@ Tensor window(const char* op, int64_t length, bool periodic, MaybeDType dtype, M
   TORCH_CHECK(is_floating(t), op, " expects floating point dtypes, got: ", t);
   TORCH_CHECK(length >= 0, op, " requires non-negative window_length, got window_length=", length);
   Tensor out = empty_tensor({length}, t, device.value_or(Device()));
-  if (out.is_meta()) return out;
+  if (!host_work(op, out)) return out;
   double denominator = double(periodic ? length : length - 1);
   visit_dtype(t, [&](auto zero) {
     using T = decltype(zero);

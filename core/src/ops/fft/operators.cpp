@@ -12,6 +12,7 @@
 #include "torch/core/ops/fft.h"
 #include "torch/core/ops/join.h"
 #include "torch/core/ops/view.h"
+#include "work.h"
 
 namespace torch {
 
@@ -76,7 +77,7 @@ Tensor c2c(const Tensor& self, IntArrayRef dim, int64_t normalization, bool forw
   check_dims("fft", self, dims);
   if (dims.empty()) return clone(self);
   Tensor out = empty_tensor(self.sizes(), self.dtype(), self.device());
-  if (out.is_meta() || out.numel() == 0) return out;
+  if (out.numel() == 0 || !host_work("fft", out)) return out;
   along(as_contiguous(self, self.dtype()), out, dims, forward, scale_of(normalization, self.sizes(), dims));
   return out;
 }
@@ -110,7 +111,7 @@ Tensor r2c(const Tensor& self, IntArrayRef dim, int64_t normalization, bool ones
   const double scale = scale_of(normalization, self.sizes(), dims);
   as_real_type("rfft", self.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    if (half.is_meta() || half.numel() == 0) return;
+    if (half.numel() == 0 || !host_work("fft", half)) return;
     const Tensor in = as_contiguous(moved, self.dtype());
     fft_real(in.data<T>(), static_cast<T*>(half.data()), n, in.numel() / n, !forward, T(scale));
     Sizes others;
@@ -141,7 +142,7 @@ Tensor c2r(const Tensor& self, IntArrayRef dim, int64_t normalization, int64_t n
   const double scale = scale_of(normalization, out.sizes(), dims);
   as_real_type("irfft", self.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    if (real.is_meta() || real.numel() == 0) return;
+    if (real.numel() == 0 || !host_work("fft", real)) return;
     const Tensor in = as_contiguous(moved, self.dtype());
     fft_to_real(static_cast<const T*>(in.data()), real.data<T>(), n, real.numel() / n, !forward, T(scale));
   });

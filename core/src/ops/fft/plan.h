@@ -4,15 +4,13 @@
 #include <vector>
 
 #include "fft_kernels.h"
+#include "work.h"
 
 namespace torch {
 
 template <class T>
 const FftKernels<T>& fft_kernels() {
-  if constexpr (sizeof(T) == 4)
-    return TORCH_PICK_ISA(fft_float)();
-  else
-    return TORCH_PICK_ISA(fft_double)();
+  return work<FftKernels<T>>.on_cpu();
 }
 
 // n = columns * rows: the transform of a line as transforms of its columns, a product with roots of unity, and

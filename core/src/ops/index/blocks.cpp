@@ -6,16 +6,6 @@
 
 namespace torch {
 
-const IndexKernels& index_kernels() noexcept {
-#if TORCH_X86
-  static const IndexKernels& table = *pick_level<const IndexKernels*>(
-      nullptr, &v2::index_kernels_table, &v3::index_kernels_table, &v4::index_kernels_table);
-#else
-  static const IndexKernels& table = generic::index_kernels_table;
-#endif
-  return table;
-}
-
 bool shares_memory(const Tensor& a, const Tensor& b) noexcept { return a->storage == b->storage; }
 
 Tensor offsets_of(const char* op, const Tensor& index, int64_t dim, int64_t size, int64_t low, int64_t stride_bytes,

@@ -8,6 +8,7 @@
 #include "torch/core/ops/index.h"
 #include "torch/core/ops/view.h"
 #include "torch/core/pool.h"
+#include "work.h"
 
 namespace torch {
 
@@ -48,6 +49,7 @@ void check_mask(const char* op, const Tensor& mask) {
 void need_values(const char* op, const Tensor& t) {
   TORCH_CHECK_IMPLEMENTED(!t.is_meta(), op,
                           ": the size of the result is in the values, which Meta tensors do not have");
+  host_work(op, t);
 }
 Tensor spread(const Tensor& t, const std::vector<int64_t>& shape) {
   return t.sizes() == IntArrayRef(shape) ? as_contiguous(t, t.dtype()) : contiguous_copy(expand(t, shape));
@@ -77,7 +79,7 @@ Tensor masked_scatter_inplace(const Tensor& self, const Tensor& mask, const Tens
               self.dtype(), " and ", source.dtype());
   TORCH_CHECK(is_expandable_to(mask.sizes(), self.sizes()), "masked_scatter: mask of shape ", mask.sizes(),
               " does not broadcast to self of shape ", self.sizes());
-  if (self.is_meta()) return self;
+  if (!host_work("masked_scatter_", self)) return self;
   check_internal_overlap("masked_scatter_", self);
   Tensor m = spread(mask, self.sizes().vec()), values = as_contiguous(source, source.dtype());
   if (shares_memory(values, self)) values = contiguous_copy(values);
@@ -96,7 +98,7 @@ Tensor masked_scatter_inplace(const Tensor& self, const Tensor& mask, const Tens
 }
 Tensor masked_scatter_kernel(const Tensor& self, const Tensor& mask, const Tensor& source) {
   std::vector<int64_t> shape = broadcast_shapes("masked_scatter", self.sizes(), mask.sizes());
-  Tensor out = self.is_meta() ? empty_tensor(shape, self.dtype(), self.device()) : contiguous_copy(expand(self, shape));
+  Tensor out = contiguous_copy(expand(self, shape));
   return masked_scatter_inplace(out, mask, source);
 }
 

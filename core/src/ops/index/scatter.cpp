@@ -13,6 +13,7 @@
 #include "torch/core/ops/pointwise.h"
 #include "torch/core/ops/view.h"
 #include "torch/core/pool.h"
+#include "work.h"
 
 namespace torch {
 
@@ -66,9 +67,7 @@ void each_row(const Walk& w, int64_t begin, int64_t end, F f) {
 Tensor at_least_1d(const Tensor& t) {
   return t.dim() > 0 ? t : view_of(t, IntArrayRef({1}), IntArrayRef({1}), t.storage_offset());
 }
-Tensor copy_of(const Tensor& self) {
-  return self.is_meta() ? empty_like_tensor(self, self.dtype()) : preserving_copy(self, self.dtype());
-}
+Tensor copy_of(const Tensor& self) { return preserving_copy(self, self.dtype()); }
 
 void check_index(const char* op, const Tensor& self, int64_t dim, const Tensor& index) {
   TORCH_CHECK(index.dtype() == DType::Int64 || index.dtype() == DType::Int32, op,
@@ -108,7 +107,7 @@ Tensor gather_kernel(const Tensor& self, int64_t dim, const Tensor& index, bool)
   Tensor out = empty_tensor(index.sizes(), self.dtype(), self.device());
   if (index.numel() == 0) return out;
   check_index("gather", self, dim, index);
-  if (out.is_meta()) return out;
+  if (!host_work("gather", out)) return out;
   Tensor at = ready_index("gather", self, dim, index), x = at_least_1d(self), y = at_least_1d(out);
   Walk w = walk_of(x, dim, at, y);
   const IndexKernels& k = index_kernels();
@@ -226,7 +225,7 @@ Tensor scatter_checked(const char* op, const Tensor& self, int64_t* dim, const T
   if (index.numel() == 0) return self;
   check_index(op, self, *dim, index);
   if (src) check_src(op, self, index, *src);
-  if (self.is_meta()) return self;
+  if (!host_work(op, self)) return self;
   check_internal_overlap(op, self);
   write(ready_index(op, self, *dim, index));
   return self;

@@ -6,6 +6,7 @@
 #include "torch/core/ops/index.h"
 #include "torch/core/pool.h"
 #include "torch/core/promote.h"
+#include "work.h"
 
 namespace torch {
 
@@ -15,7 +16,7 @@ Tensor one_hot_kernel(const Tensor& self, int64_t num_classes) {
   TORCH_CHECK(self.dtype() == DType::Int64, "one_hot is only applicable to index tensor of type LongTensor, got ",
               self.dtype());
   DimVector sizes(self.sizes());
-  if (self.numel() == 0 || self.is_meta()) {
+  if (self.numel() == 0 || !host_work("one_hot", self)) {
     TORCH_CHECK(num_classes > 0, "one_hot: Can not infer total number of classes from empty tensor.");
     sizes.push_back(num_classes);
     return new_zeros_tensor(sizes, DType::Int64, self.device());
@@ -41,6 +42,7 @@ Tensor bincount_kernel(const Tensor& self, const Tensor& weights, int64_t minlen
   TORCH_CHECK(minlength >= 0, "bincount: minlength should be >= 0, got ", minlength);
   TORCH_CHECK_IMPLEMENTED(!self.is_meta(),
                           "bincount: the size of the result is in the values, which Meta tensors do not have");
+  host_work("bincount", self);
   if (weights)
     TORCH_CHECK(weights.sizes() == self.sizes(),
                 "bincount: weights should be 1-d and have the same length as input, got ", weights.sizes(), " and ",
@@ -113,11 +115,11 @@ Tensor searchsorted_kernel(const Tensor& sequence, const Tensor& self, bool out_
                 "sorter must be an int64 tensor of the boundaries' shape ", Bracketed{sequence.sizes()}, ", got ",
                 sorter);
     order = as_contiguous(sorter, DType::Int64);
-    TORCH_CHECK(self.is_meta() || index_kernels().check64(order.data<int64_t>(), order.numel(), n) < 0, op,
+    TORCH_CHECK(!host_work(op, self) || index_kernels().check64(order.data<int64_t>(), order.numel(), n) < 0, op,
                 "sorter index out of range");
   }
   Tensor out = empty_tensor(self.sizes(), out_int32 ? DType::Int32 : DType::Int64, sequence.device());
-  if (out.is_meta() || out.numel() == 0) return out;
+  if (out.numel() == 0 || !host_work(op, out)) return out;
   // A Python number keeps its own precision against integer boundaries.
   DType t = compute_dtype(self.is_wrapped_number() ? sequence.dtype() : promote_types(sequence.dtype(), self.dtype()));
   if (self.is_wrapped_number() && !is_floating(t) && is_floating(self.dtype())) t = DType::Float64;

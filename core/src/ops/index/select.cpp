@@ -7,14 +7,13 @@
 #include "torch/core/ops/index.h"
 #include "torch/core/ops/pointwise.h"
 #include "torch/core/ops/view.h"
+#include "work.h"
 
 namespace torch {
 
 namespace {
 
-Tensor copy_of(const Tensor& self) {
-  return self.is_meta() ? empty_like_tensor(self, self.dtype()) : preserving_copy(self, self.dtype());
-}
+Tensor copy_of(const Tensor& self) { return preserving_copy(self, self.dtype()); }
 Tensor at_least_1d(const Tensor& t) {
   return t.dim() > 0 ? t : view_of(t, IntArrayRef({1}), IntArrayRef({1}), t.storage_offset());
 }
@@ -40,7 +39,7 @@ Tensor index_select_kernel(const Tensor& self, int64_t dim, const Tensor& index)
     TORCH_CHECK(index.numel() == 1, "index_select(): Index to scalar can have only 1 value, got ", index.numel(),
                 " value(s)");
   Tensor out = empty_tensor(sizes, self.dtype(), self.device());
-  if (out.is_meta()) return out;
+  if (!host_work("index_select", out)) return out;
   Tensor x = at_least_1d(self), y = at_least_1d(out);
   Tensor offsets = offsets_of("index_select(): index out of range in self: ", index, dim, x.size(dim), 0,
                               x.stride(dim) * x.item_size(), ErrorKind::Index);
@@ -100,7 +99,7 @@ Tensor index_add_inplace(const Tensor& self, int64_t dim, const Tensor& index, c
                          const Scalar& alpha) {
   dim = wrap_dim(dim, self.dim());
   check_slices(kIndexAdd, self, dim, index, source);
-  if (self.is_meta()) return self;
+  if (!host_work("index_add_", self)) return self;
   check_internal_overlap("index_add_", self);
   bool scaled = alpha.to_double() != 1 || alpha.is_complex();
   Tensor values = scaled ? mul(source, scalar_tensor_of(alpha, alpha.is_float() ? DType::Float64 : alpha.dtype(), true))
@@ -117,7 +116,7 @@ Tensor index_add_kernel(const Tensor& self, int64_t dim, const Tensor& index, co
 Tensor index_copy_inplace(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
   dim = wrap_dim(dim, self.dim());
   check_slices(kIndexCopy, self, dim, index, source);
-  if (self.is_meta()) return self;
+  if (!host_work("index_copy_", self)) return self;
   check_internal_overlap("index_copy_", self);
   write_slices("index_copy(): ", index_kernels().put[size_class(self.item_size())], self, dim, index,
                apart(source, self), 0);
@@ -131,7 +130,7 @@ Tensor index_fill_inplace(const Tensor& self, int64_t dim, const Tensor& index, 
   dim = wrap_dim(dim, self.dim());
   check_index("index_fill", self, index, ErrorKind::Index, ErrorKind::Runtime);
   check_fits("index_fill_()", value, self.dtype());
-  if (self.is_meta()) return self;
+  if (!host_work("index_fill_", self)) return self;
   check_internal_overlap("index_fill_", self);
   DimVector sizes(at_least_1d(self).sizes());
   sizes[dim] = index.numel();
@@ -203,7 +202,7 @@ void check_positions(const char* op, const Tensor& self, const Tensor& index) {
 Tensor take_kernel(const Tensor& self, const Tensor& index) {
   check_positions("take", self, index);
   Tensor out = empty_tensor(index.sizes(), self.dtype(), self.device());
-  if (out.is_meta()) return out;
+  if (!host_work("take", out)) return out;
   Tensor x = as_contiguous(self, self.dtype());
   Tensor offsets =
       offsets_of("take(): out of range: ", index, 0, self.numel(), -self.numel(), self.item_size(), ErrorKind::Index);
@@ -221,7 +220,7 @@ Tensor put_inplace(const Tensor& self, const Tensor& index, const Tensor& source
   TORCH_CHECK_INDEX(index.numel() == source.numel(),
                     "put_(): Expected source and index to have the same number of elements, but got source.numel() = ",
                     source.numel(), ", index.numel() = ", index.numel());
-  if (self.is_meta()) return self;
+  if (!host_work("put_", self)) return self;
   check_internal_overlap("put_", self);
   Tensor offsets =
       offsets_of("put_(): out of range: ", index, 0, self.numel(), -self.numel(), self.item_size(), ErrorKind::Index);

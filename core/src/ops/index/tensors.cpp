@@ -5,6 +5,7 @@
 #include "torch/core/ops/index.h"
 #include "torch/core/ops/pointwise.h"
 #include "torch/core/ops/view.h"
+#include "work.h"
 
 namespace torch {
 
@@ -84,7 +85,7 @@ Plan plan(const Tensor& self, TensorList given) {
   for (int64_t d : p.after.ref()) p.result.push_back(self.size(d));
   int64_t count = checked_numel("index", p.index_shape);
   checked_numel("index", p.result);
-  if (self.is_meta()) return p;
+  if (!host_work("index", self)) return p;
 
   const IndexKernels& k = index_kernels();
   p.offsets = empty_tensor({count}, DType::Int64);
@@ -135,7 +136,8 @@ Tensor index_kernel(const Tensor& self, TensorList indices) {
   if (is_whole_mask(self, indices)) return masked_select(self, indices[0]);
   Plan p = plan(self, indices);
   Tensor out = empty_tensor(p.result, self.dtype(), self.device());
-  if (!out.is_meta() && out.numel() > 0) run(index_kernels().take[size_class(self.item_size())], self, out, p, true);
+  if (out.numel() > 0 && host_work("index", out))
+    run(index_kernels().take[size_class(self.item_size())], self, out, p, true);
   return out;
 }
 
@@ -149,7 +151,7 @@ Tensor index_put_inplace(const Tensor& self, TensorList indices, const Tensor& v
   Plan p = plan(self, indices);
   TORCH_CHECK(is_expandable_to(values.sizes(), p.result), "shape mismatch: value tensor of shape ",
               Bracketed{values.sizes()}, " cannot be broadcast to indexing result of shape ", Bracketed{p.result});
-  if (self.is_meta()) return self;
+  if (!host_work("index_put_", self)) return self;
   TORCH_CHECK(values.device() == self.device(), "index_put_: self is on ", self.device(), ", values on ",
               values.device());
   check_internal_overlap("index_put_", self);
@@ -162,7 +164,7 @@ Tensor index_put_inplace(const Tensor& self, TensorList indices, const Tensor& v
   return self;
 }
 Tensor index_put_kernel(const Tensor& self, TensorList indices, const Tensor& values, bool accumulate) {
-  Tensor out = self.is_meta() ? empty_like_tensor(self, self.dtype()) : preserving_copy(self, self.dtype());
+  Tensor out = preserving_copy(self, self.dtype());
   return index_put_inplace(out, indices, values, accumulate);
 }
 

@@ -8,6 +8,7 @@
 #include "torch/core/ops/view.h"
 #include "torch/core/pool.h"
 #include "torch/core/promote.h"
+#include "work.h"
 
 namespace torch {
 
@@ -83,7 +84,7 @@ Tensor cat_kernel(TensorList tensors, int64_t dim) {
   }
   sizes[dim] = total;
   Tensor out = empty_tensor(sizes, dtype, model->device());
-  if (out.is_meta() || out.numel() == 0) return out;
+  if (out.numel() == 0 || !host_work("cat", out)) return out;
   int64_t outer = 1, inner = 1;
   for (int64_t d = 0; d < dim; ++d) outer *= sizes[d];
   for (int64_t d = dim + 1; d < sizes.size(); ++d) inner *= sizes[d];
@@ -124,7 +125,7 @@ Tensor stack_kernel(TensorList tensors, int64_t dim) {
   DimVector sizes(first.sizes());
   sizes.insert(dim, int64_t(tensors.size()));
   Tensor out = empty_tensor(sizes, dtype, first.device());
-  if (out.is_meta() || out.numel() == 0) return out;
+  if (out.numel() == 0 || !host_work("stack", out)) return out;
   int64_t outer = 1, inner = 1;
   for (int64_t d = 0; d < dim; ++d) outer *= sizes[d];
   for (int64_t d = dim + 1; d < sizes.size(); ++d) inner *= sizes[d];

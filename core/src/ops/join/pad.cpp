@@ -8,6 +8,7 @@
 #include "torch/core/ops/create.h"
 #include "torch/core/ops/index.h"
 #include "torch/core/ops/join.h"
+#include "work.h"
 
 namespace torch {
 
@@ -35,7 +36,7 @@ Tensor constant_pad_kernel(const Tensor& self, IntArrayRef pad, const Scalar& va
     to[d] = std::max<int64_t>(left, 0);
   }
   Tensor out = empty_tensor(sizes, self.dtype(), self.device());
-  if (out.is_meta()) return out;
+  if (!host_work("constant_pad_nd", out)) return out;
   if (out.numel() != self.numel() || !(out.sizes() == self.sizes()))
     fill_contiguous(out, value);
   else if (pad.size())
@@ -66,7 +67,7 @@ Tensor select_positions(const char* op, const Tensor& self, IntArrayRef padding,
     TORCH_CHECK(total >= 0, op, ": padding ", Bracketed{padding}, " leaves nothing of dim ", d, " with size ", n);
     Tensor index = empty_tensor({total}, DType::Int64);
     for (int64_t i = 0; i < total; ++i) index.data<int64_t>()[i] = position(i - left, n);
-    x = index_select(x, d, self.is_meta() ? empty({total}, DType::Int64, self.device()) : index);
+    x = index_select(x, d, _to_copy(index, std::nullopt, self.device()));
   }
   return x.get() == self.get() ? clone(x) : x;
 }

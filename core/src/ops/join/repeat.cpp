@@ -5,6 +5,7 @@
 #include "torch/core/ops/index.h"
 #include "torch/core/ops/join.h"
 #include "torch/core/ops/view.h"
+#include "work.h"
 
 namespace torch {
 
@@ -70,6 +71,7 @@ Tensor repeat_interleave_kernel(const Tensor& repeats, std::optional<int64_t> ou
               "repeat_interleave: repeats has to be Long or Int tensor, got ", repeats);
   TORCH_CHECK_IMPLEMENTED(!repeats.is_meta(),
                           "repeat_interleave: the size of the result is in the values, which Meta tensors do not have");
+  host_work("repeat_interleave", repeats);
   return with_counts(repeats, [&](auto* counts) {
     int64_t n = repeats.size(0), stride = repeats.stride(0), total = 0;
     for (int64_t i = 0; i < n; ++i) {

@@ -3,6 +3,7 @@
 #include "ops/pointwise/pointwise.h"
 #include "torch/core/ops/binary.h"
 #include "torch/core/ops/pointwise.h"
+#include "work.h"
 
 namespace torch {
 
@@ -82,7 +83,7 @@ Tensor where_kernel(const Tensor& condition, const Tensor& self, const Tensor& o
   broadcast("where", inputs, shape);
   Tensor out =
       empty_result(shape, result_type(self, other), common_device("where", inputs), {&self, &other, &condition});
-  if (!out.is_meta()) choose(out, condition, self, other);
+  if (host_work("where", out)) choose(out, condition, self, other);
   return out;
 }
 void check_mask(const Tensor& self, const Tensor& mask, const Tensor& value) {
@@ -101,7 +102,7 @@ Tensor masked_fill_kernel(const Tensor& self, const Tensor& mask, const Tensor& 
   Shape shape;
   broadcast("masked_fill", inputs, shape);
   Tensor out = empty_result(shape, self.dtype(), common_device("masked_fill", inputs), {&self});
-  if (!out.is_meta()) choose(out, mask, value, self);
+  if (host_work("masked_fill", out)) choose(out, mask, value, self);
   return out;
 }
 Tensor masked_fill_kernel_(const Tensor& self, const Tensor& mask, const Tensor& value) {
@@ -109,7 +110,7 @@ Tensor masked_fill_kernel_(const Tensor& self, const Tensor& mask, const Tensor&
   TORCH_CHECK(is_expandable_to(mask.sizes(), self.sizes()), "masked_fill_: The shape of mask ", mask.sizes(),
               " does not broadcast to the shape of self ", self.sizes());
   check_internal_overlap("masked_fill_", self);
-  if (self.is_meta()) return self;
+  if (!host_work("masked_fill_", self)) return self;
   choose(self, check_overlap("masked_fill_", self, mask), check_overlap("masked_fill_", self, value), self);
   return self;
 }

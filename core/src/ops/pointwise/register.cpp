@@ -14,14 +14,8 @@ LoopRow formulas[kFormulas];
 LoopRow where_row;
 
 void register_pointwise() {
-#if TORCH_X86
-  fill_loops(formulas, pick_level<const LoopRow*>(nullptr, v2::formula_loops, v3::formula_loops, v4::formula_loops),
-             complex_formula_loops, kFormulas);
-  where_row = *pick_level<const LoopRow*>(nullptr, &v2::where_loops, &v3::where_loops, &v4::where_loops);
-#else
-  fill_loops(formulas, generic::formula_loops, complex_formula_loops, kFormulas);
-  where_row = generic::where_loops;
-#endif
+  fill_loops(formulas, *TORCH_PICK_ISA(formula_loops), complex_formula_loops, kFormulas);
+  where_row = *TORCH_PICK_ISA(where_loops);
   register_pointwise_arithmetic();
   register_pointwise_functions();
   register_pointwise_choice();

@@ -6,6 +6,7 @@
 #include "ops/random/random.h"
 #include "torch/core/ops/copy.h"
 #include "torch/core/ops/random.h"
+#include "work.h"
 
 namespace torch {
 
@@ -21,7 +22,7 @@ Tensor bernoulli_fill_kernel(const Tensor& self, double p, Generator* generator)
   const auto fill = [threshold](RandomStream s, int64_t n, uint8_t* out) {
     random_kernels().below_u8(s, n, threshold, out);
   };
-  if (self.dtype() == DType::Bool && self.is_contiguous() && !self.is_meta())
+  if (self.dtype() == DType::Bool && self.is_contiguous() && self.device().type == DeviceType::CPU)
     fill_memory(g, self.numel(), 1, self.data<uint8_t>(), fill);
   else
     fill_tensor<uint8_t>(self, g, 1, fill);
@@ -61,7 +62,7 @@ Tensor bernoulli_kernel(const Tensor& self, Generator* generator) {
   TORCH_CHECK_IMPLEMENTED(is_floating(self.dtype()),
                           "bernoulli: expected probabilities of a floating point dtype, got ", self.dtype());
   Generator& g = generator_or_default("bernoulli", generator, self.device());
-  if (self.is_meta() || self.numel() == 0) return empty_like_tensor(self, self.dtype());
+  if (self.numel() == 0 || !host_work("bernoulli", self)) return empty_like_tensor(self, self.dtype());
   const Tensor p = as_floats(self);
   const Tensor out = p.dtype() == DType::Float64 ? bernoulli_of<double>(p, g) : bernoulli_of<float>(p, g);
   if (out.dtype() == self.dtype()) return out;
@@ -75,7 +76,7 @@ Tensor bernoulli_each_kernel(const Tensor& self, const Tensor& p, Generator* gen
                           p.dtype());
   TORCH_CHECK(is_expandable_to(p.sizes(), self.sizes()), "bernoulli_: p ", p.sizes(), " cannot be broadcast to self ",
               self.sizes());
-  if (self.is_meta() || self.numel() == 0) return self;
+  if (self.numel() == 0 || !host_work("bernoulli_", self)) return self;
   Tensor chances = empty_tensor(self.sizes(), p.dtype() == DType::Float64 ? DType::Float64 : DType::Float32);
   copy_into(chances, p);
   copy_into(self,
@@ -89,7 +90,7 @@ std::tuple<Tensor, Tensor> native_dropout_kernel(const Tensor& input, double p, 
                           input.dtype());
   Tensor out = empty_tensor(input.sizes(), input.dtype(), input.device()),
          mask = empty_tensor(input.sizes(), DType::Bool, input.device());
-  if (out.is_meta() || out.numel() == 0) return {out, mask};
+  if (out.numel() == 0 || !host_work("native_dropout", out)) return {out, mask};
   const bool drops = train.value_or(true);
   const uint64_t threshold = drops ? threshold_of(1 - p) : kAlways;
   const double scale = !drops ? 1 : p == 1 ? 0 : 1 / (1 - p);
@@ -124,7 +125,7 @@ Tensor native_dropout_backward_kernel(const Tensor& grad, const Tensor& mask, do
               "native_dropout_backward: expected a torch.bool mask of grad's shape ", grad.sizes(), ", got ", mask);
   const DType t = is_floating(grad.dtype()) || is_complex(grad.dtype()) ? grad.dtype() : default_dtype();
   Tensor out = empty_tensor(grad.sizes(), t, grad.device());
-  if (out.is_meta() || out.numel() == 0) return out;
+  if (out.numel() == 0 || !host_work("native_dropout_backward", out)) return out;
   const Tensor g = as_contiguous(grad, t), m = mask.is_contiguous() ? mask : contiguous_copy(mask);
   const uint8_t* const kept = m.data<uint8_t>();
   visit_dtype(t, [&](auto zero) {

@@ -9,6 +9,7 @@
 
 #include "ops/random/random.h"
 #include "torch/core/ops/random.h"
+#include "work.h"
 
 namespace torch {
 
@@ -84,7 +85,7 @@ Tensor randperm_kernel(int64_t n, Generator* generator, std::optional<DType> dty
   TORCH_CHECK(!is_complex(t) && n - 1 <= exact, "randperm: ", n, " numbers do not fit into ", t);
   Tensor out = empty_tensor({n}, t, device.value_or(Device()));
   Generator& g = generator_or_default("randperm", generator, out.device());
-  if (out.is_meta()) return out;
+  if (!host_work("randperm", out)) return out;
   TORCH_CHECK(n <= int64_t(1) << 32, "randperm: at most 2**32 numbers, got ", n);
   if (t == DType::Int64) {
     permutation(out.data<int64_t>(), n, g);
@@ -214,7 +215,7 @@ Tensor multinomial_kernel(const Tensor& self, int64_t num_samples, bool replacem
   Generator& g = generator_or_default("multinomial", generator, self.device());
   Tensor out = self.dim() == 2 ? empty_tensor({rows, num_samples}, DType::Int64, self.device())
                                : empty_tensor({num_samples}, DType::Int64, self.device());
-  if (out.is_meta() || out.numel() == 0) return out;
+  if (out.numel() == 0 || !host_work("multinomial", out)) return out;
   Tensor p = self;
   const DType inside = self.dtype() == DType::Float64 ? DType::Float64 : DType::Float32;
   if (p.dtype() != inside || !p.is_contiguous()) {
@@ -262,7 +263,7 @@ Tensor poisson_kernel(const Tensor& self, Generator* generator) {
                           self.dtype());
   Generator& g = generator_or_default("poisson", generator, self.device());
   Tensor out = empty_tensor(self.sizes(), self.dtype(), self.device());
-  if (out.is_meta() || out.numel() == 0) return out;
+  if (out.numel() == 0 || !host_work("poisson", out)) return out;
   const Tensor rates = empty_tensor(self.sizes(), DType::Float64);
   copy_into(rates, self);
   double* const rate = rates.data<double>();

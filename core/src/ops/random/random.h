@@ -4,9 +4,11 @@
 
 #include "iterate.h"
 #include "random_kernels.h"
+#include "torch/core/backend.h"
 #include "torch/core/pool.h"
 #include "torch/core/random.h"
 #include "torch/core/tensor.h"
+#include "work.h"
 
 namespace torch {
 
@@ -16,7 +18,8 @@ using MaybeFormat = std::optional<MemoryFormat>;
 
 // The given generator or the default one. `op` is named when its device is not the tensor's.
 inline Generator& generator_or_default(const char* op, Generator* given, Device device) {
-  if (!given) return default_generator();
+  const DeviceBackend* backend = find_backend(device.type);
+  if (!given) return backend ? *backend->generator(device) : default_generator();
   TORCH_CHECK(device.type == DeviceType::Meta || given->device().type == device.type, op, ": expected a generator on ",
               device, ", got one on ", given->device());
   return *given;
@@ -48,7 +51,7 @@ void fill_memory(Generator& generator, int64_t n, int words, T* out, F&& fill) {
 // The same into a tensor: values go out in the order of indices, whatever the layout, and are converted to its dtype.
 template <class T, class F>
 void fill_tensor(const Tensor& t, Generator& generator, int words, F&& fill) {
-  if (t.is_meta() || t.numel() == 0) return;
+  if (t.numel() == 0 || !host_work("a draw of random numbers", t)) return;
   if (t.dtype() == dtype_of<T> && t.is_contiguous()) return fill_memory(generator, t.numel(), words, t.data<T>(), fill);
   const Tensor values = empty_tensor(t.sizes(), dtype_of<T>);
   fill_memory(generator, t.numel(), words, values.data<T>(), fill);

@@ -6,6 +6,7 @@
 
 #include "staging.h"
 #include "torch/core/interrupt.h"
+#include "work.h"
 
 namespace torch {
 
@@ -22,12 +23,7 @@ constexpr int64_t kWholeRuns = 4096;  // rows that kernels fold into accumulator
 constexpr int64_t kAskEvery = 256;    // blocks or runs: a stride of 0 makes a task as long as one likes
 
 const ReduceKernel& find_kernel(Reduce which, DType t) {
-#if TORCH_X86
-  static const auto get = TORCH_PICK_ISA(reduce_table);
-#else
-  static const auto get = &generic::reduce_table;
-#endif
-  return get(which).by_dtype[int(t)];
+  return work<ReduceTables>.on_cpu().of[int(which)]->by_dtype[int(t)];
 }
 
 struct Dim {
@@ -224,7 +220,7 @@ void fold_unit(const Plan& p, Buffers* buffers, bool ordered, const Unit& u, int
 
 void run_reduction(const ReduceJob& job, const Tensor& self, const DimSet& dims, const Tensor* outs, int out_count,
                    Finish finish) {
-  if (outs[0].numel() == 0) return;
+  if (outs[0].numel() == 0 || !host_work("a reduction", self)) return;
   if (self.is_contiguous() && outs[0].numel() == 1 && self.numel() <= kPiece && job.convert == self.dtype() &&
       self.numel() > 0) {
     // One run that one task folds, as the general path would: no plan (sum.1 on a loaded machine: 406 -> 133 ns).

@@ -5,6 +5,7 @@
 #include "torch/core/ops/binary.h"
 #include "torch/core/ops/reduce.h"
 #include "torch/core/ops/view.h"
+#include "work.h"
 
 namespace torch {
 
@@ -82,7 +83,7 @@ Tensor extreme(const char* op, const Tensor& self, const DimSet& dims, bool keep
   check_ordered(op, self);
   check_not_empty(op, self, dims, all);
   ReduceOut out = make_out(self, dims, keepdim, self.dtype());
-  if (!self.is_meta()) extreme_into(kMax ? Reduce::Max : Reduce::Min, self, dims, out.kept);
+  if (host_work(op, self)) extreme_into(kMax ? Reduce::Max : Reduce::Min, self, dims, out.kept);
   return out.result;
 }
 template <bool kMax>
@@ -120,7 +121,7 @@ std::tuple<Tensor, Tensor> extreme_dim_kernel(const Tensor& self, int64_t dim, b
   DimSet dims(op, IntArrayRef(&dim, 1), self.dim());
   check_not_empty(op, self, dims, false);
   ReduceOut values = make_out(self, dims, keepdim, self.dtype()), indices = make_out(self, dims, keepdim, DType::Int64);
-  if (!self.is_meta()) places_into(kMax ? Reduce::ArgMax : Reduce::ArgMin, self, dims, &values.kept, indices.kept);
+  if (host_work(op, self)) places_into(kMax ? Reduce::ArgMax : Reduce::ArgMin, self, dims, &values.kept, indices.kept);
   return {values.result, indices.result};
 }
 
@@ -131,7 +132,7 @@ Tensor arg_kernel(const Tensor& self, std::optional<int64_t> dim, bool keepdim) 
   DimSet dims = dim ? DimSet(op, IntArrayRef(&*dim, 1), self.dim()) : DimSet::all(self.dim());
   check_not_empty(op, self, dims, !dim, ErrorKind::Index);
   ReduceOut out = make_out(self, dims, keepdim, DType::Int64);
-  if (self.is_meta()) return out.result;
+  if (!host_work(op, self)) return out.result;
   constexpr Reduce which = kMax ? Reduce::ArgMax : Reduce::ArgMin;
   if (dim) {
     places_into(which, self, dims, nullptr, out.kept);

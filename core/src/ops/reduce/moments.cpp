@@ -8,6 +8,7 @@
 #include "torch/core/ops/reduce.h"
 #include "torch/core/ops/unary.h"
 #include "torch/core/ops/view.h"
+#include "work.h"
 
 namespace torch {
 
@@ -50,7 +51,7 @@ Spread spread_of(const char* op, const Tensor& self, Dims dim, const Correction&
   ReduceOut spread = make_out(self, dims, keepdim, real_of(t));
   ReduceOut mean;
   if (with_mean) mean = make_out(self, dims, keepdim, t);
-  if (self.is_meta()) return {spread.result, mean.result};
+  if (!host_work(op, self)) return {spread.result, mean.result};
   double c = correction ? correction->to_double() : 1;
   if (!is_complex(t)) {
     moments_into(self, dims, c, root, spread.kept, with_mean ? &mean.kept : nullptr);

@@ -12,6 +12,7 @@
 #include "torch/core/ops/pointwise.h"
 #include "torch/core/ops/reduce.h"
 #include "torch/core/ops/view.h"
+#include "work.h"
 
 namespace torch {
 
@@ -22,16 +23,6 @@ constexpr int64_t kStrip = 64;  // columns that advance together
 // 0.79 ms, cummax.rows 3.21 -> 1.46 ms, logcumsumexp.rows 33 -> 13 ms on one thread.
 constexpr int64_t kLines = 4;
 constexpr int64_t kGrain = 1 << 15;
-
-const ScanKernels& scan_kernels() noexcept {
-#if TORCH_X86
-  static const ScanKernels& table = *pick_level<const ScanKernels*>(nullptr, &v2::scan_kernels_table,
-                                                                    &v3::scan_kernels_table, &v4::scan_kernels_table);
-#else
-  static const ScanKernels& table = generic::scan_kernels_table;
-#endif
-  return table;
-}
 
 // `Lines` lines of n that follow each other from a place on.
 template <class State, int Lines, class Step>
@@ -130,7 +121,7 @@ Tensor cumulate(const Tensor& self, int64_t dim, std::optional<DType> dtype) {
   DType compute = is_complex(result) || result == DType::Float64 ? result
                   : is_floating(result)                          ? DType::Float32
                                                                  : DType::Int64;
-  if (self.is_meta()) return empty_tensor(self.sizes(), result, self.device());
+  if (!host_work("cumsum", self)) return empty_tensor(self.sizes(), result, self.device());
   // As many other conversions would: to the result's dtype first.
   Tensor x = as_contiguous(self.dtype() == result || !is_integral(result) ? self : as_dtype(self, result), compute);
   Tensor out = empty_tensor(self.sizes(), compute);
@@ -182,7 +173,7 @@ std::tuple<Tensor, Tensor> cumulative_extreme(const Tensor& self, int64_t dim) {
   dim = wrap_dim(dim, self.dim());
   Tensor values = empty_tensor(self.sizes(), self.dtype(), self.device()),
          indices = empty_tensor(self.sizes(), DType::Int64, self.device());
-  if (self.is_meta()) return {values, indices};
+  if (!host_work(op, self)) return {values, indices};
   Tensor x = as_contiguous(self, self.dtype());
   Shape s = shape_of(self, dim);
   visit_dtype(self.dtype(), [&](auto zero) {
@@ -231,7 +222,7 @@ Tensor logcumsumexp_kernel(const Tensor& self, int64_t dim) {
   dim = wrap_dim(dim, self.dim());
   DType result = is_floating(self.dtype()) || is_complex(self.dtype()) ? self.dtype() : default_dtype(),
         compute = result == DType::Float64 || is_complex(result) ? result : DType::Float32;
-  if (self.is_meta()) return empty_tensor(self.sizes(), result, self.device());
+  if (!host_work("logcumsumexp", self)) return empty_tensor(self.sizes(), result, self.device());
   Tensor out = empty_tensor(self.sizes(), compute, self.device());
   Tensor x = as_contiguous(self, compute);
   Shape s = shape_of(self, dim);
@@ -254,7 +245,7 @@ Tensor linear_recurrence_kernel(const Tensor& self, const Tensor& factor, int64_
               "_linear_recurrence: self and factor must be alike, got ", self, " and ", factor);
   TORCH_CHECK(is_floating(self.dtype()) || is_complex(self.dtype()),
               "_linear_recurrence: expects a floating point or complex dtype, got ", self.dtype());
-  if (self.is_meta()) return empty_tensor(self.sizes(), self.dtype(), self.device());
+  if (!host_work("_linear_recurrence", self)) return empty_tensor(self.sizes(), self.dtype(), self.device());
   DType compute = self.dtype() == DType::Float64 || is_complex(self.dtype()) ? self.dtype() : DType::Float32;
   Tensor x = as_contiguous(self, compute), f = as_contiguous(factor, compute),
          out = empty_tensor(self.sizes(), compute);

@@ -8,6 +8,7 @@
 #include "torch/core/ops/reduce.h"
 #include "torch/core/ops/unary.h"
 #include "torch/core/ops/view.h"
+#include "work.h"
 
 namespace torch {
 
@@ -63,7 +64,7 @@ Tensor sum_to(const char* op, const Tensor& self, std::optional<IntArrayRef> dim
               double divisor) {
   DimSet dims = reduce_dims(op, dim, self.dim());
   ReduceOut out = make_out(self, dims, keepdim, dtype);
-  if (self.is_meta()) return out.result;
+  if (!host_work(op, self)) return out.result;
   if (!is_complex(dtype)) {
     sum_into(is_complex(self.dtype()) ? select(view_as_real(self), -1, 0) : self, dims, out.kept, divisor);
     return out.result;
@@ -141,7 +142,7 @@ Tensor prod_kernel(const Tensor& self, std::optional<int64_t> dim, bool keepdim,
   DType result = sum_dtype(self.dtype(), dtype);
   DimSet dims = one_dim("prod", dim, self.dim());
   ReduceOut out = make_out(self, dims, keepdim, result);
-  if (self.is_meta()) return out.result;
+  if (!host_work("prod", self)) return out.result;
   if (is_complex(result) || is_complex(self.dtype())) {
     complex_prod(self, dims, out.kept);
   } else if (is_floating(result)) {
@@ -187,7 +188,7 @@ Tensor count(const char* op, const Tensor& self, std::optional<IntArrayRef> dim,
   // The results of any and all are bools, but bytes stay bytes.
   DType result = answer == Answer::Number ? DType::Int64 : self.dtype() == DType::UInt8 ? DType::UInt8 : DType::Bool;
   ReduceOut out = make_out(self, dims, keepdim, result);
-  if (self.is_meta()) return out.result;
+  if (!host_work(op, self)) return out.result;
   int64_t all = int64_t(reduced_count(self, dims));
   Tensor x = self;
   if (is_complex(self.dtype())) x = ne(self, scalar_tensor_of(0, self.dtype(), true));

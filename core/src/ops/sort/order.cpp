@@ -7,18 +7,9 @@
 #include "staging.h"
 #include "torch/core/ops/sort.h"
 #include "torch/core/ops/view.h"
+#include "work.h"
 
 namespace torch {
-
-const SortKernels& sort_kernels() noexcept {
-#if TORCH_X86
-  static const SortKernels& table = *pick_level<const SortKernels*>(nullptr, &v2::sort_kernels_table,
-                                                                    &v3::sort_kernels_table, &v4::sort_kernels_table);
-#else
-  static const SortKernels& table = generic::sort_kernels_table;
-#endif
-  return table;
-}
 
 Lines lines_of(const char* op, const Tensor& self, int64_t dim) {
   if (self.dim() == 0) return {as_contiguous(self, self.dtype()), 1, 1, false};
@@ -52,7 +43,7 @@ using Two = std::tuple<Tensor, Tensor>;
 Two sort_kernel(const Tensor& self, int64_t dim, bool descending, bool) {
   check_sortable("sort", self);
   dim = wrap_dim(dim, self.dim());
-  if (self.is_meta())
+  if (!host_work("sort", self))
     return {empty_tensor(self.sizes(), self.dtype(), self.device()),
             empty_tensor(self.sizes(), DType::Int64, self.device())};
   Lines l = lines_of("sort", self, dim);
@@ -78,7 +69,7 @@ Two topk_kernel(const Tensor& self, int64_t k, int64_t dim, bool largest, bool s
               " from a dimension of size ", self.dim() ? self.size(dim) : 1);
   DimVector sizes(self.sizes());
   if (self.dim()) sizes[dim] = k;
-  if (self.is_meta())
+  if (!host_work("topk", self))
     return {empty_tensor(sizes, self.dtype(), self.device()), empty_tensor(sizes, DType::Int64, self.device())};
   Lines l = lines_of("topk", self, dim);
   DimVector shape(l.dense.sizes());

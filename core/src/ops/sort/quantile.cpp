@@ -15,6 +15,7 @@
 #include "torch/core/ops/view.h"
 #include "torch/core/promote.h"
 #include "torch/core/wrapper.h"
+#include "work.h"
 
 namespace torch {
 
@@ -79,7 +80,7 @@ Tensor quantile_tensor_composite(const Tensor& self, const Tensor& q, std::optio
                                  std::string_view interpolation) {
   constexpr const char* op = ignore_nan ? "nanquantile" : "quantile";
   if (!q.is_meta() && q.dtype() == self.dtype())
-    TORCH_CHECK(*all(all_values(logical_and(ge(q, number(0)), le(q, number(1))))).data<bool>(), op,
+    TORCH_CHECK(number_of(all(all_values(logical_and(ge(q, number(0)), le(q, number(1)))))).to_int() != 0, op,
                 "() q values must be in the range [0, 1]");
   return quantile_of(op, self, q, dim, keepdim, interpolation, ignore_nan);
 }
@@ -97,7 +98,7 @@ Tensor histc_kernel(const Tensor& self, int64_t bins, const Scalar& min, const S
                           "; convert with x.float()");
   double low = min.to_double(), high = max.to_double();
   Tensor out = new_zeros_tensor({bins}, self.dtype(), self.device());
-  if (self.is_meta()) return out;
+  if (!host_work("histc", self)) return out;
   Tensor x = as_contiguous(self, DType::Float64);
   const double* p = x.data<double>();
   if (low == high && x.numel() > 0) {
@@ -122,7 +123,7 @@ Tensor isin_kernel(const Tensor& elements, const Tensor& test, bool, bool invert
   TORCH_CHECK(!is_complex(elements.dtype()) && !is_complex(test.dtype()), "isin: complex numbers have no order; got ",
               elements, " and ", test);
   Tensor out = empty_tensor(elements.sizes(), DType::Bool, elements.device());
-  if (out.is_meta()) return out;
+  if (!host_work("isin", out)) return out;
   DType t = compute_dtype(result_type(elements, test));
   if (t == DType::Bool) t = DType::UInt8;
   Tensor x = as_contiguous(elements, t), y = as_contiguous(std::get<0>(sort(reshape(as_dtype(test, t), {-1}))), t);

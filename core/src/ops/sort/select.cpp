@@ -5,6 +5,7 @@
 
 #include "ops/sort/rows.h"
 #include "torch/core/ops/sort.h"
+#include "work.h"
 
 namespace torch {
 
@@ -25,7 +26,7 @@ Two choose(const char* op, const Tensor& self, int64_t dim, bool keepdim, Choose
     shape.erase(dim);
     return view_of(back, shape, contiguous_strides(shape), 0);
   };
-  if (self.is_meta()) {
+  if (!host_work(op, self)) {
     if (self.dim() && !keepdim) sizes.erase(dim);
     return {empty_tensor(sizes, self.dtype(), self.device()), empty_tensor(sizes, DType::Int64, self.device())};
   }
@@ -97,7 +98,7 @@ template <bool ignore_nan>
 Tensor median_kernel(const Tensor& self) {
   constexpr const char* op = ignore_nan ? "nanmedian" : "median";
   check_sortable(op, self);
-  if (self.is_meta()) return empty_tensor({}, self.dtype(), self.device());
+  if (!host_work(op, self)) return empty_tensor({}, self.dtype(), self.device());
   if (self.numel() == 0) return scalar_tensor_of(std::numeric_limits<double>::quiet_NaN(), self.dtype());
   Tensor flat = as_contiguous(self, self.dtype());
   flat = view_of(flat, IntArrayRef({flat.numel()}), IntArrayRef({1}), flat.storage_offset());

@@ -8,6 +8,7 @@
 #include "torch/core/ops/index.h"
 #include "torch/core/ops/sort.h"
 #include "torch/core/ops/view.h"
+#include "work.h"
 
 namespace torch {
 
@@ -43,6 +44,7 @@ Groups group(int64_t n, IntArrayRef inverse_shape, bool return_inverse, bool ret
 void need_values(const char* op, const Tensor& self) {
   TORCH_CHECK_IMPLEMENTED(!self.is_meta(), op,
                           ": the size of the result is in the values, which Meta tensors do not have");
+  host_work(op, self);
 }
 
 // Elements that are the same by value; a NaN is like no other.

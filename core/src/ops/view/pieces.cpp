@@ -105,13 +105,7 @@ Tensor narrow_tensor_composite(const Tensor& self, int64_t dim, const Tensor& st
               start);
   TORCH_CHECK_IMPLEMENTED(!start.is_meta(), "narrow: start has no value on the Meta device");
   check_has_values("narrow", start);
-  int64_t at = visit_dtype(start.dtype(), [&](auto zero) -> int64_t {
-    if constexpr (std::is_integral_v<decltype(zero)>)
-      return int64_t(*start.data<decltype(zero)>());
-    else
-      return 0;
-  });
-  return narrow_composite(self, dim, at, length);
+  return narrow_composite(self, dim, number_of(start).to_int(), length);
 }
 
 Tensor diagonal_kernel(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2) {

@@ -4,6 +4,7 @@
 #include "ops/view/geometry.h"
 #include "torch/core/ops/pointwise.h"
 #include "torch/core/ops/view.h"
+#include "work.h"
 
 namespace torch {
 
@@ -14,7 +15,7 @@ Tensor put_back(const char* op, const Tensor& grad, IntArrayRef sizes, Piece pie
   Tensor out = new_zeros_tensor(sizes, grad.dtype(), grad.device()), target = piece(out);
   TORCH_CHECK(target.sizes() == grad.sizes(), op, ": the gradient must have the shape of the piece, ", target.sizes(),
               ", got ", grad.sizes());
-  if (!out.is_meta()) copy_into(target, grad);
+  copy_into(target, grad);
   return out;
 }
 Tensor select_backward_kernel(const Tensor& grad, IntArrayRef sizes, int64_t dim, int64_t index) {
@@ -33,12 +34,12 @@ template <class Piece>
 Tensor replaced(const char* op, const Tensor& self, const Tensor& src, Piece piece,
                 Tensor (*copy)(const Tensor&, DType) = preserving_copy) {
   TORCH_CHECK(self.device() == src.device(), op, ": self is on ", self.device(), ", src on ", src.device());
-  Tensor out = self.is_meta() ? empty_like_tensor(self, self.dtype()) : copy(self, self.dtype());
+  Tensor out = copy(self, self.dtype());
   Tensor target = piece(out);
   TORCH_CHECK(target.sizes() == src.sizes(), op,
               ": expected src to have a size equal to the slice of self. src size = ", Bracketed{src.sizes()},
               ", slice size = ", Bracketed{target.sizes()});
-  if (!out.is_meta()) copy_into(target, src);
+  copy_into(target, src);
   return out;
 }
 Tensor select_scatter_kernel(const Tensor& self, const Tensor& src, int64_t dim, int64_t index) {
@@ -74,7 +75,7 @@ Tensor as_strided_scatter_kernel(const Tensor& self, const Tensor& src, IntArray
 // offsets the elements form a slice of the result, and no two of them are the same.
 Tensor unfold_backward_kernel(const Tensor& grad, IntArrayRef sizes, int64_t dim, int64_t size, int64_t step) {
   Tensor out = new_zeros_tensor(sizes, grad.dtype(), grad.device());
-  if (out.is_meta()) return out;
+  if (!host_work("unfold_backward", out)) return out;
   if (sizes.empty()) return add(out, reshape(grad, {}));
   dim = wrap_dim(dim, out.dim());
   TORCH_CHECK(step > 0 && size >= 0 && size <= out.size(dim), "unfold_backward: windows of ", size, " with step ", step,

@@ -1,5 +1,6 @@
 // Several pieces at once: unbind, split, chunk and NumPy's forms of them.
 #include "ops/view/geometry.h"
+#include "torch/core/ops/copy.h"
 #include "torch/core/ops/view.h"
 #include "torch/core/wrapper.h"
 
@@ -117,9 +118,10 @@ std::vector<Tensor> tensor_split_tensor_composite(const Tensor& self, const Tens
   TORCH_CHECK(where.dtype() == DType::Int64 && where.dim() <= 1 && !where.is_meta(),
               "tensor_split: tensor_indices_or_sections must be a 0-d or 1-d int64 tensor, got ", where);
   check_has_values("tensor_split", where);
-  if (where.dim() == 0) return tensor_split(self, *where.data<int64_t>(), dim);
+  if (where.dim() == 0) return tensor_split(self, number_of(where).to_int(), dim);
+  const Tensor here = _to_copy(where, std::nullopt, Device());
   std::vector<int64_t> indices;
-  for (int64_t i = 0; i < where.size(0); ++i) indices.push_back(where.data<int64_t>()[i * where.stride(0)]);
+  for (int64_t i = 0; i < here.size(0); ++i) indices.push_back(here.data<int64_t>()[i * here.stride(0)]);
   return tensor_split_indices(self, indices, dim);
 }
 

@@ -91,7 +91,7 @@ struct Pow {
     const Tensor &x = self, &p = exponent;
     if (b.needs(0)) {
       if (p.is_wrapped_number()) {
-        Scalar n = value_of(p);
+        Scalar n = number_of(p);
         if (n.to_complex() != 0.0) b[0] = g * conj(torch::pow(x, number(less_one(n))) * n);
       } else {
         Tensor slope = p * torch::pow(x, p - 1);
@@ -101,10 +101,10 @@ struct Pow {
     if (b.needs(1)) {  // 0^p is 0 for all p near a positive one
       Tensor log_x =
           x.is_wrapped_number()
-              ? torch::log(torch::full({}, value_of(x), is_complex(p.dtype()) ? p.dtype() : result.raw().dtype()))
+              ? torch::log(torch::full({}, number_of(x), is_complex(p.dtype()) ? p.dtype() : result.raw().dtype()))
               : torch::log(x);
       Tensor slope = result * log_x;
-      Tensor at_zero = x.is_wrapped_number() ? torch::full({}, value_of(x).to_complex() == 0.0, DType::Bool)
+      Tensor at_zero = x.is_wrapped_number() ? torch::full({}, number_of(x).to_complex() == 0.0, DType::Bool)
                                              : torch::eq(x, number(0));
       if (!is_complex(p.dtype())) at_zero = torch::logical_and(at_zero, torch::ge(p, number(0)));
       b[1] = g * conj(torch::where(at_zero, number(0.0), slope));
@@ -112,21 +112,6 @@ struct Pow {
   }
 
  private:
-  static Scalar value_of(const Tensor& t) {
-    return visit_dtype(t.dtype(), [&](auto zero) {
-      using T = decltype(zero);
-      if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
-        return Scalar(float(*t.data<T>()));
-      else if constexpr (std::is_same_v<T, std::complex<float>>)
-        return Scalar(std::complex<double>(*t.data<T>()));
-      else if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
-        return Scalar(int64_t(*t.data<T>()));
-      else if constexpr (std::is_same_v<T, bool>)
-        return Scalar(*t.data<uint8_t>() != 0);
-      else
-        return Scalar(*t.data<T>());
-    });
-  }
   static Scalar less_one(const Scalar& n) {
     return n.is_complex() ? Scalar(n.to_complex() - 1.0)
            : n.is_float() ? Scalar(n.to_double() - 1)

@@ -153,7 +153,7 @@ struct Det {
     if (d.is_meta()) return false;
     if (!d.has_memory()) return true;  // of one of many examples: what holds for all
     GradMode off(false);
-    return torch::any(torch::eq(d, number(0))).data<bool>()[0];
+    return number_of(torch::any(torch::eq(d, number(0)))).to_int() != 0;
   }
 };
 

@@ -26,7 +26,7 @@ Tensor differences(const Tensor& x) {
 
 bool is_about_zero(const Tensor& t) {
   GradMode off(false);
-  return t.is_meta() || !t.has_memory() || torch::all(torch::lt(torch::abs(t), number(1e-2))).data<bool>()[0];
+  return t.is_meta() || !t.has_memory() || number_of(torch::all(torch::lt(torch::abs(t), number(1e-2)))).to_int() != 0;
 }
 
 // A = U S V^H. With the tangents of U and V at the identity, E_ij = S_j^2 - S_i^2:

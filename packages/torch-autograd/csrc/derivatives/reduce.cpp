@@ -107,7 +107,7 @@ struct Prod {
     if (x.is_meta()) return false;
     if (!x.has_memory()) return true;  // of one of many examples: what holds for all
     GradMode off(false);
-    return torch::any(torch::eq(x, number(0))).data<bool>()[0];
+    return number_of(torch::any(torch::eq(x, number(0)))).to_int() != 0;
   }
 };
 

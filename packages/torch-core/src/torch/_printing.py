@@ -193,6 +193,7 @@ def text(tensor: Tensor, contents: Any = None) -> Any:
     notes = []
     if tensor.device.type != "cpu" and not tensor.is_meta:
         notes.append(f"device='{tensor.device}'")
+        plain = plain.cpu()
     if contents is not None:
         body = contents
     elif tensor.is_sparse:

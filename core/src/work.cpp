@@ -1,0 +1,69 @@
+// The CPU's entries in the tables of work: each is compiled once per instruction set (src/cpu), and one of them is
+// chosen here, when the library is loaded.
+#include "work.h"
+
+#include "conv/engine.h"
+#include "conv/pooling.h"
+#include "fft_kernels.h"
+#include "gemm_kernels.h"
+#include "isa.h"
+#include "kernels/index.h"
+#include "kernels/reduce.h"
+#include "kernels/scan.h"
+#include "kernels/sort.h"
+#include "norm_kernels.h"
+#include "random_kernels.h"
+#include "softmax_kernels.h"
+#include "staging.h"
+
+namespace torch {
+
+TORCH_PER_ISA(const RandomKernels& random_table(); const GemmKernels& gemm_table();
+              void add_pooling(pool::Kernels<float>&, pool::Kernels<double>&, pool::Kernels<int64_t>&);
+              void add_resample(pool::Kernels<float>&, pool::Kernels<double>&); void add_conv_gemm(conv::Engine&);
+              void add_conv_weights(conv::Engine&); void add_conv_direct(conv::Engine&);
+              void add_conv_winograd(conv::Engine&); void add_conv_windows(conv::Engine&);
+              void add_conv_dots(conv::Engine&);)
+
+namespace {
+
+template <class Table>
+void on_cpu(const Table& table) noexcept {
+  work<Table>.set(DeviceType::CPU, &table);
+}
+
+// Tables to which several files add.
+pool::Kernels<float> pool_f32;
+pool::Kernels<double> pool_f64;
+pool::Kernels<int64_t> pool_i64;
+conv::Engine convolution;
+ReduceTables reductions;
+
+}  // namespace
+
+void choose_instruction_set() {
+  on_cpu(*TORCH_PICK_ISA(staging_table));
+  on_cpu(*TORCH_PICK_ISA(index_kernels_table));
+  on_cpu(*TORCH_PICK_ISA(sort_kernels_table));
+  on_cpu(*TORCH_PICK_ISA(scan_kernels_table));
+  const auto reduce_table = TORCH_PICK_ISA(reduce_table);
+  for (int i = 0; i < kReductions; ++i) reductions.of[i] = &reduce_table(Reduce(i));
+  on_cpu(reductions);
+  on_cpu(TORCH_PICK_ISA(random_table)());
+  on_cpu(TORCH_PICK_ISA(gemm_table)());
+  on_cpu(TORCH_PICK_ISA(softmax_float)());
+  on_cpu(TORCH_PICK_ISA(softmax_double)());
+  on_cpu(TORCH_PICK_ISA(norm_float)());
+  on_cpu(TORCH_PICK_ISA(norm_double)());
+  on_cpu(TORCH_PICK_ISA(fft_float)());
+  on_cpu(TORCH_PICK_ISA(fft_double)());
+  TORCH_PICK_ISA(add_pooling)(pool_f32, pool_f64, pool_i64);
+  TORCH_PICK_ISA(add_resample)(pool_f32, pool_f64);
+  on_cpu(pool_f32), on_cpu(pool_f64), on_cpu(pool_i64);
+  for (auto add : {TORCH_PICK_ISA(add_conv_gemm), TORCH_PICK_ISA(add_conv_weights), TORCH_PICK_ISA(add_conv_direct),
+                   TORCH_PICK_ISA(add_conv_winograd), TORCH_PICK_ISA(add_conv_windows), TORCH_PICK_ISA(add_conv_dots)})
+    add(convolution);
+  on_cpu(convolution);
+}
+
+}  // namespace torch

@@ -1,0 +1,48 @@
+// What an operator does to memory. Its checks and the shape of its result are the same for every device and run once;
+// then the work is looked up by the result's device, one table for a family of kernels and a device:
+//
+//   if (const auto* kernels = work<SoftmaxKernels<float>>.on("softmax", y)) kernels->forward(...);
+//
+// On Meta there is nothing to do (null). The CPU's table is that of its instruction set, chosen when the library is
+// loaded (work.cpp), so that a call pays one load for it. A plug-in fills the entry of its device; without one, a
+// single sentence says what to install.
+#pragma once
+#include "torch/core/backend.h"
+#include "torch/core/tensor.h"
+
+namespace torch {
+
+template <class Table>
+class Work {
+ public:
+  constexpr Work() = default;
+  void set(DeviceType type, const Table* table) noexcept { tables_[unsigned(type)] = table; }
+  const Table& on_cpu() const noexcept { return *tables_[unsigned(DeviceType::CPU)]; }
+
+  // The table for `device`, null on Meta; NotImplementedError names `op` where there is none.
+  const Table* on(const char* op, Device device) const {
+    const Table* table = tables_[unsigned(device.type)];
+    if (TORCH_UNLIKELY(!table) && device.type != DeviceType::Meta) missing_work(op, device);
+    return table;
+  }
+  const Table* on(const char* op, const Tensor& result) const { return on(op, result.device()); }
+
+ private:
+  const Table* tables_[kDeviceTypes] = {};
+};
+
+template <class Table>
+TORCH_API inline constinit Work<Table> work{};
+
+// Before loops that only the CPU has: true there, false on Meta; another device is told that it has no kernel.
+TORCH_INLINE bool host_work(const char* op, Device device) {
+  if (TORCH_LIKELY(device.type == DeviceType::CPU)) return true;
+  if (device.type != DeviceType::Meta) missing_work(op, device);
+  return false;
+}
+TORCH_INLINE bool host_work(const char* op, const Tensor& result) { return host_work(op, result.device()); }
+
+// Fills the CPU's tables: work.cpp.
+void choose_instruction_set();
+
+}  // namespace torch
