@@ -16,6 +16,8 @@ Layer set_layer(Slot slot, Layer layer) noexcept {
   return layers[unsigned(slot)].exchange(layer, std::memory_order_acq_rel);
 }
 
+bool detail::has_layer(Slot slot) noexcept { return layers[unsigned(slot)].load(std::memory_order_acquire) != nullptr; }
+
 void detail::call_layer(const Row& row, Slot slot, const Value* arguments, Result& result) {
   const Layer layer = layers[unsigned(slot)].load(std::memory_order_acquire);
   if (TORCH_UNLIKELY(!layer)) missing_kernel(row.schema.op_name(), slot);

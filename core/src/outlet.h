@@ -7,6 +7,7 @@ namespace torch::detail {
 
 // Calls the layer of `slot` with the slot's key excluded; without a layer, missing_kernel().
 void call_layer(const Row& row, Slot slot, const Value* arguments, Result& result);
+bool has_layer(Slot slot) noexcept;
 
 inline void put(Value& v, const Tensor& t) { v.tensor = t.get(), v.present = bool(t); }
 inline void put(Value& v, Generator* g) { v.generator = g, v.present = g != nullptr; }

@@ -144,3 +144,32 @@ def test_vmap_asks_the_rule_of_an_operator():
 
     x = torch.randn(4, 3)
     assert torch.func.vmap(row_sum, in_dims=1)(x).allclose(x.sum(0)) and seen == [(3, "error", (0,))]
+
+
+def test_dual_numbers_go_through_the_registered_derivative():
+    from torch.autograd import forward_ad
+
+    @torch.library.custom_op("ag_rows::cube", mutates_args=())
+    def cube(x: torch.Tensor) -> torch.Tensor:
+        return torch.tensor([v**3 for v in x.tolist()])
+
+    cube.register_autograd(
+        lambda ctx, g: 3 * ctx.saved_tensors[0] ** 2 * g,
+        setup_context=lambda ctx, inputs, output: ctx.save_for_backward(*inputs),
+    )
+    x, v = torch.tensor([1.0, 2.0]), torch.tensor([1.0, 10.0])
+    with forward_ad.dual_level():
+        primal, tangent = forward_ad.unpack_dual(cube(forward_ad.make_dual(x, v)))
+    assert primal.tolist() == [1.0, 8.0] and tangent.tolist() == [3.0, 120.0]
+    batch = torch.func.vmap(torch.func.grad(lambda x: cube(x).sum()))(torch.stack([x, v]))
+    torch.testing.assert_close(batch, 3 * torch.stack([x, v]) ** 2)
+
+
+def test_the_profiler_shows_it():
+    @torch.library.custom_op("ag_rows::noted", mutates_args=())
+    def noted(x: torch.Tensor) -> torch.Tensor:
+        return x.clone()
+
+    with torch.autograd.profiler.profile() as profile:
+        noted(torch.ones(2))
+    assert "ag_rows::noted" in [event.key for event in profile.key_averages()]

@@ -10,11 +10,13 @@
 
 #include "torch/core/init.h"
 #include "torch/core/ops/create.h"
-#include "torch/core/ops/view.h"
+#include "values.h"
 
 namespace torch::python {
 
 namespace {
+
+constexpr Answer kDispatch{"__torch_dispatch__ must return", "as the operator does", true};
 
 PyObject* attribute;      // "__torch_dispatch__"
 PyObject* disabled;       // torch._C._disabled_torch_dispatch_impl
@@ -23,147 +25,6 @@ PyObject* ask = nullptr;  // torch._dispatch.ask, once it was needed
 struct Hollow final : Payload {
   Hollow() noexcept : Payload(Kind::Wrapped) {}
 };
-
-PyObject* checked(PyObject* o) {
-  if (!o) throw PythonError();
-  return o;
-}
-
-// --- arguments ---
-
-PyObject* object_of_tensor(const Tensor& t, bool number = false) {
-  if (!t) return Py_NewRef(Py_None);
-  if (number && t.is_wrapped_number() && t.dim() == 0 && t.has_memory()) return item_of(t, t.data());
-  return wrap(Tensor(t));
-}
-
-PyObject* object_of(const Parameter& p, const Value& v) {
-  if (p.kind == Kind::Tensor) return object_of_tensor(reinterpret_cast<const Tensor&>(v.tensor), p.accepts_number);
-  if (!v.present) return Py_NewRef(Py_None);
-  switch (p.kind) {
-    case Kind::TensorList: {
-      Object list(checked(PyList_New(v.size)));
-      for (int64_t i = 0; i < v.size; ++i)
-        PyList_SET_ITEM(list.get(), i, checked(object_of_tensor(static_cast<const Tensor*>(v.data)[i])));
-      return list.release();
-    }
-    case Kind::IntList: {
-      Object list(checked(PyList_New(v.size)));
-      for (int64_t i = 0; i < v.size; ++i)
-        PyList_SET_ITEM(list.get(), i, checked(PyLong_FromLongLong(static_cast<const int64_t*>(v.data)[i])));
-      return list.release();
-    }
-    case Kind::Scalar:
-      return wrap_scalar(detail::unbox<const Scalar&, Kind::Scalar, false>(v));
-    case Kind::Int:
-      return PyLong_FromLongLong(v.i);
-    case Kind::Bool:
-      return PyBool_FromLong(v.i != 0);
-    case Kind::Float:
-      return PyFloat_FromDouble(v.d);
-    case Kind::Str:
-      return PyUnicode_FromStringAndSize(static_cast<const char*>(v.data), v.size);
-    case Kind::DType:
-      return wrap_dtype(DType(v.i));
-    case Kind::Device:
-      return wrap_device(Device(DeviceType(v.i), int(v.size)));
-    case Kind::Layout:
-      return wrap_layout(Layout(v.i));
-    case Kind::MemoryFormat:
-      return wrap_memory_format(MemoryFormat(v.i));
-    default:
-      return Py_NewRef(Py_None);  // generators are those of C++
-  }
-}
-
-// --- results ---
-
-[[noreturn]] void refuse(const Row& row, const char* wanted, PyObject* got) {
-  PyErr_Format(PyExc_TypeError, "%s: __torch_dispatch__ must return %s, as the operator does, not %s",
-               std::string(row.schema.op_name()).c_str(), wanted, Py_TYPE(got)->tp_name);
-  throw PythonError();
-}
-
-// A result that has a graph, or is an argument, is given a place of its own in the graph that is being recorded.
-Tensor tensor_of(const Row& row, PyObject* o, const Value* arguments) {
-  if (o == Py_None) return {};
-  if (!is_tensor(o)) refuse(row, "a Tensor", o);
-  const Tensor& t = borrow(o);
-  bool is_argument = false;
-  for (int i = 0; i < row.schema.count; ++i)
-    is_argument |= row.schema.params[i].kind == Kind::Tensor && arguments[i].tensor == t.get();
-  if (!is_argument && !t.requires_grad()) return t;
-  return t.has(kDispatchSlot) ? detach(t) : alias_of(t, true);
-}
-
-std::vector<Tensor> tensors_of(const Row& row, PyObject* o, const Value* arguments) {
-  Object items(PySequence_Fast(o, ""));
-  if (!items) {
-    PyErr_Clear();
-    refuse(row, "a sequence of Tensors", o);
-  }
-  std::vector<Tensor> list;
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i)
-    list.push_back(tensor_of(row, PySequence_Fast_GET_ITEM(items.get(), i), arguments));
-  return list;
-}
-
-void put_result(const Row& row, PyObject* o, const Value* arguments, Result& result) {
-  const Schema& s = row.schema;
-  if (s.result_count == 0) return;
-  if (s.in_place() && s.params[0].kind == Kind::Tensor) {
-    result.tensors[0] = Tensor(Ref<TensorImpl>::share(arguments[0].tensor));
-    return;
-  }
-  if (s.result_count > 1) {
-    std::vector<Tensor> list = tensors_of(row, o, arguments);
-    if (list.size() != s.result_count) refuse(row, ("a tuple of " + std::to_string(s.result_count)).c_str(), o);
-    std::move(list.begin(), list.end(), result.tensors);
-    return;
-  }
-  result.value.present = true;
-  switch (s.results[0].kind) {
-    case Kind::Tensor:
-      if (!(result.tensors[0] = tensor_of(row, o, arguments))) refuse(row, "a Tensor", o);
-      return;
-    case Kind::TensorList:
-      result.list = tensors_of(row, o, arguments);
-      return;
-    case Kind::Bool: {
-      const int truth = PyObject_IsTrue(o);
-      if (truth < 0) throw PythonError();
-      result.value.i = truth;
-      return;
-    }
-    case Kind::Int:
-      result.value.i = PyLong_AsLongLong(o);
-      break;
-    case Kind::Float:
-      result.value.d = PyFloat_AsDouble(o);
-      break;
-    case Kind::Scalar: {
-      Scalar number;
-      if (!to_scalar(o, &number)) throw PythonError();
-      detail::box(result, number);
-      return;
-    }
-    case Kind::DType: {
-      DType t;
-      if (!to_dtype(o, &t)) throw PythonError();
-      result.value.i = int64_t(t);
-      return;
-    }
-    case Kind::IntList: {
-      Object items(checked(PySequence_Fast(o, "__torch_dispatch__ must return a sequence of ints here")));
-      for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i)
-        result.ints.push_back(PyLong_AsLongLong(PySequence_Fast_GET_ITEM(items.get(), i)));
-      break;
-    }
-    default:
-      refuse(row, "what this kind of operator does", o);
-  }
-  if (PyErr_Occurred()) throw PythonError();
-}
 
 // --- the layer ---
 
@@ -198,7 +59,7 @@ void layer(const Row& row, const Value* arguments, Result& result) {
     constexpr Keys above = key(Slot::Autograd) | key(Slot::Autocast) | key(Slot::Wrapped);
     KeyScope beneath({Keys(thread_keys.include & ~above), Keys((thread_keys.exclude & ~key(kDispatchSlot)) | above)});
     Object answer(checked(PyObject_CallFunctionObjArgs(ask, operator_of(row), text.get(), values.get(), nullptr)));
-    if (answer.get() != Py_NotImplemented) return put_result(row, answer.get(), arguments, result);
+    if (answer.get() != Py_NotImplemented) return put_result(row, answer.get(), arguments, kDispatch, result);
   }
   for_each_tensor(row, arguments, [&](const Tensor& t) {
     if (is_hollow(t) && !refuse_hollow(Object(wrap(Tensor(t))).get(), std::string(s.op_name()).c_str()))

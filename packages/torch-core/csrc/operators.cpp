@@ -421,8 +421,26 @@ PyMethodDef functions[] = {{"_rows", rows_function, METH_NOARGS, "Every operator
                            {"_functions", functions_function, METH_NOARGS, "Public operators by module and name."},
                            {}};
 
+std::map<const Row*, PyOperator*> of_programs;  // rows made at run time, several of which may have one name
+
 PyObject* object_of(const Row& row) noexcept {
-  return reinterpret_cast<PyObject*>(operators.find(row.schema.op_name())->second);
+  if (auto it = operators.find(row.schema.op_name()); it != operators.end())
+    return reinterpret_cast<PyObject*>(it->second);
+  return reinterpret_cast<PyObject*>(of_programs.find(&row)->second);
+}
+
+PyOperator* make_operator(const std::vector<const Row*>& rows) {
+  auto* op = PyObject_New(PyOperator, operator_type);
+  if (!op) return nullptr;
+  op->vectorcall = operator_vectorcall;
+  op->count = int(rows.size());
+  op->rows = new Signature[rows.size()];
+  op->dict = nullptr;
+  for (size_t i = 0; i < rows.size(); ++i)
+    if (!make_signature(rows[i], &op->rows[i])) return nullptr;
+  op->shape = rows.size() == 1 ? shape_of(*rows[0]) : Shape::Other;
+  op->in_place = rows[0]->schema.in_place();
+  return op;
 }
 
 }  // namespace
@@ -496,22 +514,24 @@ PyObject* wrap_result(const Row& row, Result& r) {
   return t;
 }
 
+PyObject* add_operator_of(const Row* row) {
+  PyOperator* op = make_operator({row});
+  if (!op) return nullptr;
+  op->shape = Shape::Other;  // its slots are empty
+  static std::deque<std::string> names;
+  op->name = names.emplace_back(row->schema.op_name()).c_str();
+  of_programs.emplace(row, op);
+  return Py_NewRef(reinterpret_cast<PyObject*>(op));
+}
+
 bool add_operators(PyObject* module) {
   if (!add_operator_type() || PyModule_AddFunctions(module, functions) < 0) return false;
   std::map<std::string_view, std::vector<const Row*>> sets;
   for (const Row* row : all_rows()) sets[row->schema.op_name()].push_back(row);
   PyObject* tensor_type = reinterpret_cast<PyObject*>(api->tensor_type);
   for (auto& [name, rows] : sets) {
-    auto* op = PyObject_New(PyOperator, operator_type);
+    PyOperator* op = make_operator(rows);
     if (!op) return false;
-    op->vectorcall = operator_vectorcall;
-    op->count = int(rows.size());
-    op->rows = new Signature[rows.size()];
-    op->dict = nullptr;
-    for (size_t i = 0; i < rows.size(); ++i)
-      if (!make_signature(rows[i], &op->rows[i])) return false;
-    op->shape = rows.size() == 1 ? shape_of(*rows[0]) : Shape::Other;
-    op->in_place = rows[0]->schema.in_place();
     auto [it, added] = operators.emplace(std::string(name), op);
     op->name = it->first.c_str();
     if (is_method(op) && PyObject_SetAttrString(tensor_type, op->name, reinterpret_cast<PyObject*>(op)) < 0)

@@ -60,6 +60,7 @@ PyObject* tensor_item(PyObject* self, Py_ssize_t i);
 // --- operators.cpp: rows as Python callables ---
 bool add_operators(PyObject* module);
 PyObject* operator_of(const Row&) noexcept;
+PyObject* add_operator_of(const Row*);  // of a row that was made at run time: a new reference
 const Row* find_row(const char* name);  // the first row of that name, or null
 PyObject* call_row(const Row*, PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* kwnames);
 PyObject* wrap_result(const Row&, Result&);
@@ -119,6 +120,7 @@ bool add_generator(PyObject* module);  // generator.cpp
 bool add_runtime(PyObject* module);
 bool add_ranges(PyObject* module);      // ranges.cpp
 bool add_registered(PyObject* module);  // registered.cpp
+bool add_library(PyObject* module);     // library.cpp
 
 // Owns one Python reference.
 class Object {

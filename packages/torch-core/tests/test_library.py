@@ -176,3 +176,112 @@ def test_schemas_of_annotations():
             infer_schema(function, mutates_args=())
     with pytest.raises(ValueError, match="mutates_args names y, which is no parameter"):
         infer_schema(nothing, mutates_args=("y",))
+
+
+# --- layers ---
+
+
+def _scale(name):
+    @torch.library.custom_op(f"testrows::{name}", mutates_args=())
+    def scale(x: torch.Tensor, by: float = 2.0) -> torch.Tensor:
+        return torch.tensor(x.tolist()) * by
+
+    return scale
+
+
+def test_a_mode_sees_an_operator_with_its_arguments():
+    from torch import _dispatch
+
+    class Log:
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            calls.append((func, args, kwargs))
+            return func(*args, **kwargs)
+
+    calls, scale, x = [], _scale("seen"), torch.ones(2)
+    _dispatch.push(Log())
+    try:
+        assert scale(x, 3.0).tolist() == [3.0, 3.0]
+    finally:
+        _dispatch.pop()
+    assert calls[0][0] is torch.ops.testrows.seen.default and calls[0][1][1] == 3.0
+    assert calls[0][0].overloadpacket is torch.ops.testrows.seen
+
+
+def test_a_class_may_have_a_rule_of_its_own_for_an_operator():
+    class Tagged(torch.Tensor):
+        __torch_function__ = torch._C._disabled_torch_function_impl
+
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            raise AssertionError("the rule goes first")
+
+    scale = _scale("ruled")
+
+    @scale.register_torch_dispatch(Tagged)
+    def _(cls, func, types, args, kwargs):
+        return torch.full((1,), 42.0)
+
+    assert scale(torch.Tensor._make_subclass(Tagged, torch.ones(1))).item() == 42.0
+
+
+def test_a_function_mode_and_a_subclass_see_it():
+    class Log(torch.overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            seen.append(func)
+            return func(*args, **(kwargs or {}))
+
+    class Named(torch.Tensor):
+        pass
+
+    seen = []
+    _scale("functions")
+    with Log():
+        torch.ops.testrows.functions(torch.ones(1))
+    assert seen[0] is torch.ops.testrows.functions or seen[1] is torch.ops.testrows.functions
+    assert type(torch.ops.testrows.functions(torch.ones(1).as_subclass(Named))) is Named
+
+
+def test_results_are_those_of_the_schema():
+    wrong = {
+        "three": ("Tensor", lambda x: 3, "must return a Tensor, as its schema says, not int"),
+        "one": ("(Tensor, Tensor)", lambda x: x.clone(), "must return a sequence of Tensors"),
+        "more": ("(Tensor, Tensor)", lambda x: (x, x, x), "must return a tuple of 2"),
+        "text": ("int", lambda x: "a", "int"),
+    }
+    lib = torch.library.Library("testresults", "DEF")
+    for name, (result, function, message) in wrong.items():
+        lib.define(f"{name}(Tensor x) -> {result}")
+        lib.impl(name, function, "CPU")
+        with pytest.raises(TypeError, match=message):
+            getattr(torch.ops.testresults, name)(torch.ones(2))
+
+
+def test_arguments_of_another_type_are_named():
+    scale = _scale("typed")
+    with pytest.raises(
+        RuntimeError, match="Expected a value of type 'Tensor' for argument 'x' but instead found type 'int'"
+    ):
+        scale(3)
+    with pytest.raises(RuntimeError, match="Expected a value of type 'float' for argument 'by'"):
+        scale(torch.ones(1), "a")
+    with pytest.raises(RuntimeError, match="unknown type specifier 'Tensr'"):
+        torch.library.Library("testtypes", "DEF").define("f(Tensr x) -> Tensor")
+
+
+def test_operators_with_types_that_rows_have_not_run_too():
+    lib = torch.library.Library("testlists", "DEF")
+    lib.define("dot(Tensor x, float[] w) -> Tensor")
+    lib.impl("dot", lambda x, w: x * torch.tensor(w), "CompositeExplicitAutograd")
+    assert torch.ops.testlists.dot(torch.ones(2), [1.0, 2.0]).tolist() == [1.0, 2.0]
+
+
+def test_what_a_function_raises_arrives():
+    lib = torch.library.Library("testraises", "DEF")
+    lib.define("f(Tensor x) -> Tensor")
+
+    @torch.library.impl(lib, "f", "CPU")
+    def f(x):
+        raise TypeError("mine")
+
+    with pytest.raises(TypeError, match="^mine$"):
+        torch.ops.testraises.f(torch.ones(1))

@@ -58,19 +58,25 @@ def ask(operator: Callable[..., Any], text: str, values: tuple[Any, ...]) -> Any
 
 def offer(overload: Any, args: Any, kwargs: Any, found: Any) -> Any:
     """What the innermost mode, else the tensors in ``found``, make of an operator; TypeError when all decline."""
-    kinds = tuple(map(type, found))
+    kinds, rules = tuple(map(type, found)), getattr(overload, "dispatch_rules", None) or {}
     if modes := _state.modes:
         mode = modes.pop()
         _refresh()
         try:
-            result = mode.__torch_dispatch__(overload, kinds, args, kwargs)
+            if (rule := rules.get(type(mode))) is not None:
+                result = rule(mode, overload, kinds, args, kwargs)
+            else:
+                result = mode.__torch_dispatch__(overload, kinds, args, kwargs)
         finally:
             modes.append(mode)
             _refresh()
         if result is not NotImplemented:
             return result
     for tensor in found:
-        result = type(tensor).__torch_dispatch__(overload, kinds, args, kwargs)
+        if (rule := rules.get(type(tensor))) is not None:
+            result = rule(type(tensor), overload, kinds, args, kwargs)
+        else:
+            result = type(tensor).__torch_dispatch__(overload, kinds, args, kwargs)
         if result is not NotImplemented:
             return result
     asked = [*([f"mode {type(modes[-1])}"] if modes else []), *map(str, kinds)]

@@ -62,6 +62,10 @@ BY_ARGUMENT = {
 }  # fmt: skip
 
 
+#: operators that programs brought, by the text of their row
+IN_ROWS: dict[str, Any] = {}
+
+
 class OperatorBase:
     """What operators of ``torch.ops`` are."""
 
@@ -211,6 +215,10 @@ def _row(text):
 
 def of_call(operator: Any, text: str, values: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
     """The overload of a call of a row, its arguments by place, and those by name."""
+    if (registered := IN_ROWS.get(text)) is not None:
+        schema = registered._schema
+        arguments = {a.name: v for a, v in zip(schema.arguments, values, strict=True)}
+        return registered, schema.positional(arguments), schema.named(arguments)
     row = _row(text)
     args, kwargs = row.split(values)
     return _find(*row.names(args, kwargs)), args, kwargs

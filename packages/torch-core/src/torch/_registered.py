@@ -1,21 +1,25 @@
 """Operators that programs bring, by namespace: a schema, functions by device, and what else is known of each. torch.library
 writes here, torch.ops reads.
 
-A call binds its arguments by the schema and takes the first that there is:
+A call binds its arguments by the schema and goes through the layers of torch._C as every operator does (``_add_operator``):
+autocast, autograd, vmap, modes. There it takes the first that there is:
 
 1. with a tensor that requires a gradient: a function for Autograd, else the derivative that was registered;
 2. the function for the device of its tensors ("CPU", "CUDA", "Meta", where a fake serves as well);
 3. one for every device ("CompositeExplicitAutograd", "CompositeImplicitAutograd").
 """
 
+import functools
 import threading
+from sys import modules
 
 from . import _C
-from ._dispatch import asks, modes, offer, pop, push
-from ._overloads import OpOverload, OpOverloadPacket
+from ._dispatch import asks, offer
+from ._overloads import IN_ROWS, OpOverload, OpOverloadPacket
 from ._parts import need
 from ._schemas import Schema
 
+PACKETS: dict[tuple[str, str], "Packet"] = {}
 OPERATORS: dict[str, dict[str, "Operator"]] = {}  # namespace: name with overload: operator
 WAITING: dict[str, dict] = {}  # qualified name: what was registered before the operator was defined
 LOCK = threading.RLock()
@@ -34,6 +38,11 @@ KEYS |= {
     "QuantizedCPU",
 }
 
+
+#: numbers of slots (core/include/torch/core/device.h), and the keys of those that are devices
+DEVICES, META, WRAPPED, AUTOGRAD = ("CPU", "CUDA", "Meta"), 2, 5, 6
+
+FUNCTION_OF_CPP = type(_C._operator("add"))
 
 #: functions (operator, arguments by name) -> result or NotImplemented, for calls with tensors that are wrappers
 around = []
@@ -83,58 +92,79 @@ class Operator(OpOverload):
         return getattr(key, "name", key) in self.kernels
 
     def __call__(self, *args, **kwargs):
+        if overridden(args, kwargs):
+            from .overrides import handle_torch_function
+
+            return handle_torch_function(self, (*args, *kwargs.values()), *args, **kwargs)
         arguments = self._schema.bind(self.name(), args, kwargs)
-        tensors = list(_tensors(arguments.values()))
-        if self.autocast and (dtype := self._autocast_dtype(tensors)) is not None:
+        if self.autocast and (dtype := self._autocast_dtype(list(_tensors(arguments.values())))) is not None:
             arguments = {k: _cast(v, dtype) for k, v in arguments.items()}
-            tensors = list(_tensors(arguments.values()))
-        device = "CPU"
-        for tensor in tensors:
-            if tensor.device.type != "cpu":
-                device = DEVICE_KEYS[tensor.device.type]
-                break
-        if any(t.requires_grad for t in tensors) and need("autograd").is_grad_enabled():
-            for key in (f"Autograd{device}", "Autograd"):
-                if key in self.kernels:
-                    return self._run(self.kernels[key], arguments)
-            if self.backward is not None or self.opaque:
-                from ._registered_gradients import apply
+        return self.call(arguments)
 
-                return apply(self, self._kernel(device), arguments)
-        return self._run(self._kernel(device), arguments)
+    def call(self, arguments):
+        """The result for arguments by name, through all layers."""
+        if (row := self._row) is None:
+            return self._without_row(arguments)
+        try:
+            result = row(*self._schema.positional(arguments), **self._schema.named(arguments))
+        except TypeError:
+            if (wrong := self._schema.misfit(self.name(), arguments)) is not None:
+                raise RuntimeError(wrong) from None
+            raise
+        return list(result) if self._schema.returns == ["Tensor[]"] else result
 
-    def below_autograd(self, *args, **kwargs):
-        """The operator's result from the function of the device, without a derivative."""
-        arguments = self._schema.bind(self.name(), args, kwargs)
-        for tensor in _tensors(arguments.values()):
-            if tensor.device.type != "cpu":
-                return self._run(self._kernel(DEVICE_KEYS[tensor.device.type]), arguments)
-        return self._run(self._kernel("CPU"), arguments)
+    @functools.cached_property
+    def _row(self):
+        """The operator of torch._C that calls go through; None where the schema has types that it has not."""
+        text = self._schema.as_row(self.namespace)
+        if text is None:
+            return None
+        IN_ROWS[text] = self
+        return _C._add_operator(text, self._in_slot)
 
-    def _run(self, function, arguments):
-        for take in around:
-            if (result := take(self, arguments)) is not NotImplemented:
-                return result
-        if (found := asks(list(arguments.values()))) is not None:
-            return self._offer(found, arguments)
+    def _in_slot(self, slot, *values):
+        """What the operator does in a slot of a call, for values in the schema's order; NotImplemented: go on below."""
+        arguments = dict(zip((a.name for a in self._schema.arguments), values, strict=True))
+        if slot <= META:
+            return self._plain(self._kernel(DEVICES[slot]), arguments)
+        if slot == WRAPPED:
+            for take in around:
+                if (result := take(self, arguments)) is not NotImplemented:
+                    return result
+        if slot == AUTOGRAD and need("autograd").is_grad_enabled():
+            return self._recorded(arguments, _device_of(_tensors(values)))
+        return NotImplemented
+
+    def _recorded(self, arguments, device):
+        for key in (f"Autograd{device}", "Autograd"):
+            if key in self.kernels:
+                return self._plain(self.kernels[key], arguments)
+        if self.backward is not None or self.opaque:
+            from ._registered_gradients import apply
+
+            return apply(self, arguments)
+        return self._plain(self._kernel(device), arguments)  # gradients pass through what it consists of
+
+    def _plain(self, function, arguments):
+        if type(function) is FUNCTION_OF_CPP:  # which has no names
+            return function(*(arguments[a.name] for a in self._schema.arguments))
         return function(*self._schema.positional(arguments), **self._schema.named(arguments))
 
-    def _offer(self, found, arguments):
-        """What modes and classes with ``__torch_dispatch__`` make of the call: of those that have a rule of their own, that."""
-        args, kwargs = self._schema.positional(arguments), self._schema.named(arguments)
-        for asked in (*reversed(modes()[-1:]), *found):
-            if (rule := self.dispatch_rules.get(type(asked))) is not None:
-                if isinstance(asked, _C.Tensor):
-                    return rule(type(asked), self, tuple(map(type, found)), args, kwargs)
-                mode = pop()
-                try:
-                    return rule(mode, self, tuple(map(type, found)), args, kwargs)
-                finally:
-                    push(mode)
-            break
-        return offer(self, args, kwargs, found)
+    def _without_row(self, arguments):
+        """The same steps for an operator whose arguments torch._C does not know: lists of numbers or of lists, texts."""
+        tensors = list(_tensors(arguments.values()))
+        slots = [WRAPPED, DEVICES.index(_device_of(tensors)) if _device_of(tensors) in DEVICES else 0]
+        if any(t.requires_grad for t in tensors):
+            slots.insert(0, AUTOGRAD)
+        for slot in slots:
+            if slot <= META and (found := asks(list(arguments.values()))) is not None:
+                return offer(self, self._schema.positional(arguments), self._schema.named(arguments), found)
+            if (result := self._in_slot(slot, *arguments.values())) is not NotImplemented:
+                return result
+        raise AssertionError(f"{self.name()}: no slot answered")
 
     def _kernel(self, device):
+        pull()
         if device == "Meta" and self.fake is not None:
             return self.fake
         for key in (device, *(FOR_ALL if device != "Meta" or not self.opaque else ())):
@@ -157,6 +187,26 @@ class Operator(OpOverload):
                 if torch.is_autocast_enabled(device):
                     return dtype
         return None
+
+
+def _device_of(tensors):
+    """The key of the first device that is not the CPU."""
+    for tensor in tensors:
+        if tensor.device.type != "cpu":
+            return DEVICE_KEYS[tensor.device.type]
+    return "CPU"
+
+
+def overridden(args, kwargs):
+    """Whether an argument brings ``__torch_function__``, or a mode is there to see the call."""
+    overrides = modules.get("torch.overrides")
+    if overrides is None and all(
+        type(a) is _C.Tensor or not hasattr(type(a), "__torch_function__") for a in (*args, *kwargs.values())
+    ):
+        return False
+    from .overrides import has_torch_function
+
+    return has_torch_function((*args, *kwargs.values()))
 
 
 def _tensors(values):
@@ -193,6 +243,32 @@ def forget(operator):
     """Take an operator out."""
     with LOCK:
         OPERATORS.get(operator.namespace, {}).pop(operator._schema.full_name, None)
+
+
+def pull():
+    """Take over what C++ programs registered by TORCH_LIBRARY since the last time; RuntimeError names the lines of what is
+    wrong, and the rest is there."""
+    wrong = []
+    for namespace, name, schema, key, function, file, line in _C._take_registrations():
+        where = f" (registered at {file}:{line})"
+        try:
+            if schema:
+                define(namespace, schema)
+            if function is not None:
+                qualified = f"{namespace}::{name}"
+                known = find(qualified)
+                known = vars(known) if known is not None else WAITING.get(qualified, {})
+                if key not in KEYS:
+                    raise RuntimeError(
+                        f"TORCH_LIBRARY_IMPL: no such dispatch key: {key!r}; there are {', '.join(sorted(KEYS))}"
+                    )
+                if key in known.get("kernels", {}):
+                    raise RuntimeError(f"there is already a function registered for {qualified} and key {key}")
+                note(qualified, kernels={key: function})
+        except RuntimeError as error:
+            wrong.append(f"{error}{where}")
+    if wrong:
+        raise RuntimeError("\n".join(wrong))
 
 
 def split(qualified):
@@ -245,6 +321,10 @@ class Packet(OpOverloadPacket):
         return self._overloads[name]
 
     def __call__(self, *args, **kwargs):
+        if overridden(args, kwargs):
+            from .overrides import handle_torch_function
+
+            return handle_torch_function(self, (*args, *kwargs.values()), *args, **kwargs)
         if len(self._overloads) == 1:
             return next(iter(self._overloads.values()))(*args, **kwargs)
         troubles = []
@@ -272,11 +352,16 @@ class Namespace:
     def __getattr__(self, name):
         if name.startswith("__"):
             raise AttributeError(name)
+        pull()
         operators = OPERATORS.get(self._name, {})
         found = {op._overloadname: op for op in list(operators.values()) if op._schema.name == name}
         if not found:
             raise AttributeError(f"'_OpNamespace' '{self._name}' object has no attribute '{name}'", name=name, obj=self)
-        return Packet(self._name, name, found)
+        packet = PACKETS.get((self._name, name))
+        if packet is None:
+            packet = PACKETS.setdefault((self._name, name), Packet(self._name, name, found))
+        packet._overloads = found
+        return packet
 
     def __dir__(self):
         return sorted({op._schema.name for op in OPERATORS.get(self._name, {}).values()})

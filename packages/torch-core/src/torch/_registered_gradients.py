@@ -9,10 +9,10 @@ from torch.autograd import Function  # noqa: E402
 
 
 class _Call:
-    """What one call keeps: the operator, its function and where tensors stand among the arguments."""
+    """What one call keeps: the operator, and where tensors stand among the arguments."""
 
-    def __init__(self, operator, kernel, arguments):
-        self.operator, self.kernel, self.names = operator, kernel, list(arguments)
+    def __init__(self, operator, arguments):
+        self.operator, self.names = operator, list(arguments)
         self.flat, self.places = [], []  # tensors, and the shape of each argument: True for one, a count for a list
         self.rest = []
         for value in arguments.values():
@@ -59,9 +59,9 @@ class _Call:
 _calls = []  # what the next forward is about: an argument would count among those that have gradients
 
 
-def apply(operator, kernel, arguments):
-    """The result of the operator's function, with the derivative that was registered for it."""
-    call = _Call(operator, kernel, arguments)
+def apply(operator, arguments):
+    """The operator's result from beneath autograd, with the derivative that was registered for it."""
+    call = _Call(operator, arguments)
     _calls.append(call)
     result = _Registered.apply(*call.flat)
     return list(result) if operator._schema.returns == ["Tensor[]"] else result
@@ -73,7 +73,7 @@ class _Registered(Function):
         call = _calls.pop()
         schema, arguments = call.operator._schema, call.arguments(flat)
         ctx.call = call
-        result = call.operator._run(call.kernel, arguments)
+        result = call.operator.call(arguments)
         written = [arguments[name] for name in schema.written if isinstance(arguments[name], _C.Tensor)]
         if written:
             ctx.mark_dirty(*written)

@@ -104,6 +104,8 @@ class Schema:
         if results.startswith("(") and results.endswith(")"):
             results = results[1:-1]
         returns = [_return(part) for part in _split(results)]
+        for kind in returns:
+            _check_type(kind, text)
         signature = text.strip().partition("::")[2] if re.match(r"\s*\w+::", text) else text.strip()
         written = [a.name for a in arguments if a.is_write]
         return cls(name, overload or "", arguments, returns, signature, written)
@@ -146,6 +148,35 @@ class Schema:
                 )
         return {a.name: found[a.name] for a in self.arguments}
 
+    def misfit(self, name, arguments):
+        """What is wrong with the type of an argument; None when all fit."""
+        for i, a in enumerate(self.arguments):
+            value = arguments[a.name]
+            if not a.fits(value):
+                return (
+                    f"{name}() Expected a value of type '{a.type}' for argument '{a.name}' but instead found type "
+                    f"'{type(value).__name__}'.\nPosition: {i}\nValue: {value!r:.80}\nDeclaration: {self}"
+                )
+        return None
+
+    def as_row(self, namespace):
+        """The schema in the words of torch._C (core/include/torch/core/schema.h); None when a type has none."""
+        parts, star = [], False
+        for a in self.arguments:
+            word = _word(a.type, a.alias_info)
+            if word is None:
+                return None
+            if a.kwarg_only and not star:
+                parts.append("*")
+                star = True
+            parts.append(f"{word} {a.name}")
+        results = [_word(r, r.alias_info) for r in self.returns]
+        one_kind = len(results) < 2 or all(r == "Tensor" for r in results)
+        if None in results or "str" in results or not one_kind or len(self.arguments) > 16 or len(results) > 6:
+            return None
+        given = results[0] if len(results) == 1 else f"({', '.join(results)})"
+        return f"{namespace}::{self.full_name}({', '.join(parts)}) -> {given}"
+
     def positional(self, arguments):
         """The values of arguments that have a place."""
         return tuple(arguments[a.name] for a in self.arguments if not a.kwarg_only)
@@ -153,6 +184,25 @@ class Schema:
     def named(self, arguments):
         """The values of arguments that only have a name."""
         return {a.name: arguments[a.name] for a in self.arguments if a.kwarg_only}
+
+
+_WORDS = {
+    "Tensor": "Tensor", "int": "int", "SymInt": "int", "float": "float", "bool": "bool", "str": "str", "Scalar": "Scalar",
+    "ScalarType": "dtype", "Device": "device", "Layout": "layout", "MemoryFormat": "memory_format",
+}  # fmt: skip
+
+
+def _word(kind, alias):
+    """A type as rows write it, or None."""
+    match = re.fullmatch(r"(\w+)(\?)?(\[\d*\])?(\?)?", kind)
+    word = _WORDS.get(match[1]) if match else None
+    if word is None or (match[3] and word not in ("Tensor", "int")) or (match[3] and match[2] and word == "int"):
+        return None
+    if alias is not None:
+        if match[3] or word != "Tensor":
+            return None
+        word += "(a!)" if alias.is_write else "(a)"
+    return word + (match[2] or "") + (match[3] or "") + (match[4] or "")
 
 
 def _split(text):
@@ -197,6 +247,21 @@ def _return(text):
     return result
 
 
+KNOWN = {
+    *CHECKS, "Layout", "MemoryFormat", "Any", "Stream", "Dimname", "complex", "Storage", "QScheme", "SymBool", "number",
+    "Number", "DeviceIndex", "dtype", "device", "layout", "memory_format", "generator",
+}  # fmt: skip
+
+
+def _check_type(kind, schema):
+    word = re.match(r"\w*", kind)[0]
+    if word not in KNOWN and "(" not in kind and "." not in kind and len(word) > 1:
+        raise RuntimeError(
+            f"unknown type specifier {word!r} in the schema {schema!r}. Common valid schema types include Tensor, SymInt, "
+            "int, float, bool, Scalar"
+        )
+
+
 def _argument(text, kwarg_only, schema):
     declared, equals, default = text.partition("=")
     alias = _alias(declared)
@@ -204,6 +269,7 @@ def _argument(text, kwarg_only, schema):
     words = declared.split()
     if len(words) != 2:
         raise RuntimeError(f"an argument of a schema is 'type name' or 'type name=default', got {text!r} in {schema!r}")
+    _check_type(words[0], schema)
     value = _constant(default.strip(), words[0], schema) if equals else None
     return Argument(words[1], words[0], bool(equals), value, kwarg_only, is_write, alias)
 

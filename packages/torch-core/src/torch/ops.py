@@ -172,8 +172,8 @@ loaded_libraries = set()
 
 
 def load_library(path):
-    """Loads a shared library, whose own code may add operators. Raises OSError when it, or a library that it needs, is not
-    there: a library built against PyTorch's C++ needs libtorch, which is not ours.
+    """Loads a shared library, whose own code may add operators (TORCH_LIBRARY). Raises OSError when it, or a library that it
+    needs, is not there: a library built against PyTorch's C++ needs libtorch, which is not ours.
 
     >>> torch.ops.load_library("/nowhere/lib.so")
     Traceback (most recent call last):
@@ -187,6 +187,9 @@ def load_library(path):
     except OSError as error:
         raise OSError(f"torch.ops.load_library: {error}") from None
     loaded_libraries.add(os.path.realpath(path))
+    from ._registered import pull
+
+    pull()
 
 
 def __getattr__(name):

@@ -42,6 +42,7 @@ def qualified_name(func) -> str:
     if owner is not None:
         return f"{owner.__module__}.{owner.__qualname__}.{name}"
     module = getattr(func, "__module__", None) or "builtins"
+    module = re.sub(r"^torch\._ops\.", "torch.ops.", module)  # where overloads say that they are
     if name == "<lambda>":
         return f"{module}.{name}"
     if module.partition(".")[0] == "torch":

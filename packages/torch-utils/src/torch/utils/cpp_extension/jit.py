@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 import torch
+from torch._registered import pull
 
 from . import toolchain
 from ._compile import Folder, digest, locked
@@ -81,6 +82,7 @@ def load(
         import ctypes
 
         _libraries.append(ctypes.CDLL(str(built)))
+        pull()  # operators of TORCH_LIBRARY
         return str(built)
     return _import(name, built)
 
@@ -248,6 +250,7 @@ def _import(name: str, path: Path):
         loader.exec_module(module)
     except ImportError as error:
         raise ImportError(_explained(str(error), name), name=name, path=str(path)) from None
+    pull()  # operators of TORCH_LIBRARY
     return module
 
 
