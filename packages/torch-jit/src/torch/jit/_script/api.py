@@ -1,0 +1,90 @@
+"""``torch.jit.script`` and what goes with it."""
+
+from __future__ import annotations
+
+import enum
+import functools
+import inspect
+import os
+
+import torch
+from torch import nn
+
+from . import types
+from .classes import compile_class
+from .errors import FrontendError, NotSupportedError, ScriptError
+from .function import ScriptFunction, script_function
+from .marks import _drop, _overload, _overload_method, export, ignore, interface, script_method, unused
+from .module import RecursiveScriptModule, ScriptModule, compile_module
+from .unit import CompilationUnit
+
+__all__ = [
+    "CompilationUnit", "FrontendError", "NotSupportedError", "RecursiveScriptModule", "ScriptError", "ScriptFunction",
+    "ScriptModule", "_drop", "_overload", "_overload_method", "export", "ignore", "interface", "script",
+    "script_if_tracing", "script_method", "unused",
+]  # fmt: skip
+
+
+def enabled():
+    """Whether programs are compiled at all: not under ``PYTORCH_JIT=0``."""
+    return os.environ.get("PYTORCH_JIT", "1") != "0"
+
+
+def script(obj, optimize=None, _frames_up=0, _rcb=None, example_inputs=None):
+    """Compile a function, module or class of the script language, a typed part of Python.
+
+    A compiled module shares parameters and buffers with the module that it was made from.  RuntimeError, with the place
+    and the way out, for what the language lacks.
+
+    >>> @torch.jit.script
+    ... def clip(x, bound: float = 1.0):
+    ...     if bool(x.norm() > bound):
+    ...         x = x / x.norm() * bound
+    ...     return x
+    >>> clip(torch.tensor([3.0, 4.0]))
+    tensor([0.6000, 0.8000])
+    """
+    if not enabled() or isinstance(obj, (ScriptFunction, ScriptModule)):
+        return obj
+    if isinstance(obj, nn.Module):
+        return compile_module(obj)
+    if isinstance(obj, (list, dict)):
+        return obj
+    if inspect.isclass(obj):
+        return _class(obj)
+    if inspect.isfunction(obj):
+        return script_function(obj)
+    if inspect.ismethod(obj):
+        raise TypeError(f"torch.jit.script: {obj.__qualname__} is a method; give its module, with the method marked @export")
+    raise TypeError(f"torch.jit.script: expected a function, class or module, got {type(obj).__name__}")
+
+
+def _class(cls):
+    if issubclass(cls, nn.Module):
+        raise RuntimeError(f"Type {cls!r} cannot be compiled: it inherits from nn.Module; give an instance of it")
+    if types.is_named_tuple(cls) or issubclass(cls, enum.Enum):
+        types.from_annotation(cls)
+        return cls
+    if len(cls.__mro__) > 2:
+        raise RuntimeError(f"{cls.__name__} has base classes: a script class stands alone; copy what it inherits into it")
+    from .compiler import compiler
+
+    concrete = compiler.concretes[compile_class(cls).qualified_name]
+    for name, value in cls.__dict__.items():
+        if inspect.isfunction(value) and getattr(value, "_torchscript_modifier", None) is None:
+            if not name.startswith("__") or name in ("__init__", "__len__", "__call__", "__getitem__", "__eq__", "__add__"):
+                concrete.method(name)
+    return cls
+
+
+def script_if_tracing(fn):
+    """Compile a function when a trace gets to it first; until then it is plain Python."""
+
+    @functools.wraps(fn)
+    def run(*args, **kwargs):
+        if not torch.jit.is_tracing():
+            return fn(*args, **kwargs)
+        return script(fn)(*args, **kwargs)
+
+    run.__script_if_tracing_wrapper = True
+    return run

@@ -1,0 +1,93 @@
+"""Programs as the texts of an archive: one file for each module of Python, with the classes and functions that it has."""
+
+from __future__ import annotations
+
+from .. import _ir as ir
+from .printer import Printer, literal
+
+__all__ = ["Writer", "texts_of"]
+
+
+class Writer:
+    """Collects what programs refer to, and writes it."""
+
+    def __init__(self):
+        self.tensors = []
+        self.parts = {}  # qualified name -> text, in the order in which they were reached
+        self.waiting = []
+        self.seen = set()
+
+    def note(self, what):
+        """A function or type that a text refers to."""
+        if isinstance(what, ir.Function):
+            self._queue(what.qualified_name, what)
+            return
+        kind = what.kind()
+        for each in what.containedTypes() if kind not in ("ClassType", "EnumType") else ():
+            self.note(each)
+        if kind in ("ClassType", "EnumType") or (kind == "TupleType" and what.field_names()):
+            self._queue(what.qualified_name(), what)
+
+    def _queue(self, name, what):
+        if name not in self.seen:
+            self.seen.add(name)
+            self.waiting.append((name, what))
+
+    def run(self):
+        """Write all that is queued, and what that refers to."""
+        while self.waiting:
+            name, what = self.waiting.pop(0)
+            self.parts[name] = self._function(what) if isinstance(what, ir.Function) else self._type(what)
+        return self
+
+    def files(self):
+        """Texts by their path below ``code/``."""
+        found = {}
+        for name, text in self.parts.items():
+            path = name.rpartition(".")[0].replace(".", "/") + ".py"
+            found[path] = found.get(path, "") + text
+        return found
+
+    def _function(self, function, indent=0, name=None):
+        return Printer(function, self.tensors, self.note, name).text(indent)
+
+    def _type(self, type):
+        kind, name = type.kind(), type.qualified_name().rpartition(".")[2]
+        if kind == "TupleType":
+            fields = zip(type.field_names(), type.containedTypes())
+            return f"class {name}(NamedTuple):\n" + "".join(f"  {n} : {self._note(t)}\n" for n, t in fields)
+        if kind == "EnumType":
+            members = type.enum_names_values()
+            return f"class {name}(Enum):\n" + "".join(f"  {n} = {literal(v)}\n" for n, v in members)
+        return self._class(type, name)
+
+    def _note(self, type):
+        self.note(type)
+        return type.annotation_str
+
+    def _class(self, type, name):
+        module = type.is_module()
+        lines = [f"class {name}(Module):" if module else f"class {name}:"]
+        attributes = type.attributes()
+        if module:
+            for word, at in (("__parameters__", 2), ("__buffers__", 3)):
+                names = "".join(f'"{each[0]}", ' for each in attributes if each[at])
+                lines.append(f"  {word} = [{names}]")
+        for field, of, *_ in attributes:
+            note = self._note(of)
+            lines.append(f"  {field} : {note}" if field.isidentifier() else f'  __annotations__["{field}"] = {note}')
+        text = "\n".join(lines) + "\n"
+        for method in type.methods():
+            text += self._function(method, 1)
+        if not attributes and not type.methods() and not module:
+            text += "  pass\n"
+        return text
+
+
+def texts_of(functions):
+    """The files of functions and of all that they call, and the tensors that they name."""
+    writer = Writer()
+    for each in functions:
+        writer.note(each)
+    writer.run()
+    return writer.files(), writer.tensors

@@ -1,0 +1,151 @@
+"""Attributes: of tensors, modules, objects, named tuples, enums, and of what is known while compiling."""
+
+from __future__ import annotations
+
+import enum
+import inspect
+
+import torch
+
+from .. import _ir as ir
+from . import library, types
+from .errors import nearest
+from .values import Bound, Items, Self, Static, Super, TupleOf
+
+__all__ = ["Attributes"]
+
+_OF_TENSOR = {
+    "dtype": "prim::dtype", "device": "prim::device", "layout": "prim::layout", "requires_grad": "prim::requires_grad",
+    "is_cuda": "prim::is_cuda", "is_cpu": "prim::is_cpu", "is_sparse": "prim::is_sparse", "is_mkldnn": "prim::is_mkldnn",
+    "is_quantized": "prim::is_quantized", "is_meta": "prim::is_meta", "data": "prim::data", "grad": "prim::grad",
+    "is_leaf": "prim::is_leaf", "itemsize": "prim::itemsize", "nbytes": "prim::nbytes", "ndim": "dim", "shape": "size",
+    "T": "numpy_T", "mT": "mT", "H": "matrix_H", "mH": "mH", "real": "real", "imag": "imag",
+}  # fmt: skip
+
+
+class Attributes:
+    """Emits ``owner.name``."""
+
+    def visit_Attribute(self, node):
+        return self.attribute(self.visit(node.value), node.attr)
+
+    def attribute(self, owner, name):
+        if isinstance(owner, Static):
+            return self._of_python(owner.value, name)
+        if isinstance(owner, Self):
+            return self.self_attribute(owner, name)
+        if isinstance(owner, Super):
+            return Bound(owner, name)
+        if isinstance(owner, TupleOf) and owner.type is not None and name in owner.type.field_names():
+            return owner.items[owner.type.field_names().index(name)]
+        if isinstance(owner, (TupleOf, Items)):
+            return Bound(owner, name)
+        if not isinstance(owner, ir.Value):
+            raise self.error(f"{self.describe(owner)} has no attributes")
+        return self._of_value(owner, name)
+
+    def _of_python(self, value, name):
+        if isinstance(value, enum.Enum):
+            return Static(getattr(value, name))
+        if value is None and not self.function.library:
+            raise self.error(f"None has no attribute {name!r}", "test `is not None` before, on a local name")
+        if isinstance(value, (str, list, dict, tuple)) and not types.is_named_tuple(type(value)):
+            return Bound(Static(value), name)
+        try:
+            found = getattr(value, name)
+        except AttributeError:
+            known = dir(value)
+            raise self.error(f"{self.describe(Static(value))} has no {name!r}", nearest(name, known)) from None
+        if isinstance(value, torch.Tensor) and callable(found):
+            return Bound(self.value(Static(value)), name)
+        return Static(found) if inspect.ismodule(value) and isinstance(found, torch.Tensor) else self.outside(found)
+
+    def _of_value(self, owner, name):
+        kind = owner.type().kind()
+        if kind == "TensorType":
+            if name in _OF_TENSOR:
+                return self.op(_OF_TENSOR[name], owner)
+            return Bound(owner, name)
+        if kind == "TupleType":
+            fields = owner.type().field_names() or []
+            if name in fields:
+                at = fields.index(name)
+                inner = owner.type().containedTypes()[at]
+                return self.node("prim::TupleIndex", [owner, self.constant(at)], [inner]).output()
+            if fields and name != "_asdict":
+                raise self.error(f"{owner.type()} has no field {name!r}", nearest(name, fields))
+            return Bound(owner, name)
+        if kind == "ClassType":
+            return self.object_attribute(owner, name)
+        if kind == "EnumType":
+            if name not in ("name", "value"):
+                raise self.error(f"{owner.type()} has no attribute {name!r}", "there are name and value")
+            wanted = types.STR if name == "name" else owner.type().containedTypes()[0]
+            return self.node(f"prim::Enum{name.capitalize()}", [owner], [wanted]).output()
+        if kind == "DeviceObjType":
+            return self.op(f"prim::{name}", owner)
+        if types.is_optional(owner.type()):
+            raise self.error(
+                f"the value is of type {owner.type()} and may be None, which has no {name!r}",
+                "test `is not None` before, on a local name",
+            )
+        return Bound(owner, name)
+
+    # -- objects --------------------------------------------------------------------------------------------------------
+
+    def object_attribute(self, owner, name):
+        """An attribute of an instance of a script class or of a module that is a value."""
+        cls = owner.type()
+        wanted = cls.attribute_type(name)
+        if wanted is not None:
+            made = self.node("prim::GetAttr", [owner], [wanted])
+            made.s_("name", name)
+            return made.output()
+        concrete = self.compiler.concrete_of(cls)
+        if concrete is not None:
+            return self.self_attribute(Self(concrete, owner), name)
+        if cls.find_method(name) is not None:
+            return Bound(owner, name)
+        names = [each for each, *_ in cls.attributes()]
+        raise self.error(f"{cls} has no attribute {name!r}", nearest(name, names))
+
+    def set_attribute(self, owner, name, item):
+        """``owner.name = item``."""
+        if isinstance(owner, Self):
+            wanted = self.slot_of(owner, name, item)
+            target = owner.value
+        elif isinstance(owner, ir.Value) and owner.type().kind() == "ClassType":
+            target = owner
+            wanted = owner.type().attribute_type(name)
+            if wanted is None:
+                raise self.error(
+                    f"{owner.type()} has no attribute {name!r}",
+                    nearest(name, [each for each, *_ in owner.type().attributes()]) or "assign it in __init__",
+                )
+        elif isinstance(owner, ir.Value) and owner.type() == types.TENSOR and name in ("requires_grad", "data"):
+            if name == "data":
+                self.op("set_data", owner, self.value(item))
+            else:
+                self.op("requires_grad_", owner, self.value(item))
+            return
+        else:
+            raise self.error(f"attributes of {self.describe(owner)} cannot be assigned to")
+        made = self.node("prim::SetAttr", [target, self.value(item, wanted)])
+        made.s_("name", name)
+
+    def has_attribute(self, owner, name):
+        """``hasattr(owner, name)``, which is known while compiling."""
+        if isinstance(owner, Self):
+            return owner.concrete.has(name)
+        if isinstance(owner, ir.Value):
+            kind = owner.type().kind()
+            if kind == "ClassType":
+                return owner.type().attribute_type(name) is not None or owner.type().find_method(name) is not None
+            if kind == "TensorType":
+                return hasattr(torch.Tensor, name)
+            if kind == "TupleType":
+                return name in (owner.type().field_names() or ())
+            return library.method(kind, name) is not None
+        if isinstance(owner, Static):
+            return hasattr(owner.value, name)
+        return False

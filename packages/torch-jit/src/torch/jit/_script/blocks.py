@@ -1,0 +1,59 @@
+"""``with``: modes of gradients, ranges of the profiler, and script classes that have ``__enter__`` and ``__exit__``."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+
+import torch
+
+from .. import _ir as ir
+from .errors import NotSupportedError
+from .values import Static
+
+__all__ = ["Blocks"]
+
+
+class Blocks:
+    """Emits ``with`` statements."""
+
+    def do_With(self, node):
+        if not node.items:
+            return self.body(node.body)
+        first, rest = node.items[0], node.items[1:]
+        leave = self._enter(first)
+        inner = ast.copy_location(ast.With(rest, node.body), node) if rest else None
+        status = self.do_With(inner) if rest else self.body(node.body)
+        leave()  # also where control has left by return or break: those are flags
+        return status
+
+    def _enter(self, item):
+        call = item.context_expr
+        known = self.resolve(call.func) if isinstance(call, ast.Call) else None
+        self.compiler.uses_grad_mode = True  # the caller puts the mode back after an error
+        grad = {torch.no_grad: False, torch.enable_grad: True, torch.inference_mode: False}
+        if known in grad and not call.keywords:
+            if known is torch.inference_mode and call.args:
+                grad[known] = not self.static(self.visit(call.args[0]), "the mode")
+            return self._grad_mode(self.constant(grad[known]))
+        if known is torch.set_grad_enabled:
+            return self._grad_mode(self.value(self.truth(self.visit(call.args[0]))))
+        name = getattr(known, "__name__", "")
+        if known is contextlib.nullcontext or name in ("record_function", "strict_fusion", "autocast"):
+            if name == "autocast":
+                raise NotSupportedError("autocast within a script is not supported", self.place, "put it around the call")
+            return lambda: None
+        owner = self.visit(call)
+        if isinstance(owner, ir.Value) and owner.type().kind() == "ClassType":
+            entered = self.method(owner, "__enter__", [], {})
+            if item.optional_vars is not None:
+                self.assign(item.optional_vars, entered)
+            return lambda: self.method(owner, "__exit__", [Static(None)] * 3, {})
+        raise self.error(
+            f"{ast.unparse(call)} is no context of the script language", "torch.no_grad() and script classes with __enter__ are"
+        )
+
+    def _grad_mode(self, on):
+        before = self.op("is_grad_enabled")
+        self.op("set_grad_enabled", on)
+        return lambda: self.op("set_grad_enabled", before)

@@ -1,0 +1,331 @@
+"""Calls: of operators, of Python functions (compiled in their turn), of methods, modules and classes."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import types as python_types
+
+import torch
+
+from .. import _ir as ir
+from . import library, types
+from .errors import ScriptError, nearest
+from .expressions import Spread
+from .scope import EXITS, FALLS, Frame, Function
+from .values import Bound, Invalid, Items, Self, Static, Super, TupleOf
+
+__all__ = ["Calls", "modifier"]
+
+
+def modifier(fn):
+    """What a decorator has said about a function: "ignore", "unused", "export" or None."""
+    return getattr(fn, "_torchscript_modifier", None)
+
+
+class Calls:
+    """Emits calls."""
+
+    def resolve(self, node):
+        """The Python object that an expression of names and attributes is, or None."""
+        if isinstance(node, ast.Name):
+            if self.frame.get(node.id) is not None:
+                item = self.frame.get(node.id)
+                return item.value if isinstance(item, Static) else None
+            return self.function.source.lookup(node.id, None)
+        if isinstance(node, ast.Attribute):
+            owner = self.resolve(node.value)
+            return None if owner is None or isinstance(owner, torch.nn.Module) else getattr(owner, node.attr, None)
+        if isinstance(node, (ast.Subscript, ast.Tuple, ast.BinOp)):
+            try:
+                return types._evaluate(ast.unparse(node), self.function.source)
+            except ScriptError:
+                return None
+        return None
+
+    def static(self, item, what):
+        if isinstance(item, Static):
+            return item.value
+        raise self.error(f"{what} must be known while compiling")
+
+    def visit_Call(self, node):
+        special = self._special(node)
+        if special is not None:
+            return special()
+        target = self.visit(node.func)
+        args = self.elements_of(node.args)
+        kwargs = {}
+        for each in node.keywords:
+            item = self.visit(each.value)
+            if each.arg is not None:
+                kwargs[each.arg] = item
+            elif isinstance(item, Static) and isinstance(item.value, dict):
+                kwargs.update({k: v if self.is_item(v) else Static(v) for k, v in item.value.items()})
+            else:
+                raise self.error("** takes a dict that is known while compiling")
+        return self.call(target, args, kwargs)
+
+    def is_item(self, value):
+        return isinstance(value, (ir.Value, Static, TupleOf, Items, Self, Bound))
+
+    def _special(self, node):
+        """Calls whose arguments are not evaluated as others are."""
+        name = node.func.id if isinstance(node.func, ast.Name) else None
+        if name == "super" and self.frame.get("super") is None:
+            return lambda: Super(self.function.cls, self.frame.get(self._self_name()))
+        found = self.resolve(node.func)
+        handler = library.special(found)
+        return None if handler is None else lambda: handler(self, node)
+
+    def _self_name(self):
+        return self.function.source.tree.args.args[0].arg
+
+    # -- what is called ---------------------------------------------------------------------------------------------------
+
+    def call(self, target, args, kwargs):
+        """Call an item with items."""
+        if isinstance(target, Static):
+            return self.call_python(target.value, args, kwargs)
+        if isinstance(target, Bound):
+            return self.call_bound(target, args, kwargs)
+        if isinstance(target, Self):
+            if target.concrete.is_module:
+                return self.call_module(target, args, kwargs)
+            return self.method(target.value, "__call__", args, kwargs)
+        if isinstance(target, ir.Value):
+            if target.type().kind() == "ClassType":
+                return self.method(target, "__call__", args, kwargs)
+            raise self.error(f"a value of type {target.type()} cannot be called")
+        raise self.error(f"{self.describe(target)} cannot be called")
+
+    def call_python(self, fn, args, kwargs):
+        handler = library.function(fn)
+        if handler is not None:
+            result = handler(self, *args, **kwargs)
+            return Static(None) if result is None else result
+        program = getattr(fn, "_script_function", None)
+        if program is not None:
+            return self.call_function(program, args, kwargs)
+        row = library.row_of(fn)
+        if row is not None:
+            return self.row(row, args, kwargs)
+        if library.is_foldable(fn) and all(isinstance(each, Static) for each in (*args, *kwargs.values())):
+            return self._folded(fn, args, kwargs)
+        if isinstance(fn, type):
+            return self.construct(fn, args, kwargs)
+        if inspect.isfunction(fn) or isinstance(fn, python_types.MethodType):
+            return self._python_function(fn, args, kwargs)
+        if isinstance(fn, torch.nn.Module):
+            raise self.error("a module outside of the module being compiled", "make it an attribute of that module")
+        wrapped = getattr(fn, "__wrapped__", None)
+        if wrapped is not None and wrapped is not fn:
+            return self.call_python(wrapped, args, kwargs)
+        raise self.error(
+            f"{self.describe(Static(fn))} is not something that a script can call",
+            "mark a Python function with @torch.jit.ignore to call it as it is",
+        )
+
+    def _folded(self, fn, args, kwargs):
+        try:
+            return Static(fn(*(each.value for each in args), **{k: each.value for k, each in kwargs.items()}))
+        except Exception as error:
+            raise self.error(f"{type(error).__name__}: {error}") from None
+
+    def _python_function(self, fn, args, kwargs):
+        if modifier(fn) in ("unused", "drop"):
+            return self._unused(fn)
+        if modifier(fn) == "ignore":
+            return self.call_out(fn, args, kwargs)
+        fn = library.unwrapped(fn)
+        if isinstance(fn, python_types.MethodType):
+            raise self.error(f"{fn.__qualname__} is a method of an object outside of the program")
+        if library.is_library(fn):
+            return self.inline(fn, args, kwargs)
+        return self.call_function(self.compiler.function_for(fn, self, args, kwargs), args, kwargs)
+
+    def _unused(self, fn):
+        self.node(
+            "prim::RaiseException",
+            [self.constant(f"{fn.__qualname__} is marked @torch.jit.unused: it cannot be run here"), self.constant("Error")],
+        )
+        returns = fn.__annotations__.get("return", torch.Tensor)
+        return self.uninitialized(self.known(types.from_annotation, returns, self.function.source))
+
+    def call_out(self, fn, args, kwargs, owner=None):
+        """A call of Python at run time; such a program cannot be saved."""
+        items = self.bind(inspect.signature(fn), args, kwargs, fn.__name__, skip=owner is not None)
+        notes = fn.__annotations__
+        values = []
+        for name, item in items.items():
+            wanted = self.known(types.from_annotation, notes[name], self.function.source) if name in notes else None
+            values.append(self.value(item, wanted))
+        returns = self.known(types.from_annotation, notes.get("return", torch.Tensor), self.function.source)
+        made = self.node("prim::PythonOp", values, [returns])
+        made.ival_("pyobj", fn if owner is None else python_types.MethodType(fn, owner))
+        made.s_("name", fn.__qualname__)
+        return made.output()
+
+    def call_function(self, program, args, kwargs):
+        """A call of a compiled function."""
+        items = program.bind(self, args, kwargs)
+        values = [self.constant(program.function), *items]
+        return self.node("prim::CallFunction", values, [program.returns]).output()
+
+    def bind(self, signature, args, kwargs, name, skip=False):
+        """Arguments by name, with defaults; items."""
+        if any(isinstance(each, Spread) for each in args):
+            raise self.error(f"{name}: * of a list whose length is not known while compiling")
+        if skip:
+            signature = signature.replace(parameters=list(signature.parameters.values())[1:])
+        try:
+            bound = signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise self.error(f"{name}(): {error}", nearest_argument(signature, kwargs)) from None
+        for parameter in signature.parameters.values():
+            if parameter.kind == parameter.VAR_POSITIONAL:
+                given = bound.arguments.get(parameter.name, ())
+                bound.arguments[parameter.name] = TupleOf(given)
+            elif parameter.kind == parameter.VAR_KEYWORD:
+                bound.arguments[parameter.name] = Static(dict(bound.arguments.get(parameter.name, {})))
+            elif parameter.name not in bound.arguments:
+                bound.arguments[parameter.name] = Static(parameter.default)
+        return {each: bound.arguments[each] for each in signature.parameters}
+
+    # -- inlined --------------------------------------------------------------------------------------------------------
+
+    def inline(self, fn, args, kwargs, owner=None, cls=None):
+        """Compile a library's function into this place, for arguments as they are."""
+        source = self.known(self.compiler.source_of, fn)
+        first = [] if owner is None else [owner]
+        items = self.bind(inspect.signature(fn), [*first, *args], kwargs, fn.__name__)
+        inner = Function(source, True, owner=owner, cls=cls, above=self.function)
+        return self.run_function(inner, items)
+
+    def run_function(self, inner, items):
+        """Emit the body of a function with its parameters bound; returns its result."""
+        depth, above = 0, inner.above
+        while above is not None:
+            depth, above = depth + 1, above.above
+        if depth > 60:
+            raise self.error(f"{inner.source.function} calls itself without end")
+        kept = self.function, self.frame, self.place
+        self.function, self.frame = inner, Frame(None, self.block)
+        self.frame.names.update(items)
+        try:
+            status = self.body(inner.source.tree.body)
+            return self.result(status)
+        except ScriptError as error:
+            if kept[2] is not None and inner.above is not None and not inner.library:
+                error.places.append(kept[2])
+            elif kept[2] is not None and inner.above is not None:
+                error.places = [kept[2], *error.places] if not kept[0].library else error.places
+            raise
+        finally:
+            self.function, self.frame, self.place = kept
+
+    def result(self, status):
+        """What a function returns, however control has left it."""
+        if status == EXITS:
+            return self.frame.get("$ret")
+        declared = self.function.returns
+        if status == FALLS or self.frame.get("$ret") is None:
+            if declared is not None and not types.is_none(declared) and status == FALLS and not types.is_optional(declared):
+                raise self.error(f"{self.function.source.function} returns {declared}, but not on every way")
+            if status != FALLS and declared is not None:
+                return self.uninitialized(declared)
+            return Static(None)
+        made, frames = self.open_if(self.value(self.frame.get("$returned")))
+        values = {}
+        for frame, item in zip(frames, (self.frame.get("$ret"), Static(None))):
+            with self.within(frame.block):
+                values[id(frame)] = self.value(item)
+        return self.joined_value(made, values, frames)
+
+    # -- methods --------------------------------------------------------------------------------------------------------
+
+    def call_bound(self, bound, args, kwargs):
+        owner = bound.owner
+        if isinstance(owner, Self):
+            return self.call_method(owner, bound.name, args, kwargs)
+        if isinstance(owner, Super):
+            return self._super(owner, bound.name, args, kwargs)
+        if isinstance(owner, (TupleOf, Items, Static)) and not isinstance(getattr(owner, "value", None), str):
+            found = library.tuple_method(self, owner, bound.name, args)
+            if found is not None:
+                return found
+            owner = self.value(owner)
+        if isinstance(owner, Static):
+            if all(isinstance(each, Static) for each in (*args, *kwargs.values())):
+                return self._folded(getattr(owner.value, bound.name), args, kwargs)
+            owner = self.value(owner)
+        return self.method(owner, bound.name, args, kwargs)
+
+    def _super(self, owner, name, args, kwargs):
+        mro = type(owner.owner.concrete.python).__mro__
+        for cls in mro[mro.index(owner.cls) + 1 :]:
+            if name in cls.__dict__:
+                fn = cls.__dict__[name]
+                return self.call_inherited(owner.owner, fn, cls, args, kwargs)
+        raise self.error(f"no class above {owner.cls.__name__} has {name}")
+
+    def method(self, value, name, args, kwargs):
+        """Call a method of a value: of a tensor, list, dict, text or object."""
+        kind = value.type().kind()
+        if kind == "ClassType":
+            return self.call_object(value, name, args, kwargs)
+        if kind == "OptionalType":
+            raise self.error(
+                f"the value is of type {value.type()} and may be None, which has no {name}",
+                "test `is not None` before, on a local name",
+            )
+        handler = library.method(kind, name)
+        if handler is not None:
+            result = handler(self, value, *args, **kwargs)
+            return Static(None) if result is None else result
+        if kind == "TensorType" and not library.has_row(name):
+            fn = getattr(torch.Tensor, name, None)
+            if inspect.isfunction(fn):
+                return self._python_method(fn, value, args, kwargs)
+            names = [each for each in dir(torch.Tensor) if not each.startswith("_")]
+            raise self.error(f"Tensor has no method {name!r}", nearest(name, names))
+        return self.row(name, [value, *args], kwargs)
+
+    def _python_method(self, fn, value, args, kwargs):
+        fn = library.unwrapped(fn)
+        return self.inline(fn, [value, *args], kwargs)
+
+    def row(self, name, args, kwargs):
+        """Call an operator; trailing numbers may stand for a list of them."""
+        if any(isinstance(each, Spread) for each in args):
+            first = [each for each in args[:1] if isinstance(each, ir.Value) and each.type() == types.TENSOR]
+            args = [*first, self.spread_list(args[len(first) :])]
+        if "out" in kwargs and isinstance(kwargs["out"], Static) and kwargs["out"].value is None:
+            kwargs = {key: item for key, item in kwargs.items() if key != "out"}
+        values = [self.argument(each) for each in args]
+        named = {key: self.argument(each) for key, each in kwargs.items() if key != "_stacklevel"}
+        result = self.op(library.row_name(name), *values, **named)
+        if isinstance(result, (tuple, list)):
+            return TupleOf(result)
+        return Static(None) if result is None else result
+
+    def argument(self, item):
+        """An argument of an operator: a tuple is passed as a list where its elements are alike."""
+        if isinstance(item, Invalid):
+            raise self.error(item.why)
+        if isinstance(item, Static) and isinstance(item.value, (tuple, list)) and not item.value:
+            return self.list_of([], ir.ListType(types.INT))
+        if isinstance(item, Static) and isinstance(item.value, (tuple, torch.Size)):
+            kinds = {type(each) for each in item.value}
+            if len(kinds) == 1 and kinds <= {int, float, bool}:
+                return self.value(Static(list(item.value)))
+        if isinstance(item, TupleOf) and item.type is None and item.items:
+            values = [self.value(each) for each in item.items]
+            if all(each.type() == values[0].type() for each in values):
+                return self.list_of(values)
+        return self.value(item)
+
+
+def nearest_argument(signature, kwargs):
+    """The parameter that a keyword may have meant."""
+    unknown = [name for name in kwargs if name not in signature.parameters]
+    return nearest(unknown[0], signature.parameters) if unknown else ""

@@ -1,0 +1,128 @@
+"""Script classes: attributes are what ``__init__`` assigns; methods are compiled as they are reached."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import inspect
+
+from .. import _ir as ir
+from . import types
+from .compiler import compiler, declared_result, without_self
+from .errors import NotSupportedError, ScriptError
+from .source import Source, source_of
+
+__all__ = ["ClassConcrete", "compile_class"]
+
+
+class ClassConcrete:
+    """The description of a script class."""
+
+    is_concrete, is_module = True, False
+
+    def __init__(self, cls, type):
+        self.cls, self.type, self.python = cls, type, None
+        self.slots, self.children, self.constants, self.failed = {}, {}, {}, {}
+        self.programs, self.open = {}, False
+
+    def add_slot(self, name, type):
+        self.slots[name] = type
+        self.type.add_attribute(name, type)
+
+    def known(self):
+        return [*self.slots, *(each for each in dir(self.cls) if not each.startswith("__"))]
+
+    def has(self, name):
+        return name in self.slots or hasattr(self.cls, name)
+
+    def function(self, name):
+        found = inspect.getattr_static(self.cls, name, None)
+        return found if inspect.isfunction(found) else None
+
+    def method(self, name, emitter=None):
+        """The program of a method, or None."""
+        if name in self.programs:
+            return self.programs[name]
+        made = _generated(self.cls, name)
+        fn, source = made if made is not None else (self.function(name), None)
+        if fn is None:
+            return None
+        source = source or source_of(fn)
+        signature = without_self(inspect.signature(fn))
+        parameters = compiler.parameters(fn, source, signature)
+        full = f"{self.type.qualified_name()}.{name}"
+        try:
+            returns = declared_result(fn, source)
+            store = self.programs, name
+            found = compiler.compile(source, signature, parameters, returns, full, store, self, self.cls)
+        except ScriptError as error:
+            if emitter is not None and emitter.place is not None:
+                error.places.append(emitter.place)
+            raise
+        self.type.add_method(found.function)
+        return found
+
+
+def compile_class(cls):
+    """The type of a Python class as a script class; compiles its ``__init__``."""
+    if cls in types._classes:
+        return types._classes[cls]
+    if not inspect.isclass(cls) or cls.__module__ in ("builtins", "typing"):
+        raise ScriptError(f"{cls!r} is not a type of the script language")
+    if cls.__module__.split(".")[0] == "torch":
+        raise ScriptError(f"{cls.__module__}.{cls.__qualname__} is not a type of the script language")
+    if [each for each in cls.__mro__[1:] if each is not object]:
+        raise NotSupportedError(
+            f"{cls.__name__} has base classes: a script class stands alone", way_out="copy what it inherits into it"
+        )
+    type = ir.ClassType(compiler.unique(types.qualified(cls)))
+    concrete = ClassConcrete(cls, type)
+    types._classes[cls] = type
+    compiler.concretes[type.qualified_name()] = concrete
+    concrete.open = True
+    try:
+        for name, note in cls.__dict__.get("__annotations__", {}).items():
+            concrete.add_slot(name, types.from_annotation(note, _names_of(cls)))
+        if concrete.method("__init__") is None and not cls.__dict__.get("__annotations__"):
+            pass  # a class of methods only
+    except BaseException:
+        del types._classes[cls], compiler.concretes[type.qualified_name()]
+        raise
+    finally:
+        concrete.open = False
+    return type
+
+
+def _names_of(cls):
+    module = inspect.getmodule(cls)
+    return Source(ast.Module([], []), "<class>", [], 1, [vars(module) if module else {}])
+
+
+def _generated(cls, name):
+    """``__init__`` and ``__eq__`` that a dataclass has without a text, with a text."""
+    if not dataclasses.is_dataclass(cls) or name not in ("__init__", "__eq__"):
+        return None
+    fields = dataclasses.fields(cls)
+    if name == "__init__":
+        if any(each.default_factory is not dataclasses.MISSING for each in fields):
+            raise NotSupportedError(f"{cls.__name__}: default_factory is not part of the script language")
+        params = ", ".join(
+            each.name + ("" if each.default is dataclasses.MISSING else f"={each.default!r}") for each in fields
+        )
+        lines = [f"    self.{each.name} = {each.name}" for each in fields]
+        lines += ["    self.__post_init__()"] if hasattr(cls, "__post_init__") else []
+        text = f"def __init__(self, {params}):\n" + ("\n".join(lines) or "    pass")
+    else:
+        text = "def __eq__(self, other):\n    return " + (
+            " and ".join(f"self.{each.name} == other.{each.name}" for each in fields) or "True"
+        )
+    names = {}
+    exec(text, names)  # the text is put together from the names of fields alone
+    fn = names[name]
+    fn.__annotations__ = {each.name: each.type for each in fields} if name == "__init__" else {"other": cls}
+    source = Source(ast.parse(text).body[0], f"<{name} of {cls.__name__}>", text.splitlines(keepends=True), 1,
+                    _names_of(cls).names)  # fmt: skip
+    return fn, source
+
+
+types.compile_class = compile_class

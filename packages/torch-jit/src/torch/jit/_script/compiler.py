@@ -1,0 +1,326 @@
+"""Functions to graphs: parameters with their types, the body, the result; each function once for the types it is used with."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+
+
+
+from .. import _ir as ir
+from . import functions, methods, replaced, types  # noqa: F401  (they fill the tables of library.py)
+from .attributes import Attributes
+from .blocks import Blocks
+from .build import Builder
+from .calls import Calls
+from .clean import clean
+from .conditions import Conditions
+from .errors import ScriptError
+from .expressions import Expressions
+from .library import is_library
+from .loops import Loops
+from .scope import Frame, Function
+from .selves import Selves, defining
+from .source import source_of
+from .statements import Statements
+from .subscripts import Subscripts
+from .values import Self, Static
+
+__all__ = ["Compiler", "Emitter", "Program", "compiler"]
+
+
+class Emitter(Statements, Loops, Conditions, Subscripts, Expressions, Selves, Attributes, Calls, Blocks, Builder):
+    """Compiles the body of one function into one graph."""
+
+    def __init__(self, graph, compiler):
+        super().__init__(graph)
+        self.compiler = compiler
+        self.function, self.frame = None, Frame()
+
+    def where(self, node):
+        if self.function is None or not hasattr(node, "lineno"):
+            return self.place
+        return self.function.source.where(node)
+
+
+class Parameter:
+    """A parameter of a compiled function."""
+
+    __slots__ = ("default", "keyword", "name", "type")
+
+    def __init__(self, name, type, default, keyword):
+        self.name, self.type, self.default, self.keyword = name, type, default, keyword
+
+
+class Program:
+    """A compiled function: its graph, its parameters, and what it returns."""
+
+    def __init__(self, name, function, parameters, returns, signature):
+        self.name, self.function, self.parameters, self.returns = name, function, parameters, returns
+        self.signature = signature
+        self.uses_grad_mode = False
+
+    def bind(self, emitter, args, kwargs):
+        """Values for all parameters, from the items of a call."""
+        items = emitter.bind(self.signature, args, kwargs, self.name)
+        values = []
+        for each in self.parameters:
+            try:
+                values.append(emitter.value(items[each.name], each.type))
+            except ScriptError as error:
+                error.message = f"{self.name}(): argument {each.name!r}: {error.message}"
+                raise
+        return values
+
+
+class Compiler:
+    """What has been compiled so far."""
+
+    def __init__(self):
+        self.programs = {}
+        self.running = []
+        self.concretes = {}  # qualified name of a class -> the description of its modules
+        self.names, self.mangled = set(), 0
+        self.uses_grad_mode = False
+
+    source_of = staticmethod(source_of)
+    emitter_class = Emitter
+
+    def unique(self, name):
+        """A qualified name that nothing else has."""
+        if name not in self.names:
+            self.names.add(name)
+            return name
+        before, _, last = name.rpartition(".")
+        self.mangled += 1
+        return f"{before}.___torch_mangle_{self.mangled - 1}.{last}"
+
+    def concrete_of(self, cls):
+        return self.concretes.get(cls.qualified_name())
+
+    # -- functions ----------------------------------------------------------------------------------------------------
+
+    def function_for(self, fn, emitter=None, args=(), kwargs=None):
+        """The program of a Python function, for the types of a call where the function does not say them."""
+        source = emitter.known(source_of, fn) if emitter else source_of(fn)
+        signature = inspect.signature(fn)
+        given = {}
+        if emitter is not None:
+            items = emitter.bind(signature, args, kwargs or {}, fn.__name__)
+            given = {name: emitter.type_of(item) for name, item in items.items() if emitter.is_value(item)}
+        parameters = self.parameters(fn, source, signature, given)
+        key = fn, tuple(str(each.type) for each in parameters)
+        found = self.programs.get(key)
+        if found is None:
+            try:
+                returns = declared_result(fn, source)
+                name = self.unique(types.qualified(fn))
+                found = self.compile(source, signature, parameters, returns, name, (self.programs, key))
+            except ScriptError as error:
+                if emitter is not None and emitter.place is not None:
+                    error.places.append(emitter.place)
+                raise
+        if found.returns is None:
+            raise ScriptError(
+                f"{fn.__name__} calls itself before it is known what it returns", emitter and emitter.place,
+                "annotate its result: def f(...) -> Tensor",
+            )  # fmt: skip
+        return found
+
+    # -- methods ------------------------------------------------------------------------------------------------------
+
+    def method_for(self, concrete, name, emitter=None, args=(), kwargs=None):
+        """The program of a method of a module, for the types of a call where the method does not say them."""
+        fn = concrete.function(name)
+        source = emitter.known(source_of, fn) if emitter else source_of(fn)
+        library = is_library(fn)
+        signature = without_self(inspect.signature(fn))
+        given = {}
+        if emitter is not None:
+            items = emitter.bind(signature, args, kwargs or {}, fn.__name__)
+            given = {each: emitter.type_of(item) for each, item in items.items() if emitter.is_value(item)}
+        parameters = self.parameters(fn, source, signature, given, library=library)
+        key = name, tuple(str(each.type) for each in parameters)
+        found = concrete.programs.get(key)
+        if found is None:
+            several = sum(1 for each, _ in concrete.programs if each == name)
+            full = f"{concrete.type.qualified_name()}.{name}" + (f"__{several}" if several else "")
+            store = concrete.programs, key
+            cls = defining(type(concrete.python), name)
+            try:
+                returns = declared_result(fn, source, library)
+                found = self.compile(source, signature, parameters, returns, full, store, concrete, cls, library)
+            except ScriptError as error:
+                if emitter is not None and emitter.place is not None:
+                    error.places.append(emitter.place)
+                raise
+            concrete.type.add_method(found.function)
+        if found.returns is None:
+            raise ScriptError(
+                f"{name} calls itself before it is known what it returns", emitter and emitter.place,
+                "annotate its result: def f(...) -> Tensor",
+            )  # fmt: skip
+        return found
+
+    def method_of_class(self, cls, name, emitter=None):
+        """The program of a method of a script class or of a loaded one, or None."""
+        concrete = self.concrete_of(cls)
+        if concrete is not None and not concrete.is_module:
+            return concrete.method(name, emitter)
+        found = cls.find_method(name)
+        if found is None or concrete is not None:
+            return None
+        return loaded(found)
+
+    def parameters(self, fn, source, signature, given=(), skip=0, library=False):
+        """Parameters with types: annotated, by a type comment, by the call, by the default, else Tensor."""
+        names = list(signature.parameters.values())[skip:]
+        comments, _ = comment_types(source, [each.name for each in names])
+        found = []
+        for each in names:
+            where = next((arg for arg in all_arguments(source.tree) if arg.arg == each.name), source.tree)
+            if each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD):
+                raise ScriptError(
+                    f"{fn.__name__} takes any number of arguments ({'*' * (each.kind - 1 or 1)}{each.name})",
+                    source.where(where),
+                    "a script needs each argument by name; take a list",
+                )
+            try:
+                type = self._parameter_type(each, comments, given, source, library)
+            except ScriptError as error:
+                error.places = error.places or [source.where(where)]
+                raise
+            found.append(Parameter(each.name, type, each.default, each.kind == each.KEYWORD_ONLY))
+        return found
+
+    def _parameter_type(self, parameter, comments, given, source, library):
+        name = parameter.name
+        if name in comments:
+            return comments[name]
+        if parameter.annotation is not parameter.empty:
+            try:
+                found = types.from_annotation(parameter.annotation, source)
+            except ScriptError:
+                if not library:
+                    raise
+                found = types.ANY
+            if not library:
+                return found
+            none = name in given and types.is_none(given[name])  # compiled for it: branches on None are decided
+            if found != types.ANY and not none and (name not in given or given[name].isSubtypeOf(found)):
+                return found
+        if name in given:
+            return given[name]
+        if parameter.default is not parameter.empty and parameter.default is not None:
+            return types.of_value(parameter.default)
+        if library and parameter.default is None:
+            return ir.OptionalType(types.TENSOR)
+        return types.TENSOR
+
+    def compile(self, source, signature, parameters, returns, name, store, owner=None, cls=None, library=False):
+        """Compile a function; with ``owner``, a method of what that describes.  ``store`` is a dict and a key of it."""
+        function = ir.Function(name, None)
+        program = Program(source.function, function, parameters, returns, signature)
+        programs, key = store
+        programs[key] = program
+        try:
+            graph = ir.Graph()
+            emitter = self.emitter_class(graph, self)
+            items = {}
+            if owner is not None:
+                items[source.tree.args.args[0].arg] = Self(owner, graph.addInput("self", owner.type))
+            for each in parameters:
+                value = graph.addInput(each.name, each.type)
+                items[each.name] = Static(None) if types.is_none(each.type) else value
+            before, self.uses_grad_mode = self.uses_grad_mode, False
+            inner = Function(source, library, returns, items.get("self"), cls)
+            result = emitter.run_function(inner, items)
+            program.uses_grad_mode = self.uses_grad_mode
+            self.uses_grad_mode = self.uses_grad_mode or before
+            value = emitter.value(result, returns)
+            graph.registerOutput(value)
+            program.returns = value.type() if returns is None else returns
+            clean(graph)
+            function.graph = graph
+        except BaseException:
+            del programs[key]
+            raise
+        set_defaults(function, parameters)
+        return program
+
+
+def set_defaults(function, parameters):
+    """Tell the compiled function the values of arguments that are left out."""
+    defaults = {each.name: each.default for each in parameters if each.default is not inspect.Parameter.empty}
+    function.set_defaults(defaults)
+
+
+def all_arguments(tree):
+    args = tree.args
+    rest = [each for each in (args.vararg, args.kwarg) if each is not None]
+    return [*args.posonlyargs, *args.args, *args.kwonlyargs, *rest]
+
+
+def comment_types(source, names):
+    """Types from ``# type: (Tensor, int) -> Tensor`` and from comments beside the arguments; and the result's."""
+    found, returns = {}, None
+    for each in all_arguments(source.tree):
+        if each.type_comment:
+            found[each.arg] = types.from_annotation(each.type_comment, source)
+    comment = getattr(source.tree, "type_comment", None)
+    if comment:
+        try:
+            tree = ast.parse(comment, mode="func_type")
+        except SyntaxError:
+            raise ScriptError(f"the type comment {comment!r} cannot be read", source.where(source.tree)) from None
+        given = [ast.unparse(each) for each in tree.argtypes]
+        if len(given) == len(names) + 1:  # with self
+            given = given[1:]
+        if given != ["..."] and len(given) != len(names):
+            raise ScriptError(
+                f"the type comment has {len(given)} types for {len(names)} arguments", source.where(source.tree)
+            )
+        if given != ["..."]:
+            found.update({name: types.from_annotation(text, source) for name, text in zip(names, given)})
+        returns = types.from_annotation(ast.unparse(tree.returns), source)
+    return found, returns
+
+
+def declared_result(fn, source, library=False):
+    """The type that a function says it returns, or None."""
+    if library:
+        return None
+    signature = inspect.signature(fn)
+    names = [name for name in signature.parameters]
+    _, returns = comment_types(source, names)
+    if returns is not None:
+        return returns
+    note = signature.return_annotation
+    if note is inspect.Signature.empty:
+        return None
+    try:
+        return types.from_annotation(note, source)
+    except ScriptError as error:
+        error.places = error.places or [source.where(source.tree)]
+        raise
+
+
+def without_self(signature):
+    """The signature of a bound method."""
+    return signature.replace(parameters=list(signature.parameters.values())[1:])
+
+
+def loaded(function):
+    """A method that came as a graph: its parameters are the graph's inputs."""
+    inputs = list(function.graph.inputs())[1:]
+    empty = inspect.Parameter.empty
+    defaults = function.defaults()
+    names = [each.debugName() for each in inputs]
+    found = [Parameter(name, each.type(), defaults.get(name, empty), False) for name, each in zip(names, inputs)]
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    signature = inspect.Signature([inspect.Parameter(each.name, kind, default=each.default) for each in found])
+    return Program(function.name, function, found, next(iter(function.graph.outputs())).type(), signature)
+
+
+compiler = Compiler()
+

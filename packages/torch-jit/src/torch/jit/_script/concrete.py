@@ -1,0 +1,191 @@
+"""What the compiler knows of a module: which attributes are slots, children, constants, and which cannot be used.
+
+Modules of one class with the same slots, constants and children share one description, one type and their compiled
+methods.
+"""
+
+from __future__ import annotations
+
+import inspect
+import typing
+
+import torch
+
+from .. import _ir as ir
+from . import types
+from .calls import modifier
+from .compiler import compiler
+from .errors import ScriptError
+from .library import is_library
+
+__all__ = ["Concrete", "describe"]
+
+_OWN = frozenset(torch.nn.Module().__dict__) - {"training"}
+_shared = {}  # key of a description -> the description
+
+
+class Concrete:
+    """The description of modules of one type."""
+
+    is_concrete = is_module = True
+    open = False
+
+    def __init__(self, python):
+        self.python = python
+        self.slots, self.children, self.constants, self.failed = {}, {}, {}, {}
+        self.kinds = {}  # of slots: "parameter", "buffer" or "attribute"
+        self.programs = {}
+        self.type = None
+
+    def function(self, name):
+        """The Python function behind a method, or None."""
+        found = self.python.__dict__.get(name)
+        if found is not None and (inspect.isfunction(found) or hasattr(found, "_script_function")):
+            return found
+        if inspect.ismethod(found) and found.__self__ is self.python:
+            return found.__func__
+        found = inspect.getattr_static(type(self.python), name, None)
+        return found if inspect.isfunction(found) or hasattr(found, "_script_function") else None
+
+    def names(self):
+        return [*self.slots, *self.children, *self.constants]
+
+    def registered(self, registry):
+        """The names in ``_modules``, ``_parameters`` or ``_buffers``."""
+        return list(self.python.__dict__[registry])
+
+    def known(self):
+        return [*self.names(), *(each for each in dir(type(self.python)) if not each.startswith("__"))]
+
+    def has(self, name):
+        return name in self.names() or name in self.failed or hasattr(type(self.python), name)
+
+    def key(self):
+        """What must be the same for two modules to share their methods."""
+        forward = self.python.__dict__.get("forward")
+        children = tuple((name, None if each is None else each.type.qualified_name()) for name, each in self.children.items())
+        slots = tuple((name, str(type), self.kinds[name]) for name, type in self.slots.items())
+        constants = tuple((name, _text(value)) for name, value in self.constants.items())
+        return type(self.python), id(forward) if forward else None, slots, constants, children, tuple(self.failed)
+
+
+class Loaded:
+    """A child that is compiled already, or came from a file: its methods are those of its type."""
+
+    is_concrete = False
+
+    def __init__(self, type):
+        self.type = type
+
+
+def _text(value):
+    if isinstance(value, (int, float, bool, str, tuple, torch.dtype, torch.device, type(None))):
+        return type(value).__name__, repr(value)
+    return id(value)
+
+
+def describe(module, memo=None):
+    """The description of a module and, through its children, of those below it."""
+    memo = {} if memo is None else memo
+    found = memo.get(id(module))
+    if found is None:
+        found = memo[id(module)] = _describe(module, memo)
+    return found
+
+
+def _describe(module, memo):
+    if hasattr(module, "_c") and isinstance(getattr(module, "_c", None), ir.Object):
+        cls = module._c._type()
+        return compiler.concrete_of(cls) or Loaded(cls)
+    concrete = Concrete(module)
+    for name, value in module._parameters.items():
+        _slot(concrete, name, types.NONE if value is None else types.TENSOR, "parameter")
+    for name, value in module._buffers.items():
+        wanted = _annotation(type(module), name)
+        _slot(concrete, name, wanted or (types.NONE if value is None else types.TENSOR), "buffer")
+    for name, child in module._modules.items():
+        concrete.children[name] = None if child is None else describe(child, memo)
+    library = is_library(type(module))
+    ignored = set(getattr(module, "__jit_ignored_attributes__", ()))
+    listed = set(getattr(type(module), "__constants__", ()))
+    for name, value in module.__dict__.items():
+        if name in _OWN or name in ignored or (name == "forward" and callable(value)):
+            continue
+        _attribute(concrete, name, value, library, listed)
+    if "training" not in concrete.slots:
+        _slot(concrete, "training", types.BOOL, "attribute")
+    shared = _shared.get(concrete.key())
+    if shared is not None:
+        return shared
+    name = compiler.unique(types.qualified(type(module)))
+    concrete.type = ir.ClassType(name, is_module=True)
+    for name, slot in concrete.slots.items():
+        kind = concrete.kinds[name]
+        concrete.type.add_attribute(name, slot, kind == "parameter", kind == "buffer")
+    for name, child in concrete.children.items():
+        concrete.type.add_attribute(name, types.NONE if child is None else child.type)
+    compiler.concretes[concrete.type.qualified_name()] = concrete
+    _shared[concrete.key()] = concrete
+    return concrete
+
+
+def _slot(concrete, name, type, kind):
+    concrete.slots[name] = type
+    concrete.kinds[name] = kind
+
+
+def _annotation(cls, name):
+    """The type that the class's body declares for an attribute, or None."""
+    for each in cls.__mro__:
+        note = each.__dict__.get("__annotations__", {}).get(name)
+        if note is None:
+            continue
+        module = inspect.getmodule(each)
+        if isinstance(note, str):
+            names = {**vars(typing), **(vars(module) if module else {})}
+            try:
+                note = eval(note, names)  # the text of an annotation, of the same trust as its class
+            except Exception:
+                return None
+        if types.annotation_is_final(note):
+            return typing.Final
+        try:
+            return types.from_annotation(note)
+        except ScriptError:
+            return None
+    return None
+
+
+def _attribute(concrete, name, value, library, listed):
+    """One attribute of an instance: a constant, a slot, or something that cannot be used."""
+    if name == "training":
+        _slot(concrete, name, types.BOOL, "attribute")
+        return
+    wanted = _annotation(type(concrete.python), name)
+    if isinstance(value, torch.jit.Attribute):
+        _slot(concrete, name, types.from_annotation(value.type), "attribute")
+        return
+    if callable(value) and not isinstance(value, torch.nn.Module) and wanted is None:
+        if modifier(value) in ("unused", "drop", "ignore") or callable(value):
+            concrete.constants[name] = value
+        return
+    if wanted is typing.Final or name in listed or (library and wanted is None and not isinstance(value, torch.Tensor)):
+        concrete.constants[name] = value
+        return
+    if wanted is not None:
+        _slot(concrete, name, wanted, "attribute")
+        return
+    try:
+        found = types.of_value(value)
+    except ScriptError as error:
+        concrete.failed[name] = error.message
+        if isinstance(value, (list, tuple, dict)) and any(isinstance(each, torch.nn.Module) for each in value):
+            concrete.failed[name] = "a list of modules must be a torch.nn.ModuleList"
+        return
+    if isinstance(value, (list, dict)) and not value:
+        concrete.failed[name] = f"it is empty: annotate it in the class, {name}: List[int]"
+        return
+    if isinstance(value, (torch.dtype, torch.device, torch.layout, torch.memory_format)):
+        concrete.constants[name] = value
+        return
+    _slot(concrete, name, found, "attribute")

@@ -1,0 +1,320 @@
+"""Conditions: their truth as a value or known while compiling, and what they say about names where they hold or fail."""
+
+from __future__ import annotations
+
+import ast
+
+import torch
+
+from .. import _ir as ir
+from . import types
+from .scope import Frame
+from .values import Bound, Items, Self, Static, TupleOf
+
+__all__ = ["Conditions"]
+
+
+class Conditions:
+    """``condition(test)`` gives the truth, the facts where it holds and the facts where it does not."""
+
+    def condition(self, node):
+        """Truth and facts of an expression; facts are pairs of a name and the type that it has then."""
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            truth, yes, no = self.condition(node.operand)
+            if isinstance(truth, Static):
+                return Static(not truth.value), no, yes
+            return self.op("__not__", truth), no, yes
+        if isinstance(node, ast.BoolOp):
+            return self._both(node.values, isinstance(node.op, ast.And), node)
+        if isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], (ast.Is, ast.IsNot)):
+            return self._identity(node)
+        if isinstance(node, ast.Call) and self._asks_type(node):
+            return self._instance(node)
+        item = self.visit(node)
+        truth = self.truth(item)
+        facts = []
+        if isinstance(node, ast.Name) and isinstance(item, ir.Value) and types.is_optional(item.type()):
+            facts = [(node.id, item.type().getElementType())]
+        return truth, facts, []
+
+    def refine(self, frame, facts):
+        """Note what is known about names in a frame, at the head of its block."""
+        for name, type in facts:
+            item = frame.get(name)
+            if types.is_none(type):
+                frame.refined[name] = Static(None)
+            elif isinstance(item, ir.Value) and item.type() != type:
+                frame.refined[name] = self.node("prim::unchecked_cast", [item], [type]).output()
+
+    def _both(self, tests, conjunction, node):
+        """``a and b``, ``a or b``: the second is computed only where the first has not decided."""
+        truth, yes, no = self.condition(tests[0])
+        if len(tests) == 1:
+            return truth, yes, no
+        if isinstance(truth, Static):
+            if bool(truth.value) != conjunction:
+                return Static(bool(truth.value)), yes, no
+            self.refine(self.frame, yes if conjunction else no)
+            second, more, less = self._both(tests[1:], conjunction, node)
+            return second, [*yes, *more] if conjunction else more, less if conjunction else [*no, *less]
+        made, frames = self.open_if(truth)
+        on, off = frames if conjunction else frames[::-1]
+        with self.within(on.block):
+            self.refine(on, yes if conjunction else no)
+            second, more, less = self.in_frame(on, lambda: self._both(tests[1:], conjunction, node))
+            value = self.constant(bool(second.value)) if isinstance(second, Static) else second
+        with self.within(off.block):
+            short = self.constant(not conjunction)
+        for frame in frames:
+            frame.block.registerOutput(value if frame is on else short)
+        output = made.addOutput()
+        output.setType(types.BOOL)
+        if conjunction:
+            return output, [*yes, *more], []
+        return output, [], [*no, *less]
+
+    # -- is, isinstance -----------------------------------------------------------------------------------------------
+
+    def _identity(self, node):
+        left, right = node.left, node.comparators[0]
+        if isinstance(left, ast.Constant) and left.value is None:
+            left, right = right, left
+        positive = isinstance(node.ops[0], ast.Is)
+        item, other = self.visit(left), self.visit(right)
+        if not (isinstance(other, Static) and other.value is None):
+            truth = self._same_object(item, other, node)
+            if isinstance(truth, Static):
+                return Static(truth.value == positive), [], []
+            return truth if positive else self.op("__not__", truth), [], []
+        none = self.is_none(item)
+        name = left.id if isinstance(left, ast.Name) else None
+        if isinstance(none, Static):
+            return Static(none.value == positive), [], []
+        rest = self.without_none(item.type())
+        yes = [(name, types.NONE)] if name else []
+        no = [(name, rest)] if name and rest is not None else []
+        if positive:
+            return none, yes, no
+        return self.op("__isnot__", item, self.constant(None)), no, yes
+
+    def is_none(self, item):
+        """Whether an item is None: known while compiling unless its type allows both."""
+        if not isinstance(item, ir.Value):
+            return Static(isinstance(item, Static) and item.value is None)
+        kind = item.type().kind()
+        if kind == "NoneType":
+            return Static(True)
+        if kind in ("OptionalType", "AnyType") or (kind == "UnionType" and self.without_none(item.type()) != item.type()):
+            return self.op("__is__", item, self.constant(None))
+        return Static(False)
+
+    def without_none(self, type):
+        if types.is_optional(type):
+            return type.getElementType()
+        if type.kind() == "UnionType":
+            return types.union([each for each in type.containedTypes() if not types.is_none(each)])
+        return None
+
+    def _same_object(self, item, other, node):
+        if isinstance(item, Static) and isinstance(other, Static):
+            return Static(item.value is other.value)
+        if isinstance(item, ir.Value) and isinstance(other, ir.Value):
+            if item is other or item == other:
+                return Static(True)
+            if item.type() in (types.BOOL, types.INT) and item.type() == other.type():
+                return self.op("eq", item, other)
+            if self.function.library:
+                return Static(False)
+        if isinstance(item, ir.Value) or isinstance(other, ir.Value):
+            value, static = (item, other) if isinstance(item, ir.Value) else (other, item)
+            if isinstance(static, Static) and isinstance(static.value, bool) and value.type() == types.BOOL:
+                return self.op("eq", value, self.constant(static.value))
+            if isinstance(static, Static) and isinstance(static.value, torch.dtype) and value.type() == types.INT:
+                return self.op("eq", value, self.constant(static.value))
+        raise self.error("`is` compares with None and with what is known while compiling", "use ==")
+
+    def _asks_type(self, node):
+        found = self.resolve(node.func)
+        return found is isinstance or found is getattr(torch.jit, "isinstance", None)
+
+    def _instance(self, node):
+        """``isinstance(x, T)``: decided by the type where it can be, else asked of the value."""
+        if len(node.args) != 2:
+            raise self.error("isinstance takes a value and a type")
+        item = self.visit(node.args[0])
+        wanted = self.resolve(node.args[1])
+        if wanted is None:
+            wanted = self.static(self.visit(node.args[1]), "the second argument of isinstance")
+        wanted = tuple(_flat(wanted))
+        if isinstance(item, Static):
+            plain = [each for each in wanted if isinstance(each, type)]
+            if len(plain) == len(wanted) or isinstance(item.value, tuple(plain)):
+                return Static(isinstance(item.value, tuple(plain))), [], []
+            return Static(any(torch.jit.isinstance(item.value, each) for each in wanted)), [], []
+        if isinstance(item, Self):
+            return Static(isinstance(item.concrete.python, wanted)), [], []
+        if isinstance(item, (TupleOf, Items)):
+            if tuple in wanted or (list in wanted and isinstance(item, Items)):
+                return Static(True), [], []
+            item = self.value(item)
+        if not isinstance(item, ir.Value):
+            return Static(False), [], []
+        name = node.args[0].id if isinstance(node.args[0], ast.Name) else None
+        return self._instance_of(item, wanted, name)
+
+    def _instance_of(self, item, wanted, name):
+        have = item.type()
+        parts = self._alternatives(have)
+        fits = [any(self.is_a(part, each) for each in wanted) for part in parts]
+        if have.kind() == "AnyType":
+            targets = [types.from_annotation(each, self.function.source) for each in wanted if each not in (list, tuple)]
+            return self._ask(item, targets, name, None)
+        if all(fits):
+            return Static(True), [], []
+        if not any(fits):
+            return Static(False), [], []
+        yes = [part for part, fit in zip(parts, fits) if fit]
+        no = [part for part, fit in zip(parts, fits) if not fit]
+        return self._ask(item, yes, name, types.union(no))
+
+    def _ask(self, item, yes, name, no):
+        made = self.node("prim::isinstance", [item], [types.BOOL])
+        made.ty_("types", types.union(yes))
+        facts = [(name, types.union(yes))] if name else []
+        return made.output(), facts, [(name, no)] if name and no is not None else []
+
+    @staticmethod
+    def _alternatives(type):
+        if types.is_optional(type):
+            inner = type.getElementType()
+            return [*(inner.containedTypes() if inner.kind() == "UnionType" else [inner]), types.NONE]
+        return type.containedTypes() if type.kind() == "UnionType" else [type]
+
+    def is_a(self, type, wanted):
+        """Whether values of a type are instances of a Python class or annotation."""
+        kind = type.kind()
+        if wanted is list:
+            return kind == "ListType"
+        if wanted is tuple:
+            return kind == "TupleType"
+        if wanted is dict:
+            return kind == "DictType"
+        if wanted is torch.Size:
+            return type == ir.ListType(types.INT)
+        if wanted is torch.dtype:
+            return False
+        if isinstance(wanted, type_) and issubclass(wanted, torch.Tensor):
+            return kind == "TensorType"
+        if wanted is int:
+            return type in (types.INT, types.BOOL)
+        if isinstance(wanted, type_) and wanted.__module__ in ("numbers", "collections.abc", "numpy"):
+            return False
+        return type.isSubtypeOf(types.from_annotation(wanted, self.function.source))
+
+    # -- truth ----------------------------------------------------------------------------------------------------------
+
+    def truth(self, item):
+        """``bool(item)``: Static, or a value of type bool."""
+        if isinstance(item, Static):
+            return Static(bool(item.value))
+        if isinstance(item, (TupleOf, Items)):
+            return Static(bool(item.items))
+        if isinstance(item, Self):
+            length = self.children(item)
+            return Static(True if length is None else bool(length))
+        if isinstance(item, Bound):
+            return Static(True)
+        if not isinstance(item, ir.Value):
+            raise self.error(f"{self.describe(item)} is no condition")
+        kind = item.type().kind()
+        if kind == "BoolType":
+            return item
+        if kind == "NoneType":
+            return Static(False)
+        if kind == "TupleType":
+            return Static(bool(item.type().containedTypes()))
+        if kind in ("ListType", "DictType", "StringType"):
+            return self.op("ne", self.op("len", item), 0)
+        if kind == "OptionalType":
+            return self._optional_truth(item)
+        return self.op("Bool", item)
+
+    def _optional_truth(self, item):
+        made, (then, other) = self.open_if(self.op("__isnot__", item, self.constant(None)))
+        with self.within(then.block):
+            inner = self.node("prim::unchecked_cast", [item], [item.type().getElementType()]).output()
+            truth = self.truth(inner)
+            then.block.registerOutput(self.constant(truth.value) if isinstance(truth, Static) else truth)
+        with self.within(other.block):
+            other.block.registerOutput(self.constant(False))
+        output = made.addOutput()
+        output.setType(types.BOOL)
+        return output
+
+    # -- expressions made of conditions -------------------------------------------------------------------------------
+
+    def visit_BoolOp(self, node):
+        """Python's ``and`` and ``or``: bool where all parts are bool, else the part that has decided."""
+        conjunction = isinstance(node.op, ast.And)
+        first = self.visit(node.values[0])
+        if isinstance(first, Static):
+            if bool(first.value) != conjunction:
+                return first
+            rest = node.values[1:]
+            return self.visit(rest[0] if len(rest) == 1 else ast.copy_location(ast.BoolOp(node.op, rest), node))
+        if isinstance(first, ir.Value) and first.type() == types.BOOL or not isinstance(first, ir.Value):
+            truth, _, _ = self.condition(node)
+            return truth
+        truth = self.truth(first)
+        if isinstance(truth, Static):
+            return self.visit(node.values[1]) if truth.value == conjunction else first
+        made, frames = self.open_if(truth)
+        on = frames[0] if conjunction else frames[1]
+        off = frames[1] if conjunction else frames[0]
+        rest = node.values[1:]
+        tree = rest[0] if len(rest) == 1 else ast.copy_location(ast.BoolOp(node.op, rest), node)
+        with self.within(on.block):
+            second = self.value(self.in_frame(on, lambda: self.visit(tree)))
+        inner = self.without_none(first.type()) if not conjunction else None
+        with self.within(off.block):
+            kept = first if inner is None else self.node("prim::unchecked_cast", [first], [inner]).output()
+        return self.joined_value(made, {id(on): second, id(off): kept}, frames)
+
+    def visit_IfExp(self, node):
+        truth, yes, no = self.condition(node.test)
+        if isinstance(truth, Static):
+            frame = Frame(self.frame)
+            self.refine(frame, yes if truth.value else no)
+            return self.in_frame(frame, lambda: self.visit(node.body if truth.value else node.orelse))
+        exceptions = [self.resolve(each) for each in (node.body, node.orelse)]
+        if all(isinstance(each, type) and issubclass(each, BaseException) for each in exceptions):
+            return Static(exceptions[1])  # both tell the same in their own class
+        made, frames = self.open_if(truth)
+        values = {}
+        for frame, facts, tree in zip(frames, (yes, no), (node.body, node.orelse)):
+            with self.within(frame.block):
+                self.refine(frame, facts)
+                values[id(frame)] = self.value(self.in_frame(frame, lambda tree=tree: self.visit(tree)))
+        return self.joined_value(made, values, frames)
+
+    def joined_value(self, made, values, frames):
+        one, two = (values[id(frame)] for frame in frames)
+        joined = self.join(one.type(), two.type(), [one, two])
+        if joined is None:
+            raise self.error(f"the value is of type {one.type()} on one side and of type {two.type()} on the other")
+        for frame in frames:
+            frame.block.registerOutput(values[id(frame)])
+        output = made.addOutput()
+        output.setType(joined)
+        return output
+
+
+type_ = type
+
+
+def _flat(wanted):
+    for each in wanted if isinstance(wanted, (tuple, list)) else (wanted,):
+        if isinstance(each, (tuple, list)):
+            yield from _flat(each)
+        else:
+            yield each

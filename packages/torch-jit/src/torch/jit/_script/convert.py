@@ -1,0 +1,57 @@
+"""What a call from Python needs beyond the types that C++ converts: instances of script classes, keywords, modes."""
+
+from __future__ import annotations
+
+import torch
+
+from .. import _ir as ir
+from . import types
+
+__all__ = ["Converter", "to_object"]
+
+
+class Converter:
+    """Prepares the arguments of one program."""
+
+    def __init__(self, program, classes):
+        self.program, self.classes = program, classes
+
+    @classmethod
+    def of(cls, program):
+        """A converter, or None where the call needs none."""
+        classes = [i for i, each in enumerate(program.parameters) if _has_class(each.type)]
+        keywords = any(each.keyword for each in program.parameters)
+        return cls(program, classes) if classes or keywords or program.uses_grad_mode else None
+
+    def call(self, run, args, kwargs):
+        bound = self.program.signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        values = list(bound.arguments.values())
+        for i in self.classes:
+            values[i] = to_object(values[i])
+        if not self.program.uses_grad_mode:
+            return run(*values)
+        before = torch.is_grad_enabled()
+        try:
+            return run(*values)
+        finally:
+            torch.set_grad_enabled(before)
+
+
+def _has_class(type):
+    return type.kind() == "ClassType" or any(_has_class(each) for each in type.containedTypes())
+
+
+def to_object(value):
+    """An instance of a script class as an object of programs: its attributes at this moment."""
+    if isinstance(value, (list, tuple)) and not types.is_named_tuple(type(value)):
+        return type(value)(to_object(each) for each in value)
+    if isinstance(value, dict):
+        return {key: to_object(each) for key, each in value.items()}
+    cls = types._classes.get(type(value))
+    if cls is None or cls.kind() != "ClassType":
+        return value
+    made = ir.Object(cls)
+    for name, *_ in cls.attributes():
+        made.setattr(name, to_object(getattr(value, name)))
+    return made

@@ -1,0 +1,410 @@
+"""Expressions: names, numbers, operators, subscripts, texts."""
+
+from __future__ import annotations
+
+import ast
+import operator
+
+import torch
+
+from .. import _ir as ir
+from . import types
+from .errors import NotSupportedError, ScriptError, nearest
+from .values import Invalid, Items, Range, Static, TupleOf
+
+__all__ = ["Expressions"]
+
+_BINARY = {
+    ast.Add: ("add", operator.add), ast.Sub: ("sub", operator.sub), ast.Mult: ("mul", operator.mul),
+    ast.Div: ("div", operator.truediv), ast.FloorDiv: ("floordiv", operator.floordiv),
+    ast.Mod: ("remainder", operator.mod), ast.Pow: ("pow", operator.pow), ast.MatMult: ("matmul", operator.matmul),
+    ast.BitAnd: ("__and__", operator.and_), ast.BitOr: ("__or__", operator.or_), ast.BitXor: ("__xor__", operator.xor),
+    ast.LShift: ("__lshift__", operator.lshift), ast.RShift: ("__rshift__", operator.rshift),
+}  # fmt: skip
+_COMPARE = {
+    ast.Lt: ("lt", "gt", operator.lt), ast.Gt: ("gt", "lt", operator.gt), ast.LtE: ("le", "ge", operator.le),
+    ast.GtE: ("ge", "le", operator.ge), ast.Eq: ("eq", "eq", operator.eq), ast.NotEq: ("ne", "ne", operator.ne),
+}  # fmt: skip
+_NO = {
+    "Yield": "yield", "YieldFrom": "yield from", "Await": "await", "Lambda": "a lambda", "NamedExpr": "the walrus (:=)",
+    "Set": "a set",
+}  # fmt: skip
+
+
+class Expressions:
+    """Emits expressions: ``visit`` gives a value of the graph or a compile-time value (values.py)."""
+
+    def visit(self, node):
+        method = getattr(self, "visit_" + type(node).__name__, None)
+        before, self.place = self.place, self.where(node)
+        try:
+            if method is None:
+                what = _NO.get(type(node).__name__, type(node).__name__)
+                raise NotSupportedError(f"{what} is not part of the script language", self.place)
+            return method(node)
+        except ScriptError as error:
+            if not error.places:
+                error.places.append(self.place)
+            raise
+        finally:
+            self.place = before
+
+    def visit_Constant(self, node):
+        if node.value is Ellipsis or isinstance(node.value, bytes):
+            raise self.error(f"{node.value!r} is no value of the script language")
+        return Static(node.value)
+
+    def visit_Name(self, node):
+        item = self.frame.get(node.id)
+        if isinstance(item, Invalid):
+            raise self.error(item.why, "give it a value before")
+        if item is not None:
+            return item
+        try:
+            return self.outside(self.function.source.lookup(node.id))
+        except KeyError:
+            names = [*self.frame.known(), *self.function.source.visible()]
+            raise self.error(f"the name {node.id!r} is not defined", nearest(node.id, names)) from None
+
+    def outside(self, value):
+        """A Python object that the program refers to."""
+        if isinstance(value, torch.Tensor) and not self.function.library:
+            raise self.error(
+                "a tensor outside of the function cannot be compiled into it",
+                "pass it as an argument, or make it a buffer of a module",
+            )
+        return Static(value)
+
+    # -- operators ----------------------------------------------------------------------------------------------------
+
+    def visit_BinOp(self, node):
+        name, fold = self._operator(node.op)
+        return self.binary(name, fold, self.visit(node.left), self.visit(node.right))
+
+    def _operator(self, op):
+        return _BINARY[type(op)]
+
+    def binary(self, name, fold, left, right):
+        """``left + right``: computed now where both are known."""
+        if isinstance(left, Static) and isinstance(right, Static):
+            folded = self._fold(fold, left.value, right.value)
+            if folded is not None:
+                return folded
+        if isinstance(left, (TupleOf, Static)) and isinstance(right, (TupleOf, Static)):
+            joined = self._tuples(name, left, right)
+            if joined is not None:
+                return joined
+        if name == "remainder" and self._is_text(left):
+            parts = right.items if isinstance(right, TupleOf) else [right]
+            return self.op("percentFormat", self.value(left), *(self.value(each) for each in parts))
+        a, b = self._operand(left, right), self._operand(right, left)
+        if a.type() == types.TENSOR or b.type() == types.TENSOR or self._tensors(a, b):
+            return self._tensor_binary(name, a, b)
+        if a.type().kind() == "ClassType":
+            return self.method(a, f"__{name.strip('_')}__", [b], {})
+        if name == "pow" and a.type() == b.type() == types.INT:
+            name = "prim::int_pow"  # as in Python; aten::pow of ints is a float
+        return self.op(name, a, b)
+
+    def _operand(self, item, other):
+        if isinstance(item, (TupleOf, Items)) and not isinstance(other, TupleOf) and self.is_value(other):
+            kind = self.type_of(other).kind()
+            if kind == "ListType":  # a list of sizes and a tuple of them
+                return self.value(item, self.type_of(other))
+        if isinstance(item, Static) and isinstance(item.value, tuple) and isinstance(other, ir.Value):
+            if other.type().kind() == "ListType":
+                return self.value(item, other.type())
+        value = self.value(item)
+        if types.is_optional(value.type()):
+            raise self.error(
+                f"the operand is of type {value.type()} and may be None", "test `is not None` before, on a local name"
+            )
+        return value
+
+    @staticmethod
+    def _tensors(a, b):
+        return "TensorType" in (a.type().kind(), b.type().kind())
+
+    def _tensor_binary(self, name, a, b):
+        if name == "floordiv":
+            name = "floor_divide"
+        number_first = a.type().kind() != "TensorType"
+        if number_first and name in ("add", "mul"):
+            a, b = b, a
+        elif number_first and name == "sub":
+            return self.op("rsub", b, a)
+        elif number_first and name == "div":
+            return self.op("mul", self.op("reciprocal", b), a)
+        return self.op(name, a, b)
+
+    def _is_text(self, item):
+        if isinstance(item, Static):
+            return isinstance(item.value, str)
+        return isinstance(item, ir.Value) and item.type() == types.STR
+
+    def _fold(self, fold, *values):
+        plain = (int, float, bool, str, complex, tuple, torch.Size, torch.dtype, torch.device, type(None))
+        if not all(isinstance(each, plain) for each in values):
+            return None
+        try:
+            return Static(fold(*values))
+        except Exception:  # the program raises it when it gets there
+            return None
+
+    def _tuples(self, name, left, right):
+        parts = []
+        for each in (left, right):
+            if isinstance(each, TupleOf):
+                parts.append(each.items)
+            elif isinstance(each.value, (tuple, torch.Size)):
+                parts.append([Static(item) for item in each.value])
+            else:
+                parts.append(each.value)
+        a, b = parts
+        if name == "add" and isinstance(a, list) and isinstance(b, list):
+            return TupleOf([*a, *b])
+        if name == "mul" and isinstance(a, list) and type(b) is int:
+            return TupleOf(a * b)
+        return None
+
+    def visit_UnaryOp(self, node):
+        if isinstance(node.op, ast.Not):
+            return self.condition(node)[0]
+        item = self.visit(node.operand)
+        name, fold = {
+            ast.USub: ("neg", operator.neg),
+            ast.UAdd: ("", operator.pos),
+            ast.Invert: ("bitwise_not", operator.invert),
+        }[type(node.op)]
+        if isinstance(item, Static) and (folded := self._fold(fold, item.value)) is not None:
+            return folded
+        return self.op(name, self.value(item)) if name else item
+
+    def visit_Compare(self, node):
+        if len(node.ops) > 1:
+            return self._chain(node)
+        op = node.ops[0]
+        if isinstance(op, (ast.Is, ast.IsNot)):
+            return self.condition(node)[0]
+        return self.compare(op, self.visit(node.left), self.visit(node.comparators[0]))
+
+    def _chain(self, node):
+        """``a < b < c``: each is computed once, and only as far as needed."""
+        left, middle = self.visit(node.left), self.visit(node.comparators[0])
+        first = self.compare(node.ops[0], left, middle)
+        rest = ast.copy_location(ast.Compare(ast.Name("$chain", ast.Load()), node.ops[1:], node.comparators[1:]), node)
+        ast.copy_location(rest.left, node)
+        kept = self.frame.names.get("$chain")
+        self.frame.names["$chain"] = middle
+        truth = self.truth(first)
+        if isinstance(truth, Static):
+            result = self.visit(rest) if truth.value else truth
+        else:
+            made, (then, other) = self.open_if(truth)
+            with self.within(then.block):
+                inner = self.truth(self.in_frame(then, lambda: self.visit(rest)))
+                then.block.registerOutput(self.value(inner))
+            with self.within(other.block):
+                other.block.registerOutput(self.constant(False))
+            result = made.addOutput()
+            result.setType(types.BOOL)
+        self.frame.names.pop("$chain")
+        if kept is not None:
+            self.frame.names["$chain"] = kept
+        return result
+
+    def compare(self, op, left, right):
+        if isinstance(op, (ast.In, ast.NotIn)):
+            found = self._contains(left, right)
+            if isinstance(op, ast.In):
+                return found
+            return Static(not found.value) if isinstance(found, Static) else self.op("__not__", found)
+        name, turned, fold = _COMPARE[type(op)]
+        if isinstance(left, Static) and isinstance(right, Static):
+            try:
+                return Static(bool(fold(left.value, right.value)))
+            except TypeError as error:
+                raise self.error(str(error)) from None
+        if isinstance(left, Static) and left.value is None or isinstance(right, Static) and right.value is None:
+            other = right if isinstance(left, Static) and left.value is None else left
+            none = self.is_none(other)
+            if name not in ("eq", "ne"):
+                raise self.error("None has no order")
+            if isinstance(none, Static):
+                return Static(none.value == (name == "eq"))
+            return none if name == "eq" else self.op("__not__", none)
+        a, b = self._sides(left, right)
+        if self._tensors(a, b) and a.type().kind() != "TensorType":
+            name, a, b = turned, b, a
+        kinds = {a.type().kind(), b.type().kind()}
+        if name in ("eq", "ne") and "ClassType" not in kinds and types.unify(a.type(), b.type()) is None:
+            if not kinds & {"TensorType", "IntType", "FloatType", "BoolType", "NumberType", "AnyType", "ComplexType"}:
+                return Static(name == "ne")
+        if "ClassType" in kinds:
+            return self.method(a, f"__{name}__", [b], {})
+        return self.op(name, a, b)
+
+    def _sides(self, left, right):
+        """Both as values; a tuple beside a list of sizes is compared as a list."""
+        a = self.value(left) if isinstance(left, ir.Value) else None
+        b = self.value(right) if isinstance(right, ir.Value) else None
+        if a is not None and b is None:
+            return a, self.value(right, a.type() if a.type().kind() == "ListType" else None)
+        if b is not None and a is None:
+            return self.value(left, b.type() if b.type().kind() == "ListType" else None), b
+        return self.value(left), self.value(right)
+
+    def _contains(self, item, whole):
+        if isinstance(whole, Static) and isinstance(item, Static):
+            return Static(item.value in whole.value)
+        parts = whole.items if isinstance(whole, (TupleOf, Items)) else None
+        if isinstance(whole, Static) and isinstance(whole.value, (tuple, list, set, frozenset)):
+            parts = [Static(each) for each in whole.value]
+        if isinstance(whole, Static) and isinstance(whole.value, dict):
+            parts = [Static(each) for each in whole.value]
+        if parts is None:
+            return self.op("__contains__", self.value(whole), self.value(item))
+        found = Static(False)
+        for each in parts:
+            one = self.truth(self.compare(ast.Eq(), item, each))
+            if isinstance(one, Static):
+                if one.value:
+                    return one
+            else:
+                found = one if isinstance(found, Static) else self.op("__or__", found, one)
+        return found
+
+    # -- containers -----------------------------------------------------------------------------------------------------
+
+    def elements_of(self, nodes):
+        """Items of a display or of arguments, ``*`` spread out."""
+        items = []
+        for node in nodes:
+            if isinstance(node, ast.Starred):
+                inner = self.visit(node.value)
+                known = self.unrolled(inner)
+                items += known if known is not None else [Spread(self.value(inner))]
+            else:
+                items.append(self.visit(node))
+        return items
+
+    def visit_Tuple(self, node):
+        items = self.elements_of(node.elts)
+        if any(isinstance(each, Spread) for each in items):
+            return self.spread_list(items)
+        if all(isinstance(each, Static) and not isinstance(each.value, (list, dict)) for each in items):
+            return Static(tuple(each.value for each in items))
+        return TupleOf(items)
+
+    def typed(self, node, wanted):
+        """An expression of which the type is said: displays take it for their elements."""
+        inner = wanted.getElementType() if types.is_optional(wanted) else wanted
+        kind = inner.kind()
+        if isinstance(node, ast.List) and kind == "ListType" and not any(isinstance(e, ast.Starred) for e in node.elts):
+            before, self.place = self.place, self.where(node)
+            element = inner.getElementType()
+            values = [self.value(self.typed(each, element), element) for each in node.elts]
+            self.place = before
+            return self.list_of(values, inner)
+        if isinstance(node, ast.Dict) and kind == "DictType" and None not in node.keys:
+            types_ = inner.containedTypes()
+            pairs = [
+                self.value(self.typed(each, want), want)
+                for pair in zip(node.keys, node.values)
+                for each, want in zip(pair, types_)
+            ]
+            return self.node("prim::DictConstruct", pairs, [inner]).output()
+        if isinstance(node, ast.Tuple) and kind == "TupleType" and len(node.elts) == len(inner.containedTypes()):
+            return TupleOf([self.typed(each, want) for each, want in zip(node.elts, inner.containedTypes())])
+        return self.visit(node)
+
+    def visit_List(self, node):
+        items = self.elements_of(node.elts)
+        if any(isinstance(each, Spread) for each in items):
+            return self.spread_list(items)
+        if not all(self.is_value(each) for each in items):
+            return Items(items)
+        made = self.list_of([self.value(each) for each in items])
+        if not items:
+            self.empties.add(made)
+        return made
+
+    def spread_list(self, items):
+        """A list put together from elements and whole lists."""
+        whole, part = None, []
+
+        def add(values):
+            nonlocal whole
+            whole = values if whole is None else self.op("add", whole, values)
+
+        for each in items:
+            if isinstance(each, Spread):
+                if part:
+                    add(self.list_of(part))
+                part = []
+                add(each.value)
+            else:
+                part.append(self.value(each))
+        if part:
+            add(self.list_of(part))
+        return whole
+
+    def visit_Dict(self, node):
+        if any(key is None for key in node.keys):
+            raise NotSupportedError("** within a dict is not part of the script language", self.place)
+        keys, values = [self.visit(each) for each in node.keys], [self.visit(each) for each in node.values]
+        if not keys:
+            made = self.node("prim::DictConstruct", [], [ir.DictType(types.STR, types.TENSOR)]).output()
+            self.empties.add(made)
+            return made
+        if not all(self.is_value(each) for each in values):
+            return Static({key.value: each for key, each in zip(keys, values)})
+        keys, values = [self.value(each) for each in keys], [self.value(each) for each in values]
+        kinds = []
+        for what, several in (("keys", keys), ("values", values)):
+            joined = several[0].type()
+            for each in several[1:]:
+                both = types.unify(joined, each.type())
+                if both is None:
+                    raise self.error(f"the {what} of a dict need one type, got {joined} and {each.type()}")
+                joined = both
+            kinds.append(joined)
+        pairs = [each for pair in zip(keys, values) for each in pair]
+        return self.node("prim::DictConstruct", pairs, [ir.DictType(*kinds)]).output()
+
+    # -- texts ------------------------------------------------------------------------------------------------------------
+
+    def visit_JoinedStr(self, node):
+        text, parts = "", []
+        for each in node.values:
+            if isinstance(each, ast.Constant):
+                text += each.value.replace("{", "{{").replace("}", "}}")
+                continue
+            item = self.visit(each.value)
+            if each.format_spec is None and each.conversion in (-1, 115) and isinstance(item, Static):
+                text += str(item.value).replace("{", "{{").replace("}", "}}")
+                continue
+            if each.format_spec is not None or each.conversion not in (-1, 115):
+                if not isinstance(item, Static):
+                    raise NotSupportedError("a format in an f-string is not part of the script language", self.place)
+                spec = "" if each.format_spec is None else self.visit(each.format_spec).value
+                value = repr(item.value) if each.conversion == 114 else item.value
+                text += format(value, spec).replace("{", "{{").replace("}", "}}")
+                continue
+            text += "{}"
+            parts.append(self.value(item))
+        if not parts:
+            return Static(text.replace("{{", "{").replace("}}", "}"))
+        return self.op("format", self.constant(text), *parts)
+
+    def visit_Starred(self, node):
+        raise self.error("* stands only in calls, tuples and lists")
+
+
+class Spread:
+    """``*values`` of a list that is known only at run time."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value):
+        self.value = value

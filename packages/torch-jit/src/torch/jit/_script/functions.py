@@ -1,0 +1,385 @@
+"""Python's builtins and torch's own functions that are more than an operator."""
+
+from __future__ import annotations
+
+import builtins
+import math
+import typing
+import warnings
+
+import torch
+
+from .. import _ir as ir
+from . import types
+from .library import handles, specially
+from .values import Enumerated, Items, Range, Self, Static, TupleOf, Zipped
+
+__all__ = []
+
+
+def _known(items):
+    return all(isinstance(each, Static) for each in items)
+
+
+# -- special forms --------------------------------------------------------------------------------------------------------
+
+
+@specially(torch.jit.annotate, typing.cast)
+def annotate(emitter, node):
+    wanted = emitter.resolve(node.args[0])
+    wanted = emitter.known(types.from_annotation, wanted, emitter.function.source)
+    value = emitter.value(emitter.typed(node.args[1], wanted), wanted)
+    if value.type() != wanted:
+        value = emitter.node("prim::unchecked_cast", [value], [wanted]).output()
+    return value
+
+
+@specially(isinstance, torch.jit.isinstance)
+def is_instance(emitter, node):
+    return emitter.condition(node)[0]
+
+
+@specially(hasattr)
+def has_attr(emitter, node):
+    owner = emitter.visit(node.args[0])
+    return Static(emitter.has_attribute(owner, emitter.static(emitter.visit(node.args[1]), "the name in hasattr")))
+
+
+@specially(getattr)
+def get_attr(emitter, node):
+    owner = emitter.visit(node.args[0])
+    name = emitter.static(emitter.visit(node.args[1]), "the name in getattr")
+    if len(node.args) == 3 and not emitter.has_attribute(owner, name):
+        return emitter.visit(node.args[2])
+    return emitter.attribute(owner, name)
+
+
+@specially(torch.jit.is_scripting)
+def is_scripting(emitter, node):
+    return Static(True)
+
+
+@specially(torch.jit.is_tracing, torch.compiler.is_compiling)
+def is_tracing(emitter, node):
+    return Static(False)
+
+
+@specially(any, all)
+def any_all(emitter, node):
+    """Of a comprehension: as far as its elements are known, decided now."""
+    name = node.func.id
+    whole = emitter.visit(node.args[0])
+    known = emitter.unrolled(whole)
+    if known is None:
+        value = emitter.value(whole)
+        if value.type().kind() == "TensorType":
+            return emitter.op(name, value)
+        return emitter.op(name, value)
+    found = Static(name == "all")
+    for each in known:
+        truth = emitter.truth(each)
+        if isinstance(truth, Static):
+            if truth.value != (name == "all"):
+                return truth
+        else:
+            word = "__and__" if name == "all" else "__or__"
+            found = truth if isinstance(found, Static) else emitter.op(word, found, truth)
+    return found
+
+
+# -- iteration ------------------------------------------------------------------------------------------------------------
+
+
+@handles(range)
+def range_(emitter, *parts):
+    start, stop, step = (Static(0), parts[0], Static(1)) if len(parts) == 1 else (*parts, Static(1))[:3]
+    return Range(start, stop, step)
+
+
+@handles(enumerate)
+def enumerate_(emitter, items, start=Static(0)):
+    return Enumerated(items, start)
+
+
+@handles(zip)
+def zip_(emitter, *items, strict=None):
+    return Zipped(items)
+
+
+@handles(reversed)
+def reversed_(emitter, items):
+    known = emitter.unrolled(items)
+    if known is not None:
+        return Items(known[::-1])
+    if isinstance(items, Range):
+        parts = [emitter.value(each) for each in (items.start, items.stop, items.step)]
+        length = emitter.op("__range_length", *parts)
+        last = emitter.op("__derive_index", emitter.op("sub", length, 1), parts[0], parts[2])
+        back = emitter.op("neg", parts[2])
+        return Range(last, emitter.op("add", last, emitter.op("mul", back, length)), back)
+    value = emitter.value(items)
+    copy = emitter.op("list", value)
+    emitter.op("reverse", copy)
+    return copy
+
+
+@handles(len)
+def len_(emitter, whole):
+    if isinstance(whole, Static):
+        return Static(len(whole.value))
+    known = emitter.unrolled(whole)
+    if known is not None:
+        return Static(len(known))
+    if isinstance(whole, Range):
+        return emitter.op("__range_length", *(emitter.value(each) for each in (whole.start, whole.stop, whole.step)))
+    value = emitter.value(whole)
+    if value.type().kind() == "ClassType":
+        return emitter.method(value, "__len__", [], {})
+    return emitter.op("len", value)
+
+
+@handles(list)
+def list_(emitter, whole=None):
+    if whole is None:
+        return empty(emitter, ir.ListType(types.TENSOR))
+    if isinstance(whole, ir.Value) and whole.type().kind() in ("ListType", "StringType"):
+        return emitter.op("list", whole)
+    known = emitter.unrolled(whole)
+    if known is not None:
+        values = all(map(emitter.is_value, known))
+        return emitter.list_of([emitter.value(each) for each in known]) if values else Items(known)
+    length, item = emitter.indexed(whole)
+    return collected(emitter, length, item)
+
+
+def empty(emitter, type):
+    kind = "prim::ListConstruct" if type.kind() == "ListType" else "prim::DictConstruct"
+    made = emitter.node(kind, [], [type]).output()
+    emitter.empties.add(made)
+    return made
+
+
+def collected(emitter, length, item):
+    """A list of what a loop gives."""
+    result = empty(emitter, ir.ListType(types.TENSOR))
+    made = emitter.node("prim::Loop", [length, emitter.constant(True)])
+    block = made.addBlock()
+    i = block.addInput("i", types.INT)
+    with emitter.within(block):
+        emitter.append(result, item(i))
+        block.registerOutput(emitter.constant(True))
+    return result
+
+
+@handles(tuple, torch.Size)
+def tuple_(emitter, whole=None):
+    if whole is None:
+        return TupleOf([])
+    known = emitter.unrolled(whole)
+    if known is not None:
+        return TupleOf(known)
+    value = emitter.value(whole) if emitter.is_value(whole) else list_(emitter, whole)
+    if value.type().kind() == "ListType":  # of a length that is not known: it stays a list
+        return value
+    return list_(emitter, value)
+
+
+@handles(dict)
+def dict_(emitter, whole=None, **items):
+    if whole is None and items:
+        return Static(dict(items))
+    if whole is None:
+        return empty(emitter, ir.DictType(types.STR, types.TENSOR))
+    return emitter.op("dict", emitter.value(whole))
+
+
+@handles(sorted)
+def sorted_(emitter, whole):
+    return emitter.op("sorted", emitter.value(whole) if emitter.is_value(whole) else list_(emitter, whole))
+
+
+@handles(sum)
+def sum_(emitter, whole, start=Static(0)):
+    known = emitter.unrolled(whole)
+    if known is None:
+        value = emitter.value(whole)
+        if value.type().kind() == "ListType" and value.type().getElementType() == types.TENSOR:
+            return emitter.call_python(_sum_of_tensors, [value], {})
+        total = emitter.op("sum", value)
+        return total if isinstance(start, Static) and start.value == 0 else emitter.op("add", total, emitter.value(start))
+    total = start
+    for each in known:
+        total = emitter.binary("add", lambda a, b: a + b, total, each)
+    return total
+
+
+def _sum_of_tensors(values):
+    total = values[0]
+    for i in range(1, len(values)):
+        total = total + values[i]
+    return total
+
+
+# -- numbers and texts ----------------------------------------------------------------------------------------------------
+
+
+def _convert(word, python):
+    def handler(emitter, item=None):
+        if item is None:
+            return Static(python())
+        if isinstance(item, Static):
+            return emitter._folded(python, [item], {})
+        return emitter.op(word, emitter.value(item))
+
+    return handler
+
+
+handles(int)(_convert("Int", int))
+handles(float)(_convert("Float", float))
+handles(complex)(_convert("Complex", complex))
+
+
+@handles(bool)
+def bool_(emitter, item=Static(False)):
+    return emitter.truth(item)
+
+
+@handles(str)
+def str_(emitter, item=Static("")):
+    return Static(str(item.value)) if isinstance(item, Static) else emitter.op("str", emitter.value(item))
+
+
+def _extreme(word, python):
+    def handler(emitter, *items):
+        if _known(items):
+            return emitter._folded(python, list(items), {})
+        if len(items) == 1:
+            known = emitter.unrolled(items[0])
+            if known is None:
+                return emitter.op(f"prim::{word}", emitter.value(items[0]))
+            items = known
+        found = emitter.value(items[0])
+        for each in items[1:]:
+            found = emitter.op(f"prim::{word}", found, emitter.value(each))
+        return found
+
+    return handler
+
+
+handles(min)(_extreme("min", min))
+handles(max)(_extreme("max", max))
+
+
+@handles(abs)
+def abs_(emitter, item):
+    if isinstance(item, Static):
+        return Static(abs(item.value))
+    return emitter.op("abs" if item.type() == types.TENSOR else "prim::abs", item)
+
+
+@handles(round)
+def round_(emitter, item, digits=None):
+    if isinstance(item, Static) and digits is None:
+        return Static(round(item.value))
+    return emitter.op("round", *(emitter.value(each) for each in (item, digits) if each is not None))
+
+
+@handles(divmod)
+def divmod_(emitter, a, b):
+    if _known((a, b)):
+        return Static(divmod(a.value, b.value))
+    a, b = emitter.value(a), emitter.value(b)
+    return TupleOf([emitter.op("floordiv", a, b), emitter.op("remainder", a, b)])
+
+
+@handles(pow)
+def pow_(emitter, a, b):
+    return emitter.binary("pow", pow, a, b)
+
+
+@handles(ord)
+def ord_(emitter, item):
+    return Static(ord(item.value)) if isinstance(item, Static) else emitter.op("ord", item)
+
+
+@handles(chr)
+def chr_(emitter, item):
+    return Static(chr(item.value)) if isinstance(item, Static) else emitter.op("chr", item)
+
+
+@handles(print)
+def print_(emitter, *items):
+    emitter.node("prim::Print", [emitter.value(each) for each in items])
+
+
+@handles(math.prod)
+def prod(emitter, whole, start=Static(1)):
+    known = emitter.unrolled(whole)
+    if known is None:
+        return emitter.call_python(_product, [emitter.value(whole)], {})
+    total = start
+    for each in known:
+        total = emitter.binary("mul", lambda a, b: a * b, total, each)
+    return total
+
+
+def _product(values):
+    total = 1
+    for each in values:
+        total = total * each
+    return total
+
+
+# -- torch ----------------------------------------------------------------------------------------------------------------
+
+
+@handles(warnings.warn)
+def warn(emitter, message, category=None, stacklevel=Static(2)):
+    emitter.op("warn", emitter.value(message), emitter.value(stacklevel))
+
+
+@handles(torch.is_tensor)
+def is_tensor(emitter, item):
+    return Static(isinstance(item, ir.Value) and item.type().kind() == "TensorType")
+
+
+@handles(torch.jit._unwrap_optional)
+def unwrap_optional(emitter, item):
+    value = emitter.value(item)
+    return emitter.op("_unwrap_optional", value) if types.is_optional(value.type()) else value
+
+
+@handles(torch._assert)
+def assert_(emitter, condition, message):
+    made, (_, other) = emitter.open_if(emitter.value(emitter.truth(condition)))
+    with emitter.within(other.block):
+        emitter.node("prim::RaiseException", [emitter.value(message), emitter.constant("AssertionError")])
+
+
+@handles(torch.jit.fork)
+def fork(emitter, fn, *args, **kwargs):
+    """A call beside the rest; its result as a future."""
+    return emitter.forked(lambda inner, items: inner.call(fn, items[: len(args)], dict(zip(kwargs, items[len(args) :]))),
+                          [*args, *kwargs.values()])  # fmt: skip
+
+
+@handles(torch.jit.wait)
+def wait(emitter, future):
+    value = emitter.value(future)
+    return emitter.node("aten::wait", [value], [value.type().getElementType()]).output()
+
+
+@handles(builtins.id, builtins.input, builtins.open, builtins.exec, builtins.eval, builtins.map, builtins.filter, iter, next)
+def refused(emitter, *items, **kwargs):
+    raise emitter.error(
+        "this builtin is not part of the script language", "write a loop, or put it into a function marked @torch.jit.ignore"
+    )
+
+
+@handles(type)
+def type_(emitter, item):
+    if isinstance(item, Self):
+        return Static(type(item.concrete.python))
+    if isinstance(item, Static):
+        return Static(type(item.value))
+    raise emitter.error("the type of a value cannot be asked for at run time", "use isinstance")

@@ -1,0 +1,142 @@
+"""Methods of values that are more than an operator: lists and dicts that take a type, sizes, futures."""
+
+from __future__ import annotations
+
+import torch
+
+from .. import _ir as ir
+from . import types
+from .library import on
+from .values import Static, TupleOf
+
+__all__ = []
+
+
+@on("ListType", "append")
+def append(emitter, value, item):
+    emitter.append(value, item)
+
+
+@on("ListType", "extend")
+def extend(emitter, value, items):
+    known = emitter.unrolled(items)
+    if known is not None:
+        for each in known:
+            emitter.append(value, each)
+        return
+    other = emitter.value(items)
+    if value in emitter.empties and other.type().kind() == "ListType":
+        emitter.empties.discard(value)
+        value.setType(other.type())
+    emitter.op("extend", value, emitter.checked(other, value.type()))
+
+
+@on("ListType", "insert")
+def insert(emitter, value, index, item):
+    if value in emitter.empties:
+        emitter.empties.discard(value)
+        value.setType(ir.ListType(emitter.type_of(item)))
+    emitter.op("insert", value, emitter.value(index), emitter.value(item, value.type().getElementType()))
+
+
+@on("ListType", "numel")
+def numel(emitter, value):
+    """Of a torch.Size."""
+    from .functions import _product
+
+    return emitter.call_python(_product, [value], {})
+
+
+@on("DictType", "get")
+def get(emitter, value, key, default=Static(None)):
+    _, inner = value.type().containedTypes()
+    if isinstance(default, Static) and default.value is None:
+        return emitter.op("get", value, emitter.value(key))
+    return emitter.op("get", value, emitter.value(key), emitter.value(default, inner))
+
+
+@on("DictType", "items")
+def items(emitter, value):
+    return emitter.op("items", value)
+
+
+@on("StringType", "format")
+def format_(emitter, value, *items):
+    return emitter.op("format", value, *(emitter.value(each) for each in items))
+
+
+@on("TensorType", "size")
+def size(emitter, value, dim=None):
+    return emitter.op("size", value) if dim is None else emitter.op("size", value, emitter.value(dim))
+
+
+_DTYPES = {
+    "float": torch.float32, "double": torch.float64, "half": torch.float16, "bfloat16": torch.bfloat16, "int": torch.int32,
+    "long": torch.int64, "short": torch.int16, "char": torch.int8, "byte": torch.uint8, "bool": torch.bool,
+    "cfloat": torch.complex64, "cdouble": torch.complex128,
+}  # fmt: skip
+
+
+def _casts(dtype):
+    return lambda emitter, value: emitter.op("to", value, emitter.constant(dtype))
+
+
+for _name, _dtype in _DTYPES.items():
+    on("TensorType", _name)(_casts(_dtype))
+
+
+@on("TensorType", "cpu")
+def cpu(emitter, value):
+    return emitter.op("to", value, emitter.constant(torch.device("cpu")))
+
+
+@on("TensorType", "type_as")
+def type_as(emitter, value, other):
+    return emitter.op("to", value, emitter.value(other))
+
+
+@on("TensorType", "__getitem__")
+def getitem(emitter, value, index):
+    return emitter.op("select", value, 0, emitter.value(index))
+
+
+@on("TensorType", "backward")
+def backward(emitter, value, gradient=Static(None)):
+    emitter.op("backward", value, emitter.value(gradient))
+
+
+@on("FutureType", "wait")
+def wait(emitter, value):
+    return emitter.node("aten::wait", [value], [value.type().getElementType()]).output()
+
+
+@on("TupleType", "index")
+def index(emitter, value, item):
+    raise emitter.error("index of a tuple is not part of the script language", "make it a list")
+
+
+@on("TupleType", "_asdict")
+def asdict(emitter, value):
+    return Static(dict(zip(value.type().field_names(), emitter.elements(value))))
+
+
+@on("TupleType", "_replace")
+def replace(emitter, value, **items):
+    parts = dict(zip(value.type().field_names(), emitter.elements(value)))
+    parts.update(items)
+    return TupleOf(list(parts.values()), value.type())
+
+
+@on("IntType", "is_integer")
+def is_integer(emitter, value):
+    return Static(True)
+
+
+@on("FloatType", "is_integer")
+def float_is_integer(emitter, value):
+    return emitter.op("eq", emitter.op("floor", value), value)
+
+
+@on("AnyType", "__class__")
+def any_class(emitter, value):
+    raise emitter.error(f"a value of type {types.ANY} has no attributes", "use isinstance to say what it is")

@@ -1,0 +1,378 @@
+"""Compiled modules as Python sees them: modules whose parameters, buffers, attributes and methods a program shares."""
+
+from __future__ import annotations
+
+import copy
+
+import torch
+from torch import nn
+
+from .. import _ir as ir
+
+from .concrete import Concrete, describe
+from .convert import Converter
+from .compiler import compiler, loaded
+from .errors import ScriptError
+
+__all__ = ["RecursiveScriptModule", "ScriptModule", "compile_module", "wrap"]
+
+
+class Slots(dict):
+    """One of a module's registries; what is put in is put into the program's object as well."""
+
+    def __init__(self, values, object, unwrap=None):
+        super().__init__(values)
+        self.object, self.unwrap = object, unwrap
+
+    def __setitem__(self, name, value):
+        if self.object._type().attribute_type(name) is not None:
+            self.object.setattr(name, value if self.unwrap is None or value is None else self.unwrap(value))
+        super().__setitem__(name, value)
+
+    def update(self, *others, **more):
+        for name, value in dict(*others, **more).items():
+            self[name] = value
+
+    def copy(self):
+        return dict(self)
+
+    def __reduce__(self):
+        return dict, (dict(self),)
+
+
+class Method:
+    """A compiled method of a module."""
+
+    def __init__(self, owner, program):
+        self.owner, self.program, self.name = owner, program, program.function.name
+        self.converter = Converter.of(program)
+
+    def __call__(self, *args, **kwargs):
+        owner = self.owner
+        run = self.program.function
+        if self.converter is None:
+            result = run(owner._c, *args, **kwargs)
+        else:
+            result = self.converter.call(lambda *values: run(owner._c, *values), args, kwargs)
+        for module, name in owner.__dict__["_written"]:
+            module._read_back(name)
+        return result
+
+    @property
+    def graph(self):
+        return self.program.function.graph
+
+    @property
+    def inlined_graph(self):
+        return self.program.function.inlined_graph
+
+    @property
+    def schema(self):
+        return self.program.function.schema
+
+    @property
+    def code(self):
+        from .printer import code_of
+
+        return code_of(self.program.function)
+
+    def graph_for(self, *args, **kwargs):
+        return self.graph
+
+    def __repr__(self):
+        return f"<method {self.name} of {self.owner.original_name}>"
+
+
+class ScriptModule(nn.Module):
+    """The base of compiled modules."""
+
+    __module__ = "torch.jit"
+
+
+class RecursiveScriptModule(ScriptModule):
+    """A compiled module: :func:`torch.jit.script` and :func:`torch.jit.load` make it.
+
+    Parameters, buffers, children, ``state_dict``, ``to``, ``train`` are those of any module.
+
+    >>> net = torch.jit.script(torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU()))
+    >>> net(torch.ones(1, 2)).shape, list(net.state_dict())
+    (torch.Size([1, 3]), ['0.weight', '0.bias'])
+    """
+
+    __module__ = "torch.jit"
+
+    def __init__(self, object, children=None, python=None, name=None):
+        super().__init__()
+        own, kind = self.__dict__, object._type()
+        own["_c"], own["_concrete"] = object, compiler.concrete_of(kind)
+        own["original_name"] = name or (type(python).__name__ if python is not None else kind.qualified_name().split(".")[-1])
+        own["_methods"], own["_python"] = {}, python
+        registries = {"_parameters": {}, "_buffers": {}}
+        for name, _, is_parameter, is_buffer in kind.attributes():
+            if is_parameter or is_buffer:
+                registries["_parameters" if is_parameter else "_buffers"][name] = object.getattr(name)
+        for registry, values in registries.items():
+            own[registry] = Slots(values, object)
+        own["_modules"] = Slots(children or {}, object, lambda module: module._c)
+        own.pop("training", None)
+        own["_written"] = None
+        if python is not None:
+            own["_non_persistent_buffers_set"] = set(python._non_persistent_buffers_set)
+            for hooks in ("_state_dict_hooks", "_load_state_dict_pre_hooks"):
+                own[hooks] = dict(getattr(python, hooks, {}))
+        own["_written"] = self._find_written()
+
+    # -- attributes -----------------------------------------------------------------------------------------------------
+
+    def __getattr__(self, name):
+        own = self.__dict__
+        for registry in ("_parameters", "_buffers", "_modules"):
+            if name in own.get(registry, ()):
+                return own[registry][name]
+        made = own.get("_methods", {}).get(name)
+        if made is not None:
+            return made
+        object = own.get("_c")
+        if object is None:
+            raise AttributeError(name)
+        if object._type().attribute_type(name) is not None:
+            return object.getattr(name)
+        method = object._type().find_method(name)
+        if method is not None:
+            return self._method(name, method)
+        python, concrete = own.get("_python"), own.get("_concrete")
+        if concrete is not None and name in concrete.constants:
+            return concrete.constants[name]
+        if python is not None and not name.startswith("__") and hasattr(python, name):
+            found = getattr(type(python), name, None)
+            if isinstance(found, property):
+                return found.fget(self)
+            if callable(found) and not isinstance(found, type):
+                return found.__get__(self)
+            return getattr(python, name)
+        raise AttributeError(f"{own['original_name']!r} (compiled) has no attribute {name!r}")
+
+    def _method(self, name, function):
+        program = None
+        if self._concrete is not None:
+            program = next((each for each in self._concrete.programs.values() if each.function == function), None)
+        made = self._methods[name] = Method(self, program or loaded(function))
+        return made
+
+    def __setattr__(self, name, value):
+        object = self.__dict__.get("_c")
+        if object is None or name in self.__dict__ or name in ("training",) and object._type().attribute_type(name) is None:
+            super().__setattr__(name, value)
+            return
+        if object._type().attribute_type(name) is None:
+            if isinstance(value, (nn.Parameter, nn.Module)):
+                raise RuntimeError(
+                    f"{self.original_name} is compiled: {name!r} cannot be added; add it to the module before torch.jit.script"
+                )
+            self.__dict__[name] = value
+            return
+        for registry in ("_parameters", "_buffers", "_modules"):
+            if name in self.__dict__[registry]:
+                self.__dict__[registry][name] = value
+                return
+        object.setattr(name, value)
+
+    def __delattr__(self, name):
+        raise RuntimeError(f"{self.original_name} is compiled: {name!r} cannot be deleted")
+
+    def _read_back(self, name):
+        """A buffer or parameter that the program has assigned anew."""
+        for registry in ("_parameters", "_buffers"):
+            if name in self.__dict__[registry]:
+                dict.__setitem__(self.__dict__[registry], name, self._c.getattr(name))
+
+    def _find_written(self):
+        found = [(self, name) for name in written(self._c._type())]
+        for child in self._modules.values():
+            if isinstance(child, RecursiveScriptModule):
+                found += child._written
+        return found
+
+    # -- the program ------------------------------------------------------------------------------------------------------
+
+    def forward(self, *args, **kwargs):
+        method = self.__dict__["_methods"].get("forward")
+        if method is None:
+            function = self._c._type().find_method("forward")
+            if function is None:
+                raise NotImplementedError(f"{self.original_name} has no compiled forward")
+            method = self._method("forward", function)
+        return method(*args, **kwargs)
+
+    @property
+    def graph(self):
+        """The graph of forward."""
+        return self._c._type().find_method("forward").graph
+
+    @property
+    def inlined_graph(self):
+        return self._c._type().find_method("forward").inlined_graph
+
+    @property
+    def code(self):
+        """forward as readable Python."""
+        from .printer import code_of
+
+        return code_of(self._c._type().find_method("forward"))
+
+    @property
+    def code_with_constants(self):
+        from .printer import code_and_constants
+
+        return code_and_constants(self._c._type().find_method("forward"))
+
+    def graph_for(self, *args, **kwargs):
+        return self.graph
+
+    def get_debug_state(self):
+        raise NotImplementedError("get_debug_state: programs here have one plan for all arguments")
+
+    def save(self, f, _extra_files=None, **kwargs):
+        """Write an archive that :func:`torch.jit.load` and PyTorch read."""
+        torch.jit.save(self, f, _extra_files)
+
+    def save_to_buffer(self, _extra_files=None):
+        import io
+
+        buffer = io.BytesIO()
+        torch.jit.save(self, buffer, _extra_files)
+        return buffer.getvalue()
+
+    def define(self, src):
+        """Compile methods from a text and add them."""
+        from .unit import define_methods
+
+        define_methods(self, src)
+
+    def extra_repr(self):
+        return f"original_name={self.original_name}"
+
+    def _get_name(self):
+        return "RecursiveScriptModule"
+
+    def __len__(self):
+        return len(self._modules)
+
+    def __iter__(self):
+        return iter(self._python) if self._python is None else iter(self._of_container())
+
+    def _of_container(self):
+        return list(self._modules) if isinstance(self._python, nn.ModuleDict) else list(self._modules.values())
+
+    def __getitem__(self, index):
+        if isinstance(index, str):
+            return self._modules[index]
+        return list(self._modules.values())[index]
+
+    def __contains__(self, name):
+        return name in self._modules
+
+    def __bool__(self):
+        return True
+
+    # -- copies ---------------------------------------------------------------------------------------------------------------
+
+    def __copy__(self):
+        return self._copied({}, lambda value, memo: value)
+
+    def __deepcopy__(self, memo):
+        return self._copied(memo, copy.deepcopy)
+
+    def copy(self):
+        return self._copied({}, copy.deepcopy)
+
+    def _copied(self, memo, one):
+        made = ir.Object(self._c._type())
+        children = {}
+        for name, *_ in self._c._type().attributes():
+            child = self._modules.get(name)
+            if child is not None:
+                children[name] = memo[id(child)] if id(child) in memo else child._copied(memo, one)
+                made.setattr(name, children[name]._c)
+            else:
+                made.setattr(name, one(self._c.getattr(name), memo))
+        module = memo[id(self)] = type(self)(made, children, self._python, self.original_name)
+        return module
+
+    def __reduce_ex__(self, protocol):
+        raise RuntimeError(f"{self.original_name} is compiled and cannot be pickled: write it with torch.jit.save")
+
+
+def written(cls):
+    """Names of parameters and buffers that methods of a class assign."""
+    names = [name for name, _, *which in cls.attributes() if any(which)]
+    found = set()
+    for function in cls.methods():
+        for node in function.graph.findAllNodes("prim::SetAttr"):
+            if node.s("name") in names:
+                found.add(node.s("name"))
+    return sorted(found)
+
+
+# -- from Python's modules ------------------------------------------------------------------------------------------------------
+
+
+def compile_module(module):
+    """Compile a module and all below it; the parameters stay the same tensors."""
+    concrete = describe(module)
+    if not isinstance(concrete, Concrete):
+        return module
+    names = [name for name in _exported(module)]
+    if concrete.function("forward") is not None and concrete.function("forward") is not nn.Module.forward:
+        names.insert(0, "forward")
+    for name in names:
+        compiler.method_for(concrete, name)
+    return wrap(module, {})
+
+
+def _exported(module):
+    for name in dir(type(module)):
+        if getattr(getattr(type(module), name, None), "_torchscript_modifier", None) == "export":
+            yield name
+
+
+def wrap(module, memo):
+    """The compiled module of a module whose type is described."""
+    if isinstance(module, RecursiveScriptModule):
+        return module
+    found = memo.get(id(module))
+    if found is not None:
+        return found
+    concrete = describe(module)
+    made = ir.Object(concrete.type)
+    children = {}
+    for name, child in module._modules.items():
+        children[name] = None if child is None else wrap(child, memo)
+        made.setattr(name, None if child is None else children[name]._c)
+    for name, type in concrete.slots.items():
+        value = module.__dict__[name] if name in module.__dict__ else getattr(module, name)
+        value = value.value if isinstance(value, torch.jit.Attribute) else value
+        try:
+            made.setattr(name, value)
+        except (TypeError, RuntimeError) as error:
+            raise ScriptError(f"{concrete.python.__class__.__name__}.{name} is {type}: {error}") from None
+    _compile_rest(concrete)
+    wrapped = memo[id(module)] = RecursiveScriptModule(made, children, module)
+    return wrapped
+
+
+def _compile_rest(concrete):
+    """forward of a child that nothing has called so far; where it cannot be compiled, whoever calls it will read why."""
+    if "forward" in {name for name, _ in concrete.programs} or isinstance(
+        concrete.python, (nn.ModuleList, nn.ModuleDict, nn.ParameterList, nn.ParameterDict)
+    ):
+        return
+    fn = concrete.function("forward")
+    if fn is None or fn is nn.Module.forward:
+        return
+    try:
+        compiler.method_for(concrete, "forward")
+    except (ScriptError, NotImplementedError):
+        return
+
+

@@ -1,0 +1,415 @@
+"""Graphs as readable Python: what ``.code`` shows, and what stands under ``code/`` in archives.
+
+A value that is used once, by what comes next, is written where it is used; all others get names.  Carried values of
+loops and results of branches are assigned at the ends of blocks.
+"""
+
+from __future__ import annotations
+
+import keyword
+import math
+import re
+
+import torch
+
+
+__all__ = ["Printer", "code_and_constants", "code_of", "literal"]
+
+_SPECIAL = {"aten::Int": "int", "aten::Float": "float", "aten::Bool": "bool", "aten::str": "str"}
+_WORDS = {"torch", "ops", "self", "int", "float", "bool", "str", "inf", "nan", "CONSTANTS", "annotate", "range", "getattr",
+          "uninitialized", "unchecked_cast", "isinstance", "fork", "print"}  # fmt: skip
+
+
+def literal(value, tensors=None):
+    """The text of a constant; tensors become ``CONSTANTS.c0``."""
+    if isinstance(value, torch.Tensor):
+        if tensors is None:
+            return f"<tensor {list(value.shape)}>"
+        for i, each in enumerate(tensors):
+            if each is value or (each.shape == value.shape and each.dtype == value.dtype and each.data_ptr() == value.data_ptr() != 0):
+                return f"CONSTANTS.c{i}"
+        tensors.append(value)
+        return f"CONSTANTS.c{len(tensors) - 1}"
+    if isinstance(value, float):
+        if math.isinf(value):
+            return "inf" if value > 0 else "-inf"
+        if math.isnan(value):
+            return "nan"
+        text = f"{value:.17g}"
+        return text if any(each in text for each in ".en") else text + "."
+    if isinstance(value, str):
+        escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t").replace("\r", "\\r")
+        return '"' + "".join(each if " " <= each else f"\\x{ord(each):02x}" for each in escaped) + '"'
+    if isinstance(value, torch.device):
+        return f'torch.device("{value}")'
+    if isinstance(value, (list, tuple)):
+        inner = ", ".join(literal(each, tensors) for each in value)
+        return f"[{inner}]" if isinstance(value, list) else f"({inner},)" if len(value) == 1 else f"({inner})"
+    if isinstance(value, complex):
+        return f"torch.complex({literal(value.real)}, {literal(value.imag)})"
+    return repr(value)
+
+
+class Printer:
+    """Writes one function."""
+
+    def __init__(self, function, tensors=None, note=None, name=None):
+        self.function, self.graph, self.called = function, function.graph, name or function.name
+        self.tensors = [] if tensors is None else tensors
+        self.note = note or (lambda type: None)  # told every class and function that the text refers to
+        self.lines, self.names, self.taken, self.inlined = [], {}, set(_WORDS), {}
+
+    # -- names ------------------------------------------------------------------------------------------------------------
+
+    def name(self, value):
+        """The name of a value, given once."""
+        if value not in self.names:
+            self.names[value] = self._fresh(value.debugName())
+        return self.names[value]
+
+    def _fresh(self, wanted):
+        base = re.sub(r"[^0-9A-Za-z_]", "_", wanted)
+        base = re.sub(r"(?<=[A-Za-z_])_\d+$", "", base) if "." in wanted else base
+        base = f"_{base}" if not base or base[0].isdigit() else base
+        if keyword.iskeyword(base):
+            base += "_"
+        name, count = base, 0
+        while name in self.taken:
+            name, count = f"{base}{count}", count + 1
+        self.taken.add(name)
+        return name
+
+    # -- functions ----------------------------------------------------------------------------------------------------------
+
+    def text(self, indent=0):
+        """The whole definition."""
+        outer = "  " * indent
+        inputs = list(self.graph.inputs())
+        defaults = self.function.defaults()
+        head = []
+        for value in inputs:
+            note = self.annotation(value.type())
+            default = defaults.get(value.debugName())
+            has = value.debugName() in defaults
+            name = "self" if value is inputs[0] and value.debugName() == "self" else self.name(value)
+            self.names[value] = name
+            head.append(f"{name}: {note}" + (f"={literal(default, self.tensors)}" if has else ""))
+        outputs = list(self.graph.outputs())
+        returns = self.annotation(outputs[0].type()) if len(outputs) == 1 else "Tuple[" + ", ".join(
+            self.annotation(each.type()) for each in outputs
+        ) + "]"
+        separator = f",\n{outer}    "
+        self.lines.append(f"{outer}def {self.called}({separator.join(head)}) -> {returns}:")
+        self.block(self.graph.param_node().owningBlock(), indent + 1, returned=True)
+        return "\n".join(self.lines) + "\n"
+
+    def annotation(self, type):
+        self.note(type)
+        return type.annotation_str
+
+    # -- blocks ---------------------------------------------------------------------------------------------------------------
+
+    def block(self, block, indent, returned=False, targets=()):
+        """The statements of a block; at its end the targets are assigned what it returns."""
+        start = len(self.lines)
+        nodes = [node for node in block.nodes() if node.kind() != "prim::Constant"]
+        last = block.return_node()
+        self._absorb(nodes, last)
+        for node in nodes:
+            if node not in self.inlined:
+                self.statement(node, indent)
+        pad = "  " * indent
+        values = [self.expression(value) for value in block.outputs()]
+        if returned:
+            text = values[0] if len(values) == 1 else "(" + ", ".join(values) + ")"
+            self.lines.append(f"{pad}return {text}")
+        elif targets:
+            self.lines.append(f"{pad}{', '.join(targets)} = {', '.join(values)}")
+        elif len(self.lines) == start:
+            self.lines.append(f"{pad}pass")
+
+    def _absorb(self, nodes, last):
+        """Decide which nodes are written within the node that uses them: a chain that ends right before it."""
+        position = {node: i for i, node in enumerate(nodes)}
+        absorbed = set()
+
+        def take(user, at):
+            # From the last input to the first: each must be computed immediately before what is taken already.
+            for value in reversed(list(user.inputs())):
+                node = value.node()
+                if position.get(node) == at and self._fits(node, value):
+                    absorbed.add(node)
+                    at = take(node, at - 1)
+            return at
+
+        take(last, len(nodes) - 1)
+        for i in range(len(nodes) - 1, -1, -1):
+            if nodes[i] not in absorbed and nodes[i].kind() not in ("prim::Loop",):
+                take(nodes[i], i - 1)
+        for node in absorbed:
+            self.inlined[node] = True
+
+    @staticmethod
+    def _fits(node, value):
+        kinds = ("prim::If", "prim::Loop", "prim::SetAttr", "prim::TupleUnpack", "prim::ListUnpack", "prim::GetAttr")
+        return node.outputsSize() == 1 and len(value.uses()) == 1 and node.kind() not in kinds
+
+    def statement(self, node, indent):
+        pad = "  " * indent
+        kind = node.kind()
+        if kind == "prim::If":
+            names = [self.name(each) for each in node.outputs()]
+            self.lines.append(f"{pad}if {self.expression(node.input(0))}:")
+            then, other = node.blocks()
+            self.block(then, indent + 1, targets=names)
+            self.lines.append(f"{pad}else:")
+            self.block(other, indent + 1, targets=names)
+        elif kind == "prim::Loop":
+            self.loop(node, indent)
+        elif kind == "prim::SetAttr":
+            owner, value = (self.expression(each) for each in node.inputs())
+            self.lines.append(f"{pad}{owner}.{node.s('name')} = {value}")
+        elif kind in ("prim::TupleUnpack", "prim::ListUnpack"):
+            names = ", ".join(self.name(each) for each in node.outputs())
+            self.lines.append(f"{pad}{names}, = {self.expression(node.input(0))}")
+        elif node.outputsSize() == 0:
+            self.lines.append(f"{pad}{self.call(node)}")
+        else:
+            names = ", ".join(self.name(each) for each in node.outputs())
+            self.lines.append(f"{pad}{names} = {self.call(node)}")
+
+    def loop(self, node, indent):
+        """``for`` where only the count decides; else ``while``, with the count among the conditions."""
+        pad, inner = "  " * indent, "  " * (indent + 1)
+        block = next(iter(node.blocks()))
+        inputs, outputs = list(node.inputs()), list(node.outputs())
+        turn, *carried = list(block.inputs())
+        on, *values = list(block.outputs())
+        if carried:
+            starts = ", ".join(self.expression(each) for each in inputs[2:])
+            for value, output in zip(carried, outputs):
+                self.names[value] = self.names[output] = self._fresh(output.debugName())
+            names = [self.names[each] for each in outputs]
+            self.lines.append(f"{pad}{', '.join(names)} = {starts}")
+        names = [self.names[each] for each in outputs]
+        counts = constant(inputs[0])
+        if constant(inputs[1]) is True and constant(on) is True:
+            self.lines.append(f"{pad}for {self.name(turn)} in range({self.expression(inputs[0])}):")
+            self.block_with(block, indent + 1, names, values)
+            return
+        unbounded = isinstance(counts, int) and counts >= 2**62
+        condition = self._fresh("_on")
+        first = self.expression(inputs[1])
+        if unbounded and not turn.uses():
+            self.lines.append(f"{pad}{condition} = {first}")
+            self.lines.append(f"{pad}while {condition}:")
+            self.block_with(block, indent + 1, [condition, *names], [on, *values])
+            return
+        most = self._fresh("_most")
+        self.lines.append(f"{pad}{most} = {self.expression(inputs[0])}")
+        self.lines.append(f"{pad}{self.name(turn)} = 0")
+        self.lines.append(f"{pad}{condition} = torch.__and__(torch.lt(0, {most}), {first})")
+        self.lines.append(f"{pad}while {condition}:")
+        self.block_with(block, indent + 1, [condition, *names], [on, *values])
+        self.lines.append(f"{inner}{self.name(turn)} = torch.add({self.name(turn)}, 1)")
+        self.lines.append(f"{inner}{condition} = torch.__and__(torch.lt({self.name(turn)}, {most}), {condition})")
+
+    def block_with(self, block, indent, targets, values):
+        """A loop's body: the targets are assigned some of what it returns."""
+        start = len(self.lines)
+        nodes = [node for node in block.nodes() if node.kind() != "prim::Constant"]
+        self._absorb(nodes, block.return_node())
+        for node in nodes:
+            if node not in self.inlined:
+                self.statement(node, indent)
+        pad = "  " * indent
+        pairs = [(name, self.expression(value)) for name, value in zip(targets, values)]
+        pairs = [(name, text) for name, text in pairs if name != text]
+        hidden = [value for value in block.outputs() if value not in values and value.node() in self.inlined]
+        assert not hidden, "a condition that is written nowhere"
+        if pairs:
+            names, texts = zip(*pairs)
+            self.lines.append(f"{pad}{', '.join(names)} = {', '.join(texts)}")
+        elif len(self.lines) == start:
+            self.lines.append(f"{pad}pass")
+
+    # -- expressions ----------------------------------------------------------------------------------------------------------
+
+    def expression(self, value):
+        node = value.node()
+        if node.kind() == "prim::Constant":
+            return self.constant(value)
+        if node in self.inlined:
+            return self.call(node)
+        return self.name(value)
+
+    def constant(self, value):
+        kind = value.type().kind()
+        held = constant(value)
+        if kind == "FunctionType":
+            self.note(held)
+            return held.qualified_name
+        if kind == "EnumType":
+            self.note(value.type())
+            return f"{value.type().annotation_str}.{held.name}"
+        text = literal(held, self.tensors)
+        if held is None and kind not in ("NoneType",):
+            return f"annotate({self.annotation(value.type())}, None)"
+        if isinstance(held, list) and not held:
+            return f"annotate({self.annotation(value.type())}, [])"
+        return text
+
+    def call(self, node):
+        """The text of what a node computes."""
+        kind = node.kind()
+        args = [self.expression(each) for each in node.inputs()]
+        method = getattr(self, "write_" + kind.split("::")[1], None) if kind.startswith("prim::") else None
+        if method is not None:
+            return method(node, args)
+        space, name = kind.split("::")
+        if kind in _SPECIAL and len(args) == 1:
+            return f"{_SPECIAL[kind]}({args[0]})"
+        if kind == "aten::__getitem__" and list(node.inputs())[0].type().kind() != "TensorType":
+            return f"{self._owner(args[0])}[{args[1]}]"
+        if kind in ("aten::format", "aten::percentFormat") or space == "aten":
+            return f"torch.{name}({', '.join(self._arguments(node, args))})"
+        return f"ops.{space}.{name}({', '.join(args)})"
+
+    def _arguments(self, node, args):
+        """Arguments by position, and by name after a ``*`` of the schema; trailing defaults are left out."""
+        schema = node.schema()
+        parameters = schema_parameters(schema) if schema else []
+        if len(parameters) != len(args):
+            return args
+        values = list(node.inputs())
+        parts = []
+        for (name, keyword_only, default), text, value in zip(parameters, args, values):
+            parts.append((f"{name}={text}" if keyword_only else text, default is not None and _is_default(value, default)))
+        while parts and parts[-1][1]:
+            parts.pop()
+        return [text for text, _ in parts if not (_ and "=" in text.split("(")[0])]
+
+    @staticmethod
+    def _owner(text):
+        return text if re.fullmatch(r"[\w.]+", text) else f"({text})"
+
+    def write_GetAttr(self, node, args):
+        name = node.s("name")
+        return f"{self._owner(args[0])}.{name}" if name.isidentifier() else f'getattr({args[0]}, "{name}")'
+
+    def write_CallMethod(self, node, args):
+        self.note(list(node.inputs())[0].type())
+        return f"({args[0]}).{node.s('name')}({''.join(each + ', ' for each in args[1:])})"
+
+    def write_CallFunction(self, node, args):
+        return f"{args[0]}({''.join(each + ', ' for each in args[1:])})"
+
+    def write_ListConstruct(self, node, args):
+        kind = node.output().type()
+        if not args or kind.getElementType().kind() in ("OptionalType", "UnionType"):
+            return f"annotate({self.annotation(kind)}, [{', '.join(args)}])"
+        return f"[{', '.join(args)}]"
+
+    def write_TupleConstruct(self, node, args):
+        kind = node.output().type()
+        if kind.field_names():
+            self.note(kind)
+            return f"{kind.annotation_str}({', '.join(args)})"
+        inner = [each.type() for each in node.inputs()]
+        text = f"({args[0]},)" if len(args) == 1 else f"({', '.join(args)})"
+        return text if list(kind.containedTypes()) == inner else f"annotate({self.annotation(kind)}, {text})"
+
+    def write_DictConstruct(self, node, args):
+        pairs = ", ".join(f"{key}: {value}" for key, value in zip(args[::2], args[1::2]))
+        return f"annotate({self.annotation(node.output().type())}, {{{pairs}}})"
+
+    def write_TupleIndex(self, node, args):
+        return f"({args[0]})[{args[1]}]"
+
+    def write_unchecked_cast(self, node, args):
+        return f"unchecked_cast({self.annotation(node.output().type())}, {args[0]})"
+
+    def write_Uninitialized(self, node, args):
+        return f"uninitialized({self.annotation(node.output().type())})"
+
+    def write_isinstance(self, node, args):
+        held = node.ty("types")
+        parts = held.containedTypes() if held.kind() == "UnionType" else [held]
+        wanted = [self.annotation(each) for each in parts]
+        return f"isinstance({args[0]}, {wanted[0] if len(wanted) == 1 else '[' + ', '.join(wanted) + ']'})"
+
+    def write_CreateObject(self, node, args):
+        return f"{self.annotation(node.output().type())}.__new__({self.annotation(node.output().type())})"
+
+    def write_int_pow(self, node, args):
+        return f"int(torch.pow({', '.join(args)}))"
+
+    def write_Print(self, node, args):
+        return f"print({', '.join(args)})"
+
+    def write_PythonOp(self, node, args):
+        return f"^{node.s('name') if node.hasAttribute('name') else 'python'}({', '.join(args)})"
+
+
+def constant(value):
+    """The value of a constant, or an object that nothing equals."""
+    node = value.node()
+    if node.kind() != "prim::Constant":
+        return _NOTHING
+    return node.ival("value") if node.hasAttribute("value") else None
+
+
+_NOTHING = object()
+
+
+def schema_parameters(schema):
+    """Name, whether by keyword only, and default (text or None) of each parameter of a schema."""
+    inside, depth, parts, part = schema[schema.index("(") + 1 :], 0, [], ""
+    for each in inside:
+        if each == ")" and depth == 0:
+            break
+        depth += each in "([{"
+        depth -= each in ")]}"
+        if each == "," and depth == 0:
+            parts.append(part)
+            part = ""
+        else:
+            part += each
+    parts += [part] if part.strip() else []
+    found, keyword_only = [], False
+    for each in parts:
+        each = each.strip()
+        if each == "*":
+            keyword_only = True
+            continue
+        left, equals, default = each.partition("=")
+        found.append((left.split()[-1], keyword_only, default if equals else None))
+    return found
+
+
+def _is_default(value, default):
+    held = constant(value)
+    if held is _NOTHING:
+        return False
+    if default == "None":
+        return held is None
+    if default in ("True", "False"):
+        return held is (default == "True")
+    try:
+        return type(held) in (int, float) and float(default) == held
+    except ValueError:
+        return isinstance(held, str) and default.strip("'\"") == held
+
+
+def code_of(function):
+    """The text of a function."""
+    return Printer(function).text()
+
+
+def code_and_constants(function):
+    """The text of a function, and the tensors that it names ``CONSTANTS.c0`` ..."""
+    tensors = []
+    text = Printer(function, tensors).text()
+    return text, {f"c{i}": each for i, each in enumerate(tensors)}
+
+

@@ -1,0 +1,441 @@
+"""The ``code/`` of TorchScript archives: Python text that the compiler reads, and never runs.
+
+Names lead to files: ``__torch__.torch.nn.functional.relu`` is ``relu`` in ``code/__torch__/torch/nn/functional.py``.  Types are
+read from the tree of their annotation; nothing of the text is evaluated or executed.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import math
+
+import torch
+
+from .. import _ir as ir
+from . import types
+from .compiler import Compiler, Emitter, Parameter, Program, all_arguments, set_defaults
+from .errors import ScriptError, nearest
+from .library import FUNCTIONS, SPECIAL
+from .scope import FALLS
+from .source import Source
+from .values import Bound, Static, TupleOf
+
+__all__ = ["Code"]
+
+_SIMPLE = {
+    "Tensor": types.TENSOR, "int": types.INT, "float": types.FLOAT, "bool": types.BOOL, "str": types.STR,
+    "complex": types.COMPLEX, "NoneType": types.NONE, "None": types.NONE, "number": types.NUMBER, "Scalar": types.NUMBER,
+    "Any": types.ANY, "Device": types.DEVICE, "Layout": types.INT, "Dtype": types.INT,
+}  # fmt: skip
+_BUILTIN = {
+    each.__name__: each
+    for each in (int, float, bool, str, complex, range, print, len, getattr, abs, min, max, round, ord, chr)
+}
+
+
+class Operators:
+    """``torch`` and ``ops.prim`` in the text: every attribute is an operator."""
+
+    def __init__(self, space):
+        self.space = space
+
+
+class Operator:
+    """``torch.add``: called with values."""
+
+    def __init__(self, space, name):
+        self.space, self.name = space, name
+
+
+class Constants:
+    """``CONSTANTS.c0``: the tensors beside the text."""
+
+    def __init__(self, values):
+        self.values = values
+
+
+class Path:
+    """``__torch__.a.b``: a part of a name."""
+
+    def __init__(self, code, name):
+        self.code, self.name = code, name
+
+
+class Form:
+    """``uninitialized`` and ``unchecked_cast``: calls whose first argument is a type."""
+
+    def __init__(self, name):
+        self.name = name
+
+
+class TextSource(Source):
+    """A text of an archive, whose names lead nowhere else."""
+
+    def __init__(self, tree, file, lines, names, code):
+        super().__init__(tree, file, lines, 1, names)
+        self.code = code
+
+    def lookup(self, name, default=None):
+        for scope in self.names:
+            if name in scope:
+                return scope[name]
+        if name in _SIMPLE or default is not None or name in ("List", "Dict", "Optional", "Tuple", "Union", "Future"):
+            return default
+        raise KeyError(name)
+
+    def visible(self):
+        return [name for scope in self.names for name in scope]
+
+    def inner(self, tree):
+        return TextSource(tree, self.file, self.lines, self.names, self.code)
+
+    def read_type(self, text):
+        return self.code.type_of(ast.parse(text, mode="eval").body)
+
+
+class TextEmitter(Emitter):
+    """Compiles a text of an archive: only what such texts hold."""
+
+    def _of_python(self, value, name):
+        if isinstance(value, Operators):
+            if value.space == "" and name in ("prim", "aten", "quantized"):
+                return Static(Operators(name))
+            return Static(Operator(value.space, name))
+        if isinstance(value, Constants):
+            try:
+                return self.constant(value.values[int(name[1:])])
+            except (ValueError, IndexError):
+                raise self.error(f"the archive has no constant {name}") from None
+        if isinstance(value, Path):
+            return self._of_path(value, name)
+        if isinstance(value, ir.Type) and value.kind() == "EnumType":
+            members = dict(value.enum_names_values())
+            if name not in members:
+                raise self.error(f"{value} has no member {name!r}")
+            return self.constant_of(members[name], value)
+        if isinstance(value, ir.Type) and value.kind() == "ClassType" and name == "__new__":
+            return Static(Form("__new__"))
+        if isinstance(value, str):
+            return Bound(self.value(Static(value)), name)
+        raise self.error(f"a text of an archive asks {type(value).__name__} for {name!r}")
+
+    def _of_path(self, path, name):
+        full = f"{path.name}.{name}"
+        found = path.code.find(full)
+        return Static(Path(path.code, full) if found is None else found)
+
+    def constant_of(self, member, type):
+        return self.graph.insertConstant(member, type)
+
+    def call_python(self, fn, args, kwargs):
+        if isinstance(fn, Operator):
+            return self._operator_call(fn, args, kwargs)
+        if isinstance(fn, Form):
+            return self.node("prim::CreateObject", [], [args[0].value]).output()
+        if isinstance(fn, TextFunction):
+            return self.call_function(fn.program(), args, kwargs)
+        if isinstance(fn, ir.Type):
+            if fn.kind() == "TupleType":
+                inner = fn.containedTypes()
+                return TupleOf([self.value(item, want) for item, want in zip(args, inner)], fn)
+            if fn.kind() == "EnumType":
+                raise self.error("an enum is not called in an archive")
+        if id(fn) in FUNCTIONS and fn in _BUILTIN.values():
+            return FUNCTIONS[id(fn)][1](self, *args, **kwargs) or Static(None)
+        raise self.error("a text of an archive calls what is no function of it")
+
+    def _operator_call(self, operator, args, kwargs):
+        if operator.space in ("", "aten"):
+            if operator.name == "device" and len(args) == 1 and isinstance(args[0], Static):
+                return Static(torch.device(args[0].value))
+            if operator.name == "wait":
+                value = self.value(args[0])
+                return self.node("aten::wait", [value], [value.type().getElementType()]).output()
+            if operator.name == "complex" and all(isinstance(each, Static) for each in args):
+                return Static(complex(*(each.value for each in args)))
+            python = _PYTHON.get(operator.name)
+            if python is not None:
+                return self.inline(python(), args, kwargs)
+            return self.row(operator.name, args, kwargs)
+        if operator.space == "prim" and operator.name == "RaiseException":
+            kind = args[1] if len(args) > 1 else Static("builtins.RuntimeError")
+            kind = Static("builtins.RuntimeError") if isinstance(kind, Static) and kind.value is None else kind
+            self.node("prim::RaiseException", [self.value(args[0]), self.value(kind)])
+            return Static(None)
+        if operator.space == "prim" and operator.name in ("name", "value"):
+            owner = self.value(args[0])
+            wanted = types.STR if operator.name == "name" else owner.type().containedTypes()[0]
+            return self.node(f"prim::Enum{operator.name.capitalize()}", [owner], [wanted]).output()
+        result = self.op(f"{operator.space}::{operator.name}", *(self.value(each) for each in args))
+        return TupleOf(result) if isinstance(result, (tuple, list)) else Static(None) if result is None else result
+
+    def inline(self, fn, args, kwargs, owner=None, cls=None):
+        """A function of torch stands for an operator that has no row."""
+        inner = Emitter(self.graph, self.compiler)
+        inner.block, inner.place, inner.function, inner.frame = self.block, self.place, self.function, self.frame
+        self.graph.setInsertPoint(self.block)
+        return inner.inline(fn, args, kwargs)
+
+    def do_FunctionDef(self, node):
+        self.frame.set(node.name, Static(Local(node)))
+        return FALLS
+
+
+    def forked_local(self, tree):
+        """``fork`` of a function that sees the names around it."""
+        names = sorted({each.id for each in ast.walk(tree) if isinstance(each, ast.Name)})
+        items = {name: self.frame.get(name) for name in names if self.frame.get(name) is not None}
+
+        def emit(inner, values):
+            inner.frame.names.update(zip(items, values))
+            inner.body(tree.body)
+            return inner.frame.get("$ret")
+
+        return self.forked(emit, list(items.values()))
+
+
+class Local:
+    """A function without arguments within a function: what ``fork`` takes."""
+
+    def __init__(self, tree):
+        self.tree = tree
+
+
+_PYTHON = {
+    "lstm": lambda: torch.lstm, "gru": lambda: torch.gru, "rnn_tanh": lambda: torch.rnn_tanh,
+    "rnn_relu": lambda: torch.rnn_relu,
+}  # fmt: skip
+
+
+def _form(word):
+    """A special form by its place in the tables of library.py."""
+    marker = Form(word)
+
+    def handler(emitter, node):
+        if word == "fork":
+            target = emitter.visit(node.args[0])
+            if isinstance(target, Static) and isinstance(target.value, Local):
+                return emitter.forked_local(target.value.tree)
+            return emitter.forked(lambda inner, items: inner.call(target, items, {}), emitter.elements_of(node.args[1:]))
+        wanted = emitter.function.source.code.type_of(node.args[0])
+        if word == "uninitialized":
+            return emitter.uninitialized(wanted)
+        annotated = word == "annotate"
+        value = emitter.value(emitter.typed(node.args[1], wanted) if annotated else emitter.visit(node.args[1]))
+        if types.is_none(value.type()) and types.is_none(wanted):
+            return Static(None)
+        return value if value.type() == wanted else emitter.node("prim::unchecked_cast", [value], [wanted]).output()
+
+    SPECIAL[id(marker)] = marker, handler
+    return marker
+
+
+_FORMS = {word: _form(word) for word in ("annotate", "unchecked_cast", "uninitialized", "fork")}
+
+
+def _ask(emitter, node):
+    """``isinstance(x, T)`` and ``isinstance(x, [T, U])``."""
+    item = emitter.value(emitter.visit(node.args[0]))
+    listed = node.args[1].elts if isinstance(node.args[1], (ast.List, ast.Tuple)) else [node.args[1]]
+    code = emitter.function.source.code
+    made = emitter.node("prim::isinstance", [item], [types.BOOL])
+    made.ty_("types", types.union([code.type_of(each) for each in listed]))
+    return made.output()
+
+
+_ISINSTANCE = Form("isinstance")
+SPECIAL[id(_ISINSTANCE)] = _ISINSTANCE, _ask
+
+
+class TextFunction:
+    """A function of an archive, compiled when something calls it."""
+
+    def __init__(self, code, name, source):
+        self.code, self.name, self.source = code, name, source
+
+    _program = None
+
+    def program(self):
+        if self._program is None:
+            self.code.compile(self.name, self.source, self.__dict__, "_program")
+        if self._program.returns is None:
+            raise ScriptError(f"{self.name} calls itself and does not say what it returns")
+        return self._program
+
+
+class TextCompiler(Compiler):
+    """The compiler of one archive."""
+
+    emitter_class = TextEmitter
+
+    def __init__(self, code):
+        super().__init__()
+        self.code = code
+
+    def method_of_class(self, cls, name, emitter=None):
+        return self.code.method(cls, name)
+
+
+class Code:
+    """All texts of an archive: ``files`` by their path below ``code/``, and the constants that they name."""
+
+    def __init__(self, files, constants=()):
+        self.files, self.trees, self.found, self.methods = files, {}, {}, {}
+        self.compiler = TextCompiler(self)
+        self.names = {
+            "torch": Operators("aten"), "ops": Operators(""), "CONSTANTS": Constants(constants), "inf": math.inf,
+            "nan": math.nan, "infj": complex(0, math.inf), "nanj": complex(0, math.nan), "__torch__": Path(self, "__torch__"),
+            "isinstance": _ISINSTANCE, **_FORMS,
+        }  # fmt: skip
+        self.names = {**_BUILTIN, **self.names}
+
+    # -- names ------------------------------------------------------------------------------------------------------------
+
+    def tree(self, module):
+        """The definitions of a file by name, or None."""
+        if module not in self.trees:
+            path = module.replace(".", "/") + ".py"
+            text = self.files.get(path)
+            if text is None:
+                self.trees[module] = None
+            else:
+                try:
+                    tree = ast.parse(text, f"code/{path}")
+                except (SyntaxError, ValueError, RecursionError) as error:
+                    raise ScriptError(f"code/{path} is no text of a program: {error}") from None
+                lines = text.splitlines(keepends=True)
+                self.trees[module] = {node.name: (node, lines, path) for node in tree.body if hasattr(node, "name")}
+        return self.trees[module]
+
+    def find(self, name):
+        """The class or function of a qualified name, or None."""
+        if name in self.found:
+            return self.found[name]
+        module, _, last = name.rpartition(".")
+        entry = (self.tree(module) or {}).get(last)
+        if entry is None:
+            return None
+        node, lines, path = entry
+        source = TextSource(node, f"code/{path}", lines, [self.names], self)
+        if isinstance(node, ast.FunctionDef):
+            self.found[name] = TextFunction(self, name, source)
+        else:
+            self._class(name, node, source)
+        return self.found[name]
+
+    def _class(self, name, node, source):
+        base = ast.unparse(node.bases[0]) if node.bases else ""
+        fields = [each for each in node.body if isinstance(each, ast.AnnAssign)]
+        if base == "NamedTuple":
+            types_ = [self.type_of(each.annotation) for each in fields]
+            self.found[name] = ir.TupleType.named(name, [each.target.id for each in fields], types_)
+            return
+        if base == "Enum":
+            values = [(each.targets[0].id, ast.literal_eval(each.value)) for each in node.body if isinstance(each, ast.Assign)]
+            self.found[name] = ir.EnumType(name, types.of_value(values[0][1]), values)
+            return
+        made = self.found[name] = ir.ClassType(name, base == "Module")
+        listed = {}
+        for each in node.body:
+            if isinstance(each, ast.Assign) and isinstance(each.targets[0], ast.Name):
+                listed[each.targets[0].id] = ast.literal_eval(each.value)
+        parameters, buffers = listed.get("__parameters__", ()), listed.get("__buffers__", ())
+        for each in node.body:
+            if isinstance(each, ast.AnnAssign):
+                if ast.unparse(each.annotation).startswith("Final["):
+                    continue
+                field, note = each.target.id, each.annotation
+            elif isinstance(each, ast.Assign) and isinstance(each.targets[0], ast.Subscript):
+                field, note = ast.literal_eval(each.targets[0].slice), each.value
+            else:
+                continue
+            made.add_attribute(field, self.type_of(note), field in parameters, field in buffers)
+        self.methods[name] = {
+            each.name: {"tree": each, "source": source} for each in node.body if isinstance(each, ast.FunctionDef)
+        }
+
+    def type_of(self, node):
+        """The type that the tree of an annotation says."""
+        if isinstance(node, ast.Name) and node.id in _SIMPLE:
+            return _SIMPLE[node.id]
+        if isinstance(node, ast.Constant) and node.value is None:
+            return types.NONE
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            return self.type_of(ast.parse(node.value, mode="eval").body)
+        if isinstance(node, ast.Attribute):
+            name = ast.unparse(node)
+            found = self.find(name)
+            if isinstance(found, ir.Type):
+                return found
+            raise ScriptError(f"the archive has no class {name}")
+        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
+            inner = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+            return self._generic(node.value.id, [self.type_of(each) for each in inner])
+        raise ScriptError(f"{ast.unparse(node)} is no type of the script language")
+
+    @staticmethod
+    def _generic(name, inner):
+        single = {"List": ir.ListType, "Optional": ir.OptionalType, "Future": ir.FutureType, "Final": lambda each: each}
+        if name in single:
+            return single[name](inner[0])
+        if name == "Dict":
+            return ir.DictType(*inner)
+        if name == "Tuple":
+            return ir.TupleType(inner)
+        if name == "Union":
+            return types.union(inner)
+        raise ScriptError(f"{name}[...] is no type of the script language")
+
+    # -- functions and methods ----------------------------------------------------------------------------------------------
+
+    def method(self, cls, name):
+        """The program of a method of a class, without self; None where there is none."""
+        table = self.methods.get(cls.qualified_name(), {})
+        entry = table.get(name)
+        if entry is None:
+            return None
+        if "program" not in entry:
+            full = f"{cls.qualified_name()}.{name}"
+            cls.add_method(self.compile(full, entry["source"].inner(entry["tree"]), entry, "program").function)
+        full = entry["program"]
+        signature = full.signature.replace(parameters=list(full.signature.parameters.values())[1:])
+        return Program(full.name, full.function, full.parameters[1:], full.returns, signature)
+
+    def compile(self, name, source, store, key):
+        """Compile a function of the text; ``store[key]`` gets the program at once, for those that call themselves."""
+        node = source.tree
+        arguments = all_arguments(node)
+        given = node.args.defaults
+        defaults = [inspect.Parameter.empty] * (len(node.args.args) - len(given)) + [self._default(each) for each in given]
+        parameters = [
+            Parameter(each.arg, self.type_of(each.annotation) if each.annotation else types.TENSOR, default, False)
+            for each, default in zip(arguments, defaults)
+        ]
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        signature = inspect.Signature([inspect.Parameter(each.name, kind, default=each.default) for each in parameters])
+        returns = self.type_of(node.returns) if node.returns is not None else None
+        try:
+            return self.compiler.compile(source, signature, parameters, returns, name, (store, key))
+        except RecursionError:
+            raise ScriptError(f"{name} is nested too deep") from None
+
+    def _default(self, node):
+        try:
+            return ast.literal_eval(node)
+        except ValueError:
+            text = ast.unparse(node)
+            known = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
+            if text in known:
+                return known[text]
+            if text.startswith("annotate("):
+                return ast.literal_eval(node.args[1])
+            raise ScriptError(f"the default {text} is no constant") from None
+
+    def compile_all(self, cls):
+        """All methods of a class."""
+        for name in self.methods.get(cls.qualified_name(), {}):
+            self.method(cls, name)
+
+
+assert set_defaults and nearest

@@ -1,0 +1,245 @@
+"""Modules and objects within a program: their attributes, children, methods; ``self``."""
+
+from __future__ import annotations
+
+import inspect
+
+import torch
+
+from .. import _ir as ir
+from . import library, types
+from .calls import modifier
+from .errors import nearest
+from .values import Bound, Items, Self, Static, TupleOf
+
+__all__ = ["Selves"]
+
+
+class Selves:
+    """Emits what a program does with modules and script classes."""
+
+    # -- attributes -----------------------------------------------------------------------------------------------------
+
+    def self_attribute(self, owner, name):
+        """``self.name``: a slot, a child, a constant, a method or an attribute of the class."""
+        concrete = owner.concrete
+        slot = concrete.slots.get(name)
+        if slot is not None:
+            if types.is_none(slot):
+                return Static(None)
+            return self._get(owner.value, name, slot)
+        if name in concrete.children:
+            child = concrete.children[name]
+            if child is None:
+                return Static(None)
+            value = self._get(owner.value, name, child.type)
+            return Self(child, value) if child.is_concrete else value
+        if name in concrete.constants:
+            return Static(concrete.constants[name])
+        if name in concrete.failed:
+            raise self.error(f"self.{name} cannot be used: {concrete.failed[name]}")
+        return self._of_class(owner, name)
+
+    def _get(self, value, name, type):
+        made = self.node("prim::GetAttr", [value], [type])
+        made.s_("name", name)
+        return made.output()
+
+    def _of_class(self, owner, name):
+        concrete = owner.concrete
+        cls = type(concrete.python) if concrete.is_module else concrete.cls
+        found = inspect.getattr_static(cls, name, None)
+        if isinstance(found, property):
+            return self.call_inherited(owner, found.fget, defining(cls, name), [], {})
+        if isinstance(found, (staticmethod, classmethod)):
+            return Static(getattr(cls, name))
+        if callable(found) and inspect.isfunction(found):
+            return Bound(owner, name)
+        if name == "__class__":
+            return Static(cls)
+        if found is not None or hasattr(cls, name):
+            return Static(getattr(cls, name))
+        if name in ("_modules", "_parameters", "_buffers"):
+            return Static({each: self.self_attribute(owner, each) for each in concrete.registered(name)})
+        raise self.error(f"{cls.__name__} has no attribute {name!r}", nearest(name, concrete.known()))
+
+    def slot_of(self, owner, name, item):
+        """The type of the slot that ``self.name = ...`` writes."""
+        concrete = owner.concrete
+        wanted = concrete.slots.get(name)
+        if wanted is not None:
+            if types.is_none(wanted):
+                raise self.error(
+                    f"self.{name} is None where it is made, so that its type is not known",
+                    f"annotate it in the class: {name}: Optional[Tensor]",
+                )
+            return wanted
+        if concrete.open:  # a class in its __init__
+            made = self.type_of(item)
+            concrete.add_slot(name, made)
+            return made
+        if name in concrete.constants:
+            raise self.error(f"self.{name} is a constant and cannot be assigned to")
+        raise self.error(f"self.{name} cannot be assigned to", nearest(name, concrete.slots) or "make it in __init__")
+
+    # -- containers -----------------------------------------------------------------------------------------------------
+
+    def children(self, owner):
+        """The children of a container, by iteration; of a ModuleDict its keys; else None."""
+        nn, python = torch.nn, owner.concrete.python
+        if isinstance(python, nn.ModuleDict):
+            return [Static(name) for name in python._modules]
+        if isinstance(python, (nn.ModuleList, nn.Sequential)):
+            return [self.self_attribute(owner, name) for name in python._modules]
+        if isinstance(python, nn.ParameterList):
+            return [self.self_attribute(owner, str(i)) for i in range(len(python))]
+        return None
+
+    def child(self, owner, index):
+        """``self.layers[i]``."""
+        python = owner.concrete.python
+        if not isinstance(index, Static):
+            return self._child_at(owner, index)
+        if isinstance(python, (torch.nn.ModuleDict, torch.nn.ParameterDict)):
+            if index.value not in owner.concrete.names():
+                raise self.error(f"there is no {index.value!r} in it", nearest(str(index.value), owner.concrete.names()))
+            return self.self_attribute(owner, index.value)
+        known = self.children(owner)
+        if known is None:
+            raise self.error(f"{type(python).__name__} cannot be indexed")
+        try:
+            return known[index.value]
+        except (IndexError, TypeError) as error:
+            raise self.error(f"{type(error).__name__}: {error}") from None
+
+    def _child_at(self, owner, index):
+        known = self.children(owner)
+        if known and all(isinstance(each, ir.Value) for each in known):
+            return self.op("__getitem__", self.list_of(known), self.value(index))
+        raise self.error(
+            "modules of a container are told apart while compiling: the index must be a constant", "iterate over it"
+        )
+
+    # -- calls ----------------------------------------------------------------------------------------------------------
+
+    def call_module(self, owner, args, kwargs):
+        python = owner.concrete.python
+        for kind in ("_forward_hooks", "_forward_pre_hooks"):
+            if getattr(python, kind, None):
+                raise self.error(
+                    f"{type(python).__name__} has hooks, which a script does not run",
+                    "remove them before torch.jit.script, and register them on the scripted module",
+                )
+        return self.call_method(owner, "forward", args, kwargs)
+
+    def call_method(self, owner, name, args, kwargs):
+        """Call a method of a module or script class."""
+        concrete = owner.concrete
+        if concrete.is_module and name in ("items", "keys", "values", "children", "named_children", "modules"):
+            found = self._listing(owner, name)
+            if found is not None:
+                return found
+        if concrete.is_module and name in ("parameters", "named_parameters", "buffers", "state_dict", "named_modules"):
+            raise self.error(f"self.{name}() is not part of the script language", "name the parameters one by one")
+        if name == "__len__":
+            return Static(len(self.children(owner)))
+        if not concrete.is_module:
+            return self.call_object(owner.value, name, args, kwargs)
+        fn = concrete.function(name)
+        if fn is None:
+            raise self.error(f"{type(concrete.python).__name__} has no method {name!r}", nearest(name, concrete.known()))
+        if hasattr(fn, "_script_function"):
+            return self.call_function(fn._script_function, args, kwargs)
+        if modifier(fn) in ("unused", "drop"):
+            return self._unused(fn)
+        if modifier(fn) == "ignore":
+            return self.call_out(fn, args, kwargs, owner=concrete.python)
+        cls = defining(type(concrete.python), name)
+        if library.is_library(fn) and name != "forward":
+            return self.call_inherited(owner, fn, cls, args, kwargs)
+        program = self.compiler.method_for(concrete, name, self, args, kwargs)
+        values = program.bind(self, args, kwargs)
+        made = self.node("prim::CallMethod", [owner.value, *values], [program.returns])
+        made.s_("name", program.function.name)
+        return self._unpacked(made.output())
+
+    def _unpacked(self, value):
+        """A result that is None is known to be None."""
+        return Static(None) if types.is_none(value.type()) else value
+
+    def call_inherited(self, owner, fn, cls, args, kwargs):
+        """Compile a method into its caller: of a library, of a class above, a property."""
+        if isinstance(fn, staticmethod):
+            return self.call_python(fn.__func__, args, kwargs)
+        if library.is_library(fn):
+            return self.inline(fn, args, kwargs, owner=owner, cls=cls)
+        return self.inline_user(fn, args, kwargs, owner, cls)
+
+    def inline_user(self, fn, args, kwargs, owner, cls):
+        from .scope import Function
+
+        source = self.known(self.compiler.source_of, fn)
+        items = self.bind(inspect.signature(fn), [owner, *args], kwargs, fn.__name__)
+        parameters = self.compiler.parameters(fn, source, inspect.signature(fn), {n: None for n in ()}, skip=1)
+        for each in parameters:
+            item = items[each.name]
+            if each.type != types.TENSOR or not isinstance(item, Static):
+                items[each.name] = self.value(item, each.type) if not isinstance(item, Static) else item
+        inner = Function(source, False, owner=owner, cls=cls, above=self.function)
+        return self.run_function(inner, items)
+
+    def _listing(self, owner, name):
+        python = owner.concrete.python
+        if name in ("items", "named_children"):
+            names = list(python._modules)
+            return Items([TupleOf([Static(each), self.self_attribute(owner, each)]) for each in names])
+        if name in ("values", "children"):
+            return Items([self.self_attribute(owner, each) for each in python._modules])
+        if name == "keys":
+            return Items([Static(each) for each in python._modules])
+        raise self.error(f"self.{name}() is not part of the script language", "use named_children()")
+
+    def call_object(self, value, name, args, kwargs):
+        """Call a method of a value whose type is a class."""
+        cls = value.type()
+        if name == "__call__" and cls.find_method("__call__") is None and cls.find_method("forward") is not None:
+            name = "forward"
+        program = self.compiler.method_of_class(cls, name, self)
+        if program is None:
+            concrete = self.compiler.concrete_of(cls)
+            if concrete is not None and concrete.is_module:
+                return self.call_method(Self(concrete, value), "forward" if name == "__call__" else name, args, kwargs)
+            found = [each.name for each in cls.methods()]
+            raise self.error(f"{cls} has no method {name!r}", nearest(name, found))
+        values = program.bind(self, args, kwargs)
+        made = self.node("prim::CallMethod", [value, *values], [program.returns])
+        made.s_("name", program.function.name)
+        return self._unpacked(made.output())
+
+    def construct(self, cls, args, kwargs):
+        """``Class(...)``: of a named tuple, an enum, a script class."""
+        if types.is_named_tuple(cls):
+            wanted = self.known(types.from_annotation, cls)
+            signature = inspect.signature(cls)
+            items = self.bind(signature, args, kwargs, cls.__name__)
+            inner = wanted.containedTypes()
+            return TupleOf([self.value(item, want) for item, want in zip(items.values(), inner)], wanted)
+        if issubclass(cls, BaseException):
+            raise self.error(f"{cls.__name__}(...) stands only after raise")
+        if issubclass(cls, torch.nn.Module):
+            raise self.error(f"a module cannot be made within a script: {cls.__name__}", "make it in __init__")
+        if issubclass(cls, torch.Tensor):
+            return self.row("tensor", args, kwargs)
+        if all(isinstance(each, Static) for each in (*args, *kwargs.values())) and issubclass(cls, __import__("enum").Enum):
+            return self._folded(cls, args, kwargs)
+        type = self.known(types.from_annotation, cls)
+        made = self.node("prim::CreateObject", [], [type]).output()
+        self.call_object(made, "__init__", args, kwargs)
+        return made
+
+
+def defining(cls, name):
+    """The class in whose body a method is written."""
+    return next((each for each in cls.__mro__ if name in each.__dict__), cls)
+
+

@@ -1,0 +1,331 @@
+"""Statements.  Control flow becomes blocks with explicit values: each ``if`` and loop gives what its blocks assign.
+
+A ``return`` inside of blocks sets ``$ret`` and the flag ``$returned``, which are names like any other; what comes after is
+moved into the branch that goes on, or runs only where no flag is set.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from . import types
+from .errors import NotSupportedError, ScriptError
+from .scope import EXITS, FALLS, MAYBE, RAISES, Frame, flags
+from .values import Invalid, Static, TupleOf
+
+__all__ = ["Statements"]
+
+GONE = object()
+
+_NO = {
+    "Delete": "del", "Try": "try", "TryStar": "try", "AsyncFor": "async for", "AsyncWith": "async with", "Import": "import",
+    "ImportFrom": "import", "Global": "global", "Nonlocal": "nonlocal", "ClassDef": "a class within a function",
+    "AsyncFunctionDef": "async def", "Match": "match",
+}  # fmt: skip
+
+
+class Statements:
+    """Emits lists of statements; each says how control leaves it."""
+
+    def body(self, statements):
+        """Emit statements in order; returns how they end."""
+        for i, statement in enumerate(statements):
+            rest = statements[i + 1 :]
+            if isinstance(statement, ast.If):
+                status, rest = self.if_statement(statement, rest)
+            else:
+                status = self.statement(statement)
+            if status in (EXITS, RAISES) or not rest:
+                return status
+            if status == MAYBE:
+                return self.guarded(lambda rest=rest: self.body(rest))
+        return FALLS
+
+    def statement(self, node):
+        method = getattr(self, "do_" + type(node).__name__, None)
+        before, self.place = self.place, self.where(node)
+        try:
+            if method is None:
+                what = _NO.get(type(node).__name__, type(node).__name__)
+                raise NotSupportedError(
+                    f"{what} is not part of the script language",
+                    self.place,
+                    "move it into a function marked @torch.jit.ignore",
+                )
+            return method(node) or FALLS
+        except ScriptError as error:
+            if not error.places:
+                error.places.append(self.place)
+            raise
+        finally:
+            self.place = before
+
+    # -- leaving ----------------------------------------------------------------------------------------------------
+
+    def do_Return(self, node):
+        declared = self.function.returns
+        item = Static(None) if node.value is None else self.typed(node.value, declared) if declared else self.visit(node.value)
+        if declared is not None:
+            item = self.returned(item, declared)
+        self.frame.set("$ret", item)
+        self.frame.set("$returned", Static(True))
+        return EXITS
+
+    def returned(self, item, declared):
+        try:
+            if types.is_none(declared) and isinstance(item, Static) and item.value is None:
+                return item
+            return self.value(item, declared)
+        except ScriptError as error:
+            error.message = f"{self.function.source.function} returns {declared}: {error.message}"
+            raise
+
+    def do_Break(self, node):
+        return self._leave("$broke", "break")
+
+    def do_Continue(self, node):
+        return self._leave("$continued", "continue")
+
+    def _leave(self, flag, word):
+        if not self.function.loops:
+            raise self.error(f"{word} outside of a loop")
+        self.frame.set(flag, Static(True))
+        return EXITS
+
+    def left(self, names=flags):
+        """Whether control has left by one of these flags: Static, or a value."""
+        found = Static(False)
+        for name in names:
+            flag = self.frame.get(name, Static(False))
+            if isinstance(flag, Static):
+                if flag.value:
+                    return Static(True)
+            elif isinstance(found, Static):
+                found = flag
+            else:
+                found = self.op("__or__", found, flag)
+        return found
+
+    def guarded(self, emit):
+        """What ``emit`` emits, where no flag says that control has left."""
+        left = self.left()
+        if isinstance(left, Static):
+            return EXITS if left.value else emit()
+        on = self.op("__not__", left)
+        made, (then, other) = self.open_if(on)
+        with self.within(then.block):
+            first = self.in_frame(then, emit)
+        other.gone = True
+        second = self.merge(made, then, first, other, FALLS)
+        return EXITS if first in (EXITS, RAISES) else second
+
+    # -- if ---------------------------------------------------------------------------------------------------------
+
+    def open_if(self, condition):
+        """A node ``prim::If`` and the frames of its two blocks."""
+        made = self.node("prim::If", [condition])
+        return made, [Frame(self.frame, made.addBlock()) for _ in range(2)]
+
+    def in_frame(self, frame, emit):
+        before, self.frame = self.frame, frame
+        try:
+            return emit()
+        finally:
+            self.frame = before
+
+    def if_statement(self, node, rest):
+        """Emit an ``if``; returns how it ends and which statements are still to be emitted."""
+        before, self.place = self.place, self.where(node.test)
+        try:
+            condition, yes, no = self.condition(node.test)
+            if isinstance(condition, Static):
+                self.refine(self.frame, yes if condition.value else no)
+                return self.body([*(node.body if condition.value else node.orelse), *rest]), []
+            made, frames = self.open_if(condition)
+        finally:
+            self.place = before
+        status = []
+        for frame, facts, statements in zip(frames, (yes, no), (node.body, node.orelse)):
+            with self.within(frame.block):
+                self.refine(frame, facts)
+                status.append(self.in_frame(frame, lambda statements=statements: self.body(statements)))
+        for i in (0, 1):
+            # One branch has left: what follows belongs to the other.
+            if status[i] == EXITS and status[1 - i] in (FALLS, MAYBE) and rest:
+                frame, how = frames[1 - i], status[1 - i]
+                with self.within(frame.block):
+                    run = lambda: self.body(rest)  # noqa: E731
+                    status[1 - i] = self.in_frame(frame, run if how == FALLS else lambda: self.guarded(run))
+                rest = None
+                break
+        moved = rest is None
+        return self.merge(made, frames[0], status[0], frames[1], status[1], facts=not moved), rest or []
+
+    def merge(self, made, then, first, other, second, facts=True):
+        """Make the outputs of an ``if``: what its blocks have assigned.  Returns how the whole ends."""
+        gone = [first in (EXITS, RAISES), second in (EXITS, RAISES) or other.gone]
+        for name in dict.fromkeys([*then.names, *other.names]):
+            sides = [self._side(name, *each) for each in ((then, first, gone[0]), (other, second, gone[1]))]
+            self.frame.set(name, self._joined(made, name, sides, (then, other)))
+        if facts and gone[0] != gone[1]:
+            self._carry_facts(other if gone[0] else then)
+        if RAISES in (first, second):
+            return second if first == RAISES else first
+        if first == second == EXITS:
+            return EXITS
+        left = self.left()
+        return MAYBE if not isinstance(left, Static) or left.value else FALLS
+
+    def _carry_facts(self, frame):
+        """What is known in the only branch that goes on, is known afterwards."""
+        for name, item in frame.refined.items():
+            if isinstance(item, Static):
+                self.frame.refined[name] = item
+            elif name not in frame.names:
+                original = self.frame.get(name)
+                if original is not None and not isinstance(original, (Static, TupleOf, Invalid)):
+                    cast = self.node("prim::unchecked_cast", [original], [item.type()]).output()
+                    self.frame.refined[name] = cast
+
+    def _side(self, name, frame, status, gone):
+        """What a name is at the end of a branch: an item, GONE (nobody will ask) or None (it has no value)."""
+        if status == RAISES:
+            return GONE
+        if name in flags:
+            return frame.get(name, Static(False))
+        returned = frame.get("$returned")
+        if name != "$ret" and isinstance(returned, Static) and returned.value:
+            return GONE
+        item = frame.get(name)
+        return item if item is not None else GONE if gone or name == "$ret" else None
+
+    def _joined(self, made, name, sides, frames):
+        a, b = sides
+        if a is None or b is None:
+            return Invalid(f"{name} is assigned only in one branch of the if before it")
+        if a is GONE and b is GONE:
+            return Invalid(f"{name} is not assigned on this way")
+        for item in sides:
+            if isinstance(item, Invalid):
+                return item
+        for item, other in ((a, b), (b, a)):
+            if item is GONE and isinstance(other, Static):
+                return other
+        if a is b or (isinstance(a, Static) and isinstance(b, Static) and _same(a.value, b.value)):
+            return a
+        return self._outputs(made, name, *((None if item is GONE else item, frame) for item, frame in zip(sides, frames)))
+
+    def _outputs(self, made, name, *sides):
+        values = []
+        for item, frame in sides:
+            with self.within(frame.block):
+                try:
+                    values.append(None if item is None else self.value(item))
+                except ScriptError as error:
+                    return Invalid(f"{name} differs in the branches of the if before it: {error.message}")
+        known = [each.type() for each in values if each is not None]
+        joined = known[0] if len(known) == 1 else self.join(*known, values)
+        if joined is None:
+            if name == "$ret":
+                raise self.error(
+                    f"{self.function.source.function} returns {known[0]} on one way and {known[1]} on another",
+                    "return one type, or annotate Optional or Union",
+                )
+            return Invalid(f"{name} is of type {known[0]} in one branch of the if before it, and {known[1]} in the other")
+        for value, (_, frame) in zip(values, sides):
+            with self.within(frame.block):
+                frame.block.registerOutput(self.uninitialized(joined) if value is None else value)
+        output = made.addOutput()
+        output.setType(joined)
+        self.called(name, output)
+        return output
+
+    def join(self, one, two, values):
+        """The type of both; a list that was empty so far takes the other's type."""
+        if one != two and one.kind() == two.kind() == "ListType":
+            for value, other in ((values[0], two), (values[1], one)):
+                if value in self.empties:
+                    self.empties.discard(value)
+                    value.setType(other)
+                    return other
+        return types.unify(one, two)
+
+    # -- plain statements -------------------------------------------------------------------------------------------
+
+    def do_Pass(self, node):
+        return FALLS
+
+    def do_Expr(self, node):
+        if isinstance(node.value, ast.Constant):
+            return FALLS
+        self.visit(node.value)
+        return FALLS
+
+    def do_Raise(self, node):
+        if node.exc is None:
+            raise self.error("raise needs an exception", "the script language has no except")
+        kind, message = "builtins.Exception", Static("")
+        exception = node.exc
+        call = isinstance(exception, ast.Call)
+        known = self.resolve(exception.func if call else exception)
+        if known is None and isinstance(exception, (ast.Name, ast.Call)):
+            item = self.visit(exception.func if call else exception)
+            known = item.value if isinstance(item, Static) else None
+        if isinstance(known, type) and issubclass(known, BaseException):
+            kind = f"{known.__module__}.{known.__name__}"
+        elif not call:
+            raise self.error("only exception classes and calls of them can be raised")
+        if call and exception.args:
+            message = self.message(exception.args[0])
+        self.node("prim::RaiseException", [self.value(message), self.constant(kind)])
+        return RAISES
+
+    def message(self, expression):
+        """A text for an error: what the script language cannot say of it, as it stands in the source."""
+        since = self.last()
+        try:
+            item = self.visit(expression)
+            if isinstance(item, Static):
+                return Static(str(item.value))
+            return item if self.type_of(item) == types.STR else self.op("str", self.value(item))
+        except ScriptError:
+            self.discard(since)
+            if isinstance(expression, ast.JoinedStr):
+                parts = [
+                    str(each.value) if isinstance(each, ast.Constant) else "{" + ast.unparse(each.value) + "}"
+                    for each in expression.values
+                ]
+                return Static("".join(parts))
+            return Static(ast.unparse(expression))
+
+    def do_Assert(self, node):
+        condition, yes, _ = self.condition(node.test)
+        if isinstance(condition, Static) and condition.value:
+            self.refine(self.frame, yes)
+            return FALLS
+        if isinstance(condition, Static):
+            message = Static("") if node.msg is None else self.message(node.msg)
+            self.node("prim::RaiseException", [self.value(message), self.constant("builtins.AssertionError")])
+            return RAISES
+        made, (then, other) = self.open_if(condition)
+        with self.within(other.block):
+            message = self.in_frame(other, lambda: Static("") if node.msg is None else self.message(node.msg))
+            self.node("prim::RaiseException", [self.value(message), self.constant("builtins.AssertionError")])
+        self.refine(self.frame, yes)
+        return FALLS
+
+    def do_FunctionDef(self, node):
+        raise NotSupportedError(
+            "a function within a function (a closure) is not part of the script language",
+            self.place,
+            "define it at the top level of the module and pass what it needs",
+        )
+
+
+def _same(a, b):
+    if a is b:
+        return True
+    try:
+        return type(a) is type(b) and bool(a == b) and not isinstance(a, (list, dict))
+    except Exception:  # what has no truth is not the same
+        return False

@@ -1,0 +1,338 @@
+"""Subscripts, read and written: ``x[i]``, ``x[1:3, None, ..., mask]``, lists, dicts, tuples; and assignments."""
+
+from __future__ import annotations
+
+import ast
+
+from .. import _ir as ir
+from . import types
+from .scope import FALLS
+from .values import Items, Self, Static, TupleOf
+
+__all__ = ["Subscripts"]
+
+
+class Subscripts:
+    """Emits subscripts and assignments."""
+
+    def visit_Subscript(self, node):
+        owner = self.visit(node.value)
+        if isinstance(owner, (Items, TupleOf)) or (isinstance(owner, Static) and not isinstance(owner.value, str)):
+            return self._known_element(owner, node.slice)
+        if isinstance(owner, Self):
+            return self.child(owner, self.visit(node.slice)) if not isinstance(node.slice, ast.Slice) else self._children(
+                owner, node.slice
+            )
+        value = self.value(owner)
+        kind = value.type().kind()
+        if kind == "TensorType":
+            return self._tensor_get(value, node.slice)
+        if isinstance(node.slice, ast.Slice):
+            return self._slice(value, node.slice)
+        index = self.visit(node.slice)
+        if kind == "TupleType":
+            return self._tuple_element(value, index)
+        if types.is_optional(value.type()):
+            raise self.error(f"a value of type {value.type()} may be None", "test `is not None` before, on a local name")
+        if kind == "ClassType":
+            return self.method(value, "__getitem__", [index], {})
+        return self.op("__getitem__", value, self.value(index))
+
+    def _known_element(self, owner, index):
+        items = owner.items if not isinstance(owner, Static) else owner.value
+        if isinstance(index, ast.Slice):
+            parts = [None if each is None else self.visit(each) for each in (index.lower, index.upper, index.step)]
+            if all(each is None or isinstance(each, Static) for each in parts):
+                cut = items[slice(*(each and each.value for each in parts))]
+                return Static(cut) if isinstance(owner, Static) else type(owner)(cut)
+            return self._slice(self.value(owner), index)
+        where = self.visit(index)
+        if isinstance(where, Static):
+            return self._element_at(owner, items, where.value)
+        value = self.value(owner)
+        if value.type().kind() == "TupleType":
+            return self._tuple_element(value, where)
+        return self.op("__getitem__", value, self.value(where))
+
+    def _element_at(self, owner, items, index):
+        try:
+            found = items[index]
+        except (IndexError, KeyError, TypeError, ValueError) as error:
+            raise self.error(f"{type(error).__name__}: {error}") from None
+        if not isinstance(owner, Static):
+            return found
+        kind = isinstance(found, (ir.Value, Static, TupleOf, Items, Self))
+        return found if kind else Static(found)
+
+    def _tuple_element(self, value, index):
+        """An element of a tuple; where its number is known only at run time, all are of one type."""
+        inner = value.type().containedTypes()
+        if isinstance(index, Static) and type(index.value) is int:
+            if not -len(inner) <= index.value < len(inner):
+                raise self.error(f"the tuple has {len(inner)} elements, got the index {index.value}")
+            at = index.value % len(inner)
+            return self.node("prim::TupleIndex", [value, self.constant(at)], [inner[at]]).output()
+        if any(each != inner[0] for each in inner):
+            raise self.error(
+                f"the elements of {value.type()} are of several types: its index must be known while compiling"
+            )
+        items = [self.node("prim::TupleIndex", [value, self.constant(i)], [inner[i]]).output() for i in range(len(inner))]
+        return self.op("__getitem__", self.list_of(items), self.value(index))
+
+    def _slice(self, value, part):
+        parts = [self._bound_of(each) for each in (part.lower, part.upper)]
+        step = Static(1) if part.step is None else self.visit(part.step)
+        if value.type().kind() == "TupleType":
+            if not all(isinstance(each, Static) for each in (*parts, step)):
+                raise self.error("a slice of a tuple must be known while compiling")
+            return TupleOf(self.elements(value)[slice(*(each.value for each in (*parts, step)))])
+        step = self.value(step)
+        return self.op("slice", value, *(self.value(each) for each in parts), step)
+
+    def _bound_of(self, node):
+        return Static(None) if node is None else self.visit(node)
+
+    def elements(self, value):
+        """The elements of a tuple that is a value."""
+        inner = value.type().containedTypes()
+        made = self.node("prim::TupleUnpack", [value], inner)
+        return list(made.outputs())
+
+    def _children(self, owner, part):
+        known = self.children(owner)
+        parts = [None if each is None else self.visit(each).value for each in (part.lower, part.upper, part.step)]
+        return Items(known[slice(*parts)])
+
+    # -- tensors --------------------------------------------------------------------------------------------------------
+
+    def _tensor_get(self, value, index):
+        parts = index.elts if isinstance(index, ast.Tuple) else [index]
+        value, tensors = self._views(value, parts)
+        return self.op("index", value, tensors) if tensors is not None else value
+
+    def _views(self, value, parts):
+        """Apply numbers, slices, None and ... one after another; the tensors of an index are left over as a list."""
+        items = []
+        for each in parts:
+            if isinstance(each, ast.Slice):
+                items.append(each)
+            elif isinstance(each, ast.Constant) and each.value is Ellipsis:
+                items.append(Ellipsis)
+            elif isinstance(each, ast.Starred):
+                items += self.unrolled(self.visit(each.value))
+            else:
+                item = self.visit(each)
+                if isinstance(item, TupleOf) and len(parts) == 1 or isinstance(item, Static) and isinstance(item.value, tuple):
+                    items += self.unrolled(item)
+                else:
+                    items.append(item)
+        # After ... dims are counted from the end: -1 is the last.
+        dim, taken, ending = 0, {}, False
+        for i, item in enumerate(items):
+            if item is Ellipsis:
+                dim, ending = -sum(1 for each in items[i + 1 :] if not self._is_new(each)), True
+                continue
+            if self._is_new(item):
+                value = self.op("unsqueeze", value, dim - 1 if ending else dim)
+                dim = dim if ending else dim + 1
+                continue
+            value, after, used = self._one_view(value, item, dim, ending)
+            if used is not None:
+                taken[dim] = used
+            dim = after
+        return value, self._index_list(taken) if taken else None
+
+    @staticmethod
+    def _is_new(item):
+        return isinstance(item, Static) and item.value is None
+
+    def _one_view(self, value, item, dim, ending):
+        if isinstance(item, ast.Slice):
+            parts = [self._bound_of(item.lower), self._bound_of(item.upper)]
+            step = Static(1) if item.step is None else self.visit(item.step)
+            if all(map(self._is_new, parts)) and isinstance(step, Static) and step.value in (1, None):
+                return value, dim + 1, None
+            arguments = [self.value(each) for each in parts] + [self.value(step)]
+            return self.op("slice", value, dim, *arguments), dim + 1, None
+        if isinstance(item, Static) and isinstance(item.value, bool):
+            raise self.error("a bool is no index of the script language")
+        part = self.value(item)
+        kind = part.type().kind()
+        if kind == "IntType":  # the dim goes away
+            return self.op("select", value, dim, part), dim + 1 if ending else dim, None
+        if kind == "ListType":
+            part = self.op("tensor", part)
+        elif types.is_optional(part.type()):
+            raise self.error("an index that may be None", "test `is not None` before")
+        elif kind != "TensorType":
+            raise self.error(f"a tensor cannot be indexed with a value of type {part.type()}")
+        return value, dim + 1, part
+
+    def _index_list(self, taken):
+        if any(at < 0 for at in taken):
+            raise self.error("tensors after ... are not part of the script language", "write the dims out")
+        wanted = ir.OptionalType(types.TENSOR)
+        none = self.constant(None)
+        values = [taken.get(at, none) for at in range(max(taken) + 1)]
+        return self.list_of(values, ir.ListType(wanted))
+
+    # -- assignments ------------------------------------------------------------------------------------------------------
+
+    def do_Assign(self, node):
+        if node.type_comment:
+            wanted = self.known(types.from_annotation, node.type_comment, self.function.source)
+            item = self.declared(node.targets[0], wanted, self.typed(node.value, wanted))
+        else:
+            item = self.visit(node.value)
+        for target in node.targets:
+            self.assign(target, item)
+        return FALLS
+
+    def do_AnnAssign(self, node):
+        text = ast.unparse(node.annotation)
+        wanted = self.known(types.from_annotation, text, self.function.source)
+        if node.value is None:
+            if isinstance(node.target, ast.Name):
+                self.function.annotated[node.target.id] = wanted
+            return FALLS
+        item = self.declared(node.target, wanted, self.typed(node.value, wanted))
+        self.assign(node.target, item)
+        return FALLS
+
+    def declared(self, target, wanted, item):
+        if isinstance(target, ast.Name):
+            self.function.annotated[target.id] = wanted
+        value = self.value(item, wanted)
+        if value.type() != wanted:
+            value = self.node("prim::unchecked_cast", [value], [wanted]).output()
+        return value
+
+    def assign(self, target, item):
+        """Bind a target to an item: a name, an attribute, an element, or a tuple of them."""
+        if isinstance(target, ast.Name):
+            if isinstance(item, ir.Value):
+                self.called(target.id, item)
+            wanted = self.function.annotated.get(target.id)
+            if wanted is not None and self.is_value(item):
+                item = self.value(item, wanted)
+                if item.type() != wanted:
+                    self.frame.set(target.id, self.node("prim::unchecked_cast", [item], [wanted]).output())
+                    self._refined_by(target.id, item)
+                    return
+            self.frame.set(target.id, item)
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            self._unpack(target, item)
+        elif isinstance(target, ast.Attribute):
+            self.set_attribute(self.visit(target.value), target.attr, item)
+        elif isinstance(target, ast.Subscript):
+            self._set_element(target, item)
+        elif isinstance(target, ast.Starred):
+            raise self.error("* in an assignment needs a tuple on the other side")
+        else:
+            raise self.error("this cannot be assigned to")
+
+    def _refined_by(self, name, item):
+        """An Optional name that has just got a value is known to have one."""
+        if not types.is_none(item.type()):
+            self.frame.refined[name] = item
+            self.frame.names.setdefault(name, item)
+
+    def _unpack(self, target, item):
+        count = len(target.elts)
+        starred = next((i for i, each in enumerate(target.elts) if isinstance(each, ast.Starred)), None)
+        items = self.unrolled(item)
+        if items is None:
+            value = self.value(item)
+            if value.type().kind() == "TensorType":
+                value = self.op("unbind", value)
+            if value.type().kind() != "ListType" or starred is not None:
+                raise self.error(f"a value of type {value.type()} cannot be unpacked into {count} names")
+            element = value.type().getElementType()
+            items = list(self.node("prim::ListUnpack", [value], [element] * count).outputs())
+        if starred is not None:
+            after = count - starred - 1
+            middle = items[starred : len(items) - after]
+            for each, part in zip(target.elts[:starred], items):
+                self.assign(each, part)
+            whole = self.list_of([self.value(each) for each in middle]) if middle else TupleOf([])
+            self.assign(target.elts[starred].value, whole)
+            for each, part in zip(target.elts[starred + 1 :], items[len(items) - after :]):
+                self.assign(each, part)
+            return
+        if len(items) != count:
+            raise self.error(f"{len(items)} values cannot be unpacked into {count} names")
+        for each, part in zip(target.elts, items):
+            self.assign(each, part)
+
+    def _set_element(self, target, item):
+        owner = self.visit(target.value)
+        value = self.value(owner)
+        if value.type().kind() != "TensorType":
+            if isinstance(target.slice, ast.Slice):
+                raise self.error("a slice of a list cannot be assigned to")
+            self.set_item(value, self.value(self.visit(target.slice)), item)
+            return
+        parts = target.slice.elts if isinstance(target.slice, ast.Tuple) else [target.slice]
+        view, tensors = self._views(value, parts)
+        new = self.value(item)
+        if new.type().kind() != "TensorType":
+            if tensors is None:
+                self.op("fill_", view, new)
+                return
+            new = self.op("tensor", new)
+        if tensors is None:
+            self.op("copy_", view, new)
+        else:
+            self.op("index_put_", view, tensors, new)
+
+    def set_item(self, value, key, item):
+        """``value[key] = item`` of a list or dict."""
+        if value in self.empties and value.type().kind() == "DictType":
+            new = self.value(item)
+            self.empties.discard(value)
+            value.setType(ir.DictType(key.type(), new.type()))
+            item = new
+        kind = value.type().kind()
+        if kind == "ClassType":
+            self.method(value, "__setitem__", [key, item], {})
+            return
+        if kind not in ("ListType", "DictType"):
+            raise self.error(f"the elements of a value of type {value.type()} cannot be assigned to")
+        wanted = value.type().getElementType() if kind == "ListType" else value.type().containedTypes()[1]
+        self.op("_set_item", value, key, self.value(item, wanted))
+
+    def append(self, value, item):
+        """``value.append(item)``: an empty list takes the type of its first element."""
+        if value in self.empties:
+            new = self.value(item)
+            self.empties.discard(value)
+            value.setType(ir.ListType(new.type()))
+            item = new
+        wanted = value.type().getElementType()
+        self.op("append", value, self.value(item, wanted))
+
+    def do_AugAssign(self, node):
+        """``x += y``: in place for tensors and lists, as in Python."""
+        name, fold = self._operator(node.op)
+        old = self.visit(_load(node.target))
+        new = self.visit(node.value)
+        if isinstance(old, ir.Value) and old.type().kind() == "TensorType":
+            inplace = {"floordiv": "floor_divide_", "remainder": "remainder_", "pow": "pow_"}.get(name, name.strip("_") + "_")
+            inplace = {"and_": "__iand__", "or_": "__ior__", "xor_": "__ixor__"}.get(inplace, inplace)
+            result = self.op(inplace, old, self.value(new)) if name != "matmul" else self.op("matmul", old, self.value(new))
+        elif isinstance(old, ir.Value) and old.type().kind() == "ListType" and name == "add":
+            self.op("extend", old, self.value(new, None if old in self.empties else old.type()))
+            result = old
+        else:
+            result = self.binary(name, fold, old, new)
+        done = isinstance(old, ir.Value) and old.type().kind() in ("TensorType", "ListType") and name != "matmul"
+        if not (done and isinstance(node.target, ast.Subscript)):  # the element has been changed in its place
+            self.assign(node.target, result)
+        return FALLS
+
+
+def _load(target):
+    made = ast.parse(ast.unparse(target), mode="eval").body
+    for each in ast.walk(made):
+        ast.copy_location(each, target)
+    return made

@@ -1,0 +1,250 @@
+"""Annotations and values to types, and the smallest type of two."""
+
+from __future__ import annotations
+
+import enum
+import typing
+
+import torch
+
+from .. import _ir as ir
+from .. import _native
+from .errors import ScriptError
+
+__all__ = ["from_annotation", "is_named_tuple", "is_none", "is_optional", "named_tuple", "of_value", "unify"]
+
+TENSOR = ir.TensorType.get()
+INT, FLOAT, BOOL, STR = ir.IntType.get(), ir.FloatType.get(), ir.BoolType.get(), ir.StringType.get()
+NONE, COMPLEX, NUMBER = ir.NoneType.get(), ir.ComplexType.get(), ir.NumberType.get()
+ANY, DEVICE = ir.AnyType.get(), ir.DeviceObjType.get()
+
+_PLAIN = {
+    torch.Tensor: TENSOR,
+    int: INT,
+    float: FLOAT,
+    bool: BOOL,
+    str: STR,
+    complex: COMPLEX,
+    None: NONE,
+    type(None): NONE,
+    typing.Any: ANY,
+    object: ANY,
+    torch.device: DEVICE,
+    torch.dtype: INT,
+    torch.layout: INT,
+    torch.memory_format: INT,
+}
+
+_classes = {}  # Python class -> type, for named tuples, enums and script classes
+compile_class = None  # set by classes.py: a Python class to the type of its compiled form
+
+
+def is_none(type):
+    return type.kind() == "NoneType"
+
+
+def is_optional(type):
+    return type.kind() == "OptionalType"
+
+
+def is_named_tuple(cls):
+    return isinstance(cls, type) and issubclass(cls, tuple) and hasattr(cls, "_fields")
+
+
+def from_annotation(annotation, source=None):
+    """The type of an annotation: a class, a form of ``typing``, or the text of one.
+
+    >>> from typing import List
+    >>> from torch.jit._script.types import from_annotation
+    >>> from_annotation(List[int])
+    List[int]
+    """
+    if isinstance(annotation, str):
+        annotation = _evaluate(annotation, source)
+    if isinstance(annotation, ir.Type):
+        return annotation
+    try:
+        if annotation in _PLAIN:
+            return _PLAIN[annotation]
+    except TypeError:
+        pass
+    origin, inner = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is not None:
+        return _generic(annotation, origin, inner, source)
+    if isinstance(annotation, typing.ForwardRef):
+        return from_annotation(annotation.__forward_arg__, source)
+    if annotation is torch.Size:
+        return ir.ListType(INT)
+    if annotation is torch.nn.Parameter:
+        return TENSOR
+    if isinstance(annotation, type):
+        return _class(annotation, source)
+    if annotation in (list, typing.List, tuple, typing.Tuple, dict, typing.Dict):  # noqa: UP006
+        raise ScriptError(f"{annotation} says nothing about its elements", way_out="write List[int], Dict[str, Tensor]")
+    raise ScriptError(f"{annotation!r} is not a type of the script language")
+
+
+def _generic(annotation, origin, inner, source):
+    if origin is list or getattr(origin, "__name__", "") in ("Sequence", "Iterable"):
+        return ir.ListType(from_annotation(inner[0], source))
+    if origin is dict:
+        return ir.DictType(from_annotation(inner[0], source), from_annotation(inner[1], source))
+    if origin is tuple:
+        if len(inner) == 2 and inner[1] is Ellipsis:
+            raise ScriptError("a tuple of any length has no type", way_out="use List[...], or Tuple with all types")
+        return ir.TupleType([from_annotation(each, source) for each in inner if each != ()])
+    if origin is typing.Union or origin.__name__ == "UnionType":
+        types = []
+        for each in inner:
+            found = from_annotation(each, source)
+            types += [] if found in types else [found]
+        return union(types)
+    if getattr(origin, "__name__", "") == "Future":
+        return ir.FutureType(from_annotation(inner[0], source))
+    if annotation_is_final(annotation):
+        return from_annotation(inner[0], source)
+    raise ScriptError(f"{annotation} is not a type of the script language")
+
+
+def annotation_is_final(annotation):
+    """Whether it is ``Final`` or ``Final[T]``."""
+    return annotation is typing.Final or typing.get_origin(annotation) is typing.Final
+
+
+def union(types):
+    """One of several types; with None it is an Optional."""
+    rest = [each for each in types if not is_none(each)]
+    if len(rest) == 1:
+        return rest[0] if len(types) == 1 else ir.OptionalType(rest[0])
+    return ir.UnionType(types)
+
+
+def _evaluate(text, source):
+    if hasattr(source, "read_type"):
+        return source.read_type(text)
+
+    class Names(dict):
+        def __missing__(self, name):
+            if source is not None and (found := source.lookup(name, None)) is not None:
+                return found
+            if name == "Tensor":
+                return torch.Tensor
+            if hasattr(typing, name):
+                return getattr(typing, name)
+            raise NameError(name)
+
+    try:
+        return eval(text, {"__builtins__": {}}, Names())  # the text of an annotation, of the same trust as its function
+    except Exception as error:
+        raise ScriptError(f"the annotation {text!r} cannot be read ({error})") from None
+
+
+def _class(cls, source=None):
+    if cls in _classes:
+        return _classes[cls]
+    if is_named_tuple(cls):
+        made = named_tuple(cls, source)
+    elif issubclass(cls, enum.Enum):
+        members = [(name, member.value) for name, member in cls.__members__.items()]
+        kinds = {type(value) for _, value in members}
+        if len(kinds) != 1:
+            raise ScriptError(f"the values of {cls.__name__} are of several types")
+        made = ir.EnumType(qualified(cls), of_value(members[0][1]), members)
+        _native._register_enum(cls, made)
+    elif issubclass(cls, torch.nn.Module):
+        raise ScriptError(
+            f"{cls.__name__} is a module: it is no type of an argument", way_out="make it an attribute of a module"
+        )
+    else:
+        return compile_class(cls)
+    _classes[cls] = made
+    return made
+
+
+def named_tuple(cls, source=None):
+    """The type of a named tuple; fields without an annotation are tensors."""
+    notes = getattr(cls, "__annotations__", {})
+    types = [from_annotation(notes[name], source) if name in notes else TENSOR for name in cls._fields]
+    made = ir.TupleType.named(qualified(cls), list(cls._fields), types)
+    _native._register_class(made.qualified_name(), cls)
+    return made
+
+
+def qualified(obj):
+    """The name under which programs know a Python class or function: ``__torch__.package.Name``."""
+    name = f"{obj.__module__}.{obj.__qualname__}".replace("<locals>.", "").replace("<lambda>", "lambda_")
+    return "__torch__." + name.removeprefix("__main__.")
+
+
+def of_value(value):
+    """The type of a Python value, or ScriptError.
+
+    >>> from torch.jit._script.types import of_value
+    >>> of_value({"a": [1.5]})
+    Dict[str, List[float]]
+    """
+    if isinstance(value, torch.Tensor):
+        return TENSOR
+    for kind, found in ((bool, BOOL), (enum.Enum, None), (int, INT), (float, FLOAT), (complex, COMPLEX), (str, STR)):
+        if isinstance(value, kind):
+            return found or from_annotation(type(value))
+    if value is None:
+        return NONE
+    if isinstance(value, torch.device):
+        return DEVICE
+    if isinstance(value, (torch.dtype, torch.layout, torch.memory_format)):
+        return INT
+    if is_named_tuple(type(value)):
+        return from_annotation(type(value))
+    if isinstance(value, torch.Size):
+        return ir.ListType(INT)
+    if isinstance(value, tuple):
+        return ir.TupleType([of_value(each) for each in value])
+    if isinstance(value, list):
+        return ir.ListType(_common(value) if value else TENSOR)
+    if isinstance(value, dict):
+        if not value:
+            return ir.DictType(STR, TENSOR)
+        return ir.DictType(_common(list(value)), _common(list(value.values())))
+    if hasattr(value, "_c") and isinstance(value._c, ir.Object):
+        return value._c._type()
+    if type(value) in _classes:
+        return _classes[type(value)]
+    raise ScriptError(f"a value of {type(value).__name__} has no type in the script language")
+
+
+def _common(values):
+    types = [of_value(each) for each in values]
+    found = types[0]
+    for each in types[1:]:
+        found = unify(found, each)
+        if found is None:
+            raise ScriptError(f"the values are of several types: {types[0]} and {each}")
+    return found
+
+
+def unify(a, b):
+    """The smallest type of values of both types, or None.
+
+    >>> from torch.jit._script.types import from_annotation, unify
+    >>> unify(from_annotation(int), from_annotation(None)), unify(from_annotation(int), from_annotation(str))
+    (Optional[int], None)
+    """
+    if a == b:
+        return a
+    if a.isSubtypeOf(b):
+        return b
+    if b.isSubtypeOf(a):
+        return a
+    for x, y in ((a, b), (b, a)):
+        if is_none(x):
+            return y if is_optional(y) else ir.OptionalType(y)
+        if is_optional(x):
+            inner = unify(x.getElementType(), y.getElementType() if is_optional(y) else y)
+            return None if inner is None else inner if is_optional(inner) else ir.OptionalType(inner)
+    if a.kind() == b.kind() == "TupleType":
+        parts = list(zip(a.containedTypes(), b.containedTypes()))
+        if len(a.containedTypes()) == len(b.containedTypes()):
+            joined = [unify(x, y) for x, y in parts]
+            return None if None in joined else ir.TupleType(joined)
+    return None

@@ -1,0 +1,183 @@
+"""Programs from texts: ``CompilationUnit`` and ``ScriptModule.define``, and the modules of 2018, compiled when made."""
+
+from __future__ import annotations
+
+import __future__
+import ast
+import functools
+import itertools
+import linecache
+import math
+import typing
+
+import torch
+from torch import nn
+
+from .compiler import compiler
+from .errors import ScriptError, nearest
+from .function import ScriptFunction
+from .module import RecursiveScriptModule, ScriptModule, compile_module
+from .concrete import describe
+
+__all__ = ["CompilationUnit", "functions_of"]
+
+_count = itertools.count(1)
+
+
+def functions_of(text, names=None):
+    """The Python functions that a text defines: defs and nothing else."""
+    import textwrap
+
+    text = textwrap.dedent(text)
+    file = f"<torch.jit text {next(_count)}>"
+    try:
+        tree = ast.parse(text, file)
+    except SyntaxError as error:
+        raise ScriptError(f"the text is no Python: {error}") from None
+    for node in tree.body:
+        if not isinstance(node, ast.FunctionDef) or node.decorator_list:
+            raise ScriptError(f"the text may only define functions, found {ast.unparse(node).splitlines()[0]!r}")
+    linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
+    space = {"torch": torch, "math": math, "Tensor": torch.Tensor, **{name: getattr(typing, name) for name in typing.__all__}}
+    space.update(names or {})
+    space["__name__"] = "torch_jit_text"
+    code = compile(tree, file, "exec", flags=__future__.annotations.compiler_flag, dont_inherit=True)
+    exec(code, space)  # definitions only; their defaults are the caller's own text
+    return {node.name: space[node.name] for node in tree.body}
+
+
+class CompilationUnit:
+    """Functions compiled from a text.
+
+    >>> unit = torch.jit.CompilationUnit('''
+    ... def scale(x, n: int):
+    ...     return x * n
+    ... ''')
+    >>> unit.scale(torch.ones(2), 3)
+    tensor([3., 3.])
+    """
+
+    __module__ = "torch.jit"
+
+    def __init__(self, lang=None, _frames_up=0):
+        self._functions, self._python = {}, {}
+        if lang is not None:
+            self.define(lang, _frames_up=_frames_up + 1)
+
+    def define(self, lang, rcb=None, _frames_up=0):
+        """Compile the functions of a text and add them."""
+        made = functions_of(lang, self._python)
+        for name, fn in made.items():
+            self._functions[name] = ScriptFunction(compiler.function_for(fn), fn)
+        self._python.update(made)
+
+    def __getattr__(self, name):
+        functions = self.__dict__.get("_functions", {})
+        if name in functions:
+            return functions[name]
+        raise AttributeError(f"the unit has no function {name!r}" + (f": {hint}" if (hint := nearest(name, functions)) else ""))
+
+    def get_functions(self):
+        return list(self._functions.values())
+
+    find_function = functools.partialmethod(__getattr__)
+
+
+def define_methods(module, text):
+    """Compile methods from a text and add them to a compiled module."""
+    concrete = module._concrete
+    if concrete is None:
+        raise NotImplementedError("define: a module from a file takes no new methods")
+    for name, fn in functions_of(text).items():
+        concrete.python.__dict__[name] = fn
+        module._method(name, compiler.method_for(concrete, name).function)
+
+
+# -- the modules of 2018 ----------------------------------------------------------------------------------------------------
+
+
+def _init_subclass(cls, **options):
+    """Compile instances at the end of the outermost ``__init__``."""
+    super(ScriptModule, cls).__init_subclass__(**options)
+    if issubclass(cls, RecursiveScriptModule) or "__init__" not in cls.__dict__ and not _methods(cls):
+        return
+    init = cls.__dict__.get("__init__")
+
+    def __init__(self, *args, **kwargs):
+        if init is None:
+            super(cls, self).__init__(*args, **kwargs)
+        else:
+            init(self, *args, **kwargs)
+        if type(self) is cls:
+            _finish(self)
+
+    cls.__init__ = functools.wraps(init)(__init__) if init is not None else __init__
+
+
+def _methods(cls):
+    found = {}
+    for each in reversed(cls.__mro__):
+        for name, value in each.__dict__.items():
+            if getattr(value, "_torchscript_modifier", None) == "script_method":
+                found[name] = value
+    return found
+
+
+def _finish(self):
+    """Compile the marked methods and those of texts; attributes are from now on those of the program."""
+    texts = self.__dict__.pop("_texts", [])
+    for text in texts:
+        for name, fn in functions_of(text).items():
+            self.__dict__[name] = fn
+    names = [*_methods(type(self)), *(name for text in texts for name in functions_of(text))]
+    if not names:
+        return
+    concrete = describe(self)
+    for name in names:
+        compiler.method_for(concrete, name)
+    compiled = compile_module(self) if "forward" not in names else _wrapped(self)
+    for registry in ("_parameters", "_buffers", "_modules"):
+        self.__dict__[registry] = compiled.__dict__[registry]
+    for name in names:
+        self.__dict__[name] = getattr(compiled, name)
+    self.__dict__["_compiled"] = compiled
+    self.__dict__["_c"] = compiled._c
+
+
+def _wrapped(self):
+    from .module import wrap
+
+    return wrap(self, {})
+
+
+def _define(self, src):
+    """Compile methods from a text; within ``__init__``, at its end."""
+    if "_compiled" in self.__dict__:
+        define_methods(self._compiled, src)
+        for name in functions_of(src):
+            self.__dict__[name] = getattr(self._compiled, name)
+    else:
+        self.__dict__.setdefault("_texts", []).append(src)
+
+
+def _setattr(self, name, value):
+    compiled = self.__dict__.get("_compiled")
+    if compiled is not None and name in ("training",) or compiled is not None and compiled._c._type().attribute_type(name):
+        setattr(compiled, name, value)
+        self.__dict__[name] = value
+        return
+    nn.Module.__setattr__(self, name, value)
+
+
+def _of_compiled(name):
+    return property(lambda self: getattr(self.__dict__["_compiled"], name))
+
+
+ScriptModule.__init_subclass__ = classmethod(_init_subclass)
+ScriptModule.define = _define
+ScriptModule.__setattr__ = _setattr
+for _name in ("graph", "code", "inlined_graph", "code_with_constants"):
+    setattr(ScriptModule, _name, _of_compiled(_name))
+for _name in ("save", "save_to_buffer", "graph_for"):
+    setattr(ScriptModule, _name, lambda self, *args, _name=_name, **kwargs: getattr(self._compiled, _name)(*args, **kwargs))
+RecursiveScriptModule.__init_subclass__ = classmethod(lambda cls, **options: None)
