@@ -179,6 +179,12 @@ std::optional<Match> match(const Signature& f, const std::vector<Value*>& args, 
       }
     }
     Way way = way_to(v, a.type, m.bound, implicit, a.list_size);
+    const TypePtr& inner = a.type->is(TypeKind::Optional) ? a.type->element() : a.type;
+    if (way == Way::No && f.row && !a.list_size && is_list_of(*inner, TypeKind::Int) && v->type()->is(TypeKind::Int)) {
+      m.slots[i].values = {v};  // sum(0): one dim for a list of them
+      m.slots[i].packed = true;
+      return true;
+    }
     if (way == Way::No) {
       *why = "argument '" + a.name + "' must be " + a.type->annotation() + ", not " + v->type()->annotation();
       return false;

@@ -17,6 +17,7 @@ void register_texts();
 void register_lists();
 void register_dicts();
 void register_tensors();
+void register_modes();
 
 namespace detail {
 

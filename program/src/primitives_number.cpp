@@ -293,6 +293,7 @@ void register_primitives() {
   register_lists();
   register_dicts();
   register_tensors();
+  register_modes();
 }
 
 }  // namespace torch::program

@@ -32,4 +32,5 @@ PYBIND11_MODULE(_native, m) {
   torch::program::bind_nodes(m);
   torch::program::bind_functions(m);
   torch::program::bind_cells(m);
+  torch::program::bind_modes(m);
 }

@@ -46,5 +46,6 @@ void bind_graph(py::module_& m);
 void bind_nodes(py::module_& m);
 void bind_functions(py::module_& m);
 void bind_cells(py::module_& m);
+void bind_modes(py::module_& m);
 
 }  // namespace torch::program

@@ -1,6 +1,7 @@
+# ruff: noqa
 """Modules of many kinds, as users write them, with arguments for their forward."""
 
-from typing import Dict, Final, List, Optional, Tuple
+from typing import Final
 
 import torch
 import torch.nn.functional as F
@@ -116,8 +117,8 @@ class Dictionary(nn.Module):
         super().__init__()
         self.heads = nn.ModuleDict({"a": nn.Linear(6, 2), "b": nn.Linear(6, 2)})
 
-    def forward(self, x) -> Dict[str, Tensor]:
-        found: Dict[str, Tensor] = {}
+    def forward(self, x) -> dict[str, Tensor]:
+        found: dict[str, Tensor] = {}
         for name, head in self.heads.items():
             found[name] = head(x)
         return found
@@ -148,10 +149,10 @@ class Recurrent(nn.Module):
         self.w = nn.Linear(3, 4)
         self.u = nn.Linear(4, 4, bias=False)
 
-    def forward(self, x: Tensor, hidden: Optional[Tensor] = None) -> Tuple[Tensor, Tensor]:
+    def forward(self, x: Tensor, hidden: Tensor | None = None) -> tuple[Tensor, Tensor]:
         if hidden is None:
             hidden = torch.zeros(x.size(1), self.hidden_size, dtype=x.dtype, device=x.device)
-        outputs = torch.jit.annotate(List[Tensor], [])
+        outputs = torch.jit.annotate(list[Tensor], [])
         for t in range(x.size(0)):
             hidden = torch.tanh(self.w(x[t]) + self.u(hidden))
             outputs += [hidden]

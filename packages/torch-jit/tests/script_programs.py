@@ -1,9 +1,10 @@
+# ruff: noqa
 """Programs of many kinds: a function and its arguments.  The tests run them as they are and compiled; ``scripts.json`` holds
 which of them PyTorch compiles, and what they give there."""
 
 import math
 from enum import Enum
-from typing import Dict, List, NamedTuple, Optional, Tuple, Union
+from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -81,8 +82,8 @@ def collatz(n: int) -> int:
 
 
 @program(4)
-def nested_loops_with_break(n: int) -> List[int]:
-    found: List[int] = []
+def nested_loops_with_break(n: int) -> list[int]:
+    found: list[int] = []
     for i in range(n):
         for j in range(n):
             if j > i:
@@ -94,7 +95,7 @@ def nested_loops_with_break(n: int) -> List[int]:
 
 
 @program(3)
-def returns_from_nested_loops(n: int) -> Tuple[int, int]:
+def returns_from_nested_loops(n: int) -> tuple[int, int]:
     for i in range(100):
         for j in range(i):
             if i * j > n * n:
@@ -139,7 +140,7 @@ def ternaries(n: int) -> int:
 
 @program(3, 4, 5)
 def comparisons_in_chains(a: int, b: int, c: int) -> bool:
-    return a < b < c and not (c < b <= a) or a == c
+    return (a < b < c and not (c < b <= a)) or a == c
 
 
 @program(0)
@@ -148,8 +149,8 @@ def shortcuts(n: int) -> bool:
 
 
 @program(6)
-def ranges(n: int) -> List[int]:
-    found: List[int] = []
+def ranges(n: int) -> list[int]:
+    found: list[int] = []
     for i in range(1, n):
         found.append(i)
     for i in range(n, 0, -2):
@@ -161,7 +162,7 @@ def ranges(n: int) -> List[int]:
 
 
 @program([3, 1, 2])
-def lists(xs: List[int]) -> List[int]:
+def lists(xs: list[int]) -> list[int]:
     xs = xs + [7]
     xs.append(5)
     xs.extend([9, 8])
@@ -173,12 +174,12 @@ def lists(xs: List[int]) -> List[int]:
 
 
 @program({"a": 1, "b": 2})
-def dicts(d: Dict[str, int]) -> Tuple[List[str], int]:
+def dicts(d: dict[str, int]) -> tuple[list[str], int]:
     d["c"] = 3
     total = 0
     for k in d:
         total += d[k]
-    names: List[str] = []
+    names: list[str] = []
     for k, v in d.items():
         if v > 1:
             names.append(k)
@@ -186,22 +187,22 @@ def dicts(d: Dict[str, int]) -> Tuple[List[str], int]:
 
 
 @program([1, 2, 3])
-def comprehensions(xs: List[int]) -> List[int]:
+def comprehensions(xs: list[int]) -> list[int]:
     ys = [x * x for x in xs]
     zs = [x for x in ys if x > 2]
     return ys + zs + [i for i in range(2)]
 
 
 @program([1.0, 2.0], ["a", "b"])
-def enumerate_and_zip(xs: List[float], names: List[str]) -> Dict[str, float]:
-    found: Dict[str, float] = {}
+def enumerate_and_zip(xs: list[float], names: list[str]) -> dict[str, float]:
+    found: dict[str, float] = {}
     for i, (x, name) in enumerate(zip(xs, names)):
         found[name] = x * i
     return found
 
 
 @program((1, 2.5, "a"))
-def tuples(t: Tuple[int, float, str]) -> Tuple[str, int]:
+def tuples(t: tuple[int, float, str]) -> tuple[str, int]:
     a, b, c = t
     return c + t[2], a + int(b)
 
@@ -229,7 +230,7 @@ def enums(n: int) -> int:
 
 
 @program([[1, 2], [3]])
-def lists_of_lists(xs: List[List[int]]) -> int:
+def lists_of_lists(xs: list[list[int]]) -> int:
     total = 0
     for inner in xs:
         for x in inner:
@@ -241,14 +242,14 @@ def lists_of_lists(xs: List[List[int]]) -> int:
 
 
 @program(ramp(3), None)
-def optional_argument(x, mask: Optional[Tensor] = None):
+def optional_argument(x, mask: Tensor | None = None):
     if mask is None:
         return x
     return x * mask
 
 
 @program(ramp(3), ramp(3))
-def optional_refined_in_condition(x, mask: Optional[Tensor]):
+def optional_refined_in_condition(x, mask: Tensor | None):
     if mask is not None and mask.dim() == 1:
         x = x + mask
     y = mask if mask is not None else x
@@ -256,14 +257,14 @@ def optional_refined_in_condition(x, mask: Optional[Tensor]):
 
 
 @program(None, 3)
-def optional_number(a: Optional[int], b: int) -> int:
+def optional_number(a: int | None, b: int) -> int:
     if a is None:
         a = b
     return a + b
 
 
 @program(ramp(3), None)
-def asserts_refine(x, mask: Optional[Tensor]):
+def asserts_refine(x, mask: Tensor | None):
     if mask is None:
         mask = x
     assert mask is not None
@@ -272,7 +273,7 @@ def asserts_refine(x, mask: Optional[Tensor]):
 
 @program(ramp(4, 2))
 def annotated_none_first(x):
-    hidden: Optional[Tensor] = None
+    hidden: Tensor | None = None
     for i in range(x.size(0)):
         if hidden is None:
             hidden = x[i]
@@ -283,7 +284,7 @@ def annotated_none_first(x):
 
 
 @program(3)
-def unions(x: Union[int, str]) -> int:
+def unions(x: int | str) -> int:
     if isinstance(x, int):
         return x + 1
     return 0
@@ -385,7 +386,12 @@ def convolutions(x, w):
 
 @program(ramp(3, 4), torch.tensor([0, 3, 1]))
 def losses(x, target):
-    return F.cross_entropy(x, target) + F.nll_loss(F.log_softmax(x, 1), target) + F.mse_loss(x, x * 0.5) + F.l1_loss(x, x + 1)
+    return (
+        F.cross_entropy(x, target)
+        + F.nll_loss(F.log_softmax(x, 1), target)
+        + F.mse_loss(x, x * 0.5)
+        + F.l1_loss(x, x + 1)
+    )
 
 
 @program(ramp(3, 4))
@@ -401,12 +407,12 @@ def without_gradients(x):
 
 
 @program(ramp(3, 3))
-def conversions(x) -> Tuple[int, float, bool]:
+def conversions(x) -> tuple[int, float, bool]:
     return int(x.sum()), float(x[0, 0]), bool(x[0, 1] > 0)
 
 
 @program([ramp(2), ramp(2)])
-def lists_of_tensors(xs: List[Tensor]):
+def lists_of_tensors(xs: list[Tensor]):
     total = torch.zeros(2)
     for x in xs:
         total = total + x
@@ -423,7 +429,7 @@ def texts(n: int, f: float) -> str:
 
 
 @program("hello world")
-def methods_of_texts(s: str) -> List[str]:
+def methods_of_texts(s: str) -> list[str]:
     parts = s.split(" ")
     if s.startswith("hell") and "wor" in s:
         parts.append(s[1:3] + s.replace("o", "0"))
@@ -431,7 +437,7 @@ def methods_of_texts(s: str) -> List[str]:
 
 
 @program(7, 2)
-def integers(a: int, b: int) -> Tuple[int, int, float, int, int, int]:
+def integers(a: int, b: int) -> tuple[int, int, float, int, int, int]:
     return a // b, a % b, a / b, a**b, -a // b, (a & b) | (a ^ 3)
 
 
@@ -450,7 +456,7 @@ def asserts(n: int) -> int:
 @program(-1)
 def raises(n: int) -> int:
     if n < 0:
-        raise ValueError("n is negative: {}".format(n))
+        raise ValueError(f"n is negative: {n}")
     return n
 
 
@@ -493,7 +499,7 @@ def type_comments(x, n, ys=None):
 
 @program(ramp(3))
 def annotates(x):
-    found = torch.jit.annotate(List[int], [])
+    found = torch.jit.annotate(list[int], [])
     for i in range(3):
         found.append(i)
     return x + found[2]

@@ -3,6 +3,26 @@
 from torch._faces import jit as _stand_in
 from torch._faces.jit import *  # noqa: F403
 
+# What the script compiler answers: it is loaded when one of these is first asked for.
+_SCRIPT = frozenset(
+    {
+        "CompilationUnit", "RecursiveScriptModule", "ScriptFunction", "ScriptModule", "_drop", "_overload",
+        "_overload_method", "export", "ignore", "interface", "load", "save", "script", "script_if_tracing",
+        "script_method", "unused",
+    }
+)  # fmt: skip
+for _name in _SCRIPT:
+    globals().pop(_name, None)
+
 
 def __getattr__(name):
+    if name in _SCRIPT:
+        from torch.jit._script import api
+
+        value = globals()[name] = getattr(api, name)
+        return value
+    if name in ("frontend", "annotations"):
+        from importlib import import_module
+
+        return import_module(f"torch.jit.{name}")
     return getattr(_stand_in, name)

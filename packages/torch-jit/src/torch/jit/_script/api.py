@@ -16,11 +16,12 @@ from .errors import FrontendError, NotSupportedError, ScriptError
 from .function import ScriptFunction, script_function
 from .marks import _drop, _overload, _overload_method, export, ignore, interface, script_method, unused
 from .module import RecursiveScriptModule, ScriptModule, compile_module
+from .saving import load, save
 from .unit import CompilationUnit
 
 __all__ = [
     "CompilationUnit", "FrontendError", "NotSupportedError", "RecursiveScriptModule", "ScriptError", "ScriptFunction",
-    "ScriptModule", "_drop", "_overload", "_overload_method", "export", "ignore", "interface", "script",
+    "ScriptModule", "_drop", "_overload", "_overload_method", "load", "save", "export", "ignore", "interface", "script",
     "script_if_tracing", "script_method", "unused",
 ]  # fmt: skip
 
@@ -55,7 +56,9 @@ def script(obj, optimize=None, _frames_up=0, _rcb=None, example_inputs=None):
     if inspect.isfunction(obj):
         return script_function(obj)
     if inspect.ismethod(obj):
-        raise TypeError(f"torch.jit.script: {obj.__qualname__} is a method; give its module, with the method marked @export")
+        raise TypeError(
+            f"torch.jit.script: {obj.__qualname__} is a method; give its module, with the method marked @export"
+        )
     raise TypeError(f"torch.jit.script: expected a function, class or module, got {type(obj).__name__}")
 
 
@@ -66,13 +69,22 @@ def _class(cls):
         types.from_annotation(cls)
         return cls
     if len(cls.__mro__) > 2:
-        raise RuntimeError(f"{cls.__name__} has base classes: a script class stands alone; copy what it inherits into it")
+        raise RuntimeError(
+            f"{cls.__name__} has base classes: a script class stands alone; copy what it inherits into it"
+        )
     from .compiler import compiler
 
     concrete = compiler.concretes[compile_class(cls).qualified_name]
     for name, value in cls.__dict__.items():
         if inspect.isfunction(value) and getattr(value, "_torchscript_modifier", None) is None:
-            if not name.startswith("__") or name in ("__init__", "__len__", "__call__", "__getitem__", "__eq__", "__add__"):
+            if not name.startswith("__") or name in (
+                "__init__",
+                "__len__",
+                "__call__",
+                "__getitem__",
+                "__eq__",
+                "__add__",
+            ):
                 concrete.method(name)
     return cls
 

@@ -104,7 +104,7 @@ class Attributes:
         concrete = self.compiler.concrete_of(cls)
         if concrete is not None:
             return self.self_attribute(Self(concrete, owner), name)
-        if cls.find_method(name) is not None:
+        if self.compiler.has_method(cls, name):
             return Bound(owner, name)
         names = [each for each, *_ in cls.attributes()]
         raise self.error(f"{cls} has no attribute {name!r}", nearest(name, names))

@@ -41,7 +41,9 @@ class Blocks:
         name = getattr(known, "__name__", "")
         if known is contextlib.nullcontext or name in ("record_function", "strict_fusion", "autocast"):
             if name == "autocast":
-                raise NotSupportedError("autocast within a script is not supported", self.place, "put it around the call")
+                raise NotSupportedError(
+                    "autocast within a script is not supported", self.place, "put it around the call"
+                )
             return lambda: None
         owner = self.visit(call)
         if isinstance(owner, ir.Value) and owner.type().kind() == "ClassType":
@@ -50,7 +52,8 @@ class Blocks:
                 self.assign(item.optional_vars, entered)
             return lambda: self.method(owner, "__exit__", [Static(None)] * 3, {})
         raise self.error(
-            f"{ast.unparse(call)} is no context of the script language", "torch.no_grad() and script classes with __enter__ are"
+            f"{ast.unparse(call)} is no context of the script language",
+            "torch.no_grad() and script classes with __enter__ are",
         )
 
     def _grad_mode(self, on):

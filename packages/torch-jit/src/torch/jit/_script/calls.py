@@ -146,7 +146,10 @@ class Calls:
     def _unused(self, fn):
         self.node(
             "prim::RaiseException",
-            [self.constant(f"{fn.__qualname__} is marked @torch.jit.unused: it cannot be run here"), self.constant("Error")],
+            [
+                self.constant(f"{fn.__qualname__} is marked @torch.jit.unused: it cannot be run here"),
+                self.constant("Error"),
+            ],
         )
         returns = fn.__annotations__.get("return", torch.Tensor)
         return self.uninitialized(self.known(types.from_annotation, returns, self.function.source))
@@ -229,7 +232,12 @@ class Calls:
             return self.frame.get("$ret")
         declared = self.function.returns
         if status == FALLS or self.frame.get("$ret") is None:
-            if declared is not None and not types.is_none(declared) and status == FALLS and not types.is_optional(declared):
+            if (
+                declared is not None
+                and not types.is_none(declared)
+                and status == FALLS
+                and not types.is_optional(declared)
+            ):
                 raise self.error(f"{self.function.source.function} returns {declared}, but not on every way")
             if status != FALLS and declared is not None:
                 return self.uninitialized(declared)

@@ -81,9 +81,9 @@ def compile_class(cls):
     compiler.concretes[type.qualified_name()] = concrete
     concrete.open = True
     try:
-        for name, note in cls.__dict__.get("__annotations__", {}).items():
+        for name, note in inspect.get_annotations(cls).items():
             concrete.add_slot(name, types.from_annotation(note, _names_of(cls)))
-        if concrete.method("__init__") is None and not cls.__dict__.get("__annotations__"):
+        if concrete.method("__init__") is None and not inspect.get_annotations(cls):
             pass  # a class of methods only
     except BaseException:
         del types._classes[cls], compiler.concretes[type.qualified_name()]

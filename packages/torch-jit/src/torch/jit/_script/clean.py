@@ -50,4 +50,8 @@ def _is_pure(node):
         return True
     if kind == "prim::If":
         return all(_is_pure(each) for inner in node.blocks() for each in inner.nodes())
-    return kind.startswith("aten::") and node.schema() != "(no schema)" and not (node.hasEffects() or node.isNondeterministic())
+    return (
+        kind.startswith("aten::")
+        and node.schema() != "(no schema)"
+        and not (node.hasEffects() or node.isNondeterministic())
+    )

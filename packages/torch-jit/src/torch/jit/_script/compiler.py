@@ -5,8 +5,6 @@ from __future__ import annotations
 import ast
 import inspect
 
-
-
 from .. import _ir as ir
 from . import functions, methods, replaced, types  # noqa: F401  (they fill the tables of library.py)
 from .attributes import Attributes
@@ -96,7 +94,11 @@ class Compiler:
         return f"{before}.___torch_mangle_{self.mangled - 1}.{last}"
 
     def concrete_of(self, cls):
-        return self.concretes.get(cls.qualified_name())
+        found = self.concretes.get(cls.qualified_name())
+        return found if found is not None and found.type is cls else None
+
+    def has_method(self, cls, name):
+        return cls.find_method(name) is not None
 
     # -- functions ----------------------------------------------------------------------------------------------------
 
@@ -291,7 +293,7 @@ def declared_result(fn, source, library=False):
     if library:
         return None
     signature = inspect.signature(fn)
-    names = [name for name in signature.parameters]
+    names = list(signature.parameters)
     _, returns = comment_types(source, names)
     if returns is not None:
         return returns
@@ -323,4 +325,3 @@ def loaded(function):
 
 
 compiler = Compiler()
-

@@ -63,7 +63,9 @@ class Concrete:
     def key(self):
         """What must be the same for two modules to share their methods."""
         forward = self.python.__dict__.get("forward")
-        children = tuple((name, None if each is None else each.type.qualified_name()) for name, each in self.children.items())
+        children = tuple(
+            (name, None if each is None else each.type.qualified_name()) for name, each in self.children.items()
+        )
         slots = tuple((name, str(type), self.kinds[name]) for name, type in self.slots.items())
         constants = tuple((name, _text(value)) for name, value in self.constants.items())
         return type(self.python), id(forward) if forward else None, slots, constants, children, tuple(self.failed)
@@ -97,6 +99,12 @@ def _describe(module, memo):
     if hasattr(module, "_c") and isinstance(getattr(module, "_c", None), ir.Object):
         cls = module._c._type()
         return compiler.concrete_of(cls) or Loaded(cls)
+    for kind in ("_forward_hooks", "_forward_pre_hooks"):
+        if getattr(module, kind, None):
+            raise ScriptError(
+                f"{type(module).__name__} has hooks, which a script does not run",
+                way_out="remove them before torch.jit.script, and register them on the compiled module",
+            )
     concrete = Concrete(module)
     for name, value in module._parameters.items():
         _slot(concrete, name, types.NONE if value is None else types.TENSOR, "parameter")
@@ -137,7 +145,7 @@ def _slot(concrete, name, type, kind):
 def _annotation(cls, name):
     """The type that the class's body declares for an attribute, or None."""
     for each in cls.__mro__:
-        note = each.__dict__.get("__annotations__", {}).get(name)
+        note = inspect.get_annotations(each).get(name)
         if note is None:
             continue
         module = inspect.getmodule(each)
@@ -166,7 +174,7 @@ def _attribute(concrete, name, value, library, listed):
         _slot(concrete, name, types.from_annotation(value.type), "attribute")
         return
     if callable(value) and not isinstance(value, torch.nn.Module) and wanted is None:
-        if modifier(value) in ("unused", "drop", "ignore") or callable(value):
+        if modifier(value) != "script_method":  # which came from a text and is a method
             concrete.constants[name] = value
         return
     if wanted is typing.Final or name in listed or (library and wanted is None and not isinstance(value, torch.Tensor)):

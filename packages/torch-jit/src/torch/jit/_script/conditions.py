@@ -104,7 +104,9 @@ class Conditions:
         kind = item.type().kind()
         if kind == "NoneType":
             return Static(True)
-        if kind in ("OptionalType", "AnyType") or (kind == "UnionType" and self.without_none(item.type()) != item.type()):
+        if kind in ("OptionalType", "AnyType") or (
+            kind == "UnionType" and self.without_none(item.type()) != item.type()
+        ):
             return self.op("__is__", item, self.constant(None))
         return Static(False)
 
@@ -167,7 +169,9 @@ class Conditions:
         parts = self._alternatives(have)
         fits = [any(self.is_a(part, each) for each in wanted) for part in parts]
         if have.kind() == "AnyType":
-            targets = [types.from_annotation(each, self.function.source) for each in wanted if each not in (list, tuple)]
+            targets = [
+                types.from_annotation(each, self.function.source) for each in wanted if each not in (list, tuple)
+            ]
             return self._ask(item, targets, name, None)
         if all(fits):
             return Static(True), [], []
@@ -179,7 +183,7 @@ class Conditions:
 
     def _ask(self, item, yes, name, no):
         made = self.node("prim::isinstance", [item], [types.BOOL])
-        made.ty_("types", types.union(yes))
+        made.ty_("types", ir.TupleType(yes))
         facts = [(name, types.union(yes))] if name else []
         return made.output(), facts, [(name, no)] if name and no is not None else []
 
@@ -262,7 +266,7 @@ class Conditions:
                 return first
             rest = node.values[1:]
             return self.visit(rest[0] if len(rest) == 1 else ast.copy_location(ast.BoolOp(node.op, rest), node))
-        if isinstance(first, ir.Value) and first.type() == types.BOOL or not isinstance(first, ir.Value):
+        if (isinstance(first, ir.Value) and first.type() == types.BOOL) or not isinstance(first, ir.Value):
             truth, _, _ = self.condition(node)
             return truth
         truth = self.truth(first)

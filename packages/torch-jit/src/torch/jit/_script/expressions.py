@@ -10,7 +10,7 @@ import torch
 from .. import _ir as ir
 from . import types
 from .errors import NotSupportedError, ScriptError, nearest
-from .values import Invalid, Items, Range, Static, TupleOf
+from .values import Invalid, Items, Static, TupleOf
 
 __all__ = ["Expressions"]
 
@@ -96,7 +96,7 @@ class Expressions:
                 return joined
         if name == "remainder" and self._is_text(left):
             parts = right.items if isinstance(right, TupleOf) else [right]
-            return self.op("percentFormat", self.value(left), *(self.value(each) for each in parts))
+            return self.formatted("percentFormat", [left, *parts])
         a, b = self._operand(left, right), self._operand(right, left)
         if a.type() == types.TENSOR or b.type() == types.TENSOR or self._tensors(a, b):
             return self._tensor_binary(name, a, b)
@@ -225,7 +225,7 @@ class Expressions:
                 return Static(bool(fold(left.value, right.value)))
             except TypeError as error:
                 raise self.error(str(error)) from None
-        if isinstance(left, Static) and left.value is None or isinstance(right, Static) and right.value is None:
+        if (isinstance(left, Static) and left.value is None) or (isinstance(right, Static) and right.value is None):
             other = right if isinstance(left, Static) and left.value is None else left
             none = self.is_none(other)
             if name not in ("eq", "ne"):
@@ -242,6 +242,8 @@ class Expressions:
                 return Static(name == "ne")
         if "ClassType" in kinds:
             return self.method(a, f"__{name}__", [b], {})
+        if kinds == {"EnumType"}:
+            return self.compare_enums(name, a, b)
         return self.op(name, a, b)
 
     def _sides(self, left, right):
@@ -395,7 +397,17 @@ class Expressions:
             parts.append(self.value(item))
         if not parts:
             return Static(text.replace("{{", "{").replace("}}", "}"))
-        return self.op("format", self.constant(text), *parts)
+        return self.formatted("format", [Static(text), *parts])
+
+    def formatted(self, word, items):
+        """``"{}".format(...)`` and ``"%d" % ...``: the text and what goes into it."""
+        values = [self.value(each) for each in items]
+        whole = self.node("prim::TupleConstruct", values, [ir.TupleType([each.type() for each in values])]).output()
+        return self.op("prim::format_list" if word == "format" else "prim::percent_format_list", whole)
+
+    def compare_enums(self, name, a, b):
+        same = self.op("prim::enum_eq", a, b)
+        return same if name == "eq" else self.op("__not__", same)
 
     def visit_Starred(self, node):
         raise self.error("* stands only in calls, tuples and lists")

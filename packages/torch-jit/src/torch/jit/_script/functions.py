@@ -206,7 +206,9 @@ def sum_(emitter, whole, start=Static(0)):
         if value.type().kind() == "ListType" and value.type().getElementType() == types.TENSOR:
             return emitter.call_python(_sum_of_tensors, [value], {})
         total = emitter.op("sum", value)
-        return total if isinstance(start, Static) and start.value == 0 else emitter.op("add", total, emitter.value(start))
+        return (
+            total if isinstance(start, Static) and start.value == 0 else emitter.op("add", total, emitter.value(start))
+        )
     total = start
     for each in known:
         total = emitter.binary("add", lambda a, b: a + b, total, each)
@@ -369,10 +371,13 @@ def wait(emitter, future):
     return emitter.node("aten::wait", [value], [value.type().getElementType()]).output()
 
 
-@handles(builtins.id, builtins.input, builtins.open, builtins.exec, builtins.eval, builtins.map, builtins.filter, iter, next)
+@handles(
+    builtins.id, builtins.input, builtins.open, builtins.exec, builtins.eval, builtins.map, builtins.filter, iter, next
+)
 def refused(emitter, *items, **kwargs):
     raise emitter.error(
-        "this builtin is not part of the script language", "write a loop, or put it into a function marked @torch.jit.ignore"
+        "this builtin is not part of the script language",
+        "write a loop, or put it into a function marked @torch.jit.ignore",
     )
 
 

@@ -82,10 +82,45 @@ _MATH = {
     for name, row in {
         **{
             name: name
-            for name in (
-                "sqrt exp log log2 log10 log1p expm1 sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh floor "
-                "ceil pow fabs fmod gcd isnan isinf isfinite degrees radians copysign erf erfc gamma lgamma factorial"
-            ).split()
+            for name in [
+                "sqrt",
+                "exp",
+                "log",
+                "log2",
+                "log10",
+                "log1p",
+                "expm1",
+                "sin",
+                "cos",
+                "tan",
+                "asin",
+                "acos",
+                "atan",
+                "atan2",
+                "sinh",
+                "cosh",
+                "tanh",
+                "asinh",
+                "acosh",
+                "atanh",
+                "floor",
+                "ceil",
+                "pow",
+                "fabs",
+                "fmod",
+                "gcd",
+                "isnan",
+                "isinf",
+                "isfinite",
+                "degrees",
+                "radians",
+                "copysign",
+                "erf",
+                "erfc",
+                "gamma",
+                "lgamma",
+                "factorial",
+            ]
         },
     }.items()
 }
@@ -153,7 +188,7 @@ def tuple_method(emitter, owner, name, args):
     """Methods of what is known one by one: ``items`` of a dict, ``index`` and ``count`` of a tuple."""
     value = getattr(owner, "value", None)
     if isinstance(value, dict):
-        wrap = lambda each: each if emitter.is_item(each) else Static(each)  # noqa: E731
+        wrap = lambda each: each if emitter.is_item(each) else Static(each)
         if name == "items":
             return TupleOf([TupleOf([Static(k), wrap(v)]) for k, v in value.items()])
         if name == "keys":

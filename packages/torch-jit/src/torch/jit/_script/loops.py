@@ -50,7 +50,7 @@ class Loops:
         if known is not None:
             return self._unroll(known, node)
         length, item = self.indexed(items)
-        bind = lambda i: self.assign(node.target, item(i))  # noqa: E731
+        bind = lambda i: self.assign(node.target, item(i))
         names = [name for name in assigned(node.body) if name not in assigned([node.target])]
         return self.loop(node, [*names], length, Static(True), bind, node.body, None)
 
@@ -83,7 +83,9 @@ class Loops:
                 return None
             count = min(len(each) for each in inner if each is not None)
             return [
-                TupleOf([self.element(whole, i) if each is None else each[i] for whole, each in zip(items.inner, inner)])
+                TupleOf(
+                    [self.element(whole, i) if each is None else each[i] for whole, each in zip(items.inner, inner)]
+                )
                 for i in range(count)
             ]
         return None
@@ -364,11 +366,15 @@ class Loops:
             block.registerOutput(self.constant(True))
 
     def _if_all(self, tests, emit):
+        """What ``emit`` emits, where all tests hold."""
         if not tests:
-            return emit()
+            emit()
+            return
         condition, yes, _ = self.condition(tests[0])
         if isinstance(condition, Static):
-            return self._if_all(tests[1:], emit) if condition.value else None
+            if condition.value:
+                self._if_all(tests[1:], emit)
+            return
         _, (then, _) = self.open_if(condition)
         with self.within(then.block):
             self.refine(then, yes)

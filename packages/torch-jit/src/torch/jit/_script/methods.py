@@ -62,7 +62,7 @@ def items(emitter, value):
 
 @on("StringType", "format")
 def format_(emitter, value, *items):
-    return emitter.op("format", value, *(emitter.value(each) for each in items))
+    return emitter.formatted("format", [value, *items])
 
 
 @on("TensorType", "size")

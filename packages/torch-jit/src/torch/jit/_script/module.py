@@ -8,10 +8,9 @@ import torch
 from torch import nn
 
 from .. import _ir as ir
-
+from .compiler import compiler, loaded
 from .concrete import Concrete, describe
 from .convert import Converter
-from .compiler import compiler, loaded
 from .errors import ScriptError
 
 __all__ = ["RecursiveScriptModule", "ScriptModule", "compile_module", "wrap"]
@@ -102,10 +101,12 @@ class RecursiveScriptModule(ScriptModule):
     __module__ = "torch.jit"
 
     def __init__(self, object, children=None, python=None, name=None):
-        super().__init__()
+        nn.Module.__init__(self)
         own, kind = self.__dict__, object._type()
         own["_c"], own["_concrete"] = object, compiler.concrete_of(kind)
-        own["original_name"] = name or (type(python).__name__ if python is not None else kind.qualified_name().split(".")[-1])
+        own["original_name"] = name or (
+            type(python).__name__ if python is not None else kind.qualified_name().split(".")[-1]
+        )
         own["_methods"], own["_python"] = {}, python
         registries = {"_parameters": {}, "_buffers": {}}
         for name, _, is_parameter, is_buffer in kind.attributes():
@@ -123,6 +124,11 @@ class RecursiveScriptModule(ScriptModule):
         own["_written"] = self._find_written()
 
     # -- attributes -----------------------------------------------------------------------------------------------------
+
+    @property
+    def training(self):
+        """Whether the module is in training mode; the program reads the same."""
+        return self._c.getattr("training") if self._c._type().has_attribute("training") else True
 
     def __getattr__(self, name):
         own = self.__dict__
@@ -161,7 +167,7 @@ class RecursiveScriptModule(ScriptModule):
 
     def __setattr__(self, name, value):
         object = self.__dict__.get("_c")
-        if object is None or name in self.__dict__ or name in ("training",) and object._type().attribute_type(name) is None:
+        if object is None or name in self.__dict__:
             super().__setattr__(name, value)
             return
         if object._type().attribute_type(name) is None:
@@ -169,7 +175,8 @@ class RecursiveScriptModule(ScriptModule):
                 raise RuntimeError(
                     f"{self.original_name} is compiled: {name!r} cannot be added; add it to the module before torch.jit.script"
                 )
-            self.__dict__[name] = value
+            if name != "training":
+                self.__dict__[name] = value
             return
         for registry in ("_parameters", "_buffers", "_modules"):
             if name in self.__dict__[registry]:
@@ -322,7 +329,7 @@ def compile_module(module):
     concrete = describe(module)
     if not isinstance(concrete, Concrete):
         return module
-    names = [name for name in _exported(module)]
+    names = list(_exported(module))
     if concrete.function("forward") is not None and concrete.function("forward") is not nn.Module.forward:
         names.insert(0, "forward")
     for name in names:
@@ -374,5 +381,3 @@ def _compile_rest(concrete):
         compiler.method_for(concrete, "forward")
     except (ScriptError, NotImplementedError):
         return
-
-

@@ -12,7 +12,6 @@ import re
 
 import torch
 
-
 __all__ = ["Printer", "code_and_constants", "code_of", "literal"]
 
 _SPECIAL = {"aten::Int": "int", "aten::Float": "float", "aten::Bool": "bool", "aten::str": "str"}
@@ -26,7 +25,9 @@ def literal(value, tensors=None):
         if tensors is None:
             return f"<tensor {list(value.shape)}>"
         for i, each in enumerate(tensors):
-            if each is value or (each.shape == value.shape and each.dtype == value.dtype and each.data_ptr() == value.data_ptr() != 0):
+            if each is value or (
+                each.shape == value.shape and each.dtype == value.dtype and each.data_ptr() == value.data_ptr() != 0
+            ):
                 return f"CONSTANTS.c{i}"
         tensors.append(value)
         return f"CONSTANTS.c{len(tensors) - 1}"
@@ -38,8 +39,14 @@ def literal(value, tensors=None):
         text = f"{value:.17g}"
         return text if any(each in text for each in ".en") else text + "."
     if isinstance(value, str):
-        escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t").replace("\r", "\\r")
-        return '"' + "".join(each if " " <= each else f"\\x{ord(each):02x}" for each in escaped) + '"'
+        escaped = (
+            value.replace("\\", "\\\\")
+            .replace('"', '\\"')
+            .replace("\n", "\\n")
+            .replace("\t", "\\t")
+            .replace("\r", "\\r")
+        )
+        return '"' + "".join(each if each >= " " else f"\\x{ord(each):02x}" for each in escaped) + '"'
     if isinstance(value, torch.device):
         return f'torch.device("{value}")'
     if isinstance(value, (list, tuple)):
@@ -53,8 +60,10 @@ def literal(value, tensors=None):
 class Printer:
     """Writes one function."""
 
-    def __init__(self, function, tensors=None, note=None, name=None):
+    def __init__(self, function, tensors=None, note=None, name=None, owner=None):
         self.function, self.graph, self.called = function, function.graph, name or function.name
+        self.saving = note is not None
+        self.owner = owner  # the class that a function without self is written into
         self.tensors = [] if tensors is None else tensors
         self.note = note or (lambda type: None)  # told every class and function that the text refers to
         self.lines, self.names, self.taken, self.inlined = [], {}, set(_WORDS), {}
@@ -86,7 +95,7 @@ class Printer:
         outer = "  " * indent
         inputs = list(self.graph.inputs())
         defaults = self.function.defaults()
-        head = []
+        head = [f"self: {self.owner}"] if self.owner else []
         for value in inputs:
             note = self.annotation(value.type())
             default = defaults.get(value.debugName())
@@ -95,9 +104,11 @@ class Printer:
             self.names[value] = name
             head.append(f"{name}: {note}" + (f"={literal(default, self.tensors)}" if has else ""))
         outputs = list(self.graph.outputs())
-        returns = self.annotation(outputs[0].type()) if len(outputs) == 1 else "Tuple[" + ", ".join(
-            self.annotation(each.type()) for each in outputs
-        ) + "]"
+        returns = (
+            self.annotation(outputs[0].type())
+            if len(outputs) == 1
+            else "Tuple[" + ", ".join(self.annotation(each.type()) for each in outputs) + "]"
+        )
         separator = f",\n{outer}    "
         self.lines.append(f"{outer}def {self.called}({separator.join(head)}) -> {returns}:")
         self.block(self.graph.param_node().owningBlock(), indent + 1, returned=True)
@@ -151,6 +162,10 @@ class Printer:
 
     @staticmethod
     def _fits(node, value):
+        if node.kind() == "prim::TupleConstruct" and any(
+            each.user.kind() in ("prim::format_list", "prim::percent_format_list") for each in value.uses()
+        ):
+            return True
         kinds = ("prim::If", "prim::Loop", "prim::SetAttr", "prim::TupleUnpack", "prim::ListUnpack", "prim::GetAttr")
         return node.outputsSize() == 1 and len(value.uses()) == 1 and node.kind() not in kinds
 
@@ -284,7 +299,9 @@ class Printer:
         values = list(node.inputs())
         parts = []
         for (name, keyword_only, default), text, value in zip(parameters, args, values):
-            parts.append((f"{name}={text}" if keyword_only else text, default is not None and _is_default(value, default)))
+            parts.append(
+                (f"{name}={text}" if keyword_only else text, default is not None and _is_default(value, default))
+            )
         while parts and parts[-1][1]:
             parts.pop()
         return [text for text, _ in parts if not (_ and "=" in text.split("(")[0])]
@@ -334,12 +351,23 @@ class Printer:
 
     def write_isinstance(self, node, args):
         held = node.ty("types")
-        parts = held.containedTypes() if held.kind() == "UnionType" else [held]
-        wanted = [self.annotation(each) for each in parts]
+        wanted = [self.annotation(each) for each in held.containedTypes()]
         return f"isinstance({args[0]}, {wanted[0] if len(wanted) == 1 else '[' + ', '.join(wanted) + ']'})"
 
     def write_CreateObject(self, node, args):
         return f"{self.annotation(node.output().type())}.__new__({self.annotation(node.output().type())})"
+
+    def write_RaiseException(self, node, args):
+        return f'ops.prim.RaiseException({args[0]}, "builtins.{constant(node.input(1))}")'
+
+    def write_enum_eq(self, node, args):
+        return f"torch.eq({', '.join(args)})"
+
+    def write_format_list(self, node, args):
+        return f"torch.format{args[0]}"
+
+    def write_percent_format_list(self, node, args):
+        return f"torch.percentFormat{args[0]}"
 
     def write_int_pow(self, node, args):
         return f"int(torch.pow({', '.join(args)}))"
@@ -348,6 +376,11 @@ class Printer:
         return f"print({', '.join(args)})"
 
     def write_PythonOp(self, node, args):
+        if self.owner or self.saving:
+            raise RuntimeError(
+                f"{self.function.name} calls the Python function {node.s('name')}, which an archive cannot hold: "
+                "mark it @torch.jit.unused, or make it part of the script"
+            )
         return f"^{node.s('name') if node.hasAttribute('name') else 'python'}({', '.join(args)})"
 
 
@@ -411,5 +444,3 @@ def code_and_constants(function):
     tensors = []
     text = Printer(function, tensors).text()
     return text, {f"c{i}": each for i, each in enumerate(tensors)}
-
-

@@ -18,7 +18,7 @@ from .compiler import Compiler, Emitter, Parameter, Program, all_arguments, set_
 from .errors import ScriptError, nearest
 from .library import FUNCTIONS, SPECIAL
 from .scope import FALLS
-from .source import Source
+from .source import _MISSING, Source
 from .values import Bound, Static, TupleOf
 
 __all__ = ["Code"]
@@ -76,13 +76,13 @@ class TextSource(Source):
         super().__init__(tree, file, lines, 1, names)
         self.code = code
 
-    def lookup(self, name, default=None):
+    def lookup(self, name, default=_MISSING):
         for scope in self.names:
             if name in scope:
                 return scope[name]
-        if name in _SIMPLE or default is not None or name in ("List", "Dict", "Optional", "Tuple", "Union", "Future"):
-            return default
-        raise KeyError(name)
+        if default is _MISSING:
+            raise KeyError(name)
+        return default
 
     def visible(self):
         return [name for scope in self.names for name in scope]
@@ -110,10 +110,10 @@ class TextEmitter(Emitter):
         if isinstance(value, Path):
             return self._of_path(value, name)
         if isinstance(value, ir.Type) and value.kind() == "EnumType":
-            members = dict(value.enum_names_values())
+            members = self.function.source.code.enums[value.qualified_name()].__members__
             if name not in members:
                 raise self.error(f"{value} has no member {name!r}")
-            return self.constant_of(members[name], value)
+            return self.graph.insertConstant(members[name], value)
         if isinstance(value, ir.Type) and value.kind() == "ClassType" and name == "__new__":
             return Static(Form("__new__"))
         if isinstance(value, str):
@@ -124,9 +124,6 @@ class TextEmitter(Emitter):
         full = f"{path.name}.{name}"
         found = path.code.find(full)
         return Static(Path(path.code, full) if found is None else found)
-
-    def constant_of(self, member, type):
-        return self.graph.insertConstant(member, type)
 
     def call_python(self, fn, args, kwargs):
         if isinstance(fn, Operator):
@@ -154,21 +151,31 @@ class TextEmitter(Emitter):
                 return self.node("aten::wait", [value], [value.type().getElementType()]).output()
             if operator.name == "complex" and all(isinstance(each, Static) for each in args):
                 return Static(complex(*(each.value for each in args)))
+            if operator.name in ("format", "percentFormat"):
+                return self.formatted(operator.name, args)
+            if operator.name in ("eq", "ne") and all(self.type_of(each).kind() == "EnumType" for each in args):
+                return self.compare_enums(operator.name, *map(self.value, args))
             python = _PYTHON.get(operator.name)
             if python is not None:
                 return self.inline(python(), args, kwargs)
-            return self.row(operator.name, args, kwargs)
+            kwargs = {name: item for name, item in kwargs.items() if not (name in _IGNORED and self._is_absent(item))}
+            by_name = _BY_NAME.get(operator.name, {})
+            kwargs.update({by_name[i]: item for i, item in enumerate(args) if i in by_name})
+            return self.row(operator.name, [item for i, item in enumerate(args) if i not in by_name], kwargs)
         if operator.space == "prim" and operator.name == "RaiseException":
-            kind = args[1] if len(args) > 1 else Static("builtins.RuntimeError")
-            kind = Static("builtins.RuntimeError") if isinstance(kind, Static) and kind.value is None else kind
-            self.node("prim::RaiseException", [self.value(args[0]), self.value(kind)])
+            kind = args[1].value if len(args) > 1 and isinstance(args[1], Static) else None
+            kind = (kind or "RuntimeError").rpartition(".")[2]
+            self.node("prim::RaiseException", [self.value(args[0]), self.constant(kind)])
             return Static(None)
-        if operator.space == "prim" and operator.name in ("name", "value"):
-            owner = self.value(args[0])
-            wanted = types.STR if operator.name == "name" else owner.type().containedTypes()[0]
-            return self.node(f"prim::Enum{operator.name.capitalize()}", [owner], [wanted]).output()
+        if operator.space == "prim" and operator.name.removeprefix("Enum").lower() in ("name", "value"):
+            return self.attribute(self.value(args[0]), operator.name.removeprefix("Enum").lower())
         result = self.op(f"{operator.space}::{operator.name}", *(self.value(each) for each in args))
         return TupleOf(result) if isinstance(result, (tuple, list)) else Static(None) if result is None else result
+
+    @staticmethod
+    def _is_absent(item):
+        """None, False or 0: what these arguments are unless somebody asks for something special."""
+        return isinstance(item, Static) and not item.value
 
     def inline(self, fn, args, kwargs, owner=None, cls=None):
         """A function of torch stands for an operator that has no row."""
@@ -180,7 +187,6 @@ class TextEmitter(Emitter):
     def do_FunctionDef(self, node):
         self.frame.set(node.name, Static(Local(node)))
         return FALLS
-
 
     def forked_local(self, tree):
         """``fork`` of a function that sees the names around it."""
@@ -202,6 +208,9 @@ class Local:
         self.tree = tree
 
 
+# Arguments that stand at a place there and are given by name here.
+_BY_NAME = {"softmax": {2: "dtype"}, "log_softmax": {2: "dtype"}}
+_IGNORED = frozenset({"layout", "pin_memory", "non_blocking"})  # arguments that our rows do not have
 _PYTHON = {
     "lstm": lambda: torch.lstm, "gru": lambda: torch.gru, "rnn_tanh": lambda: torch.rnn_tanh,
     "rnn_relu": lambda: torch.rnn_relu,
@@ -217,7 +226,9 @@ def _form(word):
             target = emitter.visit(node.args[0])
             if isinstance(target, Static) and isinstance(target.value, Local):
                 return emitter.forked_local(target.value.tree)
-            return emitter.forked(lambda inner, items: inner.call(target, items, {}), emitter.elements_of(node.args[1:]))
+            return emitter.forked(
+                lambda inner, items: inner.call(target, items, {}), emitter.elements_of(node.args[1:])
+            )
         wanted = emitter.function.source.code.type_of(node.args[0])
         if word == "uninitialized":
             return emitter.uninitialized(wanted)
@@ -240,7 +251,7 @@ def _ask(emitter, node):
     listed = node.args[1].elts if isinstance(node.args[1], (ast.List, ast.Tuple)) else [node.args[1]]
     code = emitter.function.source.code
     made = emitter.node("prim::isinstance", [item], [types.BOOL])
-    made.ty_("types", types.union([code.type_of(each) for each in listed]))
+    made.ty_("types", ir.TupleType([code.type_of(each) for each in listed]))
     return made.output()
 
 
@@ -273,6 +284,9 @@ class TextCompiler(Compiler):
         super().__init__()
         self.code = code
 
+    def has_method(self, cls, name):
+        return name in self.code.methods.get(cls.qualified_name(), ())
+
     def method_of_class(self, cls, name, emitter=None):
         return self.code.method(cls, name)
 
@@ -281,7 +295,7 @@ class Code:
     """All texts of an archive: ``files`` by their path below ``code/``, and the constants that they name."""
 
     def __init__(self, files, constants=()):
-        self.files, self.trees, self.found, self.methods = files, {}, {}, {}
+        self.files, self.trees, self.found, self.methods, self.enums = files, {}, {}, {}, {}
         self.compiler = TextCompiler(self)
         self.names = {
             "torch": Operators("aten"), "ops": Operators(""), "CONSTANTS": Constants(constants), "inf": math.inf,
@@ -332,8 +346,10 @@ class Code:
             self.found[name] = ir.TupleType.named(name, [each.target.id for each in fields], types_)
             return
         if base == "Enum":
-            values = [(each.targets[0].id, ast.literal_eval(each.value)) for each in node.body if isinstance(each, ast.Assign)]
-            self.found[name] = ir.EnumType(name, types.of_value(values[0][1]), values)
+            values = [
+                (each.targets[0].id, ast.literal_eval(each.value)) for each in node.body if isinstance(each, ast.Assign)
+            ]
+            self.enums[name], self.found[name] = types.enum_named(name, values)
             return
         made = self.found[name] = ir.ClassType(name, base == "Module")
         listed = {}
@@ -407,7 +423,9 @@ class Code:
         node = source.tree
         arguments = all_arguments(node)
         given = node.args.defaults
-        defaults = [inspect.Parameter.empty] * (len(node.args.args) - len(given)) + [self._default(each) for each in given]
+        defaults = [inspect.Parameter.empty] * (len(node.args.args) - len(given)) + [
+            self._default(each) for each in given
+        ]
         parameters = [
             Parameter(each.arg, self.type_of(each.annotation) if each.annotation else types.TENSOR, default, False)
             for each, default in zip(arguments, defaults)

@@ -36,6 +36,8 @@ class Selves:
             return Self(child, value) if child.is_concrete else value
         if name in concrete.constants:
             return Static(concrete.constants[name])
+        if concrete.is_module and inspect.isfunction(concrete.python.__dict__.get(name)):
+            return Bound(owner, name)  # a method from a text
         if name in concrete.failed:
             raise self.error(f"self.{name} cannot be used: {concrete.failed[name]}")
         return self._of_class(owner, name)
@@ -102,7 +104,9 @@ class Selves:
             return self._child_at(owner, index)
         if isinstance(python, (torch.nn.ModuleDict, torch.nn.ParameterDict)):
             if index.value not in owner.concrete.names():
-                raise self.error(f"there is no {index.value!r} in it", nearest(str(index.value), owner.concrete.names()))
+                raise self.error(
+                    f"there is no {index.value!r} in it", nearest(str(index.value), owner.concrete.names())
+                )
             return self.self_attribute(owner, index.value)
         known = self.children(owner)
         if known is None:
@@ -123,13 +127,6 @@ class Selves:
     # -- calls ----------------------------------------------------------------------------------------------------------
 
     def call_module(self, owner, args, kwargs):
-        python = owner.concrete.python
-        for kind in ("_forward_hooks", "_forward_pre_hooks"):
-            if getattr(python, kind, None):
-                raise self.error(
-                    f"{type(python).__name__} has hooks, which a script does not run",
-                    "remove them before torch.jit.script, and register them on the scripted module",
-                )
         return self.call_method(owner, "forward", args, kwargs)
 
     def call_method(self, owner, name, args, kwargs):
@@ -147,7 +144,9 @@ class Selves:
             return self.call_object(owner.value, name, args, kwargs)
         fn = concrete.function(name)
         if fn is None:
-            raise self.error(f"{type(concrete.python).__name__} has no method {name!r}", nearest(name, concrete.known()))
+            raise self.error(
+                f"{type(concrete.python).__name__} has no method {name!r}", nearest(name, concrete.known())
+            )
         if hasattr(fn, "_script_function"):
             return self.call_function(fn._script_function, args, kwargs)
         if modifier(fn) in ("unused", "drop"):
@@ -180,7 +179,7 @@ class Selves:
 
         source = self.known(self.compiler.source_of, fn)
         items = self.bind(inspect.signature(fn), [owner, *args], kwargs, fn.__name__)
-        parameters = self.compiler.parameters(fn, source, inspect.signature(fn), {n: None for n in ()}, skip=1)
+        parameters = self.compiler.parameters(fn, source, inspect.signature(fn), dict.fromkeys(()), skip=1)
         for each in parameters:
             item = items[each.name]
             if each.type != types.TENSOR or not isinstance(item, Static):
@@ -230,7 +229,9 @@ class Selves:
             raise self.error(f"a module cannot be made within a script: {cls.__name__}", "make it in __init__")
         if issubclass(cls, torch.Tensor):
             return self.row("tensor", args, kwargs)
-        if all(isinstance(each, Static) for each in (*args, *kwargs.values())) and issubclass(cls, __import__("enum").Enum):
+        if all(isinstance(each, Static) for each in (*args, *kwargs.values())) and issubclass(
+            cls, __import__("enum").Enum
+        ):
             return self._folded(cls, args, kwargs)
         type = self.known(types.from_annotation, cls)
         made = self.node("prim::CreateObject", [], [type]).output()
@@ -241,5 +242,3 @@ class Selves:
 def defining(cls, name):
     """The class in whose body a method is written."""
     return next((each for each in cls.__mro__ if name in each.__dict__), cls)
-
-

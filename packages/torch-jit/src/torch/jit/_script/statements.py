@@ -64,7 +64,13 @@ class Statements:
 
     def do_Return(self, node):
         declared = self.function.returns
-        item = Static(None) if node.value is None else self.typed(node.value, declared) if declared else self.visit(node.value)
+        item = (
+            Static(None)
+            if node.value is None
+            else self.typed(node.value, declared)
+            if declared
+            else self.visit(node.value)
+        )
         if declared is not None:
             item = self.returned(item, declared)
         self.frame.set("$ret", item)
@@ -149,17 +155,20 @@ class Statements:
             with self.within(frame.block):
                 self.refine(frame, facts)
                 status.append(self.in_frame(frame, lambda statements=statements: self.body(statements)))
+        moved = False
         for i in (0, 1):
             # One branch has left: what follows belongs to the other.
-            if status[i] == EXITS and status[1 - i] in (FALLS, MAYBE) and rest:
-                frame, how = frames[1 - i], status[1 - i]
-                with self.within(frame.block):
-                    run = lambda: self.body(rest)  # noqa: E731
-                    status[1 - i] = self.in_frame(frame, run if how == FALLS else lambda: self.guarded(run))
-                rest = None
-                break
-        moved = rest is None
-        return self.merge(made, frames[0], status[0], frames[1], status[1], facts=not moved), rest or []
+            if rest and status[i] == EXITS and status[1 - i] in (FALLS, MAYBE):
+                status[1 - i] = self._moved(frames[1 - i], status[1 - i], rest)
+                moved, rest = True, []
+        return self.merge(made, frames[0], status[0], frames[1], status[1], facts=not moved), rest
+
+    def _moved(self, frame, status, rest):
+        """Emit what follows an ``if`` at the end of the branch that goes on."""
+        with self.within(frame.block):
+            if status == FALLS:
+                return self.in_frame(frame, lambda: self.body(rest))
+            return self.in_frame(frame, lambda: self.guarded(lambda: self.body(rest)))
 
     def merge(self, made, then, first, other, second, facts=True):
         """Make the outputs of an ``if``: what its blocks have assigned.  Returns how the whole ends."""
@@ -213,7 +222,9 @@ class Statements:
                 return other
         if a is b or (isinstance(a, Static) and isinstance(b, Static) and _same(a.value, b.value)):
             return a
-        return self._outputs(made, name, *((None if item is GONE else item, frame) for item, frame in zip(sides, frames)))
+        return self._outputs(
+            made, name, *((None if item is GONE else item, frame) for item, frame in zip(sides, frames))
+        )
 
     def _outputs(self, made, name, *sides):
         values = []
@@ -231,7 +242,9 @@ class Statements:
                     f"{self.function.source.function} returns {known[0]} on one way and {known[1]} on another",
                     "return one type, or annotate Optional or Union",
                 )
-            return Invalid(f"{name} is of type {known[0]} in one branch of the if before it, and {known[1]} in the other")
+            return Invalid(
+                f"{name} is of type {known[0]} in one branch of the if before it, and {known[1]} in the other"
+            )
         for value, (_, frame) in zip(values, sides):
             with self.within(frame.block):
                 frame.block.registerOutput(self.uninitialized(joined) if value is None else value)
@@ -264,7 +277,7 @@ class Statements:
     def do_Raise(self, node):
         if node.exc is None:
             raise self.error("raise needs an exception", "the script language has no except")
-        kind, message = "builtins.Exception", Static("")
+        kind, message = "Exception", Static("")
         exception = node.exc
         call = isinstance(exception, ast.Call)
         known = self.resolve(exception.func if call else exception)
@@ -272,7 +285,7 @@ class Statements:
             item = self.visit(exception.func if call else exception)
             known = item.value if isinstance(item, Static) else None
         if isinstance(known, type) and issubclass(known, BaseException):
-            kind = f"{known.__module__}.{known.__name__}"
+            kind = known.__name__
         elif not call:
             raise self.error("only exception classes and calls of them can be raised")
         if call and exception.args:
@@ -305,12 +318,12 @@ class Statements:
             return FALLS
         if isinstance(condition, Static):
             message = Static("") if node.msg is None else self.message(node.msg)
-            self.node("prim::RaiseException", [self.value(message), self.constant("builtins.AssertionError")])
+            self.node("prim::RaiseException", [self.value(message), self.constant("AssertionError")])
             return RAISES
         made, (then, other) = self.open_if(condition)
         with self.within(other.block):
             message = self.in_frame(other, lambda: Static("") if node.msg is None else self.message(node.msg))
-            self.node("prim::RaiseException", [self.value(message), self.constant("builtins.AssertionError")])
+            self.node("prim::RaiseException", [self.value(message), self.constant("AssertionError")])
         self.refine(self.frame, yes)
         return FALLS
 

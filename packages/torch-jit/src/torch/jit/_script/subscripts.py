@@ -20,8 +20,10 @@ class Subscripts:
         if isinstance(owner, (Items, TupleOf)) or (isinstance(owner, Static) and not isinstance(owner.value, str)):
             return self._known_element(owner, node.slice)
         if isinstance(owner, Self):
-            return self.child(owner, self.visit(node.slice)) if not isinstance(node.slice, ast.Slice) else self._children(
-                owner, node.slice
+            return (
+                self.child(owner, self.visit(node.slice))
+                if not isinstance(node.slice, ast.Slice)
+                else self._children(owner, node.slice)
             )
         value = self.value(owner)
         kind = value.type().kind()
@@ -33,7 +35,9 @@ class Subscripts:
         if kind == "TupleType":
             return self._tuple_element(value, index)
         if types.is_optional(value.type()):
-            raise self.error(f"a value of type {value.type()} may be None", "test `is not None` before, on a local name")
+            raise self.error(
+                f"a value of type {value.type()} may be None", "test `is not None` before, on a local name"
+            )
         if kind == "ClassType":
             return self.method(value, "__getitem__", [index], {})
         return self.op("__getitem__", value, self.value(index))
@@ -76,7 +80,9 @@ class Subscripts:
             raise self.error(
                 f"the elements of {value.type()} are of several types: its index must be known while compiling"
             )
-        items = [self.node("prim::TupleIndex", [value, self.constant(i)], [inner[i]]).output() for i in range(len(inner))]
+        items = [
+            self.node("prim::TupleIndex", [value, self.constant(i)], [inner[i]]).output() for i in range(len(inner))
+        ]
         return self.op("__getitem__", self.list_of(items), self.value(index))
 
     def _slice(self, value, part):
@@ -122,7 +128,9 @@ class Subscripts:
                 items += self.unrolled(self.visit(each.value))
             else:
                 item = self.visit(each)
-                if isinstance(item, TupleOf) and len(parts) == 1 or isinstance(item, Static) and isinstance(item.value, tuple):
+                if (isinstance(item, TupleOf) and len(parts) == 1) or (
+                    isinstance(item, Static) and isinstance(item.value, tuple)
+                ):
                     items += self.unrolled(item)
                 else:
                     items.append(item)
@@ -317,9 +325,13 @@ class Subscripts:
         old = self.visit(_load(node.target))
         new = self.visit(node.value)
         if isinstance(old, ir.Value) and old.type().kind() == "TensorType":
-            inplace = {"floordiv": "floor_divide_", "remainder": "remainder_", "pow": "pow_"}.get(name, name.strip("_") + "_")
+            inplace = {"floordiv": "floor_divide_", "remainder": "remainder_", "pow": "pow_"}.get(
+                name, name.strip("_") + "_"
+            )
             inplace = {"and_": "__iand__", "or_": "__ior__", "xor_": "__ixor__"}.get(inplace, inplace)
-            result = self.op(inplace, old, self.value(new)) if name != "matmul" else self.op("matmul", old, self.value(new))
+            result = (
+                self.op(inplace, old, self.value(new)) if name != "matmul" else self.op("matmul", old, self.value(new))
+            )
         elif isinstance(old, ir.Value) and old.type().kind() == "ListType" and name == "add":
             self.op("extend", old, self.value(new, None if old in self.empties else old.type()))
             result = old

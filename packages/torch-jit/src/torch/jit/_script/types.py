@@ -161,6 +161,18 @@ def _class(cls, source=None):
     return made
 
 
+def enum_named(name, members):
+    """The Python class and the type of an enum that an archive names: the one that is known already, if it is the same."""
+    for cls, found in _classes.items():
+        if found.kind() == "EnumType" and found.qualified_name() == name:
+            if [(each, member.value) for each, member in cls.__members__.items()] == members:
+                return cls, found
+    cls = enum.Enum(name.rpartition(".")[2], members)
+    made = ir.EnumType(name, of_value(members[0][1]), members)
+    _native._register_enum(cls, made)
+    return cls, made
+
+
 def named_tuple(cls, source=None):
     """The type of a named tuple; fields without an annotation are tensors."""
     notes = getattr(cls, "__annotations__", {})

@@ -1,8 +1,8 @@
 """Programs from texts: ``CompilationUnit`` and ``ScriptModule.define``, and the modules of 2018, compiled when made."""
 
 from __future__ import annotations
-
 import __future__
+
 import ast
 import functools
 import itertools
@@ -14,10 +14,11 @@ import torch
 from torch import nn
 
 from .compiler import compiler
+from .concrete import describe
 from .errors import ScriptError, nearest
 from .function import ScriptFunction
+from .marks import _mark
 from .module import RecursiveScriptModule, ScriptModule, compile_module
-from .concrete import describe
 
 __all__ = ["CompilationUnit", "functions_of"]
 
@@ -38,7 +39,12 @@ def functions_of(text, names=None):
         if not isinstance(node, ast.FunctionDef) or node.decorator_list:
             raise ScriptError(f"the text may only define functions, found {ast.unparse(node).splitlines()[0]!r}")
     linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
-    space = {"torch": torch, "math": math, "Tensor": torch.Tensor, **{name: getattr(typing, name) for name in typing.__all__}}
+    space = {
+        "torch": torch,
+        "math": math,
+        "Tensor": torch.Tensor,
+        **{name: getattr(typing, name) for name in typing.__all__},
+    }
     space.update(names or {})
     space["__name__"] = "torch_jit_text"
     code = compile(tree, file, "exec", flags=__future__.annotations.compiler_flag, dont_inherit=True)
@@ -75,7 +81,9 @@ class CompilationUnit:
         functions = self.__dict__.get("_functions", {})
         if name in functions:
             return functions[name]
-        raise AttributeError(f"the unit has no function {name!r}" + (f": {hint}" if (hint := nearest(name, functions)) else ""))
+        raise AttributeError(
+            f"the unit has no function {name!r}" + (f": {hint}" if (hint := nearest(name, functions)) else "")
+        )
 
     def get_functions(self):
         return list(self._functions.values())
@@ -89,7 +97,7 @@ def define_methods(module, text):
     if concrete is None:
         raise NotImplementedError("define: a module from a file takes no new methods")
     for name, fn in functions_of(text).items():
-        concrete.python.__dict__[name] = fn
+        concrete.python.__dict__[name] = _mark(fn, "script_method")
         module._method(name, compiler.method_for(concrete, name).function)
 
 
@@ -99,7 +107,7 @@ def define_methods(module, text):
 def _init_subclass(cls, **options):
     """Compile instances at the end of the outermost ``__init__``."""
     super(ScriptModule, cls).__init_subclass__(**options)
-    if issubclass(cls, RecursiveScriptModule) or "__init__" not in cls.__dict__ and not _methods(cls):
+    if issubclass(cls, RecursiveScriptModule) or ("__init__" not in cls.__dict__ and not _methods(cls)):
         return
     init = cls.__dict__.get("__init__")
 
@@ -128,7 +136,7 @@ def _finish(self):
     texts = self.__dict__.pop("_texts", [])
     for text in texts:
         for name, fn in functions_of(text).items():
-            self.__dict__[name] = fn
+            self.__dict__[name] = _mark(fn, "script_method")
     names = [*_methods(type(self)), *(name for text in texts for name in functions_of(text))]
     if not names:
         return
@@ -162,7 +170,7 @@ def _define(self, src):
 
 def _setattr(self, name, value):
     compiled = self.__dict__.get("_compiled")
-    if compiled is not None and name in ("training",) or compiled is not None and compiled._c._type().attribute_type(name):
+    if compiled is not None and compiled._c._type().attribute_type(name):
         setattr(compiled, name, value)
         self.__dict__[name] = value
         return
@@ -179,5 +187,7 @@ ScriptModule.__setattr__ = _setattr
 for _name in ("graph", "code", "inlined_graph", "code_with_constants"):
     setattr(ScriptModule, _name, _of_compiled(_name))
 for _name in ("save", "save_to_buffer", "graph_for"):
-    setattr(ScriptModule, _name, lambda self, *args, _name=_name, **kwargs: getattr(self._compiled, _name)(*args, **kwargs))
+    setattr(
+        ScriptModule, _name, lambda self, *args, _name=_name, **kwargs: getattr(self._compiled, _name)(*args, **kwargs)
+    )
 RecursiveScriptModule.__init_subclass__ = classmethod(lambda cls, **options: None)

@@ -16,12 +16,16 @@ from . import legacy_load, zip_load
 from .zip_reader import is_zip
 
 
-def opened(f, make: Callable[..., Session], told, settings: Settings):
-    """The object of a file, read by a session of these settings; `told` is the user's ``progress=``."""
+def opened(f, make: Callable[..., Session], told, settings: Settings, reader: Callable | None = None):
+    """The object of a file, read by a session of these settings; `told` is the user's ``progress=``.
+
+    `reader` reads it in place of the one that its format has.
+    """
+    reader = reader or read
     source = open_source(f, spool=settings.mapped)
     try:
-        with telling(told, source.size, "load") as source.told, make(source, settings, read) as session:
-            return session.finish(read(session))
+        with telling(told, source.size, "load") as source.told, make(source, settings, reader) as session:
+            return session.finish(reader(session))
     except CallersError as e:
         raise e.__cause__ from None
     finally:

@@ -75,6 +75,8 @@ class Rules:
 
     def call(self, function, args):
         word = self._callable.get(id(function))
+        if type(args) is not tuple and getattr(word, "takes_bare_argument", False):
+            args = (args,)
         if word is None or type(args) is not tuple:
             raise Broken(f"it calls {described(function)}, which is not an allowed class or function")
         return self._made(word, args) if type(word) is Word else function(*args)

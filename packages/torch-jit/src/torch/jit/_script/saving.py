@@ -1,0 +1,161 @@
+"""``torch.jit.save`` and ``torch.jit.load``: TorchScript archives, written as PyTorch reads them and read without running
+anything in them."""
+
+from __future__ import annotations
+
+import enum
+
+from torch._parts import need
+
+from .. import _ir as ir
+from .archive import Writer
+from .errors import ScriptError
+from .function import ScriptFunction
+from .module import RecursiveScriptModule
+from .printer import Printer
+from .reader import Code
+
+__all__ = ["load", "save"]
+
+
+def _container():
+    need("serialize")
+    from torch.serialize import program
+
+    return program
+
+
+def _object(value):
+    """The program's object behind a compiled module, or the object itself."""
+    return value if isinstance(value, ir.Object) else getattr(value, "_c", None)
+
+
+class _Saver:
+    def __init__(self, container):
+        self.container, self.writer = container, Writer()
+        self.known, self.classes = {}, {}
+
+    def instance(self, name, *args):
+        cls = self.classes.get(name)
+        if cls is None:
+            cls = self.classes[name] = type("Instance", (self.container.Instance,), {"type_name": name})
+        return cls(*args)
+
+    def stored(self, value, type):
+        """A value as the archive's pickle has it."""
+        kind = type.kind()
+        if kind == "OptionalType":
+            return None if value is None else self.stored(value, type.getElementType())
+        if kind == "ListType":
+            inner = type.getElementType()
+            return self.container.Tagged([self.stored(each, inner) for each in value], type.annotation_str)
+        if kind == "DictType":
+            key, inner = type.containedTypes()
+            pairs = {self.stored(k, key): self.stored(v, inner) for k, v in value.items()}
+            return self.container.Tagged(pairs, type.annotation_str)
+        if kind == "TupleType":
+            return tuple(self.stored(each, inner) for each, inner in zip(value, type.containedTypes()))
+        if isinstance(value, enum.Enum):
+            self.writer.note(type)
+            return self.instance(type.qualified_name(), value.value)
+        object = _object(value)
+        return value if object is None else self.object(object)
+
+    def object(self, object):
+        found = self.known.get(object)
+        if found is None:
+            cls = object._type()
+            self.writer.note(cls)
+            found = self.known[object] = self.instance(cls.qualified_name())
+            for name, of, *_ in cls.attributes():
+                found.attributes[name] = self.stored(object.getattr(name), of)
+        return found
+
+
+def save(m, f, _extra_files=None):
+    """Write a compiled module or function to a path or file object; PyTorch and :func:`load` read it.
+
+    ``_extra_files`` maps names to texts that are kept beside it.
+
+    >>> import io
+    >>> out = io.BytesIO()
+    >>> torch.jit.save(torch.jit.script(torch.nn.Linear(2, 3)), out)
+    >>> torch.jit.load(io.BytesIO(out.getvalue()))(torch.ones(1, 2)).shape
+    torch.Size([1, 3])
+    """
+    container = _container()
+    saver = _Saver(container)
+    if isinstance(m, ScriptFunction):
+        root = saver.instance("__torch__.PlaceholderModule")
+        root.attributes["training"] = True
+        head = "class PlaceholderModule(Module):\n  __parameters__ = []\n  __buffers__ = []\n  training : bool\n"
+        method = Printer(m._run, saver.writer.tensors, saver.writer.note, "forward", "__torch__.PlaceholderModule")
+        saver.writer.parts["__torch__.PlaceholderModule"] = head + method.text(1)
+    elif isinstance(_object(m), ir.Object):
+        root = saver.object(_object(m))
+    else:
+        raise AttributeError(f"torch.jit.save: expected a compiled module or function, got {type(m).__name__}")
+    saver.writer.run()
+    container.write_program(f, root, saver.writer.tensors, saver.writer.files(), _extra_files)
+
+
+class _Loader:
+    def __init__(self, program):
+        self.code = Code(program.texts, program.constants)
+        self.known = {}
+
+    def object(self, instance):
+        """The program's object that an instance of the archive describes."""
+        found = self.known.get(id(instance))
+        if found is not None:
+            return found
+        cls = self.code.find(instance.type_name)
+        if not isinstance(cls, ir.Type):
+            raise ScriptError(f"the archive has no class {instance.type_name}")
+        if cls.kind() == "EnumType":
+            return self.code.enums[instance.type_name](instance.args[0])
+        made = self.known[id(instance)] = ir.Object(cls)
+        for name, of, *_ in cls.attributes():
+            if name in instance.attributes:
+                made.setattr(name, self.value(instance.attributes[name], of))
+        return made
+
+    def value(self, value, type):
+        kind = type.kind()
+        if kind == "OptionalType":
+            return None if value is None else self.value(value, type.getElementType())
+        if kind == "ListType" and isinstance(value, list):
+            return [self.value(each, type.getElementType()) for each in value]
+        if kind == "DictType" and isinstance(value, dict):
+            return {key: self.value(each, type.containedTypes()[1]) for key, each in value.items()}
+        if kind == "TupleType" and isinstance(value, tuple):
+            return tuple(self.value(each, inner) for each, inner in zip(value, type.containedTypes()))
+        return self.object(value) if isinstance(value, _container().Instance) else value
+
+    def module(self, object, known):
+        """The compiled module of an object, and those below it."""
+        found = known.get(object)
+        if found is None:
+            cls = object._type()
+            children = {}
+            for name, of, *_ in cls.attributes():
+                if of.kind() == "ClassType" and of.is_module():
+                    children[name] = self.module(_object(object.getattr(name)), known)
+            self.code.compile_all(cls)
+            found = known[object] = RecursiveScriptModule(object, children)
+        return found
+
+
+def load(f, map_location=None, _extra_files=None, _restore_shapes=False):
+    """Read a compiled module from an archive of :func:`save` or of PyTorch.
+
+    The texts of the archive are compiled, never run as Python.  ``_extra_files`` is a dict whose values are filled in.
+    """
+    program = _container().read_program(f, map_location)
+    for name in _extra_files or ():
+        if name in program.extra:
+            _extra_files[name] = program.extra[name]
+    loader = _Loader(program)
+    if not isinstance(program.root, _container().Instance):
+        raise RuntimeError("torch.jit.load: the archive holds no module")
+    return loader.module(loader.object(program.root), {})

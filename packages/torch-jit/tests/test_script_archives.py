@@ -1,0 +1,79 @@
+"""Archives that PyTorch 2.13 wrote run here: ``data/`` holds modules of script_modules.py, with their results."""
+
+import io
+import pathlib
+import zipfile
+
+import pytest
+import script_modules
+import torch
+from test_script import same
+
+DATA = pathlib.Path(__file__).parent / "data"
+NAMES = ["Attention", "Buffers", "Dictionary", "Embedded", "ManyLayers", "Recurrent"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_archive_of_pytorch_gives_what_pytorch_gave(name):
+    loaded = torch.jit.load(DATA / f"{name.lower()}.pt")
+    want = torch.load(DATA / "results.pt")[name]
+    _, args = script_modules.MODULES[name]
+    got = loaded(*args)
+    if isinstance(want, dict):
+        assert list(want) == list(got)
+        want, got = list(want.values()), list(got.values())
+    assert same(tuple(want), tuple(got)) if isinstance(want, (tuple, list)) else torch.allclose(want, got, atol=1e-6)
+    assert loaded.original_name == name
+
+
+def test_a_trace_of_pytorch_runs():
+    loaded = torch.jit.load(DATA / "traced.pt")
+    weight, bias = (loaded.state_dict()[f"0.{name}"] for name in ("weight", "bias"))
+    x = torch.tensor([[0.5, -1.0, 2.0]])
+    assert torch.allclose(loaded(x), torch.tanh(x @ weight.t() + bias))
+
+
+def test_an_archive_trains_further():
+    loaded = torch.jit.load(DATA / "attention.pt").train()
+    loaded(script_modules.MODULES["Attention"][1][0]).sum().backward()
+    assert all(p.grad is not None for p in loaded.parameters())
+
+
+def rewritten(name, change):
+    """An archive with its texts changed."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(DATA / name) as old, zipfile.ZipFile(out, "w") as new:
+        for each in old.namelist():
+            data = old.read(each)
+            new.writestr(each, change(data) if each.endswith(".py") else data)
+    return io.BytesIO(out.getvalue())
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (b"torch.tanh", b"torch.no_such_operator", "no_such_operator"),
+        (b"torch.stack(", b"open(", "open"),
+        (b"torch.stack(", b'__import__("os").system(', "__import__"),
+        (b"torch.stack(", b"().__class__.__mro__[1].__subclasses__(", ""),
+        (b"    return", b"    import os\n    return", "import"),
+        (b"def forward", b"def forward(", "no text of a program"),
+    ],
+)
+def test_a_changed_text_is_refused_and_never_run(old, new, message):
+    with pytest.raises((RuntimeError, ValueError), match=message):
+        torch.jit.load(rewritten("recurrent.pt", lambda text: text.replace(old, new)))
+
+
+def test_a_file_of_torch_save_is_no_program():
+    out = io.BytesIO()
+    torch.save({"a": torch.ones(1)}, out)
+    with pytest.raises(RuntimeError, match="no archive of a program.*torch.load"):
+        torch.jit.load(io.BytesIO(out.getvalue()))
+
+
+@pytest.mark.parametrize("size", [0, 10, 500, 3000])
+def test_a_truncated_archive_is_refused(size):
+    data = (DATA / "recurrent.pt").read_bytes()[:size]
+    with pytest.raises((RuntimeError, EOFError, ValueError)):
+        torch.jit.load(io.BytesIO(data))

@@ -1,0 +1,203 @@
+"""Compiled modules compute, train, move and are saved as the modules that they were made from."""
+
+import copy
+import io
+
+import pytest
+import script_modules
+import torch
+from test_script import same
+from torch import nn
+
+NAMES = list(script_modules.MODULES)
+
+
+def made(name, training=False):
+    torch.manual_seed(0)
+    cls, args = script_modules.MODULES[name]
+    return cls().train(training), copy.deepcopy(args)
+
+
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize("name", NAMES)
+def test_a_compiled_module_gives_what_the_module_gives(name, training):
+    module, args = made(name, training)
+    plain = copy.deepcopy(module)
+    compiled = torch.jit.script(module)
+    for _ in range(2):  # also with the state that the first call left
+        torch.manual_seed(1)
+        want = plain(*args)
+        torch.manual_seed(1)
+        assert same(want, compiled(*args))
+    assert same(dict(plain.state_dict()), dict(compiled.state_dict()))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_gradients_are_those_of_the_module(name):
+    module, args = made(name)
+    plain = copy.deepcopy(module)
+    compiled = torch.jit.script(module)
+    for each in (plain, compiled):
+        result = each(*args)
+        results = result.values() if isinstance(result, dict) else result if isinstance(result, tuple) else (result,)
+        total = sum(each.sum() for each in results)
+        if total.requires_grad:
+            total.backward()
+    for (name, p), (other, q) in zip(plain.named_parameters(), compiled.named_parameters()):
+        assert name == other and (p.grad is None) == (q.grad is None)
+        assert p.grad is None or torch.allclose(p.grad, q.grad)
+
+
+def test_parameters_are_shared_with_the_module():
+    module, _ = made("MLP")
+    compiled = torch.jit.script(module)
+    assert [id(p) for p in module.parameters()] == [id(p) for p in compiled.parameters()]
+    assert [name for name, _ in compiled.named_modules()] == [name for name, _ in module.named_modules()]
+
+
+def test_a_compiled_module_moves_and_casts():
+    module, (x,) = made("ResNet")
+    compiled = torch.jit.script(module).to(torch.float64)
+    assert compiled(x.double()).dtype == torch.float64
+    assert all(p.dtype == torch.float64 for p in compiled.parameters())
+    assert compiled.bn1.running_mean.dtype == torch.float64
+
+
+def test_train_and_eval_reach_the_program():
+    net = torch.jit.script(nn.Sequential(nn.Dropout(0.5)))
+    x = torch.ones(100)
+    assert torch.equal(net.eval()(x), x) and not net.training
+    assert (net.train()(x) == 0).any() and net.training
+
+
+def test_a_state_dict_is_loaded_into_the_program():
+    one, (x,) = made("MLP")
+    other = script_modules.MODULES["MLP"][0]().eval()
+    compiled = torch.jit.script(other)
+    compiled.load_state_dict(one.state_dict())
+    assert torch.equal(compiled(x), one(x))
+
+
+def test_attributes_are_those_of_the_program():
+    module, (x,) = made("Buffers")
+    compiled = torch.jit.script(module)
+    compiled(x)
+    assert compiled.calls == 1 and torch.equal(compiled.total, x.sum(0))
+    compiled.calls = 10
+    compiled(x)
+    assert compiled.calls == 11
+    with pytest.raises(TypeError, match="int"):
+        compiled.calls = "many"
+    with pytest.raises(AttributeError, match="nothing"):
+        compiled.nothing
+
+
+def test_a_buffer_set_from_python_is_read_by_the_program():
+    compiled = torch.jit.script(made("Buffers")[0])
+    compiled.total = torch.full((6,), 100.0)
+    assert (compiled(torch.zeros(1, 6)) > 100).all()
+
+
+def test_exported_methods_and_helpers_are_there():
+    compiled = torch.jit.script(made("Marked")[0])
+    x = torch.ones(2, 6)
+    assert torch.equal(compiled.twice(x), compiled(x) * 2)
+    net = torch.jit.script(made("ResNet")[0])
+    assert net.layer1[0].conv1.weight.shape == (8, 8, 3, 3)
+    assert net.original_name == "ResNet"
+
+
+def test_a_copy_has_parameters_of_its_own():
+    compiled = torch.jit.script(made("MLP")[0])
+    other = copy.deepcopy(compiled)
+    with torch.no_grad():
+        for p in other.parameters():
+            p.zero_()
+    x = torch.ones(1, 6)
+    assert not torch.equal(compiled(x), other(x))
+
+
+def test_modules_of_one_kind_share_their_methods():
+    compiled = torch.jit.script(nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2), nn.Linear(2, 3)))
+    first, second, third = (each._c._type().qualified_name() for each in compiled)
+    assert first == second != third
+
+
+def test_modules_that_share_a_child_share_it_compiled():
+    shared = nn.Linear(2, 2)
+    compiled = torch.jit.script(nn.ModuleDict({"a": shared, "b": shared}))
+    assert compiled["a"] is compiled["b"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_saved_module_is_loaded_with_its_state(name):
+    module, args = made(name)
+    compiled = torch.jit.script(module)
+    out = io.BytesIO()
+    torch.jit.save(compiled, out)
+    loaded = torch.jit.load(io.BytesIO(out.getvalue()))
+    assert list(loaded.state_dict()) == list(compiled.state_dict())
+    assert same(compiled(*args), loaded(*args))
+    again = io.BytesIO()
+    loaded.save(again)
+    assert torch.jit.load(io.BytesIO(again.getvalue())).original_name == compiled.original_name
+
+
+def test_a_saved_function_is_loaded_as_a_module():
+    @torch.jit.script
+    def scaled(x, n: int = 3):
+        return x * n + torch.tensor([1.0, 2.0])
+
+    out = io.BytesIO()
+    torch.jit.save(scaled, out, _extra_files={"note.txt": "kept"})
+    extra = {"note.txt": ""}
+    loaded = torch.jit.load(io.BytesIO(out.getvalue()), _extra_files=extra)
+    assert torch.equal(loaded(torch.ones(2), 3), scaled(torch.ones(2))) and extra == {"note.txt": b"kept"}
+
+
+def test_the_modules_of_2018_are_compiled_when_they_are_made():
+    class Old(torch.jit.ScriptModule):
+        __constants__ = ["n"]
+
+        def __init__(self, n):
+            super().__init__()
+            self.n = n
+            self.weight = nn.Parameter(torch.ones(2))
+            self.inner = nn.Linear(2, 2)
+            self.define("def helper(self, x):\n    return x * self.weight")
+
+        @torch.jit.script_method
+        def forward(self, x):
+            for _ in range(self.n):
+                x = self.helper(x) + 1
+            return self.inner(x)
+
+    net = Old(3)
+    with torch.no_grad():
+        net.inner.weight.copy_(torch.eye(2))
+        net.inner.bias.zero_()
+    assert torch.equal(net(torch.zeros(2)), torch.full((2,), 3.0))
+    assert list(net.state_dict()) == ["weight", "inner.weight", "inner.bias"]
+    assert "def forward" in net.code
+
+
+def test_hooks_are_refused_with_the_way_out():
+    net = nn.Sequential(nn.Linear(2, 2))
+    net[0].register_forward_hook(lambda module, args, output: output)
+    with pytest.raises(RuntimeError, match="Linear has hooks.*remove them"):
+        torch.jit.script(net)
+
+
+def test_a_program_that_calls_python_cannot_be_saved():
+    class Calls(nn.Module):
+        @torch.jit.ignore
+        def python(self, x: torch.Tensor) -> torch.Tensor:
+            return x + 1
+
+        def forward(self, x):
+            return self.python(x)
+
+    compiled = torch.jit.script(Calls())
+    assert compiled(torch.zeros(1)).item() == 1.0
+    with pytest.raises(RuntimeError, match="archive cannot hold"):
+        compiled.save(io.BytesIO())
