@@ -11,8 +11,9 @@ import torch
 from .. import _ir as ir
 from . import library, types
 from .errors import ScriptError, nearest
-from .expressions import Spread
-from .scope import EXITS, FALLS, Frame, Function
+from .expressions import OF_TENSORS, Spread
+from .scope import EXITS, FALLS, Frame, Function, flags
+from .statements import Local
 from .values import Bound, Invalid, Items, Self, Static, Super, TupleOf
 
 __all__ = ["Calls", "modifier"]
@@ -99,6 +100,8 @@ class Calls:
         raise self.error(f"{self.describe(target)} cannot be called")
 
     def call_python(self, fn, args, kwargs):
+        if isinstance(fn, Local):
+            return self._local(fn, args, kwargs)
         handler = library.function(fn)
         if handler is not None:
             result = handler(self, *args, **kwargs)
@@ -140,8 +143,27 @@ class Calls:
         if isinstance(fn, python_types.MethodType):
             raise self.error(f"{fn.__qualname__} is a method of an object outside of the program")
         if library.is_library(fn):
-            return self.inline(fn, args, kwargs)
+            return self._of_library(fn, args, kwargs)
         return self.call_function(self.compiler.function_for(fn, self, args, kwargs), args, kwargs)
+
+    def _of_library(self, fn, args, kwargs):
+        """A function of torch, compiled into this place; where that cannot be done, it is called in Python."""
+        above = self.function
+        if above.library and above.above is not None:
+            return self.inline(fn, args, kwargs)
+        since, frame = self.last(), self.frame
+        try:
+            return self.inline(fn, args, kwargs)
+        except (ScriptError, RecursionError) as error:
+            self.frame = frame
+            self.discard(since)
+            public = getattr(torch, fn.__name__, None) or getattr(torch.nn.functional, fn.__name__, None)
+            if public is None or library.unwrapped(public) is not fn:
+                raise
+            try:
+                return self.call_out(public, args, kwargs)
+            except ScriptError:
+                raise error from None
 
     def _unused(self, fn):
         self.node(
@@ -160,7 +182,9 @@ class Calls:
         notes = fn.__annotations__
         values = []
         for name, item in items.items():
-            wanted = self.known(types.from_annotation, notes[name], self.function.source) if name in notes else None
+            wanted = None
+            if name in notes and not library.is_library(fn):
+                wanted = self.known(types.from_annotation, notes[name], self.function.source)
             values.append(self.value(item, wanted))
         returns = self.known(types.from_annotation, notes.get("return", torch.Tensor), self.function.source)
         made = self.node("prim::PythonOp", values, [returns])
@@ -204,7 +228,20 @@ class Calls:
         inner = Function(source, True, owner=owner, cls=cls, above=self.function)
         return self.run_function(inner, items)
 
-    def run_function(self, inner, items):
+    def _local(self, local, args, kwargs):
+        """A function within a function: it sees the names around it as they are now."""
+        names = [each.arg for each in local.tree.args.args]
+        items = {**dict(zip(names, args)), **kwargs, **{flag: Static(False) for flag in flags}}
+        inner = Function(self.function.source.inner(local.tree), True, owner=self.function.owner, cls=self.function.cls,
+                         above=self.function)  # fmt: skip
+        found = {}
+        result = self.run_function(inner, items, self.frame, found)
+        for name in inner.shared:
+            if name in found:
+                self.frame.set(name, found[name])
+        return result
+
+    def run_function(self, inner, items, around=None, found=None):
         """Emit the body of a function with its parameters bound; returns its result."""
         depth, above = 0, inner.above
         while above is not None:
@@ -212,10 +249,12 @@ class Calls:
         if depth > 60:
             raise self.error(f"{inner.source.function} calls itself without end")
         kept = self.function, self.frame, self.place
-        self.function, self.frame = inner, Frame(None, self.block)
+        self.function, self.frame = inner, Frame(around, self.block)
         self.frame.names.update(items)
         try:
             status = self.body(inner.source.tree.body)
+            if found is not None:
+                found.update(self.frame.names)
             return self.result(status)
         except ScriptError as error:
             if kept[2] is not None and inner.above is not None and not inner.library:
@@ -311,7 +350,10 @@ class Calls:
             kwargs = {key: item for key, item in kwargs.items() if key != "out"}
         values = [self.argument(each) for each in args]
         named = {key: self.argument(each) for key, each in kwargs.items() if key != "_stacklevel"}
-        result = self.op(library.row_name(name), *values, **named)
+        name = library.row_name(name)
+        if any(each.type().kind() == "TensorType" for each in values):
+            name = OF_TENSORS.get(name, name)
+        result = self.op(name, *values, **named)
         if isinstance(result, (tuple, list)):
             return TupleOf(result)
         return Static(None) if result is None else result

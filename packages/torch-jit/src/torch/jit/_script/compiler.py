@@ -6,7 +6,7 @@ import ast
 import inspect
 
 from .. import _ir as ir
-from . import functions, methods, replaced, types  # noqa: F401  (they fill the tables of library.py)
+from . import functions, methods, recurrent, replaced, types  # noqa: F401  (they fill the tables of library.py)
 from .attributes import Attributes
 from .blocks import Blocks
 from .build import Builder
@@ -208,6 +208,9 @@ class Compiler:
                 found = types.ANY
             if not library:
                 return found
+            inner = found.getElementType() if types.is_optional(found) else found
+            if name not in given and parameter.default is None and inner.kind() in ("UnionType", "AnyType"):
+                return types.NONE
             none = name in given and types.is_none(given[name])  # compiled for it: branches on None are decided
             if found != types.ANY and not none and (name not in given or given[name].isSubtypeOf(found)):
                 return found

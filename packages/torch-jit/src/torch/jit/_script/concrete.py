@@ -16,7 +16,7 @@ from . import types
 from .calls import modifier
 from .compiler import compiler
 from .errors import ScriptError
-from .library import is_library
+from .library import REPLACED, is_library
 
 __all__ = ["Concrete", "describe"]
 
@@ -45,6 +45,9 @@ class Concrete:
         if inspect.ismethod(found) and found.__self__ is self.python:
             return found.__func__
         found = inspect.getattr_static(type(self.python), name, None)
+        for cls in type(self.python).__mro__:
+            if (cls, name) in REPLACED and getattr(cls, name) is found:
+                return REPLACED[cls, name]
         return found if inspect.isfunction(found) or hasattr(found, "_script_function") else None
 
     def names(self):

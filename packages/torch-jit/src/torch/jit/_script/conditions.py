@@ -62,11 +62,13 @@ class Conditions:
         with self.within(on.block):
             self.refine(on, yes if conjunction else no)
             second, more, less = self.in_frame(on, lambda: self._both(tests[1:], conjunction, node))
-            value = self.constant(bool(second.value)) if isinstance(second, Static) else second
+        if isinstance(second, Static):  # it decides, or adds nothing
+            decides = bool(second.value) != conjunction
+            return Static(not conjunction) if decides else truth, yes if conjunction else [], [] if conjunction else no
         with self.within(off.block):
             short = self.constant(not conjunction)
         for frame in frames:
-            frame.block.registerOutput(value if frame is on else short)
+            frame.block.registerOutput(second if frame is on else short)
         output = made.addOutput()
         output.setType(types.BOOL)
         if conjunction:

@@ -10,6 +10,7 @@ import torch
 from .. import _ir as ir
 from . import types
 from .errors import NotSupportedError, ScriptError, nearest
+from .statements import Local
 from .values import Invalid, Items, Static, TupleOf
 
 __all__ = ["Expressions"]
@@ -24,6 +25,11 @@ _BINARY = {
 _COMPARE = {
     ast.Lt: ("lt", "gt", operator.lt), ast.Gt: ("gt", "lt", operator.gt), ast.LtE: ("le", "ge", operator.le),
     ast.GtE: ("ge", "le", operator.ge), ast.Eq: ("eq", "eq", operator.eq), ast.NotEq: ("ne", "ne", operator.ne),
+}  # fmt: skip
+# Operators that have another name for tensors; the first is the one for numbers.
+OF_TENSORS = {
+    "floordiv": "floor_divide", "__and__": "bitwise_and", "__or__": "bitwise_or", "__xor__": "bitwise_xor",
+    "__lshift__": "bitwise_left_shift", "__rshift__": "bitwise_right_shift",
 }  # fmt: skip
 _NO = {
     "Yield": "yield", "YieldFrom": "yield from", "Await": "await", "Lambda": "a lambda", "NamedExpr": "the walrus (:=)",
@@ -74,6 +80,13 @@ class Expressions:
                 "pass it as an argument, or make it a buffer of a module",
             )
         return Static(value)
+
+    def visit_Lambda(self, node):
+        if not self.function.library:
+            raise NotSupportedError("a lambda is not part of the script language", self.place, "write a function")
+        body = ast.copy_location(ast.Return(node.body), node.body)
+        made = ast.FunctionDef("<lambda>", node.args, [body], [], None, None)
+        return Static(Local(ast.copy_location(made, node)))
 
     # -- operators ----------------------------------------------------------------------------------------------------
 
@@ -126,8 +139,7 @@ class Expressions:
         return "TensorType" in (a.type().kind(), b.type().kind())
 
     def _tensor_binary(self, name, a, b):
-        if name == "floordiv":
-            name = "floor_divide"
+        name = OF_TENSORS.get(name, name)
         number_first = a.type().kind() != "TensorType"
         if number_first and name in ("add", "mul"):
             a, b = b, a

@@ -12,10 +12,11 @@ import torch
 from .. import _ir as ir
 from .values import Static, TupleOf
 
-__all__ = ["FUNCTIONS", "METHODS", "SPECIAL"]
+__all__ = ["FUNCTIONS", "METHODS", "REPLACED", "SPECIAL"]
 
 FUNCTIONS = {}  # id of a Python object -> (object, handler(emitter, *items, **items))
 SPECIAL = {}  # id of a Python object -> (object, handler(emitter, node))
+REPLACED = {}  # (class of torch.nn, name) -> the method that scripts have in its place
 METHODS = {}  # (kind of type, name) -> handler(emitter, value, *items, **items)
 
 _ROW = type(torch.add)

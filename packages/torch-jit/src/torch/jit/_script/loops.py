@@ -70,6 +70,11 @@ class Loops:
             return [Static(each) for each in items.value]
         if isinstance(items, ir.Value) and items.type().kind() == "TupleType":
             return self.elements(items)
+        if isinstance(items, Range) and self.function.library:  # over the dims of a layer
+            parts = (items.start, items.stop, items.step)
+            if all(isinstance(each, Static) for each in parts):
+                turns = range(*(each.value for each in parts))
+                return [Static(each) for each in turns] if len(turns) <= 8 else None
         if isinstance(items, Enumerated):
             inner = self.unrolled(items.inner)
             if inner is None:

@@ -13,7 +13,7 @@ import math
 import torch
 
 from .. import _ir as ir
-from . import types
+from . import recurrent, types
 from .compiler import Compiler, Emitter, Parameter, Program, all_arguments, set_defaults
 from .errors import ScriptError, nearest
 from .library import FUNCTIONS, SPECIAL
@@ -212,8 +212,8 @@ class Local:
 _BY_NAME = {"softmax": {2: "dtype"}, "log_softmax": {2: "dtype"}}
 _IGNORED = frozenset({"layout", "pin_memory", "non_blocking"})  # arguments that our rows do not have
 _PYTHON = {
-    "lstm": lambda: torch.lstm, "gru": lambda: torch.gru, "rnn_tanh": lambda: torch.rnn_tanh,
-    "rnn_relu": lambda: torch.rnn_relu,
+    "lstm": lambda: recurrent.lstm, "gru": lambda: recurrent.gru, "rnn_tanh": lambda: recurrent.rnn_tanh,
+    "rnn_relu": lambda: recurrent.rnn_relu,
 }  # fmt: skip
 
 

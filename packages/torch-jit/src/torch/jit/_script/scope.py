@@ -55,6 +55,7 @@ class Function:
         self.owner, self.cls, self.above = owner, cls, above  # of a method: the object and the class of its definition
         self.frame = None
         self.loops = 0
+        self.shared = set()  # names that `nonlocal` gives to the function around it
         self.annotated = {}  # types that assignments have declared
 
 

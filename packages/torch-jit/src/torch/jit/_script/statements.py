@@ -7,6 +7,7 @@ moved into the branch that goes on, or runs only where no flag is set.
 from __future__ import annotations
 
 import ast
+import importlib
 
 from . import types
 from .errors import NotSupportedError, ScriptError
@@ -274,6 +275,21 @@ class Statements:
         self.visit(node.value)
         return FALLS
 
+    def do_Nonlocal(self, node):
+        if not self.function.library:
+            raise NotSupportedError("nonlocal is not part of the script language", self.place)
+        self.function.shared.update(node.names)
+        return FALLS
+
+    def do_ImportFrom(self, node):
+        if not self.function.library:
+            raise NotSupportedError("import is not part of the script language", self.place, "import it outside")
+        package = self.function.source.lookup("__package__", "")
+        module = importlib.import_module("." * node.level + (node.module or ""), package)
+        for each in node.names:
+            self.frame.set(each.asname or each.name, Static(getattr(module, each.name)))
+        return FALLS
+
     def do_Raise(self, node):
         if node.exc is None:
             raise self.error("raise needs an exception", "the script language has no except")
@@ -328,11 +344,21 @@ class Statements:
         return FALLS
 
     def do_FunctionDef(self, node):
+        if self.function.library:
+            self.frame.set(node.name, Static(Local(node)))
+            return FALLS
         raise NotSupportedError(
             "a function within a function (a closure) is not part of the script language",
             self.place,
             "define it at the top level of the module and pass what it needs",
         )
+
+
+class Local:
+    """A function within a function of a library: compiled into its callers, with the names around it."""
+
+    def __init__(self, tree):
+        self.tree = tree
 
 
 def _same(a, b):

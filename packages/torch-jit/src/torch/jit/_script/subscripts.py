@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from .. import _ir as ir
-from . import types
+from . import library, types
 from .scope import FALLS
 from .values import Items, Self, Static, TupleOf
 
@@ -253,7 +253,10 @@ class Subscripts:
             value = self.value(item)
             if value.type().kind() == "TensorType":
                 value = self.op("unbind", value)
-            if value.type().kind() != "ListType" or starred is not None:
+            if value.type().kind() == "ListType" and starred is not None:
+                self._unpack_starred(target, value, starred)
+                return
+            if value.type().kind() != "ListType":
                 raise self.error(f"a value of type {value.type()} cannot be unpacked into {count} names")
             element = value.type().getElementType()
             items = list(self.node("prim::ListUnpack", [value], [element] * count).outputs())
@@ -271,6 +274,17 @@ class Subscripts:
             raise self.error(f"{len(items)} values cannot be unpacked into {count} names")
         for each, part in zip(target.elts, items):
             self.assign(each, part)
+
+    def _unpack_starred(self, target, value, starred):
+        """``*batch, h, w = sizes`` of a list: from both ends."""
+        after = len(target.elts) - starred - 1
+        for i, each in enumerate(target.elts):
+            if i == starred:
+                end = Static(-after if after else None)
+                part = self.op("slice", value, i, self.value(end), 1)
+                self.assign(each.value, part)
+            else:
+                self.assign(each, self.op("__getitem__", value, i if i < starred else i - len(target.elts)))
 
     def _set_element(self, target, item):
         owner = self.visit(target.value)
@@ -333,7 +347,7 @@ class Subscripts:
                 self.op(inplace, old, self.value(new)) if name != "matmul" else self.op("matmul", old, self.value(new))
             )
         elif isinstance(old, ir.Value) and old.type().kind() == "ListType" and name == "add":
-            self.op("extend", old, self.value(new, None if old in self.empties else old.type()))
+            library.method("ListType", "extend")(self, old, new)
             result = old
         else:
             result = self.binary(name, fold, old, new)
