@@ -14,6 +14,9 @@ import torch
 
 __all__ = ["Printer", "code_and_constants", "code_of", "literal"]
 
+# Operators whose last argument has no default in PyTorch, and those that are called otherwise there.
+_WHOLE = frozenset({"aten::batch_norm"})
+NAMES = {"cross_entropy": "cross_entropy_loss"}
 _SPECIAL = {"aten::Int": "int", "aten::Float": "float", "aten::Bool": "bool", "aten::str": "str"}
 _WORDS = {"torch", "ops", "self", "int", "float", "bool", "str", "inf", "nan", "CONSTANTS", "annotate", "range", "getattr",
           "uninitialized", "unchecked_cast", "isinstance", "fork", "print"}  # fmt: skip
@@ -287,7 +290,7 @@ class Printer:
         if kind == "aten::__getitem__" and list(node.inputs())[0].type().kind() != "TensorType":
             return f"{self._owner(args[0])}[{args[1]}]"
         if kind in ("aten::format", "aten::percentFormat") or space == "aten":
-            return f"torch.{name}({', '.join(self._arguments(node, args))})"
+            return f"torch.{NAMES.get(name, name)}({', '.join(self._arguments(node, args))})"
         return f"ops.{space}.{name}({', '.join(args)})"
 
     def _arguments(self, node, args):
@@ -302,7 +305,7 @@ class Printer:
             parts.append(
                 (f"{name}={text}" if keyword_only else text, default is not None and _is_default(value, default))
             )
-        while parts and parts[-1][1]:
+        while parts and parts[-1][1] and node.kind() not in _WHOLE:
             parts.pop()
         return [text for text, _ in parts if not (_ and "=" in text.split("(")[0])]
 
@@ -376,6 +379,10 @@ class Printer:
         return f"print({', '.join(args)})"
 
     def write_PythonOp(self, node, args):
+        if node.hasAttribute("operator"):
+            name, *named = node.s("operator").split(",")
+            at = len(args) - len(named)
+            return f"torch.{name}({', '.join([*args[:at], *(f'{key}={text}' for key, text in zip(named, args[at:]))])})"
         if self.owner or self.saving:
             raise RuntimeError(
                 f"{self.function.name} calls the Python function {node.s('name')}, which an archive cannot hold: "
@@ -428,10 +435,12 @@ def _is_default(value, default):
         return held is None
     if default in ("True", "False"):
         return held is (default == "True")
+    if isinstance(held, str):
+        return default.strip("'\"") == held
     try:
         return type(held) in (int, float) and float(default) == held
     except ValueError:
-        return isinstance(held, str) and default.strip("'\"") == held
+        return False
 
 
 def code_of(function):

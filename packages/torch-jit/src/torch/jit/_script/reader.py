@@ -13,11 +13,12 @@ import math
 import torch
 
 from .. import _ir as ir
-from . import recurrent, types
+from . import library, operators, recurrent, types
 from .compiler import Compiler, Emitter, Parameter, Program, all_arguments, set_defaults
 from .errors import ScriptError, nearest
 from .library import FUNCTIONS, SPECIAL
-from .scope import FALLS
+from .printer import NAMES
+from .scope import FALLS, Function
 from .source import _MISSING, Source
 from .values import Bound, Static, TupleOf
 
@@ -159,9 +160,15 @@ class TextEmitter(Emitter):
             if python is not None:
                 return self.inline(python(), args, kwargs)
             kwargs = {name: item for name, item in kwargs.items() if not (name in _IGNORED and self._is_absent(item))}
+            if not library.has_row(operator.name) and operator.name not in _NAMES:
+                fn = operators.operator(operator.name)
+                if fn is not None:
+                    return self._python_operator(operator.name, fn, args, kwargs)
+                return self._absent_operator(operator.name)
+            name = _NAMES.get(operator.name, operator.name)
             by_name = _BY_NAME.get(operator.name, {})
             kwargs.update({by_name[i]: item for i, item in enumerate(args) if i in by_name})
-            return self.row(operator.name, [item for i, item in enumerate(args) if i not in by_name], kwargs)
+            return self.row(name, [item for i, item in enumerate(args) if i not in by_name], kwargs)
         if operator.space == "prim" and operator.name == "RaiseException":
             kind = args[1].value if len(args) > 1 and isinstance(args[1], Static) else None
             kind = (kind or "RuntimeError").rpartition(".")[2]
@@ -169,8 +176,35 @@ class TextEmitter(Emitter):
             return Static(None)
         if operator.space == "prim" and operator.name.removeprefix("Enum").lower() in ("name", "value"):
             return self.attribute(self.value(args[0]), operator.name.removeprefix("Enum").lower())
-        result = self.op(f"{operator.space}::{operator.name}", *(self.value(each) for each in args))
+        kind = f"{operator.space}::{operator.name}"
+        if operator.space == "prim" and operator.name.startswith("is_") and not library.has_row(kind):
+            return Static(False)  # a kind of tensor that there is none of here
+        result = self.op(kind, *(self.value(each) for each in args))
         return TupleOf(result) if isinstance(result, (tuple, list)) else Static(None) if result is None else result
+
+    def _python_operator(self, name, fn, args, kwargs):
+        """An operator that is a function of Python here: called at run time."""
+        values = [self.argument(each) for each in args]
+        named = list(kwargs)
+        values += [self.argument(kwargs[each]) for each in named]
+        wanted = operators.result_of(fn)
+        made = self.node("prim::PythonOp", values, [wanted])
+
+        def call(*given):
+            at = len(given) - len(named)
+            return fn(*given[:at], **dict(zip(named, given[at:])))
+
+        made.ival_("pyobj", call)
+        made.s_("name", name)
+        made.s_("operator", ",".join([name, *named]))
+        output = made.output()
+        return TupleOf(self.elements(output)) if wanted.kind() == "TupleType" else output
+
+    def _absent_operator(self, name):
+        """An operator that there is none of: a program that gets there raises, others are not kept from running."""
+        text = f"the archive calls the operator aten::{name}, which this stack does not have"
+        self.node("prim::RaiseException", [self.constant(text), self.constant("NotImplementedError")])
+        return self.uninitialized(types.TENSOR)
 
     @staticmethod
     def _is_absent(item):
@@ -194,6 +228,7 @@ class TextEmitter(Emitter):
         items = {name: self.frame.get(name) for name in names if self.frame.get(name) is not None}
 
         def emit(inner, values):
+            inner.function = Function(inner.function.source)
             inner.frame.names.update(zip(items, values))
             inner.body(tree.body)
             return inner.frame.get("$ret")
@@ -208,6 +243,7 @@ class Local:
         self.tree = tree
 
 
+_NAMES = {theirs: ours for ours, theirs in NAMES.items()}
 # Arguments that stand at a place there and are given by name here.
 _BY_NAME = {"softmax": {2: "dtype"}, "log_softmax": {2: "dtype"}}
 _IGNORED = frozenset({"layout", "pin_memory", "non_blocking"})  # arguments that our rows do not have

@@ -6,8 +6,6 @@ w_hr where the state is projected.
 
 from __future__ import annotations
 
-from typing import List, Optional, Tuple
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -33,7 +31,7 @@ def _lstm_layer(x, h, c, weights, first, biases, projected, reverse):
     b_ih = weights[first + 2] if biases else None
     b_hh = weights[first + 3] if biases else None
     gates_x = F.linear(x, weights[first], b_ih)
-    outputs: List[Tensor] = []
+    outputs: list[Tensor] = []
     n = x.size(0)
     for t in range(n):
         at = n - 1 - t if reverse else t
@@ -53,8 +51,8 @@ def lstm(input, hx, params, has_biases, num_layers, dropout, train, bidirectiona
     x = input.transpose(0, 1) if batch_first else input
     directions = 2 if bidirectional else 1
     each = (4 if has_biases else 2) + (1 if projected else 0)
-    hs: List[Tensor] = []
-    cs: List[Tensor] = []
+    hs: list[Tensor] = []
+    cs: list[Tensor] = []
     for layer in static_range(num_layers):
         i = layer * directions
         forward, h, c = _lstm_layer(x, hx[0][i], hx[1][i], params, i * each, has_biases, projected, False)
@@ -94,7 +92,7 @@ def _layer(step, x, h, weights, first, biases, reverse):
     b_ih = weights[first + 2] if biases else None
     b_hh = weights[first + 3] if biases else None
     gates = F.linear(x, weights[first], b_ih)
-    outputs: List[Tensor] = []
+    outputs: list[Tensor] = []
     n = x.size(0)
     for t in range(n):
         h = step(gates[n - 1 - t if reverse else t], h, w_hh, b_hh)
@@ -108,7 +106,7 @@ def _rnn(step, input, hx, params, has_biases, num_layers, dropout, train, bidire
     x = input.transpose(0, 1) if batch_first else input
     directions = 2 if bidirectional else 1
     each = 4 if has_biases else 2
-    hs: List[Tensor] = []
+    hs: list[Tensor] = []
     for layer in static_range(num_layers):
         i = layer * directions
         forward, h = _layer(step, x, hx[i], params, i * each, has_biases, False)
@@ -166,13 +164,13 @@ def _batch(self, input):
     if input.dim() not in (2, 3):
         raise ValueError(f"{self.mode}: expected input to be 2D or 3D, got {input.dim()}D instead")
     if input.size(-1) != self.input_size:
-        raise RuntimeError(f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.size(-1)}")
+        raise RuntimeError(
+            f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.size(-1)}"
+        )
     return input if input.dim() == 3 else input.unsqueeze(0 if self.batch_first else 1)
 
 
-def _lstm_forward(
-    self, input: Tensor, hx: Optional[Tuple[Tensor, Tensor]] = None
-) -> Tuple[Tensor, Tuple[Tensor, Tensor]]:
+def _lstm_forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, tuple[Tensor, Tensor]]:
     x = _batch(self, input)
     places = self.num_layers * (2 if self.bidirectional else 1)
     batch = x.size(0 if self.batch_first else 1)
@@ -193,7 +191,7 @@ def _lstm_forward(
     return output, (h, c)
 
 
-def _rnn_forward(self, input: Tensor, hx: Optional[Tensor] = None) -> Tuple[Tensor, Tensor]:
+def _rnn_forward(self, input: Tensor, hx: Tensor | None = None) -> tuple[Tensor, Tensor]:
     x = _batch(self, input)
     places = self.num_layers * (2 if self.bidirectional else 1)
     if hx is None:
@@ -214,7 +212,7 @@ def _rnn_forward(self, input: Tensor, hx: Optional[Tensor] = None) -> Tuple[Tens
     return output, h
 
 
-def _lstm_cell_forward(self, input: Tensor, hx: Optional[Tuple[Tensor, Tensor]] = None) -> Tuple[Tensor, Tensor]:
+def _lstm_cell_forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
     x = input if input.dim() == 2 else input.unsqueeze(0)
     if hx is None:
         h = torch.zeros(x.size(0), self.hidden_size, dtype=x.dtype, device=x.device)
@@ -233,7 +231,7 @@ def _lstm_cell_forward(self, input: Tensor, hx: Optional[Tuple[Tensor, Tensor]] 
     return h, c
 
 
-def _cell_forward(self, input: Tensor, hx: Optional[Tensor] = None) -> Tensor:
+def _cell_forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
     x = input if input.dim() == 2 else input.unsqueeze(0)
     if hx is None:
         h = torch.zeros(x.size(0), self.hidden_size, dtype=x.dtype, device=x.device)

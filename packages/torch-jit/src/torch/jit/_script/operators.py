@@ -1,0 +1,287 @@
+"""PyTorch's operators that are functions of Python here: archives name them, and programs read from archives call Python for
+them, with PyTorch's parameters in PyTorch's order.  Written again, the call is the operator's.
+"""
+
+from __future__ import annotations
+
+import builtins
+import inspect
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from . import types
+
+__all__ = ["operator", "result_of"]
+
+_REDUCTIONS = ("none", "mean", "sum")
+_table = {}
+
+
+def operator(name):
+    """The Python function that stands for an operator, or None."""
+    found = _table.get(name)
+    if found is None and not name.startswith("__"):
+        for space in (torch, F, torch.Tensor):
+            found = getattr(space, name, None)
+            if inspect.isfunction(found):
+                return found
+        return None
+    return found
+
+
+def result_of(fn):
+    """The type that a call gives."""
+    note = inspect.signature(fn).return_annotation
+    return types.TENSOR if note in (inspect.Signature.empty, "Tensor") else types.from_annotation(note, _SOURCE)
+
+
+class _Names:
+    @staticmethod
+    def lookup(name, default=None):
+        return globals().get(name, getattr(builtins, name, default))
+
+
+_SOURCE = _Names()
+
+
+def _defines(fn):
+    _table[fn.__name__] = fn
+    return fn
+
+
+def _loss(name, *positional):
+    """A loss whose last arguments are ``positional``, among them the number of a reduction."""
+    fn = getattr(F, name)
+
+    def loss(*args, **kwargs):
+        given = dict(zip(positional, args[len(args) - min(len(positional), len(args) - 2) :])) if len(args) > 2 else {}
+        tensors = args[: len(args) - len(given)]
+        given.update(kwargs)
+        given["reduction"] = _REDUCTIONS[given.get("reduction", 1)]
+        return fn(*tensors, **given)
+
+    loss.__name__ = name
+    _table[name] = loss
+
+
+_loss("smooth_l1_loss", "reduction", "beta")
+_loss("huber_loss", "reduction", "delta")
+_loss("kl_div", "reduction")
+_loss("soft_margin_loss", "reduction")
+_loss("multilabel_margin_loss", "reduction")
+_loss("hinge_embedding_loss", "margin", "reduction")
+
+
+@_defines
+def binary_cross_entropy(input, target, weight=None, reduction=1):
+    return F.binary_cross_entropy(input, target, weight, reduction=_REDUCTIONS[reduction])
+
+
+@_defines
+def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None, reduction=1):
+    return F.binary_cross_entropy_with_logits(
+        input, target, weight, reduction=_REDUCTIONS[reduction], pos_weight=pos_weight
+    )
+
+
+@_defines
+def nll_loss_nd(input, target, weight=None, reduction=1, ignore_index=-100):
+    return F.nll_loss(input, target, weight, ignore_index=ignore_index, reduction=_REDUCTIONS[reduction])
+
+
+@_defines
+def cosine_embedding_loss(input1, input2, target, margin=0.0, reduction=1):
+    return F.cosine_embedding_loss(input1, input2, target, margin, reduction=_REDUCTIONS[reduction])
+
+
+@_defines
+def margin_ranking_loss(input1, input2, target, margin=0.0, reduction=1):
+    return F.margin_ranking_loss(input1, input2, target, margin, reduction=_REDUCTIONS[reduction])
+
+
+@_defines
+def multi_margin_loss(input, target, p=1, margin=1, weight=None, reduction=1):
+    return F.multi_margin_loss(input, target, p, margin, weight, reduction=_REDUCTIONS[reduction])
+
+
+@_defines
+def poisson_nll_loss(input, target, log_input, full, eps, reduction):
+    return F.poisson_nll_loss(input, target, log_input, full, None, eps, None, _REDUCTIONS[reduction])
+
+
+@_defines
+def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-6, swap=False, reduction=1):
+    return F.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction=_REDUCTIONS[reduction])
+
+
+@_defines
+def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction=1, zero_infinity=False):
+    return F.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, _REDUCTIONS[reduction], zero_infinity)
+
+
+# --- dropout ---
+
+
+def _dropped(name):
+    fn = getattr(F, {"feature_dropout": "dropout2d"}.get(name, name))
+
+    def dropout(input, p, train):
+        return fn(input, p, train)
+
+    def dropout_(input, p, train):
+        return input.copy_(fn(input, p, train)) if train else input
+
+    _table[name], _table[name + "_"] = dropout, dropout_
+
+
+for _name in ("alpha_dropout", "feature_dropout", "feature_alpha_dropout"):
+    _dropped(_name)
+
+
+@_defines
+def rrelu_(input, lower=1 / 8, upper=1 / 3, training=False, generator=None):
+    return F.rrelu(input, lower, upper, training, inplace=True)
+
+
+# --- images ---
+
+
+@_defines
+def col2im(input, output_size, kernel_size, dilation, padding, stride):
+    return F.fold(input, output_size, kernel_size, dilation, padding, stride)
+
+
+@_defines
+def im2col(input, kernel_size, dilation, padding, stride):
+    return F.unfold(input, kernel_size, dilation, padding, stride)
+
+
+def _resized(name, mode, has_corners, antialias=False):
+    def resize(input, output_size, *rest):
+        corners, scales = (rest[0], rest[1:]) if has_corners else (None, rest)
+        if output_size is not None:
+            return F.interpolate(input, size=list(output_size), mode=mode, align_corners=corners, antialias=antialias)
+        scale = scales[0] if isinstance(scales[0], (list, tuple)) else list(scales)
+        return F.interpolate(input, scale_factor=list(scale), mode=mode, align_corners=corners, antialias=antialias)
+
+    _table[name] = resize
+
+
+for _dims in "123":
+    _resized(f"upsample_nearest{_dims}d", "nearest", False)
+    _resized(f"_upsample_nearest_exact{_dims}d", "nearest-exact", False)
+_resized("upsample_linear1d", "linear", True)
+_resized("upsample_bilinear2d", "bilinear", True)
+_resized("upsample_bicubic2d", "bicubic", True)
+_resized("upsample_trilinear3d", "trilinear", True)
+_resized("_upsample_bilinear2d_aa", "bilinear", True, True)
+_resized("_upsample_bicubic2d_aa", "bicubic", True, True)
+
+
+@_defines
+def _convolution(
+    input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, benchmark=False,
+    deterministic=False, cudnn_enabled=True, allow_tf32=True,
+):  # fmt: skip
+    dims = len(stride)
+    if transposed:
+        fn = (F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d)[dims - 1]
+        return fn(input, weight, bias, stride, padding, output_padding, groups, dilation)
+    return (F.conv1d, F.conv2d, F.conv3d)[dims - 1](input, weight, bias, stride, padding, dilation, groups)
+
+
+@_defines
+def broadcast_shapes(a, b) -> list[int]:
+    return list(torch.broadcast_shapes(tuple(a), tuple(b)))
+
+
+@_defines
+def embedding_bag(
+    weight, indices, offsets, scale_grad_by_freq=False, mode=0, sparse=False, per_sample_weights=None,
+    include_last_offset=False, padding_idx=None,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
+    result = F.embedding_bag(
+        indices, weight, offsets, None, 2.0, scale_grad_by_freq, ("sum", "mean", "max")[mode], sparse, per_sample_weights,
+        include_last_offset, padding_idx,
+    )  # fmt: skip
+    nothing = torch.zeros(0, dtype=torch.int64)
+    return result, nothing, nothing, nothing
+
+
+@_defines
+def _nested_tensor_from_mask_left_aligned(t, mask) -> bool:
+    return False  # there is no way through nested tensors here: layers take the other one
+
+
+# --- cells and attention ---
+
+
+@_defines
+def lstm_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None) -> tuple[Tensor, Tensor]:
+    i, f, g, o = (F.linear(input, w_ih, b_ih) + F.linear(hx[0], w_hh, b_hh)).chunk(4, 1)
+    c = torch.sigmoid(f) * hx[1] + torch.sigmoid(i) * torch.tanh(g)
+    return torch.sigmoid(o) * torch.tanh(c), c
+
+
+@_defines
+def gru_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
+    r_x, z_x, n_x = F.linear(input, w_ih, b_ih).chunk(3, 1)
+    r_h, z_h, n_h = F.linear(hx, w_hh, b_hh).chunk(3, 1)
+    z = torch.sigmoid(z_x + z_h)
+    n = torch.tanh(n_x + torch.sigmoid(r_x + r_h) * n_h)
+    return n + z * (hx - n)
+
+
+@_defines
+def rnn_tanh_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
+    return torch.tanh(F.linear(input, w_ih, b_ih) + F.linear(hx, w_hh, b_hh))
+
+
+@_defines
+def rnn_relu_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
+    return torch.relu(F.linear(input, w_ih, b_ih) + F.linear(hx, w_hh, b_hh))
+
+
+@_defines
+def _native_multi_head_attention(
+    query, key, value, embed_dim, num_head, qkv_weight, qkv_bias, proj_weight, proj_bias, mask=None, need_weights=True,
+    average_attn_weights=True, mask_type=None,
+) -> tuple[Tensor, Tensor | None]:  # fmt: skip
+    padding, attention = (mask, None) if mask_type == 1 else (None, mask)
+    if mask_type == 2:
+        raise NotImplementedError("_native_multi_head_attention: masks of both kinds in one")
+    q, k, v = (each.transpose(0, 1) for each in (query, key, value))
+    output, weights = F.multi_head_attention_forward(
+        q, k, v, embed_dim, num_head, qkv_weight, qkv_bias, None, None, False, 0.0, proj_weight, proj_bias, False, padding,
+        need_weights, attention, average_attn_weights=average_attn_weights,
+    )  # fmt: skip
+    return output.transpose(0, 1), weights
+
+
+@_defines
+def _transformer_encoder_layer_fwd(
+    src, embed_dim, num_heads, qkv_weight, qkv_bias, proj_weight, proj_bias, use_gelu, norm_first, eps, norm_weight_1,
+    norm_bias_1, norm_weight_2, norm_bias_2, ffn_weight_1, ffn_bias_1, ffn_weight_2, ffn_bias_2, mask=None, mask_type=None,
+):  # fmt: skip
+    def attend(x):
+        return _native_multi_head_attention(
+            x, x, x, embed_dim, num_heads, qkv_weight, qkv_bias, proj_weight, proj_bias, mask, False, True, mask_type
+        )[0]
+
+    def feed(x):
+        hidden = F.linear(x, ffn_weight_1, ffn_bias_1)
+        return F.linear(F.gelu(hidden) if use_gelu else F.relu(hidden), ffn_weight_2, ffn_bias_2)
+
+    def norm1(x):
+        return F.layer_norm(x, (embed_dim,), norm_weight_1, norm_bias_1, eps)
+
+    def norm2(x):
+        return F.layer_norm(x, (embed_dim,), norm_weight_2, norm_bias_2, eps)
+
+    if norm_first:
+        x = src + attend(norm1(src))
+        return x + feed(norm2(x))
+    x = norm1(src + attend(src))
+    return norm2(x + feed(x))
