@@ -21,6 +21,7 @@ _parts.install()
 _tensor.complete(Tensor)
 
 __version__ = "2.14.0+core.0.1.0"
+from .torch_version import __version__  # noqa: E402, F811  (the same, comparable)
 
 
 def __getattr__(name):

@@ -39,6 +39,16 @@ def _are_functorch_transforms_active():
     return False
 
 
+_is_tracing = _get_cudnn_enabled = _are_functorch_transforms_active
+
+
+def _show_config():
+    """How torch-core was built."""
+    from . import __config__
+
+    return __config__.show()
+
+
 _is_current_rpc_agent_set = _are_functorch_transforms_active
 
 

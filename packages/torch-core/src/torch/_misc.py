@@ -20,6 +20,14 @@ if TYPE_CHECKING:
     import torch
 
 
+has_cuda = has_cudnn = has_mps = False  # as of the build: the plug-in would say otherwise
+
+
+def set_vital(name: str, attr: str, value: str) -> bool:
+    """False: nothing is noted of how programs use torch."""
+    return False
+
+
 legacy_contiguous_format = _C.contiguous_format  # its name before 2020
 
 

@@ -82,9 +82,19 @@ LAZY = {
     "_nested_view_from_buffer": "nested._strided",
     "legacy_contiguous_format": "_misc",
     **dict.fromkeys(
-        ("_empty_affine_quantized", "_make_per_channel_quantized_tensor", "_make_per_tensor_quantized_tensor", "_scaled_mm", "solve"),
+        ("_empty_affine_quantized", "_make_per_channel_quantized_tensor", "_make_per_tensor_quantized_tensor", "_scaled_mm", "lstsq", "matrix_rank",
+         "quantize_per_channel", "quantize_per_tensor", "quantize_per_tensor_dynamic", "solve", "symeig"),
         "_refused",
     ),
+    **dict.fromkeys(
+        (
+            "per_channel_affine", "per_channel_affine_float_qparams", "per_channel_symmetric", "per_tensor_affine", "per_tensor_symmetric",
+            "qscheme",
+        ),
+        "_qschemes",
+    ),
+    **dict.fromkeys([f"_cast_{t}" for t in ("Byte", "Char", "Double", "Float", "Half", "Int", "Long", "Short")], "_old_casts"),
+    "_int_mm": "_native",
     "OutOfMemoryError": "cuda",
     **dict.fromkeys(("autocast", "GradScaler"), "amp"),
     **dict.fromkeys(
@@ -120,6 +130,7 @@ LAZY = {
             "zero_", "bernoulli_", "pin_memory", "get_float32_matmul_precision", "set_float32_matmul_precision",
             "get_deterministic_debug_mode", "set_deterministic_debug_mode", "get_num_interop_threads", "set_num_interop_threads",
             "get_default_device", "set_default_device", "from_file", "gcd_", "get_device", "has_lapack", "has_mkl", "has_openmp", "is_neg",
+            "has_cuda", "has_cudnn", "has_mps", "set_vital",
             "is_deterministic_algorithms_warn_only_enabled", "is_warn_always_enabled", "lcm_", "set_warn_always", "to_dlpack", "xlogy_",
         ),
         "_misc",
@@ -167,6 +178,7 @@ MODULES = (
     "special",
     "storage",
     "testing",
+    "torch_version",
     "types",
     "version",
     "xpu",
@@ -196,6 +208,11 @@ def attribute(name: str):
         return import_module(f"torch.{name}")
     if name == "torch":  # `from torch import torch`, which editors write
         return sys.modules["torch"]
+    if name == "__all__":  # what `from torch import *` takes: what is there, and no modules
+        torch = sys.modules["torch"]
+        return _keep(
+            name, [n for n in names() if n[0] != "_" and n not in PARTS and n not in MODULES and hasattr(torch, n)]
+        )
     if name in LAZY:
         module = import_module(f"torch.{LAZY[name]}")
         return module if name == LAZY[name] else _keep(name, getattr(module, name))

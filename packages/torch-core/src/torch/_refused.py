@@ -7,10 +7,17 @@ REFUSED = {
     "_make_per_tensor_quantized_tensor": "there are no quantized tensors",
     "_make_per_channel_quantized_tensor": "there are no quantized tensors",
     "_empty_affine_quantized": "there are no quantized tensors",
+    "quantize_per_tensor": "there are no quantized tensors",
+    "quantize_per_tensor_dynamic": "there are no quantized tensors",
+    "quantize_per_channel": "there are no quantized tensors",
 }
 
 #: solvers that PyTorch itself has taken away, with what took their place
-REMOVED = {"solve": "torch.linalg.solve(A, B), whose arguments stand the other way round"}
+REMOVED = {
+    "solve": "torch.linalg.solve(A, B), whose arguments stand the other way round",
+    "lstsq": "torch.linalg.lstsq(A, B), whose arguments stand the other way round",
+    "matrix_rank": "torch.linalg.matrix_rank",
+}
 
 
 def _refuse(name, reason):

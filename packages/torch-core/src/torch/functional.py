@@ -8,6 +8,8 @@ NAMES = (
     "unravel_index",
 )  # fmt: skip
 
+__all__ = list(NAMES)
+
 
 def __getattr__(name):
     if name in NAMES:

@@ -1,14 +1,17 @@
 """``torch.amp`` of CUDA, under older names."""
 
 import functools
+import sys
 
 from .. import _C
 from ..amp import GradScaler as _GradScaler
 from ..amp import autocast as _autocast
-from ..amp import custom_bwd, custom_fwd
+from ..amp import custom_bwd, custom_fwd, grad_scaler
 
 __all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd"]
 
+__path__ = []  # programs also import torch.cuda.amp.grad_scaler
+sys.modules[f"{__name__}.grad_scaler"] = grad_scaler
 custom_fwd = functools.partial(custom_fwd, device_type="cuda")
 custom_bwd = functools.partial(custom_bwd, device_type="cuda")
 

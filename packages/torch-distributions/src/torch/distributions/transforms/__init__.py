@@ -10,6 +10,7 @@ from .elementwise import (
     SigmoidTransform,
     SoftplusTransform,
     TanhTransform,
+    _clipped_sigmoid,  # noqa: F401
 )
 from .events import (
     CorrCholeskyTransform,

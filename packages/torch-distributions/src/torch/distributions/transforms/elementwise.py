@@ -58,14 +58,19 @@ class ExpTransform(_Increasing):
         return x
 
 
+def _clipped_sigmoid(x):
+    """The logistic function, kept inside (0, 1) by the smallest steps of the dtype."""
+    limits = torch.finfo(x.dtype)
+    return torch.sigmoid(x).clamp(min=limits.tiny, max=1 - limits.eps)
+
+
 class SigmoidTransform(_Increasing):
     """``y = 1 / (1 + exp(-x))``, kept inside (0, 1)."""
 
     codomain = constraints.unit_interval
 
     def _call(self, x):
-        limits = torch.finfo(x.dtype)
-        return torch.sigmoid(x).clamp(min=limits.tiny, max=1 - limits.eps)
+        return _clipped_sigmoid(x)
 
     def _inverse(self, y):
         limits = torch.finfo(y.dtype)

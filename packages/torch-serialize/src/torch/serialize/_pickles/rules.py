@@ -83,7 +83,8 @@ class Rules:
 
     def new(self, cls, args, kwargs):
         word = self._callable.get(id(cls))
-        if word is None or not isinstance(cls, type) or type(args) is not tuple or type(kwargs) is not dict:
+        is_class = isinstance(cls, type) or (type(word) is Word and word.name == "torch.torch_version.TorchVersion")
+        if word is None or not is_class or type(args) is not tuple or type(kwargs) is not dict:
             raise Broken(f"it makes an object of {described(cls)}, which is not an allowed class")
         if type(word) is not Word:
             return cls.__new__(cls, *args, **kwargs)

@@ -26,6 +26,7 @@ TABLE: tuple[tuple[str, str, str, Any], ...] = (
     ("builtins.bytes", "", "bytes", bytes),
     ("builtins.bytearray", "[text|bytes] [text]", "bytearray", as_bytearray),
     ("builtins.str", "[text]", "text", as_text),
+    ("torch.torch_version.TorchVersion", "text", "text", as_text),
     ("builtins.int", "[number]", "int", int),
     ("builtins.float", "[number]", "float", float),
     ("builtins.bool", "[number]", "flag", bool),

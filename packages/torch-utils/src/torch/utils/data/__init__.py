@@ -58,7 +58,26 @@ __all__ = [
 ]
 
 
+# Loaded at first touch: modules, and the names they hold.
+_LATE = {
+    "datapipes": None,
+    "datasets": None,
+    "graph": None,
+    "graph_settings": None,
+    **dict.fromkeys(("DFIterDataPipe", "DataChunk", "IterDataPipe", "MapDataPipe"), "datapipes.datapipe"),
+    **dict.fromkeys(
+        (
+            "argument_validation", "functional_datapipe", "guaranteed_datapipes_determinism", "non_deterministic", "runtime_validation",
+            "runtime_validation_disabled",
+        ),
+        "datapipes._decorator",
+    ),
+    "_DatasetKind": "dataloader",
+}  # fmt: skip
+
+
 def __getattr__(name):
-    if name == "datasets":  # loaded at first touch
-        return _import_module("torch.utils.data.datasets")
+    if name in _LATE:
+        module = _import_module(f"torch.utils.data.{_LATE[name] or name}")
+        return getattr(module, name) if _LATE[name] else module
     raise AttributeError(f"module 'torch.utils.data' has no attribute {name!r}")

@@ -6,6 +6,7 @@ import multiprocessing
 import multiprocessing.context
 import operator
 import os
+import sys
 import warnings
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 _collate_fn_t = Callable[[list[T]], Any]
+_worker_init_fn_t = Callable[[int], None]
 
 _FIXED = {"batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers"}
 
@@ -112,6 +114,10 @@ class DataLoader(Generic[T_co]):
         except TypeError:
             raise TypeError(f"DataLoader: num_workers must be an int, got {num_workers!r}") from None
         _check(num_workers, timeout, prefetch_factor, persistent_workers, worker_kind)
+        if "torch.utils.data.datapipes" in sys.modules:
+            from ._pipes import prepare
+
+            dataset, shuffle, worker_init_fn = prepare(dataset, shuffle, worker_init_fn, num_workers, worker_kind)
         self.dataset = dataset
         self.num_workers = num_workers
         self.prefetch_factor = 2 if prefetch_factor is None and num_workers > 0 else prefetch_factor
@@ -338,8 +344,16 @@ def __getattr__(name: str):
     """Classes under the names that they have in PyTorch."""
     if name == "_InfiniteConstantSampler":
         return _Forever
-    if name in ("_BaseDataLoaderIter", "_DataLoaderIter"):
+    if name == "_BaseDataLoaderIter":
+        from ._derived import _BaseDataLoaderIter
+
+        return _BaseDataLoaderIter
+    if name == "_DataLoaderIter":
         return LoaderIterator
+    if name == "_sharding_worker_init_fn":
+        from ._pipes import _sharding_worker_init_fn
+
+        return _sharding_worker_init_fn
     if name == "_SingleProcessDataLoaderIter":
         return SerialIterator
     if name == "_MultiProcessingDataLoaderIter":

@@ -43,7 +43,10 @@ def get_worker_info() -> WorkerInfo | None:
     >>> get_worker_info() is None
     True
     """
-    return getattr(_here, "info", None)
+    info = getattr(_here, "info", None)
+    if info is None and (set_by_others := sys.modules.get("torch.utils.data._utils.worker")):
+        return vars(set_by_others).get("_worker_info")  # a library's own worker notes it there
+    return info
 
 
 def set_worker_info(info: WorkerInfo | None) -> None:

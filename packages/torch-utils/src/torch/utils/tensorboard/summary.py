@@ -62,6 +62,16 @@ def scalar(tag: str, scalar_value: Any, new_style: bool = False, double_precisio
     return value(tag, tensor(DOUBLE if double_precision else FLOAT, (), content), "scalars")
 
 
+def hparams(
+    hparam_dict: dict, metric_dict: dict, hparam_domain_discrete: dict | None = None
+) -> tuple[bytes, bytes, bytes]:
+    """The three summaries of a run's settings and metrics: experiment, start and end of the session."""
+    from .hparams import summaries
+
+    experiment, start, end = summaries(hparam_dict, metric_dict, hparam_domain_discrete)
+    return experiment, start, end
+
+
 def text(tag: str, text_string: str) -> bytes:
     if not isinstance(text_string, str):
         raise TypeError(f"add_text({tag!r}): expected a str, got {type(text_string).__name__}")

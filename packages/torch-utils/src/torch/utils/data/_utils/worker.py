@@ -4,11 +4,29 @@ from ..worker import *  # noqa: F403
 from ..worker import _here  # noqa: F401
 
 
+class _IterableDatasetStopIteration:
+    """What a worker of a library's loader sends when its stream has ended."""
+
+    def __init__(self, worker_id):
+        self.worker_id = worker_id
+
+
+class _ResumeIteration:
+    """What a library's loader sends a worker that goes on with another pass."""
+
+    def __init__(self, seed=None):
+        self.seed = seed
+
+
 def __getattr__(name):
     if name == "_worker_info":
         from ..worker import get_worker_info
 
         return get_worker_info()
+    if name == "ManagerWatchdog":
+        from ..dataloader import ManagerWatchdog
+
+        return ManagerWatchdog
     raise AttributeError(f"module 'torch.utils.data._utils.worker' has no attribute {name!r}")
 
 
