@@ -92,3 +92,21 @@ def test_nothing_is_left_of_a_graph_of_wrappers():
     gc.collect()
     if before is not None:
         assert _C._live_nodes() <= before
+
+
+def test_operators_record_again_where_a_mode_says_so():
+    class Doubled:
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            if str(func) == "aten.sin.default":
+                with torch.overrides.enable_reentrant_dispatch(), torch.enable_grad():
+                    x = args[0].detach().requires_grad_()
+                    (slope,) = torch.autograd.grad(torch.exp(x).sum(), x)
+                    return slope
+            return func(*args, **kwargs or {})
+
+    _dispatch.push(Doubled())
+    try:
+        y = torch.zeros(2).sin()
+    finally:
+        _dispatch.pop()
+    assert y.tolist() == [1.0, 1.0]

@@ -80,6 +80,16 @@ PyObject* set_mode(PyObject*, PyObject* on) {
   Py_RETURN_NONE;
 }
 
+// Autograd, vmap and autocast, which __torch_dispatch__ stands beneath: -1 lets them see what this thread calls.
+PyObject* set_excluded(PyObject*, PyObject* number) {
+  const long keys = PyLong_AsLong(number);
+  if (PyErr_Occurred()) return nullptr;
+  const Keys before = thread_keys.exclude;
+  constexpr Keys above = key(Slot::Autograd) | key(Slot::Autocast) | key(Slot::Wrapped);
+  thread_keys.exclude = keys < 0 ? Keys(before & ~above) : Keys(keys);
+  return PyLong_FromLong(before);
+}
+
 PyObject* disabled_impl(PyObject*, PyObject* given) {
   PyObject *function, *types, *args = nullptr, *kwargs = nullptr;
   if (!PyArg_ParseTuple(given, "OO|OO:_disabled_torch_dispatch_impl", &function, &types, &args, &kwargs))
@@ -151,6 +161,9 @@ PyObject* hollow_question(PyObject*, PyObject* o) { return PyBool_FromLong(is_te
 PyMethodDef functions[] = {
     {"_set_dispatch_mode", set_mode, METH_O,
      "_set_dispatch_mode(on)\n--\n\nWhether this thread has a mode that sees operators."},
+    {"_set_excluded_keys", set_excluded, METH_O,
+     "_set_excluded_keys(keys)\n--\n\nWhich layers this thread's calls pass by, as bits; -1: not those that record, "
+     "batch and cast. Gives what it was."},
     {"_disabled_torch_dispatch_impl", disabled_impl, METH_VARARGS,
      "_disabled_torch_dispatch_impl(func, types, args=(), kwargs=None)\n--\n\n``__torch_dispatch__`` of a class that "
      "leaves operators as they are."},

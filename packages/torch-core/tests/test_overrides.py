@@ -288,3 +288,22 @@ def test_as_subclass_shares_memory_and_refuses_other_classes():
     assert base.tolist() == [1, 1]
     with pytest.raises(TypeError, match="must be a subclass of Tensor, not <class 'int'>"):
         base.as_subclass(int)
+
+
+def test_a_function_is_called_as_it_is_and_what_it_calls_is_seen():
+    class Log(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            names.append(func.__name__)
+            return torch.overrides.redispatch_function(func, types, args, kwargs)
+
+    def scaled(a, b):
+        if torch.overrides.has_torch_function((a, b)):
+            return torch.overrides.handle_torch_function(scaled, (a, b), a, b)
+        return a * b + 1
+
+    names = []
+    x = torch.tensor(3.0).as_subclass(Log)
+    assert scaled(x, x).item() == 10.0 and names == ["scaled", "mul"]
+    assert x.to(torch.float64).dtype == torch.float64 and names[-1] == "to"
+    assert torch.overrides._get_overloaded_args((1, x, torch.ones(1)))[0] is x

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 __all__ = [
-    "BaseTorchFunctionMode", "TorchFunctionMode", "get_default_nowrap_functions", "get_ignored_functions", "get_overridable_functions",
+    "BaseTorchFunctionMode", "TorchFunctionMode", "enable_reentrant_dispatch", "get_default_nowrap_functions", "get_ignored_functions", "get_overridable_functions",
     "get_testing_overrides", "handle_torch_function", "has_torch_function", "has_torch_function_unary", "has_torch_function_variadic",
-    "is_tensor_like", "is_tensor_method_or_property", "resolve_name", "wrap_torch_function",
+    "is_tensor_like", "is_tensor_method_or_property", "redispatch_function", "resolve_name", "wrap_torch_function",
 ]  # fmt: skip
 
 _disabled = _C._disabled_torch_function_impl
@@ -39,7 +39,7 @@ class _State(threading.local):
     """Of a thread: the modes around it, the innermost last, and what is switched off."""
 
     def __init__(self):
-        self.modes, self.without_classes, self.without_modes = [], False, False
+        self.modes, self.without_classes, self.without_modes, self.skip = [], False, False, False
 
 
 _state = _State()
@@ -125,6 +125,9 @@ def has_torch_function(relevant_args: Iterable[Any]) -> bool:
     >>> torch.overrides.has_torch_function((torch.ones(2), 1))
     False
     """
+    if _state.skip:
+        _state.skip = False
+        return False
     if _state.modes and not _state.without_modes:
         return True
     return not _state.without_classes and bool(_overriding(relevant_args))
@@ -170,6 +173,51 @@ def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[..
         return wrapped
 
     return decorate
+
+
+def redispatch_function(func: Any, types: Any, args: Any, kwargs: Any = None) -> Any:
+    """In a ``__torch_function__``: the function itself, which does not ask the classes or the mode again, while what a function
+    in Python calls is seen as any other call.
+
+    >>> class Log(torch.Tensor):
+    ...     @classmethod
+    ...     def __torch_function__(cls, func, types, args=(), kwargs=None):
+    ...         print(func.__name__)
+    ...         return torch.overrides.redispatch_function(func, types, args, kwargs)
+    >>> torch.tensor(1.0).as_subclass(Log) + 1
+    add
+    tensor(2.)
+    """
+    if inspect.isfunction(func):
+        _state.skip = True  # for its own question
+        try:
+            return func(*args, **(kwargs or {}))
+        finally:
+            _state.skip = False
+    with DisableTorchFunction():
+        return func(*args, **(kwargs or {}))
+
+
+def enable_reentrant_dispatch() -> Any:
+    """A block within ``__torch_dispatch__`` whose operators are seen by autograd and autocast again.
+
+    >>> with torch.overrides.enable_reentrant_dispatch():
+    ...     x = torch.ones(1)
+    """
+    return _Reentrant()
+
+
+class _Reentrant:
+    def __enter__(self):
+        self._before = _C._set_excluded_keys(-1)
+
+    def __exit__(self, *error):
+        _C._set_excluded_keys(self._before)
+
+
+def _get_overloaded_args(relevant_args: Iterable[Any], get_type_fn: Any = None) -> list[Any]:
+    """The arguments that bring ``__torch_function__``, one of a class, those of derived classes first."""
+    return _overriding(relevant_args)
 
 
 # --- subclasses ---

@@ -14,7 +14,8 @@ from torch._parts import need as _need
 from ._grad import grad, grad_and_value, vjp
 from ._jacobian import hessian, jacfwd, jacrev
 from ._jvp import jvp, linearize
-from ._vmap import vmap
+from ._rearrange import rearrange
+from ._vmap import debug_unwrap, vmap
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,11 +23,11 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-_OF_MODULES = ("functional_call", "replace_all_batch_norm_modules_", "stack_module_state")
+_OF_MODULES = ("replace_all_batch_norm_modules_", "stack_module_state")
 
 __all__ = [
-    "functional_call", "functionalize", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize",
-    "replace_all_batch_norm_modules_", "stack_module_state", "vjp", "vmap",
+    "debug_unwrap", "functional_call", "functionalize", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp",
+    "linearize", "rearrange", "replace_all_batch_norm_modules_", "stack_module_state", "vjp", "vmap",
 ]  # fmt: skip
 
 
@@ -38,6 +39,29 @@ def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Cal
     if remove not in ("mutations", "mutations_and_views"):
         raise RuntimeError(f"functionalize: remove must be 'mutations' or 'mutations_and_views', got {remove!r}")
     return func
+
+
+def functional_call(
+    module: Any,
+    parameter_and_buffer_dicts: Any,
+    args: Any = None,
+    kwargs: dict[str, Any] | None = None,
+    *,
+    tie_weights: bool = True,
+    strict: bool = False,
+) -> Any:
+    """``module(*args, **kwargs)`` with the tensors of a dict, or of several that share no name, in place of its own.
+
+    ValueError for a name in two dicts, RuntimeError for names that the module has not when ``strict``.
+
+    >>> layer = torch.nn.Linear(1, 1)
+    >>> torch.func.functional_call(layer, {"weight": torch.ones(1, 1), "bias": torch.ones(1)}, torch.ones(1))
+    tensor([2.])
+    """
+    _need("nn")
+    from torch.nn.utils.stateless import functional_call as call
+
+    return call(module, parameter_and_buffer_dicts, args, kwargs, tie_weights=tie_weights, strict=strict)
 
 
 def __getattr__(name):

@@ -189,6 +189,26 @@ class _Run:
         )
 
 
+def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
+    """All examples of a batch, of one example of it: to be looked at. Of any other tensor, itself.
+
+    With ``recurse`` those of the outermost batch, else of the innermost one.
+
+    >>> def row(x):
+    ...     print(x.shape, torch.func.debug_unwrap(x).shape)
+    ...     return x
+    >>> _ = torch.func.vmap(row)(torch.ones(2, 3))
+    torch.Size([3]) torch.Size([2, 3])
+    """
+    if not isinstance(tensor, Tensor):
+        raise ValueError(f"debug_unwrap: expected a Tensor, got {type(tensor).__name__}")
+    while (inner := _C._vmap_unwrap(tensor, 0)) is not None:
+        tensor = inner
+        if not recurse:
+            break
+    return tensor
+
+
 class _Info(NamedTuple):
     """What a rule for vmap is told of the batch."""
 

@@ -1,33 +1,44 @@
-"""``torch._C._functorch``: questions about tensors that stand for one example of many. There are none."""
+"""``torch._C._functorch``: questions about tensors that stand for one example of many, which :func:`torch.func.vmap` makes."""
+
+from sys import modules
 
 NONE = "torch.func.vmap runs a function once for each example here: no tensor stands for several, wrap the function by torch.func.vmap"
 
 
 def is_batchedtensor(tensor):
-    """Whether a tensor stands for one example of many: never.
+    """Whether a tensor stands for one example of many.
 
     >>> torch._C._functorch.is_batchedtensor(torch.ones(2))
     False
     """
+    return maybe_get_level(tensor) > 0
+
+
+is_functorch_wrapped_tensor = is_batchedtensor
+
+
+def is_gradtrackingtensor(tensor):
+    """Whether a tensor belongs to a call of torch.func.grad or jvp: never, they use the ordinary tape."""
     return False
 
 
-is_legacy_batchedtensor = is_gradtrackingtensor = is_functorch_wrapped_tensor = is_functionaltensor = is_batchedtensor
+is_legacy_batchedtensor = is_functionaltensor = is_gradtrackingtensor
 
 
 def get_unwrapped(tensor):
-    """The tensor within one that stands for an example: the tensor itself."""
-    return tensor
+    """All examples, of a tensor that stands for one; of another the tensor itself."""
+    return modules["torch.autograd._C"]._vmap_unwrap(tensor, 0) if is_batchedtensor(tensor) else tensor
 
 
 def maybe_get_bdim(tensor):
-    """The dim along which a tensor holds examples: -1 for none."""
-    return -1
+    """The dim along which :func:`get_unwrapped` holds examples: -1 for none."""
+    return 0 if is_batchedtensor(tensor) else -1
 
 
 def maybe_get_level(tensor):
-    """The call of vmap that a tensor belongs to: -1 for none."""
-    return -1
+    """The number of the vmap that a tensor belongs to, the outermost being 1: -1 for none."""
+    part = modules.get("torch.autograd._C")  # without it there is no vmap
+    return (part._vmap_level(tensor) or -1) if part is not None else -1
 
 
 def _add_batch_dim(tensor, in_dim, level):

@@ -118,6 +118,29 @@ def is_in_any_mode_without_ignore_compile_internals() -> bool:
     return bool(_dispatch.modes())
 
 
+any_torch_dispatch_mode_on_stack = is_in_any_mode_without_ignore_compile_internals
+
+
+def _push_mode(mode: Any) -> None:
+    """Begin to ask a mode."""
+    _dispatch.push(mode)
+
+
+def _pop_mode(k: Any = None) -> Any:
+    """End to ask the innermost mode, which it gives."""
+    return _dispatch.pop()
+
+
+def _len_torch_dispatch_stack() -> int:
+    """How many modes this thread has."""
+    return len(_dispatch.modes())
+
+
+def _get_dispatch_stack_at(idx: int) -> Any:
+    """A mode by its place, the outermost being 0."""
+    return _dispatch.modes()[idx]
+
+
 def _disable_current_modes() -> Any:
     """A block in which no mode is asked; gives the modes that were."""
     return _dispatch.without_modes()
