@@ -7,6 +7,7 @@
 #include <atomic>
 
 #include "func/dual.h"
+#include "func/functional.h"
 #include "torch/core/init.h"
 #include "torch/core/ops/copy.h"
 #include "torch/core/ops/create.h"
@@ -20,13 +21,6 @@ namespace torch::autograd {
 namespace {
 
 constinit thread_local const VmapLevel* innermost = nullptr;
-
-// Where a wrapper's elements seem to lie: whoever reads there without asking has_memory() is stopped at once.
-void* no_memory() {
-  static void* const place =
-      mmap(nullptr, size_t(1) << 30, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  return place == MAP_FAILED ? nullptr : place;
-}
 
 // The shape of a wrapper is that of the first example.
 void take_geometry(TensorImpl* t, const Tensor& value) {
@@ -43,6 +37,7 @@ int highest_level(const Row& row, const Value* arguments) {
   const auto look = [&](const TensorImpl* t) {
     if (const Batched* b = batched(t)) highest = std::max(highest, b->level);
     if (const Dual* d = dual(t)) highest = std::max(highest, level_of(*d));
+    if (const Functional* f = functional(t)) highest = std::max(highest, level_of(*f));
   };
   for (int i = 0; i < row.schema.count; ++i) {
     if (row.schema.params[i].kind == Kind::Tensor) look(arguments[i].tensor);
@@ -122,6 +117,7 @@ bool draw(BatchedCall& c, Result& result) {
 void layer(const Row& row, const Value* arguments, Result& result) {
   const int number = highest_level(row, arguments);
   if (!number) {
+    if (innermost && innermost->form == Form::Functional) return call_functional(row, arguments, *innermost, result);
     if (call_without_old_duals(row, arguments, result)) return;
     const VmapLevel* vmap = innermost_vmap();
     if (!row.attr.is_random || row.attr.is_composite || !vmap) {
@@ -138,7 +134,9 @@ void layer(const Row& row, const Value* arguments, Result& result) {
     if (batched_result) wrap_results(call, result);
     return;
   }
-  if (const VmapLevel& level = level_of(row, number); level.dual) return call_with_duals(row, arguments, level, result);
+  const VmapLevel& its = level_of(row, number);
+  if (its.form == Form::Dual) return call_with_duals(row, arguments, its, result);
+  if (its.form == Form::Functional) return call_functional(row, arguments, its, result);
   const BatchRule rule = batch_rule(row);
   if (row.attr.is_composite && !rule) {
     Readmit inner(Slot::Wrapped);
@@ -182,7 +180,9 @@ const bool installed = [] {
   values_behind = [](const Tensor& t) {
     Tensor values = t;
     while (const Wrapper* w = wrapper(values.get()))
-      values = Tensor(w->is_dual ? static_cast<const Dual*>(w)->primal : static_cast<const Batched*>(w)->value);
+      values = w->form == Form::Dual         ? Tensor(static_cast<const Dual*>(w)->primal)
+               : w->form == Form::Functional ? current_value(values)
+                                             : Tensor(static_cast<const Batched*>(w)->value);
     return values;
   };
   return true;
@@ -193,7 +193,7 @@ const bool installed = [] {
 namespace {
 Keys keys_outside(const VmapLevel& level) noexcept {
   bool vmap = false;
-  for (const VmapLevel* l = level.outer; l; l = l->outer) vmap |= !l->dual;
+  for (const VmapLevel* l = level.outer; l; l = l->outer) vmap |= l->form != Form::Dual;
   return vmap ? Keys(thread_keys.include | key(Slot::Wrapped)) : Keys(thread_keys.include & ~key(Slot::Wrapped));
 }
 }  // namespace
@@ -211,7 +211,7 @@ Outside::~Outside() {
 const VmapLevel* innermost_level() noexcept { return innermost; }
 const VmapLevel* innermost_vmap() noexcept {
   const VmapLevel* l = innermost;
-  while (l && l->dual) l = l->outer;
+  while (l && l->form != Form::Batched) l = l->outer;
   return l;
 }
 
@@ -222,10 +222,12 @@ int enter_vmap(int64_t size, Randomness randomness) {
   return number;
 }
 
-int enter_dual() {
+int enter_level(Form form, bool copies_views) {
   static constinit std::atomic<uint64_t> last{0};
   const int number = innermost ? innermost->number + 1 : 1;
-  innermost = new VmapLevel{innermost, number, 0, Randomness::Error, thread_keys, ++last};
+  innermost = new VmapLevel{innermost, number, 0, Randomness::Error, thread_keys, form, ++last, copies_views};
+  if (form == Form::Functional)  // what is made within is a wrapper too
+    thread_keys = {Keys(thread_keys.include | key(Slot::Wrapped)), Keys(thread_keys.exclude & ~key(Slot::Wrapped))};
   return number;
 }
 
@@ -234,6 +236,12 @@ void leave_level() noexcept {
   thread_keys = ended->before;
   innermost = ended->outer;
   delete ended;
+}
+
+void* no_memory() {
+  static void* const place =
+      mmap(nullptr, size_t(1) << 30, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return place == MAP_FAILED ? nullptr : place;
 }
 
 void become_view(const Tensor& t, const Tensor& of) {

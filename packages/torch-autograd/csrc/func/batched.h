@@ -19,40 +19,45 @@ namespace torch::autograd {
 
 enum class Randomness : uint8_t { Error, Different, Same };
 
-// A vmap, or a level of dual numbers (dual.h), that is running on this thread. They nest; the outermost has number 1.
+enum class Form : uint8_t { Batched, Dual, Functional };
+
+// A vmap, a level of dual numbers (dual.h) or a functionalize (functional.h) that is running on this thread. They nest;
+// the outermost has number 1.
 struct VmapLevel {
   const VmapLevel* outer;
   int number;
   int64_t size;  // of the batch
   Randomness randomness;
   ThreadKeys before;
-  uint64_t dual = 0;  // its number among all levels of dual numbers there ever were; 0: a vmap
+  Form form = Form::Batched;
+  uint64_t id = 0;            // its number among all levels there ever were that are no vmap
+  bool copies_views = false;  // functionalize: views are copies beneath
 };
 TORCH_API const VmapLevel* innermost_level() noexcept;
 TORCH_API const VmapLevel* innermost_vmap() noexcept;
-TORCH_API int enter_vmap(int64_t size, Randomness randomness);  // the number of the new level
-TORCH_API int enter_dual();
+TORCH_API int enter_vmap(int64_t size, Randomness randomness);    // the number of the new level
+TORCH_API int enter_level(Form form, bool copies_views = false);  // another one than a vmap
 TORCH_API void leave_level() noexcept;
 
 // What a wrapper consists of.
 struct Wrapper : Payload {
-  const bool is_dual;
+  const Form form;
 
  protected:
-  explicit Wrapper(bool dual) noexcept : Payload(Kind::Wrapped), is_dual(dual) {}
+  explicit Wrapper(Form f) noexcept : Payload(Kind::Wrapped), form(f) {}
 };
 inline const Wrapper* wrapper(const TensorImpl* t) noexcept {
   if (!t || !t->payload || t->payload->kind != Payload::Kind::Wrapped) return nullptr;
   return t->keys & key(Slot::Wrapped) ? static_cast<Wrapper*>(t->payload) : nullptr;  // else a class made it
 }
 struct Batched final : Wrapper {
-  Batched(Tensor v, int level) noexcept : Wrapper(false), value(std::move(v)), level(level) {}
+  Batched(Tensor v, int level) noexcept : Wrapper(Form::Batched), value(std::move(v)), level(level) {}
   const Tensor value;  // the batch is its first dim
   const int level;
 };
 inline const Batched* batched(const TensorImpl* t) noexcept {
   const Wrapper* w = wrapper(t);
-  return w && !w->is_dual ? static_cast<const Batched*>(w) : nullptr;
+  return w && w->form == Form::Batched ? static_cast<const Batched*>(w) : nullptr;
 }
 
 // A call on behalf of what is outside of a level: its values have graphs of their own, which record unless the user
@@ -70,6 +75,8 @@ class TORCH_API Outside {
 };
 // One example of `value`, whose first dim is the batch.
 TORCH_API Tensor example_of(Tensor value, int level);
+// Where the elements of wrappers seem to lie that have none: whoever reads there without asking is stopped at once.
+void* no_memory();
 // Makes `view` a view of `of` for the graph: changes of one are seen by the graph of the other.
 void become_view(const Tensor& view, const Tensor& of);
 

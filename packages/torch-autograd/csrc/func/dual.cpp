@@ -225,7 +225,7 @@ void push(DualCall& c, const VmapLevel& level, Result& result) {
     }
     const Tensor value = recorded ? result.tensors[0] : without_history(result.tensors[0]);
     copy_(target, value);
-    become_dual(self, level.dual);
+    become_dual(self, level.id);
     const Tensor& tangent = dual(self.get())->tangent;
     if (found.empty())
       zero_(tangent);
@@ -236,7 +236,7 @@ void push(DualCall& c, const VmapLevel& level, Result& result) {
   }
   for (size_t k = 0; k < outputs.size(); ++k) {
     Tensor primal = recorded ? *outputs[k] : without_history(*outputs[k]);
-    *outputs[k] = dual_of(std::move(primal), std::move(found[k]), level.dual);
+    *outputs[k] = dual_of(std::move(primal), std::move(found[k]), level.id);
   }
 }
 
@@ -257,7 +257,7 @@ bool makes_memory(std::string_view op) { return op.ends_with("_like") || op.star
 
 int level_of(const Dual& d) noexcept {
   for (const VmapLevel* l = innermost_level(); l; l = l->outer)
-    if (l->dual == d.level) return l->number;
+    if (l->id == d.level) return l->number;
   return 0;
 }
 
@@ -286,14 +286,14 @@ void call_with_duals(const Row& row, const Value* arguments, const VmapLevel& le
     Readmit inner(Slot::Wrapped);
     return row.invoke(arguments, result, keys_below(Slot::Wrapped));
   }
-  DualCall c(row, arguments, level.dual);
+  DualCall c(row, arguments, level.id);
   Outside outer(level);
   bool moves = false;
   c.for_each([&](int, const Tensor& given, const Tensor&) { moves |= c.find(given) != nullptr; });
   if (!moves || row.attr.is_composite || op == "detach") return c.run(result);
   const Dual* self = row.schema.params[0].kind == Kind::Tensor ? c.find(c.given(0)) : nullptr;
   const bool other_bits = op == "view" && row.schema.params[1].kind == Kind::DType;
-  if (self && row.attr.is_view && op != "as_strided" && !other_bits) return look_at(c, *self, level.dual, result);
+  if (self && row.attr.is_view && op != "as_strided" && !other_bits) return look_at(c, *self, level.id, result);
   if (row.schema.in_place()) {
     TORCH_CHECK_IMPLEMENTED(!is_in(op, kOtherMemory), op, ": a dual number (forward_ad) keeps its memory");
     if (self && is_in(op, kMoveDims)) return move_dims(c, *self, result);

@@ -13,13 +13,13 @@ namespace torch::autograd {
 
 struct Dual final : Wrapper {
   Dual(Tensor p, Tensor t, uint64_t level) noexcept
-      : Wrapper(true), primal(std::move(p)), tangent(std::move(t)), level(level) {}
+      : Wrapper(Form::Dual), primal(std::move(p)), tangent(std::move(t)), level(level) {}
   const Tensor primal, tangent;  // of one shape and dtype
-  const uint64_t level;          // VmapLevel::dual
+  const uint64_t level;          // VmapLevel::id
 };
 inline const Dual* dual(const TensorImpl* t) noexcept {
   const Wrapper* w = wrapper(t);
-  return w && w->is_dual ? static_cast<const Dual*>(w) : nullptr;
+  return w && w->form == Form::Dual ? static_cast<const Dual*>(w) : nullptr;
 }
 // The number of its level among those that run; 0: the level has ended, and the tangent is void.
 TORCH_API int level_of(const Dual& d) noexcept;

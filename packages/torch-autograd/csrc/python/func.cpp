@@ -1,5 +1,6 @@
 // vmap's levels and the examples of a batch, for torch.func.
 #include "func/dual.h"
+#include "func/functional.h"
 #include "python.h"
 #include "torch/core/ops/view.h"
 
@@ -58,13 +59,13 @@ PyObject* level_of(PyObject*, PyObject* tensor) {
 
 // --- dual numbers ---
 
-PyObject* dual_enter(PyObject*, PyObject*) { return PyLong_FromLong(enter_dual()); }
+PyObject* dual_enter(PyObject*, PyObject*) { return PyLong_FromLong(enter_level(Form::Dual)); }
 
 const VmapLevel* dual_level(PyObject* number) {
   const long wanted = PyLong_AsLong(number);
   if (PyErr_Occurred()) return nullptr;
   for (const VmapLevel* l = innermost_level(); l; l = l->outer)
-    if (l->dual && l->number == wanted) return l;
+    if (l->form == Form::Dual && l->number == wanted) return l;
   PyErr_Format(PyExc_RuntimeError, "no level of dual numbers %ld is running here", wanted);
   return nullptr;
 }
@@ -83,7 +84,7 @@ PyObject* dual_make(PyObject*, PyObject* args) {
   if (!level) return nullptr;
   if (!is_tensor(tensor) || !is_tensor(tangent))
     return PyErr_Format(PyExc_TypeError, "_dual_make: expected two Tensors");
-  TORCH_PY_TRY(nullptr, return api->wrap(make_dual(borrow(tensor), borrow(tangent), level->dual));)
+  TORCH_PY_TRY(nullptr, return api->wrap(make_dual(borrow(tensor), borrow(tangent), level->id));)
 }
 // (primal, tangent) of a level that runs; None of any other tensor
 PyObject* dual_parts(PyObject*, PyObject* tensor) {
@@ -95,6 +96,62 @@ PyObject* dual_parts(PyObject*, PyObject* tensor) {
     return PyTuple_Pack(2, primal.get(), tangent.get());
   })
 }
+// --- functionalize ---
+
+PyObject* functional_enter(PyObject*, PyObject* copies_views) {
+  return PyLong_FromLong(enter_level(Form::Functional, copies_views == Py_True));
+}
+PyObject* functional_make(PyObject*, PyObject* args) {
+  PyObject* tensor;
+  int number;
+  if (!PyArg_ParseTuple(args, "Oi", &tensor, &number)) return nullptr;
+  const VmapLevel* level = innermost_level();
+  while (level && level->number != number) level = level->outer;
+  if (!level || !is_tensor(tensor))
+    return PyErr_Format(PyExc_RuntimeError, "_functional_make: no such level or tensor");
+  TORCH_PY_TRY(nullptr, return api->wrap(functional_of(borrow(tensor), level->id));)
+}
+// (value, whether it was changed) of a tensor within the level; None of any other
+PyObject* functional_parts(PyObject*, PyObject* args) {
+  PyObject* tensor;
+  int number;
+  if (!PyArg_ParseTuple(args, "Oi", &tensor, &number)) return nullptr;
+  const Functional* f = is_tensor(tensor) ? functional(borrow(tensor).get()) : nullptr;
+  if (!f || level_of(*f) != number) Py_RETURN_NONE;
+  TORCH_PY_TRY(nullptr, {
+    const VmapLevel* level = innermost_level();
+    while (level->number != number) level = level->outer;
+    Outside outer(*level);
+    Object value(checked(api->wrap(current_value(borrow(tensor)))));
+    return PyTuple_Pack(2, value.get(), f->memory->generation ? Py_True : Py_False);
+  })
+}
+PyObject* functional_level(PyObject*, PyObject* tensor) {
+  const Functional* f = is_tensor(tensor) ? functional(borrow(tensor).get()) : nullptr;
+  if (!f) return PyLong_FromLong(0);
+  const int level = level_of(*f);
+  return PyLong_FromLong(level ? level : -1);
+}
+// Whether what is within a wrapper, or within that, needs a gradient
+bool need_gradients(const TensorImpl* t) {
+  const auto one = [](const Tensor& v) { return v && (v.requires_grad() || need_gradients(v.get())); };
+  if (const Batched* b = batched(t)) return one(b->value);
+  if (const Dual* d = dual(t)) return one(d->primal) || one(d->tangent);
+  if (const Functional* f = functional(t)) return one(f->value);
+  return false;
+}
+PyObject* values_need_gradients(PyObject*, PyObject* tensor) {
+  return PyBool_FromLong(is_tensor(tensor) && need_gradients(borrow(tensor).get()));
+}
+// Another handle of what a wrapper stands for, without a history of its own; None: it is no wrapper
+PyObject* wrapper_alias(PyObject*, PyObject* tensor) {
+  if (!is_tensor(tensor) || !wrapper(borrow(tensor).get())) Py_RETURN_NONE;
+  TORCH_PY_TRY(nullptr, {
+    const Batched* b = batched(borrow(tensor).get());
+    return api->wrap(b ? example_of(b->value, b->level) : alias_of(borrow(tensor), true));
+  })
+}
+
 // The number of the innermost level among those of the wrappers in a tuple, and whether it is one of dual numbers
 PyObject* level_among(PyObject*, PyObject* tuple) {
   if (!PyTuple_Check(tuple)) return PyErr_Format(PyExc_TypeError, "_level_among: expected a tuple");
@@ -106,7 +163,8 @@ PyObject* level_among(PyObject*, PyObject* tuple) {
     const TensorImpl* t = borrow(o).get();
     const Batched* b = batched(t);
     const Dual* d = dual(t);
-    const int level = b ? b->level : d ? level_of(*d) : 0;
+    const Functional* f = functional(t);
+    const int level = b ? b->level : d ? level_of(*d) : f ? level_of(*f) : 0;
     if (level > highest) highest = level, is_dual = d != nullptr;
   }
   return Py_BuildValue("(iO)", highest, is_dual ? Py_True : Py_False);
@@ -127,6 +185,14 @@ PyMethodDef functions[] = {
     {"_dual_enter", dual_enter, METH_NOARGS, "A new level of dual numbers, and its number."},
     {"_dual_leave", dual_leave, METH_O, "Ends the innermost level, which is this one."},
     {"_dual_make", dual_make, METH_VARARGS, "_dual_make(tensor, tangent, level): the tensor with a tangent."},
+    {"_functional_enter", functional_enter, METH_O,
+     "_functional_enter(copies_views): a new level of functionalize, and its number."},
+    {"_functional_make", functional_make, METH_VARARGS, "_functional_make(tensor, level): as tensors within are."},
+    {"_functional_parts", functional_parts, METH_VARARGS,
+     "_functional_parts(tensor, level): the value and whether it was changed, or None."},
+    {"_functional_level", functional_level, METH_O, "The level of a tensor within functionalize: 0: none, -1: ended."},
+    {"_values_need_gradients", values_need_gradients, METH_O, "Whether the values within a wrapper need gradients."},
+    {"_wrapper_alias", wrapper_alias, METH_O, "The same wrapper without a history of its own, or None."},
     {"_dual_parts", dual_parts, METH_O, "Primal and tangent of a dual number, or None."},
     {"_level_among", level_among, METH_O,
      "The innermost level of wrappers in a tuple, and whether it is of dual numbers."},

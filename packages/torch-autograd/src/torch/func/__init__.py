@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from torch._parts import need as _need
 
+from ._functionalize import functionalize
 from ._grad import grad, grad_and_value, vjp
 from ._jacobian import hessian, jacfwd, jacrev
 from ._jvp import jvp, linearize
@@ -19,7 +20,6 @@ from ._vmap import debug_unwrap, vmap
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
 
@@ -29,16 +29,6 @@ __all__ = [
     "debug_unwrap", "functional_call", "functionalize", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp",
     "linearize", "rearrange", "replace_all_batch_norm_modules_", "stack_module_state", "vjp", "vmap",
 ]  # fmt: skip
-
-
-def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:
-    """The function as it is: only a recorder of programs could tell whether it changes tensors in place.
-
-    RuntimeError for a ``remove`` other than ``"mutations"`` and ``"mutations_and_views"``.
-    """
-    if remove not in ("mutations", "mutations_and_views"):
-        raise RuntimeError(f"functionalize: remove must be 'mutations' or 'mutations_and_views', got {remove!r}")
-    return func
 
 
 def functional_call(

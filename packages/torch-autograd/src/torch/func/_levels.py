@@ -29,8 +29,10 @@ def fresh(name, given, recording):
 
 
 def without_history(tensor):
-    """An alias that is a leaf. Examples of a batch keep what their values are made of: that is for an outer transform."""
-    return _C._vmap_alias(tensor) if _C._vmap_level(tensor) else tensor.detach()
+    """An alias that is a leaf. Wrappers (examples of a batch, dual numbers) keep what their values are made of: that is for
+    an outer transform."""
+    alias = _C._wrapper_alias(tensor)
+    return tensor.detach() if alias is None else alias
 
 
 def has_history(results, leaves):
@@ -40,11 +42,8 @@ def has_history(results, leaves):
     for result in results:
         if not isinstance(result, Tensor):
             continue
-        value = _C._vmap_unwrap(result, 0)
-        while value is not None:
-            if value.requires_grad:
-                return True
-            value = _C._vmap_unwrap(value, 0)
+        if _C._values_need_gradients(result):
+            return True
         if result.requires_grad:
             if result.grad_fn is None:
                 if id(result) not in own:

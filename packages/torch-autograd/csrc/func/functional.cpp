@@ -1,0 +1,216 @@
+// Operators within functionalize.
+#include "func/functional.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include "torch/core/operator.h"
+#include "torch/core/ops/copy.h"
+#include "torch/core/ops/create.h"
+#include "torch/core/ops/index.h"
+#include "torch/core/ops/view.h"
+
+namespace torch::autograd {
+
+namespace {
+
+Tensor wrapped(const Tensor& value, Functional* payload) {
+  Tensor r = Tensor::steal(TensorImpl::make());
+  r->dtype = value.dtype();
+  r->device = value.device();
+  r->keys = Keys((value.keys() & keys_below(Slot::Wrapped)) | key(Slot::Wrapped));
+  r->storage = Storage::adopt(no_memory(), 0, [](Storage*) noexcept {}, nullptr);
+  r->storage->device = value.device();
+  r->set_ndim(int(value.dim()));
+  std::copy_n(value.sizes().begin(), value.dim(), r->sizes());
+  std::copy_n(value.strides().begin(), value.dim(), r->strides());
+  r->byte_offset = value->byte_offset;
+  r->refresh_geometry();
+  r->payload = payload;
+  return r;
+}
+
+// The operator that gives what `row` writes; null when there is none.
+const Row* out_of_place(const Row& row) {
+  static const std::map<std::string_view, std::vector<const Row*>> rows = [] {
+    std::map<std::string_view, std::vector<const Row*>> all;
+    for (const Row* r : all_rows()) all[r->schema.op_name()].push_back(r);
+    return all;
+  }();
+  const std::string_view op = row.schema.op_name();
+  const auto found = rows.find(op.substr(0, op.size() - 1));
+  if (found == rows.end()) return nullptr;
+  for (const Row* r : found->second) {
+    bool same = r->schema.count == row.schema.count && r->schema.result_count == 1;
+    for (int i = 0; same && i < row.schema.count; ++i) {
+      const Parameter &a = r->schema.params[i], &b = row.schema.params[i];
+      same = a.kind == b.kind && a.optional == b.optional && r->schema.view(a.name) == row.schema.view(b.name);
+    }
+    if (same) return r;
+  }
+  return nullptr;
+}
+
+Tensor take_view(const Functional& f, const Tensor& of) {
+  std::vector<Value> values(f.arguments->values(), f.arguments->values() + f.arguments->count());
+  values[0].tensor = of.get();
+  Result r;
+  f.view->invoke(values.data(), r);
+  return f.place < 0 ? r.tensors[0] : r.list[size_t(f.place)];
+}
+
+const Tensor& refreshed(Functional& f) {
+  if (f.seen != f.memory->generation && f.view) {
+    f.value = take_view(f, refreshed(*functional(f.base.get())));
+    f.seen = f.memory->generation;
+  }
+  return f.value;
+}
+
+// `whole` with `part` where the view of it lies.
+Tensor put_part(const Functional& f, const Tensor& whole, const Tensor& part) {
+  const std::string_view op = f.view->schema.op_name();
+  const Value* v = f.arguments->values();
+  if (op == "select") return select_scatter(whole, part, v[1].i, v[2].i);
+  if (op == "transpose") return transpose(part, v[1].i, v[2].i);
+  if (part.numel() == whole.numel() && (op == "view" || op == "unsqueeze" || op == "squeeze" || op == "alias" ||
+                                        op == "detach" || op == "unflatten" || op == "flatten"))
+    return reshape(part, whole.sizes());
+  TORCH_CHECK_IMPLEMENTED(whole.dtype() == part.dtype(), "functionalize: a change of a view by ", op,
+                          ", of another dtype than what it is a view of");
+  const Tensor numbers = view(arange(whole.numel(), DType::Int64, whole.device()), whole.sizes());
+  const Tensor at = reshape(take_view(f, numbers), {-1});
+  return reshape(scatter(reshape(whole, {-1}), 0, at, reshape(part, {-1})), whole.sizes());
+}
+
+// The value of a tensor is another one from here on, and with it those of all that share its memory.
+void commit(Functional& f, Tensor value, uint64_t generation) {
+  if (f.view) {
+    Functional& base = *functional(f.base.get());
+    commit(base, put_part(f, refreshed(base), value), generation);
+  }
+  f.value = std::move(value);
+  f.seen = generation;
+}
+
+void change(const Tensor& t, Tensor value, const char* schema) {
+  Functional& f = *functional(t.get());
+  if (value.dtype() != t.dtype()) value = _to_copy(value, t.dtype());
+  if (value.sizes() != t.sizes()) value = clone(expand(value, t.sizes()));
+  commit(f, std::move(value), f.memory->generation + 1);
+  ++f.memory->generation;
+  mark_changed(t, schema);
+}
+
+}  // namespace
+
+int level_of(const Functional& f) noexcept {
+  for (const VmapLevel* l = innermost_level(); l; l = l->outer)
+    if (l->id == f.level) return l->number;
+  return 0;
+}
+
+Tensor functional_of(Tensor value, uint64_t level) {
+  const Tensor like = value;
+  return wrapped(like, new Functional(std::move(value), Ref<SharedMemory>::steal(new SharedMemory), level));
+}
+
+Tensor current_value(const Tensor& wrapper) { return refreshed(*functional(wrapper.get())); }
+
+void call_functional(const Row& row, const Value* arguments, const VmapLevel& level, Result& result) {
+  const Schema& s = row.schema;
+  const auto given = [&](int i) -> const Tensor& { return reinterpret_cast<const Tensor&>(arguments[i].tensor); };
+  const auto within = [&](const Tensor& t) {
+    Functional* f = t ? functional(t.get()) : nullptr;
+    return f && f->level == level.id ? f : nullptr;
+  };
+  Outside outer(level);
+  Value values[kMaxParameters];
+  std::copy_n(arguments, s.count, values);
+  std::deque<Tensor> held;
+  std::deque<std::vector<Tensor>> lists;
+  std::vector<std::pair<int, size_t>> written;  // parameters beside the first, and their copies
+  for (int i = 0; i < s.count; ++i) {
+    if (s.params[i].kind == Kind::Tensor && given(i)) {
+      Functional* f = within(given(i));
+      TORCH_CHECK(!s.params[i].written || f, "functionalize: ", s.op_name(), " would change a tensor ", given(i),
+                  " from outside of the function; pass it as an argument");
+      if (!f) continue;
+      held.push_back(refreshed(*f));
+      if (s.params[i].written && i > 0) {
+        held.back() = clone(held.back());
+        written.emplace_back(i, held.size() - 1);
+      }
+      values[i].tensor = held.back().get();
+    } else if (s.params[i].kind == Kind::TensorList && arguments[i].present) {
+      std::vector<Tensor>& list = lists.emplace_back();
+      for (int64_t k = 0; k < arguments[i].size; ++k) {
+        const Tensor& t = static_cast<const Tensor*>(arguments[i].data)[k];
+        Functional* f = within(t);
+        list.push_back(f ? refreshed(*f) : t);
+      }
+      values[i].data = list.data();
+    }
+  }
+
+  if (s.in_place()) {
+    const Row* pure = out_of_place(row);
+    TORCH_CHECK_IMPLEMENTED(!pure || !pure->attr.is_view, "functionalize: ", s.op_name(), " moves dims in place; use ",
+                            s.op_name().substr(0, s.op_name().size() - 1));
+    const Tensor self = given(0);
+    const std::string_view op = s.op_name();
+    if (op == "copy_" || op == "zero_" || op == "fill_") {  // what was there does not matter
+      const Tensor& before = held.front();
+      Tensor value;
+      if (op == "zero_")
+        value = zeros_like(before);
+      else if (s.params[1].kind == Kind::Tensor)
+        value = clone(reinterpret_cast<const Tensor&>(values[1].tensor));
+      else
+        value = full_like(before, torch::detail::unbox<const Scalar&, Kind::Scalar, false>(values[1]));
+      change(self, std::move(value), s.text);
+      result.tensors[0] = self;
+      return;
+    }
+    Tensor copy;
+    if (!pure) {
+      copy = clone(held.front());
+      values[0].tensor = copy.get();
+    }
+    (pure ? *pure : row).invoke(values, result);
+    change(self, result.tensors[0], s.text);
+    result.tensors[0] = self;
+  } else {
+    row.invoke(values, result);
+    const bool is_view = row.attr.is_view && s.count && s.params[0].kind == Kind::Tensor && within(given(0));
+    const auto wrap = [&](Tensor& t, int place) {
+      if (!t || within(t)) return;
+      if (level.copies_views && row.attr.is_view) t = clone(t);
+      for (int i = 0; i < s.count; ++i)
+        if (s.params[i].kind == Kind::Tensor && values[i].tensor == t.get() && within(given(i))) {
+          t = given(i);
+          return;
+        }
+      if (!is_view) {
+        t = functional_of(std::move(t), level.id);
+        return;
+      }
+      const Functional& of = *within(given(0));
+      auto* f = new Functional(t, of.memory, level.id);
+      Tensor made = wrapped(t, f);
+      f->seen = of.memory->generation;
+      f->base = alias_of(given(0), true);  // without the graph that is above
+      f->view = &row;
+      f->arguments.emplace(s, values);
+      f->place = place;
+      t = std::move(made);
+      become_view(t, given(0));
+    };
+    for (Tensor& t : result.tensors) wrap(t, -1);
+    for (size_t k = 0; k < result.list.size(); ++k) wrap(result.list[k], int(k));
+  }
+  for (auto [i, k] : written) change(given(i), held[k], s.text);
+}
+
+}  // namespace torch::autograd

@@ -1,0 +1,161 @@
+"""functionalize: the same results, from operators that change nothing."""
+
+import pytest
+import torch
+from torch import _dispatch, func
+
+
+class Log:
+    def __init__(self):
+        self.names = []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.names.append(str(func).split(".")[1])
+        return func(*args, **kwargs or {})
+
+    def __enter__(self):
+        _dispatch.push(self)
+        return self
+
+    def __exit__(self, *error):
+        _dispatch.pop()
+
+
+def in_place(x):
+    y = x * 2
+    y.add_(1).mul_(y)
+    return y
+
+
+def views(x):
+    y = x.clone()
+    y[0].fill_(7)
+    y[:, 1:].mul_(2)
+    y.t()[0].add_(100)
+    z = y.view(-1)
+    z[::2] = 0
+    y.diagonal().sub_(1)
+    return y, z, y.t()
+
+
+def made_within(x):
+    out = torch.zeros(3, 2)
+    out[1] = x[0]
+    parts = out.split(1)
+    parts[2].copy_(x[1:])
+    rows = out.unbind()
+    rows[0].add_(5)
+    return out, x.new_ones(2).add_(x[0]), torch.zeros_like(x).index_fill_(0, torch.tensor([0]), 3)
+
+
+def statistics(x):
+    mean, var = torch.zeros(2), torch.ones(2)
+    y = torch.native_batch_norm(x, None, None, mean, var, True, 0.5, 1e-5)[0]
+    return y, mean, var
+
+
+def wider(x):
+    y = torch.zeros(2, 2, dtype=torch.float64)
+    y.copy_(x[0]).add_(x)
+    y[1] = x.sum()
+    y.t()[0].zero_()
+    return y
+
+
+def drawn(x):
+    torch.manual_seed(0)
+    return x.clone().normal_(), torch.rand(2) + x[0]
+
+
+@pytest.mark.parametrize("remove", ["mutations", "mutations_and_views"])
+@pytest.mark.parametrize("function", [in_place, views, made_within, statistics, wider, drawn])
+def test_results_are_the_same_and_nothing_is_changed(function, remove):
+    x = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+    expected = function(x.clone())
+    with Log() as log:
+        got = func.functionalize(function, remove=remove)(x)
+    for a, b in zip(_flat(got), _flat(expected), strict=True):
+        torch.testing.assert_close(a, b)
+    assert {n for n in log.names if n.endswith("_")} <= {"normal_"}  # drawn into a copy
+
+
+def _flat(result):
+    return result if isinstance(result, tuple) else (result,)
+
+
+def test_a_change_of_an_input_is_made_at_the_end():
+    def f(x):
+        x.add_(1)
+        view = x[0]
+        view.zero_()
+        return x, view + 1
+
+    x = torch.ones(2, 2)
+    with Log() as log:
+        same, row = func.functionalize(f)(x)
+    assert same is x and x.tolist() == [[0.0, 0.0], [2.0, 2.0]] and row.tolist() == [1.0, 1.0]
+    assert log.names.count("copy_") == 1 and log.names[-1] == "copy_" and "add" in log.names
+
+
+def test_views_are_copies_where_they_are_to_be_removed():
+    x = torch.ones(2, 2)
+    with Log() as log:
+        y = func.functionalize(lambda x: x.view(4), remove="mutations_and_views")(x)
+    assert log.names == ["view", "clone"] and y.data_ptr() != x.data_ptr()
+
+
+def test_gradients_pass_inside_and_outside():
+    x = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+    scalar = lambda x: (views(x)[0] ** 2).sum()
+    expected = func.grad(scalar)(x)
+    torch.testing.assert_close(func.grad(func.functionalize(scalar))(x), expected)
+    torch.testing.assert_close(func.functionalize(func.grad(scalar))(x), expected)
+    w = x.clone().requires_grad_()
+    func.functionalize(scalar)(w).backward()
+    torch.testing.assert_close(w.grad, expected)
+    torch.testing.assert_close(func.hessian(func.functionalize(in_place_sum))(x), func.hessian(in_place_sum)(x))
+
+
+def in_place_sum(x):
+    return in_place(x).sum()
+
+
+def test_batches_inside_and_outside():
+    x = torch.randn(3, 2, 2)
+    expected = func.vmap(in_place)(x)
+    torch.testing.assert_close(func.vmap(func.functionalize(in_place))(x), expected)
+    torch.testing.assert_close(func.functionalize(func.vmap(in_place))(x), expected)
+
+
+def test_modules_and_optimizers_run_within():
+    nn = pytest.importorskip("torch.nn")
+    net = nn.Sequential(nn.Linear(2, 3), nn.ReLU(inplace=True), nn.Linear(3, 1))
+    x = torch.randn(4, 2)
+    parameters = dict(net.named_parameters())
+
+    def loss(parameters, x):
+        return func.functional_call(net, parameters, (x,)).square().sum()
+
+    expected = func.grad(loss)(parameters, x)
+    got = func.functionalize(func.grad(loss))(parameters, x)
+    for name in parameters:
+        torch.testing.assert_close(got[name], expected[name])
+
+
+def test_it_nests():
+    x = torch.ones(2)
+    assert func.functionalize(func.functionalize(in_place))(x).tolist() == in_place(x).tolist()
+
+
+def test_what_is_refused():
+    outside = torch.ones(2)
+    with pytest.raises(RuntimeError, match="would change a tensor .* from outside of the function"):
+        func.functionalize(lambda x: outside.add_(x))(torch.ones(2))
+    assert outside.tolist() == [1.0, 1.0]
+    with pytest.raises(NotImplementedError, match="moves dims in place; use transpose"):
+        func.functionalize(lambda x: x.transpose_(0, 1))(torch.ones(2, 2))
+    with pytest.raises(RuntimeError, match="remove must be 'mutations' or 'mutations_and_views'"):
+        func.functionalize(in_place, remove="all")
+    with pytest.raises(ZeroDivisionError):
+        func.functionalize(lambda x: 1 / 0)(torch.ones(1))
+    assert torch.ones(1).add_(1).item() == 2.0
