@@ -61,6 +61,7 @@ def main() -> None:
         ["clang-format", *(["-i"] if fix else ["--dry-run", "-Werror"]), *cpp],
         [sys.executable, "ci/interface.py"],
         [sys.executable, "ci/workflows.py", *([] if fix else ["--check"])],
+        [sys.executable, "ci/conda.py", *([] if fix else ["--check"])],
     ]
     failed = [c[0] if c[0] != sys.executable else c[1] for c in commands if subprocess.run(c, cwd=ROOT).returncode]
     problems = fragments() + copies()

@@ -2,6 +2,7 @@
 
     python ci/release.py torch-nn 0.1.1            # on a clean tree; commits and tags, pushes nothing
     python ci/release.py torch-nn 0.1.1 --dry-run  # prints the changelog entry
+    python ci/release.py index                     # a package index of the wheelhouse; see ci/index.py
 
 Dependants are not rebuilt for a patch: their pins are compatible releases.
 """
@@ -12,6 +13,8 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+
+import index
 
 import packages
 from packages import ROOT, Package
@@ -75,7 +78,24 @@ def run(*command: str) -> None:
     subprocess.run(command, check=True, cwd=ROOT)
 
 
+def make_index(arguments: list[str]) -> None:
+    parser = argparse.ArgumentParser(
+        prog="release.py index", description=index.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--house", type=Path, default=packages.WHEELHOUSE)
+    parser.add_argument("--out", type=Path, default=ROOT / "build" / "index")
+    parser.add_argument("--manylinux", action="store_true", help="tag compiled wheels by their glibc; needs auditwheel")
+    parser.add_argument("--tools", action="store_true", help="also what sdists are built with, from the registry")
+    parser.add_argument("--sign", metavar="KEY", help="private key of ssh that signs SHA256SUMS")
+    options = parser.parse_args(arguments)
+    house, out = options.house.resolve(), options.out.resolve()
+    index.make(house, out, tagged=options.manylinux, tools=options.tools, key=options.sign)
+
+
 def main() -> None:
+    if sys.argv[1:2] == ["index"]:
+        make_index(sys.argv[2:])
+        return
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("name")
     parser.add_argument("version")

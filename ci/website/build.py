@@ -22,7 +22,8 @@ def pages() -> dict[Path, str]:
     """The Markdown files that are pages, by the name of the page."""
     found = {file: file.relative_to(DOCS).with_suffix("").as_posix() for file in sorted(DOCS.rglob("*.md"))}
     found[ROOT / "README.md"] = "overview"
-    found[ROOT / "CONTRIBUTING.md"] = "contributing"
+    for name in ("CONTRIBUTING", "SECURITY", "GOVERNANCE", "CODE_OF_CONDUCT"):
+        found[ROOT / f"{name}.md"] = name.lower().replace("_", "-")
     found[ROOT / "examples" / "README.md"] = "examples"
     found[ROOT / "packages" / "torch-autograd" / "csrc" / "derivatives" / "README.md"] = "derivatives"
     for readme in sorted(ROOT.glob("packages/*/README.md")):

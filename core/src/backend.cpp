@@ -14,8 +14,7 @@ constinit std::atomic<const DeviceBackend*> backends[kDeviceTypes] = {};
 std::string remedy(Device device) {
   if (find_backend(device.type))
     return message("the backend '", find_backend(device.type)->name, "' has none; move the tensors with .to('cpu')");
-  if (device.type == DeviceType::CUDA)
-    return "it needs the distribution 'torch-core-cuda', which is not installed: pip install torch-core-cuda";
+  if (device.type == DeviceType::CUDA) return "it needs the distribution 'torch-core-cuda', which is not installed";
   return "no plug-in has registered a backend for it";
 }
 

@@ -71,7 +71,7 @@ void missing_kernel(std::string_view op, Slot slot) {
     throw_error(ErrorKind::NotImplemented,
                 message(op,
                         ": no derivative is registered for an input that requires grad; detach() it, or install a "
-                        "torch-autograd that knows the operator: pip install -U torch-autograd"));
+                        "torch-autograd that knows the operator; python -m torch.doctor says from where"));
   if (slot == Slot::CUDA) missing_work(op, DeviceType::CUDA);
   if (slot == Slot::PrivateUse1) missing_work(op, DeviceType::PrivateUse1);
   if (slot == Slot::Sparse)

@@ -109,7 +109,7 @@ def test_views_that_were_conjugated_or_negated_lazily_have_the_values_they_stood
 
 
 def test_a_sparse_tensor_needs_torch_core(data):
-    with pytest.raises(NotImplementedError, match="pip install torch-core"):
+    with pytest.raises(NotImplementedError, match="pip install --no-index --find-links WHEELHOUSE torch-core"):
         read(data / "sparse.pt")
 
 

@@ -111,7 +111,7 @@ inline bool import_api() {
   if (a->interface != TORCH_CORE_INTERFACE) {
     PyErr_Format(PyExc_ImportError,
                  "this extension was built for interface %d of torch-core, the installed torch-core has interface %d; "
-                 "install versions that belong together: pip install -U torch-core",
+                 "install versions that belong together; python -m torch.doctor says how",
                  TORCH_CORE_INTERFACE, a->interface);
     return false;
   }

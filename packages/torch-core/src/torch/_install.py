@@ -1,7 +1,8 @@
 """Commands that install what is missing, and who owns what is installed.
 
 The public registry holds other people's packages under several of our names, `torch` first: each command says where
-ours are. ``TORCH_WHEELHOUSE`` names that folder; it is `.wheelhouse`, as ``ci/start.py`` leaves it, where nothing is set.
+ours are. ``TORCH_INDEX_URL`` names an index of ours (``ci/release.py index`` makes one), or ``TORCH_WHEELHOUSE`` a folder of
+wheels; it is `.wheelhouse`, as ``ci/start.py`` leaves it, where nothing is set.
 """
 
 import os
@@ -18,8 +19,11 @@ def command(*requirements: str, upgrade: bool = False) -> str:
     """
     from shlex import quote
 
-    house = os.environ.get("TORCH_WHEELHOUSE") or ".wheelhouse"
-    wanted = ["-U"] * upgrade + ["--no-index", "--find-links", house, *requirements]
+    if index := os.environ.get("TORCH_INDEX_URL"):
+        where = ["--index-url", index]
+    else:
+        where = ["--no-index", "--find-links", os.environ.get("TORCH_WHEELHOUSE") or ".wheelhouse"]
+    wanted = ["-U"] * upgrade + [*where, *requirements]
     return "pip install " + " ".join(map(quote, wanted))
 
 

@@ -7,7 +7,10 @@ from pathlib import Path
 def _torch() -> Path:
     spec = find_spec("torch")  # found, not executed
     if spec is None or spec.origin is None:
-        raise ModuleNotFoundError("torch_core is importable but torch is not: pip install --force-reinstall torch-core")
+        raise ModuleNotFoundError(
+            "torch_core is importable but torch is not: pip install --force-reinstall --no-index --find-links WHEELHOUSE "
+            "torch-core, where WHEELHOUSE holds our wheels"
+        )
     return Path(spec.origin).parent
 
 

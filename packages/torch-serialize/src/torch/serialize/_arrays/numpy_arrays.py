@@ -114,7 +114,7 @@ class NumpyArrays:
 
     def sparse(self, indices, values, size, coalesced, ready):
         raise NotImplementedError(
-            "load: no array is sparse; sparse tensors need torch-core (pip install torch-core) and no arrays='numpy'"
+            "load: no array is sparse; sparse tensors need torch-core (pip install --no-index --find-links WHEELHOUSE torch-core) and no arrays='numpy'"
         )
 
     def size(self, dims=()):

@@ -11,7 +11,10 @@ from .dtypes import ElementType
 
 MAX_DIMS = 64  # NumPy's limit
 _FAR = 1 << 63
-NO_META = "load: arrays have no device 'meta'; tensors without data need torch-core: pip install torch-core"
+NO_META = (
+    "load: arrays have no device 'meta'; tensors without data need torch-core: pip install --no-index --find-links "
+    "WHEELHOUSE torch-core"
+)
 
 
 class Stored:

@@ -1,0 +1,23 @@
+import conda
+import packages
+
+
+def test_recipes_are_what_the_packages_say():
+    assert all(file.read_text() == text for file, text in conda.files().items())
+
+
+def test_a_recipe_pins_and_builds_as_the_package_does():
+    among = packages.read()
+    text = conda.recipe(among["torch-autograd"])
+    assert "    - torch-core >=0.1.0,<0.2\n" in text
+    assert "compiler('cxx')" in text and "noarch" not in text
+    assert "  noarch: python\n" in conda.recipe(among["torch-nn"])
+
+
+def test_what_dockerfiles_and_pages_name_exists():
+    for name in ("docker/build.Dockerfile", "docker/runtime.Dockerfile"):
+        text = (packages.ROOT / name).read_text()
+        assert name in text
+        for word in text.split():
+            if word.startswith("ci/") and word.endswith(".py"):
+                assert (packages.ROOT / word).exists(), word
