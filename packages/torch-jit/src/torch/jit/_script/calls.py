@@ -9,7 +9,7 @@ import types as python_types
 import torch
 
 from .. import _ir as ir
-from . import library, types
+from . import library, operators, types
 from .errors import ScriptError, nearest
 from .expressions import OF_TENSORS, Spread
 from .scope import EXITS, FALLS, Frame, Function, flags
@@ -143,10 +143,10 @@ class Calls:
         if isinstance(fn, python_types.MethodType):
             raise self.error(f"{fn.__qualname__} is a method of an object outside of the program")
         if library.is_library(fn):
-            return self._of_library(fn, args, kwargs)
+            return self.of_library(fn, args, kwargs)
         return self.call_function(self.compiler.function_for(fn, self, args, kwargs), args, kwargs)
 
-    def _of_library(self, fn, args, kwargs):
+    def of_library(self, fn, args, kwargs):
         """A function of torch, compiled into this place; where that cannot be done, it is called in Python."""
         above = self.function
         if above.library and above.above is not None:
@@ -181,7 +181,11 @@ class Calls:
         items = self.bind(inspect.signature(fn), args, kwargs, fn.__name__, skip=owner is not None)
         notes = fn.__annotations__
         values = []
+        several = [each.name for each in inspect.signature(fn).parameters.values() if each.kind == each.VAR_POSITIONAL]
         for name, item in items.items():
+            if name in several:
+                values += [self.value(each) for each in item.items]
+                continue
             wanted = None
             if name in notes and not library.is_library(fn):
                 wanted = self.known(types.from_annotation, notes[name], self.function.source)
@@ -191,6 +195,24 @@ class Calls:
         made.ival_("pyobj", fn if owner is None else python_types.MethodType(fn, owner))
         made.s_("name", fn.__qualname__)
         return made.output()
+
+    def python_operator(self, name, fn, args, kwargs):
+        """An operator that is a function of Python here: called at run time."""
+        values = [self.argument(each) for each in args]
+        named = list(kwargs)
+        values += [self.argument(kwargs[each]) for each in named]
+        wanted = operators.result_of(fn)
+        made = self.node("prim::PythonOp", values, [wanted])
+
+        def call(*given):
+            at = len(given) - len(named)
+            return fn(*given[:at], **dict(zip(named, given[at:])))
+
+        made.ival_("pyobj", call)
+        made.s_("name", name)
+        made.s_("operator", ",".join([name, *named]))
+        output = made.output()
+        return TupleOf(self.elements(output)) if wanted.kind() == "TupleType" else output
 
     def call_function(self, program, args, kwargs):
         """A call of a compiled function."""

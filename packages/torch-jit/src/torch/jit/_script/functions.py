@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import collections
 import math
 import typing
 import warnings
@@ -184,12 +185,15 @@ def tuple_(emitter, whole=None):
     return list_(emitter, value)
 
 
-@handles(dict)
+@handles(dict, collections.OrderedDict)
 def dict_(emitter, whole=None, **items):
     if whole is None and items:
         return Static(dict(items))
     if whole is None:
         return empty(emitter, ir.DictType(types.STR, types.TENSOR))
+    known = emitter.unrolled(whole)
+    if known is not None and not isinstance(getattr(whole, "value", None), dict):
+        whole = emitter.list_of([emitter.value(each) for each in known])
     return emitter.op("dict", emitter.value(whole))
 
 

@@ -193,6 +193,11 @@ def _convolution(
 
 
 @_defines
+def einsum(equation, tensors, path=None):
+    return torch.einsum(equation, *tensors)
+
+
+@_defines
 def broadcast_shapes(a, b) -> list[int]:
     return list(torch.broadcast_shapes(tuple(a), tuple(b)))
 

@@ -163,7 +163,7 @@ class TextEmitter(Emitter):
             if not library.has_row(operator.name) and operator.name not in _NAMES:
                 fn = operators.operator(operator.name)
                 if fn is not None:
-                    return self._python_operator(operator.name, fn, args, kwargs)
+                    return self.python_operator(operator.name, fn, args, kwargs)
                 return self._absent_operator(operator.name)
             name = _NAMES.get(operator.name, operator.name)
             by_name = _BY_NAME.get(operator.name, {})
@@ -181,24 +181,6 @@ class TextEmitter(Emitter):
             return Static(False)  # a kind of tensor that there is none of here
         result = self.op(kind, *(self.value(each) for each in args))
         return TupleOf(result) if isinstance(result, (tuple, list)) else Static(None) if result is None else result
-
-    def _python_operator(self, name, fn, args, kwargs):
-        """An operator that is a function of Python here: called at run time."""
-        values = [self.argument(each) for each in args]
-        named = list(kwargs)
-        values += [self.argument(kwargs[each]) for each in named]
-        wanted = operators.result_of(fn)
-        made = self.node("prim::PythonOp", values, [wanted])
-
-        def call(*given):
-            at = len(given) - len(named)
-            return fn(*given[:at], **dict(zip(named, given[at:])))
-
-        made.ival_("pyobj", call)
-        made.s_("name", name)
-        made.s_("operator", ",".join([name, *named]))
-        output = made.output()
-        return TupleOf(self.elements(output)) if wanted.kind() == "TupleType" else output
 
     def _absent_operator(self, name):
         """An operator that there is none of: a program that gets there raises, others are not kept from running."""

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 
+import torch
+import torch.nn.functional as F
+
+from . import operators
 from .library import handles
 from .values import Static, TupleOf
 
@@ -25,3 +30,120 @@ def code(emitter, size_average, reduce, reduction):
     module = importlib.import_module("torch.nn.functional._reduction")
     args = [emitter.static(each, "reduction") for each in (size_average, reduce, reduction)]
     return Static(module.code(*args))
+
+
+# --- operators of PyTorch that are functions of Python here: a program calls Python for them, and an archive names them ---
+
+
+def _bound(emitter, fn, args, kwargs):
+    return emitter.bind(inspect.signature(fn), list(args), kwargs, fn.__name__)
+
+
+def _operator(emitter, name, *items):
+    return emitter.python_operator(name, operators.operator(name), list(items), {})
+
+
+def _same(name, *parameters):
+    fn = getattr(F, name)
+
+    def handler(emitter, *args, **kwargs):
+        items = _bound(emitter, fn, args, kwargs)
+        return _operator(emitter, name, *(items[each] for each in parameters))
+
+    handles(fn)(handler)
+
+
+_same("pixel_shuffle", "input", "upscale_factor")
+_same("pixel_unshuffle", "input", "downscale_factor")
+_same("cosine_similarity", "x1", "x2", "dim", "eps")
+
+
+@handles(F.rms_norm)
+def rms_norm(emitter, *args, **kwargs):
+    items = _bound(emitter, F.rms_norm, args, kwargs)
+    shape = items["normalized_shape"]
+    if isinstance(shape, Static) and isinstance(shape.value, int):
+        shape = Static((shape.value,))
+    return _operator(emitter, "rms_norm", items["input"], shape, items["weight"], items["eps"])
+
+
+@handles(torch.einsum)
+def einsum(emitter, equation, *operands):
+    known = emitter.unrolled(operands[0]) if len(operands) == 1 else None
+    whole = operands[0]
+    if known is not None or len(operands) > 1:
+        whole = emitter.list_of([emitter.value(each) for each in known or operands])
+    elif emitter.type_of(whole).kind() != "ListType":
+        whole = emitter.list_of([emitter.value(whole)])
+    return _operator(emitter, "einsum", equation, whole)
+
+
+def _pair(emitter, item, n=2):
+    """One number for each dim, as a list."""
+    if isinstance(item, Static):
+        return Static(list(item.value) if isinstance(item.value, (tuple, list)) else [item.value] * n)
+    value = emitter.value(item)
+    return value if value.type().kind() == "ListType" else emitter.list_of([value] * n)
+
+
+@handles(F.fold)
+def fold(emitter, *args, **kwargs):
+    items = _bound(emitter, F.fold, args, kwargs)
+    names = ("output_size", "kernel_size", "dilation", "padding", "stride")
+    return _operator(emitter, "col2im", items["input"], *(_pair(emitter, items[each]) for each in names))
+
+
+@handles(F.unfold)
+def unfold(emitter, *args, **kwargs):
+    items = _bound(emitter, F.unfold, args, kwargs)
+    names = ("kernel_size", "dilation", "padding", "stride")
+    return _operator(emitter, "im2col", items["input"], *(_pair(emitter, items[each]) for each in names))
+
+
+_RESIZES = {
+    "linear": ("linear1d", 1),
+    "bilinear": ("bilinear2d", 2),
+    "bicubic": ("bicubic2d", 2),
+    "trilinear": ("trilinear3d", 3),
+}
+
+
+@handles(F.interpolate)
+def interpolate(emitter, *args, **kwargs):
+    """The modes that weigh neighbours are operators; the others are compiled as they are written."""
+    items = _bound(emitter, F.interpolate, args, kwargs)
+    mode, antialias, again = (items[each] for each in ("mode", "antialias", "recompute_scale_factor"))
+    fits = (
+        all(isinstance(each, Static) for each in (mode, antialias, again)) and not again.value and not antialias.value
+    )
+    if not fits or mode.value not in _RESIZES:
+        return emitter.of_library(F.interpolate, list(args), kwargs)
+    name, dims = _RESIZES[mode.value]
+    absent = [emitter.is_none(items[each]) for each in ("size", "scale_factor")]
+    if not all(isinstance(each, Static) for each in absent):
+        raise emitter.error("interpolate: whether size or scale_factor is None must be known while compiling")
+    size, scale = (
+        Static(None) if none.value else _pair(emitter, items[each], dims)
+        for each, none in zip(("size", "scale_factor"), absent)
+    )
+    if isinstance(scale, Static) and scale.value is not None:
+        scale = Static([float(each) for each in scale.value])
+    corners = items["align_corners"]
+    corners = Static(False) if isinstance(corners, Static) and corners.value is None else corners
+    return _operator(emitter, f"upsample_{name}", items["input"], size, corners, scale)
+
+
+def _channels(fn):
+    def handler(emitter, *args, **kwargs):
+        items = _bound(emitter, fn, args, kwargs)
+        inplace = items["inplace"]
+        if not isinstance(inplace, Static):
+            return emitter.of_library(fn, list(args), kwargs)
+        name = "feature_dropout_" if inplace.value else "feature_dropout"
+        return _operator(emitter, name, items["input"], items["p"], items["training"])
+
+    handles(fn)(handler)
+
+
+for _fn in (F.dropout2d, F.dropout3d):
+    _channels(_fn)
