@@ -159,3 +159,20 @@ def test_what_is_refused():
     with pytest.raises(ZeroDivisionError):
         func.functionalize(lambda x: 1 / 0)(torch.ones(1))
     assert torch.ones(1).add_(1).item() == 2.0
+
+
+def test_an_operator_of_a_program_that_writes_writes_into_a_copy():
+    @torch.library.custom_op("functionalized::bump", mutates_args={"x"})
+    def bump(x: torch.Tensor) -> None:
+        x.add_(1)
+
+    x, seen = torch.zeros(2), []
+
+    def f(x):
+        y = x.view(2, 1)
+        bump(y)
+        seen.append(given.tolist())
+        return x * 2
+
+    given = x
+    assert func.functionalize(f)(x).tolist() == [2.0, 2.0] and seen == [[0.0, 0.0]] and x.tolist() == [1.0, 1.0]

@@ -173,3 +173,20 @@ def test_the_profiler_shows_it():
     with torch.autograd.profiler.profile() as profile:
         noted(torch.ones(2))
     assert "ag_rows::noted" in [event.key for event in profile.key_averages()]
+
+
+def test_opcheck_takes_calls_apart():
+    @torch.library.custom_op("ag_rows::shifted", mutates_args=())
+    def shifted(x: torch.Tensor) -> torch.Tensor:
+        return x + next(steps)
+
+    steps = iter(range(100))
+    with pytest.raises(RuntimeError, match="ag_rows::shifted: without changes in place a result is"):
+        torch.library.opcheck(shifted, (torch.ones(2),), test_utils="test_aot_dispatch_static")
+
+    @torch.library.custom_op("ag_rows::bump", mutates_args={"x"})
+    def bump(x: torch.Tensor) -> None:
+        x.add_(1)
+
+    names = ("test_schema", "test_aot_dispatch_static", "test_aot_dispatch_dynamic")
+    assert set(torch.library.opcheck(bump, (torch.ones(2),), test_utils=names).values()) == {"SUCCESS"}

@@ -118,3 +118,12 @@ def test_work_of_other_threads_is_counted():
         thread.join()
 
     assert flops(work) == 2 * M * K * N
+
+
+def test_counts_are_found_under_the_operator_too():
+    with FlopCounterMode(display=False) as counter:
+        torch.ones(2, 3).mm(torch.ones(3, 4))
+    counts = counter.get_flop_counts()["Global"]
+    assert counts[torch.ops.aten.mm] == counts[torch.ops.aten.mm.default] == counts["mm"] == 48
+    with pytest.raises(KeyError):
+        counts[torch.ops.aten.bmm]

@@ -130,7 +130,7 @@ void call_functional(const Row& row, const Value* arguments, const VmapLevel& le
   std::copy_n(arguments, s.count, values);
   std::deque<Tensor> held;
   std::deque<std::vector<Tensor>> lists;
-  std::vector<std::pair<int, size_t>> written;  // parameters beside the first, and their copies
+  std::vector<std::pair<int, size_t>> written;  // parameters that are no result, and their copies
   for (int i = 0; i < s.count; ++i) {
     if (s.params[i].kind == Kind::Tensor && given(i)) {
       Functional* f = within(given(i));
@@ -138,7 +138,7 @@ void call_functional(const Row& row, const Value* arguments, const VmapLevel& le
                   " from outside of the function; pass it as an argument");
       if (!f) continue;
       held.push_back(refreshed(*f));
-      if (s.params[i].written && i > 0) {
+      if (s.params[i].written && (i > 0 || !s.in_place())) {
         held.back() = clone(held.back());
         written.emplace_back(i, held.size() - 1);
       }

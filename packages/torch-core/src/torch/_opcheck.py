@@ -75,11 +75,41 @@ def _gradients(operator, args, kwargs):
     sum(t.sum() for t in tracked).backward()
 
 
+def _taken_apart(operator, args, kwargs):
+    """Results and gradients are the same where changes in place are taken out, as compilers do."""
+    try:
+        from torch.func import functionalize
+    except ImportError:  # without torch-autograd there is nothing that takes calls apart
+        return
+    args, kwargs = _copies((args, kwargs))
+    expected, gradients = _run(operator, *_copies((args, kwargs)))
+    found, others = _run(functionalize(operator), args, kwargs)
+    for what, ours, theirs in (("result", found, expected), ("gradient", others, gradients)):
+        for a, b in zip(ours, theirs, strict=True):
+            if (a is None) != (b is None) or (a is not None and not _equal(a.detach(), b.detach())):
+                raise RuntimeError(f"{operator.name()}: without changes in place a {what} is {a}, and else {b}")
+
+
+def _run(function, args, kwargs):
+    inputs = [t for t in _tensors([*args, *kwargs.values()]) if t.requires_grad]
+    result = function(*args, **kwargs)
+    results = list(_tensors(result if isinstance(result, (list, tuple)) else [result]))
+    tracked = [t for t in results if t.requires_grad]
+    if not inputs or not tracked:
+        return results, []
+    from torch.autograd import grad
+
+    return results, grad(sum(t.sum() for t in tracked), inputs, allow_unused=True)
+
+
 CHECKS = {
     "test_schema": _schema,
     "test_autograd_registration": _gradients,
     "test_faketensor": _fake,
+    "test_aot_dispatch_dynamic": _taken_apart,
 }
+#: by other names; "static" is of sizes that do not vary, as all are here
+FURTHER = {"test_aot_dispatch_static": _taken_apart}
 
 
 def check(operator, args, kwargs, names, raise_exception):
@@ -87,7 +117,7 @@ def check(operator, args, kwargs, names, raise_exception):
     found = {}
     for name in names:
         try:
-            CHECKS[name](operator, args, kwargs)
+            (CHECKS | FURTHER)[name](operator, args, kwargs)
             found[name] = "SUCCESS"
         except Exception as error:
             if raise_exception:

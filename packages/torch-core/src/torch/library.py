@@ -497,8 +497,9 @@ def opcheck(op, args, kwargs=None, *, test_utils=None, raise_exception=True, ato
     """Run an operator on examples and say of each check "SUCCESS" or what is wrong.
 
     "test_schema": arguments that the schema does not mark stay as they are; "test_faketensor": device "meta" gives the
-    shapes and dtypes of the result; "test_autograd_registration": gradients arrive where they are asked for. Raises the
-    first error unless ``raise_exception`` is False.
+    shapes and dtypes of the result; "test_autograd_registration": gradients arrive where they are asked for;
+    "test_aot_dispatch_dynamic": results and gradients are the same under :func:`torch.func.functionalize`. Raises the first
+    error unless ``raise_exception`` is False.
 
     >>> @torch.library.custom_op("doc7::negate", mutates_args=())
     ... def negate(x: torch.Tensor) -> torch.Tensor:
@@ -506,10 +507,10 @@ def opcheck(op, args, kwargs=None, *, test_utils=None, raise_exception=True, ato
     >>> torch.library.opcheck(negate, (torch.ones(2),), test_utils="test_schema")
     {'test_schema': 'SUCCESS'}
     """
-    from ._opcheck import CHECKS, check
+    from ._opcheck import CHECKS, FURTHER, check
 
     names = CHECKS if test_utils is None else (test_utils,) if isinstance(test_utils, str) else test_utils
-    if unknown := set(names) - set(CHECKS):
+    if unknown := set(names) - set(CHECKS | FURTHER):
         raise ValueError(f"opcheck: no such check: {', '.join(sorted(unknown))}; there are {', '.join(CHECKS)}")
     operator = _registered.find(_qualified(op))
     if operator is None:

@@ -108,7 +108,7 @@ class FakeTensorMode:
             return tensor
         with _dispatch.without_modes():
             elem = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device="meta")
-            return FakeTensor(self, elem.requires_grad_(tensor.requires_grad), tensor.device)
+            return FakeTensor(self, elem.requires_grad_() if tensor.requires_grad else elem, tensor.device)
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         return self.run(func, args, kwargs or {})

@@ -135,6 +135,16 @@ def conv_backward_flop(
     return (for_input + for_weight) * conv_flop_count(x, weight, grad, transposed)
 
 
+class _Counts(dict):
+    """Counts by operator, found under its name as well as under the operator of ``torch.ops.aten``."""
+
+    def __missing__(self, operator: Any) -> int:
+        name = getattr(operator, "__name__", None)
+        if name is None:
+            raise KeyError(operator)
+        return self[name.partition(".")[0]]
+
+
 class FlopCounterMode:
     """Context that counts.
 
@@ -171,7 +181,7 @@ class FlopCounterMode:
     def get_flop_counts(self) -> dict[str, dict[str, int]]:
         """By path of module (``"Global"`` is all), by operator."""
         self._settle()
-        return {path: dict(counts) for path, counts in self.flop_counts.items()}
+        return {path: _Counts(counts) for path, counts in self.flop_counts.items()}
 
     def get_table(self, depth: int | None = None) -> str:
         """What was counted, by module and operator, down to some depth of modules."""
