@@ -200,6 +200,14 @@ class TextEmitter(Emitter):
         self.graph.setInsertPoint(self.block)
         return inner.inline(fn, args, kwargs)
 
+    def visit_BinOp(self, node):
+        raise self.error("a text of an archive has calls of operators, and no signs for them")
+
+    visit_ListComp = visit_GeneratorExp = visit_DictComp = visit_JoinedStr = visit_BinOp
+
+    def do_AugAssign(self, node):
+        raise self.error("a text of an archive has no assignments in place")
+
     def do_FunctionDef(self, node):
         self.frame.set(node.name, Static(Local(node)))
         return FALLS
@@ -334,7 +342,7 @@ class Code:
             else:
                 try:
                     tree = ast.parse(text, f"code/{path}")
-                except (SyntaxError, ValueError, RecursionError) as error:
+                except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
                     raise ScriptError(f"code/{path} is no text of a program: {error}") from None
                 lines = text.splitlines(keepends=True)
                 self.trees[module] = {node.name: (node, lines, path) for node in tree.body if hasattr(node, "name")}

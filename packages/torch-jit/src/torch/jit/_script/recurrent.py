@@ -23,7 +23,10 @@ def static_range(n):
 
 @handles(static_range)
 def _static_range(emitter, n):
-    return Static(tuple(range(emitter.static(n, "the number of layers"))))
+    count = emitter.static(n, "the number of layers")
+    if type(count) is not int or count > 1000:
+        raise emitter.error(f"a recurrent layer of {count} layers")
+    return Static(tuple(range(count)))
 
 
 def _lstm_layer(x, h, c, weights, first, biases, projected, reverse):

@@ -155,7 +155,10 @@ def load(f, map_location=None, _extra_files=None, _restore_shapes=False):
     for name in _extra_files or ():
         if name in program.extra:
             _extra_files[name] = program.extra[name]
-    loader = _Loader(program)
     if not isinstance(program.root, _container().Instance):
         raise RuntimeError("torch.jit.load: the archive holds no module")
-    return loader.module(loader.object(program.root), {})
+    try:
+        loader = _Loader(program)
+        return loader.module(loader.object(program.root), {})
+    except (ArithmeticError, AssertionError, AttributeError, LookupError, RecursionError, TypeError) as error:
+        raise RuntimeError(f"torch.jit.load: the archive is not that of a program: {error!r}") from error
