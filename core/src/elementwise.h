@@ -38,8 +38,8 @@ Tensor ternary_(const Elementwise& op, const Tensor& self, const Tensor& b, cons
 
 // The general form: inputs are broadcast and computed in `dtype`; the result is written to `out`, or to a new tensor
 // when `out` is undefined. `out` has the broadcast shape (checked) and a dtype that can hold the result (checked).
-Tensor elementwise(const Elementwise& op, DType dtype, const Tensor& out, Inputs inputs,
-                   const Scalar* scalars = nullptr, int count = 0);
+TORCH_API Tensor elementwise(const Elementwise& op, DType dtype, const Tensor& out, Inputs inputs,
+                             const Scalar* scalars = nullptr, int count = 0);
 
 // The dtype that an operator computes in for a promoted dtype: half types in float, integers of a `floats` operator in
 // the default dtype. NotImplementedError names the operator and the dtype when it has no loop.

@@ -2,8 +2,11 @@
 // chosen here, when the library is loaded.
 #include "work.h"
 
+#include <vector>
+
 #include "conv/engine.h"
 #include "conv/pooling.h"
+#include "elementwise.h"
 #include "fft_kernels.h"
 #include "gemm_kernels.h"
 #include "isa.h"
@@ -27,8 +30,23 @@ TORCH_PER_ISA(const RandomKernels& random_table(); const GemmKernels& gemm_table
 
 namespace {
 
+struct Kind {
+  const std::type_info* type;
+  void (*set)(DeviceType, const void* table) noexcept;
+};
+std::vector<Kind>& kinds() {
+  static std::vector<Kind> all;
+  return all;
+}
 template <class Table>
-void on_cpu(const Table& table) noexcept {
+void known() {
+  kinds().push_back({&typeid(Table), [](DeviceType type, const void* table) noexcept {
+                       work<Table>.set(type, static_cast<const Table*>(table));
+                     }});
+}
+template <class Table>
+void on_cpu(const Table& table) {
+  known<Table>();
   work<Table>.set(DeviceType::CPU, &table);
 }
 
@@ -64,6 +82,14 @@ void choose_instruction_set() {
                    TORCH_PICK_ISA(add_conv_winograd), TORCH_PICK_ISA(add_conv_windows), TORCH_PICK_ISA(add_conv_dots)})
     add(convolution);
   on_cpu(convolution);
+  known<CopyWork>(), known<ElementwiseWork>();  // the CPU has the engine for these (iterate.h)
+}
+
+void set_work(DeviceType type, const std::type_info& kind, const void* table) {
+  TORCH_CHECK(find_backend(type), "set_work: no backend is registered for device ", to_string(Device(type)));
+  for (const Kind& k : kinds())
+    if (*k.type == kind) return k.set(type, table);
+  throw_error(ErrorKind::Value, message("set_work: there is no such table of kernels: ", kind.name()));
 }
 
 }  // namespace torch

@@ -4,9 +4,11 @@
 //   if (const auto* kernels = work<SoftmaxKernels<float>>.on("softmax", y)) kernels->forward(...);
 //
 // On Meta there is nothing to do (null). The CPU's table is that of its instruction set, chosen when the library is
-// loaded (work.cpp), so that a call pays one load for it. A plug-in fills the entry of its device; without one, a
-// single sentence says what to install.
+// loaded (work.cpp), so that a call pays one load for it. A plug-in fills the entry of its device with set_work();
+// without one, a single sentence says what to install.
 #pragma once
+#include <typeinfo>
+
 #include "torch/core/backend.h"
 #include "torch/core/tensor.h"
 
@@ -31,8 +33,16 @@ class Work {
   const Table* tables_[kDeviceTypes] = {};
 };
 
+// One for each table that work.cpp lists. Of this library only: a plug-in would have others, and says set_work().
 template <class Table>
-TORCH_API inline constinit Work<Table> work{};
+inline constinit __attribute__((visibility("hidden"))) Work<Table> work{};
+
+// The table of a plug-in's device, which lives as long as the process.
+TORCH_API void set_work(DeviceType type, const std::type_info& kind, const void* table);
+template <class Table>
+void set_work(DeviceType type, const Table* table) {
+  set_work(type, typeid(Table), table);
+}
 
 // Before loops that only the CPU has: true there, false on Meta; another device is told that it has no kernel.
 TORCH_INLINE bool host_work(const char* op, Device device) {

@@ -54,8 +54,11 @@ Tensor copy_kernel(const Tensor& self, const Tensor& src, bool) {
 
 Tensor to_copy_kernel(const Tensor& self, std::optional<DType> dtype, std::optional<Device> device,
                       std::optional<MemoryFormat> format) {
-  const Device to = full_device(device.value_or(self.device()));
-  if (to.type != DeviceType::CPU && to.type != DeviceType::Meta) backend_of("to", to);
+  Device to = device.value_or(self.device());
+  if (TORCH_UNLIKELY(!(to == Device()))) {
+    to = full_device(to);
+    if (to.type != DeviceType::CPU && to.type != DeviceType::Meta) backend_of("to", to);
+  }
   DType t = dtype.value_or(self.dtype());
   Tensor r = empty_in_format("to", self, t, to, format.value_or(MemoryFormat::Preserve));
   if (r.is_meta()) return r;
