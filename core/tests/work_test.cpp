@@ -1,5 +1,7 @@
 // A plug-in that fills tables of work: the operators' checks, shapes and promotion serve its device as they are. Its
 // memory is the host's, so that what it computed can be looked at; the kernels are loops, a line each.
+#include "work.h"
+
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -11,7 +13,6 @@
 #include "softmax_kernels.h"
 #include "torch/core/ops.h"
 #include "torch/core/random.h"
-#include "work.h"
 
 using namespace torch;
 
@@ -54,14 +55,14 @@ Tensor as_host(const Tensor& t) {
   return r;
 }
 
-const ElementwiseWork kElementwise{[](const Elementwise& op, DType compute, const Tensor& out, Inputs inputs,
-                                      const Scalar* scalars, int count) {
-  done.push_back(op.name);
-  Tensor held[4];
-  const Tensor* host[4];
-  for (size_t i = 0; i < inputs.size(); ++i) host[i] = &(held[i] = as_host(*inputs[i]));
-  elementwise(op, compute, as_host(out), {host, inputs.size()}, scalars, count);
-}};
+const ElementwiseWork kElementwise{
+    [](const Elementwise& op, DType compute, const Tensor& out, Inputs inputs, const Scalar* scalars, int count) {
+      done.push_back(op.name);
+      Tensor held[4];
+      const Tensor* host[4];
+      for (size_t i = 0; i < inputs.size(); ++i) host[i] = &(held[i] = as_host(*inputs[i]));
+      elementwise(op, compute, as_host(out), {host, inputs.size()}, scalars, count);
+    }};
 const CopyWork kCopy{[](const Tensor& dst, const Tensor& src) {
   done.push_back("copy");
   copy_into(as_host(dst), as_host(src));
@@ -95,9 +96,9 @@ void test_operators_run_with_the_plug_ins_kernels() {
   set_work(DeviceType::PrivateUse1, &kCopy);
   set_work(DeviceType::PrivateUse1, &kSoftmax);
   CHECK(equal(to(mul(x, x), Device()), mul(a, a)));
-  CHECK(equal(to(add(x, to(ones({3}), kThere)), Device()), add(a, ones({3}))));                  // broadcast
+  CHECK(equal(to(add(x, to(ones({3}), kThere)), Device()), add(a, ones({3}))));                        // broadcast
   CHECK(equal(to(mul(x, scalar_tensor_of(Scalar(2.0), DType::Float64, true)), Device()), add(a, a)));  // a number
-  CHECK(equal(to(gt(x, zeros_like(x)), Device()), gt(a, zeros_like(a))));                        // gives bool
+  CHECK(equal(to(gt(x, zeros_like(x)), Device()), gt(a, zeros_like(a))));                              // gives bool
   CHECK(equal(to(add_(x, x), Device()), add(a, a)));
   CHECK(allclose(to(softmax(x, 1), Device()), softmax(add(a, a), 1)));
   CHECK(equal(to(torch::clone(transpose(x, 0, 1), MemoryFormat::Contiguous), Device()), transpose(add(a, a), 0, 1)));
@@ -108,7 +109,8 @@ void test_operators_run_with_the_plug_ins_kernels() {
 void test_checks_are_those_of_every_device() {
   const Tensor x = to(view(numbers(), {2, 3}), kThere);
   done.clear();
-  CHECK_THROWS(add(x, transpose(x, 0, 1)), Runtime, "add: The size of tensor a (2) must match the size of tensor b (3)");
+  CHECK_THROWS(add(x, transpose(x, 0, 1)), Runtime,
+               "add: The size of tensor a (2) must match the size of tensor b (3)");
   CHECK_THROWS(softmax(x, 2), Index, "Dimension out of range");
   CHECK_THROWS(add_(to(ones({2, 3}, DType::Int64), kThere), x), Runtime, "result type Float can't be cast");
   CHECK(done.empty());

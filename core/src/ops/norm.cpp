@@ -163,13 +163,12 @@ std::tuple<Tensor, Tensor, Tensor> layer_forward(const Tensor& input, IntArrayRe
   for (size_t i = 0; i < shape.size(); ++i) outer[outer.size() - 1 - i] = 1;
   Tensor out = empty_tensor(input.sizes(), compute, input.device());
   Tensor mean = empty_tensor(outer, compute, input.device()), rstd = empty_tensor(outer, compute, input.device());
-  if (!host_work("layer_norm", out)) return {empty_tensor(input.sizes(), input.dtype(), input.device()), mean, rstd};
+  if (out.is_meta()) return {empty_tensor(input.sizes(), input.dtype(), input.device()), mean, rstd};
   Tensor x = as_contiguous(input, compute), w = parameter(weight, compute), b = parameter(bias, compute);
   as_float(compute, [&](auto zero) {
     using T = decltype(zero);
     if (s.c)
-      work<NormKernels<T>>.on_cpu().row_forward(x.data<T>(), w ? w.data<T>() : nullptr, b ? b.data<T>() : nullptr,
-                                                T(eps), out.data<T>(), mean.data<T>(), rstd.data<T>(), s);
+      work<NormKernels<T>>.on("layer_norm", out)->row_forward(x.data<T>(), w ? w.data<T>() : nullptr, b ? b.data<T>() : nullptr, T(eps), out.data<T>(), mean.data<T>(), rstd.data<T>(), s);
   });
   return {as_dtype(out, input.dtype()), mean, rstd};
 }
@@ -186,15 +185,16 @@ std::tuple<Tensor, Tensor, Tensor> layer_backward(const Tensor& grad_output, con
   Tensor grad_input = empty_tensor(input.sizes(), compute, input.device());
   Tensor grad_weight = empty_tensor(shape, compute, input.device()),
          grad_bias = empty_tensor(shape, compute, input.device());
-  if (!host_work("layer_norm_backward", grad_input)) return {grad_input, grad_weight, grad_bias};
+  if (grad_input.is_meta()) return {grad_input, grad_weight, grad_bias};
   Tensor x = as_contiguous(input, compute), g = as_contiguous(grad_output, compute), w = parameter(weight, compute);
   Tensor m = as_contiguous(mean, compute), r = as_contiguous(rstd, compute);
   as_float(compute, [&](auto zero) {
     using T = decltype(zero);
-    work<NormKernels<T>>.on_cpu().row_backward(g.data<T>(), x.data<T>(), w ? w.data<T>() : nullptr, m.data<T>(),
-                                               r.data<T>(), grad_input.data<T>(), s);
-    work<NormKernels<T>>.on_cpu().row_params(g.data<T>(), x.data<T>(), m.data<T>(), r.data<T>(), grad_weight.data<T>(),
-                                             grad_bias.data<T>(), s);
+    const NormKernels<T>& kernels = *work<NormKernels<T>>.on("layer_norm_backward", grad_input);
+    kernels.row_backward(g.data<T>(), x.data<T>(), w ? w.data<T>() : nullptr, m.data<T>(), r.data<T>(),
+                         grad_input.data<T>(), s);
+    kernels.row_params(g.data<T>(), x.data<T>(), m.data<T>(), r.data<T>(), grad_weight.data<T>(), grad_bias.data<T>(),
+                       s);
   });
   DType parameters = weight ? weight.dtype() : compute;
   return {as_dtype(grad_input, input.dtype()), as_dtype(grad_weight, parameters), as_dtype(grad_bias, parameters)};

@@ -16,7 +16,6 @@ namespace {
 
 using pool::Bins;
 using pool::Divisor;
-using pool::kernels;
 using pool::Windows;
 
 constexpr int64_t kLargest = int64_t(1) << 31;
@@ -108,10 +107,17 @@ void check_winners(const std::string& op, const Tensor& winners, const Windows& 
   TORCH_CHECK(winners.dtype() == expected, op, ": winners must be ", name(expected), ", got ", name(winners.dtype()));
 }
 
+// Where the result is.
+template <class T>
+const pool::Kernels<T>& kernels_for(const std::string& op, const Tensor& out) {
+  return *work<pool::Kernels<T>>.on(op.c_str(), out);
+}
+
 // --- maxima
 
-std::tuple<Tensor, Tensor> max_pool_cpu(const Tensor& input, IntArrayRef kernel, IntArrayRef stride,
-                                        IntArrayRef padding, IntArrayRef dilation, bool ceil_mode, bool keep_winners) {
+std::tuple<Tensor, Tensor> max_pool_kernel(const Tensor& input, IntArrayRef kernel, IntArrayRef stride,
+                                           IntArrayRef padding, IntArrayRef dilation, bool ceil_mode,
+                                           bool keep_winners) {
   const size_t dims = kernel.size();
   const std::string op = op_name("max_pool", dims);
   const Windows w = windows_of(op, input, dims, kernel, stride, padding, dilation, ceil_mode);
@@ -120,20 +126,20 @@ std::tuple<Tensor, Tensor> max_pool_cpu(const Tensor& input, IntArrayRef kernel,
   Tensor out = empty_tensor(sizes, input.is_meta() ? input.dtype() : compute, input.device()), winners;
   if (keep_winners)
     winners = empty_tensor(sizes, pool::winners_fit_a_byte(w) ? DType::UInt8 : DType::Int32, input.device());
-  if (out.numel() == 0 || !host_work("max_pool", input)) return {to_dtype(out, input.dtype()), winners};
+  if (out.numel() == 0 || input.is_meta()) return {to_dtype(out, input.dtype()), winners};
   const Tensor x = dense(input, compute);
   void* won = winners ? winners.data() : nullptr;
   if (compute == DType::Float32)
-    kernels<float>().max_forward(w, x.data<float>(), out.data<float>(), won);
+    kernels_for<float>(op, out).max_forward(w, x.data<float>(), out.data<float>(), won);
   else if (compute == DType::Float64)
-    kernels<double>().max_forward(w, x.data<double>(), out.data<double>(), won);
+    kernels_for<double>(op, out).max_forward(w, x.data<double>(), out.data<double>(), won);
   else
-    kernels<int64_t>().max_forward(w, x.data<int64_t>(), out.data<int64_t>(), won);
+    kernels_for<int64_t>(op, out).max_forward(w, x.data<int64_t>(), out.data<int64_t>(), won);
   return {to_dtype(out, input.dtype()), winners};
 }
 
-Tensor max_pool_backward_cpu(const Tensor& grad, const Tensor& winners, IntArrayRef input_size, IntArrayRef kernel,
-                             IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation) {
+Tensor max_pool_backward_kernel(const Tensor& grad, const Tensor& winners, IntArrayRef input_size, IntArrayRef kernel,
+                                IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation) {
   const std::string op = op_name("max_pool", kernel.size()) + "_backward";
   const Windows w = windows_back(op, grad, input_size, kernel, stride, padding, dilation);
   check_winners(op, winners, w);
@@ -142,17 +148,17 @@ Tensor max_pool_backward_cpu(const Tensor& grad, const Tensor& winners, IntArray
   const DType compute = compute_type(op, grad.dtype(), DType::Float64);
   Tensor out =
       empty_tensor(with_spatial(grad, kernel.size(), w.in), grad.is_meta() ? grad.dtype() : compute, grad.device());
-  if (out.numel() == 0 || !host_work("max_pool_backward", grad)) return to_dtype(out, grad.dtype());
+  if (out.numel() == 0 || grad.is_meta()) return to_dtype(out, grad.dtype());
   const Tensor g = dense(grad, compute), won = dense(winners, winners.dtype());
   with_type(compute, [&](auto zero) {
     using T = decltype(zero);
-    kernels<T>().max_backward(w, g.data<T>(), won.data(), out.data<T>());
+    kernels_for<T>(op, out).max_backward(w, g.data<T>(), won.data(), out.data<T>());
   });
   return to_dtype(out, grad.dtype());
 }
 
-Tensor max_pool_gather_cpu(const Tensor& input, const Tensor& winners, IntArrayRef kernel, IntArrayRef stride,
-                           IntArrayRef padding, IntArrayRef dilation) {
+Tensor max_pool_gather_kernel(const Tensor& input, const Tensor& winners, IntArrayRef kernel, IntArrayRef stride,
+                              IntArrayRef padding, IntArrayRef dilation) {
   const size_t dims = kernel.size();
   const std::string op = op_name("max_pool", dims) + "_gather";
   Windows w;
@@ -164,17 +170,17 @@ Tensor max_pool_gather_cpu(const Tensor& input, const Tensor& winners, IntArrayR
               " must have as many planes");
   const DType compute = compute_type(op, input.dtype(), DType::Float64);
   Tensor out = empty_tensor(winners.sizes(), input.is_meta() ? input.dtype() : compute, input.device());
-  if (out.numel() == 0 || !host_work("max_pool_gather", input)) return to_dtype(out, input.dtype());
+  if (out.numel() == 0 || input.is_meta()) return to_dtype(out, input.dtype());
   const Tensor x = dense(input, compute), won = dense(winners, winners.dtype());
   with_type(compute, [&](auto zero) {
     using T = decltype(zero);
-    kernels<T>().max_gather(w, x.data<T>(), won.data(), out.data<T>());
+    kernels_for<T>(op, out).max_gather(w, x.data<T>(), won.data(), out.data<T>());
   });
   return to_dtype(out, input.dtype());
 }
 
-Tensor max_pool_indices_cpu(const Tensor& winners, IntArrayRef input_size, IntArrayRef kernel, IntArrayRef stride,
-                            IntArrayRef padding, IntArrayRef dilation) {
+Tensor max_pool_indices_kernel(const Tensor& winners, IntArrayRef input_size, IntArrayRef kernel, IntArrayRef stride,
+                               IntArrayRef padding, IntArrayRef dilation) {
   const std::string op = op_name("max_pool", kernel.size()) + "_indices";
   const Windows w = windows_back(op, winners, input_size, kernel, stride, padding, dilation);
   check_winners(op, winners, w);
@@ -208,8 +214,8 @@ Divisor divisor_of(const std::string& op, bool count_include_pad, std::optional<
   return {divisor_override.value_or(0), count_include_pad};
 }
 
-Tensor avg_pool_cpu(const Tensor& input, IntArrayRef kernel, IntArrayRef stride, IntArrayRef padding, bool ceil_mode,
-                    bool count_include_pad, std::optional<int64_t> divisor_override) {
+Tensor avg_pool_kernel(const Tensor& input, IntArrayRef kernel, IntArrayRef stride, IntArrayRef padding, bool ceil_mode,
+                       bool count_include_pad, std::optional<int64_t> divisor_override) {
   const size_t dims = kernel.size();
   const std::string op = op_name("avg_pool", dims);
   const Windows w = windows_of(op, input, dims, kernel, stride, padding, {1}, ceil_mode);
@@ -217,29 +223,29 @@ Tensor avg_pool_cpu(const Tensor& input, IntArrayRef kernel, IntArrayRef stride,
   const DType compute = compute_type(op, input.dtype(), DType::Float64);
   Tensor out =
       empty_tensor(with_spatial(input, dims, w.out), input.is_meta() ? input.dtype() : compute, input.device());
-  if (out.numel() == 0 || !host_work("avg_pool", input)) return to_dtype(out, input.dtype());
+  if (out.numel() == 0 || input.is_meta()) return to_dtype(out, input.dtype());
   const Tensor x = dense(input, compute);
   with_type(compute, [&](auto zero) {
     using T = decltype(zero);
-    kernels<T>().average_forward(w, divisor, x.data<T>(), out.data<T>());
+    kernels_for<T>(op, out).average_forward(w, divisor, x.data<T>(), out.data<T>());
   });
   return to_dtype(out, input.dtype());
 }
 
-Tensor avg_pool_backward_cpu(const Tensor& grad, IntArrayRef input_size, IntArrayRef kernel, IntArrayRef stride,
-                             IntArrayRef padding, bool, bool count_include_pad,
-                             std::optional<int64_t> divisor_override) {
+Tensor avg_pool_backward_kernel(const Tensor& grad, IntArrayRef input_size, IntArrayRef kernel, IntArrayRef stride,
+                                IntArrayRef padding, bool, bool count_include_pad,
+                                std::optional<int64_t> divisor_override) {
   const std::string op = op_name("avg_pool", kernel.size()) + "_backward";
   const Windows w = windows_back(op, grad, input_size, kernel, stride, padding, {1});
   const Divisor divisor = divisor_of(op, count_include_pad, divisor_override);
   const DType compute = compute_type(op, grad.dtype(), DType::Float64);
   Tensor out =
       empty_tensor(with_spatial(grad, kernel.size(), w.in), grad.is_meta() ? grad.dtype() : compute, grad.device());
-  if (out.numel() == 0 || !host_work("avg_pool_backward", grad)) return to_dtype(out, grad.dtype());
+  if (out.numel() == 0 || grad.is_meta()) return to_dtype(out, grad.dtype());
   const Tensor g = dense(grad, compute);
   with_type(compute, [&](auto zero) {
     using T = decltype(zero);
-    kernels<T>().average_backward(w, divisor, g.data<T>(), out.data<T>());
+    kernels_for<T>(op, out).average_backward(w, divisor, g.data<T>(), out.data<T>());
   });
   return to_dtype(out, grad.dtype());
 }
@@ -253,23 +259,23 @@ Bins bins_of(const std::string& op, const Tensor& input, IntArrayRef output_size
   return b;
 }
 
-Tensor adaptive_avg_pool_cpu(const Tensor& input, IntArrayRef output_size) {
+Tensor adaptive_avg_pool_kernel(const Tensor& input, IntArrayRef output_size) {
   const std::string op = op_name("adaptive_avg_pool", output_size.size());
   const Bins b = bins_of(op, input, output_size);
   const DType compute = compute_type(op, input.dtype(), DType::Float64);
   TORCH_CHECK_IMPLEMENTED(is_floating(input.dtype()), op, ": not implemented for ", name(input.dtype()));
   Tensor out = empty_tensor(with_spatial(input, output_size.size(), b.out), input.is_meta() ? input.dtype() : compute,
                             input.device());
-  if (out.numel() == 0 || !host_work("adaptive_avg_pool", input)) return to_dtype(out, input.dtype());
+  if (out.numel() == 0 || input.is_meta()) return to_dtype(out, input.dtype());
   const Tensor x = dense(input, compute);
   with_type(compute, [&](auto zero) {
     using T = decltype(zero);
-    kernels<T>().bins_average_forward(b, x.data<T>(), out.data<T>());
+    kernels_for<T>(op, out).bins_average_forward(b, x.data<T>(), out.data<T>());
   });
   return to_dtype(out, input.dtype());
 }
 
-Tensor adaptive_avg_pool_backward_cpu(const Tensor& grad, IntArrayRef input_size) {
+Tensor adaptive_avg_pool_backward_kernel(const Tensor& grad, IntArrayRef input_size) {
   const size_t dims = input_size.size();
   const std::string op = op_name("adaptive_avg_pool", dims) + "_backward";
   Bins b;
@@ -286,30 +292,30 @@ Tensor adaptive_avg_pool_backward_cpu(const Tensor& grad, IntArrayRef input_size
   }
   const DType compute = compute_type(op, grad.dtype(), DType::Float64);
   Tensor out = empty_tensor(with_spatial(grad, dims, b.in), grad.is_meta() ? grad.dtype() : compute, grad.device());
-  if (out.numel() == 0 || !host_work("adaptive_avg_pool_backward", grad)) return to_dtype(out, grad.dtype());
+  if (out.numel() == 0 || grad.is_meta()) return to_dtype(out, grad.dtype());
   const Tensor g = dense(grad, compute);
   with_type(compute, [&](auto zero) {
     using T = decltype(zero);
-    kernels<T>().bins_average_backward(b, g.data<T>(), out.data<T>());
+    kernels_for<T>(op, out).bins_average_backward(b, g.data<T>(), out.data<T>());
   });
   return to_dtype(out, grad.dtype());
 }
 
-std::tuple<Tensor, Tensor> adaptive_max_pool_cpu(const Tensor& input, IntArrayRef output_size) {
+std::tuple<Tensor, Tensor> adaptive_max_pool_kernel(const Tensor& input, IntArrayRef output_size) {
   const std::string op = op_name("adaptive_max_pool", output_size.size());
   const Bins b = bins_of(op, input, output_size);
   const DType compute = compute_type(op, input.dtype(), DType::Int64);
   const std::vector<int64_t> sizes = with_spatial(input, output_size.size(), b.out);
   Tensor out = empty_tensor(sizes, input.is_meta() ? input.dtype() : compute, input.device());
   Tensor indices = empty_tensor(sizes, DType::Int64, input.device());
-  if (out.numel() == 0 || !host_work("adaptive_max_pool", input)) return {to_dtype(out, input.dtype()), indices};
+  if (out.numel() == 0 || input.is_meta()) return {to_dtype(out, input.dtype()), indices};
   const Tensor x = dense(input, compute);
   if (compute == DType::Float32)
-    kernels<float>().bins_max_forward(b, x.data<float>(), out.data<float>(), indices.data<int64_t>());
+    kernels_for<float>(op, out).bins_max_forward(b, x.data<float>(), out.data<float>(), indices.data<int64_t>());
   else if (compute == DType::Float64)
-    kernels<double>().bins_max_forward(b, x.data<double>(), out.data<double>(), indices.data<int64_t>());
+    kernels_for<double>(op, out).bins_max_forward(b, x.data<double>(), out.data<double>(), indices.data<int64_t>());
   else
-    kernels<int64_t>().bins_max_forward(b, x.data<int64_t>(), out.data<int64_t>(), indices.data<int64_t>());
+    kernels_for<int64_t>(op, out).bins_max_forward(b, x.data<int64_t>(), out.data<int64_t>(), indices.data<int64_t>());
   return {to_dtype(out, input.dtype()), indices};
 }
 
@@ -370,15 +376,15 @@ void register_unpooling();  // unpooling.cpp
 void register_resample();   // resample.cpp
 
 void register_pooling() {
-  set_native<op::max_pool>(max_pool_cpu);
-  set_native<op::max_pool_backward>(max_pool_backward_cpu);
-  set_native<op::max_pool_gather>(max_pool_gather_cpu);
-  set_native<op::max_pool_indices>(max_pool_indices_cpu);
-  set_native<op::avg_pool>(avg_pool_cpu);
-  set_native<op::avg_pool_backward>(avg_pool_backward_cpu);
-  set_native<op::adaptive_avg_pool>(adaptive_avg_pool_cpu);
-  set_native<op::adaptive_avg_pool_backward>(adaptive_avg_pool_backward_cpu);
-  set_native<op::adaptive_max_pool>(adaptive_max_pool_cpu);
+  set_native<op::max_pool>(max_pool_kernel);
+  set_native<op::max_pool_backward>(max_pool_backward_kernel);
+  set_native<op::max_pool_gather>(max_pool_gather_kernel);
+  set_native<op::max_pool_indices>(max_pool_indices_kernel);
+  set_native<op::avg_pool>(avg_pool_kernel);
+  set_native<op::avg_pool_backward>(avg_pool_backward_kernel);
+  set_native<op::adaptive_avg_pool>(adaptive_avg_pool_kernel);
+  set_native<op::adaptive_avg_pool_backward>(adaptive_avg_pool_backward_kernel);
+  set_native<op::adaptive_max_pool>(adaptive_max_pool_kernel);
   set_composite<op::max_pool1d>(max_pool_nd<1>);
   set_composite<op::max_pool2d>(max_pool_nd<2>);
   set_composite<op::max_pool3d>(max_pool_nd<3>);
