@@ -151,8 +151,15 @@ COURSES = {
     "time_sequence": ["--epochs", 2, "--waves", 8, "--length", 40, "--future", 20],
     "neural_ode": ["--epochs", 2, "--steps", 5],
     "gpt": ["--epochs", 2, "--steps", 3, "--length", 20, "--width", 32],
+    "dqn": ["--epochs", 2, "--episodes", 4],
+    "speech_commands": ["--epochs", 2, "--words", 64],
+    "snli": ["--epochs", 2, "--pairs", 200],
+    "style_transfer": ["--epochs", 2, "--strokes", 5, "--size", 32, "--width", 8],
+    "gnn": ["--epochs", 2, "--members", 200],
 }
-DRAWN = {"vae", "dcgan", "super_resolution", "seq2seq", "time_sequence", "neural_ode"}
+DRAWN = {
+    "vae", "dcgan", "super_resolution", "seq2seq", "time_sequence", "neural_ode", "speech_commands", "style_transfer",
+}  # fmt: skip
 
 
 def losses(out):
@@ -204,3 +211,38 @@ def test_actor_critic_learns_to_keep_the_pole_up(tmp_path):
     ).stdout
     steps = losses(out)
     assert steps[-1] > 2 * steps[0]
+
+
+def test_a_graph_tells_what_its_members_alone_do_not(tmp_path):
+    pytest.importorskip("tqdm")
+    common = ["--epochs", 4, "--quiet", "--threads", 1, "--checkpoint", tmp_path / "c.pt"]
+    right = [
+        float(re.findall(r"others_right ([\d.]+)", run("gnn", *common, *more).stdout)[-1])
+        for more in ([], ["--without-graph"])
+    ]
+    assert right[0] > 0.8
+    assert right[1] < 0.6
+
+
+def test_commands_and_pairs_of_sentences_are_learned(tmp_path):
+    pytest.importorskip("tqdm")
+    common = ["--epochs", 2, "--quiet", "--checkpoint", tmp_path / "c.pt"]
+    heard = run("speech_commands", "--words", 400, *common).stdout
+    assert float(re.findall(r"unheard_right ([\d.]+)", heard)[-1]) > 0.7
+    out = run("snli", *common, "--premise", "three cats run near a house", "--hypothesis", "no animals move").stdout
+    assert re.search(r"contradicts (9\d|100)%", out)
+    asked = run("snli", *common, "--resume", "--premise", "zebras sleep", check=False)
+    assert "zebras: the words are a animals" in asked.stderr
+
+
+def test_an_estimate_of_worth_keeps_the_pole_up(tmp_path):
+    pytest.importorskip("tqdm")
+    steps = losses(run("dqn", "--epochs", 5, "--quiet", "--checkpoint", tmp_path / "c.pt").stdout)
+    assert max(steps) > 2 * steps[0]
+
+
+def test_requests_at_the_same_time_are_answered_together():
+    out = run("serving", "--requests", 60, "--clients", 6, "--wait", 0.05).stdout
+    calls = int(re.search(r"60 requests of 6 clients: (\d+) calls of the model", out)[1])
+    assert calls < 60
+    assert "a wrong request: 400 rows of 4 numbers are expected, got shape (1, 2)" in out
