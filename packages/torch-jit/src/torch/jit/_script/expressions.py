@@ -398,14 +398,18 @@ class Expressions:
             if each.format_spec is None and each.conversion in (-1, 115) and isinstance(item, Static):
                 text += str(item.value).replace("{", "{{").replace("}", "}}")
                 continue
-            if each.format_spec is not None or each.conversion not in (-1, 115):
-                if not isinstance(item, Static):
-                    raise NotSupportedError("a format in an f-string is not part of the script language", self.place)
-                spec = "" if each.format_spec is None else self.visit(each.format_spec).value
+            spec = Static("") if each.format_spec is None else self.visit(each.format_spec)
+            if not isinstance(spec, Static) or each.conversion == 97:
+                raise NotSupportedError(
+                    "a format that is only known at run time is not part of the script language", self.place
+                )
+            if isinstance(item, Static):
                 value = repr(item.value) if each.conversion == 114 else item.value
-                text += format(value, spec).replace("{", "{{").replace("}", "}}")
+                text += format(value, spec.value).replace("{", "{{").replace("}", "}}")
                 continue
-            text += "{}"
+            if each.conversion == 114:
+                item = self.op("repr", self.value(item))
+            text += "{:" + spec.value + "}" if spec.value else "{}"
             parts.append(self.value(item))
         if not parts:
             return Static(text.replace("{{", "{").replace("}}", "}"))

@@ -97,6 +97,12 @@ class ScriptFunction:
     def __repr__(self):
         return f"<torch.jit.ScriptFunction {self.qualified_name}>"
 
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
+
     def __reduce__(self):
         raise RuntimeError(f"{self.name} is compiled and cannot be pickled: write it with torch.jit.save")
 

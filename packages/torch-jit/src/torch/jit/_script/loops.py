@@ -324,50 +324,65 @@ class Loops:
         raise NotSupportedError("sets are not part of the script language", self.where(node), "use a list")
 
     def _comprehension(self, node, element):
-        if len(node.generators) != 1:
-            raise NotSupportedError("a comprehension over several loops is not part of the script language", self.place)
-        part = node.generators[0]
-        items = self.visit(part.iter)
-        known = self.unrolled(items)
-        if known is not None:
-            return self._known_comprehension(known, part, element)
-        length, item = self.indexed(items)
+        """A list: of what is known one by one, or put together at run time."""
+        if len(node.generators) == 1:
+            part = node.generators[0]
+            known = self.unrolled(self.visit(part.iter))
+            found = None if known is None else self._known_comprehension(known, part, element)
+            if found is not None:
+                return self.list_of([self.value(e) for e in found]) if all(map(self.is_value, found)) else Items(found)
         result = self.node("prim::ListConstruct", [], [ir.ListType(types.TENSOR)]).output()
         self.empties.add(result)
-
-        def turn():
-            value = self.value(element())
-            self.append(result, value)
-
-        self._collect(length, item, part, turn)
+        self._over(node.generators, lambda: self.append(result, self.value(element())))
         return result
 
     def _known_comprehension(self, known, part, element):
+        """Items for known elements; None where a condition on them is not known."""
         frame, found = Frame(self.frame), []
         for each in known:
-            if not self.in_frame(frame, lambda each=each: self._bound(part, each)):
-                continue
-            found.append(self.in_frame(frame, element))
-        return self.list_of([self.value(each) for each in found]) if all(map(self.is_value, found)) else Items(found)
+            self.in_frame(frame, lambda each=each: self.assign(part.target, each))
+            holds = self.in_frame(frame, lambda: self._holds(part.ifs))
+            if holds is None:
+                return None
+            if holds:
+                found.append(self.in_frame(frame, element))
+        return found
 
-    def _bound(self, part, item):
-        self.assign(part.target, item)
-        for test in part.ifs:
+    def _holds(self, tests):
+        for test in tests:
+            since = self.last()
             condition, _, _ = self.condition(test)
             if not isinstance(condition, Static):
-                raise self.error("a condition over elements that are known must be known while compiling")
+                self.discard(since)
+                return None
             if not condition.value:
                 return False
         return True
 
-    def _collect(self, length, item, part, turn):
+    def _over(self, parts, turn):
+        """Run ``turn`` for each element of the parts of a comprehension, the first outermost."""
+        if not parts:
+            turn()
+            return
+        part, rest = parts[0], parts[1:]
+        items = self.visit(part.iter)
+        known = self.unrolled(items)
+        frame = Frame(self.frame, self.block)
+
+        def one(item):
+            self.assign(part.target, item)
+            self._if_all(part.ifs, lambda: self._over(rest, turn))
+
+        if known is not None:
+            for each in known:
+                self.in_frame(frame, lambda each=each: one(each))
+            return
+        length, item = self.indexed(items)
         made = self.node("prim::Loop", [length, self.constant(True)])
-        block = made.addBlock()
+        frame.block = block = made.addBlock()
         i = block.addInput("i", types.INT)
-        frame = Frame(self.frame, block)
         with self.within(block):
-            self.in_frame(frame, lambda: self.assign(part.target, item(i)))
-            self.in_frame(frame, lambda: self._if_all(part.ifs, turn))
+            self.in_frame(frame, lambda: one(item(i)))
             block.registerOutput(self.constant(True))
 
     def _if_all(self, tests, emit):
@@ -386,21 +401,10 @@ class Loops:
             self.in_frame(then, lambda: self._if_all(tests[1:], emit))
 
     def visit_DictComp(self, node):
-        part = node.generators[0]
-        items = self.visit(part.iter)
-        known = self.unrolled(items)
         result = self.node("prim::DictConstruct", [], [ir.DictType(types.STR, types.TENSOR)]).output()
         self.empties.add(result)
-
-        def turn():
-            self.set_item(result, self.value(self.visit(node.key)), self.value(self.visit(node.value)))
-
-        if known is not None:
-            frame = Frame(self.frame)
-            for each in known:
-                if self.in_frame(frame, lambda each=each: self._bound(part, each)):
-                    self.in_frame(frame, turn)
-            return result
-        length, item = self.indexed(items)
-        self._collect(length, item, part, turn)
+        self._over(
+            node.generators,
+            lambda: self.set_item(result, self.value(self.visit(node.key)), self.value(self.visit(node.value))),
+        )
         return result

@@ -1,0 +1,189 @@
+"""Script classes, dataclasses, named tuples and enums within programs; hooks and copies of compiled modules."""
+
+import copy
+import enum
+from collections import OrderedDict, namedtuple
+from dataclasses import dataclass
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+
+class Counter:
+    def __init__(self, start: int):
+        self.n = start
+        self.items: list[int] = []
+
+    def bump(self, by: int = 1) -> int:
+        self.n += by
+        self.items.append(self.n)
+        return self.n
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __add__(self, other: int) -> int:
+        return self.n + other
+
+
+@dataclass
+class Box:
+    w: int
+    h: int = 2
+
+    def area(self) -> int:
+        return self.w * self.h
+
+
+Pair = namedtuple("Pair", ["a", "b"])
+
+
+class Level(enum.Enum):
+    LOW = "low"
+    HIGH = "high"
+
+
+def test_an_object_is_made_changed_and_asked():
+    def run(x, k: int):
+        counter = Counter(k)
+        for i in range(3):
+            counter.bump(i)
+        counter.n = counter.n + 1
+        return x * counter.n + len(counter) + counter.items[0] + (counter + 2)
+
+    x = torch.ones(2)
+    assert torch.equal(torch.jit.script(run)(x, 5), run(x, 5))
+
+
+def test_an_object_of_python_is_an_argument():
+    def grow(counter: Counter, by: int) -> int:
+        return counter.bump(by) + counter.n
+
+    assert torch.jit.script(grow)(Counter(3), 4) == 14
+
+
+def test_a_dataclass_is_made():
+    def run(k: int) -> int:
+        box = Box(k)
+        return box.area() + Box(k, h=5).area() + box.w
+
+    assert torch.jit.script(run)(3) == run(3)
+
+
+def test_a_named_tuple_without_annotations_holds_tensors():
+    def run(x):
+        pair = Pair(x, x + 1)
+        return pair.a + pair.b
+
+    assert torch.jit.script(run)(torch.ones(1)).item() == 3.0
+
+
+def test_an_enum_is_an_argument_and_a_result():
+    def other(level: Level) -> Level:
+        if level == Level.LOW:
+            return Level.HIGH
+        return Level.LOW
+
+    compiled = torch.jit.script(other)
+    assert compiled(Level.LOW) is Level.HIGH and compiled(Level.HIGH) is Level.LOW
+
+
+def test_a_class_with_a_base_is_refused():
+    class Derived(Counter):
+        pass
+
+    with pytest.raises(RuntimeError, match="base classes"):
+        torch.jit.script(Derived)
+
+
+def test_a_missing_method_of_an_object_is_guessed():
+    def run(k: int) -> int:
+        return Counter(k).bumb(1)
+
+    with pytest.raises(RuntimeError, match="did you mean 'bump'"):
+        torch.jit.script(run)
+
+
+def test_comprehensions_over_several_loops_and_formats():
+    def run(x: float, n: int, names: list[str]) -> tuple[str, list[int], dict[str, int], list[float]]:
+        text = f"{x:.2f} {n:03d} {names[0]!r:>6}|{n}"
+        pairs = [i * 10 + j for i in range(n) for j in range(i) if (i + j) % 2 == 0]
+        places = {name: i for i, name in enumerate(names) if i > 0}
+        return text, pairs, places, [v for v in (x, x + 1, -x) if v > 0]
+
+    args = 1.2345, 4, ["a", "b", "c"]
+    assert torch.jit.script(run)(*args) == run(*args)
+
+
+def test_an_ordered_dict_is_a_dict():
+    def run(names: list[str], xs: list[Tensor]) -> dict[str, Tensor]:
+        return OrderedDict([(name, x * 2) for name, x in zip(names, xs)])
+
+    got = torch.jit.script(run)(["b", "a"], [torch.ones(1), torch.zeros(1)])
+    assert list(got) == ["b", "a"] and got["b"].item() == 2.0
+
+
+def test_a_beam_search_is_that_of_python():
+    def search(scores: Tensor, k: int) -> list[tuple[float, list[int]]]:
+        beams: list[tuple[float, list[int]]] = [(0.0, [0])]
+        for t in range(scores.size(0)):
+            found: list[tuple[float, list[int]]] = []
+            for score, words in beams:
+                for v in range(scores.size(1)):
+                    found.append((score + float(scores[t, v]), words + [v]))
+            best: list[tuple[float, list[int]]] = []
+            for _ in range(min(k, len(found))):
+                top = 0
+                for i in range(len(found)):
+                    if found[i][0] > found[top][0]:
+                        top = i
+                best.append(found.pop(top))
+            beams = best
+        return beams
+
+    x = torch.arange(12.0).reshape(3, 4).sin()
+    assert torch.jit.script(search)(x, 2) == search(x, 2)
+
+
+def test_a_compiled_child_is_part_of_a_module():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.compiled = torch.jit.script(nn.Linear(2, 2))
+            self.plain = nn.Linear(2, 2)
+
+        def forward(self, x):
+            return self.compiled(x) + self.plain(x)
+
+    net = Net()
+    compiled = torch.jit.script(net)
+    x = torch.ones(1, 2)
+    assert torch.equal(compiled(x), net(x)) and compiled.compiled is net.compiled
+
+
+def test_hooks_run_around_a_compiled_module():
+    compiled, seen = torch.jit.script(nn.Sequential(nn.Linear(2, 3))), []
+    handle = compiled.register_forward_hook(lambda module, args, output: seen.append(output.shape))
+    compiled(torch.ones(1, 2))
+    handle.remove()
+    compiled(torch.ones(1, 2))
+    assert seen == [(1, 3)]
+
+
+def test_a_module_that_holds_a_compiled_function_is_copied():
+    @torch.jit.script
+    def act(x):
+        return x * 2
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.act = act
+
+        def forward(self, x, scale: float | None = None):
+            y = self.act(x)
+            return y if scale is None else y * scale
+
+    assert copy.deepcopy(Net()).act is act
+    assert torch.jit.script(Net())(torch.ones(1), 3.0).item() == 6.0
