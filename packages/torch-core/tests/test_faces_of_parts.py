@@ -8,6 +8,8 @@ def test_nothing_is_exported_and_symbols_are_noted():
     from torch.onnx import symbolic_opset11
     from torch.onnx.symbolic_helper import cast_pytorch_to_onnx, parse_args
 
+    if "_faces" not in torch.onnx.__file__:
+        pytest.skip("torch-onnx is here")
     assert not torch.onnx.is_in_onnx_export() and torch.onnx.TensorProtoDataType.INT64 == 7
     assert cast_pytorch_to_onnx["Float"] == torch.onnx.TensorProtoDataType.FLOAT == 1
 
@@ -21,7 +23,9 @@ def test_nothing_is_exported_and_symbols_are_noted():
     with pytest.raises(ValueError, match="expected 'namespace::name', got 'op'"):
         torch.onnx.register_custom_op_symbolic("op", written, 11)
     for refused in (lambda: torch.onnx.export(None), lambda: symbolic_opset11.squeeze(None), torch.onnx.ONNXProgram):
-        with pytest.raises(NotImplementedError, match="writing ONNX files is not part of this stack yet"):
+        with pytest.raises(
+            NotImplementedError, match="writing ONNX files is in the distribution 'torch-onnx', which is not installed"
+        ):
             refused()
     assert torch.onnx.operators.shape_as_tensor(torch.ones(2, 3)).tolist() == [2, 3]
 

@@ -19,6 +19,7 @@ PARTS = {
     "legacy": "torch-legacy",
     "fx": "torch-jit",
     "export": "torch-jit",
+    "onnx": "torch-onnx",
     "distributed": "torch-distributed",
 }
 

@@ -52,8 +52,10 @@ def export(
     return _export(mod, args, dict(kwargs or {}), dynamic_shapes)
 
 
-def _export(function: Any, args: tuple, kwargs: dict, dynamic_shapes: Any) -> ExportedProgram:
-    observed = observe(function, args, kwargs, located(function, args, kwargs, dynamic_shapes))
+def _export(function: Any, args: tuple, kwargs: dict, dynamic_shapes: Any, moving: Any = None) -> ExportedProgram:
+    if moving is None:
+        moving = located(function, args, kwargs, dynamic_shapes)
+    observed = observe(function, args, kwargs, moving)
     builder = Builder(observed, function)
     graph = builder.build()
     state = dict(function.state_dict(keep_vars=True)) if isinstance(function, torch.nn.Module) else {}

@@ -12,7 +12,7 @@ import torch
 from torch import _pytree as pytree
 from torch.fx import Graph, Node
 
-from ._observe import Program
+from ._observe import Program, names_of_leaves
 from ._sizes import Formula, Size
 from ._tape import Ref, Value
 from .graph_signature import (
@@ -137,21 +137,8 @@ class Builder:
         return found | set(self.tape.written_buffers.values()) | set(self.tape.written_inputs.values())
 
     def leaf_names(self) -> list[str]:
-        """What the leaves of the arguments are called: by the parameters of forward, and the way into containers."""
-        args, kwargs = pytree.tree_unflatten(list(range(len(self.program.leaves))), self.program.spec)
-        try:
-            target = self._function.forward if isinstance(self._function, torch.nn.Module) else self._function
-            signature = inspect.signature(target)
-            names = [p.name for p in signature.parameters.values() if p.kind <= p.POSITIONAL_OR_KEYWORD]
-            rest = next((p.name for p in signature.parameters.values() if p.kind is p.VAR_POSITIONAL), "args")
-        except (TypeError, ValueError):
-            names, rest = [], "args"
-        names = names[: len(args)] + [f"{rest}_{i}" for i in range(len(args) - len(names))]
-        found: dict[int, str] = {}
-        for name, tree in [*zip(names, args, strict=True), *kwargs.items()]:
-            for path, index in pytree.tree_flatten_with_path(tree)[0]:
-                found[index] = "_".join([name, *(_key(k) for k in path)])
-        return [found[i] for i in range(len(self.program.leaves))]
+        """What the leaves of the arguments are called."""
+        return names_of_leaves(self._function, *pytree.tree_unflatten(self.program.leaves, self.program.spec))
 
     def argument_names(self) -> list[str]:
         """What the arguments are called, those that come by position first."""
@@ -247,13 +234,6 @@ def _same(a, b):
     if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
         return len(a) == len(b) and all(map(_same, a, b))
     return type(a) is type(b) and a == b
-
-
-def _key(key):
-    for attribute in ("idx", "key", "name"):
-        if hasattr(key, attribute):
-            return str(getattr(key, attribute))
-    return str(key)
 
 
 def _identifier(name):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 #: functions of torch.nn.functional
-FUNCTIONS = ("embedding_bag", "grid_sample", "interpolate", "scaled_dot_product_attention")
+FUNCTIONS = ("embedding_bag", "grid_sample", "instance_norm", "interpolate", "one_hot", "scaled_dot_product_attention")
 _active = threading.local()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import itertools
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -152,10 +153,13 @@ def _plans(function, leaves, spec, moving):
     for i, symbol in enumerate(moving):
         for way in _WAYS:
             sizes = symbol.sizes(way, 2 * i)
-            if sizes and (error := _fails(function, leaves, spec, [symbol], {symbol.name: sizes[0]})) is None:
+            if sizes is None:
+                continue
+            errors = (_fails(function, leaves, spec, [symbol], {symbol.name: s}) for s in dict.fromkeys(sizes))
+            if (error := next(filter(None, errors), None)) is None:
                 plans[symbol.name] = sizes
                 break
-            failures[symbol.name] = error if sizes else failures.get(symbol.name)
+            failures.setdefault(symbol.name, error)
         else:
             left.append(symbol)
     # Sizes that must agree, under several names.
@@ -163,8 +167,10 @@ def _plans(function, leaves, spec, moving):
         together = list(group)
         for way in _WAYS:
             sizes = [s.sizes(way, 0) for s in together]
-            at_once = {s.name: own[0] for s, own in zip(together, sizes, strict=True) if own}
-            if all(sizes) and _fails(function, leaves, spec, together, at_once) is None:
+            if not all(sizes):
+                continue
+            runs = [{s.name: own[n] for s, own in zip(together, sizes, strict=True)} for n in range(_RUNS)]
+            if not any(_fails(function, leaves, spec, together, run) for run in runs):
                 plans.update({s.name: own for s, own in zip(together, sizes, strict=True)})
                 break
     kept = [s for s in moving if s.name in plans]
@@ -188,6 +194,33 @@ def _fails(function, leaves, spec, moving, sizes):
     except Exception as error:  # whatever the program raises says that it does not take the size
         return error
     return None
+
+
+def names_of_leaves(function: Any, args: tuple, kwargs: dict) -> list[str]:
+    """What the leaves of the arguments are called: by the parameters of forward, and the way into containers."""
+    leaves, spec = pytree.tree_flatten((args, kwargs))
+    args, kwargs = pytree.tree_unflatten(list(range(len(leaves))), spec)
+    try:
+        parameters = inspect.signature(
+            function.forward if isinstance(function, torch.nn.Module) else function
+        ).parameters
+    except (TypeError, ValueError):
+        parameters = {}
+    names = [p.name for p in parameters.values() if p.kind <= p.POSITIONAL_OR_KEYWORD][: len(args)]
+    rest = next((p.name for p in parameters.values() if p.kind is p.VAR_POSITIONAL), "args")
+    names += [f"{rest}_{i}" for i in range(len(args) - len(names))]
+    found: dict[int, str] = {}
+    for name, tree in [*zip(names, args, strict=True), *kwargs.items()]:
+        for path, index in pytree.tree_flatten_with_path(tree)[0]:
+            found[index] = "_".join([name, *(_key(k) for k in path)])
+    return [found[i] for i in range(len(leaves))]
+
+
+def _key(key):
+    for attribute in ("idx", "key", "name"):
+        if hasattr(key, attribute):
+            return str(getattr(key, attribute))
+    return str(key)
 
 
 # --- joining ---

@@ -13,7 +13,7 @@ __all__ = [
     "register_custom_op_symbolic", "select_model_mode_for_export", "unregister_custom_op_symbolic",
 ]  # fmt: skip
 
-ABSENT = "writing ONNX files is not part of this stack yet"
+ABSENT = "writing ONNX files is in the distribution 'torch-onnx', which is not installed"
 #: numbers of element types in ONNX's own format (onnx.proto, TensorProto.DataType)
 TensorProtoDataType = enum.IntEnum(
     "TensorProtoDataType",

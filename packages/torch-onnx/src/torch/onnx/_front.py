@@ -1,0 +1,127 @@
+"""The arguments of :func:`torch.onnx.export` made sense of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import _pytree as pytree
+from torch.export import Dim, ExportedProgram, _export
+from torch.export._observe import names_of_leaves
+
+from . import TrainingMode, _exported, select_model_mode_for_export
+from ._export import DEFAULT, HIGHEST, LOWEST, Exporter
+from ._onnx_program import ONNXProgram
+
+
+@dataclass
+class Options:
+    """How to export."""
+
+    export_params: bool
+    verbose: bool
+    training: Any
+    input_names: list[str]
+    output_names: list[str]
+    opset: int | None
+    fold: bool
+    dynamic_axes: Any
+    dynamic_shapes: Any
+    keep_initializers: bool
+    custom_opsets: dict
+    own: dict
+    external_data: bool
+
+
+def export(model: Any, args: Any, kwargs: dict, options: Options) -> ONNXProgram:
+    """See :func:`torch.onnx.export`."""
+    _needed()
+    opset = DEFAULT if options.opset is None else options.opset
+    if not LOWEST <= opset <= HIGHEST:
+        raise ValueError(f"onnx.export: opset_version must be {LOWEST} to {HIGHEST}, got {opset}")
+    training = options.training or TrainingMode.EVAL
+    exported = model
+    if not isinstance(model, ExportedProgram):
+        if not callable(model):
+            raise TypeError(f"onnx.export: expected a module, got {type(model).__name__}")
+        args = args if isinstance(args, tuple) else (args,)
+        if args and isinstance(args[-1], dict) and not kwargs and _by_name(model, args):
+            args, kwargs = args[:-1], args[-1]
+        with select_model_mode_for_export(model, training):
+            located = _located(model, args, kwargs, options)
+            exported = _export(model, args, kwargs, options.dynamic_shapes, located)
+    own = {_operator_name(k): v for k, v in options.own.items()}
+    fold = options.fold and training is not TrainingMode.TRAINING
+    exporter = Exporter(
+        _exported.read(exported), opset, own, export_params=options.export_params, fold=fold, verbose=options.verbose
+    )
+    proto = exporter.model(options.input_names, options.output_names, options.keep_initializers, options.custom_opsets)
+    program = ONNXProgram(proto, exported)
+    if options.verbose:
+        print(program)
+    return program
+
+
+def _needed():
+    try:
+        import onnx  # noqa: F401
+    except ImportError as error:
+        raise ModuleNotFoundError("torch.onnx needs the package 'onnx': pip install onnx", name="onnx") from error
+
+
+def _by_name(model, args):
+    """Whether the dict at the end holds arguments by name: when forward has them."""
+    import inspect
+
+    try:
+        signature = inspect.signature(model.forward if isinstance(model, torch.nn.Module) else model)
+        signature.bind(*args[:-1], **args[-1])
+    except TypeError:
+        return False
+    return all(isinstance(k, str) for k in args[-1])
+
+
+def _operator_name(key):
+    return key if isinstance(key, str) else f"{key._library}::{key.__name__}"
+
+
+def _located(model, args, kwargs, options):
+    """``dynamic_axes`` by the leaves of the arguments: leaf -> dim -> Dim."""
+    axes = options.dynamic_axes
+    if not axes:
+        return None
+    if options.dynamic_shapes is not None:
+        raise ValueError("onnx.export: give dynamic_axes or dynamic_shapes, not both")
+    leaves = pytree.tree_leaves((args, kwargs))
+    tensors = [i for i, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)]
+    called = names_of_leaves(model, args, kwargs)
+    names: dict[str, int] = {}
+    for n, i in enumerate(tensors):
+        names[called[i]] = i
+        if n < len(options.input_names):
+            names[options.input_names[n]] = i
+    known = {*names, *options.output_names}
+    if unknown := [name for name in axes if name not in known]:
+        raise ValueError(
+            f"onnx.export: dynamic_axes speaks of {', '.join(unknown)}; there are {', '.join(sorted(known))}"
+        )
+    found: dict[int, dict[int, Any]] = {}
+    for name, dims in axes.items():
+        if name not in names:
+            continue
+        leaf = leaves[names[name]]
+        entries = dims.items() if isinstance(dims, dict) else ((d, None) for d in dims)
+        for dim, what in entries:
+            if not -leaf.dim() <= dim < leaf.dim():
+                raise ValueError(f"onnx.export: dynamic_axes: {name} has {leaf.dim()} dims, got dim {dim}")
+            dim %= leaf.dim()
+            text = f"{name}_dim_{dim}" if what is None else str(what)
+            found.setdefault(names[name], {})[dim] = Dim(text) if text.isidentifier() else Dim(_word(text))
+    return found
+
+
+def _word(text):
+    import re
+
+    return re.sub(r"\W", "_", text) if text[:1].isalpha() else f"d_{re.sub(chr(92) + 'W', '_', text)}"

@@ -1,0 +1,164 @@
+"""Activations, softmax and dropout."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+
+from . import rule
+
+
+def _number(w, out, number):
+    return w.const(float(number), out[0].dtype)
+
+
+@rule("relu")
+def relu(w, a, out):
+    return w.op("Relu", a.self) if a.self.is_float else w.op("Max", a.self, w.const(0, a.self.dtype))
+
+
+@rule("relu6")
+def relu6(w, a, out):
+    return w.op("Clip", a.self, w.const(0, out[0].dtype), w.const(6, out[0].dtype))
+
+
+@rule("hardtanh")
+def hardtanh(w, a, out):
+    return w.op("Clip", a.self, w.const(a.min_val, out[0].dtype), w.const(a.max_val, out[0].dtype))
+
+
+@rule("threshold")
+def threshold(w, a, out):
+    over = w.op("Greater", a.self, w.const(a.threshold, a.self.dtype))
+    return w.op("Where", over, a.self, w.const(a.value, a.self.dtype))
+
+
+@rule("leaky_relu")
+def leaky_relu(w, a, out):
+    return w.op("LeakyRelu", a.self, alpha=float(a.negative_slope))
+
+
+@rule("elu")
+def elu(w, a, out):
+    x = a.self if a.input_scale == 1 else w.op("Mul", a.self, _number(w, out, a.input_scale))
+    found = w.op("Elu", x, alpha=float(a.alpha))
+    if a.input_scale != 1:
+        over = w.op("Greater", a.self, _number(w, out, 0))
+        found = w.op("Where", over, a.self, found)
+    return found if a.scale == 1 else w.op("Mul", found, _number(w, out, a.scale))
+
+
+@rule("selu")
+def selu(w, a, out):
+    return w.op("Selu", a.self)
+
+
+@rule("celu")
+def celu(w, a, out):
+    return w.op("Celu", a.self, alpha=float(a.alpha))
+
+
+@rule("hardsigmoid")
+def hardsigmoid(w, a, out):
+    return w.op("HardSigmoid", a.self, alpha=1 / 6, beta=0.5)
+
+
+@rule("hardswish")
+def hardswish(w, a, out):
+    if w.opset >= 14:
+        return w.op("HardSwish", a.self)
+    return w.op("Mul", a.self, hardsigmoid(w, a, out))
+
+
+@rule("silu")
+def silu(w, a, out):
+    return w.op("Mul", a.self, w.op("Sigmoid", a.self))
+
+
+@rule("mish")
+def mish(w, a, out):
+    return w.op("Mul", a.self, w.op("Tanh", w.op("Softplus", a.self)))
+
+
+@rule("gelu")
+def gelu(w, a, out):
+    if w.opset >= 20:
+        return w.op("Gelu", a.self, approximate=a.approximate)
+    half, one, x = _number(w, out, 0.5), _number(w, out, 1), w.name(a.self)
+    if a.approximate == "tanh":
+        cube = w.op("Mul", w.op("Mul", x, x), x)
+        inner = w.op("Add", x, w.op("Mul", _number(w, out, 0.044715), cube))
+        part = w.op("Tanh", w.op("Mul", _number(w, out, math.sqrt(2 / math.pi)), inner))
+    else:
+        part = w.op("Erf", w.op("Mul", x, _number(w, out, math.sqrt(0.5))))
+    return w.op("Mul", w.op("Mul", half, x), w.op("Add", one, part))
+
+
+@rule("softplus")
+def softplus(w, a, out):
+    if a.beta == 1:
+        smooth, scaled = w.op("Softplus", a.self), w.name(a.self)
+    else:
+        scaled = w.op("Mul", a.self, _number(w, out, a.beta))
+        smooth = w.op("Div", w.op("Softplus", scaled), _number(w, out, a.beta))
+    return w.op("Where", w.op("Greater", scaled, _number(w, out, a.threshold)), a.self, smooth)
+
+
+@rule("log_sigmoid")
+def log_sigmoid(w, a, out):
+    return w.op("Neg", w.op("Softplus", w.op("Neg", a.self)))
+
+
+@rule("hardshrink")
+def hardshrink(w, a, out):
+    return w.op("Shrink", a.self, lambd=float(a.lambd), bias=0.0)
+
+
+@rule("softshrink")
+def softshrink(w, a, out):
+    return w.op("Shrink", a.self, lambd=float(a.lambd), bias=float(a.lambd))
+
+
+@rule("prelu", "_prelu_kernel")
+def prelu(w, a, out):
+    slope = a.weight
+    if w.step.name == "prelu" and a.self.rank > 2 and a.weight.shape != (1,):
+        slope = w.reshape(a.weight, [-1, *[1] * (a.self.rank - 2)])
+    return w.op("PRelu", a.self, slope)
+
+
+@rule("glu")
+def glu(w, a, out):
+    dim = a.dim % a.self.rank
+    size = out[0].shape[dim]
+    if isinstance(size, int):
+        one, two = w.op("Split", a.self, w.const([size, size], torch.int64), axis=dim, outputs=2)
+    else:
+        w.needs(18, "glu along a size that may change")
+        one, two = w.op("Split", a.self, axis=dim, num_outputs=2, outputs=2)
+    return w.op("Mul", one, w.op("Sigmoid", two))
+
+
+@rule("softmax", "log_softmax", "softmin")
+def softmax(w, a, out):
+    x = w.cast(a.self, out[0].dtype)
+    if w.step.name == "softmin":
+        x = w.op("Neg", x)
+    if a.self.rank == 0:
+        return w.op("Exp" if w.step.name != "log_softmax" else "Identity", w.op("Sub", x, x))
+    return w.op("LogSoftmax" if w.step.name == "log_softmax" else "Softmax", x, axis=a.dim)
+
+
+@rule("dropout")
+def dropout(w, a, out):
+    if not a.train or a.p == 0:
+        return w.name(a.input)
+    return w.op("Dropout", a.input, w.const(float(a.p), torch.float32), w.const(True))
+
+
+@rule("native_dropout")
+def native_dropout(w, a, out):
+    if not a.train:
+        return w.name(a.input), w.op("Expand", w.const(True), w.shape(a.input))
+    return w.op("Dropout", a.input, w.const(float(a.p), torch.float32), w.const(True), outputs=2)

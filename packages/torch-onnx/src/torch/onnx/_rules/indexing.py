@@ -1,0 +1,195 @@
+"""Reading at places that tensors say: ``x[i, j]``, gather, masks, embeddings."""
+
+from __future__ import annotations
+
+import torch
+
+from .._program import Value
+from . import operands, rule
+
+
+def coordinates(w, x, indices):
+    """The dims that tensors index, and the tensors as ints broadcast against each other, with their rank."""
+    axes, names, ranks = [], [], []
+    dim = 0
+    for index in indices:
+        if index is None:
+            dim += 1
+            continue
+        if index.dtype in (torch.bool, torch.uint8):
+            places = w.op("NonZero", w.cast(index, torch.bool))
+            for i in range(index.rank):
+                axes.append(dim)
+                names.append(w.op("Gather", places, w.const(i, torch.int64), axis=0))
+                ranks.append(1)
+                dim += 1
+            continue
+        axes.append(dim)
+        names.append(w.cast(index, torch.int64))
+        ranks.append(index.rank)
+        dim += 1
+    return axes, names, max(ranks)
+
+
+def pairs(w, names, rank):
+    """Index tensors as one, with a last dim for the coordinates."""
+    if len(names) > 1:
+        total = names[0]
+        for other in names[1:]:
+            total = w.op("Add", total, other)
+        shape = w.op("Shape", total)
+        names = [w.op("Expand", n, shape) for n in names]
+    return (
+        w.op("Concat", *(w.unsqueeze(n, rank) for n in names), axis=-1)
+        if len(names) > 1
+        else w.unsqueeze(names[0], rank)
+    )
+
+
+@rule("index")
+def index(w, a, out):
+    rank = a.self.rank
+    axes, names, width = coordinates(w, a.self, a.indices)
+    if len(axes) == 1:
+        return w.op("Gather", a.self, names[0], axis=axes[0])
+    rest = [d for d in range(rank) if d not in axes]
+    turned = w.permute(a.self, [*axes, *rest])
+    found = w.op("GatherND", turned, pairs(w, names, width))
+    beside = axes == list(range(axes[0], axes[0] + len(axes)))
+    first = axes[0] if beside else 0
+    if first == 0:
+        return found
+    # what was indexed stands where the first indexed dim was
+    order = [*range(width, width + first), *range(width), *range(width + first, width + len(rest))]
+    return w.op("Transpose", found, perm=order)
+
+
+@rule("index_put")
+def index_put(w, a, out):
+    rank, dtype = a.self.rank, a.self.dtype
+    axes, names, width = coordinates(w, a.self, a.indices)
+    rest = [d for d in range(rank) if d not in axes]
+    turned = w.permute(a.self, [*axes, *rest])
+    places = pairs(w, names, width)
+    beside = axes == list(range(axes[0], axes[0] + len(axes)))
+    first = axes[0] if beside else 0
+    values = w.cast(a.values, dtype)
+    heads = w.op("Slice", w.op("Shape", places), w.const([0]), w.const([width]), w.const([0]))
+    tails = [w.ints([w.size(a.self, d)]) for d in rest]
+    if first == 0:
+        shape = w.op("Concat", heads, *tails, axis=0) if tails else heads
+        values = w.op("Expand", values, shape)
+    else:
+        shape = w.op("Concat", *tails[:first], heads, *tails[first:], axis=0)
+        order = [*range(first, first + width), *range(first), *range(first + width, width + len(rest))]
+        values = w.op("Transpose", w.op("Expand", values, shape), perm=order)
+    if a.accumulate:
+        w.needs(16, "index_put with accumulate")
+    found = w.op("ScatterND", turned, places, values, reduction="add" if a.accumulate else None)
+    order = [*axes, *rest]
+    return w.permute(found, [order.index(d) for d in range(rank)])
+
+
+@rule("embedding")
+def embedding(w, a, out):
+    return w.op("Gather", a.weight, a.indices, axis=0)
+
+
+@rule("index_select")
+def index_select(w, a, out):
+    places = w.reshape(a.index, [1]) if a.index.rank == 0 else a.index
+    return w.op("Gather", a.self, places, axis=a.dim)
+
+
+@rule("gather")
+def gather(w, a, out):
+    return w.op("GatherElements", a.self, a.index, axis=a.dim)
+
+
+@rule("take_along_dim")
+def take_along_dim(w, a, out):
+    if a.dim is None:
+        return w.op("GatherElements", w.reshape(a.self, [-1]), w.reshape(a.indices, [-1]), axis=0)
+    rank, dim = a.self.rank, a.dim % a.self.rank
+    shapes = []
+    for x, y in ((a.indices, a.self), (a.self, a.indices)):
+        shapes.append(w.ints([w.size(x, d) if d == dim else _wider(w, x, y, d) for d in range(rank)]))
+    return w.op("GatherElements", w.op("Expand", a.self, shapes[1]), w.op("Expand", a.indices, shapes[0]), axis=dim)
+
+
+def _wider(w, x, y, d):
+    return w.size(y, d) if x.shape[d] == 1 else w.size(x, d)
+
+
+@rule("take")
+def take(w, a, out):
+    return w.op("Gather", w.reshape(a.self, [-1]), a.index, axis=0)
+
+
+@rule("masked_select")
+def masked_select(w, a, out):
+    shape = w.op("Shape", w.op("And", w.cast(a.mask, torch.bool), w.op("Equal", a.self, a.self)))
+    x, mask = (w.reshape(w.op("Expand", v, shape), [-1]) for v in (w.name(a.self), w.cast(a.mask, torch.bool)))
+    return w.op("Compress", x, mask)
+
+
+@rule("nonzero", "argwhere")
+def nonzero(w, a, out):
+    return w.op("Transpose", w.op("NonZero", a.self), perm=[1, 0])
+
+
+@rule("nonzero_tuple")
+def nonzero_tuple(w, a, out):
+    found = w.op("NonZero", a.self)
+    return tuple(w.op("Gather", found, w.const(i, torch.int64), axis=0) for i in range(len(out)))
+
+
+@rule("one_hot")
+def one_hot(w, a, out):
+    if a.num_classes < 0:
+        raise NotImplementedError("one_hot without num_classes asks for values")
+    return w.op(
+        "OneHot",
+        a.tensor if hasattr(a, "tensor") else a.self,
+        w.const([a.num_classes], torch.int64),
+        w.const([0, 1], torch.int64),
+        axis=-1,
+    )
+
+
+@rule("embedding_bag")
+def embedding_bag(w, a, out):
+    if a.offsets is not None or a.max_norm is not None or a.include_last_offset:
+        raise NotImplementedError("embedding_bag is written for inputs of two dims, without offsets and max_norm")
+    vectors = w.op("Gather", a.weight, a.input, axis=0)
+    dtype = out[0].dtype
+    seen = None
+    if a.padding_idx is not None:
+        padding = a.padding_idx % a.weight.shape[0]
+        seen = w.unsqueeze(w.op("Not", w.op("Equal", a.input, w.const(padding, a.input.dtype))), 2)
+    if a.per_sample_weights is not None:
+        vectors = w.op("Mul", vectors, w.unsqueeze(a.per_sample_weights, 2))
+    if a.mode == "max":
+        if seen is not None:
+            raise NotImplementedError("embedding_bag(mode='max') with padding_idx cannot be written")
+        return w.reduce("ReduceMax", vectors, [1], False)
+    if seen is None:
+        return w.reduce("ReduceSum" if a.mode == "sum" else "ReduceMean", vectors, [1], False)
+    vectors = w.op("Where", seen, vectors, w.const(0, dtype))
+    total = w.reduce("ReduceSum", vectors, [1], False)
+    if a.mode == "sum":
+        return total
+    count = w.reduce("ReduceSum", w.op("Cast", seen, to=1), [1], False)
+    return w.op("Div", total, w.op("Max", count, w.const(1.0, dtype)))
+
+
+@rule("bucketize", "searchsorted")
+def bucketize(w, a, out):
+    values, row = (a.self, a.boundaries) if w.step.name == "bucketize" else (a.self, a.sorted_sequence)
+    if row.rank != 1 or getattr(a, "sorter", None) is not None or not isinstance(values, Value):
+        raise NotImplementedError(f"{w.step.name} is written for one sorted row, and a tensor of values")
+    right = a.right or getattr(a, "side", None) == "right"
+    dtype = torch.promote_types(values.dtype, row.dtype)
+    x, y = operands(w, dtype, values, row)
+    below = w.op("LessOrEqual" if right else "Less", y, w.unsqueeze(x, values.rank))
+    return w.reduce("ReduceSum", w.op("Cast", below, to=7), [values.rank], False)

@@ -1,0 +1,81 @@
+"""Normalisation."""
+
+from __future__ import annotations
+
+import torch
+
+from . import rule
+
+
+@rule("batch_norm")
+def batch_norm(w, a, out):
+    x, dtype = a.input, a.input.dtype
+    channels = x.shape[1]
+    weight = a.weight if a.weight is not None else w.const(torch.ones(channels, dtype=dtype))
+    bias = a.bias if a.bias is not None else w.const(torch.zeros(channels, dtype=dtype))
+    if not a.training:
+        return w.op("BatchNormalization", x, weight, bias, a.running_mean, a.running_var, epsilon=float(a.eps))
+    dims = [d for d in range(x.rank) if d != 1]
+    return _normalised(w, x, dims, a.eps, [1, -1, *[1] * (x.rank - 2)], weight, bias)
+
+
+def _normalised(w, x, dims, eps, shape, weight, bias):
+    """``(x - mean) / sqrt(var + eps) * weight + bias``, step by step."""
+    dtype = x.dtype
+    mean = w.reduce("ReduceMean", x, dims, True)
+    away = w.op("Sub", x, mean)
+    variance = w.reduce("ReduceMean", w.op("Mul", away, away), dims, True)
+    found = w.op("Div", away, w.op("Sqrt", w.op("Add", variance, w.const(eps, dtype))))
+    for kind, part in (("Mul", weight), ("Add", bias)):
+        if part is not None:
+            found = w.op(kind, found, w.reshape(part, shape) if shape is not None else part)
+    return found
+
+
+@rule("layer_norm")
+def layer_norm(w, a, out):
+    n = len(a.normalized_shape)
+    if w.opset < 17:
+        return _normalised(w, a.input, list(range(a.input.rank - n, a.input.rank)), a.eps, None, a.weight, a.bias)
+    weight = a.weight
+    if weight is None:
+        weight = w.const(torch.ones(tuple(a.normalized_shape), dtype=a.input.dtype))
+    return w.op("LayerNormalization", a.input, weight, a.bias, axis=-n, epsilon=float(a.eps))
+
+
+@rule("native_layer_norm", "_native_layer_norm")
+def native_layer_norm(w, a, out):
+    n, x, dtype = len(a.normalized_shape), a.input, a.input.dtype
+    dims = list(range(x.rank - n, x.rank))
+    mean = w.reduce("ReduceMean", x, dims, True)
+    away = w.op("Sub", x, mean)
+    variance = w.reduce("ReduceMean", w.op("Mul", away, away), dims, True)
+    scale = w.op("Reciprocal", w.op("Sqrt", w.op("Add", variance, w.const(a.eps, dtype))))
+    found = w.op("Mul", away, scale)
+    for kind, part in (("Mul", a.weight), ("Add", a.bias)):
+        found = w.op(kind, found, part) if part is not None else found
+    return found, mean, scale
+
+
+@rule("group_norm")
+def group_norm(w, a, out):
+    x, dtype = a.input, a.input.dtype
+    rows = w.op("Reshape", x, w.const([0, a.num_groups, -1], torch.int64))
+    ones, zeros = (w.const(f(a.num_groups, dtype=dtype)) for f in (torch.ones, torch.zeros))
+    found = w.op("InstanceNormalization", rows, ones, zeros, epsilon=float(a.eps))
+    found = w.op("Reshape", found, w.shape(x))
+    for kind, part in (("Mul", a.weight), ("Add", a.bias)):
+        if part is not None:
+            found = w.op(kind, found, w.reshape(part, [-1, *[1] * (x.rank - 2)]))
+    return found
+
+
+@rule("instance_norm")
+def instance_norm(w, a, out):
+    x, dtype = a.input, a.input.dtype
+    channels = x.shape[1]
+    weight = a.weight if a.weight is not None else w.const(torch.ones(channels, dtype=dtype))
+    bias = a.bias if a.bias is not None else w.const(torch.zeros(channels, dtype=dtype))
+    if not a.use_input_stats:
+        return w.op("BatchNormalization", x, weight, bias, a.running_mean, a.running_var, epsilon=float(a.eps))
+    return w.op("InstanceNormalization", x, weight, bias, epsilon=float(a.eps))

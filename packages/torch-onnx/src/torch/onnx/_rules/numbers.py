@@ -1,0 +1,36 @@
+"""Numbers that follow sizes: they are tensors without dims."""
+
+from __future__ import annotations
+
+import torch
+
+from .._program import Value
+from . import rule
+
+
+def _number(w, value, dtype):
+    return w.cast(value, dtype) if isinstance(value, Value) else w.const(value, dtype)
+
+
+@rule("sym_size")
+def sym_size(w, a, out):
+    size = w.size(a.self, a.dim)
+    return w.const(size, torch.int64) if isinstance(size, int) else size
+
+
+def _arithmetic(kind):
+    def write(w, a, out):
+        dtype = out[0].dtype
+        return w.op(kind, _number(w, a.left, dtype), _number(w, a.right, dtype))
+
+    return write
+
+
+for _name, _kind in {"add": "Add", "sub": "Sub", "mul": "Mul", "pow": "Pow"}.items():
+    rule(f"number.{_name}")(_arithmetic(_kind))
+
+
+@rule("number.floordiv")
+def floordiv(w, a, out):
+    x, y = _number(w, a.left, torch.int64), _number(w, a.right, torch.int64)
+    return w.op("Div", w.op("Sub", x, w.op("Mod", x, y)), y)

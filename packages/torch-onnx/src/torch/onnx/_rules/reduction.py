@@ -1,0 +1,219 @@
+"""Sums, means, extremes and what runs along a dim."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+
+from . import dims, rule
+
+
+@rule("sum", "nansum")
+def sum_(w, a, out):
+    x = w.cast(a.self, out[0].dtype)
+    if w.step.name == "nansum" and a.self.is_float:
+        x = w.op("Where", w.op("IsNaN", a.self), w.const(0, out[0].dtype), x)
+    return w.reduce("ReduceSum", x, dims(a.dim, a.self.rank), a.keepdim)
+
+
+@rule("mean")
+def mean(w, a, out):
+    return w.reduce("ReduceMean", w.cast(a.self, out[0].dtype), dims(a.dim, a.self.rank), a.keepdim)
+
+
+@rule("nanmean")
+def nanmean(w, a, out):
+    dtype, axes = out[0].dtype, dims(a.dim, a.self.rank)
+    hidden = w.op("IsNaN", a.self)
+    total = w.reduce("ReduceSum", w.op("Where", hidden, w.const(0, dtype), a.self), axes, a.keepdim)
+    return w.op("Div", total, w.reduce("ReduceSum", w.cast(w.op("Not", hidden), dtype), axes, a.keepdim))
+
+
+@rule("prod")
+def prod(w, a, out):
+    axes = None if a.dim is None else [a.dim]
+    return w.reduce("ReduceProd", w.cast(a.self, out[0].dtype), axes, a.keepdim)
+
+
+@rule("amax", "amin")
+def amax(w, a, out):
+    kind = "ReduceMax" if w.step.name == "amax" else "ReduceMin"
+    return w.reduce(kind, a.self, dims(a.dim, a.self.rank), a.keepdim)
+
+
+@rule("max", "min")
+def max_(w, a, out):
+    kind = "Max" if w.step.name == "max" else "Min"
+    if hasattr(a, "other"):
+        return w.op(kind, w.cast(a.self, out[0].dtype), w.cast(a.other, out[0].dtype))
+    if not hasattr(a, "dim"):
+        return w.reduce(f"Reduce{kind}", a.self, None, False)
+    if a.self.rank == 0:
+        return w.name(a.self), w.const(0)
+    values = w.reduce(f"Reduce{kind}", a.self, [a.dim], a.keepdim)
+    return values, w.op(f"Arg{kind}", a.self, axis=a.dim, keepdims=int(a.keepdim))
+
+
+@rule("aminmax")
+def aminmax(w, a, out):
+    axes = None if a.dim is None else [a.dim]
+    return tuple(w.reduce(kind, a.self, axes, a.keepdim) for kind in ("ReduceMin", "ReduceMax"))
+
+
+@rule("argmax", "argmin")
+def argmax(w, a, out):
+    kind = "ArgMax" if w.step.name == "argmax" else "ArgMin"
+    if a.dim is not None:
+        return w.op(kind, a.self, axis=a.dim, keepdims=int(a.keepdim))
+    found = w.op(kind, w.reshape(a.self, [-1]), axis=0, keepdims=0)
+    return w.reshape(found, [1] * a.self.rank) if a.keepdim else found
+
+
+@rule("any", "all")
+def any_(w, a, out):
+    x = w.cast(w.cast(a.self, torch.bool), torch.int32, torch.bool)
+    kind = "ReduceMax" if w.step.name == "any" else "ReduceMin"
+    return w.cast(w.reduce(kind, x, dims(a.dim, a.self.rank), a.keepdim), torch.bool, torch.int32)
+
+
+@rule("count_nonzero")
+def count_nonzero(w, a, out):
+    x = w.cast(w.cast(a.self, torch.bool), torch.int64, torch.bool)
+    return w.reduce("ReduceSum", x, dims(a.dim, a.self.rank), False)
+
+
+# --- variances ---
+
+
+@rule("var", "std", "var_mean", "std_mean")
+def var(w, a, out):
+    x, dtype = a.self, a.self.dtype
+    axes, keepdim = dims(getattr(a, "dim", None), x.rank), getattr(a, "keepdim", False)
+    correction = getattr(a, "correction", None)
+    if correction is None:
+        correction = int(getattr(a, "unbiased", True))
+    centre = w.reduce("ReduceMean", x, axes, True)
+    away = w.op("Sub", x, centre)
+    total = w.reduce("ReduceSum", w.op("Mul", away, away), axes, keepdim)
+    count = w.count(x, axes)
+    if isinstance(count, int):
+        found = w.op("Div", total, w.const(max(count - correction, 0), dtype))
+    else:
+        found = w.op("Div", total, w.op("Sub", w.cast(count, dtype), w.const(correction, dtype)))
+    if w.step.name.startswith("std"):
+        found = w.op("Sqrt", found)
+    if not w.step.name.endswith("_mean"):
+        return found
+    return found, centre if keepdim else w.squeeze(centre, *axes)
+
+
+# --- norms ---
+
+
+@rule("norm", "vector_norm", "linalg_norm", "frobenius_norm", "dist", "matrix_norm")
+def norm(w, a, out):
+    x = getattr(a, "self", None) or getattr(a, "x", None) or a.A
+    dtype = out[0].dtype
+    order = getattr(a, "ord", getattr(a, "p", 2))
+    order = 2 if order is None or order == "fro" or w.step.name == "frobenius_norm" else order
+    axes = dims(getattr(a, "dim", None), x.rank)
+    if isinstance(order, str) or (w.step.name in ("matrix_norm", "linalg_norm") and len(axes) == 2 and order != 2):
+        raise NotImplementedError(f"{w.step.name} of order {order!r} cannot be written")
+    keepdim = getattr(a, "keepdim", False)
+    name = w.cast(x, dtype)
+    if w.step.name == "dist":
+        name, axes = w.op("Sub", name, w.cast(a.other, dtype)), None
+    if order == 2:
+        return w.reduce("ReduceL2", name, axes, keepdim)
+    if order == 1:
+        return w.reduce("ReduceL1", name, axes, keepdim)
+    size = w.op("Abs", name)
+    if order in (math.inf, -math.inf):
+        return w.reduce("ReduceMax" if order > 0 else "ReduceMin", size, axes, keepdim)
+    if order == 0:
+        return w.reduce("ReduceSum", w.cast(w.op("Greater", size, w.const(0, dtype)), dtype, torch.bool), axes, keepdim)
+    powers = w.reduce("ReduceSum", w.op("Pow", size, w.const(order, dtype)), axes, keepdim)
+    return w.op("Pow", powers, w.const(1 / order, dtype))
+
+
+@rule("logsumexp")
+def logsumexp(w, a, out):
+    return w.reduce("ReduceLogSumExp", w.cast(a.self, out[0].dtype), dims(a.dim, a.self.rank), a.keepdim)
+
+
+# --- along a dim ---
+
+
+@rule("cumsum")
+def cumsum(w, a, out):
+    x = w.cast(a.self, out[0].dtype)
+    return x if a.self.rank == 0 else w.op("CumSum", x, w.const(a.dim, torch.int64))
+
+
+@rule("logcumsumexp")
+def logcumsumexp(w, a, out):
+    top = w.reduce("ReduceMax", a.self, [a.dim], True)
+    total = w.op("CumSum", w.op("Exp", w.op("Sub", a.self, top)), w.const(a.dim, torch.int64))
+    return w.op("Add", w.op("Log", total), top)
+
+
+@rule("diff")
+def diff(w, a, out):
+    rank = a.self.rank
+    dim = a.dim % rank
+    parts = [p for p in (a.prepend, a.self, a.append) if p is not None]
+    x = w.op("Concat", *parts, axis=dim) if len(parts) > 1 else w.name(a.self)
+    for _ in range(a.n):
+        x = w.op("Sub", w.slice(x, dim, 1, 2**63 - 1), w.slice(x, dim, 0, -1))
+    return x
+
+
+# --- losses ---
+
+
+def _reduced(w, x, reduction):
+    return x if reduction == 0 else w.reduce("ReduceMean" if reduction == 1 else "ReduceSum", x, None, False)
+
+
+@rule("mse_loss", "l1_loss")
+def mse_loss(w, a, out):
+    dtype = out[0].dtype
+    away = w.op("Sub", w.cast(a.self, dtype), w.cast(a.target, dtype))
+    return _reduced(w, w.op("Mul", away, away) if w.step.name == "mse_loss" else w.op("Abs", away), a.reduction)
+
+
+@rule("nll_loss")
+def nll_loss(w, a, out):
+    reduction = ("none", "mean", "sum")[a.reduction]
+    x, target = w.name(a.self), w.name(a.target)
+    if a.self.rank == 1:
+        x, target = w.unsqueeze(x, 0), w.reshape(target, [1])
+    found = w.op("NegativeLogLikelihoodLoss", x, target, a.weight, reduction=reduction, ignore_index=a.ignore_index)
+    return w.op("Reshape", found, w.const([], torch.int64)) if a.self.rank == 1 and a.reduction == 0 else found
+
+
+@rule("cross_entropy")
+def cross_entropy(w, a, out):
+    x, dtype = a.self, out[0].dtype
+    scores = w.op("LogSoftmax", x, axis=1 if x.rank > 1 else 0)
+    if a.target.is_float:
+        weighted = w.op("Mul", scores, a.target)
+        if a.weight is not None or a.label_smoothing:
+            raise NotImplementedError("cross_entropy with chances as targets is written without weights and smoothing")
+        found = w.op("Neg", w.reduce("ReduceSum", weighted, [1 if x.rank > 1 else 0], False))
+        if a.reduction != 1 or x.rank == 1:
+            return _reduced(w, found, a.reduction)
+        return w.op("Div", w.reduce("ReduceSum", found, None, False), w.cast(w.op("Size", found), dtype, torch.int64))
+    target = w.name(a.target)
+    if x.rank == 1:
+        scores, target = w.unsqueeze(scores, 0), w.reshape(target, [1])
+    options = {"reduction": ("none", "mean", "sum")[a.reduction], "ignore_index": a.ignore_index}
+    found = w.op("NegativeLogLikelihoodLoss", scores, target, a.weight, **options)
+    if a.label_smoothing:
+        if a.weight is not None or a.ignore_index >= 0 or x.rank == 1:
+            raise NotImplementedError("cross_entropy with label_smoothing is written without weights and ignore_index")
+        smooth = _reduced(w, w.op("Neg", w.reduce("ReduceMean", scores, [1], False)), a.reduction)
+        share = w.const(a.label_smoothing, dtype)
+        found = w.op("Add", w.op("Mul", found, w.const(1 - a.label_smoothing, dtype)), w.op("Mul", smooth, share))
+    return w.op("Reshape", found, w.const([], torch.int64)) if x.rank == 1 and a.reduction == 0 else found

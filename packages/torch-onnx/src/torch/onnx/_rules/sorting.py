@@ -1,0 +1,72 @@
+"""Sorting and choosing."""
+
+from __future__ import annotations
+
+import torch
+
+from . import rule
+
+
+def _ordered(w, x, dim, descending, count=None):
+    """All of a dim, or ``count`` of it, in order: values and places. Equal ones keep their order."""
+    size = w.ints([w.size(x, dim)]) if count is None else w.ints([count])
+    name = w.name(x)
+    if x.dtype in (torch.bool, torch.uint8, torch.int8, torch.int16):
+        name = w.op("Cast", x, to=7)
+    values, places = w.op("TopK", name, size, axis=dim, largest=int(descending), sorted=1, outputs=2)
+    return w.cast(values, x.dtype, torch.int64 if name != w.name(x) else x.dtype), places
+
+
+@rule("topk")
+def topk(w, a, out):
+    if a.self.rank == 0:
+        return w.name(a.self), w.const(0)
+    return _ordered(w, a.self, a.dim, a.largest, a.k)
+
+
+@rule("sort", "argsort", "msort")
+def sort(w, a, out):
+    dim, descending = (0, False) if w.step.name == "msort" else (a.dim, a.descending)
+    if a.self.rank == 0:
+        values, places = w.name(a.self), w.const(0)
+    else:
+        values, places = _ordered(w, a.self, dim, descending)
+    return {"argsort": places, "msort": values}.get(w.step.name, (values, places))
+
+
+@rule("kthvalue")
+def kthvalue(w, a, out):
+    values, places = _ordered(w, a.self, a.dim, False, a.k)
+    found = []
+    for part in (values, places):
+        part = w.op("Gather", part, w.const([a.k - 1], torch.int64), axis=a.dim)
+        found.append(part if a.keepdim else w.squeeze(part, a.dim))
+    return tuple(found)
+
+
+@rule("median")
+def median(w, a, out):
+    x, dim = a.self, getattr(a, "dim", None)
+    if dim is None:
+        flat = w.reshape(x, [-1])
+        count = w.op("Size", x)
+        middle = w.op("Add", w.op("Div", w.op("Sub", count, w.const(1)), w.const(2)), w.const(1))
+        values, _ = w.op("TopK", flat, w.ints(middle), axis=0, largest=0, sorted=1, outputs=2)
+        return w.op("Squeeze", w.slice(values, 0, -1, 2**63 - 1))
+    size = w.size(x, dim)
+    if not isinstance(size, int):
+        raise NotImplementedError("median along a size that may change cannot be written")
+    a.k = (size - 1) // 2 + 1
+    return kthvalue(w, a, out)
+
+
+@rule("_unique")
+def unique(w, a, out):
+    values, _, inverse, counts = w.op("Unique", w.reshape(a.self, [-1]), sorted=1, outputs=4)
+    return values, w.op("Reshape", inverse, w.shape(a.self)) if a.return_inverse else inverse, counts
+
+
+@rule("_unique_dim")
+def unique_dim(w, a, out):
+    values, _, inverse, counts = w.op("Unique", a.self, sorted=1, axis=a.dim, outputs=4)
+    return values, inverse, counts
