@@ -60,6 +60,8 @@ const char* name(Slot s) noexcept {
       return "Sparse";
     case Slot::SparseCompressed:
       return "SparseCompressed";
+    case Slot::Stored:
+      return "Stored";
     case Slot::Autocast:
       return "Autocast";
     case Slot::Python:

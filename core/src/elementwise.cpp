@@ -6,6 +6,7 @@
 
 #include "kernels/truth.h"
 #include "staging.h"
+#include "torch/core/stored.h"
 #include "torch/core/wrapper.h"
 #include "work.h"
 
@@ -258,6 +259,7 @@ Scalar number_of(const Tensor& t) {
   alignas(16) char fetched[16];
   const void* value = t.data();
   if (TORCH_UNLIKELY(t.device().type != DeviceType::CPU)) value = fetch(t, fetched);
+  if (TORCH_UNLIKELY(is_stored(t.dtype()))) return stored_value(t.dtype(), value);
   return visit_dtype(t.dtype(), [&](auto zero) {
     using T = decltype(zero);
     const T v = T(*static_cast<const Element<T>*>(value));

@@ -32,6 +32,14 @@ DType promote_floats(DType a, DType b) {
   return std::max(a, b);
 }
 
+DType promote_stored(DType a, DType b) {
+  if (is_stored(a)) std::swap(a, b);
+  TORCH_CHECK(b == DType::Complex32 && !is_stored(a),
+              "Promotion for Float8 Types is not supported, attempted to promote ", a, " and ", b);
+  if (a == DType::Float64 || a == DType::Complex128) return DType::Complex128;
+  return a == DType::Float32 || a == DType::BFloat16 || a == DType::Complex64 ? DType::Complex64 : b;
+}
+
 // The three ranks of operand, strongest first.
 struct Ranks {
   std::optional<DType> dimensioned, zero_dim, number;
@@ -64,6 +72,7 @@ struct Ranks {
 
 DType promote_types(DType a, DType b) {
   if (a == b) return a;
+  if (TORCH_UNLIKELY(is_stored(a) || is_stored(b))) return promote_stored(a, b);
   Category x = category(a), y = category(b);
   if (x == y) {
     if (x == kIntegral) return promote_integers(a, b);

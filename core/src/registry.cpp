@@ -2,6 +2,7 @@
 
 #include "one_device.h"
 #include "register.h"
+#include "stored.h"
 #include "torch/core/init.h"
 #include "torch/core/operator.h"
 #include "work.h"
@@ -47,6 +48,7 @@ void init() {
 #define X(FAMILY) register_##FAMILY();
     TORCH_FOR_EACH_FAMILY(X)
 #undef X
+    register_stored();
 #define X(FAMILY) rows::FAMILY::check_devices();
     TORCH_FOR_EACH_FAMILY(X)
 #undef X

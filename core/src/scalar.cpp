@@ -11,7 +11,8 @@ std::atomic<DType> g_default_dtype{DType::Float32};
 DType default_dtype() noexcept { return g_default_dtype.load(std::memory_order_relaxed); }
 
 void set_default_dtype(DType t) {
-  TORCH_CHECK_TYPE(is_floating(t), "set_default_dtype: the default must be a floating point dtype, got ", t);
+  TORCH_CHECK_TYPE(is_floating(t) && !is_stored(t),
+                   "set_default_dtype: the default must be a floating point dtype, got ", t);
   g_default_dtype.store(t, std::memory_order_relaxed);
 }
 

@@ -1,6 +1,18 @@
 #include "staging.h"
 
+#include "stored.h"
+
 namespace torch {
+
+namespace {
+ConvertPath joined(ConvertPath a, const ConvertPath& b) noexcept {
+  for (int i = 0; i < b.count; ++i) {
+    a.step[a.count] = b.step[i];
+    a.gives[a.count++] = b.gives[i];
+  }
+  return a;
+}
+}  // namespace
 
 ConvertPath convert_path(DType from, DType to) noexcept {
   const Staging& s = staging();
@@ -11,7 +23,16 @@ ConvertPath convert_path(DType from, DType to) noexcept {
     from = next;
   };
   while (from != to) {
-    if (s.convert[int(to)][int(from)])
+    if (is_stored(from)) {
+      path.step[path.count] = decode_loop(from);
+      path.gives[path.count++] = from = wide_of(from);
+    } else if (is_stored(to) && from == wide_of(to)) {
+      path.step[path.count] = encode_loop(to);
+      path.gives[path.count++] = from = to;
+    } else if (is_stored(to)) {
+      path = joined(path, convert_path(from, wide_of(to)));
+      from = wide_of(to);
+    } else if (s.convert[int(to)][int(from)])
       go(to);
     else if (is_complex(from))
       go(real_of(from));

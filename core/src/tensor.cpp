@@ -175,7 +175,7 @@ Tensor empty_tensor(IntArrayRef sizes, DType dtype, Device device) {
   TensorImpl* t = take_header();
   t->ndim = 0;
   t->storage = nullptr;
-  t->keys = backend_key(device.type);
+  t->keys = Keys(backend_key(device.type) | dtype_key(dtype));
   t->dtype = dtype;
   t->flags = uint8_t(TensorImpl::kContiguous | inference_flag);
   if (TORCH_UNLIKELY(device.type != DeviceType::CPU)) t->device = full_device(device);

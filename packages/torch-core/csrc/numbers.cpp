@@ -6,6 +6,7 @@
 #include "python.h"
 #include "torch/core/backend.h"
 #include "torch/core/ops/copy.h"
+#include "torch/core/stored.h"
 
 namespace torch::python {
 
@@ -117,6 +118,7 @@ PyObject* item_of(const Tensor& t) {
   })
 }
 PyObject* item_of(const Tensor& t, const void* element) {
+  if (TORCH_UNLIKELY(is_stored(t.dtype()))) return wrap_scalar(stored_value(t.dtype(), element));
   switch (t.dtype()) {
     case DType::Bool:
       return PyBool_FromLong(*static_cast<const uint8_t*>(element));
@@ -380,6 +382,8 @@ bool fill(PyObject* o, const int64_t* sizes, size_t dims, T*& out) {
 
 // A new contiguous tensor of nested sequences or a number. Throws PythonError.
 Tensor tensor_of_data(PyObject* data, std::optional<DType> dtype, Device device) {
+  if (dtype && TORCH_UNLIKELY(is_stored(*dtype)))
+    return _to_copy(tensor_of_data(data, wide_of(*dtype), device), *dtype);
   Data d;
   if (!scan(data, 0, &d)) throw PythonError();
   DType t;

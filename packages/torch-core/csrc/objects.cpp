@@ -23,7 +23,7 @@ struct PyEnum {
   int value;
 };
 PyTypeObject *dtype_type, *layout_type, *format_type, *device_type, *size_type;
-PyObject* dtypes[kDTypes];
+PyObject* dtypes[kAllDTypes];
 PyObject* layouts[7];
 PyObject* memory_formats[4];
 
@@ -114,14 +114,14 @@ bool add_enums(PyObject* module) {
   if (!dtype_type || !layout_type || !format_type) return false;
   for (PyTypeObject* t : {dtype_type, layout_type, format_type})
     if (PyModule_AddType(module, t) < 0) return false;
-  for (int i = 0; i < kDTypes; ++i) {
+  for (int i = 0; i < kAllDTypes; ++i) {
     dtypes[i] = make_enum(dtype_type, std::string("torch.") + name(DType(i)), i);
     if (!dtypes[i] || PyModule_AddObjectRef(module, name(DType(i)), dtypes[i]) < 0) return false;
   }
-  const std::pair<const char*, DType> aliases[] = {{"float", DType::Float32},    {"double", DType::Float64},
-                                                   {"half", DType::Float16},     {"short", DType::Int16},
-                                                   {"int", DType::Int32},        {"long", DType::Int64},
-                                                   {"cfloat", DType::Complex64}, {"cdouble", DType::Complex128}};
+  const std::pair<const char*, DType> aliases[] = {
+      {"float", DType::Float32},    {"double", DType::Float64},     {"half", DType::Float16},
+      {"short", DType::Int16},      {"int", DType::Int32},          {"long", DType::Int64},
+      {"cfloat", DType::Complex64}, {"cdouble", DType::Complex128}, {"chalf", DType::Complex32}};
   for (auto [alias, t] : aliases)
     if (PyModule_AddObjectRef(module, alias, dtypes[int(t)]) < 0) return false;
   const char* layout_names[] = {

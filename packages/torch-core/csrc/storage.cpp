@@ -271,7 +271,7 @@ PyObject* tensor_over(PyObject*, PyObject* args) {
     std::copy(strides.begin(), strides.end(), r->strides());
     r->dtype = t;
     r->device = s->device;
-    r->keys = backend_key(s->device.type);
+    r->keys = Keys(backend_key(s->device.type) | dtype_key(t));
     s->retain();
     r->storage = s;
     r->byte_offset = offset * item_size(t);

@@ -1,4 +1,4 @@
-"""Dtypes of which no tensors exist here."""
+"""Dtypes of which no tensors exist here, and limits of small ones."""
 
 import copy
 import pickle
@@ -37,7 +37,7 @@ def test_a_tensor_of_a_named_dtype_is_refused_by_its_name(name):
     assert torch.get_default_dtype() == torch.float32
 
 
-def test_what_named_dtypes_are():
+def test_what_dtypes_are():
     assert torch.float8_e5m2.is_floating_point and torch.float8_e5m2.itemsize == 1 and torch.float8_e5m2.is_signed
     assert not torch.uint4.is_floating_point and not torch.uint4.is_signed and torch.int4.is_signed
     assert torch.chalf is torch.complex32 and torch.complex32.is_complex and torch.complex32.itemsize == 4

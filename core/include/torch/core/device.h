@@ -41,6 +41,7 @@ enum class Slot : uint8_t {
   Autograd = 6,
   Sparse = 7,
   SparseCompressed = 8,
+  Stored = 9,  // of a dtype that no kernel computes in
   Autocast = 10,
   Python = 11,  // an argument's class has its own idea of what operators do
   Trace = 13,
@@ -52,7 +53,8 @@ constexpr Keys key(Slot s) noexcept { return Keys(1u << unsigned(s)); }
 constexpr Keys kAllKeys = Keys(~0u);
 constexpr Keys keys_below(Slot s) noexcept { return Keys(key(s) - 1u); }
 // What a tensor is, whatever uses it.
-constexpr Keys kBackendKeys = keys_below(Slot::Autograd) | key(Slot::Sparse) | key(Slot::SparseCompressed);
+constexpr Keys kBackendKeys =
+    keys_below(Slot::Autograd) | key(Slot::Sparse) | key(Slot::SparseCompressed) | key(Slot::Stored);
 constexpr Keys backend_key(DeviceType t) noexcept {
   return Keys(1u << unsigned(t));  // the first slots are named as the devices are
 }

@@ -32,13 +32,24 @@ using Complex128 = std::complex<double>;
   X(Complex64, Complex64, "complex64", "ComplexFloat") \
   X(Complex128, Complex128, "complex128", "ComplexDouble")
 
+// Dtypes that tensors are stored in and converted from: no kernel computes in them.
+// X(enumerator, bytes, Python name, legacy class prefix)
+#define TORCH_FOR_EACH_STORED_DTYPE(X)                       \
+  X(Complex32, 4, "complex32", "ComplexHalf")                \
+  X(Float8E4M3FN, 1, "float8_e4m3fn", "Float8_e4m3fn")       \
+  X(Float8E5M2, 1, "float8_e5m2", "Float8_e5m2")             \
+  X(Float8E4M3FNUZ, 1, "float8_e4m3fnuz", "Float8_e4m3fnuz") \
+  X(Float8E5M2FNUZ, 1, "float8_e5m2fnuz", "Float8_e5m2fnuz") \
+  X(Float8E8M0FNU, 1, "float8_e8m0fnu", "Float8_e8m0fnu")
+
 enum class DType : uint8_t {
 #define X(name, type, python, legacy) name,
-  TORCH_FOR_EACH_DTYPE(X)
+  TORCH_FOR_EACH_DTYPE(X) TORCH_FOR_EACH_STORED_DTYPE(X)
 #undef X
 };
 #define X(name, type, python, legacy) +1
-constexpr int kDTypes = TORCH_FOR_EACH_DTYPE(X);
+constexpr int kDTypes = TORCH_FOR_EACH_DTYPE(X);  // those that kernels know
+constexpr int kAllDTypes = kDTypes TORCH_FOR_EACH_STORED_DTYPE(X);
 #undef X
 
 template <class T>
@@ -55,28 +66,40 @@ constexpr DType dtype_of = DTypeOf<T>::value;
 
 namespace detail {
 #define X(name, type, python, legacy) sizeof(type),
-inline constexpr uint8_t kItemSize[] = {TORCH_FOR_EACH_DTYPE(X)};
+#define Y(name, bytes, python, legacy) bytes,
+inline constexpr uint8_t kItemSize[] = {TORCH_FOR_EACH_DTYPE(X) TORCH_FOR_EACH_STORED_DTYPE(Y)};
 #undef X
+#undef Y
 #define X(name, type, python, legacy) python,
-inline constexpr const char* kDTypeName[] = {TORCH_FOR_EACH_DTYPE(X)};
+inline constexpr const char* kDTypeName[] = {TORCH_FOR_EACH_DTYPE(X) TORCH_FOR_EACH_STORED_DTYPE(X)};
 #undef X
 #define X(name, type, python, legacy) legacy,
-inline constexpr const char* kLegacyName[] = {TORCH_FOR_EACH_DTYPE(X)};
+inline constexpr const char* kLegacyName[] = {TORCH_FOR_EACH_DTYPE(X) TORCH_FOR_EACH_STORED_DTYPE(X)};
 #undef X
 }  // namespace detail
 
 constexpr int64_t item_size(DType t) noexcept { return detail::kItemSize[int(t)]; }
 constexpr const char* name(DType t) noexcept { return detail::kDTypeName[int(t)]; }          // "float32"
 constexpr const char* legacy_name(DType t) noexcept { return detail::kLegacyName[int(t)]; }  // "Float"
-constexpr bool is_complex(DType t) noexcept { return t == DType::Complex64 || t == DType::Complex128; }
-constexpr bool is_floating(DType t) noexcept { return t >= DType::Float16 && t <= DType::Float64; }
+constexpr bool is_complex(DType t) noexcept { return t >= DType::Complex64 && t <= DType::Complex32; }
+constexpr bool is_floating(DType t) noexcept {
+  return (t >= DType::Float16 && t <= DType::Float64) || t > DType::Complex32;
+}
 constexpr bool is_integral(DType t) noexcept { return t > DType::Bool && t <= DType::UInt64; }  // bool is none
 constexpr bool is_signed(DType t) noexcept {
-  return !(t == DType::Bool || t == DType::UInt8 || (t >= DType::UInt16 && t <= DType::UInt64));
+  return !(t == DType::Bool || t == DType::UInt8 || (t >= DType::UInt16 && t <= DType::UInt64) ||
+           t == DType::Float8E8M0FNU);
 }
+// Tensors carry the key Slot::Stored, which stops every operator that does not know them.
+constexpr bool is_stored(DType t) noexcept { return int(t) >= kDTypes; }
+// What a stored dtype is converted to without loss.
+constexpr DType wide_of(DType t) noexcept { return t == DType::Complex32 ? DType::Complex64 : DType::Float32; }
 constexpr bool is_reduced_floating(DType t) noexcept { return t == DType::Float16 || t == DType::BFloat16; }
 constexpr DType real_of(DType t) noexcept {
-  return t == DType::Complex64 ? DType::Float32 : t == DType::Complex128 ? DType::Float64 : t;
+  return t == DType::Complex64    ? DType::Float32
+         : t == DType::Complex128 ? DType::Float64
+         : t == DType::Complex32  ? DType::Float16
+                                  : t;
 }
 constexpr DType complex_of(DType t) noexcept {
   return is_complex(t) ? t : t == DType::Float64 ? DType::Complex128 : DType::Complex64;
@@ -88,6 +111,8 @@ inline std::ostream& operator<<(std::ostream& out, DType t) { return out << "tor
 TORCH_API DType default_dtype() noexcept;
 TORCH_API void set_default_dtype(DType);  // a floating dtype, else ErrorKind::Type
 
+[[noreturn]] TORCH_API void no_arithmetic(DType t);  // NotImplementedError names the dtype
+
 // f(T{}) with the C++ type of a dtype.
 template <class F>
 decltype(auto) visit_dtype(DType t, F&& f) {
@@ -97,8 +122,9 @@ decltype(auto) visit_dtype(DType t, F&& f) {
     return f(type{});
     TORCH_FOR_EACH_DTYPE(X)
 #undef X
+    default:  // Slot::Stored has the calls with other dtypes
+      no_arithmetic(t);
   }
-  __builtin_unreachable();
 }
 
 }  // namespace torch

@@ -93,6 +93,8 @@ inline Keys keys_in(TensorList l) {
 }
 inline Keys keys_in(Device d) noexcept { return backend_key(d.type); }
 inline Keys keys_in(const std::optional<Device>& d) noexcept { return d ? backend_key(d->type) : Keys(0); }
+inline Keys keys_in(DType d) noexcept { return dtype_key(d); }
+inline Keys keys_in(const std::optional<DType>& d) noexcept { return d ? dtype_key(*d) : Keys(0); }
 template <class T>
 constexpr Keys keys_in(const T&) noexcept {
   return 0;

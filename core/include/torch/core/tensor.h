@@ -59,6 +59,8 @@ struct Payload : Counted {
   explicit Payload(Kind k) noexcept : kind(k) {}
 };
 
+constexpr Keys dtype_key(DType t) noexcept { return is_stored(t) ? key(Slot::Stored) : Keys(0); }
+
 constexpr int kMaxDims = 64;
 constexpr int kInlineDims = 5;
 

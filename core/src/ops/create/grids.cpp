@@ -69,13 +69,14 @@ Tensor block_diag_composite(TensorList tensors) {
 
 void check_parts(const char* op, const Tensor& a, const Tensor& b) {
   TORCH_CHECK(a.dtype() == b.dtype() && (a.dtype() == DType::Float32 || a.dtype() == DType::Float64), op,
-              ": Expected both inputs to be Float or Double tensors of one dtype but got ", a.dtype(), " and ",
+              ": Expected both inputs to be Half, Float or Double tensors of one dtype but got ", a.dtype(), " and ",
               b.dtype());
 }
 Tensor complex_kernel(const Tensor& real, const Tensor& imag) {
-  check_parts("complex", real, imag);
-  Tensor out =
-      empty_tensor(broadcast_shapes("complex", real.sizes(), imag.sizes()), complex_of(real.dtype()), real.device());
+  const bool halves = real.dtype() == DType::Float16 && imag.dtype() == DType::Float16;
+  if (!halves) check_parts("complex", real, imag);
+  const DType dtype = halves ? DType::Complex32 : complex_of(real.dtype());
+  Tensor out = empty_tensor(broadcast_shapes("complex", real.sizes(), imag.sizes()), dtype, real.device());
   if (!host_work("complex", out)) return out;
   Tensor parts = view_as_real(out);
   copy_into(select(parts, -1, 0), real);

@@ -14,6 +14,7 @@ Tensor detach_kernel(const Tensor& self) { return alias_of(self, true); }
 Tensor retyped(const Tensor& self, DType dtype, const DimVector& sizes, const DimVector& strides) {
   Tensor r = view_of(self, {}, {}, self.storage_offset());
   r->dtype = dtype;
+  r->keys = Keys((r->keys & ~key(Slot::Stored)) | dtype_key(dtype));
   r->set_ndim(sizes.size());
   std::copy_n(sizes.data(), sizes.size(), r->sizes());
   std::copy_n(strides.data(), strides.size(), r->strides());
@@ -31,10 +32,11 @@ Tensor view_as_real_kernel(const Tensor& self) {
 }
 
 Tensor view_as_complex_kernel(const Tensor& self) {
-  TORCH_CHECK(self.dtype() == DType::Float32 || self.dtype() == DType::Float64,
-              "view_as_complex is only supported for floating point tensors (float32, float64), but got a tensor of "
-              "scalar type: ",
-              self.dtype());
+  TORCH_CHECK(
+      self.dtype() == DType::Float32 || self.dtype() == DType::Float64 || self.dtype() == DType::Float16,
+      "view_as_complex is only supported for floating point tensors (half, float32, float64), but got a tensor of "
+      "scalar type: ",
+      self.dtype());
   int64_t last = self.dim() - 1;
   TORCH_CHECK(self.dim() > 0, "Input tensor must have one or more dimensions");
   TORCH_CHECK(self.size(last) == 2, "Tensor must have a last dimension of size 2, got shape ", self.sizes());
@@ -51,7 +53,7 @@ Tensor view_as_complex_kernel(const Tensor& self) {
                 Bracketed{self.strides()});
     strides[d] /= 2;
   }
-  return retyped(self, complex_of(self.dtype()), sizes, strides);
+  return retyped(self, self.dtype() == DType::Float16 ? DType::Complex32 : complex_of(self.dtype()), sizes, strides);
 }
 
 Tensor real_composite(const Tensor& self) {

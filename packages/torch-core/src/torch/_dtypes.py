@@ -6,14 +6,8 @@ import sys
 
 from . import _C
 
-#: name: bytes, floating point, complex, signed. The small floats are of the Open Compute Project (OFP8, MX 1.0).
+#: name: bytes, floating point, complex, signed. The small float is of the Open Compute Project (MX 1.0).
 NAMED = {
-    "complex32": (4, False, True, True),
-    "float8_e4m3fn": (1, True, False, True),
-    "float8_e4m3fnuz": (1, True, False, True),
-    "float8_e5m2": (1, True, False, True),
-    "float8_e5m2fnuz": (1, True, False, True),
-    "float8_e8m0fnu": (1, True, False, False),
     "float4_e2m1fn_x2": (1, True, False, True),
     "qint8": (1, False, False, True),
     "quint8": (1, False, False, False),
@@ -28,12 +22,9 @@ NAMED = {
     "bits8": (1, False, False, False),
     "bits16": (2, False, False, False),
 }
-ALIASES = {"chalf": "complex32"}
 
 for _name, _what in NAMED.items():
     globals()[_name] = _C._named_dtype(_name, *_what)
-for _name, _of in ALIASES.items():
-    globals()[_name] = globals()[_of]
 # The only instances: whoever asks torch for one gets the same object, which pickles under its name.
-for _name in (*NAMED, *ALIASES):
+for _name in NAMED:
     setattr(sys.modules["torch"], _name, globals()[_name])

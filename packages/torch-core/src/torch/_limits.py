@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 #: bits of the significand without the hidden one, and of the exponent (IEEE 754-2019; bfloat16 is the upper half of binary32)
 FLOATS = {_C.float16: (10, 5), _C.bfloat16: (7, 8), _C.float32: (23, 8), _C.float64: (52, 11)}
 
-#: dtypes of 8 bits, of which no tensors exist here (OFP8 and MX of the Open Compute Project; arXiv:2206.02915 for those
+#: dtypes of 8 bits (OFP8 and MX of the Open Compute Project; arXiv:2206.02915 for those
 #: without a negative zero): bits of the significand, bias of the exponent, largest number
 SMALL = {
     "float8_e4m3fn": (3, 7, 448.0),

@@ -35,11 +35,16 @@ ELEMENT_TYPES = {
         ElementType("uint64", 8, "uint64", UNTYPED, "U64"),
         ElementType("float8_e4m3fn", 1, None, UNTYPED, "F8_E4M3"),
         ElementType("float8_e5m2", 1, None, UNTYPED, "F8_E5M2"),
+        ElementType("float8_e4m3fnuz", 1, None, UNTYPED, None),
+        ElementType("float8_e5m2fnuz", 1, None, UNTYPED, None),
+        ElementType("float8_e8m0fnu", 1, None, UNTYPED, "F8_E8M0"),
+        ElementType("complex32", 4, None, UNTYPED, None),
     )
 }
 
 BY_STORAGE = {row.storage: row for row in ELEMENT_TYPES.values() if row.storage != UNTYPED}
 BY_STORAGE[UNTYPED] = BYTES = ELEMENT_TYPES["uint8"]._replace(storage=UNTYPED)
+BY_STORAGE["ComplexHalfStorage"] = ELEMENT_TYPES["complex32"]  # of files of 2020
 BY_NUMPY = {row.numpy: row for row in ELEMENT_TYPES.values() if row.numpy}
 BY_SAFETENSORS = {row.safetensors: row for row in ELEMENT_TYPES.values() if row.safetensors}
 
@@ -51,6 +56,7 @@ ALIASES = {
     "short": "int16",
     "int": "int32",
     "long": "int64",
+    "chalf": "complex32",
     "cfloat": "complex64",
     "cdouble": "complex128",
 }

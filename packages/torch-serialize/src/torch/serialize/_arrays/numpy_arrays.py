@@ -52,7 +52,7 @@ class NumpyArrays:
     def tensor(self, stored: Stored, row: ElementType, offset: int, size, stride, requires_grad=False):
         check_bounds(len(stored.data), row, offset, size, stride)
         np, data = self.numpy, stored.data
-        kind = np.dtype(row.numpy or np.float32)
+        kind = np.dtype(row.numpy or ("complex64" if row.name == "complex32" else "float32"))
         if 0 in size:
             return np.empty(size, kind)
         if row.numpy is None:
@@ -73,6 +73,8 @@ class NumpyArrays:
         codes = data[: len(data) // row.itemsize * row.itemsize].view(f"uint{8 * row.itemsize}")
         if row.name == "bfloat16":
             return np.left_shift(codes, 16, dtype=np.uint32).view(np.float32)
+        if row.name == "complex32":
+            return codes.view(np.float16).astype(np.float32).view(np.complex64)
         return np.array(_float8_values(row.name), np.float32)[codes]
 
     def is_tensor(self, obj) -> bool:
@@ -110,12 +112,16 @@ class NumpyArrays:
     def dtype(self, row: ElementType):
         if row.numpy:
             return self.numpy.dtype(row.numpy)
-        return self.numpy.dtype("float32", metadata={"torch": row.name})
+        wide = "complex64" if row.name == "complex32" else "float32"
+        return self.numpy.dtype(wide, metadata={"torch": row.name})
 
     def sparse(self, indices, values, size, coalesced, ready):
         raise NotImplementedError(
             "load: no array is sparse; sparse tensors need torch-core (pip install --no-index --find-links WHEELHOUSE torch-core) and no arrays='numpy'"
         )
+
+    def compressed(self, layout, lines, places, values, size, ready):
+        return self.sparse(places, values, size, False, ready)
 
     def size(self, dims=()):
         return dims
@@ -158,18 +164,31 @@ class StoredArray(Stored):
         return len(self.data) // self.row.itemsize
 
 
+#: bits of the exponent, its bias, and the code of the only NaN where there is one, and no infinity and negative zero
+_FLOAT8 = {
+    "float8_e4m3fn": (4, 7, None),
+    "float8_e5m2": (5, 15, None),
+    "float8_e4m3fnuz": (4, 8, 0x80),
+    "float8_e5m2fnuz": (5, 16, 0x80),
+}
+
+
 def _float8_values(name: str) -> list[float]:
-    """The 256 values of an 8-bit float, by its definition (OCP 8-bit floating point, revision 1.0)."""
-    exponent_bits, bias = (4, 7) if name == "float8_e4m3fn" else (5, 15)
+    """The 256 values of an 8-bit float, by its definition (OCP 8-bit floating point, revision 1.0; MX 1.0; arXiv:2206.02915)."""
+    if name == "float8_e8m0fnu":
+        return [math.ldexp(1.0, code - 127) for code in range(255)] + [math.nan]
+    exponent_bits, bias, only_nan = _FLOAT8[name]
     fraction_bits = 7 - exponent_bits
     values = []
     for code in range(256):
         exponent, fraction = code >> fraction_bits & (1 << exponent_bits) - 1, code & (1 << fraction_bits) - 1
-        if exponent == 0:
+        if code == only_nan:
+            value = math.nan
+        elif exponent == 0:
             value = math.ldexp(fraction, 1 - bias - fraction_bits)
-        elif exponent_bits == 5 and exponent == 31:
+        elif only_nan is None and exponent_bits == 5 and exponent == 31:
             value = math.nan if fraction else math.inf
-        elif exponent_bits == 4 and exponent == 15 and fraction == 7:
+        elif only_nan is None and exponent_bits == 4 and exponent == 15 and fraction == 7:
             value = math.nan
         else:
             value = math.ldexp(fraction + (1 << fraction_bits), exponent - bias - fraction_bits)
