@@ -70,8 +70,10 @@ Tensor tensor_over(void* data, IntArrayRef sizes, IntArrayRef strides, DType dty
 DLManagedTensor* to_dlpack(const Tensor& t) {
   TORCH_CHECK(t.device().type == DeviceType::CPU, "to_dlpack: only CPU tensors can be exported here, got one on ",
               t.device());
-  TORCH_CHECK_IMPLEMENTED(!is_sparse(t),
+  TORCH_CHECK_IMPLEMENTED(!is_any_sparse(t),
                           "to_dlpack: a sparse tensor cannot be exported; convert it with to_dense() first");
+  TORCH_CHECK_IMPLEMENTED(!is_stored(t.dtype()), "to_dlpack: elements of ", t.dtype(),
+                          " are not exported; send view(torch.uint8), or convert with .to(", wide_of(t.dtype()), ")");
   TORCH_CHECK(t.has_memory(), "to_dlpack: ", t, " stands for many examples (vmap) and has no memory of its own");
   auto* e = new Exported(t);
   e->managed.dl_tensor = {

@@ -80,7 +80,7 @@ Resolved resolve(const Tensor& self, ArrayRef<Index> indices) {
         break;
       case Index::Kind::Tensor: {
         const Tensor& t = x.tensor;
-        TORCH_CHECK_IMPLEMENTED(!is_sparse(t),
+        TORCH_CHECK_IMPLEMENTED(!is_any_sparse(t),
                                 "index: a sparse tensor cannot be an index; convert it with to_dense() first");
         TORCH_CHECK_INDEX(is_mask(t) || is_integral(t.dtype()),
                           "tensors used as indices must be long, int, byte or bool tensors, got ", t);
@@ -123,7 +123,7 @@ Tensor get_item(const Tensor& self, ArrayRef<Index> indices) {
 
 void set_item(const Tensor& self, ArrayRef<Index> indices, const Tensor& value) {
   TORCH_CHECK_IMPLEMENTED(
-      !is_sparse(self),
+      !is_any_sparse(self),
       "setitem: elements of a sparse tensor cannot be assigned: its pieces are copies. Add a sparse "
       "tensor that has them, or convert with .to_dense() first");
   Resolved r = resolve(self, indices);

@@ -1,5 +1,5 @@
 // Between sparse and dense: coalesce, to_dense, to_sparse, the values at given places.
-#include "sparse/sparse.h"
+#include "sparse/compressed.h"
 #include "torch/core/ops/binary.h"
 #include "torch/core/ops/copy.h"
 #include "torch/core/ops/create.h"
@@ -33,9 +33,15 @@ Tensor to_dense_composite(const Tensor& self, std::optional<DType> dtype, std::o
 }
 
 Tensor to_sparse_composite(const Tensor& self, std::optional<int64_t> sparse_dim, std::optional<Layout> layout,
-                           std::optional<int64_t> dense_dim) {
-  TORCH_CHECK_IMPLEMENTED(!layout || *layout == Layout::Sparse,
-                          "to_sparse: of the sparse layouts torch.sparse_coo alone is there");
+                           std::optional<IntArrayRef> blocksize, std::optional<int64_t> dense_dim) {
+  if (layout && *layout != Layout::Sparse) {
+    TORCH_CHECK(is_compressed_layout(*layout) && !sparse_dim,
+                "to_sparse: expected a sparse layout, and no sparse_dim for "
+                "a compressed one, got ",
+                layout_name(*layout));
+    return to_compressed(self, *layout, blocksize, dense_dim);
+  }
+  TORCH_CHECK(!blocksize, "to_sparse: layout Sparse has no blocks, got blocksize ", *blocksize);
   TORCH_CHECK(!sparse_dim || !dense_dim, "to_sparse: sparse_dim and dense_dim say the same; give one of them");
   const int64_t n = self.dim();
   const int64_t dims = sparse_dim        ? *sparse_dim

@@ -8,6 +8,7 @@
 #include "dense.h"
 #include "kernels/sparse.h"
 #include "kernels/truth.h"
+#include "sparse/by_elements.h"
 #include "sparse/sparse.h"
 #include "torch/core/ops/binary.h"
 #include "torch/core/ops/copy.h"
@@ -50,22 +51,6 @@ struct ByRows {
     starts[0] = 0;
   }
 };
-
-// Cuts rows so that each piece has about `work` elements: f(begin, end).
-template <class F>
-void by_elements(const int64_t* starts, int64_t rows, int64_t work, F f) {
-  const int64_t total = starts[rows] + rows, pieces = std::max<int64_t>(1, total / std::max<int64_t>(work, 1));
-  auto cut = [&](int64_t piece) {  // the first row whose elements and rows before it reach the piece's share
-    int64_t low = 0, high = rows;
-    const int64_t share = int64_t(double(total) * double(piece) / double(pieces));
-    while (low < high) {
-      const int64_t middle = (low + high) / 2;
-      (starts[middle] + middle < share ? low : high) = starts[middle] + middle < share ? middle + 1 : middle;
-    }
-    return low;
-  };
-  parallel_run(pieces, [&](int64_t piece) { f(piece ? cut(piece) : 0, piece + 1 < pieces ? cut(piece + 1) : rows); });
-}
 
 Tensor matmul_kernel(const Tensor& rows, const Tensor& columns, const Tensor& values, const Tensor& mat,
                      int64_t count) {

@@ -19,6 +19,7 @@ SparseParts& parts_of(const Tensor& t) { return static_cast<SparsePayload*>(t->p
 
 void check_parts(const SparseParts& p, IntArrayRef sizes) {
   const Tensor &i = p.indices, &v = p.values;
+  TORCH_CHECK_IMPLEMENTED(!is_stored(v.dtype()), "no sparse tensors have values of ", v.dtype());
   TORCH_CHECK(i.dim() == 2, "indices must be sparse_dim x nnz, but got: ", Bracketed{i.sizes()});
   TORCH_CHECK(i.dtype() == DType::Int64, "indices must be an int64 tensor, but got: ", i.dtype());
   TORCH_CHECK(v.dim() >= 1, "values must have a dim of elements, but got a 0-d tensor");
@@ -39,7 +40,7 @@ Tensor without_graph(const Tensor& t) { return t->autograd || t.requires_grad() 
 }  // namespace
 
 const SparseParts& sparse_parts(const char* op, const Tensor& t) {
-  TORCH_CHECK(is_sparse(t), op, " expected sparse coordinate tensor layout but got Strided");
+  TORCH_CHECK(is_sparse(t), op, " expected sparse coordinate tensor layout but got ", layout_name(layout_of(t)));
   return parts_of(t);
 }
 
@@ -77,10 +78,17 @@ namespace {
 Tensor unsafe_kernel(const Tensor& indices, const Tensor& values, IntArrayRef size, bool is_coalesced) {
   return make_sparse({indices, values, is_coalesced}, size);
 }
-Tensor values_kernel(const Tensor& self) { return alias_of(sparse_parts("_values", self).values, true); }
+Tensor values_kernel(const Tensor& self) {
+  return alias_of(is_compressed(self) ? compressed_parts("_values", self).values : sparse_parts("_values", self).values,
+                  true);
+}
 
 // Tensors that share the payload see the new parts, unless the shape is another one: theirs would not fit.
 Tensor assign_kernel(const Tensor& self, const Tensor& src) {
+  if (is_compressed(self)) {
+    assign_compressed(self, src);
+    return self;
+  }
   sparse_parts("_sparse_assign_", self);
   SparseParts parts = sparse_parts("_sparse_assign_", src);
   TORCH_CHECK(self.dtype() == src.dtype(), "_sparse_assign_: self is ", self.dtype(), ", src ", src.dtype());

@@ -1,6 +1,7 @@
 #include "register.h"
 
-#include "sparse/sparse.h"
+#include "sparse/compressed.h"
+#include "sparse/zero_keeping.h"
 
 namespace torch {
 
@@ -14,6 +15,12 @@ void register_sparse() {
   register_sparse_shape();
   register_sparse_reduce();
   register_sparse_matmul();
+  register_sparse_layer();
+  register_compressed_parts();
+  register_compressed_convert();
+  register_compressed_elements();
+  register_compressed_shape();
+  register_compressed_matmul();
 }
 
 }  // namespace torch

@@ -6,13 +6,15 @@
 namespace torch {
 
 namespace detail {
-template <class Tag, class Seq>
+template <class Tag, Slot slot, class Seq>
 struct Admit;
-template <class Tag, size_t... I>
-struct Admit<Tag, std::index_sequence<I...>> {
+template <class Tag, Slot slot, size_t... I>
+struct Admit<Tag, slot, std::index_sequence<I...>> {
   using S = Signature<Tag>;
-  static typename S::Return call(typename S::template Param<I>... args) { return below<Tag>(Slot::Sparse, args...); }
+  static typename S::Return call(typename S::template Param<I>... args) { return below<Tag>(slot, args...); }
 };
+template <class Tag, Slot slot>
+using AdmitTo = Admit<Tag, slot, std::make_index_sequence<Signature<Tag>::schema.count>>;
 }  // namespace detail
 
 template <class Tag>
@@ -22,7 +24,7 @@ void set_sparse(typename OperatorSlots<Tag>::Fn f) noexcept {
 // The operator's kernel and derivative are those of sparse tensors as well; runs what lies below.
 template <class Tag>
 void admit_sparse() noexcept {
-  set_sparse<Tag>(&detail::Admit<Tag, std::make_index_sequence<detail::Signature<Tag>::schema.count>>::call);
+  set_sparse<Tag>(&detail::AdmitTo<Tag, Slot::Sparse>::call);
 }
 // A composite that asks its tensors for nothing but sizes and other operators.
 template <class Tag>
@@ -34,6 +36,21 @@ template <class Tag>
 void set_composite_of_both(typename OperatorSlots<Tag>::Fn f) noexcept {
   set_composite<Tag>(f);
   set_sparse<Tag>(f);
+}
+
+// The same for compressed layouts; what has no function there goes to their layer (compressed_elements.cpp).
+template <class Tag>
+void set_compressed(typename OperatorSlots<Tag>::Fn f) noexcept {
+  OperatorSlots<Tag>::set(Slot::SparseCompressed, f);
+}
+template <class Tag>
+void admit_compressed() noexcept {
+  set_compressed<Tag>(&detail::AdmitTo<Tag, Slot::SparseCompressed>::call);
+}
+template <class Tag>
+void set_composite_of_all(typename OperatorSlots<Tag>::Fn f) noexcept {
+  set_composite_of_both<Tag>(f);
+  set_compressed<Tag>(f);
 }
 
 }  // namespace torch

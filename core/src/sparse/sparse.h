@@ -55,6 +55,9 @@ Groups group_equal(const Tensor& linear, int64_t range);
 // Where each of `wanted` stands in `sorted` (distinct, ascending), or -1.
 Tensor positions_in(const Tensor& sorted, const Tensor& wanted);
 
+// What _sparse_assign_ does to a compressed tensor.
+void assign_compressed(const Tensor& self, const Tensor& src);
+
 void register_sparse_parts();
 void register_sparse_order();
 void register_sparse_create();

@@ -79,8 +79,8 @@ bool may_add_to(const Tensor& sum) noexcept {
 void add_into(Tensor& sum, Tensor g) {
   if (!sum)
     sum = std::move(g);
-  else if (is_sparse(sum))  // a dense one among them makes the sum dense
-    sum = is_sparse(g) ? torch::add(sum, g) : torch::add(g, sum);
+  else if (is_any_sparse(sum))  // a dense one among them makes the sum dense
+    sum = is_any_sparse(g) ? torch::add(sum, g) : torch::add(g, sum);
   else if (!grad_enabled() && g.has_memory() && may_add_to(sum))
     torch::add_(sum, g);
   else

@@ -143,7 +143,7 @@ Tensor Leaf::copied(Tensor g) {
 bool Leaf::take(Tensor& g) {
   if (grad_enabled() || !solely_owned(g)) return false;
   std::lock_guard lock(mutex);
-  if (grad || !tensor || !shape.fits(*tensor) || !(is_sparse(g) || same_layout(*tensor, g))) return false;
+  if (grad || !tensor || !shape.fits(*tensor) || !(is_any_sparse(g) || same_layout(*tensor, g))) return false;
   grad = std::move(g);
   return true;
 }
@@ -159,7 +159,7 @@ void Leaf::accumulate(Tensor g) {
     }
     if (!before)
       sum = copied(g);
-    else if (is_sparse(before) && !is_sparse(g))
+    else if (is_any_sparse(before) && !is_any_sparse(g))
       sum = torch::add(g, before);
     else if (grad_enabled())
       sum = torch::add(before, g);

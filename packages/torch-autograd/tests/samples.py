@@ -408,6 +408,8 @@ CALLS = {
     "_sparse_assign_": [lambda t: call(sparse(t), sparse(t))],
     "_segment_sum": [lambda t: call(t(5, 2), torch.tensor([2, 0, 1, 4, 3]), torch.tensor([0, 2, 2, 5]))],
     "_sparse_matmul": [lambda t: call(ROWS, COLUMNS, t(5), t(4, 2), 3)],
+    "_compressed_with_values": [],  # its result is sparse: test_sparse.py
+    "_compressed_matmul": [lambda t: call(torch.tensor([0, 2, 2, 3]), torch.tensor([0, 1, 1]), t(3), t(2, 4))],
     "_sparse_sampled": [lambda t: call(ROWS, COLUMNS, t(3, 2), t(4, 2))],
     "_sparse_sparse_matmul": [lambda t: call(PLACES, t(4), PLACES2, t(4), [3, 4, 2])],
 }

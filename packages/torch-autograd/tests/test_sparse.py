@@ -20,6 +20,32 @@ def dense(*shape, seed=1):
     return torch.tensor(np.random.default_rng(seed).uniform(0.5, 2, shape), requires_grad=True)
 
 
+def compressed(layout, seed=0):
+    values = torch.tensor(np.random.default_rng(seed).uniform(0.5, 2, (4, 6)))
+    there = torch.tensor([[1, 0, 0, 0, 1, 0], [0, 0, 0, 0, 0, 0], [0, 1, 1, 0, 0, 1], [1, 0, 0, 0, 0, 0]])
+    blocks = (2, 3) if layout in (torch.sparse_bsr, torch.sparse_bsc) else None
+    return (values * there).to_sparse(layout=layout, blocksize=blocks).requires_grad_()
+
+
+CSR, CSC, BSR, BSC = torch.sparse_csr, torch.sparse_csc, torch.sparse_bsr, torch.sparse_bsc
+COMPRESSED = {
+    "to_dense": lambda s: s.to_dense() ** 2,
+    "to_sparse": lambda s: s.to_sparse() * 2,
+    "sum": lambda s: s.sum(),
+    "sum over rows": lambda s: s.sum(0, keepdim=True),
+    "times a number": lambda s: s * 3,
+    "times itself": lambda s: s * s,
+    "sine": lambda s: s.sin(),
+    "sum of two": lambda s: s + 2 * compressed(s.layout, seed=3).detach(),
+    "dense + sparse": lambda s: torch.ones(4, 6, dtype=torch.float64) + s,
+    "values": lambda s: s.values() ** 2,
+    "transpose": lambda s: s.t().to_dense(),
+    "row": lambda s: s[2].to_dense(),
+    "clone and cast": lambda s: s.clone().to(torch.complex128).to_dense().real,
+    "in place": lambda s: (s * 1).mul_(s),
+    "norm": lambda s: s.norm(),
+}
+
 FUNCTIONS = {
     "to_dense": (lambda s: s.to_dense() ** 2, [sparse()]),
     "coalesce": (lambda s: s.coalesce().values() ** 2, [sparse()]),
@@ -63,6 +89,49 @@ FUNCTIONS = {
 def test_gradients_agree_with_finite_differences(name):
     function, inputs = FUNCTIONS[name]
     assert gradcheck(function, inputs) and gradgradcheck(function, inputs)
+
+
+@pytest.mark.parametrize("layout", [CSR, CSC, BSR, BSC])
+@pytest.mark.parametrize("name", COMPRESSED)
+def test_gradients_of_compressed_tensors(name, layout):
+    assert gradcheck(COMPRESSED[name], [compressed(layout)]) and gradgradcheck(COMPRESSED[name], [compressed(layout)])
+
+
+@pytest.mark.parametrize("layout", [CSR, CSC, BSR, BSC])
+def test_gradients_of_products_with_compressed_tensors(layout):
+    s, d = compressed(layout), dense(6, 2)
+    for function, inputs in (
+        (lambda s, d: s @ d, [s, d]),
+        (lambda s, d: d.t() @ s.t(), [s, d]),
+        (lambda s, d: torch.addmm(torch.ones(4, 2, dtype=torch.float64), s, d, beta=2, alpha=3), [s, d]),
+        (lambda s, d: s @ d[:, 0], [s, d]),
+        (lambda a, b: (a @ b.t()).to_dense(), [s, compressed(layout, seed=3)]),
+        (lambda d: d.to_sparse(layout=layout, blocksize=(2, 2) if layout in (BSR, BSC) else None).to_dense(), [d]),
+        (lambda d: d.sparse_mask(compressed(layout).detach()).to_dense(), [dense(4, 6)]),
+        (lambda s, d: s * d, [s, dense(4, 6)]),
+    ):
+        assert gradcheck(function, inputs) and gradgradcheck(function, inputs)
+
+
+def test_gradients_of_reductions_and_of_products_at_given_places():
+    s, d = compressed(CSR), dense(6, 2)
+    for reduce in ("sum", "mean", "amax", "amin"):
+        assert gradcheck(lambda s, d: torch.sparse.mm(s, d, reduce), [s, d])
+    sampled = torch.sparse.sampled_addmm
+    assert gradcheck(lambda s, a, b: sampled(s, a, b, beta=2, alpha=3), [s, dense(4, 3), dense(3, 6, seed=2)])
+
+
+@pytest.mark.parametrize("layout", [CSR, CSC, BSR, BSC])
+def test_the_gradient_of_a_compressed_leaf_has_its_layout_and_its_places(layout):
+    s = compressed(layout)
+    (s.to_dense() * 2).sum().backward()
+    assert s.grad.layout == layout and s.grad.values().unique().tolist() == [2]
+    (s * 3).sum().backward()
+    assert s.grad.layout == layout and s.grad.values().unique().tolist() == [5]
+    values = compressed(CSR).detach().values().clone().requires_grad_()
+    made = torch.sparse_csr_tensor(s := compressed(CSR).crow_indices(), compressed(CSR).col_indices(), values, (4, 6))
+    (made @ torch.ones(6, 1, dtype=torch.float64)).sum().backward()
+    assert s.numel() == 5 and values.grad.tolist() == [1] * 6
 
 
 def test_the_gradient_of_a_sparse_leaf_is_sparse_and_has_each_place_once():

@@ -14,9 +14,9 @@ namespace torch::python {
 
 namespace {
 
-// The struct-module code of each dtype, as NumPy writes it; null: none (bfloat16).
-constexpr const char* kFormat[kDTypes] = {"?", "B", "b",     "h", "i", "l",  "H", "I",
-                                          "L", "e", nullptr, "f", "d", "Zf", "Zd"};
+// The struct-module code of each dtype, as NumPy writes it; null: none (bfloat16, float8).
+constexpr const char* kFormat[kAllDTypes] = {"?", "B", "b",     "h", "i", "l",  "H", "I",
+                                             "L", "e", nullptr, "f", "d", "Zf", "Zd"};
 
 PyObject *numpy_asarray, *numpy_ndarray;
 bool import_numpy() {
@@ -34,7 +34,7 @@ bool import_numpy() {
 
 // Null when the tensor's memory can be handed out as it is, else the reason why not.
 const char* not_exportable(const Tensor& t) {
-  if (is_sparse(t)) return "it is sparse; use .to_dense() first";
+  if (is_any_sparse(t)) return "it is sparse; use .to_dense() first";
   if (is_hollow(t)) return "it is of a class that has no memory of its own";
   if (!lies_in_memory(t)) return "it stands for the examples of a vmap; take this out of the function that vmap maps";
   if (t.device().type != DeviceType::CPU) return "it is not on the CPU; use .cpu() first";
@@ -53,9 +53,10 @@ PyObject* tensor_numpy(PyObject* self, PyObject* const* args, Py_ssize_t count, 
   if (force < 0) return nullptr;
   if (!import_numpy()) return nullptr;
   Tensor t = unwrap(self);
-  if (!is_sparse(t) && !is_dense(t, "numpy")) return nullptr;
-  if (is_sparse(t))
-    return PyErr_Format(PyExc_TypeError, "can't convert Sparse layout tensor to numpy. Use Tensor.to_dense() first.");
+  if (is_any_sparse(t))
+    return PyErr_Format(PyExc_TypeError, "can't convert %s layout tensor to numpy. Use Tensor.to_dense() first.",
+                        layout_name(layout_of(t)));
+  if (!is_dense(t, "numpy")) return nullptr;
   if (t.requires_grad() && (force || !is_recording || !is_recording()))
     t = alias_of(t, true);  // under no_grad nothing would be lost
   if (t.requires_grad()) {
@@ -72,7 +73,8 @@ PyObject* tensor_numpy(PyObject* self, PyObject* const* args, Py_ssize_t count, 
     return PyErr_Format(PyExc_RuntimeError, "numpy: this tensor cannot become an array: %s", why);
   }
   if (!kFormat[int(t.dtype())])
-    return PyErr_Format(PyExc_TypeError, "numpy: got unsupported ScalarType BFloat16; convert with .float() first");
+    return PyErr_Format(PyExc_TypeError, "numpy: Got unsupported ScalarType %s; convert with .to(torch.%s) first",
+                        legacy_name(t.dtype()), name(wide_of(t.dtype())));
   Object holder(wrap(std::move(t)));
   return PyObject_CallOneArg(numpy_asarray, holder.get());
 }
@@ -145,6 +147,7 @@ Tensor over_foreign(Storage* owner, DType t, int ndim, const int64_t* sizes, con
   r->set_ndim(ndim);
   for (int i = 0; i < ndim; ++i) r->sizes()[i] = sizes[i], r->strides()[i] = strides[i];
   r->dtype = t;
+  r->keys = Keys(r->keys | dtype_key(t));
   r->byte_offset = static_cast<char*>(first) - static_cast<char*>(r->storage->data);
   r->refresh_geometry();
   return r;
@@ -410,7 +413,7 @@ int tensor_getbuffer(PyObject* self, Py_buffer* view, int flags) {
     return -1;
   }
   if (!kFormat[int(t.dtype())]) {
-    PyErr_SetString(PyExc_BufferError, "the buffer protocol has no format for torch.bfloat16");
+    PyErr_Format(PyExc_BufferError, "the buffer protocol has no format for torch.%s", name(t.dtype()));
     return -1;
   }
   bool wants_strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES;

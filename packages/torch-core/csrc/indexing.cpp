@@ -50,7 +50,7 @@ Index index_of(PyObject* o, const Tensor& self) {
   if (o == Py_Ellipsis) return Index::ellipsis();
   if (PyBool_Check(o)) return Index::boolean(o == Py_True);
   if (is_tensor(o)) {
-    if (is_sparse(borrow(o)) && !is_dense(borrow(o), "index")) throw PythonError();
+    if (is_any_sparse(borrow(o)) && !is_dense(borrow(o), "index")) throw PythonError();
     TORCH_CHECK(borrow(o).device() == self.device() || borrow(o).device().type == DeviceType::CPU,
                 "index: Expected all tensors to be on the same device, but the ", "tensor ", self, " is on ",
                 self.device(), " and an index on ", borrow(o).device());

@@ -69,7 +69,8 @@ constexpr std::string_view kGeometryChanges[] = {
     "transpose_",        "unsqueeze_"};
 TORCH_NOINLINE bool changes_geometry(const Row& row, const TensorImpl* self) {
   if (!row.schema.in_place()) return false;
-  return (row.schema.params[0].kind == Kind::Tensor && self && (self->keys & key(Slot::Sparse))) ||
+  return (row.schema.params[0].kind == Kind::Tensor && self &&
+          (self->keys & (key(Slot::Sparse) | key(Slot::SparseCompressed)))) ||
          std::binary_search(std::begin(kGeometryChanges), std::end(kGeometryChanges), row.schema.op_name());
 }
 // Whether the operator must run alone, which it does from here on.

@@ -23,14 +23,20 @@ bool is_dense(const Tensor& t, const char* op) {
         op);
     return false;
   }
+  Object layout(wrap_layout(layout_of(t)));
   PyErr_Format(PyExc_NotImplementedError,
-               "%s: not implemented for tensors of layout torch.sparse_coo; convert with .to_dense() first", op);
+               "%s: not implemented for tensors of layout %S; convert with .to_dense() first", op, layout.get());
   return false;
 }
 
 PyObject* tensor_is_shared(PyObject* self, PyObject*) {
   TORCH_PY_TRY(nullptr, {
     const Tensor& t = borrow(self);
+    if (is_compressed(t)) {
+      const CompressedParts& p = compressed_parts("is_shared", t);
+      return PyBool_FromLong(p.compressed->storage->is_shared() && p.plain->storage->is_shared() &&
+                             p.values->storage->is_shared());
+    }
     if (!is_sparse(t)) return PyBool_FromLong(t->storage->is_shared());
     const SparseParts& p = sparse_parts("is_shared", t);
     return PyBool_FromLong(p.indices->storage->is_shared() && p.values->storage->is_shared());
@@ -41,14 +47,13 @@ bool make_in_layout(const Signature& s, const Arguments& a, Result& result) {
   const Schema& schema = s.row->schema;
   const std::string_view op = schema.op_name();
   const Layout wanted = *a.layout;
-  TORCH_CHECK_IMPLEMENTED(wanted <= Layout::Sparse, op, ": of the sparse layouts torch.sparse_coo alone is there");
   const bool like = schema.params[0].kind == Kind::Tensor;
   const Tensor* self = like ? reinterpret_cast<const Tensor*>(&a.values[0].tensor) : nullptr;
   if (wanted == (self ? layout_of(*self) : Layout::Strided)) return false;
   TORCH_CHECK_IMPLEMENTED(op == "zeros" || op == "empty" || op == "zeros_like" || op == "empty_like" ||
                               op == "new_zeros" || op == "new_empty",
-                          op, ": a tensor of layout torch.", wanted == Layout::Sparse ? "sparse_coo" : "strided",
-                          " cannot be made here; use to_sparse() or to_dense() on the result");
+                          op, ": a tensor of layout ", layout_name(wanted),
+                          " cannot be made here; use to_sparse(), to_sparse_csr() or to_dense() on the result");
   DType dtype = self ? self->dtype() : default_dtype();
   Device device = self ? self->device() : Device();
   IntArrayRef size = self ? self->sizes() : IntArrayRef();
@@ -59,7 +64,10 @@ bool make_in_layout(const Signature& s, const Arguments& a, Result& result) {
     if (schema.params[i].kind == Kind::DType) dtype = DType(v.i);
     if (schema.params[i].kind == Kind::Device) device = Device(DeviceType(v.i), int(v.size));
   }
-  result.tensors[0] = wanted == Layout::Sparse ? _sparse_zeros(size, dtype, device) : zeros(size, dtype, device);
+  result.tensors[0] = wanted == Layout::Sparse ? _sparse_zeros(size, dtype, device)
+                      : wanted == Layout::Strided
+                          ? zeros(size, dtype, device)
+                          : empty_compressed(std::string(op).c_str(), size, wanted, dtype, device);
   return true;
 }
 

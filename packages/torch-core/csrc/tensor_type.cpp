@@ -136,6 +136,9 @@ PyObject* get_dtype(PyObject* self, void*) { return wrap_dtype(impl_of(self)->dt
 PyObject* get_device(PyObject* self, void*) { return wrap_device(impl_of(self)->device); }
 PyObject* get_layout(PyObject* self, void*) { return wrap_layout(layout_of(borrow(self))); }
 PyObject* get_is_sparse(PyObject* self, void*) { return PyBool_FromLong(is_sparse(borrow(self))); }
+PyObject* get_is_sparse_csr(PyObject* self, void*) {
+  return PyBool_FromLong(layout_of(borrow(self)) == Layout::SparseCsr);
+}
 PyObject* get_ndim(PyObject* self, void*) { return PyLong_FromLong(impl_of(self)->ndim); }
 PyObject* get_itemsize(PyObject* self, void*) { return PyLong_FromLongLong(item_size(impl_of(self)->dtype)); }
 PyObject* get_nbytes(PyObject* self, void*) {
@@ -214,7 +217,7 @@ PyGetSetDef getset[] = {
     {"shape", get_shape, nullptr, "The sizes of the dimensions, a torch.Size.", nullptr},
     {"dtype", get_dtype, nullptr, "The type of the elements.", nullptr},
     {"device", get_device, nullptr, "Where the tensor lies.", nullptr},
-    {"layout", get_layout, nullptr, "torch.strided or torch.sparse_coo.", nullptr},
+    {"layout", get_layout, nullptr, "torch.strided, torch.sparse_coo, torch.sparse_csr, ...", nullptr},
     {"ndim", get_ndim, nullptr, "Number of dimensions.", nullptr},
     {"itemsize", get_itemsize, nullptr, "Bytes of one element.", nullptr},
     {"nbytes", get_nbytes, nullptr, "Bytes of all elements.", nullptr},
@@ -229,7 +232,7 @@ PyGetSetDef getset[] = {
     {"is_cuda", is_device, nullptr, nullptr, reinterpret_cast<void*>(intptr_t(DeviceType::CUDA))},
     {"is_meta", is_device, nullptr, nullptr, reinterpret_cast<void*>(intptr_t(DeviceType::Meta))},
     {"is_sparse", get_is_sparse, nullptr, "True for tensors of layout torch.sparse_coo.", nullptr},
-    {"is_sparse_csr", get_false, nullptr, nullptr, nullptr},
+    {"is_sparse_csr", get_is_sparse_csr, nullptr, "True for tensors of layout torch.sparse_csr.", nullptr},
     {"is_quantized", get_false, nullptr, nullptr, nullptr},
     {"is_nested", get_false, nullptr, nullptr, nullptr},
     {"is_mkldnn", get_false, nullptr, nullptr, nullptr},

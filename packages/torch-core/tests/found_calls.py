@@ -101,6 +101,14 @@ WRITTEN = {
     ],
     "istft": [lambda: call(torch.complex(r(9, 17), r(9, 17)), 16, window=r(16))],
     "_segment_sum": [lambda: call(r(5, 2), torch.tensor([2, 0, 1, 4, 3]), torch.tensor([0, 2, 2, 5]))],
+    "_compressed_matmul": [lambda: call(torch.tensor([0, 2, 2, 3]), torch.tensor([0, 1, 1]), r(3), r(2, 4))],
+    "_sparse_compressed_pattern": [
+        lambda: call(torch.tensor([0, 2, 3]), torch.tensor([0, 1, 1]), r(3), [2, 2], layout=torch.sparse_csr)
+    ],
+    "_sparse_compressed_tensor": [
+        lambda: call(torch.tensor([0, 2, 3]), torch.tensor([0, 1, 1]), r(3), layout=torch.sparse_csr, size=[2, 2])
+    ],
+    "_to_sparse_compressed": [lambda: call(r(2, 2), layout=torch.sparse_csr)],
     "_sparse_sampled": [lambda: call(places(3, 5), places(4, 5), r(3, 2), r(4, 2))],
 }
 

@@ -22,6 +22,27 @@ def test_both_sides_see_writes_to_the_values(ctx):
     assert s.is_shared() and s._values().tolist() == [[10.0, 20.0], [30.0, 40.0]]
 
 
+def _change_compressed(queue, back):
+    s = queue.get()
+    s.values().mul_(10)
+    back.put((s.layout, tuple(s.shape), s.crow_indices().tolist(), s.col_indices().tolist()))
+
+
+def test_both_sides_see_writes_to_the_values_of_a_compressed_tensor(ctx):
+    s = torch.tensor([[0.0, 1.0], [2.0, 0.0]]).to_sparse_csr()
+    queue, back = ctx.Queue(), ctx.Queue()
+    p = ctx.Process(target=_change_compressed, args=(queue, back))
+    p.start()
+    queue.put(s)
+    told = back.get(timeout=60)
+    p.join()
+    assert told == (torch.sparse_csr, (2, 2), [0, 1, 2], [1, 0])
+    assert s.is_shared() and s.values().tolist() == [10.0, 20.0]
+    rebuild, args = reductions.reduce_tensor(torch.eye(4).to_sparse_bsc((2, 2)).requires_grad_())
+    t = rebuild(*args)
+    assert rebuild is reductions.rebuild_sparse_compressed_tensor and t.layout == torch.sparse_bsc and t.requires_grad
+
+
 def test_what_a_message_holds_makes_the_tensor_again():
     s = torch.sparse_coo_tensor([[1, 1]], [1.0, 2.0], (3,))
     assert s.share_memory_() is s and s.is_shared()

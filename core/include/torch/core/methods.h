@@ -9,6 +9,7 @@
 #include "torch/core/accessor.h"
 #include "torch/core/arithmetic.h"
 #include "torch/core/ops.h"
+#include "torch/core/sparse.h"
 
 #ifndef TORCH_TENSOR_HAS_METHODS
 #error include torch/extension.h (or torch/core/methods.h) before other headers of torch
@@ -159,7 +160,7 @@ inline TypeOptions Tensor::type() const { return options_of(*this); }
 inline std::string Tensor::toString() const { return type().toString(); }
 inline Tensor Tensor::toType(DType t) const { return to(t); }
 inline DType Tensor::scalar_type() const { return dtype(); }
-inline Layout Tensor::layout() const { return is_sparse() ? Layout::Sparse : Layout::Strided; }
+inline Layout Tensor::layout() const { return layout_of(*this); }
 inline int64_t Tensor::ndimension() const { return dim(); }
 inline int64_t Tensor::nbytes() const { return numel() * item_size(); }
 inline int64_t Tensor::element_size() const { return item_size(); }

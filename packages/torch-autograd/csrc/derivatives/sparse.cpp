@@ -22,13 +22,20 @@ struct OfHalves {
   void grad(const Tensor& g, Backward& b) const { b[1] = torch::_sparse_gather(g, indices); }
 };
 struct ValuesOf {
-  Tensor indices;
+  Tensor compressed, indices;  // one of them
   Dims sizes;
-  bool coalesced;
-  ValuesOf(Recorder&, const Tensor& self)
-      : indices(torch::_indices(self)), sizes(self.sizes()), coalesced(torch::is_coalesced(self)) {}
+  bool coalesced = false;
+  ValuesOf(Recorder&, const Tensor& self) : sizes(self.sizes()) {
+    if (is_compressed(self)) {
+      compressed = torch::detach(self);
+    } else {
+      indices = torch::_indices(self);
+      coalesced = torch::is_coalesced(self);
+    }
+  }
   // Values at one place add up, so that each of them has the gradient of the place, and the place has it once.
   Tensor grad(const Tensor& g) const {
+    if (compressed) return torch::_compressed_with_values(compressed, g);
     Tensor sums = torch::_sparse_coo_tensor_unsafe(indices, g, sizes, coalesced);
     if (coalesced) return sums;
     sums = torch::coalesce(sums);
@@ -40,6 +47,11 @@ struct ValuesOf {
     return torch::_sparse_coo_tensor_unsafe(torch::_indices(sums),
                                             torch::_sparse_values(sums) / torch::reshape(counts, shape), sizes, true);
   }
+};
+struct OfCompressed {
+  Tensor pattern;
+  void build(Recorder&, const Tensor& self, const Tensor&) { pattern = torch::detach(self); }
+  void grad(const Tensor& g, Backward& b) const { b[1] = compressed_gather(g, pattern); }
 };
 struct Assign {
   void grad(const Tensor& g, Backward& b) const {
@@ -62,6 +74,19 @@ struct Matmul {
   void grad(const Tensor& g, Backward& b) const {
     if (b.needs(2)) b[2] = torch::_sparse_sampled(rows, columns, g, conj(mat));
     if (b.needs(3)) b[3] = torch::_sparse_matmul(columns, rows, conj(values), g, b.sizes(3)[0]);
+  }
+};
+struct CompressedMatmul {
+  Tensor starts, columns;
+  Saved values, mat;
+  int64_t inner;
+  CompressedMatmul(Recorder& r, const Tensor& starts, const Tensor& columns, const Tensor& values, const Tensor& mat)
+      : starts(starts), columns(columns), values(r, values, r.needs(3)), mat(r, mat, r.needs(2)), inner(mat.size(0)) {}
+  void grad(const Tensor& g, Backward& b) const {
+    const Tensor places = compressed_places(starts, columns, g.size(0), inner);
+    const Tensor rows = torch::select(places, 0, 0), at = torch::select(places, 0, 1);
+    if (b.needs(2)) b[2] = torch::_sparse_sampled(rows, at, g, conj(mat));
+    if (b.needs(3)) b[3] = torch::_sparse_matmul(at, rows, conj(values), g, inner);
   }
 };
 struct Sampled {
@@ -109,7 +134,10 @@ void register_sparse() {
   record<Matmul, op::_sparse_matmul>();
   record<Sampled, op::_sparse_sampled>();
   record<SparseMatmul, op::_sparse_sparse_matmul>();
+  record<OfCompressed, op::_compressed_with_values>();
+  record<CompressedMatmul, op::_compressed_matmul>();
   not_differentiable<op::_coalesced_>();
+  not_differentiable<op::_sparse_compressed_pattern>();
 }
 
 }  // namespace torch::autograd

@@ -32,7 +32,7 @@ def _copying(view):
 
 
 def _dense(view):
-    if view.is_sparse:
+    if view.layout != _C.strided:
         return view.clone()
     return _C._operator("clone")(view, memory_format=_C.contiguous_format)
 

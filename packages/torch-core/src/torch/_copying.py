@@ -17,11 +17,12 @@ def deepcopy(tensor, memo):
             "deepcopy: only tensors created explicitly by the user (graph leaves) support the deepcopy protocol; "
             "detach() this one first, or copy the whole graph's inputs"
         )
-    if tensor.is_sparse:
-        halves = tensor._indices(), tensor._values()
+    if tensor.layout != _C.strided:
+        from .sparse import parts, rebuilt
+
+        halves = parts(tensor.detach()).values()
         memo.setdefault(id(memo), []).extend(halves)  # keeps their ids taken while the copy runs
-        copied = [deepcopy(half, memo) for half in halves]
-        result = _C._operator("_sparse_coo_tensor_unsafe")(*copied, tensor.shape, tensor.is_coalesced())
+        result = rebuilt(tensor, [deepcopy(half, memo) for half in halves])
     else:
         copied = deepcopy_storage(tensor.untyped_storage(), memo)
         result = _C._tensor_over(copied, tensor.dtype, tensor.storage_offset(), tuple(tensor.shape), tensor.stride())
@@ -50,7 +51,7 @@ def deepcopy_storage(storage, memo):
 
 def copy(tensor):
     """Another tensor over the same storage, with the attributes of this one."""
-    if tensor.is_sparse:
+    if tensor.layout != _C.strided:
         made = tensor.detach()
         if type(tensor) is not _C.Tensor:
             made = _C.Tensor._make_subclass(type(tensor), made)
@@ -76,6 +77,11 @@ def reduce(tensor, protocol):
     Of a history nothing is kept but that there was one: what an operation made comes back as a leaf that requires a gradient.
     """
     warn_of_hooks(tensor, 4)
+    if tensor.layout not in (_C.strided, _C.sparse_coo):
+        from .sparse import parts
+
+        halves = (type(tensor), tensor.layout, *parts(tensor.detach()).values(), tuple(tensor.shape))
+        return rebuild_compressed, (*halves, tensor.requires_grad), dict(tensor._attributes or {}) or None
     if tensor.is_sparse:
         halves = (type(tensor), tensor._indices(), tensor._values(), tuple(tensor.shape), tensor.is_coalesced())
         return rebuild_sparse, (*halves, tensor.requires_grad), dict(tensor._attributes or {}) or None
@@ -144,6 +150,14 @@ def rebuild(cls, storage, dtype, offset, size, stride, requires_grad):
 def rebuild_sparse(cls, indices, values, size, coalesced, requires_grad):
     """The sparse tensor that a pickle describes; its indices are checked against its size."""
     tensor = _C._operator("sparse_coo_tensor")(indices, values, size, is_coalesced=coalesced)
+    if cls is not _C.Tensor:
+        tensor = _C.Tensor._make_subclass(cls, tensor)
+    return tensor.requires_grad_() if requires_grad else tensor
+
+
+def rebuild_compressed(cls, layout, compressed, plain, values, size, requires_grad):
+    """The sparse tensor of a compressed layout that a pickle describes; its indices are checked against its size."""
+    tensor = _C._operator("_sparse_compressed_tensor")(compressed, plain, values, layout=layout, size=tuple(size))
     if cls is not _C.Tensor:
         tensor = _C.Tensor._make_subclass(cls, tensor)
     return tensor.requires_grad_() if requires_grad else tensor

@@ -196,7 +196,7 @@ def text(tensor: Tensor, contents: Any = None) -> Any:
         plain = plain.cpu()
     if contents is not None:
         body = contents
-    elif tensor.is_sparse:
+    elif tensor.layout != _C.strided:
         return _sparse_text(tensor, plain, head, notes)
     elif tensor.is_meta:
         body = "..."
@@ -232,22 +232,28 @@ def _half(name, tensor, indent):
 
 
 def _sparse_text(tensor, plain, head, notes):
-    lines = [_half("indices", plain._indices(), len(head)), _half("values", plain._values(), len(head))]
+    from .sparse import parts
+
+    lines = [_half(name, part, len(head)) for name, part in parts(plain).items()]
     notes = [*notes, "device='meta'"] if tensor.is_meta else notes
-    notes = [*notes, f"size={tuple(tensor.shape)}", f"nnz={tensor._nnz()}"]
+    notes = [*notes, f"size={tuple(tensor.shape)}"]
+    if tensor.is_sparse or not tensor.is_meta:
+        notes.append(f"nnz={tensor._nnz()}")
     if tensor.dtype not in {_C.get_default_dtype(), _C.get_default_dtype().to_complex(), _C.int64, _C.bool}:
         notes.append(f"dtype={tensor.dtype}")
-    notes.append("layout=torch.sparse_coo")
-    first, *others = notes + _graph_note(tensor)
-    body = head + (",\n" + " " * len(head)).join([*lines, first])
-    return _with_notes(body, others, len(head))
+    notes.append(f"layout={tensor.layout}")
+    notes += _graph_note(tensor)
+    if tensor.is_sparse:  # a compressed one's notes go on behind its values
+        lines.append(notes.pop(0))
+    width = options.linewidth - 2 * (not tensor.is_sparse)
+    return _with_notes(head + (",\n" + " " * len(head)).join(lines), notes, len(head), width)
 
 
-def _with_notes(body, notes, indent):
+def _with_notes(body, notes, indent, width=None):
     """Adds `, dtype=...` and so on, on a new line where the last one is full."""
     used = len(body) - body.rfind("\n") - 1
     for note in notes:
-        if used + len(note) + 2 > options.linewidth:
+        if used + len(note) + 2 > (width or options.linewidth):
             body += ",\n" + " " * indent + note
             used = indent + len(note)
         else:

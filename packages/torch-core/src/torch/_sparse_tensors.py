@@ -1,4 +1,4 @@
-"""`torch.sparse_coo_tensor`, and what to say of the layouts that are not there."""
+"""Sparse tensors of their parts: `torch.sparse_coo_tensor`, `torch.sparse_csr_tensor` and their like."""
 
 from __future__ import annotations
 
@@ -63,17 +63,84 @@ def sparse_coo_tensor(
     return made
 
 
-def _compressed(name):
-    def make(*args, **kwargs):
-        raise NotImplementedError(f"{name}: of the sparse layouts torch.sparse_coo alone is there: sparse_coo_tensor()")
+def sparse_compressed_tensor(
+    compressed_indices: Any,
+    plain_indices: Any,
+    values: Any,
+    size: Sequence[int] | None = None,
+    *,
+    dtype: torch.dtype | None = None,
+    layout: torch.layout | None = None,
+    device: torch.device | str | int | None = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    check_invariants: bool | None = None,
+) -> Tensor:
+    """A sparse tensor in a compressed ``layout``: torch.sparse_csr, sparse_csc, sparse_bsr or sparse_bsc.
 
-    make.__name__ = make.__qualname__ = name
-    make.__doc__ = "Not there: of the sparse layouts torch.sparse_coo alone is."
-    return make
+    compressed_indices: (*batch, lines + 1), where each row (of CSR and BSR; column of CSC and BSC) begins among the elements;
+    plain_indices: (*batch, nnz), where in its line each stands; values: (*batch, nnz, *rest), of BSR and BSC blocks. ``size``
+    is as small as the indices allow when it is left out. RuntimeError names the invariant that indices break. Whether those
+    of a line are sorted and distinct is looked at with ``check_invariants`` only, or as
+    :class:`torch.sparse.check_sparse_tensor_invariants` says.
+
+    >>> torch.sparse_compressed_tensor([0, 1, 3], [1, 0, 1], [1.0, 2.0, 3.0], layout=torch.sparse_csr).to_dense()
+    tensor([[0., 1.],
+            [2., 3.]])
+    """
+    if layout is None:
+        raise RuntimeError("sparse_compressed_tensor expected sparse compressed tensor layout but got none")
+    if pin_memory:
+        raise RuntimeError("pin_memory: pinned memory needs the distribution 'torch-core-cuda', which is not installed")
+    values = _as_tensor(values, dtype, device)
+    if dtype is not None or device is not None:
+        values = values.to(dtype=dtype or values.dtype, device=device or values.device)
+    places = [i if isinstance(i, Tensor) else _C.tensor(i) for i in (compressed_indices, plain_indices)]
+    places = [
+        i.to(values.device, None if isinstance(given, Tensor) or i.numel() else _C.int64)
+        for i, given in zip(places, (compressed_indices, plain_indices), strict=True)
+    ]
+    if check_invariants is None:
+        from .sparse import check_sparse_tensor_invariants
+
+        check_invariants = check_sparse_tensor_invariants.is_enabled()
+    size = None if size is None else tuple(size)
+    made = _C._operator("_sparse_compressed_tensor")(
+        *places, values, layout=layout, size=size, distinct=bool(check_invariants)
+    )
+    return made.detach().requires_grad_() if requires_grad else made
 
 
-sparse_csr_tensor = _compressed("sparse_csr_tensor")
-sparse_csc_tensor = _compressed("sparse_csc_tensor")
-sparse_bsr_tensor = _compressed("sparse_bsr_tensor")
-sparse_bsc_tensor = _compressed("sparse_bsc_tensor")
-sparse_compressed_tensor = _compressed("sparse_compressed_tensor")
+def sparse_csr_tensor(
+    crow_indices: Any, col_indices: Any, values: Any, size: Sequence[int] | None = None, **options: Any
+) -> Tensor:
+    """A sparse tensor by rows, of layout torch.sparse_csr: see :func:`torch.sparse_compressed_tensor` for the options."""
+    return sparse_compressed_tensor(crow_indices, col_indices, values, size, **_own_layout("csr", options))
+
+
+def sparse_csc_tensor(
+    ccol_indices: Any, row_indices: Any, values: Any, size: Sequence[int] | None = None, **options: Any
+) -> Tensor:
+    """A sparse tensor by columns, of layout torch.sparse_csc: see :func:`torch.sparse_compressed_tensor` for the options."""
+    return sparse_compressed_tensor(ccol_indices, row_indices, values, size, **_own_layout("csc", options))
+
+
+def sparse_bsr_tensor(
+    crow_indices: Any, col_indices: Any, values: Any, size: Sequence[int] | None = None, **options: Any
+) -> Tensor:
+    """A sparse tensor of blocks, by rows, of layout torch.sparse_bsr: see :func:`torch.sparse_compressed_tensor` for the options."""
+    return sparse_compressed_tensor(crow_indices, col_indices, values, size, **_own_layout("bsr", options))
+
+
+def sparse_bsc_tensor(
+    ccol_indices: Any, row_indices: Any, values: Any, size: Sequence[int] | None = None, **options: Any
+) -> Tensor:
+    """A sparse tensor of blocks, by columns, of layout torch.sparse_bsc: see :func:`torch.sparse_compressed_tensor` for the options."""
+    return sparse_compressed_tensor(ccol_indices, row_indices, values, size, **_own_layout("bsc", options))
+
+
+def _own_layout(name, options):
+    layout = getattr(_C, f"sparse_{name}")
+    if options.get("layout", layout) not in (None, layout):
+        raise RuntimeError(f"sparse_{name}_tensor: layout must be {layout} but got {options['layout']}")
+    return {**options, "layout": layout}

@@ -204,13 +204,29 @@ def _to_sparse_coo(self):
     return self.to_sparse()
 
 
-def _compressed(name):
-    def convert(self, *args, **kwargs):
-        raise NotImplementedError(f"{name}: of the sparse layouts torch.sparse_coo alone is there; use to_sparse()")
+def _to_sparse_csr(self, dense_dim=None):
+    """The elements that are not zero, or those of a sparse tensor, in layout torch.sparse_csr."""
+    return _C._operator("_to_sparse_compressed")(self, layout=_C.sparse_csr, dense_dim=dense_dim)
 
-    convert.__name__ = convert.__qualname__ = name
-    convert.__doc__ = "Not there: of the sparse layouts torch.sparse_coo alone is."
-    return convert
+
+def _to_sparse_csc(self, dense_dim=None):
+    """The elements that are not zero, or those of a sparse tensor, in layout torch.sparse_csc."""
+    return _C._operator("_to_sparse_compressed")(self, layout=_C.sparse_csc, dense_dim=dense_dim)
+
+
+def _to_sparse_bsr(self, blocksize, dense_dim=None):
+    """The blocks that are not zero, or those of a sparse tensor, in layout torch.sparse_bsr."""
+    return _to_blocks(self, _C.sparse_bsr, blocksize, dense_dim)
+
+
+def _to_sparse_bsc(self, blocksize, dense_dim=None):
+    """The blocks that are not zero, or those of a sparse tensor, in layout torch.sparse_bsc."""
+    return _to_blocks(self, _C.sparse_bsc, blocksize, dense_dim)
+
+
+def _to_blocks(self, layout, blocksize, dense_dim):
+    size = (blocksize, blocksize) if isinstance(blocksize, int) else blocksize
+    return _C._operator("_to_sparse_compressed")(self, layout=layout, blocksize=size, dense_dim=dense_dim)
 
 
 def nonzero(input, *, out=None, as_tuple=False):
@@ -309,7 +325,7 @@ def _wrapped(self, array, context=None, return_scalar=False):
 
 CONVERSIONS = {
     "float": _C.float32, "double": _C.float64, "half": _C.float16, "bfloat16": _C.bfloat16, "int": _C.int32, "long": _C.int64,
-    "short": _C.int16, "char": _C.int8, "byte": _C.uint8, "bool": _C.bool, "cfloat": _C.complex64, "cdouble": _C.complex128,
+    "short": _C.int16, "char": _C.int8, "byte": _C.uint8, "bool": _C.bool, "chalf": _C.complex32, "cfloat": _C.complex64, "cdouble": _C.complex128,
 }  # fmt: skip
 
 
@@ -420,8 +436,8 @@ def complete(cls):
     cls.new_tensor = _new_tensor
     cls.share_memory_ = _share_memory_
     cls.to_sparse_coo = _to_sparse_coo
-    for name in ("to_sparse_csr", "to_sparse_csc", "to_sparse_bsr", "to_sparse_bsc"):
-        setattr(cls, name, _compressed(name))
+    cls.to_sparse_csr, cls.to_sparse_csc = _to_sparse_csr, _to_sparse_csc
+    cls.to_sparse_bsr, cls.to_sparse_bsc = _to_sparse_bsr, _to_sparse_bsc
     cls.nonzero = nonzero
     cls.unique = _unique
     cls.unique_consecutive = _unique_consecutive

@@ -7,7 +7,7 @@ import warnings
 
 import torch  # by this name `torch._utils.torch.channels_last`, as PyTorch's pickles of protocol 4 say, is found
 
-from ._copying import rebuild, rebuild_sparse, set_state
+from ._copying import rebuild, rebuild_compressed, rebuild_sparse, set_state
 
 
 def _rebuild_tensor(storage, storage_offset, size, stride):
@@ -42,9 +42,9 @@ def _rebuild_parameter_with_state(data, requires_grad, backward_hooks, state):
 
 
 def _rebuild_sparse_tensor(layout, data):
-    indices, values, size, *coalesced = data
     if layout != torch.sparse_coo:
-        raise NotImplementedError(f"pickle: tensors of layout {layout} cannot be read yet")
+        return rebuild_compressed(torch.Tensor, layout, *data, False)
+    indices, values, size, *coalesced = data
     return rebuild_sparse(torch.Tensor, indices, values, size, bool(coalesced and coalesced[0]), False)
 
 

@@ -22,7 +22,34 @@ if TYPE_CHECKING:
     import torch
 
 
-__all__ = ["addmm", "log_softmax", "mm", "softmax", "spdiags", "sum"]
+__all__ = [
+    "addmm",
+    "as_sparse_gradcheck",
+    "check_sparse_tensor_invariants",
+    "log_softmax",
+    "mm",
+    "sampled_addmm",
+    "softmax",
+    "spdiags",
+    "spsolve",
+    "sum",
+]
+
+
+def parts(tensor):
+    """What a sparse tensor consists of, by the names of its methods, without graph."""
+    if tensor.is_sparse:
+        return {"indices": tensor._indices(), "values": tensor._values()}
+    by_rows = tensor.layout in (_C.sparse_csr, _C.sparse_bsr)
+    names = ("crow_indices", "col_indices") if by_rows else ("ccol_indices", "row_indices")
+    return {name: getattr(tensor, name)() for name in (*names, "values")}
+
+
+def rebuilt(tensor, own):
+    """Another tensor of the layout and shape of ``tensor``, of its `parts`."""
+    if tensor.is_sparse:
+        return _C._operator("_sparse_coo_tensor_unsafe")(*own, tensor.shape, tensor.is_coalesced())
+    return _C._operator("_sparse_compressed_pattern")(*own, tensor.shape, layout=tensor.layout)
 
 
 def _check(name, tensor):
@@ -34,14 +61,54 @@ def _check(name, tensor):
         )
 
 
-def mm(mat1: Any, mat2: Any) -> Tensor:
+def mm(mat1: Any, mat2: Any, reduce: str | None = None) -> Tensor:
     """Product of two matrices, of which one at least is sparse; sparse when both are.
 
-    Gradients of a sparse operand exist at its own elements.
+    Gradients of a sparse operand exist at its own elements. With ``reduce`` (sum, mean, amax, amin) a CSR matrix is multiplied
+    by a dense one, and in place of a sum over the elements of a row there is their mean, maximum or minimum; a row without
+    elements gives 0.
+
+    >>> adjacency = torch.sparse_csr_tensor([0, 2, 2], [0, 1], [1.0, 1.0], (2, 2))
+    >>> torch.sparse.mm(adjacency, torch.tensor([[1.0], [4.0]]), "amax")
+    tensor([[4.],
+            [0.]])
     """
-    if not (mat1.is_sparse or mat2.is_sparse):
+    if mat1.layout == mat2.layout == _C.strided:
         raise RuntimeError("torch.sparse.mm: expected a sparse matrix, got two of layout torch.strided; use torch.mm")
+    if reduce is not None:
+        return _C._operator("_sparse_mm_reduce")(mat1, mat2, reduce)
     return _C._operator("mm")(mat1, mat2)
+
+
+def sampled_addmm(
+    input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1.0, alpha: float = 1.0, out: Tensor | None = None
+) -> Tensor:
+    """``beta * input + alpha * (mat1 @ mat2)`` at the elements of a CSR tensor ``input`` only.
+
+    >>> pattern = torch.eye(2).to_sparse_csr()
+    >>> torch.sparse.sampled_addmm(pattern, torch.ones(2, 3), torch.ones(3, 2)).to_dense()
+    tensor([[4., 0.],
+            [0., 4.]])
+    """
+    result = _C._operator("sparse_sampled_addmm")(input, mat1, mat2, beta=beta, alpha=alpha)
+    if out is None:
+        return result
+    if out.layout != result.layout:
+        raise RuntimeError(f"sampled_addmm: expected out to have layout {result.layout}, got {out.layout}")
+    return out.copy_(result)
+
+
+def spsolve(input: Tensor, other: Tensor, *, left: bool = True) -> Tensor:
+    """The solution of a sparse system: NotImplementedError, as in PyTorch without cuDSS. SciPy has solvers for CPUs.
+
+    >>> torch.sparse.spsolve(torch.eye(2).to_sparse_csr(), torch.ones(2))
+    Traceback (most recent call last):
+    NotImplementedError: spsolve: sparse systems are not solved on the CPU; scipy.sparse.linalg.spsolve does, or use torch.linalg.solve(input.to_dense(), other)
+    """
+    raise NotImplementedError(
+        "spsolve: sparse systems are not solved on the CPU; scipy.sparse.linalg.spsolve does, or use "
+        "torch.linalg.solve(input.to_dense(), other)"
+    )
 
 
 def addmm(mat: Any, mat1: Any, mat2: Any, *, beta: float = 1.0, alpha: float = 1.0) -> Tensor:
@@ -55,7 +122,8 @@ def sum(input: Tensor, dim: tuple[int] | None = None, dtype: torch.dtype | None 
     >>> torch.sparse.sum(torch.sparse_coo_tensor([[0, 1], [2, 0]], [3.0, 4.0], (2, 3)))
     tensor(7.)
     """
-    _check("torch.sparse.sum", input)
+    if input.layout == _C.strided:
+        _check("torch.sparse.sum", input)
     dims = None if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
     return _C._operator("sum")(input, dims, dtype=dtype)
 
@@ -83,15 +151,14 @@ def spdiags(diagonals: Tensor, offsets: Tensor, shape: tuple[int, int], layout: 
         raise RuntimeError(f"spdiags: Offset Tensor must have dtype Long but got {offsets.dtype}")
     if offsets.unique().numel() != offsets.numel():
         raise RuntimeError("spdiags: Offset tensor contains duplicate values")
-    if layout not in (None, torch.sparse_coo):
-        raise NotImplementedError(
-            f"spdiags: matrices of layout {layout} are not made here; convert one of torch.sparse_coo"
-        )
+    if layout not in (None, torch.sparse_coo, torch.sparse_csr, torch.sparse_csc):
+        raise RuntimeError(f"spdiags: Only output layouts (Sparse, SparseCsc, SparseCsr) are supported, got {layout}")
     columns = torch.arange(min(diagonals.shape[1], shape[1])).expand(offsets.numel(), -1)
     rows = columns - offsets.unsqueeze(1)
     there = (rows >= 0) & (rows < shape[0])
     places = torch.stack([rows[there], columns[there]])
-    return torch.sparse_coo_tensor(places, diagonals[:, : columns.shape[1]][there], tuple(shape))
+    made = torch.sparse_coo_tensor(places, diagonals[:, : columns.shape[1]][there], tuple(shape))
+    return made if layout in (None, torch.sparse_coo) else made.to_sparse(layout=layout)
 
 
 def softmax(input: Tensor, dim: int, *, dtype: torch.dtype | None = None) -> Tensor:
@@ -107,32 +174,54 @@ def log_softmax(input: Tensor, dim: int, *, dtype: torch.dtype | None = None) ->
 
 
 class check_sparse_tensor_invariants:
-    """Accepted for compatibility, as context or decorator: indices are always checked here."""
+    """Whether constructors look at every invariant of a sparse tensor; as context, decorator or switch.
+
+    Indices are always checked against sizes. The switch adds that those of a line of a compressed tensor rise.
+
+    >>> with torch.sparse.check_sparse_tensor_invariants():
+    ...     torch.sparse_csr_tensor([0, 2], [1, 0], [1.0, 2.0], (1, 2))
+    Traceback (most recent call last):
+    RuntimeError: `col_indices[..., crow_indices[..., i - 1]:crow_indices[..., i]] for all i = 1, ..., nrows are sorted and distinct along the last dimension values` is not satisfied.
+    """
+
+    _enabled = False
 
     def __init__(self, enable: bool = True) -> None:
-        self.enabled = enable
+        self.state = enable
+        self.before: list[bool] = []
 
     @staticmethod
-    def is_enabled() -> Any:
-        """True: indices are always checked."""
-        return True
+    def is_enabled() -> bool:
+        """Whether the order of indices is checked as well."""
+        return check_sparse_tensor_invariants._enabled
 
     @staticmethod
     def enable() -> None:
-        """Nothing to do: indices are always checked."""
+        """Checks the order of indices as well, from now on."""
+        check_sparse_tensor_invariants._enabled = True
 
     @staticmethod
     def disable() -> None:
-        """Nothing happens: indices are always checked."""
+        """Checks indices only against sizes, from now on."""
+        check_sparse_tensor_invariants._enabled = False
 
     def __enter__(self) -> Self:
+        self.before.append(self.is_enabled())
+        check_sparse_tensor_invariants._enabled = self.state
         return self
 
     def __exit__(self, *error: Any) -> None:
-        return False
+        check_sparse_tensor_invariants._enabled = self.before.pop()
 
     def __call__(self, function: Callable[..., Any]) -> Any:
-        return function
+        from functools import wraps
+
+        @wraps(function)
+        def checked(*args: Any, **kwargs: Any) -> Any:
+            with type(self)(self.state):
+                return function(*args, **kwargs)
+
+        return checked
 
 
 def as_sparse_gradcheck(gradcheck):

@@ -146,24 +146,31 @@ def _as_tuple(x):
 
 def _tensors(outputs):
     outputs = (outputs,) if isinstance(outputs, Tensor) else outputs
-    return tuple(o.to_dense() if o.is_sparse else o for o in outputs if isinstance(o, Tensor))
+    return tuple(o.to_dense() if _is_sparse(o) else o for o in outputs if isinstance(o, Tensor))
 
 
 def _without_sparse(func, inputs):
     """The function of the values of sparse inputs: a gradient exists only at their elements."""
-    if not any(isinstance(t, Tensor) and t.is_sparse for t in inputs):
+    if not any(_is_sparse(t) for t in inputs):
         return func, inputs
 
     def of_values(*args):
-        return func(*[_with_values(t, a) if isinstance(t, Tensor) and t.is_sparse else a for t, a in zip(inputs, args)])
+        return func(*[_with_values(t, a) if _is_sparse(t) else a for t, a in zip(inputs, args)])
 
     def values(t):
-        return t.detach()._values().clone().requires_grad_(t.requires_grad)
+        own = t.detach()
+        return (own._values() if t.is_sparse else own.values()).clone().requires_grad_(t.requires_grad)
 
-    return of_values, tuple(values(t) if isinstance(t, Tensor) and t.is_sparse else t for t in inputs)
+    return of_values, tuple(values(t) if _is_sparse(t) else t for t in inputs)
+
+
+def _is_sparse(t):
+    return isinstance(t, Tensor) and t.layout != torch.strided
 
 
 def _with_values(sparse, values):
+    if not sparse.is_sparse:
+        return torch._C._operator("_compressed_with_values")(sparse.detach(), values)
     make = torch._C._operator("_sparse_coo_tensor_unsafe")
     return make(sparse._indices(), values, sparse.shape, sparse.is_coalesced())
 

@@ -38,7 +38,12 @@ def share_tensor_(tensor):
     Raises:
         SharedMemoryError: when there is no room; nothing has changed then
     """
-    halves = (tensor._indices(), tensor._values()) if tensor.is_sparse else (tensor,)
+    if tensor.layout == _C.strided:
+        halves = (tensor,)
+    else:
+        from torch.sparse import parts
+
+        halves = parts(tensor.detach()).values()
     for half in halves:
         share_storage_(half.untyped_storage())
     return tensor

@@ -38,11 +38,16 @@ def reduce_tensor(tensor):
     if tensor.requires_grad:
         _warn_of_hooks(tensor)
     if _messages.goes_by_value():
-        if not tensor.is_sparse and tensor.untyped_storage().nbytes() > tensor.numel() * tensor.element_size():
+        if (
+            tensor.layout == torch.strided
+            and tensor.untyped_storage().nbytes() > tensor.numel() * tensor.element_size()
+        ):
             tensor = tensor.detach().clone().requires_grad_() if tensor.requires_grad else tensor.clone()
         return tensor.__reduce_ex__(4)
     if tensor.is_sparse:
         return reduce_sparse_tensor(tensor)
+    if tensor.layout != torch.strided:
+        return reduce_sparse_compressed_tensor(tensor)
     if tensor.device.type == "meta":
         kind, size = type(tensor), tensor.untyped_storage().nbytes()
         geometry = tuple(tensor.shape), tensor.stride(), tensor.storage_offset()
@@ -126,6 +131,27 @@ def rebuild_sparse_coo_tensor(
     them when they use them."""
     indices, values = rebuild_indices_func(*rebuild_indices_args), rebuild_values_func(*rebuild_values_args)
     tensor = _C._operator("_sparse_coo_tensor_unsafe")(indices, values, shape, is_coalesced)
+    if cls is not torch.Tensor:
+        tensor = torch.Tensor._make_subclass(cls, tensor, requires_grad)
+        for name, value in (attributes or {}).items():
+            setattr(tensor, name, value)
+        return tensor
+    return tensor.requires_grad_() if requires_grad else tensor
+
+
+def reduce_sparse_compressed_tensor(sparse):
+    """The call that makes a tensor of a compressed sparse layout over the same indices and values in another process."""
+    attributes = (sparse._attributes or None) if type(sparse) is not torch.Tensor else None
+    parts = [reduce_tensor(part) for part in torch.sparse.parts(sparse.detach()).values()]
+    state = sparse.layout, tuple(sparse.shape), sparse.requires_grad, type(sparse), attributes
+    return rebuild_sparse_compressed_tensor, (parts, *state)
+
+
+def rebuild_sparse_compressed_tensor(parts, layout, shape, requires_grad, cls, attributes):
+    """The tensor of a message. Its indices are those of another process, which may change them: operations check them
+    when they use them."""
+    own = [function(*args) for function, args in parts]
+    tensor = _C._operator("_sparse_compressed_pattern")(*own, shape, layout=layout)
     if cls is not torch.Tensor:
         tensor = torch.Tensor._make_subclass(cls, tensor, requires_grad)
         for name, value in (attributes or {}).items():

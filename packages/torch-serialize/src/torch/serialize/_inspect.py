@@ -17,6 +17,10 @@ from ._storage.source import open_source
 from .sharded import is_index, read_index
 
 
+class _Parts(dict):
+    """What a sparse tensor consists of, by name."""
+
+
 class TensorInfo(NamedTuple):
     """What a file says of one tensor."""
 
@@ -57,7 +61,7 @@ class _Descriptions:
         return _Described(stored, row, size, requires_grad)
 
     def is_tensor(self, obj) -> bool:
-        return type(obj) is _Described
+        return type(obj) is _Described or type(obj) is _Parts
 
     def nbytes(self, described) -> int:
         return 0  # no byte of it is copied
@@ -91,7 +95,12 @@ class _Descriptions:
         return ELEMENT_TYPES[dtype]
 
     def sparse(self, indices, values, size, coalesced, ready):
-        return {"indices": indices, "values": values}
+        return _Parts(indices=indices, values=values)
+
+    def compressed(self, layout, lines, places, values, size, ready):
+        by_rows = str(layout) in ("torch.sparse_csr", "torch.sparse_bsr")
+        names = ("crow_indices", "col_indices") if by_rows else ("ccol_indices", "row_indices")
+        return _Parts(zip((*names, "values"), (lines, places, values), strict=True))
 
     def meta(self, row, size, stride, requires_grad):
         return _Described(Stored(range(0), row), row, size, requires_grad)

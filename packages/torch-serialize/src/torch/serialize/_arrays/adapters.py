@@ -302,11 +302,15 @@ class TorchAdapter(Adapter):
         pickler.write(b"tR")
 
     def _sparse(self, pickler: Pickler, t) -> None:
-        if str(t.layout) != "torch.sparse_coo":
-            raise NotImplementedError(f"save: tensors of layout {t.layout} cannot be written yet")
+        layout = str(t.layout)
         pickler.write(pickler.name("torch._utils._rebuild_sparse_tensor"))
-        pickler.write(pickler.name("torch.serialization._get_layout") + pickler.text("torch.sparse_coo") + b"\x85R")
-        pickler.save((t._indices(), t._values(), t.size(), t.is_coalesced()))
+        pickler.write(pickler.name("torch.serialization._get_layout") + pickler.text(layout) + b"\x85R")
+        if layout == "torch.sparse_coo":
+            pickler.save((t._indices(), t._values(), t.size(), t.is_coalesced()))
+        else:
+            by_rows = layout in ("torch.sparse_csr", "torch.sparse_bsr")
+            places = (t.crow_indices(), t.col_indices()) if by_rows else (t.ccol_indices(), t.row_indices())
+            pickler.save((*places, t.detach().values(), t.size()))
         pickler.write(b"\x86R")
 
     def _meta(self, pickler: Pickler, t) -> None:

@@ -149,6 +149,15 @@ class TorchArrays:
         made = torch.sparse_coo_tensor(indices, plain.detach(values), size, is_coalesced=coalesced and _ascend(indices))
         return made.requires_grad_() if grad else made
 
+    def compressed(self, layout, lines, places, values, size, ready):
+        """A tensor of a compressed sparse layout; its indices are copies, as those of `sparse`."""
+        torch, plain = self.torch, self.torch.Tensor
+        if not ready:
+            return torch.sparse_coo_tensor(size=size)
+        own = [plain.clone(plain.detach(part)) for part in (lines, places)]
+        made = torch.sparse_compressed_tensor(*own, plain.detach(values), size, layout=layout, check_invariants=False)
+        return made.requires_grad_() if values.requires_grad else made
+
     def size(self, dims=()):
         return self.torch.Size(dims)
 

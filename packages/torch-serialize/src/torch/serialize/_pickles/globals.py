@@ -209,20 +209,25 @@ class TorchNames:
         return getattr(getattr(self.backend, "torch", None), name, f"torch.{name}")
 
     def _is_sparse(self, data) -> bool:
+        """Indices, values, size and perhaps a flag; or two tensors of indices, values and size of a compressed layout."""
+        if type(data) is not tuple or len(data) not in (3, 4):
+            return False
+        tensors = 3 if len(data) == 4 and self.backend.is_tensor(data[2]) else 2
         return (
-            type(data) is tuple
-            and len(data) in (3, 4)
-            and all(map(self.backend.is_tensor, data[:2]))
-            and is_dims(data[2])
-            and all(type(flag) is bool for flag in data[3:])
+            all(map(self.backend.is_tensor, data[:tensors]))
+            and is_dims(data[tensors])
+            and all(type(flag) is bool for flag in data[tensors + 1 :])
         )
 
     def rebuild_sparse_tensor(self, layout, data):
-        if str(layout) != "torch.sparse_coo":
-            raise NotImplementedError(f"load: tensors of layout {layout} cannot be read yet")
-        indices, values, size, *coalesced = data
-        for part in (indices, values):
+        compressed = self.backend.is_tensor(data[2])
+        if compressed != (str(layout) != "torch.sparse_coo") or str(layout) == "torch.strided":
+            raise FileFormatError(f"a sparse tensor of layout {layout} has other parts than this file says")
+        for part in data[: 2 + compressed]:
             self.budget.pay(self.backend.nbytes(part), "its sparse tensors")
+        if compressed:
+            return self.backend.compressed(layout, *data[:3], tuple(data[3]), self._ready())
+        indices, values, size, *coalesced = data
         return self.backend.sparse(indices, values, tuple(size), coalesced == [True], self._ready())
 
     def rebuild_missing(self, *args):
@@ -287,7 +292,7 @@ def refusal(what: str, module: str, name: str) -> str:
     lines = [f"load: {what} asks for {module}.{name}, which is not a data type, so it was not loaded."]
     if module in ("builtins", "os", "posix", "nt", "subprocess", "sys", "runpy", "shutil", "socket"):
         lines.append("A checkpoint has no use for it: the file was probably made to do harm.")
-    elif module == "torch" and (name in ("complex32", "ComplexHalfStorage") or _of_quantized(name)):
+    elif module == "torch" and _of_quantized(name):
         lines.append("It stands for an element type that cannot be read yet.")
     elif top == "torch" and module.startswith("torch.nn"):
         lines.append("The file holds a whole module; a state_dict would load without it.")
