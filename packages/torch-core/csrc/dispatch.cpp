@@ -192,6 +192,11 @@ bool refuse_hollow(PyObject* tensor, const char* op) {
   return false;
 }
 
+PyObject* value_of_hollow(PyObject* tensor) {
+  Object module(PyImport_ImportModule("torch._dispatch"));
+  return module ? PyObject_CallMethod(module.get(), "item", "O", tensor) : nullptr;
+}
+
 // Composites that make memory themselves are seen as a whole.
 template <class... Tags>
 static void leave_to_layer() noexcept {

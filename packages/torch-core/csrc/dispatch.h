@@ -10,5 +10,6 @@ bool answers_dispatch(PyTypeObject*) noexcept;  // a tensor of the class carries
 // A tensor that a class made without memory: its __torch_dispatch__ is all there is of it.
 bool is_hollow(const Tensor&) noexcept;
 bool refuse_hollow(PyObject* tensor, const char* op);  // RuntimeError
+PyObject* value_of_hollow(PyObject* tensor);           // what its class says is its one number
 
 }  // namespace torch::python

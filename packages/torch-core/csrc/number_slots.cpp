@@ -5,6 +5,7 @@
 #include <cstring>
 #include <vector>
 
+#include "dispatch.h"
 #include "parser.h"
 
 namespace torch::python {
@@ -182,6 +183,7 @@ Object value_of(PyObject* self, const char* op) {
     }
     return Object();
   }
+  if (TORCH_UNLIKELY(is_hollow(t))) return Object(value_of_hollow(self));
   if (!is_dense(t, op)) return Object();
   if (t.is_meta()) {
     PyErr_Format(PyExc_RuntimeError, "%s: a tensor on device %s has no values to read", op,

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <string>
 
+#include "dispatch.h"
 #include "python.h"
 #include "torch/core/backend.h"
 #include "torch/core/ops/copy.h"
@@ -162,6 +163,7 @@ PyObject* tensor_item_method(PyObject* self, PyObject*) {
                  (long long)t.numel());
     return nullptr;
   }
+  if (TORCH_UNLIKELY(is_hollow(t))) return value_of_hollow(self);
   return has_values(t, "item") ? item_of(t) : nullptr;
 }
 

@@ -183,6 +183,22 @@ def test_a_tensor_without_memory_has_none():
     assert type(w + 1) is Wrapper
 
 
+def test_the_number_of_a_tensor_without_memory_is_asked_of_its_class():
+    w = Wrapper(torch.tensor(3.5))
+    assert w.item() == 3.5 and float(w) == 3.5 and int(w) == 3 and bool(w > 2)
+    assert "aten._local_scalar_dense.default" in Wrapper.seen
+    with torch._C._DisableTorchDispatch(), pytest.raises(RuntimeError, match="was not asked"):
+        w.item()
+
+    class Wrong(Wrapper):
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            return "three"
+
+    with pytest.raises(TypeError, match="must return a number, not str"):
+        Wrong(torch.tensor(3.5)).item()
+
+
 def test_a_class_over_data_may_leave_operators_as_they_are():
     class Named(torch.Tensor):
         __torch_function__ = torch._C._disabled_torch_function_impl

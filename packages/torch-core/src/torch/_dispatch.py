@@ -94,6 +94,18 @@ def asks(values: Any) -> list[Any] | None:
     return found if found or _state.modes else None
 
 
+def item(tensor: Any) -> Any:
+    """The number of a tensor without memory, which its class has to know; RuntimeError when nobody is asked."""
+    if _state.off:
+        raise RuntimeError(f"item: a {type(tensor).__name__} has no memory, and its __torch_dispatch__ was not asked")
+    from .ops import aten
+
+    value = offer(aten._local_scalar_dense.default, (tensor,), {}, _answering([tensor], []))
+    if not isinstance(value, (int, float, complex)):
+        raise TypeError(f"item: __torch_dispatch__ must return a number, not {type(value).__name__}")
+    return value
+
+
 # --- modes ---
 
 

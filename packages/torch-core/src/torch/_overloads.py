@@ -62,6 +62,9 @@ BY_ARGUMENT = {
 }  # fmt: skip
 
 
+#: schemas of what has no row and is seen by __torch_dispatch__
+COMPOSED = {"_local_scalar_dense": ("_local_scalar_dense(Tensor self) -> Scalar",)}
+
 #: operators that programs brought, by the text of their row
 IN_ROWS: dict[str, Any] = {}
 
@@ -226,7 +229,7 @@ def of_call(operator: Any, text: str, values: tuple[Any, ...]) -> tuple[Any, tup
 
 def schema_of(name: str, overload: str, function: Any) -> Schema:
     """The schema of an overload: of the operator's row that such calls take, with the overload's name in it."""
-    texts = getattr(function, "schemas", None)
+    texts = getattr(function, "schemas", None) or COMPOSED.get(name)
     if texts is None:
         raise RuntimeError(f"aten::{name}: it is composed in Python, and has no schema")
     rows = [_row(text) for text in texts]

@@ -115,6 +115,8 @@ class FakeTensorMode:
 
     def run(self, func: Any, args: Any, kwargs: Any) -> Any:
         """The operator's result, fake."""
+        if func is torch.ops.aten._local_scalar_dense.default:
+            raise DataDependentOutputException(f"{func}: a fake tensor has no values")
         fakes = [x for x in tree_flatten((args, kwargs))[0] if isinstance(x, torch.Tensor)]
         for x in fakes:
             if isinstance(x, FakeTensor):
