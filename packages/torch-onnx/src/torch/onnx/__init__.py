@@ -1,9 +1,13 @@
-"""Models as ONNX files.
+"""Models as ONNX files, and back.
 
 >>> net = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU())
 >>> program = torch.onnx.export(net, (torch.ones(4, 2),), input_names=["x"], output_names=["y"], dynamic_axes={"x": {0: "batch"}})
 >>> [node.op_type for node in program.model_proto.graph.node]
 ['Gemm', 'Relu']
+>>> again = torch.onnx.load(program.model_proto)
+>>> x = torch.randn(3, 2)
+>>> torch.allclose(again(x), net(x))
+True
 
 The module runs on its example as in :mod:`torch.export`, whose limits hold here too; a program goes through rules, one for
 each operator. :func:`register_custom_op_symbolic` adds rules.
@@ -29,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ONNXProgram", "OnnxExporterError", "OperatorExportTypes", "TensorProtoDataType", "TrainingMode", "errors", "export", "is_in_onnx_export",
-    "register_custom_op_symbolic", "select_model_mode_for_export", "unregister_custom_op_symbolic",
+    "load", "register_custom_op_symbolic", "select_model_mode_for_export", "unregister_custom_op_symbolic",
 ]  # fmt: skip
 
 #: numbers of element types in ONNX's own format (onnx.proto, TensorProto.DataType)
@@ -122,6 +126,17 @@ def export(model: Any, args: Any = (), f: Any = None, export_params: bool = True
 
         _verify_program(program)
     return program
+
+
+def load(model: Any) -> torch.fx.GraphModule:
+    """A model of ONNX (a path, an open file, bytes or a ModelProto) as a module that runs and trains: a GraphModule of
+    ``torch.fx`` with the model's tensors as parameters.
+
+    NotImplementedError names all operators that cannot be read, RuntimeError says why a file is no model.
+    """
+    from ._import import load
+
+    return load(model)
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,40 @@
+"""Models of ONNX as graphs of torch.fx: one small function per operator, as for writing.
+
+A reader is a function of tensors that the graph calls; it gets the inputs of the node in their order (None where one is
+left out), then its attributes by name.
+"""
+
+from __future__ import annotations
+
+import functools
+from importlib import import_module
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+READERS: dict[str, Callable[..., Any]] = {}
+
+
+@functools.cache
+def table() -> dict[str, Callable[..., Any]]:
+    """All readers by the operator's name in ONNX.
+
+    >>> "Relu" in table(), "Gemm" in table()
+    (True, True)
+    """
+    for name in ("elements", "layers", "shapes"):
+        import_module(f"{__name__}.{name}")
+    return READERS
+
+
+def reader(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A decorator that puts a function into the table."""
+
+    def decorate(function):
+        for name in names:
+            READERS[name] = function
+        return function
+
+    return decorate

@@ -1,0 +1,194 @@
+"""Element by element, and reductions."""
+
+from __future__ import annotations
+
+import functools
+
+import torch
+from torch.nn import functional as F
+
+from .._types import DTYPES
+from . import READERS, reader
+
+_SAME = {
+    "Abs": torch.abs, "Acos": torch.acos, "Acosh": torch.acosh, "Asin": torch.asin, "Asinh": torch.asinh, "Atan": torch.atan,
+    "Atanh": torch.atanh, "Ceil": torch.ceil, "Cos": torch.cos, "Cosh": torch.cosh, "Erf": torch.erf, "Exp": torch.exp,
+    "Floor": torch.floor, "Log": torch.log, "Neg": torch.neg, "Reciprocal": torch.reciprocal, "Relu": torch.relu,
+    "Round": torch.round, "Sigmoid": torch.sigmoid, "Sign": torch.sign, "Sin": torch.sin, "Sinh": torch.sinh,
+    "Softplus": F.softplus, "Softsign": F.softsign, "Sqrt": torch.sqrt, "Tan": torch.tan, "Tanh": torch.tanh,
+    "Not": torch.logical_not, "IsNaN": torch.isnan, "HardSwish": F.hardswish, "Mish": F.mish, "Add": torch.add,
+    "Sub": torch.sub, "Mul": torch.mul, "Equal": torch.eq, "Greater": torch.gt, "GreaterOrEqual": torch.ge,
+    "Less": torch.lt, "LessOrEqual": torch.le, "And": torch.logical_and, "Or": torch.logical_or, "Xor": torch.logical_xor,
+    "Where": torch.where, "MatMul": torch.matmul, "BitwiseAnd": torch.bitwise_and, "BitwiseOr": torch.bitwise_or,
+    "BitwiseXor": torch.bitwise_xor, "BitwiseNot": torch.bitwise_not,
+}  # fmt: skip
+READERS.update(_SAME)
+
+
+@reader("Identity")
+def identity(x):
+    return x
+
+
+@reader("Pow")
+def power(x, y):
+    return torch.pow(x, y).to(x.dtype)
+
+
+@reader("Div")
+def div(x, y):
+    return torch.div(x, y) if x.is_floating_point() else torch.div(x, y, rounding_mode="trunc")
+
+
+@reader("Mod")
+def mod(x, y, fmod=0):
+    return torch.fmod(x, y) if fmod else torch.remainder(x, y)
+
+
+@reader("Max", "Min")
+def extreme(first, *others, kind):
+    return functools.reduce(torch.maximum if kind == "Max" else torch.minimum, others, first)
+
+
+@reader("Sum", "Mean")
+def total(first, *others, kind):
+    found = functools.reduce(torch.add, others, first)
+    return found / (1 + len(others)) if kind == "Mean" else found
+
+
+@reader("IsInf")
+def isinf(x, detect_negative=1, detect_positive=1):
+    found = torch.isinf(x)
+    return found if detect_negative and detect_positive else found & ((x > 0) if detect_positive else (x < 0))
+
+
+@reader("Cast")
+def cast(x, to, saturate=1, round_mode="up"):
+    return x.to(DTYPES[to])
+
+
+@reader("CastLike")
+def cast_like(x, like, saturate=1):
+    return x.to(like.dtype)
+
+
+@reader("Clip")
+def clip(x, low=None, high=None):
+    x = x if low is None else torch.maximum(x, low)
+    return x if high is None else torch.minimum(x, high)
+
+
+# --- activations ---
+
+
+@reader("LeakyRelu")
+def leaky_relu(x, alpha=0.01):
+    return F.leaky_relu(x, alpha)
+
+
+@reader("Elu")
+def elu(x, alpha=1.0):
+    return F.elu(x, alpha)
+
+
+@reader("Celu")
+def celu(x, alpha=1.0):
+    return F.celu(x, alpha)
+
+
+@reader("Selu")
+def selu(x, alpha=1.67326319217681884765625, gamma=1.05070102214813232421875):
+    return gamma * F.elu(x, alpha)
+
+
+@reader("PRelu")
+def prelu(x, slope):
+    return torch.where(x < 0, x * slope, x)
+
+
+@reader("HardSigmoid")
+def hard_sigmoid(x, alpha=0.2, beta=0.5):
+    return torch.clamp(alpha * x + beta, 0, 1)
+
+
+@reader("Gelu")
+def gelu(x, approximate="none"):
+    return F.gelu(x, approximate=approximate)
+
+
+@reader("Shrink")
+def shrink(x, lambd=0.5, bias=0.0):
+    zero = torch.zeros_like(x)
+    return torch.where(x < -lambd, x + bias, torch.where(x > lambd, x - bias, zero))
+
+
+@reader("ThresholdedRelu")
+def thresholded_relu(x, alpha=1.0):
+    return torch.where(x > alpha, x, torch.zeros_like(x))
+
+
+@reader("Softmax")
+def softmax(x, axis=-1):
+    return torch.softmax(x, axis)
+
+
+@reader("LogSoftmax")
+def log_softmax(x, axis=-1):
+    return torch.log_softmax(x, axis)
+
+
+# --- reductions ---
+
+
+def _dims(x, axes, noop):
+    if axes is None:
+        return None if noop else list(range(x.dim()))
+    return axes.tolist() if isinstance(axes, torch.Tensor) else list(axes)
+
+
+_REDUCTIONS = {
+    "ReduceSum": torch.sum, "ReduceMean": torch.mean, "ReduceMax": torch.amax, "ReduceMin": torch.amin,
+    "ReduceLogSumExp": torch.logsumexp,
+    "ReduceL1": lambda x, d, k: torch.sum(x.abs(), d, k), "ReduceL2": lambda x, d, k: torch.sum(x * x, d, k).sqrt(),
+    "ReduceSumSquare": lambda x, d, k: torch.sum(x * x, d, k), "ReduceLogSum": lambda x, d, k: torch.sum(x, d, k).log(),
+}  # fmt: skip
+
+
+@reader(*_REDUCTIONS)
+def reduce(x, axes=None, keepdims=1, noop_with_empty_axes=0, *, kind):
+    dims = _dims(x, axes, noop_with_empty_axes)
+    return x if dims is None or not x.dim() else _REDUCTIONS[kind](x, dims, bool(keepdims)).to(x.dtype)
+
+
+@reader("ReduceProd")
+def prod(x, axes=None, keepdims=1, noop_with_empty_axes=0):
+    for dim in sorted((d % x.dim() for d in _dims(x, axes, noop_with_empty_axes) or ()), reverse=True):
+        x = torch.prod(x, dim, bool(keepdims))
+    return x
+
+
+@reader("ArgMax", "ArgMin")
+def argmax(x, axis=0, keepdims=1, select_last_index=0, *, kind):
+    find = torch.argmax if kind == "ArgMax" else torch.argmin
+    if select_last_index:
+        return x.shape[axis] - 1 - find(x.flip(axis), axis, bool(keepdims))
+    return find(x, axis, bool(keepdims))
+
+
+@reader("CumSum")
+def cumsum(x, axis, exclusive=0, reverse=0):
+    dim = int(axis)
+    x = x.flip(dim) if reverse else x
+    found = torch.cumsum(x, dim, dtype=x.dtype)
+    found = found - x if exclusive else found
+    return found.flip(dim) if reverse else found
+
+
+@reader("TopK")
+def topk(x, k, axis=-1, largest=1, sorted=1):
+    return tuple(torch.topk(x, int(k), axis, bool(largest), bool(sorted)))
+
+
+@reader("Einsum")
+def einsum(*operands, equation):
+    return torch.einsum(equation, *operands)
