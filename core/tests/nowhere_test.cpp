@@ -65,6 +65,8 @@ void test_what_lacks_a_kernel_says_so() {
   const Tensor x = ones({2, 3}, std::nullopt, kNowhere), y = ones({2, 3});
   CHECK_THROWS(add(x, x), NotImplemented,
                "add: no kernel for nowhere tensors; the backend 'nowhere' has none; move the tensors with .to('cpu')");
+  CHECK_THROWS(torch::rand({2}, nullptr, std::nullopt, kNowhere), NotImplemented,
+               "rand: no kernel for nowhere tensors");
   CHECK_THROWS(sum(x), NotImplemented, "sum: no kernel for nowhere tensors");
   CHECK_THROWS(softmax(x, 1), NotImplemented, "softmax: no kernel for nowhere tensors");
   CHECK_THROWS(mm(x, transpose(x, 0, 1)), NotImplemented, "mm: no kernel for nowhere tensors");

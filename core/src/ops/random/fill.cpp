@@ -138,19 +138,19 @@ Tensor like(const Tensor& self, MaybeDType dtype, MaybeDevice device, MaybeForma
 }
 Tensor rand_like_kernel(const Tensor& self, MaybeDType dtype, MaybeDevice device, MaybeFormat format) {
   Tensor t = like(self, dtype, device, format);
-  fill_uniform("rand_like", t, 0, 1, default_generator());
+  fill_uniform("rand_like", t, 0, 1, generator_or_default("rand_like", nullptr, t.device()));
   return t;
 }
 Tensor randn_like_kernel(const Tensor& self, MaybeDType dtype, MaybeDevice device, MaybeFormat format) {
   Tensor t = like(self, dtype, device, format);
-  fill_normal("randn_like", t, 0, 1, default_generator());
+  fill_normal("randn_like", t, 0, 1, generator_or_default("randn_like", nullptr, t.device()));
   return t;
 }
 Tensor randint_like_low_kernel(const Tensor& self, int64_t low, int64_t high, MaybeDType dtype, MaybeDevice device,
                                MaybeFormat format) {
   check_range("randint_like", dtype.value_or(self.dtype()), low, high);
   Tensor t = like(self, dtype, device, format);
-  fill_integers(t, low, uint64_t(high) - uint64_t(low), default_generator());
+  fill_integers(t, low, uint64_t(high) - uint64_t(low), generator_or_default("randint_like", nullptr, t.device()));
   return t;
 }
 Tensor randint_like_kernel(const Tensor& self, int64_t high, MaybeDType dtype, MaybeDevice device, MaybeFormat format) {

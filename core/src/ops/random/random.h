@@ -18,6 +18,7 @@ using MaybeFormat = std::optional<MemoryFormat>;
 
 // The given generator or the default one. `op` is named when its device is not the tensor's.
 inline Generator& generator_or_default(const char* op, Generator* given, Device device) {
+  host_work(op, device);  // before a number is taken: the kernels below are the CPU's
   const DeviceBackend* backend = find_backend(device.type);
   if (!given) return backend ? *backend->generator(device) : default_generator();
   TORCH_CHECK(device.type == DeviceType::Meta || given->device().type == device.type, op, ": expected a generator on ",
