@@ -187,3 +187,38 @@ def test_a_module_that_holds_a_compiled_function_is_copied():
 
     assert copy.deepcopy(Net()).act is act
     assert torch.jit.script(Net())(torch.ones(1), 3.0).item() == 6.0
+
+
+def test_an_overloaded_method_is_compiled_for_each_of_its_signatures():
+    class Joined(nn.Module):
+        @torch.jit._overload_method
+        def forward(self, x: list[Tensor]) -> Tensor: ...
+
+        @torch.jit._overload_method
+        def forward(self, x: Tensor) -> Tensor: ...  # noqa: F811
+
+        def forward(self, x: Tensor) -> Tensor:  # noqa: F811
+            if isinstance(x, Tensor):
+                return x
+            return torch.cat(x)
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.join = Joined()
+
+        def forward(self, x):
+            return self.join([x, x]) + self.join(x)
+
+    x = torch.ones(1)
+    assert torch.equal(torch.jit.script(Net())(x), torch.full((2,), 2.0))
+
+
+def test_a_tuple_of_one_type_is_passed_for_a_list():
+    def total(sizes: list[int]) -> int:
+        return sum(sizes)
+
+    def run(pair: tuple[int, int]) -> int:
+        return total(pair) + total((1, 2, 3))
+
+    assert torch.jit.script(run)((4, 5)) == 15

@@ -152,6 +152,11 @@ class Builder:
             self.empties.discard(value)
             value.setType(expected)
             return value
+        inner = expected.getElementType() if types.is_optional(expected) else expected
+        if value.type().kind() == "TupleType" and inner.kind() == "ListType":
+            parts = value.type().containedTypes()
+            if parts and all(each.isSubtypeOf(inner.getElementType()) for each in parts):
+                return self.list_of(list(self.node("prim::TupleUnpack", [value], parts).outputs()), inner)
         raise self.error(f"expected a value of type {expected}, got one of type {value.type()}")
 
     def _tuple(self, item, expected):

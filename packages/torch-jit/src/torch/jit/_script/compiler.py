@@ -17,6 +17,7 @@ from .errors import ScriptError
 from .expressions import Expressions
 from .library import is_library
 from .loops import Loops
+from .marks import overloads_of
 from .scope import Frame, Function
 from .selves import Selves, defining
 from .source import source_of
@@ -141,7 +142,7 @@ class Compiler:
         if emitter is not None:
             items = emitter.bind(signature, args, kwargs or {}, fn.__name__)
             given = {each: emitter.type_of(item) for each, item in items.items() if emitter.is_value(item)}
-        parameters = self.parameters(fn, source, signature, given, library=library)
+        parameters = self.overloaded(fn, given) or self.parameters(fn, source, signature, given, library=library)
         key = name, tuple(str(each.type) for each in parameters)
         found = concrete.programs.get(key)
         if found is None:
@@ -163,6 +164,17 @@ class Compiler:
                 "annotate its result: def f(...) -> Tensor",
             )  # fmt: skip
         return found
+
+    def overloaded(self, fn, given):
+        """The parameters of the overload that takes what is given, or None."""
+        for each in overloads_of(fn):
+            signature = without_self(inspect.signature(each))
+            if not set(given) <= set(signature.parameters):
+                continue
+            parameters = self.parameters(each, source_of(each), signature)
+            if given and all(given[p.name].isSubtypeOf(p.type) for p in parameters if p.name in given):
+                return parameters
+        return None
 
     def method_of_class(self, cls, name, emitter=None):
         """The program of a method of a script class or of a loaded one, or None."""

@@ -68,9 +68,14 @@ _overloads = {}
 
 
 def _overload(fn):
-    """Mark a signature of an overloaded function: the last definition is the one that runs."""
+    """Mark a signature of an overloaded function; the definition that follows the marked ones is the one that runs."""
     _overloads.setdefault((fn.__module__, fn.__qualname__), []).append(fn)
     return fn
 
 
 _overload_method = _overload
+
+
+def overloads_of(fn):
+    """The marked signatures of a method."""
+    return _overloads.get((fn.__module__, fn.__qualname__), ())
