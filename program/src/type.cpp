@@ -52,7 +52,7 @@ std::string show(const TensorInfo& info) {
   std::string out = info.dtype ? legacy_name(*info.dtype) : "Tensor", parts;
   auto part = [&](const std::string& p) { parts += (parts.empty() ? "" : ", ") + p; };
   if (info.sizes && !info.sizes->empty()) part(show_dims(*info.sizes));
-  if (info.strides) part("strides=[" + show_dims(*info.strides) + "]");
+  if (info.strides && !info.strides->empty()) part("strides=[" + show_dims(*info.strides) + "]");
   if (info.requires_grad) part(std::string("requires_grad=") + (*info.requires_grad ? "1" : "0"));
   if (info.device) part("device=" + to_string(*info.device));
   if (!info.sizes) return info.dtype || !parts.empty() ? out + "(" + (parts.empty() ? "*" : "*, " + parts) + ")" : out;

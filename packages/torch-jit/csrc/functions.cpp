@@ -1,6 +1,8 @@
 // Functions, and the table of what graphs can call.
 #include "python.h"
+#include "torch/program/passes.h"
 #include "torch/program/signature.h"
+#include "torch/program/trace.h"
 
 namespace torch::program {
 
@@ -10,6 +12,12 @@ void bind_functions(py::module_& m) {
       .def_property_readonly("name", &Function::name)
       .def_property_readonly("qualified_name", &Function::qualified_name)
       .def_property("graph", &Function::graph, &Function::set_graph)
+      .def_property_readonly("inlined_graph",
+                             [](Function& f) {
+                               GraphPtr g = f.graph()->copy();
+                               inline_calls(*g);
+                               return g;
+                             })
       .def_property_readonly("schema", [](Function& f) { return f.name() + print_signature(*f.graph()); })
       .def(
           "set_defaults",
@@ -24,13 +32,18 @@ void bind_functions(py::module_& m) {
              for (const auto& [k, v] : f.defaults) out[py::str(k)] = to_python(v);
              return out;
            })
-      .def("__call__", [](Function& f, const py::args& args, const py::kwargs& kwargs) {
+      .def("__call__", [](const FunctionPtr& f, const py::args& args, const py::kwargs& kwargs) {
         std::vector<Cell> values;
         values.reserve(args.size());
         for (py::handle a : args) values.push_back(to_cell(a));
         std::vector<std::pair<std::string, Cell>> named;
         for (auto [k, v] : kwargs) named.emplace_back(k.cast<std::string>(), to_cell(v));
-        return to_python(f.call(f.bind(std::move(values), std::move(named))));
+        values = f->bind(std::move(values), std::move(named));
+        if (Tracer* t = Tracer::current()) {
+          Cell result;
+          if (t->call(f, values, result)) return to_python(result);
+        }
+        return to_python(f->call(std::move(values)));
       });
 
   py::class_<Signature, std::shared_ptr<Signature>>(m, "Signature", "The schema of a row or primitive.")
@@ -74,6 +87,10 @@ void bind_functions(py::module_& m) {
     for (const Signature* f : all_signatures()) out.push_back(share(f));
     return out;
   });
+  m.def("eliminate_dead_code", eliminate_dead_code);
+  m.def("eliminate_common_subexpressions", eliminate_common_subexpressions);
+  m.def("fold_constants", fold_constants);
+  m.def("inline_calls", inline_calls);
   m.def("parse_signature", [](const std::string& text) { return std::make_shared<Signature>(parse_signature(text)); });
 }
 

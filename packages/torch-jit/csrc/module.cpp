@@ -33,4 +33,5 @@ PYBIND11_MODULE(_native, m) {
   torch::program::bind_functions(m);
   torch::program::bind_cells(m);
   torch::program::bind_modes(m);
+  torch::program::bind_trace(m);
 }

@@ -47,5 +47,6 @@ void bind_nodes(py::module_& m);
 void bind_functions(py::module_& m);
 void bind_cells(py::module_& m);
 void bind_modes(py::module_& m);
+void bind_trace(py::module_& m);
 
 }  // namespace torch::program

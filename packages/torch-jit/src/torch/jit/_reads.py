@@ -1,0 +1,160 @@
+"""What a program reads of tensors while it is traced: sizes become values of the graph, other reads become constants,
+which a warning tells.
+
+While a trace runs, methods of ``torch.Tensor`` stand in for its own; for other threads they do what those do.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import warnings
+
+import torch
+
+from . import _ir as ir
+
+_lock = threading.Lock()
+_users = 0
+_before = {}
+_thread = threading.local()
+
+
+class TracerWarning(Warning):
+    """A trace would not hold for other inputs."""
+
+    @staticmethod
+    def ignore_lib_warnings():
+        """Hide such warnings where libraries cause them; there are none."""
+
+
+def current():
+    """The tracer of this thread, or None."""
+    return getattr(_thread, "tracer", None)
+
+
+def _asked(frame):
+    """The tracer, when somebody else than torch itself asks: what that does with sizes holds for any."""
+    tracer = current()
+    if tracer is None or not ir._native._tracing():
+        return None
+    name = frame.f_globals.get("__name__") or ""
+    return None if name == "torch" or name.startswith("torch.") else tracer
+
+
+def warn(text, frame):
+    """A TracerWarning that names the line of a frame."""
+    place = frame.f_globals.setdefault("__warningregistry__", {})
+    warnings.warn_explicit(
+        f"{text} might make the trace wrong for other inputs: the value is a constant of the trace from here on",
+        TracerWarning,
+        frame.f_code.co_filename,
+        frame.f_lineno,
+        registry=place,
+    )
+
+
+def _reads(name, text):
+    def read(self, *args, **kwargs):
+        tracer = _asked(frame := sys._getframe(1))
+        if tracer is not None and tracer.has_value(self):
+            warn(text, frame)
+        return getattr(_before[name], "__get__")(self, type(self))(*args, **kwargs)  # noqa: B009
+
+    read.__name__ = name
+    return read
+
+
+def _sizes(self, tracer):
+    recording = ir._native.Recording(None)
+    try:
+        graph, value = tracer.graph, tracer.value_of(self)
+        sizes = []
+        for dim, size in enumerate(tuple(_before["shape"].__get__(self))):
+            sizes.append(made := torch.tensor(size))
+            tracer.set_value(made, graph.call("prim::NumToTensor", [graph.call("size", [value, dim])]))
+        return TracedSize(sizes)
+    finally:
+        recording.end()
+
+
+class TracedSize(tuple):
+    """The sizes of a tensor while tracing: tensors of one element each."""
+
+    __slots__ = ()
+
+    def numel(self):
+        """Their product."""
+        product = 1
+        for size in self:
+            product = size * product
+        return product
+
+    def __getitem__(self, index):
+        found = super().__getitem__(index)
+        return TracedSize(found) if isinstance(index, slice) else found
+
+
+def _shape(self):
+    tracer = _asked(sys._getframe(1))
+    if tracer is None or not tracer.has_value(self):
+        return _before["shape"].__get__(self)
+    return _sizes(self, tracer)
+
+
+def _size(self, dim=None):
+    tracer = _asked(sys._getframe(1))
+    if tracer is None or not tracer.has_value(self):
+        return _before["size"].__get__(self)() if dim is None else _before["size"].__get__(self)(dim)
+    sizes = _sizes(self, tracer)
+    return sizes if dim is None else sizes[dim]
+
+
+def _index(self):
+    number = _before["__index__"].__get__(self)()
+    tracer = current()
+    if tracer is not None and ir._native._tracing() and tracer.has_value(self):
+        tracer.note_int(number, tracer.value_of(self))
+    return number
+
+
+def _standins():
+    texts = {
+        "__bool__": "Converting a tensor to a Python boolean",
+        "__int__": "Converting a tensor to a Python integer",
+        "__float__": "Converting a tensor to a Python float",
+        "__len__": "Using len to get tensor shape",
+        "__iter__": "Iterating over a tensor",
+        "item": "Converting a tensor to a Python number",
+        "tolist": "Converting a tensor to a Python list",
+        "numpy": "Converting a tensor to a NumPy array",
+        "__array__": "Converting a tensor to a NumPy array",
+    }
+    made = {name: _reads(name, text) for name, text in texts.items()}
+    return made | {"shape": property(_shape), "size": _size, "__index__": _index}
+
+
+class Watching:
+    """A block in which this thread's reads are those of a tracer."""
+
+    def __init__(self, tracer):
+        self.tracer = tracer
+
+    def __enter__(self):
+        global _users
+        with _lock:
+            if _users == 0:
+                for name, standin in _standins().items():
+                    _before[name] = torch.Tensor.__dict__[name]
+                    setattr(torch.Tensor, name, standin)
+            _users += 1
+        self.outer, _thread.tracer = current(), self.tracer
+
+    def __exit__(self, *error):
+        global _users
+        _thread.tracer = self.outer
+        with _lock:
+            _users -= 1
+            if _users == 0:
+                for name, own in _before.items():
+                    setattr(torch.Tensor, name, own)

@@ -1,0 +1,136 @@
+"""What a traced function takes and gives: tensors in nested tuples, lists and dictionaries, as values of a graph."""
+
+from __future__ import annotations
+
+import torch
+
+from . import _ir as ir
+
+__all__ = ["add_input", "output_value", "type_of"]
+
+
+def _is_named(value):
+    return isinstance(value, tuple) and hasattr(value, "_fields")
+
+
+def _class_name(cls):
+    name = f"__torch__.{cls.__module__}.{cls.__qualname__}".replace(".<locals>", "")
+    ir._native._register_class(name, cls)
+    return name
+
+
+def type_of(value):
+    """The type of an input, with what is known of its tensors; RuntimeError for what is no tensor."""
+    if isinstance(value, torch.Tensor):
+        return ir.TensorType.create_from_tensor(value)
+    if value is None:
+        return ir.NoneType.get()
+    if _is_named(value):
+        return ir.TupleType.named(_class_name(type(value)), value._fields, [type_of(each) for each in value])
+    if isinstance(value, tuple):
+        return ir.TupleType([type_of(each) for each in value])
+    if isinstance(value, list) and value:
+        return ir.ListType(_common(value))
+    if isinstance(value, dict) and value:
+        if not all(isinstance(key, str) for key in value) and not all(type(key) is int for key in value):
+            raise RuntimeError("trace: the keys of a dictionary must all be str, or all int")
+        key = ir.StringType.get() if isinstance(next(iter(value)), str) else ir.IntType.get()
+        return ir.DictType(key, _common(list(value.values())))
+    raise RuntimeError(
+        f"trace: an input of type {type(value).__name__} cannot be traced: only tensors, and tuples, lists and "
+        "dictionaries of them, which must not be empty; bind other arguments with a lambda or functools.partial"
+    )
+
+
+def _common(values):
+    kinds = [type_of(each).unshaped() for each in values]
+    if any(kind != kinds[0] for kind in kinds):
+        raise RuntimeError(
+            f"trace: a list or dictionary must have values of one type, got {', '.join(map(str, kinds))}"
+        )
+    return kinds[0]
+
+
+def copied(value):
+    """The same with tensors of its own, which a trace may change in place."""
+    if isinstance(value, torch.Tensor):
+        return value.detach().clone().requires_grad_(value.requires_grad)
+    if _is_named(value):
+        return type(value)(*map(copied, value))
+    if isinstance(value, (tuple, list)):
+        return type(value)(map(copied, value))
+    if isinstance(value, dict):
+        return type(value)((key, copied(each)) for key, each in value.items())
+    return value
+
+
+def add_input(tracer, value, name):
+    """An input of the graph for a value of these types, whose tensors the tracer knows from then on."""
+    v = tracer.graph.addInput(name, type_of(value))
+    _open(tracer, v, value)
+    return v
+
+
+def _open(tracer, v, value):
+    graph = tracer.graph
+    if isinstance(value, torch.Tensor):
+        tracer.set_value(value, v)
+    elif isinstance(value, (tuple, list)):
+        kind = "prim::ListUnpack" if isinstance(value, list) else "prim::TupleUnpack"
+        node = graph.insertNode(graph.create(kind, [v], len(value)))
+        for inner, out in zip(value, node.outputs()):
+            out.setType(type_of(inner))
+            _open(tracer, out, inner)
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            _open(tracer, graph.call("__getitem__", [v, key]), inner)
+
+
+def output_value(tracer, value, strict):
+    """The value of the graph for what a function gave."""
+    graph = tracer.graph
+    if isinstance(value, torch.Tensor):
+        return tracer.value_of(value)
+    if value is None:
+        return graph.insertConstant(None)
+    if isinstance(value, (tuple, list)):
+        inner = [output_value(tracer, each, strict) for each in value]
+        if isinstance(value, list):
+            if strict:
+                raise RuntimeError(
+                    "trace: the function gives a list, whose length would be fixed in the trace: give a tuple, or pass "
+                    "strict=False when the length is the same for all inputs"
+                )
+            if not inner:
+                return graph.insertConstant([], ir.ListType(ir.TensorType.get()))
+            node = graph.insertNode(graph.create("prim::ListConstruct", inner))
+            node.output().setType(ir.ListType(inner[0].type().unshaped()))
+            return node.output()
+        node = graph.insertNode(graph.create("prim::TupleConstruct", inner))
+        types = [v.type() for v in inner]
+        named = _is_named(value)
+        node.output().setType(
+            ir.TupleType.named(_class_name(type(value)), value._fields, types) if named else ir.TupleType(types)
+        )
+        return node.output()
+    if isinstance(value, dict):
+        if strict:
+            raise RuntimeError(
+                "trace: the function gives a dictionary, whose keys would be fixed in the trace: give a tuple, or pass "
+                "strict=False when the keys are the same for all inputs"
+            )
+        flat = []
+        for key, each in value.items():
+            if not isinstance(key, str):
+                raise RuntimeError(
+                    f"trace: the keys of a dictionary that is given back must be str, not {type(key).__name__}"
+                )
+            flat += [graph.insertConstant(key), output_value(tracer, each, strict)]
+        node = graph.insertNode(graph.create("prim::DictConstruct", flat))
+        inner = flat[1].type().unshaped() if flat else ir.TensorType.get()
+        node.output().setType(ir.DictType(ir.StringType.get(), inner))
+        return node.output()
+    raise RuntimeError(
+        f"trace: the function gave a value of type {type(value).__name__}: only tensors, and tuples, lists and dictionaries "
+        "of them, can be outputs of a trace"
+    )

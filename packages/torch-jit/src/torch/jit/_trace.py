@@ -1,0 +1,408 @@
+"""``torch.jit.trace``: a function is called once, and the operators that it calls become a program."""
+
+from __future__ import annotations
+
+import itertools
+import linecache
+import os
+import sys
+
+import torch
+from torch._parts import need
+
+from . import _ir as ir
+from ._reads import TracerWarning, Watching, current, warn
+from ._structure import add_input, copied, output_value
+
+__all__ = ["TracerWarning", "TracingCheckError", "is_tracing", "trace", "trace_module"]
+
+_HERE = os.path.dirname(__file__)
+_names = set()
+
+
+class TracingCheckError(Exception):
+    """A trace that computes something else than what was traced."""
+
+
+def is_tracing():
+    """Whether this thread records a trace.
+
+    >>> torch.jit.is_tracing()
+    False
+    """
+    return current() is not None and ir._native._tracing()
+
+
+def _where():
+    """Where the call that is being recorded stands, and in which module."""
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(_HERE):
+        frame = frame.f_back
+    if frame is None:
+        return None
+    file, line = frame.f_code.co_filename, frame.f_lineno
+    scope = getattr(current(), "scope", None)
+    return (file, line, 0, linecache.getline(file, line).strip()), scope[-1] if scope else ""
+
+
+class Tracer(ir._native.Tracer):
+    """A tracer that knows in which module it is."""
+
+    def __init__(self, graph):
+        super().__init__(graph)
+        self.scope = []
+
+
+def unique_name(name):
+    """A qualified name that no class or function has yet: PyTorch's way of telling equal names apart."""
+    if name not in _names:
+        _names.add(name)
+        return name
+    above, _, last = name.rpartition(".")
+    for n in itertools.count():
+        mangled = f"{above}.___torch_mangle_{n}.{last}"
+        if mangled not in _names:
+            _names.add(mangled)
+            return mangled
+
+
+def _qualified(obj):
+    name = getattr(obj, "__qualname__", None) or type(obj).__qualname__
+    module = getattr(obj, "__module__", None) or "torch"
+    return "__torch__." + f"{module}.{name}".replace(".<locals>", "").replace("<lambda>", "lambda").replace(
+        "<", ""
+    ).replace(">", "")
+
+
+# --- modules as objects of programs ---
+
+
+class Tree:
+    """A module and those below it, as objects whose attributes are the module's own tensors."""
+
+    def __init__(self, module):
+        self.module, self.seen = module, {}
+        self.object = self._build(module)
+
+    def _build(self, module):
+        if id(module) in self.seen:
+            return self.seen[id(module)]
+        if isinstance(own := module.__dict__.get("_c"), ir.Object):  # compiled already
+            self.seen[id(module)] = own
+            return own
+        of = ir.ClassType(unique_name(_qualified(type(module))), True)
+        values = {}
+        for name, value in module._parameters.items():
+            of.add_attribute(name, ir.NoneType.get() if value is None else ir.TensorType.get(), True, False)
+            values[name] = value
+        for name, value in module._buffers.items():
+            of.add_attribute(name, ir.NoneType.get() if value is None else ir.TensorType.get(), False, True)
+            values[name] = value
+        of.add_attribute("training", ir.BoolType.get())
+        values["training"] = module.training
+        for name, child in module._modules.items():
+            if child is None:
+                of.add_attribute(name, ir.NoneType.get())
+            else:
+                values[name] = self._build(child)
+                of.add_attribute(name, values[name]._type())
+        made = self.seen[id(module)] = ir.Object(of)
+        for name, value in values.items():
+            made.setattr(name, value)
+        return made
+
+    def tell(self, tracer):
+        """Make a tracer know the tensors, and what is compiled, by their paths."""
+        for path, module in self.module.named_modules():
+            if path and isinstance(own := module.__dict__.get("_c"), ir.Object):
+                tracer.set_object(own, path.split("."))
+        for registry in ("_parameters", "_buffers"):
+            for path, module in self.module.named_modules():
+                for name, value in getattr(module, registry).items():
+                    if value is not None:
+                        tracer.set_attribute(value, [*filter(None, path.split(".")), name])
+
+    def wrap(self, cls, module=None, memo=None):
+        """The tree as a compiled module."""
+        from ._script.module import RecursiveScriptModule
+
+        module, memo = module or self.module, {} if memo is None else memo
+        if id(module) in memo:
+            return memo[id(module)]
+        if isinstance(module, RecursiveScriptModule):
+            return module
+        children = {
+            name: None if child is None else self.wrap(RecursiveScriptModule, child, memo)
+            for name, child in module._modules.items()
+        }
+        made = memo[id(module)] = cls(self.seen[id(module)], children, None, type(module).__name__)
+        made.__dict__["_non_persistent_buffers_set"] = set(module._non_persistent_buffers_set)
+        return made
+
+
+# --- recording ---
+
+
+class _Scopes:
+    """Follows which module runs, by its hooks."""
+
+    def __init__(self, tracer, module):
+        self.stack, self.names = tracer.scope, {}
+        for path, each in module.named_modules():
+            self.names.setdefault(id(each), "__module" + ("." + path if path else ""))
+
+    def __enter__(self):
+        modules = sys.modules["torch.nn"].modules.module
+
+        def enter(module, args):
+            self.stack.append(self.names.get(id(module), self.stack[-1] if self.stack else ""))
+
+        def leave(module, args, out):
+            self.stack.pop()
+
+        self.hooks = modules.register_module_forward_pre_hook(enter), modules.register_module_forward_hook(leave)
+
+    def __exit__(self, *error):
+        for hook in self.hooks:
+            hook.remove()
+        self.stack.clear()
+
+
+def record(call, inputs, tree=None, strict=True, names=None):
+    """The graph of one call of a function with these arguments."""
+    ir._native._set_finder(_where)
+    graph = ir.Graph()
+    tracer = Tracer(graph)
+    if tree is not None:
+        tracer.set_self(graph.addInput("self", tree.object._type()))
+        tree.tell(tracer)
+    inputs = copied(tuple(inputs))
+    for i, value in enumerate(inputs):
+        add_input(tracer, value, names[i] if names and i < len(names) else f"argument_{i + 1}")
+    scopes = _Scopes(tracer, tree.module) if tree is not None else None
+    with Watching(tracer):
+        recording = ir._native.Recording(tracer)
+        try:
+            if scopes is None:
+                out = call(*inputs)
+            else:
+                with scopes:
+                    out = call(*inputs)
+        finally:
+            recording.end()
+    graph.setLocation(None)
+    graph.setScope("")
+    if tracer.forget_ints():
+        warn("Converting a tensor to a Python index", _caller())
+    graph.registerOutput(output_value(tracer, out, strict))
+    ir._native.eliminate_dead_code(graph)
+    graph.lint()
+    return graph, out
+
+
+def _caller():
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_HERE):
+        frame = frame.f_back
+    return frame
+
+
+def _argument_names(fn, count):
+    import inspect
+
+    try:
+        parameters = list(inspect.signature(fn).parameters.values())
+    except (TypeError, ValueError):
+        return []
+    names = []
+    for p in parameters[:count]:
+        if p.kind not in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD):
+            break
+        names.append(p.name)
+    return names
+
+
+def _as_tuple(inputs, what):
+    if isinstance(inputs, (torch.Tensor, dict)):
+        return (inputs,)
+    if isinstance(inputs, (tuple, list)):
+        return tuple(inputs)
+    raise TypeError(
+        f"torch.jit.{what}: example_inputs must be a tensor or a tuple of arguments, got {type(inputs).__name__}"
+    )
+
+
+def _bound(fn, kwargs, what):
+    """Keyword arguments as the positional ones that they are."""
+    import inspect
+
+    bound = inspect.signature(fn).bind(**kwargs)
+    if bound.kwargs:
+        raise TypeError(
+            f"torch.jit.{what}: {', '.join(bound.kwargs)} can be given by name only, which a trace cannot be"
+        )
+    return bound.args
+
+
+# --- the functions ---
+
+
+def trace(
+    func,
+    example_inputs=None,
+    optimize=None,
+    check_trace=True,
+    check_inputs=None,
+    check_tolerance=1e-5,
+    strict=True,
+    _force_outplace=False,
+    _module_class=None,
+    _compilation_unit=None,
+    example_kwarg_inputs=None,
+    _store_inputs=True,
+):
+    """Call a function or module once, and return the operators that it called as a program.
+
+    What depended on values of tensors is as it was for the example; a :class:`TracerWarning` names it. Sizes are followed.
+
+    >>> half = torch.jit.trace(lambda x: x.view(x.size(0), -1) / 2, torch.ones(2, 2, 2))
+    >>> half(torch.ones(3, 1, 2))
+    tensor([[0.5000, 0.5000],
+            [0.5000, 0.5000],
+            [0.5000, 0.5000]])
+    """
+    from . import ScriptFunction, ScriptModule
+
+    if isinstance(func, (ScriptFunction, ScriptModule)):
+        return func
+    if not callable(func):
+        raise TypeError(f"torch.jit.trace: expected a function or module, got {type(func).__name__}")
+    nn = need("nn")
+    if example_kwarg_inputs is not None:
+        if example_inputs is not None:
+            raise RuntimeError("torch.jit.trace: give example_inputs or example_kwarg_inputs, not both")
+        target = func.forward if isinstance(func, nn.Module) else func
+        example_inputs = _bound(target, example_kwarg_inputs, "trace")
+    if example_inputs is None:
+        raise RuntimeError("torch.jit.trace: example_inputs are missing")
+    if isinstance(func, nn.Module):
+        inputs = {"forward": example_inputs}
+        more = [{"forward": each} for each in check_inputs] if check_inputs else None
+        return trace_module(func, inputs, None, check_trace, more, check_tolerance, strict)
+    owner = getattr(func, "__self__", None)
+    if isinstance(owner, nn.Module):
+        if func.__name__ == "forward":
+            return trace(owner, example_inputs, None, check_trace, check_inputs, check_tolerance, strict)
+        raise AttributeError(
+            "torch.jit.trace: a method of a module is traced by torch.jit.trace_module(module, {name: inputs})"
+        )
+    inputs = _as_tuple(example_inputs, "trace")
+    graph, _ = record(func, inputs, None, strict, _argument_names(func, len(inputs)))
+    made = _function(ir.Function(unique_name(_qualified(func)), graph), func)
+    if check_trace:
+        for each in [inputs, *map(lambda i: _as_tuple(i, "trace"), check_inputs or ())]:
+            _check(func, made, each, check_tolerance)
+    return made
+
+
+def _function(function, python):
+    import inspect
+
+    from ._script.compiler import Parameter, Program
+    from ._script.function import ScriptFunction
+
+    inputs = list(function.graph.inputs())
+    found = [Parameter(v.debugName(), v.type(), inspect.Parameter.empty, False) for v in inputs]
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    signature = inspect.Signature([inspect.Parameter(each.name.replace(".", "_"), kind) for each in found])
+    out = next(iter(function.graph.outputs())).type()
+    return ScriptFunction(Program(function.name, function, found, out, signature), python)
+
+
+def trace_module(
+    mod,
+    inputs,
+    optimize=None,
+    check_trace=True,
+    check_inputs=None,
+    check_tolerance=1e-5,
+    strict=True,
+    _force_outplace=False,
+    _module_class=None,
+    _compilation_unit=None,
+    example_inputs_is_kwarg=False,
+    _store_inputs=True,
+):
+    """Trace methods of a module, each with example inputs: ``{"forward": x, "encode": (x, y)}``.
+
+    The program has the module's own parameters and buffers.
+
+    >>> net = torch.jit.trace_module(torch.nn.Linear(2, 1), {"forward": torch.ones(1, 2)})
+    >>> print(net.graph.findNode("aten::linear").kind())
+    aten::linear
+    """
+    nn = need("nn")
+    if not isinstance(mod, nn.Module):
+        raise AttributeError("torch.jit.trace_module: expected a torch.nn.Module as the first argument")
+    if not isinstance(inputs, dict):
+        raise AttributeError("torch.jit.trace_module: inputs must be a dictionary of methods and their arguments")
+    from ._modules import TopLevelTracedModule
+
+    tree = Tree(mod)
+    methods = {}
+    for name, values in inputs.items():
+        method = mod if name == "forward" else getattr(mod, name)
+        target = mod.forward if name == "forward" else method
+        args = _bound(target, values, "trace_module") if example_inputs_is_kwarg else _as_tuple(values, "trace_module")
+        graph, _ = record(method, args, tree, strict, _argument_names(target, len(args)))
+        of = tree.object._type()
+        of.add_method(ir.Function(f"{of.qualified_name()}.{name}", graph))
+        methods[name] = method, args
+    made = tree.wrap(TopLevelTracedModule)
+    if check_trace:
+        for name, (method, args) in methods.items():
+            traced = made if name == "forward" else getattr(made, name)
+            for each in [args, *(_as_tuple(more[name], "trace_module") for more in check_inputs or () if name in more)]:
+                _check(method, traced, each, check_tolerance)
+    return made
+
+
+def _flat(value):
+    if isinstance(value, torch.Tensor):
+        return [value]
+    if isinstance(value, dict):
+        value = value.values()
+    return [t for each in value for t in _flat(each)] if isinstance(value, (tuple, list, type({}.values()))) else []
+
+
+def _check(python, traced, inputs, tolerance):
+    """Compare a trace with what it was made from: TracingCheckError when it fails, a warning when it differs."""
+    state = torch.get_rng_state()
+    frame = _caller()
+    with torch.no_grad():
+        expected = _flat(python(*copied(inputs)))
+        torch.set_rng_state(state)
+        try:
+            found = _flat(traced(*copied(inputs)))
+        except RuntimeError as error:
+            raise TracingCheckError(f"the trace cannot be run with these inputs, the function can: {error}") from error
+        finally:
+            torch.set_rng_state(state)
+    for i, (a, b) in enumerate(zip(expected, found)):
+        if a.shape != b.shape or not torch.allclose(
+            a.detach(), b.detach(), rtol=tolerance, atol=tolerance, equal_nan=True
+        ):
+            warn(f"Output nr {i + 1} of the trace differs from that of the function, which", frame)
+            return
+
+
+def _get_trace_graph(
+    f, args=(), kwargs=None, strict=True, _force_outplace=False, return_inputs=False, _return_inputs_states=False
+):
+    """The graph of a call, and what the function gave."""
+    nn = need("nn")
+    args = _as_tuple(args, "_get_trace_graph")
+    tree = Tree(f) if isinstance(f, nn.Module) else None
+    call = f if not kwargs else lambda *values: f(*values, **kwargs)
+    graph, out = record(call, args, tree, strict)
+    return (graph, out, args) if return_inputs else (graph, out)

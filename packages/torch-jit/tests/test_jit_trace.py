@@ -1,0 +1,243 @@
+"""torch.jit.trace: what a function called, as a program."""
+
+import collections
+import warnings
+
+import pytest
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(1, 4, 3)
+        self.norm = nn.BatchNorm2d(4)
+        self.out = nn.Linear(4, 2)
+
+    def forward(self, x):
+        x = torch.relu(self.norm(self.conv(x))).mean((2, 3))
+        return self.out(x.view(x.size(0), -1))
+
+    def scale(self, x, by):
+        return x * by * self.out.weight.sum()
+
+
+def quiet(*args, **kwargs):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        return torch.jit.trace(*args, **kwargs)
+
+
+def kinds(traced):
+    return [node.kind() for node in traced.graph.nodes() if node.kind().startswith("aten::")]
+
+
+def test_a_traced_function_computes_the_same():
+    def f(a, b):
+        return (a @ b).softmax(-1) * 2 - 1
+
+    a, b = torch.randn(2, 3), torch.randn(3, 4)
+    traced = quiet(f, (a, b))
+    assert kinds(traced) == ["aten::matmul", "aten::softmax", "aten::mul", "aten::sub"]
+    a = torch.randn(5, 3)
+    assert torch.equal(traced(a, b), f(a, b)) and torch.equal(traced(a=a, b=b), f(a, b))
+    assert isinstance(traced, torch.jit.ScriptFunction) and "torch.matmul" in traced.code
+
+
+def test_a_traced_module_has_the_modules_own_parameters():
+    net = Net().eval()
+    x = torch.randn(2, 1, 6, 6)
+    traced = quiet(net, x)
+    assert torch.equal(traced(x), net(x))
+    assert traced.conv.weight is net.conv.weight
+    assert list(traced.state_dict()) == list(net.state_dict())
+    traced(x).sum().backward()
+    assert net.out.bias.grad is not None
+    with torch.no_grad():
+        net.out.bias.add_(1)
+    assert torch.equal(traced(x), net(x))
+    assert isinstance(traced, torch.jit.ScriptModule) and type(traced).__name__ == "TopLevelTracedModule"
+
+
+def test_parameters_are_read_by_paths_and_modules_name_the_scope():
+    text = str(quiet(Net().eval(), torch.randn(2, 1, 6, 6)).graph)
+    assert 'prim::GetAttr[name="conv"](%self)' in text and "scope: __module.conv" in text
+
+
+def test_sizes_are_followed():
+    def f(x):
+        n, c = x.shape
+        return x.view(n * c // 2, 2) + torch.zeros(x.size(0) * x.shape[1] // 2, 2)
+
+    traced = quiet(f, torch.ones(4, 6))
+    assert traced(torch.ones(3, 2)).shape == (3, 2)
+    assert quiet(lambda x: x[: x.size(0) - 1], torch.ones(4, 2))(torch.ones(7, 2)).shape == (6, 2)
+    assert quiet(lambda x: torch.ones(x.shape), torch.ones(4, 2))(torch.ones(7, 3)).shape == (7, 3)
+
+
+@pytest.mark.parametrize(
+    ("f", "text"),
+    [
+        (lambda x: x + 1 if x.sum() > 0 else x, "Python boolean"),
+        (lambda x: x * x[0].item(), "Python number"),
+        (lambda x: x * int(x[0]), "Python integer"),
+        (lambda x: x * float(x[0]), "Python float"),
+        (lambda x: x + torch.tensor(x.tolist()), "Python list"),
+        (lambda x: x + torch.from_numpy(x.numpy()), "NumPy array"),
+        (lambda x: sum(list(x)), "Iterating"),
+        (lambda x: x * len(x), "len"),
+        (lambda x: sum(x * i for i in range(x.size(0))), "Python index"),
+    ],
+)
+def test_what_becomes_constant_is_told_with_its_line(f, text):
+    with pytest.warns(torch.jit.TracerWarning, match=text) as told:
+        torch.jit.trace(f, torch.ones(3))
+    assert told[0].filename == __file__
+
+
+def test_tensors_read_as_before_after_a_trace():
+    own = {name: torch.Tensor.__dict__[name] for name in ("__bool__", "item", "shape", "size", "__index__")}
+    quiet(lambda x: x + 1, torch.ones(1))
+    with pytest.raises(ZeroDivisionError):
+        torch.jit.trace(lambda x: x / (1 // 0), torch.ones(1))
+    assert all(torch.Tensor.__dict__[name] is value for name, value in own.items())
+    assert not torch.jit.is_tracing() and torch.ones(2).shape == (2,)
+
+
+def test_inputs_and_outputs_may_be_nested():
+    Pair = collections.namedtuple("Pair", ["a", "b"])
+
+    def f(pair, things, named):
+        return Pair(pair[0] + things[1], named["x"] * 2), (pair[1], (things[0],))
+
+    args = ((torch.ones(1), torch.ones(2)), [torch.zeros(1), torch.ones(1)], {"x": torch.ones(3)})
+    traced = quiet(f, args)
+    (first, second) = traced(*args)
+    assert torch.equal(first[0], torch.full((1,), 2.0)) and torch.equal(first[1], torch.full((3,), 2.0))
+    assert torch.equal(second[1][0], torch.zeros(1)) and first._fields == ("a", "b")
+    with pytest.raises(RuntimeError, match="strict=False"):
+        torch.jit.trace(lambda x: {"y": x}, torch.ones(1))
+    assert torch.jit.trace(lambda x: {"y": x + 1}, torch.ones(1), strict=False)(torch.ones(1))["y"].item() == 2
+    with pytest.raises(RuntimeError, match="type str cannot be traced"):
+        torch.jit.trace(lambda x: x, ("a",))
+    with pytest.raises(RuntimeError, match="gave a value of type int"):
+        torch.jit.trace(lambda x: 3, torch.ones(1))
+
+
+def test_changes_in_place_are_kept_and_the_example_stays_as_it_was():
+    def f(x):
+        y = x * 1
+        y[0].add_(5)
+        x.mul_(2)
+        return y + x
+
+    x = torch.ones(3)
+    traced = quiet(f, x)
+    assert torch.equal(x, torch.ones(3))
+    assert torch.equal(traced(torch.ones(3)), torch.tensor([8.0, 3.0, 3.0]))
+
+
+def test_one_tensor_given_twice_is_two_inputs():
+    x = torch.ones(2)
+    traced = quiet(lambda a, b: a * 2 + b, (x, x))
+    assert torch.equal(traced(torch.ones(2), torch.zeros(2)), torch.full((2,), 2.0))
+
+
+def test_methods_are_traced_beside_forward():
+    net = Net().eval()
+    x = torch.randn(2, 1, 6, 6)
+    traced = torch.jit.trace_module(net, {"forward": x, "scale": (torch.ones(1), torch.ones(1))})
+    assert torch.equal(traced.scale(torch.ones(1), torch.full((1,), 3.0)), net.scale(torch.ones(1), 3))
+    with pytest.raises(AttributeError, match="trace_module"):
+        torch.jit.trace(net.scale, (torch.ones(1), torch.ones(1)))
+
+
+def test_arguments_may_be_given_by_name():
+    traced = quiet(lambda a, b: a - b, example_kwarg_inputs={"b": torch.ones(1), "a": torch.zeros(1)})
+    assert traced(torch.ones(1), torch.zeros(1)).item() == 1
+
+
+def test_random_and_training_behaviour_is_of_the_moment():
+    net = nn.Sequential(nn.Linear(4, 4), nn.Dropout(0.5))
+    traced = quiet(net, torch.ones(1, 4))
+    assert any(node.kind() == "aten::dropout" for node in traced.graph.nodes())
+    torch.manual_seed(0)
+    a = traced(torch.ones(8, 4))
+    torch.manual_seed(0)
+    assert torch.equal(a, net(torch.ones(8, 4)))
+
+
+def test_a_tensor_that_needs_a_gradient_is_no_constant():
+    w = torch.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match="needs a gradient would become a constant"):
+        torch.jit.trace(lambda x: x * w, torch.ones(2))
+    w = w.detach()
+    assert torch.equal(quiet(lambda x: x * w, torch.ones(2))(torch.ones(2)), torch.ones(2))
+
+
+def test_the_check_finds_what_differs():
+    count = []
+
+    def f(x):
+        count.append(1)
+        return x + len(count)
+
+    with pytest.warns(torch.jit.TracerWarning, match="differs"):
+        torch.jit.trace(f, torch.ones(1))
+    assert quiet(f, torch.ones(1), check_trace=False)(torch.zeros(1)).item() == len(count)
+
+
+def test_generators_and_loops_unroll():
+    def pieces(x):
+        for i in range(3):
+            yield x * i
+
+    assert quiet(lambda x: sum(pieces(x)), torch.ones(1))(torch.full((1,), 2.0)).item() == 6
+
+
+def test_script_inside_a_trace_keeps_its_branches():
+    @torch.jit.script
+    def sign(x):
+        if bool(x.sum() > 0):
+            return x
+        else:
+            return -x
+
+    traced = quiet(lambda x: sign(x) + 1, torch.ones(2))
+    assert torch.equal(traced(torch.full((2,), -3.0)), torch.full((2,), 4.0))
+    assert traced.graph.findNode("prim::CallFunction") is not None
+
+
+def test_a_trace_is_no_trace_of_other_threads():
+    import threading
+
+    seen = []
+
+    def other():
+        seen.append((torch.jit.is_tracing(), bool(torch.ones(1)), torch.ones(2).shape))
+
+    def f(x):
+        assert torch.jit.is_tracing()
+        thread = threading.Thread(target=other)
+        thread.start()
+        thread.join()
+        return x + 1
+
+    assert kinds(quiet(f, torch.ones(1), check_trace=False)) == ["aten::add"]
+    assert seen == [(False, True, torch.Size([2]))]
+
+
+def test_wrong_arguments_are_named():
+    with pytest.raises(TypeError, match="expected a function or module, got int"):
+        torch.jit.trace(3, torch.ones(1))
+    with pytest.raises(RuntimeError, match="example_inputs are missing"):
+        torch.jit.trace(lambda x: x)
+    with pytest.raises(TypeError, match="got int"):
+        torch.jit.trace(lambda x: x, 3)
+    with pytest.raises(AttributeError, match="expected a torch.nn.Module"):
+        torch.jit.trace_module(lambda x: x, {"forward": torch.ones(1)})
+
+
+def test_data_of_a_tensor_is_followed():
+    assert torch.equal(quiet(lambda x: (x * 2).data + 1, torch.ones(2))(torch.zeros(2)), torch.ones(2))

@@ -1,0 +1,19 @@
+// What rewrites graphs and keeps their meaning.
+#pragma once
+#include "torch/program/graph.h"
+
+namespace torch::program {
+
+// Whether a node does more than give its outputs: writes to something, prints, raises, calls what may.
+TORCH_PROGRAM_API bool has_effects(const Node& n);
+// Removes nodes whose outputs nobody uses and that have no effects.
+TORCH_PROGRAM_API void eliminate_dead_code(Graph& g);
+// One node in place of several that compute the same. Graphs that write to tensors or containers stay as they are.
+TORCH_PROGRAM_API void eliminate_common_subexpressions(Graph& g);
+// Computes what depends on constants only. Random operators and graphs that write stay as they are; a computation that
+// fails is left to fail when it runs.
+TORCH_PROGRAM_API void fold_constants(Graph& g);
+// Puts the graphs of called functions and methods in the place of their calls; a recursive call stays one.
+TORCH_PROGRAM_API void inline_calls(Graph& g);
+
+}  // namespace torch::program

@@ -1,0 +1,87 @@
+// Recording what operators are called, as a graph.
+//
+//   Tracer tracer(graph);
+//   tracer.set_value(x, graph->add_input("x"));
+//   { Tracer::Recording on(tracer); y = model(x); }       // the calls of this thread
+//   graph->register_output(tracer.value_of(y));
+//
+// It is the layer of the slot Trace, above Autograd: a call is recorded once, whatever it consists of, and what it
+// computes is the ordinary result. A tensor that no recorded call has made is a constant.
+#pragma once
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "torch/core/layer.h"
+#include "torch/program/function.h"
+#include "torch/program/graph.h"
+
+namespace torch::program {
+
+class TORCH_PROGRAM_API Tracer {
+ public:
+  explicit Tracer(GraphPtr graph) : graph_(std::move(graph)) {}
+  Tracer(const Tracer&) = delete;
+
+  const GraphPtr& graph() const noexcept { return graph_; }
+  void set_value(const torch::Tensor& t, Value* v);
+  bool has_value(const torch::Tensor& t) const;
+  // The value that stands for a tensor: what made it, an attribute of a module, or a constant of the graph.
+  Value* value_of(const torch::Tensor& t);
+  // A tensor that is the attribute at the end of a path from `self`; read where it is first needed.
+  void set_attribute(const torch::Tensor& t, std::vector<std::string> path);
+  // The value of a module, from `self` along a path.
+  Value* module_at(const std::vector<std::string>& path);
+  void set_self(Value* self) { self_ = self; }
+
+  // Objects that calls of methods are made of, by their paths from `self`.
+  void set_object(const Cell& object, std::vector<std::string> path) { objects_[object.heap()] = std::move(path); }
+  // Records a call of a function as one node, and runs it without recording. False when an argument has no value here;
+  // then nothing has happened.
+  bool call(const FunctionPtr& f, const std::vector<Cell>& arguments, Cell& result);
+
+  // An int that an argument of the next call is made of: where it stands there, the value stands for it.
+  void note_int(int64_t number, Value* v) { ints_.emplace_back(number, v); }
+  size_t forget_ints();  // how many no call has taken
+
+  static Tracer* current() noexcept;
+
+  // The calls of this thread are recorded, or, with null, are not.
+  class TORCH_PROGRAM_API Recording {
+   public:
+    explicit Recording(Tracer* t);
+    explicit Recording(Tracer& t) : Recording(&t) {}
+    ~Recording();
+    Recording(const Recording&) = delete;
+
+   private:
+    Tracer* before_;
+    ThreadKeys keys_;
+  };
+
+ private:
+  static void layer(const Row& row, const torch::Value* arguments, Result& result);
+  void record(const Row& row, const std::vector<Value*>& inputs, Result& result);
+  std::vector<Value*> inputs_of(const Row& row, const torch::Value* arguments);
+  Value* int_value(int64_t i);
+  Value* value_of_cell(const Cell& c);
+  bool is_known(const Cell& c) const;
+  void give(const Cell& c, Value* v);
+
+  GraphPtr graph_;
+  Value* self_ = nullptr;
+  std::unordered_map<TensorImpl*, Value*> values_;
+  std::unordered_map<TensorImpl*, std::vector<std::string>> paths_;
+  std::unordered_map<std::string, Value*> modules_;
+  std::unordered_map<const void*, std::vector<std::string>> objects_;
+  std::vector<torch::Tensor> kept_;  // an address means one tensor for as long as this lives
+  std::vector<std::pair<int64_t, Value*>> ints_;
+  size_t left_ = 0;
+};
+
+// Where the program that is being traced stands; set by the host.
+using Locate = void (*)(Location& location, std::string& scope);
+TORCH_PROGRAM_API Locate set_locate(Locate f) noexcept;
+
+}  // namespace torch::program

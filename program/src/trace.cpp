@@ -1,0 +1,336 @@
+#include "torch/program/trace.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "torch/program/signature.h"
+
+namespace torch::program {
+
+namespace {
+
+constinit thread_local Tracer* tracer = nullptr;
+std::atomic<Locate> locate{nullptr};
+
+Value* insert(Graph& g, const char* kind, const std::vector<Value*>& inputs, TypePtr type) {
+  Node* n = g.insert_node(g.create(kind, inputs));
+  n->output()->set_type(std::move(type));
+  return n->output();
+}
+
+bool same_place(const torch::Tensor& a, const torch::Tensor& b) {
+  return a->storage && a->storage == b->storage && a->byte_offset == b->byte_offset && a.dtype() == b.dtype() &&
+         a.sizes() == b.sizes() && a.strides() == b.strides();
+}
+
+// Ints that say where, which are nearly always written out: an equal size must not be taken for them.
+bool is_place(std::string_view name) { return name.starts_with("dim") || name == "step" || name == "groups"; }
+
+Cell number_in(const torch::Tensor& t) {
+  return visit_dtype(t.dtype(), [&](auto zero) -> Cell {
+    using E = decltype(zero);
+    E v = *t.data<E>();
+    if constexpr (std::is_same_v<E, Complex64> || std::is_same_v<E, Complex128>)
+      return Cell(std::complex<double>(v));
+    else if constexpr (std::is_same_v<E, bool>)
+      return Cell(v);
+    else if constexpr (std::is_integral_v<E>)
+      return Cell(int64_t(v));
+    else
+      return Cell(double(static_cast<float>(v)) == double(v) ? double(static_cast<float>(v)) : double(v));
+  });
+}
+
+}  // namespace
+
+Locate set_locate(Locate f) noexcept { return locate.exchange(f); }
+Tracer* Tracer::current() noexcept { return tracer; }
+
+Tracer::Recording::Recording(Tracer* t) : before_(std::exchange(tracer, t)), keys_(thread_keys) {
+  static const bool ready = (set_layer(Slot::Trace, &Tracer::layer), true);
+  (void)ready;
+  if (t)
+    thread_keys.include |= key(Slot::Trace);
+  else
+    thread_keys.include &= Keys(~key(Slot::Trace));
+}
+Tracer::Recording::~Recording() {
+  tracer = before_;
+  thread_keys.include = Keys((thread_keys.include & ~key(Slot::Trace)) | (keys_.include & key(Slot::Trace)));
+}
+
+void Tracer::set_value(const torch::Tensor& t, Value* v) {
+  if (values_.insert_or_assign(t.get(), v).second) kept_.push_back(t);
+}
+void Tracer::set_attribute(const torch::Tensor& t, std::vector<std::string> path) {
+  if (paths_.emplace(t.get(), std::move(path)).second) kept_.push_back(t);
+}
+bool Tracer::has_value(const torch::Tensor& t) const { return values_.contains(t.get()) || paths_.contains(t.get()); }
+
+Value* Tracer::module_at(const std::vector<std::string>& path) {
+  TORCH_CHECK(self_, "trace: there is no module here");
+  Value* at = self_;
+  std::string name;
+  for (const std::string& each : path) {
+    name += "." + each;
+    auto [found, fresh] = modules_.emplace(name, nullptr);
+    if (fresh) {
+      const auto& type = static_cast<const ClassType&>(*at->type());
+      int slot = at->type()->is(TypeKind::Class) ? type.find_attribute(each) : -1;
+      TORCH_CHECK(slot >= 0, "trace: ", at->type()->str(), " has no attribute '", each, "'");
+      // Before all calls, since they may stand in a block.
+      Node* n = graph_->create("prim::GetAttr", {at});
+      n->set_location({});
+      n->set_scope("");
+      n->set_s("name", each);
+      n->output()->set_type(type.attributes()[size_t(slot)].type);
+      n->output()->set_debug_name(each[0] >= '0' && each[0] <= '9' ? "_" + each : each);
+      if (at->node() == graph_->block()->param_node()) {
+        n->insert_before(graph_->block()->begin());
+      } else {
+        n->insert_after(at->node());
+      }
+      found->second = n->output();
+    }
+    at = found->second;
+  }
+  return at;
+}
+
+Value* Tracer::value_of(const torch::Tensor& t) {
+  if (!t) return graph_->insert_constant(Cell());
+  if (auto at = values_.find(t.get()); at != values_.end()) return at->second;
+  if (auto at = paths_.find(t.get()); at != paths_.end()) {
+    Value* v = module_at(at->second);
+    set_value(t, v);
+    return v;
+  }
+  // An alias that was made past all operators: x.data
+  if (t.has_memory())
+    for (auto seen = kept_.rbegin(); seen != kept_.rend(); ++seen)
+      if (*seen && (*seen).has_memory() && same_place(*seen, t)) {
+        Value* v = insert(*graph_, "aten::detach", {value_of(torch::Tensor(*seen))}, type_of(t));
+        set_value(t, v);
+        return v;
+      }
+  TORCH_CHECK(
+      !t.requires_grad(),
+      "trace: a tensor that needs a gradient would become a constant. Pass it as an input, make it a parameter of "
+      "the module that is traced, or detach it before the trace if it is to be constant: ",
+      t);
+  Value* v = graph_->insert_constant(Cell(t));
+  // For all blocks to see.
+  v->node()->move_before(graph_->block()->begin());
+  set_value(t, v);
+  return v;
+}
+
+Value* Tracer::int_value(int64_t i) {
+  for (auto& [number, v] : ints_)
+    if (v && number == i) {
+      Value* from = std::exchange(v, nullptr);
+      if (from->node()->is("prim::NumToTensor")) return from->node()->input();
+      return insert(*graph_, "aten::Int", {from}, int_type());
+    }
+  return graph_->insert_constant(Cell(i));
+}
+size_t Tracer::forget_ints() {
+  left_ += ints_.size();
+  ints_.clear();
+  return std::exchange(left_, 0);
+}
+
+std::vector<Value*> Tracer::inputs_of(const Row& row, const torch::Value* arguments) {
+  const Schema& s = row.schema;
+  Graph& g = *graph_;
+  std::vector<Value*> in;
+  auto none = [&] { in.push_back(g.insert_constant(Cell())); };
+  for (int i = 0; i < s.count; ++i) {
+    const Parameter& p = s.params[i];
+    const torch::Value& v = arguments[i];
+    if (p.kind == Kind::Tensor) {
+      const torch::Tensor t(Ref<TensorImpl>::share(v.tensor));
+      if (!t)
+        none();
+      else if (p.accepts_number && t.is_wrapped_number() && !has_value(t))
+        in.push_back(g.insert_constant(number_in(t)));
+      else
+        in.push_back(value_of(t));
+      continue;
+    }
+    if (p.kind == Kind::Generator || !v.present) {
+      none();
+      continue;
+    }
+    switch (p.kind) {
+      case Kind::TensorList: {
+        std::vector<Value*> items;
+        for (int64_t k = 0; k < v.size; ++k) items.push_back(value_of(static_cast<const torch::Tensor*>(v.data)[k]));
+        in.push_back(insert(g, "prim::ListConstruct", items,
+                            list_type(p.optional_elements ? optional_type(tensor_type()) : tensor_type())));
+        break;
+      }
+      case Kind::IntList: {
+        std::vector<Value*> items;
+        for (int64_t k = 0; k < v.size; ++k) items.push_back(int_value(static_cast<const int64_t*>(v.data)[k]));
+        in.push_back(insert(g, "prim::ListConstruct", items, list_type(int_type())));
+        break;
+      }
+      case Kind::Int:
+        in.push_back(is_place(s.view(p.name)) ? g.insert_constant(Cell(v.i)) : int_value(v.i));
+        break;
+      case Kind::Bool:
+        in.push_back(g.insert_constant(Cell(v.i != 0)));
+        break;
+      case Kind::Float:
+        in.push_back(g.insert_constant(Cell(v.d)));
+        break;
+      case Kind::Str:
+        in.push_back(g.insert_constant(Cell(std::string(static_cast<const char*>(v.data), size_t(v.size)))));
+        break;
+      case Kind::DType:
+        in.push_back(g.insert_constant(Cell(number_of(DType(v.i)))));
+        break;
+      case Kind::Layout:
+        in.push_back(g.insert_constant(Cell(number_of(Layout(v.i)))));
+        break;
+      case Kind::MemoryFormat:
+        in.push_back(g.insert_constant(Cell(v.i)));
+        break;
+      case Kind::Device:
+        in.push_back(g.insert_constant(Cell(Device(DeviceType(v.i), int(v.size)))));
+        break;
+      case Kind::Scalar:
+        switch (v.scalar_kind) {
+          case Scalar::Kind::Bool:
+            in.push_back(g.insert_constant(Cell(v.i != 0)));
+            break;
+          case Scalar::Kind::Float:
+            in.push_back(g.insert_constant(Cell(v.d)));
+            break;
+          case Scalar::Kind::Complex:
+            in.push_back(g.insert_constant(Cell(std::complex<double>(v.d, v.imag))));
+            break;
+          default:
+            in.push_back(g.insert_constant(Cell(v.i)));
+        }
+        break;
+      default:
+        throw_error(ErrorKind::NotImplemented,
+                    message("trace: ", s.op_name(), " takes what programs have no form for"));
+    }
+  }
+  return in;
+}
+
+void Tracer::record(const Row& row, const std::vector<Value*>& inputs, Result& r) {
+  const Schema& s = row.schema;
+  Graph& g = *graph_;
+  Node* n = g.insert_node(g.create("aten::" + std::string(s.op_name()), inputs, 0));
+  std::vector<std::pair<torch::Tensor, Value*>> made;
+  for (int i = 0; i < s.result_count; ++i) {
+    switch (s.results[i].kind) {
+      case Kind::Tensor:
+        made.emplace_back(r.tensors[i], n->add_output(type_of(r.tensors[i])));
+        break;
+      case Kind::TensorList: {
+        Value* list = n->add_output(list_type(tensor_type()));
+        Node* unpack = g.insert_node(g.create("prim::ListUnpack", {list}, 0));
+        for (const torch::Tensor& t : r.list) made.emplace_back(t, unpack->add_output(type_of(t)));
+        break;
+      }
+      case Kind::IntList:
+        n->add_output(list_type(int_type()));
+        break;
+      case Kind::Bool:
+        n->add_output(bool_type());
+        break;
+      case Kind::Float:
+        n->add_output(float_type());
+        break;
+      case Kind::Scalar:
+        n->add_output(number_type());
+        break;
+      default:
+        n->add_output(int_type());
+    }
+  }
+  for (const Signature* f : signatures(n->kind()))
+    if (f->row == &row) n->set_signature(f);
+  for (auto& [t, v] : made)
+    if (t) set_value(t, v);
+}
+
+// --- calls of functions ---
+
+bool Tracer::is_known(const Cell& c) const {
+  using Tag = Cell::Tag;
+  switch (c.tag()) {
+    case Tag::Object:
+      return objects_.contains(c.heap());
+    case Tag::List:
+    case Tag::Tuple:
+      return std::all_of(c.items().begin(), c.items().end(), [&](const Cell& each) { return is_known(each); });
+    case Tag::Dict:
+    case Tag::Future:
+    case Tag::Host:
+      return false;
+    default:
+      return true;
+  }
+}
+
+Value* Tracer::value_of_cell(const Cell& c) {
+  using Tag = Cell::Tag;
+  if (c.is(Tag::Tensor)) return value_of(c.to_tensor());
+  if (c.is(Tag::Object)) return module_at(objects_.at(c.heap()));
+  if (!c.is(Tag::List) && !c.is(Tag::Tuple)) return graph_->insert_constant(c);
+  std::vector<Value*> items;
+  for (const Cell& each : c.items()) items.push_back(value_of_cell(each));
+  return insert(*graph_, c.is(Tag::List) ? "prim::ListConstruct" : "prim::TupleConstruct", items, c.type());
+}
+
+// The tensors of a result are known from here on.
+void Tracer::give(const Cell& c, Value* v) {
+  using Tag = Cell::Tag;
+  if (c.is(Tag::Tensor)) return set_value(c.to_tensor(), v);
+  if (!c.is(Tag::List) && !c.is(Tag::Tuple)) return;
+  Node* n = graph_->insert_node(graph_->create(c.is(Tag::List) ? "prim::ListUnpack" : "prim::TupleUnpack", {v}, 0));
+  for (const Cell& each : c.items()) give(each, n->add_output(each.type()));
+}
+
+bool Tracer::call(const FunctionPtr& f, const std::vector<Cell>& arguments, Cell& result) {
+  if (!std::all_of(arguments.begin(), arguments.end(), [&](const Cell& c) { return is_known(c); })) return false;
+  if (f->graph()->outputs().size() != 1) return false;
+  Graph& g = *graph_;
+  if (Locate where = locate.load()) where(g.current_location, g.current_scope);
+  const bool method = !arguments.empty() && arguments[0].is(Cell::Tag::Object);
+  std::vector<Value*> in;
+  if (!method) in.push_back(g.insert_constant(function_cell(f), function_type(f->qualified_name())));
+  for (const Cell& c : arguments) in.push_back(value_of_cell(c));
+  {
+    Recording off(nullptr);
+    result = f->call(arguments);
+  }
+  Node* n = g.insert_node(g.create(method ? "prim::CallMethod" : "prim::CallFunction", in));
+  if (method) n->set_s("name", f->name());
+  n->output()->set_type(f->graph()->outputs()[0]->type());
+  give(result, n->output());
+  return true;
+}
+
+void Tracer::layer(const Row& row, const torch::Value* arguments, Result& result) {
+  Tracer* t = tracer;
+  if (!t) return row.invoke(arguments, result, keys_below(Slot::Trace));
+  Graph& g = *t->graph_;
+  if (Locate f = locate.load()) f(g.current_location, g.current_scope);
+  // Before the call: what it changes in place was another value then.
+  std::vector<Value*> inputs = t->inputs_of(row, arguments);
+  t->left_ +=
+      size_t(std::count_if(t->ints_.begin(), t->ints_.end(), [](const auto& i) { return i.second != nullptr; }));
+  t->ints_.clear();
+  row.invoke(arguments, result, keys_below(Slot::Trace));
+  t->record(row, inputs, result);
+}
+
+}  // namespace torch::program
