@@ -71,15 +71,39 @@ void merge_equal(Block* b, std::vector<Node*> known) {
 }
 
 bool is_foldable(const Node* n) {
-  if (!is_plain(n) || n->is("prim::GetAttr") || n->inputs().empty() || n->outputs().empty()) return false;
+  if (!is_plain(n) || n->is("prim::GetAttr") || n->is("prim::ListConstruct") || n->inputs().empty() ||
+      n->outputs().empty())
+    return false;
   return std::all_of(n->inputs().begin(), n->inputs().end(), [](const Value* v) { return is_constant(v); });
 }
 
-void fold(Graph& g, Block* b) {
+bool gives_scalars(const Node* n) {
+  return std::all_of(n->outputs().begin(), n->outputs().end(), [](const Value* v) {
+    TypeKind k = v->type()->kind();
+    return k == TypeKind::Int || k == TypeKind::Float || k == TypeKind::Bool || k == TypeKind::String;
+  });
+}
+
+// A branch whose condition is a constant: the nodes that it takes.
+void take_branch(Node* n) {
+  Block* taken = n->blocks()[constant_value(n->input(0)).to_bool() ? 0 : 1];
+  std::vector<Value*> results = taken->outputs();
+  for (Node* inner : taken->nodes()) inner->move_before(n);
+  for (size_t i = 0; i < results.size(); ++i) n->outputs()[i]->replace_all_uses_with(results[i]);
+  n->destroy();
+}
+
+// In a graph that writes, numbers alone: a tensor or list might be changed by then.
+void fold(Graph& g, Block* b, bool scalars) {
   for (Node* n : b->nodes()) {
-    for (Block* inner : n->blocks()) fold(g, inner);
-    // Lists stay nodes: rows read them from there. What is made from them is folded.
+    for (Block* inner : n->blocks()) fold(g, inner, scalars);
+    if (n->is("prim::If") && is_constant(n->input(0))) {
+      take_branch(n);
+      continue;
+    }
+    if (scalars && !gives_scalars(n)) continue;
     if (!is_foldable(n) && !(n->signature() && n->signature()->row)) continue;
+    // Lists stay nodes: rows read them from there. What is made from them is folded.
     auto fixed = [](const Value* v) {
       if (is_constant(v)) return true;
       const auto& items = v->node()->inputs();
@@ -184,8 +208,8 @@ void eliminate_common_subexpressions(Graph& g) {
   if (!writes(g)) merge_equal(g.block(), {});
 }
 void fold_constants(Graph& g) {
-  if (writes(g)) return;
-  fold(g, g.block());
+  if (writes(g)) fold(g, g.block(), true);
+  if (!writes(g)) fold(g, g.block(), false);
   eliminate_dead_code(g);
 }
 void inline_calls(Graph& g) {

@@ -85,7 +85,7 @@ def test_sizes_are_followed():
         (lambda x: x * float(x[0]), "Python float"),
         (lambda x: x + torch.tensor(x.tolist()), "Python list"),
         (lambda x: x + torch.from_numpy(x.numpy()), "NumPy array"),
-        (lambda x: sum(list(x)), "Iterating"),
+        (lambda x: sum(each for each in x), "Iterating"),
         (lambda x: x * len(x), "len"),
         (lambda x: sum(x * i for i in range(x.size(0))), "Python index"),
     ],
@@ -241,3 +241,26 @@ def test_wrong_arguments_are_named():
 
 def test_data_of_a_tensor_is_followed():
     assert torch.equal(quiet(lambda x: (x * 2).data + 1, torch.ones(2))(torch.zeros(2)), torch.ones(2))
+
+
+def test_a_trace_is_saved_and_loaded():
+    import io
+
+    net = Net().eval()
+    traced = quiet(net, torch.randn(2, 1, 6, 6))
+    file = io.BytesIO()
+    torch.jit.save(traced, file)
+    file.seek(0)
+    loaded = torch.jit.load(file)
+    x = torch.randn(3, 1, 6, 6)
+    assert torch.equal(loaded(x), net(x)) and list(loaded.state_dict()) == list(net.state_dict())
+
+
+def test_whether_a_trace_runs_can_be_asked_in_many_ways():
+    seen = []
+    quiet(
+        lambda x: seen.append((torch.jit.is_tracing(), torch._C._get_tracing_state() is not None)) or x + 1,
+        torch.ones(1),
+    )
+    assert seen[0] == (True, True) and torch._C._get_tracing_state() is None
+    assert torch._C.TensorType.get().kind() == "TensorType"

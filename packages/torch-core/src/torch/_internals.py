@@ -1,10 +1,14 @@
 """Names of ``torch._C`` that libraries read although they are PyTorch's own business: questions with an answer here."""
 
+import sys
+
 from . import _C
 
 
 def _get_tracing_state():
-    """What a trace has recorded so far: nothing is traced."""
+    """What records the operators of this thread, or None: torch.jit.trace is told about by its own part."""
+    reads = sys.modules.get("torch.jit._reads")
+    return reads.current() if reads is not None else None
 
 
 def _log_api_usage_once(event):
@@ -181,6 +185,14 @@ _OF_OVERRIDES = {
 }
 
 
+# Names of programs: torch.jit has them.
+_OF_PROGRAMS = {
+    "AnyType", "Block", "BoolType", "ClassType", "ComplexType", "DeviceObjType", "DictType", "EnumType", "FloatType",
+    "FutureType", "Graph", "IntType", "ListType", "Node", "NoneType", "NumberType", "OptionalType", "PyObjectType",
+    "StringType", "TensorType", "TupleType", "Type", "UnionType", "Use", "Value", "parse_ir", "parse_type",
+}  # fmt: skip
+
+
 def __getattr__(name):
     if name == "_nn":
         from . import nn
@@ -202,6 +214,13 @@ def __getattr__(name):
         from ._dispatch import modes
 
         return lambda: len(modes())
+    if name in _OF_PROGRAMS:
+        from ._parts import import_module
+
+        try:
+            return getattr(import_module("torch.jit._ir"), name)
+        except ModuleNotFoundError:
+            raise AttributeError(f"torch._C.{name} is of programs, which torch-jit has: it is not installed") from None
     if name in _OF_OVERRIDES:
         from . import overrides
 

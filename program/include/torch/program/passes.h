@@ -10,8 +10,8 @@ TORCH_PROGRAM_API bool has_effects(const Node& n);
 TORCH_PROGRAM_API void eliminate_dead_code(Graph& g);
 // One node in place of several that compute the same. Graphs that write to tensors or containers stay as they are.
 TORCH_PROGRAM_API void eliminate_common_subexpressions(Graph& g);
-// Computes what depends on constants only. Random operators and graphs that write stay as they are; a computation that
-// fails is left to fail when it runs.
+// Computes what depends on constants only, and takes the branches whose conditions do. Random operators stay as they
+// are, and tensors and containers of graphs that write; a computation that fails is left to fail when it runs.
 TORCH_PROGRAM_API void fold_constants(Graph& g);
 // Puts the graphs of called functions and methods in the place of their calls; a recursive call stays one.
 TORCH_PROGRAM_API void inline_calls(Graph& g);

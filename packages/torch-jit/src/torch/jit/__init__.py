@@ -11,11 +11,21 @@ _SCRIPT = frozenset(
         "script_method", "unused",
     }
 )  # fmt: skip
-for _name in _SCRIPT:
+_TRACE = {
+    "TracerWarning": "_reads", "TracingCheckError": "_trace", "_get_trace_graph": "_trace", "is_tracing": "_trace",
+    "trace": "_trace", "trace_module": "_trace", "TopLevelTracedModule": "_modules", "freeze": "_freeze",
+    "optimize_for_inference": "_freeze", "run_frozen_optimizations": "_freeze",
+}  # fmt: skip
+for _name in (*_SCRIPT, *_TRACE):
     globals().pop(_name, None)
 
 
 def __getattr__(name):
+    if name in _TRACE:
+        from importlib import import_module
+
+        value = globals()[name] = getattr(import_module(f"torch.jit.{_TRACE[name]}"), name)
+        return value
     if name in _SCRIPT:
         from torch.jit._script import api
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import linecache
 import os
+import re
 import sys
 
 import torch
@@ -64,14 +65,14 @@ def unique_name(name):
         if mangled not in _names:
             _names.add(mangled)
             return mangled
+    return None
 
 
 def _qualified(obj):
     name = getattr(obj, "__qualname__", None) or type(obj).__qualname__
     module = getattr(obj, "__module__", None) or "torch"
-    return "__torch__." + f"{module}.{name}".replace(".<locals>", "").replace("<lambda>", "lambda").replace(
-        "<", ""
-    ).replace(">", "")
+    words = f"{module}.{name}".replace(".<locals>", "").split(".")
+    return ".".join(["__torch__", *(re.sub(r"\W", "_", word) for word in words)])
 
 
 # --- modules as objects of programs ---
@@ -265,11 +266,9 @@ def trace(
 
     What depended on values of tensors is as it was for the example; a :class:`TracerWarning` names it. Sizes are followed.
 
-    >>> half = torch.jit.trace(lambda x: x.view(x.size(0), -1) / 2, torch.ones(2, 2, 2))
-    >>> half(torch.ones(3, 1, 2))
-    tensor([[0.5000, 0.5000],
-            [0.5000, 0.5000],
-            [0.5000, 0.5000]])
+    >>> half = torch.jit.trace(lambda x: torch.relu(x) / 2, torch.ones(2))
+    >>> half(torch.tensor([-1.0, 1.0, 2.0]))
+    tensor([0.0000, 0.5000, 1.0000])
     """
     from . import ScriptFunction, ScriptModule
 
@@ -300,7 +299,7 @@ def trace(
     graph, _ = record(func, inputs, None, strict, _argument_names(func, len(inputs)))
     made = _function(ir.Function(unique_name(_qualified(func)), graph), func)
     if check_trace:
-        for each in [inputs, *map(lambda i: _as_tuple(i, "trace"), check_inputs or ())]:
+        for each in [inputs, *(_as_tuple(i, "trace") for i in check_inputs or ())]:
             _check(func, made, each, check_tolerance)
     return made
 

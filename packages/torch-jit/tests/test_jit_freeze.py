@@ -1,0 +1,120 @@
+"""Passes over graphs, and torch.jit.freeze."""
+
+import pytest
+import torch
+from torch import nn
+from torch.jit._ir import Function, _native, parse_ir
+
+
+def kinds(graph):
+    return [n.kind() for n in graph.nodes() if not n.kind().startswith("prim::")]
+
+
+def test_dead_code_goes_and_effects_stay():
+    g = parse_ir("""graph(%x : Tensor):
+      %one : int = prim::Constant[value=1]()
+      %dead : Tensor = aten::add(%x, %one, %one)
+      %w : Tensor = aten::relu_(%x)
+      %r : Tensor = aten::neg(%x)
+      return (%r)""")
+    _native.eliminate_dead_code(g)
+    assert kinds(g) == ["aten::relu_", "aten::neg"]
+
+
+def test_equal_subexpressions_are_computed_once_unless_something_is_written():
+    text = """graph(%x : Tensor):
+      %a : Tensor = aten::exp(%x)
+      %b : Tensor = aten::exp(%x)
+      WRITE
+      %one : int = prim::Constant[value=1]()
+      %r : Tensor = aten::sub(%a, %b, %one)
+      return (%r)"""
+    g = parse_ir(text.replace("WRITE", ""))
+    _native.eliminate_common_subexpressions(g)
+    assert kinds(g) == ["aten::exp", "aten::sub"] and Function("f", g)(torch.ones(1)).item() == 0
+    g = parse_ir(text.replace("WRITE", "%w : Tensor = aten::relu_(%a)"))
+    _native.eliminate_common_subexpressions(g)
+    assert kinds(g).count("aten::exp") == 2
+
+
+def test_what_depends_on_constants_is_computed_before():
+    g = parse_ir("""graph(%x : Tensor):
+      %two : int = prim::Constant[value=2]()
+      %one : int = prim::Constant[value=1]()
+      %four : int = aten::mul(%two, %two)
+      %size : int[] = prim::ListConstruct(%two)
+      %none : NoneType = prim::Constant()
+      %ones : Tensor = aten::ones(%size, %none, %none)
+      %y : Tensor = aten::add(%x, %ones, %four)
+      return (%y)""")
+    _native.fold_constants(g)
+    assert kinds(g) == ["aten::add"]
+    assert torch.equal(Function("f", g)(torch.zeros(2)), torch.full((2,), 4.0))
+    zero = "graph():\n %1 : int = prim::Constant[value=1]()\n %0 : int = prim::Constant[value=0]()\n %r : int = aten::floordiv(%1, %0)\n return (%r)"
+    g = parse_ir(zero)
+    _native.fold_constants(g)
+    with pytest.raises(ZeroDivisionError):
+        Function("f", g)()
+
+
+def test_calls_are_put_in_place():
+    @torch.jit.script
+    def inner(x):
+        return x * 2
+
+    @torch.jit.script
+    def outer(x):
+        return inner(x) + inner(x + 1)
+
+    assert outer.graph.findNode("prim::CallFunction") is not None
+    graph = outer.inlined_graph
+    assert graph.findNode("prim::CallFunction") is None
+    assert torch.equal(Function("f", graph)(torch.ones(1)), outer(torch.ones(1)))
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.features = nn.Sequential(nn.Conv2d(1, 4, 3, bias=False), nn.BatchNorm2d(4), nn.ReLU())
+        self.out = nn.Linear(4, 2)
+        self.calls = 3
+
+    def forward(self, x):
+        return self.out(self.features(x).mean((2, 3))) * self.calls
+
+
+@pytest.mark.parametrize("compile", [torch.jit.script, lambda net: torch.jit.trace(net, torch.ones(2, 1, 5, 5))])
+def test_a_frozen_module_has_constants_and_no_parameters(compile):
+    torch.manual_seed(0)
+    net = Net()
+    net.train()(torch.randn(8, 1, 5, 5))
+    net.eval()
+    x = torch.randn(2, 1, 5, 5)
+    frozen = torch.jit.freeze(compile(net))
+    assert list(frozen.parameters()) == [] and list(frozen.buffers()) == []
+    assert "aten::batch_norm" not in kinds(frozen.graph) and frozen.graph.findNode("prim::GetAttr") is None
+    assert torch.allclose(frozen(x), net(x), atol=1e-6)
+    before = frozen(x)
+    with torch.no_grad():
+        net.out.bias.add_(1)
+    assert torch.equal(frozen(x), before)
+
+
+def test_preserved_attributes_stay_and_wrong_uses_are_named():
+    net = torch.jit.script(Net().eval())
+    frozen = torch.jit.freeze(net, preserved_attrs=["calls"], optimize_numerics=False)
+    assert frozen.calls == 3 and "aten::batch_norm" in kinds(frozen.graph)
+    frozen.calls = 0
+    assert torch.equal(frozen(torch.ones(1, 1, 5, 5)), torch.zeros(1, 2))
+    with pytest.raises(RuntimeError, match="training mode"):
+        torch.jit.freeze(torch.jit.script(Net()))
+    with pytest.raises(RuntimeError, match="expected a compiled module, got Net"):
+        torch.jit.freeze(Net().eval())
+    with pytest.raises(RuntimeError, match="no attribute 'nothing'"):
+        torch.jit.freeze(net, preserved_attrs=["nothing"])
+
+
+def test_inference_is_optimized_from_scripts():
+    net = Net().eval()
+    x = torch.randn(2, 1, 5, 5)
+    assert torch.allclose(torch.jit.optimize_for_inference(torch.jit.script(net))(x), net(x), atol=1e-6)
