@@ -11,7 +11,7 @@ from pathlib import Path
 
 from packages import ROOT
 
-from . import links, modules, operators, tutorials
+from . import benchmarks, links, modules, operators, tutorials
 from .sources import Sources
 
 HERE = Path(__file__).parent
@@ -60,6 +60,7 @@ def build(out: Path) -> None:
         page = source / f"{name}.md"
         page.parent.mkdir(parents=True, exist_ok=True)
         page.write_text(sources.markdown(file.read_text(), file, name))
+    benchmarks.write(source, sources)
     found = operators.write(source, sources)
     listed = modules.write(source, found)
     tutorials.write(source, scripts, sources)
