@@ -11,7 +11,7 @@ from website.words import escaped
 project = "torch"
 author = "the contributors"
 project_copyright = "the contributors; BSD-3-Clause"
-release = torch.__version__
+release = str(torch.__version__)
 html_title = f"torch {release.partition('+')[0]}"
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
 myst_enable_extensions = ["colon_fence", "dollarmath"]
