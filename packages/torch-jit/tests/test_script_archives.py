@@ -54,7 +54,7 @@ def rewritten(name, change):
     [
         (b"torch.stack(", b"open(", "open"),
         (b"torch.stack(", b'__import__("os").system(', "__import__"),
-        (b"torch.stack(", b"().__class__.__mro__[1].__subclasses__(", ""),
+        (b"torch.stack(", b"().__class__.__mro__[1].__subclasses__(", "__class__"),
         (b"torch.stack(", b"(9**9**9**9)(", "no signs"),
         (b"    return", b"    import os\n    return", "import"),
         (b"def forward", b"def forward(", "no text of a program"),

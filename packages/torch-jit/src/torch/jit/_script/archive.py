@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from .. import _ir as ir
-from .printer import Printer, literal
+from .literals import literal
+from .printer import Printer
 
 __all__ = ["Writer", "texts_of"]
 

@@ -10,8 +10,9 @@ import torch
 
 from .. import _ir as ir
 from . import library, operators, types
+from .displays import Spread
 from .errors import ScriptError, nearest
-from .expressions import OF_TENSORS, Spread
+from .expressions import OF_TENSORS
 from .scope import EXITS, FALLS, Frame, Function, flags
 from .statements import Local
 from .values import Bound, Invalid, Items, Self, Static, Super, TupleOf

@@ -12,7 +12,9 @@ from .blocks import Blocks
 from .build import Builder
 from .calls import Calls
 from .clean import clean
+from .comprehensions import Comprehensions
 from .conditions import Conditions
+from .displays import Displays
 from .errors import ScriptError
 from .expressions import Expressions
 from .library import is_library
@@ -28,7 +30,20 @@ from .values import Self, Static
 __all__ = ["Compiler", "Emitter", "Program", "compiler"]
 
 
-class Emitter(Statements, Loops, Conditions, Subscripts, Expressions, Selves, Attributes, Calls, Blocks, Builder):
+class Emitter(
+    Statements,
+    Loops,
+    Comprehensions,
+    Displays,
+    Conditions,
+    Subscripts,
+    Expressions,
+    Selves,
+    Attributes,
+    Calls,
+    Blocks,
+    Builder,
+):
     """Compiles the body of one function into one graph."""
 
     def __init__(self, graph, compiler):

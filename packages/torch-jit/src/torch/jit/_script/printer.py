@@ -7,12 +7,11 @@ loops and results of branches are assigned at the ends of blocks.
 from __future__ import annotations
 
 import keyword
-import math
 import re
 
-import torch
+from .literals import constant, is_default, literal, schema_parameters
 
-__all__ = ["Printer", "code_and_constants", "code_of", "literal"]
+__all__ = ["NAMES", "Printer", "code_and_constants", "code_of"]
 
 # Operators whose last argument has no default in PyTorch, and those that are called otherwise there.
 _WHOLE = frozenset({"aten::batch_norm"})
@@ -20,44 +19,6 @@ NAMES = {"cross_entropy": "cross_entropy_loss"}
 _SPECIAL = {"aten::Int": "int", "aten::Float": "float", "aten::Bool": "bool", "aten::str": "str"}
 _WORDS = {"torch", "ops", "self", "int", "float", "bool", "str", "inf", "nan", "CONSTANTS", "annotate", "range", "getattr",
           "uninitialized", "unchecked_cast", "isinstance", "fork", "print"}  # fmt: skip
-
-
-def literal(value, tensors=None):
-    """The text of a constant; tensors become ``CONSTANTS.c0``."""
-    if isinstance(value, torch.Tensor):
-        if tensors is None:
-            return f"<tensor {list(value.shape)}>"
-        for i, each in enumerate(tensors):
-            if each is value or (
-                each.shape == value.shape and each.dtype == value.dtype and each.data_ptr() == value.data_ptr() != 0
-            ):
-                return f"CONSTANTS.c{i}"
-        tensors.append(value)
-        return f"CONSTANTS.c{len(tensors) - 1}"
-    if isinstance(value, float):
-        if math.isinf(value):
-            return "inf" if value > 0 else "-inf"
-        if math.isnan(value):
-            return "nan"
-        text = f"{value:.17g}"
-        return text if any(each in text for each in ".en") else text + "."
-    if isinstance(value, str):
-        escaped = (
-            value.replace("\\", "\\\\")
-            .replace('"', '\\"')
-            .replace("\n", "\\n")
-            .replace("\t", "\\t")
-            .replace("\r", "\\r")
-        )
-        return '"' + "".join(each if each >= " " else f"\\x{ord(each):02x}" for each in escaped) + '"'
-    if isinstance(value, torch.device):
-        return f'torch.device("{value}")'
-    if isinstance(value, (list, tuple)):
-        inner = ", ".join(literal(each, tensors) for each in value)
-        return f"[{inner}]" if isinstance(value, list) else f"({inner},)" if len(value) == 1 else f"({inner})"
-    if isinstance(value, complex):
-        return f"torch.complex({literal(value.real)}, {literal(value.imag)})"
-    return repr(value)
 
 
 class Printer:
@@ -303,7 +264,7 @@ class Printer:
         parts = []
         for (name, keyword_only, default), text, value in zip(parameters, args, values):
             parts.append(
-                (f"{name}={text}" if keyword_only else text, default is not None and _is_default(value, default))
+                (f"{name}={text}" if keyword_only else text, default is not None and is_default(value, default))
             )
         while parts and parts[-1][1] and node.kind() not in _WHOLE:
             parts.pop()
@@ -389,58 +350,6 @@ class Printer:
                 "mark it @torch.jit.unused, or make it part of the script"
             )
         return f"^{node.s('name') if node.hasAttribute('name') else 'python'}({', '.join(args)})"
-
-
-def constant(value):
-    """The value of a constant, or an object that nothing equals."""
-    node = value.node()
-    if node.kind() != "prim::Constant":
-        return _NOTHING
-    return node.ival("value") if node.hasAttribute("value") else None
-
-
-_NOTHING = object()
-
-
-def schema_parameters(schema):
-    """Name, whether by keyword only, and default (text or None) of each parameter of a schema."""
-    inside, depth, parts, part = schema[schema.index("(") + 1 :], 0, [], ""
-    for each in inside:
-        if each == ")" and depth == 0:
-            break
-        depth += each in "([{"
-        depth -= each in ")]}"
-        if each == "," and depth == 0:
-            parts.append(part)
-            part = ""
-        else:
-            part += each
-    parts += [part] if part.strip() else []
-    found, keyword_only = [], False
-    for each in parts:
-        each = each.strip()
-        if each == "*":
-            keyword_only = True
-            continue
-        left, equals, default = each.partition("=")
-        found.append((left.split()[-1], keyword_only, default if equals else None))
-    return found
-
-
-def _is_default(value, default):
-    held = constant(value)
-    if held is _NOTHING:
-        return False
-    if default == "None":
-        return held is None
-    if default in ("True", "False"):
-        return held is (default == "True")
-    if isinstance(held, str):
-        return default.strip("'\"") == held
-    try:
-        return type(held) in (int, float) and float(default) == held
-    except ValueError:
-        return False
 
 
 def code_of(function):

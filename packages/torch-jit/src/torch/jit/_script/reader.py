@@ -10,17 +10,12 @@ import ast
 import inspect
 import math
 
-import torch
-
 from .. import _ir as ir
-from . import library, operators, recurrent, types
-from .compiler import Compiler, Emitter, Parameter, Program, all_arguments, set_defaults
-from .errors import ScriptError, nearest
-from .library import FUNCTIONS, SPECIAL
-from .printer import NAMES
-from .scope import FALLS, Function
+from . import types
+from .compiler import Compiler, Parameter, Program, all_arguments
+from .errors import ScriptError
 from .source import _MISSING, Source
-from .values import Bound, Static, TupleOf
+from .text import BUILTINS, FORMS, Constants, Operators, Path, TextEmitter, TextFunction
 
 __all__ = ["Code"]
 
@@ -29,45 +24,6 @@ _SIMPLE = {
     "complex": types.COMPLEX, "NoneType": types.NONE, "None": types.NONE, "number": types.NUMBER, "Scalar": types.NUMBER,
     "Any": types.ANY, "Device": types.DEVICE, "Layout": types.INT, "Dtype": types.INT,
 }  # fmt: skip
-_BUILTIN = {
-    each.__name__: each
-    for each in (int, float, bool, str, complex, range, print, len, getattr, abs, min, max, round, ord, chr)
-}
-
-
-class Operators:
-    """``torch`` and ``ops.prim`` in the text: every attribute is an operator."""
-
-    def __init__(self, space):
-        self.space = space
-
-
-class Operator:
-    """``torch.add``: called with values."""
-
-    def __init__(self, space, name):
-        self.space, self.name = space, name
-
-
-class Constants:
-    """``CONSTANTS.c0``: the tensors beside the text."""
-
-    def __init__(self, values):
-        self.values = values
-
-
-class Path:
-    """``__torch__.a.b``: a part of a name."""
-
-    def __init__(self, code, name):
-        self.code, self.name = code, name
-
-
-class Form:
-    """``uninitialized`` and ``unchecked_cast``: calls whose first argument is a type."""
-
-    def __init__(self, name):
-        self.name = name
 
 
 class TextSource(Source):
@@ -95,212 +51,6 @@ class TextSource(Source):
         return self.code.type_of(ast.parse(text, mode="eval").body)
 
 
-class TextEmitter(Emitter):
-    """Compiles a text of an archive: only what such texts hold."""
-
-    def _of_python(self, value, name):
-        if isinstance(value, Operators):
-            if value.space == "" and name in ("prim", "aten", "quantized"):
-                return Static(Operators(name))
-            return Static(Operator(value.space, name))
-        if isinstance(value, Constants):
-            try:
-                return self.constant(value.values[int(name[1:])])
-            except (ValueError, IndexError):
-                raise self.error(f"the archive has no constant {name}") from None
-        if isinstance(value, Path):
-            return self._of_path(value, name)
-        if isinstance(value, ir.Type) and value.kind() == "EnumType":
-            members = self.function.source.code.enums[value.qualified_name()].__members__
-            if name not in members:
-                raise self.error(f"{value} has no member {name!r}")
-            return self.graph.insertConstant(members[name], value)
-        if isinstance(value, ir.Type) and value.kind() == "ClassType" and name == "__new__":
-            return Static(Form("__new__"))
-        if isinstance(value, str):
-            return Bound(self.value(Static(value)), name)
-        raise self.error(f"a text of an archive asks {type(value).__name__} for {name!r}")
-
-    def _of_path(self, path, name):
-        full = f"{path.name}.{name}"
-        found = path.code.find(full)
-        return Static(Path(path.code, full) if found is None else found)
-
-    def call_python(self, fn, args, kwargs):
-        if isinstance(fn, Operator):
-            return self._operator_call(fn, args, kwargs)
-        if isinstance(fn, Form):
-            return self.node("prim::CreateObject", [], [args[0].value]).output()
-        if isinstance(fn, TextFunction):
-            return self.call_function(fn.program(), args, kwargs)
-        if isinstance(fn, ir.Type):
-            if fn.kind() == "TupleType":
-                inner = fn.containedTypes()
-                return TupleOf([self.value(item, want) for item, want in zip(args, inner)], fn)
-            if fn.kind() == "EnumType":
-                raise self.error("an enum is not called in an archive")
-        if id(fn) in FUNCTIONS and fn in _BUILTIN.values():
-            return FUNCTIONS[id(fn)][1](self, *args, **kwargs) or Static(None)
-        raise self.error("a text of an archive calls what is no function of it")
-
-    def _operator_call(self, operator, args, kwargs):
-        if operator.space in ("", "aten"):
-            if operator.name == "device" and len(args) == 1 and isinstance(args[0], Static):
-                return Static(torch.device(args[0].value))
-            if operator.name == "wait":
-                value = self.value(args[0])
-                return self.node("aten::wait", [value], [value.type().getElementType()]).output()
-            if operator.name == "complex" and all(isinstance(each, Static) for each in args):
-                return Static(complex(*(each.value for each in args)))
-            if operator.name in ("format", "percentFormat"):
-                return self.formatted(operator.name, args)
-            if operator.name in ("eq", "ne") and all(self.type_of(each).kind() == "EnumType" for each in args):
-                return self.compare_enums(operator.name, *map(self.value, args))
-            python = _PYTHON.get(operator.name)
-            if python is not None:
-                return self.inline(python(), args, kwargs)
-            kwargs = {name: item for name, item in kwargs.items() if not (name in _IGNORED and self._is_absent(item))}
-            if not library.has_row(operator.name) and operator.name not in _NAMES:
-                fn = operators.operator(operator.name)
-                if fn is not None:
-                    return self.python_operator(operator.name, fn, args, kwargs)
-                return self._absent_operator(operator.name)
-            name = _NAMES.get(operator.name, operator.name)
-            by_name = _BY_NAME.get(operator.name, {})
-            kwargs.update({by_name[i]: item for i, item in enumerate(args) if i in by_name})
-            return self.row(name, [item for i, item in enumerate(args) if i not in by_name], kwargs)
-        if operator.space == "prim" and operator.name == "RaiseException":
-            kind = args[1].value if len(args) > 1 and isinstance(args[1], Static) else None
-            kind = (kind or "RuntimeError").rpartition(".")[2]
-            self.node("prim::RaiseException", [self.value(args[0]), self.constant(kind)])
-            return Static(None)
-        if operator.space == "prim" and operator.name.removeprefix("Enum").lower() in ("name", "value"):
-            return self.attribute(self.value(args[0]), operator.name.removeprefix("Enum").lower())
-        kind = f"{operator.space}::{operator.name}"
-        if operator.space == "prim" and operator.name.startswith("is_") and not library.has_row(kind):
-            return Static(False)  # a kind of tensor that there is none of here
-        result = self.op(kind, *(self.value(each) for each in args))
-        return TupleOf(result) if isinstance(result, (tuple, list)) else Static(None) if result is None else result
-
-    def _absent_operator(self, name):
-        """An operator that there is none of: a program that gets there raises, others are not kept from running."""
-        text = f"the archive calls the operator aten::{name}, which this stack does not have"
-        self.node("prim::RaiseException", [self.constant(text), self.constant("NotImplementedError")])
-        return self.uninitialized(types.TENSOR)
-
-    @staticmethod
-    def _is_absent(item):
-        """None, False or 0: what these arguments are unless somebody asks for something special."""
-        return isinstance(item, Static) and not item.value
-
-    def inline(self, fn, args, kwargs, owner=None, cls=None):
-        """A function of torch stands for an operator that has no row."""
-        inner = Emitter(self.graph, self.compiler)
-        inner.block, inner.place, inner.function, inner.frame = self.block, self.place, self.function, self.frame
-        self.graph.setInsertPoint(self.block)
-        return inner.inline(fn, args, kwargs)
-
-    def visit_BinOp(self, node):
-        raise self.error("a text of an archive has calls of operators, and no signs for them")
-
-    visit_ListComp = visit_GeneratorExp = visit_DictComp = visit_JoinedStr = visit_BinOp
-
-    def do_AugAssign(self, node):
-        raise self.error("a text of an archive has no assignments in place")
-
-    def do_FunctionDef(self, node):
-        self.frame.set(node.name, Static(Local(node)))
-        return FALLS
-
-    def forked_local(self, tree):
-        """``fork`` of a function that sees the names around it."""
-        names = sorted({each.id for each in ast.walk(tree) if isinstance(each, ast.Name)})
-        items = {name: self.frame.get(name) for name in names if self.frame.get(name) is not None}
-
-        def emit(inner, values):
-            inner.function = Function(inner.function.source)
-            inner.frame.names.update(zip(items, values))
-            inner.body(tree.body)
-            return inner.frame.get("$ret")
-
-        return self.forked(emit, list(items.values()))
-
-
-class Local:
-    """A function without arguments within a function: what ``fork`` takes."""
-
-    def __init__(self, tree):
-        self.tree = tree
-
-
-_NAMES = {theirs: ours for ours, theirs in NAMES.items()}
-# Arguments that stand at a place there and are given by name here.
-_BY_NAME = {"softmax": {2: "dtype"}, "log_softmax": {2: "dtype"}}
-_IGNORED = frozenset({"layout", "pin_memory", "non_blocking"})  # arguments that our rows do not have
-_PYTHON = {
-    "lstm": lambda: recurrent.lstm, "gru": lambda: recurrent.gru, "rnn_tanh": lambda: recurrent.rnn_tanh,
-    "rnn_relu": lambda: recurrent.rnn_relu,
-}  # fmt: skip
-
-
-def _form(word):
-    """A special form by its place in the tables of library.py."""
-    marker = Form(word)
-
-    def handler(emitter, node):
-        if word == "fork":
-            target = emitter.visit(node.args[0])
-            if isinstance(target, Static) and isinstance(target.value, Local):
-                return emitter.forked_local(target.value.tree)
-            return emitter.forked(
-                lambda inner, items: inner.call(target, items, {}), emitter.elements_of(node.args[1:])
-            )
-        wanted = emitter.function.source.code.type_of(node.args[0])
-        if word == "uninitialized":
-            return emitter.uninitialized(wanted)
-        annotated = word == "annotate"
-        value = emitter.value(emitter.typed(node.args[1], wanted) if annotated else emitter.visit(node.args[1]))
-        if types.is_none(value.type()) and types.is_none(wanted):
-            return Static(None)
-        return value if value.type() == wanted else emitter.node("prim::unchecked_cast", [value], [wanted]).output()
-
-    SPECIAL[id(marker)] = marker, handler
-    return marker
-
-
-_FORMS = {word: _form(word) for word in ("annotate", "unchecked_cast", "uninitialized", "fork")}
-
-
-def _ask(emitter, node):
-    """``isinstance(x, T)`` and ``isinstance(x, [T, U])``."""
-    item = emitter.value(emitter.visit(node.args[0]))
-    listed = node.args[1].elts if isinstance(node.args[1], (ast.List, ast.Tuple)) else [node.args[1]]
-    code = emitter.function.source.code
-    made = emitter.node("prim::isinstance", [item], [types.BOOL])
-    made.ty_("types", ir.TupleType([code.type_of(each) for each in listed]))
-    return made.output()
-
-
-_ISINSTANCE = Form("isinstance")
-SPECIAL[id(_ISINSTANCE)] = _ISINSTANCE, _ask
-
-
-class TextFunction:
-    """A function of an archive, compiled when something calls it."""
-
-    def __init__(self, code, name, source):
-        self.code, self.name, self.source = code, name, source
-
-    _program = None
-
-    def program(self):
-        if self._program is None:
-            self.code.compile(self.name, self.source, self.__dict__, "_program")
-        if self._program.returns is None:
-            raise ScriptError(f"{self.name} calls itself and does not say what it returns")
-        return self._program
-
-
 class TextCompiler(Compiler):
     """The compiler of one archive."""
 
@@ -326,9 +76,9 @@ class Code:
         self.names = {
             "torch": Operators("aten"), "ops": Operators(""), "CONSTANTS": Constants(constants), "inf": math.inf,
             "nan": math.nan, "infj": complex(0, math.inf), "nanj": complex(0, math.nan), "__torch__": Path(self, "__torch__"),
-            "isinstance": _ISINSTANCE, **_FORMS,
+            **FORMS,
         }  # fmt: skip
-        self.names = {**_BUILTIN, **self.names}
+        self.names = {**BUILTINS, **self.names}
 
     # -- names ------------------------------------------------------------------------------------------------------------
 
@@ -480,6 +230,3 @@ class Code:
         """All methods of a class."""
         for name in self.methods.get(cls.qualified_name(), {}):
             self.method(cls, name)
-
-
-assert set_defaults and nearest

@@ -1,0 +1,121 @@
+"""Tuples, lists and dicts written out, with ``*`` in them; and expressions whose type is said."""
+
+from __future__ import annotations
+
+import ast
+
+from .. import _ir as ir
+from . import types
+from .errors import NotSupportedError
+from .values import Items, Static, TupleOf
+
+__all__ = ["Displays", "Spread"]
+
+
+class Spread:
+    """``*values`` of a list that is known only at run time."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value):
+        self.value = value
+
+
+class Displays:
+    """Emits displays of containers."""
+
+    def elements_of(self, nodes):
+        """Items of a display or of arguments, ``*`` spread out."""
+        items = []
+        for node in nodes:
+            if isinstance(node, ast.Starred):
+                inner = self.visit(node.value)
+                known = self.unrolled(inner)
+                items += known if known is not None else [Spread(self.value(inner))]
+            else:
+                items.append(self.visit(node))
+        return items
+
+    def visit_Tuple(self, node):
+        items = self.elements_of(node.elts)
+        if any(isinstance(each, Spread) for each in items):
+            return self.spread_list(items)
+        if all(isinstance(each, Static) and not isinstance(each.value, (list, dict)) for each in items):
+            return Static(tuple(each.value for each in items))
+        return TupleOf(items)
+
+    def typed(self, node, wanted):
+        """An expression of which the type is said: displays take it for their elements."""
+        inner = wanted.getElementType() if types.is_optional(wanted) else wanted
+        kind = inner.kind()
+        if isinstance(node, ast.List) and kind == "ListType" and not any(isinstance(e, ast.Starred) for e in node.elts):
+            before, self.place = self.place, self.where(node)
+            element = inner.getElementType()
+            values = [self.value(self.typed(each, element), element) for each in node.elts]
+            self.place = before
+            return self.list_of(values, inner)
+        if isinstance(node, ast.Dict) and kind == "DictType" and None not in node.keys:
+            types_ = inner.containedTypes()
+            pairs = [
+                self.value(self.typed(each, want), want)
+                for pair in zip(node.keys, node.values)
+                for each, want in zip(pair, types_)
+            ]
+            return self.node("prim::DictConstruct", pairs, [inner]).output()
+        if isinstance(node, ast.Tuple) and kind == "TupleType" and len(node.elts) == len(inner.containedTypes()):
+            return TupleOf([self.typed(each, want) for each, want in zip(node.elts, inner.containedTypes())])
+        return self.visit(node)
+
+    def visit_List(self, node):
+        items = self.elements_of(node.elts)
+        if any(isinstance(each, Spread) for each in items):
+            return self.spread_list(items)
+        if not all(self.is_value(each) for each in items):
+            return Items(items)
+        made = self.list_of([self.value(each) for each in items])
+        if not items:
+            self.empties.add(made)
+        return made
+
+    def spread_list(self, items):
+        """A list put together from elements and whole lists."""
+        whole, part = None, []
+
+        def add(values):
+            nonlocal whole
+            whole = values if whole is None else self.op("add", whole, values)
+
+        for each in items:
+            if isinstance(each, Spread):
+                if part:
+                    add(self.list_of(part))
+                part = []
+                add(each.value)
+            else:
+                part.append(self.value(each))
+        if part:
+            add(self.list_of(part))
+        return whole
+
+    def visit_Dict(self, node):
+        if any(key is None for key in node.keys):
+            raise NotSupportedError("** within a dict is not part of the script language", self.place)
+        keys, values = [self.visit(each) for each in node.keys], [self.visit(each) for each in node.values]
+        if not keys:
+            made = self.node("prim::DictConstruct", [], [ir.DictType(types.STR, types.TENSOR)]).output()
+            self.empties.add(made)
+            return made
+        if not all(self.is_value(each) for each in values):
+            return Static({key.value: each for key, each in zip(keys, values)})
+        keys, values = [self.value(each) for each in keys], [self.value(each) for each in values]
+        kinds = []
+        for what, several in (("keys", keys), ("values", values)):
+            joined = several[0].type()
+            for each in several[1:]:
+                both = types.unify(joined, each.type())
+                if both is None:
+                    raise self.error(f"the {what} of a dict need one type, got {joined} and {each.type()}")
+                joined = both
+            kinds.append(joined)
+        pairs = [each for pair in zip(keys, values) for each in pair]
+        return self.node("prim::DictConstruct", pairs, [ir.DictType(*kinds)]).output()
