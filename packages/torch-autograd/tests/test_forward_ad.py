@@ -29,6 +29,26 @@ def test_a_product_has_the_tangent_of_its_rule():
     assert not primal.requires_grad and not tangent.requires_grad
 
 
+def test_products_with_what_has_no_tangent():
+    x, v, w = torch.randn(3, 3), torch.randn(3, 3), torch.randn(3, 3)
+    for f in (
+        lambda x: x * 2,
+        lambda x: 2 * x,
+        lambda x: w * x,
+        lambda x: x @ w,
+        lambda x: w @ x,
+        lambda x: x @ w[0],
+        lambda x: x.sum(),
+    ):
+        primal, tangent = _push(f, x, v)
+        close(primal, f(x))
+        close(tangent, f(v))
+    half, one = torch.tensor(0.5, dtype=torch.float64), torch.ones((), dtype=torch.float64)
+    assert _push(lambda s: s * x, half, one).tangent.dtype == torch.float32  # a 0-d operand yields
+    assert fwd.unpack_dual(_push(lambda x: x.sum(dtype=torch.int64), x, v).primal).tangent is None
+    close(_push(lambda x: (x * x).mul_(x), x, v).tangent, 3 * x * x * v)
+
+
 def test_a_tensor_has_no_tangent():
     x = torch.ones(2)
     primal, tangent = fwd.unpack_dual(x)

@@ -7,6 +7,7 @@
 #include "torch/autograd/node.h"
 #include "torch/core/ops/copy.h"
 #include "torch/core/ops/create.h"
+#include "torch/core/ops/pointwise.h"
 #include "torch/core/ops/view.h"
 #include "torch/core/sparse.h"
 
@@ -16,6 +17,13 @@ namespace {
 
 constexpr std::string_view kMoveDims[] = {"squeeze_", "swapaxes_", "swapdims_", "t_", "transpose_", "unsqueeze_"};
 constexpr std::string_view kOtherMemory[] = {"as_strided_", "resize_", "resize_as_", "set_"};
+
+// Linear in their first argument, the only tensor: the tangent of the result is the result of the tangent.
+constexpr std::string_view kLinear[] = {"_to_copy", "clone", "cumsum", "diag_embed", "mean",
+                                        "neg",      "sum",   "trace",  "tril",       "triu"};
+
+// Linear in each of two tensors: the product rule.
+constexpr std::string_view kProducts[] = {"bmm", "dot", "matmul", "mm", "mul", "mv"};
 
 template <size_t n>
 bool is_in(std::string_view name, const std::string_view (&names)[n]) {
@@ -148,6 +156,37 @@ void look_at(DualCall& c, const Dual& self, uint64_t level, Result& result) {
   c.values[0].tensor = self.tangent.get();
   c.run(tangents);
   join(result, tangents, level, &c.given(0));
+}
+
+// A new tensor, linear in one.
+bool carry(DualCall& c, const Dual& self, uint64_t level, Result& result) {
+  for (int i = 1; i < c.row.schema.count; ++i)
+    if (c.row.schema.params[i].kind == Kind::Tensor || c.row.schema.params[i].kind == Kind::TensorList) return false;
+  c.run(result);
+  if (!result.tensors[0] || !is_differentiable(result.tensors[0].dtype())) return true;
+  Result tangents;
+  c.values[0].tensor = self.tangent.get();
+  c.run(tangents);
+  join(result, tangents, level, nullptr);
+  return true;
+}
+
+// A product of two.
+void multiply(DualCall& c, uint64_t level, Result& result) {
+  c.run(result);
+  if (!is_differentiable(result.tensors[0].dtype())) return;
+  Result tangents;
+  for (int i = 0; i < 2; ++i) {
+    const Dual* d = c.find(c.given(i));
+    if (!d) continue;
+    TensorImpl* const primal = std::exchange(c.values[i].tensor, d->tangent.get());
+    Result part;
+    c.run(part);
+    c.values[i].tensor = primal;
+    Tensor& sum = tangents.tensors[0];
+    sum = sum ? add(sum, part.tensors[0]) : part.tensors[0];
+  }
+  join(result, tangents, level, nullptr);
 }
 
 // The derivative of the operator along the tangents of its arguments. It is linear in the gradient u that comes in;
@@ -311,6 +350,8 @@ void call_with_duals(const Row& row, const Value* arguments, const VmapLevel& le
   for (int i = 0; i < row.schema.result_count; ++i)
     tensors &= row.schema.results[i].kind == Kind::Tensor || row.schema.results[i].kind == Kind::TensorList;
   if (!tensors) return c.run(result);
+  if (is_in(op, kProducts)) return multiply(c, level.id, result);
+  if (self && is_in(op, kLinear) && carry(c, *self, level.id, result)) return;
   push(c, level, result);
 }
 
