@@ -43,3 +43,11 @@ def test_options_change_and_come_back():
 
 def test_format_of_a_number():
     assert f"{torch.tensor(1.5):.2f}" == "1.50" and f"{torch.tensor([1.5])}" == "tensor([1.5000])"
+
+
+def test_lines_of_complex_numbers_break_where_pytorchs_do():
+    whole = torch.complex(torch.arange(9.0) - 4, torch.arange(9.0) * 3 - 12)
+    assert repr(whole) == (
+        "tensor([-4.-12.j, -3.-9.j, -2.-6.j, -1.-3.j,  0.+0.j,  1.+3.j,  2.+6.j,\n         3.+9.j,  4.+12.j])"
+    )
+    assert repr(torch.arange(8).to(torch.complex64) / 4).splitlines()[0].count("j") == 7

@@ -116,8 +116,14 @@ def _complex_formatter(values):
         sign = "-" if math.copysign(1, v.imag) < 0 else "+"
         return f"{real(v.real)}{sign}{imag(abs(v.imag)).strip()}j"
 
-    width = max((len(style(v)) for v in values), default=0)
-    return lambda v: style(v).rjust(width)
+    return style
+
+
+def _complex_width(values):
+    """Columns of an element in a line, as PyTorch counts: two numbers with their signs, two more, one of whole numbers."""
+    parts = [v.real for v in values], [v.imag for v in values]
+    whole = all(v == math.ceil(v) for part in parts for v in part if math.isfinite(v))
+    return sum(max(map(len, map(_formatter(part), part)), default=0) for part in parts) + 2 + whole
 
 
 _DOTS = object()
@@ -144,13 +150,13 @@ def _flat(nested):
         yield nested
 
 
-def _layout(nested, indent, form):
-    """The bracketed text; `indent` is the column where it starts."""
+def _layout(nested, indent, form, width=None):
+    """The bracketed text; `indent` is the column where it starts, `width` what an element takes of a line."""
     if not isinstance(nested, list):
         return form(nested)
     if not any(isinstance(item, list) for item in nested):
         words = [" ..." if item is _DOTS else form(item) for item in nested]
-        width = max((len(word) for word in words), default=0) + 2
+        width = width or max((len(word) for word in words), default=0) + 2
         per_line = max(1, (options.linewidth - indent) // width)
         lines = [", ".join(words[i : i + per_line]) for i in range(0, len(words), per_line)]
         return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
@@ -159,14 +165,16 @@ def _layout(nested, indent, form):
     while isinstance(inner, list):
         depth += 1
         inner = next((item for item in inner if item is not _DOTS), None)
-    blocks = ["..." if item is _DOTS else _layout(item, indent + 1, form) for item in nested]
+    blocks = ["..." if item is _DOTS else _layout(item, indent + 1, form, width) for item in nested]
     return "[" + ("," + "\n" * depth + " " * (indent + 1)).join(blocks) + "]"
 
 
 def _contents(tensor, indent):
     nested = _summary(tensor, tensor.numel() > options.threshold)
     values = list(_flat(nested))
-    return _layout(nested, indent, (_complex_formatter if tensor.is_complex() else _formatter)(values))
+    if not tensor.is_complex():
+        return _layout(nested, indent, _formatter(values))
+    return _layout(nested, indent, _complex_formatter(values), _complex_width(values))
 
 
 #: functions from a tensor to its text, or to None, for tensors that are wrappers around others
@@ -245,15 +253,14 @@ def _sparse_text(tensor, plain, head, notes):
     notes += _graph_note(tensor)
     if tensor.is_sparse:  # a compressed one's notes go on behind its values
         lines.append(notes.pop(0))
-    width = options.linewidth - 2 * (not tensor.is_sparse)
-    return _with_notes(head + (",\n" + " " * len(head)).join(lines), notes, len(head), width)
+    return _with_notes(head + (",\n" + " " * len(head)).join(lines), notes, len(head), 2 * (not tensor.is_sparse))
 
 
-def _with_notes(body, notes, indent, width=None):
+def _with_notes(body, notes, indent, spare=0):
     """Adds `, dtype=...` and so on, on a new line where the last one is full."""
-    used = len(body) - body.rfind("\n") - 1
+    used = len(body) - body.rfind("\n") - 1 + spare
     for note in notes:
-        if used + len(note) + 2 > (width or options.linewidth):
+        if used + len(note) + 2 > options.linewidth:
             body += ",\n" + " " * indent + note
             used = indent + len(note)
         else:
