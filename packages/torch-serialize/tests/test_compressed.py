@@ -51,7 +51,7 @@ def test_numpy_gets_what_holds_the_numbers(tmp_path):
     save(torch.tensor([1 + 2j, -0.5j]).chalf(), tmp_path / "c.pt")
     assert read(tmp_path / "c.pt").tolist() == [1 + 2j, -0.5j]
     save(torch.eye(2).to_sparse_csr(), tmp_path / "s.pt")
-    with pytest.raises(NotImplementedError, match="pip install torch-core"):
+    with pytest.raises(NotImplementedError, match="pip install .*torch-core"):
         read(tmp_path / "s.pt")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 REFUSED = {
-    "_scaled_mm": "there are no tensors of float8: torch.mm multiplies the other dtypes",
+    "_scaled_mm": "products of float8 are not there: torch.mm multiplies the other dtypes",
     "_make_per_tensor_quantized_tensor": "there are no quantized tensors",
     "_make_per_channel_quantized_tensor": "there are no quantized tensors",
     "_empty_affine_quantized": "there are no quantized tensors",

@@ -80,14 +80,14 @@ def _by_offsets(mat_a, mat_b, offs, a, b, shapes):
 
 
 def scaled_mm(mat_a, mat_b, scale_a, scale_recipe_a, scale_b, scale_recipe_b, *args, **kwargs):
-    """Raises NotImplementedError: there are no tensors of float8 or float4 to multiply."""
+    """Raises NotImplementedError: tensors of float8 and float4 are not multiplied."""
     raise NotImplementedError(
-        "scaled_mm: tensors of float8 and float4 are not part of this stack; use torch.mm of bfloat16"
+        "scaled_mm: products of float8 and float4 are not part of this stack; use torch.mm of bfloat16"
     )
 
 
 def scaled_grouped_mm(mat_a, mat_b, scale_a, scale_recipe_a, scale_b, scale_recipe_b, *args, **kwargs):
-    """Raises NotImplementedError: there are no tensors of float8 or float4 to multiply."""
+    """Raises NotImplementedError: tensors of float8 and float4 are not multiplied."""
     raise NotImplementedError(
-        "scaled_grouped_mm: tensors of float8 and float4 are not part of this stack; use grouped_mm"
+        "scaled_grouped_mm: products of float8 and float4 are not part of this stack; use grouped_mm"
     )
