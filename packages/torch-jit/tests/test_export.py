@@ -278,3 +278,15 @@ def test_files_that_are_no_programs(tmp_path):
         buffer.seek(0)
         with pytest.raises(RuntimeError, match="export.load: the program in the file is broken"):
             torch.export.load(buffer)
+
+
+@torch.jit.script
+def compiled(x):
+    return torch.relu(x) * 2
+
+
+def test_compiled_programs_within_are_refused():
+    for module in (Module(lambda _, x: compiled(x) + 1), torch.jit.script(nn.Linear(3, 2))):
+        with pytest.raises(UserError, match="calls what torch.jit.script made"):
+            export(module, (torch.ones(3),))
+    assert torch.equal(compiled(torch.ones(1)), torch.full((1,), 2.0))

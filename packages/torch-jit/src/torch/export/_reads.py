@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 
 import torch
 
@@ -45,6 +46,32 @@ def watching(read: Callable[[torch.Tensor, str], None]) -> Iterator[None]:
                 delattr(torch.Tensor, name)
             else:
                 setattr(torch.Tensor, name, method)
+
+
+@contextlib.contextmanager
+def refusing_scripts(refuse: Callable[[str], Exception]) -> Iterator[None]:
+    """While the block runs, calls of compiled programs raise ``refuse(what)``: what they compute is not seen."""
+    api = sys.modules.get("torch.jit._script.api")
+    if api is None:  # nothing was compiled
+        yield
+        return
+    function, module = api.ScriptFunction, api.ScriptModule
+    before = function.__call__, module.__dict__.get("__call__")
+
+    def refused(self, *args, **kwargs):
+        raise refuse(
+            "calls what torch.jit.script made, which a recording does not see: call the Python that it was made of"
+        )
+
+    function.__call__ = module.__call__ = refused
+    try:
+        yield
+    finally:
+        function.__call__ = before[0]
+        if before[1] is None:
+            del module.__call__
+        else:
+            module.__call__ = before[1]
 
 
 def _asking(method, what, read):

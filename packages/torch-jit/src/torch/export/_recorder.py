@@ -326,6 +326,7 @@ class Recorder(TorchFunctionMode):
             self.places.following(),
             _leaves.standing_in(self),
             _reads.watching(self._value_read),
+            _reads.refusing_scripts(self.refuse),
             self,
         ):
             yield self

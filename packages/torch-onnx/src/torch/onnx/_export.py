@@ -105,6 +105,9 @@ class Exporter:
         """Write one operator."""
         w = self.w
         w.step = step
+        if step.blocks:
+            (self._if if step.name == "prim.if" else self._loop)(step)
+            return
         rule = find(step, w.opset, self.own)
         try:
             found = rule.write(w, SimpleNamespace(**step.arguments), step.results)
@@ -121,6 +124,59 @@ class Exporter:
             )
         for value, name in zip(step.results, names, strict=False):
             w.names[value] = name
+
+    # --- blocks ---
+
+    def _graph(self, name: str, block: Any, inputs: list) -> Any:
+        """A block as a graph within a node; it reads the names around it."""
+        from onnx import helper
+
+        w = self.w
+        outer, w.nodes = w.nodes, []
+        for step in block.steps:
+            self.step(step)
+        outputs = []
+        for value in block.outputs:
+            dtype = value.dtype if isinstance(value, Value) else torch.as_tensor(value).dtype
+            own = w.op("Identity", value if isinstance(value, Value) else w.const(value))
+            shape = list(value.shape) if isinstance(value, Value) and value.shape is not None else []
+            outputs.append(
+                helper.make_tensor_value_info(
+                    own, _types.number(dtype), [s if isinstance(s, int) else None for s in shape]
+                )
+            )
+        nodes, w.nodes = w.nodes, outer
+        return helper.make_graph(nodes, name, inputs, outputs)
+
+    def _if(self, step: Step) -> None:
+        one, two = (self._graph(name, block, []) for name, block in zip(("then", "else"), step.blocks, strict=True))
+        names = self._several(step, "If", [step.arguments["condition"]], then_branch=one, else_branch=two)
+        self.w.names.update(zip(step.results, names, strict=True))
+
+    def _loop(self, step: Step) -> None:
+        from onnx import helper
+
+        w, (block,) = self.w, step.blocks
+        turn, *carried = block.inputs
+        for value in block.inputs:
+            w.names[value] = w.unique(value.name)
+        going = w.unique("going")
+        inputs = [
+            helper.make_tensor_value_info(w.names[turn], 7, []), helper.make_tensor_value_info(going, 9, []),
+            *(helper.make_tensor_value_info(w.names[v], _types.number(v.dtype), [None] * len(v.shape)) for v in carried),
+        ]  # fmt: skip
+        body = self._graph("body", block, inputs)
+        trips, first = step.arguments["trips"], step.arguments["first"]
+        operands = [None if trips is None else w.name(trips), step.arguments["going"], *first]
+        names = self._several(step, "Loop", operands, body=body)
+        w.names.update(zip(step.results, names, strict=True))
+
+    def _several(self, step, kind, operands, **graphs):
+        self.w.step = step
+        found = self.w.op(kind, *operands, outputs=len(step.results), **graphs)
+        return found if isinstance(found, tuple) else (found,)
+
+    # --- results ---
 
     def _outputs(self, output_names):
         """The nodes, with the results under the names that the user wants."""

@@ -21,7 +21,7 @@ def fold(program: Program) -> dict[Value, torch.Tensor]:
     left: list[Step] = []
     needed: set[Value] = {v for v in program.outputs if v is not None}
     for step in program.steps:
-        values = [v for v in pytree.tree_leaves(step.arguments) if isinstance(v, Value)]
+        values = [v for v in pytree.tree_leaves(step.arguments) if isinstance(v, Value)] + inner_values(step)
         if step.name not in RANDOM and not step.blocks and step.library == "aten" and all(v in known for v in values):
             if (found := _compute(step, known)) is not None:
                 known.update(zip(step.results, found, strict=False))
@@ -30,6 +30,16 @@ def fold(program: Program) -> dict[Value, torch.Tensor]:
         left.append(step)
     program.steps = left
     return {v: torch.as_tensor(t) for v, t in known.items() if v in needed and v not in given}
+
+
+def inner_values(step: Step) -> list[Value]:
+    """The values that the blocks of a step read."""
+    found = []
+    for block in step.blocks:
+        found += [v for v in block.outputs if isinstance(v, Value)]
+        for inner in block.steps:
+            found += [v for v in pytree.tree_leaves(inner.arguments) if isinstance(v, Value)] + inner_values(inner)
+    return found
 
 
 def _compute(step: Step, known: dict) -> list | None:

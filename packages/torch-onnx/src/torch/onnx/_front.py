@@ -48,6 +48,8 @@ def export(model: Any, args: Any, kwargs: dict, options: Options) -> ONNXProgram
         args = args if isinstance(args, tuple) else (args,)
         if args and isinstance(args[-1], dict) and not kwargs and _by_name(model, args):
             args, kwargs = args[:-1], args[-1]
+        if isinstance(model, torch.jit.ScriptModule):
+            return _scripted(model, args, kwargs, opset, options, training)
         with select_model_mode_for_export(model, training):
             located = _located(model, args, kwargs, options)
             exported = _export(model, args, kwargs, options.dynamic_shapes, located)
@@ -61,6 +63,32 @@ def export(model: Any, args: Any, kwargs: dict, options: Options) -> ONNXProgram
     if options.verbose:
         print(program)
     return program
+
+
+def _scripted(model, args, kwargs, opset, options, training):
+    """A script, whose branches and loops are kept."""
+    from . import _scripted as script
+
+    if kwargs or any(not isinstance(a, (torch.Tensor, int, float, bool, type(None))) for a in args):
+        raise NotImplementedError("onnx.export: a script is exported for tensors and numbers by position")
+    if options.dynamic_shapes is not None:
+        raise NotImplementedError("onnx.export: sizes of a script that may change are said by dynamic_axes")
+    names = [v.debugName() for v in model.graph.inputs()][1:]
+    moving = {}
+    for name, dims in (options.dynamic_axes or {}).items():
+        chosen = [i for i, n in enumerate(names) if n == name]
+        given = [i for i, n in enumerate(options.input_names) if n == name]
+        for i in chosen or given:
+            entries = dims.items() if isinstance(dims, dict) else ((d, f"{name}_dim_{d}") for d in dims)
+            moving[i] = {d % args[i].dim(): str(text) for d, text in entries}
+    with select_model_mode_for_export(model, training):
+        program = script.read(model, args, names, moving)
+    exporter = Exporter(
+        program, opset, {}, export_params=options.export_params, fold=False, verbose=options.verbose
+    )  # fmt: skip
+    return ONNXProgram(
+        exporter.model(options.input_names, options.output_names, options.keep_initializers, options.custom_opsets)
+    )
 
 
 def _needed():

@@ -191,7 +191,7 @@ def missing(program: Program, known: Any) -> list[Step]:
     """The steps for which there is no rule."""
     found = []
     for step in program.steps:
-        if not known(step):
+        if not step.blocks and not known(step):
             found.append(step)
         for block in step.blocks:
             found += missing(Program([], block.steps, []), known)

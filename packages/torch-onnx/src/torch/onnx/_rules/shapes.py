@@ -52,7 +52,12 @@ def unflatten(w, a, out):
 @rule("squeeze")
 def squeeze(w, a, out):
     chosen = [d for d in dims(a.dim, a.self.rank) if a.self.shape[d] == 1]
-    return w.squeeze(a.self, *chosen) if chosen else w.name(a.self)
+    gone = a.self.rank - out[0].rank
+    if len(chosen) != gone and a.dim is not None:
+        chosen = [d for d in dims(a.dim, a.self.rank) if a.self.shape[d] == 1 or not isinstance(a.self.shape[d], int)]
+    if len(chosen) != gone:
+        raise NotImplementedError("squeeze of dims whose sizes are not known cannot be written: name them")
+    return w.squeeze(a.self, *chosen) if chosen and gone else w.name(a.self)
 
 
 @rule("unsqueeze")

@@ -1,0 +1,351 @@
+"""A script (torch.jit.script) as a :class:`.Program`: branches and loops are kept as blocks.
+
+The graph is walked once on the example, so that dtypes and dims are known; a branch that the example does not take is
+walked too. Calls of methods are written out in place. Sizes of the example hold, but where ``moving`` says that they may
+change, and within loops.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import torch
+from torch.export._rows import schemas
+
+from ._program import Block, Program, Step, Value
+from .errors import SymbolicValueError
+
+
+class Known:
+    """A value of the walk: what it is on the example, and what stands for it in the file (None: a constant)."""
+
+    def __init__(self, concrete: Any, value: Value | None = None) -> None:
+        self.concrete, self.value = concrete, value
+
+
+_ARITHMETIC = {
+    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "floordiv": operator.floordiv, "lt": operator.lt, "gt": operator.gt,
+    "le": operator.le, "ge": operator.ge, "eq": operator.eq, "ne": operator.ne, "__not__": operator.not_, "neg": operator.neg,
+    "__and__": operator.and_, "__or__": operator.or_, "__is__": operator.is_, "__isnot__": operator.is_not,
+    "div": operator.truediv, "truediv": operator.truediv, "remainder": operator.mod, "len": len, "min": min, "max": max,
+    "dim": lambda x: x.dim(), "Float": float, "Int": int,
+}  # fmt: skip
+_COMPARISONS = ("lt", "gt", "le", "ge", "eq", "ne")
+
+
+class Walk:
+    """Walks a method's graph."""
+
+    def __init__(self, module: torch.nn.Module, moving: bool) -> None:
+        self.program = Program([], [], [])
+        self._names = {id(m): name for name, m in module.named_modules()}
+        self._held: dict[int, Value] = {}
+        self._moving, self._depth, self._count = moving, 0, 0
+        self._parameters = {id(p) for p in module.parameters()}
+        self._all: list[Known] = []
+
+    # --- values ---
+
+    def _fresh(self, name: str, concrete: Any) -> Known:
+        self._count += 1
+        if isinstance(concrete, torch.Tensor):
+            shape = (
+                tuple(f"d{self._count}_{i}" for i in range(concrete.dim())) if self._loose else tuple(concrete.shape)
+            )
+            known = Known(concrete, Value(f"{name}_{self._count}", concrete.dtype, shape))
+        else:
+            dtype = (
+                torch.bool
+                if isinstance(concrete, bool)
+                else torch.float64
+                if isinstance(concrete, float)
+                else torch.int64
+            )
+            known = Known(concrete, Value(f"{name}_{self._count}", dtype, (), number=True))
+        self._all.append(known)
+        return known
+
+    @property
+    def _loose(self) -> bool:
+        return self._moving or self._depth > 0
+
+    def hold(self, owner: Any, name: str, tensor: torch.Tensor) -> Known:
+        """A tensor of a module."""
+        if id(tensor) not in self._held:
+            path = ".".join(filter(None, [self._names.get(id(owner), ""), name]))
+            value = self._held[id(tensor)] = Value(path, tensor.dtype, tuple(tensor.shape), constant=tensor.detach())
+            self.program.held.append(value)
+            if id(tensor) in self._parameters:
+                self.program.parameters.add(path)
+        return Known(tensor, self._held[id(tensor)])
+
+    # --- nodes ---
+
+    def method(self, owner: Any, graph: Any, arguments: list[Known], steps: list[Step]) -> list[Known]:
+        """What a graph gives for arguments."""
+        env = dict(zip([v.debugName() for v in graph.inputs()], [Known(owner), *arguments], strict=True))
+        for node in graph.nodes():
+            self._node(node, env, steps)
+        return [env[v.debugName()] for v in graph.outputs()]
+
+    def _node(self, node, env, steps):
+        kind, inputs = node.kind(), [env[v.debugName()] for v in node.inputs()]
+        outputs = [v.debugName() for v in node.outputs()]
+        short = kind.partition("::")[2]
+        if kind == "prim::Constant":
+            found = [Known(node.output().toIValue())]
+        elif kind == "prim::GetAttr":
+            owner, name = inputs[0].concrete, node.s("name")
+            value = getattr(owner, name)
+            found = [self.hold(owner, name, value) if isinstance(value, torch.Tensor) else Known(value)]
+        elif kind == "prim::CallMethod":
+            owner, name = inputs[0].concrete, node.s("name")
+            graph = owner.graph if name == "forward" else getattr(owner, name).graph
+            found = self.method(owner, graph, inputs[1:], steps)
+        elif kind in ("prim::ListConstruct", "prim::TupleConstruct"):
+            found = [Known(inputs)]
+        elif kind in ("prim::ListUnpack", "prim::TupleUnpack"):
+            found = inputs[0].concrete
+        elif kind == "prim::If":
+            found = self._if(node, inputs[0], env, steps)
+        elif kind == "prim::Loop":
+            found = self._loop(node, inputs, env, steps)
+        elif kind in ("prim::unchecked_cast", "prim::RaiseException", "prim::Print"):
+            if kind != "prim::unchecked_cast":
+                raise self._refuse(node, f"{kind} cannot be written")
+            found = inputs
+        elif kind.startswith("aten::"):
+            found = self._operator(node, short, inputs, steps)
+        else:
+            raise self._refuse(node, f"{kind} cannot be written")
+        env.update(zip(outputs, found, strict=True))
+
+    def _refuse(self, node, text):
+        return SymbolicValueError(f"{node.sourceRange()}: {text}")
+
+    # --- operators ---
+
+    def _operator(self, node, name, inputs, steps):
+        tensors = [i for i in inputs if isinstance(_deep(i), torch.Tensor) or _holds_tensors(i)]
+        if name == "size":
+            return [self._size(inputs, steps, node)]
+        if name == "Bool" and tensors:
+            return [
+                self._emit(
+                    node, "_to_copy", {"self": inputs[0], "dtype": Known(torch.bool)}, bool(inputs[0].concrete), steps
+                )
+            ]
+        if name in ("Int", "Float") and tensors:
+            raise self._refuse(node, f"aten::{name} of a tensor cannot be written")
+        if name == "__getitem__" and isinstance(inputs[0].concrete, list):
+            return [inputs[0].concrete[inputs[1].concrete]]
+        gives_tensor = [str(v.type()) for v in node.outputs()] == ["Tensor"]
+        if not (tensors or gives_tensor) or name in ("dim", "len"):
+            return [self._number(node, name, inputs, steps)]
+        text = node.schema().partition("::")[2]
+        schema = next((s for s in schemas().get(name, ()) if text.startswith(s.text.partition(" -> ")[0].split("(")[0]) and len(s.arguments) == len(inputs)
+                       and [a.name for a in s.arguments] == _parameters(text)), None)  # fmt: skip
+        if schema is None:
+            raise self._refuse(node, f"aten::{name} with arguments ({text}) cannot be written")
+        target = None
+        if schema.arguments[0].is_write:
+            target, name = inputs[0], name[:-1]
+            shared = [
+                k
+                for k in self._all
+                if isinstance(k.concrete, torch.Tensor) and _memory(k.concrete) == _memory(target.concrete)
+            ]
+            if self._depth or any(k is not target for k in shared) or name not in schemas():
+                raise self._refuse(
+                    node, f"aten::{name}_ writes to a tensor that others share, or in a block: use {name}"
+                )
+        arguments = {a.name: i for a, i in zip(schema.arguments, inputs, strict=True)}
+        real = {k: _deep(v) for k, v in arguments.items()}
+        positional = [real[a.name] for a in schema.arguments if not a.kwarg_only]
+        keywords = {a.name: real[a.name] for a in schema.arguments if a.kwarg_only and real[a.name] is not None}
+        concrete = getattr(torch.ops.aten, name)(*positional, **keywords)
+        if isinstance(concrete, (tuple, list)):
+            parts = [self._fresh(name, c) for c in concrete]
+            self._append(node, name, arguments, parts, steps)
+            listed = node.output().type().kind() == "ListType" if len(list(node.outputs())) == 1 else False
+            return [Known(parts)] if listed or len(list(node.outputs())) == 1 else parts
+        found = self._emit(node, name, arguments, concrete, steps)
+        if target is not None:
+            target.concrete, target.value = found.concrete, found.value
+            return [target]
+        return [found]
+
+    def _append(self, node, name, arguments, results, steps):
+        place = str(node.sourceRange())
+        values = {k: _value(v) for k, v in arguments.items()}
+        steps.append(Step(name, values, [r.value for r in results], None, place, f"  File {place}"))
+
+    def _emit(self, node, name, arguments, concrete, steps):
+        found = self._fresh(name.replace(".", "_"), concrete)
+        self._append(node, name, arguments, [found], steps)
+        return found
+
+    def _size(self, inputs, steps, node):
+        x = inputs[0]
+        if len(inputs) == 1:
+            return Known([self._size([x, Known(i)], steps, node) for i in range(x.concrete.dim())])
+        dim = inputs[1].concrete
+        if not self._loose or isinstance(x.value.shape[dim], int):
+            return Known(x.concrete.shape[dim])
+        return self._emit(node, "sym_size", {"self": x, "dim": Known(dim)}, x.concrete.shape[dim], steps)
+
+    def _number(self, node, name, inputs, steps):
+        if name not in _ARITHMETIC:
+            raise self._refuse(node, f"aten::{name} of numbers cannot be written")
+        concrete = _ARITHMETIC[name](*(i.concrete for i in inputs))
+        if name in ("dim", "len") or all(i.value is None for i in inputs):
+            return Known(concrete)
+        if name in ("add", "sub", "mul", "floordiv"):
+            return self._emit(
+                node, f"number.{name}", dict(zip(("left", "right"), inputs, strict=True)), concrete, steps
+            )
+        if name in _COMPARISONS:
+            return self._emit(node, name, dict(zip(("self", "other"), inputs, strict=True)), concrete, steps)
+        if name in ("__not__", "__and__", "__or__"):
+            plain = {"__not__": "logical_not", "__and__": "logical_and", "__or__": "logical_or"}[name]
+            return self._emit(node, plain, dict(zip(("self", "other"), inputs, strict=False)), concrete, steps)
+        raise self._refuse(node, f"aten::{name} of numbers that are computed cannot be written")
+
+    # --- blocks ---
+
+    def _block(self, block, inputs, env):
+        inner = {**env, **dict(zip([v.debugName() for v in block.inputs()], inputs, strict=True))}
+        steps: list[Step] = []
+        self._depth += 1
+        try:
+            for node in block.nodes():
+                self._node(node, inner, steps)
+        finally:
+            self._depth -= 1
+        return steps, [inner[v.debugName()] for v in block.outputs()]
+
+    def _if(self, node, condition, env, steps):
+        blocks = list(node.blocks())
+        if condition.value is None:
+            inner = dict(env)
+            taken = blocks[0 if condition.concrete else 1]
+            for each in taken.nodes():
+                self._node(each, inner, steps)
+            return [inner[v.debugName()] for v in taken.outputs()]
+        both = [self._block(block, [], env) for block in blocks]
+        results = []
+        for one, two in zip(*(outputs for _, outputs in both), strict=True):
+            if type(one.concrete) is not type(two.concrete) or isinstance(one.concrete, (list, tuple)):
+                raise self._refuse(node, "branches that give lists, or things of two kinds, cannot be written")
+            found = self._fresh("if", one.concrete if condition.concrete else two.concrete)
+            if isinstance(one.concrete, torch.Tensor):
+                if one.concrete.dtype != two.concrete.dtype or one.concrete.dim() != two.concrete.dim():
+                    raise self._refuse(
+                        node, "branches that give tensors of two dtypes, or with other dims, cannot be written"
+                    )
+                if not self._loose and one.concrete.shape != two.concrete.shape:
+                    found.value.shape = tuple(f"{found.value.name}_{i}" for i in range(one.concrete.dim()))
+            results.append(found)
+        step = Step(
+            "prim.if", {"condition": _value(condition)}, [r.value for r in results], place=str(node.sourceRange())
+        )
+        step.blocks = [Block([], inner, [_operand(o) for o in outputs]) for inner, outputs in both]
+        steps.append(step)
+        return results
+
+    def _loop(self, node, inputs, env, steps):
+        trips, going, *carried = inputs
+        (block,) = node.blocks()
+        self._depth += 1
+        entry = [self._fresh("turn", 0), *(self._fresh("carried", c.concrete) for c in carried)]
+        self._depth -= 1
+        for before in carried:
+            if isinstance(before.concrete, (list, tuple)) or before.concrete is None:
+                raise self._refuse(node, "loops that carry lists cannot be written")
+        inner, (going_on, *after) = self._block(block, entry, env)
+        values = [c.concrete for c in carried]
+        keep, turn = going.concrete, 0
+        if keep and trips.concrete > 0:  # the rest of the example, for what comes after
+            values, keep, turn = [a.concrete for a in after], going_on.concrete, 1
+        while keep and turn < trips.concrete:
+            self._count += 1
+            _, (again, *then) = self._block(
+                block, [Known(turn), *(Known(v, e.value) for v, e in zip(values, entry[1:], strict=True))], env
+            )
+            values, keep, turn = [t.concrete for t in then], again.concrete, turn + 1
+        results = []
+        for value, before, body in zip(values, entry[1:], after, strict=True):
+            if isinstance(value, torch.Tensor) and (
+                body.concrete.dtype != before.concrete.dtype or value.dim() != before.concrete.dim()
+            ):
+                raise self._refuse(node, "a loop whose tensors change their dtype or number of dims cannot be written")
+            results.append(self._fresh("loop", value))
+        forever = trips.value is None and trips.concrete >= 2**62
+        step = Step(
+            "prim.loop", {"trips": None if forever else _value(trips), "going": _operand(going), "first": [_operand(c) for c in carried]},
+            [r.value for r in results], place=str(node.sourceRange()),
+        )  # fmt: skip
+        step.blocks = [Block([e.value for e in entry], inner, [_operand(o) for o in (going_on, *after)])]
+        steps.append(step)
+        return results
+
+
+def _deep(known):
+    if isinstance(known, Known):
+        return [_deep(k) for k in known.concrete] if isinstance(known.concrete, list) else known.concrete
+    return known
+
+
+def _holds_tensors(known):
+    return isinstance(known.concrete, list) and any(isinstance(_deep(k), torch.Tensor) for k in known.concrete)
+
+
+def _value(known):
+    """An argument of a step."""
+    if known.value is not None:
+        return known.value
+    return (
+        [_value(k) for k in known.concrete]
+        if isinstance(known.concrete, list) and any(isinstance(k, Known) for k in known.concrete)
+        else known.concrete
+    )
+
+
+def _operand(known):
+    """What a block takes or gives: constants have their dtype there."""
+    return known.value if known.value is not None else known.concrete
+
+
+def _memory(tensor):
+    return tensor.untyped_storage().data_ptr()
+
+
+def _parameters(text):
+    from torch._schemas import Schema
+    from torch.export._rows import _known_types
+
+    return [a.name for a in Schema.parse(_known_types(text)).arguments]
+
+
+def read(module: Any, args: tuple, names: list[str], moving: dict[int, dict[int, Any]]) -> Program:
+    """The program of a scripted module's forward."""
+    walk = Walk(module, bool(moving))
+    arguments = []
+    for i, (name, arg) in enumerate(zip(names, args, strict=True)):
+        if isinstance(arg, torch.Tensor):
+            shape = tuple(moving.get(i, {}).get(d, s) for d, s in enumerate(arg.shape))
+            value = Value(name, arg.dtype, shape)
+            walk.program.inputs.append(value)
+            arguments.append(Known(arg, value))
+        else:
+            arguments.append(Known(arg))
+    with torch.no_grad():
+        found = walk.method(module, module.graph, arguments, walk.program.steps)
+    flat: list[Known] = []
+    for each in found:
+        flat += each.concrete if isinstance(each.concrete, list) else [each]
+    walk.program.outputs = [
+        k.value if k.value is not None else Value("constant", constant=torch.as_tensor(k.concrete)) for k in flat
+    ]
+    return walk.program
