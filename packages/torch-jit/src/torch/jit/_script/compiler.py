@@ -63,14 +63,16 @@ class Parameter:
     __slots__ = ("default", "keyword", "name", "type")
 
     def __init__(self, name, type, default, keyword):
-        self.name, self.type, self.default, self.keyword = name, type, default, keyword
+        self.name, self.default, self.keyword = name, default, keyword
+        self.type = type.unshaped()  # a trace knows more of its example than it asks of its arguments
 
 
 class Program:
     """A compiled function: its graph, its parameters, and what it returns."""
 
     def __init__(self, name, function, parameters, returns, signature):
-        self.name, self.function, self.parameters, self.returns = name, function, parameters, returns
+        self.name, self.function, self.parameters = name, function, parameters
+        self.returns = returns and returns.unshaped()
         self.signature = signature
         self.uses_grad_mode = False
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import re
 import typing
 
 import torch
@@ -185,7 +186,7 @@ def named_tuple(cls, source=None):
 def qualified(obj):
     """The name under which programs know a Python class or function: ``__torch__.package.Name``."""
     name = f"{obj.__module__}.{obj.__qualname__}".replace("<locals>.", "").replace("<lambda>", "lambda_")
-    return "__torch__." + name.removeprefix("__main__.")
+    return "__torch__." + re.sub(r"[^\w.]", "_", name.removeprefix("__main__."))
 
 
 def of_value(value):
