@@ -93,9 +93,13 @@ class Compiler {
   void simple(Op op, Node* n) { finish(step(op, n), n); }
   void finish(Step s, Node* n) {
     for (Value* v : n->inputs()) s.in.push_back(operand(v));
-    for (Value* v : n->outputs()) s.out.push_back(define(v));
     s.type = n->outputs().size() == 1 ? n->outputs()[0]->type() : nullptr;
-    int at = push(std::move(s));
+    finish_call(std::move(s), n);
+  }
+  // With its operands in place.
+  void finish_call(Step s, Node* n) {
+    for (Value* v : n->outputs()) s.out.push_back(define(v));
+    const int at = push(std::move(s));
     // What nobody uses goes at once.
     for (Value* v : n->outputs())
       if (v->uses().empty()) code_.steps_[size_t(at)].drop.push_back(places_[v].index), places_[v].last = -1;
@@ -108,9 +112,34 @@ class Compiler {
     push(std::move(s));
   }
 
+  // How many inputs and outputs a node of a kind has; -1: any number. Texts may say otherwise.
+  static void check_counts(const Node* n) {
+    struct Counts {
+      const char* kind;
+      int inputs, outputs;
+    };
+    constexpr Counts kCounts[] = {
+        {"prim::ListConstruct", -1, 1}, {"prim::TupleConstruct", -1, 1}, {"prim::DictConstruct", -1, 1},
+        {"prim::ListUnpack", 1, -1},    {"prim::TupleUnpack", 1, -1},    {"prim::TupleIndex", 2, 1},
+        {"prim::TupleSlice", 1, 1},     {"prim::unchecked_cast", 1, 1},  {"prim::unchecked_unwrap_optional", 1, 1},
+        {"prim::Uninitialized", 0, 1},  {"prim::GetAttr", 1, 1},         {"prim::SetAttr", 2, 0},
+        {"prim::CreateObject", 0, 1},   {"prim::isinstance", 1, 1},      {"prim::RaiseException", -1, 0},
+        {"prim::Print", -1, 0},         {"prim::fork", -1, 1},           {"aten::wait", 1, 1}};
+    for (const Counts& c : kCounts) {
+      if (!n->is(c.kind)) continue;
+      TORCH_CHECK(c.inputs < 0 || n->inputs().size() == size_t(c.inputs), n->kind(), " takes ", c.inputs,
+                  " inputs, not ", n->inputs().size());
+      TORCH_CHECK(c.outputs < 0 || n->outputs().size() == size_t(c.outputs), n->kind(), " gives ", c.outputs,
+                  " outputs, not ", n->outputs().size());
+    }
+    TORCH_CHECK(!(n->is("prim::CallMethod") || n->is("prim::CallFunction")) || !n->inputs().empty(), n->kind(),
+                " takes what it calls as its first input");
+  }
+
   void node(Node* n) {
     const std::string& k = n->kind();
     if (k == "prim::Constant") return;
+    check_counts(n);
     if (k == "prim::If") return branch(n);
     if (k == "prim::Loop") return loop(n);
     if (k == "prim::ListConstruct") return is_fixed_list(n->output()) ? void() : simple(Op::List, n);
@@ -136,6 +165,7 @@ class Compiler {
       Step s = step(Op::IsInstance, n);
       finish(std::move(s), n);
       code_.steps_.back().type = n->attribute("types").type;
+      TORCH_CHECK(code_.steps_.back().type, "prim::isinstance: its attribute 'types' must be a tuple of types");
       return;
     }
     if (k == "prim::RaiseException") return simple(Op::Raise, n);
@@ -175,12 +205,9 @@ class Compiler {
         row.fills.push_back({uint8_t(i), operand(v)});
     }
     held_.clear();
-    for (Value* v : n->outputs()) s.out.push_back(define(v));
-    TORCH_CHECK(s.out.size() == f->row->schema.result_count, n->kind(), " has ", s.out.size(), " outputs, but gives ",
-                int(f->row->schema.result_count));
-    int at = push(std::move(s));
-    for (Value* v : n->outputs())
-      if (v->uses().empty()) code_.steps_[size_t(at)].drop.push_back(places_[v].index), places_[v].last = -1;
+    TORCH_CHECK(n->outputs().size() == f->row->schema.result_count, n->kind(), " has ", n->outputs().size(),
+                " outputs, but gives ", int(f->row->schema.result_count));
+    finish_call(std::move(s), n);
   }
 
   void branch(Node* n) {
@@ -273,8 +300,7 @@ class Compiler {
     Step s = step(Op::Call, n);
     s.callee = callee(n->input(0));
     for (size_t i = 1; i < n->inputs().size(); ++i) s.in.push_back(operand(n->inputs()[i]));
-    for (Value* v : n->outputs()) s.out.push_back(define(v));
-    push(std::move(s));
+    finish_call(std::move(s), n);
   }
   void fork(Node* n) {
     Step s = step(Op::Fork, n);

@@ -156,7 +156,8 @@ void Code::execute(std::vector<Cell>& registers, const Step*& at, int depth, std
         registers[size_t(s.out[0])] = Cell::tuple(collect(s), s.type->name().empty() ? nullptr : s.type);
         break;
       case Op::Dict: {
-        TORCH_CHECK(s.type->is(TypeKind::Dict) && s.in.size() % 2 == 0, "prim::DictConstruct: not a dictionary");
+        TORCH_CHECK(s.type && s.type->is(TypeKind::Dict) && s.in.size() % 2 == 0,
+                    "prim::DictConstruct: not a dictionary");
         Cell d = Cell::dict(s.type->contained()[0], s.type->contained()[1]);
         for (size_t i = 0; i < s.in.size(); i += 2) d.to_dict().set(get(s.in[i]), get(s.in[i + 1]));
         registers[size_t(s.out[0])] = std::move(d);
