@@ -180,3 +180,12 @@ def test_a_library_derives_its_own_iterator():
 def test_errors(ten, wrong, error, says):
     with pytest.raises(error, match=says):
         wrong(ten)
+
+
+def test_a_library_sets_the_kind_of_a_loader_and_asks_a_fetcher_for_its_data():
+    from torch.utils.data.dataloader import _DatasetKind
+
+    loader = DataLoader([1, 2])
+    loader._dataset_kind = _DatasetKind.Map
+    fetcher = _DatasetKind.create_fetcher(loader._dataset_kind, loader.dataset, True, list, False)
+    assert fetcher.dataset is loader.dataset and fetcher.fetch([1, 0]) == [2, 1]

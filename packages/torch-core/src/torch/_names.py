@@ -197,6 +197,12 @@ TYPED = (
     "ComplexDouble",
 )
 
+# Types of values in compiled programs, which torch-jit has.
+COMPILED_TYPES = {
+    "AnyType", "BoolType", "ComplexType", "DeviceObjType", "DictType", "FloatType", "IntType", "ListType", "NoneType", "NumberType",
+    "OptionalType", "StringType", "TensorType", "TupleType",
+}  # fmt: skip
+
 # Functions that programs of PyTorch ask for, by the part that will have them.
 PLANNED_FUNCTIONS = {"compile": "compiler"}
 
@@ -218,6 +224,11 @@ def attribute(name: str):
     for kind, module in (("Tensor", "torch._legacy"), ("Storage", "torch.storage")):
         if name.endswith(kind) and name.removesuffix(kind) in TYPED:
             return _keep(name, import_module(module).make(name))
+    if name in COMPILED_TYPES:
+        try:
+            return _keep(name, getattr(import_module("torch.jit._ir"), name))
+        except ModuleNotFoundError:  # torch-jit is not installed
+            pass
     if name.startswith("_foreach_"):
         module = import_module("torch._foreach")
         if name in module.__all__:

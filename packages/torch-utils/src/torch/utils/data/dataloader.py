@@ -130,6 +130,7 @@ class DataLoader(Generic[T_co]):
         self.generator = generator
         self.persistent_workers = persistent_workers
         self._is_stream = isinstance(dataset, IterableDataset)
+        self._dataset_kind = _DatasetKind.Iterable if self._is_stream else _DatasetKind.Map
         self.multiprocessing_context = multiprocessing_context
         self._choose_samplers(batch_size, shuffle, sampler, batch_sampler, drop_last)
         if collate_fn is None:
@@ -180,10 +181,6 @@ class DataLoader(Generic[T_co]):
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_iterator": None}  # a copy has its own workers
-
-    @property
-    def _dataset_kind(self):
-        return _DatasetKind.Iterable if self._is_stream else _DatasetKind.Map
 
     @property
     def multiprocessing_context(self) -> Any:

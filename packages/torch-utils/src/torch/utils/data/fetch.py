@@ -18,7 +18,7 @@ class MapFetcher:
     def __init__(
         self, dataset: Any, auto_collation: bool, collate_fn: Any, drop_last: bool, status: Any = None
     ) -> None:
-        self._dataset = dataset
+        self.dataset = dataset
         self._auto = auto_collation
         self._collate = collate_fn
         self._many = getattr(dataset, "__getitems__", None)
@@ -27,10 +27,10 @@ class MapFetcher:
 
     def fetch(self, entry: Any) -> Any:
         if not self._auto:
-            return self._collate(self._dataset[entry])
+            return self._collate(self.dataset[entry])
         if self._rows is not None and type(entry) is list:
             return self._rows(entry)
-        dataset, status = self._dataset, self._status
+        dataset, status = self.dataset, self._status
         if callable(self._many):
             data = self._many(entry)
         elif status is None:
@@ -64,27 +64,27 @@ class IterableFetcher:
     def __init__(
         self, dataset: Any, auto_collation: bool, collate_fn: Any, drop_last: bool, status: Any = None
     ) -> None:
-        self._samples = iter(dataset)
+        self.dataset, self.dataset_iter = dataset, iter(dataset)
         self._auto = auto_collation
         self._collate = collate_fn
         self._drop_last = drop_last
         self._status = status
-        self._ended = False
+        self.ended = False
 
     def fetch(self, entry: Any) -> Any:
-        if self._ended:
+        if self.ended:
             raise StopIteration
         status = self._status
         if not self._auto:
-            data = next(self._samples)
+            data = next(self.dataset_iter)
         else:
             data = []
-            for sample in itertools.islice(self._samples, len(entry)):
+            for sample in itertools.islice(self.dataset_iter, len(entry)):
                 data.append(sample)
                 if status is not None:
                     status.sample(len(data))
-            self._ended = len(data) < len(entry)
-            if not data or (self._ended and self._drop_last):
+            self.ended = len(data) < len(entry)
+            if not data or (self.ended and self._drop_last):
                 raise StopIteration
         if status is not None:
             status.collating()
