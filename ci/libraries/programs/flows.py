@@ -57,5 +57,7 @@ def flow_matching():
     from torchcfm.conditional_flow_matching import ConditionalFlowMatcher
 
     matcher = ConditionalFlowMatcher(sigma=0.0)
-    t, x, u = matcher.sample_location_and_conditional_flow(numbers(6, 2), numbers(6, 2, seed=1), t=torch.linspace(0, 1, 6))
+    t, x, u = matcher.sample_location_and_conditional_flow(
+        numbers(6, 2), numbers(6, 2, seed=1), t=torch.linspace(0, 1, 6)
+    )
     return t, x, u

@@ -3,11 +3,22 @@
 import torch
 from common import fill, gradients, numbers, train, whole
 
-DISTRIBUTIONS = ["torchattacks", "torchbnn", "pytorch-crf", "pytorch-tabnet", "schedulefree", "prodigyopt", "dadaptation", "adan-pytorch"]
+DISTRIBUTIONS = [
+    "torchattacks",
+    "torchbnn",
+    "pytorch-crf",
+    "pytorch-tabnet",
+    "schedulefree",
+    "prodigyopt",
+    "dadaptation",
+    "adan-pytorch",
+]
 
 
 def _classifier():
-    return fill(torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(4 * 36, 3)))
+    return fill(
+        torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(4 * 36, 3))
+    )
 
 
 def attacks():

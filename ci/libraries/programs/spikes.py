@@ -48,4 +48,8 @@ def hypervectors():
 
     a, b = (torchhd.MAPTensor(torch.sign(numbers(64, seed=s))) for s in (1, 2))
     bound = torchhd.bind(a, b)
-    return bound.as_subclass(torch.Tensor), torchhd.bundle(a, b).as_subclass(torch.Tensor), float(torchhd.cosine_similarity(a, b))
+    return (
+        bound.as_subclass(torch.Tensor),
+        torchhd.bundle(a, b).as_subclass(torch.Tensor),
+        float(torchhd.cosine_similarity(a, b)),
+    )

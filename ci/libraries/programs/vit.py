@@ -26,7 +26,10 @@ def vision_transformer():
 def simple_vision_transformer():
     from vit_pytorch import SimpleViT
 
-    return _run(SimpleViT(image_size=16, patch_size=8, num_classes=5, dim=16, depth=1, heads=2, mlp_dim=16), numbers(2, 3, 16, 16))
+    return _run(
+        SimpleViT(image_size=16, patch_size=8, num_classes=5, dim=16, depth=1, heads=2, mlp_dim=16),
+        numbers(2, 3, 16, 16),
+    )
 
 
 def conformer_block():

@@ -371,6 +371,11 @@ class Calls:
             args = [*first, self.spread_list(args[len(first) :])]
         if "out" in kwargs and isinstance(kwargs["out"], Static) and kwargs["out"].value is None:
             kwargs = {key: item for key, item in kwargs.items() if key != "out"}
+        if isinstance(kwargs.get("out"), ir.Value) and kwargs["out"].type().kind() == "TensorType":
+            out = kwargs["out"]  # the result is copied into it, as schemas of operators have no out
+            made = self.value(self.row(name, args, {key: item for key, item in kwargs.items() if key != "out"}))
+            self.op("resize_as_", out, made)
+            return self.op("copy_", out, made)
         values = [self.argument(each) for each in args]
         named = {key: self.argument(each) for key, each in kwargs.items() if key != "_stacklevel"}
         name = library.row_name(name)
