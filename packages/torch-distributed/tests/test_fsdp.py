@@ -1,5 +1,8 @@
 """Sharded training: against the same steps of a whole model on all data."""
 
+import gc
+import weakref
+
 import pytest
 import torch
 import torch.distributed as dist
@@ -284,5 +287,47 @@ def test_what_does_not_fit_is_named(ranks):
             FSDP(nn.Linear(1, 1), sharding_strategy=ShardingStrategy.HYBRID_SHARD)
         with pytest.raises(NotImplementedError, match="LOCAL_STATE_DICT"):
             FSDP.set_state_dict_type(model, StateDictType.LOCAL_STATE_DICT)
+
+    ranks(2, work)
+
+
+@pytest.mark.parametrize("reshard", [True, False])
+def test_two_forward_passes_before_backward_and_one_without_gradients_between(ranks, reshard):
+    def work(rank):
+        model, expected = net(), net()
+        for block in model.blocks:
+            fully_shard(block, reshard_after_forward=reshard)
+        fully_shard(model, reshard_after_forward=reshard)
+        for first in (0, 2):  # again, after a step of backward
+            model.zero_grad()
+            expected.zero_grad()
+            loss = loss_of(model, rank, first)
+            with torch.no_grad():
+                loss_of(model, rank, 9)
+            (loss + 2 * loss_of(model, rank, first + 1)).backward()
+            total = sum(loss_of(expected, r, first) + 2 * loss_of(expected, r, first + 1) for r in range(2)) / 2
+            total.backward()
+            for (name, p), q in zip(model.named_parameters(), expected.parameters(), strict=True):
+                if name != "unused":
+                    assert torch.allclose(p.grad.full_tensor(), q.grad, rtol=1e-10), name
+
+    ranks(2, work)
+
+
+def test_between_forward_and_backward_nothing_holds_whole_parameters(ranks):
+    def work(rank):
+        model = net()
+        for block in model.blocks:
+            fully_shard(block)
+        fully_shard(model)
+        seen = []
+        for block in model.blocks:
+            block.up.register_forward_hook(lambda m, *_: seen.append(weakref.ref(m.weight)))
+        loss = loss_of(model, rank, 0)
+        gc.collect()
+        assert len(seen) == 2
+        assert all(one() is None for one in seen)
+        loss.backward()
+        assert model.blocks[0].up.weight.grad is not None
 
     ranks(2, work)
