@@ -56,7 +56,8 @@ struct RowCall {
 
 struct Step {
   Op op;
-  int target = -1;  // of jumps; the slot of an attribute
+  int target = -1;       // of jumps; the slot of an attribute
+  bool in_turn = false;  // moves of which none overwrites what a later one takes
   std::vector<Operand> in;
   std::vector<int32_t> out, drop;  // `drop`: registers that nothing needs after this step
   const Node* node = nullptr;

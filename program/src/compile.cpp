@@ -43,6 +43,9 @@ class Compiler {
     return s;
   }
   int push(Step s) {
+    s.in_turn = s.op == Op::Moves;
+    for (size_t i = 0; s.in_turn && i < s.out.size(); ++i)
+      for (size_t k = i + 1; k < s.in.size(); ++k) s.in_turn &= s.out[i] != s.in[k];
     code_.steps_.push_back(std::move(s));
     return here() - 1;
   }

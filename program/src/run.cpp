@@ -126,13 +126,12 @@ void Code::execute(std::vector<Cell>& registers, const Step*& at, int depth, std
         }
         break;
       }
-      case Op::Moves: {
-        if (s.in.size() == 1)
-          registers[size_t(s.out[0])] = get(s.in[0]);
-        else if (!s.in.empty())
+      case Op::Moves:
+        if (TORCH_LIKELY(s.in_turn))
+          for (size_t i = 0; i < s.in.size(); ++i) registers[size_t(s.out[i])] = get(s.in[i]);
+        else
           spread(s, collect(s));
         break;
-      }
       case Op::Jump:
         jump(s);
         break;
