@@ -1,6 +1,7 @@
 // Products with compressed matrices. CSR times dense has a kernel of its own; blocks are small dense products; the rest
 // is that of coordinates.
 #include <algorithm>
+#include <memory>
 
 #include "dense.h"
 #include "kernels/sparse.h"
@@ -152,6 +153,38 @@ Tensor linear_compressed(const Tensor& input, const Tensor& weight, const Tensor
   return bias ? add(r, bias) : r;
 }
 
+// For each element of the product the one of self that gives the largest term, or the smallest; -1 where there is none.
+Tensor winners(const Tensor& self, const Tensor& mat, bool largest) {
+  const Tensor starts = checked_starts("mm", self), columns = checked_plain(self, starts);
+  const Tensor v = as_contiguous(parts_of_compressed(self).values, mat.dtype()),
+               m = as_contiguous(detach(mat), mat.dtype());
+  const int64_t rows = self.size(0), width = mat.size(1), *from = starts.data<int64_t>(), *at = columns.data<int64_t>();
+  Tensor out = empty_tensor({rows, width}, DType::Int64);
+  const int64_t grain = std::max<int64_t>(1, kGrain / std::max<int64_t>(1, width * (1 + v.numel() / rows)));
+  visit_dtype(mat.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (!std::is_same_v<T, Complex64> && !std::is_same_v<T, Complex128>) {
+      using A = std::conditional_t<std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>, float, T>;
+      parallel_for(rows, grain, [&](int64_t begin, int64_t end) {
+        std::unique_ptr<A[]> best(new A[size_t(width)]);
+        for (int64_t i = begin; i < end; ++i) {
+          int64_t* won = out.data<int64_t>() + i * width;
+          std::fill_n(won, width, int64_t(-1));
+          for (int64_t k = from[i]; k < from[i + 1]; ++k) {
+            const T* row = m.data<T>() + at[k] * width;
+            const A value = A(v.data<T>()[k]);
+            for (int64_t j = 0; j < width; ++j) {
+              const A x = A(value * A(row[j]));
+              if (won[j] < 0 || (largest ? x > best[j] : x < best[j]) || x != x) best[j] = x, won[j] = k;
+            }
+          }
+        }
+      });
+    }
+  });
+  return out;
+}
+
 Tensor reduce_composite(const Tensor& self, const Tensor& mat, std::string_view reduce) {
   constexpr const char* kOp = "torch.sparse.mm";
   TORCH_CHECK(reduce == "sum" || reduce == "mean" || reduce == "amax" || reduce == "amin", kOp,
@@ -169,8 +202,15 @@ Tensor reduce_composite(const Tensor& self, const Tensor& mat, std::string_view 
     if (is_floating(mat.dtype()) || is_complex(mat.dtype())) return div(total, _to_copy(counts, real_of(mat.dtype())));
     return _to_copy(div(total, counts, "trunc"), mat.dtype());
   }
-  const Tensor products = mul(unsqueeze(values_of(self), 1), index_select(mat, 0, select(places, 0, 1)));
-  return index_reduce(zeros({rows, mat.size(1)}, mat.dtype(), mat.device()), 0, row, products, reduce, false);
+  TORCH_CHECK(!is_complex(mat.dtype()), kOp, ": complex numbers have no order; got ", mat);
+  const int64_t sizes[] = {rows, mat.size(1)};
+  const IntArrayRef shape(sizes);
+  if (parts_of_compressed(self).values.numel() == 0) return zeros(shape, mat.dtype(), mat.device());
+  const Tensor found = winners(self, mat, reduce == "amax"), none = lt(found, number(0));
+  const Tensor which = reshape(masked_fill(found, none, number(0)), {-1});
+  const Tensor terms = mul(reshape(index_select(values_of(self), 0, which), shape),
+                           gather(mat, 0, reshape(index_select(select(places, 0, 1), 0, which), shape)));
+  return masked_fill(terms, none, number(0));
 }
 
 Tensor sampled_addmm_composite(const Tensor& self, const Tensor& mat1, const Tensor& mat2, const Scalar& beta,
