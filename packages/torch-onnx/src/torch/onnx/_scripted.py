@@ -15,6 +15,7 @@ from torch.export._rows import schemas
 
 from ._program import Block, Program, Step, Value
 from .errors import SymbolicValueError
+from .symbolic_helper import scalar_type_to_pytorch_type
 
 
 class Known:
@@ -160,7 +161,7 @@ class Walk:
                 raise self._refuse(
                     node, f"aten::{name}_ writes to a tensor that others share, or in a block: use {name}"
                 )
-        arguments = {a.name: i for a, i in zip(schema.arguments, inputs, strict=True)}
+        arguments = {a.name: _typed(a.type, i) for a, i in zip(schema.arguments, inputs, strict=True)}
         real = {k: _deep(v) for k, v in arguments.items()}
         positional = [real[a.name] for a in schema.arguments if not a.kwarg_only]
         keywords = {a.name: real[a.name] for a in schema.arguments if a.kwarg_only and real[a.name] is not None}
@@ -173,6 +174,7 @@ class Walk:
         found = self._emit(node, name, arguments, concrete, steps)
         if target is not None:
             target.concrete, target.value = found.concrete, found.value
+            self._all.remove(found)  # the target stands for it
             return [target]
         return [found]
 
@@ -315,6 +317,19 @@ def _value(known):
 def _operand(known):
     """What a block takes or gives: constants have their dtype there."""
     return known.value if known.value is not None else known.concrete
+
+
+_FORMATS = (torch.contiguous_format, torch.preserve_format, torch.channels_last, torch.channels_last_3d)
+
+
+def _typed(kind, known):
+    """Graphs have dtypes and formats of memory by PyTorch's numbers."""
+    if known.value is None and isinstance(known.concrete, int) and not isinstance(known.concrete, bool):
+        if kind.startswith("ScalarType"):
+            return Known(scalar_type_to_pytorch_type[known.concrete])
+        if kind.startswith("memory_format"):
+            return Known(_FORMATS[known.concrete])
+    return known
 
 
 def _memory(tensor):
