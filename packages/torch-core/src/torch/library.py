@@ -71,7 +71,8 @@ class Library:
 
     def impl(self, op_name, fn, dispatch_key="", *, with_keyset=False, allow_override=False):
         """The function of an operator for a key: a device ("CPU", "CUDA", "Meta"), all of them
-        ("CompositeExplicitAutograd", "CompositeImplicitAutograd") or tensors that require gradients ("Autograd").
+        ("CompositeExplicitAutograd", "CompositeImplicitAutograd") or tensors that require gradients ("Autograd"). It
+        takes the place of an earlier one, with ``allow_override`` or without, as in 2.13.
         """
         if not callable(fn):
             raise TypeError(f"Input function is required to be a callable but found type {type(fn)}")
@@ -89,11 +90,6 @@ class Library:
                 f"Library.impl({self.ns}::{name}): functions of operators of torch itself are not replaced by programs"
             )
         qualified = f"{self.ns}::{name.removesuffix('.default')}"
-        operator = _registered.find(qualified)
-        if operator is not None and key in operator.kernels and not allow_override:
-            raise RuntimeError(
-                f"there is already a function registered for {qualified} and key {key}: allow_override=True replaces it"
-            )
         _registered.note(qualified, kernels={key: fn})
         self._implemented.append((qualified, key, fn))
 
