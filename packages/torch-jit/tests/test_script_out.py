@@ -23,3 +23,25 @@ def test_out_takes_the_size_of_the_result():
 
     into = torch.empty(0)
     assert total(torch.ones(2, 3), into).tolist() == [2.0] * 3 and into.shape == (3,)
+
+
+def test_functions_of_a_list_take_tensors_one_by_one():
+    @torch.jit.script
+    def both(x: torch.Tensor, y: torch.Tensor):
+        a, b = torch.broadcast_tensors(x, y)
+        return a + b
+
+    assert both(torch.ones(2, 1), torch.ones(3)).tolist() == [[2.0] * 3] * 2
+
+
+def test_a_class_is_compiled_and_stays_a_class():
+    @torch.jit.script
+    class Pair:
+        def __init__(self, a: int, b: int):
+            self.a = a
+            self.b = b
+
+        def total(self) -> int:
+            return self.a + self.b
+
+    assert Pair(2, 3).total() == 5

@@ -25,6 +25,10 @@ def modifier(fn):
     return getattr(fn, "_torchscript_modifier", None)
 
 
+#: operators of a list of tensors, which functions of torch take one by one as well
+LISTED = {"block_diag", "broadcast_tensors", "cartesian_prod", "meshgrid"}
+
+
 class Calls:
     """Emits calls."""
 
@@ -377,6 +381,8 @@ class Calls:
             self.op("resize_as_", out, made)
             return self.op("copy_", out, made)
         values = [self.argument(each) for each in args]
+        if name in LISTED and len(values) and all(each.type().kind() == "TensorType" for each in values):
+            values = [self.list_of(values)]
         named = {key: self.argument(each) for key, each in kwargs.items() if key != "_stacklevel"}
         name = library.row_name(name)
         if any(each.type().kind() == "TensorType" for each in values):
