@@ -264,3 +264,4 @@ def test_whether_a_trace_runs_can_be_asked_in_many_ways():
     )
     assert seen[0] == (True, True) and torch._C._get_tracing_state() is None
     assert torch._C.TensorType.get().kind() == "TensorType"
+    assert isinstance(torch.jit.trace(lambda x: x + 1, torch.ones(1)).graph, torch._C.Graph)

@@ -111,16 +111,13 @@ class DispatchKeySet:
 _TensorMeta = type(_C.Tensor)
 
 
-class Graph:
-    """A compiled program's graph, and the kinds of what it consists of; libraries name them. There are none."""
+class _OfPrograms:
+    """What programs consist of, for libraries that name it: torch-jit has it, and it is not installed."""
 
     def __init__(self, *args, **kwargs):
         raise NotImplementedError(
-            f"torch._C.{type(self).__name__}: compiled programs are not part of this stack yet; torch.fx has graphs"
+            f"torch._C.{type(self).__name__}: programs are in the distribution 'torch-jit', which is not installed"
         )
-
-
-Node, Value, Block = (type(_name, (Graph,), {"__doc__": Graph.__doc__}) for _name in ("Node", "Value", "Block"))
 
 
 def _parse_to(*args, **kwargs):
@@ -220,7 +217,8 @@ def __getattr__(name):
         try:
             return getattr(import_module("torch.jit._ir"), name)
         except ModuleNotFoundError:
-            raise AttributeError(f"torch._C.{name} is of programs, which torch-jit has: it is not installed") from None
+            made = globals()[name] = type(name, (_OfPrograms,), {"__doc__": _OfPrograms.__doc__})
+            return made
     if name in _OF_OVERRIDES:
         from . import overrides
 
