@@ -207,6 +207,14 @@ COMPILED_TYPES = {
 PLANNED_FUNCTIONS = {"compile": "compiler"}
 
 
+def _exists(name: str) -> bool:
+    try:
+        getattr(sys.modules["torch"], name)
+    except (AttributeError, MissingPart):
+        return False
+    return True
+
+
 def attribute(name: str):
     """What ``torch.<name>`` means when torch-core itself has no such name: a part, or a name out of a part."""
     if name in MODULES:
@@ -214,10 +222,7 @@ def attribute(name: str):
     if name == "torch":  # `from torch import torch`, which editors write
         return sys.modules["torch"]
     if name == "__all__":  # what `from torch import *` takes: what is there, and no modules
-        torch = sys.modules["torch"]
-        return _keep(
-            name, [n for n in names() if n[0] != "_" and n not in PARTS and n not in MODULES and hasattr(torch, n)]
-        )
+        return _keep(name, [n for n in names() if n[0] != "_" and n not in PARTS and n not in MODULES and _exists(n)])
     if name in LAZY:
         module = import_module(f"torch.{LAZY[name]}")
         return module if name == LAZY[name] else _keep(name, getattr(module, name))

@@ -241,4 +241,4 @@ def leaf(kind, tensors, dtype, device, requires_grad):
         made = nested(kind, tensors, dtype, device)
         return made.detach().clone().requires_grad_() if requires_grad else made.detach()
     buffer = _C._operator("cat")([t.reshape(-1) for t in same_dims(tensors)]).to(dtype=dtype, device=device)
-    return from_buffer(buffer.requires_grad_(requires_grad), [tuple(t.shape) for t in tensors])
+    return from_buffer(buffer.requires_grad_() if requires_grad else buffer, [tuple(t.shape) for t in tensors])
