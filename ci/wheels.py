@@ -83,8 +83,8 @@ def check(package: Package, among: dict[str, Package]) -> None:
                 f"    import {other.module}",
                 "except ModuleNotFoundError as error:",
                 f"    assert 'pip install' in str(error) and str(error).endswith(' {other.name}'), error",
-                "else:",  # a face, which only answers that the part is missing
-                f"    if getattr({other.module}, 'is_available', lambda: True)():",
+                "else:",  # a face of torch-core, which only answers that the part is missing
+                f"    if '_faces' not in {other.module}.__spec__.origin:",
                 f"        raise SystemExit('{other.module} is importable without {other.name}')",
             ]
     with tempfile.TemporaryDirectory() as scratch:
