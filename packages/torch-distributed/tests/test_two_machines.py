@@ -24,7 +24,8 @@ assert model.module.weight.grad.tolist() == [[1.5, 1.5]]
 everyone = [None] * 4
 dist.all_gather_object(everyone, rank)
 assert everyone == [0, 1, 2, 3]
-print("ready", flush=True)
+sys.stdout.write("ready\\n")  # in one piece, beside other ranks
+sys.stdout.flush()
 if sys.argv[1] == "cut":
     try:
         while True:

@@ -224,13 +224,6 @@ def test_errors_and_warnings_of_cpp_are_those_of_python(module):
             module.wrong(which)
 
 
-def test_what_is_not_there_is_said_by_the_compiler():
-    with pytest.raises(
-        cpp_extension.BuildError, match="there is no TORCH_LIBRARY: bind functions with PYBIND11_MODULE"
-    ):
-        load_inline("library", "TORCH_LIBRARY(mine, m) {}", extra_cflags=["-O0", "-fsyntax-only"])
-
-
 def test_memory_that_is_lent_goes_back_when_the_tensor_goes(module):
     x = module.borrowed()
     y = x[1:]

@@ -80,12 +80,14 @@ def test_devices_have_functions_of_their_own(ops):
 
 
 def test_gradients_pass_through_what_a_function_consists_of(ops):
+    pytest.importorskip("torch.autograd")
     x = torch.tensor([0.5], requires_grad=True)
     ops.plain(x).backward()
     torch.testing.assert_close(x.grad, x.detach().cos())
 
 
 def test_python_gives_a_derivative_to_an_operator_of_cpp(ops):
+    pytest.importorskip("torch.autograd")
     torch.library.register_autograd("cpp_lib::scaled", lambda ctx, g: (g * 7, None))
     x = torch.ones(2, requires_grad=True)
     ops.scaled(x).sum().backward()
@@ -104,6 +106,7 @@ def test_layers_see_them(ops):
     with Names():
         ops.scaled(torch.ones(1), 4.0)
     assert names[-1] == ("cpp_lib.scaled.default", (4.0,), {})
+    pytest.importorskip("torch.autograd")
     batch = torch.func.vmap(ops.scaled)(torch.ones(3, 2))
     assert batch.tolist() == [[2.0, 2.0]] * 3
     with torch.autograd.profiler.profile() as profile:
