@@ -17,7 +17,8 @@ def floor(requirement: str) -> str:
 
 
 def main() -> None:
-    among = packages.read()
+    every = packages.read()
+    among = {name: every[name] for name in packages.closure(every["torch"], every)}
     named = {floor(r) for p in among.values() for r in p.requirements}
     extras = {
         r
@@ -27,7 +28,7 @@ def main() -> None:
     }
     ours = sorted(r for r in named if packages.requirement_name(r) in among)
     others = {floor(r) for r in packages.outside(among)}
-    others |= {floor(r) for r in extras if packages.requirement_name(r) not in among}
+    others |= {floor(r) for r in extras if packages.requirement_name(r) not in every}
     if sys.version_info >= (3, 13):
         others = {r for r in others if not r.startswith("numpy==1.")}  # has no wheels for this Python
     print("floor:", ", ".join([*ours, *sorted(others)]), flush=True)

@@ -34,7 +34,7 @@ def test_its_state_has_the_prefix_that_programs_strip():
     assert net.note == "on the module" and compiled.note == "on the module"
 
 
-def test_script_modules_are_plain_modules():
+def test_script_modules_are_modules():
     class Twice(torch.jit.ScriptModule):
         __constants__ = ["n"]
 
@@ -47,5 +47,6 @@ def test_script_modules_are_plain_modules():
             return self.linear(self.linear(x))
 
     assert Twice()(torch.ones(1, 2)).shape == (1, 2)
-    assert not isinstance(torch.jit.script(nn.Linear(2, 2)), torch.jit.ScriptModule)
-    assert torch.jit.freeze(nn.Linear(2, 2).eval()).training is False
+    linear = torch.jit.script(nn.Linear(2, 2).eval())
+    assert isinstance(linear, torch.jit.ScriptModule) and isinstance(linear, nn.Module)
+    assert torch.jit.freeze(linear).training is False
