@@ -1,5 +1,6 @@
 """One job on "two machines": network namespaces with a cable between them, where they are permitted."""
 
+import contextlib
 import os
 import shutil
 import signal
@@ -60,6 +61,9 @@ def machines():
         yield names, cables
     finally:
         for name in names:
+            for process in ip("netns", "pids", name, check=False).stdout.split():  # what a failed test left running
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(int(process), signal.SIGKILL)
             ip("netns", "del", name, check=False)
 
 
