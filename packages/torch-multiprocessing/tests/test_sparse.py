@@ -1,5 +1,6 @@
 """Sparse tensors go between processes by the handles of their two halves."""
 
+import pytest
 import torch
 from torch.multiprocessing import reductions
 
@@ -38,6 +39,10 @@ def test_both_sides_see_writes_to_the_values_of_a_compressed_tensor(ctx):
     p.join()
     assert told == (torch.sparse_csr, (2, 2), [0, 1, 2], [1, 0])
     assert s.is_shared() and s.values().tolist() == [10.0, 20.0]
+
+
+def test_a_compressed_tensor_keeps_that_it_needs_gradients():
+    pytest.importorskip("torch.autograd")
     rebuild, args = reductions.reduce_tensor(torch.eye(4).to_sparse_bsc((2, 2)).requires_grad_())
     t = rebuild(*args)
     assert rebuild is reductions.rebuild_sparse_compressed_tensor and t.layout == torch.sparse_bsc and t.requires_grad
