@@ -1,11 +1,8 @@
 """Tracing: a function or module runs once with proxies for its arguments, and what it did is its graph."""
 
-import builtins
 import functools
 import inspect
 import math
-import sys
-import threading
 import types
 import warnings
 from collections import OrderedDict, defaultdict
@@ -15,7 +12,17 @@ from torch import _pytree as pytree
 
 from ._compatibility import compatibility
 from ._lazy_graph_module import _make_graph_module
-from ._patches import operators, patched, recording
+from ._patches import operators
+from ._tracing import _autowrap_check, _Tracing  # noqa: F401, names that programs import
+from ._wrap import (  # noqa: F401
+    _current_tracer,
+    _find_proxy,
+    _wrapped_fns_to_patch,
+    _wrapped_methods_to_patch,
+    is_fx_symbolic_tracing,
+    is_fx_tracing,
+    wrap,
+)
 from .graph import Graph, _PyTreeCodeGen, _PyTreeInfo
 from .node import base_types
 from .proxy import ParameterProxy, Proxy, Scope, TracerBase, _user_frame, _whereabouts
@@ -23,26 +30,6 @@ from .proxy import ParameterProxy, Proxy, Scope, TracerBase, _user_frame, _where
 __all__ = ["Tracer", "symbolic_trace", "wrap", "PH", "ProxyableClassMeta", "is_fx_tracing"]
 
 HAS_VARSTUFF = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
-
-_thread = threading.local()
-
-# Globals that wrap() named: (id of the module's dict, name) -> that dict. Libraries read and extend both.
-_wrapped_fns_to_patch: dict = {}
-_wrapped_methods_to_patch: list = []
-_MARK = "__fx_wrapped__"  # in the globals of generated programs, which come and go
-
-
-def _current_tracer():
-    stack = getattr(_thread, "tracers", None)
-    return stack[-1] if stack else None
-
-
-def is_fx_tracing() -> bool:
-    """Whether this thread is tracing just now."""
-    return _current_tracer() is not None
-
-
-is_fx_symbolic_tracing = is_fx_tracing
 
 
 # --- placeholders in concrete arguments ---
@@ -91,83 +78,6 @@ class ProxyableClassMeta(type):
 def _assert_is_none(value, msg):
     if value is not None:
         raise AssertionError(msg)
-
-
-# --- functions that stay whole ---
-
-
-def _record_wrapped(func, args, kwargs):
-    proxy = Proxy._record("call_function", func, args, kwargs)
-    proxy.node.meta["is_wrapped"] = True
-    return proxy
-
-
-def _create_wrapped_func(orig_fn):
-    return recording(orig_fn, _record_wrapped)
-
-
-def _create_wrapped_method(cls, name):
-    func = getattr(cls, name)
-    return recording(func, lambda func, args, kwargs: Proxy._record("call_method", name, args, kwargs))
-
-
-@compatibility(is_backward_compatible=True)
-def wrap(fn_or_name):
-    """Keep a function of this module whole: its calls become one node and its inside is not traced.
-
-    Call it at the top of a module, with the function's name, or as a decorator; for builtins as well: ``wrap("len")``.
-    """
-    if not callable(fn_or_name) and not isinstance(fn_or_name, str):
-        raise RuntimeError(
-            f"wrap: expected a callable or a string name of a global function, got {type(fn_or_name).__name__}"
-        )
-    name = fn_or_name if isinstance(fn_or_name, str) else getattr(fn_or_name, "__name__", None)
-    if name is None:
-        raise RuntimeError(f"wrap: {fn_or_name!r} has no name under which its module could find it")
-    frame = inspect.currentframe().f_back
-    if frame.f_code.co_name != "<module>":
-        raise NotImplementedError(f"wrap must be called at the top level of a module{_whereabouts(frame)}")
-    space = frame.f_globals
-    if frame.f_code.co_filename.startswith("<eval_with_key>"):
-        space.setdefault(_MARK, []).append(name)
-    else:
-        _wrapped_fns_to_patch[(id(space), name)] = space
-    return fn_or_name
-
-
-def _find_proxy(*objects_to_search):
-    """The first Proxy among objects, or None."""
-    found = []
-    pytree.tree_map(lambda leaf: found.append(leaf) if isinstance(leaf, Proxy) else None, objects_to_search)
-    return found[0] if found else None
-
-
-# --- modules ---
-
-
-def _module_call(original):
-    @functools.wraps(original)
-    def call(module, *args, **kwargs):
-        tracer = _current_tracer()
-        if tracer is None:
-            return original(module, *args, **kwargs)
-        return tracer.call_module(module, lambda *a, **k: original(module, *a, **k), args, kwargs)
-
-    return call
-
-
-class _Watched(dict):
-    """The parameters or buffers of a module while it is traced: the tracer says what reading an attribute gives.
-
-    Only a lookup by key asks it, which is what attributes do; iteration gives the tensors.
-    """
-
-    def __getitem__(self, name):
-        value = super().__getitem__(name)
-        tracer = _current_tracer()
-        if tracer is None or value is None:
-            return value
-        return tracer.getattr(name, value, tracer._parameter_proxies)
 
 
 class Tracer(TracerBase):
@@ -446,81 +356,6 @@ class Tracer(TracerBase):
         return _Tracing(self, function)
 
 
-class _Tracing:
-    """While it lasts, calls of this thread that see a Proxy are recorded by one tracer."""
-
-    def __init__(self, tracer, function):
-        self.tracer, self.function = tracer, function
-
-    def __enter__(self):
-        extra = {key: _stand_in(func) for key, func in self.tracer._autowrapped.items()}
-        self._patched = patched(extra)
-        patches = self._patched.__enter__()
-        try:
-            self._patch(patches)
-        except BaseException:
-            self._patched.__exit__(*sys.exc_info())
-            raise
-        stack = _thread.__dict__.setdefault("tracers", [])
-        stack.append(self.tracer)
-        return self
-
-    def _patch(self, patches):
-        for module in self.tracer._autowrap_search:
-            for name, value in list(vars(module).items()):
-                if id(value) in self.tracer._autowrap_function_ids and not name.startswith("_"):
-                    patches.item(vars(module), name, _stand_in(value))
-        for (_, name), space in list(_wrapped_fns_to_patch.items()):
-            self._patch_global(patches, space, name)
-        for space in self._generated_programs():
-            for name in space.get(_MARK, ()):
-                self._patch_global(patches, space, name)
-        for cls, name in _wrapped_methods_to_patch:
-            patches.attribute(cls, name, _create_wrapped_method(cls, name))
-        module = torch.nn.Module
-        patches.attribute(module, "__call__", _module_call(module.__call__))
-        for part in self.tracer.root.modules():
-            state = vars(part)
-            for kind in ("_parameters", "_buffers"):
-                patches.watch(state, kind, _Watched)
-            for name, value in list(state.items()):  # self.act = F.gelu, or a partial of it
-                if isinstance(value, functools.partial) and (stand_in := operators().get(id(value.func))) is not None:
-                    patches.item(state, name, functools.partial(stand_in, *value.args, **value.keywords))
-                elif (stand_in := operators().get(id(value))) is not None:
-                    patches.item(state, name, stand_in)
-            for kind in type(part).__mro__:
-                for name, value in list(vars(kind).items()):
-                    stand_in = operators().get(id(getattr(value, "__func__", value)))
-                    if stand_in is not None:
-                        patches.attribute(kind, name, staticmethod(stand_in))
-
-    def _generated_programs(self):
-        functions = [self.function, *(type(module).forward for module in self.tracer.root.modules())]
-        seen = set()
-        for function in functions:
-            space = getattr(inspect.unwrap(function), "__globals__", None)
-            if space is not None and _MARK in space and id(space) not in seen:
-                seen.add(id(space))
-                yield space
-
-    @staticmethod
-    def _patch_global(patches, space, name):
-        original = space.get(name, getattr(builtins, name, None))
-        if original is None:
-            raise NameError(f"torch.fx.wrap({name!r}): module {space.get('__name__')!r} has no such function")
-        original = getattr(original, "_stands_for", original)
-        patches.item(space, name, _create_wrapped_func(original))
-
-    def __exit__(self, *exc):
-        _thread.tracers.pop()
-        return self._patched.__exit__(None, None, None)
-
-
-@functools.lru_cache(maxsize=1024)
-def _stand_in(func):
-    return _create_wrapped_func(func)
-
-
 def _with_stars_as_arguments(function):
     """The function with ``*args`` and ``**kwargs`` as plain arguments, for which proxies can be given."""
     code = function.__code__
@@ -557,13 +392,6 @@ def _tensors_of(root):
 
 def _kind(module):
     return type(module).__name__
-
-
-def _autowrap_check(patcher, frame_dict, function_ids):
-    """Replace the functions with these ids in the globals of a module, for the trace that ``patcher`` belongs to."""
-    for name, value in list(frame_dict.items()):
-        if not name.startswith("_") and callable(value) and id(value) in function_ids:
-            patcher.item(frame_dict, name, _create_wrapped_func(value))
 
 
 @compatibility(is_backward_compatible=True)
