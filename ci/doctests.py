@@ -6,9 +6,10 @@ import pkgutil
 
 import pytest
 import torch
-from website import calls, catalogue, tables, tutorials
-from website import operators as operator_pages
+from torch import _help
+from website import catalogue, derivatives, tables, tutorials
 
+import examples as examples_of_operators
 from packages import ROOT
 
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -66,25 +67,25 @@ def test_the_examples_of_a_module_run(name):
         run(test)
 
 
-def operators():
-    for owner in (torch, torch.Tensor):
-        for name, value in list(vars(owner).items()):  # a question to torch._C loads a module
-            if hasattr(value, "schemas") and ">>>" in value.__doc__:
-                yield pytest.param(value, id=f"{owner.__name__}.{name}")
-
-
-@pytest.mark.parametrize("operator", list(operators()))
-def test_the_examples_of_an_operator_run(operator):
-    run(doctest.DocTestParser().get_doctest(operator.__doc__, {"torch": torch}, operator.__name__, None, 0))
-
-
-def test_the_examples_of_the_pages_of_operators_run():
-    assert not doctest.testmod(operator_pages, optionflags=FLAGS).failed
-
-
+@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("operator", catalogue.operators(), ids=lambda o: o.title)
-def test_the_page_of_an_operator_has_an_example_that_runs(operator):
-    assert ">>> " in calls.run(calls.typed(operator))
+def test_the_examples_of_an_operator_run(operator):
+    for value in set(operator.callables.values()):
+        text = value.__doc__
+        assert ">>> " in text and "Schema:" in text and "Derivative" in text
+        torch.manual_seed(0)
+        run(doctest.DocTestParser().get_doctest(text, {"torch": torch}, value.__name__, None, 0))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_file_of_examples_is_what_the_script_writes():
+    found, wrong = examples_of_operators.text()
+    assert not wrong
+    assert found == _help.FILE.read_text(), "python ci/examples.py"
+
+
+def test_the_examples_of_what_reads_derivatives_run():
+    assert not doctest.testmod(derivatives._reader, optionflags=FLAGS).failed
 
 
 @pytest.mark.parametrize("file", sorted(ROOT.glob("docs/tutorials/*.py")), ids=lambda f: f.stem)

@@ -9,27 +9,13 @@ from functools import cached_property
 from pathlib import Path
 
 import torch
+from torch import _help
 
 from packages import ROOT
 
 #: Modules in which operators have public names, the one that users write first in front.
 OWNERS = ["torch", "torch.nn.functional", "torch.linalg", "torch.fft", "torch.special", "torch.Tensor"]
 DEFINITIONS = ROOT / "core" / "include" / "torch" / "core" / "ops"
-
-#: The dtypes that a row accepts, by the order of the enumeration DTypes in core/include/torch/core/row.h.
-INTEGERS = ["uint8", "int8", "int16", "int32", "int64"]
-HALVES, REALS, COMPLEX = ["float16", "bfloat16"], ["float32", "float64"], ["complex64", "complex128"]
-ACCEPTED = [
-    ["bool", *INTEGERS, *HALVES, *REALS, *COMPLEX],
-    [*INTEGERS, *HALVES, *REALS, *COMPLEX],
-    [*HALVES, *REALS],
-    [*HALVES, *REALS, *COMPLEX],
-    ["bool", *INTEGERS, *HALVES, *REALS],
-    INTEGERS,
-    ["bool", *INTEGERS],
-    ["bool"],
-    [*INTEGERS, *HALVES, *REALS],
-]
 
 
 @dataclass
@@ -51,7 +37,7 @@ class Row:
 
     @property
     def dtypes(self) -> list[str]:
-        return ACCEPTED[self.info["dtypes"]]
+        return _help.ACCEPTED[self.info["dtypes"]]
 
 
 @dataclass
@@ -78,7 +64,12 @@ class Operator:
 
     @property
     def _text(self) -> str:
-        return self.callables[self.title].__doc__
+        return self.callables[self.title]._text
+
+    @property
+    def example(self) -> list[str]:
+        """What a terminal shows, the names that it uses first."""
+        return _help.examples()[self.callables[self.title].__name__]
 
     @property
     def family(self) -> str:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
 from pathlib import Path
 
-from . import calls, derivatives
+from . import derivatives
 from .catalogue import Operator, Row, operators
 from .sources import Sources
 from .words import escaped
@@ -61,34 +60,6 @@ def link(sources: Sources, file: Path, line: int, up: str = "/") -> str:
     return f":doc:`{file.name} <{up}{name}>`, line {line}"
 
 
-def inputs(schema: str) -> list[str]:
-    """The names of the tensors that a schema takes; none where it takes a list of them, which counts for many.
-
-    >>> inputs("lerp(Tensor self, Tensor end, Number weight) -> Tensor"), inputs("cat(Tensor[] tensors, int dim=0) -> Tensor")
-    (['self', 'end', 'weight'], [])
-    """
-    head = schema.partition("(")[2].rpartition(") -> ")[0]
-    return [] if "Tensor[]" in head else re.findall(r"(?:Tensor|Number)(?:\([^)]*\))?\?? (\w+)", head)
-
-
-def formulas(source: str, names: list[str]) -> list[str]:
-    """The gradient of each input where the struct states it in one expression, without the words of C++.
-
-    >>> formulas("struct Exp : FromResult { Tensor grad(const Tensor& g) const { return g * conj(result); } };", ["self"])
-    ['g * conj(result)']
-    >>> formulas("void grad(...) const { if (b.needs(1)) b[1] = g * torch::conj(self); }", ["self", "other"])
-    ['other: g * conj(self)']
-    """
-    if whole := re.search(r"Tensor grad\([^)]*\) const \{\s*return ([^;{}?]*);\s*\}", source):
-        found = [whole[1]]
-    else:
-        stated = re.findall(r"\bb\[(\d)\] = ([^;{}]*);", source)
-        found = [f"{names[int(n)]}: {text}" for n, text in stated if int(n) < len(names)]
-        if len({n for n, _ in stated}) != len(found):  # a branch, or an input without a name
-            found = []
-    return [" ".join(re.sub(r"\btorch::|\bstd::", "", text).split()) for text in found]
-
-
 def page(operator: Operator, sources: Sources) -> str:
     """The text of one operator's page, with the output of its example as it runs now."""
     lines = [
@@ -106,7 +77,7 @@ def page(operator: Operator, sources: Sources) -> str:
     if others := operator.names[1:]:
         lines += ["Also " + ", ".join(f"``{n}``" for n in others) + ".", ""]
 
-    lines += heading("Example", "-") + block("pycon", calls.run(calls.typed(operator)))
+    lines += heading("Example", "-") + block("pycon", "\n".join(operator.example))
 
     lines += heading("Schema", "-") + block("text", "\n".join(row.schema for row in operator.rows))
     said = [text for key, text in FORMS.items() if text and any(row.info[key] for row in operator.rows)]
@@ -139,7 +110,7 @@ def derivative(rows: list[Row], sources: Sources) -> list[str]:
         seen.add(key)
         lines += [sentence if len(rows) == 1 else f"``{row.name}``: {sentence[0].lower()}{sentence[1:]}", ""]
         if found:
-            if said := formulas(found.source, inputs(row.schema)):
+            if said := derivatives.formulas(found.source, derivatives.inputs(row.schema)):
                 lines += ["With ``g`` the gradient of the result:", "", *block("text", "\n".join(said))]
             lines += block("cpp", found.source + ("\n\n" + found.registered if found.registered else ""))
             lines += [f"In {link(sources, found.file, found.line)}.", ""]

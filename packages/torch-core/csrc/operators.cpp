@@ -264,7 +264,8 @@ std::string text_signature(const Signature& s) {
   }
   return text + ")";
 }
-PyObject* operator_doc(PyObject* self, void*) {
+// The signatures and the words of the rows; `torch._help` adds what else there is to say.
+PyObject* operator_text(PyObject* self, void*) {
   auto* op = reinterpret_cast<PyOperator*>(self);
   std::string doc;
   for (int i = 0; i < op->count; ++i) doc += (i ? "\n" : "") + std::string(op->name) + text_signature(op->rows[i]);
@@ -272,6 +273,10 @@ PyObject* operator_doc(PyObject* self, void*) {
     if (op->rows[i].row->doc[0] && (i == 0 || std::strcmp(op->rows[i].row->doc, op->rows[i - 1].row->doc) != 0))
       doc += "\n\n" + std::string(op->rows[i].row->doc);
   return PyUnicode_FromString(doc.c_str());
+}
+PyObject* operator_doc(PyObject* self, void*) {
+  Object module(PyImport_ImportModule("torch._help"));
+  return module ? PyObject_CallMethod(module.get(), "operator", "O", self) : nullptr;
 }
 PyObject* operator_text_signature(PyObject* self, void*) {
   auto* op = reinterpret_cast<PyOperator*>(self);
@@ -294,6 +299,7 @@ PyGetSetDef operator_getset[] = {{"__name__", operator_name, nullptr, nullptr, n
                                  {"__qualname__", operator_qualname, nullptr, nullptr, nullptr},
                                  {"__module__", operator_module, nullptr, nullptr, nullptr},
                                  {"__doc__", operator_doc, nullptr, nullptr, nullptr},
+                                 {"_text", operator_text, nullptr, "The rows' signatures and words.", nullptr},
                                  {"__text_signature__", operator_text_signature, nullptr, nullptr, nullptr},
                                  {"schemas", operator_schemas, nullptr, "The rows' schemas.", nullptr},
                                  {}};

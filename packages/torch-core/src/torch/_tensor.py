@@ -395,7 +395,7 @@ def complete(cls):
     cls.__nonzero__, cls.__long__ = cls.__bool__, cls.__int__
     for name in ("T", "mT", "real", "imag"):  # operators that users read as attributes
         if hasattr(cls, name) or name in ("real", "imag"):
-            setattr(cls, name, property(_C._operator(name), doc=_C._operator(name).__doc__))
+            setattr(cls, name, property(_C._operator(name), doc=_C._operator(name)._text))
     cls.__torch_function__ = classmethod(_torch_function)
     cls.__torch_dispatch__ = _C._disabled_torch_dispatch_impl
     cls._make_wrapper_subclass = staticmethod(_make_wrapper_subclass)

@@ -424,7 +424,7 @@ def signatures(schema: str, spoken: str, method: bool) -> list[str]:
 def functions(name: str, operator, method: bool, named: dict[str, str], indent: str = "") -> list[str]:
     """The lines that declare one operator, an overload for each way to call it."""
     own = operator.__name__  # of an alias, the name of the operator behind it
-    spoken = [line[len(own) :] for line in (operator.__doc__ or "").splitlines() if line.startswith(own + "(")]
+    spoken = [line[len(own) :] for line in operator._text.splitlines() if line.startswith(own + "(")]
     declared = []
     for schema, text in zip(operator.schemas, spoken):
         returned = result(schema, named)
