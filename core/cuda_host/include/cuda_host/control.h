@@ -1,0 +1,37 @@
+// What tests say to the execution layer, and what they learn from it.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace cuda_host {
+
+// TORCH_CUDA_HOST="order=7,lazy,guard,devices=2,memory=1073741824"; a test may change it between calls.
+struct Config {
+  uint64_t order = 0;                // 0: blocks and threads as numbered; else the seed that shuffles them
+  bool lazy = false;                 // streams do nothing until somebody waits, which shows a wait that was forgotten
+  bool guard = false;                // device memory faults when code of the host touches it
+  int devices = 1;                   // 0: as without a driver
+  size_t memory = size_t(4) << 30;   // of each device
+  int64_t allocations_to_fail = -1;  // how many cudaMalloc still succeed before one says that memory is full
+};
+Config& config();
+
+const char* error_text();  // what went wrong in a kernel: more than CUDA's codes can say
+void reset();              // forgets a kernel's error, as only a new process does on a GPU
+
+// Since the process began.
+struct Counts {
+  int64_t launches = 0, copies = 0, allocations = 0, waits = 0;  // waits: of the host, for work that was not yet done
+};
+Counts& counts();
+
+// What the checker found, where it is linked in.
+struct Finding {
+  std::string kind;  // "race", "outside", "uninitialised"
+  std::string text;  // kernel, threads and lines
+};
+std::vector<Finding>& findings();
+
+}  // namespace cuda_host

@@ -1,0 +1,167 @@
+// Streams and events. A stream runs at once, or, with Config::lazy, when somebody waits for it: the latest that a
+// device may be. Times are those of the CPU.
+#include <chrono>
+#include <map>
+
+#include "block.h"
+#include "runtime.h"
+
+struct CUevent_st {
+  int device = 0;
+  bool timed = true;
+  std::shared_ptr<cuda_host::Queue> queue;  // of the last record
+  uint64_t position = 0;
+  std::shared_ptr<double> time;  // in milliseconds, when it is done
+};
+
+namespace cuda_host {
+namespace {
+
+std::map<int, std::shared_ptr<Queue>> default_queues;
+std::map<CUstream_st*, std::unique_ptr<CUstream_st>> streams;
+std::map<CUevent_st*, std::unique_ptr<CUevent_st>> events;
+int device_of_kernel = 0;
+
+bool is_done(const CUevent_st& e) { return !e.queue || e.queue->done >= e.position; }
+double now() {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+int running_device() noexcept { return device_of_kernel; }
+void set_running_device(int device) noexcept { device_of_kernel = device; }
+
+std::shared_ptr<Queue> queue_of(cudaStream_t stream) {
+  if (stream) {
+    const auto at = streams.find(stream);
+    return at == streams.end() ? nullptr : at->second->queue;
+  }
+  auto& queue = default_queues[current_device()];
+  if (!queue) queue = std::make_shared<Queue>(Queue{current_device(), {}, 0, 0});
+  return queue;
+}
+
+void run_until(Queue& queue, uint64_t position) {
+  DeviceTime time;
+  while (queue.done < position) {
+    const Queue::Task task = std::move(queue.tasks.front());
+    queue.tasks.pop_front();
+    if (task.after) run_until(*task.after, task.position);
+    device_of_kernel = queue.device;
+    if (task.work && !kernel_error()) task.work();
+    ++queue.done;
+  }
+}
+void add(const std::shared_ptr<Queue>& queue, Queue::Task task) {
+  queue->tasks.push_back(std::move(task));
+  ++queue->issued;
+  if (!config().lazy) run_until(*queue, queue->issued);
+}
+static void wait(Queue& queue, uint64_t position) {
+  if (queue.done < position) ++counts().waits;
+  run_until(queue, position);
+}
+void run_device(int device) {
+  for (auto& [d, queue] : default_queues)
+    if (d == device) run_until(*queue, queue->issued);
+  for (auto& [s, stream] : streams)
+    if (stream->queue->device == device) run_until(*stream->queue, stream->queue->issued);
+}
+
+}  // namespace cuda_host
+
+using namespace cuda_host;
+
+extern "C" {
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* s, unsigned, int) {
+  const std::lock_guard lock(mutex);
+  if (cudaError_t e = usable()) return outcome(e);
+  auto made = std::make_unique<CUstream_st>(std::make_shared<Queue>(Queue{current_device(), {}, 0, 0}));
+  *s = made.get();
+  streams[*s] = std::move(made);
+  return outcome();
+}
+cudaError_t cudaStreamDestroy(cudaStream_t s) {
+  const std::lock_guard lock(mutex);
+  const auto at = streams.find(s);
+  if (at == streams.end()) return outcome(cudaErrorInvalidResourceHandle);
+  run_until(*at->second->queue, at->second->queue->issued);
+  streams.erase(at);
+  return outcome();
+}
+cudaError_t cudaStreamSynchronize(cudaStream_t s) {
+  const std::lock_guard lock(mutex);
+  if (cudaError_t e = usable()) return outcome(e);
+  const auto queue = queue_of(s);
+  if (!queue) return outcome(cudaErrorInvalidResourceHandle);
+  wait(*queue, queue->issued);
+  return outcome();
+}
+cudaError_t cudaStreamQuery(cudaStream_t s) {
+  const std::lock_guard lock(mutex);
+  const auto queue = queue_of(s);
+  if (!queue) return outcome(cudaErrorInvalidResourceHandle);
+  return outcome(queue->done == queue->issued ? cudaSuccess : cudaErrorNotReady);
+}
+cudaError_t cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t e, unsigned) {
+  const std::lock_guard lock(mutex);
+  const auto queue = queue_of(s);
+  if (!queue || !events.contains(e)) return outcome(cudaErrorInvalidResourceHandle);
+  if (e->queue) add(queue, {nullptr, e->queue, e->position});
+  return outcome();
+}
+cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
+  return *least = 0, *greatest = -5, outcome();
+}
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* e, unsigned flags) {
+  const std::lock_guard lock(mutex);
+  if (cudaError_t code = usable()) return outcome(code);
+  auto made = std::make_unique<CUevent_st>();
+  made->device = current_device();
+  made->timed = !(flags & cudaEventDisableTiming);
+  *e = made.get();
+  events[*e] = std::move(made);
+  return outcome();
+}
+cudaError_t cudaEventDestroy(cudaEvent_t e) {
+  const std::lock_guard lock(mutex);
+  return outcome(events.erase(e) ? cudaSuccess : cudaErrorInvalidResourceHandle);
+}
+cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s) {
+  const std::lock_guard lock(mutex);
+  const auto queue = queue_of(s);
+  if (!queue || !events.contains(e) || queue->device != e->device) return outcome(cudaErrorInvalidResourceHandle);
+  e->queue = queue;
+  e->time = std::make_shared<double>();
+  add(queue, {[time = e->time] { *time = now(); }, nullptr});
+  e->position = queue->issued;
+  return outcome();
+}
+cudaError_t cudaEventSynchronize(cudaEvent_t e) {
+  const std::lock_guard lock(mutex);
+  if (!events.contains(e)) return outcome(cudaErrorInvalidResourceHandle);
+  if (e->queue) wait(*e->queue, e->position);
+  return outcome();
+}
+cudaError_t cudaEventQuery(cudaEvent_t e) {
+  const std::lock_guard lock(mutex);
+  if (!events.contains(e)) return outcome(cudaErrorInvalidResourceHandle);
+  return outcome(is_done(*e) ? cudaSuccess : cudaErrorNotReady);
+}
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t from, cudaEvent_t to) {
+  const std::lock_guard lock(mutex);
+  if (!events.contains(from) || !events.contains(to) || !from->queue || !to->queue || !from->timed || !to->timed)
+    return outcome(cudaErrorInvalidResourceHandle);
+  if (!is_done(*from) || !is_done(*to)) return outcome(cudaErrorNotReady);
+  *milliseconds = float(*to->time - *from->time);
+  return outcome();
+}
+cudaError_t cudaDeviceSynchronize() {
+  const std::lock_guard lock(mutex);
+  if (cudaError_t e = usable()) return outcome(e);
+  run_device(current_device());
+  return outcome();
+}
+}
