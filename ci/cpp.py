@@ -1,4 +1,5 @@
-"""The C++ side: CTest in the build tree that made the wheels, and a program that finds the library from outside.
+"""The C++ side: CTest in the build tree that made the wheels, a program that finds the library from outside, and the
+tests of program/, built against it.
 
 python ci/cpp.py [--build DIR] [--junit FILE] [-R REGEX]
 """
@@ -28,6 +29,16 @@ def build_example(*where: str) -> None:
             subprocess.run([Path(scratch, "triangle")], check=True, capture_output=True, text=True).stdout.strip(),
             flush=True,
         )
+
+
+def test_programs(rest: list[str], *where: str) -> None:
+    """Build program/ by itself against an installed torch-core, and run its tests."""
+    with tempfile.TemporaryDirectory() as scratch:
+        source = ["-S", str(ROOT / "program"), "-B", scratch, "-DTORCH_BUILD_TESTS=ON"]
+        subprocess.run(["cmake", "-G", "Ninja", *source, *where], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(["cmake", "--build", scratch], check=True, stdout=subprocess.DEVNULL)
+        if code := subprocess.run(["ctest", "--test-dir", scratch, "--output-on-failure", *rest]).returncode:
+            sys.exit(code)
 
 
 def too_new(listing, level_of) -> set[str]:
@@ -86,6 +97,7 @@ def main() -> None:
     import torch_core
 
     build_example(f"-DTorchCore_DIR={torch_core.get_cmake_dir()}")
+    test_programs(rest, f"-DTorchCore_DIR={torch_core.get_cmake_dir()}")
     with tempfile.TemporaryDirectory() as prefix:
         subprocess.run(
             ["cmake", "--install", str(options.build / "core"), "--prefix", prefix],

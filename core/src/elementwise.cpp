@@ -18,6 +18,7 @@ namespace {
 
 constexpr int64_t kGrain = 32768;
 constexpr int64_t kHeavyGrain = 8192;
+constexpr int kMaxInputs = 5;  // of one operator
 
 [[noreturn]] TORCH_NOINLINE void no_loop(const char* op, DType t) {
   throw_error(ErrorKind::NotImplemented, message(op, ": not implemented for ", t));
@@ -35,12 +36,13 @@ struct ScalarArray {
   }
 };
 
-Kernel kernel_of(const Elementwise& op, DType compute, int inputs, const void* scalars) {
+Kernel kernel_of(const Elementwise& op, DType compute, int inputs, const void* scalars, int count) {
   Kernel k{.loop = (*op.loops)[compute],
            .outputs = 1,
            .inputs = inputs,
            .types = {},
            .scalars = scalars,
+           .scalar_bytes = count * int(item_size(compute)),
            .grain = op.loops->heavy ? kHeavyGrain : kGrain};
   k.types[0] = result_dtype(op.loops->gives, compute);
   for (int i = 1; i <= inputs; ++i) k.types[i] = compute;
@@ -52,7 +54,7 @@ TORCH_NOINLINE void run_elsewhere(const Elementwise& op, DType compute, const Te
                                   const Tensor* held, size_t n, const Scalar* scalars, int count) {
   const auto* there = work<ElementwiseWork>.on(op.name, result);
   if (!there) return;
-  const Tensor* all[kMaxOperands];
+  const Tensor* all[kMaxInputs];
   for (size_t i = 0; i < n; ++i) all[i] = inputs.empty() ? &held[i] : inputs[i];
   there->run(op, compute, result, {all, n}, scalars, count);
 }
@@ -184,8 +186,8 @@ Tensor elementwise(const Elementwise& op, DType dtype, const Tensor& out, Inputs
   }
   Tensor result = out ? out : empty_result(shape, result_type, common_device(op.name, inputs), inputs);
   if (result.is_meta()) return result;
-  Tensor held[kMaxOperands];
-  TensorImpl* operands[kMaxOperands];
+  Tensor held[kMaxInputs];
+  TensorImpl* operands[1 + kMaxInputs];
   operands[0] = result.get();
   for (size_t i = 0; i < inputs.size(); ++i) {
     operands[i + 1] = inputs[i]->get();
@@ -196,7 +198,7 @@ Tensor elementwise(const Elementwise& op, DType dtype, const Tensor& out, Inputs
     return result;
   }
   const ScalarArray array(scalars, count, compute);
-  iterate(kernel_of(op, compute, int(inputs.size()), array.bytes), operands);
+  iterate(kernel_of(op, compute, int(inputs.size()), array.bytes, count), operands);
   return result;
 }
 
@@ -204,9 +206,9 @@ namespace {
 
 // The loop over n contiguous elements of the compute dtype, in the caller's thread when that is enough.
 TORCH_INLINE void run_contiguous(const Elementwise& op, DType t, TensorImpl* const* operands, int inputs,
-                                 const void* scalars) {
+                                 const void* scalars, int count) {
   const int64_t n = operands[0]->numel;
-  if (TORCH_UNLIKELY(n > kHeavyGrain)) return iterate(kernel_of(op, t, inputs, scalars), operands);
+  if (TORCH_UNLIKELY(n > kHeavyGrain)) return iterate(kernel_of(op, t, inputs, scalars, count), operands);
   char* data[3];
   for (int k = 0; k <= inputs; ++k) data[k] = static_cast<char*>(operands[k]->data());
   (*op.loops)[t](data, n, scalars);
@@ -280,7 +282,7 @@ Tensor unary(const Elementwise& op, const Tensor& self, const Scalar* scalars, i
     Tensor result = empty_tensor(self.sizes(), result_dtype(op.loops->gives, t));
     const ScalarArray array(scalars, count, t);
     TensorImpl* operands[] = {result.get(), self.get()};
-    run_contiguous(op, t, operands, 1, array.bytes);
+    run_contiguous(op, t, operands, 1, array.bytes, count);
     return result;
   }
   const DType compute = compute_dtype(op, t), promoted = op.floats && t <= DType::UInt64 ? compute : t;
@@ -292,7 +294,7 @@ Tensor unary(const Elementwise& op, const Tensor& self, const Scalar* scalars, i
   }
   const ScalarArray array(scalars, count, compute);
   TensorImpl* operands[] = {result.get(), self.get()};
-  iterate(kernel_of(op, compute, 1, array.bytes), operands);
+  iterate(kernel_of(op, compute, 1, array.bytes, count), operands);
   return result;
 }
 
@@ -301,7 +303,7 @@ Tensor unary_(const Elementwise& op, const Tensor& self, const Scalar* scalars, 
   if (TORCH_LIKELY(is_plain(op, self, t) && op.loops->gives == Gives::Same)) {
     const ScalarArray array(scalars, count, t);
     TensorImpl* operands[] = {self.get(), self.get()};
-    run_contiguous(op, t, operands, 1, array.bytes);
+    run_contiguous(op, t, operands, 1, array.bytes, count);
     return self;
   }
   const Tensor* inputs[] = {&self};
@@ -316,7 +318,7 @@ Tensor binary(const Elementwise& op, const Tensor& self, const Tensor& other, co
       Tensor result = empty_tensor(self.sizes(), result_dtype(op.loops->gives, t));
       const ScalarArray array(scalars, count, t);
       TensorImpl* operands[] = {result.get(), self.get(), other.get()};
-      run_contiguous(op, t, operands, 2, array.bytes);
+      run_contiguous(op, t, operands, 2, array.bytes, count);
       return result;
     }
   } else if (first != second) {
@@ -338,7 +340,7 @@ Tensor binary_(const Elementwise& op, const Tensor& self, const Tensor& other, c
         disjoint_or_same(self, other)) {
       const ScalarArray array(scalars, count, t);
       TensorImpl* operands[] = {self.get(), self.get(), other.get()};
-      run_contiguous(op, t, operands, 2, array.bytes);
+      run_contiguous(op, t, operands, 2, array.bytes, count);
       return self;
     }
     if (other.is_wrapped_number() && takes_number(op, self, other)) {

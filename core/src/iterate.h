@@ -10,34 +10,14 @@
 // shape alone (pool.h). So promotion, broadcasting, strides of any sign and the half types need no kernel of their own
 // and no temporary tensor.
 #pragma once
-#include "torch/core/tensor.h"
+#include "torch/core/loops.h"
 
 namespace torch {
-
-// data[0] (and data[1] of a loop with two outputs) is written, the others are read; each holds n elements without gaps.
-// An output may be the very memory of an input.
-using Loop = void (*)(char* const* data, int64_t n, const void* scalars);
-
-constexpr int kMaxOperands = 6;
-
-struct Kernel {
-  Loop loop;
-  int outputs;                // 1 or 2
-  int inputs;                 // 0 to 4
-  DType types[kMaxOperands];  // what the loop reads and writes: outputs, then inputs
-  const void* scalars = nullptr;
-  int64_t grain = 32768;  // elements worth a thread
-};
 
 // What a device other than the CPU does in place of the engine to move elements: broadcast, converted, any strides.
 struct CopyWork {
   void (*strided)(const Tensor& dst, const Tensor& src);
 };
-
-// Runs the kernel over outputs and inputs (in the order of `types`). Outputs have one common shape, to which inputs
-// broadcast; all are on the CPU, and NotImplementedError says so when one is not. What the operands may share is the
-// caller's to check (check_overlap).
-TORCH_API void iterate(const Kernel& kernel, TensorImpl* const* operands);
 
 // Writing to `out` while reading `in`: elements of `out` that share memory with each other are refused; `in` may be the
 // same view or lie elsewhere. Where the two overlap in part the copy of `in` to read instead comes back, or an error

@@ -12,13 +12,19 @@ namespace {
 constexpr int64_t kPanelBytes = 65536;
 constexpr int64_t kShortRow = 64;  // below, blocks span rows
 
-// A thread's memory for blocks. Nothing is initialised.
+// A thread's memory for blocks, which is not initialised: as many as a plan has operands, on the stack.
 struct Buffers {
-  alignas(64) char block[kMaxOperands][kBufferBytes];
+  char (*block)[kBufferBytes];
+  const char* filled[kMaxOperands];  // which element a Const operand's buffer holds
+  int64_t filled_count[kMaxOperands];
   alignas(64) char step[2][kBufferBytes];
-  const char* filled[kMaxOperands] = {};  // which element a Const operand's buffer holds
-  int64_t filled_count[kMaxOperands] = {};
+
+  Buffers(void* memory, int operands) : block(static_cast<char (*)[kBufferBytes]>(memory)) {
+    for (int k = 0; k < operands; ++k) filled[k] = nullptr, filled_count[k] = 0;
+  }
 };
+#define TORCH_BUFFERS(name, plan) \
+  Buffers name(__builtin_alloca_with_align(size_t((plan).count) * kBufferBytes, 512), (plan).count)
 
 // Fills a buffer with n copies of one element, unless it has them already.
 char* constant(const Operand& op, Buffers& buffers, int k, const char* element, int64_t n) {
@@ -99,7 +105,7 @@ void run_row(const Plan& plan, Buffers& buffers, char* const* row, int64_t begin
 
 // Rows [begin, end) of all dimensions but the innermost, columns [from, to).
 void run_rows(const Plan& plan, int64_t begin, int64_t end, int64_t from, int64_t to) {
-  Buffers buffers;
+  TORCH_BUFFERS(buffers, plan);
   int64_t index[kMaxDims] = {};
   char* row[kMaxOperands];
   for (int k = 0; k < plan.count; ++k) row[k] = plan.op[k].base;
@@ -123,7 +129,7 @@ void run_rows(const Plan& plan, int64_t begin, int64_t end, int64_t from, int64_
 
 // One group of up to kPanelRows rows along dimension 1, with some operands transposed into panels first.
 void run_panel(const Plan& plan, int64_t group) {
-  Buffers buffers;
+  TORCH_BUFFERS(buffers, plan);
   alignas(64) char memory[kMaxPanels][kPanelBytes];
   alignas(64) char raw[kPanelBytes];
   const int64_t groups = (plan.size[1] + kPanelRows - 1) / kPanelRows;
@@ -203,7 +209,7 @@ void for_each_piece(const Plan& plan, const Operand& op, const int64_t* start, i
 
 void run_blocks(const Plan& plan, int64_t begin, int64_t end) {
   const Kernel& kernel = *plan.kernel;
-  Buffers buffers;
+  TORCH_BUFFERS(buffers, plan);
   alignas(64) char raw[kBufferBytes];
   int64_t index[kMaxDims];
   for (int64_t at = begin; at < end; at += plan.block) {

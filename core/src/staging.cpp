@@ -17,6 +17,7 @@ ConvertPath joined(ConvertPath a, const ConvertPath& b) noexcept {
 ConvertPath convert_path(DType from, DType to) noexcept {
   const Staging& s = staging();
   ConvertPath path;
+  path.count = 0;
   auto go = [&](DType next) {
     path.step[path.count] = s.convert[int(next)][int(from)];
     path.gives[path.count++] = next;

@@ -25,18 +25,6 @@ struct Staging {
 TORCH_PER_ISA(extern const Staging staging_table;)
 inline const Staging& staging() noexcept { return work<Staging>.on_cpu(); }
 
-// The steps from one dtype to another: at most four loops, through `through[0]`, ... ; none for equal types.
-struct ConvertPath {
-  int count = 0;
-  Loop step[4];
-  DType gives[4];  // the dtype after each step
-};
-ConvertPath convert_path(DType from, DType to) noexcept;
-
-constexpr int64_t kBufferBytes = 8192;  // of one operand's block: all of them stay in the first cache
-// Runs n elements from `data` through a path, to `out`; `step` has room for each stage in between.
-void convert_block(const ConvertPath& path, char* out, const char* data, int64_t n, char (*step)[kBufferBytes]);
-
 constexpr int size_class(int64_t bytes) {
   return bytes == 1 ? 0 : bytes == 2 ? 1 : bytes == 4 ? 2 : bytes == 8 ? 3 : 4;
 }

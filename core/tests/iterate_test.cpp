@@ -4,8 +4,11 @@
 #include <algorithm>
 #include <cstring>
 #include <random>
+#include <thread>
 
 #include "check.h"
+#include "torch/core/init.h"
+#include "torch/core/ops.h"
 
 using namespace torch;
 
@@ -202,14 +205,78 @@ void partial_overlap_is_refused_or_staged() {
   CHECK(check_overlap("add_", even, odd).data() != odd.data());
 }
 
+void a_watch_sees_what_operators_of_its_thread_run() {
+  struct Seen {
+    int calls = 0;
+    Kernel last{};
+    TensorImpl* operands[3];
+    static void note(void* self, const Kernel& k, TensorImpl* const* operands) {
+      Seen& seen = *static_cast<Seen*>(self);
+      ++seen.calls;
+      seen.last = k;
+      std::copy(operands, operands + k.outputs + k.inputs, seen.operands);
+    }
+  };
+  const Tensor x = view_of(empty_tensor({3, 2}, DType::Float32), {2, 3}, {1, 2}, 0);
+  std::fill_n(x.data<float>(), 6, 1.5f);
+  Seen mine, other;
+  Tensor y;
+  {
+    Watch watch(Seen::note, &mine);
+    CHECK_EQ(watches.load(), 1);
+    std::thread([&] { Watch elsewhere(Seen::note, &other); }).join();
+    y = add(x, x, Scalar(2.0));
+  }
+  add(x, x);
+  CHECK_EQ(watches.load(), 0);
+  CHECK_EQ(mine.calls, 1);
+  CHECK_EQ(other.calls, 0);
+  CHECK_EQ(mine.last.outputs, 1);
+  CHECK_EQ(mine.last.inputs, 2);
+  CHECK(mine.last.types[0] == DType::Float32);
+  CHECK_EQ(mine.last.scalar_bytes, 4);
+  CHECK(mine.operands[0] == y.get());
+  CHECK(mine.operands[1] == x.get() && mine.operands[2] == x.get());
+  CHECK_NEAR(y.data<float>()[5], 4.5, 0);
+}
+
+// Sixteen operands: a sum of fifteen inputs of all layouts.
+void kernels_may_have_many_operands() {
+  auto sum = [](char* const* data, int64_t n, const void*) {
+    for (int64_t i = 0; i < n; ++i) {
+      float total = 0;
+      for (int k = 1; k < kMaxOperands; ++k) total += reinterpret_cast<const float*>(data[k])[i];
+      reinterpret_cast<float*>(data[0])[i] = total;
+    }
+  };
+  Kernel kernel{.loop = sum, .outputs = 1, .inputs = kMaxOperands - 1, .types = {}};
+  std::fill_n(kernel.types, kMaxOperands, DType::Float32);
+  for (const bool broadcast : {false, true}) {
+    std::vector<Tensor> all{empty_tensor({5, 70}, DType::Float32)};
+    for (int k = 1; k < kMaxOperands; ++k) {
+      Tensor t = empty_tensor({5, broadcast && k % 3 == 0 ? 1 : 70}, k % 4 == 0 ? DType::Int32 : DType::Float32);
+      for (int64_t i = 0; i < t.numel(); ++i)
+        t.dtype() == DType::Int32 ? void(t.data<int32_t>()[i] = k) : void(t.data<float>()[i] = float(k));
+      all.push_back(t);
+    }
+    std::vector<TensorImpl*> operands;
+    for (const Tensor& t : all) operands.push_back(t.get());
+    iterate(kernel, operands.data());
+    for (int64_t i = 0; i < 350; ++i) CHECK_EQ(all[0].data<float>()[i], 120.0f);
+  }
+}
+
 }  // namespace
 
 int main() {
+  init();
   RUN(random_layouts_agree_with_nested_loops);
   RUN(copies_between_all_pairs_of_dtypes_keep_small_numbers);
   RUN(conversions_at_the_edges);
   RUN(transposed_copies_are_exact_for_all_sizes);
   RUN(writing_to_an_expanded_tensor_is_refused);
   RUN(partial_overlap_is_refused_or_staged);
+  RUN(a_watch_sees_what_operators_of_its_thread_run);
+  RUN(kernels_may_have_many_operands);
   return test::result();
 }

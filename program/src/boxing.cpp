@@ -9,15 +9,6 @@ namespace {
                                        c.type()->annotation(), "; schema: ", s.text));
 }
 
-Tensor wrapped(const Cell& c) {
-  Scalar n = c.to_scalar();
-  DType t = n.is_bool()       ? DType::Bool
-            : n.is_integral() ? DType::Int64
-            : n.is_complex()  ? DType::Complex128
-                              : DType::Float64;
-  return scalar_tensor_of(n, t, true);
-}
-
 void set_scalar(torch::Value& v, const Scalar& s) {
   v.scalar_kind = s.kind();
   if (s.is_integral())
@@ -96,13 +87,22 @@ bool is_list(const Cell& c) { return c.is(Cell::Tag::List) || c.is(Cell::Tag::Tu
 
 }  // namespace
 
+Tensor number_as_tensor(const Cell& c) {
+  Scalar n = c.to_scalar();
+  DType t = n.is_bool()       ? DType::Bool
+            : n.is_integral() ? DType::Int64
+            : n.is_complex()  ? DType::Complex128
+                              : DType::Float64;
+  return scalar_tensor_of(n, t, true);
+}
+
 void box(const Schema& s, int i, const Cell& c, Boxed& out) {
   const Parameter& p = s.params[i];
   torch::Value& v = out.values[i];
   if (TORCH_LIKELY(box_plain(p, c, v))) return;
   if (p.kind == Kind::Tensor && p.accepts_number && c.is_number() && out.made < Boxed::kTensors) {
     Tensor& t = out.tensors[out.made++];
-    t = wrapped(c);
+    t = number_as_tensor(c);
     v.tensor = t.get();
     return;
   }
@@ -134,7 +134,7 @@ void box(int i, const Cell& c, RowCall& out) {
   torch::Value& v = out.ready[i];
   if (box_plain(p, c, v)) return;
   if (p.kind == Kind::Tensor && p.accepts_number && c.is_number()) {
-    v.tensor = out.tensors.emplace_back(wrapped(c)).get();
+    v.tensor = out.tensors.emplace_back(number_as_tensor(c)).get();
   } else if (p.kind == Kind::IntList && is_list(c) && is_ints(c.items())) {
     auto& ints = out.ints.emplace_back(c.to_ints());
     v.data = ints.data();

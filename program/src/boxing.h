@@ -20,6 +20,8 @@ struct Boxed {
 void box(const Schema& s, int parameter, const Cell& c, Boxed& out);
 // The same for good: what the value points to is kept in the call.
 void box(int parameter, const Cell& c, RowCall& out);
+// A number as the tensor that stands for it among tensors.
+Tensor number_as_tensor(const Cell& c);
 // One cell for each result of the schema.
 void unbox(const Schema& s, Result& r, Cell* out);
 

@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "region.h"
 #include "torch/program/function.h"
 #include "torch/program/signature.h"
 
@@ -10,6 +11,7 @@ namespace torch::program {
 
 enum class Op : uint8_t {
   Row,
+  Region,
   Primitive,
   Moves,
   Jump,
@@ -62,6 +64,8 @@ struct Step {
   std::vector<int32_t> out, drop;  // `drop`: registers that nothing needs after this step
   const Node* node = nullptr;
   std::unique_ptr<RowCall> row;
+  std::unique_ptr<Region> region;  // which stands for the steps up to `target`
+  std::vector<int32_t> drop_too;   // where it ran in place of them
   Primitive primitive = nullptr;
   TypePtr type;
   std::string name;
@@ -74,6 +78,7 @@ class Code {
   Code(GraphPtr graph, std::string name);
   std::vector<Cell> run(std::vector<Cell> arguments, int depth) const;
   size_t version() const noexcept { return version_; }
+  std::string describe() const;  // its regions
 
  private:
   friend class Compiler;

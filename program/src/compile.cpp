@@ -3,6 +3,7 @@
 
 #include "boxing.h"
 #include "code.h"
+#include "stretch.h"
 #include "torch/program/call.h"
 #include "torch/program/text.h"
 
@@ -22,6 +23,12 @@ class Compiler {
     for (auto& [v, p] : places_)
       if (p.last >= 0 && p.index >= 0 && size_t(p.last) < code_.steps_.size() - 1)
         code_.steps_[size_t(p.last)].drop.push_back(p.index);
+    for (Step& s : code_.steps_)
+      if (s.op == Op::Region)
+        for (auto& [v, p] : places_)
+          if (p.index >= 0 && p.defined <= &s - code_.steps_.data() && p.last > &s - code_.steps_.data() &&
+              p.last < s.target)
+            s.drop_too.push_back(p.index);
   }
 
  private:
@@ -75,7 +82,26 @@ class Compiler {
   }
 
   void nodes(const Block* b) {
-    for (Node* n = b->begin(); n != b->end(); n = n->next()) node(n);
+    for (Node* n = b->begin(); n != b->end();) {
+      Node* after = region(n);
+      if (!after) node(n), after = n->next();
+      n = after;
+    }
+  }
+
+  // The stretch that begins here, as a region before its steps; gives the node after it, or null.
+  Node* region(Node* n) {
+    Stretch stretch(n);
+    if (!stretch.is_worth_it()) return nullptr;
+    for (Node* each : stretch.before()) node(each);
+    Step s = step(Op::Region, n);
+    for (Value* v : stretch.inputs()) s.in.push_back(operand(v));
+    s.region = std::make_unique<torch::program::Region>(stretch.text());
+    const int at = push(std::move(s));
+    for (Node* each : stretch.nodes()) node(each);
+    for (Value* v : stretch.outputs()) code_.steps_[size_t(at)].out.push_back(places_.at(v).index);
+    code_.steps_[size_t(at)].target = here();
+    return stretch.end();
   }
 
   // A list of constants, of which rows take a copy.

@@ -114,6 +114,23 @@ void Code::execute(std::vector<Cell>& registers, const Step*& at, int depth, std
         boxed.more_ints.clear();
         break;
       }
+      case Op::Region: {
+        constexpr size_t kFew = 24;
+        const Cell* few[kFew];
+        std::vector<const Cell*> many;
+        const Cell** in = few;
+        if (s.in.size() > kFew) in = (many.resize(s.in.size()), many.data());
+        for (size_t i = 0; i < s.in.size(); ++i) in[i] = &get(s.in[i]);
+        Cell first[4];
+        std::vector<Cell> more;
+        Cell* out = first;
+        if (s.out.size() > 4) out = (more.resize(s.out.size()), more.data());
+        if (!s.region->run(in, out)) break;
+        for (size_t i = 0; i < s.out.size(); ++i) registers[size_t(s.out[i])] = std::move(out[i]);
+        for (int32_t dead : s.drop_too) registers[size_t(dead)] = Cell();
+        jump(s);
+        break;
+      }
       case Op::Primitive: {
         constexpr size_t kFew = 8;
         if (s.in.size() <= kFew) {

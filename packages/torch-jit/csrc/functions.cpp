@@ -18,6 +18,7 @@ void bind_functions(py::module_& m) {
                                inline_calls(*g);
                                return g;
                              })
+      .def("describe", &Function::describe, "What of it is planned: the groups and calls of its regions.")
       .def_property_readonly("schema", [](Function& f) { return f.name() + print_signature(*f.graph()); })
       .def(
           "set_defaults",

@@ -48,5 +48,6 @@ void bind_functions(py::module_& m);
 void bind_cells(py::module_& m);
 void bind_modes(py::module_& m);
 void bind_trace(py::module_& m);
+void bind_plan(py::module_& m);
 
 }  // namespace torch::program

@@ -1,0 +1,437 @@
+"""Plans: groups of element-wise operators have eager's bits, whatever their arguments are."""
+
+import itertools
+import threading
+
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from torch.jit import _ir, _native
+
+UNARY = [
+    "tanh",
+    "exp",
+    "neg",
+    "abs",
+    "relu",
+    "sigmoid",
+    "square",
+    "sqrt",
+    "sign",
+    "floor",
+    "log1p",
+    "erf",
+    "logical_not",
+]
+BINARY = ["add", "sub", "mul", "div", "maximum", "minimum", "gt", "eq", "atan2", "logical_and", "pow", "remainder"]
+DTYPES = [
+    torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.int8, torch.uint8, torch.int16, torch.int32,
+    torch.int64, torch.bool, torch.complex64,
+]  # fmt: skip
+SPECIAL = [0.0, -0.0, 1.0, -1.0, 2.0, 0.5, 1e-30, 1e30, float("inf"), float("-inf"), float("nan")]
+
+
+def same(a, b):
+    """The same dtype, shape, strides and bits; any NaN is a NaN."""
+    assert (a.dtype, a.shape, a.stride()) == (b.dtype, b.shape, b.stride())
+    if a.dtype.is_complex:
+        return torch.equal(a.real.nan_to_num(7), b.real.nan_to_num(7)) and torch.equal(
+            a.imag.nan_to_num(7), b.imag.nan_to_num(7)
+        )
+    if a.dtype.is_floating_point:
+        whole = {2: torch.int16, 4: torch.int32, 8: torch.int64}[a.element_size()]
+        return torch.equal(a.isnan(), b.isnan()) and torch.equal(
+            a.masked_fill(a.isnan(), 0).view(whole), b.masked_fill(b.isnan(), 0).view(whole)
+        )
+    return torch.equal(a, b)
+
+
+def plan_of(f, *examples):
+    """A plan of a traced function, run until it is planned."""
+    graph = torch.jit.trace(f, examples, check_trace=False).graph
+    plan = _native.plan(graph)
+    for _ in range(2):
+        plan(*examples)
+    return plan
+
+
+def groups(plan):
+    return [line.split("  ")[2].split() for line in plan.describe().splitlines() if line.startswith("  group")]
+
+
+def check(f, *args):
+    plan = plan_of(f, *args)
+    expected, got = f(*args), plan(*args)
+    if isinstance(expected, torch.Tensor):
+        expected, got = (expected,), (got,)
+    assert all(same(a, b) for a, b in zip(expected, got, strict=True))
+    return plan
+
+
+@st.composite
+def tensors(draw):
+    """A tensor of any dtype, of a shape that broadcasts to (3, 5, 7), laid out in some way, with special values."""
+    dtype = draw(st.sampled_from(DTYPES))
+    shape = draw(st.sampled_from([(3, 5, 7), (5, 7), (7,), (3, 1, 7), (3, 5, 1), (1, 1, 1), (1,), ()]))
+    generator = torch.Generator().manual_seed(draw(st.integers(0, 1000)))
+    x = torch.randn(shape, generator=generator) * 3
+    if draw(st.booleans()):
+        spots = torch.randint(0, len(SPECIAL), shape, generator=generator)
+        x = torch.where(torch.rand(shape, generator=generator) < 0.3, torch.tensor(SPECIAL)[spots], x)
+    if not dtype.is_floating_point and not dtype.is_complex:
+        x = x.nan_to_num(0).clamp(-100, 100).abs() if dtype == torch.uint8 else x.nan_to_num(0).clamp(-100, 100)
+    x = x.to(dtype)
+    layout = draw(st.sampled_from(["dense", "transposed", "sliced", "expanded"]))
+    if x.dim() > 1 and layout == "transposed":
+        x = x.transpose(0, -1).contiguous().transpose(0, -1)
+    elif x.dim() and layout == "sliced":
+        x = torch.stack([x, x], -1).select(-1, 0)
+    elif x.dim() and layout == "expanded":
+        x = x.select(0, 0).unsqueeze(0).expand(shape)
+    return x
+
+
+@st.composite
+def chains(draw):
+    """Inputs, and calls that take earlier values by number or a number."""
+    inputs = draw(st.lists(tensors(), min_size=1, max_size=3))
+    calls, count = [], len(inputs)
+    for _ in range(draw(st.integers(2, 7))):
+        value = st.integers(0, count - 1)
+        if draw(st.booleans()):
+            calls.append((draw(st.sampled_from(UNARY)), draw(value)))
+        else:
+            other = draw(st.one_of(value, st.sampled_from([2.5, -1.0, 2.0, 3, 0.5])))
+            calls.append(
+                (draw(st.sampled_from(BINARY)), draw(value), float(other) if isinstance(other, float) else other)
+            )
+        count += 1
+    return inputs, calls
+
+
+def run_chain(calls, inputs):
+    values = list(inputs)
+    for name, *args in calls:
+        values.append(getattr(torch, name)(values[args[0]], *[_operand(values, a) for a in args[1:]]))
+    return tuple(values[len(inputs) :][-3:])
+
+
+def _operand(values, a):
+    return values[a] if isinstance(a, int) and a < len(values) else a
+
+
+@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(chains())
+def test_chains_have_eagers_bits(chain):
+    inputs, calls = chain
+    try:
+        expected = run_chain(calls, inputs)
+    except (RuntimeError, NotImplementedError, TypeError):
+        return  # this chain is none for these dtypes
+    plan = plan_of(lambda *xs: run_chain(calls, xs), *inputs)
+    for a, b in zip(expected, plan(*inputs), strict=True):
+        assert same(a, b), plan.describe()
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 15, 16, 17, 1023, 1024, 1025, 2048, 32767, 32769, 100_003])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.int32], ids=str)
+def test_sizes_around_those_of_tiles(n, dtype):
+    x, y = (torch.randn(n) * 50).to(dtype), (torch.randn(n) * 50).to(dtype)
+    check(lambda x, y: (x * y + 3 * x - y) * (x + y), x, y)
+
+
+def test_a_chain_is_one_group():
+    plan = check(lambda x, y: torch.tanh(x * 2 + y) * (x - y) / 3, torch.randn(4, 5), torch.randn(5))
+    assert groups(plan) == [["mul", "add", "tanh", "sub", "mul", "true_divide"]]
+
+
+def test_threads_do_not_change_bits():
+    x, y = torch.randn(300_001), torch.randn(300_001)
+    plan = check(lambda x, y: torch.exp(-x * x) + torch.sigmoid(x + y) * y, x, y)
+    before = torch.get_num_threads()
+    results = []
+    try:
+        for threads in (1, 2, 3):
+            torch.set_num_threads(threads)
+            results.append(plan(x, y))
+    finally:
+        torch.set_num_threads(before)
+    assert all(torch.equal(r, results[0]) for r in results)
+
+
+def test_other_shapes_and_dtypes_are_planned_anew():
+    f = lambda x, y: (x + y) * 2 - x
+    plan = plan_of(f, torch.randn(3), torch.randn(3))
+    for _ in range(2):
+        for args in [(torch.randn(4), torch.randn(4)), (torch.randn(2, 3), torch.randn(3)), (torch.arange(5), torch.ones(5)),
+                     (torch.randn(4, 3).t(), torch.randn(1)), (torch.randn(3), torch.randn(()))]:  # fmt: skip
+            assert same(plan(*args), f(*args))
+
+
+def test_more_kinds_of_arguments_than_plans_are_kept():
+    f = lambda x: (x + 1) * x - 2
+    plan = plan_of(f, torch.randn(1))
+    for n in list(range(60)) * 2:
+        x = torch.randn(n)
+        assert same(plan(x), f(x))
+
+
+def test_a_default_dtype_is_part_of_a_plan():
+    f = lambda n: n / 3 + 1
+    plan = plan_of(f, torch.arange(4))
+    torch.set_default_dtype(torch.float64)
+    try:
+        assert same(plan(torch.arange(4)), f(torch.arange(4)))
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+def test_gradients_are_recorded():
+    f = lambda x, w: torch.tanh(x * w + 1) * x
+    x, w = torch.randn(5), torch.randn(5, requires_grad=True)
+    plan = plan_of(f, x, w.detach())
+    (a,), (b,) = (torch.autograd.grad(g(x, w).sum(), w) for g in (f, plan))
+    assert same(a, b)
+    with torch.no_grad():
+        assert not plan(x, w).requires_grad
+    base = torch.zeros(5)
+    view = base.view(5)
+    base.copy_(w * 2)
+    assert plan(x, view).requires_grad
+
+
+def test_a_value_that_an_operator_looks_at_is_no_part_of_a_group():
+    # pow of a number 2 is a square; of another tensor of one element it may be so for one call only.
+    f = lambda x, e: torch.pow(x + 1, e) * 2 + x
+    plan = plan_of(f, torch.rand(50), torch.tensor(3.0))
+    for e in (2.0, 0.5, -1.0, 0.0, 1.7):
+        x = torch.rand(50)
+        assert same(plan(x, torch.tensor(e)), f(x, torch.tensor(e)))
+
+
+def test_numbers_given_at_run_time():
+    @torch.jit.script
+    def f(x, a: float, n: int):
+        for i in range(n):
+            x = x * a + i - x / 2
+        return x
+
+    x = torch.randn(10)
+    for a in (0.5, 2.0, -1.0):
+        for n in (0, 1, 5, 40):
+            y = x
+            for i in range(n):
+                y = y * a + i - y / 2
+            assert same(f(x, a, n), y)
+
+
+def test_numbers_that_an_operator_takes_by_value():
+    @torch.jit.script
+    def f(x, low: float, n: int):
+        return (torch.clamp(x, min=low) * 2 + x).sum(n) - 1
+
+    x = torch.randn(3, 4)
+    for low in (-1.0, 0.0, 0.5, -1.0):
+        for n in (0, 1, 0, -1):
+            assert same(f(x, low, n), (x.clamp(min=low) * 2 + x).sum(n) - 1)
+
+
+def test_writes_between_are_seen():
+    def f(x, y):
+        a = x * 2 + y
+        x.add_(1)
+        b = x * 2 + y
+        a.mul_(3)
+        return a - b, a * b + x
+
+    @torch.jit.script
+    def g(x, y):
+        a = x * 2 + y
+        x.add_(1)
+        b = x * 2 + y
+        a.mul_(3)
+        return a - b, a * b + x
+
+    x, y = torch.randn(4), torch.randn(4)
+    mine, theirs = x.clone(), x.clone()
+    for _ in range(4):
+        assert all(same(a, b) for a, b in zip(f(mine, y), g(theirs, y), strict=True))
+        assert same(mine, theirs)
+
+
+def test_inputs_that_share_memory_and_outputs_that_are_inputs():
+    @torch.jit.script
+    def f(x, y):
+        z = (x + y) * (x - y)
+        return z, x, z, x.reshape(-1), z.t()
+
+    x = torch.randn(4, 4)
+    for args in [(x, x), (x, x.t()), (x, x[0]), (x.t(), x)]:
+        for _ in range(4):
+            z, same_x, again, flat, turned = f(*args)
+            a, b = args
+            assert same(z, (a + b) * (a - b)) and same_x is a
+            assert again.data_ptr() == z.data_ptr() == turned.data_ptr()
+            assert same(flat, a.reshape(-1))
+    out = f(x, x)[0]
+    out.add_(1)
+    assert same(f(x, x)[0], (x + x) * (x - x))
+
+
+def test_results_do_not_change_later():
+    plan = plan_of(lambda x: (x * 2 + 1, x * 3 - 1), torch.randn(100))
+    kept = [plan(torch.full((100,), float(i))) for i in range(5)]
+    for i, (a, b) in enumerate(kept):
+        assert a.unique().tolist() == [2 * i + 1] and b.unique().tolist() == [3 * i - 1]
+
+
+def test_errors_are_those_of_the_program_and_name_its_line():
+    @torch.jit.script
+    def f(x, y):
+        a = x * 2 + 1
+        return a + y
+
+    for _ in range(3):
+        f(torch.randn(3), torch.randn(3))
+    with pytest.raises(RuntimeError, match=r"must match the size(.|\n)*return a \+ y"):
+        f(torch.randn(3), torch.randn(4))
+
+
+def test_integers_divided_by_zero_raise():
+    @torch.jit.script
+    def f(x, y):
+        return (x * 2 + 1) // y + x
+
+    x = torch.arange(1, 5)
+    for _ in range(3):
+        f(x, x)
+    with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+        f(x, x - 2)
+
+
+def test_shapes_that_depend_on_values_are_checked():
+    @torch.jit.script
+    def f(x, m):
+        n = torch.masked_select(x, m)
+        return n * 2 + 1 - n * n
+
+    x = torch.randn(3)
+    for bits in ([1, 0, 1], [1, 0, 1], [0, 1, 1], [1, 1, 1], [0, 0, 0], [1, 0, 0]):
+        m = torch.tensor(bits, dtype=torch.bool)
+        n = x[m]
+        assert same(f(x, m), n * 2 + 1 - n * n)
+
+
+def test_many_inputs_and_outputs_become_several_groups():
+    xs = [torch.randn(6) for _ in range(30)]
+
+    def f(*xs):
+        out, total = [], xs[0]
+        for a, b in itertools.pairwise(xs):
+            total = total + a * b
+            out.append(total - a)
+        return tuple(out)
+
+    assert len(groups(check(f, *xs))) > 1
+
+
+def test_products_and_reductions_stand_between_groups():
+    def f(x, w, b):
+        h = torch.relu(torch.matmul(x, w) * 2 + b)
+        return (h - h.mean(0)) * torch.rsqrt(h.var(0) + 1e-5)
+
+    plan = check(f, torch.randn(8, 4), torch.randn(4, 6), torch.randn(6))
+    assert [len(g) for g in groups(plan)] == [3, 2, 2] or len(groups(plan)) >= 2
+
+
+def test_methods_are_planned_together():
+    class Inner(torch.nn.Module):
+        def forward(self, x):
+            return torch.tanh(x * 2)
+
+    class Outer(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = Inner()
+            self.scale = torch.nn.Parameter(torch.tensor([3.0]))
+
+        def forward(self, x):
+            return self.inner(x + 1) * self.scale - x
+
+    net = Outer()
+    scripted = torch.jit.script(net)
+    plan = _native.plan(scripted._c.method("forward"))
+    x = torch.randn(5)
+    with torch.no_grad():
+        for _ in range(3):
+            assert same(plan(scripted, x), net(x))
+        assert groups(plan) == [["add", "mul", "tanh", "mul", "sub"]]
+        scripted.scale.mul_(2)
+        net.scale.copy_(scripted.scale)
+        assert same(plan(scripted, x), net(x))
+
+
+def test_modes_and_wrappers_go_step_by_step():
+    f = lambda x: torch.tanh(x * 2) + 1
+    plan = plan_of(f, torch.randn(3))
+    x = torch.randn(4, 3)
+    with torch.profiler.profile() as profile:
+        plan(x[0])
+    assert {"aten::tanh", "tanh"} & {e.key for e in profile.key_averages()}
+    assert same(torch.vmap(plan)(x), f(x))
+    meta = plan(torch.empty(3, device="meta"))
+    assert meta.device.type == "meta" and meta.shape == (3,)
+
+
+def test_several_threads_share_a_plan():
+    f = lambda x: torch.exp(x * 0.5) - x * x
+    plan = _native.plan(torch.jit.trace(f, (torch.randn(10),)).graph)
+    wrong = []
+
+    def work(seed):
+        g = torch.Generator().manual_seed(seed)
+        for i in range(40):
+            x = torch.randn(1 + (seed + i) % 5, generator=g)
+            if not same(plan(x), f(x)):
+                wrong.append(x)
+
+    threads = [threading.Thread(target=work, args=(s,)) for s in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong
+
+
+def test_control_flow_has_a_plan_too():
+    graph = _ir.parse_ir("""graph(%x : Tensor, %n : int):
+  %one : int = prim::Constant[value=1]()
+  %two : int = prim::Constant[value=2]()
+  %true : bool = prim::Constant[value=1]()
+  %y : Tensor = prim::Loop(%n, %true, %x)
+    block0(%i : int, %c : Tensor):
+      %a : Tensor = aten::mul(%c, %two)
+      %b : Tensor = aten::sub(%a, %one, %one)
+      %d : Tensor = aten::tanh(%b)
+      -> (%true, %d)
+  return (%y)""")
+    plan = _native.plan(graph)
+    x = torch.randn(5)
+    y = x
+    for _ in range(6):
+        y = torch.tanh(y * 2 - 1)
+    for _ in range(2):
+        assert same(plan(x, 6), y)
+    assert groups(plan) == [["mul", "sub", "tanh"]]
+    assert "region 0" in plan.describe() and "steps outside of regions" in plan.describe()
+
+
+def test_arguments_are_checked():
+    plan = plan_of(lambda x: x * 2 + 1, torch.randn(2))
+    with pytest.raises(TypeError, match="must be Tensor, not str"):
+        plan("x")
+    with pytest.raises(TypeError, match="misses the argument"):
+        plan()
+    with pytest.raises(TypeError):
+        _native.plan(3)

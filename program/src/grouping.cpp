@@ -1,0 +1,182 @@
+#include "grouping.h"
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+namespace torch::program {
+
+namespace {
+
+constexpr size_t kMaxLoops = 48;  // of one group
+
+// The arguments that are tensors: those of registers, and numbers that are constants.
+std::vector<TensorArgument> tensors_of(const RowCall& call, const std::vector<Cell>& cells) {
+  std::vector<TensorArgument> out;
+  const Schema& s = call.row->schema;
+  for (int k = 0; k < s.count; ++k) {
+    if (s.params[k].kind != Kind::Tensor || !call.ready[k].present) continue;
+    auto fill = std::find_if(call.fills.begin(), call.fills.end(), [&](auto& f) { return f.parameter == k; });
+    TensorArgument a{k, {}, fill == call.fills.end()};
+    a.tensor =
+        a.is_constant ? Tensor(Ref<TensorImpl>::share(call.ready[k].tensor)) : cells[size_t(fill->from)].to_tensor();
+    for (size_t i = 0; i < out.size() && !a.is_constant; ++i)
+      if (!out[i].is_constant && out[i].tensor == a.tensor && a.same_as < 0) a.same_as = int(i);
+    out.push_back(std::move(a));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::optional<Observed> Grouping::look_at(int index) {
+  const RegionCall& call = text_.calls[size_t(index)];
+  const Attr& attr = call.row->attr;
+  if ((!attr.is_pointwise && !attr.is_composite) || attr.is_view || !singles_[size_t(index)].lists.empty()) return {};
+  for (int v : call.results) {
+    const Cell& c = cells_[size_t(v)];
+    if (!c.is(Cell::Tag::Tensor) || c.to_tensor().dim() == 0 || c.to_tensor().numel() == 0) return {};
+    if (c.to_tensor().sizes() != tensor(call.results[0]).sizes()) return {};
+  }
+  const RowCall& row = *singles_[size_t(index)].row;
+  std::vector<TensorArgument> tensors = tensors_of(row, cells_);
+  // A constant that is no number may be changed from outside, and broadcasting must give what it gives: a composite
+  // that reduces has another shape.
+  std::vector<int64_t> shape;
+  for (const TensorArgument& a : tensors) {
+    if (a.is_constant && !a.tensor.is_wrapped_number()) return {};
+    if (!is_expandable_to(a.tensor.sizes(), tensor(call.results[0]).sizes())) return {};
+    shape = broadcast_shapes("", shape, a.tensor.sizes());
+  }
+  if (IntArrayRef(shape) != tensor(call.results[0]).sizes()) return {};
+  std::optional<Observed> seen = observe(*call.row, row.ready, tensors);
+  if (!seen) return {};
+  for (size_t i = 0; i < call.results.size(); ++i)
+    if (seen->values[size_t(seen->results[i])].type != tensor(call.results[i]).dtype()) return {};
+  return seen;
+}
+
+// How many tensors a group of these calls reads and writes.
+size_t Grouping::operands(const std::vector<int>& calls) const {
+  std::set<int> made, in;
+  size_t out = 0;
+  for (int c : calls) made.insert(text_.calls[size_t(c)].results.begin(), text_.calls[size_t(c)].results.end());
+  for (int c : calls)
+    for (int v : singles_[size_t(c)].in)
+      if (!made.count(v)) in.insert(v);
+  for (int v : made) {
+    const auto& users = users_[size_t(v)];
+    out += !std::all_of(users.begin(), users.end(),
+                        [&](int u) { return std::find(calls.begin(), calls.end(), u) != calls.end(); });
+  }
+  return in.size() + out;
+}
+
+bool Grouping::takes(const Item& item, int call) const {
+  if (!item.is_group || item.loops + observed_.at(call).calls.size() > kMaxLoops) return false;
+  const auto size_of = [&](int c) { return tensor(text_.calls[size_t(c)].results[0]).sizes(); };
+  if (size_of(item.calls[0]) != size_of(call)) return false;
+  std::vector<int> all = item.calls;
+  all.push_back(call);
+  return operands(all) <= size_t(kMaxOperands);
+}
+
+void Grouping::group() {
+  item_of_.assign(size_t(text_.values), -1);
+  users_.resize(size_t(text_.values));
+  for (size_t c = 0; c < text_.calls.size(); ++c)
+    for (int v : singles_[c].in)
+      if (v >= 0) users_[size_t(v)].push_back(int(c));
+  for (int v : text_.outputs) users_[size_t(v)].push_back(-1);
+
+  for (int c = 0; c < int(text_.calls.size()); ++c) {
+    int at = -1;
+    for (int v : singles_[size_t(c)].in)
+      if (v >= 0) at = std::max(at, item_of_[size_t(v)]);
+    std::optional<Observed> seen = look_at(c);
+    int joined = -1;
+    if (seen) {
+      observed_[c] = std::move(*seen);
+      for (int i = int(items_.size()) - 1; i >= std::max(at, 0) && joined < 0; --i)
+        if (takes(items_[size_t(i)], c)) joined = i;
+    }
+    if (joined < 0) {
+      joined = int(items_.size());
+      items_.push_back({{}, observed_.count(c) > 0});
+    }
+    Item& item = items_[size_t(joined)];
+    item.calls.push_back(c);
+    if (item.is_group) item.loops += observed_.at(c).calls.size();
+    for (int v : text_.calls[size_t(c)].results) item_of_[size_t(v)] = joined;
+  }
+  for (const Item& item : items_)
+    plan_.steps_.push_back(item.is_group && item.loops > 1 ? make(item) : std::move(singles_[size_t(item.calls[0])]));
+}
+
+RegionPlan::Step Grouping::make(const Item& item) {
+  RegionPlan::Step step;
+  step.calls = item.calls;
+  std::vector<TileValue> values;
+  std::vector<TileCall> calls;
+  std::map<int, int> known;  // the region's values
+  auto input = [&](int v) {
+    auto [at, is_new] = known.try_emplace(v, int(values.size()));
+    if (is_new) values.push_back({tensor(v).dtype(), TileValue::Role::Input});
+    return at->second;
+  };
+  for (int c : item.calls) {
+    const Observed& seen = observed_.at(c);
+    const RowCall& row = *singles_[size_t(c)].row;
+    std::vector<TensorArgument> tensors = tensors_of(row, cells_);
+    std::vector<int> mine;  // the call's values as the group's
+    for (size_t i = 0; i < seen.values.size(); ++i) {
+      auto fill = row.fills.end();
+      if (i < tensors.size())
+        fill = std::find_if(row.fills.begin(), row.fills.end(),
+                            [&](auto& f) { return f.parameter == tensors[i].parameter; });
+      if (fill != row.fills.end()) {
+        mine.push_back(input(fill->from));
+      } else {
+        mine.push_back(int(values.size()));
+        values.push_back(seen.values[i]);
+      }
+    }
+    for (TileCall call : seen.calls) {
+      for (int k = 0; k < call.outputs + call.inputs; ++k) call.values[k] = mine[size_t(call.values[k])];
+      calls.push_back(std::move(call));
+    }
+    for (size_t i = 0; i < seen.results.size(); ++i)
+      known[text_.calls[size_t(c)].results[i]] = mine[size_t(seen.results[i])];
+  }
+  std::map<int, int> by_value;  // the group's values to the region's
+  for (auto [v, mine] : known) by_value[mine] = v;
+  auto is_needed = [&](int v) {
+    const auto& users = users_[size_t(v)];
+    return item_of_[size_t(v)] >= 0 && !std::all_of(users.begin(), users.end(), [&](int u) {
+             return std::find(item.calls.begin(), item.calls.end(), u) != item.calls.end();
+           });
+  };
+  for (auto [mine, v] : by_value) {
+    TileValue& value = values[size_t(mine)];
+    if (value.role == TileValue::Role::Input) {
+      step.in.push_back(v);
+      const int from = item_of_[size_t(v)];
+      if (from >= 0 && !(items_[size_t(from)].is_group && items_[size_t(from)].loops > 1))
+        step.expected.push_back({v, Geometry(tensor(v))});
+    } else if (is_needed(v)) {
+      value.is_output = true;
+      step.out.push_back(v);
+      step.made.push_back(Geometry(tensor(v)));
+    }
+  }
+  if (step.out.empty()) {  // dead code: somebody may still look
+    const int v = text_.calls[size_t(item.calls.back())].results[0];
+    values[size_t(known.at(v))].is_output = true;
+    step.out.push_back(v);
+    step.made.push_back(Geometry(tensor(v)));
+  }
+  step.tiles = std::make_unique<Tiles>(values, calls);
+  return step;
+}
+
+}  // namespace torch::program

@@ -1,0 +1,40 @@
+// Which calls of a region run as one group: element-wise ones that give one shape, each put into the last group that
+// stands after everything it needs.
+#pragma once
+#include <map>
+
+#include "observe.h"
+#include "region_plan.h"
+
+namespace torch::program {
+
+class Grouping {
+ public:
+  // `cells`: what each value was when the region ran; `singles`: a step for each call.
+  Grouping(RegionPlan& plan, const std::vector<Cell>& cells, std::vector<RegionPlan::Step> singles)
+      : plan_(plan), text_(plan.text_), cells_(cells), singles_(std::move(singles)) {}
+  void group();
+
+ private:
+  struct Item {
+    std::vector<int> calls;
+    bool is_group = false;
+    size_t loops = 0;
+  };
+  std::optional<Observed> look_at(int call);
+  bool takes(const Item& item, int call) const;
+  size_t operands(const std::vector<int>& calls) const;
+  RegionPlan::Step make(const Item& item);
+  const Tensor& tensor(int value) const { return cells_[size_t(value)].to_tensor(); }
+
+  RegionPlan& plan_;
+  const RegionText& text_;
+  const std::vector<Cell>& cells_;
+  std::vector<RegionPlan::Step> singles_;
+  std::map<int, Observed> observed_;  // by call
+  std::vector<Item> items_;
+  std::vector<int> item_of_;             // by value; -1 of inputs
+  std::vector<std::vector<int>> users_;  // calls, by value; -1 stands for who is outside
+};
+
+}  // namespace torch::program

@@ -1,0 +1,217 @@
+#include "tiles.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "torch/core/error.h"
+
+namespace torch::program {
+
+namespace {
+constexpr int64_t kTileBytes = 4096;  // of one value: a dozen of them fit into the first cache
+constexpr int kMaxRegisters = 200;
+}  // namespace
+
+bool TileCall::operator==(const TileCall& o) const {
+  return loop == o.loop && outputs == o.outputs && inputs == o.inputs && scalars == o.scalars &&
+         std::equal(types, types + outputs + inputs, o.types) &&
+         std::equal(values, values + outputs + inputs, o.values);
+}
+
+// Gives every value registers, one for each type in which it is needed: first the operands, then constants, then
+// temporaries, which are shared by values that do not live at one time.
+class Tiles::Builder {
+ public:
+  Builder(Tiles& to, const std::vector<TileValue>& values, const std::vector<TileCall>& calls)
+      : to_(to), values_(values), calls_(calls) {}
+
+  void build() {
+    choose_types();
+    find_lives();
+    for (now_ = 0; now_ < int(calls_.size()); ++now_) call(calls_[size_t(now_)]);
+    finish();
+  }
+
+ private:
+  using Key = std::pair<int, DType>;
+
+  void choose_types() {
+    std::map<int, std::vector<DType>> wanted;
+    int64_t widest = 1;
+    auto note = [&](DType t) { widest = std::max(widest, item_size(t)); };
+    for (const TileCall& c : calls_)
+      for (int k = 0; k < c.outputs + c.inputs; ++k) {
+        note(c.types[k]);
+        if (values_[size_t(c.values[k])].role != TileValue::Role::Number) note(values_[size_t(c.values[k])].type);
+        if (k >= c.outputs) {
+          auto& types = wanted[c.values[k]];
+          if (std::find(types.begin(), types.end(), c.types[k]) == types.end()) types.push_back(c.types[k]);
+        }
+      }
+    to_.tile_ = kTileBytes / std::max<int64_t>(4, widest);
+    Kernel& k = to_.kernel_;
+    auto operand = [&](int v, DType t) {
+      const int at = k.outputs + k.inputs;
+      TORCH_CHECK(at < kMaxOperands, "a group of too many tensors");
+      k.types[at] = t;
+      to_.widths_.push_back(item_size(t));
+      place_[{v, t}] = at;
+    };
+    for (int v = 0; v < int(values_.size()); ++v)
+      if (values_[size_t(v)].is_output) operand(v, values_[size_t(v)].type), ++k.outputs;
+    for (int v = 0; v < int(values_.size()); ++v)
+      if (values_[size_t(v)].role == TileValue::Role::Input) {
+        // What is needed in one other type is converted by the engine: a number once, not for each tile.
+        const auto& types = wanted[v];
+        operand(v, types.size() == 1 ? types[0] : values_[size_t(v)].type), ++k.inputs;
+      }
+    for (auto& [v, types] : wanted)
+      if (values_[size_t(v)].role == TileValue::Role::Number)
+        for (DType t : types) constants_.push_back({v, t});
+    for (size_t i = 0; i < constants_.size(); ++i) place_[constants_[i]] = k.outputs + k.inputs + int(i);
+    first_temporary_ = k.outputs + k.inputs + int(constants_.size());
+  }
+
+  void find_lives() {
+    for (int i = 0; i < int(calls_.size()); ++i)
+      for (int k = calls_[size_t(i)].outputs; k < calls_[size_t(i)].outputs + calls_[size_t(i)].inputs; ++k)
+        last_[calls_[size_t(i)].values[k]] = i;
+  }
+
+  int temporary() {
+    if (free_.empty()) {
+      TORCH_CHECK(first_temporary_ + to_.temporaries_ < kMaxRegisters, "a group of too many values");
+      return first_temporary_ + to_.temporaries_++;
+    }
+    const int r = free_.back();
+    free_.pop_back();
+    return r;
+  }
+  void release(int r) {
+    if (r >= first_temporary_) free_.push_back(r);
+  }
+  void step(Loop loop, std::vector<int> at, const std::vector<char>& scalars) {
+    Step s{loop, int32_t(at.size()), int32_t(to_.scalars_.size()), {}};
+    for (size_t i = 0; i < at.size(); ++i) s.at[i] = uint8_t(at[i]);
+    // Each begins where any number may.
+    to_.scalars_.insert(to_.scalars_.end(), scalars.begin(), scalars.end());
+    to_.scalars_.resize((to_.scalars_.size() + 15) / 16 * 16);
+    to_.steps_.push_back(s);
+  }
+  // Writes register `from` of one type to `into` of another.
+  void convert(int from, DType type, int into, DType wanted) {
+    const ConvertPath path = convert_path(type, wanted);
+    int before = -1;
+    for (int i = 0; i < path.count; ++i) {
+      const int out = i + 1 == path.count ? into : temporary();
+      step(path.step[i], {out, from}, {});
+      if (before >= 0) release(before);
+      before = from = out;
+    }
+  }
+
+  int read(int v, DType wanted) {
+    if (auto at = place_.find({v, wanted}); at != place_.end()) return at->second;
+    const DType stored = values_[size_t(v)].type;
+    const int from = place_.at({v, stored}), into = temporary();
+    convert(from, stored, into, wanted);
+    return place_[{v, wanted}] = into;
+  }
+
+  void call(const TileCall& c) {
+    std::vector<int> at(size_t(c.outputs + c.inputs));
+    for (int k = c.outputs; k < c.outputs + c.inputs; ++k) at[size_t(k)] = read(c.values[k], c.types[k]);
+    struct Store {
+      int from, into;
+      DType type, stored;
+    };
+    std::vector<Store> stores;
+    for (int k = 0; k < c.outputs; ++k) {
+      const int v = c.values[k];
+      const DType stored = values_[size_t(v)].type;
+      auto known = place_.find({v, stored});
+      const int home = known != place_.end() ? known->second : temporary();
+      place_[{v, stored}] = home;
+      at[size_t(k)] = home;
+      if (stored == c.types[k]) continue;
+      at[size_t(k)] = temporary();
+      stores.push_back({at[size_t(k)], home, c.types[k], stored});
+    }
+    step(c.loop, at, c.scalars);
+    for (const Store& s : stores) {
+      convert(s.from, s.type, s.into, s.stored);
+      release(s.from);
+    }
+    // What nobody reads any more, in whatever form.
+    for (int k = 0; k < c.outputs + c.inputs; ++k) {
+      const int v = c.values[k];
+      auto last = last_.find(v);
+      if (last != last_.end() && last->second > now_) continue;
+      for (auto it = place_.begin(); it != place_.end();) {
+        if (it->first.first == v && it->second >= first_temporary_) {
+          release(it->second);
+          it = place_.erase(it);
+        } else {
+          ++it;
+        }
+      }
+    }
+  }
+
+  void finish() {
+    Tiles& t = to_;
+    t.constant_count_ = int(constants_.size());
+    t.constants_.reset(static_cast<char*>(
+        ::operator new(size_t(std::max<size_t>(1, constants_.size()) * kTileBytes), std::align_val_t(64))));
+    alignas(64) char step[2][kBufferBytes];
+    for (size_t i = 0; i < constants_.size(); ++i) {
+      const auto& [v, type] = constants_[i];
+      alignas(16) char number[16];
+      const ConvertPath path = convert_path(values_[size_t(v)].type, type);
+      std::memcpy(number, values_[size_t(v)].number, sizeof number);
+      if (path.count) convert_block(path, number, values_[size_t(v)].number, 1, step);
+      char* out = t.constants_.get() + int64_t(i) * kTileBytes;
+      for (int64_t k = 0; k < t.tile_; ++k) std::memcpy(out + k * item_size(type), number, size_t(item_size(type)));
+    }
+    int64_t cost = 0;
+    for (const TileCall& c : calls_) cost += c.heavy ? 4 : 1;
+    t.kernel_.loop = run;
+    t.kernel_.scalars = &t;
+    t.kernel_.grain = std::clamp<int64_t>(65536 / std::max<int64_t>(1, cost), 4096, 32768) / t.tile_ * t.tile_;
+  }
+
+  Tiles& to_;
+  const std::vector<TileValue>& values_;
+  const std::vector<TileCall>& calls_;
+  std::map<Key, int> place_;
+  std::map<int, int> last_;
+  std::vector<Key> constants_;
+  std::vector<int> free_;
+  int first_temporary_ = 0, now_ = 0;
+};
+
+Tiles::Tiles(const std::vector<TileValue>& values, const std::vector<TileCall>& calls) {
+  Builder(*this, values, calls).build();
+}
+
+void Tiles::run(char* const* data, int64_t n, const void* self) {
+  const Tiles& t = *static_cast<const Tiles*>(self);
+  const int operands = t.kernel_.outputs + t.kernel_.inputs;
+  char* memory = static_cast<char*>(__builtin_alloca_with_align(size_t(t.temporaries_) * kTileBytes + 64, 512));
+  char* at[kMaxRegisters];
+  for (int k = 0; k < operands; ++k) at[k] = data[k];
+  for (int k = 0; k < t.constant_count_; ++k) at[operands + k] = t.constants_.get() + k * kTileBytes;
+  for (int k = 0; k < t.temporaries_; ++k) at[operands + t.constant_count_ + k] = memory + k * kTileBytes;
+  const Step *first = t.steps_.data(), *end = first + t.steps_.size();
+  for (int64_t i = 0; i < n; i += t.tile_) {
+    const int64_t count = std::min(t.tile_, n - i);
+    for (const Step* s = first; s != end; ++s) {
+      char* operand[TileCall::kOperands];
+      for (int k = 0; k < s->operands; ++k) operand[k] = at[s->at[k]];
+      s->loop(operand, count, t.scalars_.data() + s->scalars);
+    }
+    for (int k = 0; k < operands; ++k) at[k] += t.tile_ * t.widths_[size_t(k)];
+  }
+}
+
+}  // namespace torch::program

@@ -1,0 +1,73 @@
+// Several of the core's loops, one after the other over a tile of elements that stays in the first cache: what a group
+// of element-wise operators becomes. A value within the group has no memory but a tile's.
+//
+//   (x * w + b).tanh()          x ──┐
+//                               w ──┤ mul ─ t0 ─┐
+//                               b ──────────────┤ add ─ t0 ─ tanh ─► out
+//
+// The group is itself a Loop, so that the iteration engine (torch/core/loops.h) brings operands into form and divides
+// the work, as for any operator: the bits are those of the operators one by one.
+#pragma once
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "torch/core/loops.h"
+
+namespace torch::program {
+
+// A loop and the values of the group that it writes and reads.
+struct TileCall {
+  static constexpr int kOperands = 8;
+  Loop loop;
+  int outputs, inputs;
+  DType types[kOperands];  // as the loop has them
+  int values[kOperands];   // numbers of values, outputs first
+  std::vector<char> scalars;
+  bool heavy = false;
+
+  bool operator==(const TileCall&) const;
+};
+
+struct TileValue {
+  enum class Role : uint8_t { Input, Number, Made };
+  DType type;  // as stored: what a loop gives in another type is converted, as a tensor in between would be
+  Role role;
+  bool is_output = false;
+  alignas(16) char number[16] = {};  // of a Number
+};
+
+class Tiles {
+ public:
+  // Operands of the kernel are the outputs, then the inputs, each in the order of `values`.
+  Tiles(const std::vector<TileValue>& values, const std::vector<TileCall>& calls);
+
+  Kernel kernel() const noexcept { return kernel_; }
+  size_t steps() const noexcept { return steps_.size(); }
+  size_t temporaries() const noexcept { return size_t(temporaries_); }
+  int64_t tile() const noexcept { return tile_; }
+
+ private:
+  class Builder;
+  struct Step {
+    Loop loop;
+    int32_t operands;  // how many
+    int32_t scalars;   // offset into scalars_
+    uint8_t at[TileCall::kOperands];
+  };
+  struct Aligned {
+    void operator()(char* p) const noexcept { ::operator delete(p, std::align_val_t(64)); }
+  };
+  static void run(char* const* data, int64_t n, const void* self);
+
+  Kernel kernel_{};
+  std::vector<Step> steps_;
+  std::vector<char> scalars_;
+  std::vector<int64_t> widths_;               // of the operands
+  std::unique_ptr<char, Aligned> constants_;  // tiles full of one number
+  int constant_count_ = 0, temporaries_ = 0;
+  int64_t tile_ = 0;
+};
+
+}  // namespace torch::program
