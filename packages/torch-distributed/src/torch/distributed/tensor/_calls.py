@@ -3,7 +3,7 @@
 import torch
 
 from .. import _collectives as collectives
-from . import _rules
+from . import _debug, _dims, _losses, _plans, _products, _rules, _views
 from ._dtensor import DTensor, wrap
 from ._layout import Spec, local_layout
 from ._redistribute import Enter, redistribute
@@ -17,6 +17,10 @@ def call(func, args, kwargs):
     mesh = spread[0]._spec.mesh
     if any(one._spec.mesh != mesh for one in spread):
         raise ValueError(f"{name}: the DTensors are of different meshes")
+    steps = _rules.reduction(name, args, kwargs) if args and isinstance(args[0], DTensor) else None
+    result = _on_pieces(name, func, args, kwargs) if steps is None else None
+    if result is not None:
+        return result
     with torch._C.DisableTorchFunctionSubclass():
         special = SPECIAL.get(name)
         if special is not None:
@@ -30,13 +34,33 @@ def call(func, args, kwargs):
             return call(getattr(torch.Tensor, _rules.LIKE[name]), (made,), {})
         if _rules.plain_name(name) in _rules.POINTWISE:
             return _pointwise(name, func, args, kwargs, spread)
-        if isinstance(args[0] if args else None, DTensor):
-            steps = _rules.reduction(name, args, kwargs)
-            if steps is not None:
-                return _reduce(args[0], *steps)
+        if steps is not None:
+            return _reduce(args[0], *steps)
         if _rules.in_place(name) or "out" in kwargs:
             raise NotImplementedError(f"{name}: writes into a DTensor; there are element-wise operators, and copy_")
         return _on_wholes(name, func, args, kwargs, mesh)
+
+
+def _on_pieces(name, func, args, kwargs):
+    """By the rule of an operator; None where there is none, or none for these arguments."""
+    rule = _products.PRODUCTS.get(name) or _dims.DIMS.get(name) or _losses.LOSSES.get(name)
+    if rule is None and name in _views.VIEWS:
+        rule = _views.VIEWS[name](func)
+    if rule is None:
+        return None
+    if any(not isinstance(one, DTensor) for one in _tensors([args, kwargs])):
+        _mixed(name)
+    return rule(*args, **kwargs)
+
+
+def _tensors(value):
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for one in value:
+            yield from _tensors(one)
+    elif isinstance(value, dict):
+        yield from _tensors(list(value.values()))
 
 
 def _spread(value):
@@ -80,7 +104,7 @@ def _pointwise(name, func, args, kwargs, spread):
             raise RuntimeError(
                 f"{name}: output of shape {tuple(spec.shape)} does not match the broadcast {tuple(shape)}"
             )
-        return _on_wholes(name, func, args, kwargs, spec.mesh)
+        return _broadcast(name, func, args, kwargs, spread, shape)
 
     def aligned(tensor):
         if not isinstance(tensor, DTensor):
@@ -113,7 +137,33 @@ def _pointwise(name, func, args, kwargs, spread):
     return wrap(result, spec)
 
 
+def _broadcast(name, func, args, kwargs, spread, shape):
+    """Of tensors none of which has the shape of the result."""
+    labels = []
+    for one in spread:
+        first = len(shape) - len(one._spec.shape)
+        labels.append(
+            tuple(first + i if n == shape[first + i] and n != 1 else None for i, n in enumerate(one._spec.shape))
+        )
+
+    def run(*pieces):
+        pieces = iter(pieces)
+
+        def own(tensor):
+            if isinstance(tensor, DTensor):
+                return next(pieces)
+            if tensor.dim() or tensor.requires_grad:
+                _mixed(name)
+            return tensor
+
+        return func(*_mapped(own, args), **_mapped(own, kwargs))
+
+    return _plans.carry_out(_plans.Plan(spread, labels, [(shape, tuple(range(len(shape))))], run))
+
+
 def _on_wholes(name, func, args, kwargs, mesh):
+    _debug.gathers(name)
+
     def whole(tensor):
         if isinstance(tensor, DTensor):
             return tensor.full_tensor()
@@ -193,6 +243,23 @@ def _copy(func, args, kwargs):
     return target
 
 
+def _dropout(func, args, kwargs):
+    """With a mask that is drawn for the whole, so that it does not matter how the tensor lies."""
+    x, p, train = (*args, *kwargs.values())[:3]
+    if not 0 <= p <= 1:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+    if not train or not p:
+        return x
+    if p == 1:
+        return call(torch.mul, (x, 0), {})
+    if any(isinstance(one, Partial) for one in x.placements):
+        x = x.redistribute(placements=x._spec.replicated.placements)
+    mask = wrap(torch.empty_like(x.to_local()).detach(), x._spec)
+    return call(
+        torch.mul, (x, call(torch.Tensor.mul, (_draw(torch.Tensor.bernoulli_, (mask, 1 - p), {}), 1 / (1 - p)), {})), {}
+    )
+
+
 def _settle(func, args, kwargs):
     """Those that concern the object, and give it back or nothing."""
     result = func(*args, **kwargs)
@@ -207,7 +274,7 @@ def _item(func, args, kwargs):
     return func(args[0].full_tensor(), *args[1:], **kwargs)
 
 
-SPECIAL = {"copy_": _copy, "detach": _detach}
+SPECIAL = {"copy_": _copy, "detach": _detach, "dropout": _dropout}
 SPECIAL |= dict.fromkeys(
     ["requires_grad_", "detach_", "register_hook", "register_post_accumulate_grad_hook", "retain_grad", "data_ptr",
      "untyped_storage", "storage", "element_size", "is_floating_point", "is_complex", "storage_offset", "is_shared",

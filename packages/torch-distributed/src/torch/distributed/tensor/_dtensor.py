@@ -15,8 +15,9 @@ _grad = torch.Tensor.grad
 class DTensor(torch.Tensor):
     """A tensor spread over a :class:`DeviceMesh`: every rank holds a piece of it, and calls what is done with it.
 
-    Element-wise operators, sums and norms work on the pieces.  All others put the whole together first, on every rank,
-    so that their results are right wherever the tensor lies, but no faster; results of views are copies.
+    Element-wise operators, products, reductions, views, layers and losses work on the pieces, and move only what
+    has to be whole; their results lie as is nearest.  Other operators put the whole together first, on every rank:
+    right wherever the tensor lies, but no faster.  :mod:`torch.distributed.tensor.debug` tells of them.
 
     >>> import torch, torch.distributed as dist
     >>> from torch.distributed.tensor import Shard, distribute_tensor

@@ -8,6 +8,7 @@ from torch.autograd import Function
 
 from .. import _collectives as collectives
 from .._reduce import ReduceOp
+from ._debug import sends
 from ._layout import chunk, local_layout
 from .placement_types import Partial, Replicate, Shard
 
@@ -23,6 +24,7 @@ class Gather(Function):
         bounds = [chunk(length, group.size(), r) for r in range(group.size())]
         shape = list(piece.shape)
         pieces = [piece.new_empty([*shape[:dim], end - start, *shape[dim + 1 :]]) for start, end in bounds]
+        sends("all_gather")
         collectives.all_gather(pieces, piece.detach().contiguous(), group=group)
         return torch.cat(pieces, dim)
 
@@ -51,6 +53,7 @@ class Total(Function):
     @staticmethod
     def forward(ctx, part, op, group):
         total = part.detach().clone(memory_format=torch.contiguous_format)
+        sends("all_reduce")
         collectives.all_reduce(total, op, group)
         return total
 
@@ -69,6 +72,7 @@ class CutTotal(Function):
             return Cut.apply(Total.apply(part.detach(), op, group), dim, group)
         pieces = [one.contiguous() for one in part.detach().chunk(group.size(), dim)]
         piece = torch.empty_like(pieces[0])
+        sends("reduce_scatter")
         collectives.reduce_scatter(piece, pieces, op, group)
         return piece
 

@@ -124,9 +124,7 @@ DRAWS = frozenset(
 
 LIKE = {"rand_like": "uniform_", "randn_like": "normal_"}
 
-REFUSED = frozenset(
-    ["bernoulli", "dropout", "feature_dropout", "alpha_dropout", "multinomial", "randint_like", "rrelu"]
-)
+REFUSED = frozenset(["bernoulli", "feature_dropout", "alpha_dropout", "multinomial", "randint_like", "rrelu"])
 """Ranks would draw numbers of their own where the tensor has one."""
 
 

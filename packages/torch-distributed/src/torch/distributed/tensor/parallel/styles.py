@@ -12,12 +12,9 @@ from .._api import distribute_tensor
 from .._dtensor import DTensor, wrap
 from .._layout import Spec
 from .._redistribute import Cut, Enter, Gather, Total
-from ..placement_types import Replicate, Shard
+from ..placement_types import Partial, Replicate, Shard
 
-__all__ = [
-    "ColwiseParallel", "ParallelStyle", "PrepareModuleInput", "PrepareModuleOutput", "RowwiseParallel",
-    "parallelize_module",
-]  # fmt: skip
+__all__ = ["ColwiseParallel", "ParallelStyle", "RowwiseParallel", "SequenceParallel", "parallelize_module"]
 
 
 class ParallelStyle(ABC):
@@ -44,11 +41,6 @@ def _local(value):
     return value.to_local() if isinstance(value, DTensor) else value
 
 
-def _layout(placement, mesh, value):
-    """A piece as a DTensor that lies in a way."""
-    return DTensor.from_local(value, mesh, [placement]) if not isinstance(value, DTensor) else value
-
-
 class _LayerStyle(ParallelStyle):
     def __init__(self, *, input_layouts=None, output_layouts=None, use_local_output=True):
         self.input_layout, self.output_layout = input_layouts or self.INPUT, output_layouts or self.OUTPUT
@@ -72,13 +64,13 @@ class _LayerStyle(ParallelStyle):
         """The output as it was asked for, of one that lies by ``layout``."""
         if isinstance(layout, Shard) and layout.dim < 0:
             layout = Shard(layout.dim % value.dim())
-        wanted = self.output_layout
-        if isinstance(wanted, Shard):
-            wanted = Shard(wanted.dim % value.dim())
         shape = list(value.shape)
         if isinstance(layout, Shard):
             shape[layout.dim] = self.features if layout.dim == value.dim() - 1 else shape[layout.dim]
-        result = wrap(value, Spec(mesh, (layout,), torch.Size(shape))).redistribute(mesh, [wanted])
+        return self._left_as(wrap(value, Spec(mesh, (layout,), torch.Size(shape))), mesh)
+
+    def _left_as(self, result, mesh):
+        result = result.redistribute(mesh, [self.output_layout])
         return result.to_local() if self.use_local_output else result
 
 
@@ -119,24 +111,31 @@ class ColwiseParallel(_LayerStyle):
 
 
 class RowwiseParallel(_LayerStyle):
-    """A ``Linear`` of which each rank has some of the inputs; the sum over the ranks is its output.
+    """A ``Linear`` of which each rank has some of the inputs, or an ``Embedding`` of which it has some of the rows.
 
-    The input is in pieces along its last dim, as ColwiseParallel leaves it, unless ``input_layouts`` say otherwise.
+    The sum over the ranks is the output.  The input of a linear layer is in pieces along its last dim, as ColwiseParallel
+    leaves it, and that of an embedding is whole, unless ``input_layouts`` say otherwise.
     """
 
-    INPUT, OUTPUT = Shard(-1), Replicate()
+    INPUT, OUTPUT = None, Replicate()
 
     def _apply(self, module, device_mesh):
         group = _line(device_mesh)
+        if isinstance(module, nn.Embedding):
+            return self._apply_to_table(module, device_mesh)
         if not isinstance(module, nn.Linear):
-            raise NotImplementedError("RowwiseParallel: spreads nn.Linear")
+            raise NotImplementedError("RowwiseParallel currently only support nn.Linear and nn.Embedding!")
+        self.input_layout = self.input_layout or Shard(-1)
         self.features = module.out_features
         _spread_parameter(module, "weight", device_mesh, Shard(1))
         _spread_parameter(module, "bias", device_mesh, Replicate())
 
         def forward(x):
             x = self._entered(x, device_mesh, Shard(-1))
-            total = Total.apply(F.linear(x, module.weight.to_local()), ReduceOp.SUM, group)
+            total = F.linear(x, module.weight.to_local())
+            if isinstance(self.output_layout, Shard) and module.bias is None:
+                return self._left(total, device_mesh, Partial())
+            total = Total.apply(total, ReduceOp.SUM, group)
             if module.bias is not None:
                 total = total + module.bias.to_local()
             return self._left(total, device_mesh, Replicate())
@@ -144,57 +143,50 @@ class RowwiseParallel(_LayerStyle):
         module.forward = forward
         return module
 
+    def _apply_to_table(self, module, device_mesh):
+        self.input_layout = self.input_layout or Replicate()
+        _spread_parameter(module, "weight", device_mesh, Shard(0))
 
-def _each(values, layouts):
-    values = values if isinstance(values, tuple) else (values,)
-    layouts = layouts if isinstance(layouts, (tuple, list)) else (layouts,)
-    if len(values) != len(layouts):
-        raise ValueError(f"module inputs and input_layouts should have same length! {len(values)} and {len(layouts)}")
-    return zip(values, layouts, strict=True)
+        def forward(x):
+            x = x if isinstance(x, DTensor) else DTensor.from_local(x, device_mesh, [self.input_layout])
+            return self._left_as(F.embedding(x, module.weight, module.padding_idx), device_mesh)
 
-
-class PrepareModuleInput(ParallelStyle):
-    """Tensors that a module is given lie by ``input_layouts`` and reach it by ``desired_input_layouts``."""
-
-    def __init__(self, *, input_layouts=None, desired_input_layouts=None, use_local_output=False, **more):
-        if any(value is not None for value in more.values()):
-            raise NotImplementedError(f"PrepareModuleInput: {', '.join(more)} is not there")
-        self.input_layouts, self.desired, self.use_local = input_layouts, desired_input_layouts, use_local_output
-
-    def _apply(self, module, device_mesh):
-        def prepare(module, inputs):
-            desired = self.desired if isinstance(self.desired, (tuple, list)) else (self.desired,)
-            return tuple(
-                value if layout is None else _moved(value, layout, wanted, device_mesh, self.use_local)
-                for (value, layout), wanted in zip(_each(inputs, self.input_layouts), desired, strict=True)
-            )
-
-        module.register_forward_pre_hook(prepare)
+        module.forward = forward
         return module
 
 
-class PrepareModuleOutput(ParallelStyle):
-    """Tensors that a module returns lie by ``output_layouts`` and leave it by ``desired_output_layouts``."""
+class SequenceParallel(ParallelStyle):
+    """A layer that treats positions each for itself (``LayerNorm``, ``Dropout``, ``RMSNorm``), of sequences in pieces.
 
-    def __init__(self, *, output_layouts, desired_output_layouts, use_local_output=True):
-        self.output_layouts, self.desired, self.use_local = output_layouts, desired_output_layouts, use_local_output
+    Its parameters are whole on each rank.  What it is given is a piece along ``sequence_dim``, and so is its output.
+    """
+
+    def __init__(self, *, sequence_dim=1, use_local_output=False):
+        self.sequence_dim, self.use_local_output = sequence_dim, use_local_output
 
     def _apply(self, module, device_mesh):
-        def prepare(module, inputs, outputs):
-            desired = self.desired if isinstance(self.desired, (tuple, list)) else (self.desired,)
-            moved = [
-                value if layout is None else _moved(value, layout, wanted, device_mesh, self.use_local)
-                for (value, layout), wanted in zip(_each(outputs, self.output_layouts), desired, strict=True)
-            ]
-            return tuple(moved) if isinstance(outputs, tuple) else moved[0]
+        _line(device_mesh)
+        wanted = Shard(self.sequence_dim)
+        for name, parameter in [*module.named_parameters(recurse=False)]:
+            if not isinstance(parameter, DTensor):
+                _spread_parameter(module, name, device_mesh, Replicate())
 
-        module.register_forward_hook(prepare)
+        def enter(module, inputs):
+            x = inputs[0]
+            if isinstance(x, DTensor):
+                x = x.redistribute(device_mesh, [wanted])
+            elif isinstance(x, torch.Tensor):
+                x = DTensor.from_local(x, device_mesh, [wanted])
+            else:
+                raise ValueError(f"expecting input of {module} to be a torch.Tensor or DTensor, but got {x!r}")
+            return (x, *inputs[1:])
+
+        def leave(module, inputs, output):
+            return output.to_local() if self.use_local_output else output
+
+        module.register_forward_pre_hook(enter)
+        module.register_forward_hook(leave)
         return module
-
-
-def _moved(value, layout, wanted, mesh, use_local):
-    result = _layout(layout, mesh, value).redistribute(mesh, [wanted])
-    return result.to_local() if use_local else result
 
 
 def parallelize_module(module, device_mesh=None, parallelize_plan=None, *, src_data_rank=0):

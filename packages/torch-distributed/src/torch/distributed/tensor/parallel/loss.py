@@ -1,0 +1,27 @@
+"""The loss of scores whose classes lie on several ranks."""
+
+from contextlib import contextmanager
+
+__all__ = ["loss_parallel"]
+
+
+@contextmanager
+def loss_parallel():
+    """A block in which ``cross_entropy`` leaves classes where they are.
+
+    Ours does so outside, too: of scores in pieces along the classes, ranks tell each other only the largest score of a
+    sample, the sum of its exponentials and the score of its target.  The block is there for programs that have it.
+
+    >>> import torch, torch.distributed as dist
+    >>> from torch.distributed.tensor import Replicate, Shard, distribute_tensor
+    >>> from torch.distributed.tensor.parallel import loss_parallel
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> mesh = dist.init_device_mesh("cpu", (1,))
+    >>> scores = distribute_tensor(torch.zeros(2, 4), mesh, [Shard(1)])
+    >>> with loss_parallel():
+    ...     loss = torch.nn.functional.cross_entropy(scores, distribute_tensor(torch.tensor([0, 3]), mesh))
+    >>> loss.full_tensor()
+    tensor(1.3863)
+    >>> dist.destroy_process_group()
+    """
+    yield
