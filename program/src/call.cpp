@@ -4,6 +4,8 @@
 #include <map>
 #include <optional>
 
+#include "archive.h"
+
 namespace torch::program {
 
 namespace {
@@ -287,21 +289,23 @@ Node* insert_call(Graph& g, const std::string& kind, const std::vector<Value*>& 
   throw OverloadError(text);
 }
 
-const Signature* resolve(const Node& n) {
-  std::string why;
-  for (const Signature* f : signatures(n.kind())) {
-    if (f->arguments.size() != n.inputs().size()) continue;
-    Bound bound;
-    bool fits = true, has_tensor = false, takes_number = false;
-    for (size_t i = 0; fits && i < f->arguments.size(); ++i) {
-      const TypePtr& t = n.inputs()[i]->type();
-      const Argument& a = f->arguments[i];
-      has_tensor |= t->is(TypeKind::Tensor);
-      takes_number |= a.accepts_number;
-      fits = (a.accepts_number && is_subtype(*t, *number_type())) || unifies(a.type, t, bound);
-    }
-    if (fits && (has_tensor || !takes_number)) return f;
+bool accepts(const Signature& f, const Node& n) {
+  if (f.arguments.size() != n.inputs().size()) return false;
+  Bound bound;
+  bool has_tensor = false, takes_number = false;
+  for (size_t i = 0; i < f.arguments.size(); ++i) {
+    const TypePtr& t = n.inputs()[i]->type();
+    const Argument& a = f.arguments[i];
+    has_tensor |= t->is(TypeKind::Tensor);
+    takes_number |= a.accepts_number;
+    if (!(a.accepts_number && is_subtype(*t, *number_type())) && !unifies(a.type, t, bound)) return false;
   }
+  return has_tensor || !takes_number;
+}
+
+const Signature* resolve(const Node& n) {
+  for (const Signature* f : signatures(n.kind()))
+    if (accepts(*f, n)) return f;
   return nullptr;
 }
 

@@ -19,6 +19,7 @@ void Function::set_graph(GraphPtr g) {
 
 std::shared_ptr<const Code> Function::code() {
   std::lock_guard lock(mutex_);
+  TORCH_CHECK(graph_, name_, "() has no graph: the program that it belonged to is gone");
   if (!code_ || code_->version() != graph_->version()) code_ = std::make_shared<const Code>(graph_, name());
   return code_;
 }

@@ -1,7 +1,7 @@
 // Text to graphs.
-#include <map>
+#include <unordered_map>
 
-#include "reader.h"
+#include "archive.h"
 
 namespace torch::program {
 
@@ -11,8 +11,8 @@ bool is_number(const std::string& s) { return s.find_first_not_of("0123456789") 
 
 class GraphParser {
  public:
-  GraphParser(const std::string& text, Classes* classes)
-      : text_(text), in_(text, classes ? classes : &own_), graph_(std::make_shared<Graph>()) {}
+  GraphParser(const std::string& text, Classes* classes, Named* named = nullptr)
+      : text_(text), in_(text, classes ? classes : &own_), named_(named), graph_(std::make_shared<Graph>()) {}
 
   GraphPtr parse() {
     in_.expect("graph");
@@ -29,12 +29,12 @@ class GraphParser {
   // Names that a block defines are gone with it.
   struct Scope {
     GraphParser& p;
-    std::map<std::string, Value*> before;
-    explicit Scope(GraphParser& parser) : p(parser), before(parser.values_) {
+    const size_t before;
+    explicit Scope(GraphParser& parser) : p(parser), before(parser.defined_.size()) {
       if (++p.depth_ > 200) p.in_.fail("less nesting");
     }
     ~Scope() {
-      p.values_ = std::move(before);
+      for (; p.defined_.size() > before; p.defined_.pop_back()) p.values_.erase(p.defined_.back());
       --p.depth_;
     }
   };
@@ -45,6 +45,7 @@ class GraphParser {
   }
   void define(const std::string& name, Value* v) {
     if (!values_.emplace(name, v).second) in_.fail("a name that is not defined yet, not %" + name + ",");
+    defined_.push_back(name);
     if (!is_number(name)) v->set_debug_name(name);
   }
   void declarations(Block* b) {
@@ -135,6 +136,14 @@ class GraphParser {
     n->set_location({s.substr(first, line - first), std::stoi(l), std::stoi(c), {}});
   }
   void attribute(Node* n, const std::string& key, const TypePtr& type) {
+    if (named_ && in_.accept('<')) {
+      Attribute a = named_->attribute(in_);
+      if (type && !is_constant_of(a.value, *type))
+        in_.fail("a value of type " + type->str() + " before here, not " + a.value.repr());
+      in_.expect('>');
+      n->set_attribute(key, std::move(a));
+      return;
+    }
     if (in_.peeks('<')) in_.fail("a literal (tensors and graphs have no text)");
     if (!type && in_.peeks('{')) {
       Cell c = in_.literal(tensor_type());
@@ -177,19 +186,25 @@ class GraphParser {
     n->set_attribute(key, {kind, std::move(c), {}, {}});
   }
   static bool is_constant_of(const Cell& c, const Type& t) {
-    return matches(c, t) || (t.is(TypeKind::Function) && c.is(Cell::Tag::String));
+    return matches(c, t) || (t.is(TypeKind::Function) && (c.is(Cell::Tag::String) || c.is(Cell::Tag::Host)));
   }
 
   const std::string& text_;
   Classes own_;
   Reader in_;
+  Named* named_;
   GraphPtr graph_;
-  std::map<std::string, Value*> values_;
+  std::unordered_map<std::string, Value*> values_;
+  std::vector<std::string> defined_;  // the names in values_, in order
   int depth_ = 0;
 };
 
 }  // namespace
 
 GraphPtr parse_graph(const std::string& text, Classes* classes) { return GraphParser(text, classes).parse(); }
+
+GraphPtr parse_graph(const std::string& text, Classes* classes, Named& named) {
+  return GraphParser(text, classes, &named).parse();
+}
 
 }  // namespace torch::program

@@ -2,12 +2,11 @@
 #include <charconv>
 #include <cmath>
 
+#include "archive.h"
 #include "torch/program/call.h"
 #include "torch/program/text.h"
 
 namespace torch::program {
-
-namespace {
 
 std::string quoted(const std::string& s) {
   std::string out = "\"";
@@ -30,6 +29,7 @@ std::string quoted(const std::string& s) {
   return out + '"';
 }
 
+namespace {
 std::string number(double d) {
   if (std::isnan(d)) return "nan";
   if (std::isinf(d)) return d < 0 ? "-inf" : "inf";
@@ -38,6 +38,7 @@ std::string number(double d) {
   std::string s(text, end.ptr);
   return s.find_first_of(".e") == s.npos ? s + "." : s;
 }
+}  // namespace
 
 std::string literal(const Cell& c) {
   using Tag = Cell::Tag;
@@ -96,9 +97,11 @@ std::string literal(const Cell& c) {
   }
 }
 
+namespace {
+
 class Printer {
  public:
-  explicit Printer(bool locations) : locations_(locations) {}
+  explicit Printer(bool locations, Names* names = nullptr) : locations_(locations), names_(names) {}
   std::string out;
 
   void graph(const Graph& g) {
@@ -110,7 +113,7 @@ class Printer {
     }
     out += "):\n";
     nodes(g.block(), 1);
-    out += "  return (" + names(g.outputs()) + ")\n";
+    out += "  return (" + listed(g.outputs()) + ")\n";
   }
   void node(const Node* n, int level) {
     out.append(size_t(level) * 2, ' ');
@@ -121,7 +124,7 @@ class Printer {
     }
     out += (n->outputs().empty() ? "= " : " = ") + n->kind();
     attributes(n);
-    out += "(" + names(n->inputs()) + ")";
+    out += "(" + listed(n->inputs()) + ")";
     if (!n->scope().empty()) out += ", scope: " + n->scope();
     if (locations_ && n->location()) out += " # " + n->location().str();
     out += "\n";
@@ -137,13 +140,15 @@ class Printer {
       out += "):\n";
       nodes(b, level + 2);
       out.append(size_t(level + 2) * 2, ' ');
-      out += "-> (" + names(b->outputs()) + ")\n";
+      out += "-> (" + listed(b->outputs()) + ")\n";
     }
   }
 
  private:
-  static std::string typed(const Value* v) { return "%" + v->debug_name() + " : " + v->type()->str(); }
-  static std::string names(const std::vector<Value*>& values) {
+  std::string typed(const Value* v) const {
+    return "%" + v->debug_name() + " : " + (names_ ? names_->type(v->type()) : v->type()->str());
+  }
+  static std::string listed(const std::vector<Value*>& values) {
     std::string text;
     for (const Value* v : values) text += (text.empty() ? "%" : ", %") + v->debug_name();
     return text;
@@ -158,11 +163,14 @@ class Printer {
     for (const auto& [key, a] : n->attributes()) {
       out += between + key + "=";
       between = ", ";
-      if (a.kind == AttributeKind::g || a.kind == AttributeKind::gs)
+      const std::string reference = names_ ? names_->attribute(a) : "";
+      if (!reference.empty())
+        out += "<" + reference + ">";
+      else if (a.kind == AttributeKind::g || a.kind == AttributeKind::gs)
         out += "<Graph>";
       else if (a.kind == AttributeKind::ty)
         out += a.type->str();
-      else if (a.value.is(Cell::Tag::Bool))
+      else if (a.value.is(Cell::Tag::Bool) && !names_)
         out += a.value.to_bool() ? "1" : "0";
       else
         out += literal(a.value);
@@ -171,12 +179,18 @@ class Printer {
   }
 
   bool locations_;
+  Names* names_;
 };
 
 }  // namespace
 
 std::string print(const Graph& g, bool with_locations) {
   Printer p(with_locations);
+  p.graph(g);
+  return p.out;
+}
+std::string print(const Graph& g, Names& names) {
+  Printer p(true, &names);
   p.graph(g);
   return p.out;
 }

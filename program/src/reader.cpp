@@ -397,6 +397,13 @@ Cell Reader::literal(const TypePtr& wanted) {
   return c;
 }
 
+Cell parse_value(const std::string& text, const TypePtr& type) {
+  Reader in(text);
+  Cell c = in.literal(type);
+  if (!in.at_end()) in.fail("the end of the value");
+  return c;
+}
+
 TypePtr parse_type(const std::string& text, Classes* classes) {
   Reader in(text, classes);
   TypePtr t = in.type();

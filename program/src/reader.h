@@ -12,6 +12,7 @@ class Reader {
   bool variables = false;  // a word that is no type stands for any, as in schemas
 
   [[noreturn]] void fail(const std::string& expected) const;
+  const std::string& text() const noexcept { return text_; }
   size_t at() const noexcept { return at_; }
   void go_to(size_t at) noexcept { at_ = at; }
   bool at_end();

@@ -35,4 +35,5 @@ PYBIND11_MODULE(_native, m) {
   torch::program::bind_modes(m);
   torch::program::bind_trace(m);
   torch::program::bind_plan(m);
+  torch::program::bind_archive(m);
 }

@@ -49,5 +49,6 @@ void bind_cells(py::module_& m);
 void bind_modes(py::module_& m);
 void bind_trace(py::module_& m);
 void bind_plan(py::module_& m);
+void bind_archive(py::module_& m);
 
 }  // namespace torch::program

@@ -170,8 +170,12 @@ class _ProgramAdapter(TorchAdapter):
         return super().write(pickler, obj)
 
 
-def write_program(f, root, constants=(), texts=None, extra=None) -> None:
-    """Write an archive that `read_program` and PyTorch read; ``texts`` by their path below ``code/``."""
+def write_program(f, root, constants=(), texts=None, extra=None, form=None) -> None:
+    """Write an archive that `read_program` and PyTorch read; ``texts`` by their path below ``code/``.
+
+    ``form`` gives the text of the member ``program.txt``. It is called with a function that tells of a tensor the
+    member that its storage is written to, and the offset there.
+    """
     import torch
 
     texts, extra = texts or {}, extra or {}
@@ -181,6 +185,7 @@ def write_program(f, root, constants=(), texts=None, extra=None) -> None:
     for part, obj in (("data", root), ("constants", tuple(constants))):
         adapter = _ProgramAdapter(torch)
         parts.append((part, Pickler(adapter).dumps(obj), adapter))
+    program = None if form is None else form(lambda tensor: _place(tensor, parts)).encode()
 
     def produce(sink):
         layout, crc32 = ZipLayout(), crc.function()
@@ -195,6 +200,8 @@ def write_program(f, root, constants=(), texts=None, extra=None) -> None:
                 record(f"{part}/{key}", adapter.payload(storage))
         for name, text in texts.items():
             record(f"code/{name}", text.encode())
+        if program is not None:
+            record("program.txt", program)
         for name, data in extra.items():
             record(f"extra/{name}", data.encode() if isinstance(data, str) else bytes(data))
         record("byteorder", b"little")
@@ -202,3 +209,13 @@ def write_program(f, root, constants=(), texts=None, extra=None) -> None:
         sink.write(layout.end())
 
     write_to(f, "archive", produce)
+
+
+def _place(tensor, parts) -> tuple[str, int]:
+    """Where a dense tensor's storage is written: beside the first pickle that has it, or else the last one."""
+    storage = tensor.untyped_storage()
+    for part, _, adapter in parts:
+        key = adapter.key_of(storage)
+        if key is not None:
+            return f"{part}/{key}", tensor.storage_offset()
+    return f"{part}/{adapter.register(storage)}", tensor.storage_offset()

@@ -75,7 +75,8 @@ class _Saver:
 def save(m, f, _extra_files=None):
     """Write a compiled module or function to a path or file object; PyTorch and :func:`load` read it.
 
-    ``_extra_files`` maps names to texts that are kept beside it.
+    ``_extra_files`` maps names to texts that are kept beside it.  A member ``program.txt`` has the program for the runtime
+    without Python: ``torch-run`` and the C and C++ interfaces load the same file.
 
     >>> import io
     >>> out = io.BytesIO()
@@ -86,17 +87,37 @@ def save(m, f, _extra_files=None):
     container = _container()
     saver = _Saver(container)
     if isinstance(m, ScriptFunction):
+        program = m._run
         root = saver.instance("__torch__.PlaceholderModule")
         root.attributes["training"] = True
         head = "class PlaceholderModule(Module):\n  __parameters__ = []\n  __buffers__ = []\n  training : bool\n"
         method = Printer(m._run, saver.writer.tensors, saver.writer.note, "forward", "__torch__.PlaceholderModule")
         saver.writer.parts["__torch__.PlaceholderModule"] = head + method.text(1)
     elif isinstance(_object(m), ir.Object):
-        root = saver.object(_object(m))
+        program = _object(m)
+        root = saver.object(program)
     else:
         raise AttributeError(f"torch.jit.save: expected a compiled module or function, got {type(m).__name__}")
     saver.writer.run()
-    container.write_program(f, root, saver.writer.tensors, saver.writer.files(), _extra_files)
+    container.write_program(f, root, saver.writer.tensors, saver.writer.files(), _extra_files, _runtime_form(program))
+
+
+def _runtime_form(program):
+    """What writes program.txt: the form that ``torch-run`` and libtorch_program read, over the tensors of the archive."""
+
+    def text(place):
+        try:
+            text, tensors = ir._native.program_text(program)
+        except NotImplementedError as error:
+            return ir._native.refusal_text(str(error))
+        lines = []
+        for number, tensor in enumerate(tensors):
+            member, offset = place(tensor)
+            lines.append(ir._native.tensor_line(number, tensor, offset, member))
+        head, rest = text.split("\n", 1)
+        return "\n".join([head, "".join(lines) + rest])
+
+    return text
 
 
 class _Loader:

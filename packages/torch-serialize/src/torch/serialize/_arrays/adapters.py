@@ -183,6 +183,11 @@ class TorchAdapter(Adapter):
         writer(pickler, obj)
         return True
 
+    def key_of(self, storage) -> int | None:
+        """The key of a storage that was met, None of any other."""
+        known = self._known.get(id(storage))
+        return None if known is None else known[0]
+
     def register(self, storage) -> int:
         """The key of a storage that another pickler writes."""
         return self._register(id(storage), BYTES, storage)[0]

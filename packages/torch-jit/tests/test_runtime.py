@@ -1,0 +1,90 @@
+"""Programs in the form that runs without Python: what torch.jit.save puts into program.txt, read by the C++ loader."""
+
+import io
+import zipfile
+
+import pytest
+import torch
+from script_layers import LAYERS
+from script_modules import MODULES
+from script_programs import PROGRAMS
+from torch import nn
+from torch.jit import _ir
+
+load_program = _ir._native.load_program
+
+
+# Layers whose functions exist in Python only: the archive says so in place of a program.
+CALL_PYTHON = ["CosSim", "Dropout2d", "Fold", "PixelShuffle", "RMS", "Unfold", "Upsampleb"]
+
+
+def saved(module):
+    out = io.BytesIO()
+    torch.jit.save(module, out)
+    return out.getvalue()
+
+
+def program_text(data):
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        (name,) = [n for n in archive.namelist() if n.endswith("/program.txt")]
+        return archive.read(name).decode()
+
+
+def same(a, b):
+    if isinstance(a, torch.Tensor):
+        return torch.equal(a.nan_to_num(), b.nan_to_num()) and a.dtype == b.dtype
+    if isinstance(a, (list, tuple)):
+        return len(a) == len(b) and all(map(same, a, b))
+    if isinstance(a, dict):
+        return list(a) == list(b) and all(same(a[k], b[k]) for k in a)
+    return a == b or (a != a and b != b)
+
+
+def outcome(f, args):
+    torch.manual_seed(0)
+    try:
+        return f(*[a.clone() if isinstance(a, torch.Tensor) else a for a in args])
+    except Exception as error:
+        return type(error)
+
+
+def check(compiled, args, method="forward"):
+    module = load_program(saved(compiled))
+    wanted = outcome(compiled, args)
+    assert same(wanted, outcome(lambda *a: module.run(method, *a), args))
+
+
+@pytest.mark.parametrize("name", sorted(PROGRAMS))
+def test_a_program_gives_what_it_gave(name):
+    function, args = PROGRAMS[name]
+    check(torch.jit.script(function), args)
+
+
+@pytest.mark.parametrize("name", sorted(LAYERS))
+def test_a_layer_gives_what_it_gave(name):
+    torch.manual_seed(0)
+    make, args = LAYERS[name]
+    compiled = torch.jit.script(make().eval())
+    try:
+        data = saved(compiled)
+    except (NotImplementedError, RuntimeError) as error:
+        pytest.skip(f"cannot be saved: {error}")
+    if "refused" in program_text(data):
+        assert name in CALL_PYTHON
+        return
+    module = load_program(data)
+    with torch.no_grad():
+        assert same(outcome(compiled, args), outcome(lambda *a: module.run("forward", *a), args))
+
+
+@pytest.mark.parametrize("name", sorted(MODULES))
+def test_a_module_gives_what_it_gave(name):
+    torch.manual_seed(0)
+    make, args = MODULES[name][:2]
+    check(torch.jit.script(make()), args)
+
+
+def test_a_layer_that_calls_python_says_so_when_it_is_loaded():
+    data = saved(torch.jit.script(nn.Unfold(2)))
+    with pytest.raises(NotImplementedError, match="without a form for this runtime: a call of Python.*im2col"):
+        load_program(data)

@@ -1,0 +1,137 @@
+"""The tool torch-run: programs on the command line."""
+
+import subprocess
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.jit import _tool
+
+
+def torch_run(*words, status=0):
+    done = subprocess.run(
+        [_tool.path(), *map(str, words)], env=_tool.environment(), capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == status, done.stderr
+    return done.stdout if status == 0 else done.stderr
+
+
+@pytest.fixture
+def net(tmp_path):
+    torch.manual_seed(0)
+    module = nn.Sequential(nn.Conv2d(1, 4, 3), nn.ReLU(), nn.Flatten(), nn.Linear(4 * 6 * 6, 3)).eval()
+    path = tmp_path / "net.pt"
+    torch.jit.save(torch.jit.freeze(torch.jit.trace(module, torch.ones(2, 1, 8, 8))), path)
+    return module, path
+
+
+class Several(nn.Module):
+    def forward(self, x, n: int = 2):
+        return x * n, (x, {"sum": x.sum()})
+
+    @torch.jit.export
+    def shout(self, text: str, times: int) -> str:
+        if times < 1:
+            raise ValueError("times: at least once")
+        return text.upper() * times
+
+
+@pytest.fixture
+def several(tmp_path):
+    path = tmp_path / "several.pt"
+    torch.jit.save(torch.jit.script(Several()), path)
+    return path
+
+
+def test_an_array_goes_in_and_comes_out(net, tmp_path):
+    module, path = net
+    x = torch.randn(2, 1, 8, 8)
+    np.save(tmp_path / "x.npy", x.numpy())
+    torch_run(path, tmp_path / "x.npy", "--output", tmp_path / "y.npy")
+    with torch.no_grad():
+        assert torch.equal(torch.from_numpy(np.load(tmp_path / "y.npy")), module(x))
+
+
+def test_an_input_may_be_made_on_the_spot(net):
+    module, path = net
+    with torch.no_grad():
+        first = f"{module(torch.ones(2, 1, 8, 8))[0, 0].item():.4f}"
+    assert first in torch_run(path, "ones(2, 1, 8, 8)")
+
+
+def test_a_trace_knows_the_shapes_of_its_inputs(net):
+    out = torch_run(net[1], "-q", "--time", 3, "--threads", 1)
+    assert "median of 3" in out and "threads 1" in out
+
+
+def test_methods_are_listed_with_their_arguments(several):
+    assert torch_run("--list", several).splitlines() == [
+        "forward(Tensor x, int n=2) -> (Tensor, (Tensor, Dict(str, Tensor)))",
+        "shout(str text, int times) -> str",
+    ]
+
+
+def test_texts_and_numbers_go_by_position_or_name(several):
+    assert torch_run(several, "-m", "shout", "ab", 2).strip() == "'ABAB'"
+    assert torch_run(several, "--method=shout", "times=3", "text=a").strip() == "'AAA'"
+
+
+def test_tensors_of_a_tuple_are_stored_each(several, tmp_path):
+    torch_run(several, "ones(2, float64)", "n=3", "-o", tmp_path / "y.npy")
+    assert np.load(tmp_path / "y.0.npy").tolist() == [3, 3]
+    assert np.load(tmp_path / "y.1.0.npy").dtype == np.float64
+    assert np.load(tmp_path / "y.1.1.sum.npy").item() == 2
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int16", "int64", "float16", "float32", "float64", "complex64"])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_arrays_of_any_dtype_and_order(dtype, order, tmp_path):
+    class Same(nn.Module):
+        def forward(self, x):
+            return x.clone()
+
+    torch.jit.save(torch.jit.script(Same()), tmp_path / "same.pt")
+    x = np.asarray(np.random.default_rng(0).integers(0, 5, (2, 3, 4)).astype(dtype), order=order)
+    np.save(tmp_path / "x.npy", x)
+    torch_run(tmp_path / "same.pt", tmp_path / "x.npy", "-o", tmp_path / "y.npy")
+    y = np.load(tmp_path / "y.npy")
+    assert y.dtype == x.dtype and np.array_equal(x, y)
+
+
+def test_what_a_program_raises_is_told(several):
+    assert "ValueError: times: at least once" in torch_run(several, "-m", "shout", "a", 0, status=1)
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "message"),
+    [
+        ([], 2, "usage: torch-run ARCHIVE"),
+        (["{several}", "--nonsense"], 2, "there is no option --nonsense"),
+        (["{several}", "--threads", "0"], 2, "takes a number from 1 on, not '0'"),
+        (["{several}", "--method"], 2, "--method takes a value"),
+        (["{several}", "ones(2)", "1", "2"], 2, "the method takes 2 inputs: forward(Tensor x, int n=2)"),
+        (["nowhere.pt"], 1, "nowhere.pt: cannot be opened: No such file"),
+        (["{several}", "-m", "back"], 1, "has no method 'back'; it has: forward, shout"),
+        (["{several}"], 1, "argument 'x' of type Tensor is missing"),
+        (["{several}", "x.npy"], 1, "x.npy: cannot be read: No such file"),
+        (["{several}", "ones(2, x)"], 1, "expected a number"),
+        (["{several}", "ones(-1)"], 1, "-1"),
+        (["{several}", "ones(2)", "'a'"], 1, "argument 'n' (position 3) must be int, not str"),
+        (["{several}", "ones(2)", "-o", "y.txt"], 1, "expected a name that ends with .npy"),
+    ],
+)
+def test_a_wrong_command_is_told(words, status, message, several):
+    assert message in torch_run(*[w.format(several=several) for w in words], status=status)
+
+
+@pytest.mark.parametrize("cut", [0, 5, 11, 60, 130])
+def test_an_array_that_is_cut_off_is_refused(cut, several, tmp_path):
+    np.save(tmp_path / "x.npy", np.arange(8.0))
+    (tmp_path / "x.npy").write_bytes((tmp_path / "x.npy").read_bytes()[:cut])
+    assert "x.npy" in torch_run(several, tmp_path / "x.npy", status=1)
+
+
+def test_help_and_version():
+    assert "ARCHIVE  a file of torch.jit.save" in torch_run("--help")
+    assert "form 1" in torch_run("--version")
