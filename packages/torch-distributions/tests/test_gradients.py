@@ -1,12 +1,15 @@
 """Gradients of densities, entropies and moments by finite differences; of samples by those of the distribution function."""
 
+import math
+
 import numpy as np
 import pytest
 import torch
 import torch.distributions as D
 from families import F64, FAMILIES
-from scipy import stats
+from scipy import integrate, special, stats
 from torch.autograd import gradcheck
+from torch.distributions._angles import derivative
 
 #: matrices with conditions of their own: one matrix gives all their entries
 SYMMETRIC = ("covariance_matrix", "precision_matrix")
@@ -79,6 +82,7 @@ CDF = {
     D.Beta: stats.beta.cdf,
     D.FisherSnedecor: stats.f.cdf,
     D.StudentT: stats.t.cdf,
+    D.VonMises: lambda x, loc, k: stats.vonmises.cdf(x, k, loc),
 }
 PATHWISE = [
     f
@@ -122,6 +126,40 @@ def test_samples_move_with_parameters_as_quantiles_do(family):
             assert (np.abs(difference.mean(0)) < 5 * difference.std(0) / 200**0.5 + 1e-6).all(), name
         else:
             assert (np.abs(t.grad.numpy() - expected) <= tolerance).all(), name
+
+
+@pytest.mark.parametrize("k", [1e-4, 0.3, 2.0, 40.0, 600.0])
+def test_angles_move_with_the_concentration_as_the_integral_says(k):
+    """dF/dk is the integral of (cos t - I1(k) / I0(k)) p(t) from -pi on, by adaptive quadrature."""
+    a = special.i1e(k) / special.i0e(k)
+    spread = min(1.0, k**-0.5)
+    for x in [1e-6, 0.1 * spread, spread, 2 * spread, min(3.0, 5 * spread), math.pi]:
+
+        def integrand(t, x=x):  # divided by p(x)
+            return (math.cos(t) - a) * math.exp(k * (math.cos(t) - math.cos(x)))
+
+        if math.cos(x) > a:
+            expected = -integrate.quad(integrand, 0, x, epsabs=0, epsrel=1e-12)[0]
+        else:
+            expected = integrate.quad(integrand, x, min(math.pi, x + 50 * spread), epsabs=0, epsrel=1e-12)[0]
+        pair = torch.tensor([x, -x], dtype=F64)
+        ours = derivative(pair, torch.full_like(pair, k))
+        assert ours[0] == -ours[1]
+        assert float(ours[0]) == pytest.approx(expected, rel=1e-9, abs=1e-300)
+
+
+def test_concentrated_angles_move_as_normal_numbers_do():
+    x, k = torch.tensor([1e-5, 3e-5, -4e-5], dtype=F64), torch.full((3,), 1e10, dtype=F64)
+    assert torch.allclose(derivative(x, k), -x / (2 * k), rtol=1e-4)
+
+
+def test_angles_in_float32_have_gradients_and_no_second_ones():
+    loc, k = torch.zeros(5, requires_grad=True), torch.full((5,), 3.0, requires_grad=True)
+    x = D.VonMises(loc, k).rsample((2,))
+    (grad,) = torch.autograd.grad(x.sum(), k, create_graph=True)
+    assert grad.dtype == torch.float32
+    with pytest.raises(RuntimeError):
+        grad.sum().backward()
 
 
 VECTORS = [

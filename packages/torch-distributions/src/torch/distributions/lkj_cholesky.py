@@ -26,7 +26,8 @@ __all__ = ["LKJCholesky"]
 class LKJCholesky(Distribution):
     """Cholesky factors of ``dim`` x ``dim`` correlation matrices M with density proportional to ``det(M)^(c - 1)``.
 
-    ``concentration`` c = 1 is uniform over correlation matrices (Lewandowski, Kurowicka and Joe 2009).
+    ``concentration`` c = 1 is uniform over correlation matrices (Lewandowski, Kurowicka and Joe 2009).  Samples pass
+    gradients on, as those of :class:`Beta` do.
 
     >>> LKJCholesky(3, 0.5).sample().shape
     torch.Size([3, 3])
@@ -34,6 +35,7 @@ class LKJCholesky(Distribution):
 
     arg_constraints = {"concentration": constraints.positive}
     support = constraints.corr_cholesky
+    has_rsample = True
 
     def __init__(self, dim: int, concentration: Tensor | float = 1.0, validate_args: bool | None = None) -> None:
         if dim < 2:
@@ -56,9 +58,8 @@ class LKJCholesky(Distribution):
         new._beta = self._beta.expand(batch_shape + self._beta.batch_shape[-1:])
         return self._finished(new, batch_shape)
 
-    @torch.no_grad()
-    def sample(self, sample_shape: Sequence[int] = torch.Size()) -> Tensor:
-        length = self._beta.sample(sample_shape)  # squared, of rows 1 to dim - 1
+    def rsample(self, sample_shape: Sequence[int] = torch.Size()) -> Tensor:
+        length = self._beta.rsample(sample_shape)  # squared, of rows 1 to dim - 1
         shape = self._extended_shape(sample_shape)
         direction = torch.randn(shape, dtype=length.dtype, device=length.device).tril(-1)[..., 1:, :]
         direction = direction / direction.norm(dim=-1, keepdim=True)

@@ -7,6 +7,7 @@ import math
 import torch
 
 from . import constraints
+from ._angles import Drawn
 from .distribution import Distribution
 from .utils import broadcast_all
 
@@ -23,7 +24,8 @@ __all__ = ["VonMises"]
 class VonMises(Distribution):
     """Angles around ``loc``, with density proportional to ``exp(concentration cos(x - loc))``.
 
-    Samples lie in [-pi, pi) and pass no gradients on.
+    Samples lie in [-pi, pi), and pass gradients on: along ``loc``, and by the distribution function along
+    ``concentration`` (Figurnov, Mohamed and Mnih 2018).  There is no second derivative.
 
     >>> VonMises(torch.tensor(1.0), torch.tensor(4.0)).mean
     tensor(1.)
@@ -31,7 +33,7 @@ class VonMises(Distribution):
 
     arg_constraints = {"loc": constraints.real, "concentration": constraints.positive}
     support = constraints.real
-    has_rsample = False
+    has_rsample = True
     _tensors = {"loc": 0, "concentration": 0}
 
     def __init__(self, loc: Tensor, concentration: Tensor, validate_args: bool | None = None) -> None:
@@ -45,11 +47,18 @@ class VonMises(Distribution):
         below_peak = -2 * torch.sin((value - self.loc) / 2).square()
         return self.concentration * below_peak - math.log(2 * math.pi) - torch.special.i0e(self.concentration).log()
 
-    @torch.no_grad()
-    def sample(self, sample_shape: Sequence[int] = torch.Size()) -> Tensor:
+    def rsample(self, sample_shape: Sequence[int] = torch.Size()) -> Tensor:
         """By rejection from a wrapped Cauchy distribution (Best and Fisher 1979), in double."""
-        shape = self._extended_shape(sample_shape)
-        kappa = self.concentration.double().expand(shape).reshape(-1)
+        kappa = self.concentration.double().expand(self._extended_shape(sample_shape))
+        angle = self._around_zero(kappa.detach())
+        if torch.is_grad_enabled() and kappa.requires_grad:
+            angle = Drawn.apply(angle, kappa)
+        angle = angle + self.loc
+        return ((angle + math.pi) % (2 * math.pi) - math.pi).to(self.loc.dtype)
+
+    def _around_zero(self, kappa):
+        shape = kappa.shape
+        kappa = kappa.reshape(-1)
         tau = 1 + (1 + 4 * kappa**2).sqrt()
         rho = (tau - (2 * tau).sqrt()) / (2 * kappa)
         r = (1 + rho**2) / (2 * rho)
@@ -66,8 +75,7 @@ class VonMises(Distribution):
             drawn = torch.sign(u3 - 0.5) * torch.acos(f.clamp(-1, 1))
             angle[waiting[accepted]] = drawn[accepted]
             waiting = waiting[~accepted]
-        angle = angle.reshape(shape) + self.loc
-        return ((angle + math.pi) % (2 * math.pi) - math.pi).to(self.loc.dtype)
+        return angle.reshape(shape)
 
     @property
     def mean(self) -> Tensor:
