@@ -36,7 +36,7 @@ struct Lstsq {
       if (b.needs(0)) b[0] = of_pinv(a, p, g % mH(b_));
       if (b.needs(1)) b[1] = mH(p) % g;
     }
-    if (gr) {
+    if (gr && gr.numel() > 0) {  // no residuals where A has not full rank
       const Tensor rest = 2.0 * torch::unsqueeze(gr, -2) * (a % x - b_);
       if (b.needs(0)) add_into(b[0], rest % mH(x));
       if (b.needs(1)) add_into(b[1], -rest);
