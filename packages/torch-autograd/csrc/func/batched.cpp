@@ -79,7 +79,10 @@ void wrap_results(const BatchedCall& c, Result& result) {
   const auto wrap = [&](Tensor& t) {
     if (!t) return;
     Tensor wrapper = example_of(std::move(t), c.level.number);
-    if (viewed) become_view(wrapper, *viewed);
+    if (viewed && c.schema().op_name() == "detach")  // no view for the graph, whose gradients would flow on
+      share_memory(wrapper, *viewed);
+    else if (viewed)
+      become_view(wrapper, *viewed);
     t = std::move(wrapper);
   };
   if (s.in_place()) {
@@ -244,13 +247,17 @@ void* no_memory() {
   return place == MAP_FAILED ? nullptr : place;
 }
 
-void become_view(const Tensor& t, const Tensor& of) {
+void share_memory(const Tensor& t, const Tensor& of) {
   StorageRef old = StorageRef::steal(std::exchange(t->storage, of->storage));
   t->storage->retain();
   if (of->own_version && !t->own_version) {
     of->own_version->retain();
     t->own_version = of->own_version;
   }
+}
+
+void become_view(const Tensor& t, const Tensor& of) {
+  share_memory(t, of);
   t->base = of->base ? of->base : of.get();
   t->base->retain();
   t->graph_version = t->version().load();

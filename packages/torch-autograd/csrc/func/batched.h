@@ -79,6 +79,8 @@ TORCH_API Tensor example_of(Tensor value, int level);
 void* no_memory();
 // Makes `view` a view of `of` for the graph: changes of one are seen by the graph of the other.
 void become_view(const Tensor& view, const Tensor& of);
+// The same memory and version, without being its view.
+void share_memory(const Tensor& t, const Tensor& of);
 
 // A call of an operator some arguments of which are batched at `level`. Rules change the arguments, and run the
 // operator on what they have made of them.

@@ -205,7 +205,10 @@ void call_functional(const Row& row, const Value* arguments, const VmapLevel& le
       f->arguments.emplace(s, values);
       f->place = place;
       t = std::move(made);
-      become_view(t, given(0));
+      if (s.op_name() == "detach")
+        share_memory(t, given(0));
+      else
+        become_view(t, given(0));
     };
     for (Tensor& t : result.tensors) wrap(t, -1);
     for (size_t k = 0; k < result.list.size(); ++k) wrap(result.list[k], int(k));
