@@ -55,6 +55,9 @@ Tensor to_sparse_composite(const Tensor& self, std::optional<int64_t> sparse_dim
                 " sparse dims to one of ", dims, " is not supported; use to_dense() first");
     return self;
   }
+  TORCH_CHECK_IMPLEMENTED(!self.has(Slot::Wrapped),
+                          "to_sparse: not implemented within torch.func transforms and forward_ad, whose tensors have "
+                          "no places of their own");
   Tensor plain = detach(self);
   if (dims < n) {
     DimVector rest;

@@ -140,3 +140,53 @@ def test_gradients_inside_and_outside_of_a_batch_agree(schema):
         done += 1
     if not done:
         pytest.skip("no gradient of a real tensor in the first position")
+
+
+def test_detached_examples_have_no_gradient():
+    x = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+
+    def f(a):
+        return (a * a.detach()).sum()
+
+    torch.testing.assert_close(func.vmap(func.grad(f))(x), x)
+    torch.testing.assert_close(func.functionalize(func.grad(f))(x), x)
+    seen = []
+    func.vmap(lambda a: seen.append(a.detach()._version == a._version) or a)(x)
+    assert seen == [True]
+
+
+def test_examples_of_no_dims():
+    x = torch.rand(3, dtype=torch.float64)
+    assert func.vmap(lambda a: a.transpose(0, -1))(x).tolist() == x.tolist()
+    assert func.vmap(lambda a: a.unfold(0, 1, 1))(x).shape == (3, 1)
+    assert func.vmap(func.grad(lambda a: a.unfold(0, 1, 1).sum()))(x).tolist() == [1, 1, 1]
+    z = torch.rand(3, dtype=torch.complex64)
+    other = torch.tensor(0.5, dtype=torch.float64)  # 0-d like the examples: its dtype counts
+    assert func.vmap(lambda a: a - other)(z).dtype == (z[0] - other).dtype == torch.complex128
+
+
+def test_a_batch_of_calls_with_settings_for_one():
+    x = torch.rand(2, 3, 4, 5, 6)
+    got = func.vmap(lambda a: a.clone(memory_format=torch.channels_last))(x)
+    torch.testing.assert_close(got, x)
+    with pytest.raises(RuntimeError, match="rank 4 tensor to use channels_last"):
+        func.vmap(lambda a: a[0].clone(memory_format=torch.channels_last))(x)
+    a, b = torch.ones(2, 1, 2, 2, dtype=torch.int64), torch.full((2, 1, 2, 2), 3)
+    got = func.vmap(lambda s, m: torch.baddbmm(s, m, m, beta=0.5, alpha=0.5))(a, b)
+    assert got.dtype == torch.int64 and got[0].equal(torch.baddbmm(a[0], b[0], b[0], beta=0.5, alpha=0.5))
+    ends = torch.tensor([1.0, 3.0])
+    torch.testing.assert_close(
+        func.vmap(lambda e: torch.linspace(0, e, 3))(ends), torch.tensor([[0, 0.5, 1], [0, 1.5, 3]])
+    )
+    signal = torch.rand(2, 64)
+    window = torch.rand(2, 16) + 0.5
+
+    def there_and_back(s, w):
+        return torch.istft(torch.stft(s, 16, window=w, return_complex=True), 16, window=w)
+
+    torch.testing.assert_close(func.vmap(there_and_back)(signal, window), signal)
+
+
+def test_examples_become_no_sparse_tensors():
+    with pytest.raises(NotImplementedError, match="to_sparse: not implemented within torch.func"):
+        func.vmap(lambda a: a.to_sparse())(torch.eye(3).repeat(2, 1, 1))

@@ -146,14 +146,22 @@ PyObject* run(const Signature& s, PyObject* self, PyObject* const* args, Py_ssiz
   return invoke(s, a, operands);
 }
 
-// Tries each overload; when none fits, the error lists them.
+// Tries each overload; when none fits, once more with 0-d tensors as numbers. The error lists all.
 PyObject* run_overloads(PyOperator* op, PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* kwnames) {
   const Given given_args{self, args, count, kwnames};
   std::string tried;
-  for (int i = 0; i < op->count; ++i) {
+  bool tensors_are_numbers = false, refused_tensor = false;
+  for (int i = 0; i < op->count || (!tensors_are_numbers && refused_tensor); ++i) {
+    if (i == op->count) {
+      tensors_are_numbers = true;
+      tried.clear();
+      i = 0;
+    }
     const Signature& s = op->rows[i];
     Arguments a;
+    a.tensors_are_numbers = tensors_are_numbers;
     if (parse(s, self, args, count, kwnames, &a)) return ask_and_invoke(s, a, {s, a}, given_args);
+    refused_tensor |= a.refused_tensor;
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
     Object t(type), v(value), tr(trace);

@@ -179,6 +179,12 @@ bool is_plain_number(PyObject* o) {
   return is_tensor(o) && impl_of(o)->ndim == 0 && !(impl_of(o)->keys & key(Slot::Autograd));
 }
 
+// A tensor in the place of a number, while overloads are asked that want tensors.
+bool is_refused_tensor(PyObject* o, Arguments* a) {
+  if (TORCH_LIKELY(a->tensors_are_numbers) || !is_tensor(o)) return false;
+  return a->refused_tensor = true;
+}
+
 // False when `o` does not fit the parameter; a Python error may be set or not.
 bool convert(const Parameter& p, PyObject* o, Value* v, Arguments* a) {
   switch (p.kind) {
@@ -207,7 +213,7 @@ bool convert(const Parameter& p, PyObject* o, Value* v, Arguments* a) {
     case Kind::TensorList:
       return set_tensor_list(a, v, o);
     case Kind::Int:
-      if (!as_int(o, &v->i)) break;
+      if (is_refused_tensor(o, a) || !as_int(o, &v->i)) break;
       return v->present = true;
     case Kind::Bool:
       if (o == Py_True || o == Py_False) {
@@ -222,6 +228,8 @@ bool convert(const Parameter& p, PyObject* o, Value* v, Arguments* a) {
     case Kind::Float:
       if (PyFloat_CheckExact(o))
         v->d = PyFloat_AS_DOUBLE(o);
+      else if (is_refused_tensor(o, a))
+        break;
       else if (is_number(o) || is_plain_number(o)) {
         Scalar s;
         if (!to_scalar(o, &s) || s.is_complex()) return false;
@@ -231,7 +239,7 @@ bool convert(const Parameter& p, PyObject* o, Value* v, Arguments* a) {
       }
       return v->present = true;
     case Kind::Scalar: {
-      if (!is_number(o) && !is_plain_number(o)) break;
+      if (is_refused_tensor(o, a) || (!is_number(o) && !is_plain_number(o))) break;
       Scalar s;
       if (!to_scalar(o, &s)) return false;
       set_scalar(v, s);
@@ -239,7 +247,7 @@ bool convert(const Parameter& p, PyObject* o, Value* v, Arguments* a) {
     }
     case Kind::IntList:
       if (PyTuple_Check(o) || PyList_Check(o)) return set_int_sequence(a, v, o, p.list_size);
-      if (o == Py_None || PyBool_Check(o)) break;  // x.var(False) is no list of dims
+      if (o == Py_None || PyBool_Check(o) || is_refused_tensor(o, a)) break;  // x.var(False) is no list of dims
       if (set_repeated_int(a, v, o, p.list_size ? p.list_size : 1)) return true;
       break;
     case Kind::Str:

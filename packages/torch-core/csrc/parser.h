@@ -22,6 +22,10 @@ struct Arguments {
   Value values[kMaxParameters];
   PyObject* out = nullptr;  // borrowed
   bool requires_grad = false;
+  // Whether a tensor may stand where the row wants a number. Overloads are first tried without: one of them may want
+  // the tensor itself.
+  bool tensors_are_numbers = true;
+  bool refused_tensor = false;   // for that reason
   std::optional<Layout> layout;  // layout=, where a tensor is made
   static constexpr int kInts = 24, kTensors = 8;
   int64_t ints[kInts];

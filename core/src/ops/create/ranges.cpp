@@ -5,7 +5,11 @@
 #include "elementwise.h"
 #include "ops/create/create.h"
 #include "ops/create/fill.h"
+#include "torch/core/arithmetic.h"
+#include "torch/core/ops/binary.h"
+#include "torch/core/ops/copy.h"
 #include "torch/core/ops/create.h"
+#include "torch/core/ops/pointwise.h"
 #include "torch/core/pool.h"
 #include "work.h"
 
@@ -157,14 +161,35 @@ void check_ends(const char* op, const Tensor& start, const Tensor& end) {
   TORCH_CHECK(start.dim() == 0 && end.dim() == 0, op, ": start and end must be numbers or 0-d tensors, got shapes ",
               start.sizes(), " and ", end.sizes());
 }
+// Of ends whose values cannot be read here: on another device, or of all examples of a batch.
+bool are_numbers(const Tensor& start, const Tensor& end) {
+  const auto is_number = [](const Tensor& t) { return t.has_memory() && t.device().type == DeviceType::CPU; };
+  return is_number(start) && is_number(end);
+}
+Tensor line_of_tensors(const char* op, const Tensor& start, const Tensor& end, int64_t steps, DType t) {
+  TORCH_CHECK(steps >= 0, op, ": number of steps must be non-negative, got ", steps);
+  const DType wide = is_complex(t) ? DType::Complex128 : DType::Float64;
+  const Device device = start.is_wrapped_number() ? end.device() : start.device();
+  const Tensor a = _to_copy(start, wide, device), b = _to_copy(end, wide, device);
+  return add(a, mul(sub(b, a), linspace(0, 1, steps, wide, device)));
+}
+DType space_dtype(const Tensor& start, const Tensor& end) {
+  return is_complex(start.dtype()) || is_complex(end.dtype()) ? complex_of(default_dtype()) : default_dtype();
+}
+
 Tensor linspace_tensor_composite(const Tensor& start, const Tensor& end, int64_t steps, MaybeDType dtype,
                                  MaybeDevice device) {
   check_ends("linspace", start, end);
+  const DType t = dtype.value_or(space_dtype(start, end));
+  if (!are_numbers(start, end)) return _to_copy(line_of_tensors("linspace", start, end, steps, t), t, device);
   return linspace(number_of(start), number_of(end), steps, dtype, device);
 }
 Tensor logspace_tensor_composite(const Tensor& start, const Tensor& end, int64_t steps, double base, MaybeDType dtype,
                                  MaybeDevice device) {
   check_ends("logspace", start, end);
+  const DType t = dtype.value_or(space_dtype(start, end));
+  if (!are_numbers(start, end))
+    return _to_copy(pow(number(base), line_of_tensors("logspace", start, end, steps, t)), t, device);
   return logspace(number_of(start), number_of(end), steps, base, dtype, device);
 }
 

@@ -2,11 +2,13 @@
 #include "elementwise.h"
 #include "ops/fft/transform.h"
 #include "register.h"
+#include "torch/core/arithmetic.h"
 #include "torch/core/ops/binary.h"
 #include "torch/core/ops/create.h"
 #include "torch/core/ops/fft.h"
 #include "torch/core/ops/join.h"
 #include "torch/core/ops/pointwise.h"
+#include "torch/core/ops/question.h"
 #include "torch/core/ops/reduce.h"
 #include "torch/core/ops/unary.h"
 #include "torch/core/ops/view.h"
@@ -115,10 +117,9 @@ Tensor istft_composite(const Tensor& self, int64_t n_fft, Size hop_length, Size 
   const int64_t there = std::min(end, whole) - start;
   TORCH_CHECK(there > 0, op, ": the frames cover ", whole, " points, all of them in the padding of ", start);
   const Tensor divisor = narrow(weight, 1, start, there);
-  if (!divisor.is_meta())
-    TORCH_CHECK(number_of(amin(abs(divisor))).to<double>() > 1e-11, op,
-                ": window overlap add min: the squared windows add up to nothing at some points; choose a window and a "
-                "hop_length that cover the signal");
+  TORCH_CHECK(_holds(gt(abs(divisor), number(1e-11))), op,
+              ": window overlap add min: the squared windows add up to nothing at some points; choose a window and a "
+              "hop_length that cover the signal");
   Tensor y = div(narrow(sum, 1, start, there), divisor);
   if (end > whole) y = constant_pad_nd(y, {0, end - whole}, 0);
   return self.dim() == 2 ? squeeze(y, IntArrayRef({0})) : y;

@@ -320,7 +320,7 @@ std::string_view new_name(std::string_view reduce) {
 }
 Tensor named_source(const Tensor& self, const Tensor& index, const Tensor& src) {
   if (!src.is_wrapped_number()) return src;
-  return expand(src.dtype() == self.dtype() ? src : _to_copy(src, self.dtype()), index.sizes());
+  return expand(_to_copy(src, self.dtype(), self.device()), index.sizes());
 }
 Tensor scatter_named_composite(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
                                std::string_view reduce) {

@@ -115,7 +115,7 @@ Tensor searchsorted_kernel(const Tensor& sequence, const Tensor& self, bool out_
                 "sorter must be an int64 tensor of the boundaries' shape ", Bracketed{sequence.sizes()}, ", got ",
                 sorter);
     order = as_contiguous(sorter, DType::Int64);
-    TORCH_CHECK(!host_work(op, self) || index_kernels().check64(order.data<int64_t>(), order.numel(), n) < 0, op,
+    TORCH_CHECK(!host_work(op, sequence) || index_kernels().check64(order.data<int64_t>(), order.numel(), n) < 0, op,
                 "sorter index out of range");
   }
   Tensor out = empty_tensor(self.sizes(), out_int32 ? DType::Int32 : DType::Int64, sequence.device());

@@ -69,6 +69,7 @@ Tensor repeat_interleave_kernel(const Tensor& repeats, std::optional<int64_t> ou
               repeats.sizes());
   TORCH_CHECK(repeats.dtype() == DType::Int64 || repeats.dtype() == DType::Int32,
               "repeat_interleave: repeats has to be Long or Int tensor, got ", repeats);
+  if (repeats.is_meta() && output_size) return empty_tensor({*output_size}, repeats.dtype(), repeats.device());
   TORCH_CHECK_IMPLEMENTED(!repeats.is_meta(),
                           "repeat_interleave: the size of the result is in the values, which Meta tensors do not have");
   host_work("repeat_interleave", repeats);

@@ -4,11 +4,14 @@
 
 #include "ops/create/fill.h"
 #include "ops/sort/rows.h"
+#include "torch/core/arithmetic.h"
 #include "torch/core/interrupt.h"
 #include "torch/core/ops/binary.h"
 #include "torch/core/ops/copy.h"
+#include "torch/core/ops/create.h"
 #include "torch/core/ops/index.h"
 #include "torch/core/ops/pointwise.h"
+#include "torch/core/ops/question.h"
 #include "torch/core/ops/reduce.h"
 #include "torch/core/ops/sort.h"
 #include "torch/core/ops/unary.h"
@@ -20,8 +23,6 @@
 namespace torch {
 
 namespace {
-
-Tensor number(const Scalar& s) { return scalar_tensor_of(s, s.dtype(), true); }
 
 Tensor quantile_of(const char* op, const Tensor& self, const Tensor& q, std::optional<int64_t> dim, bool keepdim,
                    std::string_view interpolation, bool ignore_nan) {
@@ -79,9 +80,8 @@ template <bool ignore_nan>
 Tensor quantile_tensor_composite(const Tensor& self, const Tensor& q, std::optional<int64_t> dim, bool keepdim,
                                  std::string_view interpolation) {
   constexpr const char* op = ignore_nan ? "nanquantile" : "quantile";
-  if (!q.is_meta() && q.dtype() == self.dtype())
-    TORCH_CHECK(number_of(all(all_values(logical_and(ge(q, number(0)), le(q, number(1)))))).to_int() != 0, op,
-                "() q values must be in the range [0, 1]");
+  if (q.dtype() == self.dtype())
+    TORCH_CHECK(_holds(logical_and(ge(q, number(0)), le(q, number(1)))), op, "() q values must be in the range [0, 1]");
   return quantile_of(op, self, q, dim, keepdim, interpolation, ignore_nan);
 }
 template <bool ignore_nan>
@@ -89,7 +89,7 @@ Tensor quantile_composite(const Tensor& self, double q, std::optional<int64_t> d
                           std::string_view interpolation) {
   constexpr const char* op = ignore_nan ? "nanquantile" : "quantile";
   TORCH_CHECK(q >= 0 && q <= 1, op, "() q must be in the range [0, 1] but got ", q);
-  return quantile_of(op, self, scalar_tensor_of(q, self.dtype()), dim, keepdim, interpolation, ignore_nan);
+  return quantile_of(op, self, full({}, q, self.dtype(), self.device()), dim, keepdim, interpolation, ignore_nan);
 }
 
 Tensor histc_kernel(const Tensor& self, int64_t bins, const Scalar& min, const Scalar& max) {

@@ -6,6 +6,7 @@
 #include "torch/core/ops/index.h"
 #include "torch/core/ops/join.h"
 #include "torch/core/ops/pointwise.h"
+#include "torch/core/ops/question.h"
 #include "torch/core/ops/sort.h"
 #include "torch/core/ops/unary.h"
 
@@ -19,7 +20,7 @@ void register_not_differentiable() {
                      op::bitwise_xor_, op::bitwise_not, op::bitwise_not_, op::bitwise_left_shift,
                      op::bitwise_left_shift_, op::bitwise_right_shift, op::bitwise_right_shift_>();
   not_differentiable<op::gcd, op::gcd_, op::lcm, op::lcm_>();
-  not_differentiable<op::result_type_op>();
+  not_differentiable<op::result_type_op, op::_holds>();
   not_differentiable<op::nonzero, op::nonzero_tuple, op::one_hot, op::bincount, op::searchsorted, op::isin,
                      op::histc>();
   not_differentiable<op::repeat_interleave, op::unique_flat, op::unique_dim, op::unique_consecutive>();

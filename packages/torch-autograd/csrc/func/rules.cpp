@@ -55,7 +55,11 @@ bool align(BatchedCall& c, Result& result) {
   }
   const auto category = [](DType t) { return is_complex(t) ? 3 : is_floating(t) ? 2 : t == DType::Bool ? 0 : 1; };
   for (int i = 0; i < c.count(); ++i) {
-    if (!c.is_tensor(i) || !c.given(i) || !c.is_batched(i)) continue;
+    if (!c.is_tensor(i) || !c.given(i)) continue;
+    if (!c.is_batched(i)) {  // 0-d beside examples that are 0-d: all count alike in type promotion
+      if (rank == 0 && !c.given(i).is_wrapped_number() && c.name(i) != "value") c.set(i, view(c.given(i), Sizes{1}));
+      continue;
+    }
     Tensor t = c.schema().params[i].written ? c.value(i) : c.aligned(c.given(i), rank);
     if (is_mixed && c.rank(i) == 0 && !c.schema().params[i].written && category(t.dtype()) == category(common))
       t = yielding(t, common);
@@ -71,6 +75,10 @@ bool fill_where(BatchedCall& c, Result& result) { return !c.is_batched(2) && ali
 // Shape, dtype and memory do not matter: clone, fill_, zeros_like.
 bool as_it_is(BatchedCall& c, Result& result) {
   if (!only_first_is_batched(c)) return false;
+  if (const int format = c.find("memory_format"); format >= 0 && c.values[format].present) {
+    const auto wanted = MemoryFormat(c.values[format].i);  // of channels-last images, not of a batch of them
+    if (wanted != MemoryFormat::Preserve && wanted != MemoryFormat::Contiguous) return false;
+  }
   c.run(result);
   return true;
 }
@@ -176,6 +184,12 @@ bool at_index(BatchedCall& c, Result& result) {
 // Views of one tensor: transpose, select, slice, unbind.
 template <int kMore>  // dims that the result has more: unsqueeze counts in them
 bool view_of_dims(BatchedCall& c, Result& result) {
+  if (c.rank(0) == 0 && c.schema().op_name() == "transpose") {  // dims 0 and -1 of a 0-d tensor
+    for (int i = 1; i < 3; ++i)
+      if (c.values[i].i != 0 && c.values[i].i != -1) return false;
+    result.tensors[0] = alias(c.value(0));
+    return true;
+  }
   if (!move_dims(c, c.rank(0) + kMore, false)) return false;
   c.run(result);
   return true;
@@ -217,9 +231,12 @@ bool permute_rule(BatchedCall& c, Result& result) {
 }
 bool unfold_rule(BatchedCall& c, Result& result) {
   int64_t d = c.values[1].i;
-  if (c.rank(0) == 0 || !move_dim(d, c.rank(0))) return false;
+  const bool is_number = c.rank(0) == 0;  // a line of one
+  if (!move_dim(d, std::max<int64_t>(c.rank(0), 1))) return false;
+  if (is_number) c.set(0, unsqueeze(c.value(0), 1));
   c.set(1, d);
   c.run(result);
+  if (is_number) result.tensors[0] = select(result.tensors[0], 1, 0);
   return true;
 }
 
@@ -249,10 +266,11 @@ bool expand_rule(BatchedCall& c, Result& result) {
 // select_backward(grad, sizes, dim, index): the sizes of an example's input, and dims of it.
 bool sized_and_along_dim(BatchedCall& c, Result& result) {
   const int64_t n = c.values[1].size;
+  if (n == 0) return false;
   c.set(1, with_batch(c, 1));
   if (const int d = c.find("dimension"); d >= 0) {
     int64_t dim = c.values[d].i;
-    if (n == 0 || !move_dim(dim, n)) return false;
+    if (!move_dim(dim, n)) return false;
     c.set(d, dim);
   } else if (!move_dims(c, n, false)) {
     return false;
@@ -369,6 +387,7 @@ bool added_product(BatchedCall& c, Result& result) {
   const Tensor &a = c.given(1), &b = c.given(2);
   if (a.dim() != kFirst || b.dim() != kSecond || a.size(-1) != b.size(kSecond == 1 ? -1 : -2)) return false;
   if (a.dtype() != c.given(0).dtype() || b.dtype() != a.dtype()) return false;
+  if (!is_floating(a.dtype()) && !is_complex(a.dtype())) return false;  // integers stay integers times 0.5
   if (c.rank(0) > kSecond) return false;
   if (c.schema().in_place() || (!c.is_batched(a) && !c.is_batched(b))) return false;
   result.tensors[0] = added(c, product(c, a, b));
@@ -537,7 +556,7 @@ const std::unordered_map<std::string_view, BatchRule>& named_rules() {
     add(align, {"copy_", "complex"});
     add(fill_where, {"masked_fill", "masked_fill_"});
     add(as_it_is, {"clone", "_to_copy", "fill_", "zero_", "frexp", "view_as_real", "conj_physical", "conj_physical_",
-                   "alias", "detach", "zeros_like", "ones_like", "full_like", "empty_like"});
+                   "alias", "detach", "_holds", "zeros_like", "ones_like", "full_like", "empty_like"});
     add(on_last_dims<1>, {"view_as_complex", "constant_pad_nd"});
     add(on_last_dims<2>,
         {"tril", "triu", "tril_", "triu_", "inv_ex", "linalg_det", "linalg_slogdet", "cholesky_ex", "_linalg_svd",

@@ -108,7 +108,7 @@ def _check_weights(name, weights, count, wrong_kind, kind):
         raise RuntimeError(
             f"cov: expected {name} to have {count} elements, as there are observations, got {weights.numel()}"
         )
-    if count and bool((weights < 0).any()):
+    if not _C._operator("_holds")(weights >= 0):
         raise RuntimeError(f"cov: {name} cannot be negative")
 
 

@@ -40,7 +40,7 @@ def _edges(op, values, bins, range):
         raise RuntimeError(f"{op}: range of [{low}, {high}] is not finite and ordered")
     if low == high:
         low, high = low - 0.5, high + 0.5
-    return _C._operator("linspace")(low, high, bins + 1, dtype=values.dtype)
+    return _C._operator("linspace")(low, high, bins + 1, dtype=values.dtype, device=values.device)
 
 
 def _places(edges, values):
@@ -136,6 +136,8 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1, out: Any =
     check_tensor("nonzero_static", input=input)
     if size < 0:
         raise RuntimeError(f"nonzero_static: size must be a non-negative integer, got {size}")
+    if input.is_meta:
+        return into("nonzero_static", input.new_empty((size, input.dim()), dtype=_C.int64), out)
     rows = _C._operator("nonzero")(input)[:size]
     result = rows.new_full((size, input.dim()), fill_value)
     result[: len(rows)] = rows
@@ -158,7 +160,7 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int] | torch.Size) -> t
     count = 1
     for n in shape:
         count *= n
-    if indices.numel() and not (indices.min() >= 0 and indices.max() < count):
+    if not _C._operator("_holds")((indices >= 0) & (indices < count)):
         raise ValueError(f"unravel_index: indices lie outside a tensor of shape {shape}")
     places = []
     for n in reversed(shape):

@@ -23,7 +23,8 @@ def _range_of(A, q, niter, M=None):
     if A.is_complex():
         complex_ = _C._operator("complex")
         real = A.real.dtype
-        test = complex_(draw([A.shape[-1], q], dtype=real), draw([A.shape[-1], q], dtype=real))
+        parts = [draw([A.shape[-1], q], dtype=real, device=A.device) for _ in range(2)]
+        test = complex_(*parts)
     else:
         test = draw([A.shape[-1], q], dtype=A.dtype, device=A.device)
     Q = linalg.qr(A @ test).Q

@@ -162,9 +162,9 @@ def segment_reduce(
         lengths = lengths.long()
         ends = lengths.cumsum(-1)
     if not unsafe:
-        if lengths.numel() and int(lengths.min()) < 0:
+        if not _op("_holds")(lengths >= 0):
             raise RuntimeError(f"segment_reduce: lengths must not be negative, got {int(lengths.min())}")
-        if not bool((lengths.sum(-1) == n).all()):
+        if not _op("_holds")(lengths.sum(-1) == n):
             raise RuntimeError(
                 f"segment_reduce: the lengths of each row must sum to {n}, the size of dim {axis} of data"
             )

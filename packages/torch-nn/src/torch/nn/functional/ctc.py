@@ -62,14 +62,13 @@ def ctc_loss(
         raise RuntimeError(f"ctc_loss: target_lengths must not be negative, got {lengths}")
     padded = _padded(targets, lengths, single, batch)
 
-    longest = padded.shape[1]
-    symbols = torch.full((batch, 2 * longest + 1), blank, dtype=torch.int64, device=log_probs.device)
-    symbols[:, 1::2] = padded  # blank y1 blank y2 ... blank
+    between = torch.stack([torch.full_like(padded, blank), padded], 2).flatten(1)
+    symbols = torch.nn.functional.pad(between, (0, 1), value=blank)  # blank y1 blank y2 ... blank
     inf = float("inf")
     impossible = torch.full((batch, 1), -inf, dtype=log_probs.dtype, device=log_probs.device)
     # A symbol may follow the one two before it, unless that is the same or a blank.
-    may_skip = torch.zeros_like(symbols, dtype=torch.bool)
-    may_skip[:, 2:] = (symbols[:, 2:] != blank) & (symbols[:, 2:] != symbols[:, :-2])
+    before = torch.nn.functional.pad(symbols, (2, 0), value=blank)[:, : symbols.shape[1]]
+    may_skip = (symbols != blank) & (symbols != before)
 
     emit = log_probs.gather(2, symbols.unsqueeze(0).expand(steps, batch, symbols.shape[1]))
     start = torch.arange(symbols.shape[1], device=log_probs.device) < 2
@@ -118,12 +117,8 @@ def _padded(targets, lengths, single, batch):
             raise RuntimeError(
                 f"ctc_loss: targets has {targets.shape[0]} entries, target_lengths sum to {sum(lengths)}"
             )
-        padded = targets.new_zeros((batch, longest), dtype=torch.int64)
-        at = 0
-        for i, n in enumerate(lengths):
-            padded[i, :n] = targets[at : at + n]
-            at += n
-        return padded
+        lines = targets.to(torch.int64)[: sum(lengths)].split(lengths)
+        return torch.stack([torch.nn.functional.pad(line, (0, longest - len(line))) for line in lines])
     targets = targets.reshape(1, -1) if targets.dim() == 1 else targets
     if targets.dim() != 2 or targets.shape[0] != batch or targets.shape[1] < longest:
         raise RuntimeError(

@@ -50,6 +50,5 @@ def pdist(input: Tensor, p: float = 2) -> Tensor:
     if p < 0:
         raise RuntimeError(f"pdist: p must not be negative, got {p}")
     n = input.shape[0]
-    i = torch.arange(n, device=input.device)
-    first, second = (i.unsqueeze(1) < i).nonzero(as_tuple=True)
+    first, second = torch.triu_indices(n, n, 1, device=input.device)
     return torch.norm(input[first] - input[second], p=p, dim=1)

@@ -27,18 +27,16 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         if num_classes <= 0:
             raise RuntimeError("one_hot: an empty tensor has no classes to count; give num_classes")
     else:
-        if int(tensor.min()) < 0:
+        if not ops._holds(tensor >= 0):
             raise RuntimeError(f"one_hot: class values must be non-negative, got {int(tensor.min())}")
-        largest = int(tensor.max())
         if num_classes == -1:
-            num_classes = largest + 1
+            num_classes = int(tensor.max()) + 1
         elif num_classes < 1:
             raise RuntimeError(f"one_hot: num_classes should be positive, got {num_classes}")
-        elif largest >= num_classes:
+        elif not ops._holds(tensor < num_classes):
+            largest = int(tensor.max())
             raise RuntimeError(f"one_hot: class values must be smaller than num_classes: {largest} >= {num_classes}")
-    return torch.zeros(*tensor.shape, num_classes, dtype=torch.int64, device=tensor.device).scatter_(
-        -1, tensor.unsqueeze(-1), 1
-    )
+    return tensor.new_zeros(*tensor.shape, num_classes).scatter_(-1, tensor.unsqueeze(-1), 1)
 
 
 def _renorm(weight, rows, max_norm, norm_type):
@@ -143,39 +141,41 @@ def embedding_bag(
         vectors = vectors.float()
     if per_sample_weights is not None:
         vectors = vectors * per_sample_weights.reshape(-1, 1)
-    if padding_idx >= 0:
+    counted = torch.ones(bags.shape, dtype=vectors.dtype, device=vectors.device)
+    if padding_idx >= 0 and mode == "max" and not rows.is_meta:
         kept = (rows != padding_idx).nonzero().reshape(-1)
         vectors, bags = vectors.index_select(0, kept), bags.index_select(0, kept)
+    elif padding_idx >= 0:
+        counted = (rows != padding_idx).to(vectors.dtype)
+        vectors = torch.where((rows == padding_idx).unsqueeze(1), 0, vectors)
     if mode == "max":
         return _segment_max(vectors, bags, count, width)
     total = vectors.new_zeros(count, width).index_add(0, bags, vectors)
     if mode == "sum":
         return total.to(dtype)
-    sizes = torch.zeros(count, dtype=total.dtype, device=total.device).index_add(
-        0, bags, torch.ones(bags.shape, dtype=total.dtype, device=total.device)
-    )
+    sizes = torch.zeros(count, dtype=total.dtype, device=total.device).index_add(0, bags, counted)
     return (total / sizes.clamp(min=1).unsqueeze(1)).to(dtype)
 
 
 def _bags(input, offsets, include_last_offset):
     """The bag that each entry of ``input`` is in, and how many bags there are."""
-    starts = offsets.tolist()
     if include_last_offset:
-        if not starts:
+        if not len(offsets):
             raise ValueError("embedding_bag: include_last_offset needs at least one offset")
-        starts = starts[:-1]
-    n = input.shape[0]
-    if starts and starts[0] != 0:
-        raise ValueError(f"embedding_bag: offsets[0] has to be 0, the first bag begins there; got {starts[0]}")
-    ends = [*starts[1:], n]
-    if any(not 0 <= a <= b <= n for a, b in zip(starts, ends)):
-        raise ValueError(f"embedding_bag: offsets must rise and not exceed input's length {n}, got {starts}")
-    bags = [i for i, (a, b) in enumerate(zip(starts, ends)) for _ in range(b - a)]
-    return torch.tensor(bags, dtype=torch.int64, device=input.device), len(starts)
+        offsets = offsets[:-1]
+    count, n = offsets.shape[0], input.shape[0]
+    if count and not ops._holds(offsets[0] == 0):
+        raise ValueError(f"embedding_bag: offsets[0] has to be 0, the first bag begins there; got {offsets[0].item()}")
+    ends = torch.nn.functional.pad(offsets[1:], (0, 1), value=n)[:count]
+    if not ops._holds((offsets <= ends) & (offsets <= n)):
+        raise ValueError(f"embedding_bag: offsets must rise and not exceed input's length {n}, got {offsets.tolist()}")
+    return torch.searchsorted(ends, torch.arange(n, dtype=ends.dtype, device=ends.device), right=True), count
 
 
 def _segment_max(vectors, bags, count, width):
     """The maximum of each bag, by columns; entries are laid out as (bags, longest bag, width)."""
+    if bags.is_meta:
+        return vectors.new_zeros(count, width).index_add(0, bags, vectors)
     numbers = bags.tolist()
     slots, sizes = [], [0] * count
     for bag in numbers:

@@ -111,21 +111,54 @@ def _area(input, sizes):
 def _resize(x, dim, out, scale, kind, align_corners, antialias, image):
     size = x.shape[dim]
     if kind == "nearest" or kind == "nearest-exact":
-        return x.index_select(dim, _nearest(size, out, scale, kind).to(x.device))
+        return x.index_select(dim, *_for(x, _nearest, size, out, scale, kind))
     floating = x if x.is_floating_point() else x.float()
-    return ops.resample(floating, dim, *_table(size, out, scale, kind, align_corners, antialias, image))
+    return ops.resample(floating, dim, *_for(x, _table, size, out, scale, kind, align_corners, antialias, image))
 
 
-@functools.lru_cache(maxsize=256)
+def _for(x, table, *key):
+    """The table on the device of ``x``; of tensors of a class it is made anew, as the class may make it."""
+    found = (table if type(x) is torch.Tensor else table.__wrapped__)(*key)
+    return found if x.is_cpu else [t.to(x.device) for t in found]
+
+
+def _kept(make):
+    """Keeps what ``make`` returns, unless a mode or a transform around the call made it something else than tensors of
+    the CPU with values."""
+    tables = {}
+
+    @functools.wraps(make)
+    def table(*key):
+        found = tables.get(key)
+        if found is None:
+            found = make(*key)
+            if all(map(_is_plain, found)):
+                if len(tables) == 256:
+                    tables.clear()
+                tables[key] = found
+        return found
+
+    return table
+
+
+def _is_plain(t):
+    try:
+        return type(t) is torch.Tensor and t.is_cpu and t.data_ptr() != 0
+    except RuntimeError:  # no memory of its own
+        return False
+
+
+@_kept
 def _nearest(size, out, scale, kind):
     """The source place of each output."""
     step = 1 / scale if scale is not None else size / out
     shift = 0.5 if kind == "nearest-exact" else 0.0
-    places = ((torch.arange(out, dtype=torch.float32) + shift) * torch.tensor(step, dtype=torch.float32)).floor()
-    return places.to(torch.int64).clamp(max=size - 1)
+    places = torch.arange(out, dtype=torch.float32, device="cpu") + shift
+    places = (places * torch.tensor(step, dtype=torch.float32, device="cpu")).floor()
+    return (places.to(torch.int64).clamp(max=size - 1),)
 
 
-@functools.lru_cache(maxsize=256)
+@_kept
 def _table(size, out, scale, kind, align_corners, antialias, image):
     """The source places and their weights, both (taps, out), as ``resample`` takes them.
 
@@ -147,7 +180,7 @@ def _taps(size, out, scale, kind, align_corners, antialias):
         step = (size - 1) / (out - 1) if out > 1 else 0.0
     else:
         step = 1 / scale if scale is not None else size / out
-    places = torch.arange(out, dtype=torch.float64)
+    places = torch.arange(out, dtype=torch.float64, device="cpu")
     support = {"linear": 1, "cubic": 2}[kind]
     if antialias:
         return _window_taps(places, size, out, step, support, kind, align_corners)

@@ -114,6 +114,14 @@ def linear_cross_entropy(
     return cross_entropy(scores, target, weight, None, ignore_index, None, reduction, label_smoothing)
 
 
+def _first(input, wrong):
+    """ ", got 1.5": the first wrong element, where it can be read (not of the examples of a batch)."""
+    try:
+        return f", got {input.detach()[wrong][0].item()}"
+    except RuntimeError:
+        return ""
+
+
 @in_float32
 def binary_cross_entropy(
     input: Tensor,
@@ -134,10 +142,9 @@ def binary_cross_entropy(
             "they must be equal"
         )
     possible = (input >= 0) & (input <= 1)
-    if not input.is_meta and not bool(possible.all()):
-        wrong = input.detach()[~possible][0].item()
+    if not ops._holds(possible):
         raise RuntimeError(
-            f"binary_cross_entropy: all elements of input should be between 0 and 1, got {wrong}; "
+            f"binary_cross_entropy: all elements of input should be between 0 and 1{_first(input, ~possible)}; "
             "scores go through binary_cross_entropy_with_logits"
         )
     if weight is not None:
@@ -393,7 +400,7 @@ def gaussian_nll_loss(
         if var < 0:
             raise ValueError(f"gaussian_nll_loss: var must not be negative, got {var}")
         var = torch.full_like(input, var)
-    elif bool((var < 0).any()):
+    elif not ops._holds(~(var < 0)):
         raise ValueError("gaussian_nll_loss: var has negative entries")
     if var.shape != input.shape:
         if tuple(input.shape[:-1]) == tuple(var.shape):

@@ -239,7 +239,7 @@ def _unpool(n, input, indices, kernel_size, stride, padding, output_size):
     places = 1
     for want in size:
         places *= want
-    if indices.numel() and not (int(indices.min()) >= 0 and int(indices.max()) < places):
+    if not ops._holds((indices >= 0) & (indices < places)):
         raise RuntimeError(f"{op}: found an invalid max index outside the output of size {tuple(size)}")
     output = getattr(ops, op)(x, indices.reshape(x.shape), size)
     return output if batched else output.squeeze(0)
