@@ -20,6 +20,7 @@ PARTS = {
     "fx": "torch-jit",
     "export": "torch-jit",
     "onnx": "torch-onnx",
+    "tc": "torch-tc",
     "distributed": "torch-distributed",
 }
 
