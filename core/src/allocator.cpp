@@ -1,10 +1,6 @@
 // allocate and deallocate: size classes below 128 KiB, page ranges above (allocator.h tells the picture).
 #include "torch/core/allocator.h"
 
-#include <pthread.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -16,6 +12,7 @@
 #include <vector>
 
 #include "allocator.h"
+#include "os/os.h"
 #include "poison.h"
 #include "torch/core/error.h"
 
@@ -45,27 +42,6 @@ static_assert(class_size(class_of(65)) >= 65 && class_size(class_of(4097)) >= 40
               class_size(class_of(5120)) == 5120);
 static_assert(class_size(kClasses - 1) == kLargestClass);
 
-uint64_t read_number(const char* path) {
-  std::ifstream file(path);
-  uint64_t value = 0;
-  return file >> value ? value : 0;
-}
-
-// What this process can have at most: memory and swap of the machine, or the limit of its control group.
-uint64_t memory_total(bool with_swap) {
-  uint64_t kib = 0, swap = 0, value = 0;
-  std::ifstream file("/proc/meminfo");
-  for (std::string key, unit; file >> key >> value && std::getline(file, unit);) {
-    if (key == "MemTotal:") kib = value;
-    if (key == "SwapTotal:") swap = value;
-  }
-  uint64_t total = (kib + (with_swap ? swap : 0)) << 10;
-  if (total == 0) total = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-  for (const char* path : {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"})
-    if (const uint64_t limit = read_number(path); limit > 0) total = std::min(total, limit);
-  return total;
-}
-
 uint64_t default_limit() {
   if (const char* text = std::getenv("TORCH_CACHE_BYTES"); text && *text) {
     char* end = nullptr;
@@ -79,7 +55,7 @@ uint64_t default_limit() {
     if (end != text && value >= 0 && value < 1e15 && scale > 0) return static_cast<uint64_t>(value * scale);
     std::fprintf(stderr, "torch: TORCH_CACHE_BYTES=%s is ignored: expected a number such as 0, 500M or 4G\n", text);
   }
-  return memory_total(false) / 8;
+  return os::memory_total(false) / 8;
 }
 
 struct Classes {
@@ -97,7 +73,7 @@ struct Ranges {
 
 class Allocator {
  public:
-  Allocator() : limit_(default_limit()), most_(memory_total(true)) {}
+  Allocator() : limit_(default_limit()), most_(os::memory_total(true)) {}
 
   void* allocate(size_t bytes) {
     if (bytes == 0) return nullptr;
@@ -281,23 +257,15 @@ class Allocator {
   }
 
   static char* map_aligned(size_t length) {
-    const size_t padded = length + kHugePage;
-    void* const raw = mmap(nullptr, padded, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (raw == MAP_FAILED) return nullptr;
-    char* const start = reinterpret_cast<char*>(round_up(reinterpret_cast<uintptr_t>(raw), kHugePage));
-    char* const raw_start = static_cast<char*>(raw);
-    if (start > raw_start) munmap(raw_start, start - raw_start);
-    munmap(start + length, raw_start + padded - start - length);
-#ifdef MADV_HUGEPAGE
-    madvise(start, length, MADV_HUGEPAGE);
-#endif
+    char* const start = os::map(length, kHugePage);
+    if (start) os::want_huge_pages(start, length);
     return start;
   }
 
   void unmap(const std::vector<Range>& ranges) noexcept {
     for (const auto& [start, size] : ranges) {
       unpoison(start, size);
-      munmap(start, size);
+      os::unmap(start, size);
     }
     trims_.fetch_add(ranges.size(), std::memory_order_relaxed);
   }
@@ -320,7 +288,7 @@ class Allocator {
 Allocator& allocator() {
   static Allocator* const instance = [] {
     auto* const made = new Allocator;
-    pthread_atfork([] { allocator().lock(); }, [] { allocator().unlock(); }, [] { allocator().unlock(); });
+    os::at_fork([] { allocator().lock(); }, [] { allocator().unlock(); }, [] { allocator().unlock(); });
     return made;
   }();
   return *instance;

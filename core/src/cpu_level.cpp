@@ -1,9 +1,9 @@
 // CPUID and what the operating system saves of it, and the level of kernels that follows.
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <string>
 
+#include "os/os.h"
 #include "torch/core/cpu.h"
 #include "torch/core/error.h"
 #if TORCH_X86
@@ -142,13 +142,6 @@ std::vector<std::string> cpu_feature_names() {
   return names;
 }
 
-std::string cpu_model_name() {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);) {
-    const size_t colon = line.find(": ");
-    if (colon != std::string::npos && line.compare(0, 10, "model name") == 0) return line.substr(colon + 2);
-  }
-  return "unknown";
-}
+std::string cpu_model_name() { return os::processor_name(); }
 
 }  // namespace torch

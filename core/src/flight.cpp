@@ -1,13 +1,12 @@
 #include "torch/core/flight.h"
 
-#include <pthread.h>
-
 #include <chrono>
 #include <mutex>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "os/os.h"
 namespace torch::flight {
 
 std::atomic<int> count{0}, waiting{0};
@@ -36,7 +35,7 @@ void sleep_while(Condition condition) noexcept {
 }  // namespace
 
 void enter() noexcept {
-  [[maybe_unused]] static const int forks = pthread_atfork(nullptr, nullptr, after_fork_in_child);
+  [[maybe_unused]] static const bool forks = (os::at_fork(nullptr, nullptr, after_fork_in_child), true);
   in_flight = true;
   count.fetch_add(1, std::memory_order_acq_rel);
 }

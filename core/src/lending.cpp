@@ -1,14 +1,13 @@
 // Who lends is rare, and who asks whether something is lent rarer: a table beside the storages, which stay small.
 #include "torch/core/lending.h"
 
-#include <pthread.h>
-
 #include <atomic>
 #include <mutex>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "os/os.h"
 namespace torch {
 
 namespace {
@@ -26,7 +25,7 @@ struct Loans {
 Loans& loans() {
   static Loans* const instance = [] {
     auto* const made = new Loans;
-    pthread_atfork([] { loans().mutex.lock(); }, [] { loans().mutex.unlock(); }, [] { loans().mutex.unlock(); });
+    os::at_fork([] { loans().mutex.lock(); }, [] { loans().mutex.unlock(); }, [] { loans().mutex.unlock(); });
     return made;
   }();
   return *instance;

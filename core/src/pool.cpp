@@ -13,10 +13,6 @@
 // and the next parallel call builds a new one.
 #include "torch/core/pool.h"
 
-#include <pthread.h>
-#include <signal.h>
-#include <time.h>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -26,14 +22,10 @@
 #include <exception>
 #include <mutex>
 
+#include "os/os.h"
 #include "torch/core/cpu.h"
 #include "torch/core/error.h"
 #include "torch/core/interrupt.h"
-#if defined(__linux__)
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-#endif
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -50,32 +42,6 @@ void cpu_pause() noexcept {
   _mm_pause();
 #elif defined(__aarch64__)
   asm volatile("yield");
-#endif
-}
-
-void sleep_while(std::atomic<uint32_t>& word, uint32_t value) noexcept {
-#if defined(__linux__)
-  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, nullptr, nullptr, 0);
-#else
-  word.wait(value);
-#endif
-}
-
-// The same for a tenth of a second at most.
-void doze_while(std::atomic<uint32_t>& word, uint32_t value) noexcept {
-#if defined(__linux__)
-  const timespec limit{0, 100'000'000};
-  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, &limit, nullptr, 0);
-#else
-  word.wait(value);
-#endif
-}
-
-void wake(std::atomic<uint32_t>& word, int count) noexcept {
-#if defined(__linux__)
-  syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, count, nullptr, nullptr, 0);
-#else
-  count == 1 ? word.notify_one() : word.notify_all();
 #endif
 }
 
@@ -163,7 +129,7 @@ struct alignas(64) Job {
   }
 
   void leave() noexcept {
-    if (state.fetch_sub(1, std::memory_order_acq_rel) == (kWaiting | 1)) wake(state, 1);
+    if (state.fetch_sub(1, std::memory_order_acq_rel) == (kWaiting | 1)) os::wake(state, 1);
   }
 
   // Lets nobody else in and returns when all have left.
@@ -172,7 +138,7 @@ struct alignas(64) Job {
     if (!spin_while([this] { return (state.load(std::memory_order_acquire) & kMembers) != 0; })) {
       uint32_t seen = state.fetch_or(kWaiting, std::memory_order_acq_rel) | kWaiting;
       while (seen & kMembers) {
-        doze_while(state, seen);
+        os::doze_while(state, seen);
         run(INT64_MAX, [] { check_interrupt(); });
         seen = state.load(std::memory_order_acquire);
       }
@@ -196,12 +162,13 @@ struct Pool {
 
   void call_workers(int64_t wanted) noexcept {
     epoch.fetch_add(1, std::memory_order_seq_cst);
-    if (sleepers.load(std::memory_order_seq_cst) > 0) wake(epoch, static_cast<int>(std::min<int64_t>(wanted, INT_MAX)));
+    if (sleepers.load(std::memory_order_seq_cst) > 0)
+      os::wake(epoch, static_cast<int>(std::min<int64_t>(wanted, INT_MAX)));
   }
 
   void sleep(uint32_t seen) noexcept {
     sleepers.fetch_add(1, std::memory_order_seq_cst);
-    if (epoch.load(std::memory_order_seq_cst) == seen) sleep_while(epoch, seen);
+    if (epoch.load(std::memory_order_seq_cst) == seen) os::sleep_while(epoch, seen);
     sleepers.fetch_sub(1, std::memory_order_relaxed);
   }
 };
@@ -230,22 +197,7 @@ void* worker_main(void* argument) {
 }
 
 // A system that refuses more threads gets by with those it has: every job can be done by its owner alone.
-bool start_worker(Pool* pool) noexcept {
-  pthread_attr_t attributes;
-  if (pthread_attr_init(&attributes) != 0) return false;
-  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  sigset_t all, old;  // signals are for the threads of the user
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &old);
-  pthread_t thread;
-  const int status = pthread_create(&thread, &attributes, worker_main, pool);
-  pthread_sigmask(SIG_SETMASK, &old, nullptr);
-  pthread_attr_destroy(&attributes);
-#if defined(__linux__)
-  if (status == 0) pthread_setname_np(thread, "torch-pool");
-#endif
-  return status == 0;
-}
+bool start_worker(Pool* pool) noexcept { return os::start_thread(worker_main, pool, "torch-pool"); }
 
 void before_fork() { g_mutex.lock(); }
 void after_fork_in_parent() { g_mutex.unlock(); }
@@ -258,7 +210,7 @@ TORCH_NOINLINE Pool* start_workers(int wanted) {
   std::lock_guard<std::mutex> lock(g_mutex);
   static bool handlers = false;
   if (!handlers) {
-    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+    os::at_fork(before_fork, after_fork_in_parent, after_fork_in_child);
     handlers = true;
   }
   Pool* pool = g_pool.load(std::memory_order_relaxed);

@@ -1,10 +1,7 @@
 // Sessions of the profiler, and what threads write while one is open.
 #include "profile.h"
 
-#include <pthread.h>
-#include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
@@ -21,6 +18,7 @@
 #include <x86intrin.h>
 #endif
 
+#include "os/os.h"
 #include "torch/core/init.h"
 #include "torch/core/thread_end.h"
 
@@ -112,9 +110,9 @@ TORCH_NOINLINE Buffer* open_buffer() noexcept {
   if (!b) return nullptr;
   at_thread_end(close_buffer);
   char name[16] = "";
-  pthread_getname_np(pthread_self(), name, sizeof name);
+  os::thread_name(name, sizeof name);
   b->name = name;
-  b->system_id = syscall(SYS_gettid);
+  b->system_id = os::thread_id();
   State& s = state();
   std::lock_guard lock(s.mutex);
   b->number = ++s.last_thread;
@@ -348,16 +346,15 @@ void prepare_once() {
     fill_slots();
     use_counter = counter_is_steady();
     state().anchor = moment();
-    pthread_atfork([] { state().mutex.lock(); }, [] { state().mutex.unlock(); },
-                   [] {
-                     State& s = state();  // what was begun is the parent's to end
-                     for (auto& [id, session] : s.sessions)
-                       if (!session.to) session.to = ticks();
-                     for (Buffer* b : s.buffers)
-                       b == buffer ? void(b->system_id = syscall(SYS_gettid)) : b->ended.store(true);
-                     update(s);
-                     s.mutex.unlock();
-                   });
+    os::at_fork([] { state().mutex.lock(); }, [] { state().mutex.unlock(); },
+                [] {
+                  State& s = state();  // what was begun is the parent's to end
+                  for (auto& [id, session] : s.sessions)
+                    if (!session.to) session.to = ticks();
+                  for (Buffer* b : s.buffers) b == buffer ? void(b->system_id = os::thread_id()) : b->ended.store(true);
+                  update(s);
+                  s.mutex.unlock();
+                });
     return true;
   }();
 }

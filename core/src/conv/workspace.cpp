@@ -1,10 +1,9 @@
 #include "conv/workspace.h"
 
-#include <sys/mman.h>
-
 #include <cstdlib>
 #include <utility>
 
+#include "os/os.h"
 #include "torch/core/error.h"
 #include "torch/core/thread_end.h"
 
@@ -27,7 +26,7 @@ struct Buffer {
     const size_t rounded = (bytes + unit - 1) / unit * unit;
     data = std::aligned_alloc(unit == kHugePage ? kHugePage : 64, rounded);
     if (!data) throw_error(ErrorKind::OutOfMemory, message("convolution: no memory for ", bytes, " bytes of scratch"));
-    if (unit == kHugePage) madvise(data, rounded, MADV_HUGEPAGE);
+    if (unit == kHugePage) os::want_huge_pages(data, rounded);
     size = rounded;
   }
 };
