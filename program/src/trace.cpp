@@ -114,7 +114,7 @@ Value* Tracer::value_of(const torch::Tensor& t) {
         return v;
       }
   TORCH_CHECK(
-      !t.requires_grad(),
+      observing_ || !t.requires_grad(),
       "trace: a tensor that needs a gradient would become a constant. Pass it as an input, make it a parameter of "
       "the module that is traced, or detach it before the trace if it is to be constant: ",
       t);

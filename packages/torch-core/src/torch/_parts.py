@@ -19,6 +19,7 @@ PARTS = {
     "legacy": "torch-legacy",
     "fx": "torch-jit",
     "export": "torch-jit",
+    "_logging": "torch-jit",
     "onnx": "torch-onnx",
     "tc": "torch-tc",
     "distributed": "torch-distributed",

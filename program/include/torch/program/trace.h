@@ -35,6 +35,9 @@ class TORCH_PROGRAM_API Tracer {
   Value* module_at(const std::vector<std::string>& path);
   void set_self(Value* self) { self_ = self; }
 
+  // Whoever records without being asked to must not fail: any unknown tensor is a constant then.
+  void set_observing(bool on) { observing_ = on; }
+
   // Objects that calls of methods are made of, by their paths from `self`.
   void set_object(const Cell& object, std::vector<std::string> path) { objects_[object.heap()] = std::move(path); }
   // Records a call of a function as one node, and runs it without recording. False when an argument has no value here;
@@ -78,6 +81,7 @@ class TORCH_PROGRAM_API Tracer {
   std::vector<torch::Tensor> kept_;  // an address means one tensor for as long as this lives
   std::vector<std::pair<int64_t, Value*>> ints_;
   size_t left_ = 0;
+  bool observing_ = false;
 };
 
 // Where the program that is being traced stands; set by the host.

@@ -36,6 +36,9 @@ def is_tracing():
 
 def _where():
     """Where the call that is being recorded stands, and in which module."""
+    compiling = sys.modules.get("torch.compiler._observer")
+    if compiling is not None and (observer := compiling.current()) is not None:
+        return observer.where()
     frame = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith(_HERE):
         frame = frame.f_back

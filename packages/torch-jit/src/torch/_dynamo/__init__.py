@@ -1,0 +1,105 @@
+"""Names of ``torch._dynamo`` that programs import: the capture of ``torch.compile`` is in :mod:`torch.compiler`."""
+
+from torch import compiler
+from torch.compiler import allow_in_graph, assume_constant_result, disable, is_compiling, list_backends, reset
+
+from . import config, exc
+
+optimize = compiler.compile
+
+
+def is_dynamo_supported():
+    """Whether functions can be compiled."""
+    return True
+
+
+is_inductor_supported = is_dynamo_supported
+
+
+def _nothing(*args, **kwargs):
+    """A wish about sizes: programs are captured for each set of sizes."""
+
+
+mark_dynamic = mark_static = mark_static_address = maybe_mark_dynamic = mark_unbacked = _nothing
+decorate_dynamic = lambda fn: fn
+
+
+def graph_break(msg=""):
+    """End the graph that is being captured: the function runs as it was written."""
+    from torch.compiler._observer import current
+
+    observer = current()
+    if observer is not None:
+        observer.stop(msg or "torch._dynamo.graph_break() is called")
+
+
+def forbid_in_graph(fn):
+    """Mark a function that may not stand in a graph."""
+    if isinstance(fn, (list, tuple)):
+        return [forbid_in_graph(each) for each in fn]
+    fn._torchdynamo_disable = True
+    return fn
+
+
+disallow_in_graph = forbid_in_graph
+
+
+def run(fn=None):
+    """A compiled function without further captures."""
+    return fn
+
+
+def explain(f, *extra_args, **extra_kwargs):
+    """What a function is captured as: ``explain(f)(*args)`` has the graphs, and the reason where there is none.
+
+    >>> torch._dynamo.explain(lambda x: x.relu() + 1)(torch.ones(2)).graph_count
+    1
+    """
+    from .backends.debugging import explained
+
+    def inner(*args, **kwargs):
+        return explained(f, args, kwargs)
+
+    return inner(*extra_args, **extra_kwargs) if extra_args or extra_kwargs else inner
+
+
+def export(f, *args, **kwargs):
+    """Raises NotImplementedError: ``torch.export.export`` gives a graph that stands by itself."""
+    raise NotImplementedError("torch._dynamo.export: use torch.export.export")
+
+
+def lookup_backend(name):
+    """The function behind the name of a backend."""
+    from torch.compiler import _backends
+
+    return _backends.lookup(name)
+
+
+def register_backend(compiler_fn=None, name=None, tags=()):
+    """Give a backend of one's own a name for ``torch.compile(backend=name)``; usable as a decorator."""
+    from torch.compiler import _backends
+
+    if compiler_fn is None:
+        return lambda fn: register_backend(fn, name, tags)
+    _backends.register(name or compiler_fn.__name__, compiler_fn)
+    return compiler_fn
+
+
+def __getattr__(name):
+    if name == "OptimizedModule":
+        from .eval_frame import OptimizedModule
+
+        globals()[name] = OptimizedModule
+        return OptimizedModule
+    if name in ("eval_frame", "utils", "testing", "backends", "convert_frame", "_trace_wrapped_higher_order_op"):
+        from importlib import import_module
+
+        return import_module(f"torch._dynamo.{name}")
+    raise AttributeError(f"module 'torch._dynamo' has no attribute {name!r}")
+
+
+__all__ = [
+    "OptimizedModule", "allow_in_graph", "assume_constant_result", "config", "disable", "exc", "explain", "export",
+    "graph_break", "is_compiling", "list_backends", "mark_dynamic", "mark_static", "mark_static_address", "optimize",
+    "register_backend", "reset",
+]  # fmt: skip

@@ -1,0 +1,42 @@
+"""Settings of ``torch.compile``. ``recompile_limit``, ``fail_on_recompile_limit_hit`` and ``choose_faster`` have an
+effect, the others are kept as programs set them."""
+
+#: how many programs of one function are kept; then it runs as it was written
+recompile_limit = cache_size_limit = 8
+accumulated_recompile_limit = accumulated_cache_size_limit = 256
+#: raise FailOnRecompileLimitHit instead
+fail_on_recompile_limit_hit = False
+#: time the first calls of a program, and go on with the function as it was written if that is faster (not in PyTorch)
+choose_faster = True
+suppress_errors = verbose = False
+optimize_ddp = True
+capture_scalar_outputs = capture_dynamic_output_shape_ops = False
+assume_static_by_default = automatic_dynamic_shapes = inline_inbuilt_nn_modules = True
+allow_unspec_int_on_nn_module = force_parameter_static_shapes = False
+skip_fwd_side_effects_in_bwd_under_checkpoint = False
+guard_nn_modules = True
+specialize_int = specialize_float = False
+error_on_recompile = False
+
+
+def patch(changes=None, value=None, **more):
+    """Settings for the length of a block, or of a function's calls."""
+    from contextlib import ContextDecorator
+
+    if isinstance(changes, str):
+        changes = {changes: value}
+    given, missing = {**(changes or {}), **more}, object()
+
+    class Block(ContextDecorator):
+        def __enter__(self):
+            self.before = {name: globals().get(name, missing) for name in given}
+            globals().update(given)
+
+        def __exit__(self, *error):
+            for name, was in self.before.items():
+                if was is missing:
+                    del globals()[name]
+                else:
+                    globals()[name] = was
+
+    return Block()

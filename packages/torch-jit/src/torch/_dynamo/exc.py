@@ -1,0 +1,61 @@
+"""Errors of the compiler."""
+
+
+class TorchDynamoException(RuntimeError):
+    """Base of the compiler's errors."""
+
+
+class Unsupported(TorchDynamoException):
+    """A program that cannot be captured whole, where that was asked for; the text says what it does and where."""
+
+    def __init__(self, msg="", **kwargs):
+        super().__init__(msg)
+        self.msg = msg
+
+
+class InternalTorchDynamoError(TorchDynamoException):
+    """An error of the compiler itself."""
+
+
+class InvalidBackend(TorchDynamoException, ValueError):
+    """A backend that nobody has registered."""
+
+
+class ResetRequired(TorchDynamoException):
+    """What is compiled has to be forgotten first."""
+
+
+class RecompileError(TorchDynamoException):
+    """A function is captured again where that was forbidden."""
+
+
+class UserError(Unsupported):
+    """A program that says what the compiler cannot do."""
+
+
+class BackendCompilerFailed(TorchDynamoException):
+    """A backend that failed.
+
+    >>> str(BackendCompilerFailed("mine", ValueError("no")))
+    "backend='mine' raised: ValueError: no"
+    """
+
+    def __init__(self, backend_fn="", inner_exception=None):
+        self.backend_name = getattr(backend_fn, "__name__", backend_fn)
+        self.inner_exception = inner_exception
+        super().__init__(f"backend={self.backend_name!r} raised: {type(inner_exception).__name__}: {inner_exception}")
+
+
+class RecompileLimitExceeded(Unsupported):
+    """Too many programs of one function."""
+
+
+class FailOnRecompileLimitHit(RecompileLimitExceeded):
+    """Too many programs of one function, and ``config.fail_on_recompile_limit_hit``."""
+
+
+CacheLimitExceeded = RecompileLimitExceeded
+
+
+class TensorifyScalarRestartAnalysis(TorchDynamoException):
+    """A capture that begins anew."""

@@ -1,0 +1,206 @@
+"""``torch.compile`` and ``torch.compiler``: functions and modules as programs, captured while they run.
+
+A call of a compiled function is observed once. What it computes becomes a graph, what it reads from outside becomes
+guards, and as long as those hold the graph is run in place of the Python. What a graph cannot say (prints, reads of
+values, changes of objects) makes the function run as it was written.
+"""
+
+from __future__ import annotations
+
+import functools
+
+MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
+#: backends by name: all of them are this stack's own way to run graphs
+BACKENDS = ("aot_eager", "cudagraphs", "eager", "inductor", "onnxrt", "openxla", "tvm")
+
+
+def compile(
+    model=None, *, fullgraph=False, dynamic=None, backend="inductor", mode=None, options=None, disable=False, **settings
+):
+    """Return the module or function, compiled at its first call; usable as a decorator.
+
+    The results are those of the module or function itself. With ``fullgraph`` a program that cannot be captured whole
+    raises ``torch._dynamo.exc.Unsupported``, which names the line. ``backend`` may be a function that takes an
+    ``fx.GraphModule`` and example inputs, and returns a callable. RuntimeError for a mode that does not exist or one
+    beside options, ``InvalidBackend`` for an unknown backend.
+
+    >>> @torch.compile
+    ... def double(x):
+    ...     return 2 * x
+    >>> double(torch.ones(2))
+    tensor([2., 2.])
+    """
+    from . import _backends
+
+    if mode is not None and options is not None:
+        raise RuntimeError("torch.compile: give either mode or options, not both")
+    if mode is not None and mode not in MODES:
+        raise RuntimeError(f"torch.compile: unrecognized mode {mode!r}; it must be one of {', '.join(MODES)}")
+    how = _backends.lookup(backend)
+    if model is None:
+        return functools.partial(
+            compile,
+            fullgraph=fullgraph,
+            dynamic=dynamic,
+            backend=backend,
+            mode=mode,
+            options=options,
+            disable=disable,
+        )
+    if not callable(model):
+        raise RuntimeError(f"torch.compile: expected a module or function, got {type(model).__name__}")
+    if disable or isinstance(model, type):
+        return model
+    return _wrapped(model, how, fullgraph, dynamic, options)
+
+
+def _wrapped(model, how, fullgraph, dynamic, options):
+    from ._compiled import Compiled, function_of
+
+    if _is_module(model):
+        from torch._dynamo.eval_frame import OptimizedModule
+
+        if isinstance(model, OptimizedModule):
+            model = model._orig_mod
+        return OptimizedModule(model, Compiled(model, how, fullgraph, dynamic, options))
+    model = getattr(model, "_torchdynamo_orig_callable", model)
+    return function_of(model, Compiled(model, how, fullgraph, dynamic, options))
+
+
+def _is_module(model):
+    import sys
+
+    nn = sys.modules.get("torch.nn")
+    return nn is not None and isinstance(model, nn.Module)
+
+
+def is_compiling():
+    """Whether this code is being captured.
+
+    >>> torch.compiler.is_compiling()
+    False
+    """
+    from ._observer import current
+
+    observer = current()
+    return observer is not None and observer.reason is None
+
+
+is_dynamo_compiling = is_compiling
+
+
+def is_exporting():
+    """Whether this code is being exported."""
+    return False
+
+
+def disable(fn=None, recursive=True, *, reason=None):
+    """Mark what is not to be captured: a function that calls it runs as it was written.
+
+    >>> @torch.compiler.disable
+    ... def plain(x):
+    ...     return x + 1
+    >>> plain(torch.ones(1))
+    tensor([2.])
+    """
+    if fn is None:
+        return functools.partial(disable, recursive=recursive, reason=reason)
+    fn = getattr(fn, "_torchdynamo_orig_callable", fn)
+    if isinstance(fn, type):
+        return fn
+    if _is_module(fn):
+        forward = disable(fn.forward)
+        fn.__dict__["forward"] = forward
+        return fn
+
+    @functools.wraps(fn)
+    def plain(*args, **kwargs):
+        return fn(*args, **kwargs)
+
+    plain._torchdynamo_disable = True
+    plain._torchdynamo_disable_msg = reason
+    plain._torchdynamo_orig_callable = fn
+    return plain
+
+
+def allow_in_graph(fn):
+    """Mark a function, or several, as one that may stand in a graph; operators are captured one by one all the same."""
+    if isinstance(fn, (list, tuple)):
+        return [allow_in_graph(each) for each in fn]
+    if not callable(fn):
+        raise RuntimeError("allow_in_graph expects a callable")
+    return fn
+
+
+def assume_constant_result(fn):
+    """Mark a function whose result is taken for a constant of the programs that call it."""
+    fn._dynamo_marked_constant = True
+    return fn
+
+
+def substitute_in_graph(original_fn, *, can_constant_fold_through=False, skip_signature_check=False):
+    """A decorator for what stands for a function in captured programs: Python code in place of code in C."""
+    if not callable(original_fn):
+        raise TypeError(f"substitute_in_graph expects a function, got {type(original_fn).__name__}")
+
+    def register(fn):
+        from . import _callables
+
+        _callables.special(original_fn, lambda observer, args, kwargs: _callables.call(observer, fn, args, kwargs))
+        return fn
+
+    return register
+
+
+def nested_compile_region(fn=None, **options):
+    """Mark a function that is compiled once for all its calls; it is captured with its callers, and comes back as it is."""
+    return fn if fn is not None else lambda function: function
+
+
+def wrap_numpy(fn):
+    """A function of arrays as a function of tensors.
+
+    >>> torch.compiler.wrap_numpy(lambda a: a * 2)(torch.ones(2))
+    tensor([2., 2.])
+    """
+    from torch._faces.compiler import wrap_numpy
+
+    return wrap_numpy(fn)
+
+
+def reset():
+    """Forget what has been captured.
+
+    >>> torch.compiler.reset()
+    """
+    import sys
+
+    if "torch.compiler._compiled" in sys.modules:
+        sys.modules["torch.compiler._compiled"].reset()
+
+
+def cudagraph_mark_step_begin():
+    """Tell CUDA graphs that a step begins; there are none."""
+
+
+def list_backends(exclude_tags=("debug", "experimental")):
+    """Names of backends that are installed.
+
+    >>> "inductor" in torch.compiler.list_backends()
+    True
+    """
+    from . import _backends
+
+    return _backends.names()
+
+
+def __getattr__(name):
+    if name == "set_stance":
+        from ._stances import set_stance
+
+        return set_stance
+    if name in ("load_compiled_function", "save_cache_artifacts", "load_cache_artifacts"):
+        from torch._faces import compiler
+
+        return getattr(compiler, name)
+    raise AttributeError(f"module 'torch.compiler' has no attribute {name!r}")

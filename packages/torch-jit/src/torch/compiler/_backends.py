@@ -1,0 +1,62 @@
+"""What a captured graph is run by: torch's own interpreter of programs, or a function of somebody's own that takes an
+``fx.GraphModule`` with example inputs and gives a callable.
+"""
+
+from __future__ import annotations
+
+from torch.jit import _ir as ir
+
+NAMES = ("aot_eager", "cudagraphs", "eager", "inductor", "onnxrt", "openxla", "tvm")
+_registered = {}
+
+
+def native(observer, graph, outputs, compiled):
+    """The graph as a function of torch.jit."""
+    return ir.Function("compiled", graph)
+
+
+def lookup(backend):
+    """How a backend, given by name or as a function, runs a graph. ValueError for an unknown name."""
+    if callable(backend):
+        return custom(backend)
+    if backend in _registered:
+        return custom(_registered[backend])
+    if backend in ("inductor", "eager", "aot_eager", "cudagraphs"):
+        return native
+    if backend in NAMES:
+        raise NotImplementedError(f"torch.compile: the backend {backend!r} is not part of this stack")
+    from torch._dynamo.exc import InvalidBackend
+
+    known = ", ".join(sorted({"aot_eager", "eager", "inductor", *_registered}))
+    raise InvalidBackend(f"torch.compile: unknown backend {backend!r}; known are {known}")
+
+
+def register(name, function):
+    """Give a backend of one's own a name."""
+    _registered[name] = function
+
+
+def names():
+    """Names that torch.compile takes."""
+    return sorted({"inductor", "cudagraphs", *_registered})
+
+
+def custom(function):
+    """A backend that is a function of a GraphModule and example inputs."""
+
+    def build(observer, graph, outputs, compiled):
+        from torch._dynamo.exc import BackendCompilerFailed
+
+        from ._fx import graph_module
+
+        module, example = graph_module(observer, graph)
+        options = compiled.options if isinstance(compiled.options, dict) else None
+        try:
+            made = function(module, example, options=options) if options else function(module, example)
+        except Exception as error:
+            raise BackendCompilerFailed(function, error) from error
+        if not callable(made):
+            raise BackendCompilerFailed(function, TypeError(f"expected a callable, got {type(made).__name__}"))
+        return lambda *inputs: tuple(made(*inputs))
+
+    return build

@@ -1,0 +1,95 @@
+"""A captured graph as an ``fx.GraphModule``, for backends that are functions of somebody's own."""
+
+from __future__ import annotations
+
+import operator
+import re
+
+import torch
+from torch import fx
+
+_DTYPES = (
+    torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.float16, torch.float32, torch.float64, torch.complex32,
+    torch.complex64, torch.complex128, torch.bool, None, None, None, torch.bfloat16,
+)  # fmt: skip
+_LAYOUTS = (torch.strided, torch.sparse_coo)
+_FORMATS = (torch.contiguous_format, torch.preserve_format, torch.channels_last, torch.channels_last_3d)
+
+
+def graph_module(observer, graph):
+    """The graph with an input for each tensor that the program reads, and those tensors as examples."""
+    made, values = fx.Graph(), {}
+    names = ["x"] * len(list(graph.inputs()))
+    for i, (value, name) in enumerate(zip(graph.inputs(), names)):
+        node = made.placeholder(f"{name}{i}" if len(names) > 1 else name)
+        values[value.unique()] = node
+        node.meta["example_value"] = node.meta["val"] = observer.examples[i]
+    for node in graph.nodes():
+        _convert(made, node, values)
+    made.output(values[next(iter(graph.outputs())).unique()])
+    made.lint()
+    return fx.GraphModule(torch.nn.Module(), made), list(observer.examples)
+
+
+def _convert(made, node, values):
+    kind, inputs = node.kind(), [values[v.unique()] for v in node.inputs()]
+    outputs = list(node.outputs())
+    if kind == "prim::Constant":
+        values[outputs[0].unique()] = _constant(made, node)
+    elif kind == "prim::ListConstruct":
+        values[outputs[0].unique()] = inputs
+    elif kind == "prim::TupleConstruct":
+        values[outputs[0].unique()] = tuple(inputs)
+    elif kind == "prim::ListUnpack":
+        for i, value in enumerate(outputs):
+            values[value.unique()] = made.call_function(operator.getitem, (inputs[0], i))
+    elif kind == "aten::set_grad_enabled":
+        made.call_function(torch.set_grad_enabled, (inputs[0],))
+    else:
+        result = made.call_function(*_call(node, inputs))
+        if len(outputs) == 1:
+            values[outputs[0].unique()] = result
+        for i, value in enumerate(outputs if len(outputs) > 1 else ()):
+            values[value.unique()] = made.call_function(operator.getitem, (result, i))
+
+
+def _constant(made, node):
+    if not node.hasAttribute("value"):
+        return None
+    if node.kindOf("value") == "t":
+        tensor = node.t("value")
+        return made.call_function(_from, (tuple(tensor.flatten().tolist()), tuple(tensor.shape), tensor.dtype))
+    value = node.ival("value")
+    return bool(value) if str(node.output().type()) == "bool" else value
+
+
+def _from(numbers, shape, dtype):
+    return torch.tensor(numbers, dtype=dtype).reshape(shape)
+
+
+def _call(node, inputs):
+    """The operator of a node in ``torch.ops.aten``, with its arguments by place and by name."""
+    text = str(node.schema())
+    inside = re.sub(r"\[[^\]]*\]", "", text[text.index("(") + 1 : text.rindex(" -> ") - 1])
+    args, kwargs, named = [], {}, False
+    parameters = [p for p in inside.split(", ") if p]
+    places = iter(inputs)
+    for parameter in parameters:
+        if parameter == "*":
+            named = True
+            continue
+        kind, _, rest = parameter.partition(" ")
+        name, _, default = rest.partition("=")
+        value = _typed(kind, next(places))
+        if not named:
+            args.append(value)
+        elif value is not None:
+            kwargs[name] = value
+    return getattr(torch.ops.aten, node.kind()[6:]), tuple(args), kwargs
+
+
+def _typed(kind, value):
+    if not isinstance(value, int) or isinstance(value, bool):
+        return value
+    table = {"dtype": _DTYPES, "layout": _LAYOUTS, "memory_format": _FORMATS}.get(kind.rstrip("?"))
+    return table[value] if table is not None else value

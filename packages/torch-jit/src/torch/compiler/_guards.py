@@ -1,0 +1,215 @@
+"""What a captured program relies on: where values come from, and what they have to be when the program runs again."""
+
+from __future__ import annotations
+
+import math
+import types
+
+import torch
+
+#: values that are what they are: an equal one of the same type is as good
+PLAIN = (
+    bool, int, float, complex, str, bytes, type(None), type(Ellipsis), type(NotImplemented), range, torch.dtype,
+    torch.device, torch.layout, torch.memory_format,
+)  # fmt: skip
+_PLAIN = frozenset(PLAIN)
+
+
+def is_plain(value):
+    return type(value) in _PLAIN
+
+
+def same_value(a, b):
+    """Equal, and of one type: 1 is neither True nor 1.0, and 0.0 is not -0.0.
+
+    >>> same_value(2, 2), same_value(1, True), same_value(0.0, -0.0), same_value(float("nan"), float("nan"))
+    (True, False, False, True)
+    """
+    if a is b:
+        return True
+    if type(a) is not type(b):
+        return False
+    if type(a) is float:
+        return (a == b and math.copysign(1, a) == math.copysign(1, b)) or (a != a and b != b)
+    if type(a) is complex:
+        return same_value(a.real, b.real) and same_value(a.imag, b.imag)
+    return a == b
+
+
+def layout_of(t):
+    """What of a tensor decides how a program runs that has it as an input."""
+    return (type(t), t.dtype, tuple(t.shape), t.stride(), t.device, t.requires_grad, t.layout, t.is_leaf)
+
+
+class Guards:
+    """Steps that fetch values from the arguments of a call and from what a function reads, and check them, in order.
+
+    Slot 0 is the tuple of arguments, slot 1 the dict of those by name.
+    """
+
+    def __init__(self):
+        self.steps, self.slots, self.count = [], {}, 2
+        self.checked, self.kept = set(), []
+
+    def slot(self, source):
+        """The slot of a value. Sources: ("args",), ("kwargs",), ("const", object), ("key", above, key),
+        ("index", above, i), ("attr", above, name), ("cell", cell)."""
+        if source == ("args",):
+            return 0
+        if source == ("kwargs",):
+            return 1
+        kind, *rest = source
+        if kind in ("const", "cell"):
+            key = kind, id(rest[0])
+            self.kept.append(rest[0])
+        else:
+            above = self.slot(rest[0])
+            key = kind, above, (type(rest[1]), rest[1])
+            rest = [above, rest[1]]
+        if key not in self.slots:
+            self.slots[key] = self.count
+            self.steps.append((kind, self.count, *rest))
+            self.count += 1
+        return self.slots[key]
+
+    def check(self, kind, source, *what):
+        slot = self.slot(source)
+        key = kind, slot, *(repr(w) if is_plain(w) else id(w) for w in what)
+        if key not in self.checked:
+            self.checked.add(key)
+            self.kept.extend(what)
+            self.steps.append((kind, slot, *what))
+        return slot
+
+    def compile(self, inputs):
+        """``check(args, kwargs)``: the values of the slots ``inputs``, or None where something is not as it was."""
+        lines, names = (
+            [],
+            {"torch": torch, "same_value": same_value, "layout_of": layout_of, "names": list, "Tensor": torch.Tensor},
+        )
+
+        def const(value):
+            if value is None or type(value) in (bool, int, str):
+                return repr(value)
+            name = f"c{len(names)}"
+            names[name] = value
+            return name
+
+        def fail_unless(test):
+            lines.append(f"  if not ({test}): return None")
+
+        for kind, slot, *rest in self.steps:
+            v = f"v{slot}"
+            if kind == "const":
+                lines.append(f"  {v} = {const(rest[0])}")
+            elif kind == "cell":
+                lines.append(f"  {v} = {const(rest[0])}.cell_contents")
+            elif kind in ("key", "index"):
+                lines.append(f"  {v} = v{rest[0]}[{const(rest[1])}]")
+            elif kind == "attr":
+                lines.append(
+                    f"  {v} = v{rest[0]}.{rest[1]}"
+                    if rest[1].isidentifier()
+                    else f"  {v} = getattr(v{rest[0]}, {rest[1]!r})"
+                )
+            elif kind == "is":
+                fail_unless(f"{v} is {const(rest[0])}")
+            elif kind == "equal":
+                value = rest[0]
+                if type(value) in (int, str, bool, type(None)):
+                    at = const(value)
+                    fail_unless(
+                        f"{v} is {at}"
+                        if value is None or type(value) is bool
+                        else f"type({v}) is {type(value).__name__} and {v} == {at}"
+                    )
+                else:
+                    at = const(value)
+                    fail_unless(f"{v} is {at} or same_value({v}, {at})")
+            elif kind == "type":
+                fail_unless(f"type({v}) is {const(rest[0])}")
+            elif kind == "len":
+                fail_unless(f"len({v}) == {rest[0]}")
+            elif kind == "keys":
+                fail_unless(f"names({v}) == {const(list(rest[0]))}")
+            elif kind == "same":
+                fail_unless(f"{v} is v{rest[0]}")
+            elif kind == "absent":
+                fail_unless(f"{const(rest[0])} not in {v}")
+            elif kind == "noattr":
+                fail_unless(f"not hasattr({v}, {rest[0]!r})")
+            elif kind == "tensor":
+                fail_unless(f"isinstance({v}, Tensor) and layout_of({v}) == {const(rest[0])}")
+            else:
+                raise AssertionError(kind)
+        if len(inputs) > 1:  # one tensor twice is another program than two that look alike
+            lines.append(f"  if len({{{', '.join(f'id(v{i})' for i in inputs)}}}) != {len(inputs)}: return None")
+        lines.append(f"  return ({''.join(f'v{i}, ' for i in inputs)})")
+        body = "\n".join(lines)
+        text = f"def check(v0, v1):\n try:\n{body}\n except (AttributeError, KeyError, IndexError, ValueError, TypeError):\n  return None\n"
+        exec(compile(text, "<guards>", "exec"), names)
+        return names["check"]
+
+    def why(self, args, kwargs):
+        """What is not as it was, in words; None if everything is."""
+        values, texts = {0: args, 1: kwargs}, {0: "args", 1: "kwargs"}
+        for kind, slot, *rest in self.steps:
+            try:
+                if kind in ("const", "cell"):
+                    value = values[slot] = rest[0] if kind == "const" else rest[0].cell_contents
+                    texts[slot] = "a variable" if kind == "cell" else _short(value)
+                elif kind in ("key", "index"):
+                    values[slot] = values[rest[0]][rest[1]]
+                    texts[slot] = f"{texts[rest[0]]}[{rest[1]!r}]"
+                elif kind == "attr":
+                    values[slot] = getattr(values[rest[0]], rest[1])
+                    texts[slot] = f"{texts[rest[0]]}.{rest[1]}"
+                elif not _holds(kind, values[slot], rest, values):
+                    return f"{texts[slot]}: {_said(kind, values[slot], rest)}"
+            except (AttributeError, KeyError, IndexError, ValueError) as error:
+                return f"{texts.get(slot, 'a value')} cannot be read ({error})"
+        return None
+
+
+def _holds(kind, value, rest, values):
+    return {
+        "is": lambda: value is rest[0], "equal": lambda: same_value(value, rest[0]), "type": lambda: type(value) is rest[0],
+        "len": lambda: len(value) == rest[0], "keys": lambda: list(value) == list(rest[0]), "same": lambda: value is values[rest[0]],
+        "absent": lambda: rest[0] not in value, "noattr": lambda: not hasattr(value, rest[0]),
+        "tensor": lambda: isinstance(value, torch.Tensor) and layout_of(value) == rest[0],
+    }[kind]()  # fmt: skip
+
+
+def _short(value):
+    return getattr(value, "__name__", None) or type(value).__name__
+
+
+def _said(kind, value, rest):
+    if kind == "tensor" and isinstance(value, torch.Tensor):
+        names = ("class", "dtype", "shape", "stride", "device", "requires_grad", "layout", "is_leaf")
+        changed = [(n, a, b) for n, a, b in zip(names, rest[0], layout_of(value)) if a != b]
+        return ", ".join(f"{n} was {a}, is {b}" for n, a, b in changed)
+    if kind == "equal":
+        return f"was {rest[0]!r}, is {value!r}"
+    if kind == "len":
+        return f"had {rest[0]} items, has {len(value)}"
+    if kind == "type":
+        return f"was a {rest[0].__qualname__}, is a {type(value).__qualname__}"
+    return {"is": "is another object", "keys": "has other keys", "same": "is another object"}.get(
+        kind, f"{kind} {rest[0]!r} no longer holds"
+    )
+
+
+def state_of_thread():
+    """What decides how operators run beside their arguments."""
+    return torch._C._dynamo_state() if hasattr(torch._C, "_dynamo_state") else _state()
+
+
+def _state():
+    return (
+        torch.is_grad_enabled(), torch.is_inference_mode_enabled(), torch.get_default_dtype(), torch.is_autocast_enabled("cpu"),
+        torch.get_autocast_dtype("cpu"), torch.are_deterministic_algorithms_enabled(), torch.get_default_device(),
+    )  # fmt: skip
+
+
+CODE = types.CodeType
