@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "arithmetic.h"
 #include "region.h"
 #include "torch/program/function.h"
 #include "torch/program/signature.h"
@@ -13,6 +14,7 @@ enum class Op : uint8_t {
   Row,
   Region,
   Primitive,
+  Arithmetic,
   Moves,
   Jump,
   JumpUnless,
@@ -58,6 +60,7 @@ struct RowCall {
 
 struct Step {
   Op op;
+  Arithmetic arithmetic = Arithmetic::None;
   int target = -1;       // of jumps; the slot of an attribute
   bool in_turn = false;  // moves of which none overwrites what a later one takes
   std::vector<Operand> in;

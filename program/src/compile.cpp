@@ -21,17 +21,22 @@ class Compiler {
     push(std::move(s));
     code_.registers_ = size_t(registers_);
     for (auto& [v, p] : places_)
-      if (p.last >= 0 && p.index >= 0 && size_t(p.last) < code_.steps_.size() - 1)
+      if (p.last >= 0 && p.index >= 0 && is_counted(v) && size_t(p.last) < code_.steps_.size() - 1)
         code_.steps_[size_t(p.last)].drop.push_back(p.index);
     for (Step& s : code_.steps_)
       if (s.op == Op::Region)
         for (auto& [v, p] : places_)
-          if (p.index >= 0 && p.defined <= &s - code_.steps_.data() && p.last > &s - code_.steps_.data() &&
-              p.last < s.target)
+          if (p.index >= 0 && is_counted(v) && p.defined <= &s - code_.steps_.data() &&
+              p.last > &s - code_.steps_.data() && p.last < s.target)
             s.drop_too.push_back(p.index);
   }
 
  private:
+  // Whether a register with the value holds anything that is to be let go.
+  static bool is_counted(const Value* v) {
+    const TypeKind k = v->type()->kind();
+    return k != TypeKind::Int && k != TypeKind::Float && k != TypeKind::Bool && k != TypeKind::None;
+  }
   struct Place {
     Operand index;
     int defined = 0, last = -1;
@@ -131,7 +136,8 @@ class Compiler {
     const int at = push(std::move(s));
     // What nobody uses goes at once.
     for (Value* v : n->outputs())
-      if (v->uses().empty()) code_.steps_[size_t(at)].drop.push_back(places_[v].index), places_[v].last = -1;
+      if (v->uses().empty() && is_counted(v))
+        code_.steps_[size_t(at)].drop.push_back(places_[v].index), places_[v].last = -1;
   }
   void moves(const Node* n, const std::vector<Value*>& from, size_t skip, const std::vector<int32_t>& to) {
     if (to.empty()) return;
@@ -215,6 +221,8 @@ class Compiler {
     if (f->primitive) {
       Step s = step(Op::Primitive, n);
       s.primitive = f->primitive;
+      s.arithmetic = arithmetic_of(*f);
+      if (s.arithmetic != Arithmetic::None && n->outputs().size() == 1) s.op = Op::Arithmetic;
       return finish(std::move(s), n);
     }
     Step s = step(Op::Row, n);

@@ -89,6 +89,11 @@ bool fit(Cell& c, const TypePtr& t) {
 
 std::vector<Cell> Function::bind(std::vector<Cell> args, std::vector<std::pair<std::string, Cell>> kwargs) const {
   const auto& inputs = graph_->inputs();
+  if (TORCH_LIKELY(kwargs.empty() && args.size() == inputs.size())) {
+    size_t fitting = 0;
+    while (fitting < args.size() && fit(args[fitting], inputs[fitting]->type())) ++fitting;
+    if (TORCH_LIKELY(fitting == args.size())) return args;
+  }
   auto called = [&](const Value* v) {
     std::string n = v->debug_name();
     return n.substr(0, n.find('.'));

@@ -32,7 +32,9 @@ std::vector<TensorArgument> tensors_of(const RowCall& call, const std::vector<Ce
 std::optional<Observed> Grouping::look_at(int index) {
   const RegionCall& call = text_.calls[size_t(index)];
   const Attr& attr = call.row->attr;
-  if ((!attr.is_pointwise && !attr.is_composite) || attr.is_view || !singles_[size_t(index)].lists.empty()) return {};
+  if ((!attr.is_pointwise && !attr.is_composite) || attr.is_view || call.gives_list ||
+      !singles_[size_t(index)].lists.empty())
+    return {};
   for (int v : call.results) {
     const Cell& c = cells_[size_t(v)];
     if (!c.is(Cell::Tag::Tensor) || c.to_tensor().dim() == 0 || c.to_tensor().numel() == 0) return {};

@@ -77,7 +77,10 @@ bool RegionPlan::run(const Cell* const* inputs, Cell* outputs) const {
         values[parameter].size = int64_t(list.size());
       }
       call.row->invoke(values, result);
-      for (size_t i = 0; i < s.out.size(); ++i) registers.own(s.out[i], std::move(result.tensors[i]));
+      if (s.gives_list && result.list.size() != s.out.size()) return false;
+      for (size_t i = 0; i < s.out.size(); ++i)
+        registers.own(s.out[i], std::move(s.gives_list ? result.list[i] : result.tensors[i]));
+      result.list.clear();
     }
     for (int v : s.drop) registers.drop(v);
   }

@@ -27,6 +27,7 @@ struct RegionCall {
   const Row* row;
   std::vector<RegionArgument> arguments;
   std::vector<int> results;
+  bool gives_list = false;  // of as many tensors as `results`
 };
 struct RegionText {
   int inputs = 0, values = 0;

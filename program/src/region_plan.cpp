@@ -99,6 +99,7 @@ RegionPlan::Step RegionPlan::single(int index, const std::vector<Cell>& cells) c
   Step s;
   s.calls = {index};
   s.out = call.results;
+  s.gives_list = call.gives_list;
   s.row = std::make_unique<RowCall>();
   s.row->row = call.row;
   s.row->tensors.reserve(kMaxParameters);
@@ -148,9 +149,14 @@ RegionPlan::RegionPlan(const RegionText& text, const Cell* const* inputs, Cell* 
     }
     Result r;
     call.row->invoke(boxed.values, r);
-    Cell out[kMaxResults];
-    unbox(schema, r, out);
-    for (size_t i = 0; i < call.results.size(); ++i) cells[size_t(call.results[i])] = std::move(out[i]);
+    if (call.gives_list) {
+      TORCH_CHECK(r.list.size() == call.results.size(), schema.op_name(), " gives another number of tensors");
+      for (size_t i = 0; i < r.list.size(); ++i) cells[size_t(call.results[i])] = Cell(std::move(r.list[i]));
+    } else {
+      Cell out[kMaxResults];
+      unbox(schema, r, out);
+      for (size_t i = 0; i < call.results.size(); ++i) cells[size_t(call.results[i])] = std::move(out[i]);
+    }
     steps.push_back(single(int(k), cells));
   }
   for (size_t i = 0; i < text.outputs.size(); ++i) outputs[i] = cells[size_t(text.outputs[i])];

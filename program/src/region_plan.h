@@ -53,6 +53,7 @@ class RegionPlan {
     std::vector<std::pair<int, Geometry>> expected;  // of operands that a call made
     std::vector<Geometry> made;                      // of `out`
     std::unique_ptr<RowCall> row;
+    bool gives_list = false;
     std::vector<std::pair<uint8_t, std::vector<int>>> lists;
   };
   void guard(const Cell* const* inputs);

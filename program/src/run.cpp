@@ -71,6 +71,7 @@ PrintTo set_print(PrintTo f) noexcept { return print_to.exchange(f); }
 
 void Code::execute(std::vector<Cell>& registers, const Step*& at, int depth, std::vector<Cell>& results) const {
   Boxed boxed;
+  Result r;
   auto get = [&](Operand i) -> const Cell& { return i >= 0 ? registers[size_t(i)] : constants_[size_t(~i)]; };
   auto collect = [&](const Step& s) {
     std::vector<Cell> in;
@@ -100,7 +101,6 @@ void Code::execute(std::vector<Cell>& registers, const Step*& at, int depth, std
         std::memcpy(static_cast<void*>(boxed.values), call.ready, sizeof(torch::Value) * schema.count);
         boxed.used = 0;
         for (const RowCall::Fill& f : call.fills) box(schema, f.parameter, get(f.from), boxed);
-        Result r;
         call.row->invoke(boxed.values, r);
         if (TORCH_LIKELY(schema.result_count == 1 && schema.results[0].kind == Kind::Tensor)) {
           registers[size_t(s.out[0])] = Cell(std::move(r.tensors[0]));
@@ -108,6 +108,7 @@ void Code::execute(std::vector<Cell>& registers, const Step*& at, int depth, std
           Cell out[kMaxResults];
           unbox(schema, r, out);
           for (size_t i = 0; i < s.out.size(); ++i) registers[size_t(s.out[i])] = std::move(out[i]);
+          r = Result();
         }
         while (boxed.made) boxed.tensors[--boxed.made].reset();
         boxed.lists.clear();
@@ -131,9 +132,20 @@ void Code::execute(std::vector<Cell>& registers, const Step*& at, int depth, std
         jump(s);
         break;
       }
+      case Op::Arithmetic: {
+        const Cell &a = get(s.in[0]), &b = get(s.in[1]);
+        if (TORCH_LIKELY(do_arithmetic(s.arithmetic, a, b, registers[size_t(s.out[0])]))) break;
+        Cell in[] = {a, b};
+        registers[size_t(s.out[0])] = s.primitive(in);
+        break;
+      }
       case Op::Primitive: {
         constexpr size_t kFew = 8;
-        if (s.in.size() <= kFew) {
+        if (s.in.size() <= 2) {
+          Cell in[2];
+          for (size_t i = 0; i < s.in.size(); ++i) in[i] = get(s.in[i]);
+          give(s, s.primitive(in));
+        } else if (s.in.size() <= kFew) {
           Cell in[kFew];
           for (size_t i = 0; i < s.in.size(); ++i) in[i] = get(s.in[i]);
           give(s, s.primitive(in));

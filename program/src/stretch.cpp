@@ -39,6 +39,16 @@ bool is_fixed_list_of_ints(const Value* v) {
 // A constant other than a tensor, which may be changed from outside.
 bool is_number_constant(const Value* v) { return is_constant(v) && !constant_value(v).is(Cell::Tag::Tensor); }
 
+// A number that is hardly another one in the next run: of an attribute, or an argument of the program. A plan is for
+// the very one; a counter's would be for one turn.
+bool is_steady(const Value* v) {
+  if (is_constant(v)) return true;
+  const Node* n = v->node();
+  if (n->is("prim::GetAttr")) return true;
+  if (n->is("prim::ListConstruct")) return std::all_of(n->inputs().begin(), n->inputs().end(), is_steady);
+  return n == v->graph()->block()->param_node();
+}
+
 // What an argument may be: a constant, a tensor or none, a number, a list of ints, a list for rows.
 bool is_argument(const Value* v, const Parameter& p) {
   if (is_constant(v)) return true;
@@ -50,12 +60,28 @@ bool is_argument(const Value* v, const Parameter& p) {
     case TypeKind::Int:
     case TypeKind::Float:
     case TypeKind::Bool:
-      return true;
+      return p.kind == Kind::Tensor || is_steady(v);
     case TypeKind::List:
-      return p.kind == Kind::IntList && t->element()->is(TypeKind::Int);
+      return p.kind == Kind::IntList && t->element()->is(TypeKind::Int) && is_steady(v);
     default:
       return false;
   }
+}
+
+// A call that gives a list which is unpacked at once: chunk, split, unbind.
+Node* unpacked_by(const Node* n) {
+  if (n->outputs().size() != 1 || n->output()->uses().size() != 1) return nullptr;
+  Node* user = n->output()->uses()[0].user;
+  return user->is("prim::ListUnpack") && user->owning_block() == n->owning_block() ? user : nullptr;
+}
+
+bool is_call(const Node* n) { return !n->is("prim::ListConstruct") && !n->is("prim::ListUnpack"); }
+bool gives_list(const Node* n) {
+  return is_call(n) && n->signature()->row->schema.result_count == 1 &&
+         n->signature()->row->schema.results[0].kind == Kind::TensorList;
+}
+const std::vector<Value*>& results_of(const Node* n) {
+  return gives_list(n) ? unpacked_by(n)->outputs() : n->outputs();
 }
 
 }  // namespace
@@ -66,6 +92,8 @@ Stretch::Stretch(Node* first) {
     collect(first, stop);
     // A list belongs to the rows that take it: where one of them is outside, so is the list.
     Node* cut = nullptr;
+    for (Node* n : nodes_)
+      if (!cut && gives_list(n) && !within_.count(unpacked_by(n))) cut = n;
     for (Node* n : nodes_)
       if (!cut && n->is("prim::ListConstruct") && is_list_for_rows(n))
         for (const Use& u : n->output()->uses())
@@ -88,13 +116,16 @@ bool Stretch::is_within(const Value* v) const { return within_.count(v->node()) 
 
 bool Stretch::takes(Node* n) const {
   if (n->is("prim::ListConstruct")) return is_list_for_rows(n);
+  if (n->is("prim::ListUnpack")) return n->inputs().size() == 1 && within_.count(n->input()->node());
   if (!n->kind().starts_with("aten::")) return false;
   const Signature* f = n->signature();
   if (!f || !f->row || f->has_effects || f->is_random || f->row->attr.is_random) return false;
   const Schema& s = f->row->schema;
   if (n->outputs().size() != s.result_count || s.result_count == 0 || n->inputs().size() != s.count) return false;
+  const bool list = s.result_count == 1 && s.results[0].kind == Kind::TensorList;
+  if (list && !unpacked_by(n)) return false;
   for (int i = 0; i < s.result_count; ++i)
-    if (s.results[i].kind != Kind::Tensor) return false;
+    if (s.results[i].kind != Kind::Tensor && !list) return false;
   for (int i = 0; i < s.count; ++i) {
     if (s.params[i].written || s.params[i].kind == Kind::Generator) return false;
     if (!is_argument(n->input(size_t(i)), s.params[i])) return false;
@@ -156,22 +187,23 @@ void Stretch::write() {
     inputs_.push_back(v);
   };
   for (Node* n : nodes_) {
+    if (n->is("prim::ListUnpack")) continue;
     for (Value* v : n->inputs())
       if (!is_number_constant(v)) see(v);
   }
   text_.inputs = text_.values = int(inputs_.size());
   for (Node* n : nodes_) {
-    if (n->is("prim::ListConstruct")) continue;
-    RegionCall call{n->signature()->row, {}, {}};
-    for (Value* v : n->outputs()) call.results.push_back(numbers_[v] = text_.values++);
+    if (!is_call(n)) continue;
+    RegionCall call{n->signature()->row, {}, {}, gives_list(n)};
+    for (Value* v : results_of(n)) call.results.push_back(numbers_[v] = text_.values++);
     text_.calls.push_back(std::move(call));
   }
   size_t at = 0;
   for (Node* n : nodes_) {
-    if (n->is("prim::ListConstruct")) continue;
+    if (!is_call(n)) continue;
     RegionCall& call = text_.calls[at++];
     for (Value* v : n->inputs()) call.arguments.push_back(argument(v));
-    for (Value* v : n->outputs()) {
+    for (Value* v : results_of(n)) {
       const auto& uses = v->uses();
       if (std::all_of(uses.begin(), uses.end(), [&](const Use& u) { return within_.count(u.user) > 0; })) continue;
       outputs_.push_back(v);

@@ -1,14 +1,14 @@
 // Functions, and the table of what graphs can call.
-#include "python.h"
+#include "calling.h"
 #include "torch/program/passes.h"
 #include "torch/program/signature.h"
-#include "torch/program/trace.h"
 
 namespace torch::program {
 
 void bind_functions(py::module_& m) {
-  py::class_<Function, FunctionPtr>(m, "Function", "A graph that runs, under a qualified name.", py::dynamic_attr())
-      .def(py::init<std::string, GraphPtr>(), py::arg("qualified_name"), py::arg("graph"))
+  py::class_<Function, FunctionPtr> function(m, "Function", "A graph that runs, under a qualified name.",
+                                             py::dynamic_attr());
+  function.def(py::init<std::string, GraphPtr>(), py::arg("qualified_name"), py::arg("graph"))
       .def_property_readonly("name", &Function::name)
       .def_property_readonly("qualified_name", &Function::qualified_name)
       .def_property("graph", &Function::graph, &Function::set_graph)
@@ -27,25 +27,14 @@ void bind_functions(py::module_& m) {
             for (auto [k, v] : values) f.defaults.emplace_back(k.cast<std::string>(), to_cell(v));
           },
           "Values for arguments that a call leaves out, by name.")
-      .def("defaults",
-           [](Function& f) {
-             py::dict out;
-             for (const auto& [k, v] : f.defaults) out[py::str(k)] = to_python(v);
-             return out;
-           })
-      .def("__call__", [](const FunctionPtr& f, const py::args& args, const py::kwargs& kwargs) {
-        std::vector<Cell> values;
-        values.reserve(args.size());
-        for (py::handle a : args) values.push_back(to_cell(a));
-        std::vector<std::pair<std::string, Cell>> named;
-        for (auto [k, v] : kwargs) named.emplace_back(k.cast<std::string>(), to_cell(v));
-        values = f->bind(std::move(values), std::move(named));
-        if (Tracer* t = Tracer::current()) {
-          Cell result;
-          if (t->call(f, values, result)) return to_python(result);
-        }
-        return to_python(f->call(std::move(values)));
+      .def("defaults", [](Function& f) {
+        py::dict out;
+        for (const auto& [k, v] : f.defaults) out[py::str(k)] = to_python(v);
+        return out;
       });
+  set_call(function, [](PyObject* self, PyObject* args, PyObject* kwargs) {
+    return call_function(holder_of<FunctionPtr>(self), args, kwargs);
+  });
 
   py::class_<Signature, std::shared_ptr<Signature>>(m, "Signature", "The schema of a row or primitive.")
       .def_readonly("kind", &Signature::kind)

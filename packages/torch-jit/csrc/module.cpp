@@ -3,11 +3,20 @@
 
 namespace {
 
-// An error that a program raised is one of the class that it named; builtins are looked through, and torch.jit's own.
 void translate(std::exception_ptr error) {
-  using namespace torch::program;
   try {
     std::rethrow_exception(error);
+  } catch (...) {
+    torch::program::raise_as_python();
+  }
+}
+
+}  // namespace
+
+// An error that a program raised is one of the class that it named; builtins are looked through, and torch.jit's own.
+void torch::program::raise_as_python() {
+  try {
+    throw;
   } catch (const OverloadError& e) {
     py::object type = py::module_::import("torch.jit._native").attr("OverloadError");
     PyErr_SetString(type.ptr(), e.what());
@@ -18,8 +27,6 @@ void translate(std::exception_ptr error) {
     PyErr_SetString(type.ptr(), e.what());
   }
 }
-
-}  // namespace
 
 PYBIND11_MODULE(_native, m) {
   torch::python::attach();
@@ -36,4 +43,5 @@ PYBIND11_MODULE(_native, m) {
   torch::program::bind_trace(m);
   torch::program::bind_plan(m);
   torch::program::bind_archive(m);
+  torch::program::bind_callable(m);
 }

@@ -41,6 +41,9 @@ Cell to_cell(py::handle value);
 py::object to_python(const Cell& c);
 Location to_location(py::handle value);
 
+// Sets Python's error for an OverloadError or a Raised in flight; others go on.
+void raise_as_python();
+
 void bind_types(py::module_& m);
 void bind_graph(py::module_& m);
 void bind_nodes(py::module_& m);
@@ -50,5 +53,6 @@ void bind_modes(py::module_& m);
 void bind_trace(py::module_& m);
 void bind_plan(py::module_& m);
 void bind_archive(py::module_& m);
+void bind_callable(py::module_& m);
 
 }  // namespace torch::program

@@ -435,3 +435,83 @@ def test_arguments_are_checked():
         plan()
     with pytest.raises(TypeError):
         _native.plan(3)
+
+
+def test_a_list_that_is_unpacked_at_once_is_within_a_region():
+    def f(x):
+        a, b, c = x.chunk(3, 1)
+        d, e = torch.split(a * 2 + b, 1)
+        return torch.sigmoid(a + c) * b, d - e * 2
+
+    check(f, torch.randn(2, 6))
+    plan = plan_of(f, torch.randn(2, 6))
+    assert "call   chunk" in plan.describe() and len(groups(plan)) == 2
+    x = torch.randn(2, 9)
+    for a, b in zip(f(x), plan(x), strict=True):
+        assert same(a, b)
+    with pytest.raises(ValueError, match="expected 2 values to unpack"):
+        plan(torch.randn(3, 6))
+
+
+def test_lists_that_are_joined_are_within_a_region():
+    def f(x, y):
+        a = torch.cat([x * 2 + 1, y, x], 0)
+        return torch.stack([a, a * 3 - a]) - 1
+
+    plan = check(f, torch.randn(3), torch.randn(2))
+    assert "call   cat" in plan.describe() and "call   stack" in plan.describe()
+
+
+def test_numbers_in_loops():
+    @torch.jit.script
+    def f(n: int, x: float, s: int):
+        i, k, y = 0, 0, x
+        while i < n:
+            k += (i - 7) // s + (i - 7) % s - 3 * i
+            y = y * 0.5 - i + k // 3
+            if (i == 3) != (y > 2.5) or k >= 10 or y <= -1e9:
+                k = k - 1
+            i += 1
+        return k, y
+
+    def g(n, x, s):
+        i, k, y = 0, 0, x
+        while i < n:
+            k += (i - 7) // s + (i - 7) % s - 3 * i
+            y = y * 0.5 - i + k // 3
+            if (i == 3) != (y > 2.5) or k >= 10 or y <= -1e9:
+                k = k - 1
+            i += 1
+        return k, y
+
+    for s in (1, 2, 5, -3, -1):
+        assert f(30, 1.5, s) == g(30, 1.5, s)
+    with pytest.raises(ZeroDivisionError):
+        f(3, 1.0, 0)
+
+
+def test_a_turns_own_slice_is_taken_before_the_region():
+    @torch.jit.script
+    def f(x, w):
+        h = torch.zeros_like(x[0])
+        for t in range(x.size(0)):
+            h = torch.tanh(x[t] * w + h) - h * 2
+        return h
+
+    x, w = torch.randn(40, 5), torch.randn(5)
+    h = torch.zeros(5)
+    for row in x:
+        h = torch.tanh(row * w + h) - h * 2
+    assert same(f(x, w), h) and same(f(x, w), h)
+    assert "group  mul add tanh mul sub" in f._run.describe()
+
+
+def test_a_compiled_function_is_called_past_python():
+    made = _native.Callable(lambda a, *, b=2: (a, b))
+    assert made(1) == (1, 2) and made(1, b=3) == (1, 3)
+    with pytest.raises(TypeError):
+        made()
+    with pytest.raises(RuntimeError, match="nothing to call"):
+        _native.Callable.__new__(_native.Callable)()
+    with pytest.raises(TypeError):
+        _native.Callable()

@@ -7,13 +7,14 @@ import inspect
 
 import torch
 
+from .. import _native
 from .compiler import compiler
 from .convert import Converter
 
 __all__ = ["ScriptFunction", "script_function"]
 
 
-class ScriptFunction:
+class ScriptFunction(_native.Callable):
     """A compiled function: called like the Python function that it came from.
 
     >>> @torch.jit.script
@@ -29,17 +30,14 @@ class ScriptFunction:
 
     def __init__(self, program, python=None):
         self._script_function = program
-        self._run = program.function
-        self._converter = Converter.of(program)
+        self._run = run = program.function
+        converter = Converter.of(program)
+        # Called past Python where nothing is to be converted.
+        super().__init__(run if converter is None else lambda *args, **kwargs: converter.call(run, args, kwargs))
         if python is not None:
             functools.update_wrapper(self, python)
             self.__dict__.pop("__wrapped__", None)
             self._torchdynamo_inline = python
-
-    def __call__(self, *args, **kwargs):
-        if self._converter is not None:
-            return self._converter.call(self._run, args, kwargs)
-        return self._run(*args, **kwargs)
 
     @property
     def name(self):

@@ -1,0 +1,105 @@
+#include "calling.h"
+
+#include "torch/program/trace.h"
+
+namespace torch::program {
+
+namespace {
+
+// Sets Python's error for the exception in flight.
+void set_error() noexcept {
+  try {
+    throw;
+  } catch (py::error_already_set& e) {
+    e.restore();
+  } catch (const OverloadError&) {
+    raise_as_python();
+  } catch (const Raised&) {
+    raise_as_python();
+  } catch (...) {
+    python::api->raise();
+  }
+}
+
+PyObject* call(const FunctionPtr& f, PyObject* args, PyObject* kwargs) {
+  const Py_ssize_t count = PyTuple_GET_SIZE(args);
+  std::vector<Cell> values;
+  values.reserve(size_t(count));
+  for (Py_ssize_t i = 0; i < count; ++i) values.push_back(to_cell(PyTuple_GET_ITEM(args, i)));
+  std::vector<std::pair<std::string, Cell>> named;
+  if (kwargs)
+    for (auto [k, v] : py::reinterpret_borrow<py::dict>(kwargs)) named.emplace_back(k.cast<std::string>(), to_cell(v));
+  values = f->bind(std::move(values), std::move(named));
+  if (TORCH_UNLIKELY(Tracer::current() != nullptr)) {
+    Cell result;
+    if (Tracer::current()->call(f, values, result)) return to_python(result).release().ptr();
+  }
+  const Cell result = f->call(std::move(values));
+  if (result.is(Cell::Tag::Tensor)) return python::api->wrap(result.to_tensor());
+  return to_python(result).release().ptr();
+}
+
+// What a Callable is in memory.
+struct Callable {
+  PyObject_HEAD PyObject* target;
+};
+
+PyObject* call_callable(PyObject* self, PyObject* args, PyObject* kwargs) {
+  PyObject* target = reinterpret_cast<Callable*>(self)->target;
+  if (!target) {
+    PyErr_SetString(PyExc_RuntimeError, "this object has nothing to call yet: Callable.__init__ was not called");
+    return nullptr;
+  }
+  return PyObject_Call(target, args, kwargs);
+}
+int init_callable(PyObject* self, PyObject* args, PyObject*) {
+  PyObject* target;
+  if (!PyArg_ParseTuple(args, "O:Callable", &target)) return -1;
+  Py_INCREF(target);
+  Py_XSETREF(reinterpret_cast<Callable*>(self)->target, target);
+  return 0;
+}
+int visit_callable(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(reinterpret_cast<Callable*>(self)->target);
+  return 0;
+}
+int clear_callable(PyObject* self) {
+  Py_CLEAR(reinterpret_cast<Callable*>(self)->target);
+  return 0;
+}
+void free_callable(PyObject* self) {
+  PyTypeObject* type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  clear_callable(self);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+}  // namespace
+
+PyObject* call_function(const FunctionPtr& f, PyObject* args, PyObject* kwargs) noexcept {
+  try {
+    return call(f, args, kwargs);
+  } catch (...) {
+    set_error();
+    return nullptr;
+  }
+}
+
+void bind_callable(py::module_& m) {
+  PyType_Slot slots[] = {
+      {Py_tp_doc, const_cast<char*>("Callable(target): calling it calls `target`. For classes to derive from.")},
+      {Py_tp_call, reinterpret_cast<void*>(call_callable)},
+      {Py_tp_init, reinterpret_cast<void*>(init_callable)},
+      {Py_tp_new, reinterpret_cast<void*>(PyType_GenericNew)},
+      {Py_tp_traverse, reinterpret_cast<void*>(visit_callable)},
+      {Py_tp_clear, reinterpret_cast<void*>(clear_callable)},
+      {Py_tp_dealloc, reinterpret_cast<void*>(free_callable)},
+      {0, nullptr}};
+  PyType_Spec spec{"torch.jit._native.Callable", sizeof(Callable), 0,
+                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
+  m.attr("Callable") = python::owned(PyType_FromSpec(&spec));
+}
+
+}  // namespace torch::program
