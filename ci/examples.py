@@ -21,8 +21,6 @@ import torch
 from torch import _help
 from website import catalogue
 
-OPERATORS = ["torch", "torch.Tensor", "torch.nn.functional", "torch.linalg", "torch.fft", "torch.special"]
-
 
 def operators() -> dict[str, object]:
     """Every operator that has a public name, by its own."""
@@ -30,6 +28,8 @@ def operators() -> dict[str, object]:
     for operator in catalogue.operators():
         for value in operator.callables.values():
             found[value.__name__] = value
+    for name in ("_indices", "_values", "_nnz"):  # of sparse tensors; programs of 2018 have no others
+        found[name] = getattr(torch.Tensor, name)
     return dict(sorted(found.items()))
 
 

@@ -114,7 +114,8 @@ def operators() -> list[Operator]:
     found: dict[str, Operator] = {}
     for owner in OWNERS:
         module = torch.Tensor if owner == "torch.Tensor" else importlib.import_module(owner)
-        for name, value in sorted(vars(module).items()):
+        for name in vars(module).keys() | set(dir(module)):  # some names are filled in when asked for
+            value = getattr(module, name, None)
             if not is_operator(value) or name.startswith("_"):
                 continue
             of_value = [by_schema[s] for s in value.schemas if s in by_schema]

@@ -379,7 +379,13 @@ PyObject* frombuffer(PyObject*, PyObject* args, PyObject* kwargs) {
 
 PyMethodDef functions[] = {
     {"from_numpy", from_numpy, METH_O,
-     "from_numpy(ndarray)\n--\n\nA tensor over the memory of a NumPy array, which it keeps alive."},
+     "from_numpy(ndarray)\n--\n\nA tensor over the memory of a NumPy array, which it keeps alive.\n\n"
+     ">>> import numpy\n"
+     ">>> a = numpy.zeros(2)\n"
+     ">>> x = torch.from_numpy(a)\n"
+     ">>> a[0] = 7\n"
+     ">>> x\n"
+     "tensor([7., 0.], dtype=torch.float64)"},
     {"from_dlpack", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(from_dlpack)), METH_VARARGS | METH_KEYWORDS,
      "from_dlpack(ext_tensor, *, device=None, copy=None)\n--\n\nA tensor over the memory of another library's array, "
      "or "
@@ -392,9 +398,13 @@ PyMethodDef functions[] = {
 }  // namespace
 
 PyMethodDef buffer_methods[] = {
-    {"numpy", TORCH_FASTCALL(tensor_numpy), "numpy(*, force=False)\n--\n\nA NumPy array over the same memory."},
+    {"numpy", TORCH_FASTCALL(tensor_numpy),
+     "numpy(*, force=False)\n--\n\nA NumPy array over the same memory.\n\n"
+     ">>> torch.tensor([1.0, 2.0]).numpy()\n"
+     "array([1., 2.], dtype=float32)"},
     {"__array__", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(tensor_array)), METH_VARARGS | METH_KEYWORDS,
-     nullptr},
+     "__array__(dtype=None, *, copy=None)\n--\n\nFor NumPy: the same memory where it can be.\n\n>>> "
+     "torch.ones(2).__array__()\narray([1., 1.], dtype=float32)"},
     {"__dlpack__", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(tensor_dlpack)), METH_VARARGS | METH_KEYWORDS,
      nullptr},
     {"__dlpack_device__", tensor_dlpack_device, METH_NOARGS, nullptr},

@@ -143,10 +143,15 @@ PyObject* asarray_function(PyObject*, PyObject* args, PyObject* kwargs) {
 PyMethodDef functions[] = {
     {"tensor", TORCH_FASTCALL(tensor_function),
      "tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False)\n--\n\nA new tensor with a copy "
-     "of numbers, nested sequences or an array."},
+     "of numbers, nested sequences or an array.\n\n"
+     ">>> torch.tensor([[1, 2], [3, 4]]), torch.tensor(2.5)\n"
+     "(tensor([[1, 2],\n"
+     "        [3, 4]]), tensor(2.5000))"},
     {"as_tensor", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(as_tensor_function)),
      METH_VARARGS | METH_KEYWORDS,
-     "as_tensor(data, dtype=None, device=None)\n--\n\nThe data as a tensor, sharing memory and graph where it can."},
+     "as_tensor(data, dtype=None, device=None)\n--\n\nThe data as a tensor, sharing memory and graph where it can.\n\n"
+     ">>> torch.as_tensor([1.0, 2.0])\n"
+     "tensor([1., 2.])"},
     {"asarray", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(asarray_function)), METH_VARARGS | METH_KEYWORDS,
      "asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False)\n--\n\nThe object as a tensor, sharing "
      "memory where it can."},

@@ -122,12 +122,32 @@ PyObject* device(PyObject* self, void*) { return wrap_device(of(self).device());
 
 PyMethodDef generator_methods[] = {
     {"manual_seed", manual_seed, METH_O,
-     "manual_seed(seed)\n--\n\nStarts the sequence of a seed; returns the generator."},
+     "manual_seed(seed)\n--\n\nStarts the sequence of a seed; returns the generator.\n\n"
+     ">>> g = torch.Generator().manual_seed(7)\n"
+     ">>> a = torch.rand(2, generator=g)\n"
+     ">>> torch.equal(a, torch.rand(2, generator=g.manual_seed(7)))\n"
+     "True"},
     {"seed", fresh_seed, METH_NOARGS,
-     "seed()\n--\n\nStarts the sequence of a seed from the system, and returns that seed."},
-    {"initial_seed", initial_seed, METH_NOARGS, "initial_seed()\n--\n\nThe seed of the sequence."},
-    {"get_state", get_state, METH_NOARGS, "get_state()\n--\n\nSeed and position as a torch.uint8 tensor."},
-    {"set_state", set_state, METH_O, "set_state(new_state)\n--\n\nGoes on from a state that get_state gave."},
+     "seed()\n--\n\nStarts the sequence of a seed from the system, and returns that seed.\n\n"
+     ">>> g = torch.Generator()\n"
+     ">>> g.seed() == g.initial_seed()\n"
+     "True"},
+    {"initial_seed", initial_seed, METH_NOARGS,
+     "initial_seed()\n--\n\nThe seed of the sequence.\n\n"
+     ">>> torch.Generator().manual_seed(7).initial_seed()\n"
+     "7"},
+    {"get_state", get_state, METH_NOARGS,
+     "get_state()\n--\n\nSeed and position as a torch.uint8 tensor.\n\n"
+     ">>> g = torch.Generator()\n"
+     ">>> g.get_state().dtype\n"
+     "torch.uint8"},
+    {"set_state", set_state, METH_O,
+     "set_state(new_state)\n--\n\nGoes on from a state that get_state gave.\n\n"
+     ">>> g = torch.Generator()\n"
+     ">>> state = g.get_state()\n"
+     ">>> a = torch.rand(2, generator=g)\n"
+     ">>> torch.equal(a, torch.rand(2, generator=g.set_state(state)))\n"
+     "True"},
     {"clone_state", clone_state, METH_NOARGS,
      "clone_state()\n--\n\nA new generator at the same place of the same sequence."},
     {"__reduce__", reduce, METH_NOARGS, nullptr},
@@ -147,14 +167,33 @@ PyObject* set_default_state(PyObject*, PyObject* o) {
 }
 PyMethodDef functions[] = {
     {"manual_seed", seed_default, METH_O,
-     "manual_seed(seed)\n--\n\nStarts the sequence of a seed for all random numbers; returns the default generator."},
+     "manual_seed(seed)\n--\n\nStarts the sequence of a seed for all random numbers; returns the default generator.\n\n"
+     ">>> _ = torch.manual_seed(0)\n"
+     ">>> a = torch.rand(2)\n"
+     ">>> _ = torch.manual_seed(0)\n"
+     ">>> torch.equal(a, torch.rand(2))\n"
+     "True"},
     {"seed", seed_default_freshly, METH_NOARGS,
      "seed()\n--\n\nSeeds the random numbers from the system, and returns that seed."},
-    {"initial_seed", default_seed, METH_NOARGS, "initial_seed()\n--\n\nThe seed of the random numbers."},
+    {"initial_seed", default_seed, METH_NOARGS,
+     "initial_seed()\n--\n\nThe seed of the random numbers.\n\n"
+     ">>> _ = torch.manual_seed(7)\n"
+     ">>> torch.initial_seed()\n"
+     "7"},
     {"get_rng_state", get_default_state, METH_NOARGS,
-     "get_rng_state()\n--\n\nSeed and position of the random numbers as a torch.uint8 tensor."},
+     "get_rng_state()\n--\n\nSeed and position of the random numbers as a torch.uint8 tensor.\n\n"
+     ">>> state = torch.get_rng_state()\n"
+     ">>> a = torch.rand(2)\n"
+     ">>> torch.set_rng_state(state)\n"
+     ">>> torch.equal(a, torch.rand(2))\n"
+     "True"},
     {"set_rng_state", set_default_state, METH_O,
-     "set_rng_state(new_state)\n--\n\nGoes on from a state that get_rng_state gave."},
+     "set_rng_state(new_state)\n--\n\nGoes on from a state that get_rng_state gave.\n\n"
+     ">>> state = torch.get_rng_state()\n"
+     ">>> a = torch.rand(2)\n"
+     ">>> torch.set_rng_state(state)\n"
+     ">>> torch.equal(a, torch.rand(2))\n"
+     "True"},
     {}};
 
 }  // namespace
@@ -173,7 +212,9 @@ bool add_generator(PyObject* module) {
       {Py_tp_methods, generator_methods},
       {Py_tp_getset, generator_getset},
       {Py_tp_doc,
-       const_cast<char*>("Generator(device='cpu')\n--\n\nA sequence of random numbers: a seed and a position in it.")},
+       const_cast<char*>(
+           "Generator(device='cpu')\n--\n\nA sequence of random numbers: a seed and a position in it.\n\n>>> g = "
+           "torch.Generator().manual_seed(0)\n>>> torch.rand(2, generator=g).shape\ntorch.Size([2])")},
       {}};
   PyType_Spec spec = {"torch.Generator", sizeof(PyGenerator), 0, unsigned(Py_TPFLAGS_DEFAULT), slots};
   generator_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));

@@ -428,10 +428,14 @@ Tensor tensor_of_data(PyObject* data, std::optional<DType> dtype, Device device)
   return r;
 }
 
-PyMethodDef number_methods[] = {
-    {"item", tensor_item_method, METH_NOARGS,
-     "item()\n--\n\nThe value of a tensor with one element as a Python number."},
-    {"tolist", tensor_tolist, METH_NOARGS, "tolist()\n--\n\nThe values as nested lists of Python numbers."},
-    {}};
+PyMethodDef number_methods[] = {{"item", tensor_item_method, METH_NOARGS,
+                                 "item()\n--\n\nThe value of a tensor with one element as a Python number.\n\n"
+                                 ">>> torch.tensor([2.5]).item()\n"
+                                 "2.5"},
+                                {"tolist", tensor_tolist, METH_NOARGS,
+                                 "tolist()\n--\n\nThe values as nested lists of Python numbers.\n\n"
+                                 ">>> torch.tensor([[1, 2], [3, 4]]).tolist()\n"
+                                 "[[1, 2], [3, 4]]"},
+                                {}};
 
 }  // namespace torch::python

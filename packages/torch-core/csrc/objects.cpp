@@ -105,11 +105,19 @@ bool add_enums(PyObject* module) {
       {Py_tp_repr, reinterpret_cast<void*>(enum_repr)},
       {Py_tp_getset, dtype_getset},
       {Py_tp_methods, dtype_methods},
-      {Py_tp_doc, const_cast<char*>("The type of a tensor's elements, such as torch.float32.")},
+      {Py_tp_doc, const_cast<char*>("The type of a tensor's elements, such as torch.float32.\n\n>>> "
+                                    "torch.float32.itemsize, torch.float32.is_floating_point\n(4, True)")},
       {}};
   PyType_Slot plain_slots[] = {{Py_tp_repr, reinterpret_cast<void*>(enum_repr)}, {Py_tp_methods, enum_methods}, {}};
+  PyType_Slot layout_slots[] = {
+      {Py_tp_repr, reinterpret_cast<void*>(enum_repr)},
+      {Py_tp_methods, enum_methods},
+      {Py_tp_doc, const_cast<char*>("How the elements of a tensor are kept: torch.strided, torch.sparse_coo and others."
+                                    "\n\n>>> torch.ones(2).layout, torch.ones(2).to_sparse().layout\n"
+                                    "(torch.strided, torch.sparse_coo)")},
+      {}};
   dtype_type = make_type("torch.dtype", sizeof(PyEnum), dtype_slots, Py_TPFLAGS_DISALLOW_INSTANTIATION);
-  layout_type = make_type("torch.layout", sizeof(PyEnum), plain_slots, Py_TPFLAGS_DISALLOW_INSTANTIATION);
+  layout_type = make_type("torch.layout", sizeof(PyEnum), layout_slots, Py_TPFLAGS_DISALLOW_INSTANTIATION);
   format_type = make_type("torch.memory_format", sizeof(PyEnum), plain_slots, Py_TPFLAGS_DISALLOW_INSTANTIATION);
   if (!dtype_type || !layout_type || !format_type) return false;
   for (PyTypeObject* t : {dtype_type, layout_type, format_type})
@@ -251,18 +259,21 @@ PyMethodDef device_methods[] = {{"__reduce__", device_reduce, METH_NOARGS, nullp
                                 {}};
 
 bool add_device(PyObject* module) {
-  PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(device_new)},
-                         {Py_tp_str, reinterpret_cast<void*>(device_str)},
-                         {Py_tp_repr, reinterpret_cast<void*>(device_repr)},
-                         {Py_tp_hash, reinterpret_cast<void*>(device_hash)},
-                         {Py_tp_call, reinterpret_cast<void*>(device_call)},
-                         {Py_tp_richcompare, reinterpret_cast<void*>(device_compare)},
-                         {Py_tp_getset, device_getset},
-                         {Py_tp_methods, device_methods},
-                         {Py_tp_doc, const_cast<char*>("device(type, index=None)\n--\n\nWhere a tensor lies: "
-                                                       "device('cpu'), device('cuda', 1), device('meta'). Under "
-                                                       "``with torch.device('meta'):`` new tensors are made there.")},
-                         {}};
+  PyType_Slot slots[] = {
+      {Py_tp_new, reinterpret_cast<void*>(device_new)},
+      {Py_tp_str, reinterpret_cast<void*>(device_str)},
+      {Py_tp_repr, reinterpret_cast<void*>(device_repr)},
+      {Py_tp_hash, reinterpret_cast<void*>(device_hash)},
+      {Py_tp_call, reinterpret_cast<void*>(device_call)},
+      {Py_tp_richcompare, reinterpret_cast<void*>(device_compare)},
+      {Py_tp_getset, device_getset},
+      {Py_tp_methods, device_methods},
+      {Py_tp_doc,
+       const_cast<char*>("device(type, index=None)\n--\n\nWhere a tensor lies: "
+                         "device('cpu'), device('cuda', 1), device('meta'). Under "
+                         "``with torch.device('meta'):`` new tensors are made there.\n\n>>> torch.device(\"cpu\") == "
+                         "torch.ones(1).device, torch.device(\"cuda\", 1).index\n(True, 1)")},
+      {}};
   device_type = make_type("torch.device", sizeof(PyDevice), slots);
   return device_type && PyModule_AddType(module, device_type) == 0;
 }
@@ -318,19 +329,22 @@ PyObject* size_reduce(PyObject* self, PyObject*) {
   Object plain(PyTuple_GetSlice(self, 0, PyTuple_GET_SIZE(self)));
   return plain ? Py_BuildValue("(O(O))", size_type, plain.get()) : nullptr;
 }
-PyMethodDef size_methods[] = {{"numel", size_numel, METH_NOARGS, "Number of elements of a tensor of this size."},
+PyMethodDef size_methods[] = {{"numel", size_numel, METH_NOARGS,
+                               "Number of elements of a tensor of this size.\n\n>>> torch.Size([2, 3]).numel()\n6"},
                               {"__reduce__", size_reduce, METH_NOARGS, nullptr},
                               {}};
 
 bool add_size(PyObject* module) {
-  PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(size_new)},
-                         {Py_tp_repr, reinterpret_cast<void*>(size_repr)},
-                         {Py_mp_subscript, reinterpret_cast<void*>(size_subscript)},
-                         {Py_sq_concat, reinterpret_cast<void*>(size_concat)},
-                         {Py_sq_repeat, reinterpret_cast<void*>(size_repeat)},
-                         {Py_tp_methods, size_methods},
-                         {Py_tp_doc, const_cast<char*>("The sizes of a tensor's dimensions: a tuple of ints.")},
-                         {}};
+  PyType_Slot slots[] = {
+      {Py_tp_new, reinterpret_cast<void*>(size_new)},
+      {Py_tp_repr, reinterpret_cast<void*>(size_repr)},
+      {Py_mp_subscript, reinterpret_cast<void*>(size_subscript)},
+      {Py_sq_concat, reinterpret_cast<void*>(size_concat)},
+      {Py_sq_repeat, reinterpret_cast<void*>(size_repeat)},
+      {Py_tp_methods, size_methods},
+      {Py_tp_doc, const_cast<char*>("The sizes of a tensor's dimensions: a tuple of ints.\n\n>>> torch.zeros(2, "
+                                    "3).shape + (4,), torch.Size([2, 3]).numel()\n(torch.Size([2, 3, 4]), 6)")},
+      {}};
   Object bases(PyTuple_Pack(1, &PyTuple_Type));
   size_type = make_type("torch.Size", 0, slots, 0, bases.get());
   return size_type && PyModule_AddType(module, size_type) == 0;

@@ -134,14 +134,31 @@ PyMethodDef functions[] = {
      "_crc32c(buffer, value=0)\n--\n\nThe CRC-32C of a buffer, continuing from value."},
     {"_crc32", checksum<crc32>, METH_VARARGS,
      "_crc32(buffer, value=0)\n--\n\nThe CRC-32 of a buffer, continuing from value."},
-    {"get_num_threads", get_num_threads, METH_NOARGS, "get_num_threads()\n--\n\nThreads that kernels may use."},
+    {"get_num_threads", get_num_threads, METH_NOARGS,
+     "get_num_threads()\n--\n\nThreads that kernels may use.\n\n"
+     ">>> torch.get_num_threads() >= 1\n"
+     "True"},
     {"set_num_threads", put_num_threads, METH_O,
-     "set_num_threads(int)\n--\n\nSets the threads that kernels may use, 1 or more."},
+     "set_num_threads(int)\n--\n\nSets the threads that kernels may use, 1 or more.\n\n"
+     ">>> before = torch.get_num_threads()\n"
+     ">>> torch.set_num_threads(1)\n"
+     ">>> torch.get_num_threads()\n"
+     "1\n"
+     ">>> torch.set_num_threads(before)"},
     {"get_default_dtype", get_default_dtype, METH_NOARGS,
-     "get_default_dtype()\n--\n\nThe dtype of new floating point tensors."},
+     "get_default_dtype()\n--\n\nThe dtype of new floating point tensors.\n\n"
+     ">>> torch.get_default_dtype()\n"
+     "torch.float32"},
     {"set_default_dtype", put_default_dtype, METH_O,
-     "set_default_dtype(d)\n--\n\nSets the dtype of new floating point tensors."},
-    {"is_tensor", is_tensor_function, METH_O, "is_tensor(obj)\n--\n\nTrue when obj is a Tensor."},
+     "set_default_dtype(d)\n--\n\nSets the dtype of new floating point tensors.\n\n"
+     ">>> torch.set_default_dtype(torch.float64)\n"
+     ">>> torch.ones(1).dtype\n"
+     "torch.float64\n"
+     ">>> torch.set_default_dtype(torch.float32)"},
+    {"is_tensor", is_tensor_function, METH_O,
+     "is_tensor(obj)\n--\n\nTrue when obj is a Tensor.\n\n"
+     ">>> torch.is_tensor(torch.ones(1)), torch.is_tensor([1.0])\n"
+     "(True, False)"},
     {"_set_blas_library", set_blas_library_function, METH_O, "Where OpenBLAS lies; it is opened at first need."},
     {"_interface", interface_function, METH_NOARGS, "The interface number of the loaded torch-core library."},
     {}};

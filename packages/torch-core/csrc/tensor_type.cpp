@@ -255,35 +255,78 @@ PyObject* make_subclass_method(PyObject* type, PyObject* args) {
 
 PyMethodDef methods[] = {
     {"size", TORCH_FASTCALL(tensor_size),
-     "size(dim=None)\n--\n\nThe sizes of all dimensions as torch.Size, or of one as int."},
+     "size(dim=None)\n--\n\nThe sizes of all dimensions as torch.Size, or of one as int.\n\n"
+     ">>> torch.zeros(2, 3).size(), torch.zeros(2, 3).size(1)\n"
+     "(torch.Size([2, 3]), 3)"},
     {"stride", TORCH_FASTCALL(tensor_stride),
-     "stride(dim=None)\n--\n\nThe strides of all dimensions as a tuple, or of one as int, in elements."},
-    {"dim", tensor_dim, METH_NOARGS, "dim()\n--\n\nNumber of dimensions."},
-    {"ndimension", tensor_dim, METH_NOARGS, "ndimension()\n--\n\nNumber of dimensions."},
-    {"numel", tensor_numel, METH_NOARGS, "numel()\n--\n\nNumber of elements."},
-    {"nelement", tensor_numel, METH_NOARGS, "nelement()\n--\n\nNumber of elements."},
-    {"element_size", tensor_element_size, METH_NOARGS, "element_size()\n--\n\nBytes of one element."},
+     "stride(dim=None)\n--\n\nThe strides of all dimensions as a tuple, or of one as int, in elements.\n\n"
+     ">>> torch.zeros(2, 3).stride(), torch.zeros(2, 3).stride(0)\n"
+     "((3, 1), 3)"},
+    {"dim", tensor_dim, METH_NOARGS,
+     "dim()\n--\n\nNumber of dimensions.\n\n"
+     ">>> torch.zeros(2, 3).dim()\n"
+     "2"},
+    {"ndimension", tensor_dim, METH_NOARGS,
+     "ndimension()\n--\n\nNumber of dimensions.\n\n"
+     ">>> torch.zeros(2, 3).ndimension()\n"
+     "2"},
+    {"numel", tensor_numel, METH_NOARGS,
+     "numel()\n--\n\nNumber of elements.\n\n"
+     ">>> torch.zeros(2, 3).numel()\n"
+     "6"},
+    {"nelement", tensor_numel, METH_NOARGS,
+     "nelement()\n--\n\nNumber of elements.\n\n"
+     ">>> torch.zeros(2, 3).nelement()\n"
+     "6"},
+    {"element_size", tensor_element_size, METH_NOARGS,
+     "element_size()\n--\n\nBytes of one element.\n\n"
+     ">>> torch.ones(1, dtype=torch.float64).element_size()\n"
+     "8"},
     {"storage_offset", tensor_storage_offset, METH_NOARGS,
-     "storage_offset()\n--\n\nElements from the storage's start to the first one."},
-    {"data_ptr", tensor_data_ptr, METH_NOARGS, "data_ptr()\n--\n\nAddress of the first element."},
+     "storage_offset()\n--\n\nElements from the storage's start to the first one.\n\n"
+     ">>> torch.arange(6)[2:].storage_offset()\n"
+     "2"},
+    {"data_ptr", tensor_data_ptr, METH_NOARGS,
+     "data_ptr()\n--\n\nAddress of the first element.\n\n"
+     ">>> x = torch.ones(2)\n"
+     ">>> x.data_ptr() == x.numpy().ctypes.data\n"
+     "True"},
     {"is_floating_point", tensor_is_floating, METH_NOARGS,
-     "is_floating_point()\n--\n\nTrue for float16, bfloat16, float32 and float64."},
+     "is_floating_point()\n--\n\nTrue for float16, bfloat16, float32 and float64.\n\n"
+     ">>> torch.ones(1).is_floating_point()\n"
+     "True"},
     {"is_complex", tensor_is_complex, METH_NOARGS, "is_complex()\n--\n\nTrue for complex64 and complex128."},
-    {"is_signed", tensor_is_signed, METH_NOARGS, "is_signed()\n--\n\nTrue when the dtype holds negative values."},
+    {"is_signed", tensor_is_signed, METH_NOARGS,
+     "is_signed()\n--\n\nTrue when the dtype holds negative values.\n\n"
+     ">>> torch.ones(1).is_signed(), torch.ones(1, dtype=torch.uint8).is_signed()\n"
+     "(True, False)"},
     {"is_inference", tensor_is_inference, METH_NOARGS,
      "is_inference()\n--\n\nTrue when the tensor was made inside torch.inference_mode()."},
-    {"is_same_size", tensor_is_same_size, METH_O, "is_same_size(other)\n--\n\nTrue when both have the same sizes."},
+    {"is_same_size", tensor_is_same_size, METH_O,
+     "is_same_size(other)\n--\n\nTrue when both have the same sizes.\n\n"
+     ">>> torch.ones(2).is_same_size(torch.zeros(2))\n"
+     "True"},
     {"is_set_to", tensor_is_set_to, METH_O,
-     "is_set_to(tensor)\n--\n\nTrue when both are the same piece of the same storage."},
+     "is_set_to(tensor)\n--\n\nTrue when both are the same piece of the same storage.\n\n"
+     ">>> x = torch.ones(2)\n"
+     ">>> x.is_set_to(x), x.is_set_to(torch.ones(2))\n"
+     "(True, False)"},
     {"is_shared", tensor_is_shared, METH_NOARGS,
-     "is_shared()\n--\n\nTrue when the memory is shared between processes."},
+     "is_shared()\n--\n\nTrue when the memory is shared between processes.\n\n>>> torch.ones(1).is_shared()\nFalse"},
     {"is_contiguous", TORCH_FASTCALL(tensor_is_contiguous),
      "is_contiguous(memory_format=torch.contiguous_format)\n--\n\nTrue when the elements lie in memory in row-major "
-     "order without gaps."},
+     "order without gaps.\n\n"
+     ">>> torch.zeros(2, 3).is_contiguous(), torch.zeros(2, 3).t().is_contiguous()\n"
+     "(True, False)"},
     {"to", TORCH_FASTCALL(to_conversion),
      "to(*args, dtype=None, device=None, non_blocking=False, copy=False, memory_format=None)\n--\n\nThe tensor with "
-     "another dtype or on another device; itself when nothing changes."},
-    {"get_device", tensor_get_device, METH_NOARGS, "get_device()\n--\n\nIndex of the device, -1 on the CPU."},
+     "another dtype or on another device; itself when nothing changes.\n\n"
+     ">>> torch.ones(1).to(torch.int64), torch.ones(1).to(\"meta\").device\n"
+     "(tensor([1]), device(type='meta'))"},
+    {"get_device", tensor_get_device, METH_NOARGS,
+     "get_device()\n--\n\nIndex of the device, -1 on the CPU.\n\n"
+     ">>> torch.ones(1).get_device()\n"
+     "-1"},
     {"__complex__", tensor_complex, METH_NOARGS, nullptr},
     {"_make_subclass", make_subclass_method, METH_VARARGS | METH_STATIC,
      "A tensor of a subclass over the data of another."},
@@ -319,23 +362,27 @@ bool add_tensor_type(PyObject* module) {
                                   {"__weaklistoffset__", T_PYSSIZET, offsetof(PyTensor, weak), READONLY, nullptr},
                                   {}};
 #define SLOT(slot, f) {slot, reinterpret_cast<void*>(f)}
-  std::vector<PyType_Slot> slots = {SLOT(Py_tp_new, tensor_new),
-                                    SLOT(Py_tp_dealloc, tensor_dealloc),
-                                    SLOT(Py_tp_traverse, tensor_traverse),
-                                    SLOT(Py_tp_clear, tensor_clear),
-                                    SLOT(Py_tp_setattro, tensor_setattro),
-                                    SLOT(Py_tp_hash, tensor_hash),
-                                    {Py_tp_members, members},
-                                    {Py_tp_methods, methods},
-                                    {Py_tp_getset, getset},
-                                    SLOT(Py_mp_length, tensor_length),
-                                    SLOT(Py_sq_length, tensor_length),
-                                    SLOT(Py_mp_subscript, tensor_subscript),
-                                    SLOT(Py_mp_ass_subscript, tensor_ass_subscript),
-                                    SLOT(Py_sq_item, tensor_item),
-                                    SLOT(Py_bf_getbuffer, tensor_getbuffer),
-                                    SLOT(Py_bf_releasebuffer, tensor_releasebuffer),
-                                    {Py_tp_doc, const_cast<char*>("An array of numbers of one dtype on one device.")}};
+  std::vector<PyType_Slot> slots = {
+      SLOT(Py_tp_new, tensor_new),
+      SLOT(Py_tp_dealloc, tensor_dealloc),
+      SLOT(Py_tp_traverse, tensor_traverse),
+      SLOT(Py_tp_clear, tensor_clear),
+      SLOT(Py_tp_setattro, tensor_setattro),
+      SLOT(Py_tp_hash, tensor_hash),
+      {Py_tp_members, members},
+      {Py_tp_methods, methods},
+      {Py_tp_getset, getset},
+      SLOT(Py_mp_length, tensor_length),
+      SLOT(Py_sq_length, tensor_length),
+      SLOT(Py_mp_subscript, tensor_subscript),
+      SLOT(Py_mp_ass_subscript, tensor_ass_subscript),
+      SLOT(Py_sq_item, tensor_item),
+      SLOT(Py_bf_getbuffer, tensor_getbuffer),
+      SLOT(Py_bf_releasebuffer, tensor_releasebuffer),
+      {Py_tp_doc,
+       const_cast<char*>("An array of numbers of one dtype on one device.\n\n>>> x = torch.tensor([[1.0, 2.0], [3.0, "
+                         "4.0]])\n>>> x.shape, x.dtype, x.device\n(torch.Size([2, 2]), torch.float32, "
+                         "device(type='cpu'))\n>>> x @ x + 1\ntensor([[ 8., 11.],\n        [16., 23.]])")}};
 #undef SLOT
   for (const PyType_Slot& slot : number_slots()) slots.push_back(slot);
   slots.push_back({});

@@ -397,9 +397,45 @@ PyObject* get_field(PyObject* self, void*) {
 
 PyMethodDef methods[] = {
     {"save_for_backward", save_for_backward, METH_VARARGS,
-     "Keeps tensors (inputs or outputs of forward, or None) for backward, as ctx.saved_tensors."},
-    {"mark_dirty", mark_dirty, METH_VARARGS, "Names inputs that forward changed in place; each must also be returned."},
-    {"mark_non_differentiable", mark_non_differentiable, METH_VARARGS, "Names outputs that have no gradient."},
+     "Keeps tensors (inputs or outputs of forward, or None) for backward, as ctx.saved_tensors.\n\n"
+     ">>> class Square(torch.autograd.Function):\n"
+     "...     @staticmethod\n"
+     "...     def forward(ctx, x):\n"
+     "...         ctx.save_for_backward(x)\n"
+     "...         return x * x\n"
+     "...     @staticmethod\n"
+     "...     def backward(ctx, g):\n"
+     "...         return 2 * g * ctx.saved_tensors[0]\n"
+     ">>> x = torch.tensor([3.0], requires_grad=True)\n"
+     ">>> Square.apply(x).backward()\n"
+     ">>> x.grad\n"
+     "tensor([6.])"},
+    {"mark_dirty", mark_dirty, METH_VARARGS,
+     "Names inputs that forward changed in place; each must also be returned.\n\n"
+     ">>> class AddOne(torch.autograd.Function):\n"
+     "...     @staticmethod\n"
+     "...     def forward(ctx, x):\n"
+     "...         ctx.mark_dirty(x)\n"
+     "...         return x.add_(1)\n"
+     "...     @staticmethod\n"
+     "...     def backward(ctx, g):\n"
+     "...         return g\n"
+     ">>> x = torch.ones(1)\n"
+     ">>> AddOne.apply(x) is x, x\n"
+     "(True, tensor([2.]))"},
+    {"mark_non_differentiable", mark_non_differentiable, METH_VARARGS,
+     "Names outputs that have no gradient.\n\n"
+     ">>> class Order(torch.autograd.Function):\n"
+     "...     @staticmethod\n"
+     "...     def forward(ctx, x):\n"
+     "...         values, places = x.sort()\n"
+     "...         ctx.mark_non_differentiable(places)\n"
+     "...         return values, places\n"
+     "...     @staticmethod\n"
+     "...     def backward(ctx, g, _):\n"
+     "...         return g\n"
+     ">>> [y.requires_grad for y in Order.apply(torch.ones(2, requires_grad=True))]\n"
+     "[True, False]"},
     {"set_materialize_grads", set_materialize_grads, METH_O,
      "Whether missing gradients arrive in backward as zeros (the default) or as None."},
     {}};

@@ -283,14 +283,32 @@ PyMethodDef methods[] = {
     {"backward", TORCH_AG_FASTCALL(tensor_backward), METH_FASTCALL | METH_KEYWORDS,
      "backward($self, gradient=None, retain_graph=None, create_graph=False, inputs=None)\n--\n\nAdds the gradient of "
      "this tensor to the .grad of "
-     "each leaf of its graph."},
+     "each leaf of its graph.\n\n"
+     ">>> x = torch.tensor([3.0], requires_grad=True)\n"
+     ">>> (x**2).backward()\n"
+     ">>> x.grad\n"
+     "tensor([6.])"},
     {"requires_grad_", TORCH_AG_FASTCALL(requires_grad_), METH_FASTCALL | METH_KEYWORDS,
-     "requires_grad_($self, requires_grad=True)\n--\n\nSets whether gradients are recorded for this leaf; returns it."},
+     "requires_grad_($self, requires_grad=True)\n--\n\nSets whether gradients are recorded for this leaf; returns "
+     "it.\n\n"
+     ">>> torch.ones(1).requires_grad_().requires_grad\n"
+     "True"},
     {"retain_grad", tensor_retain_grad, METH_NOARGS,
-     "retain_grad($self)\n--\n\nLets backward() fill .grad of this tensor though it is no leaf."},
+     "retain_grad($self)\n--\n\nLets backward() fill .grad of this tensor though it is no leaf.\n\n"
+     ">>> x = torch.ones(1, requires_grad=True)\n"
+     ">>> y = 2 * x\n"
+     ">>> y.retain_grad()\n"
+     ">>> (3 * y).backward()\n"
+     ">>> y.grad\n"
+     "tensor([3.])"},
     {"register_hook", tensor_register_hook, METH_O,
      "register_hook($self, hook)\n--\n\nCalls hook(grad) when this tensor's gradient is computed; it may return "
-     "another."},
+     "another.\n\n"
+     ">>> x = torch.ones(1, requires_grad=True)\n"
+     ">>> handle = x.register_hook(lambda g: 10 * g)\n"
+     ">>> (2 * x).backward()\n"
+     ">>> x.grad\n"
+     "tensor([20.])"},
     {"register_post_accumulate_grad_hook", register_post_accumulate_grad_hook, METH_O,
      "register_post_accumulate_grad_hook($self, hook)\n--\n\nCalls hook(tensor) after backward() has added to the "
      ".grad of this leaf."},

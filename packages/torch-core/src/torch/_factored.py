@@ -32,7 +32,13 @@ def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) 
 
 
 def btrifact(A: Tensor, info: Any = None, pivot: bool = True) -> Any:
-    """Name of 2018 of :func:`torch.lu`; ``info`` is an int32 tensor that is told where a matrix is singular."""
+    """Name of 2018 of :func:`torch.lu`; ``info`` is an int32 tensor that is told where a matrix is singular.
+
+    >>> a = torch.tensor([[[4.0, 1.0], [1.0, 3.0]]])
+    >>> lu, pivots = torch.btrifact(a)
+    >>> lu.shape, pivots.shape
+    (torch.Size([1, 2, 2]), torch.Size([1, 2]))
+    """
     factors, pivots, infos = _C._operator("_lu_with_info")(A, pivot, info is None)
     if info is not None:
         info.resize_(infos.shape).copy_(infos)

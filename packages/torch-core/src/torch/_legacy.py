@@ -54,7 +54,21 @@ def make(name, cuda=False, sparse=False):
     """The class of that name, such as FloatTensor."""
     members = {"dtype": PREFIXES[name.removesuffix("Tensor")], "is_cuda": cuda, "is_sparse": sparse}
     module = "torch" + ".cuda" * cuda + ".sparse" * sparse
-    return TensorType(name, (), {**members, "__module__": module, "__slots__": ()})
+    return TensorType(
+        name, (), {**members, "__module__": module, "__slots__": (), "__doc__": _doc(f"{module}.{name}", members)}
+    )
+
+
+def _doc(name, members):
+    """What `help(torch.FloatTensor)` says, with an example that runs."""
+    dtype = members["dtype"]
+    device = "cuda" if members["is_cuda"] else "cpu"
+    kind = f"The name of 2016 for{' sparse' * members['is_sparse']} tensors of {dtype} on the device {device!r}."
+    if members["is_cuda"]:
+        return f"{kind}\n\n>>> isinstance(torch.ones(1), {name})\nFalse\n"
+    if members["is_sparse"]:
+        return f"{kind}\n\n>>> torch.zeros(2, dtype={dtype}).to_sparse().type()\n'{name}'\n"
+    return f"{kind}\n\n>>> {name}(2, 3).shape, {name}(2).dtype\n(torch.Size([2, 3]), {dtype})\n"
 
 
 def class_name(tensor):
@@ -84,7 +98,13 @@ def target(kind):
 
 
 def set_default_tensor_type(t):
-    """Set the default dtype by a legacy class such as torch.DoubleTensor or its name."""
+    """Set the default dtype by a legacy class such as torch.DoubleTensor or its name.
+
+    >>> torch.set_default_tensor_type("torch.DoubleTensor")
+    >>> torch.ones(1).dtype
+    torch.float64
+    >>> torch.set_default_tensor_type(torch.FloatTensor)
+    """
     _C.set_default_dtype(target(t)[-1])
 
 

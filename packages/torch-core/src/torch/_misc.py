@@ -32,7 +32,11 @@ legacy_contiguous_format = _C.contiguous_format  # its name before 2020
 
 
 def typename(obj: Any) -> str:
-    """The type of an object as a string: ``"torch.FloatTensor"`` for a tensor, else the qualified name of its class."""
+    """The type of an object as a string: ``"torch.FloatTensor"`` for a tensor, else the qualified name of its class.
+
+    >>> torch.typename(torch.ones(1)), torch.typename([1, 2])
+    ('torch.FloatTensor', 'list')
+    """
     if isinstance(obj, Tensor):
         return obj.type()
     cls = type(obj)
@@ -42,14 +46,22 @@ def typename(obj: Any) -> str:
 
 
 def is_storage(obj: Any) -> bool:
-    """True when the object is a storage."""
+    """True when the object is a storage.
+
+    >>> torch.is_storage(torch.ones(2).untyped_storage()), torch.is_storage([1, 2])
+    (True, False)
+    """
     from .storage import TypedStorage, UntypedStorage
 
     return isinstance(obj, (TypedStorage, UntypedStorage))
 
 
 def is_floating_point(input: Tensor) -> bool:
-    """True when the dtype is float16, bfloat16, float32 or float64."""
+    """True when the dtype is float16, bfloat16, float32 or float64.
+
+    >>> torch.is_floating_point(torch.ones(1)), torch.is_floating_point(torch.tensor([1]))
+    (True, False)
+    """
     return input.dtype.is_floating_point
 
 
@@ -59,17 +71,29 @@ def is_complex(input: Tensor) -> bool:
 
 
 def numel(input: Tensor) -> int:
-    """Number of elements."""
+    """Number of elements.
+
+    >>> torch.numel(torch.zeros(2, 3))
+    6
+    """
     return input.numel()
 
 
 def is_same_size(input: Tensor, other: Tensor) -> bool:
-    """True when both tensors have the same sizes."""
+    """True when both tensors have the same sizes.
+
+    >>> torch.is_same_size(torch.ones(2), torch.zeros(2))
+    True
+    """
     return input.is_same_size(other)
 
 
 def is_nonzero(input: Tensor) -> bool:
-    """True when a tensor of one element is not zero; RuntimeError for any other number of elements."""
+    """True when a tensor of one element is not zero; RuntimeError for any other number of elements.
+
+    >>> torch.is_nonzero(torch.tensor([3.0]))
+    True
+    """
     if input.numel() != 1:
         raise RuntimeError(
             f"is_nonzero: Boolean value of Tensor with {input.numel()} values is ambiguous; it must have one"
@@ -83,14 +107,32 @@ def _of_tensor(name):
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"``input.{name}(...)``."
+    if METHODS[name]:
+        function.__doc__ += f"\n\n>>> torch.{name}({METHODS[name].replace(' == ', chr(10))}\n"
     return function
 
 
-#: Methods that programs call as functions.
-METHODS = (
-    "is_signed", "is_conj", "is_inference", "is_distributed", "size", "stride", "expand", "expand_as", "repeat", "fill_", "zero_",
-    "bernoulli_", "pin_memory", "gcd_", "get_device", "is_neg", "lcm_", "xlogy_",
-)  # fmt: skip
+#: Methods that programs call as functions, each with arguments and what they give.
+METHODS = {
+    "is_signed": "torch.ones(1)) == True",
+    "is_conj": "",
+    "is_inference": "",
+    "is_distributed": "torch.ones(1)) == False",
+    "size": "torch.zeros(2, 3)) == torch.Size([2, 3])",
+    "stride": "torch.zeros(2, 3)) == (3, 1)",
+    "expand": "torch.tensor([1, 2]), (2, 2)) == tensor([[1, 2],\n        [1, 2]])",
+    "expand_as": "torch.tensor([7]), torch.zeros(3)) == tensor([7, 7, 7])",
+    "repeat": "torch.tensor([1, 2]), (2,)) == tensor([1, 2, 1, 2])",
+    "fill_": "torch.zeros(2), 7) == tensor([7., 7.])",
+    "zero_": "torch.ones(2)) == tensor([0., 0.])",
+    "bernoulli_": "torch.zeros(2), 1.0) == tensor([1., 1.])",
+    "pin_memory": "torch.ones(1)).is_pinned() if torch.cuda.is_available() else True == True",
+    "gcd_": "",
+    "get_device": "torch.ones(1)) == -1",
+    "is_neg": "",
+    "lcm_": "",
+    "xlogy_": "",
+}
 globals().update((name, _of_tensor(name)) for name in METHODS)
 
 _settings = {"matmul": "highest", "determinism": 0, "interop": 1, "warn_always": False}
@@ -221,7 +263,11 @@ def _on_device(device, function):
 
 
 def set_flush_denormal(mode: bool) -> bool:
-    """Whether denormal numbers become zero; not supported here: kernels follow IEEE 754, so this returns False."""
+    """Whether denormal numbers become zero; not supported here: kernels follow IEEE 754, so this returns False.
+
+    >>> torch.set_flush_denormal(False)
+    False
+    """
     return False
 
 

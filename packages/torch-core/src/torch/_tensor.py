@@ -46,19 +46,32 @@ def _of_storage(name):
 
 
 def _storage(self):
-    """The memory of this tensor as elements of its dtype: a TypedStorage."""
+    """The memory of this tensor as elements of its dtype: a TypedStorage.
+
+    >>> list(torch.tensor([[1.0, 2.0], [3.0, 4.0]]).storage())
+    [1.0, 2.0, 3.0, 4.0]
+    """
     return self.untyped_storage()._typed(self.dtype)
 
 
 def _storage_type(self):
-    """The class of this tensor's storage, such as torch.FloatStorage."""
+    """The class of this tensor's storage, such as torch.FloatStorage.
+
+    >>> torch.ones(1).storage_type().__name__
+    'FloatStorage'
+    """
     import torch
 
     return getattr(torch, self.storage().pickle_storage_type())
 
 
 def _set_(self, source=None, storage_offset=0, size=None, stride=None):
-    """Lets the tensor share the memory of a tensor or storage, with the geometry given; with none it becomes empty."""
+    """Lets the tensor share the memory of a tensor or storage, with the geometry given; with none it becomes empty.
+
+    >>> x = torch.empty(0)
+    >>> x.set_(torch.tensor([1.0, 2.0, 3.0]).untyped_storage(), 1, (2,))
+    tensor([2., 3.])
+    """
     set_ = _C._operator("set_")
     if source is None:
         return set_(self)
@@ -94,6 +107,11 @@ def _format(self, spec):
 
 
 def _iter(self):
+    """Over the first dim.
+
+    >>> [row.tolist() for row in torch.eye(2)]
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
     if self.dim() == 0:
         raise TypeError("iteration over a 0-d tensor")
     return iter(self.unbind(0))
@@ -110,6 +128,12 @@ def _reversed(self):
 
 
 def _deepcopy(self, memo):
+    """For ``copy.deepcopy``: a leaf with memory of its own.
+
+    >>> import copy
+    >>> copy.deepcopy(torch.tensor([1.0, 2.0]))
+    tensor([1., 2.])
+    """
     from ._copying import deepcopy
 
     return deepcopy(self, memo)
@@ -122,36 +146,64 @@ def _copy(self):
 
 
 def _reduce_ex(self, protocol):
+    """For ``pickle``: values, strides and whether a gradient is needed.
+
+    >>> import pickle
+    >>> pickle.loads(pickle.dumps(torch.tensor([1.0, 2.0])))
+    tensor([1., 2.])
+    """
     from ._copying import reduce
 
     return reduce(self, protocol)
 
 
 def _setstate(self, state):
+    """Takes what ``__reduce_ex__`` of an old file held.
+
+    >>> import pickle
+    >>> pickle.loads(pickle.dumps(torch.ones(1, requires_grad=True))).requires_grad
+    True
+    """
     from ._copying import set_state
 
     set_state(self, state)
 
 
 def _type(self, dtype=None, non_blocking=False, **kwargs):
-    """The name of the tensor's legacy class, or the tensor converted to a dtype or legacy class."""
+    """The name of the tensor's legacy class, or the tensor converted to a dtype or legacy class.
+
+    >>> torch.ones(1).type(), torch.ones(1).type(torch.int64)
+    ('torch.FloatTensor', tensor([1]))
+    """
     from ._legacy import class_name, target
 
     return class_name(self) if dtype is None else self.to(*target(dtype))
 
 
 def _type_as(self, other):
-    """The tensor with the dtype and on the device of another."""
+    """The tensor with the dtype and on the device of another.
+
+    >>> torch.ones(1).type_as(torch.zeros(1, dtype=torch.int64))
+    tensor([1])
+    """
     return self.to(other)
 
 
 def _cpu(self, memory_format=None):
-    """The tensor on the CPU; itself when it is there already."""
+    """The tensor on the CPU; itself when it is there already.
+
+    >>> torch.ones(2).cpu().device
+    device(type='cpu')
+    """
     return self.to("cpu")
 
 
 def _cuda(self, device=None, non_blocking=False, memory_format=None):
-    """A copy of the tensor on a CUDA device; needs the distribution torch-core-cuda."""
+    """A copy of the tensor on a CUDA device; needs the distribution torch-core-cuda.
+
+    >>> if torch.cuda.is_available():
+    ...     x = torch.ones(2).cuda()
+    """
     try:
         return self.to("cuda" if device is None else device)
     except NotImplementedError as error:
@@ -163,7 +215,9 @@ def _conversion(name, dtype):
         return self.to(dtype) if memory_format is None else self.to(dtype, memory_format=memory_format)
 
     convert.__name__ = convert.__qualname__ = name
-    convert.__doc__ = f"The tensor as {dtype}; itself when it is one already."
+    convert.__doc__ = (
+        f"The tensor as {dtype}; itself when it is one already.\n\n>>> torch.tensor([True]).{name}().dtype\n{dtype}\n"
+    )
     return convert
 
 
@@ -174,12 +228,19 @@ def _spectral(name):
         return getattr(_spectral, name)(self, signal_ndim, normalized, **kwargs)
 
     transform.__name__ = transform.__qualname__ = name
-    transform.__doc__ = f"The transform of 2018: ``torch.{name}(self, signal_ndim)`` over pairs in a last dim of 2."
+    transform.__doc__ = (
+        f"The transform of 2018: ``torch.{name}(self, signal_ndim)`` over pairs in a last dim of 2.\n\n"
+        f">>> torch.ones(4, 2).{name}(1).dim()\n{1 if name == 'irfft' else 3 if name == 'rfft' else 2}\n"
+    )
     return transform
 
 
 def _new(self, *args, **kwargs):
-    """A new tensor of this one's dtype, made as the legacy constructor makes it."""
+    """A new tensor of this one's dtype, made as the legacy constructor makes it.
+
+    >>> torch.ones(1, dtype=torch.float64).new([1, 2])
+    tensor([1., 2.], dtype=torch.float64)
+    """
     if self.is_sparse:
         from .sparse import legacy
 
@@ -188,12 +249,20 @@ def _new(self, *args, **kwargs):
 
 
 def _new_tensor(self, data, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
-    """A new tensor with a copy of the data; dtype and device are this tensor's where not given."""
+    """A new tensor with a copy of the data; dtype and device are this tensor's where not given.
+
+    >>> torch.ones(1, dtype=torch.float64).new_tensor([1, 2])
+    tensor([1., 2.], dtype=torch.float64)
+    """
     return _C.tensor(data, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)
 
 
 def _share_memory_(self):
-    """Moves the storage into shared memory, in place; needs torch-multiprocessing."""
+    """Moves the storage into shared memory, in place; needs torch-multiprocessing.
+
+    >>> torch.ones(2).share_memory_().is_shared()
+    True
+    """
     from torch.multiprocessing import _share_tensor
 
     return _share_tensor(self)
@@ -230,11 +299,21 @@ def _to_blocks(self, layout, blocksize, dense_dim):
 
 
 def nonzero(input, *, out=None, as_tuple=False):
-    """The positions of elements that are not zero, as rows; or with ``as_tuple`` one tensor a dim, which can index."""
+    """The positions of elements that are not zero, as rows; or with ``as_tuple`` one tensor a dim, which can index.
+
+    >>> torch.nonzero(torch.tensor([0, 3, 0, 5]))
+    tensor([[1],
+            [3]])
+    """
     return _C._operator("nonzero_tuple")(input) if as_tuple else _C._operator("nonzero")(input, out=out)
 
 
 def _unique(self, sorted=True, return_inverse=False, return_counts=False, dim=None):
+    """The values that occur, in order; on request where each went, and how often it occurs.
+
+    >>> torch.tensor([3, 1, 3]).unique(return_counts=True)
+    (tensor([1, 3]), tensor([1, 2]))
+    """
     from ._unique import unique
 
     return unique(self, sorted, return_inverse, return_counts, dim)
@@ -253,8 +332,27 @@ def _of_module(module, name):
         return getattr(__import__(f"torch.{module}", fromlist=[name]), name)(self, *args, **kwargs)
 
     method.__name__ = method.__qualname__ = name
+    method.__doc__ = f"``torch.{module}.{name}(self, ...)``." + EXAMPLES.get(name, "")
     return method
 
+
+#: Of the methods below that PyTorch had in 2018.
+EXAMPLES = {
+    name: f"\n\n>>> {code}\n{shown}\n"
+    for name, code, shown in (
+        ("renorm", "torch.tensor([[3.0, 4.0], [0.3, 0.4]]).renorm(2, 0, 1.0)", "tensor([[0.6000, 0.8000],\n        [0.3000, 0.4000]])"),
+        ("renorm_", "torch.tensor([[3.0, 4.0]]).renorm_(2, 0, 1.0)", "tensor([[0.6000, 0.8000]])"),
+        ("btrifact", "torch.tensor([[[4.0, 1.0], [1.0, 3.0]]]).btrifact()[1]", "tensor([[1, 2]], dtype=torch.int32)"),
+        ("apply_", "torch.tensor([1.0, 2.0]).apply_(lambda x: x + 1)", "tensor([2., 3.])"),
+        ("map_", "torch.tensor([1.0, 2.0]).map_(torch.tensor([3.0, 4.0]), lambda x, y: x * y)", "tensor([3., 8.])"),
+        ("map2_", "torch.ones(1).map2_(torch.ones(1), torch.ones(1), lambda x, y, z: x + y + z)", "tensor([3.])"),
+        ("resize", "torch.arange(4).resize(2, 2)", "tensor([[0, 1],\n        [2, 3]])"),
+        ("resize_as", "torch.arange(4).resize_as(torch.zeros(2, 2))", "tensor([[0, 1],\n        [2, 3]])"),
+        ("masked_copy", "torch.zeros(2).masked_copy(torch.tensor([True, False]), torch.ones(1))", "tensor([1., 0.])"),
+        ("masked_copy_", "torch.zeros(2).masked_copy_(torch.tensor([True, False]), torch.ones(1))", "tensor([1., 0.])"),
+        ("is_nonzero", "torch.tensor([3.0]).is_nonzero()", "True"),
+    )
+}  # fmt: skip
 
 METHODS_OF = {
     "_composed": (
@@ -291,12 +389,21 @@ def _matrix_adjoint(self):
 
 
 def _pin_memory(self, device=None):
-    """Pinned memory needs the distribution torch-core-cuda; RuntimeError without it."""
+    """Pinned memory needs the distribution torch-core-cuda; RuntimeError without it.
+
+    >>> if torch.cuda.is_available():
+    ...     x = torch.ones(2).pin_memory()
+    """
     raise RuntimeError("pin_memory: pinned memory needs the distribution 'torch-core-cuda', which is not installed")
 
 
 def _where(self, condition, other):
-    """``torch.where(condition, self, other)``."""
+    """``torch.where(condition, self, other)``.
+
+    >>> x = torch.tensor([1.0, -1.0])
+    >>> x.where(x > 0, torch.zeros(2))
+    tensor([1., 0.])
+    """
     return _C._operator("where")(condition, self, other)
 
 
@@ -306,10 +413,20 @@ def _dim_order(self):
 
 
 def _rdiv(self, other):
+    """``other / self``, as Python 2 called it.
+
+    >>> torch.tensor([2.0]).__rdiv__(3)
+    tensor([1.5000])
+    """
     return other / self
 
 
 def _idiv(self, other):
+    """``self /= other``, as Python 2 called it.
+
+    >>> torch.tensor([3.0]).__idiv__(2)
+    tensor([1.5000])
+    """
     return self.div_(other)
 
 
@@ -318,6 +435,12 @@ def _dir(self):
 
 
 def _wrapped(self, array, context=None, return_scalar=False):
+    """What a function of NumPy gives for a tensor: a tensor.
+
+    >>> import numpy
+    >>> numpy.exp(torch.zeros(2))
+    tensor([1., 1.])
+    """
     from ._C import from_numpy, tensor
 
     return from_numpy(array) if getattr(array, "ndim", 0) else tensor(array.item())
@@ -348,7 +471,13 @@ class _Volatile:
 
 
 def _reinforce(self, reward):
-    """Removed in 0.4; the error says what to do instead."""
+    """Removed in 0.4; the error says what to do instead.
+
+    >>> torch.ones(1).reinforce(1.0)
+    Traceback (most recent call last):
+        ...
+    RuntimeError: reinforce() was removed in 0.4: call backward() on -log_prob...
+    """
     raise RuntimeError("reinforce() was removed in 0.4: call backward() on -log_prob(sample) * reward instead")
 
 
@@ -378,10 +507,13 @@ def complete(cls):
         for name in names:
             setattr(cls, name, _of_module(module, name))
     for name, doc in (
-        ("is_pinned", "False: pinned memory needs the distribution torch-core-cuda."),
+        (
+            "is_pinned",
+            "False: pinned memory needs the distribution torch-core-cuda.\n\n>>> torch.ones(2).is_pinned()\nFalse\n",
+        ),
         ("is_conj", "False: conjugates are computed at once."),
         ("is_neg", "False: negation is computed at once."),
-        ("is_distributed", "False."),
+        ("is_distributed", "False.\n\n>>> torch.ones(1).is_distributed()\nFalse\n"),
     ):
         setattr(cls, name, _answers_false(name, doc))
     cls.H, cls.mH = property(_matrix_adjoint), property(_adjoint)

@@ -19,6 +19,11 @@ class _Flags(ModuleType):
     def __init__(self, name: str, doc: Any, **settings: Any) -> None:
         super().__init__(f"torch.backends.{name}", doc)
         self.__dict__.update(settings, __path__=[])
+        for word in ("is_available", "version"):
+            if word in settings:
+                settings[
+                    word
+                ].__doc__ = f"{settings[word]()}.\n\n>>> print(torch.backends.{name}.{word}())\n{settings[word]()}\n"
         sys.modules[self.__name__] = self
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -33,6 +38,13 @@ def _with_flags(module, *names):
     """Adds ``set_flags``, which gives the settings before, and ``flags``, which sets them for a block."""
 
     def set_flags(*values, **named):
+        """Change settings, by place or by name; gives those before.
+
+        >>> before = torch.backends.cudnn.set_flags(_benchmark=True)
+        >>> torch.backends.cudnn.benchmark
+        True
+        >>> _ = torch.backends.cudnn.set_flags(_benchmark=False)
+        """
         before = tuple(getattr(module, name) for name in names)
         given = dict(zip(names, values, strict=False)) | {name.removeprefix("_"): v for name, v in named.items()}
         for name, value in given.items():
@@ -42,6 +54,12 @@ def _with_flags(module, *names):
 
     @contextlib.contextmanager
     def flags(*values, **named):
+        """Settings for a block.
+
+        >>> with torch.backends.cudnn.flags(enabled=False):
+        ...     print(torch.backends.cudnn.enabled)
+        False
+        """
         before = set_flags(*values, **named)
         try:
             yield
@@ -113,6 +131,9 @@ cudnn = _Flags(
     "cudnn", "cuDNN: accepted settings without effect on a CPU.", enabled=False, benchmark=False, deterministic=True, allow_tf32=False,
     benchmark_limit=10, verbose=False, is_available=lambda: False, is_acceptable=lambda tensor: False, version=lambda: None,
 )  # fmt: skip
+cudnn.is_acceptable.__doc__ = (
+    "False: nothing runs in cuDNN.\n\n>>> torch.backends.cudnn.is_acceptable(torch.ones(1))\nFalse\n"
+)
 _with_flags(cudnn, "enabled", "benchmark", "benchmark_limit", "deterministic", "allow_tf32")
 mkl = _Flags("mkl", "MKL is not used.", is_available=lambda: False)
 

@@ -1,4 +1,11 @@
-"""The operators of torch.fft; their rows say that they belong here. The module is also the function of 2018."""
+"""The operators of torch.fft; their rows say that they belong here. The module is also the function of 2018.
+
+>>> torch.fft.fft(torch.tensor([1.0, 0.0]))
+tensor([1.+0.j, 1.+0.j])
+>>> torch.fft(torch.tensor([[1.0, 0.0], [0.0, 0.0]]), 1)  # pairs of real and imaginary part
+tensor([[1., 0.],
+        [1., 0.]])
+"""
 
 from __future__ import annotations
 

@@ -136,11 +136,19 @@ class TypedStorage(metaclass=StorageType):
         return self._untyped.filename
 
     def size(self) -> Any:
-        """Number of elements."""
+        """Number of elements.
+
+        >>> torch.FloatStorage(2).size()
+        2
+        """
         return self._untyped.nbytes() // self._dtype.itemsize
 
     def element_size(self) -> Any:
-        """Bytes of one element."""
+        """Bytes of one element.
+
+        >>> torch.FloatStorage(2).element_size()
+        4
+        """
         return self._dtype.itemsize
 
     def nbytes(self) -> Any:
@@ -156,7 +164,11 @@ class TypedStorage(metaclass=StorageType):
         return class_name(self._dtype)
 
     def type(self, dtype: str | None = None, non_blocking: bool = False) -> Any:
-        """The name of this storage's class, or a copy converted to a dtype or to the class of that name."""
+        """The name of this storage's class, or a copy converted to a dtype or to the class of that name.
+
+        >>> torch.FloatStorage(2).type(), torch.FloatStorage(2).type("torch.LongStorage").type()
+        ('torch.FloatStorage', 'torch.LongStorage')
+        """
         if dtype is None:
             place = "torch." if self.device.type == "cpu" else f"torch.{self.device.type}."
             return place + self.pickle_storage_type()
@@ -196,6 +208,11 @@ class TypedStorage(metaclass=StorageType):
         return place
 
     def __getitem__(self, index: Any) -> Any:
+        """An element as a number; of a slice the storage that shares its memory.
+
+        >>> torch.FloatStorage([1, 2, 3])[1]
+        2.0
+        """
         if isinstance(index, slice):
             start, stop = _untyped.bounds(index, len(self))
             size = self._dtype.itemsize
@@ -208,30 +225,52 @@ class TypedStorage(metaclass=StorageType):
         self._tensor()[index if isinstance(index, slice) else self._place(index)] = value
 
     def tolist(self) -> Any:
-        """The elements as Python numbers."""
+        """The elements as Python numbers.
+
+        >>> torch.FloatStorage([1, 2]).tolist()
+        [1.0, 2.0]
+        """
         return self._tensor().tolist()
 
     def fill_(self, value: Any) -> Self:
-        """Sets every element to a number."""
+        """Sets every element to a number.
+
+        >>> torch.FloatStorage(2).fill_(7).tolist()
+        [7.0, 7.0]
+        """
         self._tensor().fill_(value)
         return self
 
     def copy_(self, source: Any, non_blocking: bool | None = False) -> Self:
-        """Copies the elements of a storage of the same size, converting them."""
+        """Copies the elements of a storage of the same size, converting them.
+
+        >>> torch.FloatStorage(2).copy_(torch.FloatStorage([1, 2])).tolist()
+        [1.0, 2.0]
+        """
         if len(source) != len(self):
             raise RuntimeError(f"copy_: the storages have {len(self)} and {len(source)} elements")
         self._tensor().copy_(source._tensor())
         return self
 
     def resize_(self, size: int | Sequence[int]) -> Self:
-        """Makes room for another number of elements; those that fit stay."""
+        """Makes room for another number of elements; those that fit stay.
+
+        >>> storage = torch.FloatStorage([1, 2])
+        >>> _ = storage.resize_(3)
+        >>> storage.size()
+        3
+        """
         self._untyped.resize_(size * self._dtype.itemsize)
         return self
 
     # --- copies ---
 
     def clone(self) -> Any:
-        """A copy."""
+        """A copy.
+
+        >>> torch.FloatStorage([1, 2]).clone().tolist()
+        [1.0, 2.0]
+        """
         return self._untyped.clone()._typed(self._dtype)
 
     def __copy__(self) -> Any:
@@ -243,7 +282,11 @@ class TypedStorage(metaclass=StorageType):
         return deepcopy(self._untyped, memo)._typed(self._dtype)
 
     def new(self, *args: Any) -> Any:
-        """A new storage of this dtype."""
+        """A new storage of this dtype.
+
+        >>> torch.FloatStorage(2).new().size()
+        0
+        """
         return TypedStorage(*args, dtype=self._dtype)
 
     def _to(self, dtype):
@@ -254,11 +297,19 @@ class TypedStorage(metaclass=StorageType):
         return self._untyped.to(device=device)._typed(self._dtype)
 
     def cpu(self) -> Any:
-        """The storage on the CPU; itself when it is there."""
+        """The storage on the CPU; itself when it is there.
+
+        >>> torch.FloatStorage([1, 2]).cpu().device
+        device(type='cpu')
+        """
         return self if self.device.type == "cpu" else self.to(device="cpu")
 
     def cuda(self, device: torch.device | str | int | None = None, non_blocking: bool = False) -> Self:
-        """A copy on a CUDA device; needs the distribution torch-core-cuda."""
+        """A copy on a CUDA device; needs the distribution torch-core-cuda.
+
+        >>> if torch.cuda.is_available():
+        ...     torch.FloatStorage([1, 2]).cuda()
+        """
         return self.to(device="cuda" if device is None else device)
 
     def __reduce__(self) -> Any:
@@ -321,6 +372,17 @@ def _forward(name):
 
     method.__name__ = method.__qualname__ = name
     method.__doc__ = getattr(UntypedStorage, name).__doc__
+    shown = {"is_shared": "False", "is_pinned": "False", "share_memory_": ".is_shared()\nTrue", "get_device": "-1"}.get(
+        name
+    )
+    if name == "data_ptr":
+        shown = " > 0\nTrue"
+    if name == "pin_memory":
+        method.__doc__ += (
+            "\n\n>>> if torch.cuda.is_available():\n...     storage = torch.FloatStorage(2).pin_memory()\n"
+        )
+    elif shown:
+        method.__doc__ += f"\n\n>>> torch.FloatStorage(2).{name}(){'' if shown[0] in ' .' else chr(10)}{shown}\n"
     return method
 
 
@@ -329,7 +391,10 @@ def _conversion(name, dtype):
         return (self if type(self) is TypedStorage else self._typed(_C.uint8))._to(dtype)
 
     convert.__name__ = convert.__qualname__ = name
-    convert.__doc__ = f"The storage converted to {dtype}; itself when it is that already."
+    convert.__doc__ = (
+        f"The storage converted to {dtype}; itself when it is that already.\n\n"
+        f">>> torch.ShortStorage([1, 2]).{name}().dtype\n{dtype}\n"
+    )
     return convert
 
 
@@ -357,7 +422,12 @@ def make(name, cuda=False):
     """The class of that name, such as FloatStorage."""
     dtype, module = PREFIXES[name.removesuffix("Storage")], "torch.cuda" if cuda else "torch"
     members = {"element": dtype, "dtype": dtype, "on_cuda": cuda, "is_cuda": cuda}
-    return StorageType(name, (TypedStorage,), {**members, "__slots__": (), "__module__": module})
+    doc = f"The memory of {dtype} elements{' on a CUDA device' * cuda}, by its name of 2016."
+    if cuda:
+        doc += f"\n\n>>> isinstance(torch.ones(1).storage(), {module}.{name})\nFalse\n"
+    else:
+        doc += f"\n\n>>> torch.{name}([1, 2]).dtype\n{dtype}\n"
+    return StorageType(name, (TypedStorage,), {**members, "__slots__": (), "__module__": module, "__doc__": doc})
 
 
 _untyped.complete()

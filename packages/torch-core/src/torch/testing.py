@@ -171,7 +171,11 @@ def assert_allclose(
     equal_nan: bool = True,
     msg: str = "",
 ) -> None:
-    """``assert_close`` of 2018: dtypes and devices may differ, numbers and lists become tensors, NaN equals NaN."""
+    """``assert_close`` of 2018: dtypes and devices may differ, numbers and lists become tensors, NaN equals NaN.
+
+    >>> torch.testing.assert_allclose(torch.ones(2), torch.ones(2) + 1e-9) is None
+    True
+    """
     if not isinstance(actual, torch.Tensor):
         actual = torch.tensor(actual)
     if not isinstance(expected, torch.Tensor):
@@ -235,14 +239,22 @@ def make_tensor(
 
 
 def get_all_dtypes() -> list[torch.dtype]:
-    """The dtypes of 2018."""
+    """The dtypes of 2018.
+
+    >>> torch.float32 in torch.testing.get_all_dtypes()
+    True
+    """
     return [
         torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.float16, torch.float32, torch.float64,
     ]  # fmt: skip
 
 
 def make_non_contiguous(tensor: Tensor) -> Any:
-    """The same values in memory with gaps, after an offset."""
+    """The same values in memory with gaps, after an offset.
+
+    >>> torch.testing.make_non_contiguous(torch.ones(2, 2)).is_contiguous()
+    False
+    """
     if tensor.numel() <= 1:
         return tensor.clone()
     room = tensor.new_zeros([n + 2 for n in tensor.shape])

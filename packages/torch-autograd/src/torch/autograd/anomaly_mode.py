@@ -26,7 +26,12 @@ def set_anomaly_enabled(mode: Any, check_nan: bool = True) -> None:
 
 
 class set_detect_anomaly:
-    """Switches anomaly detection on or off: backward names the stack of the operation at fault, and nan is an error."""
+    """Switches anomaly detection on or off: backward names the stack of the operation at fault, and nan is an error.
+
+    >>> with torch.autograd.set_detect_anomaly(True):
+    ...     print(torch.is_anomaly_enabled())
+    True
+    """
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
         self.before = _set_anomaly(mode, check_nan)

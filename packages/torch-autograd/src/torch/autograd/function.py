@@ -29,6 +29,11 @@ class FunctionCtx(Context):
         self.saved_for_forward = tensors
 
     def mark_shared_storage(self, *pairs: Any) -> None:
+        """Does nothing: inputs and outputs that share memory are found.
+
+        >>> torch.autograd.Function.mark_shared_storage(None) is None
+        True
+        """
         from warnings import warn
 
         warn(
@@ -88,7 +93,18 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
-        """Runs ``forward`` and, when an argument requires a gradient, records the call."""
+        """Runs ``forward`` and, when an argument requires a gradient, records the call.
+
+        >>> class Double(torch.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         return 2 * x
+        ...     @staticmethod
+        ...     def backward(ctx, g):
+        ...         return 2 * g
+        >>> Double.apply(torch.ones(2))
+        tensor([2., 2.])
+        """
         if kwargs:
             raise TypeError(f"{cls.__name__}.apply() takes no keyword arguments")
         if not isinstance(getattr_static(cls, "forward"), (staticmethod, classmethod)):
@@ -106,7 +122,18 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
         @staticmethod
         def forward(*args, **kwargs):
-            """``forward(ctx, *args)``, or ``forward(*args)`` beside ``setup_context``."""
+            """``forward(ctx, *args)``, or ``forward(*args)`` beside ``setup_context``.
+
+            >>> class Add(torch.autograd.Function):
+            ...     @staticmethod
+            ...     def forward(ctx, x, number):
+            ...         return x + number
+            ...     @staticmethod
+            ...     def backward(ctx, g):
+            ...         return g, None
+            >>> Add.apply(torch.ones(1), 3)
+            tensor([4.])
+            """
             raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
 
         @staticmethod
@@ -116,7 +143,20 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
         @staticmethod
         def backward(ctx, *grad_outputs):
-            """The gradient of each argument of ``forward``, given those of its outputs; None where there is none."""
+            """The gradient of each argument of ``forward``, given those of its outputs; None where there is none.
+
+            >>> class Flip(torch.autograd.Function):
+            ...     @staticmethod
+            ...     def forward(ctx, x):
+            ...         return x.clone()
+            ...     @staticmethod
+            ...     def backward(ctx, g):
+            ...         return -g
+            >>> x = torch.ones(1, requires_grad=True)
+            >>> Flip.apply(x).backward()
+            >>> x.grad
+            tensor([-1.])
+            """
             raise NotImplementedError(
                 "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward mode AD."
             )
@@ -159,7 +199,11 @@ _LEGACY = (
 
 
 class InplaceFunction(Function):
-    """A Function that may work in place; kept for old programs."""
+    """A Function that may work in place; kept for old programs.
+
+    >>> issubclass(torch.autograd.function.InplaceFunction, torch.autograd.Function)
+    True
+    """
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
@@ -167,7 +211,11 @@ class InplaceFunction(Function):
 
 
 class NestedIOFunction(Function):
-    """Functions over nested tuples need no class of their own any more: flatten the arguments before ``apply``."""
+    """Functions over nested tuples need no class of their own any more: flatten the arguments before ``apply``.
+
+    >>> issubclass(torch.autograd.function.NestedIOFunction, torch.autograd.Function)
+    True
+    """
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
@@ -175,7 +223,22 @@ class NestedIOFunction(Function):
 
 
 def once_differentiable(fn: Callable[..., Any]) -> Any:
-    """Decorates a ``backward`` that does not itself record: differentiating its result is an error that says so."""
+    """Decorates a ``backward`` that does not itself record: differentiating its result is an error that says so.
+
+    >>> class Square(torch.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         ctx.save_for_backward(x)
+    ...         return x * x
+    ...     @staticmethod
+    ...     @torch.autograd.function.once_differentiable
+    ...     def backward(ctx, g):
+    ...         return 2 * g * ctx.saved_tensors[0]
+    >>> x = torch.tensor([3.0], requires_grad=True)
+    >>> Square.apply(x).backward()
+    >>> x.grad
+    tensor([6.])
+    """
 
     @wraps(fn)
     def wrapper(ctx, *args):
@@ -210,6 +273,10 @@ class _Differentiated(Function):
 
 
 def traceable(fn_cls: Any) -> Any:
-    """Marks a Function as traceable; kept for old programs, where it has no effect."""
+    """Marks a Function as traceable; kept for old programs, where it has no effect.
+
+    >>> torch.autograd.function.traceable(torch.autograd.Function).is_traceable
+    True
+    """
     fn_cls.is_traceable = True
     return fn_cls

@@ -116,7 +116,14 @@ class no_grad(_OptionalCall):
 
 
 class enable_grad(_OptionalCall):
-    """Within it operations are recorded, also inside ``no_grad``."""
+    """Within it operations are recorded, also inside ``no_grad``.
+
+    >>> x = torch.ones(1, requires_grad=True)
+    >>> with torch.no_grad(), torch.enable_grad():
+    ...     y = 2 * x
+    >>> y.requires_grad
+    True
+    """
 
     def __enter__(self) -> None:
         self.before = _set_grad_enabled(True)
@@ -126,7 +133,13 @@ class enable_grad(_OptionalCall):
 
 
 class set_grad_enabled(_Mode):
-    """Switches recording on or off, at once; as a context manager until its end."""
+    """Switches recording on or off, at once; as a context manager until its end.
+
+    >>> with torch.set_grad_enabled(False):
+    ...     y = 2 * torch.ones(1, requires_grad=True)
+    >>> y.requires_grad
+    False
+    """
 
     def __init__(self, mode: bool) -> None:
         self.mode = bool(mode)

@@ -102,7 +102,12 @@ def gradgradcheck(
     fast_mode: bool = False,
     masked: bool = False,
 ) -> bool:
-    """As :func:`gradcheck`, for the gradients of the gradients."""
+    """As :func:`gradcheck`, for the gradients of the gradients.
+
+    >>> x = torch.ones(2, dtype=torch.float64, requires_grad=True)
+    >>> torch.autograd.gradgradcheck(lambda x: x**3, x)
+    True
+    """
     func, inputs = _without_sparse(func, _as_tuple(inputs))
     if grad_outputs is None:
         generator = torch.Generator()
@@ -341,7 +346,15 @@ def _as_real(g, t):
 
 
 def zero_gradients(x: Any) -> None:
-    """Sets the gradients of tensors to zero."""
+    """Sets the gradients of tensors to zero.
+
+    >>> from torch.autograd.gradcheck import zero_gradients
+    >>> x = torch.ones(1, requires_grad=True)
+    >>> (2 * x).backward()
+    >>> zero_gradients(x)
+    >>> x.grad
+    tensor([0.])
+    """
     for t in _as_tuple(x):
         if t.grad is not None:
             t.grad.detach_()
@@ -349,13 +362,27 @@ def zero_gradients(x: Any) -> None:
 
 
 def get_numerical_jacobian(fn: Callable[..., Any], inputs: Any, target: Tensor | None = None, eps: float = 1e-3) -> Any:
-    """The finite-difference Jacobian of ``fn(inputs)`` by each input that requires a gradient."""
+    """The finite-difference Jacobian of ``fn(inputs)`` by each input that requires a gradient.
+
+    >>> from torch.autograd.gradcheck import get_numerical_jacobian
+    >>> x = torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True)
+    >>> get_numerical_jacobian(lambda inputs: inputs[0] ** 2, (x,), x, 1e-3)[0].round(decimals=3)
+    tensor([[2., 0.],
+            [0., 4.]], dtype=torch.float64)
+    """
     inputs = _as_tuple(inputs)
     return [j for j in _numerical(lambda *x: fn(x), inputs, 0, eps) if j is not None]
 
 
 def get_analytical_jacobian(inputs: Any, output: Any) -> Any:
-    """The Jacobian of an output by its inputs, by backward; and whether a second run gives the same."""
+    """The Jacobian of an output by its inputs, by backward; and whether a second run gives the same.
+
+    >>> from torch.autograd.gradcheck import get_analytical_jacobian
+    >>> x = torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True)
+    >>> get_analytical_jacobian((x,), x**2)[0]
+    [tensor([[2., 0.],
+            [0., 4.]], dtype=torch.float64)]
+    """
     inputs = _as_tuple(inputs)
     first = [j for j in _analytical(lambda *x: output, inputs, 0) if j is not None]
     second = [j for j in _analytical(lambda *x: output, inputs, 0) if j is not None]

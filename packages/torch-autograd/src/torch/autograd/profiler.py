@@ -206,6 +206,11 @@ class profile:
     Profiles may overlap, also on different threads: each gets what ran meanwhile. Records of all that are open may fill
     256 MiB, about five million ranges; what comes after is counted, and a warning tells the number. RuntimeError when one that is still
     open is entered again, and when results are asked of one that is not finished.
+
+    >>> with torch.autograd.profiler.profile() as profile:
+    ...     y = torch.ones(2).exp()
+    >>> any(event.name == "exp" for event in profile.function_events)
+    False
     """
 
     def __init__(
@@ -315,14 +320,29 @@ class profile:
         self, sort_by: Any=None, row_limit: int=100, max_src_column_width: int=75, max_name_column_width: int=55, max_shapes_column_width: int=80,
         header: Any=None, top_level_events_only: bool=False,
     ) -> Any:  # fmt: skip
-        """See ``EventList.table``."""
+        """See ``EventList.table``.
+
+        >>> with torch.autograd.profiler.profile() as profile:
+        ...     y = torch.ones(2).exp()
+        >>> "exp" in profile.table()
+        True
+        """
         return self._finished().table(
             sort_by, row_limit, max_src_column_width, max_name_column_width, max_shapes_column_width, header,
             top_level_events_only,
         )  # fmt: skip
 
     def export_chrome_trace(self, path: str, metadata: Any = None, use_python_export: bool = False) -> None:
-        """See ``EventList.export_chrome_trace``; ``metadata`` is a dict that is put at the file's head."""
+        """See ``EventList.export_chrome_trace``; ``metadata`` is a dict that is put at the file's head.
+
+        >>> import json, os, tempfile
+        >>> with torch.autograd.profiler.profile() as profile:
+        ...     y = torch.ones(2).exp()
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     profile.export_chrome_trace(os.path.join(folder, "trace.json"))
+        ...     print(len(json.load(open(os.path.join(folder, "trace.json")))) > 0)
+        True
+        """
         self._finished().export_chrome_trace(path, metadata)
 
     def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
@@ -332,11 +352,23 @@ class profile:
     def key_averages(
         self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
     ) -> Any:
-        """See ``EventList.key_averages``."""
+        """See ``EventList.key_averages``.
+
+        >>> with torch.autograd.profiler.profile() as profile:
+        ...     y = torch.ones(2).exp().exp()
+        >>> [average.count for average in profile.key_averages() if average.key.endswith("exp")]
+        [2]
+        """
         return self._finished().key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
 
     def total_average(self) -> Any:
-        """See ``EventList.total_average``."""
+        """See ``EventList.total_average``.
+
+        >>> with torch.autograd.profiler.profile() as profile:
+        ...     y = torch.ones(2).exp()
+        >>> profile.total_average().count > 0
+        True
+        """
         return self._finished().total_average()
 
     @property
@@ -378,7 +410,14 @@ class _Emit:
 
 
 class emit_nvtx(_Emit):
-    """Marks operators for NVIDIA's profilers. Entering raises NotImplementedError: it needs CUDA."""
+    """Marks operators for NVIDIA's profilers. Entering raises NotImplementedError: it needs CUDA.
+
+    >>> with torch.autograd.profiler.emit_nvtx():
+    ...     pass
+    Traceback (most recent call last):
+        ...
+    NotImplementedError: emit_nvtx: NVTX ranges need the CUDA plug-in of torch-core, ...
+    """
 
     _why = (
         "emit_nvtx: NVTX ranges need the CUDA plug-in of torch-core, which is not installed; "
@@ -396,12 +435,24 @@ class emit_itt(_Emit):
 
 
 def load_nvprof(path: str) -> Any:
-    """Events of a file that ``nvprof -o path`` wrote."""
+    """Events of a file that ``nvprof -o path`` wrote.
+
+    >>> torch.autograd.profiler.load_nvprof("trace.sql")
+    Traceback (most recent call last):
+        ...
+    FileNotFoundError: load_nvprof: no file 'trace.sql'...
+    """
     return EventList(parse_nvprof_trace(path))
 
 
 def parse_nvprof_trace(path: str) -> Any:
-    """Events, with their kernels, of a file that ``nvprof -o path`` wrote: an SQLite database."""
+    """Events, with their kernels, of a file that ``nvprof -o path`` wrote: an SQLite database.
+
+    >>> torch.autograd.profiler.parse_nvprof_trace("trace.sql")
+    Traceback (most recent call last):
+        ...
+    FileNotFoundError: load_nvprof: no file 'trace.sql'...
+    """
     from ._nvprof import parse
 
     return parse(path)

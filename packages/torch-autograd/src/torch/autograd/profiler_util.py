@@ -47,7 +47,11 @@ class DeviceType(enum.IntEnum):
 
 
 class Interval:
-    """From ``start`` to ``end``, in microseconds."""
+    """From ``start`` to ``end``, in microseconds.
+
+    >>> torch.autograd.profiler_util.Interval(2.0, 5.0).elapsed_us()
+    3.0
+    """
 
     __slots__ = ("end", "start")
 
@@ -66,6 +70,9 @@ class Kernel:
     """What a device ran for an event: its name, the device's number and how long, in microseconds.
 
     ``duration`` may be an ``Interval``, as in 2018.
+
+    >>> torch.autograd.profiler_util.Kernel("saxpy", 0, 3.0).duration
+    3.0
     """
 
     __slots__ = ("device", "duration", "interval", "name")
@@ -93,7 +100,13 @@ def _formatted(name):
 
 
 class FormattedTimesMixin:
-    """Averages per call, and times as text, of what has totals and a count."""
+    """Averages per call, and times as text, of what has totals and a count.
+
+    >>> with torch.autograd.profiler.profile() as profile:
+    ...     y = torch.ones(2).exp()
+    >>> profile.function_events[0].cpu_time_str.endswith("s")
+    True
+    """
 
     __slots__ = ()
 
@@ -115,7 +128,13 @@ class FormattedTimesMixin:
 
 class FunctionEvent(FormattedTimesMixin):
     """One call. ``time_range`` is its time, ``cpu_children`` what ran inside, ``sequence_nr`` the number that a forward
-    operator shares with the backward node it made, ``fwd_thread`` the thread on which that happened."""
+    operator shares with the backward node it made, ``fwd_thread`` the thread on which that happened.
+
+    >>> with torch.autograd.profiler.profile() as profile:
+    ...     y = torch.ones(2).exp()
+    >>> [type(event).__name__ for event in profile.function_events if event.name == "exp"]
+    []
+    """
 
     __slots__ = (
         "_self_us", "_structured", "concrete_inputs", "count", "cpu_children", "cpu_memory_usage", "cpu_parent",
@@ -224,7 +243,13 @@ class FunctionEvent(FormattedTimesMixin):
 
 
 class FunctionEventAvg(FormattedTimesMixin):
-    """The sums of events of one key; ``count`` says of how many."""
+    """The sums of events of one key; ``count`` says of how many.
+
+    >>> with torch.autograd.profiler.profile() as profile:
+    ...     y = torch.ones(2).exp().exp()
+    >>> [average.count for average in profile.key_averages() if average.key == "exp"]
+    []
+    """
 
     def __init__(self) -> None:
         self.key = None
@@ -273,7 +298,13 @@ class FunctionEventAvg(FormattedTimesMixin):
 
 
 class EventList(list):
-    """Events or sums of events, as ``function_events`` and ``key_averages()`` give them."""
+    """Events or sums of events, as ``function_events`` and ``key_averages()`` give them.
+
+    >>> with torch.autograd.profiler.profile() as profile:
+    ...     y = torch.ones(2).exp()
+    >>> type(profile.function_events).__name__, len(profile.function_events) > 0
+    ('EventList', True)
+    """
 
     def __init__(
         self, *args: Any, use_device: Any = None, profile_memory: bool = False, with_flops: bool = False, **kwargs: Any

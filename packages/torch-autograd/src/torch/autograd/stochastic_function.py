@@ -8,7 +8,13 @@ __all__ = ["StochasticFunction"]
 
 
 class StochasticFunction(Function):
-    """Says what took its place: a log probability times the reward, as any other loss."""
+    """Says what took its place: a log probability times the reward, as any other loss.
+
+    >>> torch.autograd.stochastic_function.StochasticFunction()
+    Traceback (most recent call last):
+        ...
+    RuntimeError: StochasticFunction was removed in 0.4: draw a sample, and ca...
+    """
 
     def __init__(self) -> None:
         raise RuntimeError(

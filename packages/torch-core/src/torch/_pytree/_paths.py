@@ -7,6 +7,7 @@ from ._walk import tree_structure
 def tree_flatten_with_path(tree, is_leaf=None):
     """Pairs of path and leaf, and the description.
 
+    >>> from torch._pytree import keystr
     >>> [(keystr(path), leaf) for path, leaf in tree_flatten_with_path({"a": [1, 2]})[0]]
     [("['a'][0]", 1), ("['a'][1]", 2)]
     """

@@ -11,6 +11,7 @@ PROTOCOL = 1
 def treespec_dumps(treespec, protocol=None):
     """A description as JSON; NotImplementedError for a class that was registered without a name for it.
 
+    >>> from torch._pytree import tree_structure, treespec_dumps, treespec_loads
     >>> spec = tree_structure([1, {"a": 2}])
     >>> treespec_loads(treespec_dumps(spec)) == spec
     True

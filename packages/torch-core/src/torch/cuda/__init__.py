@@ -18,7 +18,11 @@ has_half = has_magma = _initialized = False
 
 
 class CudaError(RuntimeError):
-    """A call of the CUDA runtime failed."""
+    """A call of the CUDA runtime failed.
+
+    >>> issubclass(torch.cuda.CudaError, RuntimeError)
+    True
+    """
 
 
 class OutOfMemoryError(RuntimeError):
@@ -33,17 +37,30 @@ class DeferredCudaCallError(Exception):
 
 
 def is_available():
-    """True when the plug-in is installed and finds a device."""
+    """True when the plug-in is installed and finds a device.
+
+    >>> device = "cuda" if torch.cuda.is_available() else "cpu"
+    >>> device
+    'cpu'
+    """
     return False
 
 
 def is_initialized():
-    """True when a device has been used."""
+    """True when a device has been used.
+
+    >>> torch.cuda.is_initialized()
+    False
+    """
     return False
 
 
 def device_count():
-    """Number of CUDA devices."""
+    """Number of CUDA devices.
+
+    >>> torch.cuda.device_count()
+    0
+    """
     return 0
 
 
@@ -68,7 +85,11 @@ def get_gencode_flags():
 
 
 def set_device(device):
-    """Choose the current device; a negative number chooses none, as ``--gpu -1`` in programs that can do without."""
+    """Choose the current device; a negative number chooses none, as ``--gpu -1`` in programs that can do without.
+
+    >>> if torch.cuda.is_available():
+    ...     torch.cuda.set_device(0)
+    """
     if isinstance(device, int) and device < 0:
         return
     raise Unavailable(f"torch.cuda.set_device({device!r}): {REASON}")
@@ -86,7 +107,12 @@ def _index(device):
 
 
 class device:
-    """A block with another current device; with None or a negative number it changes nothing."""
+    """A block with another current device; with None or a negative number it changes nothing.
+
+    >>> with torch.cuda.device(None):
+    ...     print("None changes nothing")
+    None changes nothing
+    """
 
     def __init__(self, device):
         self.idx = _index(device)
@@ -99,14 +125,24 @@ class device:
 
 
 class device_of(device):
-    """A block with a tensor's device as the current one; a tensor of the CPU changes nothing."""
+    """A block with a tensor's device as the current one; a tensor of the CPU changes nothing.
+
+    >>> with torch.cuda.device_of(torch.ones(1)):
+    ...     print("a tensor of the CPU changes nothing")
+    a tensor of the CPU changes nothing
+    """
 
     def __init__(self, obj):
         self.idx = obj.get_device() if isinstance(obj, Tensor) and obj.is_cuda else -1
 
 
 class StreamContext:
-    """A block that works on a stream; None changes nothing."""
+    """A block that works on a stream; None changes nothing.
+
+    >>> with torch.cuda.stream(None):
+    ...     print("None changes nothing")
+    None changes nothing
+    """
 
     def __init__(self, stream):
         self.stream = stream

@@ -16,7 +16,10 @@ def function(name: str):
         raise Unavailable(f"torch.cuda.{name}: {REASON}")
 
     needs_device.__name__ = needs_device.__qualname__ = name.rpartition(".")[2]
-    needs_device.__doc__ = "Raises RuntimeError: it needs a device."
+    needs_device.__doc__ = (
+        f"Raises RuntimeError: it needs a device.\n\n"
+        f">>> if torch.cuda.is_available():\n...     torch.cuda.{name}{'' if '.' in name and name[0].isupper() else '()'}\n"
+    )
     return needs_device
 
 
@@ -28,8 +31,10 @@ def functions(module: dict, *names: str) -> None:
         module[name].__module__ = module["__name__"]
 
 
-def kind(name: str, methods=(), **constants):
+def kind(name: str, methods=(), module="torch.cuda", **constants):
     """A class whose objects need a device: it can be named, asked for and subclassed, but not made."""
-    members = {"__init__": function(name), "__module__": "torch.cuda", "__doc__": "Needs a device to be made."}
+    path = f"{module}.{name.rpartition('.')[2]}"
+    doc = f"Needs a device to be made.\n\n>>> isinstance(torch.ones(1), {path})\nFalse\n"
+    members = {"__init__": function(name), "__module__": "torch.cuda", "__doc__": doc}
     members |= {method: function(f"{name}.{method}") for method in methods}
     return type(name, (), members | constants)

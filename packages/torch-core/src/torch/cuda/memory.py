@@ -14,7 +14,11 @@ if TYPE_CHECKING:
 
 
 def _zero(device=None):
-    """0 bytes: there is no device."""
+    """0 bytes: there is no device.
+
+    >>> torch.cuda.max_memory_allocated()
+    0
+    """
     return 0
 
 
@@ -43,7 +47,11 @@ def memory_summary(device: torch.device | str | int | None = None, abbreviated: 
 
 
 def empty_cache() -> None:
-    """Give cached device memory back; nothing is held without the plug-in."""
+    """Give cached device memory back; nothing is held without the plug-in.
+
+    >>> torch.cuda.empty_cache() is None
+    True
+    """
 
 
 def _reset(device=None):

@@ -10,15 +10,23 @@ if TYPE_CHECKING:
 
 
 class NcclError(RuntimeError):
-    """NCCL reports an error."""
+    """NCCL reports an error.
+
+    >>> issubclass(torch.cuda.nccl.NcclError, RuntimeError)
+    True
+    """
 
 
-NcclComm, NcclCommList, communicator = kind("NcclComm"), kind("NcclCommList"), kind("communicator")
-cudaStream = kind("cudaStream")
+NcclComm, NcclCommList, communicator = (kind(n, module=__name__) for n in ("NcclComm", "NcclCommList", "communicator"))
+cudaStream = kind("cudaStream", module=__name__)
 
 
 def is_available(tensors: Any) -> Any:
-    """Whether NCCL can work on these tensors: it cannot without devices."""
+    """Whether NCCL can work on these tensors: it cannot without devices.
+
+    >>> torch.cuda.nccl.is_available([])
+    False
+    """
     return False
 
 

@@ -2,6 +2,6 @@
 
 from ._absent import functions, kind
 
-cudaOutputMode = kind("profiler.cudaOutputMode")
-profile = kind("profiler.profile", ("__enter__", "__exit__"))
+cudaOutputMode = kind("profiler.cudaOutputMode", module=__name__)
+profile = kind("profiler.profile", ("__enter__", "__exit__"), module=__name__)
 functions(globals(), "init", "start", "stop")

@@ -2,11 +2,21 @@
 
 from ._absent import kind
 
+
+def _priority_range():
+    """The lowest and the highest priority of a stream: both are 0 without a device.
+
+    >>> torch.cuda.Stream.priority_range()
+    (0, 0)
+    """
+    return 0, 0
+
+
 Stream = kind(
     "Stream",
     ("query", "record_event", "synchronize", "wait_event", "wait_stream"),
     priority=0,
-    priority_range=staticmethod(lambda: (0, 0)),
+    priority_range=staticmethod(_priority_range),
 )
 Event = kind(
     "Event",

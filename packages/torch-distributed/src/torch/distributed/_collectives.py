@@ -86,7 +86,16 @@ def all_reduce_coalesced(tensors, op=ReduceOp.SUM, group=None, async_op=False):
 
 
 def reduce(tensor, dst=None, op=ReduceOp.SUM, group=None, async_op=False, group_dst=None):
-    """Reduce the tensors of all ranks into that of ``dst``; the others keep theirs."""
+    """Reduce the tensors of all ranks into that of ``dst``; the others keep theirs.
+
+    >>> dist = torch.distributed
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> x = torch.ones(2)
+    >>> dist.reduce(x, dst=0)
+    >>> x
+    tensor([1., 1.])
+    >>> dist.destroy_process_group()
+    """
     _tensor("reduce", "tensor", tensor)
     if (pg := _group("reduce", group)) is None:
         return None
@@ -96,7 +105,16 @@ def reduce(tensor, dst=None, op=ReduceOp.SUM, group=None, async_op=False, group_
 
 
 def broadcast(tensor, src=None, group=None, async_op=False, group_src=None):
-    """Fill every rank's tensor with that of ``src``."""
+    """Fill every rank's tensor with that of ``src``.
+
+    >>> dist = torch.distributed
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> x = torch.ones(2)
+    >>> dist.broadcast(x, src=0)
+    >>> x
+    tensor([1., 1.])
+    >>> dist.destroy_process_group()
+    """
     _tensor("broadcast", "tensor", tensor)
     if (pg := _group("broadcast", group)) is None:
         return None
@@ -105,7 +123,16 @@ def broadcast(tensor, src=None, group=None, async_op=False, group_src=None):
 
 
 def all_gather(tensor_list, tensor, group=None, async_op=False):
-    """Fill every rank's ``tensor_list`` with the tensors of all ranks, which may differ in length."""
+    """Fill every rank's ``tensor_list`` with the tensors of all ranks, which may differ in length.
+
+    >>> dist = torch.distributed
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> gathered = [torch.zeros(2)]
+    >>> dist.all_gather(gathered, torch.ones(2))
+    >>> gathered
+    [tensor([1., 1.])]
+    >>> dist.destroy_process_group()
+    """
     _tensors("all_gather", "tensor_list", tensor_list)
     _tensor("all_gather", "tensor", tensor)
     if (pg := _group("all_gather", group)) is None:
@@ -144,7 +171,16 @@ def all_gather_coalesced(output_tensor_lists, input_tensor_list, group=None, asy
 
 
 def gather(tensor, gather_list=None, dst=None, group=None, async_op=False, group_dst=None):
-    """Fill the ``gather_list`` of rank ``dst`` (0 unless given) with the tensors of all ranks."""
+    """Fill the ``gather_list`` of rank ``dst`` (0 unless given) with the tensors of all ranks.
+
+    >>> dist = torch.distributed
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> gathered = [torch.zeros(2)]
+    >>> dist.gather(torch.ones(2), gathered)
+    >>> gathered
+    [tensor([1., 1.])]
+    >>> dist.destroy_process_group()
+    """
     _tensor("gather", "tensor", tensor)
     if (pg := _group("gather", group)) is None:
         return None
@@ -160,7 +196,16 @@ def gather(tensor, gather_list=None, dst=None, group=None, async_op=False, group
 
 
 def scatter(tensor, scatter_list=None, src=None, group=None, async_op=False, group_src=None):
-    """Fill every rank's tensor with the one at its place in the ``scatter_list`` of rank ``src`` (0 unless given)."""
+    """Fill every rank's tensor with the one at its place in the ``scatter_list`` of rank ``src`` (0 unless given).
+
+    >>> dist = torch.distributed
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> x = torch.zeros(2)
+    >>> dist.scatter(x, [torch.ones(2)])
+    >>> x
+    tensor([1., 1.])
+    >>> dist.destroy_process_group()
+    """
     _tensor("scatter", "tensor", tensor)
     if (pg := _group("scatter", group)) is None:
         return None
@@ -222,7 +267,14 @@ def all_to_all_single(
 
 
 def barrier(group=None, async_op=False, device_ids=None, timeout=None):
-    """Wait until all ranks of the group have come here."""
+    """Wait until all ranks of the group have come here.
+
+    >>> dist = torch.distributed
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> dist.barrier() is None
+    True
+    >>> dist.destroy_process_group()
+    """
     if device_ids is not None and not isinstance(device_ids, list):
         raise TypeError(f"Invalid function argument: device_ids type should be List[int], got {device_ids!r}")
     if (pg := _group("barrier", group)) is None:
@@ -241,7 +293,14 @@ def monitored_barrier(group=None, timeout=None, wait_all_ranks=False):
 
 
 def isend(tensor, dst=None, group=None, tag=0, group_dst=None):
-    """Begin to send a tensor; leave it alone until the Work that is returned is done."""
+    """Begin to send a tensor; leave it alone until the Work that is returned is done.
+
+    >>> dist = torch.distributed
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> if dist.get_world_size() > 1 and dist.get_rank() == 0:  # rank 0 sends what rank 1 receives
+    ...     _ = dist.isend(torch.ones(2), dst=1)
+    >>> dist.destroy_process_group()
+    """
     _tensor("isend", "tensor", tensor)
     if (pg := _group("isend", group)) is None:
         return None
@@ -249,7 +308,14 @@ def isend(tensor, dst=None, group=None, tag=0, group_dst=None):
 
 
 def irecv(tensor, src=None, group=None, tag=0, group_src=None):
-    """Begin to receive into a tensor, from any rank unless ``src`` is given."""
+    """Begin to receive into a tensor, from any rank unless ``src`` is given.
+
+    >>> dist = torch.distributed
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> if dist.get_world_size() > 1 and dist.get_rank() == 1:  # rank 0 sends what rank 1 receives
+    ...     _ = dist.irecv(torch.ones(2), src=0)
+    >>> dist.destroy_process_group()
+    """
     _tensor("irecv", "tensor", tensor)
     if (pg := _group("irecv", group)) is None:
         return None
@@ -258,14 +324,28 @@ def irecv(tensor, src=None, group=None, tag=0, group_src=None):
 
 
 def send(tensor, dst=None, group=None, tag=0, group_dst=None):
-    """Send a tensor to rank ``dst``, which receives it under the same tag; returns when it may be changed again."""
+    """Send a tensor to rank ``dst``, which receives it under the same tag; returns when it may be changed again.
+
+    >>> dist = torch.distributed
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> if dist.get_world_size() > 1 and dist.get_rank() == 0:  # rank 0 sends what rank 1 receives
+    ...     _ = dist.send(torch.ones(2), dst=1)
+    >>> dist.destroy_process_group()
+    """
     _tensor("send", "tensor", tensor)
     if (pg := _group("send", group)) is not None:
         pg.send_now([tensor], _not_us("send", pg, _place("send", "dst", pg, dst, group_dst)), tag)
 
 
 def recv(tensor, src=None, group=None, tag=0, group_src=None):
-    """Receive into a tensor, of the shape and dtype that was sent; returns the sender's rank, -1 outside the group."""
+    """Receive into a tensor, of the shape and dtype that was sent; returns the sender's rank, -1 outside the group.
+
+    >>> dist = torch.distributed
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> if dist.get_world_size() > 1 and dist.get_rank() == 1:  # rank 0 sends what rank 1 receives
+    ...     _ = dist.recv(torch.ones(2), src=0)
+    >>> dist.destroy_process_group()
+    """
     _tensor("recv", "tensor", tensor)
     if (pg := _group("recv", group)) is None:
         return -1

@@ -40,7 +40,16 @@ def _finish(async_op, what):
 
 @torch.no_grad()
 def broadcast_multigpu(tensor_list, src, group=None, async_op=False, src_tensor=0):
-    """Fill all tensors of all ranks with tensor ``src_tensor`` of rank ``src``."""
+    """Fill all tensors of all ranks with tensor ``src_tensor`` of rank ``src``.
+
+    >>> dist = torch.distributed
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> x = torch.ones(2)
+    >>> dist.broadcast_multigpu([x], 0)
+    >>> x
+    tensor([1., 1.])
+    >>> dist.destroy_process_group()
+    """
     _finish(async_op, "broadcast_multigpu")
     tensors = _list("broadcast_multigpu", tensor_list)
     line = tensors[src_tensor].clone()
@@ -51,7 +60,16 @@ def broadcast_multigpu(tensor_list, src, group=None, async_op=False, src_tensor=
 
 @torch.no_grad()
 def all_reduce_multigpu(tensor_list, op=ReduceOp.SUM, group=None, async_op=False):
-    """Reduce all tensors of all ranks, in place."""
+    """Reduce all tensors of all ranks, in place.
+
+    >>> dist = torch.distributed
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> x = torch.ones(2)
+    >>> dist.all_reduce_multigpu([x])
+    >>> x
+    tensor([1., 1.])
+    >>> dist.destroy_process_group()
+    """
     _finish(async_op, "all_reduce_multigpu")
     tensors, total = _folded("all_reduce_multigpu", tensor_list, op)
     collectives.all_reduce(total, op, group)
@@ -61,7 +79,16 @@ def all_reduce_multigpu(tensor_list, op=ReduceOp.SUM, group=None, async_op=False
 
 @torch.no_grad()
 def reduce_multigpu(tensor_list, dst, op=ReduceOp.SUM, group=None, async_op=False, dst_tensor=0):
-    """Reduce all tensors of all ranks into tensor ``dst_tensor`` of rank ``dst``."""
+    """Reduce all tensors of all ranks into tensor ``dst_tensor`` of rank ``dst``.
+
+    >>> dist = torch.distributed
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> x = torch.ones(2)
+    >>> dist.reduce_multigpu([x], 0)
+    >>> x
+    tensor([1., 1.])
+    >>> dist.destroy_process_group()
+    """
     _finish(async_op, "reduce_multigpu")
     tensors, total = _folded("reduce_multigpu", tensor_list, op)
     collectives.reduce(total, dst, op, group)
@@ -71,7 +98,16 @@ def reduce_multigpu(tensor_list, dst, op=ReduceOp.SUM, group=None, async_op=Fals
 
 @torch.no_grad()
 def all_gather_multigpu(output_tensor_lists, input_tensor_list, group=None, async_op=False):
-    """Fill each list with all tensors of all ranks, those of rank 0 first."""
+    """Fill each list with all tensors of all ranks, those of rank 0 first.
+
+    >>> dist = torch.distributed
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> gathered = [[torch.zeros(2)]]
+    >>> dist.all_gather_multigpu(gathered, [torch.ones(2)])
+    >>> gathered
+    [[tensor([1., 1.])]]
+    >>> dist.destroy_process_group()
+    """
     _finish(async_op, "all_gather_multigpu")
     inputs = _list("all_gather_multigpu", input_tensor_list)
     whole = torch.stack(inputs)

@@ -26,7 +26,11 @@ class _Options:
 
 
 class AllreduceOptions(_Options):
-    """Options of ``ProcessGroup.allreduce``: reduceOp, timeout, asyncOp."""
+    """Options of ``ProcessGroup.allreduce``: reduceOp, timeout, asyncOp.
+
+    >>> torch.distributed.c10d.AllreduceOptions().reduceOp == torch.distributed.ReduceOp.SUM
+    True
+    """
 
 
 class AllreduceCoalescedOptions(AllreduceOptions):
@@ -38,7 +42,11 @@ class AllgatherOptions(_Options):
 
 
 class BroadcastOptions(_Options):
-    """Options of ``ProcessGroup.broadcast``: rootRank, timeout, asyncOp."""
+    """Options of ``ProcessGroup.broadcast``: rootRank, timeout, asyncOp.
+
+    >>> torch.distributed.c10d.BroadcastOptions().rootRank
+    0
+    """
 
 
 class ReduceOptions(_Options):

@@ -10,6 +10,12 @@ class ProcessGroup:
 
     Each method takes lists of tensors and options and returns a :class:`torch.distributed.Work`.  Ranks are places in
     the group, from 0 to ``size() - 1``.
+
+    >>> dist = torch.distributed
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> isinstance(dist.group.WORLD, dist.ProcessGroup), dist.group.WORLD.size()
+    (True, 1)
+    >>> dist.destroy_process_group()
     """
 
     __module__ = "torch.distributed"
@@ -21,11 +27,25 @@ class ProcessGroup:
         self.bound_device_id = None
 
     def rank(self) -> int:
-        """Our place in the group."""
+        """Our place in the group.
+
+        >>> dist = torch.distributed
+        >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+        >>> dist.group.WORLD.rank()
+        0
+        >>> dist.destroy_process_group()
+        """
         return self._rank
 
     def size(self) -> int:
-        """How many ranks the group has."""
+        """How many ranks the group has.
+
+        >>> dist = torch.distributed
+        >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+        >>> dist.group.WORLD.size()
+        1
+        >>> dist.destroy_process_group()
+        """
         return self._size
 
     def name(self) -> str:
@@ -73,11 +93,29 @@ class ProcessGroup:
         raise NotImplementedError(f"backend {self.name()!r} has no {what}")
 
     def broadcast(self, tensors, opts=None):
-        """Fill every rank's tensor with that of ``opts.rootRank``."""
+        """Fill every rank's tensor with that of ``opts.rootRank``.
+
+        >>> dist = torch.distributed
+        >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+        >>> x = torch.ones(2)
+        >>> _ = dist.group.WORLD.broadcast([x]).wait()
+        >>> x
+        tensor([1., 1.])
+        >>> dist.destroy_process_group()
+        """
         return self._absent("broadcast")
 
     def allreduce(self, tensors, opts=None):
-        """Reduce the tensors of all ranks, in place."""
+        """Reduce the tensors of all ranks, in place.
+
+        >>> dist = torch.distributed
+        >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+        >>> x = torch.ones(2)
+        >>> _ = dist.group.WORLD.allreduce([x]).wait()
+        >>> x
+        tensor([1., 1.])
+        >>> dist.destroy_process_group()
+        """
         return self._absent("all_reduce")
 
     def allreduce_coalesced(self, tensors, opts=None):

@@ -60,7 +60,11 @@ ReduceOp.RedOpType = ReduceOp
 
 
 class _Old:
-    """``reduce_op.SUM`` of 2018, now ``ReduceOp.SUM``."""
+    """``reduce_op.SUM`` of 2018, now ``ReduceOp.SUM``.
+
+    >>> torch.distributed.reduce_op.SUM == torch.distributed.ReduceOp.SUM
+    True
+    """
 
     def __getattr__(self, name):
         if name not in KINDS[1:]:

@@ -11,6 +11,14 @@ class Work:
     """An operation under way; what ``async_op=True`` returns.
 
     A backend of another kind returns a subclass that defines ``wait`` and ``is_completed``.
+
+    >>> dist = torch.distributed
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> x = torch.ones(2)
+    >>> work = dist.all_reduce(x, async_op=True)
+    >>> work.wait()
+    True
+    >>> dist.destroy_process_group()
     """
 
     __module__ = "torch.distributed"
@@ -19,22 +27,65 @@ class Work:
         self._rank = rank
 
     def wait(self, timeout=None) -> bool:
-        """Wait until it is done; RuntimeError with the reason when it failed, or took longer than ``timeout``."""
+        """Wait until it is done; RuntimeError with the reason when it failed, or took longer than ``timeout``.
+
+        >>> dist = torch.distributed
+        >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+        >>> x = torch.ones(2)
+        >>> dist.all_reduce(x, async_op=True).wait()
+        True
+        >>> dist.destroy_process_group()
+        """
         raise NotImplementedError(f"{type(self).__name__}.wait")
 
     def is_completed(self) -> bool:
-        """Whether it is done, well or not."""
+        """Whether it is done, well or not.
+
+        >>> dist = torch.distributed
+        >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+        >>> work = dist.all_reduce(torch.ones(2), async_op=True)
+        >>> _ = work.wait()
+        >>> work.is_completed()
+        True
+        >>> dist.destroy_process_group()
+        """
         raise NotImplementedError(f"{type(self).__name__}.is_completed")
 
     def exception(self):
-        """What went wrong, or None."""
+        """What went wrong, or None.
+
+        >>> dist = torch.distributed
+        >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+        >>> work = dist.all_reduce(torch.ones(2), async_op=True)
+        >>> _ = work.wait()
+        >>> print(work.exception())
+        None
+        >>> dist.destroy_process_group()
+        """
 
     def is_success(self) -> bool:
-        """Whether it is done and nothing went wrong."""
+        """Whether it is done and nothing went wrong.
+
+        >>> dist = torch.distributed
+        >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+        >>> work = dist.all_reduce(torch.ones(2), async_op=True)
+        >>> _ = work.wait()
+        >>> work.is_success()
+        True
+        >>> dist.destroy_process_group()
+        """
         return self.is_completed() and self.exception() is None
 
     def synchronize(self) -> None:
-        """Wait; what a GPU's stream would do is done by the processor here."""
+        """Wait; what a GPU's stream would do is done by the processor here.
+
+        >>> dist = torch.distributed
+        >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+        >>> work = dist.all_reduce(torch.ones(2), async_op=True)
+        >>> work.synchronize() is None
+        True
+        >>> dist.destroy_process_group()
+        """
         self.wait()
 
     def block_current_stream(self) -> None:

@@ -61,13 +61,27 @@ class GroupMember(metaclass=_Members):
 
 
 class group(metaclass=_Members):
-    """``group.WORLD`` is the group of all ranks."""
+    """``group.WORLD`` is the group of all ranks.
+
+    >>> dist = torch.distributed
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> dist.group.WORLD.rank()
+    0
+    >>> dist.destroy_process_group()
+    """
 
     __module__ = "torch.distributed"
 
 
 def is_initialized() -> bool:
-    """Whether the default process group has been set up."""
+    """Whether the default process group has been set up.
+
+    >>> dist = torch.distributed
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> dist.is_initialized()
+    True
+    >>> dist.destroy_process_group()
+    """
     return _world.default is not None
 
 
@@ -176,6 +190,12 @@ def destroy_process_group(group=None) -> None:
     """Leave a group, or with None all groups and the job; the connections close.
 
     Operations under way are given up.  A process that ends without it leaves too.
+
+    >>> dist = torch.distributed
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> dist.destroy_process_group()
+    >>> dist.is_initialized()
+    False
     """
     if group is GroupMember.NON_GROUP_MEMBER:
         return
@@ -217,12 +237,26 @@ def _leave_at_exit():
 
 
 def get_rank(group=None) -> int:
-    """Our place in the group, or -1 if we are not in it."""
+    """Our place in the group, or -1 if we are not in it.
+
+    >>> dist = torch.distributed
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> dist.get_rank()
+    0
+    >>> dist.destroy_process_group()
+    """
     return resolve(group).rank() if is_member(group) else -1
 
 
 def get_world_size(group=None) -> int:
-    """How many ranks the group has, or -1 if we are not in it."""
+    """How many ranks the group has, or -1 if we are not in it.
+
+    >>> dist = torch.distributed
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> dist.get_world_size()
+    1
+    >>> dist.destroy_process_group()
+    """
     return resolve(group).size() if is_member(group) else -1
 
 
@@ -305,6 +339,12 @@ def new_group(
 
     With ``use_local_synchronization`` only its members call.  Raises ValueError for ranks that do not exist or occur
     twice, RuntimeError when the ranks that call do not name the same members.
+
+    >>> dist = torch.distributed
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> dist.new_group([0]).size()
+    1
+    >>> dist.destroy_process_group()
     """
     default = default_group()
     ours = _world.groups[default]

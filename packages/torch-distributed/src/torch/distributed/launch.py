@@ -9,7 +9,11 @@ from . import run
 
 
 def parse_args(args):
-    """The options, those of ``torchrun`` and ``--use-env``."""
+    """The options, those of ``torchrun`` and ``--use-env``.
+
+    >>> torch.distributed.launch.parse_args(["--nproc-per-node", "2", "train.py"]).nproc_per_node
+    '2'
+    """
     args = list(sys.argv[1:] if args is None else args)
     use_env = [a for a in args[: _script(args)] if a in ("--use-env", "--use_env")]
     options = run.parse_args(
@@ -32,7 +36,13 @@ def _script(args) -> int:
 
 
 def main(args=None) -> None:
-    """Start a job as :func:`torch.distributed.run.main` does."""
+    """Start a job as :func:`torch.distributed.run.main` does.
+
+    >>> torch.distributed.launch.main(["--nproc-per-node", "1"])
+    Traceback (most recent call last):
+        ...
+    SystemExit: 2
+    """
     try:
         run.run(parse_args(args))
     except run.ChildFailedError as error:

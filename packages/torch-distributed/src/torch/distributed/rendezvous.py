@@ -13,7 +13,15 @@ _handlers: dict = {}
 
 
 def register_rendezvous_handler(scheme: str, handler) -> None:
-    """Let ``handler(url, timeout=..., **kwargs)``, a generator of (store, rank, world_size), serve urls of a scheme."""
+    """Let ``handler(url, timeout=..., **kwargs)``, a generator of (store, rank, world_size), serve urls of a scheme.
+
+    >>> def alone(url, timeout=None, **kwargs):
+    ...     yield torch.distributed.HashStore(), 0, 1
+    >>> register_rendezvous_handler("alone", alone)
+    >>> store, rank, world_size = next(torch.distributed.rendezvous("alone://"))
+    >>> rank, world_size
+    (0, 1)
+    """
     if scheme in _handlers:
         raise RuntimeError(f"Rendezvous handler for {scheme}:// already registered")
     _handlers[scheme] = handler

@@ -61,6 +61,9 @@ class Constraint:
     """A region over which a variable is valid.
 
     ``is_discrete`` says whether it consists of separate points, ``event_dim`` how many dims of a tensor it looks at.
+
+    >>> torch.distributions.constraints.positive.check(torch.tensor([-1.0, 1.0]))
+    tensor([False,  True])
     """
 
     is_discrete = False
@@ -105,7 +108,11 @@ class _Dependent(Constraint):
 
 
 def is_dependent(constraint: Any) -> Any:
-    """Whether a constraint depends on other values, so that it cannot be checked by itself."""
+    """Whether a constraint depends on other values, so that it cannot be checked by itself.
+
+    >>> torch.distributions.constraints.is_dependent(torch.distributions.Uniform.support)
+    True
+    """
     return isinstance(constraint, _Dependent)
 
 

@@ -44,7 +44,14 @@ class Distribution:
 
     @staticmethod
     def set_default_validate_args(value: bool) -> None:
-        """Whether distributions check their arguments when ``validate_args`` is not given."""
+        """Whether distributions check their arguments when ``validate_args`` is not given.
+
+        >>> normal = torch.distributions.Normal
+        >>> normal.set_default_validate_args(False)
+        >>> normal(0.0, -1.0)
+        Normal(loc: tensor(0.), scale: tensor(-1.))
+        >>> normal.set_default_validate_args(True)
+        """
         if value not in (True, False):
             raise ValueError(f"set_default_validate_args: expected True or False, got {value!r}")
         Distribution._validate_args = value
@@ -162,41 +169,79 @@ class Distribution:
         return self.variance.sqrt()
 
     def sample(self, sample_shape: Sequence[int] = torch.Size()) -> Tensor:
-        """Draws without gradients: ``sample_shape + batch_shape + event_shape``."""
+        """Draws without gradients: ``sample_shape + batch_shape + event_shape``.
+
+        >>> torch.distributions.Normal(0.0, 1.0).sample((2, 3)).shape
+        torch.Size([2, 3])
+        """
         with torch.no_grad():
             return self.rsample(sample_shape)
 
     def rsample(self, sample_shape: Sequence[int] = torch.Size()) -> Tensor:
-        """Draws that pass gradients on to the parameters; NotImplementedError where ``has_rsample`` is False."""
+        """Draws that pass gradients on to the parameters; NotImplementedError where ``has_rsample`` is False.
+
+        >>> loc = torch.tensor(0.0, requires_grad=True)
+        >>> torch.distributions.Normal(loc, 1.0).rsample().backward()
+        >>> loc.grad
+        tensor(1.)
+        """
         raise NotImplementedError(f"{type(self).__name__}.rsample")
 
     def sample_n(self, n: int) -> Tensor:
-        """Older form of ``sample((n,))``."""
+        """Older form of ``sample((n,))``.
+
+        >>> torch.distributions.Normal(torch.zeros(3), 1.0).sample_n(2).shape
+        torch.Size([2, 3])
+        """
         warnings.warn("sample_n(n) will be deprecated. Use .sample((n,)) instead", FutureWarning, stacklevel=2)
         return self.sample(torch.Size((n,)))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """The logarithm of the density or probability at ``value``, one for each event."""
+        """The logarithm of the density or probability at ``value``, one for each event.
+
+        >>> torch.distributions.Bernoulli(0.5).log_prob(torch.tensor(1.0))
+        tensor(-0.6931)
+        """
         raise NotImplementedError(f"{type(self).__name__}.log_prob")
 
     def cdf(self, value: Tensor) -> Tensor:
-        """The probability of what is at most ``value``."""
+        """The probability of what is at most ``value``.
+
+        >>> torch.distributions.Normal(0.0, 1.0).cdf(torch.tensor(0.0))
+        tensor(0.5000)
+        """
         raise NotImplementedError(f"{type(self).__name__}.cdf")
 
     def icdf(self, value: Tensor) -> Tensor:
-        """The inverse of :meth:`cdf`: a quantile."""
+        """The inverse of :meth:`cdf`: a quantile.
+
+        >>> torch.distributions.Normal(0.0, 1.0).icdf(torch.tensor(0.5))
+        tensor(0.)
+        """
         raise NotImplementedError(f"{type(self).__name__}.icdf")
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
-        """All values of a discrete distribution along a new first dim; ``expand`` to the batch shape or not."""
+        """All values of a discrete distribution along a new first dim; ``expand`` to the batch shape or not.
+
+        >>> torch.distributions.Bernoulli(torch.tensor(0.3)).enumerate_support()
+        tensor([0., 1.])
+        """
         raise NotImplementedError(f"{type(self).__name__}.enumerate_support")
 
     def entropy(self) -> Tensor:
-        """The entropy, in nats, of shape ``batch_shape``."""
+        """The entropy, in nats, of shape ``batch_shape``.
+
+        >>> torch.distributions.Bernoulli(0.5).entropy()
+        tensor(0.6931)
+        """
         raise NotImplementedError(f"{type(self).__name__}.entropy")
 
     def perplexity(self) -> Tensor:
-        """``exp(entropy)``."""
+        """``exp(entropy)``.
+
+        >>> torch.distributions.Bernoulli(torch.tensor(0.5)).perplexity()
+        tensor(2.)
+        """
         return torch.exp(self.entropy())
 
     # --- checks

@@ -19,6 +19,9 @@ class ExponentialFamily(Distribution):
 
     Entropy and the divergence of two members of one family follow from F by automatic differentiation
     (Nielsen and Nock, "Entropies and cross-entropies of exponential families", 2010).
+
+    >>> isinstance(torch.distributions.Normal(0.0, 1.0), torch.distributions.ExponentialFamily)
+    True
     """
 
     @property

@@ -48,13 +48,21 @@ def broadcast_all(*values: Tensor | int | float | bool) -> tuple[Tensor, ...]:
 
 
 def clamp_probs(probs: Tensor) -> Tensor:
-    """Probabilities kept away from 0 and 1 by the spacing of their dtype, so that their log odds are finite."""
+    """Probabilities kept away from 0 and 1 by the spacing of their dtype, so that their log odds are finite.
+
+    >>> torch.distributions.utils.clamp_probs(torch.tensor([0.0, 0.5])) > 0
+    tensor([True, True])
+    """
     eps = torch.finfo(probs.dtype).eps
     return probs.clamp(min=eps, max=1 - eps)
 
 
 def logits_to_probs(logits: Tensor, is_binary: bool = False) -> Tensor:
-    """Probabilities of log odds (``is_binary``), or of unnormalised logarithms along the last dim."""
+    """Probabilities of log odds (``is_binary``), or of unnormalised logarithms along the last dim.
+
+    >>> torch.distributions.utils.logits_to_probs(torch.zeros(2))
+    tensor([0.5000, 0.5000])
+    """
     return torch.sigmoid(logits) if is_binary else torch.softmax(logits, -1)
 
 
@@ -134,7 +142,12 @@ def _triangle(n, diag):
 
 
 def batch_tril(bmat: Any, diagonal: int = 0) -> Any:
-    """Older name of :func:`torch.tril`."""
+    """Older name of :func:`torch.tril`.
+
+    >>> torch.distributions.utils.batch_tril(torch.ones(1, 2, 2))
+    tensor([[[1., 0.],
+             [1., 1.]]])
+    """
     return torch.tril(bmat, diagonal)
 
 

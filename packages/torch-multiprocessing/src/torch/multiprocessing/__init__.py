@@ -38,17 +38,35 @@ if TYPE_CHECKING:
 
 
 def Queue(maxsize: int = 0) -> Any:
-    """A queue of any objects, with room for `maxsize` of them (0: no limit); tensors travel by handle."""
+    """A queue of any objects, with room for `maxsize` of them (0: no limit); tensors travel by handle.
+
+    >>> queue = torch.multiprocessing.Queue()
+    >>> queue.put(torch.ones(2))
+    >>> queue.get()
+    tensor([1., 1.])
+    """
     return get_context().Queue(maxsize)
 
 
 def JoinableQueue(maxsize: int = 0) -> Any:
-    """A queue that also counts the tasks done."""
+    """A queue that also counts the tasks done.
+
+    >>> queue = torch.multiprocessing.JoinableQueue()
+    >>> queue.put(torch.ones(2))
+    >>> queue.get()
+    tensor([1., 1.])
+    >>> queue.task_done()
+    """
     return get_context().JoinableQueue(maxsize)
 
 
 def Pool(processes: Any = None, initializer: Any = None, initargs: Any = (), maxtasksperchild: Any = None) -> Any:
-    """A pool of worker processes."""
+    """A pool of worker processes.
+
+    >>> with torch.multiprocessing.Pool(1) as pool:
+    ...     print(pool.map(torch.sum, [torch.ones(2), torch.ones(3)]))
+    [tensor(2.), tensor(3.)]
+    """
     return get_context().Pool(processes, initializer, initargs, maxtasksperchild)
 
 

@@ -102,7 +102,11 @@ _contexts = {"fork": ForkContext(), "spawn": SpawnContext(), "forkserver": ForkS
 
 
 def get_context(method: str | None = None):
-    """The context of a start method, or of the one that is set for the process."""
+    """The context of a start method, or of the one that is set for the process.
+
+    >>> torch.multiprocessing.get_context("spawn").get_start_method()
+    'spawn'
+    """
     if method is None:
         method = multiprocessing.get_start_method()
     if method not in _contexts:

@@ -172,7 +172,14 @@ class JoinableQueue(Queue):
 
 
 class ConnectionWrapper:
-    """A connection whose `send` and `recv` carry tensors by handle, as those of `multiprocessing` do by themselves."""
+    """A connection whose `send` and `recv` carry tensors by handle, as those of `multiprocessing` do by themselves.
+
+    >>> one, other = torch.multiprocessing.Pipe()
+    >>> sender, receiver = map(torch.multiprocessing.queue.ConnectionWrapper, (one, other))
+    >>> sender.send(torch.ones(2))
+    >>> receiver.recv()
+    tensor([1., 1.])
+    """
 
     def __init__(self, conn: connection.Connection) -> None:
         self.conn = conn

@@ -29,6 +29,10 @@ def reduce_tensor(tensor):
     """The call that makes a tensor over the same memory in another process.
 
     The tensor's storage is moved into shared memory, in place, when it is not there yet.
+
+    >>> rebuild, arguments = torch.multiprocessing.reductions.reduce_tensor(torch.ones(2))
+    >>> rebuild(*arguments)
+    tensor([1., 1.])
     """
     if tensor.requires_grad and not tensor.is_leaf:
         raise RuntimeError(
@@ -84,7 +88,13 @@ def _level_of_sender() -> int:
 
 
 def rebuild_tensor(cls, storage, metadata):
-    """The tensor of a message; `storage` is a storage or what stands for one there."""
+    """The tensor of a message; `storage` is a storage or what stands for one there.
+
+    >>> from torch.multiprocessing.reductions import rebuild_tensor, reduce_tensor
+    >>> rebuild, arguments = reduce_tensor(torch.ones(2))
+    >>> rebuild(*arguments)
+    tensor([1., 1.])
+    """
     dtype, offset, size, stride, requires_grad, attributes = metadata
     if storage is None or isinstance(storage, (int, tuple)):
         storage = _share.receive_storage(storage)
@@ -161,7 +171,12 @@ def rebuild_sparse_compressed_tensor(parts, layout, shape, requires_grad, cls, a
 
 
 def reduce_storage(storage):
-    """The call that makes a storage over the same memory in another process."""
+    """The call that makes a storage over the same memory in another process.
+
+    >>> rebuild, arguments = torch.multiprocessing.reductions.reduce_storage(torch.ones(2).untyped_storage())
+    >>> rebuild(*arguments).nbytes()
+    8
+    """
     if _messages.goes_by_value():
         return PickledStorage(storage).__reduce_ex__(4)
     place = _share.send_storage(_share.share_storage_(storage))
@@ -169,17 +184,33 @@ def reduce_storage(storage):
 
 
 def rebuild_storage_filename(cls, manager, handle, size, dtype=None):
-    """The storage of a handle."""
+    """The storage of a handle.
+
+    >>> storage = torch.ones(2).untyped_storage()
+    >>> rebuild, arguments = torch.multiprocessing.reductions.reduce_storage(storage)
+    >>> rebuild(*arguments).nbytes()
+    8
+    """
     return _share.receive_storage(handle)
 
 
 def rebuild_storage_fd(cls, df, size):
-    """The storage of a handle; both strategies use the same one."""
+    """The storage of a handle; both strategies use the same one.
+
+    >>> storage = torch.ones(2).untyped_storage()
+    >>> rebuild, arguments = torch.multiprocessing.reductions.reduce_storage(storage)
+    >>> rebuild(*arguments).nbytes()
+    8
+    """
     return _share.receive_storage(df)
 
 
 def rebuild_storage_empty(cls):
-    """A storage of no bytes."""
+    """A storage of no bytes.
+
+    >>> torch.multiprocessing.reductions.rebuild_storage_empty(torch.UntypedStorage).nbytes()
+    0
+    """
     return cls(0)
 
 
@@ -196,17 +227,35 @@ def _no_cuda(what: str):
 
 
 def reduce_event(event):
-    """Events of CUDA streams are not sent."""
+    """Events of CUDA streams are not sent.
+
+    >>> torch.multiprocessing.reductions.reduce_event(None)
+    Traceback (most recent call last):
+        ...
+    NotImplementedError: events of CUDA streams cannot be sent between processes: onl...
+    """
     _no_cuda("events of CUDA streams")
 
 
 def rebuild_event(device, handle):
-    """Events of CUDA streams are not sent."""
+    """Events of CUDA streams are not sent.
+
+    >>> torch.multiprocessing.reductions.rebuild_event(0, None)
+    Traceback (most recent call last):
+        ...
+    NotImplementedError: events of CUDA streams cannot be sent between processes: onl...
+    """
     _no_cuda("events of CUDA streams")
 
 
 def rebuild_storage_cuda(cls, device, handle, size, offset, view_size):
-    """Storages on a CUDA device are not sent."""
+    """Storages on a CUDA device are not sent.
+
+    >>> torch.multiprocessing.reductions.rebuild_storage_cuda()
+    Traceback (most recent call last):
+        ...
+    TypeError: rebuild_storage_cuda() missing 6 required positional argumen...
+    """
     _no_cuda("storages on a CUDA device")
 
 
@@ -242,7 +291,13 @@ def fd_id(fd: int) -> tuple[int, int]:
 
 
 class StorageRef:
-    """2018's reference to a storage by its address, equal to others of the same address."""
+    """2018's reference to a storage by its address, equal to others of the same address.
+
+    >>> storage = torch.ones(2).untyped_storage()
+    >>> ref = torch.multiprocessing.reductions.StorageRef(storage)
+    >>> type(ref).__name__
+    'StorageRef'
+    """
 
     def __init__(self, ptr: int):
         self.cdata = ptr

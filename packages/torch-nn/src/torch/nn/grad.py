@@ -43,7 +43,11 @@ def conv1d_input(
     groups: int = 1,
     bias: Tensor | None = None,
 ) -> Any:
-    """The gradient of conv1d with respect to its input, of shape ``input_size``."""
+    """The gradient of conv1d with respect to its input, of shape ``input_size``.
+
+    >>> torch.nn.grad.conv1d_input((1, 1, 4), torch.ones(1, 1, 2), torch.ones(1, 1, 3))
+    tensor([[[1., 2., 2., 1.]]])
+    """
     return _input(F.conv1d, input_size, weight, grad_output, (stride, padding, dilation, groups))
 
 
@@ -57,7 +61,11 @@ def conv1d_weight(
     groups: int = 1,
     bias: Tensor | None = None,
 ) -> Any:
-    """The gradient of conv1d with respect to its weight, of shape ``weight_size``."""
+    """The gradient of conv1d with respect to its weight, of shape ``weight_size``.
+
+    >>> torch.nn.grad.conv1d_weight(torch.arange(4.0).view(1, 1, 4), (1, 1, 2), torch.ones(1, 1, 3))
+    tensor([[[3., 6.]]])
+    """
     return _weight(F.conv1d, input, weight_size, grad_output, (stride, padding, dilation, groups))
 
 
@@ -71,7 +79,12 @@ def conv2d_input(
     groups: int = 1,
     bias: Tensor | None = None,
 ) -> Any:
-    """The gradient of conv2d with respect to its input, of shape ``input_size``."""
+    """The gradient of conv2d with respect to its input, of shape ``input_size``.
+
+    >>> torch.nn.grad.conv2d_input((1, 1, 2, 2), torch.ones(1, 1, 1, 1), torch.ones(1, 1, 2, 2))
+    tensor([[[[1., 1.],
+              [1., 1.]]]])
+    """
     return _input(F.conv2d, input_size, weight, grad_output, (stride, padding, dilation, groups))
 
 
@@ -85,7 +98,12 @@ def conv2d_weight(
     groups: int = 1,
     bias: Tensor | None = None,
 ) -> Any:
-    """The gradient of conv2d with respect to its weight, of shape ``weight_size``."""
+    """The gradient of conv2d with respect to its weight, of shape ``weight_size``.
+
+    >>> torch.nn.grad.conv2d_weight(torch.ones(1, 1, 3, 3), (1, 1, 2, 2), torch.ones(1, 1, 2, 2))
+    tensor([[[[4., 4.],
+              [4., 4.]]]])
+    """
     return _weight(F.conv2d, input, weight_size, grad_output, (stride, padding, dilation, groups))
 
 
@@ -99,7 +117,11 @@ def conv3d_input(
     groups: int = 1,
     bias: Tensor | None = None,
 ) -> Any:
-    """The gradient of conv3d with respect to its input, of shape ``input_size``."""
+    """The gradient of conv3d with respect to its input, of shape ``input_size``.
+
+    >>> torch.nn.grad.conv3d_input((1, 1, 2, 2, 2), torch.ones(1, 1, 1, 1, 1), torch.ones(1, 1, 2, 2, 2)).shape
+    torch.Size([1, 1, 2, 2, 2])
+    """
     return _input(F.conv3d, input_size, weight, grad_output, (stride, padding, dilation, groups))
 
 
@@ -113,5 +135,9 @@ def conv3d_weight(
     groups: int = 1,
     bias: Tensor | None = None,
 ) -> Any:
-    """The gradient of conv3d with respect to its weight, of shape ``weight_size``."""
+    """The gradient of conv3d with respect to its weight, of shape ``weight_size``.
+
+    >>> torch.nn.grad.conv3d_weight(torch.ones(1, 1, 3, 3, 3), (1, 1, 2, 2, 2), torch.ones(1, 1, 2, 2, 2)).shape
+    torch.Size([1, 1, 2, 2, 2])
+    """
     return _weight(F.conv3d, input, weight_size, grad_output, (stride, padding, dilation, groups))

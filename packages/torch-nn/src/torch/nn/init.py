@@ -66,13 +66,21 @@ def calculate_gain(
 
 
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: torch.Generator | None = None) -> Tensor:
-    """Uniform in ``[a, b)``."""
+    """Uniform in ``[a, b)``.
+
+    >>> torch.nn.init.uniform_(torch.empty(100), 2.0, 3.0).floor().unique()
+    tensor([2.])
+    """
     with torch.no_grad():
         return tensor.uniform_(a, b, generator=generator)
 
 
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: torch.Generator | None = None) -> Tensor:
-    """Normal with ``mean`` and ``std``."""
+    """Normal with ``mean`` and ``std``.
+
+    >>> torch.nn.init.normal_(torch.empty(100, 100), mean=5.0, std=0.1).mean().round()
+    tensor(5.)
+    """
     with torch.no_grad():
         return tensor.normal_(mean, std, generator=generator)
 
@@ -113,17 +121,30 @@ def constant_(tensor: Tensor, val: float) -> Tensor:
 
 
 def ones_(tensor: Tensor) -> Tensor:
-    """All 1."""
+    """All 1.
+
+    >>> torch.nn.init.ones_(torch.empty(2))
+    tensor([1., 1.])
+    """
     return constant_(tensor, 1.0)
 
 
 def zeros_(tensor: Tensor) -> Tensor:
-    """All 0."""
+    """All 0.
+
+    >>> torch.nn.init.zeros_(torch.empty(2))
+    tensor([0., 0.])
+    """
     return constant_(tensor, 0.0)
 
 
 def eye_(tensor: Tensor) -> Tensor:
-    """The identity matrix; ValueError unless the tensor has 2 dims."""
+    """The identity matrix; ValueError unless the tensor has 2 dims.
+
+    >>> torch.nn.init.eye_(torch.empty(2, 3))
+    tensor([[1., 0., 0.],
+            [0., 1., 0.]])
+    """
     if tensor.dim() != 2:
         raise ValueError(f"Only tensors with 2 dimensions are supported, got shape {tuple(tensor.shape)}")
     with torch.no_grad():
@@ -132,7 +153,15 @@ def eye_(tensor: Tensor) -> Tensor:
 
 
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
-    """A convolution's weight (3 to 5 dims) that passes as many channels as it can through unchanged, in each group."""
+    """A convolution's weight (3 to 5 dims) that passes as many channels as it can through unchanged, in each group.
+
+    >>> torch.nn.init.dirac_(torch.empty(2, 2, 3))
+    tensor([[[0., 1., 0.],
+             [0., 0., 0.]],
+    <BLANKLINE>
+            [[0., 0., 0.],
+             [0., 1., 0.]]])
+    """
     if tensor.dim() not in (3, 4, 5):
         raise ValueError(f"Only tensors with 3, 4, or 5 dimensions are supported, got shape {tuple(tensor.shape)}")
     if tensor.shape[0] % groups:
@@ -163,14 +192,23 @@ _calculate_fan_in_and_fan_out = _fans  # third-party code imports it by this nam
 
 
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: torch.Generator | None = None) -> Tensor:
-    """Uniform with variance ``gain^2 * 2 / (fan_in + fan_out)`` (Glorot 2010, equation 16)."""
+    """Uniform with variance ``gain^2 * 2 / (fan_in + fan_out)`` (Glorot 2010, equation 16).
+
+    >>> torch.nn.init.xavier_uniform_(torch.empty(3, 3)).abs().max() <= 1
+    tensor(True)
+    """
     fan_in, fan_out = _fans(tensor)
     a = math.sqrt(3.0) * gain * math.sqrt(2.0 / float(fan_in + fan_out))
     return uniform_(tensor, -a, a, generator)
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: torch.Generator | None = None) -> Tensor:
-    """Normal with variance ``gain^2 * 2 / (fan_in + fan_out)`` (Glorot 2010)."""
+    """Normal with variance ``gain^2 * 2 / (fan_in + fan_out)`` (Glorot 2010).
+
+    >>> w = torch.nn.init.xavier_normal_(torch.empty(300, 300))
+    >>> abs(w.std() - (2 / 600) ** 0.5) < 0.01
+    tensor(True)
+    """
     fan_in, fan_out = _fans(tensor)
     return normal_(tensor, 0.0, gain * math.sqrt(2.0 / float(fan_in + fan_out)), generator)
 
@@ -210,7 +248,12 @@ def kaiming_uniform_(
     ] = "leaky_relu",
     generator: torch.Generator | None = None,
 ) -> Tensor:
-    """Uniform with standard deviation ``gain / sqrt(fan)``; ``a`` is the slope of the leaky ReLU that follows (He 2015)."""
+    """Uniform with standard deviation ``gain / sqrt(fan)``; ``a`` is the slope of the leaky ReLU that follows (He 2015).
+
+    >>> w = torch.nn.init.kaiming_uniform_(torch.empty(200, 400), nonlinearity="relu")
+    >>> w.abs().max() <= (6 / 400) ** 0.5
+    tensor(True)
+    """
     if tensor.numel() == 0:
         warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=2)
         return tensor
@@ -239,7 +282,12 @@ def kaiming_normal_(
     ] = "leaky_relu",
     generator: torch.Generator | None = None,
 ) -> Tensor:
-    """Normal with standard deviation ``gain / sqrt(fan)`` (He 2015, equation 14)."""
+    """Normal with standard deviation ``gain / sqrt(fan)`` (He 2015, equation 14).
+
+    >>> w = torch.nn.init.kaiming_normal_(torch.empty(200, 400))
+    >>> abs(w.std() - (2 / 400) ** 0.5) < 0.01
+    tensor(True)
+    """
     if tensor.numel() == 0:
         warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=2)
         return tensor
@@ -248,7 +296,12 @@ def kaiming_normal_(
 
 
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: torch.Generator | None = None) -> Tensor:
-    """A matrix with orthonormal rows or columns (whichever are fewer), times ``gain``; trailing dims are flattened (Saxe 2013)."""
+    """A matrix with orthonormal rows or columns (whichever are fewer), times ``gain``; trailing dims are flattened (Saxe 2013).
+
+    >>> q = torch.nn.init.orthogonal_(torch.empty(3, 3))
+    >>> torch.allclose(q @ q.t(), torch.eye(3), atol=1e-5)
+    True
+    """
     if tensor.dim() < 2:
         raise ValueError(f"Only tensors with 2 or more dimensions are supported, got shape {tuple(tensor.shape)}")
     if tensor.numel() == 0:
@@ -264,7 +317,11 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: torch.Generator | No
 
 
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: torch.Generator | None = None) -> Tensor:
-    """A matrix with the fraction ``sparsity`` of each column zero and the rest normal with ``std`` (Martens 2010)."""
+    """A matrix with the fraction ``sparsity`` of each column zero and the rest normal with ``std`` (Martens 2010).
+
+    >>> (torch.nn.init.sparse_(torch.empty(10, 4), sparsity=0.3) == 0).sum(dim=0)
+    tensor([3, 3, 3, 3])
+    """
     if tensor.dim() != 2:
         raise ValueError(f"Only tensors with 2 dimensions are supported, got shape {tuple(tensor.shape)}")
     rows, columns = tensor.shape

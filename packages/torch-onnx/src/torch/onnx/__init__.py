@@ -104,6 +104,12 @@ def export(model: Any, args: Any = (), f: Any = None, export_params: bool = True
     ``opset_version`` is 13 to 23. With ``verbose`` nodes keep the lines that they come from, and the graph is printed.
 
     Raises :class:`.errors.UnsupportedOperatorError` that names all operators without a rule, with their lines.
+
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> _ = torch.onnx.export(torch.nn.ReLU(), (torch.ones(2),), file, dynamo=False)
+    >>> torch.onnx.load(io.BytesIO(file.getvalue()))(torch.tensor([-1.0, 2.0]))
+    tensor([0., 2.])
     """
     from . import _front
 

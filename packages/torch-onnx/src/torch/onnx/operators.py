@@ -18,5 +18,10 @@ def shape_as_tensor(x: torch.Tensor) -> torch.Tensor:
 
 
 def reshape_from_tensor_shape(x: torch.Tensor, shape: torch.Tensor) -> torch.Tensor:
-    """The tensor in a shape that stands in a tensor."""
+    """The tensor in a shape that stands in a tensor.
+
+    >>> torch.onnx.operators.reshape_from_tensor_shape(torch.arange(4), torch.tensor([2, 2]))
+    tensor([[0, 1],
+            [2, 3]])
+    """
     return x.reshape(shape.tolist())

@@ -18,7 +18,15 @@ __all__ = ["Adadelta"]
 
 
 class Adadelta(Optimizer):
-    """Algorithm 1 of the paper: steps in the units of the parameters, with no learning rate to choose (lr scales them)."""
+    """Algorithm 1 of the paper: steps in the units of the parameters, with no learning rate to choose (lr scales them).
+
+    >>> w = torch.nn.Parameter(torch.tensor([1.0]))
+    >>> optimizer = torch.optim.Adadelta([w], lr=1.0)
+    >>> (w**2).sum().backward()
+    >>> optimizer.step()
+    >>> w < 1
+    tensor([True])
+    """
 
     def __init__(
         self,

@@ -20,7 +20,15 @@ __all__ = ["Adagrad"]
 
 
 class Adagrad(Optimizer):
-    """``p <- p - lr g / (sqrt(sum of g^2) + eps)``, with the learning rate falling as ``lr / (1 + (t - 1) lr_decay)``."""
+    """``p <- p - lr g / (sqrt(sum of g^2) + eps)``, with the learning rate falling as ``lr / (1 + (t - 1) lr_decay)``.
+
+    >>> w = torch.nn.Parameter(torch.tensor([1.0]))
+    >>> optimizer = torch.optim.Adagrad([w], lr=0.1)
+    >>> (w**2).sum().backward()
+    >>> optimizer.step()
+    >>> w.detach()
+    tensor([0.9000])
+    """
 
     def __init__(
         self,
@@ -74,7 +82,14 @@ class Adagrad(Optimizer):
                 self._begin(p, self.param_groups[-1])
 
     def share_memory(self) -> None:
-        """Move the sums into memory that other processes can map."""
+        """Move the sums into memory that other processes can map.
+
+        >>> w = torch.nn.Parameter(torch.tensor([1.0]))
+        >>> optimizer = torch.optim.Adagrad([w])
+        >>> optimizer.share_memory()
+        >>> optimizer.state[w]["sum"].is_shared()
+        True
+        """
         for group in self.param_groups:
             for p in group["params"]:
                 self.state[p]["sum"].share_memory_()

@@ -18,7 +18,15 @@ __all__ = ["Adamax"]
 
 
 class Adamax(Optimizer):
-    """Algorithm 2 of the paper: Adam with the infinity norm in the place of the second moment."""
+    """Algorithm 2 of the paper: Adam with the infinity norm in the place of the second moment.
+
+    >>> w = torch.nn.Parameter(torch.tensor([1.0]))
+    >>> optimizer = torch.optim.Adamax([w], lr=0.1)
+    >>> (w**2).sum().backward()
+    >>> optimizer.step()
+    >>> w.detach()
+    tensor([0.9000])
+    """
 
     def __init__(
         self,

@@ -18,7 +18,15 @@ __all__ = ["ASGD"]
 
 
 class ASGD(Optimizer):
-    """SGD with the step ``eta = lr / (1 + lambd lr t)^alpha``, and the mean ``state[p]["ax"]`` of the parameters since ``t0``."""
+    """SGD with the step ``eta = lr / (1 + lambd lr t)^alpha``, and the mean ``state[p]["ax"]`` of the parameters since ``t0``.
+
+    >>> w = torch.nn.Parameter(torch.tensor([1.0]))
+    >>> optimizer = torch.optim.ASGD([w], lr=0.1, lambd=0.0)
+    >>> (w**2).sum().backward()
+    >>> optimizer.step()
+    >>> w.detach()
+    tensor([0.8000])
+    """
 
     def __init__(
         self,

@@ -24,6 +24,17 @@ class LBFGS(Optimizer):
 
     The closure clears the gradients, computes the loss and its gradients, and returns the loss.  One group only.
     ``line_search_fn`` is None (steps of size lr) or 'strong_wolfe'.
+
+    >>> w = torch.nn.Parameter(torch.tensor([1.0, 5.0]))
+    >>> optimizer = torch.optim.LBFGS([w], line_search_fn="strong_wolfe")
+    >>> def closure():
+    ...     optimizer.zero_grad()
+    ...     loss = ((w - 3) ** 2).sum()
+    ...     loss.backward()
+    ...     return loss
+    >>> _ = optimizer.step(closure)
+    >>> w.detach()
+    tensor([3., 3.])
     """
 
     def __init__(
@@ -86,7 +97,18 @@ class LBFGS(Optimizer):
         return along
 
     def step(self, closure: Any) -> Any:
-        """Run up to ``max_iter`` iterations; returns the loss at the beginning."""
+        """Run up to ``max_iter`` iterations; returns the loss at the beginning.
+
+        >>> w = torch.nn.Parameter(torch.tensor([1.0]))
+        >>> optimizer = torch.optim.LBFGS([w])
+        >>> def closure():
+        ...     optimizer.zero_grad()
+        ...     loss = (w**2).sum()
+        ...     loss.backward()
+        ...     return loss
+        >>> optimizer.step(closure).item()
+        1.0
+        """
         with torch.no_grad():
             return self._minimize(closure)
 

@@ -102,6 +102,18 @@ class Optimizer:
     A subclass defines ``_update(p, g, state, group)``: change ``p`` in place, given its gradient ``g``, the dict
     ``state`` (empty at first) and the options ``group``.  It may define ``_step_group`` to treat a whole group at once.
     Or it overrides ``step`` altogether.
+
+    >>> class Descent(torch.optim.Optimizer):
+    ...     def step(self):
+    ...         for group in self.param_groups:
+    ...             for p in group["params"]:
+    ...                 p.data -= group["lr"] * p.grad
+    >>> w = torch.nn.Parameter(torch.tensor([1.0]))
+    >>> optimizer = Descent([w], {"lr": 0.25})
+    >>> (w**2).sum().backward()
+    >>> optimizer.step()
+    >>> w.detach()
+    tensor([0.5000])
     """
 
     OptimizerPreHook = OptimizerPostHook = collections.abc.Callable
@@ -193,6 +205,11 @@ class Optimizer:
 
         TypeError for what is no tensor; ValueError for a tensor that is not a leaf, is there already, or lacks a
         required option.
+
+        >>> optimizer = torch.optim.SGD([torch.zeros(1)], lr=1.0)
+        >>> optimizer.add_param_group({"params": [torch.zeros(2)], "lr": 0.1})
+        >>> [group["lr"] for group in optimizer.param_groups]
+        [1.0, 0.1]
         """
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group).__name__}")
@@ -239,7 +256,14 @@ class Optimizer:
         self.param_groups.append(group)
 
     def zero_grad(self, set_to_none: bool = True) -> Any:
-        """Drop the gradients of all parameters, or fill them with zero when ``set_to_none`` is false."""
+        """Drop the gradients of all parameters, or fill them with zero when ``set_to_none`` is false.
+
+        >>> w = torch.nn.Parameter(torch.tensor([1.0]))
+        >>> (w**2).sum().backward()
+        >>> torch.optim.SGD([w], lr=1.0).zero_grad()
+        >>> print(w.grad)
+        None
+        """
         if _profiling():
             handle = _begin_range(f"Optimizer.zero_grad#{type(self).__name__}.zero_grad")
             try:
@@ -274,6 +298,13 @@ class Optimizer:
         """Update all parameters that have a gradient.
 
         ``closure`` computes the loss and the gradients anew; its value is returned.
+
+        >>> w = torch.nn.Parameter(torch.tensor([1.0]))
+        >>> optimizer = torch.optim.SGD([w], lr=0.25)
+        >>> (w**2).sum().backward()
+        >>> optimizer.step()
+        >>> w.detach()
+        tensor([0.5000])
         """
         self._stepped = True
         if (
@@ -324,7 +355,11 @@ class Optimizer:
     # -- checkpoints ------------------------------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Any]:
-        """``{"state": ..., "param_groups": ...}`` with parameters replaced by their numbers, in the order of the groups."""
+        """``{"state": ..., "param_groups": ...}`` with parameters replaced by their numbers, in the order of the groups.
+
+        >>> torch.optim.SGD([torch.zeros(1)], lr=1.0).state_dict()["param_groups"][0]["params"]
+        [0]
+        """
         for hook in self._optimizer_state_dict_pre_hooks.values():
             hook(self)
         numbers = {}
@@ -347,6 +382,11 @@ class Optimizer:
 
         The state's tensors are copied to the dtype and device of their parameters; options are overwritten.
         ValueError when the number of groups or of parameters in a group differs; nothing is changed then.
+
+        >>> one, other = torch.optim.SGD([torch.zeros(1)], lr=1.0), torch.optim.SGD([torch.zeros(1)], lr=0.5)
+        >>> one.load_state_dict(other.state_dict())
+        >>> one.param_groups[0]["lr"]
+        0.5
         """
         state_dict = dict(state_dict)
         for hook in self._optimizer_load_state_dict_pre_hooks.values():

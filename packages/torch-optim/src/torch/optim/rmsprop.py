@@ -22,6 +22,13 @@ class RMSprop(Optimizer):
 
     ``centered`` subtracts the square of the running mean of ``g`` from ``n`` (Graves 2013, equation 40); ``momentum``
     lets the steps add up.
+
+    >>> w = torch.nn.Parameter(torch.tensor([1.0]))
+    >>> optimizer = torch.optim.RMSprop([w], lr=0.01)
+    >>> (w**2).sum().backward()
+    >>> optimizer.step()
+    >>> w.detach()
+    tensor([0.9000])
     """
 
     def __init__(

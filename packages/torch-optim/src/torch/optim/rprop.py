@@ -21,6 +21,13 @@ class Rprop(Optimizer):
     """Steps by the sign of the gradient; each parameter's step grows while the sign stays and shrinks when it turns.
 
     ``etas`` are the factors for shrinking and growing, ``step_sizes`` the least and greatest step.  For full batches.
+
+    >>> w = torch.nn.Parameter(torch.tensor([1.0]))
+    >>> optimizer = torch.optim.Rprop([w], lr=0.1)
+    >>> (w**2).sum().backward()
+    >>> optimizer.step()
+    >>> w.detach()
+    tensor([0.9000])
     """
 
     def __init__(

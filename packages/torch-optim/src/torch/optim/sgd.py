@@ -84,7 +84,11 @@ class SGD(Optimizer):
 
 
 def sgd(model: Any, lr: float, momentum: float = 0) -> Any:
-    """:class:`SGD` as alpha-1 made it: for a module, or several modules, instead of their parameters."""
+    """:class:`SGD` as alpha-1 made it: for a module, or several modules, instead of their parameters.
+
+    >>> torch.optim.sgd(torch.nn.Linear(2, 1), lr=0.1).param_groups[0]["lr"]
+    0.1
+    """
     models = model if isinstance(model, (tuple, list)) else (model,)
     return SGD([p for m in models for p in m.parameters()], lr=lr, momentum=momentum)
 

@@ -20,7 +20,16 @@ __all__ = ["SparseAdam"]
 
 
 class SparseAdam(Optimizer):
-    """Adam whose moments change only where the gradient has entries ("lazy" Adam)."""
+    """Adam whose moments change only where the gradient has entries ("lazy" Adam).
+
+    >>> table = torch.nn.Embedding(3, 2, sparse=True)
+    >>> optimizer = torch.optim.SparseAdam(table.parameters(), lr=0.1)
+    >>> before = table.weight.detach().clone()
+    >>> table(torch.tensor([1])).sum().backward()
+    >>> optimizer.step()
+    >>> (table.weight != before).any(dim=1)
+    tensor([False,  True, False])
+    """
 
     def __init__(
         self,

@@ -27,7 +27,11 @@ class CallersError(Exception):
 
 
 class SourceChangeWarning(Warning):
-    """The source of a saved module differs from the one that is imported now."""
+    """The source of a saved module differs from the one that is imported now.
+
+    >>> issubclass(torch.serialization.SourceChangeWarning, Warning)
+    True
+    """
 
 
 def warn(text: str, category: type[Warning] = UserWarning) -> None:

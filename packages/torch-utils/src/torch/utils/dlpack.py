@@ -34,7 +34,11 @@ class DLDeviceType(enum.IntEnum):
 
 
 def to_dlpack(tensor: Tensor) -> Any:
-    """A DLPack capsule of the tensor's memory, which one consumer may take."""
+    """A DLPack capsule of the tensor's memory, which one consumer may take.
+
+    >>> torch.utils.dlpack.from_dlpack(torch.utils.dlpack.to_dlpack(torch.ones(2)))
+    tensor([1., 1.])
+    """
     return tensor.__dlpack__()
 
 

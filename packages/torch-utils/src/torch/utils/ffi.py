@@ -52,6 +52,11 @@ def create_extension(
 
     The functions take Tensors for ``torch_tensor *``, numbers and strings. A ``torch_tensor *`` that one returns is taken
     over as a Tensor, a ``char *`` is copied into a str; a ``torch_status`` other than TORCH_OK is raised with the text of ``torch_last_error()``.
+
+    >>> torch.utils.ffi.create_extension("mine", "missing.h", ["missing.c"])
+    Traceback (most recent call last):
+        ...
+    FileNotFoundError: create_extension: there is no file ...
     """
     try:
         import cffi

@@ -37,7 +37,14 @@ class RemovableHandle:
         RemovableHandle.next_id += 1
 
     def remove(self) -> None:
-        """Removes the hook; nothing happens when it is gone already."""
+        """Removes the hook; nothing happens when it is gone already.
+
+        >>> layer = torch.nn.ReLU()
+        >>> handle = layer.register_forward_hook(lambda module, inputs, output: print("called"))
+        >>> handle.remove()
+        >>> layer(torch.ones(1))
+        tensor([1.])
+        """
         for hooks in (self._hooks(), *self._extra):
             if hooks is not None:
                 hooks.pop(self.id, None)

@@ -83,6 +83,11 @@ def load_state_dict_from_url(
             (``name-5c106cde.pth``), and both what is fetched and what is there already must match
         file_name: in the folder (default: that of the address)
         weights_only: False allows the file to run code
+
+    >>> torch.utils.model_zoo.load_url("file:///no/such/weights.pth")
+    Traceback (most recent call last):
+        ...
+    torch.utils._download.DownloadError: file:///no/such/weights.pth could not be fetched ([Errno 2] ...
     """
     serialize = need("serialize")
     folder = Path(model_dir) if model_dir is not None else Path(get_dir(), "checkpoints")

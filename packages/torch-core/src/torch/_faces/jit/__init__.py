@@ -262,12 +262,16 @@ def _script_module():
     return ScriptModule
 
 
+#: What stands with a kind of module of which there are none: NO_PROGRAMS, and a question that it answers.
+_NONE = f"{NO_PROGRAMS.capitalize()}.\n\n>>> isinstance(torch.ones(1), torch.jit.{{name}})\nFalse\n"
+
+
 def __getattr__(name):
     if name in ("ScriptModule", "RecursiveScriptModule", "TopLevelTracedModule", "TracedModule"):
         base = _script_module()
         if name != "ScriptModule":
             # A kind of its own, so that no plain module is taken for one.
-            base = type(name, (base,), {"__module__": __name__, "__doc__": f"{NO_PROGRAMS.capitalize()}."})
+            base = type(name, (base,), {"__module__": __name__, "__doc__": _NONE.format(name=name)})
         globals()[name] = base
         return base
     if name == "Future":

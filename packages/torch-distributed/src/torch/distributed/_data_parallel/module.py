@@ -237,11 +237,27 @@ class DistributedDataParallel(nn.Module, Joinable):
         self.reducer = self._make_reducer()
 
     def scatter(self, inputs, kwargs, device_ids):
-        """Inputs for several devices of this process, of which there is one."""
+        """Inputs for several devices of this process, of which there is one.
+
+        >>> dist = torch.distributed
+        >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+        >>> net = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1))
+        >>> net.scatter((torch.ones(1),), {}, ["cpu"])
+        (((tensor([1.]),),), ({},))
+        >>> dist.destroy_process_group()
+        """
         return (inputs,), (kwargs,)
 
     def gather(self, outputs, output_device):
-        """Outputs of several devices of this process, of which there is one."""
+        """Outputs of several devices of this process, of which there is one.
+
+        >>> dist = torch.distributed
+        >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+        >>> net = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1))
+        >>> net.gather([torch.ones(1)], "cpu")
+        [tensor([1.])]
+        >>> dist.destroy_process_group()
+        """
         return outputs
 
     def to_kwargs(self, inputs, kwargs, device_id):

@@ -59,15 +59,32 @@ class Store:
         return self._apply(request, arguments, time.monotonic() + seconds)
 
     def set(self, key: str, value) -> None:
-        """Give ``key`` the value, str or bytes, in place of an earlier one."""
+        """Give ``key`` the value, str or bytes, in place of an earlier one.
+
+        >>> store = torch.distributed.HashStore()
+        >>> store.set("key", "value")
+        >>> store.get("key")
+        b'value'
+        """
         self._ask("set", key, to_bytes(value))
 
     def get(self, key: str) -> bytes:
-        """The value of ``key``, once it has one; DistStoreError after ``timeout``."""
+        """The value of ``key``, once it has one; DistStoreError after ``timeout``.
+
+        >>> store = torch.distributed.HashStore()
+        >>> store.set("key", "value")
+        >>> store.get("key")
+        b'value'
+        """
         return self._ask("get", key)
 
     def add(self, key: str, amount: int) -> int:
-        """Add to the number that ``key`` holds (0 at first) and return the sum."""
+        """Add to the number that ``key`` holds (0 at first) and return the sum.
+
+        >>> store = torch.distributed.HashStore()
+        >>> store.add("count", 2), store.add("count", 3)
+        (2, 5)
+        """
         return int(self._ask("add", key, int(amount)))
 
     def append(self, key: str, value) -> None:
@@ -98,7 +115,13 @@ class Store:
         return bool(self._ask("check", *_keys(keys)))
 
     def wait(self, keys, timeout=None) -> None:
-        """Wait until all ``keys`` exist; DistStoreError that names the missing ones after ``timeout``."""
+        """Wait until all ``keys`` exist; DistStoreError that names the missing ones after ``timeout``.
+
+        >>> store = torch.distributed.HashStore()
+        >>> store.set("key", "value")
+        >>> store.wait(["key"]) is None
+        True
+        """
         self._ask("wait", *_keys(keys), timeout=timeout)
 
     def multi_get(self, keys) -> list:

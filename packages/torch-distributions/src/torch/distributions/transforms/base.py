@@ -24,6 +24,9 @@ class Transform:
     A family defines ``_call``, ``_inverse`` and ``log_abs_det_jacobian``, and says where it maps from and to.
     ``cache_size=1`` keeps the last pair, so that the inverse of a value that was just computed is exact and free.
     Maps that are onto but not one to one have ``bijective = False`` and a right inverse.
+
+    >>> torch.distributions.ExpTransform().inv(torch.tensor([1.0]))
+    tensor([0.])
     """
 
     bijective = False
@@ -103,7 +106,12 @@ class Transform:
         raise NotImplementedError(f"{type(self).__name__}._inverse")
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        """``log |dy/dx|`` for a pair of input and output, one number for each event."""
+        """``log |dy/dx|`` for a pair of input and output, one number for each event.
+
+        >>> t, x = torch.distributions.ExpTransform(), torch.tensor([0.0, 1.0])
+        >>> t.log_abs_det_jacobian(x, t(x))
+        tensor([0., 1.])
+        """
         raise NotImplementedError(f"{type(self).__name__}.log_abs_det_jacobian")
 
     def forward_shape(self, shape: Any) -> Any:

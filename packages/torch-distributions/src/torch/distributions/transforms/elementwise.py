@@ -44,7 +44,11 @@ class _Increasing(Transform):
 
 
 class ExpTransform(_Increasing):
-    """``y = exp(x)``."""
+    """``y = exp(x)``.
+
+    >>> torch.distributions.ExpTransform()(torch.tensor([0.0, 1.0]))
+    tensor([1.0000, 2.7183])
+    """
 
     codomain = constraints.positive
 
@@ -65,7 +69,11 @@ def _clipped_sigmoid(x):
 
 
 class SigmoidTransform(_Increasing):
-    """``y = 1 / (1 + exp(-x))``, kept inside (0, 1)."""
+    """``y = 1 / (1 + exp(-x))``, kept inside (0, 1).
+
+    >>> torch.distributions.SigmoidTransform()(torch.tensor([0.0]))
+    tensor([0.5000])
+    """
 
     codomain = constraints.unit_interval
 
@@ -113,7 +121,11 @@ class TanhTransform(_Increasing):
 
 
 class AbsTransform(Transform):
-    """``y = |x|``, with the identity as right inverse."""
+    """``y = |x|``, with the identity as right inverse.
+
+    >>> torch.distributions.AbsTransform()(torch.tensor([-2.0, 3.0]))
+    tensor([2., 3.])
+    """
 
     domain = constraints.real
     codomain = constraints.positive
@@ -131,7 +143,11 @@ class AbsTransform(Transform):
 
 
 class PowerTransform(Transform):
-    """``y = x ** exponent`` of positive numbers."""
+    """``y = x ** exponent`` of positive numbers.
+
+    >>> torch.distributions.PowerTransform(torch.tensor(2.0))(torch.tensor([1.0, 3.0]))
+    tensor([1., 9.])
+    """
 
     domain = constraints.positive
     codomain = constraints.positive

@@ -36,7 +36,11 @@ class _Plain(Transform):
 
 
 class SoftmaxTransform(_Plain):
-    """``y = softmax(x)`` over the last dim, with ``log`` as right inverse: good for optimisation, without a Jacobian."""
+    """``y = softmax(x)`` over the last dim, with ``log`` as right inverse: good for optimisation, without a Jacobian.
+
+    >>> torch.distributions.SoftmaxTransform()(torch.tensor([0.0, 0.0]))
+    tensor([0.5000, 0.5000])
+    """
 
     domain = constraints.real_vector
     codomain = constraints.simplex
@@ -100,7 +104,12 @@ class StickBreakingTransform(_Plain):
 
 
 class LowerCholeskyTransform(_Plain):
-    """From any square matrices to lower triangles with a positive diagonal: the diagonal by ``exp``, above it zeros."""
+    """From any square matrices to lower triangles with a positive diagonal: the diagonal by ``exp``, above it zeros.
+
+    >>> torch.distributions.LowerCholeskyTransform()(torch.tensor([[0.0, 9.0], [2.0, 0.0]]))
+    tensor([[1., 0.],
+            [2., 1.]])
+    """
 
     domain = constraints.independent(constraints.real, 2)
     codomain = constraints.lower_cholesky

@@ -27,7 +27,12 @@ __all__ = [
 
 
 class ComposeTransform(Transform):
-    """Transforms applied one after the other, the first of the list first."""
+    """Transforms applied one after the other, the first of the list first.
+
+    >>> t = torch.distributions
+    >>> t.ComposeTransform([t.AffineTransform(0.0, 2.0), t.ExpTransform()])(torch.zeros(1))
+    tensor([1.])
+    """
 
     def __init__(self, parts: Any, cache_size: int = 0) -> None:
         super().__init__(cache_size)

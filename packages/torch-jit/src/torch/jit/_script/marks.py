@@ -54,7 +54,11 @@ def _drop(fn):
 
 
 def script_method(fn):
-    """Compile this method of a :class:`ScriptModule` (the spelling of 2018)."""
+    """Compile this method of a :class:`ScriptModule` (the spelling of 2018).
+
+    >>> torch.jit.script_method(lambda self, x: x).__name__  # marked, and compiled with its module
+    '<lambda>'
+    """
     return _mark(fn, "script_method")
 
 

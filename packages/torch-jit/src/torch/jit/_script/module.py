@@ -83,7 +83,11 @@ class Method:
 
 
 class ScriptModule(nn.Module):
-    """The base of compiled modules."""
+    """The base of compiled modules.
+
+    >>> isinstance(torch.jit.script(torch.nn.ReLU()), torch.jit.ScriptModule)
+    True
+    """
 
     __module__ = "torch.jit"
 
@@ -240,7 +244,14 @@ class RecursiveScriptModule(ScriptModule):
         raise NotImplementedError("get_debug_state: programs here have one plan for all arguments")
 
     def save(self, f, _extra_files=None, **kwargs):
-        """Write an archive that :func:`torch.jit.load` and PyTorch read."""
+        """Write an archive that :func:`torch.jit.load` and PyTorch read.
+
+        >>> import io
+        >>> file = io.BytesIO()
+        >>> torch.jit.script(torch.nn.ReLU()).save(file)
+        >>> torch.jit.load(io.BytesIO(file.getvalue()))(torch.tensor([-1.0, 2.0]))
+        tensor([0., 2.])
+        """
         torch.jit.save(self, f, _extra_files)
 
     def save_to_buffer(self, _extra_files=None):

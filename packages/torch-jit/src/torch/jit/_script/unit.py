@@ -71,7 +71,13 @@ class CompilationUnit:
             self.define(lang, _frames_up=_frames_up + 1)
 
     def define(self, lang, rcb=None, _frames_up=0):
-        """Compile the functions of a text and add them."""
+        """Compile the functions of a text and add them.
+
+        >>> unit = torch.jit.CompilationUnit()
+        >>> _ = unit.define("def double(x): return 2 * x")
+        >>> unit.double(torch.ones(2))
+        tensor([2., 2.])
+        """
         made = functions_of(lang, self._python)
         for name, fn in made.items():
             self._functions[name] = ScriptFunction(compiler.function_for(fn), fn)
@@ -92,7 +98,13 @@ class CompilationUnit:
 
 
 def define_methods(module, text):
-    """Compile methods from a text and add them to a compiled module."""
+    """Compile methods from a text and add them to a compiled module.
+
+    >>> net = torch.jit.script(torch.nn.ReLU())
+    >>> net.define("def twice(self, x): return self.forward(x) * 2")
+    >>> net.twice(torch.tensor([-1.0, 2.0]))
+    tensor([0., 4.])
+    """
     concrete = module._concrete
     if concrete is None:
         raise NotImplementedError("define: a module from a file takes no new methods")
@@ -159,7 +171,15 @@ def _wrapped(self):
 
 
 def _define(self, src):
-    """Compile methods from a text; within ``__init__``, at its end."""
+    """Compile methods from a text; within ``__init__``, at its end.
+
+    >>> class Double(torch.jit.ScriptModule):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.define("def forward(self, x): return 2 * x")
+    >>> Double()(torch.ones(2))
+    tensor([2., 2.])
+    """
     if "_compiled" in self.__dict__:
         define_methods(self._compiled, src)
         for name in functions_of(src):
@@ -187,7 +207,7 @@ ScriptModule.__setattr__ = _setattr
 for _name in ("graph", "code", "inlined_graph", "code_with_constants"):
     setattr(ScriptModule, _name, _of_compiled(_name))
 for _name in ("save", "save_to_buffer", "graph_for"):
-    setattr(
-        ScriptModule, _name, lambda self, *args, _name=_name, **kwargs: getattr(self._compiled, _name)(*args, **kwargs)
-    )
+    _forwarded = lambda self, *args, _name=_name, **kwargs: getattr(self._compiled, _name)(*args, **kwargs)
+    _forwarded.__name__, _forwarded.__doc__ = _name, getattr(RecursiveScriptModule, _name).__doc__
+    setattr(ScriptModule, _name, _forwarded)
 RecursiveScriptModule.__init_subclass__ = classmethod(lambda cls, **options: None)

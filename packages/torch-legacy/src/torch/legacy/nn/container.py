@@ -9,37 +9,94 @@ __all__ = ["Concat", "ConcatTable", "Container", "DepthConcat", "Parallel", "Par
 
 
 class Container(Module):
-    """Modules in ``modules``, for which it answers together."""
+    """Modules in ``modules``, for which it answers together.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.Sequential().add(nn.Abs()).size()
+    1
+    """
 
     def __init__(self, *args):
         super().__init__()
         self.modules = list(args)
 
     def add(self, module):
+        """Put a module at the end; gives the container.
+
+        >>> nn = torch.legacy.nn
+        >>> nn.Sequential().add(nn.Abs()).add(nn.Tanh()).size()
+        2
+        """
         self.modules.append(module)
         return self
 
     def get(self, index):
+        """The module at a place.
+
+        >>> nn = torch.legacy.nn
+        >>> type(nn.Sequential().add(nn.Abs()).get(0)).__name__
+        'Abs'
+        """
         return self.modules[index]
 
     def size(self):
+        """The number of modules.
+
+        >>> nn = torch.legacy.nn
+        >>> nn.Sequential().add(nn.Abs()).add(nn.Tanh()).size()
+        2
+        """
         return len(self.modules)
 
     def applyToModules(self, func):
+        """Call a function with each module.
+
+        >>> nn = torch.legacy.nn
+        >>> net, seen = nn.Sequential().add(nn.Abs()), []
+        >>> net.applyToModules(seen.append)
+        >>> [type(m).__name__ for m in seen]
+        ['Abs']
+        """
         for module in self.modules:
             func(module)
 
     def zeroGradParameters(self):
+        """Set the gradients of all modules to zero.
+
+        >>> nn = torch.legacy.nn
+        >>> net = nn.Sequential().add(nn.Linear(1, 1))
+        >>> net.get(0).gradWeight.fill_(1.0)
+        tensor([[1.]])
+        >>> net.zeroGradParameters()
+        >>> net.get(0).gradWeight
+        tensor([[0.]])
+        """
         self.applyToModules(lambda m: m.zeroGradParameters())
 
     def updateParameters(self, learningRate):
         self.applyToModules(lambda m: m.updateParameters(learningRate))
 
     def training(self):
+        """Let all modules behave as in training.
+
+        >>> nn = torch.legacy.nn
+        >>> net = nn.Sequential().add(nn.Dropout())
+        >>> net.training()
+        >>> net.get(0).train
+        True
+        """
         self.applyToModules(lambda m: m.training())
         super().training()
 
     def evaluate(self):
+        """Let all modules behave as in use, not as in training.
+
+        >>> nn = torch.legacy.nn
+        >>> net = nn.Sequential().add(nn.Dropout())
+        >>> _ = net.evaluate()
+        >>> net.forward(torch.ones(2))
+        tensor([1., 1.])
+        """
         self.applyToModules(lambda m: m.evaluate())
         super().evaluate()
 
@@ -98,6 +155,12 @@ class Sequential(Container):
         return len(self.modules)
 
     def add(self, module):
+        """Put a module at the end; gives the container.
+
+        >>> nn = torch.legacy.nn
+        >>> nn.Sequential().add(nn.Abs()).add(nn.Tanh()).size()
+        2
+        """
         if not self.modules:
             self.gradInput = module.gradInput
         self.modules.append(module)
@@ -105,10 +168,26 @@ class Sequential(Container):
         return self
 
     def insert(self, module, index):
+        """Put a module at a place.
+
+        >>> nn = torch.legacy.nn
+        >>> net = nn.Sequential().add(nn.Abs())
+        >>> net.insert(nn.Tanh(), 0)
+        >>> [type(m).__name__ for m in net.modules]
+        ['Tanh', 'Abs']
+        """
         self.modules.insert(index, module)
         self.output, self.gradInput = self.modules[-1].output, self.modules[0].gradInput
 
     def remove(self, index=-1):
+        """Take out the module at a place.
+
+        >>> nn = torch.legacy.nn
+        >>> net = nn.Sequential().add(nn.Abs()).add(nn.Tanh())
+        >>> net.remove(0)
+        >>> [type(m).__name__ for m in net.modules]
+        ['Tanh']
+        """
         del self.modules[index]
         if self.modules:
             self.output, self.gradInput = self.modules[-1].output, self.modules[0].gradInput
@@ -138,6 +217,14 @@ class Sequential(Container):
         return self._passed_back(input, gradOutput, lambda m, x, g: m.updateGradInput(x, g))
 
     def backward(self, input, gradOutput, scale=1):
+        """Gradients of input and weights, last module first.
+
+        >>> nn = torch.legacy.nn
+        >>> net, x = nn.Sequential().add(nn.Abs()), torch.tensor([-1.0, 2.0])
+        >>> _ = net.forward(x)
+        >>> net.backward(x, torch.ones(2))
+        tensor([-1.,  1.])
+        """
         return self._passed_back(input, gradOutput, lambda m, x, g: m.backward(x, g, scale))
 
     def backwardUpdate(self, input, gradOutput, lr):
@@ -145,7 +232,12 @@ class Sequential(Container):
 
 
 class ConcatTable(Container):
-    """All modules take the same input; the output is the list of theirs."""
+    """All modules take the same input; the output is the list of theirs.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.ConcatTable().add(nn.Identity()).add(nn.Abs()).forward(torch.tensor([-1.0]))
+    [tensor([-1.]), tensor([1.])]
+    """
 
     def updateOutput(self, input):
         self.output = [module.updateOutput(input) for module in self.modules]
@@ -169,7 +261,12 @@ class ConcatTable(Container):
 
 
 class Concat(ConcatTable):
-    """All modules take the same input; their outputs are joined along a dim."""
+    """All modules take the same input; their outputs are joined along a dim.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.Concat(1).add(nn.Linear(3, 2)).add(nn.Linear(3, 5)).forward(torch.ones(4, 3)).shape
+    torch.Size([4, 7])
+    """
 
     def __init__(self, dimension):
         super().__init__()
@@ -189,7 +286,12 @@ class Concat(ConcatTable):
 
 
 class DepthConcat(Concat):
-    """:class:`Concat` of outputs that may differ in size elsewhere: the smaller ones lie in the middle of zeros."""
+    """:class:`Concat` of outputs that may differ in size elsewhere: the smaller ones lie in the middle of zeros.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.DepthConcat(0).add(nn.Identity()).add(nn.Identity()).forward(torch.ones(1, 2, 2)).shape
+    torch.Size([2, 2, 2])
+    """
 
     def _fitted(self, outputs):
         largest = [max(sizes) for sizes in zip(*(o.shape for o in outputs))]
@@ -214,7 +316,12 @@ class DepthConcat(Concat):
 
 
 class ParallelTable(Container):
-    """Each module takes its own entry of the input table."""
+    """Each module takes its own entry of the input table.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.ParallelTable().add(nn.Identity()).add(nn.Abs()).forward([torch.tensor([-1.0]), torch.tensor([-1.0])])
+    [tensor([-1.]), tensor([1.])]
+    """
 
     def updateOutput(self, input):
         self.output = [module.updateOutput(x) for module, x in zip(self.modules, input)]
@@ -233,7 +340,12 @@ class ParallelTable(Container):
 
 
 class Parallel(Container):
-    """Each module takes one slice of a dim of the input; their outputs are joined along another dim."""
+    """Each module takes one slice of a dim of the input; their outputs are joined along another dim.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.Parallel(0, 0).add(nn.Identity()).add(nn.Abs()).forward(torch.tensor([[-1.0, 2.0], [-3.0, 4.0]]))
+    tensor([-1.,  2.,  3.,  4.])
+    """
 
     def __init__(self, inputDimension, outputDimension):
         super().__init__()

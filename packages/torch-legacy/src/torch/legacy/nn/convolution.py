@@ -61,7 +61,12 @@ class SpatialConvolution(Convolution):
 
 
 class SpatialDilatedConvolution(SpatialConvolution):
-    """The same with kernels spread out."""
+    """The same with kernels spread out.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.SpatialDilatedConvolution(1, 2, 3, 3, dilationH=2).forward(torch.ones(1, 1, 7, 7)).shape
+    torch.Size([1, 2, 3, 3])
+    """
 
     def __init__(self, nInputPlane, nOutputPlane, kW, kH, dW=1, dH=1, padW=0, padH=None, dilationH=1, dilationW=None):
         super().__init__(nInputPlane, nOutputPlane, kW, kH, dW, dH, padW, padH)
@@ -73,7 +78,12 @@ class SpatialDilatedConvolution(SpatialConvolution):
 
 
 class SpatialFullConvolution(Convolution):
-    """The transpose of a convolution: (N, nInputPlane, H, W) to larger images; adjW and adjH add rows at the end."""
+    """The transpose of a convolution: (N, nInputPlane, H, W) to larger images; adjW and adjH add rows at the end.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.SpatialFullConvolution(1, 2, 3, 3).forward(torch.ones(1, 1, 5, 5)).shape
+    torch.Size([1, 2, 7, 7])
+    """
 
     def __init__(self, nInputPlane, nOutputPlane, kW, kH, dW=1, dH=1, padW=0, padH=None, adjW=0, adjH=0):
         super().__init__()
@@ -91,7 +101,12 @@ class SpatialFullConvolution(Convolution):
 
 
 class SpatialConvolutionLocal(Convolution):
-    """A convolution whose kernels differ from place to place: images of iH x iW."""
+    """A convolution whose kernels differ from place to place: images of iH x iW.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.SpatialConvolutionLocal(1, 2, 5, 5, 3, 3).forward(torch.ones(1, 1, 5, 5)).shape
+    torch.Size([1, 2, 3, 3])
+    """
 
     def __init__(self, nInputPlane, nOutputPlane, iW, iH, kW, kH, dW=1, dH=1, padW=0, padH=None):
         super().__init__()
@@ -123,10 +138,21 @@ class SpatialConvolutionLocal(Convolution):
 
 
 class SpatialConvolutionMap(Convolution):
-    """A convolution between the pairs of planes in ``conMatrix`` (n, 2): from which input plane to which output plane."""
+    """A convolution between the pairs of planes in ``conMatrix`` (n, 2): from which input plane to which output plane.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.SpatialConvolutionMap(nn.SpatialConvolutionMap.maps.oneToOne(3), 3, 3).forward(torch.ones(1, 3, 5, 5)).shape
+    torch.Size([1, 3, 3, 3])
+    """
 
     class maps:
-        """Tables of connections."""
+        """Tables of connections.
+
+        >>> nn = torch.legacy.nn
+        >>> nn.SpatialConvolutionMap.maps.oneToOne(2)
+        tensor([[0, 0],
+                [1, 1]])
+        """
 
         @staticmethod
         def full(nin, nout):
@@ -176,7 +202,12 @@ class SpatialConvolutionMap(Convolution):
 
 
 class SpatialFullConvolutionMap(SpatialConvolutionMap):
-    """The transpose of such a convolution."""
+    """The transpose of such a convolution.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.SpatialFullConvolutionMap(nn.SpatialConvolutionMap.maps.oneToOne(3), 3, 3).forward(torch.ones(1, 3, 5, 5)).shape
+    torch.Size([1, 3, 7, 7])
+    """
 
     def _places(self):
         return self.connTable[:, 0], self.connTable[:, 1]
@@ -187,7 +218,12 @@ class SpatialFullConvolutionMap(SpatialConvolutionMap):
 
 
 class SpatialSubSampling(Convolution):
-    """For each plane, ``weight`` times the sum over kH x kW pixels, plus ``bias``."""
+    """For each plane, ``weight`` times the sum over kH x kW pixels, plus ``bias``.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.SpatialSubSampling(3, 2, 2, 2, 2).forward(torch.ones(1, 3, 4, 4)).shape
+    torch.Size([1, 3, 2, 2])
+    """
 
     def __init__(self, nInputPlane, kW, kH, dW=1, dH=1):
         super().__init__()
@@ -206,7 +242,12 @@ class SpatialSubSampling(Convolution):
 
 
 class TemporalConvolution(Convolution):
-    """Sequences (N, T, inputFrameSize), or one of them, with kernels over kW frames and steps of dW."""
+    """Sequences (N, T, inputFrameSize), or one of them, with kernels over kW frames and steps of dW.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.TemporalConvolution(4, 2, 3).forward(torch.ones(1, 7, 4)).shape
+    torch.Size([1, 5, 2])
+    """
 
     def __init__(self, inputFrameSize, outputFrameSize, kW, dW=1):
         super().__init__()
@@ -222,7 +263,12 @@ class TemporalConvolution(Convolution):
 
 
 class TemporalSubSampling(Convolution):
-    """For each feature, ``weight`` times the sum over kW frames, plus ``bias``."""
+    """For each feature, ``weight`` times the sum over kW frames, plus ``bias``.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.TemporalSubSampling(4, 2, 2).forward(torch.ones(1, 6, 4)).shape
+    torch.Size([1, 3, 4])
+    """
 
     def __init__(self, inputFrameSize, kW, dW=1):
         super().__init__()
@@ -241,7 +287,12 @@ class TemporalSubSampling(Convolution):
 
 
 class VolumetricConvolution(Convolution):
-    """Volumes (N, nInputPlane, T, H, W), or one of them, with kernels kT x kH x kW."""
+    """Volumes (N, nInputPlane, T, H, W), or one of them, with kernels kT x kH x kW.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.VolumetricConvolution(1, 2, 3, 3, 3).forward(torch.ones(1, 1, 4, 4, 4)).shape
+    torch.Size([1, 2, 2, 2, 2])
+    """
 
     def __init__(self, nInputPlane, nOutputPlane, kT, kW, kH, dT=1, dW=1, dH=1, padT=0, padW=None, padH=None):
         super().__init__()
@@ -255,7 +306,12 @@ class VolumetricConvolution(Convolution):
 
 
 class VolumetricFullConvolution(Convolution):
-    """The transpose of a convolution of volumes."""
+    """The transpose of a convolution of volumes.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.VolumetricFullConvolution(1, 2, 2, 2, 2).forward(torch.ones(1, 1, 3, 3, 3)).shape
+    torch.Size([1, 2, 4, 4, 4])
+    """
 
     def __init__(
         self, nInputPlane, nOutputPlane, kT, kW, kH, dT=1, dW=1, dH=1, padT=0, padW=0, padH=0, adjT=0, adjW=0, adjH=0

@@ -35,14 +35,32 @@ class Criterion:
         raise NotImplementedError(f"{type(self).__name__}: define updateOutput and updateGradInput")
 
     def updateOutput(self, input, target):
+        """Computes ``output``; what subclasses define.
+
+        >>> nn = torch.legacy.nn
+        >>> nn.MSECriterion().updateOutput(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
+        2.0
+        """
         with torch.no_grad():
             self.output = float(self._formula(input, target))
         return self.output
 
     def forward(self, input, target):
+        """The loss of an input against a target.
+
+        >>> nn = torch.legacy.nn
+        >>> nn.MSECriterion().forward(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
+        2.0
+        """
         return self.updateOutput(input, target)
 
     def updateGradInput(self, input, target):
+        """Computes ``gradInput``; what subclasses define.
+
+        >>> nn = torch.legacy.nn
+        >>> nn.MSECriterion().updateGradInput(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
+        tensor([ 0., -2.])
+        """
         one = torch.ones((), dtype=self._like(input).dtype, device=self._like(input).device)
         self.gradInput = gradient_by(lambda x: self._formula(x, target).reshape(()), input, one)
         return self.gradInput
@@ -54,6 +72,12 @@ class Criterion:
         return input
 
     def backward(self, input, target):
+        """The gradient of the last loss by the input.
+
+        >>> nn = torch.legacy.nn
+        >>> nn.MSECriterion().backward(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
+        tensor([ 0., -2.])
+        """
         return self.updateGradInput(input, target)
 
     def __call__(self, input, target):
@@ -61,9 +85,21 @@ class Criterion:
         return self.output
 
     def clone(self):
+        """A copy with memory of its own.
+
+        >>> nn = torch.legacy.nn
+        >>> nn.MSECriterion().clone().sizeAverage
+        True
+        """
         return copy.deepcopy(self)
 
     def type(self, type=None, tensorCache=None):
+        """The criterion with its tensors converted to a class of 2016; without one, the name of theirs.
+
+        >>> nn = torch.legacy.nn
+        >>> nn.MSECriterion().type(torch.DoubleTensor).gradInput.dtype
+        torch.float64
+        """
         if type is None:
             return self._type
         cache = {} if tensorCache is None else tensorCache
@@ -74,12 +110,29 @@ class Criterion:
         return self
 
     def float(self):
+        """The criterion in float32.
+
+        >>> nn = torch.legacy.nn
+        >>> nn.MSECriterion().float().gradInput.dtype
+        torch.float32
+        """
         return self.type("torch.FloatTensor")
 
     def double(self):
+        """The criterion in float64.
+
+        >>> nn = torch.legacy.nn
+        >>> nn.MSECriterion().double().gradInput.dtype
+        torch.float64
+        """
         return self.type("torch.DoubleTensor")
 
     def cuda(self):
+        """The criterion on the GPU.
+
+        >>> if torch.cuda.is_available():
+        ...     loss = torch.legacy.nn.MSECriterion().cuda()
+        """
         return self.type("torch.cuda.FloatTensor")
 
     def __repr__(self):
@@ -102,21 +155,36 @@ class Averaged(Criterion):
 
 
 class AbsCriterion(Averaged):
-    """``|x - t|``."""
+    """``|x - t|``.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.AbsCriterion().forward(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
+    1.0
+    """
 
     def _formula(self, input, target):
         return F.l1_loss(input, target, reduction=self._reduction)
 
 
 class MSECriterion(Averaged):
-    """``(x - t)^2``."""
+    """``(x - t)^2``.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.MSECriterion().forward(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
+    2.0
+    """
 
     def _formula(self, input, target):
         return F.mse_loss(input, target, reduction=self._reduction)
 
 
 class WeightedMSECriterion(Averaged):
-    """``(weight (x - t))^2`` with weights for the elements of a sample, or of the batch."""
+    """``(weight (x - t))^2`` with weights for the elements of a sample, or of the batch.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.WeightedMSECriterion(torch.tensor([1.0, 3.0])).forward(torch.zeros(1, 2), torch.ones(1, 2))
+    5.0
+    """
 
     def __init__(self, weight, sizeAverage=True):
         super().__init__(sizeAverage)
@@ -128,28 +196,48 @@ class WeightedMSECriterion(Averaged):
 
 
 class SmoothL1Criterion(Averaged):
-    """``(x - t)^2 / 2`` up to a distance of 1, ``|x - t| - 1 / 2`` beyond."""
+    """``(x - t)^2 / 2`` up to a distance of 1, ``|x - t| - 1 / 2`` beyond.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.SmoothL1Criterion().forward(torch.zeros(2), torch.tensor([0.5, 3.0]))
+    1.3125
+    """
 
     def _formula(self, input, target):
         return F.smooth_l1_loss(input, target, reduction=self._reduction)
 
 
 class DistKLDivCriterion(Averaged):
-    """``t (log t - x)`` for logarithms x of probabilities."""
+    """``t (log t - x)`` for logarithms x of probabilities.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.DistKLDivCriterion().forward(torch.tensor([0.25, 0.75]).log(), torch.tensor([0.5, 0.5]))
+    0.07192051410675049
+    """
 
     def _formula(self, input, target):
         return F.kl_div(input, target, reduction=self._reduction)
 
 
 class SoftMarginCriterion(Averaged):
-    """``log(1 + exp(-t x))`` for targets 1 and -1."""
+    """``log(1 + exp(-t x))`` for targets 1 and -1.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.SoftMarginCriterion().forward(torch.zeros(1), torch.ones(1))
+    0.6931471824645996
+    """
 
     def _formula(self, input, target):
         return F.soft_margin_loss(input, target, reduction=self._reduction)
 
 
 class MarginCriterion(Averaged):
-    """``max(0, margin - t x)`` for targets 1 and -1."""
+    """``max(0, margin - t x)`` for targets 1 and -1.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.MarginCriterion().forward(torch.tensor([0.3]), torch.tensor([1.0]))
+    0.699999988079071
+    """
 
     def __init__(self, margin=1, sizeAverage=True):
         super().__init__(sizeAverage)
@@ -160,7 +248,12 @@ class MarginCriterion(Averaged):
 
 
 class HingeEmbeddingCriterion(Averaged):
-    """x for target 1, ``max(0, margin - x)`` for target -1."""
+    """x for target 1, ``max(0, margin - x)`` for target -1.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.HingeEmbeddingCriterion().forward(torch.tensor([0.3, 0.3]), torch.tensor([1.0, -1.0]))
+    0.5
+    """
 
     def __init__(self, margin=1, sizeAverage=True):
         super().__init__(sizeAverage)
@@ -171,7 +264,12 @@ class HingeEmbeddingCriterion(Averaged):
 
 
 class L1Cost(Criterion):
-    """``sum |x|``; the target is not looked at."""
+    """``sum |x|``; the target is not looked at.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.L1Cost().forward(torch.tensor([-1.0, 2.0]))
+    3.0
+    """
 
     def _formula(self, input, target):
         return input.abs().sum()
@@ -188,7 +286,12 @@ class L1Cost(Criterion):
 
 
 class L1HingeEmbeddingCriterion(Criterion):
-    """The distance d = ``sum |x1 - x2|`` of the table [x1, x2] for target 1, ``max(0, margin - d)`` for target -1."""
+    """The distance d = ``sum |x1 - x2|`` of the table [x1, x2] for target 1, ``max(0, margin - d)`` for target -1.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.L1HingeEmbeddingCriterion().forward([torch.tensor([1.0]), torch.tensor([3.0])], torch.tensor([1.0]))
+    2.0
+    """
 
     def __init__(self, margin=1):
         super().__init__()
@@ -201,7 +304,12 @@ class L1HingeEmbeddingCriterion(Criterion):
 
 
 class MarginRankingCriterion(Averaged):
-    """``max(0, margin - t (x1 - x2))`` of the table [x1, x2]: x1 should be larger for target 1."""
+    """``max(0, margin - t (x1 - x2))`` of the table [x1, x2]: x1 should be larger for target 1.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.MarginRankingCriterion().forward([torch.tensor([1.0]), torch.tensor([3.0])], torch.tensor([1.0]))
+    2.0
+    """
 
     def __init__(self, margin=0, sizeAverage=True):
         super().__init__(sizeAverage)
@@ -212,7 +320,12 @@ class MarginRankingCriterion(Averaged):
 
 
 class CosineEmbeddingCriterion(Averaged):
-    """1 less the cosine of the rows of [x1, x2] for target 1, ``max(0, cosine - margin)`` for target -1."""
+    """1 less the cosine of the rows of [x1, x2] for target 1, ``max(0, cosine - margin)`` for target -1.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.CosineEmbeddingCriterion().forward([torch.tensor([[1.0, 0.0]]), torch.tensor([[0.0, 1.0]])], torch.tensor([1.0]))
+    1.0
+    """
 
     def __init__(self, margin=0, sizeAverage=True):
         super().__init__(sizeAverage)
@@ -234,7 +347,12 @@ class WeightsAveraged(Averaged):
 
 
 class BCECriterion(WeightsAveraged):
-    """``-(t log x + (1 - t) log(1 - x))`` for probabilities x, with 1e-12 added inside the logarithms."""
+    """``-(t log x + (1 - t) log(1 - x))`` for probabilities x, with 1e-12 added inside the logarithms.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.BCECriterion().forward(torch.tensor([0.5, 0.5]), torch.tensor([0.0, 1.0]))
+    0.6931471824645996
+    """
 
     def _formula(self, input, target):
         values = -(target * (input + 1e-12).log() + (1 - target) * (1 - input + 1e-12).log())
@@ -242,7 +360,12 @@ class BCECriterion(WeightsAveraged):
 
 
 class ClassNLLCriterion(WeightsAveraged):
-    """Minus the logarithm of the probability of the target's class: x are logarithms, (N, C) or (C)."""
+    """Minus the logarithm of the probability of the target's class: x are logarithms, (N, C) or (C).
+
+    >>> nn = torch.legacy.nn
+    >>> nn.ClassNLLCriterion().forward(torch.tensor([[0.25, 0.75]]).log(), torch.tensor([1]))
+    0.28768205642700195
+    """
 
     def __init__(self, weights=None, sizeAverage=True, ignore_index=-100):
         super().__init__(weights, sizeAverage)
@@ -255,11 +378,21 @@ class ClassNLLCriterion(WeightsAveraged):
 
 
 class SpatialClassNLLCriterion(ClassNLLCriterion):
-    """The same for each pixel: (N, C, H, W) with targets (N, H, W)."""
+    """The same for each pixel: (N, C, H, W) with targets (N, H, W).
+
+    >>> nn = torch.legacy.nn
+    >>> nn.SpatialClassNLLCriterion().forward(torch.zeros(1, 2, 2, 2), torch.zeros(1, 2, 2, dtype=torch.long))
+    0.0
+    """
 
 
 class CrossEntropyCriterion(ClassNLLCriterion):
-    """The same for unnormalised logarithms."""
+    """The same for unnormalised logarithms.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.CrossEntropyCriterion().forward(torch.zeros(1, 2), torch.tensor([1]))
+    0.6931471824645996
+    """
 
     def __init__(self, weights=None):
         super().__init__(weights)
@@ -269,14 +402,24 @@ class CrossEntropyCriterion(ClassNLLCriterion):
 
 
 class MultiLabelMarginCriterion(Averaged):
-    """``max(0, 1 - (x[target] - x[other])) / C`` for several targets of each sample, listed up to the first -1."""
+    """``max(0, 1 - (x[target] - x[other])) / C`` for several targets of each sample, listed up to the first -1.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.MultiLabelMarginCriterion().forward(torch.tensor([[0.1, 0.2, 0.4]]), torch.tensor([[2, -1, 0]]))
+    0.5
+    """
 
     def _formula(self, input, target):
         return F.multilabel_margin_loss(input, target.long(), reduction=self._reduction)
 
 
 class MultiLabelSoftMarginCriterion(WeightsAveraged):
-    """The mean binary cross entropy of ``sigmoid(x)`` with targets 0 and 1."""
+    """The mean binary cross entropy of ``sigmoid(x)`` with targets 0 and 1.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.MultiLabelSoftMarginCriterion().forward(torch.zeros(1, 3), torch.tensor([[1.0, 0.0, 1.0]]))
+    0.6931471824645996
+    """
 
     def __init__(self, weights=None):
         super().__init__(weights)
@@ -286,7 +429,12 @@ class MultiLabelSoftMarginCriterion(WeightsAveraged):
 
 
 class MultiMarginCriterion(WeightsAveraged):
-    """``max(0, margin - x[target] + x[other])^p / C`` for all other classes; p is 1 or 2."""
+    """``max(0, margin - x[target] + x[other])^p / C`` for all other classes; p is 1 or 2.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.MultiMarginCriterion().forward(torch.tensor([[0.1, 0.2, 0.4]]), torch.tensor([2]))
+    0.5
+    """
 
     def __init__(self, p=1, weights=None, margin=1, sizeAverage=True):
         super().__init__(weights, sizeAverage)
@@ -300,7 +448,12 @@ class MultiMarginCriterion(WeightsAveraged):
 
 
 class ClassSimplexCriterion(MSECriterion):
-    """The squared distance from the corner of a regular simplex that stands for the target's class."""
+    """The squared distance from the corner of a regular simplex that stands for the target's class.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.ClassSimplexCriterion(3).forward(torch.zeros(2, 3), torch.tensor([0, 2])) > 0
+    True
+    """
 
     def __init__(self, nClasses):
         super().__init__()
@@ -335,7 +488,12 @@ class ClassSimplexCriterion(MSECriterion):
 
 
 class MultiCriterion(Criterion):
-    """A weighted sum of criterions of the same input and target."""
+    """A weighted sum of criterions of the same input and target.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.MultiCriterion().add(nn.MSECriterion()).add(nn.AbsCriterion(), 0.5).forward(torch.tensor([1.0]), torch.tensor([3.0]))
+    5.0
+    """
 
     def __init__(self):
         super().__init__()
@@ -359,7 +517,12 @@ class MultiCriterion(Criterion):
 
 
 class ParallelCriterion(MultiCriterion):
-    """A weighted sum of criterions, each of its own entry of the input table; ``repeatTarget`` gives all one target."""
+    """A weighted sum of criterions, each of its own entry of the input table; ``repeatTarget`` gives all one target.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.ParallelCriterion().add(nn.MSECriterion()).add(nn.AbsCriterion()).forward([torch.ones(1), torch.ones(1)], [torch.zeros(1), torch.zeros(1)])
+    2.0
+    """
 
     def __init__(self, repeatTarget=False):
         super().__init__()
@@ -380,7 +543,12 @@ class ParallelCriterion(MultiCriterion):
 
 
 class CriterionTable(Module):
-    """A criterion as a module of the table [input, target]."""
+    """A criterion as a module of the table [input, target].
+
+    >>> nn = torch.legacy.nn
+    >>> nn.CriterionTable(nn.MSECriterion()).forward([torch.tensor([1.0]), torch.tensor([3.0])])
+    4.0
+    """
 
     def __init__(self, criterion):
         super().__init__()

@@ -59,7 +59,12 @@ class Linear(Weighted):
 
 
 class PartialLinear(Linear):
-    """A linear layer of which only the outputs of a partition are computed: ``setPartition(indices)``."""
+    """A linear layer of which only the outputs of a partition are computed: ``setPartition(indices)``.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.PartialLinear(3, 2).forward(torch.ones(4, 3)).shape
+    torch.Size([4, 2])
+    """
 
     def __init__(self, inputsize, outputsize, bias=True):
         super().__init__(inputsize, outputsize, bias)
@@ -79,7 +84,12 @@ class PartialLinear(Linear):
 
 
 class Bilinear(Weighted):
-    """``x1^T weight_k x2 + bias_k`` of the table [x1, x2]."""
+    """``x1^T weight_k x2 + bias_k`` of the table [x1, x2].
+
+    >>> nn = torch.legacy.nn
+    >>> nn.Bilinear(2, 3, 4).forward([torch.ones(5, 2), torch.ones(5, 3)]).shape
+    torch.Size([5, 4])
+    """
 
     def __init__(self, inputSize1, inputSize2, outputSize, bias=True):
         super().__init__()
@@ -90,7 +100,15 @@ class Bilinear(Weighted):
 
 
 class Add(Weighted):
-    """``x + bias``: one number (``scalar``), or ``inputSize`` of them for each sample."""
+    """``x + bias``: one number (``scalar``), or ``inputSize`` of them for each sample.
+
+    >>> nn = torch.legacy.nn
+    >>> layer = nn.Add(2)
+    >>> layer.bias.fill_(3)
+    tensor([3., 3.])
+    >>> layer.forward(torch.ones(1, 2))
+    tensor([[4., 4.]])
+    """
 
     def __init__(self, inputSize, scalar=False):
         super().__init__()
@@ -109,7 +127,15 @@ class Add(Weighted):
 
 
 class Mul(Weighted):
-    """``weight * x`` with a single weight."""
+    """``weight * x`` with a single weight.
+
+    >>> nn = torch.legacy.nn
+    >>> layer = nn.Mul()
+    >>> layer.weight.fill_(3.0)
+    tensor([3.])
+    >>> layer.forward(torch.ones(2))
+    tensor([3., 3.])
+    """
 
     def __init__(self):
         super().__init__()
@@ -120,7 +146,15 @@ class Mul(Weighted):
 
 
 class CMul(Weighted):
-    """``weight * x`` element by element; the weight's size is that of a sample, or broadcasts to it."""
+    """``weight * x`` element by element; the weight's size is that of a sample, or broadcasts to it.
+
+    >>> nn = torch.legacy.nn
+    >>> layer = nn.CMul(2)
+    >>> layer.weight.fill_(3)
+    tensor([3., 3.])
+    >>> layer.forward(torch.ones(1, 2))
+    tensor([[3., 3.]])
+    """
 
     def __init__(self, *args):
         super().__init__()
@@ -139,7 +173,12 @@ class CMul(Weighted):
 
 
 class Cosine(Weighted):
-    """The cosine of the angle between x and each of ``outputSize`` weights."""
+    """The cosine of the angle between x and each of ``outputSize`` weights.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.Cosine(3, 2).forward(torch.ones(4, 3)).shape
+    torch.Size([4, 2])
+    """
 
     def __init__(self, inputSize, outputSize):
         super().__init__()
@@ -151,7 +190,12 @@ class Cosine(Weighted):
 
 
 class Euclidean(Weighted):
-    """The distance of x from each of ``outputSize`` centres, the columns of ``weight``."""
+    """The distance of x from each of ``outputSize`` centres, the columns of ``weight``.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.Euclidean(3, 2).forward(torch.ones(4, 3)).shape
+    torch.Size([4, 2])
+    """
 
     def __init__(self, inputSize, outputSize):
         super().__init__()
@@ -165,7 +209,12 @@ class Euclidean(Weighted):
 
 
 class WeightedEuclidean(Euclidean):
-    """The same with coordinates stretched by ``diagCov``, one column for each centre."""
+    """The same with coordinates stretched by ``diagCov``, one column for each centre.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.WeightedEuclidean(3, 2).forward(torch.ones(4, 3)).shape
+    torch.Size([4, 2])
+    """
 
     _parameter_names = ("weight", "diagCov")
 
@@ -188,6 +237,10 @@ class LookupTable(Formula):
     """The rows of ``weight`` with the indices in the input, which count from 0; that of ``paddingValue`` learns nothing.
 
     With ``maxNorm``, rows that are longer (in the norm ``normType``, 2 by default) are shortened where they are used.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.LookupTable(10, 3).forward(torch.tensor([1, 5])).shape
+    torch.Size([2, 3])
     """
 
     def __init__(self, nIndex, nOutput, paddingValue=-1, maxNorm=None, normType=None):
@@ -225,7 +278,13 @@ class LookupTable(Formula):
 
 class BatchNormalization(Formula):
     """``(x - mean) / sqrt(variance + eps) * weight + bias``, by statistics of the batch, and by running ones after
-    ``evaluate()``: (N, nOutput)."""
+    ``evaluate()``: (N, nOutput).
+
+    >>> nn = torch.legacy.nn
+    >>> nn.BatchNormalization(2, affine=False).forward(torch.tensor([[1.0, 10.0], [3.0, 30.0]])).round(decimals=2)
+    tensor([[-1., -1.],
+            [ 1.,  1.]])
+    """
 
     nDim = 2
 
@@ -263,12 +322,22 @@ class BatchNormalization(Formula):
 
 
 class SpatialBatchNormalization(BatchNormalization):
-    """The same for each plane of images: (N, nOutput, H, W)."""
+    """The same for each plane of images: (N, nOutput, H, W).
+
+    >>> nn = torch.legacy.nn
+    >>> nn.SpatialBatchNormalization(3).forward(torch.ones(2, 3, 4, 4)).shape
+    torch.Size([2, 3, 4, 4])
+    """
 
     nDim = 4
 
 
 class VolumetricBatchNormalization(BatchNormalization):
-    """The same for each plane of volumes: (N, nOutput, T, H, W)."""
+    """The same for each plane of volumes: (N, nOutput, T, H, W).
+
+    >>> nn = torch.legacy.nn
+    >>> nn.VolumetricBatchNormalization(3).forward(torch.ones(2, 3, 2, 2, 2)).shape
+    torch.Size([2, 3, 2, 2, 2])
+    """
 
     nDim = 5

@@ -8,7 +8,13 @@ __all__ = ["Dropout", "L1Penalty", "RReLU", "SpatialDropout", "VolumetricDropout
 
 
 class Dropout(InPlace):
-    """Elements are zero with probability ``p``, the others are divided by ``1 - p``; nothing happens after ``evaluate()``."""
+    """Elements are zero with probability ``p``, the others are divided by ``1 - p``; nothing happens after ``evaluate()``.
+
+    >>> nn = torch.legacy.nn
+    >>> layer = nn.Dropout(0.5)
+    >>> layer.forward(torch.ones(1000)).unique()
+    tensor([0., 2.])
+    """
 
     def __init__(self, p=0.5, inplace=False):
         super().__init__()
@@ -37,7 +43,13 @@ class Dropout(InPlace):
 
 
 class SpatialDropout(Dropout):
-    """Whole planes are zero with probability ``p``; after ``evaluate()`` all are multiplied by ``1 - p``."""
+    """Whole planes are zero with probability ``p``; after ``evaluate()`` all are multiplied by ``1 - p``.
+
+    >>> nn = torch.legacy.nn
+    >>> layer = nn.SpatialDropout()
+    >>> layer.forward(torch.ones(1, 100, 2, 2)).shape
+    torch.Size([1, 100, 2, 2])
+    """
 
     nDim = 4
 
@@ -58,13 +70,25 @@ class SpatialDropout(Dropout):
 
 
 class VolumetricDropout(SpatialDropout):
-    """The same for planes of volumes."""
+    """The same for planes of volumes.
+
+    >>> nn = torch.legacy.nn
+    >>> layer = nn.VolumetricDropout()
+    >>> layer.forward(torch.ones(1, 10, 2, 2, 2)).shape
+    torch.Size([1, 10, 2, 2, 2])
+    """
 
     nDim = 5
 
 
 class RReLU(InPlace):
-    """x above 0, else x times a slope uniform on [lower, upper]; the middle slope after ``evaluate()``."""
+    """x above 0, else x times a slope uniform on [lower, upper]; the middle slope after ``evaluate()``.
+
+    >>> nn = torch.legacy.nn
+    >>> layer = nn.RReLU(0.25, 0.25)
+    >>> layer.forward(torch.tensor([-1.0, 2.0]))
+    tensor([-0.2500,  2.0000])
+    """
 
     def __init__(self, lower=1.0 / 8, upper=1.0 / 3, inplace=False):
         super().__init__()
@@ -84,7 +108,14 @@ class RReLU(InPlace):
 
 
 class L1Penalty(Module):
-    """The identity, whose gradient has that of ``l1weight * sum(|x|)`` added; the penalty is in ``loss``."""
+    """The identity, whose gradient has that of ``l1weight * sum(|x|)`` added; the penalty is in ``loss``.
+
+    >>> nn = torch.legacy.nn
+    >>> layer = nn.L1Penalty(0.5)
+    >>> _ = layer.forward(torch.tensor([-1.0, 2.0]))
+    >>> layer.loss
+    1.5
+    """
 
     def __init__(self, l1weight, sizeAverage=False, provideOutput=True):
         super().__init__()

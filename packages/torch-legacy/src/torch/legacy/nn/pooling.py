@@ -35,7 +35,13 @@ class Pooling(Formula):
 
 
 class SpatialAveragePooling(Pooling):
-    """Means over kH x kW pixels; zeros of the padding count, unless ``setCountExcludePad()``."""
+    """Means over kH x kW pixels; zeros of the padding count, unless ``setCountExcludePad()``.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.SpatialAveragePooling(2, 2, 2, 2).forward(torch.arange(16.0).view(1, 1, 4, 4))
+    tensor([[[[ 2.5000,  4.5000],
+              [10.5000, 12.5000]]]])
+    """
 
     def __init__(self, kW, kH, dW=1, dH=1, padW=0, padH=0):
         super().__init__()
@@ -68,7 +74,13 @@ class MaxPooling(Pooling):
 
 
 class SpatialMaxPooling(MaxPooling):
-    """The largest of kH x kW pixels."""
+    """The largest of kH x kW pixels.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.SpatialMaxPooling(2, 2).forward(torch.arange(16.0).view(1, 1, 4, 4))
+    tensor([[[[ 5.,  7.],
+              [13., 15.]]]])
+    """
 
     def __init__(self, kW, kH, dW=None, dH=None, padW=0, padH=0):
         super().__init__()
@@ -81,7 +93,12 @@ class SpatialMaxPooling(MaxPooling):
 
 
 class SpatialAdaptiveMaxPooling(MaxPooling):
-    """The largest of as many windows as give images of h x w."""
+    """The largest of as many windows as give images of h x w.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.SpatialAdaptiveMaxPooling(2, 2).forward(torch.ones(1, 3, 5, 7)).shape
+    torch.Size([1, 3, 2, 2])
+    """
 
     def __init__(self, w, h):
         super().__init__()
@@ -95,6 +112,10 @@ class SpatialFractionalMaxPooling(MaxPooling):
     """The largest of windows of random size: to arg1 x arg2 pixels, or to these fractions of width and height.
 
     ``fixPoolingRegions()`` keeps the windows of the last call.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.SpatialFractionalMaxPooling(2, 2, 4, 4).forward(torch.ones(1, 3, 8, 8)).shape
+    torch.Size([1, 3, 4, 4])
     """
 
     def __init__(self, poolSizeW, poolSizeH, arg1, arg2):
@@ -127,7 +148,12 @@ class SpatialFractionalMaxPooling(MaxPooling):
 
 
 class SpatialLPPooling(Pooling):
-    """``(sum x^p)^(1 / p)`` over kH x kW pixels."""
+    """``(sum x^p)^(1 / p)`` over kH x kW pixels.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.SpatialLPPooling(1, 2, 1, 2).forward(torch.tensor([[[[3.0], [4.0]]]]))
+    tensor([[[[5.]]]])
+    """
 
     def __init__(self, nInputPlane, pnorm, kW, kH, dW=None, dH=None):
         super().__init__()
@@ -146,7 +172,14 @@ class SpatialLPPooling(Pooling):
 
 
 class SpatialMaxUnpooling(Formula):
-    """Values back in the places that a :class:`SpatialMaxPooling` took them from, zeros elsewhere."""
+    """Values back in the places that a :class:`SpatialMaxPooling` took them from, zeros elsewhere.
+
+    >>> nn = torch.legacy.nn
+    >>> pool = nn.SpatialMaxPooling(2, 2)
+    >>> nn.SpatialMaxUnpooling(pool).forward(pool.forward(torch.arange(4.0).view(1, 1, 2, 2)))
+    tensor([[[[0., 0.],
+              [0., 3.]]]])
+    """
 
     dims = 4
 
@@ -181,23 +214,46 @@ class SpatialPadding(Formula):
 
 
 class SpatialZeroPadding(SpatialPadding):
-    """Zeros around images."""
+    """Zeros around images.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.SpatialZeroPadding(1).forward(torch.ones(1, 1, 1, 1))
+    tensor([[[[0., 0., 0.],
+              [0., 1., 0.],
+              [0., 0., 0.]]]])
+    """
 
 
 class SpatialReflectionPadding(SpatialPadding):
-    """Images mirrored at their edges."""
+    """Images mirrored at their edges.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.SpatialReflectionPadding(1, 1, 0, 0).forward(torch.arange(4.0).view(1, 1, 2, 2))
+    tensor([[[[1., 0., 1., 0.],
+              [3., 2., 3., 2.]]]])
+    """
 
     mode = "reflect"
 
 
 class SpatialReplicationPadding(SpatialPadding):
-    """The edges of images repeated."""
+    """The edges of images repeated.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.SpatialReplicationPadding(1).forward(torch.ones(1, 1, 2, 2)).shape
+    torch.Size([1, 1, 4, 4])
+    """
 
     mode = "replicate"
 
 
 class VolumetricReplicationPadding(Formula):
-    """The sides of volumes repeated."""
+    """The sides of volumes repeated.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.VolumetricReplicationPadding(1).forward(torch.ones(1, 1, 2, 2, 2)).shape
+    torch.Size([1, 1, 4, 4, 4])
+    """
 
     def __init__(self, pleft, pright=None, ptop=None, pbottom=None, pfront=None, pback=None):
         super().__init__()
@@ -208,7 +264,13 @@ class VolumetricReplicationPadding(Formula):
 
 
 class SpatialUpSamplingNearest(Formula):
-    """Each pixel ``scale`` x ``scale`` times."""
+    """Each pixel ``scale`` x ``scale`` times.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.SpatialUpSamplingNearest(2).forward(torch.tensor([[[[1.0, 2.0]]]]))
+    tensor([[[[1., 1., 2., 2.],
+              [1., 1., 2., 2.]]]])
+    """
 
     def __init__(self, scale):
         super().__init__()
@@ -221,7 +283,12 @@ class SpatialUpSamplingNearest(Formula):
 
 
 class SpatialCrossMapLRN(Formula):
-    """``x / (k + alpha / size * s)^beta``, where s sums the squares of ``size`` neighbouring planes."""
+    """``x / (k + alpha / size * s)^beta``, where s sums the squares of ``size`` neighbouring planes.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.SpatialCrossMapLRN(3).forward(torch.ones(1, 4, 2, 2)).shape
+    torch.Size([1, 4, 2, 2])
+    """
 
     def __init__(self, size, alpha=0.0001, beta=0.75, k=1):
         super().__init__()
@@ -253,7 +320,12 @@ class Neighbourhood(Formula):
 
 
 class SpatialSubtractiveNormalization(Neighbourhood):
-    """Images less the means of neighbourhoods."""
+    """Images less the means of neighbourhoods.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.SpatialSubtractiveNormalization(1, torch.ones(3, 3)).forward(torch.ones(1, 1, 5, 5)).shape
+    torch.Size([1, 1, 5, 5])
+    """
 
     def __init__(self, nInputPlane=1, kernel=None):
         super().__init__(nInputPlane, kernel)
@@ -263,7 +335,12 @@ class SpatialSubtractiveNormalization(Neighbourhood):
 
 
 class SpatialDivisiveNormalization(Neighbourhood):
-    """Images over the root mean squares of neighbourhoods; roots up to ``threshold`` count as ``thresval``."""
+    """Images over the root mean squares of neighbourhoods; roots up to ``threshold`` count as ``thresval``.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.SpatialDivisiveNormalization(1, torch.ones(3, 3)).forward(torch.ones(1, 1, 5, 5)).shape
+    torch.Size([1, 1, 5, 5])
+    """
 
     def __init__(self, nInputPlane=1, kernel=None, threshold=0.0001, thresval=None):
         super().__init__(nInputPlane, kernel)
@@ -276,7 +353,12 @@ class SpatialDivisiveNormalization(Neighbourhood):
 
 
 class SpatialContrastiveNormalization(Sequential):
-    """First the subtractive, then the divisive normalisation."""
+    """First the subtractive, then the divisive normalisation.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.SpatialContrastiveNormalization(1, torch.ones(3, 3)).forward(torch.ones(1, 1, 5, 5)).shape
+    torch.Size([1, 1, 5, 5])
+    """
 
     def __init__(self, nInputPlane=1, kernel=None, threshold=0.0001, thresval=0.0001):
         super().__init__()
@@ -285,7 +367,12 @@ class SpatialContrastiveNormalization(Sequential):
 
 
 class TemporalMaxPooling(Formula):
-    """The largest of kW frames, for each feature: (N, T, C) or (T, C)."""
+    """The largest of kW frames, for each feature: (N, T, C) or (T, C).
+
+    >>> nn = torch.legacy.nn
+    >>> nn.TemporalMaxPooling(2).forward(torch.ones(1, 6, 4)).shape
+    torch.Size([1, 3, 4])
+    """
 
     def __init__(self, kW, dW=None):
         super().__init__()
@@ -296,7 +383,12 @@ class TemporalMaxPooling(Formula):
 
 
 class VolumetricAveragePooling(Pooling):
-    """Means over kT x kH x kW voxels."""
+    """Means over kT x kH x kW voxels.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.VolumetricAveragePooling(2, 2, 2).forward(torch.ones(1, 1, 2, 2, 2)).flatten()
+    tensor([1.])
+    """
 
     dims = 5
 
@@ -312,7 +404,12 @@ class VolumetricAveragePooling(Pooling):
 
 
 class VolumetricMaxPooling(MaxPooling):
-    """The largest of kT x kH x kW voxels."""
+    """The largest of kT x kH x kW voxels.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.VolumetricMaxPooling(2, 2, 2).forward(torch.ones(1, 1, 4, 4, 4)).shape
+    torch.Size([1, 1, 2, 2, 2])
+    """
 
     dims = 5
 
@@ -325,6 +422,12 @@ class VolumetricMaxPooling(MaxPooling):
 
 
 class VolumetricMaxUnpooling(SpatialMaxUnpooling):
-    """Values back in the places that a :class:`VolumetricMaxPooling` took them from, zeros elsewhere."""
+    """Values back in the places that a :class:`VolumetricMaxPooling` took them from, zeros elsewhere.
+
+    >>> nn = torch.legacy.nn
+    >>> pool = nn.VolumetricMaxPooling(2, 2, 2)
+    >>> nn.VolumetricMaxUnpooling(pool).forward(pool.forward(torch.ones(1, 1, 4, 4, 4))).shape
+    torch.Size([1, 1, 4, 4, 4])
+    """
 
     dims = 5

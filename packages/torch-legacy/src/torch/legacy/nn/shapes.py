@@ -14,7 +14,12 @@ def _sizes(args):
 
 
 class Reshape(Formula):
-    """Samples in another shape: (N, *) to (N, *size); without N where the elements are those of one sample."""
+    """Samples in another shape: (N, *) to (N, *size); without N where the elements are those of one sample.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.Reshape(2, 3).forward(torch.arange(6)).shape
+    torch.Size([2, 3])
+    """
 
     def __init__(self, *args):
         super().__init__()
@@ -27,7 +32,12 @@ class Reshape(Formula):
 
 
 class View(Formula):
-    """The whole input in another shape, of which one size may be -1."""
+    """The whole input in another shape, of which one size may be -1.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.View(2, 3).forward(torch.arange(6)).shape
+    torch.Size([2, 3])
+    """
 
     def __init__(self, *args):
         super().__init__()
@@ -45,7 +55,12 @@ class View(Formula):
 
 
 class Transpose(Formula):
-    """Pairs of dims exchanged, one pair after the other: ``Transpose((0, 1), (1, 2))``."""
+    """Pairs of dims exchanged, one pair after the other: ``Transpose((0, 1), (1, 2))``.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.Transpose((0, 1)).forward(torch.zeros(2, 3)).shape
+    torch.Size([3, 2])
+    """
 
     def __init__(self, *args):
         super().__init__()
@@ -58,7 +73,12 @@ class Transpose(Formula):
 
 
 class Unsqueeze(Formula):
-    """A dim of size 1 put in."""
+    """A dim of size 1 put in.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.Unsqueeze(0).forward(torch.ones(2)).shape
+    torch.Size([1, 2])
+    """
 
     def __init__(self, dim):
         super().__init__()
@@ -69,7 +89,12 @@ class Unsqueeze(Formula):
 
 
 class Squeeze(Formula):
-    """A dim of size 1 left out, or all of them."""
+    """A dim of size 1 left out, or all of them.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.Squeeze().forward(torch.zeros(1, 3, 1)).shape
+    torch.Size([3])
+    """
 
     def __init__(self, dim=None):
         super().__init__()
@@ -80,7 +105,13 @@ class Squeeze(Formula):
 
 
 class Replicate(Formula):
-    """The input ``nf`` times along a new dim."""
+    """The input ``nf`` times along a new dim.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.Replicate(2).forward(torch.tensor([1.0, 2.0]))
+    tensor([[1., 2.],
+            [1., 2.]])
+    """
 
     def __init__(self, nf, dim=0):
         super().__init__()
@@ -95,7 +126,12 @@ class Replicate(Formula):
 
 
 class Select(Formula):
-    """One slice of a dim."""
+    """One slice of a dim.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.Select(0, 1).forward(torch.arange(4))
+    tensor(1)
+    """
 
     def __init__(self, dimension, index):
         super().__init__()
@@ -106,7 +142,12 @@ class Select(Formula):
 
 
 class Narrow(Formula):
-    """``length`` slices of a dim from ``offset`` on; a negative length counts from the end, -1 for the last."""
+    """``length`` slices of a dim from ``offset`` on; a negative length counts from the end, -1 for the last.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.Narrow(0, 1, 2).forward(torch.arange(4))
+    tensor([1, 2])
+    """
 
     def __init__(self, dimension, offset, length=1):
         super().__init__()
@@ -123,6 +164,10 @@ class Padding(Formula):
     """``|pad|`` slices of ``value`` in a dim: at the start for a negative pad, else at the end; ``index`` slices further in.
 
     Where inputs of ``nInputDim`` dims come in batches, ``dim`` is counted without the batch.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.Padding(0, 2).forward(torch.ones(2))
+    tensor([1., 1., 0., 0.])
     """
 
     def __init__(self, dim, pad, value=0, index=0, nInputDim=0):
@@ -140,7 +185,12 @@ class Padding(Formula):
 
 
 class Sum(Formula):
-    """The sum along a dim, or the mean (``sizeAverage``)."""
+    """The sum along a dim, or the mean (``sizeAverage``).
+
+    >>> nn = torch.legacy.nn
+    >>> nn.Sum(1).forward(torch.tensor([[1.0, 3.0], [4.0, 2.0]]))
+    tensor([4., 6.])
+    """
 
     def __init__(self, dimension=0, sizeAverage=False):
         super().__init__()
@@ -151,14 +201,24 @@ class Sum(Formula):
 
 
 class Mean(Sum):
-    """The mean along a dim."""
+    """The mean along a dim.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.Mean(1).forward(torch.tensor([[1.0, 3.0], [4.0, 2.0]]))
+    tensor([2., 3.])
+    """
 
     def __init__(self, dimension):
         super().__init__(dimension, True)
 
 
 class Max(Formula):
-    """The largest along a dim."""
+    """The largest along a dim.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.Max(1).forward(torch.tensor([[1.0, 3.0], [4.0, 2.0]]))
+    tensor([3., 4.])
+    """
 
     def __init__(self, dimension=0):
         super().__init__()
@@ -169,14 +229,24 @@ class Max(Formula):
 
 
 class Min(Max):
-    """The smallest along a dim."""
+    """The smallest along a dim.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.Min(1).forward(torch.tensor([[1.0, 3.0], [4.0, 2.0]]))
+    tensor([1., 2.])
+    """
 
     def _formula(self, input):
         return input.min(self.dimension)[0]
 
 
 class Normalize(Formula):
-    """Rows divided by their p-norm, ``(sum |x|^p + eps)^(1 / p)``, or by ``max |x| + eps`` for infinite p."""
+    """Rows divided by their p-norm, ``(sum |x|^p + eps)^(1 / p)``, or by ``max |x| + eps`` for infinite p.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.Normalize(2).forward(torch.tensor([[3.0, 4.0]]))
+    tensor([[0.6000, 0.8000]])
+    """
 
     def __init__(self, p, eps=1e-10):
         super().__init__()

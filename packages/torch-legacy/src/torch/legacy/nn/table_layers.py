@@ -13,7 +13,12 @@ __all__ = [
 
 
 class CAddTable(Formula):
-    """The sum of all entries; ``inplace`` adds to the first."""
+    """The sum of all entries; ``inplace`` adds to the first.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.CAddTable().forward([torch.ones(2), torch.ones(2)])
+    tensor([2., 2.])
+    """
 
     def __init__(self, inplace=False):
         super().__init__()
@@ -33,14 +38,24 @@ class CAddTable(Formula):
 
 
 class CSubTable(Formula):
-    """The first entry less the second."""
+    """The first entry less the second.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.CSubTable().forward([torch.tensor([5.0]), torch.tensor([3.0])])
+    tensor([2.])
+    """
 
     def _formula(self, input):
         return input[0] - input[1]
 
 
 class CMulTable(Formula):
-    """The product of all entries, element by element."""
+    """The product of all entries, element by element.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.CMulTable().forward([torch.tensor([2.0]), torch.tensor([3.0])])
+    tensor([6.])
+    """
 
     def _formula(self, input):
         product = input[0] * 1
@@ -50,14 +65,24 @@ class CMulTable(Formula):
 
 
 class CDivTable(Formula):
-    """The first entry over the second."""
+    """The first entry over the second.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.CDivTable().forward([torch.tensor([6.0]), torch.tensor([2.0])])
+    tensor([3.])
+    """
 
     def _formula(self, input):
         return input[0] / input[1]
 
 
 class JoinTable(Formula):
-    """All entries joined along a dim."""
+    """All entries joined along a dim.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.JoinTable(0).forward([torch.ones(2), torch.zeros(1)])
+    tensor([1., 1., 0.])
+    """
 
     def __init__(self, dimension):
         super().__init__()
@@ -68,7 +93,12 @@ class JoinTable(Formula):
 
 
 class SplitTable(Formula):
-    """The list of a dim's slices."""
+    """The list of a dim's slices.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.SplitTable(0).forward(torch.eye(2))
+    [tensor([1., 0.]), tensor([0., 1.])]
+    """
 
     def __init__(self, dimension):
         super().__init__()
@@ -79,7 +109,12 @@ class SplitTable(Formula):
 
 
 class SelectTable(Formula):
-    """One entry, which may be a table."""
+    """One entry, which may be a table.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.SelectTable(1).forward([torch.zeros(1), torch.ones(1)])
+    tensor([1.])
+    """
 
     def __init__(self, index):
         super().__init__()
@@ -90,7 +125,12 @@ class SelectTable(Formula):
 
 
 class NarrowTable(Formula):
-    """``length`` entries from ``offset`` on."""
+    """``length`` entries from ``offset`` on.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.NarrowTable(1, 2).forward([torch.zeros(1), torch.ones(1), torch.ones(1)])
+    [tensor([1.]), tensor([1.])]
+    """
 
     def __init__(self, offset, length=1):
         super().__init__()
@@ -101,7 +141,12 @@ class NarrowTable(Formula):
 
 
 class FlattenTable(Module):
-    """All tensors of nested tables in one list."""
+    """All tensors of nested tables in one list.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.FlattenTable().forward([torch.ones(1), [torch.zeros(1)]])
+    [tensor([1.]), tensor([0.])]
+    """
 
     def updateOutput(self, input):
         from .tables import leaves
@@ -117,7 +162,12 @@ class FlattenTable(Module):
 
 
 class Index(Formula):
-    """Slices of a dim by their indices: of the table [tensor, indices]."""
+    """Slices of a dim by their indices: of the table [tensor, indices].
+
+    >>> nn = torch.legacy.nn
+    >>> nn.Index(0).forward([torch.tensor([1.0, 2.0, 3.0]), torch.tensor([2, 0])])
+    tensor([3., 1.])
+    """
 
     def __init__(self, dimension):
         super().__init__()
@@ -128,14 +178,24 @@ class Index(Formula):
 
 
 class MaskedSelect(Formula):
-    """Elements where a mask is not 0: of the table [tensor, mask]."""
+    """Elements where a mask is not 0: of the table [tensor, mask].
+
+    >>> nn = torch.legacy.nn
+    >>> nn.MaskedSelect().forward([torch.tensor([1.0, 2.0]), torch.tensor([0, 1], dtype=torch.uint8)])
+    tensor([2.])
+    """
 
     def _formula(self, input):
         return input[0].masked_select(input[1].bool())
 
 
 class MM(Formula):
-    """The product of the table [A, B], of matrices or of batches of them, either transposed on demand."""
+    """The product of the table [A, B], of matrices or of batches of them, either transposed on demand.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.MM().forward([torch.ones(2, 3), torch.ones(3, 4)]).shape
+    torch.Size([2, 4])
+    """
 
     def __init__(self, transA=False, transB=False):
         super().__init__()
@@ -151,7 +211,12 @@ class MM(Formula):
 
 
 class MV(Formula):
-    """The product of the table [matrix, vector], or of batches of both."""
+    """The product of the table [matrix, vector], or of batches of both.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.MV().forward([torch.ones(2, 3), torch.ones(3)])
+    tensor([3., 3.])
+    """
 
     def __init__(self, trans=False):
         super().__init__()
@@ -167,14 +232,24 @@ class MV(Formula):
 
 
 class DotProduct(Formula):
-    """The inner product of rows of the table [a, b]."""
+    """The inner product of rows of the table [a, b].
+
+    >>> nn = torch.legacy.nn
+    >>> nn.DotProduct().forward([torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0, 4.0]])])
+    tensor([11.])
+    """
 
     def _formula(self, input):
         return (input[0] * input[1]).sum(-1).reshape(-1)
 
 
 class CosineDistance(Formula):
-    """The cosine of the angle between rows of the table [a, b]."""
+    """The cosine of the angle between rows of the table [a, b].
+
+    >>> nn = torch.legacy.nn
+    >>> nn.CosineDistance().forward([torch.tensor([[1.0, 0.0]]), torch.tensor([[2.0, 0.0]])])
+    tensor([1.])
+    """
 
     def _formula(self, input):
         a, b = (t.reshape(-1, t.size(-1)) for t in input)
@@ -182,7 +257,12 @@ class CosineDistance(Formula):
 
 
 class PairwiseDistance(Formula):
-    """The p-norm of the difference of rows of the table [a, b]."""
+    """The p-norm of the difference of rows of the table [a, b].
+
+    >>> nn = torch.legacy.nn
+    >>> nn.PairwiseDistance(2).forward([torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0]])])
+    tensor([5.])
+    """
 
     def __init__(self, p):
         super().__init__()
@@ -199,6 +279,10 @@ class MixtureTable(Formula):
     """The sum of experts weighted by gates: of the table [gates, experts].
 
     Gates are (N, k) or (k); experts are a list of k tensors, or one tensor that counts them in ``dim``.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.MixtureTable().forward([torch.tensor([[0.5, 0.5]]), [torch.ones(1, 2), torch.zeros(1, 2)]])
+    tensor([[0.5000, 0.5000]])
     """
 
     def __init__(self, dim=1):

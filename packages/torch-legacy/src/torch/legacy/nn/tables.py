@@ -36,7 +36,12 @@ def formed_as(table, values):
 
 def recursiveType(param, type, tensorCache=None):
     """Tensors converted to a type, in lists, dictionaries, modules and criterions; ``tensorCache`` keeps what is shared
-    shared."""
+    shared.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.recursiveType([torch.ones(1), [torch.ones(1)]], torch.DoubleTensor)
+    [tensor([1.], dtype=torch.float64), [tensor([1.], dtype=torch.float64)]]
+    """
     from .criterion import Criterion
     from .module import Module
 
@@ -57,7 +62,13 @@ def recursiveType(param, type, tensorCache=None):
 
 
 def recursiveResizeAs(t1, t2):
-    """``t1`` in the form and shapes of ``t2``, with whatever values; both."""
+    """``t1`` in the form and shapes of ``t2``, with whatever values; both.
+
+    >>> nn = torch.legacy.nn
+    >>> table, _ = nn.recursiveResizeAs([torch.empty(0)], [torch.ones(2, 3)])
+    >>> table[0].shape
+    torch.Size([2, 3])
+    """
     if isinstance(t2, (list, tuple)):
         t1 = list(t1) if isinstance(t1, (list, tuple)) else [t1]
         t1 = (t1 + [t2[i].new() if isinstance(t2[i], torch.Tensor) else [] for i in range(len(t1), len(t2))])[: len(t2)]
@@ -69,12 +80,26 @@ def recursiveResizeAs(t1, t2):
 
 
 def recursiveFill(t2, val):
-    """Every tensor filled with a number, in place."""
+    """Every tensor filled with a number, in place.
+
+    >>> nn = torch.legacy.nn
+    >>> table = [torch.empty(1), [torch.empty(2)]]
+    >>> nn.recursiveFill(table, 7)
+    [tensor([7.]), [tensor([7., 7.])]]
+    >>> table
+    [tensor([7.]), [tensor([7., 7.])]]
+    """
     return each(lambda t: t.fill_(val), t2)
 
 
 def recursiveAdd(t1, val=1, t2=None):
-    """``t1 += val * t2`` in place; ``t1 += t2`` when ``val`` is a table; both."""
+    """``t1 += val * t2`` in place; ``t1 += t2`` when ``val`` is a table; both.
+
+    >>> nn = torch.legacy.nn
+    >>> table, _ = nn.recursiveAdd([torch.ones(1), [torch.ones(1)]], 2, [torch.ones(1), [torch.ones(1)]])
+    >>> table
+    [tensor([3.]), [tensor([3.])]]
+    """
     if t2 is None:
         val, t2 = 1, val
     for a, b in zip(leaves(t1), leaves(t2)):
@@ -83,7 +108,13 @@ def recursiveAdd(t1, val=1, t2=None):
 
 
 def recursiveCopy(t1, t2):
-    """``t2``'s values into ``t1``, which takes its form; both."""
+    """``t2``'s values into ``t1``, which takes its form; both.
+
+    >>> nn = torch.legacy.nn
+    >>> table, _ = nn.recursiveCopy([torch.empty(1)], [torch.ones(1)])
+    >>> table
+    [tensor([1.])]
+    """
     t1, t2 = recursiveResizeAs(t1, t2)
     for a, b in zip(leaves(t1), leaves(t2)):
         a.copy_(b)
@@ -91,7 +122,12 @@ def recursiveCopy(t1, t2):
 
 
 def addSingletondimension(*args):
-    """``(tensor, dim)``: a view with a dim of size 1; ``(out, tensor, dim)`` writes it to a tensor."""
+    """``(tensor, dim)``: a view with a dim of size 1; ``(out, tensor, dim)`` writes it to a tensor.
+
+    >>> nn = torch.legacy.nn
+    >>> nn.addSingletondimension(torch.ones(2, 3), 1).shape
+    torch.Size([2, 1, 3])
+    """
     *out, tensor, dim = args
     if not 0 <= dim <= tensor.dim():
         raise RuntimeError(f"addSingletondimension: dim must be from 0 to {tensor.dim()}, got {dim}")
@@ -100,7 +136,11 @@ def addSingletondimension(*args):
 
 
 def contiguousView(output, input, *args):
-    """A view of ``input`` in a shape, or of its contiguous copy."""
+    """A view of ``input`` in a shape, or of its contiguous copy.
+
+    >>> torch.legacy.nn.contiguousView(torch.empty(0), torch.zeros(2, 3).t(), 6).shape
+    torch.Size([6])
+    """
     if output is None:
         output = input.new()
     source = input if input.is_contiguous() else input.contiguous()
@@ -109,7 +149,16 @@ def contiguousView(output, input, *args):
 
 
 def clear(self, *args):
-    """Empty tensors in place of the named attributes, tables included; the object itself."""
+    """Empty tensors in place of the named attributes, tables included; the object itself.
+
+    >>> nn = torch.legacy.nn
+    >>> layer = nn.Abs()
+    >>> _ = layer.forward(torch.ones(2))
+    >>> nn.clear(layer, "output")
+    nn.Abs
+    >>> layer.output
+    tensor([])
+    """
     names = args[0] if len(args) == 1 and isinstance(args[0], (list, tuple)) else args
     for name in names:
         value = getattr(self, name, None)

@@ -12,7 +12,14 @@ __all__ = ["adadelta", "adagrad", "adam", "adamax", "rmsprop", "rprop"]
 @torch.no_grad()
 def adam(opfunc, x, config, state=None):
     """Adam (Kingma and Ba 2014): learningRate (1e-3), learningRateDecay, beta1 (0.9), beta2 (0.999), epsilon (1e-8),
-    weightDecay."""
+    weightDecay.
+
+    >>> x = torch.tensor([1.0])
+    >>> for _ in range(5):
+    ...     x, losses = torch.legacy.optim.adam(lambda x: ((x**2).sum().item(), 2 * x), x, {"learningRate": 0.1})
+    >>> bool(x < 1)
+    True
+    """
     config, state = remembered(config, state)
     beta1, beta2 = config.get("beta1", 0.9), config.get("beta2", 0.999)
     fx, slope = evaluated(opfunc, x, config)
@@ -29,7 +36,14 @@ def adam(opfunc, x, config, state=None):
 @torch.no_grad()
 def adamax(opfunc, x, config, state=None):
     """Adam with the largest gradient (Kingma and Ba 2014, section 7): learningRate (2e-3), beta1, beta2, epsilon (1e-38),
-    weightDecay."""
+    weightDecay.
+
+    >>> x = torch.tensor([1.0])
+    >>> for _ in range(5):
+    ...     x, losses = torch.legacy.optim.adamax(lambda x: ((x**2).sum().item(), 2 * x), x, {"learningRate": 0.1})
+    >>> bool(x < 1)
+    True
+    """
     config, state = remembered(config, state)
     beta1, beta2 = config.get("beta1", 0.9), config.get("beta2", 0.999)
     fx, slope = evaluated(opfunc, x, config)
@@ -44,7 +58,14 @@ def adamax(opfunc, x, config, state=None):
 
 @torch.no_grad()
 def adagrad(opfunc, x, config, state=None):
-    """Adagrad (Duchi 2011): learningRate (1e-3), learningRateDecay, weightDecay."""
+    """Adagrad (Duchi 2011): learningRate (1e-3), learningRateDecay, weightDecay.
+
+    >>> x = torch.tensor([1.0])
+    >>> for _ in range(5):
+    ...     x, losses = torch.legacy.optim.adagrad(lambda x: ((x**2).sum().item(), 2 * x), x, {"learningRate": 0.1})
+    >>> bool(x < 1)
+    True
+    """
     config, state = remembered(config, state)
     fx, slope = evaluated(opfunc, x, config)
     step = rate(config, state, 1e-3)
@@ -56,7 +77,14 @@ def adagrad(opfunc, x, config, state=None):
 
 @torch.no_grad()
 def adadelta(opfunc, x, config, state=None):
-    """Adadelta (Zeiler 2012): rho (0.9), eps (1e-6), weightDecay, learningRate (1)."""
+    """Adadelta (Zeiler 2012): rho (0.9), eps (1e-6), weightDecay, learningRate (1).
+
+    >>> x = torch.tensor([1.0])
+    >>> for _ in range(5):
+    ...     x, losses = torch.legacy.optim.adadelta(lambda x: ((x**2).sum().item(), 2 * x), x, {"learningRate": 0.1})
+    >>> bool(x < 1)
+    True
+    """
     config, state = remembered(config, state)
     rho, eps = config.get("rho", 0.9), config.get("eps", 1e-6)
     fx, slope = evaluated(opfunc, x, config)
@@ -72,7 +100,14 @@ def adadelta(opfunc, x, config, state=None):
 
 @torch.no_grad()
 def rmsprop(opfunc, x, config, state=None):
-    """RMSprop (Hinton 2012): learningRate (1e-2), learningRateDecay, alpha (0.99), epsilon (1e-8), weightDecay."""
+    """RMSprop (Hinton 2012): learningRate (1e-2), learningRateDecay, alpha (0.99), epsilon (1e-8), weightDecay.
+
+    >>> x = torch.tensor([1.0])
+    >>> for _ in range(5):
+    ...     x, losses = torch.legacy.optim.rmsprop(lambda x: ((x**2).sum().item(), 2 * x), x, {"learningRate": 0.1})
+    >>> bool(x < 1)
+    True
+    """
     config, state = remembered(config, state)
     alpha = config.get("alpha", 0.99)
     fx, slope = evaluated(opfunc, x, config)
@@ -86,7 +121,14 @@ def rmsprop(opfunc, x, config, state=None):
 @torch.no_grad()
 def rprop(opfunc, x, config, state=None):
     """Resilient propagation (Riedmiller and Braun 1993) of whole batches: stepsize (0.1), etaplus (1.2), etaminus (0.5),
-    stepsizemax (50), stepsizemin (1e-6), niter (1). The history has the loss of each iteration."""
+    stepsizemax (50), stepsizemin (1e-6), niter (1). The history has the loss of each iteration.
+
+    >>> x = torch.tensor([1.0])
+    >>> for _ in range(5):
+    ...     x, losses = torch.legacy.optim.rprop(lambda x: ((x**2).sum().item(), 2 * x), x, {"learningRate": 0.1})
+    >>> bool(x < 1)
+    True
+    """
     config, state = remembered(config, state)
     history = []
     for _ in range(config.get("niter", 1)):

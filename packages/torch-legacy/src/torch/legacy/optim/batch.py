@@ -13,6 +13,12 @@ def cg(opfunc, x, config, state=None):
 
     maxIter (20), maxEval (25 per iteration), rho (0.01) and sig (0.5) of the conditions, tolX (1e-9). The history has the
     losses of the iterations; the number of evaluations comes third.
+
+    >>> x = torch.tensor([1.0])
+    >>> for _ in range(5):
+    ...     x, *_ = torch.legacy.optim.cg(lambda x: ((x**2).sum().item(), 2 * x), x, {"learningRate": 0.1})
+    >>> bool(x < 1)
+    True
     """
     config, state = remembered(config, state)
     evaluations = 0
@@ -72,7 +78,14 @@ def _wolfe(at, x, start, direction, fx, descent, length, config):
 def lbfgs(opfunc, x, config, state=None):
     """Limited memory BFGS (Nocedal 1980): maxIter (20), maxEval (1.25 maxIter), tolFun (1e-5), tolX (1e-9), nCorrection (100),
     learningRate (1), lineSearch (a function of ``opfunc, x, t, d, f, g, gtd, lineSearchOptions`` that gives f, g, x, t and the
-    number of evaluations). The history has the losses of the iterations; the number of evaluations comes third."""
+    number of evaluations). The history has the losses of the iterations; the number of evaluations comes third.
+
+    >>> x = torch.tensor([1.0])
+    >>> for _ in range(5):
+    ...     x, *_ = torch.legacy.optim.lbfgs(lambda x: ((x**2).sum().item(), 2 * x), x, {"learningRate": 0.1})
+    >>> bool(x < 1)
+    True
+    """
     config, state = remembered(config, state)
     iterations = config.get("maxIter", 20)
     most = config.get("maxEval", iterations * 1.25)

@@ -78,7 +78,14 @@ def sgd(opfunc, x, config, state=None):
 @torch.no_grad()
 def nag(opfunc, x, config, state=None):
     """Nesterov's accelerated gradient: the gradient is taken where the momentum leads (Sutskever 2013). learningRate (1e-3),
-    learningRateDecay, weightDecay, momentum (0.9), learningRates."""
+    learningRateDecay, weightDecay, momentum (0.9), learningRates.
+
+    >>> x = torch.tensor([1.0])
+    >>> for _ in range(5):
+    ...     x, losses = torch.legacy.optim.nag(lambda x: ((x**2).sum().item(), 2 * x), x, {"learningRate": 0.1})
+    >>> bool(x < 1)
+    True
+    """
     config, state = remembered(config, state)
     momentum = config.get("momentum", 0.9)
     if not momentum > 0:
@@ -98,7 +105,14 @@ def nag(opfunc, x, config, state=None):
 @torch.no_grad()
 def asgd(opfunc, x, config, state=None):
     """Averaged stochastic gradient descent (Bottou 2012): the average is in ``state["ax"]`` and comes third. eta0 (1e-4),
-    lambda (1e-4), alpha (0.75), t0 (1e6)."""
+    lambda (1e-4), alpha (0.75), t0 (1e6).
+
+    >>> x = torch.tensor([1.0])
+    >>> for _ in range(5):
+    ...     x, *_ = torch.legacy.optim.asgd(lambda x: ((x**2).sum().item(), 2 * x), x, {"learningRate": 0.1})
+    >>> bool(x < 1)
+    True
+    """
     config, state = remembered(config, state)
     eta0, decay = config.get("eta0", 1e-4), config.get("lambda", 1e-4)
     eta, mu, t = state.get("eta_t", eta0), state.get("mu_t", 1), state.get("t", 0)

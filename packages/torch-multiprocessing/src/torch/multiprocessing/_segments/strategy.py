@@ -12,7 +12,11 @@ state.strategy = STRATEGIES[0]
 
 
 def get_sharing_strategy() -> str:
-    """The way this process shares memory: "file_descriptor" or "file_system"."""
+    """The way this process shares memory: "file_descriptor" or "file_system".
+
+    >>> torch.multiprocessing.get_sharing_strategy()
+    'file_descriptor'
+    """
     return state.strategy
 
 
@@ -21,6 +25,10 @@ def set_sharing_strategy(new_strategy: str) -> None:
     """Chooses how memory is shared from now on; what is shared already stays as it is.
 
     Processes that are started from now on begin with the same strategy.
+
+    >>> torch.multiprocessing.set_sharing_strategy("file_descriptor")
+    >>> torch.multiprocessing.get_sharing_strategy()
+    'file_descriptor'
     """
     if new_strategy not in STRATEGIES:
         raise ValueError(f"set_sharing_strategy: expected one of {sorted(STRATEGIES)}, got {new_strategy!r}")
@@ -32,7 +40,11 @@ def set_sharing_strategy(new_strategy: str) -> None:
 
 
 def get_all_sharing_strategies() -> set[str]:
-    """The strategies that this system has."""
+    """The strategies that this system has.
+
+    >>> "file_system" in torch.multiprocessing.get_all_sharing_strategies()
+    True
+    """
     return set(STRATEGIES)
 
 

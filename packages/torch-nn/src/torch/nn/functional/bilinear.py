@@ -16,6 +16,9 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     """``y_k = x1^T W_k x2 + b_k``: (*, I), (*, J) and weight (K, I, J) give (*, K).
 
     RuntimeError when the leading dims differ, or the last ones do not fit the weight.
+
+    >>> torch.nn.functional.bilinear(torch.ones(1, 2), torch.ones(1, 3), torch.ones(1, 2, 3))
+    tensor([[6.]])
     """
     if input1.shape[:-1] != input2.shape[:-1] or weight.dim() != 3:
         raise RuntimeError(

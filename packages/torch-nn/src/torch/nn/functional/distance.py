@@ -22,7 +22,11 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
 
 
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
-    """``x1 . x2 / (|x1| |x2|)`` along ``dim``, each norm at least ``eps``; shapes broadcast."""
+    """``x1 . x2 / (|x1| |x2|)`` along ``dim``, each norm at least ``eps``; shapes broadcast.
+
+    >>> torch.nn.functional.cosine_similarity(torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 1.0]]))
+    tensor([0.7071])
+    """
     x1, x2 = torch.broadcast_tensors(x1, x2)
     if not (x1.is_floating_point() and x2.is_floating_point()):
         raise RuntimeError(f"cosine_similarity: expected floating point tensors, got {x1.dtype} and {x2.dtype}")

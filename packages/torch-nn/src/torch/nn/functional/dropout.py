@@ -59,12 +59,20 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Drop whole channels of ``input`` (N, C, H, W)."""
+    """Drop whole channels of ``input`` (N, C, H, W).
+
+    >>> torch.nn.functional.dropout2d(torch.ones(1, 100, 2, 2)).unique()
+    tensor([0., 2.])
+    """
     return _dropout_channels("dropout2d", input, p, training, inplace)
 
 
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Drop whole channels of ``input`` (N, C, D, H, W) or (C, D, H, W)."""
+    """Drop whole channels of ``input`` (N, C, D, H, W) or (C, D, H, W).
+
+    >>> torch.nn.functional.dropout3d(torch.ones(1, 100, 2, 2, 2)).unique()
+    tensor([0., 2.])
+    """
     return _unbatched(_dropout_channels, 5, "dropout3d", input, p, training, inplace)
 
 
@@ -87,7 +95,11 @@ def _alpha_mix(input, keep, p):
 
 
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """Dropout for SELU networks: keeps mean 0 and variance 1 (Klambauer 2017)."""
+    """Dropout for SELU networks: keeps mean 0 and variance 1 (Klambauer 2017).
+
+    >>> torch.nn.functional.alpha_dropout(torch.ones(2), p=0.5, training=False)
+    tensor([1., 1.])
+    """
     _check("alpha_dropout", p)
     if not training or p == 0 or input.numel() == 0:
         return input

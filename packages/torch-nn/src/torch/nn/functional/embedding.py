@@ -49,7 +49,12 @@ def _renorm(weight, rows, max_norm, norm_type):
 
 
 def embedding_renorm_(weight: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
-    """Scales the rows of a table that ``indices`` names down to a norm of ``max_norm``, in place: ``torch.embedding_renorm_``."""
+    """Scales the rows of a table that ``indices`` names down to a norm of ``max_norm``, in place: ``torch.embedding_renorm_``.
+
+    >>> torch.embedding_renorm_(torch.tensor([[3.0, 4.0], [6.0, 8.0]]), torch.tensor([0]), 1.0, 2.0)
+    tensor([[0.6000, 0.8000],
+            [6.0000, 8.0000]])
+    """
     _renorm(weight, indices.reshape(-1), max_norm, norm_type)
     return weight
 
@@ -104,6 +109,11 @@ def embedding_bag(
     """Sums, means or maxima of embeddings over bags: rows of ``input`` (B, N), or stretches of ``input`` (N) from ``offsets``.
 
     Empty bags give zeros.  ``per_sample_weights`` (only for 'sum') multiplies each embedding.
+
+    >>> table = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    >>> torch.nn.functional.embedding_bag(torch.tensor([[0, 1], [2, 2]]), table, mode="sum")
+    tensor([[ 4.,  6.],
+            [10., 12.]])
     """
     if weight.dtype == torch.int64 and input.is_floating_point():  # 2018 had weight first
         input, weight = weight, input

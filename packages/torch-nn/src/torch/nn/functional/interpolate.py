@@ -230,20 +230,32 @@ def upsample(
     mode: str = "nearest",
     align_corners: bool | None = None,
 ) -> Tensor:
-    """:func:`interpolate` under its name of 2017."""
+    """:func:`interpolate` under its name of 2017.
+
+    >>> torch.nn.functional.upsample(torch.tensor([[[1.0, 2.0]]]), scale_factor=2)
+    tensor([[[1., 1., 2., 2.]]])
+    """
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
 def upsample_nearest(
     input: Tensor, size: int | Sequence[int] | None = None, scale_factor: float | Sequence[float] | None = None
 ) -> Tensor:
-    """:func:`interpolate` with mode 'nearest'."""
+    """:func:`interpolate` with mode 'nearest'.
+
+    >>> torch.nn.functional.upsample_nearest(torch.tensor([[[1.0, 2.0]]]), scale_factor=2)
+    tensor([[[1., 1., 2., 2.]]])
+    """
     return interpolate(input, size, scale_factor, mode="nearest")
 
 
 def upsample_bilinear(
     input: Tensor, size: int | Sequence[int] | None = None, scale_factor: float | Sequence[float] | None = None
 ) -> Tensor:
-    """:func:`interpolate` with mode 'bilinear' and ``align_corners=True``, as it was in 2017."""
+    """:func:`interpolate` with mode 'bilinear' and ``align_corners=True``, as it was in 2017.
+
+    >>> torch.nn.functional.upsample_bilinear(torch.tensor([[[[1.0, 3.0]]]]), (1, 3))
+    tensor([[[[1., 2., 3.]]]])
+    """
     warnings.warn("upsample_bilinear aligns corners; interpolate(mode='bilinear') says so explicitly", stacklevel=2)
     return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)

@@ -134,6 +134,9 @@ def binary_cross_entropy(
     """``-(y log p + (1 - y) log(1 - p))`` for probabilities ``input``; the logarithms are not below -100.
 
     ValueError when ``target`` has another shape; RuntimeError for an input that is no probability.
+
+    >>> torch.nn.functional.binary_cross_entropy(torch.tensor([0.5, 0.5]), torch.tensor([0.0, 1.0]))
+    tensor(0.6931)
     """
     reduction = _code(size_average, reduce, reduction)
     if target.shape != input.shape:
@@ -173,6 +176,9 @@ def binary_cross_entropy_with_logits(
     """``binary_cross_entropy(sigmoid(input), target)`` without overflow; ``pos_weight`` weighs the positive targets.
 
     ValueError when ``target`` has another shape.
+
+    >>> torch.nn.functional.binary_cross_entropy_with_logits(torch.tensor([0.0, 100.0]), torch.ones(2))
+    tensor(0.3466)
     """
     reduction = _code(size_average, reduce, reduction)
     if target.shape != input.shape:
@@ -199,7 +205,11 @@ def multi_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """``sum over j != y of max(0, weight[y] * (margin - x[y] + x[j]))^p / C``; input (N, C), target (N)."""
+    """``sum over j != y of max(0, weight[y] * (margin - x[y] + x[j]))^p / C``; input (N, C), target (N).
+
+    >>> torch.nn.functional.multi_margin_loss(torch.tensor([[0.1, 0.2, 0.4]]), torch.tensor([2]))
+    tensor(0.5000)
+    """
     reduction = _code(size_average, reduce, reduction)
     if p not in (1, 2):
         raise ValueError(f"multi_margin_loss: p must be 1 or 2, got {p}")
@@ -235,6 +245,9 @@ def multilabel_margin_loss(
     """``sum of max(0, 1 - (x[y] - x[i])) / C`` over the classes y of an example and the classes i it is not in.
 
     ``input`` (N, C); ``target`` (N, C) holds the classes of each example, ended by -1.
+
+    >>> torch.nn.functional.multilabel_margin_loss(torch.tensor([[0.1, 0.2, 0.4]]), torch.tensor([[2, -1, 0]]))
+    tensor(0.5000)
     """
     reduction = _code(size_average, reduce, reduction)
     _check_matrix("multilabel_margin_loss", input)
@@ -261,7 +274,11 @@ def multilabel_soft_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Mean over classes of the binary cross entropy of ``sigmoid(input)``; input and target (N, C)."""
+    """Mean over classes of the binary cross entropy of ``sigmoid(input)``; input and target (N, C).
+
+    >>> torch.nn.functional.multilabel_soft_margin_loss(torch.zeros(1, 3), torch.tensor([[1.0, 0.0, 1.0]]))
+    tensor(0.6931)
+    """
     reduction = _code(size_average, reduce, reduction)
     loss = -(target * ops.log_sigmoid(input) + (1 - target) * ops.log_sigmoid(-input))
     loss = loss if weight is None else loss * weight
@@ -327,7 +344,11 @@ def l1_loss(
     reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:
-    """``|x - y|``."""
+    """``|x - y|``.
+
+    >>> torch.nn.functional.l1_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 5.0]))
+    tensor(1.5000)
+    """
     reduction = _code(size_average, reduce, reduction)
     input, target = _paired("l1_loss", input, target)
     return _weighted((input - target).abs(), weight, reduction)
@@ -342,7 +363,11 @@ def smooth_l1_loss(
     reduction: str = "mean",
     beta: float = 1.0,
 ) -> Tensor:
-    """``(x - y)^2 / (2 beta)`` where ``|x - y| < beta``, elsewhere ``|x - y| - beta / 2``."""
+    """``(x - y)^2 / (2 beta)`` where ``|x - y| < beta``, elsewhere ``|x - y| - beta / 2``.
+
+    >>> torch.nn.functional.smooth_l1_loss(torch.tensor([0.0, 0.0]), torch.tensor([0.5, 3.0]), reduction="none")
+    tensor([0.1250, 2.5000])
+    """
     reduction = _code(size_average, reduce, reduction)
     input, target = _paired("smooth_l1_loss", input, target)
     if beta < 0:
@@ -378,6 +403,9 @@ def poisson_nll_loss(
     """Negative log likelihood of counts ``target`` under a Poisson distribution of rate ``exp(input)`` (or ``input``).
 
     ``full`` adds Stirling's approximation of ``log(target!)``.
+
+    >>> torch.nn.functional.poisson_nll_loss(torch.zeros(2), torch.tensor([1.0, 2.0]))
+    tensor(1.)
     """
     reduction = _code(size_average, reduce, reduction)
     loss = torch.exp(input) - target * input if log_input else input - target * torch.log(input + eps)
@@ -427,6 +455,10 @@ def kl_div(
     """``y * (log y - x)`` for log probabilities ``x``; ``reduction='batchmean'`` divides the sum by the batch size.
 
     'mean' divides by the number of elements, which is not the Kullback-Leibler divergence.
+
+    >>> p, q = torch.tensor([0.5, 0.5]), torch.tensor([0.25, 0.75])
+    >>> torch.nn.functional.kl_div(q.log(), p, reduction="sum")
+    tensor(0.1438)
     """
     if size_average is not None or reduce is not None:
         reduction = legacy(size_average, reduce)
@@ -444,7 +476,11 @@ def kl_div(
 def soft_margin_loss(
     input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
 ) -> Tensor:
-    """``log(1 + exp(-y x))`` for targets 1 or -1."""
+    """``log(1 + exp(-y x))`` for targets 1 or -1.
+
+    >>> torch.nn.functional.soft_margin_loss(torch.tensor([0.0, 100.0]), torch.tensor([1.0, 1.0]))
+    tensor(0.3466)
+    """
     reduction = _code(size_average, reduce, reduction)
     return reduce_loss(torch.log1p(torch.exp(-target * input)), reduction)
 
@@ -462,7 +498,11 @@ def margin_ranking_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """``max(0, -y (x1 - x2) + margin)``: x1 shall rank above x2 where y is 1, below where it is -1."""
+    """``max(0, -y (x1 - x2) + margin)``: x1 shall rank above x2 where y is 1, below where it is -1.
+
+    >>> torch.nn.functional.margin_ranking_loss(torch.tensor([1.0]), torch.tensor([3.0]), torch.tensor([1.0]))
+    tensor(2.)
+    """
     reduction = _code(size_average, reduce, reduction)
     if not input1.dim() == input2.dim() == target.dim():
         raise RuntimeError(
@@ -481,7 +521,11 @@ def hinge_embedding_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """``x`` where y is 1, ``max(0, margin - x)`` where y is -1; x is a distance."""
+    """``x`` where y is 1, ``max(0, margin - x)`` where y is -1; x is a distance.
+
+    >>> torch.nn.functional.hinge_embedding_loss(torch.tensor([0.3, 0.3]), torch.tensor([1.0, -1.0]), reduction="none")
+    tensor([0.3000, 0.7000])
+    """
     reduction = _code(size_average, reduce, reduction)
     zero = torch.zeros_like(input)
     loss = torch.where(target != 1, (margin - input).clamp(min=0), zero) + torch.where(target != -1, input, zero)
@@ -498,7 +542,12 @@ def cosine_embedding_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """``1 - cos(x1, x2)`` where y is 1, ``max(0, cos(x1, x2) - margin)`` where y is -1; inputs (N, D), target (N)."""
+    """``1 - cos(x1, x2)`` where y is 1, ``max(0, cos(x1, x2) - margin)`` where y is -1; inputs (N, D), target (N).
+
+    >>> x, y = torch.tensor([[1.0, 0.0]]), torch.tensor([[0.0, 1.0]])
+    >>> torch.nn.functional.cosine_embedding_loss(x, y, torch.tensor([1.0]))
+    tensor(1.)
+    """
     reduction = _code(size_average, reduce, reduction)
     if target.dim() not in (0, 1):
         raise RuntimeError(f"cosine_embedding_loss: target must have 0 or 1 dims, got {tuple(target.shape)}")
@@ -532,6 +581,10 @@ def triplet_margin_loss(
     """``max(0, d(a, p) - d(a, n) + margin)`` with the p-norm distance along the last dim.
 
     ``swap`` uses the distance from positive to negative where it is the smaller one (Balntas 2016).
+
+    >>> a, p, n = torch.tensor([[0.0]]), torch.tensor([[1.0]]), torch.tensor([[1.5]])
+    >>> torch.nn.functional.triplet_margin_loss(a, p, n)
+    tensor(0.5000)
     """
     from .distance import pairwise_distance
 

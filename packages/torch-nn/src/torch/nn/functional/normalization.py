@@ -35,6 +35,10 @@ def batch_norm(
 
     In training, mean and variance are the batch's, and the running ones move towards them by ``momentum``; else they
     are the running ones.  ValueError when a channel has only one value in training.
+
+    >>> torch.nn.functional.batch_norm(torch.tensor([[1.0], [3.0]]), None, None, training=True)
+    tensor([[-1.0000],
+            [ 1.0000]])
     """
     if training:
         values = 1
@@ -54,7 +58,12 @@ def instance_norm(
     momentum: float = 0.1,
     eps: float = 1e-05,
 ) -> Tensor:
-    """Batch norm of each example by itself: mean and variance over the spatial dims of ``input`` (N, C, ...)."""
+    """Batch norm of each example by itself: mean and variance over the spatial dims of ``input`` (N, C, ...).
+
+    >>> torch.nn.functional.instance_norm(torch.tensor([[[1.0, 3.0], [10.0, 30.0]]]))
+    tensor([[[-1.0000,  1.0000],
+             [-1.0000,  1.0000]]])
+    """
     if not use_input_stats:
         return ops.batch_norm(input, weight, bias, running_mean, running_var, False, momentum, eps, True)
     if input.dim() < 3:
@@ -110,7 +119,11 @@ def rms_norm(
 def group_norm(
     input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-05
 ) -> Tensor:
-    """Layer norm over each of ``num_groups`` groups of channels of ``input`` (N, C, ...)."""
+    """Layer norm over each of ``num_groups`` groups of channels of ``input`` (N, C, ...).
+
+    >>> torch.nn.functional.group_norm(torch.tensor([[1.0, 3.0, 10.0, 30.0]]), 2)
+    tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
+    """
     if input.dim() < 2:
         raise RuntimeError(f"group_norm: expected (N, C, ...), got shape {tuple(input.shape)}")
     n, c = input.shape[:2]
@@ -121,7 +134,11 @@ def group_norm(
 
 
 def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
-    """``x / (k + alpha * mean of x^2 over size neighbouring channels)^beta`` (Krizhevsky 2012, section 3.3)."""
+    """``x / (k + alpha * mean of x^2 over size neighbouring channels)^beta`` (Krizhevsky 2012, section 3.3).
+
+    >>> torch.nn.functional.local_response_norm(torch.ones(1, 4, 1), 2, alpha=1.0, beta=1.0, k=1.0).flatten()
+    tensor([0.6667, 0.5000, 0.5000, 0.5000])
+    """
     if input.dim() < 3:
         raise ValueError(f"Expected 3D or higher dimensionality input (got {input.dim()} dimensions)")
     if input.numel() == 0:

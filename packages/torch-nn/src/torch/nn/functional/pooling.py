@@ -53,7 +53,12 @@ def max_pool2d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Tensor:
-    """The maximum of each window of ``input`` (N, C, H, W); with ``return_indices`` also where in H * W it stood."""
+    """The maximum of each window of ``input`` (N, C, H, W); with ``return_indices`` also where in H * W it stood.
+
+    >>> torch.nn.functional.max_pool2d(torch.arange(16.0).view(1, 4, 4), 2)
+    tensor([[[ 5.,  7.],
+             [13., 15.]]])
+    """
     op = ops.max_pool2d_with_indices if return_indices else ops.max_pool2d
     return op(input, kernel_size, () if stride is None else stride, padding, dilation, ceil_mode)
 
@@ -67,7 +72,11 @@ def max_pool3d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Tensor:
-    """The maximum of each window of ``input`` (N, C, D, H, W)."""
+    """The maximum of each window of ``input`` (N, C, D, H, W).
+
+    >>> torch.nn.functional.max_pool3d(torch.arange(8.0).view(1, 2, 2, 2), 2)
+    tensor([[[[7.]]]])
+    """
     op = ops.max_pool3d_with_indices if return_indices else ops.max_pool3d
     return op(input, kernel_size, () if stride is None else stride, padding, dilation, ceil_mode)
 
@@ -121,29 +130,51 @@ def _output_size(op, input, output_size, n):
 
 
 def adaptive_avg_pool2d(input: Tensor, output_size: int | Sequence[int | None]) -> Tensor:
-    """Averages over as many windows as ``output_size`` (H, W) says; None keeps a size."""
+    """Averages over as many windows as ``output_size`` (H, W) says; None keeps a size.
+
+    >>> torch.nn.functional.adaptive_avg_pool2d(torch.arange(16.0).view(1, 4, 4), 2)
+    tensor([[[ 2.5000,  4.5000],
+             [10.5000, 12.5000]]])
+    """
     return ops.adaptive_avg_pool2d(input, _output_size("adaptive_avg_pool2d", input, output_size, 2))
 
 
 def adaptive_avg_pool3d(input: Tensor, output_size: int | Sequence[int | None]) -> Tensor:
-    """Averages over as many windows as ``output_size`` (D, H, W) says; None keeps a size."""
+    """Averages over as many windows as ``output_size`` (D, H, W) says; None keeps a size.
+
+    >>> torch.nn.functional.adaptive_avg_pool3d(torch.arange(8.0).view(1, 2, 2, 2), 1)
+    tensor([[[[3.5000]]]])
+    """
     return ops.adaptive_avg_pool3d(input, _output_size("adaptive_avg_pool3d", input, output_size, 3))
 
 
 def adaptive_max_pool1d(input: Tensor, output_size: int | Sequence[int | None], return_indices: bool = False) -> Tensor:
-    """Maxima of ``output_size`` windows of ``input`` (N, C, L)."""
+    """Maxima of ``output_size`` windows of ``input`` (N, C, L).
+
+    >>> torch.nn.functional.adaptive_max_pool1d(torch.arange(6.0).view(1, 6), 2)
+    tensor([[2., 5.]])
+    """
     result = ops.adaptive_max_pool1d(input, _output_size("adaptive_max_pool1d", input, output_size, 1))
     return result if return_indices else result[0]
 
 
 def adaptive_max_pool2d(input: Tensor, output_size: int | Sequence[int | None], return_indices: bool = False) -> Tensor:
-    """Maxima over as many windows as ``output_size`` (H, W) says; None keeps a size."""
+    """Maxima over as many windows as ``output_size`` (H, W) says; None keeps a size.
+
+    >>> torch.nn.functional.adaptive_max_pool2d(torch.arange(16.0).view(1, 4, 4), 2)
+    tensor([[[ 5.,  7.],
+             [13., 15.]]])
+    """
     result = ops.adaptive_max_pool2d(input, _output_size("adaptive_max_pool2d", input, output_size, 2))
     return result if return_indices else result[0]
 
 
 def adaptive_max_pool3d(input: Tensor, output_size: int | Sequence[int | None], return_indices: bool = False) -> Tensor:
-    """Maxima over as many windows as ``output_size`` (D, H, W) says; None keeps a size."""
+    """Maxima over as many windows as ``output_size`` (D, H, W) says; None keeps a size.
+
+    >>> torch.nn.functional.adaptive_max_pool3d(torch.arange(8.0).view(1, 2, 2, 2), 1)
+    tensor([[[[7.]]]])
+    """
     result = ops.adaptive_max_pool3d(input, _output_size("adaptive_max_pool3d", input, output_size, 3))
     return result if return_indices else result[0]
 
@@ -182,7 +213,11 @@ def lp_pool1d(
     stride: int | Sequence[int] | None = None,
     ceil_mode: bool = False,
 ) -> Tensor:
-    """``(sum of x^p)^(1/p)`` over each window of ``input`` (N, C, L)."""
+    """``(sum of x^p)^(1/p)`` over each window of ``input`` (N, C, L).
+
+    >>> torch.nn.functional.lp_pool1d(torch.tensor([[[3.0, 4.0]]]), 2, 2)
+    tensor([[[5.]]])
+    """
     kernel = expand(kernel_size, 1, "kernel_size")
     return _lp_pool(ops.avg_pool1d, kernel[0], input, norm_type, kernel, stride, ceil_mode)
 
@@ -253,7 +288,12 @@ def max_unpool1d(
     padding: int | Sequence[int] = 0,
     output_size: int | Sequence[int | None] | None = None,
 ) -> Tensor:
-    """Put the maxima of :func:`max_pool1d` back where they stood; zeros elsewhere."""
+    """Put the maxima of :func:`max_pool1d` back where they stood; zeros elsewhere.
+
+    >>> values, places = torch.nn.functional.max_pool1d(torch.tensor([[[1.0, 3.0, 4.0, 2.0]]]), 2, return_indices=True)
+    >>> torch.nn.functional.max_unpool1d(values, places, 2)
+    tensor([[[0., 3., 4., 0.]]])
+    """
     return _unpool(1, input, indices, kernel_size, stride, padding, output_size)
 
 
@@ -265,7 +305,13 @@ def max_unpool2d(
     padding: int | Sequence[int] = 0,
     output_size: int | Sequence[int | None] | None = None,
 ) -> Tensor:
-    """Put the maxima of :func:`max_pool2d` back where they stood; zeros elsewhere."""
+    """Put the maxima of :func:`max_pool2d` back where they stood; zeros elsewhere.
+
+    >>> values, places = torch.nn.functional.max_pool2d(torch.arange(4.0).view(1, 1, 2, 2), 2, return_indices=True)
+    >>> torch.nn.functional.max_unpool2d(values, places, 2)
+    tensor([[[[0., 0.],
+              [0., 3.]]]])
+    """
     return _unpool(2, input, indices, kernel_size, stride, padding, output_size)
 
 
@@ -277,7 +323,12 @@ def max_unpool3d(
     padding: int | Sequence[int] = 0,
     output_size: int | Sequence[int | None] | None = None,
 ) -> Tensor:
-    """Put the maxima of :func:`max_pool3d` back where they stood; zeros elsewhere."""
+    """Put the maxima of :func:`max_pool3d` back where they stood; zeros elsewhere.
+
+    >>> values, places = torch.nn.functional.max_pool3d(torch.arange(8.0).view(1, 1, 2, 2, 2), 2, return_indices=True)
+    >>> torch.nn.functional.max_unpool3d(values, places, 2).shape
+    torch.Size([1, 1, 2, 2, 2])
+    """
     return _unpool(3, input, indices, kernel_size, stride, padding, output_size)
 
 
@@ -350,7 +401,11 @@ def fractional_max_pool2d(
     return_indices: bool = False,
     _random_samples: Tensor | None = None,
 ) -> Tensor:
-    """Max pooling to a size that need not divide the input's, over windows at random places (Graham 2014)."""
+    """Max pooling to a size that need not divide the input's, over windows at random places (Graham 2014).
+
+    >>> torch.nn.functional.fractional_max_pool2d(torch.zeros(1, 3, 8, 8), 2, output_size=(4, 4)).shape
+    torch.Size([1, 3, 4, 4])
+    """
     return _fractional(2, input, kernel_size, output_size, output_ratio, return_indices, _random_samples)
 
 

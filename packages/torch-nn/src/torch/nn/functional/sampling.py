@@ -25,7 +25,15 @@ __all__ = ["affine_grid", "grid_sample", "grid_sampler", "grid_sampler_2d", "gri
 
 def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:
     """The grid at which an affine map reads an image: ``theta`` (N, 2, 3) with ``size`` (N, C, H, W) gives (N, H, W, 2);
-    ``theta`` (N, 3, 4) with ``size`` (N, C, D, H, W) gives (N, D, H, W, 3)."""
+    ``theta`` (N, 3, 4) with ``size`` (N, C, D, H, W) gives (N, D, H, W, 3).
+
+    >>> torch.nn.functional.affine_grid(torch.eye(2, 3).unsqueeze(0), (1, 1, 2, 2), align_corners=True)
+    tensor([[[[-1., -1.],
+              [ 1., -1.]],
+    <BLANKLINE>
+             [[-1.,  1.],
+              [ 1.,  1.]]]])
+    """
     size = tuple(size)
     n = len(size) - 2
     align_corners = _default("affine_grid", align_corners)
@@ -88,6 +96,10 @@ def grid_sample(
 
     ``mode``: 'bilinear', 'nearest' or, for images, 'bicubic'; ``padding_mode`` for places outside: 'zeros', 'border',
     'reflection'.
+
+    >>> image = torch.tensor([[[[1.0, 2.0], [3.0, 4.0]]]])
+    >>> torch.nn.functional.grid_sample(image, torch.zeros(1, 1, 1, 2), align_corners=True)
+    tensor([[[[2.5000]]]])
     """
     if mode not in ("bilinear", "nearest", "bicubic"):
         raise ValueError(f"grid_sample: mode must be 'bilinear', 'nearest' or 'bicubic', got {mode!r}")

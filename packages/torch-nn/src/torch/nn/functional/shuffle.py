@@ -16,6 +16,10 @@ def pixel_shuffle(input: Tensor, upscale_factor: Any) -> Tensor:
     """From (*, C r^2, H, W) to (*, C, H r, W r): sub-pixel convolution's last step (Shi 2016, equation 4).
 
     RuntimeError when r^2 does not divide the channels.
+
+    >>> torch.nn.functional.pixel_shuffle(torch.arange(4.0).view(1, 4, 1, 1), 2)
+    tensor([[[[0., 1.],
+              [2., 3.]]]])
     """
     r = upscale_factor
     if input.dim() < 3:

@@ -67,7 +67,13 @@ def fold(
     padding: int | Sequence[int] = 0,
     stride: int | Sequence[int] = 1,
 ) -> Tensor:
-    """Sum windows (N, C * kh * kw, number of windows) back into images (N, C, H, W): the transpose of :func:`unfold`."""
+    """Sum windows (N, C * kh * kw, number of windows) back into images (N, C, H, W): the transpose of :func:`unfold`.
+
+    >>> torch.nn.functional.fold(torch.ones(1, 4, 4), (3, 3), (2, 2))
+    tensor([[[[1., 2., 1.],
+              [2., 4., 2.],
+              [1., 2., 1.]]]])
+    """
     if input.dim() not in (2, 3):
         raise RuntimeError(
             f"fold: input must be (N, C * kh * kw, L) or (C * kh * kw, L), got shape {tuple(input.shape)}"

@@ -75,22 +75,38 @@ class Cast:
         return self._apply(lambda tensor: torch.empty_like(tensor, device=device), recurse)
 
     def type(self, dst_type: torch.dtype | str) -> Self:
-        """Cast all parameters and buffers, integer ones too. Returns self."""
+        """Cast all parameters and buffers, integer ones too. Returns self.
+
+        >>> torch.nn.Linear(2, 2).type(torch.float64).weight.dtype
+        torch.float64
+        """
         return self._apply(lambda tensor: tensor.type(dst_type))
 
     def _cast_floating(self, dtype):
         return self._apply(lambda tensor: tensor.to(dtype) if tensor.is_floating_point() else tensor)
 
     def float(self) -> Self:
-        """Cast floating point parameters and buffers to float32. Returns self."""
+        """Cast floating point parameters and buffers to float32. Returns self.
+
+        >>> torch.nn.Linear(2, 2, dtype=torch.float64).float().weight.dtype
+        torch.float32
+        """
         return self._cast_floating(torch.float32)
 
     def double(self) -> Self:
-        """Cast floating point parameters and buffers to float64. Returns self."""
+        """Cast floating point parameters and buffers to float64. Returns self.
+
+        >>> torch.nn.Linear(2, 2).double().weight.dtype
+        torch.float64
+        """
         return self._cast_floating(torch.float64)
 
     def half(self) -> Self:
-        """Cast floating point parameters and buffers to float16. Returns self."""
+        """Cast floating point parameters and buffers to float16. Returns self.
+
+        >>> torch.nn.Linear(2, 2).half().weight.dtype
+        torch.float16
+        """
         return self._cast_floating(torch.float16)
 
     def bfloat16(self) -> Self:
@@ -98,11 +114,19 @@ class Cast:
         return self._cast_floating(torch.bfloat16)
 
     def cpu(self) -> Self:
-        """Move everything to the CPU. Returns self."""
+        """Move everything to the CPU. Returns self.
+
+        >>> torch.nn.Linear(2, 2).cpu().weight.device
+        device(type='cpu')
+        """
         return self._apply(lambda tensor: tensor.cpu())
 
     def cuda(self, device: torch.device | str | int | None = None) -> Self:
-        """Move everything to a CUDA device (the current one by default). Returns self."""
+        """Move everything to a CUDA device (the current one by default). Returns self.
+
+        >>> if torch.cuda.is_available():
+        ...     net = torch.nn.Linear(2, 2).cuda()
+        """
         return self._apply(lambda tensor: tensor.cuda(device))
 
     def xpu(self, device: torch.device | str | int | None = None) -> Self:
@@ -118,7 +142,11 @@ class Cast:
         return self._apply(lambda tensor: tensor.to(_device("mtia", device)))
 
     def share_memory(self) -> Self:
-        """Move all parameters and buffers into memory that other processes can map. Returns self."""
+        """Move all parameters and buffers into memory that other processes can map. Returns self.
+
+        >>> torch.nn.Linear(2, 2).share_memory().weight.is_shared()
+        True
+        """
         return self._apply(lambda tensor: tensor.share_memory_())
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
@@ -132,7 +160,14 @@ class Cast:
         return self
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Drop the gradients of all parameters, or fill them with zero when ``set_to_none`` is false."""
+        """Drop the gradients of all parameters, or fill them with zero when ``set_to_none`` is false.
+
+        >>> layer = torch.nn.Linear(2, 1)
+        >>> layer(torch.ones(2)).backward()
+        >>> layer.zero_grad()
+        >>> print(layer.bias.grad)
+        None
+        """
         for parameter in self.parameters():
             if parameter.grad is None:
                 continue

@@ -15,12 +15,20 @@ class Tree:
     """The part of Module that knows its descendants."""
 
     def children(self) -> Iterator[Module]:
-        """The direct submodules, each once."""
+        """The direct submodules, each once.
+
+        >>> list(torch.nn.Sequential(torch.nn.ReLU(), torch.nn.Tanh()).children())
+        [ReLU(), Tanh()]
+        """
         for _, module in self.named_children():
             yield module
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
-        """Pairs of name and direct submodule, each module once."""
+        """Pairs of name and direct submodule, each module once.
+
+        >>> dict(torch.nn.Sequential(torch.nn.ReLU(), torch.nn.Tanh()).named_children())
+        {'0': ReLU(), '1': Tanh()}
+        """
         seen = set()
         for name, module in self._modules.items():
             if module is not None and module not in seen:
@@ -28,7 +36,11 @@ class Tree:
                 yield name, module
 
     def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
-        """This module and all below it, parents first."""
+        """This module and all below it, parents first.
+
+        >>> [type(m).__name__ for m in torch.nn.Sequential(torch.nn.ReLU(), torch.nn.Tanh()).modules()]
+        ['Sequential', 'ReLU', 'Tanh']
+        """
         for _, module in self.named_modules(remove_duplicate=remove_duplicate):
             yield module
 
@@ -75,7 +87,11 @@ class Tree:
     def named_parameters(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Parameter]]:
-        """Pairs of dotted path and parameter."""
+        """Pairs of dotted path and parameter.
+
+        >>> [(name, tuple(p.shape)) for name, p in torch.nn.Linear(2, 3).named_parameters()]
+        [('weight', (3, 2)), ('bias', (3,))]
+        """
         return self._named_members(lambda module: module._parameters.items(), prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:

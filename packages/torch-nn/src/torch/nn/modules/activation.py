@@ -45,14 +45,22 @@ class ReLU(_Inplace):
 
 
 class ReLU6(_Inplace):
-    """``min(max(0, x), 6)``."""
+    """``min(max(0, x), 6)``.
+
+    >>> torch.nn.ReLU6()(torch.tensor([-1.0, 3.0, 8.0]))
+    tensor([0., 3., 6.])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.relu6(input, self.inplace)
 
 
 class SELU(_Inplace):
-    """Scaled ELU (Klambauer 2017)."""
+    """Scaled ELU (Klambauer 2017).
+
+    >>> torch.nn.SELU()(torch.tensor([-1.0, 1.0]))
+    tensor([-1.1113,  1.0507])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.selu(input, self.inplace)
@@ -87,35 +95,55 @@ class Hardsigmoid(_Inplace):
 
 
 class Sigmoid(Module):
-    """``1 / (1 + exp(-x))``."""
+    """``1 / (1 + exp(-x))``.
+
+    >>> torch.nn.Sigmoid()(torch.tensor([0.0, 100.0]))
+    tensor([0.5000, 1.0000])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return torch.sigmoid(input)
 
 
 class Tanh(Module):
-    """``tanh(x)``."""
+    """``tanh(x)``.
+
+    >>> torch.nn.Tanh()(torch.tensor([0.0, 100.0]))
+    tensor([0., 1.])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return torch.tanh(input)
 
 
 class LogSigmoid(Module):
-    """``log(sigmoid(x))``."""
+    """``log(sigmoid(x))``.
+
+    >>> torch.nn.LogSigmoid()(torch.tensor([0.0, 100.0]))
+    tensor([-6.9315e-01, -3.7835e-44])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.logsigmoid(input)
 
 
 class Softsign(Module):
-    """``x / (1 + |x|)``."""
+    """``x / (1 + |x|)``.
+
+    >>> torch.nn.Softsign()(torch.tensor([-1.0, 3.0]))
+    tensor([-0.5000,  0.7500])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.softsign(input)
 
 
 class Tanhshrink(Module):
-    """``x - tanh(x)``."""
+    """``x - tanh(x)``.
+
+    >>> torch.nn.Tanhshrink()(torch.tensor([-1.0, 0.0, 1.0]))
+    tensor([-0.2384,  0.0000,  0.2384])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.tanhshrink(input)
@@ -136,7 +164,11 @@ class GELU(Module):
 
 
 class ELU(Module):
-    """``x`` where positive, elsewhere ``alpha * (exp(x) - 1)``."""
+    """``x`` where positive, elsewhere ``alpha * (exp(x) - 1)``.
+
+    >>> torch.nn.ELU()(torch.tensor([-1.0, 2.0]))
+    tensor([-0.6321,  2.0000])
+    """
 
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
         super().__init__()
@@ -158,7 +190,11 @@ class CELU(ELU):
 
 
 class LeakyReLU(Module):
-    """``x`` where positive, elsewhere ``negative_slope * x``."""
+    """``x`` where positive, elsewhere ``negative_slope * x``.
+
+    >>> torch.nn.LeakyReLU(0.1)(torch.tensor([-1.0, 2.0]))
+    tensor([-0.1000,  2.0000])
+    """
 
     def __init__(self, negative_slope: float = 1e-2, inplace: bool = False) -> None:
         super().__init__()
@@ -173,7 +209,11 @@ class LeakyReLU(Module):
 
 
 class RReLU(Module):
-    """Leaky ReLU with a slope drawn from ``[lower, upper]`` in training and their mean in evaluation."""
+    """Leaky ReLU with a slope drawn from ``[lower, upper]`` in training and their mean in evaluation.
+
+    >>> torch.nn.RReLU(0.1, 0.3).eval()(torch.tensor([-1.0, 2.0]))
+    tensor([-0.2000,  2.0000])
+    """
 
     def __init__(self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False) -> None:
         super().__init__()
@@ -189,7 +229,11 @@ class RReLU(Module):
 
 
 class Threshold(Module):
-    """``x`` where it is greater than ``threshold``, elsewhere ``value``."""
+    """``x`` where it is greater than ``threshold``, elsewhere ``value``.
+
+    >>> torch.nn.Threshold(2.0, -9.0)(torch.tensor([1.0, 3.0]))
+    tensor([-9.,  3.])
+    """
 
     def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
         super().__init__()
@@ -205,7 +249,11 @@ class Threshold(Module):
 
 
 class Hardtanh(Module):
-    """``x`` clamped to ``[min_val, max_val]``; ``min_value`` and ``max_value`` are their 2016 names."""
+    """``x`` clamped to ``[min_val, max_val]``; ``min_value`` and ``max_value`` are their 2016 names.
+
+    >>> torch.nn.Hardtanh(-2.0, 2.0)(torch.tensor([-3.0, 1.0]))
+    tensor([-2.,  1.])
+    """
 
     def __init__(
         self,
@@ -230,7 +278,11 @@ class Hardtanh(Module):
 
 
 class Hardshrink(Module):
-    """``x`` where ``|x| > lambd``, else 0."""
+    """``x`` where ``|x| > lambd``, else 0.
+
+    >>> torch.nn.Hardshrink()(torch.tensor([-0.3, 0.7]))
+    tensor([0.0000, 0.7000])
+    """
 
     def __init__(self, lambd: float = 0.5) -> None:
         super().__init__()
@@ -244,14 +296,22 @@ class Hardshrink(Module):
 
 
 class Softshrink(Hardshrink):
-    """``x`` moved towards 0 by ``lambd``, and 0 where it would pass it."""
+    """``x`` moved towards 0 by ``lambd``, and 0 where it would pass it.
+
+    >>> torch.nn.Softshrink()(torch.tensor([-2.0, 0.25, 2.0]))
+    tensor([-1.5000,  0.0000,  1.5000])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.softshrink(input, self.lambd)
 
 
 class Softplus(Module):
-    """``log(1 + exp(beta x)) / beta``, and ``x`` itself where ``beta x > threshold``."""
+    """``log(1 + exp(beta x)) / beta``, and ``x`` itself where ``beta x > threshold``.
+
+    >>> torch.nn.Softplus()(torch.tensor([0.0, 100.0]))
+    tensor([  0.6931, 100.0000])
+    """
 
     def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
         super().__init__()
@@ -266,7 +326,11 @@ class Softplus(Module):
 
 
 class PReLU(Module):
-    """Leaky ReLU whose slope is learned: one for all channels, or one for each (He 2015)."""
+    """Leaky ReLU whose slope is learned: one for all channels, or one for each (He 2015).
+
+    >>> torch.nn.PReLU()(torch.tensor([-1.0, 2.0])).detach()
+    tensor([-0.2500,  2.0000])
+    """
 
     def __init__(
         self,
@@ -294,7 +358,11 @@ class PReLU(Module):
 
 
 class GLU(Module):
-    """Gated linear unit: ``a * sigmoid(b)`` for the halves of the input along ``dim`` (Dauphin 2016)."""
+    """Gated linear unit: ``a * sigmoid(b)`` for the halves of the input along ``dim`` (Dauphin 2016).
+
+    >>> torch.nn.GLU()(torch.tensor([1.0, 2.0, 0.0, 100.0]))
+    tensor([0.5000, 2.0000])
+    """
 
     def __init__(self, dim: int = -1) -> None:
         super().__init__()
@@ -332,19 +400,31 @@ class Softmax(Module):
 
 
 class Softmin(Softmax):
-    """``softmax(-x)``."""
+    """``softmax(-x)``.
+
+    >>> torch.nn.Softmin(dim=0)(torch.tensor([0.0, 100.0]))
+    tensor([1.0000e+00, 3.7835e-44])
+    """
 
     _function = staticmethod(F.softmin)
 
 
 class LogSoftmax(Softmax):
-    """``log(softmax(x))`` in one step."""
+    """``log(softmax(x))`` in one step.
+
+    >>> torch.nn.LogSoftmax(dim=0)(torch.tensor([0.0, 0.0]))
+    tensor([-0.6931, -0.6931])
+    """
 
     _function = staticmethod(F.log_softmax)
 
 
 class Softmax2d(Module):
-    """Softmax over the channels at every place of (N, C, H, W) or (C, H, W)."""
+    """Softmax over the channels at every place of (N, C, H, W) or (C, H, W).
+
+    >>> torch.nn.Softmax2d()(torch.zeros(1, 2, 1, 1)).flatten()
+    tensor([0.5000, 0.5000])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         if input.dim() not in (3, 4):

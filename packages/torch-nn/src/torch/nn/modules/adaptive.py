@@ -28,6 +28,11 @@ class AdaptiveLogSoftmaxWithLoss(Module):
 
     The head scores the most frequent classes and the clusters; cluster i scores its own classes from a projection
     ``div_value^i`` times smaller.  Input (N, in_features) and target (N) give the target's log probabilities and loss.
+
+    >>> layer = torch.nn.AdaptiveLogSoftmaxWithLoss(8, 100, cutoffs=[10, 50])
+    >>> result = layer(torch.randn(4, 8), torch.tensor([0, 9, 30, 99]))
+    >>> result.output.shape, result.loss.shape
+    (torch.Size([4]), torch.Size([]))
     """
 
     def __init__(
@@ -116,7 +121,12 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         return _Output(output.squeeze(0) if single else output, loss)
 
     def log_prob(self, input: Tensor) -> Tensor:
-        """Log probabilities of all classes: (N, n_classes)."""
+        """Log probabilities of all classes: (N, n_classes).
+
+        >>> layer = torch.nn.AdaptiveLogSoftmaxWithLoss(8, 100, cutoffs=[10, 50])
+        >>> layer.log_prob(torch.randn(4, 8)).exp().sum(dim=1)
+        tensor([1.0000, 1.0000, 1.0000, 1.0000], grad_fn=<SumBackward0>)
+        """
         head = F.log_softmax(self.head(input), 1)
         parts = [head[:, : self.shortlist_size]]
         for i, cluster in enumerate(self.tail):
@@ -124,7 +134,12 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         return torch.cat(parts, 1)
 
     def predict(self, input: Tensor) -> Tensor:
-        """The most probable class of each example: (N). Clusters are only scored for examples that the head sends there."""
+        """The most probable class of each example: (N). Clusters are only scored for examples that the head sends there.
+
+        >>> layer, x = torch.nn.AdaptiveLogSoftmaxWithLoss(8, 100, cutoffs=[10, 50]), torch.randn(4, 8)
+        >>> torch.equal(layer.predict(x), layer.log_prob(x).argmax(dim=1))
+        True
+        """
         best = self.head(input).argmax(1)
         rare = (best >= self.shortlist_size).nonzero().reshape(-1)
         if rare.numel():

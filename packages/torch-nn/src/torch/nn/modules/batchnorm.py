@@ -138,13 +138,21 @@ class BatchNorm1d(_BatchNorm):
 
 
 class BatchNorm2d(_BatchNorm):
-    """Batch norm for each channel of (N, C, H, W); see :class:`BatchNorm1d`."""
+    """Batch norm for each channel of (N, C, H, W); see :class:`BatchNorm1d`.
+
+    >>> torch.nn.BatchNorm2d(3)(torch.randn(8, 3, 5, 5)).mean(dim=(0, 2, 3)).abs() < 1e-5
+    tensor([True, True, True])
+    """
 
     _dims = (4,)
 
 
 class BatchNorm3d(_BatchNorm):
-    """Batch norm for each channel of (N, C, D, H, W); see :class:`BatchNorm1d`."""
+    """Batch norm for each channel of (N, C, D, H, W); see :class:`BatchNorm1d`.
+
+    >>> torch.nn.BatchNorm3d(3)(torch.randn(8, 3, 4, 4, 4)).shape
+    torch.Size([8, 3, 4, 4, 4])
+    """
 
     _dims = (5,)
 

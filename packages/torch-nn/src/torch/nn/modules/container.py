@@ -24,7 +24,14 @@ __all__ = ["Container", "ModuleDict", "ModuleList", "ParameterDict", "ParameterL
 
 
 class Container(Module):
-    """Modules given by keyword, as in the earliest versions; today a Module with attributes does the same."""
+    """Modules given by keyword, as in the earliest versions; today a Module with attributes does the same.
+
+    >>> torch.nn.Container(first=torch.nn.ReLU(), then=torch.nn.Tanh())
+    Container(
+      (first): ReLU()
+      (then): Tanh()
+    )
+    """
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__()
@@ -72,7 +79,14 @@ class _Numbered(Module):
         self._renumber(list(self._modules.values()))
 
     def append(self, module: Module) -> Self:
-        """Add one module at the end. Returns self."""
+        """Add one module at the end. Returns self.
+
+        >>> torch.nn.ModuleList([torch.nn.ReLU()]).append(torch.nn.Tanh())
+        ModuleList(
+          (0): ReLU()
+          (1): Tanh()
+        )
+        """
         self.add_module(str(len(self)), module)
         return self
 
@@ -96,7 +110,14 @@ class _Numbered(Module):
         return module
 
     def extend(self, modules: Any) -> Self:
-        """Add several modules at the end. Returns self."""
+        """Add several modules at the end. Returns self.
+
+        >>> torch.nn.ModuleList().extend([torch.nn.ReLU(), torch.nn.Tanh()])
+        ModuleList(
+          (0): ReLU()
+          (1): Tanh()
+        )
+        """
         if not isinstance(modules, collections.abc.Iterable):
             raise TypeError(
                 f"{type(self).__name__}.extend should be called with an iterable, but got {type(modules).__name__}"
@@ -345,13 +366,21 @@ class ParameterList(Module):
         return [name for name in super().__dir__() if not name.isdigit()]
 
     def append(self, value: Any) -> Self:
-        """Add one value at the end. Returns self."""
+        """Add one value at the end. Returns self.
+
+        >>> torch.nn.ParameterList().append(torch.ones(2))
+        ParameterList((0): Parameter containing: [torch.float32 of size 2])
+        """
         self._size += 1
         self[self._size - 1] = value
         return self
 
     def extend(self, values: Iterable[Any]) -> Self:
-        """Add several values at the end. Returns self."""
+        """Add several values at the end. Returns self.
+
+        >>> len(torch.nn.ParameterList().extend([torch.ones(2), torch.ones(3)]))
+        2
+        """
         if not isinstance(values, collections.abc.Iterable) or isinstance(values, torch.Tensor):
             raise TypeError(f"ParameterList.extend should be called with an iterable, but got {type(values).__name__}")
         for value in list(values):

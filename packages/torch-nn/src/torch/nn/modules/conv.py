@@ -176,6 +176,9 @@ class Conv1d(_Conv):
     """Cross-correlation of (N, C_in, L) with ``out_channels`` kernels: (N, C_out, L_out).
 
     ``padding`` is numbers, 'same' or 'valid'; ``L_out = (L + 2 padding - dilation (kernel_size - 1) - 1) / stride + 1``.
+
+    >>> torch.nn.Conv1d(16, 33, 3, stride=2)(torch.zeros(20, 16, 50)).shape
+    torch.Size([20, 33, 24])
     """
 
     _dims = 1
@@ -197,7 +200,11 @@ class Conv2d(_Conv):
 
 
 class Conv3d(_Conv):
-    """Cross-correlation of volumes (N, C_in, D, H, W) with ``out_channels`` kernels."""
+    """Cross-correlation of volumes (N, C_in, D, H, W) with ``out_channels`` kernels.
+
+    >>> torch.nn.Conv3d(4, 8, 3, padding=1)(torch.zeros(2, 4, 5, 6, 7)).shape
+    torch.Size([2, 8, 5, 6, 7])
+    """
 
     _dims = 3
     _function = staticmethod(F.conv3d)
@@ -298,7 +305,11 @@ class _ConvTranspose(_ConvTransposeNd):
 
 
 class ConvTranspose1d(_ConvTranspose):
-    """The gradient of :class:`Conv1d` as a layer: (N, C_in, L) to (N, C_out, L_out), usually longer."""
+    """The gradient of :class:`Conv1d` as a layer: (N, C_in, L) to (N, C_out, L_out), usually longer.
+
+    >>> torch.nn.ConvTranspose1d(4, 2, 3, stride=2)(torch.zeros(1, 4, 5)).shape
+    torch.Size([1, 2, 11])
+    """
 
     _dims = 1
     _function = staticmethod(F.conv_transpose1d)
@@ -319,7 +330,11 @@ class ConvTranspose2d(_ConvTranspose):
 
 
 class ConvTranspose3d(_ConvTranspose):
-    """The gradient of :class:`Conv3d` as a layer."""
+    """The gradient of :class:`Conv3d` as a layer.
+
+    >>> torch.nn.ConvTranspose3d(4, 2, 2, stride=2)(torch.zeros(1, 4, 3, 3, 3)).shape
+    torch.Size([1, 2, 6, 6, 6])
+    """
 
     _dims = 3
     _function = staticmethod(F.conv_transpose3d)

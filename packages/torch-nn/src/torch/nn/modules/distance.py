@@ -31,7 +31,11 @@ class PairwiseDistance(Module):
 
 
 class CosineSimilarity(Module):
-    """``x1 . x2 / (|x1| |x2|)`` along ``dim``, each norm at least ``eps``."""
+    """``x1 . x2 / (|x1| |x2|)`` along ``dim``, each norm at least ``eps``.
+
+    >>> torch.nn.CosineSimilarity(dim=1)(torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 1.0]]))
+    tensor([0.7071])
+    """
 
     def __init__(self, dim: int = 1, eps: float = 1e-8) -> None:
         super().__init__()

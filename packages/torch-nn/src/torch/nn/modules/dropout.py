@@ -47,19 +47,33 @@ class Dropout1d(_DropoutNd):
 
 
 class Dropout2d(_DropoutNd):
-    """Drops whole channels of (N, C, H, W): neighbouring pixels are too alike for dropping single ones (Tompson 2015)."""
+    """Drops whole channels of (N, C, H, W): neighbouring pixels are too alike for dropping single ones (Tompson 2015).
+
+    >>> channels = torch.nn.Dropout2d(0.5)(torch.ones(1, 100, 4, 4))
+    >>> channels.unique(), channels.amin((2, 3)).equal(channels.amax((2, 3)))
+    (tensor([0., 2.]), True)
+    """
 
     _function = staticmethod(F.dropout2d)
 
 
 class Dropout3d(_DropoutNd):
-    """Drops whole channels of (N, C, D, H, W)."""
+    """Drops whole channels of (N, C, D, H, W).
+
+    >>> torch.nn.Dropout3d(0.5).eval()(torch.ones(1, 2, 1, 1, 1)).flatten()
+    tensor([1., 1.])
+    """
 
     _function = staticmethod(F.dropout3d)
 
 
 class AlphaDropout(_DropoutNd):
-    """Dropout that keeps mean 0 and variance 1, for SELU networks (Klambauer 2017)."""
+    """Dropout that keeps mean 0 and variance 1, for SELU networks (Klambauer 2017).
+
+    >>> layer = torch.nn.AlphaDropout(p=0.2)
+    >>> layer.eval()(torch.ones(3))
+    tensor([1., 1., 1.])
+    """
 
     _function = staticmethod(F.alpha_dropout)
 

@@ -16,7 +16,11 @@ __all__ = ["Fold", "Unfold"]
 
 
 class Fold(Module):
-    """Sums windows (N, C * kh * kw, L) into images (N, C, H, W)."""
+    """Sums windows (N, C * kh * kw, L) into images (N, C, H, W).
+
+    >>> torch.nn.Fold((4, 4), (2, 2), stride=2)(torch.ones(1, 3 * 4, 4)).shape
+    torch.Size([1, 3, 4, 4])
+    """
 
     def __init__(
         self,
@@ -44,7 +48,14 @@ class Fold(Module):
 
 
 class Unfold(Module):
-    """The sliding windows of images (N, C, H, W), as columns (N, C * kh * kw, L)."""
+    """The sliding windows of images (N, C, H, W), as columns (N, C * kh * kw, L).
+
+    >>> torch.nn.Unfold(2)(torch.arange(9.0).view(1, 1, 3, 3))
+    tensor([[[0., 1., 3., 4.],
+             [1., 2., 4., 5.],
+             [3., 4., 6., 7.],
+             [4., 5., 7., 8.]]])
+    """
 
     def __init__(
         self,

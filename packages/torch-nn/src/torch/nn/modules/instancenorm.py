@@ -47,19 +47,32 @@ class _InstanceNorm(_NormBase):
 
 
 class InstanceNorm1d(_InstanceNorm):
-    """Normalises every channel of every example of (N, C, L) or (C, L) by itself."""
+    """Normalises every channel of every example of (N, C, L) or (C, L) by itself.
+
+    >>> torch.nn.InstanceNorm1d(2)(torch.tensor([[[1.0, 3.0], [10.0, 30.0]]]))
+    tensor([[[-1.0000,  1.0000],
+             [-1.0000,  1.0000]]])
+    """
 
     _dims = (2, 3)
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """Normalises every channel of every image of (N, C, H, W) or (C, H, W) by itself."""
+    """Normalises every channel of every image of (N, C, H, W) or (C, H, W) by itself.
+
+    >>> torch.nn.InstanceNorm2d(3, affine=True)(torch.randn(2, 3, 4, 4)).shape
+    torch.Size([2, 3, 4, 4])
+    """
 
     _dims = (3, 4)
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """Normalises every channel of every volume of (N, C, D, H, W) or (C, D, H, W) by itself."""
+    """Normalises every channel of every volume of (N, C, D, H, W) or (C, D, H, W) by itself.
+
+    >>> torch.nn.InstanceNorm3d(3)(torch.randn(2, 3, 4, 4, 4)).shape
+    torch.Size([2, 3, 4, 4, 4])
+    """
 
     _dims = (4, 5)
 

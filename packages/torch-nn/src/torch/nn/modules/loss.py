@@ -49,7 +49,11 @@ class _WeightedLoss(_Loss):
 
 
 class L1Loss(_Loss):
-    """``|x - y|``."""
+    """``|x - y|``.
+
+    >>> torch.nn.L1Loss()(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 5.0]))
+    tensor(1.5000)
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.l1_loss(input, target, reduction=self.reduction)
@@ -67,7 +71,11 @@ class MSELoss(_Loss):
 
 
 class SmoothL1Loss(_Loss):
-    """``(x - y)^2 / (2 beta)`` where ``|x - y| < beta``, elsewhere ``|x - y| - beta / 2``."""
+    """``(x - y)^2 / (2 beta)`` where ``|x - y| < beta``, elsewhere ``|x - y| - beta / 2``.
+
+    >>> torch.nn.SmoothL1Loss(reduction="none")(torch.zeros(2), torch.tensor([0.5, 3.0]))
+    tensor([0.1250, 2.5000])
+    """
 
     def __init__(
         self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean", beta: float = 1.0
@@ -91,7 +99,11 @@ class HuberLoss(_Loss):
 
 
 class NLLLoss(_WeightedLoss):
-    """Negative log likelihood of classes (N, ...) under log probabilities (N, C, ...)."""
+    """Negative log likelihood of classes (N, ...) under log probabilities (N, C, ...).
+
+    >>> torch.nn.NLLLoss()(torch.tensor([[0.25, 0.75]]).log(), torch.tensor([1]))
+    tensor(0.2877)
+    """
 
     def __init__(
         self,
@@ -109,7 +121,11 @@ class NLLLoss(_WeightedLoss):
 
 
 class NLLLoss2d(NLLLoss):
-    """:class:`NLLLoss`, which takes images too; this name is from 2017."""
+    """:class:`NLLLoss`, which takes images too; this name is from 2017.
+
+    >>> torch.nn.NLLLoss2d()(torch.zeros(1, 2, 2, 2), torch.zeros(1, 2, 2, dtype=torch.long))
+    tensor(0.)
+    """
 
 
 class CrossEntropyLoss(_WeightedLoss):
@@ -139,14 +155,22 @@ class CrossEntropyLoss(_WeightedLoss):
 
 
 class BCELoss(_WeightedLoss):
-    """Binary cross entropy of probabilities: ``-(y log p + (1 - y) log(1 - p))``."""
+    """Binary cross entropy of probabilities: ``-(y log p + (1 - y) log(1 - p))``.
+
+    >>> torch.nn.BCELoss()(torch.tensor([0.5, 0.5]), torch.tensor([0.0, 1.0]))
+    tensor(0.6931)
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.binary_cross_entropy(input, target, self.weight, reduction=self.reduction)
 
 
 class BCEWithLogitsLoss(_Loss):
-    """:class:`BCELoss` of ``sigmoid(x)``, without overflow; ``pos_weight`` weighs the positive targets."""
+    """:class:`BCELoss` of ``sigmoid(x)``, without overflow; ``pos_weight`` weighs the positive targets.
+
+    >>> torch.nn.BCEWithLogitsLoss()(torch.tensor([0.0, 100.0]), torch.tensor([1.0, 1.0]))
+    tensor(0.3466)
+    """
 
     def __init__(
         self,
@@ -167,7 +191,11 @@ class BCEWithLogitsLoss(_Loss):
 
 
 class PoissonNLLLoss(_Loss):
-    """Negative log likelihood of counts under Poisson distributions of rate ``exp(x)``."""
+    """Negative log likelihood of counts under Poisson distributions of rate ``exp(x)``.
+
+    >>> torch.nn.PoissonNLLLoss()(torch.zeros(2), torch.tensor([1.0, 2.0]))
+    tensor(1.)
+    """
 
     def __init__(
         self,
@@ -200,7 +228,12 @@ class GaussianNLLLoss(_Loss):
 
 
 class KLDivLoss(_Loss):
-    """``y * (log y - x)`` for log probabilities ``x``; 'batchmean' gives the Kullback-Leibler divergence per example."""
+    """``y * (log y - x)`` for log probabilities ``x``; 'batchmean' gives the Kullback-Leibler divergence per example.
+
+    >>> p, q = torch.tensor([0.5, 0.5]), torch.tensor([0.25, 0.75])
+    >>> torch.nn.KLDivLoss(reduction="sum")(q.log(), p)
+    tensor(0.1438)
+    """
 
     def __init__(
         self,
@@ -217,28 +250,44 @@ class KLDivLoss(_Loss):
 
 
 class SoftMarginLoss(_Loss):
-    """``log(1 + exp(-y x))`` for targets 1 or -1."""
+    """``log(1 + exp(-y x))`` for targets 1 or -1.
+
+    >>> torch.nn.SoftMarginLoss()(torch.tensor([0.0, 100.0]), torch.ones(2))
+    tensor(0.3466)
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.soft_margin_loss(input, target, reduction=self.reduction)
 
 
 class MultiLabelMarginLoss(_Loss):
-    """Hinge loss between the classes an example has and those it has not; targets (N, C) are lists ended by -1."""
+    """Hinge loss between the classes an example has and those it has not; targets (N, C) are lists ended by -1.
+
+    >>> torch.nn.MultiLabelMarginLoss()(torch.tensor([[0.1, 0.2, 0.4]]), torch.tensor([[2, -1, 0]]))
+    tensor(0.5000)
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.multilabel_margin_loss(input, target, reduction=self.reduction)
 
 
 class MultiLabelSoftMarginLoss(_WeightedLoss):
-    """Mean over classes of the binary cross entropy of ``sigmoid(x)``."""
+    """Mean over classes of the binary cross entropy of ``sigmoid(x)``.
+
+    >>> torch.nn.MultiLabelSoftMarginLoss()(torch.zeros(1, 3), torch.tensor([[1.0, 0.0, 1.0]]))
+    tensor(0.6931)
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.multilabel_soft_margin_loss(input, target, self.weight, reduction=self.reduction)
 
 
 class MultiMarginLoss(_WeightedLoss):
-    """``sum over j != y of max(0, margin - x[y] + x[j])^p / C``."""
+    """``sum over j != y of max(0, margin - x[y] + x[j])^p / C``.
+
+    >>> torch.nn.MultiMarginLoss()(torch.tensor([[0.1, 0.2, 0.4]]), torch.tensor([2]))
+    tensor(0.5000)
+    """
 
     def __init__(
         self,
@@ -262,7 +311,11 @@ class MultiMarginLoss(_WeightedLoss):
 
 
 class HingeEmbeddingLoss(_Loss):
-    """``x`` where y is 1, ``max(0, margin - x)`` where y is -1."""
+    """``x`` where y is 1, ``max(0, margin - x)`` where y is -1.
+
+    >>> torch.nn.HingeEmbeddingLoss()(torch.tensor([0.3, 0.3]), torch.tensor([1.0, -1.0]))
+    tensor(0.5000)
+    """
 
     def __init__(
         self, margin: float = 1.0, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
@@ -275,7 +328,11 @@ class HingeEmbeddingLoss(_Loss):
 
 
 class MarginRankingLoss(_Loss):
-    """``max(0, -y (x1 - x2) + margin)``."""
+    """``max(0, -y (x1 - x2) + margin)``.
+
+    >>> torch.nn.MarginRankingLoss()(torch.tensor([1.0]), torch.tensor([3.0]), torch.tensor([1.0]))
+    tensor(2.)
+    """
 
     def __init__(
         self, margin: float = 0.0, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
@@ -288,7 +345,12 @@ class MarginRankingLoss(_Loss):
 
 
 class CosineEmbeddingLoss(_Loss):
-    """``1 - cos(x1, x2)`` where y is 1, ``max(0, cos(x1, x2) - margin)`` where y is -1."""
+    """``1 - cos(x1, x2)`` where y is 1, ``max(0, cos(x1, x2) - margin)`` where y is -1.
+
+    >>> x, y = torch.tensor([[1.0, 0.0]]), torch.tensor([[0.0, 1.0]])
+    >>> torch.nn.CosineEmbeddingLoss()(x, y, torch.tensor([1.0]))
+    tensor(1.)
+    """
 
     def __init__(
         self, margin: float = 0.0, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
@@ -301,7 +363,12 @@ class CosineEmbeddingLoss(_Loss):
 
 
 class TripletMarginLoss(_Loss):
-    """``max(0, d(a, p) - d(a, n) + margin)``."""
+    """``max(0, d(a, p) - d(a, n) + margin)``.
+
+    >>> a, p, n = torch.tensor([[0.0]]), torch.tensor([[1.0]]), torch.tensor([[1.5]])
+    >>> torch.nn.TripletMarginLoss()(a, p, n)
+    tensor(0.5000)
+    """
 
     def __init__(
         self,

@@ -179,6 +179,12 @@ class Module(Tree, Cast, State, Registered):
 
         KeyError for a name that is empty, contains a dot or is taken; TypeError or ValueError for something that is
         not a parameter.
+
+        >>> layer = torch.nn.Module()
+        >>> layer.register_parameter("scale", torch.nn.Parameter(torch.ones(1)))
+        >>> layer.scale
+        Parameter containing:
+        tensor([1.], requires_grad=True)
         """
         self._check_new(name, "_parameters")
         if param is not None:
@@ -214,7 +220,13 @@ class Module(Tree, Cast, State, Registered):
             self._non_persistent_buffers_set.add(name)
 
     def add_module(self, name: str, module: Module | None) -> None:
-        """Add a submodule under ``name``; the same as assigning it, for names made at run time."""
+        """Add a submodule under ``name``; the same as assigning it, for names made at run time.
+
+        >>> net = torch.nn.Module()
+        >>> net.add_module("hidden", torch.nn.Linear(2, 3))
+        >>> net.hidden
+        Linear(in_features=2, out_features=3, bias=True)
+        """
         if not isinstance(module, Module) and module is not None:
             raise TypeError(f"{_type_name(module)} is not a Module subclass")
         self._check_new(name, "_modules")
@@ -223,11 +235,23 @@ class Module(Tree, Cast, State, Registered):
     register_module = add_module
 
     def add_parameter(self, name: str, value: Any) -> None:
-        """:meth:`register_parameter` under the name of the 0.4 guide."""
+        """:meth:`register_parameter` under the name of the 0.4 guide.
+
+        >>> layer = torch.nn.Module()
+        >>> layer.add_parameter("scale", torch.nn.Parameter(torch.ones(1)))
+        >>> [name for name, _ in layer.named_parameters()]
+        ['scale']
+        """
         self.register_parameter(name, value)
 
     def add_buffer(self, name: str, value: Any) -> None:
-        """:meth:`register_buffer` under the name of the 0.4 guide."""
+        """:meth:`register_buffer` under the name of the 0.4 guide.
+
+        >>> layer = torch.nn.Module()
+        >>> layer.add_buffer("count", torch.zeros(1))
+        >>> list(layer.state_dict())
+        ['count']
+        """
         self.register_buffer(name, value)
 
     # -- the call ---------------------------------------------------------------------------------------------------
@@ -240,7 +264,14 @@ class Module(Tree, Cast, State, Registered):
     else:
 
         def forward(self, *input):
-            """Compute the output; every subclass defines it."""
+            """Compute the output; every subclass defines it.
+
+            >>> class Double(torch.nn.Module):
+            ...     def forward(self, x):
+            ...         return 2 * x
+            >>> Double()(torch.ones(2))
+            tensor([2., 2.])
+            """
             raise NotImplementedError(
                 f'Module [{type(self).__name__}] is missing the required "forward" function: define forward(self, ...)'
             )
@@ -255,7 +286,11 @@ class Module(Tree, Cast, State, Registered):
             raise
 
     def train(self, mode: bool = True) -> Self:
-        """Put this module and all below it into training mode (dropout drops, batch norm uses the batch). Returns self."""
+        """Put this module and all below it into training mode (dropout drops, batch norm uses the batch). Returns self.
+
+        >>> torch.nn.Dropout().train(False).training
+        False
+        """
         if not isinstance(mode, bool):
             raise ValueError(f"training mode is expected to be boolean, got {type(mode).__name__}")
         self.training = mode
@@ -264,7 +299,11 @@ class Module(Tree, Cast, State, Registered):
         return self
 
     def eval(self) -> Self:
-        """Put this module and all below it into evaluation mode. Returns self."""
+        """Put this module and all below it into evaluation mode. Returns self.
+
+        >>> torch.nn.Dropout().eval().training
+        False
+        """
         return self.train(False)
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
@@ -279,6 +318,11 @@ class Module(Tree, Cast, State, Registered):
         """Run ``hook(module, args)`` before forward; what it returns, if not None, replaces the arguments.
 
         With ``with_kwargs`` it is ``hook(module, args, kwargs)`` and returns None or ``(args, kwargs)``.
+
+        >>> layer = torch.nn.ReLU()
+        >>> handle = layer.register_forward_pre_hook(lambda module, inputs: inputs[0] - 1)
+        >>> layer(torch.tensor([0.5, 3.0]))
+        tensor([0., 2.])
         """
         options = [self._forward_pre_hooks_with_kwargs] if with_kwargs else []
         return _hooks.add(self._forward_pre_hooks, hook, prepend, *options)
@@ -290,6 +334,11 @@ class Module(Tree, Cast, State, Registered):
 
         With ``with_kwargs`` it is ``hook(module, args, kwargs, output)``; with ``always_call`` it also runs when forward
         raised, with ``None`` for the output.
+
+        >>> layer = torch.nn.ReLU()
+        >>> handle = layer.register_forward_hook(lambda module, inputs, output: output + 1)
+        >>> layer(torch.zeros(2))
+        tensor([1., 1.])
         """
         options = [self._forward_hooks_with_kwargs] if with_kwargs else []
         options += [self._forward_hooks_always_called] if always_call else []
@@ -326,6 +375,11 @@ class Module(Tree, Cast, State, Registered):
 
         This is the hook of 2018: for a module of one operation ``grad_input`` has its parameters' gradients too, for
         one of several it is not about the module's inputs; :meth:`register_full_backward_hook` is.
+
+        >>> layer = torch.nn.Tanh()
+        >>> handle = layer.register_backward_hook(lambda module, taken, given: print("given", given[0]))
+        >>> layer(torch.zeros(1, requires_grad=True)).backward()
+        given tensor([1.])
         """
         return _hooks.add_backward(self, self._backward_hooks, hook, False)
 
@@ -349,7 +403,11 @@ class Module(Tree, Cast, State, Registered):
         return type(self).__name__
 
     def extra_repr(self) -> str:
-        """What stands between the brackets when the module is printed; override it in a layer."""
+        """What stands between the brackets when the module is printed; override it in a layer.
+
+        >>> torch.nn.Linear(2, 3).extra_repr()
+        'in_features=2, out_features=3, bias=True'
+        """
         return ""
 
     def _repr_html_(self) -> str:

@@ -98,7 +98,11 @@ class RMSNorm(Module):
 
 
 class GroupNorm(Module):
-    """Layer norm over each of ``num_groups`` groups of the channels of (N, C, ...) (Wu 2018)."""
+    """Layer norm over each of ``num_groups`` groups of the channels of (N, C, ...) (Wu 2018).
+
+    >>> torch.nn.GroupNorm(2, 4)(torch.randn(3, 4, 5)).shape
+    torch.Size([3, 4, 5])
+    """
 
     def __init__(
         self,
@@ -140,7 +144,11 @@ class GroupNorm(Module):
 
 
 class LocalResponseNorm(Module):
-    """``x / (k + alpha * mean of x^2 over size neighbouring channels)^beta`` (Krizhevsky 2012)."""
+    """``x / (k + alpha * mean of x^2 over size neighbouring channels)^beta`` (Krizhevsky 2012).
+
+    >>> torch.nn.LocalResponseNorm(2, alpha=1.0, beta=1.0)(torch.ones(1, 4, 1)).flatten()
+    tensor([0.6667, 0.5000, 0.5000, 0.5000])
+    """
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
         super().__init__()
@@ -157,7 +165,11 @@ class LocalResponseNorm(Module):
 
 
 class CrossMapLRN2d(LocalResponseNorm):
-    """:class:`LocalResponseNorm` under its name in Lua."""
+    """:class:`LocalResponseNorm` under its name in Lua.
+
+    >>> torch.nn.CrossMapLRN2d(2)(torch.ones(1, 4, 2, 2)).shape
+    torch.Size([1, 4, 2, 2])
+    """
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:
         super().__init__(size, alpha, beta, k)

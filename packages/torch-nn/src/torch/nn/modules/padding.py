@@ -67,7 +67,11 @@ class _ConstantPad(_ConstantPadNd):
 
 
 class ConstantPad1d(_ConstantPad):
-    """Pads the last dim with ``value``."""
+    """Pads the last dim with ``value``.
+
+    >>> torch.nn.ConstantPad1d((1, 2), 9.0)(torch.tensor([[1.0, 2.0]]))
+    tensor([[9., 1., 2., 9., 9.]])
+    """
 
     _dims = 1
 
@@ -84,7 +88,11 @@ class ConstantPad2d(_ConstantPad):
 
 
 class ConstantPad3d(_ConstantPad):
-    """Pads the last three dims with ``value``."""
+    """Pads the last three dims with ``value``.
+
+    >>> torch.nn.ConstantPad3d(1, 0.0)(torch.ones(1, 2, 2, 2)).shape
+    torch.Size([1, 4, 4, 4])
+    """
 
     _dims = 3
 
@@ -104,7 +112,12 @@ class ZeroPad1d(_ZeroPad):
 
 
 class ZeroPad2d(_ZeroPad):
-    """Pads the last two dims with zeros."""
+    """Pads the last two dims with zeros.
+
+    >>> torch.nn.ZeroPad2d((1, 0, 0, 1))(torch.ones(1, 1, 2))
+    tensor([[[0., 1., 1.],
+             [0., 0., 0.]]])
+    """
 
     _dims = 2
 
@@ -120,13 +133,22 @@ class _ReflectionPadNd(_PadNd):
 
 
 class ReflectionPad1d(_Sized, _ReflectionPadNd):
-    """Pads (N, C, L) with its mirror image; the edge itself is not repeated."""
+    """Pads (N, C, L) with its mirror image; the edge itself is not repeated.
+
+    >>> torch.nn.ReflectionPad1d(2)(torch.tensor([[1.0, 2.0, 3.0]]))
+    tensor([[3., 2., 1., 2., 3., 2., 1.]])
+    """
 
     _dims = 1
 
 
 class ReflectionPad2d(_Sized, _ReflectionPadNd):
-    """Pads (N, C, H, W) with its mirror image."""
+    """Pads (N, C, H, W) with its mirror image.
+
+    >>> torch.nn.ReflectionPad2d((1, 1, 0, 0))(torch.arange(4.0).view(1, 2, 2))
+    tensor([[[1., 0., 1., 0.],
+             [3., 2., 3., 2.]]])
+    """
 
     _dims = 2
 
@@ -142,19 +164,34 @@ class _ReplicationPadNd(_PadNd):
 
 
 class ReplicationPad1d(_Sized, _ReplicationPadNd):
-    """Pads (N, C, L) by repeating the edge."""
+    """Pads (N, C, L) by repeating the edge.
+
+    >>> torch.nn.ReplicationPad1d(2)(torch.tensor([[1.0, 2.0, 3.0]]))
+    tensor([[1., 1., 1., 2., 3., 3., 3.]])
+    """
 
     _dims = 1
 
 
 class ReplicationPad2d(_Sized, _ReplicationPadNd):
-    """Pads (N, C, H, W) by repeating the edges."""
+    """Pads (N, C, H, W) by repeating the edges.
+
+    >>> torch.nn.ReplicationPad2d(1)(torch.arange(4.0).view(1, 2, 2))
+    tensor([[[0., 0., 1., 1.],
+             [0., 0., 1., 1.],
+             [2., 2., 3., 3.],
+             [2., 2., 3., 3.]]])
+    """
 
     _dims = 2
 
 
 class ReplicationPad3d(_Sized, _ReplicationPadNd):
-    """Pads (N, C, D, H, W) by repeating the edges."""
+    """Pads (N, C, D, H, W) by repeating the edges.
+
+    >>> torch.nn.ReplicationPad3d(1)(torch.ones(1, 2, 2, 2)).shape
+    torch.Size([1, 4, 4, 4])
+    """
 
     _dims = 3
 

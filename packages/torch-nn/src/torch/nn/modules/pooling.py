@@ -56,7 +56,11 @@ class _MaxPoolNd(Module):
 
 
 class MaxPool1d(_MaxPoolNd):
-    """The maximum of each window: (N, C, L) to (N, C, L_out)."""
+    """The maximum of each window: (N, C, L) to (N, C, L_out).
+
+    >>> torch.nn.MaxPool1d(2)(torch.tensor([[[1.0, 3.0, 2.0, 4.0]]]))
+    tensor([[[3., 4.]]])
+    """
 
     _function = staticmethod(F.max_pool1d)
 
@@ -74,7 +78,11 @@ class MaxPool2d(_MaxPoolNd):
 
 
 class MaxPool3d(_MaxPoolNd):
-    """The maximum of each window: (N, C, D, H, W) to (N, C, D_out, H_out, W_out)."""
+    """The maximum of each window: (N, C, D, H, W) to (N, C, D_out, H_out, W_out).
+
+    >>> torch.nn.MaxPool3d(2)(torch.arange(8.0).view(1, 2, 2, 2))
+    tensor([[[[7.]]]])
+    """
 
     _function = staticmethod(F.max_pool3d)
 
@@ -101,19 +109,35 @@ class _MaxUnpoolNd(Module):
 
 
 class MaxUnpool1d(_MaxUnpoolNd):
-    """Puts maxima back where :class:`MaxPool1d` found them; zeros elsewhere."""
+    """Puts maxima back where :class:`MaxPool1d` found them; zeros elsewhere.
+
+    >>> values, places = torch.nn.MaxPool1d(2, return_indices=True)(torch.tensor([[[1.0, 3.0, 4.0, 2.0]]]))
+    >>> torch.nn.MaxUnpool1d(2)(values, places)
+    tensor([[[0., 3., 4., 0.]]])
+    """
 
     _dims, _function = 1, staticmethod(F.max_unpool1d)
 
 
 class MaxUnpool2d(_MaxUnpoolNd):
-    """Puts maxima back where :class:`MaxPool2d` found them; zeros elsewhere."""
+    """Puts maxima back where :class:`MaxPool2d` found them; zeros elsewhere.
+
+    >>> values, places = torch.nn.MaxPool2d(2, return_indices=True)(torch.arange(4.0).view(1, 1, 2, 2))
+    >>> torch.nn.MaxUnpool2d(2)(values, places)
+    tensor([[[[0., 0.],
+              [0., 3.]]]])
+    """
 
     _dims, _function = 2, staticmethod(F.max_unpool2d)
 
 
 class MaxUnpool3d(_MaxUnpoolNd):
-    """Puts maxima back where :class:`MaxPool3d` found them; zeros elsewhere."""
+    """Puts maxima back where :class:`MaxPool3d` found them; zeros elsewhere.
+
+    >>> values, places = torch.nn.MaxPool3d(2, return_indices=True)(torch.arange(8.0).view(1, 1, 2, 2, 2))
+    >>> torch.nn.MaxUnpool3d(2)(values, places).shape
+    torch.Size([1, 1, 2, 2, 2])
+    """
 
     _dims, _function = 3, staticmethod(F.max_unpool3d)
 
@@ -124,7 +148,11 @@ class _AvgPoolNd(Module):
 
 
 class AvgPool1d(_AvgPoolNd):
-    """The mean of each window: (N, C, L) to (N, C, L_out)."""
+    """The mean of each window: (N, C, L) to (N, C, L_out).
+
+    >>> torch.nn.AvgPool1d(2)(torch.tensor([[[1.0, 3.0, 2.0, 4.0]]]))
+    tensor([[[2., 3.]]])
+    """
 
     def __init__(
         self,
@@ -178,13 +206,22 @@ class _AvgPool(_AvgPoolNd):
 
 
 class AvgPool2d(_AvgPool):
-    """The mean of each window: (N, C, H, W) to (N, C, H_out, W_out)."""
+    """The mean of each window: (N, C, H, W) to (N, C, H_out, W_out).
+
+    >>> torch.nn.AvgPool2d(2)(torch.arange(16.0).view(1, 4, 4))
+    tensor([[[ 2.5000,  4.5000],
+             [10.5000, 12.5000]]])
+    """
 
     _function = staticmethod(F.avg_pool2d)
 
 
 class AvgPool3d(_AvgPool):
-    """The mean of each window: (N, C, D, H, W) to (N, C, D_out, H_out, W_out)."""
+    """The mean of each window: (N, C, D, H, W) to (N, C, D_out, H_out, W_out).
+
+    >>> torch.nn.AvgPool3d(2)(torch.arange(8.0).view(1, 2, 2, 2))
+    tensor([[[[3.5000]]]])
+    """
 
     _function = staticmethod(F.avg_pool3d)
 
@@ -216,13 +253,21 @@ class _LPPoolNd(Module):
 
 
 class LPPool1d(_LPPoolNd):
-    """``(sum of x^p)^(1/p)`` over each window of (N, C, L)."""
+    """``(sum of x^p)^(1/p)`` over each window of (N, C, L).
+
+    >>> torch.nn.LPPool1d(2, 2)(torch.tensor([[[3.0, 4.0]]]))
+    tensor([[[5.]]])
+    """
 
     _function = staticmethod(F.lp_pool1d)
 
 
 class LPPool2d(_LPPoolNd):
-    """``(sum of x^p)^(1/p)`` over each window of (N, C, H, W)."""
+    """``(sum of x^p)^(1/p)`` over each window of (N, C, H, W).
+
+    >>> torch.nn.LPPool2d(2, (1, 2))(torch.tensor([[[[3.0, 4.0]]]]))
+    tensor([[[[5.]]]])
+    """
 
     _function = staticmethod(F.lp_pool2d)
 
@@ -248,7 +293,11 @@ class _AdaptiveAvgPoolNd(Module):
 
 
 class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
-    """Means over ``output_size`` windows of (N, C, L)."""
+    """Means over ``output_size`` windows of (N, C, L).
+
+    >>> torch.nn.AdaptiveAvgPool1d(2)(torch.arange(6.0).view(1, 1, 6))
+    tensor([[[1., 4.]]])
+    """
 
     _function = staticmethod(F.adaptive_avg_pool1d)
 
@@ -264,7 +313,11 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
-    """Means over a grid of ``output_size`` windows of (N, C, D, H, W); None keeps a size."""
+    """Means over a grid of ``output_size`` windows of (N, C, D, H, W); None keeps a size.
+
+    >>> torch.nn.AdaptiveAvgPool3d((2, 2, None))(torch.ones(1, 3, 4, 4, 5)).shape
+    torch.Size([1, 3, 2, 2, 5])
+    """
 
     _function = staticmethod(F.adaptive_avg_pool3d)
 
@@ -285,19 +338,31 @@ class _AdaptiveMaxPoolNd(Module):
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
-    """Maxima over ``output_size`` windows of (N, C, L)."""
+    """Maxima over ``output_size`` windows of (N, C, L).
+
+    >>> torch.nn.AdaptiveMaxPool1d(2)(torch.arange(6.0).view(1, 1, 6))
+    tensor([[[2., 5.]]])
+    """
 
     _function = staticmethod(F.adaptive_max_pool1d)
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
-    """Maxima over a grid of ``output_size`` windows of (N, C, H, W); None keeps a size."""
+    """Maxima over a grid of ``output_size`` windows of (N, C, H, W); None keeps a size.
+
+    >>> torch.nn.AdaptiveMaxPool2d((2, None))(torch.ones(1, 3, 5, 7)).shape
+    torch.Size([1, 3, 2, 7])
+    """
 
     _function = staticmethod(F.adaptive_max_pool2d)
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
-    """Maxima over a grid of ``output_size`` windows of (N, C, D, H, W); None keeps a size."""
+    """Maxima over a grid of ``output_size`` windows of (N, C, D, H, W); None keeps a size.
+
+    >>> torch.nn.AdaptiveMaxPool3d(2)(torch.ones(1, 3, 4, 5, 6)).shape
+    torch.Size([1, 3, 2, 2, 2])
+    """
 
     _function = staticmethod(F.adaptive_max_pool3d)
 
@@ -332,7 +397,11 @@ class _FractionalMaxPool(Module):
 
 
 class FractionalMaxPool2d(_FractionalMaxPool):
-    """Max pooling of (N, C, H, W) to any smaller size, over windows at random places (Graham 2014)."""
+    """Max pooling of (N, C, H, W) to any smaller size, over windows at random places (Graham 2014).
+
+    >>> torch.nn.FractionalMaxPool2d(2, output_ratio=0.5)(torch.zeros(1, 3, 8, 8)).shape
+    torch.Size([1, 3, 4, 4])
+    """
 
     _dims, _function = 2, staticmethod(F.fractional_max_pool2d)
 

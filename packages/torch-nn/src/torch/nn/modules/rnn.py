@@ -30,6 +30,9 @@ class RNNBase(Module):
 
     The parameters of layer k are ``weight_ih_l{k}`` (gates * hidden, in), ``weight_hh_l{k}``, ``bias_ih_l{k}``,
     ``bias_hh_l{k}``, with the suffix ``_reverse`` for the second direction; ``weight_hr_l{k}`` projects an LSTM's output.
+
+    >>> sorted(name for name, _ in torch.nn.RNNBase("GRU", 3, 4).named_parameters())
+    ['bias_hh_l0', 'bias_ih_l0', 'weight_hh_l0', 'weight_ih_l0']
     """
 
     def __init__(
@@ -235,6 +238,10 @@ class RNN(RNNBase):
 
     RNN(input_size, hidden_size, num_layers=1, nonlinearity='tanh', bias=True, batch_first=False, dropout=0.0,
     bidirectional=False, device=None, dtype=None); returns the outputs (T, N, directions * hidden) and the last state.
+
+    >>> output, last = torch.nn.RNN(10, 20, num_layers=2)(torch.zeros(5, 3, 10))
+    >>> output.shape, last.shape
+    (torch.Size([5, 3, 20]), torch.Size([2, 3, 20]))
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -269,6 +276,10 @@ class GRU(RNNBase):
 
     GRU(input_size, hidden_size, num_layers=1, bias=True, batch_first=False, dropout=0.0, bidirectional=False,
     device=None, dtype=None); returns the outputs (T, N, directions * hidden) and the last state.
+
+    >>> output, last = torch.nn.GRU(10, 20, num_layers=2)(torch.zeros(5, 3, 10))
+    >>> output.shape, last.shape
+    (torch.Size([5, 3, 20]), torch.Size([2, 3, 20]))
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -337,7 +348,11 @@ class RNNCellBase(Module):
 
 
 class RNNCell(RNNCellBase):
-    """``h' = tanh(W x + b + U h + c)``: input (N, input_size) and hidden (N, hidden_size) give hidden."""
+    """``h' = tanh(W x + b + U h + c)``: input (N, input_size) and hidden (N, hidden_size) give hidden.
+
+    >>> torch.nn.RNNCell(10, 20)(torch.zeros(3, 10), torch.zeros(3, 20)).shape
+    torch.Size([3, 20])
+    """
 
     def __init__(
         self,
@@ -385,7 +400,11 @@ class LSTMCell(RNNCellBase):
 
 
 class GRUCell(RNNCellBase):
-    """One GRU step: input (N, input_size) and hidden (N, hidden_size) give hidden."""
+    """One GRU step: input (N, input_size) and hidden (N, hidden_size) give hidden.
+
+    >>> torch.nn.GRUCell(10, 20)(torch.zeros(3, 10), torch.zeros(3, 20)).shape
+    torch.Size([3, 20])
+    """
 
     def __init__(
         self,

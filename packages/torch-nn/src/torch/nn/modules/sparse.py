@@ -117,7 +117,13 @@ class Embedding(_Table):
         scale_grad_by_freq: bool = False,
         sparse: bool = False,
     ) -> Any:
-        """An Embedding of the rows of a given matrix, not trained unless ``freeze`` is false."""
+        """An Embedding of the rows of a given matrix, not trained unless ``freeze`` is false.
+
+        >>> table = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+        >>> torch.nn.Embedding.from_pretrained(table)(torch.tensor([1, 0]))
+        tensor([[3., 4.],
+                [1., 2.]])
+        """
         rows, columns = _check_matrix("Embedding", embeddings)
         return cls(
             rows, columns, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse, _weight=embeddings, _freeze=freeze

@@ -16,7 +16,11 @@ __all__ = ["Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d"]
 
 
 class Upsample(Module):
-    """Resizes (N, C, ...) to ``size`` or by ``scale_factor``; see :func:`torch.nn.functional.interpolate`."""
+    """Resizes (N, C, ...) to ``size`` or by ``scale_factor``; see :func:`torch.nn.functional.interpolate`.
+
+    >>> torch.nn.Upsample(scale_factor=2)(torch.tensor([[[1.0, 2.0]]]))
+    tensor([[[1., 1., 2., 2.]]])
+    """
 
     def __init__(
         self,
@@ -47,7 +51,12 @@ class Upsample(Module):
 
 
 class UpsamplingNearest2d(Upsample):
-    """Resizes images by repeating pixels."""
+    """Resizes images by repeating pixels.
+
+    >>> torch.nn.UpsamplingNearest2d(scale_factor=2)(torch.tensor([[[[1.0, 2.0]]]]))
+    tensor([[[[1., 1., 2., 2.],
+              [1., 1., 2., 2.]]]])
+    """
 
     def __init__(
         self, size: int | Sequence[int] | None = None, scale_factor: float | tuple[float, float] | None = None
@@ -56,7 +65,11 @@ class UpsamplingNearest2d(Upsample):
 
 
 class UpsamplingBilinear2d(Upsample):
-    """Resizes images linearly, corners aligned."""
+    """Resizes images linearly, corners aligned.
+
+    >>> torch.nn.UpsamplingBilinear2d((1, 3))(torch.tensor([[[[1.0, 3.0]]]]))
+    tensor([[[[1., 2., 3.]]]])
+    """
 
     def __init__(
         self, size: int | Sequence[int] | None = None, scale_factor: float | tuple[float, float] | None = None

@@ -90,7 +90,11 @@ def data_parallel(
     dim: int = 0,
     module_kwargs: Any | None = None,
 ) -> Tensor:
-    """One call of :class:`DataParallel`."""
+    """One call of :class:`DataParallel`.
+
+    >>> torch.nn.parallel.data_parallel(torch.nn.ReLU(), torch.tensor([-1.0, 2.0]), device_ids=[])
+    tensor([0., 2.])
+    """
     inputs = inputs if isinstance(inputs, tuple) else (inputs,)
     devices = _devices(device_ids)
     if not devices:

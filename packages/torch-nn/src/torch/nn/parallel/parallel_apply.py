@@ -21,7 +21,11 @@ def parallel_apply(
     kwargs_tup: Sequence[dict[str, Any]] | None = None,
     devices: Sequence[torch.device | str | int | None] | None = None,
 ) -> list[Any]:
-    """``[module(*input, **kwargs) ...]``, in one thread each; the first error is raised here."""
+    """``[module(*input, **kwargs) ...]``, in one thread each; the first error is raised here.
+
+    >>> torch.nn.parallel.parallel_apply([torch.nn.ReLU()], [(torch.tensor([-1.0, 2.0]),)])
+    [tensor([0., 2.])]
+    """
     import threading
 
     if len(modules) != len(inputs):

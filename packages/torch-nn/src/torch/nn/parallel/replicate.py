@@ -14,7 +14,11 @@ __all__ = ["replicate"]
 
 
 def replicate(network: Any, devices: Sequence[torch.device | str | int], detach: bool = False) -> Any:
-    """One copy of ``network`` for each device; its parameters are copies that the original's gradients flow through."""
+    """One copy of ``network`` for each device; its parameters are copies that the original's gradients flow through.
+
+    >>> torch.nn.parallel.replicate(torch.nn.ReLU(), ["cpu"])
+    [ReLU()]
+    """
     return [_copy_to(torch.device(device), network, detach) for device in devices]
 
 

@@ -19,7 +19,11 @@ def _like(original, values):
 
 
 def scatter(inputs: Any, target_gpus: Any, dim: int = 0) -> Any:
-    """Cut every tensor in ``inputs`` into one part for each device; other objects are repeated."""
+    """Cut every tensor in ``inputs`` into one part for each device; other objects are repeated.
+
+    >>> torch.nn.parallel.scatter(torch.arange(4), ["cpu", "cpu"])
+    [tensor([0, 1]), tensor([2, 3])]
+    """
     devices = list(target_gpus)
 
     def cut(x):
@@ -41,7 +45,11 @@ def scatter_kwargs(
     target_gpus: Sequence[torch.device | str | int],
     dim: int = 0,
 ) -> tuple[tuple[Any, ...], tuple[dict[str, Any], ...]]:
-    """Positional and keyword arguments for each device; the shorter list is filled with empty ones."""
+    """Positional and keyword arguments for each device; the shorter list is filled with empty ones.
+
+    >>> torch.nn.parallel.scatter_kwargs((torch.arange(2),), {"scale": 3}, ["cpu", "cpu"])
+    (((tensor([0]),), (tensor([1]),)), ({'scale': 3}, {'scale': 3}))
+    """
     inputs = scatter(tuple(inputs), target_gpus, dim) if inputs else []
     kwargs = scatter(kwargs, target_gpus, dim) if kwargs else []
     count = max(len(inputs), len(kwargs))
@@ -51,7 +59,11 @@ def scatter_kwargs(
 
 
 def gather(outputs: Any, target_device: torch.device | str | int, dim: int = 0) -> Any:
-    """Join what the devices computed: tensors along ``dim``, numbers as a vector, containers element by element."""
+    """Join what the devices computed: tensors along ``dim``, numbers as a vector, containers element by element.
+
+    >>> torch.nn.parallel.gather([torch.ones(1), torch.zeros(1)], "cpu")
+    tensor([1., 0.])
+    """
     first = outputs[0]
     if isinstance(first, torch.Tensor):
         parts = [x.to(target_device) for x in outputs]

@@ -63,6 +63,13 @@ def clip_grad_norm_(
     """Scale the gradients of ``parameters`` down so that the norm of all of them together is at most ``max_norm``.
 
     Returns the norm before (Pascanu 2012).
+
+    >>> w = torch.nn.Parameter(torch.zeros(2))
+    >>> w.grad = torch.tensor([3.0, 4.0])
+    >>> torch.nn.utils.clip_grad_norm_([w], max_norm=1.0)
+    tensor(5.)
+    >>> w.grad
+    tensor([0.6000, 0.8000])
     """
     parameters = [parameters] if isinstance(parameters, torch.Tensor) else list(parameters)
     total_norm = get_total_norm(_gradients(parameters), norm_type, error_if_nonfinite)
@@ -77,7 +84,13 @@ def clip_grad_norm(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """:func:`clip_grad_norm_` under its 2016 name."""
+    """:func:`clip_grad_norm_` under its 2016 name.
+
+    >>> w = torch.nn.Parameter(torch.zeros(2))
+    >>> w.grad = torch.tensor([3.0, 4.0])
+    >>> torch.nn.utils.clip_grad_norm([w], 1.0)
+    tensor(5.)
+    """
     warnings.warn(
         "torch.nn.utils.clip_grad_norm is now deprecated in favor of torch.nn.utils.clip_grad_norm_.",
         FutureWarning,
@@ -87,7 +100,14 @@ def clip_grad_norm(
 
 
 def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None) -> None:
-    """Clamp every element of the gradients of ``parameters`` to ``[-clip_value, clip_value]``."""
+    """Clamp every element of the gradients of ``parameters`` to ``[-clip_value, clip_value]``.
+
+    >>> w = torch.nn.Parameter(torch.zeros(2))
+    >>> w.grad = torch.tensor([3.0, -4.0])
+    >>> torch.nn.utils.clip_grad_value_([w], 1.0)
+    >>> w.grad
+    tensor([ 1., -1.])
+    """
     clip_value = float(clip_value)
     with torch.no_grad():
         for grad in _gradients(parameters):

@@ -27,6 +27,11 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     """Let every parameter's data be its stretch of ``vec``.
 
     TypeError when ``vec`` is no tensor, RuntimeError when it is too short; nothing is changed then.
+
+    >>> layer = torch.nn.Linear(2, 1)
+    >>> torch.nn.utils.vector_to_parameters(torch.tensor([1.0, 2.0, 3.0]), layer.parameters())
+    >>> layer.weight.detach(), layer.bias.detach()
+    (tensor([[1., 2.]]), tensor([3.]))
     """
     if not isinstance(vec, torch.Tensor):
         raise TypeError(f"expected torch.Tensor, but got: {type(vec).__name__}")

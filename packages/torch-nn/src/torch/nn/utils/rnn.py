@@ -29,6 +29,9 @@ class PackedSequence(_Packed):
     ``data`` holds the first steps of all sequences, then the second steps of those that have one, and so on;
     ``batch_sizes[t]`` says how many there are.  ``sorted_indices`` is the order they were sorted into.
     Make it with :func:`pack_padded_sequence` or :func:`pack_sequence`.
+
+    >>> torch.nn.utils.rnn.pack_sequence([torch.tensor([1, 2]), torch.tensor([3])]).data
+    tensor([1, 3, 2])
     """
 
     __slots__ = ()
@@ -162,6 +165,11 @@ def pad_packed_sequence(
     """The inverse of :func:`pack_padded_sequence`: the padded batch and the lengths.
 
     ``total_length`` pads to more steps than the longest sequence has; ValueError when it has more.
+
+    >>> packed = torch.nn.utils.rnn.pack_sequence([torch.tensor([1, 2]), torch.tensor([3])])
+    >>> torch.nn.utils.rnn.pad_packed_sequence(packed, batch_first=True)
+    (tensor([[1, 2],
+            [3, 0]]), tensor([2, 1]))
     """
     data, batch_sizes, _, unsorted = sequence
     sizes = batch_sizes.tolist()
@@ -231,7 +239,11 @@ def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool 
 
 
 def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> PackedSequence:
-    """Pack a list of sequences (length, *)."""
+    """Pack a list of sequences (length, *).
+
+    >>> torch.nn.utils.rnn.pack_sequence([torch.tensor([1, 2, 3]), torch.tensor([4])]).batch_sizes
+    tensor([2, 1, 1])
+    """
     lengths = [sequence.shape[0] for sequence in sequences]
     return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
 

@@ -100,6 +100,11 @@ def spectral_norm(
     """Divide the weight ``name`` by its spectral norm before each forward; returns the module.
 
     ``dim`` is the dim of the outputs: 1 for transposed convolutions, else 0.
+
+    >>> layer = torch.nn.utils.spectral_norm(torch.nn.Linear(3, 2), n_power_iterations=50)
+    >>> y = layer(torch.zeros(1, 3))
+    >>> torch.linalg.matrix_norm(layer.weight, 2).round(decimals=2).item()
+    1.0
     """
     if _find(module, SpectralNorm, name)[1] is not None:
         raise RuntimeError(f"Cannot register two spectral_norm hooks on the same parameter {name}")
@@ -127,7 +132,14 @@ def spectral_norm(
 
 
 def remove_spectral_norm(module: Module, name: str = "weight") -> Any:
-    """Make the weight an ordinary parameter again; ValueError when it has no spectral norm. Returns the module."""
+    """Make the weight an ordinary parameter again; ValueError when it has no spectral norm. Returns the module.
+
+    >>> layer = torch.nn.utils.spectral_norm(torch.nn.Linear(3, 2))
+    >>> torch.nn.utils.remove_spectral_norm(layer)
+    Linear(in_features=3, out_features=2, bias=True)
+    >>> sorted(layer.state_dict())
+    ['bias', 'weight']
+    """
     id, hook = _find(module, SpectralNorm, name)
     if hook is None:
         raise ValueError(f"spectral_norm of '{name}' not found in {module}")

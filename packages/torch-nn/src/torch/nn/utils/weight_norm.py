@@ -66,7 +66,14 @@ def weight_norm(module: Module, name: str = "weight", dim: int = 0) -> Any:
 
 
 def remove_weight_norm(module: Module, name: str = "weight") -> Any:
-    """Make the weight an ordinary parameter again; ValueError when it has no weight norm. Returns the module."""
+    """Make the weight an ordinary parameter again; ValueError when it has no weight norm. Returns the module.
+
+    >>> layer = torch.nn.utils.weight_norm(torch.nn.Linear(3, 2))
+    >>> torch.nn.utils.remove_weight_norm(layer)
+    Linear(in_features=3, out_features=2, bias=True)
+    >>> sorted(layer.state_dict())
+    ['bias', 'weight']
+    """
     id, hook = _find(module, WeightNorm, name)
     if hook is None:
         raise ValueError(f"weight_norm of '{name}' not found in {module}")

@@ -51,11 +51,22 @@ class LRScheduler:
         self.step()
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything that changes over time, as a dict; the optimiser is not part of it."""
+        """Everything that changes over time, as a dict; the optimiser is not part of it.
+
+        >>> scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(torch.optim.SGD([torch.zeros(1)], lr=1.0))
+        >>> scheduler.state_dict()["patience"]
+        10
+        """
         return {name: value for name, value in self.__dict__.items() if name not in self._hold}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what :meth:`state_dict` gave."""
+        """Take over what :meth:`state_dict` gave.
+
+        >>> scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(torch.optim.SGD([torch.zeros(1)], lr=1.0))
+        >>> scheduler.load_state_dict({"patience": 3})
+        >>> scheduler.patience
+        3
+        """
         self.__dict__.update(state_dict)
 
     def get_last_lr(self) -> list[float | Tensor]:
@@ -63,7 +74,15 @@ class LRScheduler:
         return self._last_lr
 
     def get_lr(self) -> list[float | Tensor]:
-        """The learning rates for ``self.last_epoch``; only for ``step`` to call."""
+        """The learning rates for ``self.last_epoch``; only for ``step`` to call.
+
+        >>> optimizer = torch.optim.SGD([torch.zeros(1)], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=1)
+        >>> optimizer.step()
+        >>> scheduler.step()
+        >>> scheduler.get_last_lr()
+        [0.1]
+        """
         raise NotImplementedError(f"{type(self).__name__} must define get_lr()")
 
     def _warn_outside_step(self):

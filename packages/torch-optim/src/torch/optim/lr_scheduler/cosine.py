@@ -18,7 +18,17 @@ __all__ = ["CosineAnnealingLR", "CosineAnnealingWarmRestarts"]
 
 
 class CosineAnnealingLR(LRScheduler):
-    """``lr = eta_min + (initial lr - eta_min) (1 + cos(pi epoch / T_max)) / 2`` (equation 5 of the paper, no restarts)."""
+    """``lr = eta_min + (initial lr - eta_min) (1 + cos(pi epoch / T_max)) / 2`` (equation 5 of the paper, no restarts).
+
+    >>> optimizer = torch.optim.SGD([torch.zeros(1)], lr=1.0)
+    >>> scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=2)
+    >>> for _ in range(2):
+    ...     optimizer.step()
+    ...     scheduler.step()
+    ...     print(round(scheduler.get_last_lr()[0], 4))
+    0.5
+    0.0
+    """
 
     def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
         self.T_max = T_max

@@ -104,7 +104,15 @@ class StepLR(LRScheduler):
 
 
 class MultiStepLR(LRScheduler):
-    """``lr = lr * gamma`` at each epoch of ``milestones``."""
+    """``lr = lr * gamma`` at each epoch of ``milestones``.
+
+    >>> optimizer = torch.optim.SGD([torch.zeros(1)], lr=1.0)
+    >>> scheduler = torch.optim.lr_scheduler.MultiStepLR(optimizer, milestones=[1, 3], gamma=0.1)
+    >>> optimizer.step()
+    >>> scheduler.step()
+    >>> scheduler.get_last_lr()
+    [0.1]
+    """
 
     def __init__(
         self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1
@@ -186,7 +194,15 @@ class LinearLR(LRScheduler):
 
 
 class ExponentialLR(LRScheduler):
-    """``lr = lr * gamma`` after each epoch."""
+    """``lr = lr * gamma`` after each epoch.
+
+    >>> optimizer = torch.optim.SGD([torch.zeros(1)], lr=1.0)
+    >>> scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+    >>> optimizer.step()
+    >>> scheduler.step()
+    >>> scheduler.get_last_lr()
+    [0.5]
+    """
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
         self.gamma = gamma

@@ -23,6 +23,13 @@ class ReduceLROnPlateau(LRScheduler):
 
     An improvement is smaller (``mode='min'``) or greater ('max') by ``threshold``, relative ('rel') or absolute ('abs').
     After a reduction ``cooldown`` epochs are not counted; changes of lr below ``eps`` are left out.
+
+    >>> optimizer = torch.optim.SGD([torch.zeros(1)], lr=1.0)
+    >>> scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=1)
+    >>> for loss in (3.0, 3.0, 3.0):
+    ...     scheduler.step(loss)
+    >>> optimizer.param_groups[0]["lr"]
+    0.1
     """
 
     def __init__(
@@ -88,7 +95,15 @@ class ReduceLROnPlateau(LRScheduler):
         return sign * a > sign * best + margin
 
     def step(self, metrics: Any, epoch: Any = None) -> None:
-        """Count an epoch with the value ``metrics``, and lower the rates if it is time."""
+        """Count an epoch with the value ``metrics``, and lower the rates if it is time.
+
+        >>> optimizer = torch.optim.SGD([torch.zeros(1)], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=0)
+        >>> scheduler.step(3.0)
+        >>> scheduler.step(3.0)
+        >>> optimizer.param_groups[0]["lr"]
+        0.1
+        """
         current = float(metrics)
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
         if self.is_better(current, self.best):

@@ -18,7 +18,13 @@ if TYPE_CHECKING:
 
 
 class CheckpointFunction(Function):
-    """The reentrant way: the second run records a graph of its own and differentiates it inside the backward pass."""
+    """The reentrant way: the second run records a graph of its own and differentiates it inside the backward pass.
+
+    >>> x = torch.ones(1, requires_grad=True)
+    >>> torch.utils.checkpoint.CheckpointFunction.apply(lambda x: 3 * x, True, x).backward()
+    >>> x.grad
+    tensor([3.])
+    """
 
     @staticmethod
     def forward(ctx: Any, function: Callable[..., Any], preserve_rng_state: Any, *args: Any) -> Tensor:
@@ -54,7 +60,11 @@ class CheckpointFunction(Function):
 
 
 def detach_variable(inputs: tuple) -> tuple:
-    """The tensors without their history, requiring grad as they did."""
+    """The tensors without their history, requiring grad as they did.
+
+    >>> torch.utils.checkpoint.detach_variable((torch.ones(1, requires_grad=True) * 2, 3))
+    (tensor([2.], requires_grad=True), 3)
+    """
     if not isinstance(inputs, tuple):
         raise RuntimeError(f"detach_variable: expected a tuple of tensors, got {type(inputs).__name__}")
     out = []
@@ -68,7 +78,11 @@ def detach_variable(inputs: tuple) -> tuple:
 
 
 def check_backward_validity(inputs: Iterable[Any]) -> None:
-    """Warns when no input requires grad: the reentrant way then gives no gradients at all."""
+    """Warns when no input requires grad: the reentrant way then gives no gradients at all.
+
+    >>> torch.utils.checkpoint.check_backward_validity([torch.ones(1, requires_grad=True)]) is None
+    True
+    """
     if not any(isinstance(x, torch.Tensor) and x.requires_grad for x in inputs):
         warnings.warn(
             "checkpoint: no input requires grad, so with use_reentrant=True nothing gets a gradient; use use_reentrant=False",

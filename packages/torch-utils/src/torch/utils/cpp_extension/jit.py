@@ -55,6 +55,11 @@ def load(
 
     Any number of processes may ask for one extension at once: one builds, the others wait. `BuildError` (a RuntimeError)
     names the first error, its file and line, and the command. ``$CXX``, ``$CC`` and ``$MAX_JOBS`` are respected.
+
+    >>> torch.utils.cpp_extension.load("mine", ["missing.cpp"])
+    Traceback (most recent call last):
+        ...
+    FileNotFoundError: load: no source file ...
     """
     sources = _texts("load: sources", sources, (str, os.PathLike))
     if with_cuda or any(str(s).endswith((".cu", ".cuh")) for s in sources):

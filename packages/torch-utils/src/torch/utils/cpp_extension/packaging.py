@@ -32,7 +32,11 @@ except ModuleNotFoundError as error:
 
 
 def CppExtension(name: str, sources: list, *args: Any, **kwargs: Any) -> Extension:
-    """A `setuptools.Extension` with the headers and the library of torch-core. Build it with `BuildExtension`."""
+    """A `setuptools.Extension` with the headers and the library of torch-core. Build it with `BuildExtension`.
+
+    >>> torch.utils.cpp_extension.CppExtension("mine", ["mine.cpp"]).language
+    'c++'
+    """
     kwargs["include_dirs"] = [*kwargs.get("include_dirs", []), *toolchain.include_paths()]
     kwargs["library_dirs"] = [*kwargs.get("library_dirs", []), *toolchain.library_paths()]
     # By its file name: there is no libtorch_core.so without a number.
@@ -42,7 +46,13 @@ def CppExtension(name: str, sources: list, *args: Any, **kwargs: Any) -> Extensi
 
 
 def CUDAExtension(name: str, sources: list, *args: Any, **kwargs: Any) -> Any:
-    """Waits for the plug-in torch-core-cuda."""
+    """Waits for the plug-in torch-core-cuda.
+
+    >>> torch.utils.cpp_extension.CUDAExtension("mine", ["mine.cu"])
+    Traceback (most recent call last):
+        ...
+    NotImplementedError: CUDAExtension: CUDA sources need the plug-in torch-core-cuda...
+    """
     raise toolchain.cuda_is_missing("CUDAExtension")
 
 
@@ -56,6 +66,9 @@ class BuildExtension(build_ext):
 
     ``extra_compile_args`` may be a list, or a dict whose key "cxx" holds one. Several extensions are built side by side
     with ``build_ext --parallel N``.
+
+    >>> "build_ext" in [base.__name__ for base in torch.utils.cpp_extension.BuildExtension.__mro__]
+    True
     """
 
     _options: dict = {}

@@ -66,7 +66,11 @@ def get_compiler_abi_compatibility_and_version(compiler: str) -> tuple[bool, tup
 
 
 def check_compiler_abi_compatibility(compiler: str) -> bool:
-    """Whether a compiler can build extensions: g++ 12 or clang++ 14, or newer."""
+    """Whether a compiler can build extensions: g++ 12 or clang++ 14, or newer.
+
+    >>> torch.utils.cpp_extension.check_compiler_abi_compatibility("g++")
+    True
+    """
     return get_compiler_abi_compatibility_and_version(compiler)[0]
 
 
@@ -81,7 +85,11 @@ def check_compiler_is_gcc(compiler: str) -> bool:
 
 
 def include_paths(device_type: str = "cpu", torch_include_dirs: bool = True) -> list[str]:
-    """The folders of headers: torch-core's (unless `torch_include_dirs` is False), pybind11's and Python's."""
+    """The folders of headers: torch-core's (unless `torch_include_dirs` is False), pybind11's and Python's.
+
+    >>> [path.rpartition("/")[2] for path in torch.utils.cpp_extension.include_paths()][:1]
+    ['include']
+    """
     _only_cpu("include_paths", device_type)
     import torch_core
 
@@ -92,7 +100,11 @@ def include_paths(device_type: str = "cpu", torch_include_dirs: bool = True) -> 
 def library_paths(
     device_type: str = "cpu", torch_include_dirs: bool = True, cross_target_platform: str | None = None
 ) -> list[str]:
-    """The folder of libtorch_core, as a list."""
+    """The folder of libtorch_core, as a list.
+
+    >>> [path.rpartition("/")[2] for path in torch.utils.cpp_extension.library_paths()][:1]
+    ['lib']
+    """
     _only_cpu("library_paths", device_type)
     if cross_target_platform is not None:
         raise NotImplementedError(
@@ -126,7 +138,11 @@ def is_ninja_available() -> bool:
 
 
 def verify_ninja_availability() -> None:
-    """RuntimeError when ninja is not on PATH; for programs that ask. `load` does without it."""
+    """RuntimeError when ninja is not on PATH; for programs that ask. `load` does without it.
+
+    >>> torch.utils.cpp_extension.verify_ninja_availability() is None
+    True
+    """
     if not is_ninja_available():
         raise RuntimeError("ninja is not on PATH: pip install ninja")
 

@@ -231,7 +231,11 @@ def default_convert(data: Any) -> Any:
 
 
 def pin_memory_batch(batch: Any, device: torch.device | str | int | None = None) -> Any:
-    """A batch with its tensors in page-locked memory; objects with a method ``pin_memory`` pin themselves."""
+    """A batch with its tensors in page-locked memory; objects with a method ``pin_memory`` pin themselves.
+
+    >>> torch.utils.data.dataloader.pin_memory_batch("text")
+    'text'
+    """
     if isinstance(batch, Tensor) or hasattr(batch, "pin_memory"):
         return batch.pin_memory()
     if isinstance(batch, (str, bytes)):

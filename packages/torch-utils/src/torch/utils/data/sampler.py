@@ -17,7 +17,14 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Sampler(Generic[T_co]):
-    """An iterable of indices, or of lists of indices. Subclasses have ``__iter__``, and ``__len__`` where it is known."""
+    """An iterable of indices, or of lists of indices. Subclasses have ``__iter__``, and ``__len__`` where it is known.
+
+    >>> class Even(torch.utils.data.Sampler):
+    ...     def __iter__(self):
+    ...         return iter(range(0, 6, 2))
+    >>> list(Even())
+    [0, 2, 4]
+    """
 
     def __init__(self, data_source: Any = None) -> None:
         pass
@@ -62,6 +69,9 @@ class RandomSampler(Sampler[int]):
     Args:
         replacement: an index may be drawn again
         num_samples: how many to draw; the length of the data unless given
+
+    >>> sorted(torch.utils.data.RandomSampler(range(4)))
+    [0, 1, 2, 3]
     """
 
     def __init__(
@@ -109,7 +119,11 @@ class RandomSampler(Sampler[int]):
 
 
 class SubsetRandomSampler(Sampler[int]):
-    """The given indices in a random order."""
+    """The given indices in a random order.
+
+    >>> sorted(torch.utils.data.SubsetRandomSampler([3, 5, 7]))
+    [3, 5, 7]
+    """
 
     def __init__(self, indices: Sequence[int], generator: torch.Generator | None = None) -> None:
         self.indices = indices
@@ -124,7 +138,11 @@ class SubsetRandomSampler(Sampler[int]):
 
 
 class WeightedRandomSampler(Sampler[int]):
-    """Indices drawn with the given weights, which need not sum to 1."""
+    """Indices drawn with the given weights, which need not sum to 1.
+
+    >>> list(torch.utils.data.WeightedRandomSampler([0.0, 1.0], num_samples=3))
+    [1, 1, 1]
+    """
 
     def __init__(
         self,

@@ -10,7 +10,11 @@ if TYPE_CHECKING:
 
 
 class AccuracyMonitor(Monitor):
-    """Keeps the percentage of right classes in ``stats["accuracy"]``: scores (N, C), classes (N); arguments are Monitor's."""
+    """Keeps the percentage of right classes in ``stats["accuracy"]``: scores (N, C), classes (N); arguments are Monitor's.
+
+    >>> torch.utils.trainer.plugins.accuracy.AccuracyMonitor.stat_name
+    'accuracy'
+    """
 
     stat_name = "accuracy"
 

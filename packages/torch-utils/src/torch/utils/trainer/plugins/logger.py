@@ -16,6 +16,9 @@ class Logger(Plugin):
         fields: names such as ``"loss"``, which shows what its monitor proposes, or ``"loss.running_avg"``
         interval: when to print; the default is after each iteration and each epoch
         file: where to; the default is standard output
+
+    >>> torch.utils.trainer.plugins.logger.Logger(["loss"]).fields
+    [['loss']]
     """
 
     separator = "  "

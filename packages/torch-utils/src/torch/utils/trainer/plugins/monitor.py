@@ -23,6 +23,9 @@ class Monitor(Plugin):
         precision: digits after the point
         number_format: a format of numbers such as ``".2e"``, in place of ``precision``
         unit: is printed after the number
+
+    >>> issubclass(torch.utils.trainer.plugins.loss.LossMonitor, torch.utils.trainer.plugins.monitor.Monitor)
+    True
     """
 
     stat_name = ""

@@ -12,6 +12,9 @@ class Plugin:
 
     Args:
         interval: pairs (n, event): the method named like the event is called each n-th time
+
+    >>> torch.utils.trainer.plugins.plugin.Plugin([(1, "epoch")]).trigger_interval
+    [(1, 'epoch')]
     """
 
     trainer: Any = None

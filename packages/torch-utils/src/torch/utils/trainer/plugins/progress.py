@@ -12,7 +12,11 @@ if TYPE_CHECKING:
 
 
 class ProgressMonitor(Plugin):
-    """Keeps ``batches_used``, ``epoch_size`` (in batches) and ``percent`` in ``stats["progress"]``."""
+    """Keeps ``batches_used``, ``epoch_size`` (in batches) and ``percent`` in ``stats["progress"]``.
+
+    >>> torch.utils.trainer.plugins.progress.ProgressMonitor.stat_name
+    'progress'
+    """
 
     stat_name = "progress"
 

@@ -15,6 +15,9 @@ class TimeMonitor(Monitor):
     """Keeps the milliseconds from the end of one iteration to that of the next in ``stats["time"]``.
 
     The waiting for data is part of them; the first iteration of an epoch counts from the end of the last event.
+
+    >>> torch.utils.trainer.plugins.time.TimeMonitor.stat_name
+    'time'
     """
 
     stat_name = "time"
