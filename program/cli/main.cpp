@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <iostream>
 #include <sstream>
 
@@ -33,6 +34,8 @@ INPUT    one for each argument, in their order, or NAME=INPUT:
   -t, --time [RUNS]   run it so many more times (default: 100) and print how long loading and running took
   -j, --threads N     use N threads (default: the processors that this process may use)
   -h, --help          show this
+  --cmake-dir         show where TorchProgramConfig.cmake lies, for -DTorchProgram_DIR=
+  --pkgconfig-dir     show where torch-program.pc lies, for PKG_CONFIG_PATH=
   --version           show the versions of the interface and of the archives' form
 
 The exit status is 0, 1 when the program cannot be loaded or raises, 2 when the command line is wrong.
@@ -118,6 +121,14 @@ void print(const Cell& c) {
   }
 }
 
+// A folder of the installation that this program belongs to, in a wheel or under a prefix.
+int show_folder(std::initializer_list<const char*> choices) {
+  const auto prefix = std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path();
+  for (const char* each : choices)
+    if (std::filesystem::exists(prefix / each)) return std::puts((prefix / each).c_str()), 0;
+  throw_error(torch::ErrorKind::Runtime, prefix.string() + " has no such folder");
+}
+
 // "NAME=INPUT" where there is an argument of that name.
 bool split(const std::string& word, const std::vector<std::pair<std::string, torch::program::TypePtr>>& arguments,
            size_t& at, std::string& value) {
@@ -187,6 +198,8 @@ int main(int argc, char** argv) try {
   for (const std::string& w : words) {
     if (w == "--") break;
     if (w == "-h" || w == "--help") return std::fputs(kHelp, stdout), 0;
+    if (w == "--cmake-dir") return show_folder({"cmake/TorchProgram", "lib/cmake/TorchProgram"});
+    if (w == "--pkgconfig-dir") return show_folder({"pkgconfig", "lib/pkgconfig"});
     if (w == "--version") return std::printf("torch-run: interface %d, form 1\n", torch::interface_number()), 0;
   }
   if (words.empty()) return std::fputs(kHelp, stderr), 2;

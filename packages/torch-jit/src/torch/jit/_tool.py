@@ -6,7 +6,7 @@ import os
 import sys
 from pathlib import Path
 
-__all__ = ["environment", "main", "path"]
+__all__ = ["core_library", "environment", "main", "path"]
 
 
 def path() -> str:
@@ -19,11 +19,22 @@ def path() -> str:
     return str(Path(__file__).parent / "bin" / "torch-run")
 
 
-def environment() -> dict[str, str]:
-    """What it needs to find libtorch_core where the parts do not share a folder, as in an editable install."""
+def core_library() -> str:
+    """Where libtorch_core lies, which the program and the C interface need.
+
+    >>> from torch.jit import _tool
+    >>> "libtorch_core.so" in _tool.core_library()
+    True
+    """
     import torch_core
 
-    where = str(Path(torch_core.get_cmake_dir()).parents[1] / "lib")
+    (library,) = (Path(torch_core.get_cmake_dir()).parents[1] / "lib").glob("libtorch_core.so.*")
+    return str(library)
+
+
+def environment() -> dict[str, str]:
+    """What it needs to find libtorch_core where the parts do not share a folder, as in an editable install."""
+    where = str(Path(core_library()).parent)
     before = os.environ.get("LD_LIBRARY_PATH")
     return {**os.environ, "LD_LIBRARY_PATH": where + (":" + before if before else "")}
 
