@@ -82,8 +82,15 @@ LAZY = {
     "legacy_contiguous_format": "_misc",
     **dict.fromkeys(
         ("_empty_affine_quantized", "_make_per_channel_quantized_tensor", "_make_per_tensor_quantized_tensor", "_scaled_mm", "lstsq", "matrix_rank",
-         "quantize_per_channel", "quantize_per_tensor", "quantize_per_tensor_dynamic", "solve", "symeig"),
+         "solve", "symeig"),
         "_refused",
+    ),
+    **dict.fromkeys(
+        (
+            "dequantize", "fake_quantize_per_channel_affine", "fake_quantize_per_tensor_affine", "quantize_per_channel", "quantize_per_tensor",
+            "quantize_per_tensor_dynamic",
+        ),
+        "_quantized",
     ),
     **dict.fromkeys(
         (

@@ -1,4 +1,4 @@
-"""How numbers of quantized tensors would be scaled: names that programs compare. There are no quantized tensors."""
+"""How numbers of quantized tensors are scaled."""
 
 from __future__ import annotations
 

@@ -364,6 +364,7 @@ METHODS_OF = {
     "_callbacks": ("apply_", "map_", "map2_"),
     "_old": ("resize", "resize_as", "masked_copy", "masked_copy_"),
     "_misc": ("is_nonzero",),
+    "_quantized": ("dequantize",),
 }  # fmt: skip
 
 

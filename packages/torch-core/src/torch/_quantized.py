@@ -1,0 +1,351 @@
+"""Tensors of small integers with a scale: what ``torch.quantize_per_tensor`` makes and quantized layers take and give.
+
+A quantized tensor holds its integers as its memory; ``(integer - zero_point) * scale`` is the number that one stands for. What moves or orders elements
+acts on the integers. A few functions of numbers (means, pooling, ``sigmoid``) compute in float32 and round again; all others
+name ``dequantize``.
+"""
+
+from __future__ import annotations
+
+from . import _C
+from ._dtypes import qint8, qint32, quint8
+from ._qschemes import per_channel_affine, per_tensor_affine
+
+#: dtype -> the dtype of its integers, least and greatest
+INTEGERS = {
+    qint8: (_C.int8, -128, 127),
+    quint8: (_C.uint8, 0, 255),
+    qint32: (_C.int32, -(2**31), 2**31 - 1),
+}
+#: functions that move elements: they keep scale and zero point
+MOVES = frozenset(
+    (
+        "reshape", "view", "flatten", "unflatten", "permute", "transpose", "swapaxes", "t", "T", "mT", "squeeze", "unsqueeze", "contiguous", "clone",
+        "detach", "__getitem__", "select", "narrow", "chunk", "split", "split_with_sizes", "unbind", "expand", "expand_as", "view_as", "index_select",
+        "cat", "concat", "concatenate", "stack", "movedim", "repeat", "flip", "as_strided", "unfold", "take", "gather",
+        "max_pool1d", "max_pool2d", "max_pool3d", "amax", "amin", "pixel_shuffle", "alias", "dropout", "identity",
+    )
+)  # fmt: skip
+#: functions of numbers whose results are rounded to the same scale
+ROUNDED = frozenset(
+    (
+        "mean", "avg_pool1d", "avg_pool2d", "avg_pool3d", "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "hardtanh", "relu6",
+        "clamp", "leaky_relu", "elu", "max", "min", "upsample_nearest2d", "upsample_bilinear2d", "interpolate", "hardswish",
+    )
+)  # fmt: skip
+#: functions with results in a range of their own
+UNIT = {"sigmoid": (1 / 256, 0), "hardsigmoid": (1 / 256, 0), "softmax": (1 / 256, 0), "tanh": (2 / 256, 128)}
+COMPARED = frozenset(("eq", "ne", "lt", "le", "gt", "ge", "equal", "allclose", "isclose"))
+
+
+class QuantizedTensor(_C.Tensor):
+    """A tensor whose integers stand for numbers.
+
+    >>> q = torch.quantize_per_tensor(torch.tensor([-1.0, 0.26, 2.0]), scale=0.1, zero_point=10, dtype=torch.quint8)
+    >>> q.int_repr(), q.dequantize()
+    (tensor([ 0, 13, 30], dtype=torch.uint8), tensor([-1.0000,  0.3000,  2.0000]))
+    >>> q.reshape(3, 1).q_scale()
+    0.1
+    """
+
+    is_quantized = True
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        name = func.__name__
+        own = next(x for x in _tensors((args, kwargs or {})))
+        if name in ("relu", "relu_"):
+            return own._ordered(lambda x: x.clamp(min=own.q_zero_point()))
+        if name in MOVES:
+            if own._axis is not None and name not in ("clone", "detach", "contiguous"):
+                raise NotImplementedError(
+                    f"{name}: not there for tensors with a scale for each channel; call dequantize() first"
+                )
+            for other in _tensors((args, kwargs or {})):
+                if (other._scale, other._zero) != (own._scale, own._zero) and own._axis is None:
+                    raise RuntimeError(
+                        f"{name}: expected one scale and zero point, got ({own._scale}, {own._zero}) and ({other._scale}, {other._zero})"
+                    )
+            return _wrapped(func(*_integers(args), **_integers(kwargs or {})), own)
+        if name in COMPARED:
+            return func(*_numbers(args), **_numbers(kwargs or {}))
+        if name in ROUNDED or name in UNIT:
+            found = func(*_numbers(args), **_numbers(kwargs or {}))
+            scale, zero = UNIT.get(name, (own._scale, own._zero))
+            if not isinstance(found, _C.Tensor):
+                raise NotImplementedError(
+                    f"{name}: not there for quantized tensors in this form; call dequantize() first"
+                )
+            return quantize_per_tensor(found, scale, zero, own.dtype)
+        if name == "to" and not any(isinstance(a, _C.dtype) for a in (*args[1:], *(kwargs or {}).values())):
+            return _wrapped(func(*_integers(args), **_integers(kwargs or {})), own)
+        raise NotImplementedError(
+            f"{name}: not there for quantized tensors; call dequantize() first, or quantize the layer that does it"
+        )
+
+    dtype = property(lambda self: self._dtype, doc="``torch.quint8``, ``torch.qint8`` or ``torch.qint32``.")
+
+    def int_repr(self):
+        """The integers, as a tensor of their own."""
+        return _plain(self).clone()
+
+    def dequantize(self):
+        """The numbers, in float32."""
+        integers = _plain(self)
+        if self._axis is None:
+            return (integers.to(_C.float32) - self._zero) * self._scale
+        shape = [1] * integers.dim()
+        shape[self._axis] = -1
+        return (integers.to(_C.float32) - self._zero.reshape(shape)) * self._scale.to(_C.float32).reshape(shape)
+
+    def _whole(self):
+        if self._axis is not None:
+            raise RuntimeError("q_scale: expected a tensor quantized as a whole, got one with a scale for each channel")
+
+    def q_scale(self):
+        """The number that a step of one stands for."""
+        self._whole()
+        return self._scale
+
+    def q_zero_point(self):
+        """The integer that stands for zero."""
+        self._whole()
+        return self._zero
+
+    def qscheme(self):
+        """``torch.per_tensor_affine`` or ``torch.per_channel_affine``."""
+        return per_tensor_affine if self._axis is None else per_channel_affine
+
+    def _channels(self):
+        if self._axis is None:
+            raise RuntimeError(
+                "q_per_channel_scales: expected a scale for each channel, got a tensor quantized as a whole"
+            )
+
+    def q_per_channel_scales(self):
+        """The scale of each channel."""
+        self._channels()
+        return self._scale
+
+    def q_per_channel_zero_points(self):
+        """The zero point of each channel."""
+        self._channels()
+        return self._zero
+
+    def q_per_channel_axis(self):
+        """The dim of the channels."""
+        self._channels()
+        return self._axis
+
+    def is_signed(self):
+        return self._dtype.is_signed
+
+    def is_floating_point(self):
+        return False
+
+    def item(self):
+        return self.dequantize().item()
+
+    def tolist(self):
+        """The numbers."""
+        return self.dequantize().tolist()
+
+    def numpy(self):
+        raise TypeError("numpy: NumPy has no quantized numbers; call dequantize() or int_repr() first")
+
+    def float(self):
+        """``dequantize``."""
+        return self.dequantize()
+
+    def _ordered(self, function):
+        self._whole()
+        return _wrapped(function(_plain(self)), self)
+
+    def __copy__(self):
+        return self.detach()
+
+    def __deepcopy__(self, memo):
+        memo[id(self)] = copied = self.clone()
+        return copied
+
+    def __reduce_ex__(self, protocol):
+        return rebuilt, (_plain(self), self._scale, self._zero, self._axis, self._dtype)
+
+    def __repr__(self, *, tensor_contents=None):
+        if self._axis is None:
+            said = f"scale={self._scale}, zero_point={self._zero}"
+        else:
+            said = f"scale={self._scale}, zero_point={self._zero}, axis={self._axis}"
+        text = repr(self.dequantize())[:-1]
+        return f"{text}, size={tuple(self.shape)}, dtype={self._dtype},\n       quantization_scheme={self.qscheme()}, {said})"
+
+    def __setitem__(self, index, value):
+        raise NotImplementedError("__setitem__: quantized tensors are not written to")
+
+    __iter__ = lambda self: iter(self.unbind(0))
+    __hash__ = object.__hash__
+
+
+def _plain(q):
+    return q.as_subclass(_C.Tensor)
+
+
+def _tensors(value):
+    """The quantized tensors of arguments."""
+    if isinstance(value, QuantizedTensor):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for one in value:
+            yield from _tensors(one)
+    elif isinstance(value, dict):
+        yield from _tensors(list(value.values()))
+
+
+def _mapped(function, value):
+    if isinstance(value, QuantizedTensor):
+        return function(value)
+    if isinstance(value, dict):
+        return {k: _mapped(function, v) for k, v in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)(_mapped(function, v) for v in value)
+    return value
+
+
+def _integers(value):
+    return _mapped(_plain, value)
+
+
+def _numbers(value):
+    return _mapped(QuantizedTensor.dequantize, value)
+
+
+def _wrapped(found, like):
+    if isinstance(found, _C.Tensor):
+        return rebuilt(found, like._scale, like._zero, like._axis, like._dtype)
+    if isinstance(found, (list, tuple)):
+        return tuple(_wrapped(one, like) for one in found)
+    return found
+
+
+def rebuilt(integers, scale, zero_point, axis, dtype):
+    """A quantized tensor of these integers."""
+    q = integers.as_subclass(QuantizedTensor)
+    q._scale, q._zero, q._axis, q._dtype = scale, zero_point, axis, dtype
+    return q
+
+
+def _checked(name, input, dtype):
+    if dtype not in INTEGERS:
+        raise RuntimeError(f"{name}: expected dtype torch.quint8, torch.qint8 or torch.qint32, got {dtype}")
+    if input.dtype is not _C.float32:
+        raise RuntimeError(f"{name}: expected a tensor of float32, got {input.dtype}")
+    return INTEGERS[dtype]
+
+
+def quantize_per_tensor(input, scale, zero_point, dtype):
+    """The nearest integers, ``round(input / scale) + zero_point`` within the range of the dtype.
+
+    >>> torch.quantize_per_tensor(torch.tensor([0.0, 0.5, 9.0]), 0.1, 5, torch.qint8).int_repr()
+    tensor([ 5, 10, 95], dtype=torch.int8)
+    """
+    if isinstance(input, (list, tuple)):
+        return [quantize_per_tensor(*one, dtype) for one in zip(input, scale, zero_point, strict=True)]
+    integer, least, most = _checked("quantize_per_tensor", input, dtype)
+    scale, zero_point = float(scale), int(zero_point)
+    if not 0 < scale < float("inf"):
+        raise RuntimeError(f"quantize_per_tensor: expected a positive scale, got {scale}")
+    if not least <= zero_point <= most:
+        raise RuntimeError(f"quantize_per_tensor: expected zero_point from {least} to {most}, got {zero_point}")
+    return rebuilt(_rounded(input, scale, zero_point, integer, least, most), scale, zero_point, None, dtype)
+
+
+def _rounded(input, scale, zero_point, integer, least, most):
+    if integer is _C.int32:  # float32 does not hold its bounds
+        input = input.to(_C.float64)
+    found = (input.detach() / scale).round() + zero_point
+    return found.nan_to_num(least, most, least).clamp(least, most).to(integer)
+
+
+def quantize_per_channel(input, scales, zero_points, axis, dtype):
+    """``quantize_per_tensor`` with a scale and zero point for each index of a dim.
+
+    >>> x = torch.tensor([[1.0, 2.0], [1.0, 2.0]])
+    >>> torch.quantize_per_channel(x, torch.tensor([0.1, 0.5]), torch.tensor([0, 1]), 0, torch.qint8).int_repr()
+    tensor([[10, 20],
+            [ 3,  5]], dtype=torch.int8)
+    """
+    integer, least, most = _checked("quantize_per_channel", input, dtype)
+    if not -input.dim() <= axis < input.dim():
+        raise IndexError(f"quantize_per_channel: axis {axis} of a tensor with {input.dim()} dims")
+    axis %= input.dim()
+    if scales.shape != (input.shape[axis],) or zero_points.shape != scales.shape:
+        raise RuntimeError(
+            f"quantize_per_channel: expected {input.shape[axis]} scales and zero points, got {tuple(scales.shape)} and {tuple(zero_points.shape)}"
+        )
+    shape = [1] * input.dim()
+    shape[axis] = -1
+    scales, zeros = scales.detach().to(_C.float64), zero_points.detach().to(_C.int64)
+    integers = _rounded(input, scales.to(_C.float32).reshape(shape), zeros.reshape(shape), integer, least, most)
+    return rebuilt(integers, scales, zeros, axis, dtype)
+
+
+def quantize_per_tensor_dynamic(input, dtype, reduce_range):
+    """``quantize_per_tensor`` by the least and greatest number of the tensor; ``reduce_range`` leaves a bit free.
+
+    >>> torch.quantize_per_tensor_dynamic(torch.tensor([-1.0, 2.0]), torch.quint8, False).q_zero_point()
+    85
+    """
+    _, least, most = _checked("quantize_per_tensor_dynamic", input, dtype)
+    if reduce_range:
+        least, most = (least // 2, most // 2)
+    low, high = min(input.min().item(), 0.0), max(input.max().item(), 0.0)
+    scale = (high - low) / (most - least) or 1.0
+    return quantize_per_tensor(input, scale, max(least, min(most, least - round(low / scale))), dtype)
+
+
+def dequantize(tensor):
+    """The numbers of quantized tensors, in float32; other tensors as they are.
+
+    >>> torch.dequantize(torch.quantize_per_tensor(torch.ones(2), 0.5, 0, torch.qint8))
+    tensor([1., 1.])
+    """
+    if isinstance(tensor, (list, tuple)):
+        return type(tensor)(dequantize(one) for one in tensor)
+    return tensor.dequantize() if isinstance(tensor, QuantizedTensor) else tensor.to(_C.float32)
+
+
+def fake_quantize_per_tensor_affine(input, scale, zero_point, quant_min, quant_max):
+    """Numbers rounded as quantization would; gradients pass where they are within the range.
+
+    >>> torch.fake_quantize_per_tensor_affine(torch.tensor([0.24, 9.0]), 0.1, 0, 0, 15)
+    tensor([0.2000, 1.5000])
+    """
+    return _faked("fake_quantize_per_tensor_affine", input, scale, zero_point, quant_min, quant_max)
+
+
+def fake_quantize_per_channel_affine(input, scale, zero_point, axis, quant_min, quant_max):
+    """``fake_quantize_per_tensor_affine`` with a scale and zero point for each index of a dim.
+
+    >>> x = torch.tensor([[0.24], [0.24]])
+    >>> torch.fake_quantize_per_channel_affine(x, torch.tensor([0.1, 0.2]), torch.tensor([0, 0]), 0, 0, 15)
+    tensor([[0.2000],
+            [0.2000]])
+    """
+    shape = [1] * input.dim()
+    shape[axis] = -1
+    scale, zero_point = scale.reshape(shape), zero_point.reshape(shape)
+    return _faked("fake_quantize_per_channel_affine", input, scale, zero_point, quant_min, quant_max)
+
+
+def _faked(name, input, scale, zero_point, quant_min, quant_max):
+    if quant_min > quant_max:
+        raise RuntimeError(f"{name}: expected quant_min up to quant_max, got {quant_min} and {quant_max}")
+    if not input.dtype.is_floating_point:
+        raise RuntimeError(f"{name}: expected a tensor of floats, got {input.dtype}")
+    detached = input.detach()
+    steps = (detached / scale).round() + zero_point
+    rounded = ((steps.clamp(quant_min, quant_max) - zero_point) * scale).to(input.dtype)
+    if not input.requires_grad:
+        return rounded
+    passed = input * ((steps >= quant_min) & (steps <= quant_max)).to(input.dtype)
+    return passed + (rounded - passed.detach())

@@ -1,0 +1,133 @@
+"""Tensors of small integers with a scale. Values marked so were recorded from PyTorch 2.13."""
+
+import copy
+import pickle
+
+import pytest
+import torch
+
+
+def quantized(values, scale=0.1, zero=10, dtype=torch.quint8):
+    return torch.quantize_per_tensor(torch.tensor(values), scale, zero, dtype)
+
+
+def test_integers_are_the_nearest_and_stay_within_the_dtype():
+    q = quantized([[1.0, -2.0, 3.0, 0.25, 99.0]])
+    assert q.int_repr().tolist() == [[20, 0, 40, 12, 255]] and q.int_repr().dtype == torch.uint8  # ties to even
+    assert torch.allclose(q.dequantize(), torch.tensor([[1.0, -1.0, 3.0, 0.2, 24.5]]))
+    assert (q.q_scale(), q.q_zero_point(), q.dtype, q.qscheme()) == (0.1, 10, torch.quint8, torch.per_tensor_affine)
+    assert q.is_quantized and not torch.ones(1).is_quantized and not q.is_floating_point() and not q.is_signed()
+    assert q.shape == (1, 5) and q.element_size() == 1
+    assert torch.equal(torch.dequantize([q, q])[1], q.dequantize()) and torch.equal(
+        torch.ones(2).dequantize(), torch.ones(2)
+    )
+    assert quantized([-20.0], 0.1, 3, torch.qint8).int_repr().tolist() == [-128]
+    assert quantized([1e12, -1e12], 1.0, 0, torch.qint32).int_repr().tolist() == [2**31 - 1, -(2**31)]
+    assert quantized([float("nan"), float("inf")], 1.0, 3).int_repr().tolist() == [0, 255]
+
+
+def test_each_channel_may_have_its_scale():
+    x = torch.tensor([[1.0, 2.0], [1.0, 2.0]])
+    q = torch.quantize_per_channel(x, torch.tensor([0.1, 0.5]), torch.tensor([0, 1]), -1, torch.qint8)
+    assert q.int_repr().tolist() == [[10, 5], [10, 5]] and torch.allclose(q.dequantize(), x)
+    assert q.q_per_channel_axis() == 1 and q.q_per_channel_scales().dtype == torch.float64
+    assert q.q_per_channel_zero_points().tolist() == [0, 1] and q.qscheme() == torch.per_channel_affine
+    with pytest.raises(RuntimeError, match="got one with a scale for each channel"):
+        q.q_scale()
+    with pytest.raises(RuntimeError, match="got a tensor quantized as a whole"):
+        quantized([1.0]).q_per_channel_scales()
+    with pytest.raises(NotImplementedError, match="reshape: not there for tensors with a scale for each channel"):
+        q.reshape(4)
+
+
+def test_dynamic_quantization_uses_the_range_of_the_numbers():
+    x = torch.tensor([-1.0, 2.0])
+    q = torch.quantize_per_tensor_dynamic(x, torch.quint8, False)
+    assert (q.q_scale(), q.q_zero_point()) == (pytest.approx(0.011764705882352941), 85)  # recorded
+    q = torch.quantize_per_tensor_dynamic(x, torch.qint8, True)
+    assert (q.q_scale(), q.q_zero_point()) == (pytest.approx(0.023622047244094488), -22)  # recorded
+
+
+@pytest.mark.parametrize(
+    "call, expected",
+    [
+        (lambda q: q.reshape(3), [1.0, -1.0, 3.0]),
+        (lambda q: torch.cat([q, q], 1), [[1.0, -1.0, 3.0, 1.0, -1.0, 3.0]]),
+        (lambda q: q[0, 1:], [-1.0, 3.0]),
+        (lambda q: q.t().contiguous().unsqueeze(0), [[[1.0], [-1.0], [3.0]]]),
+        (lambda q: torch.stack(q.unbind(1)), [[1.0], [-1.0], [3.0]]),
+        (lambda q: torch.flatten(q.expand(2, 3)), [1.0, -1.0, 3.0] * 2),
+        (lambda q: q.relu(), [[1.0, 0.0, 3.0]]),
+        (lambda q: torch.max_pool1d(q, 2, 1), [[1.0, 3.0]]),
+        (lambda q: q.mean(), 1.0),
+        (lambda q: q.max(), 3.0),
+        (lambda q: torch.clamp(q, 0.0, 2.0), [[1.0, 0.0, 2.0]]),
+        (lambda q: q.clone().detach().to("cpu"), [[1.0, -1.0, 3.0]]),
+    ],
+)
+def test_functions_that_keep_the_scale(call, expected):
+    found = call(quantized([[1.0, -2.0, 3.0]]))
+    assert found.is_quantized and found.q_scale() == 0.1 and found.q_zero_point() == 10
+    assert torch.allclose(found.dequantize(), torch.tensor(expected))
+
+
+def test_other_functions_compare_or_are_refused():
+    q = quantized([[1.0, -2.0, 3.0]])
+    assert (q == q).all() and torch.equal(q, q.clone()) and (q > 0).tolist() == [[True, False, True]]
+    s = torch.sigmoid(q)
+    assert s.q_scale() == 1 / 256 and s.int_repr().tolist() == [[187, 69, 244]]  # recorded: 0.7305, 0.2695, 0.9531
+    assert q[0, 0].item() == 1 and q.tolist() == q.float().tolist() and [len(row) for row in q] == [3]
+    for refused in (lambda: q + 1, lambda: q.sum(), lambda: q @ q.t(), lambda: q.to(torch.float64), lambda: q.abs()):
+        with pytest.raises(NotImplementedError, match=r"not there for quantized tensors; call dequantize\(\) first"):
+            refused()
+    with pytest.raises(NotImplementedError, match="quantized tensors are not written to"):
+        q[0] = 1
+    with pytest.raises(TypeError, match="NumPy has no quantized numbers"):
+        q.numpy()
+    with pytest.raises(RuntimeError, match="cat: expected one scale and zero point"):
+        torch.cat([q, quantized([[1.0, 2.0, 3.0]], 0.2)])
+
+
+def test_copies_and_pickles_keep_what_the_integers_mean():
+    q = quantized([[1.0, -2.0, 3.0]])
+    c = torch.quantize_per_channel(torch.ones(2, 2), torch.tensor([0.1, 0.5]), torch.tensor([0, 1]), 0, torch.qint8)
+    for one in (q, c):
+        for again in (copy.copy(one), copy.deepcopy(one), pickle.loads(pickle.dumps(one))):
+            assert torch.equal(again.int_repr(), one.int_repr()) and again.dtype == one.dtype
+            assert torch.equal(again.dequantize(), one.dequantize()) and repr(again) == repr(one)
+    assert repr(q).endswith("quantization_scheme=torch.per_tensor_affine, scale=0.1, zero_point=10)")
+
+
+@pytest.mark.parametrize(
+    "call, error, message",
+    [
+        (lambda x: torch.quantize_per_tensor(x, 0.1, 300, torch.quint8), RuntimeError, "expected zero_point from 0 to 255, got 300"),
+        (lambda x: torch.quantize_per_tensor(x, 0.0, 3, torch.quint8), RuntimeError, "expected a positive scale, got 0.0"),
+        (lambda x: torch.quantize_per_tensor(x, 1.0, 3, torch.int8), RuntimeError, "expected dtype torch.quint8, torch.qint8 or torch.qint32"),
+        (lambda x: torch.quantize_per_tensor(x.int(), 1.0, 3, torch.qint8), RuntimeError, "expected a tensor of float32, got torch.int32"),
+        (lambda x: torch.quantize_per_channel(x, x, x, 2, torch.qint8), IndexError, "axis 2 of a tensor with 1 dims"),
+        (lambda x: torch.quantize_per_channel(x, x[:1], x, 0, torch.qint8), RuntimeError, r"expected 2 scales and zero points, got \(1,\)"),
+        (lambda x: torch.fake_quantize_per_tensor_affine(x, 0.1, 0, 5, 3), RuntimeError, "expected quant_min up to quant_max, got 5 and 3"),
+        (lambda x: torch.fake_quantize_per_tensor_affine(x.int(), 0.1, 0, 0, 3), RuntimeError, "expected a tensor of floats"),
+    ],
+)  # fmt: skip
+def test_wrong_arguments_are_named(call, error, message):
+    with pytest.raises(error, match=message):
+        call(torch.ones(2))
+
+
+def test_fake_quantization_rounds_as_quantization_does():
+    x = torch.randn(1000) * 3
+    faked = torch.fake_quantize_per_tensor_affine(x, 0.05, 100, 0, 255)
+    assert torch.allclose(faked, torch.quantize_per_tensor(x, 0.05, 100, torch.quint8).dequantize())
+    y, s, z = torch.randn(3, 50), torch.tensor([0.01, 0.02, 0.05]), torch.tensor([1, 0, -3])
+    faked = torch.fake_quantize_per_channel_affine(y, s, z, 0, -128, 127)
+    assert torch.allclose(faked, torch.quantize_per_channel(y, s, z, 0, torch.qint8).dequantize())
+
+
+def test_gradients_pass_within_the_range():
+    pytest.importorskip("torch.autograd")
+    x = torch.tensor([-1.0, 0.24, 0.26, 9.0], requires_grad=True)
+    faked = torch.fake_quantize_per_tensor_affine(x, 0.1, 0, 0, 15)
+    faked.sum().backward()
+    assert torch.allclose(faked, torch.tensor([0.0, 0.2, 0.3, 1.5])) and x.grad.tolist() == [0, 1, 1, 0]
