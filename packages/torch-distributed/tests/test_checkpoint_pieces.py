@@ -85,7 +85,6 @@ def test_sharded_training_goes_on_with_another_number_of_ranks(ranks, tmp_path):
     def read(rank):
         model = FSDP(net()) if rank < 2 else None
         optimizer = torch.optim.Adam(model.parameters(), 0.01)
-        steps(model, optimizer, 7, 8)  # so that there is a state to load into
         names, slots = get_state_dict(model, optimizer)
         held = {"model": names, "optimizer": slots}
         dcp.load(held, checkpoint_id=tmp_path)
@@ -230,3 +229,46 @@ def test_a_rank_killed_at_any_step_leaves_the_checkpoint_before(ranks, tmp_path)
         held = {"x": torch.zeros(8)}
         dcp.load(held, checkpoint_id=tmp_path)
         assert held["x"].tolist() == [1.0] * 8
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda p: torch.optim.Adam(p, 0.1),
+        lambda p: torch.optim.SGD(p, 0.1, momentum=0.9),
+        lambda p: torch.optim.AdamW(p, torch.tensor(0.1), weight_decay=0.5),
+        lambda p: torch.optim.RMSprop(p, 0.1),
+    ],
+)
+def test_a_new_optimizer_has_places_for_what_a_checkpoint_holds_and_is_none_the_wiser(make, tmp_path):
+    def trained(steps):
+        torch.manual_seed(1)
+        model = torch.nn.Linear(2, 3)
+        optimizer = make(model.parameters())
+        for _ in range(steps):
+            optimizer.zero_grad()
+            model(torch.ones(4, 2)).square().sum().backward()
+            optimizer.step()
+        return model, optimizer
+
+    model, optimizer = trained(2)
+    names, slots = get_state_dict(model, optimizer)
+    dcp.save({"net": names, "optimizer": slots}, checkpoint_id=tmp_path, no_dist=True)
+
+    other, fresh = trained(0)
+    before = [p.detach().clone() for p in other.parameters()]
+    fresh.zero_grad()
+    names, slots = get_state_dict(other, fresh)
+    assert set(slots["state"]) == {"weight", "bias"}
+    assert not fresh.state
+    assert fresh.param_groups[0]["lr"] == 0.1
+    assert slots["param_groups"][0]["lr"] == 0.1
+    assert all(p.grad is None and torch.equal(p, q) for p, q in zip(other.parameters(), before, strict=True))
+    dcp.load({"net": names, "optimizer": slots}, checkpoint_id=tmp_path, no_dist=True)
+    set_state_dict(other, fresh, model_state_dict=names, optim_state_dict=slots)
+    whole = trained(4)[0]
+    for _ in range(2):
+        fresh.zero_grad()
+        other(torch.ones(4, 2)).square().sum().backward()
+        fresh.step()
+    assert all(torch.equal(p, q) for p, q in zip(other.parameters(), whole.parameters(), strict=True))

@@ -156,6 +156,7 @@ COURSES = {
     "snli": ["--epochs", 2, "--pairs", 200],
     "style_transfer": ["--epochs", 2, "--strokes", 5, "--size", 32, "--width", 8],
     "gnn": ["--epochs", 2, "--members", 200],
+    "image_classification": ["--epochs", 2, "--images", 10, "--width", 8],
 }
 DRAWN = {
     "vae", "dcgan", "super_resolution", "seq2seq", "time_sequence", "neural_ode", "speech_commands", "style_transfer",
@@ -174,9 +175,13 @@ def course(request, tmp_path):
         pytest.importorskip("tzdata")
     if request.param in ("vae", "dcgan"):
         pytest.importorskip("mlxtend")
+    if request.param == "image_classification":
+        pytest.importorskip("PIL")
 
     def start(*arguments, checkpoint="c.pt"):
         common = ["--quiet", "--threads", 1, "--checkpoint", tmp_path / checkpoint]
+        if request.param == "image_classification":
+            common += ["--drawn", tmp_path / "shapes"]
         return run(request.param, *COURSES[request.param], *common, *arguments).stdout
 
     start.name = request.param
@@ -198,8 +203,19 @@ def test_a_program_that_was_cut_and_resumed_ends_where_the_whole_run_ends(course
     assert one["history"] == other["history"]
 
 
+@pytest.mark.parametrize("how", [[], ["--shard"]], ids=["copies", "pieces"])
+def test_ranks_that_were_stopped_and_resumed_end_where_the_whole_run_ends(how, digits, tmp_path):
+    pytest.importorskip("tqdm")
+    pytest.importorskip("torch.distributed")
+    common = ["--data", digits, "--epochs", 2, "--batch-size", 20, "--threads", 1, "--quiet", *how, "--checkpoint"]
+    whole = losses(run("distributed", *common, tmp_path / "whole").stdout)
+    assert len(whole) == 2
+    assert losses(run("distributed", *common, tmp_path / "c", "--stop-after", 1).stdout) == whole[:1]
+    assert losses(run("distributed", *common, tmp_path / "c", "--resume").stdout) == whole[1:]
+
+
 def test_every_program_says_what_it_is_for():
-    for program in sorted(COURSES):
+    for program in sorted([*COURSES, "distributed"]):
         out = run(program, "--help").stdout
         assert "--resume" in out and "python main.py" in out, program
 

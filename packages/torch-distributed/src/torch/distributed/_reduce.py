@@ -1,6 +1,10 @@
 """How values of several ranks become one."""
 
+from __future__ import annotations
+
 import warnings
+
+TYPE_CHECKING = False
 
 __all__ = ["ReduceOp", "reduce_op"]
 
@@ -21,6 +25,17 @@ class ReduceOp:
 
     __module__ = "torch.distributed"
     __slots__ = ("factor", "name")
+
+    if TYPE_CHECKING:  # set below
+        SUM: ReduceOp
+        AVG: ReduceOp
+        PRODUCT: ReduceOp
+        MIN: ReduceOp
+        MAX: ReduceOp
+        BAND: ReduceOp
+        BOR: ReduceOp
+        BXOR: ReduceOp
+        PREMUL_SUM: ReduceOp
 
     def __init__(self, kind="SUM", factor=None):
         name = kind.name if isinstance(kind, ReduceOp) else kind

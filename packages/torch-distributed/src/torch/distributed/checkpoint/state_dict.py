@@ -10,6 +10,7 @@ from .. import _objects
 from .. import _world as world
 from ..tensor._api import distribute_tensor
 from ..tensor._dtensor import DTensor
+from ._first_step import begun
 
 __all__ = [
     "StateDictOptions", "get_model_state_dict", "get_optimizer_state_dict", "get_state_dict", "set_model_state_dict",
@@ -187,16 +188,20 @@ def _list(optimizers):
 
 
 def get_optimizer_state_dict(model, optimizers, *, submodules=None, options=None) -> dict:
-    """The state of optimizers with parameters by name: ``{"state": {name: ...}, "param_groups": [{"params": [names]}]}``."""
+    """The state of optimizers with parameters by name: ``{"state": {name: ...}, "param_groups": [{"params": [names]}]}``.
+
+    Of an optimizer that has made no step, the state that a step with gradients and a learning rate of zero makes: places
+    for what a checkpoint holds.
+    """
     options = _options(options)
     if submodules is not None:
         raise NotImplementedError("get_optimizer_state_dict: submodules is not there")
     names = _by_parameter(model)
     state, groups = {}, []
     for optimizer in _list(optimizers):
-        for group in optimizer.param_groups:
-            groups.append(group | {"params": [names[p] for p in group["params"]]})
-        state |= {names[p]: dict(held) for p, held in optimizer.state.items()}
+        groups += [group | {"params": [names[p] for p in group["params"]]} for group in optimizer.param_groups]
+        with begun(optimizer):
+            state |= {names[p]: dict(held) for p, held in optimizer.state.items()}
     whole = {"state": state, "param_groups": groups}
     if options.flatten_optimizer_state_dict:
         flat = {f"state.{name}.{key}": v for name, held in state.items() for key, v in held.items()}
