@@ -15,6 +15,8 @@ struct Elementwise;
 // dtypes and overlaps are settled; an input may be a number (0-d) on the CPU.
 struct ElementwiseWork {
   void (*run)(const Elementwise& op, DType compute, const Tensor& out, Inputs inputs, const Scalar* scalars, int count);
+  // out = mask ? a : b, broadcast; a and b may be of other dtypes. The shapes are settled.
+  void (*choose)(const char* op, const Tensor& out, const Tensor& mask, const Tensor& a, const Tensor& b);
 };
 
 // One operator as the functions below need it.
@@ -64,10 +66,13 @@ void store_scalar(const Scalar& value, DType dtype, void* to);
 // its limits (integers below zero wrap where there is no sign).
 void check_fits(const char* op, const Scalar& value, DType dtype);
 
+// LoopRow::formula of the first row of ops/unary.def, of ops/binary.def and of kernels/formulas.def.
+constexpr int kFirstUnary = 1, kFirstBinary = 1001, kFirstFormula = 2001;
 // A table of loops at run time: those of the processor's level, completed by the complex ones.
-inline void fill_loops(LoopRow* to, const LoopRow* level, const LoopRow* complex_loops, int count) {
+inline void fill_loops(LoopRow* to, const LoopRow* level, const LoopRow* complex_loops, int count, int first) {
   for (int i = 0; i < count; ++i) {
     to[i] = level[i];
+    to[i].formula = uint16_t(first + i);
     for (DType t : {DType::Complex64, DType::Complex128})
       if (complex_loops[i][t]) to[i].by_dtype[int(t)] = complex_loops[i][t];
   }

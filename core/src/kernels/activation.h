@@ -15,7 +15,7 @@ TORCH_VEC_INLINE V keep_nan(V x, V y) {  // y, or x where that is NaN
 
 struct relu : UnaryVec<kInts | kFloats> {
   template <class V>
-  static V eval(V x) {
+  static TORCH_ANY V eval(V x) {
     if constexpr (std::is_integral_v<V>)
       return x > V(0) ? x : V(0);
     else
@@ -24,7 +24,7 @@ struct relu : UnaryVec<kInts | kFloats> {
 };
 struct clamp : UnaryVec<kInts | kFloats> {  // scalars: low, high; as min(max(x, low), high)
   template <class V>
-  static V eval(V x, const Scalar<V>* s) {
+  static TORCH_ANY V eval(V x, const Scalar<V>* s) {
     const V low(s[0]), high(s[1]);
     x = select(x < low, low, x);
     return select(x > high, high, x);
@@ -32,93 +32,93 @@ struct clamp : UnaryVec<kInts | kFloats> {  // scalars: low, high; as min(max(x,
 };
 struct clamp_min : UnaryVec<kInts | kFloats> {
   template <class V>
-  static V eval(V x, const Scalar<V>* s) {
+  static TORCH_ANY V eval(V x, const Scalar<V>* s) {
     return select(x < V(s[0]), V(s[0]), x);
   }
 };
 struct clamp_max : UnaryVec<kInts | kFloats> {
   template <class V>
-  static V eval(V x, const Scalar<V>* s) {
+  static TORCH_ANY V eval(V x, const Scalar<V>* s) {
     return select(x > V(s[0]), V(s[0]), x);
   }
 };
 struct hardtanh_backward : BinaryVec<kFloats> {  // (grad, x); scalars: low, high
   template <class V>
-  static V eval(V g, V x, const Scalar<V>* s) {
+  static TORCH_ANY V eval(V g, V x, const Scalar<V>* s) {
     return select((x <= V(s[0])) | (x >= V(s[1])), V(0), g);
   }
 };
 struct threshold : UnaryVec<kInts | kFloats> {  // scalars: threshold, value
   template <class V>
-  static V eval(V x, const Scalar<V>* s) {
+  static TORCH_ANY V eval(V x, const Scalar<V>* s) {
     return select(x <= V(s[0]), V(s[1]), x);
   }
 };
 struct threshold_backward : BinaryVec<kInts | kFloats> {  // (grad, x); scalars: threshold
   template <class V>
-  static V eval(V g, V x, const Scalar<V>* s) {
+  static TORCH_ANY V eval(V g, V x, const Scalar<V>* s) {
     return select(x <= V(s[0]), V(0), g);
   }
 };
 struct leaky_relu : UnaryVec<kFloats> {  // scalars: slope
   template <class V>
-  static V eval(V x, const Scalar<V>* s) {
+  static TORCH_ANY V eval(V x, const Scalar<V>* s) {
     return select(x > V(0), x, x * V(s[0]));
   }
 };
 struct leaky_relu_backward : BinaryVec<kFloats> {
   template <class V>
-  static V eval(V g, V x, const Scalar<V>* s) {
+  static TORCH_ANY V eval(V g, V x, const Scalar<V>* s) {
     return select(x > V(0), g, g * V(s[0]));
   }
 };
 struct prelu : BinaryVec<kFloats> {  // (x, weight)
   template <class V>
-  static V eval(V x, V w) {
+  static TORCH_ANY V eval(V x, V w) {
     return select(x > V(0), x, x * w);
   }
 };
 struct hardsigmoid : UnaryVec<kFloats> {
   template <class V>
-  static V eval(V x) {
+  static TORCH_ANY V eval(V x) {
     const V y = x + V(3), z = select(y < V(0), V(0), y);
     return select(z > V(6), V(6), z) / V(6);
   }
 };
 struct hardsigmoid_backward : BinaryVec<kFloats> {
   template <class V>
-  static V eval(V g, V x) {
+  static TORCH_ANY V eval(V g, V x) {
     return select((x > V(-3)) & (x < V(3)), g / V(6), V(0));
   }
 };
 struct hardswish : UnaryVec<kFloats> {
   template <class V>
-  static V eval(V x) {
+  static TORCH_ANY V eval(V x) {
     return x * hardsigmoid::eval(x);
   }
 };
 struct hardswish_backward : BinaryVec<kFloats> {
   template <class V>
-  static V eval(V g, V x) {
+  static TORCH_ANY V eval(V g, V x) {
     const V inner = g * (x / V(3) + constant<V>(0.5));
     return select(x < V(-3), V(0), select(x <= V(3), inner, g));
   }
 };
 struct hardshrink : UnaryVec<kFloats> {  // scalars: lambda
   template <class V>
-  static V eval(V x, const Scalar<V>* s) {
+  static TORCH_ANY V eval(V x, const Scalar<V>* s) {
     return select((x >= V(-s[0])) & (x <= V(s[0])), V(0), x);
   }
 };
 struct hardshrink_backward : BinaryVec<kFloats> {
   template <class V>
-  static V eval(V g, V x, const Scalar<V>* s) {
+  static TORCH_ANY V eval(V g, V x, const Scalar<V>* s) {
     return select((x >= V(-s[0])) & (x <= V(s[0])), V(0), g);
   }
 };
 struct softshrink : UnaryVec<kFloats> {  // scalars: lambda
   template <class V>
-  static V eval(V x, const Scalar<V>* s) {
+  static TORCH_ANY V eval(V x, const Scalar<V>* s) {
     const V l(s[0]);
     return select(x > l, x - l, select(x < -l, x + l, x * V(0)));  // x * 0 keeps NaN
   }
@@ -129,34 +129,34 @@ struct softshrink : UnaryVec<kFloats> {  // scalars: lambda
 struct elu : UnaryVec<kFloats> {  // scalars: alpha * scale, scale, input_scale
   static constexpr bool kHeavy = true;
   template <class V>
-  static V eval(V x, const Scalar<V>* s) {
+  static TORCH_ANY V eval(V x, const Scalar<V>* s) {
     return select(x > V(0), x * V(s[1]), math::expm1(x * V(s[2])) * V(s[0]));
   }
 };
 struct elu_backward : BinaryVec<kFloats> {  // (grad, x); scalars: alpha * scale, scale, input_scale
   static constexpr bool kHeavy = true;
   template <class V>
-  static V eval(V g, V x, const Scalar<V>* s) {
+  static TORCH_ANY V eval(V g, V x, const Scalar<V>* s) {
     return select(x > V(0), g * V(s[1]), g * V(s[0] * s[2]) * math::exp(x * V(s[2])));
   }
 };
 struct elu_backward_result : BinaryVec<kFloats> {  // (grad, y); scalars as above
   template <class V>
-  static V eval(V g, V y, const Scalar<V>* s) {
+  static TORCH_ANY V eval(V g, V y, const Scalar<V>* s) {
     return select(y > V(0), g * V(s[1]), g * V(s[2]) * (y + V(s[0])));
   }
 };
 struct silu : UnaryVec<kFloats | kComplexes> {
   static constexpr bool kHeavy = true;
   template <class V>
-  static V eval(V x) {
+  static TORCH_ANY V eval(V x) {
     return x / (V(1) + math::exp(-x));
   }
 };
 struct silu_backward : BinaryVec<kFloats> {
   static constexpr bool kHeavy = true;
   template <class V>
-  static V eval(V g, V x) {
+  static TORCH_ANY V eval(V g, V x) {
     const V y = math::sigmoid(x);
     return g * y * (V(1) + x * (V(1) - y));
   }
@@ -169,7 +169,7 @@ TORCH_VEC_INLINE V log1p_exp(V x) {
 struct softplus : UnaryVec<kFloats> {  // scalars: beta, threshold
   static constexpr bool kHeavy = true;
   template <class V>
-  static V eval(V x, const Scalar<V>* s) {
+  static TORCH_ANY V eval(V x, const Scalar<V>* s) {
     const V z = x * V(s[0]);
     return select(z > V(s[1]), x, keep_nan(z, log1p_exp(z)) / V(s[0]));
   }
@@ -177,7 +177,7 @@ struct softplus : UnaryVec<kFloats> {  // scalars: beta, threshold
 struct softplus_backward : BinaryVec<kFloats> {
   static constexpr bool kHeavy = true;
   template <class V>
-  static V eval(V g, V x, const Scalar<V>* s) {
+  static TORCH_ANY V eval(V g, V x, const Scalar<V>* s) {
     const V z = x * V(s[0]);
     return select(z > V(s[1]), g, g * math::sigmoid(z));
   }
@@ -185,41 +185,41 @@ struct softplus_backward : BinaryVec<kFloats> {
 struct log_sigmoid : UnaryVec<kFloats> {
   static constexpr bool kHeavy = true;
   template <class V>
-  static V eval(V x) {
+  static TORCH_ANY V eval(V x) {
     return keep_nan(x, select(x < V(0), x, V(0)) - math::log1p(math::exp(-TORCH_ISA::abs(x))));
   }
 };
 struct log_sigmoid_backward : BinaryVec<kFloats> {
   static constexpr bool kHeavy = true;
   template <class V>
-  static V eval(V g, V x) {
+  static TORCH_ANY V eval(V g, V x) {
     return g * math::sigmoid(-x);
   }
 };
 struct mish : UnaryVec<kFloats> {
   static constexpr bool kHeavy = true;
   template <class V>
-  static V eval(V x) {
+  static TORCH_ANY V eval(V x) {
     return x * math::tanh(log1p_exp(x));
   }
 };
 struct mish_backward : BinaryVec<kFloats> {
   static constexpr bool kHeavy = true;
   template <class V>
-  static V eval(V g, V x) {
+  static TORCH_ANY V eval(V g, V x) {
     const V t = math::tanh(log1p_exp(x));
     return g * (t + x * math::sigmoid(x) * (V(1) - t * t));
   }
 };
 struct sigmoid_backward : BinaryVec<kFloats> {  // (grad, y)
   template <class V>
-  static V eval(V g, V y) {
+  static TORCH_ANY V eval(V g, V y) {
     return g * (V(1) - y) * y;
   }
 };
 struct tanh_backward : BinaryVec<kFloats> {  // (grad, y)
   template <class V>
-  static V eval(V g, V y) {
+  static TORCH_ANY V eval(V g, V y) {
     return g * (V(1) - y * y);
   }
 };
@@ -234,14 +234,14 @@ inline constexpr double kGeluCubic = 0.044715;  // D. Hendrycks, K. Gimpel, "Gau
 struct gelu : UnaryVec<kFloats> {
   static constexpr bool kHeavy = true;
   template <class V>
-  static V eval(V x) {
+  static TORCH_ANY V eval(V x) {
     return x * constant<V>(0.5) * (V(1) + math::erf(x * constant<V>(kSqrtHalf)));
   }
 };
 struct gelu_backward : BinaryVec<kFloats> {
   static constexpr bool kHeavy = true;
   template <class V>
-  static V eval(V g, V x) {
+  static TORCH_ANY V eval(V g, V x) {
     const V cdf = constant<V>(0.5) * (V(1) + math::erf(x * constant<V>(kSqrtHalf)));
     const V pdf = constant<V>(kInvSqrt2Pi) * math::exp(x * x * constant<V>(-0.5));
     return g * (cdf + x * pdf);
@@ -250,7 +250,7 @@ struct gelu_backward : BinaryVec<kFloats> {
 struct gelu_tanh : UnaryVec<kFloats> {
   static constexpr bool kHeavy = true;
   template <class V>
-  static V eval(V x) {
+  static TORCH_ANY V eval(V x) {
     const V inner = constant<V>(kSqrt2OverPi) * (x + constant<V>(kGeluCubic) * x * x * x);
     return constant<V>(0.5) * x * (V(1) + math::tanh(inner));
   }
@@ -258,7 +258,7 @@ struct gelu_tanh : UnaryVec<kFloats> {
 struct gelu_tanh_backward : BinaryVec<kFloats> {
   static constexpr bool kHeavy = true;
   template <class V>
-  static V eval(V g, V x) {
+  static TORCH_ANY V eval(V g, V x) {
     const V b = constant<V>(kSqrt2OverPi), c = constant<V>(kGeluCubic), half = constant<V>(0.5);
     const V t = math::tanh(b * (x + c * x * x * x));
     const V slope = b * (V(1) + V(3) * c * x * x);

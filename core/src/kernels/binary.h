@@ -21,13 +21,13 @@ concept Floating = !std::is_integral_v<T>;  // float, double, Vec and Complex
 
 struct logical_or_bytes : Binary<kBools> {
   template <class T>
-  static T eval(T a, T b) {
+  static TORCH_ANY T eval(T a, T b) {
     return a | b;
   }
 };
 struct logical_and_bytes : Binary<kBools> {
   template <class T>
-  static T eval(T a, T b) {
+  static TORCH_ANY T eval(T a, T b) {
     return a & b;
   }
 };
@@ -35,33 +35,33 @@ struct logical_and_bytes : Binary<kBools> {
 struct add : BinaryVec<kWords | kFloats | kComplexes> {
   using OnBool = logical_or_bytes;
   template <class V>
-  static V eval(V a, V b) {
+  static TORCH_ANY V eval(V a, V b) {
     return V(a + b);
   }
 };
 struct or_scaled_bytes : Binary<kBools> {  // scalars: alpha
   template <class T>
-  static T eval(T a, T b, const Scalar<T>* s) {
+  static TORCH_ANY T eval(T a, T b, const Scalar<T>* s) {
     return a | (b & T(s[0] != 0));
   }
 };
 struct add_scaled : BinaryVec<kWords | kFloats | kComplexes> {  // scalars: alpha
   using OnBool = or_scaled_bytes;
   template <class V>
-  static V eval(V a, V b, const Scalar<V>* s) {
+  static TORCH_ANY V eval(V a, V b, const Scalar<V>* s) {
     return V(a + b * V(s[0]));
   }
 };
 struct sub : BinaryVec<kWords | kFloats | kComplexes> {
   template <class V>
-  static V eval(V a, V b) {
+  static TORCH_ANY V eval(V a, V b) {
     return V(a - b);
   }
 };
 struct mul : BinaryVec<kWords | kFloats | kComplexes> {
   using OnBool = logical_and_bytes;
   template <class V>
-  static V eval(V a, V b) {
+  static TORCH_ANY V eval(V a, V b) {
     if constexpr (std::is_same_v<V, uint16_t>)
       return V(uint32_t(a) * b);  // int would overflow
     else
@@ -70,7 +70,7 @@ struct mul : BinaryVec<kWords | kFloats | kComplexes> {
 };
 struct true_divide : BinaryVec<kFloats | kComplexes> {
   template <class V>
-  static V eval(V a, V b) {
+  static TORCH_ANY V eval(V a, V b) {
     return a / b;
   }
 };
@@ -84,13 +84,13 @@ struct IntegerDivision {
     if (zero) integer_division_by_zero();
   }
   template <Integer T>
-  static T quotient(T a, T b) {
+  static TORCH_ANY T quotient(T a, T b) {
     if constexpr (std::is_signed_v<T>)
       if (b == T(-1)) return T(std::make_unsigned_t<T>(0) - std::make_unsigned_t<T>(a));
     return T(a / b);
   }
   template <Integer T>
-  static T modulo(T a, T b) {
+  static TORCH_ANY T modulo(T a, T b) {
     if constexpr (std::is_signed_v<T>)
       if (b == T(-1)) return 0;
     return T(a % b);
@@ -98,11 +98,11 @@ struct IntegerDivision {
 };
 struct div_trunc : BinaryVec<kInts | kFloats>, IntegerDivision {
   template <Integer T>
-  static T eval(T a, T b) {
+  static TORCH_ANY T eval(T a, T b) {
     return quotient(a, b);
   }
   template <Floating V>
-  static V eval(V a, V b) {
+  static TORCH_ANY V eval(V a, V b) {
     return trunc(a / b);
   }
 };
@@ -110,14 +110,14 @@ struct div_trunc : BinaryVec<kInts | kFloats>, IntegerDivision {
 struct floor_divide : BinaryVec<kInts | kFloats>, IntegerDivision {
   static constexpr bool kHeavy = true;
   template <Integer T>
-  static T eval(T a, T b) {
+  static TORCH_ANY T eval(T a, T b) {
     const T q = quotient(a, b);
     if constexpr (std::is_signed_v<T>)
       if ((a < 0) != (b < 0) && modulo(a, b) != 0) return T(q - 1);
     return q;
   }
   template <Floating V>
-  static V eval(V a, V b) {
+  static TORCH_ANY V eval(V a, V b) {
     const V zero(0), one(1), half(0.5f), rest = math::fmod(a, b);
     V q = (a - rest) / b;
     q = select((rest != zero) & ((b < zero) ^ (rest < zero)), q - one, q);
@@ -130,14 +130,14 @@ struct floor_divide : BinaryVec<kInts | kFloats>, IntegerDivision {
 struct remainder : BinaryVec<kInts | kFloats>, IntegerDivision {  // the sign of b, as Python's %
   static constexpr bool kHeavy = true;
   template <Integer T>
-  static T eval(T a, T b) {
+  static TORCH_ANY T eval(T a, T b) {
     T r = modulo(a, b);
     if constexpr (std::is_signed_v<T>)
       if (r != 0 && (r < 0) != (b < 0)) r = T(r + b);
     return r;
   }
   template <Floating V>
-  static V eval(V a, V b) {
+  static TORCH_ANY V eval(V a, V b) {
     const V zero(0), r = math::fmod(a, b);
     return select((r != zero) & ((b < zero) ^ (r < zero)), r + b, r);
   }
@@ -145,11 +145,11 @@ struct remainder : BinaryVec<kInts | kFloats>, IntegerDivision {  // the sign of
 struct fmod : BinaryVec<kInts | kFloats>, IntegerDivision {  // the sign of a, as C's fmod
   static constexpr bool kHeavy = true;
   template <Integer T>
-  static T eval(T a, T b) {
+  static TORCH_ANY T eval(T a, T b) {
     return modulo(a, b);
   }
   template <Floating V>
-  static V eval(V a, V b) {
+  static TORCH_ANY V eval(V a, V b) {
     return math::fmod(a, b);
   }
 };
@@ -158,7 +158,7 @@ struct fmod : BinaryVec<kInts | kFloats>, IntegerDivision {  // the sign of a, a
 struct pow : BinaryVec<kInts | kFloats | kComplexes> {
   static constexpr bool kHeavy = true;
   template <Integer T>
-  static T eval(T a, T b) {
+  static TORCH_ANY T eval(T a, T b) {
     if constexpr (std::is_signed_v<T>)
       if (b < 0) return a == 1 ? T(1) : a == -1 ? T(b % 2 == 0 ? 1 : -1) : T(0);
     uint64_t base = uint64_t(a), result = 1;
@@ -167,7 +167,7 @@ struct pow : BinaryVec<kInts | kFloats | kComplexes> {
     return T(result);
   }
   template <Floating V>
-  static V eval(V a, V b) {
+  static TORCH_ANY V eval(V a, V b) {
     return math::pow(a, b);
   }
 };
@@ -177,7 +177,7 @@ struct pow : BinaryVec<kInts | kFloats | kComplexes> {
 #define TORCH_COMPARISON(NAME, TYPES, EXPRESSION) \
   struct NAME : Binary<TYPES, Gives::Bool> {      \
     template <class T>                            \
-    static bool eval(T a, T b) {                  \
+    static TORCH_ANY bool eval(T a, T b) {        \
       return EXPRESSION;                          \
     }                                             \
   };
@@ -197,25 +197,25 @@ TORCH_COMPARISON(logical_xor, kBools | kWords | kFloats | kComplexes, (a != T(0)
 
 struct maximum : Binary<kBools | kInts | kFloats> {  // NaN wins
   template <class T>
-  static T eval(T a, T b) {
+  static TORCH_ANY T eval(T a, T b) {
     return ((a > b) | (a != a)) ? a : b;
   }
 };
 struct minimum : Binary<kBools | kInts | kFloats> {
   template <class T>
-  static T eval(T a, T b) {
+  static TORCH_ANY T eval(T a, T b) {
     return ((a < b) | (a != a)) ? a : b;
   }
 };
 struct fmax : Binary<kBools | kInts | kFloats> {  // NaN loses
   template <class T>
-  static T eval(T a, T b) {
+  static TORCH_ANY T eval(T a, T b) {
     return ((a > b) | (b != b)) ? a : b;
   }
 };
 struct fmin : Binary<kBools | kInts | kFloats> {
   template <class T>
-  static T eval(T a, T b) {
+  static TORCH_ANY T eval(T a, T b) {
     return ((a < b) | (b != b)) ? a : b;
   }
 };
@@ -225,33 +225,33 @@ struct fmin : Binary<kBools | kInts | kFloats> {
 
 struct bitwise_and : Binary<kBools | kWords> {
   template <class T>
-  static T eval(T a, T b) {
+  static TORCH_ANY T eval(T a, T b) {
     return a & b;
   }
 };
 struct bitwise_or : Binary<kBools | kWords> {
   template <class T>
-  static T eval(T a, T b) {
+  static TORCH_ANY T eval(T a, T b) {
     return a | b;
   }
 };
 struct bitwise_xor : Binary<kBools | kWords> {
   template <class T>
-  static T eval(T a, T b) {
+  static TORCH_ANY T eval(T a, T b) {
     return a ^ b;
   }
 };
 // Shifts by less than nothing or by the width and more shift everything out, keeping the sign to the right.
 struct bitwise_left_shift : Binary<kInts> {
   template <class T>
-  static T eval(T a, T b) {
+  static TORCH_ANY T eval(T a, T b) {
     using U = std::make_unsigned_t<T>;
     return U(b) >= sizeof(T) * 8 ? T(0) : T(U(a) << U(b));
   }
 };
 struct bitwise_right_shift : Binary<kInts> {
   template <class T>
-  static T eval(T a, T b) {
+  static TORCH_ANY T eval(T a, T b) {
     using U = std::make_unsigned_t<T>;
     constexpr U last = sizeof(T) * 8 - 1;
     if (U(b) > last) return std::is_signed_v<T> ? T(a >> last) : T(0);
@@ -261,19 +261,19 @@ struct bitwise_right_shift : Binary<kInts> {
 struct gcd : Binary<kInts> {
   static constexpr bool kHeavy = true;
   template <class T>
-  static T eval(T a, T b) {
+  static TORCH_ANY T eval(T a, T b) {
     using U = std::make_unsigned_t<T>;
     return T(std::gcd(magnitude<U>(a), magnitude<U>(b)));
   }
   template <class U, class T>
-  static U magnitude(T x) {
+  static TORCH_ANY U magnitude(T x) {
     return x < T(0) ? U(U(0) - U(x)) : U(x);
   }
 };
 struct lcm : Binary<kInts> {
   static constexpr bool kHeavy = true;
   template <class T>
-  static T eval(T a, T b) {
+  static TORCH_ANY T eval(T a, T b) {
     using U = std::make_unsigned_t<T>;
     const U x = gcd::magnitude<U>(a), y = gcd::magnitude<U>(b);
     return x == 0 || y == 0 ? T(0) : T(U(uint64_t(x / std::gcd(x, y)) * y));
@@ -286,40 +286,40 @@ struct lcm : Binary<kInts> {
 struct atan2 : BinaryVec<kFloats> {
   static constexpr bool kHeavy = true;
   template <class V>
-  static V eval(V a, V b) {
+  static TORCH_ANY V eval(V a, V b) {
     return math::atan2(a, b);
   }
 };
 struct hypot : BinaryVec<kFloats> {
   static constexpr bool kHeavy = true;
   template <class V>
-  static V eval(V a, V b) {
+  static TORCH_ANY V eval(V a, V b) {
     return math::hypot(a, b);
   }
 };
 struct copysign : BinaryVec<kFloats> {
   template <class V>
-  static V eval(V a, V b) {
+  static TORCH_ANY V eval(V a, V b) {
     return TORCH_ISA::copysign(a, b);
   }
 };
 struct nextafter : Binary<kFloats> {
   template <class T>
-  static T eval(T a, T b) {
+  static TORCH_ANY T eval(T a, T b) {
     return std::nextafter(a, b);
   }
 };
 struct xlogy : BinaryVec<kFloats> {  // 0 * log(b) is 0 unless b is NaN
   static constexpr bool kHeavy = true;
   template <class V>
-  static V eval(V a, V b) {
+  static TORCH_ANY V eval(V a, V b) {
     return select(isnan(b), b, select(a == V(0), V(0), a * math::log(b)));
   }
 };
 struct logaddexp : BinaryVec<kFloats | kComplexes> {
   static constexpr bool kHeavy = true;
   template <class V>
-  static V eval(V a, V b) {
+  static TORCH_ANY V eval(V a, V b) {
     if constexpr (kIsComplex<V>) {  // the larger one by its real part
       if (a != a || b != b) return a + b;
       const V high = a.re >= b.re ? a : b, low = a.re >= b.re ? b : a;
@@ -329,7 +329,7 @@ struct logaddexp : BinaryVec<kFloats | kComplexes> {
     }
   }
   template <class V>
-  static V of_reals(V a, V b) {
+  static TORCH_ANY V of_reals(V a, V b) {
     const V larger = select((a > b) | isnan(a), a, b), gap = abs(a - b);
     return select(a == b, a + constant<V>(math::kLn2), larger + math::log1p(math::exp(-gap)));  // equal: infinities too
   }
@@ -337,14 +337,14 @@ struct logaddexp : BinaryVec<kFloats | kComplexes> {
 struct logaddexp2 : BinaryVec<kFloats> {
   static constexpr bool kHeavy = true;
   template <class V>
-  static V eval(V a, V b) {
+  static TORCH_ANY V eval(V a, V b) {
     const V larger = select((a > b) | isnan(a), a, b), gap = abs(a - b);
     return select(a == b, a + V(1), larger + math::log1p(math::exp2(-gap)) * constant<V>(math::kLog2E));
   }
 };
 struct heaviside : Binary<kBools | kInts | kFloats> {
   template <class T>
-  static T eval(T a, T b) {
+  static TORCH_ANY T eval(T a, T b) {
     return a == T(0) ? b : a != a ? a : T(a > T(0));
   }
 };
@@ -353,28 +353,28 @@ struct heaviside : Binary<kBools | kInts | kFloats> {
 struct igamma : Binary<kFloats> {
   static constexpr bool kHeavy = true;
   template <class T>
-  static T eval(T a, T x) {
+  static TORCH_ANY T eval(T a, T x) {
     return T(math::igamma_scalar(a, x));
   }
 };
 struct igamma_slope : Binary<kFloats> {
   static constexpr bool kHeavy = true;
   template <class T>
-  static T eval(T a, T x) {
+  static TORCH_ANY T eval(T a, T x) {
     return T(math::igamma_slope_scalar(a, x));
   }
 };
 struct standard_gamma_grad : Binary<kFloats> {
   static constexpr bool kHeavy = true;
   template <class T>
-  static T eval(T a, T x) {
+  static TORCH_ANY T eval(T a, T x) {
     return T(math::gamma_draw_slope(a, x));
   }
 };
 struct igammac : Binary<kFloats> {
   static constexpr bool kHeavy = true;
   template <class T>
-  static T eval(T a, T x) {
+  static TORCH_ANY T eval(T a, T x) {
     return T(math::igammac_scalar(a, x));
   }
 };

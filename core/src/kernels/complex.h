@@ -11,16 +11,18 @@ template <class T>
 struct Complex {
   T re, im;
   Complex() = default;
-  constexpr Complex(T re, T im = T(0)) : re(re), im(im) {}
-  explicit Complex(std::complex<T> z) : re(z.real()), im(z.imag()) {}
-  std::complex<T> std() const { return {re, im}; }
+  TORCH_ANY constexpr Complex(T re, T im = T(0)) : re(re), im(im) {}
+  TORCH_ANY explicit Complex(std::complex<T> z) : re(z.real()), im(z.imag()) {}
+  TORCH_ANY std::complex<T> std() const { return {re, im}; }
 
-  friend Complex operator+(Complex a, Complex b) { return {a.re + b.re, a.im + b.im}; }
-  friend Complex operator-(Complex a, Complex b) { return {a.re - b.re, a.im - b.im}; }
-  friend Complex operator-(Complex a) { return {-a.re, -a.im}; }
-  friend Complex operator*(Complex a, Complex b) { return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re}; }
+  TORCH_ANY friend Complex operator+(Complex a, Complex b) { return {a.re + b.re, a.im + b.im}; }
+  TORCH_ANY friend Complex operator-(Complex a, Complex b) { return {a.re - b.re, a.im - b.im}; }
+  TORCH_ANY friend Complex operator-(Complex a) { return {-a.re, -a.im}; }
+  TORCH_ANY friend Complex operator*(Complex a, Complex b) {
+    return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+  }
   // Smith's method: scaled by the larger part of the divisor, so that it overflows only where the quotient does.
-  friend Complex operator/(Complex a, Complex b) {
+  TORCH_ANY friend Complex operator/(Complex a, Complex b) {
     const T x = std::abs(b.re), y = std::abs(b.im);
     if (x == T(0) && y == T(0)) return {a.re / x, a.im / x};
     if (x >= y) {
@@ -30,8 +32,8 @@ struct Complex {
     const T r = b.re / b.im, d = b.re * r + b.im;
     return {(a.re * r + a.im) / d, (a.im * r - a.re) / d};
   }
-  friend bool operator==(Complex a, Complex b) { return a.re == b.re && a.im == b.im; }
-  friend bool operator!=(Complex a, Complex b) { return !(a == b); }
+  TORCH_ANY friend bool operator==(Complex a, Complex b) { return a.re == b.re && a.im == b.im; }
+  TORCH_ANY friend bool operator!=(Complex a, Complex b) { return !(a == b); }
 };
 
 template <class V>
@@ -40,10 +42,10 @@ struct ScalarOf<Complex<V>> {
 };
 
 namespace math {
-#define TORCH_COMPLEX_MATH(name)           \
-  template <class T>                       \
-  Complex<T> name(Complex<T> z) {          \
-    return Complex<T>(std::name(z.std())); \
+#define TORCH_COMPLEX_MATH(name)            \
+  template <class T>                        \
+  TORCH_ANY Complex<T> name(Complex<T> z) { \
+    return Complex<T>(std::name(z.std()));  \
   }
 TORCH_COMPLEX_MATH(exp)
 TORCH_COMPLEX_MATH(log)
@@ -63,36 +65,36 @@ TORCH_COMPLEX_MATH(acosh)
 TORCH_COMPLEX_MATH(atanh)
 #undef TORCH_COMPLEX_MATH
 template <class T>
-Complex<T> log2(Complex<T> z) {
+TORCH_ANY Complex<T> log2(Complex<T> z) {
   const Complex<T> l = log(z);
   const T scale = 1 / std::log(T(2));
   return {l.re * scale, l.im * scale};
 }
 template <class T>
-Complex<T> exp2(Complex<T> z) {
+TORCH_ANY Complex<T> exp2(Complex<T> z) {
   const T ln2 = std::log(T(2));
   return exp(Complex<T>(z.re * ln2, z.im * ln2));
 }
 // Without cancellation near 0: exp(x) cos(y) - 1 = expm1(x) cos(y) - 2 sin(y / 2)^2.
 template <class T>
-Complex<T> expm1(Complex<T> z) {
+TORCH_ANY Complex<T> expm1(Complex<T> z) {
   const T s = std::sin(z.im / 2);
   return {std::expm1(z.re) * std::cos(z.im) - 2 * s * s, std::exp(z.re) * std::sin(z.im)};
 }
 // |1 + z|^2 - 1 = x (2 + x) + y^2.
 template <class T>
-Complex<T> log1p(Complex<T> z) {
+TORCH_ANY Complex<T> log1p(Complex<T> z) {
   const T angle = std::atan2(z.im, 1 + z.re);
   const T r = std::hypot(1 + z.re, z.im);
   return {r > T(0.5) && r < T(2) ? std::log1p(z.re * (2 + z.re) + z.im * z.im) / 2 : std::log(r), angle};
 }
 template <class T>
-Complex<T> pow(Complex<T> a, Complex<T> b) {
+TORCH_ANY Complex<T> pow(Complex<T> a, Complex<T> b) {
   if (b.re == 0 && b.im == 0) return {1, 0};
   return Complex<T>(std::pow(a.std(), b.std()));
 }
 template <class T>
-Complex<T> sigmoid(Complex<T> z) {
+TORCH_ANY Complex<T> sigmoid(Complex<T> z) {
   return Complex<T>(1) / (Complex<T>(1) + exp(-z));
 }
 }  // namespace math

@@ -15,6 +15,8 @@ struct LoopRow {
   Loop by_dtype[kDTypes];
   Gives gives;
   bool heavy;  // worth a thread sooner
+  uint16_t formula =
+      0;  // which one it is, for devices that compute it themselves (elementwise.h); 0: no row of a table
   Loop operator[](DType t) const { return by_dtype[int(t)]; }
 };
 

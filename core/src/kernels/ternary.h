@@ -9,20 +9,20 @@ namespace torch::TORCH_ISA::formula {
 
 struct addcmul : TernaryVec<kWords | kFloats | kComplexes> {  // scalars: value
   template <class V>
-  static V eval(V a, V b, V c, const Scalar<V>* s) {
+  static TORCH_ANY V eval(V a, V b, V c, const Scalar<V>* s) {
     return V(a + V(s[0]) * b * c);
   }
 };
 struct addcdiv : TernaryVec<kFloats | kComplexes> {  // scalars: value
   template <class V>
-  static V eval(V a, V b, V c, const Scalar<V>* s) {
+  static TORCH_ANY V eval(V a, V b, V c, const Scalar<V>* s) {
     return a + V(s[0]) * b / c;
   }
 };
 // From the nearer end, so that weights 0 and 1 give start and end exactly.
 struct lerp : TernaryVec<kFloats | kComplexes> {
   template <class V>
-  static V eval(V start, V end, V weight) {
+  static TORCH_ANY V eval(V start, V end, V weight) {
     if constexpr (kIsComplex<V>)
       return std::hypot(weight.re, weight.im) < 0.5 ? start + weight * (end - start)
                                                     : end - (end - start) * (V(1) - weight);
@@ -33,13 +33,13 @@ struct lerp : TernaryVec<kFloats | kComplexes> {
 };
 struct lerp_scalar : BinaryVec<kFloats | kComplexes> {  // scalars: weight
   template <class V>
-  static V eval(V start, V end, const Scalar<V>* s) {
+  static TORCH_ANY V eval(V start, V end, const Scalar<V>* s) {
     return lerp::eval(start, end, V(s[0]));
   }
 };
 struct clamp_tensor : Ternary<kInts | kFloats> {  // min(max(x, low), high); NaN from any of them
   template <class T>
-  static T eval(T x, T low, T high) {
+  static TORCH_ANY T eval(T x, T low, T high) {
     const T y = ((x > low) | (x != x)) ? x : low;
     return ((y < high) | (y != y)) ? y : high;
   }
@@ -47,7 +47,7 @@ struct clamp_tensor : Ternary<kInts | kFloats> {  // min(max(x, low), high); NaN
 struct dirichlet_grad : Ternary<kFloats> {
   static constexpr bool kHeavy = true;
   template <class T>
-  static T eval(T x, T alpha, T total) {
+  static TORCH_ANY T eval(T x, T alpha, T total) {
     return T(math::beta_draw_slope(x, alpha, double(total) - double(alpha)));
   }
 };
@@ -57,7 +57,7 @@ struct dirichlet_grad : Ternary<kFloats> {
 
 struct cube : UnaryVec<kWords | kFloats> {
   template <class V>
-  static V eval(V x) {
+  static TORCH_ANY V eval(V x) {
     if constexpr (std::is_same_v<V, uint16_t>)
       return V(uint32_t(x) * x * x);
     else
@@ -66,7 +66,7 @@ struct cube : UnaryVec<kWords | kFloats> {
 };
 struct reciprocal_square : UnaryVec<kFloats> {
   template <class V>
-  static V eval(V x) {
+  static TORCH_ANY V eval(V x) {
     return V(1) / (x * x);
   }
 };

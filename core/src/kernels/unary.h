@@ -11,7 +11,7 @@ namespace torch::TORCH_ISA::formula {
   struct NAME : UnaryVec<TYPES> {        \
     static constexpr bool kHeavy = true; \
     template <class V>                   \
-    static V eval(V x) {                 \
+    static TORCH_ANY V eval(V x) {       \
       return math::NAME(x);              \
     }                                    \
   };
@@ -46,31 +46,31 @@ TORCH_MATH(i0, kFloats)
 
 struct rsqrt : UnaryVec<kFloats | kComplexes> {
   template <class V>
-  static V eval(V x) {
+  static TORCH_ANY V eval(V x) {
     return V(1) / math::sqrt(x);
   }
 };
 struct reciprocal : UnaryVec<kFloats | kComplexes> {
   template <class V>
-  static V eval(V x) {
+  static TORCH_ANY V eval(V x) {
     return V(1) / x;
   }
 };
 struct deg2rad : UnaryVec<kFloats> {
   template <class V>
-  static V eval(V x) {
+  static TORCH_ANY V eval(V x) {
     return x * constant<V>(math::kPi / 180);
   }
 };
 struct rad2deg : UnaryVec<kFloats> {
   template <class V>
-  static V eval(V x) {
+  static TORCH_ANY V eval(V x) {
     return x * constant<V>(180 / math::kPi);
   }
 };
 struct sinc : UnaryVec<kFloats | kComplexes> {
   template <class V>
-  static V eval(V x) {
+  static TORCH_ANY V eval(V x) {
     if constexpr (kIsComplex<V>) {
       const V y = x * V(decltype(x.re)(math::kPi));
       return x == V(0) ? V(1) : math::sin(y) / y;
@@ -83,7 +83,7 @@ struct sinc : UnaryVec<kFloats | kComplexes> {
 struct logit : UnaryVec<kFloats> {  // scalars: the margin eps, negative for none
   static constexpr bool kHeavy = true;
   template <class V>
-  static V eval(V x, const Scalar<V>* s) {
+  static TORCH_ANY V eval(V x, const Scalar<V>* s) {
     const V low(s[0]), high = V(1) - low;
     const V y = select(x < low, low, select(x > high, high, x)), z = s[0] < 0 ? x : y;
     return math::log(z / (V(1) - z));
@@ -94,7 +94,7 @@ struct logit : UnaryVec<kFloats> {  // scalars: the margin eps, negative for non
 
 struct abs : UnaryVec<kBools | kInts | kFloats> {  // of complex numbers: complex_loops.cpp
   template <class V>
-  static V eval(V x) {
+  static TORCH_ANY V eval(V x) {
     if constexpr (std::is_integral_v<V>)
       return x < V(0) ? V(std::make_unsigned_t<V>(0) - std::make_unsigned_t<V>(x)) : x;
     else
@@ -103,19 +103,19 @@ struct abs : UnaryVec<kBools | kInts | kFloats> {  // of complex numbers: comple
 };
 struct neg : UnaryVec<kWords | kFloats | kComplexes> {
   template <class V>
-  static V eval(V x) {
+  static TORCH_ANY V eval(V x) {
     return V(-x);
   }
 };
 struct sign : Unary<kBools | kInts | kFloats> {  // 0 for 0 and NaN
   template <class T>
-  static T eval(T x) {
+  static TORCH_ANY T eval(T x) {
     return T((x > T(0)) - (x < T(0)));
   }
 };
 struct sgn : Unary<kBools | kInts | kFloats | kComplexes> {
   template <class T>
-  static T eval(T x) {
+  static TORCH_ANY T eval(T x) {
     if constexpr (kIsComplex<T>) {
       const auto r = std::hypot(x.re, x.im);
       return r == 0 ? T(0) : T(x.re / r, x.im / r);
@@ -126,7 +126,7 @@ struct sgn : Unary<kBools | kInts | kFloats | kComplexes> {
 };
 struct square : UnaryVec<kWords | kFloats | kComplexes> {
   template <class V>
-  static V eval(V x) {
+  static TORCH_ANY V eval(V x) {
     if constexpr (std::is_same_v<V, uint16_t>)
       return V(uint32_t(x) * x);
     else
@@ -139,7 +139,7 @@ struct square : UnaryVec<kWords | kFloats | kComplexes> {
 #define TORCH_WHOLE(NAME)                    \
   struct NAME : UnaryVec<kWords | kFloats> { \
     template <class V>                       \
-    static V eval(V x) {                     \
+    static TORCH_ANY V eval(V x) {           \
       if constexpr (std::is_integral_v<V>)   \
         return x;                            \
       else                                   \
@@ -153,14 +153,14 @@ TORCH_WHOLE(round)
 #undef TORCH_WHOLE
 struct round_scaled : UnaryVec<kFloats> {  // scalars: 10^|decimals|, and 1 when decimals are negative
   template <class V>
-  static V eval(V x, const Scalar<V>* s) {
+  static TORCH_ANY V eval(V x, const Scalar<V>* s) {
     const V power(s[0]);
     return s[1] != 0 ? TORCH_ISA::round(x / power) * power : TORCH_ISA::round(x * power) / power;
   }
 };
 struct frac : UnaryVec<kFloats> {
   template <class V>
-  static V eval(V x) {
+  static TORCH_ANY V eval(V x) {
     return x - TORCH_ISA::trunc(x);
   }
 };
@@ -170,7 +170,7 @@ struct frac : UnaryVec<kFloats> {
 #define TORCH_QUESTION(NAME, TYPES, EXPRESSION)                         \
   struct NAME : Unary<TYPES, Gives::Bool> {                             \
     template <class T>                                                  \
-    static bool eval(T x) {                                             \
+    static TORCH_ANY bool eval(T x) {                                   \
       [[maybe_unused]] constexpr bool kInteger = std::is_integral_v<T>; \
       return EXPRESSION;                                                \
     }                                                                   \
@@ -211,26 +211,26 @@ TORCH_QUESTION(signbit, kBools | kInts | kFloats, sign_bit(x))
 
 struct not_byte : Unary<kBools> {
   template <class T>
-  static T eval(T x) {
+  static TORCH_ANY T eval(T x) {
     return x ^ T(1);
   }
 };
 struct bitwise_not : Unary<kWords> {
   using OnBool = not_byte;
   template <class T>
-  static T eval(T x) {
+  static TORCH_ANY T eval(T x) {
     return T(~x);
   }
 };
 
 struct nan_to_num : UnaryVec<kFloats> {  // scalars: for NaN, inf, -inf
   template <class V>
-  static V eval(V x, const Scalar<V>* s) {
+  static TORCH_ANY V eval(V x, const Scalar<V>* s) {
     const V inf(math::kInfinity<Scalar<V>>);
     return select(isnan(x), V(s[0]), select(x == inf, V(s[1]), select(x == -inf, V(s[2]), x)));
   }
   template <class V>
-  static auto isnan(V x) {
+  static TORCH_ANY auto isnan(V x) {
     return x != x;
   }
 };
@@ -238,7 +238,7 @@ struct nan_to_num : UnaryVec<kFloats> {  // scalars: for NaN, inf, -inf
 struct polygamma : Unary<kFloats> {  // scalars: n
   static constexpr bool kHeavy = true;
   template <class T>
-  static T eval(T x, const T* s) {
+  static TORCH_ANY T eval(T x, const T* s) {
     return T(math::polygamma_scalar(int64_t(s[0]), x));
   }
 };

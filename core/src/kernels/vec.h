@@ -39,6 +39,7 @@ inline constexpr bool kHasFma = false;
 #endif
 
 #define TORCH_VEC_INLINE inline __attribute__((always_inline))
+#define TORCH_ANY  // before functions that a GPU computes, too: lane/kernels/vec.h
 
 // The register type of T. A specialisation each, because gcc 12 drops vector_size from types that depend on a
 // parameter.

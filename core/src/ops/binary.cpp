@@ -67,7 +67,7 @@ Tensor in_place(const Tensor& self, const Tensor& other) {
 }  // namespace
 
 void register_binary() {
-  fill_loops(loops, *TORCH_PICK_ISA(binary_loops), complex_binary_loops, kCount);
+  fill_loops(loops, *TORCH_PICK_ISA(binary_loops), complex_binary_loops, kCount, kFirstBinary);
 #define TORCH_BINARY(NAME, ATTR, DOC)    \
   set_native<op::NAME>(plain<k_##NAME>); \
   set_native<op::NAME##_>(in_place<k_##NAME>);

@@ -67,7 +67,7 @@ Tensor in_place(const Tensor& self) {
 }  // namespace
 
 void register_unary() {
-  fill_loops(loops, *TORCH_PICK_ISA(unary_loops), complex_unary_loops, kCount);
+  fill_loops(loops, *TORCH_PICK_ISA(unary_loops), complex_unary_loops, kCount, kFirstUnary);
 #define TORCH_UNARY(NAME, ATTR, DOC)     \
   set_native<op::NAME>(plain<k_##NAME>); \
   set_native<op::NAME##_>(in_place<k_##NAME>);

@@ -467,14 +467,24 @@ static bool named_device(PyObject* o, Device* out) {
   return true;
 }
 
+// A first device of CUDA brings the plug-in, where it is installed: torch.cuda loads it.
+static bool load_cuda() {
+  static bool asked = false;
+  if (asked || find_backend(DeviceType::CUDA)) return true;
+  asked = true;
+  const Object module(PyImport_ImportModule("torch.cuda"));
+  return bool(module);
+}
+
 bool to_device(PyObject* o, Device* out) {
   if (!named_device(o, out)) return false;
+  if (TORCH_UNLIKELY(out->type == DeviceType::CUDA) && !load_cuda()) return false;
   if (int(out->type) >= kDeviceTypes || (out->type == DeviceType::PrivateUse1 && !find_backend(out->type))) {
     PyErr_Format(PyExc_RuntimeError, "device %s: this stack has tensors on cpu, meta and, with torch-core-cuda, cuda",
                  to_string(*out).c_str());
     return false;
   }
-  *out = full_device(*out);
+  TORCH_PY_TRY(false, *out = full_device(*out);)
   return true;
 }
 

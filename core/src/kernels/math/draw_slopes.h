@@ -11,7 +11,7 @@ namespace torch::TORCH_ISA::math {
 
 // Of a number x with the gamma distribution of concentration a. The factor that the slope of P and the density share,
 // gamma_factor, is never computed: it underflows in the tails.
-inline double gamma_draw_slope(double a, double x) {
+TORCH_ANY inline double gamma_draw_slope(double a, double x) {
   if (!(a >= 0) || !(x >= 0)) return kNan<double>;
   if (a == 0 || x == 0) return 0;
   if (std::isinf(a) || std::isinf(x)) return 1;
@@ -31,7 +31,7 @@ inline double gamma_draw_slope(double a, double x) {
 struct BetaFraction {
   double value, slope;
 };
-inline BetaFraction beta_fraction(double p, double q, double x, bool by_q) {
+TORCH_ANY inline BetaFraction beta_fraction(double p, double q, double x, bool by_q) {
   double c = std::numeric_limits<double>::infinity(), c_slope = 0, d = 1, d_slope = 0;
   BetaFraction h{1, 0};
   for (int n = 1; n < 1000000; ++n) {
@@ -56,7 +56,7 @@ inline BetaFraction beta_fraction(double p, double q, double x, bool by_q) {
 
 // Of a number x with the distribution Beta(a, b), by a, over 1 - x. The part of the distribution on x's side of the
 // mean is taken, so that the terms of both sums have one sign.
-inline double beta_draw_slope(double x, double a, double b) {
+TORCH_ANY inline double beta_draw_slope(double x, double a, double b) {
   if (!(a >= 0) || !(b >= 0) || !(x >= 0) || !(x <= 1)) return kNan<double>;
   if (a == 0 || b == 0 || x == 0) return 0;
   const double y = 1 - x, log_x = std::log(x);

@@ -113,7 +113,7 @@ TORCH_VEC_INLINE Vec<float> erfinv(Vec<float> x) {
   });
 }
 // Halley's iteration from a bracket-free start; the residue is taken with erfc near 1, where erf has no digits left.
-inline double erfinv_scalar(double x) {
+TORCH_ANY inline double erfinv_scalar(double x) {
   const double a = std::abs(x);
   if (!(a < 1)) return a == 1 ? std::copysign(kInfinity<double>, x) : kNan<double>;
   const double complement = 1 - a, w = -std::log(complement * (1 + a));
@@ -133,18 +133,21 @@ TORCH_VEC_INLINE Vec<double> erfinv(Vec<double> x) {
   return lanewise(x, [](double v) { return erfinv_scalar(v); });
 }
 
-// --- gamma functions, lane by lane
-// ---------------------------------------------------------------------------------------
+// --- gamma functions, lane by lane -----------------------------------------------------------------------------------
 
-inline double lgamma_scalar(double x) {
+TORCH_ANY inline double lgamma_scalar(double x) {
+#if defined(__CUDA_ARCH__)
+  return ::lgamma(x);
+#else
   int sign;
   return ::lgamma_r(x, &sign);  // std::lgamma writes a global variable
+#endif
 }
 TORCH_VEC_INLINE Vec<double> lgamma(Vec<double> x) {
   return lanewise(x, [](double v) { return lgamma_scalar(v); });
 }
 // The derivative of lgamma: recurrence up to 10, then the asymptotic series with Bernoulli numbers; reflection below 0.
-inline double digamma_scalar(double x) {
+TORCH_ANY inline double digamma_scalar(double x) {
   if (x == 0) return std::copysign(kInfinity<double>, -x);
   if (x < 0) {
     if (x == std::floor(x)) return kNan<double>;
@@ -171,7 +174,7 @@ TORCH_VEC_INLINE Vec<float> digamma(Vec<float> x) {
 
 // The modified Bessel function I0: its power series, and from 20 on the asymptotic series of Abramowitz and
 // Stegun 9.7.1.
-inline double i0_scalar(double x) {
+TORCH_ANY inline double i0_scalar(double x) {
   const double a = std::abs(x);
   if (!(a < kInfinity<double>)) return a;
   double sum = 1, term = 1;
@@ -196,7 +199,7 @@ TORCH_VEC_INLINE Vec<float> i0(Vec<float> x) {
 
 // The Hurwitz zeta function, sum of (k + q)^-s over k >= 0, by Euler-Maclaurin summation from the tenth term on
 // (Abramowitz and Stegun 23.2.9); s > 1.
-inline double zeta_scalar(double s, double q) {
+TORCH_ANY inline double zeta_scalar(double s, double q) {
   if (s == 1) return kInfinity<double>;
   if (s < 1) return kNan<double>;
   if (q == kInfinity<double>) return 0;
@@ -225,7 +228,7 @@ inline double zeta_scalar(double s, double q) {
   return sum;
 }
 // The nth derivative of digamma: (-1)^(n+1) n! zeta(n + 1, x).
-inline double polygamma_scalar(int64_t n, double x) {
+TORCH_ANY inline double polygamma_scalar(int64_t n, double x) {
   if (n == 0) return digamma_scalar(x);
   if (n == 1 && x < 0 && (x != std::floor(x) || std::isinf(x))) {  // reflection
     const double s = std::sin(kPi * (x - std::floor(x)));
@@ -236,7 +239,7 @@ inline double polygamma_scalar(int64_t n, double x) {
 
 // The regularised incomplete gamma functions P and Q = 1 - P: the power series below a + 1, the continued fraction (by
 // Lentz's method) above (Abramowitz and Stegun 6.5.29 and 6.5.31).
-inline double log1p_minus(double d) {  // log(1 + d) - d
+TORCH_ANY inline double log1p_minus(double d) {  // log(1 + d) - d
   if (std::abs(d) > 0.1) return std::log1p(d) - d;
   double sum = 0, power = -d;
   for (int k = 2; k < 20; ++k) sum += (power *= -d) / k;
@@ -244,7 +247,7 @@ inline double log1p_minus(double d) {  // log(1 + d) - d
 }
 // x^a exp(-x) / gamma(a). Of large a the logarithms are as large and cancel: around x = a their difference is taken
 // first, and gamma is Stirling's series (Abramowitz and Stegun 6.1.41).
-inline double gamma_factor(double a, double x) {
+TORCH_ANY inline double gamma_factor(double a, double x) {
   if (a < 20) return std::exp(a * std::log(x) - x - lgamma_scalar(a));
   const double d = (x - a) / a, r = 1 / a, q = r * r;
   const double exponent = std::abs(d) < 0.5 ? a * log1p_minus(d) : a * std::log(x / a) + (a - x);
@@ -253,8 +256,8 @@ inline double gamma_factor(double a, double x) {
 }
 // Large a and x near it, where series and fraction take sqrt(a) terms: P or Q by Temme's uniform expansion (DLMF 8.12),
 // eta^2 / 2 = x / a - 1 - log(x / a).
-inline bool is_uniform(double a, double x) { return a >= 1e4 && std::abs(x - a) <= 0.05 * a; }
-inline double gamma_uniform(double a, double x, bool upper) {
+TORCH_ANY inline bool is_uniform(double a, double x) { return a >= 1e4 && std::abs(x - a) <= 0.05 * a; }
+TORCH_ANY inline double gamma_uniform(double a, double x, bool upper) {
   constexpr double kC0[] = {-1.0 / 3,        1.0 / 12,    -2.0 / 135,         1.0 / 864,         1.0 / 2835,
                             -139.0 / 777600, 1.0 / 25515, -571.0 / 261273600, -281.0 / 151559100};
   constexpr double kC1[] = {-1.0 / 540, -1.0 / 288, 1.0 / 378, -77.0 / 77760, 1.0 / 4860};
@@ -271,12 +274,12 @@ inline double gamma_uniform(double a, double x, bool upper) {
   const double tail = std::erfc((upper ? eta : -eta) * std::sqrt(a / 2)) / 2;
   return upper ? tail + rest : tail - rest;
 }
-inline double gamma_series(double a, double x) {
+TORCH_ANY inline double gamma_series(double a, double x) {
   double term = 1 / a, sum = term;
   for (int k = 1; k < 10000 && term > sum * 1e-17; ++k) sum += term *= x / (a + k);
   return sum * gamma_factor(a, x);
 }
-inline double gamma_fraction(double a, double x) {
+TORCH_ANY inline double gamma_fraction(double a, double x) {
   const double tiny = 1e-300;
   double b = x + 1 - a, c = 1 / tiny, d = 1 / b, h = d;
   for (int k = 1; k < 10000; ++k) {
@@ -291,7 +294,7 @@ inline double gamma_fraction(double a, double x) {
   }
   return h * gamma_factor(a, x);
 }
-inline double igamma_scalar(double a, double x) {
+TORCH_ANY inline double igamma_scalar(double a, double x) {
   if (!(a >= 0) || !(x >= 0)) return kNan<double>;
   if (a == 0) return x > 0 ? 1 : kNan<double>;
   if (x == 0) return 0;
@@ -300,7 +303,7 @@ inline double igamma_scalar(double a, double x) {
   if (is_uniform(a, x)) return gamma_uniform(a, x, false);
   return x < a + 1 ? gamma_series(a, x) : 1 - gamma_fraction(a, x);
 }
-inline double igammac_scalar(double a, double x) {
+TORCH_ANY inline double igammac_scalar(double a, double x) {
   if (!(a >= 0) || !(x >= 0)) return kNan<double>;
   if (a == 0) return x > 0 ? 0 : kNan<double>;
   if (x == 0) return 1;
@@ -313,7 +316,7 @@ inline double igammac_scalar(double a, double x) {
 // The slope of P by a, without its gamma_factor; that of Q is its negative. Below a + 1 the power series (6.5.29) term
 // by term: the slope of 1 / gamma(a + k + 1) is -digamma(a + k + 1) times it, so that nearly all terms have one sign.
 // Above, the continued fraction of Q, its recurrence differentiated along with it; both parts of that sum are positive.
-inline double igamma_slope_per_factor(double a, double x) {
+TORCH_ANY inline double igamma_slope_per_factor(double a, double x) {
   const double log_x = std::log(x);
   if (x < a + 1) {
     double term = 1 / a, psi = digamma_scalar(a + 1), sum = 0;
@@ -345,7 +348,7 @@ inline double igamma_slope_per_factor(double a, double x) {
   }
   return -(h.s + h.v * (log_x - digamma_scalar(a)));
 }
-inline double igamma_slope_scalar(double a, double x) {
+TORCH_ANY inline double igamma_slope_scalar(double a, double x) {
   if (!(a > 0) || !(x >= 0) || (std::isinf(a) && std::isinf(x))) return kNan<double>;
   if (x == 0 || std::isinf(a) || std::isinf(x)) return 0;
   return gamma_factor(a, x) * igamma_slope_per_factor(a, x);

@@ -48,9 +48,9 @@ TORCH_VEC_INLINE Vec<float> with_far_angles(Vec<float> x, Near near, Far far) {
   if (__builtin_expect(any(large), 0)) y = select(large, lanewise(x, far), y);
   return y;
 }
-inline float far_sin(float x) { return static_cast<float>(std::sin(static_cast<double>(x))); }
-inline float far_cos(float x) { return static_cast<float>(std::cos(static_cast<double>(x))); }
-inline float far_tan(float x) { return static_cast<float>(std::tan(static_cast<double>(x))); }
+TORCH_ANY inline float far_sin(float x) { return static_cast<float>(std::sin(static_cast<double>(x))); }
+TORCH_ANY inline float far_cos(float x) { return static_cast<float>(std::cos(static_cast<double>(x))); }
+TORCH_ANY inline float far_tan(float x) { return static_cast<float>(std::tan(static_cast<double>(x))); }
 
 // atan(t) for 0 <= t <= 1, error 2^-34.
 TORCH_VEC_INLINE Vec<double> atan_reduced(Vec<double> t) {

@@ -11,8 +11,10 @@
 #error "kernels/vec.h belongs in sources compiled per instruction set: define TORCH_ISA"
 #endif
 #if defined(__CUDACC__)
+#define TORCH_ANY __host__ __device__
 #define TORCH_VEC_INLINE __host__ __device__ inline __attribute__((always_inline))
 #else
+#define TORCH_ANY
 #define TORCH_VEC_INLINE inline __attribute__((always_inline))
 #endif
 

@@ -69,7 +69,11 @@ Tensor clamp_max_kernel_(const Tensor& self, const Tensor& high) {
 }
 
 // out = mask ? a : b, in the dtype of `out`; shapes are checked.
-void choose(const Tensor& out, const Tensor& mask, const Tensor& a, const Tensor& b) {
+void choose(const char* op, const Tensor& out, const Tensor& mask, const Tensor& a, const Tensor& b) {
+  if (TORCH_UNLIKELY(out.device().type != DeviceType::CPU)) {
+    if (const auto* there = work<ElementwiseWork>.on(op, out)) there->choose(op, out, mask, a, b);
+    return;
+  }
   const DType t = out.dtype();
   TensorImpl* operands[] = {out.get(), mask.get(), a.get(), b.get()};
   iterate({.loop = where_row[t], .outputs = 1, .inputs = 3, .types = {t, DType::Bool, t, t}}, operands);
@@ -83,7 +87,7 @@ Tensor where_kernel(const Tensor& condition, const Tensor& self, const Tensor& o
   broadcast("where", inputs, shape);
   Tensor out =
       empty_result(shape, result_type(self, other), common_device("where", inputs), {&self, &other, &condition});
-  if (host_work("where", out)) choose(out, condition, self, other);
+  choose("where", out, condition, self, other);
   return out;
 }
 void check_mask(const Tensor& self, const Tensor& mask, const Tensor& value) {
@@ -102,7 +106,7 @@ Tensor masked_fill_kernel(const Tensor& self, const Tensor& mask, const Tensor& 
   Shape shape;
   broadcast("masked_fill", inputs, shape);
   Tensor out = empty_result(shape, self.dtype(), common_device("masked_fill", inputs), {&self});
-  if (host_work("masked_fill", out)) choose(out, mask, value, self);
+  choose("masked_fill", out, mask, value, self);
   return out;
 }
 Tensor masked_fill_kernel_(const Tensor& self, const Tensor& mask, const Tensor& value) {
@@ -110,8 +114,9 @@ Tensor masked_fill_kernel_(const Tensor& self, const Tensor& mask, const Tensor&
   TORCH_CHECK(is_expandable_to(mask.sizes(), self.sizes()), "masked_fill_: The shape of mask ", mask.sizes(),
               " does not broadcast to the shape of self ", self.sizes());
   check_internal_overlap("masked_fill_", self);
-  if (!host_work("masked_fill_", self)) return self;
-  choose(self, check_overlap("masked_fill_", self, mask), check_overlap("masked_fill_", self, value), self);
+  if (self.is_meta()) return self;
+  choose("masked_fill_", self, check_overlap("masked_fill_", self, mask), check_overlap("masked_fill_", self, value),
+         self);
   return self;
 }
 

@@ -14,7 +14,7 @@ LoopRow formulas[kFormulas];
 LoopRow where_row;
 
 void register_pointwise() {
-  fill_loops(formulas, *TORCH_PICK_ISA(formula_loops), complex_formula_loops, kFormulas);
+  fill_loops(formulas, *TORCH_PICK_ISA(formula_loops), complex_formula_loops, kFormulas, kFirstFormula);
   where_row = *TORCH_PICK_ISA(where_loops);
   register_pointwise_arithmetic();
   register_pointwise_functions();

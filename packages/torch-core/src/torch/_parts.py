@@ -23,6 +23,7 @@ PARTS = {
     "onnx": "torch-onnx",
     "tc": "torch-tc",
     "distributed": "torch-distributed",
+    "_cuda": "torch-core-cuda",
 }
 
 # Modules that users know under a second name.

@@ -6,8 +6,8 @@ Questions are answered, what only tidies up does nothing, and what needs a devic
 (False, 0, 0)
 """
 
-from .._C import Tensor
-from ._absent import REASON, Unavailable, functions, kind
+from .._C import OutOfMemoryError, Tensor
+from ._absent import REASON, Unavailable, functions, kind, plugin
 from .graphs import CUDAGraph, graph, is_current_stream_capturing
 from .memory import *  # noqa: F403
 from .random import get_rng_state_all, manual_seed, manual_seed_all, seed_all, set_rng_state_all
@@ -23,10 +23,6 @@ class CudaError(RuntimeError):
     >>> issubclass(torch.cuda.CudaError, RuntimeError)
     True
     """
-
-
-class OutOfMemoryError(RuntimeError):
-    """A device has no memory left for a tensor."""
 
 
 AcceleratorError = CudaError
@@ -188,6 +184,11 @@ functions(
     ),
     *("temperature", "utilization"),
 )
+
+if plugin is not None:
+    import sys
+
+    plugin.take_over(sys.modules[__name__])
 
 MODULES = ("amp", "comm", "nccl", "nvtx", "profiler", "sparse")
 

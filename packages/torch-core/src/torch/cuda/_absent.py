@@ -1,8 +1,19 @@
-"""What the face of CUDA is made of while no plug-in is installed: one reason, and names that give it when used."""
+"""What the face of CUDA is made of where the plug-in is not installed, finds no device or has nothing: one reason, and names
+that give it when used."""
+
+from importlib.util import find_spec
 
 from .. import _install
 
-REASON = f"CUDA needs the distribution 'torch-core-cuda', which is not installed: {_install.command('torch-core-cuda')}"
+if find_spec("torch._cuda") is not None:
+    from torch import _cuda as plugin
+
+    REASON = plugin.reason()
+else:
+    plugin = None
+    REASON = (
+        f"CUDA needs the distribution 'torch-core-cuda', which is not installed: {_install.command('torch-core-cuda')}"
+    )
 
 
 class Unavailable(RuntimeError, AssertionError):
