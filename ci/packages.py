@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -55,11 +56,19 @@ class Package:
     @property
     def module(self) -> str:
         """What an import of the package means; torch.jit itself is there without torch-jit, as a stand-in of the core's."""
-        return {"core": "torch", "stack": "torch", "jit": "torch.fx"}.get(self.part, f"torch.{self.part}")
+        return {"core": "torch", "stack": "torch", "jit": "torch.fx", "core-cuda": "torch._cuda"}.get(
+            self.part, f"torch.{self.part}"
+        )
 
     @property
     def compiled(self) -> bool:
         return (self.folder / "CMakeLists.txt").exists()
+
+    @property
+    def missing_compiler(self) -> str | None:
+        """A compiler that the wheel needs (``[tool.torch] compiler``) and that is not on PATH."""
+        wanted = self.settings["tool"].get("torch", {}).get("compiler")
+        return None if wanted is None or shutil.which(wanted) else wanted
 
     @property
     def requirements(self) -> list[str]:

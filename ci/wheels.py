@@ -122,6 +122,9 @@ def main() -> None:
         for package in among.values():
             if package.name not in chosen:
                 continue
+            if compiler := package.missing_compiler:
+                print(f"{package.name:60} left out: there is no {compiler}", flush=True)
+                continue
             wheel = build(package, house)
             print(f"{wheel.name:60} {wheel.stat().st_size / 1e6:8.2f} MB", flush=True)
             if package.compiled:  # others compile against it
@@ -132,7 +135,7 @@ def main() -> None:
         if shared := owners(ours):
             sys.exit("\n".join(f"wheels: {path} is in {' and in '.join(by)}" for path, by in shared.items()))
         for package in among.values():
-            if package.name in chosen:
+            if package.name in chosen and not package.missing_compiler:
                 check(package, among)
                 print(f"{package.name} stands alone", flush=True)
 

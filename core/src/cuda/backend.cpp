@@ -1,0 +1,105 @@
+// CUDA as a backend of the core: memory, bytes to and fro, the generators.
+#include "torch/core/backend.h"
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "cuda/allocator.h"
+#include "cuda/elementwise_call.h"
+#include "cuda/runtime.h"
+#include "cuda/tables.h"
+#include "torch/core/random.h"
+
+namespace torch::cuda {
+
+namespace {
+
+// What was launched may have failed, also earlier: CUDA tells it with the next call.
+void check_launches(const char* what) { check(cudaGetLastError(), what); }
+
+void* allocate_on(size_t nbytes, Device device) {
+  check_device(device.index);
+  return allocate(nbytes, device.index, current_stream(device.index).handle);
+}
+void free_on(void* data, size_t, Device) { release(data); }
+
+void wait_for(const Stream& stream) {
+  check(cudaStreamSynchronize(stream.handle), "waiting for a stream");
+  raise_faults(stream.device);
+}
+// `later` goes on when what is in `earlier` now is done.
+void order(const Stream& earlier, const Stream& later) {
+  cudaEvent_t event;
+  {
+    const DeviceGuard guard(earlier.device);
+    check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "making an event");
+    check(cudaEventRecord(event, earlier.handle), "recording an event");
+  }
+  const DeviceGuard guard(later.device);
+  check(cudaStreamWaitEvent(later.handle, event, 0), "waiting for an event");
+  check(cudaEventDestroy(event), "freeing an event");
+}
+
+bool copy(void* to, Device to_device, const void* from, Device from_device, size_t nbytes) {
+  const bool reads = to_device.type == DeviceType::CPU, writes = from_device.type == DeviceType::CPU;
+  const Device device = reads ? from_device : to_device;
+  const DeviceGuard guard(device.index);
+  const Stream stream = current_stream(device.index);
+  check_launches("a kernel");
+  if (!reads && !writes && to_device != from_device) {
+    const Stream source = current_stream(from_device.index);
+    order(source, stream);
+    check(cudaMemcpyAsync(to, from, nbytes, cudaMemcpyDefault, stream.handle), "copying between devices");
+    order(stream, source);  // which may write to `from` next, or free it
+    return true;
+  }
+  const cudaMemcpyKind kind = reads    ? cudaMemcpyDeviceToHost
+                              : writes ? cudaMemcpyHostToDevice
+                                       : cudaMemcpyDeviceToDevice;
+  check(cudaMemcpyAsync(to, from, nbytes, kind, stream.handle), "copying");
+  // Memory of the host may be used again when this returns. From pageable memory CUDA has a copy of its own by then.
+  if (reads || writes) wait_for(stream);
+  return true;
+}
+
+bool fill(void* data, size_t count, const void* value, size_t size, Device device) {
+  if (count == 0) return true;
+  const DeviceGuard guard(device.index);
+  launch_fill(data, int64_t(count), value, int64_t(size), current_stream(device.index).handle);
+  check_launches("fill_");
+  return true;
+}
+
+bool read_scalar(void* to, const void* from, size_t nbytes, Device device) {
+  return copy(to, Device(DeviceType::CPU), from, device, nbytes);
+}
+
+Generator* generator(Device device) {
+  static std::mutex mutex;
+  static std::vector<std::unique_ptr<Generator>> all(static_cast<size_t>(device_count()));
+  check_device(device.index);
+  const std::lock_guard lock(mutex);
+  auto& found = all[size_t(device.index)];
+  if (!found) found = std::make_unique<Generator>(Generator::kDefaultSeed, device);
+  return found.get();
+}
+
+constexpr DeviceBackend kBackend{.name = "cuda",
+                                 .current = current_device,
+                                 .allocate = allocate_on,
+                                 .free = free_on,
+                                 .copy = copy,
+                                 .fill = fill,
+                                 .read_scalar = read_scalar,
+                                 .synchronize = [](Device device) { return synchronize(device.index), true; },
+                                 .generator = generator};
+
+}  // namespace
+
+void start() {
+  register_backend(DeviceType::CUDA, &kBackend);
+  fill_elementwise_tables();
+}
+
+}  // namespace torch::cuda

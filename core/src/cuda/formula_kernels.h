@@ -1,0 +1,177 @@
+// Element-wise kernels over the formulas of src/kernels: the text that the CPU's registers compute, one element at a
+// time.
+#pragma once
+#include <iterator>
+
+#include "cuda/elementwise_call.h"
+#include "cuda/kernel.h"
+#include "cuda/runtime.h"
+#include "cuda/values.h"
+#include "kernels/loop.h"
+
+namespace torch::cuda {
+
+// What a formula gives for elements that are numbers of T already.
+template <class F, class T, class... A>
+TORCH_VEC_INLINE auto evaluate(const T* scalars, A... a) {
+  if constexpr (F::kVector && std::is_floating_point_v<T>)
+    return apply<F>(scalars, Vec<T>(a)...).raw;
+  else
+    return apply<F>(scalars, a...);
+}
+// The same with division by zero said, instead of computed: a formula that must not see a zero has a check().
+template <class Out, class F, class T>
+TORCH_VEC_INLINE Out result_of(const T* s, const char* op, Fault* fault, T x, [[maybe_unused]] T y,
+                               [[maybe_unused]] T z) {
+  if constexpr (requires { F::check(&y, int64_t(1)); } && std::is_integral_v<T>)
+    if (y == T(0)) {
+      if (atomicCAS(&fault->code, int(Fault::kNone), int(Fault::kZeroDivision)) == int(Fault::kNone)) fault->op = op;
+      return Out(0);
+    }
+  if constexpr (F::kArity == 1)
+    return static_cast<Out>(evaluate<F>(s, x));
+  else if constexpr (F::kArity == 2)
+    return static_cast<Out>(evaluate<F>(s, x, y));
+  else
+    return static_cast<Out>(evaluate<F>(s, x, y, z));
+}
+
+// Sixteen bytes of elements: what a thread loads and stores at once.
+template <class T>
+struct alignas(16) Packet {
+  static constexpr int kCount = 16 / sizeof(T);
+  T at[kCount];
+};
+template <class T>
+TORCH_VEC_INLINE Packet<T> load_packet(const T* from, T number, int64_t p) {
+  if (from) return reinterpret_cast<const Packet<T>*>(from)[p];
+  Packet<T> all;
+  TORCH_UNROLL
+  for (int i = 0; i < Packet<T>::kCount; ++i) all.at[i] = number;
+  return all;
+}
+
+// Elements without gaps, all of the type that is computed in; an operand may be one number (null).
+template <class F, class Out, class T>
+__global__ __launch_bounds__(kThreads) void dense(Out* out, const T* a, const T* b, const T* c, Numbers numbers,
+                                                  int64_t n, Scalars scalars, const char* op, Fault* fault) {
+  const T* s = reinterpret_cast<const T*>(scalars.bytes);
+  const T x1 = *reinterpret_cast<const T*>(numbers.of[0]), y1 = *reinterpret_cast<const T*>(numbers.of[1]),
+          z1 = *reinterpret_cast<const T*>(numbers.of[2]);
+  constexpr int kCount = Packet<T>::kCount;
+  const int64_t step = int64_t(gridDim.x) * kThreads, first = int64_t(blockIdx.x) * kThreads + threadIdx.x;
+  const int64_t packets = n / kCount;
+  struct alignas(sizeof(Out) * kCount) Results {
+    Out at[kCount];
+  };
+  for (int64_t p = first; p < packets; p += step) {
+    const Packet<T> x = load_packet(a, x1, p);
+    Packet<T> y{}, z{};
+    if constexpr (F::kArity > 1) y = load_packet(b, y1, p);
+    if constexpr (F::kArity > 2) z = load_packet(c, z1, p);
+    Results r;
+    TORCH_UNROLL
+    for (int i = 0; i < kCount; ++i) r.at[i] = result_of<Out, F, T>(s, op, fault, x.at[i], y.at[i], z.at[i]);
+    reinterpret_cast<Results*>(out)[p] = r;
+  }
+  if (const int64_t i = packets * kCount + first; i < n)
+    out[i] = result_of<Out, F, T>(s, op, fault, a ? a[i] : x1, F::kArity > 1 && b ? b[i] : y1,
+                                  F::kArity > 2 && c ? c[i] : z1);
+}
+
+// One element of an operand of T, or, where T is float, of a half type.
+template <class In, class T>
+TORCH_VEC_INLINE T load_as(const char* p, DType t) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (t == DType::Float16) return half_to_float(*reinterpret_cast<const uint16_t*>(p));
+    if (t == DType::BFloat16) return bfloat_to_float(*reinterpret_cast<const uint16_t*>(p));
+  }
+  return number(*reinterpret_cast<const In*>(p));
+}
+template <class T>
+TORCH_VEC_INLINE void store_as(char* p, DType t, T v) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (t == DType::Float16) return void(*reinterpret_cast<uint16_t*>(p) = float_to_half(v));
+    if (t == DType::BFloat16) return void(*reinterpret_cast<uint16_t*>(p) = float_to_bfloat(v));
+  }
+  *reinterpret_cast<T*>(p) = v;
+}
+
+struct Operands {
+  char* data[kOperands];
+  DType type[kOperands];
+};
+// Any strides, broadcasting, half types.
+template <class F, class Out, class In, class T>
+__global__ __launch_bounds__(kThreads) void general(Operands of, Numbers numbers, uint32_t n, Scalars scalars,
+                                                    Geometry geometry, const char* op, Fault* fault) {
+  const T* s = reinterpret_cast<const T*>(scalars.bytes);
+  constexpr int kInputs = F::kArity;
+  for (uint32_t i = blockIdx.x * uint32_t(kThreads) + threadIdx.x; i < n; i += gridDim.x * uint32_t(kThreads)) {
+    const auto p = places_of<kInputs + 1>(geometry, i);
+    T v[3] = {};
+    TORCH_UNROLL
+    for (int k = 0; k < kInputs; ++k)
+      v[k] = of.data[k + 1] ? load_as<In, T>(of.data[k + 1] + p.at[k + 1], of.type[k + 1])
+                            : *reinterpret_cast<const T*>(numbers.of[k]);
+    store_as<Out>(of.data[0] + p.at[0], of.type[0], result_of<Out, F, T>(s, op, fault, v[0], v[1], v[2]));
+  }
+}
+
+template <class F, class In, class T>
+void launch_formula(const ElementwiseCall& c) {
+  using Out = std::conditional_t<F::kResult == Gives::Bool, uint8_t, T>;
+  if constexpr (std::is_same_v<In, T>)
+    if (c.dense) {
+      auto in = [&](int k) { return reinterpret_cast<const T*>(c.data[k]); };
+      return launch(c.op, dense<F, Out, T>, blocks_for(c.n / Packet<T>::kCount), kThreads, 0, c.stream,
+                    reinterpret_cast<Out*>(c.data[0]), in(1), in(2), in(3), c.numbers, c.n, c.scalars, c.op, c.fault);
+    }
+  Operands of{};
+  for (int k = 0; k <= F::kArity; ++k) of.data[k] = c.data[k], of.type[k] = c.type[k];
+  launch(c.op, general<F, Out, In, T>, blocks_for(c.n), kThreads, 0, c.stream, of, c.numbers, uint32_t(c.n), c.scalars,
+         c.geometry, c.op, c.fault);
+}
+
+// Formulas whose complex form needs no function of the C library.
+template <class F>
+inline constexpr bool kPlainComplex = false;
+
+// The kernel of a formula for the dtype that is computed in, or null.
+template <class F>
+FormulaLaunch formula_for(DType t) {
+  if constexpr ((F::kTypes & kFloats) != 0) {
+    if (t == DType::Float32) return &launch_formula<F, float, float>;
+    if (t == DType::Float64) return &launch_formula<F, double, double>;
+  }
+  if constexpr ((F::kTypes & kWords) != 0) {
+    const int64_t size = t >= DType::UInt8 && t <= DType::UInt64 ? item_size(t) : 0;
+    if (size == 1) return &launch_formula<F, uint8_t, uint8_t>;
+    if (size == 2) return &launch_formula<F, uint16_t, uint16_t>;
+    if (size == 4) return &launch_formula<F, uint32_t, uint32_t>;
+    if (size == 8) return &launch_formula<F, uint64_t, uint64_t>;
+  }
+  if constexpr ((F::kTypes & kInts) != 0) {
+    if (t == DType::UInt8) return &launch_formula<F, uint8_t, uint8_t>;
+    if (t == DType::Int8) return &launch_formula<F, int8_t, int8_t>;
+    if (t == DType::Int16) return &launch_formula<F, int16_t, int16_t>;
+    if (t == DType::Int32) return &launch_formula<F, int32_t, int32_t>;
+    if (t == DType::Int64) return &launch_formula<F, int64_t, int64_t>;
+    if (t == DType::UInt16) return &launch_formula<F, uint16_t, uint16_t>;
+    if (t == DType::UInt32) return &launch_formula<F, uint32_t, uint32_t>;
+    if (t == DType::UInt64) return &launch_formula<F, uint64_t, uint64_t>;
+  }
+  if (t == DType::Bool) {
+    if constexpr (requires { typename F::OnBool; })
+      return &launch_formula<typename F::OnBool, Truth, uint8_t>;
+    else if constexpr ((F::kTypes & kBools) != 0)
+      return &launch_formula<F, Truth, uint8_t>;
+  }
+  if constexpr ((F::kTypes & kComplexes) != 0 && kPlainComplex<F>) {
+    if (t == DType::Complex64) return &launch_formula<F, Complex<float>, Complex<float>>;
+    if (t == DType::Complex128) return &launch_formula<F, Complex<double>, Complex<double>>;
+  }
+  return nullptr;
+}
+
+}  // namespace torch::cuda

@@ -1,0 +1,137 @@
+#include "cuda/runtime.h"
+
+#include <array>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "torch/core/error.h"
+
+namespace torch::cuda {
+
+namespace {
+
+constexpr int kStreams = 32, kPriorities = 2;  // per device; handed out in turn
+
+struct Pool {
+  std::array<std::vector<cudaStream_t>, kPriorities> streams;
+  std::array<size_t, kPriorities> next{};
+  Fault* fault = nullptr;
+};
+std::mutex mutex;
+std::vector<Pool>& pools() {
+  static std::vector<Pool> all(static_cast<size_t>(device_count()));
+  return all;
+}
+
+struct Found {
+  int count = 0;
+  std::string why;
+};
+const Found& found() {
+  static const Found once = [] {
+    Found f;
+    const cudaError_t e = cudaGetDeviceCount(&f.count);
+    if (e == cudaSuccess && f.count > 0) return f;
+    f.count = 0;
+    cudaGetLastError();
+    f.why = e == cudaErrorInsufficientDriver
+                ? "no driver of NVIDIA is installed, or one older than CUDA 13.0 needs (580)"
+                : message("CUDA finds no device: ", cudaGetErrorString(e), " (", cudaGetErrorName(e), ")");
+    return f;
+  }();
+  return once;
+}
+
+// Null for the default streams of all devices, which most threads keep to.
+thread_local std::vector<Stream>* chosen = nullptr;
+
+}  // namespace
+
+void check(cudaError_t code, const char* what) {
+  if (TORCH_LIKELY(code == cudaSuccess)) return;
+  cudaGetLastError();
+  throw_error(ErrorKind::Runtime,
+              message("CUDA error: ", what, ": ", cudaGetErrorString(code), " (", cudaGetErrorName(code), ")"));
+}
+
+int device_count() noexcept { return found().count; }
+const std::string& why_unavailable() { return found().why; }
+
+void check_device(int device) {
+  const int count = device_count();
+  TORCH_CHECK(count > 0, "CUDA cannot be used: ", why_unavailable());
+  TORCH_CHECK(device >= 0 && device < count, "CUDA error: invalid device ordinal: there is no cuda:", device,
+              "; there ", count == 1 ? "is only cuda:0" : message("are cuda:0 to cuda:", count - 1));
+}
+int current_device() {
+  TORCH_CHECK(device_count() > 0, "CUDA cannot be used: ", why_unavailable());
+  int device = 0;
+  check(cudaGetDevice(&device), "asking for the current device");
+  return device;
+}
+void set_device(int device) {
+  check_device(device);
+  check(cudaSetDevice(device), "choosing a device");
+}
+DeviceGuard::DeviceGuard(int device) : before_(current_device()) {
+  if (device != before_) set_device(device);
+}
+DeviceGuard::~DeviceGuard() { cudaSetDevice(before_); }
+
+Stream stream_of_pool(int device, int priority) {
+  check_device(device);
+  const std::lock_guard lock(mutex);
+  const size_t urgent = priority < 0 ? 1 : 0;
+  Pool& pool = pools()[size_t(device)];
+  auto& streams = pool.streams[urgent];
+  if (streams.empty()) {
+    const DeviceGuard guard(device);
+    int least = 0, greatest = 0;
+    check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "asking for priorities of streams");
+    streams.resize(kStreams);
+    for (cudaStream_t& s : streams)
+      check(cudaStreamCreateWithPriority(&s, cudaStreamNonBlocking, urgent ? greatest : least), "making a stream");
+  }
+  return {device, urgent ? -1 : 0, streams[pool.next[urgent]++ % kStreams]};
+}
+Stream current_stream(int device) { return chosen ? (*chosen)[size_t(device)] : Stream{device, 0, nullptr}; }
+void set_current_stream(const Stream& stream) {
+  check_device(stream.device);
+  if (!chosen) {
+    if (!stream.handle) return;
+    chosen = new std::vector<Stream>;  // a few words for each thread that ever chooses a stream
+    for (int d = 0; d < device_count(); ++d) chosen->push_back({d, 0, nullptr});
+  }
+  (*chosen)[size_t(stream.device)] = stream;
+}
+void synchronize(int device) {
+  const DeviceGuard guard(device);
+  check(cudaDeviceSynchronize(), "waiting for the device");
+  raise_faults(device);
+}
+
+Fault* fault_record(int device) {
+  Fault*& fault = pools()[size_t(device)].fault;
+  if (TORCH_UNLIKELY(!fault)) {
+    const std::lock_guard lock(mutex);
+    if (!fault) {
+      void* memory = nullptr;
+      check(cudaHostAlloc(&memory, sizeof(Fault), cudaHostAllocDefault), "allocating pinned memory");
+      fault = new (memory) Fault{};
+    }
+  }
+  return fault;
+}
+void raise_faults(int device) {
+  Fault* record = pools()[size_t(device)].fault;
+  if (TORCH_LIKELY(!record || record->code == Fault::kNone)) return;
+  const Fault fault = *record;
+  *record = Fault{};
+  if (fault.code == Fault::kZeroDivision)
+    throw_error(ErrorKind::Runtime, message("ZeroDivisionError: integer division or modulo by zero, in ", fault.op));
+  throw_error(ErrorKind::Index, message(fault.op, ": index ", fault.index, " is out of bounds for dimension ",
+                                        fault.dim, " with size ", fault.size));
+}
+
+}  // namespace torch::cuda

@@ -1,0 +1,58 @@
+// Devices, streams and errors of CUDA as the plug-in uses them. Plain C++: the same over CUDA's runtime and over the
+// execution layer of the tests.
+#pragma once
+#include <cuda_runtime.h>
+
+#include <string>
+
+#include "torch/core/device.h"
+
+namespace torch::cuda {
+
+// RuntimeError with what CUDA says, and what it was asked for.
+void check(cudaError_t code, const char* what);
+
+// Devices, or 0 where CUDA cannot be used; `why` then says why not.
+int device_count() noexcept;
+const std::string& why_unavailable();
+// RuntimeError says why there is none, or which ordinals there are.
+void check_device(int device);
+int current_device();
+void set_device(int device);
+
+// Another current device for a while.
+class DeviceGuard {
+ public:
+  explicit DeviceGuard(int device);
+  ~DeviceGuard();
+  DeviceGuard(const DeviceGuard&) = delete;
+
+ private:
+  int before_;
+};
+
+// A stream of the pool, or a device's default one (handle null). Pool streams live as long as the process.
+struct Stream {
+  int device = 0;
+  int priority = 0;
+  cudaStream_t handle = nullptr;
+  friend bool operator==(const Stream&, const Stream&) = default;
+};
+Stream stream_of_pool(int device, int priority);  // below 0: more urgent
+Stream current_stream(int device);                // of this thread
+void set_current_stream(const Stream& stream);
+void synchronize(int device);
+
+// Where a kernel says what was wrong with its data: the first one wins, the host raises it at its next wait. The kernel
+// goes on, and so does the device.
+struct Fault {
+  enum : int { kNone, kZeroDivision, kIndex };
+  int code;
+  int dim;
+  int64_t index, size;
+  const char* op;
+};
+Fault* fault_record(int device);
+void raise_faults(int device);
+
+}  // namespace torch::cuda

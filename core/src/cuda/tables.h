@@ -1,0 +1,11 @@
+// The tables of work (work.h) that the plug-in fills for CUDA, family by family, and what starts it.
+#pragma once
+
+namespace torch::cuda {
+
+void fill_elementwise_tables();  // elementwise.cpp
+
+// Registers the backend and all tables; once, when the plug-in is loaded.
+void start();
+
+}  // namespace torch::cuda

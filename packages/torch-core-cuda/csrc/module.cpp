@@ -1,0 +1,231 @@
+// torch._cuda._native: what the Python side of the plug-in asks for. Streams and events are numbers here.
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <cstring>
+
+#include "cuda/allocator.h"
+#include "cuda/runtime.h"
+#include "cuda/tables.h"
+#include "torch/core/backend.h"
+#include "torch/core/error.h"
+#include "torch/core/random.h"
+
+namespace py = pybind11;
+using namespace torch::cuda;
+using torch::ErrorKind;
+
+void add_layer(py::module_& m);  // layer.cpp
+
+namespace {
+
+using Free = py::call_guard<py::gil_scoped_release>;
+
+cudaStream_t stream_at(uintptr_t handle) { return reinterpret_cast<cudaStream_t>(handle); }
+cudaEvent_t event_at(uintptr_t handle) { return reinterpret_cast<cudaEvent_t>(handle); }
+py::tuple as_tuple(const Stream& s) {
+  return py::make_tuple(s.device, s.priority, reinterpret_cast<uintptr_t>(s.handle));
+}
+bool is_done(cudaError_t e, const char* what) {
+  if (e == cudaErrorNotReady) return cudaGetLastError(), false;
+  check(e, what);
+  return true;
+}
+
+torch::Generator& generator_of(int device) {
+  const torch::Device on(torch::DeviceType::CUDA, device);
+  return *torch::backend_of("Generator", on).generator(on);
+}
+
+py::dict properties(int device) {
+  check_device(device);
+  cudaDeviceProp p;
+  check(cudaGetDeviceProperties(&p, device), "asking for properties");
+  py::dict d;
+  d["name"] = p.name;
+  d["major"] = p.major;
+  d["minor"] = p.minor;
+  d["total_memory"] = p.totalGlobalMem;
+  d["multi_processor_count"] = p.multiProcessorCount;
+  d["warp_size"] = p.warpSize;
+  d["max_threads_per_block"] = p.maxThreadsPerBlock;
+  d["max_threads_per_multi_processor"] = p.maxThreadsPerMultiProcessor;
+  d["shared_memory_per_block"] = p.sharedMemPerBlock;
+  return d;
+}
+
+py::dict stats(int device) {
+  const MemoryStats s = memory_stats(device);
+  py::dict d;
+  auto add = [&](const char* name, const Counter& c) {
+    const std::string prefix = std::string(name) + ".all.";
+    d[(prefix + "current").c_str()] = c.current;
+    d[(prefix + "peak").c_str()] = c.peak;
+    d[(prefix + "allocated").c_str()] = c.allocated;
+    d[(prefix + "freed").c_str()] = c.freed;
+  };
+  add("active", s.allocation);
+  add("active_bytes", s.allocated_bytes);
+  add("allocated_bytes", s.allocated_bytes);
+  add("allocation", s.allocation);
+  add("inactive_split_bytes", s.inactive_split_bytes);
+  add("requested_bytes", s.requested);
+  add("reserved_bytes", s.reserved_bytes);
+  add("segment", s.segment);
+  d["num_alloc_retries"] = s.retries;
+  d["num_ooms"] = s.out_of_memory;
+  return d;
+}
+
+py::list snapshot() {
+  py::list all;
+  for (const SegmentInfo& s : memory_snapshot()) {
+    py::list blocks;
+    for (const auto& b : s.blocks) {
+      py::dict d;
+      d["address"] = reinterpret_cast<uintptr_t>(s.address) + b.offset;
+      d["size"] = b.size;
+      d["state"] = b.in_use ? "active_allocated" : "inactive";
+      blocks.append(d);
+    }
+    py::dict d;
+    d["address"] = reinterpret_cast<uintptr_t>(s.address);
+    d["device"] = s.device;
+    d["stream"] = reinterpret_cast<uintptr_t>(s.stream);
+    d["total_size"] = s.size;
+    d["blocks"] = blocks;
+    all.append(d);
+  }
+  return all;
+}
+
+void translate(std::exception_ptr thrown) {
+  try {
+    if (thrown) std::rethrow_exception(thrown);
+  } catch (const torch::Error& e) {
+    PyObject* kind = e.kind() == ErrorKind::Index            ? PyExc_IndexError
+                     : e.kind() == ErrorKind::NotImplemented ? PyExc_NotImplementedError
+                     : e.kind() == ErrorKind::Value          ? PyExc_ValueError
+                                                             : PyExc_RuntimeError;
+    PyErr_SetString(kind, e.what());
+  }
+}
+
+void add_devices(py::module_& m) {
+  m.def("start", start);
+  m.def("device_count", device_count);
+  m.def("why_unavailable", [] { return device_count() ? std::string() : why_unavailable(); });
+  m.def("current_device", current_device);
+  m.def("set_device", set_device);
+  m.def("properties", properties);
+  m.def("synchronize", synchronize, Free());
+  m.def("can_access_peer", [](int device, int peer) {
+    check_device(device), check_device(peer);
+    int can = 0;
+    check(cudaDeviceCanAccessPeer(&can, device, peer), "asking for peer access");
+    return can != 0;
+  });
+  m.def("versions", [] {
+    int driver = 0, runtime = 0;
+    cudaDriverGetVersion(&driver), cudaRuntimeGetVersion(&runtime);
+    return py::make_tuple(driver, runtime);
+  });
+}
+
+void add_generators(py::module_& m) {
+  m.def("rng_state", [](int device) {
+    const torch::RandomStream state = generator_of(device).state();
+    return py::bytes(reinterpret_cast<const char*>(&state), sizeof state);
+  });
+  m.def("set_rng_state", [](int device, const std::string& bytes) {
+    torch::RandomStream state;
+    TORCH_CHECK(bytes.size() == sizeof state, "set_rng_state: expected ", sizeof state, " bytes, got ", bytes.size());
+    std::memcpy(&state, bytes.data(), sizeof state);
+    generator_of(device).set_state(state);
+  });
+}
+
+void add_memory(py::module_& m) {
+  m.def("stats", stats);
+  m.def("snapshot", snapshot);
+  m.def("empty_cache", empty_cache, Free());
+  m.def("reset_peak_stats", reset_peak_stats);
+  m.def("reset_accumulated_stats", reset_accumulated_stats);
+  m.def("set_memory_fraction", set_memory_fraction);
+  m.def("memory_fraction", memory_fraction);
+  m.def("mem_get_info", [](int device) {
+    const DeviceGuard guard(device);
+    size_t free = 0, total = 0;
+    check(cudaMemGetInfo(&free, &total), "asking for free memory");
+    return py::make_tuple(free, total);
+  });
+  m.def("allocate", [](size_t n, int device, uintptr_t stream) {
+    return reinterpret_cast<uintptr_t>(allocate(n, device, stream_at(stream)));
+  });
+  m.def("release", [](uintptr_t data) { release(reinterpret_cast<void*>(data)); });
+  m.def("record_stream", [](uintptr_t data, int device, int priority, uintptr_t stream) {
+    record_stream(reinterpret_cast<void*>(data), {device, priority, stream_at(stream)});
+  });
+}
+
+void add_streams(py::module_& m) {
+  m.def("stream_of_pool", [](int device, int priority) { return as_tuple(stream_of_pool(device, priority)); });
+  m.def("current_stream", [](int device) {
+    check_device(device);
+    return as_tuple(current_stream(device));
+  });
+  m.def("set_current_stream",
+        [](int device, int priority, uintptr_t handle) { set_current_stream({device, priority, stream_at(handle)}); });
+  m.def("priority_range", [] {
+    check_device(0);
+    return py::make_tuple(0, -1);  // the pool has streams of two
+  });
+  m.def("stream_query", [](int device, uintptr_t handle) {
+    const DeviceGuard guard(device);
+    return is_done(cudaStreamQuery(stream_at(handle)), "asking a stream");
+  });
+  m.def(
+      "stream_synchronize",
+      [](int device, uintptr_t handle) {
+        const DeviceGuard guard(device);
+        check(cudaStreamSynchronize(stream_at(handle)), "waiting for a stream");
+        raise_faults(device);
+      },
+      Free());
+
+  m.def("event_create", [](int device, bool timed) {
+    const DeviceGuard guard(device);
+    cudaEvent_t event;
+    check(cudaEventCreateWithFlags(&event, timed ? 0u : unsigned(cudaEventDisableTiming)), "making an event");
+    return reinterpret_cast<uintptr_t>(event);
+  });
+  m.def("event_destroy", [](uintptr_t event) { cudaEventDestroy(event_at(event)), cudaGetLastError(); });
+  m.def("event_record", [](uintptr_t event, int device, uintptr_t stream) {
+    const DeviceGuard guard(device);
+    check(cudaEventRecord(event_at(event), stream_at(stream)), "recording an event");
+  });
+  m.def("event_query", [](uintptr_t event) { return is_done(cudaEventQuery(event_at(event)), "asking an event"); });
+  m.def(
+      "event_synchronize",
+      [](uintptr_t event) { check(cudaEventSynchronize(event_at(event)), "waiting for an event"); }, Free());
+  m.def("event_elapsed", [](uintptr_t from, uintptr_t to) {
+    float milliseconds = 0;
+    check(cudaEventElapsedTime(&milliseconds, event_at(from), event_at(to)), "asking for the time between events");
+    return milliseconds;
+  });
+  m.def("stream_wait_event", [](int device, uintptr_t stream, uintptr_t event) {
+    const DeviceGuard guard(device);
+    check(cudaStreamWaitEvent(stream_at(stream), event_at(event), 0), "waiting for an event");
+  });
+}
+
+}  // namespace
+
+PYBIND11_MODULE(_native, m) {
+  py::register_local_exception_translator(translate);
+  add_devices(m);
+  add_generators(m);
+  add_memory(m);
+  add_streams(m);
+  add_layer(m);
+}

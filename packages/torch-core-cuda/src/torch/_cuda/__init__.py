@@ -1,0 +1,71 @@
+"""CUDA, as ``torch.cuda`` has it when this distribution is installed: devices, memory, streams, generators.
+
+``torch.cuda`` loads it when a program first asks for CUDA. Without a driver everything stays as it is without the
+distribution, but for the reason that is given.
+
+>>> import torch
+>>> isinstance(torch.cuda.is_available(), bool)
+True
+"""
+
+import importlib.util
+import os
+import sys
+
+#: In tests, the path of a plug-in whose kernels are run by an execution layer on the CPU (core/cuda_host).
+_HOST_FORM = os.environ.get("TORCH_CUDA_HOST_FORM")
+
+
+def _load():
+    """The compiled module. It is checked against the core's interface before its library is opened."""
+    if _HOST_FORM:
+        spec = importlib.util.spec_from_file_location("torch._cuda._native", _HOST_FORM)
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[spec.name] = module
+        spec.loader.exec_module(module)
+        return module
+    try:
+        from ._built import CORE_INTERFACE
+    except ModuleNotFoundError:
+        raise ImportError(
+            "torch-core-cuda was not compiled: building it needs nvcc (pip install nvidia-cuda-nvcc, or the CUDA toolkit)"
+        ) from None
+    from torch import _parts
+
+    _parts.require("torch-core-cuda", CORE_INTERFACE)
+    from . import _native
+
+    return _native
+
+
+_native = _load()
+_native.start()
+
+
+def is_available() -> bool:
+    """Whether there is a device to compute on."""
+    return _native.device_count() > 0
+
+
+def reason() -> str:
+    """Why there is none; what the faces of ``torch.cuda`` say."""
+    if is_available():
+        return "torch-core-cuda has nothing for it yet"
+    return f"CUDA cannot be used: {_native.why_unavailable()}"
+
+
+def take_over(module) -> None:
+    """Put what works on a device in the place of the faces of ``torch.cuda``."""
+    if not is_available():
+        return
+    from . import devices, memory, random, streams
+
+    for part in (devices, memory, random, streams):
+        face = sys.modules.get(f"torch.cuda.{part.__name__.rpartition('.')[2]}")
+        for name in part.__all__:
+            value = getattr(part, name)
+            setattr(module, name, value)
+            if face is not None:
+                setattr(face, name, value)
+    version = sys.modules["torch"].version
+    version.cuda = "{}.{}".format(*divmod(_native.versions()[1] // 10, 100))

@@ -1,0 +1,151 @@
+"""Which devices there are, and which is the current one."""
+
+from __future__ import annotations
+
+import torch
+
+from . import _native
+
+__all__ = [
+    "can_device_access_peer", "current_device", "device", "device_count", "device_of", "get_arch_list", "get_device_capability",
+    "get_device_name", "get_device_properties", "index_of", "init", "ipc_collect", "is_available", "is_bf16_supported",
+    "is_initialized", "set_device", "synchronize",
+]  # fmt: skip
+
+
+def index_of(device=None, what: str = "torch.cuda") -> int:
+    """The ordinal that a device of CUDA, its name or an int stands for; None is the current one.
+
+    >>> torch.cuda.index_of("cuda:0"), torch.cuda.index_of(0)
+    (0, 0)
+    """
+    if isinstance(device, int):
+        return _native.current_device() if device < 0 else device
+    if device is None:
+        return _native.current_device()
+    device = torch.device(device)
+    if device.type != "cuda":
+        raise ValueError(f"{what}: expected a CUDA device, got {device}")
+    return _native.current_device() if device.index is None else device.index
+
+
+def is_available() -> bool:
+    """Whether there is a device to compute on."""
+    return _native.device_count() > 0
+
+
+def device_count() -> int:
+    """Number of CUDA devices."""
+    return _native.device_count()
+
+
+def init() -> None:
+    """Nothing is left to do: CUDA begins when this distribution is loaded."""
+
+
+def is_initialized() -> bool:
+    """True: CUDA has begun."""
+    return True
+
+
+def ipc_collect() -> None:
+    """Free memory of other processes that is no longer used; none is ever held."""
+
+
+def current_device() -> int:
+    """The ordinal of the current device.
+
+    >>> torch.cuda.current_device()
+    0
+    """
+    return _native.current_device()
+
+
+def set_device(device) -> None:
+    """Choose the current device; a negative number chooses none."""
+    if isinstance(device, int) and device < 0:
+        return
+    _native.set_device(index_of(device, "torch.cuda.set_device"))
+
+
+def synchronize(device=None) -> None:
+    """Wait for everything that was started on the device; what went wrong there is raised."""
+    _native.synchronize(index_of(device, "torch.cuda.synchronize"))
+
+
+class _DeviceProperties:
+    """What CUDA tells of a device."""
+
+    def __init__(self, values: dict):
+        self.__dict__.update(values)
+
+    def __repr__(self):
+        return (
+            f"_CudaDeviceProperties(name={self.name!r}, major={self.major}, minor={self.minor}, "
+            f"total_memory={self.total_memory // 2**20}MB, multi_processor_count={self.multi_processor_count})"
+        )
+
+
+def get_device_properties(device=None) -> _DeviceProperties:
+    """Name, memory, multiprocessors and limits of a device."""
+    return _DeviceProperties(_native.properties(index_of(device, "torch.cuda.get_device_properties")))
+
+
+def get_device_name(device=None) -> str:
+    """The name of a device."""
+    return get_device_properties(device).name
+
+
+def get_device_capability(device=None) -> tuple[int, int]:
+    """Major and minor number of what a device can do.
+
+    >>> torch.cuda.get_device_capability() >= (8, 0)
+    True
+    """
+    properties = get_device_properties(device)
+    return properties.major, properties.minor
+
+
+def get_arch_list() -> list[str]:
+    """Architectures that the kernels were compiled for; none where an execution layer runs them."""
+    return [] if _native.HOST else ["sm_80", "sm_90", "sm_100"]
+
+
+def is_bf16_supported(including_emulation: bool = True) -> bool:
+    """Whether the current device computes in bfloat16: all that this distribution runs on do."""
+    return True
+
+
+def can_device_access_peer(device, peer_device) -> bool:
+    """Whether one device reads another one's memory by itself."""
+    return _native.can_access_peer(index_of(device), index_of(peer_device))
+
+
+class device:
+    """A block with another current device; with None or a negative number it changes nothing.
+
+    >>> with torch.cuda.device(0):
+    ...     torch.empty(2, device="cuda").device
+    device(type='cuda', index=0)
+    """
+
+    def __init__(self, device):
+        self.idx = -1 if device is None or (isinstance(device, int) and device < 0) else index_of(device)
+        self.prev_idx = -1
+
+    def __enter__(self):
+        if self.idx >= 0:
+            self.prev_idx = _native.current_device()
+            _native.set_device(self.idx)
+        return self
+
+    def __exit__(self, *error):
+        if self.idx >= 0:
+            _native.set_device(self.prev_idx)
+
+
+class device_of(device):
+    """A block with a tensor's device as the current one; a tensor of the CPU changes nothing."""
+
+    def __init__(self, obj):
+        super().__init__(obj.get_device() if isinstance(obj, torch.Tensor) and obj.is_cuda else None)

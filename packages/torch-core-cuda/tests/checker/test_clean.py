@@ -1,0 +1,45 @@
+"""The kernels under the checker: no races, no memory of others, no reads of what nobody wrote."""
+
+import os
+
+# Each tensor has an allocation of its own, so that its end is known.
+os.environ["PYTORCH_NO_CUDA_MEMORY_CACHING"] = "1"
+
+import pytest
+import torch
+from torch._cuda import _native
+
+X = torch.arange(1.0, 301.0).reshape(3, 100)
+
+
+def elementwise():
+    x = X.cuda()
+    return [x + 1, x.t() * x.t(), torch.exp(x[:, 1:]), x > 5, torch.addcmul(x, x, x), x.half() * 2, x.int() // 3]
+
+
+def copies():
+    x = X.cuda()
+    return [
+        x.t().contiguous(),
+        x.to(torch.int8),
+        x.bfloat16().double(),
+        torch.where(x > 5, x, 0),
+        torch.zeros(7, device="cuda"),
+    ]
+
+
+@pytest.mark.parametrize("order", [0, 5])
+@pytest.mark.parametrize("family", [elementwise, copies])
+def test_a_family_is_clean(family, order):
+    _native.configure(order=order)
+    before = len(_native.findings())
+    assert all(t.cpu() is not None for t in family())
+    assert _native.findings()[before:] == []
+
+
+def test_the_checker_looks():
+    before = len(_native.findings())
+    (torch.empty(10, device="cuda") + 1).cpu()
+    kind, text = _native.findings()[before]
+    assert (kind == "uninitialised" and text.startswith("add: ") and ".cu" in text) or ".h:" in text
+    del _native.findings()[:]

@@ -1,0 +1,85 @@
+"""Element-wise kernels: the CPU's results, to the bit where nothing is fused, whatever dtypes and strides."""
+
+import pytest
+import torch
+
+DTYPES = [torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.float16, torch.bfloat16,
+          torch.float32, torch.float64, torch.complex64, torch.complex128]  # fmt: skip
+
+
+def numbers(shape, dtype, seed=0):
+    torch.manual_seed(seed)
+    x = torch.randint(-5, 6, shape) if not dtype.is_floating_point else torch.randn(shape, dtype=torch.float64) * 3
+    return (x.abs() if dtype == torch.uint8 else x).to(dtype)
+
+
+def same(there, here):
+    assert there.is_cuda and there.dtype == here.dtype and there.shape == here.shape
+    assert torch.equal(torch.nan_to_num(there.cpu()), torch.nan_to_num(here))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("op", [torch.add, torch.mul, torch.eq, torch.ne])
+def test_arithmetic_of_every_dtype(op, dtype):
+    a, b = numbers((5, 7), dtype), numbers((5, 7), dtype, 1)
+    same(op(a.cuda(), b.cuda()), op(a, b))
+    same(op(a.t().cuda(), b.cuda().t()), op(a.t(), b.t()))
+    same(op(a.cuda()[:, ::2], b.cuda()[1:2, ::2]), op(a[:, ::2], b[1:2, ::2]))
+
+
+@pytest.mark.parametrize("n", [0, 1, 3, 127, 128, 1000, 100_003])
+def test_lengths_around_packets_and_blocks(n):
+    x = torch.arange(n, dtype=torch.float32)
+    same(x.cuda() * 2 + 1, x * 2 + 1)
+    same(x.cuda()[1:] - x.cuda()[:-1], x[1:] - x[:-1])  # not aligned to sixteen bytes
+    same(x.to(torch.int8).cuda() + 1, x.to(torch.int8) + 1)
+
+
+def test_numbers_of_the_host_stand_for_tensors():
+    x = torch.arange(6.0).reshape(2, 3)
+    same(3 - x.cuda(), 3 - x)
+    same(x.cuda() * torch.tensor(2.5), x * torch.tensor(2.5))
+    same(torch.where(x.cuda() > 2, x.cuda(), -1.0), torch.where(x > 2, x, -1.0))
+
+
+def test_in_place_and_out():
+    x = torch.arange(12.0).reshape(3, 4)
+    y = x.cuda()
+    assert y.add_(1).mul_(2) is y
+    same(y, (x + 1) * 2)
+    y.t()[1] = 7
+    out = torch.empty(0, device="cuda")
+    assert torch.add(y, 1, out=out) is out
+    assert out[0, 1] == 8
+    with pytest.raises(RuntimeError, match="single memory location"):
+        torch.zeros(1, device="cuda").expand(3).add_(1)
+    halves = torch.zeros(4, dtype=torch.float16, device="cuda")
+    halves += torch.ones(4, device="cuda")
+    assert halves.tolist() == [1, 1, 1, 1]
+
+
+def test_many_dims_and_broadcasting():
+    x = torch.arange(2.0**12).reshape([2] * 12)
+    y = x.permute(*reversed(range(12)))
+    same(x.cuda() + y.cuda(), x + y)
+    same(x.cuda()[:1] * y.cuda(), x[:1] * y)
+
+
+def test_integers_divided_by_zero_are_told_at_the_next_wait():
+    x = torch.tensor([4, 5], device="cuda")
+    y = x // torch.tensor([2, 0], device="cuda")
+    with pytest.raises(RuntimeError, match="ZeroDivisionError: integer division or modulo by zero, in floor_divide"):
+        y.cpu()
+    assert (x // 2).tolist() == [2, 2]  # the device goes on
+
+
+def test_what_has_no_kernel_names_operator_and_device():
+    with pytest.raises(NotImplementedError, match=r"exp: no kernel for torch.complex64 tensors on cuda:0"):
+        torch.ones(2, dtype=torch.complex64, device="cuda").exp()
+    with pytest.raises(NotImplementedError, match=r"^sort: no kernel for cuda tensors"):
+        torch.ones(2, device="cuda").sort()
+
+
+def test_tensors_of_two_devices_are_refused():
+    with pytest.raises(RuntimeError, match="at least two devices, cuda:0 and cpu"):
+        torch.ones(2, device="cuda") + torch.ones(2)

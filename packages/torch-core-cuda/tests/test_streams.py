@@ -1,0 +1,85 @@
+"""Streams and events: order within a stream, none between streams but what is asked for."""
+
+import pytest
+import torch
+from torch import cuda
+from torch._cuda import _native
+
+
+def test_work_goes_to_the_current_stream():
+    _native.configure(lazy=True)
+    s = cuda.Stream()
+    x = torch.zeros(4, device="cuda")
+    cuda.synchronize()
+    with cuda.stream(s):
+        assert cuda.current_stream() == s != cuda.default_stream()
+        x.add_(1)
+    assert cuda.current_stream() == cuda.default_stream()
+    assert not s.query()
+    assert x.tolist() == [0, 0, 0, 0]  # the default stream has not waited
+    cuda.default_stream().wait_stream(s)
+    assert x.tolist() == [1, 1, 1, 1] and s.query()
+
+
+def test_events_mark_places():
+    _native.configure(lazy=True)
+    begin, end = cuda.Event(enable_timing=True), cuda.Event(enable_timing=True)
+    assert begin.query() and repr(begin) == "<torch.cuda.Event uninitialized>"
+    begin.record()
+    x = torch.ones(1000, device="cuda") * 2
+    end.record()
+    assert not end.query()
+    with pytest.raises(RuntimeError, match=r"an event is not done yet; call synchronize\(\)"):
+        begin.elapsed_time(end)
+    end.synchronize()
+    assert end.query() and begin.elapsed_time(end) >= 0 and x.numel() == 1000
+    with pytest.raises(ValueError, match="enable_timing=True"):
+        begin.elapsed_time(cuda.Event())
+    with pytest.raises(ValueError, match="must be recorded first"):
+        begin.elapsed_time(cuda.Event(enable_timing=True))
+    with pytest.raises(NotImplementedError, match="between processes"):
+        cuda.Event(interprocess=True)
+
+
+def test_a_stream_waits_for_an_event():
+    _native.configure(lazy=True)
+    a, b = cuda.Stream(), cuda.Stream(priority=-1)
+    assert (a.priority, b.priority) == (0, -1) and cuda.Stream.priority_range() == (0, -1)
+    x = torch.zeros(3, device="cuda")
+    cuda.synchronize()
+    with cuda.stream(a):
+        x += 5
+    event = a.record_event()
+    b.wait_event(event)
+    with cuda.stream(b):
+        y = x * 2
+    b.synchronize()
+    assert event.query()
+    cuda.default_stream().wait_stream(b)
+    assert y.tolist() == [10, 10, 10]
+
+
+def test_blocks_nest_and_threads_have_streams_of_their_own():
+    import threading
+
+    s, seen = cuda.Stream(), []
+    with cuda.stream(s):
+        thread = threading.Thread(target=lambda: seen.append(cuda.current_stream()))
+        thread.start()
+        thread.join()
+        with cuda.stream(None), cuda.stream(cuda.default_stream()):
+            assert cuda.current_stream() == cuda.default_stream()
+        assert cuda.current_stream() == s
+    assert seen == [cuda.default_stream()]
+    external = cuda.ExternalStream(s.cuda_stream)
+    assert external == s and hash(external) == hash(s) and "cuda:0" in repr(s)
+
+
+def test_only_reading_values_waits():
+    x = torch.ones(1000, device="cuda")
+    _native.configure(lazy=True)
+    before = _native.counts()["waits"]
+    y = (x * 2).reshape(10, 100).t().contiguous().to(torch.float16) + 1
+    z = torch.where(y > 2, y, 0)
+    assert _native.counts()["waits"] == before
+    assert z[0, 0].item() == 3 and _native.counts()["waits"] > before
