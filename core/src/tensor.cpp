@@ -9,6 +9,7 @@
 #include "strides.h"
 #include "torch/core/backend.h"
 #include "torch/core/destination.h"
+#include "torch/core/reads.h"
 #include "torch/core/thread_end.h"
 #include "torch/core/wrapper.h"
 
@@ -89,6 +90,8 @@ bool lies_in_memory(const Tensor& t) {
   const Tensor within = values_behind(t);
   return within.has_memory() && within->storage == t->storage;
 }
+
+std::atomic<ValueWatcher> value_watcher{nullptr};
 
 void check_has_values(const char* op, const Tensor& t) {
   TORCH_CHECK(lies_in_memory(t), "vmap: ", op, " depends on the values of ", t,

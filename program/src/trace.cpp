@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "torch/core/reads.h"
 #include "torch/program/signature.h"
 
 namespace torch::program {
@@ -47,12 +48,15 @@ Locate set_locate(Locate f) noexcept { return locate.exchange(f); }
 Tracer* Tracer::current() noexcept { return tracer; }
 
 Tracer::Recording::Recording(Tracer* t) : before_(std::exchange(tracer, t)), keys_(thread_keys) {
-  static const bool ready = (set_layer(Slot::Trace, &Tracer::layer), true);
+  static const bool ready = (set_layer(Slot::Trace, &Tracer::layer), value_watcher = &Tracer::value_was_read, true);
   (void)ready;
   if (t)
     thread_keys.include |= key(Slot::Trace);
   else
     thread_keys.include &= Keys(~key(Slot::Trace));
+}
+void Tracer::value_was_read(const torch::Tensor& t, const char* what) {
+  if (tracer && tracer->reads_ && (thread_keys.include & key(Slot::Trace))) tracer->reads_(t, what);
 }
 Tracer::Recording::~Recording() {
   tracer = before_;

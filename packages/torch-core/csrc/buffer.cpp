@@ -8,6 +8,7 @@
 #include "torch/core/dlpack.h"
 #include "torch/core/lending.h"
 #include "torch/core/ops/copy.h"
+#include "torch/core/reads.h"
 #include "torch/core/wrapper.h"
 
 namespace torch::python {
@@ -34,6 +35,7 @@ bool import_numpy() {
 
 // Null when the tensor's memory can be handed out as it is, else the reason why not.
 const char* not_exportable(const Tensor& t) {
+  value_is_read(t, "memory that others see");
   if (is_any_sparse(t)) return "it is sparse; use .to_dense() first";
   if (is_hollow(t)) return "it is of a class that has no memory of its own";
   if (!lies_in_memory(t)) return "it stands for the examples of a vmap; take this out of the function that vmap maps";

@@ -7,6 +7,7 @@
 
 #include "dispatch.h"
 #include "parser.h"
+#include "torch/core/reads.h"
 
 namespace torch::python {
 
@@ -190,6 +191,7 @@ Object value_of(PyObject* self, const char* op) {
                  to_string(t.device()).c_str());
     return Object();
   }
+  value_is_read(t, op);
   return Object(item_of(t));
 }
 int tensor_bool(PyObject* self) {

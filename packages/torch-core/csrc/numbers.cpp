@@ -7,6 +7,7 @@
 #include "python.h"
 #include "torch/core/backend.h"
 #include "torch/core/ops/copy.h"
+#include "torch/core/reads.h"
 #include "torch/core/stored.h"
 
 namespace torch::python {
@@ -14,6 +15,7 @@ namespace torch::python {
 namespace {
 bool has_values(const Tensor& t, const char* op) {
   if (!is_dense(t, op)) return false;
+  value_is_read(t, op);
   if (!t.is_meta()) return true;
   PyErr_Format(PyExc_RuntimeError, "%s: a tensor on device %s has no values to read here", op,
                to_string(t.device()).c_str());

@@ -42,6 +42,13 @@ void bind_trace(py::module_& m) {
            [](Tracer& t, const Instance& i, std::vector<std::string> path) { t.set_object(i.cell, std::move(path)); })
       .def("module_at", [](Tracer& t, const std::vector<std::string>& path) { return held(t.module_at(path)); })
       .def("set_observing", &Tracer::set_observing)
+      .def("set_reads",
+           [](Tracer& t, py::function f) {
+             t.set_reads([f = std::move(f)](const Tensor& x, const char* what) {
+               python::HoldGil gil;
+               f(x, what);
+             });
+           })
       .def("set_self", [](Tracer& t, Value* v) { t.set_self(v); })
       .def("note_int", [](Tracer& t, int64_t i, Value* v) { t.note_int(i, v); })
       .def("forget_ints", &Tracer::forget_ints);

@@ -670,3 +670,29 @@ def custom_function():
             return g * 3
 
     return lambda x: Double.apply(x) + 1
+
+
+@case(lambda: [(torch.zeros(3, 3),), (torch.eye(3),), (torch.zeros(3, 3),)], False)
+def caught_error_of_an_operator():
+    def f(x):
+        try:
+            return torch.linalg.inv(x)
+        except RuntimeError:
+            return x - 1
+
+    return f
+
+
+@case(lambda: [(torch.tensor(1.0),), (torch.tensor(2.0),)], False)
+def tensor_in_the_place_of_a_number():
+    return lambda t: torch.full((3,), t)
+
+
+@case(lambda: [(torch.ones(4), torch.tensor(1)), (torch.ones(4), torch.tensor(3))], False)
+def tensor_as_an_index():
+    def f(x, i):
+        x = x * 2
+        x[i] = 7
+        return x, x[i]
+
+    return f

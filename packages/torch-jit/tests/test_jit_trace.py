@@ -265,3 +265,29 @@ def test_whether_a_trace_runs_can_be_asked_in_many_ways():
     assert seen[0] == (True, True) and torch._C._get_tracing_state() is None
     assert torch._C.TensorType.get().kind() == "TensorType"
     assert isinstance(torch.jit.trace(lambda x: x + 1, torch.ones(1)).graph, torch._C.Graph)
+
+
+def test_a_tensor_as_an_index_stays_an_input():
+    def picked(x, i):
+        return x[i] * 2
+
+    def written(x, i):
+        x = x.clone()
+        x[i] = 7.0
+        return x
+
+    x = torch.arange(12.0).view(4, 3)
+    for function in (picked, written):
+        traced = torch.jit.trace(function, (x, torch.tensor(1)))
+        for i in (0, 2, -1):
+            assert torch.equal(traced(x, torch.tensor(i)), function(x, torch.tensor(i)))
+
+
+def test_a_size_as_an_index_follows_the_size():
+    traced = torch.jit.trace(lambda x: x[x.shape[0] - 1], (torch.ones(4, 2),))
+    assert traced(torch.tensor([[1.0], [2.0]])).tolist() == [2.0]
+
+
+def test_a_tensor_in_the_place_of_a_number_is_told():
+    with pytest.warns(torch.jit.TracerWarning, match="to a Python number"):
+        torch.jit.trace(lambda t: torch.full((2,), t), (torch.tensor(2.0),), check_trace=False)

@@ -8,6 +8,7 @@
 // It is the layer of the slot Trace, above Autograd: a call is recorded once, whatever it consists of, and what it
 // computes is the ordinary result. A tensor that no recorded call has made is a constant.
 #pragma once
+#include <functional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -48,6 +49,10 @@ class TORCH_PROGRAM_API Tracer {
   void note_int(int64_t number, Value* v) { ints_.emplace_back(number, v); }
   size_t forget_ints();  // how many no call has taken
 
+  // Asked when values of a tensor become numbers of the host's program; null for not at all.
+  using Reads = std::function<void(const torch::Tensor& t, const char* what)>;
+  void set_reads(Reads f) { reads_ = std::move(f); }
+
   static Tracer* current() noexcept;
 
   // The calls of this thread are recorded, or, with null, are not.
@@ -64,6 +69,7 @@ class TORCH_PROGRAM_API Tracer {
   };
 
  private:
+  static void value_was_read(const torch::Tensor& t, const char* what);
   static void layer(const Row& row, const torch::Value* arguments, Result& result);
   void record(const Row& row, const std::vector<Value*>& inputs, Result& result);
   std::vector<Value*> inputs_of(const Row& row, const torch::Value* arguments);
@@ -81,6 +87,7 @@ class TORCH_PROGRAM_API Tracer {
   std::vector<torch::Tensor> kept_;  // an address means one tensor for as long as this lives
   std::vector<std::pair<int64_t, Value*>> ints_;
   size_t left_ = 0;
+  Reads reads_;
   bool observing_ = false;
 };
 

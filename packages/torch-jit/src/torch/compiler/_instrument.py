@@ -346,6 +346,21 @@ class _Rewrite(ast.NodeTransformer):
             item.context_expr = self._watch("manager", item.context_expr, item.context_expr)
         return node
 
+    def visit_Try(self, node):
+        if any(isinstance(n, (ast.Return, ast.Break, ast.Continue)) for s in node.finalbody for n in ast.walk(s)):
+            raise Opaque("it leaves a finally block, which drops exceptions")
+        node = self.generic_visit(node)
+        for handler in node.handlers:
+            handler.body.insert(0, ast.copy_location(ast.Expr(self._watch("caught", handler)), handler))
+        node.body, node.orelse, node.finalbody = _flat(node.body), _flat(node.orelse), _flat(node.finalbody)
+        return node
+
+    def visit_Raise(self, node):
+        node = self.generic_visit(node)
+        if node.exc is not None:
+            node.exc = self._watch("raised", node.exc, node.exc)
+        return node
+
     def visit_AugAssign(self, node):
         target = node.target
         if isinstance(target, ast.Attribute) and not any(

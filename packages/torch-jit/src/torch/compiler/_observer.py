@@ -64,6 +64,8 @@ class Watch:
             "manager",
             "imported",
             "compared",
+            "raised",
+            "caught",
         ):
             setattr(self, name, getattr(observer, name))
 
@@ -82,6 +84,7 @@ class Observer:
         self.graph = ir.Graph()
         self.tracer = ir._native.Tracer(self.graph)
         self.tracer.set_observing(True)
+        self.tracer.set_reads(self.read)
         self.recording, self.working = None, False
         self.inputs, self.input_of = [], {}  # slots of tensors; id -> number
         self.examples = []
@@ -94,6 +97,7 @@ class Observer:
         self.state = state_of_thread()
         self.grad = self.entry_grad = torch.is_grad_enabled()
         self.sets_grad = False
+        self.error = None  # what a function that is followed raised
 
     # --- void ---
 
@@ -103,6 +107,10 @@ class Observer:
             self.reason = Reason(text, _frames(frame or sys._getframe(1)))
             if self.recording is not None:
                 self.recording.end()
+
+    def read(self, tensor, what):
+        """Told by the core: a value of a tensor became a number of the program."""
+        self.stop(f"a value of a tensor is read ({what})", sys._getframe(1))
 
     # --- what comes from outside ---
 
@@ -287,6 +295,16 @@ class Observer:
             if id(value) in self.loose or isinstance(value, (list, dict, set)):
                 self.guards.check("is", self.known[id(value)][1], value)
         return value
+
+    def raised(self, error):
+        """``raise error``."""
+        self.error = error() if isinstance(error, type) and issubclass(error, BaseException) else error
+        return self.error
+
+    def caught(self):
+        """``except``: of what another than the function itself raised. No program says it, and values may decide."""
+        if sys.exc_info()[1] is not self.error:
+            self.stop("an exception is caught", sys._getframe(1))
 
     def manager(self, value):
         """``with value:``."""

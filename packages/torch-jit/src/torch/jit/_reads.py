@@ -118,6 +118,17 @@ def _index(self):
     return number
 
 
+def read_by_operators(tensor, what):
+    """Told by the core: a tensor stands where an operator takes a number, or an index an int."""
+    tracer = current()
+    if tracer is None or not tracer.has_value(tensor):
+        return
+    if what == "an index of a tensor":
+        tracer.note_int(_before["__index__"].__get__(tensor)(), tracer.value_of(tensor))
+    elif what == "number of a tensor" and _asked(frame := sys._getframe(1)) is not None:
+        warn("Converting a tensor to a Python number", frame)
+
+
 def _standins():
     texts = {
         "__bool__": "Converting a tensor to a Python boolean",

@@ -12,7 +12,7 @@ import torch
 from torch._parts import need
 
 from . import _ir as ir
-from ._reads import TracerWarning, Watching, current, warn
+from ._reads import TracerWarning, Watching, current, read_by_operators, warn
 from ._structure import add_input, copied, output_value
 
 __all__ = ["TracerWarning", "TracingCheckError", "is_tracing", "trace", "trace_module"]
@@ -55,6 +55,7 @@ class Tracer(ir._native.Tracer):
     def __init__(self, graph):
         super().__init__(graph)
         self.scope = []
+        self.set_reads(read_by_operators)
 
 
 def unique_name(name):

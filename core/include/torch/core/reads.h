@@ -1,0 +1,18 @@
+// Who wants to know when elements of a tensor become numbers of the program that runs: a recording, in which such a
+// number would be a constant. Operators that are recorded whole do not tell.
+#pragma once
+#include <atomic>
+
+#include "torch/core/tensor.h"
+
+namespace torch {
+
+// `what` asked, as users know it: "item". Null while nobody wants to know.
+using ValueWatcher = void (*)(const Tensor& t, const char* what);
+TORCH_API extern std::atomic<ValueWatcher> value_watcher;
+
+inline void value_is_read(const Tensor& t, const char* what) {
+  if (ValueWatcher f = value_watcher.load(std::memory_order_relaxed); TORCH_UNLIKELY(f != nullptr)) f(t, what);
+}
+
+}  // namespace torch
