@@ -1,7 +1,10 @@
 """What layers and containers do beside passing gradients: values, modes, sharing, copies, traversal, errors."""
 
+import importlib
 import io
 import math
+import pickle
+import re
 
 import pytest
 import torch
@@ -322,3 +325,31 @@ def test_functions_of_tables():
 def test_what_does_not_fit_is_named(call, error, text):
     with pytest.raises(error, match=text):
         call()
+
+
+def test_pickles_of_2016_know_each_layer_by_a_file_of_its_name():
+    torch.manual_seed(0)
+    net = (
+        nn.Sequential()
+        .add(nn.Linear(3, 4))
+        .add(nn.Tanh())
+        .add(nn.ConcatTable().add(nn.Linear(4, 2)).add(nn.Identity()))
+    )
+    del net.train  # what layers of then had not, and had
+    net.get(0).addBuffer = torch.ones(1)
+    net.get(0)._backend = "THNN"
+    text = pickle.dumps(net, 2)
+    for module, name in set(re.findall(rb"(torch\.legacy\.nn\.\w+)\n(\w+)\n", text)):
+        text = text.replace(module + b"\n" + name, b"torch.legacy.nn." + name + b"\n" + name)
+    assert b"torch.legacy.nn.Linear\nLinear" in text
+    old = pickle.loads(text)
+    x = torch.randn(2, 3)
+    for a, b in zip(old.forward(x), net.forward(x), strict=True):
+        assert torch.equal(a, b)
+    assert old.train
+    assert not hasattr(old.get(0), "_backend")
+    assert isinstance(nn.Linear, type)
+    assert importlib.import_module("torch.legacy.nn.Linear").Linear is nn.Linear
+    assert isinstance(torch.legacy.nn.Linear, type)
+    with pytest.raises(ModuleNotFoundError):
+        importlib.import_module("torch.legacy.nn.NoSuchLayer")

@@ -155,14 +155,115 @@ def test_handles_live_and_die_with_their_references():
         torch._C._handle(3)
 
 
-def test_functions_of_the_old_library_are_refused_with_the_way_out(tmp_path):
-    (tmp_path / "old.h").write_text("int add(THFloatTensor *a, THFloatTensor *b);")
-    with pytest.raises(NotImplementedError, match=r"THFloatTensor .*torch_tensor \*.*torch.utils.cpp_extension"):
+def test_types_of_the_old_library_that_are_not_there_are_named(tmp_path):
+    (tmp_path / "old.h").write_text("int add(THFloatTensor *a, THCudaTensor *b);")
+    with pytest.raises(
+        NotImplementedError, match=r"no THCudaTensor here, but THFloatTensor.*torch_tensor \*.*cpp_extension"
+    ):
         create_extension("_ext.old", "old.h", ["old.c"], relative_to=str(tmp_path))
     with pytest.raises(NotImplementedError, match="torch-core-cuda"):
         create_extension("_ext.old", "old.h", [], with_cuda=True)
     with pytest.raises(ValueError, match="dotted module name"):
         create_extension("two words", "old.h", [])
+
+
+OLD_HEADER = """
+int my_lib_add_forward(THFloatTensor *input1, THFloatTensor *input2, THFloatTensor *output);
+int my_lib_add_backward(THFloatTensor *grad_output, THFloatTensor *grad_input);
+double use(THDoubleTensor *x, THLongTensor *places, THDoubleTensor *out);
+THFloatTensor *table(long rows, long columns);
+long beyond(THLongTensor *x, long i);
+int stretch(THByteTensor *x, THFloatTensor *other);
+"""
+OLD_SOURCE = """
+#include <TH/TH.h>
+#include "old.h"
+int my_lib_add_forward(THFloatTensor *input1, THFloatTensor *input2, THFloatTensor *output) {
+  if (!THFloatTensor_isSameSizeAs(input1, input2)) return 0;
+  THFloatTensor_resizeAs(output, input1);
+  THFloatTensor_cadd(output, input1, 1.0, input2);
+  return 1;
+}
+int my_lib_add_backward(THFloatTensor *grad_output, THFloatTensor *grad_input) {
+  THFloatTensor_resizeAs(grad_input, grad_output);
+  THFloatTensor_fill(grad_input, 1);
+  return 1;
+}
+double use(THDoubleTensor *x, THLongTensor *places, THDoubleTensor *out) {
+  long i;
+  THDoubleTensor *own = THDoubleTensor_newContiguous(x), *copy = THDoubleTensor_newClone(x);
+  double total, *data = THDoubleTensor_data(own);
+  THDoubleTensor_resize2d(out, THDoubleTensor_size(x, 0), 2);
+  for (i = 0; i < THLongTensor_nElement(places); ++i) {
+    THDoubleTensor_set2d(out, i, 0, data[THLongTensor_get1d(places, i) * THDoubleTensor_stride(own, 0)]);
+    THDoubleTensor_set2d(out, i, 1, THDoubleTensor_get2d(x, i, THDoubleTensor_size(x, 1) - 1));
+  }
+  THDoubleTensor_cmul(copy, x, copy);
+  THDoubleTensor_add(copy, copy, 1);
+  THDoubleTensor_mul(copy, copy, 2);
+  total = THDoubleTensor_sumall(copy);
+  if (!THDoubleTensor_isContiguous(own) || THDoubleTensor_nDimension(x) != 2) total = -1;
+  THDoubleTensor_free(own);
+  THDoubleTensor_free(copy);
+  return total;
+}
+THFloatTensor *table(long rows, long columns) {
+  THFloatTensor *made = THFloatTensor_newWithSize2d(rows, columns);
+  THFloatTensor_zero(made);
+  return made;
+}
+long beyond(THLongTensor *x, long i) { return THLongTensor_get1d(x, i); }
+int stretch(THByteTensor *x, THFloatTensor *other) {
+  THByteTensor_resize1d(x, -3);
+  THFloatTensor_cadd(other, other, 1, other);
+  return 1;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def old(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("old")
+    (folder / "old.h").write_text(OLD_HEADER)
+    (folder / "old.c").write_text(OLD_SOURCE)
+    create_extension("_old.lib", "old.h", ["old.c"], relative_to=str(folder), verbose=False).build()
+    sys.path.insert(0, str(folder))
+    try:
+        from _old import lib
+
+        yield lib
+    finally:
+        sys.path.remove(str(folder))
+
+
+def test_the_extension_of_the_old_tutorial_adds(old):
+    x, y, out = torch.randn(2, 3), torch.randn(2, 3), torch.zeros(0)
+    assert old.my_lib_add_forward(x, y, out) == 1
+    assert torch.equal(out, x + y)
+    assert old.my_lib_add_forward(x, torch.ones(3), out) == 0
+    grad = torch.zeros(0)
+    assert old.my_lib_add_backward(out, grad) == 1
+    assert torch.equal(grad, torch.ones(2, 3))
+
+
+def test_functions_of_the_old_library_compute(old):
+    x = torch.arange(12.0, dtype=torch.float64).view(4, 3).t()  # 3 x 4, not contiguous
+    out = torch.zeros(0, dtype=torch.float64)
+    assert old.use(x, torch.tensor([2, 0, 1]), out) == float((x * x + 1).mul(2).sum())
+    assert torch.equal(out, torch.stack([x[[2, 0, 1], 0], x[:, -1]], 1))
+    assert torch.equal(old.table(2, 5), torch.zeros(2, 5))
+
+
+def test_what_fails_in_the_old_library_is_an_exception(old):
+    with pytest.raises(TypeError, match="my_lib_add_forward: argument 1 must be of float32, got torch.float64"):
+        old.my_lib_add_forward(torch.ones(2), torch.ones(2, dtype=torch.float64), torch.zeros(0))
+    with pytest.raises(IndexError, match="beyond: an index of get or set is outside"):
+        old.beyond(torch.tensor([1, 2]), 2)
+    assert old.beyond(torch.tensor([1, 2]), 1) == 2  # the next call begins anew
+    with pytest.raises(RuntimeError, match="stretch: .*resize_"):
+        old.stretch(torch.zeros(2, dtype=torch.uint8), torch.ones(2))
+    with pytest.raises(RuntimeError, match="my_lib_add_backward: "):
+        old.my_lib_add_backward(torch.ones(4), torch.frombuffer(bytearray(8), dtype=torch.float32))
 
 
 def test_a_package_for_setuptools_gives_cffis_own_object(tmp_path):

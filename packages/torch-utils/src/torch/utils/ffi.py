@@ -1,13 +1,15 @@
 """Functions in C that take tensors, through cffi and the C interface of torch-core (``torch/c/torch.h``).
 
 The way of 2017, on a C interface that does not change with the library's insides: a function takes ``torch_tensor *``
-where it once took ``THFloatTensor *``. For C++ there is `torch.utils.cpp_extension`.
+where it once took ``THFloatTensor *``. Those of then compile, too: ``TH/TH.h`` has the types, and the functions that
+were called most. For C++ there is `torch.utils.cpp_extension`.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import threading
 from pathlib import Path
 
 import torch
@@ -18,6 +20,13 @@ typedef struct torch_tensor torch_tensor;
 typedef enum { TORCH_OK, ... } torch_status;
 const char *torch_last_error(void);
 """
+
+# Tensors of 2017 by the names of their types; TH/TH.h has the functions.
+OLD = {
+    "THFloatTensor": "float32", "THDoubleTensor": "float64", "THLongTensor": "int64", "THIntTensor": "int32",
+    "THShortTensor": "int16", "THCharTensor": "int8", "THByteTensor": "uint8",
+}  # fmt: skip
+OLD_DECLARATIONS = "\n".join(f"typedef struct {name} {name};" for name in OLD) + "\nextern int torch_th_failed;\n"
 
 PACKAGE = '''"""Made by torch.utils.ffi.create_extension."""
 
@@ -75,20 +84,27 @@ def create_extension(
     headers = [headers] if isinstance(headers, str) else list(headers)
     _require(base / h for h in headers)
     texts = [(base / h).read_text() for h in headers]
-    if old := re.search(r"\bTH\w*Tensor\b", "\n".join(texts)):
+    old = {name for text in texts for name in re.findall(r"\bTH\w*Tensor\b", text)}
+    if unknown := sorted(old - set(OLD)):
         raise NotImplementedError(
-            f"create_extension: {old[0]} belongs to the C library of 2017; functions take torch_tensor * of "
-            "torch/c/torch.h here, and C++ functions take torch::Tensor (torch.utils.cpp_extension)"
+            f"create_extension: of the C library of 2017 there is no {unknown[0]} here, but {', '.join(OLD)}; functions may "
+            "take torch_tensor * of torch/c/torch.h, and C++ functions torch::Tensor (torch.utils.cpp_extension)"
         )
     last = name.rpartition(".")[2]
     ffi = cffi.FFI()
-    ffi.cdef(DECLARATIONS + "\n".join(map(_declarations, texts)))
+    ffi.cdef(DECLARATIONS + (OLD_DECLARATIONS if old else "") + "\n".join(map(_declarations, texts)))
     library = toolchain.library()
     includes = "\n".join(f"#include {_quoted(base / h)}" for h in headers)
     kwargs["include_dirs"] = [*kwargs.get("include_dirs", []), str(base), torch_core.get_include()]
+    if old:
+        kwargs["include_dirs"].append(str(Path(__file__).parent / "th"))
     kwargs["extra_link_args"] = [*kwargs.get("extra_link_args", []), str(library)]
+    shim = "int torch_th_failed;\n#include <TH/TH.h>\n" if old else ""
     ffi.set_source(
-        f"{name}._{last}", f"#include <torch/c/torch.h>\n{includes}", sources=[str(base / s) for s in sources], **kwargs
+        f"{name}._{last}",
+        f"#include <torch/c/torch.h>\n{shim}{includes}",
+        sources=[str(base / s) for s in sources],
+        **kwargs,
     )
     folder = base.joinpath(*name.split("."))
     if package:
@@ -151,11 +167,14 @@ ERRORS = (
 )  # in the order of torch_status, from TORCH_ERROR_RUNTIME
 
 
+_one_at_a_time = threading.Lock()
+
+
 def load_functions(ffi, lib) -> dict:
     """The functions of a compiled cffi module, taking and giving Tensors."""
     found = {}
     for name in dir(lib):
-        if name == "torch_last_error" or name.startswith("TORCH_"):
+        if name in ("torch_last_error", "torch_th_failed") or name.startswith("TORCH_"):
             continue
         value = getattr(lib, name)
         found[name] = _wrapped(ffi, lib, name, value) if ffi.typeof(value).kind == "function" else value
@@ -165,9 +184,10 @@ def load_functions(ffi, lib) -> dict:
 def _wrapped(ffi, lib, name: str, function):
     kind = ffi.typeof(function)
     tensor = ffi.typeof("torch_tensor *")
+    old = {ffi.typeof(f"{name} *"): dtype for name, dtype in OLD.items()} if hasattr(lib, "torch_th_failed") else {}
     text = ffi.typeof("char *")
-    takes_tensor = [argument is tensor for argument in kind.args]
-    gives_tensor, gives_status = kind.result is tensor, kind.result.cname == "torch_status"
+    takes_tensor = [argument is tensor or argument in old for argument in kind.args]
+    gives_tensor, gives_status = kind.result is tensor or kind.result in old, kind.result.cname == "torch_status"
 
     def call(*args):
         if len(args) != len(takes_tensor):
@@ -177,14 +197,23 @@ def _wrapped(ffi, lib, name: str, function):
             if wanted:
                 if not isinstance(argument, torch.Tensor):
                     raise TypeError(f"{name}: argument {i} must be a Tensor, got {type(argument).__name__}")
-                argument = ffi.cast(tensor, torch._C._handle(argument))
+                if kind.args[i] in old and argument.dtype is not getattr(torch, old[kind.args[i]]):
+                    raise TypeError(f"{name}: argument {i} must be of {old[kind.args[i]]}, got {argument.dtype}")
+                argument = ffi.cast(kind.args[i], torch._C._handle(argument))
             elif isinstance(argument, str):
                 argument = argument.encode()
             passed.append(argument)
         try:
-            result = function(*passed)
+            if old:
+                with _one_at_a_time:  # what failed is kept in the extension
+                    lib.torch_th_failed = 0
+                    result, failed = function(*passed), lib.torch_th_failed
+            else:
+                result, failed = function(*passed), 0
         except (TypeError, OverflowError) as error:  # of cffi, which names neither the function nor the argument
             raise type(error)(f"{name}: {error}; it is declared as {call.__doc__}") from None
+        if failed:
+            raise ERRORS[failed - 1](f"{name}: {_last_error(ffi, lib)}")
         if gives_tensor:
             if result == ffi.NULL:
                 raise RuntimeError(f"{name}: {_last_error(ffi, lib)}")

@@ -1,6 +1,7 @@
 # ruff: noqa: F403
 """Layers and losses in the manner of Lua's nn: dims and classes count from 0."""
 
+from . import _files
 from .container import *
 from .convolution import *
 from .criterion import *
@@ -12,3 +13,5 @@ from .pooling import *
 from .shapes import *
 from .table_layers import *
 from .tables import *
+
+_files.register(__name__, {name: value for name, value in globals().items() if isinstance(value, type)})

@@ -31,6 +31,12 @@ class Module:
         self._type = self.output.type()
         self.train = True
 
+    def __setstate__(self, state):
+        """Of our pickles and of those of 2016, whose layers hold buffers besides, and not all that ours do."""
+        self.__dict__.update({"gradInput": torch.Tensor(), "output": torch.Tensor(), "train": True})
+        self.__dict__.update(state)
+        self.__dict__.pop("_backend", None)
+
     def __repr__(self):
         return f"nn.{type(self).__name__}"
 
