@@ -281,8 +281,8 @@ TypePtr unshaped(const TypePtr& t) {
 
 namespace {
 // In the order of DType.
-constexpr int64_t kNumbers[] = {11, 0, 1, 2, 3, 4, 27, 28, 29, 5, 15, 6, 7, 9, 10};
-static_assert(std::size(kNumbers) == kDTypes);
+constexpr int64_t kNumbers[] = {11, 0, 1, 2, 3, 4, 27, 28, 29, 5, 15, 6, 7, 9, 10, 8, 24, 23, 26, 25, 44};
+static_assert(std::size(kNumbers) == kAllDTypes);
 constexpr int64_t kLayouts[] = {0, 1, 2, 4, 5, 6};
 }  // namespace
 

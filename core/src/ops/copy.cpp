@@ -7,6 +7,7 @@
 #include "register.h"
 #include "strides.h"
 #include "torch/core/backend.h"
+#include "torch/core/ops/view.h"
 
 namespace torch {
 
@@ -107,8 +108,11 @@ void register_copy() {
   });
   set_native<op::zero_>([](const Tensor& self) { return fill_kernel(self, Scalar(0)); });
   set_composite<op::fill>([](const Tensor& self, const Scalar& value) { return fill_(clone(self), value); });
-  set_composite<op::fill_by_tensor>(
-      [](const Tensor& self, const Tensor& value) { return fill_tensor_(clone(self), value); });
+  set_composite<op::fill_by_tensor>([](const Tensor& self, const Tensor& value) {
+    if (value.dim() == 0 && value.has(Slot::Wrapped) && !self.has(Slot::Wrapped))  // one value of many: many results
+      return clone(expand(_to_copy(value, self.dtype(), self.device()), self.sizes()));
+    return fill_tensor_(clone(self), value);
+  });
 }
 
 }  // namespace torch

@@ -7,9 +7,10 @@ import weakref
 
 import pytest
 import torch
-from samples import TREATMENTS, Source, calls_of, in_place, name_of
+from operator_samples import Source, calls_of, in_place, name_of
 from torch import _C as core
 from torch.autograd import _C, Function
+from treatments import TREATMENTS
 
 
 class Mark:

@@ -6,7 +6,7 @@ looks at results through what their gauge leaves: the moduli of eigenvectors, pr
 
 import pytest
 import torch
-from samples import Source
+from operator_samples import Source
 from torch.autograd import gradcheck, gradgradcheck
 
 L = torch.linalg

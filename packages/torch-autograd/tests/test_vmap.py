@@ -2,12 +2,16 @@
 
 import pytest
 import torch
-from samples import INFO, TREATMENTS, Source, calls_of, in_place, name_of
+from operator_samples import INFO, ONLY_FOR_GRADIENTS, Source, in_place, name_of, samples_of
 from torch import _C as core
 from torch import func
+from treatments import TREATMENTS
 
 EXAMPLES = 3
-ROWS = [schema for schema in TREATMENTS if calls_of(schema)]
+UNSET = {"empty_like", "new_empty", "new_empty_strided"}
+#: They read values, or speak of the memory of one tensor.
+OTHERWISE = ("narrow(", "tensor_split(", "as_strided", "resize", "set_(", "stride", "to_sparse", "view_as_complex")
+ROWS = [schema for schema in INFO if samples_of(schema)]
 
 
 def _tensors(args):
@@ -34,16 +38,17 @@ def _filled(args, places, tensors):
 def _cases(schema):
     """(function of tensors, the tensors of each example, which of them are floating) for each sample of a row."""
     operator = core._operator(name_of(schema))
-    for number, sample in enumerate(calls_of(schema)):
+    for number, sample in enumerate(samples_of(schema)):
         calls = [sample(Source(f"{schema} {number} {k}")) for k in range(EXAMPLES)]
         args, kwargs = calls[0]
-        kwargs = {k: v for k, v in kwargs.items() if k not in ("nograd", "outputs")}
-        if "seed" in kwargs or any(isinstance(v, torch.Tensor) for v in kwargs.values()):
+        kwargs = {k: v for k, v in kwargs.items() if k not in ONLY_FOR_GRADIENTS}
+        if any(isinstance(v, torch.Tensor) for v in kwargs.values()):
             continue
         places = _tensors(args)
         examples = [[a[i] if k is None else a[i][k] for i, k in _tensors(a)] for a, _ in calls]
         if (
             not places
+            or any(t.layout != torch.strided for t in examples[0])
             or (in_place(schema) and places[0] != (0, None))
             or any([t.shape for t in e] != [t.shape for t in examples[0]] for e in examples)
         ):
@@ -60,17 +65,18 @@ def _cases(schema):
 
 def _patterns(count):
     yield (0,) * count
+    yield (-1,) * count
     if count > 1:
         yield (0,) + (None,) * (count - 1)
         yield (None,) + (0,) * (count - 1)
 
 
 def _arguments(examples, dims):
-    return [torch.stack([e[k] for e in examples]) if dim == 0 else examples[0][k] for k, dim in enumerate(dims)]
+    return [examples[0][k] if dim is None else torch.stack([e[k] for e in examples], dim) for k, dim in enumerate(dims)]
 
 
 def _one(examples, dims, k):
-    return [examples[k if dim == 0 else 0][j] for j, dim in enumerate(dims)]
+    return [examples[0 if dim is None else k][j] for j, dim in enumerate(dims)]
 
 
 def _flat(result):
@@ -82,14 +88,17 @@ def _compare(got, expected, what):
         if isinstance(g, torch.Tensor):
             wanted = torch.stack(each)
             assert g.dtype == wanted.dtype and g.shape == wanted.shape, (what, g.dtype, g.shape, wanted.dtype)
-            assert torch.allclose(g, wanted, rtol=1e-9, atol=1e-9, equal_nan=True), what
+            low = g.dtype in (torch.float32, torch.complex64)
+            close = 1e-5 if low else 1e-9
+            if name_of(what[0]) not in UNSET:
+                assert torch.allclose(g, wanted, rtol=close, atol=close, equal_nan=True), what
         else:
             assert all(g == e for e in each), what
 
 
 @pytest.mark.parametrize("schema", ROWS)
 def test_a_batch_gives_what_its_examples_give(schema):
-    if INFO[schema]["random"] or "sparse" in schema or name_of(schema) == "native_batch_norm":
+    if INFO[schema]["random"] or any(word in schema for word in ("sparse", "batch_norm(", *OTHERWISE)):
         pytest.skip("drawn anew each time, of sparse tensors, or with statistics that all examples would change")
     done = 0
     for function, examples in _cases(schema):
@@ -118,10 +127,10 @@ def _scalar(function):
     return of_first
 
 
-@pytest.mark.parametrize("schema", [s for s in ROWS if TREATMENTS[s] in ("derivative", "composite")])
+@pytest.mark.parametrize("schema", [s for s in ROWS if TREATMENTS.get(s) in ("derivative", "composite")])
 def test_gradients_inside_and_outside_of_a_batch_agree(schema):
-    if INFO[schema]["random"] or INFO[schema]["hidden"]:
-        pytest.skip("drawn anew each time, or no function of the user's")
+    if INFO[schema]["random"] or INFO[schema]["hidden"] or any(word in schema for word in OTHERWISE):
+        pytest.skip("drawn anew each time, no function of the user's, or none of an example")
     done = 0
     for function, examples in _cases(schema):
         first = examples[0][0]
@@ -131,7 +140,7 @@ def test_gradients_inside_and_outside_of_a_batch_agree(schema):
         try:
             expected = [func.grad(scalar)(*e) for e in examples]
             torch.stack([function(*e)[0] for e in examples])
-        except (RuntimeError, NotImplementedError):
+        except (RuntimeError, NotImplementedError, TypeError, AttributeError):  # no gradient, or no tensor as result
             continue
         arguments = _arguments(examples, (0,) * len(examples[0]))
         _compare(func.vmap(func.grad(scalar))(*arguments), expected, (schema, "inside"))

@@ -8,8 +8,10 @@ import ctypes
 import sys
 from pathlib import Path
 
-import found_calls
+import conftest  # noqa: F401  (finds the samples)
 import torch
+from operator_samples import INFO, cases, name_of
+from operator_samples.found import copied, has_tensor, is_factory
 
 PRIVATE_USE_1 = 3
 PROT_NONE, MAP_PRIVATE, MAP_ANONYMOUS = 0, 2, 0x20
@@ -77,14 +79,15 @@ def kinds(x):
     return [kinds(y) for y in x] if isinstance(x, (list, tuple)) else type(x)
 
 
-def outcome(row, args, kwargs):
+def outcome(schema, args, kwargs):
     """'runs', 'lacks', 'refuses' a number in the place of a tensor, or a sentence about what is wrong."""
-    expected = row.call(*found_calls.copied(args), **kwargs)
+    operator = torch._C._operator(name_of(schema))
+    expected = operator(*copied(args), **kwargs)
     there = {k: moved(v, "nowhere") for k, v in kwargs.items()}
-    if found_calls.is_factory(row) and not found_calls.has_tensor([*args, *kwargs.values()]):
+    if is_factory(schema) and not has_tensor([*args, *kwargs.values()]):
         there["device"] = "nowhere"
     try:
-        result = row.call(*moved(args, "nowhere"), **there)
+        result = operator(*moved(args, "nowhere"), **there)
     except Exception as e:
         text = f"{type(e).__name__}: {e}".splitlines()[0]
         if isinstance(e, NotImplementedError) and "nowhere" in text:
@@ -99,8 +102,8 @@ def outcome(row, args, kwargs):
 
 if __name__ == "__main__":
     register()
-    for row in found_calls.ROWS:
-        for args, kwargs in found_calls.calls_of(row):
-            print(row.name, end=" ", flush=True)  # the last name printed is whose call ended the process
-            print(outcome(row, args, kwargs), flush=True)
+    for schema in INFO:
+        for args, kwargs in cases(schema):
+            print(name_of(schema), end=" ", flush=True)  # the last name printed is whose call ended the process
+            print(outcome(schema, args, kwargs), flush=True)
     sys.exit()

@@ -422,3 +422,10 @@ def test_nodes_know_their_modules_and_lines():
 
 def decides_nothing(x):
     return torch.relu(x)  # the line
+
+
+@pytest.mark.parametrize("dtype", ["complex32", "float8_e4m3fn", "float8_e5m2", "float8_e8m0fnu", "uint16", "bfloat16"])
+def test_every_dtype_has_its_number_in_a_program(dtype):
+    dtype = getattr(torch, dtype)
+    traced = torch.jit.trace(lambda x: x.to(dtype), torch.ones(3))
+    assert traced(torch.ones(2)).dtype == dtype

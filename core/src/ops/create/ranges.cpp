@@ -10,6 +10,7 @@
 #include "torch/core/ops/copy.h"
 #include "torch/core/ops/create.h"
 #include "torch/core/ops/pointwise.h"
+#include "torch/core/ops/view.h"
 #include "torch/core/pool.h"
 #include "work.h"
 
@@ -170,7 +171,7 @@ Tensor line_of_tensors(const char* op, const Tensor& start, const Tensor& end, i
   TORCH_CHECK(steps >= 0, op, ": number of steps must be non-negative, got ", steps);
   const DType wide = is_complex(t) ? DType::Complex128 : DType::Float64;
   const Device device = start.is_wrapped_number() ? end.device() : start.device();
-  const Tensor a = _to_copy(start, wide, device), b = _to_copy(end, wide, device);
+  const Tensor a = _to_copy(detach(start), wide, device), b = _to_copy(detach(end), wide, device);
   return add(a, mul(sub(b, a), linspace(0, 1, steps, wide, device)));
 }
 DType space_dtype(const Tensor& start, const Tensor& end) {

@@ -115,7 +115,9 @@ std::vector<Tensor> tensor_split_indices_composite(const Tensor& self, IntArrayR
 }
 
 std::vector<Tensor> tensor_split_tensor_composite(const Tensor& self, const Tensor& where, int64_t dim) {
-  TORCH_CHECK(where.dtype() == DType::Int64 && where.dim() <= 1 && !where.is_meta(),
+  TORCH_CHECK_IMPLEMENTED(!where.is_meta(),
+                          "tensor_split: where to split is in the values, which Meta tensors do not have");
+  TORCH_CHECK(where.dtype() == DType::Int64 && where.dim() <= 1,
               "tensor_split: tensor_indices_or_sections must be a 0-d or 1-d int64 tensor, got ", where);
   check_has_values("tensor_split", where);
   if (where.dim() == 0) return tensor_split(self, number_of(where).to_int(), dim);

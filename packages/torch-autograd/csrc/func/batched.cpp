@@ -65,7 +65,8 @@ void check_written(const BatchedCall& c) {
                         "in place, or make it of a batched tensor (new_zeros, zeros_like)"));
   }
   const int mean = c.find("running_mean"), training = c.find("training");
-  if (mean >= 0 && training >= 0 && c.values[training].i && c.given(mean) && !c.is_batched(mean))
+  const bool updates = !c.schema().op_name().ends_with("_backward");
+  if (updates && mean >= 0 && training >= 0 && c.values[training].i && c.given(mean) && !c.is_batched(mean))
     throw_error(ErrorKind::Runtime,
                 message("vmap: ", c.schema().op_name(),
                         ": running statistics are one tensor for all examples and cannot be updated by each; use "
@@ -333,7 +334,9 @@ void each_example(BatchedCall& c, Result& result) {
   const int64_t size = c.level.size;
   const bool same = c.row.attr.is_random && c.level.randomness == Randomness::Same;
   const RandomStream first = default_generator().state();
-  const bool needs_own_storage = c.schema().op_name() == "as_strided_scatter";
+  // Offsets count from the start of the storage. What is written to by one example is saved by it, at its own version.
+  const bool in_place = c.schema().in_place();
+  const bool needs_own_storage = in_place || c.schema().op_name() == "as_strided_scatter";
   std::vector<Result> all;
   // An empty batch: zeros of an example's shape tell the shapes of the results.
   for (int64_t k = 0; k < std::max<int64_t>(size, 1); ++k) {
@@ -341,7 +344,7 @@ void each_example(BatchedCall& c, Result& result) {
       if (!t || !c.is_batched(t)) return t;
       if (!size) return zeros(t.sizes(), t.dtype(), t.device());
       const Tensor example = select(c.value(t), 0, k);
-      return needs_own_storage ? clone(example) : example;  // offsets count from the start of the storage
+      return needs_own_storage ? clone(example) : example;
     };
     if (same) default_generator().set_state(first);
     for (int i = 0; i < c.count(); ++i) {
@@ -355,7 +358,12 @@ void each_example(BatchedCall& c, Result& result) {
     }
     c.run(all.emplace_back());
   }
-  if (c.schema().in_place()) return;
+  if (in_place) {
+    std::vector<Tensor> changed;
+    for (Result& r : all) changed.push_back(r.tensors[0]);
+    if (size) copy_(c.value(0), stack(changed, 0));
+    return;
+  }
   TORCH_CHECK_IMPLEMENTED(!c.row.attr.is_view, "vmap: ", c.schema().op_name(),
                           ": no rule says how this view of one example is one of the batch; clone() and reshape() it");
   const auto joined = [&](auto&& pick) {

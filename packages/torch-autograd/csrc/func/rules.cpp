@@ -441,7 +441,7 @@ bool convolution_backward_rule(BatchedCall& c, Result& result) {
   const bool for_input = c.values[c.find("for_input")].i, for_weight = c.values[c.find("for_weight")].i,
              for_bias = c.values[c.find("for_bias")].i;
   const int groups = c.find("groups");
-  if (size == 0 || !c.is_batched(0)) return false;
+  if (size == 0 || !c.is_batched(0) || c.rank(1) != c.rank(2)) return false;
   if (for_bias) {
     Sizes dims{1};
     for (int64_t d = 3; d < c.value(0).dim(); ++d) dims.push_back(d);

@@ -5,9 +5,10 @@ import gc
 import threading
 
 import torch
-from samples import INFO, TREATMENTS
+from operator_samples import INFO
 from torch import _C as core
 from torch.autograd import Function, graph
+from treatments import TREATMENTS
 
 from . import tensors
 from .arguments import of_row, operand

@@ -3,7 +3,7 @@
 import re
 
 import torch
-from samples import Source, calls_of
+from operator_samples import Source, calls_of
 
 from .tensors import SHAPES, dtype_of, shaped
 
