@@ -63,24 +63,9 @@ def test_a_name_out_of_a_missing_part_names_its_distribution(name, part):
     assert out.endswith(f"pip install --no-index --find-links .wheelhouse {_parts.PARTS[part]}")
 
 
-@pytest.mark.parametrize("name, module", [("package", "package")])
-def test_what_is_not_there_yet_says_so(name, module):
-    assert not hasattr(torch, name)
-    with pytest.raises(AttributeError, match=f"torch.{module} is not part of this stack yet"):
-        getattr(torch, name)
-    with pytest.raises(ModuleNotFoundError, match=f"torch.{module} is not part of this stack yet"):
-        importlib.import_module(f"torch.{module}")
-
-
 def test_hasattr_tells_whether_a_part_is_installed(tmp_path):
     write_part(tmp_path, "nn", "")
     assert run_alone("import torch; print(hasattr(torch, 'nn'), hasattr(torch, 'optim'))", tmp_path) == "True False"
-
-
-def test_a_part_that_does_not_exist_yet_says_so():
-    with pytest.raises(ModuleNotFoundError, match="torch.package is not part of this stack yet"):
-        importlib.import_module("torch.package")
-    assert not hasattr(torch, "package")
 
 
 def test_libraries_that_look_for_a_missing_part_find_none():

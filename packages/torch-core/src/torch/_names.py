@@ -4,7 +4,7 @@ module that waits until somebody asks.
 
 import sys
 
-from ._parts import ALIASES, FACES, PARTS, PLANNED, MissingPart, import_module
+from ._parts import ALIASES, FACES, PARTS, MissingPart, import_module
 
 # Names that users find in `torch` itself and that live in a part.
 ATTRIBUTES = {
@@ -249,7 +249,7 @@ def attribute(name: str):
         attribute(ALIASES[name].partition(".")[0])  # the part, or the error that names its distribution
         return import_module(f"torch.{name}")
     part = ATTRIBUTES.get(name) or PLANNED_FUNCTIONS.get(name, name)
-    if part not in PARTS and part not in PLANNED and part not in FACES:
+    if part not in PARTS and part not in FACES:
         from ._spelling import unknown
 
         raise unknown(name, names())

@@ -13,6 +13,7 @@ PARTS = {
     "nn": "torch-nn",
     "optim": "torch-optim",
     "serialize": "torch-serialize",
+    "package": "torch-serialize",
     "multiprocessing": "torch-multiprocessing",
     "utils": "torch-utils",
     "distributions": "torch-distributions",
@@ -35,9 +36,6 @@ ALIASES = {
     "_C._functorch": "_functorch._batches",
     "profiler": "autograd.profiling",
 }
-
-# What programs of PyTorch ask for and is not there yet: modules, and functions by the module they belong to.
-PLANNED = {"jit", "package"}
 
 # Parts that libraries import whether or not they need them, with the file that answers in their absence.
 FACES = {
@@ -64,8 +62,6 @@ def missing(part: str) -> MissingPart:
     >>> str(missing("nn")).partition(": ")[0]
     "torch.nn is in the distribution 'torch-nn', which is not installed"
     """
-    if part in PLANNED:
-        return MissingPart(f"torch.{part} is not part of this stack yet", name=f"torch-{part}")
     from torch import _install
 
     dist = PARTS[part]
@@ -86,7 +82,7 @@ class Finder:
             from importlib.machinery import ModuleSpec
 
             return ModuleSpec(name, Alias(f"torch.{ALIASES[part]}"))
-        if above != "torch" or (part not in PARTS and part not in PLANNED and part not in FACES):
+        if above != "torch" or (part not in PARTS and part not in FACES):
             return None
         folders = sys.modules["torch"].__path__
         for entry in sys.path:
