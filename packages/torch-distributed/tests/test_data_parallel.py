@@ -249,6 +249,98 @@ def test_ranks_with_different_numbers_of_batches(ranks, by_all):
     ranks(3, work)
 
 
+class Words(nn.Module):
+    """Two tables with sparse gradients, the second of which not every batch needs, beside dense layers."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(3)
+        self.table = nn.Embedding(9, 3, sparse=True).double()
+        self.bags = nn.EmbeddingBag(5, 3, mode="sum", sparse=True).double()
+        self.head = nn.Linear(3, 2).double()
+
+    def forward(self, words):
+        x = self.table(words).sum(1)
+        return self.head(x + self.bags(words % 5) if int(words[0, 0]) % 2 else x)
+
+
+def words(step, rank):
+    return torch.randint(9, (4, 2), generator=torch.Generator().manual_seed(10 * step + rank))
+
+
+def step_of_words(model, inputs):
+    for p in model.parameters():
+        p.grad = None
+    for x in inputs:
+        (model(x).square().mean() / len(inputs)).backward()
+    with torch.no_grad():
+        for p in model.parameters():
+            if p.grad is not None:
+                p -= 0.1 * (p.grad.to_dense() if p.grad.is_sparse else p.grad)
+
+
+@pytest.mark.parametrize("options", [{}, {"gradient_as_bucket_view": True, "bucket_cap_mb": 1e-5}], ids=str)
+def test_sparse_gradients_are_averaged_by_rows(ranks, options):
+    def work(rank):
+        model, one = DistributedDataParallel(Words(), find_unused_parameters=True, **options), Words()
+        for step in range(4):
+            step_of_words(model, [words(step, rank)])
+            step_of_words(one, [words(step, r) for r in range(3)])
+            close(model.module, one)
+            grad = model.module.table.weight.grad
+            assert grad.is_sparse
+            assert grad.is_coalesced()
+            assert set(grad.indices()[0].tolist()) == {w for r in range(3) for w in words(step, r).flatten().tolist()}
+        return model.module.table.weight.detach()
+
+    results = ranks(3, work)
+    assert all(torch.equal(results[0], other) for other in results)
+
+
+def test_a_rank_without_data_has_no_rows_to_send(ranks):
+    def work(rank):
+        model, one = DistributedDataParallel(Words(), broadcast_buffers=False, find_unused_parameters=True), Words()
+        with model.join(divide_by_initial_world_size=True):
+            for step in range(2 + rank):
+                step_of_words(model, [words(step, rank)])
+        for step in range(3):
+            total = [words(step, r) for r in range(2) if step < 2 + r]
+            for p in one.parameters():
+                p.grad = None
+            for x in total:
+                (one(x).square().mean() / 2).backward()
+            with torch.no_grad():
+                for p in one.parameters():
+                    if p.grad is not None:
+                        p -= 0.1 * (p.grad.to_dense() if p.grad.is_sparse else p.grad)
+        close(model.module, one)
+
+    ranks(2, work)
+
+
+def test_sparse_gradients_where_none_are_expected_and_hooks_for_them_are_refused(ranks):
+    def work(rank):
+        model = DistributedDataParallel(Words())
+        with pytest.raises(NotImplementedError, match="the gradients of table.weight, bags.weight are sparse"):
+            model.register_comm_hook(None, default_hooks.allreduce_hook)
+
+        class Own(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.weight = nn.Parameter(torch.ones(3, 2))
+
+            def forward(self, x):
+                return nn.functional.embedding(x, self.weight, sparse=True)
+
+        own = DistributedDataParallel(Own())
+        with pytest.raises(
+            NotImplementedError, match="gradient of 'weight' is not dense as that of its layer should be"
+        ):
+            own(torch.tensor([1])).sum().backward()
+
+    ranks(2, work)
+
+
 def test_a_join_that_throws_ends_all_ranks_together(ranks):
     def work(rank):
         model = DistributedDataParallel(net())

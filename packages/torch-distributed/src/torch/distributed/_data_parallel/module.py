@@ -12,6 +12,7 @@ from .. import _objects
 from .. import _world as world
 from ..algorithms.join import Join, Joinable, JoinHook
 from .reducer import Reducer
+from .sparse import parameters_of_sparse_layers
 
 __all__ = ["DistributedDataParallel"]
 
@@ -133,6 +134,7 @@ class DistributedDataParallel(nn.Module, Joinable):
             self.find_unused_parameters,
             self.gradient_as_bucket_view,
             self.static_graph,
+            parameters_of_sparse_layers(self.module),
         )
 
     def _buffers_to_sync(self):
@@ -195,6 +197,11 @@ class DistributedDataParallel(nn.Module, Joinable):
             raise TypeError("Communication hook must be callable.")
         if self.reducer.hook is not None:
             raise RuntimeError("register_comm_hook or register_builtin_comm_hook can only be called once.")
+        if self.reducer.sparse:
+            names = ", ".join(self.reducer.names[n] for n in self.reducer.sparse)
+            raise NotImplementedError(
+                f"register_comm_hook: hooks send lines of memory, the gradients of {names} are sparse"
+            )
         self.reducer.hook = (state, hook)
 
     def _set_static_graph(self):

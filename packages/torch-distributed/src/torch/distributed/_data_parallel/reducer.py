@@ -11,6 +11,7 @@ from .. import _collectives as collectives
 from .. import _options
 from .._reduce import ReduceOp
 from .buckets import FIRST_BUCKET, Bucket, GradBucket, assign
+from .sparse import averaged
 
 _UNFINISHED = (
     "DistributedDataParallel: expected to have finished reduction in the prior iteration before starting a new one: "
@@ -22,12 +23,13 @@ _UNFINISHED = (
 class Reducer:
     __module__ = "torch.distributed"
 
-    def __init__(self, named_parameters, group, bucket_bytes, find_unused, as_views, static):
+    def __init__(self, named_parameters, group, bucket_bytes, find_unused, as_views, static, sparse=()):
         self.names = [name for name, _ in named_parameters]
         self.parameters = [parameter for _, parameter in named_parameters]
         self.numbers = {id(parameter): i for i, parameter in enumerate(self.parameters)}
         self.group, self.bucket_bytes = group, bucket_bytes
         self.find_unused, self.as_views, self.static = find_unused, as_views, static
+        self.sparse = [n for n, parameter in enumerate(self.parameters) if id(parameter) in sparse]
         self.hook = None  # (state, function)
         self.divisor = group.size()
         self.ready_order: list = []
@@ -38,7 +40,7 @@ class Reducer:
         self.armed = False
         self.used: set = set()
         # Gradients are ready in about the reverse of the order in which the parameters are registered.
-        self.make_buckets(list(reversed(range(len(self.parameters)))))
+        self.make_buckets([n for n in reversed(range(len(self.parameters))) if n not in self.sparse])
         self.handles = [p.register_post_accumulate_grad_hook(self.on_gradient) for p in self.parameters]
 
     # ---- buckets
@@ -58,14 +60,15 @@ class Reducer:
             return
         self.rebuilt = True
         came = dict.fromkeys(self.ready_order)
-        order = torch.tensor([*came, *(n for n in range(len(self.parameters)) if n not in came)])
+        numbers = [*came, *(n for n in range(len(self.parameters)) if n not in came)]
+        order = torch.tensor([n for n in numbers if n not in self.sparse], dtype=torch.int64)
         collectives.broadcast(order, group=self.group, group_src=0)
         if self.as_views:
             held = [p.grad for p in self.parameters]
         self.make_buckets(order.tolist())
         if self.as_views:
             for number, grad in enumerate(held):
-                if grad is not None:
+                if grad is not None and number not in self.sparse:
                     self.show(number, grad)
 
     def show(self, number, grad):
@@ -79,12 +82,16 @@ class Reducer:
 
     def prepare(self, outputs):
         """Before backward: all buckets are empty; parameters that the outputs do not depend on will not come."""
-        if self.armed and self.used and (missing := [self.names[n] for b in self.buckets for n in sorted(b.missing)]):
-            raise RuntimeError(_UNFINISHED.format(names=_some(missing)))
+        if self.armed and self.used:
+            missing = [self.names[n] for b in self.buckets for n in sorted(b.missing)]
+            missing += [self.names[n] for n in sorted(self.sparse_missing)]
+            if missing:
+                raise RuntimeError(_UNFINISHED.format(names=_some(missing)))
         self.armed = True
         self.used = set()
         self.next_to_send = 0
         self.ready_order = []
+        self.sparse_missing = set(self.sparse)
         for bucket in self.buckets:
             bucket.missing, bucket.future = set(bucket.numbers), None
         unused = ()
@@ -126,6 +133,10 @@ class Reducer:
 
     def absent(self, number):
         """A parameter that this rank has no gradient for: another may."""
+        if number in self.sparse:
+            self.sparse_missing.discard(number)
+            self.finish_if_all_is_there()
+            return
         bucket, k = self.place[number]
         grad = self.parameters[number].grad
         if grad is None:
@@ -145,29 +156,39 @@ class Reducer:
         if not self.armed:
             return
         number = self.numbers[id(parameter)]
-        bucket, k = self.place[number]
-        if number not in bucket.missing:
+        sparse = number in self.sparse
+        missing = self.sparse_missing if sparse else self.place[number][0].missing
+        if number not in missing:
             raise RuntimeError(
                 f"DistributedDataParallel: parameter {self.names[number]!r} was marked as ready twice in one iteration: it "
                 "is used in more than one backward pass of it (several reentrant checkpoints, or a forward pass outside "
                 "of forward)"
             )
-        if parameter.grad.layout != torch.strided:
+        if (parameter.grad.layout != torch.strided) != sparse:
             raise NotImplementedError(
-                f"DistributedDataParallel: the gradient of {self.names[number]!r} is sparse; use sparse=False in the layer"
+                f"DistributedDataParallel: the gradient of {self.names[number]!r} is {'' if sparse else 'not '}dense as that of "
+                "its layer should be; all ranks expect sparse ones of nn.Embedding and nn.EmbeddingBag with sparse=True only"
             )
         self.used.add(number)
         self.ready_order.append(number)
         with torch.no_grad():
-            self.put(bucket, k, parameter.grad)
-            self.arrived(bucket, number)
+            if sparse:
+                self.sparse_missing.discard(number)
+                self.finish_if_all_is_there()
+            else:
+                bucket, k = self.place[number]
+                self.put(bucket, k, parameter.grad)
+                self.arrived(bucket, number)
 
     def arrived(self, bucket, number):
         bucket.missing.discard(number)
         while self.next_to_send < len(self.buckets) and not self.buckets[self.next_to_send].missing:
             self.send(self.buckets[self.next_to_send])
             self.next_to_send += 1
-        if self.next_to_send == len(self.buckets):
+        self.finish_if_all_is_there()
+
+    def finish_if_all_is_there(self):
+        if self.armed and self.next_to_send == len(self.buckets) and not self.sparse_missing:
             self.finish()
 
     def send(self, bucket):
@@ -207,6 +228,9 @@ class Reducer:
             for number, view in zip(bucket.numbers, bucket.views, strict=True):
                 if used_anywhere is None or used_anywhere[number]:
                     self.give_back(self.parameters[number], view)
+        for number in self.sparse:
+            parameter = self.parameters[number]
+            parameter.grad = averaged(parameter, self.group, self.divisor)
         self.rebuild()
 
     def give_back(self, parameter, view):
@@ -226,6 +250,8 @@ class Reducer:
         if self.static and self.static_any is None:
             self.learn(0)
         self.marks = self.find_unused or (self.static and self.static_any)
+        for number in self.sparse:
+            self.parameters[number].grad = None  # what is there are averages of the time before
         for bucket in self.buckets:
             bucket.line.zero_()
             self.send(bucket)
