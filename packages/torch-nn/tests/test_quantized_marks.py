@@ -1,4 +1,4 @@
-"""torch.nn.quantized: operations as methods of modules; layers of quantized tensors are refused by name."""
+"""torch.nn.quantized: operations as methods of modules, and the older names of quantized layers."""
 
 import pytest
 import torch
@@ -15,10 +15,26 @@ def test_operations_pass_through_the_module_behind_them():
     assert torch.equal(f.add(x, y), torch.tensor([4.0, 0.0])) and torch.equal(f.mul_scalar(x, 2.0), x * 2)
 
 
-def test_it_has_no_forward_and_no_quantized_layers():
+def test_it_has_no_forward():
     with pytest.raises(RuntimeError, match="no forward"):
         nn.quantized.FloatFunctional()(torch.ones(1))
-    with pytest.raises(NotImplementedError, match="no quantized tensors"):
-        nn.quantized.Linear(2, 2)
+
+
+def test_older_names_are_the_same_layers():
+    import torch.nn.intrinsic
+    import torch.nn.intrinsic.qat
+    import torch.nn.qat
+    import torch.nn.quantized.dynamic
+    from torch.ao.nn import intrinsic, qat, quantized
+
+    assert nn.quantized.Linear is quantized.Linear and nn.quantized.dynamic.Linear is quantized.dynamic.Linear
+    assert nn.intrinsic.ConvReLU2d is intrinsic.ConvReLU2d and nn.qat.Linear is qat.Linear
+    assert nn.intrinsic.qat.ConvBn2d is intrinsic.qat.ConvBn2d
+    import torch.quantization.observer
+
+    assert torch.quantization is torch.ao.quantization
+    assert torch.quantization.observer.MinMaxObserver is torch.ao.quantization.MinMaxObserver
     with pytest.raises(AttributeError):
         nn.quantized.Nothing
+    with pytest.raises(NotImplementedError, match="there is no such layer of quantized tensors"):
+        nn.quantized.ConvTranspose2d(1, 1, 1)

@@ -11,6 +11,7 @@ PARTS = {
     "autograd": "torch-autograd",
     "func": "torch-autograd",
     "nn": "torch-nn",
+    "ao": "torch-nn",
     "optim": "torch-optim",
     "serialize": "torch-serialize",
     "package": "torch-serialize",
@@ -40,7 +41,6 @@ ALIASES = {
 # Parts that libraries import whether or not they need them, with the file that answers in their absence.
 FACES = {
     "_dynamo": join("_faces", "_dynamo", "__init__.py"),
-    "ao": join("_faces", "ao", "__init__.py"),
     "compiler": join("_faces", "compiler.py"),
     "distributed": join("_faces", "distributed.py"),
     "jit": join("_faces", "jit", "__init__.py"),

@@ -1,5 +1,4 @@
-"""``torch.nn.quantized``: operations that a model marks so that it could be quantized. There are no quantized tensors here,
-and the layers that would hold them raise NotImplementedError."""
+"""``torch.ao.nn.quantized`` under its older name."""
 
 from . import modules as modules
 from .modules import FloatFunctional as FloatFunctional

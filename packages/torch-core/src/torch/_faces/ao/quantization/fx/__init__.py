@@ -1,1 +1,0 @@
-"""Quantization of graphs: refused, as all of it is."""

@@ -1,0 +1,78 @@
+"""Joined layers that round as quantization will, for training."""
+# ruff: noqa: F822
+
+import torch
+from torch.ao.nn import qat as nnqat
+from torch.nn import functional as F
+from torch.nn.utils.fusion import fuse_conv_bn_weights
+
+__all__ = [
+    "ConvBn1d", "ConvBn2d", "ConvBn3d", "ConvBnReLU1d", "ConvBnReLU2d", "ConvBnReLU3d", "ConvReLU1d", "ConvReLU2d", "ConvReLU3d", "LinearReLU",
+]  # fmt: skip
+
+
+class LinearReLU(nnqat.Linear):
+    """``relu(x @ rounded(weight)^T + bias)``."""
+
+    def forward(self, input):
+        return F.relu(super().forward(input))
+
+
+class _Relu:
+    def forward(self, input):
+        return F.relu(super().forward(input))
+
+
+class _WithNorm:
+    """A convolution and the batch norm after it, whose factor is part of the weight that is rounded.
+
+    The convolution runs with ``rounded(weight * factor)``, ``factor = gamma / sqrt(running_var + eps)``, and its result is divided by the
+    factor before the batch norm (Krishnamoorthi, arXiv:1806.08342, section 3.2.2): statistics are those of the float layer.
+    """
+
+    @classmethod
+    def from_float(cls, mod, use_precomputed_fake_quant=False):
+        made = super().from_float(mod)
+        made.bn = mod[1]
+        return made
+
+    def factor(self):
+        gamma = self.bn.weight if self.bn.weight is not None else torch.ones_like(self.bn.running_var)
+        return gamma / torch.sqrt(self.bn.running_var + self.bn.eps)
+
+    def forward(self, input):
+        factor = self.factor()
+        rows = [-1] + [1] * (self.weight.dim() - 1)
+        columns = [1, -1] + [1] * (self.weight.dim() - 2)
+        rounded = self.weight_fake_quant(self.weight * factor.reshape(rows))
+        y = self._conv_forward(input, rounded, None) / factor.reshape(columns)
+        if self.bias is not None:
+            y = y + self.bias.reshape(columns)
+        return self.bn(y)
+
+    def folded(self):
+        """Weight and bias of the convolution that does both."""
+        bn = self.bn
+        return fuse_conv_bn_weights(self.weight, self.bias, bn.running_mean, bn.running_var, bn.eps, bn.weight, bn.bias)
+
+
+def update_bn_stats(mod):
+    """Let batch norms of joined layers follow their inputs; for ``Module.apply``."""
+    if isinstance(mod, _WithNorm):
+        mod.bn.train()
+
+
+def freeze_bn_stats(mod):
+    """Let batch norms of joined layers keep their statistics; for ``Module.apply``."""
+    if isinstance(mod, _WithNorm):
+        mod.bn.eval()
+
+
+for _d in ("1d", "2d", "3d"):
+    _conv = getattr(nnqat, f"Conv{_d}")
+    for _name, _bases, _doc in (
+        (f"ConvReLU{_d}", (_Relu, _conv), "A convolution with a rounded weight, and relu."),
+        (f"ConvBn{_d}", (_WithNorm, _conv), "A convolution and a batch norm, rounded as one."),
+        (f"ConvBnReLU{_d}", (_Relu, _WithNorm, _conv), "A convolution, a batch norm and relu, rounded as one."),
+    ):
+        globals()[_name] = type(_name, _bases, {"__doc__": _doc, "__module__": __name__})

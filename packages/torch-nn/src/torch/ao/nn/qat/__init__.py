@@ -1,0 +1,57 @@
+"""Layers that round their weight as quantization will, for training."""
+
+from torch import nn
+from torch.ao.nn.quantized._weights import adopt
+from torch.nn import functional as F
+
+__all__ = ["Conv1d", "Conv2d", "Conv3d", "Linear"]
+
+
+class _Rounding:
+    """What the layers share: ``weight_fake_quant``, made by the weight's part of a ``QConfig``."""
+
+    @classmethod
+    def from_float(cls, mod, use_precomputed_fake_quant=False):
+        """The layer with the parameters of another, which it shares."""
+        layer = mod[0] if isinstance(mod, nn.Sequential) else mod
+        made = cls.__new__(cls)
+        adopt(made, layer)
+        made.qconfig = mod.qconfig
+        made.weight_fake_quant = made.qconfig.weight()
+        return made
+
+
+class Linear(_Rounding, nn.Linear):
+    """``x @ rounded(weight)^T + bias``."""
+
+    def __init__(self, in_features, out_features, bias=True, qconfig=None, device=None, dtype=None):
+        super().__init__(in_features, out_features, bias, device=device, dtype=dtype)
+        if qconfig is None:
+            raise AssertionError("Linear: qconfig must be provided for QAT module")
+        self.qconfig, self.weight_fake_quant = qconfig, qconfig.weight()
+
+    def forward(self, input):
+        return F.linear(input, self.weight_fake_quant(self.weight), self.bias)
+
+
+class _Convolution(_Rounding):
+    def __init__(self, *args, qconfig=None, **kwargs):
+        super().__init__(*args, **kwargs)
+        if qconfig is None:
+            raise AssertionError(f"{type(self).__name__}: qconfig must be provided for QAT module")
+        self.qconfig, self.weight_fake_quant = qconfig, qconfig.weight()
+
+    def forward(self, input):
+        return self._conv_forward(input, self.weight_fake_quant(self.weight), self.bias)
+
+
+class Conv1d(_Convolution, nn.Conv1d):
+    """A convolution (N, C, L) with a rounded weight."""
+
+
+class Conv2d(_Convolution, nn.Conv2d):
+    """A convolution (N, C, H, W) with a rounded weight."""
+
+
+class Conv3d(_Convolution, nn.Conv3d):
+    """A convolution (N, C, D, H, W) with a rounded weight."""

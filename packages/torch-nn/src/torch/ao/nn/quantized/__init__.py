@@ -1,0 +1,31 @@
+"""Layers of quantized tensors, which ``torch.ao.quantization.convert`` puts in place of float ones."""
+# ruff: noqa: F403
+
+from torch.nn import Dropout, ReLU6
+from torch.nn.quantized.modules.functional_modules import FloatFunctional, FXFloatFunctional
+
+from ._coated import *
+from ._coated import NAMES as COATED
+from ._functional import QFunctional
+from ._layers import Conv1d, Conv2d, Conv3d, DeQuantize, Embedding, EmbeddingBag, Linear, Quantize
+
+__all__ = [
+    *COATED, "Conv1d", "Conv2d", "Conv3d", "DeQuantize", "Dropout", "Embedding", "EmbeddingBag", "FXFloatFunctional", "FloatFunctional", "Linear",
+    "QFunctional", "Quantize", "ReLU6",
+]  # fmt: skip
+
+_ABSENT = ("ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d", "LSTM", "MultiheadAttention")
+
+
+def __getattr__(name):
+    if name in _ABSENT:
+        from torch.nn import Module
+
+        def refuse(self, *args, **kwargs):
+            raise NotImplementedError(
+                f"torch.ao.nn.quantized.{name}: there is no such layer of quantized tensors; torch.nn.{name} computes in floats"
+            )
+
+        layer = globals()[name] = type(name, (Module,), {"__init__": refuse, "__module__": __name__})
+        return layer
+    raise AttributeError(f"module 'torch.ao.nn.quantized' has no attribute {name!r}")

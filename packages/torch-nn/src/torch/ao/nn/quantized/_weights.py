@@ -1,0 +1,64 @@
+"""Weights as small integers within a layer: buffers of integers, scales and zero points, which save and load as tensors."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import torch
+from torch import Tensor, _quantized
+
+KINDS = {torch.int8: torch.qint8, torch.uint8: torch.quint8, torch.int32: torch.qint32}
+
+
+def adopt(made: Any, layer: Any) -> None:
+    """Give a layer the attributes, parameters and buffers of another, and none of its children and hooks."""
+    for name, value in layer.__dict__.items():
+        made.__dict__[name] = copy.copy(value) if isinstance(value, dict) else value
+        if isinstance(value, dict) and ("hooks" in name or name == "_modules"):
+            made.__dict__[name].clear()
+    made.__dict__.pop("qconfig", None)
+
+
+def quantize_weight(weight: Tensor, observer: Any, trained: bool = False) -> Tensor:
+    """A weight quantized with the scale that an observer finds for it, or found while it was trained."""
+    weight = weight.detach().to(torch.float32)
+    if not trained or not observer.min_val.numel() or torch.isinf(observer.min_val).any():
+        observer(weight)
+    scale, zero = observer.calculate_qparams()
+    dtype = observer.dtype
+    if getattr(observer, "qscheme", None) in (torch.per_channel_affine, torch.per_channel_symmetric):
+        return torch.quantize_per_channel(weight, scale, zero, observer.ch_axis, dtype)
+    if getattr(observer, "qscheme", None) is torch.per_channel_affine_float_qparams:
+        return torch.quantize_per_channel(weight, scale, zero.round(), observer.ch_axis, dtype)
+    return torch.quantize_per_tensor(weight, scale.item(), int(zero.item()), dtype)
+
+
+def hold(layer: Any, name: str, weight: Tensor) -> None:
+    """Keep a quantized weight in buffers of a layer."""
+    layer.register_buffer(f"{name}_int", weight.int_repr())
+    if weight.qscheme() is torch.per_tensor_affine:
+        scale, zero = torch.tensor(weight.q_scale(), dtype=torch.float64), torch.tensor(weight.q_zero_point())
+    else:
+        if weight.q_per_channel_axis() != 0:
+            raise NotImplementedError(f"{type(layer).__name__}: scales of a weight belong to its first dim")
+        scale, zero = weight.q_per_channel_scales(), weight.q_per_channel_zero_points()
+    layer.register_buffer(f"{name}_scale", scale)
+    layer.register_buffer(f"{name}_zero_point", zero)
+
+
+def held(layer: Any, name: str) -> Tensor:
+    """The weight that ``hold`` kept."""
+    integers, scale, zero = (layer._buffers[f"{name}{part}"] for part in ("_int", "_scale", "_zero_point"))
+    dtype = KINDS[integers.dtype]
+    if scale.dim():
+        return _quantized.rebuilt(integers, scale, zero, 0, dtype)
+    return _quantized.rebuilt(integers, scale.item(), zero.item(), None, dtype)
+
+
+def fit(layer: Any, state: dict[str, Any], prefix: str) -> None:
+    """Before a state is loaded: buffers of its shapes, for a scale of each channel may take the place of one for all."""
+    for name, buffer in list(layer._buffers.items()):
+        loaded = state.get(prefix + name)
+        if loaded is not None and name.endswith(("_scale", "_zero_point")) and loaded.shape != buffer.shape:
+            layer._buffers[name] = torch.empty_like(loaded)

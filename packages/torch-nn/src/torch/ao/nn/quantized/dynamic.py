@@ -1,0 +1,154 @@
+"""Layers that hold small integers, and take and give floats."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from ._layers import zeros_like_weight
+from ._weights import adopt, fit, held, hold, quantize_weight
+
+__all__ = ["GRU", "GRUCell", "LSTM", "LSTMCell", "Linear", "RNNCell"]
+
+
+class Linear(nn.Module):
+    """``x @ weight^T + bias``: each row of ``x`` is rounded to 8 bits with a scale of its own, and integers are multiplied.
+
+    >>> net = torch.nn.Sequential(torch.nn.Linear(2, 1))
+    >>> _ = net[0].weight.data.copy_(torch.tensor([[1.0, -1.0]])), net[0].bias.data.zero_()
+    >>> small = torch.ao.quantization.quantize_dynamic(net)
+    >>> small(torch.tensor([[3.0, 1.0]])).item()
+    2.0
+    """
+
+    def __init__(self, in_features: int, out_features: int, bias_: bool = True, dtype: Any = torch.qint8):
+        super().__init__()
+        if dtype not in (torch.qint8, torch.float16):
+            raise NotImplementedError(f"Linear: weights are torch.qint8 or torch.float16, got {dtype}")
+        self.in_features, self.out_features, self.dtype = in_features, out_features, dtype
+        shape = torch.empty(out_features, in_features)
+        self._hold(
+            shape.half() if dtype is torch.float16 else zeros_like_weight(shape),
+            torch.zeros(out_features) if bias_ else None,
+        )
+
+    def _hold(self, weight: Tensor, bias: Tensor | None) -> None:
+        if weight.dtype is torch.float16:
+            self.register_buffer("weight_half", weight)
+        else:
+            hold(self, "weight", weight)
+        self.register_buffer("_bias", None if bias is None else bias.detach().clone())
+
+    set_weight_bias = _hold
+
+    def weight(self) -> Tensor:
+        """The weight, as a quantized tensor (or in half precision)."""
+        return self.weight_half if self.dtype is torch.float16 else held(self, "weight")
+
+    def bias(self) -> Tensor | None:
+        """The bias, in floats."""
+        return self._buffers["_bias"]
+
+    def forward(self, x: Tensor) -> Tensor:
+        if self.dtype is torch.float16:
+            return F.linear(x, self.weight_half.to(x.dtype), self.bias())
+        if x.dtype is not torch.float32:
+            raise RuntimeError(f"Linear: expected an input of float32, got {x.dtype}")
+        if x.shape[-1:] != (self.in_features,):
+            raise RuntimeError(f"Linear: expected {self.in_features} features, got an input of shape {tuple(x.shape)}")
+        zero = self.weight_zero_point
+        integers = self.weight_int.to(torch.float32)
+        if zero.any():
+            integers = integers - (zero[:, None] if zero.dim() else zero)
+        step = x.detach().abs().amax(-1, keepdim=True).clamp(min=1e-30) / 127 if x.numel() else x[..., :1]
+        y = F.linear((x / step).round(), integers) * (step * self.weight_scale.to(torch.float32))
+        bias = self.bias()
+        return y if bias is None else y + bias
+
+    def _get_name(self) -> str:
+        return "DynamicQuantizedLinear"
+
+    def extra_repr(self) -> str:
+        said = f"in_features={self.in_features}, out_features={self.out_features}, dtype={self.dtype}"
+        return said if self.dtype is torch.float16 else f"{said}, qscheme={self.weight().qscheme()}"
+
+    @classmethod
+    def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
+        observer = mod.qconfig.weight()
+        if observer.dtype not in (torch.qint8, torch.float16):
+            raise NotImplementedError(f"Linear: weights are torch.qint8 or torch.float16, got {observer.dtype}")
+        made = cls(mod.in_features, mod.out_features, mod.bias is not None, observer.dtype)
+        half = observer.dtype is torch.float16
+        made._hold(mod.weight.detach().half() if half else quantize_weight(mod.weight, observer), mod.bias)
+        return made
+
+    def _load_from_state_dict(self, state_dict: Any, prefix: str, *args: Any) -> None:
+        fit(self, state_dict, prefix)
+        super()._load_from_state_dict(state_dict, prefix, *args)
+
+
+class _Recurrent:
+    """Recurrent layers whose matrices are small integers, made floats where a step asks for them."""
+
+    def _take(self, quantized: dict[str, Tensor]) -> None:
+        for name, weight in quantized.items():
+            del self._parameters[name]
+            if weight.dtype is torch.float16:
+                self.register_buffer(f"{name}_half", weight)
+            else:
+                hold(self, name, weight)
+        for name, bias in list(self._parameters.items()):
+            del self._parameters[name]
+            self.register_buffer(name, None if bias is None else bias.detach().clone())
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("weight_") and name not in self.__dict__.get("_buffers", {}):
+            buffers = self.__dict__.get("_buffers", {})
+            if f"{name}_int" in buffers:
+                return held(self, name).dequantize()
+            if f"{name}_half" in buffers:
+                return buffers[f"{name}_half"].to(torch.float32)
+        return super().__getattr__(name)
+
+    @classmethod
+    def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
+        made = cls.__new__(cls)
+        adopt(made, mod)
+        matrices = {n: p for n, p in mod._parameters.items() if p is not None and p.dim() == 2}
+        observers = {n: mod.qconfig.weight() for n in matrices}
+        quantized = {
+            n: p.detach().half() if observers[n].dtype is torch.float16 else quantize_weight(p, observers[n])
+            for n, p in matrices.items()
+        }
+        made._take(quantized)
+        return made
+
+    def _load_from_state_dict(self, state_dict: Any, prefix: str, *args: Any) -> None:
+        fit(self, state_dict, prefix)
+        super()._load_from_state_dict(state_dict, prefix, *args)
+
+    def _get_name(self) -> str:
+        return "DynamicQuantized" + type(self).__name__
+
+
+class LSTM(_Recurrent, nn.LSTM):
+    """An LSTM whose matrices are small integers."""
+
+
+class GRU(_Recurrent, nn.GRU):
+    """A GRU whose matrices are small integers."""
+
+
+class LSTMCell(_Recurrent, nn.LSTMCell):
+    """A step of an LSTM whose matrices are small integers."""
+
+
+class GRUCell(_Recurrent, nn.GRUCell):
+    """A step of a GRU whose matrices are small integers."""
+
+
+class RNNCell(_Recurrent, nn.RNNCell):
+    """A step of a recurrent layer whose matrices are small integers."""

@@ -1,0 +1,50 @@
+"""Quantization of modules: layers that hold small integers with a scale, and what is needed to get there.
+
+Three ways lead there. ``quantize_dynamic`` turns the weights of linear and recurrent layers into 8-bit integers. ``prepare`` lets a
+model watch examples, and ``convert`` then lets integers pass between layers too, from a ``QuantStub`` to a ``DeQuantStub``. ``prepare_qat`` trains
+with the rounding in place.
+"""
+# ruff: noqa: F401, F403
+
+import sys
+
+from .fake_quantize import *
+from .fake_quantize import Partial as _PartialWrapper
+from .fuse_modules import fuse_known_modules, fuse_modules, fuse_modules_qat
+from .histogram import HistogramObserver
+from .observer import (
+    FixedQParamsObserver,
+    MinMaxObserver,
+    MovingAverageMinMaxObserver,
+    MovingAveragePerChannelMinMaxObserver,
+    NoopObserver,
+    ObserverBase,
+    PerChannelMinMaxObserver,
+    PlaceholderObserver,
+    RecordingObserver,
+    UniformQuantizationObserverBase,
+)
+from .qconfig import *
+from .quantization_mappings import *
+from .quantize import *
+from .stubs import DeQuantStub, QuantStub, QuantWrapper
+
+
+def _refusing(name):
+    def refuse(*args, **kwargs):
+        raise NotImplementedError(
+            f"torch.ao.quantization.{name}: graphs are not quantized; prepare and convert quantize modules"
+        )
+
+    refuse.__name__ = refuse.__qualname__ = name
+    return refuse
+
+
+for _name in (
+    "convert_fx", "convert_pt2e", "fuse_fx", "prepare_fx", "prepare_pt2e", "prepare_qat_fx", "quantize_dynamic_jit", "quantize_jit",
+):  # fmt: skip
+    globals()[_name] = _refusing(_name)
+
+# torch.quantization is this module; its modules are these, not read once more under that name
+for _name in ("fake_quantize", "fuse_modules", "observer", "qconfig", "quantization_mappings", "quantize", "stubs"):
+    sys.modules[f"torch.quantization.{_name}"] = sys.modules[f"{__name__}.{_name}"]

@@ -1,0 +1,1 @@
+"""Quantization of graphs: there is none; ``torch.ao.quantization`` quantizes modules."""
