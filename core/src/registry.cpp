@@ -5,6 +5,7 @@
 #include "stored.h"
 #include "torch/core/init.h"
 #include "torch/core/operator.h"
+#include "torch/core/tape.h"
 #include "work.h"
 
 namespace torch {
@@ -12,6 +13,7 @@ namespace torch {
 void (*on_change)(TensorImpl*, const char*) noexcept = nullptr;
 void (*refresh_view)(TensorImpl*) = nullptr;
 bool (*is_recording)() noexcept = nullptr;
+const Tape* tape = nullptr;
 
 ArrayRef<const Row*> all_rows() noexcept {
   static const std::vector<const Row*> all = [] {

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "boxing.h"
+#include "joint.h"
 #include "region_plan.h"
 
 namespace torch::program {
@@ -98,7 +99,9 @@ bool Region::is_worth_it(const RegionText& text) {
 }
 
 bool Region::run(const Cell* const* inputs, Cell* outputs) const {
-  if (misses_.load(std::memory_order_relaxed) > kPatience || !RegionPlan::is_plain(inputs, text_.inputs)) return false;
+  const Standing standing = standing_of(inputs, text_.inputs);
+  if (standing == Standing::Recorded) return run_recorded(inputs, outputs);
+  if (standing != Standing::Plain || misses_.load(std::memory_order_relaxed) > kPatience) return false;
   try {
     const RegionPlan* plan = last_.load(std::memory_order_acquire);
     if (TORCH_UNLIKELY(!plan || !plan->fits(inputs))) {
@@ -122,8 +125,33 @@ bool Region::run(const Cell* const* inputs, Cell* outputs) const {
   }
 }
 
+bool Region::run_recorded(const Cell* const* inputs, Cell* outputs) const {
+  if (joint_misses_.load(std::memory_order_relaxed) > kPatience) return false;
+  try {
+    const Joint* joint = last_joint_.load(std::memory_order_acquire);
+    if (TORCH_UNLIKELY(!joint || !joint->fits(inputs))) {
+      std::unique_lock lock(mutex_, std::try_to_lock);
+      if (!lock) return false;
+      joint = nullptr;
+      for (const auto& j : joints_)
+        if (j->fits(inputs)) joint = j.get();
+      if (!joint) {
+        if (joint_misses_++ == 0 || joints_.size() == kMaxPlans) return false;
+        if (!Joint::may_differentiate(inputs, text_.inputs)) return false;
+        joints_.push_back(std::make_shared<const Joint>(text_, inputs));
+        joint = joints_.back().get();
+      }
+      last_joint_.store(joint, std::memory_order_release);
+    }
+    return joint->works() && joint->run(inputs, outputs);
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 std::string Region::describe() const {
   std::lock_guard lock(mutex_);
+  if (const Joint* joint = last_joint_.load(); joint && joint->works()) return joint->describe();
   const RegionPlan* plan = last_.load();
   if (!plan) return message("  not planned yet: ", text_.calls.size(), " calls\n");
   return plan->describe();

@@ -2,9 +2,9 @@
 // the calls are made one by one and what they give is noted; from then on element-wise calls of one shape run as groups
 // over tiles (tiles.h), and the others as calls whose arguments lie ready.
 //
-// A region has no effects. Where arguments are of another kind than a plan is for (gradients are recorded, a mode is
-// on, a tensor of another device), or something raises, it declines: the steps that stand after it in the code do the
-// same one by one.
+// A region has no effects. Where gradients are recorded it is one node of the tape (joint.h). Where arguments are of
+// another kind than a plan is for (a mode is on, a tensor lies on another device), or something raises, it declines:
+// the steps that stand after it in the code do the same one by one.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -35,6 +35,12 @@ struct RegionText {
   std::vector<int> outputs;
 };
 
+// One call, by itself; gives its results their places among the cells, which are by value.
+void make_call(const RegionCall& call, std::vector<Cell>& cells);
+// All of them: what `outputs` are for `inputs`.
+std::vector<Cell> make_calls(const RegionText& text, std::vector<Cell> inputs);
+
+class Joint;
 class RegionPlan;
 
 class Region {
@@ -46,15 +52,20 @@ class Region {
   bool run(const Cell* const* inputs, Cell* outputs) const;
   // Groups and calls of the plan made last, one a line.
   std::string describe() const;
+  const RegionText& text() const noexcept { return text_; }
   // Whether a plan could gain anything.
   static bool is_worth_it(const RegionText& text);
 
  private:
+  bool run_recorded(const Cell* const* inputs, Cell* outputs) const;
+
   RegionText text_;
   mutable std::mutex mutex_;
   mutable std::vector<std::unique_ptr<const RegionPlan>> plans_;  // which stay
   mutable std::atomic<const RegionPlan*> last_{nullptr};
-  mutable std::atomic<int> misses_{0};  // runs that no plan was for
+  mutable std::vector<std::shared_ptr<const Joint>> joints_;
+  mutable std::atomic<const Joint*> last_joint_{nullptr};
+  mutable std::atomic<int> misses_{0}, joint_misses_{0};  // runs that no plan was for
 };
 
 }  // namespace torch::program

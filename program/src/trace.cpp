@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "sink.h"
 #include "torch/core/reads.h"
 #include "torch/program/signature.h"
 
@@ -11,6 +12,7 @@ namespace torch::program {
 namespace {
 
 constinit thread_local Tracer* tracer = nullptr;
+constinit thread_local Sink* sink = nullptr;
 std::atomic<Locate> locate{nullptr};
 
 Value* insert(Graph& g, const char* kind, const std::vector<Value*>& inputs, TypePtr type) {
@@ -43,6 +45,18 @@ Cell number_in(const torch::Tensor& t) {
 }
 
 }  // namespace
+
+Sink* Sink::current() noexcept { return sink; }
+Sink::Sink() : before_(std::exchange(sink, this)), keys_(thread_keys) {
+  {
+    Tracer::Recording layer_is_set(Tracer::current());
+  }
+  thread_keys.include |= key(Slot::Trace);
+}
+Sink::~Sink() {
+  sink = before_;
+  thread_keys = keys_;
+}
 
 Locate set_locate(Locate f) noexcept { return locate.exchange(f); }
 Tracer* Tracer::current() noexcept { return tracer; }
@@ -325,6 +339,10 @@ bool Tracer::call(const FunctionPtr& f, const std::vector<Cell>& arguments, Cell
 
 void Tracer::layer(const Row& row, const torch::Value* arguments, Result& result) {
   Tracer* t = tracer;
+  if (Sink* s = Sink::current()) {
+    row.invoke(arguments, result, keys_below(Slot::Trace));
+    return s->saw(row, arguments, result);
+  }
   if (!t) return row.invoke(arguments, result, keys_below(Slot::Trace));
   Graph& g = *t->graph_;
   if (Locate f = locate.load()) f(g.current_location, g.current_scope);

@@ -2,6 +2,7 @@
 
 #include "change.h"
 #include "derivatives/register.h"
+#include "own.h"
 #include "torch/autograd/record.h"
 #include "torch/core/autocast.h"
 #include "torch/core/init.h"
@@ -114,6 +115,7 @@ void init() {
     on_change = note_change;
     refresh_view = refresh_stale_view;
     is_recording = []() noexcept { return grad_enabled(); };
+    torch::tape = &own_tape;
     torch::autocast::is_leaf = [](const TensorImpl* t) noexcept { return !t->autograd || node_of(*t)->is_leaf(); };
     profile::next_sequence = []() noexcept { return grad_enabled() ? thread_state.sequence : ~uint64_t{0}; };
     return true;

@@ -515,3 +515,21 @@ def test_a_compiled_function_is_called_past_python():
         _native.Callable.__new__(_native.Callable)()
     with pytest.raises(TypeError):
         _native.Callable()
+
+
+def test_running_statistics_move_once_a_run():
+    net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4), torch.nn.Tanh(), torch.nn.Hardtanh())
+    scripted = torch.jit.script(net)
+    plan = _native.plan(scripted._c.method("forward"))
+    mean, var = torch.zeros(4), torch.ones(4)
+    for i in range(6):
+        x = torch.randn(5, 3)
+        with torch.set_grad_enabled(i % 2 == 0):
+            plan(scripted, x)
+        with torch.no_grad():
+            h = net[0](x)
+        mean = mean * 0.9 + h.mean(0) * 0.1
+        var = var * 0.9 + h.var(0) * 0.1
+        assert torch.allclose(net[1].running_mean, mean, atol=1e-6) and torch.allclose(
+            net[1].running_var, var, atol=1e-6
+        )
