@@ -15,6 +15,7 @@
 #include "kernels/scan.h"
 #include "kernels/sort.h"
 #include "norm_kernels.h"
+#include "ops/reduce/engine.h"
 #include "random_kernels.h"
 #include "softmax_kernels.h"
 #include "staging.h"
@@ -82,7 +83,7 @@ void choose_instruction_set() {
                    TORCH_PICK_ISA(add_conv_winograd), TORCH_PICK_ISA(add_conv_windows), TORCH_PICK_ISA(add_conv_dots)})
     add(convolution);
   on_cpu(convolution);
-  known<CopyWork>(), known<ElementwiseWork>();  // the CPU has the engine for these (iterate.h)
+  known<CopyWork>(), known<ElementwiseWork>(), known<ReduceWork>();  // the CPU has the engine for these (iterate.h)
 }
 
 void set_work(DeviceType type, const std::type_info& kind, const void* table) {

@@ -100,6 +100,7 @@ constexpr DeviceBackend kBackend{.name = "cuda",
 void start() {
   register_backend(DeviceType::CUDA, &kBackend);
   fill_elementwise_tables();
+  fill_reduce_table();
 }
 
 }  // namespace torch::cuda

@@ -4,6 +4,7 @@
 namespace torch::cuda {
 
 void fill_elementwise_tables();  // elementwise.cpp
+void fill_reduce_table();        // reduce.cpp
 
 // Registers the backend and all tables; once, when the plug-in is loaded.
 void start();

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import torch
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "torch-core" / "tests"))
-import found_calls
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "core" / "samples"))
+from operator_samples import INFO, cases, name_of
+from operator_samples.found import copied, has_tensor, is_factory
 
 #: rows whose values are left as they are, or write one place several times
 UNKNOWN = {
@@ -33,19 +34,19 @@ def moved(x, device):
     return type(x)(moved(y, device) for y in x) if isinstance(x, (list, tuple)) else x
 
 
-def difference(row, here, there):
+def difference(info, here, there):
     """What is wrong with a result, or None."""
     if isinstance(here, (list, tuple)):
         if type(here) is not type(there) or len(here) != len(there):
             return f"gives {type(there).__name__} and on the CPU {type(here).__name__}"
-        return next((d for h, t in zip(here, there, strict=True) if (d := difference(row, h, t))), None)
+        return next((d for h, t in zip(here, there, strict=True) if (d := difference(info, h, t))), None)
     if not isinstance(here, torch.Tensor):
         return None if here == there or here != here else f"gives {there!r} and on the CPU {here!r}"
     if here.shape != there.shape or here.dtype != there.dtype:
         return f"gives {there.dtype} of {tuple(there.shape)} and on the CPU {here.dtype} of {tuple(here.shape)}"
     if not there.is_cuda:
         return f"gives a tensor on {there.device}"
-    if row.name in UNKNOWN or row.info["random"]:
+    if name_of(info["schema"]) in UNKNOWN or info["random"]:
         return None
     back = there.cpu()
     if here.is_sparse or here.layout != torch.strided:
@@ -55,14 +56,15 @@ def difference(row, here, there):
     return None if same else f"gives {back.flatten()[:4].tolist()} and on the CPU {here.flatten()[:4].tolist()}"
 
 
-def outcome(row, args, kwargs):
-    expected = row.call(*found_calls.copied(args), **kwargs)
+def outcome(schema, args, kwargs):
+    operator = torch._C._operator(name_of(schema))
+    expected = operator(*copied(args), **kwargs)
     there = {k: moved(v, "cuda") for k, v in kwargs.items()}
-    if found_calls.is_factory(row) and not found_calls.has_tensor([*args, *kwargs.values()]):
+    if is_factory(schema) and not has_tensor([*args, *kwargs.values()]):
         there["device"] = "cuda"
     try:
-        result = row.call(*moved(found_calls.copied(args), "cuda"), **there)
-        return difference(row, expected, result) or "runs"
+        result = operator(*moved(copied(args), "cuda"), **there)
+        return difference(INFO[schema], expected, result) or "runs"
     except Exception as e:
         text = f"{type(e).__name__}: {e}".splitlines()[0]
         if isinstance(e, NotImplementedError) and "cuda" in text:
@@ -71,7 +73,7 @@ def outcome(row, args, kwargs):
 
 
 if __name__ == "__main__":
-    for row in found_calls.ROWS:
-        for args, kwargs in found_calls.calls_of(row):
-            print(row.name, end=" ", flush=True)  # the last name printed is whose call ended the process
-            print(outcome(row, args, kwargs), flush=True)
+    for schema in INFO:
+        for args, kwargs in cases(schema):
+            print(name_of(schema), end=" ", flush=True)  # the last name printed is whose call ended the process
+            print(outcome(schema, args, kwargs), flush=True)

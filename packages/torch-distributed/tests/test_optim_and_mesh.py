@@ -96,10 +96,10 @@ def test_a_mesh_has_a_group_along_each_dim(ranks):
     ("module", "name"),
     [
         ("fsdp", "FlatParameter"),
-        ("tensor.experimental", "context_parallel"),
+        ("tensor.parallel", "SequenceParallel"),
         ("checkpoint", "HuggingFaceStorageWriter"),
         ("rpc", "init_rpc"),
-        ("pipelining", "Pipe"),
+        ("pipelining", "PipelineStage"),
         ("optim", "DistributedOptimizer"),
     ],
 )

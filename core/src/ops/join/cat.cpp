@@ -84,7 +84,8 @@ Tensor cat_kernel(TensorList tensors, int64_t dim) {
   }
   sizes[dim] = total;
   Tensor out = empty_tensor(sizes, dtype, model->device());
-  if (out.numel() == 0 || !host_work("cat", out)) return out;
+  if (out.numel() == 0 || out.is_meta()) return out;
+  flat &= out.device().type == DeviceType::CPU;  // elsewhere, copies
   int64_t outer = 1, inner = 1;
   for (int64_t d = 0; d < dim; ++d) outer *= sizes[d];
   for (int64_t d = dim + 1; d < sizes.size(); ++d) inner *= sizes[d];
@@ -125,7 +126,8 @@ Tensor stack_kernel(TensorList tensors, int64_t dim) {
   DimVector sizes(first.sizes());
   sizes.insert(dim, int64_t(tensors.size()));
   Tensor out = empty_tensor(sizes, dtype, first.device());
-  if (out.numel() == 0 || !host_work("stack", out)) return out;
+  if (out.numel() == 0 || out.is_meta()) return out;
+  flat &= out.device().type == DeviceType::CPU;
   int64_t outer = 1, inner = 1;
   for (int64_t d = 0; d < dim; ++d) outer *= sizes[d];
   for (int64_t d = dim + 1; d < sizes.size(); ++d) inner *= sizes[d];

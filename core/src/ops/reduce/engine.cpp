@@ -219,8 +219,12 @@ void fold_unit(const Plan& p, Buffers* buffers, bool ordered, const Unit& u, int
 }  // namespace
 
 void run_reduction(const ReduceJob& job, const Tensor& self, const DimSet& dims, const Tensor* outs, int out_count,
-                   Finish finish) {
-  if (outs[0].numel() == 0 || !host_work("a reduction", self)) return;
+                   Finish finish, const Ending& ending) {
+  if (outs[0].numel() == 0) return;
+  if (TORCH_UNLIKELY(self.device().type != DeviceType::CPU)) {
+    if (const auto* there = work<ReduceWork>.on(ending.op, self)) there->run(job, self, dims, outs, out_count, ending);
+    return;
+  }
   if (self.is_contiguous() && outs[0].numel() == 1 && self.numel() <= kPiece && job.convert == self.dtype() &&
       self.numel() > 0) {
     // One run that one task folds, as the general path would: no plan (sum.1 on a loaded machine: 406 -> 133 ns).

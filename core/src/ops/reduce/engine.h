@@ -24,9 +24,21 @@ struct ReduceJob {
   DType kernel;   // whose kernel reads them; of the same size as `convert`
 };
 
-// outs (one or two) have self's rank with size 1 in the reduced dims.
+// What a Finish does, as data: other devices than the CPU write their results themselves.
+struct Ending {
+  enum Kind : uint8_t { Value, Any, All, Variance, Deviation, Root };
+  const char* op;
+  Kind kind = Value;
+  double number = 1;  // Value of floats: the divisor; All: how many elements; Variance, Deviation: the correction
+};
+struct ReduceWork {
+  void (*run)(const ReduceJob& job, const Tensor& self, const DimSet& dims, const Tensor* outs, int out_count,
+              const Ending& ending);
+};
+
+// outs (one or two) have self's rank with size 1 in the reduced dims. Places come before values, spreads before means.
 void run_reduction(const ReduceJob& job, const Tensor& self, const DimSet& dims, const Tensor* outs, int out_count,
-                   Finish finish);
+                   Finish finish, const Ending& ending);
 
 // The shape of a result: reduced dims become 1 or go away.
 DimVector reduced_shape(IntArrayRef sizes, const DimSet& dims, bool keepdim);

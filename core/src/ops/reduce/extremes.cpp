@@ -67,15 +67,18 @@ void put_values(DType t, int64_t n, char* out, int64_t step, Get get) {
   }
 }
 
-void extreme_into(Reduce which, const Tensor& self, const DimSet& dims, const Tensor& kept) {
+void extreme_into(const char* op, Reduce which, const Tensor& self, const DimSet& dims, const Tensor& kept) {
   ReduceJob job = order_job(which, self.dtype());
-  run_reduction(job, self, dims, &kept, 1, [&](const void* acc, int64_t n, char* const* out, const int64_t* step) {
-    visit_dtype(job.kernel, [&](auto zero) {
-      using T = decltype(zero);
-      if constexpr (std::is_arithmetic_v<T>)
-        put_values<T>(self.dtype(), n, out[0], step[0], [a = static_cast<const T*>(acc)](int64_t i) { return a[i]; });
-    });
-  });
+  run_reduction(job, self, dims, &kept, 1,
+                [&](const void* acc, int64_t n, char* const* out, const int64_t* step) {
+                  visit_dtype(job.kernel, [&](auto zero) {
+                    using T = decltype(zero);
+                    if constexpr (std::is_arithmetic_v<T>)
+                      put_values<T>(self.dtype(), n, out[0], step[0],
+                                    [a = static_cast<const T*>(acc)](int64_t i) { return a[i]; });
+                  });
+                },
+                {op});
 }
 
 template <bool kMax>
@@ -83,7 +86,7 @@ Tensor extreme(const char* op, const Tensor& self, const DimSet& dims, bool keep
   check_ordered(op, self);
   check_not_empty(op, self, dims, all);
   ReduceOut out = make_out(self, dims, keepdim, self.dtype());
-  if (host_work(op, self)) extreme_into(kMax ? Reduce::Max : Reduce::Min, self, dims, out.kept);
+  extreme_into(op, kMax ? Reduce::Max : Reduce::Min, self, dims, out.kept);
   return out.result;
 }
 template <bool kMax>
@@ -97,7 +100,8 @@ Tensor extreme_dims_kernel(const Tensor& self, IntArrayRef dim, bool keepdim) {
 }
 
 // Values (unless null) and places along one dim.
-void places_into(Reduce which, const Tensor& self, const DimSet& dims, const Tensor* values, const Tensor& indices) {
+void places_into(const char* op, Reduce which, const Tensor& self, const DimSet& dims, const Tensor* values,
+                 const Tensor& indices) {
   ReduceJob job = place_job(which, self.dtype());
   Tensor outs[2] = {indices, values ? *values : indices};
   run_reduction(job, self, dims, outs, values ? 2 : 1,
@@ -111,7 +115,8 @@ void places_into(Reduce which, const Tensor& self, const DimSet& dims, const Ten
                         put_values<T>(self.dtype(), n, out[1], step[1], [a](int64_t i) { return a[i].value; });
                     }
                   });
-                });
+                },
+                {op});
 }
 
 template <bool kMax>
@@ -121,7 +126,7 @@ std::tuple<Tensor, Tensor> extreme_dim_kernel(const Tensor& self, int64_t dim, b
   DimSet dims(op, IntArrayRef(&dim, 1), self.dim());
   check_not_empty(op, self, dims, false);
   ReduceOut values = make_out(self, dims, keepdim, self.dtype()), indices = make_out(self, dims, keepdim, DType::Int64);
-  if (host_work(op, self)) places_into(kMax ? Reduce::ArgMax : Reduce::ArgMin, self, dims, &values.kept, indices.kept);
+  places_into(op, kMax ? Reduce::ArgMax : Reduce::ArgMin, self, dims, &values.kept, indices.kept);
   return {values.result, indices.result};
 }
 
@@ -132,13 +137,13 @@ Tensor arg_kernel(const Tensor& self, std::optional<int64_t> dim, bool keepdim) 
   DimSet dims = dim ? DimSet(op, IntArrayRef(&*dim, 1), self.dim()) : DimSet::all(self.dim());
   check_not_empty(op, self, dims, !dim, ErrorKind::Index);
   ReduceOut out = make_out(self, dims, keepdim, DType::Int64);
-  if (!host_work(op, self)) return out.result;
+  if (self.is_meta()) return out.result;
   constexpr Reduce which = kMax ? Reduce::ArgMax : Reduce::ArgMin;
   if (dim) {
-    places_into(which, self, dims, nullptr, out.kept);
+    places_into(op, which, self, dims, nullptr, out.kept);
   } else {  // the place in row-major order
     Tensor flat = view(self.is_contiguous() ? self : contiguous_copy(self), {self.numel()});
-    places_into(which, flat, DimSet::all(1), nullptr, view(out.kept, {1}));
+    places_into(op, which, flat, DimSet::all(1), nullptr, view(out.kept, {1}));
   }
   return out.result;
 }

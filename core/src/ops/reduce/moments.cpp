@@ -24,8 +24,8 @@ double variance(const MomentsAcc& a, double correction, bool root) {
 }
 
 // The spread (variance or deviation) and, where wanted, the mean of a real tensor.
-void moments_into(const Tensor& self, const DimSet& dims, double correction, bool root, const Tensor& spread,
-                  const Tensor* mean) {
+void moments_into(const char* op, const Tensor& self, const DimSet& dims, double correction, bool root,
+                  const Tensor& spread, const Tensor* mean) {
   DType t = self.dtype() == DType::Float64 ? DType::Float64 : DType::Float32;
   Tensor outs[2] = {spread, mean ? *mean : spread};
   run_reduction({Reduce::Moments, t, t}, self, dims, outs, mean ? 2 : 1,
@@ -36,7 +36,8 @@ void moments_into(const Tensor& self, const DimSet& dims, double correction, boo
                   if (mean)
                     store_results(mean->dtype(), n, out[1], step[1],
                                   [&](int64_t i) { return a[i].count == 0 ? NAN : a[i].mean; });
-                });
+                },
+                {op, root ? Ending::Deviation : Ending::Variance, correction});
 }
 
 struct Spread {
@@ -51,18 +52,19 @@ Spread spread_of(const char* op, const Tensor& self, Dims dim, const Correction&
   ReduceOut spread = make_out(self, dims, keepdim, real_of(t));
   ReduceOut mean;
   if (with_mean) mean = make_out(self, dims, keepdim, t);
-  if (!host_work(op, self)) return {spread.result, mean.result};
+  if (self.is_meta()) return {spread.result, mean.result};
   double c = correction ? correction->to_double() : 1;
   if (!is_complex(t)) {
-    moments_into(self, dims, c, root, spread.kept, with_mean ? &mean.kept : nullptr);
+    moments_into(op, self, dims, c, root, spread.kept, with_mean ? &mean.kept : nullptr);
     return {spread.result, mean.result};
   }
   // The variance of a complex number is that of both parts added.
   Tensor parts = view_as_real(self), means = with_mean ? view_as_real(mean.kept) : Tensor();
-  Tensor re = select(parts, -1, 0), im = select(parts, -1, 1), other = empty_tensor(spread.kept.sizes(), real_of(t));
+  Tensor re = select(parts, -1, 0), im = select(parts, -1, 1),
+         other = empty_tensor(spread.kept.sizes(), real_of(t), self.device());
   Tensor re_mean = with_mean ? select(means, -1, 0) : Tensor(), im_mean = with_mean ? select(means, -1, 1) : Tensor();
-  moments_into(re, dims, c, false, spread.kept, with_mean ? &re_mean : nullptr);
-  moments_into(im, dims, c, false, other, with_mean ? &im_mean : nullptr);
+  moments_into(op, re, dims, c, false, spread.kept, with_mean ? &re_mean : nullptr);
+  moments_into(op, im, dims, c, false, other, with_mean ? &im_mean : nullptr);
   add_(spread.kept, other);
   if (root) sqrt_(spread.kept);
   return {spread.result, mean.result};

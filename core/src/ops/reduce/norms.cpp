@@ -41,7 +41,8 @@ void norm_into(const Tensor& self, const DimSet& dims, double p, const Tensor& k
                     put([&, a = static_cast<const SumAcc*>(acc)](int64_t i) { return root(total(a[i])); });
                   else
                     put([&, a = static_cast<const double*>(acc)](int64_t i) { return root(a[i]); });
-                });
+                },
+                {"linalg.vector_norm", p == 2 ? Ending::Root : Ending::Value});
 }
 
 Tensor vector_norm_kernel(const Tensor& self, const Scalar& ord, std::optional<IntArrayRef> dim, bool keepdim,
@@ -61,7 +62,7 @@ Tensor vector_norm_kernel(const Tensor& self, const Scalar& ord, std::optional<I
       TORCH_CHECK(!(dims[d] && self.size(d) == 0), "linalg.vector_norm cannot compute the ", ord,
                   " norm on an empty tensor because the operation does not have an identity");
   ReduceOut out = make_out(self, dims, keepdim, real_of(dtype.value_or(self.dtype())));
-  if (!host_work("linalg.vector_norm", self)) return out.result;
+  if (self.is_meta()) return out.result;
   Tensor x = is_complex(self.dtype()) ? abs(self) : self;
   if (p == 0 || p == 1 || p == 2 || std::isinf(p)) {
     norm_into(x, dims, p, out.kept);
@@ -94,7 +95,7 @@ Tensor dist_composite(const Tensor& self, const Tensor& other, const Scalar& p) 
 Tensor logsumexp_kernel(const Tensor& self, IntArrayRef dim, bool keepdim) {
   Tensor x = is_floating(self.dtype()) || is_complex(self.dtype()) ? self : _to_copy(self, default_dtype());
   DimSet dims = reduce_dims("logsumexp", dim, self.dim());
-  if (!host_work("logsumexp", x)) return make_out(x, dims, keepdim, x.dtype()).result;
+  if (x.is_meta()) return make_out(x, dims, keepdim, x.dtype()).result;
   if (x.numel() == 0) return log(sum(exp(x), dim, keepdim));
   Tensor peak = amax(is_complex(x.dtype()) ? real(x) : x, dim, true);
   Tensor finite = masked_fill(peak, eq(abs(peak), scalar_tensor_of(INFINITY, DType::Float64, true)),

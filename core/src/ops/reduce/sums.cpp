@@ -35,7 +35,7 @@ DType compute_type(DType t) { return t == DType::Float64 ? t : DType::Float32; }
 double value_of(const SumAcc& a) { return a.sum - a.sum == 0 ? a.sum + a.lost : a.sum; }  // inf and nan as they are
 
 // Sums into `kept`, each divided by `divisor`; self and kept are real.
-void sum_into(const Tensor& self, const DimSet& dims, const Tensor& kept, double divisor) {
+void sum_into(const char* op, const Tensor& self, const DimSet& dims, const Tensor& kept, double divisor) {
   DType result = kept.dtype();
   if (is_floating(result)) {
     DType t = compute_type(result);
@@ -48,14 +48,15 @@ void sum_into(const Tensor& self, const DimSet& dims, const Tensor& kept, double
         store_results(result, n, out[0], step[0], [&](int64_t i) { return a[i] / divisor; });
       }
     };
-    run_reduction({Reduce::Sum, t, t}, self, dims, &kept, 1, finish);
+    run_reduction({Reduce::Sum, t, t}, self, dims, &kept, 1, finish, {op, Ending::Value, divisor});
   } else {
     ReduceJob job = is_floating(self.dtype()) ? ReduceJob{Reduce::Sum, DType::Int64, DType::Int64}
                                               : integer_job(Reduce::Sum, self.dtype());
-    run_reduction(job, self, dims, &kept, 1, [&](const void* acc, int64_t n, char* const* out, const int64_t* step) {
+    auto finish = [&](const void* acc, int64_t n, char* const* out, const int64_t* step) {
       auto* a = static_cast<const int64_t*>(acc);
       store_results(result, n, out[0], step[0], [&](int64_t i) { return a[i]; });
-    });
+    };
+    run_reduction(job, self, dims, &kept, 1, finish, {op});
   }
 }
 
@@ -64,16 +65,16 @@ Tensor sum_to(const char* op, const Tensor& self, std::optional<IntArrayRef> dim
               double divisor) {
   DimSet dims = reduce_dims(op, dim, self.dim());
   ReduceOut out = make_out(self, dims, keepdim, dtype);
-  if (!host_work(op, self)) return out.result;
+  if (self.is_meta()) return out.result;
   if (!is_complex(dtype)) {
-    sum_into(is_complex(self.dtype()) ? select(view_as_real(self), -1, 0) : self, dims, out.kept, divisor);
+    sum_into(op, is_complex(self.dtype()) ? select(view_as_real(self), -1, 0) : self, dims, out.kept, divisor);
     return out.result;
   }
   if (is_complex(self.dtype())) {
-    sum_into(view_as_real(self), dims, view_as_real(out.kept), divisor);
+    sum_into(op, view_as_real(self), dims, view_as_real(out.kept), divisor);
   } else {
     zero_contiguous(out.result);
-    sum_into(self, dims, select(view_as_real(out.kept), -1, 0), divisor);
+    sum_into(op, self, dims, select(view_as_real(out.kept), -1, 0), divisor);
   }
   return out.result;
 }
@@ -142,8 +143,9 @@ Tensor prod_kernel(const Tensor& self, std::optional<int64_t> dim, bool keepdim,
   DType result = sum_dtype(self.dtype(), dtype);
   DimSet dims = one_dim("prod", dim, self.dim());
   ReduceOut out = make_out(self, dims, keepdim, result);
-  if (!host_work("prod", self)) return out.result;
+  if (self.is_meta()) return out.result;
   if (is_complex(result) || is_complex(self.dtype())) {
+    host_work("prod", self);
     complex_prod(self, dims, out.kept);
   } else if (is_floating(result)) {
     DType t = compute_type(result);
@@ -151,14 +153,16 @@ Tensor prod_kernel(const Tensor& self, std::optional<int64_t> dim, bool keepdim,
                   [&](const void* acc, int64_t n, char* const* to, const int64_t* step) {
                     store_results(result, n, to[0], step[0],
                                   [a = static_cast<const double*>(acc)](int64_t i) { return a[i]; });
-                  });
+                  },
+                  {"prod"});
   } else {
     DType t = self.dtype() == DType::UInt64 ? DType::UInt64 : DType::Int64;  // the same bits either way
     run_reduction({Reduce::Prod, t, DType::Int64}, self, dims, &out.kept, 1,
                   [&](const void* acc, int64_t n, char* const* to, const int64_t* step) {
                     store_results(result, n, to[0], step[0],
                                   [a = static_cast<const int64_t*>(acc)](int64_t i) { return a[i]; });
-                  });
+                  },
+                  {"prod"});
   }
   return out.result;
 }
@@ -188,7 +192,7 @@ Tensor count(const char* op, const Tensor& self, std::optional<IntArrayRef> dim,
   // The results of any and all are bools, but bytes stay bytes.
   DType result = answer == Answer::Number ? DType::Int64 : self.dtype() == DType::UInt8 ? DType::UInt8 : DType::Bool;
   ReduceOut out = make_out(self, dims, keepdim, result);
-  if (!host_work(op, self)) return out.result;
+  if (self.is_meta()) return out.result;
   int64_t all = int64_t(reduced_count(self, dims));
   Tensor x = self;
   if (is_complex(self.dtype())) x = ne(self, scalar_tensor_of(0, self.dtype(), true));
@@ -198,7 +202,12 @@ Tensor count(const char* op, const Tensor& self, std::optional<IntArrayRef> dim,
                   store_results(result, n, to[0], step[0], [&](int64_t i) {
                     return answer == Answer::Number ? a[i] : int64_t(answer == Answer::Any ? a[i] > 0 : a[i] == all);
                   });
-                });
+                },
+                {op,
+                 answer == Answer::Any   ? Ending::Any
+                 : answer == Answer::All ? Ending::All
+                                         : Ending::Value,
+                 answer == Answer::All ? double(all) : 1});
   return out.result;
 }
 Tensor count_nonzero_kernel(const Tensor& self, std::optional<IntArrayRef> dim) {

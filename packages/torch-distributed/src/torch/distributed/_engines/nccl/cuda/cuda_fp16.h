@@ -1,2 +1,0 @@
-// NCCL's header includes it and uses nothing of it.
-#pragma once
