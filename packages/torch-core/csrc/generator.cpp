@@ -109,6 +109,11 @@ PyObject* set_state(PyObject* self, PyObject* o) {
   if (!set_state_from("set_state", of(self), o)) return nullptr;
   return Py_NewRef(self);
 }
+PyObject* no_offset(PyObject* self, PyObject*) {
+  PyErr_Format(PyExc_RuntimeError, "CPU Generator does not use offset, but get_state() and set_state()");
+  (void)self;
+  return nullptr;
+}
 PyObject* clone_state(PyObject* self, PyObject*) {
   Object copy(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(generator_type)));
   if (copy) of(copy.get()).set_state(of(self).state());
@@ -141,6 +146,9 @@ PyMethodDef generator_methods[] = {
      ">>> g = torch.Generator()\n"
      ">>> g.get_state().dtype\n"
      "torch.uint8"},
+    {"get_offset", no_offset, METH_NOARGS, "get_offset()\n--\n\nRuntimeError: only generators of CUDA count in steps."},
+    {"set_offset", no_offset, METH_O,
+     "set_offset(offset)\n--\n\nRuntimeError: only generators of CUDA count in steps."},
     {"set_state", set_state, METH_O,
      "set_state(new_state)\n--\n\nGoes on from a state that get_state gave.\n\n"
      ">>> g = torch.Generator()\n"

@@ -226,3 +226,28 @@ def test_words_of_dlpack_that_cannot_be_kept_are_refused():
         x.__dlpack__(dl_device=(2, 0))
     assert torch.from_dlpack(x.__dlpack__(copy=True)).data_ptr() != x.data_ptr()
     assert torch.from_dlpack(x.__dlpack__(dl_device=(1, 0), copy=False)).data_ptr() == x.data_ptr()
+
+
+class OnCuda:
+    """What the protocol asks of a tensor."""
+
+    is_cuda, requires_grad, layout, dtype, shape = True, False, torch.strided, torch.float32, (2, 3)
+    element_size, numel, data_ptr = (lambda self: 4), (lambda self: 6), (lambda self: 4096)
+    is_contiguous, stride = (lambda self: False), (lambda self: (1, 2))
+
+
+def test_memory_of_cuda_tensors_is_told_and_that_of_others_is_not():
+    from torch._cuda_array import interface
+
+    assert not hasattr(torch.ones(2), "__cuda_array_interface__")
+    with pytest.raises(AttributeError, match="on non-CUDA tensor type: torch.FloatTensor"):
+        torch.ones(2).__cuda_array_interface__
+    told = {"typestr": "<f4", "shape": (2, 3), "strides": (4, 8), "data": (4096, False), "version": 2}
+    assert interface(OnCuda()) == told
+    wrong = OnCuda()
+    wrong.requires_grad = True
+    with pytest.raises(RuntimeError, match="requires grad"):
+        interface(wrong)
+    wrong.requires_grad, wrong.dtype = False, torch.bfloat16
+    with pytest.raises(TypeError, match="NumPy has no bfloat16"):
+        interface(wrong)

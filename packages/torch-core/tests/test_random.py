@@ -284,3 +284,10 @@ def test_complex_tensors_hold_no_random_integers(call):
         NotImplementedError, match=r"ran\w+: not implemented for torch.complex64; expected a real dtype"
     ):
         call(torch.zeros(2, dtype=torch.complex64))
+
+
+def test_generators_have_no_offset():
+    g = torch.Generator()
+    for call in (g.get_offset, lambda: g.set_offset(3)):
+        with pytest.raises(RuntimeError, match="CPU Generator does not use offset"):
+            call()

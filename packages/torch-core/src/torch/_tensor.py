@@ -389,6 +389,13 @@ def _matrix_adjoint(self):
     return self.adjoint() if self.dim() else self
 
 
+def _cuda_array_interface(self):
+    """The memory of a CUDA tensor as other libraries read it; no attribute of other tensors."""
+    from ._cuda_array import interface
+
+    return interface(self)
+
+
 def _pin_memory(self, device=None):
     """Pinned memory needs the distribution torch-core-cuda; RuntimeError without it.
 
@@ -517,6 +524,7 @@ def complete(cls):
         ("is_distributed", "False.\n\n>>> torch.ones(1).is_distributed()\nFalse\n"),
     ):
         setattr(cls, name, _answers_false(name, doc))
+    cls.__cuda_array_interface__ = property(_cuda_array_interface)
     cls.H, cls.mH = property(_matrix_adjoint), property(_adjoint)
     cls.name = None
     for device in ("ipu", "maia", "mps", "mtia", "vulkan", "xla", "xpu"):

@@ -12,13 +12,11 @@ from __future__ import annotations
 import sys
 from types import ModuleType
 
-from ._C import _functions
+from ._C import Tensor, _functions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-
-    from torch import Tensor
 
 
 class _Callable(ModuleType):
