@@ -418,3 +418,33 @@ def test_a_tangent_is_like_its_tensor():
             d.resize_(5)
         with fwd._set_fwd_grad_enabled(False):
             assert fwd.unpack_dual(fwd.make_dual(one, one)).tangent is None
+
+
+def test_reductions_and_elements_take_the_derivative_once():
+    x, v = torch.tensor([[3.0, 4.0], [0.0, 0.0]]), torch.tensor([[1.0, 2.0], [5.0, 5.0]])
+    close(_push(lambda x: torch.linalg.vector_norm(x, dim=1), x, v).tangent, torch.tensor([11 / 5, 0]))  # no NaN at 0
+    close(_push(lambda x: x.amax(1, keepdim=True), x, v).tangent, torch.tensor([[2.0], [5.0]]))
+    close(_push(lambda x: x.prod(), x[:1], v[:1]).tangent, torch.tensor(10.0))
+    values = _push(lambda x: x.max(1)[0], x[:1], v[:1])
+    close(values.tangent, torch.tensor([2.0]))
+    wide, narrow = torch.tensor([1.0, 2.0], dtype=torch.float64), torch.tensor([[0.5], [1.5]])
+    pushed = _push(lambda n: torch.atan2(wide, n), narrow, torch.ones(2, 1))
+    assert pushed.primal.dtype == pushed.tangent.dtype == torch.float64 and pushed.tangent.shape == (2, 2)
+    close(pushed.tangent, -wide / (wide**2 + narrow**2))
+    half = torch.tensor(0.5, dtype=torch.float64)
+    assert _push(lambda h: torch.atan2(x, h), half, torch.ones_like(half)).tangent.dtype == torch.float32
+    z = _push(lambda x: torch.complex(x, x), x, v)
+    close(z.tangent, torch.complex(v, v))
+
+
+def test_tangents_of_elements_have_gradients():
+    x, v = (
+        torch.rand(3, dtype=torch.float64, requires_grad=True),
+        torch.rand(3, dtype=torch.float64, requires_grad=True),
+    )
+
+    def along(x, v):
+        with fwd.dual_level():
+            return fwd.unpack_dual(torch.exp(fwd.make_dual(x, v)).norm()).tangent
+
+    assert gradcheck(along, (x, v))

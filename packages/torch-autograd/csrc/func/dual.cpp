@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "func/dual_call.h"
 #include "torch/autograd/autograd.h"
 #include "torch/autograd/node.h"
 #include "torch/core/ops/copy.h"
@@ -18,86 +19,9 @@ namespace {
 constexpr std::string_view kMoveDims[] = {"squeeze_", "swapaxes_", "swapdims_", "t_", "transpose_", "unsqueeze_"};
 constexpr std::string_view kOtherMemory[] = {"as_strided_", "resize_", "resize_as_", "set_"};
 
-// Linear in their first argument, the only tensor: the tangent of the result is the result of the tangent.
-constexpr std::string_view kLinear[] = {"_to_copy", "clone", "cumsum", "diag_embed", "mean",
-                                        "neg",      "sum",   "trace",  "tril",       "triu"};
-
-// Linear in each of two tensors: the product rule.
-constexpr std::string_view kProducts[] = {"bmm", "dot", "matmul", "mm", "mul", "mv"};
-
 template <size_t n>
 bool is_in(std::string_view name, const std::string_view (&names)[n]) {
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
-}
-
-// A call with the primals in place of the dual numbers.
-class DualCall {
- public:
-  DualCall(const Row& row, const Value* arguments, uint64_t level) : row(row), level_(level), arguments_(arguments) {
-    std::copy_n(arguments, row.schema.count, values);
-    for (int i = 0; i < row.schema.count; ++i) {
-      if (row.schema.params[i].kind == Kind::Tensor) {
-        if (const Dual* d = find(given(i))) values[i].tensor = d->primal.get();
-      } else if (row.schema.params[i].kind == Kind::TensorList && values[i].present) {
-        std::vector<Tensor>& list = lists_.emplace_back();
-        for (const Tensor& t : given_list(i)) {
-          const Dual* d = t ? find(t) : nullptr;
-          list.push_back(d ? d->primal : t);
-        }
-        values[i].data = list.data();
-      }
-    }
-  }
-
-  const Row& row;
-  Value values[kMaxParameters];
-
-  const Tensor& given(int i) const { return reinterpret_cast<const Tensor&>(arguments_[i].tensor); }
-  const Dual* find(const Tensor& t) const {
-    const Dual* d = t ? dual(t.get()) : nullptr;
-    return d && (!level_ || d->level == level_) ? d : nullptr;
-  }
-  void run(Result& result) const { row.invoke(values, result); }
-
-  // Calls f(given, value) for each tensor: value may be exchanged.
-  template <class F>
-  void for_each(F f) {
-    size_t k = 0;
-    for (int i = 0; i < row.schema.count; ++i) {
-      if (row.schema.params[i].kind == Kind::Tensor && values[i].tensor) {
-        held_.emplace_back(Ref<TensorImpl>::share(values[i].tensor));
-        f(i, given(i), held_.back());
-        values[i].tensor = held_.back().get();
-      } else if (row.schema.params[i].kind == Kind::TensorList && values[i].present) {
-        std::vector<Tensor>& list = lists_[k++];
-        const ArrayRef<Tensor> from = given_list(i);
-        for (size_t j = 0; j < list.size(); ++j)
-          if (list[j]) f(i, from[j], list[j]);
-      }
-    }
-  }
-
- private:
-  ArrayRef<Tensor> given_list(int i) const {
-    return {static_cast<const Tensor*>(arguments_[i].data), size_t(arguments_[i].size)};
-  }
-  const uint64_t level_;  // 0: of any
-  const Value* arguments_;
-  std::deque<std::vector<Tensor>> lists_;
-  std::deque<Tensor> held_;
-};
-
-// Whether what is computed from `t` has a history, also that of the values behind the examples of a batch.
-bool has_history(const Tensor& t) {
-  if (t.requires_grad()) return true;
-  const Batched* b = batched(t.get());
-  return b && has_history(b->value);
-}
-
-// The tensor itself, without a history of its own.
-Tensor without_history(const Tensor& t) {
-  if (const Batched* b = batched(t.get())) return example_of(b->value, b->level);
-  return alias_of(t, true);
 }
 
 Tensor memory_behind(Tensor t) {
@@ -136,57 +60,6 @@ void become_dual(const Tensor& t, uint64_t level) {
   if (!tangent) tangent = zeros_like(without_history(t));
   Tensor primal = t.requires_grad() && grad_enabled() ? view(t, t.sizes()) : without_history(t);
   give_payload(*t, new Dual(std::move(primal), std::move(tangent), level));
-}
-
-// Results with their tangents, those without one as they are.
-void join(Result& result, Result& tangents, uint64_t level, const Tensor* viewed) {
-  const auto one = [&](Tensor& t, Tensor& tangent) {
-    if (!t || !tangent) return;
-    t = dual_of(std::move(t), std::move(tangent), level);
-    if (viewed) become_view(t, *viewed);
-  };
-  for (int k = 0; k < kMaxResults; ++k) one(result.tensors[k], tangents.tensors[k]);
-  for (size_t k = 0; k < result.list.size() && k < tangents.list.size(); ++k) one(result.list[k], tangents.list[k]);
-}
-
-// A view of both.
-void look_at(DualCall& c, const Dual& self, uint64_t level, Result& result) {
-  c.run(result);
-  Result tangents;
-  c.values[0].tensor = self.tangent.get();
-  c.run(tangents);
-  join(result, tangents, level, &c.given(0));
-}
-
-// A new tensor, linear in one.
-bool carry(DualCall& c, const Dual& self, uint64_t level, Result& result) {
-  for (int i = 1; i < c.row.schema.count; ++i)
-    if (c.row.schema.params[i].kind == Kind::Tensor || c.row.schema.params[i].kind == Kind::TensorList) return false;
-  c.run(result);
-  if (!result.tensors[0] || !is_differentiable(result.tensors[0].dtype())) return true;
-  Result tangents;
-  c.values[0].tensor = self.tangent.get();
-  c.run(tangents);
-  join(result, tangents, level, nullptr);
-  return true;
-}
-
-// A product of two.
-void multiply(DualCall& c, uint64_t level, Result& result) {
-  c.run(result);
-  if (!is_differentiable(result.tensors[0].dtype())) return;
-  Result tangents;
-  for (int i = 0; i < 2; ++i) {
-    const Dual* d = c.find(c.given(i));
-    if (!d) continue;
-    TensorImpl* const primal = std::exchange(c.values[i].tensor, d->tangent.get());
-    Result part;
-    c.run(part);
-    c.values[i].tensor = primal;
-    Tensor& sum = tangents.tensors[0];
-    sum = sum ? add(sum, part.tensors[0]) : part.tensors[0];
-  }
-  join(result, tangents, level, nullptr);
 }
 
 // The derivative of the operator along the tangents of its arguments. It is linear in the gradient u that comes in;
@@ -331,9 +204,8 @@ void call_with_duals(const Row& row, const Value* arguments, const VmapLevel& le
   c.for_each([&](int, const Tensor& given, const Tensor&) { moves |= c.find(given) != nullptr; });
   if (!moves || row.attr.is_composite || op == "detach") return c.run(result);
   const Dual* self = row.schema.params[0].kind == Kind::Tensor ? c.find(c.given(0)) : nullptr;
-  const bool other_bits = op == "view" && row.schema.params[1].kind == Kind::DType;
-  if (self && row.attr.is_view && op != "as_strided" && !other_bits) return look_at(c, *self, level.id, result);
-  if (row.schema.in_place()) {
+  const bool in_place = row.schema.in_place();
+  if (in_place) {
     TORCH_CHECK_IMPLEMENTED(!is_in(op, kOtherMemory), op, ": a dual number (forward_ad) keeps its memory");
     if (self && is_in(op, kMoveDims)) return move_dims(c, *self, result);
     if (self && op == "detach_") {
@@ -350,8 +222,7 @@ void call_with_duals(const Row& row, const Value* arguments, const VmapLevel& le
   for (int i = 0; i < row.schema.result_count; ++i)
     tensors &= row.schema.results[i].kind == Kind::Tensor || row.schema.results[i].kind == Kind::TensorList;
   if (!tensors) return c.run(result);
-  if (is_in(op, kProducts)) return multiply(c, level.id, result);
-  if (self && is_in(op, kLinear) && carry(c, *self, level.id, result)) return;
+  if (!in_place && (push_linearly(c, level.id, result) || push_by_elements(c, level.id, result))) return;
   push(c, level, result);
 }
 

@@ -1,0 +1,215 @@
+// Rules for the tangents of operators that need no transposing twice.
+#include <algorithm>
+
+#include "func/dual_call.h"
+#include "torch/autograd/autograd.h"
+#include "torch/core/arithmetic.h"
+#include "torch/core/ops/binary.h"
+#include "torch/core/ops/copy.h"
+#include "torch/core/ops/create.h"
+#include "torch/core/ops/pointwise.h"
+#include "torch/core/ops/reduce.h"
+#include "torch/core/ops/view.h"
+#include "torch/core/sparse.h"
+
+namespace torch::autograd {
+
+namespace {
+
+// Linear in their first argument, the only tensor: the tangent of the result is the result of the tangent.
+constexpr std::string_view kLinear[] = {"_to_copy", "clone", "cumsum", "diag_embed", "mean",
+                                        "neg",      "sum",   "trace",  "tril",       "triu"};
+
+// Linear in each of two tensors: the product rule.
+constexpr std::string_view kProducts[] = {"bmm", "dot", "matmul", "mm", "mul", "mv"};
+
+// An element of the result is made of one line of the first argument.
+constexpr std::string_view kReductions[] = {"amax", "amin",      "kthvalue", "logsumexp", "max", "median",     "min",
+                                            "mode", "nanmedian", "prod",     "std",       "var", "vector_norm"};
+
+// Of two real numbers a complex one.
+constexpr std::string_view kComplexOfReal[] = {"complex", "polar"};
+
+template <size_t n>
+bool is_in(std::string_view name, const std::string_view (&names)[n]) {
+  return std::find(std::begin(names), std::end(names), name) != std::end(names);
+}
+
+// A view of both.
+void look_at(DualCall& c, const Dual& self, uint64_t level, Result& result) {
+  c.run(result);
+  Result tangents;
+  c.values[0].tensor = self.tangent.get();
+  c.run(tangents);
+  join(result, tangents, level, &c.given(0));
+}
+
+// A new tensor, linear in one.
+bool carry(DualCall& c, const Dual& self, uint64_t level, Result& result) {
+  for (int i = 1; i < c.row.schema.count; ++i)
+    if (c.row.schema.params[i].kind == Kind::Tensor || c.row.schema.params[i].kind == Kind::TensorList) return false;
+  c.run(result);
+  if (!result.tensors[0] || !is_differentiable(result.tensors[0].dtype())) return true;
+  Result tangents;
+  c.values[0].tensor = self.tangent.get();
+  c.run(tangents);
+  join(result, tangents, level, nullptr);
+  return true;
+}
+
+// A product of two.
+void multiply(DualCall& c, uint64_t level, Result& result) {
+  c.run(result);
+  if (!is_differentiable(result.tensors[0].dtype())) return;
+  Result tangents;
+  for (int i = 0; i < 2; ++i) {
+    const Dual* d = c.find(c.given(i));
+    if (!d) continue;
+    TensorImpl* const primal = std::exchange(c.values[i].tensor, d->tangent.get());
+    Result part;
+    c.run(part);
+    c.values[i].tensor = primal;
+    Tensor& sum = tangents.tensors[0];
+    sum = sum ? add(sum, part.tensors[0]) : part.tensors[0];
+  }
+  join(result, tangents, level, nullptr);
+}
+
+// The shape of the result of an element-wise call; false where the arguments are none of real numbers, or where an
+// argument that is expanded to it would count otherwise in type promotion.
+bool is_of_elements(const DualCall& c, bool reduces, std::vector<int64_t>& shape) {
+  std::optional<DType> common;
+  bool one_dtype = true;
+  for (int i = 0; i < c.row.schema.count; ++i) {
+    const Parameter& p = c.row.schema.params[i];
+    if (p.kind == Kind::TensorList || p.written) return false;
+    if (p.kind != Kind::Tensor || !c.given(i)) continue;
+    const Tensor& t = c.given(i);
+    if (is_sparse(t) || is_complex(t.dtype()) || (reduces && i > 0)) return false;
+    one_dtype &= common.value_or(t.dtype()) == t.dtype();
+    common = t.dtype();
+    if (size_t(t.dim()) > shape.size()) shape.insert(shape.begin(), size_t(t.dim()) - shape.size(), 1);
+    for (int64_t d = 1; d <= t.dim(); ++d) {
+      int64_t& s = shape[shape.size() - size_t(d)];
+      if (s == 1) s = t.size(-d);
+    }
+  }
+  for (int i = 0; i < c.row.schema.count; ++i)
+    if (c.row.schema.params[i].kind == Kind::Tensor && c.find(c.given(i)) && c.given(i).dim() == 0 && !shape.empty() &&
+        !one_dtype)
+      return false;
+  return true;
+}
+
+// The sum over what a call reduces.
+Tensor reduced(const DualCall& c, const Tensor& t) {
+  std::vector<int64_t> dims;
+  bool keepdim = false;
+  for (int i = 0; i < c.row.schema.count; ++i) {
+    const Parameter& p = c.row.schema.params[i];
+    const std::string_view name = c.row.schema.view(p.name);
+    const Value& v = c.values[i];
+    if (name == "keepdim") keepdim = v.i;
+    if (name != "dim" || !v.present) continue;
+    if (p.kind == Kind::Int) dims.push_back(v.i);
+    if (p.kind == Kind::IntList)
+      dims.assign(static_cast<const int64_t*>(v.data), static_cast<const int64_t*>(v.data) + v.size);
+  }
+  if (dims.empty())
+    for (int64_t d = 0; d < t.dim(); ++d) dims.push_back(d);
+  return dims.empty() ? t : sum(t, IntArrayRef(dims), keepdim);
+}
+
+}  // namespace
+
+bool has_history(const Tensor& t) {
+  if (t.requires_grad()) return true;
+  const Batched* b = batched(t.get());
+  return b && has_history(b->value);
+}
+
+Tensor without_history(const Tensor& t) {
+  if (const Batched* b = batched(t.get())) return example_of(b->value, b->level);
+  return alias_of(t, true);
+}
+
+void join(Result& result, Result& tangents, uint64_t level, const Tensor* viewed) {
+  const auto one = [&](Tensor& t, Tensor& tangent) {
+    if (!t || !tangent) return;
+    t = dual_of(std::move(t), std::move(tangent), level);
+    if (viewed) become_view(t, *viewed);
+  };
+  for (int k = 0; k < kMaxResults; ++k) one(result.tensors[k], tangents.tensors[k]);
+  for (size_t k = 0; k < result.list.size() && k < tangents.list.size(); ++k) one(result.list[k], tangents.list[k]);
+}
+
+bool push_linearly(DualCall& c, uint64_t level, Result& result) {
+  const std::string_view op = c.row.schema.op_name();
+  const Dual* self = c.row.schema.params[0].kind == Kind::Tensor ? c.find(c.given(0)) : nullptr;
+  const bool other_bits = op == "view" && c.row.schema.params[1].kind == Kind::DType;
+  if (self && c.row.attr.is_view && op != "as_strided" && !other_bits) {
+    look_at(c, *self, level, result);
+    return true;
+  }
+  if (is_in(op, kProducts)) {
+    multiply(c, level, result);
+    return true;
+  }
+  return self && is_in(op, kLinear) && carry(c, *self, level, result);
+}
+
+bool push_by_elements(DualCall& c, uint64_t level, Result& result) {
+  const std::string_view op = c.row.schema.op_name();
+  const bool reduces = is_in(op, kReductions);
+  if (!reduces && (!c.row.attr.is_pointwise || c.row.attr.is_random || c.row.schema.result_count != 1)) return false;
+  std::vector<int64_t> shape;
+  if (is_in(op, kComplexOfReal) || !is_of_elements(c, reduces, shape)) return false;
+  bool recorded = false;
+  std::vector<Tensor> leaves, tangents;
+  {
+    const bool records = grad_enabled();
+    GradMode on(true);
+    if (records)
+      c.for_each([&](int, const Tensor& given, const Tensor& value) {
+        recorded |= has_history(value);
+        if (const Dual* d = c.find(given)) recorded |= has_history(d->tangent);
+      });
+    c.for_each([&](int, const Tensor& given, Tensor& value) {
+      const Dual* d = c.find(given);
+      if (!d) {
+        if (!recorded) value = without_history(value);
+        return;
+      }
+      const bool grows = !reduces && !(value.sizes() == IntArrayRef(shape));
+      if (!recorded || !value.requires_grad()) value = without_history(value);
+      if (grows) value = expand(value, shape);
+      if (value.requires_grad())
+        value = view(value, value.sizes());
+      else
+        set_requires_grad(*value, true);
+      leaves.push_back(value);
+      tangents.push_back(grows ? expand(d->tangent, shape) : d->tangent);
+    });
+    c.run(result);
+  }
+  Tensor& r = result.tensors[0];
+  if (!r.requires_grad()) return true;
+  const std::vector<Tensor> slopes =
+      grad({r}, leaves, {ones_like(without_history(r))}, recorded, recorded, /*allow_unused=*/true);
+  Tensor tangent;
+  for (size_t i = 0; i < slopes.size(); ++i) {
+    if (!slopes[i]) continue;
+    const Tensor part = mul(recorded ? slopes[i] : without_history(slopes[i]), tangents[i]);
+    tangent = tangent ? add(tangent, part) : part;
+  }
+  Tensor primal = recorded ? r : without_history(r);
+  if (!tangent)
+    tangent = zeros_like(without_history(r));
+  else if (reduces)
+    tangent = reduced(c, tangent);
+  if (tangent.dtype() != primal.dtype()) tangent = _to_copy(tangent, primal.dtype());
+  r = dual_of(std::move(primal), std::move(tangent), level);
+  return true;
+}
+
+}  // namespace torch::autograd
