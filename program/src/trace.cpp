@@ -347,11 +347,14 @@ void Tracer::layer(const Row& row, const torch::Value* arguments, Result& result
   Graph& g = *t->graph_;
   if (Locate f = locate.load()) f(g.current_location, g.current_scope);
   // Before the call: what it changes in place was another value then.
+  const bool failed = t->failed_;
   std::vector<Value*> inputs = t->inputs_of(row, arguments);
   t->left_ +=
       size_t(std::count_if(t->ints_.begin(), t->ints_.end(), [](const auto& i) { return i.second != nullptr; }));
   t->ints_.clear();
+  t->failed_ = true;
   row.invoke(arguments, result, keys_below(Slot::Trace));
+  t->failed_ = failed;
   t->record(row, inputs, result);
 }
 

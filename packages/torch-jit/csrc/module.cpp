@@ -41,6 +41,7 @@ PYBIND11_MODULE(_native, m) {
   torch::program::bind_cells(m);
   torch::program::bind_modes(m);
   torch::program::bind_trace(m);
+  torch::program::bind_door(m);
   torch::program::bind_plan(m);
   torch::program::bind_archive(m);
   torch::program::bind_callable(m);

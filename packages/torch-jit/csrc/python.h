@@ -51,6 +51,7 @@ void bind_functions(py::module_& m);
 void bind_cells(py::module_& m);
 void bind_modes(py::module_& m);
 void bind_trace(py::module_& m);
+void bind_door(py::module_& m);
 void bind_plan(py::module_& m);
 void bind_archive(py::module_& m);
 void bind_callable(py::module_& m);

@@ -49,6 +49,7 @@ void bind_trace(py::module_& m) {
                f(x, what);
              });
            })
+      .def_property_readonly("has_failed", &Tracer::has_failed)
       .def("set_self", [](Tracer& t, Value* v) { t.set_self(v); })
       .def("note_int", [](Tracer& t, int64_t i, Value* v) { t.note_int(i, v); })
       .def("forget_ints", &Tracer::forget_ints);

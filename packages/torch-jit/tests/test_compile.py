@@ -2,8 +2,10 @@
 
 import copy
 import inspect
+import random
 
 import compile_cases
+import compile_traps
 import pytest
 import torch
 from torch import nn
@@ -109,6 +111,25 @@ def test_compiled_functions_do_what_the_functions_do(name, mode, capsys):
     if captured is not None:
         compiled = called._compiled
         assert (compiled.reason is None) is captured, compiled.reason
+
+
+@pytest.mark.parametrize("name", sorted(compile_traps.TRAPS))
+def test_traps_are_seen(name):
+    def outcomes(compiled):
+        torch.manual_seed(0)
+        random.seed(0)
+        make, calls = compile_traps.TRAPS[name]
+        function = make()
+        called = torch.compile(function) if compiled else function
+        found = []
+        for args in calls():
+            try:
+                found.append((flat(called(*args)), flat(list(args))))
+            except Exception as error:
+                found.append((type(error), str(error).partition("\n")[0]))
+        return found
+
+    assert deep_equal(outcomes(True), outcomes(False))
 
 
 def test_a_program_is_captured_once_for_calls_that_are_alike():
@@ -407,11 +428,10 @@ def test_a_program_that_is_slower_gives_way(monkeypatch):
             assert f(torch.ones(2) * n).tolist() == [n + 1, n + 1]
         slow = torch.compile(lambda x: x + 1)
         slow(torch.ones(2))
-        program = slow._compiled.programs[0]
-        program.trial.best[1] = 0
+        slow._compiled._slower()
         for n in range(20):
             assert slow(torch.ones(2) * n).tolist() == [n + 1, n + 1]
-        assert "slower" in str(slow._compiled.reason)
+        assert "slower" in str(slow._compiled.reason) and slow._compiled.captures == 1
 
 
 def test_reset_forgets_programs():

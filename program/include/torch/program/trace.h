@@ -38,6 +38,8 @@ class TORCH_PROGRAM_API Tracer {
 
   // Whoever records without being asked to must not fail: any unknown tensor is a constant then.
   void set_observing(bool on) { observing_ = on; }
+  // Whether a call that was to be recorded threw.
+  bool has_failed() const { return failed_; }
 
   // Objects that calls of methods are made of, by their paths from `self`.
   void set_object(const Cell& object, std::vector<std::string> path) { objects_[object.heap()] = std::move(path); }
@@ -88,7 +90,7 @@ class TORCH_PROGRAM_API Tracer {
   std::vector<std::pair<int64_t, Value*>> ints_;
   size_t left_ = 0;
   Reads reads_;
-  bool observing_ = false;
+  bool observing_ = false, failed_ = false;
 };
 
 // Where the program that is being traced stands; set by the host.

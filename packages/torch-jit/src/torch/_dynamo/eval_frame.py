@@ -16,14 +16,14 @@ class OptimizedModule(torch.nn.Module):
         super().__init__()
         self._orig_mod = mod
         self.training = mod.training
-        self.__dict__["_compiled"] = compiled
+        self.__dict__.update(_compiled=compiled, _run=compiled.door.run)
 
     def __call__(self, *args, **kwargs):
-        return self._compiled(args, kwargs)
+        return self._run(args, kwargs)
 
     def forward(self, *args, **kwargs):
         """Compute as the module does."""
-        return self._compiled(args, kwargs)
+        return self._run(args, kwargs)
 
     def __reduce__(self):
         return torch.compile, (self._orig_mod,)

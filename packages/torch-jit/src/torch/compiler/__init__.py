@@ -144,9 +144,9 @@ def substitute_in_graph(original_fn, *, can_constant_fold_through=False, skip_si
         raise TypeError(f"substitute_in_graph expects a function, got {type(original_fn).__name__}")
 
     def register(fn):
-        from . import _callables
+        from . import _calls, _special
 
-        _callables.special(original_fn, lambda observer, args, kwargs: _callables.call(observer, fn, args, kwargs))
+        _special.SPECIAL[original_fn] = lambda observer, args, kwargs: _calls.call(observer, fn, args, kwargs)
         return fn
 
     return register

@@ -3,68 +3,23 @@
 from __future__ import annotations
 
 import functools
-import math
-import threading
-import time
+import weakref
 
 import torch
 from torch._dynamo import config, exc, utils
 from torch.jit import _ir as ir
 
-from . import _backends, _callables, _stances
-from ._guards import state_of_thread
-from ._observer import Observer, Reason, current
+from . import _backends, _stances, _tables
+from ._guards import same_value, state_of_thread
+from ._observer import Observer, Reason
 from ._outputs import Outputs
 
 #: everything that is compiled, for reset()
-_all: list = []
-_lock = threading.RLock()
-
-
-class Program:
-    """One captured run: when it may be run again, and how."""
-
-    def __init__(self, guards, check, state, run, build, graph, sets_grad, pure):
-        self.guards, self.check, self.state, self.run, self.build, self.graph = guards, check, state, run, build, graph
-        self.sets_grad, self.pure = sets_grad, pure
-        self.trial = Trial()
-
-    def __call__(self, inputs):
-        if not self.sets_grad:
-            return self.build(self.run(*inputs), inputs)
-        before = torch.is_grad_enabled()
-        try:
-            return self.build(self.run(*inputs), inputs)
-        finally:
-            torch._C._set_grad_enabled(before) if hasattr(torch._C, "_set_grad_enabled") else torch.set_grad_enabled(
-                before
-            )
-
-
-class Trial:
-    """Whether the program or the function as it was written is faster: the first calls take turns, the best times count."""
-
-    TURNS = 8
-
-    def __init__(self):
-        self.turn, self.best = 0, [math.inf, math.inf]
-
-    def timed(self, which, function, *args):
-        """Call a function, and note how long it took; ``which`` is 0 for the program, 1 for the Python."""
-        start = time.perf_counter()
-        result = function(*args)
-        self.best[which] = min(self.best[which], time.perf_counter() - start)
-        self.turn += 1
-        return result
-
-    @property
-    def is_slower(self):
-        """Whether the program has lost."""
-        return self.best[0] > self.best[1]
+_all = weakref.WeakSet()
 
 
 class Compiled:
-    """A function and the programs that were captured of it."""
+    """A function, and the door that its calls go through: to a program that was captured, or here for another one."""
 
     def __init__(self, function, backend, fullgraph, dynamic, options):
         self.function, self.backend, self.fullgraph, self.dynamic, self.options = (
@@ -74,98 +29,85 @@ class Compiled:
             dynamic,
             options,
         )
-        self.programs, self.reason, self.captures = [], None, 0
-        self.chooses = backend is _backends.native
-        with _lock:
-            _all.append(self)
+        self.programs, self.reason, self.captures, self.raised = [], None, 0, 0
+        self.left_alone = set()  # types of arguments with which the function runs as it was written
+        self.door = ir._native.Door(function, self._capture, self._slower)
+        self._set()
+        _all.add(self)
+
+    def _set(self):
+        self.door.set(self.reason is not None, self.backend is _backends.native and config.choose_faster)
 
     def reset(self):
-        self.programs, self.reason, self.captures = [], None, 0
+        """Forget the programs."""
+        self.programs, self.reason, self.captures, self.raised = [], None, 0, 0
+        self.left_alone.clear()
+        self.door.reset()
+        self._set()
 
-    def __call__(self, args, kwargs):
-        stance = _stances.current
-        if self.reason is not None or stance.eager or _bypassed():
+    def _leave(self, reason):
+        """The function runs as it was written from now on."""
+        self.reason, self.programs = reason, []
+        self.door.reset()
+        self._set()
+
+    def _slower(self):
+        self._leave(Reason("as a program it is slower than as Python", ()))
+
+    def _capture(self, args, kwargs):
+        kinds = {type(a) for a in (*args, *kwargs.values())}
+        if kinds & self.left_alone:
             return self.function(*args, **kwargs)
-        observer = current()
-        if observer is not None and observer.reason is None:  # within another function that is being captured
-            return self.function(*args, **kwargs)
-        state = state_of_thread()
-        for program in self.programs:
-            inputs = program.check(args, kwargs)
-            if inputs is not None and program.state == state:
-                if program.trial.turn < Trial.TURNS and self.chooses and config.choose_faster:
-                    return self._try(program, args, kwargs)
-                return self._replay(program, inputs, args, kwargs)
-        return self._capture(args, kwargs, state)
-
-    def _try(self, program, args, kwargs):
-        """A call among the first: timed, as a program with its guards or as Python."""
-        trial = program.trial
-        if trial.turn % 2:
-            result = trial.timed(1, self._plainly, args, kwargs)
-        else:
-            result = trial.timed(0, self._guarded, program, args, kwargs)
-        if trial.turn == Trial.TURNS and trial.is_slower:
-            self.reason, self.programs = Reason("as a program it is slower than as Python", ()), []
-        return result
-
-    def _plainly(self, args, kwargs):
-        return self.function(*args, **kwargs)
-
-    def _guarded(self, program, args, kwargs):
-        inputs = program.check(args, kwargs)
-        state_of_thread()
-        return self._replay(program, inputs, args, kwargs)
-
-    def _replay(self, program, inputs, args, kwargs):
-        try:
-            return program(inputs)
-        except Exception:
-            if program.pure:  # again, as Python, for the error that names the line
-                return self.function(*args, **kwargs)
-            raise
-
-    def _capture(self, args, kwargs, state):
-        stance = _stances.current
-        if stance.fails and self.captures:
+        if _stances.current.fails and self.captures:
             raise RuntimeError("Detected recompile when torch.compile stance is 'fail_on_recompile'")
         if len(self.programs) >= config.recompile_limit:
-            return self._eager_from_now(args, kwargs)
+            return self._too_many(args, kwargs)
         if self.programs:
             utils.note_recompile(self.function, self.programs, args, kwargs)
         self.captures += 1
         observer = Observer()
-        result = observer.run(self.function, args, kwargs)
-        program = _finish(observer, result, self) if observer.reason is None else None
-        if program is None or observer.reason is not None:
-            utils.note_break(self.function, observer.reason)
-            if self.fullgraph:
-                raise exc.Unsupported(f"{_name(self.function)}: {observer.reason}")
-            self.reason = observer.reason
+        try:
+            result = observer.run(self.function, args, kwargs)
+        except Exception:
+            self.raised += 1
+            if self.raised >= 4 and not self.programs and not self.fullgraph:
+                self._leave(Reason("it raised errors while it was captured", ()))
+            raise
+        steps = _finish(observer, result, self) if observer.reason is None else None
+        if observer.reason is None:
+            utils.note_capture(self.function)
+            self.programs.insert(0, Captured(observer.guards, observer.graph))
+            self._set()
+            self.door.add(steps)
             return result
-        utils.note_capture(self.function)
-        self.programs.insert(0, program)
+        utils.note_break(self.function, observer.reason)
+        if self.fullgraph:
+            raise exc.Unsupported(f"{_name(self.function)}: {observer.reason}")
+        if observer.strange is not None and observer.strange in kinds:
+            self.left_alone.add(observer.strange)
+        else:
+            self._leave(observer.reason)
         return result
 
-    def _eager_from_now(self, args, kwargs):
+    def _too_many(self, args, kwargs):
         if config.fail_on_recompile_limit_hit or self.fullgraph:
             raise exc.FailOnRecompileLimitHit(
                 f"{_name(self.function)} was captured {len(self.programs)} times (torch._dynamo.config.recompile_limit)"
             )
         utils.note_limit(self.function, len(self.programs))
-        self.reason, self.programs = Reason("it was captured too often", ()), []
+        self._leave(Reason("it was captured too often", ()))
         return self.function(*args, **kwargs)
+
+
+class Captured:
+    """One program: its guards and its graph, for who asks."""
+
+    def __init__(self, guards, graph):
+        self.guards, self.graph = guards, graph
 
 
 def _name(function):
     return getattr(function, "__qualname__", type(function).__qualname__)
-
-
-def _bypassed():
-    """Whether operators go another way than programs know: modes of functions, layers, tracing."""
-    from torch import overrides
-
-    return bool(overrides._state.modes) or torch.jit.is_tracing() or ir._native._tracing()
 
 
 def _finish(observer, result, compiled):
@@ -176,17 +118,34 @@ def _finish(observer, result, compiled):
             observer.stop("the mode of gradients is another one afterwards")
     if observer.state != state_of_thread():
         observer.stop("modes of operators are others afterwards")
+    if observer.tracer.has_failed:
+        observer.stop("an operator raised an error, which the program caught")
     graph = observer.graph
     pure = _scan(observer, graph)
+    if not pure and observer.catches:
+        observer.stop("errors are caught around operators that change tensors or draw random numbers")
     if observer.reason is not None:
         return None
     graph.setLocation(None)
     values = [observer.tracer.value_of(t) for t in outputs.tensors]
     graph.registerOutput(_tuple(graph, values))
     graph.lint()
-    check = observer.guards.compile(observer.inputs)
+    guards = observer.guards
+    guards.inputs, guards.apart = observer.inputs, observer.told_apart()
     run = compiled.backend(observer, graph, outputs.tensors, compiled)
-    return Program(observer.guards, check, observer.state, run, outputs.build, graph, observer.sets_grad, pure)
+    device = torch.get_default_device() if any(map(_makes, graph.nodes())) else None
+    return (
+        guards.steps,
+        observer.inputs,
+        guards.apart,
+        guards.count,
+        same_value,
+        run,
+        outputs.build,
+        device,
+        observer.sets_grad,
+        pure,
+    )
 
 
 def _tuple(graph, values):
@@ -207,7 +166,9 @@ def _scan(observer, graph):
                     observer.stop("a tensor is used that was read in a way that is not followed")
         elif kind.startswith("aten::"):
             name = kind[6:]
-            if name in _callables._VALUES:
+            if name in _tables.VALUES:
+                observer.stop(f"{name} goes by the values of a tensor")
+            if name in ("repeat_interleave", "tensor_split") and node.inputsAt(1).type().kind() == "TensorType":
                 observer.stop(f"{name} goes by the values of a tensor")
             if name == "index" and not all(map(_counts, _parts(node.inputsAt(1)))):
                 observer.stop("a mask picks a number of elements")
@@ -216,6 +177,13 @@ def _scan(observer, graph):
         elif kind not in ("prim::ListConstruct", "prim::ListUnpack", "prim::TupleConstruct"):
             observer.stop(f"{kind} is called")
     return pure
+
+
+def _makes(node):
+    """Whether a node makes a tensor of none: on the default device, if no other is given."""
+    return node.kind().startswith("aten::") and not any(
+        v.type().kind() in ("TensorType", "ListType") for v in node.inputs()
+    )
 
 
 def _counts(value):
@@ -233,17 +201,18 @@ def _parts(value):
 
 def reset():
     """Forget all programs."""
-    with _lock:
-        for each in _all:
-            each.reset()
+    for each in list(_all):
+        each.reset()
 
 
 def function_of(model, compiled):
     """The function that stands for ``model``: it looks like it, and calls go through the captured programs."""
 
+    run = compiled.door.run
+
     @functools.wraps(model)
     def call(*args, **kwargs):
-        return compiled(args, kwargs)
+        return run(args, kwargs)
 
     call._torchdynamo_orig_callable = model
     call._torchdynamo_inline = model

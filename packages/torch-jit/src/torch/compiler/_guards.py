@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import types
 
 import torch
 
@@ -38,7 +37,7 @@ def same_value(a, b):
 
 def layout_of(t):
     """What of a tensor decides how a program runs that has it as an input."""
-    return (type(t), t.dtype, tuple(t.shape), t.stride(), t.device, t.requires_grad, t.layout, t.is_leaf)
+    return (type(t), t.dtype, tuple(t.shape), t.stride(), t.device, t.requires_grad)
 
 
 class Guards:
@@ -50,6 +49,7 @@ class Guards:
     def __init__(self):
         self.steps, self.slots, self.count = [], {}, 2
         self.checked, self.kept = set(), []
+        self.inputs, self.apart = [], []
 
     def slot(self, source):
         """The slot of a value. Sources: ("args",), ("kwargs",), ("const", object), ("key", above, key),
@@ -81,75 +81,6 @@ class Guards:
             self.steps.append((kind, slot, *what))
         return slot
 
-    def compile(self, inputs):
-        """``check(args, kwargs)``: the values of the slots ``inputs``, or None where something is not as it was."""
-        lines, names = (
-            [],
-            {"torch": torch, "same_value": same_value, "layout_of": layout_of, "names": list, "Tensor": torch.Tensor},
-        )
-
-        def const(value):
-            if value is None or type(value) in (bool, int, str):
-                return repr(value)
-            name = f"c{len(names)}"
-            names[name] = value
-            return name
-
-        def fail_unless(test):
-            lines.append(f"  if not ({test}): return None")
-
-        for kind, slot, *rest in self.steps:
-            v = f"v{slot}"
-            if kind == "const":
-                lines.append(f"  {v} = {const(rest[0])}")
-            elif kind == "cell":
-                lines.append(f"  {v} = {const(rest[0])}.cell_contents")
-            elif kind in ("key", "index"):
-                lines.append(f"  {v} = v{rest[0]}[{const(rest[1])}]")
-            elif kind == "attr":
-                lines.append(
-                    f"  {v} = v{rest[0]}.{rest[1]}"
-                    if rest[1].isidentifier()
-                    else f"  {v} = getattr(v{rest[0]}, {rest[1]!r})"
-                )
-            elif kind == "is":
-                fail_unless(f"{v} is {const(rest[0])}")
-            elif kind == "equal":
-                value = rest[0]
-                if type(value) in (int, str, bool, type(None)):
-                    at = const(value)
-                    fail_unless(
-                        f"{v} is {at}"
-                        if value is None or type(value) is bool
-                        else f"type({v}) is {type(value).__name__} and {v} == {at}"
-                    )
-                else:
-                    at = const(value)
-                    fail_unless(f"{v} is {at} or same_value({v}, {at})")
-            elif kind == "type":
-                fail_unless(f"type({v}) is {const(rest[0])}")
-            elif kind == "len":
-                fail_unless(f"len({v}) == {rest[0]}")
-            elif kind == "keys":
-                fail_unless(f"names({v}) == {const(list(rest[0]))}")
-            elif kind == "same":
-                fail_unless(f"{v} is v{rest[0]}")
-            elif kind == "absent":
-                fail_unless(f"{const(rest[0])} not in {v}")
-            elif kind == "noattr":
-                fail_unless(f"not hasattr({v}, {rest[0]!r})")
-            elif kind == "tensor":
-                fail_unless(f"isinstance({v}, Tensor) and layout_of({v}) == {const(rest[0])}")
-            else:
-                raise AssertionError(kind)
-        if len(inputs) > 1:  # one tensor twice is another program than two that look alike
-            lines.append(f"  if len({{{', '.join(f'id(v{i})' for i in inputs)}}}) != {len(inputs)}: return None")
-        lines.append(f"  return ({''.join(f'v{i}, ' for i in inputs)})")
-        body = "\n".join(lines)
-        text = f"def check(v0, v1):\n try:\n{body}\n except (AttributeError, KeyError, IndexError, ValueError, TypeError):\n  return None\n"
-        exec(compile(text, "<guards>", "exec"), names)
-        return names["check"]
-
     def why(self, args, kwargs):
         """What is not as it was, in words; None if everything is."""
         values, texts = {0: args, 1: kwargs}, {0: "args", 1: "kwargs"}
@@ -168,13 +99,25 @@ class Guards:
                     return f"{texts[slot]}: {_said(kind, values[slot], rest)}"
             except (AttributeError, KeyError, IndexError, ValueError) as error:
                 return f"{texts.get(slot, 'a value')} cannot be read ({error})"
+        for which in (self.inputs, self.apart):
+            if len({id(values[i]) for i in which}) < len(which):
+                return "two of the objects are one"
         return None
+
+
+def of_class(kind, name):
+    """What a class has under a name, as it lies there; None if nothing."""
+    for base in kind.__mro__:
+        if name in base.__dict__:
+            return base.__dict__[name]
+    return None
 
 
 def _holds(kind, value, rest, values):
     return {
         "is": lambda: value is rest[0], "equal": lambda: same_value(value, rest[0]), "type": lambda: type(value) is rest[0],
         "len": lambda: len(value) == rest[0], "keys": lambda: list(value) == list(rest[0]), "same": lambda: value is values[rest[0]],
+        "class": lambda: rest[1] is of_class(value, rest[0]),
         "absent": lambda: rest[0] not in value, "noattr": lambda: not hasattr(value, rest[0]),
         "tensor": lambda: isinstance(value, torch.Tensor) and layout_of(value) == rest[0],
     }[kind]()  # fmt: skip
@@ -186,7 +129,7 @@ def _short(value):
 
 def _said(kind, value, rest):
     if kind == "tensor" and isinstance(value, torch.Tensor):
-        names = ("class", "dtype", "shape", "stride", "device", "requires_grad", "layout", "is_leaf")
+        names = ("class", "dtype", "shape", "stride", "device", "requires_grad")
         changed = [(n, a, b) for n, a, b in zip(names, rest[0], layout_of(value)) if a != b]
         return ", ".join(f"{n} was {a}, is {b}" for n, a, b in changed)
     if kind == "equal":
@@ -195,21 +138,17 @@ def _said(kind, value, rest):
         return f"had {rest[0]} items, has {len(value)}"
     if kind == "type":
         return f"was a {rest[0].__qualname__}, is a {type(value).__qualname__}"
-    return {"is": "is another object", "keys": "has other keys", "same": "is another object"}.get(
-        kind, f"{kind} {rest[0]!r} no longer holds"
-    )
+    return {
+        "is": "is another object",
+        "keys": "has other keys",
+        "same": "is another object",
+        "class": f"{rest[0]} is another",
+    }.get(kind, f"{kind} {rest[0]!r} no longer holds")
 
 
 def state_of_thread():
-    """What decides how operators run beside their arguments."""
-    return torch._C._dynamo_state() if hasattr(torch._C, "_dynamo_state") else _state()
-
-
-def _state():
+    """What decides how operators run beside their arguments; the door compares the same in C++."""
     return (
         torch.is_grad_enabled(), torch.is_inference_mode_enabled(), torch.get_default_dtype(), torch.is_autocast_enabled("cpu"),
-        torch.get_autocast_dtype("cpu"), torch.are_deterministic_algorithms_enabled(), torch.get_default_device(),
+        torch.get_autocast_dtype("cpu"), torch.get_default_device(),
     )  # fmt: skip
-
-
-CODE = types.CodeType

@@ -2,7 +2,7 @@
 
 The source of the function is parsed, and taken only if it compiles to the very code that the function has: so a file that
 has changed since it was imported is not mistaken for the program. What comes back is Python too, with the lines of the
-original, in which ``self.scale * f(x)`` reads ``watch.attr(self, "scale") * watch.call(watch.load(f, "f"), x)``.
+original, in which ``self.scale * f(x)`` reads ``watch.attr(self, "scale") * watch.call(watch.load(f, "f"))(x)``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,15 @@ import types
 WATCH = "__torch_watch"
 _FACTORY = "__torch_factory"
 _cache: dict = {}
+#: instrumented codes with ``except`` or ``finally``
+catching: set = set()
 _NESTED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+
+
+#: builtins that look at the frame of their caller
+_FRAMES = frozenset(
+    ("eval", "exec", "locals", "globals", "vars", "dir", "__import__", "breakpoint", "_getframe", "currentframe")
+)
 
 
 class Opaque(Exception):
@@ -42,6 +50,8 @@ def instrumented(code: types.CodeType) -> types.CodeType:
 
 
 def _instrument(code):
+    if seen := {name for each in _codes(code) for name in _FRAMES.intersection(each.co_names)}:
+        raise Opaque(f"it calls {', '.join(sorted(seen))}()")
     if code.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         raise Opaque("it is a coroutine")
     tree, first = _parse(code)
@@ -56,8 +66,8 @@ def _instrument(code):
     out = _inner(_compiled(_factory(made, (*code.co_freevars, WATCH)), code, first), code.co_name)
     if out is None:
         raise Opaque("its source cannot be rewritten")
-    if WATCH not in out.co_freevars:  # it neither reads nor calls anything
-        return out
+    if any(isinstance(n, (ast.Try, getattr(ast, "TryStar", ast.Try))) for n in ast.walk(node)):
+        catching.add(out)
     return out
 
 
@@ -305,7 +315,8 @@ class _Rewrite(ast.NodeTransformer):
         if isinstance(node.func, ast.Name) and node.func.id == "super" and not node.args:
             return node
         node = self.generic_visit(node)
-        return self._watch("call", node, node.func, *node.args, keywords=node.keywords)
+        node.func = self._watch("call", node, node.func)
+        return node
 
     def visit_Attribute(self, node):
         if isinstance(node.ctx, ast.Load):
@@ -320,14 +331,24 @@ class _Rewrite(ast.NodeTransformer):
             index = node.slice
             if _has_slice(index):
                 node.value = self._watch("sliced", node.value, node.value)
+                if isinstance(index, ast.Tuple):
+                    index.elts = [
+                        e if isinstance(e, (ast.Slice, ast.Starred)) else self._watch("place", e, e) for e in index.elts
+                    ]
                 return node
             return self._watch("item", node, node.value, index)
         node.value = self._watch("store_item", node.value, node.value)
+        if not _has_slice(node.slice):
+            node.slice = self._watch("place", node.slice, node.slice)
+        elif isinstance(node.slice, ast.Tuple):
+            node.slice.elts = [
+                e if isinstance(e, (ast.Slice, ast.Starred)) else self._watch("place", e, e) for e in node.slice.elts
+            ]
         return node
 
     def visit_Compare(self, node):
         node = self.generic_visit(node)
-        if any(isinstance(op, (ast.Is, ast.IsNot, ast.Eq, ast.NotEq, ast.In, ast.NotIn)) for op in node.ops):
+        if any(isinstance(op, (ast.Is, ast.IsNot)) for op in node.ops):
             sides = [node.left, *node.comparators]
             if not any(isinstance(side, ast.Constant) for side in sides):
                 node.left, *node.comparators = [self._watch("compared", side, side) for side in sides]

@@ -6,20 +6,35 @@ observation void (``stop``), and the run goes on as plain Python.
 
 from __future__ import annotations
 
+import collections
 import enum
 import functools
+import gc
 import operator
 import os
 import sys
 import threading
 import types
+import weakref
 
 import torch
 from torch.jit import _ir as ir
 from torch.jit import _trace
 
-from . import _callables, _instrument
-from ._guards import Guards, is_plain, layout_of, state_of_thread
+from . import _attributes, _calls, _instrument, _special
+from ._guards import Guards, is_plain, layout_of, of_class, state_of_thread
+from ._tables import (
+    DICTS,
+    HEAP,
+    INDEXED,
+    Operator,
+    has_dict,
+    is_quiet,
+    module_class,
+    of_torch,
+    tensor_classes,
+    tensors_in,
+)
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _thread = threading.local()
@@ -66,6 +81,7 @@ class Watch:
             "compared",
             "raised",
             "caught",
+            "place",
         ):
             setattr(self, name, getattr(observer, name))
 
@@ -86,18 +102,20 @@ class Observer:
         self.tracer.set_observing(True)
         self.tracer.set_reads(self.read)
         self.recording, self.working = None, False
+        self.strange = None  # a class of arguments that cannot be captured, where others can
         self.inputs, self.input_of = [], {}  # slots of tensors; id -> number
         self.examples = []
         self.known = {}  # id -> (object, source, whether it stands under the arguments)
         self.outside = set()  # ids of containers and objects that were there before
         self.kept, self.codes, self.trusted = [], set(), 0
+        self.made = set()  # ids of objects that were made within
         self.loose = set()  # ids of objects that another one of their class may stand for
         self.tensors = set()
         self.constant_values = set()
         self.state = state_of_thread()
         self.grad = self.entry_grad = torch.is_grad_enabled()
-        self.sets_grad = False
         self.error = None  # what a function that is followed raised
+        self.sets_grad = self.catches = False
 
     # --- void ---
 
@@ -129,6 +147,7 @@ class Observer:
             return value
         kind = type(value)
         self.known[id(value)] = (value, source, of_arguments)
+        self.guards.slot(source)
         self.outside.add(id(value))
         if isinstance(value, torch.Tensor):
             return self._tensor(value, source)
@@ -140,9 +159,9 @@ class Observer:
             guards.check("len", source, len(value))
             for i, item in enumerate(tuple(value)):
                 self.outside_value(item, ("index", source, i), of_arguments)
-        elif kind in (dict, *_callables.DICTS):
+        elif kind in (dict, *DICTS):
             names = list(value)
-            if len(names) > _MOST or not all(map(_is_key, names)):
+            if len(names) > _MOST or not all(map(is_plain, names)):
                 self.stop(f"{_say(source)} has keys that are no texts or numbers, or too many")
                 return value
             guards.check("type", source, kind)
@@ -159,17 +178,35 @@ class Observer:
             guards.check("type", source, slice)
             for name in ("start", "stop", "step"):
                 self.outside_value(getattr(value, name), ("attr", source, name), of_arguments)
-        elif of_arguments and not _is_fixed(value) and _has_dict(value):
+        elif str(kind.__module__).startswith("torch.fx"):
+            self.strange = kind
+            self.stop(f"{_say(source)} is a {kind.__qualname__}")
+        elif of_arguments and not _is_fixed(value) and has_dict(value):
             guards.check("type", source, kind)
             self.loose.add(id(value))
-        elif _is_fixed(value) or _has_dict(value) or _callables.is_callable_in_c(value):
+        elif kind is types.MethodType:
+            guards.check("type", source, kind)
+            self.outside_value(value.__func__, ("attr", source, "__func__"))
+            self.outside_value(value.__self__, ("attr", source, "__self__"), of_arguments)
+        elif kind is functools.partial:
+            guards.check("type", source, kind)
+            for name in ("func", "args", "keywords"):
+                self.outside_value(getattr(value, name), ("attr", source, name), of_arguments)
+        elif isinstance(value, types.BuiltinFunctionType) and not isinstance(
+            value.__self__, (type(None), types.ModuleType, type)
+        ):
+            self.stop(f"{_say(source)} is a method of a {type(value.__self__).__qualname__}")
+        elif _is_fixed(value) or has_dict(value) or isinstance(value, Operator):
             guards.check("is", source, value)
+            if isinstance(value, module_class()):
+                guards.check("type", source, kind)
         else:
             self.stop(f"{_say(source)} is a {kind.__module__}.{kind.__qualname__}, which is not followed")
         return value
 
     def _tensor(self, value, source):
-        if type(value) is not torch.Tensor and type(value) not in _callables.tensor_classes():
+        if type(value) is not torch.Tensor and type(value) not in tensor_classes():
+            self.strange = type(value)
             self.stop(f"{_say(source)} is a tensor of the class {type(value).__qualname__}")
             return value
         if value.layout is not torch.strided or value.device.type == "meta" or getattr(value, "is_nested", False):
@@ -189,6 +226,13 @@ class Observer:
         self.kept.append(value)
         return value
 
+    def told_apart(self):
+        """Slots of objects that must not be one: where another object may stand for what was seen, it could be any of its class."""
+        loose = {type(self.known[i][0]) for i in self.loose}
+        kinds = (list, dict, set, tuple, *loose)
+        apart = [v for v in self.known.values() if isinstance(v[0], kinds) and not (type(v[0]) is tuple and not v[0])]
+        return [self.guards.slot(source) for _, source, _ in apart]
+
     def arguments(self, args, kwargs):
         """What the function is called with."""
         self.guards.check("len", ("args",), len(args))
@@ -206,8 +250,7 @@ class Observer:
         if self.reason is None:
             space = frame.f_globals
             if name in space:
-                if not _is_own(value):
-                    self.outside_value(value, ("key", ("const", space), name))
+                self.outside_value(value, ("key", ("const", space), name))
             else:
                 self.guards.check("absent", ("const", space), name)
         return value
@@ -216,46 +259,70 @@ class Observer:
         """``value.name``."""
         if self.reason is not None:
             return getattr(value, name)
-        return _callables.attribute(self, value, name)
+        return _attributes.attribute(self, value, name)
 
-    def call(self, function, /, *args, **kwargs):
-        """``function(*args, **kwargs)``."""
+    def call(self, function):
+        """``function(...)``: what is called in its place."""
+        if self.reason is None and _calls.is_strange(function):
+            self.stop(f"{_calls.named(function)}() is called")
         if self.reason is not None:
-            return function(*args, **kwargs)
-        return _callables.call(self, function, args, kwargs)
+            return function
+        return lambda *args, **kwargs: _calls.call(self, function, args, kwargs)
+
+    def apply(self, function, *args):
+        """``function(*args)``, watched."""
+        return _calls.call(self, function, args, {})
 
     def item(self, value, key):
         """``value[key]``."""
-        if self.reason is None and type(value) not in _callables.INDEXED:
-            if isinstance(method := _callables.of_class(type(value), "__getitem__"), types.FunctionType):
-                return self.call(self.method(value, method, "__getitem__"), key)
+        if self.reason is None and type(value) not in INDEXED:
+            if isinstance(of_class(type(value), "__getitem__"), types.FunctionType):
+                return self.apply(self.method(value, "__getitem__"), key)
+            if isinstance(value, torch.Tensor):
+                self.place(key)
+            elif type(value) is collections.defaultdict and id(value) in self.outside and key not in value:
+                self.stop("a defaultdict from outside gets a key")
         return value[key]
+
+    def place(self, key):
+        """An index of a tensor: one that is a tensor without dims is read as a number."""
+        if self.reason is None:
+            for t in tensors_in(key):
+                if t.dim() == 0 or t.dtype in (torch.bool, torch.uint8):
+                    self.stop("a tensor is an index by its value")
+        return key
 
     def sliced(self, value):
         """``value[a:b]``."""
-        if type(value) not in _callables.INDEXED and not isinstance(value, torch.Tensor):
+        if type(value) not in INDEXED and not isinstance(value, torch.Tensor):
             self.stop(f"a {type(value).__qualname__} is sliced")
         return value
 
     def iter(self, value):
         """``for each in value``."""
-        if self.reason is None and type(value) not in _callables.INDEXED:
-            if isinstance(method := _callables.of_class(type(value), "__iter__"), types.FunctionType):
-                if not isinstance(value, torch.Tensor):
-                    return self.call(self.method(value, method, "__iter__"))
+        if self.reason is None and type(value) not in INDEXED:
+            if not isinstance(value, torch.Tensor) and isinstance(
+                of_class(type(value), "__iter__"), types.FunctionType
+            ):
+                return self.apply(self.method(value, "__iter__"))
             if isinstance(value, torch.Tensor):
                 return iter(value.unbind(0)) if value.dim() else iter(value)
         return value
 
-    def method(self, value, function, name):
+    def method(self, value, name):
         """A method that the class of a value has, guarded."""
-        self.outside_value(function, ("attr", ("const", type(value)), name))
-        return types.MethodType(function, value)
+        self.class_has(type(value), name)
+        return types.MethodType(of_class(type(value), name), value)
+
+    def class_has(self, kind, name):
+        """Guard what a class has under a name."""
+        if self.reason is None and kind.__flags__ & HEAP:
+            self.guards.check("class", ("const", kind), name, of_class(kind, name))
 
     def store(self, value, name):
         """``value.name = ...``: the value, if it was made within."""
         if self.reason is None and (
-            id(value) in self.outside or not _has_dict(value) or isinstance(value, torch.Tensor)
+            id(value) in self.outside or not has_dict(value) or isinstance(value, torch.Tensor)
         ):
             self.stop(f"the attribute {name} of a {type(value).__qualname__} is set", sys._getframe(1))
         return value
@@ -263,7 +330,7 @@ class Observer:
     def store_item(self, value, in_place=False):
         """``value[...] = ...``."""
         if self.reason is None and not isinstance(value, torch.Tensor):
-            if id(value) in self.outside or type(value) not in (list, dict, *_callables.DICTS):
+            if id(value) in self.outside or type(value) not in (list, dict, *DICTS):
                 self.stop(f"an item of a {type(value).__qualname__} from outside is set", sys._getframe(1))
             elif in_place and any(id(v) in self.outside and not isinstance(v, torch.Tensor) for v in _values(value)):
                 self.stop("an item of a container is changed in place", sys._getframe(1))
@@ -290,10 +357,9 @@ class Observer:
         setattr(value, name, made)
 
     def compared(self, value):
-        """``value is ...``, ``value == ...`` or ``value in ...``."""
-        if self.reason is None and id(value) in self.outside and not isinstance(value, torch.Tensor):
-            if id(value) in self.loose or isinstance(value, (list, dict, set)):
-                self.guards.check("is", self.known[id(value)][1], value)
+        """``value is ...``: objects are told apart by the guards, numbers and texts are not."""
+        if self.reason is None and type(value) in (int, float, complex, str, bytes):
+            self.stop(f"a {type(value).__name__} is compared by identity")
         return value
 
     def raised(self, error):
@@ -308,7 +374,7 @@ class Observer:
 
     def manager(self, value):
         """``with value:``."""
-        return value if self.reason is not None else _callables.manager(self, value)
+        return value if self.reason is not None else _special.manager(self, value)
 
     def imported(self, value, module, name, level):
         """``from module import name`` within a function."""
@@ -316,11 +382,11 @@ class Observer:
             frame = sys._getframe(1)
             module = _absolute(module, level, frame.f_globals)
             space = vars(sys.modules[module]) if module in sys.modules else {}
-            if _is_own(value):
+            if isinstance(value, types.ModuleType):
                 return value
             if space.get(name) is value:
                 self.outside_value(value, ("key", ("const", space), name))
-            elif not isinstance(value, types.ModuleType):
+            else:
                 self.stop(f"{name} is imported from {module}")
         return value
 
@@ -333,14 +399,15 @@ class Observer:
             code = _instrument.instrumented(function.__code__)
         except _instrument.Opaque as why:
             code = None
-            self.stop(f"{function.__qualname__} cannot be followed: {why}", sys._getframe(1))
+            self.stop(f"{function.__qualname__} cannot be followed: {why}")
         finally:
             self.working = False
         if code is None:
             return function(*args, **kwargs)
-        for value, source in _callables.defaults(function):
+        for value, source in _defaults(function):
             self.outside_value(value, source)
         cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
+        self.catches = self.catches or code in _instrument.catching
         if code not in self.codes:
             _add_codes(self.codes, code)
         self.kept.append(function)
@@ -379,7 +446,7 @@ class Observer:
         ):
             return
         if file.startswith(("<frozen importlib", _IMPORTLIB)) or (
-            (within := of_torch(file)) is not None and (self.trusted or _callables.is_quiet(within))
+            is_quiet(file) or (self.trusted and of_torch(file) is not None)
         ):
             return
         self.stop(f"{code.co_name} ({os.path.basename(file)}:{code.co_firstlineno}) runs by itself", frame.f_back)
@@ -401,8 +468,8 @@ class Observer:
 
     def result(self, value):
         """Tensors that a call in C gave have to be known to the recording."""
-        for t in _tensors(value):
-            if self.tracer.has_value(t):
+        for t in tensors_in(value):
+            if self.tracer.has_value(t) and t.layout is torch.strided:
                 if id(t) not in self.tensors:
                     self.tensors.add(id(t))
                     self.kept.append(t)
@@ -426,20 +493,23 @@ class Observer:
         """Call the function, watched from its arguments to its result."""
         outer, _thread.observer = current(), self
         try:
-            with _callables.reads_watched():
+            with _special.reads_watched():
                 self.arguments(args, kwargs)
+                if type(function) is not types.FunctionType:
+                    self.outside_value(function, ("const", function))
                 ir._native._set_finder(_trace._where)
                 self.recording = ir._native.Recording(self.tracer)
-                before = sys.getprofile()
+                before, collects = sys.getprofile(), gc.isenabled()
+                gc.disable()  # what is collected would run its callbacks here
                 sys.setprofile(self.profile)
                 try:
                     return (
-                        _callables.call(self, function, args, kwargs)
-                        if self.reason is None
-                        else function(*args, **kwargs)
+                        _calls.call(self, function, args, kwargs) if self.reason is None else function(*args, **kwargs)
                     )
                 finally:
                     sys.setprofile(before)
+                    if collects:
+                        gc.enable()
                     self.recording.end()
         except BaseException as error:
             self.stop(f"it raised {type(error).__name__}")
@@ -447,6 +517,7 @@ class Observer:
             raise
         finally:
             _thread.observer = outer
+            self.tracer.set_reads(_nothing)  # it would keep this alive
 
 
 _IN_PLACE = {
@@ -455,15 +526,19 @@ _IN_PLACE = {
     "BitXor": operator.ixor, "BitAnd": operator.iand, "MatMult": operator.imatmul,
 }  # fmt: skip
 _IMPORTLIB = os.path.join(os.path.dirname(os.__file__), "importlib") + os.sep
-_QUIET = frozenset((_trace.__file__, torch._parts.__file__, ir.__file__))
+_QUIET = frozenset(
+    (
+        _trace.__file__,
+        torch._parts.__file__,
+        ir.__file__,
+        weakref.__file__,
+        weakref.WeakSet.__init__.__code__.co_filename,
+    )
+)
 
 
-def of_torch(file):
-    """The path of a file of torch from torch's folder; None for others. Parts may lie in folders of their own."""
-    for folder in torch.__path__:
-        if file.startswith(folder + os.sep):
-            return file[len(folder) + 1 :]
-    return None
+def _nothing(tensor, what):
+    """Reads after the run are nobody's affair."""
 
 
 def strip(error):
@@ -497,54 +572,25 @@ def _add_codes(codes, code):
             _add_codes(codes, inner)
 
 
-def _is_own(value):
-    """What torch and the interpreter consist of is taken to stay as it is."""
-    if isinstance(value, types.ModuleType):
-        return True
-    if isinstance(value, _callables.Operator):
-        return True
-    if isinstance(value, (type, types.BuiltinFunctionType, types.FunctionType)):
-        name = getattr(value, "__module__", None) or ""
-        return name == "builtins" or name == "torch" or name.startswith("torch.")
-    return False
-
-
 def _is_fixed(value):
     """Whether an object means the same for as long as it is the same: functions, classes, modules of layers."""
     fixed = (
-        type, types.FunctionType, types.MethodType, types.BuiltinFunctionType, types.ModuleType, functools.partial, enum.Enum,
+        type, types.FunctionType, types.BuiltinFunctionType, types.ModuleType, enum.Enum,
     )  # fmt: skip
-    return isinstance(value, (*fixed, _callables.module_class()))
+    return isinstance(value, (*fixed, module_class()))
 
 
-def _has_dict(value):
-    """Whether an object keeps its attributes in its dict, and nothing in C."""
-    kind = type(value)
-    for base in kind.__mro__:
-        if base is object or base.__module__ == "typing":
-            continue
-        if not base.__flags__ & 512 and not base.__module__.startswith("torch"):  # 512: made by Python
-            return False
-    return "__dict__" in dir(kind) or hasattr(value, "__dict__")
-
-
-def _is_key(value):
-    return is_plain(value)
+def _defaults(function):
+    """Default values of parameters, with where they stand."""
+    at = ("attr", ("const", function), "__defaults__")
+    for i, value in enumerate(function.__defaults__ or ()):
+        yield value, ("index", at, i)
+    for name, value in (function.__kwdefaults__ or {}).items():
+        yield value, ("key", ("attr", ("const", function), "__kwdefaults__"), name)
 
 
 def _values(container):
     return container.values() if isinstance(container, dict) else container
-
-
-def _tensors(value, depth=4):
-    if isinstance(value, torch.Tensor):
-        yield value
-    elif depth and isinstance(value, (list, tuple)):
-        for each in value:
-            yield from _tensors(each, depth - 1)
-    elif depth and isinstance(value, dict):
-        for each in value.values():
-            yield from _tensors(each, depth - 1)
 
 
 def _absolute(module, level, space):

@@ -19,6 +19,9 @@ class Outputs:
     def __init__(self, observer, value):
         self.observer, self.tensors, self.names, self._places = observer, [], {"new": object.__new__}, {}
         self.lines = []
+        if type(value) is torch.Tensor and id(value) not in observer.input_of and observer.tracer.has_value(value):
+            self.tensors, self.build = [value], None  # the only tensor
+            return
         text = self._text(value)
         body = "".join(f"    {line}\n" for line in self.lines)
         exec(f"def build(o, i):\n{body}    return {text}\n", self.names)

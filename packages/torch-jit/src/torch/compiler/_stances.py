@@ -26,6 +26,14 @@ class Stance:
 current = Stance()
 
 
+def _use(stance):
+    from torch.jit import _native
+
+    global current
+    current = stance
+    _native._set_stance(int(stance.eager))
+
+
 class set_stance:
     """How compiled functions behave from here on, within a block or within a function: ``"default"``, ``"force_eager"``
     (as they were written), ``"fail_on_recompile"`` (RuntimeError when no captured program fits).
@@ -43,20 +51,17 @@ class set_stance:
             raise RuntimeError(f"set_stance: unknown stance {stance!r}; it must be one of {', '.join(STANCES)}")
         if force_backend is not None and stance != "default":
             raise RuntimeError("set_stance: force_backend goes with the default stance only")
-        global current
         self.stance, self.before = Stance(stance), current
-        current = self.stance
+        _use(self.stance)
 
     def __enter__(self):
         return self
 
     def __exit__(self, *error):
-        global current
-        current = self.before
+        _use(self.before)
 
     def __call__(self, fn):
-        global current
-        current = self.before  # a decorator sets it within calls only
+        _use(self.before)  # a decorator sets it within calls only
 
         @functools.wraps(fn)
         def within(*args, **kwargs):

@@ -1,0 +1,236 @@
+#include "guards.h"
+
+#include <bit>
+
+namespace torch::program {
+
+namespace {
+
+// The number that a class has for as long as nobody changes it or a base of it; 0 when it has none.
+unsigned version_of(PyTypeObject* type) {
+#if PY_VERSION_HEX < 0x030D0000
+  if (!(type->tp_flags & Py_TPFLAGS_VALID_VERSION_TAG)) return 0;
+#endif
+  return type->tp_version_tag;
+}
+
+bool same_ints(const std::vector<int64_t>& a, IntArrayRef b) {
+  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin());
+}
+
+}  // namespace
+
+Guards::Kind Guards::kind_of(std::string_view name) {
+  static constexpr std::pair<std::string_view, Kind> names[] = {
+      {"const", Kind::Const},   {"cell", Kind::Cell},     {"key", Kind::Key},     {"index", Kind::Index},
+      {"attr", Kind::Attr},     {"is", Kind::Is},         {"equal", Kind::Equal}, {"type", Kind::Type},
+      {"len", Kind::Len},       {"keys", Kind::Keys},     {"same", Kind::Same},   {"absent", Kind::Absent},
+      {"noattr", Kind::NoAttr}, {"tensor", Kind::Tensor}, {"class", Kind::Class}};
+  for (const auto& [n, kind] : names)
+    if (n == name) return kind;
+  throw_error(ErrorKind::Value, message("guards: there is no step ", name));
+}
+
+Guards::Guards(const py::list& steps, std::vector<size_t> inputs, std::vector<size_t> apart, size_t slots,
+               py::object same)
+    : inputs_(std::move(inputs)), apart_(std::move(apart)), count_(slots), same_value_(std::move(same)) {
+  for (py::handle each : steps) {
+    auto t = each.cast<py::tuple>();
+    Step s{kind_of(t[0].cast<std::string>()), t[1].cast<uint32_t>()};
+    switch (s.kind) {
+      case Kind::Key:
+        s.other = t[2].cast<uint32_t>();
+        s.value = t[3];
+        break;
+      case Kind::Attr:
+        s.other = t[2].cast<uint32_t>();
+        s.value = py::reinterpret_steal<py::object>(PyUnicode_InternFromString(t[3].cast<std::string>().c_str()));
+        break;
+      case Kind::Index:
+        s.other = t[2].cast<uint32_t>();
+        s.number = t[3].cast<int64_t>();
+        break;
+      case Kind::Same:
+        s.other = t[2].cast<uint32_t>();
+        break;
+      case Kind::Len:
+        s.number = t[2].cast<int64_t>();
+        break;
+      case Kind::Class:
+        s.name = t[2];
+        s.value = t[3];
+        break;
+      case Kind::Tensor: {
+        auto like = t[2].cast<py::tuple>();
+        s.value = like[0];
+        s.like.type = reinterpret_cast<PyTypeObject*>(s.value.ptr());
+        if (!python::api->to_dtype(like[1].ptr(), &s.like.dtype)) throw py::error_already_set();
+        s.like.sizes = like[2].cast<std::vector<int64_t>>();
+        s.like.strides = like[3].cast<std::vector<int64_t>>();
+        if (!python::api->to_device(like[4].ptr(), &s.like.device)) throw py::error_already_set();
+        s.like.requires_grad = like[5].cast<bool>();
+        break;
+      }
+      default:
+        s.value = t[2];
+    }
+    steps_.push_back(std::move(s));
+  }
+}
+
+bool Guards::equal(PyObject* found, PyObject* wanted) const {
+  if (found == wanted) return true;
+  if (Py_TYPE(found) != Py_TYPE(wanted)) return false;
+  int same = 0;
+  if (PyLong_CheckExact(found) || PyUnicode_CheckExact(found)) {
+    same = PyObject_RichCompareBool(found, wanted, Py_EQ);
+  } else if (PyFloat_CheckExact(found)) {
+    double a = PyFloat_AS_DOUBLE(found), b = PyFloat_AS_DOUBLE(wanted);
+    return std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b) || (a != a && b != b);
+  } else if (PyBool_Check(found)) {
+    return false;
+  } else {
+    py::object answer =
+        py::reinterpret_steal<py::object>(PyObject_CallFunctionObjArgs(same_value_.ptr(), found, wanted, nullptr));
+    same = answer ? PyObject_IsTrue(answer.ptr()) : -1;
+  }
+  if (same < 0) PyErr_Clear();
+  return same == 1;
+}
+
+bool Guards::holds(const Step& s, Slots& slots) const {
+  PyObject* v = slots[s.slot];
+  switch (s.kind) {
+    case Kind::Const:
+      slots.borrow(s.slot, s.value.ptr());
+      return true;
+    case Kind::Cell: {
+      PyObject* content = PyCell_GET(s.value.ptr());
+      slots.borrow(s.slot, content);
+      return content;
+    }
+    case Kind::Key: {
+      PyObject* above = slots[s.other];
+      if (!PyDict_CheckExact(above)) return slots.own(s.slot, PyObject_GetItem(above, s.value.ptr()));
+      PyObject* found = PyDict_GetItemWithError(above, s.value.ptr());
+      if (!found) PyErr_Clear();
+      slots.borrow(s.slot, found);
+      return found;
+    }
+    case Kind::Index: {
+      PyObject* above = slots[s.other];
+      if (PyTuple_Check(above) && s.number < PyTuple_GET_SIZE(above)) {
+        slots.borrow(s.slot, PyTuple_GET_ITEM(above, s.number));
+        return true;
+      }
+      if (PyList_CheckExact(above) && s.number < PyList_GET_SIZE(above)) {
+        slots.borrow(s.slot, PyList_GET_ITEM(above, s.number));
+        return true;
+      }
+      return false;
+    }
+    case Kind::Attr:
+      return slots.own(s.slot, PyObject_GetAttr(slots[s.other], s.value.ptr()));
+    case Kind::Is:
+      return v == s.value.ptr();
+    case Kind::Equal:
+      return equal(v, s.value.ptr());
+    case Kind::Type:
+      return reinterpret_cast<PyObject*>(Py_TYPE(v)) == s.value.ptr();
+    case Kind::Len: {
+      Py_ssize_t n = PyObject_Size(v);
+      if (n < 0) PyErr_Clear();
+      return n == s.number;
+    }
+    case Kind::Keys: {
+      auto names = s.value;
+      Py_ssize_t n = PyTuple_GET_SIZE(names.ptr()), i = 0;
+      if (PyObject_Size(v) != n) {
+        PyErr_Clear();
+        return false;
+      }
+      if (n == 0) return true;
+      py::object it = py::reinterpret_steal<py::object>(PyObject_GetIter(v));
+      if (!it) {
+        PyErr_Clear();
+        return false;
+      }
+      for (; i < n; ++i) {
+        py::object key = py::reinterpret_steal<py::object>(PyIter_Next(it.ptr()));
+        if (!key || !equal(key.ptr(), PyTuple_GET_ITEM(names.ptr(), i))) {
+          PyErr_Clear();
+          return false;
+        }
+      }
+      return true;
+    }
+    case Kind::Same:
+      return v == slots[s.other];
+    case Kind::Absent: {
+      int found = PyDict_CheckExact(v) ? PyDict_Contains(v, s.value.ptr()) : PySequence_Contains(v, s.value.ptr());
+      if (found < 0) PyErr_Clear();
+      return found == 0;
+    }
+    case Kind::NoAttr: {
+      py::object found = py::reinterpret_steal<py::object>(PyObject_GetAttr(v, s.value.ptr()));
+      if (!found) PyErr_Clear();
+      return !found;
+    }
+    case Kind::Tensor: {
+      if (Py_TYPE(v) != s.like.type) return false;
+      const Tensor& t = python::borrow(v);
+      return t.dtype() == s.like.dtype && t.requires_grad() == s.like.requires_grad && t.device() == s.like.device &&
+             t.has_memory() && same_ints(s.like.sizes, t.sizes()) && same_ints(s.like.strides, t.strides());
+    }
+    case Kind::Class: {
+      auto* type = reinterpret_cast<PyTypeObject*>(v);
+      unsigned now = version_of(type);
+      if (now && now == s.tag) return true;
+      PyObject* found = _PyType_Lookup(type, s.name.ptr());
+      if (found != s.value.ptr()) return false;
+      s.tag = version_of(type);
+      return true;
+    }
+  }
+  return false;
+}
+
+template <class F>
+bool Guards::are_distinct(const std::vector<size_t>& which, F pointer) {
+  const size_t n = which.size();
+  if (n <= 8) {
+    for (size_t i = 0; i < n; ++i)
+      for (size_t k = i + 1; k < n; ++k)
+        if (pointer(which[i]) == pointer(which[k])) return false;
+    return true;
+  }
+  const size_t room = std::bit_ceil(2 * n);
+  std::vector<const void*> seen(room);
+  for (size_t i : which) {
+    const void* p = pointer(i);
+    size_t at = (reinterpret_cast<size_t>(p) >> 4) * 0x9E3779B97F4A7C15ull >> 7 & (room - 1);
+    for (; seen[at]; at = (at + 1) & (room - 1))
+      if (seen[at] == p) return false;
+    seen[at] = p;
+  }
+  return true;
+}
+
+bool Guards::hold(Slots& slots) const {
+  for (const Step& s : steps_)
+    if (!holds(s, slots)) return false;
+  // One tensor twice is another program than two that look alike, and so with objects.
+  return are_distinct(inputs_, [&](size_t i) -> const void* { return python::impl_of(slots[i]); }) &&
+         are_distinct(apart_, [&](size_t i) -> const void* { return slots[i]; });
+}
+
+int Guards::traverse(visitproc visit, void* arg) const {
+  for (const Step& s : steps_) {
+    Py_VISIT(s.value.ptr());
+    Py_VISIT(s.name.ptr());
+  }
+  Py_VISIT(same_value_.ptr());
+  return 0;
+}
+
+}  // namespace torch::program

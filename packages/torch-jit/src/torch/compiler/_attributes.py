@@ -1,0 +1,174 @@
+"""Reads of attributes: of tensors, of modules of Python, of classes, and of objects, each with its guard."""
+
+from __future__ import annotations
+
+import collections
+import enum
+import functools
+import sys
+import types
+
+import torch
+
+from ._guards import of_class
+from ._tables import DICTS, OF_TENSORS, TENSOR_ATTRIBUTES, TENSOR_FUNCTIONS, Operator, has_dict, is_torchs, module_class
+
+_WITHOUT_STATE = frozenset(
+    (torch.Size, torch.device, torch.dtype, torch.layout, torch.memory_format, collections.deque)
+)
+_OF_FUNCTIONS = frozenset(("__name__", "__self__", "__func__", "__qualname__"))
+
+
+def attribute(observer, value, name):
+    """``value.name``, guarded if ``value`` is from outside."""
+    kind = type(value)
+    if isinstance(value, torch.Tensor):
+        return _of_tensor(observer, value, name)
+    if isinstance(value, types.ModuleType):
+        return _of_python_module(observer, value, name)
+    if isinstance(value, type):
+        return _of_class(observer, value, name)
+    if isinstance(value, super):
+        return _of_super(observer, value, name)
+    if isinstance(value, (types.MethodType, types.FunctionType, types.BuiltinFunctionType, Operator)):
+        found = getattr(value, name)
+        if isinstance(value, types.FunctionType) and id(value) in observer.outside:
+            observer.outside_value(found, ("attr", ("const", value), name))
+        elif name not in _OF_FUNCTIONS:
+            _stop(observer, name, kind)
+        return found
+    if isinstance(value, BaseException) or kind.__module__ == "builtins" or kind in DICTS or kind in _WITHOUT_STATE:
+        return getattr(value, name)
+    if isinstance(value, tuple) and name in getattr(kind, "_fields", ()):
+        return getattr(value, name)
+    if isinstance(value, enum.Enum) and name in ("value", "name", "_value_", "_name_"):
+        return vars(value)[f"_{name.strip('_')}_"]
+    if id(value) not in observer.outside and not has_dict(value):
+        if not isinstance(value, tuple):
+            _stop(observer, name, kind)
+        return getattr(value, name)
+    if id(value) not in observer.outside and id(value) not in observer.made:
+        _stop(observer, name, kind, "is read that comes from nowhere")
+        return getattr(value, name)
+    return _of_object(observer, value, name)
+
+
+def _stop(observer, name, kind, why="is read"):
+    observer.stop(f"the attribute {name} of a {kind.__qualname__} {why}", sys._getframe(4))
+
+
+def _of_tensor(observer, value, name):
+    found = getattr(value, name)
+    if name not in TENSOR_ATTRIBUTES and name not in TENSOR_FUNCTIONS and name not in OF_TENSORS:
+        bound = getattr(found, "__func__", found)
+        if not isinstance(bound, Operator) and not isinstance(of_class(torch.Tensor, name), Operator):
+            observer.stop(f"{name} of a tensor is asked for", sys._getframe(3))
+    if isinstance(found, torch.Tensor) and not observer.result(found):
+        _stop(observer, name, torch.Tensor, "is no operator")
+    return found
+
+
+def _of_python_module(observer, value, name):
+    observer.working = True  # a part of torch may be loaded now
+    try:
+        found = getattr(value, name)
+    finally:
+        observer.working = False
+    space = vars(value)
+    if name in space:
+        observer.outside_value(found, ("key", ("const", space), name))
+    elif not is_torchs(value.__name__):
+        observer.stop(f"{name} is no variable of {value.__name__}", sys._getframe(3))
+    return found
+
+
+def _of_class(observer, value, name):
+    found, raw = getattr(value, name), of_class(value, name)
+    if isinstance(raw, (types.FunctionType, classmethod, staticmethod, property)):
+        observer.class_has(value, name)
+    elif value.__flags__ & (1 << 9) and raw is not None and type(value) is type:
+        observer.outside_value(found, ("attr", ("const", value), name))
+    elif raw is None or type(value) is not type:
+        if isinstance(found, (types.MethodType, types.BuiltinFunctionType)) or name in (
+            "__name__",
+            "__mro__",
+            "__qualname__",
+        ):
+            return found
+        observer.outside_value(found, ("attr", ("const", value), name))
+    return found
+
+
+def _of_super(observer, value, name):
+    above = value.__self_class__.__mro__
+    for base in above[above.index(value.__thisclass__) + 1 :]:
+        observer.class_has(base, name)
+        if name in base.__dict__:
+            break
+    return getattr(value, name)
+
+
+def _of_object(observer, value, name):
+    """An attribute of an object of Python: of its own, of its class, or of neither."""
+    kind = type(value)
+    outside = id(value) in observer.outside
+    source = observer.known[id(value)][1] if outside else None
+    loose = outside and observer.known[id(value)][2]
+    if type(of_class(kind, "__getattribute__")) is types.FunctionType:
+        _stop(observer, name, kind, "goes through __getattribute__")
+        return getattr(value, name)
+    found = of_class(kind, name)
+    if isinstance(found, property):
+        observer.class_has(kind, name)
+        return observer.apply(found.fget, value)
+    if found is not None and hasattr(type(found), "__set__") and not isinstance(found, types.MemberDescriptorType):
+        _stop(observer, name, kind, "is a descriptor")
+        return getattr(value, name)
+    own = getattr(value, "__dict__", {})
+    if name in own:
+        return observer.outside_value(own[name], ("attr", source, name), loose) if outside else own[name]
+    if found is None:
+        return _missing(observer, value, name, source)
+    result = getattr(value, name)
+    if isinstance(found, (types.FunctionType, classmethod, staticmethod)):
+        observer.class_has(kind, name)
+        if outside and hasattr(value, "__dict__"):  # an attribute of the object itself would come first
+            observer.guards.check("absent", ("attr", source, "__dict__"), name)
+        return result
+    plain = (types.BuiltinFunctionType, types.MemberDescriptorType, type, Operator)
+    if isinstance(found, functools.cached_property) or (
+        hasattr(type(found), "__get__") and not isinstance(found, plain)
+    ):
+        _stop(observer, name, kind, "is a descriptor")
+        return result
+    return observer.outside_value(result, ("attr", source, name) if outside else ("attr", ("const", kind), name), loose)
+
+
+def _missing(observer, value, name, source):
+    """What is neither an attribute of the object nor of its class: registered with a module, or given by ``__getattr__``."""
+    kind, module = type(value), module_class()
+    getter = of_class(kind, "__getattr__")
+    if module and isinstance(value, module):
+        own = value.__dict__
+        if not isinstance(getter, types.FunctionType):
+            for registry in ("_parameters", "_buffers", "_modules"):
+                if name in own.get(registry, ()):
+                    found = own[registry][name]
+                    if source is not None:
+                        observer.guards.check("absent", ("attr", source, "__dict__"), name)
+                        at = ("key", ("key", ("attr", source, "__dict__"), registry), name)
+                        return observer.outside_value(found, at)
+                    return found
+    if isinstance(getter, types.FunctionType):
+        observer.class_has(kind, "__getattr__")
+        if source is not None:
+            observer.guards.check("absent", ("attr", source, "__dict__"), name)
+        return observer.apply(types.MethodType(getter, value), name)
+    try:
+        found = getattr(value, name)
+    except AttributeError:
+        if source is not None:
+            observer.guards.check("noattr", source, name)
+        raise
+    _stop(observer, name, kind)
+    return found

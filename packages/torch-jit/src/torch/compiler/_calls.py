@@ -1,0 +1,262 @@
+"""What may be called, and how: operators and plain functions of C by themselves, functions of Python watched, and a few of
+torch trusted, since they depend on their arguments alone.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+import sys
+import types
+
+import torch
+
+from ._guards import is_plain, of_class
+from ._special import SPECIAL
+from ._tables import (
+    BY_IDENTITY,
+    CONTAINERS,
+    DICTS,
+    HEAP,
+    ITERATING,
+    MUTATING,
+    OF_TENSORS,
+    PLAIN_OWNERS,
+    PURE,
+    TENSOR_FUNCTIONS,
+    TRUSTED,
+    VALUES,
+    VIEWS,
+    Operator,
+    is_hashable,
+    is_mode,
+    is_quiet,
+    is_torchs,
+    module_class,
+    tensors_in,
+)  # fmt: skip
+
+_OF_C = (
+    types.BuiltinFunctionType, types.MethodWrapperType, types.WrapperDescriptorType, types.MethodDescriptorType, operator.itemgetter,
+)  # fmt: skip
+
+
+def call(observer, function, args, kwargs):
+    """``function(*args, **kwargs)``, by what kind of function it is."""
+    kind = type(function)
+    if kind is types.MethodType:
+        return call(observer, function.__func__, (function.__self__, *args), kwargs)
+    if kind is types.FunctionType:
+        return _python(observer, function, args, kwargs)
+    if kind is functools.partial:
+        return call(observer, function.func, (*function.args, *args), {**function.keywords, **kwargs})
+    if isinstance(function, Operator):
+        return _operator(observer, function, args, kwargs)
+    if isinstance(function, type):
+        return _make(observer, function, args, kwargs)
+    if kind in _OF_C:
+        return _builtin(observer, function, args, kwargs)
+    module = module_class()
+    if module and isinstance(function, module):
+        return _module(observer, function, args, kwargs)
+    target = of_class(kind, "__call__")
+    if isinstance(target, types.FunctionType):
+        observer.class_has(kind, "__call__")
+        return _python(observer, target, (function, *args), kwargs)
+    return _stopped(observer, f"{named(function)} is called", function, args, kwargs)
+
+
+def is_strange(function):
+    """Whether a function is one of C of which nothing is known."""
+    if type(function) is not types.BuiltinFunctionType:
+        return False
+    owner = function.__self__
+    if owner is None or isinstance(owner, (types.ModuleType, type)):
+        return function not in PURE and function not in SPECIAL and not function.__name__.startswith("__")
+    return False
+
+
+def _stopped(observer, why, function, args, kwargs):
+    """The observation is void, and the call goes on as Python."""
+    observer.stop(why, sys._getframe(1))
+    return function(*args, **kwargs)
+
+
+def named(function):
+    """A function by its name."""
+    return getattr(function, "__qualname__", None) or getattr(function, "__name__", None) or type(function).__qualname__
+
+
+# --- functions of Python ---
+
+
+def _python(observer, function, args, kwargs):
+    if function.__code__ in observer.codes:  # made within
+        return function(*args, **kwargs)
+    marks, name = function.__dict__, str(function.__module__)
+    if marks:
+        if "_torchdynamo_disable" in marks:
+            return _stopped(observer, f"{named(function)} is not to be compiled", function, args, kwargs)
+        if "_torchdynamo_orig_callable" in marks:
+            return call(observer, marks["_torchdynamo_orig_callable"], args, kwargs)
+        if "_dynamo_marked_constant" in marks:
+            return observer.trust(function, args, kwargs)
+    if function in SPECIAL:
+        return SPECIAL[function](observer, args, kwargs)
+    trusted = name.startswith(TRUSTED) and not _has_functions(args, kwargs)
+    if not trusted and is_torchs(name) and function.__name__ in TENSOR_FUNCTIONS:
+        trusted = is_quiet(function.__code__.co_filename)
+    if trusted:
+        return _used(observer, function, args, kwargs, lambda: observer.trust(function, args, kwargs))
+    if _is_generated(function):
+        return observer.trust(function, args, kwargs)
+    return observer.follow(function, args, kwargs)
+
+
+def _has_functions(args, kwargs):
+    kinds = (types.FunctionType, types.MethodType)
+    return any(isinstance(v, kinds) and not is_torchs(v.__module__) for v in (*args, *kwargs.values()))
+
+
+def _is_generated(function):
+    """``__init__`` of a dataclass and the like, which only keep their arguments."""
+    return function.__code__.co_filename == "<string>" and function.__name__ in ("__init__", "__new__")
+
+
+def _known(observer, function, result):
+    """A result whose tensors have to be known to the recording."""
+    if not observer.result(result):
+        observer.stop(f"{named(function)} gives a tensor that is not recorded")
+    return result
+
+
+def _used(observer, function, args, kwargs, run):
+    """A result, where each tensor among the arguments has to be an argument of what was recorded: else it was read."""
+    values = [observer.tracer.value_of(t) for t in tensors_in((args, kwargs)) if observer.tracer.has_value(t)]
+    before = [len(v.uses()) for v in values]
+    result = _known(observer, function, run())
+    if observer.reason is None and any(len(v.uses()) == n for v, n in zip(values, before)):
+        if not any(result is t for t in tensors_in((args, kwargs))):
+            observer.stop(f"{named(function)} reads a tensor")
+    return result
+
+
+def _module(observer, module, args, kwargs):
+    base, kind = module_class(), type(module)
+    optimized = sys.modules.get("torch._dynamo.eval_frame")
+    if optimized is not None and isinstance(module, optimized.OptimizedModule):
+        return call(observer, observer.attr(module, "_orig_mod"), args, kwargs)
+    target = of_class(kind, "__call__")
+    observer.class_has(kind, "__call__")
+    if target is not base.__dict__["__call__"]:
+        if isinstance(target, types.FunctionType):
+            return _python(observer, target, (module, *args), kwargs)
+        return _stopped(observer, f"{kind.__qualname__} has a __call__ of its own", module, args, kwargs)
+    if id(module) not in observer.outside:
+        return _stopped(observer, f"a {kind.__qualname__} is called that comes from nowhere", module, args, kwargs)
+    from torch.nn.modules import module as file
+
+    if module._hooked or file.running:
+        return _stopped(observer, f"{kind.__qualname__} has hooks", module, args, kwargs)
+    observer.guards.check("equal", ("attr", observer.known[id(module)][1], "_hooked"), False)
+    observer.guards.check("len", ("const", file.running), 0)
+    return call(observer, observer.attr(module, "forward"), args, kwargs)
+
+
+# --- functions of C ---
+
+
+def _operator(observer, function, args, kwargs):
+    name = function.__name__
+    if name in VALUES:
+        observer.stop(f"{name} goes by the values of a tensor")
+    for given in ("generator", "out", "requires_grad"):
+        if kwargs.get(given) is not None and kwargs[given] is not False:
+            observer.stop(f"{name}({given}=...) is called")
+    if any(isinstance(a, torch.Generator) for a in args):
+        observer.stop(f"{name} has a generator")
+    owner = getattr(function, "__self__", None)
+    given = (owner, *args) if isinstance(owner, torch.Tensor) else args
+    result = _used(observer, function, given, kwargs, lambda: function(*args, **kwargs))
+    if not isinstance(result, (torch.Tensor, tuple, list)) and result is not None:
+        observer.stop(f"{name} gives a {type(result).__name__}")
+    return result
+
+
+def _builtin(observer, function, args, kwargs):
+    owner, name = getattr(function, "__self__", None), getattr(function, "__name__", "")
+    if function is len and len(args) == 1 and isinstance(of_class(type(args[0]), "__len__"), types.FunctionType):
+        return observer.apply(observer.method(args[0], "__len__"))
+    known = is_hashable(function)
+    if known and function in SPECIAL:
+        return SPECIAL[function](observer, args, kwargs)
+    if known and function in ITERATING:
+        args = _iterated(observer, function, args)
+    if isinstance(owner, torch.Tensor) or getattr(function, "__objclass__", None) is torch.Tensor:
+        if name in OF_TENSORS:
+            if name != "to" and any(True for t in tensors_in((args, kwargs))):
+                observer.stop(f"{name} reads a tensor")
+            return _known(observer, function, function(*args, **kwargs))
+        if isinstance(of_class(torch.Tensor, name), Operator):
+            return _operator(observer, function, args, kwargs)
+        return _stopped(observer, f"the method {name} of a tensor is called", function, args, kwargs)
+    if type(owner) in CONTAINERS or type(owner) in VIEWS or type(owner) in DICTS or isinstance(owner, PLAIN_OWNERS):
+        if name in MUTATING and id(owner) in observer.outside:
+            observer.stop(f"{name}() changes a {type(owner).__name__} from outside")
+        if name in BY_IDENTITY and not all(map(_is_simple, args[:1])):
+            observer.stop(f"{name}() looks for an object")
+        return function(*args, **kwargs)
+    if (known and function in PURE) or isinstance(function, operator.itemgetter):
+        if function in (operator.is_, operator.is_not):
+            args = tuple(map(observer.compared, args))
+        return function(*args, **kwargs)
+    if name in ("__init__", "__new__") and (
+        owner is None or owner is object or type(function) is types.MethodWrapperType
+    ):
+        return function(*args, **kwargs)
+    return _stopped(observer, f"{named(function)}() is called", function, args, kwargs)
+
+
+def _iterated(observer, function, args):
+    """The arguments of a builtin that iterates: over all of them, or the first."""
+    if function is zip:
+        return tuple(map(observer.iter, args))
+    if not args or (len(args) > 1 and function in (max, min)):
+        return args
+    return args if function is reversed else (observer.iter(args[0]), *args[1:])
+
+
+def _is_simple(value):
+    return is_plain(value) or (isinstance(value, tuple) and all(map(_is_simple, value)))
+
+
+def _make(observer, kind, args, kwargs):
+    """An instance of a class."""
+    if kind is super or (kind is type and len(args) == 1):
+        return kind(*args, **kwargs)
+    if kind in PURE:
+        return kind(*(_iterated(observer, kind, args) if kind in ITERATING else args), **kwargs)
+    if issubclass(kind, BaseException):
+        return kind(*args, **kwargs)
+    if kind in SPECIAL:
+        return SPECIAL[kind](observer, args, kwargs)
+    if is_mode(kind) or (issubclass(kind, tuple) and hasattr(kind, "_fields")):
+        return observer.trust(kind, args, kwargs)
+    new, init = of_class(kind, "__new__"), of_class(kind, "__init__")
+    bare = init is object.__init__ and not args and not kwargs
+    plain = type(kind) is type and new is object.__dict__["__new__"] and (bare or isinstance(init, types.FunctionType))
+    if not plain or issubclass(kind, (torch.Tensor, module_class() or torch.Tensor)) or not kind.__flags__ & HEAP:
+        return _stopped(observer, f"a {kind.__qualname__} is made", kind, args, kwargs)
+    made = object.__new__(kind)
+    observer.kept.append(made)
+    observer.made.add(id(made))
+    observer.class_has(kind, "__init__")
+    if bare:
+        return made
+    if not _is_generated(init):
+        call(observer, init, (made, *args), kwargs)
+    else:
+        if hasattr(kind, "__post_init__"):
+            observer.stop(f"a {kind.__qualname__} is made")
+        observer.trust(init, (made, *args), kwargs)
+    return made

@@ -1,0 +1,158 @@
+"""Functions with a meaning of their own while a program is captured, blocks of ``with``, and the reads of values that
+make it void.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import threading
+import types
+
+import torch
+
+from ._attributes import attribute
+from ._guards import of_class
+from ._tables import is_mode, is_torchs, tensors_in
+
+
+def _getattr(observer, args, kwargs):
+    if len(args) not in (2, 3) or type(args[1]) is not str:
+        return getattr(*args, **kwargs)
+    try:
+        return attribute(observer, args[0], args[1])
+    except AttributeError:
+        if len(args) == 2:
+            raise
+        return args[2]
+
+
+def _hasattr(observer, args, kwargs):
+    try:
+        attribute(observer, *args)
+    except AttributeError:
+        return False
+    return True
+
+
+def _setattr(observer, args, kwargs):
+    observer.store(args[0], args[1])
+    return setattr(*args)
+
+
+def _tensor(observer, args, kwargs):
+    """``torch.tensor`` of numbers: the same each time, and new each time."""
+    result = torch.tensor(*args, **kwargs)
+    if kwargs.get("requires_grad") or any(True for _ in tensors_in((args, kwargs))) or not all(map(_numbers, args)):
+        observer.stop(f"torch.tensor of a {type(args[0]).__qualname__} is called" if args else "torch.tensor is called")
+    if observer.reason is None:
+        observer.give_constant(result)
+    return result
+
+
+def _numbers(value):
+    if isinstance(value, (list, tuple)):
+        return all(map(_numbers, value))
+    return isinstance(value, (bool, int, float, complex, torch.dtype, torch.device, type(None)))
+
+
+def _compiling(observer, args, kwargs):
+    return True
+
+
+#: function: how(observer, args, kwargs)
+SPECIAL = {
+    torch.compiler.is_compiling: _compiling, getattr: _getattr, hasattr: _hasattr, setattr: _setattr, torch.tensor: _tensor,
+}  # fmt: skip
+
+
+# --- with ---
+
+
+class _Manager:
+    """A context manager of Python whose methods are watched."""
+
+    def __init__(self, observer, value):
+        self.observer, self.value = observer, value
+
+    def __enter__(self):
+        return self.observer.apply(self.observer.attr(self.value, "__enter__"))
+
+    def __exit__(self, *error):
+        return self.observer.apply(self.observer.attr(self.value, "__exit__"), *error)
+
+
+class _Mode:
+    """A mode of gradients: the operators see it (Observer.where), the functions behind it are torch's own."""
+
+    def __init__(self, observer, value):
+        self.observer, self.value = observer, value
+
+    def __enter__(self):
+        return self.observer.trust(self.value.__enter__, (), {})
+
+    def __exit__(self, *error):
+        return self.observer.trust(self.value.__exit__, error, {})
+
+
+def manager(observer, value):
+    """What stands for a context manager."""
+    kind = type(value)
+    if is_mode(kind):
+        if id(value) in observer.outside:
+            observer.stop("a context manager from outside is entered")
+        return _Mode(observer, value)
+    own = isinstance(of_class(kind, "__enter__"), types.FunctionType)
+    if own and not is_torchs(kind.__module__) and kind.__module__ != "contextlib":
+        observer.catches = True  # its __exit__ may
+        return _Manager(observer, value)
+    observer.stop(f"a block of {kind.__qualname__} is entered")
+    return value
+
+
+# --- reads of values ---
+
+_READS = (
+    "__bool__", "__int__", "__float__", "__complex__", "__index__", "__array__", "__contains__", "__repr__", "__str__", "__format__",
+    "item", "tolist", "numpy", "data_ptr", "is_nonzero", "storage", "untyped_storage", "__dlpack__", "__reduce_ex__", "__deepcopy__",
+    "requires_grad_", "backward", "register_hook", "retain_grad", "share_memory_", "__long__", "__nonzero__",
+)  # fmt: skip
+_lock = threading.Lock()
+_users = 0
+_before = {}
+
+
+def _watching(name):
+    method = _before[name]
+
+    def read(self, *args, **kwargs):
+        from ._observer import current
+
+        observer = current()
+        if observer is not None and observer.reason is None:
+            observer.stop(f"{name} of a tensor is asked for", sys._getframe(1))
+        return method(self, *args, **kwargs)
+
+    read.__name__ = name
+    return read
+
+
+@contextlib.contextmanager
+def reads_watched():
+    """A block in which reads of tensors' values make this thread's observation void."""
+    global _users
+    with _lock:
+        if _users == 0:
+            _before.update((name, torch.Tensor.__dict__[name]) for name in _READS if name in torch.Tensor.__dict__)
+            for name in _before:
+                setattr(torch.Tensor, name, _watching(name))
+        _users += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _users -= 1
+            if _users == 0:
+                for name, method in _before.items():
+                    setattr(torch.Tensor, name, method)
+                _before.clear()
