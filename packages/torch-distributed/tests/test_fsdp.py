@@ -331,3 +331,53 @@ def test_between_forward_and_backward_nothing_holds_whole_parameters(ranks):
         assert model.blocks[0].up.weight.grad is not None
 
     ranks(2, work)
+
+
+def test_parameters_are_gathered_while_other_modules_compute(ranks):
+    def work(rank):
+        model = net()
+        for block in model.blocks:
+            fully_shard(block)
+        fully_shard(model)
+        first, second = model.blocks
+        model.set_modules_to_forward_prefetch([first])
+        first.set_modules_to_forward_prefetch([second])
+        second.set_modules_to_backward_prefetch([first])
+        begun, met = [], []
+        for name, block in (("first", first), ("second", second)):
+            state = block._fsdp
+            begin, gather = state.begin, state.gather
+            state.begin = lambda name=name, begin=begin: (begin(), begun.append(name))[0]
+            state.gather = lambda name=name, gather=gather, state=state: (
+                met.append((name, state.coming is not None)),
+                gather(),
+            )[1]
+        optimizer = torch.optim.Adam(model.parameters(), 0.05)
+        train(model, optimizer, rank)
+        assert begun == ["first", "second", "first"] * 3
+        assert met == [("first", True), ("second", True), ("second", False), ("first", True)] * 3
+        assert_same(model, reference(3))
+        with pytest.raises(ValueError, match="set_modules_to_forward_prefetch: expects modules that fully_shard"):
+            first.set_modules_to_forward_prefetch([first.norm])
+
+    ranks(3, work)
+
+
+def test_what_was_gathered_before_a_step_is_gathered_again(ranks):
+    def work(rank):
+        torch.manual_seed(1)
+        layer = fully_shard(nn.Linear(3, 4))
+        layer.unshard(async_op=True)  # never waited for
+        with torch.no_grad():
+            layer.weight.fill_(2.0)
+            layer.bias.zero_()
+        assert layer(torch.ones(1, 3)).tolist() == [[6.0] * 4]
+        handle = layer.unshard(async_op=True)
+        assert isinstance(layer.weight, DTensor)
+        handle.wait()
+        handle.wait()
+        assert layer.weight.shape == (4, 3)
+        assert not isinstance(layer.weight, DTensor)
+        layer.reshard()
+
+    ranks(2, work)

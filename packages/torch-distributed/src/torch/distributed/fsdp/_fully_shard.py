@@ -16,10 +16,16 @@ _classes: dict = {}
 
 
 class UnshardHandle:
-    """What ``unshard(async_op=True)`` returns; the parameters are whole already."""
+    """What ``unshard(async_op=True)`` returns: the parameters are on their way."""
+
+    def __init__(self, state):
+        self._state = state
 
     def wait(self) -> None:
-        """Return."""
+        """Let the module have them."""
+        if self._state is not None:
+            self._state.unshard()
+            self._state = None
 
 
 class FSDPModule:
@@ -33,8 +39,11 @@ class FSDPModule:
 
     def unshard(self, async_op: bool = False):
         """Make this module's own parameters whole until :meth:`reshard`; all ranks must call it."""
+        if async_op:
+            self._fsdp.begin()
+            return UnshardHandle(self._fsdp)
         self._fsdp.unshard()
-        return UnshardHandle() if async_op else None
+        return None
 
     def reshard(self) -> None:
         """Go back to the pieces."""
@@ -67,14 +76,24 @@ class FSDPModule:
         """Accepted: nothing waits for the last pass."""
 
     def set_modules_to_forward_prefetch(self, modules) -> None:
-        """Accepted: parameters are gathered when they are needed."""
+        """While this module computes, gather the parameters of those; all ranks must name the same."""
+        self._fsdp.next_forward = _sharded("set_modules_to_forward_prefetch", modules)
 
     def set_modules_to_backward_prefetch(self, modules) -> None:
-        """Accepted: parameters are gathered when they are needed."""
+        """The same in backward."""
+        self._fsdp.next_backward = _sharded("set_modules_to_backward_prefetch", modules)
 
     def set_gradient_divide_factor(self, factor: float) -> None:
         """Not there: gradients are divided by the number of ranks."""
         raise NotImplementedError("FSDPModule.set_gradient_divide_factor: scale the loss instead")
+
+
+def _sharded(name, modules):
+    modules = tuple(modules)
+    for module in modules:
+        if not isinstance(module, FSDPModule):
+            raise ValueError(f"{name}: expects modules that fully_shard was applied to, got {type(module).__name__}")
+    return modules
 
 
 def fully_shard(
@@ -185,6 +204,7 @@ def _before(module, args, kwargs):
     state.depth += 1
     if state.depth == 1:  # a module that calls itself keeps what the outer call has set up
         state.unshard()
+        state.begin_next(state.next_forward)
         if torch.is_grad_enabled():
             state.hooks = torch.autograd.graph.saved_tensors_hooks(state.pack, state.unpack)
             state.hooks.__enter__()
@@ -225,6 +245,7 @@ def _tell(value, state):
 def _show_whole(state):
     if state.whole is None:
         state._keep([w.requires_grad_(s.piece.requires_grad) for w, s in zip(state.gather(), state.slots, strict=True)])
+        state.begin_next(state.next_backward)
     for slot, tensor in zip(state.slots, state.whole, strict=True):
         slot.show(tensor)
 

@@ -48,6 +48,8 @@ class ShardedParameters:
         self.reshard_after_backward = True
         self.divide = True
         self.whole = None  # tensors by slot, while they are there
+        self.coming = None  # gatherings under way, with the versions of the pieces that were sent
+        self.next_forward, self.next_backward = (), ()  # what to gather while this module computes
         self.places: dict = {}  # the address of a whole parameter's memory: its number
         self.owed: dict = {}  # whole gradients by slot, of passes without sync
         self.hooks, self.depth = None, 0  # of the forward pass under way
@@ -55,10 +57,16 @@ class ShardedParameters:
 
     # ---- whole parameters
 
-    def gather(self):
-        """The whole parameters, without history."""
-        size = self.shard_group.size()
-        whole = [None] * len(self.slots)
+    def begin(self):
+        """Begin to gather the parameters, which will be needed soon."""
+        if self.whole is None and self.coming is None and self.slots:
+            self.coming = self._versions(), self._begun()
+
+    def _versions(self):
+        return [slot.piece._version for slot in self.slots]
+
+    def _begun(self):
+        size, found = self.shard_group.size(), []
         for dtype in dict.fromkeys(self._dtype(slot) for slot in self.slots):
             mine = [i for i, slot in enumerate(self.slots) if self._dtype(slot) == dtype]
             rows = [-(-self.slots[i].shape[0] // size) for i in mine]
@@ -68,7 +76,21 @@ class ShardedParameters:
                 piece = self.slots[i].piece._local_tensor
                 part[: piece.numel()].copy_(piece.reshape(-1))
             everyone = torch.empty(size, line.numel(), dtype=dtype)
-            collectives.all_gather_into_tensor(everyone, line, group=self.shard_group)
+            work = collectives.all_gather_into_tensor(everyone, line, group=self.shard_group, async_op=True)
+            found.append((mine, rows, lengths, everyone, work))
+        return found
+
+    def gather(self):
+        """The whole parameters, without history."""
+        size = self.shard_group.size()
+        whole = [None] * len(self.slots)
+        coming, self.coming = self.coming, None
+        if coming is not None and coming[0] != self._versions():  # of before the last step, and of no use
+            for *_, work in coming[1]:
+                work.wait()
+            coming = None
+        for mine, rows, lengths, everyone, work in self._begun() if coming is None else coming[1]:
+            work.wait()
             for columns, i, n in zip(everyone.split(lengths, 1), mine, rows, strict=True):
                 slot = self.slots[i]
                 whole[i] = columns.reshape(size * n, *slot.shape[1:])[: slot.shape[0]].contiguous()
@@ -79,6 +101,11 @@ class ShardedParameters:
     def _dtype(self, slot):
         floating = slot.dtype.is_floating_point
         return self.policy.param_dtype if self.policy.param_dtype is not None and floating else slot.dtype
+
+    @staticmethod
+    def begin_next(modules):
+        for module in modules:
+            module._fsdp.begin()
 
     def unshard(self):
         """Let the module have whole parameters that lead to the pieces' gradients."""
@@ -113,6 +140,7 @@ class ShardedParameters:
             return saved
         if self.whole is None:
             self._keep(self.gather())
+            self.begin_next(self.next_backward)
         whole = self.whole[saved.number].detach()
         return torch.as_strided(whole, saved.shape, saved.stride, saved.offset)
 
