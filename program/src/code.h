@@ -81,6 +81,7 @@ class Code {
   Code(GraphPtr graph, std::string name);
   std::vector<Cell> run(std::vector<Cell> arguments, int depth) const;
   size_t version() const noexcept { return version_; }
+  bool is_quiet() const noexcept { return quiet_; }
   std::string describe() const;  // its regions
 
  private:
@@ -93,6 +94,7 @@ class Code {
   std::vector<Step> steps_;
   std::vector<Cell> constants_;
   size_t registers_ = 0, version_ = 0;
+  bool quiet_ = false;
 };
 
 }  // namespace torch::program

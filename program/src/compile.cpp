@@ -5,6 +5,7 @@
 #include "code.h"
 #include "stretch.h"
 #include "torch/program/call.h"
+#include "torch/program/passes.h"
 #include "torch/program/text.h"
 
 namespace torch::program {
@@ -357,6 +358,7 @@ Code::Code(GraphPtr graph, std::string name) : graph_(std::move(graph)), name_(s
   lint(*graph_);
   Compiler(*this).graph(*graph_);
   version_ = graph_->version();
+  quiet_ = program::is_quiet(*graph_);
 }
 
 }  // namespace torch::program

@@ -24,6 +24,8 @@ std::shared_ptr<const Code> Function::code() {
   return code_;
 }
 
+bool Function::is_quiet() { return code()->is_quiet(); }
+
 std::vector<Cell> Function::run(std::vector<Cell> arguments, int depth) {
   return code()->run(std::move(arguments), depth);
 }

@@ -155,6 +155,22 @@ FunctionPtr callee_of(const Node* n) {
   return h ? h->function : nullptr;
 }
 
+bool is_quiet(const Block* b, std::set<const Graph*>& seen) {
+  for (const Node* n = b->begin(); n != b->end(); n = n->next()) {
+    for (const Block* inner : n->blocks())
+      if (!is_quiet(inner, seen)) return false;
+    if (!n->blocks().empty()) continue;
+    if (n->is("prim::CallMethod") || n->is("prim::CallFunction")) {
+      FunctionPtr f = callee_of(n);
+      if (!f || (seen.insert(f->graph().get()).second && !is_quiet(f->graph()->block(), seen))) return false;
+    } else if (has_effects(*n) && !n->is("prim::RaiseException")) {
+      const Signature* f = n->kind().starts_with("aten::") ? n->signature() : nullptr;
+      if (!f || !f->row || f->is_random || !f->row->attr.is_pointwise) return false;
+    }
+  }
+  return true;
+}
+
 void inline_in(Graph& g, Block* b, std::vector<const Function*>& within) {
   for (Node* n : b->nodes()) {
     for (Block* inner : n->blocks()) inline_in(g, inner, within);
@@ -201,6 +217,11 @@ bool has_effects(const Node& n) {
     if (n.is(plain)) return false;
   const Signature* f = n.signature();
   return !f || f->has_effects || f->is_random;
+}
+
+bool is_quiet(const Graph& g) {
+  std::set<const Graph*> seen{&g};
+  return is_quiet(g.block(), seen);
 }
 
 void eliminate_dead_code(Graph& g) { sweep(g.block()); }

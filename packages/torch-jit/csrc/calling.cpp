@@ -21,6 +21,18 @@ void set_error() noexcept {
   }
 }
 
+constexpr int64_t kReleaseNumel = 16384;  // as operators have it
+
+// Whether a tensor among the arguments is big, and all are such as nobody in Python has a say in.
+void look_at(const Cell& c, bool& big, Keys& keys) {
+  if (c.is(Cell::Tag::Tensor)) {
+    big |= c.to_tensor().numel() >= kReleaseNumel;
+    keys |= c.to_tensor().keys();
+  } else if (c.is(Cell::Tag::List) || c.is(Cell::Tag::Tuple)) {
+    for (const Cell& each : c.items()) look_at(each, big, keys);
+  }
+}
+
 PyObject* call(const FunctionPtr& f, PyObject* args, PyObject* kwargs) {
   const Py_ssize_t count = PyTuple_GET_SIZE(args);
   std::vector<Cell> values;
@@ -34,7 +46,7 @@ PyObject* call(const FunctionPtr& f, PyObject* args, PyObject* kwargs) {
     Cell result;
     if (Tracer::current()->call(f, values, result)) return to_python(result).release().ptr();
   }
-  const Cell result = f->call(std::move(values));
+  const Cell result = run_function(*f, std::move(values));
   if (result.is(Cell::Tag::Tensor)) return python::api->wrap(result.to_tensor());
   return to_python(result).release().ptr();
 }
@@ -77,6 +89,20 @@ void free_callable(PyObject* self) {
 }
 
 }  // namespace
+
+Cell run_function(Function& f, std::vector<Cell> arguments) {
+  bool big = false;
+  Keys keys = 0;
+  for (const Cell& c : arguments) look_at(c, big, keys);
+  if (TORCH_LIKELY(!big && !flight::any())) return f.call(std::move(arguments));
+  if (!f.is_quiet()) {
+    python::wait_for_flights();
+  } else if (big && !keys_in_force(0) && !(keys & ~(key(Slot::CPU) | key(Slot::Autograd)))) {
+    python::FlyWithoutGil fly;
+    return f.call(std::move(arguments));
+  }
+  return f.call(std::move(arguments));
+}
 
 PyObject* call_function(const FunctionPtr& f, PyObject* args, PyObject* kwargs) noexcept {
   try {

@@ -7,6 +7,9 @@ namespace torch::program {
 // A call as Python makes it: a new reference, or null with the error set.
 PyObject* call_function(const FunctionPtr& f, PyObject* args, PyObject* kwargs) noexcept;
 
+// Runs it on bound arguments. Others go on meanwhile when it is worth that and it changes nothing but elements.
+Cell run_function(Function& f, std::vector<Cell> arguments);
+
 // What an instance of a class of pybind11's holds: T is its holder, and the object is one of that class.
 template <class T>
 T& holder_of(PyObject* self) {

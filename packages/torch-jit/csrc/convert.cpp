@@ -1,7 +1,7 @@
 // Python's values to cells and back.
 #include <map>
 
-#include "python.h"
+#include "calling.h"
 
 namespace torch::program {
 
@@ -281,6 +281,7 @@ void bind_cells(py::module_& m) {
              if (!fit(c, t))
                throw py::type_error(class_of(i)->name() + "." + name + " is of type " + t->annotation() + ", not " +
                                     c.type()->annotation());
+             python::wait_for_flights();  // which may read it
              i.cell.to_object().slots[size_t(at)] = std::move(c);
            })
       .def("attributes",
@@ -309,7 +310,7 @@ void bind_cells(py::module_& m) {
              for (py::handle a : args) values.push_back(to_cell(a));
              std::vector<std::pair<std::string, Cell>> named;
              for (auto [k, v] : kwargs) named.emplace_back(k.cast<std::string>(), to_cell(v));
-             return to_python(f->call(f->bind(std::move(values), std::move(named))));
+             return to_python(run_function(*f, f->bind(std::move(values), std::move(named))));
            })
       .def("__eq__",
            [](const Instance& a, py::handle b) {

@@ -13,15 +13,15 @@ py::object of_torch(const char* name) { return py::module_::import("torch").attr
 
 void bind_modes(py::module_&) {
   set_grad_mode({[] {
-                   py::gil_scoped_acquire hold;
+                   python::HoldGil hold;
                    return of_torch("is_grad_enabled")().cast<bool>();
                  },
                  [](bool on) {
-                   py::gil_scoped_acquire hold;
+                   python::HoldGil hold;
                    of_torch("set_grad_enabled")(on);
                  }});
   set_warn([](const std::string& text, int64_t) {
-    py::gil_scoped_acquire hold;
+    python::HoldGil hold;
     if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) < 0) throw py::error_already_set();
   });
 }

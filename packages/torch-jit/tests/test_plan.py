@@ -533,3 +533,92 @@ def test_running_statistics_move_once_a_run():
         assert torch.allclose(net[1].running_mean, mean, atol=1e-6) and torch.allclose(
             net[1].running_var, var, atol=1e-6
         )
+
+
+def counted_while(run):
+    """How far this thread counts while another one runs a program."""
+    started, done, count = threading.Event(), threading.Event(), 0
+
+    def work():
+        started.set()
+        run()
+        done.set()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    started.wait()
+    while not done.is_set():
+        count += 1
+    thread.join()
+    return count
+
+
+def test_others_run_while_a_program_works_on_big_tensors():
+    @torch.jit.script
+    def f(x, n: int):
+        for _ in range(n):
+            x = torch.tanh(x * 0.5 + 1) - x
+        return x
+
+    x = torch.randn(200_000)
+    expected = f(x, 3)
+    assert counted_while(lambda: f(x, 300)) > 1000
+    results = []
+    threads = [threading.Thread(target=lambda: results.append(f(x, 3))) for _ in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert all(torch.equal(r, expected) for r in results)
+
+
+def test_attributes_change_when_no_program_reads_them():
+    class Scaled(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("scale", torch.ones(1))
+
+        def forward(self, x):
+            for _ in range(3):
+                x = torch.tanh(x * self.scale) + self.scale
+            return x
+
+    net = torch.jit.script(Scaled())
+    x = torch.randn(100_000)
+    one = net(x)
+    wrong = []
+
+    def read():
+        for _ in range(30):
+            y = net(x)
+            if not (torch.isfinite(y).all() and y.shape == one.shape):
+                wrong.append(y)
+
+    threads = [threading.Thread(target=read) for _ in range(3)]
+    for t in threads:
+        t.start()
+    for i in range(200):
+        net.scale = torch.full((1,), float(i % 3 + 1))
+    for t in threads:
+        t.join()
+    assert not wrong
+
+
+def test_a_program_that_changes_objects_runs_alone():
+    class Counts(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.turns = 0
+
+        def forward(self, x):
+            self.turns += 1
+            return torch.tanh(x * 2) + self.turns
+
+    net = torch.jit.script(Counts())
+    x = torch.randn(100_000)
+    threads = [threading.Thread(target=lambda: [net(x) for _ in range(20)]) for _ in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert net.turns == 80

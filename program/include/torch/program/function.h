@@ -30,6 +30,8 @@ class TORCH_PROGRAM_API Function {
   Cell call(std::vector<Cell> arguments);  // the only output; a tuple of several; None of none
   // Arguments by position and name to one for each input; ErrorKind::Type names the function and the argument.
   std::vector<Cell> bind(std::vector<Cell> args, std::vector<std::pair<std::string, Cell>> kwargs) const;
+  // Whether a run changes nothing but elements of tensors: no object, list or size, and nothing of the host's.
+  bool is_quiet();
   // What of it is planned (plan.h), as text.
   std::string describe();
 
