@@ -15,6 +15,7 @@
 #include "kernels/scan.h"
 #include "kernels/sort.h"
 #include "norm_kernels.h"
+#include "ops/index/index.h"
 #include "ops/reduce/engine.h"
 #include "random_kernels.h"
 #include "softmax_kernels.h"
@@ -31,12 +32,12 @@ TORCH_PER_ISA(const RandomKernels& random_table(); const GemmKernels& gemm_table
 
 namespace {
 
-struct Kind {
+struct KnownTable {
   const std::type_info* type;
   void (*set)(DeviceType, const void* table) noexcept;
 };
-std::vector<Kind>& kinds() {
-  static std::vector<Kind> all;
+std::vector<KnownTable>& kinds() {
+  static std::vector<KnownTable> all;
   return all;
 }
 template <class Table>
@@ -83,12 +84,13 @@ void choose_instruction_set() {
                    TORCH_PICK_ISA(add_conv_winograd), TORCH_PICK_ISA(add_conv_windows), TORCH_PICK_ISA(add_conv_dots)})
     add(convolution);
   on_cpu(convolution);
-  known<CopyWork>(), known<ElementwiseWork>(), known<ReduceWork>();  // the CPU has the engine for these (iterate.h)
+  known<CopyWork>(), known<ElementwiseWork>(), known<ReduceWork>(),
+      known<IndexWork>();  // the CPU has the engine for these (iterate.h)
 }
 
 void set_work(DeviceType type, const std::type_info& kind, const void* table) {
   TORCH_CHECK(find_backend(type), "set_work: no backend is registered for device ", to_string(Device(type)));
-  for (const Kind& k : kinds())
+  for (const KnownTable& k : kinds())
     if (*k.type == kind) return k.set(type, table);
   throw_error(ErrorKind::Value, message("set_work: there is no such table of kernels: ", kind.name()));
 }

@@ -101,6 +101,7 @@ void start() {
   register_backend(DeviceType::CUDA, &kBackend);
   fill_elementwise_tables();
   fill_reduce_table();
+  fill_index_table();
 }
 
 }  // namespace torch::cuda

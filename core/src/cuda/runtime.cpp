@@ -3,6 +3,7 @@
 #include <array>
 #include <memory>
 #include <mutex>
+#include <string_view>
 #include <vector>
 
 #include "torch/core/error.h"
@@ -130,8 +131,10 @@ void raise_faults(int device) {
   *record = Fault{};
   if (fault.code == Fault::kZeroDivision)
     throw_error(ErrorKind::Runtime, message("ZeroDivisionError: integer division or modulo by zero, in ", fault.op));
-  throw_error(ErrorKind::Index, message(fault.op, ": index ", fault.index, " is out of bounds for dimension ",
-                                        fault.dim, " with size ", fault.size));
+  // Some operators' names in messages end with ": ", as the CPU's do.
+  const bool colon = !std::string_view(fault.op).ends_with(' ');
+  throw_error(ErrorKind::Index, message(fault.op, colon ? ": " : "", "index ", fault.index,
+                                        " is out of bounds for dimension ", fault.dim, " with size ", fault.size));
 }
 
 }  // namespace torch::cuda

@@ -5,6 +5,7 @@ namespace torch::cuda {
 
 void fill_elementwise_tables();  // elementwise.cpp
 void fill_reduce_table();        // reduce.cpp
+void fill_index_table();         // index.cpp
 
 // Registers the backend and all tables; once, when the plug-in is loaded.
 void start();

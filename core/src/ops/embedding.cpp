@@ -4,7 +4,13 @@
 #include <cstring>
 
 #include "dense.h"
+#include "dims.h"
 #include "register.h"
+#include "torch/core/ops/binary.h"
+#include "torch/core/ops/create.h"
+#include "torch/core/ops/index.h"
+#include "torch/core/ops/pointwise.h"
+#include "torch/core/ops/view.h"
 #include "torch/core/pool.h"
 #include "work.h"
 
@@ -25,7 +31,8 @@ Tensor forward(const Tensor& weight, const Tensor& indices, int64_t padding, boo
   std::vector<int64_t> sizes = indices.sizes().vec();
   sizes.insert(sizes.end(), weight.sizes().begin() + 1, weight.sizes().end());
   Tensor out = empty_tensor(sizes, weight.dtype(), weight.device());
-  if (!host_work("embedding", out)) return out;
+  if (out.is_meta()) return out;
+  if (out.device().type != DeviceType::CPU) return view(index_select(weight, 0, reshape(indices, {-1})), sizes);
   Tensor table = as_contiguous(weight, weight.dtype()), at = as_contiguous(indices, DType::Int64);
   const int64_t *index = at.data<int64_t>(), n = at.numel();
   for (int64_t i = 0; i < n; ++i)
@@ -41,6 +48,22 @@ Tensor forward(const Tensor& weight, const Tensor& indices, int64_t padding, boo
   return out;
 }
 
+// The rows of a gradient added up where their indices say, by operators: on devices other than the CPU.
+Tensor add_rows(const Tensor& grad, const Tensor& indices, IntArrayRef sizes, DType compute, int64_t padding) {
+  const Tensor at = reshape(indices, {-1}), out = zeros(sizes, compute, grad.device());
+  DimVector shape(sizes);
+  shape[0] = at.numel();
+  Tensor rows = as_dtype(reshape(grad, shape), compute);
+  if (padding >= 0) {
+    DimVector column(size_t(rows.dim()), 1);
+    column[0] = at.numel();
+    const Tensor padded = eq(at, scalar_tensor_of(padding, DType::Int64, true));
+    rows = masked_fill(rows, reshape(padded, column), scalar_tensor_of(0, DType::Int64, true));
+  }
+  index_add_(out, 0, at, rows, 1);
+  return out.dtype() == grad.dtype() ? out : preserving_copy(out, grad.dtype());
+}
+
 Tensor backward(const Tensor& grad, const Tensor& indices, int64_t entries, int64_t padding, bool by_frequency) {
   check_indices("embedding_dense_backward", indices);
   TORCH_CHECK_VALUE(entries >= 0, "embedding_dense_backward: num_weights must not be negative, got ", entries);
@@ -51,7 +74,9 @@ Tensor backward(const Tensor& grad, const Tensor& indices, int64_t entries, int6
   sizes.insert(sizes.end(), grad.sizes().begin() + indices.dim(), grad.sizes().end());
   DType compute = is_reduced_floating(grad.dtype()) ? DType::Float32 : grad.dtype();
   Tensor out = empty_tensor(sizes, compute, grad.device());
-  if (!host_work("embedding_backward", out)) return empty_tensor(sizes, grad.dtype(), grad.device());
+  if (out.is_meta()) return empty_tensor(sizes, grad.dtype(), grad.device());
+  if (out.device().type != DeviceType::CPU && !by_frequency) return add_rows(grad, indices, sizes, compute, padding);
+  host_work("embedding_dense_backward", out);
   std::memset(out.data(), 0, size_t(out.numel() * out.item_size()));
   Tensor g = as_contiguous(grad, compute), at = as_contiguous(indices, DType::Int64);
   const int64_t *index = at.data<int64_t>(), n = at.numel();

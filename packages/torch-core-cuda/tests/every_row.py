@@ -5,6 +5,7 @@
 a sentence     anything else, which is wrong
 """
 
+import os
 import sys
 from pathlib import Path
 
@@ -25,6 +26,10 @@ UNKNOWN = {
     "resize_",
     "resize_as_",
 }
+
+#: where places are named twice, any of the values may stay
+if "order" in os.environ.get("TORCH_CUDA_HOST", ""):
+    UNKNOWN |= {"index_copy", "index_copy_", "index_put", "index_put_", "put", "put_", "scatter", "scatter_"}
 
 
 def moved(x, device):

@@ -10,6 +10,11 @@ bool shares_memory(const Tensor& a, const Tensor& b) noexcept { return a->storag
 
 Tensor offsets_of(const char* op, const Tensor& index, int64_t dim, int64_t size, int64_t low, int64_t stride_bytes,
                   ErrorKind kind) {
+  if (index.device().type != DeviceType::CPU) {
+    const Tensor there = empty_tensor({index.numel()}, DType::Int64, index.device());
+    work<IndexWork>.on(op, index)->offsets(op, there, index, dim, low, size, stride_bytes, false);
+    return there;
+  }
   Tensor out = empty_tensor({index.numel()}, DType::Int64),
          source = index.is_contiguous() ? index : contiguous_copy(index);
   const IndexKernels& k = index_kernels();
@@ -59,8 +64,16 @@ constexpr int64_t kColumns = 256;    // elements
 
 }  // namespace
 
-void run_blocks(BlockLoop loop, char* strided, char* dense, const Tensor& offsets, int64_t dense_count,
-                const BlockSide& before, const BlockSide& after, bool cut_offsets) {
+void run_blocks(const char* op, IndexMode mode, DType dtype, char* strided, char* dense, const Tensor& offsets,
+                int64_t dense_count, const BlockSide& before, const BlockSide& after) {
+  if (offsets.device().type != DeviceType::CPU)
+    return work<IndexWork>.on(op, offsets)->blocks(op, mode, dtype, strided, dense, offsets, dense_count, before, after);
+  const IndexKernels& k = index_kernels();
+  const int size = size_class(item_size(dtype));
+  const BlockLoop loop = mode == IndexMode::Take  ? k.take[size]
+                         : mode == IndexMode::Put ? k.put[size]
+                                                  : k.add[int(dtype)];
+  const bool cut_offsets = mode == IndexMode::Take;  // what is written to may be named several times
   BlockSide outer, inner;
   merge(before, &outer);
   merge(after, &inner);

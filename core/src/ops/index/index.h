@@ -21,12 +21,25 @@ Tensor offsets_of(const char* op, const Tensor& index, int64_t dim, int64_t size
 std::vector<Tensor> mask_positions(const Tensor& mask);
 
 // Runs a block kernel over a tensor whose dims are (outer..., indexed, inner...) against a dense side, merging what can
-// be merged. `shared` dims exist on both sides; cut says whether different offsets may run on different threads.
+// be merged. `shared` dims exist on both sides.
 struct BlockSide {
   DimVector sizes, strided, dense;  // of dims before and after the indexed one; strides in bytes
 };
-void run_blocks(BlockLoop loop, char* strided, char* dense, const Tensor& offsets, int64_t dense_count,
-                const BlockSide& before, const BlockSide& after, bool cut_offsets);
+enum class IndexMode : uint8_t { Take, Put, Add };  // dense = strided, strided = dense, strided += dense
+void run_blocks(const char* op, IndexMode mode, DType dtype, char* strided, char* dense, const Tensor& offsets,
+                int64_t dense_count, const BlockSide& before, const BlockSide& after);
+
+// The same on other devices. What is out of range is raised when the host next waits, and its element left alone.
+struct IndexWork {
+  // to[k] = index[k] * stride, or += with `add`; index[k] in [low, size), negative ones count from the end.
+  void (*offsets)(const char* op, const Tensor& to, const Tensor& index, int64_t dim, int64_t low, int64_t size,
+                  int64_t stride, bool add);
+  void (*blocks)(const char* op, IndexMode mode, DType dtype, char* strided, char* dense, const Tensor& offsets,
+                 int64_t dense_count, const BlockSide& before, const BlockSide& after);
+  // Each element of `index` with that of `other` and the one of `self` that it names along dim (gather, scatter).
+  void (*along)(const char* op, IndexMode mode, const Tensor& self, int64_t dim, const Tensor& index,
+                const Tensor& other);
+};
 
 // The dims [from, to) of two tensors as one side of a block loop.
 BlockSide block_side(const Tensor& strided, const Tensor& dense, int64_t from, int64_t to);

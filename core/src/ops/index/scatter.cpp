@@ -96,6 +96,7 @@ void check_src(const char* op, const Tensor& self, const Tensor& index, const Te
 // Dense int64 and in range.
 Tensor ready_index(const char* op, const Tensor& self, int64_t dim, const Tensor& index) {
   Tensor i = as_contiguous(index, DType::Int64);
+  if (i.device().type != DeviceType::CPU) return at_least_1d(i);  // looked at when it is used
   int64_t size = self.dim() ? self.size(dim) : 1, bad = index_kernels().check64(i.data<int64_t>(), i.numel(), size);
   TORCH_CHECK(bad < 0, op, "(): index ", i.data<int64_t>()[bad], " is out of bounds for dimension ", dim, " with size ",
               size);
@@ -107,8 +108,12 @@ Tensor gather_kernel(const Tensor& self, int64_t dim, const Tensor& index, bool)
   Tensor out = empty_tensor(index.sizes(), self.dtype(), self.device());
   if (index.numel() == 0) return out;
   check_index("gather", self, dim, index);
-  if (!host_work("gather", out)) return out;
+  if (out.is_meta()) return out;
   Tensor at = ready_index("gather", self, dim, index), x = at_least_1d(self), y = at_least_1d(out);
+  if (out.device().type != DeviceType::CPU) {
+    work<IndexWork>.on("gather", out)->along("gather", IndexMode::Take, x, dim, at, y);
+    return out;
+  }
   Walk w = walk_of(x, dim, at, y);
   const IndexKernels& k = index_kernels();
   const int c = size_class(x.item_size());
@@ -173,7 +178,20 @@ void scatter_into(const Tensor& self, int64_t dim, const Tensor& index, const Te
 struct Bytes16 {
   uint64_t low, high;
 };
+// On other devices; false on the CPU.
+bool along_elsewhere(IndexMode mode, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {
+  if (self.device().type == DeviceType::CPU) return false;
+  const char* op = mode == IndexMode::Add ? "scatter_add" : "scatter";
+  Tensor there = src;
+  if (src.device() != self.device()) {  // a number
+    there = empty_tensor(src.sizes(), src.dtype(), self.device());
+    copy_into(there, src);
+  }
+  work<IndexWork>.on(op, self)->along(op, mode, at_least_1d(self), dim, index, at_least_1d(there));
+  return true;
+}
 void assign_into(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {
+  if (along_elsewhere(IndexMode::Put, self, dim, index, src)) return;
   auto assign = [](auto& to, auto from) { to = from; };
   switch (self.item_size()) {
     case 1:
@@ -205,6 +223,9 @@ T joined(T a, T b) {
 }
 template <Join join>
 void join_into(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {
+  if constexpr (join == Join::Add)
+    if (along_elsewhere(IndexMode::Add, self, dim, index, src)) return;
+  host_work("scatter_reduce", self);
   visit_dtype(self.dtype(), [&](auto zero) {
     using T = decltype(zero);
     constexpr bool complex = std::is_same_v<T, Complex64> || std::is_same_v<T, Complex128>;
@@ -225,7 +246,7 @@ Tensor scatter_checked(const char* op, const Tensor& self, int64_t* dim, const T
   if (index.numel() == 0) return self;
   check_index(op, self, *dim, index);
   if (src) check_src(op, self, index, *src);
-  if (!host_work(op, self)) return self;
+  if (self.is_meta()) return self;
   check_internal_overlap(op, self);
   write(ready_index(op, self, *dim, index));
   return self;
@@ -256,6 +277,7 @@ Tensor scatter_reduce_inplace(const Tensor& self, int64_t dim, const Tensor& ind
               "scatter_reduce: complex numbers have no order; got ", self);
   TORCH_CHECK_IMPLEMENTED(!mean || self.dtype() != DType::Bool, "scatter_reduce: there is no mean of bools; got ",
                           self);
+  if (reduce != "sum" && !mean) host_work("scatter_reduce", self);
   return scatter_checked("scatter_reduce", self, &dim, index, &given, [&](const Tensor& at) {
     Tensor src = apart(given, self);
     if (!include_self) {  // what is written to starts from the reduction's identity
@@ -285,7 +307,7 @@ Tensor scatter_reduce_inplace(const Tensor& self, int64_t dim, const Tensor& ind
     else
       join_into<Join::Add>(self, dim, at, src);
     if (mean) {
-      Tensor count = full(self.sizes(), include_self ? 1 : 0, self.dtype());
+      Tensor count = full(self.sizes(), include_self ? 1 : 0, self.dtype(), self.device());
       join_into<Join::Add>(count, dim, at, expand(scalar_tensor_of(1, self.dtype()), at.sizes()));
       if (!include_self)
         masked_fill_(count, eq(count, scalar_tensor_of(0, DType::Int64, true)),

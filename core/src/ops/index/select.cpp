@@ -4,6 +4,7 @@
 #include "ops/index/index.h"
 #include "torch/core/ops/binary.h"
 #include "torch/core/ops/copy.h"
+#include "torch/core/ops/create.h"
 #include "torch/core/ops/index.h"
 #include "torch/core/ops/pointwise.h"
 #include "torch/core/ops/view.h"
@@ -39,22 +40,22 @@ Tensor index_select_kernel(const Tensor& self, int64_t dim, const Tensor& index)
     TORCH_CHECK(index.numel() == 1, "index_select(): Index to scalar can have only 1 value, got ", index.numel(),
                 " value(s)");
   Tensor out = empty_tensor(sizes, self.dtype(), self.device());
-  if (!host_work("index_select", out)) return out;
+  if (out.is_meta()) return out;
   Tensor x = at_least_1d(self), y = at_least_1d(out);
   Tensor offsets = offsets_of("index_select(): index out of range in self: ", index, dim, x.size(dim), 0,
                               x.stride(dim) * x.item_size(), ErrorKind::Index);
-  run_blocks(index_kernels().take[size_class(x.item_size())], x.data<char>(), y.data<char>(), offsets,
-             y.stride(dim) * y.item_size(), block_side(x, y, 0, dim), block_side(x, y, dim + 1, x.dim()), true);
+  run_blocks("index_select", IndexMode::Take, x.dtype(), x.data<char>(), y.data<char>(), offsets,
+             y.stride(dim) * y.item_size(), block_side(x, y, 0, dim), block_side(x, y, dim + 1, x.dim()));
   return out;
 }
 
 // Writes `source` into the slices of self that index names.
-void write_slices(const char* op, BlockLoop loop, const Tensor& self, int64_t dim, const Tensor& index,
+void write_slices(const char* op, IndexMode mode, const Tensor& self, int64_t dim, const Tensor& index,
                   const Tensor& source, int64_t low) {
   Tensor x = at_least_1d(self), y = at_least_1d(source);
   Tensor offsets = offsets_of(op, index, dim, x.size(dim), low, x.stride(dim) * x.item_size(), ErrorKind::Index);
-  run_blocks(loop, x.data<char>(), y.data<char>(), offsets, y.stride(dim) * y.item_size(), block_side(x, y, 0, dim),
-             block_side(x, y, dim + 1, x.dim()), false);
+  run_blocks(op, mode, x.dtype(), x.data<char>(), y.data<char>(), offsets, y.stride(dim) * y.item_size(),
+             block_side(x, y, 0, dim), block_side(x, y, dim + 1, x.dim()));
 }
 
 // What the operators that write slices tell their users when sizes do not match.
@@ -99,12 +100,12 @@ Tensor index_add_inplace(const Tensor& self, int64_t dim, const Tensor& index, c
                          const Scalar& alpha) {
   dim = wrap_dim(dim, self.dim());
   check_slices(kIndexAdd, self, dim, index, source);
-  if (!host_work("index_add_", self)) return self;
+  if (self.is_meta()) return self;
   check_internal_overlap("index_add_", self);
   bool scaled = alpha.to_double() != 1 || alpha.is_complex();
   Tensor values = scaled ? mul(source, scalar_tensor_of(alpha, alpha.is_float() ? DType::Float64 : alpha.dtype(), true))
                          : apart(source, self);
-  write_slices("index_add(): ", index_kernels().add[int(self.dtype())], self, dim, index,
+  write_slices("index_add(): ", IndexMode::Add, self, dim, index,
                values.dtype() == self.dtype() ? values : as_dtype(values, self.dtype()), 0);
   return self;
 }
@@ -116,10 +117,9 @@ Tensor index_add_kernel(const Tensor& self, int64_t dim, const Tensor& index, co
 Tensor index_copy_inplace(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
   dim = wrap_dim(dim, self.dim());
   check_slices(kIndexCopy, self, dim, index, source);
-  if (!host_work("index_copy_", self)) return self;
+  if (self.is_meta()) return self;
   check_internal_overlap("index_copy_", self);
-  write_slices("index_copy(): ", index_kernels().put[size_class(self.item_size())], self, dim, index,
-               apart(source, self), 0);
+  write_slices("index_copy(): ", IndexMode::Put, self, dim, index, apart(source, self), 0);
   return self;
 }
 Tensor index_copy_kernel(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
@@ -130,12 +130,13 @@ Tensor index_fill_inplace(const Tensor& self, int64_t dim, const Tensor& index, 
   dim = wrap_dim(dim, self.dim());
   check_index("index_fill", self, index, ErrorKind::Index, ErrorKind::Runtime);
   check_fits("index_fill_()", value, self.dtype());
-  if (!host_work("index_fill_", self)) return self;
+  if (self.is_meta()) return self;
   check_internal_overlap("index_fill_", self);
   DimVector sizes(at_least_1d(self).sizes());
   sizes[dim] = index.numel();
-  write_slices("index_fill_(): ", index_kernels().put[size_class(self.item_size())], self, dim, index,
-               expand(scalar_tensor_of(value, self.dtype()), sizes), self.dim() ? -self.size(dim) : -1);
+  write_slices("index_fill_(): ", IndexMode::Put, self, dim, index,
+               expand(full(IntArrayRef(), value, self.dtype(), self.device()), sizes),
+               self.dim() ? -self.size(dim) : -1);
   return self;
 }
 Tensor index_fill_kernel(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value) {
@@ -202,12 +203,12 @@ void check_positions(const char* op, const Tensor& self, const Tensor& index) {
 Tensor take_kernel(const Tensor& self, const Tensor& index) {
   check_positions("take", self, index);
   Tensor out = empty_tensor(index.sizes(), self.dtype(), self.device());
-  if (!host_work("take", out)) return out;
+  if (out.is_meta()) return out;
   Tensor x = as_contiguous(self, self.dtype());
   Tensor offsets =
       offsets_of("take(): out of range: ", index, 0, self.numel(), -self.numel(), self.item_size(), ErrorKind::Index);
-  run_blocks(index_kernels().take[size_class(self.item_size())], x.data<char>(), out.data<char>(), offsets,
-             self.item_size(), {}, {}, true);
+  run_blocks("take", IndexMode::Take, self.dtype(), x.data<char>(), out.data<char>(), offsets, self.item_size(), {},
+             {});
   return out;
 }
 
@@ -220,14 +221,13 @@ Tensor put_inplace(const Tensor& self, const Tensor& index, const Tensor& source
   TORCH_CHECK_INDEX(index.numel() == source.numel(),
                     "put_(): Expected source and index to have the same number of elements, but got source.numel() = ",
                     source.numel(), ", index.numel() = ", index.numel());
-  if (!host_work("put_", self)) return self;
+  if (self.is_meta()) return self;
   check_internal_overlap("put_", self);
   Tensor offsets =
       offsets_of("put_(): out of range: ", index, 0, self.numel(), -self.numel(), self.item_size(), ErrorKind::Index);
   Tensor x = as_contiguous(self, self.dtype()), values = as_contiguous(apart(source, self), source.dtype());
-  const IndexKernels& k = index_kernels();
-  run_blocks(accumulate ? k.add[int(self.dtype())] : k.put[size_class(self.item_size())], x.data<char>(),
-             values.data<char>(), offsets, self.item_size(), {}, {}, false);
+  run_blocks("put_", accumulate ? IndexMode::Add : IndexMode::Put, self.dtype(), x.data<char>(), values.data<char>(),
+             offsets, self.item_size(), {}, {});
   if (x.get() != self.get()) copy_into(self, x);
   return self;
 }

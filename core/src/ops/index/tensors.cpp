@@ -85,10 +85,11 @@ Plan plan(const Tensor& self, TensorList given) {
   for (int64_t d : p.after.ref()) p.result.push_back(self.size(d));
   int64_t count = checked_numel("index", p.index_shape);
   checked_numel("index", p.result);
-  if (!host_work("index", self)) return p;
+  if (self.is_meta()) return p;
 
   const IndexKernels& k = index_kernels();
-  p.offsets = empty_tensor({count}, DType::Int64);
+  const auto* there = self.device().type == DeviceType::CPU ? nullptr : work<IndexWork>.on("index", self);
+  p.offsets = empty_tensor({count}, DType::Int64, self.device());
   int64_t* to = p.offsets.data<int64_t>();
   bool begun = false;
   for (int64_t d = 0; d < self.dim(); ++d) {
@@ -97,6 +98,11 @@ Plan plan(const Tensor& self, TensorList given) {
     Tensor source = t.sizes() == IntArrayRef(p.index_shape) ? as_contiguous(t, t.dtype())
                                                             : contiguous_copy(expand(t, p.index_shape));
     int64_t size = self.size(d), stride = self.stride(d) * self.item_size();
+    if (there) {
+      there->offsets("index", p.offsets, source, d, -size, size, stride, begun);
+      begun = true;
+      continue;
+    }
     bool wide = source.dtype() == DType::Int64;
     int64_t bad = wide ? k.offsets64(to, source.data<int64_t>(), count, -size, size, stride, begun)
                        : k.offsets32(to, source.data<int32_t>(), count, -size, size, stride, begun);
@@ -108,7 +114,7 @@ Plan plan(const Tensor& self, TensorList given) {
 }
 
 // `dense` has the result's shape (or broadcasts to it by strides of 0).
-void run(BlockLoop loop, const Tensor& self, const Tensor& dense_side, const Plan& p, bool cut_offsets) {
+void run(const char* op, IndexMode mode, const Tensor& self, const Tensor& dense_side, const Plan& p) {
   int64_t item = self.item_size();
   BlockSide before, after;
   int64_t lead = p.before.size(), middle = int64_t(p.index_shape.size());
@@ -123,7 +129,8 @@ void run(BlockLoop loop, const Tensor& self, const Tensor& dense_side, const Pla
   int64_t count_stride = 0;
   for (int64_t i = middle - 1; i >= 0 && count_stride == 0; --i)
     if (p.index_shape[size_t(i)] != 1) count_stride = dense_side.stride(lead + i) * item;
-  run_blocks(loop, self.data<char>(), dense_side.data<char>(), p.offsets, count_stride, before, after, cut_offsets);
+  run_blocks(op, mode, self.dtype(), self.data<char>(), dense_side.data<char>(), p.offsets, count_stride, before,
+             after);
 }
 
 // One mask over all of self.
@@ -136,12 +143,21 @@ Tensor index_kernel(const Tensor& self, TensorList indices) {
   if (is_whole_mask(self, indices)) return masked_select(self, indices[0]);
   Plan p = plan(self, indices);
   Tensor out = empty_tensor(p.result, self.dtype(), self.device());
-  if (out.numel() > 0 && host_work("index", out))
-    run(index_kernels().take[size_class(self.item_size())], self, out, p, true);
+  if (out.numel() > 0 && !out.is_meta()) run("index", IndexMode::Take, self, out, p);
   return out;
 }
 
-Tensor index_put_inplace(const Tensor& self, TensorList indices, const Tensor& values, bool accumulate) {
+// A number goes along with any device.
+Tensor value_for(const Tensor& self, const Tensor& value) {
+  if (value.dim() > 0 || value.device() == self.device() || value.device().type != DeviceType::CPU || self.is_meta())
+    return value;
+  const Tensor there = empty_tensor({}, value.dtype(), self.device());
+  copy_into(there, value);
+  return there;
+}
+
+Tensor index_put_inplace(const Tensor& self, TensorList indices, const Tensor& given, bool accumulate) {
+  const Tensor values = value_for(self, given);
   TORCH_CHECK(self.dtype() == values.dtype(), "Index put requires the source and destination dtypes match, got ",
               self.dtype(), " for the destination and ", values.dtype(), " for the source.");
   if (is_whole_mask(self, indices) && values.numel() == 1 && values.dim() <= 1 && !accumulate &&
@@ -151,7 +167,7 @@ Tensor index_put_inplace(const Tensor& self, TensorList indices, const Tensor& v
   Plan p = plan(self, indices);
   TORCH_CHECK(is_expandable_to(values.sizes(), p.result), "shape mismatch: value tensor of shape ",
               Bracketed{values.sizes()}, " cannot be broadcast to indexing result of shape ", Bracketed{p.result});
-  if (!host_work("index_put_", self)) return self;
+  if (self.is_meta()) return self;
   TORCH_CHECK(values.device() == self.device(), "index_put_: self is on ", self.device(), ", values on ",
               values.device());
   check_internal_overlap("index_put_", self);
@@ -159,8 +175,7 @@ Tensor index_put_inplace(const Tensor& self, TensorList indices, const Tensor& v
                   : values.is_contiguous() && values.sizes() == IntArrayRef(p.result) && !shares_memory(self, values)
                       ? values
                       : contiguous_copy(expand(values, p.result));
-  const IndexKernels& k = index_kernels();
-  run(accumulate ? k.add[int(self.dtype())] : k.put[size_class(self.item_size())], self, source, p, false);
+  run("index_put_", accumulate ? IndexMode::Add : IndexMode::Put, self, source, p);
   return self;
 }
 Tensor index_put_kernel(const Tensor& self, TensorList indices, const Tensor& values, bool accumulate) {

@@ -34,8 +34,25 @@ def reductions():
     return [*parts, torch.arange(40_000.0, device="cuda").sum(), torch.cat([x, x], 1)]
 
 
+def indices():
+    x, at = X.cuda(), torch.tensor([2, 0, 2], device="cuda")
+    many = at[:, None].expand(3, 100).contiguous()
+    added = [
+        torch.zeros(3, 100, device="cuda", dtype=t).index_add(0, at, x.to(t))
+        for t in (torch.float32, torch.int8, torch.float16)
+    ]
+    return [
+        x[at],
+        x.index_select(1, at),
+        x.gather(0, many),
+        x.scatter_add(0, many, x),
+        x.index_fill(1, at[:2], 3),
+        *added,
+    ]
+
+
 @pytest.mark.parametrize("order", [0, 5])
-@pytest.mark.parametrize("family", [elementwise, copies, reductions])
+@pytest.mark.parametrize("family", [elementwise, copies, reductions, indices])
 def test_a_family_is_clean(family, order):
     _native.configure(order=order)
     before = len(_native.findings())

@@ -1,1 +1,0 @@
-"""Names of PyTorch's symbolic sizes that libraries use; sizes here are ints."""
