@@ -96,10 +96,10 @@ def test_a_mesh_has_a_group_along_each_dim(ranks):
     ("module", "name"),
     [
         ("fsdp", "FlatParameter"),
-        ("tensor.parallel", "SequenceParallel"),
+        ("tensor.experimental", "context_parallel"),
         ("checkpoint", "HuggingFaceStorageWriter"),
         ("rpc", "init_rpc"),
-        ("pipelining", "PipelineStage"),
+        ("pipelining", "Pipe"),
         ("optim", "DistributedOptimizer"),
     ],
 )

