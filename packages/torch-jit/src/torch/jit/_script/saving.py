@@ -4,6 +4,7 @@ anything in them."""
 from __future__ import annotations
 
 import enum
+import sys
 
 from torch._parts import need
 
@@ -28,6 +29,12 @@ def _container():
 def _object(value):
     """The program's object behind a compiled module, or the object itself."""
     return value if isinstance(value, ir.Object) else getattr(value, "_c", None)
+
+
+def _export():
+    from ...export import _scripted
+
+    return _scripted
 
 
 class _Saver:
@@ -73,7 +80,7 @@ class _Saver:
 
 
 def save(m, f, _extra_files=None):
-    """Write a compiled module or function to a path or file object; PyTorch and :func:`load` read it.
+    """Write a compiled module or function, or an exported program, to a path or file object; PyTorch and :func:`load` read it.
 
     ``_extra_files`` maps names to texts that are kept beside it.  A member ``program.txt`` has the program for the runtime
     without Python: ``torch-run`` and the C and C++ interfaces load the same file.
@@ -86,6 +93,8 @@ def save(m, f, _extra_files=None):
     """
     container = _container()
     saver = _Saver(container)
+    if "torch.export.exported_program" in sys.modules and isinstance(m, _export().ExportedProgram):
+        m = _export().scripted(m)
     if isinstance(m, ScriptFunction):
         program = m._run
         root = saver.instance("__torch__.PlaceholderModule")
