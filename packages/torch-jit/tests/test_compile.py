@@ -2,6 +2,7 @@
 
 import copy
 import inspect
+import pickle
 import random
 
 import compile_cases
@@ -333,6 +334,43 @@ def test_modules_keep_their_face():
     other = copy.deepcopy(compiled)
     x = torch.randn(1, 2)
     assert torch.equal(other(x), compiled(x)) and other[0].weight is not net[0].weight
+
+
+def test_a_module_is_compiled_in_place():
+    net = nn.Sequential(nn.Linear(2, 3), nn.ReLU())
+    names = list(net.state_dict())
+    x = torch.randn(4, 2)
+    expected = net(x)
+    assert net.compile() is None
+    net[0].compile(fullgraph=True)
+    for _ in range(3):
+        assert torch.equal(net(x), expected)
+    assert type(net) is nn.Sequential and list(net.state_dict()) == names
+    assert net.forward.compiled._compiled.captures == 1
+    other = copy.deepcopy(net)
+    with torch.no_grad():
+        other[0].weight.zero_()
+    assert not torch.equal(other(x), expected) and torch.equal(net(x), expected)
+    loaded = pickle.loads(pickle.dumps(net))
+    assert torch.equal(loaded(x), expected)
+    outer = torch.compile(lambda x: net(x) + 1)
+    for _ in range(3):
+        assert torch.equal(outer(x), expected + 1)
+    with pytest.raises(TypeError):
+        net.compile(speed="high", other=1, model=net)
+
+
+def test_lists_of_indices_are_constants():
+    def f(x):
+        y = x.clone()
+        y[[0, 1]] = x[1:3]
+        y[0, [1, 2]] += 1
+        return x[[1, 0]], x[:, [0, 2, 1]], x[[0, 1], [1, 2]], y
+
+    g = torch.compile(f, fullgraph=True)
+    for _ in range(3):
+        x = torch.randn(3, 4)
+        assert agree(g(x), f(x))
 
 
 def test_decorated_methods_are_bound():

@@ -1,4 +1,4 @@
-"""``torch.compile`` and ``torch.jit`` over whole modules, while there is no compiler."""
+"""``torch.compile`` and ``torch.jit`` over whole modules."""
 
 import copy
 import io

@@ -199,6 +199,10 @@ def __getattr__(name):
         from ._stances import set_stance
 
         return set_stance
+    if name == "_compile_in_place":
+        from ._in_place import compile_in_place
+
+        return compile_in_place
     if name in ("load_compiled_function", "save_cache_artifacts", "load_cache_artifacts"):
         from torch._faces import compiler
 

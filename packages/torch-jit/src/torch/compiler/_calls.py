@@ -12,6 +12,7 @@ import types
 import torch
 
 from ._guards import is_plain, of_class
+from ._in_place import Forward
 from ._special import SPECIAL
 from ._tables import (
     BY_IDENTITY,
@@ -60,6 +61,8 @@ def call(observer, function, args, kwargs):
     if module and isinstance(function, module):
         return _module(observer, function, args, kwargs)
     target = of_class(kind, "__call__")
+    if kind is Forward:
+        return call(observer, function.plain, args, kwargs)
     if isinstance(target, types.FunctionType):
         observer.class_has(kind, "__call__")
         return _python(observer, target, (function, *args), kwargs)

@@ -279,14 +279,22 @@ class Observer:
             if isinstance(of_class(type(value), "__getitem__"), types.FunctionType):
                 return self.apply(self.method(value, "__getitem__"), key)
             if isinstance(value, torch.Tensor):
-                self.place(key)
+                key = self.place(key)
             elif type(value) is collections.defaultdict and id(value) in self.outside and key not in value:
                 self.stop("a defaultdict from outside gets a key")
         return value[key]
 
     def place(self, key):
-        """An index of a tensor: one that is a tensor without dims is read as a number."""
+        """An index of a tensor: one that is a tensor without dims is read as a number; a list of numbers is a constant."""
         if self.reason is None:
+            if type(key) is tuple:
+                return tuple(map(self.place, key))
+            if type(key) is list and key and all(type(k) is int for k in key):
+                recording = ir._native.Recording(None)
+                made = torch.tensor(key)
+                recording.end()
+                self.give_constant(made)
+                return made
             for t in tensors_in(key):
                 if t.dim() == 0 or t.dtype in (torch.bool, torch.uint8):
                     self.stop("a tensor is an index by its value")
@@ -483,7 +491,9 @@ class Observer:
         try:
             constant = self.graph.insertConstant(tensor.clone())
             self.constant_values.add(constant.unique())
-            self.tracer.set_value(tensor, self.graph.call("clone", [constant]))
+            value = self.graph.call("clone", [constant])
+            value.inferTypeFrom(tensor)
+            self.tracer.set_value(tensor, value)
         finally:
             recording.end()
         self.tensors.add(id(tensor))

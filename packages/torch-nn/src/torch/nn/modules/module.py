@@ -307,8 +307,16 @@ class Module(Tree, Cast, State, Registered):
         return self.train(False)
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
-        """Not there: this build has no compiler for modules."""
-        raise NotImplementedError("Module.compile: there is no compiler in this version; call the module as it is")
+        """Compile the calls of this module with ``torch.compile(module, ...)``; the module stays what it is.
+
+        >>> net = torch.nn.Linear(2, 1)
+        >>> net.compile()
+        >>> net(torch.zeros(3, 2)).shape
+        torch.Size([3, 1])
+        """
+        from torch import compiler
+
+        compiler._compile_in_place(self, *args, **kwargs)
 
     # -- hooks ------------------------------------------------------------------------------------------------------
 
