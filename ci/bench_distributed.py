@@ -1,4 +1,4 @@
-"""Times all_reduce of several sizes between processes of this machine, ours and, for comparison, another torch's.
+"""Times all_reduce of several sizes, and training steps, between processes of this machine, ours and another torch's.
 
 python ci/bench_distributed.py --ranks 2 --against /path/to/python   # an environment with the other torch
 """
@@ -16,6 +16,39 @@ SIZES = {"4 B": 1, "1 MB": 1 << 18, "64 MB": 1 << 24}  # elements of float32
 ROUNDS, SECONDS = 7, 0.4
 
 
+def nets():
+    """Networks and the shape of a batch: those of the stored benchmarks, 784-500-10 and two convolutions."""
+    from torch import nn
+
+    return {
+        "step of mlp500": (nn.Sequential(nn.Linear(784, 500), nn.ReLU(), nn.Linear(500, 10)), (64, 784)),
+        "step of mnist": (
+            nn.Sequential(
+                *(nn.Conv2d(1, 32, 3), nn.ReLU(), nn.Conv2d(32, 64, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten()),
+                *(nn.Linear(9216, 128), nn.ReLU(), nn.Linear(128, 10)),
+            ),
+            (64, 1, 28, 28),
+        ),
+    }
+
+
+def step_of(net, shape):
+    """A training step with averaged gradients."""
+    import torch
+    from torch.nn.parallel import DistributedDataParallel
+
+    model = DistributedDataParallel(net)
+    sgd = torch.optim.SGD(model.parameters(), lr=0.01)
+    x, y, loss = torch.randn(shape), torch.randint(10, (shape[0],)), torch.nn.CrossEntropyLoss()
+
+    def step():
+        sgd.zero_grad()
+        loss(model(x), y).backward()
+        sgd.step()
+
+    return step
+
+
 def worker():
     """One rank: prints, on rank 0, seconds per call by size, the median of the rounds."""
     import torch
@@ -24,12 +57,13 @@ def worker():
     torch.set_num_threads(1)
     dist.init_process_group("gloo")
     times = {}
-    for name, numel in SIZES.items():
-        x = torch.zeros(numel)
+    work = {name: lambda x=torch.zeros(numel): dist.all_reduce(x) for name, numel in SIZES.items()}
+    work |= {name: step_of(*net) for name, net in nets().items()}
+    for name, call in work.items():
         for _ in range(3):
-            dist.all_reduce(x)
+            call()
         began = time.perf_counter()
-        dist.all_reduce(x)
+        call()
         calls = torch.tensor([max(1, int(SECONDS / (time.perf_counter() - began)))])
         dist.broadcast(calls, 0)
         rounds = []
@@ -37,7 +71,7 @@ def worker():
             dist.barrier()
             began = time.perf_counter()
             for _ in range(int(calls)):
-                dist.all_reduce(x)
+                call()
             rounds.append((time.perf_counter() - began) / int(calls))
         times[name] = statistics.median(rounds)
     if dist.get_rank() == 0:
@@ -76,9 +110,11 @@ def main():
     if options.against:
         clean = {k: v for k, v in environment.items() if k != "PYTHONPATH"}
         other = measure(options.against, options.ranks, clean)
-    print(f"load {os.getloadavg()[0]:.2f}, {options.ranks} ranks, all_reduce of float32, microseconds")
+    print(
+        f"load {os.getloadavg()[0]:.2f}, {options.ranks} ranks, all_reduce of float32 and training steps, microseconds"
+    )
     for name, seconds in ours.items():
-        line = f"{name:>6} {seconds * 1e6:12.1f}"
+        line = f"{name:>14} {seconds * 1e6:12.1f}"
         print(line if other is None else f"{line} {other[name] * 1e6:12.1f}   ratio {seconds / other[name]:.2f}")
     return None
 
