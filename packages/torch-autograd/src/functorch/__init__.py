@@ -1,6 +1,6 @@
 """``torch.func`` under the name that it had as a distribution of its own, with the functions of modules of that time."""
 
-from torch._parts import need as _need
+from torch._seams import need as _need
 from torch.func import functionalize, grad, grad_and_value, hessian, jacfwd, jacrev, jvp, vjp, vmap
 
 __all__ = [

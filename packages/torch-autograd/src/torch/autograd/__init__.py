@@ -12,7 +12,7 @@ from __future__ import annotations
 from sys import modules as _modules
 from types import ModuleType as _ModuleType
 
-from torch._parts import require as _require
+from torch._seams import require as _require
 
 from ._built import CORE_INTERFACE as _built_for
 

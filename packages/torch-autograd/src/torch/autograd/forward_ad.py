@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from torch import Tensor, _printing
+from torch import Tensor, _seams
 
 from . import _C
 
@@ -140,4 +140,4 @@ def _text(tensor):
     return f"{repr(primal).removesuffix(')')}, tangent={tangent!r})"
 
 
-_printing.wrappers.append(_text)
+_seams.print_wrappers.append(_text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 import torch
-from torch import Tensor
+from torch import Tensor, _seams
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -175,8 +175,8 @@ def _is_sparse(t):
 
 def _with_values(sparse, values):
     if not sparse.is_sparse:
-        return torch._C._operator("_compressed_with_values")(sparse.detach(), values)
-    make = torch._C._operator("_sparse_coo_tensor_unsafe")
+        return _seams.operator("_compressed_with_values")(sparse.detach(), values)
+    make = _seams.operator("_sparse_coo_tensor_unsafe")
     return make(sparse._indices(), values, sparse.shape, sparse.is_coalesced())
 
 

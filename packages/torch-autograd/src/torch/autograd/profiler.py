@@ -22,8 +22,9 @@ import gc
 import warnings
 from collections import defaultdict
 
-from torch import _cold, cuda
-from torch._C import _begin_range, _end_range
+from torch import _seams, cuda
+from torch._seams import begin_range as _begin_range
+from torch._seams import end_range as _end_range
 
 from ._flops import of_call
 from .profiler_util import (
@@ -133,7 +134,7 @@ def _no_collection():
 
 @_no_collection()
 def _events(recording: dict, memory: bool, flops: bool, shapes: bool) -> EventList:
-    """Events of a recording of ``torch._cold.stop_profile``."""
+    """Events of a recording of ``_seams.stop_profile``."""
     rows = recording["events"]
     events = EventList(profile_memory=memory, with_flops=flops)
     events._recording = recording
@@ -269,7 +270,7 @@ class profile:
             self._earlier.append(self._list)
         self._recording = self._list = None
         if self.use_cpu:
-            self._session = _cold.start_profile(self.record_shapes, self.profile_memory, self.with_stack)
+            self._session = _seams.start_profile(self.record_shapes, self.profile_memory, self.with_stack)
             _running.append(self)
 
     def __exit__(self, *_: Any) -> None:
@@ -283,7 +284,7 @@ class profile:
             return
         session, self._session = self._session, None
         _running.remove(self)
-        self._recording = _cold.stop_profile(session)
+        self._recording = _seams.stop_profile(session)
         if dropped := self._recording["dropped"]:
             warnings.warn(
                 f"profile: {dropped} ranges were not recorded, because records may fill 256 MiB (about five million "

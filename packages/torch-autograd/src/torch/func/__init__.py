@@ -9,7 +9,7 @@ tensor([1., 1.])
 
 from __future__ import annotations
 
-from torch._parts import need as _need
+from torch._seams import need as _need
 
 from ._functionalize import functionalize
 from ._grad import grad, grad_and_value, vjp

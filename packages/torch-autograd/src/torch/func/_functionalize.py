@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 
-from torch import Tensor, _printing
+from torch import Tensor, _seams
 from torch._pytree import tree_flatten
 
 from ..autograd import _C
@@ -69,4 +69,4 @@ def _text(tensor):
     return f"FunctionalTensor(lvl={level}, value={value})"
 
 
-_printing.wrappers.append(_text)
+_seams.print_wrappers.append(_text)

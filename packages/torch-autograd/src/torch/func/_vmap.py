@@ -11,7 +11,7 @@ import functools
 from typing import NamedTuple
 
 import torch
-from torch import Tensor, _printing, _registered
+from torch import Tensor, _seams
 from torch._pytree import _broadcast_to_and_flatten, tree_flatten, tree_unflatten
 
 from ..autograd import _C
@@ -253,7 +253,7 @@ def _registered_operator(operator, arguments):
     )
 
 
-_registered.around.append(_registered_operator)
+_seams.around_registered.append(_registered_operator)
 
 
 def _text(tensor):
@@ -265,4 +265,4 @@ def _text(tensor):
     return f"BatchedTensor(lvl={level}, bdim=0, value=\n    {value}\n)"
 
 
-_printing.wrappers.append(_text)
+_seams.print_wrappers.append(_text)

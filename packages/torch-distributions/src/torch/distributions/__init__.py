@@ -3,7 +3,7 @@
 Families load at first use, one file for each.
 """
 
-from torch import _lazy
+from torch import _seams
 
 _MODULES = {
     "bernoulli": ("Bernoulli",),
@@ -146,4 +146,4 @@ def __dir__():
     return sorted({*globals(), *_MODULES, *_FILES})
 
 
-_lazy.complete(__name__)
+_seams.complete_package(__name__)

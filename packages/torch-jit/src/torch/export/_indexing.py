@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import torch
+from torch import _seams
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def read(x: torch.Tensor, index: Any) -> torch.Tensor:
     view, tensors = basic(x, index)
     if not tensors:
         return torch.ops.aten.alias(view) if view is x else view
-    return torch._C._operator("index")(view, tensors)
+    return _seams.operator("index")(view, tensors)
 
 
 def write(x: torch.Tensor, index: Any, value: Any) -> None:
@@ -95,4 +96,4 @@ def write(x: torch.Tensor, index: Any, value: Any) -> None:
             mask = mask.unsqueeze(-1)
         view.copy_(torch.where(mask, value, view))
         return
-    torch._C._operator("index_put_")(view, tensors, value.to(view.dtype))
+    _seams.operator("index_put_")(view, tensors, value.to(view.dtype))

@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 from torch import _pytree as pytree
+from torch import _seams
 from torch.overrides import DisableTorchFunction, TorchFunctionMode
 
 from . import _indexing, _leaves, _reads, _rows, _views
@@ -110,7 +111,7 @@ class Recorder(TorchFunctionMode):
             return self._within(_indexing.write, *args)
         if name == "to" or name not in _rows.schemas():
             return self._other(func, name, args, kwargs)
-        if torch._C._casts():
+        if _seams.is_casting():
             raise self.refuse("runs under autocast, which a recording does not see: call .to(dtype) instead")
         if name in _reads.OPERATORS:
             raise self.refuse(f"asks torch.{name}", UserErrorType.DYNAMIC_CONTROL_FLOW)
@@ -269,7 +270,7 @@ class Recorder(TorchFunctionMode):
 
     def _emit(self, name: str, arguments: dict, results: list | None = None) -> list[int]:
         """Append a call; without ``results`` the operator runs, to learn their shapes."""
-        operator = torch._C._operator(name)
+        operator = _seams.operator(name)
         schema = next(
             (s for s in _rows.schemas()[name] if set(arguments) <= {a.name for a in s.arguments}),
             _rows.schemas()[name][0],

@@ -6,7 +6,8 @@ import functools
 import re
 
 import torch
-from torch._schemas import Schema
+from torch import _seams
+from torch._seams import Schema
 
 Operator = type(torch.relu)
 
@@ -15,7 +16,7 @@ Operator = type(torch.relu)
 def schemas() -> dict[str, list[Schema]]:
     """The schemas of every operator by name, in the order of the core."""
     found: dict[str, list[Schema]] = {}
-    for row in torch._C._rows():
+    for row in _seams.rows():
         text = _known_types(row["schema"])
         found.setdefault(text.partition("(")[0], []).append(Schema.parse(text))
     for group in found.values():

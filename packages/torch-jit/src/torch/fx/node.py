@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import Any, Union
 
 import torch
+from torch import _seams
 
 from ._names import qualified_name
 from .immutable_collections import immutable_dict, immutable_list
@@ -38,7 +39,7 @@ _side_effectful_functions |= {getattr(torch, n) for n in ("_assert_async", "manu
 @functools.cache
 def _random() -> frozenset:
     """The names of operators that draw random numbers."""
-    return frozenset(row["schema"].partition("(")[0] for row in torch._C._rows() if row["random"])
+    return frozenset(row["schema"].partition("(")[0] for row in _seams.rows() if row["random"])
 
 
 _IN_PLACE_OPERATORS = {

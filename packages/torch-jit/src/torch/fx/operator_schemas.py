@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, Optional
 
 import torch
+from torch import _seams
 
 from ._names import Operator
 
@@ -39,7 +40,7 @@ _TYPES = {
 def _rows() -> dict:
     """The schemas of every operator by name."""
     found: dict = {}
-    for row in torch._C._rows():
+    for row in _seams.rows():
         found.setdefault(row["schema"].partition("(")[0], []).append(row)
     return found
 

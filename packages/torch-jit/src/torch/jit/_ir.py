@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from torch._parts import require as _require
+from torch._seams import require as _require
 
 from ._built import CORE_INTERFACE as _built_for
 

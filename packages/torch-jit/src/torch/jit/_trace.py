@@ -9,7 +9,7 @@ import re
 import sys
 
 import torch
-from torch._parts import need
+from torch._seams import need
 
 from . import _ir as ir
 from ._reads import TracerWarning, Watching, current, read_by_operators, warn

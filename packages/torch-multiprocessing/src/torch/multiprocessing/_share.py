@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from torch import _C
+from torch import _C, _seams
 
 from . import _messages, _segments
 from ._arena import Block
@@ -12,7 +12,7 @@ from ._arena import Block
 
 def storage_over(block: Block):
     """A storage over a block, which lives as long as the storage."""
-    return _C._storage_from_buffer(block, True)
+    return _seams.storage_from_buffer(block, True)
 
 
 def block_of(storage) -> Block | None:
@@ -29,7 +29,7 @@ def empty_shared(size, dtype):
         step *= max(n, 1)
     nbytes = math.prod(size) * dtype.itemsize
     storage = storage_over(_segments.allocate(nbytes)) if nbytes else _C.UntypedStorage(0)
-    return _C._tensor_over(storage, dtype, 0, tuple(size), tuple(reversed(strides)))
+    return _seams.tensor_over(storage, dtype, 0, tuple(size), tuple(reversed(strides)))
 
 
 def share_tensor_(tensor):

@@ -13,8 +13,8 @@ import weakref
 from multiprocessing import reduction, util
 
 import torch
-from torch import _C
-from torch._copying import PickledStorage
+from torch import _C, _seams
+from torch._seams import PickledStorage
 
 from . import _messages, _share
 
@@ -98,7 +98,7 @@ def rebuild_tensor(cls, storage, metadata):
     dtype, offset, size, stride, requires_grad, attributes = metadata
     if storage is None or isinstance(storage, (int, tuple)):
         storage = _share.receive_storage(storage)
-    tensor = _C._tensor_over(storage, dtype, offset, size, stride)
+    tensor = _seams.tensor_over(storage, dtype, offset, size, stride)
     if cls is not torch.Tensor:
         tensor = torch.Tensor._make_subclass(cls, tensor, requires_grad)
         for name, value in (attributes or {}).items():
@@ -140,7 +140,7 @@ def rebuild_sparse_coo_tensor(
     """The sparse tensor of a message. Its indices are those of another process, which may change them: operations check
     them when they use them."""
     indices, values = rebuild_indices_func(*rebuild_indices_args), rebuild_values_func(*rebuild_values_args)
-    tensor = _C._operator("_sparse_coo_tensor_unsafe")(indices, values, shape, is_coalesced)
+    tensor = _seams.operator("_sparse_coo_tensor_unsafe")(indices, values, shape, is_coalesced)
     if cls is not torch.Tensor:
         tensor = torch.Tensor._make_subclass(cls, tensor, requires_grad)
         for name, value in (attributes or {}).items():
@@ -161,7 +161,7 @@ def rebuild_sparse_compressed_tensor(parts, layout, shape, requires_grad, cls, a
     """The tensor of a message. Its indices are those of another process, which may change them: operations check them
     when they use them."""
     own = [function(*args) for function, args in parts]
-    tensor = _C._operator("_sparse_compressed_pattern")(*own, shape, layout=layout)
+    tensor = _seams.operator("_sparse_compressed_pattern")(*own, shape, layout=layout)
     if cls is not torch.Tensor:
         tensor = torch.Tensor._make_subclass(cls, tensor, requires_grad)
         for name, value in (attributes or {}).items():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from torch import _lazy
+from torch import _seams
 
 from . import functional as functional
 from . import init as init
@@ -63,8 +63,8 @@ def __dir__():
     return sorted({*globals(), *modules._LATE, *_LATE})
 
 
-_lazy.complete(__name__)
-_lazy.complete(modules.__name__)  # now that its names were taken over: `import *` reads the dictionary
+_seams.complete_package(__name__)
+_seams.complete_package(modules.__name__)  # now that its names were taken over: `import *` reads the dictionary
 
 
 def factory_kwargs(kwargs: Any) -> Any:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import collections
 
 import torch
-from torch._copying import warn_of_hooks
+from torch import _seams
+from torch._seams import warn_of_hooks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "is_lazy"]
 
 
-_AS_THEY_ARE = torch._C._disabled_torch_dispatch_impl
+_AS_THEY_ARE = _seams.no_torch_dispatch
 
 
 def _as_tensor(data, kind):
@@ -53,7 +54,7 @@ class Parameter(torch.Tensor, metaclass=_ParameterMeta):
     True
     """
 
-    __torch_function__ = torch._C._disabled_torch_function_impl
+    __torch_function__ = _seams.no_torch_function
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
         if cls is Parameter and hasattr(data, "_as_parameter"):  # a tensor of a kind that has parameters of its own
@@ -94,7 +95,7 @@ class Buffer(torch.Tensor):
     ['mean']
     """
 
-    __torch_function__ = torch._C._disabled_torch_function_impl
+    __torch_function__ = _seams.no_torch_function
 
     def __new__(cls, data: Any = None, *, persistent: bool = True) -> Any:
         requires_grad = isinstance(data, torch.Tensor) and data.requires_grad

@@ -337,7 +337,7 @@ def _memory(tensor):
 
 
 def _parameters(text):
-    from torch._schemas import Schema
+    from torch._seams import Schema
     from torch.export._rows import _known_types
 
     return [a.name for a in Schema.parse(_known_types(text)).arguments]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from torch import _lazy
+from torch import _seams
 
 from .optimizer import Optimizer as Optimizer
 
@@ -74,7 +74,7 @@ def __dir__():
     return sorted({*globals(), *_MODULES, *_FILES})
 
 
-_lazy.complete(__name__)
+_seams.complete_package(__name__)
 
 
 def swap_in_optimizer_params_and_state(

@@ -11,8 +11,10 @@ import types
 import warnings
 
 import torch
-from torch._C import _begin_range, _end_range, _profiling
-from torch._spelling import check
+from torch._seams import begin_range as _begin_range
+from torch._seams import check_spelling as check
+from torch._seams import end_range as _end_range
+from torch._seams import is_profiling as _profiling
 
 from ._extending import (  # noqa: F401  (optimisers written elsewhere import these from here)
     ParamsT,

@@ -90,9 +90,9 @@ def swap_tensors(t1: Any, t2: Any) -> None:
         >>> a, b
         (tensor([0., 0.]), tensor([1.]))
     """
-    from torch import _C
+    from torch import _seams
 
-    _C._swap(t1, t2)
+    _seams.swap(t1, t2)
 
 
 def set_module(obj: Any, mod: Any) -> None:

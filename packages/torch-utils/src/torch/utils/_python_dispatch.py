@@ -15,7 +15,7 @@ view that was taken. A mode does not see what it calls itself.
 
 from __future__ import annotations
 
-from torch import _dispatch
+from torch import _seams
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -78,11 +78,11 @@ class TorchDispatchMode:
         raise NotImplementedError(f"{type(self).__name__} has no __torch_dispatch__")
 
     def __enter__(self) -> Any:
-        _dispatch.push(self)
+        _seams.push_mode(self)
         return self
 
     def __exit__(self, *error: Any) -> None:
-        _dispatch.pop()
+        _seams.pop_mode()
 
     @classmethod
     def push(cls, *args: Any, **kwargs: Any) -> Any:
@@ -99,23 +99,23 @@ class BaseTorchDispatchMode(TorchDispatchMode):
 
 def _get_current_dispatch_mode() -> Any:
     """The innermost mode, or None."""
-    modes = _dispatch.modes()
+    modes = _seams.modes()
     return modes[-1] if modes else None
 
 
 def _get_current_dispatch_mode_stack() -> list[Any]:
     """The modes of this thread, the innermost last."""
-    return _dispatch.modes()
+    return _seams.modes()
 
 
 def is_in_torch_dispatch_mode(include_infra_modes: bool = True) -> bool:
     """Whether a mode is in force on this thread."""
-    return bool(_dispatch.modes())
+    return bool(_seams.modes())
 
 
 def is_in_any_mode_without_ignore_compile_internals() -> bool:
     """Whether a mode is in force on this thread."""
-    return bool(_dispatch.modes())
+    return bool(_seams.modes())
 
 
 any_torch_dispatch_mode_on_stack = is_in_any_mode_without_ignore_compile_internals
@@ -123,27 +123,27 @@ any_torch_dispatch_mode_on_stack = is_in_any_mode_without_ignore_compile_interna
 
 def _push_mode(mode: Any) -> None:
     """Begin to ask a mode."""
-    _dispatch.push(mode)
+    _seams.push_mode(mode)
 
 
 def _pop_mode(k: Any = None) -> Any:
     """End to ask the innermost mode, which it gives."""
-    return _dispatch.pop()
+    return _seams.pop_mode()
 
 
 def _len_torch_dispatch_stack() -> int:
     """How many modes this thread has."""
-    return len(_dispatch.modes())
+    return len(_seams.modes())
 
 
 def _get_dispatch_stack_at(idx: int) -> Any:
     """A mode by its place, the outermost being 0."""
-    return _dispatch.modes()[idx]
+    return _seams.modes()[idx]
 
 
 def _disable_current_modes() -> Any:
     """A block in which no mode is asked; gives the modes that were."""
-    return _dispatch.without_modes()
+    return _seams.without_modes()
 
 
 def _pop_mode_temporarily(k: Any = None) -> Any:
@@ -152,11 +152,11 @@ def _pop_mode_temporarily(k: Any = None) -> Any:
 
     @contextmanager
     def block():
-        mode = _dispatch.pop()
+        mode = _seams.pop_mode()
         try:
             yield mode
         finally:
-            _dispatch.push(mode)
+            _seams.push_mode(mode)
 
     return block()
 

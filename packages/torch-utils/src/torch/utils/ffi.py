@@ -13,6 +13,7 @@ import threading
 from pathlib import Path
 
 import torch
+from torch import _seams
 
 # What a header of functions may name.
 DECLARATIONS = """
@@ -199,7 +200,7 @@ def _wrapped(ffi, lib, name: str, function):
                     raise TypeError(f"{name}: argument {i} must be a Tensor, got {type(argument).__name__}")
                 if kind.args[i] in old and argument.dtype is not getattr(torch, old[kind.args[i]]):
                     raise TypeError(f"{name}: argument {i} must be of {old[kind.args[i]]}, got {argument.dtype}")
-                argument = ffi.cast(kind.args[i], torch._C._handle(argument))
+                argument = ffi.cast(kind.args[i], _seams.handle(argument))
             elif isinstance(argument, str):
                 argument = argument.encode()
             passed.append(argument)
@@ -217,7 +218,7 @@ def _wrapped(ffi, lib, name: str, function):
         if gives_tensor:
             if result == ffi.NULL:
                 raise RuntimeError(f"{name}: {_last_error(ffi, lib)}")
-            return torch._C._from_handle(int(ffi.cast("uintptr_t", result)))
+            return _seams.from_handle(int(ffi.cast("uintptr_t", result)))
         if gives_status and result:
             raise ERRORS[int(result) - 1](f"{name}: {_last_error(ffi, lib)}")
         if kind.result is text:

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from math import prod
 from typing import Any
 
-from torch import _cold
-from torch._parts import need
+from torch import _seams
+from torch._seams import need
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -205,12 +205,12 @@ class FlopCounterMode:
         self._tracker = _tracker(self._settle)
         if self._tracker is not None:
             self._tracker.__enter__()
-        _cold.take_notes()
-        _cold.note_calls(True)
+        _seams.take_notes()
+        _seams.note_calls(True)
         return self
 
     def __exit__(self, *error: Any) -> None:
-        _cold.note_calls(False)
+        _seams.note_calls(False)
         self._settle()
         if self._tracker is not None:
             self._tracker.__exit__(*error)
@@ -224,7 +224,7 @@ class FlopCounterMode:
         if self._tracker is None and not _active.locked():
             return
         parents = self._tracker.parents if self._tracker is not None else {"Global"}
-        for op, arguments, results in _cold.take_notes():
+        for op, arguments, results in _seams.take_notes():
             if op in self._formulas:
                 flops = self._formulas[op](*arguments, out_shape=results[0])
                 for path in parents:

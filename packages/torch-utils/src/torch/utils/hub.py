@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlparse
 
-from torch._parts import need
+from torch._seams import need
 
 from ._download import DownloadError, download_url_to_file
 

@@ -10,7 +10,8 @@ import time
 import warnings
 
 from torch import cuda
-from torch._C import _begin_range, _end_range
+from torch._seams import begin_range as _begin_range
+from torch._seams import end_range as _end_range
 
 from .. import profiler as events_of
 from ..profiler_util import EventList

@@ -30,10 +30,10 @@ class MpiGroup(FlatGroup):
         try:
             from mpi4py import MPI
         except ImportError as error:
-            from torch import _install
+            from torch import _seams
 
             raise RuntimeError(
-                f"backend 'mpi' needs mpi4py and an MPI library ({error}): {_install.command('torch-distributed[mpi]')}"
+                f"backend 'mpi' needs mpi4py and an MPI library ({error}): {_seams.install_command('torch-distributed[mpi]')}"
             ) from None
         comm = MPI.COMM_WORLD.Dup()
         for what, given, actual in (("rank", rank, comm.Get_rank()), ("world_size", size, comm.Get_size())):

@@ -6,7 +6,7 @@ from __future__ import annotations
 import enum
 import sys
 
-from torch._parts import need
+from torch._seams import need
 
 from .. import _ir as ir
 from .archive import Writer

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 
 import torch
+from torch import _seams
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ class CausalVariant(enum.IntEnum):
 class CausalBias(torch.Tensor):
     """A causal mask (seq_len_q, seq_len_kv), True where a place may be seen; usable as ``attn_mask``."""
 
-    __torch_function__ = torch._C._disabled_torch_function_impl
+    __torch_function__ = _seams.no_torch_function
 
     def __new__(cls, variant: Any, seq_len_q: Any, seq_len_kv: Any) -> Any:
         if not isinstance(variant, CausalVariant):

@@ -3,7 +3,7 @@
 ``ops.name`` is the operator itself; it is looked up once and then an ordinary attribute.
 """
 
-from torch._C import _operator
+from torch._seams import operator as _operator
 
 __all__ = ["ops"]
 

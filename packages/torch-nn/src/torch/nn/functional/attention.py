@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import torch
-from torch._casting import in_lower_precision
+from torch._seams import in_lower_precision
 
 from ._ops import ops
 from .dropout import dropout

@@ -6,7 +6,7 @@ import math
 import warnings
 
 import torch
-from torch._casting import in_float32
+from torch._seams import in_float32
 
 from ._ops import ops
 from ._reduction import MEAN, NONE, _codes, legacy, reduce_loss

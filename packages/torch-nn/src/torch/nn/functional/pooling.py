@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import torch
-from torch._casting import in_float32
+from torch._seams import in_float32
 
 from ._ops import ops
 from ._sizes import check_batched, expand

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 
 import torch
-from torch._casting import in_float32
+from torch._seams import in_float32
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import torch
-from torch import _parts
+from torch import _seams
 
 from .. import functional as F
 from .. import init
@@ -207,7 +207,7 @@ class SyncBatchNorm(_BatchNorm):
         )
 
     def _processes(self):
-        distributed = _parts.need("distributed")
+        distributed = _seams.need("distributed")
         if not distributed.is_initialized():
             if self.process_group is not None:
                 raise RuntimeError("SyncBatchNorm: its process group belongs to no job: call init_process_group first")

@@ -8,7 +8,7 @@ moves (``_cast.py``), checkpoints (``_state.py``) and, here, attributes, the cal
 from __future__ import annotations
 
 import torch
-from torch._spelling import check
+from torch._seams import check_spelling as check
 
 from ..parameter import Buffer, Parameter
 from . import _hooks
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     class Registered: ...  # what type checkers cannot look into would be anything to them
 else:
-    from torch._C import Registered
+    from torch._seams import Registered
 
 
 __all__ = ["Module"]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 
 import torch
-from torch._casting import in_lower_precision
+from torch import _seams
+from torch._seams import in_lower_precision
 
 from .. import functional as F
 from .. import init
@@ -201,7 +202,7 @@ class RNNBase(Module):
     def _run(self, x, batch_sizes, first):
         """All layers and directions; ``x`` is (T, N, in) or packed. Returns the outputs and the last states, stacked."""
         step, last = STEPS[self.mode], []
-        if self.mode == "LSTM" and torch._C._casts():  # sums with a cell of float32 would be float32
+        if self.mode == "LSTM" and _seams.is_casting():  # sums with a cell of float32 would be float32
             x, *first = in_lower_precision(lambda *tensors: tensors)(x, *first)
         first = list(zip(*(s.unbind(0) for s in first)))
         directions = self._directions

@@ -6,9 +6,9 @@ __all__ = ["DistributedDataParallel"]  # noqa: F822  (made when asked for)
 def __getattr__(name):
     if name not in ("DistributedDataParallel", "DistributedDataParallelCPU"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from torch import _parts
+    from torch import _seams
 
-    distributed = _parts.need("distributed")
+    distributed = _seams.need("distributed")
     if not distributed.is_available():
-        raise AttributeError(f"torch.nn.parallel.{name}: {_parts.missing('distributed')}")
+        raise AttributeError(f"torch.nn.parallel.{name}: {_seams.missing('distributed')}")
     return distributed.DistributedDataParallel

@@ -23,7 +23,8 @@ class TorchArrays:
         self.torch = torch
         self.has_autograd = _has_part("torch.autograd")
         self.has_nn = _has_part("torch.nn")
-        self._tensor_over = torch._C._tensor_over  # checks offset, size and stride against the storage
+        self._seams = importlib.import_module("torch._seams")
+        self._tensor_over = self._seams.tensor_over  # checks offset, size and stride against the storage
         self._new = torch.UntypedStorage
         self._dtypes: dict[str, object] = {}
         self.size_class = torch.Size
@@ -35,7 +36,7 @@ class TorchArrays:
         return memoryview(storage)
 
     def wrap(self, buffer):
-        storage = self.torch._C._storage_from_buffer(buffer)
+        storage = self._seams.storage_from_buffer(buffer)
         # Kernels want elements at multiples of their size; a file may have them anywhere.
         return storage if storage.data_ptr() % 8 == 0 else self.from_bytes(buffer)
 
@@ -48,7 +49,7 @@ class TorchArrays:
     def part(self, storage, begin: int, nbytes: int, align: int = 1):
         """Bytes of a storage, where they lie unless they are to lie at a multiple of `align`."""
         buffer = memoryview(storage)[begin : begin + nbytes]
-        return self.from_bytes(buffer) if begin % align else self.torch._C._storage_from_buffer(buffer)
+        return self.from_bytes(buffer) if begin % align else self._seams.storage_from_buffer(buffer)
 
     def stored(self, storage, row: ElementType, location: str):
         return Stored(storage, row, location)

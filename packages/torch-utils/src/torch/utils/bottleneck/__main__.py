@@ -11,7 +11,7 @@ import sys
 import types
 from pathlib import Path
 
-from torch import _cold, doctor
+from torch import _seams, doctor
 from torch.utils.flop_counter import flop_registry
 
 LINE = "-" * 100
@@ -31,7 +31,7 @@ def main(arguments: list[str] | None = None) -> int:
     print(f"{LINE}\nEnvironment\n{LINE}\n{doctor.report()}\n")
     print(f"{LINE}\nFunctions of Python, by {options.sort}\n{LINE}\n{table(stats, options.sort, options.top)}")
     print(f"{LINE}\nautograd profiler output (CPU mode)\n{LINE}\n{operators(recorder, options.top)}")
-    counted = products(_cold.take_notes())
+    counted = products(_seams.take_notes())
     print(f"{LINE}\nProducts and convolutions of torch, forward and backward\n{LINE}\n{counted}")
     if status:
         print(f"the program ended with status {status}")
@@ -65,7 +65,7 @@ def profile(script: Path, arguments: list[str], recorder) -> tuple[pstats.Stats,
     status = 0
     sys.argv, sys.path[0:1] = [str(script), *arguments], [str(script.resolve().parent)]
     sys.modules["__main__"] = program
-    _cold.note_calls(True)
+    _seams.note_calls(True)
     try:
         with recorder:
             profiler.runctx(code, vars(program), vars(program))
@@ -77,7 +77,7 @@ def profile(script: Path, arguments: list[str], recorder) -> tuple[pstats.Stats,
         traceback.print_exc()
         status = 1
     finally:
-        _cold.note_calls(False)
+        _seams.note_calls(False)
         sys.argv, sys.path[:] = kept, path
         sys.modules["__main__"] = before
     return pstats.Stats(profiler, stream=io.StringIO()), status

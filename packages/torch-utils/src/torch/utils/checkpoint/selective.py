@@ -80,15 +80,15 @@ class _Hook:
         self._policy, self._results = policy, results
 
     def __enter__(self) -> Self:
-        from torch import _cold
+        from torch import _seams
 
-        self._before = _cold.set_hook(self._asked)
+        self._before = _seams.set_hook(self._asked)
         return self
 
     def __exit__(self, *error: Any) -> None:
-        from torch import _cold
+        from torch import _seams
 
-        _cold.set_hook(self._before)
+        _seams.set_hook(self._before)
 
     def _keeps(self, op: str, args, again: bool) -> bool:
         function = getattr(torch, op, None) or getattr(torch.nn.functional, op)

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 import torch
-from torch._registered import pull
+from torch._seams import pull_registered as pull
 
 from . import toolchain
 from ._compile import Folder, digest, locked

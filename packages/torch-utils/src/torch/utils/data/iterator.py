@@ -11,7 +11,9 @@ import os
 import warnings
 from typing import Any
 
-from torch._C import _begin_range, _end_range, _profiling
+from torch._seams import begin_range as _begin_range
+from torch._seams import end_range as _end_range
+from torch._seams import is_profiling as _profiling
 
 from .report import ExceptionWrapper
 from .sampler import random_seed

@@ -10,7 +10,7 @@ import struct
 import time
 import weakref
 
-from torch import _C
+from torch import _seams
 
 from . import proto
 
@@ -31,8 +31,8 @@ class RecordWriter:
 
     def write(self, record: bytes) -> None:
         length = struct.pack("<Q", len(record))
-        head = length + struct.pack("<I", masked(_C._crc32c(length)))
-        self._file.write(head + record + struct.pack("<I", masked(_C._crc32c(record))))
+        head = length + struct.pack("<I", masked(_seams.crc32c(length)))
+        self._file.write(head + record + struct.pack("<I", masked(_seams.crc32c(record))))
 
     def flush(self) -> None:
         self._file.flush()

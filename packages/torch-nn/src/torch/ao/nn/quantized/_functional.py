@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from torch import Tensor, _quantized, nn
+from torch import Tensor, _seams, nn
 from torch.nn.quantized.modules.functional_modules import FloatFunctional
 
 from ._layers import observed
@@ -59,7 +59,7 @@ class QFunctional(nn.Module):
         """The same integers with another scale."""
         if y <= 0:
             raise NotImplementedError(f"mul_scalar: expected a positive number, got {y}")
-        return _quantized.rebuilt(x.int_repr(), x.q_scale() * y, x.q_zero_point(), None, x.dtype)
+        return _seams.rebuilt_quantized(x.int_repr(), x.q_scale() * y, x.q_zero_point(), None, x.dtype)
 
     @classmethod
     def from_float(cls, mod: FloatFunctional, use_precomputed_fake_quant: bool = False) -> Any:

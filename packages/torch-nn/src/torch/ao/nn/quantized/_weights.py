@@ -6,7 +6,7 @@ import copy
 from typing import Any
 
 import torch
-from torch import Tensor, _quantized
+from torch import Tensor, _seams
 
 KINDS = {torch.int8: torch.qint8, torch.uint8: torch.quint8, torch.int32: torch.qint32}
 
@@ -52,8 +52,8 @@ def held(layer: Any, name: str) -> Tensor:
     integers, scale, zero = (layer._buffers[f"{name}{part}"] for part in ("_int", "_scale", "_zero_point"))
     dtype = KINDS[integers.dtype]
     if scale.dim():
-        return _quantized.rebuilt(integers, scale, zero, 0, dtype)
-    return _quantized.rebuilt(integers, scale.item(), zero.item(), None, dtype)
+        return _seams.rebuilt_quantized(integers, scale, zero, 0, dtype)
+    return _seams.rebuilt_quantized(integers, scale.item(), zero.item(), None, dtype)
 
 
 def fit(layer: Any, state: dict[str, Any], prefix: str) -> None:

@@ -1,0 +1,88 @@
+"""What other distributions may lean on: names of torch-core that are no part of ``torch`` and yet stay as they are.
+
+``torch.nn``, ``torch.autograd`` and the others import from here, and from no other private module. A name keeps its
+meaning within an interface number (``torch._C.interface``); a test holds the distributions to it.
+
+>>> from torch import _seams
+>>> _seams.operator("add")(torch.ones(1), 2)
+tensor([3.])
+"""
+
+from __future__ import annotations
+
+import importlib
+
+from ._C import (
+    Registered,
+    UntypedStorage,
+)
+from ._C import _begin_range as begin_range
+from ._C import _casts as is_casting
+from ._C import _crc32c as crc32c
+from ._C import _disabled_torch_dispatch_impl as no_torch_dispatch
+from ._C import _disabled_torch_function_impl as no_torch_function
+from ._C import _end_range as end_range
+from ._C import _from_handle as from_handle
+from ._C import _handle as handle
+from ._C import _operator as operator
+from ._C import _profiling as is_profiling
+from ._C import _rows as rows
+from ._C import _storage_from_buffer as storage_from_buffer
+from ._C import _swap as swap
+from ._C import _tensor_over as tensor_over
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+#: name: (module, name there), imported when first asked for
+LATER = {
+    # --- the profiler: ranges are above ---
+    "start_profile": ("_cold", "start_profile"),
+    "stop_profile": ("_cold", "stop_profile"),
+    "note_calls": ("_cold", "note_calls"),
+    "take_notes": ("_cold", "take_notes"),
+    "set_hook": ("_cold", "set_hook"),
+    # --- functions of Python under autocast ---
+    "in_float32": ("_casting", "in_float32"),
+    "in_lower_precision": ("_casting", "in_lower_precision"),
+    # --- modes of __torch_dispatch__ ---
+    "modes": ("_dispatch", "modes"),
+    "push_mode": ("_dispatch", "push"),
+    "pop_mode": ("_dispatch", "pop"),
+    "without_modes": ("_dispatch", "without_modes"),
+    # --- operators of programs ---
+    "around_registered": ("_registered", "around"),
+    "pull_registered": ("_registered", "pull"),
+    "OpOverloadPacket": ("_ops", "OpOverloadPacket"),
+    "Schema": ("_schemas", "Schema"),
+    # --- parts, and what is missing ---
+    "need": ("_parts", "need"),
+    "require": ("_parts", "require"),
+    "missing": ("_parts", "missing"),
+    "install_command": ("_install", "command"),
+    "complete_package": ("_lazy", "complete"),
+    "check_spelling": ("_spelling", "check"),
+    # --- tensors in files, and printing ---
+    "PickledStorage": ("_copying", "PickledStorage"),
+    "warn_of_hooks": ("_copying", "warn_of_hooks"),
+    "rebuilt_quantized": ("_quantized", "rebuilt"),
+    "print_wrappers": ("_printing", "wrappers"),
+}
+
+__all__ = [
+    "Registered", "UntypedStorage", "begin_range", "crc32c", "end_range", "from_handle", "handle", "is_casting",
+    "is_profiling", "no_torch_dispatch", "no_torch_function", "operator", "rows", "storage_from_buffer", "swap", "tensor_over",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name not in LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module, there = LATER[name]
+    value = globals()[name] = getattr(importlib.import_module(f"torch.{module}"), there)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, *LATER])
