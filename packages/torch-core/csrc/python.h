@@ -106,6 +106,7 @@ void install_life();
 
 // --- tensor_type.cpp ---
 bool add_tensor_type(PyObject* module);
+bool name_special_methods(PyTypeObject*);  // special_methods.cpp: texts for __add__ and its kin
 bool set_requires_grad(PyObject* tensor, bool value);
 extern PyMethodDef question_methods[];
 

@@ -389,7 +389,7 @@ bool add_tensor_type(PyObject* module) {
   PyType_Spec spec = {"torch.Tensor", sizeof(PyTensor), 0,
                       Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots.data()};
   tensor_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
-  if (!tensor_type || PyModule_AddType(module, tensor_type) < 0) return false;
+  if (!tensor_type || !name_special_methods(tensor_type) || PyModule_AddType(module, tensor_type) < 0) return false;
   api_table = {TORCH_CORE_INTERFACE, tensor_type, wrap,        raise,    call_row,  wrap_dtype,
                wrap_device,          wrap_size,   wrap_scalar, to_dtype, to_device, to_scalar,
                make_subclass};

@@ -1,76 +1,52 @@
-"""Names of 2017 and 2018: the first interface, several tensors a rank, and the tcp backend."""
-
-import socket
-
 import pytest
 import torch
 import torch.distributed as dist
-from torch.distributed import collectives, deprecated
+from torch.distributed import c10d, collectives
+from torch.distributed.tensor.placement_types import Shard
 
 
-def test_the_first_interface_is_todays(ranks):
-    def work(rank):
-        assert deprecated.get_rank() == rank
-        x = torch.ones(2) * (rank + 1)
-        deprecated.all_reduce(x, deprecated.reduce_op.SUM)
-        assert x.tolist() == [3.0, 3.0]
-        outputs = [torch.zeros(1) for _ in range(2)] if rank == 0 else None
-        deprecated.gather(torch.tensor([float(rank)]), gather_list=outputs, dst=0)
-        assert rank or [o.item() for o in outputs] == [0.0, 1.0]
-        y = torch.zeros(1)
-        deprecated.scatter(y, scatter_list=[torch.tensor([5.0]), torch.tensor([6.0])] if rank == 0 else None, src=0)
-        assert y.item() == 5 + rank
-        assert collectives.all_reduce is dist.all_reduce
-        with pytest.warns(FutureWarning, match="nothing to clear"):
-            deprecated.clear_group_cache()
-
-    ranks(2, work)
+@pytest.fixture
+def alone():
+    dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    yield
+    dist.destroy_process_group()
 
 
-def test_several_tensors_of_each_rank(ranks):
-    def own(rank):
-        return [torch.tensor([10.0 * rank + i, 1.0]) for i in range(2)]
-
-    def work(rank):
-        everything = [t for r in range(2) for t in own(r)]
-        x = own(rank)
-        dist.all_reduce_multigpu(x)
-        assert all(torch.equal(t, sum(everything)) for t in x)
-        x = own(rank)
-        dist.broadcast_multigpu(x, 1, src_tensor=1)
-        assert all(torch.equal(t, own(1)[1]) for t in x)
-        x = own(rank)
-        dist.reduce_multigpu(x, 0, dist.ReduceOp.MAX, dst_tensor=1)
-        assert torch.equal(x[0], own(rank)[0])
-        assert torch.equal(x[1], torch.tensor([11.0, 1.0]) if rank == 0 else own(1)[1])
-        outputs = [[torch.zeros(2) for _ in range(4)] for _ in range(2)]
-        dist.all_gather_multigpu(outputs, own(rank))
-        assert all(torch.equal(a, b) for one in outputs for a, b in zip(one, everything, strict=True))
-        out = [torch.zeros(1), torch.zeros(1)]
-        dist.reduce_scatter_multigpu(out, [[torch.tensor([float(i + rank)]) for i in range(4)]] * 2)
-        assert [t.item() for t in out] == [2 * (2 * i + 1) for i in (2 * rank, 2 * rank + 1)]
-        with pytest.raises(ValueError, match="of one shape and dtype"):
-            dist.all_reduce_multigpu([torch.ones(1), torch.ones(2)])
-        with pytest.raises(ValueError, match="reduces by SUM, PRODUCT, MIN and MAX"):
-            dist.all_reduce_multigpu([torch.ones(1)], dist.ReduceOp.AVG)
-        with pytest.raises(NotImplementedError, match="async_op of several tensors"):
-            dist.all_reduce_multigpu([torch.ones(1)], async_op=True)
-
-    ranks(2, work)
+def test_collectives_are_called_as_in_2017(alone):
+    found = [torch.zeros(2)]
+    collectives.gather_recv(found, torch.ones(2))
+    assert found[0].tolist() == [1.0, 1.0]
+    x = torch.zeros(2)
+    collectives.scatter_send([torch.full((2,), 3.0)], x)
+    assert x.tolist() == [3.0, 3.0]
+    collectives.broadcast(x, src_rank=0)
+    collectives.reduce(x, dst_rank=0)
+    assert collectives.get_rank() == 0 and collectives.get_num_processes() == 1
 
 
-def test_the_backend_tcp_of_2017(ranks):
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+def test_pieces_of_a_dim_are_where_shard_says():
+    assert [Shard.local_shard_size_and_offset(2, 4, rank) for rank in range(4)] == [(1, 0), (1, 1), (0, 2), (0, 2)]
+    assert Shard(0)._local_shard_size_and_offset(10, 4, 3) == (1, 9)
 
-    def make(rank, size):
-        dist.init_process_group(backend="tcp", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=size)
 
-    def work(rank):
-        x = torch.ones(1)
-        dist.all_reduce(x, op=dist.reduce_op.SUM)
-        return x.item()
+def test_names_that_libraries_look_for(alone):
+    from torch.distributed._functional_collectives import permute_tensor
+    from torch.distributed.distributed_c10d import _pg_map
+    from torch.distributed.rpc import api
 
-    with pytest.warns(FutureWarning, match="now called ReduceOp"):
-        assert dist.reduce_op.SUM == dist.ReduceOp.SUM
-    assert ranks(2, work, make=make) == [2.0, 2.0]
+    assert [backend for backend, _ in _pg_map.values()] == ["gloo"]
+    assert permute_tensor(torch.ones(2, 2), [0]).shape == (2, 2)
+    with pytest.raises(ValueError, match="src_dst must hold each of 1 ranks once"):
+        permute_tensor(torch.ones(1), [1])
+    with pytest.raises(NotImplementedError, match="use a library for remote calls"):
+        api._all_gather(1)
+    assert torch._C._distributed_c10d.ProcessGroup is dist.ProcessGroup
+    with pytest.raises(NotImplementedError, match="no rank commands the others"):
+        dist.init_master_worker("gloo")
+
+
+def test_groups_are_made_by_hand_as_in_2018():
+    group = c10d.ProcessGroupGloo(c10d.HashStore(), 0, 1)
+    assert (group.rank(), group.size()) == (0, 1)
+    with pytest.raises(NotImplementedError, match="ProcessGroupNCCL is not there"):
+        c10d.ProcessGroupNCCL(c10d.HashStore(), 0, 1)

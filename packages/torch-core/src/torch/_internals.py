@@ -191,6 +191,10 @@ _OF_PROGRAMS = {
 
 
 def __getattr__(name):
+    if name in ("_distributed_c10d", "_distributed_rpc"):
+        from . import _faces_of_c
+
+        return getattr(_faces_of_c, name)()
     if name == "_nn":
         from . import nn
 

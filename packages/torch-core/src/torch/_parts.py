@@ -34,6 +34,7 @@ ALIASES = {
     "hub": "utils.hub",
     "_C._nn": "nn.functional",
     "quantization": "ao.quantization",
+    "sparse._triton_ops_meta": "_faces.triton_ops_meta",
     "_C._functorch": "_functorch._batches",
     "profiler": "autograd.profiling",
 }

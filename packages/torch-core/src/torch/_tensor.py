@@ -106,6 +106,29 @@ def _format(self, spec):
     return object.__format__(self, spec)
 
 
+def _index(self, indices):
+    """``self[indices]``, with None for dims that are taken whole.
+
+    >>> torch.tensor([[1, 2], [3, 4]]).index((None, torch.tensor([1, 0])))
+    tensor([[2, 1],
+            [4, 3]])
+    """
+    if isinstance(indices, Tensor):
+        return self[indices]
+    return self[tuple(slice(None) if i is None else i for i in indices)]
+
+
+def _record_stream(self, stream):
+    """Keep the memory until a stream is done with it; RuntimeError for a device without streams.
+
+    >>> if torch.cuda.is_available():
+    ...     torch.ones(2, device="cuda").record_stream(torch.cuda.current_stream())
+    """
+    if self.device.type in ("cpu", "meta"):
+        raise RuntimeError(f"record_stream: the tensor is on {self.device}, which has no streams")
+    raise NotImplementedError(f"record_stream: not there for tensors on {self.device}")
+
+
 def _iter(self):
     """Over the first dim.
 
@@ -530,7 +553,7 @@ def complete(cls):
     for device in ("ipu", "maia", "mps", "mtia", "vulkan", "xla", "xpu"):
         setattr(cls, f"is_{device}", False)
     cls.dim_order = _dim_order
-    cls.pin_memory = _pin_memory
+    cls.pin_memory, cls.index, cls.record_stream = _pin_memory, _index, _record_stream
     cls.where = _where
     cls.__div__, cls.__rdiv__, cls.__idiv__ = cls.__truediv__, _rdiv, _idiv  # Python 2 called them
     cls.__nonzero__, cls.__long__ = cls.__bool__, cls.__int__
@@ -541,6 +564,9 @@ def complete(cls):
     cls.__torch_dispatch__ = _C._disabled_torch_dispatch_impl
     cls._make_wrapper_subclass = staticmethod(_make_wrapper_subclass)
     cls.volatile = _Volatile()
+    _C._operator("meshgrid").__kwdefaults__ = {
+        "indexing": None
+    }  # as a function of Python has them; libraries look there
     cls.reinforce = _reinforce
     cls.__repr__ = _repr
     cls._repr_html_ = _repr_html_

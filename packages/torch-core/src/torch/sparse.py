@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     import torch
 
 
+__path__: list[str] = []  # torch.sparse._triton_ops_meta is a module
+
 __all__ = [
     "addmm",
     "as_sparse_gradcheck",

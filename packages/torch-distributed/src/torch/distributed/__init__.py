@@ -22,6 +22,8 @@ from .distributed_c10d import (
 )
 
 _LAZY = {
+    "extend_scope": "_old",
+    "init_master_worker": "_old",
     "ProcessGroupGloo": "_engines.sockets",
     "DistributedDataParallel": "_data_parallel.module",
     "ProcessGroupMPI": "_engines.mpi",

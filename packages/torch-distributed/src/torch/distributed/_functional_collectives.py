@@ -16,6 +16,25 @@ def _op(name) -> ReduceOp:
     return ReduceOp(name.upper())
 
 
+def permute_tensor(self, src_dst, group=None, tag=""):
+    """The tensor of the rank that ``src_dst`` names for this one: rank ``i`` sends to ``src_dst[i]``.
+
+    >>> from torch.distributed._functional_collectives import permute_tensor
+    >>> torch.distributed.init_process_group("gloo", store=torch.distributed.HashStore(), rank=0, world_size=1)
+    >>> permute_tensor(torch.ones(2), [0])
+    tensor([1., 1.])
+    >>> torch.distributed.destroy_process_group()
+    """
+    size, rank = world.get_world_size(group), world.get_rank(group)
+    if sorted(src_dst) != list(range(size)):
+        raise ValueError(f"permute_tensor: src_dst must hold each of {size} ranks once, got {list(src_dst)}")
+    flat, result = self.detach().contiguous().flatten(), torch.empty_like(self).flatten()
+    sent = [len(flat) if to == src_dst[rank] else 0 for to in range(size)]
+    taken = [len(flat) if src_dst[who] == rank else 0 for who in range(size)]
+    collectives.all_to_all_single(result, flat, taken, sent, group)
+    return result.view(self.shape)
+
+
 def wait_tensor(tensor):
     """The tensor, which is there already."""
     return tensor

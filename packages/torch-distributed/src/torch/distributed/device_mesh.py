@@ -22,6 +22,8 @@ class DeviceMesh:
     >>> dist.destroy_process_group()
     """
 
+    mesh: torch.Tensor | None = None  # the ranks, in their shape
+
     def __init__(self, device_type, mesh=None, *, mesh_dim_names=None, backend_override=None, _init_backend=True, **_):
         if device_type != "cpu":
             raise ValueError(f"DeviceMesh: device_type must be 'cpu', got {device_type!r}")

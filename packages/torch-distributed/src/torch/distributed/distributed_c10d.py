@@ -70,3 +70,9 @@ def get_debug_info(group=None) -> str:
     """
     found = _world_module.resolve(group)
     return f"{_world_module.get_backend(found)}, rank {found.rank()} of {found.size()}: {found.engine()}"
+
+
+def __getattr__(name: str):
+    if name == "_pg_map":  # groups, with the name of their backend and their store
+        return {pg: (entry.backend, entry.store) for pg, entry in _world_module._world.groups.items()}
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

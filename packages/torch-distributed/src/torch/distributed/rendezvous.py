@@ -21,6 +21,7 @@ def register_rendezvous_handler(scheme: str, handler) -> None:
     >>> store, rank, world_size = next(torch.distributed.rendezvous("alone://"))
     >>> rank, world_size
     (0, 1)
+    >>> _ = torch.distributed.rendezvous.__globals__["_handlers"].pop("alone")  # for the next example
     """
     if scheme in _handlers:
         raise RuntimeError(f"Rendezvous handler for {scheme}:// already registered")
@@ -125,3 +126,7 @@ def _end_with_parent():
 register_rendezvous_handler("file", _file)
 register_rendezvous_handler("tcp", _tcp)
 register_rendezvous_handler("env", _environment)
+
+
+# The module of 2018 had the name of its function.
+rendezvous.rendezvous, rendezvous.register_rendezvous_handler = rendezvous, register_rendezvous_handler

@@ -14,6 +14,7 @@ _SCRIPT = frozenset(
 _TRACE = {
     "TracerWarning": "_reads", "TracingCheckError": "_trace", "_get_trace_graph": "_trace", "is_tracing": "_trace",
     "trace": "_trace", "trace_module": "_trace", "TopLevelTracedModule": "_modules", "freeze": "_freeze",
+    "get_trace_graph": "_old", "get_tracing_state": "_old", "scope": "_old", "verify": "_old",
     "optimize_for_inference": "_freeze", "run_frozen_optimizations": "_freeze",
 }  # fmt: skip
 for _name in (*_SCRIPT, *_TRACE):
@@ -31,7 +32,7 @@ def __getattr__(name):
 
         value = globals()[name] = getattr(api, name)
         return value
-    if name in ("frontend", "annotations"):
+    if name in ("frontend", "annotations", "_recursive"):
         from importlib import import_module
 
         return import_module(f"torch.jit.{name}")

@@ -49,6 +49,67 @@ OperatorExportTypes = enum.Enum(
 _state = threading.local()
 
 
+class ExportTypes:
+    """Kinds of files, as 2018 named them; ``export`` writes the first.
+
+    >>> torch.onnx.ExportTypes.PROTOBUF_FILE
+    1
+    """
+
+    PROTOBUF_FILE, ZIP_ARCHIVE, COMPRESSED_ZIP_ARCHIVE, DIRECTORY = 1, 2, 3, 4
+
+
+def export_to_pretty_string(model: Any, args: Any, f: Any = None, **options: Any) -> str:
+    """What `export` would write, as text.
+
+    >>> "Relu" in torch.onnx.export_to_pretty_string(torch.nn.ReLU(), (torch.ones(2),))
+    True
+    """
+    import onnx.printer
+
+    options = {k: v for k, v in options.items() if k not in ("google_printer", "export_type")}
+    return onnx.printer.to_text(export(model, args, None, **options).model_proto)
+
+
+@contextlib.contextmanager
+def set_training(model: torch.nn.Module, mode: bool) -> Any:
+    """A block in which a model is in training, or in use; afterwards it is what it was.
+
+    >>> layer = torch.nn.Dropout()
+    >>> with torch.onnx.set_training(layer, False):
+    ...     print(layer.training)
+    False
+    >>> layer.training
+    True
+    """
+    before = {module: module.training for module in model.modules()}
+    model.train(mode)
+    try:
+        yield
+    finally:
+        for module, training in before.items():
+            module.training = training
+
+
+def _of_2018(name: str) -> Any:
+    reason = "functions that add their own operators are registered: register_custom_op_symbolic"
+
+    def refuse(symbolic_fn: Any) -> Any:
+        raise NotImplementedError(f"torch.onnx.{name}: {reason}")
+
+    refuse.__name__ = refuse.__qualname__ = name
+    refuse.__doc__ = (
+        f"Raises NotImplementedError: {reason}.\n\n>>> torch.onnx.{name}(len)\nTraceback (most recent call last):\n    ...\n"
+        f"NotImplementedError: torch.onnx.{name}: {reason}\n"
+    )
+    return refuse
+
+
+symbolic_override = _of_2018("symbolic_override")
+symbolic_override_first_arg_based = _of_2018("symbolic_override_first_arg_based")
+symbolic_override_packed_sequence_based = _of_2018("symbolic_override_packed_sequence_based")
+
+
 def is_in_onnx_export() -> bool:
     """Whether this thread is exporting a model just now.
 

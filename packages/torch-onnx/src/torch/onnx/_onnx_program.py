@@ -19,8 +19,10 @@ class ONNXProgram:
     'relu'
     """
 
-    def __init__(self, model_proto: Any, exported_program: Any = None) -> None:
-        self.model_proto, self.exported_program = model_proto, exported_program
+    model_proto: Any = None
+
+    def __init__(self, model: Any, exported_program: Any = None) -> None:
+        self.model_proto, self.exported_program = model, exported_program
         self._session: Any = None
 
     def __repr__(self) -> str:

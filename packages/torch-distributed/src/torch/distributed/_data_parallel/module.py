@@ -255,6 +255,18 @@ class DistributedDataParallel(nn.Module, Joinable):
         """
         return (inputs,), (kwargs,)
 
+    def parallel_apply(self, replicas, inputs, kwargs):
+        """The outputs of replicas on several devices of this process, of which there is one.
+
+        >>> dist = torch.distributed
+        >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+        >>> net = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1))
+        >>> net.parallel_apply([torch.nn.ReLU()], [(torch.tensor([-1.0, 2.0]),)], [{}])
+        [tensor([0., 2.])]
+        >>> dist.destroy_process_group()
+        """
+        return [replica(*args, **named) for replica, args, named in zip(replicas, inputs, kwargs)]
+
     def gather(self, outputs, output_device):
         """Outputs of several devices of this process, of which there is one.
 

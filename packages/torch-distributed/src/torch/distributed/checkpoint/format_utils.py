@@ -36,6 +36,15 @@ class _EmptyStateDictLoadPlanner(DefaultLoadPlanner):
         self.mappings = {name: path for name, (_, path) in wanted.items()}
 
 
+def _load_state_dict(
+    state_dict, storage_reader, process_group=None, coordinator_rank=0, no_dist=False, planner=None
+) -> None:
+    """Read into a state by a reader and a planner of one's own; with ``no_dist`` on this rank alone."""
+    if coordinator_rank:
+        raise NotImplementedError("_load_state_dict: the first rank coordinates")
+    _load(state_dict, storage_reader, planner, Together(None if no_dist else process_group))
+
+
 def dcp_to_torch_save(dcp_checkpoint_dir, torch_save_path) -> None:
     """Read a whole checkpoint and write it with ``torch.save``.
 

@@ -236,6 +236,15 @@ class FullyShardedDataParallel(nn.Module):
     )
 
     @staticmethod
+    def rekey_optim_state_dict(optim_state_dict, optim_state_key_type, model, optim_input=None, optim=None) -> dict:
+        """The state of an optimizer by numbers of parameters (``PARAM_ID``) instead of their names, or the other way."""
+        names = [name for name, _ in model.named_parameters()]
+        by_id = getattr(optim_state_key_type, "name", str(optim_state_key_type)) == "PARAM_ID"
+        new = {name: i for i, name in enumerate(names)} if by_id else dict(enumerate(names))
+        groups = [dict(g, params=[new[p] for p in g["params"]]) for g in optim_state_dict["param_groups"]]
+        return {"state": {new[k]: v for k, v in optim_state_dict["state"].items()}, "param_groups": groups}
+
+    @staticmethod
     def optim_state_dict_to_load(
         model, optim, optim_state_dict, is_named_optimizer=False, load_directly=False, group=None
     ):

@@ -33,6 +33,20 @@ class Shard(Placement):
 
     dim: int
 
+    @staticmethod
+    def local_shard_size_and_offset(curr_local_size: int, num_chunks: int, rank: int) -> tuple[int, int]:
+        """How long the piece of a rank is, and where it begins: all but the last pieces are of one length.
+
+        >>> [Shard.local_shard_size_and_offset(10, 4, rank) for rank in range(4)]
+        [(3, 0), (3, 3), (3, 6), (1, 9)]
+        """
+        length = -(-curr_local_size // num_chunks)
+        begin = min(length * rank, curr_local_size)
+        return min(length, curr_local_size - begin), begin
+
+    def _local_shard_size_and_offset(self, curr_local_size: int, num_chunks: int, rank: int) -> tuple[int, int]:
+        return Shard.local_shard_size_and_offset(curr_local_size, num_chunks, rank)
+
 
 @dataclass(frozen=True)
 class Replicate(Placement):

@@ -1,0 +1,59 @@
+"""Functions of 2018: traces by hand."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+import torch
+
+from ._trace import _get_trace_graph
+
+
+def get_trace_graph(f: Any, args: Any = (), kwargs: Any = None, nderivs: int = 0) -> Any:
+    """The graph of a call, and what the function gave.
+
+    >>> graph, result = torch.jit.get_trace_graph(lambda x: 2 * x, torch.ones(2))
+    >>> result
+    tensor([2., 2.])
+    """
+    if nderivs:
+        raise NotImplementedError("get_trace_graph: derivatives are not part of the graph (nderivs=0)")
+    return _get_trace_graph(f, args, kwargs)
+
+
+def get_tracing_state(args: Any = None) -> None:
+    """None: values carry no state of a tracer; ``torch.jit.is_tracing()`` tells whether one is at work.
+
+    >>> print(torch.jit.get_tracing_state(torch.ones(1)))
+    None
+    """
+
+
+@contextlib.contextmanager
+def scope(scope_name: str, *vars: Any) -> Any:
+    """A block of a trace with a name; the graph does not show it.
+
+    >>> with torch.jit.scope("hidden"):
+    ...     print(torch.ones(1))
+    tensor([1.])
+    """
+    yield
+
+
+def verify(model: Any, args: Any, loss_fn: Any = torch.sum, devices: Any = None) -> None:
+    """Compare loss and gradients of a module with those of its trace; AssertionError where they differ.
+
+    >>> torch.jit.verify(torch.nn.Linear(2, 3), torch.ones(1, 2)) is None
+    True
+    """
+    args = args if isinstance(args, tuple) else (args,)
+    traced = torch.jit.trace(model, args, check_trace=False)
+    found = []
+    for each in (model, traced):
+        weights = list(model.parameters())
+        loss = loss_fn(each(*args))
+        found.append((loss, *torch.autograd.grad(loss, weights, allow_unused=True)))
+    for mine, theirs in zip(*found):
+        if mine is not None:
+            torch.testing.assert_close(theirs, mine)

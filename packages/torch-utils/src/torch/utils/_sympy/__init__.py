@@ -1,0 +1,1 @@
+"""Names of PyTorch's symbolic sizes that libraries use; sizes here are ints."""
