@@ -17,8 +17,9 @@ def register_rendezvous_handler(scheme: str, handler) -> None:
 
     >>> def alone(url, timeout=None, **kwargs):
     ...     yield torch.distributed.HashStore(), 0, 1
-    >>> register_rendezvous_handler("alone", alone)
-    >>> store, rank, world_size = next(torch.distributed.rendezvous("alone://"))
+    >>> scheme = f"alone{id(alone)}"  # schemes are registered once
+    >>> register_rendezvous_handler(scheme, alone)
+    >>> store, rank, world_size = next(torch.distributed.rendezvous(f"{scheme}://"))
     >>> rank, world_size
     (0, 1)
     >>> _ = torch.distributed.rendezvous.__globals__["_handlers"].pop("alone")  # for the next example
