@@ -73,14 +73,23 @@ CpuFeatures detect() noexcept { return {}; }
 CpuLevel detect_level(const CpuFeatures&) noexcept { return CpuLevel::Generic; }
 #endif
 
+#ifndef TORCH_LOWEST_LEVEL
+#define TORCH_LOWEST_LEVEL Generic
+#endif
+constexpr CpuLevel kLowest = CpuLevel::TORCH_LOWEST_LEVEL;  // of those that the build has kernels for
+
 CpuLevel level_in_force() {
   const CpuLevel detected = detected_cpu_level();
+  TORCH_CHECK(detected >= kLowest, "this build has kernels for processors from ", cpu_level_name(kLowest),
+              " on (TORCH_LEVELS), and this one (", cpu_model_name(), ") is ", cpu_level_name(detected));
   const char* text = std::getenv("TORCH_CPU_LEVEL");
   if (!text || !*text) return detected;
   for (CpuLevel level : {CpuLevel::Generic, CpuLevel::V2, CpuLevel::V3, CpuLevel::V4}) {
     if (std::strcmp(text, cpu_level_name(level)) != 0) continue;
     TORCH_CHECK_VALUE(level <= detected, "TORCH_CPU_LEVEL=", text, ": this processor (", cpu_model_name(),
                       ") supports ", cpu_level_name(detected), " at most; unset the variable or set that level");
+    TORCH_CHECK_VALUE(level >= kLowest, "TORCH_CPU_LEVEL=", text, ": this build has kernels from ",
+                      cpu_level_name(kLowest), " on (TORCH_LEVELS)");
     return level;
   }
   throw_error(ErrorKind::Value, message("TORCH_CPU_LEVEL=", text, ": expected v2, v3 or v4"));

@@ -343,6 +343,9 @@ void update(State& s) noexcept {
 void prepare_once() {
   [[maybe_unused]] static const bool done = [] {
     init();
+#ifdef TORCH_WITHOUT_PROFILER
+    throw_error(ErrorKind::NotImplemented, "the profiler is not in this build of torch-core (TORCH_FAMILIES)");
+#endif
     fill_slots();
     use_counter = counter_is_steady();
     state().anchor = moment();

@@ -39,6 +39,20 @@ ArrayRef<Alias> all_aliases() noexcept { return kAliases; }
 
 int interface_number() noexcept { return TORCH_CORE_INTERFACE; }
 
+namespace {
+#ifndef TORCH_ABSENT_FAMILIES
+#define TORCH_ABSENT_FAMILIES ""
+#endif
+// The families that a build leaves out (TORCH_FAMILIES), each between spaces: what fills their slots is not referred
+// to.
+constexpr std::string_view kAbsent = TORCH_ABSENT_FAMILIES;
+constexpr bool is_absent(std::string_view family) {
+  for (size_t at = kAbsent.find(family); at != kAbsent.npos; at = kAbsent.find(family, at + 1))
+    if (kAbsent[at - 1] == ' ' && kAbsent[at + family.size()] == ' ') return true;
+  return false;
+}
+}  // namespace
+
 void init() {
   // No std::call_once, here or elsewhere: it lives in thread-local storage of libstdc++, which is out of reach once a
   // library that was loaded before us has used it.
@@ -47,7 +61,8 @@ void init() {
 #define X(FAMILY) rows::FAMILY::connect();
     TORCH_FOR_EACH_FAMILY(X)
 #undef X
-#define X(FAMILY) register_##FAMILY();
+#define X(FAMILY) \
+  if constexpr (!is_absent(#FAMILY)) register_##FAMILY();
     TORCH_FOR_EACH_FAMILY(X)
 #undef X
     register_stored();

@@ -133,14 +133,16 @@ void save(const Cell& root, const std::string& path) {
   std::string text = program_text(root, tensors);
   const std::string folder = "archive/";
   ZipWriter zip;
+  std::string lines;
   for (size_t i = 0; i < tensors.size(); ++i) {
     const Tensor& t = tensors[i];
     const std::string member = "data/" + std::to_string(i);
     const Extent extent = extent_of(t.sizes(), t.strides());
-    text += tensor_line(i, t, -extent.low, member);
+    lines += tensor_line(i, t, -extent.low, member);
     const char* first = static_cast<const char*>(t.data()) + extent.low * t.item_size();
     zip.add(folder + member, first, t.numel() ? size_t((extent.high - extent.low) * t.item_size()) : 0);
   }
+  text.insert(text.find('\n') + 1, lines);  // before what names them
   zip.add(folder + kText, text.data(), text.size());
   const std::string bytes = zip.finish(), partial = path + ".part";
   auto failed = [&] { throw_error(ErrorKind::Runtime, path + ": cannot be written: " + std::strerror(errno)); };

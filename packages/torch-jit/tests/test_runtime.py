@@ -2,6 +2,7 @@
 
 import io
 import zipfile
+from pathlib import Path
 
 import pytest
 import torch
@@ -88,3 +89,12 @@ def test_a_layer_that_calls_python_says_so_when_it_is_loaded():
     data = saved(torch.jit.script(nn.Unfold(2)))
     with pytest.raises(NotImplementedError, match="without a form for this runtime: a call of Python.*im2col"):
         load_program(data)
+
+
+def test_an_archive_of_form_1_gives_what_pytorch_gives():
+    """Written by torch-jit 0.1.0; the numbers are those that PyTorch 2.13 computes from the same file."""
+    path = Path(__file__).parents[3] / "program" / "tests" / "data" / "layers.pt"
+    x = torch.linspace(-1, 1, 48).reshape(3, 1, 4, 4)
+    wanted = torch.tensor([-4.708425, -4.660828, -3.522326, 0.0])
+    assert torch.allclose(load_program(str(path)).run("forward", x), wanted, atol=1e-5)
+    assert torch.allclose(torch.jit.load(path)(x), wanted, atol=1e-5)

@@ -1,0 +1,62 @@
+# TORCH_LEVELS and TORCH_FAMILIES: which kernels and operators a build has. Takes `isa_levels`, `families` and
+# `host_sources`, and changes them; gives `absent_families`, TORCH_LEVEL_FLAGS, TORCH_SMALL_FLAGS,
+# TORCH_SMALL_OPTIMIZE and TORCH_SMALL_LINK_FLAGS, which are all empty in a build that has everything.
+string(REPLACE "," ";" wanted_levels "${TORCH_LEVELS}")
+string(REPLACE "," ";" wanted_families "${TORCH_FAMILIES}")
+set(absent_families)
+set(TORCH_LEVEL_FLAGS)
+set(TORCH_SMALL_FLAGS)
+set(TORCH_SMALL_OPTIMIZE)
+set(TORCH_SMALL_LINK_FLAGS)
+
+if(TORCH_X86 AND NOT wanted_levels STREQUAL "v2;v3;v4")
+  foreach(level IN LISTS wanted_levels)
+    if(NOT level IN_LIST isa_levels)
+      message(FATAL_ERROR "TORCH_LEVELS: there is no level '${level}'; there are ${isa_levels}")
+    endif()
+  endforeach()
+  # Host code asks for the kernels of a level by its namespace (isa.h). A level that is left out is the next lower one
+  # that is there; processors below the lowest are refused when the library starts.
+  set(there)
+  set(names)
+  foreach(level IN LISTS isa_levels)
+    if(level IN_LIST wanted_levels)
+      set(there ${level})
+    elseif(there)
+      string(APPEND names "#define ${level} ${there}\n")
+    else()
+      list(GET wanted_levels 0 lowest)
+      string(APPEND names "#define ${level} ${lowest}\n")
+    endif()
+  endforeach()
+  file(CONFIGURE OUTPUT levels.h CONTENT "#include \"torch/core/cpu.h\"\n${names}")
+  set(TORCH_LEVEL_FLAGS -include ${CMAKE_CURRENT_BINARY_DIR}/levels.h)
+  set(isa_levels ${wanted_levels})
+  list(GET wanted_levels 0 lowest)
+  string(TOUPPER ${lowest} lowest)
+  set_source_files_properties(src/cpu_level.cpp PROPERTIES COMPILE_DEFINITIONS TORCH_LOWEST_LEVEL=${lowest})
+endif()
+
+if(NOT wanted_families STREQUAL "all")
+  if(wanted_families STREQUAL "inference")
+    set(wanted_families copy unary binary pointwise question softmax norm embedding activation matmul contraction view
+      create join index reduce sort conv pooling)
+  endif()
+  foreach(family IN LISTS wanted_families)
+    if(NOT family IN_LIST families)
+      message(FATAL_ERROR "TORCH_FAMILIES: there is no family '${family}'; there are ${families}")
+    endif()
+  endforeach()
+  set(absent_families ${families})
+  list(REMOVE_ITEM absent_families ${wanted_families})
+  string(REPLACE ";" " " text "${absent_families}")
+  set_source_files_properties(src/registry.cpp PROPERTIES COMPILE_DEFINITIONS "TORCH_ABSENT_FAMILIES=\" ${text} \"")
+  # Without the profiler, whose functions are one for each operator; what only absent families call goes when the
+  # library is linked.
+  list(FILTER host_sources EXCLUDE REGEX "/src/profile_slots.cpp")
+  list(APPEND host_sources ${CMAKE_CURRENT_SOURCE_DIR}/src/absent/profile_slots.cpp)
+  set_source_files_properties(src/profile.cpp PROPERTIES COMPILE_DEFINITIONS TORCH_WITHOUT_PROFILER)
+  set(TORCH_SMALL_FLAGS -ffunction-sections -fdata-sections)
+  set(TORCH_SMALL_OPTIMIZE $<$<CONFIG:Release>:-Os>) # of what has no loops over elements
+  set(TORCH_SMALL_LINK_FLAGS -Wl,--gc-sections)
+endif()
