@@ -9,6 +9,7 @@
 #include "elementwise.h"
 #include "fft_kernels.h"
 #include "gemm_kernels.h"
+#include "int8_kernels.h"
 #include "isa.h"
 #include "kernels/index.h"
 #include "kernels/reduce.h"
@@ -71,6 +72,7 @@ void choose_instruction_set() {
   on_cpu(reductions);
   on_cpu(TORCH_PICK_ISA(random_table)());
   on_cpu(TORCH_PICK_ISA(gemm_table)());
+  on_cpu(TORCH_PICK_ISA(int8_table)());
   on_cpu(TORCH_PICK_ISA(softmax_float)());
   on_cpu(TORCH_PICK_ISA(softmax_double)());
   on_cpu(TORCH_PICK_ISA(norm_float)());

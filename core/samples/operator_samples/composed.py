@@ -1,4 +1,4 @@
-"""Operators composed of others, and without a gradient of their own, whose operands must fit each other."""
+"""Operators composed of others, or without a gradient of their own, whose operands must fit each other."""
 
 import torch
 
@@ -11,6 +11,13 @@ def winners(t, high, *shape):
 
 
 CALLS = {
+    "_int8_linear": [
+        lambda t: call(
+            t(3, 5, dtype=torch.float32),
+            t.index(9, 4, 5).to(torch.int8),
+            t(4, low=0.5, high=2.0, dtype=torch.float32),
+        )
+    ],
     "native_batch_norm_backward": [
         lambda t: call(t(3, 2, 4), t(3, 2, 4), t(2), t(2), t.positive(2), t(2), t.positive(2), True, 1e-5)
     ],

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "iterate.h"
+#include "ops/int8_linear.h"
 #include "ops/product.h"
 #include "register.h"
 #include "torch/core/blas.h"
@@ -430,6 +431,7 @@ void register_matmul() {
   set_native<op::vdot>(vdot_kernel);
   set_native<op::matmul>(matmul_kernel);
   set_native<op::linear>(linear_kernel);
+  set_native<op::int8_linear>(int8_linear_kernel);
   set_native<op::addmm>(addmm_kernel);
   set_native<op::addmm_>(addmm_in_place);
   set_native<op::addmv>(addmv_kernel);

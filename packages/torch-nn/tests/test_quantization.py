@@ -67,6 +67,17 @@ def test_a_linear_layer_holds_bytes_and_multiplies_integers():
     assert not list(small.parameters()) and torch.equal(small[0](torch.zeros(1, 3))[0], net[0].bias)
 
 
+def test_a_weight_whose_zero_is_another_integer():
+    net = nn.Sequential(linear())
+    config = q.QConfig(q.default_dynamic_quant_observer, q.MinMaxObserver.with_args(dtype=torch.qint8))
+    small = q.quantize_dynamic(net, {"0": config})
+    assert small[0].weight().q_zero_point() != 0 and (small(X) - net(X)).abs().max() < 0.05
+    again = q.quantize_dynamic(nn.Sequential(nn.Linear(3, 2)))
+    again(X)
+    again.load_state_dict(small.state_dict())
+    assert torch.equal(again(X), small(X))
+
+
 def test_configurations_by_name_and_in_half_precision():
     net = nn.Sequential(linear(), linear())
     small = q.quantize_dynamic(net, {"1": q.per_channel_dynamic_qconfig})

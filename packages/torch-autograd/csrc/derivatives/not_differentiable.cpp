@@ -5,6 +5,7 @@
 #include "torch/core/ops/binary.h"
 #include "torch/core/ops/index.h"
 #include "torch/core/ops/join.h"
+#include "torch/core/ops/matmul.h"
 #include "torch/core/ops/pointwise.h"
 #include "torch/core/ops/question.h"
 #include "torch/core/ops/sort.h"
@@ -23,6 +24,7 @@ void register_not_differentiable() {
   not_differentiable<op::result_type_op, op::_holds>();
   not_differentiable<op::nonzero, op::nonzero_tuple, op::one_hot, op::bincount, op::searchsorted, op::isin,
                      op::histc>();
+  not_differentiable<op::int8_linear>();
   not_differentiable<op::repeat_interleave, op::unique_flat, op::unique_dim, op::unique_consecutive>();
 }
 

@@ -11,6 +11,8 @@ from torch.nn import functional as F
 from ._layers import zeros_like_weight
 from ._weights import adopt, fit, held, hold, quantize_weight
 
+INT8_LINEAR = torch._C._operator("_int8_linear")
+
 __all__ = ["GRU", "GRUCell", "LSTM", "LSTMCell", "Linear", "RNNCell"]
 
 
@@ -36,6 +38,7 @@ class Linear(nn.Module):
         )
 
     def _hold(self, weight: Tensor, bias: Tensor | None) -> None:
+        self.__dict__["_scales"] = None
         if weight.dtype is torch.float16:
             self.register_buffer("weight_half", weight)
         else:
@@ -59,10 +62,15 @@ class Linear(nn.Module):
             raise RuntimeError(f"Linear: expected an input of float32, got {x.dtype}")
         if x.shape[-1:] != (self.in_features,):
             raise RuntimeError(f"Linear: expected {self.in_features} features, got an input of shape {tuple(x.shape)}")
+        if self.__dict__.get("_scales") is None:
+            # one for each row, or None where zero is not the integer 0
+            scales = self.weight_scale.to(torch.float32).expand(self.out_features).contiguous()
+            self.__dict__["_scales"] = (None if self.weight_zero_point.any() else scales,)
+        (scales,) = self._scales
+        if scales is not None and self.in_features < 1 << 16:
+            return INT8_LINEAR(x, self.weight_int, scales, self.bias())
         zero = self.weight_zero_point
-        integers = self.weight_int.to(torch.float32)
-        if zero.any():
-            integers = integers - (zero[:, None] if zero.dim() else zero)
+        integers = self.weight_int.to(torch.float32) - (zero[:, None] if zero.dim() else zero)
         step = x.detach().abs().amax(-1, keepdim=True).clamp(min=1e-30) / 127 if x.numel() else x[..., :1]
         y = F.linear((x / step).round(), integers) * (step * self.weight_scale.to(torch.float32))
         bias = self.bias()
@@ -86,6 +94,7 @@ class Linear(nn.Module):
         return made
 
     def _load_from_state_dict(self, state_dict: Any, prefix: str, *args: Any) -> None:
+        self.__dict__["_scales"] = None
         fit(self, state_dict, prefix)
         super()._load_from_state_dict(state_dict, prefix, *args)
 

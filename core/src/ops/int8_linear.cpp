@@ -1,0 +1,36 @@
+// A linear layer over int8 values and scales: the input is rounded row by row as it comes.
+#include "ops/int8_linear.h"
+
+#include "dense.h"
+#include "int8_kernels.h"
+#include "work.h"
+
+namespace torch {
+
+Tensor int8_linear_kernel(const Tensor& input, const Tensor& weight, const Tensor& scale, const Tensor& bias) {
+  TORCH_CHECK(input.dtype() == DType::Float32, "_int8_linear: input must be torch.float32, got ", input.dtype());
+  TORCH_CHECK(weight.dtype() == DType::Int8 && weight.dim() == 2,
+              "_int8_linear: weight must be torch.int8 of shape (out, in), got ", weight.dtype(), " of shape ",
+              weight.sizes());
+  TORCH_CHECK(input.dim() >= 1 && input.size(-1) == weight.size(1), "_int8_linear: last dim of input ", input.sizes(),
+              " must equal last dim of weight ", weight.sizes());
+  const int64_t n = weight.size(0), k = weight.size(1);
+  TORCH_CHECK(scale.dtype() == DType::Float32 && scale.dim() == 1 && scale.size(0) == n,
+              "_int8_linear: scale must be torch.float32 with one number for each of ", n, " rows, got ", scale.dtype(),
+              " of shape ", scale.sizes());
+  TORCH_CHECK(!bias || (bias.dtype() == DType::Float32 && bias.dim() == 1 && bias.size(0) == n),
+              "_int8_linear: bias must be torch.float32 with one number for each of ", n, " rows");
+  TORCH_CHECK(k < (int64_t{1} << 16), "_int8_linear: sums of 32 bits hold less than 65536 products, got ", k);
+  std::vector<int64_t> shape(input.sizes().begin(), input.sizes().end() - 1);
+  shape.push_back(n);
+  Tensor out = empty_tensor(shape, DType::Float32, input.device());
+  if (const auto* kernels = work<Int8Kernels>.on("_int8_linear", out); kernels && out.numel()) {
+    const Tensor x = as_contiguous(input, DType::Float32), w = as_contiguous(weight, DType::Int8),
+                 s = as_contiguous(scale, DType::Float32), b = bias ? as_contiguous(bias, DType::Float32) : Tensor();
+    kernels->linear({out.numel() / n, n, k, x.data<float>(), w.data<int8_t>(), s.data<float>(),
+                     b ? b.data<float>() : nullptr, out.data<float>()});
+  }
+  return out;
+}
+
+}  // namespace torch

@@ -1,0 +1,9 @@
+// The kernel of the row `_int8_linear`, which the family of matrix products registers.
+#pragma once
+#include "torch/core/tensor.h"
+
+namespace torch {
+
+Tensor int8_linear_kernel(const Tensor& input, const Tensor& weight, const Tensor& scale, const Tensor& bias);
+
+}  // namespace torch

@@ -1,0 +1,119 @@
+"""Products over int8 values and scales, against the same integers in int64."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+import torch
+from torch import _C
+
+linear = _C._operator("_int8_linear")
+
+
+def made(m, n, k, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    x = torch.randn(m, k, generator=generator) * 3
+    w = torch.randint(-128, 128, (n, k), generator=generator, dtype=torch.int8)
+    return x, w, torch.rand(n, generator=generator) + 0.1, torch.randn(n, generator=generator)
+
+
+def expected(x, w, scale, bias=None):
+    """The formula in integers and double precision."""
+    step = (x.abs().amax(-1, keepdim=True) / 127).clamp(min=1e-37)
+    inverse = 127 / x.abs().amax(-1, keepdim=True).clamp(min=1e-37)
+    y = ((x * inverse).round().long() @ w.long().t()).double() * (step.double() * scale.double())
+    return y if bias is None else y + bias
+
+
+@pytest.mark.parametrize(
+    "m, n, k",
+    [
+        (1, 1, 1),
+        (1, 64, 256),
+        (3, 5, 7),
+        (4, 4, 64),
+        (5, 9, 65),
+        (6, 3, 63),
+        (8, 17, 130),
+        (33, 66, 1000),
+        (2, 3, 4097),
+    ],
+)
+def test_integers_are_multiplied_exactly(m, n, k):
+    x, w, scale, bias = made(m, n, k)
+    wanted = expected(x, w, scale, bias)
+    assert torch.allclose(linear(x, w, scale, bias).double(), wanted, rtol=1e-5, atol=1e-5 * wanted.abs().max().item())
+    assert torch.allclose(linear(x, w, scale).double(), wanted - bias, rtol=1e-5, atol=1e-5 * wanted.abs().max().item())
+
+
+def test_extremes_do_not_overflow():
+    k = 65535
+    for sign in (1, -1):
+        x, w = torch.full((2, k), 5.0), torch.full((3, k), -128 if sign < 0 else 127, dtype=torch.int8)
+        assert torch.allclose(linear(x, w, torch.ones(3)), torch.full((2, 3), 5.0 * k * w[0, 0].item()))
+
+
+def test_shapes_strides_and_nothing():
+    x, w, scale, bias = made(6, 5, 8)
+    y = linear(x, w, scale, bias)
+    assert torch.equal(linear(x.reshape(2, 3, 8), w, scale, bias), y.reshape(2, 3, 5))
+    assert torch.equal(linear(x[0], w, scale, bias), y[0])
+    assert torch.equal(linear(x.t().contiguous().t(), w.t().contiguous().t(), scale, bias), y)
+    assert linear(x[:0], w, scale).shape == (0, 5) and linear(x, w[:0], scale[:0]).shape == (6, 0)
+    assert torch.equal(linear(x[:, :0], w[:, :0], scale, bias), bias.expand(6, 5))
+    assert linear(x.to("meta"), w.to("meta"), scale.to("meta")).shape == (6, 5)
+
+
+def test_rows_of_zeros_nan_and_infinity_stand_for_themselves():
+    x, w, scale, bias = made(4, 5, 70)
+    x[0], x[1, 3], x[2, 69] = 0, float("nan"), float("inf")
+    y = linear(x, w, scale, bias)
+    assert torch.equal(y[0], bias) and y[1:3].isnan().all() and torch.equal(y[3:], linear(x[3:], w, scale, bias))
+    tiny = torch.full((1, 70), 1e-42)
+    assert torch.equal(linear(tiny, w, scale, bias)[0], bias)
+
+
+def test_threads_change_nothing():
+    x, w, scale, bias = made(70, 130, 300)
+    y, threads = linear(x, w, scale, bias), torch.get_num_threads()
+    try:
+        for count in (1, 2, 5):
+            torch.set_num_threads(count)
+            assert torch.equal(linear(x, w, scale, bias), y)
+    finally:
+        torch.set_num_threads(threads)
+
+
+def test_every_level_gives_the_same():
+    program = """
+import torch, hashlib
+g = torch.Generator().manual_seed(1)
+x, w = torch.randn(9, 200, generator=g), torch.randint(-128, 128, (21, 200), generator=g, dtype=torch.int8)
+y = torch._C._operator("_int8_linear")(x, w, torch.rand(21, generator=g))
+print(hashlib.sha256(bytes(y.flatten().view(torch.uint8).tolist())).hexdigest())"""
+    found = set()
+    for level in ("v2", "v3", None):
+        environment = {k: v for k, v in os.environ.items() if k != "TORCH_CPU_LEVEL"}
+        if level and torch.backends.cpu.get_cpu_capability() != "DEFAULT":
+            environment["TORCH_CPU_LEVEL"] = level
+        run = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
+        assert run.returncode == 0, run.stderr
+        found.add(run.stdout)
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        (lambda x, w, s, b: (x.double(), w, s, b), "input must be torch.float32, got torch.float64"),
+        (lambda x, w, s, b: (x, w.int(), s, b), r"weight must be torch.int8 of shape \(out, in\), got torch.int32"),
+        (lambda x, w, s, b: (x[:, :3], w, s, b), r"last dim of input \(2, 3\) must equal last dim of weight \(3, 4\)"),
+        (lambda x, w, s, b: (x, w, s[:2], b), "scale must be torch.float32 with one number for each of 3 rows"),
+        (lambda x, w, s, b: (x, w, s, b[:2]), "bias must be torch.float32 with one number for each of 3 rows"),
+        (lambda x, w, s, b: (torch.ones(1, 65536), torch.ones(3, 65536, dtype=torch.int8), s, b), "less than 65536 products, got 65536"),
+    ],
+)  # fmt: skip
+def test_wrong_operands_are_named(change, message):
+    with pytest.raises(RuntimeError, match="_int8_linear: .*" + message):
+        linear(*change(*made(2, 3, 4)))
