@@ -62,7 +62,8 @@ const ElementwiseWork kElementwise{
       const Tensor* host[4];
       for (size_t i = 0; i < inputs.size(); ++i) host[i] = &(held[i] = as_host(*inputs[i]));
       elementwise(op, compute, as_host(out), {host, inputs.size()}, scalars, count);
-    }};
+    },
+    nullptr};
 const CopyWork kCopy{[](const Tensor& dst, const Tensor& src) {
   done.push_back("copy");
   copy_into(as_host(dst), as_host(src));
