@@ -215,13 +215,22 @@ bool JointBuilder::is_cheap(int value) {
   return cheap_[value] = true;
 }
 
+// A function of one tensor is more work than its result is to carry, as long as that stays in the caches: five times
+// tanh(x * y) + y of 1e4 elements with backward takes 67.7 us where all is computed again, 48.7 so (eager: 67.8).
+bool JointBuilder::is_better_kept(int value) const {
+  const RegionCall& call = text_.calls[size_t(maker_[size_t(value)])];
+  const auto tensors = std::count_if(call.arguments.begin(), call.arguments.end(),
+                                     [](const RegionArgument& a) { return a.form == RegionArgument::Form::Value; });
+  return tensors == 1 && cells_[size_t(value)].to_tensor().numel() < 32768;
+}
+
 void JointBuilder::choose() {
   for (const Found& f : found_)
     for (const RegionCall& c : f.calls) note_reads(c);
   const std::set<int> outputs(text_.outputs.begin(), text_.outputs.end());
   // In the order in which they are made: what is computed again may read what is kept.
   for (int v : std::set<int>(read_))
-    if (v >= text_.inputs && (outputs.count(v) || !is_cheap(v))) kept_.insert(v);
+    if (v >= text_.inputs && (outputs.count(v) || is_better_kept(v) || !is_cheap(v))) kept_.insert(v);
   to_.saved_of_.assign(to_.tensors_.size(), -1);
   for (size_t i = 0; i < to_.tensors_.size(); ++i)
     if (read_.count(to_.tensors_[i])) {

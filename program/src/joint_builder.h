@@ -28,6 +28,7 @@ class JointBuilder {
   void write_forward();
   void write_backward(const Found& found, unsigned which);
   bool is_cheap(int value);
+  bool is_better_kept(int value) const;
   int known(const Tensor& t) const;
   void know(const Tensor& t, int value);
   void note_reads(const RegionCall& call);

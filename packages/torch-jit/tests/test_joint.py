@@ -98,8 +98,16 @@ def test_a_region_is_one_node():
     agree(chain, plan, args)
     assert plan(*args).grad_fn.name() == "ProgramBackward0"
     text = plan.describe()
+    assert "forward, keeping 2 values" in text  # of sigmoid and tanh
+    assert "group  neg mul mul tanh_backward sigmoid_backward mul mul add" in text
+
+
+def test_what_is_big_is_computed_again():
+    plan = plan_of(chain, torch.randn(40_000), torch.randn(40_000))
+    agree(chain, plan, [torch.randn(40_000, requires_grad=True), torch.randn(40_000, requires_grad=True)])
+    text = plan.describe()
     assert "forward, keeping 0 values" in text
-    assert "group  mul add sigmoid tanh neg mul mul tanh_backward sigmoid_backward mul mul add" in text
+    assert "  backward\n  group  mul add sigmoid tanh neg" in text
 
 
 def test_who_requires_a_gradient_is_part_of_a_plan():
