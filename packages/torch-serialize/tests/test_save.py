@@ -146,6 +146,31 @@ def test_an_object_without_a_name_cannot_be_saved(tmp_path):
     assert path.read_bytes() == b"old" and os.listdir(tmp_path) == ["x.pt"]
 
 
+class OnlyFileno:
+    """What files of 2016 had to have."""
+
+    def __init__(self, file):
+        self.file = file
+
+    def fileno(self):
+        return self.file.fileno()
+
+
+@pytest.mark.parametrize("format", ["zip", "stream", "tar"])
+def test_objects_that_have_only_a_descriptor_are_files(tmp_path, format):
+    path = tmp_path / "x.pt"
+    value = {"a": np.arange(70_000.0), "b": [1, "two"]}
+    with open(path, "wb") as file:
+        save(value, OnlyFileno(file), format=format, arrays="numpy")
+        file.seek(0, os.SEEK_END)  # which is its owner's still
+    for source in (path, None):
+        with open(path, "rb") as file:
+            back = load(source or OnlyFileno(file), arrays="numpy")
+            assert not file.closed
+        assert np.array_equal(back["a"], value["a"])
+        assert back["b"] == value["b"]
+
+
 def test_wrong_arguments_are_explained(tmp_path):
     with pytest.raises(AttributeError, match="got int"):
         save({}, 3)

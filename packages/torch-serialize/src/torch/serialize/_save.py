@@ -11,6 +11,7 @@ from typing import Any
 from ._arrays.adapters import Adapter, NumpyAdapter, TorchAdapter
 from ._arrays.backends import arrays as choose
 from ._arrays.dtypes import UNTYPED
+from ._descriptor import Descriptor
 from ._formats import legacy_save
 from ._formats.zip_save import write_parts, write_zip
 from ._pickles.pickler import Pickler
@@ -59,7 +60,9 @@ def save(
     if format not in ("zip", "stream", "tar"):
         raise ValueError(f"save: format must be 'zip', 'stream' or 'tar', got {format!r}")
     if not isinstance(f, (str, os.PathLike)) and not hasattr(f, "write"):
-        raise AttributeError(f"save: expected a path or a binary file object with 'write', got {type(f).__name__}")
+        if not hasattr(f, "fileno"):
+            raise AttributeError(f"save: expected a path or a binary file object with 'write', got {type(f).__name__}")
+        f = Descriptor(f)
     if isinstance(f, io.TextIOBase):
         raise TypeError("save: the file is open in text mode; open it with mode 'wb'")
     if pickle_module is None:

@@ -11,6 +11,7 @@ import mmap
 import os
 import threading
 
+from .._descriptor import Descriptor
 from .._errors import FileFormatError
 from .progress import SILENT
 
@@ -166,6 +167,8 @@ def open_source(f, what: str = "load", spool: bool = False) -> Source:
         return MemorySource(part, "BytesIO object", release, base)
     if isinstance(f, (bytes, bytearray, memoryview, mmap.mmap)):
         return MemorySource(memoryview(f).cast("B"), type(f).__name__)
+    if not hasattr(f, "read") and hasattr(f, "fileno"):
+        f = Descriptor(f)
     if not hasattr(f, "read"):
         raise AttributeError(
             f"{what}: expected a path or a binary file object with 'read', 'seek' and 'tell', got {type(f).__name__}"
