@@ -314,6 +314,78 @@ def sleeping_list():
     return f
 
 
+@trap(three)
+def append_by_map():
+    items = []
+
+    def f(x):
+        list(map(items.append, [1, 2]))
+        return x * len(items)
+
+    return f
+
+
+@trap(three)
+def append_by_reduce():
+    items = []
+
+    def f(x):
+        functools.reduce(lambda a, b: a, map(items.append, [1, 2]))
+        return x * len(items)
+
+    return f
+
+
+@trap(three)
+def dunder_in_place():
+    items = [1]
+
+    def f(x):
+        items.__iadd__([1])
+        return x * len(items)
+
+    return f
+
+
+@trap(three)
+def method_of_the_class():
+    items = [1]
+
+    def f(x):
+        list.append(items, 1)
+        return x * len(items)
+
+    return f
+
+
+@trap(three)
+def set_by_object():
+    class A:
+        n = 1
+
+    a = A()
+
+    def f(x):
+        object.__setattr__(a, "n", a.n + 1)
+        return x * a.n
+
+    return f
+
+
+@trap(three)
+def dict_of_an_object():
+    class A:
+        n = 1
+
+    a = A()
+
+    def f(x):
+        a.__dict__["n"] = a.n + 1
+        return x * a.n
+
+    return f
+
+
 # --- values of tensors ---
 
 

@@ -4,6 +4,7 @@ import copy
 import inspect
 import pickle
 import random
+import weakref
 
 import compile_cases
 import compile_traps
@@ -321,6 +322,34 @@ def test_too_many_captures_end_in_plain_calls():
         with pytest.raises(torch._dynamo.exc.FailOnRecompileLimitHit):
             for n in range(4):
                 g(torch.ones(1), n)
+
+
+def test_functions_of_c_are_called_by_others_only_if_they_are_known(capsys):
+    def f(x):
+        list(map(print, ["seen"]))
+        return sorted([2, 1], key=abs) and x + 1
+
+    g = torch.compile(f)
+    for _ in range(3):
+        g(torch.ones(1))
+    assert capsys.readouterr().out == "seen\n" * 3
+
+
+def test_the_limit_has_two_names():
+    f = torch.compile(lambda x, n: x * n)
+    with torch._dynamo.config.patch(cache_size_limit=20):
+        for n in range(12):
+            f(torch.ones(1), n)
+        assert f._compiled.captures == 12 and f._compiled.reason is None
+
+
+def test_what_a_call_was_given_is_not_kept():
+    f = torch.compile(lambda x: x.relu() * 2)
+    x = torch.randn(3)
+    seen = weakref.ref(x)
+    f(x)
+    del x
+    assert seen() is None
 
 
 def test_modules_keep_their_face():

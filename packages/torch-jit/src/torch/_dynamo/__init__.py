@@ -91,7 +91,7 @@ def __getattr__(name):
 
         globals()[name] = OptimizedModule
         return OptimizedModule
-    if name in ("eval_frame", "utils", "testing", "backends", "convert_frame", "_trace_wrapped_higher_order_op"):
+    if name in ("eval_frame", "utils", "testing", "backends", "_trace_wrapped_higher_order_op"):
         from importlib import import_module
 
         return import_module(f"torch._dynamo.{name}")

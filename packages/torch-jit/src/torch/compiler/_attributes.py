@@ -11,7 +11,18 @@ import types
 import torch
 
 from ._guards import of_class
-from ._tables import DICTS, OF_TENSORS, TENSOR_ATTRIBUTES, TENSOR_FUNCTIONS, Operator, has_dict, is_torchs, module_class
+from ._tables import (
+    CONTAINERS,
+    DICTS,
+    MUTATING,
+    OF_TENSORS,
+    TENSOR_ATTRIBUTES,
+    TENSOR_FUNCTIONS,
+    Operator,
+    has_dict,
+    is_torchs,
+    module_class,
+)
 
 _WITHOUT_STATE = frozenset(
     (torch.Size, torch.device, torch.dtype, torch.layout, torch.memory_format, collections.deque)
@@ -37,6 +48,8 @@ def attribute(observer, value, name):
         elif name not in _OF_FUNCTIONS:
             _stop(observer, name, kind)
         return found
+    if kind in CONTAINERS and name in MUTATING and id(value) in observer.outside:
+        observer.stop(f"{name}() changes a {kind.__name__} from outside", sys._getframe(2))
     if isinstance(value, BaseException) or kind.__module__ == "builtins" or kind in DICTS or kind in _WITHOUT_STATE:
         return getattr(value, name)
     if isinstance(value, tuple) and name in getattr(kind, "_fields", ()):

@@ -210,6 +210,7 @@ def _builtin(observer, function, args, kwargs):
             observer.stop(f"{name}() looks for an object")
         return function(*args, **kwargs)
     if (known and function in PURE) or isinstance(function, operator.itemgetter):
+        _check_given(observer, args, kwargs)
         if function in (operator.is_, operator.is_not):
             args = tuple(map(observer.compared, args))
         return function(*args, **kwargs)
@@ -218,6 +219,13 @@ def _builtin(observer, function, args, kwargs):
     ):
         return function(*args, **kwargs)
     return _stopped(observer, f"{named(function)}() is called", function, args, kwargs)
+
+
+def _check_given(observer, args, kwargs):
+    """Functions of C that other functions of C are given would be called unseen."""
+    for each in (*args, *kwargs.values()):
+        if is_strange(each):
+            observer.stop(f"{named(each)}() is called")
 
 
 def _iterated(observer, function, args):
@@ -238,6 +246,7 @@ def _make(observer, kind, args, kwargs):
     if kind is super or (kind is type and len(args) == 1):
         return kind(*args, **kwargs)
     if kind in PURE:
+        _check_given(observer, args, kwargs)
         return kind(*(_iterated(observer, kind, args) if kind in ITERATING else args), **kwargs)
     if issubclass(kind, BaseException):
         return kind(*args, **kwargs)

@@ -60,7 +60,7 @@ class Compiled:
             return self.function(*args, **kwargs)
         if _stances.current.fails and self.captures:
             raise RuntimeError("Detected recompile when torch.compile stance is 'fail_on_recompile'")
-        if len(self.programs) >= config.recompile_limit:
+        if len(self.programs) >= _limit():
             return self._too_many(args, kwargs)
         if self.programs:
             utils.note_recompile(self.function, self.programs, args, kwargs)
@@ -104,6 +104,11 @@ class Captured:
 
     def __init__(self, guards, graph):
         self.guards, self.graph = guards, graph
+
+
+def _limit():
+    """The limit under either of its names, whichever a program has set."""
+    return config.cache_size_limit if config.recompile_limit == 8 else config.recompile_limit
 
 
 def _name(function):

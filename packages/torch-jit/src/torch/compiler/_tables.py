@@ -67,7 +67,7 @@ VALUES = frozenset((
 MUTATING = frozenset((
     "append", "extend", "insert", "pop", "popitem", "remove", "clear", "sort", "reverse", "update", "setdefault",
     "add", "discard", "appendleft", "popleft", "extendleft", "move_to_end", "__setitem__", "__delitem__", "rotate",
-    "difference_update", "intersection_update", "symmetric_difference_update",
+    "difference_update", "__iadd__", "__imul__", "__ior__", "__iand__", "__isub__", "__ixor__", "__missing__", "intersection_update", "symmetric_difference_update",
 ))  # fmt: skip
 #: methods of containers that compare their argument
 BY_IDENTITY = frozenset((
