@@ -194,6 +194,15 @@ def test_errors_name_the_layer_by_its_path():
     ]
 
 
+def test_without_notes_the_layer_stands_below_the_text_of_the_error(monkeypatch):
+    monkeypatch.setattr("torch.nn.modules.module._HAS_NOTES", False)
+    with pytest.raises(RuntimeError) as error:
+        nn.Sequential(nn.ReLU(), nn.Sequential(nn.Linear(4, 2)))(torch.zeros(1, 3))
+    text, layer = str(error.value).split("\n")
+    assert text == "linear: last dim of input (1, 3) must equal last dim of weight (2, 4)"
+    assert layer == "while running layer '1.0' of Sequential: Linear(in_features=4, out_features=2, bias=True)"
+
+
 def test_printing_shows_the_tree():
     net = nn.Sequential(nn.Linear(1, 2), nn.Sequential(nn.ReLU(inplace=True)))
     assert repr(net) == (

@@ -505,6 +505,16 @@ def _type_name(value):
     return cls.__name__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__name__}"
 
 
+_HAS_NOTES = hasattr(BaseException, "add_note")
+
+
+def _append_to_text(error, note):
+    """Python 3.10 shows no notes: there the layer stands in the line below an error's text."""
+    text = error.args[0] if error.args else None
+    if isinstance(text, str) and not isinstance(error, KeyError):
+        error.args = (text.partition("\nwhile running ")[0] + "\n" + note, *error.args[1:])
+
+
 def _name_layer(error, module):
     """Note on the error which layer it came out of, as the path from the outermost module that was called."""
     inner = getattr(error, "_layer", None)
@@ -521,11 +531,12 @@ def _name_layer(error, module):
         note = f"while running layer {path!r} of {module._get_name()}: {described}"
     try:
         error._layer = (module, path, described, place)
-        if hasattr(error, "add_note"):
-            if inner is None:
-                error.add_note(note)
-            else:
-                error.__notes__[place] = note
+        if not _HAS_NOTES:
+            _append_to_text(error, note)
+        elif inner is None:
+            error.add_note(note)
+        else:
+            error.__notes__[place] = note
     except Exception:  # an exception class that takes no attributes keeps its own text
         pass
 
