@@ -183,8 +183,24 @@ class Writer final : Names {
     graphs_ += text;
   }
   std::string graph(const Graph& g) {
-    block(g.block());
-    return print(g, *this);
+    const GraphPtr copy = g.copy();
+    replace_calls(copy->block());
+    block(copy->block());
+    return print(*copy, *this);
+  }
+  // Calls of Python that an operator of this library stands for (primitives_composed.cpp).
+  static void replace_calls(Block* b) {
+    for (Node* n : b->nodes()) {
+      for (Block* inner : n->blocks()) replace_calls(inner);
+      if (!n->is("prim::PythonOp") || !n->has_attribute("operator")) continue;
+      const auto& candidates = signatures("torch::" + n->s("operator"));
+      if (candidates.size() != 1 || !accepts(*candidates[0], *n)) continue;
+      Node* made = n->graph()->create("torch::" + n->s("operator"), n->inputs())->insert_before(n);
+      made->set_location(n->location());
+      made->output()->set_type(n->output()->type());
+      n->output()->replace_all_uses_with(made->output());
+      n->destroy();
+    }
   }
   void block(const Block* b) {
     for (const Node* n = b->begin(); n != b->end(); n = n->next()) {

@@ -18,6 +18,7 @@ void register_lists();
 void register_dicts();
 void register_tensors();
 void register_modes();
+void register_composed();
 
 namespace detail {
 

@@ -294,6 +294,7 @@ void register_primitives() {
   register_dicts();
   register_tensors();
   register_modes();
+  register_composed();
 }
 
 }  // namespace torch::program

@@ -11,12 +11,13 @@ from script_modules import MODULES
 from script_programs import PROGRAMS
 from torch import nn
 from torch.jit import _ir
+from torch.nn import functional as F
 
 load_program = _ir._native.load_program
 
 
 # Layers whose functions exist in Python only: the archive says so in place of a program.
-CALL_PYTHON = ["CosSim", "Dropout2d", "Fold", "PixelShuffle", "RMS", "Unfold", "Upsampleb"]
+CALL_PYTHON = ["CosSim", "Dropout2d", "Fold", "Unfold", "Upsampleb"]
 
 
 def saved(module):
@@ -83,6 +84,33 @@ def test_a_module_gives_what_it_gave(name):
     torch.manual_seed(0)
     make, args = MODULES[name][:2]
     check(torch.jit.script(make()), args)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+def test_what_is_python_in_a_script_is_not_in_the_runtime(dtype):
+    class Both(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.norm = nn.RMSNorm((2, 4), dtype=dtype)
+            self.plain = nn.RMSNorm(4, eps=0.5, elementwise_affine=False)
+
+        def forward(self, x, r: int):
+            y = self.plain(self.norm(x))
+            return y, F.pixel_shuffle(y, r), F.pixel_unshuffle(y, r)
+
+    torch.manual_seed(0)
+    compiled = torch.jit.script(Both())
+    module = load_program(saved(compiled))
+    x = torch.randn(3, 4, 2, 4).to(dtype)
+    with torch.no_grad():
+        assert same(compiled(x, 2), module.run("forward", x, 2))
+    for f in (compiled, lambda x, r: module.run("forward", x, r)):
+        with pytest.raises(RuntimeError, match="pixel_shuffle: 4 channels are not divisible"):
+            f(x, 3)
+        with pytest.raises(RuntimeError, match="pixel_shuffle: upscale_factor must be positive, got 0"):
+            f(x, 0)
+        with pytest.raises(RuntimeError, match="the last dims of input .* must equal normalized_shape"):
+            f(x[..., :3], 2)
 
 
 def test_a_layer_that_calls_python_says_so_when_it_is_loaded():
