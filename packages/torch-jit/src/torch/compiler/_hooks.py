@@ -1,0 +1,191 @@
+"""What instrumented code calls: for each name, attribute, item, call and store of a function that is followed."""
+
+from __future__ import annotations
+
+import collections
+import operator
+import sys
+import types
+
+import torch
+from torch.jit import _ir as ir
+
+from . import _attributes, _calls, _special
+from ._guards import is_plain, of_class
+from ._tables import DICTS, HEAP, INDEXED, has_dict, tensors_in
+
+_IN_PLACE = {
+    "Add": operator.iadd, "Sub": operator.isub, "Mult": operator.imul, "Div": operator.itruediv, "FloorDiv": operator.ifloordiv,
+    "Mod": operator.imod, "Pow": operator.ipow, "LShift": operator.ilshift, "RShift": operator.irshift, "BitOr": operator.ior,
+    "BitXor": operator.ixor, "BitAnd": operator.iand, "MatMult": operator.imatmul,
+}  # fmt: skip
+
+
+class Hooks:
+    """The half of an observer that instrumented code calls."""
+
+    def load(self, value, name):
+        """A global or builtin was read."""
+        frame = sys._getframe(1)
+        if self.reason is None:
+            space = frame.f_globals
+            if name in space:
+                self.outside_value(value, ("key", ("const", space), name))
+            else:
+                self.guards.check("absent", ("const", space), name)
+        return value
+
+    def attr(self, value, name):
+        """``value.name``."""
+        if self.reason is not None:
+            return getattr(value, name)
+        return _attributes.attribute(self, value, name)
+
+    def call(self, function):
+        """``function(...)``: what is called in its place."""
+        if self.reason is None and _calls.is_strange(function):
+            self.stop(f"{_calls.named(function)}() is called")
+        if self.reason is not None:
+            return function
+        return lambda *args, **kwargs: _calls.call(self, function, args, kwargs)
+
+    def apply(self, function, *args):
+        """``function(*args)``, watched."""
+        return _calls.call(self, function, args, {})
+
+    def item(self, value, key):
+        """``value[key]``."""
+        if self.reason is None and type(value) not in INDEXED:
+            if isinstance(of_class(type(value), "__getitem__"), types.FunctionType):
+                return self.apply(self.method(value, "__getitem__"), key)
+            if isinstance(value, torch.Tensor):
+                key = self.place(key)
+            elif type(value) is collections.defaultdict and id(value) in self.outside and key not in value:
+                self.stop("a defaultdict from outside gets a key")
+        return value[key]
+
+    def place(self, key):
+        """An index of a tensor: one that is a tensor without dims is read as a number; a list of numbers is a constant."""
+        if self.reason is None:
+            if type(key) is tuple:
+                return tuple(map(self.place, key))
+            if type(key) is list and key and all(type(k) is int for k in key):
+                recording = ir._native.Recording(None)
+                made = torch.tensor(key)
+                recording.end()
+                self.give_constant(made)
+                return made
+            for t in tensors_in(key):
+                if t.dim() == 0 or t.dtype in (torch.bool, torch.uint8):
+                    self.stop("a tensor is an index by its value")
+        return key
+
+    def sliced(self, value):
+        """``value[a:b]``."""
+        if type(value) not in INDEXED and not isinstance(value, torch.Tensor):
+            self.stop(f"a {type(value).__qualname__} is sliced")
+        return value
+
+    def iter(self, value):
+        """``for each in value``."""
+        if self.reason is None and type(value) not in INDEXED:
+            if not isinstance(value, torch.Tensor) and isinstance(
+                of_class(type(value), "__iter__"), types.FunctionType
+            ):
+                return self.apply(self.method(value, "__iter__"))
+            if isinstance(value, torch.Tensor):
+                return iter(value.unbind(0)) if value.dim() else iter(value)
+        return value
+
+    def method(self, value, name):
+        """A method that the class of a value has, guarded."""
+        self.class_has(type(value), name)
+        return types.MethodType(of_class(type(value), name), value)
+
+    def class_has(self, kind, name):
+        """Guard what a class has under a name."""
+        if self.reason is None and kind.__flags__ & HEAP:
+            self.guards.check("class", ("const", kind), name, of_class(kind, name))
+
+    def store(self, value, name):
+        """``value.name = ...``: the value, if it was made within."""
+        if self.reason is None and (
+            id(value) in self.outside or not has_dict(value) or isinstance(value, torch.Tensor)
+        ):
+            self.stop(f"the attribute {name} of a {type(value).__qualname__} is set", sys._getframe(1))
+        return value
+
+    def store_item(self, value, in_place=False):
+        """``value[...] = ...``."""
+        if self.reason is None and not isinstance(value, torch.Tensor):
+            if id(value) in self.outside or type(value) not in (list, dict, *DICTS):
+                self.stop(f"an item of a {type(value).__qualname__} from outside is set", sys._getframe(1))
+            elif in_place and any(id(v) in self.outside and not isinstance(v, torch.Tensor) for v in _values(value)):
+                self.stop("an item of a container is changed in place", sys._getframe(1))
+        return value
+
+    def augmented(self, value):
+        """``name += ...``."""
+        if (
+            self.reason is None
+            and id(value) in self.outside
+            and not isinstance(value, torch.Tensor)
+            and not is_plain(value)
+        ):
+            if type(value) is not tuple:
+                self.stop(f"a {type(value).__qualname__} from outside is changed in place", sys._getframe(1))
+
+    def augment(self, value, name, op, later):
+        """``value.name += later()``: of a tensor, a call in place that needs no store."""
+        held = self.attr(value, name)
+        made = _IN_PLACE[op](held, later())
+        if made is held and isinstance(made, torch.Tensor):
+            return
+        self.store(value, name)
+        setattr(value, name, made)
+
+    def compared(self, value):
+        """``value is ...``: objects are told apart by the guards, numbers and texts are not."""
+        if self.reason is None and type(value) in (int, float, complex, str, bytes):
+            self.stop(f"a {type(value).__name__} is compared by identity")
+        return value
+
+    def raised(self, error):
+        """``raise error``."""
+        self.error = error() if isinstance(error, type) and issubclass(error, BaseException) else error
+        return self.error
+
+    def caught(self):
+        """``except``: of what another than the function itself raised. No program says it, and values may decide."""
+        if sys.exc_info()[1] is not self.error:
+            self.stop("an exception is caught", sys._getframe(1))
+
+    def manager(self, value):
+        """``with value:``."""
+        return value if self.reason is not None else _special.manager(self, value)
+
+    def imported(self, value, module, name, level):
+        """``from module import name`` within a function."""
+        if self.reason is None:
+            frame = sys._getframe(1)
+            module = _absolute(module, level, frame.f_globals)
+            space = vars(sys.modules[module]) if module in sys.modules else {}
+            if isinstance(value, types.ModuleType):
+                return value
+            if space.get(name) is value:
+                self.outside_value(value, ("key", ("const", space), name))
+            else:
+                self.stop(f"{name} is imported from {module}")
+        return value
+
+
+def _values(container):
+    return container.values() if isinstance(container, dict) else container
+
+
+def _absolute(module, level, space):
+    if not level:
+        return module
+    package = (space.get("__package__") or space.get("__name__", "")).split(".")
+    base = package[: len(package) - level + 1]
+    return ".".join([*base, module] if module else base)

@@ -1,0 +1,157 @@
+"""What a program reads from outside, as it is observed: each value with where it comes from, and its guards."""
+
+from __future__ import annotations
+
+import enum
+import functools
+import types
+
+import torch
+from torch.jit import _ir as ir
+
+from ._guards import is_plain, layout_of
+from ._tables import DICTS, Operator, has_dict, module_class, tensor_classes
+
+#: how many leaves a container from outside may have
+_MOST = 512
+
+
+class Outside:
+    """The half of an observer that knows where values come from."""
+
+    def outside_value(self, value, source, of_arguments=False):
+        """Guard a value that the function reads from outside, and remember where it comes from."""
+        if self.reason is not None:
+            return value
+        guards = self.guards
+        if is_plain(value):
+            guards.check("equal", source, value)
+            return value
+        seen = self.known.get(id(value))
+        if seen is not None:
+            if seen[1] != source:
+                guards.check("same", source, guards.slot(seen[1]))
+            return value
+        kind = type(value)
+        self.known[id(value)] = (value, source, of_arguments)
+        self.guards.slot(source)
+        self.outside.add(id(value))
+        if isinstance(value, torch.Tensor):
+            return self._tensor(value, source)
+        if kind in (list, tuple, torch.Size) or (issubclass(kind, tuple) and hasattr(kind, "_fields")):
+            if len(value) > _MOST:
+                self.stop(f"{_say(source)} has {len(value)} items")
+                return value
+            guards.check("type", source, kind)
+            guards.check("len", source, len(value))
+            for i, item in enumerate(tuple(value)):
+                self.outside_value(item, ("index", source, i), of_arguments)
+        elif kind in (dict, *DICTS):
+            names = list(value)
+            if len(names) > _MOST or not all(map(is_plain, names)):
+                self.stop(f"{_say(source)} has keys that are no texts or numbers, or too many")
+                return value
+            guards.check("type", source, kind)
+            guards.check("keys", source, tuple(names))
+            for name in names:
+                self.outside_value(value[name], ("key", source, name), of_arguments)
+        elif kind in (set, frozenset):
+            if not all(map(is_plain, value)):
+                self.stop(f"{_say(source)} is a set of objects")
+                return value
+            guards.check("type", source, kind)
+            guards.check("keys", source, tuple(value))
+        elif kind is slice:
+            guards.check("type", source, slice)
+            for name in ("start", "stop", "step"):
+                self.outside_value(getattr(value, name), ("attr", source, name), of_arguments)
+        elif str(kind.__module__).startswith("torch.fx"):
+            self.strange = kind
+            self.stop(f"{_say(source)} is a {kind.__qualname__}")
+        elif of_arguments and not _is_fixed(value) and has_dict(value):
+            guards.check("type", source, kind)
+            self.loose.add(id(value))
+        elif kind is types.MethodType:
+            guards.check("type", source, kind)
+            self.outside_value(value.__func__, ("attr", source, "__func__"))
+            self.outside_value(value.__self__, ("attr", source, "__self__"), of_arguments)
+        elif kind is functools.partial:
+            guards.check("type", source, kind)
+            for name in ("func", "args", "keywords"):
+                self.outside_value(getattr(value, name), ("attr", source, name), of_arguments)
+        elif isinstance(value, types.BuiltinFunctionType) and not isinstance(
+            value.__self__, (type(None), types.ModuleType, type)
+        ):
+            self.stop(f"{_say(source)} is a method of a {type(value.__self__).__qualname__}")
+        elif _is_fixed(value) or has_dict(value) or isinstance(value, Operator):
+            guards.check("is", source, value)
+            if isinstance(value, module_class()):
+                guards.check("type", source, kind)
+        else:
+            self.stop(f"{_say(source)} is a {kind.__module__}.{kind.__qualname__}, which is not followed")
+        return value
+
+    def _tensor(self, value, source):
+        if type(value) is not torch.Tensor and type(value) not in tensor_classes():
+            self.strange = type(value)
+            self.stop(f"{_say(source)} is a tensor of the class {type(value).__qualname__}")
+            return value
+        if value.layout is not torch.strided or value.device.type == "meta" or getattr(value, "is_nested", False):
+            self.stop(f"{_say(source)} is a tensor of layout {value.layout} on {value.device}")
+            return value
+        guards = self.guards
+        guards.check("tensor", source, layout_of(value))
+        slot = guards.slot(source)
+        v = self.graph.addInput(f"input_{len(self.inputs)}", ir.TensorType.get())
+        if self.tracer.has_value(value):
+            self.stop(f"{_say(source)} is a tensor that has been in use before it was read")
+        self.tracer.set_value(value, v)
+        self.input_of[id(value)] = len(self.inputs)
+        self.inputs.append(slot)
+        self.examples.append(value)
+        self.tensors.add(id(value))
+        self.kept.append(value)
+        return value
+
+    def told_apart(self):
+        """Slots of objects that must not be one: where another object may stand for what was seen, it could be any of its class."""
+        loose = {type(self.known[i][0]) for i in self.loose}
+        kinds = (list, dict, set, tuple, *loose)
+        apart = [v for v in self.known.values() if isinstance(v[0], kinds) and not (type(v[0]) is tuple and not v[0])]
+        return [self.guards.slot(source) for _, source, _ in apart]
+
+    def arguments(self, args, kwargs):
+        """What the function is called with."""
+        self.guards.check("len", ("args",), len(args))
+        self.guards.check("keys", ("kwargs",), tuple(kwargs))
+        for i, value in enumerate(args):
+            self.outside_value(value, ("index", ("args",), i), True)
+        for name, value in kwargs.items():
+            self.outside_value(value, ("key", ("kwargs",), name), True)
+
+
+def _is_fixed(value):
+    """Whether an object means the same for as long as it is the same: functions, classes, modules of layers."""
+    fixed = (
+        type, types.FunctionType, types.BuiltinFunctionType, types.ModuleType, enum.Enum,
+    )  # fmt: skip
+    return isinstance(value, (*fixed, module_class()))
+
+
+def _say(source):
+    """A source as a program writes it."""
+    kind, *rest = source
+    if kind == "args":
+        return "the arguments"
+    if kind == "kwargs":
+        return "the arguments by name"
+    if kind == "const":
+        return getattr(rest[0], "__name__", "") or type(rest[0]).__name__
+    if kind == "cell":
+        return "a variable of an enclosing function"
+    above = rest[0]
+    if kind == "index":
+        return f"argument {rest[1]}" if above == ("args",) else f"{_say(above)}[{rest[1]}]"
+    if kind == "key":
+        return str(rest[1]) if above == ("kwargs",) or above[0] == "const" else f"{_say(above)}[{rest[1]!r}]"
+    return f"{_say(above)}.{rest[1]}"
