@@ -50,6 +50,11 @@ class Cache {
  public:
   void* allocate(size_t nbytes, int device, cudaStream_t stream);
   void release(void* data);
+  int device_of(const void* data) {
+    const std::lock_guard lock(mutex_);
+    const auto at = in_use_.find(const_cast<void*>(data));
+    return at == in_use_.end() ? current_device() : at->second->device;
+  }
   void record_stream(void* data, const Stream& stream);
   void empty();
 
@@ -303,6 +308,7 @@ std::vector<SegmentInfo> Cache::snapshot() {
 
 void* allocate(size_t nbytes, int device, cudaStream_t stream) { return cache().allocate(nbytes, device, stream); }
 void release(void* data) { cache().release(data); }
+int device_of(const void* data) { return cache().device_of(data); }
 void record_stream(void* data, const Stream& stream) { cache().record_stream(data, stream); }
 void empty_cache() { cache().empty(); }
 MemoryStats memory_stats(int device) {

@@ -10,6 +10,7 @@
 #include "cuda/runtime.h"
 #include "cuda/tables.h"
 #include "torch/core/random.h"
+#include "work.h"
 
 namespace torch::cuda {
 
@@ -102,6 +103,10 @@ void start() {
   fill_elementwise_tables();
   fill_reduce_table();
   fill_index_table();
+  set_work(DeviceType::CUDA, &softmax_float);
+  set_work(DeviceType::CUDA, &softmax_double);
+  set_work(DeviceType::CUDA, &norm_float);
+  set_work(DeviceType::CUDA, &norm_double);
 }
 
 }  // namespace torch::cuda

@@ -37,4 +37,17 @@ __device__ __forceinline__ typename Op::Acc fold_block(typename Op::Acc a) {
   return a;
 }
 
+// All threads have the result.
+template <class Op>
+__device__ __forceinline__ typename Op::Acc fold_block_for_all(typename Op::Acc a) {
+  using Acc = typename Op::Acc;
+  TORCH_SHARED(Acc, result, [1]);
+  a = fold_block<Op>(a);
+  if (threadIdx.x == 0) result[0] = a;
+  __syncthreads();
+  a = result[0];
+  __syncthreads();  // `result` may be used again
+  return a;
+}
+
 }  // namespace torch::cuda

@@ -17,7 +17,7 @@ RUN = [
     "softplus", "relu", "leaky_relu", "threshold", "empty", "zeros", "ones", "full", "arange", "linspace",
     "zeros_like", "clone", "contiguous", "copy_", "fill_", "zero_", "view", "reshape", "transpose", "permute",
     "expand", "narrow", "select", "squeeze", "unsqueeze", "as_strided", "diagonal", "unfold", "sum", "mean",
-    "max", "min", "argmax", "amin", "any", "all", "count_nonzero", "nansum", "cat", "gather", "index_select", "index_add", "scatter_add", "take", "embedding", "stack",
+    "max", "min", "argmax", "amin", "any", "all", "count_nonzero", "nansum", "softmax", "log_softmax", "softmax_backward", "native_layer_norm", "layer_norm", "cat", "gather", "index_select", "index_add", "scatter_add", "take", "embedding", "stack",
 ]  # fmt: skip
 
 

@@ -51,8 +51,15 @@ def indices():
     ]
 
 
+def layers():
+    x, operator = X.cuda(), torch._C._operator
+    normal = [operator(name)(x, dim) for name in ("softmax", "log_softmax") for dim in (0, 1)]
+    y, mean, rstd = operator("native_layer_norm")(x, [100], x[0], None, 1e-5)
+    return [*normal, y, *operator("native_layer_norm_backward")(y, x, [100], mean, rstd, x[0], None)]
+
+
 @pytest.mark.parametrize("order", [0, 5])
-@pytest.mark.parametrize("family", [elementwise, copies, reductions, indices])
+@pytest.mark.parametrize("family", [elementwise, copies, reductions, indices, layers])
 def test_a_family_is_clean(family, order):
     _native.configure(order=order)
     before = len(_native.findings())
