@@ -549,6 +549,11 @@ def data_attribute():
     return f
 
 
+@case(tensors((2, 3), (3, 4)), True)
+def summed_products():
+    return lambda a, b: torch.einsum("ij,jk->ik", a, b)
+
+
 # --- modules ---
 
 

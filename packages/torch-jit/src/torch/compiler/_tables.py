@@ -31,7 +31,7 @@ PURE = {
     isinstance, issubclass, iter, len, list, map, max, min, next, ord, pow, range, reversed, round, set, slice, sorted, str,
     sum, tuple, zip, repr, collections.OrderedDict, collections.defaultdict, collections.deque, object, functools.reduce,
     functools.partial, torch.Size, torch.device, torch.is_grad_enabled, torch.get_default_dtype,
-    torch.is_inference_mode_enabled, _seams.is_casting,
+    torch.is_inference_mode_enabled, _seams.is_casting, _seams.operator,
 }  # fmt: skip
 for _module in (math, operator, itertools):
     PURE |= {f for n, f in vars(_module).items() if callable(f) and not n.startswith("_")}
