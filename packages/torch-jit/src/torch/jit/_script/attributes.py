@@ -19,7 +19,7 @@ _OF_TENSOR = {
     "is_cuda": "prim::is_cuda", "is_cpu": "prim::is_cpu", "is_sparse": "prim::is_sparse", "is_mkldnn": "prim::is_mkldnn",
     "is_quantized": "prim::is_quantized", "is_meta": "prim::is_meta", "data": "prim::data", "grad": "prim::grad",
     "is_leaf": "prim::is_leaf", "itemsize": "prim::itemsize", "nbytes": "prim::nbytes", "ndim": "dim", "shape": "size",
-    "T": "numpy_T", "mT": "mT", "H": "matrix_H", "mH": "mH", "real": "real", "imag": "imag",
+    "T": "T", "mT": "mT", "real": "real", "imag": "imag",
 }  # fmt: skip
 
 
@@ -65,6 +65,8 @@ class Attributes:
         if kind == "TensorType":
             if name in _OF_TENSOR:
                 return self.op(_OF_TENSOR[name], owner)
+            if name in ("H", "mH"):
+                return self.op("conj", self.op("mT" if name == "mH" else "t", owner))
             return Bound(owner, name)
         if kind == "TupleType":
             fields = owner.type().field_names() or []

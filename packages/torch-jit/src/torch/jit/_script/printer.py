@@ -15,7 +15,7 @@ __all__ = ["NAMES", "Printer", "code_and_constants", "code_of"]
 
 # Operators whose last argument has no default in PyTorch, and those that are called otherwise there.
 _WHOLE = frozenset({"aten::batch_norm"})
-NAMES = {"cross_entropy": "cross_entropy_loss"}
+NAMES = {"cross_entropy": "cross_entropy_loss", "T": "numpy_T"}
 _SPECIAL = {"aten::Int": "int", "aten::Float": "float", "aten::Bool": "bool", "aten::str": "str"}
 _WORDS = {"torch", "ops", "self", "int", "float", "bool", "str", "inf", "nan", "CONSTANTS", "annotate", "range", "getattr",
           "uninitialized", "unchecked_cast", "isinstance", "fork", "print"}  # fmt: skip
