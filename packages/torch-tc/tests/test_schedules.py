@@ -73,7 +73,7 @@ def options(dice):
     return one.outerScheduleFusionStrategy(dice.choice(["Max", "Preserve3Coincident", "Min"]))
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("name", CASES)
 def test_any_options_give_the_same_result_within_bounds(name, seed, monkeypatch):
     from torch.tc import _schedule
