@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor, _seams, nn
 from torch.nn import functional as F
 
 from ._layers import zeros_like_weight
 from ._weights import adopt, fit, held, hold, quantize_weight
 
-INT8_LINEAR = torch._C._operator("_int8_linear")
+INT8_LINEAR = _seams.operator("_int8_linear")
 
 __all__ = ["GRU", "GRUCell", "LSTM", "LSTMCell", "Linear", "RNNCell"]
 
