@@ -111,6 +111,8 @@ def _area(input, sizes):
 def _resize(x, dim, out, scale, kind, align_corners, antialias, image):
     size = x.shape[dim]
     if kind == "nearest" or kind == "nearest-exact":
+        if torch.jit.is_scripting():  # compiled programs keep no tables
+            return x.index_select(dim, _places(size, out, scale, kind).to(x.device))
         return x.index_select(dim, *_for(x, _nearest, size, out, scale, kind))
     floating = x if x.is_floating_point() else x.float()
     return ops.resample(floating, dim, *_for(x, _table, size, out, scale, kind, align_corners, antialias, image))
@@ -148,14 +150,18 @@ def _is_plain(t):
         return False
 
 
-@_kept
-def _nearest(size, out, scale, kind):
+def _places(size: int, out: int, scale: float | None, kind: str):
     """The source place of each output."""
     step = 1 / scale if scale is not None else size / out
     shift = 0.5 if kind == "nearest-exact" else 0.0
     places = torch.arange(out, dtype=torch.float32, device="cpu") + shift
     places = (places * torch.tensor(step, dtype=torch.float32, device="cpu")).floor()
-    return (places.to(torch.int64).clamp(max=size - 1),)
+    return places.to(torch.int64).clamp(max=size - 1)
+
+
+@_kept
+def _nearest(*key):
+    return (_places(*key),)
 
 
 @_kept
