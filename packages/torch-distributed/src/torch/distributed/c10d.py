@@ -1,8 +1,6 @@
 # ruff: noqa: F403
 """The name of 2018 of what is now :mod:`torch.distributed`."""
 
-from ._absent import absent_class as _absent_class
-from ._backends import ABSENT as _ABSENT
 from ._backends import create as _create
 from ._process_group import ProcessGroup as _ProcessGroup
 from ._stores.base import to_seconds as _to_seconds
@@ -21,5 +19,12 @@ class ProcessGroupGloo(_ProcessGroup):
         return _create("gloo", store, rank, size, _to_seconds(timeout))
 
 
-ProcessGroupNCCL = _absent_class(__name__, "ProcessGroupNCCL", _ABSENT["nccl"])
-ProcessGroupNCCL.__doc__ += f"\n\n>>> isinstance(3, {__name__}.ProcessGroupNCCL)\nFalse\n"
+class ProcessGroupNCCL(_ProcessGroup):
+    """A group of ranks with devices that meet in a store; RuntimeError where the backend cannot be had.
+
+    >>> isinstance(3, torch.distributed.c10d.ProcessGroupNCCL)
+    False
+    """
+
+    def __new__(cls, store, rank, size, timeout=300.0):
+        return _create("nccl", store, rank, size, _to_seconds(timeout))
