@@ -22,7 +22,7 @@ def register_rendezvous_handler(scheme: str, handler) -> None:
     >>> store, rank, world_size = next(torch.distributed.rendezvous(f"{scheme}://"))
     >>> rank, world_size
     (0, 1)
-    >>> _ = torch.distributed.rendezvous.__globals__["_handlers"].pop("alone")  # for the next example
+    >>> _ = register_rendezvous_handler.__globals__["_handlers"].pop("alone", None)  # for the next example
     """
     if scheme in _handlers:
         raise RuntimeError(f"Rendezvous handler for {scheme}:// already registered")
