@@ -337,3 +337,9 @@ def test_an_error_inside_a_function_leaves_the_modes_as_they_were():
             with pytest.raises(KeyError, match="mine"):
                 transform(broken)(f64(2))
             assert not torch.is_grad_enabled()
+
+
+@pytest.mark.parametrize("convert", [torch.Tensor.to_sparse, torch.Tensor.to_sparse_csr])
+def test_a_sparse_output_has_no_tangent_and_says_so(convert):
+    with pytest.raises(NotImplementedError, match=r"layout torch.sparse.* to_dense\(\)"):
+        torch.func.jvp(convert, (torch.eye(3),), (torch.ones(3, 3),))

@@ -33,6 +33,11 @@ def _linear(name, func, primals, has_aux):
         output, aux = split_aux(name, func(*args), has_aux)
         flat, spec = tensors_only(name, output)
         reached = [o for o in flat if o.requires_grad]
+        sparse = next((o for o in reached if o.layout is not torch.strided), None)
+        if sparse is not None:
+            raise NotImplementedError(
+                f"{name}: an output of layout {sparse.layout} has no tangent here; return its values() or to_dense()"
+            )
         again = recording and _levels.has_history(reached, leaves)
         us = [torch.zeros_like(o, requires_grad=True) for o in reached]
         back = backward(reached, leaves, us, create_graph=True, allow_unused=True) if reached else []
@@ -70,7 +75,8 @@ def jvp(
 ) -> tuple[Any, ...]:
     """``func(*primals)``, and the product of its Jacobian with the tangents, which have the primals' structure.
 
-    RuntimeError for primals that are no tuple, tangents of other shapes, and outputs that are no tensors.
+    RuntimeError for primals that are no tuple, tangents of other shapes, and outputs that are no tensors;
+    NotImplementedError for sparse outputs.
 
     >>> torch.func.jvp(lambda x: x * x, (torch.tensor([1.0, 2.0]),), (torch.ones(2),))
     (tensor([1., 4.]), tensor([2., 4.]))
