@@ -15,7 +15,9 @@ import time
 import warnings
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent.parent))
+TESTS = Path(__file__).resolve().parent.parent
+SAMPLES = next(p / "core" / "samples" for p in TESTS.parents if (p / "core" / "samples").is_dir())
+sys.path[:0] = [str(TESTS), str(SAMPLES)]
 
 SANITIZED = "asan" in os.environ.get("LD_PRELOAD", "")
 SECONDS = 20 * (4 if SANITIZED else 1)  # a program that takes longer hangs
@@ -73,7 +75,7 @@ def in_use():
 
 
 def command(*arguments):
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parent.parent), os.environ.get("PYTHONPATH", "")])}  # fmt: skip
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])}  # fmt: skip
     return {"args": [sys.executable, "-X", "faulthandler", "-m", "sequences", *map(str, arguments)], "env": environment}
 
 
