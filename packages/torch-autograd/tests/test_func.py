@@ -343,3 +343,9 @@ def test_an_error_inside_a_function_leaves_the_modes_as_they_were():
 def test_a_sparse_output_has_no_tangent_and_says_so(convert):
     with pytest.raises(NotImplementedError, match=r"layout torch.sparse.* to_dense\(\)"):
         torch.func.jvp(convert, (torch.eye(3),), (torch.ones(3, 3),))
+
+
+@pytest.mark.parametrize("p", [0.5, 1, 1.5, 2, 3, float("inf")])
+def test_a_norm_at_zero_has_a_zero_tangent(p):
+    value, tangent = torch.func.jvp(lambda x: torch.linalg.vector_norm(x, p), (torch.zeros(3),), (torch.ones(3),))
+    assert value == tangent == 0

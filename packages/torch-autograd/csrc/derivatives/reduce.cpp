@@ -179,23 +179,24 @@ struct VectorNorm {
   void grad(const Tensor& g0, Backward& b) const {
     const Tensor& x = self;
     Tensor g = r.restored(g0), norm = r.restored(result);
-    auto unless_zero = [](const Tensor& t, const Tensor& of) {
-      return torch::masked_fill(t, torch::eq(of, number(0)), number(0.0));
+    auto where_zero = [](const Tensor& t, const Tensor& of, double value) {
+      return torch::masked_fill(t, torch::eq(of, number(0)), number(value));
     };
     if (p == 0) return;
+    // Divided by, it gives zero at a kink, in derivatives of this one too: 0 / 0 behind a mask would come back as NaN.
+    Tensor slope = p > 1 && !std::isinf(p) ? where_zero(norm, norm, INFINITY) : norm;
     if (p == 1) {
       b[0] = torch::sgn(x) * g;
     } else if (p == 2) {
-      b[0] = x * unless_zero(g / norm, norm);
+      b[0] = x * (g / slope);
     } else if (std::isinf(p)) {
       Tensor winners = torch::_to_copy(torch::eq(torch::abs(x), norm), g.dtype());
       b[0] = torch::sgn(x) * winners * (g / r.sum(winners));
     } else if (p < 1) {
-      Tensor steep = unless_zero(torch::pow(torch::abs(x), number(p - 1)), x);
+      Tensor steep = where_zero(torch::pow(torch::abs(x), number(p - 1)), x, 0.0);
       b[0] = torch::sgn(x) * steep * g * torch::pow(norm, number(1 - p));
     } else {
-      Tensor share = unless_zero(torch::abs(x) / norm, norm);
-      b[0] = torch::sgn(x) * torch::pow(share, number(p - 1)) * g;
+      b[0] = torch::sgn(x) * torch::pow(torch::abs(x) / slope, number(p - 1)) * g;
     }
   }
 };
