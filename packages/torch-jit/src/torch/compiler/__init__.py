@@ -10,8 +10,6 @@ from __future__ import annotations
 import functools
 
 MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
-#: backends by name: all of them are this stack's own way to run graphs
-BACKENDS = ("aot_eager", "cudagraphs", "eager", "inductor", "onnxrt", "openxla", "tvm")
 
 
 def compile(
