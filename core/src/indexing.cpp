@@ -86,7 +86,7 @@ Resolved resolve(const Tensor& self, ArrayRef<Index> indices) {
         TORCH_CHECK_INDEX(is_mask(t) || is_integral(t.dtype()),
                           "tensors used as indices must be long, int, byte or bool tensors, got ", t);
         if (t.dim() == 0 && !is_mask(t) && !t.is_meta() && t.has_memory()) {
-          value_is_read(t, "an index of a tensor");
+          value_is_read(t, kReadAsIndex);
           const int64_t i = number_of(t).to_int();
           r.view = select_checked(r.view, dim, i, shown++);
           break;

@@ -56,7 +56,7 @@ bool to_scalar(PyObject* o, Scalar* out) {
     *out = std::complex<double>(c.real, c.imag);
   } else if (is_tensor(o)) {
     Tensor t = unwrap(o);
-    if (!has_values(t, "number of a tensor")) return false;
+    if (!has_values(t, kReadAsNumber)) return false;
     Object item(item_of(t));
     return item && to_scalar(item.get(), out);
   } else if (std::strncmp(Py_TYPE(o)->tp_name, "numpy.bool", 10) == 0) {

@@ -2,6 +2,7 @@
 #include "torch/program/trace.h"
 
 #include "python.h"
+#include "torch/core/reads.h"
 
 namespace torch::program {
 
@@ -58,6 +59,8 @@ void bind_trace(py::module_& m) {
       .def(py::init([](Tracer* t) { return Recorder{std::make_unique<Tracer::Recording>(t)}; }),
            py::arg("tracer").none(true))
       .def("end", [](Recorder& r) { r.on.reset(); });
+  m.attr("READ_AS_NUMBER") = kReadAsNumber;
+  m.attr("READ_AS_INDEX") = kReadAsIndex;
   m.def("_tracing", [] { return Tracer::current() != nullptr; });
   m.def("_set_finder", [](py::object f) { finder() = std::move(f); });
 }

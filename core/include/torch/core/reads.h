@@ -7,7 +7,11 @@
 
 namespace torch {
 
-// `what` asked, as users know it: "item". Null while nobody wants to know.
+// A tensor where an operator takes a number, or an index an int: who records may have a value that stands for it.
+inline constexpr const char* kReadAsNumber = "number of a tensor";
+inline constexpr const char* kReadAsIndex = "an index of a tensor";
+
+// `what` asked: one of those, or a name that users know ("item"). Null while nobody wants to know.
 using ValueWatcher = void (*)(const Tensor& t, const char* what);
 TORCH_API extern std::atomic<ValueWatcher> value_watcher;
 

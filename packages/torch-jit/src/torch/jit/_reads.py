@@ -123,9 +123,9 @@ def read_by_operators(tensor, what):
     tracer = current()
     if tracer is None or not tracer.has_value(tensor):
         return
-    if what == "an index of a tensor":
+    if what == ir._native.READ_AS_INDEX:
         tracer.note_int(_before["__index__"].__get__(tensor)(), tracer.value_of(tensor))
-    elif what == "number of a tensor" and _asked(frame := sys._getframe(1)) is not None:
+    elif what == ir._native.READ_AS_NUMBER and _asked(frame := sys._getframe(1)) is not None:
         warn("Converting a tensor to a Python number", frame)
 
 
