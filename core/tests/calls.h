@@ -1,4 +1,4 @@
-// Calls of a row from its schema alone: what has no default is one of the given tensors in turn, or a small number.
+// Calls of a row from only its schema: what has no default is one of the given tensors in turn, or a small number.
 #pragma once
 #include "torch/core/row.h"
 

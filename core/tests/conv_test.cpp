@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "check.h"
-#include "conv/shape.h"
+#include "ops/conv/shape.h"
 #include "torch/core/cpu.h"
 #include "torch/core/pool.h"
 

@@ -1,4 +1,4 @@
-#include "torch/core/copy_bytes.h"
+#include "storage/copy_bytes.h"
 
 #include <cstdint>
 #include <vector>

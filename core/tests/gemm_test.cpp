@@ -8,8 +8,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "blas/blas.h"
 #include "check.h"
-#include "torch/core/blas.h"
 #include "torch/core/half.h"
 #include "torch/core/pool.h"
 

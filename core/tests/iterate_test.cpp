@@ -1,5 +1,5 @@
 // The iteration engine against plain nested loops, over layouts, dtypes and sizes.
-#include "iterate.h"
+#include "iterate/iterate.h"
 
 #include <algorithm>
 #include <cstring>

@@ -73,7 +73,8 @@ void test_what_lacks_a_kernel_says_so() {
   CHECK_THROWS(mm(x, transpose(y, 0, 1)), Runtime, "mm: Expected all tensors to be on the same device, but found");
   CHECK_THROWS(add(x, y), Runtime, "add: Expected all tensors to be on the same device");
   CHECK_THROWS(torch::clone(transpose(x, 0, 1), MemoryFormat::Contiguous), NotImplemented,
-               "copy_: no kernel for nowhere");
+               "clone: no kernel for nowhere");
+  CHECK_THROWS(fft_fft(ones({2}, DType::Complex64, kNowhere)), NotImplemented, "fft: no kernel for nowhere");
   CHECK_THROWS(softmax(x, 7), Index, "Dimension out of range");  // the checks are everybody's
   CHECK_THROWS(mm(x, x), Runtime, "mm: last dim of self (2, 3) must equal first dim of mat2 (2, 3)");
 }
@@ -86,7 +87,7 @@ void test_values_that_cannot_be_read_are_an_error() {
   CHECK_THROWS(equal(x, x), NotImplemented, "no kernel for nowhere");
 }
 
-// --- every row -------------------------------------------------------------------------------------------------------
+// --- every row ---
 
 const char* volatile current = "";
 void fault(int) {

@@ -1,6 +1,6 @@
 // The vector forms of pooling (float) against the plain ones (double) and against each other's adjoint, at every level
 // of kernels this machine has.
-#include "conv/pooling.h"
+#include "ops/conv/pooling.h"
 
 #include <sys/wait.h>
 #include <unistd.h>

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "check.h"
-#include "random_kernels.h"
+#include "cpu/random_kernels.h"
 #include "torch/core/cpu.h"
 
 using namespace torch;

@@ -1,5 +1,6 @@
 // The seams for what is not in torch-core: a CUDA plug-in, sparse tensors, tracing. Each is a slot that a
 // library fills at run time; here one operator of each works on Meta tensors.
+#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -73,11 +74,23 @@ static void test_tracing_sees_the_call_and_goes_on_below() {
   OperatorSlots<op::add>::set(Slot::Trace, nullptr);
 }
 
+// A composite's function stands in the slots of wrappers, too: what it calls meets them one by one.
+static void test_rows_say_which_operators_are_composites() {
+  for (const Row* row : all_rows()) {
+    const void* const function = row->slots[unsigned(Slot::CPU)];
+    if (!function) continue;
+    const bool is_composite = function == row->slots[unsigned(Slot::Wrapped)];
+    if (is_composite != row->attr.is_composite) std::fprintf(stderr, "%s\n", row->schema.text);
+    CHECK_EQ(is_composite, row->attr.is_composite);
+  }
+}
+
 int main() {
   init();
   RUN(test_an_empty_slot_says_what_is_missing);
   RUN(test_sparse_operators_enter_by_their_slot);
   RUN(test_a_device_plug_in_may_fill_a_slot_itself);
   RUN(test_tracing_sees_the_call_and_goes_on_below);
+  RUN(test_rows_say_which_operators_are_composites);
   return torch::test::result();
 }

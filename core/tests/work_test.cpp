@@ -1,6 +1,6 @@
 // A plug-in that fills tables of work: the operators' checks, shapes and promotion serve its device as they are. Its
 // memory is the host's, so that what it computed can be looked at; the kernels are loops, a line each.
-#include "work.h"
+#include "dispatch/work.h"
 
 #include <cmath>
 #include <cstdlib>
@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "check.h"
-#include "elementwise.h"
-#include "softmax_kernels.h"
+#include "cpu/softmax_kernels.h"
+#include "iterate/elementwise.h"
 #include "torch/core/ops.h"
 #include "torch/core/random.h"
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "archive.h"
+#include "torch/program/call.h"
 #include "torch/program/klass.h"
 
 namespace torch::program {
@@ -193,9 +194,15 @@ class Writer final : Names {
     for (Node* n : b->nodes()) {
       for (Block* inner : n->blocks()) replace_calls(inner);
       if (!n->is("prim::PythonOp") || !n->has_attribute("operator")) continue;
-      const auto& candidates = signatures("torch::" + n->s("operator"));
-      if (candidates.size() != 1 || !accepts(*candidates[0], *n)) continue;
-      Node* made = n->graph()->create("torch::" + n->s("operator"), n->inputs())->insert_before(n);
+      const std::string kind = "torch::" + n->s("operator");
+      if (signatures(kind).empty()) continue;
+      InsertPoint before(*n->graph(), n);
+      Node* made = nullptr;
+      try {
+        made = insert_call(*n->graph(), kind, n->inputs(), {});  // which makes lists of tuples
+      } catch (const OverloadError&) {
+        continue;
+      }
       made->set_location(n->location());
       made->output()->set_type(n->output()->type());
       n->output()->replace_all_uses_with(made->output());

@@ -3,7 +3,7 @@
 #include <memory>
 #include <vector>
 
-#include "arithmetic.h"
+#include "quick.h"
 #include "region.h"
 #include "torch/program/function.h"
 #include "torch/program/signature.h"
@@ -14,8 +14,7 @@ enum class Op : uint8_t {
   Row,
   Region,
   Primitive,
-  Arithmetic,
-  Moves,
+  Moves,  // in order
   Jump,
   JumpUnless,
   LoopTest,
@@ -60,9 +59,8 @@ struct RowCall {
 
 struct Step {
   Op op;
-  Arithmetic arithmetic = Arithmetic::None;
-  int target = -1;       // of jumps; the slot of an attribute
-  bool in_turn = false;  // moves of which none overwrites what a later one takes
+  bool is_quick = false;  // done by the quick interpreter
+  int target = -1;        // of jumps; the slot of an attribute
   std::vector<Operand> in;
   std::vector<int32_t> out, drop;  // `drop`: registers that nothing needs after this step
   const Node* node = nullptr;
@@ -74,6 +72,8 @@ struct Step {
   std::string name;
   FunctionPtr callee;
 };
+
+void check_counts(const Node* n);  // of inputs and outputs
 
 class Code {
  public:
@@ -93,6 +93,7 @@ class Code {
   std::string name_;
   std::vector<Step> steps_;
   std::vector<Cell> constants_;
+  QuickCode quick_code_;
   size_t registers_ = 0, version_ = 0;
   bool quiet_ = false;
 };

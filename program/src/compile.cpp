@@ -1,8 +1,10 @@
 // Graph to steps.
+#include <algorithm>
 #include <unordered_map>
 
 #include "boxing.h"
 #include "code.h"
+#include "sharing.h"
 #include "stretch.h"
 #include "torch/program/call.h"
 #include "torch/program/passes.h"
@@ -12,7 +14,7 @@ namespace torch::program {
 
 class Compiler {
  public:
-  explicit Compiler(Code& code) : code_(code) {}
+  Compiler(Code& code, const Graph& g) : code_(code), sharing_(g) {}
 
   void graph(const Graph& g) {
     for (Value* v : g.inputs()) define(v);
@@ -22,7 +24,8 @@ class Compiler {
     push(std::move(s));
     code_.registers_ = size_t(registers_);
     for (auto& [v, p] : places_)
-      if (p.last >= 0 && p.index >= 0 && is_counted(v) && size_t(p.last) < code_.steps_.size() - 1)
+      if (p.last >= 0 && p.index >= 0 && is_counted(v) && size_t(p.last) < code_.steps_.size() - 1 &&
+          !is_jump(code_.steps_[size_t(p.last)].op))
         code_.steps_[size_t(p.last)].drop.push_back(p.index);
     for (Step& s : code_.steps_)
       if (s.op == Op::Region)
@@ -37,6 +40,10 @@ class Compiler {
   static bool is_counted(const Value* v) {
     const TypeKind k = v->type()->kind();
     return k != TypeKind::Int && k != TypeKind::Float && k != TypeKind::Bool && k != TypeKind::None;
+  }
+  // Where a step may go on elsewhere, nothing is let go behind it.
+  static bool is_jump(Op op) {
+    return op == Op::Jump || op == Op::JumpUnless || op == Op::LoopTest || op == Op::LoopNext;
   }
   struct Place {
     Operand index;
@@ -56,15 +63,26 @@ class Compiler {
     return s;
   }
   int push(Step s) {
-    s.in_turn = s.op == Op::Moves;
-    for (size_t i = 0; s.in_turn && i < s.out.size(); ++i)
-      for (size_t k = i + 1; k < s.in.size(); ++k) s.in_turn &= s.out[i] != s.in[k];
+    if (s.op == Op::Moves) {
+      TORCH_CHECK(s.in.size() == s.out.size(), s.node->kind(), ": expected ", s.out.size(), " values but got ",
+                  s.in.size());
+      if (in_order(s.in, s.out, registers_)) s.drop.push_back(registers_++);
+    }
     code_.steps_.push_back(std::move(s));
     return here() - 1;
   }
   int32_t define(Value* v) {
-    places_[v] = {registers_, here(), -1};
-    return registers_++;
+    auto at = shared_.find(v);
+    const int32_t index = at != shared_.end() ? at->second.index : registers_++;
+    places_[v] = {index, here(), -1};
+    return index;
+  }
+  // Outputs of a block are made where they are to be, if they may; `old`: what lies there until then.
+  void share(const Block* block, size_t skip, const std::vector<int32_t>& to, const std::vector<Value*>& old) {
+    for (size_t i = 0; i < to.size(); ++i) {
+      Value* v = block->outputs()[i + skip];
+      if (sharing_.may_share(v, old[i], block)) shared_[v] = {to[i], old[i]};
+    }
   }
   Operand constant(Cell c) {
     code_.constants_.push_back(std::move(c));
@@ -99,7 +117,11 @@ class Compiler {
   Node* region(Node* n) {
     Stretch stretch(n);
     if (!stretch.is_worth_it()) return nullptr;
-    for (Node* each : stretch.before()) node(each);
+    for (Node* each : stretch.before()) {
+      // It runs ahead of what may read the old value.
+      for (Value* v : each->outputs()) shared_.erase(v);
+      node(each);
+    }
     Step s = step(Op::Region, n);
     for (Value* v : stretch.inputs()) s.in.push_back(operand(v));
     s.region = std::make_unique<torch::program::Region>(stretch.text());
@@ -146,30 +168,6 @@ class Compiler {
     for (size_t i = skip; i < from.size(); ++i) s.in.push_back(operand(from[i]));
     s.out = to;
     push(std::move(s));
-  }
-
-  // How many inputs and outputs a node of a kind has; -1: any number. Texts may say otherwise.
-  static void check_counts(const Node* n) {
-    struct Counts {
-      const char* kind;
-      int inputs, outputs;
-    };
-    constexpr Counts kCounts[] = {
-        {"prim::ListConstruct", -1, 1}, {"prim::TupleConstruct", -1, 1}, {"prim::DictConstruct", -1, 1},
-        {"prim::ListUnpack", 1, -1},    {"prim::TupleUnpack", 1, -1},    {"prim::TupleIndex", 2, 1},
-        {"prim::TupleSlice", 1, 1},     {"prim::unchecked_cast", 1, 1},  {"prim::unchecked_unwrap_optional", 1, 1},
-        {"prim::Uninitialized", 0, 1},  {"prim::GetAttr", 1, 1},         {"prim::SetAttr", 2, 0},
-        {"prim::CreateObject", 0, 1},   {"prim::isinstance", 1, 1},      {"prim::RaiseException", -1, 0},
-        {"prim::Print", -1, 0},         {"prim::fork", -1, 1},           {"aten::wait", 1, 1}};
-    for (const Counts& c : kCounts) {
-      if (!n->is(c.kind)) continue;
-      TORCH_CHECK(c.inputs < 0 || n->inputs().size() == size_t(c.inputs), n->kind(), " takes ", c.inputs,
-                  " inputs, not ", n->inputs().size());
-      TORCH_CHECK(c.outputs < 0 || n->outputs().size() == size_t(c.outputs), n->kind(), " gives ", c.outputs,
-                  " outputs, not ", n->outputs().size());
-    }
-    TORCH_CHECK(!(n->is("prim::CallMethod") || n->is("prim::CallFunction")) || !n->inputs().empty(), n->kind(),
-                " takes what it calls as its first input");
   }
 
   void node(Node* n) {
@@ -222,8 +220,6 @@ class Compiler {
     if (f->primitive) {
       Step s = step(Op::Primitive, n);
       s.primitive = f->primitive;
-      s.arithmetic = arithmetic_of(*f);
-      if (s.arithmetic != Arithmetic::None && n->outputs().size() == 1) s.op = Op::Arithmetic;
       return finish(std::move(s), n);
     }
     Step s = step(Op::Row, n);
@@ -255,7 +251,13 @@ class Compiler {
     begin_region();
     const int test = push(std::move(s));
     regions_.back().start = here();
-    for (Value* v : n->outputs()) to.push_back(define(v));
+    std::vector<Value*> old;
+    for (Value* v : n->outputs()) {
+      to.push_back(define(v));
+      auto at = shared_.find(v);
+      old.push_back(at == shared_.end() ? nullptr : at->second.old);
+    }
+    for (const Block* b : n->blocks()) share(b, 0, to, old);
     nodes(n->blocks()[0]);
     moves(n, n->blocks()[0]->outputs(), 0, to);
     const int jump = push(step(Op::Jump, n));
@@ -268,7 +270,7 @@ class Compiler {
     end_region(here() - 1);
     for (Value* v : n->outputs()) {
       places_[v].defined = here() - 1;
-      if (v->uses().empty()) code_.steps_.back().drop.push_back(places_[v].index);
+      if (v->uses().empty() && is_counted(v)) code_.steps_.back().drop.push_back(places_[v].index);
     }
   }
 
@@ -285,6 +287,8 @@ class Compiler {
     push(std::move(init));
     const int32_t turn = places_[body->inputs()[0]].index;
 
+    share(body, 0, {condition}, {nullptr});
+    share(body, 1, carried, {body->inputs().begin() + 1, body->inputs().end()});
     begin_region();
     Step test = step(Op::LoopTest, n);
     test.in = {turn, count, condition};
@@ -309,10 +313,9 @@ class Compiler {
     for (Value* v : n->outputs()) end.out.push_back(define(v));
     const int last = push(std::move(end));
     end_region(last);
-    code_.steps_[size_t(last)].drop.push_back(count);
     for (Value* v : n->outputs()) {
       places_[v].defined = last;
-      if (v->uses().empty()) code_.steps_[size_t(last)].drop.push_back(places_[v].index);
+      if (v->uses().empty() && is_counted(v)) code_.steps_[size_t(last)].drop.push_back(places_[v].index);
     }
   }
 
@@ -348,6 +351,12 @@ class Compiler {
   }
 
   Code& code_;
+  const Sharing sharing_;
+  struct Shared {
+    int32_t index;
+    Value* old;
+  };
+  std::unordered_map<const Value*, Shared> shared_;
   int32_t registers_ = 0;
   std::unordered_map<Value*, Place> places_;
   std::vector<Region> regions_;
@@ -356,7 +365,9 @@ class Compiler {
 
 Code::Code(GraphPtr graph, std::string name) : graph_(std::move(graph)), name_(std::move(name)) {
   lint(*graph_);
-  Compiler(*this).graph(*graph_);
+  Compiler(*this, *graph_).graph(*graph_);
+  quick_code_ = QuickCode(steps_, constants_);
+  for (size_t i = 0; i < steps_.size(); ++i) steps_[i].is_quick = quick_code_.takes(i);
   version_ = graph_->version();
   quiet_ = program::is_quiet(*graph_);
 }

@@ -64,7 +64,7 @@ bool fit(Cell& c, const TypePtr& t) {
       return true;
     }
     case TypeKind::Tuple: {
-      if (!c.is(Cell::Tag::Tuple)) return false;
+      if (!c.is(Cell::Tag::Tuple) && !c.is(Cell::Tag::List)) return false;
       std::vector<Cell> items = c.items();
       if (items.size() != inner->contained().size()) return false;
       for (size_t i = 0; i < items.size(); ++i)
@@ -100,8 +100,11 @@ std::vector<Cell> Function::bind(std::vector<Cell> args, std::vector<std::pair<s
     std::string n = v->debug_name();
     return n.substr(0, n.find('.'));
   };
-  TORCH_CHECK_TYPE(args.size() <= inputs.size(), name(), "() takes ", inputs.size(), " arguments but ", args.size(),
-                   " were given");
+  // Errors of programs, too: who calls one from Python catches them as either.
+  auto check = [&](bool holds, const auto&... words) {
+    if (!holds) throw Raised(ErrorKind::Type, "TypeError", message(name(), words...));
+  };
+  check(args.size() <= inputs.size(), "() takes ", inputs.size(), " arguments but ", args.size(), " were given");
   std::vector<Cell> out = std::move(args);
   std::vector<bool> given(inputs.size(), false);
   std::fill(given.begin(), given.begin() + ptrdiff_t(out.size()), true);
@@ -109,8 +112,8 @@ std::vector<Cell> Function::bind(std::vector<Cell> args, std::vector<std::pair<s
   for (auto& [key, value] : kwargs) {
     size_t at = 0;
     while (at < inputs.size() && called(inputs[at]) != key) ++at;
-    TORCH_CHECK_TYPE(at < inputs.size(), name(), "() has no argument '", key, "'");
-    TORCH_CHECK_TYPE(!given[at], name(), "() got the argument '", key, "' twice");
+    check(at < inputs.size(), "() has no argument '", key, "'");
+    check(!given[at], "() got the argument '", key, "' twice");
     out[at] = std::move(value);
     given[at] = true;
   }
@@ -119,11 +122,10 @@ std::vector<Cell> Function::bind(std::vector<Cell> args, std::vector<std::pair<s
     if (!given[i])
       for (const auto& [key, value] : defaults)
         if (key == arg) out[i] = value, given[i] = true;
-    TORCH_CHECK_TYPE(given[i], name(), "() misses the argument '", arg, "'");
+    check(given[i], "() misses the argument '", arg, "'");
     if (!fit(out[i], inputs[i]->type()))
-      throw_error(ErrorKind::Type, message(name(), "(): argument '", arg, "' (position ", i + 1, ") must be ",
-                                           inputs[i]->type()->annotation(), ", not ", out[i].type()->annotation(), " (",
-                                           out[i].repr().substr(0, 100), ")"));
+      check(false, "(): argument '", arg, "' (position ", i + 1, ") must be ", inputs[i]->type()->annotation(),
+            ", not ", out[i].type()->annotation(), " (", out[i].repr().substr(0, 100), ")");
   }
   return out;
 }

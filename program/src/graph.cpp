@@ -89,8 +89,10 @@ Value* Node::insert_input(size_t i, Value* v) {
 }
 void Node::drop_use(size_t i) {
   auto& uses = inputs_[i]->uses_;
-  auto at = std::find_if(uses.begin(), uses.end(), [&](const Use& u) { return u.user == this && u.offset == i; });
-  uses.erase(at);
+  // From the back: passes take nodes out from the last to the first.
+  const auto after =
+      std::find_if(uses.rbegin(), uses.rend(), [&](const Use& u) { return u.user == this && u.offset == i; });
+  uses.erase(std::prev(after.base()));
 }
 void Node::replace_input(size_t i, Value* v) {
   TORCH_CHECK(v->graph() == graph_, kind_, ": the input %", v->debug_name(), " belongs to another graph");

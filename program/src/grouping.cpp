@@ -9,6 +9,7 @@ namespace torch::program {
 namespace {
 
 constexpr size_t kMaxLoops = 48;  // of one group
+constexpr int64_t kBigNumel = 32768;
 
 // The arguments that are tensors: those of registers, and numbers that are constants.
 std::vector<TensorArgument> tensors_of(const RowCall& call, const std::vector<Cell>& cells) {
@@ -112,7 +113,14 @@ void Grouping::group() {
     for (int v : text_.calls[size_t(c)].results) item_of_[size_t(v)] = joined;
   }
   for (const Item& item : items_)
-    plan_.steps_.push_back(item.is_group && item.loops > 1 ? make(item) : std::move(singles_[size_t(item.calls[0])]));
+    plan_.steps_.push_back(is_run_in_tiles(item) ? make(item) : std::move(singles_[size_t(item.calls[0])]));
+}
+
+// One loop by itself is a call, but where it may stand in blocks of rows.
+bool Grouping::is_run_in_tiles(const Item& item) const {
+  return item.is_group &&
+         (item.loops > 1 ||
+          (item.loops == 1 && tensor(text_.calls[size_t(item.calls[0])].results[0]).numel() >= kBigNumel));
 }
 
 RegionPlan::Step Grouping::make(const Item& item) {
@@ -163,8 +171,7 @@ RegionPlan::Step Grouping::make(const Item& item) {
     if (value.role == TileValue::Role::Input) {
       step.in.push_back(v);
       const int from = item_of_[size_t(v)];
-      if (from >= 0 && !(items_[size_t(from)].is_group && items_[size_t(from)].loops > 1))
-        step.expected.push_back({v, Geometry(tensor(v))});
+      if (from >= 0 && !is_run_in_tiles(items_[size_t(from)])) step.expected.push_back({v, Geometry(tensor(v))});
     } else if (is_needed(v)) {
       value.is_output = true;
       step.out.push_back(v);

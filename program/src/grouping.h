@@ -21,6 +21,7 @@ class Grouping {
     bool is_group = false;
     size_t loops = 0;
   };
+  bool is_run_in_tiles(const Item& item) const;
   std::optional<Observed> look_at(int call);
   bool takes(const Item& item, int call) const;
   size_t operands(const std::vector<int>& calls) const;

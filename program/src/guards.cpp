@@ -21,6 +21,20 @@ bool Geometry::fits(const TensorImpl* t) const noexcept {
   return true;
 }
 
+bool Geometry::is_contiguous() const noexcept {
+  int64_t step = 1;
+  for (size_t d = ndim(); d-- > 0; step *= dims[d])
+    if (dims[d] != 1 && dims[ndim() + d] != step) return false;
+  return true;
+}
+
+Tensor Geometry::empty(int64_t rows) const {
+  int64_t sizes[kMaxDims];
+  std::copy_n(dims.begin(), ndim(), sizes);
+  sizes[0] = rows;
+  return empty_tensor({sizes, ndim()}, dtype);
+}
+
 Tensor Geometry::empty() const {
   Tensor t = empty_tensor(sizes(), dtype);
   if (!std::equal(dims.begin() + ptrdiff_t(ndim()), dims.end(), t->strides())) {
@@ -35,8 +49,7 @@ namespace {
 bool is_plain_tensor(const TensorImpl* t, bool& needs_tape) noexcept {
   constexpr Keys kFine = key(Slot::CPU) | key(Slot::Autograd);
   needs_tape |= (t->keys | (t->base ? t->base->keys : 0)) & key(Slot::Autograd);
-  return !(t->keys & ~kFine) && !t->payload && t->device.type == DeviceType::CPU &&
-         !(t->flags & TensorImpl::kConjugate);
+  return !(t->keys & ~kFine) && !t->payload && t->device.type == DeviceType::CPU;
 }
 
 }  // namespace
@@ -71,7 +84,7 @@ Guards::Guards(const RegionText& text, const Cell* const* inputs)
     const Cell& c = *inputs[i];
     if (c.is(Cell::Tag::Tensor)) {
       g.tensor = Geometry(c.to_tensor());
-      g.value = Cell(empty_tensor({0}, DType::Bool));  // its tag alone: a plan holds no argument
+      g.value = Cell(empty_tensor({0}, DType::Bool));  // only its tag: a plan holds no argument
     } else {
       g.value = c.is(Cell::Tag::List) || c.is(Cell::Tag::Tuple) ? Cell(c.to_ints()) : c;
       g.by_value = false;

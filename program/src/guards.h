@@ -17,7 +17,9 @@ struct Geometry {
   bool fits(const TensorImpl* t) const noexcept;
   size_t ndim() const noexcept { return dims.size() / 2; }
   IntArrayRef sizes() const noexcept { return {dims.data(), ndim()}; }
-  Tensor empty() const;  // a new tensor that fits
+  bool is_contiguous() const noexcept;
+  Tensor empty() const;              // a new tensor that fits
+  Tensor empty(int64_t rows) const;  // contiguous, of another first size
 };
 
 // One for each input of a region.

@@ -1,6 +1,7 @@
 // Is a graph well formed?
 #include <unordered_set>
 
+#include "code.h"
 #include "torch/program/call.h"
 #include "torch/program/graph.h"
 #include "torch/program/text.h"
@@ -97,5 +98,29 @@ class Linter {
 
 void lint(const Graph& g) { Linter(false).block(g.block()); }
 void verify(const Graph& g) { Linter(true).block(g.block()); }
+
+// How many inputs and outputs a node of a kind has; -1: any number. Texts may say otherwise.
+void check_counts(const Node* n) {
+  struct Counts {
+    const char* kind;
+    int inputs, outputs;
+  };
+  constexpr Counts kCounts[] = {
+      {"prim::ListConstruct", -1, 1}, {"prim::TupleConstruct", -1, 1}, {"prim::DictConstruct", -1, 1},
+      {"prim::ListUnpack", 1, -1},    {"prim::TupleUnpack", 1, -1},    {"prim::TupleIndex", 2, 1},
+      {"prim::TupleSlice", 1, 1},     {"prim::unchecked_cast", 1, 1},  {"prim::unchecked_unwrap_optional", 1, 1},
+      {"prim::Uninitialized", 0, 1},  {"prim::GetAttr", 1, 1},         {"prim::SetAttr", 2, 0},
+      {"prim::CreateObject", 0, 1},   {"prim::isinstance", 1, 1},      {"prim::RaiseException", -1, 0},
+      {"prim::Print", -1, 0},         {"prim::fork", -1, 1},           {"aten::wait", 1, 1}};
+  for (const Counts& c : kCounts) {
+    if (!n->is(c.kind)) continue;
+    TORCH_CHECK(c.inputs < 0 || n->inputs().size() == size_t(c.inputs), n->kind(), " takes ", c.inputs, " inputs, not ",
+                n->inputs().size());
+    TORCH_CHECK(c.outputs < 0 || n->outputs().size() == size_t(c.outputs), n->kind(), " gives ", c.outputs,
+                " outputs, not ", n->outputs().size());
+  }
+  TORCH_CHECK(!(n->is("prim::CallMethod") || n->is("prim::CallFunction")) || !n->inputs().empty(), n->kind(),
+              " takes what it calls as its first input");
+}
 
 }  // namespace torch::program

@@ -93,7 +93,7 @@ void take_branch(Node* n) {
   n->destroy();
 }
 
-// In a graph that writes, numbers alone: a tensor or list might be changed by then.
+// In a graph that writes, only numbers: a tensor or list might be changed by then.
 void fold(Graph& g, Block* b, bool scalars) {
   for (Node* n : b->nodes()) {
     for (Block* inner : n->blocks()) fold(g, inner, scalars);

@@ -19,6 +19,7 @@ void register_dicts();
 void register_tensors();
 void register_modes();
 void register_composed();
+void register_images();
 
 namespace detail {
 

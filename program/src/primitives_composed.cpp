@@ -3,7 +3,10 @@
 #include "primitives.h"
 #include "torch/core/ops/binary.h"
 #include "torch/core/ops/copy.h"
+#include "torch/core/ops/create.h"
+#include "torch/core/ops/norm.h"
 #include "torch/core/ops/pointwise.h"
+#include "torch/core/ops/random.h"
 #include "torch/core/ops/reduce.h"
 #include "torch/core/ops/unary.h"
 #include "torch/core/ops/view.h"
@@ -70,9 +73,45 @@ Tensor pixel_unshuffle(T input, int64_t r) {
   return torch::reshape(torch::permute(x, order(n, {2, 4, 1, 3})), with_tail(input, {c * r * r, h / r, w / r}));
 }
 
+Tensor number(double v) { return scalar_tensor_of(v, DType::Float64, true); }
+
+Tensor cosine_similarity(T a, T b, int64_t dim, double eps) {
+  const std::vector<Tensor> both = torch::broadcast_tensors(std::vector<Tensor>{a, b});
+  TORCH_CHECK(is_floating(both[0].dtype()) && is_floating(both[1].dtype()),
+              "cosine_similarity: expected floating point tensors, got ", a.dtype(), " and ", b.dtype());
+  auto unit = [&](T x) {
+    return torch::div(x, torch::clamp(torch::norm(x, Scalar(2.0), std::vector<int64_t>{dim}, true), Scalar(eps)));
+  };
+  return torch::sum(torch::mul(unit(both[0]), unit(both[1])), std::vector<int64_t>{dim});
+}
+
+// Noise of one value for each channel.
+Tensor feature_dropout(T input, double p, bool train) {
+  if (!(p >= 0 && p <= 1))
+    raise_error("ValueError", message("dropout2d: dropout probability has to be between 0 and 1, but got ", p));
+  if (!train || p == 0 || input.numel() == 0) return input;
+  TORCH_CHECK(input.dim() >= 2, "dropout2d: input must have at least 2 dims (N, C, ...), got shape ", shape_of(input));
+  std::vector<int64_t> shape(size_t(input.dim()), 1);
+  shape[0] = input.size(0), shape[1] = input.size(1);
+  Tensor keep = torch::new_zeros(input, shape);
+  if (p < 1) torch::bernoulli_(keep, 1 - p);  // nothing is drawn where all is dropped
+  torch::mul_(keep, number(p == 1 ? 0.0 : 1 / (1 - p)));
+  return torch::mul(input, keep);
+}
+
 }  // namespace
 
 void register_composed() {
+  prim([](T a, T b, int64_t dim, double eps) { return cosine_similarity(a, b, dim, eps); },
+       "torch::cosine_similarity(Tensor x1, Tensor x2, int dim, float eps) -> Tensor");
+  prim([](T x, double p, bool train) { return feature_dropout(x, p, train); },
+       "torch::feature_dropout(Tensor input, float p, bool train) -> Tensor", true);
+  prim(
+      [](T x, double p, bool train) {
+        const Tensor y = feature_dropout(x, p, train);
+        return y == x ? x : torch::copy_(x, y);
+      },
+      "torch::feature_dropout_(Tensor(a!) input, float p, bool train) -> Tensor(a!)", true);
   prim([](T x, const Cell& shape, T weight, const Cell& eps) { return rms_norm(x, shape, weight, eps); },
        "torch::rms_norm(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) -> Tensor");
   prim([](T x, int64_t r) { return pixel_shuffle(x, r); }, "torch::pixel_shuffle(Tensor input, int r) -> Tensor");

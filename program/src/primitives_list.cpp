@@ -52,6 +52,10 @@ Cell extreme(const Cell& l, bool largest) {
     if (largest ? less(items[best], items[i]) : less(items[i], items[best])) best = i;
   return items[best];
 }
+size_t hash(const Cell& c) {
+  if (c.is(Cell::Tag::List) || c.is(Cell::Tag::Dict)) raise_error("TypeError", "lists and dicts have no hash");
+  return DictHeap::Hash()(c);
+}
 bool truth(const Cell& c) {
   if (c.is(Cell::Tag::Tensor)) raise_error("TypeError", "any() and all() take lists of numbers");
   return c.to_scalar().to_bool();
@@ -60,6 +64,10 @@ bool truth(const Cell& c) {
 }  // namespace
 
 void register_lists() {
+  prim([](const Cell& c) { return int64_t(hash(c)); }, "aten::hash.generic(t value) -> int");
+  prim([](const Cell& c) { return c.is(Cell::Tag::List); }, "prim::is_list(Any self) -> bool");
+  prim([](const Cell& c) { return c.is(Cell::Tag::Tuple); }, "prim::is_tuple(Any self) -> bool");
+  prim([](const Cell& c) { return c.is(Cell::Tag::Dict); }, "prim::is_dict(Any self) -> bool");
   prim([](List l) { return int64_t(l.size()); }, "aten::len.t(t[] a) -> int");
   prim([](List l, int64_t i) { return l[place(i, l.size(), "list")]; }, "aten::__getitem__.t(t[] list, int idx) -> t");
   prim(

@@ -295,6 +295,7 @@ void register_primitives() {
   register_tensors();
   register_modes();
   register_composed();
+  register_images();
 }
 
 }  // namespace torch::program

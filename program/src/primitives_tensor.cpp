@@ -100,9 +100,41 @@ Tensor tensor(const Cell& c, const Cell& dtype, const Cell& device) {
              : to(out, std::nullopt, device.to_device(), false, std::nullopt);
 }
 
+// tensor.tolist(): lists as deep as there are dims, of elements of the type that the annotation says.
+Cell listed(T t, const TypePtr& element) {
+  if (t.dim() == 0) {
+    const Scalar s = item(t);
+    if (element->is(TypeKind::Int)) return Cell(s.to_int());
+    if (element->is(TypeKind::Float)) return Cell(s.to_double());
+    if (element->is(TypeKind::Bool)) return Cell(s.to_bool());
+    return Cell(s.to_complex());
+  }
+  TypePtr inner = element;
+  for (int64_t d = 1; d < t.dim(); ++d) inner = list_type(inner);
+  std::vector<Cell> items;
+  items.reserve(size_t(t.sizes()[0]));
+  for (int64_t i = 0; i < t.sizes()[0]; ++i) items.push_back(listed(torch::select(t, 0, i), element));
+  return Cell::list(std::move(items), inner);
+}
+Cell tolist(T t, int64_t depth, int64_t element) {
+  TORCH_CHECK(depth == t.dim(), "tolist: the annotation says lists of depth ", depth, ", the tensor has ", t.dim(),
+              " dims");
+  static const TypePtr kElements[] = {int_type(), float_type(), bool_type(), complex_type()};
+  const DType d = t.dtype();
+  const bool fits = element == 0   ? d == DType::Int64
+                    : element == 1 ? is_floating(d)
+                    : element == 2 ? d == DType::Bool
+                                   : is_complex(d);
+  TORCH_CHECK(fits, "tolist: the annotation says elements of type ", kElements[element]->annotation(),
+              ", the tensor is of dtype ", d);
+  return listed(t, kElements[element]);
+}
+
 }  // namespace
 
 void register_tensors() {
+  prim([](T t, int64_t depth, int64_t element) { return tolist(t, depth, element); },
+       "prim::tolist(Tensor data, int dim, int element) -> Any");
   prim([](T t) { return item(t).to_int(); }, "aten::Int.Tensor(Tensor a) -> int");
   prim([](T t) { return item(t).to_double(); }, "aten::Float.Tensor(Tensor a) -> float");
   prim([](T t) { return item(t).to_bool(); }, "aten::Bool.Tensor(Tensor a) -> bool");

@@ -1,8 +1,5 @@
 #include "region.h"
 
-#include <cstring>
-
-#include "boxing.h"
 #include "joint.h"
 #include "region_plan.h"
 
@@ -12,82 +9,6 @@ namespace {
 constexpr int kMaxPlans = 8;
 constexpr int kPatience = 32;  // where arguments are hardly ever like earlier ones, plans are not for them
 }  // namespace
-
-// The tensors of one run: inputs are the caller's, what is made is owned.
-class RegionPlan::Registers {
- public:
-  Registers(TensorImpl** memory, int count) : at_(memory), owned_(memory + count), count_(count) {
-    std::memset(static_cast<void*>(memory), 0, sizeof(TensorImpl*) * 2 * size_t(count));
-  }
-  ~Registers() {
-    for (int i = 0; i < count_; ++i) drop(i);
-  }
-  Registers(const Registers&) = delete;
-  TensorImpl* operator[](int i) const noexcept { return at_[i]; }
-  void borrow(int i, const Tensor& t) noexcept { at_[i] = t.get(); }
-  void own(int i, Tensor t) noexcept { at_[i] = owned_[i] = t.release(); }
-  void drop(int i) noexcept {
-    if (owned_[i]) Tensor(Ref<TensorImpl>::steal(std::exchange(owned_[i], nullptr)));
-  }
-  // An output may be an input, or stand twice in the list.
-  Tensor give(int i) const noexcept { return Ref<TensorImpl>::share(at_[i]); }
-
- private:
-  TensorImpl **at_, **owned_;
-  int count_;
-};
-
-bool RegionPlan::run(const Cell* const* inputs, Cell* outputs) const {
-  Registers registers(static_cast<TensorImpl**>(__builtin_alloca(sizeof(TensorImpl*) * 2 * size_t(text_.values))),
-                      text_.values);
-  for (int i = 0; i < text_.inputs; ++i) {
-    const Cell& c = *inputs[i];
-    if (c.is(Cell::Tag::Tensor))
-      registers.borrow(i, c.to_tensor());
-    else if (guards_[size_t(i)].as_tensor)
-      registers.own(i, number_as_tensor(c));
-  }
-  torch::Value values[kMaxParameters];
-  Result result;
-  for (const Step& s : steps_) {
-    if (s.tiles) {
-      for (const auto& [v, geometry] : s.expected)
-        if (!registers[v] || !geometry.fits(registers[v])) return false;
-      TensorImpl* operands[kMaxOperands];
-      size_t k = 0;
-      for (size_t i = 0; i < s.out.size(); ++i) {
-        registers.own(s.out[i], s.made[i].empty());
-        operands[k++] = registers[s.out[i]];
-      }
-      for (int v : s.in) operands[k++] = registers[v];
-      iterate(s.tiles->kernel(), operands);
-    } else {
-      const RowCall& call = *s.row;
-      std::memcpy(static_cast<void*>(values), call.ready, sizeof(torch::Value) * call.row->schema.count);
-      for (const RowCall::Fill& f : call.fills) {
-        values[f.parameter].tensor = registers[f.from];
-        if (!registers[f.from]) return false;
-      }
-      std::vector<std::vector<Tensor>> lists;
-      lists.reserve(s.lists.size());
-      for (const auto& [parameter, from] : s.lists) {
-        auto& list = lists.emplace_back();
-        for (int v : from) list.push_back(v < 0 ? Tensor() : registers.give(v));
-        values[parameter].present = true;
-        values[parameter].data = list.data();
-        values[parameter].size = int64_t(list.size());
-      }
-      call.row->invoke(values, result);
-      if (s.gives_list && result.list.size() != s.out.size()) return false;
-      for (size_t i = 0; i < s.out.size(); ++i)
-        registers.own(s.out[i], std::move(s.gives_list ? result.list[i] : result.tensors[i]));
-      result.list.clear();
-    }
-    for (int v : s.drop) registers.drop(v);
-  }
-  for (size_t i = 0; i < text_.outputs.size(); ++i) outputs[i] = Cell(registers.give(text_.outputs[i]));
-  return true;
-}
 
 Region::Region(RegionText text) : text_(std::move(text)) {}
 Region::~Region() = default;

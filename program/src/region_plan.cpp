@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "blocks.h"
 #include "boxing.h"
 #include "grouping.h"
 
@@ -88,6 +89,7 @@ RegionPlan::RegionPlan(const RegionText& text, const Cell* const* inputs, Cell* 
   for (int i = 0; i < text.inputs; ++i)
     if (guards_[size_t(i)].as_tensor) cells[size_t(i)] = Cell(number_as_tensor(cells[size_t(i)]));
   Grouping(*this, cells, std::move(steps)).group();
+  Blocks::find(*this, cells);
   find_drops();
 }
 
@@ -104,30 +106,27 @@ void RegionPlan::find_drops() {
 }
 
 bool RegionPlan::has_groups() const noexcept {
-  return std::any_of(steps_.begin(), steps_.end(), [](const Step& s) { return s.tiles != nullptr; });
+  return std::any_of(steps_.begin(), steps_.end(), [](const Step& s) { return s.tiles || s.blocks; });
+}
+
+std::string RegionPlan::describe(const Step& s) const {
+  if (s.blocks) return s.blocks->describe(*this);
+  std::string names;
+  for (int c : s.calls) {
+    if (!names.empty()) names += ' ';
+    names += text_.calls[size_t(c)].row->schema.op_name();
+  }
+  if (!s.tiles) return "  call   " + names + "\n";
+  std::string shape;
+  for (int64_t n : s.made[0].sizes()) shape += (shape.empty() ? "" : ", ") + std::to_string(n);
+  return "  group  " + names + "  (" + shape + "), " + std::to_string(s.in.size()) + " in, " +
+         std::to_string(s.out.size()) + " out, " + std::to_string(s.tiles->steps()) + " loops, " +
+         std::to_string(s.tiles->temporaries()) + " tiles of " + std::to_string(s.tiles->tile()) + "\n";
 }
 
 std::string RegionPlan::describe() const {
   std::string out;
-  auto names = [&](const std::vector<int>& calls) {
-    std::string text;
-    for (int c : calls) {
-      if (!text.empty()) text += ' ';
-      text += text_.calls[size_t(c)].row->schema.op_name();
-    }
-    return text;
-  };
-  for (const Step& s : steps_) {
-    if (!s.tiles) {
-      out += "  call   " + names(s.calls) + "\n";
-      continue;
-    }
-    std::string shape;
-    for (int64_t n : s.made[0].sizes()) shape += (shape.empty() ? "" : ", ") + std::to_string(n);
-    out += "  group  " + names(s.calls) + "  (" + shape + "), " + std::to_string(s.in.size()) + " in, " +
-           std::to_string(s.out.size()) + " out, " + std::to_string(s.tiles->steps()) + " loops, " +
-           std::to_string(s.tiles->temporaries()) + " tiles of " + std::to_string(s.tiles->tile()) + "\n";
-  }
+  for (const Step& s : steps_) out += describe(s);
   return out;
 }
 

@@ -7,6 +7,8 @@
 
 namespace torch::program {
 
+class Blocks;
+
 class RegionPlan {
  public:
   // Makes the calls one by one, giving `outputs`, and plans for the next time what is like them.
@@ -20,21 +22,27 @@ class RegionPlan {
 
  private:
   friend class Grouping;
+  friend class Blocks;
   class Registers;
-  // A group of calls over tiles, or a call.
+  // A group of calls over tiles, or a call, or several of both for some rows after the other (blocks.h).
   struct Step {
     std::vector<int> calls;
     std::vector<int> in, out;                        // values
     std::vector<int> drop;                           // that nothing needs after it
     std::unique_ptr<Tiles> tiles;                    // null: one call
     std::vector<std::pair<int, Geometry>> expected;  // of operands that a call made
-    std::vector<Geometry> made;                      // of `out`
+    std::vector<Geometry> made;                      // of `out`; of a call, where it stands in blocks
+    std::shared_ptr<const Blocks> blocks;
     std::unique_ptr<RowCall> row;
     bool gives_list = false;
     std::vector<std::pair<uint8_t, std::vector<int>>> lists;
   };
   Step single(int call, const std::vector<Cell>& cells) const;
   void find_drops();
+  std::string describe(const Step& s) const;
+  // `rows`: of these alone, where the step stands in blocks; else -1.
+  static bool run_step(const Step& s, Registers& registers, int64_t rows);
+  static bool run_call(const Step& s, Registers& registers, int64_t rows);
 
   const RegionText& text_;
   Guards guards_;

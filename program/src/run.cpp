@@ -93,6 +93,7 @@ void Code::execute(std::vector<Cell>& registers, const Step*& at, int depth, std
   auto jump = [&](const Step& s) { at = &steps_[size_t(s.target)] - 1; };
 
   while (true) {
+    if (at->is_quick) quick_code_.run(registers.data(), at);
     const Step& s = *at;
     switch (s.op) {
       case Op::Row: {
@@ -132,50 +133,17 @@ void Code::execute(std::vector<Cell>& registers, const Step*& at, int depth, std
         jump(s);
         break;
       }
-      case Op::Arithmetic: {
-        const Cell &a = get(s.in[0]), &b = get(s.in[1]);
-        if (TORCH_LIKELY(do_arithmetic(s.arithmetic, a, b, registers[size_t(s.out[0])]))) break;
-        Cell in[] = {a, b};
-        registers[size_t(s.out[0])] = s.primitive(in);
-        break;
-      }
       case Op::Primitive: {
-        constexpr size_t kFew = 8;
-        if (s.in.size() <= 2) {
-          Cell in[2];
-          for (size_t i = 0; i < s.in.size(); ++i) in[i] = get(s.in[i]);
-          give(s, s.primitive(in));
-        } else if (s.in.size() <= kFew) {
-          Cell in[kFew];
-          for (size_t i = 0; i < s.in.size(); ++i) in[i] = get(s.in[i]);
-          give(s, s.primitive(in));
-        } else {
-          std::vector<Cell> in = collect(s);
-          give(s, s.primitive(in.data()));
-        }
+        std::vector<Cell> in = collect(s);
+        give(s, s.primitive(in.data()));
         break;
       }
       case Op::Moves:
-        if (TORCH_LIKELY(s.in_turn))
-          for (size_t i = 0; i < s.in.size(); ++i) registers[size_t(s.out[i])] = get(s.in[i]);
-        else
-          spread(s, collect(s));
-        break;
       case Op::Jump:
-        jump(s);
-        break;
       case Op::JumpUnless:
-        if (!get(s.in[0]).to_bool()) jump(s);
-        break;
       case Op::LoopTest:
-        if (!(registers[size_t(s.in[0])].to_int() < registers[size_t(s.in[1])].to_int() &&
-              registers[size_t(s.in[2])].to_bool()))
-          jump(s);
-        break;
       case Op::LoopNext:
-        registers[size_t(s.out[0])] = Cell(registers[size_t(s.out[0])].to_int() + 1);
-        jump(s);
-        break;
+        TORCH_CHECK(false, "a step of the quick interpreter");
       case Op::List:
         registers[size_t(s.out[0])] =
             Cell::list(collect(s), s.type->is(TypeKind::List) ? s.type->element() : any_type());

@@ -106,7 +106,7 @@ void equal_programs_make_equal_files() { CHECK(saved() == saved()); }
 void put(std::string& out, int width, uint64_t v) {
   for (int i = 0; i < width; ++i) out += char(v >> (8 * i));
 }
-// An archive of the text alone and a tensor's bytes, with right checksums.
+// An archive of only the text and a tensor's bytes, with right checksums.
 std::string zipped(const std::string& text) {
   std::string out, directory;
   const std::string numbers(24, '\1');

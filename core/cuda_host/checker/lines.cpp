@@ -31,7 +31,7 @@ std::string line_of(const void* address) {
 }
 
 bool is_constant(const void* p) {
-  static std::map<uintptr_t, uintptr_t> ranges;  // of files, mapped for reading alone
+  static std::map<uintptr_t, uintptr_t> ranges;  // of files, mapped only for reading
   const auto holds = [&] {
     auto at = ranges.upper_bound(uintptr_t(p));
     return at != ranges.begin() && uintptr_t(p) < (--at)->second;

@@ -34,7 +34,7 @@ Block::Block()
 }
 Block::~Block() { munmap(shared_, kShared + kPage); }
 
-// --- fibers ----------------------------------------------------------------------------------------------------------
+// --- fibers ---
 
 void Block::fiber_main() {
   Fiber::entered();
@@ -102,7 +102,7 @@ void Block::wait(Thread& t) {
   if (aborting_) throw Abort();
 }
 
-// --- waiting ---------------------------------------------------------------------------------------------------------
+// --- waiting ---
 
 void Block::release_barrier() {
   arrived_ = 0;
@@ -162,7 +162,7 @@ void Block::meet(uint32_t mask, Finish finish, void* record, bool ordered, Line 
   each_lane(mask & ~bit, [&](int i) { make_ready_first(lanes[i]); });
 }
 
-// --- shared memory ---------------------------------------------------------------------------------------------------
+// --- shared memory ---
 
 void* Block::shared_block(const void* key, size_t bytes, size_t alignment, Line line) {
   for (const Shared& s : shared_blocks_)
@@ -181,7 +181,7 @@ void* Block::dynamic_shared(Line line) {
   return shared_;
 }
 
-// --- errors ----------------------------------------------------------------------------------------------------------
+// --- errors ---
 
 std::string Block::where_now(Line line) const {
   return " (" + (line.line() ? where(line) + ", " : "") + "block " + name_of(place.block) + ", thread " +
@@ -227,7 +227,7 @@ std::string Block::stuck() const {
   return text + (returned ? ", " + std::to_string(returned) + " threads have returned" : "");
 }
 
-// --- the loop --------------------------------------------------------------------------------------------------------
+// --- the loop ---
 
 void Block::begin(const Launch& launch, const Body& body, uint64_t seed) {
   launch_ = &launch;
@@ -278,7 +278,7 @@ void Block::run(uint3 index) {
   if (watcher.end_block) watcher.end_block();
 }
 
-// --- what kernels call -----------------------------------------------------------------------------------------------
+// --- what kernels call ---
 
 int lane() noexcept { return the_block().lane(); }
 bool in_kernel() noexcept { return the_block().running(); }

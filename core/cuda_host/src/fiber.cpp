@@ -9,7 +9,7 @@
 #endif
 
 #if !defined(__x86_64__)
-#error "cuda_host_switch: save what a callee keeps, exchange stacks, restore; written for x86-64 alone"
+#error "cuda_host_switch: save what a callee keeps, exchange stacks, restore; written only for x86-64"
 #endif
 // The last instruction is a jump: where a return goes to another stack, it is never predicted.
 extern "C" void cuda_host_switch(void** save, void* to);

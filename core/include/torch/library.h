@@ -134,7 +134,7 @@ BoxedFunction<R, A...> boxing_of(R (*)(A...)) {
 
 }  // namespace detail
 
-// What TORCH_LIBRARY and its kin hand to their body.
+// What TORCH_LIBRARY and the like hand to their body.
 class Library {
  public:
   Library(const char* space, const char* key, const char* file, int line)

@@ -25,6 +25,10 @@ CALLS = {
         lambda t, train=train: call(t(3, 2, 4), t(2), t(2), t(2), t.positive(2), train, 0.1, 1e-5, False)
         for train in (True, False)
     ],
+    "_native_group_norm_backward": [
+        lambda t: call(t(2, 4, 3), t(2, 4, 3), 2, t(2, 2), t.positive(2, 2), t(4)),
+        lambda t: call(t(2, 4), t(2, 4), 2, t(2, 2), t.positive(2, 2), None),
+    ],
     "native_layer_norm_backward": [lambda t: call(t(2, 3), t(2, 3), [3], t(2, 1), t.positive(2, 1), t(3), t(3))],
     "instance_norm": [lambda t: call(t(3, 2, 4), t(2), t(2), None, None, True, 0.1, 1e-5, False)],
     "nll_loss": [lambda t: call(t(4, 3), t.index(3, 4))],

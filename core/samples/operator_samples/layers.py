@@ -53,6 +53,11 @@ CALLS = {
         lambda t: call(t(3, 2, 4), [2, 4], t(2, 4), t(2, 4), 1e-5),
         lambda t: call(t(3, 4), [4], None, None, 1e-5),
     ],
+    "_native_group_norm(": [
+        lambda t: call(t(2, 4, 3), 2, t(4), t(4), 1e-5),
+        lambda t: call(t(2, 4), 2, None, None, 1e-5),
+        lambda t: call(t(1, 3, 2, 2), 1, t(3), None, 1e-5),
+    ],
     "softmax(": [lambda t: call(t(2, 3), 1)],
     "log_softmax(": [lambda t: call(t(2, 3), 0)],
     "softmax_backward": [lambda t: call(t(2, 3), t(2, 3), 1)],

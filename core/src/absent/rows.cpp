@@ -1,6 +1,6 @@
 // Stands for rows.cpp where a build leaves a family out (TORCH_FAMILIES): its operators can be named, and raise when
 // they are called. The table of all operators does not have them.
-#include "../register.h"
+#include "dispatch/register.h"
 #include "torch/core/operator.h"
 
 #define TORCH_TEXT(PATH) #PATH
@@ -52,6 +52,6 @@ void rows::TORCH_FAMILY::connect() noexcept {
 
 }  // namespace torch
 
-#include "../one_device.h"
+#include "dispatch/one_device.h"
 
-void torch::rows::TORCH_FAMILY::check_devices() noexcept {}
+void torch::rows::TORCH_FAMILY::guard_devices() noexcept {}

@@ -3,9 +3,9 @@
 //
 // Outputs are numbered along the flattened phase plane, whose rows are a little longer than those of the output; the
 // few positions past a row's end are computed and dropped.
-#include "conv/workspace.h"
 #include "kernels/conv_planes.h"
 #include "kernels/conv_tasks.h"
+#include "ops/conv/workspace.h"
 
 namespace torch::TORCH_ISA {
 namespace {

@@ -1,8 +1,8 @@
 // Gradient of the weights where a group has few channels (depthwise convolution): one dot product over the positions
 // per tap, on phase planes, with the sums of several taps held in registers.
-#include "conv/workspace.h"
 #include "kernels/conv_planes.h"
 #include "kernels/conv_tasks.h"
+#include "ops/conv/workspace.h"
 
 namespace torch::TORCH_ISA {
 namespace {

@@ -4,9 +4,9 @@
 //
 // Every output is one chain over the steps, cut into pieces of about kSteps only by the shape: the result has the same
 // bits for any number of threads and any assignment of tiles to them.
-#include "conv/workspace.h"
 #include "kernels/conv_patch.h"
 #include "kernels/conv_tasks.h"
+#include "ops/conv/workspace.h"
 
 namespace torch::TORCH_ISA {
 namespace {

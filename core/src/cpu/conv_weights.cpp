@@ -5,9 +5,9 @@
 //
 // Positions are summed in a number of slices that the shape fixes, added in order: the bits do not depend on the
 // threads.
-#include "conv/workspace.h"
 #include "kernels/conv_patch.h"
 #include "kernels/conv_sums.h"
+#include "ops/conv/workspace.h"
 
 namespace torch::TORCH_ISA {
 namespace {

@@ -1,9 +1,9 @@
 // Gradient of the weights for kernels larger than one pixel on wide maps: the padded image itself is the broadcast
 // operand (the taps of a few kernel rows move along it as a window), 32 transposed output channels are the vector.
 // Nothing is packed per tap. Two dimensions, one group, no dilation.
-#include "conv/workspace.h"
 #include "kernels/conv_planes.h"
 #include "kernels/conv_sums.h"
+#include "ops/conv/workspace.h"
 
 namespace torch::TORCH_ISA {
 namespace {

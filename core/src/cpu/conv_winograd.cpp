@@ -7,9 +7,9 @@
 // finite is reported, and the caller computes the whole in the plain way.
 #include <atomic>
 
-#include "conv/workspace.h"
 #include "kernels/conv_planes.h"
 #include "kernels/conv_tasks.h"
+#include "ops/conv/workspace.h"
 
 namespace torch::TORCH_ISA {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "fft_kernels.h"
+#include "cpu/fft_kernels.h"
 #include "kernels/vec.h"
 
 namespace torch::TORCH_ISA {
@@ -122,8 +122,7 @@ void pass_of(int r, const T* x, T* y, int64_t m, int64_t s, const T* twiddles, c
     }
 }
 
-// --- between memory and buffers
-// ---------------------------------------------------------------------------------------
+// --- between memory and buffers ---
 
 template <class T, int... I>
 TORCH_VEC_INLINE Vec<T> pick(Vec<T> a, Vec<T> b, std::integer_sequence<int, I...>) {

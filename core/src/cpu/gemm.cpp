@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "gemm_kernels.h"
+#include "cpu/gemm_kernels.h"
 #include "kernels/gemm_pack.h"
 #include "torch/core/allocator.h"
 #include "torch/core/pool.h"
@@ -91,7 +91,7 @@ void over_blocks(double flops, int64_t m, int64_t n, int64_t unit_rows, int64_t 
     parallel_run(rows * columns, task);
 }
 
-// --- dots ----------------------------------------------------------------------------------------------------------
+// --- dots ---
 
 #if defined(__AVX512F__)
 constexpr int kDotRows = 5, kDotColumns = 5, kDotNarrow = 8, kDotSums = 25;
@@ -156,7 +156,7 @@ void dot_product(const Product<T>& p) {
               });
 }
 
-// --- direct --------------------------------------------------------------------------------------------------------
+// --- direct ---
 
 template <class T>
 constexpr int64_t kChunk = sizeof(T) == 4 ? 384 : 256;  // of k: a panel of B stays in L1
@@ -208,7 +208,7 @@ void direct_product(const Product<T>& p) {
   });
 }
 
-// --- packed --------------------------------------------------------------------------------------------------------
+// --- packed ---
 
 constexpr int64_t kPackedBytes = 3 << 19;  // both operands together: they stay in L2 where they can
 constexpr int64_t kMostTiles = 24;         // of rows in a task: its part of A stays in L2
@@ -301,7 +301,7 @@ void packed_product(const Product<T>& p) {
   }
 }
 
-// --- choice --------------------------------------------------------------------------------------------------------
+// --- choice ---
 
 template <class T>
 void product(Product<T> p) {

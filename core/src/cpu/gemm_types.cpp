@@ -4,7 +4,7 @@
 #include <cstring>
 #include <vector>
 
-#include "gemm_kernels.h"
+#include "cpu/gemm_kernels.h"
 #include "torch/core/pool.h"
 #if defined(__F16C__)
 #include <immintrin.h>

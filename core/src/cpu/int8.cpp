@@ -6,7 +6,7 @@
 #include <cstring>
 #include <memory>
 
-#include "int8_kernels.h"
+#include "cpu/int8_kernels.h"
 #include "torch/core/cpu.h"
 #include "torch/core/pool.h"
 #if defined(__AVX512F__) && defined(__AVX512BW__)
@@ -58,6 +58,7 @@ void rows_of_16_bits(const Int8Linear& p) {
 }
 
 #if defined(__AVX512F__) && defined(__AVX512BW__)
+constexpr int64_t kInputBytes = 24576;
 #define TORCH_VNNI __attribute__((target("avx512vnni")))
 
 using Lanes16 = int32_t __attribute__((vector_size(64)));
@@ -85,6 +86,25 @@ Lanes4 sums_of(const __m512i (&v)[C]) {
                  C > 3 ? Lanes16(v[C > 3 ? 3 : 0]) : none);
 }
 
+using Floats4 = float __attribute__((vector_size(16)));
+using Doubles4 = double __attribute__((vector_size(32)));
+
+// What number() gives, of four columns at once: one by one they took as long as the products of 1024 numbers.
+inline void store_numbers(const Int8Linear& p, Lanes4 sums, float step, float* y, int64_t j) {
+  Floats4 scale, bias = {};
+  std::memcpy(&scale, p.scale + j, sizeof scale);
+  if (p.bias) std::memcpy(&bias, p.bias + j, sizeof bias);
+  const Doubles4 sum = __builtin_convertvector(__builtin_convertvector(sums, Floats4), Doubles4);
+  const Doubles4 all = sum * __builtin_convertvector(step * scale, Doubles4) + __builtin_convertvector(bias, Doubles4);
+  const Floats4 out = __builtin_convertvector(all, Floats4);
+  std::memcpy(y, &out, sizeof out);
+}
+
+// sum += bytes * signed bytes, four at a time. Written out, for gcc 12 copies each sum before its own intrinsic.
+TORCH_VNNI inline void add_products(__m512i& sum, __m512i bytes, __m512i signs) {
+  asm("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(bytes), "vm"(signs));
+}
+
 // R rows of the input (bytes, 128 added to each) times C rows of the weight; `sums` are those of the weight's rows,
 // which take the 128 back. The first block of rows finds them on the way.
 template <int R, int C, bool Sum>
@@ -98,64 +118,85 @@ TORCH_VNNI inline void block(const Int8Linear& p, const uint8_t* q, int64_t stri
 #pragma GCC unroll 8
     for (int r = 0; r < R; ++r) acc[r][c] = _mm512_setzero_si512();
   }
-  for (int64_t l = 0; l < p.k; l += 64) {
-    const int64_t left = p.k - l;
-    const __mmask64 there = left >= 64 ? ~__mmask64{0} : (__mmask64{1} << left) - 1;
+  const int64_t k = p.k;
+  const int8_t* weight[C];
+  const uint8_t* row[R];
+  for (int c = 0; c < C; ++c) weight[c] = p.weight + (j + c) * k;
+  for (int r = 0; r < R; ++r) row[r] = q + (i + r) * stride;
+  auto turn = [&](int64_t l, auto load) __attribute__((always_inline)) TORCH_VNNI {
     __m512i w[C];
 #pragma GCC unroll 8
     for (int c = 0; c < C; ++c) {
-      w[c] = _mm512_maskz_loadu_epi8(there, p.weight + (j + c) * p.k + l);
-      if (Sum) total[c] = _mm512_dpbusd_epi32(total[c], ones, w[c]);
+      w[c] = load(weight[c] + l);
+      if (Sum) add_products(total[c], ones, w[c]);
     }
 #pragma GCC unroll 8
     for (int r = 0; r < R; ++r) {
-      const __m512i v = _mm512_loadu_si512(q + (i + r) * stride + l);
+      const __m512i v = _mm512_loadu_si512(row[r] + l);
 #pragma GCC unroll 8
-      for (int c = 0; c < C; ++c) acc[r][c] = _mm512_dpbusd_epi32(acc[r][c], v, w[c]);
+      for (int c = 0; c < C; ++c) add_products(acc[r][c], v, w[c]);
     }
+  };
+  int64_t l = 0;
+#pragma GCC unroll 2
+  for (; l + 64 <= k; l += 64) turn(l, [](const int8_t* at) { return _mm512_loadu_si512(at); });
+  if (l < k) {
+    const __mmask64 there = (__mmask64{1} << (k - l)) - 1;
+    turn(l, [there](const int8_t* at) { return _mm512_maskz_loadu_epi8(there, at); });
   }
   if (Sum) sums = 128 * sums_of(total);
 #pragma GCC unroll 8
   for (int r = 0; r < R; ++r) {
     const Lanes4 found = sums_of(acc[r]) - sums;
-#pragma GCC unroll 8
-    for (int c = 0; c < C; ++c) p.y[(i + r) * p.n + j + c] = number(p, found[c], step[i + r], j + c);
+    float* y = p.y + (i + r) * p.n + j;
+    if constexpr (C == 4)
+      store_numbers(p, found, step[i + r], y, j);
+    else
+      for (int c = 0; c < C; ++c) y[c] = number(p, found[c], step[i + r], j + c);
   }
 }
 
+// Rows `first` to `last` of the input times C rows of the weight.
 template <int C>
-TORCH_VNNI inline void columns(const Int8Linear& p, const uint8_t* q, int64_t stride, const float* step, int64_t j) {
+TORCH_VNNI inline void columns(const Int8Linear& p, const uint8_t* q, int64_t stride, const float* step, int64_t first,
+                               int64_t last, int64_t j) {
   Lanes4 sums = {};
-  int64_t i = 0;
-  if (p.m >= 4) {
-    block<4, C, true>(p, q, stride, step, 0, j, sums);
-    for (i = 4; i + 4 <= p.m; i += 4) block<4, C, false>(p, q, stride, step, i, j, sums);
+  int64_t i = first;
+  if (i + 4 <= last) {
+    block<4, C, true>(p, q, stride, step, i, j, sums);
+    for (i += 4; i + 4 <= last; i += 4) block<4, C, false>(p, q, stride, step, i, j, sums);
   } else {
-    block<1, C, true>(p, q, stride, step, 0, j, sums);
-    i = 1;
+    block<1, C, true>(p, q, stride, step, i++, j, sums);
   }
-  for (; i < p.m; ++i) block<1, C, false>(p, q, stride, step, i, j, sums);
+  for (; i < last; ++i) block<1, C, false>(p, q, stride, step, i, j, sums);
 }
 
 TORCH_VNNI void rows_of_bytes(const Int8Linear& p) {
   const int64_t stride = (p.k + 63) / 64 * 64;
-  const std::unique_ptr<uint8_t[]> q(new uint8_t[size_t(p.m * stride)]);
+  // From a cache line on: every load would touch two.
+  const std::unique_ptr<uint8_t[]> memory(new uint8_t[size_t(p.m * stride + 63)]);
+  uint8_t* const q = memory.get() + (64 - reinterpret_cast<uintptr_t>(memory.get()) % 64) % 64;
   const std::unique_ptr<float[]> step(new float[size_t(p.m)]);
   parallel_for(p.m, std::max<int64_t>(1, 32768 / stride), [&](int64_t a, int64_t b) {
     for (int64_t i = a; i < b; ++i) {
-      uint8_t* row = &q[size_t(i * stride)];
+      uint8_t* row = q + i * stride;
       step[size_t(i)] = rounded(p.x + i * p.k, p.k, row, 128);
       std::memset(row + p.k, 128, size_t(stride - p.k));
     }
   });
   const int64_t blocks = (p.n + 3) / 4, work = 4 * p.m * stride;
   parallel_for(blocks, std::max<int64_t>(1, 262144 / work), [&](int64_t a, int64_t b) TORCH_VNNI {
-    for (int64_t j = 4 * a; j < std::min(4 * b, p.n);) {
-      if (j + 4 <= p.n) {
-        columns<4>(p, q.get(), stride, step.get(), j);
-        j += 4;
-      } else {
-        columns<1>(p, q.get(), stride, step.get(), j++);
+    // As many rows of the input as stay in the first cache while the weight goes by.
+    const int64_t some = std::max<int64_t>(4, kInputBytes / stride / 4 * 4);
+    for (int64_t first = 0; first < p.m; first += some) {
+      const int64_t last = std::min(first + some, p.m);
+      for (int64_t j = 4 * a; j < std::min(4 * b, p.n);) {
+        if (j + 4 <= p.n) {
+          columns<4>(p, q, stride, step.get(), first, last, j);
+          j += 4;
+        } else {
+          columns<1>(p, q, stride, step.get(), first, last, j++);
+        }
       }
     }
   });

@@ -2,8 +2,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cpu/norm_kernels.h"
+#include "kernels/channel.h"
 #include "kernels/vec.h"
-#include "norm_kernels.h"
 #include "torch/core/pool.h"
 
 namespace torch::TORCH_ISA {
@@ -38,16 +39,26 @@ TORCH_VEC_INLINE Vec<T> only(Vec<T> v, int count) {
   return load<T>(lanes);
 }
 
-// Adds up f(at, lanes) over a row of n in blocks, each block in vectors, the blocks in double.
+// Adds up f(at, lanes) over a row of n in blocks, each block in four chains of vectors (one would wait for each
+// addition before the next), the blocks in double.
 constexpr int64_t kBlock = 4096;
 template <class T, class F>
 TORCH_VEC_INLINE double total(int64_t n, F f) {
+  constexpr int lanes = Vec<T>::kLanes;
   double sum = 0;
   for (int64_t from = 0; from < n; from += kBlock) {
-    Vec<T> part(T(0));
-    int64_t size = std::min(kBlock, n - from);
-    sweep<T>(size, [&](int64_t i, int count) { part += only(f(from + i, count), count); });
-    sum += double(reduce_add(part));
+    const int64_t to = std::min(n, from + kBlock);
+    Vec<T> a(T(0)), b(T(0)), c(T(0)), d(T(0));
+    int64_t i = from;
+    for (; i + 4 * lanes <= to; i += 4 * lanes) {
+      a += f(i, lanes);
+      b += f(i + lanes, lanes);
+      c += f(i + 2 * lanes, lanes);
+      d += f(i + 3 * lanes, lanes);
+    }
+    for (; i + lanes <= to; i += lanes) a += f(i, lanes);
+    if (i < to) b += only(f(i, int(to - i)), int(to - i));
+    sum += double(reduce_add((a + b) + (c + d)));
   }
   return sum;
 }
@@ -245,8 +256,42 @@ void row_params(const T* grad, const T* x, const T* mean, const T* rstd, T* grad
 }
 
 template <class T>
-constexpr NormKernels<T> kKernels{channel_stats<T>, channel_affine<T>, channel_sums<T>, channel_backward<T>,
-                                  row_forward<T>,   row_backward<T>,   row_params<T>};
+void channel_scales(int64_t c, const T* mean, const T* var, const T* weight, const T* bias, double eps, T* invstd,
+                    T* scale, T* shift) {
+  for (int64_t i = 0; i < c; ++i) {
+    const auto s = channel_scale(mean[i], var[i], weight ? weight[i] : T(1), bias ? bias[i] : T(0), eps);
+    if (invstd) invstd[i] = s.invstd;
+    scale[i] = s.scale;
+    shift[i] = s.shift;
+  }
+}
+template <class T>
+void channel_slopes(int64_t c, const T* sum, T* dot, const T* spread, const T* weight, double count, double eps, T* a,
+                    T* b, T* k) {
+  for (int64_t i = 0; i < c; ++i) {
+    const auto s = channel_slope(sum[i], dot[i], spread[i], weight ? weight[i] : T(1), count, eps);
+    a[i] = s.a;
+    b[i] = s.b;
+    k[i] = s.k;
+    dot[i] = s.grad_weight;
+  }
+}
+template <class T>
+void channel_blend(int64_t c, double keep, double add, const T* now, double* running) {
+  for (int64_t i = 0; i < c; ++i) running[i] = keep * running[i] + add * double(now[i]);
+}
+
+template <class T>
+constexpr NormKernels<T> kKernels{.channel_stats = channel_stats<T>,
+                                  .channel_affine = channel_affine<T>,
+                                  .channel_sums = channel_sums<T>,
+                                  .channel_backward = channel_backward<T>,
+                                  .channel_scales = channel_scales<T>,
+                                  .channel_slopes = channel_slopes<T>,
+                                  .channel_blend = channel_blend<T>,
+                                  .row_forward = row_forward<T>,
+                                  .row_backward = row_backward<T>,
+                                  .row_params = row_params<T>};
 
 }  // namespace
 

@@ -1,9 +1,9 @@
 // Pooling of float planes by vectors of outputs (forward) and of inputs (backward). A backward pass asks for each input
 // which windows see it: inputs that lie `stride` apart have the same taps and their windows are neighbours, so that
 // each tap is one plain load, nothing is cleared first and nothing is added to memory.
-#include "conv/workspace.h"
 #include "kernels/conv_patch.h"
 #include "kernels/pooling.h"
+#include "ops/conv/workspace.h"
 
 namespace torch::TORCH_ISA {
 namespace {
@@ -313,6 +313,13 @@ void plain_max_gather(const Windows& w, const T* x, const void* winners, T* y) {
     max_gather(w, x, static_cast<const int32_t*>(winners), y);
 }
 
+void plain_max_indices(const Windows& w, const void* winners, int64_t* indices) {
+  if (pool::winners_fit_a_byte(w))
+    max_indices(w, static_cast<const uint8_t*>(winners), indices);
+  else
+    max_indices(w, static_cast<const int32_t*>(winners), indices);
+}
+
 }  // namespace
 
 void add_pooling(pool::Kernels<float>& f32, pool::Kernels<double>& f64, pool::Kernels<int64_t>& i64) {
@@ -333,6 +340,7 @@ void add_pooling(pool::Kernels<float>& f32, pool::Kernels<double>& f64, pool::Ke
   f64.bins_average_forward = bins_average_forward<double>;
   f64.bins_average_backward = bins_average_backward<double>;
   i64.max_forward = plain_max_forward<int64_t>;
+  i64.max_indices = plain_max_indices;
   i64.bins_max_forward = bins_max_forward<int64_t>;
 }
 

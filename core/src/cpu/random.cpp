@@ -6,8 +6,8 @@
 #include <cstring>
 #include <limits>
 
+#include "cpu/random_kernels.h"
 #include "kernels/philox.h"
-#include "random_kernels.h"
 
 namespace torch::TORCH_ISA {
 namespace {

@@ -7,8 +7,7 @@ namespace torch::TORCH_ISA {
 
 namespace {
 
-// --- sums of floating point elements
-// -----------------------------------------------------------------------------------
+// --- sums of floating point elements ---
 
 // A running sum that keeps what rounding loses (Neumaier).
 TORCH_VEC_INLINE void add_exactly(SumAcc& a, double x) {
@@ -117,8 +116,7 @@ struct FloatSquareSum : DoubleAccOps {
   }
 };
 
-// --- products
-// ----------------------------------------------------------------------------------------------------------
+// --- products ---
 
 struct ProdAccOps {
   using Acc = double;
@@ -164,8 +162,7 @@ struct DoubleProd : ProdAccOps {
   }
 };
 
-// --- integers: sums, products and counts, wrapping as two's complement does
-// -------------------------------------------
+// --- integers: sums, products and counts, wrapping as two's complement does ---
 
 struct Add {
   static constexpr int64_t kIdentity = 0;
@@ -236,8 +233,7 @@ struct IntReduce {
   static constexpr ReduceKernel kernel() { return {along, across, merge, reset, 8}; }
 };
 
-// --- moments
-// -----------------------------------------------------------------------------------------------------------
+// --- moments ---
 
 // Joins two groups (Chan, Golub and LeVeque).
 TORCH_VEC_INLINE void join_moments(MomentsAcc& a, double count, double mean, double m2) {

@@ -2,8 +2,8 @@
 // of all kinds is made of it, one dim after the other, and so is its gradient, with the table of inputs turned around.
 #include <cstring>
 
-#include "conv/pooling.h"
-#include "conv/workspace.h"
+#include "ops/conv/pooling.h"
+#include "ops/conv/workspace.h"
 #include "torch/core/pool.h"
 
 namespace torch::TORCH_ISA {

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <limits>
 
+#include "cpu/softmax_kernels.h"
 #include "kernels/math.h"
 #include "kernels/vec.h"
-#include "softmax_kernels.h"
 #include "torch/core/pool.h"
 
 namespace torch::TORCH_ISA {

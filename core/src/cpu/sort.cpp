@@ -13,8 +13,7 @@ namespace torch::TORCH_ISA {
 
 namespace {
 
-// --- keys
-// -------------------------------------------------------------------------------------------------------------
+// --- keys ---
 
 template <class U, class F>
 TORCH_VEC_INLINE U float_key(F x) {
@@ -56,8 +55,7 @@ void keys64(Keyed64* out, const void* in, int64_t n, int64_t step, bool descendi
   for (int64_t i = 0; i < n; ++i) out[i] = {uint64_t(key_of(p[i * step])) ^ flip, uint64_t(i)};
 }
 
-// --- sorting
-// ----------------------------------------------------------------------------------------------------------
+// --- sorting ---
 
 constexpr int kDigitBits = 8;
 constexpr int kDigits = 1 << kDigitBits;
@@ -138,8 +136,7 @@ K* radix_sort(K* a, K* b, int64_t n) {
   return a;
 }
 
-// --- selection
-// --------------------------------------------------------------------------------------------------------
+// --- selection ---
 
 // Equal keys stay in order of place. Digits from the top: what lies in lower buckets than the kth belongs to the front,
 // the kth's own bucket is split again.

@@ -1,5 +1,5 @@
 // Moving and converting elements for the iteration engine (staging.h).
-#include "staging.h"
+#include "iterate/staging.h"
 
 #include "kernels/loop.h"
 
@@ -17,7 +17,7 @@ TORCH_VEC_INLINE T read(const char* p) {
   return x;
 }
 
-// --- strided memory ------------------------------------------------------------------------------------------------
+// --- strided memory ---
 
 template <class T>
 void gather(char* dst, const char* src, int64_t n0, int64_t s0, int64_t n1, int64_t s1) {
@@ -67,7 +67,7 @@ void fill(char* dst, const char* value, int64_t n) {
   for (int64_t i = 0; i < n; ++i) out[i] = x;
 }
 
-// --- transpose -----------------------------------------------------------------------------------------------------
+// --- transpose ---
 
 // A square tile of N registers of N lanes, 16 bytes each: wider ones lose to the cost of shuffles across their parts
 // (1000 x 1000 floats: 350 us, against 455 with 64 bytes). Each pass interleaves register i with register i + N/2;
@@ -127,7 +127,7 @@ void transpose(char* dst, int64_t dst_stride, const char* src, int64_t src_strid
       std::memcpy(dst + r * dst_stride + c * size, src + c * src_stride + r * size, size);
 }
 
-// --- conversions ---------------------------------------------------------------------------------------------------
+// --- conversions ---
 
 // As C++ converts, except that float to a small integer goes through int32 and to an unsigned one through int64, so
 // that negative numbers wrap as they do for integers; NaN is true.

@@ -53,7 +53,9 @@ class Cache {
   int device_of(const void* data) {
     const std::lock_guard lock(mutex_);
     const auto at = in_use_.find(const_cast<void*>(data));
-    return at == in_use_.end() ? current_device() : at->second->device;
+    if (at != in_use_.end()) return at->second->device;
+    const auto after = segments_.upper_bound(static_cast<char*>(const_cast<void*>(data)));  // inside of an allocation
+    return after == segments_.begin() ? current_device() : std::prev(after)->second->device;
   }
   void record_stream(void* data, const Stream& stream);
   void empty();

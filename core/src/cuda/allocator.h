@@ -18,7 +18,7 @@ namespace torch::cuda {
 // Null is never returned: OutOfMemory says what was asked, held and free, after the cache was given back.
 void* allocate(size_t nbytes, int device, cudaStream_t stream);
 void release(void* data);
-// The device of memory that allocate() gave, by its first byte; the current one for any other.
+// The device of an address in memory that allocate() gave; the current one for any other.
 int device_of(const void* data);
 // Memory that another stream than the one it was allocated for works on: it is given out again when that work is done.
 void record_stream(void* data, const Stream& stream);

@@ -9,8 +9,12 @@
 #include "cuda/elementwise_call.h"
 #include "cuda/runtime.h"
 #include "cuda/tables.h"
+#include "dispatch/work.h"
+#include "ops/create/create.h"
+#include "ops/index/index.h"
+#include "ops/reduce/scan.h"
+#include "ops/sort/sort_work.h"
 #include "torch/core/random.h"
-#include "work.h"
 
 namespace torch::cuda {
 
@@ -76,14 +80,24 @@ bool read_scalar(void* to, const void* from, size_t nbytes, Device device) {
   return copy(to, Device(DeviceType::CPU), from, device, nbytes);
 }
 
+// A device's generator starts where torch.manual_seed last put all of them.
 Generator* generator(Device device) {
+  struct Own {
+    std::unique_ptr<Generator> generator;
+    uint64_t seeded = 0;
+  };
   static std::mutex mutex;
-  static std::vector<std::unique_ptr<Generator>> all(static_cast<size_t>(device_count()));
+  static std::vector<Own> all(static_cast<size_t>(device_count()));
   check_device(device.index);
   const std::lock_guard lock(mutex);
-  auto& found = all[size_t(device.index)];
-  if (!found) found = std::make_unique<Generator>(Generator::kDefaultSeed, device);
-  return found.get();
+  Own& own = all[size_t(device.index)];
+  const Seeding last = last_seeding();
+  if (!own.generator) own = {std::make_unique<Generator>(last.seed, device), last.count};
+  if (own.seeded != last.count) {
+    own.generator->set_seed(last.seed);
+    own.seeded = last.count;
+  }
+  return own.generator.get();
 }
 
 constexpr DeviceBackend kBackend{.name = "cuda",
@@ -107,6 +121,19 @@ void start() {
   set_work(DeviceType::CUDA, &softmax_double);
   set_work(DeviceType::CUDA, &norm_float);
   set_work(DeviceType::CUDA, &norm_double);
+  set_work(DeviceType::CUDA, &product_work);
+  set_work(DeviceType::CUDA, &random_numbers);
+  set_work(DeviceType::CUDA, &loss_float);
+  set_work(DeviceType::CUDA, &loss_double);
+  set_work(DeviceType::CUDA, &conv_float);
+  set_work(DeviceType::CUDA, &conv_double);
+  set_work(DeviceType::CUDA, &pool_float);
+  set_work(DeviceType::CUDA, &pool_double);
+  set_work(DeviceType::CUDA, &pool_int64);
+  set_work(DeviceType::CUDA, &scans);
+  set_work(DeviceType::CUDA, &masks);
+  set_work(DeviceType::CUDA, &sorting);
+  set_work(DeviceType::CUDA, &creation);
 }
 
 }  // namespace torch::cuda

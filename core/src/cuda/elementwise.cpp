@@ -1,6 +1,6 @@
 // From tensors to launches of element-wise kernels: which kernel, where each operand's elements lie, and the copies
 // that bring operands of other dtypes into the form that kernels take.
-#include "elementwise.h"
+#include "iterate/elementwise.h"
 
 #include <algorithm>
 #include <cstring>
@@ -9,9 +9,9 @@
 #include "cuda/elementwise_call.h"
 #include "cuda/layout.h"
 #include "cuda/tables.h"
-#include "iterate.h"
+#include "dispatch/work.h"
+#include "iterate/iterate.h"
 #include "torch/core/stored.h"
-#include "work.h"
 
 namespace torch::cuda {
 

@@ -1,16 +1,19 @@
 // From the tables of the index family (ops/index/index.h) to launches.
 #include "ops/index/index.h"
 
+#include <atomic>
+
 #include "cuda/index_call.h"
 #include "cuda/layout.h"
 #include "cuda/tables.h"
+#include "dispatch/work.h"
 #include "torch/core/stored.h"
-#include "work.h"
 
 namespace torch::cuda {
 
 namespace {
 
+std::atomic<bool> deterministic = false;
 constexpr int64_t kMost = (int64_t(1) << 31) - 1;
 
 void launch_all(IndexCall call, Dims& dims, Device device) {
@@ -23,7 +26,10 @@ void launch_all(IndexCall call, Dims& dims, Device device) {
   const DeviceGuard guard(device.index);
   call.stream = current_stream(device.index).handle;
   call.fault = fault_record(device.index);
-  launch_index(call);
+  if (call.kind != IndexKind::Take && is_deterministic())
+    launch_index_in_order(call, device);
+  else
+    launch_index(call);
 }
 IndexKind kind_of(IndexMode mode) {
   return mode == IndexMode::Take ? IndexKind::Take : mode == IndexMode::Put ? IndexKind::Put : IndexKind::Add;
@@ -89,6 +95,9 @@ void along(const char* op, IndexMode mode, const Tensor& self, int64_t dim, cons
 }
 
 }  // namespace
+
+void set_deterministic(bool on) noexcept { deterministic = on; }
+bool is_deterministic() noexcept { return deterministic; }
 
 void fill_index_table() {
   static constexpr IndexWork indexing{.offsets = offsets, .blocks = blocks, .along = along};

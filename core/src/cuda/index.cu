@@ -1,19 +1,12 @@
 // Reading, writing and adding at indices. What is out of range is left alone, and said.
 #include "cuda/atomics.h"
+#include "cuda/fault.h"
 #include "cuda/index_call.h"
 #include "cuda/values.h"
 
 namespace torch::cuda {
 
 namespace {
-
-__device__ __forceinline__ void say_out_of_range(Fault* fault, const char* op, int64_t index, int dim, int64_t size) {
-  if (atomicCAS(&fault->code, int(Fault::kNone), int(Fault::kIndex)) != int(Fault::kNone)) return;
-  fault->op = op;
-  fault->index = index;
-  fault->dim = dim;
-  fault->size = size;
-}
 
 template <class E, IndexKind kKind>
 __global__ __launch_bounds__(kThreads) void indexed(IndexCall c) {

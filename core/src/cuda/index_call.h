@@ -22,6 +22,10 @@ struct IndexCall {
   Fault* fault;
 };
 void launch_index(const IndexCall& call);
+// Put and Add in an order that is always the same (index_ordered.cu); index.cpp takes it when it was asked for.
+void launch_index_in_order(const IndexCall& call, Device device);
+void set_deterministic(bool on) noexcept;
+bool is_deterministic() noexcept;
 
 // The offset of an index that is out of range: what it names is left alone.
 constexpr int64_t kNowhere = INT64_MIN;

@@ -1,9 +1,11 @@
 // Layer normalisation: rows of a dense (n, c) tensor, a block or a thread for each; gradients of its parameters, a
-// thread for each column.
+// thread for each column. Batch normalisation: channels of a dense (n, c, inner) tensor, a block for each.
 #include "cuda/block.h"
+#include "cuda/each.h"
 #include "cuda/reduce_ops.h"
 #include "cuda/rows.h"
 #include "cuda/tables.h"
+#include "kernels/channel.h"
 
 namespace torch::cuda {
 
@@ -87,18 +89,152 @@ void row_params(const T* grad, const T* x, const T* mean, const T* rstd, T* grad
          grad_weight, grad_bias, s);
 }
 
+// --- channels ---
+
+// f(element) for a block's share of a channel.
+template <class F>
+__device__ __forceinline__ void each_of_channel(NormShape s, int64_t c, F f) {
+  for (int64_t i = threadIdx.x; i < s.n * s.inner; i += kThreads) f((i / s.inner * s.c + c) * s.inner + i % s.inner);
+}
 template <class T>
-constexpr NormKernels<T> kRows{.channel_stats = nullptr,
-                               .channel_affine = nullptr,
-                               .channel_sums = nullptr,
-                               .channel_backward = nullptr,
-                               .row_forward = row_forward<T>,
-                               .row_backward = row_backward<T>,
-                               .row_params = row_params<T>};
+__global__ __launch_bounds__(kThreads) void channel_stats_kernel(const T* x, NormShape s, T* mean, T* var) {
+  for (int64_t c = blockIdx.x; c < s.c; c += gridDim.x) {
+    auto a = Moments<T>::identity();
+    each_of_channel(s, c, [&](int64_t at) { Moments<T>::step(a, x[at], 0); });
+    a = fold_block<Moments<T>>(a);
+    if (threadIdx.x != 0) continue;
+    mean[c] = T(a.mean);
+    var[c] = T(a.m2 / a.count);
+  }
+}
+template <class T>
+__global__ __launch_bounds__(kThreads) void channel_sums_kernel(const T* grad, const T* x, const T* mean, NormShape s,
+                                                                T* sums, T* dots) {
+  for (int64_t c = blockIdx.x; c < s.c; c += gridDim.x) {
+    const T m = mean[c];
+    double sum = 0, dot = 0;
+    each_of_channel(s, c, [&](int64_t at) {
+      sum += double(grad[at]);
+      dot += double(grad[at] * (x[at] - m));
+    });
+    sum = fold_block<Total>(sum);
+    dot = fold_block<Total>(dot);
+    if (threadIdx.x != 0) continue;
+    sums[c] = T(sum);
+    dots[c] = T(dot);
+  }
+}
+// A block for each channel.
+template <class... P, class... A>
+void launch_channels(const char* op, void (*kernel)(P...), const void* result, NormShape s, A... arguments) {
+  if (s.c == 0) return;
+  const DeviceGuard guard(device_of(result));
+  launch(op, kernel, blocks_for(s.c * kThreads), kThreads, 0, current_stream(current_device()).handle, arguments...);
+}
+template <class T>
+void channel_stats(const T* x, NormShape s, T* mean, T* var) {
+  launch_channels("batch_norm", channel_stats_kernel<T>, mean, s, x, s, mean, var);
+}
+template <class T>
+void channel_sums(const T* grad, const T* x, const T* mean, NormShape s, T* sum, T* dot) {
+  launch_channels("batch_norm_backward", channel_sums_kernel<T>, sum, s, grad, x, mean, s, sum, dot);
+}
+
+template <class T>
+struct ChannelAffine {
+  NormShape s;
+  const T *x, *scale, *shift;
+  T* y;
+  __device__ void operator()(int64_t i) const {
+    const int64_t c = i / s.inner % s.c;
+    y[i] = x[i] * scale[c] + shift[c];
+  }
+};
+template <class T>
+void channel_affine(const T* x, const T* scale, const T* shift, T* y, NormShape s) {
+  launch_each("batch_norm", y, s.n * s.c * s.inner, ChannelAffine<T>{s, x, scale, shift, y});
+}
+template <class T>
+struct ChannelBackward {
+  NormShape s;
+  const T *grad, *x, *mean, *a, *b, *k;
+  T* grad_x;
+  __device__ void operator()(int64_t i) const {
+    const int64_t c = i / s.inner % s.c;
+    grad_x[i] = grad[i] * a[c] + (x[i] - mean[c]) * b[c] + k[c];
+  }
+};
+template <class T>
+void channel_backward(const T* grad, const T* x, const T* mean, const T* a, const T* b, const T* k, T* grad_x,
+                      NormShape s) {
+  launch_each("batch_norm_backward", grad_x, s.n * s.c * s.inner,
+              ChannelBackward<T>{s, grad, x, mean, a, b, k, grad_x});
+}
+
+template <class T>
+struct ChannelScales {
+  const T *mean, *var, *weight, *bias;
+  double eps;
+  T *invstd, *scale, *shift;
+  __device__ void operator()(int64_t i) const {
+    const auto s = channel_scale(mean[i], var[i], weight ? weight[i] : T(1), bias ? bias[i] : T(0), eps);
+    if (invstd) invstd[i] = s.invstd;
+    scale[i] = s.scale;
+    shift[i] = s.shift;
+  }
+};
+template <class T>
+void channel_scales(int64_t c, const T* mean, const T* var, const T* weight, const T* bias, double eps, T* invstd,
+                    T* scale, T* shift) {
+  launch_each("batch_norm", scale, c, ChannelScales<T>{mean, var, weight, bias, eps, invstd, scale, shift});
+}
+template <class T>
+struct ChannelSlopes {
+  const T* sum;
+  T* dot;
+  const T *spread, *weight;
+  double count, eps;
+  T *a, *b, *k;
+  __device__ void operator()(int64_t i) const {
+    const auto s = channel_slope(sum[i], dot[i], spread[i], weight ? weight[i] : T(1), count, eps);
+    a[i] = s.a;
+    b[i] = s.b;
+    k[i] = s.k;
+    dot[i] = s.grad_weight;
+  }
+};
+template <class T>
+void channel_slopes(int64_t c, const T* sum, T* dot, const T* spread, const T* weight, double count, double eps, T* a,
+                    T* b, T* k) {
+  launch_each("batch_norm_backward", a, c, ChannelSlopes<T>{sum, dot, spread, weight, count, eps, a, b, k});
+}
+template <class T>
+struct ChannelBlend {
+  double keep, add;
+  const T* now;
+  double* running;
+  __device__ void operator()(int64_t i) const { running[i] = keep * running[i] + add * double(now[i]); }
+};
+template <class T>
+void channel_blend(int64_t c, double keep, double add, const T* now, double* running) {
+  launch_each("batch_norm", running, c, ChannelBlend<T>{keep, add, now, running});
+}
+
+template <class T>
+constexpr NormKernels<T> kNorms{.channel_stats = channel_stats<T>,
+                                .channel_affine = channel_affine<T>,
+                                .channel_sums = channel_sums<T>,
+                                .channel_backward = channel_backward<T>,
+                                .channel_scales = channel_scales<T>,
+                                .channel_slopes = channel_slopes<T>,
+                                .channel_blend = channel_blend<T>,
+                                .row_forward = row_forward<T>,
+                                .row_backward = row_backward<T>,
+                                .row_params = row_params<T>};
 
 }  // namespace
 
-const NormKernels<float> norm_float = kRows<float>;
-const NormKernels<double> norm_double = kRows<double>;
+const NormKernels<float> norm_float = kNorms<float>;
+const NormKernels<double> norm_double = kNorms<double>;
 
 }  // namespace torch::cuda

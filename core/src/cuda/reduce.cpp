@@ -6,9 +6,9 @@
 #include "cuda/layout.h"
 #include "cuda/reduce_call.h"
 #include "cuda/tables.h"
-#include "iterate.h"
+#include "dispatch/work.h"
+#include "iterate/iterate.h"
 #include "ops/reduce/engine.h"
-#include "work.h"
 
 namespace torch::cuda {
 

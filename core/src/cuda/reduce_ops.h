@@ -11,7 +11,7 @@
 
 namespace torch::cuda {
 
-// --- sums and products ---------------------------------------------------------------------------------------------
+// --- sums and products ---
 
 struct AsIs {
   template <class T>
@@ -102,7 +102,7 @@ struct Count {
   }
 };
 
-// --- extremes ------------------------------------------------------------------------------------------------------
+// --- extremes ---
 
 // A NaN is above and below all.
 template <bool kMax, class T>
@@ -140,7 +140,7 @@ struct Arg {
   TORCH_VEC_INLINE static int64_t close(const Acc& a, Closing, int) { return a.index; }
 };
 
-// --- moments -------------------------------------------------------------------------------------------------------
+// --- moments ---
 
 // Mean and squared distances as one goes along (Welford), and of two parts (Chan, Golub and LeVeque).
 template <class E>

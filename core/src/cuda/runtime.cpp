@@ -52,6 +52,10 @@ thread_local std::vector<Stream>* chosen = nullptr;
 void check(cudaError_t code, const char* what) {
   if (TORCH_LIKELY(code == cudaSuccess)) return;
   cudaGetLastError();
+  TORCH_CHECK(code != cudaErrorInitializationError,
+              "Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you must use the "
+              "'spawn' start method (CUDA error: ",
+              what, ": ", cudaGetErrorString(code), ")");
   throw_error(ErrorKind::Runtime,
               message("CUDA error: ", what, ": ", cudaGetErrorString(code), " (", cudaGetErrorName(code), ")"));
 }

@@ -1,11 +1,11 @@
 // Softmax and its logarithm along one dim of a dense tensor, and their derivatives: a block for each line where it lies
 // in one piece, else a thread.
+#include "cpu/softmax_kernels.h"
 #include "cuda/block.h"
 #include "cuda/reduce_ops.h"
 #include "cuda/rows.h"
 #include "cuda/tables.h"
 #include "kernels/math.h"
-#include "softmax_kernels.h"
 
 namespace torch::cuda {
 

@@ -1,7 +1,19 @@
 // The tables of work (work.h) that the plug-in fills for CUDA, family by family, and what starts it.
 #pragma once
-#include "norm_kernels.h"
-#include "softmax_kernels.h"
+#include "cpu/norm_kernels.h"
+#include "cpu/random_kernels.h"
+#include "cpu/softmax_kernels.h"
+#include "ops/class_loss.h"
+#include "ops/conv/pooling.h"
+#include "ops/conv/shape.h"
+#include "ops/product.h"
+
+namespace torch {
+struct CreateWork;
+struct MaskWork;
+struct ScanWork;
+struct SortWork;
+}  // namespace torch
 
 namespace torch::cuda {
 
@@ -9,11 +21,28 @@ void fill_elementwise_tables();  // elementwise.cpp
 void fill_reduce_table();        // reduce.cpp
 void fill_index_table();         // index.cpp
 
-// softmax.cu, norm.cu. Of the kernels of norms there are those over rows.
+// softmax.cu, norm.cu
 extern const SoftmaxKernels<float> softmax_float;
 extern const SoftmaxKernels<double> softmax_double;
 extern const NormKernels<float> norm_float;
 extern const NormKernels<double> norm_double;
+
+extern const ProductWork product_work;      // product.cu
+extern const RandomKernels random_numbers;  // random.cu
+
+// loss.cu, conv.cu, pooling.cu
+extern const ClassLossKernels<float> loss_float;
+extern const ClassLossKernels<double> loss_double;
+extern const ConvWork<float> conv_float;
+extern const ConvWork<double> conv_double;
+extern const pool::Kernels<float> pool_float;
+extern const pool::Kernels<double> pool_double;
+extern const pool::Kernels<int64_t> pool_int64;
+// Of this library, as the tables of the core: scan.cu, mask.cu, sort.cu, create.cu.
+extern const ScanWork scans;
+extern const MaskWork masks;
+extern const SortWork sorting;
+extern const CreateWork creation;
 
 // Registers the backend and all tables; once, when the plug-in is loaded.
 void start();

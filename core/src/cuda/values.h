@@ -30,7 +30,7 @@ TORCH_VEC_INLINE uint16_t float_to_bfloat(float value) {
   return uint16_t((x & 0x7fffffffu) > 0x7f800000u ? x >> 16 | 0x40u : rounded);
 }
 
-// In memory alone.
+// Only in memory.
 struct Float16 {
   uint16_t bits;
 };

@@ -11,7 +11,7 @@ TORCH_VEC_INLINE V keep_nan(V x, V y) {  // y, or x where that is NaN
   return select(x != x, x, y);
 }
 
-// --- piecewise linear ------------------------------------------------------------------------------------------------
+// --- piecewise linear ---
 
 struct relu : UnaryVec<kInts | kFloats> {
   template <class V>
@@ -124,7 +124,7 @@ struct softshrink : UnaryVec<kFloats> {  // scalars: lambda
   }
 };
 
-// --- exponential -----------------------------------------------------------------------------------------------------
+// --- exponential ---
 
 struct elu : UnaryVec<kFloats> {  // scalars: alpha * scale, scale, input_scale
   static constexpr bool kHeavy = true;
@@ -224,7 +224,7 @@ struct tanh_backward : BinaryVec<kFloats> {  // (grad, y)
   }
 };
 
-// --- gelu ------------------------------------------------------------------------------------------------------------
+// --- gelu ---
 
 inline constexpr double kSqrtHalf = 0.70710678118654752440;     // sqrt(1/2)
 inline constexpr double kInvSqrt2Pi = 0.39894228040143267794;   // 1 / sqrt(2 pi)

@@ -172,7 +172,7 @@ struct pow : BinaryVec<kInts | kFloats | kComplexes> {
   }
 };
 
-// --- comparisons ---------------------------------------------------------------------------------------------------
+// --- comparisons ---
 
 #define TORCH_COMPARISON(NAME, TYPES, EXPRESSION) \
   struct NAME : Binary<TYPES, Gives::Bool> {      \
@@ -193,7 +193,7 @@ TORCH_COMPARISON(logical_or, kBools | kWords | kFloats | kComplexes, (int(a != T
 TORCH_COMPARISON(logical_xor, kBools | kWords | kFloats | kComplexes, (a != T(0)) != (b != T(0)))
 #undef TORCH_COMPARISON
 
-// --- the larger and the smaller --------------------------------------------------------------------------------------
+// --- the larger and the smaller ---
 
 struct maximum : Binary<kBools | kInts | kFloats> {  // NaN wins
   template <class T>
@@ -220,8 +220,7 @@ struct fmin : Binary<kBools | kInts | kFloats> {
   }
 };
 
-// --- bits
-// ---------------------------------------------------------------------------------------------------------------
+// --- bits ---
 
 struct bitwise_and : Binary<kBools | kWords> {
   template <class T>
@@ -280,8 +279,7 @@ struct lcm : Binary<kInts> {
   }
 };
 
-// --- floats
-// -------------------------------------------------------------------------------------------------------------
+// --- floats ---
 
 struct atan2 : BinaryVec<kFloats> {
   static constexpr bool kHeavy = true;

@@ -2,8 +2,8 @@
 #pragma once
 #include <cstring>
 
-#include "conv/engine.h"
 #include "kernels/conv_tile.h"
+#include "ops/conv/engine.h"
 
 namespace torch::TORCH_ISA {
 

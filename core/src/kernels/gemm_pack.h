@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "blas/blas.h"
 #include "kernels/gemm.h"
-#include "torch/core/blas.h"
 
 namespace torch::TORCH_ISA::gemm_parts {
 

@@ -10,9 +10,9 @@
 #pragma once
 #include <cstdint>
 
-#include "isa.h"
+#include "dispatch/work.h"
+#include "levels/isa.h"
 #include "torch/core/dtype.h"
-#include "work.h"
 
 namespace torch {
 

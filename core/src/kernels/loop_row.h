@@ -1,6 +1,6 @@
 // The loops of one formula, as the operators' side sees them.
 #pragma once
-#include "iterate.h"
+#include "iterate/iterate.h"
 
 namespace torch {
 

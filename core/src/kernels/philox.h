@@ -6,8 +6,8 @@
 #pragma once
 #include <cstdint>
 
+#include "cpu/random_kernels.h"
 #include "kernels/vec.h"
-#include "random_kernels.h"
 
 namespace torch::TORCH_ISA {
 

@@ -5,7 +5,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "conv/pooling.h"
+#include "ops/conv/pooling.h"
 #include "torch/core/pool.h"
 
 namespace torch::TORCH_ISA {
@@ -24,7 +24,7 @@ void for_planes(int64_t planes, int64_t work_per_plane, F f) {
 struct Reach {
   int64_t start, begin, end;  // tap t reads start + t * dilation
 };
-TORCH_INLINE Reach reach(const Windows& w, int dim, int64_t position) {
+TORCH_INLINE constexpr Reach reach(const Windows& w, int dim, int64_t position) {
   const int64_t start = position * w.stride[dim] - w.padding[dim], step = w.dilation[dim];
   const int64_t begin = start < 0 ? (-start + step - 1) / step : 0;
   const int64_t last = w.in[dim] - 1 - start, end = last < 0 ? 0 : last / step + 1;
@@ -45,13 +45,32 @@ TORCH_INLINE void for_windows(const Windows& w, F f) {
 }
 
 template <class T>
-TORCH_INLINE bool is_nan(T x) {
+TORCH_INLINE constexpr bool is_nan(T x) {
   if constexpr (std::is_floating_point_v<T>)
     return x != x;
   else
     return false;
 }
 
+// The largest element of a window and its tap; of a window without elements, minus infinity.
+template <class T>
+struct Best {
+  T value;
+  int64_t tap;  // or the place, in a bin
+};
+template <class T>
+TORCH_INLINE constexpr Best<T> best_of(const Windows& w, const T* plane, Reach rz, Reach ry, Reach rx) {
+  Best<T> best{std::is_floating_point_v<T> ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest(),
+               (rz.begin * w.kernel[1] + ry.begin) * w.kernel[2] + rx.begin};
+  for (int64_t z = rz.begin; z < rz.end; z++)
+    for (int64_t t = ry.begin; t < ry.end; t++)
+      for (int64_t s = rx.begin; s < rx.end; s++) {
+        const T value = plane[((rz.start + z * w.dilation[0]) * w.in[1] + ry.start + t * w.dilation[1]) * w.in[2] +
+                              rx.start + s * w.dilation[2]];
+        if (value > best.value || is_nan(value)) best = {value, (z * w.kernel[1] + t) * w.kernel[2] + s};
+      }
+  return best;
+}
 template <class T, class Winner>
 void max_forward(const Windows& w, const T* x, T* y, Winner* winners) {
   for_planes(w.planes, w.out_plane() * w.taps(), [&](int64_t first, int64_t last) {
@@ -59,18 +78,9 @@ void max_forward(const Windows& w, const T* x, T* y, Winner* winners) {
       const T* plane = x + p * w.in_plane();
       T* out = y + p * w.out_plane();
       for_windows(w, [&](int64_t o, Reach rz, Reach ry, Reach rx) {
-        T best = std::is_floating_point_v<T> ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
-        int64_t winner = (rz.begin * w.kernel[1] + ry.begin) * w.kernel[2] + rx.begin;
-        for (int64_t z = rz.begin; z < rz.end; z++)
-          for (int64_t t = ry.begin; t < ry.end; t++)
-            for (int64_t s = rx.begin; s < rx.end; s++) {
-              const T value =
-                  plane[((rz.start + z * w.dilation[0]) * w.in[1] + ry.start + t * w.dilation[1]) * w.in[2] + rx.start +
-                        s * w.dilation[2]];
-              if (value > best || is_nan(value)) best = value, winner = (z * w.kernel[1] + t) * w.kernel[2] + s;
-            }
-        out[o] = best;
-        if (winners) winners[p * w.out_plane() + o] = Winner(winner);
+        const Best<T> best = best_of(w, plane, rz, ry, rx);
+        out[o] = best.value;
+        if (winners) winners[p * w.out_plane() + o] = Winner(best.tap);
       });
     }
   });
@@ -111,12 +121,49 @@ void max_gather(const Windows& w, const T* x, const Winner* winners, T* y) {
   });
 }
 
+// The place within the plane of a tap of window (z, y, x).
+TORCH_INLINE constexpr int64_t place_of(const Windows& w, int64_t tap, int64_t z, int64_t y, int64_t x) {
+  const int64_t at[3] = {z, y, x};
+  const int64_t taps[3] = {tap / w.kernel[2] / w.kernel[1], tap / w.kernel[2] % w.kernel[1], tap % w.kernel[2]};
+  int64_t place = 0;
+  for (int k = 0; k < 3; k++) place = place * w.in[k] + at[k] * w.stride[k] - w.padding[k] + taps[k] * w.dilation[k];
+  return place;
+}
+template <class Winner>
+void max_indices(const Windows& w, const Winner* winners, int64_t* indices) {
+  parallel_for(w.planes, 32768 / w.out_plane() + 1, [&](int64_t first, int64_t last) {
+    int64_t i = first * w.out_plane();
+    for (int64_t p = first; p < last; p++)
+      for (int64_t z = 0; z < w.out[0]; z++)
+        for (int64_t y = 0; y < w.out[1]; y++)
+          for (int64_t x = 0; x < w.out[2]; x++, i++) indices[i] = place_of(w, winners[i], z, y, x);
+  });
+}
+
 // What a window counts along one dim, and over all of them.
-TORCH_INLINE int64_t counted(const Windows& w, const Divisor& divisor, int dim, int64_t position) {
+TORCH_INLINE constexpr int64_t counted(const Windows& w, const Divisor& divisor, int dim, int64_t position) {
   const Reach r = reach(w, dim, position);
   if (!divisor.count_padding) return r.end > r.begin ? r.end - r.begin : 0;
   const int64_t limit = w.in[dim] + w.padding[dim] - r.start;  // windows of ceil_mode may end past the padding
   return w.kernel[dim] < limit ? w.kernel[dim] : limit;
+}
+
+// What the sum of window (z, y, x) is divided by.
+TORCH_INLINE constexpr int64_t divided_by(const Windows& w, const Divisor& divisor, int64_t z, int64_t y, int64_t x) {
+  return divisor.given ? divisor.given
+                       : counted(w, divisor, 0, z) * counted(w, divisor, 1, y) * counted(w, divisor, 2, x);
+}
+template <class T>
+TORCH_INLINE constexpr T average_of(const Windows& w, const Divisor& divisor, const T* plane, int64_t z, int64_t y,
+                                    int64_t x) {
+  const Reach rz = reach(w, 0, z), ry = reach(w, 1, y), rx = reach(w, 2, x);
+  T sum = 0;
+  for (int64_t a = rz.begin; a < rz.end; a++)
+    for (int64_t b = ry.begin; b < ry.end; b++)
+      for (int64_t c = rx.begin; c < rx.end; c++)
+        sum += plane[((rz.start + a) * w.in[1] + ry.start + b) * w.in[2] + rx.start + c];
+  const int64_t count = divided_by(w, divisor, z, y, x);
+  return count ? sum / T(count) : T(0);
 }
 
 template <class T>
@@ -127,18 +174,7 @@ void average_forward(const Windows& w, Divisor divisor, const T* x, T* y) {
       T* out = y + p * w.out_plane();
       for (int64_t z = 0; z < w.out[0]; z++)
         for (int64_t t = 0; t < w.out[1]; t++)
-          for (int64_t s = 0; s < w.out[2]; s++) {
-            const Reach rz = reach(w, 0, z), ry = reach(w, 1, t), rx = reach(w, 2, s);
-            T sum = 0;
-            for (int64_t a = rz.begin; a < rz.end; a++)
-              for (int64_t b = ry.begin; b < ry.end; b++)
-                for (int64_t c = rx.begin; c < rx.end; c++)
-                  sum += plane[((rz.start + a) * w.in[1] + ry.start + b) * w.in[2] + rx.start + c];
-            const int64_t count =
-                divisor.given ? divisor.given
-                              : counted(w, divisor, 0, z) * counted(w, divisor, 1, t) * counted(w, divisor, 2, s);
-            *out++ = count ? sum / T(count) : T(0);
-          }
+          for (int64_t s = 0; s < w.out[2]; s++) *out++ = average_of(w, divisor, plane, z, t, s);
     }
   });
 }
@@ -153,9 +189,7 @@ void average_backward(const Windows& w, Divisor divisor, const T* dy, T* dx) {
         for (int64_t t = 0; t < w.out[1]; t++)
           for (int64_t s = 0; s < w.out[2]; s++, g++) {
             const Reach rz = reach(w, 0, z), ry = reach(w, 1, t), rx = reach(w, 2, s);
-            const int64_t count =
-                divisor.given ? divisor.given
-                              : counted(w, divisor, 0, z) * counted(w, divisor, 1, t) * counted(w, divisor, 2, s);
+            const int64_t count = divided_by(w, divisor, z, t, s);
             if (!count) continue;
             const T share = *g / T(count);
             for (int64_t a = rz.begin; a < rz.end; a++)
@@ -167,8 +201,8 @@ void average_backward(const Windows& w, Divisor divisor, const T* dy, T* dx) {
   });
 }
 
-TORCH_INLINE int64_t bin_begin(const Bins& b, int dim, int64_t i) { return i * b.in[dim] / b.out[dim]; }
-TORCH_INLINE int64_t bin_end(const Bins& b, int dim, int64_t i) {
+TORCH_INLINE constexpr int64_t bin_begin(const Bins& b, int dim, int64_t i) { return i * b.in[dim] / b.out[dim]; }
+TORCH_INLINE constexpr int64_t bin_end(const Bins& b, int dim, int64_t i) {
   return ((i + 1) * b.in[dim] + b.out[dim] - 1) / b.out[dim];
 }
 
@@ -184,22 +218,39 @@ TORCH_INLINE void for_bins(const Bins& b, F f) {
         f(o++, begin, end);
       }
 }
+// The largest element of a bin, and its place within the plane.
+template <class T>
+TORCH_INLINE constexpr Best<T> best_of_bin(const Bins& b, const T* plane, const int64_t* begin, const int64_t* end) {
+  int64_t winner = (begin[0] * b.in[1] + begin[1]) * b.in[2] + begin[2];
+  T best = plane[winner];
+  for (int64_t z = begin[0]; z < end[0]; z++)
+    for (int64_t t = begin[1]; t < end[1]; t++)
+      for (int64_t s = begin[2]; s < end[2]; s++) {
+        const int64_t i = (z * b.in[1] + t) * b.in[2] + s;
+        if (plane[i] > best || is_nan(plane[i])) best = plane[i], winner = i;
+      }
+  return {best, winner};
+}
+TORCH_INLINE constexpr int64_t elements_of_bin(const int64_t* begin, const int64_t* end) {
+  return (end[0] - begin[0]) * (end[1] - begin[1]) * (end[2] - begin[2]);
+}
+template <class T>
+TORCH_INLINE constexpr T average_of_bin(const Bins& b, const T* plane, const int64_t* begin, const int64_t* end) {
+  T sum = 0;
+  for (int64_t z = begin[0]; z < end[0]; z++)
+    for (int64_t t = begin[1]; t < end[1]; t++)
+      for (int64_t s = begin[2]; s < end[2]; s++) sum += plane[(z * b.in[1] + t) * b.in[2] + s];
+  return sum / T(elements_of_bin(begin, end));
+}
+
 template <class T>
 void bins_max_forward(const Bins& b, const T* x, T* y, int64_t* indices) {
   for_planes(b.planes, b.in_plane(), [&](int64_t first, int64_t last) {
     for (int64_t p = first; p < last; p++)
       for_bins(b, [&](int64_t o, const int64_t* begin, const int64_t* end) {
-        const T* plane = x + p * b.in_plane();
-        int64_t winner = (begin[0] * b.in[1] + begin[1]) * b.in[2] + begin[2];
-        T best = plane[winner];
-        for (int64_t z = begin[0]; z < end[0]; z++)
-          for (int64_t t = begin[1]; t < end[1]; t++)
-            for (int64_t s = begin[2]; s < end[2]; s++) {
-              const int64_t i = (z * b.in[1] + t) * b.in[2] + s;
-              if (plane[i] > best || is_nan(plane[i])) best = plane[i], winner = i;
-            }
-        y[p * b.out_plane() + o] = best;
-        indices[p * b.out_plane() + o] = winner;
+        const Best<T> best = best_of_bin(b, x + p * b.in_plane(), begin, end);
+        y[p * b.out_plane() + o] = best.value;
+        indices[p * b.out_plane() + o] = best.tap;
       });
   });
 }
@@ -208,11 +259,7 @@ void bins_average_forward(const Bins& b, const T* x, T* y) {
   for_planes(b.planes, b.in_plane(), [&](int64_t first, int64_t last) {
     for (int64_t p = first; p < last; p++)
       for_bins(b, [&](int64_t o, const int64_t* begin, const int64_t* end) {
-        T sum = 0;
-        for (int64_t z = begin[0]; z < end[0]; z++)
-          for (int64_t t = begin[1]; t < end[1]; t++)
-            for (int64_t s = begin[2]; s < end[2]; s++) sum += x[p * b.in_plane() + (z * b.in[1] + t) * b.in[2] + s];
-        y[p * b.out_plane() + o] = sum / T((end[0] - begin[0]) * (end[1] - begin[1]) * (end[2] - begin[2]));
+        y[p * b.out_plane() + o] = average_of_bin(b, x + p * b.in_plane(), begin, end);
       });
   });
 }
@@ -222,7 +269,7 @@ void bins_average_backward(const Bins& b, const T* dy, T* dx) {
     std::memset(dx + first * b.in_plane(), 0, size_t((last - first) * b.in_plane()) * sizeof(T));
     for (int64_t p = first; p < last; p++)
       for_bins(b, [&](int64_t o, const int64_t* begin, const int64_t* end) {
-        const T share = dy[p * b.out_plane() + o] / T((end[0] - begin[0]) * (end[1] - begin[1]) * (end[2] - begin[2]));
+        const T share = dy[p * b.out_plane() + o] / T(elements_of_bin(begin, end));
         for (int64_t z = begin[0]; z < end[0]; z++)
           for (int64_t t = begin[1]; t < end[1]; t++)
             for (int64_t s = begin[2]; s < end[2]; s++) dx[p * b.in_plane() + (z * b.in[1] + t) * b.in[2] + s] += share;

@@ -10,7 +10,7 @@
 #pragma once
 #include <cstdint>
 
-#include "isa.h"
+#include "levels/isa.h"
 #include "torch/core/dtype.h"
 
 namespace torch {

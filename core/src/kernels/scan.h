@@ -3,8 +3,8 @@
 #pragma once
 #include <cstdint>
 
-#include "isa.h"
-#include "work.h"
+#include "dispatch/work.h"
+#include "levels/isa.h"
 
 namespace torch {
 

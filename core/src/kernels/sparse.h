@@ -2,7 +2,8 @@
 #pragma once
 #include <cstdint>
 
-#include "isa.h"
+#include "dispatch/work.h"
+#include "levels/isa.h"
 #include "torch/core/dtype.h"
 
 namespace torch {
@@ -26,6 +27,6 @@ struct SparseKernels {
                            int64_t width, int64_t begin, int64_t end);
 };
 TORCH_PER_ISA(extern const SparseKernels sparse_kernels_table;)
-const SparseKernels& sparse_kernels() noexcept;
+inline const SparseKernels& sparse_kernels() noexcept { return work<SparseKernels>.on_cpu(); }
 
 }  // namespace torch

@@ -52,8 +52,7 @@ struct dirichlet_grad : Ternary<kFloats> {
   }
 };
 
-// --- powers with a number as exponent
-// ----------------------------------------------------------------------------------
+// --- powers with a number as exponent ---
 
 struct cube : UnaryVec<kWords | kFloats> {
   template <class V>
@@ -71,8 +70,7 @@ struct reciprocal_square : UnaryVec<kFloats> {
   }
 };
 
-// --- choosing
-// ------------------------------------------------------------------------------------------------------------
+// --- choosing ---
 
 // where(mask, a, b) by size of element: data = out, mask, a, b.
 template <class T>

@@ -90,7 +90,7 @@ struct logit : UnaryVec<kFloats> {  // scalars: the margin eps, negative for non
   }
 };
 
-// --- signs -----------------------------------------------------------------------------------------------------------
+// --- signs ---
 
 struct abs : UnaryVec<kBools | kInts | kFloats> {  // of complex numbers: complex_loops.cpp
   template <class V>
@@ -134,7 +134,7 @@ struct square : UnaryVec<kWords | kFloats | kComplexes> {
   }
 };
 
-// --- to whole numbers ------------------------------------------------------------------------------------------------
+// --- to whole numbers ---
 
 #define TORCH_WHOLE(NAME)                    \
   struct NAME : UnaryVec<kWords | kFloats> { \
@@ -165,7 +165,7 @@ struct frac : UnaryVec<kFloats> {
   }
 };
 
-// --- questions -------------------------------------------------------------------------------------------------------
+// --- questions ---
 
 #define TORCH_QUESTION(NAME, TYPES, EXPRESSION)                         \
   struct NAME : Unary<TYPES, Gives::Bool> {                             \

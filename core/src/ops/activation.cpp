@@ -1,8 +1,8 @@
 // Activation functions (ops/activation.def).
 #include "torch/core/ops/activation.h"
 
-#include "elementwise.h"
-#include "register.h"
+#include "dispatch/register.h"
+#include "iterate/elementwise.h"
 #include "torch/core/ops/binary.h"
 #include "torch/core/ops/unary.h"
 #include "torch/core/ops/view.h"
@@ -33,7 +33,7 @@ Tensor gradient(const Tensor& grad, const Tensor& x) {
   return backward(Name(), F, grad, x);
 }
 
-// --- clamps and thresholds -------------------------------------------------------------------------------------------
+// --- clamps and thresholds ---
 
 void check_bounds(const Tensor& self, const Scalar& low, const Scalar& high) {
   TORCH_CHECK(self.dtype() != DType::Bool, "hardtanh: Bool inputs not supported for hardtanh");
@@ -74,7 +74,7 @@ Tensor threshold_gradient(const Tensor& grad, const Tensor& self, const Scalar& 
   return backward("threshold_backward", Formula::threshold_backward, grad, self, {threshold});
 }
 
-// --- linear below zero -----------------------------------------------------------------------------------------------
+// --- linear below zero ---
 
 Tensor leaky_relu_kernel(const Tensor& self, const Scalar& slope) {
   return activate("leaky_relu", Formula::leaky_relu, Tensor(), self, {slope});
@@ -102,7 +102,7 @@ Tensor prelu_kernel(const Tensor& self, const Tensor& weight) {
   return _prelu_kernel(self, reshape(weight, shape));
 }
 
-// --- exponential below zero ------------------------------------------------------------------------------------------
+// --- exponential below zero ---
 
 Tensor elu_into(const char* name, const Tensor& out, const Tensor& self, const Scalar& alpha, const Scalar& scale,
                 const Scalar& input_scale) {
@@ -134,7 +134,7 @@ double inverse_of(const Scalar& alpha) {
 Tensor celu_kernel(const Tensor& self, const Scalar& alpha) { return elu(self, alpha, 1.0, inverse_of(alpha)); }
 Tensor celu_kernel_(const Tensor& self, const Scalar& alpha) { return elu_(self, alpha, 1.0, inverse_of(alpha)); }
 
-// --- smooth ----------------------------------------------------------------------------------------------------------
+// --- smooth ---
 
 bool by_tanh(std::string_view approximate) {
   TORCH_CHECK(approximate == "none" || approximate == "tanh",

@@ -1,10 +1,10 @@
 // Slots of the operators of ops/binary.def: each is its row of loops.
 #include "torch/core/ops/binary.h"
 
-#include "complex_loops.h"
-#include "elementwise.h"
-#include "isa.h"
-#include "register.h"
+#include "dispatch/register.h"
+#include "iterate/complex_loops.h"
+#include "iterate/elementwise.h"
+#include "levels/isa.h"
 
 namespace torch {
 
@@ -28,7 +28,7 @@ enum Index {
 #undef TORCH_BINARY_PLAIN
   kCount
 };
-LoopRow loops[kCount];
+constinit LoopRow loops[kCount] = {};
 
 constexpr Elementwise kOps[] = {
 #define TORCH_BINARY(NAME, ATTR, DOC) {#NAME, &loops[k_##NAME], (ATTR).promotes_to_float},

@@ -5,8 +5,9 @@
 #include <limits>
 #include <vector>
 
-#include "register.h"
+#include "dispatch/register.h"
 #include "torch/core/ops/binary.h"
+#include "torch/core/ops/copy.h"
 #include "torch/core/ops/join.h"
 #include "torch/core/ops/matmul.h"
 #include "torch/core/ops/pointwise.h"
@@ -65,6 +66,8 @@ Tensor tensordot_composite(const Tensor& self, const Tensor& other, IntArrayRef 
     return free;
   };
   const Sizes fa = free_dims(a, da), fb = free_dims(b, db);
+  if (!da.empty() && fa.empty() && fb.empty())  // no matrix product: autocast leaves the dtype
+    return dot(reshape(permute(a, da), {-1}), reshape(permute(b, db), {-1}));
   Sizes shape, order_a = fa, order_b = db;
   int64_t m = 1, n = 1, k = 1;
   for (int64_t d : fa) shape.push_back(a.size(d)), m *= a.size(d);
@@ -187,6 +190,7 @@ Tensor bilinear_composite(const Tensor& input1, const Tensor& input2, const Tens
   const Tensor folded = reshape(permute(weight, {1, 0, 2}), {n1, out * n2});
   Tensor y = reshape(mm(reshape(input1, {rows, n1}), folded), {rows, out, n2});
   y = squeeze(bmm(y, unsqueeze(reshape(input2, {rows, n2}), 2)), IntArrayRef({2}));
+  if (y.dtype() != input1.dtype()) y = _to_copy(y, input1.dtype());  // autocast lowers the products, not the result
   if (bias) y = add(y, bias);
   Sizes shape(input1.sizes().begin(), input1.sizes().end() - 1);
   shape.push_back(out);

@@ -5,13 +5,13 @@
 #include <string>
 #include <type_traits>
 
-#include "conv/shape.h"
+#include "dispatch/register.h"
+#include "dispatch/work.h"
+#include "ops/conv/shape.h"
 #include "ops/planes.h"
-#include "register.h"
 #include "torch/core/ops/create.h"
 #include "torch/core/ops/pointwise.h"
 #include "torch/core/ops/view.h"
-#include "work.h"
 
 namespace torch {
 namespace {
@@ -123,30 +123,31 @@ Geometry::Geometry(const Tensor& input, const Tensor& weight, const Tensor& bias
 }
 
 // Computed in float or double; integers are exact up to 2^53.
-Tensor convolution_cpu(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride,
-                       IntArrayRef padding, IntArrayRef dilation, bool transposed, IntArrayRef output_padding,
-                       int64_t groups) {
+Tensor convolution_of(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride,
+                      IntArrayRef padding, IntArrayRef dilation, bool transposed, IntArrayRef output_padding,
+                      int64_t groups) {
   const Geometry g(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups);
   const DType compute = compute_type(g.op, input.dtype(), DType::Float64);
   Tensor out = empty_tensor(g.result, input.is_meta() ? input.dtype() : compute, input.device());
-  if (!host_work("convolution", out)) return out;
+  if (out.is_meta()) return out;
   const Tensor x = dense(input, compute), w = dense(weight, compute), b = dense(bias, compute);
   with_type(compute, [&](auto zero) {
     using T = decltype(zero);
     const T* bias_data = b ? b.data<T>() : nullptr;
+    const ConvWork<T>& kernels = *work<ConvWork<T>>.on(out);
     if (transposed)
-      conv_backward_data(g.shape, x.data<T>(), w.data<T>(), bias_data, out.data<T>());
+      kernels.backward_data(g.shape, x.data<T>(), w.data<T>(), bias_data, out.data<T>());
     else
-      conv_forward(g.shape, x.data<T>(), w.data<T>(), bias_data, out.data<T>());
+      kernels.forward(g.shape, x.data<T>(), w.data<T>(), bias_data, out.data<T>());
   });
   return to_dtype(out, input.dtype());
 }
 
-std::tuple<Tensor, Tensor, Tensor> convolution_backward_cpu(const Tensor& grad_output, const Tensor& input,
-                                                            const Tensor& weight, IntArrayRef stride,
-                                                            IntArrayRef padding, IntArrayRef dilation, bool transposed,
-                                                            IntArrayRef output_padding, int64_t groups, bool for_input,
-                                                            bool for_weight, bool for_bias) {
+std::tuple<Tensor, Tensor, Tensor> convolution_backward_of(const Tensor& grad_output, const Tensor& input,
+                                                           const Tensor& weight, IntArrayRef stride,
+                                                           IntArrayRef padding, IntArrayRef dilation, bool transposed,
+                                                           IntArrayRef output_padding, int64_t groups, bool for_input,
+                                                           bool for_weight, bool for_bias) {
   const Geometry g(input, weight, Tensor(), stride, padding, dilation, transposed, output_padding, groups);
   TORCH_CHECK(grad_output.sizes() == IntArrayRef(g.result), g.op, "_backward: grad_output ", grad_output.sizes(),
               " must have the shape of the output, ", IntArrayRef(g.result));
@@ -158,22 +159,23 @@ std::tuple<Tensor, Tensor, Tensor> convolution_backward_cpu(const Tensor& grad_o
   if (for_input) dx = empty_tensor(input.sizes(), made, input.device());
   if (for_weight) dw = empty_tensor(weight.sizes(), made, input.device());
   if (for_bias) db = empty_tensor({g.out_channels}, made, input.device());
-  if (!host_work("convolution_backward", input)) return {dx, dw, db};
+  if (input.is_meta()) return {dx, dw, db};
   const Tensor dy = dense(grad_output, compute);
   const Tensor x = for_weight ? dense(input, compute) : Tensor(), w = for_input ? dense(weight, compute) : Tensor();
   with_type(compute, [&](auto zero) {
     using T = decltype(zero);
+    const ConvWork<T>& kernels = *work<ConvWork<T>>.on(input);
     if (for_input && transposed)
-      conv_forward<T>(g.shape, dy.data<T>(), w.data<T>(), nullptr, dx.data<T>());
+      kernels.forward(g.shape, dy.data<T>(), w.data<T>(), nullptr, dx.data<T>());
     else if (for_input)
-      conv_backward_data<T>(g.shape, dy.data<T>(), w.data<T>(), nullptr, dx.data<T>());
+      kernels.backward_data(g.shape, dy.data<T>(), w.data<T>(), nullptr, dx.data<T>());
     // Of a transposed convolution the input plays the part of the output's gradient.
     if (for_weight && transposed)
-      conv_backward_weights<T>(g.shape, dy.data<T>(), x.data<T>(), dw.data<T>());
+      kernels.backward_weights(g.shape, dy.data<T>(), x.data<T>(), dw.data<T>());
     else if (for_weight)
-      conv_backward_weights<T>(g.shape, x.data<T>(), dy.data<T>(), dw.data<T>());
+      kernels.backward_weights(g.shape, x.data<T>(), dy.data<T>(), dw.data<T>());
     if (for_bias)
-      conv_backward_bias<T>(g.shape.n, g.out_channels, transposed ? g.shape.in_plane() : g.shape.out_plane(),
+      kernels.backward_bias(g.shape.n, g.out_channels, transposed ? g.shape.in_plane() : g.shape.out_plane(),
                             dy.data<T>(), db.data<T>());
   });
   return {to_dtype(dx, input.dtype()), to_dtype(dw, input.dtype()), to_dtype(db, input.dtype())};
@@ -255,8 +257,8 @@ Tensor conv_tbc_all(const Tensor& input, const Tensor& weight, const Tensor& bia
 }  // namespace
 
 void register_conv() {
-  set_native<op::convolution>(convolution_cpu);
-  set_native<op::convolution_backward>(convolution_backward_cpu);
+  set_native<op::convolution>(convolution_of);
+  set_native<op::convolution_backward>(convolution_backward_of);
   set_composite<op::conv1d>(conv<1>);
   set_composite<op::conv2d>(conv<2>);
   set_composite<op::conv3d>(conv<3>);

@@ -2,10 +2,10 @@
 
 #include <cstring>
 
-#include "dense.h"
-#include "elementwise.h"
-#include "register.h"
-#include "strides.h"
+#include "dispatch/register.h"
+#include "iterate/dense.h"
+#include "iterate/elementwise.h"
+#include "iterate/strides.h"
 #include "torch/core/backend.h"
 #include "torch/core/ops/view.h"
 

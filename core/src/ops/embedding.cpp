@@ -1,18 +1,18 @@
 #include "torch/core/ops/embedding.h"
 
 #include <algorithm>
-#include <cstring>
 
-#include "dense.h"
-#include "dims.h"
-#include "register.h"
+#include "dispatch/register.h"
+#include "dispatch/work.h"
+#include "iterate/dense.h"
+#include "iterate/dims.h"
+#include "ops/index/index.h"
 #include "torch/core/ops/binary.h"
 #include "torch/core/ops/create.h"
 #include "torch/core/ops/index.h"
 #include "torch/core/ops/pointwise.h"
 #include "torch/core/ops/view.h"
 #include "torch/core/pool.h"
-#include "work.h"
 
 namespace torch {
 
@@ -32,19 +32,14 @@ Tensor forward(const Tensor& weight, const Tensor& indices, int64_t padding, boo
   sizes.insert(sizes.end(), weight.sizes().begin() + 1, weight.sizes().end());
   Tensor out = empty_tensor(sizes, weight.dtype(), weight.device());
   if (out.is_meta()) return out;
-  if (out.device().type != DeviceType::CPU) return view(index_select(weight, 0, reshape(indices, {-1})), sizes);
-  Tensor table = as_contiguous(weight, weight.dtype()), at = as_contiguous(indices, DType::Int64);
-  const int64_t *index = at.data<int64_t>(), n = at.numel();
-  for (int64_t i = 0; i < n; ++i)
-    TORCH_CHECK_INDEX(index[i] >= 0 && index[i] < entries, "embedding: index ", index[i],
-                      " is out of range: the table has ", entries, " entries");
-  int64_t bytes = entries ? table.numel() / entries * table.item_size() : 0;
-  if (bytes == 0) return out;
-  char* to = static_cast<char*>(out.data());
-  const char* from = static_cast<const char*>(table.data());
-  parallel_for(n, std::max<int64_t>(1, 65536 / bytes), [&](int64_t a, int64_t b) {
-    for (int64_t i = a; i < b; ++i) std::memcpy(to + i * bytes, from + index[i] * bytes, size_t(bytes));
-  });
+  const int64_t item = weight.item_size(), width = weight.size(1);
+  const Tensor offsets = offsets_of("embedding: ", indices, 0, entries, 0, weight.stride(0) * item);
+  BlockSide row;
+  row.sizes.push_back(width);
+  row.strided.push_back(weight.stride(1) * item);
+  row.dense.push_back(item);
+  run_blocks("embedding", IndexMode::Take, weight.dtype(), weight.data<char>(), out.data<char>(), offsets, width * item,
+             {}, row);
   return out;
 }
 
@@ -64,6 +59,31 @@ Tensor add_rows(const Tensor& grad, const Tensor& indices, IntArrayRef sizes, DT
   return out.dtype() == grad.dtype() ? out : preserving_copy(out, grad.dtype());
 }
 
+// The positions of a list of indices, block by block of the rows that they name, in their order within a block: a
+// thread that takes a block has all that is added to its rows, so that sums do not depend on who takes which.
+// kernel.index.embedding.backward: 1504 -> 554 us, where threads took columns (Xeon, 2 cores).
+constexpr int64_t kBlockBytes = 1 << 16;
+class Blocks {
+ public:
+  Blocks(const int64_t* index, int64_t n, int64_t rows, int64_t height)
+      : rows_(rows), height_(height), starts_(size_t(count() + 1)), positions_(size_t(n)) {
+    for (int64_t i = 0; i < n; ++i) ++starts_[size_t(index[i] / height_ + 1)];
+    for (size_t block = 1; block < starts_.size(); ++block) starts_[block] += starts_[block - 1];
+    std::vector<int64_t> next(starts_.begin(), starts_.end());
+    for (int64_t i = 0; i < n; ++i) positions_[size_t(next[size_t(index[i] / height_)]++)] = i;
+  }
+  int64_t count() const { return (rows_ + height_ - 1) / height_; }
+  int64_t row(int64_t block) const { return std::min(rows_, block * height_); }  // the first of a block
+  IntArrayRef positions(int64_t block) const {
+    const size_t from = size_t(starts_[size_t(block)]), to = size_t(starts_[size_t(block) + 1]);
+    return IntArrayRef(positions_).slice(from, to - from);
+  }
+
+ private:
+  int64_t rows_, height_;
+  std::vector<int64_t> starts_, positions_;
+};
+
 Tensor backward(const Tensor& grad, const Tensor& indices, int64_t entries, int64_t padding, bool by_frequency) {
   check_indices("embedding_dense_backward", indices);
   TORCH_CHECK_VALUE(entries >= 0, "embedding_dense_backward: num_weights must not be negative, got ", entries);
@@ -76,29 +96,36 @@ Tensor backward(const Tensor& grad, const Tensor& indices, int64_t entries, int6
   Tensor out = empty_tensor(sizes, compute, grad.device());
   if (out.is_meta()) return empty_tensor(sizes, grad.dtype(), grad.device());
   if (out.device().type != DeviceType::CPU && !by_frequency) return add_rows(grad, indices, sizes, compute, padding);
-  host_work("embedding_dense_backward", out);
-  std::memset(out.data(), 0, size_t(out.numel() * out.item_size()));
-  Tensor g = as_contiguous(grad, compute), at = as_contiguous(indices, DType::Int64);
-  const int64_t *index = at.data<int64_t>(), n = at.numel();
+  host_work(out);
+  const Tensor g = as_contiguous(grad, compute), at = as_contiguous(indices, DType::Int64);
+  const int64_t *index = at.data<int64_t>(), n = at.numel(), width = entries ? out.numel() / entries : 0;
   std::vector<int64_t> count(by_frequency ? size_t(entries) : 0);
   for (int64_t i = 0; i < n; ++i) {
     TORCH_CHECK_INDEX(index[i] >= 0 && index[i] < entries, "embedding_dense_backward: index ", index[i],
                       " is out of range: the table has ", entries, " entries");
     if (by_frequency) ++count[size_t(index[i])];
   }
-  int64_t width = n ? g.numel() / n : 0;
+  const Blocks blocks(index, n, entries,
+                      std::max<int64_t>(1, kBlockBytes / std::max<int64_t>(1, width * out.item_size())));
   visit_dtype(compute, [&](auto zero) {
     using T = decltype(zero);
     if constexpr (std::is_floating_point_v<T> || std::is_same_v<T, Complex64> || std::is_same_v<T, Complex128>) {
       T* q = out.data<T>();
       const T* p = g.data<T>();
-      // Threads take columns, so that equal indices add up in their order whoever does it.
-      parallel_for(width, std::max<int64_t>(16, 65536 / std::max<int64_t>(n, 1)), [&](int64_t a, int64_t b) {
-        for (int64_t i = 0; i < n; ++i) {
-          if (index[i] == padding) continue;
-          T share = by_frequency ? T(1) / T(double(count[size_t(index[i])])) : T(1);
-          T* row = q + index[i] * width;
-          for (int64_t j = a; j < b; ++j) row[j] += by_frequency ? p[i * width + j] * share : p[i * width + j];
+      parallel_for(blocks.count(), 1, [&](int64_t first, int64_t last) {
+        for (int64_t block = first; block < last; ++block) {
+          std::fill(q + blocks.row(block) * width, q + blocks.row(block + 1) * width, T(0));
+          for (int64_t i : blocks.positions(block)) {
+            if (index[i] == padding) continue;
+            const T* from = p + i * width;
+            T* row = q + index[i] * width;
+            if (by_frequency) {
+              const T share = T(1) / T(double(count[size_t(index[i])]));
+              for (int64_t j = 0; j < width; ++j) row[j] += from[j] * share;
+            } else {
+              for (int64_t j = 0; j < width; ++j) row[j] += from[j];
+            }
+          }
         }
       });
     } else {

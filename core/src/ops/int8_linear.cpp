@@ -1,9 +1,9 @@
 // A linear layer over int8 values and scales: the input is rounded row by row as it comes.
 #include "ops/int8_linear.h"
 
-#include "dense.h"
-#include "int8_kernels.h"
-#include "work.h"
+#include "cpu/int8_kernels.h"
+#include "dispatch/work.h"
+#include "iterate/dense.h"
 
 namespace torch {
 
@@ -24,7 +24,7 @@ Tensor int8_linear_kernel(const Tensor& input, const Tensor& weight, const Tenso
   std::vector<int64_t> shape(input.sizes().begin(), input.sizes().end() - 1);
   shape.push_back(n);
   Tensor out = empty_tensor(shape, DType::Float32, input.device());
-  if (const auto* kernels = work<Int8Kernels>.on("_int8_linear", out); kernels && out.numel()) {
+  if (const auto* kernels = work<Int8Kernels>.on(out); kernels && out.numel()) {
     const Tensor x = as_contiguous(input, DType::Float32), w = as_contiguous(weight, DType::Int8),
                  s = as_contiguous(scale, DType::Float32), b = bias ? as_contiguous(bias, DType::Float32) : Tensor();
     kernels->linear({out.numel() / n, n, k, x.data<float>(), w.data<int8_t>(), s.data<float>(),

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
-#include "dense.h"
-#include "register.h"
+#include "dispatch/register.h"
+#include "dispatch/work.h"
+#include "iterate/dense.h"
+#include "ops/class_loss.h"
 #include "torch/core/ops/binary.h"
 #include "torch/core/ops/copy.h"
 #include "torch/core/ops/index.h"
@@ -13,26 +15,21 @@
 #include "torch/core/ops/unary.h"
 #include "torch/core/ops/view.h"
 #include "torch/core/pool.h"
-#include "work.h"
 
 namespace torch {
 
 namespace {
 
-enum Reduction : int64_t { kNone, kMean, kSum };
-
 // (N, C, inner) of an input (C), (N, C) or (N, C, *), checked against its target.
-struct Classes {
-  int64_t n, c, inner;
-};
-Classes classes_of(const char* op, const Tensor& x, const Tensor& target, const Tensor& weight, int64_t reduction) {
+ClassLoss classes_of(const char* op, const Tensor& x, const Tensor& target, const Tensor& weight, int64_t reduction,
+                     int64_t ignore) {
   TORCH_CHECK(x.dim() >= 1, op, ": input must have a dim of classes: (C), (N, C) or (N, C, *), got ", x);
   TORCH_CHECK(is_floating(x.dtype()), op, ": input must be floating point, got ", x.dtype());
   TORCH_CHECK(is_integral(target.dtype()), op, ": target must hold class numbers (torch.int64), got ", target.dtype());
   TORCH_CHECK_VALUE(reduction >= kNone && reduction <= kSum, op,
                     ": reduction must be 0 (none), 1 (mean) or 2 (sum), got ", reduction);
   bool batched = x.dim() > 1;
-  Classes s{batched ? x.size(0) : 1, x.size(batched ? 1 : 0), 1};
+  ClassLoss s{batched ? x.size(0) : 1, x.size(batched ? 1 : 0), 1, reduction, ignore};
   bool fits = target.dim() == (batched ? x.dim() - 1 : 0);
   if (fits && batched) {
     fits = target.size(0) == s.n;
@@ -55,70 +52,74 @@ void check_class(const char* op, int64_t t, int64_t c) {
   TORCH_CHECK_INDEX(t >= 0 && t < c, op, ": Target ", t, " is out of bounds: there are ", c, " classes");
 }
 
+template <class T>
+void forward_on_cpu(const ClassLoss& s, const T* x, const int64_t* target, const T* weight, T* out, T* total) {
+  for (int64_t i = 0; i < s.n * s.inner; ++i)
+    if (target[i] != s.ignore) check_class("nll_loss", target[i], s.c);
+  double sum = 0, sum_weight = 0;
+  for (int64_t i = 0; i < s.n; ++i)
+    for (int64_t j = 0; j < s.inner; ++j) {
+      const int64_t k = i * s.inner + j, c = target[k];
+      T loss = 0, share = 0;
+      if (c != s.ignore) {
+        share = weight ? weight[c] : T(1);
+        loss = -share * x[(i * s.c + c) * s.inner + j];
+      }
+      if (s.reduction == kNone) out[k] = loss;
+      sum += double(loss);
+      sum_weight += double(share);
+    }
+  *total = T(sum_weight);
+  if (s.reduction != kNone) *out = T(s.reduction == kMean ? sum / sum_weight : sum);
+}
+template <class T>
+void backward_on_cpu(const ClassLoss& s, const T* grad, const int64_t* target, const T* weight, const T* total,
+                     T* grad_x) {
+  const T scale = s.reduction == kMean ? T(1) / *total : T(1);
+  std::fill_n(grad_x, s.n * s.c * s.inner, T(0));
+  for (int64_t i = 0; i < s.n; ++i)
+    for (int64_t j = 0; j < s.inner; ++j) {
+      const int64_t k = i * s.inner + j, c = target[k];
+      if (c == s.ignore) continue;
+      check_class("nll_loss_backward", c, s.c);
+      grad_x[(i * s.c + c) * s.inner + j] = -(weight ? weight[c] : T(1)) * scale * grad[s.reduction == kNone ? k : 0];
+    }
+}
+
 std::tuple<Tensor, Tensor> nll_forward(const Tensor& self, const Tensor& target, const Tensor& weight,
                                        int64_t reduction, int64_t ignore) {
-  Classes s = classes_of("nll_loss", self, target, weight, reduction);
+  const ClassLoss s = classes_of("nll_loss", self, target, weight, reduction, ignore);
   DType compute = compute_dtype(self.dtype());
   Tensor out = empty_tensor(reduction == kNone ? target.sizes() : IntArrayRef(), compute, self.device());
   Tensor total = empty_tensor({}, compute, self.device());
-  if (!host_work("nll_loss", out))
+  if (out.is_meta())
     return {empty_tensor(out.sizes(), self.dtype(), self.device()), empty_tensor({}, self.dtype(), self.device())};
-  Tensor x = as_contiguous(self, compute), t = as_contiguous(target, DType::Int64),
-         w = weight ? as_contiguous(weight, compute) : Tensor();
-  const int64_t* classes = t.data<int64_t>();
-  for (int64_t i = 0; i < s.n * s.inner; ++i)
-    if (classes[i] != ignore) check_class("nll_loss", classes[i], s.c);
+  const Tensor x = as_contiguous(self, compute), t = as_contiguous(target, DType::Int64),
+               w = weight ? as_contiguous(weight, compute) : Tensor();
   visit_dtype(compute, [&](auto zero) {
     using T = decltype(zero);
-    if constexpr (std::is_floating_point_v<T>) {
-      const T *p = x.data<T>(), *weights = w ? w.data<T>() : nullptr;
-      T* each = reduction == kNone ? out.data<T>() : nullptr;
-      double sum = 0, sum_weight = 0;
-      for (int64_t i = 0; i < s.n; ++i)
-        for (int64_t j = 0; j < s.inner; ++j) {
-          int64_t k = i * s.inner + j, c = classes[k];
-          T loss = 0, share = 0;
-          if (c != ignore) {
-            share = weights ? weights[c] : T(1);
-            loss = -share * p[(i * s.c + c) * s.inner + j];
-          }
-          if (each) each[k] = loss;
-          sum += double(loss);
-          sum_weight += double(share);
-        }
-      *total.data<T>() = T(sum_weight);
-      if (!each) *out.data<T>() = T(reduction == kMean ? sum / sum_weight : sum);
-    }
+    if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>)
+      work<ClassLossKernels<T>>.on(out)->forward(s, x.data<T>(), t.data<int64_t>(), w ? w.data<T>() : nullptr,
+                                                 out.data<T>(), total.data<T>());
   });
   return {as_dtype(out, self.dtype()), as_dtype(total, self.dtype())};
 }
 
 Tensor nll_backward(const Tensor& grad, const Tensor& self, const Tensor& target, const Tensor& weight,
                     int64_t reduction, int64_t ignore, const Tensor& total_weight) {
-  Classes s = classes_of("nll_loss_backward", self, target, weight, reduction);
+  const ClassLoss s = classes_of("nll_loss_backward", self, target, weight, reduction, ignore);
   TORCH_CHECK(grad.numel() == (reduction == kNone ? target.numel() : 1), "nll_loss_backward: grad ", grad.sizes(),
               " does not fit target ", target.sizes());
   DType compute = compute_dtype(self.dtype());
   Tensor out = empty_tensor(self.sizes(), compute, self.device());
-  if (!host_work("nll_loss_backward", out)) return empty_tensor(self.sizes(), self.dtype(), self.device());
-  Tensor g = as_contiguous(grad, compute), t = as_contiguous(target, DType::Int64),
-         w = weight ? as_contiguous(weight, compute) : Tensor();
-  Tensor total = as_contiguous(total_weight, compute);
+  if (out.is_meta()) return empty_tensor(self.sizes(), self.dtype(), self.device());
+  const Tensor g = as_contiguous(grad, compute), t = as_contiguous(target, DType::Int64),
+               w = weight ? as_contiguous(weight, compute) : Tensor(), total = as_contiguous(total_weight, compute);
   visit_dtype(compute, [&](auto zero) {
     using T = decltype(zero);
-    if constexpr (std::is_floating_point_v<T>) {
-      T *q = out.data<T>(), scale = reduction == kMean ? T(1) / *total.data<T>() : T(1);
-      std::fill(q, q + out.numel(), T(0));
-      const T *gs = g.data<T>(), *weights = w ? w.data<T>() : nullptr;
-      const int64_t* classes = t.data<int64_t>();
-      for (int64_t i = 0; i < s.n; ++i)
-        for (int64_t j = 0; j < s.inner; ++j) {
-          int64_t k = i * s.inner + j, c = classes[k];
-          if (c == ignore) continue;
-          check_class("nll_loss_backward", c, s.c);
-          q[(i * s.c + c) * s.inner + j] = -(weights ? weights[c] : T(1)) * scale * gs[reduction == kNone ? k : 0];
-        }
-    }
+    if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>)
+      work<ClassLossKernels<T>>.on(out)->backward(s, g.data<T>(), t.data<int64_t>(), w ? w.data<T>() : nullptr,
+                                                  total.data<T>(), out.data<T>());
   });
   return as_dtype(out, self.dtype());
 }
@@ -146,7 +147,7 @@ Tensor cross_entropy_loss(const Tensor& self, const Tensor& target, const Tensor
       p = mul(p, view(weight, shape));
     }
     Tensor each = neg(sum(mul(logp, p), IntArrayRef(&dim, 1)));
-    if (reduction == kMean) return div(sum(each), number(double(std::max<int64_t>(each.numel(), 1))));
+    if (reduction == kMean) return div(sum(each), number(double(each.numel())));
     return reduce(each, reduction);
   }
   Tensor loss = nll_loss(logp, target, weight, reduction, ignore);
@@ -176,6 +177,9 @@ Tensor cross_entropy_loss(const Tensor& self, const Tensor& target, const Tensor
 }
 
 }  // namespace
+
+constinit const ClassLossKernels<float> class_loss_float{forward_on_cpu<float>, backward_on_cpu<float>};
+constinit const ClassLossKernels<double> class_loss_double{forward_on_cpu<double>, backward_on_cpu<double>};
 
 void register_loss() {
   set_native<op::nll_loss_forward>(nll_forward);

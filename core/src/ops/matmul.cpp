@@ -6,14 +6,16 @@
 #include <optional>
 #include <vector>
 
-#include "iterate.h"
+#include "blas/blas.h"
+#include "dispatch/register.h"
+#include "dispatch/work.h"
+#include "iterate/iterate.h"
 #include "ops/int8_linear.h"
 #include "ops/product.h"
-#include "register.h"
-#include "torch/core/blas.h"
+#include "torch/core/ops/pointwise.h"
+#include "torch/core/ops/unary.h"
 #include "torch/core/ops/view.h"
 #include "torch/core/promote.h"
-#include "work.h"
 
 namespace torch {
 
@@ -60,10 +62,9 @@ Slab addend(const char* op, const Tensor& self, IntArrayRef shape) {
 }
 
 Tensor result(IntArrayRef shape, const Tensor& like) { return empty_tensor(shape, like.dtype(), like.device()); }
-bool nothing_to_do(const char* op, const Tensor& out) { return out.numel() == 0 || !host_work(op, out); }
+bool nothing_to_do(const Tensor& out) { return out.numel() == 0 || out.is_meta(); }
 
-// --- mm, bmm, mv, dot
-// --------------------------------------------------------------------------------------------------
+// --- mm, bmm, mv, dot ---
 
 Tensor mm_kernel(const Tensor& self, const Tensor& mat2) {
   const Named a{"self", self}, b{"mat2", mat2};
@@ -72,9 +73,9 @@ Tensor mm_kernel(const Tensor& self, const Tensor& mat2) {
   check_inner("mm", a, self.size(1), b, mat2.size(0), "first dim");
   check_dtypes("mm", a, b);
   Tensor out = result({self.size(0), mat2.size(1)}, self);
-  if (!nothing_to_do("mm", out))
-    multiply("mm", self.dtype(), {1, self.size(0), mat2.size(1), self.size(1)}, 1, slab_of(self), slab_of(mat2), 0, {},
-             slab_of(out));
+  if (!nothing_to_do(out))
+    multiply("mm", out.device(), self.dtype(), {1, self.size(0), mat2.size(1), self.size(1)}, 1, slab_of(self),
+             slab_of(mat2), 0, {}, slab_of(out));
   return out;
 }
 
@@ -90,9 +91,9 @@ void check_batches(const char* op, const Named& a, const Named& b) {
 Tensor bmm_kernel(const Tensor& self, const Tensor& mat2) {
   check_batches("bmm", {"self", self}, {"mat2", mat2});
   Tensor out = result({self.size(0), self.size(1), mat2.size(2)}, self);
-  if (!nothing_to_do("bmm", out))
-    multiply("bmm", self.dtype(), {self.size(0), self.size(1), mat2.size(2), self.size(2)}, 1, slab_of(self),
-             slab_of(mat2), 0, {}, slab_of(out));
+  if (!nothing_to_do(out))
+    multiply("bmm", out.device(), self.dtype(), {self.size(0), self.size(1), mat2.size(2), self.size(2)}, 1,
+             slab_of(self), slab_of(mat2), 0, {}, slab_of(out));
   return out;
 }
 
@@ -106,8 +107,9 @@ Tensor mv_kernel(const Tensor& self, const Tensor& vec) {
   check_inner("mv", a, self.size(1), b, vec.size(0), "the length");
   check_dtypes("mv", a, b);
   Tensor out = result({self.size(0)}, self);
-  if (!nothing_to_do("mv", out))
-    multiply("mv", self.dtype(), {1, self.size(0), 1, self.size(1)}, 1, slab_of(self), column(vec), 0, {}, column(out));
+  if (!nothing_to_do(out))
+    multiply("mv", out.device(), self.dtype(), {1, self.size(0), 1, self.size(1)}, 1, slab_of(self), column(vec), 0, {},
+             column(out));
   return out;
 }
 
@@ -121,7 +123,17 @@ Tensor dot_of(const char* op, const Tensor& self, const Tensor& other, const cha
   Tensor out = result({}, self);
   TORCH_CHECK_IMPLEMENTED(self.dtype() != DType::Bool, op,
                           ": not implemented for torch.bool; convert the operands, for example with .to(torch.uint8)");
-  if (!host_work(op, out)) return out;
+  if (out.is_meta()) return out;
+  if (out.device().type != DeviceType::CPU) {
+    Tensor x = self;
+    if (conjugate && is_complex(self.dtype())) {
+      x = contiguous_copy(self);
+      neg_(imag(x));
+    }
+    multiply(op, out.device(), self.dtype(), {1, 1, 1, self.numel()}, 1, row(x), column(other), 0, {},
+             {out.data(), 1, 1, 0});
+    return out;
+  }
   visit_dtype(self.dtype(), [&](auto zero) {
     using T = decltype(zero);
     if constexpr (!std::is_same_v<T, bool>) {
@@ -143,8 +155,7 @@ Tensor dot_of(const char* op, const Tensor& self, const Tensor& other, const cha
 Tensor dot_kernel(const Tensor& self, const Tensor& tensor) { return dot_of("dot", self, tensor, "tensor", false); }
 Tensor vdot_kernel(const Tensor& self, const Tensor& other) { return dot_of("vdot", self, other, "other", true); }
 
-// --- matmul and linear
-// ---------------------------------------------------------------------------------------------------
+// --- matmul and linear ---
 
 // The stride of dims [0, count) walked as one, when there is one.
 std::optional<int64_t> folded_stride(const Tensor& t, int64_t count) {
@@ -169,7 +180,7 @@ void multiply_rows(const char* op, const Tensor& given, const Slab& b, int64_t n
     a = contiguous_copy(a);
     stride = k;
   }
-  multiply(op, a.dtype(), {1, out.numel() / n, n, k}, 1, {a.data(), *stride, a.stride(-1), 0}, b, beta, d,
+  multiply(op, out.device(), a.dtype(), {1, out.numel() / n, n, k}, 1, {a.data(), *stride, a.stride(-1), 0}, b, beta, d,
            {out.data(), n, 1, 0});
 }
 
@@ -195,7 +206,7 @@ Tensor matmul_kernel(const Tensor& self, const Tensor& other) {
   if (da > 1) shape.push_back(self.size(-2));
   if (db > 1) shape.push_back(other.size(-1));
   Tensor out = result(shape, self);
-  if (nothing_to_do("matmul", out)) {
+  if (nothing_to_do(out)) {
     TORCH_CHECK_IMPLEMENTED(
         self.dtype() != DType::Bool,
         "matmul: not implemented for torch.bool; convert the operands, for example with .to(torch.uint8)");
@@ -231,7 +242,7 @@ Tensor matmul_kernel(const Tensor& self, const Tensor& other) {
       return Slab{static_cast<char*>(s.data) + elements * bytes, s.row, s.col, stride};
     };
     const Slab whole{out.data(), n, 1, m * n};
-    multiply("matmul", self.dtype(), {inner, m, n, k}, 1,
+    multiply("matmul", out.device(), self.dtype(), {inner, m, n, k}, 1,
              moved(sa, at_a, batch.empty() ? 0 : batch_stride(self, outer_dims)),
              moved(sb, at_b, batch.empty() ? 0 : batch_stride(other, outer_dims)), 0, {},
              moved(whole, x * inner * m * n, m * n));
@@ -259,14 +270,13 @@ Tensor linear_kernel(const Tensor& input, const Tensor& weight, const Tensor& bi
     d = {bias.data(), 0, bias.numel() == 1 ? 0 : bias.stride(0), 0};
   }
   Tensor out = result(shape, input);
-  if (!nothing_to_do("linear", out))
+  if (!nothing_to_do(out))
     multiply_rows("linear", input, weight.dim() == 2 ? slab_of(weight).transposed() : column(weight), n, bias ? 1 : 0,
                   d, out);
   return out;
 }
 
-// --- sums with a product
-// ---------------------------------------------------------------------------------------------------
+// --- sums with a product ---
 
 // The operands of beta * self + alpha * a @ b.
 struct Sum {
@@ -321,7 +331,8 @@ Tensor add_product(const char* op, SumOf sum_of, const Tensor& self, const Tenso
   check_factors(op, a.dtype(), beta, alpha);
   const Slab d = addend(op, self, sum.shape);
   Tensor out = result(sum.shape, a);
-  if (!nothing_to_do(op, out)) multiply(sum.op, a.dtype(), sum.size, alpha, sum.a, sum.b, beta, d, output_slab(out));
+  if (!nothing_to_do(out))
+    multiply(sum.op, a.device(), a.dtype(), sum.size, alpha, sum.a, sum.b, beta, d, output_slab(out));
   return out;
 }
 
@@ -332,14 +343,14 @@ Tensor add_product_(const char* op, SumOf sum_of, const Tensor& self, const Tens
   TORCH_CHECK(self.sizes() == IntArrayRef(sum.shape), op, ": self ", self.sizes(), " must have the product's shape ",
               IntArrayRef(sum.shape));
   check_internal_overlap(op, self);
-  if (nothing_to_do(op, self)) return self;
+  if (nothing_to_do(self)) return self;
   const Slab d = addend(op, self, sum.shape);
   if (self->storage == a->storage || self->storage == b->storage) {  // operands must keep their values to the end
     Tensor out = result(sum.shape, a);
-    multiply(sum.op, a.dtype(), sum.size, alpha, sum.a, sum.b, beta, d, output_slab(out));
+    multiply(sum.op, a.device(), a.dtype(), sum.size, alpha, sum.a, sum.b, beta, d, output_slab(out));
     copy_into(self, out);
   } else {
-    multiply(sum.op, a.dtype(), sum.size, alpha, sum.a, sum.b, beta, d, output_slab(self));
+    multiply(sum.op, a.device(), a.dtype(), sum.size, alpha, sum.a, sum.b, beta, d, output_slab(self));
   }
   return self;
 }
@@ -379,7 +390,7 @@ Tensor addbmm_in_place(const Tensor& self, const Tensor& batch1, const Tensor& b
 Tensor converted(const Tensor& t, DType dtype) {
   if (t.dtype() == dtype) return t;
   Tensor out = empty_tensor(t.sizes(), dtype, t.device());
-  if (!nothing_to_do("addbmm", out)) copy_into(out, t);
+  if (!nothing_to_do(out)) copy_into(out, t);
   return out;
 }
 
@@ -400,9 +411,9 @@ Tensor addr_of(const char* op, const Tensor& self, const Tensor& vec1, const Ten
   const IntArrayRef shape(sides);
   const Slab added = addend(op, d, shape);
   Tensor out = empty_tensor(shape, inside, self.device());
-  if (!nothing_to_do("addbmm", out))
-    multiply(op, inside, {1, shape[0], shape[1], 1}, logical ? Scalar(alpha.to_bool() ? 1 : 0) : alpha, column(a),
-             row(b), logical ? Scalar(beta.to_bool() ? 1 : 0) : beta, added, slab_of(out));
+  if (!nothing_to_do(out))
+    multiply(op, out.device(), inside, {1, shape[0], shape[1], 1}, logical ? Scalar(alpha.to_bool() ? 1 : 0) : alpha,
+             column(a), row(b), logical ? Scalar(beta.to_bool() ? 1 : 0) : beta, added, slab_of(out));
   return converted(out, dtype);
 }
 Tensor addr_kernel(const Tensor& self, const Tensor& vec1, const Tensor& vec2, const Scalar& beta,
@@ -417,7 +428,7 @@ Tensor addr_in_place(const Tensor& self, const Tensor& vec1, const Tensor& vec2,
               out.sizes());
   TORCH_CHECK(can_cast(out.dtype(), self.dtype()), "addr_: the result of ", out.dtype(),
               " cannot be stored in self of ", self.dtype());
-  if (!nothing_to_do("addr", self)) copy_into(self, out);
+  if (!nothing_to_do(self)) copy_into(self, out);
   return self;
 }
 

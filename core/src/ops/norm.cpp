@@ -2,46 +2,21 @@
 
 #include <cmath>
 
-#include "dense.h"
-#include "norm_kernels.h"
-#include "register.h"
+#include "cpu/norm_kernels.h"
+#include "dispatch/register.h"
+#include "dispatch/work.h"
+#include "iterate/dense.h"
+#include "ops/norm.h"
 #include "torch/core/ops/binary.h"
 #include "torch/core/ops/copy.h"
 #include "torch/core/ops/join.h"
 #include "torch/core/ops/pointwise.h"
+#include "torch/core/ops/reduce.h"
 #include "torch/core/ops/view.h"
-#include "work.h"
 
 namespace torch {
 
 namespace {
-
-// f(T{}) for float or double.
-template <class F>
-void as_float(DType t, F f) {
-  if (t == DType::Float64)
-    f(double{});
-  else
-    f(float{});
-}
-
-NormShape channels_of(const char* op, const Tensor& x) {
-  TORCH_CHECK_VALUE(x.dim() >= 2 || (x.dim() == 1 && x.size(0) == 0), op,
-                    ": expected input (N, C, *) with at least 2 dims, got ", x);
-  TORCH_CHECK_IMPLEMENTED(is_floating(x.dtype()), op, ": input must be floating point, got ", x.dtype());
-  if (x.dim() == 1) return {0, 0, 1};  // nothing at all
-  NormShape s{x.size(0), x.size(1), 1};
-  for (int64_t d = 2; d < x.dim(); ++d) s.inner *= x.size(d);
-  return s;
-}
-void check_parameter(const char* op, const char* which, const Tensor& p, int64_t c) {
-  TORCH_CHECK(!p || (p.dim() == 1 && p.size(0) == c), op, ": ", which, " should contain ", c,
-              " elements, one for each channel of input, not ", p ? p.sizes() : IntArrayRef());
-}
-Tensor parameter(const Tensor& p, DType compute) { return p ? as_contiguous(p, compute) : Tensor(); }
-
-// Parameters of float32 beside input of a half type are as usual: everything computes in float.
-DType norm_dtype(const Tensor& x) { return compute_dtype(x.dtype()); }
 
 std::tuple<Tensor, Tensor, Tensor> batch_forward(const Tensor& input, const Tensor& weight, const Tensor& bias,
                                                  const Tensor& running_mean, const Tensor& running_var, bool training,
@@ -60,38 +35,32 @@ std::tuple<Tensor, Tensor, Tensor> batch_forward(const Tensor& input, const Tens
   Tensor out = empty_tensor(input.sizes(), compute, input.device());
   Tensor mean = empty_tensor({training ? s.c : 0}, compute, input.device()),
          invstd = empty_tensor({training ? s.c : 0}, compute, input.device());
-  if (!host_work(op, out)) return {empty_tensor(input.sizes(), input.dtype(), input.device()), mean, invstd};
+  if (out.is_meta()) return {empty_tensor(input.sizes(), input.dtype(), input.device()), mean, invstd};
   if (out.numel() == 0) return {as_dtype(out, input.dtype()), mean, invstd};
   Tensor x = as_contiguous(input, compute), w = parameter(weight, compute), b = parameter(bias, compute);
+  const auto channels = [&] { return empty_tensor({s.c}, compute, input.device()); };
   Tensor m = training ? mean : as_contiguous(running_mean, compute);
-  Tensor v = training ? empty_tensor({s.c}, compute) : as_contiguous(running_var, compute);
-  Tensor scale = empty_tensor({s.c}, compute), shift = empty_tensor({s.c}, compute);
+  Tensor v = training ? channels() : as_contiguous(running_var, compute);
+  Tensor scale = channels(), shift = channels();
   as_float(compute, [&](auto zero) {
     using T = decltype(zero);
-    if (training) work<NormKernels<T>>.on_cpu().channel_stats(x.data<T>(), s, m.data<T>(), v.data<T>());
-    for (int64_t c = 0; c < s.c; ++c) {
-      T inverse = T(1 / std::sqrt(double(v.data<T>()[c]) + eps));
-      if (training) invstd.data<T>()[c] = inverse;
-      T a = w ? w.data<T>()[c] * inverse : inverse;
-      scale.data<T>()[c] = a;
-      shift.data<T>()[c] = (b ? b.data<T>()[c] : T(0)) - m.data<T>()[c] * a;
-    }
-    work<NormKernels<T>>.on_cpu().channel_affine(x.data<T>(), scale.data<T>(), shift.data<T>(), out.data<T>(), s);
-  });
-  if (training && (running_mean || running_var)) {
-    double count = double(s.n) * double(s.inner), unbias = count / (count - 1);
-    auto blend = [&](const Tensor& running, const Tensor& now, double factor) {
-      if (!running) return;
-      Tensor r = as_contiguous(running, DType::Float64), t = as_contiguous(now, DType::Float64);
-      Tensor fresh = empty_tensor({s.c}, DType::Float64);
-      for (int64_t c = 0; c < s.c; ++c)
-        fresh.data<double>()[c] = (1 - momentum) * r.data<double>()[c] + momentum * factor * t.data<double>()[c];
-      copy_into(running, fresh);
+    const NormKernels<T>& kernels = *work<NormKernels<T>>.on(out);
+    if (training) kernels.channel_stats(x.data<T>(), s, m.data<T>(), v.data<T>());
+    kernels.channel_scales(s.c, m.data<T>(), v.data<T>(), w ? w.data<T>() : nullptr, b ? b.data<T>() : nullptr, eps,
+                           training ? invstd.data<T>() : nullptr, scale.data<T>(), shift.data<T>());
+    kernels.channel_affine(x.data<T>(), scale.data<T>(), shift.data<T>(), out.data<T>(), s);
+    const double count = double(s.n) * double(s.inner);
+    const auto blend = [&](const Tensor& running, const Tensor& now, double factor) {
+      if (!training || !running) return;
+      const Tensor fresh = preserving_copy(running, DType::Float64);
+      const Tensor line = as_contiguous(fresh, DType::Float64);
+      kernels.channel_blend(s.c, 1 - momentum, momentum * factor, now.data<T>(), line.data<double>());
+      copy_into(running, line);
       mark_changed(running, op::native_batch_norm::text);
     };
     blend(running_mean, m, 1);
-    blend(running_var, v, unbias);
-  }
+    blend(running_var, v, count / (count - 1));
+  });
   return {as_dtype(out, input.dtype()), mean, invstd};
 }
 
@@ -113,28 +82,21 @@ std::tuple<Tensor, Tensor, Tensor> batch_backward(const Tensor& grad_output, con
   Tensor grad_input = empty_tensor(input.sizes(), compute, input.device());
   Tensor grad_weight = empty_tensor({s.c}, compute, input.device()),
          grad_bias = empty_tensor({s.c}, compute, input.device());
-  if (!host_work(op, grad_input)) return {grad_input, grad_weight, grad_bias};
+  if (grad_input.is_meta()) return {grad_input, grad_weight, grad_bias};
   Tensor x = as_contiguous(input, compute), g = as_contiguous(grad_output, compute), w = parameter(weight, compute);
   Tensor mean = as_contiguous(center, compute), width = as_contiguous(spread, compute);
-  Tensor a = empty_tensor({s.c}, compute), b = empty_tensor({s.c}, compute), k = empty_tensor({s.c}, compute);
-  double count = double(s.n) * double(s.inner);
+  const auto channels = [&] { return empty_tensor({s.c}, compute, input.device()); };
+  Tensor a = channels(), b = channels(), k = channels();
+  const double count = training ? double(s.n) * double(s.inner) : 0;
   as_float(compute, [&](auto zero) {
     using T = decltype(zero);
-    work<NormKernels<T>>.on_cpu().channel_sums(g.data<T>(), x.data<T>(), mean.data<T>(), s, grad_bias.data<T>(),
-                                               grad_weight.data<T>());
-    for (int64_t c = 0; c < s.c; ++c) {
-      T inverse = training ? width.data<T>()[c] : T(1 / std::sqrt(double(width.data<T>()[c]) + eps));
-      T scale = w ? w.data<T>()[c] * inverse : inverse, dot = grad_weight.data<T>()[c], sum = grad_bias.data<T>()[c];
-      a.data<T>()[c] = scale;
-      // In training the statistics depend on the input: grad_x = scale (g - mean(g) - (x - mean) invstd^2 mean(g (x -
-      // mean))).
-      b.data<T>()[c] = training ? T(-scale * inverse * inverse * dot / T(count)) : T(0);
-      k.data<T>()[c] = training ? T(-scale * sum / T(count)) : T(0);
-      grad_weight.data<T>()[c] = dot * inverse;
-    }
+    const NormKernels<T>& kernels = *work<NormKernels<T>>.on(grad_input);
+    kernels.channel_sums(g.data<T>(), x.data<T>(), mean.data<T>(), s, grad_bias.data<T>(), grad_weight.data<T>());
+    kernels.channel_slopes(s.c, grad_bias.data<T>(), grad_weight.data<T>(), width.data<T>(), w ? w.data<T>() : nullptr,
+                           count, eps, a.data<T>(), b.data<T>(), k.data<T>());
     if (grad_input.numel())
-      work<NormKernels<T>>.on_cpu().channel_backward(g.data<T>(), x.data<T>(), mean.data<T>(), a.data<T>(), b.data<T>(),
-                                                     k.data<T>(), grad_input.data<T>(), s);
+      kernels.channel_backward(g.data<T>(), x.data<T>(), mean.data<T>(), a.data<T>(), b.data<T>(), k.data<T>(),
+                               grad_input.data<T>(), s);
   });
   DType parameters = weight ? weight.dtype() : compute;
   return {as_dtype(grad_input, input.dtype()), as_dtype(grad_weight, parameters), as_dtype(grad_bias, parameters)};
@@ -168,7 +130,8 @@ std::tuple<Tensor, Tensor, Tensor> layer_forward(const Tensor& input, IntArrayRe
   as_float(compute, [&](auto zero) {
     using T = decltype(zero);
     if (s.c)
-      work<NormKernels<T>>.on("layer_norm", out)->row_forward(x.data<T>(), w ? w.data<T>() : nullptr, b ? b.data<T>() : nullptr, T(eps), out.data<T>(), mean.data<T>(), rstd.data<T>(), s);
+      work<NormKernels<T>>.on(out)->row_forward(x.data<T>(), w ? w.data<T>() : nullptr, b ? b.data<T>() : nullptr,
+                                                T(eps), out.data<T>(), mean.data<T>(), rstd.data<T>(), s);
   });
   return {as_dtype(out, input.dtype()), mean, rstd};
 }
@@ -190,7 +153,7 @@ std::tuple<Tensor, Tensor, Tensor> layer_backward(const Tensor& grad_output, con
   Tensor m = as_contiguous(mean, compute), r = as_contiguous(rstd, compute);
   as_float(compute, [&](auto zero) {
     using T = decltype(zero);
-    const NormKernels<T>& kernels = *work<NormKernels<T>>.on("layer_norm_backward", grad_input);
+    const NormKernels<T>& kernels = *work<NormKernels<T>>.on(grad_input);
     kernels.row_backward(g.data<T>(), x.data<T>(), w ? w.data<T>() : nullptr, m.data<T>(), r.data<T>(),
                          grad_input.data<T>(), s);
     kernels.row_params(g.data<T>(), x.data<T>(), m.data<T>(), r.data<T>(), grad_weight.data<T>(), grad_bias.data<T>(),
@@ -198,33 +161,6 @@ std::tuple<Tensor, Tensor, Tensor> layer_backward(const Tensor& grad_output, con
   });
   DType parameters = weight ? weight.dtype() : compute;
   return {as_dtype(grad_input, input.dtype()), as_dtype(grad_weight, parameters), as_dtype(grad_bias, parameters)};
-}
-
-// A parameter of C elements as (1, C, 1, ...) beside (N, C, *).
-Tensor beside_channels(const Tensor& p, int64_t dims) {
-  std::vector<int64_t> shape(size_t(dims), 1);
-  shape[1] = p.size(0);
-  return view(p, shape);
-}
-
-Tensor group(const Tensor& input, int64_t groups, const Tensor& weight, const Tensor& bias, double eps, bool) {
-  constexpr const char* op = "group_norm";
-  NormShape s = channels_of(op, input);
-  TORCH_CHECK(groups > 0 && s.c % groups == 0, op,
-              ": Expected number of channels in input to be divisible by num_groups, but got input of shape ",
-              input.sizes(), " and num_groups=", groups);
-  check_parameter(op, "weight", weight, s.c);
-  check_parameter(op, "bias", bias, s.c);
-  if (const DType compute = norm_dtype(input); compute != input.dtype()) {  // half types are rounded once, at the end
-    const auto wide = [&](const Tensor& t) { return t && t.dtype() != compute ? _to_copy(t, compute) : t; };
-    return _to_copy(group(wide(input), groups, wide(weight), wide(bias), eps, false), input.dtype());
-  }
-  int64_t width = s.c / groups * s.inner;
-  Tensor rows = reshape(input, {s.n, groups, width});
-  Tensor y = reshape(std::get<0>(layer_norm_statistics(rows, {width}, Tensor(), Tensor(), eps)), input.sizes());
-  if (weight) y = mul(y, beside_channels(weight, input.dim()));
-  if (bias) y = add(y, beside_channels(bias, input.dim()));
-  return y;
 }
 
 Tensor instance(const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
@@ -244,12 +180,9 @@ Tensor instance(const Tensor& input, const Tensor& weight, const Tensor& bias, c
                      input.sizes());
   auto average = [&](const Tensor& running, const Tensor& each) {  // (n c) -> (c)
     if (!running) return;
-    Tensor from = as_contiguous(each, DType::Float64), fresh = empty_tensor({s.c}, DType::Float64);
-    for (int64_t c = 0; c < s.c; ++c) {
-      double sum = 0;
-      for (int64_t i = 0; i < s.n; ++i) sum += from.data<double>()[i * s.c + c];
-      fresh.data<double>()[c] = sum / double(s.n);
-    }
+    const Tensor rows = reshape(as_contiguous(each, DType::Float64), {s.n, s.c});
+    const int64_t samples = 0;
+    const Tensor fresh = torch::mean(rows, IntArrayRef(&samples, 1));
     copy_into(running, fresh);
     mark_changed(running, op::instance_norm::text);
   };
@@ -277,7 +210,7 @@ void register_norm() {
   set_native<op::native_layer_norm_backward>(layer_backward);
   set_composite<op::layer_norm>([](const Tensor& x, IntArrayRef shape, const Tensor& w, const Tensor& b, double eps,
                                    bool) { return std::get<0>(layer_norm_statistics(x, shape, w, b, eps)); });
-  set_composite<op::group_norm>(group);
+  register_group_norm();
   set_composite<op::instance_norm>(instance);
 }
 

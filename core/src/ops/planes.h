@@ -1,6 +1,6 @@
 // What the operators on dense planes share: bringing operands into the form and the dtype of their kernels.
 #pragma once
-#include "iterate.h"
+#include "iterate/iterate.h"
 
 namespace torch {
 

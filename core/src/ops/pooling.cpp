@@ -1,15 +1,15 @@
 // The pooling operators: checks, result shapes, dtypes; the work is done by conv/pooling.h on dense planes.
-#include "conv/pooling.h"
+#include "ops/conv/pooling.h"
 
 #include <algorithm>
 #include <cstring>
 #include <string>
 
+#include "dispatch/register.h"
+#include "dispatch/work.h"
 #include "ops/planes.h"
-#include "register.h"
 #include "torch/core/ops/pooling.h"
 #include "torch/core/pool.h"
-#include "work.h"
 
 namespace torch {
 namespace {
@@ -109,8 +109,8 @@ void check_winners(const std::string& op, const Tensor& winners, const Windows& 
 
 // Where the result is.
 template <class T>
-const pool::Kernels<T>& kernels_for(const std::string& op, const Tensor& out) {
-  return *work<pool::Kernels<T>>.on(op.c_str(), out);
+const pool::Kernels<T>& kernels_for(const Tensor& out) {
+  return *work<pool::Kernels<T>>.on(out);
 }
 
 // --- maxima
@@ -130,11 +130,11 @@ std::tuple<Tensor, Tensor> max_pool_kernel(const Tensor& input, IntArrayRef kern
   const Tensor x = dense(input, compute);
   void* won = winners ? winners.data() : nullptr;
   if (compute == DType::Float32)
-    kernels_for<float>(op, out).max_forward(w, x.data<float>(), out.data<float>(), won);
+    kernels_for<float>(out).max_forward(w, x.data<float>(), out.data<float>(), won);
   else if (compute == DType::Float64)
-    kernels_for<double>(op, out).max_forward(w, x.data<double>(), out.data<double>(), won);
+    kernels_for<double>(out).max_forward(w, x.data<double>(), out.data<double>(), won);
   else
-    kernels_for<int64_t>(op, out).max_forward(w, x.data<int64_t>(), out.data<int64_t>(), won);
+    kernels_for<int64_t>(out).max_forward(w, x.data<int64_t>(), out.data<int64_t>(), won);
   return {to_dtype(out, input.dtype()), winners};
 }
 
@@ -152,7 +152,7 @@ Tensor max_pool_backward_kernel(const Tensor& grad, const Tensor& winners, IntAr
   const Tensor g = dense(grad, compute), won = dense(winners, winners.dtype());
   with_type(compute, [&](auto zero) {
     using T = decltype(zero);
-    kernels_for<T>(op, out).max_backward(w, g.data<T>(), won.data(), out.data<T>());
+    kernels_for<T>(out).max_backward(w, g.data<T>(), won.data(), out.data<T>());
   });
   return to_dtype(out, grad.dtype());
 }
@@ -174,7 +174,7 @@ Tensor max_pool_gather_kernel(const Tensor& input, const Tensor& winners, IntArr
   const Tensor x = dense(input, compute), won = dense(winners, winners.dtype());
   with_type(compute, [&](auto zero) {
     using T = decltype(zero);
-    kernels_for<T>(op, out).max_gather(w, x.data<T>(), won.data(), out.data<T>());
+    kernels_for<T>(out).max_gather(w, x.data<T>(), won.data(), out.data<T>());
   });
   return to_dtype(out, input.dtype());
 }
@@ -185,25 +185,9 @@ Tensor max_pool_indices_kernel(const Tensor& winners, IntArrayRef input_size, In
   const Windows w = windows_back(op, winners, input_size, kernel, stride, padding, dilation);
   check_winners(op, winners, w);
   Tensor out = empty_tensor(winners.sizes(), DType::Int64, winners.device());
-  if (out.numel() == 0 || !host_work("max_pool_indices", out)) return out;
+  if (out.numel() == 0 || out.is_meta()) return out;
   const Tensor won = dense(winners, winners.dtype());
-  const bool bytes = pool::winners_fit_a_byte(w);
-  parallel_for(w.planes, 32768 / w.out_plane() + 1, [&](int64_t first, int64_t last) {
-    int64_t i = first * w.out_plane();
-    for (int64_t p = first; p < last; p++)
-      for (int64_t z = 0; z < w.out[0]; z++)
-        for (int64_t y = 0; y < w.out[1]; y++)
-          for (int64_t x = 0; x < w.out[2]; x++, i++) {
-            const int64_t tap = bytes ? won.data<uint8_t>()[i] : won.data<int32_t>()[i];
-            const int64_t at[3] = {z, y, x};
-            const int64_t taps[3] = {tap / w.kernel[2] / w.kernel[1], tap / w.kernel[2] % w.kernel[1],
-                                     tap % w.kernel[2]};
-            int64_t index = 0;
-            for (int k = 0; k < 3; k++)
-              index = index * w.in[k] + at[k] * w.stride[k] - w.padding[k] + taps[k] * w.dilation[k];
-            out.data<int64_t>()[i] = index;
-          }
-  });
+  kernels_for<int64_t>(out).max_indices(w, won.data(), out.data<int64_t>());
   return out;
 }
 
@@ -227,7 +211,7 @@ Tensor avg_pool_kernel(const Tensor& input, IntArrayRef kernel, IntArrayRef stri
   const Tensor x = dense(input, compute);
   with_type(compute, [&](auto zero) {
     using T = decltype(zero);
-    kernels_for<T>(op, out).average_forward(w, divisor, x.data<T>(), out.data<T>());
+    kernels_for<T>(out).average_forward(w, divisor, x.data<T>(), out.data<T>());
   });
   return to_dtype(out, input.dtype());
 }
@@ -245,7 +229,7 @@ Tensor avg_pool_backward_kernel(const Tensor& grad, IntArrayRef input_size, IntA
   const Tensor g = dense(grad, compute);
   with_type(compute, [&](auto zero) {
     using T = decltype(zero);
-    kernels_for<T>(op, out).average_backward(w, divisor, g.data<T>(), out.data<T>());
+    kernels_for<T>(out).average_backward(w, divisor, g.data<T>(), out.data<T>());
   });
   return to_dtype(out, grad.dtype());
 }
@@ -270,7 +254,7 @@ Tensor adaptive_avg_pool_kernel(const Tensor& input, IntArrayRef output_size) {
   const Tensor x = dense(input, compute);
   with_type(compute, [&](auto zero) {
     using T = decltype(zero);
-    kernels_for<T>(op, out).bins_average_forward(b, x.data<T>(), out.data<T>());
+    kernels_for<T>(out).bins_average_forward(b, x.data<T>(), out.data<T>());
   });
   return to_dtype(out, input.dtype());
 }
@@ -296,7 +280,7 @@ Tensor adaptive_avg_pool_backward_kernel(const Tensor& grad, IntArrayRef input_s
   const Tensor g = dense(grad, compute);
   with_type(compute, [&](auto zero) {
     using T = decltype(zero);
-    kernels_for<T>(op, out).bins_average_backward(b, g.data<T>(), out.data<T>());
+    kernels_for<T>(out).bins_average_backward(b, g.data<T>(), out.data<T>());
   });
   return to_dtype(out, grad.dtype());
 }
@@ -311,11 +295,11 @@ std::tuple<Tensor, Tensor> adaptive_max_pool_kernel(const Tensor& input, IntArra
   if (out.numel() == 0 || input.is_meta()) return {to_dtype(out, input.dtype()), indices};
   const Tensor x = dense(input, compute);
   if (compute == DType::Float32)
-    kernels_for<float>(op, out).bins_max_forward(b, x.data<float>(), out.data<float>(), indices.data<int64_t>());
+    kernels_for<float>(out).bins_max_forward(b, x.data<float>(), out.data<float>(), indices.data<int64_t>());
   else if (compute == DType::Float64)
-    kernels_for<double>(op, out).bins_max_forward(b, x.data<double>(), out.data<double>(), indices.data<int64_t>());
+    kernels_for<double>(out).bins_max_forward(b, x.data<double>(), out.data<double>(), indices.data<int64_t>());
   else
-    kernels_for<int64_t>(op, out).bins_max_forward(b, x.data<int64_t>(), out.data<int64_t>(), indices.data<int64_t>());
+    kernels_for<int64_t>(out).bins_max_forward(b, x.data<int64_t>(), out.data<int64_t>(), indices.data<int64_t>());
   return {to_dtype(out, input.dtype()), indices};
 }
 

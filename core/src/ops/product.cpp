@@ -1,6 +1,7 @@
 #include "ops/product.h"
 
-#include "torch/core/blas.h"
+#include "blas/blas.h"
+#include "dispatch/work.h"
 
 namespace torch {
 
@@ -9,10 +10,10 @@ Slab slab_of(const Tensor& t) noexcept {
   return {t.data(), t.stride(n - 2), t.stride(n - 1), n > 2 ? t.stride(n - 3) : 0};
 }
 
-void multiply(const char* op, DType dtype, const ProductSize& size, const Scalar& alpha, const Slab& a, const Slab& b,
-              const Scalar& beta, const Slab& d, const Slab& c) {
-  TORCH_CHECK_IMPLEMENTED(dtype != DType::Bool, op,
-                          ": not implemented for torch.bool; convert the operands, for example with .to(torch.uint8)");
+namespace {
+
+void multiply_on_cpu(const char*, Device, DType dtype, const ProductSize& size, const Scalar& alpha, const Slab& a,
+                     const Slab& b, const Scalar& beta, const Slab& d, const Slab& c) {
   visit_dtype(dtype, [&](auto zero) {
     using T = decltype(zero);
     if constexpr (!std::is_same_v<T, bool>) {
@@ -27,6 +28,18 @@ void multiply(const char* op, DType dtype, const ProductSize& size, const Scalar
         gemm_batch<T>(size.batch, size.m, size.n, size.k, alpha.to<T>(), read(a), read(b), beta.to<T>(), read(d), out);
     }
   });
+}
+
+}  // namespace
+
+const ProductWork product_on_cpu{multiply_on_cpu};
+
+void multiply(const char* op, Device device, DType dtype, const ProductSize& size, const Scalar& alpha, const Slab& a,
+              const Slab& b, const Scalar& beta, const Slab& d, const Slab& c) {
+  TORCH_CHECK_IMPLEMENTED(dtype != DType::Bool, op,
+                          ": not implemented for torch.bool; convert the operands, for example with .to(torch.uint8)");
+  if (const auto* there = work<ProductWork>.on(device))
+    there->multiply(op, device, dtype, size, alpha, a, b, beta, d, c);
 }
 
 }  // namespace torch

@@ -18,8 +18,14 @@ struct ProductSize {
   int64_t batch, m, n, k;
 };
 
-// c = alpha * a @ b + beta * d (blas.h). NotImplemented, naming `op`, for bool.
-void multiply(const char* op, DType dtype, const ProductSize& size, const Scalar& alpha, const Slab& a, const Slab& b,
-              const Scalar& beta, const Slab& d, const Slab& c);
+// c = alpha * a @ b + beta * d (blas.h), all on `device`. NotImplemented, naming `op`, for bool.
+void multiply(const char* op, Device device, DType dtype, const ProductSize& size, const Scalar& alpha, const Slab& a,
+              const Slab& b, const Scalar& beta, const Slab& d, const Slab& c);
+
+// What a device does. No size is 0 but k; d.data may be null.
+struct ProductWork {
+  decltype(&torch::multiply) multiply;
+};
+extern const ProductWork product_on_cpu;
 
 }  // namespace torch

@@ -1,6 +1,6 @@
 #include "torch/core/ops/question.h"
 
-#include "register.h"
+#include "dispatch/register.h"
 #include "torch/core/ops/binary.h"
 #include "torch/core/ops/pointwise.h"
 #include "torch/core/ops/reduce.h"
@@ -10,10 +10,10 @@ namespace torch {
 
 namespace {
 
-bool truth(const Tensor& t) {
-  TORCH_CHECK_IMPLEMENTED(!t.is_meta(), "a meta tensor has no values to compare");
-  check_has_values("the comparison of all elements", t);
-  return number_of(all(t)).to_double() != 0;
+bool truth(const char* op, const Tensor& t) {
+  TORCH_CHECK_IMPLEMENTED(!t.is_meta(), op, ": a meta tensor has no values to compare");
+  values_to_read(op, t);
+  return number_of(values_to_read(op, all(t))).to_double() != 0;
 }
 
 // For checks of arguments: where values cannot be known, nothing speaks against them.
@@ -22,13 +22,13 @@ bool holds_kernel(const Tensor& self) { return self.is_meta() || number_of(all(s
 bool equal_composite(const Tensor& self, const Tensor& other) {
   TORCH_CHECK(self.device() == other.device(), "equal: expected both tensors on one device, got ", self.device(),
               " and ", other.device());
-  return self.sizes() == other.sizes() && truth(eq(self, other));
+  return self.sizes() == other.sizes() && truth("equal", eq(self, other));
 }
 
 bool allclose_composite(const Tensor& self, const Tensor& other, double rtol, double atol, bool equal_nan) {
   TORCH_CHECK(self.dtype() == other.dtype(), "allclose: expected both tensors to have one dtype, got ", self.dtype(),
               " and ", other.dtype());
-  return truth(isclose(self, other, rtol, atol, equal_nan));
+  return truth("allclose", isclose(self, other, rtol, atol, equal_nan));
 }
 
 }  // namespace

@@ -1,11 +1,12 @@
 // Resampling along one dim by a table of inputs and weights: what interpolation is made of.
 #include <algorithm>
 
-#include "conv/pooling.h"
+#include "dispatch/register.h"
+#include "dispatch/work.h"
+#include "ops/conv/pooling.h"
 #include "ops/planes.h"
-#include "register.h"
+#include "torch/core/ops/copy.h"
 #include "torch/core/ops/pooling.h"
-#include "work.h"
 
 namespace torch {
 namespace {
@@ -28,7 +29,10 @@ void check_table(const char* op, const Tensor& input, const Tensor& indices, con
 }
 
 Table read_table(const char* op, const Tensor& indices, const Tensor& weights, int64_t size) {
-  const Tensor i = dense(indices, DType::Int64), w = dense(weights, DType::Float64);
+  // What is on a device comes from there: a wait.
+  const Device host(DeviceType::CPU);
+  const Tensor i = dense(_to_copy(indices, DType::Int64, host), DType::Int64),
+               w = dense(_to_copy(weights, DType::Float64, host), DType::Float64);
   const int64_t *from = i.data<int64_t>(), count = i.numel();
   const double* weight = w.data<double>();
   Table t{indices.size(0), indices.size(1), {from, from + count}, {weight, weight + count}};
@@ -64,6 +68,13 @@ Tensor resized(const Tensor& input, int64_t dim, int64_t size, DType dtype) {
   return empty_tensor(sizes, dtype, input.device());
 }
 
+template <class T>
+Tensor moved(const std::vector<T>& values, DType dtype, Device device) {
+  const Tensor here = empty_tensor({int64_t(values.size())}, dtype);
+  std::copy(values.begin(), values.end(), here.data<T>());
+  return _to_copy(here, dtype, device);
+}
+
 Tensor apply(const char* op, const Tensor& input, int64_t dim, const Table& table) {
   pool::Lines lines{1, input.size(dim), table.out, 1, table.taps};
   for (int64_t i = 0; i < input.dim(); i++)
@@ -74,34 +85,39 @@ Tensor apply(const char* op, const Tensor& input, int64_t dim, const Table& tabl
   const Tensor x = dense(input, compute);
   with_type(compute, [&](auto zero) {
     using T = decltype(zero);
-    pool::kernels<T>().resample(lines, table.from.data(), table.weights.data(), x.template data<T>(),
-                                out.template data<T>());
+    const auto& kernels = *work<pool::Kernels<T>>.on(out);
+    if (out.device().type == DeviceType::CPU)
+      return kernels.resample(lines, table.from.data(), table.weights.data(), x.template data<T>(),
+                              out.template data<T>());
+    const Tensor from = moved(table.from, DType::Int64, out.device()),
+                 weights = moved(table.weights, DType::Float64, out.device());
+    kernels.resample(lines, from.data<int64_t>(), weights.data<double>(), x.template data<T>(), out.template data<T>());
   });
   return to_dtype(out, input.dtype());
 }
 
-Tensor resample_cpu(const Tensor& input, int64_t dim, const Tensor& indices, const Tensor& weights) {
+Tensor resample_of(const Tensor& input, int64_t dim, const Tensor& indices, const Tensor& weights) {
   check_table("resample", input, indices, weights);
   dim = wrap_dim(dim, input.dim());
-  if (!host_work("resample", input)) return resized(input, dim, indices.size(1), input.dtype());
+  if (input.is_meta()) return resized(input, dim, indices.size(1), input.dtype());
   return apply("resample", input, dim, read_table("resample", indices, weights, input.size(dim)));
 }
 
-Tensor resample_backward_cpu(const Tensor& grad, int64_t dim, const Tensor& indices, const Tensor& weights,
-                             int64_t size) {
+Tensor resample_backward_of(const Tensor& grad, int64_t dim, const Tensor& indices, const Tensor& weights,
+                            int64_t size) {
   check_table("resample_backward", grad, indices, weights);
   dim = wrap_dim(dim, grad.dim());
   TORCH_CHECK(size >= 0 && grad.size(dim) == indices.size(1), "resample_backward: grad ", grad.sizes(),
               " does not fit indices ", indices.sizes(), " along dim ", dim, ", or size ", size, " is negative");
-  if (!host_work("resample_backward", grad)) return resized(grad, dim, size, grad.dtype());
+  if (grad.is_meta()) return resized(grad, dim, size, grad.dtype());
   return apply("resample_backward", grad, dim, turned(read_table("resample_backward", indices, weights, size), size));
 }
 
 }  // namespace
 
 void register_resample() {
-  set_native<op::resample>(resample_cpu);
-  set_native<op::resample_backward>(resample_backward_cpu);
+  set_native<op::resample>(resample_of);
+  set_native<op::resample_backward>(resample_backward_of);
 }
 
 }  // namespace torch

@@ -1,10 +1,10 @@
 #include "torch/core/ops/softmax.h"
 
-#include "dense.h"
-#include "register.h"
-#include "softmax_kernels.h"
+#include "cpu/softmax_kernels.h"
+#include "dispatch/register.h"
+#include "dispatch/work.h"
+#include "iterate/dense.h"
 #include "torch/core/ops/unary.h"
-#include "work.h"
 
 namespace torch {
 
@@ -25,9 +25,9 @@ Tensor forward(const char* op, const Tensor& self, int64_t dim, std::optional<DT
   Tensor x = as_contiguous(self, compute), y = empty_tensor(self.sizes(), compute, self.device());
   const Planes p = planes_of(x, dim);
   if (compute == DType::Float32) {
-    if (const auto* kernels = work<SoftmaxKernels<float>>.on(op, y))
+    if (const auto* kernels = work<SoftmaxKernels<float>>.on(y))
       kernels->forward(x.data<float>(), y.data<float>(), p, log);
-  } else if (const auto* kernels = work<SoftmaxKernels<double>>.on(op, y)) {
+  } else if (const auto* kernels = work<SoftmaxKernels<double>>.on(y)) {
     kernels->forward(x.data<double>(), y.data<double>(), p, log);
   }
   return as_dtype(y, result);
@@ -45,9 +45,9 @@ Tensor backward(const char* op, const Tensor& grad, const Tensor& output, int64_
          x = empty_tensor(output.sizes(), compute, output.device());
   const Planes p = planes_of(y, dim);
   if (compute == DType::Float32) {
-    if (const auto* kernels = work<SoftmaxKernels<float>>.on(op, x))
+    if (const auto* kernels = work<SoftmaxKernels<float>>.on(x))
       kernels->backward(g.data<float>(), y.data<float>(), x.data<float>(), p, log);
-  } else if (const auto* kernels = work<SoftmaxKernels<double>>.on(op, x)) {
+  } else if (const auto* kernels = work<SoftmaxKernels<double>>.on(x)) {
     kernels->backward(g.data<double>(), y.data<double>(), x.data<double>(), p, log);
   }
   return as_dtype(x, output.dtype());

@@ -1,10 +1,10 @@
 // Slots of the operators of ops/unary.def: each is its row of loops.
 #include "torch/core/ops/unary.h"
 
-#include "complex_loops.h"
-#include "elementwise.h"
-#include "isa.h"
-#include "register.h"
+#include "dispatch/register.h"
+#include "iterate/complex_loops.h"
+#include "iterate/elementwise.h"
+#include "levels/isa.h"
 #include "torch/core/ops/copy.h"
 
 namespace torch {
@@ -25,7 +25,7 @@ enum Index {
 #undef TORCH_QUESTION
   kCount
 };
-LoopRow loops[kCount];
+constinit LoopRow loops[kCount] = {};
 
 constexpr Elementwise kOps[] = {
 #define TORCH_UNARY(NAME, ATTR, DOC) {#NAME, &loops[k_##NAME], (ATTR).promotes_to_float},

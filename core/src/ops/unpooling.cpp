@@ -1,10 +1,13 @@
 // Elements of planes by index: unpooling, and the gradients of adaptive maxima.
 #include <cstring>
 
+#include "dispatch/register.h"
+#include "dispatch/work.h"
 #include "ops/planes.h"
-#include "register.h"
+#include "torch/core/ops/copy.h"
+#include "torch/core/ops/index.h"
 #include "torch/core/ops/pooling.h"
-#include "work.h"
+#include "torch/core/ops/view.h"
 
 namespace torch {
 namespace {
@@ -42,7 +45,9 @@ void with_width(const Tensor& t, F f) {
 Tensor plane_gather_cpu(const Tensor& input, const Tensor& indices, int64_t spatial) {
   const int64_t planes = shared_planes("plane_gather", input, indices, spatial);
   Tensor out = empty_tensor(indices.sizes(), input.dtype(), input.device());
-  if (out.numel() == 0 || !host_work("max_unpool", out)) return out;
+  if (out.numel() == 0 || out.is_meta()) return out;
+  if (out.device().type != DeviceType::CPU)
+    return reshape(gather(reshape(input, {planes, -1}), 1, reshape(indices, {planes, -1})), indices.sizes());
   const Tensor x = dense(input, input.dtype()), at = dense(indices, indices.dtype());
   const int64_t in_plane = x.numel() / planes, out_plane = out.numel() / planes;
   check_indices("plane_gather", at, at.data<int64_t>(), at.numel(), in_plane);
@@ -62,7 +67,15 @@ Tensor plane_scatter_cpu(const Tensor& values, const Tensor& indices, IntArrayRe
   std::vector<int64_t> sizes(values.sizes().begin(), values.sizes().end() - int64_t(size.size()));
   sizes.insert(sizes.end(), size.begin(), size.end());
   Tensor out = empty_tensor(sizes, values.dtype(), values.device());
-  if (out.numel() == 0 || !host_work("max_unpool", out)) return out;
+  if (out.numel() == 0 || out.is_meta()) return out;
+  if (out.device().type != DeviceType::CPU) {
+    if (values.numel() == 0) return zero_(out);
+    const int64_t planes = shared_planes("max_unpool", out, values, int64_t(size.size()));
+    const Tensor to = view(zero_(out), {planes, -1}), at = reshape(indices, {planes, -1}),
+                 from = reshape(values, {planes, -1});
+    add ? scatter_add_(to, 1, at, from) : scatter_(to, 1, at, from);
+    return out;
+  }
   std::memset(out.data(), 0, size_t(out.numel() * out.item_size()));
   if (values.numel() == 0) return out;
   const int64_t planes = shared_planes("max_unpool", out, values, int64_t(size.size()));

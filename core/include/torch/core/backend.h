@@ -55,5 +55,7 @@ TORCH_API Device full_device(Device device);
 
 // `op: no kernel for cuda tensors; it needs the distribution 'torch-core-cuda', which is not installed: ...`
 [[noreturn]] TORCH_API void missing_work(std::string_view op, Device device);
+// The same from within an operator, whose row gives the name (src/dispatch/one_device.h).
+[[noreturn]] TORCH_API void missing_work(Device device);
 
 }  // namespace torch

@@ -37,7 +37,8 @@ enum class Slot : uint8_t {
   CUDA = 1,
   Meta = 2,
   PrivateUse1 = 3,
-  Wrapped = 5,  // a tensor around another one
+  Dispatch = 4,  // __torch_dispatch__: whoever is asked sees what derivatives, batches and composites leave of a call
+  Wrapped = 5,   // a tensor around another one
   Autograd = 6,
   Sparse = 7,
   SparseCompressed = 8,

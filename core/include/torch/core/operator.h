@@ -401,13 +401,13 @@ struct OperatorSlots {
 };
 
 // set_native<op::erfinv>(f): the same function on every device. It checks its arguments, makes the result and looks up
-// the work to do there (src/work.h).
+// the work to do there (src/dispatch/work.h).
 template <class Tag>
 void set_native(typename OperatorSlots<Tag>::Fn f) noexcept {
   for (Slot s : {Slot::CPU, Slot::CUDA, Slot::Meta, Slot::PrivateUse1}) OperatorSlots<Tag>::set(s, f);
 }
 // A composite runs the same on every slot: what it calls dispatches again. Sparse tensors are let in one by one, since
-// a composite may ask a tensor for its strides (src/sparse/slots.h).
+// a composite may ask a tensor for its strides (src/ops/sparse/slots.h).
 template <class Tag>
 void set_composite(typename OperatorSlots<Tag>::Fn f) noexcept {
   for (unsigned s = 0; s < unsigned(Slot::Sparse); ++s) OperatorSlots<Tag>::set(Slot(s), f);

@@ -1,5 +1,5 @@
 // out=: a call whose results are written to tensors that the caller has. The operator's loop writes there itself where
-// size, dtype and memory permit (destination.h); else the result is computed beside, the tensor takes its size and its
+// size, dtype and memory permit; else the result is computed beside, the tensor takes its size and its
 // values are converted. What is refused leaves the tensors as they were.
 //
 //   row.invoke_into(arguments, outs);      // all of it

@@ -49,6 +49,14 @@ class TORCH_API Generator {
 
 TORCH_API Generator& default_generator() noexcept;
 
+// How often all devices were given a seed together, and which one last: the backend of another device starts its
+// generators there when it next hands one out.
+struct Seeding {
+  uint64_t count = 0, seed = Generator::kDefaultSeed;
+};
+TORCH_API Seeding last_seeding() noexcept;
+TORCH_API void seed_all_devices(uint64_t seed) noexcept;
+
 // Counter `index` of a stream, `draw` for the draw-th time: four words. Draw 0 is what reserve() hands out in order; an
 // element that needs an unknown number of words takes draws 1, 2, ... of its own counter.
 TORCH_API void philox(const RandomStream& stream, uint64_t index, uint32_t draw, uint32_t out[4]) noexcept;

@@ -1,6 +1,7 @@
 // A row: everything that is known of an operator without its code. The table of all rows is what bindings, tapes and
 // tests go through.
 #pragma once
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -31,6 +32,31 @@ enum class Cast : uint8_t {
   Widest,  // the widest dtype among them
 };
 
+// What becomes of a call with tensors of a dtype that only stores numbers, or that asks for one (src/stored).
+enum class Stored : uint8_t {
+  Refused,  // but for views, which do not look at elements
+  Below,    // its kernel does not look at elements, or converts them
+  Move,     // on integers of the same size
+  Make,     // with the wide dtype, converted at the end
+  Draw,     // the same, of complex32 only
+  Bits,     // with integers of the same size: zeros, or nothing
+  Fill,
+  Wide,     // converted, computed, converted back
+  Complex,  // the same, of complex32 only
+};
+
+// Whether f(0) is 0, whatever other arguments that are numbers say: a sparse tensor then keeps its places.
+enum class Zero : uint8_t { Changes, Stays, ByNumbers };
+
+// How the tangent of a dual number goes through an operator (forward mode).
+enum class Tangent : uint8_t {
+  Plain,       // a view's is the same view of it, an element-wise operator's its slope times it, else by the derivative
+  Linear,      // in the first argument, the only tensor: the result of the tangent
+  Product,     // linear in each of two tensors
+  Reduction,   // an element of the result is made of one line of the first argument
+  Derivative,  // by transposing the derivative, whatever else the row says
+};
+
 // What a row says beside its schema.
 
 struct Attr {
@@ -51,9 +77,16 @@ struct Attr {
   DTypes dtypes = DTypes::All;     // the inputs that it accepts
   bool promotes_to_float = false;  // integers give the default dtype
   Cast cast = Cast::None;
+  Stored when_stored = Stored::Refused;
+  Zero zero = Zero::Changes;
+  bool is_zero_of_zeros = false;   // f(0, 0) is 0: of two sparse tensors at the places that one of them has
+  bool is_of_coordinates = false;  // of sparse tensors, those in coordinates only
+  bool makes_any_layout = false;   // a factory whose result may be sparse: zeros, or nothing
+  Tangent tangent = Tangent::Plain;
   double low = -10, high = 10;   // domain that tests sample from
   const char* python = nullptr;  // module in which the name stands when it is not torch: "nn.functional", "linalg", ...
-  const char* skip = nullptr;    // generated tests are skipped, and why
+  const char* known_as = nullptr;  // in errors, where users do not know the name
+  const char* skip = nullptr;      // generated tests are skipped, and why
 
   template <class T>
   constexpr Attr with(T Attr::* field, T value) const {
@@ -62,7 +95,7 @@ struct Attr {
     return changed;
   }
 
-  // Words of a row: Attr().method().accepts(DTypes::Real)
+  // Attributes of a row: Attr().method().accepts(DTypes::Real)
   constexpr Attr method() const { return with(&Attr::is_method, true); }
   constexpr Attr method_only() const { return method().with(&Attr::is_function, false); }
   constexpr Attr hidden() const { return with(&Attr::is_hidden, true).with(&Attr::is_function, false); }
@@ -77,9 +110,16 @@ struct Attr {
   constexpr Attr mixing_devices() const { return with(&Attr::mixes_devices, true); }
   constexpr Attr of_numbers() const { return with(&Attr::is_of_numbers, true); }
   constexpr Attr in(const char* module) const { return with(&Attr::python, module); }
+  constexpr Attr called(const char* name) const { return with(&Attr::known_as, name); }
   constexpr Attr accepts(DTypes d) const { return with(&Attr::dtypes, d); }
   constexpr Attr floats() const { return with(&Attr::promotes_to_float, true); }
   constexpr Attr casts(Cast c) const { return with(&Attr::cast, c); }
+  constexpr Attr stored(Stored s) const { return with(&Attr::when_stored, s); }
+  constexpr Attr keeps_zero(Zero z = Zero::Stays) const { return with(&Attr::zero, z); }
+  constexpr Attr keeps_zero_pairs() const { return with(&Attr::is_zero_of_zeros, true); }
+  constexpr Attr of_coordinates() const { return with(&Attr::is_of_coordinates, true); }
+  constexpr Attr any_layout() const { return with(&Attr::makes_any_layout, true); }
+  constexpr Attr pushes(Tangent t) const { return with(&Attr::tangent, t); }
   constexpr Attr domain(double lo, double hi) const { return with(&Attr::low, lo).with(&Attr::high, hi); }
   constexpr Attr skip_tests(const char* why) const { return with(&Attr::skip, why); }
 };
@@ -136,7 +176,9 @@ struct Alias {
   const char *module, *name, *op;
 };
 TORCH_API ArrayRef<Alias> all_aliases() noexcept;
-[[noreturn]] TORCH_API void missing_kernel(std::string_view op, Slot slot);
+// "linalg.svd": how errors name the operator.
+TORCH_API std::string known_name(const Row& row);
+[[noreturn]] TORCH_API void missing_kernel(const Row& row, Slot slot);
 [[noreturn]] TORCH_API void undefined_argument(std::string_view op, std::string_view argument);
 [[noreturn]] TORCH_API void undefined_element(std::string_view op, std::string_view argument, size_t index);
 

@@ -11,7 +11,7 @@
 //
 // Indices and values are the tensor's payload: aliases (detach) share them and the version counter, which is that of a
 // storage without bytes. The key Slot::Sparse stops every operator that does not know such tensors. An operator that
-// does is written in the two and operators of dense tensors, so it needs no derivative of its own (src/sparse/).
+// does is written in the two and operators of dense tensors, so it needs no derivative of its own (src/ops/sparse/).
 #pragma once
 #include "torch/core/tensor.h"
 
@@ -54,7 +54,7 @@ TORCH_API Tensor segment_numbers(const Tensor& order, const Tensor& bounds);
 //   values     (*batch, nnz, *rest)    BSR, BSC: (*batch, nnz, block rows, block columns, *rest)
 //
 // Lines are rows of CSR and BSR, columns of CSC and BSC, both counted in blocks. All matrices of a batch have as many
-// elements. The tensor carries Slot::SparseCompressed; src/sparse/compressed*.cpp.
+// elements. The tensor carries Slot::SparseCompressed; src/ops/sparse/compressed*.cpp.
 struct CompressedParts {
   Layout layout;
   Tensor compressed, plain;  // int32 or int64, contiguous

@@ -87,10 +87,9 @@ struct TensorImpl : Counted {
   enum : uint8_t {
     kContiguous = 1,     // row-major without gaps
     kWrappedNumber = 2,  // made from a Python number: yields in type promotion
-    kConjugate = 4,
-    kNoGradView = 8,  // a view made while gradients were off
-    kMultiView = 16,  // one of several views made by one call (split, unbind)
-    kInference = 32,  // made in inference mode: no graph may keep it, and it is changed only in that mode
+    kNoGradView = 8,     // a view made while gradients were off
+    kMultiView = 16,     // one of several views made by one call (split, unbind)
+    kInference = 32,     // made in inference mode: no graph may keep it, and it is changed only in that mode
   };
 
   int64_t* sizes() noexcept { return ndim <= kInlineDims ? inline_dims : heap_dims; }

@@ -153,7 +153,7 @@ TORCH_VEC_INLINE Vec<T> expm1(Vec<T> x) {
   return copysign(expm1_inside(clamp(x, T(-60), kExpHigh<T>)), x);
 }
 
-// --- logarithms ------------------------------------------------------------------------------------------------------
+// --- logarithms ---
 
 // R with log((1 + s) / (1 - s)) = 2 s + s z R(z), z = s^2 <= (sqrt(2) - 1)^4.
 TORCH_VEC_INLINE Vec<float> log_tail(Vec<float> z) {  // error 2^-30.1 of the logarithm
@@ -234,8 +234,7 @@ TORCH_VEC_INLINE Vec<float> log10(Vec<float> x) {
   return in_double(x, [](Vec<double> v) { return log10(v); });
 }
 
-// --- what follows
-// --------------------------------------------------------------------------------------------------------
+// --- what follows ---
 
 // With t = exp(2 |x|) - 1: t / (t + 2), or 1 - 2 / (t + 2), whose error vanishes as the result nears 1.
 template <class T>

@@ -62,8 +62,7 @@ TORCH_VEC_INLINE Vec<float> fmod(Vec<float> a, Vec<float> b) {
   return copysign(r, a);
 }
 
-// --- error functions
-// -----------------------------------------------------------------------------------------------------
+// --- error functions ---
 
 // 1 - exp(-(a + a L(a))) with L = -log(erfc(a)) / a - 1 on [0, 4], error 2^-27.2; beyond 4 the result is 1.
 TORCH_VEC_INLINE Vec<float> erf(Vec<float> x) {
@@ -133,7 +132,7 @@ TORCH_VEC_INLINE Vec<double> erfinv(Vec<double> x) {
   return lanewise(x, [](double v) { return erfinv_scalar(v); });
 }
 
-// --- gamma functions, lane by lane -----------------------------------------------------------------------------------
+// --- gamma functions, lane by lane ---
 
 TORCH_ANY inline double lgamma_scalar(double x) {
 #if defined(__CUDA_ARCH__)

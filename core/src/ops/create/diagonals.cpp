@@ -1,15 +1,15 @@
 // Triangles of matrices, and matrices made from diagonals.
 #include <cstring>
 
-#include "dims.h"
-#include "iterate.h"
+#include "dispatch/work.h"
+#include "iterate/dims.h"
+#include "iterate/iterate.h"
 #include "ops/create/create.h"
 #include "ops/create/fill.h"
 #include "torch/core/ops/copy.h"
 #include "torch/core/ops/create.h"
 #include "torch/core/ops/view.h"
 #include "torch/core/pool.h"
-#include "work.h"
 
 namespace torch {
 
@@ -31,6 +31,8 @@ template <bool upper>
 void triangle(const Tensor& dst, const Tensor& src, int64_t diagonal) {
   int64_t rows = src.size(-2), cols = src.size(-1), bytes = src.item_size(), pitch = cols * bytes;
   if (src.numel() == 0) return;
+  if (dst.device().type != DeviceType::CPU)
+    return work<CreateWork>.on(dst)->triangle(upper ? "triu" : "tril", dst, src, diagonal, upper);
   int64_t grain = std::max<int64_t>(1, (1 << 18) / std::max<int64_t>(pitch, 1));
   char* to = dst.data<char>();
   const char* from = src.data<char>();
@@ -51,15 +53,14 @@ Tensor triangle_kernel(const Tensor& self, int64_t diagonal) {
   TORCH_CHECK(self.dim() >= 2, upper ? "triu" : "tril", ": input tensor must have at least 2 dimensions, got shape ",
               self.sizes());
   Tensor out = empty_tensor(self.sizes(), self.dtype(), self.device());
-  if (host_work(upper ? "triu" : "tril", out))
-    triangle<upper>(out, self.is_contiguous() ? self : contiguous_copy(self), diagonal);
+  if (!out.is_meta()) triangle<upper>(out, self.is_contiguous() ? self : contiguous_copy(self), diagonal);
   return out;
 }
 template <bool upper>
 Tensor triangle_inplace(const Tensor& self, int64_t diagonal) {
   constexpr const char* op = upper ? "triu_" : "tril_";
   TORCH_CHECK(self.dim() >= 2, op, ": input tensor must have at least 2 dimensions, got shape ", self.sizes());
-  if (!host_work(op, self)) return self;
+  if (self.is_meta()) return self;
   check_internal_overlap(op, self);
   if (self.is_contiguous())
     triangle<upper>(self, self, diagonal);

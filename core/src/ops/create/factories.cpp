@@ -1,8 +1,8 @@
 // Tensors by size: empty, zeros, ones, full, and their forms after the model of another tensor.
 #include <cstring>
 
-#include "dims.h"
-#include "elementwise.h"
+#include "iterate/dims.h"
+#include "iterate/elementwise.h"
 #include "ops/create/create.h"
 #include "ops/create/fill.h"
 #include "torch/core/backend.h"

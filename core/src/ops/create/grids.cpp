@@ -1,6 +1,7 @@
 // Tensors put together from others: grids, block diagonals, complex numbers from their parts.
-#include "dims.h"
-#include "iterate.h"
+#include "dispatch/work.h"
+#include "iterate/dims.h"
+#include "iterate/iterate.h"
 #include "ops/create/create.h"
 #include "torch/core/ops/binary.h"
 #include "torch/core/ops/create.h"
@@ -8,7 +9,6 @@
 #include "torch/core/ops/pointwise.h"
 #include "torch/core/ops/unary.h"
 #include "torch/core/ops/view.h"
-#include "work.h"
 
 namespace torch {
 
@@ -77,7 +77,7 @@ Tensor complex_kernel(const Tensor& real, const Tensor& imag) {
   if (!halves) check_parts("complex", real, imag);
   const DType dtype = halves ? DType::Complex32 : complex_of(real.dtype());
   Tensor out = empty_tensor(broadcast_shapes("complex", real.sizes(), imag.sizes()), dtype, real.device());
-  if (!host_work("complex", out)) return out;
+  if (out.is_meta()) return out;
   Tensor parts = view_as_real(out);
   copy_into(select(parts, -1, 0), real);
   copy_into(select(parts, -1, 1), imag);

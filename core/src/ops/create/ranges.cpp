@@ -2,7 +2,8 @@
 #include <cmath>
 #include <limits>
 
-#include "elementwise.h"
+#include "dispatch/work.h"
+#include "iterate/elementwise.h"
 #include "ops/create/create.h"
 #include "ops/create/fill.h"
 #include "torch/core/arithmetic.h"
@@ -12,7 +13,6 @@
 #include "torch/core/ops/pointwise.h"
 #include "torch/core/ops/view.h"
 #include "torch/core/pool.h"
-#include "work.h"
 
 namespace torch {
 
@@ -199,7 +199,11 @@ Tensor eye_kernel(int64_t n, std::optional<int64_t> m, MaybeDType dtype, MaybeDe
   TORCH_CHECK(n >= 0, "eye: n must be greater or equal to 0, got ", n);
   TORCH_CHECK(cols >= 0, "eye: m must be greater or equal to 0, got ", cols);
   Tensor out = new_zeros_tensor({n, cols}, dtype.value_or(default_dtype()), device.value_or(Device()));
-  if (!host_work("eye", out)) return out;
+  if (out.is_meta() || out.numel() == 0) return out;
+  if (out.device().type != DeviceType::CPU) {
+    fill_(diagonal(out), 1);
+    return out;
+  }
   visit_dtype(out.dtype(), [&](auto zero) {
     using T = decltype(zero);
     for (int64_t i = 0, k = std::min(n, cols); i < k; ++i) out.data<T>()[i * cols + i] = T(1);
@@ -226,7 +230,11 @@ Tensor triangle_indices(int64_t rows, int64_t cols, int64_t offset, MaybeDType d
               ", offset=", offset);
   const int64_t n = int64_t(count), start = upper ? 0 : int64_t(above);
   Tensor out = empty_tensor({2, n}, t, device.value_or(Device()));
-  if (!host_work(op, out)) return out;
+  if (out.is_meta()) return out;
+  if (out.device().type != DeviceType::CPU) {  // made here, and moved
+    copy_into(out, triangle_indices<upper>(rows, cols, offset, t, Device()));
+    return out;
+  }
   auto write = [&](auto* p) {
     for (int64_t r = start, k = 0; k < n; ++r)
       for (int64_t c = first(r); c < last(r); ++c, ++k) {

@@ -1,4 +1,4 @@
-#include "register.h"
+#include "dispatch/register.h"
 
 #include "ops/create/create.h"
 

@@ -2,9 +2,10 @@
 #include <cmath>
 #include <numbers>
 
+#include "dispatch/work.h"
+#include "iterate/iterate.h"
 #include "ops/create/create.h"
 #include "torch/core/ops/create.h"
-#include "work.h"
 
 namespace torch {
 
@@ -21,7 +22,11 @@ Tensor window(const char* op, int64_t length, bool periodic, MaybeDType dtype, M
   TORCH_CHECK(is_floating(t), op, " expects floating point dtypes, got: ", t);
   TORCH_CHECK(length >= 0, op, " requires non-negative window_length, got window_length=", length);
   Tensor out = empty_tensor({length}, t, device.value_or(Device()));
-  if (!host_work(op, out)) return out;
+  if (out.is_meta()) return out;
+  if (out.device().type != DeviceType::CPU) {  // made here, and moved
+    copy_into(out, window(op, length, periodic, t, Device(), f));
+    return out;
+  }
   double denominator = double(periodic ? length : length - 1);
   visit_dtype(t, [&](auto zero) {
     using T = decltype(zero);

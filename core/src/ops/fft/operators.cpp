@@ -1,18 +1,18 @@
 // The transforms of torch.fft in terms of three: complex, real to complex, complex to real.
 #include <cmath>
 
-#include "dense.h"
-#include "dims.h"
+#include "dispatch/register.h"
+#include "dispatch/work.h"
+#include "iterate/dense.h"
+#include "iterate/dims.h"
 #include "ops/fft/real.h"
 #include "ops/fft/transform.h"
-#include "register.h"
 #include "torch/core/ops/binary.h"
 #include "torch/core/ops/copy.h"
 #include "torch/core/ops/create.h"
 #include "torch/core/ops/fft.h"
 #include "torch/core/ops/join.h"
 #include "torch/core/ops/view.h"
-#include "work.h"
 
 namespace torch {
 
@@ -23,8 +23,7 @@ using Size = std::optional<int64_t>;
 using List = std::optional<IntArrayRef>;
 using Norm = std::optional<std::string_view>;
 
-// --- the three kernels
-// ------------------------------------------------------------------------------------------------
+// --- the three kernels ---
 
 // f(T{}) for the real type of t.
 template <class F>
@@ -77,7 +76,7 @@ Tensor c2c(const Tensor& self, IntArrayRef dim, int64_t normalization, bool forw
   check_dims("fft", self, dims);
   if (dims.empty()) return clone(self);
   Tensor out = empty_tensor(self.sizes(), self.dtype(), self.device());
-  if (out.numel() == 0 || !host_work("fft", out)) return out;
+  if (out.numel() == 0 || !host_work(out)) return out;
   along(as_contiguous(self, self.dtype()), out, dims, forward, scale_of(normalization, self.sizes(), dims));
   return out;
 }
@@ -111,7 +110,7 @@ Tensor r2c(const Tensor& self, IntArrayRef dim, int64_t normalization, bool ones
   const double scale = scale_of(normalization, self.sizes(), dims);
   as_real_type("rfft", self.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    if (half.numel() == 0 || !host_work("fft", half)) return;
+    if (half.numel() == 0 || !host_work(half)) return;
     const Tensor in = as_contiguous(moved, self.dtype());
     fft_real(in.data<T>(), static_cast<T*>(half.data()), n, in.numel() / n, !forward, T(scale));
     Sizes others;
@@ -142,15 +141,14 @@ Tensor c2r(const Tensor& self, IntArrayRef dim, int64_t normalization, int64_t n
   const double scale = scale_of(normalization, out.sizes(), dims);
   as_real_type("irfft", self.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    if (real.numel() == 0 || !host_work("fft", real)) return;
+    if (real.numel() == 0 || !host_work(real)) return;
     const Tensor in = as_contiguous(moved, self.dtype());
     fft_to_real(static_cast<const T*>(in.data()), real.data<T>(), n, real.numel() / n, !forward, T(scale));
   });
   return out;
 }
 
-// --- arguments as users give them
-// -------------------------------------------------------------------------------------
+// --- arguments as users give them ---
 
 int64_t normalization_of(const char* op, Norm norm, bool forward) {
   if (!norm || *norm == "backward") return forward ? kFftAsIs : kFftBySize;
@@ -272,8 +270,7 @@ TORCH_FFT_NAMES(2, List, IntArrayRef, last_given(n))
 TORCH_FFT_NAMES(n, List, List, last_given(n))
 #undef TORCH_FFT_NAMES
 
-// --- frequencies and shifts
-// -------------------------------------------------------------------------------------------
+// --- frequencies and shifts ---
 
 using MaybeDType = std::optional<DType>;
 using MaybeDevice = std::optional<Device>;

@@ -3,8 +3,8 @@
 #include <memory>
 #include <vector>
 
-#include "fft_kernels.h"
-#include "work.h"
+#include "cpu/fft_kernels.h"
+#include "dispatch/work.h"
 
 namespace torch {
 

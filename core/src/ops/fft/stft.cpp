@@ -1,7 +1,7 @@
 // The short-time Fourier transform and its inverse.
-#include "elementwise.h"
+#include "dispatch/register.h"
+#include "iterate/elementwise.h"
 #include "ops/fft/transform.h"
-#include "register.h"
 #include "torch/core/arithmetic.h"
 #include "torch/core/ops/binary.h"
 #include "torch/core/ops/create.h"

@@ -8,23 +8,9 @@ namespace torch {
 
 bool shares_memory(const Tensor& a, const Tensor& b) noexcept { return a->storage == b->storage; }
 
-Tensor offsets_of(const char* op, const Tensor& index, int64_t dim, int64_t size, int64_t low, int64_t stride_bytes,
-                  ErrorKind kind) {
-  if (index.device().type != DeviceType::CPU) {
-    const Tensor there = empty_tensor({index.numel()}, DType::Int64, index.device());
-    work<IndexWork>.on(op, index)->offsets(op, there, index, dim, low, size, stride_bytes, false);
-    return there;
-  }
-  Tensor out = empty_tensor({index.numel()}, DType::Int64),
-         source = index.is_contiguous() ? index : contiguous_copy(index);
-  const IndexKernels& k = index_kernels();
-  const bool wide = source.dtype() == DType::Int64;
-  int64_t bad =
-      wide ? k.offsets64(out.data<int64_t>(), source.data<int64_t>(), index.numel(), low, size, stride_bytes, false)
-           : k.offsets32(out.data<int64_t>(), source.data<int32_t>(), index.numel(), low, size, stride_bytes, false);
-  if (bad >= 0)
-    throw_error(kind, message(op, "index ", wide ? source.data<int64_t>()[bad] : source.data<int32_t>()[bad],
-                              " is out of bounds for dimension ", dim, " with size ", size));
+Tensor offsets_of(const char* op, const Tensor& index, int64_t dim, int64_t size, int64_t low, int64_t stride_bytes) {
+  const Tensor out = empty_tensor({index.numel()}, DType::Int64, index.device());
+  work<IndexWork>.on(index)->offsets(op, out, index, dim, low, size, stride_bytes, false);
   return out;
 }
 
@@ -62,12 +48,20 @@ void merge(const BlockSide& in, BlockSide* out) {
 constexpr int64_t kGrain = 1 << 17;  // bytes
 constexpr int64_t kColumns = 256;    // elements
 
-}  // namespace
+void offsets_on_cpu(const char* op, const Tensor& to, const Tensor& index, int64_t dim, int64_t low, int64_t size,
+                    int64_t stride, bool add) {
+  const IndexKernels& k = index_kernels();
+  const Tensor source = index.is_contiguous() ? index : contiguous_copy(index);
+  const bool wide = source.dtype() == DType::Int64;
+  const int64_t n = source.numel();
+  const int64_t bad = wide ? k.offsets64(to.data<int64_t>(), source.data<int64_t>(), n, low, size, stride, add)
+                           : k.offsets32(to.data<int64_t>(), source.data<int32_t>(), n, low, size, stride, add);
+  TORCH_CHECK_INDEX(bad < 0, op, "index ", wide ? source.data<int64_t>()[bad] : source.data<int32_t>()[bad],
+                    " is out of bounds for dimension ", dim, " with size ", size);
+}
 
-void run_blocks(const char* op, IndexMode mode, DType dtype, char* strided, char* dense, const Tensor& offsets,
-                int64_t dense_count, const BlockSide& before, const BlockSide& after) {
-  if (offsets.device().type != DeviceType::CPU)
-    return work<IndexWork>.on(op, offsets)->blocks(op, mode, dtype, strided, dense, offsets, dense_count, before, after);
+void blocks_on_cpu(const char*, IndexMode mode, DType dtype, char* strided, char* dense, const Tensor& offsets,
+                   int64_t dense_count, const BlockSide& before, const BlockSide& after) {
   const IndexKernels& k = index_kernels();
   const int size = size_class(item_size(dtype));
   const BlockLoop loop = mode == IndexMode::Take  ? k.take[size]
@@ -128,6 +122,21 @@ void run_blocks(const char* op, IndexMode mode, DType dtype, char* strided, char
     }
     if (d < 0) return;
   }
+}
+
+}  // namespace
+
+void check_on_cpu(const char* op, const Tensor& index, int64_t dim, int64_t size) {
+  const int64_t bad = index_kernels().check64(index.data<int64_t>(), index.numel(), size);
+  TORCH_CHECK(bad < 0, op, "(): index ", index.data<int64_t>()[bad], " is out of bounds for dimension ", dim,
+              " with size ", size);
+}
+
+const IndexWork index_on_cpu{offsets_on_cpu, check_on_cpu, blocks_on_cpu, along_on_cpu};
+
+void run_blocks(const char* op, IndexMode mode, DType dtype, char* strided, char* dense, const Tensor& offsets,
+                int64_t dense_count, const BlockSide& before, const BlockSide& after) {
+  work<IndexWork>.on(offsets)->blocks(op, mode, dtype, strided, dense, offsets, dense_count, before, after);
 }
 
 }  // namespace torch

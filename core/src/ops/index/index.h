@@ -1,11 +1,11 @@
 // What the operators of the index family share on the host: index tensors made ready, checked before anything is
 // written.
 #pragma once
-#include "dense.h"
-#include "dims.h"
-#include "iterate.h"
+#include "iterate/dense.h"
+#include "iterate/dims.h"
+#include "iterate/iterate.h"
+#include "iterate/staging.h"
 #include "kernels/index.h"
-#include "staging.h"
 #include "torch/core/operator.h"
 
 namespace torch {
@@ -13,9 +13,8 @@ namespace torch {
 bool shares_memory(const Tensor& a, const Tensor& b) noexcept;
 
 // Bytes from the start for each element of an index tensor into a dim; `low` is -size where negative ones count from
-// the end, else 0. Errors are of the given kind and say "index 5 is out of bounds for dimension 0 with size 3".
-Tensor offsets_of(const char* op, const Tensor& index, int64_t dim, int64_t size, int64_t low, int64_t stride_bytes,
-                  ErrorKind kind);
+// the end, else 0. IndexError: "index 5 is out of bounds for dimension 0 with size 3".
+Tensor offsets_of(const char* op, const Tensor& index, int64_t dim, int64_t size, int64_t low, int64_t stride_bytes);
 
 // A bool or uint8 mask as one int64 tensor of positions per dim.
 std::vector<Tensor> mask_positions(const Tensor& mask);
@@ -29,16 +28,30 @@ enum class IndexMode : uint8_t { Take, Put, Add };  // dense = strided, strided 
 void run_blocks(const char* op, IndexMode mode, DType dtype, char* strided, char* dense, const Tensor& offsets,
                 int64_t dense_count, const BlockSide& before, const BlockSide& after);
 
-// The same on other devices. What is out of range is raised when the host next waits, and its element left alone.
+// What a device does. The CPU raises what is out of range before anything is written; others when the host next waits,
+// and leave its element alone.
 struct IndexWork {
   // to[k] = index[k] * stride, or += with `add`; index[k] in [low, size), negative ones count from the end.
   void (*offsets)(const char* op, const Tensor& to, const Tensor& index, int64_t dim, int64_t low, int64_t size,
                   int64_t stride, bool add);
+  // Before along(): whether indices lie in [0, size). Null where along() looks itself.
+  void (*check)(const char* op, const Tensor& index, int64_t dim, int64_t size) = nullptr;
   void (*blocks)(const char* op, IndexMode mode, DType dtype, char* strided, char* dense, const Tensor& offsets,
                  int64_t dense_count, const BlockSide& before, const BlockSide& after);
-  // Each element of `index` with that of `other` and the one of `self` that it names along dim (gather, scatter).
+  // Each element of `index`, dense int64, with that of `other` and the one of `self` that it names along dim (gather,
+  // scatter).
   void (*along)(const char* op, IndexMode mode, const Tensor& self, int64_t dim, const Tensor& index,
                 const Tensor& other);
+};
+
+// The CPU's: blocks.cpp, along.cpp.
+extern const IndexWork index_on_cpu;
+void check_on_cpu(const char* op, const Tensor& index, int64_t dim, int64_t size);
+void along_on_cpu(const char* op, IndexMode mode, const Tensor& self, int64_t dim, const Tensor& index,
+                  const Tensor& other);
+// A mask of bytes, dense: the places that are not 0, in their order, as int64. Waits for their number.
+struct MaskWork {
+  Tensor (*positions)(const char* op, const Tensor& mask);
 };
 
 // The dims [from, to) of two tensors as one side of a block loop.

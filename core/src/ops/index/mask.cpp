@@ -3,12 +3,14 @@
 #include <cstring>
 #include <memory>
 
+#include "dispatch/work.h"
 #include "ops/index/index.h"
+#include "torch/core/arithmetic.h"
 #include "torch/core/ops/binary.h"
 #include "torch/core/ops/index.h"
+#include "torch/core/ops/pointwise.h"
 #include "torch/core/ops/view.h"
 #include "torch/core/pool.h"
-#include "work.h"
 
 namespace torch {
 
@@ -49,11 +51,17 @@ void check_mask(const char* op, const Tensor& mask) {
 void need_values(const char* op, const Tensor& t) {
   TORCH_CHECK_IMPLEMENTED(!t.is_meta(), op,
                           ": the size of the result is in the values, which Meta tensors do not have");
-  host_work(op, t);
 }
 Tensor spread(const Tensor& t, const std::vector<int64_t>& shape) {
   return t.sizes() == IntArrayRef(shape) ? as_contiguous(t, t.dtype()) : contiguous_copy(expand(t, shape));
 }
+
+// On other devices: the places of a dense mask that are kept, each by its index in memory.
+Tensor places_elsewhere(const char* op, const Tensor& mask) { return work<MaskWork>.on(mask)->positions(op, mask); }
+Tensor flat_view(const Tensor& dense) {
+  return view_of(dense, IntArrayRef({dense.numel()}), IntArrayRef({1}), dense.storage_offset());
+}
+bool is_elsewhere(const Tensor& t) { return t.device().type != DeviceType::CPU; }
 
 Tensor masked_select_kernel(const Tensor& self, const Tensor& mask) {
   check_mask("masked_select", mask);
@@ -61,6 +69,7 @@ Tensor masked_select_kernel(const Tensor& self, const Tensor& mask) {
   need_values("masked_select", self);
   std::vector<int64_t> shape = broadcast_shapes("masked_select", self.sizes(), mask.sizes());
   Tensor x = spread(self, shape), m = spread(mask, shape);
+  if (is_elsewhere(x)) return index_select(flat_view(x), 0, places_elsewhere("masked_select", m));
   const uint8_t* keep = m.data<uint8_t>();
   Counts c = count_mask(keep, x.numel());
   Tensor out = empty_tensor({c.total()}, self.dtype());
@@ -79,15 +88,27 @@ Tensor masked_scatter_inplace(const Tensor& self, const Tensor& mask, const Tens
               self.dtype(), " and ", source.dtype());
   TORCH_CHECK(is_expandable_to(mask.sizes(), self.sizes()), "masked_scatter: mask of shape ", mask.sizes(),
               " does not broadcast to self of shape ", self.sizes());
-  if (!host_work("masked_scatter_", self)) return self;
+  if (self.is_meta()) return self;
+  TORCH_CHECK(self.device() == mask.device() && self.device() == source.device(), "masked_scatter: self is on ",
+              self.device(), ", mask on ", mask.device(), ", source on ", source.device());
   check_internal_overlap("masked_scatter_", self);
   Tensor m = spread(mask, self.sizes().vec()), values = as_contiguous(source, source.dtype());
   if (shares_memory(values, self)) values = contiguous_copy(values);
+  const auto check_enough = [&](int64_t kept) {
+    TORCH_CHECK(kept <= values.numel(), "masked_scatter: expected the number of elements of source (", values.numel(),
+                ") to be at least the number of ones in mask (", kept, ")");
+  };
+  Tensor x = as_contiguous(self, self.dtype());
+  if (is_elsewhere(self)) {
+    const Tensor places = places_elsewhere("masked_scatter_", m);
+    check_enough(places.numel());
+    const Tensor written = index_copy(flat_view(x), 0, places, narrow(flat_view(values), 0, 0, places.numel()));
+    copy_into(self, view_of(written, self.sizes(), contiguous_strides(self.sizes()), 0));
+    return self;
+  }
   const uint8_t* keep = m.data<uint8_t>();
   Counts c = count_mask(keep, self.numel());
-  TORCH_CHECK(c.total() <= values.numel(), "masked_scatter: expected the number of elements of source (",
-              values.numel(), ") to be at least the number of ones in mask (", c.total(), ")");
-  Tensor x = as_contiguous(self, self.dtype());
+  check_enough(c.total());
   const IndexKernels& k = index_kernels();
   int64_t item = self.item_size();
   each_chunk(c, x.numel(), [&](int64_t first, int64_t n, int64_t before, int64_t) {
@@ -142,9 +163,25 @@ void coordinates(const Tensor& mask, const Counts& c, int64_t* const* columns, i
   });
 }
 
+// The coordinates of places in a dense tensor: column d of `out` for dim d.
+template <class Column>
+void coordinates_elsewhere(const Tensor& mask, Tensor flat, Column column) {
+  for (int64_t d = mask.dim() - 1; d >= 0; --d) {
+    const Tensor size = number(mask.size(d)), up = d ? floor_divide(flat, size) : Tensor();
+    copy_into(column(d), d ? sub(flat, mul(up, size)) : flat);
+    flat = up;
+  }
+}
+
 Tensor nonzero_kernel(const Tensor& self) {
   need_values("nonzero", self);
   Tensor m = as_mask(self);
+  if (is_elsewhere(m)) {
+    const Tensor places = places_elsewhere("nonzero", m);
+    Tensor out = empty_tensor({places.numel(), self.dim()}, DType::Int64, m.device());
+    if (out.numel()) coordinates_elsewhere(m, places, [&](int64_t d) { return select(out, 1, d); });
+    return out;
+  }
   Counts c = count_mask(m.data<uint8_t>(), m.numel());
   Tensor out = empty_tensor({c.total(), self.dim()}, DType::Int64);
   int64_t* columns[kMaxDims];
@@ -166,8 +203,14 @@ std::vector<Tensor> mask_positions(const Tensor& mask) {
   need_values("index", mask);
   Tensor m = as_contiguous(mask, mask.dtype());
   if (m.dim() == 0) m = view_of(m, IntArrayRef({1}), IntArrayRef({1}), m.storage_offset());
-  Counts c = count_mask(m.data<uint8_t>(), m.numel());
   std::vector<Tensor> out;
+  if (is_elsewhere(m)) {
+    const Tensor places = places_elsewhere("index", m);
+    for (int64_t d = 0; d < m.dim(); ++d) out.push_back(empty_tensor({places.numel()}, DType::Int64, m.device()));
+    if (places.numel()) coordinates_elsewhere(m, places, [&](int64_t d) { return out[size_t(d)]; });
+    return out;
+  }
+  Counts c = count_mask(m.data<uint8_t>(), m.numel());
   int64_t* columns[kMaxDims];
   for (int64_t d = 0; d < m.dim(); ++d) {
     out.push_back(empty_tensor({c.total()}, DType::Int64));

@@ -3,9 +3,10 @@
 #include <cstring>
 #include <limits>
 
-#include "elementwise.h"
+#include "dispatch/work.h"
+#include "iterate/elementwise.h"
 #include "kernels/truth.h"
-#include "ops/index/index.h"
+#include "ops/index/along.h"
 #include "torch/core/ops/binary.h"
 #include "torch/core/ops/copy.h"
 #include "torch/core/ops/create.h"
@@ -13,56 +14,10 @@
 #include "torch/core/ops/pointwise.h"
 #include "torch/core/ops/view.h"
 #include "torch/core/pool.h"
-#include "work.h"
 
 namespace torch {
 
 namespace {
-
-constexpr int64_t kGrain = 1 << 15;
-
-// An index over self and a tensor of the index's shape, row by row of the last dim.
-struct Walk {
-  int64_t rows, n;                // rows, and elements in each
-  int64_t independent;            // consecutive rows that may write to the same places; all others do not meet
-  int64_t along;                  // self's stride of the indexed dim
-  int64_t self_step, other_step;  // along a row; self_step is 0 when the last dim is the indexed one
-  DimVector sizes, self_strides, other_strides;  // of the dims before the last; self's is 0 for the indexed one
-};
-
-Walk walk_of(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& other) {
-  Walk w;
-  int64_t last = index.dim() - 1;
-  w.n = index.size(last);
-  w.along = self.stride(dim);
-  w.self_step = dim == last ? 0 : self.stride(last);
-  w.other_step = other.stride(last);
-  w.rows = 1;
-  w.independent = 1;
-  for (int64_t d = 0; d < last; ++d) {
-    w.sizes.push_back(index.size(d));
-    w.self_strides.push_back(d == dim ? 0 : self.stride(d));
-    w.other_strides.push_back(other.stride(d));
-    w.rows *= index.size(d);
-    if (d >= dim) w.independent *= index.size(d);
-  }
-  return w;
-}
-
-// f(self's offset, other's offset, first element of the dense index) for rows [begin, end).
-template <class F>
-void each_row(const Walk& w, int64_t begin, int64_t end, F f) {
-  for (int64_t r = begin; r < end; ++r) {
-    int64_t left = r, a = 0, b = 0;
-    for (int d = w.sizes.size() - 1; d >= 0; --d) {
-      int64_t q = left / w.sizes[d], i = left - q * w.sizes[d];
-      a += i * w.self_strides[d];
-      b += i * w.other_strides[d];
-      left = q;
-    }
-    f(a, b, r * w.n);
-  }
-}
 
 Tensor at_least_1d(const Tensor& t) {
   return t.dim() > 0 ? t : view_of(t, IntArrayRef({1}), IntArrayRef({1}), t.storage_offset());
@@ -95,11 +50,9 @@ void check_src(const char* op, const Tensor& self, const Tensor& index, const Te
 }
 // Dense int64 and in range.
 Tensor ready_index(const char* op, const Tensor& self, int64_t dim, const Tensor& index) {
-  Tensor i = as_contiguous(index, DType::Int64);
-  if (i.device().type != DeviceType::CPU) return at_least_1d(i);  // looked at when it is used
-  int64_t size = self.dim() ? self.size(dim) : 1, bad = index_kernels().check64(i.data<int64_t>(), i.numel(), size);
-  TORCH_CHECK(bad < 0, op, "(): index ", i.data<int64_t>()[bad], " is out of bounds for dimension ", dim, " with size ",
-              size);
+  const Tensor i = as_contiguous(index, DType::Int64);
+  if (const IndexWork& there = *work<IndexWork>.on(i); there.check)
+    there.check(op, i, dim, self.dim() ? self.size(dim) : 1);
   return at_least_1d(i);
 }
 
@@ -109,29 +62,8 @@ Tensor gather_kernel(const Tensor& self, int64_t dim, const Tensor& index, bool)
   if (index.numel() == 0) return out;
   check_index("gather", self, dim, index);
   if (out.is_meta()) return out;
-  Tensor at = ready_index("gather", self, dim, index), x = at_least_1d(self), y = at_least_1d(out);
-  if (out.device().type != DeviceType::CPU) {
-    work<IndexWork>.on("gather", out)->along("gather", IndexMode::Take, x, dim, at, y);
-    return out;
-  }
-  Walk w = walk_of(x, dim, at, y);
-  const IndexKernels& k = index_kernels();
-  const int c = size_class(x.item_size());
-  const int64_t item = x.item_size(), *index_data = at.data<int64_t>();
-  const char* from = x.data<char>();
-  char* to = y.data<char>();
-  parallel_for(w.rows, std::max<int64_t>(1, kGrain / std::max<int64_t>(w.n, 1)), [&](int64_t begin, int64_t end) {
-    each_row(w, begin, end, [&](int64_t a, int64_t b, int64_t first) {
-      if (w.self_step == 0)
-        k.gather_row[c](to + b * item, 1, from + a * item, w.along, index_data + first, 1, w.n);
-      else if (w.self_step == 1)
-        k.gather_across[c](to + b * item, from + a * item, w.along, index_data + first, w.n);
-      else
-        for (int64_t i = 0; i < w.n; ++i)
-          std::memcpy(to + (b + i) * item, from + (a + index_data[first + i] * w.along + i * w.self_step) * item,
-                      size_t(item));
-    });
-  });
+  Tensor at = ready_index("gather", self, dim, index);
+  work<IndexWork>.on(out)->along("gather", IndexMode::Take, at_least_1d(self), dim, at, at_least_1d(out));
   return out;
 }
 
@@ -157,63 +89,27 @@ Tensor take_along_dim_composite(const Tensor& self, const Tensor& indices, std::
 
 // --- scatter ---
 
-// f(target, value) for each element, in order where places meet.
-template <class T, class F>
-void scatter_into(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src, F f) {
-  Tensor x = at_least_1d(self), s = at_least_1d(src);
-  Walk w = walk_of(x, dim, index, s);
-  T* to = x.data<T>();
-  const T* from = s.data<T>();
-  const int64_t* at = index.data<int64_t>();
-  // Rows that may meet stay on one thread; where the last dim is the indexed one, a row meets none but itself.
-  int64_t groups = w.rows / std::max<int64_t>(w.independent, 1), work = std::max<int64_t>(w.independent * w.n, 1);
-  parallel_for(groups, std::max<int64_t>(1, kGrain / work), [&](int64_t begin, int64_t end) {
-    each_row(w, begin * w.independent, end * w.independent, [&](int64_t a, int64_t b, int64_t first) {
-      for (int64_t i = 0; i < w.n; ++i)
-        f(to[a + at[first + i] * w.along + i * w.self_step], from[b + i * w.other_step]);
-    });
-  });
-}
-
-struct Bytes16 {
-  uint64_t low, high;
-};
-// On other devices; false on the CPU.
-bool along_elsewhere(IndexMode mode, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {
-  if (self.device().type == DeviceType::CPU) return false;
-  const char* op = mode == IndexMode::Add ? "scatter_add" : "scatter";
+void write_along(const char* op, IndexMode mode, const Tensor& self, int64_t dim, const Tensor& index,
+                 const Tensor& src) {
   Tensor there = src;
   if (src.device() != self.device()) {  // a number
     there = empty_tensor(src.sizes(), src.dtype(), self.device());
     copy_into(there, src);
   }
-  work<IndexWork>.on(op, self)->along(op, mode, at_least_1d(self), dim, index, at_least_1d(there));
-  return true;
+  work<IndexWork>.on(self)->along(op, mode, at_least_1d(self), dim, index, at_least_1d(there));
 }
 void assign_into(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {
-  if (along_elsewhere(IndexMode::Put, self, dim, index, src)) return;
-  auto assign = [](auto& to, auto from) { to = from; };
-  switch (self.item_size()) {
-    case 1:
-      return scatter_into<uint8_t>(self, dim, index, src, assign);
-    case 2:
-      return scatter_into<uint16_t>(self, dim, index, src, assign);
-    case 4:
-      return scatter_into<uint32_t>(self, dim, index, src, assign);
-    case 8:
-      return scatter_into<uint64_t>(self, dim, index, src, assign);
-    default:
-      return scatter_into<Bytes16>(self, dim, index, src, assign);
-  }
+  write_along("scatter", IndexMode::Put, self, dim, index, src);
+}
+void add_into(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {
+  write_along("scatter_add", IndexMode::Add, self, dim, index, src);
 }
 
-enum class Join { Add, Multiply, Max, Min };
+enum class Join { Multiply, Max, Min };
 template <Join join, class T>
 T joined(T a, T b) {
   if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
     return T(joined<join>(float(a), float(b)));
-  else if constexpr (join == Join::Add)
-    return T(a + b);
   else if constexpr (join == Join::Multiply)
     return T(a * b);
   else if constexpr (std::is_floating_point_v<T>)
@@ -223,14 +119,12 @@ T joined(T a, T b) {
 }
 template <Join join>
 void join_into(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {
-  if constexpr (join == Join::Add)
-    if (along_elsewhere(IndexMode::Add, self, dim, index, src)) return;
-  host_work("scatter_reduce", self);
+  host_work(self);
   visit_dtype(self.dtype(), [&](auto zero) {
     using T = decltype(zero);
     constexpr bool complex = std::is_same_v<T, Complex64> || std::is_same_v<T, Complex128>;
-    if constexpr (!complex || join == Join::Add || join == Join::Multiply)
-      scatter_into<Element<T>>(self, dim, index, src,
+    if constexpr (!complex || join == Join::Multiply)
+      scatter_into<Element<T>>(at_least_1d(self), dim, index, at_least_1d(src),
                                [](Element<T>& to, Element<T> from) { to = joined<join>(T(to), T(from)); });
   });
 }
@@ -265,7 +159,7 @@ Tensor scatter_value_inplace(const Tensor& self, int64_t dim, const Tensor& inde
 }
 Tensor scatter_add_inplace(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {
   return scatter_checked("scatter_add", self, &dim, index, &src,
-                         [&](const Tensor& at) { join_into<Join::Add>(self, dim, at, apart(src, self)); });
+                         [&](const Tensor& at) { add_into(self, dim, at, apart(src, self)); });
 }
 
 Tensor scatter_reduce_inplace(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& given,
@@ -277,7 +171,7 @@ Tensor scatter_reduce_inplace(const Tensor& self, int64_t dim, const Tensor& ind
               "scatter_reduce: complex numbers have no order; got ", self);
   TORCH_CHECK_IMPLEMENTED(!mean || self.dtype() != DType::Bool, "scatter_reduce: there is no mean of bools; got ",
                           self);
-  if (reduce != "sum" && !mean) host_work("scatter_reduce", self);
+  if (reduce != "sum" && !mean) host_work(self);
   return scatter_checked("scatter_reduce", self, &dim, index, &given, [&](const Tensor& at) {
     Tensor src = apart(given, self);
     if (!include_self) {  // what is written to starts from the reduction's identity
@@ -305,10 +199,10 @@ Tensor scatter_reduce_inplace(const Tensor& self, int64_t dim, const Tensor& ind
     else if (reduce == "amin")
       join_into<Join::Min>(self, dim, at, src);
     else
-      join_into<Join::Add>(self, dim, at, src);
+      add_into(self, dim, at, src);
     if (mean) {
       Tensor count = full(self.sizes(), include_self ? 1 : 0, self.dtype(), self.device());
-      join_into<Join::Add>(count, dim, at, expand(scalar_tensor_of(1, self.dtype()), at.sizes()));
+      add_into(count, dim, at, expand(scalar_tensor_of(1, self.dtype()), at.sizes()));
       if (!include_self)
         masked_fill_(count, eq(count, scalar_tensor_of(0, DType::Int64, true)),
                      scalar_tensor_of(1, DType::Int64, true));

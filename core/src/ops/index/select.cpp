@@ -1,6 +1,7 @@
 // A 1-d index into one dim: index_select, index_add, index_copy, index_fill; positions in the flattened tensor: take,
 // put.
-#include "elementwise.h"
+#include "dispatch/work.h"
+#include "iterate/elementwise.h"
 #include "ops/index/index.h"
 #include "torch/core/ops/binary.h"
 #include "torch/core/ops/copy.h"
@@ -8,7 +9,6 @@
 #include "torch/core/ops/index.h"
 #include "torch/core/ops/pointwise.h"
 #include "torch/core/ops/view.h"
-#include "work.h"
 
 namespace torch {
 
@@ -43,7 +43,7 @@ Tensor index_select_kernel(const Tensor& self, int64_t dim, const Tensor& index)
   if (out.is_meta()) return out;
   Tensor x = at_least_1d(self), y = at_least_1d(out);
   Tensor offsets = offsets_of("index_select(): index out of range in self: ", index, dim, x.size(dim), 0,
-                              x.stride(dim) * x.item_size(), ErrorKind::Index);
+                              x.stride(dim) * x.item_size());
   run_blocks("index_select", IndexMode::Take, x.dtype(), x.data<char>(), y.data<char>(), offsets,
              y.stride(dim) * y.item_size(), block_side(x, y, 0, dim), block_side(x, y, dim + 1, x.dim()));
   return out;
@@ -53,7 +53,7 @@ Tensor index_select_kernel(const Tensor& self, int64_t dim, const Tensor& index)
 void write_slices(const char* op, IndexMode mode, const Tensor& self, int64_t dim, const Tensor& index,
                   const Tensor& source, int64_t low) {
   Tensor x = at_least_1d(self), y = at_least_1d(source);
-  Tensor offsets = offsets_of(op, index, dim, x.size(dim), low, x.stride(dim) * x.item_size(), ErrorKind::Index);
+  Tensor offsets = offsets_of(op, index, dim, x.size(dim), low, x.stride(dim) * x.item_size());
   run_blocks(op, mode, x.dtype(), x.data<char>(), y.data<char>(), offsets, y.stride(dim) * y.item_size(),
              block_side(x, y, 0, dim), block_side(x, y, dim + 1, x.dim()));
 }
@@ -205,8 +205,7 @@ Tensor take_kernel(const Tensor& self, const Tensor& index) {
   Tensor out = empty_tensor(index.sizes(), self.dtype(), self.device());
   if (out.is_meta()) return out;
   Tensor x = as_contiguous(self, self.dtype());
-  Tensor offsets =
-      offsets_of("take(): out of range: ", index, 0, self.numel(), -self.numel(), self.item_size(), ErrorKind::Index);
+  Tensor offsets = offsets_of("take(): out of range: ", index, 0, self.numel(), -self.numel(), self.item_size());
   run_blocks("take", IndexMode::Take, self.dtype(), x.data<char>(), out.data<char>(), offsets, self.item_size(), {},
              {});
   return out;
@@ -223,8 +222,7 @@ Tensor put_inplace(const Tensor& self, const Tensor& index, const Tensor& source
                     source.numel(), ", index.numel() = ", index.numel());
   if (self.is_meta()) return self;
   check_internal_overlap("put_", self);
-  Tensor offsets =
-      offsets_of("put_(): out of range: ", index, 0, self.numel(), -self.numel(), self.item_size(), ErrorKind::Index);
+  Tensor offsets = offsets_of("put_(): out of range: ", index, 0, self.numel(), -self.numel(), self.item_size());
   Tensor x = as_contiguous(self, self.dtype()), values = as_contiguous(apart(source, self), source.dtype());
   run_blocks("put_", accumulate ? IndexMode::Add : IndexMode::Put, self.dtype(), x.data<char>(), values.data<char>(),
              offsets, self.item_size(), {}, {});

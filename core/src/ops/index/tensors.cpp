@@ -1,11 +1,11 @@
 // index and index_put: several index tensors and masks at once.
 #include <algorithm>
 
+#include "dispatch/work.h"
 #include "ops/index/index.h"
 #include "torch/core/ops/index.h"
 #include "torch/core/ops/pointwise.h"
 #include "torch/core/ops/view.h"
-#include "work.h"
 
 namespace torch {
 
@@ -87,10 +87,10 @@ Plan plan(const Tensor& self, TensorList given) {
   checked_numel("index", p.result);
   if (self.is_meta()) return p;
 
-  const IndexKernels& k = index_kernels();
-  const auto* there = self.device().type == DeviceType::CPU ? nullptr : work<IndexWork>.on("index", self);
+  const IndexWork& there = *work<IndexWork>.on(self);
+  // The CPU's error has no name in front of it: x[i] is no call by name.
+  const char* const op = self.device().type == DeviceType::CPU ? "" : "index";
   p.offsets = empty_tensor({count}, DType::Int64, self.device());
-  int64_t* to = p.offsets.data<int64_t>();
   bool begun = false;
   for (int64_t d = 0; d < self.dim(); ++d) {
     const Tensor& t = indices[size_t(d)];
@@ -98,16 +98,7 @@ Plan plan(const Tensor& self, TensorList given) {
     Tensor source = t.sizes() == IntArrayRef(p.index_shape) ? as_contiguous(t, t.dtype())
                                                             : contiguous_copy(expand(t, p.index_shape));
     int64_t size = self.size(d), stride = self.stride(d) * self.item_size();
-    if (there) {
-      there->offsets("index", p.offsets, source, d, -size, size, stride, begun);
-      begun = true;
-      continue;
-    }
-    bool wide = source.dtype() == DType::Int64;
-    int64_t bad = wide ? k.offsets64(to, source.data<int64_t>(), count, -size, size, stride, begun)
-                       : k.offsets32(to, source.data<int32_t>(), count, -size, size, stride, begun);
-    TORCH_CHECK_INDEX(bad < 0, "index ", wide ? source.data<int64_t>()[bad] : source.data<int32_t>()[bad],
-                      " is out of bounds for dimension ", d, " with size ", size);
+    there.offsets(op, p.offsets, source, d, -size, size, stride, begun);
     begun = true;
   }
   return p;

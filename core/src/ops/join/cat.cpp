@@ -1,14 +1,14 @@
 // cat and stack: one loop that puts blocks of memory side by side, and the general copy where a tensor has gaps.
 #include <cstring>
 
-#include "dims.h"
-#include "iterate.h"
+#include "dispatch/work.h"
+#include "iterate/dims.h"
+#include "iterate/iterate.h"
 #include "ops/join/join.h"
 #include "torch/core/ops/join.h"
 #include "torch/core/ops/view.h"
 #include "torch/core/pool.h"
 #include "torch/core/promote.h"
-#include "work.h"
 
 namespace torch {
 

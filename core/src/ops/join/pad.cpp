@@ -1,14 +1,14 @@
 // Padding: with a constant by a kernel, with the tensor's own elements by selecting rows.
-#include "dims.h"
-#include "elementwise.h"
-#include "iterate.h"
+#include "dispatch/work.h"
+#include "iterate/dims.h"
+#include "iterate/elementwise.h"
+#include "iterate/iterate.h"
 #include "ops/create/fill.h"
 #include "ops/join/join.h"
 #include "torch/core/ops/copy.h"
 #include "torch/core/ops/create.h"
 #include "torch/core/ops/index.h"
 #include "torch/core/ops/join.h"
-#include "work.h"
 
 namespace torch {
 
@@ -36,9 +36,9 @@ Tensor constant_pad_kernel(const Tensor& self, IntArrayRef pad, const Scalar& va
     to[d] = std::max<int64_t>(left, 0);
   }
   Tensor out = empty_tensor(sizes, self.dtype(), self.device());
-  if (!host_work("constant_pad_nd", out)) return out;
-  if (out.numel() != self.numel() || !(out.sizes() == self.sizes()))
-    fill_contiguous(out, value);
+  if (out.is_meta()) return out;
+  if (out.device().type != DeviceType::CPU)
+    fill_(out, value);
   else if (pad.size())
     fill_contiguous(out, value);
   DimVector kept(self.sizes());

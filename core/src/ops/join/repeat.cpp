@@ -1,11 +1,16 @@
 // Copies side by side and elements in another order: repeat, roll, flip.
-#include "dims.h"
+#include "dispatch/work.h"
+#include "iterate/dims.h"
 #include "ops/join/join.h"
+#include "torch/core/arithmetic.h"
+#include "torch/core/ops/binary.h"
 #include "torch/core/ops/copy.h"
+#include "torch/core/ops/create.h"
 #include "torch/core/ops/index.h"
 #include "torch/core/ops/join.h"
+#include "torch/core/ops/question.h"
+#include "torch/core/ops/reduce.h"
 #include "torch/core/ops/view.h"
-#include "work.h"
 
 namespace torch {
 
@@ -72,7 +77,17 @@ Tensor repeat_interleave_kernel(const Tensor& repeats, std::optional<int64_t> ou
   if (repeats.is_meta() && output_size) return empty_tensor({*output_size}, repeats.dtype(), repeats.device());
   TORCH_CHECK_IMPLEMENTED(!repeats.is_meta(),
                           "repeat_interleave: the size of the result is in the values, which Meta tensors do not have");
-  host_work("repeat_interleave", repeats);
+  if (repeats.device().type != DeviceType::CPU) {  // waits for the number of results
+    const Tensor ends = cumsum(repeats, 0);
+    const int64_t n = repeats.size(0), total = n ? number_of(torch::select(ends, 0, n - 1)).to_int() : 0;
+    TORCH_CHECK(n == 0 || _holds(ge(repeats, number(0))), "repeat_interleave: repeats can not be negative in ",
+                repeats);
+    TORCH_CHECK(!output_size || *output_size == total,
+                "repeat_interleave: allocated size does not match required size: output_size=", output_size.value_or(0),
+                ", but the counts add up to ", total);
+    const Tensor index = arange(total, DType::Int64, repeats.device());
+    return _to_copy(searchsorted(ends, index, false, true), repeats.dtype());
+  }
   return with_counts(repeats, [&](auto* counts) {
     int64_t n = repeats.size(0), stride = repeats.stride(0), total = 0;
     for (int64_t i = 0; i < n; ++i) {

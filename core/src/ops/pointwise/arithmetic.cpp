@@ -1,5 +1,5 @@
 // Sums, quotients and powers.
-#include "elementwise.h"
+#include "iterate/elementwise.h"
 #include "ops/pointwise/pointwise.h"
 #include "torch/core/ops/binary.h"
 #include "torch/core/ops/copy.h"

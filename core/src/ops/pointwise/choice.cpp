@@ -1,9 +1,9 @@
 // What chooses or mixes elements: clamp, where, masked_fill, lerp, addcmul, addcdiv.
-#include "elementwise.h"
+#include "dispatch/work.h"
+#include "iterate/elementwise.h"
 #include "ops/pointwise/pointwise.h"
 #include "torch/core/ops/binary.h"
 #include "torch/core/ops/pointwise.h"
-#include "work.h"
 
 namespace torch {
 
@@ -71,7 +71,7 @@ Tensor clamp_max_kernel_(const Tensor& self, const Tensor& high) {
 // out = mask ? a : b, in the dtype of `out`; shapes are checked.
 void choose(const char* op, const Tensor& out, const Tensor& mask, const Tensor& a, const Tensor& b) {
   if (TORCH_UNLIKELY(out.device().type != DeviceType::CPU)) {
-    if (const auto* there = work<ElementwiseWork>.on(op, out)) there->choose(op, out, mask, a, b);
+    if (const auto* there = work<ElementwiseWork>.on(out)) there->choose(op, out, mask, a, b);
     return;
   }
   const DType t = out.dtype();

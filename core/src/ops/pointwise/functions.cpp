@@ -2,8 +2,9 @@
 #include <cmath>
 #include <limits>
 
-#include "complex_loops.h"
-#include "elementwise.h"
+#include "dispatch/work.h"
+#include "iterate/complex_loops.h"
+#include "iterate/elementwise.h"
 #include "ops/pointwise/pointwise.h"
 #include "torch/core/ops/binary.h"
 #include "torch/core/ops/copy.h"
@@ -11,7 +12,6 @@
 #include "torch/core/ops/pointwise.h"
 #include "torch/core/ops/unary.h"
 #include "torch/core/ops/view.h"
-#include "work.h"
 
 namespace torch {
 
@@ -98,7 +98,7 @@ std::tuple<Tensor, Tensor> frexp_kernel(const Tensor& self) {
   TORCH_CHECK(is_floating(self.dtype()), "frexp: torch.frexp() only supports floating-point dtypes, got ",
               self.dtype());
   Tensor mantissa = empty_like_tensor(self, self.dtype()), exponent = empty_like_tensor(self, DType::Int32);
-  if (!host_work("frexp", self)) return {mantissa, exponent};
+  if (!host_work(self)) return {mantissa, exponent};
   const DType t = self.dtype() == DType::Float64 ? DType::Float64 : DType::Float32;
   TensorImpl* operands[] = {mantissa.get(), exponent.get(), self.get()};
   iterate({.loop = t == DType::Float64 ? frexp_loop_64 : frexp_loop_32,

@@ -1,6 +1,6 @@
 // Shared by the element-wise operators with parameters of their own (ops/pointwise.def).
 #pragma once
-#include "elementwise.h"
+#include "iterate/elementwise.h"
 
 namespace torch {
 

@@ -3,10 +3,10 @@
 #include <limits>
 #include <numbers>
 
-#include "elementwise.h"
+#include "dispatch/work.h"
+#include "iterate/elementwise.h"
 #include "ops/random/random.h"
 #include "torch/core/ops/random.h"
-#include "work.h"
 
 namespace torch {
 
@@ -71,7 +71,7 @@ Tensor binomial_kernel(const Tensor& count, const Tensor& prob, Generator* gener
   const Device device = common_device("binomial", inputs);
   Generator& g = generator_or_default("binomial", generator, device);
   const Tensor out = empty_tensor(shape, count.dtype(), device);
-  if (out.numel() == 0 || !host_work("binomial", out)) return out;
+  if (out.numel() == 0 || !host_work(out)) return out;
   const Tensor counts = empty_tensor(shape, DType::Float64), probs = empty_tensor(shape, DType::Float64);
   copy_into(counts, count);
   copy_into(probs, prob);

@@ -2,11 +2,17 @@
 #include <atomic>
 #include <optional>
 
-#include "dense.h"
+#include "dispatch/work.h"
+#include "iterate/dense.h"
 #include "ops/random/random.h"
+#include "torch/core/arithmetic.h"
+#include "torch/core/ops/binary.h"
 #include "torch/core/ops/copy.h"
+#include "torch/core/ops/pointwise.h"
+#include "torch/core/ops/question.h"
 #include "torch/core/ops/random.h"
-#include "work.h"
+#include "torch/core/ops/unary.h"
+#include "torch/core/wrapper.h"
 
 namespace torch {
 
@@ -19,11 +25,11 @@ Tensor bernoulli_fill_kernel(const Tensor& self, double p, Generator* generator)
   TORCH_CHECK(p >= 0 && p <= 1, "bernoulli_: expected a probability from 0 to 1, got p=", p);
   Generator& g = filling("bernoulli_", self, generator);
   const uint64_t threshold = threshold_of(p);
-  const auto fill = [threshold](RandomStream s, int64_t n, uint8_t* out) {
-    random_kernels().below_u8(s, n, threshold, out);
+  const auto fill = [threshold, kernels = random_kernels(self.device())](RandomStream s, int64_t n, uint8_t* out) {
+    kernels->below_u8(s, n, threshold, out);
   };
-  if (self.dtype() == DType::Bool && self.is_contiguous() && self.device().type == DeviceType::CPU)
-    fill_memory(g, self.numel(), 1, self.data<uint8_t>(), fill);
+  if (self.dtype() == DType::Bool && self.is_contiguous() && !self.is_meta() && self.numel())
+    fill_memory(self.device(), g, self.numel(), 1, self.data<uint8_t>(), fill);
   else
     fill_tensor<uint8_t>(self, g, 1, fill);
   return self;
@@ -32,20 +38,35 @@ Tensor bernoulli_p_kernel(const Tensor& self, double p, Generator* generator) {
   return bernoulli_fill_kernel(empty_like_tensor(self, self.dtype()), p, generator);
 }
 
+void check_chances(const Tensor& chances) {
+  const auto check = [&](bool fine) {
+    TORCH_CHECK(fine, "bernoulli: expected probabilities from 0 to 1 in ", chances);
+  };
+  if (chances.device().type != DeviceType::CPU)  // waits
+    return check(_holds(logical_and(ge(chances, number(0)), le(chances, number(1)))));
+  visit_dtype(chances.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (std::is_floating_point_v<T>) {
+      const T* const p = chances.data<T>();
+      std::atomic<bool> fine{true};
+      parallel_for(chances.numel(), 4 * kRandomGrain, [&](int64_t begin, int64_t end) {
+        bool all = true;
+        for (int64_t i = begin; i < end; ++i) all &= p[i] >= 0 && p[i] <= 1;
+        if (!all) fine = false;
+      });
+      check(fine);
+    }
+  });
+}
 template <class T>
 Tensor bernoulli_of(const Tensor& chances, Generator& g) {
+  check_chances(chances);
+  Tensor out = empty_tensor(chances.sizes(), chances.dtype(), chances.device());
+  const RandomKernels& kernels = *random_kernels(out.device());
   const T* const p = chances.data<T>();
-  std::atomic<bool> fine{true};
-  parallel_for(chances.numel(), 4 * kRandomGrain, [&](int64_t begin, int64_t end) {
-    bool all = true;
-    for (int64_t i = begin; i < end; ++i) all &= p[i] >= 0 && p[i] <= 1;
-    if (!all) fine = false;
-  });
-  TORCH_CHECK(fine, "bernoulli: expected probabilities from 0 to 1 in ", chances);
-  Tensor out = empty_tensor(chances.sizes(), chances.dtype());
   T* const first = out.data<T>();
-  fill_memory(g, out.numel(), int(sizeof(T)) / 4, first, [&](RandomStream s, int64_t n, T* to) {
-    kernel_for<T>(random_kernels().bernoulli_f32, random_kernels().bernoulli_f64)(s, n, p + (to - first), to);
+  fill_memory(out.device(), g, out.numel(), int(sizeof(T)) / 4, first, [&](RandomStream s, int64_t n, T* to) {
+    kernel_for<T>(kernels.bernoulli_f32, kernels.bernoulli_f64)(s, n, p + (to - first), to);
   });
   return out;
 }
@@ -53,7 +74,7 @@ Tensor bernoulli_of(const Tensor& chances, Generator& g) {
 Tensor as_floats(const Tensor& t) {  // contiguous, float or double
   const DType dtype = t.dtype() == DType::Float64 ? DType::Float64 : DType::Float32;
   if (t.dtype() == dtype && t.is_contiguous()) return t;
-  Tensor copy = empty_tensor(t.sizes(), dtype);
+  Tensor copy = empty_tensor(t.sizes(), dtype, t.device());
   copy_into(copy, t);
   return copy;
 }
@@ -62,11 +83,11 @@ Tensor bernoulli_kernel(const Tensor& self, Generator* generator) {
   TORCH_CHECK_IMPLEMENTED(is_floating(self.dtype()),
                           "bernoulli: expected probabilities of a floating point dtype, got ", self.dtype());
   Generator& g = generator_or_default("bernoulli", generator, self.device());
-  if (self.numel() == 0 || !host_work("bernoulli", self)) return empty_like_tensor(self, self.dtype());
+  if (self.numel() == 0 || self.is_meta()) return empty_like_tensor(self, self.dtype());
   const Tensor p = as_floats(self);
   const Tensor out = p.dtype() == DType::Float64 ? bernoulli_of<double>(p, g) : bernoulli_of<float>(p, g);
   if (out.dtype() == self.dtype()) return out;
-  Tensor converted = empty_tensor(self.sizes(), self.dtype());
+  Tensor converted = empty_tensor(self.sizes(), self.dtype(), self.device());
   copy_into(converted, out);
   return converted;
 }
@@ -76,8 +97,9 @@ Tensor bernoulli_each_kernel(const Tensor& self, const Tensor& p, Generator* gen
                           p.dtype());
   TORCH_CHECK(is_expandable_to(p.sizes(), self.sizes()), "bernoulli_: p ", p.sizes(), " cannot be broadcast to self ",
               self.sizes());
-  if (self.numel() == 0 || !host_work("bernoulli_", self)) return self;
-  Tensor chances = empty_tensor(self.sizes(), p.dtype() == DType::Float64 ? DType::Float64 : DType::Float32);
+  if (self.numel() == 0 || self.is_meta()) return self;
+  Tensor chances =
+      empty_tensor(self.sizes(), p.dtype() == DType::Float64 ? DType::Float64 : DType::Float32, self.device());
   copy_into(chances, p);
   copy_into(self,
             chances.dtype() == DType::Float64 ? bernoulli_of<double>(chances, g) : bernoulli_of<float>(chances, g));
@@ -90,18 +112,26 @@ std::tuple<Tensor, Tensor> native_dropout_kernel(const Tensor& input, double p, 
                           input.dtype());
   Tensor out = empty_tensor(input.sizes(), input.dtype(), input.device()),
          mask = empty_tensor(input.sizes(), DType::Bool, input.device());
-  if (out.numel() == 0 || !host_work("native_dropout", out)) return {out, mask};
+  const RandomKernels* const kernels = random_kernels(out.device());
+  if (out.numel() == 0 || !kernels) return {out, mask};
   const bool drops = train.value_or(true);
   const uint64_t threshold = drops ? threshold_of(1 - p) : kAlways;
   const double scale = !drops ? 1 : p == 1 ? 0 : 1 / (1 - p);
   const Tensor x = input.is_contiguous() ? input : contiguous_copy(input);
   uint8_t* const kept = mask.data<uint8_t>();
+  Generator& g = generator_or_default("native_dropout", nullptr, out.device());
   if (input.dtype() == DType::Float32) {
     const float* const from = x.data<float>();
     float* const to = out.data<float>();
-    fill_memory(default_generator(), x.numel(), 1, kept, [&](RandomStream s, int64_t n, uint8_t* m) {
-      random_kernels().dropout_f32(s, n, threshold, float(scale), from + (m - kept), to + (m - kept), m);
+    fill_memory(out.device(), g, x.numel(), 1, kept, [&](RandomStream s, int64_t n, uint8_t* m) {
+      kernels->dropout_f32(s, n, threshold, float(scale), from + (m - kept), to + (m - kept), m);
     });
+    return {out, mask};
+  }
+  if (out.device().type != DeviceType::CPU) {
+    fill_memory(out.device(), g, x.numel(), 1, kept,
+                [&](RandomStream s, int64_t n, uint8_t* m) { kernels->below_u8(s, n, threshold, m); });
+    copy_into(out, masked_fill(mul(x, number(scale)), logical_not(mask), number(0)));
     return {out, mask};
   }
   visit_dtype(input.dtype(), [&](auto zero) {
@@ -110,8 +140,8 @@ std::tuple<Tensor, Tensor> native_dropout_kernel(const Tensor& input, double p, 
       using Wide = std::conditional_t<sizeof(T) == 2, float, T>;
       const T* const from = x.data<T>();
       T* const to = out.data<T>();
-      fill_memory(default_generator(), x.numel(), 1, kept, [&](RandomStream s, int64_t n, uint8_t* m) {
-        random_kernels().below_u8(s, n, threshold, m);
+      fill_memory(out.device(), g, x.numel(), 1, kept, [&](RandomStream s, int64_t n, uint8_t* m) {
+        kernels->below_u8(s, n, threshold, m);
         for (int64_t i = 0; i < n; ++i)
           to[m - kept + i] = m[i] ? T(Wide(from[m - kept + i]) * Wide(scale)) : T(Wide(0));
       });
@@ -125,7 +155,12 @@ Tensor native_dropout_backward_kernel(const Tensor& grad, const Tensor& mask, do
               "native_dropout_backward: expected a torch.bool mask of grad's shape ", grad.sizes(), ", got ", mask);
   const DType t = is_floating(grad.dtype()) || is_complex(grad.dtype()) ? grad.dtype() : default_dtype();
   Tensor out = empty_tensor(grad.sizes(), t, grad.device());
-  if (out.numel() == 0 || !host_work("native_dropout_backward", out)) return out;
+  if (out.numel() == 0 || out.is_meta()) return out;
+  if (out.device().type != DeviceType::CPU) {
+    const DType wide = compute_dtype(t);
+    copy_into(out, mul(as_dtype(grad, wide), mul(_to_copy(mask, real_of(wide)), number(scale))));
+    return out;
+  }
   const Tensor g = as_contiguous(grad, t), m = mask.is_contiguous() ? mask : contiguous_copy(mask);
   const uint8_t* const kept = m.data<uint8_t>();
   visit_dtype(t, [&](auto zero) {

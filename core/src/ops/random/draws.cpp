@@ -7,16 +7,15 @@
 #include <utility>
 #include <vector>
 
+#include "dispatch/work.h"
 #include "ops/random/random.h"
 #include "torch/core/ops/random.h"
-#include "work.h"
 
 namespace torch {
 
 namespace {
 
-// --- randperm
-// -------------------------------------------------------------------------------------------------------------
+// --- randperm ---
 
 // A number below `range` (at most 2^32) from one word; fair to range / 2^32.
 uint32_t below(uint32_t word, uint64_t range) { return uint32_t((uint64_t(word) * range) >> 32); }
@@ -44,7 +43,7 @@ void permutation(T* out, int64_t n, Generator& generator) {
   const int64_t slice = std::max<int64_t>(n / 64 / kWordsPerGroup, 512) * kWordsPerGroup,
                 slices = (n + slice - 1) / slice;
   std::vector<uint32_t> words(static_cast<size_t>(n));
-  fill_memory(generator, n, 1, words.data(), kernels.words);
+  fill_memory(Device(), generator, n, 1, words.data(), kernels.words);
   // counts[slice][bucket], then where each slice's share of a bucket starts.
   std::vector<int64_t> at(static_cast<size_t>(slices * buckets), 0), starts(static_cast<size_t>(buckets + 1), n);
   parallel_run(slices, [&](int64_t s) {
@@ -62,7 +61,7 @@ void permutation(T* out, int64_t n, Generator& generator) {
     for (int64_t i = s * slice; i < std::min(n, (s + 1) * slice); ++i)
       out[place[below(words[size_t(i)], uint64_t(buckets))]++] = T(i);
   });
-  fill_memory(generator, n, 1, words.data(), kernels.words);
+  fill_memory(Device(), generator, n, 1, words.data(), kernels.words);
   parallel_for(buckets, 8, [&](int64_t begin, int64_t end) {
     for (int64_t b = begin; b < end; ++b) {
       const int64_t start = starts[size_t(b)];
@@ -85,9 +84,9 @@ Tensor randperm_kernel(int64_t n, Generator* generator, std::optional<DType> dty
   TORCH_CHECK(!is_complex(t) && n - 1 <= exact, "randperm: ", n, " numbers do not fit into ", t);
   Tensor out = empty_tensor({n}, t, device.value_or(Device()));
   Generator& g = generator_or_default("randperm", generator, out.device());
-  if (!host_work("randperm", out)) return out;
+  if (out.is_meta()) return out;
   TORCH_CHECK(n <= int64_t(1) << 32, "randperm: at most 2**32 numbers, got ", n);
-  if (t == DType::Int64) {
+  if (t == DType::Int64 && out.device().type == DeviceType::CPU) {
     permutation(out.data<int64_t>(), n, g);
   } else {
     const Tensor order = empty_tensor({n}, DType::Int64);
@@ -97,8 +96,7 @@ Tensor randperm_kernel(int64_t n, Generator* generator, std::optional<DType> dty
   return out;
 }
 
-// --- multinomial
-// ------------------------------------------------------------------------------------------------------------
+// --- multinomial ---
 
 constexpr int64_t kRun = 64;
 
@@ -191,7 +189,7 @@ void multinomial_rows(const Tensor& p, int64_t rows, int64_t count, int64_t samp
     report();
   }
   std::vector<double> u(static_cast<size_t>(rows * draws));
-  fill_memory(g, rows * draws, 2, u.data(),
+  fill_memory(Device(), g, rows * draws, 2, u.data(),
               [](RandomStream s, int64_t n, double* to) { random_kernels().uniform_f64(s, n, 0, 1, to); });
   each_row([&](int64_t r, const T* weight) {
     const double* const own = u.data() + r * draws;
@@ -215,7 +213,7 @@ Tensor multinomial_kernel(const Tensor& self, int64_t num_samples, bool replacem
   Generator& g = generator_or_default("multinomial", generator, self.device());
   Tensor out = self.dim() == 2 ? empty_tensor({rows, num_samples}, DType::Int64, self.device())
                                : empty_tensor({num_samples}, DType::Int64, self.device());
-  if (out.numel() == 0 || !host_work("multinomial", out)) return out;
+  if (out.numel() == 0 || !host_work(out)) return out;
   Tensor p = self;
   const DType inside = self.dtype() == DType::Float64 ? DType::Float64 : DType::Float32;
   if (p.dtype() != inside || !p.is_contiguous()) {
@@ -229,8 +227,7 @@ Tensor multinomial_kernel(const Tensor& self, int64_t num_samples, bool replacem
   return out;
 }
 
-// --- poisson
-// ------------------------------------------------------------------------------------------------------------------
+// --- poisson ---
 
 // Below 10 by inversion, above by Hörmann's transformed rejection PTRS ("The transformed rejection method for
 // generating Poisson random variables", 1993).
@@ -263,7 +260,7 @@ Tensor poisson_kernel(const Tensor& self, Generator* generator) {
                           self.dtype());
   Generator& g = generator_or_default("poisson", generator, self.device());
   Tensor out = empty_tensor(self.sizes(), self.dtype(), self.device());
-  if (out.numel() == 0 || !host_work("poisson", out)) return out;
+  if (out.numel() == 0 || !host_work(out)) return out;
   const Tensor rates = empty_tensor(self.sizes(), DType::Float64);
   copy_into(rates, self);
   double* const rate = rates.data<double>();

@@ -4,37 +4,47 @@
 #include <limits>
 #include <optional>
 
+#include "dispatch/register.h"
+#include "iterate/dense.h"
 #include "ops/random/random.h"
-#include "register.h"
+#include "torch/core/arithmetic.h"
+#include "torch/core/ops/pointwise.h"
 #include "torch/core/ops/random.h"
+#include "torch/core/ops/unary.h"
+#include "torch/core/wrapper.h"
 
 namespace torch {
 
 void fill_normal(const char* op, const Tensor& t, double mean, double std, Generator& generator) {
   TORCH_CHECK(std >= 0, op, ": expected std >= 0, got std=", std);
-  const RandomKernels& kernels = random_kernels();
+  const RandomKernels* const kernels = random_kernels(t.device());
+  if (!kernels) return;
+  if (is_complex(t.dtype()) && mean != 0) {
+    const Tensor centred = empty_tensor(t.sizes(), t.dtype(), t.device());
+    fill_normal(op, centred, 0, std, generator);
+    return copy_into(t, add(centred, number(mean)));
+  }
   if (is_complex(t.dtype())) {  // the two parts share the variance
     const auto fill = [&](auto part) {
       using T = decltype(part);
-      const auto draw = kernel_for<T>(kernels.normal_f32, kernels.normal_f64);
+      const auto draw = kernel_for<T>(kernels->normal_f32, kernels->normal_f64);
       fill_tensor<std::complex<T>>(t, generator, sizeof(T) == 4 ? 2 : 4,
                                    [&](RandomStream s, int64_t n, std::complex<T>* out) {
                                      draw(s, 2 * n, T(0), T(std * std::sqrt(0.5)), reinterpret_cast<T*>(out));
-                                     if (mean != 0)
-                                       for (int64_t i = 0; i < n; ++i) out[i] += T(mean);
                                    });
     };
     return t.dtype() == DType::Complex64 ? fill(float()) : fill(double());
   }
   fill_floating(op, t, generator, [&](auto zero) {
     using T = decltype(zero);
-    return [draw = kernel_for<T>(kernels.normal_f32, kernels.normal_f64), mean, std](
+    return [draw = kernel_for<T>(kernels->normal_f32, kernels->normal_f64), mean, std](
                RandomStream s, int64_t n, T* out) { draw(s, n, T(mean), T(std), out); };
   });
 }
 
 void fill_uniform(const char* op, const Tensor& t, double from, double to, Generator& generator) {
-  const RandomKernels& kernels = random_kernels();
+  const RandomKernels* const kernels = random_kernels(t.device());
+  if (!kernels) return;
   // As many bits as the dtype's fraction holds, so that rounding to it never reaches `to`.
   const int bits = t.dtype() == DType::Float16 ? 11 : t.dtype() == DType::BFloat16 ? 8 : 24;
   if (is_complex(t.dtype())) {
@@ -43,20 +53,20 @@ void fill_uniform(const char* op, const Tensor& t, double from, double to, Gener
       fill_tensor<std::complex<T>>(
           t, generator, sizeof(T) == 4 ? 2 : 4, [&](RandomStream s, int64_t n, std::complex<T>* out) {
             if constexpr (sizeof(T) == 4)
-              kernels.uniform_f32(s, 2 * n, float(from), float(to), 24, reinterpret_cast<float*>(out));
+              kernels->uniform_f32(s, 2 * n, float(from), float(to), 24, reinterpret_cast<float*>(out));
             else
-              kernels.uniform_f64(s, 2 * n, from, to, reinterpret_cast<double*>(out));
+              kernels->uniform_f64(s, 2 * n, from, to, reinterpret_cast<double*>(out));
           });
     };
     return t.dtype() == DType::Complex64 ? fill(float()) : fill(double());
   }
   fill_floating(op, t, generator, [&](auto zero) {
     using T = decltype(zero);
-    return [&kernels, from, to, bits](RandomStream s, int64_t n, T* out) {
+    return [kernels, from, to, bits](RandomStream s, int64_t n, T* out) {
       if constexpr (sizeof(T) == 4)
-        kernels.uniform_f32(s, n, float(from), float(to), bits, out);
+        kernels->uniform_f32(s, n, float(from), float(to), bits, out);
       else
-        (void)bits, kernels.uniform_f64(s, n, from, to, out);
+        (void)bits, kernels->uniform_f64(s, n, from, to, out);
     };
   });
 }
@@ -64,9 +74,9 @@ void fill_uniform(const char* op, const Tensor& t, double from, double to, Gener
 namespace {
 
 void fill_integers(const Tensor& t, int64_t from, uint64_t range, Generator& generator) {
-  const RandomKernels& kernels = random_kernels();
+  const RandomKernels* const kernels = random_kernels(t.device());
   fill_tensor<int64_t>(t, generator, range != 0 && range <= kOneWordRange ? 1 : 2,
-                       [&](RandomStream s, int64_t n, int64_t* out) { kernels.integers(s, n, from, range, out); });
+                       [&](RandomStream s, int64_t n, int64_t* out) { kernels->integers(s, n, from, range, out); });
 }
 
 Tensor rand_kernel(IntArrayRef size, Generator* generator, MaybeDType dtype, MaybeDevice device) {
@@ -195,20 +205,22 @@ Tensor random_to_kernel(const Tensor& self, int64_t to, Generator* generator) {
 
 Tensor exponential_kernel(const Tensor& self, double lambd, Generator* generator) {
   TORCH_CHECK(lambd > 0, "exponential_: expected lambd > 0, got lambd=", lambd);
-  fill_floating("exponential_", self, filling("exponential_", self, generator), [lambd](auto zero) {
+  Generator& g = filling("exponential_", self, generator);
+  fill_floating("exponential_", self, g, [=, kernels = random_kernels(self.device())](auto zero) {
     using T = decltype(zero);
-    return [lambd](RandomStream s, int64_t n, T* out) {
-      kernel_for<T>(random_kernels().exponential_f32, random_kernels().exponential_f64)(s, n, T(lambd), out);
+    return [=](RandomStream s, int64_t n, T* out) {
+      kernel_for<T>(kernels->exponential_f32, kernels->exponential_f64)(s, n, T(lambd), out);
     };
   });
   return self;
 }
 Tensor cauchy_kernel(const Tensor& self, double median, double sigma, Generator* generator) {
   TORCH_CHECK(sigma > 0, "cauchy_: expected sigma > 0, got sigma=", sigma);
-  fill_floating("cauchy_", self, filling("cauchy_", self, generator), [=](auto zero) {
+  Generator& g = filling("cauchy_", self, generator);
+  fill_floating("cauchy_", self, g, [=, kernels = random_kernels(self.device())](auto zero) {
     using T = decltype(zero);
     return [=](RandomStream s, int64_t n, T* out) {
-      kernel_for<T>(random_kernels().cauchy_f32, random_kernels().cauchy_f64)(s, n, T(median), T(sigma), out);
+      kernel_for<T>(kernels->cauchy_f32, kernels->cauchy_f64)(s, n, T(median), T(sigma), out);
     };
   });
   return self;
@@ -218,23 +230,23 @@ Tensor geometric_kernel(const Tensor& self, double p, Generator* generator) {
   TORCH_CHECK_IMPLEMENTED(!is_complex(self.dtype()) && self.dtype() != DType::Bool, "geometric_: not implemented for ",
                           self.dtype());
   Generator& g = filling("geometric_", self, generator);
+  const RandomKernels* const kernels = random_kernels(self.device());
   if (self.dtype() == DType::Float32 || is_reduced_floating(self.dtype()))
     fill_tensor<float>(self, g, 1,
-                       [p](RandomStream s, int64_t n, float* out) { random_kernels().geometric_f32(s, n, p, out); });
+                       [=](RandomStream s, int64_t n, float* out) { kernels->geometric_f32(s, n, p, out); });
   else
     fill_tensor<double>(self, g, 2,
-                        [p](RandomStream s, int64_t n, double* out) { random_kernels().geometric_f64(s, n, p, out); });
+                        [=](RandomStream s, int64_t n, double* out) { kernels->geometric_f64(s, n, p, out); });
   return self;
 }
 Tensor log_normal_kernel(const Tensor& self, double mean, double std, Generator* generator) {
   TORCH_CHECK(std > 0, "log_normal_: expected std > 0, got std=", std);
-  fill_floating("log_normal_", self, filling("log_normal_", self, generator), [=](auto zero) {
-    using T = decltype(zero);
-    return [=](RandomStream s, int64_t n, T* out) {
-      kernel_for<T>(random_kernels().normal_f32, random_kernels().normal_f64)(s, n, T(mean), T(std), out);
-      for (int64_t i = 0; i < n; ++i) out[i] = std::exp(out[i]);
-    };
-  });
+  Generator& g = filling("log_normal_", self, generator);
+  TORCH_CHECK_IMPLEMENTED(is_floating(self.dtype()), "log_normal_: not implemented for ", self.dtype(),
+                          "; expected a floating point tensor");
+  const Tensor values = empty_tensor(self.sizes(), compute_dtype(self.dtype()), self.device());
+  fill_normal("log_normal_", values, mean, std, g);
+  copy_into(self, exp_(values));
   return self;
 }
 

@@ -4,10 +4,10 @@
 #include <limits>
 #include <numbers>
 
-#include "elementwise.h"
+#include "dispatch/work.h"
+#include "iterate/elementwise.h"
 #include "ops/random/random.h"
 #include "torch/core/ops/random.h"
-#include "work.h"
 
 namespace torch {
 
@@ -62,8 +62,7 @@ void check_floating(const char* op, const Tensor& self) {
 Tensor standard_gamma_kernel(const Tensor& self, Generator* generator) {
   check_floating("_standard_gamma", self);
   Generator& g = generator_or_default("_standard_gamma", generator, self.device());
-  if (self.numel() == 0 || !host_work("_standard_gamma", self))
-    return empty_tensor(self.sizes(), self.dtype(), self.device());
+  if (self.numel() == 0 || !host_work(self)) return empty_tensor(self.sizes(), self.dtype(), self.device());
   const Tensor wide = concentrations("_standard_gamma", self);
   double* const x = wide.data<double>();
   const double smallest = smallest_of(self.dtype());
@@ -81,8 +80,7 @@ Tensor standard_gamma_kernel(const Tensor& self, Generator* generator) {
 Tensor sample_dirichlet_kernel(const Tensor& self, Generator* generator) {
   check_floating("_sample_dirichlet", self);
   Generator& g = generator_or_default("_sample_dirichlet", generator, self.device());
-  if (self.numel() == 0 || !host_work("_sample_dirichlet", self))
-    return empty_tensor(self.sizes(), self.dtype(), self.device());
+  if (self.numel() == 0 || !host_work(self)) return empty_tensor(self.sizes(), self.dtype(), self.device());
   const Tensor wide = concentrations("_sample_dirichlet", self);
   const int64_t count = self.dim() == 0 ? 1 : self.size(-1), rows = self.numel() / count;
   double* const first = wide.data<double>();

@@ -1,9 +1,14 @@
 // Normal numbers with a mean and a standard deviation for each element.
 #include <vector>
 
+#include "dispatch/work.h"
+#include "ops/create/fill.h"
 #include "ops/random/random.h"
+#include "torch/core/arithmetic.h"
+#include "torch/core/ops/binary.h"
+#include "torch/core/ops/pointwise.h"
+#include "torch/core/ops/question.h"
 #include "torch/core/ops/random.h"
-#include "work.h"
 
 namespace torch {
 
@@ -18,6 +23,18 @@ void scale_and_shift(const Tensor& out, const Tensor* mean, const Tensor* std) {
   });
 }
 
+void check_deviations(const Tensor& std) {
+  if (std.device().type != DeviceType::CPU)  // waits
+    TORCH_CHECK(_holds(ge(std, number(0))), "normal: expected all elements of std >= 0 in ", std);
+  else
+    visit_dtype(std.dtype(), [&](auto zero) {
+      using T = decltype(zero);
+      if constexpr (std::is_floating_point_v<T>)
+        for (int64_t i = 0; i < std.numel(); ++i)
+          TORCH_CHECK(std.data<T>()[i] >= 0, "normal: expected all elements of std >= 0, got ", std.data<T>()[i]);
+    });
+}
+
 // Either tensor may be absent, and the number beside it counts.
 Tensor normal_of(const Tensor& mean, double mean_number, const Tensor& std, double std_number, Generator* generator) {
   const Tensor& given = mean ? mean : std;
@@ -29,10 +46,10 @@ Tensor normal_of(const Tensor& mean, double mean_number, const Tensor& std, doub
   const std::vector<int64_t> shape =
       mean && std ? broadcast_shapes("normal", mean.sizes(), std.sizes()) : given.sizes().vec();
   Tensor out = empty_tensor(shape, given.dtype(), given.device());
-  if (out.numel() == 0 || !host_work("normal", out)) return out;
+  if (out.numel() == 0 || out.is_meta()) return out;
   const DType inside = given.dtype() == DType::Float64 ? DType::Float64 : DType::Float32;
   const auto expanded = [&](const Tensor& t) {
-    Tensor wide = empty_tensor(shape, inside);
+    Tensor wide = empty_tensor(shape, inside, out.device());
     copy_into(wide, t);
     return wide;
   };
@@ -40,20 +57,18 @@ Tensor normal_of(const Tensor& mean, double mean_number, const Tensor& std, doub
   if (mean) m = expanded(mean);
   if (std) {
     s = expanded(std);
-    visit_dtype(inside, [&](auto zero) {
-      using T = decltype(zero);
-      if constexpr (std::is_floating_point_v<T>)
-        for (int64_t i = 0; i < s.numel(); ++i)
-          TORCH_CHECK(s.data<T>()[i] >= 0, "normal: expected all elements of std >= 0, got ", s.data<T>()[i]);
-    });
+    check_deviations(s);
   }
-  Tensor values = out.dtype() == inside ? out : empty_tensor(shape, inside);
+  Tensor values = out.dtype() == inside ? out : empty_tensor(shape, inside, out.device());
   fill_normal("normal", values, mean ? 0 : std ? 0 : mean_number, std ? 1 : std_number, g);
   if (!mean && mean_number != 0) {
-    m = empty_tensor(shape, inside);
-    copy_into(m, scalar_tensor_of(mean_number, inside));
+    m = empty_tensor(shape, inside, out.device());
+    fill_contiguous(m, mean_number);
   }
-  if (inside == DType::Float64)
+  if (out.device().type != DeviceType::CPU) {
+    if (s) copy_into(values, mul(values, s));
+    if (m) copy_into(values, add(values, m));
+  } else if (inside == DType::Float64)
     scale_and_shift<double>(values, m ? &m : nullptr, s ? &s : nullptr);
   else
     scale_and_shift<float>(values, m ? &m : nullptr, s ? &s : nullptr);

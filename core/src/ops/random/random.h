@@ -2,13 +2,14 @@
 #pragma once
 #include <optional>
 
-#include "iterate.h"
-#include "random_kernels.h"
+#include "cpu/random_kernels.h"
+#include "dispatch/work.h"
+#include "iterate/iterate.h"
+#include "kernels/philox_counter.h"
 #include "torch/core/backend.h"
 #include "torch/core/pool.h"
 #include "torch/core/random.h"
 #include "torch/core/tensor.h"
-#include "work.h"
 
 namespace torch {
 
@@ -16,9 +17,12 @@ using MaybeDType = std::optional<DType>;
 using MaybeDevice = std::optional<Device>;
 using MaybeFormat = std::optional<MemoryFormat>;
 
+// Of the tensor's device; null on Meta, NotImplementedError where there are none.
+inline const RandomKernels* random_kernels(Device device) { return work<RandomKernels>.on(device); }
+
 // The given generator or the default one. `op` is named when its device is not the tensor's.
 inline Generator& generator_or_default(const char* op, Generator* given, Device device) {
-  host_work(op, device);  // before a number is taken: the kernels below are the CPU's
+  random_kernels(device);  // before a number is taken
   const DeviceBackend* backend = find_backend(device.type);
   if (!given) return backend ? *backend->generator(device) : default_generator();
   TORCH_CHECK(device.type == DeviceType::Meta || given->device().type == device.type, op, ": expected a generator on ",
@@ -39,10 +43,11 @@ inline Tensor floating_tensor(const char* op, IntArrayRef size, MaybeDType dtype
   return empty_tensor(size, t, device.value_or(Device()));
 }
 
-// fill(stream, n, T* out) over contiguous memory; each element takes `words` words.
+// fill(stream, n, T* out) over contiguous memory of a device; each element takes `words` words.
 template <class T, class F>
-void fill_memory(Generator& generator, int64_t n, int words, T* out, F&& fill) {
+void fill_memory(Device device, Generator& generator, int64_t n, int words, T* out, F&& fill) {
   const RandomStream stream = generator.reserve(n * words);
+  if (device.type != DeviceType::CPU) return fill(stream, n, out);
   parallel_for(n, kRandomGrain, [&](int64_t begin, int64_t end) {
     fill(RandomStream{stream.seed, stream.position + uint64_t(begin * words / kWordsPerGroup)}, end - begin,
          out + begin);
@@ -52,10 +57,11 @@ void fill_memory(Generator& generator, int64_t n, int words, T* out, F&& fill) {
 // The same into a tensor: values go out in the order of indices, whatever the layout, and are converted to its dtype.
 template <class T, class F>
 void fill_tensor(const Tensor& t, Generator& generator, int words, F&& fill) {
-  if (t.numel() == 0 || !host_work("a draw of random numbers", t)) return;
-  if (t.dtype() == dtype_of<T> && t.is_contiguous()) return fill_memory(generator, t.numel(), words, t.data<T>(), fill);
-  const Tensor values = empty_tensor(t.sizes(), dtype_of<T>);
-  fill_memory(generator, t.numel(), words, values.data<T>(), fill);
+  if (t.numel() == 0 || t.is_meta()) return;
+  if (t.dtype() == dtype_of<T> && t.is_contiguous())
+    return fill_memory(t.device(), generator, t.numel(), words, t.data<T>(), fill);
+  const Tensor values = empty_tensor(t.sizes(), dtype_of<T>, t.device());
+  fill_memory(t.device(), generator, t.numel(), words, values.data<T>(), fill);
   copy_into(t, values);
 }
 
@@ -78,27 +84,6 @@ auto kernel_for(F32 f32, F64 f64) {
   else
     return f64;
 }
-
-// Uniform numbers in (0, 1) of one element: two per draw of its counter.
-class Uniforms {
- public:
-  Uniforms(const RandomStream& stream, uint64_t index) : stream_(stream), index_(index) {}
-  double operator()() {
-    if (left_ == 0) {
-      philox(stream_, index_, ++draw_, words_);
-      left_ = 2;
-    }
-    --left_;
-    const uint64_t w = (uint64_t(words_[2 * left_ + 1]) << 32) | words_[2 * left_];
-    return (double(w >> 12) + 0.5) / double(uint64_t(1) << 52);
-  }
-
- private:
-  RandomStream stream_;
-  uint64_t index_;
-  uint32_t draw_ = 0, words_[4];
-  int left_ = 0;
-};
 
 // Fills that several operators share.
 void fill_normal(const char* op, const Tensor& t, double mean, double std, Generator& generator);

@@ -4,9 +4,9 @@
 #include <cstdlib>
 #include <memory>
 
-#include "staging.h"
+#include "dispatch/work.h"
+#include "iterate/staging.h"
 #include "torch/core/interrupt.h"
-#include "work.h"
 
 namespace torch {
 
@@ -222,7 +222,7 @@ void run_reduction(const ReduceJob& job, const Tensor& self, const DimSet& dims,
                    Finish finish, const Ending& ending) {
   if (outs[0].numel() == 0) return;
   if (TORCH_UNLIKELY(self.device().type != DeviceType::CPU)) {
-    if (const auto* there = work<ReduceWork>.on(ending.op, self)) there->run(job, self, dims, outs, out_count, ending);
+    if (const auto* there = work<ReduceWork>.on(self)) there->run(job, self, dims, outs, out_count, ending);
     return;
   }
   if (self.is_contiguous() && outs[0].numel() == 1 && self.numel() <= kPiece && job.convert == self.dtype() &&

@@ -8,7 +8,7 @@
 // Work is cut only by shape: over results, or, where they are few, over pieces of the reduced dims whose accumulators
 // are merged in order. So the bits do not depend on the number of threads.
 #pragma once
-#include "dims.h"
+#include "iterate/dims.h"
 #include "kernels/reduce.h"
 #include "torch/core/pool.h"
 #include "torch/core/tensor.h"

@@ -1,11 +1,11 @@
 // max, min and where they are.
-#include "iterate.h"
+#include "dispatch/work.h"
+#include "iterate/iterate.h"
 #include "kernels/truth.h"
 #include "ops/reduce/engine.h"
 #include "torch/core/ops/binary.h"
 #include "torch/core/ops/reduce.h"
 #include "torch/core/ops/view.h"
-#include "work.h"
 
 namespace torch {
 

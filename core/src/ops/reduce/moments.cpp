@@ -1,6 +1,7 @@
 // var, std and their forms with the mean: one pass that merges blocks' means and squared distances.
 #include <cmath>
 
+#include "dispatch/work.h"
 #include "ops/create/fill.h"
 #include "ops/reduce/engine.h"
 #include "ops/reduce/store.h"
@@ -8,7 +9,6 @@
 #include "torch/core/ops/reduce.h"
 #include "torch/core/ops/unary.h"
 #include "torch/core/ops/view.h"
-#include "work.h"
 
 namespace torch {
 

@@ -1,7 +1,8 @@
 // Norms, distances and logsumexp.
 #include <cmath>
 
-#include "iterate.h"
+#include "dispatch/work.h"
+#include "iterate/iterate.h"
 #include "ops/reduce/engine.h"
 #include "ops/reduce/store.h"
 #include "torch/core/ops/binary.h"
@@ -11,7 +12,6 @@
 #include "torch/core/ops/reduce.h"
 #include "torch/core/ops/unary.h"
 #include "torch/core/ops/view.h"
-#include "work.h"
 
 namespace torch {
 

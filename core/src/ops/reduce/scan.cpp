@@ -3,16 +3,17 @@
 
 #include <cmath>
 
-#include "dense.h"
+#include "dispatch/work.h"
+#include "iterate/dense.h"
 #include "kernels/truth.h"
 #include "ops/reduce/engine.h"
+#include "ops/reduce/scan.h"
 #include "torch/core/ops/binary.h"
 #include "torch/core/ops/copy.h"
 #include "torch/core/ops/join.h"
 #include "torch/core/ops/pointwise.h"
 #include "torch/core/ops/reduce.h"
 #include "torch/core/ops/view.h"
-#include "work.h"
 
 namespace torch {
 
@@ -113,6 +114,16 @@ bool sum_along(const T* x, T* y, int64_t lines, int64_t n) {
   return false;
 }
 
+// Where the CPU's loops do not run; false on the CPU.
+bool elsewhere(const char* op, Scan scan, const Tensor& x, const Tensor& out, const Tensor& index, const Shape& s,
+               const Tensor& factor = {}, bool reverse = false) {
+  if (out.device().type == DeviceType::CPU) return false;
+  if (const auto* there = work<ScanWork>.on(out))
+    there->run({op, scan, x.dtype(), x.data(), factor ? factor.data() : nullptr, out.data(),
+                index ? index.data<int64_t>() : nullptr, s.outer, s.n, s.inner, reverse});
+  return true;
+}
+
 // Floats run in double, integers in int64, and are rounded to the result's dtype at each place.
 template <bool product>
 Tensor cumulate(const Tensor& self, int64_t dim, std::optional<DType> dtype) {
@@ -121,11 +132,13 @@ Tensor cumulate(const Tensor& self, int64_t dim, std::optional<DType> dtype) {
   DType compute = is_complex(result) || result == DType::Float64 ? result
                   : is_floating(result)                          ? DType::Float32
                                                                  : DType::Int64;
-  if (!host_work("cumsum", self)) return empty_tensor(self.sizes(), result, self.device());
+  if (self.is_meta()) return empty_tensor(self.sizes(), result, self.device());
   // As many other conversions would: to the result's dtype first.
   Tensor x = as_contiguous(self.dtype() == result || !is_integral(result) ? self : as_dtype(self, result), compute);
-  Tensor out = empty_tensor(self.sizes(), compute);
+  Tensor out = empty_tensor(self.sizes(), compute, self.device());
   Shape s = shape_of(self, dim);
+  if (elsewhere(product ? "cumprod" : "cumsum", product ? Scan::Prod : Scan::Sum, x, out, {}, s))
+    return as_dtype(out, result);
   auto run = [&](auto element, auto wide) {
     using T = decltype(element);
     using W = decltype(wide);
@@ -173,9 +186,10 @@ std::tuple<Tensor, Tensor> cumulative_extreme(const Tensor& self, int64_t dim) {
   dim = wrap_dim(dim, self.dim());
   Tensor values = empty_tensor(self.sizes(), self.dtype(), self.device()),
          indices = empty_tensor(self.sizes(), DType::Int64, self.device());
-  if (!host_work(op, self)) return {values, indices};
+  if (self.is_meta()) return {values, indices};
   Tensor x = as_contiguous(self, self.dtype());
   Shape s = shape_of(self, dim);
+  if (elsewhere(op, kMax ? Scan::Max : Scan::Min, x, values, indices, s)) return {values, indices};
   visit_dtype(self.dtype(), [&](auto zero) {
     using T = decltype(zero);
     if constexpr (!std::is_same_v<T, Complex64> && !std::is_same_v<T, Complex128>) {
@@ -222,10 +236,11 @@ Tensor logcumsumexp_kernel(const Tensor& self, int64_t dim) {
   dim = wrap_dim(dim, self.dim());
   DType result = is_floating(self.dtype()) || is_complex(self.dtype()) ? self.dtype() : default_dtype(),
         compute = result == DType::Float64 || is_complex(result) ? result : DType::Float32;
-  if (!host_work("logcumsumexp", self)) return empty_tensor(self.sizes(), result, self.device());
+  if (self.is_meta()) return empty_tensor(self.sizes(), result, self.device());
   Tensor out = empty_tensor(self.sizes(), compute, self.device());
   Tensor x = as_contiguous(self, compute);
   Shape s = shape_of(self, dim);
+  if (elsewhere("logcumsumexp", Scan::LogSum, x, out, {}, s)) return as_dtype(out, result);
   auto run = [&](auto element, auto wide) {
     using T = decltype(element);
     using W = decltype(wide);
@@ -245,11 +260,12 @@ Tensor linear_recurrence_kernel(const Tensor& self, const Tensor& factor, int64_
               "_linear_recurrence: self and factor must be alike, got ", self, " and ", factor);
   TORCH_CHECK(is_floating(self.dtype()) || is_complex(self.dtype()),
               "_linear_recurrence: expects a floating point or complex dtype, got ", self.dtype());
-  if (!host_work("_linear_recurrence", self)) return empty_tensor(self.sizes(), self.dtype(), self.device());
+  if (self.is_meta()) return empty_tensor(self.sizes(), self.dtype(), self.device());
   DType compute = self.dtype() == DType::Float64 || is_complex(self.dtype()) ? self.dtype() : DType::Float32;
   Tensor x = as_contiguous(self, compute), f = as_contiguous(factor, compute),
-         out = empty_tensor(self.sizes(), compute);
+         out = empty_tensor(self.sizes(), compute, self.device());
   Shape s = shape_of(self, dim);
+  if (elsewhere("_linear_recurrence", Scan::Recurrence, x, out, {}, s, f, reverse)) return as_dtype(out, self.dtype());
   auto run = [&](auto element, auto wide) {
     using T = decltype(element);
     using W = decltype(wide);

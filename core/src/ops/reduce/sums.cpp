@@ -1,5 +1,6 @@
 // sum, mean, prod, counts.
-#include "dense.h"
+#include "dispatch/work.h"
+#include "iterate/dense.h"
 #include "ops/create/fill.h"
 #include "ops/reduce/engine.h"
 #include "ops/reduce/store.h"
@@ -8,7 +9,6 @@
 #include "torch/core/ops/reduce.h"
 #include "torch/core/ops/unary.h"
 #include "torch/core/ops/view.h"
-#include "work.h"
 
 namespace torch {
 
@@ -145,7 +145,7 @@ Tensor prod_kernel(const Tensor& self, std::optional<int64_t> dim, bool keepdim,
   ReduceOut out = make_out(self, dims, keepdim, result);
   if (self.is_meta()) return out.result;
   if (is_complex(result) || is_complex(self.dtype())) {
-    host_work("prod", self);
+    host_work(self);
     complex_prod(self, dims, out.kept);
   } else if (is_floating(result)) {
     DType t = compute_type(result);

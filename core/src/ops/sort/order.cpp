@@ -2,12 +2,12 @@
 #include <algorithm>
 #include <cstring>
 
+#include "iterate/staging.h"
 #include "kernels/index.h"
+#include "ops/sort/elsewhere.h"
 #include "ops/sort/rows.h"
-#include "staging.h"
 #include "torch/core/ops/sort.h"
 #include "torch/core/ops/view.h"
-#include "work.h"
 
 namespace torch {
 
@@ -43,7 +43,8 @@ using Two = std::tuple<Tensor, Tensor>;
 Two sort_kernel(const Tensor& self, int64_t dim, bool descending, bool) {
   check_sortable("sort", self);
   dim = wrap_dim(dim, self.dim());
-  if (!host_work("sort", self))
+  if (elsewhere::is(self)) return elsewhere::sort("sort", self, dim, descending);
+  if (self.is_meta())
     return {empty_tensor(self.sizes(), self.dtype(), self.device()),
             empty_tensor(self.sizes(), DType::Int64, self.device())};
   Lines l = lines_of("sort", self, dim);
@@ -69,7 +70,8 @@ Two topk_kernel(const Tensor& self, int64_t k, int64_t dim, bool largest, bool s
               " from a dimension of size ", self.dim() ? self.size(dim) : 1);
   DimVector sizes(self.sizes());
   if (self.dim()) sizes[dim] = k;
-  if (!host_work("topk", self))
+  if (elsewhere::is(self)) return elsewhere::topk(self, k, dim, largest);
+  if (self.is_meta())
     return {empty_tensor(sizes, self.dtype(), self.device()), empty_tensor(sizes, DType::Int64, self.device())};
   Lines l = lines_of("topk", self, dim);
   DimVector shape(l.dense.sizes());

@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "iterate/elementwise.h"
 #include "ops/create/fill.h"
+#include "ops/sort/elsewhere.h"
 #include "ops/sort/rows.h"
 #include "torch/core/arithmetic.h"
 #include "torch/core/interrupt.h"
@@ -18,7 +20,6 @@
 #include "torch/core/ops/view.h"
 #include "torch/core/promote.h"
 #include "torch/core/wrapper.h"
-#include "work.h"
 
 namespace torch {
 
@@ -97,17 +98,27 @@ Tensor histc_kernel(const Tensor& self, int64_t bins, const Scalar& min, const S
   TORCH_CHECK_IMPLEMENTED(is_floating(self.dtype()), "torch.histc: only floating point tensors, got ", self.dtype(),
                           "; convert with x.float()");
   double low = min.to_double(), high = max.to_double();
+  const auto check_range = [&](double& from, double& to) {
+    TORCH_CHECK(std::isfinite(from) && std::isfinite(to), "torch.histc: range of [", from, ", ", to, "] is not finite");
+    TORCH_CHECK(from <= to, "torch.histc: max must be larger than min, got ", min, " and ", max);
+    if (from == to) from -= 1, to += 1;
+  };
   Tensor out = new_zeros_tensor({bins}, self.dtype(), self.device());
-  if (!host_work("histc", self)) return out;
+  if (self.is_meta()) return out;
   Tensor x = as_contiguous(self, DType::Float64);
+  if (elsewhere::is(x) && x.numel() > 0) {
+    if (low == high) low = number_of(amin(x)).to_double(), high = number_of(amax(x)).to_double();
+    check_range(low, high);
+    copy_into(out, elsewhere::histc(x, bins, low, high));
+    return out;
+  }
   const double* p = x.data<double>();
   if (low == high && x.numel() > 0) {
     low = high = p[0];
     for (int64_t i = 1; i < x.numel(); ++i) low = p[i] < low ? p[i] : low, high = p[i] > high ? p[i] : high;
   }
-  TORCH_CHECK(std::isfinite(low) && std::isfinite(high), "torch.histc: range of [", low, ", ", high, "] is not finite");
-  TORCH_CHECK(low <= high, "torch.histc: max must be larger than min, got ", min, " and ", max);
-  if (low == high) low -= 1, high += 1;
+  check_range(low, high);
+  if (elsewhere::is(x)) return out;
   Tensor counts = new_zeros_tensor({bins}, DType::Int64);
   for (int64_t i = 0; i < x.numel(); ++i) {
     if (!(p[i] >= low && p[i] <= high)) continue;
@@ -119,14 +130,19 @@ Tensor histc_kernel(const Tensor& self, int64_t bins, const Scalar& min, const S
 }
 
 // Sorted once, then found by bisection.
-Tensor isin_kernel(const Tensor& elements, const Tensor& test, bool, bool invert) {
+Tensor isin_kernel(const Tensor& given, const Tensor& given_test, bool, bool invert) {
+  const Tensor* const inputs[] = {&given, &given_test};
+  const Device device = common_device("isin", inputs);  // to which a number beside a tensor goes
+  const auto there = [&](const Tensor& t) { return t.device() == device ? t : _to_copy(t, t.dtype(), device); };
+  const Tensor elements = there(given), test = there(given_test);
   TORCH_CHECK(!is_complex(elements.dtype()) && !is_complex(test.dtype()), "isin: complex numbers have no order; got ",
               elements, " and ", test);
   Tensor out = empty_tensor(elements.sizes(), DType::Bool, elements.device());
-  if (!host_work("isin", out)) return out;
-  DType t = compute_dtype(result_type(elements, test));
+  if (out.is_meta()) return out;
+  DType t = compute_dtype(result_type(given, given_test));
   if (t == DType::Bool) t = DType::UInt8;
   Tensor x = as_contiguous(elements, t), y = as_contiguous(std::get<0>(sort(reshape(as_dtype(test, t), {-1}))), t);
+  if (elsewhere::is(out)) return elsewhere::isin(x, y, invert);
   visit_dtype(t, [&](auto zero) {
     using T = decltype(zero);
     if constexpr (std::is_arithmetic_v<T>) {

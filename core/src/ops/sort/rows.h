@@ -2,8 +2,8 @@
 #pragma once
 #include <memory>
 
-#include "dense.h"
-#include "dims.h"
+#include "iterate/dense.h"
+#include "iterate/dims.h"
 #include "kernels/sort.h"
 #include "torch/core/operator.h"
 #include "torch/core/pool.h"

@@ -3,9 +3,11 @@
 #include <cmath>
 #include <limits>
 
+#include "ops/create/fill.h"
+#include "ops/sort/elsewhere.h"
 #include "ops/sort/rows.h"
 #include "torch/core/ops/sort.h"
-#include "work.h"
+#include "torch/core/ops/view.h"
 
 namespace torch {
 
@@ -14,8 +16,14 @@ namespace {
 using Two = std::tuple<Tensor, Tensor>;
 
 // A place for each line; -1: there is none, and the value is NaN.
-template <class Choose>
-Two choose(const char* op, const Tensor& self, int64_t dim, bool keepdim, Choose choose_place) {
+// `there` gives values and places, with the dim, on devices other than the CPU.
+template <class Choose, class There>
+Two choose(const char* op, const Tensor& self, int64_t dim, bool keepdim, Choose choose_place, There there) {
+  if (elsewhere::is(self)) {
+    auto [values, indices] = there();
+    if (self.dim() == 0 || keepdim) return {values, indices};
+    return {alias_of(torch::select(values, dim, 0), true), alias_of(torch::select(indices, dim, 0), true)};
+  }
   DimVector sizes(self.sizes());
   if (self.dim()) sizes[dim] = 1;
   auto shaped = [&](const Tensor& t) {
@@ -26,7 +34,7 @@ Two choose(const char* op, const Tensor& self, int64_t dim, bool keepdim, Choose
     shape.erase(dim);
     return view_of(back, shape, contiguous_strides(shape), 0);
   };
-  if (!host_work(op, self)) {
+  if (self.is_meta()) {
     if (self.dim() && !keepdim) sizes.erase(dim);
     return {empty_tensor(sizes, self.dtype(), self.device()), empty_tensor(sizes, DType::Int64, self.device())};
   }
@@ -66,25 +74,29 @@ Two kthvalue_kernel(const Tensor& self, int64_t k, int64_t dim, bool keepdim) {
   int64_t size = self.dim() ? self.size(dim) : 1;
   TORCH_CHECK(k >= 1 && k <= size, "kthvalue(): selected number k out of range for dimension ", dim, ": k=", k,
               " with size ", size);
-  return choose("kthvalue", self, dim, keepdim,
-                [k](auto* keys, auto* room, int64_t n) { return kth_place(keys, room, n, k); });
+  return choose(
+      "kthvalue", self, dim, keepdim, [k](auto* keys, auto* room, int64_t n) { return kth_place(keys, room, n, k); },
+      [&] { return elsewhere::kthvalue(self, k, dim); });
 }
 
 // Bools and integers have no NaN, but their top key is the largest of them.
 template <bool ignore_nan>
 Two median_along(const char* op, const Tensor& self, int64_t dim, bool keepdim) {
   const bool may_be_nan = is_floating(self.dtype());
-  return choose(op, self, dim, keepdim, [may_be_nan](auto* keys, auto* room, int64_t n) {
-    int64_t valid = n, first_nan = -1;
-    if (may_be_nan)
-      for (int64_t i = 0; i < n; ++i)
-        if (is_top_key(keys[i])) {
-          if (first_nan < 0) first_nan = int64_t(place_of(keys[i]));
-          --valid;
-        }
-    if (first_nan >= 0 && (!ignore_nan || valid == 0)) return first_nan;
-    return kth_place(keys, room, n, (valid - 1) / 2 + 1);
-  });
+  return choose(
+      op, self, dim, keepdim,
+      [may_be_nan](auto* keys, auto* room, int64_t n) {
+        int64_t valid = n, first_nan = -1;
+        if (may_be_nan)
+          for (int64_t i = 0; i < n; ++i)
+            if (is_top_key(keys[i])) {
+              if (first_nan < 0) first_nan = int64_t(place_of(keys[i]));
+              --valid;
+            }
+        if (first_nan >= 0 && (!ignore_nan || valid == 0)) return first_nan;
+        return kth_place(keys, room, n, (valid - 1) / 2 + 1);
+      },
+      [&] { return elsewhere::median(op, self, dim, ignore_nan); });
 }
 template <bool ignore_nan>
 Two median_dim_kernel(const Tensor& self, int64_t dim, bool keepdim) {
@@ -98,8 +110,12 @@ template <bool ignore_nan>
 Tensor median_kernel(const Tensor& self) {
   constexpr const char* op = ignore_nan ? "nanmedian" : "median";
   check_sortable(op, self);
-  if (!host_work(op, self)) return empty_tensor({}, self.dtype(), self.device());
-  if (self.numel() == 0) return scalar_tensor_of(std::numeric_limits<double>::quiet_NaN(), self.dtype());
+  if (self.is_meta()) return empty_tensor({}, self.dtype(), self.device());
+  if (self.numel() == 0) {
+    Tensor out = empty_tensor({}, self.dtype(), self.device());
+    fill_contiguous(out, std::numeric_limits<double>::quiet_NaN());
+    return out;
+  }
   Tensor flat = as_contiguous(self, self.dtype());
   flat = view_of(flat, IntArrayRef({flat.numel()}), IntArrayRef({1}), flat.storage_offset());
   return std::get<0>(median_along<ignore_nan>(op, flat, 0, false));
@@ -109,25 +125,28 @@ Two mode_kernel(const Tensor& self, int64_t dim, bool keepdim) {
   check_sortable("mode", self);
   dim = wrap_dim(dim, self.dim());
   check_line("mode", self, dim);
-  return choose("mode", self, dim, keepdim, [](auto* keys, auto* room, int64_t n) {
-    auto* sorted = sort_keys(keys, room, n);
-    auto same = [](auto a, auto b) {
-      if constexpr (sizeof a == 8)
-        return a >> 32 == b >> 32;
-      else
-        return a.key == b.key;
-    };
-    int64_t best = 0, place = 0;
-    for (int64_t i = 0, start = 0; i < n; ++i) {
-      if (i + 1 < n && same(sorted[i], sorted[i + 1])) continue;
-      if (i + 1 - start > best) {
-        best = i + 1 - start;
-        place = int64_t(place_of(sorted[i]));
-      }
-      start = i + 1;
-    }
-    return place;
-  });
+  return choose(
+      "mode", self, dim, keepdim,
+      [](auto* keys, auto* room, int64_t n) {
+        auto* sorted = sort_keys(keys, room, n);
+        auto same = [](auto a, auto b) {
+          if constexpr (sizeof a == 8)
+            return a >> 32 == b >> 32;
+          else
+            return a.key == b.key;
+        };
+        int64_t best = 0, place = 0;
+        for (int64_t i = 0, start = 0; i < n; ++i) {
+          if (i + 1 < n && same(sorted[i], sorted[i + 1])) continue;
+          if (i + 1 - start > best) {
+            best = i + 1 - start;
+            place = int64_t(place_of(sorted[i]));
+          }
+          start = i + 1;
+        }
+        return place;
+      },
+      [&] { return elsewhere::mode(self, dim); });
 }
 
 }  // namespace

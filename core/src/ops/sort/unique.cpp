@@ -4,11 +4,11 @@
 #include <numeric>
 
 #include "kernels/truth.h"
+#include "ops/sort/elsewhere.h"
 #include "ops/sort/rows.h"
 #include "torch/core/ops/index.h"
 #include "torch/core/ops/sort.h"
 #include "torch/core/ops/view.h"
-#include "work.h"
 
 namespace torch {
 
@@ -44,7 +44,6 @@ Groups group(int64_t n, IntArrayRef inverse_shape, bool return_inverse, bool ret
 void need_values(const char* op, const Tensor& self) {
   TORCH_CHECK_IMPLEMENTED(!self.is_meta(), op,
                           ": the size of the result is in the values, which Meta tensors do not have");
-  host_work(op, self);
 }
 
 // Elements that are the same by value; a NaN is like no other.
@@ -67,6 +66,7 @@ Tensor picked(const Tensor& dense, const std::vector<int64_t>& places) {
 Three unique_kernel(const Tensor& self, bool return_inverse, bool return_counts) {
   check_sortable("unique", self);
   need_values("unique", self);
+  if (elsewhere::is(self)) return elsewhere::unique(self, {}, true, return_inverse, return_counts);
   Tensor dense = as_contiguous(self, self.dtype());
   int64_t n = dense.numel();
   Tensor flat = view_of(dense, IntArrayRef({n}), IntArrayRef({1}), dense.storage_offset());
@@ -86,14 +86,14 @@ Three unique_kernel(const Tensor& self, bool return_inverse, bool return_counts)
   return result;
 }
 
-// Slices of a dim as dense rows.
-Tensor slices_of(const char* op, const Tensor& self, int64_t dim) {
+void check_slices(const char* op, const Tensor& self, int64_t dim) {
   need_values(op, self);
   TORCH_CHECK_INDEX(self.dim() > 0, op, ": dim is given, but the tensor has none");
   TORCH_CHECK(self.size(dim) == 0 || self.numel() > 0, op,
               ": There are 0 sized dimensions, and they aren't selected, so unique cannot be applied");
-  return as_contiguous(movedim(self, {dim}, {0}), self.dtype());
 }
+// Slices of a dim as dense rows.
+Tensor slices_of(const Tensor& self, int64_t dim) { return as_contiguous(movedim(self, {dim}, {0}), self.dtype()); }
 Tensor slices_back(const Tensor& rows, const std::vector<int64_t>& places, int64_t dim) {
   Tensor index = empty_tensor({int64_t(places.size())}, DType::Int64);
   std::copy(places.begin(), places.end(), index.data<int64_t>());
@@ -103,7 +103,9 @@ Tensor slices_back(const Tensor& rows, const std::vector<int64_t>& places, int64
 Three unique_dim_kernel(const Tensor& self, int64_t dim, bool return_inverse, bool return_counts) {
   check_sortable("unique", self);
   dim = wrap_dim(dim, self.dim());
-  Tensor rows = slices_of("unique", self, dim);
+  check_slices("unique", self, dim);
+  if (elsewhere::is(self)) return elsewhere::unique(self, dim, true, return_inverse, return_counts);
+  Tensor rows = slices_of(self, dim);
   int64_t n = rows.size(0), width = n ? rows.numel() / n : 0;
   std::vector<int64_t> order(static_cast<size_t>(n));
   std::iota(order.begin(), order.end(), 0);
@@ -138,6 +140,7 @@ Three unique_consecutive_kernel(const Tensor& self, std::optional<int64_t> dim, 
                                 bool return_counts) {
   need_values("unique_consecutive", self);
   if (!dim) {
+    if (elsewhere::is(self)) return elsewhere::unique(self, {}, false, return_inverse, return_counts);
     Tensor dense = as_contiguous(self, self.dtype()),
            flat = view_of(dense, IntArrayRef({dense.numel()}), IntArrayRef({1}), dense.storage_offset());
     Three result;
@@ -150,7 +153,9 @@ Three unique_consecutive_kernel(const Tensor& self, std::optional<int64_t> dim, 
     return result;
   }
   int64_t d = wrap_dim(*dim, self.dim());
-  Tensor rows = slices_of("unique_consecutive", self, d);
+  check_slices("unique_consecutive", self, d);
+  if (elsewhere::is(self)) return elsewhere::unique(self, d, false, return_inverse, return_counts);
+  Tensor rows = slices_of(self, d);
   int64_t n = rows.size(0), width = n ? rows.numel() / n : 0;
   Three result;
   with_elements(rows, [&](auto differ) {

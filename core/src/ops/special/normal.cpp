@@ -1,4 +1,4 @@
-// The normal distribution and what is kin to it.
+// The normal distribution and what belongs to it.
 #include <cmath>
 #include <numbers>
 

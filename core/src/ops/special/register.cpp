@@ -1,10 +1,10 @@
 // Slots of the operators of ops/special.def: loops that call the functions of special.h.
 #define TORCH_ISA host
-#include "register.h"
+#include "dispatch/register.h"
 
 #include <type_traits>
 
-#include "elementwise.h"
+#include "iterate/elementwise.h"
 #include "kernels/math.h"
 #include "ops/special/special.h"
 #include "torch/core/ops/special.h"

@@ -1,6 +1,6 @@
 // Sizes and strides of views, computed apart from making the view, so that in-place forms share them.
 #pragma once
-#include "dims.h"
+#include "iterate/dims.h"
 #include "torch/core/operator.h"
 
 namespace torch {

@@ -1,6 +1,6 @@
 // The same memory in other hands: detach, parts of complex numbers, resize_, set_.
+#include "iterate/strides.h"
 #include "ops/view/geometry.h"
-#include "strides.h"
 #include "torch/core/ops/view.h"
 
 namespace torch {

@@ -104,8 +104,7 @@ Tensor narrow_tensor_composite(const Tensor& self, int64_t dim, const Tensor& st
   TORCH_CHECK(start.dim() == 0 && is_integral(start.dtype()), "narrow: start must be a 0-dim integral Tensor, got ",
               start);
   TORCH_CHECK_IMPLEMENTED(!start.is_meta(), "narrow: start has no value on the Meta device");
-  check_has_values("narrow", start);
-  return narrow_composite(self, dim, number_of(start).to_int(), length);
+  return narrow_composite(self, dim, number_of(values_to_read("narrow", start)).to_int(), length);
 }
 
 Tensor diagonal_kernel(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2) {

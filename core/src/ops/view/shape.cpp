@@ -1,6 +1,6 @@
 // Other shapes over the same elements: view, reshape, flatten, squeeze, expand.
+#include "iterate/strides.h"
 #include "ops/view/geometry.h"
-#include "strides.h"
 #include "torch/core/ops/copy.h"
 #include "torch/core/ops/view.h"
 

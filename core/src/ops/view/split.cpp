@@ -119,9 +119,9 @@ std::vector<Tensor> tensor_split_tensor_composite(const Tensor& self, const Tens
                           "tensor_split: where to split is in the values, which Meta tensors do not have");
   TORCH_CHECK(where.dtype() == DType::Int64 && where.dim() <= 1,
               "tensor_split: tensor_indices_or_sections must be a 0-d or 1-d int64 tensor, got ", where);
-  check_has_values("tensor_split", where);
-  if (where.dim() == 0) return tensor_split(self, number_of(where).to_int(), dim);
-  const Tensor here = _to_copy(where, std::nullopt, Device());
+  const Tensor places = values_to_read("tensor_split", where);
+  if (where.dim() == 0) return tensor_split(self, number_of(places).to_int(), dim);
+  const Tensor here = places.device() == Device() ? places : readable(_to_copy(places, std::nullopt, Device()));
   std::vector<int64_t> indices;
   for (int64_t i = 0; i < here.size(0); ++i) indices.push_back(here.data<int64_t>()[i * here.stride(0)]);
   return tensor_split_indices(self, indices, dim);

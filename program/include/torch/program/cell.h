@@ -80,6 +80,11 @@ class TORCH_PROGRAM_API Cell {
     if (tag_ >= Tag::Tensor) release();
   }
 
+  // A number, in place: what an assignment does, without a cell in between.
+  void set(bool v) noexcept { put(Tag::Bool).i = v; }
+  void set(int64_t v) noexcept { put(Tag::Int).i = v; }
+  void set(double v) noexcept { put(Tag::Float).d = v; }
+
   Tag tag() const noexcept { return tag_; }
   bool is(Tag t) const noexcept { return tag_ == t; }
   bool is_none() const noexcept { return tag_ == Tag::None; }
@@ -138,13 +143,20 @@ class TORCH_PROGRAM_API Cell {
   [[noreturn]] void wrong(Tag expected) const;
   static constexpr TensorImpl* kNoTensor = nullptr;
 
-  Tag tag_;
   union Word {
     int64_t i;
     double d;
     TensorImpl* t;
     Heap* h;
-  } word_;
+  };
+  Word& put(Tag tag) noexcept {
+    if (TORCH_UNLIKELY(tag_ >= Tag::Tensor)) release();
+    tag_ = tag;
+    return word_;
+  }
+
+  Tag tag_;
+  Word word_;
 };
 static_assert(sizeof(Cell) == 16);
 
@@ -183,7 +195,7 @@ struct FutureHeap final : Heap {
   TypePtr element;
   Cell value;
 };
-// Something that belongs to the host language, and that the host alone looks into.
+// Something that belongs to the host language, and that only the host looks into.
 struct HostHeap : Heap {
   virtual std::string repr() const = 0;
 };

@@ -1,9 +1,0 @@
-#include "conv/engine.h"
-
-#include "work.h"
-
-namespace torch::conv {
-
-const Engine& engine() { return work<Engine>.on_cpu(); }
-
-}  // namespace torch::conv

@@ -1,0 +1,49 @@
+// What each instruction set offers for matrix products (src/cpu/gemm*.cpp), and how the host side reaches it.
+#pragma once
+#include <complex>
+#include <cstdint>
+
+#include "blas/blas.h"
+#include "dispatch/work.h"
+#include "torch/core/cpu.h"
+#include "torch/core/half.h"
+
+namespace torch {
+
+// One product, c = alpha * a @ b + beta * d (blas.h). m, n, k > 0.
+template <class T>
+struct Product {
+  int64_t m, n, k;
+  T alpha;
+  MatrixView<const T> a, b;
+  T beta;
+  MatrixView<const T> d;
+  MatrixView<T> c;
+
+  // The same product read the other way round: c' = b' @ a'.
+  Product transposed() const noexcept {
+    return {n, m, k, alpha, b.transposed(), a.transposed(), beta, d.transposed(), c.transposed()};
+  }
+};
+
+struct GemmKernels {
+  void (*f32)(const Product<float>&);
+  void (*f64)(const Product<double>&);
+  void (*u8)(const Product<uint8_t>&);
+  void (*u16)(const Product<uint16_t>&);
+  void (*u32)(const Product<uint32_t>&);
+  void (*u64)(const Product<uint64_t>&);
+  void (*c64)(const Product<std::complex<float>>&);
+  void (*c128)(const Product<std::complex<double>>&);
+  float (*dot_f32)(int64_t n, const float* x, const float* y);  // one block, contiguous
+  double (*dot_f64)(int64_t n, const double* x, const double* y);
+  void (*half_to_float)(int64_t n, const Half* x, float* y);
+  void (*float_to_half)(int64_t n, const float* x, Half* y);
+  void (*bfloat16_to_float)(int64_t n, const BFloat16* x, float* y);
+  void (*float_to_bfloat16)(int64_t n, const float* x, BFloat16* y);
+};
+
+// Of the level in force.
+inline const GemmKernels& gemm_kernels() noexcept { return work<GemmKernels>.on_cpu(); }
+
+}  // namespace torch

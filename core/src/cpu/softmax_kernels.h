@@ -1,0 +1,22 @@
+// What src/ops/softmax.cpp calls of src/cpu/softmax.cpp.
+#pragma once
+#include <cstdint>
+
+#include "levels/isa.h"
+
+namespace torch {
+
+// Contiguous (outer, n, inner): the middle dim is the one that is normalised.
+struct Planes {
+  int64_t outer, n, inner;
+};
+
+template <class T>
+struct SoftmaxKernels {
+  void (*forward)(const T* x, T* y, Planes, bool log);
+  void (*backward)(const T* grad, const T* y, T* grad_x, Planes, bool log);
+};
+
+TORCH_PER_ISA(const SoftmaxKernels<float>& softmax_float(); const SoftmaxKernels<double>& softmax_double();)
+
+}  // namespace torch

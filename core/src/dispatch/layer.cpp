@@ -1,0 +1,28 @@
+#include "torch/core/layer.h"
+
+#include "dispatch/outlet.h"
+
+namespace torch {
+
+constinit std::atomic<Keys> profiling_key{0};
+constinit thread_local uint8_t inference_flag = 0;  // declared in tensor.h; here it takes no room of its own
+constinit thread_local ThreadKeys thread_keys{0, key(Slot::Python)};  // until a layer is there for them
+
+namespace {
+constinit std::atomic<Layer> layers[kSlots] = {};
+}  // namespace
+
+Layer set_layer(Slot slot, Layer layer) noexcept {
+  return layers[unsigned(slot)].exchange(layer, std::memory_order_acq_rel);
+}
+
+bool detail::has_layer(Slot slot) noexcept { return layers[unsigned(slot)].load(std::memory_order_acquire) != nullptr; }
+
+void detail::call_layer(const Row& row, Slot slot, const Value* arguments, Result& result) {
+  const Layer layer = layers[unsigned(slot)].load(std::memory_order_acquire);
+  if (TORCH_UNLIKELY(!layer)) missing_kernel(row, slot);
+  Exclude itself(slot);
+  layer(row, arguments, result);
+}
+
+}  // namespace torch

@@ -1,0 +1,118 @@
+// The table of all operators, and what fills their slots.
+
+#include "dispatch/one_device.h"
+#include "dispatch/register.h"
+#include "dispatch/work.h"
+#include "stored/stored.h"
+#include "torch/core/init.h"
+#include "torch/core/operator.h"
+#include "torch/core/tape.h"
+
+namespace torch {
+
+void (*on_change)(TensorImpl*, const char*) noexcept = nullptr;
+void (*refresh_view)(TensorImpl*) = nullptr;
+bool (*is_recording)() noexcept = nullptr;
+const Tape* tape = nullptr;
+
+ArrayRef<const Row*> all_rows() noexcept {
+  static const std::vector<const Row*> all = [] {
+    std::vector<const Row*> joined;
+#define X(FAMILY) \
+  for (const Row& row : rows::FAMILY::table()) joined.push_back(&row);
+    TORCH_FOR_EACH_FAMILY(X)
+#undef X
+    return joined;
+  }();
+  return all;
+}
+
+namespace {
+#define TORCH_ALIAS(MODULE, NAME, OP) {MODULE, #NAME, #OP},
+constexpr Alias kAliases[] = {
+#include "torch/core/ops/aliases.def"
+};
+#undef TORCH_ALIAS
+}  // namespace
+
+ArrayRef<Alias> all_aliases() noexcept { return kAliases; }
+
+int interface_number() noexcept { return TORCH_CORE_INTERFACE; }
+
+namespace {
+#ifndef TORCH_ABSENT_FAMILIES
+#define TORCH_ABSENT_FAMILIES ""
+#endif
+// The families that a build leaves out (TORCH_FAMILIES), each between spaces: what fills their slots is not referred
+// to.
+constexpr std::string_view kAbsent = TORCH_ABSENT_FAMILIES;
+constexpr bool is_absent(std::string_view family) {
+  for (size_t at = kAbsent.find(family); at != kAbsent.npos; at = kAbsent.find(family, at + 1))
+    if (kAbsent[at - 1] == ' ' && kAbsent[at + family.size()] == ' ') return true;
+  return false;
+}
+}  // namespace
+
+void init() {
+  // No std::call_once, here or elsewhere: it lives in thread-local storage of libstdc++, which is out of reach once a
+  // library that was loaded before us has used it.
+  [[maybe_unused]] static const bool done = [] {
+    choose_instruction_set();
+#define X(FAMILY) rows::FAMILY::connect();
+    TORCH_FOR_EACH_FAMILY(X)
+#undef X
+#define X(FAMILY) \
+  if constexpr (!is_absent(#FAMILY)) register_##FAMILY();
+    TORCH_FOR_EACH_FAMILY(X)
+#undef X
+    register_stored();
+#define X(FAMILY) rows::FAMILY::guard_devices();
+    TORCH_FOR_EACH_FAMILY(X)
+#undef X
+    return true;
+  }();
+}
+
+namespace {
+// A program's first call finds the slots filled. What is wrong (TORCH_CPU_LEVEL) is told by the init() that somebody
+// calls.
+[[gnu::constructor]] void fill_slots_when_loaded() noexcept {
+  try {
+    init();
+  } catch (...) {
+  }
+}
+}  // namespace
+
+std::string known_name(const Row& row) {
+  if (row.attr.known_as) return row.attr.known_as;
+  const std::string name(row.schema.op_name());
+  return row.attr.python ? message(row.attr.python, ".", name) : name;
+}
+
+void missing_kernel(const Row& row, Slot slot) {
+  const std::string op = known_name(row);
+  if (slot == Slot::Autograd)
+    throw_error(ErrorKind::NotImplemented,
+                message(op,
+                        ": no derivative is registered for an input that requires grad; detach() it, or install a "
+                        "torch-autograd that knows the operator; python -m torch.doctor says from where"));
+  if (slot == Slot::CUDA) missing_work(op, DeviceType::CUDA);
+  if (slot == Slot::PrivateUse1) missing_work(op, DeviceType::PrivateUse1);
+  if (slot == Slot::Sparse)
+    throw_error(
+        ErrorKind::NotImplemented,
+        message(op, ": not implemented for tensors of layout torch.sparse_coo; convert with .to_dense() first"));
+  throw_error(ErrorKind::NotImplemented,
+              message(op, ": no kernel for ", name(slot), " tensors in this build of torch-core"));
+}
+
+void undefined_argument(std::string_view op, std::string_view argument) {
+  throw_error(ErrorKind::Type, message(op, ": argument '", argument, "' must be a Tensor, not None"));
+}
+
+void undefined_element(std::string_view op, std::string_view argument, size_t index) {
+  throw_error(ErrorKind::Type, message(op, ": element ", index, " of ", argument, " must be a Tensor, not None"));
+}
+
+}  // namespace torch

@@ -1,0 +1,117 @@
+// The CPU's entries in the tables of work: each is compiled once per instruction set (src/cpu), and one of them is
+// chosen here, when the library is loaded.
+#include "dispatch/work.h"
+
+#include <vector>
+
+#include "cpu/fft_kernels.h"
+#include "cpu/gemm_kernels.h"
+#include "cpu/int8_kernels.h"
+#include "cpu/norm_kernels.h"
+#include "cpu/random_kernels.h"
+#include "cpu/softmax_kernels.h"
+#include "iterate/elementwise.h"
+#include "iterate/staging.h"
+#include "kernels/index.h"
+#include "kernels/reduce.h"
+#include "kernels/scan.h"
+#include "kernels/sort.h"
+#include "kernels/sparse.h"
+#include "levels/isa.h"
+#include "ops/class_loss.h"
+#include "ops/conv/engine.h"
+#include "ops/conv/pooling.h"
+#include "ops/conv/shape.h"
+#include "ops/create/create.h"
+#include "ops/index/index.h"
+#include "ops/product.h"
+#include "ops/reduce/engine.h"
+#include "ops/reduce/scan.h"
+#include "ops/sort/sort_work.h"
+#include "ops/sparse/work.h"
+
+namespace torch {
+
+TORCH_PER_ISA(const RandomKernels& random_table(); const GemmKernels& gemm_table();
+              void add_pooling(pool::Kernels<float>&, pool::Kernels<double>&, pool::Kernels<int64_t>&);
+              void add_resample(pool::Kernels<float>&, pool::Kernels<double>&); void add_conv_gemm(conv::Engine&);
+              void add_conv_weights(conv::Engine&); void add_conv_direct(conv::Engine&);
+              void add_conv_winograd(conv::Engine&); void add_conv_windows(conv::Engine&);
+              void add_conv_dots(conv::Engine&);)
+
+namespace {
+
+struct KnownTable {
+  const std::type_info* type;
+  void (*set)(DeviceType, const void* table) noexcept;
+};
+std::vector<KnownTable>& kinds() {
+  static std::vector<KnownTable> all;
+  return all;
+}
+template <class Table>
+void known() {
+  kinds().push_back({&typeid(Table), [](DeviceType type, const void* table) noexcept {
+                       work<Table>.set(type, static_cast<const Table*>(table));
+                     }});
+}
+template <class Table>
+void on_cpu(const Table& table) {
+  known<Table>();
+  work<Table>.set(DeviceType::CPU, &table);
+}
+
+// Tables to which several files add.
+pool::Kernels<float> pool_f32;
+pool::Kernels<double> pool_f64;
+pool::Kernels<int64_t> pool_i64;
+conv::Engine convolution;
+template <class T>
+constexpr ConvWork<T> convolutions{.forward = conv_forward<T>,
+                                   .backward_data = conv_backward_data<T>,
+                                   .backward_weights = conv_backward_weights<T>,
+                                   .backward_bias = conv_backward_bias<T>};
+ReduceTables reductions;
+
+}  // namespace
+
+void choose_instruction_set() {
+  on_cpu(*TORCH_PICK_ISA(staging_table));
+  on_cpu(*TORCH_PICK_ISA(index_kernels_table));
+  on_cpu(*TORCH_PICK_ISA(sort_kernels_table));
+  on_cpu(*TORCH_PICK_ISA(sparse_kernels_table));
+  on_cpu(*TORCH_PICK_ISA(scan_kernels_table));
+  const auto reduce_table = TORCH_PICK_ISA(reduce_table);
+  for (int i = 0; i < kReductions; ++i) reductions.of[i] = &reduce_table(Reduce(i));
+  on_cpu(reductions);
+  on_cpu(TORCH_PICK_ISA(random_table)());
+  on_cpu(TORCH_PICK_ISA(gemm_table)());
+  on_cpu(TORCH_PICK_ISA(int8_table)());
+  on_cpu(TORCH_PICK_ISA(softmax_float)());
+  on_cpu(TORCH_PICK_ISA(softmax_double)());
+  on_cpu(TORCH_PICK_ISA(norm_float)());
+  on_cpu(TORCH_PICK_ISA(norm_double)());
+  on_cpu(TORCH_PICK_ISA(fft_float)());
+  on_cpu(TORCH_PICK_ISA(fft_double)());
+  TORCH_PICK_ISA(add_pooling)(pool_f32, pool_f64, pool_i64);
+  TORCH_PICK_ISA(add_resample)(pool_f32, pool_f64);
+  on_cpu(pool_f32), on_cpu(pool_f64), on_cpu(pool_i64);
+  for (auto add : {TORCH_PICK_ISA(add_conv_gemm), TORCH_PICK_ISA(add_conv_weights), TORCH_PICK_ISA(add_conv_direct),
+                   TORCH_PICK_ISA(add_conv_winograd), TORCH_PICK_ISA(add_conv_windows), TORCH_PICK_ISA(add_conv_dots)})
+    add(convolution);
+  on_cpu(convolution);
+  on_cpu(class_loss_float), on_cpu(class_loss_double);
+  on_cpu(convolutions<float>), on_cpu(convolutions<double>);
+  on_cpu(index_on_cpu), on_cpu(product_on_cpu), on_cpu(sparse_on_cpu);
+  known<ScanWork>(), known<MaskWork>(), known<SortWork>(), known<CreateWork>();  // and loops of its own for these
+  known<CopyWork>(), known<ElementwiseWork>(), known<ReduceWork>();  // the CPU has the engine for these (iterate.h)
+}
+
+void set_work(DeviceType type, const std::type_info& kind, const void* table) {
+  TORCH_CHECK(find_backend(type), "set_work: no backend is registered for device ", to_string(Device(type)));
+  for (const KnownTable& k : kinds())
+    if (*k.type == kind) return k.set(type, table);
+  throw_error(ErrorKind::Value, message("set_work: there is no such table of kernels: ", kind.name()));
+}
+
+}  // namespace torch

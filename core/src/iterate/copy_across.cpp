@@ -1,0 +1,51 @@
+// Copies to, from and within devices other than the CPU. Bytes without gaps are the backend's; another layout or dtype
+// is brought about on the CPU's side where there is one, else it is the work of the device's own kernels.
+#include <vector>
+
+#include "dispatch/work.h"
+#include "iterate/elementwise.h"
+#include "torch/core/backend.h"
+
+namespace torch {
+
+namespace {
+
+bool is_on_cpu(const Tensor& t) { return t.device().type == DeviceType::CPU; }
+
+// The same places in the same order, without gaps.
+bool same_bytes(const Tensor& a, const Tensor& b) {
+  return a.dtype() == b.dtype() && a.sizes() == b.sizes() && a.is_contiguous() && b.is_contiguous();
+}
+void copy_bytes_across(const Tensor& dst, const Tensor& src) {
+  on_device::copy("copy_", dst.data(), dst.device(), src.data(), src.device(), size_t(dst.numel() * dst.item_size()));
+}
+
+}  // namespace
+
+void copy_across(const Tensor& dst, const Tensor& src) {
+  if (dst.is_meta() || dst.numel() == 0) return;
+  TORCH_CHECK_IMPLEMENTED(!src.is_meta(), "copy_: a meta tensor has no values to copy");
+  if (same_bytes(dst, src)) return copy_bytes_across(dst, src);
+  if (is_on_cpu(src) && src.numel() == 1 && dst.is_contiguous()) {
+    alignas(16) char value[16];
+    store_scalar(number_of(src), dst.dtype(), value);
+    return on_device::fill("fill_", dst.data(), size_t(dst.numel()), value, size_t(dst.item_size()), dst.device());
+  }
+  if (is_on_cpu(src)) {
+    const Tensor dense = empty_tensor(dst.sizes(), dst.dtype());
+    copy_into(dense, src);
+    if (dst.is_contiguous()) return copy_bytes_across(dst, dense);
+    const Tensor there = empty_tensor(dst.sizes(), dst.dtype(), dst.device());
+    copy_bytes_across(there, dense);
+    return copy_into(dst, there);
+  }
+  if (is_on_cpu(dst)) {
+    const Tensor dense = src.is_contiguous() ? src : contiguous_copy(src);
+    const Tensor here = empty_tensor(src.sizes(), src.dtype());
+    copy_bytes_across(here, dense);
+    return copy_into(dst, here);
+  }
+  work<CopyWork>.on(dst)->strided(dst, src);
+}
+
+}  // namespace torch

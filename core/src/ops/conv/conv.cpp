@@ -1,0 +1,345 @@
+// Chooses the way a convolution is computed, only from its shape, and lays out its taps and phases for the kernels.
+#include <algorithm>
+#include <vector>
+
+#include "ops/conv/engine.h"
+#include "ops/conv/shape.h"
+#include "torch/core/pool.h"
+
+namespace torch {
+namespace {
+
+using conv::Direct;
+using conv::engine;
+using conv::Grid;
+using conv::Image;
+using conv::PatchGemm;
+using conv::Phase;
+using conv::Tap;
+using conv::WeightGradient;
+using conv::Winograd;
+
+int64_t group_in(const ConvShape& s) { return s.c / s.groups; }
+int64_t group_out(const ConvShape& s) { return s.o / s.groups; }
+
+template <class T>
+Image<T> image_of(const T* data, int64_t channels, const int64_t (&size)[3]) {
+  const int64_t plane = size[0] * size[1] * size[2];
+  return {data, channels * plane, plane, int(size[0]), int(size[1]), int(size[2])};
+}
+
+std::vector<Tap> forward_taps(const ConvShape& s) {
+  std::vector<Tap> taps;
+  taps.reserve(size_t(s.taps()));
+  for (int64_t z = 0; z < s.kernel[0]; z++)
+    for (int64_t y = 0; y < s.kernel[1]; y++)
+      for (int64_t x = 0; x < s.kernel[2]; x++)
+        taps.push_back({int(z * s.dilation[0] - s.padding[0]), int(y * s.dilation[1] - s.padding[1]),
+                        int(x * s.dilation[2] - s.padding[2]), int(taps.size())});
+  return taps;
+}
+
+// The phases of the gradient: inputs (z, y, x) with equal remainders modulo the stride see the same taps of the
+// outputs.
+struct Phases {
+  std::vector<Tap> taps;
+  std::vector<Phase> phases;
+  int tap_count = 0;
+  bool covers_all = true;  // false: some inputs are seen by no tap
+
+  explicit Phases(const ConvShape& s) {
+    struct Seen {
+      int64_t rest[3];
+      Tap tap;
+    };
+    std::vector<Seen> seen;
+    for (int64_t i = 0; i < s.taps(); i++) {
+      const int64_t place[3] = {i / s.kernel[2] / s.kernel[1], i / s.kernel[2] % s.kernel[1], i % s.kernel[2]};
+      Seen t;
+      int shift[3];
+      bool inside = true;
+      for (int k = 0; k < 3; k++) {  // the tap of output j reads input j * stride + at
+        const int64_t at = place[k] * s.dilation[k] - s.padding[k], stride = s.stride[k];
+        t.rest[k] = (at % stride + stride) % stride;
+        shift[k] = int((t.rest[k] - at) / stride);
+        inside &= t.rest[k] < s.in[k];
+      }
+      t.tap = {shift[0], shift[1], shift[2], int(i)};
+      if (inside) seen.push_back(t);
+    }
+    std::stable_sort(seen.begin(), seen.end(), [](const Seen& a, const Seen& b) {
+      return std::lexicographical_compare(a.rest, a.rest + 3, b.rest, b.rest + 3);
+    });
+    for (size_t i = 0; i < seen.size(); i++) {
+      taps.push_back(seen[i].tap);
+      if (i == 0 || !std::equal(seen[i].rest, seen[i].rest + 3, seen[i - 1].rest)) {
+        Phase p{};
+        int size[3];
+        for (int k = 0; k < 3; k++) {
+          size[k] = int((s.in[k] - seen[i].rest[k] + s.stride[k] - 1) / s.stride[k]);
+          p.step[k] = int(s.stride[k]), p.origin[k] = int(seen[i].rest[k]);
+        }
+        p.grid = {s.n, size[0], size[1], size[2]};
+        p.taps_before = int(i);
+        phases.push_back(p);
+      }
+      phases.back().tap_count++;
+    }
+    for (Phase& p : phases) p.taps = taps.data() + p.taps_before;
+    tap_count = int(taps.size());
+    int64_t all = 1;  // phases there would be if each had a tap
+    for (int k = 0; k < 3; k++) all *= std::min(s.stride[k], s.in[k]);
+    covers_all = int64_t(phases.size()) == all;
+  }
+};
+
+template <class T>
+void run_gemm(const PatchGemm<T>& job) {
+  if constexpr (sizeof(T) == 4)
+    engine().gemm_f32(job);
+  else
+    engine().gemm_f64(job);
+}
+
+bool is_one_pixel(const ConvShape& s) {
+  bool whole = s.groups == 1 && s.out_plane() == 1;
+  for (int k = 0; k < 3; k++)
+    whole &= s.kernel[k] == s.in[k] && s.padding[k] == 0 && (s.dilation[k] == 1 || s.kernel[k] == 1);
+  return whole;
+}
+// One output pixel that sees the whole input: dx is a plain product, one row per (channel, tap), one column per image.
+template <class T>
+void spread_pixel(const ConvShape& s, const T* dy, const T* w, const T* bias, T* dx) {
+  const int64_t rows = s.c * s.taps();
+  std::vector<T> row_bias(bias ? size_t(rows) : 0);
+  for (size_t i = 0; i < row_bias.size(); i++) row_bias[i] = bias[int64_t(i) / s.taps()];
+  const Tap here{0, 0, 0, 0};
+  Phase phase{{s.n, 1, 1, 1}, &here, 1, 0, {1, 1, 1}, {}, 0};
+  run_gemm<T>({1,
+               rows,
+               s.o,
+               w,
+               1,
+               rows,
+               0,
+               {dy, s.o, 1, 1, 1, 1},
+               {1, 1, 1},
+               &phase,
+               1,
+               1,
+               dx,
+               rows,
+               1,
+               1,
+               1,
+               bias ? row_bias.data() : nullptr});
+}
+
+template <class T>
+void fill_planes(T* out, int64_t images, int64_t channels, int64_t plane, const T* bias) {
+  parallel_for(images * channels, std::max<int64_t>(1, 65536 / std::max<int64_t>(1, plane)), [&](int64_t a, int64_t b) {
+    for (int64_t k = a; k < b; k++) std::fill_n(out + k * plane, plane, bias ? bias[k % channels] : T(0));
+  });
+}
+
+// --- the choice
+
+bool is_flat(const ConvShape& s) {
+  return s.in[0] == 1 && s.out[0] == 1 && s.kernel[0] == 1 && s.stride[0] == 1 && s.padding[0] == 0;
+}
+bool is_dilated(const ConvShape& s) { return s.dilation[1] != 1 || s.dilation[2] != 1; }
+
+// Winograd pays from 16 channels on both sides and ten rows of output; many channels need larger maps, because the
+// transformed weights outgrow the cache.
+bool use_winograd(const ConvShape& s, int64_t channels, int64_t rows, int64_t out_h, int64_t padding) {
+  return is_flat(s) && s.groups == 1 && !is_dilated(s) && s.kernel[1] == 3 && s.kernel[2] == 3 && s.stride[1] == 1 &&
+         s.stride[2] == 1 && s.padding[1] == s.padding[2] && padding >= 0 && padding <= 2 && channels >= 16 &&
+         rows >= 16 && out_h >= 10 && (channels * rows <= 16384 || out_h >= 24);
+}
+
+// The direct kernel pays for patches that few rows use, that are large, or where little of a phase plane is padding.
+bool use_direct(const ConvShape& s, const Direct& job, int64_t width) {
+  const int64_t taps = s.taps(), pitch = width + job.right, strides = job.stride[0] * job.stride[1];
+  const int64_t smallest_band = job.channels * strides * pitch * (job.below + 4);
+  if (!is_flat(s) || taps == 1 || smallest_band > 300000) return false;
+  if (taps >= 49) return true;
+  if (job.rows > 8 && (s.stride[1] > 1 || s.stride[2] > 1) && job.channels > 32) return false;
+  const double waste = double(pitch) / double(width) - 1, packing = 6.0 / double(job.rows);
+  return job.rows <= 8 || waste < packing + 0.02;
+}
+
+Direct direct_forward(const ConvShape& s, const float* x, const float* w, const float* bias, float* y,
+                      const Phase& phase) {
+  const int64_t per_row = group_in(s) * s.taps();
+  const int sy = int(s.stride[1]), sx = int(s.stride[2]);
+  return {s.n,
+          s.groups,
+          group_out(s),
+          group_in(s),
+          w,
+          per_row,
+          s.taps(),
+          group_out(s) * per_row,
+          x,
+          int(s.in[1]),
+          int(s.in[2]),
+          {sy, sx},
+          int(s.padding[1]),
+          int(s.padding[2]),
+          int((s.kernel[1] - 1) * s.dilation[1] / sy),
+          int((s.kernel[2] - 1) * s.dilation[2] / sx),
+          &phase,
+          1,
+          phase.tap_count,
+          y,
+          int(s.out[1]),
+          int(s.out[2]),
+          bias};
+}
+Direct direct_backward(const ConvShape& s, const float* dy, const float* w, const float* bias, float* dx,
+                       const Phases& plan) {
+  int top = 0, left = 0, below = 0, right = 0;
+  for (const Tap& t : plan.taps) {
+    top = std::max(top, -t.dy), below = std::max(below, t.dy);
+    left = std::max(left, -t.dx), right = std::max(right, t.dx);
+  }
+  const int64_t per_output = group_in(s) * s.taps();
+  return {s.n,
+          s.groups,
+          group_in(s),
+          group_out(s),
+          w,
+          s.taps(),
+          per_output,
+          group_out(s) * per_output,
+          dy,
+          int(s.out[1]),
+          int(s.out[2]),
+          {1, 1},
+          top,
+          left,
+          below + top,
+          right + left,
+          plan.phases.data(),
+          int(plan.phases.size()),
+          plan.tap_count,
+          dx,
+          int(s.in[1]),
+          int(s.in[2]),
+          bias};
+}
+
+}  // namespace
+
+template <class T>
+void conv_forward(const ConvShape& s, const T* x, const T* w, const T* bias, T* y) {
+  if (s.n * s.o * s.out_plane() == 0) return;
+  if (s.c == 0 || s.in_plane() == 0) return fill_planes(y, s.n, s.o, s.out_plane(), bias);
+  const std::vector<Tap> taps = forward_taps(s);
+  Phase phase{{s.n, int(s.out[0]), int(s.out[1]), int(s.out[2])}, taps.data(), int(taps.size()), 0, {1, 1, 1}, {}, 0};
+  if constexpr (sizeof(T) == 4) {
+    if (use_winograd(s, s.c, s.o, s.out[1], s.padding[1]) &&
+        engine().winograd(
+            {s.n, s.o, s.c, w, s.c * 9, 9, false, x, int(s.in[1]), int(s.in[2]), int(s.padding[1]), y, bias}))
+      return;
+    const Direct direct = direct_forward(s, x, w, bias, y, phase);
+    if (use_direct(s, direct, s.out[2])) return engine().direct(direct);
+  }
+  const int64_t per_row = group_in(s) * s.taps();
+  PatchGemm<T> job{s.groups,
+                   group_out(s),
+                   group_in(s),
+                   w,
+                   per_row,
+                   s.taps(),
+                   group_out(s) * per_row,
+                   image_of(x, s.c, s.in),
+                   {int(s.stride[0]), int(s.stride[1]), int(s.stride[2])},
+                   &phase,
+                   1,
+                   phase.tap_count,
+                   y,
+                   s.o * s.out_plane(),
+                   s.out_plane(),
+                   int(s.out[1]),
+                   int(s.out[2]),
+                   bias};
+  run_gemm(job);
+}
+
+template <class T>
+void conv_backward_data(const ConvShape& s, const T* dy, const T* w, const T* bias, T* dx) {
+  if (s.n * s.c * s.in_plane() == 0) return;
+  if (s.o == 0 || s.out_plane() == 0) return fill_planes(dx, s.n, s.c, s.in_plane(), bias);
+  if (is_one_pixel(s)) return spread_pixel(s, dy, w, bias, dx);
+  if constexpr (sizeof(T) == 4)
+    if (use_winograd(s, s.o, s.c, s.in[1], 2 - s.padding[1]) &&
+        engine().winograd(
+            {s.n, s.c, s.o, w, 9, s.c * 9, true, dy, int(s.out[1]), int(s.out[2]), 2 - int(s.padding[1]), dx, bias}))
+      return;
+  Phases plan(s);
+  if (!plan.covers_all) fill_planes(dx, s.n, s.c, s.in_plane(), bias);
+  if (plan.phases.empty()) return;  // only the padding is seen
+  if constexpr (sizeof(T) == 4) {
+    const Direct direct = direct_backward(s, dy, w, bias, dx, plan);
+    if (use_direct(s, direct, (s.in[2] + s.stride[2] - 1) / s.stride[2])) return engine().direct(direct);
+  }
+  const int64_t per_output = group_in(s) * s.taps();
+  PatchGemm<T> job{s.groups,
+                   group_in(s),
+                   group_out(s),
+                   w,
+                   s.taps(),
+                   per_output,
+                   group_out(s) * per_output,
+                   image_of(dy, s.o, s.out),
+                   {1, 1, 1},
+                   plan.phases.data(),
+                   int(plan.phases.size()),
+                   plan.tap_count,
+                   dx,
+                   s.c * s.in_plane(),
+                   s.in_plane(),
+                   int(s.in[1]),
+                   int(s.in[2]),
+                   bias};
+  run_gemm(job);
+}
+
+template <class T>
+void conv_backward_weights(const ConvShape& s, const T* x, const T* dy, T* dw) {
+  const int64_t size = s.o * group_in(s) * s.taps();
+  if (size == 0) return;
+  if (s.n * s.out_plane() * s.in_plane() == 0) return std::fill_n(dw, size, T(0)), void();
+  const std::vector<Tap> taps = forward_taps(s);
+  const WeightGradient<T> job{&s, taps.data(), int(taps.size()), x, dy, dw};
+  if constexpr (sizeof(T) == 4) {
+    if (is_flat(s) && s.groups > 1 && group_out(s) <= 8) return engine().dots(job);
+    // Where dw is larger than what there is to transpose, conv_weights.cpp turns the patches instead of dy.
+    const double positions = double(s.n * s.out_plane()), rows = double(s.c * s.taps()), outputs = double(s.o);
+    const bool wide = positions * rows >= positions * outputs + 3 * rows * outputs;
+    if (is_flat(s) && s.groups == 1 && !is_dilated(s) && s.taps() > 1 && wide && engine().windows(job)) return;
+    engine().weights_f32(job);
+  } else {
+    engine().weights_f64(job);
+  }
+}
+
+template <class T>
+void conv_backward_bias(int64_t images, int64_t channels, int64_t plane, const T* dy, T* db) {
+  if constexpr (sizeof(T) == 4)
+    engine().bias_f32(images, channels, plane, dy, db);
+  else
+    engine().bias_f64(images, channels, plane, dy, db);
+}
+
+#define TORCH_CONV(T)                                                                             \
+  template TORCH_API void conv_forward(const ConvShape&, const T*, const T*, const T*, T*);       \
+  template TORCH_API void conv_backward_data(const ConvShape&, const T*, const T*, const T*, T*); \
+  template TORCH_API void conv_backward_weights(const ConvShape&, const T*, const T*, T*);        \
+  template TORCH_API void conv_backward_bias(int64_t, int64_t, int64_t, const T*, T*);
+TORCH_CONV(float)
+TORCH_CONV(double)
+#undef TORCH_CONV
+
+}  // namespace torch

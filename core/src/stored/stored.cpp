@@ -1,0 +1,197 @@
+// The layer of tensors whose dtype has no arithmetic (stored.h): what happens to a call that has one among its
+// arguments, or asks for such a dtype.
+#include "stored/stored.h"
+
+#include <string>
+
+#include "dispatch/plain_form.h"
+#include "iterate/elementwise.h"
+#include "torch/core/layer.h"
+#include "torch/core/ops/copy.h"
+#include "torch/core/ops/create.h"
+#include "torch/core/ops/view.h"
+
+namespace torch {
+
+namespace {
+
+const Tensor& tensor_in(const Value& v) { return reinterpret_cast<const Tensor&>(v.tensor); }
+Tensor retagged(const Tensor& t, DType dtype) {
+  Tensor r = alias_of(t, true);
+  r->dtype = dtype;
+  r->keys = Keys((r->keys & ~key(Slot::Stored)) | dtype_key(dtype));
+  return r;
+}
+
+// The call in other words: tensors of stored dtypes, and the dtype that is asked for, replaced.
+struct Call {
+  Value values[kMaxParameters];
+  std::vector<Tensor> held, lists[2];
+
+  template <class F>
+  Call(const Row& row, const Value* given, F replace) {
+    held.reserve(size_t(row.schema.count));
+    int list = 0;
+    for (int i = 0; i < row.schema.count; ++i) {
+      values[i] = given[i];
+      const Kind k = row.schema.params[i].kind;
+      if (k == Kind::Tensor && given[i].tensor && is_stored(tensor_in(given[i]).dtype())) {
+        held.push_back(replace(tensor_in(given[i])));
+        values[i].tensor = held.back().get();
+      } else if (k == Kind::TensorList && list < 2) {
+        const Tensor* all = static_cast<const Tensor*>(given[i].data);
+        for (int64_t j = 0; j < given[i].size; ++j)
+          lists[list].push_back(all[j] && is_stored(all[j].dtype()) ? replace(all[j]) : all[j]);
+        values[i].data = lists[list++].data();
+      }
+    }
+  }
+};
+
+// What is stored in a call: the dtype, and whether all tensors of elements have it.
+struct Kinds {
+  std::optional<DType> stored, asked;
+  bool mixed = false, widens = false, has_grad = false;
+
+  Kinds(const Row& row, const Value* given) {
+    for (int i = 0; i < row.schema.count; ++i) {
+      const Parameter& p = row.schema.params[i];
+      if (p.kind == Kind::DType && given[i].present) asked = DType(given[i].i);
+      const bool list = p.kind == Kind::TensorList;
+      if (p.kind != Kind::Tensor && !list) continue;
+      const Tensor* all = list ? static_cast<const Tensor*>(given[i].data) : &tensor_in(given[i]);
+      const std::string_view name = row.schema.view(p.name);
+      const bool is_place = name == "index" || name == "indices" || name == "mask" || name == "condition";
+      for (int64_t j = 0; j < (list ? given[i].size : 1); ++j)
+        if (all[j] && !is_place) look(all[j]);
+    }
+  }
+  void look(const Tensor& t) {
+    has_grad |= t.requires_grad();
+    if (is_stored(t.dtype())) {
+      mixed |= stored && *stored != t.dtype();
+      stored = t.dtype();
+    } else if (t.dim() > 0) {
+      others = true;
+      widens |= is_complex(t.dtype()) || t.dtype() == DType::BFloat16 || t.dtype() == DType::Float32 ||
+                t.dtype() == DType::Float64;
+    } else {
+      others = true;
+    }
+  }
+  bool others = false;
+};
+
+[[noreturn]] void refuse(const Row& row, DType t) {
+  const std::string_view op = row.schema.op_name();
+  throw_error(ErrorKind::NotImplemented,
+              message(op, ": not implemented for ", t, ", which only stores numbers; convert with .to(", wide_of(t),
+                      ") first"));
+}
+
+void set_dtype(const Row& row, Value* values, DType t) {
+  for (int i = 0; i < row.schema.count; ++i)
+    if (row.schema.params[i].kind == Kind::DType) {
+      values[i].i = int64_t(t);
+      values[i].present = true;
+    }
+}
+
+void wide(const Row& row, const Value* given, const Kinds& kinds, Result& result) {
+  const DType t = *kinds.stored, w = wide_of(t);
+  if (kinds.mixed || (kinds.widens && t != DType::Complex32))
+    throw_error(ErrorKind::Runtime, message(row.schema.op_name(), ": Promotion for Float8 Types is not supported, of ",
+                                            t, " and another dtype; convert with .to(...) first"));
+  Call call(row, given, [&](const Tensor& x) { return _to_copy(x, w); });
+  row.invoke(call.values, result);
+  if (kinds.widens) return;
+  for (Tensor& r : result.tensors)
+    if (r && (r.dtype() == w || (is_complex(w) && r.dtype() == DType::Float32)))
+      r = _to_copy(r, r.dtype() == w ? t : DType::Float16);
+}
+
+void layer(const Row& row, const Value* given, Result& result) {
+  Readmit inner(Slot::Stored);
+  const Kinds kinds(row, given);
+  if (!kinds.stored && !kinds.asked) return row.invoke(given, result, keys_below(Slot::Stored));
+  const DType t = kinds.stored ? *kinds.stored : kinds.asked.value_or(DType::Float32);
+  const std::string_view op = row.schema.op_name();
+  Stored way = row.attr.when_stored;
+  const bool writes = row.schema.count && row.schema.params[0].written && kinds.stored;
+  if (writes && (way == Stored::Refused || way >= Stored::Wide)) {
+    const Row* plain = plain_form(row);
+    if (!plain || plain->attr.when_stored < Stored::Wide) refuse(row, t);
+    plain->invoke(given, result);
+    result.tensors[0] = copy_(tensor_in(given[0]), result.tensors[0]);
+    return;
+  }
+  if (way == Stored::Refused && row.attr.is_view) way = Stored::Below;
+  switch (way) {
+    case Stored::Refused:
+      refuse(row, t);
+    case Stored::Below:
+      return row.invoke(given, result, keys_below(Slot::Stored));
+    case Stored::Move: {
+      if (kinds.mixed || kinds.others)
+        throw_error(ErrorKind::Runtime, message(op, ": all tensors of elements must have dtype ", t,
+                                                ", as one of them has; convert the others"));
+      for (int i = 0; i < row.schema.count; ++i)
+        if (row.schema.view(row.schema.params[i].name) == "accumulate" && given[i].i) refuse(row, t);
+      if (kinds.has_grad) return wide(row, given, kinds, result);
+      Call call(row, given, [&](const Tensor& x) { return retagged(x, bits_of(t)); });
+      row.invoke(call.values, result);
+      const bool in_place = row.schema.count && row.schema.params[0].written;
+      for (Tensor& r : result.tensors)
+        if (r && r.dtype() == bits_of(t)) r = in_place ? tensor_in(given[0]) : retagged(r, t);
+      return;
+    }
+    case Stored::Bits:
+    case Stored::Make:
+    case Stored::Draw: {
+      const DType to = kinds.asked.value_or(t), with = way == Stored::Bits ? bits_of(to) : wide_of(to);
+      if (way == Stored::Draw && to != DType::Complex32) refuse(row, to);
+      Call call(row, given, [&](const Tensor& x) { return retagged(detach(x), bits_of(x.dtype())); });
+      set_dtype(row, call.values, is_stored(to) ? with : to);
+      row.invoke(call.values, result);
+      if (!is_stored(to)) return;
+      result.tensors[0] = way == Stored::Bits ? retagged(result.tensors[0], to) : _to_copy(result.tensors[0], to);
+      return;
+    }
+    case Stored::Fill: {
+      const Tensor& self = tensor_in(given[0]);
+      if (row.schema.count > 1 && row.schema.params[1].kind == Kind::Tensor) {
+        TORCH_CHECK(tensor_in(given[1]).dim() == 0, "fill_ only supports 0-dimension value tensor but got tensor with ",
+                    tensor_in(given[1]).dim(), " dimensions");
+        result.tensors[0] = copy_(self, tensor_in(given[1]));
+        return;
+      }
+      const Scalar value =
+          row.schema.count > 1 ? detail::unbox<const Scalar&, Kind::Scalar, false>(given[1]) : Scalar(0);
+      if (row.schema.count == 1 && !self.requires_grad()) {  // of E8M0FNU no number is zero: all bits are
+        zero_(retagged(self, bits_of(t)));
+        result.tensors[0] = self;
+        return;
+      }
+      TORCH_CHECK(!value.is_complex() || is_complex(wide_of(t)), "fill_: value ", value, " cannot be converted to ", t,
+                  " without overflow");
+      result.tensors[0] = copy_(self, _to_copy(scalar_tensor_of(value, wide_of(t)), std::nullopt, self.device()));
+      return;
+    }
+    case Stored::Complex:
+      if (t != DType::Complex32) refuse(row, t);
+      [[fallthrough]];
+    case Stored::Wide:
+      return wide(row, given, kinds, result);
+  }
+}
+
+}  // namespace
+
+void no_arithmetic(DType t) {
+  throw_error(ErrorKind::NotImplemented,
+              message(t, " only stores numbers: no kernel computes in it; convert with .to(", wide_of(t), ") first"));
+}
+
+void register_stored() { set_layer(Slot::Stored, layer); }
+
+}  // namespace torch
