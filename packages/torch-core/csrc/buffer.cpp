@@ -5,8 +5,8 @@
 #include "dispatch.h"
 #include "foreign.h"
 #include "python.h"
+#include "storage/lending.h"
 #include "torch/core/dlpack.h"
-#include "torch/core/lending.h"
 #include "torch/core/ops/copy.h"
 #include "torch/core/reads.h"
 #include "torch/core/wrapper.h"
@@ -41,7 +41,6 @@ const char* not_exportable(const Tensor& t) {
   if (!lies_in_memory(t)) return "it stands for the examples of a vmap; take this out of the function that vmap maps";
   if (t.device().type != DeviceType::CPU) return "it is not on the CPU; use .cpu() first";
   if (t.requires_grad()) return "it requires grad; use .detach() first";
-  if (t->flags & TensorImpl::kConjugate) return "it is a lazy conjugate; use .resolve_conj() first";
   return nullptr;
 }
 
@@ -90,12 +89,18 @@ PyObject* tensor_array(PyObject* self, PyObject* args, PyObject* kwargs) {
   Object a(tensor_numpy(self, nullptr, 0, nullptr));
   if (!a || (dtype == Py_None && copy != Py_True)) return a.release();
   if (dtype == Py_None) return PyObject_CallMethod(a.get(), "copy", nullptr);
-  if (copy == Py_None) return PyObject_CallMethod(a.get(), "astype", "O", dtype);
-  return PyObject_CallMethod(a.get(), "astype", "O", dtype);
+  Object converted(PyObject_CallMethod(a.get(), "astype", "OssOO", dtype, "K", "unsafe", Py_True,
+                                       copy == Py_True ? Py_True : Py_False));
+  if (converted && copy == Py_False && converted.get() != a.get())
+    return PyErr_Format(
+        PyExc_ValueError,
+        "__array__: copy=False, but a tensor of torch.%s as an array of %S is a copy; pass copy=None or the "
+        "tensor's own dtype",
+        name(unwrap(self).dtype()), dtype);
+  return converted.release();
 }
 
-// --- from foreign memory
-// -------------------------------------------------------------------------------------------------
+// --- from foreign memory ---
 
 bool dtype_of_format(const char* format, Py_ssize_t itemsize, DType* out) {
   if (!format) format = "B";
@@ -227,8 +232,7 @@ PyObject* from_numpy(PyObject*, PyObject* array) {
   TORCH_PY_TRY(nullptr, return wrap(tensor_of_buffer(array, "from_numpy"));)
 }
 
-// --- DLPack
-// ----------------------------------------------------------------------------------------------------------------
+// --- DLPack ---
 
 void capsule_destructor(PyObject* capsule) {
   if (!PyCapsule_IsValid(capsule, "dltensor")) return;  // taken over: renamed by the consumer

@@ -63,7 +63,7 @@ bool target_of(PyObject* dtype, PyObject* device, Target* t) {
 
 PyObject* tensor_function(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject* kwnames) {
   PyObject *data = count ? args[0] : nullptr, *dtype = nullptr, *device = nullptr;
-  bool requires_grad = false;
+  bool requires_grad = false, pin_memory = false;
   if (count > 1) return PyErr_Format(PyExc_TypeError, "tensor() takes 1 positional argument but %zd were given", count);
   for (Py_ssize_t i = 0; kwnames && i < PyTuple_GET_SIZE(kwnames); ++i) {
     PyObject *name = PyTuple_GET_ITEM(kwnames, i), *value = args[count + i];
@@ -77,12 +77,7 @@ PyObject* tensor_function(PyObject*, PyObject* const* args, Py_ssize_t count, Py
     else if (is("requires_grad") || is("pin_memory")) {
       int truth = PyObject_IsTrue(value);
       if (truth < 0) return nullptr;
-      if (is("requires_grad"))
-        requires_grad = truth;
-      else if (truth)
-        return PyErr_Format(
-            PyExc_RuntimeError,
-            "pin_memory: pinned memory needs the distribution 'torch-core-cuda', which is not installed");
+      (is("requires_grad") ? requires_grad : pin_memory) = truth;
     } else if (!is("layout") && !is("names")) {
       Object spelling(PyImport_ImportModule("torch._spelling"));
       Object hint(spelling ? PyObject_CallMethod(spelling.get(), "hint", "O(sssss)", name, "data", "dtype", "device",
@@ -105,6 +100,7 @@ PyObject* tensor_function(PyObject*, PyObject* const* args, Py_ssize_t count, Py
     Tensor r = is_tensor(data) ? converted(alias_of(borrow(data), true), t.dtype, t.device, true)
                                : from_any(data, t.dtype, t.device, true, "tensor");
     PyObject* o = wrap(std::move(r));
+    if (o && pin_memory) o = in_pinned_memory(o);
     if (o && requires_grad && !set_requires_grad(o, true)) Py_CLEAR(o);
     return o;
   })
@@ -203,7 +199,7 @@ PyObject* legacy_of_tensor(const Legacy& l, const Tensor& from) {
 }
 
 PyObject* legacy_of_storage(const Legacy& l, PyObject* storage) {
-  Object module(PyImport_ImportModule("torch._legacy"));
+  Object module(PyImport_ImportModule("torch._compat.classes"));
   Object dtype(wrap_dtype(l.dtype));
   Object t(module ? PyObject_CallMethod(module.get(), "over", "OO", storage, dtype.get()) : nullptr);
   return t ? make_subclass(l.type, unwrap(t.get())) : nullptr;

@@ -41,8 +41,8 @@ void for_each_tensor(const Row& row, const Value* arguments, auto f) {
 // The object is of a plain class, whatever the tensor was made from.
 void forget_key(Tensor& t) {
   auto* o = t ? static_cast<PyObject*>(t->pyobj) : nullptr;
-  if (t && t.has(kDispatchSlot) && !is_hollow(t) && !(o && answers_dispatch(Py_TYPE(o))))
-    t->keys &= Keys(~key(kDispatchSlot));
+  if (t && t.has(Slot::Dispatch) && !is_hollow(t) && !(o && answers_dispatch(Py_TYPE(o))))
+    t->keys &= Keys(~key(Slot::Dispatch));
 }
 
 void layer(const Row& row, const Value* arguments, Result& result) {
@@ -57,7 +57,7 @@ void layer(const Row& row, const Value* arguments, Result& result) {
   Object text(checked(PyUnicode_FromString(s.text)));
   {
     constexpr Keys above = key(Slot::Autograd) | key(Slot::Autocast) | key(Slot::Wrapped);
-    KeyScope beneath({Keys(thread_keys.include & ~above), Keys((thread_keys.exclude & ~key(kDispatchSlot)) | above)});
+    KeyScope beneath({Keys(thread_keys.include & ~above), Keys((thread_keys.exclude & ~key(Slot::Dispatch)) | above)});
     Object answer(checked(PyObject_CallFunctionObjArgs(ask, operator_of(row), text.get(), values.get(), nullptr)));
     if (answer.get() != Py_NotImplemented) return put_result(row, answer.get(), arguments, kDispatch, result);
   }
@@ -65,7 +65,7 @@ void layer(const Row& row, const Value* arguments, Result& result) {
     if (is_hollow(t) && !refuse_hollow(Object(wrap(Tensor(t))).get(), std::string(s.op_name()).c_str()))
       throw PythonError();
   });
-  row.invoke(arguments, result, keys_below(kDispatchSlot));
+  row.invoke(arguments, result, keys_below(Slot::Dispatch));
   for (Tensor& t : result.tensors) forget_key(t);
   for (Tensor& t : result.list) forget_key(t);
 }
@@ -75,7 +75,7 @@ void layer(const Row& row, const Value* arguments, Result& result) {
 PyObject* set_mode(PyObject*, PyObject* on) {
   const int truth = PyObject_IsTrue(on);
   if (truth < 0) return nullptr;
-  const Keys bit = key(kDispatchSlot);
+  const Keys bit = key(Slot::Dispatch);
   thread_keys.include = Keys(truth ? thread_keys.include | bit : thread_keys.include & ~bit);
   Py_RETURN_NONE;
 }
@@ -141,7 +141,7 @@ PyObject* hollow(PyObject*, PyObject* args) {
     Tensor made = Tensor::steal(TensorImpl::make());
     made->dtype = t;
     made->device = d;
-    made->keys = Keys(backend_key(d.type) | key(kDispatchSlot));
+    made->keys = Keys(backend_key(d.type) | key(Slot::Dispatch));
     made->storage = Storage::adopt(no_memory(), 0, [](Storage*) noexcept {}, nullptr);
     made->storage->device = d;
     made->set_ndim(int(sizes.size()));
@@ -181,7 +181,7 @@ bool answers_dispatch(PyTypeObject* type) noexcept {
 }
 
 bool is_hollow(const Tensor& t) noexcept {
-  return t->payload && t->payload->kind == Payload::Kind::Wrapped && t.has(kDispatchSlot) && !t.has(Slot::Wrapped);
+  return t->payload && t->payload->kind == Payload::Kind::Wrapped && t.has(Slot::Dispatch) && !t.has(Slot::Wrapped);
 }
 
 bool refuse_hollow(PyObject* tensor, const char* op) {
@@ -200,14 +200,14 @@ PyObject* value_of_hollow(PyObject* tensor) {
 // Composites that make memory themselves are seen as a whole.
 template <class... Tags>
 static void leave_to_layer() noexcept {
-  (OperatorSlots<Tags>::set(kDispatchSlot, nullptr), ...);
+  (OperatorSlots<Tags>::set(Slot::Dispatch, nullptr), ...);
 }
 
 bool add_dispatch(PyObject* module) {
   init();  // fills the slots that are emptied here
   leave_to_layer<op::zeros_like, op::ones_like, op::full_like, op::empty_like, op::new_zeros, op::new_ones,
                  op::new_full, op::new_empty, op::new_empty_strided>();
-  set_layer(kDispatchSlot, layer);
+  set_layer(Slot::Dispatch, layer);
   return (attribute = PyUnicode_InternFromString("__torch_dispatch__")) &&
          PyModule_AddFunctions(module, functions) == 0 &&
          (disabled = PyObject_GetAttrString(module, "_disabled_torch_dispatch_impl"));

@@ -16,7 +16,12 @@ struct PyGenerator {
 PyTypeObject* generator_type;
 PyObject* default_object;
 
-Generator& of(PyObject* self) { return *reinterpret_cast<PyGenerator*>(self)->generator; }
+// A device's default generator is asked for anew: torch.manual_seed may have moved it.
+Generator& of(PyObject* self) {
+  Generator& g = *reinterpret_cast<PyGenerator*>(self)->generator;
+  if (reinterpret_cast<PyGenerator*>(self)->owned || g.device().type == DeviceType::CPU) return g;
+  return *backend_of("Generator", g.device()).generator(g.device());
+}
 
 // Seeds are 64 bits; a negative one stands for the same bits, as in PyTorch.
 bool to_seed(const char* name, PyObject* o, uint64_t* seed) {
@@ -163,17 +168,43 @@ PyMethodDef generator_methods[] = {
     {}};
 PyGetSetDef generator_getset[] = {{"device", device, nullptr, "The device that the generator serves.", nullptr}, {}};
 
-// --- the default generator -----------------------------------------------------------------------------------------
+// --- the default generator ---
 
-PyObject* seed_default(PyObject*, PyObject* o) { return manual_seed(default_object, o); }
-PyObject* seed_default_freshly(PyObject*, PyObject*) { return fresh_seed(default_object, nullptr); }
-PyObject* default_seed(PyObject*, PyObject*) { return initial_seed(default_object, nullptr); }
+PyObject* seed_default(PyObject*, PyObject* o) {
+  uint64_t seed;
+  if (!to_seed("manual_seed", o, &seed)) return nullptr;
+  seed_all_devices(seed);
+  return Py_NewRef(default_object);
+}
+PyObject* seed_default_freshly(PyObject*, PyObject*){TORCH_PY_TRY(nullptr, {
+  const uint64_t seed = default_generator().seed_from_system();
+  seed_all_devices(seed);
+  return PyLong_FromUnsignedLongLong(seed);
+})} PyObject* default_seed(PyObject*, PyObject*) {
+  return initial_seed(default_object, nullptr);
+}
 PyObject* get_default_state(PyObject*, PyObject*) { return state_tensor(default_generator()); }
 PyObject* set_default_state(PyObject*, PyObject* o) {
   if (!set_state_from("set_rng_state", default_generator(), o)) return nullptr;
   Py_RETURN_NONE;
 }
+// _default_generator_of(device): what torch.cuda.default_generators holds.
+PyObject* default_generator_of(PyObject*, PyObject* o) {
+  Device device;
+  if (!to_device(o, &device)) return nullptr;
+  TORCH_PY_TRY(nullptr, {
+    device = full_device(device);
+    if (device.type == DeviceType::CPU) return Py_NewRef(default_object);
+    Generator* const generator = backend_of("Generator", device).generator(device);
+    auto* self = reinterpret_cast<PyGenerator*>(generator_type->tp_alloc(generator_type, 0));
+    if (!self) return nullptr;
+    self->generator = generator;
+    return reinterpret_cast<PyObject*>(self);
+  })
+}
 PyMethodDef functions[] = {
+    {"_default_generator_of", default_generator_of, METH_O,
+     "_default_generator_of(device)\n--\n\nThe generator that operators on a device take by default."},
     {"manual_seed", seed_default, METH_O,
      "manual_seed(seed)\n--\n\nStarts the sequence of a seed for all random numbers; returns the default generator.\n\n"
      ">>> _ = torch.manual_seed(0)\n"

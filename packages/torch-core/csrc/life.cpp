@@ -225,7 +225,7 @@ PyObject* make_subclass(PyTypeObject* type, Tensor tensor) {
   reinterpret_cast<PyTensor*>(o)->impl = t;
   t->pyobj = o;
   if (overrides_calls(type)) t->keys |= key(Slot::Python);
-  if (answers_dispatch(type)) t->keys |= key(kDispatchSlot);
+  if (answers_dispatch(type)) t->keys |= key(Slot::Dispatch);
   return o;
 }
 

@@ -168,7 +168,7 @@ PyObject* tensor_compare(PyObject* a, PyObject* b, int op) {
 }
 
 Object value_of(PyObject* self, const char* op) {
-  const Tensor& t = borrow(self);
+  Tensor t = unwrap(self);
   if (t.numel() != 1) {
     if (std::strcmp(op, "bool") == 0) {
       if (t.numel() == 0)
@@ -185,7 +185,9 @@ Object value_of(PyObject* self, const char* op) {
     return Object();
   }
   if (TORCH_UNLIKELY(is_hollow(t))) return Object(value_of_hollow(self));
-  if (!is_dense(t, op)) return Object();
+  TORCH_PY_TRY(Object(), {
+    if (!to_readable(&t, op)) return Object();
+  })
   if (t.is_meta()) {
     PyErr_Format(PyExc_RuntimeError, "%s: a tensor on device %s has no values to read", op,
                  to_string(t.device()).c_str());

@@ -7,18 +7,23 @@
 #include "python.h"
 #include "torch/core/backend.h"
 #include "torch/core/ops/copy.h"
+#include "torch/core/promote.h"
 #include "torch/core/reads.h"
 #include "torch/core/stored.h"
+#include "torch/core/wrapper.h"
 
 namespace torch::python {
 
 namespace {
-bool has_values(const Tensor& t, const char* op) {
-  if (!is_dense(t, op)) return false;
-  value_is_read(t, op);
-  if (!t.is_meta()) return true;
+// `t` becomes the tensor that the values are read from.
+bool has_values(Tensor* t, const char* op) {
+  TORCH_PY_TRY(false, {
+    if (!to_readable(t, op)) return false;
+    value_is_read(*t, op);
+  })
+  if (!t->is_meta()) return true;
   PyErr_Format(PyExc_RuntimeError, "%s: a tensor on device %s has no values to read here", op,
-               to_string(t.device()).c_str());
+               to_string(t->device()).c_str());
   return false;
 }
 }  // namespace
@@ -56,7 +61,7 @@ bool to_scalar(PyObject* o, Scalar* out) {
     *out = std::complex<double>(c.real, c.imag);
   } else if (is_tensor(o)) {
     Tensor t = unwrap(o);
-    if (!has_values(t, kReadAsNumber)) return false;
+    if (!has_values(&t, kReadAsNumber)) return false;
     Object item(item_of(t));
     return item && to_scalar(item.get(), out);
   } else if (std::strncmp(Py_TYPE(o)->tp_name, "numpy.bool", 10) == 0) {
@@ -135,12 +140,10 @@ PyObject* item_of(const Tensor& t, const void* element) {
       return PyFloat_FromDouble(*static_cast<const double*>(element));
     case DType::Complex64: {
       auto c = *static_cast<const Complex64*>(element);
-      if (t->flags & TensorImpl::kConjugate) c = std::conj(c);
       return PyComplex_FromDoubles(c.real(), c.imag());
     }
     case DType::Complex128: {
       auto c = *static_cast<const Complex128*>(element);
-      if (t->flags & TensorImpl::kConjugate) c = std::conj(c);
       return PyComplex_FromDoubles(c.real(), c.imag());
     }
     case DType::UInt64:
@@ -159,14 +162,14 @@ PyObject* item_of(const Tensor& t, const void* element) {
 namespace {
 
 PyObject* tensor_item_method(PyObject* self, PyObject*) {
-  const Tensor& t = borrow(self);
+  Tensor t = unwrap(self);
   if (t.numel() != 1) {
     PyErr_Format(PyExc_RuntimeError, "item: a Tensor with %lld elements cannot be converted to Scalar",
                  (long long)t.numel());
     return nullptr;
   }
   if (TORCH_UNLIKELY(is_hollow(t))) return value_of_hollow(self);
-  return has_values(t, "item") ? item_of(t) : nullptr;
+  return has_values(&t, "item") ? item_of(t) : nullptr;
 }
 
 PyObject* nested(const Tensor& t, int dim, const char* at) {
@@ -185,22 +188,22 @@ PyObject* nested(const Tensor& t, int dim, const char* at) {
   return list;
 }
 PyObject* tensor_tolist(PyObject* self, PyObject*) {
-  const Tensor& t = borrow(self);
-  if (!has_values(t, "tolist")) return nullptr;
+  Tensor t = unwrap(self);
+  if (!has_values(&t, "tolist")) return nullptr;
   TORCH_PY_TRY(nullptr, {
-    const Tensor here = t.device().type == DeviceType::CPU ? t : _to_copy(alias_of(t, true), std::nullopt, Device());
+    const Tensor here =
+        t.device().type == DeviceType::CPU ? t : readable(_to_copy(alias_of(t, true), std::nullopt, Device()));
     return nested(here, 0, static_cast<const char*>(here.data()));
   })
 }
 
-// --- torch.tensor(data): one pass finds the shape and the dtype, a second one fills
-// --------------------------------------
+// --- torch.tensor(data): one pass finds the shape and the dtype, a second one fills ---
 
 enum class Category : uint8_t { None, Bool, Int, UInt, Float, Complex };
 struct Data {
   std::vector<int64_t> sizes;
   Category category = Category::None;
-  DType tensor_dtype = DType::Bool;  // of tensors and arrays among the data
+  DType tensor_dtype = DType::Bool;  // of tensors, arrays and NumPy scalars among the data
   bool has_tensor = false;
 };
 
@@ -210,11 +213,23 @@ bool is_sequence(PyObject* o) {
 }
 PyObject* fast(PyObject* o) { return PySequence_Fast(o, "expected a sequence"); }
 
-DType wider(DType a, DType b) {  // among dtypes of tensors in a list
-  if (a == b) return a;
-  auto rank = [](DType t) { return t == DType::Bool ? 0 : is_integral(t) ? 1 : is_floating(t) ? 2 : 3; };
-  if (rank(a) != rank(b)) return rank(a) > rank(b) ? a : b;
-  return item_size(a) >= item_size(b) ? a : b;
+// The dtype of a NumPy scalar, whose types are named after it; those of other subclasses of float and int are numbers.
+std::optional<DType> numpy_dtype(PyObject* o) {
+  static constexpr std::pair<std::string_view, DType> kNames[] = {
+      {"float64", DType::Float64},     {"float32", DType::Float32},      {"float16", DType::Float16},
+      {"int64", DType::Int64},         {"int32", DType::Int32},          {"int16", DType::Int16},
+      {"int8", DType::Int8},           {"uint8", DType::UInt8},          {"uint16", DType::UInt16},
+      {"uint32", DType::UInt32},       {"uint64", DType::UInt64},        {"bool", DType::Bool},
+      {"bool_", DType::Bool},          {"longlong", DType::Int64},       {"ulonglong", DType::UInt64},
+      {"complex64", DType::Complex64}, {"complex128", DType::Complex128}};
+  for (PyTypeObject* type = Py_TYPE(o); type; type = type->tp_base) {
+    const std::string_view name = type->tp_name;
+    if (!name.starts_with("numpy.")) continue;
+    for (const auto& [text, dtype] : kNames)
+      if (name.substr(6) == text) return dtype;
+    return std::nullopt;
+  }
+  return std::nullopt;
 }
 
 // Items run code of their own (__len__, __index__, __float__), which can change the list that they stand in.
@@ -257,9 +272,11 @@ bool scan(PyObject* o, size_t depth, Data* d) {
     return false;
   }
   Category c;
-  if (scalar_tensor) {
-    DType t = impl_of(o)->dtype;
-    d->tensor_dtype = d->has_tensor ? wider(d->tensor_dtype, t) : t;
+  std::optional<DType> of_numpy;
+  if (!PyFloat_CheckExact(o) && !PyLong_CheckExact(o) && !PyBool_Check(o)) of_numpy = numpy_dtype(o);
+  if (scalar_tensor || of_numpy) {
+    DType t = scalar_tensor ? impl_of(o)->dtype : *of_numpy;
+    d->tensor_dtype = d->has_tensor ? promote_types(d->tensor_dtype, t) : t;
     d->has_tensor = true;
     return true;
   }
@@ -282,7 +299,9 @@ bool scan(PyObject* o, size_t depth, Data* d) {
         : s.is_float()    ? Category::Float
                           : Category::Complex;
   } else {
-    PyErr_Format(PyExc_TypeError, "tensor: new(): invalid data type '%s'; expected numbers or nested lists of numbers",
+    // As users catch it: a text is a TypeError, and what has no dtype a RuntimeError.
+    PyErr_Format(PyUnicode_Check(o) || PyBytes_Check(o) ? PyExc_TypeError : PyExc_RuntimeError,
+                 "tensor: could not infer a dtype: invalid data type '%s'; expected numbers or nested lists of numbers",
                  Py_TYPE(o)->tp_name);
     return false;
   }
@@ -416,7 +435,7 @@ Tensor tensor_of_data(PyObject* data, std::optional<DType> dtype, Device device)
       default:
         __builtin_unreachable();
     }
-    if (d.has_tensor && d.category != Category::None) t = wider(t, d.tensor_dtype);
+    if (d.has_tensor && d.category != Category::None) t = promote_types(t, d.tensor_dtype);
   }
   // An empty inner list has ended the shape early: [[], []] is (2, 0).
   Tensor r = empty_tensor(d.sizes, t, device.type == DeviceType::Meta ? device : Device());

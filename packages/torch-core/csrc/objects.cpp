@@ -58,7 +58,8 @@ PyObject* dtype_itemsize(PyObject* s, void*) {
 }
 PyObject* dtype_to_complex(PyObject* s, PyObject*) {
   if (is_named_only(s)) return named_bits(s) & kNamedComplex ? Py_NewRef(s) : refuse_named(s);
-  return wrap_dtype(complex_of(dtype_of_object(s)));
+  const DType t = dtype_of_object(s);
+  return wrap_dtype(t == DType::Float16 ? DType::Complex32 : complex_of(t));
 }
 PyObject* dtype_to_real(PyObject* s, PyObject*) {
   if (is_named_only(s)) return named_bits(s) & kNamedComplex ? wrap_dtype(DType::Float16) : Py_NewRef(s);  // complex32
@@ -250,7 +251,7 @@ PyObject* device_call(PyObject* self, PyObject* args, PyObject* kwargs) {
       PyErr_SetString(PyExc_TypeError, "a torch.device decorates a function: it takes one callable");
     return nullptr;
   }
-  Object module(PyImport_ImportModule("torch._misc"));
+  Object module(PyImport_ImportModule("torch._operators.predicates"));
   return module ? PyObject_CallMethod(module.get(), "_on_device", "OO", self, function) : nullptr;
 }
 PyMethodDef device_methods[] = {{"__reduce__", device_reduce, METH_NOARGS, nullptr},
@@ -318,6 +319,11 @@ PyObject* size_subscript(PyObject* self, PyObject* key) {
   return PySlice_Check(key) ? as_size(r) : r;
 }
 PyObject* size_concat(PyObject* a, PyObject* b) { return as_size(PyTuple_Type.tp_as_sequence->sq_concat(a, b)); }
+// Of a tuple and sizes, whichever comes first.
+PyObject* size_add(PyObject* a, PyObject* b) {
+  if (!PyTuple_Check(a) || !PyTuple_Check(b)) Py_RETURN_NOTIMPLEMENTED;
+  return size_concat(a, b);
+}
 PyObject* size_repeat(PyObject* a, Py_ssize_t n) { return as_size(PyTuple_Type.tp_as_sequence->sq_repeat(a, n)); }
 PyObject* size_numel(PyObject* self, PyObject*) {
   Object n(PyLong_FromLong(1));
@@ -339,6 +345,7 @@ bool add_size(PyObject* module) {
       {Py_tp_new, reinterpret_cast<void*>(size_new)},
       {Py_tp_repr, reinterpret_cast<void*>(size_repr)},
       {Py_mp_subscript, reinterpret_cast<void*>(size_subscript)},
+      {Py_nb_add, reinterpret_cast<void*>(size_add)},
       {Py_sq_concat, reinterpret_cast<void*>(size_concat)},
       {Py_sq_repeat, reinterpret_cast<void*>(size_repeat)},
       {Py_tp_methods, size_methods},
@@ -406,13 +413,13 @@ bool to_dtype(PyObject* o, DType* out) {
     if (is_named_only(o)) return refuse_named(o);
     *out = dtype_of_object(o);
   } else if (o == reinterpret_cast<PyObject*>(&PyFloat_Type))
-    *out = default_dtype();
+    *out = DType::Float64;
   else if (o == reinterpret_cast<PyObject*>(&PyLong_Type))
     *out = DType::Int64;
   else if (o == reinterpret_cast<PyObject*>(&PyBool_Type))
     *out = DType::Bool;
   else if (o == reinterpret_cast<PyObject*>(&PyComplex_Type))
-    *out = complex_of(default_dtype());
+    *out = DType::Complex128;
   else {
     PyErr_Format(PyExc_TypeError, "expected a torch.dtype, got %s", Py_TYPE(o)->tp_name);
     return false;

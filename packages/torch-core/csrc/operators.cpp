@@ -73,7 +73,7 @@ TORCH_NOINLINE bool changes_geometry(const Row& row, const TensorImpl* self) {
           (self->keys & (key(Slot::Sparse) | key(Slot::SparseCompressed)))) ||
          std::binary_search(std::begin(kGeometryChanges), std::end(kGeometryChanges), row.schema.op_name());
 }
-// Whether the operator must run alone, which it does from here on.
+// Whether the operator must run by itself, which it does from here on.
 inline bool runs_alone(const Row& row, const TensorImpl* first, bool big) {
   if (TORCH_LIKELY(!big && !flight::any()) || !changes_geometry(row, first)) return false;
   wait_for_flights();
@@ -98,12 +98,18 @@ struct Given {
 PyObject* invoke(const Signature& s, Arguments& a, Operands operands) {
   Result r;
   const bool is_big = operands.are_big;
-  if (TORCH_UNLIKELY(a.out != nullptr)) return invoke_into(s, a, is_big);
+  if (TORCH_UNLIKELY(a.out != nullptr)) {
+    if (a.pin_memory)
+      return PyErr_Format(PyExc_TypeError, "%s(): pin_memory says nothing of out, whose memory is there already",
+                          std::string(s.row->schema.op_name()).c_str());
+    return invoke_into(s, a, is_big);
+  }
   TORCH_PY_TRY(nullptr, {
     ReleaseGil gil(!runs_alone(*s.row, a.values[0].tensor, is_big) && is_big);
     if (TORCH_LIKELY(!a.layout) || !make_in_layout(s, a, r)) s.row->invoke(a.values, r);
   })
   PyObject* result = wrap_result(*s.row, r);
+  if (TORCH_UNLIKELY(a.pin_memory) && result) result = in_pinned_memory(result);
   if (TORCH_UNLIKELY(a.requires_grad) && result && !set_requires_grad(result, true)) Py_CLEAR(result);
   return result;
 }

@@ -485,12 +485,7 @@ bool parse(const Signature& s, PyObject* self, PyObject* const* args, Py_ssize_t
         if (s.makes_tensor && same(name, pin_memory_name)) {
           int truth = PyObject_IsTrue(value);
           if (truth < 0) return false;
-          if (truth) {
-            PyErr_SetString(
-                PyExc_RuntimeError,
-                "pin_memory: pinned memory needs the distribution 'torch-core-cuda', which is not installed");
-            return false;
-          }
+          a->pin_memory = truth;
           continue;
         }
         return unexpected(s, name);

@@ -22,6 +22,7 @@ struct Arguments {
   Value values[kMaxParameters];
   PyObject* out = nullptr;  // borrowed
   bool requires_grad = false;
+  bool pin_memory = false;
   // Whether a tensor may stand where the row wants a number. Overloads are first tried without: one of them may want
   // the tensor itself.
   bool tensors_are_numbers = true;

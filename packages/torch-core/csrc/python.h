@@ -6,6 +6,7 @@
 #include "torch/core/operator.h"
 #include "torch/core/sparse.h"
 #include "torch/python/api.h"
+#include "torch/python/object.h"
 
 namespace torch::python {
 
@@ -106,13 +107,16 @@ void install_life();
 
 // --- tensor_type.cpp ---
 bool add_tensor_type(PyObject* module);
-bool name_special_methods(PyTypeObject*);  // special_methods.cpp: texts for __add__ and its kin
+bool name_special_methods(PyTypeObject*);  // special_methods.cpp: texts for __add__ and the like
 bool set_requires_grad(PyObject* tensor, bool value);
+// What `pin_memory=True` makes of a tensor, whose reference it takes; null with an error.
+PyObject* in_pinned_memory(PyObject* tensor);
 extern PyMethodDef question_methods[];
 
 // --- sparse.cpp ---
 // NotImplementedError for what looks at elements in memory, which a sparse tensor has not; false when it is one.
 bool is_dense(const Tensor&, const char* op);
+bool to_readable(Tensor*, const char* op);  // in its place the tensor to read values from
 PyObject* tensor_is_shared(PyObject* self, PyObject*);
 
 // --- threads: runtime.cpp; torch.Generator: generator.cpp ---
@@ -122,24 +126,6 @@ bool add_runtime(PyObject* module);
 bool add_ranges(PyObject* module);      // ranges.cpp
 bool add_registered(PyObject* module);  // registered.cpp
 bool add_library(PyObject* module);     // library.cpp
-
-// Owns one Python reference.
-class Object {
- public:
-  explicit Object(PyObject* o = nullptr) noexcept : o_(o) {}
-  Object(Object&& other) noexcept : o_(std::exchange(other.o_, nullptr)) {}
-  Object& operator=(Object&& other) noexcept {
-    std::swap(o_, other.o_);
-    return *this;
-  }
-  ~Object() { Py_XDECREF(o_); }
-  PyObject* get() const noexcept { return o_; }
-  PyObject* release() noexcept { return std::exchange(o_, nullptr); }
-  explicit operator bool() const noexcept { return o_ != nullptr; }
-
- private:
-  PyObject* o_;
-};
 
 // Lets other Python threads run while C++ works on something big.
 class ReleaseGil {

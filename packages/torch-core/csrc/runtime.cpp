@@ -2,9 +2,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "blas/blas.h"
 #include "python.h"
 #include "torch/core/autocast.h"
-#include "torch/core/blas.h"
 #include "torch/core/cpu.h"
 #include "torch/core/crc32.h"
 #include "torch/core/init.h"

@@ -15,6 +15,13 @@ bool is_dense(const Tensor& t, const char* op) {
   if (TORCH_LIKELY(lies_in_memory(t))) return true;
   if (is_hollow(t)) return refuse_hollow(Object(wrap(Tensor(t))).get(), op);
   if (t->payload->kind == Payload::Kind::Wrapped) {
+    if (readable(t)) {
+      PyErr_Format(PyExc_RuntimeError,
+                   "functionalize: %s: a tensor has no memory of its own to share here; read its values with tolist() "
+                   "or item()",
+                   op);
+      return false;
+    }
     PyErr_Format(
         PyExc_RuntimeError,
         "vmap: it looks like %s needs the values of one example, but all examples are computed at once. Express "
@@ -27,6 +34,16 @@ bool is_dense(const Tensor& t, const char* op) {
   PyErr_Format(PyExc_NotImplementedError,
                "%s: not implemented for tensors of layout %S; convert with .to_dense() first", op, layout.get());
   return false;
+}
+
+bool to_readable(Tensor* t, const char* op) {
+  if (TORCH_LIKELY(t->has_memory())) return true;
+  if (!is_hollow(*t))
+    if (Tensor values = readable(*t)) {
+      *t = std::move(values);
+      return true;
+    }
+  return is_dense(*t, op);
 }
 
 PyObject* tensor_is_shared(PyObject* self, PyObject*) {
@@ -50,9 +67,7 @@ bool make_in_layout(const Signature& s, const Arguments& a, Result& result) {
   const bool like = schema.params[0].kind == Kind::Tensor;
   const Tensor* self = like ? reinterpret_cast<const Tensor*>(&a.values[0].tensor) : nullptr;
   if (wanted == (self ? layout_of(*self) : Layout::Strided)) return false;
-  TORCH_CHECK_IMPLEMENTED(op == "zeros" || op == "empty" || op == "zeros_like" || op == "empty_like" ||
-                              op == "new_zeros" || op == "new_empty",
-                          op, ": a tensor of layout ", layout_name(wanted),
+  TORCH_CHECK_IMPLEMENTED(s.row->attr.makes_any_layout, op, ": a tensor of layout ", layout_name(wanted),
                           " cannot be made here; use to_sparse(), to_sparse_csr() or to_dense() on the result");
   DType dtype = self ? self->dtype() : default_dtype();
   Device device = self ? self->device() : Device();

@@ -10,8 +10,8 @@
 #include "dispatch.h"
 #include "foreign.h"
 #include "python.h"
-#include "torch/core/copy_bytes.h"
-#include "torch/core/lending.h"
+#include "storage/copy_bytes.h"
+#include "storage/lending.h"
 #include "torch/core/wrapper.h"
 
 namespace torch::python {

@@ -10,6 +10,7 @@
 
 #include "dispatch.h"
 #include "parser.h"
+#include "torch/core/autocast.h"
 #include "torch/core/wrapper.h"
 
 namespace torch::python {
@@ -181,11 +182,14 @@ int put_data(PyObject* self, PyObject* value, void*) {
   }
   TensorImpl* t = impl_of(self);
   Tensor from = unwrap(value);
-  if ((t->keys & kBackendKeys) != (from->keys & kBackendKeys)) {
-    PyErr_SetString(PyExc_RuntimeError, "data: the new tensor must be on the same device and of the same layout");
+  constexpr Keys kMemory = key(Slot::CPU) | key(Slot::CUDA) | key(Slot::PrivateUse1);  // of any of these devices
+  if ((t->keys ^ from->keys) & kBackendKeys & Keys(~kMemory)) {
+    PyErr_SetString(PyExc_RuntimeError,
+                    "data: the new tensor must be of the same layout, and both or neither on the Meta device");
     return -1;
   }
   wait_for_flights();
+  const bool is_moved = t->device.type != from->device.type;
   TORCH_PY_TRY(-1, {
     TORCH_CHECK(is_floating(from.dtype()) || is_complex(from.dtype()) || !borrow(self).requires_grad(),
                 "data set to a tensor that requires gradients must be floating point or complex dtype, got ", from);
@@ -203,14 +207,19 @@ int put_data(PyObject* self, PyObject* value, void*) {
     if (Payload* old = std::exchange(t->payload, from->payload)) Ref<Payload>::steal(old).reset();
     t->byte_offset = from->byte_offset;
     t->dtype = from->dtype;
+    t->device = from->device;
+    t->keys = Keys((t->keys & ~kBackendKeys) | (from->keys & kBackendKeys));
     if (TensorImpl* old = std::exchange(t->base, nullptr)) {
       if (!t->autograd) t->keys &= Keys(~key(Slot::Autograd));  // what it claimed was its base's
       t->flags = uint8_t(t->flags & ~TensorImpl::kNoGradView);
       Tensor(Ref<TensorImpl>::steal(old)).reset();
     }
     t->refresh_geometry();
-    return 0;
   })
+  // A leaf's gradients are to come from where it is now: torch-autograd looks at it anew.
+  if (is_moved && borrow(self).requires_grad() && autocast::is_leaf(t))
+    return set_requires_grad(self, false) && set_requires_grad(self, true) ? 0 : -1;
+  return 0;
 }
 
 PyGetSetDef getset[] = {
@@ -355,6 +364,11 @@ bool set_requires_grad(PyObject* tensor, bool value) {
   if (!hook) return false;
   Object done(PyObject_CallFunctionObjArgs(hook.get(), tensor, value ? Py_True : Py_False, nullptr));
   return bool(done);
+}
+
+PyObject* in_pinned_memory(PyObject* tensor) {
+  Object pageable(tensor);
+  return PyObject_CallMethod(tensor, "pin_memory", nullptr);
 }
 
 bool add_tensor_type(PyObject* module) {

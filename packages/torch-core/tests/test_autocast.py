@@ -32,6 +32,8 @@ LOWER = {
     "conv2d": lambda: torch.conv2d(rand(1, 2, 5, 5), rand(3, 2, 3, 3)),
     "conv_transpose2d": lambda: torch.conv_transpose2d(rand(1, 2, 5, 5), rand(2, 3, 3, 3)),
     "prelu": lambda: torch.prelu(rand(3), rand(1)),
+    "inner": lambda: torch.inner(rand(2, 3), rand(3)),
+    "tensordot": lambda: torch.tensordot(rand(2, 3), rand(3, 2), 1),
 }
 # in float32, whatever they are given,
 FULL = {
@@ -45,6 +47,7 @@ FULL = {
     "svdvals": lambda x: torch.linalg.svdvals(x(positive(3))),
     "eigvalsh": lambda x: torch.linalg.eigvalsh(x(positive(3))),
     "irfft": lambda x: torch.fft.irfft(torch.fft.rfft(x(rand(8)))),
+    "max_unpool1d": lambda x: torch._C._operator("max_unpool1d")(x(rand(1, 1, 2)), torch.tensor([[[0, 3]]]), [4]),
     "cdist": lambda x: torch.cdist(x(rand(2, 3)), x(rand(2, 3))),
 }
 # in the widest dtype of their arguments,
@@ -60,6 +63,9 @@ AS_GIVEN = {
     "softmax": lambda x: torch.softmax(x(rand(3)), 0),
     "add": lambda x: x(rand(3)) + x(rand(3)),
     "mv": lambda x: torch.mv(x(rand(3, 3)), x(rand(3))),
+    "inner": lambda x: torch.inner(x(rand(3)), x(rand(3))),
+    "tensordot": lambda x: torch.tensordot(x(rand(2, 3)), x(rand(2, 3)), 2),
+    "bilinear": lambda x: torch.bilinear(x(rand(2, 3)), x(rand(2, 3)), x(rand(4, 3, 3)), x(rand(4))),
     "dot": lambda x: torch.dot(x(rand(3)), x(rand(3))),
     "cat": lambda x: torch.cat([x(rand(3)), x(rand(3))]),
     "outer": lambda x: torch.outer(x(rand(3)), x(rand(3))),
@@ -103,6 +109,19 @@ def test_a_product_is_that_of_the_converted_matrices(low):
     assert torch.equal(product, a.to(low) @ b.to(low))
     exact = a.to(low).double() @ b.to(low).double()
     assert torch.allclose(product.double(), exact, atol=1e-6, rtol=torch.finfo(low).eps)
+
+
+@pytest.mark.parametrize("low", LOW)
+def test_bilinear_multiplies_in_the_lower_precision_and_keeps_the_dtype_of_its_input(low):
+    a, b, w = torch.randn(5, 3), torch.randn(5, 4), torch.randn(2, 3, 4)
+    with torch.autocast("cpu", low):
+        form = torch.bilinear(a, b, w)
+    exact = torch.einsum("ni,kij,nj->nk", a.double(), w.double(), b.double())
+    bound = torch.einsum("ni,kij,nj->nk", a.double().abs(), w.double().abs(), b.double().abs())
+    assert form.dtype == torch.float32
+    assert ((form - exact).abs() <= 6 * torch.finfo(low).eps * bound).all() and not torch.allclose(
+        form.double(), exact, rtol=1e-6
+    )
 
 
 def test_float64_integers_complex_numbers_and_sparse_tensors_stay_what_they_are():

@@ -251,3 +251,15 @@ def test_memory_of_cuda_tensors_is_told_and_that_of_others_is_not():
     wrong.requires_grad, wrong.dtype = False, torch.bfloat16
     with pytest.raises(TypeError, match="NumPy has no bfloat16"):
         interface(wrong)
+
+
+def test_an_array_of_another_dtype_is_a_copy_that_may_be_forbidden():
+    x = torch.ones(2)
+    assert x.__array__(copy=False).ctypes.data == x.data_ptr()
+    assert x.__array__(np.float32, copy=False).ctypes.data == x.data_ptr()
+    assert x.__array__(np.float32, copy=True).ctypes.data != x.data_ptr()
+    assert x.__array__(np.float64).dtype == np.float64
+    with pytest.raises(
+        ValueError, match="__array__: copy=False, but a tensor of torch.float32 as an array of .*float64"
+    ):
+        x.__array__(np.float64, copy=False)

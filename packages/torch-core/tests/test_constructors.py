@@ -115,3 +115,45 @@ def test_new_keeps_the_dtype_of_its_tensor():
         assert x.new(3).dtype == x.new([1, 0]).dtype == x.new(torch.Size([])).dtype == dtype
         with pytest.raises(TypeError, match="to convert"):
             x.new(torch.ones(2))
+
+
+@pytest.mark.parametrize(
+    "name", ["float64", "float32", "float16", "int64", "int16", "int8", "uint8", "bool", "complex64"]
+)
+def test_a_numpy_scalar_keeps_its_dtype(name):
+    numpy = pytest.importorskip("numpy")
+    scalar, dtype = getattr(numpy, name if name != "bool" else "bool_")(1), getattr(torch, name)
+    assert torch.tensor(scalar).dtype == torch.tensor([[scalar]]).dtype == torch.as_tensor(scalar).dtype == dtype
+    assert torch.tensor([scalar, 2.5]).dtype == torch.promote_types(dtype, torch.float32)
+    assert torch.tensor([2, scalar]).dtype == torch.promote_types(dtype, torch.int64)
+
+
+def test_types_of_python_are_dtypes_of_64_bits():
+    kinds = {float: torch.float64, int: torch.int64, bool: torch.bool, complex: torch.complex128}
+    for kind, dtype in kinds.items():
+        assert torch.zeros(1, dtype=kind).dtype == torch.ones(1).to(kind).dtype == dtype
+
+
+def test_what_has_no_dtype_is_named():
+    for data, name in ((None, "NoneType"), ([None], "NoneType"), ({1}, "set"), ([object()], "object")):
+        with pytest.raises(RuntimeError, match=f"tensor: could not infer a dtype: invalid data type '{name}'"):
+            torch.tensor(data)
+    with pytest.raises(TypeError, match="invalid data type 'str'"):
+        torch.tensor("a")
+
+
+def test_sizes_and_tuples_add_up_to_sizes():
+    size = torch.Size([1, 2])
+    for total in (size + (3,), (3,) + size, size + size, size + ()):
+        assert type(total) is torch.Size
+    assert (3,) + size == (3, 1, 2)
+    assert type(("a",) + size) is tuple
+    for other in ([1], 1, None):
+        with pytest.raises(TypeError):
+            size + other
+        with pytest.raises(TypeError):
+            other + size
+
+
+def test_the_complex_dtype_of_halves():
+    assert torch.float16.to_complex() == torch.complex32 and torch.bfloat16.to_complex() == torch.complex64

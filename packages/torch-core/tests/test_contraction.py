@@ -1,4 +1,4 @@
-"""Products of tensors against NumPy: einsum, tensordot and their kin."""
+"""Products of tensors against NumPy: einsum, tensordot and the like."""
 
 import numpy as np
 import pytest

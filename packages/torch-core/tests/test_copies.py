@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from torch._copies import VIEWS
+from torch._operators.copies import VIEWS
 
 ARGUMENTS = {
     "as_strided": ((2, 2), (1, 3), 1), "diagonal": (1,), "expand": ((5, 3, 4),), "narrow": (1, 1, 2), "permute": ((1, 0),),

@@ -87,3 +87,14 @@ def test_a_pinned_level_is_told():
     code = "import os; os.environ['TORCH_CPU_LEVEL'] = 'v2'; from torch import doctor; print(doctor.report())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert "kernels       v2 (pinned by TORCH_CPU_LEVEL; the processor has v" in done.stdout
+
+
+def test_two_versions_side_by_side_are_a_problem(tmp_path, monkeypatch):
+    for version in ("0.1.0", "0.2.0"):
+        folder = tmp_path / version / f"torch_autograd-{version}.dist-info"
+        folder.mkdir(parents=True)
+        (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: torch-autograd\nVersion: {version}\n")
+        monkeypatch.syspath_prepend(tmp_path / version)
+    (said,) = (p for p in doctor.problems(found()) if "side by side" in p)
+    assert said.startswith("torch-autograd is installed in versions 0.1.0 and 0.2.0 side by side")
+    assert "--force-reinstall --no-index" in said

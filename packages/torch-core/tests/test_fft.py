@@ -196,8 +196,7 @@ def test_errors_say_what_was_wrong(call, error, text):
         call(torch.ones(2, 3))
 
 
-# --- frames
-# ------------------------------------------------------------------------------------------------------------------
+# --- frames ---
 
 
 def frames(x, n_fft, hop, window):
@@ -274,8 +273,7 @@ def test_frames_that_cannot_be_are_refused(call, text):
         call(torch.ones(40))
 
 
-# --- the functions of 2018
-# ------------------------------------------------------------------------------------------------------------------
+# --- the functions of 2018 ---
 
 
 def test_the_functions_of_2018_take_pairs():

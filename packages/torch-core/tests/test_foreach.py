@@ -1,8 +1,8 @@
 import pytest
 import torch
-from torch import _foreach
+from torch._operators import foreach
 
-NAMES = sorted(n.removeprefix("_foreach_") for n in _foreach.__all__)
+NAMES = sorted(n.removeprefix("_foreach_") for n in foreach.__all__)
 
 
 def tensors(low=0.2, high=0.9, seed=0):
@@ -14,7 +14,7 @@ def same(ours, expected):
     return len(ours) == len(expected) and all(torch.equal(a, b) for a, b in zip(ours, expected, strict=True))
 
 
-@pytest.mark.parametrize("name", [n for n in NAMES if n.removesuffix("_") in _foreach.UNARY])
+@pytest.mark.parametrize("name", [n for n in NAMES if n.removesuffix("_") in foreach.UNARY])
 def test_each_tensor_goes_through_the_operator(name):
     given = [t for t in tensors() if t.numel() or name != "max"]
     expected = [getattr(t.clone(), name)() for t in given]
@@ -37,7 +37,7 @@ def others(name):
 
 @pytest.mark.parametrize(
     "name, other",
-    [(n, o) for n in NAMES if n.removesuffix("_") in _foreach.BINARY for o in others(n)],
+    [(n, o) for n in NAMES if n.removesuffix("_") in foreach.BINARY for o in others(n)],
     ids=lambda v: v if isinstance(v, str) else type(v).__name__,
 )
 def test_the_second_argument_is_a_number_a_list_of_numbers_or_tensors(name, other):

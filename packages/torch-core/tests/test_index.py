@@ -175,6 +175,7 @@ def test_searching_and_counting():
             torch.bucketize(torch.from_numpy(values), torch.from_numpy(edges), right=right).numpy(), want
         )
     assert torch.bincount(torch.tensor([1, 3, 1]), minlength=6).tolist() == [0, 2, 0, 1, 0, 0]
+    assert torch.bincount(torch.zeros(0, dtype=torch.int64), torch.zeros(0), 2).dtype == torch.int64
     assert torch.bincount(torch.tensor([1, 1]), weights=torch.tensor([0.5, 2.0])).tolist() == [0, 2.5]
     with pytest.raises(RuntimeError, match="non-negative integral inputs, got -1"):
         torch.bincount(torch.tensor([-1]))

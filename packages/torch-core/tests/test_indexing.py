@@ -159,3 +159,14 @@ def test_a_scatter_reduction_that_a_dtype_has_not_is_refused_before_self_is_chan
         ):
             call(x, 0, index, src, reduce, include_self=include_self)
         assert x.tolist() == [1, 0, 1, 1]
+
+
+def test_leading_ones_of_a_value_fall_away():
+    x = torch.zeros(3, 3)
+    i = torch.arange(3)
+    x[i, i.flip(0)] = torch.tensor([[1.0, 2.0, 3.0]])
+    assert x.tolist() == [[0, 0, 1], [0, 2, 0], [3, 0, 0]]
+    x[i] = torch.ones(1, 1, 3, 3)
+    assert x.sum().item() == 9
+    with pytest.raises(RuntimeError, match=r"value tensor of shape \[2, 3\] cannot be broadcast"):
+        x[i, i] = torch.ones(2, 3)

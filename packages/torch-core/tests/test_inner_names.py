@@ -120,3 +120,66 @@ def test_keys_of_trees_by_container():
 
     assert _pytree._dict_flatten_with_keys({"a": 1}) == ([(_pytree.MappingKey("a"), 1)], ["a"])
     assert _pytree._list_flatten_with_keys([3]) == ([(_pytree.SequenceKey(0), 3)], None)
+
+
+def test_lists_of_tensors_are_cut_by_type_and_size():
+    tensors = [torch.ones(2), torch.ones(5), torch.ones(1), torch.ones(1, dtype=torch.int64)]
+    some = list(torch._utils._take_tensors(tensors, 12))
+    assert [[t.numel() for t in each] for each in some] == [[2], [5], [1], [1]] and some[-1][0].dtype == torch.int64
+
+
+def test_dims_strides_and_formats_that_decompositions_ask_for():
+    common = torch._prims_common
+    x = torch.ones(2, 3, 4, 5)
+    assert common.make_contiguous_strides_for(x.shape) == x.stride()
+    assert common.make_contiguous_strides_for((2, 3, 4), row_major=False) == torch.ones(2, 4, 3).mT.stride()
+    assert common.canonicalize_dims(4, (-1, 0)) == (3, 0) and common.canonicalize_dim(0, -1) == 0
+    with pytest.raises(IndexError, match=r"range of \[-4, 3\], but got 4"):
+        common.canonicalize_dim(4, 4)
+    assert common.get_computation_dtype(torch.float16) == torch.float32
+    assert common.suggest_memory_format(x.to(memory_format=torch.channels_last)) == torch.channels_last
+    assert common.suggest_memory_format(x) == torch.contiguous_format
+
+
+def test_second_names_are_the_things_themselves():
+    assert torch._C._LinAlgError is torch.linalg.LinAlgError and torch._C.Tag is torch.Tag
+    assert torch.Tag.nondeterministic_seeded.name == "nondeterministic_seeded"
+    assert torch.accelerator.memory.empty_cache is torch.accelerator.empty_cache
+    assert torch.mps.event.Event is torch.mps.Event and not torch.backends.xnnpack.enabled
+    assert torch._has_compatible_shallow_copy_type(torch.ones(1), torch.ones(2, 2))
+    assert not torch._has_compatible_shallow_copy_type(torch.ones(1), torch.ones(1).to_sparse())
+
+
+def test_conversions_keep_parameters_and_say_so_where_others_would_be_wanted():
+    future = torch.__future__
+    future.set_overwrite_module_params_on_conversion(False)
+    assert not future.get_overwrite_module_params_on_conversion()
+    with pytest.raises(NotImplementedError, match="set_swap_module_params_on_conversion: Module.to"):
+        future.set_swap_module_params_on_conversion(True)
+
+
+def test_products_come_in_a_wider_dtype():
+    from torch._higher_order_ops.out_dtype import out_dtype
+
+    a = torch.full((2, 3), 100, dtype=torch.int8)
+    assert out_dtype(torch.ops.aten.mm.default, torch.int32, a, a.T).tolist() == [[30000, 30000], [30000, 30000]]
+    with pytest.raises(TypeError, match="out_dtype: expected a torch.dtype as second argument, got str"):
+        out_dtype(torch.ops.aten.mm.default, "int32", a, a.T)
+
+
+def test_a_convolution_under_its_inner_name():
+    x, w = torch.arange(16.0).view(1, 1, 4, 4), torch.ones(1, 1, 3, 3)
+    found = torch.ops.aten._convolution(x, w, None, (1, 1), (0, 0), (1, 1), False, (0, 0), 1, False, False, True, True)
+    assert found.flatten().tolist() == [45, 54, 81, 90]
+
+
+def test_views_know_that_they_are_views():
+    x = torch.ones(2, 3)
+    assert x[0]._is_view() and x.t()._is_view() and not x._is_view() and not (x + 1)._is_view()
+
+
+def test_tensors_for_tensor_cores_are_classes_that_say_what_is_missing():
+    assert issubclass(torch.sparse.SparseSemiStructuredTensorCUTLASS, torch.sparse.SparseSemiStructuredTensor)
+    for call in (torch.sparse.to_sparse_semi_structured, torch.sparse.SparseSemiStructuredTensorCUSPARSELT.from_dense):
+        with pytest.raises(NotImplementedError, match="SparseSemiStructuredTensor.*computed by tensor cores"):
+            call(torch.ones(4, 4))

@@ -285,3 +285,22 @@ def test_what_a_function_raises_arrives():
 
     with pytest.raises(TypeError, match="^mine$"):
         torch.ops.testraises.f(torch.ones(1))
+
+
+def test_arguments_in_memory_that_gpus_share_are_named_before_or_after_the_definition():
+    lib = torch.library.Library("testshared", "DEF")
+    lib.register_symm_mem_args("reduce", ["x"])
+    lib.define("reduce(Tensor x, Tensor y, str group_name) -> Tensor")
+    overload = torch.ops.testshared.reduce.default
+    assert overload.symm_mem_args == {"x"}
+    lib.register_symm_mem_args(overload, ["x", "y"])
+    assert overload.symm_mem_args == {"x", "y"}
+    with pytest.raises(ValueError, match="Cannot register empty arg_names list for testshared::reduce"):
+        lib.register_symm_mem_args("reduce", [])
+    with pytest.raises(ValueError, match=r"testshared::reduce has no argument 'z': reduce\(Tensor x"):
+        lib.register_symm_mem_args("testshared::reduce", ["x", "z"])
+    with pytest.raises(TypeError, match="a list of names, got the str 'x'"):
+        lib.register_symm_mem_args("reduce", "x")
+    with pytest.raises(RuntimeError, match="either a name or an OpOverload"):
+        lib.register_symm_mem_args(torch.ops.testshared.reduce, ["x"])
+    assert overload.symm_mem_args == {"x", "y"}

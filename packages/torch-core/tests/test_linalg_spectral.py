@@ -1,5 +1,7 @@
 """Orthogonal and spectral factorizations, least squares, norms and functions of matrices against NumPy and SciPy."""
 
+import math
+
 import numpy as np
 import pytest
 import torch
@@ -123,7 +125,7 @@ def test_matrices_that_are_not_finite_are_refused(bad):
     for call in (L.svd, L.svdvals, L.eigh, L.pinv, lambda a: L.lstsq(a, a)):
         with pytest.raises(L.LinAlgError, match="linalg.*: .* non-finite values"):
             call(a)
-    for call in (L.eig, L.eigvals, L.matrix_exp):
+    for call in (L.eig, L.eigvals):
         with pytest.raises(RuntimeError, match="linalg.*: .* infs or NaNs"):
             call(a)
 
@@ -233,6 +235,8 @@ def test_the_exponential_is_scipys_at_any_scale(dtype):
         )
     close(torch.matrix_exp(torch.tensor([[0.0, 1.0], [0.0, 0.0]])), [[1, 1], [0, 1]])
     assert L.matrix_exp(torch.zeros(0, 3, 3)).shape == (0, 3, 3)
+    one, other = L.matrix_exp(torch.tensor([[[0.0, math.inf], [0.0, 0.0]], [[0.0, 1.0], [0.0, 0.0]]]))
+    assert one.isnan().all() and other.tolist() == [[1.0, 1.0], [0.0, 1.0]]
 
 
 @each_dtype
@@ -240,6 +244,17 @@ def test_the_exponential_is_scipys_at_any_scale(dtype):
 def test_powers_of_matrices(dtype, n):
     a = matrices(2, 3, 3, dtype=dtype)
     close(a.matrix_power(n), np.linalg.matrix_power(a.numpy(), n))
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, torch.uint8, torch.float16, torch.bfloat16])
+def test_powers_of_any_dtype_are_products(dtype):
+    a = torch.tensor([[1, 1], [0, 1]], dtype=dtype)
+    power = a.matrix_power(5)
+    assert power.dtype == dtype and power.tolist() == [[1, 5], [0, 1]]
+    with pytest.raises(RuntimeError, match="matrix_power: (Expected a floating point|Low precision dtypes)"):
+        a.matrix_power(-1)
+    with pytest.raises(RuntimeError, match=r"must have at least 2 dimensions, got shape \(2,\)"):
+        a[0].matrix_power(2)
 
 
 @each_dtype

@@ -1,6 +1,8 @@
 """Modules and names that programs ask torch for beside its operators."""
 
 import operator
+import subprocess
+import sys
 import typing
 
 import pytest
@@ -149,3 +151,19 @@ def test_switches_of_backends_are_set_for_a_block():
     assert not cudnn.is_acceptable(torch.ones(1)) and torch.backends.mkldnn.set_flags(False) == (False,)
     with pytest.raises(AttributeError, match="no setting 'nonsense'"):
         cudnn.set_flags(nonsense=1)
+
+
+def test_completing_names_of_torch_offers_all_of_them_and_loads_nothing():
+    code = (
+        "import sys, rlcompleter, torch\n"
+        "before = {m for m in sys.modules if m.startswith('torch')}\n"
+        "completer = rlcompleter.Completer({'torch': torch})\n"
+        "completer.complete('torch.', 0)\n"
+        "offered = {m.removesuffix(')').removesuffix('(') for m in completer.matches}\n"
+        "print({m for m in sys.modules if m.startswith('torch')} - before)\n"
+        "print({f'torch.{n}' for n in dir(torch) if n[0] != '_'} - offered)\n"
+        "completer.complete('torch.linalg.', 0)\n"
+        "print('torch.linalg.qr(' in completer.matches, 'torch.add(' in offered or 'torch.add' in offered)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.stdout.splitlines() == ["set()", "set()", "True True"], done.stderr

@@ -307,3 +307,18 @@ def test_a_function_is_called_as_it_is_and_what_it_calls_is_seen():
     assert scaled(x, x).item() == 10.0 and names == ["scaled", "mul"]
     assert x.to(torch.float64).dtype == torch.float64 and names[-1] == "to"
     assert torch.overrides._get_overloaded_args((1, x, torch.ones(1)))[0] is x
+
+
+def test_an_override_that_changes_its_arguments_changes_those_of_the_caller_and_no_others():
+    class Greedy(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            for a in args:
+                if type(a) is Greedy:
+                    super().__torch_function__(torch.Tensor.add_, types, (a, 1))
+            return super().__torch_function__(func, types, args, kwargs or {})
+
+    x, plain = torch.zeros(2).as_subclass(Greedy), torch.ones(2)
+    assert torch.add(x, plain).as_subclass(torch.Tensor).tolist() == [2.0, 2.0]
+    assert x.as_subclass(torch.Tensor).tolist()[0] >= 1.0 and plain.tolist() == [1.0, 1.0]
+    assert type(plain + plain) is torch.Tensor

@@ -120,6 +120,21 @@ def test_a_distribution_of_ours_is_no_strangers(tmp_path, requires, files):
     assert run_alone("from torch import _install; print(_install.is_strangers('torch-optim'))", tmp_path) == "False"
 
 
+def test_another_torch_that_lies_over_ours_is_named_when_it_comes_to_a_file_of_ours(tmp_path):
+    torn = (
+        tmp_path / "torch"
+    )  # what pip leaves: their __init__ and _C, and those of our files whose names they do not have
+    torn.mkdir()
+    for name in ("_seams.py", "_install.py"):
+        shutil.copy(CORE / "torch" / name, torn / name)
+    (torn / "_C.py").touch()
+    (torn / "__init__.py").write_text("from . import _seams\n")
+    code = f"import sys; sys.path.insert(0, {str(tmp_path)!r})\ntry:\n    import torch\nexcept ImportError as e:\n    print(e)"
+    done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, timeout=60)
+    assert "shares its folder with files of another torch: " in done.stdout, done.stderr
+    assert "pip uninstall torch; pip install --force-reinstall" in done.stdout
+
+
 def test_files_of_another_torch_among_ours_are_named_at_import(tmp_path):
     shutil.copytree(CORE / "torch", tmp_path / "torch", symlinks=True)
     (tmp_path / "torch" / "lib" / "libtorch_cpu.so").touch()
@@ -223,3 +238,19 @@ def test_a_name_that_waits_in_a_module_is_found_there(name):
 
 def test_dir_shows_parts_and_the_names_out_of_parts():
     assert {"nn", "optim", "save", "no_grad", "Tensor"} <= set(dir(torch))
+
+
+def test_a_part_that_is_removed_while_a_program_runs_is_missing_from_then_on(tmp_path):
+    write_part(tmp_path, "nn", "from . import late\n")
+    (tmp_path / "torch" / "nn" / "late.py").write_text("")
+    code = (
+        "import shutil, torch, torch.nn as nn\n"
+        f"shutil.rmtree({str(tmp_path / 'torch' / 'nn')!r})\n"
+        "print(torch.nn is nn, torch.ones(2).sum().item())\n"
+        "try:\n    import torch.nn.other\nexcept ModuleNotFoundError as e:\n    print(e)\n"
+        "del sys.modules['torch.nn'], torch.nn\n"
+        "try:\n    import torch.nn\nexcept ModuleNotFoundError as e:\n    print(e)"
+    )
+    kept, inner, part = run_alone(code, tmp_path).splitlines()
+    assert kept == "True 2.0" and inner == "No module named 'torch.nn.other'"
+    assert part.startswith("torch.nn is in the distribution 'torch-nn', which is not installed: pip install")

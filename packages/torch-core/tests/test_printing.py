@@ -43,6 +43,16 @@ def test_options_change_and_come_back():
 
 def test_format_of_a_number():
     assert f"{torch.tensor(1.5):.2f}" == "1.50" and f"{torch.tensor([1.5])}" == "tensor([1.5000])"
+    assert f"{torch.tensor(0.1, dtype=torch.float64)} {torch.tensor(3)} {torch.tensor(True)}" == "0.1 3 True"
+    assert "{}".format(torch.tensor(-2.5)) == "-2.5" and str(torch.tensor(-2.5)) == "tensor(-2.5000)"  # noqa: UP032
+    assert f"{torch.empty((), device='meta')}".startswith("tensor(..., device='meta'")
+
+
+def test_format_of_a_subclass_is_its_text():
+    class Named(torch.Tensor):
+        pass
+
+    assert f"{torch.tensor(2.5).as_subclass(Named)}" == "Named(2.5000)"
 
 
 def test_lines_of_complex_numbers_break_where_pytorchs_do():
@@ -51,3 +61,10 @@ def test_lines_of_complex_numbers_break_where_pytorchs_do():
         "tensor([-4.-12.j, -3.-9.j, -2.-6.j, -1.-3.j,  0.+0.j,  1.+3.j,  2.+6.j,\n         3.+9.j,  4.+12.j])"
     )
     assert repr(torch.arange(8).to(torch.complex64) / 4).splitlines()[0].count("j") == 7
+
+
+def test_numbers_that_are_not_finite_stand_as_they_are():
+    assert repr(torch.tensor([float("nan"), float("inf"), -float("inf")])) == "tensor([nan, inf, -inf])"
+    assert repr(torch.tensor([0.0, float("nan")])) == "tensor([0., nan])"
+    assert repr(torch.tensor([1.0, float("nan")])) == "tensor([1., nan])"
+    assert repr(torch.tensor([10.0, -float("inf")])) == "tensor([10., -inf])"

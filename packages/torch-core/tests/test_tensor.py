@@ -25,7 +25,7 @@ def test_data_decides_shape_and_dtype():
         ([[1], [2, 3]], ValueError, "expected sequence of length 1 at dim 1"),
         ([1, "a"], TypeError, "invalid data type 'str'"),
         ([1, [2]], ValueError, "a list stands where other items at dim 1 are numbers"),
-        (None, TypeError, "NoneType"),
+        (None, RuntimeError, "NoneType"),
         (2**70, OverflowError, "does not fit into 64 bits"),
     ],
 )

@@ -1,5 +1,8 @@
 """torch.testing: what counts as close, and what the messages say."""
 
+import subprocess
+import sys
+
 import pytest
 import torch
 from torch.testing import assert_allclose, assert_close, make_non_contiguous, make_tensor
@@ -75,3 +78,21 @@ def test_non_contiguous_copies():
     x = torch.rand(3, 4)
     y = make_non_contiguous(x)
     assert torch.equal(x, y) and not y.is_contiguous() and y.storage_offset() > 0
+
+
+def test_tolerances_of_dtypes_are_the_widest_of_them():
+    from torch.testing._comparison import default_tolerances, get_tolerances
+
+    assert default_tolerances(torch.float32) == (1.3e-6, 1e-5)
+    assert default_tolerances(torch.ones(1).half(), torch.float64) == (1e-3, 1e-5)
+    assert default_tolerances(torch.int64) == (0.0, 0.0)
+    assert get_tolerances(torch.float16, rtol=0.5, atol=0.25) == (0.5, 0.25)
+    with pytest.raises(ValueError, match="got no rtol"):
+        get_tolerances(torch.float16, rtol=None, atol=1.0)
+    with pytest.raises(ValueError, match="at least one tensor or dtype"):
+        default_tolerances()
+
+
+def test_torch_does_not_import_its_testing():
+    script = "import sys, torch; print([m for m in sys.modules if m.startswith('torch.testing')])"
+    assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout == "[]\n"

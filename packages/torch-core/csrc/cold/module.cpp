@@ -2,8 +2,8 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include "blas/blas.h"
 #include "settings.h"
-#include "torch/core/blas.h"
 #include "torch/core/cpu.h"
 
 namespace py = pybind11;

@@ -5,8 +5,8 @@
 
 #include <string>
 
+#include "blas/blas.h"
 #include "torch/core/allocator.h"
-#include "torch/core/blas.h"
 
 namespace py = pybind11;
 

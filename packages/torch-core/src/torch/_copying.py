@@ -2,7 +2,6 @@
 
 import warnings
 from copy import deepcopy as copy_any
-from pickle import PickleBuffer
 from weakref import WeakValueDictionary
 
 from . import _C
@@ -119,6 +118,8 @@ class PickledStorage:
     def __reduce_ex__(self, protocol):
         expect_blocks(self.storage.nbytes())
         if protocol >= 5:
+            from pickle import PickleBuffer  # here, for the sake of `import torch.nn`
+
             return _C._restore, (PickleBuffer(self.storage),)
         return _C._restore, (_C._bytes(self.storage),)
 

@@ -20,7 +20,7 @@ _disabled = _C._disabled_torch_dispatch_impl
 
 
 class _State(threading.local):
-    """Of a thread: its modes, the innermost last, and whether nobody is asked."""
+    """Of a thread: its modes, the innermost last, and whether none is asked."""
 
     def __init__(self):
         self.modes, self.off = [], False
@@ -47,7 +47,7 @@ def _answering(values, found):
 
 
 def ask(operator: Callable[..., Any], text: str, values: tuple[Any, ...]) -> Any:
-    """What a mode or a class makes of a call; NotImplemented when nobody is there."""
+    """What a mode or a class makes of a call; NotImplemented when there is neither."""
     found = [] if _state.off else _answering(values, [])
     if not found and (_state.off or not _state.modes):
         return NotImplemented
@@ -95,7 +95,7 @@ def asks(values: Any) -> list[Any] | None:
 
 
 def item(tensor: Any) -> Any:
-    """The number of a tensor without memory, which its class has to know; RuntimeError when nobody is asked."""
+    """The number of a tensor without memory, which its class has to know; RuntimeError when none is asked."""
     if _state.off:
         raise RuntimeError(f"item: a {type(tensor).__name__} has no memory, and its __torch_dispatch__ was not asked")
     from .ops import aten

@@ -21,3 +21,14 @@ def _distributed_rpc():
     module = ModuleType("torch._C._distributed_rpc")
     module._is_current_rpc_agent_set = lambda: False
     return module
+
+
+def _onnx():
+    """``torch._C._onnx``: the choices of an export, which torch.onnx has.
+
+    >>> torch._C._onnx.TrainingMode is torch.onnx.TrainingMode
+    True
+    """
+    module = ModuleType("torch._C._onnx")
+    module.__getattr__ = lambda name: getattr(need("onnx"), name)
+    return module

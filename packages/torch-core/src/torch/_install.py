@@ -61,3 +61,8 @@ def stranger(dist: str) -> str:
     # The registry's torch writes over files of torch-core and of every part; pip takes it for an upgrade of ours.
     again = command(dist).replace("install", "install --force-reinstall", 1) if dist == "torch" else command(dist)
     return f"the installed {dist!r} is another project's package of the same name: pip uninstall {dist}; {again}"
+
+
+def overwritten() -> str:
+    """Return what to do where another torch was installed over files of ours: pip takes it for an upgrade."""
+    return f"torch-core shares its folder with files of another torch: {stranger('torch')}"

@@ -44,6 +44,7 @@ def _are_functorch_transforms_active():
 
 
 _is_tracing = _get_cudnn_enabled = _are_functorch_transforms_active
+_has_xpu = _has_mps = _has_cuda = False
 
 
 def _show_config():
@@ -188,10 +189,31 @@ _OF_PROGRAMS = {
     "FutureType", "Graph", "IntType", "ListType", "Node", "NoneType", "NumberType", "OptionalType", "PyObjectType",
     "StringType", "TensorType", "TupleType", "Type", "UnionType", "Use", "Value", "parse_ir", "parse_type",
 }  # fmt: skip
+# The module of torch.jit that answers for others.
+_FROM_PROGRAMS = {
+    "CompilationUnit": "torch.jit", "FileCheck": "torch.jit._filecheck", "FunctionSchema": "torch.jit._schema",
+    "Argument": "torch.jit._schema", "ScriptFunction": "torch.jit", "ScriptModule": "torch.jit", "parse_schema": "torch.jit._schema",
+    "_create_function_from_graph": "torch.jit._passes", "_get_graph_executor_optimize": "torch.jit._passes",
+}  # fmt: skip
 
 
 def __getattr__(name):
-    if name in ("_distributed_c10d", "_distributed_rpc"):
+    if name in _FROM_PROGRAMS or name.startswith("_jit_"):
+        from ._parts import import_module
+
+        try:
+            return getattr(import_module(_FROM_PROGRAMS.get(name, "torch.jit._passes")), name)
+        except ModuleNotFoundError:
+            raise AttributeError(f"torch._C.{name}: programs are in 'torch-jit', which is not installed") from None
+    if name == "_LinAlgError":
+        from .linalg import LinAlgError
+
+        return LinAlgError
+    if name == "Tag":
+        from ._tags import Tag
+
+        return Tag
+    if name in ("_distributed_c10d", "_distributed_rpc", "_onnx"):
         from . import _faces_of_c
 
         return getattr(_faces_of_c, name)()

@@ -1,5 +1,5 @@
 """What ``torch.<name>`` means when torch-core's own namespace lacks the name: a part, a name out of a part, or a name of a
-module that waits until somebody asks.
+module that is imported at first use.
 """
 
 import sys
@@ -32,23 +32,27 @@ FUNCTIONAL = (
 )  # fmt: skip
 ATTRIBUTES.update(dict.fromkeys(FUNCTIONAL, "nn"))
 
-# Names of torch-core itself that wait in a module until somebody asks; a module may be asked for by its own name.
+# Functions of torch.nn.recurrent that programs find in `torch` itself.
+RECURRENT = ("gru", "gru_cell", "lstm", "lstm_cell", "rnn_relu", "rnn_relu_cell", "rnn_tanh", "rnn_tanh_cell")
+ATTRIBUTES.update(dict.fromkeys(RECURRENT, "nn"))
+
+# Names of torch-core itself that wait in a module for their first use; a module may be asked for by its own name.
 LAZY = {
     **dict.fromkeys(("set_printoptions", "get_printoptions", "printoptions"), "_printing"),
     **dict.fromkeys(("finfo", "iinfo"), "_limits"),
-    **dict.fromkeys(("set_default_tensor_type", "_tensor_classes"), "_legacy"),
-    **dict.fromkeys(("unique", "unique_consecutive"), "_unique"),
-    **dict.fromkeys(("ifft", "rfft", "irfft"), "_spectral"),
-    **dict.fromkeys(("lu", "btrifact"), "_factored"),
+    **dict.fromkeys(("set_default_tensor_type", "_tensor_classes"), "_compat.classes"),
+    **dict.fromkeys(("unique", "unique_consecutive"), "_operators.unique"),
+    **dict.fromkeys(("ifft", "rfft", "irfft"), "_compat.fft"),
+    **dict.fromkeys(("lu", "btrifact"), "_operators.lu"),
     **dict.fromkeys(("svd_lowrank", "pca_lowrank", "lobpcg"), "_lowrank"),
     **dict.fromkeys(("TypedStorage", "UntypedStorage", "Storage", "_storage_classes"), "storage"),
     **dict.fromkeys(
         (
             "adjoint", "combinations", "cov", "corrcoef", "empty_permuted", "gradient", "cdist", "pdist", "renorm",
         ),
-        "_composed",
+        "_operators.composed",
     ),
-    **dict.fromkeys(("histogram", "histogramdd", "nonzero_static", "unravel_index"), "_counting"),
+    **dict.fromkeys(("histogram", "histogramdd", "nonzero_static", "unravel_index"), "_operators.counting"),
     **dict.fromkeys(
         (
             "alias_copy", "as_strided_copy", "detach_copy", "diagonal_copy", "expand_copy", "indices_copy", "narrow_copy",
@@ -56,14 +60,14 @@ LAZY = {
             "transpose_copy", "unbind_copy", "unfold_copy", "unsqueeze_copy", "values_copy", "view_copy", "view_as_complex_copy",
             "view_as_real_copy", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "_chunk_cat",
         ),
-        "_copies",
+        "_operators.copies",
     ),
     **dict.fromkeys(
         (
             "_native_batch_norm_legit", "native_batch_norm", "native_group_norm", "segment_reduce", "_segment_reduce", "_softmax_backward_data",
             "_unsafe_masked_index", "_unsafe_masked_index_put_accumulate",
         ),
-        "_native",
+        "_operators.native",
     ),
     **dict.fromkeys(
         (
@@ -74,16 +78,17 @@ LAZY = {
     ),
     **dict.fromkeys(("Stream", "Event"), "_streams"),
     "Future": "futures",
+    "Tag": "_tags",
     "ScriptModule": "jit",
     "StorageBase": "storage",
-    **dict.fromkeys(("while_loop", "cond"), "_loops"),
-    **dict.fromkeys(("_convert_indices_from_coo_to_csr", "_convert_indices_from_csr_to_coo"), "_compressed_indices"),
+    **dict.fromkeys(("while_loop", "cond"), "_operators.loops"),
+    **dict.fromkeys(("_convert_indices_from_coo_to_csr", "_convert_indices_from_csr_to_coo"), "_operators.compressed"),
     "_nested_view_from_buffer": "nested._strided",
-    "legacy_contiguous_format": "_misc",
+    "legacy_contiguous_format": "_operators.predicates",
     **dict.fromkeys(
         ("_empty_affine_quantized", "_make_per_channel_quantized_tensor", "_make_per_tensor_quantized_tensor", "_scaled_mm", "lstsq", "matrix_rank",
          "solve", "symeig"),
-        "_refused",
+        "_operators.refused",
     ),
     **dict.fromkeys(
         (
@@ -99,8 +104,8 @@ LAZY = {
         ),
         "_qschemes",
     ),
-    **dict.fromkeys([f"_cast_{t}" for t in ("Byte", "Char", "Double", "Float", "Half", "Int", "Long", "Short")], "_old_casts"),
-    "_int_mm": "_native",
+    **dict.fromkeys([f"_cast_{t}" for t in ("Byte", "Char", "Double", "Float", "Half", "Int", "Long", "Short")], "_compat.casts"),
+    "_int_mm": "_operators.native",
     "OutOfMemoryError": "cuda",
     **dict.fromkeys(("autocast", "GradScaler"), "amp"),
     **dict.fromkeys(
@@ -117,33 +122,35 @@ LAZY = {
             "_check_tensor_all_with", "get_device_module", "_check_type", "_check_value", "_check_with", "_shape_as_tensor", "SymBool", "SymFloat", "SymInt",
             "sym_float", "sym_int", "sym_ite", "sym_max", "sym_min", "sym_not", "sym_sqrt", "sym_sum",
         ),
-        "_checks",
+        "_operators.checks",
     ),
     "fork_rng": "random",
-    **dict.fromkeys(("tensordot", "einsum", "chain_matmul"), "_products"),
+    **dict.fromkeys(("tensordot", "einsum", "chain_matmul"), "_operators.products"),
     **dict.fromkeys(
         (
             "sparse_coo_tensor", "sparse_csr_tensor", "sparse_csc_tensor", "sparse_bsr_tensor", "sparse_bsc_tensor",
             "sparse_compressed_tensor",
         ),
-        "_sparse_tensors",
+        "_operators.sparse",
     ),
     **dict.fromkeys(
         (
             "typename", "is_storage", "is_floating_point", "is_complex", "numel", "is_same_size", "is_nonzero", "set_flush_denormal",
             "compiled_with_cxx11_abi", "broadcast_shapes", "are_deterministic_algorithms_enabled", "use_deterministic_algorithms",
-            "is_signed", "is_conj", "is_inference", "is_distributed", "size", "stride", "expand", "expand_as", "repeat", "fill_",
+            "is_signed", "is_conj", "is_inference", "is_distributed", "_has_compatible_shallow_copy_type", "size", "stride", "expand", "expand_as", "repeat", "fill_",
             "zero_", "bernoulli_", "pin_memory", "get_float32_matmul_precision", "set_float32_matmul_precision",
             "get_deterministic_debug_mode", "set_deterministic_debug_mode", "get_num_interop_threads", "set_num_interop_threads",
             "get_default_device", "set_default_device", "from_file", "gcd_", "get_device", "has_lapack", "has_mkl", "has_openmp", "is_neg",
             "has_cuda", "has_cudnn", "has_mps", "set_vital",
             "is_deterministic_algorithms_warn_only_enabled", "is_warn_always_enabled", "lcm_", "set_warn_always", "to_dlpack", "xlogy_",
         ),
-        "_misc",
+        "_operators.predicates",
     ),
 }  # fmt: skip
 MODULES = (
+    "_VF",
     "__config__",
+    "__future__",
     "_classes",
     "_custom_ops",
     "_functorch",
@@ -224,6 +231,8 @@ def _exists(name: str) -> bool:
 
 def attribute(name: str):
     """What ``torch.<name>`` means when torch-core itself has no such name: a part, or a name out of a part."""
+    if _completes(sys._getframe(2)):
+        raise AttributeError(f"torch.{name} is not loaded for the sake of its completion")
     if name in MODULES:
         return import_module(f"torch.{name}")
     if name == "torch":  # `from torch import torch`, which editors write
@@ -233,7 +242,7 @@ def attribute(name: str):
     if name in LAZY:
         module = import_module(f"torch.{LAZY[name]}")
         return module if name == LAZY[name] else _keep(name, getattr(module, name))
-    for kind, module in (("Tensor", "torch._legacy"), ("Storage", "torch.storage")):
+    for kind, module in (("Tensor", "torch._compat.classes"), ("Storage", "torch.storage")):
         if name.endswith(kind) and name.removesuffix(kind) in TYPED:
             return _keep(name, import_module(module).make(name))
     if name in COMPILED_TYPES:
@@ -242,7 +251,7 @@ def attribute(name: str):
         except ModuleNotFoundError:  # torch-jit is not installed
             pass
     if name.startswith("_foreach_"):
-        module = import_module("torch._foreach")
+        module = import_module("torch._operators.foreach")
         if name in module.__all__:
             return _keep(name, getattr(module, name))
     if name in ALIASES:
@@ -262,9 +271,17 @@ def attribute(name: str):
         return module
     if name in FUNCTIONAL:
         module = module.functional
+    if name in RECURRENT:
+        module = import_module("torch.nn.recurrent")
     if name == "_grouped_mm":
         return _keep(name, module.functional.grouped_mm)
     return _keep(name, getattr(module, name))
+
+
+def _completes(frame) -> bool:
+    """Whether the completion of an interactive interpreter asks: it reads every name in turn, to see which are callable,
+    and would wait for each part to load. A name that it cannot read is offered all the same."""
+    return frame is not None and frame.f_globals.get("__name__") == "rlcompleter"
 
 
 def _keep(name: str, value):

@@ -137,7 +137,7 @@ def install() -> None:
     if isfile(join(sys.modules["torch"].__path__[0], "lib", "libtorch_cpu.so")):
         from torch import _install
 
-        raise ImportError(f"torch-core shares its folder with files of another torch: {_install.stranger('torch')}")
+        raise ImportError(_install.overwritten())
     if Finder not in sys.meta_path:
         sys.meta_path.append(Finder)
     # Pickled models name functions and the base of Tensor by where PyTorch has them.

@@ -1,6 +1,74 @@
 """Questions about shapes that PyTorch's own decompositions ask."""
 
-__all__ = ["is_contiguous", "is_contiguous_or_false", "is_non_overlapping_and_dense"]
+import torch
+
+__all__ = [
+    "DeviceLikeType", "canonicalize_dim", "canonicalize_dims", "get_computation_dtype", "is_contiguous", "is_contiguous_or_false",
+    "is_non_overlapping_and_dense", "make_contiguous_strides_for", "suggest_memory_format",
+]  # fmt: skip
+
+DeviceLikeType = str | torch.device | int
+
+
+def canonicalize_dim(rank, idx, wrap_scalar=True):
+    """A dim counted from the front.
+
+    >>> from torch._prims_common import canonicalize_dim
+    >>> canonicalize_dim(3, -1)
+    2
+    """
+    span = max(rank, 1) if wrap_scalar else rank
+    if not -span <= idx < span:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-span}, {span - 1}], but got {idx})")
+    return idx % span
+
+
+def canonicalize_dims(rank, indices, wrap_scalar=True):
+    """A dim, or several, counted from the front."""
+    if isinstance(indices, int):
+        return canonicalize_dim(rank, indices, wrap_scalar)
+    return tuple(canonicalize_dim(rank, i, wrap_scalar) for i in indices)
+
+
+def get_computation_dtype(dtype):
+    """The dtype in which sums of this one are computed.
+
+    >>> from torch._prims_common import get_computation_dtype
+    >>> get_computation_dtype(torch.bfloat16)
+    torch.float32
+    """
+    return torch.float32 if dtype in (torch.bfloat16, torch.float16) else dtype
+
+
+def make_contiguous_strides_for(shape, row_major=True):
+    """The strides of a dense tensor of this shape, with the last dim, or the one before it, as the fastest.
+
+    >>> from torch._prims_common import make_contiguous_strides_for
+    >>> make_contiguous_strides_for((2, 3, 4)), make_contiguous_strides_for((2, 3, 4), row_major=False)
+    ((12, 4, 1), (12, 1, 3))
+    """
+    strides = []
+    step = 1
+    for size in reversed(shape):
+        strides.append(step)
+        step *= max(size, 1)
+    if not row_major and len(shape) > 1:
+        strides[0], strides[1] = max(shape[-2], 1), 1
+    return tuple(reversed(strides))
+
+
+def suggest_memory_format(x):
+    """The memory format in which a tensor lies.
+
+    >>> from torch._prims_common import suggest_memory_format
+    >>> suggest_memory_format(torch.ones(1, 2, 3, 4).to(memory_format=torch.channels_last))
+    torch.channels_last
+    """
+    for format in (torch.contiguous_format, torch.channels_last, torch.channels_last_3d):
+        if x.dim() == {torch.channels_last: 4, torch.channels_last_3d: 5}.get(format, x.dim()):
+            if x.is_contiguous(memory_format=format):
+                return format
+    return torch.contiguous_format
 
 
 def is_contiguous(a):

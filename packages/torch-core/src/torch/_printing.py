@@ -105,7 +105,9 @@ def _formatter(values):
         def style(v):
             return form(v) if math.isfinite(v) else str(v)
 
-    width = max((len(style(v)) for v in values), default=0)
+    # As PyTorch: what is not finite is as wide as it is, and moves nothing else.
+    lined_up = values if style is str else [v for v in finite if v]
+    width = max((len(style(v)) for v in lined_up), default=0)
     return lambda v: style(v).rjust(width)
 
 

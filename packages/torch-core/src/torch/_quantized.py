@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from . import _C
 from ._dtypes import qint8, qint32, quint8
+from ._pytree import tree_iter, tree_map_only
 from ._qschemes import per_channel_affine, per_tensor_affine
 
 #: dtype -> the dtype of its integers, least and greatest
@@ -53,7 +54,7 @@ class QuantizedTensor(_C.Tensor):
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
         name = func.__name__
-        own = next(x for x in _tensors((args, kwargs or {})))
+        own = next(filter(_is_quantized, tree_iter((args, kwargs or {}))))
         if name in ("relu", "relu_"):
             return own._ordered(lambda x: x.clamp(min=own.q_zero_point()))
         if name in MOVES:
@@ -61,7 +62,7 @@ class QuantizedTensor(_C.Tensor):
                 raise NotImplementedError(
                     f"{name}: not there for tensors with a scale for each channel; call dequantize() first"
                 )
-            for other in _tensors((args, kwargs or {})):
+            for other in filter(_is_quantized, tree_iter((args, kwargs or {}))):
                 if (other._scale, other._zero) != (own._scale, own._zero) and own._axis is None:
                     raise RuntimeError(
                         f"{name}: expected one scale and zero point, got ({own._scale}, {own._zero}) and ({other._scale}, {other._zero})"
@@ -190,33 +191,16 @@ def _plain(q):
     return q.as_subclass(_C.Tensor)
 
 
-def _tensors(value):
-    """The quantized tensors of arguments."""
-    if isinstance(value, QuantizedTensor):
-        yield value
-    elif isinstance(value, (list, tuple)):
-        for one in value:
-            yield from _tensors(one)
-    elif isinstance(value, dict):
-        yield from _tensors(list(value.values()))
-
-
-def _mapped(function, value):
-    if isinstance(value, QuantizedTensor):
-        return function(value)
-    if isinstance(value, dict):
-        return {k: _mapped(function, v) for k, v in value.items()}
-    if type(value) in (list, tuple):
-        return type(value)(_mapped(function, v) for v in value)
-    return value
+def _is_quantized(value):
+    return isinstance(value, QuantizedTensor)
 
 
 def _integers(value):
-    return _mapped(_plain, value)
+    return tree_map_only(QuantizedTensor, _plain, value)
 
 
 def _numbers(value):
-    return _mapped(QuantizedTensor.dequantize, value)
+    return tree_map_only(QuantizedTensor, QuantizedTensor.dequantize, value)
 
 
 def _wrapped(found, like):

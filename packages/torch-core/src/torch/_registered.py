@@ -56,6 +56,7 @@ class Operator(OpOverload):
         self.kernels, self.fake, self.backward, self.setup_context = {}, None, None, None
         self.autocast, self.disabled = {}, set()
         self.batch_rule, self.dispatch_rules = None, {}
+        self.symm_mem_args = None  # frozenset of names, from Library.register_symm_mem_args
         self.opaque = False  # whether gradients stop at its functions, as at those of torch.library.custom_op
         self.__name__ = f"{schema.name}.{self._overloadname}"
         self.__qualname__, self.__module__ = self.__name__, f"torch._ops.{namespace}"

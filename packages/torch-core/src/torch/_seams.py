@@ -12,6 +12,15 @@ from __future__ import annotations
 
 import importlib
 
+from . import _C
+
+if not hasattr(
+    _C, "interface"
+):  # another torch lies over ours; of its imports, this is the first that comes to a file of ours
+    from . import _install
+
+    raise ImportError(_install.overwritten())
+
 from ._C import (
     Registered,
     UntypedStorage,
@@ -32,8 +41,10 @@ from ._C import _swap as swap
 from ._C import _tensor_over as tensor_over
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # what type checkers see of the names below
     from typing import Any
+
+    from ._handles import RemovableHandle as RemovableHandle
 
 #: name: (module, name there), imported when first asked for
 LATER = {
@@ -44,8 +55,8 @@ LATER = {
     "take_notes": ("_cold", "take_notes"),
     "set_hook": ("_cold", "set_hook"),
     # --- functions of Python under autocast ---
-    "in_float32": ("_casting", "in_float32"),
-    "in_lower_precision": ("_casting", "in_lower_precision"),
+    "in_float32": ("_operators.casting", "in_float32"),
+    "in_lower_precision": ("_operators.casting", "in_lower_precision"),
     # --- modes of __torch_dispatch__ ---
     "modes": ("_dispatch", "modes"),
     "push_mode": ("_dispatch", "push"),
@@ -62,7 +73,12 @@ LATER = {
     "missing": ("_parts", "missing"),
     "install_command": ("_install", "command"),
     "complete_package": ("_lazy", "complete"),
-    "check_spelling": ("_spelling", "check"),
+    "Checked": ("_typed", "Checked"),
+    "Spelled": ("_typed", "Spelled"),
+    "typed_arguments": ("_typed", "typed_arguments"),
+    # --- hooks ---
+    "RemovableHandle": ("_handles", "RemovableHandle"),
+    "add_hook": ("_handles", "add_hook"),
     # --- tensors in files, and printing ---
     "PickledStorage": ("_copying", "PickledStorage"),
     "warn_of_hooks": ("_copying", "warn_of_hooks"),

@@ -1,5 +1,7 @@
 """The methods of Tensor that are rare or wordy enough to be Python. `complete` puts them onto the compiled type."""
 
+import sys
+
 from . import _C
 from ._C import Tensor
 
@@ -43,6 +45,16 @@ def _of_storage(name):
         return getattr(self, *args) if name == "__getattr__" else getattr(self, name)(*args)
 
     return method
+
+
+def _is_view(self):
+    """Whether this tensor was made as a view of another, whose memory it shares.
+
+    >>> x = torch.ones(2, 3)
+    >>> x[0]._is_view(), x._is_view()
+    (True, False)
+    """
+    return self._base is not None
 
 
 def _storage(self):
@@ -101,8 +113,14 @@ def _repr(self, *, tensor_contents=None):
 
 
 def _format(self, spec):
-    if self.dim() == 0 and spec:
-        return self.item().__format__(spec)
+    if self.dim() == 0 and (spec or type(self) is _C.Tensor) and not self.is_meta:
+        try:
+            number = self.item()
+        except RuntimeError:  # the examples of a batch have no number
+            if spec:
+                raise
+        else:
+            return number.__format__(spec)
     return object.__format__(self, spec)
 
 
@@ -126,7 +144,9 @@ def _record_stream(self, stream):
     """
     if self.device.type in ("cpu", "meta"):
         raise RuntimeError(f"record_stream: the tensor is on {self.device}, which has no streams")
-    raise NotImplementedError(f"record_stream: not there for tensors on {self.device}")
+    from ._cuda.streams import record_stream
+
+    record_stream(self, stream)
 
 
 def _iter(self):
@@ -198,7 +218,7 @@ def _type(self, dtype=None, non_blocking=False, **kwargs):
     >>> torch.ones(1).type(), torch.ones(1).type(torch.int64)
     ('torch.FloatTensor', tensor([1]))
     """
-    from ._legacy import class_name, target
+    from ._compat.classes import class_name, target
 
     return class_name(self) if dtype is None else self.to(*target(dtype))
 
@@ -246,9 +266,9 @@ def _conversion(name, dtype):
 
 def _spectral(name):
     def transform(self, signal_ndim, normalized=False, **kwargs):
-        from . import _spectral
+        from ._compat import fft
 
-        return getattr(_spectral, name)(self, signal_ndim, normalized, **kwargs)
+        return getattr(fft, name)(self, signal_ndim, normalized, **kwargs)
 
     transform.__name__ = transform.__qualname__ = name
     transform.__doc__ = (
@@ -265,9 +285,9 @@ def _new(self, *args, **kwargs):
     tensor([1., 2.], dtype=torch.float64)
     """
     if self.is_sparse:
-        from .sparse import legacy
+        from ._compat.classes import sparse_tensor
 
-        return legacy(self.dtype, args)
+        return sparse_tensor(self.dtype, args, self.is_cuda)
     return _C._legacy_new(self.dtype, self.device, args, kwargs)
 
 
@@ -277,7 +297,13 @@ def _new_tensor(self, data, *, dtype=None, device=None, requires_grad=False, lay
     >>> torch.ones(1, dtype=torch.float64).new_tensor([1, 2])
     tensor([1., 2.], dtype=torch.float64)
     """
-    return _C.tensor(data, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)
+    return _C.tensor(
+        data,
+        dtype=dtype or self.dtype,
+        device=device or self.device,
+        requires_grad=requires_grad,
+        pin_memory=pin_memory,
+    )
 
 
 def _share_memory_(self):
@@ -337,13 +363,13 @@ def _unique(self, sorted=True, return_inverse=False, return_counts=False, dim=No
     >>> torch.tensor([3, 1, 3]).unique(return_counts=True)
     (tensor([1, 3]), tensor([1, 2]))
     """
-    from ._unique import unique
+    from ._operators.unique import unique
 
     return unique(self, sorted, return_inverse, return_counts, dim)
 
 
 def _unique_consecutive(self, return_inverse=False, return_counts=False, dim=None):
-    from ._unique import unique_consecutive
+    from ._operators.unique import unique_consecutive
 
     return unique_consecutive(self, return_inverse, return_counts, dim)
 
@@ -378,15 +404,15 @@ EXAMPLES = {
 }  # fmt: skip
 
 METHODS_OF = {
-    "_composed": (
+    "_operators.composed": (
         "adjoint", "cov", "corrcoef", "renorm", "renorm_", "fill_diagonal_", "float_power_",
     ),
-    "_factored": ("lu", "btrifact"),
-    "_counting": ("histogram", "nonzero_static"),
-    "_copies": ("narrow_copy", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes"),
-    "_callbacks": ("apply_", "map_", "map2_"),
-    "_old": ("resize", "resize_as", "masked_copy", "masked_copy_"),
-    "_misc": ("is_nonzero",),
+    "_operators.lu": ("lu", "btrifact"),
+    "_operators.counting": ("histogram", "nonzero_static"),
+    "_operators.copies": ("narrow_copy", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes"),
+    "_operators.callbacks": ("apply_", "map_", "map2_"),
+    "_compat.methods": ("resize", "resize_as", "masked_copy", "masked_copy_"),
+    "_operators.predicates": ("is_nonzero",),
     "_quantized": ("dequantize",),
 }  # fmt: skip
 
@@ -420,12 +446,32 @@ def _cuda_array_interface(self):
 
 
 def _pin_memory(self, device=None):
-    """Pinned memory needs the distribution torch-core-cuda; RuntimeError without it.
+    """A copy in memory that stays in place, which CUDA reads without a copy of its own; itself when it is there.
+
+    RuntimeError without a CUDA device, and for what is not a dense tensor of the CPU.
 
     >>> if torch.cuda.is_available():
     ...     x = torch.ones(2).pin_memory()
     """
-    raise RuntimeError("pin_memory: pinned memory needs the distribution 'torch-core-cuda', which is not installed")
+    from .cuda._absent import need_device
+
+    need_device("pin_memory")
+    from ._cuda.pinned import pinned
+
+    return pinned(self)
+
+
+def _is_pinned(self, device=None):
+    """Whether the memory is pinned, as ``pin_memory`` makes it.
+
+    >>> torch.ones(2).is_pinned()
+    False
+    """
+    if "torch._cuda" not in sys.modules:
+        return False  # nothing was pinned
+    from ._cuda.pinned import is_pinned
+
+    return is_pinned(self)
 
 
 def _where(self, condition, other):
@@ -538,10 +584,6 @@ def complete(cls):
         for name in names:
             setattr(cls, name, _of_module(module, name))
     for name, doc in (
-        (
-            "is_pinned",
-            "False: pinned memory needs the distribution torch-core-cuda.\n\n>>> torch.ones(2).is_pinned()\nFalse\n",
-        ),
         ("is_conj", "False: conjugates are computed at once."),
         ("is_neg", "False: negation is computed at once."),
         ("is_distributed", "False.\n\n>>> torch.ones(1).is_distributed()\nFalse\n"),
@@ -553,7 +595,8 @@ def complete(cls):
     for device in ("ipu", "maia", "mps", "mtia", "vulkan", "xla", "xpu"):
         setattr(cls, f"is_{device}", False)
     cls.dim_order = _dim_order
-    cls.pin_memory, cls.index, cls.record_stream = _pin_memory, _index, _record_stream
+    cls.pin_memory, cls.is_pinned = _pin_memory, _is_pinned
+    cls.index, cls.record_stream = _index, _record_stream
     cls.where = _where
     cls.__div__, cls.__rdiv__, cls.__idiv__ = cls.__truediv__, _rdiv, _idiv  # Python 2 called them
     cls.__nonzero__, cls.__long__ = cls.__bool__, cls.__int__
@@ -587,6 +630,7 @@ def complete(cls):
     cls.cuda = _cuda
     cls.new = _new
     cls.storage = cls._typed_storage = _storage
+    cls._is_view = _is_view
     cls.storage_type = _storage_type
     cls.set_ = _set_
     for name in (

@@ -135,12 +135,13 @@ class Bytes:
         return -1 if self.device.index is None else self.device.index
 
     def is_pinned(self, device="cuda"):
-        """False: pinned memory needs the distribution torch-core-cuda."""
-        return False
+        """Whether the memory is pinned."""
+        return self._tensor().is_pinned()
 
     def pin_memory(self, device="cuda"):
-        """Pinned memory needs the distribution torch-core-cuda; RuntimeError without it."""
-        raise RuntimeError("pin_memory: pinned memory needs the distribution 'torch-core-cuda', which is not installed")
+        """A copy in pinned memory; itself when it is there. RuntimeError without a CUDA device."""
+        there = self._tensor().pin_memory().untyped_storage()
+        return self if there.data_ptr() == self.data_ptr() else there
 
     def share_memory_(self):
         """Moves the memory into shared memory, in place; needs torch-multiprocessing."""

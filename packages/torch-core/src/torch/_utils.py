@@ -132,3 +132,21 @@ def _get_device_index(device, optional=False, allow_cpu=False):
     if not optional:
         raise ValueError(f"Expected a torch.device with a specified index or an integer, but got:{device}")
     return torch.cuda.current_device()
+
+
+def _take_tensors(tensors, size_limit):
+    """Lists of tensors of one type, in order, each of about ``size_limit`` bytes; a larger tensor comes by itself.
+
+    >>> from torch._utils import _take_tensors
+    >>> [len(some) for some in _take_tensors([torch.ones(2)] * 3 + [torch.ones(1, dtype=torch.int64)], 16)]
+    [2, 1, 1]
+    """
+    kept = {}
+    for tensor in tensors:
+        taken = kept.setdefault(tensor.type(), [])
+        size = tensor.numel() * tensor.element_size()
+        if taken and sum(t.numel() * t.element_size() for t in taken) + size > size_limit:
+            yield taken
+            taken = kept[tensor.type()] = []
+        taken.append(tensor)
+    yield from filter(None, kept.values())

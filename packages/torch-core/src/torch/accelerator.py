@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+import sys
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import torch
@@ -45,3 +47,5 @@ def _absent(name):
 
 
 globals().update((name, _absent(name)) for name in ABSENT)
+
+sys.modules[__name__ + ".memory"] = memory = sys.modules[__name__]  # where PyTorch has the functions about memory

@@ -84,7 +84,7 @@ cuda = _Flags(
 
 
 class SDPAParams:
-    """What a call of ``scaled_dot_product_attention`` is about, for ``can_use_flash_attention`` and its kin."""
+    """What a call of ``scaled_dot_product_attention`` is about, for ``can_use_flash_attention`` and the like."""
 
     def __init__(
         self, query: Any, key: Any, value: Any, attn_mask: Any, dropout: float, is_causal: bool, enable_gqa: bool
@@ -129,7 +129,7 @@ def _attention_kernels():
 _attention_kernels()
 cudnn = _Flags(
     "cudnn", "cuDNN: accepted settings without effect on a CPU.", enabled=False, benchmark=False, deterministic=True, allow_tf32=False,
-    benchmark_limit=10, verbose=False, is_available=lambda: False, is_acceptable=lambda tensor: False, version=lambda: None,
+    benchmark_limit=10, verbose=False, fp32_precision="none", is_available=lambda: False, is_acceptable=lambda tensor: False, version=lambda: None,
 )  # fmt: skip
 cudnn.is_acceptable.__doc__ = (
     "False: nothing runs in cuDNN.\n\n>>> torch.backends.cudnn.is_acceptable(torch.ones(1))\nFalse\n"
@@ -161,6 +161,7 @@ opt_einsum = _Flags(
 _with_flags(opt_einsum, "enabled", "strategy")
 quantized = _Flags("quantized", "Kernels of quantized tensors: none.", engine="none", supported_engines=["none"])
 nnpack = _Flags("nnpack", "NNPACK is not used.", is_available=lambda: False, enabled=False)
+xnnpack = _Flags("xnnpack", "XNNPACK is not used.", enabled=False)
 _with_flags(nnpack, "enabled")
 cusparselt = _Flags("cusparselt", "cuSPARSELt is not used.", is_available=lambda: False, version=lambda: None)
 kleidiai = _Flags("kleidiai", "KleidiAI is not used.", is_available=lambda: False)

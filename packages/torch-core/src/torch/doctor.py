@@ -10,7 +10,7 @@ import re
 import sys
 from dataclasses import dataclass, field
 from importlib.machinery import PathFinder
-from importlib.metadata import PackageNotFoundError, distribution
+from importlib.metadata import PackageNotFoundError, distribution, distributions
 from pathlib import Path
 
 import torch
@@ -86,6 +86,13 @@ def problems(found: dict[str, Finding] | None = None) -> list[str]:
     found = findings() if found is None else found
     wrong = []
     for one in found.values():
+        versions = sorted({other.version for other in distributions(name=one.name)})
+        if len(versions) > 1:
+            again = _install.command(one.name, upgrade=True).replace("-U", "--force-reinstall")
+            wrong.append(
+                f"{one.name} is installed in versions {' and '.join(versions)} side by side, and files of either may be "
+                f"loaded: pip uninstall {one.name}, until none is left; {again}"
+            )
         if one.built_for is not None and one.built_for != _C.interface:
             upgrade = _install.command(one.name if one.built_for < _C.interface else CORE, upgrade=True)
             wrong.append(

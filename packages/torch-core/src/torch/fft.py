@@ -23,7 +23,7 @@ class _Callable(ModuleType):
     """`torch.fft` was a function before it became a module in 1.8; it is both here."""
 
     def __call__(self, input: Tensor, signal_ndim: Any, normalized: bool = False) -> Any:
-        from ._spectral import fft
+        from ._compat.fft import fft
 
         return fft(input, signal_ndim, normalized)
 

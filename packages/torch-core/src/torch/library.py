@@ -36,7 +36,7 @@ def fallthrough_kernel():
 class Library:
     """Registrations under one namespace, which last as long as this object.
 
-    ``kind``: "DEF" for the one that defines the namespace, "FRAGMENT" for more definitions, "IMPL" for functions alone.
+    ``kind``: "DEF" for the one that defines the namespace, "FRAGMENT" for more definitions, "IMPL" for only functions.
     Raises ValueError for other kinds and for the namespaces of torch itself with kind "DEF".
 
     >>> lib = torch.library.Library("doc2", "DEF")
@@ -99,6 +99,30 @@ class Library:
 
     def _register_fake(self, op_name, fn, _stacklevel=1, *, allow_override=False):
         _registered.note(f"{self.ns}::{op_name}", fake=fn)
+
+    def register_symm_mem_args(self, op_name, arg_names):
+        """Names the arguments of an operator (its name or an overload of ``torch.ops``) that want memory which other GPUs
+        reach. It takes the place of earlier names. Compilers that place tensors read it as ``symm_mem_args`` of the overload;
+        eager calls take the tensors as they are, and so does ``torch.compile`` here.
+
+        ValueError when there are no names, or the operator has no argument of that name.
+        """
+        if not isinstance(op_name, (str, Operator)):
+            raise RuntimeError(
+                "register_symm_mem_args should be passed either a name or an OpOverload object as the first argument, "
+                f"got {type(op_name)}"
+            )
+        if isinstance(arg_names, str):
+            raise TypeError(f"register_symm_mem_args: arg_names must be a list of names, got the str {arg_names!r}")
+        name = _qualified(op_name if isinstance(op_name, Operator) or "::" in op_name else f"{self.ns}::{op_name}")
+        if not arg_names:
+            raise ValueError(f"Cannot register empty arg_names list for {name}")
+        operator = _registered.find(name)
+        if operator is not None:
+            known = {argument.name for argument in operator._schema.arguments}
+            if wrong := [n for n in arg_names if n not in known]:
+                raise ValueError(f"register_symm_mem_args: {name} has no argument {wrong[0]!r}: {operator._schema}")
+        _registered.note(name, symm_mem_args=frozenset(arg_names))
 
     def _destroy(self):
         """Take everything back that was registered here."""

@@ -358,4 +358,8 @@ def logaddexp(
     b = other.to(a.dtype)
     if not (a.dtype.is_floating_point or a.dtype.is_complex):
         raise NotImplementedError(f"masked.logaddexp: not implemented for {a.dtype}")
-    return _op("logaddexp")(_filled("logaddexp", a, input_mask, -_INF), _filled("logaddexp", b, other_mask, -_INF))
+    result = [_filled("logaddexp", a, input_mask, -_INF), _filled("logaddexp", b, other_mask, -_INF)]
+    if input_mask is None or other_mask is None:
+        return _op("logaddexp")(*result)
+    neither = ~(input_mask | other_mask)  # a derivative of two infinities would be NaN
+    return _op("logaddexp")(*(x.masked_fill(neither, 0) for x in result)).masked_fill(neither, -_INF)

@@ -144,11 +144,17 @@ def _upsample_bilinear2d_aa(input, output_size, align_corners, scales_h=None, sc
     )
 
 
+def _convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, *switches):
+    """A convolution of any number of dims; the switches at the end are about cuDNN."""
+    return torch.convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
+
+
 #: what stands below the functions that users know
 BELOW = SimpleNamespace(
     _assert_async=_assert_true,
     _assert_scalar=_assert_true,
     _assert_tensor_metadata=_assert_tensor_metadata,
+    _convolution=_convolution,
     _conj=lambda self: torch.conj(self),
     _grouped_mm=lambda self, mat2, offs=None, bias=None, out_dtype=None: torch.nn.functional.grouped_mm(
         self, mat2, offs=offs, bias=bias, out_dtype=out_dtype
@@ -197,6 +203,9 @@ def __getattr__(name):
     if name.startswith("__"):
         raise AttributeError(f"module 'torch.ops' has no attribute {name!r}")
     from ._registered import Namespace
+
+    if name == "quantized_decomposed":  # torch-nn registers it
+        from .ao.quantization.fx import _decomposed  # noqa: F401
 
     namespace = globals()[name] = Namespace(name)
     return namespace

@@ -40,15 +40,22 @@ def fork_rng(
     >>> bool((torch.get_rng_state() == before).all())
     True
     """
-    if devices:
-        raise NotImplementedError(
-            f"{_caller}: no generators on {device_type} devices in this build, got {_devices_kw}={devices}"
-        )
     if not enabled:
         yield
         return
+    there = None
+    if device_type == "cuda" and (devices or (devices is None and torch.cuda.is_initialized())):
+        there = torch.cuda
+        devices = range(there.device_count()) if devices is None else list(devices)
+    elif devices:
+        raise NotImplementedError(
+            f"{_caller}: no generators on {device_type} devices in this build, got {_devices_kw}={devices}"
+        )
     state = torch.get_rng_state()
+    states = [(device, there.get_rng_state(device)) for device in devices] if there else []
     try:
         yield
     finally:
         torch.set_rng_state(state)
+        for device, before in states:
+            there.set_rng_state(before, device)

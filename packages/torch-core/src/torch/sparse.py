@@ -231,29 +231,15 @@ def as_sparse_gradcheck(gradcheck):
     return gradcheck
 
 
-def legacy(dtype, args):
-    """What ``torch.sparse.FloatTensor(...)`` makes: of nothing, sizes, a torch.Size, or indices, values and a size."""
-    from ._sparse_tensors import sparse_coo_tensor
-
-    if args and isinstance(args[0], Tensor):
-        if len(args) not in (2, 3):
-            raise TypeError(
-                f"sparse tensor: expected (indices, values) or (indices, values, size), got {len(args)} arguments"
-            )
-        if args[1].dtype != dtype:
-            raise TypeError(
-                f"sparse tensor: expected values of {dtype}, got {args[1].dtype}; use torch.sparse_coo_tensor"
-            )
-        return sparse_coo_tensor(*args)
-    if len(args) == 1 and isinstance(args[0], (tuple, list)):
-        args = tuple(args[0])
-    return _C._operator("_sparse_zeros")(args or (0,), dtype=dtype)
-
-
 def __getattr__(name):
-    from . import _legacy
+    if "semi_structured" in name or name.startswith("SparseSemiStructuredTensor"):
+        from ._faces import semi_structured
 
-    if name.endswith("Tensor") and name.removesuffix("Tensor") in _legacy.PREFIXES:
-        globals()[name] = _legacy.make(name, sparse=True)
+        if hasattr(semi_structured, name):
+            return getattr(semi_structured, name)
+    from ._compat import classes
+
+    if name.endswith("Tensor") and name.removesuffix("Tensor") in classes.PREFIXES:
+        globals()[name] = classes.make(name, sparse=True)
         return globals()[name]
     raise AttributeError(f"module 'torch.sparse' has no attribute {name!r}")

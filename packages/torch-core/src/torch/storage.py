@@ -6,7 +6,7 @@ from functools import partial
 
 from . import _C, _untyped
 from ._C import UntypedStorage
-from ._legacy import PREFIXES
+from ._compat.classes import PREFIXES
 from ._parts import need
 from ._tensor import CONVERSIONS
 
@@ -26,7 +26,7 @@ StorageBase = UntypedStorage  # what programs ask of a storage without a dtype
 
 
 class StorageType(type):
-    """The type of TypedStorage, torch.FloatStorage and its kin: a TypedStorage is one of the class of its dtype."""
+    """The type of TypedStorage, torch.FloatStorage and the like: a TypedStorage is one of the class of its dtype."""
 
     element = None  # the dtype that the class's name says, or None
     on_cuda = False
@@ -47,9 +47,10 @@ class StorageType(type):
         if cls.element is None:
             return super().__call__(*args, wrap_storage=wrap_storage, dtype=dtype, device=device)
         if cls.on_cuda:
-            raise RuntimeError(
-                f"{cls!r}: CUDA storages need the distribution 'torch-core-cuda', which is not installed"
-            )
+            from .cuda._absent import need_device
+
+            need_device(repr(cls))
+            device = "cuda" if device is None else device
         if dtype is not None and dtype != cls.element:
             raise RuntimeError(f"{cls!r}: dtype is {cls.element} and cannot be {dtype}")
         return TypedStorage(*args, wrap_storage=wrap_storage, dtype=cls.element, device=device)
@@ -70,7 +71,7 @@ class TypedStorage(metaclass=StorageType):
     """Elements of one dtype in the memory that tensors share: ``TypedStorage(3)``, ``TypedStorage([1.0, 2.0])``.
 
     ``TypedStorage(wrap_storage=untyped, dtype=torch.float32)`` gives bytes that are there already, without a copy, their
-    type: so files are read. ``torch.FloatStorage(...)`` and its kin say the dtype by their name.
+    type: so files are read. ``torch.FloatStorage(...)`` and the like say the dtype by their name.
 
     >>> s = torch.FloatStorage([1, 2, 3])
     >>> s[1] = 5

@@ -26,10 +26,7 @@ def compile(
     >>> double(torch.ones(2))
     tensor([2., 2.])
     """
-    if mode is not None and options is not None:
-        raise RuntimeError("torch.compile: give either mode or options, not both")
-    if mode is not None and mode not in MODES:
-        raise RuntimeError(f"torch.compile: unrecognized mode {mode!r}; it must be one of {', '.join(MODES)}")
+    check(model, mode, options)
     if callable(backend):
         raise NotImplementedError(f"torch.compile: the backend {backend!r} wants a graph, and {NO_COMPILER}")
     if backend not in BACKENDS:
@@ -44,9 +41,17 @@ def compile(
             options=options,
             disable=disable,
         )
-    if not callable(model):
-        raise RuntimeError(f"torch.compile: expected a module or function, got {type(model).__name__}")
     return model if disable else _wrapped(model)
+
+
+def check(model, mode, options):
+    """RuntimeError for a mode that does not exist or stands beside options, and for what cannot be called."""
+    if mode is not None and options is not None:
+        raise RuntimeError("torch.compile: give either mode or options, not both")
+    if mode is not None and mode not in MODES:
+        raise RuntimeError(f"torch.compile: unrecognized mode {mode!r}; it must be one of {', '.join(MODES)}")
+    if model is not None and not callable(model):
+        raise RuntimeError(f"torch.compile: expected a module or function, got {type(model).__name__}")
 
 
 def _wrapped(model):

@@ -1,4 +1,4 @@
-"""`help()` of an operator: what its rows say, what other parts add, and an example. Loaded when somebody asks.
+"""`help()` of an operator: what its rows say, what other parts add, and an example. Loaded at first use.
 
 `examples.txt` beside this file has an example for every operator; `python ci/examples.py` writes what they print. A part
 that knows more of operators has a module `_help` with a function `sections(rows)`: torch.autograd tells the derivative.

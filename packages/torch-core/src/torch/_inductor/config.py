@@ -5,6 +5,10 @@ import types
 
 fx_graph_cache = coordinate_descent_tuning = epilogue_fusion = max_autotune = conv_1x1_as_mm = shape_padding = False
 coordinate_descent_check_all_directions = force_fuse_int_mm_with_mul = use_mixed_mm = freezing = False
+enable_auto_functionalized_v2 = force_disable_caches = False
+pre_grad_custom_pass = joint_custom_pre_pass = joint_custom_post_pass = None
+post_grad_custom_pre_pass = post_grad_custom_post_pass = None
+max_autotune_gemm_search_space = "DEFAULT"
 compile_threads = 1
 triton, cpp = types.SimpleNamespace(cudagraphs=False, unique_kernel_names=False), types.SimpleNamespace(threads=-1)
 

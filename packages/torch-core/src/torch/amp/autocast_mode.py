@@ -8,7 +8,7 @@ import functools
 import warnings
 from collections.abc import Mapping
 
-from .. import _C, _cold
+from .. import _C, _cold, cuda
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,11 +70,12 @@ class autocast:
         self._outer = []  # of the blocks that this object is in
 
     def _is_usable(self):
-        if self.device == "cuda":
+        if self.device == "cuda" and not cuda.is_available():
             warnings.warn("autocast is enabled for CUDA, which is not available: it is switched off", stacklevel=3)
         elif self.fast_dtype not in (_C.bfloat16, _C.float16):
+            where = "CUDA" if self.device == "cuda" else "the CPU"
             warnings.warn(
-                f"autocast on the CPU takes torch.bfloat16 or torch.float16, not {self.fast_dtype}: it is switched off",
+                f"autocast on {where} takes torch.bfloat16 or torch.float16, not {self.fast_dtype}: it is switched off",
                 stacklevel=3,
             )
         else:

@@ -11,7 +11,7 @@ import math
 import warnings
 from enum import Enum
 
-from .. import _C
+from .. import _C, cuda
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def _usable(device_type, enabled):
     """Whether the scaler of a device is on: off without the device, with a warning."""
     if device_type not in ("cpu", "cuda"):
         raise RuntimeError(f"GradScaler: expected device_type 'cpu' or 'cuda', got {device_type!r}")
-    if enabled and device_type == "cuda":
+    if enabled and device_type == "cuda" and not cuda.is_available():
         warnings.warn("GradScaler is enabled for CUDA, which is not available: it is switched off", stacklevel=3)
         return False
     return bool(enabled)
@@ -92,7 +92,7 @@ class GradScaler:
         if state is not None:
             when = "after step()" if state["stepped"] else "again"
             raise RuntimeError(f"unscale_() was called {when} on this optimizer since the last update()")
-        finite = True
+        finite = []  # waited for when all are asked
         for group in optimizer.param_groups:
             for parameter in group["params"]:
                 if parameter.grad is None:
@@ -102,8 +102,8 @@ class GradScaler:
                         "unscale_: gradients of torch.float16 cannot be unscaled; keep parameters in float32"
                     )
                 grad = parameter.grad.detach().mul_(1 / self._scale)
-                finite = finite and bool(grad.isfinite().all())
-        self._optimizers[id(optimizer)] = {"finite": finite, "stepped": False}
+                finite.append(grad.isfinite().all())
+        self._optimizers[id(optimizer)] = {"finite": all(map(bool, finite)), "stepped": False}
 
     def step(self, optimizer: Optimizer, *args: Any, **kwargs: Any) -> float | None:
         """``optimizer.step()`` on unscaled gradients, where all are finite; its result, or None."""

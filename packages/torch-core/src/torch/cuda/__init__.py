@@ -7,7 +7,7 @@ Questions are answered, what only tidies up does nothing, and what needs a devic
 """
 
 from .._C import OutOfMemoryError, Tensor
-from ._absent import REASON, Unavailable, functions, kind, plugin
+from ._absent import REASON, Unavailable, functions, plugin
 from .graphs import CUDAGraph, graph, is_current_stream_capturing
 from .memory import *  # noqa: F403
 from .random import get_rng_state_all, manual_seed, manual_seed_all, seed_all, set_rng_state_all
@@ -200,10 +200,11 @@ def __getattr__(name):
         return import_module(f"torch.cuda.{name}")
     for suffix in ("Tensor", "Storage"):
         if name.endswith(suffix) and not name.startswith("_"):
-            from .. import _legacy
+            from .. import storage
+            from .._compat import classes
 
-            if name.removesuffix(suffix) in _legacy.PREFIXES:
-                globals()[name] = made = _legacy.make(name, cuda=True) if suffix == "Tensor" else kind(name)
+            if name.removesuffix(suffix) in classes.PREFIXES:
+                globals()[name] = made = (classes if suffix == "Tensor" else storage).make(name, cuda=True)
                 return made
     raise AttributeError(f"module 'torch.cuda' has no attribute {name!r}")
 

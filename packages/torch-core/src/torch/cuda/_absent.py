@@ -34,6 +34,12 @@ def function(name: str):
     return needs_device
 
 
+def need_device(name: str) -> None:
+    """RuntimeError with the reason where there is no device."""
+    if plugin is None or not plugin.is_available():
+        raise Unavailable(f"{name}: {REASON}")
+
+
 def functions(module: dict, *names: str) -> None:
     """Put functions that need a device into a module of ``torch.cuda``."""
     prefix = module["__name__"].removeprefix("torch.cuda").lstrip(".")

@@ -1,5 +1,8 @@
 """Copies between several devices."""
 
-from ._absent import functions
+from ._absent import functions, plugin
 
-functions(globals(), "broadcast", "broadcast_coalesced", "gather", "reduce_add", "reduce_add_coalesced", "scatter")
+if plugin is not None and plugin.is_available():
+    from torch._cuda.comm import *  # noqa: F403
+else:
+    functions(globals(), "broadcast", "broadcast_coalesced", "gather", "reduce_add", "reduce_add_coalesced", "scatter")

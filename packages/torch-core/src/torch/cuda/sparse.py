@@ -2,9 +2,9 @@
 
 
 def __getattr__(name):
-    from .. import _legacy
+    from .._compat import classes
 
-    if name.endswith("Tensor") and name.removesuffix("Tensor") in _legacy.PREFIXES:
-        globals()[name] = made = _legacy.make(name, cuda=True, sparse=True)
+    if name.endswith("Tensor") and name.removesuffix("Tensor") in classes.PREFIXES:
+        globals()[name] = made = classes.make(name, cuda=True, sparse=True)
         return made
     raise AttributeError(f"module 'torch.cuda.sparse' has no attribute {name!r}")

@@ -1,0 +1,1 @@
+"""Modules of PyTorch's own that libraries with operators import from; ``torch.library`` has what they offer."""

@@ -1,0 +1,327 @@
+"""Operators composed of others in Python: statistics, distances, differences. Gradients follow from what they call."""
+
+from __future__ import annotations
+
+import itertools
+
+from .. import _C
+from .casting import in_float32
+from .out import check_tensor, into
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from torch import Tensor
+
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    import torch
+    from torch import Tensor
+
+
+def adjoint(input: Tensor) -> Tensor:
+    """The conjugate of the matrices transposed.
+
+    >>> torch.adjoint(torch.tensor([[1j, 2.0]]))
+    tensor([[0.-1.j],
+            [2.-0.j]])
+    """
+    check_tensor("adjoint", input=input)
+    if input.dim() < 2:
+        raise RuntimeError(
+            f"tensor.adjoint() is only supported on matrices or batches of matrices. Got {input.dim()}-D tensor."
+        )
+    swapped = input.transpose(-2, -1)
+    return swapped.conj() if input.is_complex() else swapped
+
+
+def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
+    """The combinations of ``r`` elements of a vector, as rows.
+
+    >>> torch.combinations(torch.tensor([1, 2, 3]))
+    tensor([[1, 2],
+            [1, 3],
+            [2, 3]])
+    """
+    check_tensor("combinations", input=input)
+    if input.dim() != 1:
+        raise RuntimeError(f"combinations: expected a 1-D tensor, got shape {tuple(input.shape)}")
+    if r < 0:
+        raise RuntimeError(f"combinations: r must not be negative, got {r}")
+    if r == 0:
+        return input.new_empty(0)
+    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    rows = list(choose(range(len(input)), r))
+    return input[_C.tensor(rows, dtype=_C.int64, device=input.device).reshape(-1, r)]
+
+
+def cov(
+    input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None
+) -> Tensor:
+    """The covariances of the rows of a matrix, whose columns are observations, with weights of either kind.
+
+    >>> torch.cov(torch.tensor([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]))
+    tensor([[ 1., -1.],
+            [-1.,  1.]])
+    """
+    check_tensor("cov", input=input)
+    if input.dim() > 2:
+        raise RuntimeError(f"cov: expected input to have two or fewer dimensions, got shape {tuple(input.shape)}")
+    if input.dtype == _C.bool:
+        raise RuntimeError("cov: bool dtype is not supported for input")
+    rows = input.reshape(1, -1) if input.dim() < 2 else input
+    count = rows.shape[1]
+    weights = None
+    if fweights is not None:
+        _check_weights("fweights", fweights, count, fweights.dtype.is_floating_point, "an integral")
+        weights = fweights
+    if aweights is not None:
+        _check_weights("aweights", aweights, count, not aweights.dtype.is_floating_point, "a floating point")
+        weights = aweights if weights is None else weights * aweights
+    total = count if weights is None else weights.sum()
+    if weights is None:
+        mean = rows.sum(1, keepdim=True) / count
+    else:
+        mean = (rows * weights).sum(1, keepdim=True) / total
+    if correction and weights is not None and aweights is not None:
+        freedom = total - correction * (weights * aweights).sum() / total
+    else:
+        freedom = total - correction
+    freedom = max(freedom, 0) if isinstance(freedom, int) else freedom.clamp(min=0)
+    centred = rows - mean
+    weighted = centred if weights is None else centred * weights
+    result = weighted @ (centred.conj() if centred.is_complex() else centred).t() / freedom
+    return result.squeeze()
+
+
+def _check_weights(name, weights, count, wrong_kind, kind):
+    if weights.dim() > 1:
+        raise RuntimeError(f"cov: expected {name} to have one or fewer dimensions, got shape {tuple(weights.shape)}")
+    if wrong_kind:
+        raise RuntimeError(f"cov: expected {name} to have {kind} dtype, got {weights.dtype}")
+    if weights.numel() != count:
+        raise RuntimeError(
+            f"cov: expected {name} to have {count} elements, as there are observations, got {weights.numel()}"
+        )
+    if not _C._operator("_holds")(weights >= 0):
+        raise RuntimeError(f"cov: {name} cannot be negative")
+
+
+def corrcoef(input: Tensor) -> Tensor:
+    """The correlation coefficients (Pearson) of the rows of a matrix.
+
+    >>> torch.corrcoef(torch.tensor([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]))
+    tensor([[ 1., -1.],
+            [-1.,  1.]])
+    """
+    check_tensor("corrcoef", input=input)
+    if input.dim() > 2:
+        raise RuntimeError(f"corrcoef: expected input to have two or fewer dimensions, got shape {tuple(input.shape)}")
+    c = cov(input)
+    if c.dim() == 0:
+        return c / c
+    spread = c.diagonal()
+    spread = (spread.real if c.is_complex() else spread).sqrt()
+    c = c / spread.unsqueeze(1) / spread
+    return _C._operator("complex")(c.real.clamp(-1, 1), c.imag.clamp(-1, 1)) if c.is_complex() else c.clamp(-1, 1)
+
+
+def empty_permuted(
+    size: int | Sequence[int],
+    physical_layout: Any,
+    *,
+    dtype: torch.dtype | None = None,
+    layout: Any = None,
+    device: torch.device | str | int | None = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Any:
+    """Uninitialised elements that lie in memory in the order of dims that ``physical_layout`` names, outermost first.
+
+    >>> torch.empty_permuted((2, 3), (1, 0)).stride()
+    (1, 2)
+    """
+    order = [d % len(size) if -len(size) <= d < len(size) else d for d in physical_layout]
+    if len(order) != len(size):
+        raise RuntimeError(
+            f"empty_permuted: physical_layout {tuple(physical_layout)} must name each of the {len(size)} dims of size {tuple(size)}"
+        )
+    if sorted(order) != list(range(len(size))):
+        raise RuntimeError(f"empty_permuted: physical_layout {tuple(physical_layout)} is no order of {len(size)} dims")
+    dense = _C._operator("empty")(
+        [size[d] for d in order],
+        dtype=dtype,
+        layout=layout,
+        device=device,
+        pin_memory=pin_memory,
+    )
+    result = dense.permute([order.index(d) for d in range(len(size))])
+    return result.detach().requires_grad_() if requires_grad else result
+
+
+def gradient(
+    input: Tensor, *, spacing: Any = 1, dim: int | Sequence[int] | None = None, edge_order: int = 1
+) -> tuple[Tensor, ...]:
+    """Estimated derivatives along dims, one tensor each: central differences, one-sided at the edges.
+
+    ``spacing`` is a distance, one for each dim, or a tensor of coordinates for each dim.
+
+    >>> torch.gradient(torch.tensor([1.0, 4.0, 9.0, 16.0]))[0]
+    tensor([3., 4., 6., 7.])
+    """
+    check_tensor("gradient", input=input)
+    dims = range(input.dim()) if dim is None else (dim,) if isinstance(dim, int) else dim
+    for d in dims:
+        if not -input.dim() <= d < input.dim():
+            raise IndexError(
+                f"Dimension out of range (expected to be in range of [{-input.dim()}, {input.dim() - 1}], but got {d})"
+            )
+    dims = [d % input.dim() for d in dims]
+    if len({*dims}) < len(dims):
+        raise RuntimeError(f"gradient: a dim appears more than once in {dim}")
+    spacing = 1 if spacing is None else spacing
+    if edge_order not in (1, 2):
+        raise RuntimeError(f"gradient: edge_order must be 1 or 2, got {edge_order}")
+    steps = list(spacing) if isinstance(spacing, (tuple, list)) else [spacing] * len(dims)
+    if isinstance(spacing, _C.Tensor) and spacing.dim():
+        steps = [spacing]
+    if len(steps) != len(dims):
+        raise RuntimeError(f"gradient: {len(steps)} spacings were given for {len(dims)} dims")
+    x = input if input.dtype.is_floating_point or input.dtype.is_complex else input.to(_C.get_default_dtype())
+    wide = x.float() if x.dtype in (_C.float16, _C.bfloat16) else x  # rounded once
+    return tuple(_gradient(wide, step, d, edge_order).to(x.dtype) for step, d in zip(steps, dims, strict=True))
+
+
+def _gradient(x, step, dim, edge_order):
+    n = x.shape[dim]
+    if n < edge_order + 1:
+        raise RuntimeError(
+            f"gradient: expected each dim to have at least edge_order + 1 = {edge_order + 1} elements, dim {dim} has {n}"
+        )
+
+    def at(begin, end):
+        return x.narrow(dim, begin, end - begin)
+
+    if isinstance(step, _C.Tensor) and step.dim():
+        if step.numel() != n:
+            raise RuntimeError(f"gradient: dim {dim} has {n} elements, its coordinates are {step.numel()}")
+        step = step.to(x.dtype) if step.dtype.is_floating_point else step
+        h = (step[1:] - step[:-1]).to(x.dtype).reshape([-1 if d == dim else 1 for d in range(x.dim())])
+        left, right = h.narrow(dim, 0, n - 2), h.narrow(dim, 1, n - 2)
+    else:
+        h = x.new_full([n - 1 if d == dim else 1 for d in range(x.dim())], float(step) if not x.is_complex() else step)
+        left, right = h.narrow(dim, 0, n - 2), h.narrow(dim, 1, n - 2)
+    a, b = h.narrow(dim, 0, 1), h.narrow(dim, n - 2, 1)
+    middle = (
+        at(2, n) * (left / (right * (left + right)))
+        + at(1, n - 1) * ((right - left) / (left * right))
+        - at(0, n - 2) * (right / (left * (left + right)))
+    )
+    if edge_order == 1:
+        first, last = (at(1, 2) - at(0, 1)) / a, (at(n - 1, n) - at(n - 2, n - 1)) / b
+    else:
+        c, d = h.narrow(dim, 1, 1), h.narrow(dim, n - 3, 1)
+        first = -at(0, 1) * (2 * a + c) / (a * (a + c)) + at(1, 2) * (a + c) / (a * c) - at(2, 3) * a / (c * (a + c))
+        last = (
+            at(n - 3, n - 2) * b / (d * (d + b))
+            - at(n - 2, n - 1) * (d + b) / (d * b)
+            + at(n - 1, n) * (2 * b + d) / (b * (d + b))
+        )
+    return _C._operator("cat")([first, middle, last], dim)
+
+
+@in_float32
+def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = None) -> Tensor:
+    """The distances (p-norms of differences) between the rows of ``x1 (..., P, M)`` and of ``x2 (..., R, M)``.
+
+    >>> torch.cdist(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0], [0.0, 1.0]]))
+    tensor([[5., 1.]])
+    """
+    check_tensor("cdist", x1=x1, x2=x2)
+    for name, x in (("X1", x1), ("X2", x2)):
+        if x.dim() < 2:
+            raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {x.dim()}D")
+        if not x.dtype.is_floating_point:
+            raise RuntimeError(f"cdist only supports floating-point dtypes, {name} got: {x.dtype}")
+    if x1.shape[-1] != x2.shape[-1]:
+        raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
+    if p < 0:
+        raise RuntimeError("cdist only supports non-negative p values")
+    return _C._operator("norm")(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, -1)
+
+
+def pdist(input: Tensor, p: float = 2.0) -> Tensor:
+    """The distances between every pair of rows, in the order of ``combinations``.
+
+    >>> torch.pdist(torch.tensor([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]]))
+    tensor([5.0000, 1.0000, 4.2426])
+    """
+    check_tensor("pdist", input=input)
+    if input.dim() != 2:
+        raise RuntimeError(f"pdist only supports 2D tensors, got: {input.dim()}D")
+    if p < 0:
+        raise RuntimeError("pdist only supports non-negative p values")
+    rows, columns = _C._operator("triu_indices")(len(input), len(input), 1)
+    return _C._operator("norm")(input[rows] - input[columns], p, -1)
+
+
+def renorm(input: Tensor, p: float, dim: int, maxnorm: float, *, out: Tensor | None = None) -> Tensor:
+    """Each slice along ``dim`` scaled so that its p-norm is at most ``maxnorm``.
+
+    >>> torch.renorm(torch.tensor([[3.0, 4.0], [0.0, 1.0]]), 2, 0, 1)
+    tensor([[0.6000, 0.8000],
+            [0.0000, 1.0000]])
+    """
+    check_tensor("renorm", input=input)
+    if p <= 0 or maxnorm < 0:
+        raise RuntimeError(f"renorm: expected p > 0 and maxnorm >= 0, got p={p} and maxnorm={maxnorm}")
+    if input.dim() < 2:
+        raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.dim()} dimensions")
+    if not -input.dim() <= dim < input.dim():
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-input.dim()}, {input.dim() - 1}], but got {dim})"
+        )
+    others = [d for d in range(input.dim()) if d != dim % input.dim()]
+    norm = _C._operator("norm")(input, p, others, True)
+    factor = _C._operator("where")(norm > maxnorm, maxnorm / (norm + 1e-7), _C._operator("ones_like")(norm))
+    return into("renorm", input * factor, out)
+
+
+def fill_diagonal_(self: Any, fill_value: Any, wrap: bool = False) -> Tensor:
+    """Fills the main diagonal, in place; with ``wrap`` it begins anew below the end of a tall matrix."""
+    if self.dim() < 2:
+        raise RuntimeError(f"fill_diagonal_: dimensions must be larger than 1, got shape {tuple(self.shape)}")
+    if self.dim() > 2 and len({*self.shape}) > 1:
+        raise RuntimeError(f"fill_diagonal_: all dimensions must be of equal length, got shape {tuple(self.shape)}")
+    if self.dim() > 2:
+        self.as_strided((self.shape[0],), (sum(self.stride()),), self.storage_offset()).fill_(fill_value)
+        return self
+    rows, columns = self.shape
+    for begin in range(0, rows if wrap else min(rows, 1), columns + 1):
+        self[begin : begin + columns].diagonal().fill_(fill_value)
+    return self
+
+
+def _before_change(tensor, *others):
+    """What an in-place form computes from: a gradient needs the values that are about to be overwritten."""
+    return tensor.clone() if any(getattr(t, "requires_grad", False) for t in (tensor, *others)) else tensor
+
+
+def float_power_(self: Any, exponent: Any) -> Tensor:
+    """Raises to a power in double precision, in place: the tensor must be float64, or complex128 for complex numbers."""
+    result = _C._operator("float_power")(_before_change(self, exponent), exponent)
+    if self.dtype != result.dtype:
+        raise RuntimeError(
+            f"the base given to float_power_ has dtype {self.dtype} but the operation's result requires dtype {result.dtype}"
+        )
+    return self.copy_(result)
+
+
+def renorm_(self: Any, p: Any, dim: int, maxnorm: Any) -> Tensor:
+    """``renorm``, in place."""
+    return self.copy_(renorm(_before_change(self), p, dim, maxnorm))

@@ -1,0 +1,254 @@
+"""Tests of scripts and traces: ``JitTestCase``; needs torch-jit.
+
+Programs run here as they were compiled: there are no fusion groups, execution plans and hooks to look at, and what
+asks for them raises NotImplementedError.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib.util
+import io
+import sys
+import tempfile
+import warnings
+from pathlib import Path
+
+import torch
+from torch.testing._internal import common_cuda
+from torch.testing._internal._jit_checks import CheckedPrograms, do_input_map
+from torch.testing._internal._jit_checks import execWrapper as execWrapper
+from torch.testing._internal._profiling import enable_profiling_mode as enable_profiling_mode
+from torch.testing._internal._profiling import (
+    enable_profiling_mode_for_profiling_tests as enable_profiling_mode_for_profiling_tests,
+)
+from torch.testing._internal._state import is_iterable_of_tensors
+from torch.testing._internal.common_jit import JitCommonTestCase as JitCommonTestCase
+from torch.testing._internal.common_jit import graph_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+RUN_CUDA = common_cuda.TEST_CUDA
+RUN_CUDA_MULTI_GPU = common_cuda.TEST_MULTIGPU
+RUN_CUDA_HALF = RUN_CUDA and common_cuda.SM60OrLater
+FUSION_GROUP = "prim::TensorExprGroup"
+
+
+def _no(what: str) -> NotImplementedError:
+    return NotImplementedError(f"{what}: programs run as they were compiled here, so there is none to look at")
+
+
+class _Captured(list):
+    """A list that receives what is printed inside, as one text."""
+
+    _stream = "stdout"
+
+    def __enter__(self) -> _Captured:
+        self._text = io.StringIO()
+        redirect: Any = contextlib.redirect_stdout if self._stream == "stdout" else contextlib.redirect_stderr
+        self._redirect = redirect(self._text)
+        self._redirect.__enter__()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._redirect.__exit__(*error)
+        self.append(self._text.getvalue())
+
+
+class JitTestCase(CheckedPrograms):
+    """A test case that compiles, traces, saves and loads, and looks into graphs.
+
+    >>> from torch.testing._internal.jit_utils import JitTestCase
+    >>> add = JitTestCase().checkScript("def func(x, n: int):\\n    return x + n", (torch.ones(2), 3))
+    >>> JitTestCase().assertGraphContainsExactly(add.graph, "aten::add", 1)
+    """
+
+    class capture_stdout(_Captured):
+        """What is printed."""
+
+    class capture_stderr(_Captured):
+        """What is written to stderr."""
+
+        _stream = "stderr"
+
+    def _count(self, graph: Any, kind: str, consider_subgraphs: bool) -> int:
+        if consider_subgraphs:
+            text = str(graph)
+            return text.count(kind) - text.count(f"with {kind}")
+
+        def nodes(block):
+            for node in block.nodes():
+                yield node
+                for inner in node.blocks():
+                    yield from nodes(inner)
+
+        return sum(node.kind() == kind for node in nodes(graph))
+
+    def assertGraphContains(self, graph: Any, kind: str, consider_subgraphs: bool = False) -> None:
+        """The graph, or a block in it, has a node of this kind."""
+        if not self._count(graph, kind, consider_subgraphs):
+            self.fail(f"{graph}\nError: graph contains no {kind}")
+
+    def assertGraphContainsExactly(
+        self, graph: Any, kind: str, num_kind_nodes: int, consider_subgraphs: bool = False
+    ) -> None:
+        """The graph and the blocks in it have so many nodes of this kind."""
+        count = self._count(graph, kind, consider_subgraphs)
+        if count != num_kind_nodes:
+            self.fail(f"{graph}\nError: graph contains {count} {kind} nodes but expected {num_kind_nodes}")
+
+    def assertExpectedGraph(self, trace: Any, *args: Any, **kwargs: Any) -> None:
+        """``assertExpected`` of the graph without dead code, with its values named in order."""
+        graph = graph_of(trace)
+        graph = graph.copy()
+        torch._C._jit_pass_lint(graph)
+        torch._C._jit_pass_dce(graph)
+        self.assertExpected(str(torch._C._jit_pass_canonicalize(graph)), *args, **kwargs)
+
+    def run_pass(self, name: str, trace: Any) -> Any:
+        """The graph after ``torch._C._jit_pass_<name>``, checked before and after."""
+        graph = graph_of(trace)
+        torch._C._jit_pass_lint(graph)
+        try:
+            run = getattr(torch._C, "_jit_pass_" + name)
+        except AttributeError:
+            raise NotImplementedError(f"run_pass: there is no pass {name!r} in this stack") from None
+        result = run(graph)
+        graph = graph if result is None or isinstance(result, bool) else result
+        torch._C._jit_pass_lint(graph)
+        return graph
+
+    @contextlib.contextmanager
+    def assertRaisesRegexWithHighlight(self, exception: Any, regex: str, highlight: str) -> Iterator[None]:
+        """What runs inside raises this error, and its message marks this piece of the source."""
+        with self.assertRaisesRegex(exception, regex) as caught:
+            yield
+        if highlight:
+            torch.testing.FileCheck().check_source_highlighted(highlight).run(str(caught.exception))
+
+    def getExportImportCopyWithPacking(self, m: Any, also_test_file: bool = True, map_location: Any = None) -> Any:
+        """``getExportImportCopy``; modules that pack their weights are not in this stack."""
+        return self.getExportImportCopy(m, also_test_file, map_location)
+
+    def assertAllFused(self, graph: Any, except_for: Any = ()) -> None:
+        """Refused."""
+        raise _no("assertAllFused (fusion groups)")
+
+    def assertLastGraphAllFused(self) -> None:
+        """Refused."""
+        raise _no("assertLastGraphAllFused (fusion groups)")
+
+    def checkBailouts(self, model: Any, inputs: Any, expected: Any) -> None:
+        """Refused."""
+        raise _no("checkBailouts (bailouts)")
+
+    def setHooks(self) -> None:
+        """Refused."""
+        raise _no("setHooks (hooks of the compiler)")
+
+    clearHooks = setHooks
+
+
+def get_execution_plan(graph_executor_state: Any) -> Any:
+    """Refused."""
+    raise _no("get_execution_plan (execution plans)")
+
+
+class NoTracerWarnContextManager:
+    """No warnings of the tracer for what runs inside."""
+
+    def __enter__(self) -> None:
+        self._warnings = warnings.catch_warnings()
+        self._warnings.__enter__()
+        warnings.simplefilter("ignore", torch.jit.TracerWarning)
+
+    def __exit__(self, *error: Any) -> None:
+        self._warnings.__exit__(*error)
+
+
+@contextlib.contextmanager
+def inline_everything_mode(should_inline: bool) -> Iterator[None]:
+    """Calls in graphs stay calls: ``True`` is refused."""
+    if should_inline:
+        raise NotImplementedError(
+            "inline_everything_mode(True): graphs keep calls; run_pass('inline', graph) inlines them"
+        )
+    yield
+
+
+def _trace(*args: Any, **kwargs: Any) -> Any:
+    """A decorator that traces a function with these inputs."""
+    return lambda func: torch.jit.trace(func, args, **kwargs)
+
+
+def enable_cpu_fuser(fn: Any) -> Any:
+    """The test with PyTorch's fuser on the CPU; the setting is accepted and changes no result here."""
+
+    @functools.wraps(fn)
+    def wrapper(*args, **kwargs):
+        torch._C._jit_override_can_fuse_on_cpu(True)
+        try:
+            return fn(*args, **kwargs)
+        finally:
+            torch._C._jit_override_can_fuse_on_cpu(False)
+
+    return wrapper
+
+
+def enable_cpu_fuser_if(cond: bool) -> Any:
+    """``enable_cpu_fuser`` where the condition holds."""
+    return enable_cpu_fuser if cond else lambda fn: fn
+
+
+def warmup_backward(f: Any, *args: Any) -> list[Any]:
+    """Three times the gradients of ``f`` with respect to the arguments, or ``f.backward`` without any."""
+    results: list[Any] = []
+    for _ in range(3):
+        if args:
+            results.append(torch.autograd.grad(f, *args, retain_graph=True))
+        else:
+            f.backward(retain_graph=True)
+    return results
+
+
+def make_global(*args: Any) -> None:
+    """Puts functions and classes that a test defines into their module, where a script finds them."""
+    for arg in args:
+        setattr(sys.modules[arg.__module__], arg.__name__, arg)
+
+
+def clone_inputs(args: Any) -> list[Any]:
+    """Copies of the tensors, detached; lists of tensors too; other values as they are."""
+    copies = do_input_map(lambda t: t.detach().clone(), list(args))
+    return [list(c) if is_iterable_of_tensors(c) else c for c in copies]
+
+
+def is_lambda(lamb: Any) -> bool:
+    """Whether it is a lambda."""
+    kind = type(lambda: 0)
+    return isinstance(lamb, kind) and lamb.__name__ == "<lambda>"
+
+
+def get_forward(c: Any) -> Any:
+    """The method ``forward`` of a compiled module."""
+    return c._get_method("forward")
+
+
+def get_forward_graph(c: Any) -> Any:
+    """The graph of ``forward`` of a compiled module."""
+    return get_forward(c).graph
+
+
+def _get_py3_code(code: str, fn_name: str) -> Any:
+    """The function of this name that a text defines, from a file, so that its source can be read."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "script.py"
+        file.write_text(code)
+        spec: Any = importlib.util.spec_from_file_location(fn_name, file)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return getattr(module, fn_name)
