@@ -5,6 +5,8 @@
 #include <cstring>
 
 #include "cuda/allocator.h"
+#include "cuda/index_call.h"
+#include "cuda/pinned.h"
 #include "cuda/runtime.h"
 #include "cuda/tables.h"
 #include "torch/core/backend.h"
@@ -114,6 +116,8 @@ void translate(std::exception_ptr thrown) {
 void add_devices(py::module_& m) {
   m.def("start", start);
   m.def("device_count", device_count);
+  m.def("set_deterministic", set_deterministic);
+  m.def("is_deterministic", is_deterministic);
   m.def("why_unavailable", [] { return device_count() ? std::string() : why_unavailable(); });
   m.def("current_device", current_device);
   m.def("set_device", set_device);
@@ -166,6 +170,23 @@ void add_memory(py::module_& m) {
   m.def("record_stream", [](uintptr_t data, int device, int priority, uintptr_t stream) {
     record_stream(reinterpret_cast<void*>(data), {device, priority, stream_at(stream)});
   });
+}
+
+// Pinned memory as a buffer, of which torch.frombuffer makes a tensor that keeps it.
+struct PinnedMemory {
+  void* data;
+  size_t nbytes;
+  explicit PinnedMemory(size_t n) : data(allocate_pinned(n)), nbytes(n) {}
+  PinnedMemory(const PinnedMemory&) = delete;
+  ~PinnedMemory() { release_pinned(data); }
+};
+void add_pinned(py::module_& m) {
+  py::class_<PinnedMemory>(m, "PinnedMemory", py::buffer_protocol())
+      .def(py::init<size_t>())
+      .def_buffer(
+          [](PinnedMemory& p) { return py::buffer_info(static_cast<uint8_t*>(p.data), py::ssize_t(p.nbytes)); });
+  m.def("is_pinned", [](uintptr_t data) { return is_pinned(reinterpret_cast<const void*>(data)); });
+  m.def("empty_pinned_cache", empty_pinned_cache, Free());
 }
 
 void add_streams(py::module_& m) {
@@ -226,6 +247,7 @@ PYBIND11_MODULE(_native, m) {
   add_devices(m);
   add_generators(m);
   add_memory(m);
+  add_pinned(m);
   add_streams(m);
   add_layer(m);
 }

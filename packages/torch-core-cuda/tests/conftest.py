@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent / "checker")]
 if "TORCH_CUDA_HOST_FORM" not in os.environ:
     raise pytest.UsageError("the tests of torch-core-cuda need a plug-in for the CPU: python ci/cuda.py builds it")
 

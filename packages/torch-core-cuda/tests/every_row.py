@@ -30,6 +30,7 @@ UNKNOWN = {
 #: where places are named twice, any of the values may stay
 if "order" in os.environ.get("TORCH_CUDA_HOST", ""):
     UNKNOWN |= {"index_copy", "index_copy_", "index_put", "index_put_", "put", "put_", "scatter", "scatter_"}
+    UNKNOWN |= {"max_unpool1d", "max_unpool2d", "max_unpool3d"}
 
 
 def moved(x, device):
@@ -57,7 +58,9 @@ def difference(info, here, there):
     if here.is_sparse or here.layout != torch.strided:
         return None
     exact = not (here.is_floating_point() or here.is_complex())
-    same = torch.equal(back, here) if exact else torch.allclose(back, here, rtol=1e-5, atol=1e-6, equal_nan=True)
+    # groups of equal numbers: what rounding left of them is divided by the root of eps
+    near = 1e-5 if name_of(info["schema"]) == "group_norm" else 1e-6
+    same = torch.equal(back, here) if exact else torch.allclose(back, here, rtol=1e-5, atol=near, equal_nan=True)
     return None if same else f"gives {back.flatten()[:4].tolist()} and on the CPU {here.flatten()[:4].tolist()}"
 
 

@@ -40,6 +40,8 @@ def _load():
 
 _native = _load()
 _native.start()
+if "torch._operators.predicates" in sys.modules:
+    _native.set_deterministic(sys.modules["torch._operators.predicates"]._deterministic)
 
 
 def is_available() -> bool:

@@ -8,9 +8,12 @@ from . import _native
 from .devices import device_count, index_of
 
 __all__ = [
-    "get_rng_state", "get_rng_state_all", "initial_seed", "manual_seed", "manual_seed_all", "seed", "seed_all", "set_rng_state",
-    "set_rng_state_all",
+    "default_generators", "get_rng_state", "get_rng_state_all", "initial_seed", "manual_seed", "manual_seed_all", "seed",
+    "seed_all", "set_rng_state", "set_rng_state_all",
 ]  # fmt: skip
+
+
+default_generators = tuple(torch._C._default_generator_of(f"cuda:{i}") for i in range(device_count()))
 
 
 def get_rng_state(device="cuda") -> torch.Tensor:
@@ -66,10 +69,10 @@ def initial_seed() -> int:
 
 
 def seed() -> None:
-    """Start a sequence that nobody knows on the current device."""
+    """Start an unpredictable sequence on the current device."""
     manual_seed(torch.Generator().seed())
 
 
 def seed_all() -> None:
-    """Start one sequence that nobody knows on all devices."""
+    """Start one unpredictable sequence on all devices."""
     manual_seed_all(torch.Generator().seed())

@@ -24,7 +24,9 @@ class Stream:
     True
     """
 
-    def __new__(cls, device=None, priority=0, *, stream_id=None, **kwargs):
+    priority = 0
+
+    def __new__(cls, device=None, priority=0, **kwargs):
         return cls._of(_native.stream_of_pool(index_of(device, "torch.cuda.Stream"), priority))
 
     @classmethod
@@ -182,6 +184,15 @@ def set_stream(stream) -> None:
     """Work on this stream from now on; None changes nothing."""
     if stream is not None:
         _native.set_current_stream(stream._index, stream.priority, stream.cuda_stream)
+
+
+def record_stream(tensor, stream) -> None:
+    """Keep a tensor's memory, when it is freed, until the stream is done with what it has now."""
+    if not isinstance(stream, Stream):
+        raise TypeError(f"record_stream: expected a torch.cuda.Stream, got {type(stream).__name__}")
+    place = tensor.untyped_storage().data_ptr()
+    if place:
+        _native.record_stream(place, stream._index, stream.priority, stream.cuda_stream)
 
 
 class StreamContext:
