@@ -25,8 +25,7 @@ namespace torch::autograd {
 
 namespace {
 
-// --- passes in flight
-// ------------------------------------------------------------------------------------------------------
+// --- passes in flight ---
 
 // Numbers of the passes that run now, in order. A node claimed by a pass older than all of them is free.
 std::mutex passes_mutex;
@@ -100,8 +99,7 @@ struct Younger {
   bool operator()(const Node* a, const Node* b) const noexcept { return a->sequence < b->sequence; }
 };
 
-// --- one pass
-// ----------------------------------------------------------------------------------------------------------------
+// --- one pass ---
 
 class Engine final : Backward::Sums {
  public:

@@ -12,8 +12,7 @@
 
 namespace torch::autograd {
 
-// --- leaves
-// --------------------------------------------------------------------------------------------------------------
+// --- leaves ---
 
 Leaf::Leaf() { flags = kLeaf | kUnlocked; }
 
@@ -172,8 +171,7 @@ void Leaf::accumulate(Tensor g) {
 
 void Leaf::apply(Backward& b) { accumulate(b.outputs[0]); }
 
-// --- requires_grad
-// ---------------------------------------------------------------------------------------------------------
+// --- requires_grad ---
 
 void set_requires_grad(TensorImpl& t, bool wanted) {
   if (wanted) {
@@ -242,8 +240,7 @@ void detach_in_place(TensorImpl& t) {
     if (auto* old = __atomic_exchange_n(&t.autograd, nullptr, __ATOMIC_ACQ_REL)) give_back(old);
 }
 
-// --- .grad
-// -----------------------------------------------------------------------------------------------------------------
+// --- .grad ---
 
 Tensor grad_of(TensorImpl& t) {
   if (!t.autograd) return {};

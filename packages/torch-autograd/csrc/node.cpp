@@ -16,8 +16,7 @@ constinit thread_local ThreadState thread_state;
 AnomalyMode anomaly_mode;
 PythonSeams python;
 
-// --- memory: thread-local lists by size class of 64 bytes
-// ------------------------------------------------------------------
+// --- memory: thread-local lists by size class of 64 bytes ---
 
 namespace {
 
@@ -129,8 +128,7 @@ int64_t live_nodes() noexcept {
   return n;
 }
 
-// --- shapes
-// --------------------------------------------------------------------------------------------------------------
+// --- shapes ---
 
 void Shape::set(DType new_dtype, Device new_device, IntArrayRef new_sizes) {
   if (TORCH_UNLIKELY(ndim > kInlineDims)) delete[] heap_sizes;
@@ -155,8 +153,7 @@ void Shape::take(Shape& o) noexcept {
   o.ndim = 0;
 }
 
-// --- nodes
-// ---------------------------------------------------------------------------------------------------------------
+// --- nodes ---
 
 namespace {
 
@@ -232,8 +229,7 @@ std::string Node::name() const {
   return s + "Backward0";
 }
 
-// --- hooks
-// ---------------------------------------------------------------------------------------------------------------
+// --- hooks ---
 
 std::mutex& hooks_mutex() noexcept {
   static std::mutex m;

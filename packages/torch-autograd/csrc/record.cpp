@@ -9,13 +9,12 @@
 
 namespace torch::autograd {
 
-// --- saved tensors
-// ---------------------------------------------------------------------------------------------------------
+// --- saved tensors ---
 
 // The same tensor without graph. One whose class has __torch_dispatch__ is asked for it, so that it is of the class
 // again.
 static Tensor alias_without_graph(const Tensor& t) {
-  if (TORCH_LIKELY(!t.has(kDispatchSlot))) return alias_of(t, /*share_version=*/true);
+  if (TORCH_LIKELY(!t.has(Slot::Dispatch))) return alias_of(t, /*share_version=*/true);
   GradMode off(false);
   return torch::detach(t);
 }
@@ -187,8 +186,7 @@ void Zero::grad(Backward& b) const {
     if (b.needs(i)) b[i] = tied_to_input(zeros_for(b, i), b, i);
 }
 
-// --- the recorder
-// ------------------------------------------------------------------------------------------------------------
+// --- the recorder ---
 
 void Recorder::abandon() noexcept {
   if (node_->drop()) Node::destroy(node_);

@@ -175,8 +175,7 @@ Node& Running::as_output() {
   return *result;
 }
 
-// --- the history of views
-// --------------------------------------------------------------------------------------------------
+// --- the history of views ---
 
 namespace {
 

@@ -5,6 +5,7 @@ import itertools
 import pytest
 import torch
 from torch import func
+from torch.autograd import forward_ad
 
 
 def f64(*shape):
@@ -342,10 +343,105 @@ def test_an_error_inside_a_function_leaves_the_modes_as_they_were():
 @pytest.mark.parametrize("convert", [torch.Tensor.to_sparse, torch.Tensor.to_sparse_csr])
 def test_a_sparse_output_has_no_tangent_and_says_so(convert):
     with pytest.raises(NotImplementedError, match=r"layout torch.sparse.* to_dense\(\)"):
-        torch.func.jvp(convert, (torch.eye(3),), (torch.ones(3, 3),))
+        torch.func.linearize(convert, torch.eye(3))
+    for transform in (lambda f, x: func.jvp(f, (x,), (x,)), lambda f, x: func.vmap(f)(x[None]), _under_dual_level):
+        with pytest.raises(
+            NotImplementedError, match="to_sparse: not implemented within vmap, jvp, .*linearize pushes"
+        ):
+            transform(convert, torch.eye(3))
+    _, push = torch.func.linearize(lambda x: convert(x).to_dense() ** 2, torch.eye(2))
+    assert push(torch.ones(2, 2)).tolist() == [[2.0, 0.0], [0.0, 2.0]]
+
+
+def _under_dual_level(f, x):
+    with forward_ad.dual_level():
+        return f(forward_ad.make_dual(x, x))
+
+
+@pytest.mark.parametrize("convert", [torch.Tensor.to_sparse, torch.Tensor.to_sparse_csr])
+def test_a_sparse_primal_has_a_sparse_tangent(convert):
+    matrix, y = convert(torch.tensor([[1.0, 0.0, 2.0], [0.0, 3.0, 0.0]])), torch.randn(3, 2)
+    for f in (lambda a: (a @ y) ** 2, lambda a: a.to_dense() ** 2):
+        _, tangent = func.jvp(f, (matrix,), (matrix,))
+        torch.testing.assert_close(tangent, 2 * f(matrix))
+    with forward_ad.dual_level(), pytest.raises(NotImplementedError, match="make_dual: no dual numbers of layout"):
+        forward_ad.make_dual(matrix, matrix)
 
 
 @pytest.mark.parametrize("p", [0.5, 1, 1.5, 2, 3, float("inf")])
 def test_a_norm_at_zero_has_a_zero_tangent(p):
     value, tangent = torch.func.jvp(lambda x: torch.linalg.vector_norm(x, p), (torch.zeros(3),), (torch.ones(3),))
     assert value == tangent == 0
+
+
+def test_jvp_calls_the_rule_of_a_function_that_has_one():
+    class Cube(torch.autograd.Function):
+        @staticmethod
+        def forward(x):
+            return x**3
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_forward(*inputs)
+
+        @staticmethod
+        def jvp(ctx, tangent):
+            return 3 * ctx.saved_tensors[0] ** 2 * tangent  # there is no backward
+
+    x = torch.tensor([1.0, 2.0])
+    assert func.jvp(Cube.apply, (x,), (torch.ones(2),))[1].tolist() == [3.0, 12.0]
+    inner = lambda x: func.jvp(Cube.apply, (x,), (torch.ones(2),))[1]
+    assert func.jvp(inner, (x,), (torch.ones(2),))[1].tolist() == [6.0, 12.0]
+    assert func.vmap(inner)(x[None])[0].tolist() == func.functionalize(inner)(x).tolist() == [3.0, 12.0]
+
+
+def test_a_strict_jvp_refuses_outputs_that_depend_on_nothing():
+    x = torch.ones(2)
+    constant = lambda x: (x * 2, torch.ones(1))
+    assert func.jvp(constant, (x,), (x,))[1][1].tolist() == [0.0]
+    with pytest.raises(RuntimeError, match="strict=True.: The output of f is independent of the inputs"):
+        func.jvp(constant, (x,), (x,), strict=True)
+
+
+def test_an_error_within_jvp_ends_its_level():
+    def broken(x):
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        func.jvp(broken, (torch.ones(1),), (torch.ones(1),))
+    with forward_ad.dual_level():  # no other level is left
+        assert forward_ad.unpack_dual(forward_ad.make_dual(torch.ones(1), torch.ones(1)) * 2).tangent.item() == 2.0
+
+
+def test_values_beside_the_output_of_jvp_have_no_tangent():
+    output, tangent, aux = func.jvp(
+        lambda x: (x * 2, [x * 3, "text"]), (torch.ones(1),), (torch.ones(1),), has_aux=True
+    )
+    assert tangent.item() == 2.0 and aux[1] == "text" and repr(aux[0]) == "tensor([3.])"
+
+
+def test_masked_logaddexp_has_a_zero_tangent_where_all_is_masked_out():
+    x, keep = torch.tensor([1.0, 2.0]), torch.tensor([True, False])
+    masked = lambda x: torch.masked.logaddexp(x, x, input_mask=keep, other_mask=keep)
+    value, tangent = func.jvp(masked, (x,), (torch.ones(2),))
+    assert value[1] == -float("inf") and tangent.tolist() == [1.0, 0.0]
+    assert func.grad(lambda x: masked(x)[0])(x).tolist() == [1.0, 0.0]
+
+
+def test_a_function_that_raises_leaves_no_level_behind():
+    shared = torch.zeros(2)
+    wrongs = [
+        lambda x: 1 if x.sum() > 0 else 2,
+        lambda x: shared.add_(x),
+        lambda x: torch.rand_like(x),
+        lambda x: x.numpy(),
+        lambda x: func.functionalize(lambda y: shared.add_(y))(x),
+        lambda x: func.grad(lambda y: y)(x),
+    ]
+    for wrong in wrongs:
+        for outer in (lambda f: f, func.functionalize, lambda f: lambda x: func.jvp(f, (x,), (x,))):
+            with pytest.raises(RuntimeError):
+                outer(func.vmap(wrong))(torch.ones(3, 2))
+            assert type(torch.ones(1) + 1) is torch.Tensor and repr(torch.zeros(1)) == "tensor([0.])"
+            assert torch.rand(2).shape == (2,) and shared.tolist() == [0.0, 0.0]
+            assert func.vmap(lambda x: x * 2)(torch.ones(3)).tolist() == [2.0] * 3

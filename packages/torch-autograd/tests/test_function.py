@@ -229,10 +229,18 @@ def test_old_functions_say_how_to_become_new_ones():
         def forward(self, x):
             return x
 
+    class New(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x
+
     with pytest.raises(RuntimeError, match="Legacy autograd function with non-static forward method is deprecated"):
         Old.apply(leaf(1.0))
-    with pytest.warns(DeprecationWarning), pytest.raises(RuntimeError, match="Legacy autograd function"):
-        Old()(leaf(1.0))
+    with (
+        pytest.warns(DeprecationWarning, match="should not be instantiated"),
+        pytest.raises(RuntimeError, match=r"New: forward is static.*New.apply"),
+    ):
+        New()(leaf(1.0))
 
 
 def test_contexts_are_freed():

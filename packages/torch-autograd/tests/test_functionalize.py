@@ -62,13 +62,25 @@ def wider(x):
     return y
 
 
+def moved(x):
+    y = x * 2
+    row = y[0]
+    y.transpose_(0, 1)
+    y[0].add_(1)
+    row.mul_(3)
+    y.t_().unsqueeze_(0)
+    y.squeeze_(0).swapaxes_(0, 1).swapdims_(0, 1)
+    y[1] = 7
+    return y, y.detach().clone().as_strided_((2,), (2,)).sub_(1)
+
+
 def drawn(x):
     torch.manual_seed(0)
     return x.clone().normal_(), torch.rand(2) + x[0]
 
 
 @pytest.mark.parametrize("remove", ["mutations", "mutations_and_views"])
-@pytest.mark.parametrize("function", [in_place, views, made_within, statistics, wider, drawn])
+@pytest.mark.parametrize("function", [in_place, views, moved, made_within, statistics, wider, drawn])
 def test_results_are_the_same_and_nothing_is_changed(function, remove):
     x = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
     expected = function(x.clone())
@@ -120,11 +132,54 @@ def in_place_sum(x):
     return in_place(x).sum()
 
 
-def test_batches_inside_and_outside():
+@pytest.mark.parametrize("function", [in_place, moved])
+def test_batches_inside_and_outside(function):
     x = torch.randn(3, 2, 2)
-    expected = func.vmap(in_place)(x)
-    torch.testing.assert_close(func.vmap(func.functionalize(in_place))(x), expected)
-    torch.testing.assert_close(func.functionalize(func.vmap(in_place))(x), expected)
+    mapped = lambda x: _flat(function(x))[0]
+    expected = torch.stack([mapped(one.clone()) for one in x])
+    torch.testing.assert_close(func.vmap(func.functionalize(mapped))(x), expected)
+    torch.testing.assert_close(func.functionalize(func.vmap(mapped))(x), expected)
+
+
+def test_dims_of_an_input_move_at_the_end():
+    def f(x):
+        x.transpose_(0, 1)
+        x[0].add_(1)
+        return x.unsqueeze_(0)
+
+    x = torch.zeros(2, 3)
+    assert func.functionalize(f)(x) is x and x.tolist() == [[[1.0, 1.0], [0.0, 0.0], [0.0, 0.0]]]
+    unchanged = torch.tensor([[1.0, 2.0]])
+    func.functionalize(lambda x: x.t_().sum())(unchanged)
+    assert unchanged.tolist() == [[1.0], [2.0]]
+
+
+def test_gradients_pass_through_dims_that_moved_in_place():
+    scalar = lambda x: (moved(x)[0] ** 2).sum()
+    x = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+    expected = func.grad(scalar)(x)
+    torch.testing.assert_close(func.grad(func.functionalize(scalar))(x), expected)
+    torch.testing.assert_close(func.functionalize(func.grad(scalar))(x), expected)
+
+
+def test_values_are_read_within():
+    def f(x):
+        y = x * 1
+        y[0] = 5
+        assert y.tolist() == [5.0, 2.0] and y[0].item() == 5.0 and float(y[1]) == 2.0 and [0, 1, 2][y[1].long()] == 2
+        assert torch.equal(y, x) is False and torch.allclose(y, y + 1e-9) and bool((y > 1).all())
+        parts = torch.tensor_split(y, torch.tensor([1]))
+        return y.narrow(0, torch.tensor(1), 1) if y.sum() > 6 else parts[0]
+
+    assert func.functionalize(f)(torch.tensor([1.0, 2.0])).tolist() == [2.0]
+    assert func.functionalize(func.functionalize(f))(torch.tensor([1.0, 2.0])).tolist() == [2.0]
+
+
+@pytest.mark.parametrize("name", ["equal", "allclose"])
+def test_values_of_a_batch_are_not_read_within(name):
+    compared = func.functionalize(lambda x: getattr(torch, name)(x, x))
+    with pytest.raises(RuntimeError, match=f"^vmap: {name} depends on the values of"):
+        func.vmap(compared)(torch.ones(2, 3))
 
 
 def test_modules_and_optimizers_run_within():
@@ -152,8 +207,11 @@ def test_what_is_refused():
     with pytest.raises(RuntimeError, match="would change a tensor .* from outside of the function"):
         func.functionalize(lambda x: outside.add_(x))(torch.ones(2))
     assert outside.tolist() == [1.0, 1.0]
-    with pytest.raises(NotImplementedError, match="moves dims in place; use transpose"):
-        func.functionalize(lambda x: x.transpose_(0, 1))(torch.ones(2, 2))
+    for change in (lambda x: x.resize_(1), lambda x: x.set_(outside), lambda x: x.resize_as_(outside)):
+        with pytest.raises(NotImplementedError, match="_: a tensor keeps its memory within functionalize"):
+            func.functionalize(change)(torch.ones(2, 2))
+    with pytest.raises(RuntimeError, match="functionalize: numpy: a tensor has no memory of its own to share"):
+        func.functionalize(lambda x: x.numpy())(torch.ones(2))
     with pytest.raises(RuntimeError, match="remove must be 'mutations' or 'mutations_and_views'"):
         func.functionalize(in_place, remove="all")
     with pytest.raises(ZeroDivisionError):

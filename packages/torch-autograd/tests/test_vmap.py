@@ -197,5 +197,46 @@ def test_a_batch_of_calls_with_settings_for_one():
 
 
 def test_examples_become_no_sparse_tensors():
-    with pytest.raises(NotImplementedError, match="to_sparse: not implemented within torch.func"):
+    with pytest.raises(NotImplementedError, match="to_sparse: not implemented within vmap, jvp, functionalize"):
         func.vmap(lambda a: a.to_sparse())(torch.eye(3).repeat(2, 1, 1))
+
+
+def test_strides_count_in_the_memory_of_each_example():
+    x = torch.arange(24.0).view(4, 6)
+    for dim in (0, 1, -1):
+        for base in (x, x[:, 1:], x.t()):
+            examples = base.unbind(dim)
+            reach = max((e.stride(0) * (e.size(0) - 1)) for e in examples)
+            expected = torch.stack([e.as_strided((2,), (reach,)) for e in examples])
+            assert torch.equal(func.vmap(lambda e, r=reach: e.as_strided((2,), (r,)), in_dims=dim)(base), expected)
+    own = lambda e: e.as_strided((2,), (1,), 0)
+    assert func.vmap(own)(x).tolist() == [[0.0, 1.0], [6.0, 7.0], [12.0, 13.0], [18.0, 19.0]]
+    with pytest.raises(RuntimeError, match=r"vmap: as_strided: .* reach elements 0 to 6 .* has those from 0 to 5"):
+        func.vmap(lambda e: e.as_strided((2,), (6,)))(x)
+    with pytest.raises(RuntimeError, match="belongs to other examples"):
+        func.vmap(lambda e: e.as_strided((2,), (1,), 0))(x[1:])
+    assert func.vmap(lambda e: e.as_strided((0,), (9,)))(x).shape == (4, 0)
+
+
+def test_counts_of_each_example():
+    x = torch.tensor([[1.0, 2.0, 1.0, 4.0], [3.0, 3.0, 3.0, 3.0], [0.0, -1.0, 5.0, 2.0]])
+    for options in ({}, {"range": (0.0, 3.0)}, {"density": True}):
+        got = func.vmap(lambda e, o=options: torch.histogram(e, 3, **o))(x)
+        for k, e in enumerate(x):
+            expected = torch.histogram(e, 3, **options)
+            torch.testing.assert_close(got.hist[k], expected.hist)
+            torch.testing.assert_close(got.bin_edges[k], expected.bin_edges)
+    weights = torch.rand(2, 4)
+    expected = torch.stack([torch.histogram(x[0], 3, weight=w).hist for w in weights])
+    torch.testing.assert_close(func.vmap(lambda w: torch.histogram(x[0], 3, weight=w).hist)(weights), expected)
+    grids = func.vmap(lambda e: torch.histogramdd(e.view(2, 2), [2, 3]).hist)(x)
+    torch.testing.assert_close(grids, torch.stack([torch.histogramdd(e.view(2, 2), [2, 3]).hist for e in x]))
+    with pytest.raises(RuntimeError, match="the input's values have no finite range; give one"):
+        func.vmap(lambda e: torch.histogram(e, 3))(x / 0)
+
+
+@pytest.mark.parametrize("name, conjugates", [("dot", False), ("vdot", True)])
+def test_products_of_complex_vectors_conjugate_as_the_operator_does(name, conjugates):
+    a, b = torch.randn(3, 4, dtype=torch.complex128), torch.randn(3, 4, dtype=torch.complex128)
+    products = func.vmap(getattr(torch, name))(a, b)
+    assert torch.allclose(products, ((a.conj() if conjugates else a) * b).sum(1), rtol=1e-14)

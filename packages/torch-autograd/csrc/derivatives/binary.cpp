@@ -30,8 +30,7 @@ struct Both {
 
 Tensor keep(const Tensor& condition, const Tensor& g) { return torch::where(condition, g, number(0.0)); }
 
-// --- sums
-// ------------------------------------------------------------------------------------------------------------------
+// --- sums ---
 
 struct Add {
   Scalar alpha;
@@ -58,8 +57,7 @@ struct Rsub {  // other - alpha self
   }
 };
 
-// --- products
-// --------------------------------------------------------------------------------------------------------------
+// --- products ---
 
 struct Mul : Crosswise {
   void grad(const Tensor& g, Backward& b) const {
@@ -154,8 +152,7 @@ struct Lerp {
   }
 };
 
-// --- rests of divisions
-// ------------------------------------------------------------------------------------------------------
+// --- rests of divisions ---
 
 struct Fmod {
   Saved self, other;
@@ -175,8 +172,7 @@ struct Remainder {
   }
 };
 
-// --- choices: where both are equal each gets half
-// -----------------------------------------------------------------------------
+// --- choices: where both are equal each gets half ---
 
 struct Maximum : Both {
   void grad(const Tensor& g, Backward& b) const {
@@ -271,8 +267,7 @@ struct Heaviside {
   }
 };
 
-// --- others
-// ------------------------------------------------------------------------------------------------------------------
+// --- others ---
 
 // The incomplete gamma functions of (a, x): the slope by x is x^(a-1) exp(-x) / gamma(a).
 Tensor gamma_density(const Tensor& a, const Tensor& x) {

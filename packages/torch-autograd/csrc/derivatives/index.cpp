@@ -26,8 +26,7 @@ Tensor numbered(IntArrayRef sizes, Device device) {
 Tensor nobody(IntArrayRef sizes, Device device) { return torch::full(sizes, -1, DType::Int64, device); }
 Tensor keep(const Tensor& condition, const Tensor& g) { return torch::where(condition, g, number(0.0)); }
 
-// --- tensors of positions, masks
-// ------------------------------------------------------------------------------------------------------
+// --- tensors of positions, masks ---
 
 struct Index {
   SavedList indices;
@@ -91,8 +90,7 @@ struct MaskedScatter {
   }
 };
 
-// --- slices that a 1-d index names
-// -----------------------------------------------------------------------------------------------------
+// --- slices that a 1-d index names ---
 
 struct IndexSelect {
   int64_t dim;
@@ -148,8 +146,7 @@ struct IndexFill {
   Tensor grad(const Tensor& g) const { return torch::index_fill(g, dim, index, 0); }
 };
 
-// --- positions in the flattened tensor
-// -------------------------------------------------------------------------------------------------
+// --- positions in the flattened tensor ---
 
 struct Take {
   Saved index;

@@ -46,8 +46,7 @@ struct ConstantPad {
   Tensor grad(const Tensor& g) const { return torch::constant_pad_nd(g, pad); }
 };
 
-// --- matrices
-// ------------------------------------------------------------------------------------------------------------
+// --- matrices ---
 
 struct Complex {
   void grad(const Tensor& g, Backward& b) const {

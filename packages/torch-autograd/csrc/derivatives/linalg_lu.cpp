@@ -124,8 +124,7 @@ struct LuFactor {
   }
 };
 
-// --- determinants
-// -----------------------------------------------------------------------------------------------------
+// --- determinants ---
 
 // det(U V^H) V diag(products of the other singular values) U^H, the adjugate, where A may be singular.
 Tensor adjugate(const Tensor& a) {

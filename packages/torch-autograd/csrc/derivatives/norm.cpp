@@ -111,13 +111,56 @@ struct LayerNorm {
   }
 };
 
+struct GroupNorm {
+  Saved input, weight, mean, rstd;
+  int64_t groups;
+  double eps;
+  GroupNorm(Recorder& r, const Tensor& input, int64_t groups, const Tensor& weight, const Tensor&, double eps)
+      : input(r, input), weight(r, weight), mean(r, 1), rstd(r, 2), groups(groups), eps(eps) {}
+
+  void grad(Backward& b) const {
+    const Tensor& g = b.output(0);
+    if (g && !b.output(1) && !b.output(2) && !grad_enabled()) {
+      auto [gx, gw, gb] = torch::native_group_norm_backward(g, input, groups, mean, rstd, weight);
+      if (b.needs(0)) b[0] = gx;
+      if (b.needs(1)) b[1] = gw;
+      if (b.needs(2)) b[2] = gb;
+      return;
+    }
+    // A group is a row, (n, groups, channels of a group, *).
+    const Tensor& x = input;
+    const int64_t n = x.size(0), c = x.size(1);
+    const std::vector<int64_t> rows{n, groups, c / groups, -1};
+    const auto by_group = [&](const Tensor& t) { return torch::reshape(t, rows); };
+    const Tensor grouped = by_group(x);
+    const Statistics s(grouped, {2, 3}, eps);
+    const double width = double(grouped.size(2)) * double(grouped.size(3));
+    const auto statistic = [&](const Tensor& t) { return torch::reshape(t, {n, groups, 1, 1}); };
+    if (b.needs(0)) {
+      Tensor dx;
+      if (g) {
+        const Tensor scaled = weight ? by_group(g) * torch::reshape(weight, {1, groups, c / groups, 1}) : by_group(g);
+        dx = s.input_gradient(scaled);
+      }
+      if (b.output(1)) add_into(dx, statistic(b.output(1)) / width + torch::zeros_like(grouped));
+      if (b.output(2)) add_into(dx, -(statistic(b.output(2)) * square(s.rstd) * s.normal / width));
+      if (dx) b[0] = torch::reshape(dx, x.sizes());
+    }
+    if (!g) return;
+    const std::vector<int64_t> others{0, 2}, planes{n, c, -1};
+    if (b.needs(1)) b[1] = torch::sum(torch::reshape(by_group(g) * s.normal, planes), IntArrayRef(others));
+    if (b.needs(2)) b[2] = torch::sum(torch::reshape(g, planes), IntArrayRef(others));
+  }
+};
+
 }  // namespace
 
 void register_norm() {
   record<BatchNorm, op::native_batch_norm>();
   record<LayerNorm, op::layer_norm_statistics>();
-  refuse<op::native_batch_norm_backward, op::native_layer_norm_backward>(
-      "it works below autograd; differentiate batch_norm or layer_norm instead");
+  record<GroupNorm, op::group_norm_statistics>();
+  refuse<op::native_batch_norm_backward, op::native_layer_norm_backward, op::native_group_norm_backward>(
+      "it works below autograd; differentiate batch_norm, layer_norm or group_norm instead");
 }
 
 }  // namespace torch::autograd

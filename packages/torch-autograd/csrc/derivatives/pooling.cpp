@@ -97,8 +97,7 @@ struct AdaptiveAvgPoolBackward {
   void grad(const Tensor& v, Backward& b) const { b[0] = torch::adaptive_avg_pool(v, spatial(b.sizes(0), dims)); }
 };
 
-// --- elements of planes by index
-// -------------------------------------------------------------------------------------------
+// --- elements of planes by index ---
 
 struct AdaptiveMaxPool {
   Saved indices;

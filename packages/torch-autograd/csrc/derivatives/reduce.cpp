@@ -111,8 +111,7 @@ struct Prod {
   }
 };
 
-// --- extremes
-// --------------------------------------------------------------------------------------------------------------
+// --- extremes ---
 
 // Equal ones share the gradient.
 struct Extreme {
@@ -127,8 +126,7 @@ struct Extreme {
   }
 };
 
-// --- moments
-// ---------------------------------------------------------------------------------------------------------------
+// --- moments ---
 
 double correction_of(const std::optional<Scalar>& c) { return c ? c->to_double() : 1; }
 
@@ -165,8 +163,7 @@ struct VarMean : Var {
   }
 };
 
-// --- norms
-// -----------------------------------------------------------------------------------------------------------------
+// --- norms ---
 
 // d |x|_p = sgn(x) (|x| / |x|_p)^(p - 1); zero where the norm has a kink.
 struct VectorNorm {

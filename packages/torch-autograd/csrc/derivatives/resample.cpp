@@ -13,7 +13,7 @@ struct Resample {
   Resample(Recorder& r, const Tensor&, int64_t dim, const Tensor& indices, const Tensor& weights)
       : indices(r, indices), weights(r, weights), dim(dim) {}
   void grad(const Tensor& g, Backward& b) const {
-    if (!b.needs(0)) return;  // of the table alone
+    if (!b.needs(0)) return;  // only of the table
     const IntArrayRef sizes = b.sizes(0);
     b[0] = torch::resample_backward(g, dim, indices, weights, sizes[size_t(wrap_dim(dim, int64_t(sizes.size())))]);
   }

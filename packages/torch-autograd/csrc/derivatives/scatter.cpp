@@ -167,8 +167,7 @@ struct ScatterReduce {
   }
 };
 
-// --- elements picked by their order: sorted, the largest, in the middle
-// --------------------------------------------------------------------
+// --- elements picked by their order: sorted, the largest, in the middle ---
 
 // Results as long as the indices that came with them.
 struct Picked {

@@ -19,8 +19,7 @@ namespace {
 using std::numbers::ln10, std::numbers::ln2, std::numbers::pi;
 const double kSqrtPi = std::sqrt(pi);
 
-// --- slopes in terms of the input
-// ----------------------------------------------------------------------------------------
+// --- slopes in terms of the input ---
 
 // clang-format off
 struct Abs : FromSelf { Tensor grad(const Tensor& g) const { return g * torch::sgn(self); } };
@@ -43,7 +42,7 @@ struct Sin : FromSelf { Tensor grad(const Tensor& g) const { return g * conj(tor
 struct Sinh : FromSelf { Tensor grad(const Tensor& g) const { return g * conj(torch::cosh(self)); } };
 struct Square : FromSelf { Tensor grad(const Tensor& g) const { return g * (2 * conj(self)); } };
 
-// --- slopes in terms of the result ---------------------------------------------------------------------------------------
+// --- slopes in terms of the result ---
 
 struct Erfinv : FromResult { Tensor grad(const Tensor& g) const { return g * (kSqrtPi / 2 * torch::exp(square(result))); } };
 struct Exp : FromResult { Tensor grad(const Tensor& g) const { return g * conj(result); } };
@@ -67,7 +66,7 @@ struct Tanh : FromResult {
   }
 };
 
-// --- constant slopes -------------------------------------------------------------------------------------------------------
+// --- constant slopes ---
 
 struct Neg { Tensor grad(const Tensor& g) const { return -g; } };
 struct Frac { Tensor grad(const Tensor& g) const { return g; } };
@@ -76,8 +75,7 @@ struct Rad2deg { Tensor grad(const Tensor& g) const { return g * (180 / pi); } }
 struct Conj { Tensor grad(const Tensor& g) const { return conj(g); } };
 // clang-format on
 
-// --- more than a line
-// ------------------------------------------------------------------------------------------------------
+// --- more than a line ---
 
 struct Digamma : FromSelf {
   Tensor grad(const Tensor& g) const { return g * torch::polygamma(1, self); }

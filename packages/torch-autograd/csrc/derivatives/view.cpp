@@ -92,8 +92,7 @@ struct AsStrided {
   Tensor grad(const Tensor& g) const { return spread(g, from, to); }
 };
 
-// --- several pieces
-// ------------------------------------------------------------------------------------------------------
+// --- several pieces ---
 
 // Gradients of all outputs, zeros where nothing came.
 std::vector<Tensor> all_outputs(const Backward& b) {
@@ -125,8 +124,7 @@ struct ViewAsComplex {
   Tensor grad(const Tensor& g) const { return torch::view_as_real(torch::resolve_conj(g)); }
 };
 
-// --- derivatives of the above
-// ----------------------------------------------------------------------------------------------
+// --- derivatives of the above ---
 
 struct SelectBackward {
   int64_t dim, index;
@@ -154,8 +152,7 @@ struct UnfoldBackward {
   Tensor grad(const Tensor& g) const { return torch::unfold(g, dim, size, step); }
 };
 
-// --- self with a part replaced by src: self loses the part's gradient, src gets it
-// -------------------------------------------
+// --- self with a part replaced by src: self loses the part's gradient, src gets it ---
 
 struct SelectScatter {
   int64_t dim, index;

@@ -189,6 +189,11 @@ const bool installed = [] {
                                              : Tensor(static_cast<const Batched*>(w)->value);
     return values;
   };
+  value_behind = [](const Tensor& t) {
+    Tensor value = t;
+    while (value && !lies_in_memory(value)) value = functional(value.get()) ? current_value(value) : Tensor();
+    return value;
+  };
   return true;
 }();
 

@@ -181,8 +181,11 @@ Tensor dual_of(Tensor primal, Tensor tangent, uint64_t level) {
 }
 
 Tensor make_dual(const Tensor& primal, const Tensor& tangent, uint64_t level) {
+  TORCH_CHECK_IMPLEMENTED(layout_of(primal) == Layout::Strided && layout_of(tangent) == Layout::Strided,
+                          "make_dual: no dual numbers of layout ", layout_name(layout_of(primal)),
+                          "; torch.func.jvp takes sparse primals");
   Tensor t = tangent;
-  if (primal.has_memory() && tangent.has_memory() && !is_sparse(primal) && t.strides() != primal.strides()) {
+  if (primal.has_memory() && tangent.has_memory() && t.strides() != primal.strides()) {
     t = empty_like_tensor(primal, primal.dtype());
     copy_(t, tangent);
   }

@@ -1,6 +1,4 @@
 // Rules for the tangents of operators that need no transposing twice.
-#include <algorithm>
-
 #include "func/dual_call.h"
 #include "torch/autograd/autograd.h"
 #include "torch/core/arithmetic.h"
@@ -15,25 +13,6 @@
 namespace torch::autograd {
 
 namespace {
-
-// Linear in their first argument, the only tensor: the tangent of the result is the result of the tangent.
-constexpr std::string_view kLinear[] = {"_to_copy", "clone", "cumsum", "diag_embed", "mean",
-                                        "neg",      "sum",   "trace",  "tril",       "triu"};
-
-// Linear in each of two tensors: the product rule.
-constexpr std::string_view kProducts[] = {"bmm", "dot", "matmul", "mm", "mul", "mv"};
-
-// An element of the result is made of one line of the first argument.
-constexpr std::string_view kReductions[] = {"amax", "amin",      "kthvalue", "logsumexp", "max", "median",     "min",
-                                            "mode", "nanmedian", "prod",     "std",       "var", "vector_norm"};
-
-// Of two real numbers a complex one.
-constexpr std::string_view kComplexOfReal[] = {"complex", "polar"};
-
-template <size_t n>
-bool is_in(std::string_view name, const std::string_view (&names)[n]) {
-  return std::find(std::begin(names), std::end(names), name) != std::end(names);
-}
 
 // A view of both.
 void look_at(DualCall& c, const Dual& self, uint64_t level, Result& result) {
@@ -144,26 +123,24 @@ void join(Result& result, Result& tangents, uint64_t level, const Tensor* viewed
 }
 
 bool push_linearly(DualCall& c, uint64_t level, Result& result) {
-  const std::string_view op = c.row.schema.op_name();
   const Dual* self = c.row.schema.params[0].kind == Kind::Tensor ? c.find(c.given(0)) : nullptr;
-  const bool other_bits = op == "view" && c.row.schema.params[1].kind == Kind::DType;
-  if (self && c.row.attr.is_view && op != "as_strided" && !other_bits) {
+  const Tangent way = c.row.attr.tangent;
+  if (self && c.row.attr.is_view && way != Tangent::Derivative) {
     look_at(c, *self, level, result);
     return true;
   }
-  if (is_in(op, kProducts)) {
+  if (way == Tangent::Product) {
     multiply(c, level, result);
     return true;
   }
-  return self && is_in(op, kLinear) && carry(c, *self, level, result);
+  return self && way == Tangent::Linear && carry(c, *self, level, result);
 }
 
 bool push_by_elements(DualCall& c, uint64_t level, Result& result) {
-  const std::string_view op = c.row.schema.op_name();
-  const bool reduces = is_in(op, kReductions);
+  const bool reduces = c.row.attr.tangent == Tangent::Reduction;
   if (!reduces && (!c.row.attr.is_pointwise || c.row.attr.is_random || c.row.schema.result_count != 1)) return false;
   std::vector<int64_t> shape;
-  if (is_in(op, kComplexOfReal) || !is_of_elements(c, reduces, shape)) return false;
+  if (c.row.attr.tangent == Tangent::Derivative || !is_of_elements(c, reduces, shape)) return false;
   bool recorded = false;
   std::vector<Tensor> leaves, tangents;
   {

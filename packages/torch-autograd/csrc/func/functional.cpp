@@ -73,7 +73,8 @@ Tensor put_part(const Functional& f, const Tensor& whole, const Tensor& part) {
   const std::string_view op = f.view->schema.op_name();
   const Value* v = f.arguments->values();
   if (op == "select") return select_scatter(whole, part, v[1].i, v[2].i);
-  if (op == "transpose") return transpose(part, v[1].i, v[2].i);
+  if (op == "t") return part.dim() < 2 ? part : transpose(part, 0, 1);
+  if (op == "transpose" || op == "swapaxes" || op == "swapdims") return transpose(part, v[1].i, v[2].i);
   if (part.numel() == whole.numel() && (op == "view" || op == "unsqueeze" || op == "squeeze" || op == "alias" ||
                                         op == "detach" || op == "unflatten" || op == "flatten"))
     return reshape(part, whole.sizes());
@@ -92,6 +93,25 @@ void commit(Functional& f, Tensor value, uint64_t generation) {
   }
   f.value = std::move(value);
   f.seen = generation;
+}
+
+// An operator in place that moves dims: the tensor becomes that view of what it was.
+void move_dims(const Row& row, const Row& pure, const Value* arguments, const VmapLevel& level, Result& result) {
+  const Tensor& self = reinterpret_cast<const Tensor&>(arguments[0].tensor);
+  Value values[kMaxParameters];
+  std::copy_n(arguments, pure.schema.count, values);
+  const Tensor before = alias_of(self, true);
+  values[0].tensor = before.get();
+  call_functional(pure, values, level, result);
+  const Tensor moved = std::exchange(result.tensors[0], self);
+  Functional& f = *functional(moved.get());
+  f.moved_by = &row;
+  f.retain();
+  Ref<Payload>::steal(std::exchange(self->payload, &f)).reset();
+  self->set_ndim(int(moved.dim()));
+  std::copy_n(moved.sizes().begin(), moved.dim(), self->sizes());
+  std::copy_n(moved.strides().begin(), moved.dim(), self->strides());
+  self->refresh_geometry();
 }
 
 void change(const Tensor& t, Tensor value, const char* schema) {
@@ -116,7 +136,32 @@ Tensor functional_of(Tensor value, uint64_t level) {
   return wrapped(like, new Functional(std::move(value), Ref<SharedMemory>::steal(new SharedMemory), level));
 }
 
-Tensor current_value(const Tensor& wrapper) { return refreshed(*functional(wrapper.get())); }
+Tensor current_value(const Tensor& wrapper) {
+  Functional& f = *functional(wrapper.get());
+  const VmapLevel* level = innermost_level();
+  while (level && level->id != f.level) level = level->outer;
+  if (!level) return refreshed(f);
+  Outside outer(*level);
+  return refreshed(f);
+}
+
+bool was_changed(const Tensor& wrapper) {
+  const Functional& f = *functional(wrapper.get());
+  return f.memory->generation || f.moved_by;
+}
+
+void write_back(const Tensor& wrapper, const Tensor& target) {
+  Functional* f = functional(wrapper.get());
+  std::vector<Functional*> moves;
+  for (; f->moved_by; f = functional(f->base.get())) moves.push_back(f);
+  if (f->memory->generation) copy_(target, refreshed(*f));
+  for (auto m = moves.rbegin(); m != moves.rend(); ++m) {
+    std::vector<Value> values((*m)->arguments->values(), (*m)->arguments->values() + (*m)->arguments->count());
+    values[0].tensor = target.get();
+    Result r;
+    (*m)->moved_by->invoke(values.data(), r);
+  }
+}
 
 void call_functional(const Row& row, const Value* arguments, const VmapLevel& level, Result& result) {
   const Schema& s = row.schema;
@@ -125,6 +170,11 @@ void call_functional(const Row& row, const Value* arguments, const VmapLevel& le
     Functional* f = t ? functional(t.get()) : nullptr;
     return f && f->level == level.id ? f : nullptr;
   };
+  TORCH_CHECK_IMPLEMENTED(s.op_name() != "set_" && s.op_name() != "resize_" && s.op_name() != "resize_as_", s.op_name(),
+                          ": a tensor keeps its memory within functionalize; return a new one");
+  if (s.in_place() && within(given(0)))
+    if (const Row* pure = out_of_place(row); pure && pure->attr.is_view)
+      return move_dims(row, *pure, arguments, level, result);
   Outside outer(level);
   Value values[kMaxParameters];
   std::copy_n(arguments, s.count, values);
@@ -156,8 +206,6 @@ void call_functional(const Row& row, const Value* arguments, const VmapLevel& le
 
   if (s.in_place()) {
     const Row* pure = out_of_place(row);
-    TORCH_CHECK_IMPLEMENTED(!pure || !pure->attr.is_view, "functionalize: ", s.op_name(), " moves dims in place; use ",
-                            s.op_name().substr(0, s.op_name().size() - 1));
     const Tensor self = given(0);
     const std::string_view op = s.op_name();
     if (op == "copy_" || op == "zero_" || op == "fill_") {  // what was there does not matter

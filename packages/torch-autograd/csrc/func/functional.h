@@ -30,7 +30,8 @@ struct Functional final : Wrapper {
   Tensor base;  // a wrapper
   const Row* view = nullptr;
   std::optional<Kept> arguments;
-  int place = -1;  // in a list of views
+  int place = -1;                 // in a list of views
+  const Row* moved_by = nullptr;  // the operator in place (transpose_) that made the tensor this view of what it was
 };
 inline Functional* functional(const TensorImpl* t) noexcept {
   const Wrapper* w = wrapper(t);
@@ -41,6 +42,10 @@ TORCH_API int level_of(const Functional& f) noexcept;  // 0: it has ended
 TORCH_API Tensor functional_of(Tensor value, uint64_t level);
 // What a wrapper stands for now.
 TORCH_API Tensor current_value(const Tensor& wrapper);
+// Whether what it stands for was changed, or its dims were moved.
+TORCH_API bool was_changed(const Tensor& wrapper);
+// Makes `target`, which the wrapper was made of, what the wrapper is now.
+TORCH_API void write_back(const Tensor& wrapper, const Tensor& target);
 
 void call_functional(const Row& row, const Value* arguments, const VmapLevel& level, Result& result);
 

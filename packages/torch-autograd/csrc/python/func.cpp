@@ -119,12 +119,17 @@ PyObject* functional_parts(PyObject*, PyObject* args) {
   const Functional* f = is_tensor(tensor) ? functional(borrow(tensor).get()) : nullptr;
   if (!f || level_of(*f) != number) Py_RETURN_NONE;
   TORCH_PY_TRY(nullptr, {
-    const VmapLevel* level = innermost_level();
-    while (level->number != number) level = level->outer;
-    Outside outer(*level);
     Object value(checked(api->wrap(current_value(borrow(tensor)))));
-    return PyTuple_Pack(2, value.get(), f->memory->generation ? Py_True : Py_False);
+    return PyTuple_Pack(2, value.get(), was_changed(borrow(tensor)) ? Py_True : Py_False);
   })
+}
+PyObject* functional_write_back(PyObject*, PyObject* args) {
+  PyObject *tensor, *target;
+  if (!PyArg_ParseTuple(args, "OO", &tensor, &target)) return nullptr;
+  if (!is_tensor(tensor) || !is_tensor(target) || !functional(borrow(tensor).get()))
+    return PyErr_Format(PyExc_TypeError, "_functional_write_back: expected a tensor of functionalize, and another");
+  TORCH_PY_TRY(nullptr, write_back(borrow(tensor), borrow(target));)
+  Py_RETURN_NONE;
 }
 PyObject* functional_level(PyObject*, PyObject* tensor) {
   const Functional* f = is_tensor(tensor) ? functional(borrow(tensor).get()) : nullptr;
@@ -190,6 +195,8 @@ PyMethodDef functions[] = {
     {"_functional_make", functional_make, METH_VARARGS, "_functional_make(tensor, level): as tensors within are."},
     {"_functional_parts", functional_parts, METH_VARARGS,
      "_functional_parts(tensor, level): the value and whether it was changed, or None."},
+    {"_functional_write_back", functional_write_back, METH_VARARGS,
+     "_functional_write_back(tensor, target): makes the target, which the tensor was made of, what that is now."},
     {"_functional_level", functional_level, METH_O, "The level of a tensor within functionalize: 0: none, -1: ended."},
     {"_values_need_gradients", values_need_gradients, METH_O, "Whether the values within a wrapper need gradients."},
     {"_wrapper_alias", wrapper_alias, METH_O, "The same wrapper without a history of its own, or None."},

@@ -98,8 +98,7 @@ void FunctionNode::apply(Backward& b) {
   }
 }
 
-// --- calling
-// -----------------------------------------------------------------------------------------------------------------
+// --- calling ---
 
 bool contains(PyObject* tuple, const TensorImpl* t) {
   if (!tuple) return false;
@@ -296,8 +295,7 @@ PyObject* apply_with_context(PyObject*, PyObject* const* args, Py_ssize_t count)
   return apply_and(true, args, count);
 }
 
-// --- the context
-// -------------------------------------------------------------------------------------------------------------
+// --- the context ---
 
 PyObject* context_new(PyTypeObject* type, PyObject*, PyObject*) {
   PyObject* o = type->tp_alloc(type, 0);

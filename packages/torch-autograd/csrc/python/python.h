@@ -6,33 +6,16 @@
 
 #include "torch/autograd/autograd.h"
 #include "torch/python/api.h"
+#include "torch/python/object.h"
 
 namespace torch::autograd {
 
 using python::api;
 using python::borrow;
 using python::is_tensor;
+using python::Object;
 using python::PythonError;
 using python::unwrap;
-
-// Owns one Python reference.
-class Object {
- public:
-  explicit Object(PyObject* o = nullptr) noexcept : o_(o) {}
-  static Object share(PyObject* o) noexcept { return Object(Py_XNewRef(o)); }
-  Object(Object&& other) noexcept : o_(std::exchange(other.o_, nullptr)) {}
-  Object& operator=(Object&& other) noexcept {
-    std::swap(o_, other.o_);
-    return *this;
-  }
-  ~Object() { Py_XDECREF(o_); }
-  PyObject* get() const noexcept { return o_; }
-  PyObject* release() noexcept { return std::exchange(o_, nullptr); }
-  explicit operator bool() const noexcept { return o_ != nullptr; }
-
- private:
-  PyObject* o_;
-};
 
 // An object whose tensor has become part of a graph: what hangs there may lead back to it.
 inline void track(PyObject* o) noexcept {

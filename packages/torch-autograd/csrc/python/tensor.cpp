@@ -120,8 +120,7 @@ PyObject* run_grad(PyObject*, PyObject* args) {
   })
 }
 
-// --- attributes
-// ----------------------------------------------------------------------------------------------------------------
+// --- attributes ---
 
 TensorImpl& impl(PyObject* self) { return *python::impl_of(self); }
 
@@ -226,8 +225,7 @@ PyGetSetDef getset[] = {
     {"retains_grad", get_retains_grad, nullptr, "True after retain_grad() on a tensor that is no leaf.", nullptr},
     {}};
 
-// --- methods
-// -------------------------------------------------------------------------------------------------------------------
+// --- methods ---
 
 PyObject* requires_grad_(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* kwnames) {
   static const char* const names[] = {"requires_grad"};

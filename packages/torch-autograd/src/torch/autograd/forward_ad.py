@@ -112,7 +112,7 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
 
 
 class _set_fwd_grad_enabled:
-    """A block in which dual numbers are made, or are not: then :func:`make_dual` gives the tensor alone."""
+    """A block in which dual numbers are made, or are not: then :func:`make_dual` gives only the tensor."""
 
     def __init__(self, mode: bool) -> None:
         global _enabled

@@ -85,11 +85,18 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         from warnings import warn
 
+        if not _is_static(type(self)):
+            return  # of 2016: instances are called
         warn(f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should invoke them on the class itself.",
              DeprecationWarning, stacklevel=2)  # fmt: skip
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        raise RuntimeError(_LEGACY)
+    def __call__(self, *args: Any) -> Any:
+        if _is_static(type(self)):
+            name = type(self).__name__
+            raise RuntimeError(f"{name}: forward is static, so that the class is called: {name}.apply(...)")
+        from . import _instances
+
+        return _instances.call(self, args)
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
@@ -107,7 +114,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         """
         if kwargs:
             raise TypeError(f"{cls.__name__}.apply() takes no keyword arguments")
-        if not isinstance(getattr_static(cls, "forward"), (staticmethod, classmethod)):
+        if not _is_static(cls):
             raise RuntimeError(_LEGACY)
         return _C._apply(cls, *args)
 
@@ -192,9 +199,15 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         return (cls.vjp if own_vjp else cls.backward)(ctx, *grads)
 
 
+def _is_static(cls: type) -> bool:
+    """Whether the class is called, and not its instances as in 2016."""
+    return isinstance(getattr_static(cls, "forward"), (staticmethod, classmethod))
+
+
 _LEGACY = (
     "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function with "
-    "static forward method: @staticmethod def forward(ctx, ...), called as MyFunction.apply(...)"
+    "static forward method: @staticmethod def forward(ctx, ...), called as MyFunction.apply(...); one of 2016 is called "
+    "by its instances: MyFunction()(...)"
 )
 
 

@@ -174,7 +174,7 @@ def hvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
     return vhp(func, inputs, v, create_graph, strict)
 
 
-# --- parts ---------------------------------------------------------------------------------------------------------------
+# --- parts ---
 
 
 def _prepare(inputs, create_graph):

@@ -342,7 +342,7 @@ def _as_real(g, t):
     return (torch.view_as_real(g) if g.is_complex() else g).reshape(-1).clone()
 
 
-# --- names of 2018 -------------------------------------------------------------------------------------------------------
+# --- names of 2018 ---
 
 
 def zero_gradients(x: Any) -> None:

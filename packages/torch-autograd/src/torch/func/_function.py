@@ -15,7 +15,7 @@ from torch._pytree import _broadcast_to_and_flatten, tree_flatten, tree_map
 from torch.autograd import Function
 
 from ..autograd import _C
-from ._jvp import jvp
+from ._jvp import _linear
 from ._vmap import _Info, vmap
 
 
@@ -99,7 +99,8 @@ def _transposed(cls, primals, tangents):
         return tuple(o for o in outputs if isinstance(o, Tensor) and o.requires_grad), output
 
     given = tuple(primals[i] for i in places)
-    _, found, output = jvp(function, given, tuple(tangents[i] for i in places), has_aux=True)
+    _, push, output = _linear(f"{cls.__name__}.jvp", function, given, True)
+    found = push(tuple(tangents[i] for i in places))
     outputs = output if isinstance(output, tuple) else (output,)
     found = iter(found)
     moves = [isinstance(o, Tensor) and (o.is_floating_point() or o.is_complex()) for o in outputs]

@@ -47,9 +47,9 @@ def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Cal
             values = [_value(x, level) for x in outputs]
         finally:
             _C._vmap_leave()
-        for x, part in zip(flat, parts, strict=True):
+        for x, g, part in zip(flat, given, parts, strict=True):
             if part is not None and part[1]:
-                x.copy_(part[0])
+                _C._functional_write_back(g, x)
         originals = {id(g): x for g, x in zip(given, flat, strict=True) if isinstance(x, Tensor)}
         return shape.unflatten([originals.get(id(o), v) for o, v in zip(outputs, values, strict=True)])
 

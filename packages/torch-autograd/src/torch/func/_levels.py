@@ -12,8 +12,8 @@ from torch._pytree import tree_flatten, tree_map_only
 from ..autograd import _C
 
 
-def fresh(name, given, recording):
-    """An input of the function to be differentiated. ``recording``: whether the caller records gradients."""
+def check_differentiable(name, given):
+    """RuntimeError for what is no tensor of real or complex numbers."""
     if not isinstance(given, Tensor):
         raise RuntimeError(
             f"{name}: expected all inputs to be differentiated to be Tensors, got {type(given).__name__}"
@@ -22,6 +22,11 @@ def fresh(name, given, recording):
         raise RuntimeError(
             f"{name}: only Tensors of floating point and complex dtype can require gradients, got {given.dtype}"
         )
+
+
+def fresh(name, given, recording):
+    """An input of the function to be differentiated. ``recording``: whether the caller records gradients."""
+    check_differentiable(name, given)
     if recording and given.requires_grad:
         with torch.enable_grad():
             return given.view_as(given)

@@ -17,7 +17,7 @@ def rearrange(tensor: Tensor | list[Tensor] | tuple[Tensor, ...], pattern: str, 
 
     Names in brackets are one dim, the last of them the fastest; ``...`` stands for the dims that have no name, ``1`` and
     ``()`` for a dim of size 1. ``axes_lengths`` gives sizes that do not follow from the tensor. A list is stacked along a
-    new first dim. ValueError for a pattern that cannot be read, that uses a name twice or on one side alone, and for
+    new first dim. ValueError for a pattern that cannot be read, that uses a name twice or only on one side, and for
     sizes that do not fit.
 
     >>> torch.func.rearrange(torch.zeros(2, 3, 4), "a b c -> c (a b)").shape

@@ -303,7 +303,7 @@ class profile:
         self._results().export_stacks(path, metric)
 
     def export_memory_timeline(self, path: str, device: torch.device | str | int | None = None) -> Any:
-        """NotImplementedError: memory is not told by category."""
+        """NotImplementedError: memory is not broken down by category."""
         raise NotImplementedError(
             "export_memory_timeline: memory is not recorded by category; profile_memory=True puts each block into "
             "export_chrome_trace()"
