@@ -273,3 +273,9 @@ def test_the_cross_entropy_of_no_probability_is_refused(wrong, reduction):
     assert F.binary_cross_entropy(edges, edges, reduction="sum").item() == 0.0
     assert F.binary_cross_entropy(torch.empty(0), torch.empty(0), reduction="none").shape == (0,)
     assert F.binary_cross_entropy(torch.empty(2, device="meta"), torch.empty(2, device="meta")).is_meta
+
+
+def test_the_mean_over_no_sample_is_not_a_number():
+    for target in (torch.zeros(0, 3), torch.zeros(0, dtype=torch.int64)):
+        assert torch.nn.functional.cross_entropy(torch.zeros(0, 3), target).isnan()
+        assert torch.nn.functional.cross_entropy(torch.zeros(0, 3), target, reduction="sum") == 0

@@ -39,7 +39,7 @@ def test_binary_cross_entropy_checks_every_example():
         F.binary_cross_entropy(torch.tensor([1.5]), torch.tensor([1.0]))
 
 
-@pytest.mark.parametrize("mode", ["sum", "mean"])
+@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
 def test_bags_of_embeddings_of_a_batch(mode):
     weight, rows = examples(5, 2)[0], torch.tensor([[0, 1, 2, 4], [3, 3, 1, 0]])
     offsets = torch.tensor([[0, 2, 2], [0, 1, 4]])
@@ -53,6 +53,8 @@ def test_bags_of_embeddings_of_a_batch(mode):
     assert expected[0, 1].tolist() == [0, 0]  # an empty bag
     meta = F.embedding_bag(rows[0].to("meta"), weight.to("meta"), offsets[0].to("meta"), mode=mode)
     assert meta.shape == (3, 2)
+    renormed = F.embedding_bag(rows.to("meta"), weight.to("meta"), max_norm=1.0, mode=mode)
+    assert renormed.shape == (2, 2) and F.embedding(rows.to("meta"), weight.to("meta"), max_norm=1.0).shape == (2, 4, 2)
     with pytest.raises(ValueError, match=r"offsets\[0\] has to be 0, the first bag begins there; got 1"):
         bags(rows[0], torch.tensor([1, 2]))
     with pytest.raises(ValueError, match="offsets must rise"):

@@ -190,17 +190,71 @@ def test_errors_name_the_layer_by_its_path():
     with pytest.raises(RuntimeError) as error:
         Net()(torch.zeros(1, 3))
     assert error.value.__notes__ == [
-        "while running layer 'features.1' of Net: Linear(in_features=4, out_features=2, bias=True)"
+        "while running layer 'features.1' of Net: Linear(in_features=4, out_features=2, bias=True) "
+        "called with (float32 (1, 3))"
     ]
 
 
 def test_without_notes_the_layer_stands_below_the_text_of_the_error(monkeypatch):
-    monkeypatch.setattr("torch.nn.modules.module._HAS_NOTES", False)
+    monkeypatch.setattr("torch.nn.modules._path._HAS_NOTES", False)
     with pytest.raises(RuntimeError) as error:
         nn.Sequential(nn.ReLU(), nn.Sequential(nn.Linear(4, 2)))(torch.zeros(1, 3))
     text, layer = str(error.value).split("\n")
     assert text == "linear: last dim of input (1, 3) must equal last dim of weight (2, 4)"
-    assert layer == "while running layer '1.0' of Sequential: Linear(in_features=4, out_features=2, bias=True)"
+    assert layer == (
+        "while running layer '1.0' of Sequential: Linear(in_features=4, out_features=2, bias=True) "
+        "called with (float32 (1, 3))"
+    )
+
+
+@pytest.mark.skipif("not hasattr(BaseException, 'add_note')", reason="notes on exceptions came with Python 3.11")
+def test_errors_name_the_arguments_of_the_layer():
+    class Odd(nn.Module):
+        def forward(self, *args, **kwargs):
+            raise KeyError("mine")
+
+    class Mute:
+        @property
+        def __class__(self):
+            raise RuntimeError("asked")
+
+    def note_of(*args, **kwargs):
+        with pytest.raises(KeyError) as error:
+            nn.Sequential(Odd())[0](*args, **kwargs)
+        return error.value.__notes__
+
+    x = torch.zeros(2, dtype=torch.int64)
+    assert note_of(x, None, (x, [x]), scale=2.0, by=object()) == [
+        "while running Odd() called with (int64 (2,), None, (int64 (2,), [int64 (2,)]), scale=2.0, by=object)"
+    ]
+    assert note_of() == ["while running Odd() called with ()"]
+    assert note_of([1, 2, 3, 4, 5]) == ["while running Odd() called with ([1, 2, 3, 4, ...])"]
+    assert note_of(Mute()) == ["while running Odd()"]
+
+
+def test_a_layer_that_calls_itself_ends_in_an_error_that_names_it():
+    class Round(nn.Module):
+        def forward(self, x):
+            return self(x)
+
+    with pytest.raises(RecursionError) as error:
+        Round()(torch.zeros(1))
+    if hasattr(error.value, "__notes__"):
+        assert len(error.value.__notes__) == 1 and error.value.__notes__[0].startswith("while running Round()")
+    assert nn.Linear(1, 1)(torch.zeros(1)).shape == (1,)
+
+
+def test_a_layer_may_change_its_arguments():
+    class Grow(nn.Module):
+        def forward(self, x, seen):
+            seen.append(x.shape)
+            x.add_(1)
+            raise ValueError("after")
+
+    x, seen = torch.zeros(2), []
+    with pytest.raises(ValueError, match="after"):
+        nn.Sequential(Grow())[0](x, seen)
+    assert x.tolist() == [1.0, 1.0] and seen == [(2,)]
 
 
 def test_printing_shows_the_tree():
@@ -227,3 +281,12 @@ def test_functional_call_swaps_parameters_for_one_call():
     assert layer.weight is weight
     with pytest.raises(AttributeError, match="no parameter or buffer 'wieght'"):
         functional_call(layer, {"wieght": weight}, torch.ones(1, 1))
+
+
+def test_a_class_that_exec_made_has_no_module_of_python():
+    names = {"nn": nn, "__builtins__": __builtins__}
+    exec(
+        "class Made(nn.Module):\n    def __init__(self, width):\n        super().__init__()\n        self.width = width",
+        names,
+    )
+    assert names["Made"]("4").width == "4"

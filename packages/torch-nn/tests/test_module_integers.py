@@ -41,6 +41,7 @@ def layer_table():
     choice = ({"ignore_index": 1}, (ROWS, LABELS))
     return table | {
         "AdaptiveLogSoftmaxWithLoss": ({"in_features": 4, "n_classes": 6, "cutoffs": [2]}, (ROWS, LABELS)),
+        "LinearCrossEntropyLoss": ({"in_features": 4, "num_classes": 6}, (ROWS, LABELS)),
         "Bilinear": ({"in1_features": 4, "in2_features": 4, "out_features": 2}, (ROWS, ROWS)),
         "CTCLoss": ({"blank": 0}, (torch.zeros(4, 1, 3), torch.ones(1, 2, dtype=torch.int64), LABELS[:1] + 4, LABELS[:1] + 2)),
         "ChannelShuffle": ({"groups": 2}, (PLANE,)),
@@ -210,3 +211,9 @@ def test_a_count_of_layers_is_an_integer(count):
             make()
     assert nn.LSTM(4, 3, torch.tensor(2)).num_layers == 2
     assert type(nn.TransformerEncoder(nn.TransformerEncoderLayer(4, 2, 4), torch.tensor([2])).num_layers) is int
+
+
+def test_sizes_may_be_arrays_of_numpy():
+    numpy = pytest.importorskip("numpy")
+    assert nn.Conv2d(1, 1, numpy.array([3, 2])).weight.shape == (1, 1, 3, 2)
+    assert nn.LayerNorm(numpy.array([3])).weight.shape == nn.LayerNorm(numpy.int64(3)).weight.shape == (3,)

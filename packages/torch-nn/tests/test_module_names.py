@@ -1,5 +1,6 @@
 """Names of parameters, buffers and modules: how attributes register, and what is refused."""
 
+import ast
 import copy
 import gc
 import pickle
@@ -284,3 +285,16 @@ def test_libraries_find_late_layers_in_the_dictionaries_of_the_packages():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout.split() == ["False", "True", "True"], done.stdout + done.stderr
+
+
+def test_importing_nn_loads_nothing_that_waits_for_help_or_files():
+    code = "import sys\nknown = set(sys.modules)\nimport torch.nn\nprint(sorted(set(sys.modules) - known))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    loaded = set(ast.literal_eval(done.stdout))
+    assert "torch.nn.modules.conv" in loaded and not loaded & {"torch._help", "inspect", "pickle", "re", "typing"}
+
+
+def test_replacing_a_function_replaces_what_its_module_computes(monkeypatch):
+    x = torch.ones(1, 1, 3, 3)
+    monkeypatch.setattr(nn.functional, "conv2d", lambda input, *others: input + 1)
+    assert nn.Conv2d(1, 1, 3)(x).equal(x + 1)

@@ -295,3 +295,11 @@ class RecordingObserver(ObserverBase):
     def get_tensor_value(self) -> list[Tensor]:
         """The tensors, in their order."""
         return self.tensor_val
+
+
+def __getattr__(name):
+    if name == "HistogramObserver":  # which is made of MinMaxObserver
+        from .histogram import HistogramObserver
+
+        return HistogramObserver
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -7,6 +7,7 @@ between the call and it.  The others are in one file for each family.
 
 from __future__ import annotations
 
+from ._linear_cross_entropy import *
 from ._ops import ops
 from .activation import *
 from .attention import *
@@ -17,6 +18,7 @@ from .dropout import *
 from .embedding import *
 from .interpolate import *
 from .loss import *
+from .margin import *
 from .normalization import *
 from .padding import *
 from .pooling import *
@@ -40,7 +42,10 @@ _ELSEWHERE = {
     "grad": ("torch.nn.grad", None),
     "_Reduction": ("torch.nn._reduction", None),
     "utils": ("torch.nn.modules.utils", None),
-    **{name: ("torch.nn.functional.attention", name) for name in ("_canonical_mask", "_none_or_dtype")},
+    **{
+        name: ("torch.nn.functional.attention", name)
+        for name in ("_canonical_mask", "_in_projection", "_in_projection_packed", "_none_or_dtype")
+    },
     "_parse_to": ("torch._internals", "_parse_to"),
     **{
         name: ("torch.nn.functional._scaled", name)

@@ -11,7 +11,7 @@ def expand(value, n, name="argument"):
     >>> expand(3, 2)
     (3, 3)
     """
-    if isinstance(value, (tuple, list, torch.Size)):
+    if isinstance(value, (tuple, list, torch.Size)) or getattr(value, "ndim", 0) == 1:
         if len(value) == 1 and n > 1:
             return tuple(value) * n
         if len(value) != n:

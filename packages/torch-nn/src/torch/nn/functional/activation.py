@@ -1,4 +1,4 @@
-"""Activations: element-wise functions, softmax and its kin."""
+"""Activations: element-wise functions, softmax and the like."""
 
 from __future__ import annotations
 

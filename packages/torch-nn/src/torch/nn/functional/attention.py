@@ -91,13 +91,18 @@ def _additive(mask, like, name):
     return mask
 
 
-def _project(query, key, value, in_proj_weight, in_proj_bias):
+def _in_projection_packed(q, k, v, w, b=None):
     """The three input projections from one weight (3E, E), with one product when the inputs are the same."""
-    if query is key and key is value:
-        return ops.linear(query, in_proj_weight, in_proj_bias).chunk(3, -1)
-    weights = in_proj_weight.chunk(3)
-    biases = (None, None, None) if in_proj_bias is None else in_proj_bias.chunk(3)
-    return tuple(ops.linear(x, w, b) for x, w, b in zip((query, key, value), weights, biases))
+    if q is k and k is v:
+        return ops.linear(q, w, b).chunk(3, -1)
+    w_q, w_k, w_v = w.chunk(3)
+    b_q, b_k, b_v = (None, None, None) if b is None else b.chunk(3)
+    return _in_projection(q, k, v, w_q, w_k, w_v, b_q, b_k, b_v)  # in names, as scripts know no * of lists
+
+
+def _in_projection(q, k, v, w_q, w_k, w_v, b_q=None, b_k=None, b_v=None):
+    """The three input projections, each from a weight of its own."""
+    return ops.linear(q, w_q, b_q), ops.linear(k, w_k, b_k), ops.linear(v, w_v, b_v)
 
 
 def multi_head_attention_forward(
@@ -151,7 +156,7 @@ def multi_head_attention_forward(
         q = ops.linear(query, q_proj_weight, biases[0])
         k, v = ops.linear(key, k_proj_weight, biases[1]), ops.linear(value, v_proj_weight, biases[2])
     else:
-        q, k, v = _project(query, key, value, in_proj_weight, in_proj_bias)
+        q, k, v = _in_projection_packed(query, key, value, in_proj_weight, in_proj_bias)
     if mask is not None and mask.dim() == 2:
         mask = mask.unsqueeze(0)
 

@@ -41,6 +41,8 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
 
 def _renorm(weight, rows, max_norm, norm_type):
     """Scale the rows that are used down to ``max_norm``, in place."""
+    if weight.is_meta:  # which rows are used is not known, and nothing is written
+        return
     with torch.no_grad():
         rows = torch.unique(rows)
         used = weight[rows]
@@ -127,7 +129,7 @@ def embedding_bag(
                 f"embedding_bag: per_sample_weights has shape {tuple(per_sample_weights.shape)}, input {tuple(input.shape)}"
             )
         if mode != "sum":
-            raise NotImplementedError(f"embedding_bag: per_sample_weights is only there for mode='sum', got {mode!r}")
+            raise NotImplementedError(f"embedding_bag: per_sample_weights exists only for mode='sum', got {mode!r}")
     if input.dim() == 2:
         if offsets is not None:
             raise ValueError("embedding_bag: input of 2 dims is already cut into bags; offsets must be None")
@@ -152,14 +154,11 @@ def embedding_bag(
     if per_sample_weights is not None:
         vectors = vectors * per_sample_weights.reshape(-1, 1)
     counted = torch.ones(bags.shape, dtype=vectors.dtype, device=vectors.device)
-    if padding_idx >= 0 and mode == "max" and not rows.is_meta:
-        kept = (rows != padding_idx).nonzero().reshape(-1)
-        vectors, bags = vectors.index_select(0, kept), bags.index_select(0, kept)
-    elif padding_idx >= 0:
+    if mode == "max":
+        return _segment_max(vectors, bags, count, rows == padding_idx if padding_idx >= 0 else None)
+    if padding_idx >= 0:
         counted = (rows != padding_idx).to(vectors.dtype)
         vectors = torch.where((rows == padding_idx).unsqueeze(1), 0, vectors)
-    if mode == "max":
-        return _segment_max(vectors, bags, count, width)
     total = vectors.new_zeros(count, width).index_add(0, bags, vectors)
     if mode == "sum":
         return total.to(dtype)
@@ -182,20 +181,19 @@ def _bags(input, offsets, include_last_offset):
     return torch.searchsorted(ends, torch.arange(n, dtype=ends.dtype, device=ends.device), right=True), count
 
 
-def _segment_max(vectors, bags, count, width):
-    """The maximum of each bag, by columns; entries are laid out as (bags, longest bag, width)."""
-    if bags.is_meta:
-        return vectors.new_zeros(count, width).index_add(0, bags, vectors)
-    numbers = bags.tolist()
-    slots, sizes = [], [0] * count
-    for bag in numbers:
-        slots.append(sizes[bag])
-        sizes[bag] += 1
-    longest = max(sizes, default=0)
-    if longest == 0:
-        return vectors.new_zeros(count, width)
-    flat = torch.tensor([b * longest + s for b, s in zip(numbers, slots)], device=vectors.device)
-    table = vectors.new_full((count * longest, width), -float("inf")).index_copy(0, flat, vectors)
-    best = table.view(count, longest, width).max(1)[0]
-    empty = torch.tensor([s == 0 for s in sizes], device=vectors.device).unsqueeze(1)
-    return torch.where(empty, torch.zeros_like(best), best)
+def _segment_max(vectors, bags, count, left_out):
+    """The maximum of each bag, by columns; of equal ones the first gets the gradient. An empty bag gives zeros."""
+    n, width = vectors.shape
+    if left_out is not None:
+        left_out = left_out.unsqueeze(1)
+        vectors = torch.where(left_out, -float("inf"), vectors)
+    columns = bags.unsqueeze(1).expand(n, width)
+    with torch.no_grad():
+        lowest = vectors.new_full((count, width), -float("inf"))
+        best = lowest.scatter_reduce(0, columns, vectors.detach(), "amax")
+        is_best = (vectors == best.gather(0, columns)) | vectors.isnan()
+        if left_out is not None:
+            is_best = is_best & ~left_out
+        place = torch.where(is_best, torch.arange(n, device=bags.device).unsqueeze(1), n)
+        first = place.new_full((count, width), n).scatter_reduce(0, columns, place, "amin")
+    return torch.cat([vectors, vectors.new_zeros(1, width)]).gather(0, first)

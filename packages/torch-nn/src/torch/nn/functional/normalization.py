@@ -103,7 +103,7 @@ def rms_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
 ) -> Tensor:
     """``x / sqrt(mean(x^2) + eps) * weight`` over the trailing dims ``normalized_shape``; eps is the dtype's by default."""
-    shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+    shape = tuple(normalized_shape) if hasattr(normalized_shape, "__len__") else (normalized_shape,)
     if not shape or tuple(input.shape[-len(shape) :]) != shape:
         raise RuntimeError(f"rms_norm: the last dims of input {tuple(input.shape)} must equal normalized_shape {shape}")
     if weight is not None and tuple(weight.shape) != shape:

@@ -115,7 +115,7 @@ def grid_sample(
     if input.dtype != grid.dtype:
         raise RuntimeError(f"grid_sample: input is {input.dtype}, grid is {grid.dtype}; they must be equal")
     if mode == "bicubic" and n != 2:
-        raise RuntimeError("grid_sample: bicubic is only there for images (4 dims)")
+        raise RuntimeError("grid_sample: bicubic exists only for images (4 dims)")
     if any(s == 0 for s in input.shape[1:]):
         raise RuntimeError(f"grid_sample: input has an empty dim: {tuple(input.shape)}")
     if input.dtype in (torch.float16, torch.bfloat16):  # places need more digits than pixels

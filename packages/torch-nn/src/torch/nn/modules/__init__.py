@@ -24,6 +24,7 @@ from .upsampling import *
 # Larger families that many programs do without are loaded at first use.
 _LATE = {
     "AdaptiveLogSoftmaxWithLoss": "adaptive",
+    "LinearCrossEntropyOptions": "linear_cross_entropy_options",
     "MultiheadAttention": "attention",
     **dict.fromkeys(("GRU", "GRUCell", "LSTM", "LSTMCell", "RNN", "RNNBase", "RNNCell", "RNNCellBase"), "rnn"),
     **dict.fromkeys(("Transformer", "TransformerDecoder", "TransformerDecoderLayer"), "transformer"),
@@ -35,6 +36,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:  # what type checkers see
     from .adaptive import AdaptiveLogSoftmaxWithLoss as AdaptiveLogSoftmaxWithLoss
     from .attention import MultiheadAttention as MultiheadAttention
+    from .linear_cross_entropy_options import LinearCrossEntropyOptions as LinearCrossEntropyOptions
     from .rnn import *
     from .transformer import *
 else:

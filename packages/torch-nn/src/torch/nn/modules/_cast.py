@@ -19,7 +19,8 @@ class Cast:
     def _apply(self, fn, recurse=True):
         """Replace the data of every parameter, gradient and buffer by ``fn`` of it.
 
-        Parameters stay the same objects, unless the data comes to lie on another device or in another layout.
+        Parameters stay the same objects, so that optimizers and other modules that have them go on, unless the data
+        comes to have another layout, or comes from the Meta device.
         """
         if recurse:
             for module in self.children():
@@ -28,7 +29,7 @@ class Cast:
             if parameter is None:
                 continue
             grad, data = parameter.grad, fn(parameter.data)
-            if data.device == parameter.device and data.layout == parameter.layout:
+            if data.is_meta == parameter.is_meta and data.layout == parameter.layout:
                 parameter.data = data
             else:
                 self._parameters[name] = parameter = Parameter(data, parameter.requires_grad)

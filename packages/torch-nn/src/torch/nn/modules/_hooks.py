@@ -4,53 +4,10 @@
 """
 
 import functools
-import itertools
 import warnings
 
 import torch
-
-_ids = itertools.count()
-
-
-class RemovableHandle:
-    """What ``register_*_hook`` returns: ``remove()`` takes the hook away, and so does leaving a ``with`` block.
-
-    >>> module = torch.nn.Identity()
-    >>> with module.register_forward_hook(lambda module, args, output: output + 1):
-    ...     module(torch.zeros(1))
-    tensor([1.])
-    >>> module(torch.zeros(1))
-    tensor([0.])
-    """
-
-    def __init__(self, hooks, *options):
-        self.id = next(id for id in _ids if id not in hooks)  # an unpickled module brings its ids along
-        self._dicts = (hooks, *options)
-
-    def remove(self):
-        for entries in self._dicts:
-            entries.pop(self.id, None)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exception):
-        self.remove()
-
-
-def add(hooks, hook, prepend=False, *options):
-    """Put ``hook`` into the dict ``hooks`` (and ``True`` under its id into each dict of options)."""
-    handle = RemovableHandle(hooks, *options)
-    if prepend:
-        later = dict(hooks)
-        hooks.clear()
-        hooks[handle.id] = hook
-        hooks.update(later)
-    else:
-        hooks[handle.id] = hook
-    for option in options:
-        option[handle.id] = True
-    return handle
+from torch._seams import add_hook as add
 
 
 class HookDict(dict):

@@ -9,7 +9,7 @@ import torch
 
 from .. import functional as F
 
-__all__ = ["GATES", "STEPS", "run"]
+__all__ = ["GATES", "STEPS", "run", "unroll"]
 
 
 def lstm_step(gates, state, w_hh, b_hh, w_hr=None):
@@ -43,6 +43,22 @@ def relu_step(gates, state, w_hh, b_hh, w_hr=None):
 
 STEPS = {"LSTM": lstm_step, "GRU": gru_step, "RNN_TANH": tanh_step, "RNN_RELU": relu_step}
 GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
+
+
+def unroll(step, x, batch_sizes, first, weights, directions, dropout):
+    """All layers and directions. ``first`` has the states to begin with, each (layers * directions, N, size), and ``weights``
+    the five weights of each layer and direction; returns the outputs and the last states, stacked as they came."""
+    states, last = list(zip(*(s.unbind(0) for s in first))), []
+    for i in range(0, len(weights), directions):
+        outputs = []
+        for reverse in range(directions):
+            output, state = run(step, x, batch_sizes, states[i + reverse], weights[i + reverse], bool(reverse))
+            outputs.append(output)
+            last.append(state)
+        x = outputs[0] if directions == 1 else torch.cat(outputs, -1)
+        if dropout and i + directions < len(weights):
+            x = F.dropout(x, dropout, True)
+    return x, tuple(torch.stack(states) for states in zip(*last))
 
 
 def run(step, x, batch_sizes, state, weights, reverse):

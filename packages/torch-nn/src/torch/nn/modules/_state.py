@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-    from torch.utils.hooks import RemovableHandle
+    from torch._seams import RemovableHandle
 
 
 _EXTRA_STATE = "_extra_state"

@@ -6,6 +6,7 @@ import torch
 
 from .. import functional as F
 from ..parameter import Parameter
+from ._function import Function
 from .module import Module
 
 TYPE_CHECKING = False
@@ -382,7 +383,7 @@ class Softmax(Module):
     tensor([[0.5000, 0.5000]])
     """
 
-    _function = staticmethod(F.softmax)
+    _function = Function("softmax")
 
     def __init__(self, dim: int | None = None) -> None:
         super().__init__()
@@ -406,7 +407,7 @@ class Softmin(Softmax):
     tensor([1.0000e+00, 3.7835e-44])
     """
 
-    _function = staticmethod(F.softmin)
+    _function = Function("softmin")
 
 
 class LogSoftmax(Softmax):
@@ -416,7 +417,7 @@ class LogSoftmax(Softmax):
     tensor([-0.6931, -0.6931])
     """
 
-    _function = staticmethod(F.log_softmax)
+    _function = Function("log_softmax")
 
 
 class Softmax2d(Module):

@@ -7,7 +7,7 @@ import torch
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter
-from .linear import Linear
+from .linear import NonDynamicallyQuantizableLinear
 from .module import Module
 
 TYPE_CHECKING = False
@@ -41,8 +41,8 @@ class MultiheadAttention(Module):
         bias: bool = True,
         add_bias_kv: bool = False,
         add_zero_attn: bool = False,
-        kdim: Any = None,
-        vdim: Any = None,
+        kdim: int | None = None,
+        vdim: int | None = None,
         batch_first: bool = False,
         device: torch.device | str | int | None = None,
         dtype: torch.dtype | None = None,
@@ -77,7 +77,7 @@ class MultiheadAttention(Module):
         self.register_parameter("k_proj_weight", None if same else weight(embed_dim, self.kdim))
         self.register_parameter("v_proj_weight", None if same else weight(embed_dim, self.vdim))
         self.register_parameter("in_proj_bias", weight(3 * embed_dim) if bias else None)
-        self.out_proj = Linear(embed_dim, embed_dim, bias=bias, **options)
+        self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias=bias, **options)
         self.register_parameter("bias_k", weight(1, 1, embed_dim) if add_bias_kv else None)
         self.register_parameter("bias_v", weight(1, 1, embed_dim) if add_bias_kv else None)
         self._reset_parameters()

@@ -10,6 +10,7 @@ from .. import functional as F
 from .. import init
 from ..functional._sizes import expand
 from ..parameter import Parameter, UninitializedParameter
+from ._function import Function
 from .lazy import LazyModuleMixin
 from .module import Module
 from .utils import _pair, _reverse_repeat_tuple, _single, _triple  # noqa: F401  (others import them from here)
@@ -149,7 +150,7 @@ class _Conv(_ConvNd):
         out_channels: int,
         kernel_size: int | Sequence[int],
         stride: int | Sequence[int] = 1,
-        padding: int | Sequence[int] = 0,
+        padding: str | int | Sequence[int] = 0,
         dilation: int | Sequence[int] = 1,
         groups: int = 1,
         bias: bool = True,
@@ -182,7 +183,7 @@ class Conv1d(_Conv):
     """
 
     _dims = 1
-    _function = staticmethod(F.conv1d)
+    _function = Function("conv1d")
 
 
 class Conv2d(_Conv):
@@ -196,7 +197,7 @@ class Conv2d(_Conv):
     """
 
     _dims = 2
-    _function = staticmethod(F.conv2d)
+    _function = Function("conv2d")
 
 
 class Conv3d(_Conv):
@@ -207,7 +208,7 @@ class Conv3d(_Conv):
     """
 
     _dims = 3
-    _function = staticmethod(F.conv3d)
+    _function = Function("conv3d")
 
 
 class _ConvTransposeNd(_ConvNd):
@@ -312,7 +313,7 @@ class ConvTranspose1d(_ConvTranspose):
     """
 
     _dims = 1
-    _function = staticmethod(F.conv_transpose1d)
+    _function = Function("conv_transpose1d")
 
 
 class ConvTranspose2d(_ConvTranspose):
@@ -326,7 +327,7 @@ class ConvTranspose2d(_ConvTranspose):
     """
 
     _dims = 2
-    _function = staticmethod(F.conv_transpose2d)
+    _function = Function("conv_transpose2d")
 
 
 class ConvTranspose3d(_ConvTranspose):
@@ -337,7 +338,7 @@ class ConvTranspose3d(_ConvTranspose):
     """
 
     _dims = 3
-    _function = staticmethod(F.conv_transpose3d)
+    _function = Function("conv_transpose3d")
 
 
 class _LazyConv(LazyModuleMixin):
@@ -381,7 +382,7 @@ class _LazyForward(_LazyConv):
         out_channels: int,
         kernel_size: int | Sequence[int],
         stride: int | Sequence[int] = 1,
-        padding: int | Sequence[int] = 0,
+        padding: str | int | Sequence[int] = 0,
         dilation: int | Sequence[int] = 1,
         groups: int = 1,
         bias: bool = True,
@@ -446,3 +447,14 @@ class LazyConvTranspose3d(_LazyTranspose, ConvTranspose3d):
     """:class:`ConvTranspose3d` that reads ``in_channels`` off its first input."""
 
     cls_to_become = ConvTranspose3d
+
+
+_ConvTransposeMixin = _ConvTransposeNd  # its name until 1.9
+
+
+def __getattr__(name):  # types that others import from here
+    if name in ("_size_1_t", "_size_2_t", "_size_3_t"):
+        from .. import common_types
+
+        return getattr(common_types, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

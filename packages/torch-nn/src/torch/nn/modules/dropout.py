@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .. import functional as F
+from ._function import Function
 from .module import Module
 
 TYPE_CHECKING = False
@@ -37,13 +37,13 @@ class Dropout(_DropoutNd):
     tensor([1., 1.])
     """
 
-    _function = staticmethod(F.dropout)
+    _function = Function("dropout")
 
 
 class Dropout1d(_DropoutNd):
     """Drops whole channels of (N, C, L)."""
 
-    _function = staticmethod(F.dropout1d)
+    _function = Function("dropout1d")
 
 
 class Dropout2d(_DropoutNd):
@@ -54,7 +54,7 @@ class Dropout2d(_DropoutNd):
     (tensor([0., 2.]), True)
     """
 
-    _function = staticmethod(F.dropout2d)
+    _function = Function("dropout2d")
 
 
 class Dropout3d(_DropoutNd):
@@ -64,7 +64,7 @@ class Dropout3d(_DropoutNd):
     tensor([1., 1.])
     """
 
-    _function = staticmethod(F.dropout3d)
+    _function = Function("dropout3d")
 
 
 class AlphaDropout(_DropoutNd):
@@ -75,10 +75,10 @@ class AlphaDropout(_DropoutNd):
     tensor([1., 1., 1.])
     """
 
-    _function = staticmethod(F.alpha_dropout)
+    _function = Function("alpha_dropout")
 
 
 class FeatureAlphaDropout(_DropoutNd):
     """:class:`AlphaDropout` of whole channels."""
 
-    _function = staticmethod(F.feature_alpha_dropout)
+    _function = Function("feature_alpha_dropout")

@@ -77,6 +77,10 @@ class Linear(Module):
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
 
 
+class NonDynamicallyQuantizableLinear(Linear):
+    """The last layer of :class:`MultiheadAttention`, which reads its weight itself, so that no other layer takes its place."""
+
+
 class LazyLinear(LazyModuleMixin, Linear):
     """:class:`Linear` that reads ``in_features`` off its first input."""
 
@@ -149,6 +153,3 @@ class Bilinear(Module):
             f"in1_features={self.in1_features}, in2_features={self.in2_features}, "
             f"out_features={self.out_features}, bias={self.bias is not None}"
         )
-
-
-NonDynamicallyQuantizableLinear = Linear  # what files of PyTorch call the last layer of its MultiheadAttention

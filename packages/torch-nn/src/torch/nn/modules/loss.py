@@ -1,26 +1,32 @@
 """Losses as layers.
 
 ``reduction`` is 'mean', 'sum' or 'none'; ``size_average`` and ``reduce`` are how 2018 spelt it.  The formulas are in
-``torch/nn/functional/loss.py``.
+``torch/nn/functional/loss.py`` and ``margin.py``.
 """
 
 from __future__ import annotations
 
+import math
+
 from .. import functional as F
 from ..functional._reduction import legacy
 from .distance import PairwiseDistance
+from .linear import Linear
 from .module import Module
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import torch
     from torch import Tensor
+
+    from .linear_cross_entropy_options import LinearCrossEntropyOptions
 
 
 __all__ = [
     "BCELoss", "BCEWithLogitsLoss", "CTCLoss", "CosineEmbeddingLoss", "CrossEntropyLoss", "GaussianNLLLoss",
-    "HingeEmbeddingLoss", "HuberLoss", "KLDivLoss", "L1Loss", "MSELoss", "MarginRankingLoss", "MultiLabelMarginLoss",
+    "HingeEmbeddingLoss", "HuberLoss", "KLDivLoss", "L1Loss", "LinearCrossEntropyLoss", "MSELoss", "MarginRankingLoss", "MultiLabelMarginLoss",
     "MultiLabelSoftMarginLoss", "MultiMarginLoss", "NLLLoss", "NLLLoss2d", "PoissonNLLLoss", "SmoothL1Loss",
     "SoftMarginLoss", "TripletMarginLoss", "TripletMarginWithDistanceLoss",
 ]  # fmt: skip
@@ -151,6 +157,59 @@ class CrossEntropyLoss(_WeightedLoss):
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.cross_entropy(
             input, target, self.weight, None, self.ignore_index, None, self.reduction, self.label_smoothing
+        )
+
+
+class LinearCrossEntropyLoss(_WeightedLoss):
+    """The cross entropy of scores that a linear layer of its own makes of the input.
+
+    Input (N, in_features) or (in_features), targets (N, *out_features) or as probabilities (N, C, *out_features). With
+    ``options`` (:class:`torch.nn.LinearCrossEntropyOptions`) the scores are held for some rows of the batch at a time.
+
+    >>> torch.nn.LinearCrossEntropyLoss(5, 10)(torch.zeros(2, 5), torch.tensor([3, 9])).detach()
+    tensor(2.3026)
+    """
+
+    def __init__(
+        self,
+        in_features: int,
+        num_classes: int,
+        *,
+        out_features: tuple[int, ...] = (),
+        bias: bool = False,
+        device: torch.device | str | int | None = None,
+        dtype: torch.dtype | None = None,
+        reduction: str = "mean",
+        weight: Tensor | None = None,
+        ignore_index: int | None = None,
+        label_smoothing: float = 0.0,
+        options: LinearCrossEntropyOptions | None = None,
+    ) -> None:
+        super().__init__(weight, reduction=reduction)
+        self.in_features, self.num_classes, self.out_features = in_features, num_classes, tuple(out_features)
+        self.ignore_index, self.label_smoothing, self.options = ignore_index, label_smoothing, options
+        self.linear = Linear(in_features, num_classes * math.prod(self.out_features), bias, device, dtype)
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        shape = (self.num_classes, *self.out_features)
+        bias = self.linear.bias
+        return F.linear_cross_entropy(
+            input,
+            self.linear.weight.reshape(*shape, self.in_features),
+            target,
+            linear_bias=None if bias is None else bias.reshape(shape),
+            weight=self.weight,
+            reduction=self.reduction,
+            ignore_index=self.ignore_index,
+            label_smoothing=self.label_smoothing,
+            options=self.options,
+        )
+
+    def extra_repr(self) -> str:
+        return (
+            f"in_features={self.in_features}, num_classes={self.num_classes}, out_features={self.out_features}, "
+            f"bias={self.linear.bias is not None}, reduction={self.reduction}, ignore_index={self.ignore_index}, "
+            f"label_smoothing={self.label_smoothing}, options={self.options}"
         )
 
 

@@ -8,12 +8,12 @@ moves (``_cast.py``), checkpoints (``_state.py``) and, here, attributes, the cal
 from __future__ import annotations
 
 import torch
-from torch._seams import check_spelling as check
 
 from ..parameter import Buffer, Parameter
 from . import _hooks
 from ._cast import Cast
 from ._hooks import everywhere, running
+from ._path import name_layer
 from ._state import _EXTRA_STATE as _EXTRA_STATE_KEY_SUFFIX  # noqa: F401  (libraries import these three from here)
 from ._state import State, _IncompatibleKeys, _WrappedHook  # noqa: F401
 from ._tree import Tree
@@ -24,12 +24,14 @@ if TYPE_CHECKING:
     from typing import Any
 
     from torch import Tensor
-    from torch.utils.hooks import RemovableHandle
+    from torch._seams import RemovableHandle
     from typing_extensions import Self
 
     class Registered: ...  # what type checkers cannot look into would be anything to them
+
+    Checked = object  # the signature is that of __init__
 else:
-    from torch._seams import Registered
+    from torch._seams import Checked, Registered
 
 
 __all__ = ["Module"]
@@ -37,7 +39,7 @@ __all__ = ["Module"]
 _REGISTRIES = ("_parameters", "_buffers", "_modules")
 
 
-class Module(Tree, Cast, State, Registered):
+class Module(Checked, Tree, Cast, State, Registered):
     """A piece of a network: subclass it, make the parts in ``__init__``, compute in ``forward``.
 
     >>> class Net(torch.nn.Module):
@@ -53,14 +55,6 @@ class Module(Tree, Cast, State, Registered):
 
     call_super_init = False
     training = True
-
-    if not TYPE_CHECKING:  # the signature is that of __init__
-
-        def __new__(cls, *args, **kwargs):
-            if kwargs:
-                check(cls, kwargs)
-            new = super().__new__
-            return new(cls) if new is object.__new__ else new(cls, *args, **kwargs)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if (args or kwargs) and not self.call_super_init:
@@ -282,7 +276,7 @@ class Module(Tree, Cast, State, Registered):
                 return _hooks.call(self, args, kwargs)
             return self.forward(*args, **kwargs) if kwargs else self.forward(*args)
         except Exception as error:
-            _name_layer(error, self)
+            name_layer(error, self, args, kwargs)
             raise
 
     def train(self, mode: bool = True) -> Self:
@@ -503,42 +497,6 @@ def _addindent(text, spaces):
 def _type_name(value):
     cls = type(value)
     return cls.__name__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__name__}"
-
-
-_HAS_NOTES = hasattr(BaseException, "add_note")
-
-
-def _append_to_text(error, note):
-    """Python 3.10 shows no notes: there the layer stands in the line below an error's text."""
-    text = error.args[0] if error.args else None
-    if isinstance(text, str) and not isinstance(error, KeyError):
-        error.args = (text.partition("\nwhile running ")[0] + "\n" + note, *error.args[1:])
-
-
-def _name_layer(error, module):
-    """Note on the error which layer it came out of, as the path from the outermost module that was called."""
-    inner = getattr(error, "_layer", None)
-    if inner is None:
-        described = f"{module._get_name()}({module.extra_repr()})" if not module._modules else module._get_name()
-        path, note = "", f"while running {described}"
-        place = len(getattr(error, "__notes__", ()))
-    else:
-        module_below, path, described, place = inner
-        name = next((name for name, child in module._modules.items() if child is module_below), None)
-        if name is None:  # the module that failed hangs elsewhere, for instance in a plain list
-            return
-        path = f"{name}.{path}" if path else name
-        note = f"while running layer {path!r} of {module._get_name()}: {described}"
-    try:
-        error._layer = (module, path, described, place)
-        if not _HAS_NOTES:
-            _append_to_text(error, note)
-        elif inner is None:
-            error.add_note(note)
-        else:
-            error.__notes__[place] = note
-    except Exception:  # an exception class that takes no attributes keeps its own text
-        pass
 
 
 _global_forward_pre_hooks, _global_forward_hooks = everywhere.forward_pre, everywhere.forward

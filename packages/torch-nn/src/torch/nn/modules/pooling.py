@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .. import functional as F
 from ..functional._sizes import expand
+from ._function import Function
 from .module import Module
 from .utils import _pair, _single, _triple  # noqa: F401  (others import them from here)
 
@@ -62,7 +63,7 @@ class MaxPool1d(_MaxPoolNd):
     tensor([[[3., 4.]]])
     """
 
-    _function = staticmethod(F.max_pool1d)
+    _function = Function("max_pool1d")
 
 
 class MaxPool2d(_MaxPoolNd):
@@ -74,7 +75,7 @@ class MaxPool2d(_MaxPoolNd):
     torch.Size([1, 3, 4, 4])
     """
 
-    _function = staticmethod(F.max_pool2d)
+    _function = Function("max_pool2d")
 
 
 class MaxPool3d(_MaxPoolNd):
@@ -84,7 +85,7 @@ class MaxPool3d(_MaxPoolNd):
     tensor([[[[7.]]]])
     """
 
-    _function = staticmethod(F.max_pool3d)
+    _function = Function("max_pool3d")
 
 
 class _MaxUnpoolNd(Module):
@@ -116,7 +117,7 @@ class MaxUnpool1d(_MaxUnpoolNd):
     tensor([[[0., 3., 4., 0.]]])
     """
 
-    _dims, _function = 1, staticmethod(F.max_unpool1d)
+    _dims, _function = 1, Function("max_unpool1d")
 
 
 class MaxUnpool2d(_MaxUnpoolNd):
@@ -128,7 +129,7 @@ class MaxUnpool2d(_MaxUnpoolNd):
               [0., 3.]]]])
     """
 
-    _dims, _function = 2, staticmethod(F.max_unpool2d)
+    _dims, _function = 2, Function("max_unpool2d")
 
 
 class MaxUnpool3d(_MaxUnpoolNd):
@@ -139,7 +140,7 @@ class MaxUnpool3d(_MaxUnpoolNd):
     torch.Size([1, 1, 2, 2, 2])
     """
 
-    _dims, _function = 3, staticmethod(F.max_unpool3d)
+    _dims, _function = 3, Function("max_unpool3d")
 
 
 class _AvgPoolNd(Module):
@@ -213,7 +214,7 @@ class AvgPool2d(_AvgPool):
              [10.5000, 12.5000]]])
     """
 
-    _function = staticmethod(F.avg_pool2d)
+    _function = Function("avg_pool2d")
 
 
 class AvgPool3d(_AvgPool):
@@ -223,7 +224,7 @@ class AvgPool3d(_AvgPool):
     tensor([[[[3.5000]]]])
     """
 
-    _function = staticmethod(F.avg_pool3d)
+    _function = Function("avg_pool3d")
 
 
 class _LPPoolNd(Module):
@@ -259,7 +260,7 @@ class LPPool1d(_LPPoolNd):
     tensor([[[5.]]])
     """
 
-    _function = staticmethod(F.lp_pool1d)
+    _function = Function("lp_pool1d")
 
 
 class LPPool2d(_LPPoolNd):
@@ -269,13 +270,13 @@ class LPPool2d(_LPPoolNd):
     tensor([[[[5.]]]])
     """
 
-    _function = staticmethod(F.lp_pool2d)
+    _function = Function("lp_pool2d")
 
 
 class LPPool3d(_LPPoolNd):
     """``(sum of x^p)^(1/p)`` over each window of (N, C, D, H, W)."""
 
-    _function = staticmethod(F.lp_pool3d)
+    _function = Function("lp_pool3d")
 
 
 class _AdaptiveAvgPoolNd(Module):
@@ -299,7 +300,7 @@ class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
     tensor([[[1., 4.]]])
     """
 
-    _function = staticmethod(F.adaptive_avg_pool1d)
+    _function = Function("adaptive_avg_pool1d")
 
 
 class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
@@ -309,7 +310,7 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
     torch.Size([2, 3, 1, 9])
     """
 
-    _function = staticmethod(F.adaptive_avg_pool2d)
+    _function = Function("adaptive_avg_pool2d")
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
@@ -319,7 +320,7 @@ class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
     torch.Size([1, 3, 2, 2, 5])
     """
 
-    _function = staticmethod(F.adaptive_avg_pool3d)
+    _function = Function("adaptive_avg_pool3d")
 
 
 class _AdaptiveMaxPoolNd(Module):
@@ -344,7 +345,7 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
     tensor([[[2., 5.]]])
     """
 
-    _function = staticmethod(F.adaptive_max_pool1d)
+    _function = Function("adaptive_max_pool1d")
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
@@ -354,7 +355,7 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
     torch.Size([1, 3, 2, 7])
     """
 
-    _function = staticmethod(F.adaptive_max_pool2d)
+    _function = Function("adaptive_max_pool2d")
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
@@ -364,7 +365,7 @@ class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
     torch.Size([1, 3, 2, 2, 2])
     """
 
-    _function = staticmethod(F.adaptive_max_pool3d)
+    _function = Function("adaptive_max_pool3d")
 
 
 class _FractionalMaxPool(Module):
@@ -403,10 +404,10 @@ class FractionalMaxPool2d(_FractionalMaxPool):
     torch.Size([1, 3, 4, 4])
     """
 
-    _dims, _function = 2, staticmethod(F.fractional_max_pool2d)
+    _dims, _function = 2, Function("fractional_max_pool2d")
 
 
 class FractionalMaxPool3d(_FractionalMaxPool):
     """Max pooling of (N, C, D, H, W) to any smaller size, over windows at random places."""
 
-    _dims, _function = 3, staticmethod(F.fractional_max_pool3d)
+    _dims, _function = 3, Function("fractional_max_pool3d")

@@ -13,7 +13,7 @@ from .. import init
 from ..parameter import Parameter
 from ..utils.rnn import PackedSequence
 from ._count import layers
-from ._recurrence import GATES, STEPS, run
+from ._recurrence import GATES, STEPS, unroll
 from .module import Module
 
 TYPE_CHECKING = False
@@ -201,23 +201,11 @@ class RNNBase(Module):
 
     def _run(self, x, batch_sizes, first):
         """All layers and directions; ``x`` is (T, N, in) or packed. Returns the outputs and the last states, stacked."""
-        step, last = STEPS[self.mode], []
         if self.mode == "LSTM" and _seams.is_casting():  # sums with a cell of float32 would be float32
             x, *first = in_lower_precision(lambda *tensors: tensors)(x, *first)
-        first = list(zip(*(s.unbind(0) for s in first)))
-        directions = self._directions
-        places = [suffix for suffix, _ in self._places()]
-        for layer in range(self.num_layers):
-            outputs = []
-            for reverse in range(directions):
-                i = layer * directions + reverse
-                output, state = run(step, x, batch_sizes, first[i], self._weights(places[i]), bool(reverse))
-                outputs.append(output)
-                last.append(state)
-            x = outputs[0] if directions == 1 else torch.cat(outputs, -1)
-            if self.dropout and self.training and layer < self.num_layers - 1:
-                x = F.dropout(x, self.dropout, True)
-        return x, tuple(torch.stack(states) for states in zip(*last))
+        weights = [self._weights(suffix) for suffix, _ in self._places()]
+        dropout = self.dropout if self.training else 0
+        return unroll(STEPS[self.mode], x, batch_sizes, first, weights, self._directions, dropout)
 
     def extra_repr(self) -> str:
         text = f"{self.input_size}, {self.hidden_size}"

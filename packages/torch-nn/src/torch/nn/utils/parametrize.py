@@ -308,3 +308,11 @@ def transfer_parametrizations_and_params(
         for old, new in zip(source._originals(), target._originals()):
             new.data = old.detach().clone()
     return to_module
+
+
+def __getattr__(name):  # what libraries read of PyTorch's own state
+    if name == "_cache_enabled":
+        return _depth
+    if name == "_cache":
+        return _values
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
