@@ -164,7 +164,7 @@ def test_order_of_steps_is_watched():
         scheduler.step()
     with pytest.warns(UserWarning, match="please use `get_last_lr"):
         scheduler.get_lr()
-    with pytest.raises(TypeError, match="int is not an Optimizer"):
+    with pytest.raises(TypeError, match="optimizer must be an Optimizer, got int"):
         S.StepLR(3, 1)
 
 

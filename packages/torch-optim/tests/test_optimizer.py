@@ -347,3 +347,46 @@ def test_libraries_find_the_algorithms_in_the_dictionary_of_the_package():
 def test_an_optimizer_says_which_keyword_was_meant(wrong, meant):
     with pytest.raises(TypeError, match=rf"Adam.__init__\(\) .*'{wrong}'; did you mean '{meant}'"):
         torch.optim.Adam([torch.ones(1)], **{wrong: 0.1})
+
+
+@pytest.mark.parametrize(
+    "name", ["Adam", "AdamW", "RMSprop", "Adagrad", "Adadelta", "Adamax", "NAdam", "RAdam", "Rprop", "ASGD"]
+)
+def test_steps_are_counted_in_a_tensor(name):
+    p = torch.ones(2, requires_grad=True)
+    optimizer = getattr(torch.optim, name)([p])
+    for _ in range(3):
+        p.grad = torch.ones(2)
+        optimizer.step()
+    steps = optimizer.state[p]["step"]
+    assert isinstance(steps, torch.Tensor) and steps.dtype == torch.float32 and steps.item() == 3
+
+
+def test_parameters_with_names_and_without_are_not_mixed():
+    p, q = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+    with pytest.raises(ValueError, match=r"params\[1\] has none, params\[0\] has one"):
+        torch.optim.SGD([("p", p), q])
+
+
+def test_algorithms_over_matrices_refuse_complex_parameters():
+    p = torch.ones(2, 2, dtype=torch.complex64, requires_grad=True)
+    p.grad = torch.ones_like(p)
+    for kind in (torch.optim.Muon, torch.optim.Adafactor):
+        with pytest.raises(RuntimeError, match=f"{kind.__name__} does not support complex parameters"):
+            kind([p]).step()
+    with pytest.raises(ValueError, match="SparseAdam does not support complex parameters"):
+        torch.optim.SparseAdam([p])
+
+
+def test_counts_of_epochs_may_be_numbers_of_any_kind():
+    schedulers = torch.optim.lr_scheduler
+    optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
+    (
+        schedulers.CosineAnnealingLR(optimizer, 10.5),
+        schedulers.StepLR(optimizer, 3.0),
+        schedulers.LinearLR(optimizer, total_iters=5.0),
+    )
+    schedulers.ReduceLROnPlateau(optimizer, patience=2.0, cooldown=1.0)
+    torch.optim.LBFGS([torch.ones(1, requires_grad=True)], max_iter=20.0)
+    with pytest.raises(TypeError, match=r"StepLR: step_size must be an int, got str \('3'\)"):
+        schedulers.StepLR(optimizer, "3")

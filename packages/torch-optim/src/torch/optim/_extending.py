@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 import torch
 
+StateDict: TypeAlias = dict[str, Any]
 ParamsT: TypeAlias = Iterable[torch.Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, torch.Tensor]]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from ._check import not_negative
+from ._steps import next_step, steps_at
 from .optimizer import Optimizer
 
 TYPE_CHECKING = False
@@ -61,10 +62,10 @@ class Adadelta(Optimizer):
     def _update(self, p, g, state, group):
         rho, eps = group["rho"], group["eps"]
         if not state:
-            state["step"] = 0
+            state["step"] = steps_at(0)
             state["square_avg"] = torch.zeros_like(p)
             state["acc_delta"] = torch.zeros_like(p)
-        state["step"] = int(state["step"]) + 1
+        next_step(state)
         g2, dx2 = state["square_avg"], state["acc_delta"]  # E[g^2], E[dx^2]
         if group["weight_decay"]:
             g = g.add(p, alpha=group["weight_decay"])

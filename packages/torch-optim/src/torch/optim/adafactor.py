@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from ._check import not_negative
+from ._steps import next_step, steps_at
 from .optimizer import Optimizer
 
 TYPE_CHECKING = False
@@ -22,6 +23,8 @@ class Adafactor(Optimizer):
 
     ``eps`` is (eps1 for ``g^2``, None for the dtype's; eps2 for the parameters' size); ``d`` clips the update.
     """
+
+    _takes_complex = False  # a matrix of parts is not the matrix
 
     def __init__(
         self,
@@ -61,13 +64,13 @@ class Adafactor(Optimizer):
         eps1, eps2 = group["eps"]
         eps1 = torch.finfo(p.dtype).eps if eps1 is None else eps1
         if not state:
-            state["step"] = 0
+            state["step"] = steps_at(0)
             if p.dim() > 1:
                 state["row_var"] = g.new_zeros((*p.shape[:-1], 1))
                 state["col_var"] = g.new_zeros((*p.shape[:-2], 1, p.shape[-1]))
             else:
                 state["variance"] = torch.zeros_like(p)
-        t = state["step"] = int(state["step"]) + 1
+        t = next_step(state)
         one_minus_beta2 = t ** group["beta2_decay"]
         rho = min(float(group["lr"]), 1 / t**0.5)
         alpha = max(eps2, float(p.norm()) / p.numel() ** 0.5) * rho

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from ._check import not_negative
+from ._steps import next_step, steps_at
 from .optimizer import Optimizer
 
 TYPE_CHECKING = False
@@ -71,7 +72,7 @@ class Adagrad(Optimizer):
 
     def _begin(self, p, group):
         like = torch.view_as_real(p.detach()) if p.is_complex() else p.detach()
-        self.state[p]["step"] = 0
+        self.state[p]["step"] = steps_at(0)
         self.state[p]["sum"] = torch.full_like(like, group["initial_accumulator_value"])
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
@@ -98,7 +99,7 @@ class Adagrad(Optimizer):
         pass  # sparse ones change only their own rows
 
     def _update(self, p, g, state, group):
-        t = state["step"] = int(state["step"]) + 1
+        t = next_step(state)
         if group["weight_decay"]:
             if g.is_sparse:
                 raise RuntimeError("Adagrad: the weight_decay option is not compatible with sparse gradients")

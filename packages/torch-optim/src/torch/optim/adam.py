@@ -7,6 +7,7 @@ import math
 import torch
 
 from ._check import betas_in_range, not_negative
+from ._steps import next_step, steps_at
 from .optimizer import Optimizer
 
 TYPE_CHECKING = False
@@ -71,13 +72,13 @@ class Adam(Optimizer):
         beta1, beta2 = map(float, group["betas"])
         alpha, decay = float(group["lr"]), group["weight_decay"]
         if not state:
-            state["step"] = 0
+            state["step"] = steps_at(0)
             state["exp_avg"] = torch.zeros_like(p)
             state["exp_avg_sq"] = torch.zeros_like(p)
             if group["amsgrad"]:
                 state["max_exp_avg_sq"] = torch.zeros_like(p)
         m, v = state["exp_avg"], state["exp_avg_sq"]
-        t = state["step"] = int(state["step"]) + 1
+        t = next_step(state)
         if decay:
             if group["decoupled_weight_decay"]:
                 p.mul_(1 - alpha * decay)

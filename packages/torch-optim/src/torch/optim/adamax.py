@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from ._check import betas_in_range, not_negative
+from ._steps import next_step, steps_at
 from .optimizer import Optimizer
 
 TYPE_CHECKING = False
@@ -60,10 +61,10 @@ class Adamax(Optimizer):
     def _update(self, p, g, state, group):
         beta1, beta2 = group["betas"]
         if not state:
-            state["step"] = 0
+            state["step"] = steps_at(0)
             state["exp_avg"] = torch.zeros_like(p)
             state["exp_inf"] = torch.zeros_like(p)
-        t = state["step"] = int(state["step"]) + 1
+        t = next_step(state)
         m, u = state["exp_avg"], state["exp_inf"]
         if group["weight_decay"]:
             g = g.add(p, alpha=group["weight_decay"])

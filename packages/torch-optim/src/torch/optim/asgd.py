@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from ._check import not_negative
+from ._steps import next_step, steps_at
 from .optimizer import Optimizer
 
 TYPE_CHECKING = False
@@ -60,11 +61,11 @@ class ASGD(Optimizer):
     def _update(self, p, g, state, group):
         lambd, lr = group["lambd"], float(group["lr"])
         if not state:
-            state["step"] = 0
+            state["step"] = steps_at(0)
             state["eta"] = lr
             state["mu"] = 1.0
             state["ax"] = torch.zeros_like(p)
-        t = state["step"] = int(state["step"]) + 1
+        t = next_step(state)
         eta, mu = float(state["eta"]), float(state["mu"])
         if group["weight_decay"]:
             g = g.add(p, alpha=group["weight_decay"])

@@ -22,6 +22,8 @@ class Muon(Optimizer):
     columns))``.  ValueError for parameters that are not matrices.
     """
 
+    _takes_complex = False  # a matrix of parts is not the matrix
+
     def __init__(
         self,
         params: ParamsT,

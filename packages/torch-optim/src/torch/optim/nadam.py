@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from ._check import betas_in_range, not_negative
+from ._steps import next_step, steps_at
 from .optimizer import Optimizer
 
 TYPE_CHECKING = False
@@ -57,11 +58,11 @@ class NAdam(Optimizer):
         beta1, beta2 = group["betas"]
         lr, psi, decay = float(group["lr"]), group["momentum_decay"], group["weight_decay"]
         if not state:
-            state["step"] = 0
+            state["step"] = steps_at(0)
             state["mu_product"] = 1.0
             state["exp_avg"] = torch.zeros_like(p)
             state["exp_avg_sq"] = torch.zeros_like(p)
-        t = state["step"] = int(state["step"]) + 1
+        t = next_step(state)
         m, v = state["exp_avg"], state["exp_avg_sq"]
         if decay:
             if group["decoupled_weight_decay"]:

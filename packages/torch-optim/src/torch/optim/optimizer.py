@@ -6,18 +6,18 @@ import collections
 import collections.abc
 import copy
 import functools
-import itertools
 import types
 import warnings
 
 import torch
+from torch._seams import add_hook as _add_hook
 from torch._seams import begin_range as _begin_range
-from torch._seams import check_spelling as check
 from torch._seams import end_range as _end_range
 from torch._seams import is_profiling as _profiling
 
 from ._extending import (  # noqa: F401  (optimisers written elsewhere import these from here)
     ParamsT,
+    StateDict,
     _default_to_fused_or_foreach,
     _disable_dynamo_if_unsupported,
     _get_capturable_supported_devices,
@@ -36,8 +36,12 @@ if TYPE_CHECKING:
     from typing import Any, overload
 
     from torch import Tensor
-    from torch.utils.hooks import RemovableHandle
+    from torch._seams import RemovableHandle
     from typing_extensions import Self
+
+    Checked = object  # the signature is that of __init__
+else:
+    from torch._seams import Checked
 
 
 __all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook", "required"]
@@ -53,49 +57,24 @@ class _Required:
 required = _Required()
 
 _NONE = types.MappingProxyType({})
-_ids = itertools.count()
 _pre_hooks_of_all, _post_hooks_of_all = {}, {}
-
-
-class _Handle:
-    """What a ``register_*_hook`` returns: ``remove()`` takes the hook away, and so does leaving a ``with`` block."""
-
-    def __init__(self, hooks: Any, hook: Callable[..., Any], prepend: bool = False) -> None:
-        self.id = next(_ids)
-        self._hooks = hooks
-        if prepend:
-            later = dict(hooks)
-            hooks.clear()
-            hooks[self.id] = hook
-            hooks.update(later)
-        else:
-            hooks[self.id] = hook
-
-    def remove(self) -> None:
-        self._hooks.pop(self.id, None)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: Any) -> None:
-        self.remove()
 
 
 def register_optimizer_step_pre_hook(
     hook: Callable[[Optimizer, tuple[Any, ...], dict[str, Any]], tuple[tuple[Any, ...], dict[str, Any]] | None],
 ) -> RemovableHandle:
     """Run ``hook(optimizer, args, kwargs)`` before the step of every optimiser there is."""
-    return _Handle(_pre_hooks_of_all, hook)
+    return _add_hook(_pre_hooks_of_all, hook)
 
 
 def register_optimizer_step_post_hook(
     hook: Callable[[Optimizer, tuple[Any, ...], dict[str, Any]], None],
 ) -> RemovableHandle:
     """Run ``hook(optimizer, args, kwargs)`` after the step of every optimiser there is."""
-    return _Handle(_post_hooks_of_all, hook)
+    return _add_hook(_post_hooks_of_all, hook)
 
 
-class Optimizer:
+class Optimizer(Checked):
     """Updates parameters by their gradients; subclass it with the rule for one parameter.
 
     ``params`` is an iterable of tensors, of ``(name, tensor)`` pairs, or of dicts, each a group with its own options:
@@ -126,15 +105,11 @@ class Optimizer:
     _optimizer_state_dict_pre_hooks = _optimizer_state_dict_post_hooks = _NONE
     _optimizer_load_state_dict_pre_hooks = _optimizer_load_state_dict_post_hooks = _NONE
     _stepped = False
+    _unset = required
+    _also = {"int": "float"}  # counts of iterations are only compared
+    _takes_complex = True  # real and imaginary parts as two parameters
 
     _group_tensors_by_device_and_dtype = staticmethod(_group_tensors_by_device_and_dtype)
-
-    if not TYPE_CHECKING:  # the signature is that of __init__
-
-        def __new__(cls, *args, **kwargs):
-            if kwargs:
-                check(cls, kwargs)
-            return super().__new__(cls)
 
     def __init__(
         self,
@@ -225,7 +200,13 @@ class Optimizer:
                 "will change between runs. Please use a list instead."
             )
         params = list(params)
-        if params and all(isinstance(p, tuple) for p in params):
+        named = [isinstance(p, tuple) for p in params]
+        if any(named) and not all(named):
+            raise ValueError(
+                "all optimizer params should be with/without names. Some param names are missing: "
+                f"params[{named.index(False)}] has none, params[{named.index(True)}] has one"
+            )
+        if params and all(named):
             group["param_names"] = [name for name, _ in params]
             params = [p for _, p in params]
         for p in params:
@@ -346,6 +327,10 @@ class Optimizer:
             self._update(p, g, state, group)
 
     def _check_gradient(self, p, g):
+        if p.is_complex() and not self._takes_complex:
+            raise RuntimeError(
+                f"{type(self).__name__} does not support complex parameters; give it torch.view_as_real of them"
+            )
         if g.is_sparse:
             raise RuntimeError(
                 f"{type(self).__name__} does not support sparse gradients, please consider SparseAdam or SGD instead"
@@ -447,33 +432,33 @@ class Optimizer:
         self, hook: Callable[[Self, tuple[Any, ...], dict[str, Any]], tuple[tuple[Any, ...], dict[str, Any]] | None]
     ) -> RemovableHandle:
         """Run ``hook(optimizer, args, kwargs)`` before each step; it may return new ``(args, kwargs)``."""
-        return _Handle(self._own_hooks("_optimizer_step_pre_hooks"), hook)
+        return _add_hook(self._own_hooks("_optimizer_step_pre_hooks"), hook)
 
     def register_step_post_hook(self, hook: Callable[[Self, tuple[Any, ...], dict[str, Any]], None]) -> RemovableHandle:
         """Run ``hook(optimizer, args, kwargs)`` after each step."""
-        return _Handle(self._own_hooks("_optimizer_step_post_hooks"), hook)
+        return _add_hook(self._own_hooks("_optimizer_step_post_hooks"), hook)
 
     def register_state_dict_pre_hook(self, hook: Callable[[Optimizer], None], prepend: bool = False) -> RemovableHandle:
         """Run ``hook(optimizer)`` before ``state_dict``."""
-        return _Handle(self._own_hooks("_optimizer_state_dict_pre_hooks"), hook, prepend)
+        return _add_hook(self._own_hooks("_optimizer_state_dict_pre_hooks"), hook, prepend)
 
     def register_state_dict_post_hook(
         self, hook: Callable[[Optimizer, dict[str, Any]], dict[str, Any] | None], prepend: bool = False
     ) -> RemovableHandle:
         """Run ``hook(optimizer, state_dict)`` after ``state_dict``; it may return another dict."""
-        return _Handle(self._own_hooks("_optimizer_state_dict_post_hooks"), hook, prepend)
+        return _add_hook(self._own_hooks("_optimizer_state_dict_post_hooks"), hook, prepend)
 
     def register_load_state_dict_pre_hook(
         self, hook: Callable[[Optimizer, dict[str, Any]], dict[str, Any] | None], prepend: bool = False
     ) -> RemovableHandle:
         """Run ``hook(optimizer, state_dict)`` before ``load_state_dict``; it may return another dict."""
-        return _Handle(self._own_hooks("_optimizer_load_state_dict_pre_hooks"), hook, prepend)
+        return _add_hook(self._own_hooks("_optimizer_load_state_dict_pre_hooks"), hook, prepend)
 
     def register_load_state_dict_post_hook(
         self, hook: Callable[[Optimizer], None], prepend: bool = False
     ) -> RemovableHandle:
         """Run ``hook(optimizer)`` after ``load_state_dict``."""
-        return _Handle(self._own_hooks("_optimizer_load_state_dict_post_hooks"), hook, prepend)
+        return _add_hook(self._own_hooks("_optimizer_load_state_dict_post_hooks"), hook, prepend)
 
 
 def _step_with_closure(self, *args, **kwargs):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from ._check import not_negative
+from ._steps import next_step, steps_at
 from .optimizer import Optimizer
 
 TYPE_CHECKING = False
@@ -65,13 +66,13 @@ class RMSprop(Optimizer):
     def _update(self, p, g, state, group):
         alpha, lr = group["alpha"], float(group["lr"])
         if not state:
-            state["step"] = 0
+            state["step"] = steps_at(0)
             state["square_avg"] = torch.zeros_like(p)
             if group["momentum"] > 0:
                 state["momentum_buffer"] = torch.zeros_like(p)
             if group["centered"]:
                 state["grad_avg"] = torch.zeros_like(p)
-        state["step"] = int(state["step"]) + 1
+        next_step(state)
         n = state["square_avg"]
         if group["weight_decay"]:
             g = g.add(p, alpha=group["weight_decay"])

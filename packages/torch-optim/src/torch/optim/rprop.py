@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from ._check import not_negative
+from ._steps import next_step, steps_at
 from .optimizer import Optimizer
 
 TYPE_CHECKING = False
@@ -61,10 +62,10 @@ class Rprop(Optimizer):
     def _update(self, p, g, state, group):
         shrink, grow = group["etas"]
         if not state:
-            state["step"] = 0
+            state["step"] = steps_at(0)
             state["prev"] = torch.zeros_like(p)
             state["step_size"] = torch.full_like(g, float(group["lr"]))
-        state["step"] = int(state["step"]) + 1
+        next_step(state)
         delta = state["step_size"]
         turn = (g * state["prev"]).sign()
         factor = torch.where(turn > 0, torch.full_like(g, grow), torch.where(turn < 0, shrink, torch.ones_like(g)))

@@ -6,7 +6,7 @@ import math
 
 import torch
 
-from ._check import betas_in_range
+from ._check import betas_in_range, not_negative
 from .optimizer import Optimizer
 
 TYPE_CHECKING = False
@@ -39,6 +39,7 @@ class SparseAdam(Optimizer):
         eps: float = 1e-8,
         maximize: bool = False,
     ) -> None:
+        not_negative(lr=lr)
         if not lr > 0:
             raise ValueError(f"Invalid learning rate: {lr}")
         if not eps > 0:
@@ -47,6 +48,8 @@ class SparseAdam(Optimizer):
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "maximize": maximize})
         if any(p.is_sparse for group in self.param_groups for p in group["params"]):
             raise ValueError("SparseAdam requires dense parameter tensors; the gradients are what is sparse")
+        if any(p.is_complex() for group in self.param_groups for p in group["params"]):
+            raise ValueError("SparseAdam does not support complex parameters; give it torch.view_as_real of them")
 
     def _check_gradient(self, p, g):
         if not g.is_sparse:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 
 import torch
@@ -13,11 +14,25 @@ if TYPE_CHECKING:
     from torch import Tensor
     from torch.optim import Optimizer
 
+    Checked = object  # the signature is that of __init__
+else:
+    from torch._seams import Checked
+
 
 __all__ = ["LRScheduler"]
 
 
-class LRScheduler:
+@contextlib.contextmanager
+def _enable_get_lr_call(scheduler):
+    """A block in which a scheduler's ``get_lr`` is meant, and does not warn."""
+    before, scheduler._in_step = scheduler._in_step, True
+    try:
+        yield scheduler
+    finally:
+        scheduler._in_step = before
+
+
+class LRScheduler(Checked):
     """Sets the learning rates of an optimiser's groups, once after each epoch (or step): ``scheduler.step()``.
 
     A subclass defines ``get_lr()``, the new rates given ``self.last_epoch``, the current rates
@@ -27,12 +42,13 @@ class LRScheduler:
     """
 
     _hold = ("optimizer",)  # what stays out of the state dict
+    _also = {"int": "float"}  # counts of epochs are only compared
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
         from ..optimizer import Optimizer
 
         if not isinstance(optimizer, Optimizer):
-            raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
+            raise TypeError(f"{type(self).__name__}: optimizer must be an Optimizer, got {type(optimizer).__name__}")
         self.optimizer = optimizer
         for i, group in enumerate(optimizer.param_groups):
             if last_epoch == -1:
