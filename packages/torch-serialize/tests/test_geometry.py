@@ -1,4 +1,4 @@
-"""Files with every integer in every place of a tensor, read back by the standard library alone.
+"""Files with every integer in every place of a tensor, read back by only the standard library.
 
 The reader of this file shares no line with the package: `pickle.Unpickler` with names and persistent ids of its own,
 `zipfile`, `tarfile` and `struct`.

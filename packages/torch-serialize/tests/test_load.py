@@ -1,4 +1,4 @@
-"""Files of PyTorch 2.13 read with NumPy alone."""
+"""Files of PyTorch 2.13 read with only NumPy."""
 
 import collections
 import io

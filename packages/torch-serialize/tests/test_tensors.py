@@ -365,7 +365,7 @@ class Labelled(torch.Tensor):
 
 
 class Counted(torch.Tensor):
-    """Is saved as a number alone."""
+    """Is saved as only a number."""
 
     def __reduce_ex__(self, protocol):
         return torch.full, ((self.numel(),), 7)

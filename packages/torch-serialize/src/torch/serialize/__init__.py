@@ -1,6 +1,6 @@
 """``torch.save`` and ``torch.load``: any object graph in a file, read back without running anything in it.
 
-Works with NumPy alone, where tensors are ndarrays, and returns tensors when torch-core is installed. Reads all formats
+Works with only NumPy, where tensors are ndarrays, and returns tensors when torch-core is installed. Reads all formats
 of PyTorch since 2016, safetensors, ``.npy`` and ``.npz``; writes the zip that PyTorch reads, its older formats, safetensors.
 Also known as ``torch.serialization``.
 """

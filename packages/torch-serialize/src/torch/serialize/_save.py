@@ -43,7 +43,7 @@ def save(
         pickle_module: whose ``Pickler`` writes what is not a tensor; other than `pickle` (dill, cloudpickle) makes
             files that load only with ``weights_only=False``
         pickle_protocol: 2 to 5; PyTorch's safe reader knows 2
-        arrays: "numpy" writes ndarrays as tensors even where torch-core is installed, as NumPy alone does
+        arrays: "numpy" writes ndarrays as tensors even where torch-core is installed, as it does with only NumPy
         progress: ``function(bytes done, bytes in all)``, True for a bar, False for none; None shows one on a terminal
             when a big file takes long and tqdm is installed
         format: "zip", or one of the formats of before 2020: "stream" and "tar"

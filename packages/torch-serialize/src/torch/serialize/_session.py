@@ -261,7 +261,7 @@ class Session:
 
 
 def _replace(obj, public: Callable, seen: dict[int, Any]):
-    # Goes through the plain containers alone: storages inside other objects are beyond a data-only reader anyway.
+    # Goes only through the plain containers: storages inside other objects are beyond a data-only reader anyway.
     if id(obj) in seen:
         return seen[id(obj)]
     if isinstance(obj, Stored):

@@ -25,7 +25,7 @@ _NAMES = {"f": "float", "i": "int", "u": "uint"}
 
 
 def load_npy(f, arrays: str | None = None):
-    """The tensor of a ``.npy`` file, or an ndarray with NumPy alone; arrays of objects are refused.
+    """The tensor of a ``.npy`` file, or an ndarray where only NumPy is installed; arrays of objects are refused.
 
     Example:
         >>> import io, numpy

@@ -1,4 +1,4 @@
-"""How tensors and storages are written: one adapter for NumPy alone, one for torch-core.
+"""How tensors and storages are written: one adapter for NumPy, one for torch-core.
 
 An adapter numbers the storages it meets and writes a tensor as the call of a rebuild function on a persistent id
 ``("storage", class, key, location, numel)`` with offset, size, stride, requires_grad and an empty dict of hooks.
@@ -357,8 +357,8 @@ class TorchAdapter(Adapter):
 def _reduces_itself(kind: type) -> bool:
     """Whether a subclass of Tensor says in its own words how it is pickled."""
     for cls in kind.__mro__:
-        if cls.__module__.partition(".")[0] == "torch":
-            return False
+        if cls.__module__.partition(".")[0] == "torch" and not cls.__module__.startswith("torch.distributed."):
+            return False  # its words are those of every torch; a DTensor's are its piece and where that lies
         if not {"__reduce_ex__", "__reduce__"}.isdisjoint(vars(cls)):
             return True
     return False

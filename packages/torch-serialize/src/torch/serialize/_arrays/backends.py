@@ -1,4 +1,4 @@
-"""What a stored tensor becomes: an ndarray with NumPy alone, a tensor with torch-core. Both backends answer the same questions."""
+"""What a stored tensor becomes: an ndarray with only NumPy, a tensor with torch-core. Both backends answer the same questions."""
 
 from __future__ import annotations
 

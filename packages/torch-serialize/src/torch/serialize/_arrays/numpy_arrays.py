@@ -1,4 +1,4 @@
-"""Stored tensors as ndarrays, with NumPy alone."""
+"""Stored tensors as ndarrays, where only NumPy is installed."""
 
 from __future__ import annotations
 

@@ -38,8 +38,8 @@ def add_safe_globals(safe_globals: list[Callable | tuple[Callable, str]]) -> Non
 
     >>> import fractions
     >>> add_safe_globals([fractions.Fraction])
-    >>> get_safe_globals()
-    [<class 'fractions.Fraction'>]
+    >>> fractions.Fraction in get_safe_globals()
+    True
     >>> clear_safe_globals()
     """
     _allowed.update(_named_all(safe_globals))
