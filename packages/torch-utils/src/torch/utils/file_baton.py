@@ -36,7 +36,7 @@ class FileBaton:
         self.fd: int | None = None
 
     def try_acquire(self) -> bool:
-        """Takes the baton unless somebody holds it, and tells whether it did."""
+        """Takes the baton unless it is held, and tells whether it did."""
         if self.fd is not None:
             return False
         while True:
@@ -48,14 +48,14 @@ class FileBaton:
                 os.close(fd)
                 if held:
                     return False
-                continue  # somebody only looked (see `_is_held`)
+                continue  # another process only looked (see `_is_held`)
             if self._is_there(fd):
                 self.fd = fd
                 return True
             os.close(fd)  # its holder has removed the file meanwhile: take the next one
 
     def wait(self) -> None:
-        """Returns when nobody holds the baton; it is not taken."""
+        """Returns when the baton is free; it is not taken."""
         began, warned = time.monotonic(), False
         while self._is_held():
             waited = time.monotonic() - began

@@ -31,7 +31,7 @@ _active = threading.Lock()
 def register_flop_formula(targets: str | list[str], get_raw: bool = False) -> Callable:
     """Decorator: the function counts the operators of these names, from the shapes of their arguments and ``out_shape``.
 
-    Those that are seen are ``mm``, ``bmm``, ``mv``, ``dot``, ``matmul``, ``linear``, ``addmm``, ``convolution`` and their kin.
+    Those that are seen are ``mm``, ``bmm``, ``mv``, ``dot``, ``matmul``, ``linear``, ``addmm``, ``convolution`` and the like.
     """
     names = [targets] if isinstance(targets, (str, bytes)) or not isinstance(targets, (list, tuple)) else list(targets)
     names = [_name(n) for n in names]

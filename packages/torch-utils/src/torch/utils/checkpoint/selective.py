@@ -38,7 +38,7 @@ class SelectiveCheckpointContext:
 def create_selective_checkpoint_contexts(policy_fn_or_list: Any, allow_cache_entry_mutation: bool = False) -> Any:
     """The two contexts that ``checkpoint(..., context_fn=...)`` takes, of which the first keeps results for the second.
 
-    Products and convolutions are asked about (``mm``, ``bmm``, ``addmm``, ``matmul``, ``linear``, ``convolution`` and their kin); the
+    Products and convolutions are asked about (``mm``, ``bmm``, ``addmm``, ``matmul``, ``linear``, ``convolution`` and the like); the
     rest is always computed again.
 
     Args:

@@ -24,6 +24,7 @@ _PACKAGING = ("BuildExtension", "CppExtension", "CUDAExtension", "SyclExtension"
 
 # Setups of extensions ask for it before they add their CUDA sources, which wait for torch-core-cuda.
 CUDA_HOME = None
+ROCM_HOME = None
 
 __all__ = [
     "CUDA_HOME",

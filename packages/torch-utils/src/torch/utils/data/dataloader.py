@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 from .collate import default_collate, default_convert, pin_memory_batch
-from .dataset import IterableDataset
+from .dataset import Dataset, IterableDataset
 from .fetch import IterableFetcher, MapFetcher
 from .iterator import LoaderIterator
 from .report import ExceptionWrapper
@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     import torch
 
     from .dataset import Dataset, Indexed
+
+    Spelled = object  # the signature is that of __init__
+else:
+    from torch._seams import Spelled
 
 
 T = TypeVar("T")
@@ -57,7 +61,7 @@ class _Forever:
             yield None
 
 
-class DataLoader(Generic[T_co]):
+class DataLoader(Spelled, Generic[T_co]):
     """Batches of a data set.
 
     Args:
@@ -298,7 +302,9 @@ class DataLoader(Generic[T_co]):
 def _check(num_workers, timeout, prefetch_factor, persistent_workers, worker_kind) -> None:
     if num_workers < 0:
         raise ValueError(f"DataLoader: num_workers must be 0 or more, got {num_workers!r}")
-    if timeout < 0:
+    if not isinstance(timeout, (int, float)):
+        raise TypeError(f"DataLoader: timeout must be a number of seconds, got {type(timeout).__name__}")
+    if not timeout >= 0:
         raise ValueError(f"DataLoader: timeout must be 0 or more seconds, got {timeout!r}")
     if prefetch_factor is not None and num_workers == 0:
         raise ValueError("DataLoader: prefetch_factor has a meaning only with num_workers > 0")

@@ -12,11 +12,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
+    Spelled = object  # the signature is that of __init__
+else:
+    from torch._seams import Spelled
+
 
 T_co = TypeVar("T_co", covariant=True)
 
 
-class Sampler(Generic[T_co]):
+class Sampler(Spelled, Generic[T_co]):
     """An iterable of indices, or of lists of indices. Subclasses have ``__iter__``, and ``__len__`` where it is known.
 
     >>> class Even(torch.utils.data.Sampler):

@@ -137,7 +137,7 @@ class Windows(Dataset):
 class TextCorpus:
     """One part of a text in a folder with ``wiki.train.tokens``, ``wiki.valid.tokens`` and ``wiki.test.tokens``.
 
-    ``train.txt`` and its kin are read as well. ``tokens`` is int64 (T): the words of all lines, each line followed by
+    ``train.txt`` and the like are read as well. ``tokens`` is int64 (T): the words of all lines, each line followed by
     ``<eos>``.
 
     Args:
