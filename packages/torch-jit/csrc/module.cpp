@@ -21,9 +21,7 @@ void torch::program::raise_as_python() {
     py::object type = py::module_::import("torch.jit._native").attr("OverloadError");
     PyErr_SetString(type.ptr(), e.what());
   } catch (const Raised& e) {
-    py::object builtins = py::module_::import("builtins");
-    py::object type = py::getattr(builtins, e.class_name().c_str(), py::none());
-    if (!PyExceptionClass_Check(type.ptr())) type = builtins.attr("RuntimeError");
+    py::object type = py::module_::import("torch.jit._errors").attr("raised")(e.class_name());
     PyErr_SetString(type.ptr(), e.what());
   }
 }

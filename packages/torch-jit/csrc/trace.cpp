@@ -18,8 +18,16 @@ void find(Location& location, std::string& scope) {
   if (!finder() || finder().is_none()) return;
   py::object said = finder()();
   if (said.is_none()) return;
+  // Calls in one line say the same object, whose strings are converted once.
+  struct Place {
+    py::object said;
+    Location location;
+  };
+  static Place& last = *new Place;
   auto t = said.cast<py::tuple>();
-  location = to_location(t[0]);
+  const py::object place = t[0];
+  if (!place.is(last.said)) last = {place, to_location(place)};
+  location = last.location;
   scope = t[1].cast<std::string>();
 }
 

@@ -154,7 +154,7 @@ def test_products_and_lists_within():
     for a in args[2:]:
         a.requires_grad_()
     agree(cell, plan, args)
-    # Gradients that come for one output alone.
+    # Gradients that come for only one output.
     for k in (0, 1):
         for f in (cell, plan):
             for a in args:

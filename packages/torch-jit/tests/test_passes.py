@@ -421,7 +421,7 @@ def test_the_symbolic_world_is_numbers():
     assert symbolic_shapes.statically_known_true(2 == 2) and symbolic_shapes.free_symbols(torch.ones(1)) == set()
     assert symbolic_shapes.guard_int(3) == 3 and not symbolic_shapes.sym_or(False, 1 > 2)
     with pytest.raises(NotImplementedError, match="ShapeEnv: symbolic sizes"):
-        symbolic_shapes.ShapeEnv
+        symbolic_shapes.ShapeEnv()
     with pytest.raises(NotImplementedError, match="make_fx"):
         proxy_tensor.make_fx(operator.neg)
     assert proxy_tensor.get_proxy_mode() is None

@@ -19,9 +19,9 @@ def test_an_error_shows_file_line_and_caret():
         y = x + 1
         return y.foo(2)
 
-    text = refused(wrong, "Tensor has no method 'foo'", __file__, "in wrong")
+    text = refused(wrong, "Tensor has no attribute or method 'foo'", __file__, "in wrong")
     *_, source, caret = text.splitlines()
-    assert source == "    return y.foo(2)" and caret == "           ^^^^^^^^"
+    assert source == "    return y.foo(2)" and caret == "           ^^^^^"
 
 
 def test_a_misspelt_method_is_guessed():
@@ -62,7 +62,6 @@ def test_an_operator_that_does_not_fit_lists_its_forms():
         ("yield x", "yield"),
         ("try:\n        x = x + 1\n    except ValueError:\n        pass", "try"),
         ("import math", "import"),
-        ("del x", "del"),
         ("global y", "global"),
         ("f = lambda y: y", "a lambda"),
         ("def f(y):\n        return y", "a closure"),
@@ -218,3 +217,51 @@ def test_wrong_arguments_of_a_call_are_refused():
         add(torch.ones(1), "a")
     with pytest.raises((TypeError, RuntimeError), match="n"):
         add(torch.ones(1))
+
+
+@pytest.mark.parametrize(
+    ("args", "kwargs"), [(("a",), {}), ((), {}), ((1, 2), {}), ((), {"m": 3})], ids=["kind", "none", "many", "name"]
+)
+def test_wrong_arguments_are_type_errors_and_errors_of_programs(args, kwargs):
+    @torch.jit.script
+    def f(n: int):
+        return n
+
+    for kind in (TypeError, RuntimeError, torch.jit.Error):
+        with pytest.raises(kind, match=r"f\(\)"):
+            f(*args, **kwargs)
+
+
+def test_what_a_program_raises_is_of_pythons_class_and_an_error_of_programs():
+    @torch.jit.script
+    def f(n: int, items: list[int]) -> int:
+        assert n != 1, "one"
+        if n == 2:
+            raise ValueError("two")
+        return items[n] // (n - 3)
+
+    for n, kind in ((1, AssertionError), (2, ValueError), (3, ZeroDivisionError), (9, IndexError)):
+        for caught in (kind, torch.jit.Error):
+            with pytest.raises(caught):
+                f(n, [0, 0, 0, 0])
+
+
+def test_attributes_that_lists_and_tensors_lack_are_named():
+    def of_list(x: list[int]):
+        if x.foo:
+            return 1
+        return 2
+
+    def of_tensor(x):
+        return x.fooo
+
+    refused(of_list, "a value of type List[int] has no attribute or method 'foo'")
+    refused(of_tensor, "Tensor has no attribute or method 'fooo'")
+
+
+def test_a_type_comment_says_every_argument():
+    def f(x, y):
+        # type: (Tensor) -> Tensor
+        return x
+
+    refused(f, "the type comment has 1 types for 2 arguments")

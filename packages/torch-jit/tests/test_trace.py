@@ -370,7 +370,7 @@ def test_everything_is_put_back_also_when_a_trace_raises():
     after = state_of_names()
     assert before.keys() == after.keys() and all(before[key] is after[key] for key in before)
     assert net[0].__dict__["_parameters"] is parameters and not is_fx_tracing()
-    assert not _patches._dicts and not _patches._types
+    assert not _patches._dicts and not _patches._types and not _patches._codes
 
 
 def test_other_threads_compute_while_one_traces():
@@ -402,7 +402,7 @@ def test_other_threads_compute_while_one_traces():
     assert not tracing and torch.equal(value, torch.full((2,), 3.0))
     assert [n.name for n in inner.graph.nodes] == ["x", "relu", "add", "output"]
     assert [n.name for n in traced.graph.nodes] == ["x", "w", "mul", "relu", "output"]
-    assert not _patches._dicts and not _patches._types
+    assert not _patches._dicts and not _patches._types and not _patches._codes
 
 
 def test_nodes_know_their_modules_and_lines():
@@ -429,3 +429,17 @@ def test_every_dtype_has_its_number_in_a_program(dtype):
     dtype = getattr(torch, dtype)
     traced = torch.jit.trace(lambda x: x.to(dtype), torch.ones(3))
     assert traced(torch.ones(2)).dtype == dtype
+
+
+def test_calls_know_the_line_in_which_they_stand():
+    def lines(x):
+        z = (x + 1) * 2
+        for _ in range(2):
+            z = z.neg()
+        return z - x
+
+    first = lines.__code__.co_firstlineno
+    for _ in range(2):
+        nodes = torch.jit.trace(lines, torch.ones(2)).graph.nodes()
+        places = [n.sourceRange() for n in nodes if n.kind().startswith("aten::")]
+        assert [place.split(":")[-2] for place in places] == [str(first + i) for i in (1, 1, 3, 3, 4)]

@@ -50,7 +50,9 @@ def run(fn=None):
 
 
 def explain(f, *extra_args, **extra_kwargs):
-    """What a function is captured as: ``explain(f)(*args)`` has the graphs, and the reason where there is none.
+    """What a function is captured as: ``explain(f)(*args)`` has the graphs, and the reason for each cut between them.
+
+    The function is called once, and once more for each cut.
 
     >>> torch._dynamo.explain(lambda x: x.relu() + 1)(torch.ones(2)).graph_count
     1

@@ -18,7 +18,7 @@ class InternalTorchDynamoError(TorchDynamoException):
 
 
 class InvalidBackend(TorchDynamoException, ValueError):
-    """A backend that nobody has registered."""
+    """A backend that is not registered."""
 
 
 class ResetRequired(TorchDynamoException):
@@ -27,6 +27,10 @@ class ResetRequired(TorchDynamoException):
 
 class RecompileError(TorchDynamoException):
     """A function is captured again where that was forbidden."""
+
+
+class TorchRuntimeError(TorchDynamoException):
+    """An operator that fails on the shapes and dtypes of a capture."""
 
 
 class UserError(Unsupported):

@@ -1,8 +1,10 @@
 """What programs ask the compiler about itself: counters, and lines about breaks and recompilations."""
 
 import collections
+import contextlib
 import functools
 import logging
+import sys
 import warnings
 
 log = logging.getLogger("torch._dynamo")
@@ -10,6 +12,20 @@ graph_breaks_log = logging.getLogger("torch._dynamo.graph_breaks")
 recompiles_log = logging.getLogger("torch._dynamo.recompiles")
 #: counters["stats"]["unique_graphs"], counters["frames"]["ok"], counters["graph_break"][reason]
 counters = collections.defaultdict(collections.Counter)
+
+
+@contextlib.contextmanager
+def disable_cache_limit():
+    """A block in which a function may have any number of programs.
+
+    >>> with torch._dynamo.utils.disable_cache_limit():
+    ...     torch._dynamo.config.recompile_limit > 10**6
+    True
+    """
+    from . import config
+
+    with config.patch(recompile_limit=sys.maxsize, accumulated_recompile_limit=sys.maxsize):
+        yield
 
 
 def is_compile_supported(device_type):

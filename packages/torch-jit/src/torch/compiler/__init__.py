@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 
-MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
+from torch._faces.compiler import check
 
 
 def compile(
@@ -30,10 +30,7 @@ def compile(
     """
     from . import _backends
 
-    if mode is not None and options is not None:
-        raise RuntimeError("torch.compile: give either mode or options, not both")
-    if mode is not None and mode not in MODES:
-        raise RuntimeError(f"torch.compile: unrecognized mode {mode!r}; it must be one of {', '.join(MODES)}")
+    check(model, mode, options)
     how = _backends.lookup(backend)
     if model is None:
         return functools.partial(
@@ -45,8 +42,6 @@ def compile(
             options=options,
             disable=disable,
         )
-    if not callable(model):
-        raise RuntimeError(f"torch.compile: expected a module or function, got {type(model).__name__}")
     if disable or isinstance(model, type):
         return model
     return _wrapped(model, how, fullgraph, dynamic, options)

@@ -142,6 +142,11 @@ def _of_object(observer, value, name):
         return observer.outside_value(own[name], ("attr", source, name), loose) if outside else own[name]
     if found is None:
         return _missing(observer, value, name, source)
+    if type(found).__module__ == "torch.nn.modules._function":  # a function of torch.nn.functional by its name
+        observer.class_has(kind, name)
+        if outside:
+            observer.guards.check("absent", ("attr", source, "__dict__"), name)
+        return _of_python_module(observer, torch.nn.functional, found.name)
     result = getattr(value, name)
     if isinstance(found, (types.FunctionType, classmethod, staticmethod)):
         observer.class_has(kind, name)

@@ -1,5 +1,5 @@
 """What may be called, and how: operators and plain functions of C by themselves, functions of Python watched, and a few of
-torch trusted, since they depend on their arguments alone.
+torch trusted, since they depend only on their arguments.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ import torch
 from torch._dynamo import config, exc, utils
 from torch.jit import _ir as ir
 
-from . import _backends, _stances, _tables
+from . import _backends, _cuts, _stances, _tables
 from ._guards import same_value, state_of_thread
 from ._observer import Observer, Reason
 from ._outputs import Outputs
@@ -30,31 +30,59 @@ class Compiled:
             options,
         )
         self.programs, self.reason, self.captures, self.raised = [], None, 0, 0
+        self.parts = self.callees = None  # of a function that is captured in parts
         self.left_alone = set()  # types of arguments with which the function runs as it was written
         self.door = ir._native.Door(function, self._capture, self._slower)
         self._set()
         _all.add(self)
 
     def _set(self):
-        self.door.set(self.reason is not None, self.backend is _backends.native and config.choose_faster)
+        self.door.set(
+            self.reason is not None and self.parts is None, self.backend is _backends.native and config.choose_faster
+        )
 
     def reset(self):
         """Forget the programs."""
         self.programs, self.reason, self.captures, self.raised = [], None, 0, 0
+        self.parts = self.callees = None
         self.left_alone.clear()
         self.door.reset()
         self._set()
 
     def _leave(self, reason):
         """The function runs as it was written from now on."""
-        self.reason, self.programs = reason, []
+        self.reason, self.programs, self.parts = reason, [], None
         self.door.reset()
         self._set()
 
     def _slower(self):
         self._leave(Reason("as a program it is slower than as Python", ()))
 
+    def _cut(self, reason):
+        """The function runs in parts from now on, around what cannot be captured, where it can be cut."""
+        if self.callees is None:
+            self.callees = _cuts.Callees(self._part)
+        found = _cuts.split(self.function, reason, self._part, self.callees)
+        self._leave(reason)
+        if found is not None:
+            chooses = self.backend is _backends.native and config.choose_faster
+            self.parts = _cuts.Parts(found[0], self.function, found[1], self.callees, chooses)
+            self._set()
+
+    def _part(self, function):
+        made = Compiled(function, self.backend, False, self.dynamic, self.options)
+        made.callees = self.callees
+        return made
+
+    def _in_parts(self, args, kwargs):
+        result = self.parts(args, kwargs)
+        if self.parts is not None and self.parts.slower:
+            self._leave(self.reason)
+        return result
+
     def _capture(self, args, kwargs):
+        if self.parts is not None:
+            return self._in_parts(args, kwargs)
         kinds = {type(a) for a in (*args, *kwargs.values())}
         if kinds & self.left_alone:
             return self.function(*args, **kwargs)
@@ -86,7 +114,7 @@ class Compiled:
         if observer.strange is not None and observer.strange in kinds:
             self.left_alone.add(observer.strange)
         else:
-            self._leave(observer.reason)
+            self._cut(observer.reason)
         return result
 
     def _too_many(self, args, kwargs):

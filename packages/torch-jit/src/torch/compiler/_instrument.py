@@ -8,6 +8,7 @@ original, in which ``self.scale * f(x)`` reads ``watch.attr(self, "scale") * wat
 from __future__ import annotations
 
 import ast
+import copy
 import dis
 import inspect
 import linecache
@@ -21,6 +22,8 @@ _FACTORY = "__torch_factory"
 _cache: dict = {}
 #: instrumented codes with ``except`` or ``finally``
 catching: set = set()
+#: codes that were made of a tree (parts of functions): the tree, and the lines above it in its file
+sources: dict = {}
 _NESTED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
@@ -46,19 +49,23 @@ def instrumented(code: types.CodeType) -> types.CodeType:
     return found
 
 
+def looks_at_frames(code):
+    """The builtins by which a code looks at frames, its own or others."""
+    return _FRAMES.intersection(code.co_names)
+
+
 def _instrument(code):
-    if seen := {name for each in codes_in(code) for name in _FRAMES.intersection(each.co_names)}:
+    if seen := {name for each in codes_in(code) for name in looks_at_frames(each)}:
         raise Opaque(f"it calls {', '.join(sorted(seen))}()")
     if code.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         raise Opaque("it is a coroutine")
-    tree, first = _parse(code)
-    for node in _candidates(tree, code):
-        _mangle(node, code)
-        plain = _inner(_compiled(_factory(node, code.co_freevars), code, first), code.co_name)
-        if plain is not None and _same(plain, code):
-            break
+    if code in sources:
+        node, first = copy.deepcopy(sources[code][0]), sources[code][1]
     else:
-        raise Opaque("its source is not that of the code that runs")
+        tree, first = _parse(code)
+        node = next((each for each in _candidates(tree, code) if _is_of(each, code, first)), None)
+        if node is None:
+            raise Opaque("its source is not that of the code that runs")
     made = Rewrite(code).function(node)
     out = _inner(_compiled(_factory(made, (*code.co_freevars, WATCH)), code, first), code.co_name)
     if out is None:
@@ -66,6 +73,13 @@ def _instrument(code):
     if any(isinstance(n, (ast.Try, getattr(ast, "TryStar", ast.Try))) for n in ast.walk(node)):
         catching.add(out)
     return out
+
+
+def _is_of(node, code, first):
+    """Whether a definition compiles to this very code; private names are written as the class has them."""
+    _mangle(node, code)
+    plain = _inner(_compiled(_factory(node, code.co_freevars), code, first), code.co_name)
+    return plain is not None and _same(plain, code)
 
 
 def _parse(code):

@@ -149,7 +149,7 @@ class Observer(Outside, Hooks):
         return made(*args, **kwargs)
 
     def trust(self, function, args, kwargs):
-        """Call what depends on its arguments alone and is not to be looked into."""
+        """Call what depends only on its arguments and is not to be looked into."""
         self.trusted += 1
         try:
             return function(*args, **kwargs)

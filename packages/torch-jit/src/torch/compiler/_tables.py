@@ -1,4 +1,4 @@
-"""What the compiler knows of functions, methods and attributes by their names: which depend on their arguments alone, which
+"""What the compiler knows of functions, methods and attributes by their names: which depend only on their arguments, which
 read values, which change what they are called on.
 """
 
@@ -73,9 +73,9 @@ MUTATING = frozenset((
 BY_IDENTITY = frozenset((
     "index", "count", "remove", "get", "pop", "setdefault", "__contains__", "__getitem__", "discard", "add",
 ))  # fmt: skip
-#: modules of torch whose functions depend on their arguments alone
+#: modules of torch whose functions depend only on their arguments
 TRUSTED = (
-    "torch.nn.functional", "torch.functional", "torch.special", "torch.linalg", "torch.fft", "torch._composed",
+    "torch.nn.functional", "torch.functional", "torch.special", "torch.linalg", "torch.fft", "torch._operators.composed",
     "torch._tensor", "torch.nn.modules.utils",
 )  # fmt: skip
 #: folders of torch whose functions do more than operators

@@ -26,7 +26,7 @@ def schemas() -> dict[str, list[Schema]]:
 
 
 def _known_types(text):
-    """Names of dims are ints to whoever looks at types; Schema.parse reads ``dtype`` and its kin by PyTorch's names."""
+    """Names of dims are ints to whoever looks at types; Schema.parse reads ``dtype`` and the like by PyTorch's names."""
     text = re.sub(r"\b(Number|Scalar)\b(?=\??\s)", r"\1", text)
     text = re.sub(r"\bdim(?=(\[\d*\])?\??\s\w)", "int", text)
     text = re.sub(r"\bdtype(?=\??\s\w)", "ScalarType", text)

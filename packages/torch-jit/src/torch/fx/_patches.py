@@ -5,6 +5,9 @@ runs, names that lead to them (in ``torch``, ``torch.nn.functional``, ..., in mo
 ``torch.Tensor``) lead to a stand-in that records the call when a Proxy is among the arguments and passes every other
 call on. Traces of several threads share the stand-ins: the last one to end removes them, and a thread that traces
 nothing never meets a Proxy. When operators ask by themselves, ``operators`` and ``methods`` below can go.
+
+Functions of torch that are written in Python may also lie where no name leads to them: in a list, a dict, a closure.
+These themselves have the code of their stand-in while a trace runs.
 """
 
 import functools
@@ -20,6 +23,7 @@ from ._names import Operator
 _lock = threading.RLock()
 _dicts: dict = {}  # (id of a dict, name) -> [how many traces, the dict, what was there, the stand-in]
 _types: dict = {}  # (type, name) -> [how many traces, what was there, the stand-in]
+_codes: dict = {}  # function -> [how many traces, its code]
 _ABSENT = object()
 
 
@@ -75,7 +79,7 @@ _AS_GIVEN = {
 
 def _spelt_out(func, args, kwargs):
     """What has a default goes by name, and is always there: so functions of torch.nn.functional hand their arguments on."""
-    signature = inspect.signature(func)
+    signature = inspect.signature(written().get(func, (func,))[0])
     bound = signature.bind(*args, **kwargs)
     bound.apply_defaults()
     parameters = signature.parameters.values()
@@ -124,6 +128,39 @@ def operators() -> dict:
     return found
 
 
+# Where the functions are that record by their code as well.
+_OWN_CODE = ("torch.nn.functional", "torch._operators", "torch._compat", "torch._lowrank")
+
+
+@functools.cache
+def written() -> dict:
+    """What is recorded of torch and written in Python: function -> (its twin, which no trace touches; code that records)."""
+    found = (stand_in._stands_for for stand_in in operators().values())
+    mine = (
+        f for f in found if type(f) is _FUNCTION and (f.__module__ == "torch" or f.__module__.startswith(_OWN_CODE))
+    )
+    return {func: _twin_and_code(func) for func in mine}
+
+
+_hand_over = lambda *args, **kwargs: (_call := "stand-in")(*args, **kwargs)  # in one line, as tracebacks show one
+
+
+def _twin_and_code(func):
+    twin = _FUNCTION(func.__code__, func.__globals__, func.__name__, func.__defaults__, func.__closure__)
+    twin.__kwdefaults__ = func.__kwdefaults__
+    twin.__dict__.update(func.__dict__)
+    stand_in = recording(twin, lambda _, args, kwargs: _record_function(func, args, kwargs))
+    own, template = func.__code__, _hand_over.__code__
+    code = template.replace(
+        co_consts=tuple(stand_in if value == "stand-in" else value for value in template.co_consts),
+        co_freevars=own.co_freevars,  # as many as the function's closure has
+        co_name=own.co_name,
+        co_filename=own.co_filename,  # inspect and errors find the function's own source
+        co_firstlineno=own.co_firstlineno,
+    )
+    return twin, code
+
+
 def _is_function(func):
     if isinstance(func, Operator):
         return True
@@ -151,6 +188,7 @@ class Patches:
     def __init__(self):
         self._done_dicts: list = []
         self._done_types: list = []
+        self._done_codes: list = []
 
     def item(self, mapping: dict, name: str, stand_in):
         """Replace ``mapping[name]``, which may be absent."""
@@ -179,8 +217,24 @@ class Patches:
                 setattr(kind, name, stand_in)
             self._done_types.append(key)
 
+    def code(self, func, code):
+        """Replace the code of a function, wherever it lies."""
+        with _lock:
+            if func in _codes:
+                _codes[func][0] += 1
+            else:
+                _codes[func] = [1, func.__code__]
+                func.__code__ = code
+            self._done_codes.append(func)
+
     def undo(self):
         with _lock:
+            while self._done_codes:
+                func = self._done_codes.pop()
+                entry = _codes[func]
+                entry[0] -= 1
+                if not entry[0]:
+                    func.__code__ = _codes.pop(func)[1]
             while self._done_dicts:
                 key = self._done_dicts.pop()
                 entry = _dicts[key]
@@ -243,10 +297,14 @@ def _is_plumbing(module):
 def patched(extra_functions: dict):
     """Everything of torch in its recording form; ``extra_functions`` (id -> stand-in) joins in."""
     patches = Patches()
+    with _lock:
+        written()  # before any code is replaced
     try:
         patches.names_of({**operators(), **extra_functions})
         for name, stand_in in methods().items():
             patches.attribute(torch.Tensor, name, stand_in)
+        for func, (_, code) in written().items():
+            patches.code(func, code)
         yield patches
     finally:
         patches.undo()

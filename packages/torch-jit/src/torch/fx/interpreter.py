@@ -13,7 +13,7 @@ __all__ = ["Interpreter", "Transformer"]
 
 
 class Interpreter:
-    """Runs a GraphModule node by node. Override ``call_function`` and its kin, or ``run_node``, to do something else.
+    """Runs a GraphModule node by node. Override ``call_function`` and the like, or ``run_node``, to do something else.
 
     >>> class Counting(torch.fx.Interpreter):
     ...     calls = 0

@@ -32,7 +32,7 @@ def __getattr__(name):
 
         value = globals()[name] = getattr(api, name)
         return value
-    if name in ("frontend", "annotations", "_recursive"):
+    if name in ("frontend", "annotations", "_recursive", "_state"):
         from importlib import import_module
 
         return import_module(f"torch.jit.{name}")

@@ -10,7 +10,7 @@ __all__ = ["freeze", "optimize_for_inference", "run_frozen_optimizations"]
 def freeze(mod, preserved_attrs=None, optimize_numerics=True):
     """A compiled module whose parameters and attributes are constants of its methods, for inference.
 
-    Calls are put in place of their callees, and what depends on constants alone is computed once; a batch norm behind a
+    Calls are put in place of their callees, and what depends only on constants is computed once; a batch norm behind a
     convolution goes into its weights when ``optimize_numerics``. Attributes that methods write, and those of
     ``preserved_attrs``, stay. RuntimeError when the module is in training mode.
 

@@ -233,3 +233,29 @@ class FunctionType(metaclass=_Kind):
 
     def __new__(cls, qualified_name):
         return _native.function_type(qualified_name)
+
+
+def _wrapped(object):
+    from ._script.module import of_object
+
+    return of_object(object)
+
+
+# What libraries ask of objects, nodes and values beside what they are made of.
+def _attribute(object, name):
+    """An attribute or method of an instance of a script class, as Python reads it."""
+    if not name.startswith("__"):
+        if object.hasattr(name):
+            return object.getattr(name)
+        if (method := object._type().find_method(name)) is not None:
+            return lambda *args, **kwargs: method(object, *args, **kwargs)
+    raise AttributeError(f"{object._type().name()} has no attribute {name!r}")
+
+
+Object.__getattr__ = _attribute
+Object._has_method = lambda self, name: self._type().find_method(name) is not None
+Object._method_names = lambda self: [each.name for each in self._type().methods()]
+Object._get_method = lambda self, name: _wrapped(self)._method_named(name)
+Object.qualified_name = property(lambda self: self._type().qualified_name())
+Node.mustBeNone = lambda self: self.outputsSize() == 1 and self.output().type().kind() == "NoneType"
+Value.requires_grad = lambda self: self.type().kind() == "TensorType" and self.type().requires_grad() is not False

@@ -110,6 +110,21 @@ def _size(self, dim=None):
     return sizes if dim is None else sizes[dim]
 
 
+def _numel(self):
+    tracer = _asked(sys._getframe(1))
+    number = _before["numel"].__get__(self)()
+    if tracer is None or not tracer.has_value(self):
+        return number
+    recording = ir._native.Recording(None)
+    try:
+        made = torch.tensor(number)
+        count = tracer.graph.call("numel", [tracer.value_of(self)])
+        tracer.set_value(made, tracer.graph.call("prim::NumToTensor", [count]))
+        return made
+    finally:
+        recording.end()
+
+
 def _index(self):
     number = _before["__index__"].__get__(self)()
     tracer = current()
@@ -142,7 +157,7 @@ def _standins():
         "__array__": "Converting a tensor to a NumPy array",
     }
     made = {name: _reads(name, text) for name, text in texts.items()}
-    return made | {"shape": property(_shape), "size": _size, "__index__": _index}
+    return made | {"shape": property(_shape), "size": _size, "numel": _numel, "nelement": _numel, "__index__": _index}
 
 
 class Watching:

@@ -23,6 +23,8 @@ _STORED = {
     torch.complex32, torch.float8_e4m3fn, torch.float8_e5m2, torch.float8_e4m3fnuz, torch.float8_e5m2fnuz, torch.float8_e8m0fnu,
 }  # fmt: skip
 _names = set()
+#: attributes of modules that a trace has as well
+_NUMBERS = {bool: ir.BoolType, int: ir.IntType, float: ir.FloatType, str: ir.StringType}
 
 
 class TracingCheckError(Exception):
@@ -48,9 +50,12 @@ def _where():
         frame = frame.f_back
     if frame is None:
         return None
-    file, line = frame.f_code.co_filename, frame.f_lineno
-    scope = getattr(current(), "scope", None)
-    return (file, line, 0, linecache.getline(file, line).strip()), scope[-1] if scope else ""
+    at = frame.f_code.co_filename, frame.f_lineno
+    tracer = current()
+    places = {} if tracer is None else tracer.places
+    if (place := places.get(at)) is None:
+        place = places[at] = (*at, 0, linecache.getline(*at).strip())
+    return place, tracer.scope[-1] if tracer is not None and tracer.scope else ""
 
 
 class Tracer(ir._native.Tracer):
@@ -59,6 +64,7 @@ class Tracer(ir._native.Tracer):
     def __init__(self, graph):
         super().__init__(graph)
         self.scope = []
+        self.places = {}  # by file and line: reading a line costs more than a small operator
         self.set_reads(read_by_operators)
 
 
@@ -109,6 +115,11 @@ class Tree:
             values[name] = value
         of.add_attribute("training", ir.BoolType.get())
         values["training"] = module.training
+        if not type(module).__module__.startswith("torch.nn."):
+            for name, value in module.__dict__.items():
+                if type(value) in _NUMBERS and not name.startswith("_") and name not in values:
+                    of.add_attribute(name, _NUMBERS[type(value)].get())
+                    values[name] = value
         for name, child in module._modules.items():
             if child is None:
                 of.add_attribute(name, ir.NoneType.get())
@@ -199,6 +210,10 @@ def record(call, inputs, tree=None, strict=True, names=None):
                     out = call(*inputs)
         finally:
             recording.end()
+    if out is None:
+        raise RuntimeError(
+            "torch.jit.trace: the traced function didn't return any values: what it does beside is not part of a program"
+        )
     graph.setLocation(None)
     graph.setScope("")
     if tracer.forget_ints():

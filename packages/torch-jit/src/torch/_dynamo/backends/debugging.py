@@ -45,10 +45,26 @@ def explained(function, args, kwargs):
     inner = getattr(function, "_torchdynamo_orig_callable", function)
     made = compile(inner, backend=backend)
     made(*args, **kwargs)
-    reason = made._compiled.reason
-    reasons = [GraphCompileReason(str(reason), list(reason.frames))] if reason is not None else []
+    found = list(_breaks(made._compiled))
+    while made._compiled.parts is not None:  # each call captures what follows one more place
+        made(*args, **kwargs)
+        if len(before := found) == len(found := list(_breaks(made._compiled))) and before:
+            break
+    reasons = [GraphCompileReason(str(each), list(each.frames)) for each in found]
     ops = [[n.target for n in g.graph.nodes if n.op == "call_function"] for g in backend.graphs]
     return ExplainOutput(backend.graphs, len(ops), len(reasons), reasons, sum(map(len, ops)), ops, [])
+
+
+def _breaks(compiled, seen=None):
+    """Why a function, and what follows and is called at each place where it was cut, is not captured."""
+    seen = set() if seen is None else seen
+    if id(compiled) in seen:
+        return
+    seen.add(id(compiled))
+    if compiled.reason is not None:
+        yield compiled.reason
+    for each in compiled.parts.compiled if compiled.parts is not None else ():
+        yield from _breaks(each, seen)
 
 
 def eager(gm, example_inputs):

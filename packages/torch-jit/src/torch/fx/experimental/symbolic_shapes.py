@@ -112,16 +112,18 @@ def sym_eq(x, y) -> bool:
     return x == y
 
 
-def __getattr__(name):
-    if name in (
-        "ShapeEnv",
-        "DimDynamic",
-        "StatelessSymbolicContext",
-        "SymNode",
-        "StrictMinMaxConstraint",
-        "DimConstraints",
-    ):
+def _absent(name):
+    def __init__(self, *args, **kwargs):
         raise NotImplementedError(
             f"torch.fx.experimental.symbolic_shapes.{name}: symbolic sizes are not part of this stack"
         )
-    raise AttributeError(f"module 'torch.fx.experimental.symbolic_shapes' has no attribute {name!r}")
+
+    doc = "Raises NotImplementedError: symbolic sizes are not part of this stack."
+    return type(name, (), {"__init__": __init__, "__doc__": doc, "__module__": __name__})
+
+
+for _name in (
+    "DimConstraints", "DimDynamic", "ShapeEnv", "StatefulSymbolicContext", "StatelessSymbolicContext", "StrictMinMaxConstraint",
+    "SubclassSymbolicContext", "SymNode",
+):  # fmt: skip
+    globals()[_name] = _absent(_name)

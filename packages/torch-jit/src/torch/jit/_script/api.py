@@ -6,11 +6,11 @@ import dataclasses
 import enum
 import functools
 import inspect
-import os
 
 import torch
 from torch import nn
 
+from .. import _state
 from . import types
 from .classes import compile_class
 from .errors import FrontendError, NotSupportedError, ScriptError
@@ -27,11 +27,6 @@ __all__ = [
 ]  # fmt: skip
 
 
-def enabled():
-    """Whether programs are compiled at all: not under ``PYTORCH_JIT=0``."""
-    return os.environ.get("PYTORCH_JIT", "1") != "0"
-
-
 def script(obj, optimize=None, _frames_up=0, _rcb=None, example_inputs=None):
     """Compile a function, module or class of the script language, a typed part of Python.
 
@@ -46,7 +41,7 @@ def script(obj, optimize=None, _frames_up=0, _rcb=None, example_inputs=None):
     >>> clip(torch.tensor([3.0, 4.0]))
     tensor([0.6000, 0.8000])
     """
-    if not enabled() or isinstance(obj, (ScriptFunction, ScriptModule)):
+    if not _state.enabled() or isinstance(obj, (ScriptFunction, ScriptModule)):
         return obj
     if isinstance(obj, nn.Module):
         return compile_module(obj)

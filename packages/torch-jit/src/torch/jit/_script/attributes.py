@@ -23,6 +23,17 @@ _OF_TENSOR = {
 }  # fmt: skip
 
 
+def _result(items, name):
+    """The result of an operator by its name: ``x.max(0).values``."""
+    if not items or not all(isinstance(each, ir.Value) for each in items):
+        return None
+    node = items[0].node()
+    if not node.kind().startswith("aten::") or list(node.outputs()) != items:
+        return None
+    names = [each for each, _ in ir.parse_signature(node.schema()).results]
+    return items[names.index(name)] if name in names else None
+
+
 class Attributes:
     """Emits ``owner.name``."""
 
@@ -38,6 +49,8 @@ class Attributes:
             return Bound(owner, name)
         if isinstance(owner, TupleOf) and owner.type is not None and name in owner.type.field_names():
             return owner.items[owner.type.field_names().index(name)]
+        if isinstance(owner, TupleOf) and owner.type is None and (found := _result(owner.items, name)) is not None:
+            return found
         if isinstance(owner, (TupleOf, Items)):
             return Bound(owner, name)
         if not isinstance(owner, ir.Value):
@@ -67,6 +80,9 @@ class Attributes:
                 return self.op(_OF_TENSOR[name], owner)
             if name in ("H", "mH"):
                 return self.op("conj", self.op("mT" if name == "mH" else "t", owner))
+            if not (hasattr(torch.Tensor, name) or library.has_row(name)):
+                names = [each for each in dir(torch.Tensor) if not each.startswith("_")]
+                raise self.error(f"Tensor has no attribute or method {name!r}", nearest(name, names))
             return Bound(owner, name)
         if kind == "TupleType":
             fields = owner.type().field_names() or []
@@ -91,6 +107,8 @@ class Attributes:
                 f"the value is of type {owner.type()} and may be None, which has no {name!r}",
                 "test `is not None` before, on a local name",
             )
+        if library.method(kind, name) is None and not library.has_row(name):
+            raise self.error(f"a value of type {owner.type()} has no attribute or method {name!r}")
         return Bound(owner, name)
 
     # -- objects --------------------------------------------------------------------------------------------------------
@@ -113,6 +131,10 @@ class Attributes:
 
     def set_attribute(self, owner, name, item):
         """``owner.name = item``."""
+        if (setter := self._setter(owner, name)) is not None:
+            owner, found, cls = setter
+            self.call_inherited(owner, found.fset, cls, [item], {})
+            return
         if isinstance(owner, Self):
             wanted = self.slot_of(owner, name, item)
             target = owner.value
@@ -134,6 +156,19 @@ class Attributes:
             raise self.error(f"attributes of {self.describe(owner)} cannot be assigned to")
         made = self.node("prim::SetAttr", [target, self.value(item, wanted)])
         made.s_("name", name)
+
+    def _setter(self, owner, name):
+        """The object, the property and its class, where a name is a property that can be set."""
+        if isinstance(owner, ir.Value) and owner.type().kind() == "ClassType":
+            concrete = self.compiler.concrete_of(owner.type())
+            owner = None if concrete is None else Self(concrete, owner)
+        if not isinstance(owner, Self):
+            return None
+        cls = type(owner.concrete.python) if owner.concrete.is_module else owner.concrete.cls
+        found = inspect.getattr_static(cls, name, None)
+        if not isinstance(found, property) or found.fset is None:
+            return None
+        return owner, found, next(each for each in cls.__mro__ if name in each.__dict__)
 
     def has_attribute(self, owner, name):
         """``hasattr(owner, name)``, which is known while compiling."""

@@ -85,7 +85,14 @@ class Builder:
         inner = type(self)(ir.Graph(), self.compiler)
         inner.function, inner.place, inner.frame.above = self.function, self.place, None
         inputs = iter([inner.graph.addInput("", each.type()) for each in values])
-        result = inner.value(emit(inner, [each if isinstance(each, Static) else next(inputs) for each in items]))
+
+        def within(item):
+            if isinstance(item, Static):
+                return item
+            value = next(inputs)
+            return Self(item.concrete, value) if isinstance(item, Self) else value
+
+        result = inner.value(emit(inner, [within(each) for each in items]))
         inner.graph.registerOutput(result)
         made = self.node("prim::fork", values, [ir.FutureType(result.type())])
         made.g_("Subgraph", inner.graph)

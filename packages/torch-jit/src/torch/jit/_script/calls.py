@@ -178,13 +178,13 @@ class Calls:
                 self.constant("Error"),
             ],
         )
-        returns = fn.__annotations__.get("return", torch.Tensor)
+        returns = self.compiler.notes_of(fn).get("return", torch.Tensor)
         return self.uninitialized(self.known(types.from_annotation, returns, self.function.source))
 
     def call_out(self, fn, args, kwargs, owner=None):
         """A call of Python at run time; such a program cannot be saved."""
         items = self.bind(inspect.signature(fn), args, kwargs, fn.__name__, skip=owner is not None)
-        notes = fn.__annotations__
+        notes = self.compiler.notes_of(fn, not library.is_library(fn))
         values = []
         several = [each.name for each in inspect.signature(fn).parameters.values() if each.kind == each.VAR_POSITIONAL]
         for name, item in items.items():

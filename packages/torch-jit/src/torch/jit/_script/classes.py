@@ -22,6 +22,7 @@ class ClassConcrete:
 
     def __init__(self, cls, type):
         self.cls, self.type, self.python = cls, type, None
+        self.around = {}  # the variables of the function that the class is defined in
         self.slots, self.children, self.constants, self.failed = {}, {}, {}, {}
         self.programs, self.open = {}, False
 
@@ -48,6 +49,7 @@ class ClassConcrete:
         if fn is None:
             return None
         source = source or source_of(fn)
+        source.names = [*source.names, {self.cls.__name__: self.cls, **self.around}]
         signature = without_self(inspect.signature(fn))
         parameters = compiler.parameters(fn, source, signature)
         full = f"{self.type.qualified_name()}.{name}"
@@ -117,7 +119,7 @@ def _generated(cls, name):
             " and ".join(f"self.{each.name} == other.{each.name}" for each in fields) or "True"
         )
     names = {}
-    exec(text, names)  # the text is put together from the names of fields alone
+    exec(text, names)  # the text is put together only from the names of fields
     fn = names[name]
     fn.__annotations__ = {each.name: each.type for each in fields} if name == "__init__" else {"other": cls}
     source = Source(ast.parse(text).body[0], f"<{name} of {cls.__name__}>", text.splitlines(keepends=True), 1,

@@ -15,7 +15,7 @@ from .clean import clean
 from .comprehensions import Comprehensions
 from .conditions import Conditions
 from .displays import Displays
-from .errors import ScriptError
+from .errors import NotSupportedError, ScriptError
 from .expressions import Expressions
 from .library import is_library
 from .loops import Loops
@@ -100,6 +100,7 @@ class Compiler:
         self.uses_grad_mode = False
 
     source_of = staticmethod(source_of)
+    notes_of = staticmethod(lambda fn, compiled=True: notes_of(fn, compiled))
     emitter_class = Emitter
 
     def unique(self, name):
@@ -211,8 +212,9 @@ class Compiler:
         for each in names:
             where = next((arg for arg in all_arguments(source.tree) if arg.arg == each.name), source.tree)
             if each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD):
-                raise ScriptError(
-                    f"{fn.__name__} takes any number of arguments ({'*' * (each.kind - 1 or 1)}{each.name})",
+                raise NotSupportedError(
+                    f"{fn.__name__} takes any number of arguments "
+                    f"({'*' if each.kind == each.VAR_POSITIONAL else '**'}{each.name})",
                     source.where(where),
                     "a script needs each argument by name; take a list",
                 )
@@ -228,6 +230,8 @@ class Compiler:
         name = parameter.name
         if name in comments:
             return comments[name]
+        if getattr(parameter.annotation, "__torch_script_interface__", False) and name in given:
+            return given[name]  # compiled for each class that comes
         if parameter.annotation is not parameter.empty:
             try:
                 found = types.from_annotation(parameter.annotation, source)
@@ -310,6 +314,8 @@ def comment_types(source, names):
         given = [ast.unparse(each) for each in tree.argtypes]
         if len(given) == len(names) + 1:  # with self
             given = given[1:]
+        elif len(given) == len(names) - 1 and names[0] == "self":
+            names = names[1:]  # without self
         if given != ["..."] and len(given) != len(names):
             raise ScriptError(
                 f"the type comment has {len(given)} types for {len(names)} arguments", source.where(source.tree)
@@ -337,6 +343,18 @@ def declared_result(fn, source, library=False):
     except ScriptError as error:
         error.places = error.places or [source.where(source.tree)]
         raise
+
+
+def notes_of(fn, compiled=True):
+    """The annotations of a function, or what its type comment says; of its result too (``return``)."""
+    if fn.__annotations__ or not compiled:
+        return fn.__annotations__
+    try:
+        source = source_of(fn)
+    except ScriptError:
+        return {}
+    found, returns = comment_types(source, list(inspect.signature(fn).parameters))
+    return found if returns is None else {**found, "return": returns}
 
 
 def without_self(signature):

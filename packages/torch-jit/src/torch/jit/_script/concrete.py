@@ -176,6 +176,10 @@ def _attribute(concrete, name, value, library, listed):
     if isinstance(value, torch.jit.Attribute):
         _slot(concrete, name, types.from_annotation(value.type), "attribute")
         return
+    compiled = types._classes.get(type(value))
+    if compiled is not None and compiled.kind() == "ClassType":
+        _slot(concrete, name, compiled, "attribute")
+        return
     if callable(value) and not isinstance(value, torch.nn.Module) and wanted is None:
         if modifier(value) != "script_method":  # which came from a text and is a method
             concrete.constants[name] = value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import enum
 
 import torch
 
@@ -127,12 +128,16 @@ class Conditions:
                 return Static(True)
             if item.type() in (types.BOOL, types.INT) and item.type() == other.type():
                 return self.op("eq", item, other)
+            if item.type().kind() == "EnumType" and item.type() == other.type():
+                return self.compare_enums("eq", item, other)
             if self.function.library:
                 return Static(False)
         if isinstance(item, ir.Value) or isinstance(other, ir.Value):
             value, static = (item, other) if isinstance(item, ir.Value) else (other, item)
             if isinstance(static, Static) and isinstance(static.value, bool) and value.type() == types.BOOL:
                 return self.op("eq", value, self.constant(static.value))
+            if isinstance(static, Static) and isinstance(static.value, enum.Enum) and value.type().kind() == "EnumType":
+                return self.compare_enums("eq", value, self.value(static))
             if isinstance(static, Static) and isinstance(static.value, torch.dtype) and value.type() == types.INT:
                 return self.op("eq", value, self.constant(static.value))
         raise self.error("`is` compares with None and with what is known while compiling", "use ==")
@@ -170,10 +175,16 @@ class Conditions:
         have = item.type()
         parts = self._alternatives(have)
         fits = [any(self.is_a(part, each) for each in wanted) for part in parts]
+        if have.kind() == "AnyType" and any(each in _OF_ANY for each in wanted):
+            parts = [self.op(_OF_ANY[each], item) for each in wanted if each in _OF_ANY]
+            rest = tuple(each for each in wanted if each not in _OF_ANY)
+            parts += [self._instance_of(item, rest, None)[0]] if rest else []
+            found = parts[0]
+            for each in parts[1:]:
+                found = self.op("__or__", found, each)
+            return found, [], []
         if have.kind() == "AnyType":
-            targets = [
-                types.from_annotation(each, self.function.source) for each in wanted if each not in (list, tuple)
-            ]
+            targets = [types.from_annotation(each, self.function.source) for each in wanted]
             return self._ask(item, targets, name, None)
         if all(fits):
             return Static(True), [], []
@@ -243,6 +254,11 @@ class Conditions:
             return self.op("ne", self.op("len", item), 0)
         if kind == "OptionalType":
             return self._optional_truth(item)
+        if kind == "ClassType":
+            for name in ("__bool__", "__len__"):
+                if self.compiler.method_of_class(item.type(), name, self) is not None:
+                    return self.truth(self.method(item, name, [], {}))
+            return Static(True)
         return self.op("Bool", item)
 
     def _optional_truth(self, item):
@@ -316,6 +332,8 @@ class Conditions:
 
 
 type_ = type
+#: containers of anything, which only the value at run time tells
+_OF_ANY = {list: "prim::is_list", tuple: "prim::is_tuple", dict: "prim::is_dict"}
 
 
 def _flat(wanted):

@@ -9,6 +9,9 @@ from . import types
 from .errors import NotSupportedError
 from .values import Items, Static, TupleOf
 
+#: elements of the lists of tolist, by the numbers that prim::tolist knows them by
+_ELEMENTS = (types.INT, types.FLOAT, types.BOOL, types.COMPLEX)
+
 __all__ = ["Displays", "Spread"]
 
 
@@ -62,9 +65,24 @@ class Displays:
                 for each, want in zip(pair, types_)
             ]
             return self.node("prim::DictConstruct", pairs, [inner]).output()
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "tolist":
+            owner = self.visit(node.func.value)
+            if isinstance(owner, ir.Value) and owner.type() == types.TENSOR and not node.args:
+                return self._tolist(owner, wanted)
         if isinstance(node, ast.Tuple) and kind == "TupleType" and len(node.elts) == len(inner.containedTypes()):
             return TupleOf([self.typed(each, want) for each, want in zip(node.elts, inner.containedTypes())])
         return self.visit(node)
+
+    def _tolist(self, tensor, wanted):
+        """``tensor.tolist()``, of which the annotation says how deep the lists are and what is in them."""
+        depth, element = 0, wanted
+        while element.kind() == "ListType":
+            depth, element = depth + 1, element.getElementType()
+        if element not in _ELEMENTS:
+            raise self.error(f"tolist gives lists of int, float, bool or complex, not {wanted}")
+        made = self.op("prim::tolist", tensor, depth, _ELEMENTS.index(element))
+        made.setType(wanted)
+        return made
 
     def visit_List(self, node):
         items = self.elements_of(node.elts)

@@ -111,6 +111,8 @@ class Expressions:
             parts = right.items if isinstance(right, TupleOf) else [right]
             return self.formatted("percentFormat", [left, *parts])
         a, b = self._operand(left, right), self._operand(right, left)
+        if name == "add" and a.type().kind() == b.type().kind() == "TupleType":
+            return TupleOf([*self.elements(a), *self.elements(b)])
         if a.type() == types.TENSOR or b.type() == types.TENSOR or self._tensors(a, b):
             return self._tensor_binary(name, a, b)
         if a.type().kind() == "ClassType":
@@ -190,7 +192,10 @@ class Expressions:
         }[type(node.op)]
         if isinstance(item, Static) and (folded := self._fold(fold, item.value)) is not None:
             return folded
-        return self.op(name, self.value(item)) if name else item
+        value = self.value(item)
+        if value.type().kind() == "ClassType":
+            return self.method(value, {"neg": "__neg__", "": "__pos__", "bitwise_not": "__invert__"}[name], [], {})
+        return self.op(name, value) if name else value
 
     def visit_Compare(self, node):
         if len(node.ops) > 1:
@@ -277,7 +282,10 @@ class Expressions:
         if isinstance(whole, Static) and isinstance(whole.value, dict):
             parts = [Static(each) for each in whole.value]
         if parts is None:
-            return self.op("__contains__", self.value(whole), self.value(item))
+            whole = self.value(whole)
+            if whole.type().kind() == "ClassType":
+                return self.method(whole, "__contains__", [item], {})
+            return self.op("__contains__", whole, self.value(item))
         found = Static(False)
         for each in parts:
             one = self.truth(self.compare(ast.Eq(), item, each))

@@ -72,7 +72,10 @@ class ScriptFunction(_native.Callable):
 
     @property
     def schema(self):
-        return self._run.schema
+        """What it takes and gives."""
+        from .._schema import schema_of
+
+        return schema_of(self._script_function)
 
     def graph_for(self, *args, **kwargs):
         """The graph as it runs for these arguments: there is one for all."""

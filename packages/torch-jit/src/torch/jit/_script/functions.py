@@ -13,7 +13,7 @@ import torch
 from .. import _ir as ir
 from . import types
 from .library import handles, specially
-from .values import Enumerated, Items, Range, Self, Static, TupleOf, Zipped
+from .values import Bound, Enumerated, Items, Range, Self, Static, TupleOf, Zipped
 
 __all__ = []
 
@@ -188,9 +188,15 @@ def tuple_(emitter, whole=None):
 @handles(dict, collections.OrderedDict)
 def dict_(emitter, whole=None, **items):
     if whole is None and items:
-        return Static(dict(items))
+        if _known(items.values()):
+            return Static({name: each.value for name, each in items.items()})
+        values = [emitter.value(each) for each in items.values()]
+        pairs = [emitter.value(TupleOf([Static(name), each])) for name, each in zip(items, values)]
+        return emitter.op("dict", emitter.list_of(pairs))
     if whole is None:
         return empty(emitter, ir.DictType(types.STR, types.TENSOR))
+    if not emitter.is_value(whole) and emitter.unrolled(whole) is None:
+        whole = list_(emitter, whole)
     known = emitter.unrolled(whole)
     if known is not None and not isinstance(getattr(whole, "value", None), dict):
         whole = emitter.list_of([emitter.value(each) for each in known])
@@ -198,8 +204,14 @@ def dict_(emitter, whole=None, **items):
 
 
 @handles(sorted)
-def sorted_(emitter, whole):
-    return emitter.op("sorted", emitter.value(whole) if emitter.is_value(whole) else list_(emitter, whole))
+def sorted_(emitter, whole, reverse=Static(False)):
+    value = emitter.value(whole) if emitter.is_value(whole) else list_(emitter, whole)
+    objects = value.type().kind() == "ListType" and value.type().getElementType().kind() == "ClassType"
+    if not objects and isinstance(reverse, Static) and not reverse.value:
+        return emitter.op("sorted", value)
+    made = list_(emitter, value)
+    emitter.method(made, "sort", [reverse], {})
+    return made
 
 
 @handles(sum)
@@ -235,7 +247,10 @@ def _convert(word, python):
             return Static(python())
         if isinstance(item, Static):
             return emitter._folded(python, [item], {})
-        return emitter.op(word, emitter.value(item))
+        value = emitter.value(item)
+        if value.type().kind() == "ClassType":
+            return emitter.method(value, f"__{python.__name__}__", [], {})
+        return emitter.op(word, value)
 
     return handler
 
@@ -252,7 +267,10 @@ def bool_(emitter, item=Static(False)):
 
 @handles(str)
 def str_(emitter, item=Static("")):
-    return Static(str(item.value)) if isinstance(item, Static) else emitter.op("str", emitter.value(item))
+    if isinstance(item, Static):
+        return Static(str(item.value))
+    value = emitter.value(item)
+    return emitter.method(value, "__str__", [], {}) if value.type().kind() == "ClassType" else emitter.op("str", value)
 
 
 def _extreme(word, python):
@@ -301,6 +319,14 @@ def divmod_(emitter, a, b):
 @handles(pow)
 def pow_(emitter, a, b):
     return emitter.binary("pow", pow, a, b)
+
+
+@handles(hash)
+def hash_(emitter, item):
+    value = emitter.value(item)
+    return (
+        emitter.method(value, "__hash__", [], {}) if value.type().kind() == "ClassType" else emitter.op("hash", value)
+    )
 
 
 @handles(ord)
@@ -365,8 +391,14 @@ def assert_(emitter, condition, message):
 @handles(torch.jit.fork)
 def fork(emitter, fn, *args, **kwargs):
     """A call beside the rest; its result as a future."""
-    return emitter.forked(lambda inner, items: inner.call(fn, items[: len(args)], dict(zip(kwargs, items[len(args) :]))),
-                          [*args, *kwargs.values()])  # fmt: skip
+    owner = fn.owner if isinstance(fn, Bound) else fn if isinstance(fn, Self) else Static(None)
+
+    def emit(inner, items):
+        first, *rest = items
+        called = Bound(first, fn.name) if isinstance(fn, Bound) else first if isinstance(fn, Self) else fn
+        return inner.call(called, rest[: len(args)], dict(zip(kwargs, rest[len(args) :])))
+
+    return emitter.forked(emit, [owner, *args, *kwargs.values()])
 
 
 @handles(torch.jit.wait)

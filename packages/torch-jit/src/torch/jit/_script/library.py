@@ -131,6 +131,11 @@ def row_of(fn):
     """The name of the operator that a Python object is, or None."""
     if isinstance(fn, _ROW):
         return fn.__name__
+    if isinstance(fn, torch._ops.OpOverloadPacket):  # torch.ops.aten.relu
+        name = fn._qualified_op_name.removeprefix("aten::")
+        return name if has_row(name) else None
+    if isinstance(fn, torch._ops.OpOverload):  # torch.ops.aten.relu.default
+        return row_of(fn.overloadpacket)
     if not inspect.isbuiltin(fn):
         return None
     if fn in _MATH:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import enum
 
 from .. import _ir as ir
 from . import types
@@ -51,8 +52,9 @@ class Loops:
             return self._unroll(known, node)
         length, item = self.indexed(items)
         bind = lambda i: self.assign(node.target, item(i))
-        names = [name for name in assigned(node.body) if name not in assigned([node.target])]
-        return self.loop(node, [*names], length, Static(True), bind, node.body, None)
+        targets = assigned([node.target])
+        names = list(dict.fromkeys([*assigned(node.body), *targets]))
+        return self.loop(node, names, length, Static(True), bind, node.body, None, targets)
 
     def _no_else(self, node):
         if node.orelse:
@@ -67,6 +69,8 @@ class Loops:
         if isinstance(items, Self):
             return self.children(items)
         if isinstance(items, Static) and isinstance(items.value, (tuple, list, range, dict)):
+            return [Static(each) for each in items.value]
+        if isinstance(items, Static) and isinstance(items.value, type) and issubclass(items.value, enum.Enum):
             return [Static(each) for each in items.value]
         if isinstance(items, ir.Value) and items.type().kind() == "TupleType":
             return self.elements(items)
@@ -172,8 +176,8 @@ class Loops:
 
     # -- a loop at run time -----------------------------------------------------------------------------------------
 
-    def loop(self, node, names, most, condition, bind, statements, test):
-        """Emit a ``prim::Loop``.
+    def loop(self, node, names, most, condition, bind, statements, test, targets=()):
+        """Emit a ``prim::Loop``; ``targets`` are the names that a turn begins with.
 
         A name may turn out to be of a wider type at the end of the body than before it: then the body is compiled
         again with that type.
@@ -187,17 +191,19 @@ class Loops:
             start[name] = self.value(item)
         for _ in range(8):
             made = self.node("prim::Loop", [most, first, *(start[name] for name in carried)])
-            again, ended = self._loop_body(made, carried, start, wanted, bind, statements, test)
+            again, ended = self._loop_body(made, carried, start, wanted, bind, statements, test, targets)
             if not again:
                 break
             made.destroy()
+            carried = [name for name in carried if again.get(name, name) is not None]
             wanted.update(again)
         else:
             raise self.error("the types of the names in this loop do not settle", "annotate them before the loop")
         for name, output in zip(carried, made.outputs()):
             self.frame.set(name, output)
             self.called(name, output)
-        inside = [name for name in assigned(statements) if self.frame.get(name) is None]
+        inside = [name for name in (*assigned(statements), *targets) if self.frame.get(name) is None]
+        inside += [name for name, type in wanted.items() if type is None]
         for name in inside:
             self.frame.set(name, Invalid(f"{name} is assigned only within a loop, which may not have run at all"))
         endless = test is not None and isinstance(condition, Static)
@@ -210,7 +216,7 @@ class Loops:
             isinstance(item, Static) and (callable(item.value) and not isinstance(item.value, ir.Type))
         )
 
-    def _loop_body(self, made, carried, start, wanted, bind, statements, test):
+    def _loop_body(self, made, carried, start, wanted, bind, statements, test, targets):
         block = made.addBlock()
         turn = block.addInput("i", types.INT)
         frame = Frame(self.frame, block)
@@ -224,7 +230,9 @@ class Loops:
         try:
             with self.within(block):
                 status = self.in_frame(frame, lambda: self._turn(turn, bind, statements))
-                return self.in_frame(frame, lambda: self._end(made, block, frame, carried, start, wanted, status, test))
+                return self.in_frame(
+                    frame, lambda: self._end(made, block, frame, carried, start, wanted, status, test, targets)
+                )
         finally:
             self.function.loops -= 1
 
@@ -233,7 +241,7 @@ class Loops:
             bind(turn)
         return self.body(statements)
 
-    def _end(self, made, block, frame, carried, start, wanted, status, test):
+    def _end(self, made, block, frame, carried, start, wanted, status, test, targets):
         """The returns of the body: whether to go on, and the carried values.  First the types to try again with."""
         again, values = {}, {}
         for name in carried:
@@ -245,6 +253,9 @@ class Loops:
             value = values[name] = self.value(item, now if self._fits_empty(item, now) else None)
             if not value.type().isSubtypeOf(now):
                 joined = self._widen(name, now, value, start[name])
+                if joined is None and name in targets:
+                    again[name] = None  # nobody knows it after the loop
+                    continue
                 if joined is None:
                     raise self.error(
                         f"{name} is of type {now} before the loop, and of type {value.type()} after a turn of it",

@@ -39,6 +39,25 @@ def insert(emitter, value, index, item):
     emitter.op("insert", value, emitter.value(index), emitter.value(item, value.type().getElementType()))
 
 
+@on("ListType", "sort")
+def sort(emitter, value, reverse=Static(False)):
+    if value.type().getElementType().kind() == "ClassType":
+        emitter.call_python(_sort_objects, [value, reverse], {})
+    else:
+        emitter.op("sort", value, emitter.value(reverse))
+
+
+def _sort_objects(values, reverse: bool):
+    """By insertion, which keeps equal ones in order; they are compared by ``__lt__`` only."""
+    for i in range(1, len(values)):
+        item = values[i]
+        j = i
+        while j > 0 and (values[j - 1] < item if reverse else item < values[j - 1]):
+            values[j] = values[j - 1]
+            j -= 1
+        values[j] = item
+
+
 @on("ListType", "numel")
 def numel(emitter, value):
     """Of a torch.Size."""
@@ -88,6 +107,11 @@ for _name, _dtype in _DTYPES.items():
 @on("TensorType", "cpu")
 def cpu(emitter, value):
     return emitter.op("to", value, emitter.constant(torch.device("cpu")))
+
+
+@on("TensorType", "type")
+def cast(emitter, value, dtype):
+    return emitter.op("to", value, emitter.value(dtype))
 
 
 @on("TensorType", "type_as")

@@ -8,9 +8,10 @@ import torch
 from torch import nn
 
 from .. import _ir as ir
+from .calls import modifier
 from .compiler import compiler, loaded
 from .concrete import Concrete, describe
-from .convert import Converter
+from .convert import Converter, to_object
 from .errors import ScriptError
 
 __all__ = ["RecursiveScriptModule", "ScriptModule", "compile_module", "wrap"]
@@ -39,8 +40,10 @@ class Slots(dict):
         return dict, (dict(self),)
 
 
-class Method:
+class ScriptMethod:
     """A compiled method of a module."""
+
+    __module__ = "torch.jit"
 
     def __init__(self, owner, program):
         self.owner, self.program, self.name = owner, program, program.function.name
@@ -67,7 +70,10 @@ class Method:
 
     @property
     def schema(self):
-        return self.program.function.schema
+        """What it takes and gives, the module first."""
+        from .._schema import schema_of
+
+        return schema_of(self.program)
 
     @property
     def code(self):
@@ -162,11 +168,17 @@ class RecursiveScriptModule(ScriptModule):
             return getattr(python, name)
         raise AttributeError(f"{own['original_name']!r} (compiled) has no attribute {name!r}")
 
+    def _method_named(self, name):
+        function = self._c._type().find_method(name)
+        if function is None:
+            raise AttributeError(f"{self.original_name} has no compiled method {name!r}")
+        return self._methods.get(name) or self._method(name, function)
+
     def _method(self, name, function):
         program = None
         if self._concrete is not None:
             program = next((each for each in self._concrete.programs.values() if each.function == function), None)
-        made = self._methods[name] = Method(self, program or loaded(function))
+        made = self._methods[name] = ScriptMethod(self, program or loaded(function))
         return made
 
     def __setattr__(self, name, value):
@@ -179,14 +191,26 @@ class RecursiveScriptModule(ScriptModule):
                 raise RuntimeError(
                     f"{self.original_name} is compiled: {name!r} cannot be added; add it to the module before torch.jit.script"
                 )
-            if name != "training":
+            concrete = self.__dict__.get("_concrete")
+            if concrete is not None and name in concrete.constants:
+                raise AttributeError(
+                    f"{self.original_name} is compiled: {name!r} is a constant of its program and cannot be changed; "
+                    "change it before torch.jit.script"
+                )
+            setter = getattr(type(self._python), name, None) if self.__dict__.get("_python") is not None else None
+            if isinstance(setter, property) and setter.fset is not None:
+                setter.fset(self, value)
+            elif name != "training":
                 self.__dict__[name] = value
             return
         for registry in ("_parameters", "_buffers", "_modules"):
             if name in self.__dict__[registry]:
                 self.__dict__[registry][name] = value
                 return
-        object.setattr(name, value)
+        try:
+            object.setattr(name, to_object(value))
+        except TypeError as error:
+            raise RuntimeError(str(error)) from None
 
     def __delattr__(self, name):
         raise RuntimeError(f"{self.original_name} is compiled: {name!r} cannot be deleted")
@@ -206,14 +230,16 @@ class RecursiveScriptModule(ScriptModule):
 
     # -- the program ------------------------------------------------------------------------------------------------------
 
-    def forward(self, *args, **kwargs):
+    @property
+    def forward(self):
+        """The compiled method."""
         method = self.__dict__["_methods"].get("forward")
         if method is None:
             function = self._c._type().find_method("forward")
             if function is None:
-                raise NotImplementedError(f"{self.original_name} has no compiled forward")
+                raise AttributeError(f"{self.original_name} has no compiled forward")
             method = self._method("forward", function)
-        return method(*args, **kwargs)
+        return method
 
     @property
     def graph(self):
@@ -332,6 +358,20 @@ def written(cls):
     return sorted(found)
 
 
+def of_object(object, known=None):
+    """The compiled module of a program's object, and those below it."""
+    known = {} if known is None else known
+    found = known.get(object)
+    if found is None:
+        children = {}
+        for name, of, *_ in object._type().attributes():
+            if of.kind() == "ClassType" and of.is_module():
+                child = object.getattr(name)
+                children[name] = of_object(child if isinstance(child, ir.Object) else child._c, known)
+        found = known[object] = RecursiveScriptModule(object, children)
+    return found
+
+
 # -- from Python's modules ------------------------------------------------------------------------------------------------------
 
 
@@ -371,7 +411,7 @@ def wrap(module, memo):
         value = module.__dict__[name] if name in module.__dict__ else getattr(module, name)
         value = value.value if isinstance(value, torch.jit.Attribute) else value
         try:
-            made.setattr(name, value)
+            made.setattr(name, to_object(value))
         except (TypeError, RuntimeError) as error:
             raise ScriptError(f"{concrete.python.__class__.__name__}.{name} is {type}: {error}") from None
     _compile_rest(concrete)
@@ -386,7 +426,7 @@ def _compile_rest(concrete):
     ):
         return
     fn = concrete.function("forward")
-    if fn is None or fn is nn.Module.forward:
+    if fn is None or fn is nn.Module.forward or modifier(fn) in ("unused", "drop", "ignore"):
         return
     try:
         compiler.method_for(concrete, "forward")

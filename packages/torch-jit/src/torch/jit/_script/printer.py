@@ -324,6 +324,14 @@ class Printer:
     def write_RaiseException(self, node, args):
         return f'ops.prim.RaiseException({args[0]}, "builtins.{constant(node.input(1))}")'
 
+    def write_is_list(self, node, args):
+        return f"isinstance({args[0]}, {node.kind().rpartition('_')[2]})"
+
+    write_is_tuple = write_is_dict = write_is_list
+
+    def write_tolist(self, node, args):
+        return f"annotate({self.annotation(node.output().type())}, ({args[0]}).tolist())"
+
     def write_enum_eq(self, node, args):
         return f"torch.eq({', '.join(args)})"
 

@@ -82,6 +82,9 @@ def _pair(emitter, item, n=2):
     """One number for each dim, as a list."""
     if isinstance(item, Static):
         return Static(list(item.value) if isinstance(item.value, (tuple, list)) else [item.value] * n)
+    known = emitter.unrolled(item)
+    if known is not None:  # a tuple
+        return emitter.list_of([emitter.value(each) for each in known])
     value = emitter.value(item)
     return value if value.type().kind() == "ListType" else emitter.list_of([value] * n)
 

@@ -24,10 +24,10 @@ class Frame:
     def get(self, name, default=None):
         frame = self
         while frame is not None:
-            if name in frame.names:
-                return frame.names[name]
             if name in frame.refined:
                 return frame.refined[name]
+            if name in frame.names:
+                return frame.names[name]
             frame = frame.above
         return default
 

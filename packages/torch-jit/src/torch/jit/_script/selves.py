@@ -118,6 +118,8 @@ class Selves:
 
     def _child_at(self, owner, index):
         known = self.children(owner)
+        if known and all(isinstance(each, Self) and each.concrete is known[0].concrete for each in known):
+            known = [each.value for each in known]  # all of one kind, so that what is called is known
         if known and all(isinstance(each, ir.Value) for each in known):
             return self.op("__getitem__", self.list_of(known), self.value(index))
         raise self.error(
@@ -234,6 +236,8 @@ class Selves:
         ):
             return self._folded(cls, args, kwargs)
         type = self.known(types.from_annotation, cls)
+        if type.kind() != "ClassType":
+            raise self.error(f"objects of {cls.__name__} are not part of the script language")
         made = self.node("prim::CreateObject", [], [type]).output()
         self.call_object(made, "__init__", args, kwargs)
         return made

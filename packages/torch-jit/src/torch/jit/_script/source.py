@@ -6,7 +6,6 @@ import ast
 import builtins
 import functools
 import inspect
-import textwrap
 
 from .errors import FrontendError, ScriptError, Where
 
@@ -18,8 +17,8 @@ _MISSING = object()
 class Source:
     """The text that a definition stands in, and the names that it sees there."""
 
-    def __init__(self, tree, file, lines, first, names, indent=0):
-        self.tree, self.file, self.lines, self.first, self.names, self.indent = tree, file, lines, first, names, indent
+    def __init__(self, tree, file, lines, first, names):
+        self.tree, self.file, self.lines, self.first, self.names = tree, file, lines, first, names
         self.function = getattr(tree, "name", "<lambda>")
 
     def where(self, node):
@@ -47,7 +46,7 @@ class Source:
 
     def inner(self, tree):
         """The same place for a definition inside."""
-        return Source(tree, self.file, self.lines, self.first, self.names, self.indent)
+        return Source(tree, self.file, self.lines, self.first, self.names)
 
 
 def parse(text):
@@ -89,13 +88,17 @@ def source_of(obj):
             f"the source of {getattr(obj, '__qualname__', obj)!r} cannot be read ({error})",
             way_out="define it in a file; text goes through torch.jit.CompilationUnit",
         ) from None
-    text = textwrap.dedent("".join(lines))
-    kept = text.splitlines(keepends=True)
+    kept, body = list(lines), None
+    if kept[0][
+        :1
+    ].isspace():  # a definition within another, as the body of an `if`: texts of several lines stay as they are
+        kept, first = ["if True:\n", *kept], first - 1
     try:
-        module = parse(text)
+        module = parse("".join(kept))
+        body = module.body[0].body if kept[0] == "if True:\n" else module.body
     except SyntaxError:
         raise FrontendError(f"the source of {obj.__qualname__!r} is not a definition of its own") from None
-    tree = module.body[0] if module.body else None
+    tree = body[0] if body else None
     if not isinstance(tree, (ast.FunctionDef, ast.ClassDef)):
         tree = _find_lambda(module, obj)
     return Source(tree, file, kept, first, names)

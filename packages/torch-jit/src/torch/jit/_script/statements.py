@@ -19,7 +19,7 @@ __all__ = ["Statements"]
 GONE = object()
 
 _NO = {
-    "Delete": "del", "Try": "try", "TryStar": "try", "AsyncFor": "async for", "AsyncWith": "async with", "Import": "import",
+    "Try": "try", "TryStar": "try", "AsyncFor": "async for", "AsyncWith": "async with", "Import": "import",
     "ImportFrom": "import", "Global": "global", "Nonlocal": "nonlocal", "ClassDef": "a class within a function",
     "AsyncFunctionDef": "async def", "Match": "match",
 }  # fmt: skip
@@ -237,6 +237,8 @@ class Statements:
                     return Invalid(f"{name} differs in the branches of the if before it: {error.message}")
         known = [each.type() for each in values if each is not None]
         joined = known[0] if len(known) == 1 else self.join(*known, values)
+        if joined is None and name == "$ret":
+            joined = self.function.returns  # each side has been checked against it
         if joined is None:
             if name == "$ret":
                 raise self.error(
@@ -288,6 +290,20 @@ class Statements:
         module = importlib.import_module("." * node.level + (node.module or ""), package)
         for each in node.names:
             self.frame.set(each.asname or each.name, Static(getattr(module, each.name)))
+        return FALLS
+
+    def do_Delete(self, node):
+        for target in node.targets:
+            if isinstance(target, ast.Name):
+                self.frame.set(target.id, Invalid(f"{target.id} was deleted"))
+            elif isinstance(target, ast.Subscript) and not isinstance(target.slice, ast.Slice):
+                value = self.value(self.visit(target.value))
+                if value.type().kind() == "ClassType":
+                    self.method(value, "__delitem__", [self.visit(target.slice)], {})
+                else:
+                    self.op("Delete", value, self.value(self.visit(target.slice)))
+            else:
+                raise self.error("del takes names and elements of lists and dicts")
         return FALLS
 
     def do_Raise(self, node):

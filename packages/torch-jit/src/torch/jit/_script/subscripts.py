@@ -15,7 +15,19 @@ __all__ = ["Subscripts"]
 class Subscripts:
     """Emits subscripts and assignments."""
 
+    def _index(self, node):
+        """The tree of an index, in which ``slice(a, b)`` is written ``a:b``."""
+        if isinstance(node, ast.Tuple):
+            return ast.copy_location(ast.Tuple([self._index(each) for each in node.elts], node.ctx), node)
+        if not (isinstance(node, ast.Call) and self.resolve(node.func) is slice and not node.keywords):
+            return node
+        parts = [None, *node.args] if len(node.args) == 1 else node.args
+        return ast.copy_location(ast.Slice(*parts), node)
+
     def visit_Subscript(self, node):
+        made = self._index(node.slice)
+        if made is not node.slice:
+            node = ast.copy_location(ast.Subscript(node.value, made, node.ctx), node)
         owner = self.visit(node.value)
         if isinstance(owner, (Items, TupleOf)) or (isinstance(owner, Static) and not isinstance(owner.value, str)):
             return self._known_element(owner, node.slice)
@@ -197,6 +209,9 @@ class Subscripts:
         return FALLS
 
     def do_AnnAssign(self, node):
+        if getattr(self.resolve(node.annotation), "__torch_script_interface__", False) and node.value is not None:
+            self.assign(node.target, self.visit(node.value))
+            return FALLS
         text = ast.unparse(node.annotation)
         wanted = self.known(types.from_annotation, text, self.function.source)
         if node.value is None:
@@ -301,7 +316,7 @@ class Subscripts:
             if tensors is None:
                 self.op("fill_", view, new)
                 return
-            new = self.op("tensor", new)
+            new = self.op("tensor", new, dtype=self.op("prim::dtype", value), device=self.op("prim::device", value))
         if tensors is None:
             self.op("copy_", view, new)
         else:

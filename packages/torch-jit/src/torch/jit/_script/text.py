@@ -257,6 +257,8 @@ def _ask(emitter, node):
     item = emitter.value(emitter.visit(node.args[0]))
     listed = node.args[1].elts if isinstance(node.args[1], (ast.List, ast.Tuple)) else [node.args[1]]
     code = emitter.function.source.code
+    if isinstance(listed[0], ast.Name) and listed[0].id in ("list", "tuple", "dict"):
+        return emitter.op(f"prim::is_{listed[0].id}", item)
     made = emitter.node("prim::isinstance", [item], [types.BOOL])
     made.ty_("types", ir.TupleType([code.type_of(each) for each in listed]))
     return made.output()

@@ -8,6 +8,7 @@ import functools
 import itertools
 import linecache
 import math
+import sys
 import typing
 
 import torch
@@ -26,7 +27,7 @@ _count = itertools.count(1)
 
 
 def functions_of(text, names=None):
-    """The Python functions that a text defines: defs and nothing else."""
+    """The Python functions that a text defines: defs and nothing else. They see those of the names that they write."""
     import textwrap
 
     text = textwrap.dedent(text)
@@ -45,7 +46,8 @@ def functions_of(text, names=None):
         "Tensor": torch.Tensor,
         **{name: getattr(typing, name) for name in typing.__all__},
     }
-    space.update(names or {})
+    written = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    space.update((name, names[name]) for name in written.intersection(names or ()))
     space["__name__"] = "torch_jit_text"
     code = compile(tree, file, "exec", flags=__future__.annotations.compiler_flag, dont_inherit=True)
     exec(code, space)  # definitions only; their defaults are the caller's own text
@@ -53,7 +55,7 @@ def functions_of(text, names=None):
 
 
 class CompilationUnit:
-    """Functions compiled from a text.
+    """Functions compiled from a text; they may call functions that are named where the unit is made.
 
     >>> unit = torch.jit.CompilationUnit('''
     ... def scale(x, n: int):
@@ -78,7 +80,8 @@ class CompilationUnit:
         >>> unit.double(torch.ones(2))
         tensor([2., 2.])
         """
-        made = functions_of(lang, self._python)
+        frame = sys._getframe(_frames_up + 1)
+        made = functions_of(lang, {**frame.f_globals, **frame.f_locals, **self._python})
         for name, fn in made.items():
             self._functions[name] = ScriptFunction(compiler.function_for(fn), fn)
         self._python.update(made)
@@ -158,6 +161,9 @@ def _finish(self):
     compiled = compile_module(self) if "forward" not in names else _wrapped(self)
     for registry in ("_parameters", "_buffers", "_modules"):
         self.__dict__[registry] = compiled.__dict__[registry]
+    for name, value in list(self.__dict__.items()):
+        if isinstance(value, torch.jit.Attribute):
+            del self.__dict__[name]
     for name in names:
         self.__dict__[name] = getattr(compiled, name)
     self.__dict__["_compiled"] = compiled
@@ -186,15 +192,25 @@ def _define(self, src):
             self.__dict__[name] = getattr(self._compiled, name)
     else:
         self.__dict__.setdefault("_texts", []).append(src)
+        if type(self) is ScriptModule:  # there is no __init__ of its own to wait for
+            _finish(self)
 
 
 def _setattr(self, name, value):
     compiled = self.__dict__.get("_compiled")
     if compiled is not None and compiled._c._type().attribute_type(name):
         setattr(compiled, name, value)
-        self.__dict__[name] = value
+        if name in self.__dict__:
+            self.__dict__[name] = value
         return
     nn.Module.__setattr__(self, name, value)
+
+
+def _getattr(self, name):
+    compiled = self.__dict__.get("_compiled")
+    if compiled is not None and compiled._c._type().attribute_type(name) is not None:
+        return getattr(compiled, name)
+    return nn.Module.__getattr__(self, name)
 
 
 def _of_compiled(name):
@@ -204,6 +220,7 @@ def _of_compiled(name):
 ScriptModule.__init_subclass__ = classmethod(_init_subclass)
 ScriptModule.define = _define
 ScriptModule.__setattr__ = _setattr
+ScriptModule.__getattr__ = _getattr
 for _name in ("graph", "code", "inlined_graph", "code_with_constants"):
     setattr(ScriptModule, _name, _of_compiled(_name))
 for _name in ("save", "save_to_buffer", "graph_for"):

@@ -1,0 +1,70 @@
+"""Backends of ``torch.compile``: what they get, and by which names they go."""
+
+import compile_cases
+import pytest
+import torch
+from compiling import agree, deep_equal, programs_run, run  # noqa: F401  (a fixture of every test)
+
+
+def test_a_backend_gets_a_graph_module_and_examples():
+    seen = []
+
+    def backend(gm, example_inputs):
+        seen.append((gm, example_inputs))
+        return gm.forward
+
+    w = torch.randn(3, requires_grad=True)
+
+    @torch.compile(backend=backend)
+    def f(x, k):
+        a, b = (x * w + k).to(torch.float64).split([1, 2])
+        values, _ = torch.max(b, 0)
+        with torch.no_grad():
+            c = w * 2
+        return {"a": a.relu(), "b": values, "c": c + torch.tensor([1.0, 2.0, 3.0])}
+
+    x = torch.randn(3)
+    for _ in range(2):
+        out = f(x, 2)
+        expected = f._torchdynamo_orig_callable(x, 2)
+        assert agree(out, expected)
+    out["a"].sum().backward()
+    assert w.grad is not None
+    ((gm, examples),) = seen
+    assert isinstance(gm, torch.fx.GraphModule) and [e.shape for e in examples] == [(3,), (3,)]
+    assert [n.op for n in gm.graph.nodes][:2] == ["placeholder"] * 2
+    assert torch.ops.aten.relu in [n.target for n in gm.graph.nodes]
+
+
+@pytest.mark.parametrize("name", sorted(n for n, (_, _, captured) in compile_cases.CASES.items() if captured))
+def test_graphs_of_fx_compute_the_same(name, capsys):
+    expected, _, _ = run(name, False, "eval", capsys)
+    real = torch.compile
+    torch.compile = lambda f: real(f, backend=lambda gm, inputs: gm)
+    try:
+        found, _, called = run(name, True, "eval", capsys)
+    finally:
+        torch.compile = real
+    assert deep_equal(found, expected) and called._compiled.reason is None
+
+
+def test_a_backend_that_fails_is_named():
+    def broken(gm, inputs):
+        raise KeyError("x")
+
+    with pytest.raises(torch._dynamo.exc.BackendCompilerFailed, match="broken"):
+        torch.compile(lambda x: x + 1, backend=broken)(torch.ones(2))
+
+
+def test_backends_have_names():
+    counter = torch._dynamo.testing.CompileCounter()
+    torch._dynamo.register_backend(counter, name="counting")
+    assert "counting" in torch.compiler.list_backends()
+    f = torch.compile(lambda x: x.relu() + 1, backend="counting")
+    f(torch.ones(2))
+    f(torch.ones(2))
+    assert counter.frame_count == 1 and counter.op_count == 2
+    for name in ("eager", "aot_eager", "inductor"):
+        assert torch.compile(lambda x: x + 1, backend=name)(torch.ones(1)).item() == 2
+    with pytest.raises(NotImplementedError, match="openxla"):
+        torch.compile(lambda x: x, backend="openxla")

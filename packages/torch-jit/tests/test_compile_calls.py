@@ -1,0 +1,284 @@
+"""Calls of compiled functions and modules: errors, limits, faces, stances, counters."""
+
+import copy
+import inspect
+import pickle
+import weakref
+
+import pytest
+import torch
+from compiling import agree, programs_run  # noqa: F401  (a fixture of every test)
+from torch import nn
+
+
+def test_fullgraph_names_the_line_that_cannot_be_captured():
+    @torch.compile(fullgraph=True)
+    def f(x):
+        y = x * 2
+        return y.sum().item()
+
+    with pytest.raises(torch._dynamo.exc.Unsupported) as error:
+        f(torch.ones(2))
+    line = inspect.getsourcelines(f._torchdynamo_orig_callable)[1] + 3
+    assert f"test_compile_calls.py:{line}" in str(error.value) and "item" in str(error.value)
+
+
+def test_errors_keep_the_traceback_of_the_program():
+    def inner(x, y):
+        return x @ y
+
+    @torch.compile
+    def f(x, y):
+        return inner(x, y)
+
+    for _ in range(2):
+        with pytest.raises(RuntimeError) as error:
+            f(torch.ones(2, 3), torch.ones(2, 3))
+        names = [entry.name for entry in error.traceback]
+        assert names[-2:] == ["f", "inner"]
+        assert not any("/compiler/_call" in str(e.path) or "_observer" in str(e.path) for e in error.traceback)
+
+    @torch.compile
+    def g(x, i):
+        return x.index_select(0, i)
+
+    g(torch.ones(3), torch.tensor([1]))
+    with pytest.raises(IndexError) as error:
+        g(torch.ones(3), torch.tensor([7]))
+    assert error.traceback[-1].name == "g"
+
+
+def test_an_error_half_way_leaves_what_it_would_without_compiling():
+    def f(x, i):
+        x.add_(1)
+        return x.index_select(0, i)
+
+    g = torch.compile(f)
+    x = torch.zeros(3)
+    g(x, torch.tensor([1]))
+    for _ in range(2):
+        with pytest.raises(IndexError):
+            g(x, torch.tensor([9]))
+    assert x.tolist() == [3, 3, 3]
+
+
+def test_too_many_captures_end_in_plain_calls():
+    f = torch.compile(lambda x, n: x * n)
+    with pytest.warns(UserWarning, match="recompile_limit"):
+        for n in range(12):
+            assert f(torch.ones(1), n).item() == n
+    assert not f._compiled.programs
+    with torch._dynamo.config.patch(recompile_limit=2):
+        g = torch.compile(lambda x, n: x * n, fullgraph=True)
+        with pytest.raises(torch._dynamo.exc.FailOnRecompileLimitHit):
+            for n in range(4):
+                g(torch.ones(1), n)
+
+
+def test_functions_of_c_are_called_by_others_only_if_they_are_known(capsys):
+    def f(x):
+        list(map(print, ["seen"]))
+        return sorted([2, 1], key=abs) and x + 1
+
+    g = torch.compile(f)
+    for _ in range(3):
+        g(torch.ones(1))
+    assert capsys.readouterr().out == "seen\n" * 3
+
+
+def test_the_limit_has_two_names():
+    f = torch.compile(lambda x, n: x * n)
+    with torch._dynamo.config.patch(cache_size_limit=20):
+        for n in range(12):
+            f(torch.ones(1), n)
+        assert f._compiled.captures == 12 and f._compiled.reason is None
+
+
+def test_what_a_call_was_given_is_not_kept():
+    f = torch.compile(lambda x: x.relu() * 2)
+    x = torch.randn(3)
+    seen = weakref.ref(x)
+    f(x)
+    del x
+    assert seen() is None
+
+
+def test_modules_keep_their_face():
+    net = nn.Sequential(nn.Linear(2, 2))
+    compiled = torch.compile(net)
+    assert isinstance(compiled, torch._dynamo.OptimizedModule)
+    assert compiled._orig_mod is net and list(compiled.state_dict()) == ["_orig_mod.0.weight", "_orig_mod.0.bias"]
+    assert compiled[0] is net[0] and len(compiled) == 1
+    compiled.eval()
+    assert not net.training and torch.compile(compiled)._orig_mod is net
+    other = copy.deepcopy(compiled)
+    x = torch.randn(1, 2)
+    assert torch.equal(other(x), compiled(x)) and other[0].weight is not net[0].weight
+
+
+def test_a_module_is_compiled_in_place():
+    net = nn.Sequential(nn.Linear(2, 3), nn.ReLU())
+    names = list(net.state_dict())
+    x = torch.randn(4, 2)
+    expected = net(x)
+    assert net.compile() is None
+    net[0].compile(fullgraph=True)
+    for _ in range(3):
+        assert torch.equal(net(x), expected)
+    assert type(net) is nn.Sequential and list(net.state_dict()) == names
+    assert net.forward.compiled._compiled.captures == 1
+    other = copy.deepcopy(net)
+    with torch.no_grad():
+        other[0].weight.zero_()
+    assert not torch.equal(other(x), expected) and torch.equal(net(x), expected)
+    loaded = pickle.loads(pickle.dumps(net))
+    assert torch.equal(loaded(x), expected)
+    outer = torch.compile(lambda x: net(x) + 1)
+    for _ in range(3):
+        assert torch.equal(outer(x), expected + 1)
+    with pytest.raises(TypeError):
+        net.compile(speed="high", other=1, model=net)
+
+
+def test_lists_of_indices_are_constants():
+    def f(x):
+        y = x.clone()
+        y[[0, 1]] = x[1:3]
+        y[0, [1, 2]] += 1
+        return x[[1, 0]], x[:, [0, 2, 1]], x[[0, 1], [1, 2]], y
+
+    g = torch.compile(f, fullgraph=True)
+    for _ in range(3):
+        x = torch.randn(3, 4)
+        assert agree(g(x), f(x))
+
+
+def test_decorated_methods_are_bound():
+    class Net(nn.Module):
+        def __init__(self, k):
+            super().__init__()
+            self.k = k
+
+        @torch.compile
+        def forward(self, x):
+            return x * self.k
+
+    a, b = Net(2), Net(3)
+    for _ in range(2):
+        assert a(torch.ones(1)).item() == 2 and b(torch.ones(1)).item() == 3
+    assert Net.forward.__name__ == "forward"
+
+
+def test_is_compiling_is_true_while_a_program_is_captured():
+    f = torch.compile(lambda x: x + 1 if torch.compiler.is_compiling() else x - 1)
+    assert f(torch.zeros(1)).item() == 1 and f(torch.zeros(1)).item() == 1
+    assert not torch.compiler.is_compiling()
+
+
+def test_stances():
+    calls = []
+
+    @torch.compile
+    def f(x):
+        return x * 2
+
+    def count():
+        return f._compiled.captures
+
+    with torch.compiler.set_stance("force_eager"):
+        f(torch.ones(2))
+    assert count() == 0
+    f(torch.ones(2))
+    with torch.compiler.set_stance("fail_on_recompile"):
+        f(torch.ones(2))
+        with pytest.raises(RuntimeError, match="recompile"):
+            f(torch.ones(3))
+
+    @torch.compiler.set_stance("force_eager")
+    def g(x):
+        calls.append(f(x))
+
+    g(torch.ones(4))
+    assert count() == 1 and len(calls) == 1
+    with pytest.raises(RuntimeError, match="unknown stance"):
+        torch.compiler.set_stance("other")
+
+
+def test_arguments_that_make_no_sense():
+    with pytest.raises(RuntimeError, match="not both"):
+        torch.compile(lambda x: x, mode="default", options={})
+    with pytest.raises(RuntimeError, match="unrecognized mode"):
+        torch.compile(lambda x: x, mode="quick")
+    with pytest.raises(torch._dynamo.exc.InvalidBackend, match="unknown backend"):
+        torch.compile(lambda x: x, backend="mine")
+    with pytest.raises(RuntimeError, match="expected a module or function"):
+        torch.compile(3)
+
+
+def test_explain_names_breaks():
+    def f(x):
+        print(x.shape)
+        return x
+
+    said = torch._dynamo.explain(f)(torch.ones(2))
+    assert said.graph_break_count == 1 and "print" in said.break_reasons[0].reason and "print" in str(said)
+
+
+def test_counters_and_logs(caplog):
+    torch._dynamo.utils.counters.clear()
+    torch._logging.set_logs(graph_breaks=True, recompiles=True)
+    try:
+        f = torch.compile(lambda x: x + 1)
+        f(torch.ones(2))
+        f(torch.ones(3))
+        torch.compile(lambda x: x + x.sum().item())(torch.ones(2))
+    finally:
+        torch._logging.set_logs()
+    assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == 2
+    text = caplog.text
+    assert "shape was (2,), is (3,)" in text and "item of a tensor" in text
+
+
+def test_a_program_that_is_slower_gives_way(monkeypatch):
+    with torch._dynamo.config.patch(choose_faster=True):
+        f = torch.compile(lambda x: x + 1)
+        for n in range(20):
+            assert f(torch.ones(2) * n).tolist() == [n + 1, n + 1]
+        slow = torch.compile(lambda x: x + 1)
+        slow(torch.ones(2))
+        slow._compiled._slower()
+        for n in range(20):
+            assert slow(torch.ones(2) * n).tolist() == [n + 1, n + 1]
+        assert "slower" in str(slow._compiled.reason) and slow._compiled.captures == 1
+
+
+def test_reset_forgets_programs():
+    f = torch.compile(lambda x: x + 1)
+    f(torch.ones(2))
+    torch._dynamo.reset()
+    assert not f._compiled.programs
+    assert f(torch.ones(2)).tolist() == [2, 2]
+
+
+def test_modes_of_functions_see_every_operator():
+    seen = []
+
+    class Mode(torch.overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            seen.append(func.__name__)
+            return func(*args, **(kwargs or {}))
+
+    f = torch.compile(lambda x: x.relu() + 1)
+    f(torch.ones(2))
+    with Mode():
+        f(torch.ones(2))
+    assert "relu" in seen
+
+
+def test_subclasses_are_left_alone():
+    class Mine(torch.Tensor):
+        pass
+
+    f = torch.compile(lambda x: x + 1)
+    x = torch.ones(2).as_subclass(Mine)
+    assert type(f(x)) is Mine and type(f(x)) is Mine

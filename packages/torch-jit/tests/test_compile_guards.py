@@ -1,0 +1,132 @@
+"""What a captured program reads anew at each call: globals, cells, attributes, classes, modes."""
+
+import compile_cases
+import torch
+from compiling import programs_run  # noqa: F401  (a fixture of every test)
+from torch import nn
+
+
+def test_a_program_is_captured_once_for_calls_that_are_alike():
+    compiled = torch.compile(lambda x: x + 1)
+    for _ in range(3):
+        compiled(torch.randn(3))
+    assert compiled._compiled.captures == 1
+    compiled(torch.randn(4))
+    assert compiled._compiled.captures == 2
+
+
+def test_globals_are_read_anew():
+    space = {"torch": torch, "K": 2}
+    f = torch.compile(lambda x: x * compile_cases.SCALE)
+    before = compile_cases.SCALE
+    try:
+        assert f(torch.ones(1)).item() == 2
+        compile_cases.SCALE = 5.0
+        assert f(torch.ones(1)).item() == 5
+        compile_cases.SCALE = 5
+        assert f(torch.ones(1, dtype=torch.int64)).dtype == torch.int64
+        compile_cases.SCALE = torch.tensor([7.0])
+        assert f(torch.ones(1)).item() == 7
+    finally:
+        compile_cases.SCALE = before
+    del space
+
+
+def test_cells_and_lists_are_read_anew():
+    k, many = 1, [1, 2]
+
+    def f(x):
+        return x * k + sum(many)
+
+    g = torch.compile(f)
+    assert g(torch.ones(1)).item() == 4
+    k = 2
+    assert g(torch.ones(1)).item() == 5
+    many.append(10)
+    assert g(torch.ones(1)).item() == 15
+    many[0] = 2
+    assert g(torch.ones(1)).item() == 16
+
+
+def test_attributes_of_modules_are_read_anew():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.k, self.inner = 2, nn.Linear(2, 2)
+
+        def forward(self, x):
+            return self.inner(x) * self.k
+
+    net = Net()
+    compiled = torch.compile(net)
+    x = torch.randn(1, 2)
+
+    def check():
+        assert torch.equal(compiled(x), net(x)) and torch.equal(compiled(x), net(x))
+
+    check()
+    net.k = 3
+    check()
+    net.inner = nn.Linear(2, 2, bias=False)
+    check()
+    net.inner.weight = nn.Parameter(torch.ones(2, 2))
+    check()
+    net.inner = nn.Sequential(nn.ReLU(), nn.Dropout(0.5)).eval()
+    check()
+    net.inner[1].train()
+    torch.manual_seed(1)
+    a = compiled(x)
+    torch.manual_seed(1)
+    assert torch.equal(a, net(x))
+    net.inner = nn.Identity()
+    check()
+    handle = net.inner.register_forward_hook(lambda m, a, out: out + 100)
+    check()
+    handle.remove()
+    check()
+    net.inner.forward = lambda x: x - 5
+    check()
+
+
+def test_methods_put_into_a_class_later_are_seen():
+    class Net(nn.Module):
+        def forward(self, x):
+            return self.step(x)
+
+        def step(self, x):
+            return x + 1
+
+    net = Net()
+    compiled = torch.compile(net)
+    assert compiled(torch.zeros(1)).item() == 1
+    Net.step = lambda self, x: x + 2
+    assert compiled(torch.zeros(1)).item() == 2
+    net.step = lambda x: x + 3
+    assert compiled(torch.zeros(1)).item() == 3
+
+
+def test_modes_of_gradients_are_part_of_the_key():
+    f = torch.compile(lambda x: x * 2)
+    x = torch.ones(2, requires_grad=True)
+    assert f(x).requires_grad
+    with torch.no_grad():
+        assert not f(x).requires_grad
+    assert f(x).requires_grad
+    f(x).sum().backward()
+    assert x.grad.tolist() == [2, 2]
+
+
+def test_autocast_and_default_dtype_are_part_of_the_key():
+    f = torch.compile(lambda x: x @ x + torch.ones(2))
+    x = torch.ones(2, 2)
+    assert f(x).dtype == torch.float32
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert torch.compile(lambda x: x @ x)(x).dtype == torch.bfloat16
+        expected = x @ x + torch.ones(2)
+        assert f(x).dtype == expected.dtype
+    torch.set_default_dtype(torch.float64)
+    try:
+        assert f(x).dtype == torch.float64
+    finally:
+        torch.set_default_dtype(torch.float32)
+    assert f(x).dtype == torch.float32

@@ -1,0 +1,335 @@
+"""Functions that cannot be captured whole are captured in parts, around the statement that no graph can say."""
+
+import copy
+
+import pytest
+import torch
+from torch._dynamo.testing import CompileCounter
+
+seen = []
+
+
+@pytest.fixture(autouse=True)
+def nothing_seen():
+    seen.clear()
+
+
+def note(value):
+    seen.append(value)
+    return value
+
+
+def around_a_note(x, scale=2.0, *more, shift=1.0, **names):
+    y = x.sin() * scale
+    for each in more:
+        y = y + each
+    z = y + shift
+    seen.append(len(names))
+    return z.cos() + y * names.get("w", 1)
+
+
+def branch_on_a_value(x):
+    a = x * 2
+    if a.sum() > 0:
+        b = a + 1
+    else:
+        b = a - 1
+    return (b * 3).tanh()
+
+
+def two_breaks(x):
+    a = (x + 1).exp()
+    n = a.max().item()
+    b = a / n
+    seen.append(n)
+    c = b.log()
+    return c - c.mean(), n
+
+
+def returns_within(x):
+    a = x.relu()
+    if a.sum() > 3:
+        return a
+    b = a - 1
+    return b.sin().cos()
+
+
+def loop_of_values(x):
+    a = x.sigmoid()
+    total = 0.0
+    for row in a:
+        total += float(row.sum())
+    b = a * total
+    return b.sqrt()
+
+
+def writes(x):
+    y = x.clone()
+    y[0] = 5
+    seen.append(1)
+    y += 1
+    x.mul_(2)
+    return y + x
+
+
+def trains(x):
+    w = torch.full((3,), 0.5, requires_grad=True)
+    loss = ((x * w).sum() - 1) ** 2
+    loss.backward()
+    g = w.grad * 2
+    return g.exp()
+
+
+def maybe_unset(x):
+    if x.dim() == 2:
+        y = x.sum(0)
+    seen.append(2)
+    return y.cos()
+
+
+def with_blocks(x):
+    with torch.no_grad():
+        a = x * 3
+    seen.append(torch.is_grad_enabled())
+    with torch.no_grad():
+        b = a + x
+    return b.sin()
+
+
+def raises_after(x):
+    a = x.sin()
+    seen.append(3)
+    b = a.reshape(7, 7)
+    return b * 2
+
+
+def rebinds(x):
+    x = x + 1
+    x = x.relu()
+    seen.append(x.shape)
+    x = x * x
+    return x.sum(0)
+
+
+FUNCTIONS = [
+    around_a_note, branch_on_a_value, two_breaks, returns_within, loop_of_values, writes, trains, maybe_unset, with_blocks,
+    raises_after, rebinds,
+]  # fmt: skip
+
+
+def outcome(function, *args, **kwargs):
+    """The result or error of a call, what it did to its arguments, and what it noted."""
+    seen.clear()
+    args = copy.deepcopy(args)
+    try:
+        result = function(*args, **kwargs)
+    except Exception as error:
+        result = type(error), str(error)
+    return result, args, list(seen)
+
+
+def equal(a, b):
+    if isinstance(a, torch.Tensor):
+        return a.dtype == b.dtype and torch.equal(a, b) and a.requires_grad == b.requires_grad
+    if isinstance(a, (list, tuple)):
+        return len(a) == len(b) and all(map(equal, a, b))
+    return a == b
+
+
+@pytest.mark.parametrize("timed", [False, True])
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
+def test_parts_do_what_the_function_does(function, timed):
+    torch.manual_seed(1)
+    examples = [torch.randn(2, 3), torch.randn(2, 3) - 2, torch.randn(4, 3) + 2, torch.randn(3)]
+    with torch._dynamo.config.patch(choose_faster=timed):
+        compiled = torch.compile(function)
+        for _ in range(8):
+            for x in examples:
+                assert equal(outcome(compiled, x), outcome(function, x))
+        if not timed and function not in (maybe_unset, raises_after):
+            assert compiled._compiled.parts is not None
+
+
+def test_arguments_of_every_kind_reach_the_parts():
+    compiled = torch.compile(around_a_note)
+    x = torch.randn(3)
+    for _ in range(3):
+        assert equal(outcome(compiled, x), outcome(around_a_note, x))
+        given = (x, 3.0, 1.0, 2.0)
+        assert equal(outcome(compiled, *given, shift=4.0, w=2), outcome(around_a_note, *given, shift=4.0, w=2))
+
+
+def counted(function, *args):
+    counter = CompileCounter()
+    compiled = torch.compile(function, backend=counter)
+    for _ in range(4):
+        compiled(*args)
+    return counter, compiled._compiled
+
+
+def test_each_part_is_a_graph():
+    counter, compiled = counted(around_a_note, torch.randn(3))
+    assert counter.frame_count == 2 and counter.op_count == 6
+    assert "append" in str(compiled.reason)
+    counter, _ = counted(two_breaks, torch.randn(3))
+    assert counter.frame_count >= 3
+
+
+def test_fullgraph_names_the_line_and_cuts_nothing():
+    with pytest.raises(torch._dynamo.exc.Unsupported, match="test_compile_parts.py"):
+        torch.compile(around_a_note, fullgraph=True)(torch.ones(2))
+
+
+def test_explain_counts_graphs_and_breaks():
+    said = torch._dynamo.explain(two_breaks)(torch.randn(3))
+    assert said.graph_count == 3 and said.graph_break_count == 2
+    assert "item" in said.break_reasons[0].reason
+
+
+def test_a_graph_break_that_is_asked_for_cuts_there():
+    def f(x):
+        y = x.sin()
+        torch._dynamo.graph_break()
+        return y.cos()
+
+    counter, _ = counted(f, torch.randn(2))
+    assert (counter.frame_count, counter.op_count) == (2, 2)
+
+
+class Counting(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(3, 3)
+        self.calls = 0
+
+    def forward(self, x):
+        h = self.layer(x).relu()
+        self.calls += 1
+        return self.layer(h) * 2
+
+
+def test_a_module_that_counts_is_captured_around_its_counter():
+    torch.manual_seed(0)
+    plain, counter = Counting(), CompileCounter()
+    compiled = torch.compile(copy.deepcopy(plain), backend=counter)
+    x = torch.randn(2, 3)
+    for _ in range(3):
+        assert torch.equal(plain(x), compiled(x))
+    assert counter.frame_count == 2 and compiled._orig_mod.calls == plain.calls == 3
+    plain(x).sum().backward()
+    compiled(x).sum().backward()
+    assert torch.equal(plain.layer.weight.grad, compiled._orig_mod.layer.weight.grad)
+
+
+def test_hooks_of_a_module_run_though_it_is_captured_in_parts():
+    compiled = torch.compile(Counting())
+    x = torch.randn(2, 3)
+    for _ in range(3):
+        compiled(x)
+    compiled._orig_mod.register_forward_hook(lambda module, args, out: out * 0)
+    assert compiled(x).abs().sum() == 0
+
+
+def test_an_error_in_a_part_names_the_layer_and_the_line():
+    compiled = torch.compile(Counting())
+    for _ in range(3):
+        compiled(torch.randn(2, 3))
+    messages = []
+    for model in (Counting(), compiled):
+        with pytest.raises(RuntimeError) as caught:
+            model(torch.randn(2, 4))
+        messages.append(str(caught.value))
+    assert messages[0] == messages[1]
+
+
+def test_variables_around_a_function_are_those_of_the_moment():
+    scale = 2.0
+
+    def f(x):
+        y = x * scale
+        note(1)
+        seen.append(y)
+        return y + scale
+
+    compiled = torch.compile(f)
+    x = torch.ones(2)
+    for _ in range(3):
+        assert compiled(x).tolist() == f(x).tolist() == [4, 4]
+    scale = 3.0
+    assert compiled(x).tolist() == f(x).tolist() == [6, 6]
+
+
+def test_functions_that_keep_their_variables_are_not_cut():
+    def f(x):
+        y = x + 1
+        later = lambda: y * 2
+        seen.append(1)
+        y = y * 10
+        return later()
+
+    compiled = torch.compile(f)
+    for _ in range(3):
+        assert torch.equal(compiled(torch.ones(2)), f(torch.ones(2)))
+    assert compiled._compiled.parts is None
+
+
+def test_functions_that_look_at_their_variables_are_not_cut():
+    def f(x):
+        y = x + 1
+        seen.append(1)
+        z = y * 2
+        return len(locals()), z
+
+    compiled = torch.compile(f)
+    for _ in range(3):
+        assert equal(compiled(torch.ones(2)), f(torch.ones(2)))
+    assert compiled._compiled.parts is None
+
+
+def test_reset_forgets_the_parts():
+    compiled = torch.compile(around_a_note)
+    compiled(torch.ones(2))
+    assert compiled._compiled.parts is not None
+    torch.compiler.reset()
+    assert compiled._compiled.parts is None and compiled._compiled.reason is None
+
+
+class Deep(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = torch.nn.ModuleList(
+            [torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Tanh()) for _ in range(2)]
+        )
+        self.counting = Counting()
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x)
+            if x.sum() > 100:
+                return x
+        return self.counting(x) + 1
+
+
+def test_what_a_statement_calls_is_captured_by_itself():
+    torch.manual_seed(0)
+    plain, counter = Deep(), CompileCounter()
+    compiled = torch.compile(copy.deepcopy(plain), backend=counter)
+    x = torch.randn(2, 3)
+    for _ in range(4):
+        assert torch.equal(plain(x), compiled(x))
+    # Two layers in the loop, what stands before and after the counter; the last statement is cut once more.
+    assert counter.frame_count == 4
+    assert compiled._orig_mod.counting.calls == plain.counting.calls
+
+
+def down(x, n):
+    if x.sum() > 0 and n > 0:
+        return down(x - 1, n - 1) * 2
+    return (x * 3).sin()
+
+
+def test_a_recursive_function_is_captured_where_it_ends():
+    compiled = torch.compile(down)
+    for n in (0, 3, 5, 3):
+        for x in (torch.ones(3) * 4, -torch.ones(3)):
+            assert torch.equal(compiled(x, n), down(x, n))

@@ -1,0 +1,233 @@
+"""Statements and annotations of programs: del, tolist, unions as results, enums in loops, containers of any type."""
+
+import enum
+import io
+from typing import Any
+
+import pytest
+import torch
+
+
+class Color(enum.Enum):
+    RED = 1
+    BLUE = 2
+
+
+def saved(fn):
+    """A compiled function, written and read again."""
+    file = io.BytesIO()
+    torch.jit.save(fn, file)
+    return torch.jit.load(io.BytesIO(file.getvalue()))
+
+
+def test_del_removes_elements_of_lists_and_dicts():
+    @torch.jit.script
+    def without(items: list[int], named: dict[str, int]) -> tuple[list[int], dict[str, int]]:
+        del items[1], named["a"]
+        return items, named
+
+    assert without([1, 2, 3], {"a": 1, "b": 2}) == ([1, 3], {"b": 2})
+
+
+def test_a_deleted_name_has_no_value():
+    def wrong(x):
+        y = x + 1
+        del y
+        return y  # noqa: F821
+
+    with pytest.raises(RuntimeError, match="y was deleted"):
+        torch.jit.script(wrong)
+
+
+def test_tolist_gives_what_its_annotation_says():
+    @torch.jit.script
+    def lists(x, n, mask) -> tuple[list[list[float]], int, list[bool]]:
+        rows: list[list[float]] = x.tolist()
+        number: int = n.tolist()
+        return rows, number, torch.jit.annotate(list[bool], mask.tolist())
+
+    x, n, mask = torch.arange(6.0).reshape(2, 3).t(), torch.tensor(7), torch.tensor([True, False])
+    expected = x.tolist(), 7, [True, False]
+    assert lists(x, n, mask) == expected
+    assert saved(lists)(x, n, mask) == expected
+    assert "annotate(List[List[float]], (x).tolist())" in lists.code
+
+
+@pytest.mark.parametrize(
+    ("tensor", "message"),
+    [
+        (torch.ones(2, 2, dtype=torch.int64), "lists of depth 1, the tensor has 2 dims"),
+        (torch.ones(2), "dtype torch.float32"),
+    ],
+)
+def test_tolist_refuses_a_tensor_of_another_kind(tensor, message):
+    @torch.jit.script
+    def ints(x) -> list[int]:
+        found: list[int] = x.tolist()
+        return found
+
+    with pytest.raises(RuntimeError, match=message):
+        ints(tensor)
+
+
+def test_each_way_out_of_a_function_may_return_another_member_of_its_union():
+    @torch.jit.script
+    def longer(x: int | str | list[int]) -> int | str:
+        if isinstance(x, int):
+            return x + 1
+        elif isinstance(x, str):
+            return x + "a"
+        return len(x)
+
+    assert [longer(1), longer("b"), longer([1, 2])] == [2, "ba", 2]
+
+
+def test_any_value_is_asked_whether_it_is_a_container():
+    @torch.jit.script
+    def kind(x: Any) -> str:
+        if isinstance(x, (list, tuple)):
+            return "sequence"
+        if isinstance(x, dict):
+            return "dict"
+        return "int" if isinstance(x, int) else "other"
+
+    values = [[1], (1, "a"), {"a": 1}, 3, "text"]
+    expected = ["sequence", "sequence", "dict", "int", "other"]
+    assert [kind(each) for each in values] == expected
+    again = saved(kind)
+    assert [again(each) for each in values] == expected
+
+
+def test_an_assertion_refines_a_name_assigned_before():
+    @torch.jit.script
+    def total(y: int | None = None) -> int:
+        z = y
+        assert z is not None
+        return z + 1
+
+    assert total(2) == 3
+    with pytest.raises(AssertionError):
+        total()
+
+
+def test_a_loop_goes_over_the_members_of_an_enum():
+    @torch.jit.script
+    def values(mine: Color) -> tuple[list[int], bool]:
+        found: list[int] = []
+        for each in Color:
+            found.append(each.value)
+        return found, mine is Color.RED
+
+    assert values(Color.RED) == ([1, 2], True)
+
+
+def test_dict_takes_pairs_of_zip_and_keywords():
+    @torch.jit.script
+    def made(n: int) -> tuple[dict[str, int], dict[str, int]]:
+        return dict(zip(["a", "b"], [1, n])), dict(a=1, b=n)  # noqa: C408
+
+    assert made(5) == ({"a": 1, "b": 5}, {"a": 1, "b": 5})
+
+
+def test_a_number_is_put_where_a_tensor_of_places_says():
+    @torch.jit.script
+    def put(x, at):
+        x[at] = 3
+        return x
+
+    assert put(torch.zeros(3), torch.tensor([1])).tolist() == [0, 3, 0]
+
+
+def test_a_text_of_several_lines_keeps_its_spaces():
+    @torch.jit.script
+    def text() -> str:
+        return """a
+            b
+c"""
+
+    assert text() == "a\n            b\nc"
+
+
+def test_a_function_of_python_may_say_its_types_in_a_comment():
+    @torch.jit.ignore
+    def shown(x):
+        # type: (int) -> str
+        return str(x)
+
+    @torch.jit.script
+    def twice(x: int) -> str:
+        return shown(x) + "!"
+
+    assert twice(3) == "3!"
+
+
+class Span:
+    def __init__(self, low, high=2.5):
+        # type: (float, float) -> None
+        self.low = low
+        self.high = high
+
+    def within(self, other: "Span") -> bool:
+        return other.low <= self.low and self.high <= other.high
+
+
+def test_a_class_may_name_itself_and_say_types_in_comments():
+    @torch.jit.script
+    def inside(x: float) -> bool:
+        return Span(x).within(Span(0.0, 3.0))
+
+    assert inside(1.0) and not inside(-1.0)
+
+
+def test_a_loop_leaves_its_last_element_behind():
+    @torch.jit.script
+    def last(n: int) -> tuple[int, int]:
+        i = 7
+        total = 0
+        for i in range(n):
+            total += i
+        return i, total
+
+    assert last(3) == (2, 3) and last(0) == (7, 0)
+
+
+def test_tuples_are_joined():
+    @torch.jit.script
+    def joined(x: tuple[int, int], y: tuple[str]) -> tuple[int, int, str]:
+        return x + y
+
+    assert joined((1, 2), ("a",)) == (1, 2, "a")
+
+
+def test_operators_are_called_by_their_names_in_torch_ops():
+    @torch.jit.script
+    def twice(x):
+        return torch.ops.aten.relu(x) + torch.ops.aten.mul.Tensor(x, x)
+
+    assert twice(torch.tensor([-1.0, 2.0])).tolist() == [1, 6]
+
+
+def test_slices_are_objects_in_subscripts():
+    @torch.jit.script
+    def cut(x, items: list[int]):
+        return x[slice(0, 1), slice(1, 2)], items[slice(2)], items[slice(None, None, 2)]
+
+    assert cut(torch.arange(4.0).view(2, 2), [1, 2, 3])[1:] == ([1, 2], [1, 3])
+
+
+def test_results_of_operators_have_names():
+    @torch.jit.script
+    def largest(x):
+        return x.max(dim=0).values + x.sort(dim=0).indices[0]
+
+    x = torch.tensor([[1.0, 5.0], [3.0, 2.0]])
+    assert torch.equal(largest(x), x.max(dim=0).values + x.sort(dim=0).indices[0])
+
+
+def test_equal_values_have_one_hash():
+    @torch.jit.script
+    def hashes(a: int, b: str, c: tuple[int, str]) -> list[int]:
+        return [hash(a), hash(b), hash(c)]
+
+    first, again, other = hashes(1, "a", (1, "b")), hashes(1, "a", (1, "b")), hashes(2, "b", (1, "c"))
+    assert first == again and all(x != y for x, y in zip(first, other))

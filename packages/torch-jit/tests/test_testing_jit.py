@@ -1,0 +1,150 @@
+"""JitTestCase: what its checks accept, and that they fail where a program differs."""
+
+import pytest
+import torch
+from torch.testing._internal import jit_utils
+from torch.testing._internal.jit_utils import JitTestCase
+
+case = JitTestCase()
+
+
+def double(x):
+    return x * 2 + helper(x)
+
+
+def helper(x):
+    return x.sin()
+
+
+class TestScripts(JitTestCase):
+    def test_functions_and_texts(self):
+        compiled = self.checkScript(double, (torch.rand(3),))
+        self.assertGraphContains(compiled.graph, "aten::mul")
+        self.checkScript("def f(x, n: int):\n    return x + n\n", (torch.rand(3), 2), name="f")
+
+    def test_names_of_the_test_are_seen(self):
+        def triple(x):
+            return x * 3
+
+        @torch.jit.script
+        def local(x):
+            return x + 1
+
+        def calls(x):
+            return local(x) + 1
+
+        self.checkScript(triple, (torch.rand(3),))
+        self.checkScript(calls, (torch.rand(3),))
+
+    def test_gradients(self):
+        self.checkScript(double, (torch.rand(3),), inputs_requires_grad=True)
+
+    def test_errors(self):
+        def fails(x):
+            if bool(x.sum() < 100):
+                raise RuntimeError("too small")
+            return x
+
+        self.checkScriptRaisesRegex(fails, (torch.ones(2),), Exception, "too small")
+
+    def test_modules(self):
+        self.checkModule(torch.nn.Linear(2, 3), (torch.rand(4, 2),))
+
+
+def scripted_or_not(x):
+    if torch.jit.is_scripting():
+        return x + 1
+    return x
+
+
+def test_a_script_that_differs_from_python_fails():
+    with pytest.raises(AssertionError, match="Mismatched elements"):
+        case.checkScript(scripted_or_not, (torch.ones(2),))
+    with pytest.raises(AssertionError, match="not raised"):
+        case.checkScriptRaisesRegex(double, (torch.ones(2),), RuntimeError, "anything")
+    with pytest.raises(ValueError, match="the text defines no function 'func'"):
+        case.checkScript("def g(x):\n    return x", (torch.ones(2),))
+
+
+def test_traces_agree_up_to_second_gradients():
+    traced = case.checkTrace(lambda x, y: (x * y, (x * x).sin()), (torch.rand(3), torch.rand(3)))
+    assert torch.allclose(traced(torch.ones(3), torch.ones(3))[0], torch.ones(3))
+    with pytest.raises(AssertionError):
+        case.checkTrace(lambda x: x if bool(x[0] > 0) else x * 5, (-torch.ones(2),), (torch.ones(2),))
+
+
+def test_graphs_are_looked_into():
+    @jit_utils._trace(torch.ones(2))
+    def f(x):
+        return x + x * 2
+
+    case.assertGraphContainsExactly(f.graph, "aten::mul", 1)
+    case.assertGraphContainsExactly(f.graph, "aten::mul", 1, consider_subgraphs=True)
+    with pytest.raises(AssertionError, match="contains 1 aten::mul nodes but expected 2"):
+        case.assertGraphContainsExactly(f.graph, "aten::mul", 2)
+    with pytest.raises(AssertionError, match="graph contains no aten::sub"):
+        case.assertGraphContains(f.graph, "aten::sub")
+    assert "aten::mul" in str(case.run_pass("cse", f.graph.copy()))
+    with pytest.raises(NotImplementedError, match="there is no pass 'no_such'"):
+        case.run_pass("no_such", f.graph)
+    copy = case.getExportImportCopy(f)
+    assert torch.equal(copy(torch.ones(2)), torch.full((2,), 3.0))
+    case.assertExportImport(f.graph, (torch.ones(2),))
+
+
+def test_expected_graphs_are_in_files(tmp_path, monkeypatch):
+    monkeypatch.setattr(JitTestCase, "_expected_file", lambda self, subname: tmp_path / "graph.expect")
+    f = torch.jit.trace(lambda x: x + 1, torch.ones(2))
+    monkeypatch.setenv("EXPECTTEST_ACCEPT", "1")
+    case.assertExpectedGraph(f)
+    monkeypatch.delenv("EXPECTTEST_ACCEPT")
+    case.assertExpectedGraph(f.graph)
+    with pytest.raises(AssertionError):
+        case.assertExpectedGraph(torch.jit.trace(lambda x: x * 3, torch.ones(2)))
+
+
+def test_errors_mark_their_source():
+    text = "def f(x):\n    return x + undefined_name\n"
+    with case.assertRaisesRegexWithHighlight(Exception, "undefined", "undefined_name"):
+        torch.jit.CompilationUnit(text)
+    with pytest.raises(AssertionError), case.assertRaisesRegexWithHighlight(Exception, "undefined", ""):
+        pass
+    with pytest.raises(Exception), case.assertRaisesRegexWithHighlight(Exception, "undefined", "return"):  # noqa: B017
+        torch.jit.CompilationUnit(text)
+
+
+def test_what_is_printed_is_caught():
+    with case.capture_stdout() as out:
+        print("hello")
+    assert out == ["hello\n"]
+
+
+def test_what_nobody_can_look_at_is_refused():
+    for refused in (lambda: case.assertAllFused(None), lambda: case.checkBailouts(None, (), ()), case.setHooks):
+        with pytest.raises(NotImplementedError, match="programs run as they were compiled here"):
+            refused()
+    with pytest.raises(NotImplementedError, match="graphs keep calls"), jit_utils.inline_everything_mode(True):
+        pass
+
+
+def test_a_text_calls_functions_that_are_named_where_the_unit_is_made():
+    @torch.jit.script
+    def inner(x):
+        return x * 7
+
+    unit = torch.jit.CompilationUnit("def f(x):\n    return inner(x)\n")
+    assert unit.f(torch.ones(1)).tolist() == [7]
+
+
+def test_small_helpers():
+    x = torch.ones(2, requires_grad=True)
+    [copy, [other], n] = jit_utils.clone_inputs((x, [x], 3))
+    assert not copy.requires_grad and copy is not x and torch.equal(other, x) and n == 3
+    assert len(jit_utils.warmup_backward((x * 2).sum(), [x])) == 3
+    jit_utils.warmup_backward((x * 2).sum())
+    assert x.grad.tolist() == [6, 6]
+    assert jit_utils.is_lambda(lambda: 0) and not jit_utils.is_lambda(helper)
+    assert jit_utils._get_py3_code("def f(x):\n    return x + 1\n", "f")(1) == 2
+    assert jit_utils.enable_cpu_fuser(lambda n: n + 1)(1) == 2
+    with jit_utils.NoTracerWarnContextManager():
+        torch.jit.trace(lambda x: x if bool(x.sum() > 0) else -x, torch.ones(2))
