@@ -73,3 +73,52 @@ def test_a_graph_that_was_read_is_a_graph_of_fx():
     module = torch.onnx.load(torch.onnx.export(nn.ReLU(), (torch.ones(2),)).model_proto)
     assert isinstance(module, torch.fx.GraphModule)
     assert [n.target for n in module.graph.nodes if n.op == "call_function"] == [torch.relu]
+
+
+def test_a_tensor_among_the_attributes_of_a_node_is_a_buffer():
+    seven = helper.make_tensor("seven", 1, [1], [7.0])
+    nodes = [
+        helper.make_node("Shape", ["x"], ["s"]),
+        helper.make_node("ConstantOfShape", ["s"], ["c"], value=seven),
+        helper.make_node("Add", ["x", "c"], ["y"]),
+    ]
+    ends = [[helper.make_tensor_value_info(name, 1, ["n", 2])] for name in "xy"]
+    module = torch.onnx.load(helper.make_model(helper.make_graph(nodes, "g", *ends), ir_version=9))
+    assert module(torch.zeros(3, 2)).tolist() == [[7, 7]] * 3
+    assert {name: b.tolist() for name, b in module.named_buffers()} == {"c_value": [7]}
+    assert not list(module.parameters())
+
+
+@pytest.mark.parametrize("reduction", ["none", "sum", "mean"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_cross_entropy_and_its_logarithms(reduction, weighted):
+    weights = [helper.make_tensor("w", 1, [3], [1.0, 2.0, 0.5])] if weighted else []
+    made = helper.make_node("SoftmaxCrossEntropyLoss", ["x", "t", *["w"] * weighted], ["y", "logs"], reduction=reduction, ignore_index=1)  # fmt: skip
+    inputs = [helper.make_tensor_value_info("x", 1, [4, 3]), helper.make_tensor_value_info("t", 7, [4])]
+    outputs = [helper.make_tensor_value_info(name, 1, None) for name in ("y", "logs")]
+    graph = helper.make_graph([made], "g", inputs, outputs, weights)
+    proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=9)
+    args = (torch.randn(4, 3), torch.tensor([0, 1, 2, 2]))
+    for found, wanted in zip(torch.onnx.load(proto)(*args), run(proto, *args), strict=True):
+        torch.testing.assert_close(found.detach(), torch.as_tensor(wanted))
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1, 2, -1, -2])
+@pytest.mark.parametrize("opset", [11, 13])
+@pytest.mark.parametrize("kind", ["Softmax", "LogSoftmax"])
+def test_softmax_means_several_dims_before_opset_13(kind, opset, axis):
+    made = helper.make_node(kind, ["x"], ["y"], **({} if axis is None else {"axis": axis}))
+    ends = [[helper.make_tensor_value_info(name, 1, [2, 3, 4])] for name in "xy"]
+    imports = [helper.make_opsetid("", opset)]
+    proto = helper.make_model(helper.make_graph([made], "g", *ends), opset_imports=imports, ir_version=6)
+    x = torch.randn(2, 3, 4)
+    torch.testing.assert_close(torch.onnx.load(proto)(x), torch.as_tensor(run(proto, x)[0]))
+
+
+def test_bounds_that_are_attributes_before_opset_11():
+    for bounds in ({"min": -0.5}, {"max": 0.25}, {"min": -0.5, "max": 0.25}):
+        ends = [[helper.make_tensor_value_info(name, 1, [5])] for name in "xy"]
+        graph = helper.make_graph([helper.make_node("Clip", ["x"], ["y"], **bounds)], "g", *ends)
+        proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 9)], ir_version=4)
+        x = torch.linspace(-1, 1, 5)
+        torch.testing.assert_close(torch.onnx.load(proto)(x), torch.as_tensor(run(proto, x)[0]))

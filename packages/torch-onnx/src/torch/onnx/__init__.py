@@ -197,7 +197,7 @@ def export(model: Any, args: Any = (), f: Any = None, export_params: bool = True
 
 def load(model: Any) -> torch.fx.GraphModule:
     """A model of ONNX (a path, an open file, bytes or a ModelProto) as a module that runs and trains: a GraphModule of
-    ``torch.fx`` with the model's tensors as parameters.
+    ``torch.fx`` with the model's tensors as parameters. ``If``, ``Loop`` and ``Scan`` are modules that hold their graphs.
 
     NotImplementedError names all operators that cannot be read, RuntimeError says why a file is no model.
     """

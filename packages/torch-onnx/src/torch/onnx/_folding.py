@@ -1,4 +1,4 @@
-"""What a program computes from its own constants alone."""
+"""What a program computes only from its own constants."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import keyword
 import operator
 import os
 import re
@@ -11,14 +12,16 @@ from typing import Any
 import torch
 from torch.fx import Graph, GraphModule
 
-from . import _types
+from . import _inner, _types
 from ._reading import table
 
 
 def load(model: Any) -> GraphModule:
     """See :func:`torch.onnx.load`."""
-    proto = _read(model)
-    return Importer(proto).module()
+    proto = _inline(_read(model))
+    graph, opset = proto.graph, next((o.version for o in proto.opset_import if o.domain in ("", "ai.onnx")), 1)
+    _refuse(graph)
+    return Importer(graph, opset, _fixed(graph)).module()
 
 
 def _read(model):
@@ -58,48 +61,92 @@ def tensor_of(proto: Any) -> torch.Tensor:
     return torch.from_numpy(numpy_helper.to_array(proto).copy())
 
 
-class Importer:
-    """Reads one model."""
+def _inline(proto):
+    """The model with the functions that it brings along written out where they are called."""
+    if not proto.functions:
+        return proto
+    from onnx import inliner
 
-    def __init__(self, proto: Any) -> None:
-        self.proto = proto.graph
+    own = {(f.domain, f.name) for f in proto.functions}
+    _acyclic(proto)
+    found = inliner.inline_local_functions(proto)
+    left = sorted({f"{n.domain}::{n.op_type}" for n in _inner.nodes(found.graph) if (n.domain, n.op_type) in own})
+    if left:
+        raise NotImplementedError(
+            f"onnx.load: functions of the file for another opset than the model's: {', '.join(left)}"
+        )
+    return found
+
+
+def _acyclic(proto):
+    """RuntimeError for functions that call themselves."""
+    calls = {(f.domain, f.name): {(n.domain, n.op_type) for n in _inner.nodes(f)} for f in proto.functions}
+    while calls:
+        ready = [name for name, used in calls.items() if not used & calls.keys()]
+        if not ready:
+            raise RuntimeError(f"onnx.load: function {'::'.join(min(calls))} calls itself")
+        for name in ready:
+            del calls[name]
+
+
+def _refuse(graph):
+    """NotImplementedError with all operators that cannot be read."""
+    known = {*table(), *_inner.KINDS, "Constant"}
+    absent = sorted({n.op_type if not n.domain else f"{n.domain}::{n.op_type}" for n in _inner.nodes(graph)
+                     if n.domain not in ("", "ai.onnx") or n.op_type not in known})  # fmt: skip
+    if absent:
+        raise NotImplementedError(f"onnx.load: these operators cannot be read: {', '.join(absent)}")
+
+
+def _fixed(graph):
+    """Tensors that are no parameters: statistics of batches, shapes, bounds and single numbers."""
+    fixed = set()
+    for node in _inner.nodes(graph):
+        if node.op_type == "BatchNormalization":
+            fixed |= set(node.input[3:])
+        elif node.op_type in ("Clip", "Pad", "Resize", "Dropout"):
+            fixed |= set(node.input[1:])
+    return fixed
+
+
+def _identifier(name):
+    name = re.sub(r"\W", "_", name)
+    return f"_{name}" if not name.isidentifier() or keyword.iskeyword(name) else name
+
+
+class Importer:
+    """Reads one graph; `outer` are the names that it takes from the graphs around it, None for the model's own."""
+
+    def __init__(self, proto: Any, opset: int, fixed: set[str], outer: list[str] | None = None) -> None:
+        self.proto, self.opset, self.fixed, self.outer = proto, opset, fixed, outer
         self.graph, self.root = Graph(), torch.nn.Module()
         self._nodes: dict[str, Any] = {}
-        self._taken: set[str] = set()
 
     def module(self) -> GraphModule:
-        """The module; NotImplementedError names all operators that cannot be read."""
-        self._refuse()
+        """The module; RuntimeError where the graph makes no sense."""
         stored = {t.name: t for t in self.proto.initializer}
-        for value in self.proto.input:
-            if value.name not in stored:
-                self._nodes[value.name] = self.graph.placeholder(re.sub(r"\W", "_", value.name))
-        fixed = self._fixed()
+        inputs = [v.name for v in self.proto.input if self.outer is not None or v.name not in stored]
+        for name in (*inputs, *(self.outer or ())):
+            self._give(name, self.graph.placeholder(_identifier(name)))
         for name, tensor in stored.items():
-            self._hold(name, tensor_of(tensor), name in fixed)
+            self._give(name, self._hold(name, tensor_of(tensor), name in self.fixed))
         for node in self.proto.node:
             self._node(node)
-        results = [self._nodes[o.name] for o in self.proto.output]
-        self.graph.output(results[0] if len(results) == 1 else tuple(results))
+        results = [self._value(o.name, "the outputs of the graph") for o in self.proto.output]
+        single = self.outer is None and len(results) == 1
+        self.graph.output(results[0] if single else tuple(results))
         self.graph.lint()
         return GraphModule(self.root, self.graph)
 
-    def _refuse(self):
-        known = {*table(), "Constant"}
-        absent = sorted({n.op_type if not n.domain else f"{n.domain}::{n.op_type}" for n in self.proto.node
-                         if n.domain not in ("", "ai.onnx") or n.op_type not in known})  # fmt: skip
-        if absent:
-            raise NotImplementedError(f"onnx.load: these operators cannot be read: {', '.join(absent)}")
+    def _give(self, name, value):
+        if name in self._nodes:
+            raise RuntimeError(f"onnx.load: {name!r} is given twice in graph {self.proto.name!r}")
+        self._nodes[name] = value
 
-    def _fixed(self):
-        """Tensors that are no parameters: statistics of batches, shapes, bounds and single numbers."""
-        fixed = set()
-        for node in self.proto.node:
-            if node.op_type == "BatchNormalization":
-                fixed |= set(node.input[3:])
-            elif node.op_type in ("Clip", "Pad", "Resize", "Dropout"):
-                fixed |= set(node.input[1:])
-        return fixed
+    def _value(self, name, user):
+        if name not in self._nodes:
+            raise RuntimeError(f"onnx.load: no input, tensor or earlier node gives {name!r}, which {user} need")
+        return self._nodes[name]
 
     def _hold(self, name, tensor, fixed):
         path = [re.sub(r"\W", "_", part) or "_" for part in name.replace("::", "_").strip("./").split(".")]
@@ -117,29 +164,53 @@ class Importer:
             place.register_parameter(last, torch.nn.Parameter(tensor))
         else:
             place.register_buffer(last, tensor)
-        target = ".".join([*path[:-1], last])
-        self._nodes[name] = self.graph.get_attr(target)
+        return self.graph.get_attr(".".join([*path[:-1], last]))
 
     def _node(self, node):
         if node.op_type == "Constant":
-            self._hold(node.output[0], _constant(node), True)
+            self._give(node.output[0], self._hold(node.output[0], _constant(node), True))
+            return
+        if node.op_type in _inner.KINDS:
+            self._control(node)
             return
         function = table()[node.op_type]
-        attributes = {a.name: _attribute(a) for a in node.attribute}
-        outputs = len([o for o in node.output if o])
+        attributes = {a.name: self._attribute(node, a) for a in node.attribute}
         parameters = {} if not inspect.isfunction(function) else inspect.signature(function).parameters
         if "kind" in parameters:
             attributes["kind"] = node.op_type
+        if "opset" in parameters:
+            attributes["opset"] = self.opset
         if "outputs" in parameters:
             attributes["outputs"] = len(node.output)
-        args = tuple(self._nodes[name] if name else None for name in node.input)
-        made = self.graph.call_function(function, args, attributes)
-        if outputs == 1 and len(node.output) == 1 and node.op_type not in ("Split", "LSTM", "GRU", "RNN", "Unique"):
-            self._nodes[node.output[0]] = made
-            return
+        made = self.graph.call_function(function, self._args(node), attributes)
+        if len(node.output) == 1 and node.op_type not in ("Split", "LSTM", "GRU", "RNN", "Unique"):
+            self._give(node.output[0], made)
+        else:
+            self._parts(node, made)
+
+    def _args(self, node):
+        return tuple(self._value(name, f"the inputs of {_inner.where(node)}") if name else None for name in node.input)
+
+    def _attribute(self, node, attribute):
+        value = _attribute(attribute)
+        if isinstance(value, torch.Tensor):
+            return self._hold(f"{node.output[0]}_{attribute.name}", value, True)
+        return value
+
+    def _parts(self, node, made):
         for i, name in enumerate(node.output):
             if name:
-                self._nodes[name] = self.graph.call_function(operator.getitem, (made, i))
+                self._give(name, self.graph.call_function(operator.getitem, (made, i)))
+
+    def _control(self, node):
+        outer = list(dict.fromkeys(name for graph in _inner.graphs(node).values() for name in _inner.taken(graph)))
+        module = _inner.module(node, lambda graph: Importer(graph, self.opset, self.fixed, outer).module())
+        name = _identifier(node.name or node.op_type.lower())
+        while hasattr(self.root, name):
+            name += "_"
+        self.root.add_module(name, module)
+        captured = [self._value(name, f"the graphs of {_inner.where(node)}") for name in outer]
+        self._parts(node, self.graph.call_module(name, (*self._args(node), *captured)))
 
 
 def _constant(node):

@@ -1,4 +1,4 @@
-"""What ``torch.onnx.symbolic_opset11`` and its kin have: names that can be imported, and say what to do instead."""
+"""What ``torch.onnx.symbolic_opset11`` and the like have: names that can be imported, and say what to do instead."""
 
 from __future__ import annotations
 

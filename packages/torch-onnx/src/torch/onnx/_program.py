@@ -1,6 +1,6 @@
 """What is exported, whoever recorded it: steps in their order, the values between them, and the tensors it starts with.
 
-Rules see this form alone. :mod:`._exported` makes it of an exported program; a front end more is a module more.
+Rules see only this form. :mod:`._exported` makes it of an exported program; a front end more is a module more.
 """
 
 from __future__ import annotations

@@ -145,7 +145,7 @@ class Writer:
     # --- frequent shapes of operators ---
 
     def reduce(self, kind: str, x: Any, dims: list[int] | None, keepdim: bool) -> str:
-        """ReduceSum and its kin, whose axes were an attribute once."""
+        """ReduceSum and the like, whose axes were an attribute once."""
         keep = int(bool(keepdim))
         if dims is None:
             return self.op(kind, x, keepdims=keep)

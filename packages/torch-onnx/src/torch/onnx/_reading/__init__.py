@@ -9,6 +9,8 @@ from __future__ import annotations
 import functools
 from importlib import import_module
 
+from torch.fx import Proxy
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,17 +26,25 @@ def table() -> dict[str, Callable[..., Any]]:
     >>> "Relu" in table(), "Gemm" in table()
     (True, True)
     """
-    for name in ("elements", "layers", "shapes"):
+    for name in ("elements", "layers", "sequences", "shapes"):
         import_module(f"{__name__}.{name}")
     return READERS
 
 
 def reader(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """A decorator that puts a function into the table."""
+    """A decorator that puts a function into the table; torch.fx, which traces a module anew when it is unpickled, keeps
+    its calls whole."""
 
     def decorate(function):
+        @functools.wraps(function)
+        def leaf(*args, **kwargs):
+            proxy = next((x for x in args if isinstance(x, Proxy)), None)
+            if proxy is not None:
+                return proxy.tracer.create_proxy("call_function", leaf, args, kwargs)
+            return function(*args, **kwargs)
+
         for name in names:
-            READERS[name] = function
-        return function
+            READERS[name] = leaf
+        return leaf
 
     return decorate

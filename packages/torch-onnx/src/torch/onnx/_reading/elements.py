@@ -73,7 +73,9 @@ def cast_like(x, like, saturate=1):
 
 
 @reader("Clip")
-def clip(x, low=None, high=None):
+def clip(x, low=None, high=None, *, min=None, max=None):
+    if min is not None or max is not None:  # numbers before opset 11
+        return torch.clamp(x, min, max)
     x = x if low is None else torch.maximum(x, low)
     return x if high is None else torch.minimum(x, high)
 
@@ -127,14 +129,15 @@ def thresholded_relu(x, alpha=1.0):
     return torch.where(x > alpha, x, torch.zeros_like(x))
 
 
-@reader("Softmax")
-def softmax(x, axis=-1):
-    return torch.softmax(x, axis)
-
-
-@reader("LogSoftmax")
-def log_softmax(x, axis=-1):
-    return torch.log_softmax(x, axis)
+@reader("Softmax", "LogSoftmax")
+def softmax(x, axis=None, *, kind, opset):
+    function = torch.softmax if kind == "Softmax" else torch.log_softmax
+    if opset >= 13:
+        return function(x, -1 if axis is None else axis)
+    axis = 1 if axis is None else axis  # before, all dims from this one on were one
+    return (
+        function(x.flatten(axis), -1).reshape(x.shape) if axis % max(x.dim(), 1) != x.dim() - 1 else function(x, axis)
+    )
 
 
 # --- reductions ---

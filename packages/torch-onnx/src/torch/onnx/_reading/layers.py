@@ -161,6 +161,13 @@ def nll_loss(x, target, weight=None, ignore_index=-100, reduction="mean"):
     return F.nll_loss(x, target, weight, ignore_index=ignore_index, reduction=reduction)
 
 
+@reader("SoftmaxCrossEntropyLoss")
+def cross_entropy(x, target, weight=None, ignore_index=-100, reduction="mean", *, outputs):
+    logs = torch.log_softmax(x, 1)
+    loss = F.nll_loss(logs, target, weight, ignore_index=ignore_index, reduction=reduction)
+    return loss if outputs == 1 else (loss, logs)
+
+
 # --- recurrence ---
 
 _ORDER = {"LSTM": [0, 2, 3, 1], "GRU": [1, 0, 2], "RNN": [0]}  # ONNX's gates in our order

@@ -110,7 +110,7 @@ def gather_nd(x, indices, batch_dims=0):
     return x[tuple(indices.unbind(-1))]
 
 
-@reader("ScatterElements")
+@reader("ScatterElements", "Scatter")
 def scatter_elements(x, indices, updates, axis=0, reduction="none"):
     indices = torch.where(indices < 0, indices + x.shape[axis], indices)
     if reduction == "none":

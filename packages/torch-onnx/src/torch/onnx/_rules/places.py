@@ -1,4 +1,4 @@
-"""Writing at places: scatter and its kin, and what puts a part back."""
+"""Writing at places: scatter and the like, and what puts a part back."""
 
 from __future__ import annotations
 
