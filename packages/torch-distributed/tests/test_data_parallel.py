@@ -378,7 +378,7 @@ def test_what_one_process_can_see():
             DistributedDataParallel(nn.ReLU())
         with pytest.raises(ValueError, match="only work with single-device GPU modules"):
             DistributedDataParallel(nn.Linear(2, 2), device_ids=[0])
-        with pytest.raises(NotImplementedError, match="mixed_precision is not there"):
+        with pytest.raises(TypeError, match="mixed_precision must be a _MixedPrecision, got 1"):
             DistributedDataParallel(nn.Linear(2, 2), mixed_precision=1)
         model = DistributedDataParallel(nn.Linear(2, 2))
         assert list(model.state_dict()) == ["module.weight", "module.bias"]
@@ -417,5 +417,50 @@ def test_batch_norm_over_all_ranks_is_that_of_all_batches(ranks, shape):
         synced.eval()
         one.eval()
         assert torch.allclose(synced(part), one(part), rtol=1e-12)
+
+    ranks(2, work)
+
+
+def test_mixed_precision_computes_and_sends_in_few_bits_and_keeps_parameters_whole(ranks):
+    from torch.nn.parallel.distributed import _MixedPrecision
+
+    def work(rank):
+        torch.manual_seed(0)
+        net = nn.Sequential(nn.Linear(8, 16), nn.BatchNorm1d(16), nn.Linear(16, 4))
+        seen = []
+        net[2].register_forward_hook(lambda _, given, out: seen.append((given[0].dtype, out.dtype)))
+        policy = _MixedPrecision(param_dtype=torch.bfloat16, reduce_dtype=torch.float32, buffer_dtype=torch.float32)
+        model = DistributedDataParallel(net, mixed_precision=policy)
+        sgd = torch.optim.SGD(model.parameters(), 0.1)
+        x = torch.randn(6, 8, generator=torch.Generator().manual_seed(rank))
+        for _ in range(2):
+            sgd.zero_grad()
+            out = model(x)
+            out.float().square().mean().backward()
+            sgd.step()
+        assert seen == [(torch.bfloat16, torch.bfloat16)] * 2
+        assert out.dtype == torch.bfloat16
+        assert {p.dtype for p in net.parameters()} == {p.grad.dtype for p in net.parameters()} == {torch.float32}
+        return [p.grad.tolist() for p in net.parameters()]
+
+    first, second = ranks(2, work)
+    assert first == second
+
+
+def test_mixed_precision_gives_the_gradients_of_the_casts(ranks):
+    from torch.nn.parallel.distributed import _MixedPrecision
+
+    def work(rank):
+        torch.manual_seed(0)
+        net = nn.Linear(4, 3)
+        x = torch.randn(2, 4)  # the same on all ranks: the average is each one's
+        expected = torch.autograd.grad(
+            nn.functional.linear(x.bfloat16(), net.weight.bfloat16(), net.bias.bfloat16()).float().sum(), net.weight
+        )[0]
+        model = DistributedDataParallel(net, mixed_precision=_MixedPrecision(param_dtype=torch.bfloat16))
+        model(x).float().sum().backward()
+        assert torch.equal(net.weight.grad, expected)
+        with pytest.raises(ValueError, match="mixed_precision.param_dtype must be a floating dtype, got torch.int8"):
+            DistributedDataParallel(nn.Linear(2, 2), mixed_precision=_MixedPrecision(param_dtype=torch.int8))
 
     ranks(2, work)

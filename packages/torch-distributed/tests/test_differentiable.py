@@ -118,7 +118,7 @@ def test_a_reduction_without_a_derivative_says_so():
     try:
         x = leaf(0, 2)
         with pytest.raises(
-            NotImplementedError, match=r"nn.all_reduce: the gradient is there for SUM and AVG, not for <ReduceOp.MAX>"
+            NotImplementedError, match=r"nn.all_reduce: the gradient exists for SUM and AVG, not for <ReduceOp.MAX>"
         ):
             dnn.all_reduce(x, dist.ReduceOp.MAX).sum().backward()
     finally:

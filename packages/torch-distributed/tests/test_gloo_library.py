@@ -139,3 +139,40 @@ def test_without_the_library_the_reason_is_given(monkeypatch):
     with pytest.raises(NotImplementedError, match="backend 'libgloo': the headers of Gloo are not installed"):
         dist.init_process_group("libgloo", store=dist.HashStore(), rank=0, world_size=1)
     library.load.cache_clear()
+
+
+def test_a_barrier_by_the_store_names_all_who_are_missing():
+    """The engine's own part needs no Gloo: each rank is a thread here."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    from torch.distributed._engines.monitored import monitored_barrier
+
+    store = dist.HashStore()
+
+    def come(rank, number, who, all_ranks=True):
+        try:
+            return monitored_barrier(store, rank, [4, 5, 6, 7], number, 0.4, all_ranks, "g") if rank in who else None
+        except dist.DistBackendError as error:
+            return str(error)
+
+    with ThreadPoolExecutor(4) as threads:
+        for number, who, all_ranks, missing in (
+            (0, {0, 1, 2, 3}, True, None),
+            (1, {0, 2}, True, "rank 5, 7"),
+            (2, {0, 2}, False, "rank 5"),
+        ):
+            for rank, said in enumerate(threads.map(lambda r: come(r, number, who, all_ranks), range(4))):
+                text = f"monitored_barrier (collective {number} of group g): {missing} failed to pass monitored_barrier"
+                assert said == (None if missing is None or rank not in who else f"{text} within 0.4 s")
+
+
+@needs_gloo
+def test_a_monitored_barrier_names_who_is_missing(gloo):
+    def work(rank):
+        dist.monitored_barrier(timeout=timedelta(seconds=10))
+        if rank == 1:
+            time.sleep(1.5)
+        dist.monitored_barrier(timeout=timedelta(seconds=0.5), wait_all_ranks=True)
+
+    for result in gloo(3, work, errors=True):
+        assert "rank 1 failed to pass monitored_barrier within 0.5 s" in str(result), result

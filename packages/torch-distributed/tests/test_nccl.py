@@ -68,7 +68,7 @@ def test_a_library_that_is_not_nccl_is_refused(tmp_path):
         (None, "c++", False, r"NCCL is not installed \(pip install nvidia-nccl-cu12\)"),
         (("i", "l"), None, False, "there is no C\\+\\+ compiler"),
         (("i", "l"), "c++", False, "no GPU that it could reach .libcuda.so.1"),
-        (("i", "l"), "c++", True, "no backend gives it the tensors"),
+        (("i", "l"), "c++", True, "torch reaches no GPU: torch-core-cuda is not installed"),
     ],
 )
 def test_the_backend_says_what_is_missing(monkeypatch, wheel, compiler, driver, text):

@@ -99,7 +99,7 @@ def test_a_mesh_has_a_group_along_each_dim(ranks):
         ("tensor.experimental", "context_parallel"),
         ("checkpoint", "HuggingFaceStorageWriter"),
         ("rpc", "init_rpc"),
-        ("pipelining", "Pipe"),
+        ("pipelining", "ScheduleInterleaved1F1B"),
         ("optim", "DistributedOptimizer"),
     ],
 )

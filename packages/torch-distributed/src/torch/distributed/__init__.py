@@ -30,6 +30,7 @@ _LAZY = {
     "DeviceMesh": "device_mesh",
     "init_device_mesh": "device_mesh",
     "GradBucket": "_data_parallel.buckets",
+    "_MixedPrecision": "_data_parallel.precision",
     "Reducer": "_data_parallel.reducer",
     **dict.fromkeys(
         [

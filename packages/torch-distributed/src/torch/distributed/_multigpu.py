@@ -35,7 +35,7 @@ def _folded(what, tensors, op):
 
 def _finish(async_op, what):
     if async_op:
-        raise NotImplementedError(f"{what}: async_op of several tensors is not there; use all_reduce and its kin")
+        raise NotImplementedError(f"{what}: async_op of several tensors does not exist; use all_reduce and the like")
 
 
 @torch.no_grad()

@@ -95,6 +95,11 @@ def is_member(group) -> bool:
     return group is None or group is not GroupMember.NON_GROUP_MEMBER
 
 
+def knows(group) -> bool:
+    """Whether a group is one of the running job."""
+    return group is _world.default or group in _world.groups
+
+
 def resolve(group) -> ProcessGroup:
     """The group itself, for None and for the group; an error for anything else."""
     if group is None or group is _world.default:
@@ -438,8 +443,44 @@ def split_group(parent_pg=None, split_ranks=None, timeout=None, pg_options=None,
 
 
 def shrink_group(ranks_to_exclude, group=None, shrink_flags: int = 0, pg_options=None):
-    """Not there: after a failure, start the job anew (``torchrun --max-restarts``)."""
-    raise NotImplementedError(
-        "shrink_group: a job goes on after a failure by being started anew (torchrun --max-restarts), or call new_group "
-        "with the ranks that remain before one leaves"
-    )
+    """The group without some of its places, which the others call together; also when those have died.
+
+    The default group's place is taken: all groups end, and the ranks that are left are counted anew.  What has been
+    sent and not received is lost.
+
+    Raises ValueError for places that are not in the group or leave nobody, RuntimeError on a rank that is excluded,
+    TypeError for a backend that needs all ranks.
+
+    >>> dist = torch.distributed
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> if dist.get_world_size() > 3:  # rank 3 has died
+    ...     _ = dist.shrink_group([3])
+    >>> dist.destroy_process_group()
+    """
+    old = resolve(group)
+    entry = _world.groups[old]
+    places = list(ranks_to_exclude)
+    if not places or len(set(places)) != len(places) or not all(p in range(old.size()) for p in places):
+        raise ValueError(
+            f"shrink_group: ranks_to_exclude must be different places from 0 to {old.size() - 1}, got {places}"
+        )
+    left = [place for place in range(old.size()) if place not in places]
+    if not left:
+        raise ValueError("shrink_group: ranks_to_exclude are all ranks of the group")
+    if old.rank() in places:
+        raise RuntimeError(f"shrink_group: rank {old.rank()} is one of those to exclude, and only the others call it")
+    if entry.store is None:
+        raise TypeError(f"shrink_group: backend {entry.backend!r} needs all ranks until the job ends")
+    timeout = timedelta(seconds=entry.timeout)
+    store = PrefixStore("without/" + ",".join(map(str, places)), entry.store)
+    if old is _world.default:
+        destroy_process_group()
+        init_process_group(
+            entry.backend, store=store, rank=left.index(old.rank()), world_size=len(left), timeout=timeout,
+            pg_options=pg_options,
+        )  # fmt: skip
+        return default_group()
+    made = create(Backend(entry.backend), store, left.index(old.rank()), len(left), entry.timeout, pg_options)
+    made._name, made._store, made._description = f"{entry.name} without {places}", store, "shrunk"
+    _world.groups[made] = _Entry(made._name, [entry.ranks[p] for p in left], entry.backend, store, entry.timeout)
+    return made

@@ -1,6 +1,7 @@
 """Ranks in a grid, with a group of processes along each of its dims."""
 
 import math
+import weakref
 
 import torch
 
@@ -42,6 +43,7 @@ class DeviceMesh:
         self._coordinate = place[0].tolist() if len(place) else None
         self._groups = [self._along(dim) for dim in range(self.mesh.dim())]
         self._parent = None
+        _known[self._name()] = self
 
     def _along(self, dim):
         if (
@@ -114,6 +116,7 @@ class DeviceMesh:
         part._coordinate = [self._coordinate[d] for d in dims]
         part._groups = [self._groups[d] for d in dims]
         part._parent = self
+        _known.setdefault(part._name(), part)
         return part
 
     def _get_root_mesh(self):
@@ -128,7 +131,14 @@ class DeviceMesh:
         made.device_type, made.mesh = device_type, torch.tensor(world.get_process_group_ranks(group))
         made.mesh_dim_names = None if mesh_dim_names is None else tuple(mesh_dim_names)
         made._coordinate, made._groups, made._parent = [world.get_rank(group)], [group], None
+        _known.setdefault(made._name(), made)
         return made
+
+    def _name(self):
+        return self.device_type, str(self.mesh.tolist()), self.mesh_dim_names
+
+    def __reduce__(self):
+        return _again, (self.device_type, self.mesh.tolist(), self.mesh_dim_names)
 
     def __enter__(self):
         _current.append(self)
@@ -152,6 +162,14 @@ class DeviceMesh:
 
 
 _current: list = []
+_known: "weakref.WeakValueDictionary[tuple, DeviceMesh]" = weakref.WeakValueDictionary()
+
+
+def _again(device_type, ranks, names):
+    """The mesh that was pickled: one of this job that is like it, else a new one, which all ranks then make."""
+    found = _known.get((device_type, str(ranks), names))
+    alive = found is not None and world.is_initialized() and all(g is None or world.knows(g) for g in found._groups)
+    return found if alive else DeviceMesh(device_type, ranks, mesh_dim_names=names)
 
 
 def current_mesh() -> DeviceMesh:

@@ -11,6 +11,7 @@ from .. import _collectives as collectives
 from .. import _objects
 from .. import _world as world
 from ..algorithms.join import Join, Joinable, JoinHook
+from . import precision
 from .reducer import Reducer
 from .sparse import parameters_of_sparse_layers
 
@@ -31,6 +32,7 @@ class DistributedDataParallel(nn.Module, Joinable):
         find_unused_parameters: parameters may have no part in an output; costs a walk through the graph
         gradient_as_bucket_view: gradients are views of the buckets, which saves a copy
         static_graph: the parameters without part are the same in each iteration
+        mixed_precision: a ``_MixedPrecision``, in which dtypes to compute and to send gradients
 
     Raises RuntimeError when the ranks' parameters differ in number, shape or dtype, and when the reduction of an
     iteration was not finished before the next.
@@ -74,7 +76,6 @@ class DistributedDataParallel(nn.Module, Joinable):
         for name, value in {
             "delay_all_reduce_named_params": delay_all_reduce_named_params,
             "param_to_hook_all_reduce": param_to_hook_all_reduce,
-            "mixed_precision": mixed_precision,
             "bucket_cap_mb_list": bucket_cap_mb_list,
         }.items():
             if value is not None:
@@ -120,14 +121,16 @@ class DistributedDataParallel(nn.Module, Joinable):
         if self.bucket_bytes_cap <= 0:
             raise ValueError(f"DistributedDataParallel: bucket_cap_mb must be positive, got {bucket_cap_mb}")
         self.require_backward_grad_sync = self.require_forward_param_sync = True
-        self.mixed_precision = None
+        self.mixed_precision = mixed_precision
+        if mixed_precision is not None:
+            precision.check(mixed_precision, self)
         if init_sync:
             _compare(self._named, self.process_group)
             _copy_from(0, [*(p for _, p in named), *self._buffers_to_sync()], self.process_group)
         self.reducer = self._make_reducer()
 
     def _make_reducer(self):
-        return Reducer(
+        reducer = Reducer(
             self._named,
             self.process_group,
             self.bucket_bytes_cap,
@@ -136,6 +139,9 @@ class DistributedDataParallel(nn.Module, Joinable):
             self.static_graph,
             parameters_of_sparse_layers(self.module),
         )
+        if self.mixed_precision is not None:
+            reducer.hook = precision.hook(self.mixed_precision, self.process_group)
+        return reducer
 
     def _buffers_to_sync(self):
         return [b for n, b in self.module.named_buffers() if n not in self.parameters_to_ignore]
@@ -152,7 +158,10 @@ class DistributedDataParallel(nn.Module, Joinable):
                 self.reducer.divisor = self._join_config.join.active
         if self.will_sync_module_buffers():
             _copy_from(self._authority(), self._buffers_to_sync(), self.process_group)
-        outputs = self.module(*inputs, **kwargs)
+        if self.mixed_precision is None:
+            outputs = self.module(*inputs, **kwargs)
+        else:
+            outputs = precision.forward(self, inputs, kwargs)
         self.require_forward_param_sync = self.require_backward_grad_sync or not torch.is_grad_enabled()
         if reducing:
             self.reducer.prepare(list(_tensors(outputs)) if self.find_unused_parameters or self.static_graph else ())

@@ -147,10 +147,11 @@ class Reducer:
 
     def put(self, bucket, k, grad):
         view = bucket.views[k]
+        if self.hook is None and self.divisor != 1 and grad.dtype == view.dtype:
+            torch.div(grad, self.divisor, out=view)
+            return
         if grad.data_ptr() != view.data_ptr() or grad.stride() != view.stride():
             view.copy_(grad)
-        if self.hook is None and self.divisor != 1:
-            view.div_(self.divisor)
 
     def on_gradient(self, parameter):
         if not self.armed:
@@ -201,7 +202,9 @@ class Reducer:
                     f"{type(bucket.future).__name__}"
                 )
             return
-        options = _options.AllreduceOptions(reduceOp=ReduceOp.SUM, asyncOp=True)
+        # The last one is waited for at once: no thread in the background need go forward with it.
+        last = bucket.index == len(self.buckets) - 1 and not self.sparse_missing
+        options = _options.AllreduceOptions(reduceOp=ReduceOp.SUM, asyncOp=not last)
         bucket.future = self.group.allreduce([bucket.line], options)
 
     def finish(self):

@@ -40,9 +40,10 @@ class Endings:
         del self.by_fd[peer.socket.fileno()]
         peer.socket.close()
         peer.outgoing.clear()
+        self._look_at_boards()  # it may have done its part before
         for task in list(self.tasks):
-            needs = [one for one in task.pending if not one.done]
-            if any(one.peer == peer.rank or (one.peer is None and self._alone(task)) for one in needs):
+            needs = [one.ranks() for one in task.pending if not one.done]
+            if any(peer.rank in ranks or (not ranks and self._alone(task)) for ranks in needs):
                 self._fail(f"{task.text}: {peer.gone}")
                 break
 
@@ -54,6 +55,10 @@ class Endings:
         if self.failure is not None:
             return
         self.failure = reason
+        self.gatherings = []
+        for group in self.groups.values():
+            if group.board is not None:
+                group.board.withdraw()
         for task in list(self.tasks):
             self._finish(task, reason if reason.startswith(task.text) else f"{task.text}: {reason}")
         if not told:
@@ -115,6 +120,8 @@ class Endings:
                     peer.gone = "the process group has been destroyed"
                     peer.socket.close()
             self.by_fd.clear()
+            if self.memory is not None:
+                self.memory.close()
             if self.sleeping:
                 self._ring()
             self.unattended.notify_all()

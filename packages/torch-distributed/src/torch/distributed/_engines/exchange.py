@@ -2,7 +2,7 @@
 
 import contextlib
 
-from . import collectives
+from . import collectives, near
 from .frames import DATA, NOTICE, Header
 from .transfers import Refused
 
@@ -13,7 +13,8 @@ class Exchange:
     def __init__(self, mesh, group, task):
         self.mesh, self.group, self.task = mesh, group, task
         self.rank, self.size = group.place[mesh.rank], len(group.ranks)
-        self.collectives = collectives
+        self.board = group.board
+        self.collectives = collectives if group.board is None else near
 
     def send(self, place, view, step=0, tag=None):
         number = self.task.number if tag is None else tag
@@ -31,6 +32,18 @@ class Exchange:
         header = Header(NOTICE, self.task.request, self.group.number, self.task.number, 0, 0)
         with contextlib.suppress(Refused):  # one that has left has sent what we wait for, or we will hear of it
             self.mesh.post_send(self.group.ranks[place], header, None)
+
+    def gathering(self, gathering):
+        """Wait for ranks at the group's board."""
+        return self.mesh.post_gathering(gathering)
+
+    def compare(self, round, whom):
+        """Refuse what another rank has called at the board in a round, if it is not what we have."""
+        place = self.board.compare(round, whom)
+        if place is not None:
+            number, mine = self.board.called(self.rank, round)
+            other, theirs = self.board.called(place, round)
+            raise Refused(self.mesh.disagreement(self.group, number, mine, self.group.ranks[place], theirs, other))
 
     def others(self):
         """All other places, beginning behind our own, so that not all ranks turn to one at once."""

@@ -32,8 +32,13 @@ class FlatGroup(ProcessGroup):
         """Start to send or receive; a Work, which tells in ``found`` who has sent."""
         raise NotImplementedError
 
+    _device_type = "cpu"
+
+    def _code(self, what, tensor):
+        return memory.code(what, tensor, self._device_type)
+
     def _line(self, what, tensor):
-        return memory.code(what, tensor), memory.flat(tensor)
+        return self._code(what, tensor), memory.flat(tensor)
 
     # ---- collectives
 
@@ -70,7 +75,7 @@ class FlatGroup(ProcessGroup):
             raise ValueError("all_reduce_coalesced: the list of tensors is empty")
         if len({t.dtype for t in tensors}) > 1:
             raise TypeError("all_reduce_coalesced: the tensors must have one dtype")
-        code = [memory.code("all_reduce_coalesced", t) for t in tensors][0]
+        code = [self._code("all_reduce_coalesced", t) for t in tensors][0]
         line = torch.cat([t.detach().reshape(-1) for t in tensors])
         op = _reduce.check("all_reduce_coalesced", opts.reduceOp, line.dtype)
 
@@ -217,7 +222,7 @@ class FlatGroup(ProcessGroup):
             for out, filled in zip(outputs, coming, strict=True):
                 self._received(out, filled)
 
-        request = Request(frames.CODES["all_to_all"], memory.code("all_to_all", inputs[0]))
+        request = Request(frames.CODES["all_to_all"], self._code("all_to_all", inputs[0]))
         return self._submit("all_to_all", request, steps, opts, outputs, str(inputs[0].dtype))
 
     def alltoall_base(self, output, input, output_split_sizes, input_split_sizes, opts=None):
@@ -313,7 +318,7 @@ class FlatGroup(ProcessGroup):
             count = len(tensors) if isinstance(tensors, (list, tuple)) else type(tensors).__name__
             raise ValueError(f"{what}: {name} must be a list of {self._size} tensors, one for each rank; got {count}")
         for i, tensor in enumerate(tensors):
-            memory.code(what, tensor)
+            self._code(what, tensor)
             if dtype is not None and tensor.dtype != dtype:
                 raise ValueError(f"{what}: {name}[{i}] is {tensor.dtype}, the tensor is {dtype}")
             if like is not None and tensor.numel() != like.numel():

@@ -10,13 +10,17 @@ import time
 from .._errors import DistNetworkError, DistStoreError
 from .._stores.tcp import TCPStore
 from .._stores.wire import dial, receive, send
+from . import board
 
 GREETING = "torch.distributed rank 1"
 LOOK_EVERY = 0.5  # seconds between two looks for what another rank says has gone wrong
 
 
-def meet(store, rank: int, size: int, timeout: float) -> list:
-    """One connected socket to each other rank (None at our own place), or an error that every waiting rank gets."""
+def meet(store, rank: int, size: int, timeout: float) -> tuple:
+    """A connected socket to each other rank (None at our own place), and memory shared with those near, or None.
+
+    What goes wrong is an error that every waiting rank gets.
+    """
     deadline = time.monotonic() + timeout
     size_before = store.compare_set("size", "", str(size)).decode()
     if size_before != str(size):
@@ -25,6 +29,8 @@ def meet(store, rank: int, size: int, timeout: float) -> list:
     token = secrets.token_hex(16)
     listening = listen(hosts)
     near = listen_near(token)
+    memory = board.offer() if near and size > 1 else None
+    met = False
     try:
         card = {
             "hosts": hosts,
@@ -41,17 +47,60 @@ def meet(store, rank: int, size: int, timeout: float) -> list:
         sockets: list = [None] * size
         for other in range(rank):
             sockets[other] = _dial(store, rank, other, timeout, deadline)
+            _swap(sockets[other], other, memory, deadline)
         for _ in range(rank + 1, size):
             missing = [r for r in range(rank + 1, size) if sockets[r] is None]
             other, connection = _accept(
                 store, [listening, *([near] if near else [])], token, missing, rank, timeout, deadline
             )
             sockets[other] = connection
-        return sockets
+            _swap(connection, other, memory, deadline)
+        _introduce(sockets, memory, deadline)
+        met = True
+        return sockets, memory
     finally:
+        if memory is not None and not met:
+            memory.close()
+            os.close(memory.bell)
         listening.close()
         if near:
             near.close()
+
+
+def _swap(connection, other, memory, deadline):
+    """Give a rank of this machine our memory, and the bell that wakes us; and take its own."""
+    if connection.family != socket.AF_UNIX:
+        return
+    connection.settimeout(max(0.0, deadline - time.monotonic()))
+    try:
+        ours = [] if memory is None else [memory.fd, memory.bell]
+        socket.send_fds(connection, [b"m"], ours)
+        said, fds, _, _ = socket.recv_fds(connection, 1, 2, socket.MSG_CMSG_CLOEXEC)
+    except OSError as error:
+        raise DistNetworkError(f"init_process_group: rank {other} was lost while the ranks met ({error})") from None
+    if not said:
+        raise DistNetworkError(f"init_process_group: rank {other} left while the ranks met")
+    if memory is not None and len(fds) == 2:
+        memory.look_at(other, *fds)
+    else:
+        for fd in fds:
+            os.close(fd)
+
+
+def _introduce(sockets, memory, deadline):
+    """Tell the ranks of this machine whose memory we see, so that all know which groups share theirs."""
+    seen = 0 if memory is None else sum(1 << rank for rank in memory.seen)
+    near = [rank for rank, one in enumerate(sockets) if one is not None and one.family == socket.AF_UNIX]
+    rank = None
+    try:
+        for rank in near:
+            send(sockets[rank], b"%x" % seen, deadline)
+        for rank in near:
+            said = int(receive(sockets[rank], deadline, 1 << 16), 16)
+            if memory is not None:
+                memory.sees[rank] = said
+    except OSError as error:
+        raise DistNetworkError(f"init_process_group: rank {rank} was lost while the ranks met ({error})") from None
 
 
 def fail(store, reason: str):

@@ -14,14 +14,15 @@ COMBINE = {
 }  # fmt: skip
 
 
-def code(what: str, tensor) -> int:
-    """The number of a tensor's dtype; an error when its memory cannot be sent."""
+def code(what: str, tensor, device: str = "cpu") -> int:
+    """The number of a tensor's dtype; an error when its memory cannot be sent by what carries tensors of a device."""
     if not isinstance(tensor, torch.Tensor):
         raise TypeError(f"{what}: expected a tensor, got {type(tensor).__name__}")
     if tensor.layout != torch.strided:
         raise NotImplementedError(f"{what}: sparse tensors are not sent; use .to_dense()")
-    if tensor.device.type != "cpu":
-        raise ValueError(f"{what}: the tensor is on {tensor.device}; this group carries tensors of the CPU")
+    if tensor.device.type != device:
+        whose = "the CPU" if device == "cpu" else device
+        raise ValueError(f"{what}: the tensor is on {tensor.device}; this group carries tensors of {whose}")
     if tensor.dtype not in CODES:
         raise TypeError(f"{what}: tensors of {tensor.dtype} are not sent")
     return CODES[tensor.dtype]

@@ -32,15 +32,19 @@ _meshes: "weakref.WeakSet[Mesh]" = weakref.WeakSet()
 class Mesh(Progress, Messages, Agreement, Endings):
     """The connections of rank ``rank`` to all others, by rank."""
 
-    def __init__(self, rank, sockets):
+    def __init__(self, rank, sockets, memory=None):
         self.rank, self.size = rank, len(sockets)
+        self.memory = memory  # shared with the other ranks of this machine; None where there is none
         self.pid = os.getpid()
         self.peers = [None if s is None else Peer(r, s) for r, s in enumerate(sockets)]
         self.by_fd = {peer.socket.fileno(): peer for peer in self.peers if peer}
         self.epoll = select.epoll()
         for fd in self.by_fd:
             self.epoll.register(fd, select.EPOLLIN)
-        self.bell = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC) if hasattr(os, "eventfd") else None
+        if memory is not None:
+            self.bell = memory.bell
+        else:
+            self.bell = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC) if hasattr(os, "eventfd") else None
         self.bell_pipe = None if self.bell is not None else _pipe()
         self.epoll.register(self._bell_reader(), select.EPOLLIN)
         self.mutex = threading.Lock()
@@ -52,6 +56,7 @@ class Mesh(Progress, Messages, Agreement, Endings):
         self.groups: dict = {}
         self.tasks: set = set()
         self.ready: deque = deque()
+        self.gatherings: list = []  # [when to tell the others that we wait for them, or None; Gathering]
         self.finished: list = []  # callbacks to run without the mutex
         self.failure = None
         self.closed = False
@@ -61,7 +66,8 @@ class Mesh(Progress, Messages, Agreement, Endings):
 
     def group(self, number, ranks, name):
         with self.mutex:
-            group = self.groups[number] = Group(number, ranks, name)
+            board = None if self.memory is None else self.memory.board(number, ranks, self.rank)
+            group = self.groups[number] = Group(number, ranks, name, board)
         return group
 
     def submit(self, group, request: Request, steps, patience: float, text: str, attended: bool, late=None) -> Task:
@@ -165,6 +171,8 @@ class Mesh(Progress, Messages, Agreement, Endings):
             if peer is not None:
                 peer.socket.close()
         self.epoll.close()
+        if self.memory is not None:
+            self.memory.close()
         for fd in [self.bell] if self.bell is not None else self.bell_pipe:
             os.close(fd)
 

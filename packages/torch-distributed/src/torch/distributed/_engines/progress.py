@@ -7,7 +7,10 @@ import threading
 import time
 from collections import deque
 
+from .frames import NOTICE, Header
 from .transfers import Refused
+
+NUDGE = 0.1  # seconds of waiting at a board, after which the others are told what for
 
 
 class Progress:
@@ -30,6 +33,7 @@ class Progress:
                     peer = self.by_fd.get(fd)
                     if peer is None:
                         self._hush()
+                        self._look_at_boards()
                         continue
                     if what & select.EPOLLOUT:
                         self._write(peer)
@@ -47,6 +51,7 @@ class Progress:
 
     def _patience(self):
         deadlines = [task.deadline for task in self.tasks if task.deadline is not None]
+        deadlines += [when for when, _ in self.gatherings if when is not None]
         return max(0.0, min(deadlines) - time.monotonic()) if deadlines else None
 
     def _attend_in_background(self):
@@ -99,14 +104,19 @@ class Progress:
     def _start(self, task):
         if task.deadline is None:
             task.deadline = time.monotonic() + task.patience
-        if task.collective:
-            for rank in task.group.ranks:
-                peer = self.peers[rank]
-                if peer is not None and peer.unexpected:
-                    for arrivals in list(peer.unexpected.values()):
-                        for arrival in arrivals:
-                            self._compare(peer, arrival.header)
-        self._advance(task)
+        try:
+            self._compare_arrivals(task)
+        except Refused as error:
+            return self._fail(str(error))
+        return self._advance(task)
+
+    def _compare_arrivals(self, task):
+        """Look whether what others have sent already is of the call that we begin."""
+        for peer in [self.peers[rank] for rank in task.group.ranks] if task.collective else []:
+            if peer is not None and peer.unexpected:
+                for arrivals in list(peer.unexpected.values()):
+                    for arrival in arrivals:
+                        self._compare(peer, arrival.header)
 
     def _advance(self, task):
         if task.done:
@@ -157,12 +167,43 @@ class Progress:
             if task.left == 0:
                 self.ready.append(task)
 
+    def post_gathering(self, gathering):
+        """Wait for what other ranks publish at a board."""
+        if gathering.board.wants(gathering):
+            gathering.done = True
+            return gathering
+        for rank in gathering.ranks():
+            if self.peers[rank].gone is not None:
+                raise Refused(self.peers[rank].gone)
+        self.gatherings.append([time.monotonic() + NUDGE, gathering])
+        return gathering
+
+    def _look_at_boards(self):
+        came = [one for _, one in self.gatherings if one.board.has_come(one)]
+        if came:
+            self.gatherings = [entry for entry in self.gatherings if entry[1] not in came]
+            for one in came:
+                self._complete(one)
+
+    def _nudge(self, gathering):
+        """Tell those who let us wait at a board what we call: they may wait for a message that we do not send."""
+        task = gathering.task
+        for rank in gathering.ranks():
+            header = Header(NOTICE, task.request, task.group.number, task.number, 0, 0)
+            with contextlib.suppress(Refused):  # one that has left is lost: we will hear of it
+                self.post_send(rank, header, None)
+
     def _look_at_the_clock(self):
         now = time.monotonic()
+        for entry in self.gatherings:
+            when, gathering = entry
+            if when is not None and when <= now:
+                entry[0] = None
+                self._nudge(gathering)
         for task in [t for t in self.tasks if t.deadline is not None and t.deadline <= now]:
             if task.done:
                 continue
-            waits = sorted({one.peer for one in task.pending if not one.done and one.peer is not None})
+            waits = sorted({rank for one in task.pending if not one.done for rank in one.ranks()})
             whom = f"rank {', '.join(map(str, waits))}" if waits else "any rank"
             reason = f"{task.text}: timed out after {task.patience:g} s: rank {self.rank} still waits for {whom}"
             if task.late is not None:

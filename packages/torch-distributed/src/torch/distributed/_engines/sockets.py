@@ -28,7 +28,7 @@ class SocketGroup(FlatGroup):
     @classmethod
     def join(cls, store, rank, size, timeout, backend, name="default"):
         """The group of all ranks that meet at a store."""
-        mesh = Mesh(rank, meet(store, rank, size, timeout))
+        mesh = Mesh(rank, *meet(store, rank, size, timeout))
         return cls(mesh, 0, range(size), name, backend, timeout, True)
 
     def part(self, number, ranks, name, timeout):
@@ -36,7 +36,8 @@ class SocketGroup(FlatGroup):
         return SocketGroup(self._mesh, number, ranks, name, self._backend, timeout, False)
 
     def engine(self):
-        return "sockets between the ranks, of torch-distributed itself"
+        how = "sockets between the ranks" if self._group.board is None else "memory that the ranks share, and sockets"
+        return f"{how}, of torch-distributed itself"
 
     def shutdown(self, farewell="destroy_process_group"):
         if self._owns_mesh:
@@ -123,5 +124,5 @@ class ProcessGroupGloo(SocketGroup):
 
     def __init__(self, store, rank, size, timeout=1800.0):
         seconds = to_seconds(timeout)
-        super().__init__(Mesh(rank, meet(store, rank, size, seconds)), 0, range(size), "", "gloo", seconds, True)
+        super().__init__(Mesh(rank, *meet(store, rank, size, seconds)), 0, range(size), "", "gloo", seconds, True)
         self._store = store

@@ -23,6 +23,10 @@ class Transfer:
         self.task = self.data = None
         self.done = self.started = False
 
+    def ranks(self):
+        """The ranks that it waits for, as far as that is known."""
+        return [] if self.peer is None else [self.peer]
+
 
 class Task:
     """An operation in progress; ``steps`` is its generator."""
@@ -73,8 +77,9 @@ class Arrival:
 class Group:
     """What the mesh knows of a process group: the order of its collectives, and their requests."""
 
-    def __init__(self, number, ranks, name):
+    def __init__(self, number, ranks, name, board=None):
         self.number, self.ranks, self.name = number, ranks, name
+        self.board = board  # memory that all its ranks see, or None
         self.place = {rank: place for place, rank in enumerate(ranks)}
         self.counter = 0
         self.queue: deque = deque()

@@ -29,7 +29,7 @@ def to_seconds(timeout, what="timeout") -> float:
 class Store:
     """Keys (str) with values (bytes) that all processes of a job see.
 
-    Reading a key waits until somebody has set it, at most ``timeout``.  A store of another kind is a subclass that
+    Reading a key waits until it has been set, at most ``timeout``.  A store of another kind is a subclass that
     defines ``_apply(request, arguments, deadline)`` for the requests of :mod:`torch.distributed._stores.table`.
 
     >>> from torch.distributed import HashStore

@@ -25,7 +25,7 @@ def _again(text, failures):
 
 
 class Together:
-    """The ranks of a group, or (None) this process alone."""
+    """The ranks of a group, or (None) only this process."""
 
     def __init__(self, group):
         self.group = group

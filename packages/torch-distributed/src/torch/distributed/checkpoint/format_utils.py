@@ -39,7 +39,7 @@ class _EmptyStateDictLoadPlanner(DefaultLoadPlanner):
 def _load_state_dict(
     state_dict, storage_reader, process_group=None, coordinator_rank=0, no_dist=False, planner=None
 ) -> None:
-    """Read into a state by a reader and a planner of one's own; with ``no_dist`` on this rank alone."""
+    """Read into a state by a reader and a planner of one's own; with ``no_dist`` only on this rank."""
     if coordinator_rank:
         raise NotImplementedError("_load_state_dict: the first rank coordinates")
     _load(state_dict, storage_reader, planner, Together(None if no_dist else process_group))

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import torch
+from torch._pytree import tree_map, tree_map_only
 from torch.nn.parallel import DistributedDataParallel
 
 from .. import _collectives as collectives
@@ -72,18 +73,10 @@ def _as_asked(tree, options):
     """The values whole where that was asked for; {} on ranks that are to have nothing."""
     if not options.full_state_dict:
         return tree
-    whole = _mapped(lambda value: value.full_tensor() if isinstance(value, DTensor) else value, tree)
+    whole = tree_map_only(DTensor, DTensor.full_tensor, tree)
     if options.cpu_offload and world.is_initialized() and world.get_rank() != 0:
         return {}
     return whole
-
-
-def _mapped(function, tree):
-    if isinstance(tree, dict):
-        return {key: _mapped(function, value) for key, value in tree.items()}
-    if isinstance(tree, list):
-        return [_mapped(function, value) for value in tree]
-    return function(tree)
 
 
 def get_model_state_dict(model, *, submodules=None, options=None) -> dict:
@@ -158,7 +151,7 @@ def _from_first(state):
         tensors.append(value.detach().contiguous())
         return _Place(len(tensors) - 1, tuple(value.shape), value.dtype)
 
-    skeleton = [_mapped(taken, state) if first else None]
+    skeleton = [tree_map(taken, state) if first else None]
     _objects.broadcast_object_list(skeleton, src=0)
 
     def filled(value):
@@ -168,7 +161,7 @@ def _from_first(state):
         collectives.broadcast(tensor, 0)
         return tensor
 
-    return _mapped(filled, skeleton[0])
+    return tree_map(filled, skeleton[0])
 
 
 @dataclass

@@ -103,7 +103,7 @@ class StateDictConfig:
 
 @dataclass
 class FullStateDictConfig(StateDictConfig):
-    """Whole tensors, with ``rank0_only`` on rank 0 alone."""
+    """Whole tensors, with ``rank0_only`` only on rank 0."""
 
     rank0_only: bool = False
 
@@ -129,7 +129,7 @@ class OptimStateDictConfig:
 
 @dataclass
 class FullOptimStateDictConfig(OptimStateDictConfig):
-    """Whole tensors, with ``rank0_only`` on rank 0 alone."""
+    """Whole tensors, with ``rank0_only`` only on rank 0."""
 
     rank0_only: bool = False
 

@@ -22,7 +22,7 @@ def _place(group, rank):
 
 def _linear(what, op):
     if op.name not in ("SUM", "AVG"):
-        raise NotImplementedError(f"torch.distributed.nn.{what}: the gradient is there for SUM and AVG, not for {op!r}")
+        raise NotImplementedError(f"torch.distributed.nn.{what}: the gradient exists for SUM and AVG, not for {op!r}")
 
 
 class _AllReduce(Function):

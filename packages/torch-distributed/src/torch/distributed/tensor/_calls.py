@@ -1,6 +1,7 @@
 """What operators make of spread tensors: on the pieces where that is the same, else on whole ones."""
 
 import torch
+from torch._pytree import tree_iter, tree_map_only
 
 from .. import _collectives as collectives
 from . import _debug, _dims, _losses, _plans, _products, _rules, _views
@@ -13,7 +14,7 @@ from .placement_types import Partial, Replicate, Shard
 def call(func, args, kwargs):
     """``func(*args, **kwargs)``, where some of the tensors are DTensors."""
     name = getattr(func, "__name__", str(func))
-    spread = list(_spread([args, kwargs]))
+    spread = leaves_of(DTensor, [args, kwargs])
     mesh = spread[0]._spec.mesh
     if any(one._spec.mesh != mesh for one in spread):
         raise ValueError(f"{name}: the DTensors are of different meshes")
@@ -48,41 +49,14 @@ def _on_pieces(name, func, args, kwargs):
         rule = _views.VIEWS[name](func)
     if rule is None:
         return None
-    if any(not isinstance(one, DTensor) for one in _tensors([args, kwargs])):
+    if any(not isinstance(one, DTensor) for one in leaves_of(torch.Tensor, [args, kwargs])):
         _mixed(name)
     return rule(*args, **kwargs)
 
 
-def _tensors(value):
-    if isinstance(value, torch.Tensor):
-        yield value
-    elif isinstance(value, (list, tuple)):
-        for one in value:
-            yield from _tensors(one)
-    elif isinstance(value, dict):
-        yield from _tensors(list(value.values()))
-
-
-def _spread(value):
-    if isinstance(value, DTensor):
-        yield value
-    elif isinstance(value, (list, tuple)):
-        for one in value:
-            yield from _spread(one)
-    elif isinstance(value, dict):
-        yield from _spread(list(value.values()))
-
-
-def _mapped(function, value):
-    """Nested lists, tuples and dictionaries with the tensors that ``function`` makes of those in them."""
-    if isinstance(value, torch.Tensor):
-        return function(value)
-    if isinstance(value, (list, tuple)):
-        items = [_mapped(function, one) for one in value]
-        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
-    if isinstance(value, dict):
-        return {key: _mapped(function, one) for key, one in value.items()}
-    return value
+def leaves_of(kind, tree) -> list:
+    """The leaves of a class, from left to right."""
+    return [leaf for leaf in tree_iter(tree) if isinstance(leaf, kind)]
 
 
 def _pointwise(name, func, args, kwargs, spread):
@@ -131,9 +105,11 @@ def _pointwise(name, func, args, kwargs, spread):
         target = kwargs["out"] if "out" in kwargs else args[0]
         if target._spec.placements != spec.placements:
             raise NotImplementedError(f"{name}: out lies on the ranks in another way than the arguments")
-        func(*_mapped(aligned, args), **_mapped(aligned, kwargs))
+        args, kwargs = tree_map_only(torch.Tensor, aligned, (args, kwargs))
+        func(*args, **kwargs)
         return target
-    result = func(*_mapped(aligned, args), **_mapped(aligned, kwargs))
+    args, kwargs = tree_map_only(torch.Tensor, aligned, (args, kwargs))
+    result = func(*args, **kwargs)
     return wrap(result, spec)
 
 
@@ -156,7 +132,8 @@ def _broadcast(name, func, args, kwargs, spread, shape):
                 _mixed(name)
             return tensor
 
-        return func(*_mapped(own, args), **_mapped(own, kwargs))
+        own_args, own_kwargs = tree_map_only(torch.Tensor, own, (args, kwargs))
+        return func(*own_args, **own_kwargs)
 
     return _plans.carry_out(_plans.Plan(spread, labels, [(shape, tuple(range(len(shape))))], run))
 
@@ -174,7 +151,8 @@ def _on_wholes(name, func, args, kwargs, mesh):
     def replica(tensor):
         return wrap(tensor, Spec(mesh, (Replicate(),) * mesh.ndim, tensor.shape))
 
-    return _mapped(replica, func(*_mapped(whole, args), **_mapped(whole, kwargs)))
+    args, kwargs = tree_map_only(torch.Tensor, whole, (args, kwargs))
+    return tree_map_only(torch.Tensor, replica, func(*args, **kwargs))
 
 
 def _mixed(name):

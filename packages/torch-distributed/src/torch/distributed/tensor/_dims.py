@@ -125,7 +125,7 @@ def _whole(name):
 
 
 def _of_one_dim(name, several):
-    """``max``, ``argmax`` and their kin: of one dim, with the places where they were found."""
+    """``max``, ``argmax`` and the like: of one dim, with the places where they were found."""
     function = getattr(torch, name)
 
     def plan(x, dim=None, keepdim=False, **kwargs):

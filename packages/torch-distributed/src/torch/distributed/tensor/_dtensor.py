@@ -80,14 +80,28 @@ class DTensor(torch.Tensor):
     def redistribute(
         self, device_mesh=None, placements=None, *, async_op=False, forward_dtype=None, backward_dtype=None
     ):
-        """The same tensor under other placements of its mesh; all ranks must call it."""
+        """The same tensor under other placements, or on another mesh of the same ranks; all ranks must call it."""
         if device_mesh is not None and device_mesh != self._spec.mesh:
-            raise NotImplementedError("DTensor.redistribute: to another mesh goes by full_tensor and distribute_tensor")
+            return self._on_mesh(device_mesh, placements)
         wanted = settled(placements, self._spec.mesh, len(self._spec.shape))
         if wanted == self._spec.placements:
             return self
         with _plain():
             return wrap(redistribute(self.to_local(), self._spec, wanted), self._spec.with_placements(wanted))
+
+    def _on_mesh(self, mesh, placements):
+        """By way of the whole, of which every rank then cuts its new piece."""
+        wanted = settled(placements, mesh, len(self._spec.shape))
+        here, there = (sorted(one.mesh.flatten().tolist()) for one in (self._spec.mesh, mesh))
+        if here != there:
+            raise ValueError(
+                f"DTensor.redistribute: both meshes must have the same ranks, got {here} and {there}; ranks that hold "
+                "nothing of a tensor take it over with full_tensor and distribute_tensor"
+            )
+        whole = self.redistribute(placements=self._spec.replicated.placements)
+        spec = Spec(mesh, wanted, self._spec.shape)
+        with _plain():
+            return wrap(redistribute(whole.to_local(), spec.replicated, wanted), spec)
 
     # ---- what is known of it
 
@@ -166,9 +180,8 @@ class DTensor(torch.Tensor):
         return memo[id(self)]
 
     def __reduce_ex__(self, protocol):
-        raise NotImplementedError(
-            "a DTensor is not pickled: torch.distributed.checkpoint saves each rank's piece, and .full_tensor() is whole"
-        )
+        spec = self._spec
+        return again, (type(self), self._local_tensor, spec.mesh, spec.placements, spec.shape, self.requires_grad)
 
     def _as_parameter(self, requires_grad):
         return Piece(self._local_tensor, self._spec, requires_grad=requires_grad)
@@ -189,6 +202,11 @@ def wrap(local, spec):
     made = local.as_subclass(DTensor)
     made._spec = spec
     return made
+
+
+def again(kind, piece, mesh, placements, shape, requires_grad):
+    """A DTensor from a rank's pickled piece; every rank reads its own."""
+    return kind(piece, Spec(mesh, placements, shape), requires_grad=requires_grad)
 
 
 def _said(placements) -> str:

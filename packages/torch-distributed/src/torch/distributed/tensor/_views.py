@@ -120,7 +120,7 @@ def _matched(before, after):
 
 
 def _shaped(func):
-    """``reshape`` and its kin: pieces of the first of some dims are pieces of the first dim that they become."""
+    """``reshape`` and the like: pieces of the first of some dims are pieces of the first dim that they become."""
 
     def plan(x, *args, **kwargs):
         if not _plain(args) or any(isinstance(one, torch.dtype) for one in args) or "dtype" in kwargs:

@@ -8,10 +8,11 @@ import weakref
 import torch
 from torch.futures import Future
 
+from ... import _options
 from ..._errors import DistBackendError
 from ..._stores.base import to_seconds
 from ..._work import Work
-from .. import collectives, memory
+from .. import collectives, memory, monitored
 from ..group import FlatGroup
 from ..meeting import addresses
 from . import library
@@ -24,7 +25,7 @@ class GlooGroup(FlatGroup):
 
     def __init__(self, store, rank, size, timeout, name="libgloo"):
         super().__init__(rank, range(size), name, "libgloo", timeout)
-        self._store, self._count = store, 0
+        self._store, self._count, self._barriers = store, 0, 0
         self._library = library.load()
         self._connection = None
         self._failed = None
@@ -72,6 +73,14 @@ class GlooGroup(FlatGroup):
             self._library.torch_gloo_close(connection)
 
     # ---- operations
+
+    def monitored_barrier(self, timeout=None, wait_all_ranks=False):
+        patience = self._seconds(_options.BarrierOptions(timeout=timeout))
+        number, self._barriers = self._barriers, self._barriers + 1
+        if self._size > 1:
+            monitored.monitored_barrier(
+                self._store, self._rank, self._ranks, number, patience, wait_all_ranks, self._name
+            )
 
     def _submit(self, name, request, steps, opts, tensors, details=""):
         text = f"{name} (collective {self._count} of group {self._name})"

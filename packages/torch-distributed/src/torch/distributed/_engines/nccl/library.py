@@ -9,6 +9,8 @@ import tempfile
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
+import torch
+
 from ..gloo.library import MESSAGE, _compiler
 
 SOURCE = Path(__file__).with_name("binding.cpp")
@@ -43,8 +45,8 @@ def has_driver() -> bool:
     return True
 
 
-def missing() -> str:
-    """Why backend ``nccl`` cannot be used here."""
+def missing() -> str | None:
+    """Why backend ``nccl`` cannot be used here; None where it can."""
     if found() is None:
         return f"NCCL is not installed (pip install {WHEELS[1]})"
     if _compiler() is None:
@@ -53,7 +55,9 @@ def missing() -> str:
         return (
             "NCCL is installed, but there is no GPU that it could reach (libcuda.so.1, NVIDIA's driver, is not there)"
         )
-    return "NCCL is installed, but no backend gives it the tensors of torch-core-cuda"
+    if not torch.cuda.is_available():
+        return "NCCL is installed, but torch reaches no GPU: torch-core-cuda is not installed, or finds none"
+    return None
 
 
 @functools.cache
@@ -61,7 +65,7 @@ def load() -> ctypes.CDLL:
     """The binding, with the library open; Failed that says what is missing or what the compiler said."""
     place = found()
     if place is None or _compiler() is None:
-        raise Failed(missing())
+        raise Failed(missing() or "NCCL is not installed")
     include, library = place
     base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     folder = Path(os.environ.get("TORCH_EXTENSIONS_DIR", Path(base, "torch_extensions"))) / "nccl"
