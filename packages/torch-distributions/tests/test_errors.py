@@ -148,7 +148,7 @@ def test_vectors_and_matrices_outside_the_support():
         ),
         (lambda: D.Wishart(1.0, torch.eye(3)), ValueError, "expected to be greater than ndim - 1 = 2"),
         (lambda: D.Normal(torch.zeros(2), torch.ones(3)), RuntimeError, "broadcast"),
-        (lambda: D.Normal("0", 1.0), ValueError, "expected tensors and numbers, got str: '0'"),
+        (lambda: D.Normal("0", 1.0), ValueError, "loc must be a tensor or a number, got str"),
         (lambda: D.Independent(D.Normal(torch.zeros(2), 1.0), 2), ValueError, "actual 2 vs 1"),
         (lambda: D.MixtureSameFamily(D.Normal(0.0, 1.0), D.Normal(0.0, 1.0)), ValueError, "must be a Categorical"),
         (lambda: D.MixtureSameFamily(D.Categorical(torch.ones(2)), 1), ValueError, "must be a Distribution, got 1"),

@@ -18,11 +18,15 @@ if TYPE_CHECKING:
     from torch import Tensor
     from typing_extensions import Self
 
+    Checked = object  # the signature is that of __init__
+else:
+    from torch._seams import Checked
+
 
 __all__ = ["Distribution"]
 
 
-class Distribution:
+class Distribution(Checked):
     """A family of probability distributions, ``batch_shape`` many, over events of ``event_shape``.
 
     ``arg_constraints`` says what each parameter may be, ``support`` where samples lie. With ``validate_args``,
@@ -34,6 +38,8 @@ class Distribution:
     """
 
     has_rsample = False
+    _wrong_type = ValueError  # as for values that the constraints refuse
+    _also = {"Tensor": "float"}  # a number is a parameter of no dims
     has_enumerate_support = False
     _validate_args = __debug__
 
@@ -49,7 +55,7 @@ class Distribution:
         >>> normal = torch.distributions.Normal
         >>> normal.set_default_validate_args(False)
         >>> normal(0.0, -1.0)
-        Normal(loc: tensor(0.), scale: tensor(-1.))
+        Normal(loc: 0.0, scale: -1.0)
         >>> normal.set_default_validate_args(True)
         """
         if value not in (True, False):

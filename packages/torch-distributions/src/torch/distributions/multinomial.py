@@ -35,7 +35,7 @@ class Multinomial(OfCategorical, Distribution):
 
     def __init__(
         self,
-        total_count: int = 1,
+        total_count: Tensor | int = 1,
         probs: Tensor | None = None,
         logits: Tensor | None = None,
         validate_args: bool | None = None,

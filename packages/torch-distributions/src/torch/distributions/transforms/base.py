@@ -14,11 +14,15 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
+    Checked = object  # the signature is that of __init__
+else:
+    from torch._seams import Checked
+
 
 __all__ = ["Transform"]
 
 
-class Transform:
+class Transform(Checked):
     """An invertible map with a log absolute determinant of its Jacobian.
 
     A family defines ``_call``, ``_inverse`` and ``log_abs_det_jacobian``, and says where it maps from and to.
