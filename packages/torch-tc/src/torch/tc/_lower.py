@@ -25,7 +25,7 @@ class Stage:
     sums: Any = None
     over: dict[str, Any] = field(default_factory=dict)  #: variables of a reduction, outermost first
     extents: dict[str, int] = field(default_factory=dict)
-    reads: list[tuple[Stage, bool]] = field(default_factory=list)  #: and whether at the stage's own indices alone
+    reads: list[tuple[Stage, bool]] = field(default_factory=list)  #: and whether only at the stage's own indices
     plain: bool = True  #: not of a kind that is only run as written
     result: bool = False
 

@@ -3,7 +3,7 @@
 Every variable takes the largest range for which all elements that are read exist. Ranges after ``where`` stand. Then in rounds:
 each subscript in which one variable is open bounds that one, and a round uses only what the rounds before it found, so that the order
 of the text does not matter. ``I(h + kh) * W(kh)`` finds ``kh`` from W first, then ``h``. Elements that a condition guards bound
-a variable only if nothing else does, those that it indexes alone first.
+a variable only if nothing else does, those that it indexes by itself first.
 """
 
 from __future__ import annotations
