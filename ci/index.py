@@ -118,7 +118,7 @@ def _names(wheel: Path) -> list[str]:
 
 
 def fetch_tools(house: Path) -> None:
-    """What sdists of ours are built with, so that pip builds them in an environment of its own from this index alone."""
+    """What sdists of ours are built with, so that pip builds them in an environment of its own only from this index."""
     among = packages.read()
     wanted = {r for p in among.values() for r in p.build_requirements if packages.requirement_name(r) not in among}
     command = [

@@ -60,7 +60,8 @@ def main() -> int:
         programs = [p for p in programs if p.stem in options.only]
     with tempfile.TemporaryDirectory() as scratch:
         folder = options.folder or install(ROOT / ".cache" / "libraries")
-        ours = [*(p.folder / "src" for p in packages.read().values()), identity(Path(scratch))]
+        built = [p for p in packages.read().values() if not p.compiled or any((p.folder / "src").rglob("*.so"))]
+        ours = [*(p.folder / "src" for p in built), identity(Path(scratch))]
         both = [(sys.executable, [*ours, folder]), (options.oracle, [folder])]
         with ThreadPoolExecutor(options.jobs) as pool:
             outcomes = list(pool.map(partial(compare, both=both, scratch=Path(scratch)), programs))

@@ -298,7 +298,7 @@ def page(numbers) -> str:
     ]
     for name, model in numbers["models"].items():
         step = model["forward"] + model["backward"] + model["update"]
-        lines += [f"{name}: {model['bytes'] / 1e6:.1f} MB of gradients, {said(step)} a step alone.", ""]
+        lines += [f"{name}: {model['bytes'] / 1e6:.1f} MB of gradients, {said(step)} a step on one rank.", ""]
         lines += table(
             ["network", "way", *(f"{p:,}" for p in RANKS if p in (2, 8, 64, 256, 1024))],
             [

@@ -16,7 +16,7 @@ def test_autograd_touches_what_stands_on_it():
 
 
 def test_the_core_the_tools_and_the_settings_touch_everything():
-    for path in ("core/src/pool.cpp", "ci/wheels.py", "tox.ini", "pyproject.toml"):
+    for path in ("core/src/threads/pool.cpp", "ci/wheels.py", "tox.ini", "pyproject.toml"):
         assert changed.touched([path], AMONG) == set(AMONG)
 
 

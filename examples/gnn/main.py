@@ -3,7 +3,7 @@
 The graph is made: members of a community know each other more often than others, and what is said of each is mostly noise.
 
 python main.py
-python main.py --without-graph    # what can be told from the members alone
+python main.py --without-graph    # what can be told from the members by themselves
 """
 
 from __future__ import annotations

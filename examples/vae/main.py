@@ -1,6 +1,6 @@
 """A variational autoencoder (Kingma 2013) of handwritten digits: 20 numbers describe a digit, and new ones are drawn from them.
 
-python main.py --plot digits.png    # digits, their reconstructions, and digits that nobody wrote
+python main.py --plot digits.png    # digits, their reconstructions, and new digits
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-// A model behind HTTP, in C++ alone: each request is an array of NumPy's, and so is its answer.
+// A model behind HTTP, all in C++: each request is an array of NumPy's, and so is its answer.
 //   server net.pt 8080
 //   python -c "import numpy; numpy.save('x.npy', numpy.ones((2, 64), 'f'))"
 //   curl --data-binary @x.npy http://127.0.0.1:8080/forward -o y.npy
