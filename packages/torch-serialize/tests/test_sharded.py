@@ -1,5 +1,6 @@
 """Checkpoints in several files with an index."""
 
+import fcntl
 import json
 import os
 import subprocess
@@ -181,6 +182,17 @@ def test_a_writer_killed_at_any_moment_leaves_a_whole_checkpoint(tmp_path):
         assert len({int(v) for array in out.values() for v in array}) == 1 and len(out) == 6
     files = save_sharded({k: np.full(3000, 0) for k in "abcdef"}, path, 50_000)
     assert sorted(os.listdir(tmp_path)) == sorted([*files, path.name + ".index.json"])
+
+
+def test_what_a_killed_writer_left_is_removed_and_what_is_being_written_is_not(tmp_path):
+    left, used = (tmp_path / f".model-00001-of-00003.safetensors.{c * 12}.tmp" for c in "ab")
+    other = tmp_path / ".modelling.safetensors.aaaaaaaaaaaa.tmp"
+    for file in (left, used, other):
+        file.write_bytes(b"half")
+    with used.open() as writer:
+        fcntl.flock(writer, fcntl.LOCK_EX)
+        save_sharded({k: np.full(3000, 0) for k in "abcdef"}, tmp_path / "model.safetensors", 50_000)
+    assert used.exists() and other.exists() and not left.exists()
 
 
 def test_views_that_repeat_their_elements_are_not_written_out_by_convert(tmp_path):

@@ -17,6 +17,7 @@ from ._errors import FileFormatError, brief
 from ._formats.dispatch import opened
 from ._save import save
 from ._session import Session, Settings
+from ._storage.atomic import remove_left
 from ._storage.progress import progress as telling
 from ._storage.write import write_to
 from .safetensors import save_safetensors
@@ -209,10 +210,12 @@ def _remove_others(path: str, files: list[str]) -> None:
     ours = re.compile(re.escape(stem) + r"-\d{5}-of-\d{5}(-[0-9a-f]{8})?" + re.escape(ending)).fullmatch
     with contextlib.suppress(FileNotFoundError):
         os.unlink(path if files else path + INDEX)
-    for other in os.listdir(folder or "."):
+    there = os.listdir(folder or ".")
+    for other in there:
         if ours(other) and other not in files:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(os.path.join(folder, other))
+    remove_left(folder, [left for left in there if left.startswith((f".{stem}-", f".{name}."))])
 
 
 def _divided(tensors: dict, limit: int, apart: bool) -> tuple[list[dict], int]:
