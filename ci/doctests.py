@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import os
 import pkgutil
 import sys
 
@@ -14,6 +15,7 @@ from website import catalogue, derivatives, tables, tutorials
 import examples as examples_of_operators
 from packages import ROOT
 
+SEED = int(os.environ.get("TORCH_TEST_SEED", 0))
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md")), *sorted(ROOT.glob("packages/*/README.md"))]
 
@@ -28,6 +30,7 @@ def names(package):
 
 def run(test, **options):
     output = []
+    torch.manual_seed(SEED)
     runner = doctest.DocTestRunner(optionflags=FLAGS)
     runner.run(test, out=output.append, **options)
     assert not runner.failures, "".join(output)
@@ -76,7 +79,6 @@ def test_the_examples_of_an_operator_run(operator):
     for value in set(operator.callables.values()):
         text = value.__doc__
         assert ">>> " in text and "Schema:" in text and "Derivative" in text
-        torch.manual_seed(0)
         run(doctest.DocTestParser().get_doctest(text, {"torch": torch}, value.__name__, None, 0))
 
 
