@@ -188,7 +188,8 @@ std::optional<Match> match(const Signature& f, const std::vector<Value*>& args, 
       return true;
     }
     if (way == Way::No) {
-      *why = "argument '" + a.name + "' must be " + a.type->annotation() + ", not " + v->type()->annotation();
+      *why = "Expected a value of type '" + a.type->annotation() + "' for argument '" + a.name +
+             "' but instead found type '" + v->type()->annotation() + "'";
       return false;
     }
     m.slots[i] = {{v}, way, false, false};
@@ -212,8 +213,8 @@ std::optional<Match> match(const Signature& f, const std::vector<Value*>& args, 
     if (!place(i, args[used++])) return std::nullopt;
   }
   if (used < args.size()) {
-    *why = "takes " + std::to_string(positional) + " positional arguments but " + std::to_string(args.size()) +
-           " were given";
+    *why = "expected at most " + std::to_string(positional) + " arguments but found " + std::to_string(args.size()) +
+           " positional arguments";
     return std::nullopt;
   }
   for (const auto& [key, v] : kwargs) {
@@ -222,18 +223,18 @@ std::optional<Match> match(const Signature& f, const std::vector<Value*>& args, 
     if (at == f.arguments.size())
       for (at = 0; at < f.arguments.size() && !is_called(f.arguments[at].name, key);) ++at;
     if (at == f.arguments.size()) {
-      *why = "there is no argument '" + key + "'";
+      *why = "Unknown keyword argument '" + key + "'";
       return std::nullopt;
     }
     if (!m.slots[at].values.empty()) {
-      *why = "argument '" + key + "' is given twice";
+      *why = "argument " + key + " specified twice";
       return std::nullopt;
     }
     if (!place(at, v)) return std::nullopt;
   }
   for (size_t i = 0; i < f.arguments.size(); ++i)
     if (m.slots[i].values.empty() && !m.slots[i].packed && !f.arguments[i].has_default) {
-      *why = "argument '" + f.arguments[i].name + "' is missing";
+      *why = "Argument " + f.arguments[i].name + " not provided";
       return std::nullopt;
     }
   if (takes_number && !has_tensor) {
@@ -280,8 +281,8 @@ Node* insert_call(Graph& g, const std::string& kind, const std::vector<Value*>& 
   for (const Value* v : args) call += (call.empty() ? "" : ", ") + v->type()->annotation();
   for (const auto& [key, v] : kwargs) call += (call.empty() ? "" : ", ") + key + "=" + v->type()->annotation();
   const std::string name = kind.substr(kind.rfind(':') + 1);
-  if (candidates.empty()) throw OverloadError("there is no operator '" + kind + "'");
-  std::string text = name + "(" + call + "): no overload fits these arguments:";
+  if (candidates.empty()) throw OverloadError("Unknown builtin op: " + kind);
+  std::string text = name + "(" + call + "): Arguments for call are not valid, no overload takes them:";
   for (const Signature* f : candidates) {
     match(*f, args, kwargs, true, &why);
     text += "\n  " + f->text + "\n    " + why;

@@ -104,7 +104,8 @@ std::vector<Cell> Function::bind(std::vector<Cell> args, std::vector<std::pair<s
   auto check = [&](bool holds, const auto&... words) {
     if (!holds) throw Raised(ErrorKind::Type, "TypeError", message(name(), words...));
   };
-  check(args.size() <= inputs.size(), "() takes ", inputs.size(), " arguments but ", args.size(), " were given");
+  check(args.size() <= inputs.size(), "() expected at most ", inputs.size(), " argument(s) but received ", args.size(),
+        " argument(s)");
   std::vector<Cell> out = std::move(args);
   std::vector<bool> given(inputs.size(), false);
   std::fill(given.begin(), given.begin() + ptrdiff_t(out.size()), true);
@@ -112,8 +113,8 @@ std::vector<Cell> Function::bind(std::vector<Cell> args, std::vector<std::pair<s
   for (auto& [key, value] : kwargs) {
     size_t at = 0;
     while (at < inputs.size() && called(inputs[at]) != key) ++at;
-    check(at < inputs.size(), "() has no argument '", key, "'");
-    check(!given[at], "() got the argument '", key, "' twice");
+    check(at < inputs.size(), "(): Unknown keyword argument '", key, "'");
+    check(!given[at], "(): argument '", key, "' specified twice");
     out[at] = std::move(value);
     given[at] = true;
   }
@@ -122,10 +123,11 @@ std::vector<Cell> Function::bind(std::vector<Cell> args, std::vector<std::pair<s
     if (!given[i])
       for (const auto& [key, value] : defaults)
         if (key == arg) out[i] = value, given[i] = true;
-    check(given[i], "() misses the argument '", arg, "'");
+    check(given[i], "() is missing value for argument '", arg, "'");
     if (!fit(out[i], inputs[i]->type()))
-      check(false, "(): argument '", arg, "' (position ", i + 1, ") must be ", inputs[i]->type()->annotation(),
-            ", not ", out[i].type()->annotation(), " (", out[i].repr().substr(0, 100), ")");
+      check(false, "(): Expected a value of type '", inputs[i]->type()->annotation(), "' for argument '", arg,
+            "' but instead found type '", out[i].type()->annotation(), "' (position ", i + 1, ", ",
+            out[i].repr().substr(0, 100), ")");
   }
   return out;
 }

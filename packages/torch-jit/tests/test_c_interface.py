@@ -163,10 +163,10 @@ def test_wrong_arguments_are_errors(program, tmp_path):
     fails(VALUE, "method must not be NULL", lib.torch_program_run(program, None, None, 0, byref(out)))
     fails(VALUE, "count must be", lib.torch_program_run(program, b"words", None, 2, byref(out)))
     fails(VALUE, "a cell must not be NULL", lib.torch_program_run(program, b"words", (c_void_p * 1)(), 1, byref(out)))
-    fails(TYPE, "misses the argument 'd'", lib.torch_program_run(program, b"words", None, 0, byref(out)))
+    fails(TYPE, "missing value for argument 'd'", lib.torch_program_run(program, b"words", None, 0, byref(out)))
     fails(
         TYPE,
-        "must be Dict[str, List[int]], not int",
+        "Expected a value of type 'Dict[str, List[int]]' for argument",
         lib.torch_program_run(program, b"words", array(one), 1, byref(out)),
     )
     fails(

@@ -429,9 +429,9 @@ def test_control_flow_has_a_plan_too():
 
 def test_arguments_are_checked():
     plan = plan_of(lambda x: x * 2 + 1, torch.randn(2))
-    with pytest.raises(TypeError, match="must be Tensor, not str"):
+    with pytest.raises(TypeError, match="instead found type 'str'"):
         plan("x")
-    with pytest.raises(TypeError, match="misses the argument"):
+    with pytest.raises(TypeError, match="missing value for argument"):
         plan()
     with pytest.raises(TypeError):
         _native.plan(3)

@@ -19,9 +19,9 @@ def test_an_error_shows_file_line_and_caret():
         y = x + 1
         return y.foo(2)
 
-    text = refused(wrong, "Tensor has no attribute or method 'foo'", __file__, "in wrong")
+    text = refused(wrong, "'Tensor' object has no attribute or method 'foo'", __file__, "in wrong")
     *_, source, caret = text.splitlines()
-    assert source == "    return y.foo(2)" and caret == "           ^^^^^"
+    assert source == "    return y.foo(2)" and caret == "           ~~~~~ <--- HERE"
 
 
 def test_a_misspelt_method_is_guessed():
@@ -35,7 +35,7 @@ def test_an_unknown_name_is_guessed():
     def wrong(total):
         return totl + 1  # noqa: F821
 
-    refused(wrong, "the name 'totl' is not defined", "did you mean 'total'")
+    refused(wrong, "undefined value totl", "did you mean 'total'")
 
 
 def test_an_error_in_a_called_function_tells_both_places():
@@ -63,9 +63,9 @@ def test_an_operator_that_does_not_fit_lists_its_forms():
         ("try:\n        x = x + 1\n    except ValueError:\n        pass", "try"),
         ("import math", "import"),
         ("global y", "global"),
-        ("f = lambda y: y", "a lambda"),
-        ("def f(y):\n        return y", "a closure"),
-        ("s = {1, 2}", "a set"),
+        ("f = lambda y: y", "lambda expressions"),
+        ("def f(y):\n        return y", "closures"),
+        ("s = {1, 2}", "sets"),
         ("x[1:2] = y = x", ""),
     ],
 )
@@ -93,7 +93,7 @@ def test_a_name_assigned_in_one_branch_is_not_used_after_it():
             y = x
         return y
 
-    refused(wrong, "y is assigned only in one branch")
+    refused(wrong, "y is not defined in the false branch")
 
 
 def test_a_name_of_two_types_is_not_used_after_the_branches():
@@ -104,7 +104,7 @@ def test_a_name_of_two_types_is_not_used_after_the_branches():
             y = "text"
         return y
 
-    refused(wrong, "y is of type Tensor in one branch", "str in the other")
+    refused(wrong, "y is set to type Tensor in the true branch", "str in the false branch")
 
 
 def test_a_loop_keeps_the_type_of_its_names():
@@ -114,7 +114,7 @@ def test_a_loop_keeps_the_type_of_its_names():
             y = "a"
         return y
 
-    refused(wrong, "y is of type int before the loop, and of type str")
+    refused(wrong, "Variable 'y' previously had type int but is now being assigned to a value of type str")
 
 
 def test_returns_are_of_one_type():
@@ -130,14 +130,14 @@ def test_a_declared_result_is_checked():
     def wrong(x) -> int:
         return x
 
-    refused(wrong, "wrong returns int: expected a value of type int, got one of type Tensor")
+    refused(wrong, "annotated as having type int but is actually of type Tensor")
 
 
 def test_a_list_has_elements_of_one_type():
     def wrong(x):
         return [x, 1]
 
-    refused(wrong, "a list needs elements of one type", "tuple")
+    refused(wrong, "Lists must contain only a single type", "tuple")
 
 
 def test_a_tensor_outside_of_the_function_is_refused():
@@ -146,21 +146,21 @@ def test_a_tensor_outside_of_the_function_is_refused():
     def wrong(x):
         return x + outside
 
-    refused(wrong, "a tensor outside of the function", "buffer")
+    refused(wrong, "python value of type 'Tensor' cannot be used as a value", "outside of the function", "buffer")
 
 
 def test_a_wrong_annotation_is_named():
     def wrong(x: "Tensr"):  # noqa: F821
         return x
 
-    refused(wrong, "the annotation 'Tensr' cannot be read")
+    refused(wrong, "Unknown type name 'Tensr'")
 
 
 def test_any_number_of_arguments_is_refused():
     def wrong(*xs):
         return xs[0]
 
-    refused(wrong, "any number of arguments", "take a list")
+    refused(wrong, "can't take variable number of arguments (*xs)", "take a list")
 
 
 def test_a_module_without_the_attribute_guesses_it():
@@ -172,7 +172,7 @@ def test_a_module_without_the_attribute_guesses_it():
         def forward(self, x):
             return self.liner(x)
 
-    refused(Wrong(), "Wrong has no attribute 'liner'", "did you mean 'linear'")
+    refused(Wrong(), "Module 'Wrong' has no attribute 'liner'", "did you mean 'linear'")
 
 
 def test_a_list_of_modules_is_refused_with_the_way_out():
@@ -195,7 +195,7 @@ def test_an_attribute_is_made_in_init():
             self.seen = x
             return x
 
-    refused(Wrong(), "self.seen cannot be assigned to", "__init__")
+    refused(Wrong(), "Tried to set nonexistent attribute: seen", "__init__")
 
 
 def test_a_module_class_is_no_module():
@@ -255,8 +255,8 @@ def test_attributes_that_lists_and_tensors_lack_are_named():
     def of_tensor(x):
         return x.fooo
 
-    refused(of_list, "a value of type List[int] has no attribute or method 'foo'")
-    refused(of_tensor, "Tensor has no attribute or method 'fooo'")
+    refused(of_list, "'List[int]' object has no attribute or method 'foo'")
+    refused(of_tensor, "'Tensor' object has no attribute or method 'fooo'")
 
 
 def test_a_type_comment_says_every_argument():

@@ -234,5 +234,5 @@ def _first_by_second(pair: tuple[torch.Tensor, float]) -> torch.Tensor:
 def test_a_list_of_the_right_length_serves_as_a_tuple():
     scripted = torch.jit.script(_first_by_second)
     assert scripted([torch.ones(2), 3]).tolist() == [3, 3] == scripted((torch.ones(2), 3)).tolist()
-    with pytest.raises(TypeError, match=r"argument 'pair' \(position 1\) must be Tuple\[Tensor, float\], not"):
+    with pytest.raises(TypeError, match=r"'Tuple\[Tensor, float\]' for argument 'pair' but instead found"):
         scripted([torch.ones(2)])

@@ -117,7 +117,7 @@ def test_what_a_program_raises_is_told(several):
         (["{several}", "x.npy"], 1, "x.npy: cannot be read: No such file"),
         (["{several}", "ones(2, x)"], 1, "expected a number"),
         (["{several}", "ones(-1)"], 1, "-1"),
-        (["{several}", "ones(2)", "'a'"], 1, "argument 'n' (position 3) must be int, not str"),
+        (["{several}", "ones(2)", "'a'"], 1, "argument 'n' but instead found type 'str' (position 3, 'a')"),
         (["{several}", "ones(2)", "-o", "y.txt"], 1, "expected a name that ends with .npy"),
     ],
 )

@@ -54,21 +54,25 @@ class Attributes:
         if isinstance(owner, (TupleOf, Items)):
             return Bound(owner, name)
         if not isinstance(owner, ir.Value):
-            raise self.error(f"{self.describe(owner)} has no attributes")
+            raise self.error(f"attribute lookup is not defined on {self.describe(owner)}")
         return self._of_value(owner, name)
 
     def _of_python(self, value, name):
         if isinstance(value, enum.Enum):
             return Static(getattr(value, name))
         if value is None and not self.function.library:
-            raise self.error(f"None has no attribute {name!r}", "test `is not None` before, on a local name")
+            raise self.error(
+                f"'NoneType' object has no attribute or method {name!r}", "test `is not None` before, on a local name"
+            )
         if isinstance(value, (str, list, dict, tuple)) and not types.is_named_tuple(type(value)):
             return Bound(Static(value), name)
         try:
             found = getattr(value, name)
         except AttributeError:
             known = dir(value)
-            raise self.error(f"{self.describe(Static(value))} has no {name!r}", nearest(name, known)) from None
+            python = inspect.ismodule(value) or isinstance(value, type)
+            what = self.describe(Static(value)) if python else f"'{type(value).__name__}' object"
+            raise self.error(f"{what} has no attribute or method {name!r}", nearest(name, known)) from None
         if isinstance(value, torch.Tensor) and callable(found):
             return Bound(self.value(Static(value)), name)
         return Static(found) if inspect.ismodule(value) and isinstance(found, torch.Tensor) else self.outside(found)
@@ -82,7 +86,7 @@ class Attributes:
                 return self.op("conj", self.op("mT" if name == "mH" else "t", owner))
             if not (hasattr(torch.Tensor, name) or library.has_row(name)):
                 names = [each for each in dir(torch.Tensor) if not each.startswith("_")]
-                raise self.error(f"Tensor has no attribute or method {name!r}", nearest(name, names))
+                raise self.error(f"'Tensor' object has no attribute or method {name!r}", nearest(name, names))
             return Bound(owner, name)
         if kind == "TupleType":
             fields = owner.type().field_names() or []
@@ -91,13 +95,15 @@ class Attributes:
                 inner = owner.type().containedTypes()[at]
                 return self.node("prim::TupleIndex", [owner, self.constant(at)], [inner]).output()
             if fields and name != "_asdict":
-                raise self.error(f"{owner.type()} has no field {name!r}", nearest(name, fields))
+                raise self.error(f"'{owner.type()}' object has no attribute or method {name!r}", nearest(name, fields))
             return Bound(owner, name)
         if kind == "ClassType":
             return self.object_attribute(owner, name)
         if kind == "EnumType":
             if name not in ("name", "value"):
-                raise self.error(f"{owner.type()} has no attribute {name!r}", "there are name and value")
+                raise self.error(
+                    f"'{owner.type()}' object has no attribute or method {name!r}", "there are name and value"
+                )
             wanted = types.STR if name == "name" else owner.type().containedTypes()[0]
             return self.node(f"prim::Enum{name.capitalize()}", [owner], [wanted]).output()
         if kind == "DeviceObjType":
@@ -108,7 +114,7 @@ class Attributes:
                 "test `is not None` before, on a local name",
             )
         if library.method(kind, name) is None and not library.has_row(name):
-            raise self.error(f"a value of type {owner.type()} has no attribute or method {name!r}")
+            raise self.error(f"'{owner.type()}' object has no attribute or method {name!r}")
         return Bound(owner, name)
 
     # -- objects --------------------------------------------------------------------------------------------------------
@@ -127,7 +133,9 @@ class Attributes:
         if self.compiler.has_method(cls, name):
             return Bound(owner, name)
         names = [each for each, *_ in cls.attributes()]
-        raise self.error(f"{cls} has no attribute {name!r}", nearest(name, names))
+        raise self.error(
+            f"Tried to access nonexistent attribute or method {name!r} of type '{cls}'", nearest(name, names)
+        )
 
     def set_attribute(self, owner, name, item):
         """``owner.name = item``."""
@@ -143,7 +151,7 @@ class Attributes:
             wanted = owner.type().attribute_type(name)
             if wanted is None:
                 raise self.error(
-                    f"{owner.type()} has no attribute {name!r}",
+                    f"Tried to set nonexistent attribute: {name} of {owner.type()}",
                     nearest(name, [each for each, *_ in owner.type().attributes()]) or "assign it in __init__",
                 )
         elif isinstance(owner, ir.Value) and owner.type() == types.TENSOR and name in ("requires_grad", "data"):
@@ -154,7 +162,9 @@ class Attributes:
             return
         else:
             raise self.error(f"attributes of {self.describe(owner)} cannot be assigned to")
-        made = self.node("prim::SetAttr", [target, self.value(item, wanted)])
+        with self.telling("Wrong type for attribute assignment"):
+            value = self.value(item, wanted)
+        made = self.node("prim::SetAttr", [target, value])
         made.s_("name", name)
 
     def _setter(self, owner, name):

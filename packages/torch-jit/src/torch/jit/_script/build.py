@@ -124,7 +124,7 @@ class Builder:
             return item.value.type()
         if isinstance(item, Static):
             return self.known(types.of_value, item.value)
-        raise self.error(f"{self.describe(item)} is no value of the program")
+        raise self.error(f"{self.describe(item)} cannot be used as a value")
 
     def known(self, function, *args):
         try:
@@ -147,7 +147,7 @@ class Builder:
         if isinstance(item, Items) and all(self.is_value(each) for each in item.items):
             values = [self.value(each) for each in item.items]
             return self.list_of(values)
-        raise self.error(f"{self.describe(item)} is no value of the program")
+        raise self.error(f"{self.describe(item)} cannot be used as a value")
 
     def is_value(self, item):
         return isinstance(item, (ir.Value, TupleOf, Static))
@@ -164,7 +164,7 @@ class Builder:
             parts = value.type().containedTypes()
             if parts and all(each.isSubtypeOf(inner.getElementType()) for each in parts):
                 return self.list_of(list(self.node("prim::TupleUnpack", [value], parts).outputs()), inner)
-        raise self.error(f"expected a value of type {expected}, got one of type {value.type()}")
+        raise self.error(f"Expected a value of type '{expected}' but got one of type '{value.type()}'")
 
     def _tuple(self, item, expected):
         inner = [None] * len(item.items)
@@ -189,7 +189,7 @@ class Builder:
                 joined = types.unify(found, each.type())
                 if joined is None:
                     raise self.error(
-                        f"a list needs elements of one type, got {found} and {each.type()}; write a tuple for several"
+                        f"Lists must contain only a single type, got {found} and {each.type()}: write a tuple for several"
                     )
                 found = joined
             type = ir.ListType(found)
@@ -218,7 +218,9 @@ class Builder:
             pairs = [self._static(each, want) for pair in value.items() for each, want in zip(pair, (key, inner))]
             return self.node("prim::DictConstruct", pairs, [made]).output()
         if inspect.isfunction(value) or inspect.isbuiltin(value) or inspect.ismodule(value):
-            raise self.error(f"{self.describe(Static(value))} is no value of the program")
+            raise self.error(
+                f"python value of type '{type(value).__name__}' cannot be used as a value: {self.describe(Static(value))}"
+            )
         made = self.known(types.of_value, value)
         constant = self.graph.insertConstant(value, made) if isinstance(value, enum.Enum) else self.constant(value)
         return self.checked(constant, expected)
@@ -228,6 +230,15 @@ class Builder:
         return isinstance(value, list) or (expected is not None and expected.kind() == "ListType")
 
     # -- what is said about them ------------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def telling(self, what):
+        """What an error is about, before its message."""
+        try:
+            yield
+        except ScriptError as error:
+            error.message = f"{what}: {error.message}"
+            raise
 
     def error(self, message, way_out="", kind=ScriptError):
         return kind(message, self.place, way_out)

@@ -101,8 +101,8 @@ class Calls:
         if isinstance(target, ir.Value):
             if target.type().kind() == "ClassType":
                 return self.method(target, "__call__", args, kwargs)
-            raise self.error(f"a value of type {target.type()} cannot be called")
-        raise self.error(f"{self.describe(target)} cannot be called")
+            raise self.error(f"cannot call a value of type {target.type()}")
+        raise self.error(f"cannot call a value: {self.describe(target)}")
 
     def call_python(self, fn, args, kwargs):
         if isinstance(fn, Local):
@@ -129,7 +129,7 @@ class Calls:
         if wrapped is not None and wrapped is not fn:
             return self.call_python(wrapped, args, kwargs)
         raise self.error(
-            f"{self.describe(Static(fn))} is not something that a script can call",
+            f"{self.describe(Static(fn))} is currently not supported in TorchScript",
             "mark a Python function with @torch.jit.ignore to call it as it is",
         )
 
@@ -234,7 +234,8 @@ class Calls:
         try:
             bound = signature.bind(*args, **kwargs)
         except TypeError as error:
-            raise self.error(f"{name}(): {error}", nearest_argument(signature, kwargs)) from None
+            message = misfit(name, signature, args, kwargs) or f"{name}(): {error}"
+            raise self.error(message, nearest_argument(signature, kwargs)) from None
         for parameter in signature.parameters.values():
             if parameter.kind == parameter.VAR_POSITIONAL:
                 given = bound.arguments.get(parameter.name, ())
@@ -274,7 +275,7 @@ class Calls:
         while above is not None:
             depth, above = depth + 1, above.above
         if depth > 60:
-            raise self.error(f"{inner.source.function} calls itself without end")
+            raise self.error(f"function '{inner.source.function}' is called recursively without end")
         kept = self.function, self.frame, self.place
         self.function, self.frame = inner, Frame(around, self.block)
         self.frame.names.update(items)
@@ -304,7 +305,9 @@ class Calls:
                 and status == FALLS
                 and not types.is_optional(declared)
             ):
-                raise self.error(f"{self.function.source.function} returns {declared}, but not on every way")
+                raise self.error(
+                    f"{self.function.source.function} was not annotated as having type None, but does not return along all paths"
+                )
             if status != FALLS and declared is not None:
                 return self.uninitialized(declared)
             return Static(None)
@@ -361,7 +364,7 @@ class Calls:
             if inspect.isfunction(fn):
                 return self._python_method(fn, value, args, kwargs)
             names = [each for each in dir(torch.Tensor) if not each.startswith("_")]
-            raise self.error(f"Tensor has no method {name!r}", nearest(name, names))
+            raise self.error(f"'Tensor' object has no attribute or method {name!r}", nearest(name, names))
         return self.row(name, [value, *args], kwargs)
 
     def _python_method(self, fn, value, args, kwargs):
@@ -407,6 +410,24 @@ class Calls:
             if all(each.type() == values[0].type() for each in values):
                 return self.list_of(values)
         return self.value(item)
+
+
+def misfit(name, signature, args, kwargs):
+    """What does not fit the parameters of a call, or "" where Python's own words tell."""
+    parameters = signature.parameters.values()
+    places = [each for each in parameters if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
+    open_ended = {each.kind for each in parameters}
+    if len(args) > len(places) and inspect.Parameter.VAR_POSITIONAL not in open_ended:
+        return f"{name}() expected at most {len(places)} arguments but found {len(args)} positional arguments"
+    for key in kwargs:
+        if key not in signature.parameters and inspect.Parameter.VAR_KEYWORD not in open_ended:
+            return f"{name}(): Unknown keyword argument {key!r}"
+        if key in [each.name for each in places[: len(args)]]:
+            return f"{name}(): argument {key} specified twice"
+    for each in (*places[len(args) :], *(p for p in parameters if p.kind == p.KEYWORD_ONLY)):
+        if each.default is each.empty and each.name not in kwargs:
+            return f"{name}(): Argument {each.name} not provided"
+    return ""
 
 
 def nearest_argument(signature, kwargs):

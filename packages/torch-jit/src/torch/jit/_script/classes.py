@@ -70,9 +70,9 @@ def compile_class(cls):
     if cls in types._classes:
         return types._classes[cls]
     if not inspect.isclass(cls) or cls.__module__ in ("builtins", "typing"):
-        raise ScriptError(f"{cls!r} is not a type of the script language")
+        raise ScriptError(f"Unknown type annotation: {cls!r}")
     if cls.__module__.split(".")[0] == "torch":
-        raise ScriptError(f"{cls.__module__}.{cls.__qualname__} is not a type of the script language")
+        raise ScriptError(f"Unknown type annotation: {cls.__module__}.{cls.__qualname__}")
     if [each for each in cls.__mro__[1:] if each is not object]:
         raise NotSupportedError(
             f"{cls.__name__} has base classes: a script class stands alone", way_out="copy what it inherits into it"

@@ -143,7 +143,7 @@ class Compiler:
                 raise
         if found.returns is None:
             raise ScriptError(
-                f"{fn.__name__} calls itself before it is known what it returns", emitter and emitter.place,
+                f"function '{fn.__name__}' is called recursively before it is known what it returns", emitter and emitter.place,
                 "annotate its result: def f(...) -> Tensor",
             )  # fmt: skip
         return found
@@ -178,7 +178,7 @@ class Compiler:
             concrete.type.add_method(found.function)
         if found.returns is None:
             raise ScriptError(
-                f"{name} calls itself before it is known what it returns", emitter and emitter.place,
+                f"method '{name}' is called recursively before it is known what it returns", emitter and emitter.place,
                 "annotate its result: def f(...) -> Tensor",
             )  # fmt: skip
         return found
@@ -213,7 +213,7 @@ class Compiler:
             where = next((arg for arg in all_arguments(source.tree) if arg.arg == each.name), source.tree)
             if each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD):
                 raise NotSupportedError(
-                    f"{fn.__name__} takes any number of arguments "
+                    f"{fn.__name__}: Compiled functions can't take variable number of arguments "
                     f"({'*' if each.kind == each.VAR_POSITIONAL else '**'}{each.name})",
                     source.where(where),
                     "a script needs each argument by name; take a list",

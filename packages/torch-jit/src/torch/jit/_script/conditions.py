@@ -242,7 +242,7 @@ class Conditions:
         if isinstance(item, Bound):
             return Static(True)
         if not isinstance(item, ir.Value):
-            raise self.error(f"{self.describe(item)} is no condition")
+            raise self.error(f"Could not cast value of type {self.describe(item)} to bool")
         kind = item.type().kind()
         if kind == "BoolType":
             return item
@@ -303,11 +303,16 @@ class Conditions:
         return self.joined_value(made, {id(on): second, id(off): kept}, frames)
 
     def visit_IfExp(self, node):
+        return self.choice(node)
+
+    def choice(self, node, wanted=None):
+        """``a if condition else b``; of a type that is wanted, its two sides may differ."""
         truth, yes, no = self.condition(node.test)
         if isinstance(truth, Static):
             frame = Frame(self.frame)
             self.refine(frame, yes if truth.value else no)
-            return self.in_frame(frame, lambda: self.visit(node.body if truth.value else node.orelse))
+            chosen = node.body if truth.value else node.orelse
+            return self.in_frame(frame, lambda: self.visit(chosen) if wanted is None else self.typed(chosen, wanted))
         exceptions = [self.resolve(each) for each in (node.body, node.orelse)]
         if all(isinstance(each, type) and issubclass(each, BaseException) for each in exceptions):
             return Static(exceptions[1])  # both tell the same in their own class
@@ -316,14 +321,17 @@ class Conditions:
         for frame, facts, tree in zip(frames, (yes, no), (node.body, node.orelse)):
             with self.within(frame.block):
                 self.refine(frame, facts)
-                values[id(frame)] = self.value(self.in_frame(frame, lambda tree=tree: self.visit(tree)))
-        return self.joined_value(made, values, frames)
+                visit = self.visit if wanted is None else lambda tree: self.typed(tree, wanted)
+                values[id(frame)] = self.value(self.in_frame(frame, lambda tree=tree, visit=visit: visit(tree)), wanted)
+        return self.joined_value(made, values, frames, wanted)
 
-    def joined_value(self, made, values, frames):
+    def joined_value(self, made, values, frames, wanted=None):
         one, two = (values[id(frame)] for frame in frames)
-        joined = self.join(one.type(), two.type(), [one, two])
+        joined = wanted or self.join(one.type(), two.type(), [one, two])
         if joined is None:
-            raise self.error(f"the value is of type {one.type()} on one side and of type {two.type()} on the other")
+            raise self.error(
+                f"the value is set to type {one.type()} in the true branch and type {two.type()} in the false branch"
+            )
         for frame in frames:
             frame.block.registerOutput(values[id(frame)])
         output = made.addOutput()

@@ -71,6 +71,8 @@ class Displays:
                 return self._tolist(owner, wanted)
         if isinstance(node, ast.Tuple) and kind == "TupleType" and len(node.elts) == len(inner.containedTypes()):
             return TupleOf([self.typed(each, want) for each, want in zip(node.elts, inner.containedTypes())])
+        if isinstance(node, ast.IfExp) and wanted.kind() in ("AnyType", "OptionalType", "UnionType"):
+            return self.choice(node, wanted)
         return self.visit(node)
 
     def _tolist(self, tensor, wanted):
@@ -117,7 +119,7 @@ class Displays:
 
     def visit_Dict(self, node):
         if any(key is None for key in node.keys):
-            raise NotSupportedError("** within a dict is not part of the script language", self.place)
+            raise NotSupportedError("dict expansion (**) isn't supported in the script language", self.place)
         keys, values = [self.visit(each) for each in node.keys], [self.visit(each) for each in node.values]
         if not keys:
             made = self.node("prim::DictConstruct", [], [ir.DictType(types.STR, types.TENSOR)]).output()
@@ -132,7 +134,7 @@ class Displays:
             for each in several[1:]:
                 both = types.unify(joined, each.type())
                 if both is None:
-                    raise self.error(f"the {what} of a dict need one type, got {joined} and {each.type()}")
+                    raise self.error(f"Dict {what} must contain only a single type, got {joined} and {each.type()}")
                 joined = both
             kinds.append(joined)
         pairs = [each for pair in zip(keys, values) for each in pair]

@@ -21,7 +21,7 @@ class Where:
         return (
             f'  File "{self.file}", line {self.line}, in {self.function}\n'
             f"    {self.text.strip()}\n"
-            f"    {' ' * max(0, self.column - indent)}{'^' * width}"
+            f"    {' ' * max(0, self.column - indent)}{'~' * width} <--- HERE"
         )
 
 

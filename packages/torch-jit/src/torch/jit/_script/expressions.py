@@ -32,8 +32,8 @@ OF_TENSORS = {
     "__lshift__": "bitwise_left_shift", "__rshift__": "bitwise_right_shift",
 }  # fmt: skip
 _NO = {
-    "Yield": "yield", "YieldFrom": "yield from", "Await": "await", "Lambda": "a lambda", "NamedExpr": "the walrus (:=)",
-    "Set": "a set",
+    "Yield": "yield expressions", "YieldFrom": "yield from expressions", "Await": "await expressions",
+    "NamedExpr": "assignment expressions (:=)", "Set": "sets",
 }  # fmt: skip
 
 
@@ -46,7 +46,7 @@ class Expressions:
         try:
             if method is None:
                 what = _NO.get(type(node).__name__, type(node).__name__)
-                raise NotSupportedError(f"{what} is not part of the script language", self.place)
+                raise NotSupportedError(f"{what} aren't supported in the script language", self.place)
             return method(node)
         except ScriptError as error:
             if not error.places:
@@ -57,7 +57,7 @@ class Expressions:
 
     def visit_Constant(self, node):
         if node.value is Ellipsis or isinstance(node.value, bytes):
-            raise self.error(f"{node.value!r} is no value of the script language")
+            raise self.error(f"{node.value!r} cannot be used as a value")
         return Static(node.value)
 
     def visit_Name(self, node):
@@ -70,20 +70,22 @@ class Expressions:
             return self.outside(self.function.source.lookup(node.id))
         except KeyError:
             names = [*self.frame.known(), *self.function.source.visible()]
-            raise self.error(f"the name {node.id!r} is not defined", nearest(node.id, names)) from None
+            raise self.error(f"undefined value {node.id}", nearest(node.id, names)) from None
 
     def outside(self, value):
         """A Python object that the program refers to."""
         if isinstance(value, torch.Tensor) and not self.function.library:
             raise self.error(
-                "a tensor outside of the function cannot be compiled into it",
+                "python value of type 'Tensor' cannot be used as a value: it lies outside of the function",
                 "pass it as an argument, or make it a buffer of a module",
             )
         return Static(value)
 
     def visit_Lambda(self, node):
         if not self.function.library:
-            raise NotSupportedError("a lambda is not part of the script language", self.place, "write a function")
+            raise NotSupportedError(
+                "lambda expressions aren't supported in the script language", self.place, "write a function"
+            )
         body = ast.copy_location(ast.Return(node.body), node.body)
         made = ast.FunctionDef("<lambda>", node.args, [body], [], None, None)
         return Static(Local(ast.copy_location(made, node)))

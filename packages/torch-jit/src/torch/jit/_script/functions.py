@@ -93,6 +93,15 @@ def any_all(emitter, node):
 
 @handles(range)
 def range_(emitter, *parts):
+    if not 1 <= len(parts) <= 3:
+        bound = "least 1 arguments, got 0" if not parts else f"most 3 arguments, got {len(parts)}"
+        raise emitter.error(f"range expected at {bound}")
+    for i, each in enumerate(parts):
+        kind = emitter.type_of(each) if emitter.is_value(each) else None
+        if kind not in (types.INT, types.BOOL, types.TENSOR):
+            raise emitter.error(
+                f"all inputs of range must be ints, found {kind or emitter.describe(each)} in argument {i}"
+            )
     start, stop, step = (Static(0), parts[0], Static(1)) if len(parts) == 1 else (*parts, Static(1))[:3]
     return Range(start, stop, step)
 

@@ -58,7 +58,7 @@ class Loops:
 
     def _no_else(self, node):
         if node.orelse:
-            raise NotSupportedError("a loop with else is not part of the script language", self.place)
+            raise NotSupportedError("else branches of loops aren't supported in the script language", self.place)
 
     # -- what can be iterated over ----------------------------------------------------------------------------------
 
@@ -122,7 +122,7 @@ class Loops:
         if isinstance(items, Static) and isinstance(items.value, str):
             items = self.value(items)
         if not isinstance(items, ir.Value):
-            raise self.error(f"{self.describe(items)} cannot be iterated over")
+            raise self.error(f"{self.describe(items)}: object is not iterable")
         kind = items.type().kind()
         if kind == "DictType":
             items = self.op("keys", items)
@@ -131,7 +131,7 @@ class Loops:
         elif kind == "StringType":
             return self.op("len", items), lambda i: self.op("__getitem__", items, i)
         elif kind != "ListType":
-            raise self.error(f"a value of type {items.type()} cannot be iterated over")
+            raise self.error(f"'{items.type()}' object is not iterable")
         return self.op("len", items), lambda i: self.op("__getitem__", items, i)
 
     def _range(self, items):
@@ -205,7 +205,7 @@ class Loops:
         inside = [name for name in (*assigned(statements), *targets) if self.frame.get(name) is None]
         inside += [name for name, type in wanted.items() if type is None]
         for name in inside:
-            self.frame.set(name, Invalid(f"{name} is assigned only within a loop, which may not have run at all"))
+            self.frame.set(name, Invalid(f"{name} is not defined where the loop before it has not run at all"))
         endless = test is not None and isinstance(condition, Static)
         return self._after(made, ended, endless)
 
@@ -258,7 +258,8 @@ class Loops:
                     continue
                 if joined is None:
                     raise self.error(
-                        f"{name} is of type {now} before the loop, and of type {value.type()} after a turn of it",
+                        f"Variable '{name}' previously had type {now} but is now being assigned to a value of type "
+                        f"{value.type()} in the loop",
                         "give it one type",
                     )
                 again[name] = joined

@@ -39,7 +39,9 @@ class Selves:
         if concrete.is_module and inspect.isfunction(concrete.python.__dict__.get(name)):
             return Bound(owner, name)  # a method from a text
         if name in concrete.failed:
-            raise self.error(f"self.{name} cannot be used: {concrete.failed[name]}")
+            raise self.error(
+                f"Module '{type(concrete.python).__name__}' has no attribute '{name}' in the script language: {concrete.failed[name]}"
+            )
         return self._of_class(owner, name)
 
     def _get(self, value, name, type):
@@ -63,7 +65,10 @@ class Selves:
             return Static(getattr(cls, name))
         if name in ("_modules", "_parameters", "_buffers"):
             return Static({each: self.self_attribute(owner, each) for each in concrete.registered(name)})
-        raise self.error(f"{cls.__name__} has no attribute {name!r}", nearest(name, concrete.known()))
+        raise self.error(
+            f"{'Module ' if concrete.is_module else ''}'{cls.__name__}' has no attribute {name!r}",
+            nearest(name, concrete.known()),
+        )
 
     def slot_of(self, owner, name, item):
         """The type of the slot that ``self.name = ...`` writes."""
@@ -82,7 +87,9 @@ class Selves:
             return made
         if name in concrete.constants:
             raise self.error(f"self.{name} is a constant and cannot be assigned to")
-        raise self.error(f"self.{name} cannot be assigned to", nearest(name, concrete.slots) or "make it in __init__")
+        raise self.error(
+            f"Tried to set nonexistent attribute: {name}", nearest(name, concrete.slots) or "make it in __init__"
+        )
 
     # -- containers -----------------------------------------------------------------------------------------------------
 
@@ -110,7 +117,7 @@ class Selves:
             return self.self_attribute(owner, index.value)
         known = self.children(owner)
         if known is None:
-            raise self.error(f"{type(python).__name__} cannot be indexed")
+            raise self.error(f"'{type(python).__name__}' object is not subscriptable")
         try:
             return known[index.value]
         except (IndexError, TypeError) as error:
@@ -147,7 +154,7 @@ class Selves:
         fn = concrete.function(name)
         if fn is None:
             raise self.error(
-                f"{type(concrete.python).__name__} has no method {name!r}", nearest(name, concrete.known())
+                f"Module '{type(concrete.python).__name__}' has no attribute {name!r}", nearest(name, concrete.known())
             )
         if hasattr(fn, "_script_function"):
             return self.call_function(fn._script_function, args, kwargs)
@@ -211,7 +218,9 @@ class Selves:
             if concrete is not None and concrete.is_module:
                 return self.call_method(Self(concrete, value), "forward" if name == "__call__" else name, args, kwargs)
             found = [each.name for each in cls.methods()]
-            raise self.error(f"{cls} has no method {name!r}", nearest(name, found))
+            raise self.error(
+                f"Tried to access nonexistent attribute or method {name!r} of type '{cls}'", nearest(name, found)
+            )
         values = program.bind(self, args, kwargs)
         made = self.node("prim::CallMethod", [value, *values], [program.returns])
         made.s_("name", program.function.name)

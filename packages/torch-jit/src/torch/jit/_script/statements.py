@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import importlib
 
+from .. import _ir as ir
 from . import types
 from .errors import NotSupportedError, ScriptError
 from .scope import EXITS, FALLS, MAYBE, RAISES, Frame, flags
@@ -19,9 +20,10 @@ __all__ = ["Statements"]
 GONE = object()
 
 _NO = {
-    "Try": "try", "TryStar": "try", "AsyncFor": "async for", "AsyncWith": "async with", "Import": "import",
-    "ImportFrom": "import", "Global": "global", "Nonlocal": "nonlocal", "ClassDef": "a class within a function",
-    "AsyncFunctionDef": "async def", "Match": "match",
+    "Try": "`try` blocks", "TryStar": "`try` blocks", "AsyncFor": "async `for` loops",
+    "AsyncWith": "async `with` statements", "Import": "`import` statements", "ImportFrom": "`import` statements",
+    "Global": "`global` variables", "ClassDef": "class definitions", "AsyncFunctionDef": "async function definitions",
+    "Match": "`match` statements",
 }  # fmt: skip
 
 
@@ -49,7 +51,7 @@ class Statements:
             if method is None:
                 what = _NO.get(type(node).__name__, type(node).__name__)
                 raise NotSupportedError(
-                    f"{what} is not part of the script language",
+                    f"{what} aren't supported in the script language",
                     self.place,
                     "move it into a function marked @torch.jit.ignore",
                 )
@@ -84,7 +86,9 @@ class Statements:
                 return item
             return self.value(item, declared)
         except ScriptError as error:
-            error.message = f"{self.function.source.function} returns {declared}: {error.message}"
+            got = f" but is actually of type {item.type()}" if isinstance(item, ir.Value) else f": {error.message}"
+            name = self.function.source.function
+            error.message = f"{name}: Return value was annotated as having type {declared}{got}"
             raise
 
     def do_Break(self, node):
@@ -212,7 +216,9 @@ class Statements:
     def _joined(self, made, name, sides, frames):
         a, b = sides
         if a is None or b is None:
-            return Invalid(f"{name} is assigned only in one branch of the if before it")
+            return Invalid(
+                f"{name} is not defined in the {'true' if a is None else 'false'} branch of the if before it"
+            )
         if a is GONE and b is GONE:
             return Invalid(f"{name} is not assigned on this way")
         for item in sides:
@@ -246,7 +252,7 @@ class Statements:
                     "return one type, or annotate Optional or Union",
                 )
             return Invalid(
-                f"{name} is of type {known[0]} in one branch of the if before it, and {known[1]} in the other"
+                f"{name} is set to type {known[0]} in the true branch and type {known[1]} in the false branch of the if"
             )
         for value, (_, frame) in zip(values, sides):
             with self.within(frame.block):
@@ -279,13 +285,15 @@ class Statements:
 
     def do_Nonlocal(self, node):
         if not self.function.library:
-            raise NotSupportedError("nonlocal is not part of the script language", self.place)
+            raise NotSupportedError("`nonlocal` variables aren't supported in the script language", self.place)
         self.function.shared.update(node.names)
         return FALLS
 
     def do_ImportFrom(self, node):
         if not self.function.library:
-            raise NotSupportedError("import is not part of the script language", self.place, "import it outside")
+            raise NotSupportedError(
+                "`import` statements aren't supported in the script language", self.place, "import it outside"
+            )
         package = self.function.source.lookup("__package__", "")
         module = importlib.import_module("." * node.level + (node.module or ""), package)
         for each in node.names:
@@ -364,7 +372,7 @@ class Statements:
             self.frame.set(node.name, Static(Local(node)))
             return FALLS
         raise NotSupportedError(
-            "a function within a function (a closure) is not part of the script language",
+            "function definitions aren't supported within a function of the script language (closures)",
             self.place,
             "define it at the top level of the module and pass what it needs",
         )

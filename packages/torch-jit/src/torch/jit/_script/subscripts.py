@@ -48,7 +48,8 @@ class Subscripts:
             return self._tuple_element(value, index)
         if types.is_optional(value.type()):
             raise self.error(
-                f"a value of type {value.type()} may be None", "test `is not None` before, on a local name"
+                f"'{value.type()}' object is not subscriptable: it may be None",
+                "test `is not None` before, on a local name",
             )
         if kind == "ClassType":
             return self.method(value, "__getitem__", [index], {})
@@ -85,12 +86,12 @@ class Subscripts:
         inner = value.type().containedTypes()
         if isinstance(index, Static) and type(index.value) is int:
             if not -len(inner) <= index.value < len(inner):
-                raise self.error(f"the tuple has {len(inner)} elements, got the index {index.value}")
+                raise self.error(f"Tuple index {index.value} is out of range of {len(inner)} elements")
             at = index.value % len(inner)
             return self.node("prim::TupleIndex", [value, self.constant(at)], [inner[at]]).output()
         if any(each != inner[0] for each in inner):
             raise self.error(
-                f"the elements of {value.type()} are of several types: its index must be known while compiling"
+                f"Cannot index into a tuple with a non-integer literal: the elements of {value.type()} are of several types"
             )
         items = [
             self.node("prim::TupleIndex", [value, self.constant(i)], [inner[i]]).output() for i in range(len(inner))
@@ -272,7 +273,7 @@ class Subscripts:
                 self._unpack_starred(target, value, starred)
                 return
             if value.type().kind() != "ListType":
-                raise self.error(f"a value of type {value.type()} cannot be unpacked into {count} names")
+                raise self.error(f"a value of type {value.type()} cannot be used as a tuple of {count} names")
             element = value.type().getElementType()
             items = list(self.node("prim::ListUnpack", [value], [element] * count).outputs())
         if starred is not None:
@@ -286,7 +287,9 @@ class Subscripts:
                 self.assign(each, part)
             return
         if len(items) != count:
-            raise self.error(f"{len(items)} values cannot be unpacked into {count} names")
+            if len(items) < count:
+                raise self.error(f"need {count} values to unpack but found only {len(items)}")
+            raise self.error(f"too many values to unpack: need {count} but found {len(items)}")
         for each, part in zip(target.elts, items):
             self.assign(each, part)
 
@@ -334,7 +337,7 @@ class Subscripts:
             self.method(value, "__setitem__", [key, item], {})
             return
         if kind not in ("ListType", "DictType"):
-            raise self.error(f"the elements of a value of type {value.type()} cannot be assigned to")
+            raise self.error(f"'{value.type()}' object does not support item assignment")
         wanted = value.type().getElementType() if kind == "ListType" else value.type().containedTypes()[1]
         self.op("_set_item", value, key, self.value(item, wanted))
 

@@ -81,8 +81,10 @@ def from_annotation(annotation, source=None):
     if isinstance(annotation, type):
         return _class(annotation, source)
     if annotation in (list, typing.List, tuple, typing.Tuple, dict, typing.Dict):  # noqa: UP006
-        raise ScriptError(f"{annotation} says nothing about its elements", way_out="write List[int], Dict[str, Tensor]")
-    raise ScriptError(f"{annotation!r} is not a type of the script language")
+        raise ScriptError(
+            f"Attempted to use {annotation} without a contained type", way_out="write List[int], Dict[str, Tensor]"
+        )
+    raise ScriptError(f"Unknown type annotation: {annotation!r}")
 
 
 def _generic(annotation, origin, inner, source):
@@ -104,7 +106,7 @@ def _generic(annotation, origin, inner, source):
         return ir.FutureType(from_annotation(inner[0], source))
     if annotation_is_final(annotation):
         return from_annotation(inner[0], source)
-    raise ScriptError(f"{annotation} is not a type of the script language")
+    raise ScriptError(f"Unknown type annotation: {annotation}")
 
 
 def annotation_is_final(annotation):
@@ -137,7 +139,7 @@ def _evaluate(text, source):
     try:
         return eval(text, {"__builtins__": {}}, Names())  # the text of an annotation, of the same trust as its function
     except Exception as error:
-        raise ScriptError(f"the annotation {text!r} cannot be read ({error})") from None
+        raise ScriptError(f"Unknown type name {text!r} ({error})") from None
 
 
 def _class(cls, source=None):
