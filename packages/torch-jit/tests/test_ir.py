@@ -145,9 +145,9 @@ def test_a_call_that_fits_nothing_lists_the_candidates():
         g.call("matmul", [x, s])
     with pytest.raises(OverloadError, match="Unknown builtin op: aten::frobnicate"):
         g.call("frobnicate", [x])
-    with pytest.raises(OverloadError, match="there is no argument 'oops'"):
+    with pytest.raises(OverloadError, match="Unknown keyword argument 'oops'"):
         g.call("relu", [x], {"oops": 1})
-    with pytest.raises(OverloadError, match="is missing"):
+    with pytest.raises(OverloadError, match="Argument other not provided"):
         g.call("matmul", [x])
 
 
@@ -272,7 +272,7 @@ def test_arguments_are_bound_by_position_and_name_and_checked():
         f(torch.ones(1), m=1)
     with pytest.raises(TypeError, match="twice"):
         f(torch.ones(1), x=torch.ones(1))
-    with pytest.raises(TypeError, match="takes 2 arguments but 3"):
+    with pytest.raises(TypeError, match="expected at most 2 argument"):
         f(torch.ones(1), 1, 2)
 
 
