@@ -65,6 +65,7 @@ bool Joint::run(const Cell* const* inputs, Cell* outputs) const {
   for (int i : tensors_) tensors.push_back(in[size_t(i)].to_tensor());
   for (int i : saved_inputs_) saved.push_back(in[size_t(i)].to_tensor());
   for (size_t i = text_.outputs.size(); i < out.size(); ++i) saved.push_back(out[i].to_tensor());
+  for (int i : sources_) saved.push_back(in[size_t(i)].to_tensor());
   for (int i : differentiable_) recorded.push_back(out[size_t(i)].to_tensor());
   out.resize(text_.outputs.size());
   for (int i : differentiable_) out[size_t(i)] = Cell();

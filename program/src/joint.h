@@ -30,6 +30,7 @@ class Joint final : public OwnDerivative, public std::enable_shared_from_this<Jo
   std::vector<Tensor> gradients(const std::vector<Tensor>& saved, const std::vector<Tensor>& grads) const override;
   std::vector<Tensor> outputs(const std::vector<Tensor>& inputs) const override;
   int saved_input(size_t input) const override { return saved_of_[input]; }
+  size_t saved_for_graphs() const override { return sources_.size(); }
   // Whether arguments lie apart, so that what belongs to which can be told.
   static bool may_differentiate(const Cell* const* inputs, int count);
 
@@ -48,6 +49,7 @@ class Joint final : public OwnDerivative, public std::enable_shared_from_this<Jo
   std::vector<int> tensors_;       // inputs that are tensors, or numbers as tensors
   std::vector<int> saved_of_;      // by tensor input
   std::vector<int> saved_inputs_;  // inputs that are kept, in their order; then come what forward gives beyond outputs
+  std::vector<int> sources_;       // and inputs that only a graph of the gradients needs
   std::vector<int> differentiable_;  // outputs
   std::vector<Geometry> grads_;      // of these
   std::unique_ptr<Region> forward_;

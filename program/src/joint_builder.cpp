@@ -231,12 +231,35 @@ void JointBuilder::choose() {
   // In the order in which they are made: what is computed again may read what is kept.
   for (int v : std::set<int>(read_))
     if (v >= text_.inputs && (outputs.count(v) || is_better_kept(v) || !is_cheap(v))) kept_.insert(v);
+  const std::set<int> sources = sources_of_kept();
   to_.saved_of_.assign(to_.tensors_.size(), -1);
   for (size_t i = 0; i < to_.tensors_.size(); ++i)
     if (read_.count(to_.tensors_[i])) {
       to_.saved_of_[i] = int(to_.saved_inputs_.size());
       to_.saved_inputs_.push_back(to_.tensors_[i]);
     }
+  for (size_t i = 0; i < to_.tensors_.size(); ++i)
+    if (to_.saved_of_[i] < 0 && sources.count(to_.tensors_[i])) {
+      to_.saved_of_[i] = int(to_.saved_inputs_.size() + kept_.size() + to_.sources_.size());
+      to_.sources_.push_back(to_.tensors_[i]);
+    }
+}
+
+// The inputs that what is kept was made from: a graph of the gradients makes it again, to differentiate it.
+std::set<int> JointBuilder::sources_of_kept() const {
+  std::set<int> sources, seen;
+  for (std::vector<int> todo(kept_.begin(), kept_.end()); !todo.empty();) {
+    const int v = todo.back();
+    todo.pop_back();
+    if (v < 0 || !seen.insert(v).second) continue;
+    if (v < text_.inputs) {
+      sources.insert(v);
+      continue;
+    }
+    for (const RegionArgument& a : text_.calls[size_t(maker_[size_t(v)])].arguments)
+      todo.insert(todo.end(), a.values.begin(), a.values.end());
+  }
+  return sources;
 }
 
 void JointBuilder::write_forward() {

@@ -25,6 +25,7 @@ class JointBuilder {
   bool run_forward();
   bool differentiate(unsigned which, Found& found);
   void choose();
+  std::set<int> sources_of_kept() const;
   void write_forward();
   void write_backward(const Found& found, unsigned which);
   bool is_cheap(int value);

@@ -17,12 +17,17 @@ constexpr Schema kProgram = parse_schema("program(Tensor[] inputs) -> Tensor[]")
 
 struct Own {
   std::shared_ptr<const OwnDerivative> of;
-  SavedList saved;
+  SavedList saved, for_graphs;
 
-  Own(Recorder& r, const std::shared_ptr<const OwnDerivative>& of, const TensorList& saved) : of(of), saved(r, saved) {}
+  Own(Recorder& r, const std::shared_ptr<const OwnDerivative>& of, const TensorList& all)
+      : of(of),
+        saved(r, TensorList(all.data(), all.size() - of->saved_for_graphs())),
+        for_graphs(r, TensorList(all.data() + (all.size() - of->saved_for_graphs()), of->saved_for_graphs())) {}
 
   void grad(Backward& b) const {
-    const std::vector<Tensor> saved = this->saved.get();
+    std::vector<Tensor> saved = this->saved.get();
+    if (grad_enabled())
+      for (Tensor& t : for_graphs.get()) saved.push_back(std::move(t));
     std::vector<Tensor> grads(b.outputs, b.outputs + b.node.output_count);
     std::vector<Tensor> found = grad_enabled() ? recorded(b, saved, grads) : of->gradients(saved, grads);
     for (uint32_t i = 0; i < b.input_count(); ++i)

@@ -189,6 +189,28 @@ def test_gradients_of_gradients():
     assert torch.autograd.gradgradcheck(plan, args)
 
 
+@pytest.mark.parametrize(
+    "program",
+    [
+        lambda x, y: torch.tanh(x * (x + y)),
+        lambda x, y: torch.sigmoid(torch.tanh(x)) + y,
+        lambda x, y: torch.softmax((x + y).exp(), 0) * 2,
+        lambda x, y: (x / y).rsqrt().exp(),
+    ],
+)
+def test_gradients_with_a_graph_are_those_without_where_only_results_are_kept(program):
+    args = [torch.tensor([0.4, 0.3, 1.5]), torch.tensor([0.7, 0.2, 0.1])]
+    plan = plan_of(program, *args)
+    for _ in range(3):
+        results = []
+        for f in (program, plan):
+            leaves = [a.double().requires_grad_() for a in args]
+            first = torch.autograd.grad(f(*leaves)[0], leaves, create_graph=True)
+            results.append((*first, *torch.autograd.grad(first[0].sum(), leaves, allow_unused=True)))
+        for a, b in zip(*results, strict=True):
+            assert (a is None and (b is None or not b.any())) or torch.allclose(a, b, rtol=1e-12)
+
+
 def test_a_graph_may_be_walked_twice_when_it_is_kept():
     plan = plan_of(chain, torch.randn(3), torch.randn(3))
     args = [torch.randn(3, requires_grad=True) for _ in range(2)]

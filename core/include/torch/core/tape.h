@@ -13,12 +13,15 @@ namespace torch {
 struct OwnDerivative {
   virtual ~OwnDerivative() = default;
   // The gradients of the inputs, undefined where there is none, from those of the outputs, of which at least one is
-  // defined. `saved` is what was given to record().
+  // defined. `saved` is what was given to record(), without what is saved for graphs.
   virtual std::vector<Tensor> gradients(const std::vector<Tensor>& saved, const std::vector<Tensor>& grads) const = 0;
   // For a pass that is itself recorded: the outputs again, one operator after the other, as anybody computes them.
   virtual std::vector<Tensor> outputs(const std::vector<Tensor>& inputs) const = 0;
   // Which of the saved tensors an input is; -1: its values do not matter to any gradient.
   virtual int saved_input(size_t input) const = 0;
+  // How many of the saved tensors, the last ones, only a pass that is itself recorded reads: until then they may
+  // change.
+  virtual size_t saved_for_graphs() const { return 0; }
 };
 
 struct Tape {
