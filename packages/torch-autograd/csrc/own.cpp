@@ -3,6 +3,7 @@
 #include "torch/autograd/autograd.h"
 #include "torch/autograd/record.h"
 #include "torch/core/ops/create.h"
+#include "torch/core/ops/view.h"
 
 namespace torch::autograd {
 
@@ -41,7 +42,8 @@ struct Own {
       const int at = of->saved_input(i);
       Tensor t = at >= 0 ? saved[size_t(at)] : Tensor();
       if (!t) t = b.node.edges()[i].node ? zeros_for(b, i) : Tensor();
-      if (b.needs(i) && !requires_grad(*t)) t = leaf(t);
+      // A view of its own: an input may have been made from another, whose gradient is to stop at this call.
+      if (b.needs(i)) t = requires_grad(*t) ? expand(t, t.sizes()) : leaf(t);
       inputs.push_back(t);
       if (b.needs(i)) wanted.push_back(t);
     }

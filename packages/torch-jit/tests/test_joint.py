@@ -211,6 +211,22 @@ def test_gradients_with_a_graph_are_those_without_where_only_results_are_kept(pr
             assert (a is None and (b is None or not b.any())) or torch.allclose(a, b, rtol=1e-12)
 
 
+def test_an_input_that_was_made_from_another_takes_no_part_in_its_gradient():
+    def program(x, y):
+        weights = (x.abs() + 0.1).softmax(-1)
+        rest = x - torch.nn.functional.elu(weights.abs() + 0.1)
+        normed = torch.nn.functional.layer_norm(rest.abs() + 0.1, rest.shape[-1:])
+        return torch.atan2(torch.maximum(normed, rest), weights) + y
+
+    args = [torch.rand(3, 3, dtype=torch.double) + 0.1, torch.rand(3, 3, dtype=torch.double)]
+    plan = torch.jit.trace(program, args, check_trace=False)
+    for _ in range(3):
+        one, two = (torch.autograd.grad(f(*leaves).sum(), leaves[0], create_graph=True)[0]
+                    for f in (program, plan)
+                    for leaves in ([a.clone().requires_grad_() for a in args],))  # fmt: skip
+        assert torch.allclose(one, two, rtol=1e-10)
+
+
 def test_a_graph_may_be_walked_twice_when_it_is_kept():
     plan = plan_of(chain, torch.randn(3), torch.randn(3))
     args = [torch.randn(3, requires_grad=True) for _ in range(2)]
