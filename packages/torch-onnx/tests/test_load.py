@@ -122,3 +122,48 @@ def test_bounds_that_are_attributes_before_opset_11():
         proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 9)], ir_version=4)
         x = torch.linspace(-1, 1, 5)
         torch.testing.assert_close(torch.onnx.load(proto)(x), torch.as_tensor(run(proto, x)[0]))
+
+
+def value(name, shape=(2,)):
+    return helper.make_tensor_value_info(name, 1, shape)
+
+
+def model(nodes, inputs, stored=()):
+    graph = helper.make_graph(nodes, "g", [value(name) for name in inputs], [value("y")], stored)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)])
+
+
+@pytest.mark.parametrize(
+    "names", [("self", "torch"), ("inf", "device"), ("x.1", "x_1"), ("a.b", "a/b"), ("class", "_class")]
+)
+def test_inputs_may_have_any_names(names):
+    nodes = [helper.make_node("Sub", names, ["d"]), helper.make_node("LeakyRelu", ["d"], ["y"], alpha=float("inf"))]
+    assert torch.onnx.load(model(nodes, names))(torch.ones(2), torch.zeros(2)).tolist() == [1, 1]
+
+
+@pytest.mark.parametrize(
+    "names", [("fc", "fc.weight"), ("fc.weight", "fc"), ("_modules.x", "_parameters.x"), ("forward.a", "ª"), ("a", "ª")]
+)
+def test_tensors_may_have_any_names(names):
+    stored = [helper.make_tensor(name, 1, [2], [i, i]) for i, name in enumerate(names, 1)]
+    loaded = torch.onnx.load(model([helper.make_node("Sub", names, ["y"])], [], stored))
+    assert loaded().tolist() == [-1, -1] and len(list(loaded.parameters())) == 2
+
+
+def test_a_tensor_whose_bytes_do_not_make_its_shape_is_named():
+    nodes = [helper.make_node("Identity", ["w"], ["y"])]
+    for kind, dims, raw in [(1, [1 << 40], b"1234"), (1, [2], b"12345"), (16, [2], b"123"), (1, [-1], b"12345678")]:
+        tensor = onnx.TensorProto(name="w", data_type=kind, dims=dims, raw_data=raw)
+        with pytest.raises(RuntimeError, match="onnx.load: .*tensor 'w'"):
+            torch.onnx.load(model(nodes, [], [tensor]))
+
+
+@pytest.mark.parametrize("raw", [True, False])
+def test_bfloat16_is_read_bit_by_bit(raw):
+    wanted = torch.tensor([1.5, -2.0, float("inf")], dtype=torch.bfloat16)
+    bits = wanted.view(torch.int16).numpy().tobytes()
+    stored = helper.make_tensor("w", 16, [3], bits if raw else wanted.tolist(), raw=raw)
+    empty = helper.make_tensor("e", 16, [0], [])
+    nodes = [helper.make_node("Concat", ["w", "e"], ["y"], axis=0)]
+    found = torch.onnx.load(model(nodes, [], [stored, empty]))()
+    assert found.dtype == torch.bfloat16 and torch.equal(found, wanted)

@@ -7,10 +7,12 @@ import keyword
 import operator
 import os
 import re
+import unicodedata
 from typing import Any
 
 import torch
 from torch.fx import Graph, GraphModule
+from torch.fx._writer import _custom_builtins
 
 from . import _inner, _types
 from ._reading import table
@@ -54,11 +56,20 @@ def tensor_of(proto: Any) -> torch.Tensor:
     """A tensor of a file."""
     from onnx import numpy_helper
 
-    if proto.data_type == 16 and proto.raw_data:
-        return torch.frombuffer(bytearray(proto.raw_data), dtype=torch.bfloat16).reshape(tuple(proto.dims))
     if proto.data_type not in _types.DTYPES:
         raise NotImplementedError(f"onnx.load: tensor {proto.name!r} has elements of a type that torch lacks")
-    return torch.from_numpy(numpy_helper.to_array(proto).copy())
+    dtype, shape = _types.DTYPES[proto.data_type], tuple(proto.dims)
+    if min(shape, default=0) < 0:
+        raise RuntimeError(f"onnx.load: tensor {proto.name!r} has shape {shape}")
+    try:
+        if dtype == torch.bfloat16:  # which NumPy lacks
+            bits = numpy_helper.to_array(proto).view("int16").copy()
+            return torch.from_numpy(bits).view(torch.bfloat16)
+        return torch.from_numpy(numpy_helper.to_array(proto).copy())
+    except ValueError as error:
+        raise RuntimeError(
+            f"onnx.load: the bytes of tensor {proto.name!r} do not make {dtype} of shape {shape}: {error}"
+        ) from error
 
 
 def _inline(proto):
@@ -109,8 +120,13 @@ def _fixed(graph):
     return fixed
 
 
+def _word(name):
+    """A name in letters, digits and underscores, as Python itself writes identifiers (``ª`` as ``a``)."""
+    return re.sub(r"\W", "_", unicodedata.normalize("NFKC", name))
+
+
 def _identifier(name):
-    name = re.sub(r"\W", "_", name)
+    name = _word(name)
     return f"_{name}" if not name.isidentifier() or keyword.iskeyword(name) else name
 
 
@@ -126,8 +142,13 @@ class Importer:
         """The module; RuntimeError where the graph makes no sense."""
         stored = {t.name: t for t in self.proto.initializer}
         inputs = [v.name for v in self.proto.input if self.outer is not None or v.name not in stored]
+        words = {"self", *_custom_builtins}  # of the program text that is made of the graph
         for name in (*inputs, *(self.outer or ())):
-            self._give(name, self.graph.placeholder(_identifier(name)))
+            word = _identifier(name)
+            while word in words:
+                word += "_"
+            words.add(word)
+            self._give(name, self.graph.placeholder(word))
         for name, tensor in stored.items():
             self._give(name, self._hold(name, tensor_of(tensor), name in self.fixed))
         for node in self.proto.node:
@@ -149,22 +170,24 @@ class Importer:
         return self._nodes[name]
 
     def _hold(self, name, tensor, fixed):
-        path = [re.sub(r"\W", "_", part) or "_" for part in name.replace("::", "_").strip("./").split(".")]
-        path = [f"_{part}" if part[0].isdigit() and len(path) == 1 else part for part in path]
-        place = self.root
-        for part in path[:-1]:
-            if not isinstance(getattr(place, part, None), torch.nn.Module):
-                part = part if not hasattr(place, part) else f"{part}_"
+        *path, last = [_word(part) or "_" for part in name.replace("::", "_").strip("./").split(".")]
+        if not path and last[0].isdigit():
+            last = f"_{last}"
+        place, way = self.root, []
+        for part in path:
+            while hasattr(place, part) and not isinstance(getattr(place, part), torch.nn.Module):
+                part += "_"
+            if not hasattr(place, part):
                 place.add_module(part, torch.nn.Module())
             place = getattr(place, part)
-        last = path[-1]
+            way.append(part)
         while hasattr(place, last):
             last += "_"
         if tensor.is_floating_point() and tensor.dim() and not fixed:
             place.register_parameter(last, torch.nn.Parameter(tensor))
         else:
             place.register_buffer(last, tensor)
-        return self.graph.get_attr(".".join([*path[:-1], last]))
+        return self.graph.get_attr(".".join([*way, last]))
 
     def _node(self, node):
         if node.op_type == "Constant":
