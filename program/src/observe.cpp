@@ -121,6 +121,7 @@ void call(const Row& row, const torch::Value* arguments, const std::vector<Tenso
   try {
     row.invoke(values, run.result);
     run.failed = run.watched.failed;
+    if (run.watched.out.calls.size() == 1) run.watched.out.calls[0].op = row.schema.op_name();
   } catch (const Error&) {
   }
 }

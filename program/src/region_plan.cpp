@@ -121,6 +121,7 @@ std::string RegionPlan::describe(const Step& s) const {
   for (int64_t n : s.made[0].sizes()) shape += (shape.empty() ? "" : ", ") + std::to_string(n);
   return "  group  " + names + "  (" + shape + "), " + std::to_string(s.in.size()) + " in, " +
          std::to_string(s.out.size()) + " out, " + std::to_string(s.tiles->steps()) + " loops, " +
+         (s.tiles->fused() ? std::to_string(s.tiles->fused()) + " of them fused, " : std::string()) +
          std::to_string(s.tiles->temporaries()) + " tiles of " + std::to_string(s.tiles->tile()) + "\n";
 }
 

@@ -34,6 +34,11 @@ class Tiles::Builder {
 
  private:
   using Key = std::pair<int, DType>;
+  struct Known {  // of a step
+    int formula;  // -1: another
+    DType type;
+    int outputs;
+  };
 
   void choose_types() {
     std::map<int, std::vector<DType>> wanted;
@@ -90,13 +95,21 @@ class Tiles::Builder {
   void release(int r) {
     if (r >= first_temporary_) free_.push_back(r);
   }
-  void step(Loop loop, std::vector<int> at, const std::vector<char>& scalars) {
+  void step(Loop loop, std::vector<int> at, const std::vector<char>& scalars, const TileCall* call = nullptr) {
     Step s{loop, int32_t(at.size()), int32_t(to_.scalars_.size()), {}};
     for (size_t i = 0; i < at.size(); ++i) s.at[i] = uint8_t(at[i]);
     // Each begins where any number may.
     to_.scalars_.insert(to_.scalars_.end(), scalars.begin(), scalars.end());
     to_.scalars_.resize((to_.scalars_.size() + 15) / 16 * 16);
     to_.steps_.push_back(s);
+    Known known{-1, DType::Float32, call ? call->outputs : 1};
+    if (call && call->outputs == 1 && std::equal(call->types + 1, call->types + 1 + call->inputs, call->types)) {
+      known.type = call->types[0];
+      known.formula =
+          fusible_formula(call->op, loop, known.type, call->inputs, scalars.empty() ? nullptr : scalars.data())
+              .value_or(-1);
+    }
+    known_.push_back(known);
   }
   // Writes register `from` of one type to `into` of another.
   void convert(int from, DType type, int into, DType wanted) {
@@ -137,7 +150,7 @@ class Tiles::Builder {
       at[size_t(k)] = temporary();
       stores.push_back({at[size_t(k)], home, c.types[k], stored});
     }
-    step(c.loop, at, c.scalars);
+    step(c.loop, at, c.scalars, &c);
     for (const Store& s : stores) {
       convert(s.from, s.type, s.into, s.stored);
       release(s.from);
@@ -158,8 +171,54 @@ class Tiles::Builder {
     }
   }
 
+  // Whether what step `i` writes is read after the steps before `end`.
+  bool is_read_after(size_t i, size_t end) const {
+    const auto& steps = to_.steps_;
+    const int r = steps[i].at[0];
+    if (r < to_.kernel_.outputs) return true;
+    for (size_t k = i + 1; k < steps.size(); ++k) {
+      const uint8_t* at = steps[k].at;
+      const int outputs = known_[k].outputs;
+      if (k >= end && std::find(at + outputs, at + steps[k].operands, r) != at + steps[k].operands) return true;
+      if (std::find(at, at + outputs, r) != at + outputs) return false;
+    }
+    return false;
+  }
+  std::unique_ptr<FusedLoop> fuse(size_t begin, size_t end) const {
+    std::vector<FusedStep> steps;
+    std::vector<bool> keeps, is_constant(size_t(first_temporary_ + to_.temporaries_));
+    std::fill_n(is_constant.begin() + (first_temporary_ - int(constants_.size())), constants_.size(), true);
+    for (size_t i = begin; i < end; ++i) {
+      const Step& s = to_.steps_[i];
+      steps.push_back({known_[i].formula, {s.at, s.at + s.operands}, to_.scalars_.data() + s.scalars});
+      keeps.push_back(is_read_after(i, end));
+    }
+    return FusedLoop::make(steps, keeps, is_constant, known_[begin].type);
+  }
+  // Puts one loop in the place of several, as many as it takes.
+  void fuse() {
+    std::vector<Step> done;
+    for (size_t i = 0; i < to_.steps_.size();) {
+      size_t end = i;
+      while (end < to_.steps_.size() && known_[end].formula >= 0 && known_[end].type == known_[i].type) ++end;
+      std::unique_ptr<FusedLoop> loop;
+      for (; end > i + 1 && !loop; --end) loop = fuse(i, end);
+      if (!loop) {
+        done.push_back(to_.steps_[i++]);
+        continue;
+      }
+      Step s{loop->loop(), int32_t(loop->registers().size()), 0, {}};
+      std::copy(loop->registers().begin(), loop->registers().end(), s.at);
+      done.push_back(s);
+      to_.fused_.push_back(std::move(loop));
+      i = end + 1;
+    }
+    to_.steps_ = std::move(done);
+  }
+
   void finish() {
     Tiles& t = to_;
+    fuse();
     t.constant_count_ = int(constants_.size());
     t.constants_.reset(static_cast<char*>(
         ::operator new(size_t(std::max<size_t>(1, constants_.size()) * kTileBytes), std::align_val_t(64))));
@@ -186,6 +245,7 @@ class Tiles::Builder {
   std::map<Key, int> place_;
   std::map<int, int> last_;
   std::vector<Key> constants_;
+  std::vector<Known> known_;
   std::vector<int> free_;
   int first_temporary_ = 0, now_ = 0;
 };
@@ -206,7 +266,7 @@ void Tiles::run(char* const* data, int64_t n, const void* self) {
   for (int64_t i = 0; i < n; i += t.tile_) {
     const int64_t count = std::min(t.tile_, n - i);
     for (const Step* s = first; s != end; ++s) {
-      char* operand[TileCall::kOperands];
+      char* operand[kMaxOperands];
       for (int k = 0; k < s->operands; ++k) operand[k] = at[s->at[k]];
       s->loop(operand, count, t.scalars_.data() + s->scalars);
     }

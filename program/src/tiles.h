@@ -11,8 +11,10 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "fused.h"
 #include "torch/core/loops.h"
 
 namespace torch::program {
@@ -26,6 +28,7 @@ struct TileCall {
   int values[kOperands];   // numbers of values, outputs first
   std::vector<char> scalars;
   bool heavy = false;
+  std::string_view op = {};  // the operator that consists of this loop alone
 
   bool operator==(const TileCall&) const;
 };
@@ -45,6 +48,7 @@ class Tiles {
 
   Kernel kernel() const noexcept { return kernel_; }
   size_t steps() const noexcept { return steps_.size(); }
+  size_t fused() const noexcept { return fused_.size(); }  // of these, runs of loops in one
   size_t temporaries() const noexcept { return size_t(temporaries_); }
   int64_t tile() const noexcept { return tile_; }
 
@@ -54,7 +58,7 @@ class Tiles {
     Loop loop;
     int32_t operands;  // how many
     int32_t scalars;   // offset into scalars_
-    uint8_t at[TileCall::kOperands];
+    uint8_t at[kMaxOperands];
   };
   struct Aligned {
     void operator()(char* p) const noexcept { ::operator delete(p, std::align_val_t(64)); }
@@ -63,6 +67,7 @@ class Tiles {
 
   Kernel kernel_{};
   std::vector<Step> steps_;
+  std::vector<std::unique_ptr<FusedLoop>> fused_;
   std::vector<char> scalars_;
   std::vector<int64_t> widths_;               // of the operands
   std::unique_ptr<char, Aligned> constants_;  // tiles full of one number
