@@ -1,6 +1,7 @@
 """Checkpoints of tensors in pieces: saved by some ranks, loaded by others, and PyTorch's own."""
 
 import os
+import pathlib
 import pickle
 import signal
 from pathlib import Path
@@ -10,7 +11,15 @@ import torch
 import torch.distributed as dist
 import torch.distributed.checkpoint as dcp
 from torch import nn
+from torch.distributed.checkpoint.filesystem import _StorageInfo
 from torch.distributed.checkpoint.format_utils import dcp_to_torch_save, torch_save_to_dcp
+from torch.distributed.checkpoint.metadata import (
+    ChunkStorageMetadata,
+    Metadata,
+    MetadataIndex,
+    TensorProperties,
+    TensorStorageMetadata,
+)
 from torch.distributed.checkpoint.state_dict import (
     StateDictOptions,
     get_model_state_dict,
@@ -196,6 +205,90 @@ def test_metadata_with_other_classes_are_refused(tmp_path):
         )
         with pytest.raises(pickle.UnpicklingError, match=r"a checkpoint's .metadata (has no business|holds)"):
             dcp.load({"x": 1}, checkpoint_id=tmp_path)
+
+
+def a_piece(**changes):
+    """The pickled metadata of a checkpoint of one tensor, ``x`` of 4 elements, with some fields changed."""
+    chunk = ChunkStorageMetadata(changes.get("offsets", torch.Size([0])), changes.get("sizes", torch.Size([4])))
+    entry = TensorStorageMetadata(TensorProperties(), changes.get("size", torch.Size([4])), [chunk])
+    index = MetadataIndex("x", [0])
+    vars(index).update(changes.get("index", {}))
+    place = _StorageInfo(changes.get("path", "a.distcp"), changes.get("offset", 0), changes.get("length", 10))
+    found = Metadata(changes.get("entries", {"x": entry}), storage_data={index: place})
+    vars(found).update(changes.get("more", {}))
+    return pickle.dumps(found)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"offsets": (0,)}, "offsets of a ChunkStorageMetadata is a tuple that it cannot be"),
+        ({"offsets": torch.Size([1])}, r"a piece of 'x' of shape \(4,\) at \(1,\) lies outside of its shape \(4,\)"),
+        ({"sizes": torch.Size([2, 2])}, "lies outside of its shape"),
+        ({"size": torch.Size([-1])}, "size of a TensorStorageMetadata is a Size that it cannot be"),
+        ({"index": {"fqn": ("x",)}}, "fqn of a MetadataIndex is a tuple"),
+        ({"index": {"__hash__": 0}}, "hides what the class has"),
+        ({"path": None}, "relative_path of a _StorageInfo is a NoneType"),
+        ({"offset": -1}, "offset of a _StorageInfo is a int"),
+        ({"length": 1 << 80}, "length of a _StorageInfo is a int"),
+        ({"entries": {"x": 1}}, "the entry 'x' is a int"),
+        ({"entries": [1]}, "state_dict_metadata of a Metadata is a list"),
+        ({"more": {"storage_data": {"x": 1}}}, "the place of a str is a int"),
+    ],
+)
+def test_metadata_that_make_no_sense_are_refused(changes, said, tmp_path):
+    (tmp_path / ".metadata").write_bytes(a_piece(**changes))
+    with pytest.raises(pickle.UnpicklingError, match=f"a checkpoint's .metadata.*{said}"):
+        dcp.load({"x": torch.zeros(4)}, checkpoint_id=tmp_path)
+
+
+def test_metadata_cannot_change_classes(tmp_path):
+    """BUILD with a pair sets attributes of whatever lies on the stack, in Python's own unpickler of a class too."""
+    for name in ("torch.distributed.checkpoint.metadata MetadataIndex", "pathlib PurePosixPath"):
+        module, kind = name.split()
+        program = f"c{module}\n{kind}\n(N}}(S'mark'\nS'here'\nutb.".encode()
+        (tmp_path / ".metadata").write_bytes(program)
+        with pytest.raises(pickle.UnpicklingError):
+            dcp.load({"x": torch.zeros(4)}, checkpoint_id=tmp_path)
+    assert not hasattr(MetadataIndex, "mark") and not hasattr(pathlib.PurePosixPath, "mark")
+
+
+def test_a_key_whose_hash_would_take_forever_is_refused(tmp_path):
+    nested = b"(" + b"N" * 2 + b"t" + b"2\x86" * 200  # a tuple of the same tuple twice, of the same tuple twice, ...
+    index = b"ctorch.distributed.checkpoint.metadata\nMetadataIndex\n)\x81}(S'fqn'\n" + nested + b"ub"
+    for key in (index, nested):
+        (tmp_path / ".metadata").write_bytes(b"\x80\x02}" + key + b"K\x01s.")
+        with pytest.raises(pickle.UnpicklingError, match="fqn of a MetadataIndex|a key of more than"):
+            dcp.load({"x": torch.zeros(4)}, checkpoint_id=tmp_path)
+
+
+def test_pieces_that_do_not_make_the_whole_are_named(tmp_path):
+    dcp.save({"x": whole(4), "y": whole(5)}, checkpoint_id=tmp_path)
+    metadata = dcp.FileSystemReader(tmp_path).read_metadata()
+    (chunk,) = metadata.state_dict_metadata["x"].chunks
+    places = metadata.storage_data
+
+    def changed(error, said):
+        (tmp_path / ".metadata").write_bytes(pickle.dumps(metadata))
+        with pytest.raises(error, match=said):
+            dcp.load({"x": torch.zeros(4)}, checkpoint_id=tmp_path)
+
+    first, second = (MetadataIndex(name, [0]) for name in "xy")
+    before = places[first].length
+    places[first].length = 1 << 60
+    changed(ValueError, f"ends within x: .* of {1 << 60} bytes are there")
+    places[first].length = before
+    chunk.sizes = torch.Size([3])
+    changed(ValueError, "pieces of x have 3 of the 4 elements wanted")
+    metadata.state_dict_metadata["x"].chunks.append(ChunkStorageMetadata(torch.Size([3]), torch.Size([1])))
+    changed(ValueError, r"does not say where MetadataIndex\(fqn='x', offset=torch.Size\(\[3\]\)")
+    metadata.state_dict_metadata["x"].chunks[:] = [ChunkStorageMetadata(torch.Size([0]), torch.Size([4]))]
+    dcp.save({"x": whole(2), "y": whole(5)}, checkpoint_id=tmp_path / "less")
+    less = dcp.FileSystemReader(tmp_path / "less").read_metadata().storage_data[first]
+    (tmp_path / "less.distcp").write_bytes((tmp_path / "less" / less.relative_path).read_bytes())
+    places[first] = _StorageInfo("less.distcp", less.offset, less.length)
+    changed(ValueError, r"the piece of x at \(0,\) is a tensor of shape \(2,\), and elements up to \(4,\) are wanted")
+    assert second in places
 
 
 def test_files_that_are_cut_or_lie_elsewhere_are_named(tmp_path):

@@ -249,6 +249,11 @@ def _read_items(name, value, entry):
                 torch.Size(lengths),
             )
         )
+    have = sum(item.lengths.numel() for item in items)
+    if have < own.sizes.numel():
+        raise ValueError(
+            f"checkpoint.load: the checkpoint's pieces of {name} have {have} of the {own.sizes.numel()} elements wanted"
+        )
     return items
 
 

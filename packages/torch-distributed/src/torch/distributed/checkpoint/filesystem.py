@@ -169,7 +169,7 @@ class FileSystemReader(StorageReader):
     def read_data(self, plan, planner):
         by_file: dict = {}
         for item in plan.items:
-            by_file.setdefault(self.storage_data[item.storage_index].relative_path, []).append(item)
+            by_file.setdefault(self._info(item.storage_index).relative_path, []).append(item)
         for name, items in by_file.items():
             place = self.path / name
             if place.resolve().parent != self.path.resolve():
@@ -183,16 +183,21 @@ class FileSystemReader(StorageReader):
         return _done()
 
     def _piece(self, file, index):
-        info = self.storage_data[index]
+        info = self._info(index)
         if info.transform_descriptors:
             raise NotImplementedError(f"checkpoint.load: {index.fqn} was transformed by {info.transform_descriptors}")
-        file.seek(info.offset)
-        data = file.read(info.length)
-        if len(data) != info.length:
+        left = max(os.fstat(file.fileno()).st_size - info.offset, 0)
+        if left < info.length:
             raise ValueError(
-                f"checkpoint.load: {file.name} ends within {index.fqn}: {len(data)} of {info.length} bytes are there"
+                f"checkpoint.load: {file.name} ends within {index.fqn}: {left} of {info.length} bytes are there"
             )
-        return io.BytesIO(data)
+        file.seek(info.offset)
+        return io.BytesIO(file.read(info.length))
+
+    def _info(self, index):
+        if self.storage_data is None or index not in self.storage_data:
+            raise ValueError(f"checkpoint.load: {NAME} of {self.path} does not say where {index} lies")
+        return self.storage_data[index]
 
     def _hand_over(self, item, data, planner):
         data.seek(0)
@@ -200,6 +205,14 @@ class FileSystemReader(StorageReader):
             planner.load_bytes(item, data)
             return
         tensor = torch.load(data)
+        ends = [start + length for start, length in zip(item.storage_offsets, item.lengths, strict=True)]
+        shape = tuple(tensor.shape) if isinstance(tensor, torch.Tensor) else None
+        if shape is None or len(shape) != len(ends) or any(end > size for end, size in zip(ends, shape, strict=True)):
+            held = type(tensor).__name__ if shape is None else f"a tensor of shape {shape}"
+            raise ValueError(
+                f"checkpoint.load: the piece of {item.storage_index.fqn} at {tuple(item.storage_index.offset)} is {held}, "
+                f"and elements up to {tuple(ends)} are wanted of it"
+            )
         for dim, (start, length) in enumerate(zip(item.storage_offsets, item.lengths, strict=True)):
             tensor = tensor.narrow(dim, start, length)
         target = planner.resolve_tensor(item)

@@ -4,7 +4,7 @@ The file is a pickle of these classes, the same that PyTorch writes; :func:`load
 """
 
 import enum
-import io
+import functools
 import os
 import pathlib
 import pickle
@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
+from torch.serialize.structures import read
 
 __all__ = [
     "BytesStorageMetadata", "ChunkStorageMetadata", "Metadata", "MetadataIndex", "StorageMeta", "TensorProperties",
@@ -116,33 +117,139 @@ class MetadataIndex:
         object.__setattr__(self, "offset", None if offset is None else torch.Size(offset))
 
 
-_HERE = ("torch.distributed.checkpoint.metadata", "torch.distributed.checkpoint.filesystem")
+# --- reading ---
 
 
-class _Unpickler(pickle.Unpickler):
-    def find_class(self, module, name):
-        if module in _HERE:
-            from . import filesystem
+def _is_size(value) -> bool:
+    return type(value) is torch.Size and min(value, default=0) >= 0
 
-            space = globals() if module == _HERE[0] else vars(filesystem)
-            if name in (*__all__, "_MEM_FORMAT_ENCODING", "_StorageInfo") and name in space:
-                return space[name]
-        if module == "torch" and (
-            name == "Size" or isinstance(getattr(torch, name, None), (torch.dtype, torch.layout))
-        ):
-            return getattr(torch, name)
-        if (module, name) == ("torch.serialization", "_get_layout"):
-            return torch.serialization._get_layout
-        if module.startswith("pathlib") and name in ("PosixPath", "PurePosixPath", "WindowsPath", "PureWindowsPath"):
-            return pathlib.PurePosixPath
-        if module == "collections" and name == "OrderedDict":
-            return dict
-        raise pickle.UnpicklingError(f"a checkpoint's .metadata has no business with {module}.{name}")
+
+def _is_count(value) -> bool:
+    return type(value) is int and 0 <= value < 1 << 63
+
+
+def _is_text(value) -> bool:
+    return type(value) is str
+
+
+def _all_of(kind):
+    return lambda value: type(value) is list and all(type(item) is kind for item in value)
+
+
+def _anything(value) -> bool:
+    return True
+
+
+def _or_none(fits):
+    return lambda value: value is None or fits(value)
+
+
+@functools.cache
+def _fields():
+    """By class, which fields an object in a file has, and what each may be."""
+    return {
+        ChunkStorageMetadata: {"offsets": _is_size, "sizes": _is_size},
+        TensorStorageMetadata: {
+            "properties": lambda value: type(value) is TensorProperties,
+            "size": _is_size,
+            "chunks": _all_of(ChunkStorageMetadata),
+        },
+        BytesStorageMetadata: {},
+        StorageMeta: {},
+        Metadata: {"state_dict_metadata": lambda value: type(value) is dict, "planner_data": _anything,
+                   "storage_data": _or_none(lambda value: type(value) is dict),
+                   "storage_meta": _or_none(lambda value: type(value) is StorageMeta)},
+        MetadataIndex: {"fqn": _is_text, "offset": _or_none(_is_size), "index": _or_none(_is_count)},
+        _storage_info(): {"relative_path": _is_text, "offset": _is_count, "length": _is_count},
+    }  # fmt: skip
+
+
+def _take(target, state) -> None:
+    """The state of an object in a file. Fields that it lacks have their defaults; those of a later version are kept."""
+    if type(state) is not dict or not all(map(_is_text, state)):
+        raise ValueError(f"the state of a {type(target).__name__} is no dict of fields")
+    if any(hasattr(type(target), name) and name not in type(target).__dataclass_fields__ for name in state):
+        raise ValueError(f"the state of a {type(target).__name__} hides what the class has")
+    if type(target) is MetadataIndex:  # it may become a key, and a key's hash must be cheap
+        _complete(target, state)
+    vars(target).update(state)
+
+
+def _take_properties(target, state) -> None:
+    layout, of_memory = (state[1], state[3]) if type(state) is tuple and len(state) == 5 else (None, None)
+    if (
+        type(of_memory) is not _MEM_FORMAT_ENCODING
+        or type(state[0]) is not torch.dtype
+        or type(layout) is not torch.layout
+        or type(state[2]) is not bool
+        or type(state[4]) is not bool
+    ):
+        raise ValueError("the state of TensorProperties is not dtype, layout, requires_grad, memory format, pin_memory")
+    target.__setstate__(state)
+
+
+_ABSENT = object()
+
+
+def _complete(thing, held=None) -> None:
+    """ValueError unless all fields of an object in a file are there, and are what they may be."""
+    held = vars(thing) if held is None else held
+    for name, fits in _fields()[type(thing)].items():
+        value = held.get(name, getattr(type(thing), name, _ABSENT))
+        if value is _ABSENT or not fits(value):
+            said = "is not there" if value is _ABSENT else f"is a {type(value).__name__} that it cannot be"
+            raise ValueError(f"{name} of a {type(thing).__name__} {said}")
+
+
+def _check(found: Metadata) -> None:
+    """ValueError for metadata that do not describe a checkpoint."""
+    _complete(found)
+    for name, entry in found.state_dict_metadata.items():
+        if type(name) is not str or type(entry) not in (TensorStorageMetadata, BytesStorageMetadata):
+            raise ValueError(f"the entry {name!r:.100} is a {type(entry).__name__}")
+        _complete(entry)
+        for chunk in getattr(entry, "chunks", ()):
+            _complete(chunk)
+            ends = [begin + length for begin, length in zip(chunk.offsets, chunk.sizes, strict=False)]
+            fits = len(chunk.offsets) == len(chunk.sizes) == len(entry.size)
+            if not fits or any(end > size for end, size in zip(ends, entry.size, strict=True)):
+                raise ValueError(
+                    f"a piece of {name!r:.100} of shape {tuple(chunk.sizes)} at {tuple(chunk.offsets)} lies outside of "
+                    f"its shape {tuple(entry.size)}"
+                )
+    for index, info in (found.storage_data or {}).items():
+        if type(index) is not MetadataIndex or type(info) is not _storage_info():
+            raise ValueError(f"the place of a {type(index).__name__} is a {type(info).__name__}")
+        _complete(index)
+        _complete(info)
+
+
+def _storage_info() -> type:
+    from .filesystem import _StorageInfo
+
+    return _StorageInfo
+
+
+_HERE = "torch.distributed.checkpoint"
+_WHAT = "a checkpoint's .metadata"
+_PATHS = ("PosixPath", "PurePosixPath", "WindowsPath", "PureWindowsPath")
 
 
 def loads(data: bytes) -> Metadata:
     """The metadata of a file; ``pickle.UnpicklingError`` when it names anything but what belongs in one."""
-    found = _Unpickler(io.BytesIO(data)).load()
-    if not isinstance(found, Metadata):
-        raise pickle.UnpicklingError(f"a checkpoint's .metadata holds {type(found).__name__}")
+    classes = {
+        f"{_HERE}.{'filesystem' if kind is _storage_info() else 'metadata'}.{kind.__name__}": (kind, _take)
+        for kind in _fields()
+    }
+    classes[f"{_HERE}.metadata.TensorProperties"] = (TensorProperties, _take_properties)
+    calls = {f"{_HERE}.metadata._MEM_FORMAT_ENCODING": ("int", _MEM_FORMAT_ENCODING)}
+    for module in ("pathlib", "pathlib._local"):
+        calls |= {f"{module}.{name}": ("[text] " * 32, pathlib.PurePosixPath) for name in _PATHS}
+    found = read(data, classes, _WHAT, calls)
+    if type(found) is not Metadata:
+        raise pickle.UnpicklingError(f"{_WHAT} holds {type(found).__name__}")
+    try:
+        _check(found)
+    except ValueError as error:
+        raise pickle.UnpicklingError(f"{_WHAT} makes no sense: {error}") from None
     return found

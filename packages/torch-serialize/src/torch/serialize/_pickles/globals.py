@@ -29,8 +29,8 @@ class StorageClass:
         self.name = name
 
 
-_EAGER_LAYOUTS = ("torch.strided", "torch.sparse_coo", "torch.sparse_csr", "torch.sparse_csc", "torch.sparse_bsr",
-                  "torch.sparse_bsc")  # fmt: skip
+LAYOUTS = ("torch.strided", "torch.sparse_coo", "torch.sparse_csr", "torch.sparse_csc", "torch.sparse_bsr",
+           "torch.sparse_bsc")  # fmt: skip
 _ROWS = {name: (takes, make) for name, takes, _, make in TABLE if name.startswith("torch.")}
 _CLASS_NAMES = {
     row: row.rpartition(".")[2] for row, (_, make) in _ROWS.items() if make in (None, "variable", "parameter")
@@ -198,7 +198,7 @@ class TorchNames:
         return self.backend.device(kind) if index is None else self.backend.device(kind, index)
 
     def layout(self, name):
-        if name not in _EAGER_LAYOUTS:
+        if name not in LAYOUTS:
             raise FileFormatError(f"layout {brief(name)} is unknown")
         if name not in self._layouts:
             self._layouts[name] = self._named(name.removeprefix("torch."))
