@@ -217,14 +217,15 @@ std::optional<Match> match(const Signature& f, const std::vector<Value*>& args, 
            " positional arguments";
     return std::nullopt;
   }
+  const std::string* unknown = nullptr;
   for (const auto& [key, v] : kwargs) {
     size_t at = 0;
     while (at < f.arguments.size() && f.arguments[at].name != key) ++at;
     if (at == f.arguments.size())
       for (at = 0; at < f.arguments.size() && !is_called(f.arguments[at].name, key);) ++at;
     if (at == f.arguments.size()) {
-      *why = "Unknown keyword argument '" + key + "'";
-      return std::nullopt;
+      unknown = &key;
+      continue;
     }
     if (!m.slots[at].values.empty()) {
       *why = "argument " + key + " specified twice";
@@ -237,6 +238,10 @@ std::optional<Match> match(const Signature& f, const std::vector<Value*>& args, 
       *why = "Argument " + f.arguments[i].name + " not provided";
       return std::nullopt;
     }
+  if (unknown) {
+    *why = "Unknown keyword argument '" + *unknown + "'";
+    return std::nullopt;
+  }
   if (takes_number && !has_tensor) {
     *why = "one of its operands must be a Tensor";
     return std::nullopt;

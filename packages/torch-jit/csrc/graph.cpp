@@ -125,6 +125,12 @@ void bind_graph(py::module_& m) {
           py::arg("kind"), py::arg("inputs") = py::list(), py::arg("n_outputs") = 1)
       .def("create",
            [](Graph& g, const std::string& kind, size_t outputs) { return held(g.create(kind, {}, outputs)); })
+      .def(
+          "createClone",
+          [](Graph& g, Node& n, const py::function& map) {
+            return held(g.clone(&n, [&](Value* v) { return map(held(v)).cast<ValuePtr>().get(); }));
+          },
+          py::arg("node"), py::arg("map"))
       .def("insertNode", [](Graph& g, Node* n) { return held(g.insert_node(n)); })
       .def("appendNode", [](Graph& g, Node* n) { return held(g.block()->append(n)); })
       .def("prependNode", [](Graph& g, Node* n) { return held(n->insert_after(g.block()->param_node())); })

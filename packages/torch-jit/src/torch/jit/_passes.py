@@ -81,6 +81,40 @@ def lower_tuples(graph: Any) -> None:
     _native.eliminate_dead_code(graph)
 
 
+def lower_graph(graph: Any, module: Any) -> tuple[Any, list[Any]]:
+    """A copy of the graph of a method that takes the tensors of its module as inputs, after its own, and these tensors.
+
+    >>> net = torch.jit.script(torch.nn.Linear(2, 3))
+    >>> graph, tensors = torch._C._jit_pass_lower_graph(net.graph, net._c)
+    >>> len(list(graph.inputs())), [tuple(t.shape) for t in tensors]
+    (3, [(3, 2), (3,)])
+    """
+    import torch
+
+    graph = graph.copy()
+    _native.inline_calls(graph)
+    held, tensors, inputs = {next(iter(graph.inputs())): module}, [], {}
+    for node in graph.findAllNodes("prim::GetAttr"):
+        inner = held[node.input(0)].getattr(node.s("name"))
+        if isinstance(inner, ir.Object):
+            held[node.output()] = inner
+            continue
+        if isinstance(inner, torch.Tensor):
+            if id(inner) not in inputs:
+                inputs[id(inner)] = graph.addInput(node.s("name"), node.output().type())
+                tensors.append(inner)
+            node.output().replaceAllUsesWith(inputs[id(inner)])
+        else:
+            with graph.insert_point_guard(node):
+                node.output().replaceAllUsesWith(graph.insertConstant(inner))
+    _native.eliminate_dead_code(graph)
+    if used := [use.user.kind() for use in next(iter(graph.inputs())).uses()]:
+        raise RuntimeError(f"a graph that gives {used[0]} its module cannot be lowered")
+    graph.eraseInput(0)
+    graph.lint()
+    return graph, tensors
+
+
 def function_from_graph(name: str, graph: Any) -> Any:
     """A graph as a function to call.
 
@@ -128,6 +162,7 @@ FACES = {
     "_jit_pass_inline": _native.inline_calls,
     "_jit_pass_lint": lint,
     "_jit_pass_lower_all_tuples": lower_tuples,
+    "_jit_pass_lower_graph": lower_graph,
 }
 
 

@@ -12,6 +12,7 @@ import torch
 from torch._seams import need
 
 from . import _ir as ir
+from . import _state
 from ._reads import TracerWarning, Watching, current, read_by_operators, warn
 from ._structure import add_input, copied, output_value
 
@@ -295,7 +296,7 @@ def trace(
     """
     from . import ScriptFunction, ScriptModule
 
-    if isinstance(func, (ScriptFunction, ScriptModule)):
+    if not _state.enabled() or isinstance(func, (ScriptFunction, ScriptModule)):
         return func
     if not callable(func):
         raise TypeError(f"torch.jit.trace: expected a function or module, got {type(func).__name__}")
@@ -422,10 +423,15 @@ def _check(python, traced, inputs, tolerance):
 def _get_trace_graph(
     f, args=(), kwargs=None, strict=True, _force_outplace=False, return_inputs=False, _return_inputs_states=False
 ):
-    """The graph of a call, and what the function gave."""
+    """The graph of a call, and what the function gave; parameters of a module are inputs of it after the arguments."""
     nn = need("nn")
     args = _as_tuple(args, "_get_trace_graph")
     tree = Tree(f) if isinstance(f, nn.Module) else None
     call = f if not kwargs else lambda *values: f(*values, **kwargs)
     graph, out = record(call, args, tree, strict)
+    if tree is not None:
+        from ._passes import lower_graph
+
+        graph, weights = lower_graph(graph, tree.object)
+        args = (*args, *weights)
     return (graph, out, args) if return_inputs else (graph, out)

@@ -67,7 +67,7 @@ class Builder:
         if not value.hasDebugName() and name[0] != "$" and value.node().kind() != "prim::Constant":
             value.setDebugName(name)
 
-    def op(self, name, *args, **kwargs):
+    def op(self, name, /, *args, **kwargs):
         """Call a row or primitive by the static types of its arguments."""
         try:
             result = self.graph.call(name, list(args), kwargs, self.at())

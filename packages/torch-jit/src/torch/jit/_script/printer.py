@@ -84,8 +84,8 @@ class Printer:
 
     # -- blocks ---------------------------------------------------------------------------------------------------------------
 
-    def block(self, block, indent, returned=False, targets=()):
-        """The statements of a block; at its end the targets are assigned what it returns."""
+    def block(self, block, indent, returned=False, targets=(), types=()):
+        """The statements of a block; at its end the targets, of these types, are assigned what it returns."""
         start = len(self.lines)
         nodes = [node for node in block.nodes() if node.kind() != "prim::Constant"]
         last = block.return_node()
@@ -95,6 +95,9 @@ class Printer:
                 self.statement(node, indent)
         pad = "  " * indent
         values = [self.expression(value) for value in block.outputs()]
+        for i, (value, type) in enumerate(zip(block.outputs(), types)):
+            if type.kind() in ("AnyType", "UnionType") and value.type() != type:
+                values[i] = f"annotate({type.annotation_str}, {values[i]})"
         if returned:
             text = values[0] if len(values) == 1 else "(" + ", ".join(values) + ")"
             self.lines.append(f"{pad}return {text}")
@@ -138,11 +141,11 @@ class Printer:
         kind = node.kind()
         if kind == "prim::If":
             names = [self.name(each) for each in node.outputs()]
-            self.lines.append(f"{pad}if {self.expression(node.input(0))}:")
             then, other = node.blocks()
-            self.block(then, indent + 1, targets=names)
+            self.lines.append(f"{pad}if {self.expression(node.input(0))}:")
+            self.block(then, indent + 1, targets=names, types=[each.type() for each in node.outputs()])
             self.lines.append(f"{pad}else:")
-            self.block(other, indent + 1, targets=names)
+            self.block(other, indent + 1, targets=names, types=[each.type() for each in node.outputs()])
         elif kind == "prim::Loop":
             self.loop(node, indent)
         elif kind == "prim::SetAttr":

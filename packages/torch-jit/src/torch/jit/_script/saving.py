@@ -12,9 +12,10 @@ from .. import _ir as ir
 from .archive import Writer
 from .errors import ScriptError
 from .function import ScriptFunction
-from .module import RecursiveScriptModule
+from .module import RecursiveScriptModule, ScriptModule
 from .printer import Printer
 from .reader import Code
+from .unit import program_of
 
 __all__ = ["load", "save"]
 
@@ -91,6 +92,8 @@ def save(m, f, _extra_files=None):
     >>> torch.jit.load(io.BytesIO(out.getvalue()))(torch.ones(1, 2)).shape
     torch.Size([1, 3])
     """
+    if type(m) is not RecursiveScriptModule and isinstance(m, ScriptModule) and not hasattr(m, "_c"):
+        m = program_of(m)
     container = _container()
     saver = _Saver(container)
     if "torch.export.exported_program" in sys.modules and isinstance(m, _export().ExportedProgram):

@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import importlib
 
-from .. import _ir as ir
 from . import types
 from .errors import NotSupportedError, ScriptError
 from .scope import EXITS, FALLS, MAYBE, RAISES, Frame, flags
@@ -86,7 +85,7 @@ class Statements:
                 return item
             return self.value(item, declared)
         except ScriptError as error:
-            got = f" but is actually of type {item.type()}" if isinstance(item, ir.Value) else f": {error.message}"
+            got = f" but is actually of type {self.type_of(item)}" if self.is_value(item) else f": {error.message}"
             name = self.function.source.function
             error.message = f"{name}: Return value was annotated as having type {declared}{got}"
             raise

@@ -213,8 +213,14 @@ def _getattr(self, name):
     return nn.Module.__getattr__(self, name)
 
 
+def program_of(module):
+    """The compiled form; where no method is marked, its tensors and children are the program."""
+    compiled = module.__dict__.get("_compiled")
+    return compile_module(module) if compiled is None else compiled
+
+
 def _of_compiled(name):
-    return property(lambda self: getattr(self.__dict__["_compiled"], name))
+    return property(lambda self: getattr(program_of(self), name))
 
 
 ScriptModule.__init_subclass__ = classmethod(_init_subclass)
@@ -224,7 +230,7 @@ ScriptModule.__getattr__ = _getattr
 for _name in ("graph", "code", "inlined_graph", "code_with_constants"):
     setattr(ScriptModule, _name, _of_compiled(_name))
 for _name in ("save", "save_to_buffer", "graph_for"):
-    _forwarded = lambda self, *args, _name=_name, **kwargs: getattr(self._compiled, _name)(*args, **kwargs)
+    _forwarded = lambda self, *args, _name=_name, **kwargs: getattr(program_of(self), _name)(*args, **kwargs)
     _forwarded.__name__, _forwarded.__doc__ = _name, getattr(RecursiveScriptModule, _name).__doc__
     setattr(ScriptModule, _name, _forwarded)
 RecursiveScriptModule.__init_subclass__ = classmethod(lambda cls, **options: None)
