@@ -19,7 +19,8 @@ def test_the_graph_of_a_trace_takes_the_parameters_after_the_arguments():
     net = nn.Sequential(nn.Conv2d(2, 3, 3), nn.BatchNorm2d(3)).eval()
     x = torch.randn(1, 2, 5, 5)
     graph, out, inputs = torch.jit._get_trace_graph(net, x, return_inputs=True)
-    assert len(list(graph.inputs())) == len(inputs) and inputs[1] is net[0].weight and len(inputs) == 7
+    held = [*net.parameters(), net[1].running_mean, net[1].running_var]
+    assert len(list(graph.inputs())) == len(inputs) == 7 and {id(t) for t in inputs[1:]} == {id(t) for t in held}
     assert torch.equal(torch._C._create_function_from_graph("net", graph)(*inputs), out)
 
 
