@@ -20,8 +20,15 @@ PyObject* disabled_override(PyObject*, PyObject* given) {
   PyObject *function, *types, *args = nullptr, *kwargs = nullptr;
   if (!PyArg_ParseTuple(given, "OO|OO:_disabled_torch_function_impl", &function, &types, &args, &kwargs))
     return nullptr;
-  Object none(args ? nullptr : PyTuple_New(0));
-  return PyObject_Call(function, args ? args : none.get(), kwargs && kwargs != Py_None ? kwargs : nullptr);
+  if (args && !PyTuple_Check(args) && !PyList_Check(args))
+    return PyErr_Format(PyExc_TypeError, "_disabled_torch_function_impl(): args must be a tuple or a list, not %.200s",
+                        Py_TYPE(args)->tp_name);
+  if (kwargs == Py_None) kwargs = nullptr;
+  if (kwargs && !PyDict_Check(kwargs))
+    return PyErr_Format(PyExc_TypeError, "_disabled_torch_function_impl(): kwargs must be a dict or None, not %.200s",
+                        Py_TYPE(kwargs)->tp_name);
+  Object given_args(args ? PySequence_Tuple(args) : PyTuple_New(0));
+  return given_args ? PyObject_Call(function, given_args.get(), kwargs) : nullptr;
 }
 
 PyObject* set_function_mode(PyObject*, PyObject* on) {

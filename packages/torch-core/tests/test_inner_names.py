@@ -32,7 +32,11 @@ def test_tensors_of_meta_are_made_once_for_each():
 
 def test_classes_that_leave_operators_alone_get_the_plain_result():
     result = torch._C._disabled_torch_function_impl(torch.add, (), (torch.ones(1), 2), {"alpha": 3})
-    assert result.tolist() == [7] and torch._C._disabled_torch_function_impl(torch.numel, (), (result,)) == 1
+    assert result.tolist() == [7] and torch._C._disabled_torch_function_impl(torch.numel, (), [result]) == 1
+    with pytest.raises(TypeError, match="args must be a tuple or a list, not int"):
+        torch._C._disabled_torch_function_impl(torch.add, (), 3)
+    with pytest.raises(TypeError, match="kwargs must be a dict or None, not list"):
+        torch._C._disabled_torch_function_impl(torch.add, (), (result, 1), [])
 
 
 def test_keys_of_the_dispatcher_are_names():
