@@ -20,7 +20,8 @@ SAMPLES = next(p / "core" / "samples" for p in TESTS.parents if (p / "core" / "s
 sys.path[:0] = [str(TESTS), str(SAMPLES)]
 
 SANITIZED = "asan" in os.environ.get("LD_PRELOAD", "")
-SECONDS = 20 * (4 if SANITIZED else 1)  # a program that takes longer hangs
+SECONDS = 20 * (4 if SANITIZED else 1)  # of the processor: a program that takes more hangs
+PATIENCE = 10 * SECONDS  # by the clock: one that waits for something hangs too, however busy the machine is
 MEMORY = 6 << 30  # address space of a child
 GROWTH = 32 << 20  # bytes that a child may hold more than after its first programs
 PAGE = struct.Struct("6q")  # number, calls, refused, programs, done, broken
@@ -72,6 +73,12 @@ def in_use():
     libc.mallinfo2.restype = _Mallinfo
     info = libc.mallinfo2()
     return info.uordblks + info.hblkhd
+
+
+def processor_seconds(pid):
+    """What a process has computed for, in all its threads."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def command(*arguments):
@@ -132,17 +139,17 @@ def hunt(options, job):
             arguments += ["--calls", -(-options.calls // options.jobs), "--until", options.until]
             with open(Path(folder, "errors"), "w+") as errors:
                 process = subprocess.Popen(**command(*arguments), stderr=errors)
-                last, since, hung = -1, time.monotonic(), False
+                last, since, computed, hung = -1, 0.0, 0.0, False
                 while process.poll() is None:
                     time.sleep(0.05)
-                    now = time.monotonic()
+                    now, spent = time.monotonic(), processor_seconds(process.pid)
                     number, calls, _, programs, _, _ = PAGE.unpack(page[:])
                     if now - told > 300:
                         told = now
                         print(f"job {job}: {calls} calls in {programs} programs, {now - started:.0f} s", flush=True)
                     if number != last:
-                        last, since = number, now
-                    elif now - since > SECONDS + 20 * (programs == 0):
+                        last, since, computed = number, now, spent
+                    elif spent - computed > SECONDS + 20 * (programs == 0) or now - since > PATIENCE:
                         hung = True
                         process.send_signal(6)  # faulthandler tells where
                         process.wait()
