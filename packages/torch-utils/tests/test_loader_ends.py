@@ -160,7 +160,8 @@ print(len(list(iterator)))
 
 
 def test_the_end_of_a_forked_child_leaves_the_workers_alone():
-    done = subprocess.run([sys.executable, "-c", FORKED], capture_output=True, text=True, check=False)
+    program = f"import warnings\nwarnings.filterwarnings('ignore', 'DataLoader: 2 workers on 1 processors')\n{FORKED}"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr) == ("19\n", "")
 
 
