@@ -166,9 +166,21 @@ for _name in (
     "_jit_can_fuse_on_cpu",
     "_jit_can_fuse_on_gpu",
     "_jit_texpr_fuser_enabled",
+    "_jit_nvfuser_enabled",
+    "_jit_cat_wo_conditionals",
+    "_jit_set_autocast_mode",
+    "_jit_set_inline_everything_mode",
+    "_jit_get_inline_everything_mode",
+    "_debug_set_autodiff_subgraph_inlining",
+    "_debug_set_fusion_group_inlining",
+    "_debug_get_fusion_group_inlining",
+    "_set_graph_executor_optimize",
     "_set_math_sdp_allow_fp16_bf16_reduction",
 ):
     globals()[_name] = _switch(False)
+for _name in ("_jit_set_num_profiled_runs", "_jit_set_bailout_depth"):
+    globals()[_name] = _switch(0)
+_jit_set_fusion_strategy = _switch([])
 
 
 _OF_OVERRIDES = {

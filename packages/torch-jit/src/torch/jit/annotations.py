@@ -1,6 +1,6 @@
 """Types of arguments in compiled programs, under the names that libraries import."""
 
-from typing import Dict, List, Optional, Tuple, Union  # noqa: F401, UP035
+from typing import Any, Dict, List, Optional, Tuple, Union  # noqa: F401, UP035
 
 from torch.jit import Final  # noqa: F401
 
