@@ -265,6 +265,30 @@ def test_steps_have_a_gradient_of_zeros():
     assert h.tolist() == [0, 0]
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, y: torch.div(x, y, rounding_mode="floor"),
+        lambda x, y: torch.div(x, y, rounding_mode="trunc"),
+        lambda x, y: torch.angle(x) + torch.sgn(y),
+        lambda x, y: torch.linalg.vector_norm(x * y, 0),
+    ],
+    ids=["floor", "trunc", "angle-sgn", "norm-0"],
+)
+def test_what_is_flat_has_a_gradient_of_zeros_not_none(function):
+    x, y = leaf(3.5, -2.0), leaf(1.5, 4.0)
+    for g in torch.autograd.grad(function(x, y).sum(), (x, y)):
+        assert g.tolist() == [0, 0]
+
+
+def test_group_norm_of_no_example_has_a_gradient_of_any_order():
+    x, w = torch.zeros(0, 4, 3, requires_grad=True), torch.ones(4, requires_grad=True)
+    y = torch.group_norm(x, 2, w)
+    gx, gw = torch.autograd.grad(y.sum(), (x, w), create_graph=True)
+    assert gx.shape == x.shape and gw.tolist() == [0] * 4
+    assert torch.autograd.grad(gx.sum(), x)[0].shape == x.shape
+
+
 def test_of_values_written_to_one_place_only_the_last_one_counts():
     at = torch.tensor([1, 0, 1])
     for write in (
@@ -404,7 +428,7 @@ def test_gradients_where_a_formula_divides_by_zero_or_several_win(function, valu
         (torch.fmin, [1, 2], [1, 3], [1, 1], [0, 0]),
         (torch.nextafter, [1, 2], [1, 3], [0, 1], [0, 0]),
         (torch.heaviside, [0, 1], [5, 6], None, [1, 0]),
-        (torch.copysign, [0, 2], [1, -1], [0, -1], None),
+        (torch.copysign, [0, 2], [1, -1], [0, -1], [0, 0]),
         (torch.xlogy, [0, 0, 2], [0.5, -1, 3], [math.log(0.5), 0, math.log(3)], [0, 0, 2 / 3]),
         (torch.xlogy, [0], [0], [0], [math.nan]),
         (torch.pow, [0, 2, 0], [2, 3, 0], [0, 12, 0], [0, 8 * math.log(2), 0]),

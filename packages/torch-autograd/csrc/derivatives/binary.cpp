@@ -74,7 +74,7 @@ struct Div {
         other(r, other, !rounding_mode),
         rounded(rounding_mode.has_value()) {}
   void grad(const Tensor& g, Backward& b) const {
-    if (rounded) return;
+    if (rounded) return Zero().grad(b);
     Tensor slope = g / conj(other);
     if (b.needs(1)) b[1] = -(slope * conj(self / other));
     if (b.needs(0)) b[0] = slope;
@@ -317,6 +317,7 @@ struct Copysign {
   Copysign(Recorder& r, const Tensor& self, const Tensor&) : self(r, self), result(r, 0) {}
   void grad(const Tensor& g, Backward& b) const {
     if (b.needs(0)) b[0] = torch::masked_fill(g * (result / self), torch::eq(self, number(0)), number(0.0));
+    if (b.needs(1)) b[1] = torch::zeros_like(g);
   }
 };
 struct Xlogy : Both {

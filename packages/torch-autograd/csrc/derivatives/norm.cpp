@@ -2,6 +2,9 @@
 // from public operators, so that it has derivatives of any order.
 #include "torch/core/ops/norm.h"
 
+#include <functional>
+#include <numeric>
+
 #include "math.h"
 #include "register.h"
 #include "torch/core/ops/create.h"
@@ -130,7 +133,8 @@ struct GroupNorm {
     // A group is a row, (n, groups, channels of a group, *).
     const Tensor& x = input;
     const int64_t n = x.size(0), c = x.size(1);
-    const std::vector<int64_t> rows{n, groups, c / groups, -1};
+    const int64_t pixels = std::accumulate(x.sizes().begin() + 2, x.sizes().end(), int64_t(1), std::multiplies<>());
+    const std::vector<int64_t> rows{n, groups, c / groups, pixels};
     const auto by_group = [&](const Tensor& t) { return torch::reshape(t, rows); };
     const Tensor grouped = by_group(x);
     const Statistics s(grouped, {2, 3}, eps);
@@ -147,7 +151,7 @@ struct GroupNorm {
       if (dx) b[0] = torch::reshape(dx, x.sizes());
     }
     if (!g) return;
-    const std::vector<int64_t> others{0, 2}, planes{n, c, -1};
+    const std::vector<int64_t> others{0, 2}, planes{n, c, pixels};
     if (b.needs(1)) b[1] = torch::sum(torch::reshape(by_group(g) * s.normal, planes), IntArrayRef(others));
     if (b.needs(2)) b[2] = torch::sum(torch::reshape(g, planes), IntArrayRef(others));
   }

@@ -179,7 +179,7 @@ struct VectorNorm {
     auto where_zero = [](const Tensor& t, const Tensor& of, double value) {
       return torch::masked_fill(t, torch::eq(of, number(0)), number(value));
     };
-    if (p == 0) return;
+    if (p == 0) return Zero().grad(b);
     // Divided by, it gives zero at a kink, in derivatives of this one too: 0 / 0 behind a mask would come back as NaN.
     Tensor slope = p > 1 && !std::isinf(p) ? where_zero(norm, norm, INFINITY) : norm;
     if (p == 1) {

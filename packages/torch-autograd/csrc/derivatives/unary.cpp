@@ -103,7 +103,7 @@ struct Sinc : FromSelf {
 // Of a complex number: what changes its direction. Of a real one nothing does.
 struct Sgn : FromSelf {
   void grad(const Tensor& g, Backward& b) const {
-    if (!is_complex(self.raw().dtype())) return;
+    if (!is_complex(self.raw().dtype())) return Zero().grad(b);
     Tensor length = torch::abs(self), y = torch::sgn(self);
     Tensor across = (g - torch::real(g * conj(y)) * y) / length;
     b[0] = torch::where(torch::eq(length, number(0)), number(0.0), across);
@@ -112,7 +112,7 @@ struct Sgn : FromSelf {
 struct Angle : FromSelf {
   void grad(const Tensor& g, Backward& b) const {
     const Tensor& z = self;
-    if (!is_complex(z.dtype())) return;
+    if (!is_complex(z.dtype())) return Zero().grad(b);
     Tensor turned = g * (z / torch::square(torch::abs(z))) * Scalar(std::complex<double>(0, 1));
     b[0] = torch::where(torch::eq(z, number(0)), number(0.0), turned);
   }
