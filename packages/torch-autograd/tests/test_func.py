@@ -445,3 +445,28 @@ def test_a_function_that_raises_leaves_no_level_behind():
             assert type(torch.ones(1) + 1) is torch.Tensor and repr(torch.zeros(1)) == "tensor([0.])"
             assert torch.rand(2).shape == (2,) and shared.tolist() == [0.0, 0.0]
             assert func.vmap(lambda x: x * 2)(torch.ones(3)).tolist() == [2.0] * 3
+
+
+@pytest.mark.parametrize("fill", [True, False])
+def test_jvp_of_a_function_gets_zeros_for_arguments_that_do_not_move(fill):
+    seen = []
+
+    class Product(torch.autograd.Function):
+        @staticmethod
+        def forward(x, y, n):
+            return x * y
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_forward(*inputs[:2])
+            ctx.set_materialize_grads(fill)
+
+        @staticmethod
+        def jvp(ctx, tx, ty, tn):
+            seen.extend([ty, tn])
+            x, y = ctx.saved_tensors
+            return tx * y + (x * ty if fill else 0)
+
+    x, y = torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0])
+    assert func.jvp(lambda x: Product.apply(x, y, 3), (x,), (torch.ones(2),))[1].tolist() == [3, 4]
+    assert (seen[0].tolist() == [0, 0] if fill else seen[0] is None) and seen[1] is None

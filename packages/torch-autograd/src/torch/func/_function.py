@@ -82,6 +82,10 @@ def _pushed(cls, primals, tangents):
     output, ctx = _C._apply_with_context(cls, *primals)
     saved = getattr(ctx, "saved_for_forward", None)
     saved = ctx.saved_tensors if saved is None else saved
+    if ctx.materialize_grads:
+        tangents = [
+            torch.zeros_like(p) if t is None and _moves(p) else t for p, t in zip(primals, tangents, strict=True)
+        ]
     found = cls.jvp(_Context(saved, vars(ctx), ctx.needs_input_grad), *tangents)
     return output, found if isinstance(found, tuple) else (found,), ctx
 
@@ -103,8 +107,11 @@ def _transposed(cls, primals, tangents):
     found = push(tuple(tangents[i] for i in places))
     outputs = output if isinstance(output, tuple) else (output,)
     found = iter(found)
-    moves = [isinstance(o, Tensor) and (o.is_floating_point() or o.is_complex()) for o in outputs]
-    return output, [next(found, None) if m else None for m in moves], None
+    return output, [next(found, None) if _moves(o) else None for o in outputs], None
+
+
+def _moves(x):
+    return isinstance(x, Tensor) and (x.is_floating_point() or x.is_complex())
 
 
 # --- examples of a batch ---
