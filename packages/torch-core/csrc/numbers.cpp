@@ -245,6 +245,16 @@ bool scan(PyObject* o, size_t depth, Data* d) {
     return false;
   }
   bool scalar_tensor = is_tensor(o) && impl_of(o)->ndim == 0;
+  if (depth && is_tensor(o) && !scalar_tensor) {  // among numbers a tensor is one
+    scalar_tensor = borrow(o).numel() == 1;
+    if (!scalar_tensor) {
+      PyErr_Format(PyExc_ValueError,
+                   "tensor: only one element tensors can be converted to Python scalars, and a list holds one of %lld; "
+                   "torch.stack joins tensors",
+                   (long long)borrow(o).numel());
+      return false;
+    }
+  }
   if (!scalar_tensor && is_sequence(o)) {
     Object f(fast(o));
     if (!f) return false;

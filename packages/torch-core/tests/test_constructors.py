@@ -157,3 +157,12 @@ def test_sizes_and_tuples_add_up_to_sizes():
 
 def test_the_complex_dtype_of_halves():
     assert torch.float16.to_complex() == torch.complex32 and torch.bfloat16.to_complex() == torch.complex64
+
+
+def test_tensors_of_one_element_in_a_list_are_numbers():
+    losses = [torch.tensor([1.5]), torch.tensor([[2.5]]), torch.tensor(3.5)]
+    assert torch.tensor(losses).tolist() == torch.Tensor(losses).tolist() == [1.5, 2.5, 3.5]
+    assert torch.tensor([[torch.tensor([1])], [torch.tensor([2])]]).tolist() == [[1], [2]]
+    for longer in ([torch.ones(2), torch.ones(2)], [torch.ones(1), torch.ones(2)], [torch.ones(0)]):
+        with pytest.raises(ValueError, match="only one element tensors can be converted.*torch.stack"):
+            torch.tensor(longer)
