@@ -111,3 +111,11 @@ def test_native_group_norm_of_half_types_is_rounded_once():
     y = torch.native_group_norm(x, w, b, 3, 4, 5, 2, 0.5)[0]
     exact = torch.native_group_norm(x.double(), w.double(), b.double(), 3, 4, 5, 2, 0.5)[0]
     assert y.dtype == torch.bfloat16 and (y != exact.to(torch.bfloat16)).sum() <= 1
+
+
+def test_native_batch_norm_gives_statistics_that_need_no_gradient():
+    pytest.importorskip("torch.autograd")
+    x = torch.randn(4, 3, dtype=torch.float64, requires_grad=True)
+    y, mean, deviation = torch.native_batch_norm(x, None, None, None, None, True, 0.1, 1e-5)
+    assert y.requires_grad and not mean.requires_grad and not deviation.requires_grad
+    assert np.allclose(mean.numpy(), x.detach().numpy().mean(0))

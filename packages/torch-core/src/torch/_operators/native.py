@@ -84,7 +84,7 @@ def native_batch_norm(
     shape = [-1 if d == 1 else 1 for d in range(input.dim())]
     normal = (input - used[0].reshape(shape)) * used[1].reshape(shape)
     like = given if running_mean is None else running_mean
-    result = (_affine(normal, weight, bias, 1).to(given.dtype), *(s.to(like.dtype) for s in saved))
+    result = (_affine(normal, weight, bias, 1).to(given.dtype), *(s.detach().to(like.dtype) for s in saved))
     return result if out is None else tuple(into("native_batch_norm", r, o) for r, o in zip(result, out, strict=True))
 
 
