@@ -368,3 +368,20 @@ def test_sgd_by_the_name_of_alpha_1():
     assert len(optim.sgd((a, b), lr=0.1, momentum=0.9).param_groups[0]["params"]) == 2
     assert optim.sgd(a, 0.1).param_groups[0]["lr"] == 0.1
     assert optim.sgd.SGD is optim.SGD
+
+
+def test_a_line_search_of_lbfgs_keeps_to_max_eval():
+    p = torch.tensor([-1.2, 1.0], dtype=torch.float64, requires_grad=True)
+    optimizer = optim.LBFGS([p], lr=1, max_iter=100, max_eval=12, history_size=5, line_search_fn="strong_wolfe")
+
+    def closure():
+        optimizer.zero_grad()
+        loss = (1 - p[0]) ** 2 + 100 * (p[1] - p[0] ** 2) ** 2
+        loss.backward()
+        return loss
+
+    evals = []
+    for _ in range(4):
+        optimizer.step(closure)
+        evals.append(optimizer.state[p]["func_evals"])
+    assert evals == [12, 25, 37, 47]  # as PyTorch 2.13 counts them

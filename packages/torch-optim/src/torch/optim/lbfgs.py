@@ -153,7 +153,8 @@ class LBFGS(Optimizer):
                 break
             used = 0
             if group["line_search_fn"] == "strong_wolfe":
-                loss, g, t, used = _strong_wolfe(self._along(evaluate, d), t, d, loss, g, slope)
+                most = min(25, group["max_eval"] - evals)
+                loss, g, t, used = _strong_wolfe(self._along(evaluate, d), t, d, loss, g, slope, most)
                 self._move(t, d)
             else:
                 self._move(t, d)
@@ -204,8 +205,9 @@ def _cubic(x1, f1, g1, x2, f2, g2, low=None, high=None):
     return min(max(x2 - (x2 - x1) * (g2 + d2 - d1) / bottom, low), high)
 
 
-def _strong_wolfe(along, t, d, f, g, slope, c1=1e-4, c2=0.9, tolerance=1e-9, most=25):
-    """A step that lowers the function and flattens the slope enough (Nocedal and Wright, algorithms 3.5 and 3.6)."""
+def _strong_wolfe(along, t, d, f, g, slope, most, c1=1e-4, c2=0.9, tolerance=1e-9):
+    """A step that lowers the function and flattens the slope enough (Nocedal and Wright, algorithms 3.5 and 3.6), after
+    the first evaluation and at most ``most`` others."""
     size = float(d.abs().max())
     f0, slope0 = f, slope
 
@@ -235,7 +237,7 @@ def _strong_wolfe(along, t, d, f, g, slope, c1=1e-4, c2=0.9, tolerance=1e-9, mos
         bracket = [(0.0, f0, before[2], slope0), now]
 
     stuck = False
-    while evals < most:
+    while evals <= most:
         low, high = sorted(bracket, key=lambda point: point[1])
         width = abs(high[0] - low[0])
         if width == 0 or width * size < tolerance:
