@@ -171,3 +171,24 @@ def test_amounts_and_masks_are_checked():
     assert layer.bias[1].item() == 0.0
     with pytest.raises(AssertionError, match="mask has shape"):
         prune.custom_from_mask(layer, "weight", torch.ones(3))
+
+
+@pytest.mark.parametrize("kind", [None, "matrix_exp", "cayley", "householder"])
+@pytest.mark.parametrize("shape", [(3, 3), (3, 4), (4, 3)])
+def test_an_orthogonal_matrix_begins_at_its_base_with_minus_one_on_the_diagonal(shape, kind):
+    layer = nn.Linear(*shape[::-1])
+    parametrizations.orthogonal(layer, orthogonal_map=kind)
+    weight, n, k = layer.weight.detach(), max(shape), min(shape)
+    base, start = layer.state_dict()["parametrizations.weight.0.base"], layer.parametrizations.weight.original
+    assert base.shape == (n, n) and torch.equal(start, -torch.eye(*shape))
+    assert torch.allclose(base[:, :k], weight if shape[0] == n else weight.T, atol=1e-5)
+
+
+def test_an_ema_of_buffers_rounds_counts_down():
+    swa_utils = pytest.importorskip("torch.optim.swa_utils")
+    layer = nn.BatchNorm1d(2)
+    average = swa_utils.AveragedModel(layer, multi_avg_fn=swa_utils.get_ema_multi_avg_fn(0.5), use_buffers=True)
+    for count in (1, 4, 9):
+        layer.num_batches_tracked.fill_(count)
+        average.update_parameters(layer)
+    assert average.module.num_batches_tracked.item() == 5  # 1, then 2.5, then (2 + 9) / 2

@@ -40,10 +40,17 @@ def get_swa_multi_avg_fn() -> Any:
     """The running mean of a list of parameters, in place."""
 
     def swa_update(averaged, current, num_averaged):
-        for a, p in zip(averaged, current):
-            a.lerp_(p.to(a.dtype), 1 / (float(num_averaged) + 1))
+        _toward(averaged, current, 1 / (float(num_averaged) + 1))
 
     return torch.no_grad()(swa_update)
+
+
+def _toward(averaged, current, weight):
+    for a, p in zip(averaged, current):
+        if a.is_floating_point() or a.is_complex():
+            a.lerp_(p.to(a.dtype), weight)
+        else:  # counts are rounded down
+            a.copy_(a * (1 - weight) + p * weight)
 
 
 def _check_decay(decay):
@@ -66,8 +73,7 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> Any:
     _check_decay(decay)
 
     def ema_update(averaged, current, num_averaged):
-        for a, p in zip(averaged, current):
-            a.lerp_(p.to(a.dtype), 1 - decay)
+        _toward(averaged, current, 1 - decay)
 
     return torch.no_grad()(ema_update)
 
@@ -113,16 +119,10 @@ def _averaged_model():
                     for a, p in zip(averaged, current):
                         a.copy_(self.avg_fn(a, p, self.n_averaged))
                 else:
-                    floating = [a.is_floating_point() or a.is_complex() for a in averaged]
                     average = self.multi_avg_fn or get_swa_multi_avg_fn()
-                    average(
-                        [a for a, f in zip(averaged, floating) if f],
-                        [p for p, f in zip(current, floating) if f],
-                        self.n_averaged,
-                    )
-                    for a, p, f in zip(averaged, current, floating):
-                        if not f:
-                            a.copy_(p)
+                    for dtype in dict.fromkeys(a.dtype for a in averaged):
+                        of_dtype = [(a, p) for a, p in zip(averaged, current) if a.dtype == dtype]
+                        average(*map(list, zip(*of_dtype)), self.n_averaged)
                 if not self.use_buffers:
                     for b, source in zip(self.module.buffers(), model.buffers()):
                         b.detach().copy_(source.detach())

@@ -42,6 +42,8 @@ class _Orthogonal(Module):
             v = a.tril(-1)
             signs = torch.where(torch.diagonal(a, dim1=-2, dim2=-1) < 0, -1.0, 1.0).to(a.dtype)
             q = torch.linalg.householder_product(v, 2 / (1 + (v * v).sum(-2))) * signs.unsqueeze(-2)
+            if self.trivialize and self.base is not None:
+                q = self.base @ q
         else:
             lower = a.tril()
             if n != k:
@@ -61,7 +63,7 @@ class _Orthogonal(Module):
         tall = value.shape[-2] >= value.shape[-1]
         a = value if tall else value.transpose(-2, -1)
         n, k = a.shape[-2:]
-        if self.kind == "householder":
+        if self.kind == "householder" and not self.trivialize:
             reflections, tau = torch.geqrf(a)
             diagonal = torch.diagonal(reflections, dim1=-2, dim2=-1)
             diagonal.copy_(
@@ -74,8 +76,9 @@ class _Orthogonal(Module):
         q = q.clone()
         q[..., :k] = q[..., :k] * torch.diagonal(r, dim1=-2, dim2=-1).sign().unsqueeze(-2)
         self.base = q
-        zero = torch.zeros_like(a)
-        return zero if tall else zero.transpose(-2, -1)
+        start = torch.zeros_like(a)  # every map takes -1 on the diagonal to the identity
+        torch.diagonal(start, dim1=-2, dim2=-1).fill_(-1)
+        return start if tall else start.transpose(-2, -1)
 
 
 def orthogonal(
@@ -96,7 +99,7 @@ def orthogonal(
         raise ValueError(
             f'orthogonal_map has to be one of "matrix_exp", "cayley", "householder". Got: {orthogonal_map}'
         )
-    map_ = _Orthogonal(weight, orthogonal_map, use_trivialization and orthogonal_map != "householder")
+    map_ = _Orthogonal(weight, orthogonal_map, use_trivialization)
     return register_parametrization(module, name, map_, unsafe=True)
 
 
