@@ -34,13 +34,13 @@ def free_port():
 
 
 def agent(port, nnodes, host, *arguments, restarts=0):
-    conf = f"last_call_timeout=0.5,keep_alive_timeout=3,join_timeout=20,is_host={int(host)}"
+    conf = f"last_call_timeout=0.5,keep_alive_timeout=8,join_timeout=60,is_host={int(host)}"
     command = [sys.executable, "-m", "torch.distributed.run", "--nnodes", nnodes, "--rdzv-backend", "c10d",
                "--rdzv-endpoint", f"127.0.0.1:{port}", "--rdzv-conf", conf, "--max-restarts", restarts, *arguments]  # fmt: skip
     return subprocess.Popen(list(map(str, command)), stderr=subprocess.PIPE, text=True)
 
 
-def finish(process, timeout=25):
+def finish(process, timeout=80):
     try:
         _, err = process.communicate(timeout=timeout)
     finally:
@@ -48,7 +48,7 @@ def finish(process, timeout=25):
     return process.returncode, err
 
 
-def wait_for(path, seconds=15):
+def wait_for(path, seconds=60):
     deadline = time.monotonic() + seconds
     while not path.exists():
         assert time.monotonic() < deadline, f"no {path}"
@@ -109,7 +109,7 @@ def test_output_goes_to_files_and_to_the_console(tmp_path):
     job.write_text("import os, sys\nprint('said', os.environ['RANK'])\nprint('complained', file=sys.stderr)\n")
     command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--tee", "3", "--log-dir",
                tmp_path / "logs", job]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True, timeout=25)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=80)
     assert done.returncode == 0, done.stderr
     assert sorted(done.stdout.splitlines()) == ["[default0]:said 0", "[default1]:said 1"]
     assert "[default1]:complained" in done.stderr

@@ -64,7 +64,7 @@ def test_a_rank_that_hangs_is_named_when_the_time_is_over(ranks):
         dist.barrier()
         dist.group.WORLD.set_timeout(timedelta(seconds=0.5))
         if rank == 1:
-            time.sleep(1)
+            time.sleep(4)
             return dist.all_reduce(torch.ones(1))
         return dist.all_reduce(torch.ones(1))
 
@@ -86,19 +86,20 @@ def test_a_stopped_process_counts_as_one_that_hangs(ranks):
             raise failed.value
         return
 
-    first, second = ranks(2, work, errors=True, limit=4)
+    first, second = ranks(2, work, errors=True, limit=8)
     assert isinstance(first, dist.DistBackendError)
     assert isinstance(second, TimeoutError)  # and it was killed by the test
 
 
 def test_a_monitored_barrier_names_all_who_are_missing(ranks):
     def work(rank):
+        dist.barrier()
         if rank in (1, 3):
-            time.sleep(1)
-        dist.monitored_barrier(timeout=timedelta(seconds=0.5), wait_all_ranks=True)
+            time.sleep(6)
+        dist.monitored_barrier(timeout=timedelta(seconds=2), wait_all_ranks=True)
 
     for result in ranks(4, work, errors=True):
-        assert re.search(r"rank 1, 3 failed to pass monitored_barrier within 0.5 s", str(result)), result
+        assert re.search(r"rank 1, 3 failed to pass monitored_barrier within 2 s", str(result)), result
 
 
 DISAGREEMENTS = {
@@ -278,7 +279,7 @@ def test_a_forked_child_that_lives_on_does_not_hide_the_death_of_its_parent(rank
         if rank == 1:
             child = os.fork()
             if child == 0:
-                time.sleep(1.5)
+                time.sleep(6)
                 os._exit(0)
             os.kill(os.getpid(), signal.SIGKILL)
         began = time.monotonic()
@@ -287,7 +288,7 @@ def test_a_forked_child_that_lives_on_does_not_hide_the_death_of_its_parent(rank
         return time.monotonic() - began
 
     first, _ = ranks(2, work, errors=True)
-    assert first < 1
+    assert first < 5
 
 
 def test_new_groups_that_differ_are_refused(ranks):

@@ -85,7 +85,7 @@ print(f"rank {rank} is done")
 """
 
 
-def mpirun(ranks, text, timeout=25):
+def mpirun(ranks, text, timeout=80):
     command = [MPIRUN, "--allow-run-as-root", "--oversubscribe", "-n", str(ranks), sys.executable, "-c", text]
     environment = os.environ | {"PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe"}
     return subprocess.run(command, capture_output=True, text=True, timeout=timeout, env=environment)

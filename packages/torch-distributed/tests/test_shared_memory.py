@@ -12,7 +12,6 @@ import torch.distributed as dist
 from torch.distributed._engines import board, near
 from torch.distributed._engines.sockets import ProcessGroupGloo
 
-LIMIT = 90
 HALF = (board.HALF - board.HEADER) // 4  # elements of float32
 LENGTHS = [0, 1, 7, near.SHORT // 4, near.SHORT // 4 + 1, HALF + 5, 1_500_001]
 
@@ -126,7 +125,7 @@ def test_one_who_waits_at_the_board_for_one_who_waits_for_messages_is_told(ranks
         assert re.search(
             r"collective 1 of group default: rank 0 calls all_to_all.*rank 1 calls all_reduce", str(result)
         )
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 15  # and not the 20 seconds of the group
 
 
 def test_one_root_who_waits_for_nobody_finds_out_at_its_next_call(ranks):

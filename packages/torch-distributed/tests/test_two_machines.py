@@ -79,7 +79,7 @@ def test_four_ranks_on_two_machines_train_together(machines, tmp_path):
     (tmp_path / "job.py").write_text(PROGRAM)
     agents = [torchrun(name, i, tmp_path / "job.py", "stay") for i, name in enumerate(names)]
     for agent in agents:
-        out, err = agent.communicate(timeout=25)
+        out, err = agent.communicate(timeout=80)
         assert agent.returncode == 0, err
         assert out.count("ready") == 2
 
@@ -94,7 +94,7 @@ def test_a_machine_that_loses_its_power_is_named(machines, tmp_path):
     processes = ip("netns", "pids", names[1]).stdout.split()
     for process in processes:
         os.kill(int(process), signal.SIGKILL)
-    out, _ = agents[0].communicate(timeout=25)
+    out, _ = agents[0].communicate(timeout=80)
     agents[1].communicate()
     assert agents[0].returncode == 1
     assert "died, or its connection broke" in out

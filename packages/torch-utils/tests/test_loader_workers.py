@@ -3,10 +3,10 @@
 import collections
 import copy
 import gc
+import multiprocessing
 import os
 import pickle
 import threading
-import time
 
 import pytest
 import torch
@@ -183,19 +183,26 @@ def test_an_iterator_is_of_one_process(run):
 
 
 class Sleeping(Squares):
-    """One sample takes long."""
+    """The first sample takes as long as the last one is not there."""
+
+    def __init__(self, n):
+        super().__init__(n)
+        self.last = multiprocessing.get_context("fork").Event()
 
     def __getitem__(self, i):
         if i == 0:
-            time.sleep(0.5)
+            self.last.wait(100)
+        elif i == self.n - 1:
+            self.last.set()
         return i
 
 
 @WORKERS
 def test_without_an_order_others_do_the_work_of_a_slow_worker(how):
-    got = [b.item() for b in DataLoader(Sleeping(10), in_order=False, **how)]
+    data = Sleeping(10)
+    got = [b.item() for b in DataLoader(data, in_order=False, **how)]
     assert got == [1, 3, 4, 5, 6, 7, 8, 9, 0, 2]  # batch 2 waits behind batch 0
-    assert [b.item() for b in DataLoader(Sleeping(10), **how)] == list(range(10))
+    assert [b.item() for b in DataLoader(data, **how)] == list(range(10))
 
 
 def test_a_worker_process_is_told_to_use_threads_for_a_loader_of_its_own():
