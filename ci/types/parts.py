@@ -3,11 +3,14 @@
 from typing import Any
 
 import torch
+import torch.distributed as dist
 import torch.multiprocessing as mp
 from torch import distributions as D
 from torch.distributions import biject_to, constraints, kl_divergence, register_kl, transform_to
 from torch.nn.utils import parametrizations, prune
 from torch.optim.swa_utils import AveragedModel
+from torch.utils.data import TensorDataset
+from torch.utils.data.distributed import DistributedSampler
 from torch.utils.tensorboard import SummaryWriter
 
 t = torch.ones(3)
@@ -103,3 +106,15 @@ sc = torch.amp.GradScaler("cpu")
 sc.scale(t).sum().backward()
 torch.testing.assert_close(t, t)
 torch.utils.model_zoo.load_url("x")
+
+
+def rank(t: torch.Tensor) -> None:
+    dist.all_reduce(t, op=dist.ReduceOp.SUM)
+    dist.all_reduce(t, async_op=True).wait()
+    dist.broadcast(t, src=0)
+    dist.all_gather([t, t], t, group=dist.group.WORLD)
+    dist.barrier()
+    sampler: DistributedSampler[tuple[torch.Tensor, ...]] = DistributedSampler(
+        TensorDataset(t), 2, rank=dist.get_rank()
+    )
+    sampler.set_epoch(1)

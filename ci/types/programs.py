@@ -276,3 +276,22 @@ def sequences(lengths: Tensor) -> Tensor:
     print(weights.shape, encoder(attended).shape)
     result: Tensor = attended[0]
     return result
+
+
+class OnDevice(Net):
+    @property
+    def device(self) -> torch.device:
+        return next(self.parameters()).device
+
+
+@torch.compile(fullgraph=True)
+def doubled(x: Tensor) -> Tensor:
+    return 2 * x
+
+
+def programs(net: Net, x: Tensor) -> Tensor:
+    compiled = torch.compile(net, mode="default")
+    traced = torch.jit.trace(net, x)
+    torch.jit.script(net)
+    print(sum(p.numel() for p in compiled.parameters()), traced(x), nn.Module.parameters(net))
+    return doubled(x)

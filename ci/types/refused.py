@@ -42,6 +42,11 @@ torch.save()  # wrong
 torch.manual_seed("0")  # wrong
 net.train(mode=1.5)  # wrong
 net.register_buffer(3, t)  # wrong
+net.parameters(recursive=False)  # wrong
+net.load_state_dict()  # wrong
+name: str = nn.Parameter(t)  # wrong
+moved: str = net.to("cpu")  # wrong
+torch.compile(net, mood="fast")  # wrong
 
 
 def fine(x: Tensor) -> Tensor:

@@ -6,7 +6,7 @@ HEADER = '''\
 import builtins
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import ModuleType
-from typing import Any, ClassVar, Literal, NamedTuple, SupportsIndex, overload
+from typing import Any, ClassVar, Literal, NamedTuple, SupportsIndex, TypeVar, overload
 
 import numpy as _numpy
 from typing_extensions import Self, TypeIs
@@ -18,6 +18,7 @@ _layout = layout
 _memory_format = memory_format
 _device_class = device
 _device = device | builtins.str | builtins.int
+_Compiled = TypeVar("_Compiled", bound=Callable[..., Any])
 '''
 
 CLASSES = """\
@@ -230,6 +231,10 @@ def is_inference(input: Tensor) -> builtins.bool: ...
 def is_distributed(input: Tensor) -> builtins.bool: ...
 def get_device(input: Tensor) -> builtins.int: ...
 def set_default_tensor_type(t: Any) -> None: ...
+@overload
+def compile(model: _Compiled, *, fullgraph: builtins.bool = False, dynamic: builtins.bool | None = None, backend: Any = "inductor", mode: builtins.str | None = None, options: Any = None, disable: builtins.bool = False) -> _Compiled: ...
+@overload
+def compile(model: None = None, *, fullgraph: builtins.bool = False, dynamic: builtins.bool | None = None, backend: Any = "inductor", mode: builtins.str | None = None, options: Any = None, disable: builtins.bool = False) -> Callable[[_Compiled], _Compiled]: ...
 class finfo:
     bits: builtins.int
     dtype: builtins.str

@@ -4,7 +4,13 @@ The objects that come back are of the kinds that programs expect: a module comes
 function as a function. Nothing is captured, so that nothing can be asked about a graph.
 """
 
+from __future__ import annotations
+
 import functools
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
 BACKENDS = ("aot_eager", "cudagraphs", "eager", "inductor", "onnxrt", "openxla", "tvm")
@@ -13,7 +19,7 @@ NO_COMPILER = "this stack has no compiler yet: functions run as they were writte
 
 def compile(
     model=None, *, fullgraph=False, dynamic=None, backend="inductor", mode=None, options=None, disable=False, **settings
-):
+) -> Any:
     """Return the module or function, ready to be called; usable as a decorator.
 
     The results are those of the module or function itself, at its own speed. RuntimeError for a mode that does not
@@ -82,7 +88,7 @@ def _is_module(model):
     return nn is not None and isinstance(model, nn.Module)
 
 
-def is_compiling():
+def is_compiling() -> bool:
     """Whether this code is being captured or compiled: never, without a compiler."""
     return False
 
@@ -94,32 +100,32 @@ def _marked(fn=None, **options):
     return fn if fn is not None else lambda function: function
 
 
-def disable(fn=None, recursive=True, *, reason=None):
+def disable(fn=None, recursive=True, *, reason=None) -> Any:
     """Mark what is not to be compiled; it comes back as it is."""
     return _marked(fn)
 
 
-def allow_in_graph(fn):
+def allow_in_graph(fn) -> Any:
     """Mark a function, or several, as opaque to the compiler; it comes back as it is."""
     return fn
 
 
-def assume_constant_result(fn):
+def assume_constant_result(fn) -> Any:
     """Mark a function whose result is a constant of the graph; it comes back as it is."""
     return fn
 
 
-def substitute_in_graph(original_fn, *, can_constant_fold_through=False, skip_signature_check=False):
+def substitute_in_graph(original_fn, *, can_constant_fold_through=False, skip_signature_check=False) -> Any:
     """A decorator for the form of a function that graphs are to take; both stay as they are."""
     return _marked
 
 
-def nested_compile_region(fn=None, **options):
+def nested_compile_region(fn=None, **options) -> Any:
     """Mark a function that is compiled once for all its calls; it comes back as it is."""
     return _marked(fn)
 
 
-def wrap_numpy(fn):
+def wrap_numpy(fn) -> Any:
     """A function of arrays as a function of tensors.
 
     >>> torch.compiler.wrap_numpy(lambda a: a * 2)(torch.ones(2))
@@ -157,15 +163,15 @@ class set_stance:
         return fn
 
 
-def reset():
+def reset() -> None:
     """Forget what has been compiled."""
 
 
-def cudagraph_mark_step_begin():
+def cudagraph_mark_step_begin() -> None:
     """Tell CUDA graphs that a step begins; there are none."""
 
 
-def list_backends(exclude_tags=("debug", "experimental")):
+def list_backends(exclude_tags=("debug", "experimental")) -> list[str]:
     """Names of backends that are installed: none."""
     return []
 

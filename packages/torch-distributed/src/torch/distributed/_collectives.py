@@ -1,4 +1,9 @@
-"""The functions that move tensors between the ranks of a group."""
+"""The functions that move tensors between the ranks of a group.
+
+Those with ``async_op`` return a Work with it and None without, which annotations do not tell apart: Any.
+"""
+
+from __future__ import annotations
 
 import warnings
 
@@ -7,6 +12,14 @@ import torch
 from . import _options
 from . import _world as world
 from ._reduce import ReduceOp
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from datetime import timedelta
+    from typing import Any
+
+    from ._process_group import ProcessGroup
+    from ._work import Work
 
 __all__ = [
     "P2POp", "all_gather", "all_gather_coalesced", "all_gather_into_tensor", "all_gather_single", "all_reduce",
@@ -55,7 +68,9 @@ def _finish(work, async_op):
     return None
 
 
-def all_reduce(tensor, op=ReduceOp.SUM, group=None, async_op=False):
+def all_reduce(
+    tensor: torch.Tensor, op: Any = ReduceOp.SUM, group: ProcessGroup | None = None, async_op: bool = False
+) -> Any:
     """Reduce the tensors of all ranks, in place; every rank gets the same bits.
 
     All ranks must bring the same shape and dtype.  Returns a Work with ``async_op``, else None; RuntimeError when a
@@ -75,7 +90,9 @@ def all_reduce(tensor, op=ReduceOp.SUM, group=None, async_op=False):
     return _finish(pg.allreduce([tensor], _options.AllreduceOptions(reduceOp=op, asyncOp=async_op)), async_op)
 
 
-def all_reduce_coalesced(tensors, op=ReduceOp.SUM, group=None, async_op=False):
+def all_reduce_coalesced(
+    tensors: list[torch.Tensor], op: Any = ReduceOp.SUM, group: ProcessGroup | None = None, async_op: bool = False
+) -> Any:
     """Reduce several tensors of one dtype at once, in place."""
     _tensors("all_reduce_coalesced", "tensors", tensors)
     if (pg := _group("all_reduce_coalesced", group)) is None:
@@ -85,7 +102,14 @@ def all_reduce_coalesced(tensors, op=ReduceOp.SUM, group=None, async_op=False):
     return work.get_future() if async_op else _finish(work, False)
 
 
-def reduce(tensor, dst=None, op=ReduceOp.SUM, group=None, async_op=False, group_dst=None):
+def reduce(
+    tensor: torch.Tensor,
+    dst: int | None = None,
+    op: Any = ReduceOp.SUM,
+    group: ProcessGroup | None = None,
+    async_op: bool = False,
+    group_dst: int | None = None,
+) -> Any:
     """Reduce the tensors of all ranks into that of ``dst``; the others keep theirs.
 
     >>> dist = torch.distributed
@@ -104,7 +128,13 @@ def reduce(tensor, dst=None, op=ReduceOp.SUM, group=None, async_op=False, group_
     return _finish(pg.reduce([tensor], options), async_op)
 
 
-def broadcast(tensor, src=None, group=None, async_op=False, group_src=None):
+def broadcast(
+    tensor: torch.Tensor,
+    src: int | None = None,
+    group: ProcessGroup | None = None,
+    async_op: bool = False,
+    group_src: int | None = None,
+) -> Any:
     """Fill every rank's tensor with that of ``src``.
 
     >>> dist = torch.distributed
@@ -122,7 +152,9 @@ def broadcast(tensor, src=None, group=None, async_op=False, group_src=None):
     return _finish(pg.broadcast([tensor], _options.BroadcastOptions(rootRank=place, asyncOp=async_op)), async_op)
 
 
-def all_gather(tensor_list, tensor, group=None, async_op=False):
+def all_gather(
+    tensor_list: list[torch.Tensor], tensor: torch.Tensor, group: ProcessGroup | None = None, async_op: bool = False
+) -> Any:
     """Fill every rank's ``tensor_list`` with the tensors of all ranks, which may differ in length.
 
     >>> dist = torch.distributed
@@ -140,7 +172,9 @@ def all_gather(tensor_list, tensor, group=None, async_op=False):
     return _finish(pg.allgather([tensor_list], [tensor], _options.AllgatherOptions(asyncOp=async_op)), async_op)
 
 
-def all_gather_into_tensor(output_tensor, input_tensor, group=None, async_op=False):
+def all_gather_into_tensor(
+    output_tensor: torch.Tensor, input_tensor: torch.Tensor, group: ProcessGroup | None = None, async_op: bool = False
+) -> Any:
     """Fill ``output_tensor`` with the inputs of all ranks, one behind the other along dim 0."""
     _tensor("all_gather_into_tensor", "output_tensor", output_tensor)
     _tensor("all_gather_into_tensor", "input_tensor", input_tensor)
@@ -154,7 +188,12 @@ def all_gather_into_tensor(output_tensor, input_tensor, group=None, async_op=Fal
 all_gather_single = all_gather_into_tensor
 
 
-def all_gather_coalesced(output_tensor_lists, input_tensor_list, group=None, async_op=False):
+def all_gather_coalesced(
+    output_tensor_lists: list[list[torch.Tensor]],
+    input_tensor_list: list[torch.Tensor],
+    group: ProcessGroup | None = None,
+    async_op: bool = False,
+) -> Any:
     """:func:`all_gather` of several tensors: ``output_tensor_lists[r][i]`` is tensor i of rank r."""
     _tensors("all_gather_coalesced", "input_tensor_list", input_tensor_list)
     if (pg := _group("all_gather_coalesced", group)) is None:
@@ -170,7 +209,14 @@ def all_gather_coalesced(output_tensor_lists, input_tensor_list, group=None, asy
     return None
 
 
-def gather(tensor, gather_list=None, dst=None, group=None, async_op=False, group_dst=None):
+def gather(
+    tensor: torch.Tensor,
+    gather_list: list[torch.Tensor] | None = None,
+    dst: int | None = None,
+    group: ProcessGroup | None = None,
+    async_op: bool = False,
+    group_dst: int | None = None,
+) -> Any:
     """Fill the ``gather_list`` of rank ``dst`` (0 unless given) with the tensors of all ranks.
 
     >>> dist = torch.distributed
@@ -195,7 +241,14 @@ def gather(tensor, gather_list=None, dst=None, group=None, async_op=False, group
     return _finish(pg.gather(outputs, [tensor], _options.GatherOptions(rootRank=place, asyncOp=async_op)), async_op)
 
 
-def scatter(tensor, scatter_list=None, src=None, group=None, async_op=False, group_src=None):
+def scatter(
+    tensor: torch.Tensor,
+    scatter_list: list[torch.Tensor] | None = None,
+    src: int | None = None,
+    group: ProcessGroup | None = None,
+    async_op: bool = False,
+    group_src: int | None = None,
+) -> Any:
     """Fill every rank's tensor with the one at its place in the ``scatter_list`` of rank ``src`` (0 unless given).
 
     >>> dist = torch.distributed
@@ -220,7 +273,13 @@ def scatter(tensor, scatter_list=None, src=None, group=None, async_op=False, gro
     return _finish(pg.scatter([tensor], inputs, _options.ScatterOptions(rootRank=place, asyncOp=async_op)), async_op)
 
 
-def reduce_scatter(output, input_list, op=ReduceOp.SUM, group=None, async_op=False):
+def reduce_scatter(
+    output: torch.Tensor,
+    input_list: list[torch.Tensor],
+    op: Any = ReduceOp.SUM,
+    group: ProcessGroup | None = None,
+    async_op: bool = False,
+) -> Any:
     """Reduce the lists of all ranks; each rank's output is the reduction of the tensors at its place."""
     _tensor("reduce_scatter", "output", output)
     _tensors("reduce_scatter", "input_list", input_list)
@@ -230,7 +289,13 @@ def reduce_scatter(output, input_list, op=ReduceOp.SUM, group=None, async_op=Fal
     return _finish(pg.reduce_scatter([output], [input_list], options), async_op)
 
 
-def reduce_scatter_tensor(output, input, op=ReduceOp.SUM, group=None, async_op=False):
+def reduce_scatter_tensor(
+    output: torch.Tensor,
+    input: torch.Tensor,
+    op: Any = ReduceOp.SUM,
+    group: ProcessGroup | None = None,
+    async_op: bool = False,
+) -> Any:
     """Reduce the inputs of all ranks, cut along dim 0; each rank's output is the piece at its place."""
     _tensor("reduce_scatter_tensor", "output", output)
     _tensor("reduce_scatter_tensor", "input", input)
@@ -243,7 +308,12 @@ def reduce_scatter_tensor(output, input, op=ReduceOp.SUM, group=None, async_op=F
 reduce_scatter_single = reduce_scatter_tensor
 
 
-def all_to_all(output_tensor_list, input_tensor_list, group=None, async_op=False):
+def all_to_all(
+    output_tensor_list: list[torch.Tensor],
+    input_tensor_list: list[torch.Tensor],
+    group: ProcessGroup | None = None,
+    async_op: bool = False,
+) -> Any:
     """Send ``input_tensor_list[r]`` to each rank r, and receive ``output_tensor_list[r]`` from there."""
     _tensors("all_to_all", "output_tensor_list", output_tensor_list)
     _tensors("all_to_all", "input_tensor_list", input_tensor_list)
@@ -254,8 +324,13 @@ def all_to_all(output_tensor_list, input_tensor_list, group=None, async_op=False
 
 
 def all_to_all_single(
-    output, input, output_split_sizes=None, input_split_sizes=None, group=None, async_op=False
-):  # fmt: skip
+    output: torch.Tensor,
+    input: torch.Tensor,
+    output_split_sizes: list[int] | None = None,
+    input_split_sizes: list[int] | None = None,
+    group: ProcessGroup | None = None,
+    async_op: bool = False,
+) -> Any:
     """Cut ``input`` along dim 0, equally or by sizes, send piece r to rank r, and put what comes into ``output``."""
     _tensor("all_to_all_single", "output", output)
     _tensor("all_to_all_single", "input", input)
@@ -266,7 +341,12 @@ def all_to_all_single(
     return _finish(pg.alltoall_base(output, input, *sizes, options), async_op)
 
 
-def barrier(group=None, async_op=False, device_ids=None, timeout=None):
+def barrier(
+    group: ProcessGroup | None = None,
+    async_op: bool = False,
+    device_ids: list[int] | None = None,
+    timeout: timedelta | float | None = None,
+) -> Any:
     """Wait until all ranks of the group have come here.
 
     >>> dist = torch.distributed
@@ -282,7 +362,9 @@ def barrier(group=None, async_op=False, device_ids=None, timeout=None):
     return _finish(pg.barrier(_options.BarrierOptions(timeout=timeout, asyncOp=async_op)), async_op)
 
 
-def monitored_barrier(group=None, timeout=None, wait_all_ranks=False):
+def monitored_barrier(
+    group: ProcessGroup | None = None, timeout: timedelta | float | None = None, wait_all_ranks: bool = False
+) -> None:
     """A barrier that, when it fails within ``timeout``, names the ranks that have not come."""
     if (pg := _group("monitored_barrier", group)) is None:
         return
@@ -292,7 +374,13 @@ def monitored_barrier(group=None, timeout=None, wait_all_ranks=False):
 # ---- between two ranks
 
 
-def isend(tensor, dst=None, group=None, tag=0, group_dst=None):
+def isend(
+    tensor: torch.Tensor,
+    dst: int | None = None,
+    group: ProcessGroup | None = None,
+    tag: int = 0,
+    group_dst: int | None = None,
+) -> Work | None:
     """Begin to send a tensor; leave it alone until the Work that is returned is done.
 
     >>> dist = torch.distributed
@@ -307,7 +395,13 @@ def isend(tensor, dst=None, group=None, tag=0, group_dst=None):
     return pg.send([tensor], _not_us("send", pg, _place("isend", "dst", pg, dst, group_dst)), tag)
 
 
-def irecv(tensor, src=None, group=None, tag=0, group_src=None):
+def irecv(
+    tensor: torch.Tensor,
+    src: int | None = None,
+    group: ProcessGroup | None = None,
+    tag: int = 0,
+    group_src: int | None = None,
+) -> Work | None:
     """Begin to receive into a tensor, from any rank unless ``src`` is given.
 
     >>> dist = torch.distributed
@@ -323,7 +417,13 @@ def irecv(tensor, src=None, group=None, tag=0, group_src=None):
     return pg.recv_anysource([tensor], tag) if place is None else pg.recv([tensor], _not_us("receive", pg, place), tag)
 
 
-def send(tensor, dst=None, group=None, tag=0, group_dst=None):
+def send(
+    tensor: torch.Tensor,
+    dst: int | None = None,
+    group: ProcessGroup | None = None,
+    tag: int = 0,
+    group_dst: int | None = None,
+) -> None:
     """Send a tensor to rank ``dst``, which receives it under the same tag; returns when it may be changed again.
 
     >>> dist = torch.distributed
@@ -337,7 +437,13 @@ def send(tensor, dst=None, group=None, tag=0, group_dst=None):
         pg.send_now([tensor], _not_us("send", pg, _place("send", "dst", pg, dst, group_dst)), tag)
 
 
-def recv(tensor, src=None, group=None, tag=0, group_src=None):
+def recv(
+    tensor: torch.Tensor,
+    src: int | None = None,
+    group: ProcessGroup | None = None,
+    tag: int = 0,
+    group_src: int | None = None,
+) -> int:
     """Receive into a tensor, of the shape and dtype that was sent; returns the sender's rank, -1 outside the group.
 
     >>> dist = torch.distributed

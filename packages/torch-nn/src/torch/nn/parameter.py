@@ -12,6 +12,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from typing_extensions import Self
+
 
 __all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "is_lazy"]
 
@@ -56,7 +58,7 @@ class Parameter(torch.Tensor, metaclass=_ParameterMeta):
 
     __torch_function__ = _seams.no_torch_function
 
-    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
+    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Self:
         if cls is Parameter and hasattr(data, "_as_parameter"):  # a tensor of a kind that has parameters of its own
             return data._as_parameter(requires_grad)
         if cls is Parameter and type(data) is not torch.Tensor and _has_own_operators(type(data)):
@@ -97,7 +99,7 @@ class Buffer(torch.Tensor):
 
     __torch_function__ = _seams.no_torch_function
 
-    def __new__(cls, data: Any = None, *, persistent: bool = True) -> Any:
+    def __new__(cls, data: Any = None, *, persistent: bool = True) -> Self:
         requires_grad = isinstance(data, torch.Tensor) and data.requires_grad
         buffer = torch.Tensor._make_subclass(cls, _as_tensor(data, "Buffer"), requires_grad)
         buffer.persistent = persistent

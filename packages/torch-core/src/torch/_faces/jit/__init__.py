@@ -14,7 +14,7 @@ NO_PROGRAMS = "compiled programs are not part of this stack yet"
 # --- compiling: nothing changes ---
 
 
-def script(obj, optimize=None, _frames_up=0, _rcb=None, example_inputs=None):
+def script(obj, optimize=None, _frames_up=0, _rcb=None, example_inputs=None) -> typing.Any:
     """Return the function, class or module as it is.
 
     >>> @torch.jit.script
@@ -28,7 +28,7 @@ def script(obj, optimize=None, _frames_up=0, _rcb=None, example_inputs=None):
     return obj
 
 
-def trace(func, example_inputs=None, *args, example_kwarg_inputs=None, **kwargs):
+def trace(func, example_inputs=None, *args, example_kwarg_inputs=None, **kwargs) -> typing.Any:
     """Return the function or module as it is; the example inputs are not run."""
     if not callable(func):
         raise TypeError(f"torch.jit.trace: expected a function or module, got {type(func).__name__}")
@@ -40,7 +40,7 @@ def _get_trace_graph(f, args=(), kwargs=None, **options):
     raise NotImplementedError(f"torch.jit._get_trace_graph: {NO_PROGRAMS}; torch.fx.symbolic_trace gives a graph")
 
 
-def trace_module(mod, inputs, *args, **kwargs):
+def trace_module(mod, inputs, *args, **kwargs) -> typing.Any:
     """Return the module as it is; the inputs are not run."""
     return mod
 
@@ -69,24 +69,24 @@ _overload_method = _decorator("Mark a signature of an overloaded method; it stay
 _drop = _decorator("Mark what compiled programs leave out; it stays as it is.")
 
 
-def freeze(mod, preserved_attrs=None, optimize_numerics=True):
+def freeze(mod, preserved_attrs=None, optimize_numerics=True) -> typing.Any:
     """Return the module as it is; ValueError in training mode."""
     if mod.training:
         raise ValueError("torch.jit.freeze: the module is in training mode; call .eval() first")
     return mod
 
 
-def optimize_for_inference(mod, other_methods=None):
+def optimize_for_inference(mod, other_methods=None) -> typing.Any:
     """Return the module as it is."""
     return mod
 
 
-def is_scripting():
+def is_scripting() -> bool:
     """Whether this code runs compiled: never."""
     return False
 
 
-def is_tracing():
+def is_tracing() -> bool:
     """Whether a trace is being recorded: never."""
     return False
 
@@ -101,12 +101,12 @@ class Attribute(typing.NamedTuple):
     type: typing.Any
 
 
-def annotate(the_type, the_value):
+def annotate(the_type, the_value) -> typing.Any:
     """The value: its type is a word to the compiler."""
     return the_value
 
 
-def isinstance(obj, target_type):
+def isinstance(obj, target_type) -> bool:
     """Whether an object is of a type, with ``List[int]``, ``Dict``, ``Tuple``, ``Optional`` and ``Union`` looked into.
 
     >>> import typing
@@ -162,7 +162,7 @@ class ScriptWarning(Warning):
 # --- calls beside each other ---
 
 
-def fork(func, *args, **kwargs):
+def fork(func, *args, **kwargs) -> typing.Any:
     """Call the function, and return a future of its result."""
     from torch.futures import Future
 
@@ -174,7 +174,7 @@ def fork(func, *args, **kwargs):
     return future
 
 
-def wait(future):
+def wait(future) -> typing.Any:
     """The result of a future."""
     return future.wait()
 
@@ -186,13 +186,13 @@ _fork, _wait = fork, wait
 
 
 @contextlib.contextmanager
-def optimized_execution(should_optimize):
+def optimized_execution(should_optimize) -> typing.Any:
     """Whether compiled programs are optimised within the block."""
     yield
 
 
 @contextlib.contextmanager
-def fuser(name):
+def fuser(name) -> typing.Any:
     """Which fuser compiled programs use within the block."""
     yield
 
@@ -207,16 +207,16 @@ class strict_fusion:
         pass
 
 
-def set_fusion_strategy(strategy):
+def set_fusion_strategy(strategy) -> typing.Any:
     """Set how often fused code may be specialised; returns what was set before: nothing."""
     return []
 
 
-def enable_onednn_fusion(enabled):
+def enable_onednn_fusion(enabled) -> None:
     """Switch a fuser of compiled programs."""
 
 
-def onednn_fusion_enabled():
+def onednn_fusion_enabled() -> bool:
     """Whether that fuser is on: it does not exist."""
     return False
 

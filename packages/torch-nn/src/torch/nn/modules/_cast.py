@@ -40,7 +40,7 @@ class Cast:
                 self._buffers[name] = fn(buffer)
         return self
 
-    def to(self, *args: Any, **kwargs: Any) -> Any:
+    def to(self, *args: Any, **kwargs: Any) -> Self:
         """Move and cast in place: ``to(device)``, ``to(dtype)``, ``to(device, dtype)``, ``to(tensor)``,
         ``to(memory_format=...)``; only floating point and complex tensors change dtype. Returns self.
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     class Registered: ...  # what type checkers cannot look into would be anything to them
 
-    Checked = object  # the signature is that of __init__
+    class Checked: ...  # the signature is that of __init__
 else:
     from torch._seams import Checked, Registered
 

@@ -12,8 +12,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from typing_extensions import TypeVar
 
-class DistributedSampler(Sampler[int]):
+    T_co = TypeVar("T_co", covariant=True, default=Any)  # what programs name here, by custom: items of the data set
+else:
+    from .sampler import T_co
+
+
+class DistributedSampler(Sampler[T_co]):
     """Every `num_replicas`-th index from `rank` on; all parts have one length.
 
     Call `set_epoch` before each epoch, or every epoch has the same order.
