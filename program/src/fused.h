@@ -33,7 +33,7 @@ std::optional<int> fusible_formula(std::string_view name, Loop loop, DType type,
 class FusedLoop {
  public:
   // Null where the steps need more registers than there are. `keeps`: of each step, whether its result is written.
-  // `is_everywhere`: registers of which every tile holds the same number.
+  // `is_everywhere`: registers of which only the first number is read, and stands for all.
   static std::unique_ptr<FusedLoop> make(const std::vector<FusedStep>& steps, const std::vector<bool>& keeps,
                                          const std::vector<bool>& is_everywhere, DType type);
   ~FusedLoop();

@@ -10,6 +10,13 @@ namespace {
 
 constexpr size_t kMaxLoops = 48;  // of one group
 constexpr int64_t kBigNumel = 32768;
+constexpr int64_t kMinColumns = 64;  // of rows that are walked one by one
+
+int64_t numel_of(IntArrayRef sizes) {
+  int64_t n = 1;
+  for (int64_t s : sizes) n *= s;
+  return n;
+}
 
 // The arguments that are tensors: those of registers, and numbers that are constants.
 std::vector<TensorArgument> tensors_of(const RowCall& call, const std::vector<Cell>& cells) {
@@ -123,6 +130,38 @@ bool Grouping::is_run_in_tiles(const Item& item) const {
           (item.loops == 1 && tensor(text_.calls[size_t(item.calls[0])].results[0]).numel() >= kBigNumel));
 }
 
+// How many columns the rows have that a group works on, where one of its tensors has a number for each row, and all
+// lie in memory row by row; else 0. Says of the values what they are to such a walk.
+int64_t Grouping::find_rows(const RegionPlan::Step& step, std::vector<TileValue>& values,
+                            const std::map<int, int>& by_value) const {
+  using Along = TileValue::Along;
+  const Geometry& made = step.made[0];
+  if (made.ndim() < 2) return 0;
+  const IntArrayRef sizes = made.sizes();
+  const size_t last = sizes.size() - 1;
+  if (sizes[last] < kMinColumns) return 0;
+  for (const Geometry& g : step.made)
+    if (!g.is_contiguous()) return 0;
+  bool has_number_by_row = false;
+  for (auto [mine, v] : by_value) {
+    TileValue& value = values[size_t(mine)];
+    if (value.role != TileValue::Role::Input) continue;
+    const Tensor& t = tensor(v);
+    if (!t.is_contiguous()) return 0;
+    if (t.sizes() == sizes)
+      value.along = Along::All;
+    else if (t.numel() == 1)
+      value.along = Along::Nothing;
+    else if (t.dim() == int64_t(sizes.size()) && t.size(-1) == 1 && t.numel() * sizes[last] == numel_of(sizes))
+      value.along = Along::Rows, has_number_by_row = true;
+    else if (t.numel() == sizes[last] && t.size(-1) == sizes[last])
+      value.along = Along::Columns;
+    else
+      return 0;
+  }
+  return has_number_by_row ? sizes[last] : 0;
+}
+
 RegionPlan::Step Grouping::make(const Item& item) {
   RegionPlan::Step step;
   step.calls = item.calls;
@@ -183,6 +222,10 @@ RegionPlan::Step Grouping::make(const Item& item) {
     values[size_t(known.at(v))].is_output = true;
     step.out.push_back(v);
     step.made.push_back(Geometry(tensor(v)));
+  }
+  if (const int64_t columns = find_rows(step, values, by_value)) {
+    step.tiles = std::make_unique<Tiles>(values, calls, columns);
+    if (step.tiles->columns()) return step;
   }
   step.tiles = std::make_unique<Tiles>(values, calls);
   return step;

@@ -26,6 +26,8 @@ class Grouping {
   bool takes(const Item& item, int call) const;
   size_t operands(const std::vector<int>& calls) const;
   RegionPlan::Step make(const Item& item);
+  int64_t find_rows(const RegionPlan::Step& step, std::vector<TileValue>& values,
+                    const std::map<int, int>& by_value) const;
   const Tensor& tensor(int value) const { return cells_[size_t(value)].to_tensor(); }
 
   RegionPlan& plan_;

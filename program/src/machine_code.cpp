@@ -78,7 +78,7 @@ void MachineCode::load(const Body& b, int id, int to) {
   }
   const int base = kPointers[n.kind == Number::Kind::Operand ? n.index : n.stored];
   if (n.is_everywhere)
-    with_memory(1, 0, 0x10, to, 0, base, false);
+    with_memory(2, 1, is_double_ ? 0x19 : 0x18, to, 0, base, false);  // broadcast
   else if (b.piece == Piece::Rest)
     with_memory(2, 1, 0x2C, to, kMask, base, true);
   else

@@ -58,7 +58,10 @@ bool RegionPlan::run_step(const Step& s, Registers& registers, int64_t rows) {
     operands[k++] = registers[s.out[i]];
   }
   for (int v : s.in) operands[k++] = registers[v];
-  iterate(s.tiles->kernel(), operands);
+  if (s.tiles->columns())
+    s.tiles->run_rows(operands);
+  else
+    iterate(s.tiles->kernel(), operands);
   return true;
 }
 

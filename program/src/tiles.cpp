@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "torch/core/error.h"
+#include "torch/core/pool.h"
 
 namespace torch::program {
 
@@ -34,6 +35,7 @@ class Tiles::Builder {
 
  private:
   using Key = std::pair<int, DType>;
+  using Along = TileValue::Along;
   struct Known {  // of a step
     int formula;  // -1: another
     DType type;
@@ -59,7 +61,12 @@ class Tiles::Builder {
       const int at = k.outputs + k.inputs;
       TORCH_CHECK(at < kMaxOperands, "a group of too many tensors");
       k.types[at] = t;
-      to_.widths_.push_back(item_size(t));
+      const auto along = values_[size_t(v)].along;
+      const bool is_number = along == Along::Rows || along == Along::Nothing;
+      to_.widths_.push_back(to_.columns_ && is_number ? 0 : item_size(t));
+      const int64_t step = along == Along::All ? to_.columns_ : along == Along::Rows ? 1 : 0;
+      to_.row_steps_.push_back(step * item_size(t));
+      if (t != values_[size_t(v)].type) to_.columns_ = 0;  // somebody has to convert it
       place_[{v, t}] = at;
     };
     for (int v = 0; v < int(values_.size()); ++v)
@@ -184,10 +191,17 @@ class Tiles::Builder {
     }
     return false;
   }
+  // Whether a step reads an operand that is one number.
+  bool reads_number(size_t i) const {
+    const Step& s = to_.steps_[i];
+    return std::any_of(s.at + known_[i].outputs, s.at + s.operands,
+                       [&](int r) { return r < int(to_.widths_.size()) && to_.widths_[size_t(r)] == 0; });
+  }
   std::unique_ptr<FusedLoop> fuse(size_t begin, size_t end) const {
     std::vector<FusedStep> steps;
     std::vector<bool> keeps, is_constant(size_t(first_temporary_ + to_.temporaries_));
     std::fill_n(is_constant.begin() + (first_temporary_ - int(constants_.size())), constants_.size(), true);
+    for (size_t k = 0; k < to_.widths_.size(); ++k) is_constant[k] = to_.widths_[k] == 0;
     for (size_t i = begin; i < end; ++i) {
       const Step& s = to_.steps_[i];
       steps.push_back({known_[i].formula, {s.at, s.at + s.operands}, to_.scalars_.data() + s.scalars});
@@ -202,8 +216,10 @@ class Tiles::Builder {
       size_t end = i;
       while (end < to_.steps_.size() && known_[end].formula >= 0 && known_[end].type == known_[i].type) ++end;
       std::unique_ptr<FusedLoop> loop;
-      for (; end > i + 1 && !loop; --end) loop = fuse(i, end);
+      const size_t least = reads_number(i) ? 1 : 2;
+      for (; end >= i + least && !loop; --end) loop = fuse(i, end);
       if (!loop) {
+        if (reads_number(i)) to_.columns_ = 0;
         done.push_back(to_.steps_[i++]);
         continue;
       }
@@ -250,8 +266,22 @@ class Tiles::Builder {
   int first_temporary_ = 0, now_ = 0;
 };
 
-Tiles::Tiles(const std::vector<TileValue>& values, const std::vector<TileCall>& calls) {
+Tiles::Tiles(const std::vector<TileValue>& values, const std::vector<TileCall>& calls, int64_t columns)
+    : columns_(columns) {
   Builder(*this, values, calls).build();
+}
+
+void Tiles::run_rows(TensorImpl* const* operands) const {
+  const int count = kernel_.outputs + kernel_.inputs;
+  const int64_t rows = operands[0]->numel / columns_;
+  parallel_for(rows, std::max<int64_t>(1, kernel_.grain / columns_), [&](int64_t begin, int64_t end) {
+    char* data[kMaxOperands];
+    for (int k = 0; k < count; ++k) data[k] = static_cast<char*>(operands[k]->data()) + begin * row_steps_[size_t(k)];
+    for (int64_t r = begin; r < end; ++r) {
+      run(data, columns_, this);
+      for (int k = 0; k < count; ++k) data[k] += row_steps_[size_t(k)];
+    }
+  });
 }
 
 void Tiles::run(char* const* data, int64_t n, const void* self) {

@@ -35,17 +35,26 @@ struct TileCall {
 
 struct TileValue {
   enum class Role : uint8_t { Input, Number, Made };
+  // What an Input is to a walk over rows: as many elements as the result, a number for each row, a row for all of them,
+  // a number for all.
+  enum class Along : uint8_t { All, Rows, Columns, Nothing };
   DType type;  // as stored: what a loop gives in another type is converted, as a tensor in between would be
   Role role;
   bool is_output = false;
   alignas(16) char number[16] = {};  // of a Number
+  Along along = Along::All;
 };
 
 class Tiles {
  public:
   // Operands of the kernel are the outputs, then the inputs, each in the order of `values`.
-  Tiles(const std::vector<TileValue>& values, const std::vector<TileCall>& calls);
+  // `columns`: not the iteration engine walks over the elements, but run_rows, which needs no block filled with a row's
+  // number: layer norm composed, 1000 x 1000, 988 -> 466 us, softmax 1184 -> 957 (one thread of an AMD EPYC, Zen 3).
+  // Where a loop would need one nevertheless, columns() is 0, and this cannot run.
+  Tiles(const std::vector<TileValue>& values, const std::vector<TileCall>& calls, int64_t columns = 0);
 
+  int64_t columns() const noexcept { return columns_; }
+  void run_rows(TensorImpl* const* operands) const;
   Kernel kernel() const noexcept { return kernel_; }
   size_t steps() const noexcept { return steps_.size(); }
   size_t fused() const noexcept { return fused_.size(); }  // of these, runs of loops in one
@@ -72,7 +81,8 @@ class Tiles {
   std::vector<int64_t> widths_;               // of the operands
   std::unique_ptr<char, Aligned> constants_;  // tiles full of one number
   int constant_count_ = 0, temporaries_ = 0;
-  int64_t tile_ = 0;
+  int64_t tile_ = 0, columns_ = 0;
+  std::vector<int64_t> row_steps_;  // of the operands, in bytes
 };
 
 }  // namespace torch::program

@@ -131,3 +131,49 @@ def test_operands_of_other_layouts_and_dtypes():
     ]:
         plan = plan_of(f, x, y, z)
         assert same(plan(x, y, z), f(x, y, z))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+@pytest.mark.parametrize("shape", [(1, 64), (5, 70), (3, 4, 100), (2, 1027), (700, 1000)], ids=str)
+def test_a_number_for_each_row(shape, dtype):
+    """Rows are walked one by one, and no block is filled with their numbers."""
+    f = lambda x, m, w, s: torch.tanh((x - m) * (x * w)) / m + m * s - x
+    make = lambda: (torch.randn(shape, dtype=dtype), torch.randn(*shape[:-1], 1, dtype=dtype),
+                    torch.randn(shape[-1], dtype=dtype), torch.randn((), dtype=dtype))  # fmt: skip
+    plan = plan_of(f, *make())
+    for _ in range(2):
+        x = make()
+        assert same(plan(*x), f(*x))
+    others = make()
+    others = (others[0].transpose(0, 1).contiguous().transpose(0, 1), *others[1:])  # of another layout
+    for _ in range(3):
+        assert same(plan(*others), f(*others))
+
+
+def test_numbers_of_rows_that_loops_need_as_blocks():
+    f = lambda x, m: torch.atan2(x, m) * m + torch.exp(m) * x
+    x = torch.randn(90, 200), torch.randn(90, 1)
+    plan = plan_of(f, *x)
+    assert same(plan(*x), f(*x))
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_composed_softmax_and_norm_by_blocks_of_rows(threads):
+    def softmax(x):
+        e = torch.exp(x - x.amax(-1, keepdim=True))
+        return e / e.sum(-1, keepdim=True)
+
+    def norm(x, w, b):
+        d = x - x.mean(-1, keepdim=True)
+        return d * torch.rsqrt((d * d).mean(-1, keepdim=True) + 1e-5) * w + b
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        x, w, b = torch.randn(1001, 770), torch.randn(770), torch.randn(770)
+        for f, args in [(softmax, (x,)), (norm, (x, w, b))]:
+            plan = plan_of(f, *args)
+            assert "blocks of" in plan.describe()
+            assert same(plan(*args), f(*args))
+    finally:
+        torch.set_num_threads(before)
