@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -14,14 +15,21 @@ from tqdm import tqdm
 T = TypeVar("T")
 
 
+def count(text: str) -> int:
+    """A positive number of the command line."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a positive number")
+    return int(text)
+
+
 def options(doc: str, checkpoint: str, epochs: int) -> argparse.ArgumentParser:
     """A parser with the options that all programs have; each adds its own."""
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--epochs", type=int, default=epochs, help=f"passes over the data (default: {epochs})")
-    parser.add_argument("--stop-after", type=int, metavar="EPOCH", help="leave the rest of the epochs to --resume")
-    parser.add_argument("--steps", type=int, help="stop each epoch after so many batches (to try things out)")
+    parser.add_argument("--epochs", type=count, default=epochs, help=f"passes over the data (default: {epochs})")
+    parser.add_argument("--stop-after", type=count, metavar="EPOCH", help="leave the rest of the epochs to --resume")
+    parser.add_argument("--steps", type=count, help="stop each epoch after so many batches (to try things out)")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--threads", type=int, help="processor cores to use (default: all)")
+    parser.add_argument("--threads", type=count, help="processor cores to use (default: all)")
     parser.add_argument(
         "--checkpoint", type=Path, default=Path("runs", checkpoint), help="where to keep what was learned"
     )
@@ -43,6 +51,8 @@ class Course:
         if args.threads:
             torch.set_num_threads(args.threads)
         if args.resume:
+            if not args.checkpoint.exists():
+                sys.exit(f"--resume: there is no {args.checkpoint}; a run without --resume writes it")
             state = torch.load(args.checkpoint)
             for name, part in kept.items():
                 part.load_state_dict(state[name])

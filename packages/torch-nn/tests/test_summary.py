@@ -75,3 +75,7 @@ def test_wrong_arguments_are_named():
         nn.summary(3)
     with pytest.raises(TypeError, match="input_size or inputs, not both"):
         nn.summary(nn.ReLU(), (1,), inputs=torch.ones(1))
+    with pytest.raises(TypeError, match=r"given tensors: summary\(module, inputs=x\)"):
+        nn.summary(nn.ReLU(), torch.ones(1))
+    with pytest.raises(TypeError, match=r"given tensors: summary\(module, inputs=x\)"):
+        nn.summary(nn.ReLU(), [torch.ones(1)])

@@ -99,6 +99,8 @@ def summary(
         raise TypeError(f"summary: expected a torch.nn.Module, got {type(module).__name__}")
     if input_size is not None and inputs is not None:
         raise TypeError("summary: give input_size or inputs, not both")
+    if isinstance(input_size, torch.Tensor) or any(isinstance(n, torch.Tensor) for n in input_size or ()):
+        raise TypeError("summary: input_size is a shape, and was given tensors: summary(module, inputs=x)")
     if input_size is not None:
         shapes = [input_size] if all(isinstance(n, int) for n in input_size) else list(input_size)
         first = next((p for p in module.parameters() if p.is_floating_point()), None)
