@@ -87,7 +87,8 @@ void what_is_saved_loads_and_runs() {
   CHECK_EQ(m.signature("forward"), "forward(Tensor x, int n) -> (Tensor, int[])");
   CHECK_EQ(total(m), 18.0);
   CHECK_THROWS(m.run("back", {}), Value, "net has no method 'back'; it has: forward");
-  CHECK_THROWS(m.run("forward", {Cell(1), Cell(1)}), Type, "argument 'x' (position 2) must be Tensor, not int");
+  CHECK_THROWS(m.run("forward", {Cell(1), Cell(1)}), Type,
+               "Expected a value of type 'Tensor' for argument 'x' but instead found type 'int'");
 }
 
 void values_outlive_their_module() {

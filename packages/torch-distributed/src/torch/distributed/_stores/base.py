@@ -26,11 +26,20 @@ def to_seconds(timeout, what="timeout") -> float:
     return float(seconds)
 
 
+class Late(Exception):
+    """The deadline of the request ``what`` has passed, and ``keys`` are still missing."""
+
+    def __init__(self, what: str, keys):
+        super().__init__(what, keys)
+        self.what, self.keys = what, keys
+
+
 class Store:
     """Keys (str) with values (bytes) that all processes of a job see.
 
     Reading a key waits until it has been set, at most ``timeout``.  A store of another kind is a subclass that
-    defines ``_apply(request, arguments, deadline)`` for the requests of :mod:`torch.distributed._stores.table`.
+    defines ``_apply(request, arguments, deadline)`` for the requests of :mod:`torch.distributed._stores.table`, and
+    raises ``Late`` when the deadline passes.
 
     >>> from torch.distributed import HashStore
     >>> store = HashStore()
@@ -56,7 +65,13 @@ class Store:
 
     def _ask(self, request, *arguments, timeout=None):
         seconds = self._timeout.total_seconds() if timeout is None else to_seconds(timeout)
-        return self._apply(request, arguments, time.monotonic() + seconds)
+        try:
+            return self._apply(request, arguments, time.monotonic() + seconds)
+        except Late as late:
+            names = ", ".join(key.removeprefix(QUEUE) for key in late.keys)
+            raise DistStoreError(
+                f"{late.what}: wait timeout after {round(seconds, 3):g} s, keys that nobody has set: {names}"
+            ) from None
 
     def set(self, key: str, value) -> None:
         """Give ``key`` the value, str or bytes, in place of an earlier one.
@@ -174,9 +189,3 @@ def _keys(keys) -> list:
     if isinstance(keys, (str, bytes)):
         raise TypeError(f"Store: keys must be a list of str, got {keys!r}")
     return list(keys)
-
-
-def timed_out(what: str, keys, seconds=None) -> DistStoreError:
-    names = ", ".join(key.removeprefix(QUEUE) for key in keys)
-    waited = f" after {round(seconds, 3):g} s" if seconds is not None else ""
-    return DistStoreError(f"{what}: wait timeout{waited}, keys that nobody has set: {names}")

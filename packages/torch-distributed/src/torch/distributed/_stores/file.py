@@ -11,7 +11,7 @@ import threading
 import time
 from struct import Struct
 
-from .base import Store, timed_out
+from .base import Late, Store
 from .codec import decode, encode
 from .table import READS, Missing, Table
 
@@ -56,7 +56,7 @@ class FileStore(Store):
         return [key for key in super().list_keys() if not key.startswith("\0")]
 
     def _apply(self, request, arguments, deadline):
-        started, pause = time.monotonic(), 0.001
+        pause = 0.001
         while True:
             try:
                 with self._lock:
@@ -64,7 +64,7 @@ class FileStore(Store):
             except Missing as missing:
                 left = deadline - time.monotonic()
                 if left <= 0:
-                    raise timed_out(f"FileStore({self._path!r}).{request}", missing.keys, deadline - started) from None
+                    raise Late(f"FileStore({self._path!r}).{request}", missing.keys) from None
                 time.sleep(min(pause, left))
                 pause = min(pause * 1.5, 0.02)
 

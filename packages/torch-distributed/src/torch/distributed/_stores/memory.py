@@ -3,7 +3,7 @@
 import threading
 import time
 
-from .base import Store, timed_out
+from .base import Late, Store
 from .table import Missing, Table
 
 
@@ -22,14 +22,13 @@ class HashStore(Store):
         self._changed = threading.Condition()
 
     def _apply(self, request, arguments, deadline):
-        started = time.monotonic()
         with self._changed:
             while True:
                 try:
                     result = self._table.apply(request, arguments)
                 except Missing as missing:
                     if not self._changed.wait(deadline - time.monotonic()) and time.monotonic() >= deadline:
-                        raise timed_out(f"HashStore.{request}", missing.keys, deadline - started) from None
+                        raise Late(f"HashStore.{request}", missing.keys) from None
                 else:
                     self._changed.notify_all()
                     return result

@@ -7,7 +7,7 @@ import socket
 import time
 
 from .._errors import DistNetworkError
-from .base import DEFAULT_TIMEOUT, Store, timed_out
+from .base import DEFAULT_TIMEOUT, Late, Store
 from .codec import decode, encode
 from .server import GREETING, Server
 from .wire import dial, receive, receive_exactly, send
@@ -131,7 +131,6 @@ class TCPStore(Store):
             return self._connect(deadline)
 
     def _apply(self, request, arguments, deadline):
-        started = time.monotonic()
         connection = self._take(deadline)
         try:
             # The server says when the wait is over; give its word time to arrive.
@@ -147,7 +146,7 @@ class TCPStore(Store):
             raise
         self._idle.append(connection)
         if status == "late":
-            raise timed_out(f"TCPStore.{request}", result, deadline - started)
+            raise Late(f"TCPStore.{request}", result)
         if status == "error":
             raise ERRORS.get(result[0], RuntimeError)(result[1])
         return result[0]
