@@ -203,7 +203,7 @@ class Writer final : Names {
       } catch (const OverloadError&) {
         continue;
       }
-      made->set_location(n->location());
+      made->set_site(n->site());
       made->output()->set_type(n->output()->type());
       n->output()->replace_all_uses_with(made->output());
       n->destroy();

@@ -6,6 +6,34 @@
 
 namespace torch::program {
 
+// --- where nodes come from ---
+
+const Location& Site::location() const {
+  if (const Location* l = found_.load(std::memory_order_acquire)) return *l;
+  const Location *mine = new Location(find()), *other = nullptr;
+  if (found_.compare_exchange_strong(other, mine, std::memory_order_acq_rel)) return *mine;
+  delete mine;
+  return *other;
+}
+
+namespace {
+using Scope = std::shared_ptr<const std::string>;
+const std::string& text_of(const Scope& s) noexcept {
+  static const std::string& none = *new std::string;
+  return s ? *s : none;
+}
+Scope scope_of(std::string s) { return s.empty() ? nullptr : std::make_shared<const std::string>(std::move(s)); }
+}  // namespace
+
+const Location& Node::location() const {
+  static const Location& unknown = *new Location;
+  return site_ ? site_->location() : unknown;
+}
+const std::string& Node::scope() const noexcept { return text_of(scope_); }
+void Node::set_scope(std::string s) { scope_ = scope_of(std::move(s)); }
+const std::string& Graph::current_scope() const noexcept { return text_of(scope_); }
+void Graph::set_current_scope(std::string s) { scope_ = scope_of(std::move(s)); }
+
 // --- values ---
 
 Graph* Value::graph() const noexcept { return node_->graph(); }
@@ -289,10 +317,11 @@ Block* Graph::make_block(Node* owner) {
 
 Node* Graph::create(std::string kind, const std::vector<Value*>& inputs, size_t outputs) {
   Node* n = make_node(std::move(kind));
+  n->inputs_.reserve(inputs.size());
   for (Value* v : inputs) n->add_input(v);
   for (size_t i = 0; i < outputs; ++i) n->add_output();
-  n->location_ = current_location;
-  n->scope_ = current_scope;
+  n->site_ = current_site;
+  n->scope_ = scope_;
   return n;
 }
 
@@ -348,7 +377,7 @@ Node* Graph::clone(Node* from, const std::function<Value*(Value*)>& outside) {
     };
     for (Value* v : n->outputs_) give(v, c->add_output());
     c->attributes_ = n->attributes_;
-    c->location_ = n->location_;
+    c->site_ = n->site_;
     c->scope_ = n->scope_;
     for (Block* b : n->blocks_) {
       Block* to = c->add_block();

@@ -1,7 +1,6 @@
 #include "torch/program/trace.h"
 
 #include <algorithm>
-#include <atomic>
 
 #include "sink.h"
 #include "torch/core/reads.h"
@@ -13,7 +12,6 @@ namespace {
 
 constinit thread_local Tracer* tracer = nullptr;
 constinit thread_local Sink* sink = nullptr;
-std::atomic<Locate> locate{nullptr};
 
 Value* insert(Graph& g, const char* kind, const std::vector<Value*>& inputs, TypePtr type) {
   Node* n = g.insert_node(g.create(kind, inputs));
@@ -58,7 +56,6 @@ Sink::~Sink() {
   thread_keys = keys_;
 }
 
-Locate set_locate(Locate f) noexcept { return locate.exchange(f); }
 Tracer* Tracer::current() noexcept { return tracer; }
 
 Tracer::Recording::Recording(Tracer* t) : before_(std::exchange(tracer, t)), keys_(thread_keys) {
@@ -162,12 +159,13 @@ std::vector<Value*> Tracer::inputs_of(const Row& row, const torch::Value* argume
   const Schema& s = row.schema;
   Graph& g = *graph_;
   std::vector<Value*> in;
+  in.reserve(size_t(s.count));
   auto none = [&] { in.push_back(g.insert_constant(Cell())); };
   for (int i = 0; i < s.count; ++i) {
     const Parameter& p = s.params[i];
     const torch::Value& v = arguments[i];
     if (p.kind == Kind::Tensor) {
-      const torch::Tensor t(Ref<TensorImpl>::share(v.tensor));
+      const auto& t = reinterpret_cast<const torch::Tensor&>(v.tensor);
       if (!t)
         none();
       else if (p.accepts_number && t.is_wrapped_number() && !has_value(t))
@@ -241,20 +239,46 @@ std::vector<Value*> Tracer::inputs_of(const Row& row, const torch::Value* argume
   return in;
 }
 
+const Tracer::Callee& Tracer::callee(const Row& row) {
+  auto [at, fresh] = callees_.try_emplace(&row);
+  if (fresh) {
+    at->second = {"aten::" + std::string(row.schema.op_name()), nullptr};
+    for (const Signature* f : signatures(at->second.kind))
+      if (f->row == &row) at->second.signature = f;
+  }
+  return at->second;
+}
+
+TypePtr Tracer::type(const torch::Tensor& t) {
+  if (t && last_type_ && t.has_memory()) {
+    const TensorInfo& i = *last_type_->tensor_info();
+    if (i.dtype == t.dtype() && i.device == t.device() && i.requires_grad == t.requires_grad() && i.strides &&
+        ArrayRef<int64_t>(*i.sizes) == t.sizes() && ArrayRef<int64_t>(*i.strides) == t.strides())
+      return last_type_;
+  }
+  TypePtr made = type_of(t);
+  if (t) last_type_ = made;
+  return made;
+}
+
 void Tracer::record(const Row& row, const std::vector<Value*>& inputs, Result& r) {
   const Schema& s = row.schema;
   Graph& g = *graph_;
-  Node* n = g.insert_node(g.create("aten::" + std::string(s.op_name()), inputs, 0));
-  std::vector<std::pair<torch::Tensor, Value*>> made;
+  const Callee& to = callee(row);
+  Node* n = g.insert_node(g.create(to.kind, inputs, 0));
+  auto made = [&](const torch::Tensor& t, Node* by) {
+    Value* v = by->add_output(type(t));
+    if (t) set_value(t, v);
+  };
   for (int i = 0; i < s.result_count; ++i) {
     switch (s.results[i].kind) {
       case Kind::Tensor:
-        made.emplace_back(r.tensors[i], n->add_output(type_of(r.tensors[i])));
+        made(r.tensors[i], n);
         break;
       case Kind::TensorList: {
         Value* list = n->add_output(list_type(tensor_type()));
         Node* unpack = g.insert_node(g.create("prim::ListUnpack", {list}, 0));
-        for (const torch::Tensor& t : r.list) made.emplace_back(t, unpack->add_output(type_of(t)));
+        for (const torch::Tensor& t : r.list) made(t, unpack);
         break;
       }
       case Kind::IntList:
@@ -273,10 +297,7 @@ void Tracer::record(const Row& row, const std::vector<Value*>& inputs, Result& r
         n->add_output(int_type());
     }
   }
-  for (const Signature* f : signatures(n->kind()))
-    if (f->row == &row) n->set_signature(f);
-  for (auto& [t, v] : made)
-    if (t) set_value(t, v);
+  n->set_signature(to.signature);
 }
 
 // --- calls of functions ---
@@ -321,7 +342,7 @@ bool Tracer::call(const FunctionPtr& f, const std::vector<Cell>& arguments, Cell
   if (!std::all_of(arguments.begin(), arguments.end(), [&](const Cell& c) { return is_known(c); })) return false;
   if (f->graph()->outputs().size() != 1) return false;
   Graph& g = *graph_;
-  if (Locate where = locate.load()) where(g.current_location, g.current_scope);
+  if (locator_) locator_->locate(g);
   const bool method = !arguments.empty() && arguments[0].is(Cell::Tag::Object);
   std::vector<Value*> in;
   if (!method) in.push_back(g.insert_constant(function_cell(f), function_type(f->qualified_name())));
@@ -345,7 +366,7 @@ void Tracer::layer(const Row& row, const torch::Value* arguments, Result& result
   }
   if (!t) return row.invoke(arguments, result, keys_below(Slot::Trace));
   Graph& g = *t->graph_;
-  if (Locate f = locate.load()) f(g.current_location, g.current_scope);
+  if (t->locator_) t->locator_->locate(g);
   // Before the call: what it changes in place was another value then.
   const bool failed = t->failed_;
   std::vector<Value*> inputs = t->inputs_of(row, arguments);

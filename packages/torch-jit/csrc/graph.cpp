@@ -153,12 +153,12 @@ void bind_graph(py::module_& m) {
             if (name.find("::") == name.npos) name = "aten::" + name;
             std::vector<Value*> in;
             std::vector<std::pair<std::string, Value*>> named;
-            Location before = g.current_location;
-            if (!location.is_none()) g.current_location = to_location(location);
+            SitePtr before = g.current_site;
+            if (!location.is_none()) g.current_site = site(to_location(location));
             struct Back {
               Graph& g;
-              Location l;
-              ~Back() { g.current_location = std::move(l); }
+              SitePtr s;
+              ~Back() { g.current_site = std::move(s); }
             } back{g, std::move(before)};
             for (py::handle a : args) in.push_back(value_of(g, a));
             if (!kwargs.is_none())
@@ -190,9 +190,9 @@ void bind_graph(py::module_& m) {
       .def("setInsertPoint", [](Graph& g, py::handle where) { go_to(g, where); })
       .def("insertPoint", [](Graph& g) { return held(g.insert_point()); })
       .def("insert_point_guard", [](const GraphPtr& g, py::object where) { return Guard{g, std::move(where)}; })
-      .def("setLocation", [](Graph& g, py::handle l) { g.current_location = to_location(l); })
-      .def("setScope", [](Graph& g, const std::string& s) { g.current_scope = s; })
-      .def("scope", [](Graph& g) { return g.current_scope; })
+      .def("setLocation", [](Graph& g, py::handle l) { g.current_site = site(to_location(l)); })
+      .def("setScope", &Graph::set_current_scope)
+      .def("scope", &Graph::current_scope)
       .def("copy", [](Graph& g) { return g.copy(); })
       .def("lint", [](Graph& g) { lint(g); })
       .def("verify", [](Graph& g) { verify(g); })

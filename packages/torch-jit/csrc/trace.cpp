@@ -1,6 +1,8 @@
 // The tracer for Python.
 #include "torch/program/trace.h"
 
+#include <unordered_map>
+
 #include "python.h"
 #include "torch/core/reads.h"
 
@@ -8,28 +10,105 @@ namespace torch::program {
 
 namespace {
 
-py::object& finder() {
-  static py::object& f = *new py::object;
-  return f;
-}
-// Asks Python where it stands: torch.jit._trace sets how.
-void find(Location& location, std::string& scope) {
-  python::HoldGil gil;
-  if (!finder() || finder().is_none()) return;
-  py::object said = finder()();
-  if (said.is_none()) return;
-  // Calls in one line say the same object, whose strings are converted once.
-  struct Place {
-    py::object said;
-    Location location;
+// A line of Python: its code and the instruction, which are at hand at a call; the line is worked out when it is asked.
+class PythonSite final : public Site {
+ public:
+  PythonSite(PyCodeObject* code, int at) : code_(code), at_(at) { Py_INCREF(code); }
+  ~PythonSite() override {
+    if (!Py_IsInitialized()) return;
+    python::HoldGil gil;
+    Py_DECREF(code_);
+  }
+
+ private:
+  Location find() const override {
+    python::HoldGil gil;
+#if PY_VERSION_HEX >= 0x030B0000
+    const int line = PyCode_Addr2Line(code_, at_);
+#else
+    const int line = at_;
+#endif
+    const py::object file = py::reinterpret_borrow<py::object>(code_->co_filename);
+    const py::object text = py::module_::import("linecache").attr("getline")(file, line).attr("strip")();
+    return {file.cast<std::string>(), line, 0, text.cast<std::string>()};
+  }
+  PyCodeObject* code_;
+  int at_;  // the instruction; before 3.11, the line
+};
+
+// The innermost frame of Python whose file does not lie below `own`. What is found stays known while the tracer lives:
+// loops and calls of one module come back to the same code.
+class FrameLocator final : public Tracer::Locator {
+ public:
+  explicit FrameLocator(std::string own) : own_(std::move(own)) {}
+  void locate(Graph& g) override {
+    if (PyGILState_Check()) return look(g);
+    python::HoldGil gil;
+    look(g);
+  }
+
+ private:
+  void look(Graph& g) {
+    PyFrameObject* frame = PyThreadState_GetFrame(PyThreadState_Get());
+    while (frame) {
+      PyCodeObject* code = PyFrame_GetCode(frame);
+      const bool found = !is_own(code);
+      if (found)
+        if (const SitePtr& s = site_of(frame, code); s != g.current_site) g.current_site = s;
+      Py_DECREF(code);
+      PyFrameObject* above = found ? nullptr : PyFrame_GetBack(frame);
+      Py_DECREF(frame);
+      frame = above;
+    }
+  }
+
+  struct Code {
+    py::object held;  // an address means one code for as long as it is here
+    bool is_own;
+    std::unordered_map<int, SitePtr> sites;
   };
-  static Place& last = *new Place;
-  auto t = said.cast<py::tuple>();
-  const py::object place = t[0];
-  if (!place.is(last.said)) last = {place, to_location(place)};
-  location = last.location;
-  scope = t[1].cast<std::string>();
-}
+  bool is_own(PyCodeObject* code) {
+    if (code == last_code_) return last_->is_own;
+    auto [at, fresh] = codes_.try_emplace(code);
+    if (fresh) {
+      at->second.held = py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(code));
+      at->second.is_own = py::str(py::handle(code->co_filename)).cast<std::string>().starts_with(own_);
+    }
+    last_code_ = code;
+    last_ = &at->second;
+    return last_->is_own;
+  }
+  // Of the code that was just looked up.
+  const SitePtr& site_of(PyFrameObject* frame, PyCodeObject* code) {
+#if PY_VERSION_HEX >= 0x030B0000
+    const int place = PyFrame_GetLasti(frame);
+#else
+    const int place = PyFrame_GetLineNumber(frame);
+#endif
+    SitePtr& s = last_->sites[place];
+    if (!s) s = std::make_shared<const PythonSite>(code, place);
+    return s;
+  }
+
+  std::string own_;
+  std::unordered_map<PyCodeObject*, Code> codes_;
+  PyCodeObject* last_code_ = nullptr;
+  Code* last_ = nullptr;
+};
+
+// Asks a function of Python, which gives (file, line, column, text) or None.
+class AskingLocator final : public Tracer::Locator {
+ public:
+  explicit AskingLocator(py::object f) : f_(std::move(f)) {}
+  void locate(Graph& g) override {
+    python::HoldGil gil;
+    const py::object said = f_();
+    if (!said.is_none()) g.current_site = site(to_location(said));
+  }
+
+ private:
+  py::object f_;
+};
 
 struct Recorder {
   std::unique_ptr<Tracer::Recording> on;
@@ -38,7 +117,6 @@ struct Recorder {
 }  // namespace
 
 void bind_trace(py::module_& m) {
-  set_locate(find);
   py::class_<Tracer>(m, "Tracer", "Records the operators that a thread calls into a graph.")
       .def(py::init<GraphPtr>())
       .def_property_readonly("graph", &Tracer::graph)
@@ -58,6 +136,12 @@ void bind_trace(py::module_& m) {
                f(x, what);
              });
            })
+      .def("locate_by_frames",
+           [](Tracer& t, std::string own) { t.set_locator(std::make_unique<FrameLocator>(std::move(own))); })
+      .def("locate_by",
+           [](Tracer& t, py::object f) {
+             t.set_locator(f.is_none() ? nullptr : std::make_unique<AskingLocator>(std::move(f)));
+           })
       .def_property_readonly("has_failed", &Tracer::has_failed)
       .def("set_self", [](Tracer& t, Value* v) { t.set_self(v); })
       .def("note_int", [](Tracer& t, int64_t i, Value* v) { t.note_int(i, v); })
@@ -70,7 +154,6 @@ void bind_trace(py::module_& m) {
   m.attr("READ_AS_NUMBER") = kReadAsNumber;
   m.attr("READ_AS_INDEX") = kReadAsIndex;
   m.def("_tracing", [] { return Tracer::current() != nullptr; });
-  m.def("_set_finder", [](py::object f) { finder() = std::move(f); });
 }
 
 }  // namespace torch::program

@@ -9,6 +9,7 @@
 // whoever still holds it may look at it. A node of kind aten::NAME is a call of one of the core's rows or of a
 // primitive (signature.h), with all its arguments as inputs, in the schema's order.
 #pragma once
+#include <atomic>
 #include <deque>
 #include <functional>
 #include <map>
@@ -35,6 +36,23 @@ struct Location {
   explicit operator bool() const noexcept { return line > 0; }
   std::string str() const { return file + ":" + std::to_string(line) + ":" + std::to_string(column); }
 };
+
+// Where nodes come from. A host derives its own, which holds what is at hand at a call and is asked for the line, which
+// costs far more, when someone wants to know it.
+class TORCH_PROGRAM_API Site {
+ public:
+  Site() = default;
+  explicit Site(Location l) : found_(new Location(std::move(l))) {}
+  Site(const Site&) = delete;
+  virtual ~Site() { delete found_.load(); }
+  const Location& location() const;
+
+ private:
+  virtual Location find() const { return {}; }  // called once, or by several threads at the same time
+  mutable std::atomic<const Location*> found_{nullptr};
+};
+using SitePtr = std::shared_ptr<const Site>;  // null: not known
+inline SitePtr site(Location l) { return l ? std::make_shared<const Site>(std::move(l)) : nullptr; }
 
 enum class AttributeKind : uint8_t { i, f, c, s, t, is, fs, ss, ts, g, gs, ty, ival };
 TORCH_PROGRAM_API const char* name(AttributeKind k) noexcept;
@@ -122,10 +140,12 @@ class TORCH_PROGRAM_API Node {
   const Signature* signature() const;
   void set_signature(const Signature* s) noexcept { signature_ = s; }
 
-  const Location& location() const noexcept { return location_; }
-  void set_location(Location l) { location_ = std::move(l); }
-  const std::string& scope() const noexcept { return scope_; }
-  void set_scope(std::string s) { scope_ = std::move(s); }
+  const Location& location() const;
+  const SitePtr& site() const noexcept { return site_; }
+  void set_site(SitePtr s) { site_ = std::move(s); }
+  void set_location(Location l) { site_ = program::site(std::move(l)); }
+  const std::string& scope() const noexcept;
+  void set_scope(std::string s);
 
   Node* insert_before(Node* n);  // this one, which is in no list yet
   Node* insert_after(Node* n);
@@ -150,8 +170,8 @@ class TORCH_PROGRAM_API Node {
   std::vector<Block*> blocks_;
   std::vector<std::pair<std::string, Attribute>> attributes_;
   mutable const Signature* signature_ = nullptr;
-  Location location_;
-  std::string scope_;
+  SitePtr site_;
+  std::shared_ptr<const std::string> scope_;  // null: ""
 };
 
 // A list of nodes between its param node, whose outputs are the block's inputs, and its return node, whose inputs are
@@ -209,8 +229,9 @@ class TORCH_PROGRAM_API Graph : public std::enable_shared_from_this<Graph> {
   size_t version() const noexcept { return version_; }
 
   // What nodes made from here on carry.
-  Location current_location;
-  std::string current_scope;
+  SitePtr current_site;
+  const std::string& current_scope() const noexcept;
+  void set_current_scope(std::string s);
 
  private:
   friend class Value;
@@ -225,6 +246,7 @@ class TORCH_PROGRAM_API Graph : public std::enable_shared_from_this<Graph> {
   std::deque<Block> blocks_;
   std::map<std::string, Value*, std::less<>> names_;
   std::map<std::string, size_t> next_suffix_;
+  std::shared_ptr<const std::string> scope_;  // of new nodes
   Block* block_;
   Node* insert_point_;
   size_t next_unique_ = 0, version_ = 0;

@@ -9,6 +9,7 @@
 // computes is the ordinary result. A tensor that no recorded call has made is a constant.
 #pragma once
 #include <functional>
+#include <memory>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -22,7 +23,7 @@ namespace torch::program {
 
 class TORCH_PROGRAM_API Tracer {
  public:
-  explicit Tracer(GraphPtr graph) : graph_(std::move(graph)) {}
+  explicit Tracer(GraphPtr graph) : graph_(std::move(graph)) { values_.reserve(512); }
   Tracer(const Tracer&) = delete;
 
   const GraphPtr& graph() const noexcept { return graph_; }
@@ -51,6 +52,13 @@ class TORCH_PROGRAM_API Tracer {
   void note_int(int64_t number, Value* v) { ints_.emplace_back(number, v); }
   size_t forget_ints();  // how many no call has taken
 
+  // Says before each call that is recorded where it stands: sets what new nodes of the graph carry.
+  struct TORCH_PROGRAM_API Locator {
+    virtual ~Locator() = default;
+    virtual void locate(Graph& g) = 0;
+  };
+  void set_locator(std::unique_ptr<Locator> l) { locator_ = std::move(l); }
+
   // Asked when values of a tensor become numbers of the host's program; null for not at all.
   using Reads = std::function<void(const torch::Tensor& t, const char* what)>;
   void set_reads(Reads f) { reads_ = std::move(f); }
@@ -73,6 +81,13 @@ class TORCH_PROGRAM_API Tracer {
  private:
   static void value_was_read(const torch::Tensor& t, const char* what);
   static void layer(const Row& row, const torch::Value* arguments, Result& result);
+  // What is the same for all calls of a row.
+  struct Callee {
+    std::string kind;
+    const Signature* signature;
+  };
+  const Callee& callee(const Row& row);
+  TypePtr type(const torch::Tensor& t);
   void record(const Row& row, const std::vector<Value*>& inputs, Result& result);
   std::vector<Value*> inputs_of(const Row& row, const torch::Value* arguments);
   Value* int_value(int64_t i);
@@ -89,12 +104,11 @@ class TORCH_PROGRAM_API Tracer {
   std::vector<torch::Tensor> kept_;  // an address means one tensor for as long as this lives
   std::vector<std::pair<int64_t, Value*>> ints_;
   size_t left_ = 0;
+  std::unordered_map<const Row*, Callee> callees_;
+  TypePtr last_type_;  // of neighbouring results, which are often alike
+  std::unique_ptr<Locator> locator_;
   Reads reads_;
   bool observing_ = false, failed_ = false;
 };
-
-// Where the program that is being traced stands; set by the host.
-using Locate = void (*)(Location& location, std::string& scope);
-TORCH_PROGRAM_API Locate set_locate(Locate f) noexcept;
 
 }  // namespace torch::program

@@ -189,7 +189,7 @@ class Observer(Outside, Hooks):
             frame = frame.f_back
         if frame is None:
             return None
-        return (frame.f_code.co_filename, frame.f_lineno, 0, ""), ""
+        return frame.f_code.co_filename, frame.f_lineno, 0, ""
 
     def result(self, value):
         """Tensors that a call in C gave have to be known to the recording."""
@@ -224,7 +224,7 @@ class Observer(Outside, Hooks):
                 self.arguments(args, kwargs)
                 if type(function) is not types.FunctionType:
                     self.outside_value(function, ("const", function))
-                ir._native._set_finder(_trace._where)
+                self.tracer.locate_by(self.where)
                 self.recording = ir._native.Recording(self.tracer)
                 before, collects = sys.getprofile(), gc.isenabled()
                 gc.disable()  # what is collected would run its callbacks here
@@ -244,7 +244,8 @@ class Observer(Outside, Hooks):
             raise
         finally:
             _thread.observer = outer
-            self.tracer.set_reads(_nothing)  # it would keep this alive
+            self.tracer.set_reads(_nothing)  # these would keep this alive
+            self.tracer.locate_by(None)
 
 
 _IMPORTLIB = os.path.join(os.path.dirname(os.__file__), "importlib") + os.sep

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import linecache
 import os
 import re
 import sys
@@ -41,31 +40,12 @@ def is_tracing():
     return current() is not None and ir._native._tracing()
 
 
-def _where():
-    """Where the call that is being recorded stands, and in which module."""
-    compiling = sys.modules.get("torch.compiler._observer")
-    if compiling is not None and (observer := compiling.current()) is not None:
-        return observer.where()
-    frame = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_HERE):
-        frame = frame.f_back
-    if frame is None:
-        return None
-    at = frame.f_code.co_filename, frame.f_lineno
-    tracer = current()
-    places = {} if tracer is None else tracer.places
-    if (place := places.get(at)) is None:
-        place = places[at] = (*at, 0, linecache.getline(*at).strip())
-    return place, tracer.scope[-1] if tracer is not None and tracer.scope else ""
-
-
 class Tracer(ir._native.Tracer):
-    """A tracer that knows in which module it is."""
+    """A tracer that knows the lines of its calls, and what is read of tensors."""
 
     def __init__(self, graph):
         super().__init__(graph)
-        self.scope = []
-        self.places = {}  # by file and line: reading a line costs more than a small operator
+        self.locate_by_frames(_HERE)
         self.set_reads(read_by_operators)
 
 
@@ -168,7 +148,7 @@ class _Scopes:
     """Follows which module runs, by its hooks."""
 
     def __init__(self, tracer, module):
-        self.stack, self.names = tracer.scope, {}
+        self.graph, self.stack, self.names = tracer.graph, [], {}
         for path, each in module.named_modules():
             self.names.setdefault(id(each), "__module" + ("." + path if path else ""))
 
@@ -177,9 +157,11 @@ class _Scopes:
 
         def enter(module, args):
             self.stack.append(self.names.get(id(module), self.stack[-1] if self.stack else ""))
+            self.graph.setScope(self.stack[-1])
 
         def leave(module, args, out):
             self.stack.pop()
+            self.graph.setScope(self.stack[-1] if self.stack else "")
 
         self.hooks = modules.register_module_forward_pre_hook(enter), modules.register_module_forward_hook(leave)
 
@@ -187,11 +169,11 @@ class _Scopes:
         for hook in self.hooks:
             hook.remove()
         self.stack.clear()
+        self.graph.setScope("")
 
 
 def record(call, inputs, tree=None, strict=True, names=None):
     """The graph of one call of a function with these arguments."""
-    ir._native._set_finder(_where)
     graph = ir.Graph()
     tracer = Tracer(graph)
     if tree is not None:
