@@ -2,11 +2,14 @@
 
 import copy
 import functools
+import gc
 import json
 import math
 import operator
 import pickle
+import sys
 import threading
+import weakref
 from pathlib import Path
 
 import pytest
@@ -443,3 +446,79 @@ def test_calls_know_the_line_in_which_they_stand():
         nodes = torch.jit.trace(lines, torch.ones(2)).graph.nodes()
         places = [n.sourceRange() for n in nodes if n.kind().startswith("aten::")]
         assert [place.split(":")[-2] for place in places] == [str(first + i) for i in (1, 1, 3, 3, 4)]
+
+
+def _of_text(source, file):
+    """A function whose module is gone when this returns."""
+    scope = {"torch": torch}
+    exec(compile(source, file, "exec"), scope)
+    return scope["f"]
+
+
+def test_the_line_of_a_call_outlives_the_traced_function():
+    function = _of_text("def f(x):\n    y = x + 1\n    return y * 2\n", "gone.py")
+    gone = weakref.ref(function.__code__)
+    graph = torch.jit.trace(function, torch.ones(2), check_trace=False).graph
+    del function
+    gc.collect()
+    places = [n.sourceRange() for n in graph.nodes() if n.kind() in ("aten::add", "aten::mul")]
+    assert [p.split(":")[-3:-1] for p in places] == [["gone.py", "2"], ["gone.py", "3"]]
+    del graph
+    gc.collect()
+    assert gone() is None
+
+
+def test_a_graph_holds_the_code_of_its_calls_and_lets_go_of_it():
+    function = _of_text("def f(x):\n    for _ in range(20):\n        x = x + 1\n    return x\n", "loop.py")
+    code = function.__code__
+    before = sys.getrefcount(code)
+    traced = torch.jit.trace(function, torch.ones(2), check_trace=False)
+    assert sys.getrefcount(code) > before
+    del traced
+    gc.collect()
+    assert sys.getrefcount(code) == before
+
+
+def test_a_traced_graph_may_be_read_and_freed_by_another_thread():
+    function = _of_text("def f(x):\n    return (x + 1) * 2\n", "thread.py")
+    code = function.__code__
+    before = sys.getrefcount(code)
+    held = [torch.jit.trace(function, torch.ones(2), check_trace=False)]
+    lines = []
+
+    def read_and_free():
+        lines.extend(n.sourceRange().split(":")[-2] for n in held[0].graph.nodes() if n.kind().startswith("aten::"))
+        held.clear()
+        gc.collect()
+
+    threads = [threading.Thread(target=read_and_free)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert lines == ["2", "2"]
+    assert sys.getrefcount(code) == before
+
+
+def test_calls_of_a_module_know_its_scope_and_line():
+    class Inner(torch.nn.Module):
+        def forward(self, x):
+            return x + 1
+
+    class Outer(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = Inner()
+
+        def forward(self, x):
+            return self.inner(x) * 2
+
+    graph = torch.jit.trace(Outer(), torch.ones(2)).inlined_graph
+    scopes = {n.kind(): n.scopeName() for n in graph.nodes() if n.kind() in ("aten::add", "aten::mul")}
+    assert scopes["aten::add"].endswith("__module.inner")
+    assert not scopes["aten::mul"].endswith("inner")
+
+
+def test_calls_of_a_graph_by_hand_have_no_line():
+    g = torch._C.Graph()
+    assert g.insertNode(g.create("aten::add")).sourceRange() == ""
