@@ -284,6 +284,7 @@ def stub(torch) -> str:
         "Generator",
         "UntypedStorage",
         *_parts.PARTS,
+        *_parts.FACES,
         *MODULES,
     }
     modules = [f"from . import {m} as {m}" for m in _names.MODULES if find_spec(f"torch.{m}")]
@@ -325,7 +326,7 @@ def stub(torch) -> str:
             )
             lines.append(f"{name}: {known}")
     lines += [f"{t}Tensor: Any" for t in _names.TYPED if f"{t}Tensor" not in names]
-    parts = [f"from . import {part} as {part}" for part in _parts.PARTS]
+    parts = [f"from . import {part} as {part}" for part in {**_parts.PARTS, **_parts.FACES}]
     held = {
         name: f"{part}.functional" if name in _names.FUNCTIONAL else part for name, part in _names.ATTRIBUTES.items()
     }
