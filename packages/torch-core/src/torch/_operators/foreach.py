@@ -1,8 +1,9 @@
 """``torch._foreach_*``: one operator over lists of tensors, as optimizers call them.
 
 >>> torch._foreach_add([torch.ones(2), torch.zeros(1)], 2.0)
-[tensor([3., 3.]), tensor([2.])]
+(tensor([3., 3.]), tensor([2.]))
 >>> torch._foreach_mul_([torch.ones(2)], [5.0])
+[tensor([5., 5.])]
 """
 
 import torch
@@ -27,6 +28,8 @@ def _lists(name, first, *others):
     """The lists of a call, each as long as the first; what is no list stands for itself everywhere."""
     if not isinstance(first, (list, tuple)):
         raise TypeError(f"_foreach_{name}: expected a list of tensors, got {type(first).__name__}")
+    if not first:
+        raise RuntimeError(f"_foreach_{name}: Tensor list must have at least one tensor.")
     for i, tensor in enumerate(first):
         if not isinstance(tensor, Tensor):
             raise TypeError(f"_foreach_{name}: element {i} of self must be a Tensor, got {type(tensor).__name__}")
@@ -63,11 +66,11 @@ def _plain(name):
 
     def function(self, *others, **options):
         if name in TERNARY[:2]:
-            return [operator(t, a, b, value=v) for t, a, b, v in _scaled(name, self, *others, **options)]
+            return tuple(operator(t, a, b, value=v) for t, a, b, v in _scaled(name, self, *others, **options))
         others, options = _by_name(name, others, options)
         if name == "pow" and not isinstance(self, (list, tuple)):
-            return [torch.pow(self, e) for e in others[0]]
-        return [operator(t, *rest, **options) for t, *rest in _lists(name, self, *others)]
+            return tuple(torch.pow(self, e) for (e,) in _lists(name, others[0]))
+        return tuple(operator(t, *rest, **options) for t, *rest in _lists(name, self, *others))
 
     return function
 
@@ -79,10 +82,11 @@ def _in_place(name):
         if name in TERNARY[:2]:
             for t, a, b, v in list(_scaled(name, self, *others, **options)):
                 getattr(t, method)(a, b, value=v)
-            return
+            return list(self)
         others, options = _by_name(name, others, options)
         for t, *rest in list(_lists(name, self, *others)):
             getattr(t, method)(*rest, **options)
+        return list(self)
 
     return function
 
@@ -110,12 +114,12 @@ def _scaled(name, self, tensor1, tensor2, value=1, *, scalars=None):
 
 def _norm(self, ord=2, dtype=None):
     """The norm of each tensor."""
-    return [torch.linalg.vector_norm(t, ord, dtype=dtype) for (t,) in _lists("norm", self)]
+    return tuple(torch.linalg.vector_norm(t, ord, dtype=dtype) for (t,) in _lists("norm", self))
 
 
 def _powsum(self, ord=2, dtype=None):
     """The sum of powers of the magnitudes of each tensor."""
-    return [t.abs().pow(ord).sum(dtype=dtype) for (t,) in _lists("powsum", self)]
+    return tuple(t.abs().pow(ord).sum(dtype=dtype) for (t,) in _lists("powsum", self))
 
 
 _foreach_norm, _foreach_powsum = _norm, _powsum
