@@ -1,5 +1,6 @@
 // Products of int8 rows: vpdpbusd where the processor has it (four products of an unsigned and a signed byte to a
-// lane), else 16-bit multiplication. Both are exact, and so equal.
+// lane), else vpmaddwd of AVX2 (two products of 16 bits to a lane), else 16-bit multiplication as the compiler makes
+// it. All are exact, and so equal.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -9,7 +10,7 @@
 #include "cpu/int8_kernels.h"
 #include "torch/core/cpu.h"
 #include "torch/core/pool.h"
-#if defined(__AVX512F__) && defined(__AVX512BW__)
+#if defined(__AVX2__)
 #include <immintrin.h>
 #endif
 
@@ -57,13 +58,117 @@ void rows_of_16_bits(const Int8Linear& p) {
   });
 }
 
-#if defined(__AVX512F__) && defined(__AVX512BW__)
+#if defined(__AVX2__)
 constexpr int64_t kInputBytes = 24576;
+
+using Lanes4 = int32_t __attribute__((vector_size(16)));
+using Floats4 = float __attribute__((vector_size(16)));
+using Doubles4 = double __attribute__((vector_size(32)));
+
+// What number() gives, of four columns at once: one by one they took as long as the products of 1024 numbers.
+inline void store_numbers(const Int8Linear& p, Lanes4 sums, float step, float* y, int64_t j) {
+  Floats4 scale, bias = {};
+  std::memcpy(&scale, p.scale + j, sizeof scale);
+  if (p.bias) std::memcpy(&bias, p.bias + j, sizeof bias);
+  const Doubles4 sum = __builtin_convertvector(__builtin_convertvector(sums, Floats4), Doubles4);
+  const Doubles4 all = sum * __builtin_convertvector(step * scale, Doubles4) + __builtin_convertvector(bias, Doubles4);
+  const Floats4 out = __builtin_convertvector(all, Floats4);
+  std::memcpy(y, &out, sizeof out);
+}
+
+// R rows of the input (16 bits) times C rows of the weight, whose bytes are widened as they come. The four sums of
+// each register are found for four registers at once.
+template <int R, int C>
+inline void products(const int16_t* q, int64_t stride, const int8_t* weight, int64_t k, int32_t* sums, int64_t pitch) {
+  __m256i acc[R * C];
+  for (int a = 0; a < R * C; ++a) acc[a] = _mm256_setzero_si256();
+  auto turn = [&](int64_t l, const int8_t* w, int64_t next) __attribute__((always_inline)) {
+    __m256i wide[C];
+#pragma GCC unroll 4
+    for (int c = 0; c < C; ++c)
+      wide[c] = _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(w + c * next)));
+#pragma GCC unroll 4
+    for (int r = 0; r < R; ++r) {
+      const __m256i v = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(q + r * stride + l));
+#pragma GCC unroll 4
+      for (int c = 0; c < C; ++c) acc[r * C + c] = _mm256_add_epi32(acc[r * C + c], _mm256_madd_epi16(v, wide[c]));
+    }
+  };
+  int64_t l = 0;
+  for (; l + 16 <= k; l += 16) turn(l, weight + l, k);
+  if (l < k) {
+    int8_t rest[C * 16] = {};
+    for (int c = 0; c < C; ++c) std::memcpy(rest + 16 * c, weight + c * k + l, size_t(k - l));
+    turn(l, rest, 16);
+  }
+#pragma GCC unroll 2
+  for (int a = 0; a < R * C; a += 4) {
+    const __m256i none = _mm256_setzero_si256();
+    const __m256i ab = _mm256_hadd_epi32(acc[a], a + 1 < R * C ? acc[a + (R * C > 1 ? 1 : 0)] : none),
+                  cd = R * C < 4 ? none : _mm256_hadd_epi32(acc[a + (R * C < 4 ? 0 : 2)], acc[a + (R * C < 4 ? 0 : 3)]),
+                  all = _mm256_hadd_epi32(ab, cd);
+    const Lanes4 found = Lanes4(_mm_add_epi32(_mm256_castsi256_si128(all), _mm256_extracti128_si256(all, 1)));
+    for (int o = 0; o < 4 && a + o < R * C; ++o) sums[(a + o) / C * pitch + (a + o) % C] = found[o];
+  }
+}
+
+// R rows of the input times the rows j to j + 4 of the weight, or to the last.
+template <int R>
+inline void four_columns(const Int8Linear& p, const int16_t* q, int64_t stride, const float* step, int64_t i,
+                         int64_t j) {
+  int32_t sums[R * 4] = {};
+  const int8_t* w = p.weight + j * p.k;
+  const int64_t some = std::min<int64_t>(4, p.n - j);
+  if (some == 4 && R == 1) {
+    products<1, 4>(q + i * stride, stride, w, p.k, sums, 4);
+  } else if (some == 4) {
+    products<R, 2>(q + i * stride, stride, w, p.k, sums, 4);
+    products<R, 2>(q + i * stride, stride, w + 2 * p.k, p.k, sums + 2, 4);
+  } else {
+    for (int64_t c = 0; c < some; ++c) products<R, 1>(q + i * stride, stride, w + c * p.k, p.k, sums + c, 4);
+  }
+  for (int64_t r = 0; r < R; ++r) {
+    if (some == 4) {
+      Lanes4 four;
+      std::memcpy(&four, sums + 4 * r, sizeof four);
+      store_numbers(p, four, step[i + r], p.y + (i + r) * p.n + j, j);
+    } else {
+      for (int64_t c = 0; c < some; ++c) p.y[(i + r) * p.n + j + c] = number(p, sums[4 * r + c], step[i + r], j + c);
+    }
+  }
+}
+
+void rows_of_pairs(const Int8Linear& p) {
+  const int64_t stride = (p.k + 15) / 16 * 16;
+  const std::unique_ptr<int16_t[]> q(new int16_t[size_t(p.m * stride)]);
+  const std::unique_ptr<float[]> step(new float[size_t(p.m)]);
+  parallel_for(p.m, std::max<int64_t>(1, 32768 / stride), [&](int64_t a, int64_t b) {
+    for (int64_t i = a; i < b; ++i) {
+      int16_t* row = &q[size_t(i * stride)];
+      step[size_t(i)] = rounded(p.x + i * p.k, p.k, row, 0);
+      std::fill(row + p.k, row + stride, int16_t(0));
+    }
+  });
+  parallel_for((p.n + 3) / 4, std::max<int64_t>(1, 131072 / (4 * p.m * stride)), [&](int64_t a, int64_t b) {
+    // As many rows of the input as stay in the first cache while the weight goes by.
+    const int64_t some = std::max<int64_t>(4, kInputBytes / (2 * stride) / 4 * 4);
+    for (int64_t first = 0; first < p.m; first += some) {
+      const int64_t last = std::min(first + some, p.m);
+      for (int64_t j = 4 * a; j < std::min(4 * b, p.n); j += 4) {
+        int64_t i = first;
+        for (; i + 4 <= last; i += 4) four_columns<4>(p, q.get(), stride, step.get(), i, j);
+        for (; i < last; ++i) four_columns<1>(p, q.get(), stride, step.get(), i, j);
+      }
+    }
+  });
+}
+#endif
+
+#if defined(__AVX512F__) && defined(__AVX512BW__)
 #define TORCH_VNNI __attribute__((target("avx512vnni")))
 
 using Lanes16 = int32_t __attribute__((vector_size(64)));
 using Lanes8 = int32_t __attribute__((vector_size(32)));
-using Lanes4 = int32_t __attribute__((vector_size(16)));
 
 // The sums of four registers: neighbours are added crosswise, then the quarters. (Vectors of the compiler, for gcc 12
 // warns of the undefined registers that its own intrinsics read.)
@@ -84,20 +189,6 @@ Lanes4 sums_of(const __m512i (&v)[C]) {
   const Lanes16 none = {};
   return sums_of(Lanes16(v[0]), C > 1 ? Lanes16(v[C > 1]) : none, C > 2 ? Lanes16(v[C > 2 ? 2 : 0]) : none,
                  C > 3 ? Lanes16(v[C > 3 ? 3 : 0]) : none);
-}
-
-using Floats4 = float __attribute__((vector_size(16)));
-using Doubles4 = double __attribute__((vector_size(32)));
-
-// What number() gives, of four columns at once: one by one they took as long as the products of 1024 numbers.
-inline void store_numbers(const Int8Linear& p, Lanes4 sums, float step, float* y, int64_t j) {
-  Floats4 scale, bias = {};
-  std::memcpy(&scale, p.scale + j, sizeof scale);
-  if (p.bias) std::memcpy(&bias, p.bias + j, sizeof bias);
-  const Doubles4 sum = __builtin_convertvector(__builtin_convertvector(sums, Floats4), Doubles4);
-  const Doubles4 all = sum * __builtin_convertvector(step * scale, Doubles4) + __builtin_convertvector(bias, Doubles4);
-  const Floats4 out = __builtin_convertvector(all, Floats4);
-  std::memcpy(y, &out, sizeof out);
 }
 
 // sum += bytes * signed bytes, four at a time. Written out, for gcc 12 copies each sum before its own intrinsic.
@@ -206,6 +297,9 @@ TORCH_VNNI void rows_of_bytes(const Int8Linear& p) {
 void linear(const Int8Linear& p) {
 #if defined(__AVX512F__) && defined(__AVX512BW__)
   if (p.k > 0 && cpu_features().avx512_vnni) return rows_of_bytes(p);
+#endif
+#if defined(__AVX2__)
+  if (p.k > 0) return rows_of_pairs(p);
 #endif
   rows_of_16_bits(p);
 }
