@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .. import _ir as ir
+from .hooks import of_type
 from .literals import literal
 from .printer import Printer
 
@@ -74,11 +75,18 @@ class Writer:
             for word, at in (("__parameters__", 2), ("__buffers__", 3)):
                 names = "".join(f'"{each[0]}", ' for each in attributes if each[at])
                 lines.append(f"  {word} = [{names}]")
+        hooks = of_type(type)
+        for word, found in (("__forward_pre_hooks__", hooks.before), ("__forward_hooks__", hooks.after)):
+            if found:
+                names = "".join(f'"{each.function.name}", ' for each in found)
+                lines.append(f"  {word} = [{names}]")
         for field, of, *_ in attributes:
             note = self._note(of)
             lines.append(f"  {field} : {note}" if field.isidentifier() else f'  __annotations__["{field}"] = {note}')
         text = "\n".join(lines) + "\n"
-        for method in type.methods():
+        methods = {each.name: each for each in type.methods()}
+        methods.update((each.function.name, each.function) for each in (*hooks.before, *hooks.after))
+        for method in methods.values():
             text += self._function(method, 1)
         if not attributes and not type.methods() and not module:
             text += "  pass\n"

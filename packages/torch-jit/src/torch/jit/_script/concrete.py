@@ -16,6 +16,7 @@ from . import types
 from .calls import modifier
 from .compiler import compiler
 from .errors import ScriptError
+from .hooks import Hooks, hooks_of
 from .library import REPLACED, is_library
 
 __all__ = ["Concrete", "describe"]
@@ -35,6 +36,7 @@ class Concrete:
         self.slots, self.children, self.constants, self.failed = {}, {}, {}, {}
         self.kinds = {}  # of slots: "parameter", "buffer" or "attribute"
         self.programs = {}
+        self.hooks, self.compiled_hooks = Hooks(), None
         self.type = None
 
     def function(self, name):
@@ -71,7 +73,8 @@ class Concrete:
         )
         slots = tuple((name, str(type), self.kinds[name]) for name, type in self.slots.items())
         constants = tuple((name, _text(value)) for name, value in self.constants.items())
-        return type(self.python), id(forward) if forward else None, slots, constants, children, tuple(self.failed)
+        own = type(self.python), id(forward) if forward else None
+        return *own, slots, constants, children, tuple(self.failed), self.hooks.key()
 
 
 class Loaded:
@@ -102,13 +105,8 @@ def _describe(module, memo):
     if hasattr(module, "_c") and isinstance(getattr(module, "_c", None), ir.Object):
         cls = module._c._type()
         return compiler.concrete_of(cls) or Loaded(cls)
-    for kind in ("_forward_hooks", "_forward_pre_hooks"):
-        if getattr(module, kind, None):
-            raise ScriptError(
-                f"{type(module).__name__} has hooks, which a script does not run",
-                way_out="remove them before torch.jit.script, and register them on the compiled module",
-            )
     concrete = Concrete(module)
+    concrete.hooks = hooks_of(module)
     for name, value in module._parameters.items():
         _slot(concrete, name, types.NONE if value is None else types.TENSOR, "parameter")
     for name, value in module._buffers.items():

@@ -13,6 +13,7 @@ from .compiler import compiler, loaded
 from .concrete import Concrete, describe
 from .convert import Converter, to_object
 from .errors import ScriptError
+from .hooks import Attached, of_type, programs
 
 __all__ = ["RecursiveScriptModule", "ScriptModule", "compile_module", "wrap"]
 
@@ -131,6 +132,11 @@ class RecursiveScriptModule(ScriptModule):
             own["_non_persistent_buffers_set"] = set(python._non_persistent_buffers_set)
             for hooks in ("_state_dict_hooks", "_load_state_dict_pre_hooks"):
                 own[hooks] = dict(getattr(python, hooks, {}))
+        hooks = of_type(kind)
+        for program in hooks.before:
+            self.register_forward_pre_hook(Attached(ScriptMethod(self, program)))
+        for program in hooks.after:
+            self.register_forward_hook(Attached(ScriptMethod(self, program)))
         own["_written"] = self._find_written()
 
     # -- attributes -----------------------------------------------------------------------------------------------------
@@ -415,6 +421,8 @@ def wrap(module, memo):
         except (TypeError, RuntimeError) as error:
             raise ScriptError(f"{concrete.python.__class__.__name__}.{name} is {type}: {error}") from None
     _compile_rest(concrete)
+    if concrete.hooks:
+        programs(compiler, concrete)
     wrapped = memo[id(module)] = RecursiveScriptModule(made, children, module)
     return wrapped
 

@@ -72,6 +72,7 @@ class Code:
 
     def __init__(self, files, constants=()):
         self.files, self.trees, self.found, self.methods, self.enums = files, {}, {}, {}, {}
+        self.listed = {}  # of a class, what its text assigns to names, such as __parameters__
         self.compiler = TextCompiler(self)
         self.names = {
             "torch": Operators("aten"), "ops": Operators(""), "CONSTANTS": Constants(constants), "inf": math.inf,
@@ -132,6 +133,7 @@ class Code:
         for each in node.body:
             if isinstance(each, ast.Assign) and isinstance(each.targets[0], ast.Name):
                 listed[each.targets[0].id] = ast.literal_eval(each.value)
+        self.listed[name] = listed
         parameters, buffers = listed.get("__parameters__", ()), listed.get("__buffers__", ())
         for each in node.body:
             if isinstance(each, ast.AnnAssign):
@@ -225,6 +227,13 @@ class Code:
             if text.startswith("annotate("):
                 return ast.literal_eval(node.args[1])
             raise ScriptError(f"the default {text} is no constant") from None
+
+    def listed_hooks(self, cls, which):
+        """The names of the hooks of a class, each once for each time that it runs."""
+        found = self.listed.get(cls.qualified_name(), {}).get(which, ())
+        if not isinstance(found, (list, tuple)) or not all(isinstance(each, str) for each in found):
+            raise ScriptError(f"the archive's class {cls.qualified_name()} has a {which} that is no list of names")
+        return found
 
     def compile_all(self, cls):
         """All methods of a class."""

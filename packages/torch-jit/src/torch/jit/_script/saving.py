@@ -9,6 +9,7 @@ import sys
 from torch._seams import need
 
 from .. import _ir as ir
+from . import hooks
 from .archive import Writer
 from .errors import ScriptError
 from .function import ScriptFunction
@@ -118,6 +119,8 @@ def _runtime_form(program):
     """What writes program.txt: the form that ``torch-run`` and libtorch_program read, over the tensors of the archive."""
 
     def text(place):
+        if isinstance(program, ir.Object) and hooks.of_type(program._type()):
+            return ir._native.refusal_text("the module has forward hooks of its own, which only Python runs")
         try:
             text, tensors = ir._native.program_text(program)
         except NotImplementedError as error:
@@ -175,6 +178,7 @@ class _Loader:
                 if of.kind() == "ClassType" and of.is_module():
                     children[name] = self.module(_object(object.getattr(name)), known)
             self.code.compile_all(cls)
+            hooks.loaded(self.code, cls)
             found = known[object] = RecursiveScriptModule(object, children)
         return found
 

@@ -7,7 +7,7 @@ import inspect
 import torch
 
 from .. import _ir as ir
-from . import library, types
+from . import hooks, library, types
 from .calls import modifier
 from .errors import nearest
 from .values import Bound, Items, Self, Static, TupleOf
@@ -136,6 +136,8 @@ class Selves:
     # -- calls ----------------------------------------------------------------------------------------------------------
 
     def call_module(self, owner, args, kwargs):
+        if owner.concrete.hooks:
+            return hooks.call(self, owner, args, kwargs)
         return self.call_method(owner, "forward", args, kwargs)
 
     def call_method(self, owner, name, args, kwargs):

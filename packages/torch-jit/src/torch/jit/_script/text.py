@@ -98,6 +98,10 @@ class TextEmitter(Emitter):
             return self.graph.insertConstant(members[name], value)
         if isinstance(value, ir.Type) and value.kind() == "ClassType" and name == "__new__":
             return Static(Form("__new__"))
+        if isinstance(value, ir.Type) and value.kind() == "ClassType":  # hooks stand in a file of their class's name
+            found = self.function.source.code.find(f"{value.qualified_name()}.{name}")
+            if isinstance(found, TextFunction):
+                return Static(found)
         if isinstance(value, str):
             return Bound(self.value(Static(value)), name)
         raise self.error(f"a text of an archive asks {type(value).__name__} for {name!r}")
