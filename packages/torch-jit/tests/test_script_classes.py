@@ -222,3 +222,68 @@ def test_a_tuple_of_one_type_is_passed_for_a_list():
         return total(pair) + total((1, 2, 3))
 
     assert torch.jit.script(run)((4, 5)) == 15
+
+
+@torch.jit.script
+@dataclass(order=True)
+class Version:
+    major: int
+    minor: int = 0
+
+
+@torch.jit.script
+@dataclass
+class Loose:
+    """A comparison that is written by hand counts."""
+
+    n: int
+
+    def __eq__(self, other: "Loose") -> bool:
+        return abs(self.n - other.n) < 2
+
+
+def test_comparisons_of_a_dataclass():
+    @torch.jit.script
+    def compared(a: int, b: int):
+        x, y = Version(a, b), Version(2, 3)
+        return x < y, x <= y, x > y, x >= y, x == y
+
+    for a, b in ((1, 9), (2, 2), (2, 3), (2, 4), (3, 0)):
+        x, y = (a, b), (2, 3)
+        assert compared(a, b) == (x < y, x <= y, x > y, x >= y, x == y)
+
+    @torch.jit.script
+    def near(a: int, b: int):
+        return Loose(a) == Loose(b)
+
+    assert near(1, 2)
+    assert not near(1, 3)
+
+
+@torch.jit.script
+class Purse:
+    def __init__(self, start: int):
+        self.coins = [start]
+
+    def put(self, coin: int) -> int:
+        self.coins.append(coin)
+        return len(self.coins)
+
+    @property
+    def total(self) -> int:
+        return sum(self.coins)
+
+    @staticmethod
+    def twice(x: int) -> int:
+        return 2 * x
+
+
+def test_python_reaches_methods_of_an_object_that_no_program_has_called():
+    @torch.jit.script
+    def made(x: int) -> Purse:
+        return Purse(x)
+
+    purse = made(3)
+    assert (purse.put(4), purse.total, purse.twice(5)) == (2, 7, 10)
+    with pytest.raises(AttributeError, match="has no attribute 'gone'"):
+        purse.gone

@@ -181,13 +181,6 @@ def test_the_modules_of_2018_are_compiled_when_they_are_made():
     assert "def forward" in net.code
 
 
-def test_hooks_are_refused_with_the_way_out():
-    net = nn.Sequential(nn.Linear(2, 2))
-    net[0].register_forward_hook(lambda module, args, output: output)
-    with pytest.raises(RuntimeError, match="Linear has hooks.*remove them"):
-        torch.jit.script(net)
-
-
 def test_a_program_that_calls_python_cannot_be_saved():
     class Calls(nn.Module):
         @torch.jit.ignore

@@ -18,6 +18,7 @@ tensor([2., 2.])
 
 from __future__ import annotations
 
+import inspect
 from typing import NamedTuple
 
 from torch._seams import require as _require
@@ -241,14 +242,34 @@ def _wrapped(object):
     return of_object(object)
 
 
+def _class_of(object):
+    """The class of Python that an instance of a script class was made of, or None."""
+    from ._script.compiler import compiler
+
+    concrete = compiler.concrete_of(object._type())
+    return None if concrete is None or concrete.is_module else concrete.cls
+
+
+def _method_of(object, name):
+    """A method of an instance of a script class: compiled already, or now."""
+    if (found := object._type().find_method(name)) is None and _class_of(object) is not None:
+        from ._script.compiler import compiler
+
+        found = getattr(compiler.concrete_of(object._type()).method(name), "function", None)
+    return found
+
+
 # What libraries ask of objects, nodes and values beside what they are made of.
 def _attribute(object, name):
     """An attribute or method of an instance of a script class, as Python reads it."""
     if not name.startswith("__"):
         if object.hasattr(name):
             return object.getattr(name)
-        if (method := object._type().find_method(name)) is not None:
+        if (method := _method_of(object, name)) is not None:
             return lambda *args, **kwargs: method(object, *args, **kwargs)
+        if (cls := _class_of(object)) is not None and hasattr(cls, name):
+            found = inspect.getattr_static(cls, name)
+            return found.fget(object) if isinstance(found, property) else getattr(cls, name)
     raise AttributeError(f"{object._type().name()} has no attribute {name!r}")
 
 

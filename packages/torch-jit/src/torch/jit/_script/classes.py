@@ -100,9 +100,15 @@ def _names_of(cls):
     return Source(ast.Module([], []), "<class>", [], 1, [vars(module) if module else {}])
 
 
+_ORDERED = {"__lt__": "<", "__le__": "<=", "__gt__": ">", "__ge__": ">="}
+
+
 def _generated(cls, name):
-    """``__init__`` and ``__eq__`` that a dataclass has without a text, with a text."""
-    if not dataclasses.is_dataclass(cls) or name not in ("__init__", "__eq__"):
+    """``__init__`` and comparisons that a dataclass has without a text, with a text."""
+    if not dataclasses.is_dataclass(cls) or name not in ("__init__", "__eq__", *_ORDERED):
+        return None
+    fn = inspect.getattr_static(cls, name, None)
+    if not inspect.isfunction(fn) or fn.__code__.co_filename != "<string>":  # written by hand, or not there
         return None
     fields = dataclasses.fields(cls)
     if name == "__init__":
@@ -114,6 +120,13 @@ def _generated(cls, name):
         lines = [f"    self.{each.name} = {each.name}" for each in fields]
         lines += ["    self.__post_init__()"] if hasattr(cls, "__post_init__") else []
         text = f"def __init__(self, {params}):\n" + ("\n".join(lines) or "    pass")
+    elif name in _ORDERED:
+        sign = _ORDERED[name]
+        text = f"def {name}(self, other):\n" + "".join(
+            f"    if self.{each.name} != other.{each.name}:\n        return self.{each.name} {sign[0]} other.{each.name}\n"
+            for each in fields
+        )
+        text += f"    return {len(sign) == 2}"
     else:
         text = "def __eq__(self, other):\n    return " + (
             " and ".join(f"self.{each.name} == other.{each.name}" for each in fields) or "True"
