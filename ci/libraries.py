@@ -3,6 +3,7 @@
 python ci/libraries.py --oracle /path/to/python                    # installs, runs, writes docs/libraries.md
 python ci/libraries.py --oracle /path/to/python --only einops timm # runs these and prints; writes nothing
 python ci/libraries.py --oracle /path/to/python --folder FOLDER    # libraries that are installed in FOLDER already
+python ci/libraries.py --oracle /path/to/python --wheels PYTHON    # our side is what PYTHON has installed, not this tree
 
 The oracle is an interpreter of the same Python version in which PyTorch is installed. A library comes with pip's
 --no-deps, so that it brings no torch along; what it needs beside torch is listed in ci/libraries/beside.txt. The
@@ -49,6 +50,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--oracle", required=True, help="the Python that has PyTorch")
     parser.add_argument("--folder", type=Path, help="where the libraries lie, or are to be installed")
+    parser.add_argument("--wheels", metavar="PYTHON", help="a Python in which our wheels are installed")
     parser.add_argument("--only", nargs="*", default=[], help="programs to run, by name")
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
@@ -60,9 +62,12 @@ def main() -> int:
         programs = [p for p in programs if p.stem in options.only]
     with tempfile.TemporaryDirectory() as scratch:
         folder = options.folder or install(ROOT / ".cache" / "libraries")
-        built = [p for p in packages.read().values() if not p.compiled or any((p.folder / "src").rglob("*.so"))]
-        ours = [*(p.folder / "src" for p in built), identity(Path(scratch))]
-        both = [(sys.executable, [*ours, folder]), (options.oracle, [folder])]
+        if options.wheels:
+            ours = options.wheels, [folder]
+        else:
+            built = [p for p in packages.read().values() if not p.compiled or any((p.folder / "src").rglob("*.so"))]
+            ours = sys.executable, [*(p.folder / "src" for p in built), identity(Path(scratch)), folder]
+        both = [ours, (options.oracle, [folder])]
         with ThreadPoolExecutor(options.jobs) as pool:
             outcomes = list(pool.map(partial(compare, both=both, scratch=Path(scratch)), programs))
     for outcome in outcomes:
@@ -96,7 +101,7 @@ def identity(folder: Path) -> Path:
 
 def compare(program: Path, both: list, scratch: Path) -> Outcome:
     """Run the program on both stacks; a step counts when it succeeds on both and the results agree."""
-    ours, theirs = (run(program, *one, scratch) for one in both)
+    ours, theirs = (run(program, stack, *one, scratch) for stack, one in zip(("ours", "theirs"), both))
     outcome = Outcome(program.stem, ours["distributions"] or theirs["distributions"])
     for step, (right, expected) in theirs["steps"].items():
         worked, result = ours["steps"].get(step, (False, ours["error"]))
@@ -116,9 +121,9 @@ def compare(program: Path, both: list, scratch: Path) -> Outcome:
     return outcome
 
 
-def run(program: Path, python: str, path: list, scratch: Path) -> dict:
+def run(program: Path, stack: str, python: str, path: list, scratch: Path) -> dict:
     """The results of the steps of a program, on the stack that the interpreter finds on the path."""
-    file = scratch / f"{program.stem}-{'ours' if python == sys.executable else 'theirs'}.pickle"
+    file = scratch / f"{program.stem}-{stack}.pickle"
     settings = os.environ | {
         "PYTHONPATH": os.pathsep.join(map(str, [*path, HERE])),
         "PYTHONDONTWRITEBYTECODE": "1",
