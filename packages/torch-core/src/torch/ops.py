@@ -175,6 +175,8 @@ BELOW = SimpleNamespace(
 )
 aten = Library("aten")
 loaded_libraries = set()
+#: namespaces of torch-distributed
+COLLECTIVES = {"c10d", "_c10d_functional", "_c10d_functional_autograd", "c10d_functional"}
 
 
 def load_library(path):
@@ -202,10 +204,14 @@ def __getattr__(name):
     """A namespace of operators that programs register by torch.library."""
     if name.startswith("__"):
         raise AttributeError(f"module 'torch.ops' has no attribute {name!r}")
+    from importlib.util import find_spec
+
     from ._registered import Namespace
 
     if name == "quantized_decomposed":  # torch-nn registers it
         from .ao.quantization.fx import _decomposed  # noqa: F401
 
     namespace = globals()[name] = Namespace(name)
+    if name in COLLECTIVES and find_spec("torch.distributed"):  # which registers them
+        from .distributed import _functional_operators, _group_operators  # noqa: F401
     return namespace

@@ -49,6 +49,22 @@ def _get_default_store():
     return _world_module._world.groups[_world_module.default_group()].store
 
 
+def _resolve_process_group(group_name):
+    """The group of a name. Raises RuntimeError when there is none."""
+    groups = list(_world_module._world.groups)
+    for group in groups:
+        if group.group_name == group_name:
+            return group
+    known = ", ".join(repr(group.group_name) for group in groups) or "none"
+    raise RuntimeError(
+        f"Could not resolve the process group registered under the name {group_name!r}: the names are {known}"
+    )
+
+
+def _get_group_size_by_name(group_name) -> int:
+    return _resolve_process_group(group_name).size()
+
+
 def _get_group_size(group) -> int:
     return _world_module.get_world_size(group)
 
