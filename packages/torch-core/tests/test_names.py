@@ -167,3 +167,21 @@ def test_completing_names_of_torch_offers_all_of_them_and_loads_nothing():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.stdout.splitlines() == ["set()", "set()", "True True"], done.stderr
+
+
+def test_the_cpu_says_what_it_can_do():
+    can = torch.cpu.get_capabilities()
+    assert can["avx2"] == torch.cpu._is_avx2_supported() and can["avx512_f"] == torch.cpu._is_avx512_supported()
+    assert torch._C._cpu._get_cpu_capability() == can and can["num_logical_cores"] >= 1
+    if sys.platform == "linux" and can["architecture"] == "x86_64":
+        assert can["sse2"] and not (can["avx2"] and not can["avx"])
+    stream = torch.cpu.current_stream()
+    with torch.cpu.stream(stream):
+        assert stream.record_event().query() and torch.cpu.is_initialized()
+
+
+def test_assembly_of_a_gpu_is_refused_by_name():
+    from torch._higher_order_ops.inline_asm_elementwise import inline_asm_elementwise
+
+    with pytest.raises(NotImplementedError, match="inline_asm_elementwise: no compiler of GPU kernels"):
+        inline_asm_elementwise(torch.ones(1), asm_str="mov", constraints="=r,r", dtype=torch.float32)

@@ -282,3 +282,27 @@ def test_subclasses_are_left_alone():
     f = torch.compile(lambda x: x + 1)
     x = torch.ones(2).as_subclass(Mine)
     assert type(f(x)) is Mine and type(f(x)) is Mine
+
+
+class Boxed(torch.Tensor):
+    """A wrapper in the form that tracers can see through."""
+
+    @staticmethod
+    def __new__(cls, inner):
+        made = torch.Tensor._make_wrapper_subclass(cls, inner.shape, dtype=inner.dtype)
+        made.inner = inner
+        return made
+
+    def __tensor_flatten__(self):
+        return ["inner"], None
+
+    @classmethod
+    def __torch_dispatch__(cls, operator, types, args=(), kwargs=None):
+        return cls(operator(*(a.inner if isinstance(a, cls) else a for a in args), **(kwargs or {})))
+
+
+def test_wrappers_run_as_written_where_a_whole_graph_is_asked_for():
+    g = torch.compile(lambda x, y: x * 2 + y, fullgraph=True)
+    result = g(Boxed(torch.ones(2)), torch.ones(2))
+    assert type(result) is Boxed and result.inner.tolist() == [3.0, 3.0]
+    assert g(torch.ones(2), torch.ones(2)).tolist() == [3.0, 3.0]

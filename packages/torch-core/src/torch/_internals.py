@@ -229,6 +229,12 @@ def __getattr__(name):
         from . import _faces_of_c
 
         return getattr(_faces_of_c, name)()
+    if name == "_cpu":
+        from types import SimpleNamespace
+
+        from . import cpu
+
+        return SimpleNamespace(_get_cpu_capability=cpu.get_capabilities)
     if name == "_nn":
         from . import nn
 

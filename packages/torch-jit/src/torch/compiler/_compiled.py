@@ -114,9 +114,12 @@ class Compiled:
             self.door.add(steps)
             return result
         utils.note_break(self.function, observer.reason)
-        if self.fullgraph:
+        alone = observer.strange in kinds
+        if self.fullgraph and not (
+            alone and hasattr(observer.strange, "__tensor_flatten__")
+        ):  # those are run as written
             raise exc.Unsupported(f"{_name(self.function)}: {observer.reason}")
-        if observer.strange is not None and observer.strange in kinds:
+        if alone:
             self.left_alone.add(observer.strange)
         else:
             self._cut(observer.reason)
