@@ -77,7 +77,9 @@ void Saved::hold(Tensor t, Kind kind, uint16_t place) {
   tensor_ = std::move(t);
   kind_ = kind;
   place_ = place;
-  if (TORCH_UNLIKELY(thread_state.saved_hooks != nullptr)) pack(*thread_state.saved_hooks);
+  // A number of the program is not a tensor of it: hooks would not give it back as a number.
+  if (TORCH_UNLIKELY(thread_state.saved_hooks != nullptr) && !tensor_.is_wrapped_number())
+    pack(*thread_state.saved_hooks);
 }
 
 void Saved::pack(SavedHooks& hooks) {

@@ -1,5 +1,6 @@
 import collections
 import gc
+import math
 import threading
 import weakref
 
@@ -148,6 +149,30 @@ def test_saved_tensors_are_packed_and_unpacked():
     assert log == ["pack", "pack"]
     y.sum().backward()
     assert x.grad.tolist() == [4, 6] and log.count("unpack") == 2
+
+
+def test_numbers_of_the_program_are_not_packed():
+    x, seen = leaf(2.0, 3.0), []
+    with saved_tensors_hooks(lambda t: (seen.append(t.tolist()), t)[1], lambda t: t):
+        y = 3 * x / 2
+        assert seen == []
+        z = y**2
+    assert seen == [[3.0, 4.5]]
+    z.sum().backward()
+    assert x.grad.tolist() == [9.0, 13.5]
+
+
+def test_a_power_keeps_its_result_for_the_gradient_of_the_exponent_only():
+    x, p, seen = leaf(2.0, 3.0), leaf(2.0, 0.0), []
+    with saved_tensors_hooks(lambda t: (seen.append(t.tolist()), t)[1], lambda t: t):
+        x ** p.detach()
+        assert seen == [[2.0, 3.0], [2.0, 0.0]]
+        seen.clear()
+        y = x**p
+    assert seen == [[2.0, 3.0], [2.0, 0.0], [4.0, 1.0]]
+    y.sum().backward()
+    assert x.grad.tolist() == [4.0, 0.0]
+    assert p.grad.tolist() == pytest.approx([4 * math.log(2), math.log(3)])
 
 
 def test_anomaly_mode_names_the_function_and_shows_its_stack():

@@ -1,6 +1,7 @@
 """state_dict, load_state_dict and their hooks."""
 
 import collections
+import warnings
 
 import pytest
 import torch
@@ -248,3 +249,16 @@ def test_loading_records_no_graph_and_extra_state_comes_last():
     net.load_state_dict(state)
     assert net[0].seen == (5, [2.0], True)
     assert net[0].bias.grad_fn is None
+
+
+def test_values_for_parameters_without_memory_are_not_lost_in_silence():
+    given = nn.Linear(2, 3).state_dict()
+    bare = nn.Linear(2, 3, device="meta")
+    with pytest.warns(UserWarning, match=r"for weight: .* meta parameter .* assign=True"):
+        bare.load_state_dict(given)
+    assert bare.weight.is_meta
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        bare.load_state_dict(nn.Linear(2, 3, device="meta").state_dict())
+        bare.load_state_dict(given, assign=True)
+    assert bare.weight.tolist() == given["weight"].tolist()

@@ -180,3 +180,23 @@ def test_all_groups_are_scheduled():
     optimizer.step()
     scheduler.step()
     assert scheduler.get_last_lr() == [0.5, 1.0]
+
+
+def test_a_scheduler_of_ones_own_asks_whether_it_is_within_a_step():
+    from torch.optim.lr_scheduler import EPOCH_DEPRECATION_WARNING, LRScheduler, _warn_get_lr_called_within_step
+
+    class Halving(LRScheduler):
+        def get_lr(self):
+            if not self._get_lr_called_within_step:
+                return "by hand"
+            _warn_get_lr_called_within_step(self)
+            return [group["lr"] * 0.5 for group in self.optimizer.param_groups]
+
+    optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
+    scheduler = Halving(optimizer)
+    optimizer.step()
+    scheduler.step()
+    assert scheduler.get_last_lr() == [0.25] and scheduler.get_lr() == "by hand"
+    with pytest.warns(UserWarning, match="please use `get_last_lr"):
+        _warn_get_lr_called_within_step(scheduler)
+    assert "scheduler.step()" in EPOCH_DEPRECATION_WARNING

@@ -390,3 +390,13 @@ def test_counts_of_epochs_may_be_numbers_of_any_kind():
     torch.optim.LBFGS([torch.ones(1, requires_grad=True)], max_iter=20.0)
     with pytest.raises(TypeError, match=r"StepLR: step_size must be an int, got str \('3'\)"):
         schedulers.StepLR(optimizer, "3")
+
+
+def test_parameters_about_which_nothing_is_kept_have_no_state():
+    p = torch.ones(2, requires_grad=True)
+    p.grad = torch.ones(2)
+    plain, heavy = torch.optim.SGD([p], lr=0.1), torch.optim.SGD([p], lr=0.1, momentum=0.9)
+    plain.step()
+    heavy.step()
+    assert plain.state_dict()["state"] == {}
+    assert list(heavy.state_dict()["state"]) == [0] and list(heavy.state[p]) == ["momentum_buffer"]

@@ -84,7 +84,9 @@ struct Div {
 // x^p. A Python number is used as one: x^2 gives 2 x.
 struct Pow {
   Saved self, exponent, result;
-  Pow(Recorder& r, const Tensor& self, const Tensor& exponent) : self(r, self), exponent(r, exponent), result(r, 0) {}
+  Pow(Recorder& r, const Tensor& self, const Tensor& exponent) : self(r, self), exponent(r, exponent) {
+    if (r.needs(1)) result.keep(r, 0);
+  }
   void grad(const Tensor& g, Backward& b) const {
     const Tensor &x = self, &p = exponent;
     if (b.needs(0)) {

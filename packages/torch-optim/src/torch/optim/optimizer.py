@@ -319,12 +319,16 @@ class Optimizer(Checked):
             if g is None:
                 continue
             self._check_gradient(p, g)
-            state = self.state[p]
+            key, state = p, self.state.get(p)
+            if state is None:
+                state = {}
             if maximize:
                 g = -g
             if p.is_complex():  # the real and imaginary parts are two parameters
                 p, g = torch.view_as_real(p), torch.view_as_real(g)
             self._update(p, g, state, group)
+            if state:  # a parameter about which nothing is kept has no entry
+                self.state[key] = state
 
     def _check_gradient(self, p, g):
         if p.is_complex() and not self._takes_complex:

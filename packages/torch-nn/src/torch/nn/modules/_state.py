@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import warnings
 
 import torch
 
@@ -179,6 +180,13 @@ class State:
                 if problem:
                     error_msgs.append(problem)
                     continue
+                if current.is_meta and not given.is_meta and not assign:
+                    warnings.warn(
+                        f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current "
+                        "model changes nothing; load_state_dict(state_dict, assign=True) takes the tensors themselves, "
+                        "module.to_empty(device=...) makes room for them",
+                        stacklevel=3,
+                    )
                 action = _Copy(registry, name, current, given, assign)
                 if copies is not None:
                     copies.append(action)

@@ -2,7 +2,11 @@
 """Changing learning rates over time."""
 
 from .base import *
-from .base import _enable_get_lr_call  # noqa: F401  (schedulers written elsewhere import it from here)
+from .base import (  # noqa: F401  (schedulers written elsewhere import them from here)
+    EPOCH_DEPRECATION_WARNING,
+    _enable_get_lr_call,
+    _warn_get_lr_called_within_step,
+)
 from .combined import *
 from .cosine import *
 from .curves import *

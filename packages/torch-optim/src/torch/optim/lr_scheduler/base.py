@@ -25,11 +25,22 @@ __all__ = ["LRScheduler"]
 @contextlib.contextmanager
 def _enable_get_lr_call(scheduler):
     """A block in which a scheduler's ``get_lr`` is meant, and does not warn."""
-    before, scheduler._in_step = scheduler._in_step, True
+    before, scheduler._get_lr_called_within_step = scheduler._get_lr_called_within_step, True
     try:
         yield scheduler
     finally:
-        scheduler._in_step = before
+        scheduler._get_lr_called_within_step = before
+
+
+def _warn_get_lr_called_within_step(scheduler):
+    """For ``get_lr`` of a scheduler written elsewhere: a warning when it is called by hand."""
+    scheduler._warn_outside_step()
+
+
+EPOCH_DEPRECATION_WARNING = (
+    "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible: please use "
+    "`scheduler.step()` to step the scheduler."
+)
 
 
 class LRScheduler(Checked):
@@ -62,7 +73,7 @@ class LRScheduler(Checked):
         self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
         self.last_epoch = last_epoch
         self._step_count = 0
-        self._in_step = False
+        self._get_lr_called_within_step = False
         optimizer._stepped = False
         self.step()
 
@@ -102,7 +113,7 @@ class LRScheduler(Checked):
         raise NotImplementedError(f"{type(self).__name__} must define get_lr()")
 
     def _warn_outside_step(self):
-        if not self._in_step:
+        if not self._get_lr_called_within_step:
             warnings.warn(
                 "To get the last learning rate computed by the scheduler, please use `get_last_lr()`.", stacklevel=3
             )
@@ -119,7 +130,7 @@ class LRScheduler(Checked):
                 stacklevel=2,
             )
         self._step_count += 1
-        self._in_step = True
+        self._get_lr_called_within_step = True
         try:
             if epoch is None:
                 self.last_epoch += 1
@@ -129,7 +140,7 @@ class LRScheduler(Checked):
                 closed = getattr(self, "_get_closed_form_lr", None)
                 rates = closed() if closed is not None else self.get_lr()
         finally:
-            self._in_step = False
+            self._get_lr_called_within_step = False
         self._set(rates)
 
     def _set(self, rates):

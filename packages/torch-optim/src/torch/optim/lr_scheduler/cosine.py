@@ -95,11 +95,11 @@ class CosineAnnealingWarmRestarts(LRScheduler):
             self._locate(epoch)
         self.last_epoch = math.floor(epoch)
         self._step_count += 1
-        self._in_step = True
+        self._get_lr_called_within_step = True
         try:
             rates = self.get_lr()
         finally:
-            self._in_step = False
+            self._get_lr_called_within_step = False
         self._set(rates)
 
     def _locate(self, epoch):
