@@ -65,7 +65,7 @@ class DualCall {
   std::deque<Tensor> held_;
 };
 
-// Whether what is computed from `t` has a history, also that of the values behind the examples of a batch.
+// Whether what is computed from `t` has a history, also that of the values behind wrappers.
 bool has_history(const Tensor& t);
 // The tensor itself, without a history of its own.
 Tensor without_history(const Tensor& t);

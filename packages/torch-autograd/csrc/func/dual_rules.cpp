@@ -1,5 +1,6 @@
 // Rules for the tangents of operators that need no transposing twice.
 #include "func/dual_call.h"
+#include "func/functional.h"
 #include "torch/autograd/autograd.h"
 #include "torch/core/arithmetic.h"
 #include "torch/core/ops/binary.h"
@@ -103,8 +104,10 @@ Tensor reduced(const DualCall& c, const Tensor& t) {
 
 bool has_history(const Tensor& t) {
   if (t.requires_grad()) return true;
-  const Batched* b = batched(t.get());
-  return b && has_history(b->value);
+  if (const Batched* b = batched(t.get())) return has_history(b->value);
+  if (const Dual* d = dual(t.get())) return has_history(d->primal) || has_history(d->tangent);
+  const Functional* f = functional(t.get());
+  return f && (has_history(f->value) || (f->view && has_history(f->base)));
 }
 
 Tensor without_history(const Tensor& t) {
