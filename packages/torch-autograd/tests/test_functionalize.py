@@ -74,13 +74,30 @@ def moved(x):
     return y, y.detach().clone().as_strided_((2,), (2,)).sub_(1)
 
 
+def written_through_views(x):
+    y = torch.arange(24.0).reshape(2, 3, 4) + x.sum()
+    y.permute(2, 0, 1)[1].add_(1)
+    y.movedim(0, -1).mul_(2)
+    y[:, 1:, ::2].neg_()
+    y.diagonal(0, 1, 2).zero_()
+    y.as_strided((2, 2), (1, 5), 3).fill_(7)
+    y.unfold(2, 2, 2).mul_(3)
+    y.unfold(2, 2, 1)[0, 0, 0].sub_(1)
+    y.flatten(1).chunk(2, 1)[1].copy_(x[0, 0])
+    y.view(6, 4).t().squeeze().unsqueeze(0).swapaxes(0, 2).add_(0.5)
+    y.reshape(4, 6)[1].view(2, 3).transpose(0, 1)[2].mul_(-1)
+    return y
+
+
 def drawn(x):
     torch.manual_seed(0)
     return x.clone().normal_(), torch.rand(2) + x[0]
 
 
 @pytest.mark.parametrize("remove", ["mutations", "mutations_and_views"])
-@pytest.mark.parametrize("function", [in_place, views, moved, made_within, statistics, wider, drawn])
+@pytest.mark.parametrize(
+    "function", [in_place, views, moved, made_within, written_through_views, statistics, wider, drawn]
+)
 def test_results_are_the_same_and_nothing_is_changed(function, remove):
     x = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
     expected = function(x.clone())
@@ -132,7 +149,7 @@ def in_place_sum(x):
     return in_place(x).sum()
 
 
-@pytest.mark.parametrize("function", [in_place, moved])
+@pytest.mark.parametrize("function", [in_place, moved, written_through_views])
 def test_batches_inside_and_outside(function):
     x = torch.randn(3, 2, 2)
     mapped = lambda x: _flat(function(x))[0]
@@ -234,3 +251,28 @@ def test_an_operator_of_a_program_that_writes_writes_into_a_copy():
 
     given = x
     assert func.functionalize(f)(x).tolist() == [2.0, 2.0] and seen == [[0.0, 0.0]] and x.tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("outside", [func.functionalize, func.vmap, lambda f: f])
+@pytest.mark.parametrize("level", ["jvp", "jvp of jvp", "dual"])
+def test_tangents_made_within_have_gradients_outside(outside, level):
+    x = torch.tensor([0.3, -1.2, 2.0], dtype=torch.float64)
+
+    def along(f, x):
+        if level == "dual":
+            with torch.autograd.forward_ad.dual_level():
+                dual = torch.autograd.forward_ad.make_dual(x, torch.exp(x))
+                return torch.autograd.forward_ad.unpack_dual(f(dual)).tangent
+        return func.jvp(f, (x,), (torch.exp(x),))[1]
+
+    def f(x):
+        if level == "jvp of jvp":
+            return along(lambda y: along(torch.sin, y), x)
+        return along(torch.sin, x)
+
+    first = x.exp() * x.cos()
+    expected = first - x.exp() * x.sin()
+    if level == "jvp of jvp":  # e^x (e^x cos x)' and its derivative
+        expected = x.exp() ** 2 * (2 * (x.cos() - x.sin()) - x.sin() - x.cos())
+    got = func.grad(lambda x: outside(f)(x).sum())(x)
+    torch.testing.assert_close(got, expected)

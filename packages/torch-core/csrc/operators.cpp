@@ -358,14 +358,14 @@ PyTypeObject* named_result(const Row& row) {
 // What generated tests, stubs and docs read: one dict a row.
 PyObject* describe(const Row& row) {
   const Attr& a = row.attr;
-  return Py_BuildValue("{s:s,s:s,s:i,s:O,s:O,s:O,s:O,s:O,s:O,s:O,s:O,s:O,s:i,s:d,s:d,s:z,s:z}", "schema",
+  return Py_BuildValue("{s:s,s:s,s:i,s:O,s:O,s:O,s:O,s:O,s:O,s:O,s:O,s:O,s:i,s:i,s:d,s:d,s:z,s:z}", "schema",
                        row.schema.text, "doc", row.doc, "results", int(row.schema.result_count), "function",
                        a.is_function ? Py_True : Py_False, "method", a.is_method ? Py_True : Py_False, "composite",
                        a.is_composite ? Py_True : Py_False, "view", a.is_view ? Py_True : Py_False, "random",
                        a.is_random ? Py_True : Py_False, "pointwise", a.is_pointwise ? Py_True : Py_False, "hidden",
                        a.is_hidden ? Py_True : Py_False, "floats", a.promotes_to_float ? Py_True : Py_False, "sparse",
-                       row.slots[int(Slot::Sparse)] ? Py_True : Py_False, "dtypes", int(a.dtypes), "low", a.low, "high",
-                       a.high, "module", a.python, "skip", a.skip);
+                       row.slots[int(Slot::Sparse)] ? Py_True : Py_False, "dtypes", int(a.dtypes), "memory",
+                       int(a.memory), "low", a.low, "high", a.high, "module", a.python, "skip", a.skip);
 }
 PyObject* rows_function(PyObject*, PyObject*) {
   PyObject* list = PyList_New(0);

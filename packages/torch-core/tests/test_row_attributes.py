@@ -1,5 +1,7 @@
 """What rows say beside their schemas agrees with the schemas."""
 
+import re
+
 import pytest
 from rows import ROWS
 
@@ -16,3 +18,29 @@ def test_a_row_is_a_view_where_its_schema_marks_what_it_shares(row):
         assert shared and ("(a)" in result(row) or result(row) == "Tensor[]")
     else:
         assert "(a)" not in row.schema
+
+
+#: The enumeration Memory in row.h.
+FRESH, DETACHED, REARRANGED, EXCHANGED, OVERWRITTEN, COUNTED, STATISTICS = range(1, 8)
+
+
+@pytest.mark.parametrize("row", [r for r in ROWS if r.info["memory"]], ids=lambda row: row.schema.partition(" -> ")[0])
+def test_what_a_row_says_of_memory_agrees_with_its_schema(row):
+    memory = row.info["memory"]
+    op = row.schema.partition("(")[0]
+    assert row.in_place == (memory in (REARRANGED, EXCHANGED, OVERWRITTEN))
+    assert row.info["view"] == (memory == DETACHED)
+    if memory == REARRANGED:
+        assert any(r.info["view"] for r in ROWS if r.schema.startswith(op[:-1] + "("))
+    if memory == OVERWRITTEN:  # nothing, a number or a tensor
+        assert re.match(r"\w+\(Tensor\(a!\) self(, (Number|Scalar|Tensor) \w+(, bool .*)?)?\)", row.schema)
+    if memory == STATISTICS:
+        assert "running_mean" in row.schema
+
+
+def test_every_row_in_place_of_a_view_says_so():
+    views = {r.schema.partition("(")[0] for r in ROWS if r.info["view"]}
+    silent = [
+        r.schema for r in ROWS if r.in_place and r.schema.partition("(")[0][:-1] in views and not r.info["memory"]
+    ]
+    assert not silent

@@ -57,6 +57,19 @@ enum class Tangent : uint8_t {
   Derivative,  // by transposing the derivative, whatever else the row says
 };
 
+// What an operator does with memory, where that is more than its schema says. Layers that keep something else in the
+// place of memory (vmap, dual numbers, functionalize) ask for it.
+enum class Memory : uint8_t {
+  Plain,        // makes new memory, or shares or writes what the schema marks
+  Fresh,        // makes new memory like self's: looks at shape, dtype and device only
+  Detached,     // shares self's; gradients do not flow through
+  Rearranged,   // in place: self becomes another view of the same elements
+  Exchanged,    // in place: self gets other memory, or lies otherwise in its own
+  Overwritten,  // in place: self becomes the argument, a number or a tensor, or zeros without one
+  Counted,      // a place is counted from the start of self's storage
+  Statistics,   // writes running_mean and running_var in training
+};
+
 // What a row says beside its schema.
 
 struct Attr {
@@ -83,6 +96,7 @@ struct Attr {
   bool is_of_coordinates = false;  // of sparse tensors, those in coordinates only
   bool makes_any_layout = false;   // a factory whose result may be sparse: zeros, or nothing
   Tangent tangent = Tangent::Plain;
+  Memory memory = Memory::Plain;
   double low = -10, high = 10;   // domain that tests sample from
   const char* python = nullptr;  // module in which the name stands when it is not torch: "nn.functional", "linalg", ...
   const char* known_as = nullptr;  // in errors, where users do not know the name
@@ -120,6 +134,7 @@ struct Attr {
   constexpr Attr of_coordinates() const { return with(&Attr::is_of_coordinates, true); }
   constexpr Attr any_layout() const { return with(&Attr::makes_any_layout, true); }
   constexpr Attr pushes(Tangent t) const { return with(&Attr::tangent, t); }
+  constexpr Attr memory_is(Memory m) const { return with(&Attr::memory, m); }
   constexpr Attr domain(double lo, double hi) const { return with(&Attr::low, lo).with(&Attr::high, hi); }
   constexpr Attr skip_tests(const char* why) const { return with(&Attr::skip, why); }
 };

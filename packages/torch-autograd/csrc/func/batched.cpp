@@ -65,8 +65,8 @@ void check_written(const BatchedCall& c) {
                         "in place, or make it of a batched tensor (new_zeros, zeros_like)"));
   }
   const int mean = c.find("running_mean"), training = c.find("training");
-  const bool updates = !c.schema().op_name().ends_with("_backward");
-  if (updates && mean >= 0 && training >= 0 && c.values[training].i && c.given(mean) && !c.is_batched(mean))
+  if (c.row.attr.memory == Memory::Statistics && mean >= 0 && training >= 0 && c.values[training].i && c.given(mean) &&
+      !c.is_batched(mean))
     throw_error(ErrorKind::Runtime,
                 message("vmap: ", c.schema().op_name(),
                         ": running statistics are one tensor for all examples and cannot be updated by each; use "
@@ -80,7 +80,7 @@ void wrap_results(const BatchedCall& c, Result& result) {
   const auto wrap = [&](Tensor& t) {
     if (!t) return;
     Tensor wrapper = example_of(std::move(t), c.level.number);
-    if (viewed && c.schema().op_name() == "detach")  // no view for the graph, whose gradients would flow on
+    if (viewed && c.row.attr.memory == Memory::Detached)  // no view for the graph, whose gradients would flow on
       share_memory(wrapper, *viewed);
     else if (viewed)
       become_view(wrapper, *viewed);
@@ -341,7 +341,7 @@ void each_example(BatchedCall& c, Result& result) {
   const RandomStream first = default_generator().state();
   // Offsets count from the start of the storage. What is written to by one example is saved by it, at its own version.
   const bool in_place = c.schema().in_place();
-  const bool needs_own_storage = in_place || c.schema().op_name() == "as_strided_scatter";
+  const bool needs_own_storage = in_place || c.row.attr.memory == Memory::Counted;
   std::vector<Result> all;
   // An empty batch: zeros of an example's shape tell the shapes of the results.
   for (int64_t k = 0; k < std::max<int64_t>(size, 1); ++k) {

@@ -16,14 +16,6 @@ namespace torch::autograd {
 
 namespace {
 
-constexpr std::string_view kMoveDims[] = {"squeeze_", "swapaxes_", "swapdims_", "t_", "transpose_", "unsqueeze_"};
-constexpr std::string_view kOtherMemory[] = {"as_strided_", "resize_", "resize_as_", "set_"};
-
-template <size_t n>
-bool is_in(std::string_view name, const std::string_view (&names)[n]) {
-  return std::find(std::begin(names), std::end(names), name) != std::end(names);
-}
-
 Tensor memory_behind(Tensor t) {
   while (const Batched* b = batched(t.get())) t = Tensor(b->value);
   return t;
@@ -163,8 +155,6 @@ void move_dims(DualCall& c, const Dual& self, Result& result) {
   result.tensors[0] = t;
 }
 
-bool makes_memory(std::string_view op) { return op.ends_with("_like") || op.starts_with("new_"); }
-
 }  // namespace
 
 int level_of(const Dual& d) noexcept {
@@ -196,8 +186,8 @@ Tensor make_dual(const Tensor& primal, const Tensor& tangent, uint64_t level) {
 }
 
 void call_with_duals(const Row& row, const Value* arguments, const VmapLevel& level, Result& result) {
-  const std::string_view op = row.schema.op_name();
-  if (row.attr.is_composite && !makes_memory(op)) {
+  const Memory memory = row.attr.memory;
+  if (row.attr.is_composite && memory != Memory::Fresh) {
     Readmit inner(Slot::Wrapped);
     return row.invoke(arguments, result, keys_below(Slot::Wrapped));
   }
@@ -205,16 +195,13 @@ void call_with_duals(const Row& row, const Value* arguments, const VmapLevel& le
   Outside outer(level);
   bool moves = false;
   c.for_each([&](int, const Tensor& given, const Tensor&) { moves |= c.find(given) != nullptr; });
-  if (!moves || row.attr.is_composite || op == "detach") return c.run(result);
+  if (!moves || row.attr.is_composite || memory == Memory::Detached) return c.run(result);
   const Dual* self = row.schema.params[0].kind == Kind::Tensor ? c.find(c.given(0)) : nullptr;
   const bool in_place = row.schema.in_place();
   if (in_place) {
-    TORCH_CHECK_IMPLEMENTED(!is_in(op, kOtherMemory), op, ": a dual number (forward_ad) keeps its memory");
-    if (self && is_in(op, kMoveDims)) return move_dims(c, *self, result);
-    if (self && op == "detach_") {
-      result.tensors[0] = c.given(0);
-      return;
-    }
+    TORCH_CHECK_IMPLEMENTED(memory != Memory::Exchanged, row.schema.op_name(),
+                            ": a dual number (forward_ad) keeps its memory");
+    if (self && memory == Memory::Rearranged) return move_dims(c, *self, result);
     if (!is_differentiable(c.given(0).dtype())) {
       c.run(result);
       result.tensors[0] = c.given(0);

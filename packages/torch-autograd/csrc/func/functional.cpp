@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <string>
 
 #include "torch/core/operator.h"
@@ -31,25 +32,31 @@ Tensor wrapped(const Tensor& value, Functional* payload) {
   return r;
 }
 
-// The operator that gives what `row` writes; null when there is none.
-const Row* out_of_place(const Row& row) {
+// The operator `name` with the arguments of `row`, between the first and the others `more` of its own; null when there
+// is none.
+const Row* relative(const Row& row, std::string_view name, int more) {
   static const std::map<std::string_view, std::vector<const Row*>> rows = [] {
     std::map<std::string_view, std::vector<const Row*>> all;
     for (const Row* r : all_rows()) all[r->schema.op_name()].push_back(r);
     return all;
   }();
-  const std::string_view op = row.schema.op_name();
-  const auto found = rows.find(op.substr(0, op.size() - 1));
+  const auto found = rows.find(name);
   if (found == rows.end()) return nullptr;
   for (const Row* r : found->second) {
-    bool same = r->schema.count == row.schema.count && r->schema.result_count == 1;
+    bool same = r->schema.count == row.schema.count + more && r->schema.result_count == 1;
     for (int i = 0; same && i < row.schema.count; ++i) {
-      const Parameter &a = r->schema.params[i], &b = row.schema.params[i];
+      const Parameter &a = r->schema.params[i ? i + more : 0], &b = row.schema.params[i];
       same = a.kind == b.kind && a.optional == b.optional && r->schema.view(a.name) == row.schema.view(b.name);
     }
     if (same) return r;
   }
   return nullptr;
+}
+
+// The operator that gives what `row` writes.
+const Row* out_of_place(const Row& row) {
+  const std::string_view op = row.schema.op_name();
+  return relative(row, op.substr(0, op.size() - 1), 0);
 }
 
 Tensor take_view(const Functional& f, const Tensor& of) {
@@ -68,28 +75,83 @@ const Tensor& refreshed(Functional& f) {
   return f.value;
 }
 
+// Where the view's elements lie in contiguous memory of `whole`'s shape.
+Tensor geometry(const Functional& f, const Tensor& whole) {
+  return take_view(f, empty(whole.sizes(), whole.dtype(), Device(DeviceType::Meta)));
+}
+
+// Whether two elements of a view may be one of what it is a view of.
+bool repeats(const Functional& f) {
+  const Tensor seen = geometry(f, functional(f.base.get())->value);
+  std::vector<std::pair<int64_t, int64_t>> dims;  // strides and sizes
+  for (int64_t d = 0; d < seen.dim(); ++d)
+    if (seen.size(d) > 1) dims.emplace_back(seen.stride(d), seen.size(d));
+  std::sort(dims.begin(), dims.end());
+  int64_t reach = 0;
+  for (const auto& [stride, size] : dims) {
+    if (stride <= reach) return true;
+    reach += stride * (size - 1);
+  }
+  return false;
+}
+
+// `whole` with `part` at the numbers of its elements.
+Tensor put_at(const Tensor& whole, const Tensor& numbers, const Tensor& part) {
+  return reshape(scatter(reshape(whole, {-1}), 0, reshape(numbers, {-1}), reshape(part, {-1})), whole.sizes());
+}
+Tensor numbered(const Tensor& like) { return view(arange(like.numel(), DType::Int64, like.device()), like.sizes()); }
+
+// All of `whole`, of which `part` is the new value of a view: undefined when the view leaves something out, repeats it
+// or is of another dtype. Where the elements of a view of contiguous memory lie says how they go back.
+Tensor put_all(const Functional& f, const Tensor& whole, const Tensor& part) {
+  if (part.numel() != whole.numel() || part.dtype() != whole.dtype()) return {};
+  const Tensor seen = geometry(f, whole);
+  if (seen.is_contiguous()) return reshape(part, whole.sizes());
+  std::vector<int64_t> order(size_t(seen.dim()));
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return seen.stride(a) > seen.stride(b); });
+  if (!permute(seen, order).is_contiguous()) return {};
+  return reshape(permute(part, order), whole.sizes());
+}
+
 // `whole` with `part` where the view of it lies.
 Tensor put_part(const Functional& f, const Tensor& whole, const Tensor& part) {
+  if (Tensor all = put_all(f, whole, part)) return all;
   const std::string_view op = f.view->schema.op_name();
-  const Value* v = f.arguments->values();
-  if (op == "select") return select_scatter(whole, part, v[1].i, v[2].i);
-  if (op == "t") return part.dim() < 2 ? part : transpose(part, 0, 1);
-  if (op == "transpose" || op == "swapaxes" || op == "swapdims") return transpose(part, v[1].i, v[2].i);
-  if (part.numel() == whole.numel() && (op == "view" || op == "unsqueeze" || op == "squeeze" || op == "alias" ||
-                                        op == "detach" || op == "unflatten" || op == "flatten"))
-    return reshape(part, whole.sizes());
+  if (const Row* scatter = relative(*f.view, std::string(op) + "_scatter", 1)) {
+    const Value* v = f.arguments->values();
+    Value values[kMaxParameters];
+    std::copy_n(v, f.view->schema.count, values + 1);
+    values[0].tensor = whole.get();
+    values[0].present = true;
+    values[1].tensor = part.get();
+    values[1].present = true;
+    Result r;
+    scatter->invoke(values, r);
+    return r.tensors[0];
+  }
   TORCH_CHECK_IMPLEMENTED(whole.dtype() == part.dtype(), "functionalize: a change of a view by ", op,
                           ", of another dtype than what it is a view of");
-  const Tensor numbers = view(arange(whole.numel(), DType::Int64, whole.device()), whole.sizes());
-  const Tensor at = reshape(take_view(f, numbers), {-1});
-  return reshape(scatter(reshape(whole, {-1}), 0, at, reshape(part, {-1})), whole.sizes());
+  return put_at(whole, take_view(f, numbered(whole)), part);
+}
+
+// The numbers of a view's elements in the tensor that it is a view of in the end.
+Tensor numbers_of(const Functional& f) {
+  return f.view ? take_view(f, numbers_of(*functional(f.base.get()))) : numbered(f.value);
 }
 
 // The value of a tensor is another one from here on, and with it those of all that share its memory.
 void commit(Functional& f, Tensor value, uint64_t generation) {
   if (f.view) {
-    Functional& base = *functional(f.base.get());
-    commit(base, put_part(f, refreshed(base), value), generation);
+    Functional* base = functional(f.base.get());
+    bool is_repeated = false;
+    for (Functional* b = base; b->view; b = functional(b->base.get())) is_repeated |= repeats(*b);
+    if (is_repeated) {  // what lies between has this element several times: it is computed anew
+      while (base->view) base = functional(base->base.get());
+      commit(*base, put_at(base->value, numbers_of(f), value), generation);
+    } else {
+      commit(*base, put_part(f, refreshed(*base), value), generation);
+    }
   }
   f.value = std::move(value);
   f.seen = generation;
@@ -170,11 +232,11 @@ void call_functional(const Row& row, const Value* arguments, const VmapLevel& le
     Functional* f = t ? functional(t.get()) : nullptr;
     return f && f->level == level.id ? f : nullptr;
   };
-  TORCH_CHECK_IMPLEMENTED(s.op_name() != "set_" && s.op_name() != "resize_" && s.op_name() != "resize_as_", s.op_name(),
-                          ": a tensor keeps its memory within functionalize; return a new one");
   if (s.in_place() && within(given(0)))
     if (const Row* pure = out_of_place(row); pure && pure->attr.is_view)
       return move_dims(row, *pure, arguments, level, result);
+  TORCH_CHECK_IMPLEMENTED(row.attr.memory != Memory::Exchanged, s.op_name(),
+                          ": a tensor keeps its memory within functionalize; return a new one");
   Outside outer(level);
   Value values[kMaxParameters];
   std::copy_n(arguments, s.count, values);
@@ -207,11 +269,10 @@ void call_functional(const Row& row, const Value* arguments, const VmapLevel& le
   if (s.in_place()) {
     const Row* pure = out_of_place(row);
     const Tensor self = given(0);
-    const std::string_view op = s.op_name();
-    if (op == "copy_" || op == "zero_" || op == "fill_") {  // what was there does not matter
+    if (row.attr.memory == Memory::Overwritten) {
       const Tensor& before = held.front();
       Tensor value;
-      if (op == "zero_")
+      if (s.count < 2)
         value = zeros_like(before);
       else if (s.params[1].kind == Kind::Tensor)
         value = clone(reinterpret_cast<const Tensor&>(values[1].tensor));
@@ -253,7 +314,7 @@ void call_functional(const Row& row, const Value* arguments, const VmapLevel& le
       f->arguments.emplace(s, values);
       f->place = place;
       t = std::move(made);
-      if (s.op_name() == "detach")
+      if (row.attr.memory == Memory::Detached)
         share_memory(t, given(0));
       else
         become_view(t, given(0));
