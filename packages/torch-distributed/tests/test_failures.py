@@ -3,11 +3,13 @@
 import os
 import re
 import resource
+import runpy
 import signal
 import threading
 import time
 import warnings
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 import torch
@@ -16,23 +18,7 @@ import torch.distributed as dist
 LONG = 2_000_000  # elements: many messages, so that a rank dies in the middle
 
 
-def lists(rank, size, length):
-    return [torch.ones(length) for _ in range(size)]
-
-
-CALLS = {
-    "all_reduce": lambda r, n: dist.all_reduce(torch.ones(n)),
-    "broadcast": lambda r, n: dist.broadcast(torch.ones(n), 2),
-    "reduce": lambda r, n: dist.reduce(torch.ones(n), 0),
-    "all_gather": lambda r, n: dist.all_gather(lists(r, 3, n), torch.ones(n)),
-    "gather": lambda r, n: dist.gather(torch.ones(n), lists(r, 3, n) if r == 0 else None, 0),
-    "scatter": lambda r, n: dist.scatter(torch.ones(n), lists(r, 3, n) if r == 2 else None, 2),
-    "reduce_scatter": lambda r, n: dist.reduce_scatter(torch.ones(n), lists(r, 3, n)),
-    "all_to_all": lambda r, n: dist.all_to_all(lists(r, 3, n), lists(r, 3, n)),
-    "barrier": lambda r, n: dist.barrier(),
-    "monitored_barrier": lambda r, n: dist.monitored_barrier(),
-    "send": lambda r, n: dist.recv(torch.ones(n), 2) if r < 2 else dist.send(torch.ones(n), 0),
-}
+CALLS = runpy.run_path(str(Path(__file__).parent / "data" / "calls.py"))["CALLS"]
 
 
 @pytest.mark.parametrize("name", [*CALLS, "all_reduce over TCP", "send over TCP"])

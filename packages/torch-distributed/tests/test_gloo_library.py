@@ -1,15 +1,19 @@
 """Backend libgloo: the same collectives by the Gloo library."""
 
 import os
+import runpy
 import signal
+import threading
 import time
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 import torch
 import torch.distributed as dist
 from torch.distributed._engines.gloo import library
 
+CALLS = runpy.run_path(str(Path(__file__).parent / "data" / "calls.py"))["CALLS"]
 needs_gloo = pytest.mark.skipif(library.missing() is not None, reason=str(library.missing()))
 
 
@@ -96,28 +100,21 @@ def test_all_collectives(gloo):
 
 
 @needs_gloo
-@pytest.mark.parametrize("name", ["all_reduce", "broadcast", "barrier", "all_gather"])
+@pytest.mark.parametrize("name", CALLS)
 def test_a_rank_that_is_killed_ends_the_work_of_the_others(gloo, name):
     def work(rank):
         dist.barrier()
-        if rank == 1:
-            os.kill(os.getpid(), signal.SIGKILL)
-        began = time.monotonic()
-        x = torch.ones(1000)
-        with pytest.raises(dist.DistBackendError, match=f"{name}.*collective"):
-            if name == "all_gather":
-                dist.all_gather([torch.ones(1000) for _ in range(2)], x)
-            elif name == "broadcast":
-                dist.broadcast(x, 1)
-            elif name == "barrier":
-                dist.barrier()
-            else:
-                dist.all_reduce(x)
-        return time.monotonic() - began
+        if rank == 2:  # killed by a thread while it is in the call, again and again
+            threading.Timer(0.05, lambda: os.kill(os.getpid(), signal.SIGKILL)).start()
+        for _ in range(100_000):
+            CALLS[name](rank, 1_000_000)
 
-    first, _ = gloo(2, work, errors=True)
-    assert isinstance(first, float), first
-    assert first < 15
+    began = time.monotonic()
+    first, second, third = gloo(3, work, timeout=8, errors=True)
+    assert third.exitcode == -signal.SIGKILL
+    for result in (first, second):
+        assert isinstance(result, RuntimeError), result
+    assert time.monotonic() - began < 30
 
 
 @needs_gloo
