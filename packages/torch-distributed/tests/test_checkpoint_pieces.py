@@ -68,6 +68,29 @@ def test_pieces_of_some_ranks_become_those_of_others(ranks, tmp_path, sizes):
     ranks(sizes[1], read)
 
 
+def test_of_a_saved_piece_only_the_part_is_read_that_is_wanted(ranks, tmp_path, monkeypatch):
+    """A piece of 4 MB, of which each of two ranks wants rows or columns, and a rank of its own a few."""
+    from torch.serialize._storage.source import DescriptorSource
+
+    dcp.save({"n": [1], "a": whole(1000, 1000), "b": whole(3)}, checkpoint_id=tmp_path, no_dist=True)
+    read = []
+    real = DescriptorSource.read_into
+    monkeypatch.setattr(DescriptorSource, "read_into", lambda s, at, view: read.append(len(view)) or real(s, at, view))
+
+    def work(rank):
+        mesh = dist.init_device_mesh("cpu", (2,))
+        for placement in (Shard(0), Shard(1)):
+            a = distribute_tensor(torch.zeros(1000, 1000), mesh, [placement])
+            dcp.load({"a": a}, checkpoint_id=tmp_path)
+            assert sum(read) < 1000
+            assert torch.equal(a.full_tensor(), whole(1000, 1000))
+        dcp.load({"a": (a := torch.zeros(1000, 1000))}, checkpoint_id=tmp_path)
+        assert sum(read) >= a.nbytes
+        assert torch.equal(a, whole(1000, 1000))
+
+    ranks(2, work)
+
+
 def test_sharded_training_goes_on_with_another_number_of_ranks(ranks, tmp_path):
     def net():
         torch.manual_seed(0)

@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 from torch.futures import Future
+from torch.serialize.regions import load_region
 
 from . import metadata as _metadata
 from .metadata import Metadata, StorageMeta
@@ -23,6 +24,7 @@ from .storage import StorageReader, StorageWriter, WriteResult
 __all__ = ["FileSystemReader", "FileSystemWriter"]
 
 NAME = ".metadata"
+ALIGNED = 64  # pieces begin at multiples of it, so that their elements can be mapped
 
 
 @dataclass
@@ -92,7 +94,8 @@ class FileSystemWriter(StorageWriter):
         self._written = self.path / name
         with open(self._written, "wb") as file:
             for item in sorted(plan.items, key=lambda item: item.type is not WriteItemType.BYTE_IO):
-                start = file.tell()
+                start = -(-file.tell() // ALIGNED) * ALIGNED
+                file.seek(start)
                 data = planner.resolve_data(item)
                 if isinstance(data, torch.Tensor):
                     buffer = io.BytesIO()
@@ -139,6 +142,7 @@ class FileSystemReader(StorageReader):
     def __init__(self, path, _extension_registry=None):
         self.path = Path(path)
         self.storage_data: dict = {}
+        self.chunks: dict = {}  # by name, the shapes of the pieces by where they begin
 
     @property
     def checkpoint_id(self):
@@ -159,6 +163,10 @@ class FileSystemReader(StorageReader):
 
     def set_up_storage_reader(self, metadata, is_coordinator, *args, **kwargs):
         self.storage_data = metadata.storage_data
+        self.chunks = {
+            name: {tuple(chunk.offsets): tuple(chunk.sizes) for chunk in getattr(entry, "chunks", ())}
+            for name, entry in metadata.state_dict_metadata.items()
+        }
 
     def prepare_local_plan(self, plan):
         return plan
@@ -174,25 +182,35 @@ class FileSystemReader(StorageReader):
             place = self.path / name
             if place.resolve().parent != self.path.resolve():
                 raise ValueError(f"checkpoint.load: {NAME} of {self.path} names {name!r}, which lies elsewhere")
+            whole = {item.storage_index for item in items if self._is_whole(item)}
             with open(place, "rb") as file:
                 held = None, None
                 for item in sorted(items, key=lambda item: self.storage_data[item.storage_index].offset):
                     if held[0] != item.storage_index:
-                        held = item.storage_index, self._piece(file, item.storage_index)
+                        held = item.storage_index, self._piece(file, item, item.storage_index in whole)
                     self._hand_over(item, held[1], planner)
         return _done()
 
-    def _piece(self, file, index):
-        info = self._info(index)
+    def _is_whole(self, item):
+        """Whether all of a saved piece is wanted."""
+        index = item.storage_index
+        return self.chunks.get(index.fqn, {}).get(tuple(index.offset or ())) == tuple(item.lengths)
+
+    def _piece(self, file, item, whole):
+        """The bytes of a saved value, or a tensor: read, or mapped where only a part of it is wanted."""
+        info = self._info(item.storage_index)
+        name = item.storage_index.fqn
         if info.transform_descriptors:
-            raise NotImplementedError(f"checkpoint.load: {index.fqn} was transformed by {info.transform_descriptors}")
+            raise NotImplementedError(f"checkpoint.load: {name} was transformed by {info.transform_descriptors}")
         left = max(os.fstat(file.fileno()).st_size - info.offset, 0)
         if left < info.length:
             raise ValueError(
-                f"checkpoint.load: {file.name} ends within {index.fqn}: {left} of {info.length} bytes are there"
+                f"checkpoint.load: {file.name} ends within {name}: {left} of {info.length} bytes are there"
             )
-        file.seek(info.offset)
-        return io.BytesIO(file.read(info.length))
+        if item.type is LoadItemType.BYTE_IO:
+            file.seek(info.offset)
+            return io.BytesIO(file.read(info.length))
+        return load_region(file, info.offset, info.length, mmap=not whole)
 
     def _info(self, index):
         if self.storage_data is None or index not in self.storage_data:
@@ -200,11 +218,11 @@ class FileSystemReader(StorageReader):
         return self.storage_data[index]
 
     def _hand_over(self, item, data, planner):
-        data.seek(0)
         if item.type is LoadItemType.BYTE_IO:
+            data.seek(0)
             planner.load_bytes(item, data)
             return
-        tensor = torch.load(data)
+        tensor = data
         ends = [start + length for start, length in zip(item.storage_offsets, item.lengths, strict=True)]
         shape = tuple(tensor.shape) if isinstance(tensor, torch.Tensor) else None
         if shape is None or len(shape) != len(ends) or any(end > size for end, size in zip(ends, shape, strict=True)):

@@ -75,10 +75,10 @@ class MemorySource(Source):
 
 
 class DescriptorSource(Source):
-    """Bytes [base, base + size) of a regular file."""
+    """Bytes [base, base + size) of a regular file; to its end unless `size` is given."""
 
-    def __init__(self, fd: int, name: str, base: int = 0, owned: bool = False):
-        super().__init__(name, os.fstat(fd).st_size - base)
+    def __init__(self, fd: int, name: str, base: int = 0, owned: bool = False, size: int | None = None):
+        super().__init__(name, os.fstat(fd).st_size - base if size is None else size)
         self.fd = fd
         self.base = base
         self.owned = owned
@@ -154,6 +154,8 @@ def open_source(f, what: str = "load", spool: bool = False) -> Source:
 
     What can only be read in order goes into memory, or with `spool` into a temporary file.
     """
+    if isinstance(f, Source):
+        return f
     if isinstance(f, (str, os.PathLike)):
         return _open_path(os.fspath(f), what, spool)
     if isinstance(f, io.BytesIO):
