@@ -283,12 +283,51 @@ def test_what_does_not_fit_is_named(ranks):
             import copy
 
             copy.deepcopy(model)
-        with pytest.raises(NotImplementedError, match="HYBRID_SHARD takes device_mesh"):
-            FSDP(nn.Linear(1, 1), sharding_strategy=ShardingStrategy.HYBRID_SHARD)
+        with pytest.raises(ValueError, match="process_group is a pair, .* got _?[A-Za-z]*Group"):
+            FSDP(nn.Linear(1, 1), dist.group.WORLD, sharding_strategy=ShardingStrategy.HYBRID_SHARD)
         with pytest.raises(NotImplementedError, match="LOCAL_STATE_DICT"):
             FSDP.set_state_dict_type(model, StateDictType.LOCAL_STATE_DICT)
 
     ranks(2, work)
+
+
+@pytest.mark.parametrize("how", ["machines of two ranks", "one machine", "groups"])
+def test_pieces_within_a_machine_and_the_same_on_all(ranks, monkeypatch, how):
+    def work(rank):
+        groups = None
+        if how == "machines of two ranks":
+            monkeypatch.setenv("LOCAL_WORLD_SIZE", "2")
+        elif how == "groups":
+            pieces = [dist.new_group([0, 1]), dist.new_group([2, 3])][rank // 2]
+            alike = [dist.new_group([0, 2]), dist.new_group([1, 3])][rank % 2]
+            groups = pieces, alike
+        model = FSDP(net(), groups, sharding_strategy=ShardingStrategy.HYBRID_SHARD, use_orig_params=True)
+        expected = net()
+        near = 4 if how == "one machine" else 2
+        weight = next(model.parameters())
+        assert weight.device_mesh.shape == (4 // near, near)
+        assert model.process_group.size() == near
+        x = torch.randint(11, (8, 4), generator=torch.Generator().manual_seed(1))
+        sgd, plain = (torch.optim.SGD(m.parameters(), 0.1) for m in (model, expected))
+        for _ in range(3):
+            sgd.zero_grad(), plain.zero_grad()
+            model(x[2 * rank : 2 * rank + 2]).pow(2).mean().backward()
+            expected(x).pow(2).mean().backward()
+            sgd.step(), plain.step()
+        for a, b in zip(model.parameters(), expected.parameters(), strict=True):
+            torch.testing.assert_close(a.full_tensor(), b)
+
+    ranks(4, work)
+
+
+def test_machines_of_a_size_that_does_not_divide_the_ranks_are_refused(ranks, monkeypatch):
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", "2")
+
+    def work(rank):
+        with pytest.raises(ValueError, match="LOCAL_WORLD_SIZE=2 does not divide the 3 ranks; pass device_mesh"):
+            FSDP(nn.Linear(1, 1), sharding_strategy=ShardingStrategy.HYBRID_SHARD)
+
+    ranks(3, work)
 
 
 @pytest.mark.parametrize("reshard", [True, False])

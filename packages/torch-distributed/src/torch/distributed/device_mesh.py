@@ -124,13 +124,32 @@ class DeviceMesh:
 
     @staticmethod
     def from_group(group, device_type="cpu", mesh=None, *, mesh_dim_names=None):
-        """The mesh of one dim of an existing group."""
-        if isinstance(group, (list, tuple)):
-            raise NotImplementedError("DeviceMesh.from_group: takes one group")
+        """The mesh of existing groups: of one dim, or with a list of one group for each dim of ``mesh``, the ranks."""
+        groups = list(group) if isinstance(group, (list, tuple)) else [group]
+        own = [world.get_process_group_ranks(one) for one in groups]
+        if mesh is None:
+            if len(groups) != 1:
+                raise ValueError("DeviceMesh.from_group: several groups need mesh=, the ranks of all of them")
+            mesh = own[0]
+        mesh = torch.as_tensor(mesh, dtype=torch.int64)
+        if mesh.dim() != len(groups):
+            raise ValueError(f"DeviceMesh.from_group: {len(groups)} groups do not fit a mesh of {mesh.dim()} dims")
+        coordinate = (mesh == world.get_rank()).nonzero()
+        if len(coordinate) != 1:
+            raise ValueError(
+                f"DeviceMesh.from_group: rank {world.get_rank()} is {len(coordinate)} times in {mesh.tolist()}"
+            )
+        coordinate = coordinate[0].tolist()
+        for dim, ranks in enumerate(own):
+            at = tuple(slice(None) if i == dim else c for i, c in enumerate(coordinate))
+            if mesh[at].tolist() != ranks:
+                raise ValueError(
+                    f"DeviceMesh.from_group: along dim {dim} the mesh has the ranks {mesh[at].tolist()}, the group has {ranks}"
+                )
         made = object.__new__(DeviceMesh)
-        made.device_type, made.mesh = device_type, torch.tensor(world.get_process_group_ranks(group))
+        made.device_type, made.mesh = device_type, mesh
         made.mesh_dim_names = None if mesh_dim_names is None else tuple(mesh_dim_names)
-        made._coordinate, made._groups, made._parent = [world.get_rank(group)], [group], None
+        made._coordinate, made._groups, made._parent = coordinate, groups, None
         _known.setdefault(made._name(), made)
         return made
 

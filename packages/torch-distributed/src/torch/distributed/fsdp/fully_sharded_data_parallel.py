@@ -1,10 +1,12 @@
 """``FullyShardedDataParallel``: the older face of :func:`fully_shard`, a wrapper around a module."""
 
 import contextlib
+import os
 
 import torch
 from torch import nn
 
+from .. import _collectives as collectives
 from .. import _world as world
 from ..device_mesh import DeviceMesh
 from ..tensor._dtensor import DTensor
@@ -264,8 +266,32 @@ def _mesh(process_group, device_mesh, strategy) -> DeviceMesh:
             raise ValueError(f"{strategy.name} needs a mesh of two dims, got {device_mesh}")
         return device_mesh
     if hybrid:
-        raise NotImplementedError(f"FullyShardedDataParallel: {strategy.name} takes device_mesh of two dims")
+        return _machines() if process_group is None else _of_groups(process_group, strategy)
     group = world.resolve(process_group)
     if strategy is ShardingStrategy.NO_SHARD:
         return DeviceMesh("cpu", torch.tensor(world.get_process_group_ranks(group)).view(-1, 1))
     return DeviceMesh.from_group(group)
+
+
+def _machines() -> DeviceMesh:
+    """A row for each machine, as ``torchrun`` says: parameters lie in pieces within it, and alike on all machines."""
+    size, near = world.get_world_size(), int(os.environ.get("LOCAL_WORLD_SIZE", world.get_world_size()))
+    if near < 1 or size % near:
+        raise ValueError(
+            f"FullyShardedDataParallel: LOCAL_WORLD_SIZE={near} does not divide the {size} ranks; pass device_mesh of two dims"
+        )
+    return DeviceMesh("cpu", torch.arange(size).view(-1, near))
+
+
+def _of_groups(groups, strategy) -> DeviceMesh:
+    """The mesh of (the group that shares the pieces, the group that holds alike ones)."""
+    if not isinstance(groups, (list, tuple)) or len(groups) != 2:
+        raise ValueError(
+            f"FullyShardedDataParallel: with {strategy.name}, process_group is a pair, of the ranks that share the pieces and "
+            f"of those that hold the same, got {type(groups).__name__}"
+        )
+    pieces, alike = groups
+    own = torch.tensor(world.get_process_group_ranks(pieces))
+    rows = [torch.empty_like(own) for _ in range(world.get_world_size(alike))]
+    collectives.all_gather(rows, own, group=alike)
+    return DeviceMesh.from_group([alike, pieces], "cpu", torch.stack(rows))
