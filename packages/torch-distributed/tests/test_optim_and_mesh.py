@@ -97,7 +97,6 @@ def test_a_mesh_has_a_group_along_each_dim(ranks):
     [
         ("fsdp", "FlatParameter"),
         ("tensor.experimental", "context_parallel"),
-        ("checkpoint", "HuggingFaceStorageWriter"),
         ("rpc", "init_rpc"),
         ("pipelining", "ScheduleInterleaved1F1B"),
         ("optim", "DistributedOptimizer"),
