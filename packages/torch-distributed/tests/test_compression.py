@@ -1,5 +1,7 @@
 """Communication hooks that send less, models averaged now and then, and uneven inputs of a sharded optimizer."""
 
+import time
+
 import pytest
 import torch
 import torch.distributed as dist
@@ -13,6 +15,7 @@ from torch.distributed.algorithms.ddp_comm_hooks.powerSGD_hook import (
     batched_powerSGD_hook,
     powerSGD_hook,
 )
+from torch.distributed.algorithms.ddp_comm_hooks.quantization_hooks import quantization_pertensor_hook
 from torch.distributed.algorithms.join import Join
 from torch.distributed.algorithms.model_averaging.averagers import PeriodicModelAverager
 from torch.distributed.optim import PostLocalSGDOptimizer, ZeroRedundancyOptimizer
@@ -82,6 +85,50 @@ def test_what_powersgd_loses_comes_in_later_iterations(ranks, hook):
         once = torch.cat([g.reshape(-1) for g in grads])
         assert (once - expected).norm() > 0.05 * expected.norm()
         assert (total / 60 - expected).norm() < (0.1 if hook is powerSGD_hook else 0.25) * expected.norm()
+
+    ranks(2, work)
+
+
+@pytest.mark.parametrize("hook", [powerSGD_hook, batched_powerSGD_hook, quantization_pertensor_hook])
+def test_backward_goes_on_while_a_hook_exchanges_what_it_has(ranks, hook):
+    """Rank 1 comes half a second late with its first bucket: rank 0 has handed over all of its own by then."""
+
+    def work(rank):
+        model = DistributedDataParallel(nn.Sequential(*[nn.Linear(520, 520) for _ in range(4)]), bucket_cap_mb=1)
+        state = None if hook is quantization_pertensor_hook else PowerSGDState(None, 1, 2, min_compression_rate=1)
+        handed = []
+
+        def watched(state, bucket):
+            if rank == 1 and not handed and waits:
+                time.sleep(0.5)
+            handed.append(time.monotonic())
+            return hook(state, bucket)
+
+        model.register_comm_hook(state, watched)
+        waits = False
+        for _ in range(4):
+            model(torch.ones(2, 520)).sum().backward()
+        waits, handed[:] = True, []
+        began = time.monotonic()
+        model(torch.ones(2, 520)).sum().backward()
+        assert len(handed) > 2
+        if rank == 0:
+            assert handed[-1] - began < 0.4
+            assert time.monotonic() - began > 0.4
+
+    ranks(2, work)
+
+
+def test_a_hook_that_fails_beside_backward_says_so_in_backward(ranks):
+    def work(rank):
+        model = DistributedDataParallel(net())
+        state = PowerSGDState(None, 1, start_powerSGD_iter=2, min_compression_rate=1)
+        model.register_comm_hook(state, powerSGD_hook)
+        for step in range(3):
+            gradients(model, rank, step)
+        state.second = {key: value[:3] for key, value in state.second.items()}
+        with pytest.raises(RuntimeError, match="matmul"):
+            gradients(model, rank, 3)
 
     ranks(2, work)
 

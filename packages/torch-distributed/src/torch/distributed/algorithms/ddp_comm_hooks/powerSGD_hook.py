@@ -1,10 +1,9 @@
 """Gradients as products of thin matrices (Vogels 2019, PowerSGD): far fewer bytes, and what is lost comes next time."""
 
 import torch
-from torch.futures import Future
 
 from ... import _collectives as collectives
-from ... import _world as world
+from ._lane import lane_of
 from .default_hooks import allreduce_hook
 
 __all__ = ["PowerSGDState", "batched_powerSGD_hook", "powerSGD_hook"]
@@ -69,12 +68,6 @@ class PowerSGDState:
         )
 
 
-def _done(value):
-    future = Future()
-    future.set_result(value)
-    return future
-
-
 def _orthogonal(matrix, epsilon):
     """Orthonormal columns, by Gram and Schmidt; one that depends on those before it becomes zeros, not noise."""
     columns = []
@@ -106,17 +99,17 @@ def _compress(state, group, key, matrix):
     return first @ second.t()
 
 
-def _with_error(state, bucket):
-    """The gradients of a bucket with what earlier iterations lost."""
-    line = bucket.buffer()
-    if state.use_error_feedback and bucket.index() in state.errors:
-        line.add_(state.errors[bucket.index()])
-    return line
+def _with_error(state, index, line):
+    """The gradients of a bucket with what earlier iterations lost, and a copy of that."""
+    if state.use_error_feedback and index in state.errors:
+        line.add_(state.errors[index])
+    state.total_numel_before_compression += line.numel()
+    return line.clone()
 
 
-def _remember(state, bucket, before, after):
+def _remember(state, index, before, after):
     if state.use_error_feedback:
-        state.errors[bucket.index()] = before - after
+        state.errors[index] = before - after
 
 
 def _plain(state, bucket):
@@ -125,57 +118,57 @@ def _plain(state, bucket):
     return future
 
 
-@torch.no_grad()
 def powerSGD_hook(state: PowerSGDState, bucket):
-    """The average, each gradient that is worth it as a product of two thin matrices.
+    """The average, each gradient that is worth it as a product of two thin matrices; a future.
 
-    It waits for its collectives, so that sending does not go on beside backward.
+    What it computes and sends goes on beside backward, in a thread and over a group of its own.
     """
     if state.iter < state.start_powerSGD_iter:
         return _plain(state, bucket)
-    group = world.resolve(state.process_group)
-    line = _with_error(state, bucket)
-    before = line.clone()
-    state.total_numel_before_compression += line.numel()
+    state.iter += bucket.is_last()
+    return lane_of(state.process_group).put(_by_matrices, state, bucket.index(), bucket.buffer(), bucket.gradients())
+
+
+def _by_matrices(group, state, index, line, gradients):
+    before = _with_error(state, index, line)
     whole = []
-    for place, gradient in enumerate(bucket.gradients()):
+    for place, gradient in enumerate(gradients):
         matrix = gradient.reshape(gradient.shape[0], -1) if gradient.dim() > 1 else None
         n, m = (0, 0) if matrix is None else matrix.shape
         if matrix is None or (n + m) * state.matrix_approximation_rank * state.min_compression_rate >= n * m:
             whole.append(gradient)
         else:
-            gradient.copy_(_compress(state, group, (bucket.index(), place), matrix).view_as(gradient))
+            gradient.copy_(_compress(state, group, (index, place), matrix).view_as(gradient))
     if whole:
         rest = torch.cat([gradient.reshape(-1) for gradient in whole])
         state.total_numel_after_compression += rest.numel()
         collectives.all_reduce(rest.div_(group.size()), group=group)
         for gradient, mean in zip(whole, rest.split([g.numel() for g in whole]), strict=True):
             gradient.copy_(mean.view_as(gradient))
-    _remember(state, bucket, before, line)
+    _remember(state, index, before, line)
     if whole and state.use_error_feedback:  # these were sent exactly
-        error = state.errors[bucket.index()]
+        error = state.errors[index]
         start = line.data_ptr()
         for gradient in whole:
             at = (gradient.data_ptr() - start) // line.element_size()
             error[at : at + gradient.numel()].zero_()
-    state.iter += bucket.is_last()
-    return _done(line)
+    return line
 
 
-@torch.no_grad()
 def batched_powerSGD_hook(state: PowerSGDState, bucket):
     """As :func:`powerSGD_hook`, with all gradients of a bucket as one square matrix: quicker, and less exact."""
     if state.iter < state.start_powerSGD_iter:
         return _plain(state, bucket)
-    group = world.resolve(state.process_group)
-    line = _with_error(state, bucket)
-    before = line.clone()
-    state.total_numel_before_compression += line.numel()
+    state.iter += bucket.is_last()
+    return lane_of(state.process_group).put(_by_square, state, bucket.index(), bucket.buffer())
+
+
+def _by_square(group, state, index, line):
+    before = _with_error(state, index, line)
     side = 1
     while side * side < line.numel():
         side += 1
     square = torch.cat([line, line.new_zeros(side * side - line.numel())]).view(side, side)
-    line.copy_(_compress(state, group, bucket.index(), square).view(-1)[: line.numel()])
-    _remember(state, bucket, before, line)
-    state.iter += bucket.is_last()
-    return _done(line)
+    line.copy_(_compress(state, group, index, square).view(-1)[: line.numel()])
+    _remember(state, index, before, line)
+    return line

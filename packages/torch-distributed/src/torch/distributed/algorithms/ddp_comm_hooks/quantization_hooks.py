@@ -1,17 +1,16 @@
 """Gradients in 8 bits: each rank sends whole numbers from 0 to 255, and the scale and zero they are counted in."""
 
 import torch
-from torch.futures import Future
 
 from ... import _collectives as collectives
-from ... import _world as world
+from ._lane import lane_of
 
 __all__ = ["quantization_perchannel_hook", "quantization_pertensor_hook"]
 
 
-def _average_of_bytes(process_group, rows):
-    """The mean over all ranks of a matrix, of which each row travels in 8 bits with a scale and a lowest value."""
-    group = world.resolve(process_group)
+def _average_of_bytes(group, line, width):
+    """The mean over all ranks, of which each ``width`` elements travel in 8 bits with a scale and a lowest value."""
+    rows = torch.cat([line, line.new_zeros(-line.numel() % width)]).view(-1, width)
     low, high = rows.amin(1, keepdim=True), rows.amax(1, keepdim=True)
     scale = (high - low) / 255
     bytes_ = ((rows - low) / torch.where(scale > 0, scale, torch.ones_like(scale))).round().to(torch.uint8)
@@ -23,26 +22,15 @@ def _average_of_bytes(process_group, rows):
     total = torch.zeros_like(rows)
     for theirs, (their_scale, their_low) in zip(all_bytes, (s.split(1, 1) for s in all_settings), strict=True):
         total += theirs.to(rows.dtype) * their_scale + their_low
-    return total / group.size()
+    return line.copy_((total / group.size()).view(-1)[: line.numel()])
 
 
-def _done(value):
-    future = Future()
-    future.set_result(value)
-    return future
-
-
-@torch.no_grad()
 def quantization_pertensor_hook(process_group, bucket):
-    """The average, with one scale for a bucket."""
+    """The average, with one scale for a bucket; a future."""
     line = bucket.buffer()
-    return _done(line.copy_(_average_of_bytes(process_group, line.view(1, -1)).view(-1)))
+    return lane_of(process_group).put(_average_of_bytes, line, line.numel())
 
 
-@torch.no_grad()
 def quantization_perchannel_hook(process_group, bucket, bucket_size=512):
-    """The average, with a scale for each ``bucket_size`` elements."""
-    line = bucket.buffer()
-    short = -line.numel() % bucket_size
-    rows = torch.cat([line, line.new_zeros(short)]).view(-1, bucket_size)
-    return _done(line.copy_(_average_of_bytes(process_group, rows).view(-1)[: line.numel()]))
+    """The average, with a scale for each ``bucket_size`` elements; a future."""
+    return lane_of(process_group).put(_average_of_bytes, bucket.buffer(), bucket_size)
