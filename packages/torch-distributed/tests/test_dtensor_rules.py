@@ -8,7 +8,7 @@ import pytest
 import torch
 import torch.distributed as dist
 from torch import nn
-from torch.distributed.tensor import DTensor, Partial, Replicate, Shard, distribute_tensor
+from torch.distributed.tensor import DTensor, Partial, Replicate, Shard, distribute_module, distribute_tensor
 from torch.distributed.tensor.debug import CommDebugMode, refuse_wholes
 from torch.distributed.tensor.parallel import (
     ColwiseParallel,
@@ -80,6 +80,33 @@ CASES = [
     ("var", [(4, 6)], lambda x: x.var(1) + x.std(1, unbiased=False)),
     ("argmax", [(4, 6)], lambda x: x.argmax(-1)),
     ("cumsum", [(4, 6)], lambda x: x.cumsum(0)),
+    ("sort", [(4, 6)], lambda x: x.sort(-1).values + torch.sort(x, 0, descending=True)[0]),
+    ("sort, places", [(4, 5)], lambda x: torch.sort(x, descending=True).indices),
+    ("topk", [(4, 6)], lambda x: x.topk(2).values.sum(1) + torch.topk(x, 3, 1, largest=False)[0].sum(1)),
+    ("topk of a column", [(4, 6)], lambda x: x.topk(k=2, dim=0).indices),
+    ("kthvalue, mode", [(4, 6)], lambda x: x.kthvalue(2, 1)[0] + x.mode(1, True).values.squeeze(1)),
+    ("cummax", [(4, 6)], lambda x: x.cummax(1).values - torch.cummin(x, dim=0)[0]),
+    ("index_select", [(4, 6), PLACES[1]], lambda x, i: torch.index_select(x, 0, i)),
+    ("index, first dim", [(4, 6), WORDS % 4], lambda x, i: x[i]),
+    ("index, last dim", [(4, 6), PLACES[0]], lambda x, i: x[..., i]),
+    ("index, two tensors", [(4, 2, 6), PLACES, PLACES[1]], lambda x, i, j: x[i, :, j]),
+    ("index, side by side", [(2, 4, 6), PLACES, PLACES[:, :1]], lambda x, i, j: x[:, i, j]),
+    ("index among slices", [(2, 4, 6), PLACES[0]], lambda x, i: x[None, :, i, 1:3]),
+    ("index beside an int", [(2, 4, 6), PLACES[0]], lambda x, i: x[1, :, i]),
+    ("take_along_dim", [(4, 6), WORDS.repeat(2, 1) % 6], lambda x, i: torch.take_along_dim(x, i, 1)),
+    ("scatter", [(4, 6), PLACES, (2, 3)], lambda x, i, y: x.scatter(0, i, y)),
+    ("scatter of a number", [(4, 6), WORDS.repeat(2, 1) % 6], lambda x, i: torch.scatter(x, 1, i, 2.5)),
+    ("scatter_add", [(4, 6), WORDS.repeat(2, 1) % 6, (4, 4)], lambda x, i, y: x.scatter_add(-1, i, y)),
+    ("masked_fill", [(4, 6), (4, 6)], lambda x, y: x.masked_fill(y > 0, 2.0)),
+    ("repeat", [(4, 3)], lambda x: x.repeat(2, 1, 2)),
+    ("pad", [(4, 6)], lambda x: F.pad(x, (1, 2), value=3.0)),
+    ("glu", [(4, 6)], lambda x: F.glu(x, 1)),
+    ("norms along a dim", [(4, 6)], lambda x: x.norm(2, 1) + torch.linalg.vector_norm(x, 3, dim=-1)),
+    ("normalize", [(4, 6)], lambda x: F.normalize(x, dim=0)),
+    ("batch_norm", [(4, 6, 5), (6,), (6,)], lambda x, w, b: F.batch_norm(x, None, None, w, b, True)),
+    ("batch_norm of a table", [(4, 6)], lambda x: F.batch_norm(x, None, None, training=True)),
+    ("batch_norm, trained", [(4, 6, 2), (6,), (6,), (6,)], lambda x, m, w, b: F.batch_norm(x, m, m * m + 1, w, b)),
+    ("instance_norm", [(4, 2, 6)], lambda x: F.instance_norm(x)),
     ("flip, tril", [(4, 6)], lambda x: x.flip(0) + torch.tril(x, 1)),
     ("mutual broadcast", [(4, 1), (6,)], lambda x, y: x * y - y / (x + 9)),
     ("mse", [(4, 6), (4, 6)], F.mse_loss),
@@ -156,6 +183,26 @@ def test_rules_hold_on_meshes_of_two_dims_and_for_uneven_pieces(ranks, part):
                 compare(function, values, mesh, placements, (name, placements))
 
     ranks(4, work, limit=LIMIT - 10)
+
+
+def test_a_batch_in_pieces_moves_the_running_statistics_as_a_whole_one_does(ranks):
+    def work(rank):
+        mesh = dist.init_device_mesh("cpu", (3,))
+        layer, whole = nn.BatchNorm2d(2).double(), nn.BatchNorm2d(2).double()
+        distribute_module(layer, mesh)
+        for seed in range(3):
+            x = made((7, 2, 3, 3), seed) + seed
+            with refuse_wholes():
+                y = layer(distribute_tensor(x, mesh, [Shard(0)]))
+            assert torch.allclose(y.full_tensor(), whole(x), rtol=1e-10)
+        assert torch.allclose(layer.running_mean.full_tensor(), whole.running_mean, rtol=1e-10)
+        assert torch.allclose(layer.running_var.full_tensor(), whole.running_var, rtol=1e-10)
+        layer.eval(), whole.eval()
+        with refuse_wholes():
+            y = layer(distribute_tensor(x, mesh, [Shard(2)]))
+        assert torch.allclose(y.full_tensor(), whole(x), rtol=1e-10)
+
+    ranks(3, work)
 
 
 def test_columns_and_rows_of_layers_send_what_they_have_to(ranks):

@@ -4,11 +4,13 @@ import torch
 from torch._pytree import tree_iter, tree_map_only
 
 from .. import _collectives as collectives
-from . import _debug, _dims, _losses, _plans, _products, _rules, _views
+from . import _debug, _dims, _layers, _losses, _places, _plans, _products, _rules, _views
 from ._dtensor import DTensor, wrap
 from ._layout import Spec, local_layout
 from ._redistribute import Enter, redistribute
 from .placement_types import Partial, Replicate, Shard
+
+TABLES = (_products.PRODUCTS, _dims.DIMS, _places.PLACES, _layers.LAYERS, _losses.LOSSES)
 
 
 def call(func, args, kwargs):
@@ -44,7 +46,9 @@ def call(func, args, kwargs):
 
 def _on_pieces(name, func, args, kwargs):
     """By the rule of an operator; None where there is none, or none for these arguments."""
-    rule = _products.PRODUCTS.get(name) or _dims.DIMS.get(name) or _losses.LOSSES.get(name)
+    rule = next((table[name] for table in TABLES if name in table), None)
+    if name == "__getitem__" and leaves_of(DTensor, list(args[1:])):
+        rule = _places.indexed
     if rule is None and name in _views.VIEWS:
         rule = _views.VIEWS[name](func)
     if rule is None:

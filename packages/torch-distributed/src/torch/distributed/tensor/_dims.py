@@ -1,4 +1,4 @@
-"""Operators along some dims, which stay whole, or are summed over: softmax, norms of layers, sums, sorting, tables."""
+"""Operators along some dims, which stay whole, or are summed over: softmax, norms of layers, sums, tables."""
 
 import math
 
@@ -197,18 +197,6 @@ def _by_rows(index, weight, size, padding_idx):
     return wrap(made, Spec(mesh, tuple(placements), torch.Size(size)))
 
 
-def gather(x, dim, index, **kwargs):
-    """Along a dim that is whole, at the places of an index that lies as the tensor does."""
-    if kwargs or len(index._spec.shape) != len(x._spec.shape):
-        return None
-    shape = index._spec.shape
-    own = tuple(
-        label if x._spec.shape[i] == n else None
-        for i, (label, n) in enumerate(zip(_without(x, dim), shape, strict=True))
-    )
-    return carry_out(Plan([x, index], [own, own], [(shape, own)], lambda x, index: torch.gather(x, dim, index)))
-
-
 DIMS = {
     "softmax": _along(torch.softmax),
     "log_softmax": _along(torch.log_softmax),
@@ -224,7 +212,6 @@ DIMS = {
     "layer_norm": layer_norm,
     "group_norm": group_norm,
     "embedding": lambda weight, index, *rest, **more: embedding(index, weight, *rest, **more),
-    "gather": gather,
     "sum": _reduction(_sum, summed=True),
     "mean": _reduction(_mean, summed=True),
     "nansum": _reduction(lambda piece, *rest: _sum(piece.nan_to_num(nan=0.0), *rest), summed=True),

@@ -58,6 +58,7 @@ POINTWISE = frozenset(
         "logical_not",
         "logical_or",
         "lt",
+        "masked_fill",
         "maximum",
         "minimum",
         "mul",
