@@ -1,5 +1,12 @@
 """Streams and events of whatever accelerator there is: none, so that making one says so."""
 
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
 NONE = "no accelerator is available: on the CPU operators run in the order in which they are called"
 
 
@@ -11,12 +18,14 @@ class Stream:
     RuntimeError: torch.Stream: no accelerator is available: on the CPU operators run in the order in which they are called
     """
 
-    def __new__(cls, device=None, *, priority=0):
+    def __new__(cls, device: Any = None, *, priority: int = 0) -> Any:
         raise RuntimeError(f"torch.{cls.__name__}: {NONE}")
 
 
 class Event:
     """A moment in the work of an accelerator. Raises RuntimeError: there is none."""
 
-    def __new__(cls, device=None, *, enable_timing=False, blocking=False, interprocess=False):
+    def __new__(
+        cls, device: Any = None, *, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False
+    ) -> Any:
         raise RuntimeError(f"torch.{cls.__name__}: {NONE}")

@@ -10,8 +10,9 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import torch
+    from typing import Any
 
+    import torch
 
 #: what needs an accelerator
 ABSENT = (
@@ -44,6 +45,11 @@ def _absent(name):
     needs_one.__name__ = needs_one.__qualname__ = name
     needs_one.__doc__ = "RuntimeError: there is no accelerator."
     return needs_one
+
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any: ...
 
 
 globals().update((name, _absent(name)) for name in ABSENT)

@@ -7,13 +7,22 @@ import types
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Generic, TypeVar
+
+    _T = TypeVar("_T")
+
+    class _Of(Generic[_T]): ...
+
+else:
+
+    class _Of:
+        __class_getitem__ = classmethod(types.GenericAlias)
 
 
 __all__ = ["Future", "collect_all", "wait_all"]
 
 
-class Future:
+class Future(_Of["_T"]):
     """A value that another thread will set.
 
     >>> future = torch.futures.Future()
@@ -23,25 +32,23 @@ class Future:
     (6, True)
     """
 
-    __class_getitem__ = classmethod(types.GenericAlias)
-
     def __init__(self, *, devices: Any = None) -> None:
         self._changed = threading.Condition()
         self._done = False
         self._value = self._error = None
         self._callbacks = []
 
-    def done(self) -> Any:
+    def done(self) -> bool:
         """Whether the value, or an error in its place, is there."""
         return self._done
 
-    def wait(self) -> Any:
+    def wait(self) -> _T:
         """Wait for the value and return it, or raise the error that was set in its place."""
         with self._changed:
             self._changed.wait_for(lambda: self._done)
         return self.value()
 
-    def value(self) -> Any:
+    def value(self) -> _T:
         """The value, which must be there; RuntimeError otherwise."""
         if not self._done:
             raise RuntimeError("Future.value: the future has no result yet; wait() waits for it")

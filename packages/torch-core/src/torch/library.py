@@ -10,6 +10,8 @@ A function runs as it was written (there is no compiler); tensors of device "met
 What is registered for an operator may come before its definition.
 """
 
+from __future__ import annotations
+
 import functools
 import re
 import warnings
@@ -18,6 +20,14 @@ import weakref
 from . import _C, _registered
 from ._registered import DEVICE_KEYS, KEYS, Operator, Packet
 from ._schemas import infer_schema
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, TypeVar, overload
+
+    _F = TypeVar("_F", bound=Callable[..., Any])
+
 
 __all__ = [
     "CustomOpDef", "Library", "custom_op", "define", "fallthrough_kernel", "get_ctx", "get_kernel", "impl", "impl_abstract",
@@ -28,7 +38,7 @@ __all__ = [
 RESERVED = {"prim", "aten"}
 
 
-def fallthrough_kernel():
+def fallthrough_kernel() -> Any:
     """Stands for "go on as if nothing was registered for this key" in :meth:`Library.impl`."""
     raise NotImplementedError("fallthrough_kernel stands for a function in Library.impl and is not called")
 
@@ -47,7 +57,7 @@ class Library:
     tensor([4.])
     """
 
-    def __init__(self, ns, kind, dispatch_key=""):
+    def __init__(self, ns: str, kind: str, dispatch_key: str = "") -> None:
         if kind not in ("IMPL", "DEF", "FRAGMENT"):
             raise ValueError(f"Unsupported kind: {kind}; a Library is of kind 'IMPL', 'DEF' or 'FRAGMENT'")
         if ns in RESERVED and kind == "DEF":
@@ -56,10 +66,10 @@ class Library:
         self._defined, self._implemented = [], []
         self._end = weakref.finalize(self, _forget, self._defined, self._implemented)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Library(kind={self.kind}, ns={self.ns}, dispatch_key={self.dispatch_key})>"
 
-    def define(self, schema, alias_analysis="", *, tags=()):
+    def define(self, schema: str, alias_analysis: str = "", *, tags: Any = ()) -> Any:
         """A new operator by its schema; gives its name."""
         if alias_analysis not in ("", "FROM_SCHEMA", "CONSERVATIVE"):
             raise RuntimeError(f"Invalid alias_analysis type {alias_analysis}")
@@ -69,7 +79,15 @@ class Library:
         self._defined.append(operator)
         return operator._schema.full_name
 
-    def impl(self, op_name, fn, dispatch_key="", *, with_keyset=False, allow_override=False):
+    def impl(
+        self,
+        op_name: str,
+        fn: Callable[..., Any],
+        dispatch_key: str = "",
+        *,
+        with_keyset: bool = False,
+        allow_override: bool = False,
+    ) -> None:
         """The function of an operator for a key: a device ("CPU", "CUDA", "Meta"), all of them
         ("CompositeExplicitAutograd", "CompositeImplicitAutograd") or tensors that require gradients ("Autograd"). It
         takes the place of an earlier one, with ``allow_override`` or without, as in 2.13.
@@ -93,14 +111,14 @@ class Library:
         _registered.note(qualified, kernels={key: fn})
         self._implemented.append((qualified, key, fn))
 
-    def fallback(self, fn, dispatch_key="", *, with_keyset=False):
+    def fallback(self, fn: Callable[..., Any], dispatch_key: str = "", *, with_keyset: bool = False) -> Any:
         """Raises NotImplementedError: a function for all operators at once does not exist here."""
         raise NotImplementedError("Library.fallback: one function for all operators is not part of this stack")
 
     def _register_fake(self, op_name, fn, _stacklevel=1, *, allow_override=False):
         _registered.note(f"{self.ns}::{op_name}", fake=fn)
 
-    def register_symm_mem_args(self, op_name, arg_names):
+    def register_symm_mem_args(self, op_name: str, arg_names: Any) -> None:
         """Names the arguments of an operator (its name or an overload of ``torch.ops``) that want memory which other GPUs
         reach. It takes the place of earlier names. Compilers that place tensors read it as ``symm_mem_args`` of the overload;
         eager calls take the tensors as they are, and so does ``torch.compile`` here.
@@ -199,7 +217,7 @@ def _decorates(register):
 _kept = []  # libraries whose registrations last as long as the process
 
 
-def define(qualname, schema=None, *, lib=None, tags=()):
+def define(qualname: str, schema: Any = None, *, lib: Any = None, tags: Any = ()) -> Any:
     """A new operator ``namespace::name`` with the schema ``(type argument, ...) -> type``; also a decorator of its function.
 
     >>> torch.library.define("doc3::add_one", "(Tensor x) -> Tensor")
@@ -229,7 +247,7 @@ def define(qualname, schema=None, *, lib=None, tags=()):
     return None
 
 
-def impl(qualname, types, func=None, *, lib=None):
+def impl(qualname: str, types: Any, func: Callable[..., Any] | None = None, *, lib: Any = None) -> Any:
     """The function of an operator for some devices: a name such as "cpu", several, "default" for all, or a dispatch key."""
     if isinstance(qualname, Library):  # @impl(lib, "name", "CPU")
         library, name, key = qualname, types, func
@@ -257,7 +275,9 @@ def impl(qualname, types, func=None, *, lib=None):
 
 
 @_decorates
-def register_fake(op, func, /, *, lib=None, _stacklevel=1, allow_override=True):
+def register_fake(
+    op: str, func: Callable[..., Any], /, *, lib: Any = None, _stacklevel: int = 1, allow_override: bool = True
+) -> None:
     """What the operator makes of tensors on device "meta": shapes and dtypes without values. Also a decorator.
 
     >>> @torch.library.custom_op("doc4::rows", mutates_args=())
@@ -272,19 +292,21 @@ def register_fake(op, func, /, *, lib=None, _stacklevel=1, allow_override=True):
     _registered.note(_qualified(op), fake=func)
 
 
-def impl_abstract(qualname, func=None, *, lib=None, _stacklevel=1):
+def impl_abstract(
+    qualname: str, func: Callable[..., Any] | None = None, *, lib: Any = None, _stacklevel: int = 1
+) -> Any:
     """The name that :func:`register_fake` had before; it warns."""
     warnings.warn("impl_abstract was renamed to register_fake", FutureWarning, stacklevel=2)
     return register_fake(qualname, func=func)
 
 
 @_decorates
-def register_kernel(op, device_types, func, /, *, lib=None):
+def register_kernel(op: str, device_types: Any, func: Callable[..., Any], /, *, lib: Any = None) -> None:
     """The operator's function for a device, several of them, or None for all. Also a decorator."""
     impl(_qualified(op), "default" if device_types is None else device_types, func, lib=lib)
 
 
-def register_autograd(op, backward, /, *, setup_context=None, lib=None):
+def register_autograd(op: str, backward: Any, /, *, setup_context: Any = None, lib: Any = None) -> None:
     """The operator's derivative.
 
     ``setup_context(ctx, inputs, output)`` saves what ``backward(ctx, *grads)`` needs, which gives a gradient, or None, for
@@ -314,7 +336,7 @@ def register_autograd(op, backward, /, *, setup_context=None, lib=None):
     _registered.note(qualified, backward=backward, setup_context=setup_context)
 
 
-def register_autocast(op, device_type, cast_inputs, /, *, lib=None):
+def register_autocast(op: str, device_type: Any, cast_inputs: Any, /, *, lib: Any = None) -> None:
     """Floating point arguments of the operator become ``cast_inputs`` where autocast is on for the device."""
     if device_type not in ("cpu", "cuda"):
         raise ValueError(f"register_autocast: the device is 'cpu' or 'cuda', got {device_type!r}")
@@ -324,7 +346,7 @@ def register_autocast(op, device_type, cast_inputs, /, *, lib=None):
 
 
 @_decorates
-def register_vmap(op, func, /, *, lib=None):
+def register_vmap(op: str, func: Callable[..., Any], /, *, lib: Any = None) -> None:
     """A rule for :func:`torch.func.vmap`: ``func(info, in_dims, *args)`` returns the result and its ``out_dims``.
 
     ``info`` has ``batch_size`` and ``randomness``; ``in_dims`` says of each argument where its batch is, or None. Without a
@@ -334,7 +356,9 @@ def register_vmap(op, func, /, *, lib=None):
 
 
 @_decorates
-def register_torch_dispatch(op, torch_dispatch_class, func, /, *, lib=None):
+def register_torch_dispatch(
+    op: str, torch_dispatch_class: Any, func: Callable[..., Any], /, *, lib: Any = None
+) -> None:
     """What a class with ``__torch_dispatch__``, or a mode of it, makes of the operator: ``func(cls, op, types, args,
     kwargs)``, or with the mode as its first argument. Also a decorator.
     """
@@ -343,14 +367,14 @@ def register_torch_dispatch(op, torch_dispatch_class, func, /, *, lib=None):
     _registered.note(_qualified(op), dispatch_rules={torch_dispatch_class: func})
 
 
-def get_ctx():
+def get_ctx() -> Any:
     """Raises RuntimeError: sizes that are only known from values do not exist here."""
     raise RuntimeError(
         "get_ctx() can only be called inside of a function of register_fake that a compiler runs: there is none"
     )
 
 
-def get_kernel(op, dispatch_key):
+def get_kernel(op: str, dispatch_key: Any) -> Any:
     """The function that was registered for a key, with ``call_boxed(keys, *args)``; RuntimeError when there is none."""
     operator = _registered.find(_qualified(op))
     key = _key(dispatch_key)
@@ -373,7 +397,7 @@ class _Kernel:
 class CustomOpDef:
     """An operator made of a function by :func:`custom_op`: callable, and open to further registrations."""
 
-    def __init__(self, namespace, name, schema, fn, tags=()):
+    def __init__(self, namespace: Any, name: str, schema: Any, fn: Callable[..., Any], tags: Any = ()) -> None:
         self._namespace, self._name, self._schema, self._init_fn = namespace, name, schema, fn
         self._lib = Library(namespace, "FRAGMENT")
         old = _registered.find(f"{namespace}::{name}")
@@ -389,13 +413,13 @@ class CustomOpDef:
     def _qualname(self):
         return f"{self._namespace}::{self._name}"
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<CustomOpDef({self._qualname})>"
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._opoverload(*args, **kwargs)
 
-    def register_kernel(self, device_types, fn=None, /):
+    def register_kernel(self, device_types: Any, fn: Callable[..., Any] | None = None, /) -> Any:
         """The function for a device, several, or None for all; also a decorator."""
 
         def register(function):
@@ -413,30 +437,30 @@ class CustomOpDef:
 
         return register if fn is None else register(fn)
 
-    def register_fake(self, fn, /):
+    def register_fake(self, fn: _F, /) -> _F:
         """What the operator makes of tensors on device "meta"; also a decorator."""
         self._opoverload.fake = fn
         return fn
 
-    def register_autograd(self, backward, /, *, setup_context=None):
+    def register_autograd(self, backward: Any, /, *, setup_context: Any = None) -> None:
         """The derivative, as :func:`torch.library.register_autograd` takes it."""
         register_autograd(self, backward, setup_context=setup_context)
 
-    def register_vmap(self, func=None):
+    def register_vmap(self, func: Callable[..., Any] | None = None) -> Any:
         """A rule for vmap, as :func:`torch.library.register_vmap` takes it; also a decorator."""
         return register_vmap(self) if func is None else register_vmap(self, func)
 
-    def register_autocast(self, device_type, cast_inputs):
+    def register_autocast(self, device_type: Any, cast_inputs: Any) -> None:
         """The dtype of floating point arguments under autocast."""
         register_autocast(self, device_type, cast_inputs)
 
-    def register_torch_dispatch(self, torch_dispatch_class, fn=None, /):
+    def register_torch_dispatch(self, torch_dispatch_class: Any, fn: Callable[..., Any] | None = None, /) -> Any:
         """What a class with ``__torch_dispatch__`` makes of the operator; also a decorator."""
         if fn is None:
             return register_torch_dispatch(self, torch_dispatch_class)
         return register_torch_dispatch(self, torch_dispatch_class, fn)
 
-    def set_kernel_enabled(self, device_type, enabled=True):
+    def set_kernel_enabled(self, device_type: Any, enabled: bool = True) -> Any:
         """A block in which the function of a device is, or is not, left out in favour of the one for all."""
         from contextlib import contextmanager
 
@@ -473,7 +497,42 @@ def _checked(operator, function):
     return run
 
 
-def custom_op(name, fn=None, /, *, mutates_args, device_types=None, schema=None, tags=None):
+if TYPE_CHECKING:
+
+    @overload
+    def custom_op(
+        name: str,
+        fn: Callable[..., Any],
+        /,
+        *,
+        mutates_args: Any,
+        device_types: Any = None,
+        schema: Any = None,
+        tags: Any = None,
+    ) -> CustomOpDef: ...
+    @overload
+    def custom_op(
+        name: str,
+        fn: None = None,
+        /,
+        *,
+        mutates_args: Any,
+        device_types: Any = None,
+        schema: Any = None,
+        tags: Any = None,
+    ) -> Callable[[Callable[..., Any]], CustomOpDef]: ...
+
+
+def custom_op(
+    name: str,
+    fn: Callable[..., Any] | None = None,
+    /,
+    *,
+    mutates_args: Any,
+    device_types: Any = None,
+    schema: Any = None,
+    tags: Any = None,
+) -> Any:
     """Make a function an operator ``namespace::name``; also a decorator.
 
     ``mutates_args`` names the arguments that it writes to, or is "unknown". ``device_types`` restricts it to devices;
@@ -497,7 +556,7 @@ def custom_op(name, fn=None, /, *, mutates_args, device_types=None, schema=None,
     return make if fn is None else make(fn)
 
 
-def triton_op(name, fn=None, /, *, mutates_args, schema=None):
+def triton_op(name: str, fn: Callable[..., Any] | None = None, /, *, mutates_args: Any, schema: Any = None) -> Any:
     """:func:`custom_op` whose function gradients pass through: it consists of operators and kernels of Triton."""
 
     def make(function):
@@ -508,12 +567,21 @@ def triton_op(name, fn=None, /, *, mutates_args, schema=None):
     return make if fn is None else make(fn)
 
 
-def wrap_triton(triton_kernel, /):
+def wrap_triton(triton_kernel: Any, /) -> Any:
     """The kernel itself: no compiler has to see it."""
     return triton_kernel
 
 
-def opcheck(op, args, kwargs=None, *, test_utils=None, raise_exception=True, atol=None, rtol=None):
+def opcheck(
+    op: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any] | None = None,
+    *,
+    test_utils: Any = None,
+    raise_exception: bool = True,
+    atol: Any = None,
+    rtol: Any = None,
+) -> Any:
     """Run an operator on examples and say of each check "SUCCESS" or what is wrong.
 
     "test_schema": arguments that the schema does not mark stay as they are; "test_faketensor": device "meta" gives the

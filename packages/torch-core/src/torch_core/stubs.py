@@ -2,8 +2,8 @@
 
     python -m torch_core.stubs torch/__init__.pyi
 
-writes the stubs of torch.fft, torch.linalg and torch.special, whose operators are rows too, into the same folder. What is
-not a row (constructors, settings, methods written in Python) is taken from the living module with its annotations; the few
+writes the stubs of torch.fft, torch.linalg and torch.special, whose operators are rows too, into the same folder, and below
+backends/ those of the modules of settings, which are no files. What is not a row (constructors, settings, methods written in Python) is taken from the living module with its annotations; the few
 names whose types users lean on and which have none are written out in _stub_text.py.
 """
 
@@ -326,12 +326,14 @@ def stub(torch) -> str:
             )
             lines.append(f"{name}: {known}")
     lines += [f"{t}Tensor: Any" for t in _names.TYPED if f"{t}Tensor" not in names]
+    casts = "\n".join(f"    def {n}(self) -> _storage.TypedStorage: ..." for n in ("float", "int"))
+    lines += [f"class {t}Storage(_storage.TypedStorage):\n{casts}" for t in _names.TYPED]
     parts = [f"from . import {part} as {part}" for part in {**_parts.PARTS, **_parts.FACES}]
     held = {
         name: f"{part}.functional" if name in _names.FUNCTIONAL else part for name, part in _names.ATTRIBUTES.items()
     }
     parts += [f"from .{module} import {name} as {name}" for name, module in held.items()]
-    parts += ["from .utils import hub as hub", "from . import serialize as serialization"]
+    parts += [f"from . import {name} as {name}" for name in _parts.ALIASES if name[0] != "_" and "." not in name]
     version = "__version__: builtins.str\n__all__: builtins.list[builtins.str]\n"
     imports = "\n".join(sorted([*parts, *modules, "from . import storage as _storage"]))
     body = "\n".join([CLASSES, *sorted(named.values()), *tensor, "", *lines])
@@ -356,6 +358,33 @@ def of_module(module) -> str:
     return head + "\n" + "\n".join([*sorted(named.values()), *lines]) + "\n"
 
 
+def of_settings(module) -> str:
+    """The stub of a module of settings, such as ``torch.backends.cudnn``."""
+    lines = ["import builtins", "from typing import Any", ""]
+    for name, value in sorted(vars(module).items()):
+        owner = type(value)
+        if name.startswith("__") or inspect.isclass(value):
+            continue
+        if callable(value):
+            lines.append(by_hand(name, value, False))
+        else:
+            lines.append(f"{name}: " + (f"builtins.{owner.__name__}" if owner in (bool, int, str) else "Any"))
+    lines += [
+        f"class {name}:\n    def __init__(self, *args: Any, **kwargs: Any) -> None: ..." for name in classes_of(module)
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def classes_of(module) -> list[str]:
+    return sorted(n for n, v in vars(module).items() if inspect.isclass(v) and not n.startswith("__"))
+
+
+def settings(torch) -> dict[str, str]:
+    """The stubs of the modules of settings in torch.backends, by name of file."""
+    held = {n: v for n, v in sorted(vars(torch.backends).items()) if inspect.ismodule(v) and not v.__spec__}
+    return {f"{name}.pyi": of_settings(module) for name, module in held.items()}
+
+
 def main() -> None:
     if len(sys.argv) != 2:
         sys.exit(__doc__)
@@ -365,6 +394,9 @@ def main() -> None:
     out.write_text(stub(torch))
     for name in MODULES:
         out.with_name(f"{name}.pyi").write_text(of_module(getattr(torch, name)))
+    out.with_name("backends").mkdir(exist_ok=True)
+    for name, text in settings(torch).items():
+        out.with_name("backends").joinpath(name).write_text(text)
 
 
 if __name__ == "__main__":

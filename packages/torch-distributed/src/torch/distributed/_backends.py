@@ -1,5 +1,7 @@
 """The names of backends and what stands behind each."""
 
+from __future__ import annotations
+
 from functools import cache
 from importlib.util import find_spec
 
@@ -27,7 +29,7 @@ class Backend(str):
     default_device_backend_map = {"cpu": "gloo"}
     _plugins: dict = {}
 
-    def __new__(cls, name):
+    def __new__(cls, name: str) -> Backend:
         if not isinstance(name, str):
             raise ValueError(f"Backend constructor parameter must be string-ish: {name!r}")
         value = name.lower()

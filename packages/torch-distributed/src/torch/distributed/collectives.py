@@ -2,15 +2,24 @@
 """The collectives under the name of their module of 2017, and as they were called then: ranks come as ``src_rank`` and
 ``dst_rank``, and who gathers or scatters calls another function than the others."""
 
+from __future__ import annotations
+
 from . import _collectives as _now
 from ._collectives import *
 from ._reduce import ReduceOp, reduce_op  # noqa: F401
 from ._world import get_rank, get_world_size, group, new_group  # noqa: F401
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from torch import Tensor
+
+
 get_num_processes = get_world_size
 
 
-def all_gather(tensors, tensor, group=None):
+def all_gather(tensors: Any, tensor: Tensor, group: Any = None) -> Any:
     """The tensors of all ranks, written into the tensors of a list.
 
     >>> dist = torch.distributed
@@ -24,7 +33,7 @@ def all_gather(tensors, tensor, group=None):
     return _now.all_gather(tensors, tensor, group)
 
 
-def broadcast(tensor, src_rank, group=None):
+def broadcast(tensor: Tensor, src_rank: Any, group: Any = None) -> Any:
     """The tensor of one rank, written into those of the others.
 
     >>> dist = torch.distributed
@@ -38,7 +47,7 @@ def broadcast(tensor, src_rank, group=None):
     return _now.broadcast(tensor, src_rank, group)
 
 
-def reduce(tensor, dst_rank, op=ReduceOp.SUM, group=None):
+def reduce(tensor: Tensor, dst_rank: Any, op: str = ReduceOp.SUM, group: Any = None) -> Any:
     """The reduction of all ranks' tensors, written into that of one rank.
 
     >>> dist = torch.distributed
@@ -52,7 +61,7 @@ def reduce(tensor, dst_rank, op=ReduceOp.SUM, group=None):
     return _now.reduce(tensor, dst_rank, op, group)
 
 
-def gather_send(tensor, dst_rank, group=None):
+def gather_send(tensor: Tensor, dst_rank: Any, group: Any = None) -> Any:
     """Give a tensor to the rank that calls `gather_recv`.
 
     >>> dist = torch.distributed
@@ -64,7 +73,7 @@ def gather_send(tensor, dst_rank, group=None):
     return _now.gather(tensor, None, dst_rank, group)
 
 
-def gather_recv(tensors, tensor, group=None):
+def gather_recv(tensors: Any, tensor: Tensor, group: Any = None) -> Any:
     """Take the tensors of all ranks into a list.
 
     >>> dist = torch.distributed
@@ -78,7 +87,7 @@ def gather_recv(tensors, tensor, group=None):
     return _now.gather(tensor, tensors, get_rank(), group)
 
 
-def scatter_send(tensors, tensor, group=None):
+def scatter_send(tensors: Any, tensor: Tensor, group: Any = None) -> Any:
     """Give each rank one tensor of a list, and take one's own.
 
     >>> dist = torch.distributed
@@ -92,7 +101,7 @@ def scatter_send(tensors, tensor, group=None):
     return _now.scatter(tensor, tensors, get_rank(), group)
 
 
-def scatter_recv(tensor, src_rank, group=None):
+def scatter_recv(tensor: Tensor, src_rank: Any, group: Any = None) -> Any:
     """Take a tensor from the rank that calls `scatter_send`.
 
     >>> dist = torch.distributed
@@ -104,7 +113,7 @@ def scatter_recv(tensor, src_rank, group=None):
     return _now.scatter(tensor, None, src_rank, group)
 
 
-def send(tensor, dst_rank):
+def send(tensor: Tensor, dst_rank: Any) -> Any:
     """Send a tensor, and wait until it has left.
 
     >>> dist = torch.distributed
@@ -116,7 +125,7 @@ def send(tensor, dst_rank):
     return _now.send(tensor, dst_rank)
 
 
-def recv(tensor, src_rank=None):
+def recv(tensor: Tensor, src_rank: Any = None) -> Any:
     """Take a tensor from a rank, or from whichever sends first; gives the rank.
 
     >>> dist = torch.distributed
@@ -128,7 +137,7 @@ def recv(tensor, src_rank=None):
     return _now.recv(tensor, src_rank)
 
 
-def isend(tensor, dst_rank):
+def isend(tensor: Tensor, dst_rank: Any) -> Any:
     """Begin to send a tensor; the result tells when it has left.
 
     >>> dist = torch.distributed
@@ -140,7 +149,7 @@ def isend(tensor, dst_rank):
     return _now.isend(tensor, dst_rank)
 
 
-def irecv(tensor, src_rank):
+def irecv(tensor: Tensor, src_rank: Any) -> Any:
     """Begin to take a tensor from a rank; the result tells when it is there.
 
     >>> dist = torch.distributed

@@ -1,11 +1,18 @@
 """Ranks in a grid, with a group of processes along each of its dims."""
 
+from __future__ import annotations
+
 import math
 import weakref
 
 import torch
 
 from . import _world as world
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 __all__ = ["DeviceMesh", "init_device_mesh"]
 
@@ -25,7 +32,16 @@ class DeviceMesh:
 
     mesh: torch.Tensor | None = None  # the ranks, in their shape
 
-    def __init__(self, device_type, mesh=None, *, mesh_dim_names=None, backend_override=None, _init_backend=True, **_):
+    def __init__(
+        self,
+        device_type: Any,
+        mesh: Any = None,
+        *,
+        mesh_dim_names: tuple[str, ...] | None = None,
+        backend_override: Any = None,
+        _init_backend: bool = True,
+        **_: Any,
+    ) -> None:
         if device_type != "cpu":
             raise ValueError(f"DeviceMesh: device_type must be 'cpu', got {device_type!r}")
         self.device_type = device_type
@@ -66,7 +82,7 @@ class DeviceMesh:
         """The sizes of the dims."""
         return tuple(self.mesh.shape)
 
-    def size(self, mesh_dim=None) -> int:
+    def size(self, mesh_dim: Any = None) -> int:
         """The number of ranks, or of those along a dim."""
         return self.mesh.numel() if mesh_dim is None else self.mesh.shape[self._dim(mesh_dim)]
 
@@ -77,7 +93,7 @@ class DeviceMesh:
             raise KeyError(f"DeviceMesh: no dim is called {name!r}; there are {self.mesh_dim_names}")
         return self.mesh_dim_names.index(name)
 
-    def get_group(self, mesh_dim=None):
+    def get_group(self, mesh_dim: Any = None) -> Any:
         """The process group along a dim, which is needed where there are several."""
         if mesh_dim is None and self.ndim > 1:
             raise RuntimeError(f"DeviceMesh.get_group: of {self.ndim} dims, which? Give mesh_dim")
@@ -94,15 +110,15 @@ class DeviceMesh:
         """Our global rank."""
         return world.get_rank()
 
-    def get_local_rank(self, mesh_dim=None) -> int:
+    def get_local_rank(self, mesh_dim: Any = None) -> int:
         """Our place along a dim."""
         return world.get_rank(self.get_group(mesh_dim))
 
-    def get_coordinate(self):
+    def get_coordinate(self) -> Any:
         """Our place in the mesh, or None."""
         return self._coordinate
 
-    def __getitem__(self, names):
+    def __getitem__(self, names: Any) -> Any:
         """The part of the mesh that we are in along some of its dims."""
         dims = [self._dim(name) for name in ((names,) if isinstance(names, str) else names)]
         if self._coordinate is None:
@@ -123,7 +139,9 @@ class DeviceMesh:
         return self if self._parent is None else self._parent._get_root_mesh()
 
     @staticmethod
-    def from_group(group, device_type="cpu", mesh=None, *, mesh_dim_names=None):
+    def from_group(
+        group: Any, device_type: str = "cpu", mesh: Any = None, *, mesh_dim_names: tuple[str, ...] | None = None
+    ) -> Any:
         """The mesh of existing groups: of one dim, or with a list of one group for each dim of ``mesh``, the ranks."""
         groups = list(group) if isinstance(group, (list, tuple)) else [group]
         own = [world.get_process_group_ranks(one) for one in groups]
@@ -156,32 +174,32 @@ class DeviceMesh:
     def _name(self):
         return self.device_type, str(self.mesh.tolist()), self.mesh_dim_names
 
-    def __reduce__(self):
+    def __reduce__(self) -> Any:
         return _again, (self.device_type, self.mesh.tolist(), self.mesh_dim_names)
 
-    def __enter__(self):
+    def __enter__(self) -> Any:
         _current.append(self)
         return self
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: Any) -> Any:
         _current.pop()
 
-    def __eq__(self, other):
+    def __eq__(self, other: Any) -> bool:
         return isinstance(other, DeviceMesh) and (self.mesh.tolist(), self.mesh_dim_names) == (
             other.mesh.tolist(),
             other.mesh_dim_names,
         )
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         return hash((tuple(self.mesh.flatten().tolist()), self.shape, self.mesh_dim_names))
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         names = "" if self.mesh_dim_names is None else f", mesh_dim_names={self.mesh_dim_names}"
         return f"DeviceMesh({self.device_type!r}, {self.mesh.tolist()}{names})"
 
 
 _current: list = []
-_known: "weakref.WeakValueDictionary[tuple, DeviceMesh]" = weakref.WeakValueDictionary()
+_known: weakref.WeakValueDictionary[tuple, DeviceMesh] = weakref.WeakValueDictionary()
 
 
 def _again(device_type, ranks, names):
@@ -198,7 +216,9 @@ def current_mesh() -> DeviceMesh:
     return _current[-1]
 
 
-def init_device_mesh(device_type, mesh_shape, *, mesh_dim_names=None, backend_override=None) -> DeviceMesh:
+def init_device_mesh(
+    device_type: Any, mesh_shape: Any, *, mesh_dim_names: tuple[str, ...] | None = None, backend_override: Any = None
+) -> DeviceMesh:
     """All ranks in a grid of a shape; the default group is set up if it is not yet."""
     if not world.is_initialized():
         world.init_process_group()

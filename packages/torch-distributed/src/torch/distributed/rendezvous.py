@@ -1,5 +1,7 @@
 """From ``init_method`` to a store: ``env://``, ``tcp://host:port``, ``file:///path``, and schemes of one's own."""
 
+from __future__ import annotations
+
 import os
 from urllib.parse import parse_qs, urlparse
 
@@ -7,12 +9,17 @@ from . import _cluster
 from ._stores import FileStore, PrefixStore, TCPStore
 from ._stores.base import DEFAULT_TIMEOUT
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
 __all__ = ["register_rendezvous_handler", "rendezvous"]
 
 _handlers: dict = {}
 
 
-def register_rendezvous_handler(scheme: str, handler) -> None:
+def register_rendezvous_handler(scheme: str, handler: Any) -> None:
     """Let ``handler(url, timeout=..., **kwargs)``, a generator of (store, rank, world_size), serve urls of a scheme.
 
     >>> def alone(url, timeout=None, **kwargs):
@@ -29,7 +36,7 @@ def register_rendezvous_handler(scheme: str, handler) -> None:
     _handlers[scheme] = handler
 
 
-def rendezvous(url: str, rank: int = -1, world_size: int = -1, **kwargs):
+def rendezvous(url: str, rank: int = -1, world_size: int = -1, **kwargs: Any) -> Any:
     """A generator whose first value is (store, rank, world_size) for the url; ValueError that names what is missing.
 
     >>> from torch.distributed.rendezvous import rendezvous

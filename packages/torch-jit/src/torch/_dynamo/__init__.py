@@ -1,14 +1,22 @@
 """Names of ``torch._dynamo`` that programs import: the capture of ``torch.compile`` is in :mod:`torch.compiler`."""
 
+from __future__ import annotations
+
 from torch import compiler
 from torch.compiler import allow_in_graph, assume_constant_result, disable, is_compiling, list_backends, reset
 
 from . import config, exc
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+
 optimize = compiler.compile
 
 
-def is_dynamo_supported():
+def is_dynamo_supported() -> Any:
     """Whether functions can be compiled."""
     return True
 
@@ -24,7 +32,7 @@ mark_dynamic = mark_static = mark_static_address = maybe_mark_dynamic = mark_unb
 decorate_dynamic = lambda fn: fn
 
 
-def graph_break(msg=""):
+def graph_break(msg: str = "") -> None:
     """End the graph that is being captured: the function runs as it was written."""
     from torch.compiler._observer import current
 
@@ -33,7 +41,7 @@ def graph_break(msg=""):
         observer.stop(msg or "torch._dynamo.graph_break() is called")
 
 
-def forbid_in_graph(fn):
+def forbid_in_graph(fn: Callable[..., Any]) -> Any:
     """Mark a function that may not stand in a graph."""
     if isinstance(fn, (list, tuple)):
         return [forbid_in_graph(each) for each in fn]
@@ -44,12 +52,12 @@ def forbid_in_graph(fn):
 disallow_in_graph = forbid_in_graph
 
 
-def run(fn=None):
+def run(fn: Callable[..., Any] | None = None) -> Any:
     """A compiled function without further captures."""
     return fn
 
 
-def explain(f, *extra_args, **extra_kwargs):
+def explain(f: Any, *extra_args: Any, **extra_kwargs: Any) -> Any:
     """What a function is captured as: ``explain(f)(*args)`` has the graphs, and the reason for each cut between them.
 
     The function is called once, and once more for each cut.
@@ -65,19 +73,19 @@ def explain(f, *extra_args, **extra_kwargs):
     return inner(*extra_args, **extra_kwargs) if extra_args or extra_kwargs else inner
 
 
-def export(f, *args, **kwargs):
+def export(f: Any, *args: Any, **kwargs: Any) -> Any:
     """Raises NotImplementedError: ``torch.export.export`` gives a graph that stands by itself."""
     raise NotImplementedError("torch._dynamo.export: use torch.export.export")
 
 
-def lookup_backend(name):
+def lookup_backend(name: str) -> Any:
     """The function behind the name of a backend."""
     from torch.compiler import _backends
 
     return _backends.lookup(name)
 
 
-def register_backend(compiler_fn=None, name=None, tags=()):
+def register_backend(compiler_fn: Any = None, name: str | None = None, tags: Any = ()) -> Any:
     """Give a backend of one's own a name for ``torch.compile(backend=name)``; usable as a decorator."""
     from torch.compiler import _backends
 
@@ -87,7 +95,7 @@ def register_backend(compiler_fn=None, name=None, tags=()):
     return compiler_fn
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> Any:
     if name == "OptimizedModule":
         from .eval_frame import OptimizedModule
 

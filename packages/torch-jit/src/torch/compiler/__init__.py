@@ -11,10 +11,23 @@ import functools
 
 from torch._faces.compiler import check
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
 
 def compile(
-    model=None, *, fullgraph=False, dynamic=None, backend="inductor", mode=None, options=None, disable=False, **settings
-):
+    model: Any = None,
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    backend: Any = "inductor",
+    mode: str | None = None,
+    options: Any = None,
+    disable: bool = False,
+    **settings: Any,
+) -> Any:
     """Return the module or function, compiled at its first call; usable as a decorator.
 
     The results are those of the module or function itself. With ``fullgraph`` a program that cannot be captured whole
@@ -67,7 +80,7 @@ def _is_module(model):
     return nn is not None and isinstance(model, nn.Module)
 
 
-def is_compiling():
+def is_compiling() -> bool:
     """Whether this code is being captured.
 
     >>> torch.compiler.is_compiling()
@@ -82,12 +95,12 @@ def is_compiling():
 is_dynamo_compiling = is_compiling
 
 
-def is_exporting():
+def is_exporting() -> bool:
     """Whether this code is being exported."""
     return False
 
 
-def disable(fn=None, recursive=True, *, reason=None):
+def disable(fn: Callable[..., Any] | None = None, recursive: bool = True, *, reason: Any = None) -> Any:
     """Mark what is not to be captured: a function that calls it runs as it was written.
 
     >>> @torch.compiler.disable
@@ -116,7 +129,7 @@ def disable(fn=None, recursive=True, *, reason=None):
     return plain
 
 
-def allow_in_graph(fn):
+def allow_in_graph(fn: Callable[..., Any]) -> Any:
     """Mark a function, or several, as one that may stand in a graph; operators are captured one by one all the same."""
     if isinstance(fn, (list, tuple)):
         return [allow_in_graph(each) for each in fn]
@@ -125,13 +138,15 @@ def allow_in_graph(fn):
     return fn
 
 
-def assume_constant_result(fn):
+def assume_constant_result(fn: Callable[..., Any]) -> Any:
     """Mark a function whose result is taken for a constant of the programs that call it."""
     fn._dynamo_marked_constant = True
     return fn
 
 
-def substitute_in_graph(original_fn, *, can_constant_fold_through=False, skip_signature_check=False):
+def substitute_in_graph(
+    original_fn: Any, *, can_constant_fold_through: bool = False, skip_signature_check: bool = False
+) -> Any:
     """A decorator for what stands for a function in captured programs: Python code in place of code in C."""
     if not callable(original_fn):
         raise TypeError(f"substitute_in_graph expects a function, got {type(original_fn).__name__}")
@@ -145,12 +160,12 @@ def substitute_in_graph(original_fn, *, can_constant_fold_through=False, skip_si
     return register
 
 
-def nested_compile_region(fn=None, **options):
+def nested_compile_region(fn: Callable[..., Any] | None = None, **options: Any) -> Any:
     """Mark a function that is compiled once for all its calls; it is captured with its callers, and comes back as it is."""
     return fn if fn is not None else lambda function: function
 
 
-def wrap_numpy(fn):
+def wrap_numpy(fn: Callable[..., Any]) -> Any:
     """A function of arrays as a function of tensors.
 
     >>> torch.compiler.wrap_numpy(lambda a: a * 2)(torch.ones(2))
@@ -161,7 +176,7 @@ def wrap_numpy(fn):
     return wrap_numpy(fn)
 
 
-def reset():
+def reset() -> None:
     """Forget what has been captured.
 
     >>> torch.compiler.reset()
@@ -172,11 +187,11 @@ def reset():
         sys.modules["torch.compiler._compiled"].reset()
 
 
-def cudagraph_mark_step_begin():
+def cudagraph_mark_step_begin() -> Any:
     """Tell CUDA graphs that a step begins; there are none."""
 
 
-def list_backends(exclude_tags=("debug", "experimental")):
+def list_backends(exclude_tags: Any = ("debug", "experimental")) -> Any:
     """Names of backends that are installed.
 
     >>> "inductor" in torch.compiler.list_backends()
@@ -187,7 +202,7 @@ def list_backends(exclude_tags=("debug", "experimental")):
     return _backends.names()
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> Any:
     if name == "set_stance":
         from ._stances import set_stance
 

@@ -1,5 +1,7 @@
 """Tracing: a function or module runs once with proxies for its arguments, and what it did is its graph."""
 
+from __future__ import annotations
+
 import functools
 import inspect
 import math
@@ -27,6 +29,15 @@ from .graph import Graph, _PyTreeCodeGen, _PyTreeInfo
 from .node import base_types
 from .proxy import ParameterProxy, Proxy, Scope, TracerBase, _user_frame, _whereabouts
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from torch import nn
+
+    from .graph_module import GraphModule
+
+
 __all__ = ["Tracer", "symbolic_trace", "wrap", "PH", "ProxyableClassMeta", "is_fx_tracing"]
 
 HAS_VARSTUFF = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
@@ -38,7 +49,7 @@ HAS_VARSTUFF = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 class PHBase:
     """Stands for a leaf of a concrete argument that remains an argument."""
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return "PH"
 
 
@@ -48,7 +59,7 @@ PH = PHBase()
 class PHWithMeta(PHBase):
     """A placeholder that knows more about its value: attributes that its node takes over into ``meta``."""
 
-    def __init__(self, ph_key=None):
+    def __init__(self, ph_key: Any = None) -> None:
         super().__init__()
         self.ph_key = ph_key
 
@@ -67,7 +78,7 @@ class ProxyableClassMeta(type):
     ...         self.left, self.right = left, right
     """
 
-    def __call__(cls, *args, **kwargs):
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         from ._patches import contains_proxy
 
         if contains_proxy((*args, *kwargs.values())):
@@ -94,7 +105,9 @@ class Tracer(TracerBase):
     ['input', '0', 'output']
     """
 
-    def __init__(self, autowrap_modules=(math,), autowrap_functions=(), param_shapes_constant=False):
+    def __init__(
+        self, autowrap_modules: Any = (math,), autowrap_functions: Any = (), param_shapes_constant: bool = False
+    ) -> None:
         super().__init__()
         for module in autowrap_modules:
             if not isinstance(module, types.ModuleType):
@@ -123,12 +136,12 @@ class Tracer(TracerBase):
 
     # --- decisions that subclasses change ---
 
-    def is_leaf_module(self, m, module_qualified_name):
+    def is_leaf_module(self, m: nn.Module, module_qualified_name: str) -> bool:
         """Whether a call of this submodule stays one node; by default for those of torch.nn but Sequential."""
         home = type(m).__module__
         return (home.startswith(("torch.nn", "torch.ao.nn"))) and not isinstance(m, torch.nn.Sequential)
 
-    def path_of_module(self, mod):
+    def path_of_module(self, mod: nn.Module) -> str:
         """The dotted path of a submodule of the root; NameError where it is none."""
         if self.submodule_paths:
             path = self.submodule_paths.get(mod)
@@ -143,7 +156,7 @@ class Tracer(TracerBase):
                 return name
         raise NameError(f"module is not installed as a submodule: {_kind(mod)}")
 
-    def call_module(self, m, forward, args, kwargs):
+    def call_module(self, m: nn.Module, forward: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call of a submodule: one node for a leaf, and otherwise ``forward(*args, **kwargs)``, traced."""
         path = self.path_of_module(m)
         before, self.scope = self.scope, Scope(path, type(m))
@@ -159,7 +172,7 @@ class Tracer(TracerBase):
             self.module_stack.pop(key, None)
             self.scope = before
 
-    def getattr(self, attr, attr_val, parameter_proxy_cache):
+    def getattr(self, attr: Any, attr_val: Any, parameter_proxy_cache: Any) -> Any:
         """What reading a parameter, buffer or submodule of a module gives: a Proxy for a parameter."""
         if isinstance(attr_val, torch.nn.Parameter):
             return self._attribute_proxy(attr_val, parameter_proxy_cache, True)
@@ -180,7 +193,7 @@ class Tracer(TracerBase):
             cache[path] = self.create_proxy("get_attr", path, (), {}, proxy_factory_fn=factory)
         return cache[path]
 
-    def create_arg(self, a):
+    def create_arg(self, a: Any) -> Any:
         """The argument of a node for a value; tensors become attributes of the root."""
         if isinstance(a, torch.Tensor):
             return self._tensor_arg(a)
@@ -215,7 +228,7 @@ class Tracer(TracerBase):
             number += 1
         return f"_tensor_constant{number}"
 
-    def get_fresh_qualname(self, prefix):
+    def get_fresh_qualname(self, prefix: str) -> Any:
         """A name that begins with ``prefix`` and that the root does not have."""
         number = 0
         while hasattr(self.root, f"{prefix}{number}"):
@@ -224,7 +237,7 @@ class Tracer(TracerBase):
 
     # --- arguments of the function ---
 
-    def create_args_for_root(self, root_fn, is_module, concrete_args=None):
+    def create_args_for_root(self, root_fn: Any, is_module: Any, concrete_args: Any = None) -> Any:
         """The function to call and its arguments: a placeholder for each, but for those that ``concrete_args`` gives."""
         plain = inspect.unwrap(root_fn)
         bound = [self.root] if is_module else []
@@ -318,7 +331,7 @@ class Tracer(TracerBase):
 
     # --- the trace ---
 
-    def trace(self, root, concrete_args=None):
+    def trace(self, root: Any, concrete_args: dict[str, Any] | None = None) -> Graph:
         """The graph of a module's ``forward`` or of a function.
 
         ``concrete_args`` (a dict by name, or a tuple) fixes arguments; :data:`PH` within containers keeps leaves open.
@@ -395,7 +408,7 @@ def _kind(module):
 
 
 @compatibility(is_backward_compatible=True)
-def symbolic_trace(root, concrete_args=None):
+def symbolic_trace(root: Any, concrete_args: dict[str, Any] | None = None) -> GraphModule:
     """The GraphModule of a module or function.
 
     >>> traced = torch.fx.symbolic_trace(lambda x: torch.relu(x) + 1)

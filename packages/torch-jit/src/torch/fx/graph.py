@@ -1,5 +1,7 @@
 """A graph: a list of nodes in the order in which they run, and the program text that it stands for."""
 
+from __future__ import annotations
+
 import contextlib
 import copy
 import inspect
@@ -12,6 +14,12 @@ from ._names import Namespace, snake_case
 from ._writer import _Builtin, _custom_builtins, inplace_methods, magic_methods, reflectable_magic_methods  # noqa: F401
 from .node import Node, _legal_ops, map_arg
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
+
 __all__ = ["PythonCode", "CodeGen", "Graph"]
 
 _Namespace = Namespace
@@ -20,15 +28,15 @@ _Namespace = Namespace
 class _node_list:
     """The nodes of a graph, in order; follows changes of the graph while it is walked."""
 
-    def __init__(self, graph, direction="_next"):
+    def __init__(self, graph: Graph, direction: str = "_next") -> None:
         if direction not in ("_next", "_prev"):
             raise ValueError(f"direction must be '_next' or '_prev', got {direction!r}")
         self.graph, self.direction = graph, direction
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self.graph._len
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Node]:
         root = self.graph._root
         node = getattr(root, self.direction)
         while node is not root:
@@ -36,7 +44,7 @@ class _node_list:
                 yield node
             node = getattr(node, self.direction)  # an erased node still knows where it stood
 
-    def __reversed__(self):
+    def __reversed__(self) -> _node_list:
         return iter(_node_list(self.graph, "_prev" if self.direction == "_next" else "_next"))
 
 
@@ -68,7 +76,7 @@ class Graph:
         return relu
     """
 
-    def __init__(self, owning_module=None, tracer_cls=None, tracer_extras=None):
+    def __init__(self, owning_module: Any = None, tracer_cls: Any = None, tracer_extras: Any = None) -> None:
         self._root = Node(self, "", "root", "", (), {})
         self._root.graph = self
         self._insert = self._root.prepend
@@ -82,16 +90,16 @@ class Graph:
         self._co_fields: dict = {}
 
     @property
-    def owning_module(self):
+    def owning_module(self) -> Any:
         """The GraphModule that runs this graph, or None."""
         return self._owning_module
 
     @owning_module.setter
-    def owning_module(self, module):
+    def owning_module(self, module: Any) -> None:
         self._owning_module = module
 
     @property
-    def nodes(self):
+    def nodes(self) -> _node_list:
         """The nodes in order; ``len``, iteration and ``reversed`` work, also while nodes are erased or inserted."""
         return _node_list(self)
 
@@ -104,7 +112,15 @@ class Graph:
 
     # --- making nodes ---
 
-    def create_node(self, op, target, args=None, kwargs=None, name=None, type_expr=None):
+    def create_node(
+        self,
+        op: str,
+        target: Any,
+        args: tuple[Any, ...] | None = None,
+        kwargs: dict[str, Any] | None = None,
+        name: str | None = None,
+        type_expr: Any = None,
+    ) -> Node:
         """Make a node at the insert point (at first the end). ``name`` is a wish: a free name near it is taken."""
         if op not in _legal_ops or op == "root":
             raise AssertionError(f"op '{op}' is not in _legal_ops: {', '.join(_legal_ops[:-1])}")
@@ -128,12 +144,12 @@ class Graph:
             name = name[2:-2]
         return snake_case(name)
 
-    def placeholder(self, name, type_expr=None, default_value=inspect.Signature.empty):
+    def placeholder(self, name: str, type_expr: Any = None, default_value: Any = inspect.Signature.empty) -> Node:
         """An argument of the function; ``*args`` and ``**kwargs`` carry their stars in the name."""
         args = () if default_value is inspect.Signature.empty else (default_value,)
         return self.create_node("placeholder", name, args, type_expr=type_expr)
 
-    def get_attr(self, qualified_name, type_expr=None):
+    def get_attr(self, qualified_name: str, type_expr: Any = None) -> Node:
         """A parameter, buffer or constant of the module, by its dotted path."""
         if self._owning_module is not None and not _has_path(self._owning_module, qualified_name):
             warnings.warn(
@@ -143,7 +159,13 @@ class Graph:
             )
         return self.create_node("get_attr", qualified_name, type_expr=type_expr)
 
-    def call_module(self, module_name, args=None, kwargs=None, type_expr=None):
+    def call_module(
+        self,
+        module_name: str,
+        args: tuple[Any, ...] | None = None,
+        kwargs: dict[str, Any] | None = None,
+        type_expr: Any = None,
+    ) -> Node:
         """A call of the submodule at a dotted path."""
         if self._owning_module is not None and not _has_path(self._owning_module, module_name):
             warnings.warn(
@@ -153,19 +175,32 @@ class Graph:
             )
         return self.create_node("call_module", module_name, args, kwargs, type_expr=type_expr)
 
-    def call_method(self, method_name, args=None, kwargs=None, type_expr=None):
+    def call_method(
+        self,
+        method_name: str,
+        args: tuple[Any, ...] | None = None,
+        kwargs: dict[str, Any] | None = None,
+        type_expr: Any = None,
+    ) -> Node:
         """A call of a method of ``args[0]``."""
         return self.create_node("call_method", method_name, args, kwargs, type_expr=type_expr)
 
-    def call_function(self, the_function, args=None, kwargs=None, type_expr=None, name=None):
+    def call_function(
+        self,
+        the_function: Callable[..., Any],
+        args: tuple[Any, ...] | None = None,
+        kwargs: dict[str, Any] | None = None,
+        type_expr: Any = None,
+        name: str | None = None,
+    ) -> Node:
         """A call of a function."""
         return self.create_node("call_function", the_function, args, kwargs, name=name, type_expr=type_expr)
 
-    def output(self, result, type_expr=None):
+    def output(self, result: Any, type_expr: Any = None) -> Node:
         """What the function returns: a node, or containers of nodes and constants."""
         return self.create_node("output", "output", (result,), type_expr=type_expr)
 
-    def node_copy(self, node, arg_transform=lambda x: x):
+    def node_copy(self, node: Node, arg_transform: Any = lambda x: x) -> Node:
         """Copy a node of another graph; ``arg_transform`` maps that graph's nodes to ones of this graph."""
         args = map_arg(node.args, arg_transform)
         kwargs = map_arg(node.kwargs, arg_transform)
@@ -173,7 +208,7 @@ class Graph:
         copied.meta = copy.copy(node.meta)
         return copied
 
-    def graph_copy(self, g, val_map, return_output_node=False):
+    def graph_copy(self, g: Any, val_map: Any, return_output_node: bool = False) -> Any:
         """Append a copy of all nodes of ``g``. ``val_map`` (node -> node) says which need no copy, and is completed.
 
         Returns the value that ``g`` would return, in nodes of this graph (with ``return_output_node``, and its output
@@ -188,38 +223,38 @@ class Graph:
             val_map[node] = self.node_copy(node, val_map.__getitem__)
         return None
 
-    def create_size_node(self, tensor_node, dim):
+    def create_size_node(self, tensor_node: Any, dim: Any) -> Any:
         """The size of a tensor in one dim."""
         return self.call_method("size", (tensor_node, dim))
 
-    def create_stride_node(self, tensor_node, dim):
+    def create_stride_node(self, tensor_node: Any, dim: Any) -> Any:
         """The stride of a tensor in one dim."""
         return self.call_method("stride", (tensor_node, dim))
 
-    def create_storage_offset_node(self, tensor_node):
+    def create_storage_offset_node(self, tensor_node: Any) -> Any:
         """Where a tensor starts in its storage."""
         return self.call_method("storage_offset", (tensor_node,))
 
-    def materialize_symint(self, value):
+    def materialize_symint(self, value: Any) -> Any:
         """An int stands for itself; NotImplementedError for symbolic sizes, which this stack has not."""
         if isinstance(value, (int, Node)):
             return value
         raise NotImplementedError(f"symbolic sizes are not part of this stack: {value!r}")
 
-    def materialize_symints(self, values):
+    def materialize_symints(self, values: Any) -> Any:
         """:meth:`materialize_symint` of each."""
         return tuple(map(self.materialize_symint, values))
 
     # --- changing the graph ---
 
-    def inserting_before(self, n=None):
+    def inserting_before(self, n: Node | None = None) -> Any:
         """New nodes go before ``n`` (None: to the beginning), within a ``with`` or until the next such call."""
         if n is None:
             return _InsertPoint(self, self._root.append)
         self._own(n, "inserting_before")
         return _InsertPoint(self, n.prepend)
 
-    def inserting_after(self, n=None):
+    def inserting_after(self, n: Node | None = None) -> Any:
         """New nodes go behind ``n`` (None: to the end), within a ``with`` or until the next such call."""
         if n is None:
             return _InsertPoint(self, self._root.prepend)
@@ -230,7 +265,7 @@ class Graph:
         if node.graph is not self:
             raise AssertionError(f"{what}: node {node.name!r} is not in this graph")
 
-    def erase_node(self, to_erase):
+    def erase_node(self, to_erase: Node) -> None:
         """Remove a node that nothing uses."""
         if to_erase.users:
             raise RuntimeError(
@@ -251,7 +286,7 @@ class Graph:
         self._len -= 1
         to_erase._update_args_kwargs((), {})
 
-    def eliminate_dead_code(self, is_impure_node=None):
+    def eliminate_dead_code(self, is_impure_node: Callable[[Node], bool] | None = None) -> bool:
         """Erase what nobody uses and what changes nothing else; returns whether something went.
 
         ``is_impure_node(node)`` replaces :meth:`Node.is_impure`. Writes in place stay.
@@ -265,11 +300,11 @@ class Graph:
                 changed = True
         return changed
 
-    def find_nodes(self, *, op, target=None, sort=True):
+    def find_nodes(self, *, op: str, target: Any = None, sort: bool = True) -> list[Node]:
         """The nodes with this op and, where one is given, this target, in order."""
         return [n for n in self.nodes if n.op == op and (target is None or n.target == target)]
 
-    def output_node(self):
+    def output_node(self) -> Node:
         """The output node."""
         node = self._root._prev
         if node.op != "output":
@@ -278,7 +313,7 @@ class Graph:
 
     # --- checks ---
 
-    def lint(self):
+    def lint(self) -> None:
         """Raise RuntimeError where the graph is not a program: arguments that come later or from elsewhere, names used
         twice, targets that do not exist."""
         names: set = set()
@@ -318,8 +353,8 @@ class Graph:
 
     # --- program text ---
 
-    def python_code(self, root_module, *, verbose=False, include_stride=False, include_device=False, colored=False,
-                    expanded_def=False, record_func=False, additional_meta=None):  # fmt: skip
+    def python_code(self, root_module: Any, *, verbose: bool = False, include_stride: bool = False, include_device: bool = False, colored: bool = False,
+                    expanded_def: bool = False, record_func: bool = False, additional_meta: Any = None) -> Any:  # fmt: skip
         """The program text, in which ``root_module`` is the name of the module; returns :class:`PythonCode`."""
         namespace = Namespace()
         for node in self.nodes:
@@ -333,7 +368,7 @@ class Graph:
             include_device=include_device,
         )
 
-    def on_generate_code(self, make_transformer):
+    def on_generate_code(self, make_transformer: Any) -> Any:
         """Let ``make_transformer(current)`` give the function that changes the lines of the body (a list of str) whenever
         program text is made. In a ``with`` the change ends with it."""
         before = self._codegen._body_transformer
@@ -348,22 +383,22 @@ class Graph:
 
         return restore()
 
-    def set_codegen(self, codegen):
+    def set_codegen(self, codegen: Any) -> None:
         """Make program text in another way from now on."""
         self._codegen = codegen
 
-    def process_inputs(self, *args):
+    def process_inputs(self, *args: Any) -> Any:
         """The values of the placeholders for arguments of the function."""
         return self._codegen.process_inputs(*args)
 
-    def process_outputs(self, out):
+    def process_outputs(self, out: Any) -> Any:
         """The function's result for the argument of the output node."""
         return self._codegen.process_outputs(out)
 
-    def __str__(self):
+    def __str__(self) -> str:
         return "graph():" + "".join(f"\n    {node.format_node()}" for node in self.nodes)
 
-    def print_tabular(self):
+    def print_tabular(self) -> None:
         """Print the nodes as a table."""
         rows = [["opcode", "name", "target", "args", "kwargs"]]
         rows += [[n.op, n.name, str(n.target), str(n.args), str(n.kwargs)] for n in self.nodes]
@@ -374,7 +409,7 @@ class Graph:
 
     # --- copies ---
 
-    def __deepcopy__(self, memo=None):
+    def __deepcopy__(self, memo: Any = None) -> Graph:
         memo = {} if memo is None else memo
         copied = Graph(tracer_cls=self._tracer_cls, tracer_extras=self._tracer_extras)
         nodes: dict = {}

@@ -1,5 +1,7 @@
 """A module whose forward is the program of a graph."""
 
+from __future__ import annotations
+
 import copy
 import itertools
 import linecache
@@ -13,6 +15,11 @@ from torch import nn
 
 from ._names import is_path
 from .graph import Graph, PythonCode, _custom_builtins, _PyTreeCodeGen
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 __all__ = ["GraphModule", "reduce_graph_module"]
 
@@ -29,7 +36,7 @@ def _exec_with_source(src: str, globals: dict, co_fields=None):
             f" from {co_fields['co_filename']}:{co_fields.get('co_firstlineno', 0)} in {co_fields.get('co_name', '?')}"
         )
     linecache.cache[key] = (len(src), None, src.splitlines(keepends=True), key)
-    exec(compile(src, key, "exec"), globals)
+    exec(compile(src, key, "exec", dont_inherit=True), globals)
     return key
 
 
@@ -74,7 +81,7 @@ def _format_import_block(made: PythonCode) -> str:
     return "\n".join(sorted({_import_statement(name, obj) for name, obj in made.globals.items() if name in mentioned}))
 
 
-def reduce_graph_module(body: dict, import_block: str):
+def reduce_graph_module(body: dict, import_block: str) -> Any:
     """Make a GraphModule again of what ``pickle`` kept of it; also reads what PyTorch kept."""
     code = body.get("_code") or body["code"]
     # torch.utils shows the module under this name; it may be absent.
@@ -169,7 +176,7 @@ class GraphModule(nn.Module):
         return _1
     """
 
-    def __new__(cls, *args, **kwargs):
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         # Each has a class of its own, which holds its forward: as with any module, forward is found on the class.
         for base in cls.__mro__:
             if "GraphModuleImpl" not in base.__qualname__:
@@ -182,7 +189,7 @@ class GraphModule(nn.Module):
         GraphModuleImpl.__module__ = GraphModule.__module__
         return super().__new__(GraphModuleImpl)
 
-    def __init__(self, root, graph, class_name="GraphModule"):
+    def __init__(self, root: Any, graph: Graph, class_name: str = "GraphModule") -> None:
         super().__init__()
         self.__class__.__name__ = class_name
         self.meta: dict = {}
@@ -215,12 +222,12 @@ class GraphModule(nn.Module):
         self.graph = graph
 
     @property
-    def graph(self):
+    def graph(self) -> Graph:
         """The graph; assigning another one recompiles."""
         return self._graph
 
     @graph.setter
-    def graph(self, graph):
+    def graph(self, graph: Graph) -> None:
         if not isinstance(graph, Graph):
             raise AssertionError(f"Expected a Graph instance, but got {type(graph)}")
         if graph.owning_module not in (None, self):
@@ -297,8 +304,8 @@ class GraphModule(nn.Module):
 
     # --- text ---
 
-    def print_readable(self, print_output=True, include_stride=False, include_device=False, colored=False, *,
-                       fast_sympy_print=False, expanded_def=False, additional_meta=None):  # fmt: skip
+    def print_readable(self, print_output: bool = True, include_stride: bool = False, include_device: bool = False, colored: bool = False, *,
+                       fast_sympy_print: bool = False, expanded_def: bool = False, additional_meta: Any = None) -> Any:  # fmt: skip
         """The program as a class, with shapes and places where the nodes know them; of inner GraphModules too."""
         text = self._readable(include_stride, include_device)
         if print_output:
@@ -316,7 +323,7 @@ class GraphModule(nn.Module):
                 text += "\n" + _indent(child._readable(include_stride, include_device)) + "\n"
         return text
 
-    def __str__(self):
+    def __str__(self) -> str:
         notice = "# To see more debug info, please use `graph_module.print_readable()`"
         return "\n".join([super().__str__(), self._code, notice])
 
@@ -325,7 +332,7 @@ class GraphModule(nn.Module):
 
     # --- copies and files ---
 
-    def __deepcopy__(self, memo):
+    def __deepcopy__(self, memo: Any) -> Any:
         body = {key: value for key, value in self.__dict__.items() if key != "_graph"}
         copied = type(self).__new__(type(self))
         memo[id(self)] = copied
@@ -338,21 +345,21 @@ class GraphModule(nn.Module):
             hook(copied)
         return copied
 
-    def __copy__(self):
+    def __copy__(self) -> Any:
         copied = GraphModule(self, copy.deepcopy(self.graph), type(self).__name__)
         for name, value in self.__dict__.items():
             copied.__dict__.setdefault(name, value)
         copied.meta = dict(self.meta)
         return copied
 
-    def __reduce__(self):
+    def __reduce__(self) -> Any:
         made = self._graph.python_code("self")
         body = {key: value for key, value in self.__dict__.items() if key != "_graph"}
         body["_code"] = made.src
         body["_graphmodule_cls_name"] = type(self).__name__
         return reduce_graph_module, (body, _format_import_block(made) + "\n")
 
-    def to_folder(self, folder, module_name="FxModule"):
+    def to_folder(self, folder: Any, module_name: str = "FxModule") -> None:
         """Write the module as a Python package: its program as text and its parameters beside it.
 
         ``from folder import FxModule`` then gives a plain Module that needs nothing of torch.fx but wrapped names.

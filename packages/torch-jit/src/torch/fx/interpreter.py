@@ -1,5 +1,7 @@
 """Running a graph node by node; subclasses change what a node does."""
 
+from __future__ import annotations
+
 import inspect
 
 import torch
@@ -8,6 +10,13 @@ from .graph import Graph
 from .graph_module import GraphModule
 from .node import Node, map_aggregate, map_arg
 from .proxy import Proxy
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from torch import nn
+
 
 __all__ = ["Interpreter", "Transformer"]
 
@@ -27,7 +36,7 @@ class Interpreter:
     ``garbage_collect_values`` lets go of a value after its last use.
     """
 
-    def __init__(self, module, garbage_collect_values=True, graph=None):
+    def __init__(self, module: nn.Module, garbage_collect_values: bool = True, graph: Graph | None = None) -> None:
         self.module = module
         self.submodules = dict(module.named_modules())
         self.graph: Graph = module.graph if graph is None else graph
@@ -44,7 +53,7 @@ class Interpreter:
                         seen.add(used)
                         self.user_to_last_uses.setdefault(node, []).append(used)
 
-    def run(self, *args, initial_env=None, enable_io_processing=True):
+    def run(self, *args: Any, initial_env: Any = None, enable_io_processing: bool = True) -> Any:
         """The result for these arguments. ``initial_env`` (node -> value) says what need not run."""
         self.env = {} if initial_env is None else dict(initial_env)
         if enable_io_processing:
@@ -67,7 +76,7 @@ class Interpreter:
                 return self.graph.process_outputs(result) if enable_io_processing else result
         return None
 
-    def boxed_run(self, args_list):
+    def boxed_run(self, args_list: Any) -> Any:
         """:meth:`run` with the arguments in a list, which is emptied so that they can go when they are used up."""
         args = list(args_list)
         args_list.clear()
@@ -76,12 +85,12 @@ class Interpreter:
         args.clear()
         return self.run(initial_env=env)
 
-    def run_node(self, n):
+    def run_node(self, n: Node) -> Any:
         """The value of one node."""
         args, kwargs = self.fetch_args_kwargs_from_env(n)
         return getattr(self, n.op)(n.target, args, kwargs)
 
-    def placeholder(self, target, args, kwargs):
+    def placeholder(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The next argument; what is left of them for ``*args``; the default where they are used up."""
         if target.startswith("**"):
             return {}
@@ -96,28 +105,28 @@ class Interpreter:
                 f"Expected positional argument for parameter {target}, but one was not passed in!"
             ) from None
 
-    def get_attr(self, target, args, kwargs):
+    def get_attr(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The parameter, buffer or constant at a path."""
         return self.fetch_attr(target)
 
-    def call_function(self, target, args, kwargs):
+    def call_function(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """``target(*args, **kwargs)``."""
         return target(*args, **kwargs)
 
-    def call_method(self, target, args, kwargs):
+    def call_method(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The method ``target`` of the first argument."""
         owner, *rest = args
         return getattr(owner, target)(*rest, **kwargs)
 
-    def call_module(self, target, args, kwargs):
+    def call_module(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The submodule at a path, called."""
         return self.fetch_attr(target)(*args, **kwargs)
 
-    def output(self, target, args, kwargs):
+    def output(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The result."""
         return args[0]
 
-    def fetch_attr(self, target: str):
+    def fetch_attr(self, target: str) -> Any:
         """What stands at a dotted path of the module."""
         found = self.module
         for i, name in enumerate(parts := target.split(".")):
@@ -126,11 +135,11 @@ class Interpreter:
             found = getattr(found, name)
         return found
 
-    def fetch_args_kwargs_from_env(self, n):
+    def fetch_args_kwargs_from_env(self, n: Node) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The arguments of a node as values."""
         return self.map_nodes_to_values(n.args, n), self.map_nodes_to_values(n.kwargs, n)
 
-    def map_nodes_to_values(self, args, n):
+    def map_nodes_to_values(self, args: tuple[Any, ...], n: Any) -> Any:
         """An argument with the values of its nodes in their place."""
 
         def value(node):
@@ -179,7 +188,7 @@ class Transformer(Interpreter):
     tensor([-1., -1.])
     """
 
-    def __init__(self, module):
+    def __init__(self, module: GraphModule) -> None:
         from ._symbolic_trace import Tracer
 
         super().__init__(module)
@@ -198,28 +207,28 @@ class Transformer(Interpreter):
         self.tracer = TransformerTracer(self.new_graph)
         self.tracer.root = module
 
-    def placeholder(self, target, args, kwargs):
+    def placeholder(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """An argument of the new function."""
         default = args[0] if args else inspect.Signature.empty
         return Proxy(self.new_graph.placeholder(target, default_value=default), self.tracer)
 
-    def get_attr(self, target, args, kwargs):
+    def get_attr(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The same attribute, in the new graph."""
         return self.tracer.create_proxy("get_attr", target, args, kwargs)
 
-    def call_module(self, target, args, kwargs):
+    def call_module(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call of the same submodule."""
         return self.tracer.create_proxy("call_module", target, args, kwargs)
 
-    def call_method(self, target, args, kwargs):
+    def call_method(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call of the same method."""
         return self.tracer.create_proxy("call_method", target, args, kwargs)
 
-    def call_function(self, target, args, kwargs):
+    def call_function(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call of the same function."""
         return self.tracer.create_proxy("call_function", target, args, kwargs)
 
-    def transform(self):
+    def transform(self) -> GraphModule:
         """The GraphModule of the new graph."""
         before = list(self.graph.nodes)
         result = super().run(enable_io_processing=False)

@@ -8,6 +8,8 @@ call_method    the method named ``target`` of ``args[0]``
 output         ``args[0]`` is what the function returns
 """
 
+from __future__ import annotations
+
 import functools
 import operator
 import types
@@ -19,6 +21,11 @@ from torch import _seams
 
 from ._names import qualified_name
 from .immutable_collections import immutable_dict, immutable_list
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from torch.fx import Graph
+
 
 __all__ = ["Node", "map_arg", "map_aggregate", "has_side_effect"]
 
@@ -51,7 +58,7 @@ _IN_PLACE_OPERATORS = {
 }  # fmt: skip
 
 
-def has_side_effect(fn):
+def has_side_effect(fn: Callable[..., Any]) -> Callable[..., Any]:
     """Keep calls of a function when dead code is removed; usable as a decorator.
 
     >>> @torch.fx.has_side_effect
@@ -62,7 +69,7 @@ def has_side_effect(fn):
     return fn
 
 
-def map_aggregate(a, fn):
+def map_aggregate(a: Any, fn: Callable[..., Any]) -> Any:
     """``fn`` of every leaf of nested tuples, lists, dicts and slices, which come back as immutable ones.
 
     >>> map_aggregate([1, (2, slice(3, None))], lambda leaf: leaf and 10 * leaf)
@@ -80,7 +87,7 @@ def map_aggregate(a, fn):
     return fn(a)
 
 
-def map_arg(a, fn):
+def map_arg(a: Any, fn: Callable[..., Any]) -> Any:
     """``fn`` of every Node in an argument; everything else stays.
 
     >>> graph = torch.fx.Graph()
@@ -130,6 +137,14 @@ class Node:
     ('%relu : [num_users=0] = call_function[target=torch.relu](args = (%x,), kwargs = {})', [relu])
     """
 
+    graph: Graph
+    name: str
+    op: str
+    target: Any
+    type: Any
+    users: dict[Node, None]
+    meta: dict[str, Any]
+
     __slots__ = (
         "__dict__",
         "__weakref__",
@@ -150,7 +165,16 @@ class Node:
         "users",
     )  # fmt: skip
 
-    def __init__(self, graph, name, op, target, args, kwargs, return_type=None):
+    def __init__(
+        self,
+        graph: Graph,
+        name: str,
+        op: str,
+        target: Any,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        return_type: Any = None,
+    ) -> None:
         if op not in _legal_ops:
             raise ValueError(f"Node {name!r}: op must be one of {', '.join(_legal_ops)}, got {op!r}")
         if op == "call_function":
@@ -177,16 +201,16 @@ class Node:
     # --- place in the graph ---
 
     @property
-    def next(self):
+    def next(self) -> Node:
         """The node behind this one; the last node's is the graph's root."""
         return self._next
 
     @property
-    def prev(self):
+    def prev(self) -> Node:
         """The node before this one."""
         return self._prev
 
-    def prepend(self, x):
+    def prepend(self, x: Node) -> None:
         """Put ``x`` before this node, taking it from where it was; both must be of one graph."""
         if self.graph is not x.graph:
             raise AssertionError(
@@ -199,7 +223,7 @@ class Node:
         before._next, x._prev, x._next, self._prev = x, before, self, x
         self.graph._ordered = False
 
-    def append(self, x):
+    def append(self, x: Node) -> None:
         """Put ``x`` behind this node, taking it from where it was."""
         if x is not self:
             self._next.prepend(x) if self._next is not x else None
@@ -211,37 +235,37 @@ class Node:
     def _remove_from_list(self):
         self._unlink()
 
-    def __lt__(self, other):
+    def __lt__(self, other: Any) -> Any:
         self.graph._number()
         return self._position < other._position
 
-    def __gt__(self, other):
+    def __gt__(self, other: Any) -> Any:
         return other < self
 
-    def __le__(self, other):
+    def __le__(self, other: Any) -> Any:
         return self is other or self < other
 
-    def __ge__(self, other):
+    def __ge__(self, other: Any) -> Any:
         return self is other or other < self
 
     # --- arguments ---
 
     @property
-    def args(self):
+    def args(self) -> Any:
         """The positional arguments: constants, nodes and containers of them. Assign a tuple to change them."""
         return self._args
 
     @args.setter
-    def args(self, args):
+    def args(self, args: tuple[Any, ...]) -> None:
         self._update_args_kwargs(tuple(args), self._kwargs)
 
     @property
-    def kwargs(self):
+    def kwargs(self) -> Any:
         """The arguments by name. Assign a dict to change them."""
         return self._kwargs
 
     @kwargs.setter
-    def kwargs(self, kwargs):
+    def kwargs(self, kwargs: dict[str, Any]) -> None:
         self._update_args_kwargs(self._args, dict(kwargs))
 
     def _update_args_kwargs(self, args, kwargs):
@@ -258,34 +282,36 @@ class Node:
     _Node__update_args_kwargs = _update_args_kwargs
 
     @property
-    def all_input_nodes(self):
+    def all_input_nodes(self) -> list[Node]:
         """The nodes among the arguments, each once, in the order of their first appearance."""
         return list(self._input_nodes)
 
-    def update_arg(self, idx, arg):
+    def update_arg(self, idx: int, arg: Any) -> None:
         """Replace the positional argument ``idx``."""
         args = list(self._args)
         args[idx] = arg
         self.args = tuple(args)
 
-    def insert_arg(self, idx, arg):
+    def insert_arg(self, idx: int, arg: Any) -> None:
         """Insert a positional argument before position ``idx`` (0 to ``len(args)``)."""
         if not 0 <= idx <= len(self._args):
             raise ValueError(f"insert_arg: idx must be between 0 and {len(self._args)}, got {idx}")
         self.args = (*self._args[:idx], arg, *self._args[idx:])
 
-    def update_kwarg(self, key, arg):
+    def update_kwarg(self, key: str, arg: Any) -> None:
         """Replace or add the argument named ``key``."""
         self.kwargs = {**self._kwargs, key: arg}
 
-    def replace_input_with(self, old_input, new_input):
+    def replace_input_with(self, old_input: Node, new_input: Node) -> None:
         """Use ``new_input`` wherever this node uses ``old_input``."""
         for hook in _hooks_of(self.graph):
             hook(old=old_input, new=new_input.name, user=self)
         swap = lambda node: new_input if node is old_input else node
         self._update_args_kwargs(map_arg(self._args, swap), map_arg(self._kwargs, swap))
 
-    def replace_all_uses_with(self, replace_with, delete_user_cb=lambda user: True, *, propagate_meta=False):
+    def replace_all_uses_with(
+        self, replace_with: Any, delete_user_cb: Any = lambda user: True, *, propagate_meta: bool = False
+    ) -> list[Node]:
         """Let ``replace_with`` stand wherever this node is used, in the users for which ``delete_user_cb`` is true.
 
         Returns the users that there were. ``propagate_meta`` copies this node's meta to one that has none.
@@ -305,15 +331,15 @@ class Node:
     # --- what it is ---
 
     @property
-    def stack_trace(self):
+    def stack_trace(self) -> str | None:
         """Where the call stands in the traced program, when the tracer recorded it (``record_stack_traces``)."""
         return self.meta.get("stack_trace")
 
     @stack_trace.setter
-    def stack_trace(self, trace):
+    def stack_trace(self, trace: Any) -> None:
         self.meta["stack_trace"] = trace
 
-    def is_impure(self, impure_random=True):
+    def is_impure(self, impure_random: bool = True) -> bool:
         """Whether leaving the node out would change more than its result: it writes, asserts, prints, or (with
         ``impure_random``) draws random numbers. What cannot be known counts as impure."""
         if self.op in ("placeholder", "output"):
@@ -344,7 +370,9 @@ class Node:
             return True
         return impure_random and name in _random()
 
-    def normalized_arguments(self, root, arg_types=None, kwarg_types=None, normalize_to_only_use_kwargs=False):
+    def normalized_arguments(
+        self, root: Any, arg_types: Any = None, kwarg_types: Any = None, normalize_to_only_use_kwargs: bool = False
+    ) -> Any:
         """The arguments with defaults filled in and, if asked, all by name; None where no signature fits.
 
         Returns ``ArgsKwargsPair(args, kwargs)``.
@@ -360,7 +388,7 @@ class Node:
 
     # --- printing ---
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return self._repr_fn(self) if self._repr_fn else self.name
 
     def _pretty_print_target(self, target):
@@ -372,7 +400,9 @@ class Node:
             return f"builtins.{target.__name__}"
         return qualified_name(target)
 
-    def format_node(self, placeholder_names=None, maybe_return_typename=None, *, include_tensor_metadata=False):
+    def format_node(
+        self, placeholder_names: Any = None, maybe_return_typename: Any = None, *, include_tensor_metadata: bool = False
+    ) -> Any:
         """One line that describes the node. With ``placeholder_names`` (a list) arguments are collected there, and with
         ``maybe_return_typename`` (a list) the output's type."""
         kind = f": {_type_repr(self.type)} " if self.type else ": "

@@ -1,5 +1,7 @@
 """A Proxy stands for a value while a program is traced: whatever is done to it becomes a node of the graph."""
 
+from __future__ import annotations
+
 import collections
 import copy
 import dataclasses
@@ -20,6 +22,11 @@ from ._names import Operator
 from ._patches import contains_proxy
 from .graph import Graph, magic_methods, reflectable_magic_methods
 from .node import Node, base_types, map_aggregate
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 
 __all__ = [
     "TracerBase", "GraphAppendingTracer", "TraceError", "Proxy", "Attribute", "ParameterProxy", "Scope",
@@ -43,20 +50,20 @@ class Scope(NamedTuple):
 class ScopeContextManager:
     """Within it a tracer's scope is another one."""
 
-    def __init__(self, scope, current_scope):
+    def __init__(self, scope: Any, current_scope: Any) -> None:
         self._scope_of, self._before, self._within = scope, copy.copy(scope), current_scope
         self._tracer = None
 
-    def bind(self, tracer):
+    def bind(self, tracer: Any) -> Any:
         self._tracer = tracer
         return self
 
-    def __enter__(self):
+    def __enter__(self) -> Any:
         if self._tracer is not None:
             self._tracer.scope = self._within
         return self._within
 
-    def __exit__(self, *exc):
+    def __exit__(self, *exc: Any) -> None:
         if self._tracer is not None:
             self._tracer.scope = self._before
 
@@ -113,7 +120,15 @@ class TracerBase:
     module_stack: OrderedDict
     node_name_to_scope: dict
 
-    def create_node(self, kind, target, args, kwargs, name=None, type_expr=None):
+    def create_node(
+        self,
+        kind: Any,
+        target: Any,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        name: str | None = None,
+        type_expr: Any = None,
+    ) -> Any:
         """Append a node to the graph and note where it comes from."""
         if kind == "call_function" and self.check_mutable_operations:
             _refuse_writes(target, kwargs)
@@ -127,11 +142,20 @@ class TracerBase:
             node.meta.setdefault("nn_module_stack", copy.copy(self.module_stack))
         return node
 
-    def proxy(self, node):
+    def proxy(self, node: Node) -> Any:
         """The Proxy of a node; override it to trace with proxies of your own."""
         return Proxy(node, self)
 
-    def create_proxy(self, kind, target, args, kwargs, name=None, type_expr=None, proxy_factory_fn=None):
+    def create_proxy(
+        self,
+        kind: Any,
+        target: Any,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        name: str | None = None,
+        type_expr: Any = None,
+        proxy_factory_fn: Any = None,
+    ) -> Any:
         """Append a node whose arguments may hold proxies, and return its Proxy."""
         args, kwargs = self.create_arg(args), self.create_arg(kwargs)
         if not isinstance(args, tuple) or not isinstance(kwargs, dict):
@@ -141,7 +165,7 @@ class TracerBase:
             node.stack_trace = _traced_stack()
         return proxy_factory_fn(node) if proxy_factory_fn else self.proxy(node)
 
-    def create_arg(self, a):
+    def create_arg(self, a: Any) -> Any:
         """The argument of a node for a value: proxies become their nodes, containers are walked.
 
         An object with ``__fx_create_arg__(tracer)`` is asked. NotImplementedError for a value that no program text
@@ -181,7 +205,7 @@ class TracerBase:
             )
         return key
 
-    def to_bool(self, obj):
+    def to_bool(self, obj: Any) -> Any:
         """Called where a program needs to know whether a Proxy is true; override it to decide."""
         raise TraceError(
             "symbolically traced variables cannot be used as inputs to control flow: the result of "
@@ -190,7 +214,7 @@ class TracerBase:
             "into a function marked by torch.fx.wrap, or use torch.where"
         )
 
-    def iter(self, obj):
+    def iter(self, obj: Any) -> Any:
         """Called where a program iterates over a Proxy of unknown length; override it to decide."""
         raise TraceError(
             "Proxy object cannot be iterated. This can be attempted when the Proxy is used in a loop or as a *args or "
@@ -200,7 +224,7 @@ class TracerBase:
             "into a function marked by torch.fx.wrap"
         )
 
-    def keys(self, obj):
+    def keys(self, obj: Any) -> Any:
         """Called for ``**proxy`` and ``proxy.keys()``; override it to give the keys."""
         return Attribute(obj, "keys")()
 
@@ -234,7 +258,7 @@ class GraphAppendingTracer(TracerBase):
     add
     """
 
-    def __init__(self, graph):
+    def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.scope = Scope("", None)
         self.module_stack = collections.OrderedDict()
@@ -251,33 +275,33 @@ class Proxy:
     ['x', 'relu', 'getattr_1', 'getitem', 'add', 'output']
     """
 
-    def __init__(self, node, tracer=None):
+    def __init__(self, node: Node, tracer: Any = None) -> None:
         self.tracer = GraphAppendingTracer(node.graph) if tracer is None else tracer
         self.node = node
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Proxy({self.node.name})"
 
-    def __getattr__(self, k):
+    def __getattr__(self, k: Any) -> Any:
         special = k[:2] == "__" == k[-2:] and (k.startswith("__array") or not hasattr(torch.Tensor, k))
         if special or k in ("node", "tracer"):
             raise AttributeError(f"a Proxy has no attribute {k!r}")
         return Attribute(self, k)
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.tracer.create_proxy("call_method", "__call__", (self, *args), kwargs)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         frame = sys._getframe(1)
         instruction, _ = _instructions(frame)
         if instruction is not None and instruction.opname.startswith("UNPACK_SEQUENCE"):
             return (self[i] for i in range(instruction.argval))
         return self.tracer.iter(self)
 
-    def __abs__(self):
+    def __abs__(self) -> Any:
         return self.tracer.create_proxy("call_function", operator.abs, (self,), {})
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         if self.tracer.trace_asserts:
             found, message = _asserted(sys._getframe(1))
             if found:
@@ -285,25 +309,25 @@ class Proxy:
                 return True
         return self.tracer.to_bool(self)
 
-    def keys(self):
+    def keys(self) -> Any:
         return self.tracer.keys(self)
 
-    def __len__(self):
+    def __len__(self) -> int:
         raise RuntimeError(
             f"'len' is not supported in symbolic tracing by default: the length of {_described(self)} is not known. If you "
             "want this call to be recorded, please call torch.fx.wrap('len') at module scope"
             f"{_whereabouts(_user_frame())}"
         )
 
-    def __deepcopy__(self, memo):
+    def __deepcopy__(self, memo: Any) -> Any:
         copied = type(self).__new__(type(self))
         copied.__dict__.update({k: copy.deepcopy(v, memo) for k, v in self.__dict__.items()})
         return copied
 
-    def __getstate__(self):
+    def __getstate__(self) -> Any:
         return self.__dict__
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: Any) -> None:
         self.__dict__.update(state)
 
     @classmethod
@@ -327,7 +351,9 @@ class Proxy:
         return tracer.create_proxy(kind, target, args, kwargs)
 
     @classmethod
-    def __torch_function__(cls, orig_method, types, args=None, kwargs=None):
+    def __torch_function__(
+        cls, orig_method: Any, types: Any, args: tuple[Any, ...] | None = None, kwargs: dict[str, Any] | None = None
+    ) -> Any:
         args, kwargs = args or (), kwargs or {}
         if _is_method_of_tensor(orig_method):
             return cls._record("call_method", orig_method.__name__, args, kwargs)
@@ -365,50 +391,50 @@ def _asserted(frame):
 class Attribute(Proxy):
     """An attribute of a Proxy: a method when it is called, a value when it is used otherwise."""
 
-    def __init__(self, root, attr):
+    def __init__(self, root: Any, attr: Any) -> None:
         self.root, self.attr, self.tracer = root, attr, root.tracer
         self._node = None
 
     @property
-    def node(self):
+    def node(self) -> Any:
         if self._node is None:
             self._node = self.tracer.create_proxy("call_function", getattr, (self.root, self.attr), {}).node
         return self._node
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.tracer.create_proxy("call_method", self.attr, (self.root, *args), kwargs)
 
 
 class ParameterProxy(Proxy):
     """The Proxy of a parameter whose shape counts as known (``Tracer(param_shapes_constant=True)``)."""
 
-    def __init__(self, tracer, node, name, param):
+    def __init__(self, tracer: Any, node: Node, name: str, param: Any) -> None:
         super().__init__(node, tracer)
         if not isinstance(param, torch.nn.Parameter):
             raise TypeError(f"ParameterProxy: expected a Parameter, got {type(param).__name__}")
         self.param, self.name = param, name
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"ParameterProxy({self.name})"
 
     @property
-    def shape(self):
+    def shape(self) -> Any:
         return self.param.shape
 
-    def size(self, *dim):
+    def size(self, *dim: Any) -> Any:
         return self.param.size(*dim)
 
-    def dim(self):
+    def dim(self) -> Any:
         return self.param.dim()
 
     @property
-    def ndim(self):
+    def ndim(self) -> Any:
         return self.param.ndim
 
-    def numel(self):
+    def numel(self) -> Any:
         return self.param.numel()
 
-    def nelement(self):
+    def nelement(self) -> Any:
         return self.param.nelement()
 
 

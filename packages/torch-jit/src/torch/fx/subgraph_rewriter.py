@@ -1,5 +1,7 @@
 """Replacing every place that looks like one program by another program."""
 
+from __future__ import annotations
+
 import copy
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -10,6 +12,11 @@ from ._symbolic_trace import symbolic_trace
 from .graph import Graph
 from .graph_module import GraphModule, _put
 from .node import Node
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 __all__ = ["Match", "replace_pattern", "replace_pattern_with_filters", "ReplacedPatterns"]
 
@@ -30,7 +37,7 @@ class ReplacedPatterns:
     replacements: list
 
 
-def replace_pattern(gm, pattern, replacement):
+def replace_pattern(gm: GraphModule, pattern: Any, replacement: Any) -> list[Match]:
     """Replace every place in ``gm`` that does what ``pattern`` does by what ``replacement`` does; returns the matches.
 
     Both are functions or GraphModules with the same arguments. Matches do not overlap, and inner values of a match are
@@ -45,8 +52,8 @@ def replace_pattern(gm, pattern, replacement):
     return [Match(found.anchor, found.nodes_map) for found in _replace(gm, pattern, replacement)]
 
 
-def replace_pattern_with_filters(gm, pattern, replacement=None, match_filters=None, ignore_literals=False,
-                                 replacement_callback=None, node_name_match=""):  # fmt: skip
+def replace_pattern_with_filters(gm: GraphModule, pattern: Any, replacement: Any = None, match_filters: Any = None, ignore_literals: bool = False,
+                                 replacement_callback: Any = None, node_name_match: str = "") -> Any:  # fmt: skip
     """:func:`replace_pattern` where every filter ``(match, original_graph, pattern_graph)`` is true; returns
     :class:`ReplacedPatterns`. ``replacement_callback(match, original_graph, pattern_graph)`` gives the replacement's graph
     for each match instead of ``replacement``."""

@@ -1,7 +1,17 @@
 """Meta that nodes get while they are made: what a pass says about the nodes that it makes."""
 
+from __future__ import annotations
+
 import threading
 from contextlib import contextmanager
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from torch.fx import Node
+
 
 __all__ = [
     "annotate", "preserve_node_meta", "has_preserved_node_meta", "set_stack_trace", "format_stack", "set_current_meta",
@@ -18,7 +28,7 @@ def _state():
 
 
 @contextmanager
-def preserve_node_meta(enable=True):
+def preserve_node_meta(enable: bool = True) -> Iterator[Any]:
     """Within it new nodes take over the meta that :func:`set_current_meta` and :func:`annotate` give."""
     state = _state()
     before, meta = state.preserving, dict(state.meta)
@@ -40,7 +50,7 @@ def get_current_meta() -> dict:
 
 
 @contextmanager
-def set_current_meta(node, pass_name=""):
+def set_current_meta(node: Node, pass_name: str = "") -> Iterator[Any]:
     """Within it new nodes come from ``node`` and have its meta."""
     state = _state()
     if not (state.preserving and node.meta):
@@ -55,7 +65,7 @@ def set_current_meta(node, pass_name=""):
 
 
 @contextmanager
-def annotate(annotation_dict):
+def annotate(annotation_dict: Any) -> Iterator[Any]:
     """Within it new nodes carry these entries in ``meta["custom"]``.
 
     >>> with preserve_node_meta(), annotate({"stage": 1}):
@@ -72,14 +82,14 @@ def annotate(annotation_dict):
         state.meta = before
 
 
-def set_stack_trace(stack):
+def set_stack_trace(stack: Any) -> None:
     """The stack trace for new nodes: a list of str."""
     state = _state()
     if state.preserving and stack:
         state.meta["stack_trace"] = "".join(stack)
 
 
-def format_stack():
+def format_stack() -> Any:
     """The stack trace for new nodes, or the present stack, as a list of str."""
     import traceback
 
@@ -89,7 +99,7 @@ def format_stack():
     return traceback.format_list(traceback.extract_stack()[:-1])
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> Any:
     if name in ("NodeSource", "NodeSourceAction", "get_graph_provenance_json"):
         raise NotImplementedError(f"torch.fx.traceback.{name}: nodes do not note from which nodes passes made them")
     raise AttributeError(f"module 'torch.fx.traceback' has no attribute {name!r}")

@@ -275,7 +275,7 @@ class Optimizer(Checked):
         @overload
         def step(self, closure: None = None) -> None: ...
         @overload
-        def step(self, closure: Callable[[], float]) -> float: ...
+        def step(self, closure: Callable[[], Any]) -> Any: ...  # a float, or a tensor of one
 
     def step(self, closure: Callable[[], float] | None = None) -> float | None:
         """Update all parameters that have a gradient.

@@ -1,11 +1,18 @@
 """Training when the ranks have different numbers of batches."""
 
+from __future__ import annotations
+
 import warnings
 from abc import ABC, abstractmethod
 
 import torch
 
 from .. import _collectives as collectives
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 __all__ = ["Join", "JoinHook", "Joinable"]
 
@@ -31,22 +38,22 @@ class Joinable(ABC):
     """A class whose iterations contain collectives, and which can be in a :class:`Join`."""
 
     @abstractmethod
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
         self._join_config = _Config()
 
     @abstractmethod
-    def join_hook(self, **kwargs) -> JoinHook:
+    def join_hook(self, **kwargs: Any) -> JoinHook:
         """The hook of this object."""
 
     @property
     @abstractmethod
-    def join_device(self):
+    def join_device(self) -> Any:
         """The device of its collectives."""
 
     @property
     @abstractmethod
-    def join_process_group(self):
+    def join_process_group(self) -> Any:
         """The group of its collectives."""
 
 
@@ -57,7 +64,9 @@ class Join:
     ``throw_on_early_termination`` all ranks raise RuntimeError as soon as one has no more data.
     """
 
-    def __init__(self, joinables, enable: bool = True, throw_on_early_termination: bool = False, **kwargs):
+    def __init__(
+        self, joinables: Any, enable: bool = True, throw_on_early_termination: bool = False, **kwargs: Any
+    ) -> None:
         if not joinables:
             raise ValueError("The join context manager requires at least one joinable")
         groups = {id(one.join_process_group): one.join_process_group for one in joinables}
@@ -71,10 +80,10 @@ class Join:
         for one in joinables:
             one._join_config = _Config(enable, throw_on_early_termination, one is joinables[0], self)
 
-    def __enter__(self):
+    def __enter__(self) -> Any:
         return self
 
-    def __exit__(self, kind, error, trace):
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> Any:
         if not self._enable or kind is not None:
             self._leave()
             return
@@ -110,7 +119,7 @@ class Join:
         return int(count)
 
     @staticmethod
-    def notify_join_context(joinable):
+    def notify_join_context(joinable: Any) -> Any:
         """Called by a joinable at the start of each iteration: tells the ranks without data to take part."""
         config = joinable._join_config
         if not config.enable or not config.is_first_joinable:

@@ -1,5 +1,7 @@
 """The plans that ``save`` and ``load`` make: every piece is written once, and read by those that hold a part of it."""
 
+from __future__ import annotations
+
 import io
 from dataclasses import replace
 
@@ -30,6 +32,13 @@ from .planner import (
     WriteItemType,
 )
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from torch import Tensor
+
+
 __all__ = ["DefaultLoadPlanner", "DefaultSavePlanner"]
 
 
@@ -58,13 +67,13 @@ class DefaultSavePlanner(SavePlanner):
         self,
         flatten_state_dict: bool = True,
         flatten_sharded_tensors: bool = True,
-        dedup_replicated_tensors=None,
+        dedup_replicated_tensors: Any = None,
         dedup_save_to_lowest_rank: bool = False,
         enable_plan_caching: bool = False,
-    ):
+    ) -> None:
         self.flatten_state_dict, self.to_lowest = flatten_state_dict, dedup_save_to_lowest_rank
 
-    def set_up_planner(self, state_dict, storage_meta=None, is_coordinator=False):
+    def set_up_planner(self, state_dict: Any, storage_meta: Any = None, is_coordinator: bool = False) -> None:
         self.is_coordinator = is_coordinator
         if self.flatten_state_dict:
             self.state_dict, self.mappings = flatten(state_dict)
@@ -92,7 +101,7 @@ class DefaultSavePlanner(SavePlanner):
         self.plan = SavePlan(items, planner_data=self.mappings)
         return self.plan
 
-    def create_global_plan(self, all_plans):
+    def create_global_plan(self, all_plans: Any) -> Any:
         state, first, held, mappings = {}, {}, {}, {}
         for rank, plan in enumerate(all_plans):
             mappings |= plan.planner_data or {}
@@ -117,20 +126,20 @@ class DefaultSavePlanner(SavePlanner):
         self.metadata = Metadata(state, planner_data=mappings, version="1.0.0")
         return self.global_plan, self.metadata
 
-    def finish_plan(self, new_plan):
+    def finish_plan(self, new_plan: Any) -> Any:
         self.plan = new_plan
         return new_plan
 
-    def resolve_data(self, write_item):
+    def resolve_data(self, write_item: Any) -> Any:
         value = self.lookup_object(write_item.index)
         return self.transform_object(write_item, value)
 
-    def lookup_object(self, index):
+    def lookup_object(self, index: Any) -> Any:
         """The value of an item."""
         value = self.state_dict[index.fqn]
         return _local(value) if isinstance(value, torch.Tensor) else value
 
-    def transform_object(self, write_item, object):
+    def transform_object(self, write_item: Any, object: Any) -> Any:
         """The value as it is written: bytes of what is no tensor."""
         if write_item.type is WriteItemType.BYTE_IO:
             data = io.BytesIO()
@@ -172,10 +181,10 @@ class DefaultLoadPlanner(LoadPlanner):
 
     def __init__(
         self, flatten_state_dict: bool = True, flatten_sharded_tensors: bool = True, allow_partial_load: bool = False
-    ):
+    ) -> None:
         self.flatten_state_dict, self.allow_partial_load = flatten_state_dict, allow_partial_load
 
-    def set_up_planner(self, state_dict, metadata=None, is_coordinator=False):
+    def set_up_planner(self, state_dict: Any, metadata: Any = None, is_coordinator: bool = False) -> None:
         self.original_state_dict, self.metadata, self.is_coordinator = state_dict, metadata, is_coordinator
         if self.flatten_state_dict:
             self.state_dict, self.mappings = flatten(state_dict)
@@ -194,26 +203,26 @@ class DefaultLoadPlanner(LoadPlanner):
                 items += _read_items(name, value, saved[name])
         return LoadPlan(items)
 
-    def load_bytes(self, read_item, value):
+    def load_bytes(self, read_item: Any, value: Any) -> None:
         name = read_item.dest_index.fqn
         self.state_dict[name] = torch.load(value)
         put(self.original_state_dict, self.mappings[name], self.state_dict[name])
 
-    def resolve_tensor(self, read_item):
+    def resolve_tensor(self, read_item: Any) -> Any:
         tensor = self.lookup_tensor(read_item.dest_index)
         return self.transform_tensor(read_item, tensor)
 
-    def lookup_tensor(self, index):
+    def lookup_tensor(self, index: Any) -> Any:
         """Our piece of a tensor."""
         return _local(self.state_dict[index.fqn])
 
-    def transform_tensor(self, read_item, tensor):
+    def transform_tensor(self, read_item: Any, tensor: Tensor) -> Any:
         """The part of our piece that an item fills."""
         for dim, (start, length) in enumerate(zip(read_item.dest_offsets, read_item.lengths, strict=True)):
             tensor = tensor.narrow(dim, start, length)
         return tensor
 
-    def commit_tensor(self, read_item, tensor):
+    def commit_tensor(self, read_item: Any, tensor: Tensor) -> None:
         torch.autograd.graph.increment_version(self.state_dict[read_item.dest_index.fqn])
 
 

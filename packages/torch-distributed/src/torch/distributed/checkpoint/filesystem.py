@@ -3,6 +3,8 @@
 A job that is killed while it saves leaves the earlier checkpoint of the folder as it was.
 """
 
+from __future__ import annotations
+
 import contextlib
 import io
 import os
@@ -52,42 +54,42 @@ class FileSystemWriter(StorageWriter):
 
     def __init__(
         self,
-        path,
+        path: Any,
         single_file_per_rank: bool = True,
         sync_files: bool = True,
         thread_count: int = 1,
         per_thread_copy_ahead: int = 10_000_000,
         cache_staged_state_dict: bool = False,
         overwrite: bool = True,
-        _extensions=None,
-        serialization_format=None,
-    ):
+        _extensions: Any = None,
+        serialization_format: Any = None,
+    ) -> None:
         if _extensions:
             raise NotImplementedError("FileSystemWriter: transforming streams is not there")
         self.path, self.sync_files, self.overwrite = Path(path), sync_files, overwrite
         self.token = ""
         self._written = None
 
-    def reset(self, checkpoint_id=None):
+    def reset(self, checkpoint_id: Any = None) -> None:
         if checkpoint_id is not None:
             self.path = Path(checkpoint_id)
 
-    def set_up_storage_writer(self, is_coordinator, *args, **kwargs):
+    def set_up_storage_writer(self, is_coordinator: Any, *args: Any, **kwargs: Any) -> None:
         self.is_coordinator = is_coordinator
 
-    def prepare_local_plan(self, plan):
+    def prepare_local_plan(self, plan: Any) -> Any:
         self.path.mkdir(parents=True, exist_ok=True)
         if not self.overwrite and (self.path / NAME).exists():
             raise RuntimeError(f"Checkpoint already exists and overwrite={self.overwrite}.")
         return plan
 
-    def prepare_global_plan(self, plans):
+    def prepare_global_plan(self, plans: Any) -> Any:
         from dataclasses import replace
 
         token = secrets.token_hex(4)  # names that no earlier checkpoint of the folder has
         return [replace(plan, storage_data=f"__{rank}_{token}.distcp") for rank, plan in enumerate(plans)]
 
-    def write_data(self, plan, planner):
+    def write_data(self, plan: Any, planner: Any) -> Any:
         if not plan.items:
             return _done([])
         name, results = plan.storage_data, []
@@ -109,7 +111,7 @@ class FileSystemWriter(StorageWriter):
                 os.fsync(file.fileno())
         return _done(results)
 
-    def finish(self, metadata: Metadata, results) -> None:
+    def finish(self, metadata: Metadata, results: Any) -> None:
         before = _files(self.path)
         metadata.storage_data = {one.index: one.storage_data for part in results for one in part}
         metadata.storage_meta = self.storage_meta()
@@ -129,7 +131,7 @@ class FileSystemWriter(StorageWriter):
                 self._written.unlink()
 
     @classmethod
-    def validate_checkpoint_id(cls, checkpoint_id) -> bool:
+    def validate_checkpoint_id(cls, checkpoint_id: Any) -> bool:
         return "://" not in str(checkpoint_id)
 
     def storage_meta(self) -> StorageMeta:
@@ -139,42 +141,42 @@ class FileSystemWriter(StorageWriter):
 class FileSystemReader(StorageReader):
     """Reads the checkpoint in the folder ``path``, of ours or of PyTorch's."""
 
-    def __init__(self, path, _extension_registry=None):
+    def __init__(self, path: Any, _extension_registry: Any = None) -> None:
         self.path = Path(path)
         self.storage_data: dict = {}
         self.chunks: dict = {}  # by name, the shapes of the pieces by where they begin
 
     @property
-    def checkpoint_id(self):
+    def checkpoint_id(self) -> Any:
         """The folder."""
         return self.path
 
-    def reset(self, checkpoint_id=None):
+    def reset(self, checkpoint_id: Any = None) -> None:
         self.storage_data = {}
         if checkpoint_id is not None:
             self.path = Path(checkpoint_id)
 
-    def read_metadata(self, *args, **kwargs) -> Metadata:
+    def read_metadata(self, *args: Any, **kwargs: Any) -> Metadata:
         try:
             data = (self.path / NAME).read_bytes()
         except FileNotFoundError:
             raise FileNotFoundError(f"checkpoint.load: {self.path} holds no checkpoint (no {NAME})") from None
         return _metadata.loads(data)
 
-    def set_up_storage_reader(self, metadata, is_coordinator, *args, **kwargs):
+    def set_up_storage_reader(self, metadata: Any, is_coordinator: Any, *args: Any, **kwargs: Any) -> None:
         self.storage_data = metadata.storage_data
         self.chunks = {
             name: {tuple(chunk.offsets): tuple(chunk.sizes) for chunk in getattr(entry, "chunks", ())}
             for name, entry in metadata.state_dict_metadata.items()
         }
 
-    def prepare_local_plan(self, plan):
+    def prepare_local_plan(self, plan: Any) -> Any:
         return plan
 
-    def prepare_global_plan(self, plans):
+    def prepare_global_plan(self, plans: Any) -> Any:
         return plans
 
-    def read_data(self, plan, planner):
+    def read_data(self, plan: Any, planner: Any) -> Any:
         by_file: dict = {}
         for item in plan.items:
             by_file.setdefault(self._info(item.storage_index).relative_path, []).append(item)
@@ -239,7 +241,7 @@ class FileSystemReader(StorageReader):
         planner.commit_tensor(item, target)
 
     @classmethod
-    def validate_checkpoint_id(cls, checkpoint_id) -> bool:
+    def validate_checkpoint_id(cls, checkpoint_id: Any) -> bool:
         return "://" not in str(checkpoint_id)
 
 

@@ -1,5 +1,7 @@
 """``save``: all ranks write what they hold, each piece once."""
 
+from __future__ import annotations
+
 import copy
 import threading
 from pathlib import Path
@@ -14,19 +16,24 @@ from .default_planner import DefaultSavePlanner
 from .filesystem import FileSystemWriter
 from .stateful import Stateful
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
 __all__ = ["async_save", "save", "save_state_dict"]
 
 
 def save(
-    state_dict,
+    state_dict: Any,
     *,
-    checkpoint_id=None,
-    storage_writer=None,
-    planner=None,
-    process_group=None,
-    no_dist=False,
-    use_collectives=True,
-):
+    checkpoint_id: Any = None,
+    storage_writer: Any = None,
+    planner: Any = None,
+    process_group: Any = None,
+    no_dist: bool = False,
+    use_collectives: bool = True,
+) -> Any:
     """Write ``state_dict`` to the folder ``checkpoint_id``, by all ranks of the group together; its metadata.
 
     A :class:`DTensor` is written in pieces, by those that hold them.  What several ranks have under one name is equal on
@@ -55,7 +62,7 @@ def _writer(what, checkpoint_id, writer):
     return writer
 
 
-def states(state_dict) -> dict:
+def states(state_dict: Any) -> dict:
     """Objects with a state replaced by it."""
     return {name: value.state_dict() if isinstance(value, Stateful) else value for name, value in state_dict.items()}
 
@@ -90,8 +97,15 @@ def _save(state_dict, writer, planner, together):
 
 
 def async_save(
-    state_dict, *, checkpoint_id=None, storage_writer=None, planner=None, process_group=None, no_dist=False, **_
-):
+    state_dict: Any,
+    *,
+    checkpoint_id: Any = None,
+    storage_writer: Any = None,
+    planner: Any = None,
+    process_group: Any = None,
+    no_dist: bool = False,
+    **_: Any,
+) -> Any:
     """As :func:`save`, in the background, from a copy of the state; a future that is done when it is written.
 
     >>> import tempfile, torch, torch.distributed.checkpoint as dcp
@@ -131,8 +145,8 @@ def _copied(value):
 
 
 def save_state_dict(
-    state_dict, storage_writer, process_group=None, coordinator_rank=0, no_dist=False, planner=None
-):  # fmt: skip
+    state_dict: Any, storage_writer: Any, process_group: Any = None, coordinator_rank: int = 0, no_dist: bool = False, planner: Any = None
+) -> Any:  # fmt: skip
     """:func:`save` under its older name; the first rank of the group is the coordinator."""
     return save(
         state_dict, storage_writer=storage_writer, planner=planner, process_group=process_group, no_dist=no_dist

@@ -1,5 +1,7 @@
 """States of models and optimizers whose names do not depend on wrappers, nor their values on the number of ranks."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import torch
@@ -12,6 +14,11 @@ from .. import _world as world
 from ..tensor._api import distribute_tensor
 from ..tensor._dtensor import DTensor
 from ._first_step import begun
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 __all__ = [
     "StateDictOptions", "get_model_state_dict", "get_optimizer_state_dict", "get_state_dict", "set_model_state_dict",
@@ -79,7 +86,7 @@ def _as_asked(tree, options):
     return whole
 
 
-def get_model_state_dict(model, *, submodules=None, options=None) -> dict:
+def get_model_state_dict(model: Any, *, submodules: Any = None, options: Any = None) -> dict:
     """The state of a model under the names that it has without DistributedDataParallel and other wrappers.
 
     >>> import torch
@@ -123,7 +130,7 @@ def _inner_state(model):
         return model.state_dict()
 
 
-def set_model_state_dict(model, model_state_dict, *, options=None):
+def set_model_state_dict(model: Any, model_state_dict: Any, *, options: Any = None) -> Any:
     """Load such a state; what is missing and what is too much, as ``load_state_dict`` returns it."""
     options = _options(options)
     if options.broadcast_from_rank0:
@@ -180,7 +187,7 @@ def _list(optimizers):
     return [optimizers] if isinstance(optimizers, torch.optim.Optimizer) else list(optimizers)
 
 
-def get_optimizer_state_dict(model, optimizers, *, submodules=None, options=None) -> dict:
+def get_optimizer_state_dict(model: Any, optimizers: Any, *, submodules: Any = None, options: Any = None) -> dict:
     """The state of optimizers with parameters by name: ``{"state": {name: ...}, "param_groups": [{"params": [names]}]}``.
 
     Of an optimizer that has made no step, the state that a step with gradients and a learning rate of zero makes: places
@@ -226,7 +233,7 @@ def _belongs(key, start) -> bool:
     return key.startswith(start) and "." not in key[len(start) :]
 
 
-def set_optimizer_state_dict(model, optimizers, optim_state_dict, *, options=None) -> None:
+def set_optimizer_state_dict(model: Any, optimizers: Any, optim_state_dict: Any, *, options: Any = None) -> None:
     """Load such a state; KeyError for a parameter that no group of it has."""
     options = _options(options)
     if options.broadcast_from_rank0:
@@ -258,7 +265,7 @@ def _spread(value, parameter):
     return value
 
 
-def get_state_dict(model, optimizers, *, submodules=None, options=None) -> tuple:
+def get_state_dict(model: Any, optimizers: Any, *, submodules: Any = None, options: Any = None) -> tuple:
     """The states of a model and its optimizers."""
     return (
         get_model_state_dict(model, submodules=submodules, options=options),
@@ -266,7 +273,9 @@ def get_state_dict(model, optimizers, *, submodules=None, options=None) -> tuple
     )
 
 
-def set_state_dict(model, optimizers, *, model_state_dict, optim_state_dict, options=None):
+def set_state_dict(
+    model: Any, optimizers: Any, *, model_state_dict: Any, optim_state_dict: Any, options: Any = None
+) -> Any:
     """Load both."""
     result = set_model_state_dict(model, model_state_dict, options=options)
     set_optimizer_state_dict(model, optimizers, optim_state_dict, options=options)

@@ -1,5 +1,7 @@
 """What writes and reads the files of a checkpoint, whatever they lie on."""
 
+from __future__ import annotations
+
 import abc
 from dataclasses import dataclass
 from typing import Any
@@ -22,7 +24,7 @@ class StorageWriter(abc.ABC):
     """Writes what plans say: ``write_data`` on every rank, then ``finish`` on the first, which makes it a checkpoint."""
 
     @abc.abstractmethod
-    def reset(self, checkpoint_id=None) -> None:
+    def reset(self, checkpoint_id: Any = None) -> None:
         """A new checkpoint begins."""
 
     @abc.abstractmethod
@@ -30,15 +32,15 @@ class StorageWriter(abc.ABC):
         """Called on every rank before anything is written."""
 
     @abc.abstractmethod
-    def prepare_local_plan(self, plan):
+    def prepare_local_plan(self, plan: Any) -> Any:
         """This rank's plan, to which something may be added."""
 
     @abc.abstractmethod
-    def prepare_global_plan(self, plans):
+    def prepare_global_plan(self, plans: Any) -> Any:
         """All plans, on the first rank."""
 
     @abc.abstractmethod
-    def write_data(self, plan, planner):
+    def write_data(self, plan: Any, planner: Any) -> Any:
         """Write the items of a plan; a future of a list of :class:`WriteResult`."""
 
     @abc.abstractmethod
@@ -47,7 +49,7 @@ class StorageWriter(abc.ABC):
 
     @classmethod
     @abc.abstractmethod
-    def validate_checkpoint_id(cls, checkpoint_id) -> bool:
+    def validate_checkpoint_id(cls, checkpoint_id: Any) -> bool:
         """Whether it can write there."""
 
     def storage_meta(self) -> StorageMeta | None:
@@ -59,7 +61,7 @@ class StorageReader(abc.ABC):
     """Reads what plans say."""
 
     @abc.abstractmethod
-    def reset(self, checkpoint_id=None) -> None:
+    def reset(self, checkpoint_id: Any = None) -> None:
         """Another checkpoint is to be read."""
 
     @abc.abstractmethod
@@ -71,18 +73,18 @@ class StorageReader(abc.ABC):
         """Called on every rank before anything is read."""
 
     @abc.abstractmethod
-    def prepare_local_plan(self, plan):
+    def prepare_local_plan(self, plan: Any) -> Any:
         """This rank's plan, to which something may be added."""
 
     @abc.abstractmethod
-    def prepare_global_plan(self, plans):
+    def prepare_global_plan(self, plans: Any) -> Any:
         """All plans, on the first rank."""
 
     @abc.abstractmethod
-    def read_data(self, plan, planner):
+    def read_data(self, plan: Any, planner: Any) -> Any:
         """Read the items of a plan and hand them to the planner; a future."""
 
     @classmethod
     @abc.abstractmethod
-    def validate_checkpoint_id(cls, checkpoint_id) -> bool:
+    def validate_checkpoint_id(cls, checkpoint_id: Any) -> bool:
         """Whether it can read there."""

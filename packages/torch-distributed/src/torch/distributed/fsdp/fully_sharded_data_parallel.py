@@ -1,5 +1,7 @@
 """``FullyShardedDataParallel``: the older face of :func:`fully_shard`, a wrapper around a module."""
 
+from __future__ import annotations
+
 import contextlib
 import os
 
@@ -31,6 +33,12 @@ from .api import (
     StateDictType,
 )
 from .wrap import wrap_children
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
 
 __all__ = [
     "BackwardPrefetch", "CPUOffload", "FullOptimStateDictConfig", "FullStateDictConfig", "FullyShardedDataParallel",
@@ -65,23 +73,23 @@ class FullyShardedDataParallel(nn.Module):
 
     def __init__(
         self,
-        module,
-        process_group=None,
-        sharding_strategy=None,
-        cpu_offload=None,
-        auto_wrap_policy=None,
-        backward_prefetch=BackwardPrefetch.BACKWARD_PRE,
-        mixed_precision=None,
-        ignored_modules=None,
-        param_init_fn=None,
-        device_id=None,
-        sync_module_states=False,
-        forward_prefetch=False,
-        limit_all_gathers=True,
-        use_orig_params=False,
-        ignored_states=None,
-        device_mesh=None,
-    ):
+        module: Any,
+        process_group: Any = None,
+        sharding_strategy: Any = None,
+        cpu_offload: Any = None,
+        auto_wrap_policy: Any = None,
+        backward_prefetch: Any = BackwardPrefetch.BACKWARD_PRE,
+        mixed_precision: Any = None,
+        ignored_modules: Any = None,
+        param_init_fn: Any = None,
+        device_id: Any = None,
+        sync_module_states: bool = False,
+        forward_prefetch: bool = False,
+        limit_all_gathers: bool = True,
+        use_orig_params: bool = False,
+        ignored_states: Any = None,
+        device_mesh: Any = None,
+    ) -> None:
         super().__init__()
         if param_init_fn is not None:
             raise NotImplementedError("FullyShardedDataParallel: param_init_fn is not there; initialise before")
@@ -121,24 +129,24 @@ class FullyShardedDataParallel(nn.Module):
         self.register_load_state_dict_pre_hook(_states.before_load)
 
     @property
-    def module(self):
+    def module(self) -> Any:
         """The module that is wrapped."""
         return self._fsdp_wrapped_module
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         try:
             return super().__getattr__(name)
         except AttributeError:
             return getattr(super().__getattr__("_fsdp_wrapped_module"), name)
 
-    def __getitem__(self, key):
+    def __getitem__(self, key: Any) -> Any:
         return self.module[key]
 
-    def forward(self, *args, **kwargs):
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
         return self.module(*args, **kwargs)
 
     @staticmethod
-    def fsdp_modules(module, root_only: bool = False) -> list:
+    def fsdp_modules(module: Any, root_only: bool = False) -> list:
         """The wrappers in a module, or those that are in no other."""
         found = [m for m in module.modules() if isinstance(m, FullyShardedDataParallel)]
         if not root_only:
@@ -153,7 +161,7 @@ class FullyShardedDataParallel(nn.Module):
     # ---- training
 
     @contextlib.contextmanager
-    def no_sync(self):
+    def no_sync(self) -> Iterator[Any]:
         """Within it gradients are not summed; they are kept whole for the next backward outside."""
         self.module.set_requires_gradient_sync(False)
         try:
@@ -161,12 +169,12 @@ class FullyShardedDataParallel(nn.Module):
         finally:
             self.module.set_requires_gradient_sync(True)
 
-    def clip_grad_norm_(self, max_norm, norm_type=2.0):
+    def clip_grad_norm_(self, max_norm: Any, norm_type: float = 2.0) -> Any:
         """Scale the gradients down to a norm over all ranks; the norm before."""
         total = nn.utils.clip_grad_norm_([p for p in self.parameters() if p.grad is not None], max_norm, norm_type)
         return total.full_tensor() if isinstance(total, DTensor) else total
 
-    def apply(self, fn):
+    def apply(self, fn: Callable[..., Any]) -> Any:
         """Call ``fn`` on every submodule, with whole parameters, and keep what it does to them."""
         with self.summon_full_params(self):
             return super().apply(fn)
@@ -174,8 +182,13 @@ class FullyShardedDataParallel(nn.Module):
     @staticmethod
     @contextlib.contextmanager
     def summon_full_params(
-        module, recurse=True, writeback=True, rank0_only=False, offload_to_cpu=False, with_grads=False
-    ):
+        module: Any,
+        recurse: bool = True,
+        writeback: bool = True,
+        rank0_only: bool = False,
+        offload_to_cpu: bool = False,
+        with_grads: bool = False,
+    ) -> Iterator[Any]:
         """Within it parameters are whole; what was done to them is kept, unless ``writeback=False``."""
         if with_grads:
             raise NotImplementedError("summon_full_params: with_grads is not there; p.grad.full_tensor() is whole")
@@ -206,18 +219,22 @@ class FullyShardedDataParallel(nn.Module):
     # ---- states
 
     @staticmethod
-    def set_state_dict_type(module, state_dict_type, state_dict_config=None, optim_state_dict_config=None):
+    def set_state_dict_type(
+        module: Any, state_dict_type: Any, state_dict_config: Any = None, optim_state_dict_config: Any = None
+    ) -> Any:
         """Say whether states have whole tensors or DTensors; the settings before."""
         return _states.set_type(module, state_dict_type, state_dict_config, optim_state_dict_config)
 
     @staticmethod
-    def get_state_dict_type(module) -> StateDictSettings:
+    def get_state_dict_type(module: Any) -> StateDictSettings:
         """The settings now."""
         return _states.get_type(module)
 
     @staticmethod
     @contextlib.contextmanager
-    def state_dict_type(module, state_dict_type, state_dict_config=None, optim_state_dict_config=None):
+    def state_dict_type(
+        module: Any, state_dict_type: Any, state_dict_config: Any = None, optim_state_dict_config: Any = None
+    ) -> Iterator[Any]:
         """Within it, states are of another type."""
         before = _states.set_type(module, state_dict_type, state_dict_config, optim_state_dict_config)
         try:
@@ -226,7 +243,7 @@ class FullyShardedDataParallel(nn.Module):
             _states.restore(module, before)
 
     @staticmethod
-    def optim_state_dict(model, optim, optim_state_dict=None, group=None) -> dict:
+    def optim_state_dict(model: Any, optim: Any, optim_state_dict: Any = None, group: Any = None) -> dict:
         """The state of an optimizer by names of parameters, with whole tensors or DTensors as the type says."""
         return _states.optim_state_dict(model, optim)
 
@@ -238,7 +255,9 @@ class FullyShardedDataParallel(nn.Module):
     )
 
     @staticmethod
-    def rekey_optim_state_dict(optim_state_dict, optim_state_key_type, model, optim_input=None, optim=None) -> dict:
+    def rekey_optim_state_dict(
+        optim_state_dict: Any, optim_state_key_type: Any, model: Any, optim_input: Any = None, optim: Any = None
+    ) -> dict:
         """The state of an optimizer by numbers of parameters (``PARAM_ID``) instead of their names, or the other way."""
         names = [name for name, _ in model.named_parameters()]
         by_id = getattr(optim_state_key_type, "name", str(optim_state_key_type)) == "PARAM_ID"
@@ -248,8 +267,13 @@ class FullyShardedDataParallel(nn.Module):
 
     @staticmethod
     def optim_state_dict_to_load(
-        model, optim, optim_state_dict, is_named_optimizer=False, load_directly=False, group=None
-    ):
+        model: Any,
+        optim: Any,
+        optim_state_dict: Any,
+        is_named_optimizer: bool = False,
+        load_directly: bool = False,
+        group: Any = None,
+    ) -> Any:
         """Such a state as ``optim.load_state_dict`` takes it; with ``load_directly`` it is loaded."""
         made = _states.optim_state_dict_to_load(model, optim, optim_state_dict)
         if load_directly:

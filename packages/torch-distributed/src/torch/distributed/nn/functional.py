@@ -3,12 +3,21 @@
 Every rank must run backward through them, in the reverse of the order of forward.
 """
 
+from __future__ import annotations
+
 import torch
 from torch.autograd import Function
 
 from .. import _collectives as collectives
 from .. import _world as world
 from .._reduce import ReduceOp
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from torch import Tensor
+
 
 __all__ = [
     "all_gather", "all_reduce", "all_to_all", "all_to_all_single", "broadcast", "gather", "reduce", "reduce_scatter",
@@ -137,19 +146,19 @@ class _AllToAll(Function):
         return None, None, *_AllToAll.apply(ctx.group, ctx.shapes, *grads)
 
 
-def broadcast(tensor, src, group=None):
+def broadcast(tensor: Tensor, src: int, group: Any = None) -> Any:
     """A copy of rank ``src``'s tensor; backward adds the gradients of all ranks up there."""
     group = world.resolve(group)
     return _Broadcast.apply(tensor, _place(group, src), group)
 
 
-def reduce(tensor, dst, op=ReduceOp.SUM, group=None):
+def reduce(tensor: Tensor, dst: int, op: str = ReduceOp.SUM, group: Any = None) -> Any:
     """The reduction on rank ``dst``, the tensor itself elsewhere; backward spreads the gradient of ``dst``."""
     group = world.resolve(group)
     return _Reduce.apply(tensor, _place(group, dst), op, group)
 
 
-def all_reduce(tensor, op=ReduceOp.SUM, group=None):
+def all_reduce(tensor: Tensor, op: str = ReduceOp.SUM, group: Any = None) -> Any:
     """The reduction of all ranks' tensors; backward does the same to the gradients.
 
     >>> import torch, torch.distributed as dist, torch.distributed.nn
@@ -163,19 +172,19 @@ def all_reduce(tensor, op=ReduceOp.SUM, group=None):
     return _AllReduce.apply(tensor, op, world.resolve(group))
 
 
-def gather(tensor, dst=0, group=None):
+def gather(tensor: Tensor, dst: int = 0, group: Any = None) -> Any:
     """The tensors of all ranks on rank ``dst``, zeros elsewhere; backward sends each its gradient."""
     group = world.resolve(group)
     return _Gather.apply(tensor, _place(group, dst), group)
 
 
-def scatter(tensors, src=0, group=None):
+def scatter(tensors: Any, src: int = 0, group: Any = None) -> Any:
     """The tensor at our place of rank ``src``'s list; backward gathers the gradients there."""
     group = world.resolve(group)
     return _Scatter.apply(_place(group, src), group, *tensors)
 
 
-def all_gather(tensor, group=None):
+def all_gather(tensor: Tensor, group: Any = None) -> Any:
     """The tensors of all ranks; backward adds up, for each rank, what all did with its tensor."""
     return _AllGather.apply(tensor, world.resolve(group))
 
@@ -185,18 +194,20 @@ def _all_gather_base(output_tensor, input_tensor, group=None):
     return torch.cat([t.reshape(-1) for t in all_gather(input_tensor, group)]).view(output_tensor.shape)
 
 
-def reduce_scatter(output, input_list, op=ReduceOp.SUM, group=None):
+def reduce_scatter(output: Any, input_list: Any, op: str = ReduceOp.SUM, group: Any = None) -> Any:
     """The reduction of the tensors at our place of all lists; backward gathers the gradients."""
     return _ReduceScatter.apply(op, world.resolve(group), *input_list)
 
 
-def all_to_all(output_tensor_list, input_tensor_list, group=None):
+def all_to_all(output_tensor_list: Any, input_tensor_list: Any, group: Any = None) -> Any:
     """What every rank has for us, of the shapes of ``output_tensor_list``; backward sends the gradients back."""
     shapes = [tuple(t.shape) for t in output_tensor_list]
     return _AllToAll.apply(world.resolve(group), shapes, *input_tensor_list)
 
 
-def all_to_all_single(output, input, output_split_sizes=None, input_split_sizes=None, group=None):
+def all_to_all_single(
+    output: Any, input: Tensor, output_split_sizes: Any = None, input_split_sizes: Any = None, group: Any = None
+) -> Any:
     """Pieces of dim 0 from every rank, one behind the other, of the shape of ``output``."""
     group = world.resolve(group)
     going = input.split(input_split_sizes or [input.shape[0] // group.size()] * group.size())

@@ -1,5 +1,7 @@
 """``ZeroRedundancyOptimizer``: the state of an optimizer, cut over the ranks (Rajbhandari 2020, stage 1)."""
 
+from __future__ import annotations
+
 import copy
 
 import torch
@@ -8,6 +10,11 @@ from .. import _collectives as collectives
 from .. import _objects
 from .. import _world as world
 from ..algorithms.join import Join, Joinable, JoinHook
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 __all__ = ["ZeroRedundancyOptimizer"]
 
@@ -41,13 +48,13 @@ class ZeroRedundancyOptimizer(torch.optim.Optimizer, Joinable):
 
     def __init__(
         self,
-        params,
-        optimizer_class,
-        process_group=None,
-        parameters_as_bucket_view=False,
-        overlap_with_ddp=False,
-        **defaults,
-    ):
+        params: Any,
+        optimizer_class: Any,
+        process_group: Any = None,
+        parameters_as_bucket_view: bool = False,
+        overlap_with_ddp: bool = False,
+        **defaults: Any,
+    ) -> None:
         if overlap_with_ddp:
             raise NotImplementedError("ZeroRedundancyOptimizer: overlap_with_ddp is not there")
         self.process_group = world.resolve(process_group)
@@ -93,7 +100,7 @@ class ZeroRedundancyOptimizer(torch.optim.Optimizer, Joinable):
                 if name != "params":
                     inner[name] = group[name]
 
-    def step(self, closure=None, **kwargs):
+    def step(self, closure: Any = None, **kwargs: Any) -> Any:
         """Update our part of the parameters and take over the others'."""
         Join.notify_join_context(self)
         self._settings()
@@ -124,7 +131,7 @@ class ZeroRedundancyOptimizer(torch.optim.Optimizer, Joinable):
                 for parameter, piece in zip(parameters, line.split([p.numel() for p in parameters]), strict=True):
                     parameter.copy_(piece.view(parameter.shape))
 
-    def add_param_group(self, param_group):
+    def add_param_group(self, param_group: Any) -> None:
         """Add parameters, which are assigned anew; only before the first step."""
         super().add_param_group(param_group)
         if self.optim is not None:
@@ -134,17 +141,17 @@ class ZeroRedundancyOptimizer(torch.optim.Optimizer, Joinable):
             self.optim = self._optimizer_class(self._our_groups(), **self.defaults)
             self._defaults_of_class()
 
-    def join_hook(self, **kwargs):
+    def join_hook(self, **kwargs: Any) -> Any:
         """A rank without data goes on with the steps of its part: ``Join([model, optimizer])``, in this order."""
         return _Hook(self)
 
     @property
-    def join_device(self):
+    def join_device(self) -> Any:
         """Where the parameters are."""
         return torch.device("cpu")
 
     @property
-    def join_process_group(self):
+    def join_process_group(self) -> Any:
         """The ranks."""
         return self.process_group
 
@@ -162,7 +169,7 @@ class ZeroRedundancyOptimizer(torch.optim.Optimizer, Joinable):
         if ours:
             self._all_state_dicts = everything
 
-    def state_dict(self):
+    def state_dict(self) -> Any:
         """The state of the whole optimizer, on the rank that :meth:`consolidate_state_dict` brought it to."""
         if not self._all_state_dicts:
             raise RuntimeError(
@@ -180,7 +187,7 @@ class ZeroRedundancyOptimizer(torch.optim.Optimizer, Joinable):
             state |= part
         return {"state": dict(sorted(state.items())), "param_groups": plain}
 
-    def load_state_dict(self, state_dict):
+    def load_state_dict(self, state_dict: Any) -> None:
         """Take the state of a plain optimizer, or of one of these with any number of ranks; each keeps its part."""
         order = [p for group in self.param_groups for p in group["params"]]
         if [len(g["params"]) for g in state_dict["param_groups"]] != [len(g["params"]) for g in self.param_groups]:

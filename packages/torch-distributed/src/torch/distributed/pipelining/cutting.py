@@ -1,10 +1,17 @@
 """A model cut into stages at named modules, by its graph: each stage is given and gives what the later ones need."""
 
+from __future__ import annotations
+
 import enum
 
 import torch
 
 from .stage import PipelineStage
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 __all__ = ["Pipe", "PipeInfo", "SplitPoint", "build_stage", "pipe_split", "pipeline"]
 
@@ -32,7 +39,7 @@ _traced: list = []  # tracers at work, each with the nodes behind which a new st
 class Cut(torch.nn.Module):
     """A stage: the part of a model between two cuts; takes and returns what lies on them, in their order."""
 
-    def __init__(self, part, takes, gives, own, attributes):
+    def __init__(self, part: Any, takes: Any, gives: Any, own: Any, attributes: Any) -> None:
         super().__init__()
         self.part = part
         self._takes, self._gives, self._own = takes, gives, own
@@ -43,7 +50,7 @@ class Cut(torch.nn.Module):
             else:
                 self.register_buffer(name, tensor)
 
-    def forward(self, *values):
+    def forward(self, *values: Any) -> Any:
         """What the next stage is given, of what this one is."""
         held = dict(zip(self._takes, values, strict=True))
         held |= {name: getattr(self, name) for name in self._attributes_of}
@@ -57,14 +64,14 @@ class Cut(torch.nn.Module):
 class PipeInfo:
     """How many stages there are."""
 
-    def __init__(self, num_stages: int, has_loss_and_backward: bool = False):
+    def __init__(self, num_stages: int, has_loss_and_backward: bool = False) -> None:
         self.num_stages, self.has_loss_and_backward = num_stages, has_loss_and_backward
 
 
 class Pipe(torch.nn.Module):
     """The stages of a model, which run one after the other in this process, or each in its own by ``build_stage``."""
 
-    def __init__(self, stages):
+    def __init__(self, stages: Any) -> None:
         super().__init__()
         self.stages = torch.nn.ModuleList(stages)
 
@@ -83,11 +90,11 @@ class Pipe(torch.nn.Module):
             raise ValueError(f"Pipe.get_stage_module: stage {stage_idx} of {self.num_stages}")
         return self.stages[stage_idx]
 
-    def build_stage(self, stage_index: int, device=None, group=None) -> PipelineStage:
+    def build_stage(self, stage_index: int, device: Any = None, group: Any = None) -> PipelineStage:
         """The stage of this rank, for a schedule."""
         return build_stage(self.get_stage_module(stage_index), stage_index, self.info(), device, group)
 
-    def forward(self, *args):
+    def forward(self, *args: Any) -> Any:
         """The outputs of the last stage."""
         for stage in self.stages:
             args = stage(*args)
@@ -95,12 +102,16 @@ class Pipe(torch.nn.Module):
         return args[0] if len(args) == 1 else args
 
 
-def build_stage(stage_module, stage_index: int, pipe_info: PipeInfo, device=None, group=None) -> PipelineStage:
+def build_stage(
+    stage_module: Any, stage_index: int, pipe_info: PipeInfo, device: Any = None, group: Any = None
+) -> PipelineStage:
     """A module as a stage of as many as a :class:`Pipe` has."""
     return PipelineStage(stage_module, stage_index, pipe_info.num_stages, device, group=group)
 
 
-def pipeline(module, mb_args, mb_kwargs=None, split_spec=None, split_policy=None) -> Pipe:
+def pipeline(
+    module: Any, mb_args: Any, mb_kwargs: Any = None, split_spec: Any = None, split_policy: Any = None
+) -> Pipe:
     """``module`` cut where ``split_spec`` says, by names of its modules, or where its forward calls ``pipe_split``.
 
     ``mb_args`` are inputs as one part of a batch has them: the stages are tried with them.

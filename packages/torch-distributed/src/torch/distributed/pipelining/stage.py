@@ -1,10 +1,17 @@
 """A stage: the layers that one rank has, between those of the rank before and those of the rank behind."""
 
+from __future__ import annotations
+
 import torch
 
 from .. import _collectives as collectives
 from .. import _objects
 from .. import _world as world
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 __all__ = ["PipelineStage"]
 
@@ -26,8 +33,16 @@ class PipelineStage:
     __module__ = "torch.distributed.pipelining"
 
     def __init__(
-        self, submodule, stage_index, num_stages, device=None, input_args=None, output_args=None, group=None, **more
-    ):
+        self,
+        submodule: Any,
+        stage_index: Any,
+        num_stages: Any,
+        device: Any = None,
+        input_args: Any = None,
+        output_args: Any = None,
+        group: Any = None,
+        **more: Any,
+    ) -> None:
         if any(value is not None for value in more.values()):
             raise NotImplementedError(f"PipelineStage: {', '.join(more)} is not there")
         group = world.resolve(group)
@@ -42,7 +57,7 @@ class PipelineStage:
         self.is_first, self.is_last = stage_index == 0, stage_index == num_stages - 1
         self.begin()
 
-    def begin(self):
+    def begin(self) -> None:
         """Forget the step before."""
         self.incoming = self.outgoing = None  # shape, dtype and need of gradients of each tensor
         self.held, self.sends, self.outputs = {}, [], []
@@ -76,7 +91,7 @@ class PipelineStage:
 
     # ---- one part of the batch
 
-    def forward(self, part, args, kwargs, with_grad):
+    def forward(self, part: Any, args: tuple[Any, ...], kwargs: dict[str, Any], with_grad: Any) -> Any:
         """The outputs for a part, which also go to the next stage."""
         if not self.is_first:
             self._hear()
@@ -99,7 +114,7 @@ class PipelineStage:
             self.held[part] = (args, outputs)
         return result
 
-    def backward(self, part, loss):
+    def backward(self, part: Any, loss: Any) -> None:
         """Gradients of a part, of its loss or of what the next stage sends, and on to the stage before."""
         args, outputs = self.held.pop(part)
         if self.is_last:
@@ -113,13 +128,13 @@ class PipelineStage:
                     grad = torch.zeros_like(tensor) if tensor.grad is None else tensor.grad
                     self._send(grad, self.stage_index - 1)
 
-    def finish(self):
+    def finish(self) -> None:
         """Wait until all that was sent has gone."""
         for work in self.sends:
             work.wait()
         self.held, self.sends = {}, []
 
-    def scale_grads(self, by):
+    def scale_grads(self, by: Any) -> None:
         """Divide the gradients of all parameters."""
         for parameter in self.submod.parameters():
             if parameter.grad is not None:

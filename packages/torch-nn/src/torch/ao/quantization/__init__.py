@@ -10,24 +10,13 @@ import sys
 
 from .fake_quantize import *
 from .fake_quantize import Partial as _PartialWrapper
-from .fuse_modules import fuse_known_modules, fuse_modules, fuse_modules_qat
-from .histogram import HistogramObserver
-from .observer import (
-    FixedQParamsObserver,
-    MinMaxObserver,
-    MovingAverageMinMaxObserver,
-    MovingAveragePerChannelMinMaxObserver,
-    NoopObserver,
-    ObserverBase,
-    PerChannelMinMaxObserver,
-    PlaceholderObserver,
-    RecordingObserver,
-    UniformQuantizationObserverBase,
-)
+from .fuse_modules import *
+from .histogram import HistogramObserver as HistogramObserver
+from .observer import *
 from .qconfig import *
 from .quantization_mappings import *
 from .quantize import *
-from .stubs import DeQuantStub, QuantStub, QuantWrapper
+from .stubs import *
 
 
 def _refusing(name):

@@ -10,6 +10,9 @@ from torch import nn
 from torch.ao.nn import intrinsic as nni
 from torch.nn.utils.fusion import fuse_conv_bn_eval, fuse_linear_bn_eval
 
+__all__ = ["fuse_known_modules", "fuse_modules", "fuse_modules_qat"]
+
+
 CONVOLUTIONS = {nn.Conv1d: "1d", nn.Conv2d: "2d", nn.Conv3d: "3d"}
 NORMS = {nn.BatchNorm1d: "1d", nn.BatchNorm2d: "2d", nn.BatchNorm3d: "3d"}
 

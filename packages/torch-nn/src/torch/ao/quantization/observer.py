@@ -8,6 +8,20 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+__all__ = [
+    "FixedQParamsObserver",
+    "MinMaxObserver",
+    "MovingAverageMinMaxObserver",
+    "MovingAveragePerChannelMinMaxObserver",
+    "NoopObserver",
+    "ObserverBase",
+    "PerChannelMinMaxObserver",
+    "PlaceholderObserver",
+    "RecordingObserver",
+    "UniformQuantizationObserverBase",
+]
+
+
 SYMMETRIC = (torch.per_tensor_symmetric, torch.per_channel_symmetric)
 BOUNDS = {torch.qint8: (-128, 127), torch.quint8: (0, 255), torch.qint32: (-(2**31), 2**31 - 1)}
 EPS = torch.finfo(torch.float32).eps

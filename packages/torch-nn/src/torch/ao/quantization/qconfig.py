@@ -116,4 +116,14 @@ def get_default_qat_qconfig(backend: str = "x86", version: int = 1) -> QConfig:
     )
 
 
-__all__ = [n for n in globals() if n.startswith(("default_", "get_", "float", "per_channel_")) or n == "QConfig"]
+__all__ = [
+    "QConfig", "default_activation_only_qconfig", "default_debug_observer", "default_debug_qconfig",
+    "default_dynamic_qconfig", "default_dynamic_quant_observer", "default_fake_quant",
+    "default_fixed_qparams_range_0to1_observer", "default_fixed_qparams_range_neg1to1_observer",
+    "default_float_qparams_observer", "default_fused_act_fake_quant", "default_fused_per_channel_wt_fake_quant",
+    "default_fused_wt_fake_quant", "default_histogram_observer", "default_observer", "default_per_channel_qconfig",
+    "default_per_channel_weight_fake_quant", "default_per_channel_weight_observer", "default_placeholder_observer",
+    "default_qat_qconfig", "default_qat_qconfig_v2", "default_qconfig", "default_weight_fake_quant",
+    "default_weight_observer", "default_weight_only_qconfig", "float16_dynamic_qconfig",
+    "float_qparams_weight_only_qconfig", "get_default_qat_qconfig", "get_default_qconfig", "per_channel_dynamic_qconfig",
+]  # fmt: skip

@@ -6,6 +6,8 @@ from typing import Any
 
 from torch import Tensor, nn
 
+__all__ = ["DeQuantStub", "QuantStub", "QuantWrapper"]
+
 
 class QuantStub(nn.Module):
     """Marks where numbers are quantized; before that they pass as they are.

@@ -257,7 +257,7 @@ class Module(Checked, Tree, Cast, State, Registered):
 
     else:
 
-        def forward(self, *input):
+        def forward(self, *input: Any) -> Any:
             """Compute the output; every subclass defines it.
 
             >>> class Double(torch.nn.Module):
@@ -505,43 +505,45 @@ _global_parameter_registration_hooks, _global_buffer_registration_hooks = everyw
 _global_module_registration_hooks = everywhere.on_module
 
 
-def register_module_forward_pre_hook(hook):
+def register_module_forward_pre_hook(hook: Callable[..., Any]) -> Any:
     """Run ``hook(module, args)`` before the forward of every module there is."""
     return _hooks.add(everywhere.forward_pre, hook)
 
 
-def register_module_forward_hook(hook, *, with_kwargs=False, always_call=False):
+def register_module_forward_hook(
+    hook: Callable[..., Any], *, with_kwargs: bool = False, always_call: bool = False
+) -> Any:
     """Run ``hook(module, args, output)`` after the forward of every module there is."""
     options = [everywhere.with_kwargs] if with_kwargs else []
     options += [everywhere.always_call] if always_call else []
     return _hooks.add(everywhere.forward, hook, False, *options)
 
 
-def register_module_full_backward_pre_hook(hook):
+def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> Any:
     """Run ``hook(module, grad_output)`` before the backward of every module there is."""
     return _hooks.add(everywhere.backward_pre, hook)
 
 
-def register_module_full_backward_hook(hook):
+def register_module_full_backward_hook(hook: Callable[..., Any]) -> Any:
     """Run ``hook(module, grad_input, grad_output)`` in the backward of every module there is."""
     return _hooks.add_backward(everywhere, everywhere.backward, hook, True)
 
 
-def register_module_backward_hook(hook):
+def register_module_backward_hook(hook: Callable[..., Any]) -> Any:
     """Run ``hook(module, grad_input, grad_output)`` in backward with the gradients of every module's last node."""
     return _hooks.add_backward(everywhere, everywhere.backward, hook, False)
 
 
-def register_module_parameter_registration_hook(hook):
+def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> Any:
     """Run ``hook(module, name, parameter)`` when any module gets a parameter; what it returns replaces it."""
     return _hooks.add(everywhere.on_parameter, hook)
 
 
-def register_module_buffer_registration_hook(hook):
+def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> Any:
     """Run ``hook(module, name, buffer)`` when any module gets a buffer; what it returns replaces it."""
     return _hooks.add(everywhere.on_buffer, hook)
 
 
-def register_module_module_registration_hook(hook):
+def register_module_module_registration_hook(hook: Callable[..., Any]) -> Any:
     """Run ``hook(module, name, submodule)`` when any module gets a submodule; what it returns replaces it."""
     return _hooks.add(everywhere.on_module, hook)

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from torch import Tensor
     from torch.nn import Module
 
 
@@ -324,7 +323,7 @@ def custom_from_mask(module: Module, name: str, mask: Any) -> Any:
 
 
 def global_unstructured(
-    parameters: Iterable[Tensor], pruning_method: Any, importance_scores: Any = None, **kwargs: Any
+    parameters: Iterable[tuple[Module, str]], pruning_method: Any, importance_scores: Any = None, **kwargs: Any
 ) -> None:
     """Prune the least of all elements of several parameters, given as pairs of module and name."""
     parameters = list(parameters)

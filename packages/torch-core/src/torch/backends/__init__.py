@@ -6,7 +6,7 @@ import contextlib
 import sys
 from types import ModuleType
 
-from . import _cold
+from .. import _cold
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
