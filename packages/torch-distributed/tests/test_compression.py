@@ -150,6 +150,20 @@ def test_hooks_by_name_average_as_closely_as_their_bits_allow(ranks, kind, toler
     ranks(2, work)
 
 
+def test_hooks_by_number(ranks):
+    def work(rank):
+        for kind in dist.BuiltinCommHookType:
+            model = DistributedDataParallel(net())
+            model._register_builtin_comm_hook(kind)
+            found = torch.cat([g.reshape(-1) for g in gradients(model, rank, 0)])
+            expected = torch.cat([g.reshape(-1) for g in exact(2, 0)])
+            assert (found - expected).norm() < 3e-3 * expected.norm()
+        with pytest.raises(ValueError, match="expected a BuiltinCommHookType, got 7"):
+            model._register_builtin_comm_hook(7)
+
+    ranks(2, work)
+
+
 def test_local_steps_are_averaged_after_each_period(ranks):
     def work(rank):
         model = DistributedDataParallel(net())

@@ -9,7 +9,7 @@ import time
 
 import pytest
 from torch.distributed import run
-from torch.distributed.elastic.multiprocessing.errors import ChildFailedError, record
+from torch.distributed.elastic.multiprocessing.errors import ChildFailedError, ErrorHandler, record
 
 SUM = """
 import os, sys, torch, torch.distributed as dist
@@ -119,6 +119,44 @@ def test_launch_of_2018_passes_the_local_rank_as_an_option(tmp_path):
     code, _, err = finish(torchrun("--nproc_per_node=2", job, out, module="torch.distributed.launch"))
     assert code == 0, err
     assert sorted(os.listdir(out)) == ["--local-rank=0", "--local-rank=1"]
+
+
+def test_a_handler_of_ones_own_hears_of_the_exception(monkeypatch):
+    heard = []
+
+    class Handler(ErrorHandler):
+        def record_exception(self, e):
+            heard.append(e)
+
+    def main():
+        raise ValueError("no data")
+
+    with pytest.raises(ValueError, match="no data"):
+        record(main, Handler())()
+    assert str(heard[0]) == "no data"
+    monkeypatch.delenv("TORCHELASTIC_ERROR_FILE", raising=False)
+    with pytest.raises(ValueError, match="no data"):  # and where no file is named, nothing else happens
+        record(main)()
+
+
+def test_one_rank_stops_in_the_debugger_and_the_others_wait_for_it(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import sys, torch.distributed as dist\n"
+        "dist.init_process_group('gloo', init_method=f'file://{__file__}.store', rank=int(sys.argv[1]), world_size=2)\n"
+        "for i in range(3):\n"
+        "    here = 10 * i + dist.get_rank()\n"
+        "    dist.breakpoint(1, skip=2)\n"
+        "print('went on', here, flush=True)\n"
+        "dist.destroy_process_group()\n"
+    )
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    first, second = (subprocess.Popen([sys.executable, program, rank], **pipes) for rank in "01")
+    time.sleep(1)
+    assert first.poll() is None
+    said, _ = second.communicate("p here\nc\n", timeout=60)
+    assert "rank 1, process" in said and "(Pdb) 21\n" in said and "went on 21" in said
+    assert first.communicate(timeout=60)[0] == "went on 20\n"
 
 
 @pytest.mark.parametrize(

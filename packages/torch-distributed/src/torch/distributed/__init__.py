@@ -32,6 +32,8 @@ _LAZY = {
     "GradBucket": "_data_parallel.buckets",
     "_MixedPrecision": "_data_parallel.precision",
     "Reducer": "_data_parallel.reducer",
+    "BuiltinCommHookType": "_data_parallel.module",
+    "breakpoint": "_breakpoint",
     **dict.fromkeys(
         [
             "all_gather_multigpu",

@@ -3,6 +3,7 @@
 import contextlib
 import copy
 import dataclasses
+import enum
 
 import torch
 from torch import nn
@@ -15,7 +16,17 @@ from . import precision
 from .reducer import Reducer
 from .sparse import parameters_of_sparse_layers
 
-__all__ = ["DistributedDataParallel"]
+__all__ = ["BuiltinCommHookType", "DistributedDataParallel"]
+
+
+class BuiltinCommHookType(enum.Enum):
+    """Communication hooks that :class:`DistributedDataParallel` has by number."""
+
+    ALLREDUCE = 1
+    FP16_COMPRESS = 2
+
+
+BuiltinCommHookType.__module__ = "torch.distributed"
 
 
 class DistributedDataParallel(nn.Module, Joinable):
@@ -212,6 +223,18 @@ class DistributedDataParallel(nn.Module, Joinable):
                 f"register_comm_hook: hooks send lines of memory, the gradients of {names} are sparse"
             )
         self.reducer.hook = (state, hook)
+
+    def _register_builtin_comm_hook(self, comm_hook_type) -> None:
+        """``register_comm_hook`` with one of the hooks that have a number."""
+        from ..algorithms.ddp_comm_hooks import default_hooks
+
+        hooks = {
+            BuiltinCommHookType.ALLREDUCE: default_hooks.allreduce_hook,
+            BuiltinCommHookType.FP16_COMPRESS: default_hooks.fp16_compress_hook,
+        }
+        if comm_hook_type not in hooks:
+            raise ValueError(f"_register_builtin_comm_hook: expected a BuiltinCommHookType, got {comm_hook_type!r}")
+        self.register_comm_hook(self.process_group, hooks[comm_hook_type])
 
     def _set_static_graph(self):
         self.static_graph = self.reducer.static = True

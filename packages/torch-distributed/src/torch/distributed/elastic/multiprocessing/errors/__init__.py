@@ -2,13 +2,13 @@
 
 import functools
 import json
-import os
 import socket
 import time
-import traceback
 from dataclasses import dataclass, field
 
-__all__ = ["ChildFailedError", "ProcessFailure", "record"]
+from .error_handler import ErrorHandler
+
+__all__ = ["ChildFailedError", "ErrorHandler", "ProcessFailure", "get_error_handler", "record"]
 
 
 @dataclass
@@ -68,6 +68,11 @@ class ChildFailedError(Exception):
         return "\n".join(lines)
 
 
+def get_error_handler() -> ErrorHandler:
+    """The handler that ``record`` uses unless it is given another."""
+    return ErrorHandler()
+
+
 def record(fn, error_handler=None):
     """Decorates the main function of a process: an exception in it is written where ``torchrun`` reads it.
 
@@ -75,18 +80,15 @@ def record(fn, error_handler=None):
     >>> record(lambda: "done")()
     'done'
     """
+    handler = get_error_handler() if error_handler is None else error_handler
 
     @functools.wraps(fn)
     def recorded(*args, **kwargs):
+        handler.initialize()
         try:
             return fn(*args, **kwargs)
         except Exception as error:
-            path = os.environ.get("TORCHELASTIC_ERROR_FILE")
-            if path:
-                extra = {"py_callstack": traceback.format_exc(), "timestamp": str(int(time.time()))}
-                text = f"{type(error).__name__}: {error}\n{traceback.format_exc()}"
-                with open(path, "w") as file:
-                    json.dump({"message": {"message": text, "extraInfo": extra}}, file)
+            handler.record_exception(error)
             raise
 
     return recorded
