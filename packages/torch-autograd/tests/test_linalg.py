@@ -41,6 +41,8 @@ CASES = {
     "inv": (lambda a: L.inv(regular(a)), [(2, 3, 3)]),
     "det": (lambda a: L.det(regular(a)), [(2, 3, 3)]),
     "slogdet": (lambda a: tuple(L.slogdet(regular(a))), [(2, 3, 3)]),
+    "slogdet, as many as rows": (lambda a: tuple(L.slogdet(regular(a))), [(3, 3, 3)]),
+    "logdet, as many as rows": (lambda a: torch.logdet(regular(a) @ regular(a).mT), [(3, 3, 3)]),
     "logdet": (lambda a: torch.logdet(positive(a)), [(2, 3, 3)]),
     "solve": (lambda a, b: L.solve(regular(a), b), [(2, 3, 3), (2, 3, 2)]),
     "solve of vectors": (lambda a, b: L.solve(regular(a), b), [(2, 3, 3), (2, 3)]),

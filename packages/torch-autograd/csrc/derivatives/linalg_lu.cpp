@@ -169,8 +169,8 @@ struct Slogdet {
     }
     if (!w) return;
     const Tensor& x = a;
-    const auto [inverse, info] =
-        torch::linalg_solve_ex(mH(x), identity(x.size(-1), x));  // infinite where x is singular
+    // As wide as x: n x n numbers beside n matrices would count as n vectors. Infinite where x is singular.
+    const auto [inverse, info] = torch::linalg_solve_ex(mH(x), torch::expand(identity(x.size(-1), x), x.sizes()));
     b[0] = torch::unsqueeze(torch::unsqueeze(w, -1), -1) * inverse;
   }
 };
