@@ -382,3 +382,14 @@ def test_quantiles_at_the_ends():
         (D.ContinuousBernoulli(torch.tensor(0.1)), 0, 1),
     ):
         assert d.icdf(torch.tensor(0.0)).item() == low and d.icdf(torch.tensor(1.0)).item() == high, d
+
+
+def test_at_the_edge_of_the_support_the_cdf_is_zero_or_one():
+    zero = torch.zeros(1, dtype=F64)
+    for d in (D.LogNormal(0.0, 1.0), D.Weibull(2.0, 1.5), D.InverseGamma(2.0, 1.0)):
+        assert d.cdf(zero).item() == 0
+        assert not d.support.check(zero)
+        with pytest.raises(ValueError, match="within the support"):
+            d.cdf(zero - 1)
+    fallen = D.TransformedDistribution(D.Exponential(torch.ones(1, dtype=F64)), D.AffineTransform(0.0, -1.0))
+    assert fallen.cdf(zero).item() == 1

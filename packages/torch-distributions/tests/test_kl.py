@@ -254,3 +254,11 @@ def test_the_divergence_of_scipy_normal_vectors():
     assert D.kl_divergence(p, q).item() == pytest.approx(expected, rel=1e-12)
     factored = D.MultivariateNormal(p.loc, scale_tril=torch.tensor(FACTOR, dtype=F64))
     assert D.kl_divergence(factored, q).item() == pytest.approx(expected, rel=1e-12)
+
+
+def test_as_many_wishart_distributions_as_dims_diverge_as_each_for_itself():
+    df, scale = t(4.5, 5.0, 7.0), torch.stack([V, 2 * V, V + torch.eye(3, dtype=F64)])
+    divergence = D.kl_divergence(D.Wishart(df, scale), D.Wishart(df + 1, precision_matrix=scale.flip(0)))
+    for i in range(3):
+        p, q = D.Wishart(df[i], scale[i]), D.Wishart(df[i] + 1, precision_matrix=scale[2 - i])
+        assert torch.allclose(divergence[i], D.kl_divergence(p, q))

@@ -68,8 +68,8 @@ class HalfCauchy(TransformedDistribution):
             self._validate_sample(value)
         return torch.atan(value / self.scale) * (2 / math.pi)
 
-    def icdf(self, value: Tensor) -> Tensor:
-        return torch.tan(value * (math.pi / 2)) * self.scale
+    def icdf(self, prob: Tensor) -> Tensor:
+        return torch.tan(prob * (math.pi / 2)) * self.scale
 
     def entropy(self) -> Tensor:
         return self.base_dist.entropy() - math.log(2)

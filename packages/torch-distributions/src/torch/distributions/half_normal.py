@@ -67,8 +67,8 @@ class HalfNormal(TransformedDistribution):
             self._validate_sample(value)
         return torch.erf(value / (self.scale * math.sqrt(2)))
 
-    def icdf(self, value: Tensor) -> Tensor:
-        return self.scale * math.sqrt(2) * torch.erfinv(value)
+    def icdf(self, prob: Tensor) -> Tensor:
+        return self.scale * math.sqrt(2) * torch.erfinv(prob)
 
     def entropy(self) -> Tensor:
         return self.base_dist.entropy() - math.log(2)

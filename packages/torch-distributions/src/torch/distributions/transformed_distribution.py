@@ -120,9 +120,10 @@ class TransformedDistribution(Distribution):
     def cdf(self, value: Tensor) -> Tensor:
         """For increasing and decreasing transforms alike; NotImplementedError where a transform has no sign."""
         sign = self._sign()
+        value = self._backward(value)  # of what lies at the edge of the support, the edge of the base's
         if self._validate_args:
-            self._validate_sample(value)
-        value = self.base_dist.cdf(self._backward(value))
+            self.base_dist._validate_sample(value)
+        value = self.base_dist.cdf(value)
         return value if isinstance(sign, int) and sign == 1 else sign * (value - 0.5) + 0.5
 
     def icdf(self, value: Tensor) -> Tensor:
