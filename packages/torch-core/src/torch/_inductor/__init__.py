@@ -1,4 +1,6 @@
-"""Names of PyTorch's compiler to native code, which is not part of this stack: questions have an answer, work is refused."""
+"""Names of PyTorch's compiler to native code. Questions have an answer, a graph is handed to the compiler of this stack, and
+files of native code are refused.
+"""
 
 from importlib import import_module
 
@@ -25,14 +27,23 @@ def cudagraph_mark_step_begin():
 
 
 def compile(gm, example_inputs, options=None):
+    """What ``torch.compile(gm)`` makes of a graph; a backend of one's own ends with this. Settings change nothing."""
+    import torch
+
+    return torch.compile(gm)
+
+
+def aot_compile(gm, args, kwargs=None, *, options=None):
     """Raises NotImplementedError."""
-    raise NotImplementedError(f"torch._inductor.compile: {NO_COMPILER}")
+    raise NotImplementedError(f"torch._inductor.aot_compile: {NO_COMPILER}")
 
 
-aot_compile = aoti_compile_and_package = compile
+def aoti_compile_and_package(exported_program, *, package_path=None, inductor_configs=None):
+    """Raises NotImplementedError."""
+    raise NotImplementedError(f"torch._inductor.aoti_compile_and_package: {NO_COMPILER}")
 
 
 def __getattr__(name):
-    if name in ("codecache", "config", "cpp_builder", "cpu_vec_isa", "runtime"):
+    if name in ("codecache", "compile_fx", "config", "cpp_builder", "cpu_vec_isa", "runtime"):
         return import_module(f"torch._inductor.{name}")
     raise AttributeError(f"module 'torch._inductor' has no attribute {name!r}")

@@ -9,6 +9,7 @@ import sys
 import types
 
 import torch
+from torch._pytree import LeafSpec, TreeSpec
 
 from ._guards import of_class
 from ._tables import (
@@ -25,7 +26,7 @@ from ._tables import (
 )
 
 _WITHOUT_STATE = frozenset(
-    (torch.Size, torch.device, torch.dtype, torch.layout, torch.memory_format, collections.deque)
+    (torch.Size, torch.device, torch.dtype, torch.layout, torch.memory_format, collections.deque, TreeSpec, LeafSpec)
 )
 _OF_FUNCTIONS = frozenset(("__name__", "__self__", "__func__", "__qualname__"))
 

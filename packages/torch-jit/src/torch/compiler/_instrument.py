@@ -133,13 +133,16 @@ def _factory(node, free):
         inner = ast.FunctionDef(**{name: getattr(node, name, None) for name in node._fields})
         inner.decorator_list, inner.returns, inner.args = [], None, _bare(node.args)
         ast.copy_location(inner, node)
+    body = [inner]
+    if isinstance(inner, ast.FunctionDef) and inner.name not in free:
+        body.insert(0, ast.Global([inner.name]))  # one that calls itself finds itself among the globals
     names = [ast.arg(name) for name in free]
     arguments = ast.arguments(
         posonlyargs=[], args=names, vararg=None, kwonlyargs=[], kw_defaults=[], kwarg=None, defaults=[]
     )
     extra = {"type_params": []} if "type_params" in ast.FunctionDef._fields else {}
     outer = ast.FunctionDef(
-        name=_FACTORY, args=arguments, body=[inner], decorator_list=[], returns=None, type_comment=None, **extra
+        name=_FACTORY, args=arguments, body=body, decorator_list=[], returns=None, type_comment=None, **extra
     )
     return ast.Module(body=[outer], type_ignores=[])
 

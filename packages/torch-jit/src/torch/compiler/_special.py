@@ -14,6 +14,7 @@ import torch
 from ._attributes import attribute
 from ._guards import of_class
 from ._tables import is_mode, is_torchs, tensors_in
+from ._trees import TREES
 
 
 def _getattr(observer, args, kwargs):
@@ -62,7 +63,7 @@ def _compiling(observer, args, kwargs):
 
 #: function: how(observer, args, kwargs)
 SPECIAL = {
-    torch.compiler.is_compiling: _compiling, getattr: _getattr, hasattr: _hasattr, setattr: _setattr, torch.tensor: _tensor,
+    torch.compiler.is_compiling: _compiling, getattr: _getattr, hasattr: _hasattr, setattr: _setattr, torch.tensor: _tensor, **TREES,
 }  # fmt: skip
 
 
