@@ -298,3 +298,16 @@ def test_replacing_a_function_replaces_what_its_module_computes(monkeypatch):
     x = torch.ones(1, 1, 3, 3)
     monkeypatch.setattr(nn.functional, "conv2d", lambda input, *others: input + 1)
     assert nn.Conv2d(1, 1, 3)(x).equal(x + 1)
+
+
+def test_pieces_of_parallel_have_their_old_names_and_a_gradient():
+    from torch.nn.parallel._functions import Broadcast, Gather, Scatter
+
+    x = torch.arange(6.0).view(3, 2).requires_grad_()
+    parts = Scatter.apply(["cpu", "cpu"], [1, 2], 0, x)
+    assert [p.shape[0] for p in parts] == [1, 2]
+    joined = Gather.apply(-1, 0, *(3 * p for p in Broadcast.apply(["cpu"], *parts)))
+    joined.sum().backward()
+    assert torch.equal(joined, 3 * x) and torch.equal(x.grad, torch.full((3, 2), 3.0))
+    with pytest.raises(ValueError, match=r"2 parts \[1, 2\] for 1 devices"):
+        Scatter.apply(["cpu"], [1, 2], 0, x)

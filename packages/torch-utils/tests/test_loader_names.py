@@ -12,6 +12,7 @@ def test_names_that_third_parties_use():
     from torch.utils.data._utils.collate import default_collate
 
     assert torch.utils.data.dataloader.default_collate is default_collate
+    assert torch.utils.data._utils.collate.default_collate is default_collate
 
 
 @pytest.mark.parametrize("how", [{}, {"num_workers": 1}, {"num_workers": 1, "worker_kind": "thread"}])

@@ -60,6 +60,7 @@ __all__ = [
 
 # Loaded at first touch: modules, and the names they hold.
 _LATE = {
+    "_utils": None,
     "datapipes": None,
     "datasets": None,
     "graph": None,
