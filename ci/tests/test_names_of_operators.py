@@ -59,7 +59,7 @@ def test_a_name_would_be_found():
 
 
 def test_work_is_looked_up_without_a_name():
-    """The function of a slot adds the row's name to the error (core/src/dispatch/one_device.h)."""
+    """The function of a device adds the row's name to the error (core/src/dispatch/one_device.h)."""
     named_by_hand = re.compile(r'(?:host_work|work<[^;()]*>\s*\.on)\((?:"|op\b|\w+\.name\b|[^();]*,)')
     found = {
         f"{path.relative_to(ROOT)}: {match[0]}"

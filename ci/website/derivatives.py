@@ -6,7 +6,7 @@ import importlib.util
 import sys
 
 from torch.autograd import _C
-from torch.autograd._help import TREATMENTS
+from torch.autograd._help import DIFFERENTIABILITY
 
 from packages import ROOT
 
@@ -23,8 +23,8 @@ Derivative, formulas, inputs, recorded = _reader.Derivative, _reader.formulas, _
 
 def of(row: Row) -> tuple[str, Derivative | None]:
     """How the tape treats a row: a sentence, and the struct where it has a formula of its own."""
-    treatment = _C._treatments().get(row.schema, "composite" if row.info["composite"] else "not differentiable")
-    if treatment in TREATMENTS:
-        return TREATMENTS[treatment].capitalize() + ".", None
+    how = _C._differentiability().get(row.schema, "composite" if row.info["composite"] else "not differentiable")
+    if how in DIFFERENTIABILITY:
+        return DIFFERENTIABILITY[how].capitalize() + ".", None
     derivative = recorded().get(row.symbol) or recorded().get(row.name)
     return "Recorded on the tape, and differentiable again.", derivative

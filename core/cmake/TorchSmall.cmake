@@ -53,8 +53,8 @@ if(NOT wanted_families STREQUAL "all")
   set_source_files_properties(src/dispatch/registry.cpp PROPERTIES COMPILE_DEFINITIONS "TORCH_ABSENT_FAMILIES=\" ${text} \"")
   # Without the profiler, whose functions are one for each operator; what only absent families call goes when the
   # library is linked.
-  list(FILTER host_sources EXCLUDE REGEX "/src/profile/slots.cpp")
-  list(APPEND host_sources ${CMAKE_CURRENT_SOURCE_DIR}/src/absent/slots.cpp)
+  list(FILTER host_sources EXCLUDE REGEX "/src/profile/calls.cpp")
+  list(APPEND host_sources ${CMAKE_CURRENT_SOURCE_DIR}/src/absent/calls.cpp)
   set_source_files_properties(src/profile/profile.cpp PROPERTIES COMPILE_DEFINITIONS TORCH_WITHOUT_PROFILER)
   set(TORCH_SMALL_FLAGS -ffunction-sections -fdata-sections)
   set(TORCH_SMALL_OPTIMIZE $<$<CONFIG:Release>:-Os>) # of what has no loops over elements

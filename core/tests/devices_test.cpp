@@ -1,5 +1,5 @@
 // Tensors of two devices in one call from C++: an exception, never a look at memory that is not there. No init(): the
-// library has filled its slots.
+// library has set its functions.
 #include <vector>
 
 #include "calls.h"

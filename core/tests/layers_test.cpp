@@ -1,4 +1,4 @@
-// Layers: one function for a whole slot, whose key the arguments, the thread or the process bring.
+// Layers: one function for all operators at a dispatch key, which the arguments, the thread or the process bring.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -26,33 +26,33 @@ std::string all_seen() {
 
 void trace(const Row& row, const Value* arguments, Result& result) {
   seen.push_back(std::string(row.schema.op_name()));
-  row.invoke(arguments, result, keys_below(Slot::Trace));
+  row.invoke(arguments, result, keys_below(DispatchKey::Trace));
 }
 void trace_inside(const Row& row, const Value* arguments, Result& result) {
   seen.push_back(std::string(row.schema.op_name()));
-  Readmit inner(Slot::Trace);
-  row.invoke(arguments, result, keys_below(Slot::Trace));
+  Readmit inner(DispatchKey::Trace);
+  row.invoke(arguments, result, keys_below(DispatchKey::Trace));
 }
 
-// For a test, the layer of a slot.
+// For a test, the layer of a dispatch key.
 class Installed {
  public:
-  Installed(Slot slot, Layer layer) : slot_(slot), before_(set_layer(slot, layer)) {}
-  ~Installed() { set_layer(slot_, before_); }
+  Installed(DispatchKey dispatch_key, Layer layer) : key_(dispatch_key), before_(set_layer(dispatch_key, layer)) {}
+  ~Installed() { set_layer(key_, before_); }
 
  private:
-  Slot slot_;
+  DispatchKey key_;
   Layer before_;
 };
 
-bool no_keys() { return thread_keys.include == 0 && thread_keys.exclude == key(Slot::Python); }
+bool no_keys() { return thread_keys.include == 0 && thread_keys.exclude == key(DispatchKey::Python); }
 Tensor filled(IntArrayRef sizes, double value) { return full(sizes, value, DType::Float32); }
 
 void test_a_layer_sees_every_operator_of_its_thread() {
-  Installed tracer(Slot::Trace, trace);
+  Installed tracer(DispatchKey::Trace, trace);
   Tensor a = filled({2, 3}, 1), w = filled({4, 3}, 2), b = filled({4}, 3);
   {
-    Include tracing(Slot::Trace);
+    Include tracing(DispatchKey::Trace);
     Tensor y = relu(linear(a, w, b));
     CHECK_EQ(y.data<float>()[7], 9.f);
     std::thread other([&] { torch::neg(a); });
@@ -64,8 +64,8 @@ void test_a_layer_sees_every_operator_of_its_thread() {
 }
 
 void test_results_of_all_kinds_pass() {
-  Installed tracer(Slot::Trace, trace);
-  Include tracing(Slot::Trace);
+  Installed tracer(DispatchKey::Trace, trace);
+  Include tracing(DispatchKey::Trace);
   Tensor a = filled({4, 3}, 1);
   std::vector<Tensor> two = split(a, 3, 0);  // Tensor[]
   CHECK_EQ(two.size(), size_t(2));
@@ -89,7 +89,7 @@ void test_arguments_of_all_kinds_pass() {
   static std::vector<int64_t> sizes;
   static double number, p;
   static bool has_dtype;
-  Installed reader(Slot::Trace, [](const Row& row, const Value* v, Result& r) {
+  Installed reader(DispatchKey::Trace, [](const Row& row, const Value* v, Result& r) {
     const Schema& s = row.schema;
     for (int i = 0; i < s.count; ++i) {
       if (s.params[i].kind == Kind::IntList && v[i].present)
@@ -98,9 +98,9 @@ void test_arguments_of_all_kinds_pass() {
       if (s.params[i].kind == Kind::Float) p = v[i].d;
       if (s.params[i].kind == Kind::DType) has_dtype = v[i].present;
     }
-    row.invoke(v, r, keys_below(Slot::Trace));
+    row.invoke(v, r, keys_below(DispatchKey::Trace));
   });
-  Include reading(Slot::Trace);
+  Include reading(DispatchKey::Trace);
   Tensor a = full({2, 5}, Scalar(0.5), DType::Float64);
   CHECK(sizes == std::vector<int64_t>({2, 5}));
   CHECK_EQ(number, 0.5);
@@ -118,35 +118,35 @@ void test_arguments_of_all_kinds_pass() {
 void test_a_composite_is_seen_whole_or_with_what_it_calls() {
   Tensor a = filled({2, 2}, 3);
   {
-    Installed tracer(Slot::Trace, trace);
-    Include tracing(Slot::Trace);
+    Installed tracer(DispatchKey::Trace, trace);
+    Include tracing(DispatchKey::Trace);
     allclose(a, a);
     CHECK_EQ(all_seen(), std::string("allclose"));
   }
-  Installed tracer(Slot::Trace, trace_inside);
-  Include tracing(Slot::Trace);
+  Installed tracer(DispatchKey::Trace, trace_inside);
+  Include tracing(DispatchKey::Trace);
   allclose(a, a);
   const std::string all = all_seen();
   CHECK(all.starts_with("allclose ") && all.find("isclose") != all.npos);
-  CHECK(thread_keys.include == key(Slot::Trace) && thread_keys.exclude == key(Slot::Python));
+  CHECK(thread_keys.include == key(DispatchKey::Trace) && thread_keys.exclude == key(DispatchKey::Python));
 }
 
 void test_an_error_in_a_layer_restores_the_keys() {
   static bool itself;
   itself = true;
-  Installed raising(Slot::Trace, [](const Row& row, const Value* v, Result& r) {
-    Readmit inner(Slot::Trace);
+  Installed raising(DispatchKey::Trace, [](const Row& row, const Value* v, Result& r) {
+    Readmit inner(DispatchKey::Trace);
     if (itself) throw_error(ErrorKind::Runtime, "the layer refuses");
-    row.invoke(v, r, keys_below(Slot::Trace));
+    row.invoke(v, r, keys_below(DispatchKey::Trace));
   });
   Tensor a = filled({2}, 1), b = filled({3}, 1);
   {
-    Include on(Slot::Trace);
+    Include on(DispatchKey::Trace);
     CHECK_THROWS(torch::neg(a), Runtime, "the layer refuses");
-    CHECK(thread_keys.include == key(Slot::Trace) && thread_keys.exclude == key(Slot::Python));
+    CHECK(thread_keys.include == key(DispatchKey::Trace) && thread_keys.exclude == key(DispatchKey::Python));
     itself = false;
     CHECK_THROWS(add(a, b), Runtime, "");
-    CHECK(thread_keys.include == key(Slot::Trace) && thread_keys.exclude == key(Slot::Python));
+    CHECK(thread_keys.include == key(DispatchKey::Trace) && thread_keys.exclude == key(DispatchKey::Python));
   }
   CHECK(no_keys());
 }
@@ -154,19 +154,19 @@ void test_an_error_in_a_layer_restores_the_keys() {
 void test_a_layer_does_not_call_itself() {
   static int calls;
   calls = 0;
-  Installed doubling(Slot::Trace, [](const Row& row, const Value* v, Result& r) {
+  Installed doubling(DispatchKey::Trace, [](const Row& row, const Value* v, Result& r) {
     ++calls;
     Tensor extra = torch::neg(ones({2}));  // would come back here for ever
     row.invoke(v, r);                      // and so would this
   });
   Tensor a = filled({2}, 0);
-  Include on(Slot::Trace);
+  Include on(DispatchKey::Trace);
   torch::exp(a);
   CHECK_EQ(calls, 1);
 }
 
 void test_a_layer_that_changes_arguments_works_on_a_copy() {
-  Installed doubling(Slot::Autocast, [](const Row& row, const Value* v, Result& r) {
+  Installed doubling(DispatchKey::Autocast, [](const Row& row, const Value* v, Result& r) {
     Value changed[kMaxParameters];
     std::copy_n(v, row.schema.count, changed);
     Tensor twice;
@@ -174,28 +174,28 @@ void test_a_layer_that_changes_arguments_works_on_a_copy() {
       twice = add(reinterpret_cast<const Tensor&>(v[0].tensor), reinterpret_cast<const Tensor&>(v[0].tensor));
       changed[0].tensor = twice.get();
     }
-    row.invoke(changed, r, keys_below(Slot::Autocast));
+    row.invoke(changed, r, keys_below(DispatchKey::Autocast));
   });
   Tensor a = filled({1}, 1);
-  Include on(Slot::Autocast);
+  Include on(DispatchKey::Autocast);
   CHECK_NEAR(torch::exp(a).data<float>()[0], std::exp(2.0), 1e-5);
   CHECK_EQ(a.data<float>()[0], 1.f);
 }
 
 void test_functions_of_an_operator_go_before_its_layer() {
-  Installed tracer(Slot::Trace, trace);
+  Installed tracer(DispatchKey::Trace, trace);
   static int typed;
   typed = 0;
-  OperatorSlots<op::neg>::set(Slot::Trace, [](const Tensor& self) -> Tensor {
+  OperatorFunctions<op::neg>::set(DispatchKey::Trace, [](const Tensor& self) -> Tensor {
     ++typed;
-    return below<op::neg>(Slot::Trace, self);
+    return below<op::neg>(DispatchKey::Trace, self);
   });
   Tensor a = filled({1}, 0);
   {
-    Include on(Slot::Trace);
+    Include on(DispatchKey::Trace);
     torch::neg(torch::exp(a));
   }
-  OperatorSlots<op::neg>::set(Slot::Trace, nullptr);
+  OperatorFunctions<op::neg>::set(DispatchKey::Trace, nullptr);
   CHECK_EQ(typed, 1);
   CHECK_EQ(all_seen(), std::string("exp"));
 }
@@ -203,22 +203,22 @@ void test_functions_of_an_operator_go_before_its_layer() {
 void test_layers_stand_in_the_order_of_their_slots() {
   static std::string order;
   order.clear();
-  Installed upper(Slot::Trace, [](const Row& row, const Value* v, Result& r) {
+  Installed upper(DispatchKey::Trace, [](const Row& row, const Value* v, Result& r) {
     order += "T";
-    row.invoke(v, r, keys_below(Slot::Trace));
+    row.invoke(v, r, keys_below(DispatchKey::Trace));
   });
-  Installed lower(Slot::Autocast, [](const Row& row, const Value* v, Result& r) {
+  Installed lower(DispatchKey::Autocast, [](const Row& row, const Value* v, Result& r) {
     order += "A";
-    row.invoke(v, r, keys_below(Slot::Autocast));
+    row.invoke(v, r, keys_below(DispatchKey::Autocast));
   });
   Tensor a = filled({1}, 0);
-  Include trace_it(Slot::Trace);
-  Include cast_it(Slot::Autocast);
+  Include trace_it(DispatchKey::Trace);
+  Include cast_it(DispatchKey::Autocast);
   torch::neg(a);
   CHECK_EQ(order, std::string("TA"));
   order.clear();
   {
-    Exclude upper_off(Slot::Trace);
+    Exclude upper_off(DispatchKey::Trace);
     torch::neg(a);
   }
   torch::neg(a);
@@ -226,8 +226,8 @@ void test_layers_stand_in_the_order_of_their_slots() {
 }
 
 void test_the_profiler_notes_calls_above_layers_and_is_told_from_them() {
-  Installed tracer(Slot::Trace, trace);
-  Include on(Slot::Trace);
+  Installed tracer(DispatchKey::Trace, trace);
+  Include on(DispatchKey::Trace);
   CHECK(!profile::on());
   const uint64_t session = profile::start(profile::kShapes);
   CHECK(profile::on());
@@ -250,7 +250,7 @@ std::vector<Step> program;
 
 void record(const Row& row, const Value* arguments, Result& result) {
   Kept kept(row.schema, arguments);
-  row.invoke(arguments, result, keys_below(Slot::Trace));
+  row.invoke(arguments, result, keys_below(DispatchKey::Trace));
   std::vector<Tensor> results = result.list;
   for (const Tensor& t : result.tensors)
     if (t) results.push_back(t);
@@ -284,10 +284,10 @@ Tensor calculate(const Tensor& x) {
 }
 
 void test_arguments_that_are_kept_make_the_call_again() {
-  Installed recorder(Slot::Trace, record);
+  Installed recorder(DispatchKey::Trace, record);
   Tensor x = reshape(arange(Scalar(8), DType::Float32), {2, 4}), y = neg(x);
   {
-    Include on(Slot::Trace);
+    Include on(DispatchKey::Trace);
     calculate(x);
   }
   CHECK(program.size() >= 5);
@@ -296,11 +296,11 @@ void test_arguments_that_are_kept_make_the_call_again() {
   program.clear();
 }
 
-void test_a_slot_without_a_layer_says_what_is_missing() {
+void test_a_key_without_a_layer_says_what_is_missing() {
   Tensor a = filled({1}, 0);
-  Include on(Slot::Wrapped);
+  Include on(DispatchKey::Wrapped);
   CHECK_THROWS(torch::neg(a), NotImplemented, "neg: no kernel for Wrapped tensors");
-  CHECK(thread_keys.include == key(Slot::Wrapped) && thread_keys.exclude == key(Slot::Python));
+  CHECK(thread_keys.include == key(DispatchKey::Wrapped) && thread_keys.exclude == key(DispatchKey::Python));
 }
 
 }  // namespace
@@ -318,6 +318,6 @@ int main() {
   RUN(test_layers_stand_in_the_order_of_their_slots);
   RUN(test_the_profiler_notes_calls_above_layers_and_is_told_from_them);
   RUN(test_arguments_that_are_kept_make_the_call_again);
-  RUN(test_a_slot_without_a_layer_says_what_is_missing);
+  RUN(test_a_key_without_a_layer_says_what_is_missing);
   return torch::test::result();
 }

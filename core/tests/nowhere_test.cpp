@@ -44,7 +44,7 @@ void test_a_backend_gives_its_device_a_name_and_tensors() {
   CHECK(parse_device("nowhere") == kNowhere && to_string(parse_device("nowhere:0")) == "nowhere:0");
   const Tensor t = empty({2, 3}, DType::Float32, parse_device("nowhere"));
   CHECK_EQ(to_string(t.device()), std::string("nowhere:0"));
-  CHECK(t->storage->nbytes == 24 && t.has(Slot::PrivateUse1) && !t.is_meta());
+  CHECK(t->storage->nbytes == 24 && t.has(DispatchKey::PrivateUse1) && !t.is_meta());
   CHECK_EQ(empty({0}, DType::Float32, kNowhere).data(), nullptr);
 }
 

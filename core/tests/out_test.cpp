@@ -12,7 +12,7 @@ namespace {
 
 template <class Tag>
 const Row& row_of() {
-  return OperatorSlots<Tag>::row();
+  return OperatorFunctions<Tag>::row();
 }
 Value value_of(const Tensor& t) {
   Value v;
@@ -90,17 +90,17 @@ void test_what_is_refused_leaves_out_as_it_was() {
 void test_a_tracer_sees_the_copy() {
   static int copies;
   copies = 0;
-  set_layer(Slot::Trace, [](const Row& row, const Value* arguments, Result& result) {
+  set_layer(DispatchKey::Trace, [](const Row& row, const Value* arguments, Result& result) {
     copies += row.schema.op_name() == "copy_";
-    row.invoke(arguments, result, keys_below(Slot::Trace));
+    row.invoke(arguments, result, keys_below(DispatchKey::Trace));
   });
   const Tensor a = ones({4}), out = zeros({4});
   Value arguments[] = {value_of(a), value_of(a), value_of(int64_t(1))};
   {
-    Include tracing(Slot::Trace);
+    Include tracing(DispatchKey::Trace);
     row_of<op::add>().invoke_into(arguments, TensorList(&out, 1));
   }
-  set_layer(Slot::Trace, nullptr);
+  set_layer(DispatchKey::Trace, nullptr);
   CHECK_EQ(copies, 1);
   CHECK_EQ(out.data<float>()[0], 2.0f);
 }

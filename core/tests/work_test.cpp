@@ -51,7 +51,7 @@ const DeviceBackend& there() {
 Tensor as_host(const Tensor& t) {
   Tensor r = alias_of(t, true);
   r->device = Device();
-  r->keys = key(Slot::CPU);
+  r->keys = key(DispatchKey::CPU);
   return r;
 }
 

@@ -47,8 +47,8 @@ Tensor Geometry::empty() const {
 namespace {
 
 bool is_plain_tensor(const TensorImpl* t, bool& needs_tape) noexcept {
-  constexpr Keys kFine = key(Slot::CPU) | key(Slot::Autograd);
-  needs_tape |= (t->keys | (t->base ? t->base->keys : 0)) & key(Slot::Autograd);
+  constexpr Keys kFine = key(DispatchKey::CPU) | key(DispatchKey::Autograd);
+  needs_tape |= (t->keys | (t->base ? t->base->keys : 0)) & key(DispatchKey::Autograd);
   return !(t->keys & ~kFine) && !t->payload && t->device.type == DeviceType::CPU;
 }
 
@@ -60,7 +60,7 @@ Standing standing_of(const Cell* const* inputs, int count) noexcept {
   for (int i = 0; i < count; ++i)
     if (inputs[i]->is(Cell::Tag::Tensor) && !is_plain_tensor(inputs[i]->to_tensor().get(), needs_tape))
       return Standing::Other;
-  if (!needs_tape || (thread_keys.exclude & key(Slot::Autograd)) || !is_recording || !is_recording())
+  if (!needs_tape || (thread_keys.exclude & key(DispatchKey::Autograd)) || !is_recording || !is_recording())
     return Standing::Plain;
   return Standing::Recorded;
 }

@@ -19,7 +19,7 @@ bool Joint::may_differentiate(const Cell* const* inputs, int count) {
     if (!inputs[i]->is(Cell::Tag::Tensor)) continue;
     const Tensor& t = inputs[i]->to_tensor();
     if (!seen.insert(t->storage).second) return false;
-    if (t->base && !t.requires_grad() && t->base->keys & key(Slot::Autograd)) return false;  // it is about to
+    if (t->base && !t.requires_grad() && t->base->keys & key(DispatchKey::Autograd)) return false;  // it is about to
     if (t->flags & TensorImpl::kInference) return false;
   }
   return tape != nullptr;
@@ -51,14 +51,14 @@ bool Joint::run(const Cell* const* inputs, Cell* outputs) const {
   for (int i = 0; i < text_.inputs; ++i)  // a view whose base has become part of a graph since
     if (inputs[i]->is(Cell::Tag::Tensor) && !needs_[size_t(i)]) {
       const TensorImpl* base = inputs[i]->to_tensor()->base;
-      if (base && base->keys & key(Slot::Autograd)) return false;
+      if (base && base->keys & key(DispatchKey::Autograd)) return false;
     }
   std::vector<Cell> in;
   for (int i = 0; i < text_.inputs; ++i)
     in.push_back(guards_[size_t(i)].as_tensor ? Cell(number_as_tensor(*inputs[i])) : *inputs[i]);
   std::vector<Cell> out;
   {
-    Exclude past(Slot::Autograd);
+    Exclude past(DispatchKey::Autograd);
     out = run_or_make(*forward_, in);
   }
   std::vector<Tensor> tensors, saved, recorded;

@@ -168,12 +168,12 @@ void register_tensors() {
   prim([](T t) { return is_signed(t.dtype()); }, "aten::is_signed(Tensor self) -> bool");
   prim([](T t) { return number_of(t.dtype()); }, "prim::dtype(Tensor a) -> int");
   prim([](T t) { return t.device(); }, "prim::device(Tensor a) -> Device");
-  prim([](T t) { return int64_t(t.has(Slot::Sparse)); }, "prim::layout(Tensor a) -> int");
+  prim([](T t) { return int64_t(t.has(DispatchKey::Sparse)); }, "prim::layout(Tensor a) -> int");
   prim([](T t) { return t.requires_grad(); }, "prim::requires_grad(Tensor a) -> bool");
   prim([](T t) { return t.device().type == DeviceType::CUDA; }, "prim::is_cuda(Tensor a) -> bool");
   prim([](T t) { return t.device().type == DeviceType::CPU; }, "prim::is_cpu(Tensor a) -> bool");
   prim([](T t) { return t.is_meta(); }, "prim::is_meta(Tensor a) -> bool");
-  prim([](T t) { return t.has(Slot::Sparse); }, "prim::is_sparse(Tensor a) -> bool");
+  prim([](T t) { return t.has(DispatchKey::Sparse); }, "prim::is_sparse(Tensor a) -> bool");
   prim([](T) { return false; }, "prim::is_quantized(Tensor a) -> bool");
   prim([](T) { return false; }, "prim::is_mkldnn(Tensor a) -> bool");
   prim([](T t) { return alias_of(t, false); }, "prim::data(Tensor a) -> Tensor");

@@ -10,7 +10,7 @@ class Sink {
   virtual ~Sink();
   Sink(const Sink&) = delete;
   virtual void saw(const Row& row, const torch::Value* arguments, Result& result) = 0;
-  // The layer of the slot Trace (trace.cpp) asks here first.
+  // The layer of the key Trace (trace.cpp) asks here first.
   static Sink* current() noexcept;
 
  private:

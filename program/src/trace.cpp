@@ -49,7 +49,7 @@ Sink::Sink() : before_(std::exchange(sink, this)), keys_(thread_keys) {
   {
     Tracer::Recording layer_is_set(Tracer::current());
   }
-  thread_keys.include |= key(Slot::Trace);
+  thread_keys.include |= key(DispatchKey::Trace);
 }
 Sink::~Sink() {
   sink = before_;
@@ -59,19 +59,21 @@ Sink::~Sink() {
 Tracer* Tracer::current() noexcept { return tracer; }
 
 Tracer::Recording::Recording(Tracer* t) : before_(std::exchange(tracer, t)), keys_(thread_keys) {
-  static const bool ready = (set_layer(Slot::Trace, &Tracer::layer), value_watcher = &Tracer::value_was_read, true);
+  static const bool ready =
+      (set_layer(DispatchKey::Trace, &Tracer::layer), value_watcher = &Tracer::value_was_read, true);
   (void)ready;
   if (t)
-    thread_keys.include |= key(Slot::Trace);
+    thread_keys.include |= key(DispatchKey::Trace);
   else
-    thread_keys.include &= Keys(~key(Slot::Trace));
+    thread_keys.include &= Keys(~key(DispatchKey::Trace));
 }
 void Tracer::value_was_read(const torch::Tensor& t, const char* what) {
-  if (tracer && tracer->reads_ && (thread_keys.include & key(Slot::Trace))) tracer->reads_(t, what);
+  if (tracer && tracer->reads_ && (thread_keys.include & key(DispatchKey::Trace))) tracer->reads_(t, what);
 }
 Tracer::Recording::~Recording() {
   tracer = before_;
-  thread_keys.include = Keys((thread_keys.include & ~key(Slot::Trace)) | (keys_.include & key(Slot::Trace)));
+  thread_keys.include =
+      Keys((thread_keys.include & ~key(DispatchKey::Trace)) | (keys_.include & key(DispatchKey::Trace)));
 }
 
 void Tracer::set_value(const torch::Tensor& t, Value* v) {
@@ -91,14 +93,14 @@ Value* Tracer::module_at(const std::vector<std::string>& path) {
     auto [found, fresh] = modules_.emplace(name, nullptr);
     if (fresh) {
       const auto& type = static_cast<const ClassType&>(*at->type());
-      int slot = at->type()->is(TypeKind::Class) ? type.find_attribute(each) : -1;
-      TORCH_CHECK(slot >= 0, "trace: ", at->type()->str(), " has no attribute '", each, "'");
+      int index = at->type()->is(TypeKind::Class) ? type.find_attribute(each) : -1;
+      TORCH_CHECK(index >= 0, "trace: ", at->type()->str(), " has no attribute '", each, "'");
       // Before all calls, since they may stand in a block.
       Node* n = graph_->create("prim::GetAttr", {at});
       n->set_location({});
       n->set_scope("");
       n->set_s("name", each);
-      n->output()->set_type(type.attributes()[size_t(slot)].type);
+      n->output()->set_type(type.attributes()[size_t(index)].type);
       n->output()->set_debug_name(each[0] >= '0' && each[0] <= '9' ? "_" + each : each);
       if (at->node() == graph_->block()->param_node()) {
         n->insert_before(graph_->block()->begin());
@@ -361,10 +363,10 @@ bool Tracer::call(const FunctionPtr& f, const std::vector<Cell>& arguments, Cell
 void Tracer::layer(const Row& row, const torch::Value* arguments, Result& result) {
   Tracer* t = tracer;
   if (Sink* s = Sink::current()) {
-    row.invoke(arguments, result, keys_below(Slot::Trace));
+    row.invoke(arguments, result, keys_below(DispatchKey::Trace));
     return s->saw(row, arguments, result);
   }
-  if (!t) return row.invoke(arguments, result, keys_below(Slot::Trace));
+  if (!t) return row.invoke(arguments, result, keys_below(DispatchKey::Trace));
   Graph& g = *t->graph_;
   if (t->locator_) t->locator_->locate(g);
   // Before the call: what it changes in place was another value then.
@@ -374,7 +376,7 @@ void Tracer::layer(const Row& row, const torch::Value* arguments, Result& result
       size_t(std::count_if(t->ints_.begin(), t->ints_.end(), [](const auto& i) { return i.second != nullptr; }));
   t->ints_.clear();
   t->failed_ = true;
-  row.invoke(arguments, result, keys_below(Slot::Trace));
+  row.invoke(arguments, result, keys_below(DispatchKey::Trace));
   t->failed_ = failed;
   t->record(row, inputs, result);
 }

@@ -72,7 +72,7 @@ CALLS = {
     ],
     # --- random: what was drawn is drawn again for each evaluation
     "native_dropout(": [lambda t: call(t(5), 0.4, True, seed=3, outputs=1)],
-    # with the same random numbers a draw moves otherwise than at constant rank: test_draws.py
+    # with the same random numbers a draw moves otherwise than at constant rank: test_sampling.py
     **{name: [] for name in ("_standard_gamma", "_standard_gamma_grad", "_sample_dirichlet", "_dirichlet_grad")},
     "native_dropout_backward": [lambda t: call(t(5), t.mask(5), 2.5)],
 }

@@ -21,7 +21,7 @@ template <class Tag, size_t... I>
 struct Absent<Tag, std::index_sequence<I...>> {
   using S = detail::Signature<Tag>;
   static inline const char* name;
-  static typename S::Return run(Slot, typename S::template Param<I>...) {
+  static typename S::Return run(DispatchKey, typename S::template Param<I>...) {
     throw_error(ErrorKind::NotImplemented, std::string(name) +
                                                ": not in this build of torch-core, which leaves out the family " +
                                                TORCH_TEXT(TORCH_FAMILY) + " of operators (TORCH_FAMILIES)");
@@ -31,13 +31,13 @@ template <class Tag>
 void leave_out(const char* name) noexcept {
   using Out = Absent<Tag, std::make_index_sequence<detail::Signature<Tag>::schema.count>>;
   Out::name = name;
-  Tag::slots[kOutlet] = reinterpret_cast<void*>(&Out::run);
+  Tag::functions[kOutlet] = reinterpret_cast<void*>(&Out::run);
 }
 
 }  // namespace
 
-#define TORCH_OP(NAME, SCHEMA, ATTR, DOC)         \
-  constinit void* op::NAME::slots[kEntries] = {}; \
+#define TORCH_OP(NAME, SCHEMA, ATTR, DOC)             \
+  constinit void* op::NAME::functions[kEntries] = {}; \
   const Operator<op::NAME> NAME;
 #include TORCH_ROWS
 #undef TORCH_OP

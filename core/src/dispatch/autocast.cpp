@@ -39,8 +39,8 @@ State& own_state() {
 
 void enable(State& s, unsigned devices) noexcept {
   s.enabled = devices;
-  thread_keys.include =
-      Keys(devices ? thread_keys.include | key(Slot::Autocast) : thread_keys.include & ~key(Slot::Autocast));
+  thread_keys.include = Keys(devices ? thread_keys.include | key(DispatchKey::Autocast)
+                                     : thread_keys.include & ~key(DispatchKey::Autocast));
 }
 
 // --- one argument ---
@@ -92,7 +92,7 @@ std::optional<DType> target(const State& s, const Row& row, const Value* given) 
   bool is_sparse = false;
   for_each_tensor(row.schema, given, [&](const Tensor& t) {
     if (!t) return;
-    is_sparse |= (t.keys() & (key(Slot::Sparse) | key(Slot::SparseCompressed))) != 0;
+    is_sparse |= (t.keys() & (key(DispatchKey::Sparse) | key(DispatchKey::SparseCompressed))) != 0;
     if (!is_cast(s, t.get())) return;
     if (row.attr.cast == Cast::Widest)
       to = to ? promote_types(*to, t.dtype()) : t.dtype();
@@ -107,8 +107,8 @@ void layer(const Row& row, const Value* given, Result& result) {
   const Schema& schema = row.schema;
   const auto to = row.attr.cast == Cast::None ? std::nullopt : target(s, row, given);
   if (!to) {
-    Readmit inner(Slot::Autocast);
-    return row.invoke(given, result, keys_below(Slot::Autocast));
+    Readmit inner(DispatchKey::Autocast);
+    return row.invoke(given, result, keys_below(DispatchKey::Autocast));
   }
   Value values[kMaxParameters];
   Tensor held[kMaxParameters];
@@ -127,7 +127,7 @@ void layer(const Row& row, const Value* given, Result& result) {
       values[i].data = all.data();
     }
   }
-  row.invoke(values, result, keys_below(Slot::Autocast));
+  row.invoke(values, result, keys_below(DispatchKey::Autocast));
 }
 
 }  // namespace
@@ -135,7 +135,7 @@ void layer(const Row& row, const Value* given, Result& result) {
 bool is_enabled(DeviceType d) noexcept { return state && (state->enabled >> unsigned(d) & 1); }
 void set_enabled(DeviceType d, bool on) {
   if (!on && !state) return;
-  set_layer(Slot::Autocast, layer);
+  set_layer(DispatchKey::Autocast, layer);
   State& s = own_state();
   const unsigned bit = 1u << unsigned(d);
   enable(s, on ? s.enabled | bit : s.enabled & ~bit);

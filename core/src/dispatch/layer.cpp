@@ -6,22 +6,24 @@ namespace torch {
 
 constinit std::atomic<Keys> profiling_key{0};
 constinit thread_local uint8_t inference_flag = 0;  // declared in tensor.h; here it takes no room of its own
-constinit thread_local ThreadKeys thread_keys{0, key(Slot::Python)};  // until a layer is there for them
+constinit thread_local ThreadKeys thread_keys{0, key(DispatchKey::Python)};  // until a layer is there for them
 
 namespace {
-constinit std::atomic<Layer> layers[kSlots] = {};
+constinit std::atomic<Layer> layers[kDispatchKeys] = {};
 }  // namespace
 
-Layer set_layer(Slot slot, Layer layer) noexcept {
-  return layers[unsigned(slot)].exchange(layer, std::memory_order_acq_rel);
+Layer set_layer(DispatchKey dispatch_key, Layer layer) noexcept {
+  return layers[unsigned(dispatch_key)].exchange(layer, std::memory_order_acq_rel);
 }
 
-bool detail::has_layer(Slot slot) noexcept { return layers[unsigned(slot)].load(std::memory_order_acquire) != nullptr; }
+bool detail::has_layer(DispatchKey dispatch_key) noexcept {
+  return layers[unsigned(dispatch_key)].load(std::memory_order_acquire) != nullptr;
+}
 
-void detail::call_layer(const Row& row, Slot slot, const Value* arguments, Result& result) {
-  const Layer layer = layers[unsigned(slot)].load(std::memory_order_acquire);
-  if (TORCH_UNLIKELY(!layer)) missing_kernel(row, slot);
-  Exclude itself(slot);
+void detail::call_layer(const Row& row, DispatchKey dispatch_key, const Value* arguments, Result& result) {
+  const Layer layer = layers[unsigned(dispatch_key)].load(std::memory_order_acquire);
+  if (TORCH_UNLIKELY(!layer)) missing_kernel(row, dispatch_key);
+  Exclude itself(dispatch_key);
   layer(row, arguments, result);
 }
 

@@ -16,7 +16,7 @@ struct RunTimeRow {
   std::string text;
   Row row;
   Boxed boxed;
-  void* slots[kEntries] = {};  // none: the boxed function is in all of them
+  void* functions[kEntries] = {};  // none: the boxed function is in all of them
 };
 
 Keys keys_of(const Row& row, const Value* arguments) {
@@ -45,21 +45,21 @@ void note_changes(const Row& row, const Value* arguments) {
 }
 
 void run(const Row& row, const Value* arguments, Result& result, Keys under) {
-  const Boxed& boxed = static_cast<const RunTimeRow*>(row.slots[kOwnRow])->boxed;
+  const Boxed& boxed = static_cast<const RunTimeRow*>(row.functions[kOwnRow])->boxed;
   Keys keys = Keys(keys_in_force(keys_of(row, arguments)) & under);
   for (;;) {
-    const auto slot = Slot(31u - unsigned(__builtin_clz(unsigned(keys) | 1u)));
-    if (slot == Slot::Profile) {
+    const auto dispatch_key = DispatchKey(31u - unsigned(__builtin_clz(unsigned(keys) | 1u)));
+    if (dispatch_key == DispatchKey::Profile) {
       profile::Range range(profile::begin(profile::Scope::Function, row.schema.op_name()));
-      return run(row, arguments, result, Keys(under & keys_below(Slot::Profile)));
+      return run(row, arguments, result, Keys(under & keys_below(DispatchKey::Profile)));
     }
-    if (boxed(row, slot, arguments, result)) {
-      if (slot < Slot::Autograd) note_changes(row, arguments);
+    if (boxed(row, dispatch_key, arguments, result)) {
+      if (dispatch_key < DispatchKey::Autograd) note_changes(row, arguments);
       return;
     }
-    if (detail::has_layer(slot)) return detail::call_layer(row, slot, arguments, result);
-    if (slot <= Slot::Meta) missing_kernel(row, slot);
-    keys = Keys(keys & keys_below(slot));
+    if (detail::has_layer(dispatch_key)) return detail::call_layer(row, dispatch_key, arguments, result);
+    if (dispatch_key <= DispatchKey::Meta) missing_kernel(row, dispatch_key);
+    keys = Keys(keys & keys_below(dispatch_key));
   }
 }
 
@@ -112,8 +112,8 @@ const Row& add_row(std::string schema, Attr attr, Boxed boxed) {
   made->row.attr = attr;
   made->row.doc = "";
   made->row.run = run;
-  made->slots[kOwnRow] = made.get();
-  made->row.slots = made->slots;
+  made->functions[kOwnRow] = made.get();
+  made->row.functions = made->functions;
   return made.release()->row;  // graphs and profiles refer to it as long as they like
 }
 

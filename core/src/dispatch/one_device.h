@@ -1,7 +1,7 @@
 // The tensors of one call lie on one device. One tensor that is not on the CPU takes the whole call with it, and
-// functions ask only `self` or the result where to work: so the functions of the other devices' slots are entered
+// functions ask only `self` or the result where to work: so the functions of the other devices are entered
 // through a check, which costs calls on the CPU nothing. rows.cpp puts it there. A function that a plug-in sets in a
-// slot itself checks itself.
+// key itself checks itself.
 #pragma once
 #include "dispatch/register.h"
 #include "dispatch/work.h"
@@ -35,7 +35,7 @@ constexpr bool takes_several_tensors() {
   return tensors > 1;
 }
 
-// The function of the slots of devices other than the CPU: behind the check, and in front of who names the operator
+// The function of devices other than the CPU: behind the check, and in front of who names the operator
 // where the device has no kernel for it.
 template <class Tag, bool checks, class Seq>
 struct Elsewhere;
@@ -52,20 +52,20 @@ struct Elsewhere<Tag, checks, std::index_sequence<I...>> {
     try {
       return next(arguments...);
     } catch (const MissingWork& missing) {
-      missing.rethrow_for(OperatorSlots<Tag>::row());
+      missing.rethrow_for(OperatorFunctions<Tag>::row());
     }
   }
 };
 
-// Once the slots are filled. Composites call operators, which say what they lack; views have no work to do.
+// Once the tables are filled. Composites call operators, which say what they lack; views have no work to do.
 template <class Tag, bool checks>
 void guard_devices() noexcept {
   using Guarded = Elsewhere<Tag, checks, std::make_index_sequence<Signature<Tag>::schema.count>>;
-  void* const function = Tag::slots[unsigned(Slot::Meta)];  // one for all devices: set_native, set_composite
+  void* const function = Tag::functions[unsigned(DispatchKey::Meta)];  // one for all devices: set_native, set_composite
   if (!function) return;
   Guarded::next = reinterpret_cast<typename Signature<Tag>::Fn>(function);
-  for (Slot s : {Slot::CUDA, Slot::Meta, Slot::PrivateUse1})
-    if (Tag::slots[unsigned(s)] == function) Tag::slots[unsigned(s)] = reinterpret_cast<void*>(&Guarded::call);
+  for (DispatchKey s : {DispatchKey::CUDA, DispatchKey::Meta, DispatchKey::PrivateUse1})
+    if (Tag::functions[unsigned(s)] == function) Tag::functions[unsigned(s)] = reinterpret_cast<void*>(&Guarded::call);
 }
 template <class Tag>
 constexpr bool is_checked(const Attr& attr) {
@@ -74,7 +74,7 @@ constexpr bool is_checked(const Attr& attr) {
 
 }  // namespace torch::detail
 
-// For all rows of a family, once init() has filled their slots: rows.cpp.
+// For all rows of a family, once init() has filled their tables: rows.cpp.
 #define X(FAMILY)                 \
   namespace torch::rows::FAMILY { \
   void guard_devices() noexcept;  \

@@ -50,7 +50,7 @@ bool may_write_beside(const Row& row, const Tensor& input, const Tensor& out) {
   if (!input) return true;
   if (is_complex(input.dtype()) && !is_complex(out.dtype())) return false;  // parts of it may be computed on the way
   if (!row.attr.is_pointwise && is_floating(input.dtype()) && input.dtype() != out.dtype()) return false;  // wider sums
-  if (!input.has_memory() || (input.keys() & key(Slot::Autograd)))
+  if (!input.has_memory() || (input.keys() & key(DispatchKey::Autograd)))
     return false;  // refused below, with nothing written yet
   if (input->storage != out->storage) return true;
   return row.attr.is_pointwise && !row.attr.is_composite && is_floating(out.dtype()) && same_memory(input, out);
@@ -62,9 +62,9 @@ bool settles_first(const Row& row, const Tensor& out) {
 }
 bool may_write_directly(const Row& row, const Value* arguments, const Tensor& out) {
   // A tracer is to see what happens to `out`: the copy.
-  if (!settles_first(row, out) || (keys_of_thread(0) & key(Slot::Trace))) return false;
+  if (!settles_first(row, out) || (keys_of_thread(0) & key(DispatchKey::Trace))) return false;
   if (said_dtype(row.schema, arguments).value_or(out.dtype()) != out.dtype()) return false;
-  if (!out.has_memory() || (detail::keys_in(out) & key(Slot::Autograd)) || !out.is_contiguous()) return false;
+  if (!out.has_memory() || (detail::keys_in(out) & key(DispatchKey::Autograd)) || !out.is_contiguous()) return false;
   return all_tensors(row.schema, arguments, [&](const Tensor& t, int) { return may_write_beside(row, t, out); });
 }
 
@@ -99,10 +99,11 @@ void check_result(const Row& row, const Value* arguments, const Tensor& result, 
   TORCH_CHECK(result.dtype() == out.dtype() || !is_exact, op, "(): Expected out tensor to have dtype ", result.dtype(),
               ", that of the result, but got ", out.dtype(),
               " instead; leave out= away and convert the result with .to(", out.dtype(), ")");
-  TORCH_CHECK(
-      !(result.requires_grad() || ((detail::keys_in(out) & key(Slot::Autograd)) && is_recording && is_recording())), op,
-      "(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
-      "requires grad. Call it without out=, or inside torch.no_grad()");
+  TORCH_CHECK(!(result.requires_grad() ||
+                ((detail::keys_in(out) & key(DispatchKey::Autograd)) && is_recording && is_recording())),
+              op,
+              "(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
+              "requires grad. Call it without out=, or inside torch.no_grad()");
   TORCH_CHECK(layout_of(result) == layout_of(out), op, "(): the result is ", result, " of another layout than out, ",
               out, "; leave out= away, or use to_dense() or to_sparse()");
   const bool joins = schema.count && schema.params[0].kind == Kind::TensorList;
@@ -138,7 +139,7 @@ OutCall::OutCall(const Row& row, const Value* arguments, ArrayRef<Tensor> outs) 
 
 void OutCall::run() {
   Destination destination({direct_, outs_.size()});
-  Exclude casts(Slot::Autocast);  // the dtype is out's
+  Exclude casts(DispatchKey::Autocast);  // the dtype is out's
   row_.invoke(arguments_, result_);
 }
 

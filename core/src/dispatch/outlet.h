@@ -5,9 +5,9 @@
 
 namespace torch::detail {
 
-// Calls the layer of `slot` with the slot's key excluded; without a layer, missing_kernel().
-void call_layer(const Row& row, Slot slot, const Value* arguments, Result& result);
-bool has_layer(Slot slot) noexcept;
+// Calls the layer of a key with the key excluded; without a layer, missing_kernel().
+void call_layer(const Row& row, DispatchKey dispatch_key, const Value* arguments, Result& result);
+bool has_layer(DispatchKey dispatch_key) noexcept;
 
 inline void put(Value& v, const Tensor& t) { v.tensor = t.get(), v.present = bool(t); }
 inline void put(Value& v, Generator* g) { v.generator = g, v.present = g != nullptr; }
@@ -40,9 +40,9 @@ void put(Value& v, const std::optional<T>& o) {
 // One for each kind of result, not for each operator.
 template <class Return>
 struct ThroughLayer {
-  static TORCH_NOINLINE Return call(const Row& row, Slot slot, const Value* arguments) {
+  static TORCH_NOINLINE Return call(const Row& row, DispatchKey dispatch_key, const Value* arguments) {
     Result r;
-    call_layer(row, slot, arguments, r);
+    call_layer(row, dispatch_key, arguments, r);
     if constexpr (std::is_same_v<Return, Tensor>)
       return std::move(r.tensors[0]);
     else if constexpr (std::is_same_v<Return, std::vector<Tensor>>)
@@ -59,9 +59,9 @@ struct ThroughLayer {
 };
 template <class... T>
 struct ThroughLayer<std::tuple<T...>> {
-  static TORCH_NOINLINE std::tuple<T...> call(const Row& row, Slot slot, const Value* arguments) {
+  static TORCH_NOINLINE std::tuple<T...> call(const Row& row, DispatchKey dispatch_key, const Value* arguments) {
     Result r;
-    call_layer(row, slot, arguments, r);
+    call_layer(row, dispatch_key, arguments, r);
     return [&]<size_t... I>(std::index_sequence<I...>) {
       return std::tuple<T...>(std::move(r.tensors[I])...);
     }(std::index_sequence_for<T...>{});
@@ -73,10 +73,10 @@ struct Outlet;
 template <class Tag, size_t... I>
 struct Outlet<Tag, std::index_sequence<I...>> {
   using S = Signature<Tag>;
-  static typename S::Return run(Slot slot, typename S::template Param<I>... arguments) {
+  static typename S::Return run(DispatchKey dispatch_key, typename S::template Param<I>... arguments) {
     Value values[sizeof...(I) + 1];
     (put(values[I], arguments), ...);
-    return ThroughLayer<typename S::Return>::call(OperatorSlots<Tag>::row(), slot, values);
+    return ThroughLayer<typename S::Return>::call(OperatorFunctions<Tag>::row(), dispatch_key, values);
   }
 };
 
@@ -84,8 +84,8 @@ struct Outlet<Tag, std::index_sequence<I...>> {
 template <class Tag>
 void connect(const Row& row) noexcept {
   using Out = Outlet<Tag, std::make_index_sequence<Signature<Tag>::schema.count>>;
-  Tag::slots[kOutlet] = reinterpret_cast<void*>(&Out::run);
-  Tag::slots[kOwnRow] = const_cast<Row*>(&row);
+  Tag::functions[kOutlet] = reinterpret_cast<void*>(&Out::run);
+  Tag::functions[kOwnRow] = const_cast<Row*>(&row);
 }
 
 }  // namespace torch::detail

@@ -1,5 +1,5 @@
 // The families of operators. Each has its rows (torch/core/ops/<family>.def), which rows.cpp defines, and a
-// function that fills their slots; registry.cpp goes through them all.
+// function that fills their tables of functions; registry.cpp goes through them all.
 #pragma once
 #include "torch/core/row.h"
 
@@ -10,7 +10,7 @@
   X(binary)                      \
   X(pointwise)                   \
   X(special)                     \
-  X(question)                    \
+  X(predicate)                   \
   X(softmax)                     \
   X(norm)                        \
   X(loss)                        \

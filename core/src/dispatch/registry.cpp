@@ -1,4 +1,4 @@
-// The table of all operators, and what fills their slots.
+// The table of all operators, and what fills their functions.
 
 #include "dispatch/one_device.h"
 #include "dispatch/register.h"
@@ -43,8 +43,8 @@ namespace {
 #ifndef TORCH_ABSENT_FAMILIES
 #define TORCH_ABSENT_FAMILIES ""
 #endif
-// The families that a build leaves out (TORCH_FAMILIES), each between spaces: what fills their slots is not referred
-// to.
+// The families that a build leaves out (TORCH_FAMILIES), each between spaces: what fills their functions is not
+// referred to.
 constexpr std::string_view kAbsent = TORCH_ABSENT_FAMILIES;
 constexpr bool is_absent(std::string_view family) {
   for (size_t at = kAbsent.find(family); at != kAbsent.npos; at = kAbsent.find(family, at + 1))
@@ -74,9 +74,9 @@ void init() {
 }
 
 namespace {
-// A program's first call finds the slots filled. What is wrong (TORCH_CPU_LEVEL) is told by the init() that somebody
+// A program's first call finds the tables filled. What is wrong (TORCH_CPU_LEVEL) is told by the init() that somebody
 // calls.
-[[gnu::constructor]] void fill_slots_when_loaded() noexcept {
+[[gnu::constructor]] void fill_when_loaded() noexcept {
   try {
     init();
   } catch (...) {
@@ -90,21 +90,21 @@ std::string known_name(const Row& row) {
   return row.attr.python ? message(row.attr.python, ".", name) : name;
 }
 
-void missing_kernel(const Row& row, Slot slot) {
+void missing_kernel(const Row& row, DispatchKey dispatch_key) {
   const std::string op = known_name(row);
-  if (slot == Slot::Autograd)
+  if (dispatch_key == DispatchKey::Autograd)
     throw_error(ErrorKind::NotImplemented,
                 message(op,
                         ": no derivative is registered for an input that requires grad; detach() it, or install a "
                         "torch-autograd that knows the operator; python -m torch.doctor says from where"));
-  if (slot == Slot::CUDA) missing_work(op, DeviceType::CUDA);
-  if (slot == Slot::PrivateUse1) missing_work(op, DeviceType::PrivateUse1);
-  if (slot == Slot::Sparse)
+  if (dispatch_key == DispatchKey::CUDA) missing_work(op, DeviceType::CUDA);
+  if (dispatch_key == DispatchKey::PrivateUse1) missing_work(op, DeviceType::PrivateUse1);
+  if (dispatch_key == DispatchKey::Sparse)
     throw_error(
         ErrorKind::NotImplemented,
         message(op, ": not implemented for tensors of layout torch.sparse_coo; convert with .to_dense() first"));
   throw_error(ErrorKind::NotImplemented,
-              message(op, ": no kernel for ", name(slot), " tensors in this build of torch-core"));
+              message(op, ": no kernel for ", name(dispatch_key), " tensors in this build of torch-core"));
 }
 
 void undefined_argument(std::string_view op, std::string_view argument) {

@@ -1,5 +1,5 @@
-// Defines the operators of one family: their slots, their callables and their rows in the table. CMakeLists.txt
-// compiles this file once for each family, with TORCH_FAMILY as its name.
+// Defines the operators of one family: their tables of functions, their callables and their rows in the table.
+// CMakeLists.txt compiles this file once for each family, with TORCH_FAMILY as its name.
 #include "dispatch/one_device.h"
 #include "dispatch/outlet.h"
 #include "dispatch/register.h"
@@ -14,8 +14,8 @@
 
 namespace torch {
 
-#define TORCH_OP(NAME, SCHEMA, ATTR, DOC)         \
-  constinit void* op::NAME::slots[kEntries] = {}; \
+#define TORCH_OP(NAME, SCHEMA, ATTR, DOC)             \
+  constinit void* op::NAME::functions[kEntries] = {}; \
   const Operator<op::NAME> NAME;
 #include TORCH_ROWS
 #undef TORCH_OP
@@ -23,7 +23,7 @@ namespace torch {
 namespace {
 constexpr Row kRows[] = {
 #define TORCH_OP(NAME, SCHEMA, ATTR, DOC) \
-  {detail::Signature<op::NAME>::schema, ATTR, DOC, &detail::invoke_boxed<op::NAME>, op::NAME::slots},
+  {detail::Signature<op::NAME>::schema, ATTR, DOC, &detail::invoke_boxed<op::NAME>, op::NAME::functions},
 #include TORCH_ROWS
 #undef TORCH_OP
 };

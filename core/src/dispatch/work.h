@@ -6,7 +6,8 @@
 // On Meta there is nothing to do (null). The CPU's table is that of its instruction set, chosen when the library is
 // loaded (work.cpp), so that a call pays one load for it. A plug-in fills the entry of its device with set_work();
 // without one, a single sentence says what to install. It names the operator in whose function the work was looked up:
-// the slots of devices other than the CPU add the row's name to the error (one_device.h), so that nobody hands it down.
+// the functions of devices other than the CPU add the row's name to the error (one_device.h), so that nobody hands it
+// down.
 #pragma once
 #include <typeinfo>
 

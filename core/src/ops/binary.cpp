@@ -1,4 +1,4 @@
-// Slots of the operators of ops/binary.def: each is its row of loops.
+// Functions of the operators of ops/binary.def: each is its row of loops.
 #include "torch/core/ops/binary.h"
 
 #include "dispatch/register.h"
@@ -10,7 +10,7 @@ namespace torch {
 
 TORCH_PER_ISA(extern const LoopRow binary_loops[];)
 
-// Here the words of the list mean an index, a row of kOps, and slots to fill.
+// Here the words of the list mean an index, a row of kOps, and functions to set.
 #undef TORCH_BINARY
 #undef TORCH_BINARY_RIGHT
 #undef TORCH_BINARY_TENSOR

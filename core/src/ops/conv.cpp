@@ -181,7 +181,7 @@ std::tuple<Tensor, Tensor, Tensor> convolution_backward_of(const Tensor& grad_ou
   return {to_dtype(dx, input.dtype()), to_dtype(dw, input.dtype()), to_dtype(db, input.dtype())};
 }
 
-// --- the public forms
+// --- the public forms ---
 
 // (a + bi)(u + vi) of complex operands is four real convolutions.
 Tensor convolve(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride, IntArrayRef padding,

@@ -109,7 +109,8 @@ void register_copy() {
   set_native<op::zero_>([](const Tensor& self) { return fill_kernel(self, Scalar(0)); });
   set_composite<op::fill>([](const Tensor& self, const Scalar& value) { return fill_(clone(self), value); });
   set_composite<op::fill_by_tensor>([](const Tensor& self, const Tensor& value) {
-    if (value.dim() == 0 && value.has(Slot::Wrapped) && !self.has(Slot::Wrapped))  // one value of many: many results
+    if (value.dim() == 0 && value.has(DispatchKey::Wrapped) &&
+        !self.has(DispatchKey::Wrapped))  // one value of many: many results
       return clone(expand(_to_copy(value, self.dtype(), self.device()), self.sizes()));
     return fill_tensor_(clone(self), value);
   });

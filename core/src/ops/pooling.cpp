@@ -113,7 +113,7 @@ const pool::Kernels<T>& kernels_for(const Tensor& out) {
   return *work<pool::Kernels<T>>.on(out);
 }
 
-// --- maxima
+// --- maxima ---
 
 std::tuple<Tensor, Tensor> max_pool_kernel(const Tensor& input, IntArrayRef kernel, IntArrayRef stride,
                                            IntArrayRef padding, IntArrayRef dilation, bool ceil_mode,
@@ -191,7 +191,7 @@ Tensor max_pool_indices_kernel(const Tensor& winners, IntArrayRef input_size, In
   return out;
 }
 
-// --- averages
+// --- averages ---
 
 Divisor divisor_of(const std::string& op, bool count_include_pad, std::optional<int64_t> divisor_override) {
   TORCH_CHECK(!divisor_override || *divisor_override != 0, op, ": divisor_override must not be zero");
@@ -234,7 +234,7 @@ Tensor avg_pool_backward_kernel(const Tensor& grad, IntArrayRef input_size, IntA
   return to_dtype(out, grad.dtype());
 }
 
-// --- windows that adapt to the output
+// --- windows that adapt to the output ---
 
 Bins bins_of(const std::string& op, const Tensor& input, IntArrayRef output_size) {
   Bins b;
@@ -303,7 +303,7 @@ std::tuple<Tensor, Tensor> adaptive_max_pool_kernel(const Tensor& input, IntArra
   return {to_dtype(out, input.dtype()), indices};
 }
 
-// --- the public forms
+// --- the public forms ---
 
 // A list of one entry per dim.
 std::vector<int64_t> spread(IntArrayRef list, size_t dims) {

@@ -1,4 +1,4 @@
-#include "torch/core/ops/question.h"
+#include "torch/core/ops/predicate.h"
 
 #include "dispatch/register.h"
 #include "torch/core/ops/binary.h"
@@ -33,7 +33,7 @@ bool allclose_composite(const Tensor& self, const Tensor& other, double rtol, do
 
 }  // namespace
 
-void register_question() {
+void register_predicate() {
   set_native<op::_holds>(holds_kernel);
   set_composite<op::equal>(equal_composite);
   set_composite<op::allclose>(allclose_composite);

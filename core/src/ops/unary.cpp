@@ -1,4 +1,4 @@
-// Slots of the operators of ops/unary.def: each is its row of loops.
+// Functions of the operators of ops/unary.def: each is its row of loops.
 #include "torch/core/ops/unary.h"
 
 #include "dispatch/register.h"
@@ -11,7 +11,7 @@ namespace torch {
 
 TORCH_PER_ISA(extern const LoopRow unary_loops[];)
 
-// Here the words of the list mean an index, a row of kOps, and slots to fill.
+// Here the words of the list mean an index, a row of kOps, and functions to set.
 #undef TORCH_UNARY
 #undef TORCH_QUESTION
 

@@ -1,4 +1,4 @@
-// The functions of the slot Profile: one per operator, each the operator itself between two notes.
+// The functions at the key Profile: one per operator, each the operator itself between two notes.
 #include <memory>
 
 #include "profile/profile.h"
@@ -16,19 +16,19 @@ struct Profiled<Tag, std::index_sequence<I...>> {
   static typename S::Return run(typename S::template Param<I>... args) {
     const void* const given[] = {std::addressof(args)..., nullptr};
     Range range(begin(S::schema, given));
-    return OperatorSlots<Tag>::Call::below(Slot::Profile, args...);
+    return OperatorFunctions<Tag>::Call::below(DispatchKey::Profile, args...);
   }
 };
 
 template <class Tag>
 void fill() noexcept {
-  OperatorSlots<Tag>::set(Slot::Profile,
-                          &Profiled<Tag, std::make_index_sequence<detail::Signature<Tag>::schema.count>>::run);
+  OperatorFunctions<Tag>::set(DispatchKey::Profile,
+                              &Profiled<Tag, std::make_index_sequence<detail::Signature<Tag>::schema.count>>::run);
 }
 
 }  // namespace
 
-void fill_slots() noexcept {
+void fill_functions() noexcept {
 #define TORCH_OP(NAME, SCHEMA, ATTR, DOC) fill<op::NAME>();
 #include "torch/core/ops/all.def"
 #undef TORCH_OP

@@ -337,7 +337,7 @@ void update(State& s) noexcept {
   for (const auto& [id, session] : s.sessions)
     if (!session.to) any = true, wants |= session.wants;
   wanted.store(wants, std::memory_order_relaxed);
-  profiling_key.store(any ? key(Slot::Profile) : Keys(0), std::memory_order_release);
+  profiling_key.store(any ? key(DispatchKey::Profile) : Keys(0), std::memory_order_release);
 }
 
 void prepare_once() {
@@ -346,7 +346,7 @@ void prepare_once() {
 #ifdef TORCH_WITHOUT_PROFILER
     throw_error(ErrorKind::NotImplemented, "the profiler is not in this build of torch-core (TORCH_FAMILIES)");
 #endif
-    fill_slots();
+    fill_functions();
     use_counter = counter_is_steady();
     state().anchor = moment();
     os::at_fork([] { state().mutex.lock(); }, [] { state().mutex.unlock(); },

@@ -45,7 +45,7 @@ struct Buffer {
 };
 
 uint64_t ticks() noexcept;
-void fill_slots() noexcept;  // profile/slots.cpp
+void fill_functions() noexcept;  // profile/calls.cpp
 
 // read.cpp: events of one session out of the buffers, whose list the caller holds.
 struct Clock {  // nanoseconds = ns + (ticks - tick) * rate

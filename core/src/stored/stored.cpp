@@ -19,7 +19,7 @@ const Tensor& tensor_in(const Value& v) { return reinterpret_cast<const Tensor&>
 Tensor retagged(const Tensor& t, DType dtype) {
   Tensor r = alias_of(t, true);
   r->dtype = dtype;
-  r->keys = Keys((r->keys & ~key(Slot::Stored)) | dtype_key(dtype));
+  r->keys = Keys((r->keys & ~key(DispatchKey::Stored)) | dtype_key(dtype));
   return r;
 }
 
@@ -111,9 +111,9 @@ void wide(const Row& row, const Value* given, const Kinds& kinds, Result& result
 }
 
 void layer(const Row& row, const Value* given, Result& result) {
-  Readmit inner(Slot::Stored);
+  Readmit inner(DispatchKey::Stored);
   const Kinds kinds(row, given);
-  if (!kinds.stored && !kinds.asked) return row.invoke(given, result, keys_below(Slot::Stored));
+  if (!kinds.stored && !kinds.asked) return row.invoke(given, result, keys_below(DispatchKey::Stored));
   const DType t = kinds.stored ? *kinds.stored : kinds.asked.value_or(DType::Float32);
   const std::string_view op = row.schema.op_name();
   Stored way = row.attr.when_stored;
@@ -130,7 +130,7 @@ void layer(const Row& row, const Value* given, Result& result) {
     case Stored::Refused:
       refuse(row, t);
     case Stored::Below:
-      return row.invoke(given, result, keys_below(Slot::Stored));
+      return row.invoke(given, result, keys_below(DispatchKey::Stored));
     case Stored::Move: {
       if (kinds.mixed || kinds.others)
         throw_error(ErrorKind::Runtime, message(op, ": all tensors of elements must have dtype ", t,
@@ -192,6 +192,6 @@ void no_arithmetic(DType t) {
               message(t, " only stores numbers: no kernel computes in it; convert with .to(", wide_of(t), ") first"));
 }
 
-void register_stored() { set_layer(Slot::Stored, layer); }
+void register_stored() { set_layer(DispatchKey::Stored, layer); }
 
 }  // namespace torch

@@ -1,4 +1,4 @@
-// Dtypes without arithmetic: complex32 and the floats of 8 bits. Tensors of them carry Slot::Stored, whose layer
+// Dtypes without arithmetic: complex32 and the floats of 8 bits. Tensors of them carry DispatchKey::Stored, whose layer
 // (stored.cpp) moves their elements as integers of the same size, converts, and refuses what is neither.
 //
 // The formats: E4M3FN and E5M2 are OFP8 of the Open Compute Project (2023), E8M0FNU is the scale of its MX formats

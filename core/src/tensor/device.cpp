@@ -42,35 +42,35 @@ std::string to_string(Device d) {
   return s;
 }
 
-const char* name(Slot s) noexcept {
+const char* name(DispatchKey s) noexcept {
   switch (s) {
-    case Slot::CPU:
+    case DispatchKey::CPU:
       return "CPU";
-    case Slot::CUDA:
+    case DispatchKey::CUDA:
       return "CUDA";
-    case Slot::Meta:
+    case DispatchKey::Meta:
       return "Meta";
-    case Slot::PrivateUse1:
+    case DispatchKey::PrivateUse1:
       return "PrivateUse1";
-    case Slot::Dispatch:
+    case DispatchKey::Dispatch:
       return "Dispatch";
-    case Slot::Wrapped:
+    case DispatchKey::Wrapped:
       return "Wrapped";
-    case Slot::Autograd:
+    case DispatchKey::Autograd:
       return "Autograd";
-    case Slot::Sparse:
+    case DispatchKey::Sparse:
       return "Sparse";
-    case Slot::SparseCompressed:
+    case DispatchKey::SparseCompressed:
       return "SparseCompressed";
-    case Slot::Stored:
+    case DispatchKey::Stored:
       return "Stored";
-    case Slot::Autocast:
+    case DispatchKey::Autocast:
       return "Autocast";
-    case Slot::Python:
+    case DispatchKey::Python:
       return "Python";
-    case Slot::Trace:
+    case DispatchKey::Trace:
       return "Trace";
-    case Slot::Profile:
+    case DispatchKey::Profile:
       return "Profile";
   }
   return "unnamed";

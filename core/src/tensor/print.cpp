@@ -130,7 +130,7 @@ std::ostream& operator<<(std::ostream& out, const Tensor& t) {
   }
   std::string sizes;
   for (int64_t size : t.sizes()) sizes += (sizes.empty() ? "" : ",") + std::to_string(size);
-  const char* place = name(Slot(t.device().type));
+  const char* place = name(DispatchKey(t.device().type));
   return out << "[ " << (is_any_sparse(t) ? layout_name(layout_of(t)) : "") << place << legacy_name(t.dtype())
              << "Type{" << sizes << "} ]";
 }

@@ -113,7 +113,7 @@ void check_change_of_inference(const Tensor& t) {
 
 TensorImpl* TensorImpl::make() {
   TensorImpl* t = take_header();
-  t->keys = key(Slot::CPU);
+  t->keys = key(DispatchKey::CPU);
   t->dtype = DType::Float32;
   t->ndim = 0;
   t->byte_offset = 0;

@@ -1,6 +1,6 @@
 // The thread pool behind pool.h.
 //
-//   caller                     kSlots jobs                     workers
+//   caller                     kDispatchKeys jobs                     workers
 //   claims a free slot  ---->  [open | waiting | members]  <-- spin on epoch_ a little, then sleep on it; join an open
 //   takes tasks itself         next task, count, error         job, take tasks until there are none, leave
 //   closes, waits for members == 0
@@ -33,7 +33,7 @@
 namespace torch {
 namespace {
 
-constexpr int kSlots = 8;
+constexpr int kDispatchKeys = 8;
 constexpr int kMaxThreads = 4096;
 constexpr std::chrono::microseconds kSpin{40};  // about the gap between two regions of a training step
 
@@ -148,7 +148,7 @@ struct alignas(64) Job {
 };
 
 struct Pool {
-  Job jobs[kSlots];
+  Job jobs[kDispatchKeys];
   alignas(64) std::atomic<uint32_t> epoch{0};  // rises with every job opened
   std::atomic<int> sleepers{0};
   alignas(64) std::atomic<int> workers{0};  // changed under g_mutex

@@ -43,7 +43,7 @@ void collect_roots(const char* op, TensorList tensors, TensorList grads, bool cr
       TORCH_CHECK(!is_complex(t.dtype()), "grad can be implicitly created only for real scalar outputs but got ",
                   t.dtype());
       GradMode off(false);
-      g = t.has(Slot::Dispatch) ? torch::ones_like(t) : torch::ones(t.sizes(), t.dtype(), t.device());
+      g = t.has(DispatchKey::Dispatch) ? torch::ones_like(t) : torch::ones(t.sizes(), t.dtype(), t.device());
     } else {
       TORCH_CHECK(g.sizes() == t.sizes(), "Mismatch in shape: grad_output[", i, "] has a shape of ", g.sizes(),
                   " and output[", i, "] has a shape of ", t.sizes(), ".");

@@ -39,9 +39,9 @@ PyObject* set_requires_grad_of(PyObject*, PyObject* args) {
   Py_RETURN_NONE;
 }
 
-// {schema: treatment} of all rows that take a tensor: "derivative", "zero", "not differentiable", "refused",
+// {schema: how} of all rows that take a tensor: "derivative", "zero", "not differentiable", "refused",
 // "composite", or "missing".
-PyObject* treatments(PyObject*, PyObject*) {
+PyObject* differentiability(PyObject*, PyObject*) {
   static const char* const names[] = {"derivative", "zero", "not differentiable", "refused"};
   TORCH_PY_TRY(nullptr, {
     Object all(checked(PyDict_New()));
@@ -53,7 +53,7 @@ PyObject* treatments(PyObject*, PyObject*) {
       if (!takes_tensor) continue;
       const char* how = row->attr.is_composite ? "composite" : "missing";
       for (const Treated& t : treated_rows())
-        if (std::string_view(t.op->text) == s.text) how = names[int(t.treatment)];
+        if (std::string_view(t.op->text) == s.text) how = names[int(t.how)];
       Object value(checked(PyUnicode_FromString(how)));
       if (PyDict_SetItemString(all.get(), s.text, value.get()) < 0) return nullptr;
     }
@@ -62,7 +62,7 @@ PyObject* treatments(PyObject*, PyObject*) {
 }
 
 PyMethodDef functions[] = {
-    {"_treatments", treatments, METH_NOARGS, "How each row's gradient is served: for tests."},
+    {"_differentiability", differentiability, METH_NOARGS, "How each row's gradient is served: for tests."},
     {"_set_grad_enabled", set_grad_enabled, METH_O, "Sets the thread's grad mode; returns what it was."},
     {"is_grad_enabled", is_grad_enabled, METH_NOARGS,
      "is_grad_enabled()\n--\n\nTrue when operations are recorded on this thread."},

@@ -14,7 +14,7 @@ namespace torch::autograd {
 // The same tensor without graph. One whose class has __torch_dispatch__ is asked for it, so that it is of the class
 // again.
 static Tensor alias_without_graph(const Tensor& t) {
-  if (TORCH_LIKELY(!t.has(Slot::Dispatch))) return alias_of(t, /*share_version=*/true);
+  if (TORCH_LIKELY(!t.has(DispatchKey::Dispatch))) return alias_of(t, /*share_version=*/true);
   GradMode off(false);
   return torch::detach(t);
 }

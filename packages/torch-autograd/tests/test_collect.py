@@ -7,10 +7,10 @@ import weakref
 
 import pytest
 import torch
+from differentiability import DIFFERENTIABILITY
 from operator_samples import Source, calls_of, in_place, name_of
 from torch import _C as core
 from torch.autograd import _C, Function
-from treatments import TREATMENTS
 
 
 class Mark:
@@ -327,7 +327,9 @@ def recorded_passes(operator, args, kwargs, nograd):
     return lent
 
 
-@pytest.mark.parametrize("schema", [s for s, how in TREATMENTS.items() if how == "derivative" and not in_place(s)])
+@pytest.mark.parametrize(
+    "schema", [s for s, how in DIFFERENTIABILITY.items() if how == "derivative" and not in_place(s)]
+)
 def test_inputs_of_every_row_end_after_recorded_passes(no_nodes_left, schema):
     for make in calls_of(schema):
         args, kwargs = make(Source(schema))

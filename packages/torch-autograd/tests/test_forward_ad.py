@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 import torch
+from differentiability import DIFFERENTIABILITY
 from operator_samples import INFO, Source, calls_of, in_place, name_of
 from torch import _C as core
 from torch.autograd import forward_ad as fwd
 from torch.autograd import gradcheck
-from treatments import TREATMENTS
 
-ROWS = [s for s in TREATMENTS if calls_of(s) and TREATMENTS[s] in ("derivative", "composite")]
+ROWS = [s for s in DIFFERENTIABILITY if calls_of(s) and DIFFERENTIABILITY[s] in ("derivative", "composite")]
 EPS = 1e-6
 
 

@@ -22,7 +22,7 @@ def test_what_has_no_formula_says_why():
 
 
 def test_each_row_that_is_recorded_has_lines():
-    recorded = [schema for schema, treatment in _C._treatments().items() if treatment not in _help.TREATMENTS]
+    recorded = [schema for schema, how in _C._differentiability().items() if how not in _help.DIFFERENTIABILITY]
     assert len(recorded) > 200
     lacking = [s for s in recorded if not (_help.formulas().get(s) or _help.formulas().get(s.partition("(")[0]))]
     assert lacking == []

@@ -2,11 +2,11 @@
 
 import pytest
 import torch
+from differentiability import DIFFERENTIABILITY
 from operator_samples import INFO, Source, calls_of, in_place, name_of
 from torch import _C as core
-from treatments import TREATMENTS
 
-ROWS = [s for s, how in TREATMENTS.items() if how in ("derivative", "zero") and calls_of(s)]
+ROWS = [s for s, how in DIFFERENTIABILITY.items() if how in ("derivative", "zero") and calls_of(s)]
 REFUSALS = (RuntimeError, IndexError, ValueError, TypeError, NotImplementedError)
 
 

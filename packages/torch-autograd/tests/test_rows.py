@@ -3,13 +3,13 @@ need none."""
 
 import pytest
 import torch
+from differentiability import DIFFERENTIABILITY
 from operator_samples import ELSEWHERE, INFO, Source, calls_of, in_place, name_of
 from torch import _C as core
 from torch.autograd import gradcheck, gradgradcheck
-from treatments import TREATMENTS
 
 #: no agreement can be asked for: what they compute has jumps or is drawn anew
-DIFFERENTIABLE = [s for s, how in TREATMENTS.items() if how == "derivative"]
+DIFFERENTIABLE = [s for s, how in DIFFERENTIABILITY.items() if how == "derivative"]
 #: at these the second difference is rough, or the first one is exact and the second not defined
 NO_SECOND = {
     "angle": "real: no derivative",
@@ -157,7 +157,7 @@ def test_complex_gradient_agrees_with_finite_differences(schema, make, dtype):
 
 
 def test_every_row_has_a_derivative_or_needs_none():
-    missing = [s for s, how in TREATMENTS.items() if how == "missing"]
+    missing = [s for s, how in DIFFERENTIABILITY.items() if how == "missing"]
     assert not missing, (
         "write a derivative (csrc/derivatives/README.md) or list the row as not differentiable:\n" + "\n".join(missing)
     )
@@ -169,7 +169,7 @@ def test_every_derivative_is_tested():
 
 
 @pytest.mark.parametrize(
-    "schema", [s for s, how in TREATMENTS.items() if how == "not differentiable" and "(a!)" not in s]
+    "schema", [s for s, how in DIFFERENTIABILITY.items() if how == "not differentiable" and "(a!)" not in s]
 )
 def test_what_has_no_gradient_is_not_recorded(schema):
     if not INFO[schema]["pointwise"] or INFO[schema]["dtypes"] in (5, 6, 7):

@@ -2,10 +2,10 @@
 
 import pytest
 import torch
+from differentiability import DIFFERENTIABILITY
 from operator_samples import INFO, ONLY_FOR_GRADIENTS, Source, in_place, name_of, samples_of
 from torch import _C as core
 from torch import func
-from treatments import TREATMENTS
 
 EXAMPLES = 3
 UNSET = {"empty_like", "new_empty", "new_empty_strided"}
@@ -127,7 +127,7 @@ def _scalar(function):
     return of_first
 
 
-@pytest.mark.parametrize("schema", [s for s in ROWS if TREATMENTS.get(s) in ("derivative", "composite")])
+@pytest.mark.parametrize("schema", [s for s in ROWS if DIFFERENTIABILITY.get(s) in ("derivative", "composite")])
 def test_gradients_inside_and_outside_of_a_batch_agree(schema):
     if INFO[schema]["random"] or INFO[schema]["hidden"] or any(word in schema for word in OTHERWISE):
         pytest.skip("drawn anew each time, no function of the user's, or none of an example")

@@ -41,8 +41,8 @@ void for_each_tensor(const Row& row, const Value* arguments, auto f) {
 // The object is of a plain class, whatever the tensor was made from.
 void forget_key(Tensor& t) {
   auto* o = t ? static_cast<PyObject*>(t->pyobj) : nullptr;
-  if (t && t.has(Slot::Dispatch) && !is_hollow(t) && !(o && answers_dispatch(Py_TYPE(o))))
-    t->keys &= Keys(~key(Slot::Dispatch));
+  if (t && t.has(DispatchKey::Dispatch) && !is_hollow(t) && !(o && answers_dispatch(Py_TYPE(o))))
+    t->keys &= Keys(~key(DispatchKey::Dispatch));
 }
 
 void layer(const Row& row, const Value* arguments, Result& result) {
@@ -56,8 +56,9 @@ void layer(const Row& row, const Value* arguments, Result& result) {
   for (int i = 0; i < s.count; ++i) PyTuple_SET_ITEM(values.get(), i, checked(object_of(s.params[i], arguments[i])));
   Object text(checked(PyUnicode_FromString(s.text)));
   {
-    constexpr Keys above = key(Slot::Autograd) | key(Slot::Autocast) | key(Slot::Wrapped);
-    KeyScope beneath({Keys(thread_keys.include & ~above), Keys((thread_keys.exclude & ~key(Slot::Dispatch)) | above)});
+    constexpr Keys above = key(DispatchKey::Autograd) | key(DispatchKey::Autocast) | key(DispatchKey::Wrapped);
+    KeyScope beneath(
+        {Keys(thread_keys.include & ~above), Keys((thread_keys.exclude & ~key(DispatchKey::Dispatch)) | above)});
     Object answer(checked(PyObject_CallFunctionObjArgs(ask, operator_of(row), text.get(), values.get(), nullptr)));
     if (answer.get() != Py_NotImplemented) return put_result(row, answer.get(), arguments, kDispatch, result);
   }
@@ -65,7 +66,7 @@ void layer(const Row& row, const Value* arguments, Result& result) {
     if (is_hollow(t) && !refuse_hollow(Object(wrap(Tensor(t))).get(), std::string(s.op_name()).c_str()))
       throw PythonError();
   });
-  row.invoke(arguments, result, keys_below(Slot::Dispatch));
+  row.invoke(arguments, result, keys_below(DispatchKey::Dispatch));
   for (Tensor& t : result.tensors) forget_key(t);
   for (Tensor& t : result.list) forget_key(t);
 }
@@ -75,7 +76,7 @@ void layer(const Row& row, const Value* arguments, Result& result) {
 PyObject* set_mode(PyObject*, PyObject* on) {
   const int truth = PyObject_IsTrue(on);
   if (truth < 0) return nullptr;
-  const Keys bit = key(Slot::Dispatch);
+  const Keys bit = key(DispatchKey::Dispatch);
   thread_keys.include = Keys(truth ? thread_keys.include | bit : thread_keys.include & ~bit);
   Py_RETURN_NONE;
 }
@@ -85,7 +86,7 @@ PyObject* set_excluded(PyObject*, PyObject* number) {
   const long keys = PyLong_AsLong(number);
   if (PyErr_Occurred()) return nullptr;
   const Keys before = thread_keys.exclude;
-  constexpr Keys above = key(Slot::Autograd) | key(Slot::Autocast) | key(Slot::Wrapped);
+  constexpr Keys above = key(DispatchKey::Autograd) | key(DispatchKey::Autocast) | key(DispatchKey::Wrapped);
   thread_keys.exclude = keys < 0 ? Keys(before & ~above) : Keys(keys);
   return PyLong_FromLong(before);
 }
@@ -141,7 +142,7 @@ PyObject* hollow(PyObject*, PyObject* args) {
     Tensor made = Tensor::steal(TensorImpl::make());
     made->dtype = t;
     made->device = d;
-    made->keys = Keys(backend_key(d.type) | key(Slot::Dispatch));
+    made->keys = Keys(backend_key(d.type) | key(DispatchKey::Dispatch));
     made->storage = Storage::adopt(no_memory(), 0, [](Storage*) noexcept {}, nullptr);
     made->storage->device = d;
     made->set_ndim(int(sizes.size()));
@@ -181,7 +182,8 @@ bool answers_dispatch(PyTypeObject* type) noexcept {
 }
 
 bool is_hollow(const Tensor& t) noexcept {
-  return t->payload && t->payload->kind == Payload::Kind::Wrapped && t.has(Slot::Dispatch) && !t.has(Slot::Wrapped);
+  return t->payload && t->payload->kind == Payload::Kind::Wrapped && t.has(DispatchKey::Dispatch) &&
+         !t.has(DispatchKey::Wrapped);
 }
 
 bool refuse_hollow(PyObject* tensor, const char* op) {
@@ -200,14 +202,14 @@ PyObject* value_of_hollow(PyObject* tensor) {
 // Composites that make memory themselves are seen as a whole.
 template <class... Tags>
 static void leave_to_layer() noexcept {
-  (OperatorSlots<Tags>::set(Slot::Dispatch, nullptr), ...);
+  (OperatorFunctions<Tags>::set(DispatchKey::Dispatch, nullptr), ...);
 }
 
 bool add_dispatch(PyObject* module) {
-  init();  // fills the slots that are emptied here
+  init();  // sets the functions that are removed here
   leave_to_layer<op::zeros_like, op::ones_like, op::full_like, op::empty_like, op::new_zeros, op::new_ones,
                  op::new_full, op::new_empty, op::new_empty_strided>();
-  set_layer(Slot::Dispatch, layer);
+  set_layer(DispatchKey::Dispatch, layer);
   return (attribute = PyUnicode_InternFromString("__torch_dispatch__")) &&
          PyModule_AddFunctions(module, functions) == 0 &&
          (disabled = PyObject_GetAttrString(module, "_disabled_torch_dispatch_impl"));

@@ -17,12 +17,12 @@ constexpr Answer kFunction{"the function that was registered for it must return"
 struct Callback {
   PyObject* function;
 
-  // function(slot, *arguments), or NotImplemented: the call goes on below the slot.
-  bool operator()(const Row& row, Slot slot, const Value* arguments, Result& result) const {
+  // function(key, *arguments), or NotImplemented: the call goes on below the key.
+  bool operator()(const Row& row, DispatchKey dispatch_key, const Value* arguments, Result& result) const {
     HoldGil gil;
     const Schema& s = row.schema;
     Object given(checked(PyTuple_New(s.count + 1)));
-    PyTuple_SET_ITEM(given.get(), 0, checked(PyLong_FromLong(long(slot))));
+    PyTuple_SET_ITEM(given.get(), 0, checked(PyLong_FromLong(long(dispatch_key))));
     for (int i = 0; i < s.count; ++i)
       PyTuple_SET_ITEM(given.get(), i + 1, checked(object_of(s.params[i], arguments[i])));
     Object answer(checked(PyObject_Call(function, given.get(), nullptr)));
@@ -48,7 +48,7 @@ PyObject* add_operator_function(PyObject*, PyObject* args) {
 PyObject* kernel_of(const Registration& r) {
   if (!r.function) return Py_NewRef(Py_None);
   const Row& row = add_row(r.space + "::" + r.op + r.signature, Attr().hidden(),
-                           [f = r.function](const Row&, Slot, const Value* v, Result& result) {
+                           [f = r.function](const Row&, DispatchKey, const Value* v, Result& result) {
                              f(v, result);
                              return true;
                            });
@@ -70,7 +70,8 @@ PyObject* take(PyObject*, PyObject*){
 
 PyMethodDef functions[] = {
   {"_add_operator", add_operator_function, METH_VARARGS,
-   "_add_operator(schema, function)\n--\n\nA new operator, which asks ``function(slot, *arguments)`` in each slot of "
+   "_add_operator(schema, function)\n--\n\nA new operator, which asks ``function(key, *arguments)`` at each dispatch "
+   "key of "
    "a call, from the highest one down, until its answer is not NotImplemented."},
   {"_take_registrations", take, METH_NOARGS,
    "_take_registrations()\n--\n\nWhat C++ registered since the last time: (namespace, operator, schema, key, "

@@ -224,8 +224,8 @@ PyObject* make_subclass(PyTypeObject* type, Tensor tensor) {
   TensorImpl* t = tensor.release();
   reinterpret_cast<PyTensor*>(o)->impl = t;
   t->pyobj = o;
-  if (overrides_calls(type)) t->keys |= key(Slot::Python);
-  if (answers_dispatch(type)) t->keys |= key(Slot::Dispatch);
+  if (overrides_calls(type)) t->keys |= key(DispatchKey::Python);
+  if (answers_dispatch(type)) t->keys |= key(DispatchKey::Dispatch);
   return o;
 }
 

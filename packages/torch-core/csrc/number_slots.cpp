@@ -70,26 +70,28 @@ bool answers_itself(PyTypeObject* type) noexcept {
 Tensor call_binary(const Row* row, const Tensor& a, const Tensor& b) {
   if (row->schema.params[0].written) check_change(a);
   const Keys keys = Keys(detail::keys_in(a) | detail::keys_in(b));
-  unsigned slot = 31u - unsigned(__builtin_clz(unsigned(keys_in_force(keys)) | 1u));
-  void* f = row->slots[slot];
+  unsigned dispatch_key = 31u - unsigned(__builtin_clz(unsigned(keys_in_force(keys)) | 1u));
+  void* f = row->functions[dispatch_key];
   bool big = a.numel() >= kReleaseNumel || b.numel() >= kReleaseNumel;
   Tensor r;
   {
     ReleaseGil gil(big);
     static constexpr Scalar one(int64_t(1));
     if (TORCH_UNLIKELY(!f)) {
-      void* outlet = row->slots[kOutlet];
+      void* outlet = row->functions[kOutlet];
       return row->schema.count == 2
-                 ? reinterpret_cast<Tensor (*)(Slot, const Tensor&, const Tensor&)>(outlet)(Slot(slot), a, b)
-                 : reinterpret_cast<Tensor (*)(Slot, const Tensor&, const Tensor&, const Scalar&)>(outlet)(Slot(slot),
-                                                                                                           a, b, one);
+                 ? reinterpret_cast<Tensor (*)(DispatchKey, const Tensor&, const Tensor&)>(outlet)(
+                       DispatchKey(dispatch_key), a, b)
+                 : reinterpret_cast<Tensor (*)(DispatchKey, const Tensor&, const Tensor&, const Scalar&)>(outlet)(
+                       DispatchKey(dispatch_key), a, b, one);
     }
     if (row->schema.count == 2)
       r = reinterpret_cast<Tensor (*)(const Tensor&, const Tensor&)>(f)(a, b);
     else
       r = reinterpret_cast<Tensor (*)(const Tensor&, const Tensor&, const Scalar&)>(f)(a, b, one);
   }
-  if (row->schema.params[0].written && slot < unsigned(Slot::Autograd)) mark_changed(a, row->schema.text);
+  if (row->schema.params[0].written && dispatch_key < unsigned(DispatchKey::Autograd))
+    mark_changed(a, row->schema.text);
   return r;
 }
 

@@ -55,23 +55,19 @@ struct Operands {
       if (schema.params[i].kind == Kind::TensorList)
         for (int64_t k = 0; k < a.values[i].size; ++k) add(static_cast<const Tensor*>(a.values[i].data)[k].get());
     }
-    if (TORCH_UNLIKELY(a.out != nullptr) && bring_override(&a.out, 1)) keys |= key(Slot::Python);
+    if (TORCH_UNLIKELY(a.out != nullptr) && bring_override(&a.out, 1)) keys |= key(DispatchKey::Python);
   }
 };
 
 PyObject* object_of(const Row& row) noexcept;
 
-// Rows that change sizes, strides or memory of a tensor that others may be reading (flight.h).
-constexpr std::string_view kGeometryChanges[] = {
-    "_sparse_assign_",   "detach_",   "resize_",        "resize_as_",
-    "resize_as_sparse_", "set_",      "sparse_resize_", "sparse_resize_and_clear_",
-    "squeeze_",          "swapaxes_", "swapdims_",      "t_",
-    "transpose_",        "unsqueeze_"};
+// Whether a row changes sizes, strides or memory of a tensor that others may be reading (flight.h).
 TORCH_NOINLINE bool changes_geometry(const Row& row, const TensorImpl* self) {
   if (!row.schema.in_place()) return false;
-  return (row.schema.params[0].kind == Kind::Tensor && self &&
-          (self->keys & (key(Slot::Sparse) | key(Slot::SparseCompressed)))) ||
-         std::binary_search(std::begin(kGeometryChanges), std::end(kGeometryChanges), row.schema.op_name());
+  const Memory memory = row.attr.memory;
+  return memory == Memory::Rearranged || memory == Memory::Exchanged ||
+         (row.schema.params[0].kind == Kind::Tensor && self &&
+          (self->keys & (key(DispatchKey::Sparse) | key(DispatchKey::SparseCompressed))));
 }
 // Whether the operator must run by itself, which it does from here on.
 inline bool runs_alone(const Row& row, const TensorImpl* first, bool big) {
@@ -194,20 +190,20 @@ PyObject* run_overloads(PyOperator* op, PyObject* self, PyObject* const* args, P
 PyObject* dispatch(PyOperator* op, PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* kwnames) {
   if (TORCH_UNLIKELY(op->count > 1)) return run_overloads(op, self, args, count, kwnames);
   if (op->shape != Shape::Other && !kwnames) {
-    // Tensors only and nothing else given: straight to the slot.
+    // Tensors only and nothing else given: straight to the function.
     PyObject* x = self ? self : count > 0 ? args[0] : nullptr;
     Py_ssize_t rest = self ? count : count - 1;
     PyObject* const* others = self ? args : args + 1;
     const Row* row = op->rows[0].row;
     auto call = [&](auto... tensors) -> PyObject* {
       using Fn = Tensor (*)(decltype(static_cast<void>(tensors), std::declval<const Tensor&>())...);
-      using Outlet = Tensor (*)(Slot, decltype(static_cast<void>(tensors), std::declval<const Tensor&>())...);
+      using Outlet = Tensor (*)(DispatchKey, decltype(static_cast<void>(tensors), std::declval<const Tensor&>())...);
       TORCH_PY_TRY(nullptr, {
         if (op->in_place) check_change(borrow(x));
         Keys keys = Keys((detail::keys_in(static_cast<const Tensor&>(tensors)) | ...));
         if (TORCH_UNLIKELY(asks_python(keys))) return run(op->rows[0], self, args, count, nullptr);
-        unsigned slot = 31u - unsigned(__builtin_clz(unsigned(keys_in_force(keys)) | 1u));
-        void* f = row->slots[slot];
+        unsigned dispatch_key = 31u - unsigned(__builtin_clz(unsigned(keys_in_force(keys)) | 1u));
+        void* f = row->functions[dispatch_key];
         Tensor r;
         {
           const bool big = ((static_cast<const Tensor&>(tensors)->numel >= kReleaseNumel) | ...);
@@ -215,9 +211,9 @@ PyObject* dispatch(PyOperator* op, PyObject* self, PyObject* const* args, Py_ssi
           if (TORCH_LIKELY(f))
             r = reinterpret_cast<Fn>(f)(tensors...);
           else
-            r = reinterpret_cast<Outlet>(row->slots[kOutlet])(Slot(slot), tensors...);
+            r = reinterpret_cast<Outlet>(row->functions[kOutlet])(DispatchKey(dispatch_key), tensors...);
         }
-        if (f && op->in_place && slot < unsigned(Slot::Autograd)) mark_changed(r, row->schema.text);
+        if (f && op->in_place && dispatch_key < unsigned(DispatchKey::Autograd)) mark_changed(r, row->schema.text);
         return wrap(std::move(r));
       })
     };
@@ -364,7 +360,7 @@ PyObject* describe(const Row& row) {
                        a.is_composite ? Py_True : Py_False, "view", a.is_view ? Py_True : Py_False, "random",
                        a.is_random ? Py_True : Py_False, "pointwise", a.is_pointwise ? Py_True : Py_False, "hidden",
                        a.is_hidden ? Py_True : Py_False, "floats", a.promotes_to_float ? Py_True : Py_False, "sparse",
-                       row.slots[int(Slot::Sparse)] ? Py_True : Py_False, "dtypes", int(a.dtypes), "memory",
+                       row.functions[int(DispatchKey::Sparse)] ? Py_True : Py_False, "dtypes", int(a.dtypes), "memory",
                        int(a.memory), "low", a.low, "high", a.high, "module", a.python, "skip", a.skip);
 }
 PyObject* rows_function(PyObject*, PyObject*) {
@@ -538,7 +534,7 @@ PyObject* wrap_result(const Row& row, Result& r) {
 PyObject* add_operator_of(const Row* row) {
   PyOperator* op = make_operator({row});
   if (!op) return nullptr;
-  op->shape = Shape::Other;  // its slots are empty
+  op->shape = Shape::Other;  // it has no functions
   static std::deque<std::string> names;
   op->name = names.emplace_back(row->schema.op_name()).c_str();
   of_programs.emplace(row, op);

@@ -1,7 +1,7 @@
-// __torch_function__: whose class takes part in calls. A tensor of such a class carries Slot::Python, and a thread with
-// a mode includes it, so that a call of plain tensors learns of neither by more than a test of keys it has computed.
-// C++ leaves the slot out (ThreadKeys of layer.cpp): an override sees what Python calls. The rest of the protocol is
-// torch/overrides.py.
+// __torch_function__: whose class takes part in calls. A tensor of such a class carries DispatchKey::Python, and a
+// thread with a mode includes it, so that a call of plain tensors learns of neither by more than a test of keys it has
+// computed. C++ leaves the key out (ThreadKeys of layer.cpp): an override sees what Python calls. The rest of the
+// protocol is torch/overrides.py.
 #include "parser.h"
 #include "torch/core/ops/view.h"
 
@@ -34,7 +34,7 @@ PyObject* disabled_override(PyObject*, PyObject* given) {
 PyObject* set_function_mode(PyObject*, PyObject* on) {
   const int truth = PyObject_IsTrue(on);
   if (truth < 0) return nullptr;
-  const Keys bit = key(Slot::Python);
+  const Keys bit = key(DispatchKey::Python);
   thread_keys.include = Keys(truth ? thread_keys.include | bit : thread_keys.include & ~bit);
   Py_RETURN_NONE;
 }

@@ -176,7 +176,7 @@ void set_scalar(Value* v, const Scalar& s) {
 
 // A 0-d tensor in the place of a number. One that needs a gradient is none: the gradient would be lost.
 bool is_plain_number(PyObject* o) {
-  return is_tensor(o) && impl_of(o)->ndim == 0 && !(impl_of(o)->keys & key(Slot::Autograd));
+  return is_tensor(o) && impl_of(o)->ndim == 0 && !(impl_of(o)->keys & key(DispatchKey::Autograd));
 }
 
 // A tensor in the place of a number, while overloads are asked that want tensors.

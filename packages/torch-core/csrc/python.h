@@ -74,12 +74,12 @@ PyObject* tensor_complex(PyObject* self, PyObject*);
 
 // --- overrides.cpp: __torch_function__ ---
 bool add_overrides(PyObject* module);
-bool overrides_calls(PyTypeObject*) noexcept;                           // a tensor of the class carries Slot::Python
+bool overrides_calls(PyTypeObject*) noexcept;  // a tensor of the class carries DispatchKey::Python
 bool bring_override(PyObject* const* args, Py_ssize_t count) noexcept;  // an object among them does, tensor or not
 // Whether a call may be for somebody else, by the keys of its tensors.
 extern constinit thread_local bool overrides_off;  // nobody is asked
 inline bool asks_python(unsigned keys) noexcept {
-  return ((keys | thread_keys.include) & key(Slot::Python)) && !overrides_off;
+  return ((keys | thread_keys.include) & key(DispatchKey::Python)) && !overrides_off;
 }
 // What an override or a mode makes of the call, or NotImplemented: then nobody wants it, and it goes on.
 PyObject* ask_python(PyObject* function, PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* kwnames);

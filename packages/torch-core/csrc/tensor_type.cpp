@@ -159,7 +159,7 @@ PyObject* get_base(PyObject* self, void*) {
   return b ? wrap(Tensor(Ref<TensorImpl>::share(b))) : Py_NewRef(Py_None);
 }
 PyObject* get_requires_grad(PyObject* self, void*) {
-  TORCH_PY_TRY(nullptr, return PyBool_FromLong(detail::keys_in(borrow(self)) & key(Slot::Autograd));)
+  TORCH_PY_TRY(nullptr, return PyBool_FromLong(detail::keys_in(borrow(self)) & key(DispatchKey::Autograd));)
 }
 int put_requires_grad(PyObject* self, PyObject* value, void*) {
   int truth = value ? PyObject_IsTrue(value) : -1;
@@ -182,7 +182,8 @@ int put_data(PyObject* self, PyObject* value, void*) {
   }
   TensorImpl* t = impl_of(self);
   Tensor from = unwrap(value);
-  constexpr Keys kMemory = key(Slot::CPU) | key(Slot::CUDA) | key(Slot::PrivateUse1);  // of any of these devices
+  constexpr Keys kMemory =
+      key(DispatchKey::CPU) | key(DispatchKey::CUDA) | key(DispatchKey::PrivateUse1);  // of any of these devices
   if ((t->keys ^ from->keys) & kBackendKeys & Keys(~kMemory)) {
     PyErr_SetString(PyExc_RuntimeError,
                     "data: the new tensor must be of the same layout, and both or neither on the Meta device");
@@ -210,7 +211,7 @@ int put_data(PyObject* self, PyObject* value, void*) {
     t->device = from->device;
     t->keys = Keys((t->keys & ~kBackendKeys) | (from->keys & kBackendKeys));
     if (TensorImpl* old = std::exchange(t->base, nullptr)) {
-      if (!t->autograd) t->keys &= Keys(~key(Slot::Autograd));  // what it claimed was its base's
+      if (!t->autograd) t->keys &= Keys(~key(DispatchKey::Autograd));  // what it claimed was its base's
       t->flags = uint8_t(t->flags & ~TensorImpl::kNoGradView);
       Tensor(Ref<TensorImpl>::steal(old)).reset();
     }

@@ -78,7 +78,7 @@ Tensor tensor_of(const Row& row, PyObject* o, const Value* arguments, const Answ
   for (int i = 0; i < row.schema.count; ++i)
     is_argument |= row.schema.params[i].kind == Kind::Tensor && arguments[i].tensor == t.get();
   if (!is_argument && !t.requires_grad()) return t;
-  return t.has(Slot::Dispatch) ? detach(t) : alias_of(t, true);
+  return t.has(DispatchKey::Dispatch) ? detach(t) : alias_of(t, true);
 }
 
 std::vector<Tensor> tensors_of(const Row& row, PyObject* o, const Value* arguments, const Answer& answer) {

@@ -97,7 +97,7 @@ Cell run_function(Function& f, std::vector<Cell> arguments) {
   if (TORCH_LIKELY(!big && !flight::any())) return f.call(std::move(arguments));
   if (!f.is_quiet()) {
     python::wait_for_flights();
-  } else if (big && !keys_in_force(0) && !(keys & ~(key(Slot::CPU) | key(Slot::Autograd)))) {
+  } else if (big && !keys_in_force(0) && !(keys & ~(key(DispatchKey::CPU) | key(DispatchKey::Autograd)))) {
     python::FlyWithoutGil fly;
     return f.call(std::move(arguments));
   }

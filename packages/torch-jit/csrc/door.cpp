@@ -18,7 +18,7 @@ struct State {
   bool operator==(const State&) const = default;
 };
 
-constexpr Keys kElsewhere = Keys(key(Slot::Trace) | key(Slot::Python));
+constexpr Keys kElsewhere = Keys(key(DispatchKey::Trace) | key(DispatchKey::Python));
 int stance = 0;  // 1: everything runs as it was written; 2: nothing is captured again
 
 py::object& held(const char* module, const char* name) {
@@ -38,7 +38,7 @@ bool grad_enabled() {
 }
 
 State state_now() {
-  const bool casts = thread_keys.include & key(Slot::Autocast);
+  const bool casts = thread_keys.include & key(DispatchKey::Autocast);
   return {thread_keys.include, thread_keys.exclude, inference_flag,
           grad_enabled(),      default_dtype(),     casts ? autocast::dtype(DeviceType::CPU) : DType::Float32};
 }

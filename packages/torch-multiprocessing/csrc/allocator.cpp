@@ -232,7 +232,7 @@ void Allocator::trim(uint64_t keep) {
 }
 
 void Allocator::reap() {
-  for (int slot = 0; slot < kSlots; ++slot)
+  for (int slot = 0; slot < kDispatchKeys; ++slot)
     if (segment_.header().used[slot].load(std::memory_order_relaxed) && !segment_.slot_is_alive(slot))
       segment_.clean_slot(slot);
 }

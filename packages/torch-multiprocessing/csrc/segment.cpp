@@ -114,14 +114,14 @@ bool Segment::slot_is_alive(int slot) const {
 
 void Segment::claim_slot(bool owner) {
   slot_ = -1;
-  for (int slot = owner ? 0 : 1; slot < (owner ? 1 : kSlots); ++slot) {
+  for (int slot = owner ? 0 : 1; slot < (owner ? 1 : kDispatchKeys); ++slot) {
     if (!lock(slot)) continue;
     forget_holder(slot);  // a dead process may have left references under this number
     slot_ = slot;
     header().used[slot].store(1);
     return;
   }
-  throw std::runtime_error("shared memory: " + std::to_string(kSlots - 1) +
+  throw std::runtime_error("shared memory: " + std::to_string(kDispatchKeys - 1) +
                            " processes already share this one's tensors, and no more can");
 }
 
@@ -159,7 +159,7 @@ void Segment::hold(uint32_t i) const {
 bool Segment::is_elsewhere(uint32_t i) const {
   const Entry& e = entry(i);
   if (e.in_transit.load() > 0) return true;
-  for (int slot = 0; slot < kSlots; ++slot)
+  for (int slot = 0; slot < kDispatchKeys; ++slot)
     if (slot != slot_ && (e.holders[slot / 64].load() & bit_of(slot)) && slot_is_alive(slot)) return true;
   return false;
 }

@@ -18,7 +18,7 @@
 namespace torch::shared {
 
 constexpr uint64_t kMagic = 0x31616E6572416854;  // "ThArena1"
-constexpr int kSlots = 256;
+constexpr int kDispatchKeys = 256;
 constexpr uint32_t kMaxEntries = 1u << 20;
 constexpr uint32_t kPunching = 1u << 31;  // count of a block whose pages its last holder is giving back
 constexpr size_t kPage = 4096;
@@ -29,10 +29,10 @@ struct Header {
   uint64_t id;    // random: tells this segment from another one behind a reused descriptor number
   uint64_t size;  // of the whole segment, most of it never backed by memory
   uint64_t data_start;
-  std::atomic<uint32_t> entries;      // in use so far; entries beyond are zero
-  std::atomic<uint32_t> in_transit;   // messages that carry blocks and have not been received
-  std::atomic<int64_t> idle_bytes;    // of large blocks that are free and backed by memory; less after kills
-  std::atomic<uint8_t> used[kSlots];  // slots that have ever held a reference since they were last cleaned
+  std::atomic<uint32_t> entries;             // in use so far; entries beyond are zero
+  std::atomic<uint32_t> in_transit;          // messages that carry blocks and have not been received
+  std::atomic<int64_t> idle_bytes;           // of large blocks that are free and backed by memory; less after kills
+  std::atomic<uint8_t> used[kDispatchKeys];  // slots that have ever held a reference since they were last cleaned
 };
 
 struct alignas(64) Entry {
@@ -42,7 +42,7 @@ struct alignas(64) Entry {
   std::atomic<uint32_t> punched;     // the pages are gone; they come back as zeros
   uint64_t offset;
   uint64_t size;
-  std::atomic<uint64_t> holders[kSlots / 64];
+  std::atomic<uint64_t> holders[kDispatchKeys / 64];
 };
 static_assert(sizeof(Entry) == 64);
 

@@ -1,6 +1,6 @@
 // Lower precision by itself: inside a region, operators that gain by it run in bfloat16 or float16, those that need
 // range or digits in float32 (Micikevicius et al., "Mixed precision training", 2018). A row says which it is
-// (Attr::casts), and one layer in the slot Autocast converts the arguments. float64, integers and complex numbers stay
+// (Attr::casts), and one layer at the key Autocast converts the arguments. float64, integers and complex numbers stay
 // what they are.
 //
 //   { autocast::Region region(DeviceType::CPU, DType::BFloat16); loss = model(x); }

@@ -1,5 +1,5 @@
-// What a row means where operators are declared: a tag with its slots, torch::op::sort, and a callable, torch::sort(x).
-// The header of a family, ops/<family>.h, is this one and the family's rows.
+// What a row means where operators are declared: a tag with its functions, torch::op::sort, and a callable,
+// torch::sort(x). The header of a family, ops/<family>.h, is this one and the family's rows.
 #include "torch/core/operator.h"
 #include "torch/core/ops/shorthand.def"
 
@@ -8,7 +8,7 @@
   namespace op {                                  \
   struct TORCH_API NAME {                         \
     static constexpr char text[] = SCHEMA;        \
-    static void* slots[kEntries];                 \
+    static void* functions[kEntries];             \
   };                                              \
   }                                               \
   TORCH_API extern const Operator<op::NAME> NAME; \

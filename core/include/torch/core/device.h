@@ -1,4 +1,4 @@
-// Where a tensor's memory lies, how it is laid out, and the slots that operators dispatch over.
+// Where a tensor's memory lies, how it is laid out, and the keys that operators dispatch on.
 #pragma once
 #include <cstdint>
 #include <ostream>
@@ -27,12 +27,12 @@ TORCH_API Device parse_device(std::string_view text);
 TORCH_API std::string to_string(Device);
 inline std::ostream& operator<<(std::ostream& out, Device d) { return out << to_string(d); }
 
-// A tensor's keys are a set of slots. An operator runs the function in the highest slot of all its arguments' keys;
+// A tensor has a set of dispatch keys. An operator runs the function of the highest key that any of its arguments has;
 // that function may go on to the next one below. Only tensors that need a gradient carry Autograd. Sparse stands above
 // it: an operator that does not know sparse tensors stops there, before a kernel or a derivative could look for memory
-// that is not there (sparse.h). No tensor carries Autocast, Trace or Profile: calls take these slots while a thread or
-// the process asks for them (layer.h, profile.h). The numbers left out are for slots to come between those there are.
-enum class Slot : uint8_t {
+// that is not there (sparse.h). No tensor carries Autocast, Trace or Profile: calls have these keys while a thread or
+// the process asks for them (layer.h, profile.h). The numbers left out are for keys to come between those there are.
+enum class DispatchKey : uint8_t {
   CPU = 0,
   CUDA = 1,
   Meta = 2,
@@ -48,17 +48,17 @@ enum class Slot : uint8_t {
   Trace = 13,
   Profile = 14,
 };
-constexpr int kSlots = 16;
+constexpr int kDispatchKeys = 16;
 using Keys = uint16_t;
-constexpr Keys key(Slot s) noexcept { return Keys(1u << unsigned(s)); }
+constexpr Keys key(DispatchKey s) noexcept { return Keys(1u << unsigned(s)); }
 constexpr Keys kAllKeys = Keys(~0u);
-constexpr Keys keys_below(Slot s) noexcept { return Keys(key(s) - 1u); }
+constexpr Keys keys_below(DispatchKey s) noexcept { return Keys(key(s) - 1u); }
 // What a tensor is, whatever uses it.
-constexpr Keys kBackendKeys =
-    keys_below(Slot::Autograd) | key(Slot::Sparse) | key(Slot::SparseCompressed) | key(Slot::Stored);
+constexpr Keys kBackendKeys = keys_below(DispatchKey::Autograd) | key(DispatchKey::Sparse) |
+                              key(DispatchKey::SparseCompressed) | key(DispatchKey::Stored);
 constexpr Keys backend_key(DeviceType t) noexcept {
-  return Keys(1u << unsigned(t));  // the first slots are named as the devices are
+  return Keys(1u << unsigned(t));  // the first keys are named as the devices are
 }
-TORCH_API const char* name(Slot) noexcept;
+TORCH_API const char* name(DispatchKey) noexcept;
 
 }  // namespace torch

@@ -90,7 +90,7 @@ constexpr bool is_signed(DType t) noexcept {
   return !(t == DType::Bool || t == DType::UInt8 || (t >= DType::UInt16 && t <= DType::UInt64) ||
            t == DType::Float8E8M0FNU);
 }
-// Tensors carry the key Slot::Stored, which stops every operator that does not know them.
+// Tensors carry the key DispatchKey::Stored, which stops every operator that does not know them.
 constexpr bool is_stored(DType t) noexcept { return int(t) >= kDTypes; }
 // What a stored dtype is converted to without loss.
 constexpr DType wide_of(DType t) noexcept { return t == DType::Complex32 ? DType::Complex64 : DType::Float32; }
@@ -122,7 +122,7 @@ decltype(auto) visit_dtype(DType t, F&& f) {
     return f(type{});
     TORCH_FOR_EACH_DTYPE(X)
 #undef X
-    default:  // Slot::Stored has the calls with other dtypes
+    default:  // DispatchKey::Stored has the calls with other dtypes
       no_arithmetic(t);
   }
 }

@@ -1,4 +1,4 @@
-// Fills the operators' slots. The library does so when it is loaded; a call tells what went wrong then.
+// Fills the operators' tables of functions. The library does so when it is loaded; a call tells what went wrong then.
 #pragma once
 #include "torch/core/macros.h"
 

@@ -1,13 +1,13 @@
-// A layer is one function that serves a whole slot: where an operator has no function of its own there, its call
-// arrives at the slot's layer with the row and its arguments as values. A tracer, for all operators there are:
+// A layer is one function that serves a dispatch key for all operators: where one has no function of its own there, its
+// call arrives at the key's layer with the row and its arguments as values. A tracer, for all operators there are:
 //
-//   set_layer(Slot::Trace, [](const Row& row, const Value* arguments, Result& result) {
-//     row.invoke(arguments, result, keys_below(Slot::Trace));
+//   set_layer(DispatchKey::Trace, [](const Row& row, const Value* arguments, Result& result) {
+//     row.invoke(arguments, result, keys_below(DispatchKey::Trace));
 //     graph.add(row, arguments, result);
 //   });
-//   { Include tracing(Slot::Trace); model(x); }
+//   { Include tracing(DispatchKey::Trace); model(x); }
 //
-// A call takes the highest slot of (keys of its arguments | keys of the process | what its thread includes), less what
+// A call takes the highest key of (keys of its arguments | keys of the process | what its thread includes), less what
 // its thread excludes. While a layer runs, its own key is excluded: operators that it calls do not come back to it, and
 // a composite is seen as one call. A layer that is to see what a composite calls says Readmit first.
 #pragma once
@@ -18,7 +18,7 @@
 
 namespace torch {
 
-// key(Slot::Profile) while a profiler records (profile.h), else 0: of all threads.
+// key(DispatchKey::Profile) while a profiler records (profile.h), else 0: of all threads.
 TORCH_API extern std::atomic<Keys> profiling_key;
 inline Keys mode_keys() noexcept { return profiling_key.load(std::memory_order_relaxed); }
 
@@ -41,24 +41,24 @@ class KeyScope {
  private:
   ThreadKeys before_;
 };
-// Calls take the slot, unless a higher one has them.
+// Calls have the key.
 struct Include : KeyScope {
-  explicit Include(Slot s) noexcept
+  explicit Include(DispatchKey s) noexcept
       : KeyScope({Keys(thread_keys.include | key(s)), Keys(thread_keys.exclude & ~key(s))}) {}
 };
-// Calls pass the slot by, whatever their arguments are.
+// Calls do not have the key, whatever their arguments are.
 struct Exclude : KeyScope {
-  explicit Exclude(Slot s) noexcept : KeyScope({thread_keys.include, Keys(thread_keys.exclude | key(s))}) {}
+  explicit Exclude(DispatchKey s) noexcept : KeyScope({thread_keys.include, Keys(thread_keys.exclude | key(s))}) {}
 };
 // An exclusion is over.
 struct Readmit : KeyScope {
-  explicit Readmit(Slot s) noexcept : KeyScope({thread_keys.include, Keys(thread_keys.exclude & ~key(s))}) {}
+  explicit Readmit(DispatchKey s) noexcept : KeyScope({thread_keys.include, Keys(thread_keys.exclude & ~key(s))}) {}
 };
 
 // Fills `result` as the row's schema says, or throws. The arguments are borrowed and belong to the caller: a layer that
 // wants others passes on a copy of the array.
 using Layer = void (*)(const Row& row, const Value* arguments, Result& result);
-// The layer before, or null. Functions that operators have in the slot themselves go first.
-TORCH_API Layer set_layer(Slot slot, Layer layer) noexcept;
+// The layer before, or null. Functions that operators have at the key themselves go first.
+TORCH_API Layer set_layer(DispatchKey at, Layer layer) noexcept;
 
 }  // namespace torch

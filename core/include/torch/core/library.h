@@ -1,7 +1,8 @@
 // Operators that programs bring: rows whose schema is parsed at run time and whose function is boxed.
 //
-//   const Row& row = add_row("mine::twice(Tensor x) -> Tensor", [](const Row&, Slot slot, const Value* v, Result& r) {
-//     if (slot == Slot::Autograd) return false;  // nothing to say there: the call goes on to the next slot
+//   const Row& row = add_row("mine::twice(Tensor x) -> Tensor", [](const Row&, DispatchKey at, const Value* v, Result&
+//   r) {
+//     if (at == DispatchKey::Autograd) return false;  // nothing to say there: the call goes on to the next key
 //     r.tensors[0] = mul(unbox<Tensor>(v[0]), 2);
 //     return true;
 //   });
@@ -18,8 +19,8 @@
 
 namespace torch {
 
-// Runs the operator in a slot of those that a call has, from the highest one down; false: not here.
-using Boxed = std::function<bool(const Row& row, Slot slot, const Value* arguments, Result& result)>;
+// Runs the operator at one of the keys that a call has, from the highest one down; false: not here.
+using Boxed = std::function<bool(const Row& row, DispatchKey at, const Value* arguments, Result& result)>;
 
 // The row lives as long as the process. RuntimeError for a schema that cannot be read. Types are those of schema.h; a
 // name has its namespace in front, so that it is none of torch's own.

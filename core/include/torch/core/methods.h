@@ -166,7 +166,7 @@ inline int64_t Tensor::nbytes() const { return numel() * item_size(); }
 inline int64_t Tensor::element_size() const { return item_size(); }
 inline bool Tensor::is_cpu() const { return device().type == DeviceType::CPU; }
 inline bool Tensor::is_cuda() const { return device().type == DeviceType::CUDA; }
-inline bool Tensor::is_sparse() const { return has(Slot::Sparse); }
+inline bool Tensor::is_sparse() const { return has(DispatchKey::Sparse); }
 inline bool Tensor::is_floating_point() const { return torch::is_floating(dtype()); }
 inline bool Tensor::is_complex() const { return torch::is_complex(dtype()); }
 inline Tensor Tensor::operator[](int64_t i) const { return torch::select(*this, 0, i); }

@@ -1,12 +1,12 @@
-// An operator is a row (ops/<family>.def) and one function per slot. This header turns a row's schema into the C++
-// signature, the callable object `torch::erfinv(x)` and the boxed call that bindings use.
+// An operator is a row (ops/<family>.def) and one function for each dispatch key. This header turns a row's schema into
+// the C++ signature, the callable object `torch::erfinv(x)` and the boxed call that bindings use.
 //
 //   TORCH_OP(erfinv, "erfinv(Tensor self) -> Tensor", Attr().method().floats().domain(-1, 1),
 //            "Inverse of the error function: ``erfinv(erf(x)) == x``.")
 //
-// A call ORs the keys of its tensors, takes the function of the highest slot and runs it: one count of leading zeros,
-// one indirect call. The function of a slot calls `below<op::erfinv>(Slot::Autograd, ...)` to go on to the next one. A
-// slot without a function leads to the layer that serves the slot for all operators (layer.h).
+// A call ORs the keys of its tensors, takes the function of the highest one and runs it: one count of leading zeros,
+// one indirect call. A function calls `below<op::erfinv>(DispatchKey::Autograd, ...)` to go on to the next one. Where
+// there is none, the call goes to the layer that serves the key for all operators (layer.h).
 #pragma once
 #include <array>
 #include <string_view>
@@ -77,7 +77,7 @@ inline void mark_changed(const Tensor& t, const char* schema) noexcept {
 namespace detail {
 
 TORCH_NOINLINE inline void join_base(TensorImpl* t) {
-  if (!(t->keys & key(Slot::Autograd)) && (t->base->keys & key(Slot::Autograd)) &&
+  if (!(t->keys & key(DispatchKey::Autograd)) && (t->base->keys & key(DispatchKey::Autograd)) &&
       !(t->flags & TensorImpl::kNoGradView) && refresh_view)
     refresh_view(t);
 }
@@ -217,14 +217,14 @@ struct Call<Tag, std::index_sequence<I...>> {
   using Return = typename S::Return;
 
   static Return run(Keys keys, typename S::template Param<I>... args) {
-    unsigned slot = 31u - unsigned(__builtin_clz(unsigned(keys) | 1u));
-    void* f = Tag::slots[slot];
+    unsigned dispatch_key = 31u - unsigned(__builtin_clz(unsigned(keys) | 1u));
+    void* f = Tag::functions[dispatch_key];
     if (TORCH_UNLIKELY(!f))
-      return reinterpret_cast<Return (*)(Slot, typename S::template Param<I>...)>(Tag::slots[kOutlet])(Slot(slot),
-                                                                                                       args...);
+      return reinterpret_cast<Return (*)(DispatchKey, typename S::template Param<I>...)>(Tag::functions[kOutlet])(
+          DispatchKey(dispatch_key), args...);
     auto fn = reinterpret_cast<typename S::Fn>(f);
     if constexpr (S::mutates) {
-      if (slot < unsigned(Slot::Autograd)) {
+      if (dispatch_key < unsigned(DispatchKey::Autograd)) {
         if constexpr (std::is_void_v<Return>) {
           fn(args...);
           (bump_written<Tag, I>(args), ...);
@@ -244,9 +244,9 @@ struct Call<Tag, std::index_sequence<I...>> {
     if constexpr (S::mutates) (check_written<Tag, I>(args), ...);
     return run(Keys(keys_in_force((0u | ... | keys_in(args))) & under), args...);
   }
-  // The next function under `slot`. Nothing of the whole process stands below Profile, the highest of all.
-  static Return below(Slot slot, typename S::template Param<I>... args) {
-    return run(Keys(keys_of_thread((0u | ... | keys_in(args))) & keys_below(slot)), args...);
+  // The next function below `at`. Nothing of the whole process stands below Profile, the highest of all.
+  static Return below(DispatchKey at, typename S::template Param<I>... args) {
+    return run(Keys(keys_of_thread((0u | ... | keys_in(args))) & keys_below(at)), args...);
   }
 };
 
@@ -390,31 +390,32 @@ struct Operator : detail::OverloadsOf<Tag>::Type {
   constexpr Operator() = default;
 };
 
-// What the slots of an operator hold, and how they are filled and continued.
+// The functions of an operator by dispatch key, and how one goes on to the next.
 template <class Tag>
-struct OperatorSlots {
+struct OperatorFunctions {
   using Fn = typename detail::Signature<Tag>::Fn;
   using Call = detail::Call<Tag, std::make_index_sequence<detail::Signature<Tag>::schema.count>>;
-  static void set(Slot slot, Fn f) noexcept { Tag::slots[unsigned(slot)] = reinterpret_cast<void*>(f); }
-  static Fn get(Slot slot) noexcept { return reinterpret_cast<Fn>(Tag::slots[unsigned(slot)]); }
-  static const Row& row() noexcept { return *static_cast<const Row*>(Tag::slots[kOwnRow]); }
+  static void set(DispatchKey at, Fn f) noexcept { Tag::functions[unsigned(at)] = reinterpret_cast<void*>(f); }
+  static Fn get(DispatchKey at) noexcept { return reinterpret_cast<Fn>(Tag::functions[unsigned(at)]); }
+  static const Row& row() noexcept { return *static_cast<const Row*>(Tag::functions[kOwnRow]); }
 };
 
 // set_native<op::erfinv>(f): the same function on every device. It checks its arguments, makes the result and looks up
 // the work to do there (src/dispatch/work.h).
 template <class Tag>
-void set_native(typename OperatorSlots<Tag>::Fn f) noexcept {
-  for (Slot s : {Slot::CPU, Slot::CUDA, Slot::Meta, Slot::PrivateUse1}) OperatorSlots<Tag>::set(s, f);
+void set_native(typename OperatorFunctions<Tag>::Fn f) noexcept {
+  for (DispatchKey s : {DispatchKey::CPU, DispatchKey::CUDA, DispatchKey::Meta, DispatchKey::PrivateUse1})
+    OperatorFunctions<Tag>::set(s, f);
 }
-// A composite runs the same on every slot: what it calls dispatches again. Sparse tensors are let in one by one, since
-// a composite may ask a tensor for its strides (src/ops/sparse/slots.h).
+// A composite runs the same at every key: what it calls dispatches again. Sparse tensors are let in one by one, since
+// a composite may ask a tensor for its strides (src/ops/sparse/admit.h).
 template <class Tag>
-void set_composite(typename OperatorSlots<Tag>::Fn f) noexcept {
-  for (unsigned s = 0; s < unsigned(Slot::Sparse); ++s) OperatorSlots<Tag>::set(Slot(s), f);
+void set_composite(typename OperatorFunctions<Tag>::Fn f) noexcept {
+  for (unsigned s = 0; s < unsigned(DispatchKey::Sparse); ++s) OperatorFunctions<Tag>::set(DispatchKey(s), f);
 }
 template <class Tag, class... Args>
-auto below(Slot slot, Args&&... args) {
-  return OperatorSlots<Tag>::Call::below(slot, std::forward<Args>(args)...);
+auto below(DispatchKey at, Args&&... args) {
+  return OperatorFunctions<Tag>::Call::below(at, std::forward<Args>(args)...);
 }
 
 }  // namespace torch

@@ -17,7 +17,7 @@
 #include "torch/core/ops/norm.h"
 #include "torch/core/ops/pointwise.h"
 #include "torch/core/ops/pooling.h"
-#include "torch/core/ops/question.h"
+#include "torch/core/ops/predicate.h"
 #include "torch/core/ops/random.h"
 #include "torch/core/ops/reduce.h"
 #include "torch/core/ops/softmax.h"

@@ -6,7 +6,7 @@
 //   profile::Recording r = profile::stop(s);
 //
 // While nobody records, an operator pays for one OR with a word of memory, and a storage for one branch. While somebody
-// does, every call takes the slot Profile, whose function notes the begin, runs the operator through the slots below
+// does, every call has the key Profile, whose function notes the begin, runs the operator through the keys below
 // and notes the end. Each thread writes to a buffer of its own, without locks; stop() reads them all while others may
 // still write. Sessions may overlap on any threads: each gets what happened between its start and its stop.
 #pragma once
@@ -23,7 +23,7 @@ enum Wants : uint32_t { kShapes = 1, kMemory = 2, kStacks = 4 };  // beyond begi
 // Numbers as PyTorch's RecordScope.
 enum class Scope : uint8_t { Function = 0, Backward = 1, User = 7 };
 
-inline bool on() noexcept { return TORCH_UNLIKELY((mode_keys() & key(Slot::Profile)) != 0); }
+inline bool on() noexcept { return TORCH_UNLIKELY((mode_keys() & key(DispatchKey::Profile)) != 0); }
 
 // --- noting ---
 

@@ -171,18 +171,18 @@ struct Row {
   Attr attr;
   const char* doc;
   void (*run)(const Row& row, const Value* arguments, Result& result, Keys under);
-  void* const* slots;  // kEntries: one function per slot, null where there is none, then the two below
+  void* const* functions;  // kEntries: one for each dispatch key, null where there is none, then the two below
 
-  // Runs the operator. `under` limits the call to some slots: a layer goes on with keys_below() its own.
+  // Runs the operator. `under` limits the call to some keys: a layer goes on with keys_below() its own.
   void invoke(const Value* arguments, Result& result, Keys under = kAllKeys) const {
     run(*this, arguments, result, under);
   }
   // The same, written to tensors that the caller has, one for each result (out.h). An out of another size is resized.
   TORCH_API void invoke_into(const Value* arguments, ArrayRef<Tensor> outs) const;
 };
-constexpr int kOutlet = kSlots;      // the way to the layer of a slot without a function, and to the error (outlet.h)
-constexpr int kOwnRow = kSlots + 1;  // the row itself
-constexpr int kEntries = kSlots + 2;
+constexpr int kOutlet = kDispatchKeys;  // the way to the layer of a key without a function, and to the error (outlet.h)
+constexpr int kOwnRow = kDispatchKeys + 1;  // the row itself
+constexpr int kEntries = kDispatchKeys + 2;
 
 TORCH_API ArrayRef<const Row*> all_rows() noexcept;
 
@@ -193,7 +193,7 @@ struct Alias {
 TORCH_API ArrayRef<Alias> all_aliases() noexcept;
 // "linalg.svd": how errors name the operator.
 TORCH_API std::string known_name(const Row& row);
-[[noreturn]] TORCH_API void missing_kernel(const Row& row, Slot slot);
+[[noreturn]] TORCH_API void missing_kernel(const Row& row, DispatchKey at);
 [[noreturn]] TORCH_API void undefined_argument(std::string_view op, std::string_view argument);
 [[noreturn]] TORCH_API void undefined_element(std::string_view op, std::string_view argument, size_t index);
 

@@ -10,8 +10,9 @@
 // and has every place once.
 //
 // Indices and values are the tensor's payload: aliases (detach) share them and the version counter, which is that of a
-// storage without bytes. The key Slot::Sparse stops every operator that does not know such tensors. An operator that
-// does is written in the two and operators of dense tensors, so it needs no derivative of its own (src/ops/sparse/).
+// storage without bytes. The key DispatchKey::Sparse stops every operator that does not know such tensors. An operator
+// that does is written in the two and operators of dense tensors, so it needs no derivative of its own
+// (src/ops/sparse/).
 #pragma once
 #include "torch/core/tensor.h"
 
@@ -23,11 +24,11 @@ struct SparseParts {
   bool coalesced = false;
 };
 
-inline bool is_sparse(const Tensor& t) noexcept { return t.has(Slot::Sparse); }
-inline bool is_compressed(const Tensor& t) noexcept { return t.has(Slot::SparseCompressed); }
+inline bool is_sparse(const Tensor& t) noexcept { return t.has(DispatchKey::Sparse); }
+inline bool is_compressed(const Tensor& t) noexcept { return t.has(DispatchKey::SparseCompressed); }
 // Of any layout that is not torch.strided.
 inline bool is_any_sparse(const Tensor& t) noexcept {
-  return t.keys() & (key(Slot::Sparse) | key(Slot::SparseCompressed));
+  return t.keys() & (key(DispatchKey::Sparse) | key(DispatchKey::SparseCompressed));
 }
 TORCH_API Layout layout_of(const Tensor& t) noexcept;
 TORCH_API const char* layout_name(Layout layout) noexcept;  // "SparseCsr", as errors name it
@@ -47,14 +48,14 @@ TORCH_API Tensor linear_indices(const char* op, const Tensor& indices, IntArrayR
 // For each of the elements that _segment_sum() adds, the number of its segment.
 TORCH_API Tensor segment_numbers(const Tensor& order, const Tensor& bounds);
 
-// --- compressed layouts: CSR, CSC, BSR, BSC
+// --- compressed layouts: CSR, CSC, BSR, BSC ---
 //
 //   compressed (*batch, lines + 1)     where each line begins among the elements: crow_indices, or ccol_indices
 //   plain      (*batch, nnz)           where in its line an element stands: col_indices, or row_indices
 //   values     (*batch, nnz, *rest)    BSR, BSC: (*batch, nnz, block rows, block columns, *rest)
 //
 // Lines are rows of CSR and BSR, columns of CSC and BSC, both counted in blocks. All matrices of a batch have as many
-// elements. The tensor carries Slot::SparseCompressed; src/ops/sparse/compressed*.cpp.
+// elements. The tensor carries DispatchKey::SparseCompressed; src/ops/sparse/compressed*.cpp.
 struct CompressedParts {
   Layout layout;
   Tensor compressed, plain;  // int32 or int64, contiguous

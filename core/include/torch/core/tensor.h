@@ -59,7 +59,7 @@ struct Payload : Counted {
   explicit Payload(Kind k) noexcept : kind(k) {}
 };
 
-constexpr Keys dtype_key(DType t) noexcept { return is_stored(t) ? key(Slot::Stored) : Keys(0); }
+constexpr Keys dtype_key(DType t) noexcept { return is_stored(t) ? key(DispatchKey::Stored) : Keys(0); }
 
 constexpr int kMaxDims = 64;
 constexpr int kInlineDims = 5;
@@ -127,12 +127,12 @@ class Tensor : public Ref<TensorImpl> {
   DType dtype() const noexcept { return get()->dtype; }
   Device device() const noexcept { return get()->device; }
   Keys keys() const noexcept { return get()->keys; }
-  bool has(Slot s) const noexcept { return get()->keys & key(s); }
+  bool has(DispatchKey s) const noexcept { return get()->keys & key(s); }
   bool is_contiguous() const noexcept { return get()->contiguous(); }
   // Whether elements lie in the storage, at sizes, strides and offset. (A Meta tensor's would.)
   bool has_memory() const noexcept { return !get()->payload; }
   bool is_meta() const noexcept { return device().type == DeviceType::Meta; }
-  bool requires_grad() const noexcept { return has(Slot::Autograd); }
+  bool requires_grad() const noexcept { return has(DispatchKey::Autograd); }
   bool is_wrapped_number() const noexcept { return get()->flags & TensorImpl::kWrappedNumber; }
   int64_t item_size() const noexcept { return torch::item_size(dtype()); }
   int64_t storage_offset() const noexcept { return get()->byte_offset / item_size(); }

@@ -1,4 +1,4 @@
-// Tensors that stand for others (Slot::Wrapped), where a composite has to look at values.
+// Tensors that stand for others (DispatchKey::Wrapped), where a composite has to look at values.
 #pragma once
 #include "torch/core/tensor.h"
 

@@ -142,7 +142,7 @@ void fill_planes(T* out, int64_t images, int64_t channels, int64_t plane, const 
   });
 }
 
-// --- the choice
+// --- the choice ---
 
 bool is_flat(const ConvShape& s) {
   return s.in[0] == 1 && s.out[0] == 1 && s.kernel[0] == 1 && s.stride[0] == 1 && s.padding[0] == 0;

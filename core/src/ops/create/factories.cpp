@@ -121,7 +121,7 @@ Tensor empty_strided_kernel(IntArrayRef size, IntArrayRef stride, MaybeDType dty
   return out;
 }
 
-// --- like another tensor; no gradient flows through them, so each slot runs the same ---
+// --- like another tensor; no gradient flows through them, so each key runs the same ---
 Tensor like(const char* op, const Tensor& self, MaybeDType dtype, MaybeDevice device, MaybeFormat format) {
   Device d = device.value_or(self.device());
   DType t = dtype.value_or(self.dtype());

@@ -8,7 +8,7 @@
 #include "torch/core/ops/create.h"
 #include "torch/core/ops/index.h"
 #include "torch/core/ops/join.h"
-#include "torch/core/ops/question.h"
+#include "torch/core/ops/predicate.h"
 #include "torch/core/ops/reduce.h"
 #include "torch/core/ops/view.h"
 

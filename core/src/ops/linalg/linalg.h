@@ -1,4 +1,4 @@
-// The parts of the family, each of which fills its operators' slots.
+// The parts of the family, each of which sets its operators' functions.
 #pragma once
 
 namespace torch::linalg {

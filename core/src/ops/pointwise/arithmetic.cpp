@@ -76,13 +76,13 @@ bool rounds_down(std::string_view mode) {
   return mode == "floor";
 }
 Tensor div_kernel(const Tensor& self, const Tensor& other, std::optional<std::string_view> mode) {
-  if (!mode) return OperatorSlots<op::true_divide>::get(Slot::CPU)(self, other);
-  return rounds_down(*mode) ? OperatorSlots<op::floor_divide>::get(Slot::CPU)(self, other)
+  if (!mode) return OperatorFunctions<op::true_divide>::get(DispatchKey::CPU)(self, other);
+  return rounds_down(*mode) ? OperatorFunctions<op::floor_divide>::get(DispatchKey::CPU)(self, other)
                             : trunc_quotient(self, other);
 }
 Tensor div_kernel_(const Tensor& self, const Tensor& other, std::optional<std::string_view> mode) {
-  if (!mode) return OperatorSlots<op::true_divide_>::get(Slot::CPU)(self, other);
-  if (rounds_down(*mode)) return OperatorSlots<op::floor_divide_>::get(Slot::CPU)(self, other);
+  if (!mode) return OperatorFunctions<op::true_divide_>::get(DispatchKey::CPU)(self, other);
+  if (rounds_down(*mode)) return OperatorFunctions<op::floor_divide_>::get(DispatchKey::CPU)(self, other);
   const Elementwise trunc_op = op_of("div_", Formula::div_trunc);
   if (!is_integral(self.dtype())) return binary_(trunc_op, self, other);
   Tensor result = trunc_quotient(self, other);  // first, since a zero divisor is found midway
@@ -108,7 +108,7 @@ Tensor pow_into(const Tensor& out, const Tensor& self, const Tensor& exponent) {
     auto named = [&](auto tag) {
       using Tag = decltype(tag);
       Tensor x = dtype == self.dtype() ? self : preserving_copy(self, dtype);
-      Tensor r = OperatorSlots<Tag>::get(Slot::CPU)(x);
+      Tensor r = OperatorFunctions<Tag>::get(DispatchKey::CPU)(x);
       if (!out) return r;
       check_in_place("pow", out, r.sizes(), r.dtype());
       copy_into(out, r);

@@ -44,8 +44,8 @@ Tensor clamp_tensor_into(const Tensor& out, const Tensor& self, const Tensor& lo
     copy_into(out, r);
     return out;
   }
-  return low ? OperatorSlots<op::maximum>::get(Slot::CPU)(self, low)
-             : OperatorSlots<op::minimum>::get(Slot::CPU)(self, high);
+  return low ? OperatorFunctions<op::maximum>::get(DispatchKey::CPU)(self, low)
+             : OperatorFunctions<op::minimum>::get(DispatchKey::CPU)(self, high);
 }
 Tensor clamp_tensor_kernel(const Tensor& self, const Tensor& low, const Tensor& high) {
   return clamp_tensor_into(Tensor(), self, low, high);

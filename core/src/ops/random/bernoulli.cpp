@@ -9,7 +9,7 @@
 #include "torch/core/ops/binary.h"
 #include "torch/core/ops/copy.h"
 #include "torch/core/ops/pointwise.h"
-#include "torch/core/ops/question.h"
+#include "torch/core/ops/predicate.h"
 #include "torch/core/ops/random.h"
 #include "torch/core/ops/unary.h"
 #include "torch/core/wrapper.h"
@@ -191,7 +191,7 @@ Tensor dropout_in_place(const Tensor& self, double p, bool train) {
 
 }  // namespace
 
-void register_random_chances() {
+void register_random_bernoulli() {
   set_native<op::bernoulli_>(bernoulli_fill_kernel);
   set_native<op::bernoulli_each_>(bernoulli_each_kernel);
   set_native<op::bernoulli>(bernoulli_kernel);

@@ -270,9 +270,9 @@ void register_random() {
   set_native<op::geometric_>(geometric_kernel);
   set_native<op::cauchy_>(cauchy_kernel);
   set_native<op::log_normal_>(log_normal_kernel);
-  register_random_chances();
+  register_random_bernoulli();
   register_random_normal();
-  register_random_draws();
+  register_random_sampling();
   register_random_gamma();
   register_random_binomial();
 }

@@ -7,7 +7,7 @@
 #include "torch/core/arithmetic.h"
 #include "torch/core/ops/binary.h"
 #include "torch/core/ops/pointwise.h"
-#include "torch/core/ops/question.h"
+#include "torch/core/ops/predicate.h"
 #include "torch/core/ops/random.h"
 
 namespace torch {

@@ -89,9 +89,9 @@ auto kernel_for(F32 f32, F64 f64) {
 void fill_normal(const char* op, const Tensor& t, double mean, double std, Generator& generator);
 void fill_uniform(const char* op, const Tensor& t, double from, double to, Generator& generator);
 
-void register_random_chances();
+void register_random_bernoulli();
 void register_random_normal();
-void register_random_draws();
+void register_random_sampling();
 void register_random_gamma();
 void register_random_binomial();
 

@@ -276,7 +276,7 @@ Tensor poisson_kernel(const Tensor& self, Generator* generator) {
 
 }  // namespace
 
-void register_random_draws() {
+void register_random_sampling() {
   set_native<op::randperm>(randperm_kernel);
   set_native<op::multinomial>(multinomial_kernel);
   set_native<op::poisson>(poisson_kernel);

@@ -13,7 +13,7 @@
 #include "torch/core/ops/create.h"
 #include "torch/core/ops/index.h"
 #include "torch/core/ops/pointwise.h"
-#include "torch/core/ops/question.h"
+#include "torch/core/ops/predicate.h"
 #include "torch/core/ops/reduce.h"
 #include "torch/core/ops/sort.h"
 #include "torch/core/ops/unary.h"

@@ -89,7 +89,7 @@ Tensor add_in_place(const char* op, const Tensor& self, const Tensor& other, con
   return self;
 }
 
-// --- products
+// --- products ---
 Tensor mul_dense(const Tensor& self, const Tensor& other) {
   if (other.dim() == 0) return with_values(self, mul(values_of(self), other));
   TORCH_CHECK(is_expandable_to(other.sizes(), self.sizes()), "mul: the dense tensor ", other.sizes(),

@@ -50,10 +50,11 @@ Tensor from_blocks(const Tensor& blocks, const CompressedShape& s, IntArrayRef s
 Tensor compressed_to_coo(const Tensor& t);
 Tensor coo_to_compressed(const Tensor& t, Layout layout, std::optional<IntArrayRef> blocksize);
 // Of any layout.
-// Before a dense tensor is taken apart into elements and their places, which wrappers (Slot::Wrapped) do not have.
+// Before a dense tensor is taken apart into elements and their places, which wrappers (DispatchKey::Wrapped) do not
+// have.
 inline void check_has_places(const Tensor& t) {
   TORCH_CHECK_IMPLEMENTED(
-      !t.has(Slot::Wrapped),
+      !t.has(DispatchKey::Wrapped),
       "to_sparse: not implemented within vmap, jvp, functionalize and forward_ad, whose tensors have "
       "no places of their own; torch.func.linearize pushes tangents through it");
 }

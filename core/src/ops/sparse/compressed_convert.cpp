@@ -112,7 +112,7 @@ Tensor compressed_to_coo(const Tensor& t) {
 
 namespace {
 
-// --- making
+// --- making ---
 
 IntArrayRef checked_blocks(const char* op, Layout layout, std::optional<IntArrayRef> size) {
   if (!has_blocks(layout)) {

@@ -64,9 +64,9 @@ Tensor first_compressed(const Row& row, const Value* given) {
 }
 
 void layer(const Row& row, const Value* given, Result& result) {
-  Readmit inner(Slot::SparseCompressed);
+  Readmit inner(DispatchKey::SparseCompressed);
   const Tensor like = first_compressed(row, given);
-  if (!like) return row.invoke(given, result, keys_below(Slot::SparseCompressed));
+  if (!like) return row.invoke(given, result, keys_below(DispatchKey::SparseCompressed));
   const std::string_view op = row.schema.op_name();
   if (row.schema.count && row.schema.params[0].written) {
     const Tensor& self = tensor_in(given[0]);
@@ -81,15 +81,16 @@ void layer(const Row& row, const Value* given, Result& result) {
     return;
   }
   if (keeps_zero(row, given)) return on_values(row, given, result);
-  const bool known = (row.slots[unsigned(Slot::Sparse)] || keeps_zero_pairs(row, given)) && !row.attr.is_of_coordinates;
+  const bool known =
+      (row.functions[unsigned(DispatchKey::Sparse)] || keeps_zero_pairs(row, given)) && !row.attr.is_of_coordinates;
   if (!known) {
-    if (row.slots[unsigned(Slot::Sparse)]) sparse_parts(std::string(op).c_str(), like);
+    if (row.functions[unsigned(DispatchKey::Sparse)]) sparse_parts(std::string(op).c_str(), like);
     refuse_layout(row, like);
   }
   through_coordinates(row, given, like, result);
 }
 
-// --- sums and products
+// --- sums and products ---
 
 Scalar negated(const Scalar& v) {
   if (v.is_complex()) return Scalar(-v.to_complex());
@@ -123,7 +124,7 @@ Tensor mul_compressed(const Tensor& self, const Tensor& other) {
   return sparse_dim_of(r) == 2 ? to_compressed_like(r, self) : r;
 }
 
-// --- copies and others of the same places
+// --- copies and others of the same places ---
 
 Tensor clone_compressed(const Tensor& self, std::optional<MemoryFormat> format) {
   TORCH_CHECK(!format || *format == MemoryFormat::Preserve, "clone: a sparse tensor has no memory format to ask for");
@@ -188,7 +189,7 @@ Tensor zero_compressed_(const Tensor& self) {
 }  // namespace
 
 void register_compressed_elements() {
-  set_layer(Slot::SparseCompressed, layer);
+  set_layer(DispatchKey::SparseCompressed, layer);
   set_compressed<op::add>(add_compressed);
   set_compressed<op::add_>([](const Tensor& self, const Tensor& other, const Scalar& alpha) {
     if (!is_compressed(self)) {  // dense

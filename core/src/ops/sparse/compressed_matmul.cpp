@@ -41,7 +41,7 @@ Tensor matmul_kernel(const Tensor& starts, const Tensor& columns, const Tensor& 
   return out;
 }
 
-// --- the operators
+// --- the operators ---
 
 void check_matrices(const char* op, const Tensor& a, const Tensor& b) {
   TORCH_CHECK(a.dim() == 2 && b.dim() == 2, op, ": expected two matrices, got shapes ", a.sizes(), " and ", b.sizes());

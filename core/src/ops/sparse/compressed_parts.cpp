@@ -158,7 +158,7 @@ Tensor make_compressed(CompressedParts parts, IntArrayRef sizes) {
   r->flags = inference_flag;
   r->dtype = parts.values.dtype();
   r->device = parts.values.device();
-  r->keys = backend_key(r->device.type) | key(Slot::SparseCompressed);
+  r->keys = backend_key(r->device.type) | key(DispatchKey::SparseCompressed);
   parts.compressed = own_indices(parts.compressed);
   parts.plain = own_indices(parts.plain);
   parts.values = alias_of(parts.values, true);

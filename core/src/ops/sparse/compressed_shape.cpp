@@ -127,12 +127,12 @@ void register_compressed_shape() {
     for (int64_t i = 0; i < self.size(dim); ++i) r.push_back(select_compressed(self, dim, i));
     return r;
   });
-  set_compressed<op::t>(OperatorSlots<op::t>::get(Slot::CPU));
-  set_compressed<op::numpy_T>(OperatorSlots<op::numpy_T>::get(Slot::CPU));
-  set_compressed<op::matrix_T>(OperatorSlots<op::matrix_T>::get(Slot::CPU));
-  set_compressed<op::swapaxes>(OperatorSlots<op::swapaxes>::get(Slot::CPU));
-  set_compressed<op::swapdims>(OperatorSlots<op::swapdims>::get(Slot::CPU));
-  set_compressed<op::movedim>(OperatorSlots<op::movedim>::get(Slot::CPU));
+  set_compressed<op::t>(OperatorFunctions<op::t>::get(DispatchKey::CPU));
+  set_compressed<op::numpy_T>(OperatorFunctions<op::numpy_T>::get(DispatchKey::CPU));
+  set_compressed<op::matrix_T>(OperatorFunctions<op::matrix_T>::get(DispatchKey::CPU));
+  set_compressed<op::swapaxes>(OperatorFunctions<op::swapaxes>::get(DispatchKey::CPU));
+  set_compressed<op::swapdims>(OperatorFunctions<op::swapdims>::get(DispatchKey::CPU));
+  set_compressed<op::movedim>(OperatorFunctions<op::movedim>::get(DispatchKey::CPU));
 }
 
 }  // namespace torch

@@ -97,7 +97,7 @@ Tensor zero_sparse_(const Tensor& self) {
   return _sparse_assign_(self, empty_sparse(self.sizes(), sparse_dim_of(self), self.dtype(), self.device()));
 }
 
-// --- other shapes, in place
+// --- other shapes, in place ---
 void check_split(const char* op, IntArrayRef size, int64_t sparse_dim, int64_t dense_dim) {
   TORCH_CHECK(sparse_dim >= 0 && dense_dim >= 0, op, ": sparse_dim and dense_dim must not be negative, got ",
               sparse_dim, " and ", dense_dim);

@@ -101,7 +101,7 @@ void sampled_on_cpu(const Tensor& out, const Tensor& rows, const Tensor& columns
   });
 }
 
-// --- sparse @ sparse, row by row (Gustavson, "Two fast algorithms for sparse matrices", 1978)
+// --- sparse @ sparse, row by row (Gustavson, "Two fast algorithms for sparse matrices", 1978) ---
 template <class T>
 using Sum = std::conditional_t<std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>, float,
                                std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>>;
@@ -189,7 +189,7 @@ std::tuple<Tensor, Tensor> sparse_sparse_kernel(const Tensor& indices, const Ten
   });
 }
 
-// --- the operators
+// --- the operators ---
 void check_product(const char* op, const Tensor& a, const Tensor& b) {
   TORCH_CHECK(a.dtype() == b.dtype(), op, ": expected both operands to have the same dtype, got ", a, " and ", b);
   TORCH_CHECK(a.device() == b.device(), op, ": expected both operands on one device, got ", a.device(), " and ",

@@ -56,7 +56,7 @@ Tensor make_sparse(SparseParts parts, IntArrayRef sizes) {
   r->flags = inference_flag;
   r->dtype = parts.values.dtype();
   r->device = parts.values.device();
-  r->keys = backend_key(r->device.type) | key(Slot::Sparse);
+  r->keys = backend_key(r->device.type) | key(DispatchKey::Sparse);
   // Aliases of its own: what a program does to the geometry of its tensors does not reach the parts.
   parts.indices = parts.indices.is_contiguous() ? alias_of(parts.indices, true) : clone(without_graph(parts.indices));
   parts.values = alias_of(parts.values, true);

@@ -102,7 +102,7 @@ Tensor squeeze_sparse(const Tensor& self, std::optional<IntArrayRef> dim) {
   return _sparse_coo_tensor_unsafe(cat(rows, 0), squeeze(values_of(self), inner.ref()), sizes, coalesced(self));
 }
 
-// --- pieces
+// --- pieces ---
 Tensor select_sparse(const Tensor& self, int64_t dim, int64_t index) {
   TORCH_CHECK_INDEX(self.dim() > 0, "select() cannot be applied to a 0-dim tensor.");
   const int64_t sparse = sparse_dim_of(self);
@@ -192,7 +192,7 @@ std::vector<Tensor> unbind_sparse(const Tensor& self, int64_t dim) {
   return r;
 }
 
-// --- joins
+// --- joins ---
 Tensor cat_sparse(TensorList tensors, int64_t dim) {
   for (size_t i = 0; i < tensors.size(); ++i)
     TORCH_CHECK(tensors[i] && is_sparse(tensors[i]),

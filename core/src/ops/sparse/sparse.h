@@ -1,7 +1,7 @@
 // What the operators of sparse tensors share.
 #pragma once
 #include "iterate/dims.h"
-#include "ops/sparse/slots.h"
+#include "ops/sparse/admit.h"
 #include "torch/core/arithmetic.h"
 #include "torch/core/ops/index.h"
 #include "torch/core/ops/sparse.h"

@@ -10,7 +10,7 @@
 #include "torch/core/ops/index.h"
 #include "torch/core/ops/join.h"
 #include "torch/core/ops/pointwise.h"
-#include "torch/core/ops/question.h"
+#include "torch/core/ops/predicate.h"
 #include "torch/core/ops/reduce.h"
 #include "torch/core/ops/sparse.h"
 
@@ -83,7 +83,7 @@ void on_union(const Row& row, const Tensor& a, const Tensor& b, Result& result) 
 }
 
 void layer(const Row& row, const Value* given, Result& result) {
-  Readmit inner(Slot::Sparse);
+  Readmit inner(DispatchKey::Sparse);
   const auto sparse_one = [&]() -> Tensor {
     for (int i = 0; i < row.schema.count; ++i) {
       const Kind k = row.schema.params[i].kind;
@@ -117,7 +117,7 @@ void layer(const Row& row, const Value* given, Result& result) {
   if (keeps_zero_pairs(row, given) && is_sparse(tensor_in(given[0])) && is_sparse(tensor_in(given[1])))
     return on_union(row, tensor_in(given[0]), tensor_in(given[1]), result);
   const Tensor s = sparse_one();
-  if (!s) return row.invoke(given, result, keys_below(Slot::Sparse));
+  if (!s) return row.invoke(given, result, keys_below(DispatchKey::Sparse));
   refuse_layout(row, s);
 }
 
@@ -181,7 +181,7 @@ Tensor index_sparse(const Tensor& self, TensorList indices) {
 }  // namespace
 
 void register_sparse_layer() {
-  set_layer(Slot::Sparse, layer);
+  set_layer(DispatchKey::Sparse, layer);
   set_sparse<op::mean>(mean_sparse);
   set_sparse<op::equal>(equal_sparse);
   set_sparse<op::index>(index_sparse);

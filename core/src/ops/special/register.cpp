@@ -1,4 +1,4 @@
-// Slots of the operators of ops/special.def: loops that call the functions of special.h.
+// Functions of the operators of ops/special.def: loops that call the functions of special.h.
 #define TORCH_ISA host
 #include "dispatch/register.h"
 
@@ -9,7 +9,7 @@
 #include "ops/special/special.h"
 #include "torch/core/ops/special.h"
 
-// Here the words of the list mean loops and slots.
+// Here the words of the list mean loops and functions.
 #undef TORCH_SPECIAL
 #undef TORCH_SPECIAL2
 

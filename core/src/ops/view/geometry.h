@@ -36,7 +36,7 @@ Geometry strided(const char* op, const Tensor& self, IntArrayRef size, IntArrayR
 
 void register_view_shape();
 void register_view_order();
-void register_view_pieces();
+void register_view_slicing();
 void register_view_split();
 void register_view_memory();
 void register_view_scatter();

@@ -14,7 +14,7 @@ Tensor detach_kernel(const Tensor& self) { return alias_of(self, true); }
 Tensor retyped(const Tensor& self, DType dtype, const DimVector& sizes, const DimVector& strides) {
   Tensor r = view_of(self, {}, {}, self.storage_offset());
   r->dtype = dtype;
-  r->keys = Keys((r->keys & ~key(Slot::Stored)) | dtype_key(dtype));
+  r->keys = Keys((r->keys & ~key(DispatchKey::Stored)) | dtype_key(dtype));
   r->set_ndim(sizes.size());
   std::copy_n(sizes.data(), sizes.size(), r->sizes());
   std::copy_n(strides.data(), strides.size(), r->strides());

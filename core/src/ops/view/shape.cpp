@@ -159,7 +159,7 @@ Tensor view_dtype_kernel(const Tensor& self, DType dtype) {
   Tensor base = self->base ? Tensor(Ref<TensorImpl>::share(self->base)) : self;
   r->base = base.release();
   r->dtype = dtype;
-  r->keys = Keys((r->keys & ~key(Slot::Stored)) | dtype_key(dtype));
+  r->keys = Keys((r->keys & ~key(DispatchKey::Stored)) | dtype_key(dtype));
   r->set_ndim(g.sizes.size());
   std::copy(g.sizes.begin(), g.sizes.end(), r->sizes());
   std::copy(g.strides.begin(), g.strides.end(), r->strides());

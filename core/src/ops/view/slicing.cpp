@@ -152,7 +152,7 @@ Tensor as_strided_inplace(const Tensor& self, IntArrayRef size, IntArrayRef stri
 
 }  // namespace
 
-void register_view_pieces() {
+void register_view_slicing() {
   set_native<op::select>(select_kernel);
   set_native<op::slice>(slice_kernel);
   set_composite<op::narrow>(narrow_composite);

@@ -7,7 +7,7 @@
 #include "torch/core/ops/join.h"
 #include "torch/core/ops/matmul.h"
 #include "torch/core/ops/pointwise.h"
-#include "torch/core/ops/question.h"
+#include "torch/core/ops/predicate.h"
 #include "torch/core/ops/sort.h"
 #include "torch/core/ops/unary.h"
 

@@ -1,4 +1,4 @@
-// One function per family fills the Autograd slots of the family's operators.
+// One function per family sets the functions of the family's operators at the key Autograd.
 #pragma once
 
 namespace torch::autograd {

@@ -125,8 +125,8 @@ void layer(const Row& row, const Value* arguments, Result& result) {
     if (call_without_old_duals(row, arguments, result)) return;
     const VmapLevel* vmap = innermost_vmap();
     if (!row.attr.is_random || row.attr.is_composite || !vmap) {
-      Readmit inner(Slot::Wrapped);
-      return row.invoke(arguments, result, keys_below(Slot::Wrapped));
+      Readmit inner(DispatchKey::Wrapped);
+      return row.invoke(arguments, result, keys_below(DispatchKey::Wrapped));
     }
     const VmapLevel& level = *vmap;
     BatchedCall call(row, arguments, level);
@@ -143,8 +143,8 @@ void layer(const Row& row, const Value* arguments, Result& result) {
   if (its.form == Form::Functional) return call_functional(row, arguments, its, result);
   const BatchRule rule = batch_rule(row);
   if (row.attr.is_composite && !rule) {
-    Readmit inner(Slot::Wrapped);
-    return row.invoke(arguments, result, keys_below(Slot::Wrapped));
+    Readmit inner(DispatchKey::Wrapped);
+    return row.invoke(arguments, result, keys_below(DispatchKey::Wrapped));
   }
   const VmapLevel& level = level_of(row, number);
   BatchedCall call(row, arguments, level);
@@ -165,22 +165,24 @@ struct PassAutograd;
 template <class Tag, size_t... I>
 struct PassAutograd<Tag, std::index_sequence<I...>> {
   using S = torch::detail::Signature<Tag>;
-  static typename S::Return call(typename S::template Param<I>... args) { return below<Tag>(Slot::Autograd, args...); }
+  static typename S::Return call(typename S::template Param<I>... args) {
+    return below<Tag>(DispatchKey::Autograd, args...);
+  }
 };
 template <class... Tags>
 void leave_to_layer() noexcept {
-  (OperatorSlots<Tags>::set(Slot::Wrapped, nullptr), ...);
-  (OperatorSlots<Tags>::set(
-       Slot::Autograd,
+  (OperatorFunctions<Tags>::set(DispatchKey::Wrapped, nullptr), ...);
+  (OperatorFunctions<Tags>::set(
+       DispatchKey::Autograd,
        &PassAutograd<Tags, std::make_index_sequence<torch::detail::Signature<Tags>::schema.count>>::call),
    ...);
 }
 
 const bool installed = [] {
-  init();  // fills the slots that are emptied here
+  init();  // sets the functions that are removed here
   leave_to_layer<op::zeros_like, op::ones_like, op::full_like, op::empty_like, op::new_zeros, op::new_ones,
                  op::new_full, op::new_empty>();
-  set_layer(Slot::Wrapped, layer);
+  set_layer(DispatchKey::Wrapped, layer);
   values_behind = [](const Tensor& t) {
     Tensor values = t;
     while (const Wrapper* w = wrapper(values.get()))
@@ -203,13 +205,14 @@ namespace {
 Keys keys_outside(const VmapLevel& level) noexcept {
   bool vmap = false;
   for (const VmapLevel* l = level.outer; l; l = l->outer) vmap |= l->form != Form::Dual;
-  return vmap ? Keys(thread_keys.include | key(Slot::Wrapped)) : Keys(thread_keys.include & ~key(Slot::Wrapped));
+  return vmap ? Keys(thread_keys.include | key(DispatchKey::Wrapped))
+              : Keys(thread_keys.include & ~key(DispatchKey::Wrapped));
 }
 }  // namespace
 
 Outside::Outside(const VmapLevel& level) noexcept
     : before_(std::exchange(innermost, level.outer)),
-      keys_({keys_outside(level), Keys(thread_keys.exclude & ~key(Slot::Wrapped))}),
+      keys_({keys_outside(level), Keys(thread_keys.exclude & ~key(DispatchKey::Wrapped))}),
       mode_(thread_state.grad_mode || thread_state.recorded),
       recorded_(std::exchange(thread_state.recorded, false)) {}
 Outside::~Outside() {
@@ -227,7 +230,8 @@ const VmapLevel* innermost_vmap() noexcept {
 int enter_vmap(int64_t size, Randomness randomness) {
   const int number = innermost ? innermost->number + 1 : 1;
   innermost = new VmapLevel{innermost, number, size, randomness, thread_keys};
-  thread_keys = {Keys(thread_keys.include | key(Slot::Wrapped)), Keys(thread_keys.exclude & ~key(Slot::Wrapped))};
+  thread_keys = {Keys(thread_keys.include | key(DispatchKey::Wrapped)),
+                 Keys(thread_keys.exclude & ~key(DispatchKey::Wrapped))};
   return number;
 }
 
@@ -236,7 +240,8 @@ int enter_level(Form form, bool copies_views) {
   const int number = innermost ? innermost->number + 1 : 1;
   innermost = new VmapLevel{innermost, number, 0, Randomness::Error, thread_keys, form, ++last, copies_views};
   if (form == Form::Functional)  // what is made within is a wrapper too
-    thread_keys = {Keys(thread_keys.include | key(Slot::Wrapped)), Keys(thread_keys.exclude & ~key(Slot::Wrapped))};
+    thread_keys = {Keys(thread_keys.include | key(DispatchKey::Wrapped)),
+                   Keys(thread_keys.exclude & ~key(DispatchKey::Wrapped))};
   return number;
 }
 
@@ -273,7 +278,7 @@ Tensor example_of(Tensor value, int level) {
   Tensor r = Tensor::steal(TensorImpl::make());
   r->dtype = value.dtype();
   r->device = value.device();
-  r->keys = Keys((value.keys() & keys_below(Slot::Wrapped)) | key(Slot::Wrapped));
+  r->keys = Keys((value.keys() & keys_below(DispatchKey::Wrapped)) | key(DispatchKey::Wrapped));
   r->storage = Storage::adopt(no_memory(), 0, [](Storage*) noexcept {}, nullptr);
   r->storage->device = value.device();
   take_geometry(r.get(), value);

@@ -2,10 +2,10 @@
 //
 //   Batched(level 1) of shape (3,) ──> value (B, 3)        what f sees in vmap(f)(x) where x is (B, 3)
 //
-// Such tensors carry the key Slot::Wrapped, which stands beneath Autograd: a layer takes the batches out, runs the
-// operator on them by a rule (rules.cpp), or example by example where there is none, and wraps what came of it. What it
-// calls is an ordinary call. Values may therefore need gradients, which gives grad(vmap(f)), and so may wrappers, which
-// gives vmap(grad(f)); or they are wrappers of an outer vmap.
+// Such tensors carry the key DispatchKey::Wrapped, which stands beneath Autograd: a layer takes the batches out, runs
+// the operator on them by a rule (rules.cpp), or example by example where there is none, and wraps what came of it.
+// What it calls is an ordinary call. Values may therefore need gradients, which gives grad(vmap(f)), and so may
+// wrappers, which gives vmap(grad(f)); or they are wrappers of an outer vmap.
 #pragma once
 #include <deque>
 #include <string_view>
@@ -48,7 +48,7 @@ struct Wrapper : Payload {
 };
 inline const Wrapper* wrapper(const TensorImpl* t) noexcept {
   if (!t || !t->payload || t->payload->kind != Payload::Kind::Wrapped) return nullptr;
-  return t->keys & key(Slot::Wrapped) ? static_cast<Wrapper*>(t->payload) : nullptr;  // else a class made it
+  return t->keys & key(DispatchKey::Wrapped) ? static_cast<Wrapper*>(t->payload) : nullptr;  // else a class made it
 }
 struct Batched final : Wrapper {
   Batched(Tensor v, int level) noexcept : Wrapper(Form::Batched), value(std::move(v)), level(level) {}

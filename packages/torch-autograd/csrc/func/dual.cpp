@@ -31,7 +31,7 @@ void take_geometry(TensorImpl& t, const Tensor& from) {
 
 void give_payload(TensorImpl& t, Payload* p) {
   if (Payload* old = std::exchange(t.payload, p)) Ref<Payload>::steal(old).reset();
-  t.keys = Keys(t.keys | key(Slot::Wrapped));
+  t.keys = Keys(t.keys | key(DispatchKey::Wrapped));
 }
 
 // A tensor that has none gets a tangent of zeros, because a tangent is about to be written into it. A view's is a part
@@ -188,8 +188,8 @@ Tensor make_dual(const Tensor& primal, const Tensor& tangent, uint64_t level) {
 void call_with_duals(const Row& row, const Value* arguments, const VmapLevel& level, Result& result) {
   const Memory memory = row.attr.memory;
   if (row.attr.is_composite && memory != Memory::Fresh) {
-    Readmit inner(Slot::Wrapped);
-    return row.invoke(arguments, result, keys_below(Slot::Wrapped));
+    Readmit inner(DispatchKey::Wrapped);
+    return row.invoke(arguments, result, keys_below(DispatchKey::Wrapped));
   }
   DualCall c(row, arguments, level.id);
   Outside outer(level);
@@ -221,7 +221,7 @@ bool call_without_old_duals(const Row& row, const Value* arguments, Result& resu
   bool any = false;
   c.for_each([&](int, const Tensor& given, const Tensor&) { any |= dual(given.get()) != nullptr; });
   if (!any) return false;
-  Readmit inner(Slot::Wrapped);
+  Readmit inner(DispatchKey::Wrapped);
   c.run(result);
   if (row.schema.in_place()) {
     take_geometry(*c.given(0), result.tensors[0]);

@@ -2,10 +2,10 @@
 //
 //   Dual { primal x, tangent t }  ──f──>  Dual { primal f(x), tangent of f at x along t }
 //
-// They lie in the memory of their primal and carry the key Slot::Wrapped, beneath Autograd: the layer of wrappers
-// (batched.cpp) takes primals and tangents out and computes both by ordinary calls. So either may need gradients or be
-// examples of a batch, as the dual number itself may. Operators need no rule: a view of a dual number has the same view
-// of the tangent, and for the others the derivative is transposed, which gives the tangent.
+// They lie in the memory of their primal and carry the key DispatchKey::Wrapped, beneath Autograd: the layer of
+// wrappers (batched.cpp) takes primals and tangents out and computes both by ordinary calls. So either may need
+// gradients or be examples of a batch, as the dual number itself may. Operators need no rule: a view of a dual number
+// has the same view of the tangent, and for the others the derivative is transposed, which gives the tangent.
 #pragma once
 #include "func/batched.h"
 

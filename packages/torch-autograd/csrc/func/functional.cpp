@@ -20,7 +20,7 @@ Tensor wrapped(const Tensor& value, Functional* payload) {
   Tensor r = Tensor::steal(TensorImpl::make());
   r->dtype = value.dtype();
   r->device = value.device();
-  r->keys = Keys((value.keys() & keys_below(Slot::Wrapped)) | key(Slot::Wrapped));
+  r->keys = Keys((value.keys() & keys_below(DispatchKey::Wrapped)) | key(DispatchKey::Wrapped));
   r->storage = Storage::adopt(no_memory(), 0, [](Storage*) noexcept {}, nullptr);
   r->storage->device = value.device();
   r->set_ndim(int(value.dim()));

@@ -188,7 +188,7 @@ PyObject* apply_and(bool keep_context, PyObject* const* args, Py_ssize_t count){
         PyTuple_SET_ITEM(inputs.get(), i - 1, Py_NewRef(args[i]));
         if (!is_tensor(args[i])) continue;
         ++tensors;
-        wrapped |= borrow(args[i]).has(Slot::Wrapped);
+        wrapped |= borrow(args[i]).has(DispatchKey::Wrapped);
       }
       Object ctx_class(checked(PyObject_GetAttrString(cls, "_backward_cls")));
       Object ctx(checked(PyObject_CallNoArgs(ctx_class.get())));

@@ -5,10 +5,10 @@ import gc
 import threading
 
 import torch
+from differentiability import DIFFERENTIABILITY
 from operator_samples import INFO
 from torch import _C as core
 from torch.autograd import Function, graph
-from treatments import TREATMENTS
 
 from . import tensors
 from .arguments import of_row, operand
@@ -26,7 +26,7 @@ def action(weight):
     return add
 
 
-SCHEMAS = list(TREATMENTS)
+SCHEMAS = list(DIFFERENTIABILITY)
 #: Their results hold whatever the memory held.
 UNFILLED = {"resize_", "resize_as_", "resize_as_sparse_", "empty", "empty_like", "new_empty", "new_empty_strided", "empty_strided", "empty_permuted", "_sparse_assign_", "_coalesced_", "can_cast", "promote_types", "result_type"}  # fmt: skip
 

@@ -1,5 +1,5 @@
 // A place to stand below autograd in operators that cost much: products and convolutions. While somebody observes,
-// their functions in the CPU and Meta slots are wrapped; while nobody does, nothing is in the way.
+// their functions for the CPU and Meta are wrapped; while nobody does, nothing is in the way.
 //
 //   notes   the calls on any thread, with shapes (torch.utils.flop_counter)
 //   hook    of a thread: may give a result in place of computing it, or be shown the one computed (selective
@@ -77,10 +77,10 @@ void ask(F f) {
   }
 }
 
-template <class Tag, Slot slot, class Fn = typename OperatorSlots<Tag>::Fn>
+template <class Tag, DispatchKey dispatch_key, class Fn = typename OperatorFunctions<Tag>::Fn>
 struct Observed;
-template <class Tag, Slot slot, class Return, class... Args>
-struct Observed<Tag, slot, Return (*)(Args...)> {
+template <class Tag, DispatchKey dispatch_key, class Return, class... Args>
+struct Observed<Tag, dispatch_key, Return (*)(Args...)> {
   static inline Return (*under)(Args...) = nullptr;
 
   static Return run(Args... args) {
@@ -116,15 +116,15 @@ struct Observed<Tag, slot, Return (*)(Args...)> {
     notes.push_back(std::move(one));
   }
   static void set(bool on) {
-    if (on) under = OperatorSlots<Tag>::get(slot);
+    if (on) under = OperatorFunctions<Tag>::get(dispatch_key);
     // `under` stays when it is off: another thread may be on its way here.
-    if (under) OperatorSlots<Tag>::set(slot, on ? run : under);
+    if (under) OperatorFunctions<Tag>::set(dispatch_key, on ? run : under);
   }
 };
 
 template <class... Tags>
 void set_all(bool on) {
-  ((Observed<Tags, Slot::CPU>::set(on), Observed<Tags, Slot::Meta>::set(on)), ...);
+  ((Observed<Tags, DispatchKey::CPU>::set(on), Observed<Tags, DispatchKey::Meta>::set(on)), ...);
 }
 
 void use(bool on) {

@@ -5,7 +5,7 @@
 //   { Tracer::Recording on(tracer); y = model(x); }       // the calls of this thread
 //   graph->register_output(tracer.value_of(y));
 //
-// It is the layer of the slot Trace, above Autograd: a call is recorded once, whatever it consists of, and what it
+// It is the layer of the key Trace, above Autograd: a call is recorded once, whatever it consists of, and what it
 // computes is the ordinary result. A tensor that no recorded call has made is a constant.
 #pragma once
 #include <functional>

@@ -1,5 +1,5 @@
-// The operators of question.def as C++ callables.
+// The operators of predicate.def as C++ callables.
 #pragma once
 #include "torch/core/declare.h"
-#include "torch/core/ops/question.def"
+#include "torch/core/ops/predicate.def"
 #undef TORCH_OP

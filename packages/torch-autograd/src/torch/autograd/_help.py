@@ -9,8 +9,8 @@ from torch.autograd import _C
 
 FILE = Path(__file__).with_name("_formulas.txt")
 
-#: What `torch.autograd._C._treatments` says of a row, for a reader.
-TREATMENTS = {
+#: What `torch.autograd._C._differentiability` says of a row, for a reader.
+DIFFERENTIABILITY = {
     "composite": "written in other operators, whose derivatives the tape records",
     "zero": "zero everywhere: steps and constants",
     "not differentiable": "none: the result does not change continuously with the input, or has no gradient by its meaning",
@@ -32,8 +32,8 @@ def formulas() -> dict[str, list[str]]:
 
 
 @cache
-def treatments() -> dict[str, str]:
-    return _C._treatments()
+def differentiability() -> dict[str, str]:
+    return _C._differentiability()
 
 
 def sections(rows: list[dict]) -> list[tuple[str, list[str]]]:
@@ -45,9 +45,9 @@ def sections(rows: list[dict]) -> list[tuple[str, list[str]]]:
     found: dict[tuple[str, ...], str] = {}
     for row in rows:
         schema, name = row["schema"], row["schema"].partition("(")[0]
-        treatment = treatments().get(schema, "composite" if row["composite"] else "not differentiable")
-        if treatment in TREATMENTS:
-            lines = [TREATMENTS[treatment]]
+        how = differentiability().get(schema, "composite" if row["composite"] else "not differentiable")
+        if how in DIFFERENTIABILITY:
+            lines = [DIFFERENTIABILITY[how]]
         else:
             lines = formulas().get(schema) or formulas().get(name) or ["recorded, and differentiable again"]
         found.setdefault(tuple(lines), schema)
@@ -55,7 +55,7 @@ def sections(rows: list[dict]) -> list[tuple[str, list[str]]]:
     if len(written) > 1:  # rows that differ: each with its schema in front
         written = [[f"{schema}:", *("    " + line for line in lines)] for lines, schema in found.items()]
     lines = [line for each in written for line in each]
-    plain = len(found) == 1 and lines[0] in TREATMENTS.values()
+    plain = len(found) == 1 and lines[0] in DIFFERENTIABILITY.values()
     return (
         [("Derivative: " + lines[0] + ".", [])]
         if plain

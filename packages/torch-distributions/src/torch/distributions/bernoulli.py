@@ -7,7 +7,7 @@ import math
 import torch
 
 from . import constraints
-from ._chances import Chances, one_of
+from ._probabilities import Chances, one_of
 from .exp_family import ExponentialFamily
 from .utils import broadcast_all, softplus
 

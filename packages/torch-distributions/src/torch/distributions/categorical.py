@@ -7,7 +7,7 @@ import math
 import torch
 
 from . import constraints
-from ._chances import Chances, one_of
+from ._probabilities import Chances, one_of
 from .distribution import Distribution, check_parameter
 
 TYPE_CHECKING = False

@@ -7,7 +7,7 @@ import math
 import torch
 
 from . import constraints
-from ._chances import Chances, one_of
+from ._probabilities import Chances, one_of
 from .distribution import check_parameter
 from .exp_family import ExponentialFamily
 from .utils import broadcast_all, clamp_probs, expm1_ratio, log1p_ratio, softplus

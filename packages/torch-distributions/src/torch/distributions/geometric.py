@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from . import constraints
-from ._chances import Chances, one_of
+from ._probabilities import Chances, one_of
 from .distribution import Distribution
 from .utils import broadcast_all, softplus
 

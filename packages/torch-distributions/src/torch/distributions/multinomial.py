@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from . import constraints
-from ._chances import OfCategorical
+from ._probabilities import OfCategorical
 from .binomial import Binomial
 from .distribution import Distribution
 from .utils import broadcast_all

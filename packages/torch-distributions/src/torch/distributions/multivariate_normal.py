@@ -7,7 +7,7 @@ import math
 import torch
 
 from . import constraints
-from ._chances import one_of
+from ._probabilities import one_of
 from .distribution import Distribution
 from .utils import _standard_normal, lazy_property
 

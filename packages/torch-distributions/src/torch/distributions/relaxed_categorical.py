@@ -7,7 +7,7 @@ import math
 import torch
 
 from . import constraints
-from ._chances import OfCategorical
+from ._probabilities import OfCategorical
 from .categorical import read_chances
 from .distribution import Distribution
 from .transformed_distribution import TransformedDistribution

@@ -7,7 +7,7 @@ import math
 import torch
 
 from . import constraints
-from ._chances import one_of
+from ._probabilities import one_of
 from .exp_family import ExponentialFamily
 from .multivariate_normal import _half_log_det, _precision_to_scale_tril
 from .utils import lazy_property

@@ -4,8 +4,8 @@
 
 namespace torch::autograd {
 
-// Fills the Autograd slots of all operators. Call once before the first tensor requires a gradient; importing
-// torch.autograd does it.
+// Sets the functions of all operators at the key Autograd. Call once before the first tensor requires a gradient;
+// importing torch.autograd does it.
 TORCH_API void init();
 
 // Adds d(tensors)/d(leaf) to the .grad of each leaf; with `inputs` only to theirs. `grads` may be empty or hold

@@ -149,8 +149,7 @@ T* make_node(uint32_t edge_count, Args&&... args) {
   return n;
 }
 
-// --- leaves
-// ------------------------------------------------------------------------------------------------------------
+// --- leaves ---
 
 // Stands for a tensor that the user made, and holds its .grad. The tensor owns the leaf, and the leaf knows the tensor.
 // When the last handle of the tensor goes while a graph refers to the leaf, they change sides: the leaf owns the tensor
@@ -180,10 +179,9 @@ struct TORCH_API Leaf final : Node {
 // The leaf of a tensor that no operation made; created when there is none. Does not change whether it requires grad.
 TORCH_API Leaf* leaf_of(TensorImpl& t);
 
-// --- the graph of a tensor
-// ---------------------------------------------------------------------------------------------
+// --- the graph of a tensor ---
 
-constexpr Keys kAutogradKey = key(Slot::Autograd);
+constexpr Keys kAutogradKey = key(DispatchKey::Autograd);
 inline bool is_differentiable(DType t) noexcept { return is_floating(t) || is_complex(t); }
 inline Node* node_of(const TensorImpl& t) noexcept { return static_cast<Node*>(t.autograd); }
 
@@ -214,8 +212,7 @@ TORCH_API void set_grad(TensorImpl& t, Tensor grad);
 TORCH_API void retain_grad(TensorImpl& t);
 TORCH_API bool retains_grad(TensorImpl& t);
 
-// --- hooks
-// -------------------------------------------------------------------------------------------------------------
+// --- hooks ---
 
 // A function of the user's. What the hook does not change it leaves alone.
 struct Hook {
@@ -253,8 +250,7 @@ TORCH_API uint64_t add_hook(Node&, HookKind, uint32_t output_nr, HookRef);
 TORCH_API bool remove_hook(Node&, uint64_t id);
 TORCH_API std::mutex& hooks_mutex() noexcept;
 
-// --- seams of the Python module: null without it
-// ---------------------------------------------------------------------------
+// --- seams of the Python module: null without it ---
 
 struct PythonSeams {
   Location (*locate)() noexcept = nullptr;      // where the program is now

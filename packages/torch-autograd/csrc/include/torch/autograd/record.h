@@ -1,4 +1,4 @@
-// From a derivative to the function in an operator's Autograd slot.
+// From a derivative to an operator's function at the key Autograd.
 //
 //   // d(self * other)
 //   struct Mul {
@@ -200,11 +200,11 @@ struct Recorded<Tag, D, std::index_sequence<I...>> {
   static Return call(typename S::template Param<I>... args) {
     if (!grad_enabled()) {
       if constexpr (is_view) {
-        Return out = below<Tag>(Slot::Autograd, args...);
+        Return out = below<Tag>(DispatchKey::Autograd, args...);
         mark_no_grad_view(out, first(args...));
         return out;
       } else {
-        return below<Tag>(Slot::Autograd, args...);
+        return below<Tag>(DispatchKey::Autograd, args...);
       }
     }
     Recorder r;
@@ -217,13 +217,13 @@ struct Recorded<Tag, D, std::index_sequence<I...>> {
     if constexpr (std::is_void_v<Return>) {
       {
         BelowRecorded off;
-        below<Tag>(Slot::Autograd, args...);
+        below<Tag>(DispatchKey::Autograd, args...);
       }
       r.finish_in_place(first(args...));
     } else {
       Return out = [&] {
         BelowRecorded off;
-        return below<Tag>(Slot::Autograd, args...);
+        return below<Tag>(DispatchKey::Autograd, args...);
       }();
       if constexpr (is_in_place)
         r.finish_in_place(first(args...));
@@ -242,7 +242,7 @@ struct Through<Tag, std::index_sequence<I...>> {
   using S = torch::detail::Signature<Tag>;
   static typename S::Return call(typename S::template Param<I>... args) {
     GradMode off(false);
-    return below<Tag>(Slot::Autograd, args...);
+    return below<Tag>(DispatchKey::Autograd, args...);
   }
 };
 [[noreturn]] TORCH_API void refused(std::string_view op, const char* why);
@@ -255,39 +255,39 @@ struct Refused<Tag, std::index_sequence<I...>> {
   static inline const char* why = "";
   static typename S::Return call(typename S::template Param<I>... args) {
     if (grad_enabled()) refused(S::schema.op_name(), why);
-    return below<Tag>(Slot::Autograd, args...);
+    return below<Tag>(DispatchKey::Autograd, args...);
   }
 };
 }  // namespace detail
 
 // How an operator's gradient is served; tests ask for it.
-enum class Treatment : uint8_t { Derivative, Zero, NotDifferentiable, Refused };
+enum class Differentiability : uint8_t { Derivative, Zero, NotDifferentiable, Refused };
 struct Treated {
   const Schema* op;
-  Treatment treatment;
+  Differentiability how;
 };
 TORCH_API std::vector<Treated>& treated_rows();
 
 template <class... Tags>
-void note_treatment(Treatment t) {
+void note_differentiability(Differentiability t) {
   (treated_rows().push_back({&torch::detail::Signature<Tags>::schema, t}), ...);
 }
 
-// Fills the Autograd slots of operators that share a derivative.
+// Sets the functions at the key Autograd of operators that share a derivative.
 template <class D, class... Tags>
 void record() {
-  note_treatment<Tags...>(std::is_same_v<D, Zero> ? Treatment::Zero : Treatment::Derivative);
-  (OperatorSlots<Tags>::set(
-       Slot::Autograd,
+  note_differentiability<Tags...>(std::is_same_v<D, Zero> ? Differentiability::Zero : Differentiability::Derivative);
+  (OperatorFunctions<Tags>::set(
+       DispatchKey::Autograd,
        &detail::Recorded<Tags, D, std::make_index_sequence<torch::detail::Signature<Tags>::schema.count>>::call),
    ...);
 }
 // Operators whose result has no gradient.
 template <class... Tags>
 void not_differentiable() {
-  note_treatment<Tags...>(Treatment::NotDifferentiable);
-  (OperatorSlots<Tags>::set(
-       Slot::Autograd,
+  note_differentiability<Tags...>(Differentiability::NotDifferentiable);
+  (OperatorFunctions<Tags>::set(
+       DispatchKey::Autograd,
        &detail::Through<Tags, std::make_index_sequence<torch::detail::Signature<Tags>::schema.count>>::call),
    ...);
 }
@@ -295,11 +295,11 @@ void not_differentiable() {
 // Operators that make no sense on what is part of a graph; inside no_grad() they run.
 template <class... Tags>
 void refuse(const char* why) {
-  note_treatment<Tags...>(Treatment::Refused);
+  note_differentiability<Tags...>(Differentiability::Refused);
   auto one = [why]<class Tag>(std::type_identity<Tag>) {
     using R = detail::Refused<Tag, std::make_index_sequence<torch::detail::Signature<Tag>::schema.count>>;
     R::why = why;
-    OperatorSlots<Tag>::set(Slot::Autograd, &R::call);
+    OperatorFunctions<Tag>::set(DispatchKey::Autograd, &R::call);
   };
   (one(std::type_identity<Tags>{}), ...);
 }

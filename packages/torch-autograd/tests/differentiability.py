@@ -2,4 +2,4 @@
 
 from torch.autograd import _C
 
-TREATMENTS = _C._treatments()
+DIFFERENTIABILITY = _C._differentiability()
