@@ -1,5 +1,7 @@
 """Operators that programs register: schemas, functions by device, namespaces."""
 
+import re
+
 import pytest
 import torch
 from torch import Tensor
@@ -61,7 +63,8 @@ def test_functions_by_device_and_for_all():
     lib.impl("which", lambda x: "cpu", "CPU")
     assert torch.ops.kinds.which(torch.ones(1)) == "cpu"
     assert torch.ops.kinds.which(torch.ones(1, device="meta")) == "all"
-    lib.impl("which", lambda x: "later", "CPU")  # libraries register one for CUDA and once more for ROCm
+    with pytest.warns(UserWarning, match="Overriding a previously registered kernel"):
+        lib.impl("which", lambda x: "later", "CPU")  # libraries register one for CUDA and once more for ROCm
     assert torch.ops.kinds.which(torch.ones(1)) == "later"
     lib.impl("which", lambda x: "again", "CPU", allow_override=True)
     assert torch.ops.kinds.which(torch.ones(1)) == "again"
@@ -304,3 +307,64 @@ def test_arguments_in_memory_that_gpus_share_are_named_before_or_after_the_defin
     with pytest.raises(RuntimeError, match="either a name or an OpOverload"):
         lib.register_symm_mem_args(torch.ops.testshared.reduce, ["x"])
     assert overload.symm_mem_args == {"x", "y"}
+
+
+@pytest.mark.parametrize(
+    "schema, value, expected",
+    [
+        ("(Tensor x) -> (Tensor, int)", lambda x: (x.clone(), "a"), "must return int, as its schema says, not str 'a'"),
+        ("(Tensor x) -> (Tensor, int)", lambda x: x.clone(), "must return 2 values, as its schema says, not Tensor"),
+        ("(Tensor x) -> (Tensor, int)", lambda x: (x, 1, 2), "must return 2 values, as its schema says, not 3"),
+        ("(Tensor x) -> int", lambda x: 1.5, "must return int, as its schema says, not float 1.5"),
+        ("(Tensor x) -> bool", lambda x: 2, "must return bool, as its schema says, not int 2"),
+        ("(Tensor x) -> int[]", lambda x: [1, "a"], "must return int[], as its schema says, not list"),
+        ("(Tensor x) -> str", lambda x: None, "must return str, as its schema says, not NoneType"),
+        ("(Tensor x, float[] n=[1.0]) -> Tensor", lambda x, n: 3, "must return Tensor, as its schema says, not int 3"),
+    ],
+)
+def test_results_that_are_none_of_the_schema_are_refused(schema, value, expected):
+    with torch.library._scoped_library("wrongly", "DEF") as lib:
+        lib.define(f"f{schema}")
+        lib.impl("f", value, "CPU")
+        with pytest.raises(TypeError, match=re.escape(expected)):
+            torch.ops.wrongly.f(torch.ones(1))
+
+
+def test_numbers_of_results_have_the_type_of_the_schema():
+    with torch.library._scoped_library("exactly", "DEF") as lib:
+        lib.define("f(Tensor x) -> (Tensor, float, int, bool)")
+        lib.impl("f", lambda x: (x.clone(), 1, True, 0), "CPU")
+        assert [type(v) for v in torch.ops.exactly.f(torch.ones(1))] == [Tensor, float, int, bool]
+
+
+def test_a_schema_says_what_the_operator_gives():
+    with pytest.raises(RuntimeError, match="the schema of an operator is .* got"):
+        torch.library.define("shelf::without", "(Tensor x) -> ")
+
+
+def test_one_library_defines_a_namespace_at_a_time():
+    lib = torch.library.Library("once", "DEF")
+    with pytest.raises(RuntimeError, match="Only a single TORCH_LIBRARY .* the namespace once"):
+        torch.library.Library("once", "DEF")
+    torch.library.Library("once", "FRAGMENT").define("f(Tensor x) -> Tensor")
+    del lib
+    torch.library.Library("once", "DEF")
+
+
+def test_a_function_that_takes_the_place_of_another_warns():
+    with torch.library._scoped_library("twice", "DEF") as lib:
+        lib.define("f(Tensor x) -> Tensor")
+        lib.impl("f", lambda x: x + 1, "CPU")
+        with pytest.warns(UserWarning, match="previously registered kernel .*: twice::f, CPU"):
+            lib.impl("f", lambda x: x + 2, "CPU")
+        lib.impl("f", lambda x: x + 3, "CPU", allow_override=True)
+        assert torch.ops.twice.f(torch.ones(1)).item() == 4
+
+
+def test_a_mode_that_was_not_entered_cannot_be_left():
+    from torch.overrides import TorchFunctionMode
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    for mode in (TorchFunctionMode(), TorchDispatchMode()):
+        with pytest.raises(RuntimeError, match="is left that this thread has not entered"):
+            mode.__exit__(None, None, None)

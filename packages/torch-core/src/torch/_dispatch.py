@@ -122,6 +122,8 @@ def push(mode: Any) -> None:
 
 def pop() -> Any:
     """End to ask the innermost mode."""
+    if not _state.modes:
+        raise RuntimeError("a mode of __torch_dispatch__ is left that this thread has not entered")
     mode = _state.modes.pop()
     _refresh()
     return mode

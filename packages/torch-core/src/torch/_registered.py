@@ -39,7 +39,7 @@ KEYS |= {
 }
 
 
-#: numbers of slots (core/include/torch/core/device.h), and the keys of those that are devices
+#: numbers of dispatch keys (core/include/torch/core/device.h), the first of which are those of devices
 DEVICES, META, WRAPPED, AUTOGRAD = ("CPU", "CUDA", "Meta"), 2, 5, 6
 
 FUNCTION_OF_CPP = type(_C._operator("add"))
@@ -121,18 +121,18 @@ class Operator(OpOverload):
         if text is None:
             return None
         IN_ROWS[text] = self
-        return _C._add_operator(text, self._in_slot)
+        return _C._add_operator(text, self._at_key)
 
-    def _in_slot(self, slot, *values):
-        """What the operator does in a slot of a call, for values in the schema's order; NotImplemented: go on below."""
+    def _at_key(self, key, *values):
+        """What the operator does at a dispatch key of a call, for values in the schema's order; NotImplemented: go on below."""
         arguments = dict(zip((a.name for a in self._schema.arguments), values, strict=True))
-        if slot <= META:
-            return self._plain(self._kernel(DEVICES[slot]), arguments)
-        if slot == WRAPPED:
+        if key <= META:
+            return self._plain(self._kernel(DEVICES[key]), arguments)
+        if key == WRAPPED:
             for take in around:
                 if (result := take(self, arguments)) is not NotImplemented:
                     return result
-        if slot == AUTOGRAD and need("autograd").is_grad_enabled():
+        if key == AUTOGRAD and need("autograd").is_grad_enabled():
             return self._recorded(arguments, _device_of(_tensors(values)))
         return NotImplemented
 
@@ -149,20 +149,27 @@ class Operator(OpOverload):
     def _plain(self, function, arguments):
         if type(function) is FUNCTION_OF_CPP:  # which has no names
             return function(*(arguments[a.name] for a in self._schema.arguments))
-        return function(*self._schema.positional(arguments), **self._schema.named(arguments))
+        result = function(*self._schema.positional(arguments), **self._schema.named(arguments))
+        if self._has_numbers:  # tensors are looked at by torch._C
+            return self._schema.result(self.name(), result)
+        return result
+
+    @functools.cached_property
+    def _has_numbers(self):
+        return self._row is None or any(kind != "Tensor" and kind != "Tensor[]" for kind in self._schema.returns)
 
     def _without_row(self, arguments):
         """The same steps for an operator whose arguments torch._C does not know: lists of numbers or of lists, texts."""
         tensors = list(_tensors(arguments.values()))
-        slots = [WRAPPED, DEVICES.index(_device_of(tensors)) if _device_of(tensors) in DEVICES else 0]
+        keys = [WRAPPED, DEVICES.index(_device_of(tensors)) if _device_of(tensors) in DEVICES else 0]
         if any(t.requires_grad for t in tensors):
-            slots.insert(0, AUTOGRAD)
-        for slot in slots:
-            if slot <= META and (found := asks(list(arguments.values()))) is not None:
+            keys.insert(0, AUTOGRAD)
+        for key in keys:
+            if key <= META and (found := asks(list(arguments.values()))) is not None:
                 return offer(self, self._schema.positional(arguments), self._schema.named(arguments), found)
-            if (result := self._in_slot(slot, *arguments.values())) is not NotImplemented:
+            if (result := self._at_key(key, *arguments.values())) is not NotImplemented:
                 return result
-        raise AssertionError(f"{self.name()}: no slot answered")
+        raise AssertionError(f"{self.name()}: no dispatch key answered")
 
     def _kernel(self, device):
         pull()

@@ -89,7 +89,7 @@ class Schema:
         >>> s.name, s.overload, [(a.name, a.type, a.default_value) for a in s.arguments], s.written
         ('add', 'out', [('a', 'Tensor', None), ('n', 'int', 3), ('out', 'Tensor', None)], ['out'])
         """
-        match = re.fullmatch(r"\s*(?:\w+::)?(\w+)(?:\.(\w+))?\s*\((.*)\)\s*->\s*(.+?)\s*", text, re.DOTALL)
+        match = re.fullmatch(r"\s*(?:\w+::)?(\w+)(?:\.(\w+))?\s*\((.*)\)\s*->\s*(\S.*?)\s*", text, re.DOTALL)
         if match is None:
             raise RuntimeError(f"the schema of an operator is 'name(type argument, ...) -> type', got {text!r}")
         name, overload, inside, results = match.groups()
@@ -177,6 +177,37 @@ class Schema:
         given = results[0] if len(results) == 1 else f"({', '.join(results)})"
         return f"{namespace}::{self.full_name}({', '.join(parts)}) -> {given}"
 
+    def result(self, name, value):
+        """What a function gave, as the results that the schema names; TypeError for anything else.
+
+        >>> Schema.parse("split(Tensor x) -> (int, float)").result("my::split", (1, 2))
+        (1, 2.0)
+        """
+        if not self.returns:
+            return None
+        several = len(self.returns) > 1
+        given = value if several else (value,)
+        if not isinstance(given, (tuple, list)) or len(given) != len(self.returns):
+            found = len(given) if isinstance(given, (tuple, list)) else type(value).__name__
+            raise TypeError(
+                f"{name}: the function that was registered for it must return {len(self.returns)} values, "
+                f"as its schema says, not {found}. Schema: {self}"
+            )
+        found = [self._one_result(name, kind, one) for kind, one in zip(self.returns, given, strict=True)]
+        return tuple(found) if several else found[0]
+
+    def _one_result(self, name, kind, value):
+        if kind in ("int", "SymInt", "bool", "float") and isinstance(value, (int, float)):
+            number = {"bool": bool, "float": float}.get(kind, int)(value)
+            if number == value:  # True is an int to Python, and 1 a float
+                return number
+        if not Argument("", str(kind)).fits(value):
+            raise TypeError(
+                f"{name}: the function that was registered for it must return {kind}, as its schema says, "
+                f"not {type(value).__name__}{_short(value)}. Schema: {self}"
+            )
+        return value
+
     def positional(self, arguments):
         """The values of arguments that have a place."""
         return tuple(arguments[a.name] for a in self.arguments if not a.kwarg_only)
@@ -184,6 +215,11 @@ class Schema:
     def named(self, arguments):
         """The values of arguments that only have a name."""
         return {a.name: arguments[a.name] for a in self.arguments if a.kwarg_only}
+
+
+def _short(value):
+    """Numbers and texts in errors; what is longer is only named by its type."""
+    return f" {value!r}" if isinstance(value, (*NUMBER, str)) and len(str(value)) < 40 else ""
 
 
 _WORDS = {

@@ -12,6 +12,7 @@ What is registered for an operator may come before its definition.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import re
 import warnings
@@ -36,6 +37,7 @@ __all__ = [
 ]  # fmt: skip
 
 RESERVED = {"prim", "aten"}
+_DEFINED = weakref.WeakValueDictionary()  # libraries of kind "DEF", by namespace
 
 
 def fallthrough_kernel() -> Any:
@@ -62,6 +64,11 @@ class Library:
             raise ValueError(f"Unsupported kind: {kind}; a Library is of kind 'IMPL', 'DEF' or 'FRAGMENT'")
         if ns in RESERVED and kind == "DEF":
             raise ValueError(f"{ns} is a reserved namespace: operators of torch itself are not defined by programs")
+        if kind == "DEF" and _DEFINED.setdefault(ns, self) is not self:
+            raise RuntimeError(
+                f"Only a single TORCH_LIBRARY can be used to register the namespace {ns}: there is a Library of kind 'DEF' for "
+                "it; add to that one, or use kind 'FRAGMENT' for more definitions and 'IMPL' for functions"
+            )
         self.ns, self.kind, self.dispatch_key = ns, kind, _key(dispatch_key) if dispatch_key else ""
         self._defined, self._implemented = [], []
         self._end = weakref.finalize(self, _forget, self._defined, self._implemented)
@@ -90,7 +97,7 @@ class Library:
     ) -> None:
         """The function of an operator for a key: a device ("CPU", "CUDA", "Meta"), all of them
         ("CompositeExplicitAutograd", "CompositeImplicitAutograd") or tensors that require gradients ("Autograd"). It
-        takes the place of an earlier one, with ``allow_override`` or without, as in 2.13.
+        takes the place of an earlier one, with a warning unless ``allow_override`` says that it may.
         """
         if not callable(fn):
             raise TypeError(f"Input function is required to be a callable but found type {type(fn)}")
@@ -108,6 +115,12 @@ class Library:
                 f"Library.impl({self.ns}::{name}): functions of operators of torch itself are not replaced by programs"
             )
         qualified = f"{self.ns}::{name.removesuffix('.default')}"
+        if not allow_override and (known := _registered.find(qualified)) and known.kernels.get(key, fn) is not fn:
+            warnings.warn(
+                f"Overriding a previously registered kernel for the same operator and the same dispatch key: {qualified}, {key}; "
+                "allow_override=True says that this is meant",
+                stacklevel=2,
+            )
         _registered.note(qualified, kernels={key: fn})
         self._implemented.append((qualified, key, fn))
 
@@ -145,6 +158,24 @@ class Library:
     def _destroy(self):
         """Take everything back that was registered here."""
         self._end()
+        if _DEFINED.get(self.ns) is self:
+            del _DEFINED[self.ns]
+
+
+@contextlib.contextmanager
+def _scoped_library(*args, **kwargs):
+    """A library for a block, at whose end everything is taken back that was registered in it.
+
+    >>> with torch.library._scoped_library("doc3", "DEF") as lib:
+    ...     _ = lib.define("same(Tensor x) -> Tensor")
+    >>> hasattr(torch.ops.doc3, "same")
+    False
+    """
+    lib = Library(*args, **kwargs)
+    try:
+        yield lib
+    finally:
+        lib._destroy()
 
 
 def _forget(defined, implemented):

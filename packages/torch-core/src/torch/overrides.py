@@ -326,6 +326,8 @@ def _push_mode(mode):
 
 
 def _pop_mode():
+    if not _state.modes:
+        raise RuntimeError("a mode of __torch_function__ is left that this thread has not entered")
     mode = _state.modes.pop()
     _refresh()
     return mode
