@@ -14,14 +14,14 @@ from ._constants import e, inf, nan, newaxis, pi
 del UntypedStorage  # noqa: F821  (torch.storage completes it before anybody sees it)
 globals().update(_C._functions()[""])
 
-from . import _names, _parts, _tensor  # noqa: E402
+from . import _names, _parts, _tensor, torch_version  # noqa: E402
 from ._tensor import nonzero  # noqa: E402
 
 _parts.install()
 _tensor.complete(Tensor)
 
 __version__ = "2.14.0+core.0.1.0"
-from .torch_version import __version__  # noqa: E402, F811  (the same, comparable)
+__version__ = torch_version.__version__ = torch_version.TorchVersion(__version__)  # the same, comparable
 
 
 def __getattr__(name):

@@ -4,7 +4,9 @@
 (True, True)
 """
 
-from . import __version__ as internal_version
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from . import __version__ as __version__  # put here by torch itself
 
 __all__ = ["TorchVersion"]
 
@@ -64,6 +66,3 @@ class TorchVersion(str):
         return not self == other
 
     __hash__ = str.__hash__
-
-
-__version__ = TorchVersion(internal_version)

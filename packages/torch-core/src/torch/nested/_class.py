@@ -28,6 +28,8 @@ class Nested(_C.Tensor):
 
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
+        from . import _rules  # noqa: F401  (fills the tables)
+
         name = func.__name__
         handler = cls.handlers.get(name) or cls.handlers.get(f"__{name}__")
         if handler is None:

@@ -196,4 +196,3 @@ def pack(tensors, ragged=None):
 Jagged.__name__ = Jagged.__qualname__ = "NestedTensor"
 Jagged.__module__ = "torch.nested._internal.nested_tensor"
 seal(Jagged)
-from . import _jagged_rules  # noqa: E402, F401  (fills the table)

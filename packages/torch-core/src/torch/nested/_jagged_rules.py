@@ -1,5 +1,5 @@
-"""What operators do with jagged tensors: element-wise ones compute on the packed values. The other tables are filled by the
-modules imported below."""
+"""What operators do with jagged tensors: element-wise ones compute on the packed values. Products,
+reductions and shapes have modules of their own."""
 
 from __future__ import annotations
 
@@ -129,6 +129,3 @@ def allclose(func, self, other, *args, **kwargs):
     return self.is_same_size(other) and all(
         func(a, b, *args, **kwargs) for a, b in zip(self.unbind(), other.unbind(), strict=True)
     )
-
-
-from . import _jagged_products, _jagged_reductions, _jagged_shapes  # noqa: E402, F401

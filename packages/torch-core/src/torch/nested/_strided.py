@@ -159,4 +159,3 @@ def _nested_view_from_buffer(buffer, sizes, strides, offsets):
 
 
 seal(Strided)
-from . import _strided_rules  # noqa: E402, F401  (fills the table)
