@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections import namedtuple
 from contextlib import contextmanager
 
+from torch._seams import RemovableHandle
+
 from . import _C
 from ._C import Node
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,10 +39,8 @@ GradientEdge.__doc__ = """An output of a node: what ``torch.autograd.grad`` may 
 """
 
 
-class RemovableHandle:
-    """What registering a hook returns; ``remove()``, or leaving it as a context, takes the hook away."""
-
-    __slots__ = ("__weakref__", "id")
+class _HookOfGraph(RemovableHandle):
+    """The handle of a hook that lies in the graph, and in no dict."""
 
     def __init__(self, id: Any) -> None:
         self.id = id
@@ -53,14 +48,8 @@ class RemovableHandle:
     def remove(self) -> None:
         _C._remove_hook(self.id)
 
-    def __enter__(self) -> Self:
-        return self
 
-    def __exit__(self, *error: Any) -> None:
-        self.remove()
-
-
-_C._set_handle_type(RemovableHandle)
+_C._set_handle_type(_HookOfGraph)
 
 
 def get_gradient_edge(tensor: Tensor) -> Any:
