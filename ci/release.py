@@ -119,7 +119,8 @@ def main() -> None:
     write(package, options.version, text)
     if package.name == "torch-core":
         record = ROOT / "ci" / "interface.txt"
-        record.write_text(re.sub(r"^(\d+ [0-9a-f]+)\n\Z", r"\1 released\n", record.read_text(), flags=re.M))
+        lines = record.read_text().splitlines()
+        record.write_text("".join(f"{line}{'' if line.endswith(' released') else ' released'}\n" for line in lines))
     run(sys.executable, "-m", "tox", "run", "-e", "wheels,lint,floor")
     run("git", "commit", "-qam", f"{package.name} {options.version}")
     run("git", "tag", "-a", f"{package.name}-v{options.version}", "-m", f"{package.name} {options.version}")

@@ -4,6 +4,7 @@
 #include "dispatch/register.h"
 #include "dispatch/work.h"
 #include "stored/stored.h"
+#include "torch/core/features.h"
 #include "torch/core/init.h"
 #include "torch/core/operator.h"
 #include "torch/core/tape.h"
@@ -38,6 +39,7 @@ constexpr Alias kAliases[] = {
 ArrayRef<Alias> all_aliases() noexcept { return kAliases; }
 
 int interface_number() noexcept { return TORCH_CORE_INTERFACE; }
+int feature_number() noexcept { return TORCH_CORE_FEATURES; }
 
 namespace {
 #ifndef TORCH_ABSENT_FAMILIES

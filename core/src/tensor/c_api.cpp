@@ -5,6 +5,7 @@
 
 #include "torch/c/torch.h"
 #include "torch/core/dlpack.h"
+#include "torch/core/features.h"
 #include "torch/core/init.h"
 #include "torch/core/ops/create.h"
 
@@ -254,6 +255,7 @@ extern "C" {
 
 int torch_c_version(void) { return TORCH_C_VERSION; }
 int torch_interface(void) { return torch::interface_number(); }
+int torch_features(void) { return torch::feature_number(); }
 const char* torch_last_error(void) { return last_error ? last_error->c_str() : ""; }
 torch_status torch_fail(torch_status status, const char* text) { return keep(status, text ? text : ""); }
 

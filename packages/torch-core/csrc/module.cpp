@@ -1,5 +1,6 @@
 // torch._C: everything hot, in hand-written CPython. Its parts add themselves here, in the order they need each other.
 #include "dispatch.h"
+#include "torch/core/features.h"
 #include "torch/core/init.h"
 
 namespace torch::python {
@@ -24,7 +25,9 @@ int execute(PyObject* module) {
             add_overrides(module) && add_operators(module) && bind_number_slots() && add_generator(module) &&
             add_constructors(module) && add_buffer_functions(module) && add_runtime(module) && add_ranges(module) &&
             add_registered(module) && add_dispatch(module) && add_library(module);
-  return ok && PyModule_AddIntConstant(module, "interface", TORCH_CORE_INTERFACE) == 0 ? 0 : -1;
+  ok = ok && PyModule_AddIntConstant(module, "interface", TORCH_CORE_INTERFACE) == 0 &&
+       PyModule_AddIntConstant(module, "features", feature_number()) == 0;
+  return ok ? 0 : -1;
 }
 
 PyModuleDef_Slot slots[] = {{Py_mod_exec, reinterpret_cast<void*>(execute)}, {}};

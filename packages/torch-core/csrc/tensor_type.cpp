@@ -405,9 +405,8 @@ bool add_tensor_type(PyObject* module) {
                       Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots.data()};
   tensor_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
   if (!tensor_type || !name_special_methods(tensor_type) || PyModule_AddType(module, tensor_type) < 0) return false;
-  api_table = {TORCH_CORE_INTERFACE, tensor_type, wrap,        raise,    call_row,  wrap_dtype,
-               wrap_device,          wrap_size,   wrap_scalar, to_dtype, to_device, to_scalar,
-               make_subclass};
+  api_table = {TORCH_CORE_INTERFACE, TORCH_CORE_FEATURES, tensor_type, wrap,     raise,     call_row,  wrap_dtype,
+               wrap_device,          wrap_size,           wrap_scalar, to_dtype, to_device, to_scalar, make_subclass};
   api = &api_table;
   install_life();
   if (!add_methods(number_methods) || !add_methods(storage_methods) || !add_methods(buffer_methods)) return false;

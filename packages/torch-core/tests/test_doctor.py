@@ -27,6 +27,13 @@ def test_a_part_for_another_interface_names_both_versions_and_the_command(built_
     )
 
 
+def test_a_part_built_with_more_features_asks_for_a_newer_core():
+    assert doctor.problems(found(features=_C.features + 1))[0] == (
+        f"torch-autograd 0.3.0 was built with features {_C.features + 1} of torch-core; "
+        f"installed torch-core 0.3.1 has features {_C.features}: {_install.command(CORE, upgrade=True)}"
+    )
+
+
 def test_a_distribution_of_two_parts_is_found_by_the_one_that_it_is_named_after():
     for dist, one in doctor.findings().items():
         parts = [part for part, of in _parts.PARTS.items() if of == dist]

@@ -190,6 +190,16 @@ def test_a_part_built_for_a_newer_interface_asks_for_a_newer_core():
 
 def test_a_part_built_for_this_interface_passes():
     _parts.require("torch-core", _C.interface)
+    _parts.require("torch-core", _C.interface, _C.features)
+
+
+def test_a_part_built_for_more_operators_asks_for_a_newer_core_and_one_for_fewer_passes():
+    _parts.require("torch-gone", _C.interface, _C.features - 1)
+    more = f"was built with features {_C.features + 1} of torch-core; .* has features {_C.features}: pip install -U .* torch-core$"
+    with pytest.raises(ImportError, match=more):
+        _parts.require("torch-gone", _C.interface, _C.features + 1)
+    with pytest.raises(ImportError, match="was built for interface"):  # the number says nothing of another interface
+        _parts.require("torch-gone", _C.interface - 1, _C.features)
 
 
 def test_the_interface_is_checked_before_the_library_of_a_part_is_loaded(tmp_path):

@@ -94,6 +94,7 @@ typedef struct {
 
 TORCH_C_API int torch_c_version(void);
 TORCH_C_API int torch_interface(void); /* TORCH_CORE_INTERFACE of the library */
+TORCH_C_API int torch_features(void);  /* TORCH_CORE_FEATURES of the library */
 TORCH_C_API const char* torch_last_error(void);
 
 TORCH_C_API torch_value torch_value_none(void);

@@ -7,6 +7,7 @@
 
 #include <exception>
 
+#include "torch/core/features.h"
 #include "torch/core/flight.h"
 #include "torch/core/operator.h"
 #include "torch/core/tensor.h"
@@ -86,6 +87,7 @@ struct PythonError : std::exception {
 
 struct Api {
   int interface;  // always first: TORCH_CORE_INTERFACE
+  int features;   // TORCH_CORE_FEATURES
   PyTypeObject* tensor_type;
   PyObject* (*wrap)(Tensor);  // the living wrapper or a new one; None for an undefined tensor
   // Sets the Python error that fits the C++ exception in flight; returns null. Call inside catch (...).
@@ -104,7 +106,8 @@ struct Api {
 
 inline const Api* api = nullptr;
 
-// Call once in the module's exec slot; false with an ImportError set when the interfaces differ.
+// Call once in the module's exec slot; false with an ImportError set when the interfaces differ, or the core has fewer
+// features.
 inline bool import_api() {
   auto* a = static_cast<const Api*>(PyCapsule_Import("torch._C._api", 0));
   if (!a) return false;
@@ -113,6 +116,13 @@ inline bool import_api() {
                  "this extension was built for interface %d of torch-core, the installed torch-core has interface %d; "
                  "install versions that belong together; python -m torch.doctor says how",
                  TORCH_CORE_INTERFACE, a->interface);
+    return false;
+  }
+  if (a->features < TORCH_CORE_FEATURES) {
+    PyErr_Format(PyExc_ImportError,
+                 "this extension was built with features %d of torch-core, the installed torch-core has features %d; "
+                 "upgrade torch-core; python -m torch.doctor says how",
+                 TORCH_CORE_FEATURES, a->features);
     return false;
   }
   api = a;

@@ -159,18 +159,22 @@ def need(part: str):
     return import_module(f"torch.{part}")
 
 
-def require(dist: str, built_for: int) -> None:
-    """Refuse a compiled part that was built for another interface of torch-core; called before its library is loaded."""
+def require(dist: str, built_for: int, features: int = 0) -> None:
+    """Refuse a compiled part that was built for another interface of torch-core, or with features that the installed one
+    has not; called before its library is loaded."""
     from torch import _C
 
-    if built_for == _C.interface:
+    if built_for == _C.interface and features <= _C.features:
         return
     from torch import _install
 
     upgrade = _install.command(dist if built_for < _C.interface else "torch-core", upgrade=True)
+    what, wanted, has = "for interface", built_for, _C.interface
+    if built_for == _C.interface:
+        what, wanted, has = "with features", features, _C.features
     raise ImportError(
-        f"{dist} {_version(dist)} was built for interface {built_for} of torch-core; "
-        f"installed torch-core {_version('torch-core')} has interface {_C.interface}: {upgrade}"
+        f"{dist} {_version(dist)} was built {what} {wanted} of torch-core; "
+        f"installed torch-core {_version('torch-core')} has {what.split()[1]} {has}: {upgrade}"
     )
 
 

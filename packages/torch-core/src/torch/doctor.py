@@ -28,6 +28,7 @@ class Finding:
     folder: Path | None  # None: not installed
     built_for: int | None  # the interface of torch-core in a compiled part
     requires: list[str] = field(default_factory=list)
+    features: int = 0  # of torch-core when it was built
 
 
 def findings() -> dict[str, Finding]:
@@ -43,13 +44,14 @@ def findings() -> dict[str, Finding]:
 def _find(dist: str, part: str | None) -> Finding:
     folder = Path(torch.__file__).parent if part is None else _folder(part)
     built = folder / "_built.py" if folder else None
-    match = re.search(r"CORE_INTERFACE = (\d+)", built.read_text()) if built and built.exists() else None
+    built = dict(re.findall(r"CORE_(\w+) = (\d+)", built.read_text())) if built and built.exists() else {}
     version, requires = None, []
     if not _install.is_strangers(dist):
         with contextlib.suppress(PackageNotFoundError):
             metadata = distribution(dist)
             version, requires = metadata.version, metadata.requires or []
-    return Finding(dist, version, folder, int(match[1]) if match else None, requires)
+    interface = int(built["INTERFACE"]) if built else None
+    return Finding(dist, version, folder, interface, requires, int(built.get("FEATURES", 0)))
 
 
 def _folder(part: str) -> Path | None:
@@ -98,6 +100,11 @@ def problems(found: dict[str, Finding] | None = None) -> list[str]:
             wrong.append(
                 f"{one.name} {one.version or ''} was built for interface {one.built_for} of torch-core; installed torch-core "
                 f"{found[CORE].version or ''} has interface {_C.interface}: {upgrade}"
+            )
+        elif one.features > _C.features:
+            wrong.append(
+                f"{one.name} {one.version or ''} was built with features {one.features} of torch-core; installed torch-core "
+                f"{found[CORE].version or ''} has features {_C.features}: {_install.command(CORE, upgrade=True)}"
             )
         for requirement in one.requires:
             name = re.match(r"[\w.-]+", requirement)[0]

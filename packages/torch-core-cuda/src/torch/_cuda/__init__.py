@@ -25,14 +25,14 @@ def _load():
         spec.loader.exec_module(module)
         return module
     try:
-        from ._built import CORE_INTERFACE
-    except ModuleNotFoundError:
+        from . import _built
+    except ImportError:
         raise ImportError(
             "torch-core-cuda was not compiled: building it needs nvcc (pip install nvidia-cuda-nvcc, or the CUDA toolkit)"
         ) from None
     from torch import _parts
 
-    _parts.require("torch-core-cuda", CORE_INTERFACE)
+    _parts.require("torch-core-cuda", _built.CORE_INTERFACE, _built.CORE_FEATURES)
     from . import _native
 
     return _native

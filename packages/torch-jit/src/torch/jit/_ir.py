@@ -23,9 +23,9 @@ from typing import NamedTuple
 
 from torch._seams import require as _require
 
-from ._built import CORE_INTERFACE as _built_for
+from . import _built
 
-_require("torch-jit", _built_for)
+_require("torch-jit", _built.CORE_INTERFACE, _built.CORE_FEATURES)
 
 from . import _native  # noqa: E402
 from ._native import (  # noqa: E402
