@@ -1,18 +1,42 @@
+"""The families of operators are listed where C++ needs a list; every list has all of them."""
+
+import re
+
+import pytest
+
 from packages import ROOT
 
-CORE = ROOT / "core" / "include" / "torch" / "core"
-FAMILIES = sorted(path.stem for path in (CORE / "ops").glob("*.h"))
+OPS = ROOT / "core" / "include" / "torch" / "core" / "ops"
+DERIVATIVES = ROOT / "packages" / "torch-autograd" / "csrc" / "derivatives"
+#: files beside the families: lists of other names, and words that stand for rows
+NO_FAMILIES = {"aliases", "all", "deprecated", "overloads", "shorthand"}
+FAMILIES = {p.stem for p in OPS.glob("*.def")} - NO_FAMILIES
 
 
-def included(path) -> list[str]:
-    return [line.split('"')[1] for line in path.read_text().splitlines() if line.startswith("#include")]
+@pytest.mark.parametrize(
+    "file, entry",
+    [
+        ("core/src/dispatch/register.h", r"^  X\((\w+)\)"),
+        ("core/include/torch/core/ops/all.def", r'^#include "torch/core/ops/(\w+)\.def"'),
+        ("core/include/torch/core/ops.h", r'^#include "torch/core/ops/(\w+)\.h"'),
+    ],
+)
+def test_a_list_of_families_has_all_of_them_once(file, entry):
+    listed = re.findall(entry, (ROOT / file).read_text(), re.M)
+    assert sorted(set(listed) - NO_FAMILIES) == sorted(FAMILIES) and len(listed) == len(set(listed))
 
 
-def test_every_family_of_operators_is_in_the_umbrella_and_in_the_list_of_rows():
-    assert included(CORE / "ops.h")[: len(FAMILIES)] == [f"torch/core/ops/{family}.h" for family in FAMILIES]
-    assert sorted(included(CORE / "ops" / "all.def")[1:]) == [f"torch/core/ops/{family}.def" for family in FAMILIES]
+@pytest.mark.parametrize("family", sorted(FAMILIES))
+def test_a_family_has_a_header_that_declares_its_rows(family):
+    text = (OPS / f"{family}.h").read_text()
+    assert f'#include "torch/core/ops/{family}.def"' in text and f"operators of {family}.def" in text
 
 
-def test_the_header_of_a_family_holds_its_rows():
-    for family in FAMILIES:
-        assert f"torch/core/ops/{family}.def" in included(CORE / "ops" / f"{family}.h")
+def test_every_file_of_derivatives_is_registered():
+    listed = re.findall(r"^  X\((\w+)\)", (DERIVATIVES / "register.h").read_text(), re.M)
+    defined = {
+        name
+        for path in DERIVATIVES.glob("*.cpp")
+        for name in re.findall(r"^void register_(\w+)\(\)", path.read_text(), re.M)
+    }
+    assert sorted(listed) == sorted(defined)

@@ -73,6 +73,7 @@ LATER = {
     "missing": ("_parts", "missing"),
     "install_command": ("_install", "command"),
     "complete_package": ("_lazy", "complete"),
+    "later": ("_lazy", "later"),
     "Checked": ("_typed", "Checked"),
     "Spelled": ("_typed", "Spelled"),
     "typed_arguments": ("_typed", "typed_arguments"),

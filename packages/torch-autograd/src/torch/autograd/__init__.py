@@ -12,16 +12,17 @@ from __future__ import annotations
 from sys import modules as _modules
 from types import ModuleType as _ModuleType
 
+from torch import _seams
 from torch._seams import require as _require
 
-from ._built import CORE_INTERFACE as _built_for
+from . import _built
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
 
-_require("torch-autograd", _built_for)
+_require("torch-autograd", _built.CORE_INTERFACE, _built.CORE_FEATURES)
 
 from . import _C, graph  # noqa: E402
 from ._gradients import backward, grad  # noqa: E402
@@ -73,25 +74,6 @@ __all__ = [
 # Called by torch-core when a constructor is given requires_grad=True.
 _set_requires_grad = _C._set_requires_grad
 
-# What few programs need is imported when they ask.
-_LAZY = {
-    "gradgradcheck": "gradcheck",
-    "get_analytical_jacobian": "gradcheck",
-    "get_numerical_jacobian": "gradcheck",
-    "zero_gradients": "gradcheck",
-    "functional": None,
-    "forward_ad": None,
-    "profiler": None,
-    "profiler_legacy": None,
-    "profiler_util": None,
-    "profiling": None,
-    "DeviceType": "profiler_util",
-    "_disable_profiler": "profiler",
-    "_profiler_enabled": "profiler",
-    "stochastic_function": None,
-}
-
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # what type checkers see; at run time these come when asked for
     from .gradcheck import gradcheck as gradcheck
@@ -114,13 +96,24 @@ class _Package(_ModuleType):
 
 _modules[__name__].__class__ = _Package
 
-
-def __getattr__(name):
-    if name not in _LAZY:
-        raise AttributeError(f"module 'torch.autograd' has no attribute {name!r}")
-    from importlib import import_module
-
-    module = import_module(f"torch.autograd.{_LAZY[name] or name}")
-    value = getattr(module, name) if _LAZY[name] else module
-    globals()[name] = value
-    return value
+# What few programs need is imported when they ask.
+__getattr__, __dir__ = _seams.later(
+    globals(),
+    modules=(
+        "functional",
+        "forward_ad",
+        "profiler",
+        "profiler_legacy",
+        "profiler_util",
+        "profiling",
+        "stochastic_function",
+    ),
+    names={
+        **dict.fromkeys(
+            ("gradgradcheck", "get_analytical_jacobian", "get_numerical_jacobian", "zero_gradients"), "gradcheck"
+        ),
+        "DeviceType": "profiler_util",
+        "_disable_profiler": "profiler",
+        "_profiler_enabled": "profiler",
+    },
+)

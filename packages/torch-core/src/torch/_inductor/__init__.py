@@ -2,7 +2,7 @@
 files of native code are refused.
 """
 
-from importlib import import_module
+from .._lazy import later
 
 NO_COMPILER = "there is no compiler to native code in this stack; programs run as they were written"
 
@@ -42,8 +42,4 @@ def aoti_compile_and_package(exported_program, *, package_path=None, inductor_co
     """Raises NotImplementedError."""
     raise NotImplementedError(f"torch._inductor.aoti_compile_and_package: {NO_COMPILER}")
 
-
-def __getattr__(name):
-    if name in ("codecache", "compile_fx", "config", "cpp_builder", "cpu_vec_isa", "runtime"):
-        return import_module(f"torch._inductor.{name}")
-    raise AttributeError(f"module 'torch._inductor' has no attribute {name!r}")
+__getattr__, __dir__ = later(globals(), modules=("codecache", "compile_fx", "config", "cpp_builder", "cpu_vec_isa", "runtime"))

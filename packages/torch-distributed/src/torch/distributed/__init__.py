@@ -12,6 +12,8 @@ tensor([1., 2.])
 
 from datetime import timedelta
 
+from torch import _seams
+
 from .distributed_c10d import *
 from .distributed_c10d import (
     _all_gather_base,
@@ -50,12 +52,4 @@ _MODULES = {
     "device_mesh", "elastic", "fsdp", "launch", "launcher", "nn", "optim", "pipelining", "rpc", "run", "tensor", "utils",
 }  # fmt: skip
 
-
-def __getattr__(name):
-    from importlib import import_module
-
-    if name in _LAZY:
-        return getattr(import_module(f"{__name__}.{_LAZY[name]}"), name)
-    if name in _MODULES:
-        return import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module 'torch.distributed' has no attribute {name!r}")
+__getattr__, __dir__ = _seams.later(globals(), _MODULES, _LAZY)

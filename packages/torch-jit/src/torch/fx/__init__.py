@@ -9,6 +9,8 @@
 tensor([6.])
 """
 
+from torch import _seams
+
 from . import _patches, immutable_collections  # noqa: F401
 from ._symbolic_trace import PH, ProxyableClassMeta, Tracer, symbolic_trace, wrap
 from .graph import CodeGen, Graph
@@ -29,14 +31,4 @@ _MODULES = (
     "subgraph_rewriter", "tensor_type", "traceback", "_pytree", "_compatibility", "_lazy_graph_module",
 )  # fmt: skip
 
-
-def __getattr__(name):
-    if name in _MODULES:
-        import importlib
-
-        return importlib.import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module 'torch.fx' has no attribute {name!r}")
-
-
-def __dir__():
-    return sorted({*globals(), *_MODULES})
+__getattr__, __dir__ = _seams.later(globals(), modules=_MODULES)

@@ -1,16 +1,8 @@
 """The modules and optimizers of 2016, in the manner of Lua: every layer has its own forward and backward, and no tape is
 seen from outside."""
 
+from torch import _seams
+
 __all__ = ["nn", "optim"]
 
-
-def __getattr__(name):
-    if name not in __all__:
-        raise AttributeError(f"module 'torch.legacy' has no attribute {name!r}")
-    import importlib
-
-    return importlib.import_module(f"{__name__}.{name}")
-
-
-def __dir__():
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = _seams.later(globals(), modules=__all__)

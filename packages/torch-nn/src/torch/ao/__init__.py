@@ -1,11 +1,7 @@
 """``torch.ao``: quantization, and the layers that it puts in place of others."""
 
-from importlib import import_module
+from torch import _seams
 
 __all__ = ["nn", "quantization"]
 
-
-def __getattr__(name):
-    if name in __all__:
-        return import_module(f"torch.ao.{name}")
-    raise AttributeError(f"module 'torch.ao' has no attribute {name!r}")
+__getattr__, __dir__ = _seams.later(globals(), modules=__all__)

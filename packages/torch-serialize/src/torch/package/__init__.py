@@ -17,6 +17,8 @@ read as checkpoints are: a damaged or hostile directory is one clear error.
 (120, 'fresh')
 """
 
+from torch import _seams
+
 from ._mangling import is_from_package
 from .file_structure_representation import Directory
 from .glob_group import GlobGroup
@@ -29,10 +31,4 @@ __all__ = [
     "PackageExporter", "PackageImporter", "PackagingError", "is_from_package", "sys_importer",
 ]  # fmt: skip
 
-
-def __getattr__(name):
-    if name in ("analyze", "find_file_dependencies"):
-        from importlib import import_module
-
-        return import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__, __dir__ = _seams.later(globals(), modules=("analyze", "find_file_dependencies"))

@@ -5,6 +5,8 @@ of PyTorch since 2016, safetensors, ``.npy`` and ``.npz``; writes the zip that P
 Also known as ``torch.serialization``.
 """
 
+from torch import _seams
+
 from ._convert import convert
 from ._errors import CorruptPickleError, FileFormatError, SourceChangeWarning, UnsafeGlobalError
 from ._inspect import get_unsafe_globals_in_checkpoint, inspect
@@ -85,10 +87,4 @@ __all__ = [
     "validate_cuda_device",
 ]
 
-
-def __getattr__(name):
-    if name == "PyTorchFileReader":
-        from ._file_reader import PyTorchFileReader
-
-        return PyTorchFileReader
-    raise AttributeError(f"module 'torch.serialize' has no attribute {name!r}")
+__getattr__, __dir__ = _seams.later(globals(), names={"PyTorchFileReader": "_file_reader"})

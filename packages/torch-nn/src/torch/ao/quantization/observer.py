@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor, _seams, nn
 
 __all__ = [
     "FixedQParamsObserver",
@@ -311,9 +311,5 @@ class RecordingObserver(ObserverBase):
         return self.tensor_val
 
 
-def __getattr__(name):
-    if name == "HistogramObserver":  # which is made of MinMaxObserver
-        from .histogram import HistogramObserver
-
-        return HistogramObserver
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+# HistogramObserver is made of MinMaxObserver.
+__getattr__, __dir__ = _seams.later(globals(), names={"HistogramObserver": "histogram"}, base="torch.ao.quantization")

@@ -1,6 +1,8 @@
 # ruff: noqa: F401, F403
 """Tools around modules: clipping gradients, vectors of parameters, normalised weights, packed sequences."""
 
+from torch import _seams
+
 from . import rnn, stateless
 from .clip_grad import *
 from .convert_parameters import *
@@ -10,16 +12,5 @@ from .memory_format import *
 from .spectral_norm import *
 from .weight_norm import *
 
-_LATE = ("parametrizations", "parametrize", "prune")  # submodules that few programs need
-
-
-def __getattr__(name):
-    if name in _LATE:
-        import importlib
-
-        return importlib.import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module 'torch.nn.utils' has no attribute {name!r}")
-
-
-def __dir__():
-    return sorted({*globals(), *_LATE})
+# What few programs need.
+__getattr__, __dir__ = _seams.later(globals(), modules=("parametrizations", "parametrize", "prune"))

@@ -4,6 +4,8 @@ They compile against the headers that torch-core installs; docs/extensions.md wa
 project built with hatch does the same.
 """
 
+from torch import _seams
+
 from ._compile import BuildError
 from .jit import load, load_inline, remove_extension_h_precompiler_headers
 from .toolchain import (
@@ -49,10 +51,5 @@ __all__ = [
     "verify_ninja_availability",
 ]
 
-
-def __getattr__(name):
-    if name in _PACKAGING:  # these need setuptools, the rest does not
-        from . import packaging
-
-        return getattr(packaging, name)
-    raise AttributeError(f"module 'torch.utils.cpp_extension' has no attribute {name!r}")
+# These need setuptools, the rest does not.
+__getattr__, __dir__ = _seams.later(globals(), names=dict.fromkeys(_PACKAGING, "packaging"))

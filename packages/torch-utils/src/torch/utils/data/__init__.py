@@ -1,6 +1,6 @@
 """Data sets, samplers and the loader that makes batches of them."""
 
-from importlib import import_module as _import_module
+from torch import _seams
 
 from .collate import default_collate, default_convert, pin_memory_batch
 from .dataloader import DataLoader, DataLoaderIter, ManagerWatchdog
@@ -59,12 +59,8 @@ __all__ = [
 
 
 # Loaded at first touch: modules, and the names they hold.
-_LATE = {
-    "_utils": None,
-    "datapipes": None,
-    "datasets": None,
-    "graph": None,
-    "graph_settings": None,
+_MODULES = ("_utils", "datapipes", "datasets", "graph", "graph_settings")
+_NAMES = {
     **dict.fromkeys(("DFIterDataPipe", "DataChunk", "IterDataPipe", "MapDataPipe"), "datapipes.datapipe"),
     **dict.fromkeys(
         (
@@ -76,9 +72,4 @@ _LATE = {
     "_DatasetKind": "dataloader",
 }  # fmt: skip
 
-
-def __getattr__(name):
-    if name in _LATE:
-        module = _import_module(f"torch.utils.data.{_LATE[name] or name}")
-        return getattr(module, name) if _LATE[name] else module
-    raise AttributeError(f"module 'torch.utils.data' has no attribute {name!r}")
+__getattr__, __dir__ = _seams.later(globals(), _MODULES, _NAMES)

@@ -1,6 +1,6 @@
 """Layers that ``fuse_modules`` joined: they run one after the other, and are quantized as one."""
 
-from torch import nn
+from torch import _seams, nn
 
 __all__ = [
     "BNReLU2d", "BNReLU3d", "ConvBn1d", "ConvBn2d", "ConvBn3d", "ConvBnReLU1d", "ConvBnReLU2d", "ConvBnReLU3d", "ConvReLU1d", "ConvReLU2d", "ConvReLU3d",
@@ -33,9 +33,4 @@ for _d in ("1d", "2d", "3d"):
 LinearReLU = _joined("LinearReLU", nn.Linear, nn.ReLU)
 
 
-def __getattr__(name):
-    if name in ("qat", "quantized"):
-        from importlib import import_module
-
-        return import_module(f"torch.ao.nn.intrinsic.{name}")
-    raise AttributeError(f"module 'torch.ao.nn.intrinsic' has no attribute {name!r}")
+__getattr__, __dir__ = _seams.later(globals(), modules=("qat", "quantized"))

@@ -4,7 +4,7 @@ Each finds its files in a folder, says which file is wrong (``check``), and take
 uint8, (C, H, W). The transforms themselves are in packages of their own.
 """
 
-from importlib import import_module as _import_module
+from torch import _seams
 
 _PLACES = {
     "BrokenFile": "files",
@@ -28,14 +28,4 @@ _PLACES = {
 
 __all__ = list(_PLACES)
 
-
-def __getattr__(name):
-    if name in _PLACES:
-        value = getattr(_import_module(f"{__name__}.{_PLACES[name]}"), name)
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__():
-    return sorted({*globals(), *_PLACES})
+__getattr__, __dir__ = _seams.later(globals(), names=_PLACES)
