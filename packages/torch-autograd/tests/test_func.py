@@ -275,6 +275,14 @@ def test_random_numbers_need_a_word():
     assert len(set(func.vmap(draw, randomness="different")(x).tolist())) == 4
 
 
+@pytest.mark.parametrize("change", [lambda x: x.resize_(2, 2), lambda x: x.resize_(9), lambda x: x.set_(torch.ones(2))])
+def test_examples_of_a_batch_keep_their_memory(change):
+    x = torch.arange(8.0).view(2, 4)
+    with pytest.raises(NotImplementedError, match="vmap: (resize|set)_: an example keeps its memory"):
+        func.vmap(change)(x)
+    assert x.shape == (2, 4) and x.tolist()[1] == [4, 5, 6, 7]
+
+
 def test_results_without_a_batch_dim_are_shared_by_all_examples():
     shared = f64(2)
     close(func.vmap(lambda v: (v, shared * 2), out_dims=(0, None))(f64(3))[1], shared * 2)

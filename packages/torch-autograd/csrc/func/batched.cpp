@@ -153,6 +153,9 @@ void layer(const Row& row, const Value* arguments, Result& result) {
     if (!draw(call, result)) return;
   } else {
     check_written(call);
+    TORCH_CHECK_IMPLEMENTED(rule || row.attr.memory != Memory::Exchanged, "vmap: ", row.schema.op_name(),
+                            ": an example keeps its memory and its number of elements; make a new tensor (new_empty, "
+                            "reshape), or do it outside of the function that vmap maps");
     Outside outer(level);
     if (!rule || !rule(call, result)) each_example(call, result);
   }

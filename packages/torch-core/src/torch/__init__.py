@@ -14,9 +14,10 @@ from ._constants import e, inf, nan, newaxis, pi
 del UntypedStorage  # noqa: F821  (torch.storage completes it before anybody sees it)
 globals().update(_C._functions()[""])
 
-from . import _names, _parts, _tensor, torch_version  # noqa: E402
+from . import _names, _parts, _start, _tensor, torch_version  # noqa: E402
 from ._tensor import nonzero  # noqa: E402
 
+_start.start()
 _parts.install()
 _tensor.complete(Tensor)
 

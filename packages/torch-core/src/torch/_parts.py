@@ -132,21 +132,8 @@ class Alias:
 
 def install() -> None:
     """Called once by ``import torch``."""
-    from torch import _C
-
-    if isfile(join(sys.modules["torch"].__path__[0], "lib", "libtorch_cpu.so")):
-        from torch import _install
-
-        raise ImportError(_install.overwritten())
     if Finder not in sys.meta_path:
         sys.meta_path.append(Finder)
-    # Pickled models name functions and the base of Tensor by where PyTorch has them.
-    _C.TensorBase, _C._VariableFunctionsClass, _C.__path__ = _C.Tensor, sys.modules["torch"], []
-    _C.__getattr__ = lambda name: getattr(import_module("torch._internals"), name)
-    # The core opens OpenBLAS at first need; where the package lies is known only here.
-    found = (join(entry, "scipy_openblas32", "lib", "libscipy_openblas.so") for entry in sys.path)
-    if path := next(filter(isfile, found), None):
-        _C._set_blas_library(path)
 
 
 def import_module(name: str):
