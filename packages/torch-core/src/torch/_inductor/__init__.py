@@ -42,4 +42,7 @@ def aoti_compile_and_package(exported_program, *, package_path=None, inductor_co
     """Raises NotImplementedError."""
     raise NotImplementedError(f"torch._inductor.aoti_compile_and_package: {NO_COMPILER}")
 
-__getattr__, __dir__ = later(globals(), modules=("codecache", "compile_fx", "config", "cpp_builder", "cpu_vec_isa", "runtime"))
+
+__getattr__, __dir__ = later(
+    globals(), modules=("codecache", "compile_fx", "config", "cpp_builder", "cpu_vec_isa", "runtime")
+)
