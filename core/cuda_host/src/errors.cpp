@@ -37,13 +37,22 @@ constexpr Named kErrors[] = {
     E(InsufficientDriver, "CUDA driver version is insufficient for CUDA runtime version"),
     E(NoDevice, "no CUDA-capable device is detected"),
     E(InvalidDevice, "invalid device ordinal"),
+    E(MapBufferObjectFailed, "mapping of buffer object failed"),
     E(InvalidResourceHandle, "invalid resource handle"),
     E(NotReady, "device not ready"),
     E(IllegalAddress, "an illegal memory access was encountered"),
     E(PeerAccessAlreadyEnabled, "peer access is already enabled"),
     E(PeerAccessNotEnabled, "peer access has not been enabled"),
     E(Assert, "device-side assert triggered"),
+    E(HostMemoryAlreadyRegistered, "part or all of the requested memory range is already mapped"),
+    E(HostMemoryNotRegistered, "pointer does not correspond to a registered memory region"),
     E(LaunchFailure, "unspecified launch failure"),
+    E(StreamCaptureUnsupported, "operation not permitted when stream is capturing"),
+    E(StreamCaptureInvalidated, "operation failed due to a previous error during capture"),
+    E(StreamCaptureUnmatched, "capture was not ended in the stream that it began in"),
+    E(StreamCaptureUnjoined, "capturing stream has unjoined work"),
+    E(StreamCaptureIsolation, "dependency created on uncaptured work in another stream"),
+    E(CapturedEvent, "operation not permitted on an event last recorded in a capturing stream"),
 #undef E
 };
 const Named* find(cudaError_t code) {

@@ -1,15 +1,19 @@
 // Device memory: each allocation ends at a page that nobody may touch, addresses are never used twice, and what has not
-// been written is NaN. With Config::guard code of the host cannot touch it either.
+// been written is NaN. With Config::guard code of the host cannot touch it either. The heap is a file without a name,
+// of which other processes map the pages that they are given a handle of.
+#include <fcntl.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "block.h"
-#include "runtime.h"
+#include "capture.h"
 
 namespace cuda_host {
 namespace {
@@ -19,11 +23,21 @@ constexpr size_t kHeap = size_t(256) << 30, kPage = 4096, kAlign = 256;
 struct Allocation {
   size_t bytes;
   int device;
+  int opened = 0;  // how often the handle was opened, of memory of another process
 };
+struct Handle {
+  pid_t pid;
+  int file, device;
+  size_t bytes, offset, in_page;
+};
+static_assert(sizeof(Handle) <= sizeof(cudaIpcMemHandle_t));
+std::map<std::pair<pid_t, size_t>, char*> opened;  // by process and offset
 std::map<char*, Allocation> allocations;
 std::map<char*, size_t> pinned;
+std::set<char*> registered;  // of those, memory that the program had
 std::map<int, size_t> held;  // by device
 char *heap = nullptr, *heap_next = nullptr;
+int heap_file = -1;
 bool device_busy = false;
 struct sigaction before;
 
@@ -40,8 +54,11 @@ void on_fault(int, siginfo_t* info, void*) {
 
 void open_heap() {
   if (heap) return;
-  heap = heap_next =
-      static_cast<char*>(mmap(nullptr, kHeap, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+  heap_file = memfd_create("cuda_host", MFD_CLOEXEC);
+  if (heap_file < 0 || ftruncate(heap_file, off_t(kHeap))) abort();
+  void* const mapped = mmap(nullptr, kHeap, PROT_NONE, MAP_SHARED | MAP_NORESERVE, heap_file, 0);
+  if (mapped == MAP_FAILED) abort();
+  heap = heap_next = static_cast<char*>(mapped);
   struct sigaction action{};
   action.sa_sigaction = on_fault;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
@@ -127,6 +144,7 @@ cudaError_t cudaMalloc(void** p, size_t bytes) {
   const std::lock_guard lock(mutex);
   *p = nullptr;
   if (cudaError_t e = usable()) return outcome(e);
+  if (cudaError_t e = unless_capturing()) return outcome(e);
   open_heap();
   if (!bytes) return outcome();
   const size_t pages = pages_of(bytes);
@@ -153,12 +171,13 @@ cudaError_t cudaFree(void* p) {
   const std::lock_guard lock(mutex);
   if (cudaError_t e = usable()) return outcome(e);
   if (!p) return outcome();
+  if (cudaError_t e = unless_capturing()) return outcome(e);
   const auto at = allocations.find(static_cast<char*>(p));
-  if (at == allocations.end()) return outcome(cudaErrorInvalidValue);
+  if (at == allocations.end() || at->second.opened) return outcome(cudaErrorInvalidValue);
   run_device(at->second.device);  // cudaFree waits
   char* page = page_of(at->first);
   const size_t pages = pages_of(at->second.bytes + size_t(at->first - page));
-  madvise(page, pages, MADV_DONTNEED);
+  fallocate(heap_file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, page - heap, off_t(pages));
   mprotect(page, pages, PROT_NONE);
   if (watcher.freed) watcher.freed(p);
   held[at->second.device] -= at->second.bytes;
@@ -169,6 +188,7 @@ cudaError_t cudaHostAlloc(void** p, size_t bytes, unsigned) {
   const std::lock_guard lock(mutex);
   *p = nullptr;
   if (cudaError_t e = usable()) return outcome(e);
+  if (cudaError_t e = unless_capturing()) return outcome(e);
   *p = std::aligned_alloc(kPage, pages_of(bytes ? bytes : 1));
   pinned[static_cast<char*>(*p)] = bytes;
   return outcome(*p ? cudaSuccess : cudaErrorMemoryAllocation);
@@ -176,7 +196,9 @@ cudaError_t cudaHostAlloc(void** p, size_t bytes, unsigned) {
 cudaError_t cudaFreeHost(void* p) {
   const std::lock_guard lock(mutex);
   if (!p) return outcome();
-  if (!pinned.erase(static_cast<char*>(p))) return outcome(cudaErrorInvalidValue);
+  if (cudaError_t e = unless_capturing()) return outcome(e);
+  if (registered.contains(static_cast<char*>(p)) || !pinned.erase(static_cast<char*>(p)))
+    return outcome(cudaErrorInvalidValue);
   for (int d = 0; d < config().devices; ++d) run_device(d);
   std::free(p);
   return outcome();
@@ -198,12 +220,17 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpy
     if (to_device && from_device && watcher.copied) watcher.copied(to, from, bytes);
     if (to_device && !from_device && watcher.written) watcher.written(to, bytes);
   };
-  if (source == Where::Pageable) {  // staged: the caller may change it as soon as this returns
+  if (queue->capture && target == Where::Pageable) {
+    unless_captured(*queue);
+    return outcome(cudaErrorStreamCaptureUnsupported);
+  }
+  if (source == Where::Pageable && !queue->capture) {  // staged: the caller may change it as soon as this returns
     const auto* begin = static_cast<const char*>(from);
     auto staged = std::make_shared<std::vector<char>>(begin, begin + bytes);
     add(queue, {[=] { std::memcpy(to, staged->data(), bytes), done(); }, nullptr});
   } else {
-    if (target == Where::Pinned && config().lazy) std::memset(to, 0xff, bytes);  // whoever reads too soon sees it
+    if (target == Where::Pinned && config().lazy && !queue->capture)
+      std::memset(to, 0xff, bytes);  // whoever reads too soon sees it
     add(queue, {[=] { std::memmove(to, from, bytes), done(); }, nullptr});
   }
   if (target == Where::Pageable) {
@@ -227,6 +254,105 @@ cudaError_t cudaMemsetAsync(void* p, int value, size_t bytes, cudaStream_t strea
     if (watcher.written) watcher.written(p, bytes);
   };
   add(queue, {set, nullptr});
+  return outcome();
+}
+
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* a, const void* p) {
+  const std::lock_guard lock(mutex);
+  if (cudaError_t e = usable()) return outcome(e);
+  void* const there = const_cast<void*>(p);
+  *a = {};
+  switch (where_is(p, 1)) {
+    case Where::Device:
+      *a = {cudaMemoryTypeDevice, find(p)->second.device, there, nullptr};
+      break;
+    case Where::Pinned:
+      *a = {cudaMemoryTypeHost, current_device(), there, there};
+      break;
+    case Where::Pageable:
+    case Where::Wrong:
+      a->device = -2;
+  }
+  return outcome();
+}
+cudaError_t cudaHostRegister(void* p, size_t bytes, unsigned) {
+  const std::lock_guard lock(mutex);
+  if (cudaError_t e = usable()) return outcome(e);
+  if (!p || !bytes) return outcome(cudaErrorInvalidValue);
+  if (where_is(p, 1) != Where::Pageable) return outcome(cudaErrorHostMemoryAlreadyRegistered);
+  pinned[static_cast<char*>(p)] = bytes;
+  registered.insert(static_cast<char*>(p));
+  return outcome();
+}
+cudaError_t cudaHostUnregister(void* p) {
+  const std::lock_guard lock(mutex);
+  if (!registered.erase(static_cast<char*>(p))) return outcome(cudaErrorHostMemoryNotRegistered);
+  for (int d = 0; d < config().devices; ++d) run_device(d);
+  pinned.erase(static_cast<char*>(p));
+  return outcome();
+}
+
+cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t* handle, void* p) {
+  const std::lock_guard lock(mutex);
+  if (cudaError_t e = usable()) return outcome(e);
+  const auto* a = find(p);
+  if (!a || a->second.opened) return outcome(cudaErrorInvalidValue);
+  char* page = page_of(a->first);
+  const Handle h{getpid(), heap_file, a->second.device, a->second.bytes, size_t(page - heap), size_t(a->first - page)};
+  *handle = {};
+  std::memcpy(handle, &h, sizeof h);
+  return outcome();
+}
+cudaError_t cudaIpcOpenMemHandle(void** p, cudaIpcMemHandle_t handle, unsigned) {
+  const std::lock_guard lock(mutex);
+  *p = nullptr;
+  if (cudaError_t e = usable()) return outcome(e);
+  if (cudaError_t e = unless_capturing()) return outcome(e);
+  Handle h;
+  std::memcpy(&h, &handle, sizeof h);
+  if (h.pid == getpid() || h.in_page >= kPage || h.offset >= kHeap || h.bytes > kHeap - h.offset)
+    return outcome(cudaErrorInvalidResourceHandle);
+  open_heap();
+  char*& known = opened[{h.pid, h.offset}];
+  if (known) {
+    ++allocations[known].opened;
+    return *p = known, outcome();
+  }
+  const size_t pages = pages_of(h.bytes + h.in_page);
+  const std::string path = "/proc/" + std::to_string(h.pid) + "/fd/" + std::to_string(h.file);
+  const int file = open(path.c_str(), O_RDWR | O_CLOEXEC);
+  void* mapped = MAP_FAILED;
+  if (file >= 0 && heap_next + pages + kPage <= heap + kHeap)
+    mapped = mmap(heap_next, pages, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, off_t(h.offset));
+  if (file >= 0) close(file);
+  if (mapped == MAP_FAILED) {
+    opened.erase({h.pid, h.offset});
+    return outcome(cudaErrorMapBufferObjectFailed);
+  }
+  if (config().guard && !device_busy) mprotect(heap_next, pages, PROT_NONE);
+  known = heap_next + h.in_page;
+  heap_next += pages + kPage;
+  allocations[known] = {h.bytes, current_device(), 1};
+  if (watcher.allocated) {
+    watcher.allocated(known, h.bytes, current_device());
+    watcher.written(known, h.bytes);
+  }
+  return *p = known, outcome();
+}
+cudaError_t cudaIpcCloseMemHandle(void* p) {
+  const std::lock_guard lock(mutex);
+  if (cudaError_t e = usable()) return outcome(e);
+  const auto at = allocations.find(static_cast<char*>(p));
+  if (at == allocations.end() || !at->second.opened) return outcome(cudaErrorInvalidValue);
+  if (--at->second.opened) return outcome();
+  run_device(at->second.device);
+  char* page = page_of(at->first);
+  const size_t pages = pages_of(at->second.bytes + size_t(at->first - page));
+  if (mmap(page, pages, PROT_NONE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, heap_file, page - heap) == MAP_FAILED)
+    abort();
+  if (watcher.freed) watcher.freed(p);
+  std::erase_if(opened, [&](const auto& entry) { return entry.second == p; });
+  allocations.erase(at);
   return outcome();
 }
 }

@@ -10,6 +10,8 @@
 
 namespace cuda_host {
 
+struct Capture;  // capture.h
+
 // A queue. Whoever waits runs it, and what it waits for.
 struct Queue {
   struct Task {
@@ -20,6 +22,7 @@ struct Queue {
   int device = 0;
   std::deque<Task> tasks;
   uint64_t issued = 0, done = 0;
+  std::shared_ptr<Capture> capture = nullptr;  // that records what is given to it, instead of running it
 };
 
 extern std::recursive_mutex mutex;

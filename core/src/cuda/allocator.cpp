@@ -1,13 +1,16 @@
 #include "cuda/allocator.h"
 
+#include <atomic>
 #include <cstdlib>
 #include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <set>
+#include <thread>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 
 #include "torch/core/error.h"
 
@@ -18,12 +21,14 @@ namespace {
 constexpr size_t kRound = 512, kSmall = 1 << 20, kSmallSegment = 2 << 20, kLargeSegment = 20 << 20,
                  kOwnSegment = 10 << 20;
 
+struct Pool;
 struct Block {
   char* data;
   size_t size, requested = 0;
   int device;
   cudaStream_t stream;
-  bool small = false, in_use = false;         // small: of the pool of small segments
+  Pool* pool = nullptr;
+  bool small = false, in_use = false;         // small: of a small segment
   Block *before = nullptr, *after = nullptr;  // in its segment
   std::vector<Stream> users = {};             // other streams that work on it
 };
@@ -33,14 +38,29 @@ struct Smaller {
   }
 };
 using Blocks = std::set<Block*, Smaller>;
+struct Pool {
+  PoolId id;
+  Blocks small = {}, large = {};  // free ones
+  int retained = 0, segments = 0;
+  Blocks& of(const Block& b) { return b.small ? small : large; }
+};
 
 // A freed block waits for other streams.
 struct Waiting {
   Block* block;
   cudaEvent_t event;
 };
+struct OfPool {
+  Pool* pool;
+  Route route;
+  std::thread::id thread;
+};
 struct Device {
-  Blocks small, large;  // free ones
+  Pool common{};
+  std::map<PoolId, std::unique_ptr<Pool>> own;
+  std::vector<OfPool> routes;  // the latest one comes first
+  int captures = 0;            // while there are any, events cannot be asked, and nothing is given back
+  std::vector<Block*> later;   // freed meanwhile, although other streams work on them
   std::deque<Waiting> waiting;
   MemoryStats stats;
   double fraction = 1;
@@ -59,6 +79,15 @@ class Cache {
   }
   void record_stream(void* data, const Stream& stream);
   void empty();
+  void retain(int device, PoolId id);
+  void release_pool(int device, PoolId id);
+  void begin(int device, PoolId id, Route route);
+  void end(int device, PoolId id, Route route);
+  Segment segment(const void* data);
+  void listen(MemoryListener listener) {
+    const std::lock_guard lock(mutex_);
+    listener_ = listener;
+  }
 
   template <class F>
   auto with(int device, F f) {
@@ -74,23 +103,32 @@ class Cache {
     return devices_[size_t(device)];
   }
   static bool is_small(size_t size) { return size <= kSmall; }
-  static Blocks& pool_of(Device& d, const Block& b) { return b.small ? d.small : d.large; }
-  Block* take_free(Device& d, size_t size, cudaStream_t stream);
-  Block* new_segment(Device& d, size_t size, int device, cudaStream_t stream);
+  Pool& pool_for(Device& d, cudaStream_t stream);
+  static Pool& own_pool(Device& d, PoolId id);
+  Block* take_free(Device& d, Pool& pool, size_t size, cudaStream_t stream);
+  Block* new_segment(Device& d, Pool& pool, size_t size, int device, cudaStream_t stream);
+  void wait_for_users(Device& d, Block* b);
   void split(Device& d, Block* b, size_t size);
   void make_free(Device& d, Block* b);
   void absorb(Blocks& pool, Device& d, Block* b, Block* next);
   void poll(Device& d, bool wait);
   void give_back(Device& d);
+  void give_back(Device& d, Pool& pool);
   [[noreturn]] void out_of_memory(Device& d, size_t nbytes, int device);
   static void count_split(Device& d, const Block* b, int sign) {
-    if (b->before || b->after) d.stats.inactive_split_bytes.add(sign * int64_t(b->size));
+    if (!b->before && !b->after) return;
+    d.stats.inactive_split.add(b->small, sign);
+    d.stats.inactive_split_bytes.add(b->small, sign * int64_t(b->size));
+  }
+  void say(const char* action, const void* address, size_t size, int device, cudaStream_t stream) {
+    if (listener_) listener_(action, address, size, device, stream);
   }
 
   std::mutex mutex_;
-  std::vector<Device> devices_;
+  std::deque<Device> devices_;
   std::unordered_map<void*, Block*> in_use_;
   std::map<char*, Block*> segments_;  // first blocks by address
+  MemoryListener listener_ = nullptr;
   const bool off_ = [] {
     const char* set = getenv("PYTORCH_NO_CUDA_MEMORY_CACHING");
     return set && *set && *set != '0';
@@ -112,18 +150,63 @@ std::string in_words(double bytes) {
 
 }  // namespace
 
-Block* Cache::take_free(Device& d, size_t size, cudaStream_t stream) {
-  Blocks& pool = is_small(size) ? d.small : d.large;
+Pool& Cache::own_pool(Device& d, PoolId id) {
+  const auto at = d.own.find(id);
+  TORCH_CHECK(at != d.own.end(), "there is no memory pool (", id.of_user, ", ", id.of_graph, ")");
+  return *at->second;
+}
+Pool& Cache::pool_for(Device& d, cudaStream_t stream) {
+  for (const OfPool& r : d.routes) {
+    if (r.route.this_thread && r.thread == std::this_thread::get_id()) return *r.pool;
+    if (!r.route.capture || !stream) continue;
+    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    unsigned long long capture = 0;
+    check(cudaStreamGetCaptureInfo(stream, &status, &capture), "asking for a capture");
+    if (status == cudaStreamCaptureStatusActive && capture == r.route.capture) return *r.pool;
+  }
+  return d.common;
+}
+void Cache::retain(int device, PoolId id) {
+  const std::lock_guard lock(mutex_);
+  auto& pool = of(device).own[id];
+  if (!pool) pool = std::make_unique<Pool>(Pool{id});
+  ++pool->retained;
+}
+void Cache::release_pool(int device, PoolId id) {
+  const std::lock_guard lock(mutex_);
+  --own_pool(of(device), id).retained;
+}
+void Cache::begin(int device, PoolId id, Route route) {
+  const std::lock_guard lock(mutex_);
+  Device& d = of(device);
+  d.routes.insert(d.routes.begin(), {&own_pool(d, id), route, std::this_thread::get_id()});
+  if (route.capture) ++d.captures;
+}
+void Cache::end(int device, PoolId id, Route route) {
+  const std::lock_guard lock(mutex_);
+  Device& d = of(device);
+  for (auto at = d.routes.begin(); at != d.routes.end(); ++at)
+    if (at->pool->id == id && at->route.capture == route.capture && at->route.this_thread == route.this_thread) {
+      d.routes.erase(at);
+      if (route.capture) --d.captures;
+      break;
+    }
+  if (d.captures) return;
+  for (Block* b : std::exchange(d.later, {})) wait_for_users(d, b);
+}
+
+Block* Cache::take_free(Device& d, Pool& pool, size_t size, cudaStream_t stream) {
+  Blocks& blocks = is_small(size) ? pool.small : pool.large;
   Block wanted{nullptr, size, 0, 0, stream};
-  const auto at = pool.lower_bound(&wanted);
-  if (at == pool.end() || (*at)->stream != stream) return nullptr;
+  const auto at = blocks.lower_bound(&wanted);
+  if (at == blocks.end() || (*at)->stream != stream) return nullptr;
   Block* b = *at;
-  pool.erase(at);
+  blocks.erase(at);
   count_split(d, b, -1);
   return b;
 }
 
-Block* Cache::new_segment(Device& d, size_t size, int device, cudaStream_t stream) {
+Block* Cache::new_segment(Device& d, Pool& pool, size_t size, int device, cudaStream_t stream) {
   const size_t bytes = off_                 ? size
                        : is_small(size)     ? kSmallSegment
                        : size < kOwnSegment ? kLargeSegment
@@ -131,31 +214,35 @@ Block* Cache::new_segment(Device& d, size_t size, int device, cudaStream_t strea
   size_t free = 0, total = 0;
   if (d.fraction < 1) {
     check(cudaMemGetInfo(&free, &total), "asking for free memory");
-    if (double(d.stats.reserved_bytes.current) + double(bytes) > d.fraction * double(total)) return nullptr;
+    if (double(d.stats.reserved_bytes.all.current) + double(bytes) > d.fraction * double(total)) return nullptr;
   }
+  const BesideCapture beside;
   void* data = nullptr;
   const cudaError_t e = cudaMalloc(&data, bytes);
   if (e == cudaErrorMemoryAllocation) return cudaGetLastError(), nullptr;
   check(e, "allocating memory");
-  auto* b = new Block{static_cast<char*>(data), bytes, 0, device, stream};
+  auto* b = new Block{static_cast<char*>(data), bytes, 0, device, stream, &pool};
   b->small = is_small(size);
   segments_[b->data] = b;
-  d.stats.segment.add(1);
-  d.stats.reserved_bytes.add(int64_t(bytes));
+  ++pool.segments;
+  ++d.stats.mallocs;
+  d.stats.segment.add(b->small, 1);
+  d.stats.reserved_bytes.add(b->small, int64_t(bytes));
+  say("segment_alloc", data, bytes, device, stream);
   return b;
 }
 
 void Cache::split(Device& d, Block* b, size_t size) {
   const size_t rest = b->size - size;
   if (off_ || (b->small ? rest < kRound : rest <= kSmall)) return;
-  auto* other = new Block{b->data + size, rest, 0, b->device, b->stream};
+  auto* other = new Block{b->data + size, rest, 0, b->device, b->stream, b->pool};
   other->small = b->small;
   other->before = b;
   other->after = b->after;
   if (b->after) b->after->before = other;
   b->after = other;
   b->size = size;
-  pool_of(d, *other).insert(other);
+  b->pool->of(*other).insert(other);
   count_split(d, other, 1);
 }
 
@@ -164,23 +251,27 @@ void* Cache::allocate(size_t nbytes, int device, cudaStream_t stream) {
   Device& d = of(device);
   const DeviceGuard guard(device);
   const size_t size = (nbytes + kRound - 1) / kRound * kRound;
+  Pool& pool = d.routes.empty() ? d.common : pool_for(d, stream);
   poll(d, false);
-  Block* b = take_free(d, size, stream);
-  if (!b) b = new_segment(d, size, device, stream);
+  Block* b = take_free(d, pool, size, stream);
+  if (!b) b = new_segment(d, pool, size, device, stream);
   if (!b) {
     ++d.stats.retries;
     poll(d, true);
     give_back(d);
-    b = new_segment(d, size, device, stream);
+    b = new_segment(d, pool, size, device, stream);
   }
   if (!b) out_of_memory(d, nbytes, device);
   split(d, b, size);
   b->in_use = true;
   b->requested = nbytes;
   in_use_[b->data] = b;
-  d.stats.allocation.add(1);
-  d.stats.allocated_bytes.add(int64_t(b->size));
-  d.stats.requested.add(int64_t(nbytes));
+  d.stats.allocation.add(b->small, 1);
+  d.stats.active.add(b->small, 1);
+  d.stats.allocated_bytes.add(b->small, int64_t(b->size));
+  d.stats.active_bytes.add(b->small, int64_t(b->size));
+  d.stats.requested_bytes.add(b->small, int64_t(nbytes));
+  say("alloc", b->data, nbytes, device, stream);
   return b->data;
 }
 
@@ -191,9 +282,16 @@ void Cache::release(void* data) {
   Block* b = at->second;
   in_use_.erase(at);
   Device& d = of(b->device);
-  d.stats.allocation.add(-1);
-  d.stats.allocated_bytes.add(-int64_t(b->size));
-  d.stats.requested.add(-int64_t(b->requested));
+  b->in_use = false;
+  d.stats.allocation.add(b->small, -1);
+  d.stats.allocated_bytes.add(b->small, -int64_t(b->size));
+  d.stats.requested_bytes.add(b->small, -int64_t(b->requested));
+  say("free_requested", data, b->requested, b->device, b->stream);
+  if (b->users.empty()) return make_free(d, b);
+  if (d.captures) return d.later.push_back(b);
+  wait_for_users(d, b);
+}
+void Cache::wait_for_users(Device& d, Block* b) {
   for (const Stream& user : b->users) {
     const DeviceGuard guard(user.device);
     cudaEvent_t event;
@@ -201,7 +299,6 @@ void Cache::release(void* data) {
     check(cudaEventRecord(event, user.handle), "recording an event");
     d.waiting.push_back({b, event});
   }
-  if (b->users.empty()) return make_free(d, b);
 }
 
 void Cache::record_stream(void* data, const Stream& stream) {
@@ -217,6 +314,7 @@ void Cache::record_stream(void* data, const Stream& stream) {
 
 // Blocks whose other streams are done become free.
 void Cache::poll(Device& d, bool wait) {
+  if (d.captures) return;
   while (!d.waiting.empty()) {
     const Waiting w = d.waiting.front();
     const cudaError_t e = wait ? cudaEventSynchronize(w.event) : cudaEventQuery(w.event);
@@ -238,8 +336,10 @@ void Cache::absorb(Blocks& pool, Device& d, Block* b, Block* next) {  // next li
   delete next;
 }
 void Cache::make_free(Device& d, Block* b) {
-  b->in_use = false;
-  Blocks& pool = pool_of(d, *b);
+  say("free_completed", b->data, b->requested, b->device, b->stream);
+  d.stats.active.add(b->small, -1);
+  d.stats.active_bytes.add(b->small, -int64_t(b->size));
+  Blocks& pool = b->pool->of(*b);
   if (b->after && !b->after->in_use && b->after->users.empty()) absorb(pool, d, b, b->after);
   if (Block* before = b->before; before && !before->in_use && before->users.empty()) {
     pool.erase(before);
@@ -252,24 +352,37 @@ void Cache::make_free(Device& d, Block* b) {
   }
   pool.insert(b);
   count_split(d, b, 1);
-  if (off_ && !b->before && !b->after) give_back(d);
+  if (off_ && !b->before && !b->after && !b->pool->retained) give_back(d, *b->pool);
 }
 
-// Whole segments that nobody uses.
+// Whole segments that nobody uses; of a pool that is retained only what no graph can come back to.
 void Cache::give_back(Device& d) {
-  for (Blocks* pool : {&d.small, &d.large})
-    for (auto at = pool->begin(); at != pool->end();) {
+  if (d.captures) return;
+  give_back(d, d.common);
+  for (auto at = d.own.begin(); at != d.own.end();) {
+    Pool& pool = *at->second;
+    if (!pool.retained) give_back(d, pool);
+    at = !pool.retained && !pool.segments ? d.own.erase(at) : std::next(at);
+  }
+}
+void Cache::give_back(Device& d, Pool& pool) {
+  if (d.captures) return;
+  for (Blocks* blocks : {&pool.small, &pool.large})
+    for (auto at = blocks->begin(); at != blocks->end();) {
       Block* b = *at;
       if (b->before || b->after) {
         ++at;
         continue;
       }
-      at = pool->erase(at);
+      at = blocks->erase(at);
       const DeviceGuard guard(b->device);
       check(cudaFree(b->data), "freeing memory");
       segments_.erase(b->data);
-      d.stats.segment.add(-1);
-      d.stats.reserved_bytes.add(-int64_t(b->size));
+      --pool.segments;
+      ++d.stats.frees;
+      d.stats.segment.add(b->small, -1);
+      d.stats.reserved_bytes.add(b->small, -int64_t(b->size));
+      say("segment_free", b->data, b->size, b->device, b->stream);
       delete b;
     }
 }
@@ -285,7 +398,8 @@ void Cache::out_of_memory(Device& d, size_t nbytes, int device) {
   ++d.stats.out_of_memory;
   size_t free = 0, total = 0;
   cudaMemGetInfo(&free, &total);
-  const int64_t held = d.stats.allocated_bytes.current, reserved = d.stats.reserved_bytes.current;
+  const int64_t held = d.stats.allocated_bytes.all.current, reserved = d.stats.reserved_bytes.all.current;
+  say("oom", nullptr, nbytes, device, nullptr);
   throw_error(ErrorKind::OutOfMemory,
               message("CUDA out of memory. Tried to allocate ", in_words(double(nbytes)), " on cuda:", device,
                       ", which has ", in_words(double(total)), ", of which ", in_words(double(free)),
@@ -294,13 +408,24 @@ void Cache::out_of_memory(Device& d, size_t nbytes, int device) {
                       d.fraction < 1 ? "; set_per_process_memory_fraction() limits the process" : "", "."));
 }
 
+Segment Cache::segment(const void* data) {
+  const std::lock_guard lock(mutex_);
+  const auto after = segments_.upper_bound(static_cast<char*>(const_cast<void*>(data)));
+  if (after == segments_.begin()) return {nullptr, 0};
+  const auto& [base, head] = *std::prev(after);
+  size_t size = 0;
+  for (const Block* b = head; b; b = b->after) size += b->size;
+  return static_cast<const char*>(data) < base + size ? Segment{base, size} : Segment{nullptr, 0};
+}
+
 std::vector<SegmentInfo> Cache::snapshot() {
   const std::lock_guard lock(mutex_);
   std::vector<SegmentInfo> all;
   for (const auto& [address, head] : segments_) {
-    SegmentInfo info{address, 0, head->device, head->stream, {}};
+    SegmentInfo info{address, 0, head->device, head->stream, head->small, head->pool->id, {}};
     for (const Block* b = head; b; b = b->after) {
-      info.blocks.push_back({info.size, b->size, b->in_use});
+      using enum SegmentInfo::State;
+      info.blocks.push_back({info.size, b->size, b->requested, b->in_use ? InUse : b->users.empty() ? Free : Waiting});
       info.size += b->size;
     }
     all.push_back(std::move(info));
@@ -316,18 +441,20 @@ void empty_cache() { cache().empty(); }
 MemoryStats memory_stats(int device) {
   return cache().with(device, [](Device& d) { return d.stats; });
 }
+namespace {
+template <class F>
+void each_counter(MemoryStats& s, F f) {
+  for (Stat* stat : {&s.allocation, &s.segment, &s.active, &s.inactive_split, &s.allocated_bytes, &s.reserved_bytes,
+                     &s.requested_bytes, &s.active_bytes, &s.inactive_split_bytes})
+    for (Counter* c : {&stat->all, &stat->small, &stat->large}) f(*c);
+}
+}  // namespace
 void reset_peak_stats(int device) {
-  cache().with(device, [](Device& d) {
-    for (Counter* c : {&d.stats.allocation, &d.stats.segment, &d.stats.allocated_bytes, &d.stats.reserved_bytes,
-                       &d.stats.requested, &d.stats.inactive_split_bytes})
-      c->peak = c->current;
-  });
+  cache().with(device, [](Device& d) { each_counter(d.stats, [](Counter& c) { c.peak = c.current; }); });
 }
 void reset_accumulated_stats(int device) {
   cache().with(device, [](Device& d) {
-    for (Counter* c : {&d.stats.allocation, &d.stats.segment, &d.stats.allocated_bytes, &d.stats.reserved_bytes,
-                       &d.stats.requested, &d.stats.inactive_split_bytes})
-      c->allocated = c->freed = 0;
+    each_counter(d.stats, [](Counter& c) { c.allocated = c.freed = 0; });
     d.stats.retries = d.stats.out_of_memory = 0;
   });
 }
@@ -338,5 +465,17 @@ double memory_fraction(int device) {
   return cache().with(device, [](Device& d) { return d.fraction; });
 }
 std::vector<SegmentInfo> memory_snapshot() { return cache().snapshot(); }
+Segment segment_of(const void* data) { return cache().segment(data); }
+void listen_to_memory(MemoryListener listener) { cache().listen(listener); }
+
+PoolId new_pool(bool of_user) {
+  static std::atomic<uint64_t> last = 0;
+  const uint64_t id = ++last;
+  return of_user ? PoolId{id, 0} : PoolId{0, id};
+}
+void retain_pool(int device, PoolId pool) { cache().retain(device, pool); }
+void release_pool(int device, PoolId pool) { cache().release_pool(device, pool); }
+void begin_pool(int device, PoolId pool, Route route) { cache().begin(device, pool, route); }
+void end_pool(int device, PoolId pool, Route route) { cache().end(device, pool, route); }
 
 }  // namespace torch::cuda

@@ -6,7 +6,11 @@
 //
 // Sizes are multiples of 512 bytes. Up to 1 MB comes from segments of 2 MB; above, from segments of 20 MB or, from
 // 10 MB on, of their own size. The smallest free block that is large enough is taken, and its rest split off.
+//
+// Pools of their own: what a graph records, and what is allocated within torch.cuda.use_mem_pool(), comes from segments
+// that others are not given blocks of.
 #pragma once
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -33,11 +37,17 @@ struct Counter {
     if (current > peak) peak = current;
   }
 };
+// Of all memory, and of the two kinds of segments.
+struct Stat {
+  Counter all, small, large;
+  void add(bool is_small, int64_t n) { all.add(n), (is_small ? small : large).add(n); }
+};
 struct MemoryStats {
-  Counter allocation, segment;                         // how many
-  Counter allocated_bytes, reserved_bytes, requested;  // in blocks, in segments, as asked
-  Counter inactive_split_bytes;                        // free beside blocks in use
-  int64_t retries = 0, out_of_memory = 0;
+  Stat allocation, segment, active, inactive_split;       // how many blocks, segments
+  Stat allocated_bytes, reserved_bytes, requested_bytes;  // in blocks, in segments, as asked
+  Stat active_bytes;          // of blocks that are in use or that another stream may still use
+  Stat inactive_split_bytes;  // free beside blocks in use
+  int64_t retries = 0, out_of_memory = 0, mallocs = 0, frees = 0;
 };
 MemoryStats memory_stats(int device);
 void reset_peak_stats(int device);
@@ -45,17 +55,48 @@ void reset_accumulated_stats(int device);
 void set_memory_fraction(int device, double fraction);
 double memory_fraction(int device);
 
+struct PoolId {
+  uint64_t of_user = 0, of_graph = 0;  // one of them is 0, both of the pool of all
+  friend auto operator<=>(const PoolId&, const PoolId&) = default;
+};
+PoolId new_pool(bool of_user = false);
+// A pool keeps its segments while somebody retains it; then they are given back as they become free.
+void retain_pool(int device, PoolId pool);
+void release_pool(int device, PoolId pool);
+// Whose allocations a pool serves: those of the streams of a capture, or of a thread.
+struct Route {
+  unsigned long long capture = 0;
+  bool this_thread = false;
+};
+void begin_pool(int device, PoolId pool, Route route);
+void end_pool(int device, PoolId pool, Route route);
+
 struct SegmentInfo {
+  enum class State { InUse, Waiting, Free };
   struct Block {
-    size_t offset, size;
-    bool in_use;
+    size_t offset, size, requested;
+    State state;
   };
   const void* address;
   size_t size;
   int device;
   cudaStream_t stream;
+  bool is_small;
+  PoolId pool;
   std::vector<Block> blocks;
 };
 std::vector<SegmentInfo> memory_snapshot();
+
+// The cudaMalloc that memory at `data` lies in, with its size.
+struct Segment {
+  void* base;
+  size_t size;
+};
+Segment segment_of(const void* data);
+
+// Called, from within the allocator and under its lock, for what happens to memory: "alloc", "free_requested",
+// "free_completed", "segment_alloc", "segment_free", "oom", "snapshot". Null turns it off.
+using MemoryListener = void (*)(const char* action, const void* address, size_t size, int device, cudaStream_t stream);
+void listen_to_memory(MemoryListener listener);
 
 }  // namespace torch::cuda

@@ -27,13 +27,7 @@ void launch(const char*, void (*kernel)(P...), dim3 grid, dim3 block, size_t sha
 
 #else
 
-#define TORCH_SHARED(TYPE, NAME, ...)      \
-  static char NAME##_key;                  \
-  using NAME##_type = TYPE __VA_ARGS__;    \
-  auto& NAME = *static_cast<NAME##_type*>( \
-      ::cuda_host::shared_block(&NAME##_key, sizeof(NAME##_type), alignof(NAME##_type), ::cuda_host::Line::current()))
-#define TORCH_DYNAMIC_SHARED(TYPE, NAME) \
-  TYPE* NAME = static_cast<TYPE*>(::cuda_host::dynamic_shared(::cuda_host::Line::current()))
+#include "cuda_host/shared.h"
 
 namespace torch::cuda {
 inline void after_all_blocks() { ::cuda_host::after_all_blocks(); }

@@ -3,6 +3,7 @@
 #include "cpu/random_kernels.h"
 #include "cuda/allocator.h"
 #include "cuda/geometry.h"
+#include "cuda/graph.h"
 #include "cuda/kernel.h"
 #include "cuda/tables.h"
 #include "kernels/philox_counter.h"
@@ -16,9 +17,15 @@ namespace {
 template <class W>
 constexpr int64_t kHalfGroup = sizeof(W) == 4 ? 16 : 8;
 
+__device__ __forceinline__ RandomStream begin_of(const Drawing& drawing) {
+  if (!drawing.start) return drawing.stream;
+  return {drawing.start->seed, drawing.start->position + drawing.stream.position};
+}
+
 // draw(first, second, at): what is at `at`, and what is half a group later.
 template <class W, class Draw>
-__global__ __launch_bounds__(kThreads) void drawn(RandomStream stream, int64_t counters, Draw draw) {
+__global__ __launch_bounds__(kThreads) void drawn(Drawing drawing, int64_t counters, Draw draw) {
+  const RandomStream stream = begin_of(drawing);
   for (int64_t c = int64_t(blockIdx.x) * kThreads + threadIdx.x; c < counters; c += int64_t(gridDim.x) * kThreads) {
     uint32_t w[4];
     philox_counter(stream, uint64_t(c), 0, w);
@@ -49,8 +56,8 @@ void start(const char* op, RandomStream stream, int64_t n, const void* out, cons
   const DeviceGuard guard(device_of(out));
   constexpr int64_t kPer = sizeof(W) / 4;
   const int64_t counters = (n * kPer + kWordsPerGroup - 1) / kWordsPerGroup * 8;
-  launch(op, drawn<W, Draw>, blocks_for(counters), kThreads, 0, current_stream(current_device()).handle, stream,
-         counters, draw);
+  launch(op, drawn<W, Draw>, blocks_for(counters), kThreads, 0, current_stream(current_device()).handle,
+         drawing(stream, current_device()), counters, draw);
 }
 template <class W, class F>
 void start_each(const char* op, RandomStream stream, int64_t n, const void* out, const F& f) {

@@ -1,6 +1,7 @@
 #include "cuda/runtime.h"
 
 #include <array>
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <string_view>
@@ -46,6 +47,7 @@ const Found& found() {
 
 // Null for the default streams of all devices, which most threads keep to.
 thread_local std::vector<Stream>* chosen = nullptr;
+std::atomic<void (*)()> asked_before_waits = nullptr;
 
 }  // namespace
 
@@ -110,6 +112,16 @@ void set_current_stream(const Stream& stream) {
   }
   (*chosen)[size_t(stream.device)] = stream;
 }
+void on_wait(void (*ask)()) { asked_before_waits = ask; }
+void about_to_wait() {
+  if (auto* ask = asked_before_waits.load(std::memory_order_relaxed); TORCH_UNLIKELY(ask)) ask();
+}
+bool is_capturing(const Stream& stream) {
+  if (!stream.handle) return false;
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  check(cudaStreamIsCapturing(stream.handle, &status), "asking a stream");
+  return status != cudaStreamCaptureStatusNone;
+}
 void synchronize(int device) {
   const DeviceGuard guard(device);
   check(cudaDeviceSynchronize(), "waiting for the device");
@@ -121,6 +133,7 @@ Fault* fault_record(int device) {
   if (TORCH_UNLIKELY(!fault)) {
     const std::lock_guard lock(mutex);
     if (!fault) {
+      const BesideCapture beside;
       void* memory = nullptr;
       check(cudaHostAlloc(&memory, sizeof(Fault), cudaHostAllocDefault), "allocating pinned memory");
       fault = new (memory) Fault{};

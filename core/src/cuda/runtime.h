@@ -42,6 +42,22 @@ Stream stream_of_pool(int device, int priority);  // below 0: more urgent
 Stream current_stream(int device);                // of this thread
 void set_current_stream(const Stream& stream);
 void synchronize(int device);
+// Called before an operator or a copy waits for a stream; it may throw. Null turns it off.
+void on_wait(void (*ask)());
+void about_to_wait();
+
+// Whether what a stream is given is recorded instead of run (graph.h).
+bool is_capturing(const Stream& stream);
+// While one lives, a capture does not refuse what this thread does: allocations that are no work of a stream.
+class BesideCapture {
+ public:
+  BesideCapture() { cudaThreadExchangeStreamCaptureMode(&mode_); }
+  ~BesideCapture() { cudaThreadExchangeStreamCaptureMode(&mode_); }
+  BesideCapture(const BesideCapture&) = delete;
+
+ private:
+  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
+};
 
 // Where a kernel says what was wrong with its data: the first one wins, the host raises it at its next wait. The kernel
 // goes on, and so does the device.

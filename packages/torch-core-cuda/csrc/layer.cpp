@@ -10,6 +10,7 @@ namespace py = pybind11;
 void add_layer(py::module_& m) {
 #if defined(TORCH_CUDA_HOST)
   m.attr("HOST") = true;
+  m.attr("LAYER") = TORCH_CUDA_LAYER;  // its folder
   m.def(
       "configure",
       [](uint64_t order, bool lazy, int64_t allocations_to_fail) {

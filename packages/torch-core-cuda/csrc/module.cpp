@@ -17,7 +17,11 @@ namespace py = pybind11;
 using namespace torch::cuda;
 using torch::ErrorKind;
 
-void add_layer(py::module_& m);  // layer.cpp
+void add_pools(py::module_& m);    // pools.cpp
+void add_graphs(py::module_& m);   // pools.cpp
+void add_sharing(py::module_& m);  // sharing.cpp
+void add_runtime(py::module_& m);  // sharing.cpp
+void add_layer(py::module_& m);    // layer.cpp
 
 namespace {
 
@@ -53,54 +57,54 @@ py::dict properties(int device) {
   d["max_threads_per_block"] = p.maxThreadsPerBlock;
   d["max_threads_per_multi_processor"] = p.maxThreadsPerMultiProcessor;
   d["shared_memory_per_block"] = p.sharedMemPerBlock;
+  d["shared_memory_per_block_optin"] = p.sharedMemPerBlockOptin;
+  d["shared_memory_per_multiprocessor"] = p.sharedMemPerMultiprocessor;
+  d["regs_per_multiprocessor"] = p.regsPerMultiprocessor;
+  d["L2_cache_size"] = p.l2CacheSize;
+  d["memory_bus_width"] = p.memoryBusWidth;
+  d["is_integrated"] = p.integrated;
+  d["is_multi_gpu_board"] = p.isMultiGpuBoard;
+  d["pci_bus_id"] = p.pciBusID;
+  d["pci_device_id"] = p.pciDeviceID;
+  d["pci_domain_id"] = p.pciDomainID;
+  d["uuid"] = py::bytes(p.uuid.bytes, sizeof p.uuid.bytes);
   return d;
 }
 
 py::dict stats(int device) {
   const MemoryStats s = memory_stats(device);
   py::dict d;
-  auto add = [&](const char* name, const Counter& c) {
-    const std::string prefix = std::string(name) + ".all.";
+  auto counter = [&](const std::string& prefix, const Counter& c) {
     d[(prefix + "current").c_str()] = c.current;
     d[(prefix + "peak").c_str()] = c.peak;
     d[(prefix + "allocated").c_str()] = c.allocated;
     d[(prefix + "freed").c_str()] = c.freed;
   };
-  add("active", s.allocation);
-  add("active_bytes", s.allocated_bytes);
+  auto add = [&](const std::string& name, const Stat& stat) {
+    counter(name + ".all.", stat.all);
+    counter(name + ".small_pool.", stat.small);
+    counter(name + ".large_pool.", stat.large);
+  };
+  add("active", s.active);
+  add("active_bytes", s.active_bytes);
   add("allocated_bytes", s.allocated_bytes);
   add("allocation", s.allocation);
+  add("inactive_split", s.inactive_split);
   add("inactive_split_bytes", s.inactive_split_bytes);
-  add("requested_bytes", s.requested);
+  add("requested_bytes", s.requested_bytes);
   add("reserved_bytes", s.reserved_bytes);
   add("segment", s.segment);
   d["num_alloc_retries"] = s.retries;
   d["num_ooms"] = s.out_of_memory;
+  d["num_device_alloc"] = s.mallocs;
+  d["num_device_free"] = s.frees;
   return d;
 }
 
-py::list snapshot() {
-  py::list all;
-  for (const SegmentInfo& s : memory_snapshot()) {
-    py::list blocks;
-    for (const auto& b : s.blocks) {
-      py::dict d;
-      d["address"] = reinterpret_cast<uintptr_t>(s.address) + b.offset;
-      d["size"] = b.size;
-      d["state"] = b.in_use ? "active_allocated" : "inactive";
-      blocks.append(d);
-    }
-    py::dict d;
-    d["address"] = reinterpret_cast<uintptr_t>(s.address);
-    d["device"] = s.device;
-    d["stream"] = reinterpret_cast<uintptr_t>(s.stream);
-    d["total_size"] = s.size;
-    d["blocks"] = blocks;
-    all.append(d);
-  }
-  return all;
+PyObject* out_of_memory_class() {
+  const py::object error = py::module_::import("torch").attr("OutOfMemoryError");
+  return error.ptr();  // the module keeps it
 }
-
 void translate(std::exception_ptr thrown) {
   try {
     if (thrown) std::rethrow_exception(thrown);
@@ -108,12 +112,30 @@ void translate(std::exception_ptr thrown) {
     PyObject* kind = e.kind() == ErrorKind::Index            ? PyExc_IndexError
                      : e.kind() == ErrorKind::NotImplemented ? PyExc_NotImplementedError
                      : e.kind() == ErrorKind::Value          ? PyExc_ValueError
+                     : e.kind() == ErrorKind::OutOfMemory    ? out_of_memory_class()
                                                              : PyExc_RuntimeError;
     PyErr_SetString(kind, e.what());
   }
 }
 
+// What torch.cuda.set_sync_debug_mode() chose: a function that warns or raises.
+py::object* about_wait = nullptr;
+void ask_about_wait() {
+  const py::gil_scoped_acquire gil;
+  try {
+    (*about_wait)();
+  } catch (py::error_already_set& e) {
+    torch::throw_error(ErrorKind::Runtime, py::cast<std::string>(py::str(e.value())));
+  }
+}
+
 void add_devices(py::module_& m) {
+  m.def("on_wait", [](py::object f) {
+    on_wait(nullptr);
+    delete about_wait;
+    about_wait = f.is_none() ? nullptr : new py::object(std::move(f));
+    on_wait(about_wait ? ask_about_wait : nullptr);
+  });
   m.def("start", start);
   m.def("device_count", device_count);
   m.def("set_deterministic", set_deterministic);
@@ -123,6 +145,11 @@ void add_devices(py::module_& m) {
   m.def("set_device", set_device);
   m.def("properties", properties);
   m.def("synchronize", synchronize, Free());
+  m.def("device_of_pointer", [](uintptr_t data) {
+    cudaPointerAttributes a{};
+    check(cudaPointerGetAttributes(&a, reinterpret_cast<const void*>(data)), "asking about an address");
+    return a.type == cudaMemoryTypeDevice || a.type == cudaMemoryTypeManaged ? a.device : -1;
+  });
   m.def("can_access_peer", [](int device, int peer) {
     check_device(device), check_device(peer);
     int can = 0;
@@ -151,7 +178,6 @@ void add_generators(py::module_& m) {
 
 void add_memory(py::module_& m) {
   m.def("stats", stats);
-  m.def("snapshot", snapshot);
   m.def("empty_cache", empty_cache, Free());
   m.def("reset_peak_stats", reset_peak_stats);
   m.def("reset_accumulated_stats", reset_accumulated_stats);
@@ -214,10 +240,12 @@ void add_streams(py::module_& m) {
       },
       Free());
 
-  m.def("event_create", [](int device, bool timed) {
+  m.def("event_create", [](int device, bool timed, bool blocking, bool interprocess) {
     const DeviceGuard guard(device);
     cudaEvent_t event;
-    check(cudaEventCreateWithFlags(&event, timed ? 0u : unsigned(cudaEventDisableTiming)), "making an event");
+    const unsigned flags = (timed ? 0 : cudaEventDisableTiming) | (blocking ? cudaEventBlockingSync : 0) |
+                           (interprocess ? cudaEventInterprocess : 0);
+    check(cudaEventCreateWithFlags(&event, flags), "making an event");
     return reinterpret_cast<uintptr_t>(event);
   });
   m.def("event_destroy", [](uintptr_t event) { cudaEventDestroy(event_at(event)), cudaGetLastError(); });
@@ -247,6 +275,10 @@ PYBIND11_MODULE(_native, m) {
   add_devices(m);
   add_generators(m);
   add_memory(m);
+  add_pools(m);
+  add_graphs(m);
+  add_sharing(m);
+  add_runtime(m);
   add_pinned(m);
   add_streams(m);
   add_layer(m);

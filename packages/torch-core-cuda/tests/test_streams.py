@@ -37,8 +37,8 @@ def test_events_mark_places():
         begin.elapsed_time(cuda.Event())
     with pytest.raises(ValueError, match="must be recorded first"):
         begin.elapsed_time(cuda.Event(enable_timing=True))
-    with pytest.raises(NotImplementedError, match="between processes"):
-        cuda.Event(interprocess=True)
+    with pytest.raises(TypeError, match="expected a torch.cuda.Stream, got str"):
+        begin.record("stream")
 
 
 def test_a_stream_waits_for_an_event():
@@ -83,3 +83,30 @@ def test_only_reading_values_waits():
     z = torch.where(y > 2, y, 0)
     assert _native.counts()["waits"] == before
     assert z[0, 0].item() == 3 and _native.counts()["waits"] > before
+
+
+def test_a_stream_of_another_kind_is_refused_by_name():
+    for wrong in (
+        lambda: cuda.set_stream(3),
+        lambda: cuda.stream("s"),
+        lambda: cuda.current_stream().wait_stream(None),
+        lambda: cuda.current_stream().wait_event(cuda.current_stream()),
+        lambda: cuda.current_stream().record_event(5),
+        lambda: cuda.Stream(priority="high"),
+    ):
+        with pytest.raises(TypeError, match=r"expected a torch.cuda.(Stream|Event), got|priority must be an int"):
+            wrong()
+
+
+def test_a_stream_is_made_of_its_numbers_and_is_a_block():
+    s = cuda.Stream(priority=-1)
+    same = cuda.Stream(stream_id=s.stream_id, device_index=s.device_index, device_type=s.device_type)
+    assert same == s and s.device_index == 0 and not s.is_capturing()
+    with s, cuda.default_stream():
+        assert cuda.current_stream() == cuda.default_stream()
+    with s:
+        assert cuda.current_stream() == s
+        with s:
+            pass
+        assert cuda.current_stream() == s
+    assert cuda.current_stream() == cuda.default_stream()

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import uuid
+import warnings
+
 import torch
 
 from . import _native
 
 __all__ = [
-    "can_device_access_peer", "current_device", "device", "device_count", "device_of", "get_arch_list", "get_device_capability",
-    "get_device_name", "get_device_properties", "index_of", "init", "ipc_collect", "is_available", "is_bf16_supported",
-    "is_initialized", "set_device", "synchronize",
+    "can_device_access_peer", "current_blas_handle", "current_device", "device", "device_count", "device_of", "get_arch_list", "get_device_capability",
+    "get_device_name", "get_device_properties", "get_gencode_flags", "get_sync_debug_mode", "index_of", "init", "ipc_collect",
+    "is_available", "is_bf16_supported", "is_initialized", "is_tf32_supported", "set_device", "set_sync_debug_mode",
+    "synchronize",
 ]  # fmt: skip
 
 
@@ -49,7 +53,10 @@ def is_initialized() -> bool:
 
 
 def ipc_collect() -> None:
-    """Free memory of other processes that is no longer used; none is ever held."""
+    """Let go of memory that was sent to other processes and that they no longer use."""
+    from . import sharing
+
+    sharing.collect()
 
 
 def current_device() -> int:
@@ -73,22 +80,29 @@ def synchronize(device=None) -> None:
     _native.synchronize(index_of(device, "torch.cuda.synchronize"))
 
 
-class _DeviceProperties:
+class _CudaDeviceProperties:
     """What CUDA tells of a device."""
 
     def __init__(self, values: dict):
-        self.__dict__.update(values)
+        values["uuid"] = uuid.UUID(bytes=values["uuid"])
+        self.__dict__.update(values, gcnArchName="")
 
     def __repr__(self):
         return (
             f"_CudaDeviceProperties(name={self.name!r}, major={self.major}, minor={self.minor}, "
-            f"total_memory={self.total_memory // 2**20}MB, multi_processor_count={self.multi_processor_count})"
+            f"total_memory={self.total_memory // 2**20}MB, multi_processor_count={self.multi_processor_count}, "
+            f"uuid={self.uuid}, L2_cache_size={self.L2_cache_size // 2**20}MB)"
         )
 
+    def __eq__(self, other):
+        return isinstance(other, _CudaDeviceProperties) and self.__dict__ == other.__dict__
 
-def get_device_properties(device=None) -> _DeviceProperties:
+    __hash__ = None
+
+
+def get_device_properties(device=None) -> _CudaDeviceProperties:
     """Name, memory, multiprocessors and limits of a device."""
-    return _DeviceProperties(_native.properties(index_of(device, "torch.cuda.get_device_properties")))
+    return _CudaDeviceProperties(_native.properties(index_of(device, "torch.cuda.get_device_properties")))
 
 
 def get_device_name(device=None) -> str:
@@ -116,9 +130,59 @@ def is_bf16_supported(including_emulation: bool = True) -> bool:
     return True
 
 
+def is_tf32_supported() -> bool:
+    """Whether the current device computes in TF32: all that this distribution runs on do."""
+    return True
+
+
+def get_gencode_flags() -> str:
+    """Flags of nvcc that the kernels were compiled with."""
+    return " ".join(f"-gencode compute=compute_{a[3:]},code={a}" for a in get_arch_list())
+
+
 def can_device_access_peer(device, peer_device) -> bool:
     """Whether one device reads another one's memory by itself."""
-    return _native.can_access_peer(index_of(device), index_of(peer_device))
+    device, peer = index_of(device, "can_device_access_peer"), index_of(peer_device, "can_device_access_peer")
+    return _native.can_access_peer(device, peer)
+
+
+def current_blas_handle() -> int:
+    """Raises NotImplementedError: products are kernels of this distribution, and no handle of cuBLAS is made."""
+    raise NotImplementedError(
+        "torch.cuda.current_blas_handle: torch-core-cuda multiplies with kernels of its own and opens no cuBLAS"
+    )
+
+
+_sync_debug_mode = 0
+_SYNC_DEBUG_MODES = ("default", "warn", "error")
+
+
+def set_sync_debug_mode(debug_mode) -> None:
+    """What happens where an operator waits for the device: nothing (0, "default"), a warning (1, "warn") or an error
+    (2, "error")."""
+    global _sync_debug_mode
+    if isinstance(debug_mode, str):
+        if debug_mode not in _SYNC_DEBUG_MODES:
+            raise RuntimeError(
+                f"set_sync_debug_mode: expected one of {', '.join(map(repr, _SYNC_DEBUG_MODES))}, got {debug_mode!r}"
+            )
+        debug_mode = _SYNC_DEBUG_MODES.index(debug_mode)
+    if debug_mode not in (0, 1, 2):
+        raise RuntimeError(f"set_sync_debug_mode: expected 0, 1 or 2, got {debug_mode!r}")
+    _sync_debug_mode = int(debug_mode)
+    _native.on_wait(None if debug_mode == 0 else _about_wait)
+
+
+def get_sync_debug_mode() -> int:
+    """What ``set_sync_debug_mode`` chose."""
+    return _sync_debug_mode
+
+
+def _about_wait() -> None:
+    text = "called a synchronizing CUDA operation"
+    if _sync_debug_mode == 2:
+        raise RuntimeError(f"{text}; torch.cuda.set_sync_debug_mode(0) allows it")
+    warnings.warn(text, stacklevel=2)
 
 
 class device:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from multiprocessing.reduction import ForkingPickler
+
 import torch
 
 from . import _native
@@ -26,7 +28,11 @@ class Stream:
 
     priority = 0
 
-    def __new__(cls, device=None, priority=0, **kwargs):
+    def __new__(cls, device=None, priority=0, *, stream_id=None, device_index=None, device_type=1):
+        if stream_id is not None:
+            return cls._of((index_of(device_index), 0, int(stream_id)))
+        if not isinstance(priority, int):
+            raise TypeError(f"torch.cuda.Stream: priority must be an int, got {type(priority).__name__}")
         return cls._of(_native.stream_of_pool(index_of(device, "torch.cuda.Stream"), priority))
 
     @classmethod
@@ -56,15 +62,54 @@ class Stream:
     def record_event(self, event=None):
         """An event behind the work that is in the stream now."""
         event = Event() if event is None else event
+        if not isinstance(event, Event):
+            raise TypeError(f"Stream.record_event: expected a torch.cuda.Event, got {type(event).__name__}")
         event.record(self)
         return event
 
     def wait_event(self, event) -> None:
         """Let later work wait for an event."""
+        if not isinstance(event, Event):
+            raise TypeError(f"Stream.wait_event: expected a torch.cuda.Event, got {type(event).__name__}")
         event.wait(self)
+
+    @property
+    def stream_id(self) -> int:
+        """The number that ``Stream(stream_id=...)`` makes the same stream of."""
+        return self.cuda_stream
+
+    @property
+    def device_index(self) -> int:
+        """The ordinal of the stream's device."""
+        return self._index
+
+    @property
+    def device_type(self) -> int:
+        """1, the number of CUDA among types of devices."""
+        return 1
+
+    @property
+    def _as_parameter_(self):
+        import ctypes
+
+        return ctypes.c_void_p(self.cuda_stream)
+
+    def is_capturing(self) -> bool:
+        """Whether the stream's work is recorded for a graph."""
+        return _native.is_stream_capturing(self._index, self.cuda_stream)
+
+    def __enter__(self):
+        self._blocks = [*getattr(self, "_blocks", ()), StreamContext(self)]
+        self._blocks[-1].__enter__()
+        return self
+
+    def __exit__(self, *error):
+        self._blocks.pop().__exit__(*error)
 
     def wait_stream(self, stream) -> None:
         """Let later work wait for what is in another stream now."""
+        if not isinstance(stream, Stream):
+            raise TypeError(f"Stream.wait_stream: expected a torch.cuda.Stream, got {type(stream).__name__}")
         self.wait_event(stream.record_event())
 
     def __eq__(self, other):
@@ -105,14 +150,15 @@ class Event:
     DEFAULT, BLOCKING_SYNC, DISABLE_TIMING, INTERPROCESS = 0, 1, 2, 4
 
     def __init__(self, enable_timing=False, blocking=False, interprocess=False, external=False):
-        if interprocess:
-            raise NotImplementedError("torch.cuda.Event: events between processes do not exist in torch-core-cuda yet")
-        self._timed, self._place = enable_timing, None
+        if interprocess and enable_timing:
+            raise ValueError("torch.cuda.Event: an event between processes has no time: enable_timing=False")
+        self._timed, self._blocking, self._shared, self._place = bool(enable_timing), blocking, interprocess, None
 
     def _at(self, index: int) -> int:
         """The handle, on the device that first records it."""
         if self._place is None:
-            self._place = (index, _native.event_create(index, self._timed))
+            made = _native.event_create(index, self._timed, bool(self._blocking), bool(self._shared))
+            self._place = (index, made)
         return self._place[1]
 
     @property
@@ -128,6 +174,13 @@ class Event:
     def record(self, stream=None) -> None:
         """Mark the work that is in the stream now."""
         stream = current_stream() if stream is None else stream
+        if not isinstance(stream, Stream):
+            raise TypeError(f"Event.record: expected a torch.cuda.Stream, got {type(stream).__name__}")
+        if self._place is not None and self._place[0] != stream._index:
+            raise RuntimeError(
+                f"Event.record: Event device {self._place[0]} does not match recording stream's device {stream._index}; "
+                "make another event for that device"
+            )
         _native.event_record(self._at(stream._index), stream._index, stream.cuda_stream)
 
     def wait(self, stream=None) -> None:
@@ -155,11 +208,25 @@ class Event:
             raise RuntimeError("Event.elapsed_time: an event is not done yet; call synchronize() before")
         return _native.event_elapsed(self._place[1], end_event._place[1])
 
-    def ipc_handle(self):
-        """Raises NotImplementedError."""
-        raise NotImplementedError("Event.ipc_handle: events between processes do not exist in torch-core-cuda yet")
+    def ipc_handle(self) -> bytes:
+        """A handle that another process on this machine opens with ``from_ipc_handle``."""
+        if not self._shared:
+            raise RuntimeError("Event.ipc_handle: only an event made with interprocess=True has one")
+        return _native.event_handle(self._at(_native.current_device()))
 
-    from_ipc_handle = ipc_handle
+    @classmethod
+    def from_ipc_handle(cls, device, handle: bytes) -> Event:
+        """The event of another process."""
+        index = index_of(device, "Event.from_ipc_handle")
+        self = cls(interprocess=True)
+        self._place = (index, _native.open_event(index, handle))
+        return self
+
+    def __reduce__(self):
+        raise TypeError(
+            "a torch.cuda.Event cannot be pickled; send event.ipc_handle() of an event with interprocess=True, "
+            "or the event itself through torch.multiprocessing"
+        )
 
     def __del__(self):
         place, self._place = getattr(self, "_place", None), None
@@ -168,6 +235,13 @@ class Event:
 
     def __repr__(self):
         return f"<torch.cuda.Event {self.cuda_event:#x}>" if self._place else "<torch.cuda.Event uninitialized>"
+
+
+def _reduce_event(event):
+    return Event.from_ipc_handle, (event._place[0] if event._place else _native.current_device(), event.ipc_handle())
+
+
+ForkingPickler.register(Event, _reduce_event)
 
 
 def current_stream(device=None) -> Stream:
@@ -181,8 +255,10 @@ def default_stream(device=None) -> Stream:
 
 
 def set_stream(stream) -> None:
-    """Work on this stream from now on; None changes nothing."""
+    """Work on this stream from now on, where its device is the current one; None changes nothing."""
     if stream is not None:
+        if not isinstance(stream, Stream):
+            raise TypeError(f"torch.cuda.set_stream: expected a torch.cuda.Stream, got {type(stream).__name__}")
         _native.set_current_stream(stream._index, stream.priority, stream.cuda_stream)
 
 
@@ -199,6 +275,8 @@ class StreamContext:
     """A block that works on a stream, on its device; None changes nothing."""
 
     def __init__(self, stream):
+        if not isinstance(stream, (Stream, type(None))):
+            raise TypeError(f"torch.cuda.stream: expected a torch.cuda.Stream, got {type(stream).__name__}")
         self.stream = stream
 
     def __enter__(self):
@@ -215,3 +293,24 @@ class StreamContext:
 
 
 stream = StreamContext
+
+
+def hand_over(index: int, stream) -> None:
+    """Before memory of a device goes to another library: ``stream`` is where that will use it, as DLPack has it."""
+    if stream == -1:  # it sees to the order itself
+        return
+    if stream is not None and (isinstance(stream, bool) or not isinstance(stream, int)):
+        raise TypeError(f"__dlpack__: stream must be an int or None, got {type(stream).__name__}")
+    if stream == 0:
+        raise ValueError(
+            "__dlpack__: stream 0 is ambiguous; pass 1 for the legacy default stream, or 2 for the thread's"
+        )
+    handle = 0 if stream in (None, 1) else stream
+    source = current_stream(index)
+    if handle != source.cuda_stream:
+        ExternalStream(handle, index).wait_stream(source)
+
+
+def to_take_over(index: int) -> int:
+    """What a consumer tells a producer of CUDA memory: the stream that is current on the device."""
+    return current_stream(int(index)).cuda_stream or 1
