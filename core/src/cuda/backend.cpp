@@ -7,8 +7,10 @@
 
 #include "cuda/allocator.h"
 #include "cuda/elementwise_call.h"
+#include "cuda/pinned.h"
 #include "cuda/runtime.h"
 #include "cuda/tables.h"
+#include "dispatch/non_blocking.h"
 #include "dispatch/work.h"
 #include "ops/create/create.h"
 #include "ops/index/index.h"
@@ -30,6 +32,7 @@ void* allocate_on(size_t nbytes, Device device) {
 void free_on(void* data, size_t, Device) { release(data); }
 
 void wait_for(const Stream& stream) {
+  about_to_wait();
   check(cudaStreamSynchronize(stream.handle), "waiting for a stream");
   raise_faults(stream.device);
 }
@@ -62,7 +65,14 @@ bool copy(void* to, Device to_device, const void* from, Device from_device, size
   const cudaMemcpyKind kind = reads    ? cudaMemcpyDeviceToHost
                               : writes ? cudaMemcpyHostToDevice
                                        : cudaMemcpyDeviceToDevice;
+  const void* const host = reads ? to : from;
+  const bool is_host_pinned = (reads || writes) && non_blocking() && is_pinned(host);
+  TORCH_CHECK(
+      is_host_pinned || !(reads || writes) || !is_capturing(stream),
+      "CUDAGraph: a copy between the CPU and the device waits, which a capture cannot record; use pinned memory "
+      "and non_blocking=True, or copy before");
   check(cudaMemcpyAsync(to, from, nbytes, kind, stream.handle), "copying");
+  if (is_host_pinned) return use_pinned(host, stream), true;
   // Memory of the host may be used again when this returns. From pageable memory CUDA has a copy of its own by then.
   if (reads || writes) wait_for(stream);
   return true;

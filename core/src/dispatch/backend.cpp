@@ -2,6 +2,7 @@
 
 #include <atomic>
 
+#include "dispatch/non_blocking.h"
 #include "dispatch/work.h"
 #include "torch/core/error.h"
 
@@ -10,6 +11,7 @@ namespace torch {
 namespace {
 
 constinit std::atomic<const DeviceBackend*> backends[kDeviceTypes] = {};
+constinit thread_local bool may_go_on = false;
 
 // Why a device has no tensors or no kernel, and the way out.
 std::string remedy(Device device) {
@@ -38,6 +40,10 @@ const DeviceBackend& backend_of(std::string_view op, Device device) {
   if (const DeviceBackend* found = find_backend(device.type)) return *found;
   throw_error(ErrorKind::NotImplemented, message(op, ": no memory on device ", device, "; ", remedy(device)));
 }
+
+bool non_blocking() noexcept { return may_go_on; }
+NonBlocking::NonBlocking(bool set) noexcept : before_(may_go_on) { may_go_on = set; }
+NonBlocking::~NonBlocking() { may_go_on = before_; }
 
 Device full_device(Device device) {
   const DeviceBackend* backend = find_backend(device.type);

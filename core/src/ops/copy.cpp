@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "dispatch/non_blocking.h"
 #include "dispatch/register.h"
 #include "iterate/dense.h"
 #include "iterate/elementwise.h"
@@ -41,7 +42,7 @@ Tensor empty_in_format(const char* op, const Tensor& like, DType dtype, Device d
   return r;
 }
 
-Tensor copy_kernel(const Tensor& self, const Tensor& src, bool) {
+Tensor copy_kernel(const Tensor& self, const Tensor& src, bool non_blocking) {
   TORCH_CHECK(is_expandable_to(src.sizes(), self.sizes()), "copy_: source ", src.sizes(),
               " does not broadcast to self ", self.sizes());
   if (self.is_meta() || self == src) return self;
@@ -49,6 +50,7 @@ Tensor copy_kernel(const Tensor& self, const Tensor& src, bool) {
       !src.is_meta(),
       "copy_: a meta tensor has no values to copy; use torch.empty_like(t, device='cpu') for uninitialised memory");
   check_internal_overlap("copy_", self);
+  const NonBlocking leave(non_blocking);
   copy_into(self, check_overlap("copy_", self, src));
   return self;
 }

@@ -69,15 +69,45 @@ def test_memory_lives_as_long_as_a_view_and_is_then_given_out_again():
     assert other.is_pinned() and other.sum() == 0
 
 
-def test_a_copy_is_whole_although_the_pinned_tensor_changes_next():
+def test_a_copy_from_pinned_memory_goes_on_when_it_is_asked_to():
     _native.configure(lazy=True)
     x = torch.ones(1000).pin_memory()
+    waits = _native.counts()["waits"]
     y = x.to("cuda", non_blocking=True)
+    assert _native.counts()["waits"] == waits
+    x.zero_()  # too early, which is what the program said that it would not do
+    assert y.cpu().tolist() == [0.0] * 1000
+    z = x.fill_(3).cuda()  # without it, the copy is done
     x.zero_()
-    assert y.cpu().tolist() == [1.0] * 1000
-    x.copy_(y * 2, non_blocking=True)
+    assert z.cpu().tolist() == [3.0] * 1000
+
+
+def test_a_copy_to_pinned_memory_is_there_when_it_has_been_waited_for():
+    _native.configure(lazy=True)
+    x, y = torch.zeros(1000).pin_memory(), torch.ones(1000, device="cuda")
     cuda.synchronize()
-    assert x.is_pinned() and x.tolist() == [2.0] * 1000
+    waits = _native.counts()["waits"]
+    x.copy_(y * 2, non_blocking=True)
+    assert _native.counts()["waits"] == waits and x[0].item() != 2
+    done = cuda.current_stream().record_event()
+    done.synchronize()
+    assert x.tolist() == [2.0] * 1000
+    half = torch.zeros(1000, dtype=torch.float16).pin_memory()
+    half.copy_(y * 3, non_blocking=True)  # another dtype: what is copied is not pinned
+    assert half.tolist() == [3.0] * 1000
+
+
+def test_pinned_memory_is_not_given_out_while_a_copy_reads_it():
+    _native.configure(lazy=True)
+    _native.empty_pinned_cache()
+    x = torch.full((1000,), 5.0).pin_memory()
+    place, y = x.data_ptr(), x.to("cuda", non_blocking=True)
+    del x
+    gc.collect()
+    other = torch.zeros(1000).pin_memory()
+    assert other.data_ptr() != place and not _native.is_pinned(place)
+    assert y.cpu().tolist() == [5.0] * 1000
+    assert torch.zeros(1000).pin_memory().data_ptr() == place
 
 
 def test_gradients_go_through_a_pinned_copy():

@@ -2,6 +2,7 @@
 #include <cstring>
 #include <string>
 
+#include "dispatch/non_blocking.h"
 #include "python.h"
 #include "torch/core/ops/copy.h"
 
@@ -33,6 +34,12 @@ Tensor from_any(PyObject* data, std::optional<DType> dtype, std::optional<Device
   if (!PyList_Check(data) && !PyTuple_Check(data) && PyObject_HasAttrString(data, "__dlpack__")) {
     Object module(PyImport_ImportModule("torch._C"));
     Object t(module ? PyObject_CallMethod(module.get(), "from_dlpack", "O", data) : nullptr);
+    if (!t) throw PythonError();
+    return converted(borrow(t.get()), dtype, device, copy);
+  }
+  if (!PyList_Check(data) && !PyTuple_Check(data) && PyObject_HasAttrString(data, "__cuda_array_interface__")) {
+    Object module(PyImport_ImportModule("torch._cuda_array"));
+    Object t(module ? PyObject_CallMethod(module.get(), "tensor_over", "O", data) : nullptr);
     if (!t) throw PythonError();
     return converted(borrow(t.get()), dtype, device, copy);
   }
@@ -276,12 +283,20 @@ PyObject* legacy_function(PyObject*, PyObject* args) {
     return nullptr;
   return legacy_new(l, rest, named);
 }
+// Where torch.Tensor(...) makes tensors; torch.set_default_tensor_type() says it.
+Device legacy_device;
+PyObject* set_legacy_device(PyObject*, PyObject* device) {
+  if (!to_device(device, &legacy_device)) return nullptr;
+  Py_RETURN_NONE;
+}
 PyMethodDef legacy_functions[] = {
-    {"_legacy_new", legacy_function, METH_VARARGS, "The legacy constructor with a dtype."}, {}};
+    {"_legacy_new", legacy_function, METH_VARARGS, "The legacy constructor with a dtype."},
+    {"_set_legacy_device", set_legacy_device, METH_O, "Where torch.Tensor(...) makes tensors."},
+    {}};
 }  // namespace
 
 PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
-  return legacy_new({type, default_dtype(), false, {}}, args, kwargs);
+  return legacy_new({type, default_dtype(), false, legacy_device}, args, kwargs);
 }
 
 // t.to(dtype), t.to(device, dtype), t.to(other), each with non_blocking, copy and memory_format.
@@ -291,7 +306,7 @@ PyObject* to_conversion(PyObject* self, PyObject* const* args, Py_ssize_t count,
   std::optional<DType> dtype;
   std::optional<Device> device;
   std::optional<MemoryFormat> format;
-  bool copy = false;
+  bool copy = false, non_blocking = false;
   int flags = 0;  // positional bools: non_blocking, copy
   auto take = [&](PyObject* a) -> bool {
     if (a == Py_None) return true;
@@ -303,7 +318,7 @@ PyObject* to_conversion(PyObject* self, PyObject* const* args, Py_ssize_t count,
       dtype = impl_of(a)->dtype;
       device = impl_of(a)->device;
     } else if (PyBool_Check(a)) {
-      if (flags++) copy = a == Py_True;
+      (flags++ ? copy : non_blocking) = a == Py_True;
     } else if (is_memory_format(a)) {
       MemoryFormat f;
       if (!to_memory_format(a, &f)) return false;
@@ -326,13 +341,11 @@ PyObject* to_conversion(PyObject* self, PyObject* const* args, Py_ssize_t count,
   for (Py_ssize_t i = 0; kwnames && i < PyTuple_GET_SIZE(kwnames); ++i) {
     PyObject *name = PyTuple_GET_ITEM(kwnames, i), *value = args[count + i];
     auto is = [&](const char* s) { return PyUnicode_CompareWithASCIIString(name, s) == 0; };
-    if (is("copy")) {
+    if (is("copy") || is("non_blocking")) {
       int truth = PyObject_IsTrue(value);
       if (truth < 0) return nullptr;
-      copy = truth;
-    } else if (is("non_blocking"))
-      continue;
-    else if (is("dtype") || is("device") || is("other") || is("memory_format")) {
+      (is("copy") ? copy : non_blocking) = truth;
+    } else if (is("dtype") || is("device") || is("other") || is("memory_format")) {
       if (!take(value)) return nullptr;
     } else {
       return PyErr_Format(PyExc_TypeError, "to() got an unexpected keyword argument '%U'", name);
@@ -342,6 +355,7 @@ PyObject* to_conversion(PyObject* self, PyObject* const* args, Py_ssize_t count,
     bool formatted = format && *format != MemoryFormat::Preserve;
     if (!copy && !formatted && (!dtype || *dtype == t.dtype()) && (!device || *device == t.device()))
       return Py_NewRef(self);
+    const NonBlocking leave(non_blocking);
     Tensor r = converted(t, dtype, device, copy || !formatted);
     if (formatted) r = contiguous(r, *format);
     return wrap(std::move(r));

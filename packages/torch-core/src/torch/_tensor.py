@@ -220,7 +220,7 @@ def _type(self, dtype=None, non_blocking=False, **kwargs):
     """
     from ._compat.classes import class_name, target
 
-    return class_name(self) if dtype is None else self.to(*target(dtype))
+    return class_name(self) if dtype is None else self.to(*target(dtype), non_blocking=non_blocking)
 
 
 def _type_as(self, other):
@@ -248,7 +248,7 @@ def _cuda(self, device=None, non_blocking=False, memory_format=None):
     ...     x = torch.ones(2).cuda()
     """
     try:
-        return self.to("cuda" if device is None else device)
+        return self.to("cuda" if device is None else device, non_blocking=non_blocking)
     except NotImplementedError as error:
         raise NotImplementedError(str(error).replace("to:", "cuda:", 1)) from None
 
