@@ -52,7 +52,7 @@ def share_tensor_(tensor):
 def share_storage_(storage):
     """`share_tensor_` for a storage."""
     nbytes = len(storage)
-    if nbytes == 0 or storage.is_shared():
+    if nbytes == 0 or storage.is_shared() or storage.device.type == "cuda":  # which other processes reach as it is
         return storage
     if storage.device.type != "cpu":
         raise RuntimeError(

@@ -56,6 +56,8 @@ def reduce_tensor(tensor):
         kind, size = type(tensor), tensor.untyped_storage().nbytes()
         geometry = tuple(tensor.shape), tensor.stride(), tensor.storage_offset()
         return rebuild_meta_tensor, (kind, *geometry, tensor.dtype, size, tensor.requires_grad)
+    if tensor.device.type == "cuda":
+        return reduce_cuda_tensor(tensor)
     if tensor.device.type != "cpu":
         raise RuntimeError(f"a tensor on {tensor.device} cannot be sent to another process; send tensor.cpu()")
     kind, grad = type(tensor), tensor.requires_grad
@@ -69,6 +71,18 @@ def reduce_tensor(tensor):
     geometry = tensor.storage_offset(), tuple(tensor.shape), tensor.stride()
     attributes = (tensor._attributes or None) if kind is not torch.Tensor else None
     return rebuild_tensor, (kind, place, (tensor.dtype, *geometry, grad, attributes))
+
+
+def reduce_cuda_tensor(tensor):
+    """The call that makes a tensor over the same memory of a CUDA device in another process, which waits for the work that
+    this process has started on it. The memory stays this process's, which must live until the other one is done."""
+    from torch._cuda import sharing
+
+    kind, storage = type(tensor), tensor.untyped_storage()
+    geometry = tensor.storage_offset(), tuple(tensor.shape), tensor.stride()
+    attributes = (tensor._attributes or None) if kind is not torch.Tensor else None
+    metadata = tensor.dtype, *geometry, tensor.requires_grad, attributes
+    return rebuild_cuda_tensor, (kind, sharing.send(storage), metadata)
 
 
 def _warn_of_hooks(tensor) -> None:
@@ -179,6 +193,10 @@ def reduce_storage(storage):
     """
     if _messages.goes_by_value():
         return PickledStorage(storage).__reduce_ex__(4)
+    if storage.device.type == "cuda":
+        from torch._cuda import sharing
+
+        return rebuild_storage_cuda, (type(storage), sharing.send(storage))
     place = _share.send_storage(_share.share_storage_(storage))
     return rebuild_storage_filename, (type(storage), None, place, len(storage))
 
@@ -220,48 +238,30 @@ def _reduce_pickled_storage(pickled: PickledStorage):
     return reduce_storage(pickled.storage)
 
 
-def _no_cuda(what: str):
-    raise NotImplementedError(
-        f"{what} cannot be sent between processes: only memory of the CPU is shared; send x.cpu()"
-    )
+def rebuild_cuda_tensor(tensor_cls, place, metadata):
+    """The CUDA tensor of a message."""
+    from torch._cuda import sharing
+
+    return rebuild_tensor(tensor_cls, sharing.receive(place), metadata)
+
+
+def rebuild_storage_cuda(cls, place):
+    """The storage on a CUDA device of a message."""
+    from torch._cuda import sharing
+
+    return sharing.receive(place)
 
 
 def reduce_event(event):
-    """Events of CUDA streams are not sent.
-
-    >>> torch.multiprocessing.reductions.reduce_event(None)
-    Traceback (most recent call last):
-        ...
-    NotImplementedError: events of CUDA streams cannot be sent between processes: onl...
-    """
-    _no_cuda("events of CUDA streams")
+    """The call that opens a ``torch.cuda.Event``, made with ``interprocess=True``, in another process. The class registers it
+    when CUDA is first used."""
+    handle = event.ipc_handle()
+    return rebuild_event, (event.device, handle)
 
 
 def rebuild_event(device, handle):
-    """Events of CUDA streams are not sent.
-
-    >>> torch.multiprocessing.reductions.rebuild_event(0, None)
-    Traceback (most recent call last):
-        ...
-    NotImplementedError: events of CUDA streams cannot be sent between processes: onl...
-    """
-    _no_cuda("events of CUDA streams")
-
-
-def rebuild_storage_cuda(cls, device, handle, size, offset, view_size):
-    """Storages on a CUDA device are not sent.
-
-    >>> torch.multiprocessing.reductions.rebuild_storage_cuda()
-    Traceback (most recent call last):
-        ...
-    TypeError: rebuild_storage_cuda() missing 6 required positional argumen...
-    """
-    _no_cuda("storages on a CUDA device")
-
-
-def rebuild_cuda_tensor(*args, **kwargs):
-    """Tensors on a CUDA device are not sent."""
-    _no_cuda("tensors on a CUDA device")
+    """The event of a message."""
+    return torch.cuda.Event.from_ipc_handle(device, handle)
 
 
 def init_reductions() -> None:
