@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "storage/lending.h"
+#include "torch/core/backend.h"
 #include "torch/core/sparse.h"
 
 namespace torch {
@@ -51,7 +52,7 @@ struct Imported {
 }  // namespace
 
 Tensor tensor_over(void* data, IntArrayRef sizes, IntArrayRef strides, DType dtype, void (*deleter)(Storage*) noexcept,
-                   void* context) {
+                   void* context, Device device) {
   Extent e = extent_of(sizes, strides);
   char* first = static_cast<char*>(data) + e.low * item_size(dtype);
   StorageRef storage =
@@ -61,6 +62,8 @@ Tensor tensor_over(void* data, IntArrayRef sizes, IntArrayRef strides, DType dty
   std::memcpy(r->sizes(), sizes.data(), sizes.size() * sizeof(int64_t));
   std::memcpy(r->strides(), strides.data(), sizes.size() * sizeof(int64_t));
   r->dtype = dtype;
+  r->device = storage->device = full_device(device);
+  r->keys = Keys(backend_key(device.type) | dtype_key(dtype));
   r->storage = storage.release();
   r->byte_offset = -e.low * item_size(dtype);
   r->refresh_geometry();
@@ -68,16 +71,18 @@ Tensor tensor_over(void* data, IntArrayRef sizes, IntArrayRef strides, DType dty
 }
 
 DLManagedTensor* to_dlpack(const Tensor& t) {
-  TORCH_CHECK(t.device().type == DeviceType::CPU, "to_dlpack: only CPU tensors can be exported here, got one on ",
-              t.device());
+  const bool is_cuda = t.device().type == DeviceType::CUDA;
+  TORCH_CHECK(is_cuda || t.device().type == DeviceType::CPU,
+              "to_dlpack: only tensors of the CPU and of CUDA can be exported, got one on ", t.device());
   TORCH_CHECK_IMPLEMENTED(!is_any_sparse(t),
                           "to_dlpack: a sparse tensor cannot be exported; convert it with to_dense() first");
   TORCH_CHECK_IMPLEMENTED(!is_stored(t.dtype()), "to_dlpack: elements of ", t.dtype(),
                           " are not exported; send view(torch.uint8), or convert with .to(", wide_of(t.dtype()), ")");
   TORCH_CHECK(t.has_memory(), "to_dlpack: ", t, " stands for many examples (vmap) and has no memory of its own");
   auto* e = new Exported(t);
-  e->managed.dl_tensor = {
-      t.data(), {kDLCPU, 0}, int32_t(t.dim()), dlpack_type(t.dtype()), e->sizes.data(), e->strides.data(), 0};
+  const DLDevice place = is_cuda ? DLDevice{kDLCUDA, t.device().index} : DLDevice{kDLCPU, 0};
+  e->managed.dl_tensor = {t.data(),          place, int32_t(t.dim()), dlpack_type(t.dtype()), e->sizes.data(),
+                          e->strides.data(), 0};
   e->managed.manager_ctx = e;
   e->managed.deleter = [](DLManagedTensor* m) { delete static_cast<Exported*>(m->manager_ctx); };
   return &e->managed;
@@ -86,8 +91,12 @@ DLManagedTensor* to_dlpack(const Tensor& t) {
 Tensor from_dlpack(DLManagedTensor* managed, DlpackRelease around) {
   TORCH_CHECK_VALUE(managed, "from_dlpack: there is no tensor");
   const DLTensor& d = managed->dl_tensor;
-  TORCH_CHECK(d.device.device_type == kDLCPU, "from_dlpack: only CPU memory can be imported here, got device type ",
+  const bool is_cuda = d.device.device_type == kDLCUDA;
+  TORCH_CHECK(is_cuda || d.device.device_type == kDLCPU || d.device.device_type == kDLCUDAHost,
+              "from_dlpack: only memory of the CPU and of CUDA can be imported, got device type ",
               int(d.device.device_type));
+  const Device place = is_cuda ? Device(DeviceType::CUDA, d.device.device_id) : Device();
+  if (is_cuda) backend_of("from_dlpack", place);
   std::optional<DType> t = dtype_of_dlpack(d.dtype);
   TORCH_CHECK(t, "from_dlpack: no dtype for code ", int(d.dtype.code), " with ", int(d.dtype.bits), " bits and ",
               d.dtype.lanes, " lanes");
@@ -107,7 +116,7 @@ Tensor from_dlpack(DLManagedTensor* managed, DlpackRelease around) {
       in->managed->deleter(in->managed);
     delete in;
   };
-  return tensor_over(first, sizes, strides, *t, release, new Imported{managed, around});
+  return tensor_over(first, sizes, strides, *t, release, new Imported{managed, around}, place);
 }
 
 }  // namespace torch

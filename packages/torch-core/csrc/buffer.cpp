@@ -6,6 +6,7 @@
 #include "foreign.h"
 #include "python.h"
 #include "storage/lending.h"
+#include "torch/core/backend.h"
 #include "torch/core/dlpack.h"
 #include "torch/core/ops/copy.h"
 #include "torch/core/reads.h"
@@ -34,12 +35,13 @@ bool import_numpy() {
 }
 
 // Null when the tensor's memory can be handed out as it is, else the reason why not.
-const char* not_exportable(const Tensor& t) {
+const char* not_exportable(const Tensor& t, bool to_devices = false) {
   value_is_read(t, "memory that others see");
   if (is_any_sparse(t)) return "it is sparse; use .to_dense() first";
   if (is_hollow(t)) return "it is of a class that has no memory of its own";
   if (!lies_in_memory(t)) return "it stands for the examples of a vmap; take this out of the function that vmap maps";
-  if (t.device().type != DeviceType::CPU) return "it is not on the CPU; use .cpu() first";
+  if (t.device().type != DeviceType::CPU && !(to_devices && t.device().type == DeviceType::CUDA))
+    return "it is not on the CPU; use .cpu() first";
   if (t.requires_grad()) return "it requires grad; use .detach() first";
   return nullptr;
 }
@@ -246,33 +248,59 @@ PyObject* tensor_dlpack(PyObject* self, PyObject* args, PyObject* kwargs) {
                                    &device, &copy))
     return nullptr;
   Tensor t = unwrap(self);
-  if (const char* why = not_exportable(t))
+  if (const char* why = not_exportable(t, true))
     return PyErr_Format(PyExc_BufferError, "__dlpack__: this tensor cannot be exported: %s", why);
+  const bool is_cuda = t.device().type == DeviceType::CUDA;
+  bool to_cpu = false;
   if (device != Py_None) {
     long type, index;
     if (!PyArg_Parse(device, "(ll);__dlpack__: dl_device must be (type, index)", &type, &index)) return nullptr;
-    if (type != kDLCPU || index != 0)
-      return PyErr_Format(PyExc_BufferError, "__dlpack__: CPU tensors go to dl_device (%d, 0) only, not %R",
-                          int(kDLCPU), device);
+    to_cpu = is_cuda && type == kDLCPU && index == 0 && copy != Py_False;
+    if (!to_cpu && (type != (is_cuda ? kDLCUDA : kDLCPU) || index != (is_cuda ? t.device().index : 0)))
+      return PyErr_Format(PyExc_BufferError, "__dlpack__: a tensor of %s goes to dl_device (%d, %d) only, not %R",
+                          to_string(t.device()).c_str(), int(is_cuda ? kDLCUDA : kDLCPU),
+                          is_cuda ? int(t.device().index) : 0, device);
+  }
+  if (is_cuda && !to_cpu) {  // what the consumer starts in its stream comes after what computes this
+    Object streams(PyImport_ImportModule("torch._cuda.streams"));
+    Object ordered(streams ? PyObject_CallMethod(streams.get(), "hand_over", "iO", int(t.device().index), stream)
+                           : nullptr);
+    if (!ordered) return nullptr;
   }
   const int copies = PyObject_IsTrue(copy);
   if (copies < 0) return nullptr;
   TORCH_PY_TRY(nullptr, {
-    DLManagedTensor* managed = to_dlpack(copies ? clone(t) : t);
+    if (to_cpu) t = _to_copy(t, std::nullopt, Device());
+    DLManagedTensor* managed = to_dlpack(copies && !to_cpu ? clone(t) : t);
     PyObject* capsule = PyCapsule_New(managed, "dltensor", capsule_destructor);
     if (!capsule) managed->deleter(managed);
     return capsule;
   })
 }
 PyObject* tensor_dlpack_device(PyObject* self, PyObject*) {
-  if (impl_of(self)->device.type != DeviceType::CPU)
-    return PyErr_Format(PyExc_BufferError, "__dlpack_device__: only CPU tensors can be exported here");
-  return Py_BuildValue("(ii)", int(kDLCPU), 0);
+  const Device device = impl_of(self)->device;
+  if (device.type == DeviceType::CUDA) return Py_BuildValue("(ii)", int(kDLCUDA), int(device.index));
+  if (device.type == DeviceType::CPU) return Py_BuildValue("(ii)", int(kDLCPU), 0);
+  return PyErr_Format(PyExc_BufferError,
+                      "__dlpack_device__: only tensors of the CPU and of CUDA can be exported, not of %s",
+                      to_string(device).c_str());
 }
 void release_dlpack(DLManagedTensor* m) {
   if (!m->deleter) return;
   HoldGil gil;  // the producer may be Python code
   m->deleter(m);
+}
+// The stream that a producer of CUDA orders its work before; null, without an error, for other producers.
+Object stream_for(PyObject* object) {
+  Object place(PyObject_HasAttrString(object, "__dlpack_device__")
+                   ? PyObject_CallMethod(object, "__dlpack_device__", nullptr)
+                   : nullptr);
+  long type, index;
+  if (!place || !PyArg_Parse(place.get(), "(ll);__dlpack_device__ must give (type, index)", &type, &index) ||
+      type != kDLCUDA)
+    return Object();
+  Object streams(PyImport_ImportModule("torch._cuda.streams"));
+  return Object(streams ? PyObject_CallMethod(streams.get(), "to_take_over", "l", index) : nullptr);
 }
 // The producer's capsule. One of before the array API of 2023 does not know `copy`, and copies nothing.
 PyObject* capsule_of(PyObject* object, PyObject* copy) {
@@ -282,13 +310,17 @@ PyObject* capsule_of(PyObject* object, PyObject* copy) {
     PyErr_Clear();
     return PyErr_Format(PyExc_TypeError, "from_dlpack: %s has no __dlpack__ method", Py_TYPE(object)->tp_name);
   }
+  Object stream = stream_for(object), none(PyTuple_New(0)), words(PyDict_New());
+  if (PyErr_Occurred() || !none || !words) return nullptr;
+  if (stream && PyDict_SetItemString(words.get(), "stream", stream.get()) < 0) return nullptr;
   if (copy == Py_False) {
-    Object none(PyTuple_New(0)), words(Py_BuildValue("{s:O}", "copy", copy));
-    PyObject* capsule = none && words ? PyObject_Call(export_.get(), none.get(), words.get()) : nullptr;
+    Object all(PyDict_Copy(words.get()));
+    if (!all || PyDict_SetItemString(all.get(), "copy", copy) < 0) return nullptr;
+    PyObject* capsule = PyObject_Call(export_.get(), none.get(), all.get());
     if (capsule || !PyErr_ExceptionMatches(PyExc_TypeError)) return capsule;
     PyErr_Clear();
   }
-  return PyObject_CallNoArgs(export_.get());
+  return PyObject_Call(export_.get(), none.get(), words.get());
 }
 PyObject* from_dlpack(PyObject*, PyObject* args, PyObject* kwargs) {
   static const char* names[] = {"ext_tensor", "device", "copy", nullptr};
@@ -305,11 +337,6 @@ PyObject* from_dlpack(PyObject*, PyObject* args, PyObject* kwargs) {
     return PyErr_Format(PyExc_ValueError,
                         "from_dlpack: a capsule has been exported already: device= and copy= are for "
                         "objects with a __dlpack__ method");
-  if (wanted.type != DeviceType::CPU)
-    return PyErr_Format(PyExc_BufferError,
-                        "from_dlpack: memory is shared on the CPU only, not on device '%s'; use "
-                        "from_dlpack(...).to('%s')",
-                        to_string(wanted).c_str(), to_string(wanted).c_str());
   Object capsule(is_capsule ? Py_NewRef(object) : capsule_of(object, copy));
   if (!capsule) return nullptr;
   auto* m = static_cast<DLManagedTensor*>(PyCapsule_GetPointer(capsule.get(), "dltensor"));
@@ -322,6 +349,14 @@ PyObject* from_dlpack(PyObject*, PyObject* args, PyObject* kwargs) {
   TORCH_PY_TRY(nullptr, {
     Tensor t = torch::from_dlpack(m, release_dlpack);
     PyCapsule_SetName(capsule.get(), "used_dltensor");
+    if (device != Py_None && !(full_device(wanted) == t.device())) {
+      if (copy == Py_False)
+        return PyErr_Format(PyExc_BufferError,
+                            "from_dlpack: the memory is on device '%s' and cannot be shared with '%s'; use "
+                            "from_dlpack(...).to('%s')",
+                            to_string(t.device()).c_str(), to_string(wanted).c_str(), to_string(wanted).c_str());
+      return wrap(_to_copy(t, std::nullopt, wanted));
+    }
     return wrap(copies ? clone(t) : std::move(t));
   })
 }

@@ -12,6 +12,7 @@
 #include "python.h"
 #include "storage/copy_bytes.h"
 #include "storage/lending.h"
+#include "torch/core/backend.h"
 #include "torch/core/wrapper.h"
 
 namespace torch::python {
@@ -86,7 +87,10 @@ void storage_releasebuffer(PyObject* self, Py_buffer*) { give_back(storage_of(se
 Py_ssize_t storage_length(PyObject* self) { return Py_ssize_t(storage_of(self)->nbytes); }
 PyObject* storage_nbytes(PyObject* self, PyObject*) { return PyLong_FromSize_t(storage_of(self)->nbytes); }
 PyObject* storage_data_ptr(PyObject* self, PyObject*) { return PyLong_FromVoidPtr(storage_of(self)->data); }
-PyObject* storage_is_shared(PyObject* self, PyObject*) { return PyBool_FromLong(storage_of(self)->is_shared()); }
+PyObject* storage_is_shared(PyObject* self, PyObject*) {
+  const Storage* s = storage_of(self);
+  return PyBool_FromLong(s->is_shared() || s->device.type == DeviceType::CUDA);
+}
 PyObject* storage_use_count(PyObject* self, PyObject*) {
   return PyLong_FromUnsignedLong(storage_of(self)->use_count());
 }
@@ -289,7 +293,29 @@ PyObject* rebuild_tensor(PyObject* module, PyObject* args) {
   if (r && grad && !set_requires_grad(r, true)) Py_CLEAR(r);
   return r;
 }
+// _storage_over(address, nbytes, device, owner): foreign memory, of a device, that `owner` keeps.
+PyObject* storage_over(PyObject*, PyObject* args) {
+  unsigned long long address;
+  Py_ssize_t nbytes;
+  PyObject *place, *owner;
+  if (!PyArg_ParseTuple(args, "KnOO:_storage_over", &address, &nbytes, &place, &owner)) return nullptr;
+  Device device;
+  if (!to_device(place, &device)) return nullptr;
+  TORCH_PY_TRY(nullptr, {
+    TORCH_CHECK_VALUE(nbytes >= 0 && (address || !nbytes), "a storage of ", nbytes, " bytes at address ", address);
+    const auto let_go = [](Storage* s) noexcept {
+      HoldGil gil;
+      Py_DECREF(static_cast<PyObject*>(s->context));
+    };
+    const Device full = full_device(device);
+    StorageRef s =
+        StorageRef::steal(Storage::adopt(reinterpret_cast<void*>(address), size_t(nbytes), let_go, Py_NewRef(owner)));
+    s->device = full;
+    return wrap_storage(std::move(s));
+  })
+}
 PyMethodDef tensor_functions[] = {
+    {"_storage_over", storage_over, METH_VARARGS, "A storage over memory that another object keeps."},
     {"_rebuild_tensor", rebuild_tensor, METH_VARARGS, "A tensor over a storage, checked against its bounds."},
     {"_tensor_over", tensor_over, METH_VARARGS, "A tensor over a storage."},
     {}};
