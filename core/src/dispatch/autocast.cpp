@@ -1,5 +1,7 @@
 #include "torch/core/autocast.h"
 
+#include <algorithm>
+#include <string_view>
 #include <unordered_map>
 
 #include "torch/core/ops/copy.h"
@@ -41,6 +43,67 @@ void enable(State& s, unsigned devices) noexcept {
   s.enabled = devices;
   thread_keys.include = Keys(devices ? thread_keys.include | key(DispatchKey::Autocast)
                                      : thread_keys.include & ~key(DispatchKey::Autocast));
+}
+
+// What the half types of GPUs lose range or digits in, beyond the rows' own choice, which is the CPU's (PyTorch's lists
+// for CUDA): these compute in float32 there; the second ones in the widest dtype; and prelu in the lower precision.
+constexpr std::string_view kFullOnCuda[] = {"acos",
+                                            "asin",
+                                            "cosh",
+                                            "erfinv",
+                                            "exp",
+                                            "expm1",
+                                            "log",
+                                            "log10",
+                                            "log2",
+                                            "log1p",
+                                            "reciprocal",
+                                            "rsqrt",
+                                            "sinh",
+                                            "tan",
+                                            "pow",
+                                            "softplus",
+                                            "layer_norm",
+                                            "native_layer_norm",
+                                            "group_norm",
+                                            "nll_loss",
+                                            "cross_entropy",
+                                            "l1_loss",
+                                            "mse_loss",
+                                            "dist",
+                                            "logsumexp",
+                                            "prod",
+                                            "softmax",
+                                            "log_softmax",
+                                            "softmin",
+                                            "cumprod",
+                                            "cumsum",
+                                            "linalg_vector_norm",
+                                            "linalg_matrix_norm",
+                                            "sum",
+                                            "norm"};
+constexpr std::string_view kWidestOnCuda[] = {"addcdiv", "addcmul",   "atan2",       "bilinear", "cross", "dot",
+                                              "vdot",    "index_put", "scatter_add", "cat",      "stack"};
+constexpr std::string_view kAsGivenOnCuda[] = {"reflection_pad", "replication_pad", "trace", "polar",
+                                               "view_as_complex"};
+
+Cast cast_on_cuda(const Row& row) {
+  const std::string_view name = row.schema.op_name();
+  const auto is_among = [&](const auto& names) {
+    return std::find(std::begin(names), std::end(names), name) != std::end(names);
+  };
+  return is_among(kFullOnCuda)      ? Cast::Full
+         : is_among(kWidestOnCuda)  ? Cast::Widest
+         : is_among(kAsGivenOnCuda) ? Cast::None
+         : name == "prelu"          ? Cast::Low
+                                    : row.attr.cast;
+}
+Cast cast_of(const State& s, const Row& row) {
+  if (TORCH_LIKELY(!(s.enabled >> unsigned(DeviceType::CUDA) & 1))) return row.attr.cast;
+  thread_local std::unordered_map<const Row*, Cast> known;
+  const auto [at, is_new] = known.try_emplace(&row, Cast::None);
+  if (is_new) at->second = cast_on_cuda(row);
+  return at->second;
 }
 
 // --- one argument ---
@@ -88,16 +151,19 @@ void for_each_tensor(const Schema& s, const Value* v, F f) {
 
 // What the arguments are converted to, or nothing when they stay.
 std::optional<DType> target(const State& s, const Row& row, const Value* given) {
+  const Cast on_cuda = cast_of(s, row);
   std::optional<DType> to;
   bool is_sparse = false;
   for_each_tensor(row.schema, given, [&](const Tensor& t) {
     if (!t) return;
     is_sparse |= (t.keys() & (key(DispatchKey::Sparse) | key(DispatchKey::SparseCompressed))) != 0;
     if (!is_cast(s, t.get())) return;
-    if (row.attr.cast == Cast::Widest)
+    const Cast cast = t.device().type == DeviceType::CUDA ? on_cuda : row.attr.cast;
+    if (cast == Cast::None) return;
+    if (cast == Cast::Widest)
       to = to ? promote_types(*to, t.dtype()) : t.dtype();
     else
-      to = row.attr.cast == Cast::Full ? DType::Float32 : s.dtypes[unsigned(t.device().type)];
+      to = cast == Cast::Full ? DType::Float32 : s.dtypes[unsigned(t.device().type)];
   });
   return is_sparse ? std::nullopt : to;
 }
@@ -105,7 +171,8 @@ std::optional<DType> target(const State& s, const Row& row, const Value* given) 
 void layer(const Row& row, const Value* given, Result& result) {
   State& s = own_state();
   const Schema& schema = row.schema;
-  const auto to = row.attr.cast == Cast::None ? std::nullopt : target(s, row, given);
+  const bool stays = row.attr.cast == Cast::None && cast_of(s, row) == Cast::None;
+  const auto to = stays ? std::nullopt : target(s, row, given);
   if (!to) {
     Readmit inner(DispatchKey::Autocast);
     return row.invoke(given, result, keys_below(DispatchKey::Autocast));

@@ -119,10 +119,13 @@ void ask_python_for_interrupt() {
   if (PyErr_CheckSignals() < 0) throw PythonError();
 }
 
-PyObject* casts_function(PyObject*, PyObject*) { return PyBool_FromLong(autocast::is_enabled(DeviceType::CPU)); }
+PyObject* casts_function(PyObject*, PyObject*) {
+  return PyLong_FromLong(autocast::is_enabled(DeviceType::CPU) + 2 * autocast::is_enabled(DeviceType::CUDA));
+}
 
 PyMethodDef functions[] = {
-    {"_casts", casts_function, METH_NOARGS, "_casts()\n--\n\nWhether autocast is on for the CPU, on this thread."},
+    {"_casts", casts_function, METH_NOARGS,
+     "_casts()\n--\n\nWhere autocast is on, on this thread: 1 for the CPU and 2 for CUDA."},
     {"_swap", swap_function, METH_VARARGS, "_swap(a, b)\n--\n\nThe contents of two tensors change places."},
     {"_counted_region", torch_counted_region, METH_O, "Calls a function; what callgrind counts."},
     {"_handle", handle_function, METH_O,

@@ -3,6 +3,7 @@
 
 #include "dispatch/work.h"
 #include "ops/index/index.h"
+#include "torch/core/ops/copy.h"
 #include "torch/core/ops/index.h"
 #include "torch/core/ops/pointwise.h"
 #include "torch/core/ops/view.h"
@@ -34,8 +35,10 @@ Plan plan(const Tensor& self, TensorList given) {
     TORCH_CHECK(t.device() == self.device() || t.device().type == DeviceType::CPU,
                 "indices should be either on cpu or on the same device as the indexed tensor (", self.device(),
                 "), got ", t.device());
+    const bool moves = !(t.device() == self.device()) && !self.is_meta();  // places may be given by the CPU
+    const auto there = [&](const Tensor& at) { return moves ? _to_copy(at, std::nullopt, self.device()) : at; };
     if (!is_mask(t)) {
-      indices.push_back(t);
+      indices.push_back(there(t));
       continue;
     }
     for (int64_t d = 0; d < t.dim(); ++d) {
@@ -44,7 +47,7 @@ Plan plan(const Tensor& self, TensorList given) {
                         " at index ", d, " does not match the shape of the indexed tensor ", Bracketed{self.sizes()},
                         " at index ", at);
     }
-    for (Tensor& p : mask_positions(t)) indices.push_back(std::move(p));
+    for (const Tensor& p : mask_positions(t)) indices.push_back(there(p));
   }
   TORCH_CHECK_INDEX(int64_t(indices.size()) <= self.dim(), "too many indices for tensor of dimension ", self.dim(),
                     " (got ", indices.size(), ")");

@@ -42,10 +42,22 @@ def deepcopy_storage(storage, memo):
     copied = memo.get(id(storage))
     if copied is None:
         copied = memo[id(storage)] = _C.UntypedStorage(storage.nbytes(), device=storage.device)
-        if storage.device.type != "meta":
+        if storage.device.type == "cpu":
             memoryview(copied)[:] = memoryview(storage)
+        elif storage.device.type != "meta":
+            bytes_of(copied).copy_(bytes_of(storage))
         memo.setdefault(id(memo), []).append(storage)  # keeps the id taken while the copy runs
     return copied
+
+
+def bytes_of(storage):
+    """The tensor of a storage's bytes, on whatever device."""
+    return _C._tensor_over(storage, _C.uint8, 0, (storage.nbytes(),), (1,))
+
+
+def restore_on(device, storage):
+    """The storage of a device that a pickle holds as one of the CPU."""
+    return bytes_of(storage).to(device).untyped_storage()
 
 
 def copy(tensor):
@@ -117,6 +129,9 @@ class PickledStorage:
 
     def __reduce_ex__(self, protocol):
         expect_blocks(self.storage.nbytes())
+        device = self.storage.device
+        if device.type not in ("cpu", "meta"):
+            return restore_on, (str(device), PickledStorage(bytes_of(self.storage).cpu().untyped_storage()))
         if protocol >= 5:
             from pickle import PickleBuffer  # here, for the sake of `import torch.nn`
 

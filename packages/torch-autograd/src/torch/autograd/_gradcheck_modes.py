@@ -77,14 +77,14 @@ def _is_differentiable(t):
 def _random(shape, like):
     generator = torch.Generator()
     generator.manual_seed(0)
-    return torch.randn(shape, dtype=like.dtype, generator=generator)
+    return torch.randn(shape, dtype=like.dtype, generator=generator).to(like.device)
 
 
 def _units(t):
     """A tangent for each element, and for each direction that it has."""
     for index in product(*(range(s) for s in t.shape)):
         for direction in _directions(t):
-            unit = torch.zeros(t.shape, dtype=t.dtype)
+            unit = torch.zeros(t.shape, dtype=t.dtype, device=t.device)
             unit[index] = direction
             yield unit
 

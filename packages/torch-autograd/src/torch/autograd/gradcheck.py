@@ -304,7 +304,9 @@ def _numerical(func, inputs, which, eps):
         columns = at_rest.numel() * (2 if at_rest.is_complex() else 1)
         shape = (t.numel(), len(_directions(t)), at_rest.numel())
         result.append(
-            _real_parts(torch.stack(rows).reshape(shape)) if rows else torch.zeros(0, columns, dtype=torch.float64)
+            _real_parts(torch.stack(rows).reshape(shape))
+            if rows
+            else torch.zeros(0, columns, dtype=torch.float64, device=t.device)
         )
     return result
 
@@ -322,7 +324,7 @@ def _analytical(func, inputs, which):
     columns = []
     for i in range(output.numel()):
         for direction in _directions(output):
-            seed = torch.zeros(output.numel(), dtype=output.dtype)
+            seed = torch.zeros(output.numel(), dtype=output.dtype, device=output.device)
             seed[i] = direction
             grads = torch.autograd.grad(
                 output, wanted, seed.reshape(output.shape), retain_graph=True, allow_unused=True
@@ -331,7 +333,8 @@ def _analytical(func, inputs, which):
     found = []
     for k, t in enumerate(wanted):
         rows = t.numel() * len(_directions(t))
-        found.append(torch.stack([c[k] for c in columns], -1) if columns else torch.zeros(rows, 0, dtype=torch.float64))
+        empty = torch.zeros(rows, 0, dtype=torch.float64, device=t.device)
+        found.append(torch.stack([c[k] for c in columns], -1) if columns else empty)
     found = iter(found)
     return [next(found) if _wanted(t) else None for t in inputs]
 

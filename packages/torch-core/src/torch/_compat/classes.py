@@ -120,15 +120,34 @@ def target(kind):
     raise ValueError(f"type: invalid type: {kind!r}; expected a torch.dtype or a name such as 'torch.FloatTensor'")
 
 
+_device = "cpu"  # that set_default_tensor_type chose
+
+
 def set_default_tensor_type(t):
-    """Set the default dtype by a legacy class such as torch.DoubleTensor or its name.
+    """Set the default dtype by a legacy class such as torch.DoubleTensor or its name, and with a class of CUDA the device
+    that tensors are made on.
 
     >>> torch.set_default_tensor_type("torch.DoubleTensor")
     >>> torch.ones(1).dtype
     torch.float64
     >>> torch.set_default_tensor_type(torch.FloatTensor)
     """
-    _C.set_default_dtype(target(t)[-1])
+    global _device
+    *place, dtype = target(t)
+    device = place[0] if place else "cpu"
+    if not (dtype.is_floating_point or dtype.is_complex):
+        raise TypeError(
+            f"set_default_tensor_type: only floating-point types are supported as the default type, got {t!r}"
+        )
+    if device == "cuda":
+        from ..cuda._absent import need_device
+
+        need_device(f"set_default_tensor_type({t!r})")
+    _C.set_default_dtype(dtype)
+    if device != _device:
+        _C._set_default_device(None if device == "cpu" else _C.device(device))
+        _C._set_legacy_device(device)
+        _device = device
 
 
 def __getattr__(name):

@@ -1,34 +1,41 @@
 """How functions composed of operators behave under ``torch.autocast``: as an operator whose row says ``casts``."""
 
+import contextlib
 import functools
 
 from .. import _C
+
+_DEVICES = {1: ("cpu",), 2: ("cuda",), 3: ("cpu", "cuda")}  # by _C._casts()
 
 
 def _in(function, dtype_of):
     @functools.wraps(function)
     def cast(*args, **kwargs):
-        if not _C._casts():
+        where = _C._casts()
+        if not where:
             return function(*args, **kwargs)
         from ..amp.autocast_mode import _cast, autocast
 
-        dtype = dtype_of()
-        with autocast("cpu", enabled=False):
-            return function(*_cast(args, "cpu", dtype), **_cast(kwargs, "cpu", dtype))
+        with contextlib.ExitStack() as off:
+            for device in _DEVICES[where]:
+                dtype = dtype_of(device)
+                args, kwargs = _cast(args, device, dtype), _cast(kwargs, device, dtype)
+                off.enter_context(autocast(device, enabled=False))
+            return function(*args, **kwargs)
 
     return cast
 
 
 def in_float32(function):
     """``function``, computing in float32 under ``torch.autocast``, whatever the operators in it are."""
-    return _in(function, lambda: _C.float32)
+    return _in(function, lambda device: _C.float32)
 
 
-def lower_precision():
-    """The dtype of products under ``torch.autocast`` on the CPU."""
+def lower_precision(device="cpu"):
+    """The dtype of products under ``torch.autocast`` on a device."""
     from ..amp.autocast_mode import get_autocast_dtype
 
-    return get_autocast_dtype("cpu")
+    return get_autocast_dtype(device)
 
 
 def in_lower_precision(function):

@@ -92,7 +92,7 @@ class GradScaler:
         if state is not None:
             when = "after step()" if state["stepped"] else "again"
             raise RuntimeError(f"unscale_() was called {when} on this optimizer since the last update()")
-        finite = []  # waited for when all are asked
+        finite = {}  # by device: whether each gradient is
         for group in optimizer.param_groups:
             for parameter in group["params"]:
                 if parameter.grad is None:
@@ -102,8 +102,12 @@ class GradScaler:
                         "unscale_: gradients of torch.float16 cannot be unscaled; keep parameters in float32"
                     )
                 grad = parameter.grad.detach().mul_(1 / self._scale)
-                finite.append(grad.isfinite().all())
-        self._optimizers[id(optimizer)] = {"finite": all(map(bool, finite)), "stepped": False}
+                finite.setdefault(grad.device, []).append(grad.isfinite().all())
+        # One number for each device, and of several devices one for all: reading it waits for the backward pass.
+        flags = [_C._operator("stack")(each).all() for each in finite.values()]
+        if len(flags) > 1:
+            flags = [_C._operator("stack")([flag.to(flags[0].device) for flag in flags]).all()]
+        self._optimizers[id(optimizer)] = {"finite": bool(flags[0]) if flags else True, "stepped": False}
 
     def step(self, optimizer: Optimizer, *args: Any, **kwargs: Any) -> float | None:
         """``optimizer.step()`` on unscaled gradients, where all are finite; its result, or None."""
