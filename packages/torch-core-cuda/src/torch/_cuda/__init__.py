@@ -56,18 +56,26 @@ def reason() -> str:
     return f"CUDA cannot be used: {_native.why_unavailable()}"
 
 
+def error_string(code: int) -> str:
+    """What a code of CUDA's runtime means."""
+    return _native.error_string(code)
+
+
 def take_over(module) -> None:
     """Put what works on a device in the place of the faces of ``torch.cuda``."""
     if not is_available():
         return
-    from . import devices, memory, random, streams
+    from . import cudart, devices, graphed, graphs, memory, nvml, nvrtc, pools, random, streams
 
-    for part in (devices, memory, random, streams):
-        face = sys.modules.get(f"torch.cuda.{part.__name__.rpartition('.')[2]}")
+    faces = {graphed: "graphs", pools: "memory"}
+    for part in (devices, streams, memory, pools, random, graphs, graphed, nvml, nvrtc, cudart):
+        face = sys.modules.get(f"torch.cuda.{faces.get(part, part.__name__.rpartition('.')[2])}")
         for name in part.__all__:
             value = getattr(part, name)
             setattr(module, name, value)
             if face is not None:
                 setattr(face, name, value)
+    for name in ("_dump_snapshot", "_record_memory_history", "_snapshot"):
+        setattr(sys.modules["torch.cuda.memory"], name, getattr(pools, name))
     version = sys.modules["torch"].version
     version.cuda = "{}.{}".format(*divmod(_native.versions()[1] // 10, 100))

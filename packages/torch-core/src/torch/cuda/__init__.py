@@ -8,7 +8,7 @@ Questions are answered, what only tidies up does nothing, and what needs a devic
 
 from .._C import OutOfMemoryError, Tensor
 from ._absent import REASON, Unavailable, functions, plugin
-from .graphs import CUDAGraph, graph, is_current_stream_capturing
+from .graphs import CUDAGraph, graph, graph_pool_handle, is_current_stream_capturing, make_graphed_callables
 from .memory import *  # noqa: F403
 from .random import get_rng_state_all, manual_seed, manual_seed_all, seed_all, set_rng_state_all
 from .streams import Event, EventHandle, ExternalStream, Stream
@@ -18,11 +18,16 @@ has_half = has_magma = _initialized = False
 
 
 class CudaError(RuntimeError):
-    """A call of the CUDA runtime failed.
+    """A call of the CUDA runtime failed; of a code it says what that means.
 
     >>> issubclass(torch.cuda.CudaError, RuntimeError)
     True
     """
+
+    def __init__(self, code):
+        if isinstance(code, int) and plugin is not None:
+            code = f"{plugin.error_string(code)} ({code})"
+        super().__init__(code)
 
 
 AcceleratorError = CudaError
@@ -172,9 +177,9 @@ functions(
         "current_stream",
     ),
     *("default_stream", "get_device_capability", "get_device_name", "get_device_properties", "get_rng_state"),
-    *("get_stream_from_external", "get_sync_debug_mode", "graph_pool_handle", "init", "initial_seed", "ipc_collect"),
+    *("get_stream_from_external", "get_sync_debug_mode", "init", "initial_seed", "ipc_collect"),
     *(
-        "make_graphed_callables",
+        "device_memory_used",
         "memory_usage",
         "power_draw",
         "seed",
@@ -211,6 +216,7 @@ def __getattr__(name):
 
 __all__ = [
     "CUDAGraph", "CudaError", "Event", "EventHandle", "ExternalStream", "OutOfMemoryError", "Stream", "StreamContext", "device",
-    "device_count", "device_of", "get_rng_state_all", "graph", "is_available", "is_bf16_supported", "is_current_stream_capturing",
-    "is_initialized", "manual_seed", "manual_seed_all", "seed_all", "set_device", "set_rng_state_all", "set_stream", "stream",
+    "device_count", "device_of", "get_rng_state_all", "graph", "graph_pool_handle", "is_available", "is_bf16_supported",
+    "is_current_stream_capturing", "is_initialized", "make_graphed_callables", "manual_seed", "manual_seed_all", "seed_all",
+    "set_device", "set_rng_state_all", "set_stream", "stream",
 ]  # fmt: skip

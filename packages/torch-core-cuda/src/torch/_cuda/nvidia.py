@@ -1,0 +1,45 @@
+"""NVIDIA's libraries, opened when they are first needed: from its wheels, or where the system has them."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import importlib.util
+import os
+from pathlib import Path
+
+#: The file, and the wheel that brings it; None: the driver does. A file named in the environment takes its place.
+LIBRARIES = {
+    "cublasLt": ("libcublasLt.so.13", "nvidia-cublas"),
+    "cudnn": ("libcudnn.so.9", "nvidia-cudnn-cu13"),
+    "cufft": ("libcufft.so.12", "nvidia-cufft"),
+    "cusolver": ("libcusolver.so.12", "nvidia-cusolver"),
+    "cusparse": ("libcusparse.so.12", "nvidia-cusparse"),
+    "nvrtc": ("libnvrtc.so.13", "nvidia-cuda-nvrtc"),
+    "nvml": ("libnvidia-ml.so.1", None),
+    "driver": ("libcuda.so.1", None),
+}
+
+
+def candidates(name: str) -> list[str]:
+    """Where a library may lie, the likeliest first."""
+    file, _ = LIBRARIES[name]
+    if given := os.environ.get(f"TORCH_{name.upper()}_LIBRARY"):
+        return [given]
+    wheels = importlib.util.find_spec("nvidia")
+    places = wheels.submodule_search_locations if wheels else ()
+    return [*(str(p) for place in places for p in sorted(Path(place).glob(f"*/lib/{file}"))), file]
+
+
+@functools.cache
+def open_library(name: str, what: str) -> ctypes.CDLL:
+    """The library. RuntimeError says what asks for it, what is missing, and what to install."""
+    file, wheel = LIBRARIES[name]
+    reasons = []
+    for path in candidates(name):
+        try:
+            return ctypes.CDLL(path)
+        except OSError as error:
+            reasons.append(str(error))
+    remedy = f"pip install {wheel}" if wheel else "it comes with NVIDIA's driver"
+    raise RuntimeError(f"{what} needs {file}, which cannot be opened ({reasons[0]}); {remedy}")
