@@ -1,6 +1,7 @@
 """What extensions are built with: arguments, compilers, paths, setuptools."""
 
 import os
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -53,16 +54,69 @@ def test_arguments_that_cannot_be_are_refused(tmp_path):
         load_inline("x", "", functions=5)
     with pytest.raises(ValueError, match="must be an identifier.*None"):
         load(None, "x.cpp")
+    with pytest.raises(FileNotFoundError, match="no source file"):
+        load("x", "kernel.cu")
+
+
+def test_without_nvcc_sources_of_cuda_say_how_to_get_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(cpp_extension.cuda, "find_home", lambda: None)
+    (tmp_path / "kernel.cu").write_text("__global__ void f() {}")
     for refused in (
-        lambda: load("x", "kernel.cu"),
-        lambda: load("x", "a.cpp", with_cuda=True),
-        lambda: load_inline("x", "", cuda_sources="__global__ void f() {}"),
+        lambda: load("x", tmp_path / "kernel.cu", build_directory=tmp_path),
+        lambda: load_inline("x", "", cuda_sources="__global__ void f() {}", build_directory=tmp_path),
         lambda: cpp_extension.CUDAExtension("x", ["a.cu"]),
         lambda: cpp_extension.include_paths("cuda"),
         lambda: cpp_extension.library_paths(True),
     ):
-        with pytest.raises(NotImplementedError, match="torch-core-cuda"):
+        with pytest.raises(RuntimeError, match="pip install nvidia-cuda-nvcc"):
             refused()
+    monkeypatch.undo()
+    monkeypatch.setenv("CUDA_HOME", str(tmp_path))
+    with pytest.raises(RuntimeError, match="there is no bin/nvcc in it"):
+        load("x", tmp_path / "kernel.cu", build_directory=tmp_path)
+
+
+def test_architectures_are_flags_of_nvcc(monkeypatch):
+    assert cpp_extension.cuda.architectures("8.0;9.0+PTX") == [
+        "-gencode=arch=compute_80,code=sm_80",
+        "-gencode=arch=compute_90,code=sm_90",
+        "-gencode=arch=compute_90,code=compute_90",
+    ]
+    monkeypatch.setenv("TORCH_CUDA_ARCH_LIST", "Hopper 9.0a")
+    assert cpp_extension.cuda.architectures()[-1] == "-gencode=arch=compute_90a,code=sm_90a"
+    with pytest.raises(ValueError, match="'sm_90' is no architecture"):
+        cpp_extension.cuda.architectures("sm_90")
+
+
+CUDA = """
+__global__ void scale_all(const float* x, float* y, float by, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = x[i] * by;
+}
+torch::Tensor scaled(torch::Tensor x, double by) {
+  const c10::cuda::OptionalCUDAGuard guard(at::cuda::device_of(x));
+  torch::Tensor y = torch::empty_like(x);
+  const int n = int(x.numel());
+  scale_all<<<(n + 255) / 256, 256, 0, at::cuda::getCurrentCUDAStream()>>>(x.data_ptr<float>(), y.data_ptr<float>(), by, n);
+  C10_CUDA_KERNEL_LAUNCH_CHECK();
+  return y;
+}
+"""
+
+
+@pytest.mark.skipif(shutil.which("nvcc") is None, reason="there is no nvcc")
+def test_nvcc_compiles_sources_of_cuda(tmp_path, monkeypatch):
+    monkeypatch.setenv("TORCH_CUDA_ARCH_LIST", "9.0")
+    module = load_inline(
+        "with_cuda",
+        "torch::Tensor scaled(torch::Tensor x, double by);",
+        CUDA,
+        functions="scaled",
+        build_directory=tmp_path,
+    )
+    if not torch.cuda.is_available():
+        with pytest.raises(RuntimeError, match="CUDA"):
+            module.scaled(torch.ones(3), 2.0)
 
 
 def test_an_unfit_compiler_is_told(tmp_path, monkeypatch):

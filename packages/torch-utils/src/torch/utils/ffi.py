@@ -77,7 +77,10 @@ def create_extension(
     from .cpp_extension import toolchain
 
     if with_cuda:
-        raise toolchain.cuda_is_missing("create_extension")
+        raise NotImplementedError(
+            "create_extension: with_cuda=True is for functions over THCTensor of 2017, which do not exist here; "
+            "torch.utils.cpp_extension.load takes sources of CUDA"
+        )
     if not all(part.isidentifier() for part in name.split(".")):
         raise ValueError(f"create_extension: name must be a dotted module name, got {name!r}")
     base = Path(relative_to).resolve()

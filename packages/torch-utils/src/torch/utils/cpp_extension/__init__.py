@@ -6,6 +6,7 @@ project built with hatch does the same.
 
 from torch import _seams
 
+from . import cuda
 from ._compile import BuildError
 from .jit import load, load_inline, remove_extension_h_precompiler_headers
 from .toolchain import (
@@ -24,8 +25,6 @@ from .toolchain import (
 
 _PACKAGING = ("BuildExtension", "CppExtension", "CUDAExtension", "SyclExtension")
 
-# Setups of extensions ask for it before they add their CUDA sources, which wait for torch-core-cuda.
-CUDA_HOME = None
 ROCM_HOME = None
 
 __all__ = [
@@ -51,5 +50,7 @@ __all__ = [
     "verify_ninja_availability",
 ]
 
-# These need setuptools, the rest does not.
-__getattr__, __dir__ = _seams.later(globals(), names=dict.fromkeys(_PACKAGING, "packaging"))
+# These need setuptools, the rest does not; and nvcc is looked for when a setup asks before it adds its CUDA sources.
+__getattr__, __dir__ = _seams.later(
+    globals(), names=dict.fromkeys(_PACKAGING, "packaging") | {"CUDA_HOME": "cuda_home"}
+)

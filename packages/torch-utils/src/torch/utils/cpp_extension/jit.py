@@ -15,7 +15,7 @@ from pathlib import Path
 import torch
 from torch._seams import pull_registered as pull
 
-from . import toolchain
+from . import cuda, toolchain
 from ._compile import Folder, digest, locked
 
 TYPE_CHECKING = False
@@ -42,11 +42,13 @@ def load(
     is_standalone: bool = False,
     keep_intermediates: bool = True,
 ) -> Any:
-    """Compile C++ (and C) files and import the result; compiled before from the same text, it is loaded at once.
+    """Compile C++, C and CUDA files and import the result; compiled before from the same text, it is loaded at once.
 
     Args:
         name: of the module; `PYBIND11_MODULE(TORCH_EXTENSION_NAME, m)` takes it
-        sources: one file or several
+        sources: one file or several; those that end in .cu are compiled by nvcc, for the devices of this machine or those
+            that ``$TORCH_CUDA_ARCH_LIST`` names
+        with_cuda: also C++ files may include CUDA's headers (by default where there is a .cu)
         build_directory: where results are kept (default: ``$TORCH_EXTENSIONS_DIR`` or ~/.cache/torch_extensions)
         verbose: print commands and what the compiler says
         is_python_module: False loads the library without importing it and returns its path
@@ -62,8 +64,8 @@ def load(
     FileNotFoundError: load: no source file ...
     """
     sources = _texts("load: sources", sources, (str, os.PathLike))
-    if with_cuda or any(str(s).endswith((".cu", ".cuh")) for s in sources):
-        raise toolchain.cuda_is_missing("load")
+    if with_cuda is None:
+        with_cuda = any(str(s).endswith(cuda.ENDINGS) for s in sources)
     if with_sycl or any(str(s).endswith(".sycl") for s in sources):
         raise NotImplementedError("load: SYCL sources are not supported; C++ sources run on the CPU")
     if not (isinstance(name, str) and name.isidentifier()):
@@ -77,8 +79,9 @@ def load(
     folder = Path(build_directory) if build_directory else _folder(name)
     with locked(folder, verbose):
         built = _build(
-            folder.resolve(), name, paths, extra_cflags, extra_ldflags, extra_include_paths, verbose, is_standalone
-        )
+            folder.resolve(), name, paths, extra_cflags, extra_ldflags, extra_include_paths, verbose, is_standalone,
+            _words("load: extra_cuda_cflags", extra_cuda_cflags) if with_cuda else None,
+        )  # fmt: skip
         if not keep_intermediates:
             shutil.rmtree(folder / "objects")
     if is_standalone:
@@ -113,10 +116,12 @@ def load_inline(
     use_pch: bool = False,
     no_implicit_headers: bool = False,
 ) -> Any:
-    """As `load`, from C++ in strings. ``#include <torch/extension.h>`` and the binding of `functions` are added.
+    """As `load`, from C++ and CUDA in strings. ``#include <torch/extension.h>`` and the binding of `functions`, which the
+    C++ declares, are added.
 
     Args:
         cpp_sources: one text or several, compiled as one file; errors count lines within each
+        cuda_sources: the same of CUDA, after headers of CUDA and of the current stream
         functions: the names to bind; a dict gives each its docstring
         with_pytorch_error_handling: errors of the core become the Python errors of their kind in any case
         use_pch: without effect: a precompiled torch/extension.h has 160 MB and saves a quarter of 6 seconds
@@ -128,32 +133,41 @@ def load_inline(
         >>> module.twice(torch.ones(2))
         tensor([2., 2.])
     """
-    if cuda_sources or with_cuda:
-        raise toolchain.cuda_is_missing("load_inline")
     if sycl_sources or with_sycl:
         raise NotImplementedError("load_inline: SYCL sources are not supported; C++ sources run on the CPU")
     if not (isinstance(name, str) and name.isidentifier()):
         raise ValueError(f"load_inline: name must be an identifier, as C++ and Python have it; got {name!r}")
-    texts = _texts("load_inline: cpp_sources", cpp_sources, str)
-    pieces = [] if no_implicit_headers else ["#include <torch/extension.h>"]
-    for i, text in enumerate(texts):
-        place = f"{name}: cpp_sources" + (f"[{i}]" if len(texts) > 1 else "")
-        pieces.append(f'#line 1 "{place}"\n{text}')
+    whole = _joined(name, "cpp_sources", cpp_sources, [] if no_implicit_headers else ["torch/extension.h"])
     if functions is not None:
-        pieces.append(_binding(functions))
-    whole = "\n".join(pieces) + "\n"
+        whole += _binding(functions) + "\n"
+    written = [(whole, ".cpp")]
+    if cuda_sources:
+        includes = [] if no_implicit_headers else ["torch/extension.h", "cuda_runtime.h", "c10/cuda/CUDAStream.h"]
+        written.append((_joined(name, "cuda_sources", cuda_sources, includes), ".cu"))
     folder = Path(build_directory) if build_directory else _folder(name)
-    source = folder / "sources" / f"{digest(whole)}.cpp"
+    sources = []
     with locked(folder):
-        if not source.exists():
-            source.parent.mkdir(exist_ok=True)
-            half = source.with_suffix(".half")
-            half.write_text(whole)
-            os.replace(half, source)
+        for text, ending in written:
+            source = folder / "sources" / f"{digest(text)}{ending}"
+            sources.append(source)
+            if not source.exists():
+                source.parent.mkdir(exist_ok=True)
+                half = source.with_suffix(".half")
+                half.write_text(text)
+                os.replace(half, source)
     return load(
-        name, source, extra_cflags, None, None, extra_ldflags, extra_include_paths, folder, verbose, None, None, is_python_module,
-        keep_intermediates=keep_intermediates,
+        name, sources, extra_cflags, extra_cuda_cflags, None, extra_ldflags, extra_include_paths, folder, verbose, with_cuda, None,
+        is_python_module, keep_intermediates=keep_intermediates,
     )  # fmt: skip
+
+
+def _joined(name: str, argument: str, sources, includes: list[str]) -> str:
+    texts = _texts(f"load_inline: {argument}", sources, str)
+    pieces = [f"#include <{header}>" for header in includes]
+    for i, text in enumerate(texts):
+        place = f"{name}: {argument}" + (f"[{i}]" if len(texts) > 1 else "")
+        pieces.append(f'#line 1 "{place}"\n{text}')
+    return "\n".join(pieces) + "\n"
 
 
 def _binding(functions) -> str:
@@ -221,7 +235,8 @@ def _identity(compiler: str) -> str:
     return "\n".join([toolchain.identity(compiler)[1], pybind11.__version__, sys.version, *stamps])
 
 
-def _build(folder: Path, name: str, sources, cflags, ldflags, include, verbose, standalone) -> Path:
+def _build(folder: Path, name: str, sources, cflags, ldflags, include, verbose, standalone, cuda_cflags) -> Path:
+    with_cuda = cuda_cflags is not None
     compiler = toolchain.get_cxx_compiler()
     usable, version = toolchain.get_compiler_abi_compatibility_and_version(compiler)
     if not usable:
@@ -234,16 +249,29 @@ def _build(folder: Path, name: str, sources, cflags, ldflags, include, verbose, 
     for source in sources:
         plain_c = source.suffix == ".c"
         program = os.environ.get("CC", "cc") if plain_c else compiler
-        commands.append(([*program.split(), *_flags(cflags, include, cplusplus=not plain_c), define], source))
+        flags = [*_flags(cflags, include, cplusplus=not plain_c), define]
+        if with_cuda:
+            flags += [word for p in cuda.headers() for word in ("-isystem", p)]
+        if source.suffix in cuda.ENDINGS:
+            command, instead = cuda.command(compiler, flags, cuda_cflags, source)
+            if instead is not None:
+                source = folder / f"{name}-{source.stem}.cpp"
+                source.write_text(instead)
+            commands.append((command, source))
+        else:
+            commands.append(([*program.split(), *flags], source))
     library = toolchain.library()
     link = [*compiler.split()]
     if standalone:
         link += [str(library), f"-Wl,-rpath,{library.parent}", "-pthread"]
     else:
         link += ["-shared", str(library)]
+    if with_cuda:
+        link += cuda.link_flags()
     link += _words("load: extra_ldflags", ldflags)
     work = Folder(folder, name, verbose)
-    return work.build(commands, link, "" if standalone else ".so", _identity(compiler))
+    made_by = _identity(compiler) + (cuda.identity() if with_cuda else "")
+    return work.build(commands, link, "" if standalone else ".so", made_by)
 
 
 def _import(name: str, path: Path):

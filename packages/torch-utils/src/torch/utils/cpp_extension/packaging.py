@@ -13,9 +13,10 @@ setup(
 from __future__ import annotations
 
 import os
+import pathlib
 import sysconfig
 
-from . import toolchain
+from . import cuda, toolchain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,14 +47,17 @@ def CppExtension(name: str, sources: list, *args: Any, **kwargs: Any) -> Extensi
 
 
 def CUDAExtension(name: str, sources: list, *args: Any, **kwargs: Any) -> Any:
-    """Waits for the plug-in torch-core-cuda.
+    """As `CppExtension`, for sources of C++ and, where they end in .cu, of CUDA, which nvcc compiles. RuntimeError says how
+    to install that. ``extra_compile_args`` may be a dict with the flags of "cxx" and "nvcc".
 
-    >>> torch.utils.cpp_extension.CUDAExtension("mine", ["mine.cu"])
-    Traceback (most recent call last):
-        ...
-    NotImplementedError: CUDAExtension: CUDA sources need the plug-in torch-core-cuda...
+    >>> from torch.utils import cpp_extension
+    >>> if cpp_extension.CUDA_HOME:
+    ...     extension = cpp_extension.CUDAExtension("mine", ["mine.cpp", "mine.cu"])
     """
-    raise toolchain.cuda_is_missing("CUDAExtension")
+    cuda.need_home("CUDAExtension")
+    kwargs["include_dirs"] = [*kwargs.get("include_dirs", []), *cuda.headers()]
+    kwargs["extra_link_args"] = [*kwargs.get("extra_link_args", []), *cuda.link_flags()]
+    return CppExtension(name, sources, *args, **kwargs)
 
 
 def SyclExtension(name: str, sources: list, *args: Any, **kwargs: Any) -> Any:
@@ -95,14 +99,32 @@ class BuildExtension(build_ext):
 
     def build_extension(self, ext: Any) -> None:
         given = ext.extra_compile_args
+        for_nvcc = list(given.get("nvcc", [])) if isinstance(given, dict) else []
         if isinstance(given, dict):
-            if given.get("nvcc"):
-                raise toolchain.cuda_is_missing("BuildExtension: extra_compile_args['nvcc']")
             given = given.get("cxx", [])
         last = ext.name.rpartition(".")[2]
         flags = ["-std=c++20", "-fvisibility=hidden", f"-DTORCH_EXTENSION_NAME={last}"]
         ext.extra_compile_args = [*flags, *given]
+        of_cuda = [source for source in ext.sources if source.endswith(cuda.ENDINGS)]
+        ext.sources = [source for source in ext.sources if source not in of_cuda]
+        for source in of_cuda:
+            ext.extra_objects = [*ext.extra_objects, self._compile_cuda(ext, source, flags, for_nvcc)]
         super().build_extension(ext)
+
+    def _compile_cuda(self, ext: Any, source: str, flags: list[str], for_nvcc: list[str]) -> str:
+        """The object of a file of CUDA."""
+        made = os.path.join(self.build_temp, source.replace("/", "_") + ".o")
+        os.makedirs(self.build_temp, exist_ok=True)
+        defines = [f"-D{name}" if value is None else f"-D{name}={value}" for name, value in ext.define_macros]
+        include = [f"-I{os.path.abspath(p)}" for p in ext.include_dirs]
+        host_flags = [*flags, "-O2", "-fPIC", *defines, *include]
+        compiler = toolchain.get_cxx_compiler()
+        command, instead = cuda.command(compiler, host_flags, for_nvcc, pathlib.Path(source))
+        if instead is not None:
+            source = os.path.join(self.build_temp, os.path.basename(source) + ".cpp")
+            pathlib.Path(source).write_text(instead)
+        self.spawn([*command, "-c", source, "-o", made])
+        return made
 
     def get_ext_filename(self, fullname: str) -> str:
         """Where the extension's file goes, relative to the build folder."""

@@ -12,15 +12,10 @@ from pathlib import Path
 
 import torch
 
+from . import cuda
+
 COMPILERS = ("c++", "g++", "clang++")
 OLDEST = {"gcc": (12,), "clang": (14,)}  # of those that know enough of C++20
-
-
-def cuda_is_missing(what: str) -> NotImplementedError:
-    return NotImplementedError(
-        f"{what}: CUDA sources need the plug-in torch-core-cuda, which is not part of this stack yet; "
-        "C++ sources run on the CPU"
-    )
 
 
 def get_cxx_compiler() -> str:
@@ -85,16 +80,16 @@ def check_compiler_is_gcc(compiler: str) -> bool:
 
 
 def include_paths(device_type: str = "cpu", torch_include_dirs: bool = True) -> list[str]:
-    """The folders of headers: torch-core's (unless `torch_include_dirs` is False), pybind11's and Python's.
+    """The folders of headers: torch-core's (unless `torch_include_dirs` is False), pybind11's and Python's, and with
+    ``device_type="cuda"`` CUDA's.
 
     >>> [path.rpartition("/")[2] for path in torch.utils.cpp_extension.include_paths()][:1]
     ['include']
     """
-    _only_cpu("include_paths", device_type)
     import torch_core
 
     ours = [torch_core.get_include()] if torch_include_dirs else []
-    return [*ours, _pybind11(), _python()]
+    return [*ours, _pybind11(), _python(), *(cuda.headers() if _is_cuda("include_paths", device_type) else [])]
 
 
 def library_paths(
@@ -105,12 +100,12 @@ def library_paths(
     >>> [path.rpartition("/")[2] for path in torch.utils.cpp_extension.library_paths()][:1]
     ['lib']
     """
-    _only_cpu("library_paths", device_type)
     if cross_target_platform is not None:
         raise NotImplementedError(
             f"library_paths: extensions are built only for this machine, got {cross_target_platform!r}"
         )
-    return [str(library().parent)] if torch_include_dirs else []
+    ours = [str(library().parent)] if torch_include_dirs else []
+    return [*ours, *(cuda.libraries() if _is_cuda("library_paths", device_type) else [])]
 
 
 def library() -> Path:
@@ -153,11 +148,12 @@ def get_default_build_root() -> str:
     return os.path.join(cache, "torch_extensions")
 
 
-def _only_cpu(what: str, device_type) -> None:
+def _is_cuda(what: str, device_type) -> bool:
     if device_type in (True, "cuda"):
-        raise cuda_is_missing(what)
+        return True
     if device_type not in (False, "cpu"):
-        raise NotImplementedError(f"{what}: extensions are compiled for the CPU, got {device_type!r}")
+        raise NotImplementedError(f"{what}: extensions are compiled for the CPU and CUDA, got {device_type!r}")
+    return False
 
 
 def _pybind11() -> str:
