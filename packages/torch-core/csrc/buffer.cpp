@@ -337,6 +337,11 @@ PyObject* from_dlpack(PyObject*, PyObject* args, PyObject* kwargs) {
     return PyErr_Format(PyExc_ValueError,
                         "from_dlpack: a capsule has been exported already: device= and copy= are for "
                         "objects with a __dlpack__ method");
+  if (wanted.type != DeviceType::CPU && wanted.type != DeviceType::CUDA)
+    return PyErr_Format(PyExc_BufferError,
+                        "from_dlpack: memory is shared on the CPU and on CUDA only, not on device '%s'; use "
+                        "from_dlpack(...).to('%s')",
+                        to_string(wanted).c_str(), to_string(wanted).c_str());
   Object capsule(is_capsule ? Py_NewRef(object) : capsule_of(object, copy));
   if (!capsule) return nullptr;
   auto* m = static_cast<DLManagedTensor*>(PyCapsule_GetPointer(capsule.get(), "dltensor"));

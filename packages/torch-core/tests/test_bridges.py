@@ -214,15 +214,20 @@ def test_words_of_dlpack_that_cannot_be_kept_are_refused():
     for words in ({"device": "cpu"}, {"copy": True}):
         with pytest.raises(ValueError, match="a capsule has been exported already"):
             torch.from_dlpack(x.__dlpack__(), **words)
-    for place in ("meta", "cuda", torch.device("cuda", 1)):
-        with pytest.raises(BufferError, match=f"on the CPU only, not on device '{place}'"):
-            torch.from_dlpack(x, device=place)
+    with pytest.raises(BufferError, match="on the CPU and on CUDA only, not on device 'meta'"):
+        torch.from_dlpack(x, device="meta")
+    for place in ("cuda", torch.device("cuda", 1)):
+        with pytest.raises(BufferError, match=f"is on device 'cpu' and cannot be shared with '{place}'"):
+            torch.from_dlpack(x, device=place, copy=False)
+        if not torch.cuda.is_available():
+            with pytest.raises(NotImplementedError, match="torch-core-cuda"):
+                torch.from_dlpack(x, device=place)
     for words in ({"bogus": 1}, {"ext_tensor": x}):
         with pytest.raises(TypeError):
             torch.from_dlpack(x, **words)
     with pytest.raises(TypeError, match="int has no __dlpack__ method"):
         torch.from_dlpack(3)
-    with pytest.raises(BufferError, match=r"go to dl_device \(1, 0\) only, not \(2, 0\)"):
+    with pytest.raises(BufferError, match=r"goes to dl_device \(1, 0\) only, not \(2, 0\)"):
         x.__dlpack__(dl_device=(2, 0))
     assert torch.from_dlpack(x.__dlpack__(copy=True)).data_ptr() != x.data_ptr()
     assert torch.from_dlpack(x.__dlpack__(dl_device=(1, 0), copy=False)).data_ptr() == x.data_ptr()

@@ -104,7 +104,7 @@ class Folder:
             key = found[i][0]
             out, depends = scratch / f"{i}.o", scratch / f"{i}.d"
             self.run([*command, "-MMD", "-MF", str(depends), "-c", str(source), "-o", str(out)])
-            headers = {str(p): digest(p.read_bytes()) for p in _depends(depends) if p != source}
+            headers = {str(p): digest(p.read_bytes()) for p in _depends(depends) if p != source and p.exists()}
             made = self.objects / f"{key}-{digest(json.dumps(headers, sort_keys=True))}.o"
             os.replace(out, made)
             note = scratch / f"{i}.json"
