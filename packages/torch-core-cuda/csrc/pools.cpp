@@ -74,8 +74,8 @@ void remember(const char* action, const void* address, size_t size, int device, 
   using namespace std::chrono;
   const std::lock_guard lock(record.mutex);
   const auto now = duration_cast<microseconds>(system_clock::now().time_since_epoch()).count();
-  record.entries.push_back({action, reinterpret_cast<uintptr_t>(address), size, device,
-                            reinterpret_cast<uintptr_t>(stream), now});
+  record.entries.push_back(
+      {action, reinterpret_cast<uintptr_t>(address), size, device, reinterpret_cast<uintptr_t>(stream), now});
   if (record.entries.size() > record.most) record.entries.pop_front();
 }
 }  // namespace
@@ -85,12 +85,10 @@ void add_pools(py::module_& m) {
   m.def("new_pool", [](bool of_user) { return as_pair(new_pool(of_user)); });
   m.def("retain_pool", [](int device, std::pair<uint64_t, uint64_t> id) { retain_pool(device, pool_of(id)); });
   m.def("release_pool", [](int device, std::pair<uint64_t, uint64_t> id) { release_pool(device, pool_of(id)); });
-  m.def("begin_pool", [](int device, std::pair<uint64_t, uint64_t> id) {
-    begin_pool(device, pool_of(id), {.this_thread = true});
-  });
-  m.def("end_pool", [](int device, std::pair<uint64_t, uint64_t> id) {
-    end_pool(device, pool_of(id), {.this_thread = true});
-  });
+  m.def("begin_pool",
+        [](int device, std::pair<uint64_t, uint64_t> id) { begin_pool(device, pool_of(id), {.this_thread = true}); });
+  m.def("end_pool",
+        [](int device, std::pair<uint64_t, uint64_t> id) { end_pool(device, pool_of(id), {.this_thread = true}); });
   m.def("record_memory", [](size_t most) {
     listen_to_memory(most ? remember : nullptr);
     const std::lock_guard lock(record.mutex);
@@ -113,9 +111,8 @@ void add_pools(py::module_& m) {
 void add_graphs(py::module_& m) {
   py::class_<Graph>(m, "Graph")
       .def(py::init())
-      .def("begin", [](Graph& g, std::pair<uint64_t, uint64_t> pool, int mode) {
-        g.begin(pool_of(pool), cudaStreamCaptureMode(mode));
-      })
+      .def("begin", [](Graph& g, std::pair<uint64_t, uint64_t> pool,
+                       int mode) { g.begin(pool_of(pool), cudaStreamCaptureMode(mode)); })
       .def("end", &Graph::end)
       .def("replay", &Graph::replay, Free())
       .def("reset", &Graph::reset)
@@ -124,7 +121,6 @@ void add_graphs(py::module_& m) {
       .def("is_captured", &Graph::is_captured)
       .def("pool", [](const Graph& g) { return as_pair(g.pool()); });
   m.def("is_capturing", [](int device) { return is_capturing(current_stream(device)); });
-  m.def("is_stream_capturing", [](int device, uintptr_t handle) {
-    return is_capturing({device, 0, reinterpret_cast<cudaStream_t>(handle)});
-  });
+  m.def("is_stream_capturing",
+        [](int device, uintptr_t handle) { return is_capturing({device, 0, reinterpret_cast<cudaStream_t>(handle)}); });
 }

@@ -62,7 +62,8 @@ void add_sharing(py::module_& m) {
   m.def("open_event", [](int device, const py::bytes& handle) {
     const DeviceGuard guard(device);
     cudaEvent_t event;
-    check(cudaIpcOpenEventHandle(&event, handle_of<cudaIpcEventHandle_t>(handle)), "opening an event of another process");
+    check(cudaIpcOpenEventHandle(&event, handle_of<cudaIpcEventHandle_t>(handle)),
+          "opening an event of another process");
     return reinterpret_cast<uintptr_t>(event);
   });
 }
@@ -74,9 +75,8 @@ void add_runtime(py::module_& m) {
   m.def("error_string", [](int code) { return cudaGetErrorString(cudaError_t(code)); });
   m.def("profiler_start", [] { return told(cudaProfilerStart()); });
   m.def("profiler_stop", [] { return told(cudaProfilerStop()); });
-  m.def("host_register", [=](uintptr_t p, size_t bytes, unsigned flags) {
-    return told(cudaHostRegister(address(p), bytes, flags));
-  });
+  m.def("host_register",
+        [=](uintptr_t p, size_t bytes, unsigned flags) { return told(cudaHostRegister(address(p), bytes, flags)); });
   m.def("host_unregister", [=](uintptr_t p) { return told(cudaHostUnregister(address(p))); });
   m.def("stream_create", [] {
     cudaStream_t stream = nullptr;
