@@ -57,7 +57,8 @@ void Graph::begin(PoolId pool, cudaStreamCaptureMode mode) {
   TORCH_CHECK(!is_capturing(stream_), "CUDAGraph.capture_begin: the current stream is being captured by another graph");
   {
     const std::lock_guard lock(mutex);
-    TORCH_CHECK(!starts.contains(device_), "CUDAGraph.capture_begin: another graph is being captured on cuda:", device_);
+    TORCH_CHECK(!starts.contains(device_),
+                "CUDAGraph.capture_begin: another graph is being captured on cuda:", device_);
   }
   if (!start_) start_ = static_cast<RandomStream*>(allocate(sizeof *start_, device_, nullptr));
   fault_record(device_);  // which a kernel would ask for when it can no longer be made
@@ -93,8 +94,9 @@ void Graph::end() {
   if (ended != cudaSuccess) {
     graph_ = nullptr;
     reset();
-    check(ended, "ending a capture; waits (item(), synchronize(), copies to the CPU) and allocations of CUDA's own cannot "
-                 "be recorded");
+    check(ended,
+          "ending a capture; waits (item(), synchronize(), copies to the CPU) and allocations of CUDA's own cannot "
+          "be recorded");
   }
   TORCH_CHECK(graph_, "CUDAGraph.capture_end: the capture was spoilt");
   check(cudaGraphInstantiate(&executable_, graph_, 0), "making a graph ready to run");

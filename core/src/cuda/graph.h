@@ -1,6 +1,6 @@
 // Work that is recorded once and launched again as a whole: what streams are given between begin() and end() does not
-// run but becomes a graph. Its memory comes from a pool of its own, which nothing else is given from as long as the graph
-// lives, so that its kernels find their operands where they were.
+// run but becomes a graph. Its memory comes from a pool of its own, which nothing else is given from as long as the
+// graph lives, so that its kernels find their operands where they were.
 #pragma once
 #include <cstdint>
 #include <memory>

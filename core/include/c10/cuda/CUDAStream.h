@@ -7,11 +7,11 @@
 #include <cuda_runtime.h>
 #include <torch/extension.h>
 
-#define C10_CUDA_CHECK(EXPRESSION)                                                                                \
-  do {                                                                                                            \
-    const cudaError_t code_of_cuda_ = (EXPRESSION);                                                               \
-    TORCH_CHECK(code_of_cuda_ == cudaSuccess, "CUDA error: ", cudaGetErrorString(code_of_cuda_), " (in " __FILE__ \
-                ":", __LINE__, ")");                                                                              \
+#define C10_CUDA_CHECK(EXPRESSION)                                                                                     \
+  do {                                                                                                                 \
+    const cudaError_t code_of_cuda_ = (EXPRESSION);                                                                    \
+    TORCH_CHECK(code_of_cuda_ == cudaSuccess, "CUDA error: ", cudaGetErrorString(code_of_cuda_), " (in " __FILE__ ":", \
+                __LINE__, ")");                                                                                        \
   } while (0)
 #define C10_CUDA_KERNEL_LAUNCH_CHECK() C10_CUDA_CHECK(cudaGetLastError())
 #define AT_CUDA_CHECK C10_CUDA_CHECK
