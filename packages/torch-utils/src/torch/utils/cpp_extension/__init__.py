@@ -6,7 +6,6 @@ project built with hatch does the same.
 
 from torch import _seams
 
-from . import cuda
 from ._compile import BuildError
 from .jit import load, load_inline, remove_extension_h_precompiler_headers
 from .toolchain import (
