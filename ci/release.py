@@ -32,17 +32,38 @@ def written(changelog: str, version: str) -> str:
     return found[0] if found else ""
 
 
+def own(version: str) -> str:
+    """A version's own number, by which changelogs call it: of torch, what stands behind the generation of its API.
+
+    >>> own("2.14.0+parts.0.1.0"), own("0.1.1")
+    ('0.1.0', '0.1.1')
+    """
+    return version.rpartition("+parts.")[2]
+
+
+def sections(text: str) -> dict[str, str]:
+    """What stands under each heading of an entry; under "" what stands before the first.
+
+    >>> sections("Begun.\n\n### Added\n\n- a\n\n### Fixed\n\n- b\n")
+    {'': 'Begun.', 'Added': '- a', 'Fixed': '- b'}
+    """
+    before, *parts = re.split(r"^### (.+)\n", text, flags=re.M)
+    return {"": before.strip()} | {title: body.strip() for title, body in zip(parts[::2], parts[1::2], strict=True)}
+
+
 def entry(folder: Path, version: str, day: datetime.date) -> str:
-    """The changelog entry of a version: what was written by hand for it, then the fragments of the package."""
-    lines = [f"## {version} ({day.isoformat()})", ""]
-    if text := written((folder / "CHANGELOG.md").read_text(), version):
-        lines += [text.partition("(unreleased)")[2].strip(), ""]
+    """The changelog entry of a version: under each heading what was written by hand for it, then the fragments."""
+    by_hand = written((folder / "CHANGELOG.md").read_text(), own(version)).partition("(unreleased)")[2]
+    found = sections(by_hand)
     for kind, title in KINDS.items():
         if fragments := sorted((folder / "changes").glob(f"*.{kind}.md")):
-            lines += [f"### {title}", "", *(f"- {f.read_text().strip()}" for f in fragments), ""]
-    if len(lines) == 2:
+            lines = [found.get(title, ""), *(f"- {f.read_text().strip()}" for f in fragments)]
+            found[title] = "\n".join(line for line in lines if line)
+    if not any(found.values()):
         raise ValueError(f"{folder.name} has no fragments in changes/: a release tells its users what it brings")
-    return "\n".join(lines)
+    order = sorted(filter(None, found), key=lambda title: [*KINDS.values(), title].index(title))
+    body = [found[""]] + [f"### {title}\n\n{found[title]}" for title in order]
+    return "\n\n".join([f"## {version} ({day.isoformat()})", *filter(None, body)]) + "\n"
 
 
 def shape(package: Package) -> str:
@@ -54,7 +75,7 @@ def write(package: Package, version: str, text: str) -> None:
     """Put the entry on top of the changelog, remove the fragments, set the version."""
     changelog = package.folder / "CHANGELOG.md"
     before = changelog.read_text()
-    head, mark, older = before.replace(written(before, version), "").partition("\n## ")
+    head, mark, older = before.replace(written(before, own(version)), "").partition("\n## ")
     changelog.write_text(head.rstrip() + "\n\n" + text + (mark + older if mark else ""))
     for kind in KINDS:
         for fragment in (package.folder / "changes").glob(f"*.{kind}.md"):

@@ -33,16 +33,27 @@ def test_a_release_puts_the_entry_on_top_and_uses_the_fragments_up(package):
     assert 'version = "0.1.1"' in (package.folder / "pyproject.toml").read_text()
 
 
-def test_what_was_written_by_hand_for_a_version_comes_first(package):
+def test_what_was_written_by_hand_for_a_version_stands_before_the_fragments_of_its_kind(package):
     changelog = package.folder / "CHANGELOG.md"
-    by_hand = "\n## 0.1.1 (unreleased)\n\n### Added\n\n- `SGD`, and all.\n"
+    by_hand = "\n## 0.1.1 (unreleased)\n\nAll new.\n\n### Faster\n\n- `add`.\n\n### Added\n\n- `SGD`, and all.\n"
     changelog.write_text(changelog.read_text().replace("\n## 0.1.0", by_hand + "\n## 0.1.0"))
     text = release.entry(package.folder, "0.1.1", DAY)
-    assert text.startswith(
-        "## 0.1.1 (2026-01-02)\n\n### Added\n\n- `SGD`, and all.\n\n### Added\n\n- `Adam` is there.\n"
+    assert text == (
+        "## 0.1.1 (2026-01-02)\n\nAll new.\n\n### Added\n\n- `SGD`, and all.\n- `Adam` is there.\n\n"
+        "### Fixed\n\n- `step` keeps the dtype.\n\n### Faster\n\n- `add`.\n"
     )
     release.write(package, "0.1.1", text)
     assert "unreleased" not in changelog.read_text() and changelog.read_text().count("## 0.1.1") == 1
+    assert text + "\n## 0.1.0 (2026-01-01)" in changelog.read_text()
+
+
+def test_torch_itself_is_called_by_its_own_number_in_its_changelog(package):
+    changelog = package.folder / "CHANGELOG.md"
+    changelog.write_text("# Changelog\n\n## 0.1.0 (unreleased)\n\n### Added\n\n- Pins.\n")
+    text = release.entry(package.folder, "2.14.0+parts.0.1.0", DAY)
+    assert text.startswith("## 2.14.0+parts.0.1.0 (2026-01-02)\n\n### Added\n\n- Pins.\n- `Adam`")
+    release.write(package, "2.14.0+parts.0.1.0", text)
+    assert changelog.read_text() == "# Changelog\n\n" + text
 
 
 def test_a_release_without_fragments_is_refused(package):
