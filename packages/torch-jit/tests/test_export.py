@@ -290,3 +290,46 @@ def test_compiled_programs_within_are_refused():
         with pytest.raises(UserError, match="calls what torch.jit.script made"):
             export(module, (torch.ones(3),))
     assert torch.equal(compiled(torch.ones(1)), torch.full((1,), 2.0))
+
+
+def test_a_branch_on_a_size_has_to_hold_for_all_sizes_of_the_dim():
+    module = Module(lambda _, x: x + 1 if x.shape[0] > 4 else x - 1)
+    with pytest.raises(torch.export.UserError, match=r"Constraints violated \(a\).*\(a > 4\) is True for the example"):
+        export(module, (torch.zeros(6, 2),), dynamic_shapes=(({0: Dim("a")},),))
+    program = export(module, (torch.zeros(6, 2),), dynamic_shapes=(({0: Dim("a", min=5)},),))
+    for n in (5, 6, 40):
+        same(module, program, torch.randn(n, 2))
+    with pytest.raises(AssertionError, match="Guard failed: 5 <= "):
+        program.module()(torch.zeros(3, 2))
+    fixed = export(module, (torch.zeros(6, 2),), dynamic_shapes=(({0: Dim.AUTO},),))
+    with pytest.raises(AssertionError, match="Guard failed"):
+        fixed.module()(torch.zeros(3, 2))
+
+
+def test_a_sum_of_sizes_that_is_compared_has_to_hold_for_all():
+    module = Module(lambda _, x: x * 2 if x.shape[0] * 2 + x.size(1) != 9 else x)
+    sizes = {0: Dim("a", max=3), 1: Dim("b", max=2)}
+    same(module, export(module, (torch.zeros(3, 2),), dynamic_shapes=((sizes,),)), torch.randn(2, 2))
+    with pytest.raises(torch.export.UserError, match="Constraints violated"):
+        export(module, (torch.zeros(3, 2),), dynamic_shapes=(({0: Dim("a"), 1: Dim("b")},),))
+
+
+def test_a_dim_says_what_it_cannot_be():
+    with pytest.raises(AssertionError, match="inconsistent min=5, max=3"):
+        Dim("b", min=5, max=3)
+    with pytest.raises(ValueError, match="valid identifier"):
+        Dim("1b")
+    assert repr(Dim("b", max=8)) == "Dim('b', min=0, max=8)"
+
+
+def test_a_collection_says_the_sizes_of_tensors():
+    x, y = torch.randn(3, 2), torch.randn(3, 2)
+    sizes = torch.export.ShapesCollection()
+    batch = Dim("batch")
+    sizes[x], sizes[y] = {0: batch}, {0: batch}
+    module = Module(lambda _, x, y: x + y)
+    program = export(module, (x, y), dynamic_shapes=sizes)
+    same(module, program, torch.randn(5, 2), torch.randn(5, 2))
+    sizes[torch.zeros(1)] = {0: batch}
+    with pytest.raises(ValueError, match="is no argument"):
+        export(module, (x, y), dynamic_shapes=sizes)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import torch
 from torch import _pytree as pytree
 
+from ._errors import GuardError
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -57,12 +59,12 @@ class Leaves:
     def _look(self, name, leaf, expected, sizes, known):
         if not isinstance(expected, torch.Tensor):
             if type(leaf) is not type(expected) or leaf != expected:
-                raise RuntimeError(f"{name}: the program was exported for {expected!r}, got {leaf!r}")
+                raise GuardError(f"{name}: the program was exported for {expected!r}, got {leaf!r}")
             return
         if not isinstance(leaf, torch.Tensor):
-            raise RuntimeError(f"{name}: expected a tensor, got {type(leaf).__name__}")
+            raise GuardError(f"{name}: expected a tensor, got {type(leaf).__name__}")
         if leaf.dtype != expected.dtype or leaf.dim() != expected.dim():
-            raise RuntimeError(
+            raise GuardError(
                 f"{name}: the program was exported for {expected.dtype} with {expected.dim()} dims, "
                 f"got {leaf.dtype} with {leaf.dim()}"
             )
@@ -72,12 +74,12 @@ class Leaves:
     def _size(self, name, dim, size, wanted, known):
         if isinstance(wanted, int):
             if size != wanted:
-                raise RuntimeError(f"Guard failed: {name}.size()[{dim}] == {wanted}, got {size}")
+                raise GuardError(f"Guard failed: {name}.size()[{dim}] == {wanted}, got {size}")
             return
         low, high = self._ranges.get(wanted, (0, size))
         if not low <= size <= high:
-            raise RuntimeError(f"Guard failed: {low} <= {name}.size()[{dim}] <= {high} ({wanted}), got {size}")
+            raise GuardError(f"Guard failed: {low} <= {name}.size()[{dim}] <= {high} ({wanted}), got {size}")
         if known.setdefault(wanted, size) != size:
-            raise RuntimeError(
+            raise GuardError(
                 f"Guard failed: {name}.size()[{dim}] is {size}, and {wanted} is {known[wanted]} in another input"
             )

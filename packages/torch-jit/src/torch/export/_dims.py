@@ -24,6 +24,10 @@ class _Hint(enum.Enum):
     DYNAMIC = "dynamic"
 
 
+class DimError(AssertionError, ValueError):
+    """A Dim that cannot be; caught as AssertionError, which it is in PyTorch, and as ValueError."""
+
+
 @dataclass(frozen=True)
 class Dim:
     """A size that may be another one when the exported program is called, between ``min`` and ``max``.
@@ -50,10 +54,15 @@ class Dim:
 
     def __post_init__(self) -> None:
         if self.root is None and not str(self.name).isidentifier():
-            raise ValueError(f"Dim: the name must be an identifier, got {self.name!r}")
+            raise DimError(f"Dim name must be a valid identifier, got {self.name!r}")
         low, high = self.bounds
         if low > high:
-            raise ValueError(f"Dim {self.name}: min {low} must not exceed max {high}")
+            raise DimError(f"Cannot create Dim {self.name} with inconsistent min={low}, max={high}")
+
+    def __repr__(self) -> str:
+        """As PyTorch shows it: ``Dim('batch', min=0)``."""
+        high = "" if self.max is None else f", max={self.max}"
+        return self.name if self.root is not None else f"Dim('{self.name}', min={self.min or 0}{high})"
 
     @property
     def __name__(self) -> str:
@@ -105,10 +114,57 @@ def dims(*names: str, min: int | None = None, max: int | None = None) -> tuple[D
     return tuple(Dim(name, min=min, max=max) for name in names)
 
 
+class ShapesCollection:
+    """Which sizes may change, said of the tensors themselves: ``collection[x] = {0: batch}``, for ``dynamic_shapes``.
+
+    >>> x, sizes = torch.ones(3, 2), torch.export.ShapesCollection()
+    >>> sizes[x] = {0: torch.export.Dim("batch")}
+    >>> program = torch.export.export(torch.nn.Linear(2, 1), (x,), dynamic_shapes=sizes)
+    >>> program.module()(torch.ones(7, 2)).shape
+    torch.Size([7, 1])
+    """
+
+    def __init__(self) -> None:
+        self._shapes: dict[int, tuple[torch.Tensor, Any]] = {}
+
+    def __setitem__(self, tensor: torch.Tensor, shape: Any) -> None:
+        if not isinstance(tensor, torch.Tensor):
+            raise TypeError(f"ShapesCollection: expected a tensor, got {type(tensor).__name__}")
+        before = self._shapes.get(id(tensor))
+        if before is not None and before[1] != shape:
+            raise ValueError(f"ShapesCollection: the tensor has {before[1]} already, and not {shape}")
+        self._shapes[id(tensor)] = tensor, shape
+
+    def __getitem__(self, tensor: torch.Tensor) -> Any:
+        if id(tensor) not in self._shapes:
+            self._shapes[id(tensor)] = tensor, {}
+        return self._shapes[id(tensor)][1]
+
+    def __len__(self) -> int:
+        return len(self._shapes)
+
+    def dynamic_shapes(self, m: Any, args: tuple, kwargs: dict | None = None) -> Any:
+        """What ``export`` takes: for each argument its dims, in the nesting of the arguments."""
+        seen = set()
+
+        def shape(leaf):
+            if isinstance(leaf, torch.Tensor) and id(leaf) in self._shapes:
+                seen.add(id(leaf))
+                return self._shapes[id(leaf)][1]
+            return None
+
+        found = {name: pytree.tree_map(shape, value) for name, value in _by_name(m, args, kwargs or {}).items()}
+        if left := [tensor for key, (tensor, _) in self._shapes.items() if key not in seen]:
+            raise ValueError(f"ShapesCollection: a tensor of shape {tuple(left[0].shape)} is no argument")
+        return found
+
+
 def located(function: Any, args: tuple, kwargs: dict, dynamic_shapes: Any) -> dict[int, dict[int, Any]]:
     """For each leaf of (args, kwargs) that has dims that may change: dim -> Dim, or a hint."""
     if dynamic_shapes is None:
         return {}
+    if isinstance(dynamic_shapes, ShapesCollection):
+        dynamic_shapes = dynamic_shapes.dynamic_shapes(function, args, kwargs)
     named = _by_name(function, args, kwargs)
     if isinstance(dynamic_shapes, dict):
         unknown = set(dynamic_shapes) - set(named)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["UserError", "UserErrorType"]
+__all__ = ["GuardError", "UserError", "UserErrorType"]
 
 import enum
 
@@ -18,6 +18,10 @@ class UserErrorType(enum.Enum):
     INVALID_INPUT = "invalid_input"
     INVALID_OUTPUT = "invalid_output"
     UNSUPPORTED_ALIASED_MUTATED_DYNAMIC_INPUTS = "unsupported_aliased_mutated_dynamic_inputs"
+
+
+class GuardError(AssertionError, RuntimeError):
+    """A call of an exported program does not fit it; caught as AssertionError, which it is in PyTorch, and as RuntimeError."""
 
 
 class UserError(RuntimeError):

@@ -14,6 +14,7 @@ from torch import _pytree as pytree
 from . import _sizes
 from ._dims import Dim
 from ._errors import UserError, UserErrorType
+from ._questions import Questions
 from ._recorder import Recorder
 from ._sizes import Size
 from ._tape import Ref, Tape
@@ -91,7 +92,8 @@ def observe(function: Any, args: tuple, kwargs: dict, located: dict[int, dict[in
     moving = symbols(located, leaves)
     with _put_back(function, leaves):
         moving, plans = _plans(function, leaves, spec, moving)
-        tapes = [_record(function, leaves, spec)]
+        moving, plans, tape = _example(function, leaves, spec, moving, plans)
+        tapes = [tape]
         for n in range(_RUNS if moving else 0):
             sizes = {s.name: plans[s.name][n] for s in moving}
             tapes.append(_record(function, _resized(leaves, moving, sizes), spec))
@@ -99,7 +101,27 @@ def observe(function: Any, args: tuple, kwargs: dict, located: dict[int, dict[in
     return Program(tape, moving, varying, leaves, spec)
 
 
-def _record(function, leaves, spec):
+def _example(function, leaves, spec, moving, plans):
+    """The recording of the example, where the program asks nothing of sizes that would be answered otherwise for others."""
+    while True:
+        asked = Questions({})
+        tape = _record(function, leaves, spec, moving, asked)
+        found = asked.other_answer({s.name: (s.low, s.high) for s in moving})
+        if found is None:
+            return moving, plans, tape
+        question, sizes = found
+        fixed = [s for s in moving if s.optional and s.name in sizes]
+        if not fixed:
+            said = ", ".join(f"{name} is {size}" for name, size in sizes.items())
+            raise UserError(
+                UserErrorType.CONSTRAINT_VIOLATION,
+                f"Constraints violated ({', '.join(sizes)})! {question.place}: {question.text} is {question.answer} for the "
+                f"example, and not where {said}: give the Dim a min or max for which it holds, or leave the size as it is",
+            )
+        moving = [s for s in moving if s not in fixed]
+
+
+def _record(function, leaves, spec, moving=(), asked=None):
     module = function if isinstance(function, torch.nn.Module) else getattr(function, "__self__", None)
     module = module if isinstance(module, torch.nn.Module) else None
     named = dict(module.named_parameters()) if module is not None else {}
@@ -110,7 +132,12 @@ def _record(function, leaves, spec):
         if isinstance(leaf, torch.Tensor):
             recorder.input(i, leaf)
     args, kwargs = pytree.tree_unflatten(fresh, spec)
-    with recorder.recording():
+    for symbol in moving:
+        for leaf, dim, what in symbol.places:
+            scale, shift = (1, 0) if what is None else (what.scale, what.shift)
+            text = symbol.name if (scale, shift) == (1, 0) else f"({scale} * {symbol.name} + {shift})"
+            asked.names.setdefault(id(fresh[leaf]), {})[dim] = text
+    with recorder.recording(), asked.listening() if moving else contextlib.nullcontext():
         result = function(*args, **kwargs)
     return recorder.finish(result)
 
