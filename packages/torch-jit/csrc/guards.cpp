@@ -14,6 +14,13 @@ unsigned version_of(PyTypeObject* type) {
   return type->tp_version_tag;
 }
 
+bool fits(const std::vector<int64_t>& sizes, IntArrayRef found) {
+  if (sizes.size() != found.size()) return false;
+  for (size_t i = 0; i < sizes.size(); ++i)
+    if (sizes[i] != found[i] && sizes[i] >= 0) return false;
+  return true;
+}
+
 bool same_ints(const std::vector<int64_t>& a, IntArrayRef b) {
   return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin());
 }
@@ -25,7 +32,7 @@ Guards::Kind Guards::kind_of(std::string_view name) {
       {"const", Kind::Const},   {"cell", Kind::Cell},     {"key", Kind::Key},     {"index", Kind::Index},
       {"attr", Kind::Attr},     {"is", Kind::Is},         {"equal", Kind::Equal}, {"type", Kind::Type},
       {"len", Kind::Len},       {"keys", Kind::Keys},     {"same", Kind::Same},   {"absent", Kind::Absent},
-      {"noattr", Kind::NoAttr}, {"tensor", Kind::Tensor}, {"class", Kind::Class}};
+      {"noattr", Kind::NoAttr}, {"tensor", Kind::Tensor}, {"class", Kind::Class}, {"sizes", Kind::Sizes}};
   for (const auto& [n, kind] : names)
     if (n == name) return kind;
   throw_error(ErrorKind::Value, message("guards: there is no step ", name));
@@ -66,11 +73,16 @@ Guards::Guards(const py::list& steps, std::vector<size_t> inputs, std::vector<si
         s.like.type = reinterpret_cast<PyTypeObject*>(s.value.ptr());
         if (!python::api->to_dtype(like[1].ptr(), &s.like.dtype)) throw py::error_already_set();
         s.like.sizes = like[2].cast<std::vector<int64_t>>();
-        s.like.strides = like[3].cast<std::vector<int64_t>>();
+        s.like.any_strides = like[3].is_none();
+        if (!s.like.any_strides) s.like.strides = like[3].cast<std::vector<int64_t>>();
         if (!python::api->to_device(like[4].ptr(), &s.like.device)) throw py::error_already_set();
         s.like.requires_grad = like[5].cast<bool>();
         break;
       }
+      case Kind::Sizes:
+        s.value = t[2];
+        s.dims = t[3].cast<std::vector<std::pair<uint32_t, uint32_t>>>();
+        break;
       default:
         s.value = t[2];
     }
@@ -180,7 +192,16 @@ bool Guards::holds(const Step& s, Slots& slots) const {
       if (Py_TYPE(v) != s.like.type) return false;
       const Tensor& t = python::borrow(v);
       return t.dtype() == s.like.dtype && t.requires_grad() == s.like.requires_grad && t.device() == s.like.device &&
-             t.has_memory() && same_ints(s.like.sizes, t.sizes()) && same_ints(s.like.strides, t.strides());
+             t.has_memory() && fits(s.like.sizes, t.sizes()) &&
+             (s.like.any_strides || same_ints(s.like.strides, t.strides()));
+    }
+    case Kind::Sizes: {
+      py::tuple sizes(s.dims.size());
+      for (size_t i = 0; i < s.dims.size(); ++i)
+        sizes[i] = py::int_(python::borrow(slots[s.dims[i].first]).size(int64_t(s.dims[i].second)));
+      py::object answer = py::reinterpret_steal<py::object>(PyObject_CallObject(s.value.ptr(), sizes.ptr()));
+      if (!answer) PyErr_Clear();
+      return answer && answer.is(py::bool_(true));
     }
     case Kind::Class: {
       auto* type = reinterpret_cast<PyTypeObject*>(v);

@@ -59,14 +59,16 @@ class Guards {
     Absent,
     NoAttr,
     Tensor,
-    Class
+    Class,
+    Sizes
   };
   struct Like {
     PyTypeObject* type;
     DType dtype;
     Device device;
     bool requires_grad;
-    std::vector<int64_t> sizes, strides;
+    std::vector<int64_t> sizes, strides;  // -1: any size
+    bool any_strides = false;
   };
   struct Step {
     Kind kind;
@@ -75,6 +77,7 @@ class Guards {
     py::object value{}, name{};
     mutable unsigned tag = 0;  // of a class: its version when it was found right
     Like like{};
+    std::vector<std::pair<uint32_t, uint32_t>> dims{};  // slots of tensors, and which dim of each
   };
 
   static Kind kind_of(std::string_view name);

@@ -6,6 +6,7 @@ from torch import compiler
 from torch.compiler import allow_in_graph, assume_constant_result, disable, is_compiling, list_backends, reset
 
 from . import config, exc
+from ._marks import mark_dynamic, mark_static
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,7 +14,21 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-optimize = compiler.compile
+def optimize(
+    backend: Any = "inductor", *, nopython: bool = False, guard_export_fn: Any = None, guard_fail_fn: Any = None,
+    disable: bool = False, dynamic: bool | None = None,
+) -> Any:  # fmt: skip
+    """``torch.compile`` by its older name: what it gives compiles the function or module that it is called with.
+
+    >>> double = torch._dynamo.optimize("eager", nopython=True)(lambda x: 2 * x)
+    >>> double(torch.ones(2))
+    tensor([2., 2.])
+    """
+    if guard_export_fn is not None or guard_fail_fn is not None:
+        raise NotImplementedError(
+            "torch._dynamo.optimize: guards are not told to functions; TORCH_LOGS=recompiles prints them"
+        )
+    return compiler.compile(backend=backend, fullgraph=nopython, disable=disable, dynamic=dynamic)
 
 
 def is_dynamo_supported() -> Any:
@@ -25,10 +40,11 @@ is_inductor_supported = is_dynamo_supported
 
 
 def _nothing(*args, **kwargs):
-    """A wish about sizes: programs are captured for each set of sizes."""
+    """A wish about memory, or about values that follow from others: it changes nothing here."""
 
 
-mark_dynamic = mark_static = mark_static_address = maybe_mark_dynamic = mark_unbacked = _nothing
+mark_static_address = mark_unbacked = _nothing
+maybe_mark_dynamic = mark_dynamic
 decorate_dynamic = lambda fn: fn
 
 

@@ -97,6 +97,8 @@ def _python(observer, function, args, kwargs):
     if function.__code__ in observer.codes:  # made within
         return function(*args, **kwargs)
     marks, name = function.__dict__, str(function.__module__)
+    if name == "torch.compiler._sizes":  # what stands for a method of tensors while sizes are watched
+        return function(*args, **kwargs)
     if marks:
         if "_torchdynamo_disable" in marks:
             return _stopped(observer, f"{named(function)} is not to be compiled", function, args, kwargs)
@@ -180,7 +182,14 @@ def _operator(observer, function, args, kwargs):
         observer.stop(f"{name} has a generator")
     owner = getattr(function, "__self__", None)
     given = (owner, *args) if isinstance(owner, torch.Tensor) else args
-    result = _used(observer, function, given, kwargs, lambda: function(*args, **kwargs))
+    numbers = observer.numbers
+    result = _used(
+        observer,
+        function,
+        given,
+        kwargs,
+        lambda: function(*map(numbers, args), **{k: numbers(v) for k, v in kwargs.items()}),
+    )
     if not isinstance(result, (torch.Tensor, tuple, list)) and result is not None:
         observer.stop(f"{name} gives a {type(result).__name__}")
     return result

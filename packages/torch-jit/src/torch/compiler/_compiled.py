@@ -10,7 +10,7 @@ import torch
 from torch._dynamo import config, exc, utils
 from torch.jit import _ir as ir
 
-from . import _backends, _cuts, _stances, _tables
+from . import _backends, _cuts, _dynamic, _stances, _tables
 from ._guards import same_value, state_of_thread
 from ._observer import Observer, Reason
 from ._outputs import Outputs
@@ -109,9 +109,7 @@ class Compiled:
         steps = _finish(observer, result, self) if observer.reason is None else None
         if observer.reason is None:
             utils.note_capture(self.function)
-            self.programs.insert(0, Captured(observer.guards, observer.graph))
-            self._set()
-            self.door.add(steps)
+            self._add(observer, steps, args, kwargs)
             return result
         utils.note_break(self.function, observer.reason)
         alone = observer.strange in kinds
@@ -124,6 +122,17 @@ class Compiled:
         else:
             self._cut(observer.reason)
         return result
+
+    def _add(self, observer, steps, args, kwargs):
+        """Keep a program; or one for several sizes, where another one differs from it in sizes only."""
+        for other in self.programs:
+            found = _dynamic.resized(self, args, kwargs, _finish, observer, observer.graph, other.layouts)
+            if found is not None:
+                observer, steps = found
+                break
+        self.programs.insert(0, Captured(observer.guards, observer.graph, observer.layouts))
+        self._set()
+        self.door.add(steps)
 
     def _too_many(self, args, kwargs):
         if config.fail_on_recompile_limit_hit or self.fullgraph:
@@ -138,8 +147,8 @@ class Compiled:
 class Captured:
     """One program: its guards and its graph, for who asks."""
 
-    def __init__(self, guards, graph):
-        self.guards, self.graph = guards, graph
+    def __init__(self, guards, graph, layouts):
+        self.guards, self.graph, self.layouts = guards, graph, layouts
 
 
 def _limit():
@@ -215,6 +224,8 @@ def _scan(observer, graph):
                 observer.stop("a mask picks a number of elements")
             if node.hasEffects() or node.isNondeterministic():
                 pure = pure and kind == "aten::set_grad_enabled"
+        elif kind == "prim::NumToTensor" and observer.takes_sizes:
+            pass
         elif kind not in ("prim::ListConstruct", "prim::ListUnpack", "prim::TupleConstruct"):
             observer.stop(f"{kind} is called")
     return pure

@@ -119,8 +119,19 @@ def _holds(kind, value, rest, values):
         "len": lambda: len(value) == rest[0], "keys": lambda: list(value) == list(rest[0]), "same": lambda: value is values[rest[0]],
         "class": lambda: rest[1] is of_class(value, rest[0]),
         "absent": lambda: rest[0] not in value, "noattr": lambda: not hasattr(value, rest[0]),
-        "tensor": lambda: isinstance(value, torch.Tensor) and layout_of(value) == rest[0],
+        "tensor": lambda: isinstance(value, torch.Tensor) and not _differs(rest[0], layout_of(value)),
+        "sizes": lambda: rest[0](*(values[slot].shape[dim] for slot, dim in rest[1])),
     }[kind]()  # fmt: skip
+
+
+def _differs(wanted, found):
+    """What of a layout is another, where sizes of -1 and strides that are None stand for any."""
+    names = ("class", "dtype", "shape", "stride", "device", "requires_grad")
+    changed = [n for n, a, b in zip(names, wanted, found) if a != b and not (n == "stride" and a is None)]
+    if "shape" in changed and len(wanted[2]) == len(found[2]):
+        if all(a in (-1, b) for a, b in zip(wanted[2], found[2])):
+            changed.remove("shape")
+    return changed
 
 
 def _short(value):
@@ -130,7 +141,9 @@ def _short(value):
 def _said(kind, value, rest):
     if kind == "tensor" and isinstance(value, torch.Tensor):
         names = ("class", "dtype", "shape", "stride", "device", "requires_grad")
-        changed = [(n, a, b) for n, a, b in zip(names, rest[0], layout_of(value)) if a != b]
+        changed = [
+            (n, a, b) for n, a, b in zip(names, rest[0], layout_of(value)) if n in _differs(rest[0], layout_of(value))
+        ]
         return ", ".join(f"{n} was {a}, is {b}" for n, a, b in changed)
     if kind == "equal":
         return f"was {rest[0]!r}, is {value!r}"
@@ -143,6 +156,7 @@ def _said(kind, value, rest):
         "keys": "has other keys",
         "same": "is another object",
         "class": f"{rest[0]} is another",
+        "sizes": "has sizes that another program is for",
     }.get(kind, f"{kind} {rest[0]!r} no longer holds")
 
 

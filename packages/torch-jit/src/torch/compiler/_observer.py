@@ -89,7 +89,7 @@ class Observer(Outside, Hooks):
         self.recording, self.working = None, False
         self.strange = None  # a class of arguments that cannot be captured, where others can
         self.inputs, self.input_of = [], {}  # slots of tensors; id -> number
-        self.examples = []
+        self.examples, self.layouts, self.known_at = [], {}, {}  # of tensors among the arguments, by source
         self.known = {}  # id -> (object, source, whether it stands under the arguments)
         self.outside = set()  # ids of containers and objects that were there before
         self.kept, self.codes, self.trusted = [], set(), 0
@@ -101,6 +101,10 @@ class Observer(Outside, Hooks):
         self.grad = self.entry_grad = torch.is_grad_enabled()
         self.error = None  # what a function that is followed raised
         self.sets_grad = self.catches = False
+        self.late = (
+            None  # why the observation is void, noticed within a call that is being recorded, which has to end first
+        )
+        self.takes_sizes = False  # whether sizes may become numbers of the graph
 
     # --- void ---
 
@@ -183,13 +187,18 @@ class Observer(Outside, Hooks):
             self.grad, self.sets_grad = grad, True
             self.graph.call("aten::set_grad_enabled", [grad])
         if state_of_thread()[1:] != self.state[1:]:
-            self.stop("modes of operators are changed")
+            self.late = self.late or "modes of operators are changed"
         frame = sys._getframe(1)
         while frame is not None and of_torch(frame.f_code.co_filename) is not None:
             frame = frame.f_back
         if frame is None:
             return None
         return frame.f_code.co_filename, frame.f_lineno, 0, ""
+
+    @staticmethod
+    def numbers(value):
+        """An argument of an operator, as the operator takes it."""
+        return value
 
     def result(self, value):
         """Tensors that a call in C gave have to be known to the recording."""
@@ -238,6 +247,8 @@ class Observer(Outside, Hooks):
                     if collects:
                         gc.enable()
                     self.recording.end()
+                    if self.late is not None:
+                        self.stop(self.late)
         except BaseException as error:
             self.stop(f"it raised {type(error).__name__}")
             strip(error)

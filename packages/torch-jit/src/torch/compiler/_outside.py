@@ -100,7 +100,9 @@ class Outside:
             self.stop(f"{_say(source)} is a tensor of layout {value.layout} on {value.device}")
             return value
         guards = self.guards
-        guards.check("tensor", source, layout_of(value))
+        guards.check("tensor", source, self.layout(value, source))
+        if is_argument(source):
+            self.layouts[source], self.known_at[source] = layout_of(value), value
         slot = guards.slot(source)
         v = self.graph.addInput(f"input_{len(self.inputs)}", ir.TensorType.get())
         if self.tracer.has_value(value):
@@ -112,6 +114,10 @@ class Outside:
         self.tensors.add(id(value))
         self.kept.append(value)
         return value
+
+    def layout(self, value, source):
+        """What is guarded of a tensor."""
+        return layout_of(value)
 
     def told_apart(self):
         """Slots of objects that must not be one: where another object may stand for what was seen, it could be any of its class."""
@@ -128,6 +134,13 @@ class Outside:
             self.outside_value(value, ("index", ("args",), i), True)
         for name, value in kwargs.items():
             self.outside_value(value, ("key", ("kwargs",), name), True)
+
+
+def is_argument(source):
+    """Whether a source is an argument, or an item of one in lists, tuples and dicts."""
+    while source[0] in ("index", "key"):
+        source = source[1]
+    return source in (("args",), ("kwargs",))
 
 
 def _is_fixed(value):

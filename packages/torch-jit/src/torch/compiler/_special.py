@@ -57,13 +57,20 @@ def _numbers(value):
     return isinstance(value, (bool, int, float, complex, torch.dtype, torch.device, type(None)))
 
 
+def _isinstance(observer, args, kwargs):
+    """A size that may change is an int to a program."""
+    value = getattr(args[0], "number", args[0]) if type(args[0]).__module__ == "torch.compiler._sizes" else args[0]
+    return isinstance(value, *args[1:], **kwargs)
+
+
 def _compiling(observer, args, kwargs):
     return True
 
 
 #: function: how(observer, args, kwargs)
 SPECIAL = {
-    torch.compiler.is_compiling: _compiling, getattr: _getattr, hasattr: _hasattr, setattr: _setattr, torch.tensor: _tensor, **TREES,
+    isinstance: _isinstance, torch.compiler.is_compiling: _compiling, getattr: _getattr, hasattr: _hasattr, setattr: _setattr,
+    torch.tensor: _tensor, **TREES,
 }  # fmt: skip
 
 

@@ -1,0 +1,49 @@
+"""Wishes about sizes of tensors: which may change, and which do not."""
+
+from __future__ import annotations
+
+import torch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+__all__ = ["mark_dynamic", "mark_static"]
+
+
+def _mark(tensor: Any, index: Any, name: str) -> None:
+    if not isinstance(tensor, torch.Tensor):
+        raise TypeError(f"expected a tensor, got {type(tensor).__name__}")
+    dims = range(tensor.dim()) if index is None else index if isinstance(index, (list, tuple)) else (index,)
+    for i in dims:
+        if not -tensor.dim() <= i < tensor.dim():
+            raise IndexError(f"dim {i} of a tensor of {tensor.dim()} dims, of shape {tuple(tensor.shape)}")
+    marks = set(getattr(tensor, name, ()))
+    setattr(tensor, name, marks | {i % tensor.dim() for i in dims})
+
+
+def mark_dynamic(
+    t: Any, index: Any, *, hint_override: int | None = None, min: int | None = None, max: int | None = None,
+    specialize_on: Any = None,
+) -> None:  # fmt: skip
+    """Say that a dim, or each of several, may change: its second size makes a program for all, unless
+    ``torch._dynamo.config.automatic_dynamic_shapes`` is off and nothing is marked. IndexError for a dim that is not there.
+
+    >>> x = torch.ones(3, 4)
+    >>> torch._dynamo.mark_dynamic(x, 0)
+    >>> x._dynamo_dynamic_indices
+    {0}
+    """
+    _mark(t, index, "_dynamo_dynamic_indices")
+
+
+def mark_static(t: Any, index: Any = None) -> None:
+    """Say that a dim, each of several, or (None) all keep their size: another one makes a program of its own.
+
+    >>> x = torch.ones(3, 4)
+    >>> torch._dynamo.mark_static(x)
+    >>> x._dynamo_static_indices
+    {0, 1}
+    """
+    if isinstance(t, torch.Tensor):
+        _mark(t, index, "_dynamo_static_indices")

@@ -1,0 +1,303 @@
+"""Sizes that may change: what a function reads of the shapes of its tensors, as values of its graph.
+
+A program holds for one set of sizes. When a second one comes, the function is watched twice more, with the sizes of both
+calls, and what it reads of a shape is then a :class:`Size`. Arithmetic on sizes becomes arithmetic of the graph, a
+comparison becomes a guard, and an operator that takes one is recorded with it. Whatever else is done with a size (a range,
+a float, a text) makes the attempt void, and so does a difference of the two graphs: then each set of sizes has a program of
+its own, as before.
+"""
+
+from __future__ import annotations
+
+import operator
+import sys
+import threading
+
+import torch
+from torch.jit import _ir as ir
+
+__all__ = ["Escaped", "Size", "Sizes", "Space", "shapes_watched"]
+
+
+class Escaped(Exception):
+    """A size is used in a way that no graph says."""
+
+
+class Space:
+    """What is known of sizes during one run: which dims may change, and what was asked about them."""
+
+    def __init__(self, observer, free):
+        self.observer, self.free = observer, free  # free: (id of an input, dim) -> name of the variable
+        self.conditions = []  # texts over the variables
+        self.pending = []  # where sizes were made numbers that no operator has taken yet
+        self.inside = 0
+
+    def escape(self, why):
+        self.observer.stop(f"a size {why}", sys._getframe(2))
+        raise Escaped(why)
+
+    def ask(self, text, answer):
+        """The outcome of a comparison is part of the guards."""
+        if text is None:
+            self.escape("of a result is compared")
+        said = text if answer else f"not {text}"
+        if said not in self.conditions:
+            self.conditions.append(said)
+        return answer
+
+    def told(self, frame):
+        """An operator is recorded: all numbers that were made of sizes have to be its own."""
+        at = id(frame), frame.f_lasti
+        if any(each != at for each in self.pending):
+            self.observer.late = "a size becomes a number of the program"
+        self.pending.clear()
+
+    def of(self, tensor, dim, number):
+        """A size of a tensor as it is read: a number where it cannot change."""
+        observer = self.observer
+        at = observer.input_of.get(id(tensor))
+        if at is not None:
+            name = self.free.get((at, dim))
+            return number if name is None else Size(self, number, name, (tensor, dim))
+        return Size(self, number, None, (tensor, dim))
+
+
+def _both(name, symbol, function, swapped=False):
+    def method(self, other):
+        if isinstance(other, torch.Tensor):
+            return self.with_tensor(function, other, swapped)
+        if type(other) is bool or not isinstance(other, (int, Size)):
+            return NotImplemented
+        a, b = (other, self) if swapped else (self, other)
+        return self.space_of(function(_number(a), _number(b)), _text(symbol, a, b), (name, a, b))
+
+    return method
+
+
+def _compares(symbol, function):
+    def method(self, other):
+        if isinstance(other, float) and other.is_integer():
+            other = int(other)
+        if not isinstance(other, (int, Size)):
+            return NotImplemented
+        return self.space.ask(_text(symbol, self, other), function(self.number, _number(other)))
+
+    return method
+
+
+def _number(value):
+    return value.number if isinstance(value, Size) else int(value)
+
+
+def _text(symbol, a, b):
+    parts = [each.text if isinstance(each, Size) else repr(int(each)) for each in (a, b)]
+    return None if None in parts else f"({parts[0]} {symbol} {parts[1]})"
+
+
+class Size:
+    """An int that follows from sizes. It is no ``int``: C takes its number by ``__index__``, which is how its uses are seen."""
+
+    __slots__ = ("made", "number", "source", "space", "text")
+
+    def __init__(self, space, number, text, source):
+        self.space, self.number, self.text, self.source, self.made = space, number, text, source, None
+
+    def space_of(self, number, text, source):
+        return Size(self.space, number, text, source)
+
+    __add__, __radd__ = _both("add", "+", operator.add), _both("add", "+", operator.add, True)
+    __sub__, __rsub__ = _both("sub", "-", operator.sub), _both("sub", "-", operator.sub, True)
+    __mul__, __rmul__ = _both("mul", "*", operator.mul), _both("mul", "*", operator.mul, True)
+    __floordiv__ = _both("floordiv", "//", operator.floordiv)
+    __rfloordiv__ = _both("floordiv", "//", operator.floordiv, True)
+    __mod__, __rmod__ = _both("remainder", "%", operator.mod), _both("remainder", "%", operator.mod, True)
+    __lt__, __le__ = _compares("<", operator.lt), _compares("<=", operator.le)
+    __gt__, __ge__ = _compares(">", operator.gt), _compares(">=", operator.ge)
+    __eq__, __ne__ = _compares("==", operator.eq), _compares("!=", operator.ne)
+
+    def with_tensor(self, function, other, swapped):
+        """An operator of a size and a tensor: the size is a tensor of no dims, which makes no other dtype than a number."""
+        if other.dim() == 0 and not other.is_floating_point():
+            return NotImplemented
+        stand = self.stand()
+        return function(other, stand) if swapped else function(stand, other)
+
+    def __truediv__(self, other):
+        if isinstance(other, torch.Tensor):
+            return self.with_tensor(operator.truediv, other, False)
+        return self.space.escape("becomes a float")
+
+    def __rtruediv__(self, other):
+        if isinstance(other, torch.Tensor):
+            return self.with_tensor(operator.truediv, other, True)
+        return self.space.escape("becomes a float")
+
+    def __neg__(self):
+        return 0 - self
+
+    def __pos__(self):
+        return self
+
+    def __bool__(self):
+        return self.space.ask(None if self.text is None else f"({self.text} != 0)", self.number != 0)
+
+    def __index__(self):
+        frame = sys._getframe(1)
+        self.space.pending.append((id(frame), frame.f_lasti))
+        return self.noted()
+
+    def noted(self):
+        """The number, which the next operator takes."""
+        self.space.observer.tracer.note_int(self.number, self.space.observer.tracer.value_of(self.stand()))
+        return self.number
+
+    def stand(self):
+        """A tensor of no dims that the graph makes of it."""
+        observer = self.space.observer
+        recording = ir._native.Recording(None)
+        try:
+            stand = torch.tensor(self.number)
+            observer.tracer.set_value(stand, observer.graph.call("prim::NumToTensor", [self.value()]))
+            observer.kept.append(stand)
+            observer.tensors.add(id(stand))
+            return stand
+        finally:
+            recording.end()
+
+    def value(self):
+        """The value of the graph."""
+        if self.made is None:
+            graph, tracer = self.space.observer.graph, self.space.observer.tracer
+            if isinstance(self.source[0], torch.Tensor):
+                tensor, dim = self.source
+                self.made = graph.call("size", [tracer.value_of(tensor), dim])
+            else:
+                name, a, b = self.source
+                parts = [each.value() if isinstance(each, Size) else graph.insertConstant(int(each)) for each in (a, b)]
+                self.made = graph.call(name, parts)
+        return self.made
+
+    def _escapes(why):
+        def method(self, *args):
+            self.space.escape(why)
+
+        return method
+
+    __hash__ = _escapes("is looked up")
+    __float__ = __pow__ = __rpow__ = _escapes("becomes a float")
+    __int__ = __complex__ = __round__ = __trunc__ = _escapes("becomes a number of the program")
+    __repr__ = __str__ = __format__ = _escapes("becomes a text")
+
+
+class Sizes(tuple):
+    """A shape whose sizes may change."""
+
+    __slots__ = ()
+
+    def numel(self):
+        """Their product."""
+        product = 1
+        for each in self:
+            product = each * product
+        return product
+
+    def __getitem__(self, index):
+        found = super().__getitem__(index)
+        return Sizes(found) if isinstance(index, slice) else found
+
+
+_thread = threading.local()
+_lock = threading.Lock()
+_users = 0
+_before = {}
+
+
+def _space(tensor):
+    """The sizes of this thread's run, for a tensor of it."""
+    space = getattr(_thread, "space", None)
+    if space is None or space.inside or space.observer.reason is not None or not ir._native._tracing():
+        return None
+    return space if space.observer.tracer.has_value(tensor) else None
+
+
+def _sizes(tensor, space):
+    space.inside += 1
+    try:
+        return Sizes(space.of(tensor, i, n) for i, n in enumerate(tuple(_before["shape"].__get__(tensor))))
+    finally:
+        space.inside -= 1
+
+
+def _shape(self):
+    space = _space(self)
+    return _before["shape"].__get__(self) if space is None else _sizes(self, space)
+
+
+def _size(self, dim=None):
+    space = _space(self)
+    if space is None:
+        return _before["size"].__get__(self)(*(() if dim is None else (dim,)))
+    sizes = _sizes(self, space)
+    return sizes if dim is None else sizes[operator.index(dim)]
+
+
+def _len(self):
+    space = _space(self)
+    return _before["__len__"].__get__(self)() if space is None else _sizes(self, space)[0]
+
+
+def _numel(self):
+    space = _space(self)
+    return _before["numel"].__get__(self)() if space is None else _sizes(self, space).numel()
+
+
+def _refused(name):
+    def method(self, *args, **kwargs):
+        space = _space(self)
+        if space is not None:
+            space.observer.stop(f"{name} of a tensor whose sizes may change is asked for", sys._getframe(1))
+        return _before[name].__get__(self, type(self))(*args, **kwargs)
+
+    return method
+
+
+def _nbytes(self):
+    space = _space(self)
+    if space is not None:
+        space.observer.stop("nbytes of a tensor whose sizes may change is asked for", sys._getframe(1))
+    return _before["nbytes"].__get__(self)
+
+
+class shapes_watched:
+    """A block in which what this thread reads of shapes goes to a space."""
+
+    def __init__(self, space):
+        self.space = space
+
+    def __enter__(self):
+        global _users
+        with _lock:
+            if _users == 0:
+                standins = {
+                    "shape": property(_shape),
+                    "size": _size,
+                    "numel": _numel,
+                    "nelement": _numel,
+                    "__len__": _len,
+                }
+                standins |= {each: _refused(each) for each in ("__iter__", "stride", "is_contiguous", "storage_offset")}
+                standins["nbytes"] = property(_nbytes)
+                for name, standin in standins.items():
+                    _before[name] = torch.Tensor.__dict__[name]
+                    setattr(torch.Tensor, name, standin)
+            _users += 1
+        _thread.space = self.space
+
+    def __exit__(self, *error):
+        global _users
+        _thread.space = None
+        with _lock:
+            _users -= 1
+            if _users == 0:
+                for name, own in _before.items():
+                    setattr(torch.Tensor, name, own)

@@ -1,0 +1,209 @@
+"""Programs for several sizes: the second one makes a program for all that follow, and the results are always Python's."""
+
+import random
+
+import pytest
+import torch
+from torch import nn
+
+
+@pytest.fixture(autouse=True)
+def _as_programs(monkeypatch):
+    """Programs are run even where the function is faster as it was written."""
+    monkeypatch.setattr(torch._dynamo.config, "choose_faster", False)
+    torch.compiler.reset()
+
+
+def captures(function):
+    return function._compiled.captures if hasattr(function, "_compiled") else function._compiled_forward.captures
+
+
+def check(function, sizes, most=2, **options):
+    """The compiled function gives what the function gives, and is captured as often as is said."""
+    compiled = torch.compile(function, **options)
+    for size in sizes:
+        x = torch.randn(size)
+        assert torch.equal(compiled(x), function(x)), size
+    assert captures(compiled) <= most, compiled._compiled.reason
+    return compiled
+
+
+def test_a_function_that_reads_no_sizes_is_captured_twice():
+    check(lambda x: (x * 2 + 1).relu().sum(0), [(3, 4), (5, 4), (7, 4), (64, 4), (2, 4)])
+
+
+def test_sizes_become_arithmetic_of_the_program():
+    def f(x):
+        b, t, c = x.shape
+        heads = x.view(b, t, 4, c // 4).transpose(1, 2)
+        return heads.reshape(b * 4, t, -1) + torch.arange(t).view(t, 1) * x.size(0)
+
+    check(f, [(2, 3, 8), (4, 5, 8), (3, 9, 8), (8, 2, 8), (2, 8, 8)])
+
+
+def test_a_size_that_is_compared_is_guarded():
+    def f(x):
+        return x + 1 if x.shape[0] > 10 else x - 1
+
+    check(f, [(3,), (4,), (9,), (11,), (12,), (5,), (10,)], most=4)
+
+
+def test_an_assertion_about_a_size_holds_or_is_raised():
+    def f(x):
+        assert x.size(1) <= 8, f"{x.size(1)} are too many"
+        return x[:, : x.size(1) - 1] * 2
+
+    compiled = check(f, [(2, 3), (2, 4), (2, 8)])
+    with pytest.raises(AssertionError, match="9 are too many"):
+        compiled(torch.ones(2, 9))
+
+
+def test_sizes_of_zero_and_one_have_programs_of_their_own():
+    check(lambda x: x - x.sum(0), [(3, 2), (4, 2), (1, 2), (0, 2), (5, 2)], most=4)
+
+
+def test_loops_over_a_size_stay_programs_of_one_size():
+    def f(x):
+        total = x[0]
+        for i in range(1, x.shape[0]):
+            total = total + x[i] * i
+        return total
+
+    check(f, [(3, 2), (4, 2), (5, 2), (3, 2)], most=3)
+
+
+def test_a_size_that_becomes_a_float_or_a_text_stays_a_number():
+    check(lambda x: x * (x.shape[0] ** 0.5) / float(x.shape[0]), [(3,), (4,), (5,)], most=3)
+    check(lambda x: x + len(f"{x.shape[0]}"), [(3,), (4,), (12,), (100,)], most=4)
+
+
+def test_two_sizes_that_are_one_number_are_not_taken_for_one():
+    def f(x, y):
+        return x.view(x.shape[0], -1).sum(1) * y.shape[0]
+
+    compiled = torch.compile(f)
+    for a, b in ((3, 3), (4, 4), (5, 6), (6, 5)):
+        x, y = torch.randn(a, 2), torch.randn(b)
+        assert torch.equal(compiled(x, y), f(x, y))
+
+
+def test_a_list_of_pieces_is_as_long_as_it_is():
+    check(lambda x: torch.stack(x.split(2)).sum(0), [(4, 3), (6, 3), (8, 3), (10, 3)], most=4)
+    check(lambda x: sum(x.unbind(0)), [(4, 3), (6, 3), (8, 3)], most=3)
+
+
+def test_layers_take_batches_of_any_size_and_train():
+    torch.manual_seed(0)
+    net = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.LayerNorm(8), nn.Linear(8, 2))
+    compiled = torch.compile(net)
+    for batch in (3, 5, 7, 16):
+        x = torch.randn(batch, 4, requires_grad=True)
+        expected = net(x).square().mean()
+        wanted = torch.autograd.grad(expected, [x, *net.parameters()])
+        got = compiled(x).square().mean()
+        assert torch.equal(got, expected)
+        for a, b in zip(torch.autograd.grad(got, [x, *net.parameters()]), wanted):
+            torch.testing.assert_close(a, b, rtol=1e-5, atol=1e-6)
+
+
+def test_attention_takes_any_batch_and_length():
+    def attend(x, w):
+        b, t, c = x.size()
+        q, k, v = (x @ w).split(c, dim=2)
+        q, k, v = (each.view(b, t, 2, c // 2).transpose(1, 2) for each in (q, k, v))
+        scores = (q @ k.transpose(-2, -1)) * (c // 2) ** -0.5
+        mask = torch.ones(t, t, dtype=torch.bool).tril()
+        scores = scores.masked_fill(~mask, float("-inf"))
+        return (scores.softmax(-1) @ v).transpose(1, 2).contiguous().view(b, t, c)
+
+    compiled, w = torch.compile(attend), torch.randn(8, 24)
+    for b, t in ((2, 3), (4, 5), (3, 7), (5, 11)):
+        x = torch.randn(b, t, 8)
+        assert torch.equal(compiled(x, w), attend(x, w))
+
+
+def test_dynamic_false_and_static_marks_keep_sizes_apart():
+    check(lambda x: x * 2, [(3,), (4,), (5,)], most=3, dynamic=False)
+    compiled = torch.compile(lambda x: x * 2)
+    for n in (3, 4, 5):
+        x = torch.randn(n)
+        torch._dynamo.mark_static(x, 0)
+        compiled(x)
+    assert captures(compiled) == 3
+
+
+def test_the_setting_turns_it_off(monkeypatch):
+    monkeypatch.setattr(torch._dynamo.config, "automatic_dynamic_shapes", False)
+    check(lambda x: x * 2, [(3,), (4,), (5,)], most=3)
+
+
+def test_another_layout_of_memory_takes_the_same_program():
+    compiled = check(lambda x: x.reshape(-1) * 2, [(3, 4), (5, 4)])
+    x = torch.randn(4, 7).t()
+    assert torch.equal(compiled(x), x.reshape(-1) * 2)
+    x = torch.randn(14, 4)[::2]
+    assert torch.equal(compiled(x), x.reshape(-1) * 2)
+    assert captures(compiled) == 2
+
+
+def test_a_view_that_memory_does_not_allow_raises_as_in_python():
+    compiled = check(lambda x: x.view(-1) * 2, [(3, 4), (5, 4)])
+    with pytest.raises(RuntimeError, match="view"):
+        compiled(torch.randn(4, 7).t())
+
+
+class Sized:
+    """Random functions of two matrices that look at their sizes."""
+
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+
+    def number(self, depth=0):
+        pick = self.random.choice
+        leaf = pick(
+            ["x.shape[0]", "x.size(1)", "y.shape[1]", "y.size(0)", "len(y)", "x.numel()", "2", "3", "z.shape[0]"]
+        )
+        if depth > 1 or self.random.random() < 0.5:
+            return leaf
+        a, b = self.number(depth + 1), self.number(depth + 1)
+        return pick([f"({a} + {b})", f"({a} * {b})", f"({a} - {b})", f"({a} // 2)", f"max({a}, {b})", f"({a} % 5)"])
+
+    def line(self):
+        pick = self.random.choice
+        n = self.number()
+        return pick([
+            "z = x.t() @ x", "z = z.relu() + 1", f"z = z * {n}", f"z = z + torch.ones({n} % 4 + 1, 1).sum()",
+            "z = z.reshape(-1)[None]", f"z = z[: {n} % 3 + 1]", f"z = z - 1 if {n} > {self.number()} else z + 2",
+            f"z = torch.cat([z, torch.zeros({n} % 3, z.shape[-1])])", "z = z.flatten().unsqueeze(0)",
+            "z = z.view(z.shape[0], -1)", "z = z.sum(0, keepdim=True)", f"z = z.expand({n} % 4 + z.shape[0], -1) if z.shape[0] == 1 else z",
+            "z = torch.stack(z.chunk(2)[:1]).squeeze(0)", f"assert {n} != -1",
+        ])  # fmt: skip
+
+    def text(self):
+        lines = [self.line() for _ in range(self.random.randint(2, 6))]
+        return "def f(x, y):\n    z = x\n    " + "\n    ".join(lines) + "\n    return z, x * 2\n"
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_functions_of_sizes_give_what_python_gives(seed, tmp_path):
+    made = Sized(seed)
+    path = tmp_path / "sized.py"
+    path.write_text("import torch\n" + made.text())
+    space = {}
+    exec(compile(path.read_text(), str(path), "exec"), space)
+    f = space["f"]
+    compiled = torch.compile(f)
+    draw = random.Random(seed)
+    for _ in range(8):
+        x = torch.randn(draw.randint(1, 6), draw.randint(1, 6))
+        y = torch.randn(draw.randint(1, 6), draw.randint(1, 6))
+        try:
+            expected = f(x, y)
+        except Exception as error:
+            with pytest.raises(type(error)):
+                compiled(x, y)
+            continue
+        got = compiled(x, y)
+        for a, b in zip(got, expected):
+            assert a.shape == b.shape, made.text()
+            assert torch.equal(a, b) or torch.allclose(a, b, equal_nan=True), made.text()
