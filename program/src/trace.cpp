@@ -132,7 +132,7 @@ Value* Tracer::value_of(const torch::Tensor& t) {
       }
   TORCH_CHECK(
       observing_ || !t.requires_grad(),
-      "trace: a tensor that needs a gradient would become a constant. Pass it as an input, make it a parameter of "
+      "trace: Cannot insert a Tensor that requires grad as a constant. Pass it as an input, make it a parameter of "
       "the module that is traced, or detach it before the trace if it is to be constant: ",
       t);
   Value* v = graph_->insert_constant(Cell(t));
@@ -230,7 +230,7 @@ std::vector<Value*> Tracer::inputs_of(const Row& row, const torch::Value* argume
             in.push_back(g.insert_constant(Cell(std::complex<double>(v.d, v.imag))));
             break;
           default:
-            in.push_back(g.insert_constant(Cell(v.i)));
+            in.push_back(int_value(v.i));
         }
         break;
       default:

@@ -160,7 +160,9 @@ def test_arguments_may_be_given_by_name():
 
 def test_random_and_training_behaviour_is_of_the_moment():
     net = nn.Sequential(nn.Linear(4, 4), nn.Dropout(0.5))
-    traced = quiet(net, torch.ones(1, 4))
+    with pytest.warns(torch.jit.TracerWarning, match=r"nondeterministic nodes \(aten::dropout\)"):
+        torch.jit.trace(net, torch.ones(1, 4))
+    traced = quiet(net, torch.ones(1, 4), check_trace=False)
     assert any(node.kind() == "aten::dropout" for node in traced.graph.nodes())
     torch.manual_seed(0)
     a = traced(torch.ones(8, 4))
@@ -170,7 +172,7 @@ def test_random_and_training_behaviour_is_of_the_moment():
 
 def test_a_tensor_that_needs_a_gradient_is_no_constant():
     w = torch.ones(2, requires_grad=True)
-    with pytest.raises(RuntimeError, match="needs a gradient would become a constant"):
+    with pytest.raises(RuntimeError, match="Cannot insert a Tensor that requires grad as a constant"):
         torch.jit.trace(lambda x: x * w, torch.ones(2))
     w = w.detach()
     assert torch.equal(quiet(lambda x: x * w, torch.ones(2))(torch.ones(2)), torch.ones(2))
@@ -183,8 +185,14 @@ def test_the_check_finds_what_differs():
         count.append(1)
         return x + len(count)
 
-    with pytest.warns(torch.jit.TracerWarning, match="differs"):
+    with pytest.raises(torch.jit.TracingCheckError, match="Graphs differed across invocations"):
         torch.jit.trace(f, torch.ones(1))
+
+    def h(x):
+        return x * 2 if torch.jit.is_tracing() else x
+
+    with pytest.warns(torch.jit.TracerWarning, match="does not match the corresponding output"):
+        torch.jit.trace(h, torch.ones(1))
     assert quiet(f, torch.ones(1), check_trace=False)(torch.zeros(1)).item() == len(count)
 
 
@@ -291,3 +299,27 @@ def test_a_size_as_an_index_follows_the_size():
 def test_a_tensor_in_the_place_of_a_number_is_told():
     with pytest.warns(torch.jit.TracerWarning, match="to a Python number"):
         torch.jit.trace(lambda t: torch.full((2,), t), (torch.tensor(2.0),), check_trace=False)
+
+
+@pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU, nn.RNN])
+@pytest.mark.parametrize("both", [False, True])
+def test_recurrent_layers_take_sequences_of_any_length(kind, both):
+    layer = kind(3, 4, num_layers=2, bidirectional=both)
+    traced = torch.jit.trace(layer, torch.randn(4, 2, 3))
+    for length, batch in ((4, 2), (7, 2), (1, 5)):
+        x = torch.randn(length, batch, 3)
+        (output, state), (expected, wanted) = traced(x), layer(x)
+        torch.testing.assert_close(output, expected)
+        torch.testing.assert_close(state, wanted)
+
+
+def test_a_range_up_to_a_size_follows_it():
+    traced = quiet(lambda x: torch.arange(x.shape[0]) + torch.zeros(x.size(0)), torch.ones(2))
+    assert traced(torch.ones(5)).tolist() == [0, 1, 2, 3, 4]
+
+
+def test_what_is_no_tensor_is_refused_by_name():
+    with pytest.raises(RuntimeError, match="of type int: Only tensors"):
+        torch.jit.trace(lambda x: 3, torch.ones(1))
+    with pytest.raises(RuntimeError, match="Encountering a list at the output"):
+        torch.jit.trace(lambda x: [x], torch.ones(1))

@@ -13,10 +13,11 @@ import warnings
 import torch
 
 from . import _ir as ir
+from ._recurrent import standing_in
 
 _lock = threading.Lock()
 _users = 0
-_before = {}
+_before, _layers = {}, {}
 _thread = threading.local()
 
 
@@ -140,8 +141,19 @@ def read_by_operators(tensor, what):
         return
     if what == ir._native.READ_AS_INDEX:
         tracer.note_int(_before["__index__"].__get__(tensor)(), tracer.value_of(tensor))
+    elif what == ir._native.READ_AS_NUMBER and not tensor.is_floating_point() and not tensor.is_complex():
+        tracer.note_int(int(_before["item"](tensor)), tracer.value_of(tensor))
     elif what == ir._native.READ_AS_NUMBER and _asked(frame := sys._getframe(1)) is not None:
         warn("Converting a tensor to a Python number", frame)
+
+
+def _first_state(layer, hx, x, batch):
+    """The state that a recurrent layer starts with: for as many examples as there are in the next call."""
+    tracer = current()
+    if hx is None and x.dim() == 3 and tracer is not None and ir._native._tracing() and tracer.has_value(x):
+        batch = _sizes(x, tracer)[1]
+        return tuple(zeros.expand(-1, batch, -1) for zeros in _layers["_first_state"](layer, None, x, 1))
+    return _layers["_first_state"](layer, hx, x, batch)
 
 
 def _standins():
@@ -173,6 +185,9 @@ class Watching:
                 for name, standin in _standins().items():
                     _before[name] = torch.Tensor.__dict__[name]
                     setattr(torch.Tensor, name, standin)
+                base = torch.nn.RNNBase
+                _layers["_run"], _layers["_first_state"] = base._run, base._first_state
+                base._run, base._first_state = standing_in(base._run, current), _first_state
             _users += 1
         self.outer, _thread.tracer = current(), self.tracer
 
@@ -182,5 +197,7 @@ class Watching:
         with _lock:
             _users -= 1
             if _users == 0:
+                for name, own in _layers.items():
+                    setattr(torch.nn.RNNBase, name, own)
                 for name, own in _before.items():
                     setattr(torch.Tensor, name, own)

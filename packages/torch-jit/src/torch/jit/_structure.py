@@ -37,7 +37,7 @@ def type_of(value):
         key = ir.StringType.get() if isinstance(next(iter(value)), str) else ir.IntType.get()
         return ir.DictType(key, _common(list(value.values())))
     raise RuntimeError(
-        f"trace: an input of type {type(value).__name__} cannot be traced: only tensors, and tuples, lists and "
+        f"trace: an input of type {type(value).__name__} cannot be traced: Only tensors, and tuples, lists and "
         "dictionaries of them, which must not be empty; bind other arguments with a lambda or functools.partial"
     )
 
@@ -98,7 +98,7 @@ def output_value(tracer, value, strict):
         if isinstance(value, list):
             if strict:
                 raise RuntimeError(
-                    "trace: the function gives a list, whose length would be fixed in the trace: give a tuple, or pass "
+                    "trace: Encountering a list at the output of the function, whose length would be fixed: give a tuple, or pass "
                     "strict=False when the length is the same for all inputs"
                 )
             if not inner:
@@ -116,7 +116,7 @@ def output_value(tracer, value, strict):
     if isinstance(value, dict):
         if strict:
             raise RuntimeError(
-                "trace: the function gives a dictionary, whose keys would be fixed in the trace: give a tuple, or pass "
+                "trace: Encountering a dict at the output of the function, whose keys would be fixed: give a tuple, or pass "
                 "strict=False when the keys are the same for all inputs"
             )
         flat = []
@@ -131,6 +131,6 @@ def output_value(tracer, value, strict):
         node.output().setType(ir.DictType(ir.StringType.get(), inner))
         return node.output()
     raise RuntimeError(
-        f"trace: the function gave a value of type {type(value).__name__}: only tensors, and tuples, lists and dictionaries "
+        f"trace: the function gave a value of type {type(value).__name__}: Only tensors, and tuples, lists and dictionaries "
         "of them, can be outputs of a trace"
     )

@@ -6,6 +6,7 @@ import itertools
 import os
 import re
 import sys
+import warnings
 
 import torch
 from torch._seams import need
@@ -305,8 +306,10 @@ def trace(
     graph, _ = record(func, inputs, None, strict, _argument_names(func, len(inputs)))
     made = _function(ir.Function(unique_name(_qualified(func)), graph), func)
     if check_trace:
+        _warn_of_chance(graph)
+        again = graph, lambda each: record(func, each, None, strict)[0]
         for each in [inputs, *(_as_tuple(i, "trace") for i in check_inputs or ())]:
-            _check(func, made, each, check_tolerance)
+            _check(func, made, each, check_tolerance, again)
     return made
 
 
@@ -367,8 +370,11 @@ def trace_module(
     if check_trace:
         for name, (method, args) in methods.items():
             traced = made if name == "forward" else getattr(made, name)
+            graph = tree.object._type().find_method(name).graph
+            _warn_of_chance(graph)
+            again = graph, lambda each, method=method: record(method, each, Tree(mod), strict)[0]
             for each in [args, *(_as_tuple(more[name], "trace_module") for more in check_inputs or () if name in more)]:
-                _check(method, traced, each, check_tolerance)
+                _check(method, traced, each, check_tolerance, again)
     return made
 
 
@@ -380,8 +386,83 @@ def _flat(value):
     return [t for each in value for t in _flat(each)] if isinstance(value, (tuple, list, type({}.values()))) else []
 
 
-def _check(python, traced, inputs, tolerance):
-    """Compare a trace with what it was made from: TracingCheckError when it fails, a warning when it differs."""
+def _shape_of(graph):
+    """What a graph consists of: kinds of nodes, which values they take, and constants."""
+    numbers, lines, tensors = {}, [], []
+
+    def visit(block):
+        for value in block.inputs():
+            numbers[value.unique()] = len(numbers)
+        for node in block.nodes():
+            held = node.output().toIValue() if node.kind() == "prim::Constant" else None
+            if isinstance(held, torch.Tensor):
+                tensors.append(held)
+                held = "a tensor"
+            lines.append((node.kind(), *(numbers[v.unique()] for v in node.inputs()), str(held)))
+            for inner in node.blocks():
+                visit(inner)
+            for value in node.outputs():
+                numbers[value.unique()] = len(numbers)
+        lines.append([numbers[v.unique()] for v in block.outputs()])
+
+    visit(graph.block())
+    return lines, tensors
+
+
+def _compare_graphs(graph, again):
+    """TracingCheckError where a second trace is another program."""
+    (a, held_a), (b, held_b) = _shape_of(graph), _shape_of(again)
+    if a != b:
+        first = next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
+        there, here = (str(each[first]) if first < len(each) else "nothing" for each in (a, b))
+        raise TracingCheckError(
+            "Graphs differed across invocations: the function called other operators, or had other constants, the second "
+            f"time: where there was {there}, there is {here}"
+        )
+    for x, y in zip(held_a, held_b):
+        if x.shape != y.shape or x.dtype != y.dtype or not torch.equal(x.cpu(), y.cpu()):
+            raise TracingCheckError(
+                "Tensor-valued Constant nodes differed in value across invocations: the function made another constant "
+                "the second time"
+            )
+
+
+def _warn_of_chance(graph):
+    """A warning where the program draws numbers."""
+    found = []
+
+    def visit(block):
+        for node in block.nodes():
+            if ("Generator" in (node.schema() or "") and node.kind() != "aten::dropout") or (
+                node.kind() == "aten::dropout" and list(node.inputs())[2].toIValue()
+            ):
+                found.append(node)
+            for inner in node.blocks():
+                visit(inner)
+
+    visit(graph.block())
+    if found:
+        kinds = ", ".join(dict.fromkeys(node.kind() for node in found))
+        warnings.warn(
+            f"Trace had nondeterministic nodes ({kinds}), whose numbers are others at each call: call .eval() on the module, "
+            "or pass check_trace=False",
+            TracerWarning,
+            stacklevel=4,
+        )
+
+
+def _check(python, traced, inputs, tolerance, again=None):
+    """Compare a trace with what it was made from: TracingCheckError when it fails or a second trace is another, a warning
+    when the results differ."""
+    if again is not None:
+        graph, record_again = again
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                second = record_again(inputs)
+            except Exception as error:
+                raise TracingCheckError(f"the function cannot be traced a second time: {error}") from error
+        _compare_graphs(graph, second)
     state = torch.get_rng_state()
     frame = _caller()
     with torch.no_grad():
@@ -398,7 +479,11 @@ def _check(python, traced, inputs, tolerance):
         if a.dtype in _STORED:
             a, b = (t.to(torch.complex64 if t.dtype.is_complex else torch.float32) for t in (a, b))
         if a.shape != b.shape or not torch.allclose(a, b, rtol=tolerance, atol=tolerance, equal_nan=True):
-            warn(f"Output nr {i + 1} of the trace differs from that of the function, which", frame)
+            warn(
+                f"Output nr {i + 1} of the traced function does not match the corresponding output of the Python function, "
+                "which",
+                frame,
+            )
             return
 
 
