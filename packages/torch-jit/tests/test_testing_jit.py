@@ -120,11 +120,18 @@ def test_what_is_printed_is_caught():
 
 
 def test_what_nobody_can_look_at_is_refused():
-    for refused in (lambda: case.assertAllFused(None), lambda: case.checkBailouts(None, (), ()), case.setHooks):
+    for refused in (lambda: case.assertAllFused(None), lambda: case.checkBailouts(None, (), ())):
         with pytest.raises(NotImplementedError, match="programs run as they were compiled here"):
             refused()
     with pytest.raises(NotImplementedError, match="graphs keep calls"), jit_utils.inline_everything_mode(True):
         pass
+
+
+def test_hooks_of_the_compiler_are_kept():
+    case.setHooks()
+    assert torch._C._jit_get_emit_hooks() == (case.emitModuleHook, case.emitFunctionHook)
+    case.clearHooks()
+    assert torch._C._jit_get_emit_hooks() == (None, None)
 
 
 def test_a_text_calls_functions_that_are_named_where_the_unit_is_made():
@@ -148,3 +155,56 @@ def test_small_helpers():
     assert jit_utils.enable_cpu_fuser(lambda n: n + 1)(1) == 2
     with jit_utils.NoTracerWarnContextManager():
         torch.jit.trace(lambda x: x if bool(x.sum() > 0) else -x, torch.ones(2))
+
+
+def test_tables_of_modules_make_modules_that_take_their_inputs():
+    from torch.testing._internal import common_nn
+    from torch.testing._internal import jit_metaprogramming_utils as tables
+
+    rows = tables.get_all_nn_module_tests()
+    assert len({tables.get_nn_mod_test_name(**row) for row in rows}) == len(rows)
+    for row in rows:
+        kind = tables.get_nn_module_class_from_kwargs(**row)
+        module = kind(*row["constructor_args"]).eval()
+        given = row["input_fn"]() if "input_fn" in row else torch.randn(row["input_size"])
+        given = given if isinstance(given, tuple) else (given,)
+        torch.testing.assert_close(torch.jit.script(module)(*given), module(*given))
+    for row in common_nn.criterion_tests:
+        loss = getattr(torch.nn, row["module_name"])()
+        given, target = (
+            row[f"{what}_fn"]() if f"{what}_fn" in row else torch.randn(row[f"{what}_size"])
+            for what in ("input", "target")
+        )
+        assert loss(given, target).isfinite()
+
+
+def test_a_call_is_written_compiled_and_compared_with_its_reference():
+    from torch.testing._internal import jit_metaprogramming_utils as tables
+    from torch.testing._internal.common_jit import check_against_reference
+
+    (x, y), named = tables.create_input(((3, 3), (3, 3)), call_kwargs={"alpha": 2})
+    script = tables.create_script_fn(case, "add", "functional")
+    check_against_reference(case, script, torch.add, lambda out: out, (x, y), named)
+    traced = tables.create_traced_fn(case, torch.mul)
+    check_against_reference(case, traced, torch.mul, lambda out: out, (x, y))
+    with pytest.raises(AssertionError):
+        check_against_reference(case, script, torch.sub, lambda out: out, (x, y), named)
+    assert tables.get_call("relu", "method", ["i0"], {}) == "i0.relu()"
+    with pytest.raises(ValueError, match="functional, method or nn_functional"):
+        tables.get_call("relu", "macro", ["i0"], {})
+
+
+def test_counters_are_kept_by_the_logger_that_is_set():
+    from torch.jit import _logging
+
+    logger = _logging.LockingLogger()
+    before = _logging.set_logger(logger)
+    try:
+        _logging.add_stat_value("calls", 1)
+        _logging.add_stat_value("calls", 5)
+    finally:
+        _logging.set_logger(before)
+    assert logger.get_counter_val("calls") == 6
+    logger.set_aggregation_type("calls", _logging.AggregationType.AVG)
+    assert logger.get_counter_val("calls") == 3
+    assert logger.get_counter_val("none") == 0

@@ -16,11 +16,45 @@ def _copy_to_script_wrapper(fn):
 
 
 def _overload(func):
-    """A mark of one of several forms of a function; the last definition is the one that runs."""
-    return func
+    """A mark of one of several forms of a function, as ``torch.jit._overload`` makes it."""
+    import torch
+
+    return torch.jit._overload(func)
 
 
-_overload_method = _overload
+def _overload_method(func):
+    """A mark of one of several forms of a method, as ``torch.jit._overload_method`` makes it."""
+    import torch
+
+    return torch.jit._overload_method(func)
+
+
+class _disable_emit_hooks:
+    """A block in which no hook is called that PyTorch's tests set; none is called here.
+
+    >>> with torch._jit_internal._disable_emit_hooks():
+    ...     print(torch._C._jit_get_emit_hooks())
+    (None, None)
+    """
+
+    def __enter__(self):
+        import torch
+
+        self._hooks = torch._C._jit_get_emit_hooks()
+        torch._C._jit_set_emit_hooks(None, None)
+
+    def __exit__(self, *error):
+        import torch
+
+        torch._C._jit_set_emit_hooks(*self._hooks)
+
+
+class fake_range:
+    """Where a message says nothing of a source."""
+
+    def highlight(self):
+        """No lines."""
+        return ""
 
 
 def boolean_dispatch(arg_name, arg_index, default, if_true, if_false, module_name, func_name):

@@ -15,6 +15,7 @@ _TRACE = {
     "TracerWarning": "_reads", "TracingCheckError": "_trace", "_get_trace_graph": "_trace", "is_tracing": "_trace",
     "trace": "_trace", "trace_module": "_trace", "TopLevelTracedModule": "_modules", "freeze": "_freeze",
     "get_trace_graph": "_old", "get_tracing_state": "_old", "scope": "_old", "verify": "_old",
+    "_flatten": "_flat", "_unique_state_dict": "_flat", "_hide_source_ranges": "_flat",
     "optimize_for_inference": "_freeze", "run_frozen_optimizations": "_freeze",
 }  # fmt: skip
 for _name in (*_SCRIPT, *_TRACE):
@@ -32,7 +33,7 @@ def __getattr__(name):
 
         value = globals()[name] = getattr(api, name)
         return value
-    if name in ("frontend", "annotations", "_recursive", "_state"):
+    if name in ("frontend", "annotations", "_recursive", "_state", "_logging", "_serialization", "_builtins"):
         from importlib import import_module
 
         return import_module(f"torch.jit.{name}")

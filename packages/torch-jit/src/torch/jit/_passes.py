@@ -9,8 +9,8 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+from . import _hooks, _native
 from . import _ir as ir
-from . import _native
 from ._schema import FunctionSchema, of_signature
 
 __all__ = ["FACES"]
@@ -147,11 +147,100 @@ def optimizes() -> bool:
     return True
 
 
+class InferredType:
+    """The type of a Python value, or why it has none."""
+
+    def __init__(self, type: Any, reason: str = "") -> None:
+        self._type, self._reason = type, reason
+
+    def type(self) -> Any:
+        """The type; RuntimeError where there is none."""
+        if self._type is None:
+            raise RuntimeError(self._reason)
+        return self._type
+
+    def success(self) -> bool:
+        """Whether there is one."""
+        return self._type is not None
+
+    def reason(self) -> str:
+        """Why there is none."""
+        return self._reason
+
+
+def infer_type(value: Any) -> InferredType:
+    """The type of a Python value in programs.
+
+    >>> torch._C._jit_try_infer_type([1, 2]).type(), torch._C._jit_try_infer_type(object()).success()
+    (List[int], False)
+    """
+    from torch.jit._script import types
+    from torch.jit._script.errors import ScriptError
+
+    try:
+        return InferredType(types.of_value(value))
+    except ScriptError as error:
+        return InferredType(None, str(error))
+
+
+def assert_is_instance(value: Any, type: Any) -> None:
+    """RuntimeError for a value that a program does not take where this type stands."""
+    graph = ir.Graph()
+    graph.registerOutput(graph.addInput("value", type))
+    ir.Function(f"__torch__.instance_{next(_count)}", graph)(value)
+
+
+def flatten(value: Any) -> tuple[list[Any], Any]:
+    """The tensors in nested tuples and lists, and what is needed to put them together again.
+
+    >>> tensors, nesting = torch._C._jit_flatten((torch.ones(1), [torch.zeros(1)]))
+    >>> len(tensors), torch._C._jit_unflatten([1, 2], nesting)
+    (2, (1, [2]))
+    """
+    import torch
+    from torch.utils import _pytree
+
+    leaves, spec = _pytree.tree_flatten(value)
+    if wrong := [each for each in leaves if each is not None and not isinstance(each, torch.Tensor)]:
+        raise RuntimeError(
+            "Only tuples, lists and Variables are supported as JIT inputs/outputs, found a value of type "
+            f"{type(wrong[0]).__name__}"
+        )
+    return leaves, spec
+
+
+def unflatten(values: Any, nesting: Any) -> Any:
+    """Values in the nesting that :func:`flatten` has found."""
+    from torch.utils import _pytree
+
+    return _pytree.tree_unflatten(list(values), nesting)
+
+
+def propagate_shapes(graph: Any, inputs: Any, with_grad: bool = False) -> Any:
+    """A copy of a graph whose values have the shapes that they have for these inputs: it runs once."""
+    import torch
+
+    out = graph.copy()
+    for value, given in zip(out.inputs(), inputs):
+        if isinstance(given, torch.Tensor):
+            value.setType(ir.TensorType.create_from_tensor(given))
+    results = interpret(graph, list(inputs))
+    results = results if isinstance(results, tuple) else (results,)
+    for value, result in zip(out.outputs(), results):
+        if isinstance(result, torch.Tensor):
+            value.setType(ir.TensorType.create_from_tensor(result))
+    return out
+
+
 #: names of torch._C, and what answers to them
 FACES = {
     "_create_function_from_graph": function_from_graph,
     "_get_graph_executor_optimize": optimizes,
+    "_jit_assert_is_instance": assert_is_instance,
+    "_jit_clear_class_registry": _hooks.clear_class_registry,
+    "_jit_flatten": flatten,
     "_jit_get_all_schemas": all_schemas,
+    "_jit_get_emit_hooks": _hooks.get_emit_hooks,
     "_jit_get_schemas_for_operator": schemas_for,
     "_jit_interpret_graph": interpret,
     "_jit_pass_canonicalize": canonicalize,
@@ -163,6 +252,12 @@ FACES = {
     "_jit_pass_lint": lint,
     "_jit_pass_lower_all_tuples": lower_tuples,
     "_jit_pass_lower_graph": lower_graph,
+    "_jit_set_emit_function_hook": _hooks.set_emit_function_hook,
+    "_jit_set_emit_hooks": _hooks.set_emit_hooks,
+    "_jit_set_emit_module_hook": _hooks.set_emit_module_hook,
+    "_jit_try_infer_type": infer_type,
+    "_jit_unflatten": unflatten,
+    "_propagate_shapes": propagate_shapes,
 }
 
 

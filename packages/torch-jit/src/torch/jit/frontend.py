@@ -1,7 +1,48 @@
-"""Errors of the compiler under the names that programs catch."""
+"""Errors of the compiler under the names that programs catch, and what can be asked of a source."""
+
+import inspect
 
 from torch.jit._script.errors import FrontendError, NotSupportedError
 
-__all__ = ["FrontendError", "NotSupportedError", "UnsupportedNodeError"]
+__all__ = [
+    "FrontendError",
+    "NotSupportedError",
+    "UnsupportedNodeError",
+    "get_default_args",
+    "get_jit_def",
+    "is_static_fn",
+]
 
 UnsupportedNodeError = NotSupportedError
+
+
+def get_default_args(fn):
+    """The defaults of a function's parameters, by name.
+
+    >>> torch.jit.frontend.get_default_args(lambda x, k=2, *, deep=True: x)
+    {'k': 2, 'deep': True}
+    """
+    if fn is None:
+        return {}
+    parameters = inspect.signature(fn).parameters.values()
+    return {each.name: each.default for each in parameters if each.default is not each.empty}
+
+
+def is_static_fn(cls, fn):
+    """Whether a class defines this name as a static method.
+
+    >>> class Maths:
+    ...     @staticmethod
+    ...     def twice(x):
+    ...         return 2 * x
+    >>> torch.jit.frontend.is_static_fn(Maths, "twice"), torch.jit.frontend.is_static_fn(Maths, "thrice")
+    (True, False)
+    """
+    return isinstance(inspect.getattr_static(cls, fn, default=None), staticmethod)
+
+
+def get_jit_def(fn, def_name, *args, **kwargs):
+    """Refused: sources become graphs at once, and there is no tree between them."""
+    raise NotImplementedError(
+        "torch.jit.frontend.get_jit_def: sources are read by Python's ast and become graphs at once; ast.parse gives the tree"
+    )

@@ -25,6 +25,7 @@ IS_WINDOWS = sys.platform == "win32"
 IS_MACOS = sys.platform == "darwin"
 IS_X86 = platform.machine() in ("x86_64", "i386", "AMD64")
 IS_ARM64 = platform.machine() in ("arm64", "aarch64")
+IS_JETSON = False  # no board is told apart
 IS_PPC = platform.machine() == "ppc64le"
 IS_S390X = platform.machine() == "s390x"
 IS_CI = bool(os.environ.get("CI"))

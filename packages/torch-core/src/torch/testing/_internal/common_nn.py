@@ -1,4 +1,4 @@
-"""Losses in plain steps, as references; the tables of module tests (``NNTestCase``, ``module_tests``) are not in this stack."""
+"""Losses in plain steps, as references, and tables of modules (``module_tests``, ``criterion_tests``); there is no ``NNTestCase``."""
 
 from __future__ import annotations
 
@@ -65,3 +65,11 @@ def kldivloss_reference(input: Tensor, target: Tensor, reduction: str = "mean", 
     else:
         losses = (target * (target.log() - input)).where(target > 0, 0.0)
     return losses.sum() / input.shape[0] if reduction == "batchmean" else reduced(losses, reduction)
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("criterion_tests", "get_new_module_tests", "module_tests", "new_module_tests"):
+        from torch.testing._internal import _module_tables
+
+        return getattr(_module_tables, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -13,6 +13,7 @@ from torch.testing._internal._flags import (
     IS_ARM64,
     IS_CI,
     IS_FBCODE,
+    IS_JETSON,
     IS_LINUX,
     IS_MACOS,
     IS_PPC,
@@ -100,7 +101,10 @@ from torch.testing._internal._profiling import (
     num_profiled_runs,
 )  # fmt: skip
 from torch.testing._internal._running import (
+    parse_cmd_line_args,
+    raise_on_run_directly,
     run_tests,
+    shell,
 )  # fmt: skip
 from torch.testing._internal._skips import (
     markDynamoStrictTest,

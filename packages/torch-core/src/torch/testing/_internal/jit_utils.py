@@ -1,7 +1,7 @@
 """Tests of scripts and traces: ``JitTestCase``; needs torch-jit.
 
-Programs run here as they were compiled: there are no fusion groups, execution plans and hooks to look at, and what
-asks for them raises NotImplementedError.
+Programs run here as they were compiled: there are no fusion groups, and execution plans to look at, and what asks for them raises
+NotImplementedError; hooks of the compiler are kept and not called.
 """
 
 from __future__ import annotations
@@ -13,12 +13,17 @@ import io
 import sys
 import tempfile
 import warnings
+from io import StringIO as StringIO
 from pathlib import Path
 
 import torch
+from torch.autograd import Variable as Variable
+from torch.testing import FileCheck as FileCheck
 from torch.testing._internal import common_cuda
+from torch.testing._internal._flags import IS_WINDOWS as IS_WINDOWS
 from torch.testing._internal._jit_checks import CheckedPrograms, do_input_map
 from torch.testing._internal._jit_checks import execWrapper as execWrapper
+from torch.testing._internal._profiling import ProfilingMode as ProfilingMode
 from torch.testing._internal._profiling import enable_profiling_mode as enable_profiling_mode
 from torch.testing._internal._profiling import (
     enable_profiling_mode_for_profiling_tests as enable_profiling_mode_for_profiling_tests,
@@ -32,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+TEST_BAILOUTS = False
 RUN_CUDA = common_cuda.TEST_CUDA
 RUN_CUDA_MULTI_GPU = common_cuda.TEST_MULTIGPU
 RUN_CUDA_HALF = RUN_CUDA and common_cuda.SM60OrLater
@@ -57,6 +63,19 @@ class _Captured(list):
     def __exit__(self, *error: Any) -> None:
         self._redirect.__exit__(*error)
         self.append(self._text.getvalue())
+
+
+class _AssertRaisesRegexWithHighlightContext:
+    """A block that raises an error whose message marks a piece of the source."""
+
+    def __init__(self, test_case: Any, exception: Any, regex: str, highlight: str) -> None:
+        self._block = test_case._raising(exception, regex, highlight)
+
+    def __enter__(self) -> None:
+        self._block.__enter__()
+
+    def __exit__(self, *error: Any) -> Any:
+        return self._block.__exit__(*error)
 
 
 class JitTestCase(CheckedPrograms):
@@ -122,9 +141,12 @@ class JitTestCase(CheckedPrograms):
         torch._C._jit_pass_lint(graph)
         return graph
 
-    @contextlib.contextmanager
-    def assertRaisesRegexWithHighlight(self, exception: Any, regex: str, highlight: str) -> Iterator[None]:
+    def assertRaisesRegexWithHighlight(self, exception: Any, regex: str, highlight: str) -> Any:
         """What runs inside raises this error, and its message marks this piece of the source."""
+        return _AssertRaisesRegexWithHighlightContext(self, exception, regex, highlight)
+
+    @contextlib.contextmanager
+    def _raising(self, exception: Any, regex: str, highlight: str) -> Iterator[None]:
         with self.assertRaisesRegex(exception, regex) as caught:
             yield
         if highlight:
@@ -147,10 +169,18 @@ class JitTestCase(CheckedPrograms):
         raise _no("checkBailouts (bailouts)")
 
     def setHooks(self) -> None:
-        """Refused."""
-        raise _no("setHooks (hooks of the compiler)")
+        """Sets two hooks of PyTorch's compiler, which nothing here calls."""
+        torch._C._jit_set_emit_hooks(self.emitModuleHook, self.emitFunctionHook)
 
-    clearHooks = setHooks
+    def clearHooks(self) -> None:
+        """Sets no hooks."""
+        torch._C._jit_set_emit_hooks(None, None)
+
+    def emitFunctionHook(self, func: Any) -> None:
+        """A compiled function computes the same after it was saved and loaded; called by tests, not by the compiler."""
+        self.getExportImportCopy(func)
+
+    emitModuleHook = emitFunctionHook
 
 
 def get_execution_plan(graph_executor_state: Any) -> Any:
@@ -202,6 +232,63 @@ def enable_cpu_fuser(fn: Any) -> Any:
 def enable_cpu_fuser_if(cond: bool) -> Any:
     """``enable_cpu_fuser`` where the condition holds."""
     return enable_cpu_fuser if cond else lambda fn: fn
+
+
+@contextlib.contextmanager
+def _as_it_was(*args: Any) -> Iterator[None]:
+    yield
+
+
+#: blocks of settings of PyTorch's executors, which change no result here
+set_fusion_group_inlining = _as_it_was
+
+
+def _same(fn: Any) -> Any:
+    """The test as it is: graphs keep calls, and there are no subgraphs to inline."""
+    return fn
+
+
+disable_autodiff_subgraph_inlining = _as_it_was
+_inline_everything = _tmp_donotuse_dont_inline_everything = _same
+
+
+def clear_class_registry() -> None:
+    """Lets classes be compiled anew when they are next used."""
+    torch._C._jit_clear_class_registry()
+
+
+def get_module_method(m: Any, module: str, method: str) -> Any:
+    """A method of a child of a compiled module."""
+    return m._c.getattr(module)._get_method(method)
+
+
+def attrs_with_prefix(module: Any, prefix: str) -> list[str]:
+    """The names of a compiled module's children that begin so."""
+    return [name for name, _ in module._modules._c.items() if name.startswith(prefix)]
+
+
+class TensorExprTestOptions:
+    """Settings of PyTorch's fuser for a test; they change no result here."""
+
+    def restore(self) -> None:
+        """Nothing was changed."""
+
+
+def get_traced_sample_variant_pairs(device: Any, dtype: Any, op: Any) -> list[tuple[Any, Any]]:
+    """Traced calls of an operator's forms, each with a sample that it takes; ``op`` is an ``OpInfo``."""
+    pairs = []
+    for sample in op.sample_inputs(device, dtype):
+        for form in (op.get_op(), op.get_method()):
+            if form is not None:
+                call = lambda first, form=form, sample=sample: form(first, *sample.args, **sample.kwargs)
+                pairs.append((torch.jit.trace(call, (sample.input,), check_trace=False), sample))
+    return pairs
+
+
+def __getattr__(name: str) -> Any:
+    if name == "OperatorExportTypes":
+        return torch.onnx.OperatorExportTypes
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def warmup_backward(f: Any, *args: Any) -> list[Any]:
