@@ -43,9 +43,13 @@ bool fit(Cell& c, const TypePtr& t) {
   }
   const TypePtr& inner = t->is(TypeKind::Optional) ? t->element() : t;
   switch (inner->kind()) {
+    case TypeKind::Int:  // a bool is an int
+      if (!c.is(Cell::Tag::Bool)) return false;
+      c = Cell(int64_t(c.to_bool()));
+      return true;
     case TypeKind::Float:
-      if (!c.is(Cell::Tag::Int)) return false;
-      c = Cell(c.to_double());
+      if (!c.is(Cell::Tag::Int) && !c.is(Cell::Tag::Bool)) return false;
+      c = Cell(c.is(Cell::Tag::Bool) ? double(c.to_bool()) : c.to_double());
       return true;
     case TypeKind::Complex:
       if (!c.is(Cell::Tag::Int) && !c.is(Cell::Tag::Float)) return false;

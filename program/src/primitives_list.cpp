@@ -54,6 +54,7 @@ Cell extreme(const Cell& l, bool largest) {
 }
 size_t hash(const Cell& c) {
   if (c.is(Cell::Tag::List) || c.is(Cell::Tag::Dict)) raise_error("TypeError", "lists and dicts have no hash");
+  if (c.is(Cell::Tag::Int) || c.is(Cell::Tag::Bool)) return size_t(c.to_int());
   return DictHeap::Hash()(c);
 }
 bool truth(const Cell& c) {
@@ -188,6 +189,8 @@ void register_lists() {
         return s;
       },
       "aten::sum.int(int[] self) -> int");
+  prim([](List l) { return int64_t(std::count_if(l.begin(), l.end(), [](const Cell& c) { return c.to_bool(); })); },
+       "aten::sum.bool(bool[] self) -> int");
   prim(
       [](List l) {
         double s = 0;

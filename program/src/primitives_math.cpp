@@ -68,6 +68,7 @@ void register_math() {
        "aten::log(Scalar a, Scalar b) -> float");
   prim([](double a, int64_t b) { return std::ldexp(a, int(std::min<int64_t>(std::max<int64_t>(b, -5000), 5000))); },
        "aten::ldexp(float x, int i) -> float");
+  prim([](double a, double b) { return std::remainder(a, b); }, "aten::mathremainder(Scalar a, Scalar b) -> float");
   prim([](int64_t a, int64_t b) { return std::gcd(a, b); }, "aten::gcd.int(int a, int b) -> int");
   prim(
       [](int64_t a) {

@@ -2,6 +2,8 @@
 #include <cstdio>
 
 #include "primitives.h"
+#include "torch/core/autocast.h"
+#include "torch/core/random.h"
 #include "torch/program/modes.h"
 
 namespace torch::program {
@@ -10,6 +12,25 @@ namespace {
 
 GradMode grad_mode{[] { return false; }, [](bool) {}};
 WarnTo warn_to = [](const std::string& text, int64_t) { std::fprintf(stderr, "Warning: %s\n", text.c_str()); };
+
+// What autocast was: whether it was on, of which dtype, and whether conversions are kept.
+Cell autocast_enter(const std::string& device, bool on, const Cell& dtype, const Cell& cache) {
+  const DeviceType type = parse_device(device).type;
+  std::vector<Cell> before{Cell(int64_t(autocast::is_enabled(type))), Cell(number_of(autocast::dtype(type))),
+                           Cell(int64_t(autocast::is_cache_enabled()))};
+  if (!dtype.is_none()) autocast::set_dtype(type, dtype_of_number(dtype.to_int()));
+  if (!cache.is_none()) autocast::set_cache_enabled(cache.to_bool());
+  autocast::set_enabled(type, on);
+  autocast::enter();
+  return Cell::list(std::move(before), int_type());
+}
+void autocast_leave(const std::string& device, const std::vector<Cell>& before) {
+  const DeviceType type = parse_device(device).type;
+  autocast::leave();
+  autocast::set_enabled(type, before.at(0).to_int() != 0);
+  autocast::set_dtype(type, dtype_of_number(before.at(1).to_int()));
+  autocast::set_cache_enabled(before.at(2).to_int() != 0);
+}
 
 }  // namespace
 
@@ -21,6 +42,17 @@ void register_modes() {
        "aten::warn(str message, int stacklevel=2) -> ()", true);
   prim([] { return grad_mode.get(); }, "aten::is_grad_enabled() -> bool");
   prim([](bool on) { grad_mode.set(on); }, "aten::set_grad_enabled(bool val) -> ()", true);
+  prim([](const std::string& device, bool on, const Cell& dtype,
+          const Cell& cache) { return autocast_enter(device, on, dtype, cache); },
+       "prim::autocast_enter(str device, bool enabled, int? dtype, bool? cache) -> int[]", true);
+  prim([](const std::string& device, const Cell& before) { autocast_leave(device, before.items()); },
+       "prim::autocast_leave(str device, int[] before) -> ()", true);
+  prim(
+      [](int64_t seed) {
+        default_generator().set_seed(uint64_t(seed));
+        seed_all_devices(uint64_t(seed));
+      },
+      "aten::manual_seed(int seed) -> ()", true);
   prim([](const Cell& a, const Cell& b) { return a.to_enum().name == b.to_enum().name; },
        "prim::enum_eq(Any a, Any b) -> bool");
 }

@@ -42,7 +42,8 @@ double power(double a, double b) {
   return std::pow(a, b);
 }
 int64_t int_power(int64_t a, int64_t b) {
-  if (b < 0) return a == 1 ? 1 : a == -1 ? (b % 2 ? -1 : 1) : 0;
+  if (b < 0)
+    raise_error("ValueError", "an int to the power of " + std::to_string(b) + " is a float: write float(a) ** b");
   uint64_t r = 1, base = uint64_t(a);
   for (; b; b >>= 1, base *= base)
     if (b & 1) r *= base;

@@ -25,7 +25,11 @@ void bind_types(py::module_& m) {
       .def("elements", [](const Type& t) { return given(t.contained()); })
       .def("field_names", &Type::fields)
       .def("unshaped", [](const Type& t) { return given(unshaped(t.shared_from_this())); })
-      .def("name", &Type::name)
+      .def("name",
+           [](const Type& t) {  // of a class the last part, as PyTorch gives it
+             const std::string& n = t.name();
+             return t.is(TypeKind::Class) ? n.substr(n.rfind('.') + 1) : n;
+           })
       .def("qualified_name", &Type::name)
       .def("is_module", [](const Type&) { return false; })
       .def("dtype",

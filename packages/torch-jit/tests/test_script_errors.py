@@ -133,11 +133,18 @@ def test_a_declared_result_is_checked():
     refused(wrong, "annotated as having type int but is actually of type Tensor")
 
 
-def test_a_list_has_elements_of_one_type():
-    def wrong(x):
+def test_a_list_of_several_types_is_one_of_a_union_and_says_so():
+    def mixed(x):
         return [x, 1]
 
-    refused(wrong, "Lists must contain only a single type", "tuple")
+    with pytest.warns(torch.jit.ScriptWarning, match=r"heterogeneous types.*Union\[Tensor, int\]"):
+        program = torch.jit.script(mixed)
+    assert program(torch.ones(1)) == mixed(torch.ones(1))
+
+    def keys():
+        return {1: 2, "b": 3}
+
+    refused(keys, "Dict keys must contain only a single type")
 
 
 def test_a_tensor_outside_of_the_function_is_refused():
@@ -264,4 +271,4 @@ def test_a_type_comment_says_every_argument():
         # type: (Tensor) -> Tensor
         return x
 
-    refused(f, "the type comment has 1 types for 2 arguments")
+    refused(f, "Number of type annotations (1) did not match the number of function parameters (2)")

@@ -35,7 +35,7 @@ def test_a_deleted_name_has_no_value():
         del y
         return y  # noqa: F821
 
-    with pytest.raises(RuntimeError, match="y was deleted"):
+    with pytest.raises(RuntimeError, match="undefined value y: it was deleted"):
         torch.jit.script(wrong)
 
 

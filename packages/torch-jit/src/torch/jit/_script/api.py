@@ -66,7 +66,7 @@ def _class(cls):
         return cls
     if len(cls.__mro__) > 2:
         raise RuntimeError(
-            f"{cls.__name__} has base classes: a script class stands alone; copy what it inherits into it"
+            f"{cls.__name__} has base classes, and a script class does not support inheritance: copy what it inherits into it"
         )
     from .compiler import compiler
 

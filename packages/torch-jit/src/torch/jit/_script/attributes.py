@@ -8,7 +8,7 @@ import inspect
 import torch
 
 from .. import _ir as ir
-from . import library, types
+from . import library, operators, types
 from .errors import nearest
 from .values import Bound, Items, Self, Static, Super, TupleOf
 
@@ -17,8 +17,8 @@ __all__ = ["Attributes"]
 _OF_TENSOR = {
     "dtype": "prim::dtype", "device": "prim::device", "layout": "prim::layout", "requires_grad": "prim::requires_grad",
     "is_cuda": "prim::is_cuda", "is_cpu": "prim::is_cpu", "is_sparse": "prim::is_sparse", "is_mkldnn": "prim::is_mkldnn",
-    "is_quantized": "prim::is_quantized", "is_meta": "prim::is_meta", "data": "prim::data", "grad": "prim::grad",
-    "is_leaf": "prim::is_leaf", "itemsize": "prim::itemsize", "nbytes": "prim::nbytes", "ndim": "dim", "shape": "size",
+    "is_quantized": "prim::is_quantized", "is_meta": "prim::is_meta", "data": "prim::data",
+    "itemsize": "prim::itemsize", "ndim": "dim", "shape": "size",
     "T": "T", "mT": "mT", "real": "real", "imag": "imag",
 }  # fmt: skip
 
@@ -82,6 +82,10 @@ class Attributes:
         if kind == "TensorType":
             if name in _OF_TENSOR:
                 return self.op(_OF_TENSOR[name], owner)
+            if name in ("grad", "is_leaf"):
+                return self.python_operator(name, operators.operator(name), [owner], {})
+            if name == "nbytes":
+                return self.op("mul", self.op("numel", owner), self.op("prim::itemsize", owner))
             if name in ("H", "mH"):
                 return self.op("conj", self.op("mT" if name == "mH" else "t", owner))
             if not (hasattr(torch.Tensor, name) or library.has_row(name)):

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import inspect
 
 import torch
 
 from .. import _ir as ir
-from .errors import NotSupportedError
 from .values import Static
 
 __all__ = ["Blocks"]
+
+
+def _device_of(cls):
+    """The device of ``torch.cpu.amp.autocast`` and its like."""
+    return cls.__module__.split(".")[1]
 
 
 class Blocks:
@@ -40,11 +45,7 @@ class Blocks:
             return self._grad_mode(self.value(self.truth(self.visit(call.args[0]))))
         name = getattr(known, "__name__", "")
         if known is contextlib.nullcontext or name in ("record_function", "strict_fusion", "autocast"):
-            if name == "autocast":
-                raise NotSupportedError(
-                    "autocast within a script is not supported", self.place, "put it around the call"
-                )
-            return lambda: None
+            return self._autocast(known, call) if name == "autocast" else lambda: None
         owner = self.visit(call)
         if isinstance(owner, ir.Value) and owner.type().kind() == "ClassType":
             entered = self.method(owner, "__enter__", [], {})
@@ -55,6 +56,19 @@ class Blocks:
             f"{ast.unparse(call)} is no context of the script language",
             "torch.no_grad() and script classes with __enter__ are",
         )
+
+    def _autocast(self, cls, call):
+        """Arguments that are not known while compiling may only say whether it is on."""
+        signature = inspect.signature(cls)
+        given = {key.arg: self.visit(key.value) for key in call.keywords}
+        bound = signature.bind(*map(self.visit, call.args), **given).arguments
+        device = _device_of(cls)
+        if "device_type" in bound:
+            device = self.static(bound["device_type"], "the device of autocast")
+        on = self.value(self.truth(bound.get("enabled", Static(True))))
+        dtype, cache = (bound.get(each, Static(None)) for each in ("dtype", "cache_enabled"))
+        before = self.op("prim::autocast_enter", self.constant(device), on, self.value(dtype), self.value(cache))
+        return lambda: self.op("prim::autocast_leave", self.constant(device), before)
 
     def _grad_mode(self, on):
         before = self.op("is_grad_enabled")

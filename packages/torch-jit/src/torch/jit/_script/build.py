@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import enum
 import inspect
+import warnings
 
 import torch
+from torch._faces.jit import ScriptWarning
 
 from .. import _ir as ir
 from . import types
@@ -164,7 +166,15 @@ class Builder:
             parts = value.type().containedTypes()
             if parts and all(each.isSubtypeOf(inner.getElementType()) for each in parts):
                 return self.list_of(list(self.node("prim::TupleUnpack", [value], parts).outputs()), inner)
+        if inner == types.FLOAT and value.type() == types.INT and value.node().kind() == "prim::int_pow":
+            made = self.op("pow", *value.node().inputs())  # 2 ** n where a float is asked for: n may be negative
+            if not value.uses():
+                value.node().destroy()
+            return made
         raise self.error(f"Expected a value of type '{expected}' but got one of type '{value.type()}'")
+
+    def warn(self, message):
+        warnings.warn(f"{message}\n{self.place}", ScriptWarning, stacklevel=2)
 
     def _tuple(self, item, expected):
         inner = [None] * len(item.items)
@@ -187,11 +197,12 @@ class Builder:
             found = values[0].type() if values else types.TENSOR
             for each in values[1:]:
                 joined = types.unify(found, each.type())
-                if joined is None:
-                    raise self.error(
-                        f"Lists must contain only a single type, got {found} and {each.type()}: write a tuple for several"
-                    )
-                found = joined
+                found = types.any_of(found, each.type()) if joined is None else joined
+            if found.kind() == "UnionType":
+                self.warn(
+                    f"List consists of heterogeneous types, which means that it has been typed as containing {found}: "
+                    "use isinstance before what takes one of them"
+                )
             type = ir.ListType(found)
         return self.node("prim::ListConstruct", values, [type]).output()
 

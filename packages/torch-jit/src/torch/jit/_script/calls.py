@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 import types as python_types
 
@@ -13,7 +14,7 @@ from . import library, operators, types
 from .displays import Spread
 from .errors import ScriptError, nearest
 from .expressions import OF_TENSORS
-from .scope import EXITS, FALLS, Frame, Function, flags
+from .scope import EXITS, FALLS, MAYBE, Frame, Function, flags
 from .statements import Local
 from .values import Bound, Invalid, Items, Self, Static, Super, TupleOf
 
@@ -26,7 +27,7 @@ def modifier(fn):
 
 
 #: operators of a list of tensors, which functions of torch take one by one as well
-LISTED = {"block_diag", "broadcast_tensors", "cartesian_prod", "meshgrid"}
+LISTED = {"block_diag", "broadcast_tensors", "cartesian_prod", "chain_matmul", "meshgrid"}
 
 
 class Calls:
@@ -133,10 +134,13 @@ class Calls:
             "mark a Python function with @torch.jit.ignore to call it as it is",
         )
 
-    def _folded(self, fn, args, kwargs):
+    def _folded(self, fn, args, kwargs, otherwise=None):
+        """The result for what is known; an error is that of the call when it is reached, where there is another way to it."""
         try:
             return Static(fn(*(each.value for each in args), **{k: each.value for k, each in kwargs.items()}))
         except Exception as error:
+            if otherwise is not None:
+                return otherwise()
             raise self.error(f"{type(error).__name__}: {error}") from None
 
     def _python_function(self, fn, args, kwargs):
@@ -174,7 +178,7 @@ class Calls:
         self.node(
             "prim::RaiseException",
             [
-                self.constant(f"{fn.__qualname__} is marked @torch.jit.unused: it cannot be run here"),
+                self.constant(f"{fn.__qualname__}: this Python function is annotated to be ignored and cannot be run"),
                 self.constant("Error"),
             ],
         )
@@ -197,7 +201,8 @@ class Calls:
             values.append(self.value(item, wanted))
         returns = self.known(types.from_annotation, notes.get("return", torch.Tensor), self.function.source)
         made = self.node("prim::PythonOp", values, [returns])
-        made.ival_("pyobj", fn if owner is None else python_types.MethodType(fn, owner))
+        called = fn if owner is None else python_types.MethodType(fn, owner)
+        made.ival_("pyobj", _by_name(called))
         made.s_("name", fn.__qualname__)
         return made.output()
 
@@ -298,16 +303,12 @@ class Calls:
         if status == EXITS:
             return self.frame.get("$ret")
         declared = self.function.returns
+        maybe_none = declared is None or declared.kind() in ("NoneType", "OptionalType", "UnionType", "AnyType")
+        if status in (FALLS, MAYBE) and not maybe_none:
+            raise self.error(
+                f"{self.function.source.function} was not annotated as having type None, but does not return along all paths"
+            )
         if status == FALLS or self.frame.get("$ret") is None:
-            if (
-                declared is not None
-                and not types.is_none(declared)
-                and status == FALLS
-                and not types.is_optional(declared)
-            ):
-                raise self.error(
-                    f"{self.function.source.function} was not annotated as having type None, but does not return along all paths"
-                )
             if status != FALLS and declared is not None:
                 return self.uninitialized(declared)
             return Static(None)
@@ -333,7 +334,8 @@ class Calls:
             owner = self.value(owner)
         if isinstance(owner, Static):
             if all(isinstance(each, Static) for each in (*args, *kwargs.values())):
-                return self._folded(getattr(owner.value, bound.name), args, kwargs)
+                called = lambda: self.method(self.value(owner), bound.name, args, kwargs)
+                return self._folded(getattr(owner.value, bound.name), args, kwargs, called)
             owner = self.value(owner)
         return self.method(owner, bound.name, args, kwargs)
 
@@ -412,6 +414,20 @@ class Calls:
         return self.value(item)
 
 
+def _by_name(fn):
+    """The function taking all of its arguments by place."""
+    named = [each.name for each in inspect.signature(fn).parameters.values() if each.kind == each.KEYWORD_ONLY]
+    if not named:
+        return fn
+
+    @functools.wraps(fn)
+    def call(*given):
+        at = len(given) - len(named)
+        return fn(*given[:at], **dict(zip(named, given[at:])))
+
+    return call
+
+
 def misfit(name, signature, args, kwargs):
     """What does not fit the parameters of a call, or "" where Python's own words tell."""
     parameters = signature.parameters.values()
@@ -421,9 +437,9 @@ def misfit(name, signature, args, kwargs):
         return f"{name}() expected at most {len(places)} arguments but found {len(args)} positional arguments"
     for key in kwargs:
         if key not in signature.parameters and inspect.Parameter.VAR_KEYWORD not in open_ended:
-            return f"{name}(): Unknown keyword argument {key!r}"
+            return f"{name}(): Keyword argument {key} unknown"
         if key in [each.name for each in places[: len(args)]]:
-            return f"{name}(): argument {key} specified twice"
+            return f"{name}(): Keyword argument {key} specified twice"
     for each in (*places[len(args) :], *(p for p in parameters if p.kind == p.KEYWORD_ONLY)):
         if each.default is each.empty and each.name not in kwargs:
             return f"{name}(): Argument {each.name} not provided"

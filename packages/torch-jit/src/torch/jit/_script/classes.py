@@ -75,7 +75,8 @@ def compile_class(cls):
         raise ScriptError(f"Unknown type annotation: {cls.__module__}.{cls.__qualname__}")
     if [each for each in cls.__mro__[1:] if each is not object]:
         raise NotSupportedError(
-            f"{cls.__name__} has base classes: a script class stands alone", way_out="copy what it inherits into it"
+            f"{cls.__name__} has base classes, and a script class does not support inheritance",
+            way_out="copy what it inherits into it",
         )
     type = ir.ClassType(compiler.unique(types.qualified(cls)))
     concrete = ClassConcrete(cls, type)

@@ -84,9 +84,19 @@ class Program:
             try:
                 values.append(emitter.value(items[each.name], each.type))
             except ScriptError as error:
-                error.message = f"{self.name}(): argument {each.name!r}: {error.message}"
+                error.message = f"{self.name}(): {about(error.message, each.name)}"
                 raise
         return values
+
+
+def about(message, argument):
+    """The message of a wrong type, with the argument that is of it."""
+    before, found, after = message.partition(" but got one of type ")
+    return (
+        f"{before} for argument '{argument}' but instead found type {after}"
+        if found
+        else f"argument '{argument}': {message}"
+    )
 
 
 class Compiler:
@@ -223,8 +233,28 @@ class Compiler:
             except ScriptError as error:
                 error.places = error.places or [source.where(where)]
                 raise
+            self._check_default(each, type, source.where(where), library)
             found.append(Parameter(each.name, type, each.default, each.kind == each.KEYWORD_ONLY))
         return found
+
+    @staticmethod
+    def _check_default(parameter, type, where, library):
+        """ScriptError for a default of another type than the annotation says."""
+        default = parameter.default
+        if library or default is parameter.empty:
+            return
+        try:
+            of = types.of_value(default)
+        except ScriptError:
+            return  # what has no type is told where it is used
+        numbers = (types.INT, types.FLOAT, types.COMPLEX)
+        inner = type.getElementType() if types.is_optional(type) else type
+        widens = of in numbers and inner in numbers and numbers.index(of) <= numbers.index(inner)
+        if of.isSubtypeOf(type) or widens or isinstance(default, (list, tuple, dict)) or of == types.BOOL:
+            return
+        raise ScriptError(
+            f'Expected a default value of type {type} on parameter "{parameter.name}", got {default!r}', where
+        )
 
     def _parameter_type(self, parameter, comments, given, source, library):
         name = parameter.name
@@ -318,7 +348,8 @@ def comment_types(source, names):
             names = names[1:]  # without self
         if given != ["..."] and len(given) != len(names):
             raise ScriptError(
-                f"the type comment has {len(given)} types for {len(names)} arguments", source.where(source.tree)
+                f"Number of type annotations ({len(given)}) did not match the number of function parameters ({len(names)})",
+                source.where(source.tree),
             )
         if given != ["..."]:
             found.update({name: types.from_annotation(text, source) for name, text in zip(names, given)})

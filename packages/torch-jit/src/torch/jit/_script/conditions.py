@@ -330,7 +330,7 @@ class Conditions:
         joined = wanted or self.join(one.type(), two.type(), [one, two])
         if joined is None:
             raise self.error(
-                f"the value is set to type {one.type()} in the true branch and type {two.type()} in the false branch"
+                f"Type mismatch: the value is set to type {one.type()} in the true branch and type {two.type()} in the false branch"
             )
         for frame in frames:
             frame.block.registerOutput(values[id(frame)])

@@ -133,9 +133,19 @@ class Displays:
             joined = several[0].type()
             for each in several[1:]:
                 both = types.unify(joined, each.type())
-                if both is None:
-                    raise self.error(f"Dict {what} must contain only a single type, got {joined} and {each.type()}")
-                joined = both
+                if both is None and what == "keys":
+                    raise self.error(f"Dict keys must contain only a single type, got {joined} and {each.type()}")
+                joined = types.any_of(joined, each.type()) if both is None else both
+            if joined.kind() == "UnionType":
+                self.warn(
+                    "Dict values consist of heterogeneous types, which means that the dict has been typed as containing "
+                    f"{joined}: use isinstance before what takes one of them"
+                )
             kinds.append(joined)
+        if kinds[0].kind() in ("ListType", "DictType"):
+            raise self.error(
+                f"Cannot create dict for key type '{kinds[0]}', only int, float, complex, Tensor, device and string keys are "
+                "supported"
+            )
         pairs = [each for pair in zip(keys, values) for each in pair]
         return self.node("prim::DictConstruct", pairs, [ir.DictType(*kinds)]).output()

@@ -120,7 +120,8 @@ class Expressions:
         if a.type().kind() == "ClassType":
             return self.method(a, f"__{name.strip('_')}__", [b], {})
         if name == "pow" and a.type() == b.type() == types.INT:
-            name = "prim::int_pow"  # as in Python; aten::pow of ints is a float
+            if not (isinstance(right, Static) and right.value < 0):
+                name = "prim::int_pow"  # as in Python; aten::pow of ints is a float
         return self.op(name, a, b)
 
     def _operand(self, item, other):

@@ -204,6 +204,8 @@ def dict_(emitter, whole=None, **items):
         return emitter.op("dict", emitter.list_of(pairs))
     if whole is None:
         return empty(emitter, ir.DictType(types.STR, types.TENSOR))
+    if isinstance(whole, ir.Value) and whole.type().kind() == "DictType":
+        return emitter.op("copy", whole)
     if not emitter.is_value(whole) and emitter.unrolled(whole) is None:
         whole = list_(emitter, whole)
     known = emitter.unrolled(whole)
@@ -213,7 +215,9 @@ def dict_(emitter, whole=None, **items):
 
 
 @handles(sorted)
-def sorted_(emitter, whole, reverse=Static(False)):
+def sorted_(emitter, whole, *, key=Static(None), reverse=Static(False)):
+    if not (isinstance(key, Static) and key.value is None):
+        raise emitter.error("sorted: a key is not supported: sort a list of tuples that begin with it")
     value = emitter.value(whole) if emitter.is_value(whole) else list_(emitter, whole)
     objects = value.type().kind() == "ListType" and value.type().getElementType().kind() == "ClassType"
     if not objects and isinstance(reverse, Static) and not reverse.value:
@@ -255,7 +259,7 @@ def _convert(word, python):
         if item is None:
             return Static(python())
         if isinstance(item, Static):
-            return emitter._folded(python, [item], {})
+            return emitter._folded(python, [item], {}, lambda: emitter.op(word, emitter.value(item)))
         value = emitter.value(item)
         if value.type().kind() == "ClassType":
             return emitter.method(value, f"__{python.__name__}__", [], {})
@@ -266,7 +270,16 @@ def _convert(word, python):
 
 handles(int)(_convert("Int", int))
 handles(float)(_convert("Float", float))
-handles(complex)(_convert("Complex", complex))
+_complex = _convert("Complex", complex)
+
+
+@handles(complex)
+def complex_(emitter, real=None, imag=None):
+    if imag is None:
+        return _complex(emitter, real)
+    if _known((real, imag)):
+        return Static(complex(real.value, imag.value))
+    return emitter.op("Complex", emitter.value(real), emitter.value(imag))
 
 
 @handles(bool)
@@ -330,6 +343,18 @@ def pow_(emitter, a, b):
     return emitter.binary("pow", pow, a, b)
 
 
+def _based(word, python):
+    def handler(emitter, item):
+        return Static(python(item.value)) if isinstance(item, Static) else emitter.op(word, item)
+
+    return handler
+
+
+handles(hex)(_based("hex", hex))
+handles(oct)(_based("oct", oct))
+handles(bin)(_based("bin", bin))
+
+
 @handles(hash)
 def hash_(emitter, item):
     value = emitter.value(item)
@@ -377,6 +402,22 @@ def _product(values):
 @handles(warnings.warn)
 def warn(emitter, message, category=None, stacklevel=Static(2)):
     emitter.op("warn", emitter.value(message), emitter.value(stacklevel))
+
+
+def _asked(name):
+    def handler(emitter, item):
+        return emitter.op(name, emitter.value(item))
+
+    return handler
+
+
+for _name in ("is_floating_point", "is_complex", "is_signed"):
+    handles(getattr(torch, _name))(_asked(_name))
+
+
+@handles(torch.manual_seed)
+def manual_seed(emitter, seed):
+    emitter.op("manual_seed", emitter.value(seed))
 
 
 @handles(torch.is_tensor)

@@ -110,6 +110,9 @@ _MATH = {
                 "fabs",
                 "fmod",
                 "gcd",
+                "ldexp",
+                "frexp",
+                "modf",
                 "isnan",
                 "isinf",
                 "isfinite",
@@ -123,6 +126,7 @@ _MATH = {
                 "factorial",
             ]
         },
+        "remainder": "mathremainder",
     }.items()
 }
 

@@ -205,7 +205,9 @@ class Loops:
         inside = [name for name in (*assigned(statements), *targets) if self.frame.get(name) is None]
         inside += [name for name, type in wanted.items() if type is None]
         for name in inside:
-            self.frame.set(name, Invalid(f"{name} is not defined where the loop before it has not run at all"))
+            self.frame.set(
+                name, Invalid(f"undefined value {name}: it has none where the loop before has not run at all")
+            )
         endless = test is not None and isinstance(condition, Static)
         return self._after(made, ended, endless)
 

@@ -5,11 +5,21 @@ from __future__ import annotations
 import torch
 
 from .. import _ir as ir
-from . import types
+from . import operators, types
 from .library import on
 from .values import Static, TupleOf
 
 __all__ = []
+
+
+def _by_python(name):
+    @on("TensorType", name)
+    def handler(emitter, value, *items, **named):
+        return emitter.python_operator(name, operators.operator(name), [value, *items], named)
+
+
+for _name in ("backward", "requires_grad_"):
+    _by_python(_name)
 
 
 @on("ListType", "append")
@@ -122,11 +132,6 @@ def type_as(emitter, value, other):
 @on("TensorType", "__getitem__")
 def getitem(emitter, value, index):
     return emitter.op("select", value, 0, emitter.value(index))
-
-
-@on("TensorType", "backward")
-def backward(emitter, value, gradient=Static(None)):
-    emitter.op("backward", value, emitter.value(gradient))
 
 
 @on("FutureType", "wait")

@@ -383,6 +383,10 @@ def of_object(object, known=None):
 
 def compile_module(module):
     """Compile a module and all below it; the parameters stay the same tensors."""
+    if "_parameters" not in module.__dict__:
+        raise RuntimeError(
+            f"'{type(module).__name__}' has not been initialized, did you forget to call 'super().__init__()'?"
+        )
     concrete = describe(module)
     if not isinstance(concrete, Concrete):
         return module

@@ -121,6 +121,29 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
     return F.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, _REDUCTIONS[reduction], zero_infinity)
 
 
+# --- what only the tape knows ---
+
+
+@_defines
+def is_leaf(self) -> bool:
+    return self.is_leaf
+
+
+@_defines
+def grad(self) -> Tensor | None:
+    return self.grad
+
+
+@_defines
+def backward(self, gradient=None, retain_graph=None, create_graph=False) -> None:
+    self.backward(gradient, retain_graph, create_graph)
+
+
+@_defines
+def requires_grad_(self, requires_grad=True):
+    return self.requires_grad_(requires_grad)
+
+
 # --- dropout ---
 
 

@@ -66,7 +66,8 @@ class Printer:
             has = value.debugName() in defaults
             name = "self" if value is inputs[0] and value.debugName() == "self" else self.name(value)
             self.names[value] = name
-            head.append(f"{name}: {note}" + (f"={literal(default, self.tensors)}" if has else ""))
+            typed = name != "self" or self.saving  # as PyTorch: archives say the type of self, texts to read do not
+            head.append((f"{name}: {note}" if typed else name) + (f"={literal(default, self.tensors)}" if has else ""))
         outputs = list(self.graph.outputs())
         returns = (
             self.annotation(outputs[0].type())
@@ -357,7 +358,7 @@ class Printer:
             return f"torch.{name}({', '.join([*args[:at], *(f'{key}={text}' for key, text in zip(named, args[at:]))])})"
         if self.owner or self.saving:
             raise RuntimeError(
-                f"{self.function.name} calls the Python function {node.s('name')}, which an archive cannot hold: "
+                f"{self.function.name} calls the Python function {node.s('name')}: Could not export Python function call, which an archive cannot hold: "
                 "mark it @torch.jit.unused, or make it part of the script"
             )
         return f"^{node.s('name') if node.hasAttribute('name') else 'python'}({', '.join(args)})"

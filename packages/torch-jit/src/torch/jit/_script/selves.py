@@ -66,7 +66,9 @@ class Selves:
         if name in ("_modules", "_parameters", "_buffers"):
             return Static({each: self.self_attribute(owner, each) for each in concrete.registered(name)})
         raise self.error(
-            f"{'Module ' if concrete.is_module else ''}'{cls.__name__}' has no attribute {name!r}",
+            f"Module '{cls.__name__}' has no attribute '{name}'"
+            if concrete.is_module
+            else f"'{cls.__name__}' object has no attribute or method '{name}'",
             nearest(name, concrete.known()),
         )
 

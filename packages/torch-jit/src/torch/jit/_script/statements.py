@@ -19,10 +19,10 @@ __all__ = ["Statements"]
 GONE = object()
 
 _NO = {
-    "Try": "`try` blocks", "TryStar": "`try` blocks", "AsyncFor": "async `for` loops",
-    "AsyncWith": "async `with` statements", "Import": "`import` statements", "ImportFrom": "`import` statements",
-    "Global": "`global` variables", "ClassDef": "class definitions", "AsyncFunctionDef": "async function definitions",
-    "Match": "`match` statements",
+    "Try": "try blocks", "TryStar": "try blocks", "AsyncFor": "async for loops",
+    "AsyncWith": "async with statements", "Import": "import statements", "ImportFrom": "import statements",
+    "Global": "global variables", "ClassDef": "class definitions", "AsyncFunctionDef": "async function definitions",
+    "Match": "match statements",
 }  # fmt: skip
 
 
@@ -247,11 +247,12 @@ class Statements:
         if joined is None:
             if name == "$ret":
                 raise self.error(
-                    f"{self.function.source.function} returns {known[0]} on one way and {known[1]} on another",
+                    f"Previous return statement returned a value of type {known[0]} but this return statement returns a value of "
+                    f"type {known[1]}",
                     "return one type, or annotate Optional or Union",
                 )
             return Invalid(
-                f"{name} is set to type {known[0]} in the true branch and type {known[1]} in the false branch of the if"
+                f"Type mismatch: {name} is set to type {known[0]} in the true branch and type {known[1]} in the false branch"
             )
         for value, (_, frame) in zip(values, sides):
             with self.within(frame.block):
@@ -284,14 +285,14 @@ class Statements:
 
     def do_Nonlocal(self, node):
         if not self.function.library:
-            raise NotSupportedError("`nonlocal` variables aren't supported in the script language", self.place)
+            raise NotSupportedError("nonlocal variables aren't supported in the script language", self.place)
         self.function.shared.update(node.names)
         return FALLS
 
     def do_ImportFrom(self, node):
         if not self.function.library:
             raise NotSupportedError(
-                "`import` statements aren't supported in the script language", self.place, "import it outside"
+                "import statements aren't supported in the script language", self.place, "import it outside"
             )
         package = self.function.source.lookup("__package__", "")
         module = importlib.import_module("." * node.level + (node.module or ""), package)
@@ -302,15 +303,17 @@ class Statements:
     def do_Delete(self, node):
         for target in node.targets:
             if isinstance(target, ast.Name):
-                self.frame.set(target.id, Invalid(f"{target.id} was deleted"))
-            elif isinstance(target, ast.Subscript) and not isinstance(target.slice, ast.Slice):
+                self.frame.set(target.id, Invalid(f"undefined value {target.id}: it was deleted"))
+            elif isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Slice):
+                raise self.error("del statements only support deletion at a single index", "slice what is to stay")
+            elif isinstance(target, ast.Subscript):
                 value = self.value(self.visit(target.value))
                 if value.type().kind() == "ClassType":
                     self.method(value, "__delitem__", [self.visit(target.slice)], {})
                 else:
                     self.op("Delete", value, self.value(self.visit(target.slice)))
             else:
-                raise self.error("del takes names and elements of lists and dicts")
+                raise self.error("del statements are only supported for list and dict items and variables")
         return FALLS
 
     def do_Raise(self, node):
@@ -326,7 +329,7 @@ class Statements:
         if isinstance(known, type) and issubclass(known, BaseException):
             kind = known.__name__
         elif not call:
-            raise self.error("only exception classes and calls of them can be raised")
+            raise self.error("exceptions must derive from BaseException: raise a class of exceptions or a call of one")
         if call and exception.args:
             message = self.message(exception.args[0])
         self.node("prim::RaiseException", [self.value(message), self.constant(kind)])

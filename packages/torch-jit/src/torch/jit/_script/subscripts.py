@@ -309,7 +309,9 @@ class Subscripts:
         value = self.value(owner)
         if value.type().kind() != "TensorType":
             if isinstance(target.slice, ast.Slice):
-                raise self.error("a slice of a list cannot be assigned to")
+                raise self.error(
+                    "Sliced expression not yet supported for subscripted assignment of a list", "assign the elements"
+                )
             self.set_item(value, self.value(self.visit(target.slice)), item)
             return
         parts = target.slice.elts if isinstance(target.slice, ast.Tuple) else [target.slice]
@@ -337,7 +339,7 @@ class Subscripts:
             self.method(value, "__setitem__", [key, item], {})
             return
         if kind not in ("ListType", "DictType"):
-            raise self.error(f"'{value.type()}' object does not support item assignment")
+            raise self.error(f"'{value.type()}' object does not support subscripted assignment")
         wanted = value.type().getElementType() if kind == "ListType" else value.type().containedTypes()[1]
         self.op("_set_item", value, key, self.value(item, wanted))
 

@@ -122,6 +122,20 @@ def union(types):
     return ir.UnionType(types)
 
 
+def any_of(a, b):
+    """The union of two types, flat.
+
+    >>> from torch.jit._script.types import any_of, from_annotation
+    >>> any_of(any_of(from_annotation(int), from_annotation(str)), from_annotation(int))
+    Union[int, str]
+    """
+    parts = []
+    for each in (a, b):
+        for part in each.containedTypes() if each.kind() == "UnionType" else [each]:
+            parts += [] if part in parts else [part]
+    return union(parts)
+
+
 def _evaluate(text, source):
     if hasattr(source, "read_type"):
         return source.read_type(text)
@@ -151,7 +165,7 @@ def _class(cls, source=None):
         members = [(name, member.value) for name, member in cls.__members__.items()]
         kinds = {type(value) for _, value in members}
         if len(kinds) != 1:
-            raise ScriptError(f"the values of {cls.__name__} are of several types")
+            raise ScriptError(f"the values of the enum {cls.__name__} are of several types")
         made = ir.EnumType(qualified(cls), of_value(members[0][1]), members)
         _native._register_enum(cls, made)
     elif issubclass(cls, torch.nn.Module):

@@ -97,7 +97,9 @@ class CompilationUnit:
     def get_functions(self):
         return list(self._functions.values())
 
-    find_function = functools.partialmethod(__getattr__)
+    def find_function(self, name):
+        """The function of this name, or None."""
+        return self._functions.get(name)
 
 
 def define_methods(module, text):

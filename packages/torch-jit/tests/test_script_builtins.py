@@ -1,0 +1,208 @@
+"""Builtins of Python and functions of torch that scripts call: they give what they give in Python."""
+
+import math
+from typing import Dict, List, Optional  # noqa: UP035
+
+import pytest
+import torch
+from torch import Tensor
+
+
+def same(function, *arguments):
+    """The compiled function gives what the function gives."""
+    assert torch.jit.script(function)(*arguments) == function(*arguments)
+
+
+def test_numbers_are_written_in_other_bases():
+    def f(i: int):
+        return hex(i), oct(i), bin(i), hex(-i), oct(8), bin(5)
+
+    same(f, 97)
+
+
+def test_functions_of_math_with_two_results_or_arguments():
+    def f(x: float, i: int):
+        return math.ldexp(x, i), math.frexp(x), math.modf(x), math.remainder(x, 2.0), math.modf(-x)
+
+    same(f, 2.75, 3)
+
+
+def test_a_complex_number_is_made_of_two_reals():
+    def f(x: float, i: int):
+        return complex(x, 1.0), complex(i, i), complex(1, 2)
+
+    same(f, 2.5, 3)
+
+
+def test_an_int_is_its_own_hash():
+    def f(i: int):
+        return hash(i), hash(i) == hash(i + 1)
+
+    same(f, 12)
+
+
+def test_sums_count_what_is_true():
+    def f(values: List[bool]):  # noqa: UP006
+        return sum(values)
+
+    same(f, [True, False, True])
+
+
+def test_a_dict_is_made_of_another_one():
+    def f(d: Dict[str, int]):  # noqa: UP006
+        e = dict(d)
+        e["b"] = 2
+        return d, e
+
+    same(f, {"a": 1})
+
+
+def test_powers_of_ints_are_ints_or_floats_as_in_python():
+    def f(a: int):
+        return a**2, a**-2
+
+    def typed(a, b):
+        # type: (int, int) -> float
+        return a**b
+
+    same(f, 3)
+    same(typed, 2, 3)
+    same(typed, 2, -3)
+
+    def wrong(a: int, b: int):
+        return a**b
+
+    with pytest.raises(ValueError, match="to the power of -3 is a float"):
+        torch.jit.script(wrong)(2, -3)
+
+
+def test_an_error_of_constants_is_raised_when_it_is_reached():
+    def f(deep: bool):
+        if deep:
+            return int("seven")
+        return "abc".index("z")
+
+    program = torch.jit.script(f)
+    with pytest.raises(ValueError, match="invalid literal"):
+        program(True)
+    with pytest.raises(ValueError, match="substring not found"):
+        program(False)
+
+
+def test_lists_and_dicts_of_several_types_are_of_a_union():
+    def f(x):
+        values = [x, 1]
+        names = {"a": 1, "b": "c"}
+        first = values[0]
+        assert isinstance(first, Tensor)
+        return first + 1, names
+
+    with pytest.warns(torch.jit.ScriptWarning, match="heterogeneous"):
+        program = torch.jit.script(f)
+    assert program(torch.ones(1)) == (torch.full((1,), 2.0), {"a": 1, "b": "c"})
+
+
+def test_what_the_tape_knows_of_a_tensor():
+    def f(x):
+        y = x * 2
+        y.sum().backward()
+        grad = x.grad
+        assert grad is not None
+        return x.is_leaf, y.is_leaf, grad, x.nbytes
+
+    x = torch.ones(3, requires_grad=True)
+    leaf, made, grad, size = torch.jit.script(f)(x)
+    assert (leaf, made, size) == (True, False, 12)
+    assert grad.tolist() == [2, 2, 2]
+
+
+def test_a_tensor_is_told_to_need_a_gradient():
+    def f(x):
+        return x.requires_grad_(), x.requires_grad
+
+    x, asked = torch.jit.script(f)(torch.ones(1))
+    assert x.requires_grad
+    assert asked
+
+
+def test_a_seed_within_a_script_is_the_seed():
+    def f():
+        torch.manual_seed(3)
+        return torch.rand(2)
+
+    expected = f()
+    assert torch.equal(torch.jit.script(f)(), expected)
+
+
+def test_questions_of_torch_about_types():
+    def f(x, i):
+        return torch.is_floating_point(x), torch.is_floating_point(i), torch.is_complex(x), torch.is_tensor(x)
+
+    same(f, torch.ones(1), torch.ones(1, dtype=torch.int))
+
+
+def test_functions_with_arguments_by_name_only_are_called_in_python():
+    def f(x):
+        return torch.nonzero(x), torch.chain_matmul(torch.eye(2), torch.eye(2))
+
+    rows, product = torch.jit.script(f)(torch.tensor([1, 0, 2]))
+    assert rows.tolist() == [[0], [2]]
+    assert torch.equal(product, torch.eye(2))
+
+
+def test_products_within_autocast_are_of_its_dtype():
+    def f(x, on: bool):
+        with torch.autocast("cpu", torch.bfloat16, enabled=on):
+            y = x @ x
+        return y, x @ x
+
+    program = torch.jit.script(f)
+    x = torch.ones(2, 2)
+    for on in (True, False):
+        low, high = program(x, on)
+        assert low.dtype == (torch.bfloat16 if on else torch.float32)
+        assert high.dtype == torch.float32
+    assert not torch.is_autocast_enabled("cpu")
+
+    def older(x):
+        with torch.cpu.amp.autocast():
+            return x @ x
+
+    assert torch.jit.script(older)(x).dtype == torch.bfloat16
+
+
+def test_a_default_is_of_the_type_of_its_parameter():
+    def f(x: int = "a"):
+        return x
+
+    with pytest.raises(RuntimeError, match='Expected a default value of type int on parameter "x"'):
+        torch.jit.script(f)
+
+    def g(x: float = 1, y: Optional[int] = None):  # noqa: UP045
+        return x, y
+
+    assert torch.jit.script(g)() == (1.0, None)
+
+
+def test_every_way_out_of_a_function_returns_what_it_says():
+    def f(x: int) -> int:  # noqa: RET503
+        if x > 1:
+            return 1
+
+    with pytest.raises(RuntimeError, match="does not return along all paths"):
+        torch.jit.script(f)
+
+    def g(x: int) -> int:
+        while True:
+            x -= 1
+            if x < 5:
+                return x
+
+    same(g, 9)
+
+
+def test_bools_are_ints_and_floats_to_a_program():
+    def f(i: int, x: float):
+        return i + 1, x + 0.5
+
+    assert torch.jit.script(f)(True, True) == (2, 1.5)
