@@ -88,9 +88,15 @@ std::vector<Tensor> tensors_of(const Row& row, PyObject* o, const Value* argumen
     PyErr_Clear();
     refuse(row, "a sequence of Tensors", o, answer);
   }
+  // One of several results may be left out by operators of torch itself, as gradients are that nobody needs.
+  const bool may_lack = answer.is_beneath_autograd && row.schema.result_count > 1;
   std::vector<Tensor> list;
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i)
-    list.push_back(tensor_of(row, PySequence_Fast_GET_ITEM(items.get(), i), arguments, answer));
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i) {
+    PyObject* const item = PySequence_Fast_GET_ITEM(items.get(), i);
+    if (!is_tensor(item) && !(may_lack && item == Py_None))
+      refuse(row, "a sequence of Tensors", PyUnicode_Check(o) ? o : item, answer);
+    list.push_back(tensor_of(row, item, arguments, answer));
+  }
   return list;
 }
 

@@ -147,6 +147,9 @@ def test_a_result_that_is_none_of_the_operators_is_refused():
         Wrong(3),
     ):
         x.exp()
+    for wrong, kind in (("text", "str"), ([x, 3], "int"), ([None], "NoneType")):
+        with pytest.raises(TypeError, match=f"split: .* return a sequence of Tensors, .* not {kind}"), Wrong(wrong):
+            x.split(1)
     with pytest.raises(TypeError, match="sort: __torch_dispatch__ must return a tuple of 2"), Wrong((x,)):
         x.sort()
     with (
