@@ -319,9 +319,21 @@ def test_arguments_in_memory_that_gpus_share_are_named_before_or_after_the_defin
         ("(Tensor x) -> bool", lambda x: 2, "must return bool, as its schema says, not int 2"),
         ("(Tensor x) -> int[]", lambda x: [1, "a"], "must return int[], as its schema says, not list"),
         ("(Tensor x) -> str", lambda x: None, "must return str, as its schema says, not NoneType"),
-        ("(Tensor x) -> Tensor[]", lambda x: [x.clone(), 1], "must return a sequence of Tensors, as its schema says, not int"),
-        ("(Tensor x) -> Tensor[]", lambda x: [None], "must return a sequence of Tensors, as its schema says, not NoneType"),
-        ("(Tensor x) -> (Tensor, Tensor)", lambda x: (x.clone(), None), "must return a sequence of Tensors, as its schema says"),
+        (
+            "(Tensor x) -> Tensor[]",
+            lambda x: [x.clone(), 1],
+            "must return a sequence of Tensors, as its schema says, not int",
+        ),
+        (
+            "(Tensor x) -> Tensor[]",
+            lambda x: [None],
+            "must return a sequence of Tensors, as its schema says, not NoneType",
+        ),
+        (
+            "(Tensor x) -> (Tensor, Tensor)",
+            lambda x: (x.clone(), None),
+            "must return a sequence of Tensors, as its schema says",
+        ),
         ("(Tensor x, float[] n=[1.0]) -> Tensor", lambda x, n: 3, "must return Tensor, as its schema says, not int 3"),
     ],
 )

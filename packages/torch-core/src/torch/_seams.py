@@ -54,6 +54,7 @@ LATER = {
     "note_calls": ("_cold", "note_calls"),
     "take_notes": ("_cold", "take_notes"),
     "set_hook": ("_cold", "set_hook"),
+    "flop_formulas": ("_flops", "formulas"),
     # --- functions of Python under autocast ---
     "in_float32": ("_operators.casting", "in_float32"),
     "in_lower_precision": ("_operators.casting", "in_lower_precision"),

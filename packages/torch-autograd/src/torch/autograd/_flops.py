@@ -1,32 +1,33 @@
-"""Floating point operations of a call, from the shapes of its inputs: products, convolutions, sums and products of
-elements. A product of an (m, k) and a (k, n) matrix counts 2 m k n."""
+"""Floating point operations of a call, from the shapes of its inputs: products and convolutions by the formulas of torch-core,
+sums and products of elements one each."""
 
 from __future__ import annotations
 
 from math import prod
 
-
-def _product(a, b):
-    return 2 * prod(a) * (b[-1] if len(b) > 1 else 1)
+from torch import _seams
 
 
-def _elements(*shapes):
+def _broadcast(*shapes):
     dims = max(map(len, shapes))
     padded = [(1,) * (dims - len(s)) + tuple(s) for s in shapes]
-    return prod(max(sizes, key=lambda n: (n == 0, n)) for sizes in zip(*padded, strict=True))
+    return [max(sizes, key=lambda n: (n == 0, n)) for sizes in zip(*padded, strict=True)]
 
 
-def _convolution(arguments):
-    """Arguments as those of ``torch.convolution``: input, weight, bias, stride, padding, dilation, transposed, ..."""
-    (_, image), (_, weight), _, stride, padding, dilation, transposed = arguments[:7]
+def _of_matmul(a, b):
+    """The shape of the product."""
+    return [*_broadcast(a[:-2] or [1], b[:-2] or [1]), a[-2] if len(a) > 1 else 1, b[-1] if len(b) > 1 else 1]
+
+
+def _of_convolution(image, weight, _, stride, padding, dilation, transposed, *rest):
+    """The shape of the result, as far as it counts: batch, channels, places."""
     dims = len(weight) - 2
     stride, padding, dilation = (v * dims if len(v) == 1 else v for v in (stride, padding, dilation))
-    batch = image[0] if len(image) == dims + 2 else 1
     sides = image[-dims:]
-    if not transposed:  # a transposed one uses each weight once for each element of its input
+    if not transposed:
         reach = zip(sides, padding, dilation, weight[2:], stride, strict=True)
         sides = [(n + 2 * p - d * (k - 1) - 1) // s + 1 for n, p, d, k, s in reach]
-    return 2 * batch * prod(sides) * prod(weight)
+    return [image[0] if len(image) == dims + 2 else 1, weight[0], *sides]
 
 
 def _is_tensor(argument):
@@ -45,19 +46,19 @@ def of_call(name: str, arguments: list | None) -> int:
         return 0
     op = name.removeprefix("aten::").removesuffix("_")
     shapes = [argument[1] for argument in arguments if _is_tensor(argument)]
-    if op in ("mm", "bmm", "mv", "dot", "vdot"):
-        return _product(shapes[0], shapes[1])
-    if op in ("addmm", "baddbmm", "addmv", "addbmm"):
-        return _product(shapes[1], shapes[2])
-    if op == "linear":
-        return 2 * prod(shapes[0]) * (shapes[1][0] if len(shapes[1]) > 1 else 1)
-    if op == "matmul" and shapes[0] and shapes[1]:
-        a, b = shapes
-        batch = _elements(a[:-2] or [1], b[:-2] or [1])
-        rows, columns = (a[-2] if len(a) > 1 else 1), (b[-1] if len(b) > 1 else 1)
-        return 2 * batch * rows * columns * a[-1]
-    if op == "convolution":
-        return _convolution(arguments)
     if op in ("add", "mul") and shapes:
-        return _elements(*shapes)
-    return 0
+        return prod(_broadcast(*shapes))
+    formula = _seams.flop_formulas().get(op)
+    given = [argument[1] if _is_tensor(argument) else argument for argument in arguments]
+    if formula is None or op == "convolution_backward":
+        return 0
+    if op == "linear":
+        x, weight = shapes[:2]
+        return formula(x, weight, out_shape=[*x[:-1], *weight[:-1]])
+    if op == "matmul":
+        return formula(*shapes, out_shape=_of_matmul(*shapes)) if all(shapes) else 0
+    if op == "convolution":
+        out, (image, weight) = _of_convolution(*given), given[:2]
+        image = image if len(image) == len(weight) else [1, *image]
+        return formula(image, weight, *given[2:], out_shape=out)
+    return formula(*shapes)

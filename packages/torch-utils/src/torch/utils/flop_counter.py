@@ -9,7 +9,6 @@ from __future__ import annotations
 import threading
 from collections import defaultdict
 from collections.abc import Callable
-from math import prod
 from typing import Any
 
 from torch import _seams
@@ -17,14 +16,13 @@ from torch._seams import need
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from torch import Tensor
     from torch.nn import Module
     from typing_extensions import Self
 
 
-flop_registry: dict[str, Callable[..., int]] = {}
+flop_registry: dict[str, Callable[..., int]] = dict(_seams.flop_formulas())
+#: the operators that are noted
+SEEN = frozenset(flop_registry)
 _active = threading.Lock()
 
 
@@ -50,89 +48,6 @@ def register_flop_formula(targets: str | list[str], get_raw: bool = False) -> Ca
 
 def _name(target) -> str:
     return target if isinstance(target, str) else getattr(target, "__name__", str(target))
-
-
-SEEN = {
-    *("mm", "bmm", "mv", "dot", "vdot", "matmul", "linear", "addmm", "addmm_", "addmv", "addmv_", "addr", "addr_"),
-    *("baddbmm", "baddbmm_", "addbmm", "addbmm_", "convolution", "convolution_backward"),
-}
-
-
-@register_flop_formula(["mm", "bmm"])
-def mm_flop(a: Any, b: Any, *args: Any, out_shape: Any = None) -> int:
-    return 2 * prod(a) * b[-1]
-
-
-@register_flop_formula(["mv", "dot", "vdot"])
-def mv_flop(a: Any, b: Any, *args: Any, out_shape: Any = None) -> int:
-    return 2 * prod(a)
-
-
-@register_flop_formula("matmul")
-def matmul_flop(a: Any, b: Any, *args: Any, out_shape: Any = None) -> int:
-    return 2 * prod(out_shape) * a[-1]
-
-
-@register_flop_formula("linear")
-def linear_flop(x: Any, weight: Tensor, *args: Any, out_shape: Any = None) -> int:
-    return 2 * prod(out_shape) * weight[-1]
-
-
-@register_flop_formula(["addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_"])
-def addmm_flop(c: Any, a: Any, b: Any, *args: Any, out_shape: Any = None) -> int:
-    return 2 * prod(a) * b[-1]
-
-
-@register_flop_formula(["addmv", "addmv_"])
-def addmv_flop(c: Any, a: Any, b: Any, *args: Any, out_shape: Any = None) -> int:
-    return 2 * prod(a)
-
-
-@register_flop_formula(["addr", "addr_"])
-def addr_flop(c: Any, a: Any, b: Any, *args: Any, out_shape: Any = None) -> int:
-    return 2 * prod(a) * prod(b)
-
-
-def conv_flop_count(
-    x_shape: Sequence[int], w_shape: Sequence[int], out_shape: Sequence[int], transposed: bool = False
-) -> int:
-    """Of one convolution: each place of the output, or of the input if transposed, meets the whole weight once."""
-    places = x_shape if transposed else out_shape
-    return 2 * places[0] * prod(places[2:]) * prod(w_shape)
-
-
-@register_flop_formula("convolution")
-def conv_flop(
-    x: Any,
-    weight: Tensor,
-    bias: Tensor,
-    stride: int | Sequence[int],
-    padding: int | Sequence[int],
-    dilation: int | Sequence[int],
-    transposed: Any,
-    *args: Any,
-    out_shape: Any = None,
-) -> int:
-    return conv_flop_count(x, weight, out_shape, transposed)
-
-
-@register_flop_formula("convolution_backward")
-def conv_backward_flop(
-    grad: Any,
-    x: Any,
-    weight: Tensor,
-    stride: int | Sequence[int],
-    padding: int | Sequence[int],
-    dilation: int | Sequence[int],
-    transposed: Any,
-    output_padding: int | Sequence[int],
-    groups: int,
-    for_input: Any,
-    for_weight: Any,
-    *args: Any,
-    out_shape: Any = None,
-) -> int:
-    return (for_input + for_weight) * conv_flop_count(x, weight, grad, transposed)
 
 
 class _Counts(dict):
@@ -258,3 +173,17 @@ def _tracker(settle: Callable[[], None]):
 def _row(name: str, flops: int, total: int) -> tuple[str, str, str]:
     unit, scale = next(((u, s) for u, s in (("T", 1e12), ("G", 1e9), ("M", 1e6), ("K", 1e3)) if flops >= s), ("", 1))
     return name, f"{flops / scale:.3f}{unit}" if scale > 1 else str(flops), f"{100 * flops / total:.2f}%"
+
+
+# The formulas under their own names.
+__getattr__, __dir__ = _seams.later(
+    globals(),
+    names=dict.fromkeys(
+        (
+            "mm_flop", "mv_flop", "matmul_flop", "linear_flop", "addmm_flop", "addmv_flop", "addr_flop", "conv_flop", "conv_flop_count",
+            "conv_backward_flop",
+        ),
+        "_flops",
+    ),
+    base="torch",
+)  # fmt: skip
