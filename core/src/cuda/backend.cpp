@@ -16,6 +16,7 @@
 #include "ops/index/index.h"
 #include "ops/reduce/scan.h"
 #include "ops/sort/sort_work.h"
+#include "torch/core/passes.h"
 #include "torch/core/random.h"
 
 namespace torch::cuda {
@@ -36,19 +37,6 @@ void wait_for(const Stream& stream) {
   check(cudaStreamSynchronize(stream.handle), "waiting for a stream");
   raise_faults(stream.device);
 }
-// `later` goes on when what is in `earlier` now is done.
-void order(const Stream& earlier, const Stream& later) {
-  cudaEvent_t event;
-  {
-    const DeviceGuard guard(earlier.device);
-    check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "making an event");
-    check(cudaEventRecord(event, earlier.handle), "recording an event");
-  }
-  const DeviceGuard guard(later.device);
-  check(cudaStreamWaitEvent(later.handle, event, 0), "waiting for an event");
-  check(cudaEventDestroy(event), "freeing an event");
-}
-
 bool copy(void* to, Device to_device, const void* from, Device from_device, size_t nbytes) {
   const bool reads = to_device.type == DeviceType::CPU, writes = from_device.type == DeviceType::CPU;
   const Device device = reads ? from_device : to_device;
@@ -123,6 +111,7 @@ constexpr DeviceBackend kBackend{.name = "cuda",
 }  // namespace
 
 void start() {
+  set_around_pass(join_streams);
   register_backend(DeviceType::CUDA, &kBackend);
   fill_elementwise_tables();
   fill_reduce_table();

@@ -1,5 +1,6 @@
 #include "cuda/runtime.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <memory>
@@ -48,6 +49,7 @@ const Found& found() {
 // Null for the default streams of all devices, which most threads keep to.
 thread_local std::vector<Stream>* chosen = nullptr;
 std::atomic<void (*)()> asked_before_waits = nullptr;
+std::vector<Stream> ever_chosen;  // by any thread, of the pools: those of other libraries may be gone
 
 }  // namespace
 
@@ -111,6 +113,39 @@ void set_current_stream(const Stream& stream) {
     for (int d = 0; d < device_count(); ++d) chosen->push_back({d, 0, nullptr});
   }
   (*chosen)[size_t(stream.device)] = stream;
+  if (!stream.handle) return;
+  const std::lock_guard lock(mutex);
+  if (std::find(ever_chosen.begin(), ever_chosen.end(), stream) != ever_chosen.end()) return;
+  for (const auto& streams : pools()[size_t(stream.device)].streams)
+    if (std::find(streams.begin(), streams.end(), stream.handle) != streams.end()) ever_chosen.push_back(stream);
+}
+void order(const Stream& earlier, const Stream& later) {
+  cudaEvent_t event;
+  {
+    const DeviceGuard guard(earlier.device);
+    check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "making an event");
+    check(cudaEventRecord(event, earlier.handle), "recording an event");
+  }
+  const DeviceGuard guard(later.device);
+  check(cudaStreamWaitEvent(later.handle, event, 0), "waiting for an event");
+  check(cudaEventDestroy(event), "freeing an event");
+}
+void join_streams(bool into_current) {
+  std::vector<Stream> all;
+  {
+    const std::lock_guard lock(mutex);
+    if (TORCH_LIKELY(ever_chosen.empty())) return;
+    all = ever_chosen;
+  }
+  for (int device = 0; device < device_count(); ++device) {
+    const Stream current = current_stream(device);
+    const bool captures = is_capturing(current);
+    if (current.handle && !captures) all.push_back({device, 0, nullptr});
+    for (const Stream& other : all) {
+      if (other.device != device || other == current || is_capturing(other) != captures) continue;
+      into_current ? order(other, current) : order(current, other);
+    }
+  }
 }
 void on_wait(void (*ask)()) { asked_before_waits = ask; }
 void about_to_wait() {

@@ -38,10 +38,15 @@ struct Stream {
   cudaStream_t handle = nullptr;
   friend bool operator==(const Stream&, const Stream&) = default;
 };
+// `later` goes on when what is in `earlier` now is done.
+void order(const Stream& earlier, const Stream& later);
 Stream stream_of_pool(int device, int priority);  // below 0: more urgent
 Stream current_stream(int device);                // of this thread
 void set_current_stream(const Stream& stream);
 void synchronize(int device);
+// Of each device, the current stream goes on when all others that were ever chosen are done with what they have; or
+// these when it is. Streams of another capture than its own are left alone.
+void join_streams(bool into_current);
 // Called before an operator or a copy waits for a stream; it may throw. Null turns it off.
 void on_wait(void (*ask)());
 void about_to_wait();

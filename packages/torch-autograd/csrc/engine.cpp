@@ -19,6 +19,7 @@
 #include "torch/core/flight.h"
 #include "torch/core/ops/copy.h"
 #include "torch/core/ops/pointwise.h"
+#include "torch/core/passes.h"
 #include "torch/core/profile.h"
 
 namespace torch::autograd {
@@ -401,6 +402,7 @@ void Engine::abandon() noexcept {
 std::vector<Tensor> run_backward(ArrayRef<Edge> roots, std::vector<Tensor> grads, const BackwardCall& call,
                                  ArrayRef<Edge> inputs) {
   autocast::Off as_forward_was;
+  const AroundPass devices;
   return Engine(call, roots, inputs).run(std::move(grads));
 }
 

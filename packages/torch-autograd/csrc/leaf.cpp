@@ -275,9 +275,8 @@ void set_grad(TensorImpl& t, Tensor grad) {
                 ", the gradient ", grad.sizes());
     TORCH_CHECK(grad.dtype() == t.dtype, "assigned grad has data of a different type: the tensor is ", t.dtype,
                 ", the gradient ", grad.dtype());
-    TORCH_CHECK(grad.device().type == t.device.type,
-                "assigned grad has data located on a different device: the tensor is on ", t.device,
-                ", the gradient on ", grad.device());
+    TORCH_CHECK(grad.device() == t.device, "assigned grad has data located on a different device: the tensor is on ",
+                t.device, ", the gradient on ", grad.device());
   }
   if (!t.autograd && !grad) return;
   if (!t.autograd || node_of(t)->is_leaf()) {

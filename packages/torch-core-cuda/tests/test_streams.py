@@ -110,3 +110,18 @@ def test_a_stream_is_made_of_its_numbers_and_is_a_block():
             pass
         assert cuda.current_stream() == s
     assert cuda.current_stream() == cuda.default_stream()
+
+
+def test_backward_comes_after_what_other_streams_compute_and_before_what_they_get_next():
+    pytest.importorskip("torch.autograd")
+    _native.configure(lazy=True)
+    side, x = cuda.Stream(), torch.full((1000,), 3.0, device="cuda", requires_grad=True)
+    cuda.synchronize()
+    with cuda.stream(side):
+        loss = (x * x).sum()
+    loss.backward()  # on the default stream, which nobody told to wait
+    with cuda.stream(side):
+        twice = x.grad * 2
+    assert x.grad.tolist() == [6.0] * 1000
+    side.synchronize()
+    assert twice.cpu().tolist() == [12.0] * 1000

@@ -73,16 +73,22 @@ def reduce_tensor(tensor):
     return rebuild_tensor, (kind, place, (tensor.dtype, *geometry, grad, attributes))
 
 
+def _of_cuda():
+    """What torch-core-cuda sends and receives memory by; RuntimeError says why there is no device."""
+    torch.cuda.init()
+    from torch._cuda import sharing
+
+    return sharing
+
+
 def reduce_cuda_tensor(tensor):
     """The call that makes a tensor over the same memory of a CUDA device in another process, which waits for the work that
     this process has started on it. The memory stays this process's, which must live until the other one is done."""
-    from torch._cuda import sharing
-
     kind, storage = type(tensor), tensor.untyped_storage()
     geometry = tensor.storage_offset(), tuple(tensor.shape), tensor.stride()
     attributes = (tensor._attributes or None) if kind is not torch.Tensor else None
     metadata = tensor.dtype, *geometry, tensor.requires_grad, attributes
-    return rebuild_cuda_tensor, (kind, sharing.send(storage), metadata)
+    return rebuild_cuda_tensor, (kind, _of_cuda().send(storage), metadata)
 
 
 def _warn_of_hooks(tensor) -> None:
@@ -194,9 +200,7 @@ def reduce_storage(storage):
     if _messages.goes_by_value():
         return PickledStorage(storage).__reduce_ex__(4)
     if storage.device.type == "cuda":
-        from torch._cuda import sharing
-
-        return rebuild_storage_cuda, (type(storage), sharing.send(storage))
+        return rebuild_storage_cuda, (type(storage), _of_cuda().send(storage))
     place = _share.send_storage(_share.share_storage_(storage))
     return rebuild_storage_filename, (type(storage), None, place, len(storage))
 
@@ -240,16 +244,12 @@ def _reduce_pickled_storage(pickled: PickledStorage):
 
 def rebuild_cuda_tensor(tensor_cls, place, metadata):
     """The CUDA tensor of a message."""
-    from torch._cuda import sharing
-
-    return rebuild_tensor(tensor_cls, sharing.receive(place), metadata)
+    return rebuild_tensor(tensor_cls, _of_cuda().receive(place), metadata)
 
 
 def rebuild_storage_cuda(cls, place):
     """The storage on a CUDA device of a message."""
-    from torch._cuda import sharing
-
-    return sharing.receive(place)
+    return _of_cuda().receive(place)
 
 
 def reduce_event(event):

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import torch
 
-__all__ = ["Broadcast", "Gather", "Scatter"]
+__all__ = ["Broadcast", "Gather", "ReduceAddCoalesced", "Scatter"]
 
 
 def _device(which):
@@ -26,6 +26,22 @@ class Broadcast:
         (tensor([1.]), tensor([1.]))
         """
         return tuple(x.to(_device(device)) for device in target_gpus for x in inputs)
+
+
+class ReduceAddCoalesced:
+    """Sums, on one device, of as many tensors of each of several devices."""
+
+    @staticmethod
+    def apply(destination, num_inputs, *grads):
+        """
+        >>> from torch.nn.parallel._functions import ReduceAddCoalesced
+        >>> ReduceAddCoalesced.apply("cpu", 1, torch.ones(1), torch.ones(1))
+        (tensor([2.]),)
+        """
+        if num_inputs < 1 or len(grads) % num_inputs:
+            raise ValueError(f"ReduceAddCoalesced: {len(grads)} tensors are not {num_inputs} of each device")
+        moved = [grad.to(_device(destination)) for grad in grads]
+        return tuple(sum(moved[i + num_inputs :: num_inputs], moved[i]) for i in range(num_inputs))
 
 
 class Scatter:

@@ -76,8 +76,10 @@ def _run(module, inputs, kwargs, devices, output_device, dim):
     inputs, kwargs = scatter_kwargs(inputs, kwargs, devices, dim)
     if not inputs:
         inputs, kwargs = ((),), ({},)
-    if len(devices) == 1 or len(inputs) == 1:
+    if len(devices) == 1:
         return module(*inputs[0], **kwargs[0])
+    if len(inputs) == 1:  # a batch that is too small to be cut
+        return gather([module(*inputs[0], **kwargs[0])], output_device, dim)
     replicas = replicate(module, devices[: len(inputs)], detach=not torch.is_grad_enabled())
     return gather(parallel_apply(replicas, inputs, kwargs, devices), output_device, dim)
 
@@ -95,7 +97,7 @@ def data_parallel(
     >>> torch.nn.parallel.data_parallel(torch.nn.ReLU(), torch.tensor([-1.0, 2.0]), device_ids=[])
     tensor([0., 2.])
     """
-    inputs = inputs if isinstance(inputs, tuple) else (inputs,)
+    inputs = () if inputs is None else inputs if isinstance(inputs, tuple) else (inputs,)
     devices = _devices(device_ids)
     if not devices:
         return module(*inputs, **(module_kwargs or {}))

@@ -34,7 +34,8 @@ def get_total_norm(tensors: Any, norm_type: float = 2.0, error_if_nonfinite: boo
     if not tensors:
         return torch.tensor(0.0)
     with torch.no_grad():
-        norms = [torch.norm(tensor.detach(), p=norm_type) for tensor in tensors]
+        first = tensors[0].device
+        norms = [torch.norm(tensor.detach(), p=norm_type).to(first) for tensor in tensors]
         total = norms[0] if len(norms) == 1 else torch.norm(torch.stack(norms), p=norm_type)
     if error_if_nonfinite and not math.isfinite(float(total)):
         raise RuntimeError(
