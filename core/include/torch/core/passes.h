@@ -1,5 +1,5 @@
-// What a device does around a backward pass. Forward may have run in several streams, and backward runs in the caller's:
-// a device with streams makes that wait for the others before, and the others for it afterwards.
+// What a device does around a backward pass. Forward may have run in several streams, and backward runs in the
+// caller's: a device with streams makes that wait for the others before, and the others for it afterwards.
 #pragma once
 #include "torch/core/macros.h"
 
