@@ -1,4 +1,4 @@
-"""Sparse tensors go between processes by the handles of their two halves."""
+"""Sparse tensors go between processes by the handles of their indices and values."""
 
 import pytest
 import torch

@@ -19,9 +19,9 @@ def deepcopy(tensor, memo):
     if tensor.layout != _C.strided:
         from .sparse import parts, rebuilt
 
-        halves = parts(tensor.detach()).values()
-        memo.setdefault(id(memo), []).extend(halves)  # keeps their ids taken while the copy runs
-        result = rebuilt(tensor, [deepcopy(half, memo) for half in halves])
+        members = parts(tensor.detach()).values()
+        memo.setdefault(id(memo), []).extend(members)  # keeps their ids taken while the copy runs
+        result = rebuilt(tensor, [deepcopy(member, memo) for member in members])
     else:
         copied = deepcopy_storage(tensor.untyped_storage(), memo)
         result = _C._tensor_over(copied, tensor.dtype, tensor.storage_offset(), tuple(tensor.shape), tensor.stride())
@@ -91,11 +91,11 @@ def reduce(tensor, protocol):
     if tensor.layout not in (_C.strided, _C.sparse_coo):
         from .sparse import parts
 
-        halves = (type(tensor), tensor.layout, *parts(tensor.detach()).values(), tuple(tensor.shape))
-        return rebuild_compressed, (*halves, tensor.requires_grad), dict(tensor._attributes or {}) or None
+        members = (type(tensor), tensor.layout, *parts(tensor.detach()).values(), tuple(tensor.shape))
+        return rebuild_compressed, (*members, tensor.requires_grad), dict(tensor._attributes or {}) or None
     if tensor.is_sparse:
-        halves = (type(tensor), tensor._indices(), tensor._values(), tuple(tensor.shape), tensor.is_coalesced())
-        return rebuild_sparse, (*halves, tensor.requires_grad), dict(tensor._attributes or {}) or None
+        members = (type(tensor), tensor._indices(), tensor._values(), tuple(tensor.shape), tensor.is_coalesced())
+        return rebuild_sparse, (*members, tensor.requires_grad), dict(tensor._attributes or {}) or None
     state = (tensor.storage_offset(), tuple(tensor.shape), tensor.stride(), tensor.requires_grad)
     attributes = dict(tensor._attributes or {}) or None
     return rebuild, (type(tensor), PickledStorage(tensor.untyped_storage()), tensor.dtype, *state), attributes

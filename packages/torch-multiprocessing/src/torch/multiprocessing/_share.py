@@ -39,13 +39,13 @@ def share_tensor_(tensor):
         SharedMemoryError: when there is no room; nothing has changed then
     """
     if tensor.layout == _C.strided:
-        halves = (tensor,)
+        members = (tensor,)
     else:
         from torch.sparse import parts
 
-        halves = parts(tensor.detach()).values()
-    for half in halves:
-        share_storage_(half.untyped_storage())
+        members = parts(tensor.detach()).values()
+    for member in members:
+        share_storage_(member.untyped_storage())
     return tensor
 
 

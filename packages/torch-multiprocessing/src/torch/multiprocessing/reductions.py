@@ -141,9 +141,9 @@ def rebuild_meta_tensor(
 def reduce_sparse_tensor(sparse):
     """The call that makes a sparse tensor over the same indices and values in another process."""
     attributes = (sparse._attributes or None) if type(sparse) is not torch.Tensor else None
-    halves = *reduce_tensor(sparse._indices()), *reduce_tensor(sparse._values())
+    members = *reduce_tensor(sparse._indices()), *reduce_tensor(sparse._values())
     state = tuple(sparse.shape), sparse.is_coalesced(), sparse.requires_grad, type(sparse), attributes
-    return rebuild_sparse_coo_tensor, (*halves, *state)
+    return rebuild_sparse_coo_tensor, (*members, *state)
 
 
 def rebuild_sparse_coo_tensor(

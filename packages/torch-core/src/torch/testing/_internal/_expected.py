@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class ExpectedTexts(unittest.TestCase):
-    """Adds ``assertExpected`` and its kin to a test case."""
+    """Adds ``assertExpected`` and what belongs to it to a test case."""
 
     def _expected_file(self, subname: str | None) -> Path:
         module = type(self).__module__

@@ -1,4 +1,4 @@
-"""``checkScript``, ``checkTrace`` and their kin: a program computes what the Python function does."""
+"""``checkScript``, ``checkTrace`` and the like: a program computes what the Python function does."""
 
 from __future__ import annotations
 
