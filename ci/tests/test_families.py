@@ -1,5 +1,6 @@
 """The families of operators are listed where C++ needs a list; every list has all of them."""
 
+import ast
 import re
 
 import pytest
@@ -40,3 +41,17 @@ def test_every_file_of_derivatives_is_registered():
         for name in re.findall(r"^void register_(\w+)\(\)", path.read_text(), re.M)
     }
     assert sorted(listed) == sorted(defined)
+
+
+def test_families_are_named_where_some_are_chosen():
+    chosen = re.search(
+        r"set\(wanted_families (.*?)\)", (ROOT / "core" / "cmake" / "TorchSmall.cmake").read_text(), re.S
+    )[1].split()
+    assert set(chosen) <= FAMILIES
+    titles = ast.parse((ROOT / "ci" / "website" / "operators.py").read_text())
+    (named,) = (
+        {key.value for key in node.value.keys}
+        for node in titles.body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "FAMILIES"
+    )
+    assert named == FAMILIES

@@ -35,7 +35,7 @@ FAMILIES = {
     "pooling": "Pooling",
     "random": "Random numbers",
     "sparse": "Sparse tensors",
-    "question": "Questions",
+    "predicate": "Predicates",
     "loss": "Losses",
 }
 
