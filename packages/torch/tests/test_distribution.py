@@ -110,20 +110,23 @@ def test_uninstalling_a_part_leaves_the_others_whole(whole, part):
         whole.pip("install", "--no-deps", f"{dist}=={distribution(dist).version}")
 
 
-def test_a_part_built_for_another_interface_is_refused_before_its_library_loads(whole):
+@pytest.mark.parametrize(
+    "numbers, said", [((999, 0), "was built for interface 999"), ((None, 999), "was built with features 999")]
+)
+def test_a_part_built_for_another_core_is_refused_before_its_library_loads(whole, numbers, said):
     built = Path(whole.run("import torch, os; print(os.path.dirname(torch.__file__))"), "autograd", "_built.py")
     text = built.read_text()
-    built.write_text("CORE_INTERFACE = 999\n")
+    interface, features = numbers
+    interface = interface or whole.run("import torch; print(torch._C.interface)")
+    built.write_text(f"CORE_INTERFACE = {interface}\nCORE_FEATURES = {features}\n")
     library = next(built.parent.glob("libtorch_autograd.so*"))
     hidden = library.rename(library.with_suffix(".hidden"))  # loading it would fail in another way
     try:
         code = "import torch\ntry:\n    import torch.autograd\nexcept ImportError as error:\n    print(error)"
-        said = whole.run(code)
-        assert said.startswith(
-            f"torch-autograd {distribution('torch-autograd').version} was built for interface 999 of torch-core"
-        )
-        assert said.endswith(command("torch-core", upgrade=True))
-        assert "interface 999" in whole.run("import torch.doctor as d; print(d.problems()[0])")
+        found = whole.run(code)
+        assert found.startswith(f"torch-autograd {distribution('torch-autograd').version} {said} of torch-core")
+        assert found.endswith(command("torch-core", upgrade=True))
+        assert said in whole.run("import torch.doctor as d; print(d.problems()[0])")
         assert whole.run("import torch; print(torch.ones(2).sum().item())") == "2.0"
     finally:
         built.write_text(text)
