@@ -4,7 +4,7 @@ import re
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, _seams
 from torch._schemas import Schema, infer_schema
 
 
@@ -377,9 +377,7 @@ def test_a_function_that_takes_the_place_of_another_warns():
 
 
 def test_a_mode_that_was_not_entered_cannot_be_left():
-    from torch.overrides import TorchFunctionMode
-    from torch.utils._python_dispatch import TorchDispatchMode
-
-    for mode in (TorchFunctionMode(), TorchDispatchMode()):
-        with pytest.raises(RuntimeError, match="is left that this thread has not entered"):
-            mode.__exit__(None, None, None)
+    with pytest.raises(RuntimeError, match="__torch_function__ is left that this thread has not entered"):
+        torch.overrides.TorchFunctionMode().__exit__(None, None, None)
+    with pytest.raises(RuntimeError, match="__torch_dispatch__ is left that this thread has not entered"):
+        _seams.pop_mode()

@@ -6,8 +6,6 @@ import contextlib
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
-import torch
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -21,7 +19,9 @@ def _flatten(*args: Any) -> tuple[list[Any], Any]:
     >>> len(tensors)
     2
     """
-    return torch._C._jit_flatten(args)
+    from ._passes import flatten
+
+    return flatten(args)
 
 
 def _unique_state_dict(module: Any, keep_vars: bool = False) -> OrderedDict[str, Any]:

@@ -17,6 +17,12 @@ from io import StringIO as StringIO
 from pathlib import Path
 
 import torch
+
+# First, because it says what to install.
+from torch.testing._internal.common_jit import JitCommonTestCase as JitCommonTestCase
+from torch.testing._internal.common_jit import graph_of
+
+# isort: split
 from torch.autograd import Variable as Variable
 from torch.testing import FileCheck as FileCheck
 from torch.testing._internal import common_cuda
@@ -29,8 +35,6 @@ from torch.testing._internal._profiling import (
     enable_profiling_mode_for_profiling_tests as enable_profiling_mode_for_profiling_tests,
 )
 from torch.testing._internal._state import is_iterable_of_tensors
-from torch.testing._internal.common_jit import JitCommonTestCase as JitCommonTestCase
-from torch.testing._internal.common_jit import graph_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
