@@ -26,16 +26,18 @@ class Raises:
     __len__ = __bool__ = __float__ = __iter__ = __eq__ = __hash__ = __getitem__ = __index__
 
 
+CONTAINERS = {"Iterable", "Sequence"}
+
 #: values that are of none of the kinds, except for those in the set
 WRONG = {
     "an object": (object(), {"bool"}),
     "a broken object": (Broken(), set()),
-    "a dict": ({"a": 1}, set()),
-    "bytes": (b"2", set()),
-    "a class": (int, set()),
-    "text": ("seven", {"str"}),
-    "a list of text": (["a", 2], set()),
-    "a tensor of four": (torch.ones(2, 2), {"Tensor"}),
+    "a dict": ({"a": 1}, CONTAINERS),
+    "bytes": (b"2", CONTAINERS),
+    "a class": (int, {"torch.dtype", "Callable"}),
+    "text": ("seven", {"str", "Literal", *CONTAINERS}),
+    "a list of text": (["a", 2], CONTAINERS),
+    "a tensor of four": (torch.ones(2, 2), {"Tensor", *CONTAINERS}),
     "a complex number": (1j, {"bool"}),
 }
 CASES = [
@@ -61,6 +63,25 @@ def test_what_a_hostile_object_raises_goes_on():
     for make in (lambda: nn.Linear(Raises(), 2), lambda: nn.Dropout(Raises()), lambda: nn.Linear(2, 2, bias=Raises())):
         with pytest.raises(Own):
             make()
+
+
+def test_a_number_beyond_64_bits_is_named():
+    with pytest.raises(ValueError, match=r"^Linear: in_features must fit into 64 bits, got 1180591620717411303424"):
+        nn.Linear(2**70, 2)
+
+
+def test_layers_devices_and_functions_are_named():
+    with pytest.raises(TypeError, match="^TransformerEncoder: encoder_layer must be a Module, got int"):
+        nn.TransformerEncoder(3, 2)
+    with pytest.raises(TypeError, match="^Linear: device must be a device, a str, an int or None, got list"):
+        nn.Linear(2, 2, device=["cpu"])
+    with pytest.raises(TypeError, match="^TripletMarginWithDistanceLoss: distance_function must be a callable or None"):
+        nn.TripletMarginWithDistanceLoss(distance_function=2)
+    with pytest.raises(TypeError, match="^MultiheadAttention: embed_dim must be an int, got float"):
+        nn.MultiheadAttention(4.0, 2)
+    with pytest.raises(ValueError, match="GroupNorm: num_channels must be divisible by num_groups, got 4 and 0"):
+        nn.GroupNorm(0, 4)
+    assert nn.Linear(2, 2, device=torch.device("cpu"), dtype=float).weight.dtype is torch.float64
 
 
 def test_numbers_of_all_sorts_are_taken():

@@ -60,14 +60,14 @@ def check(cls: type[Checked], args: tuple, kwargs: dict) -> None:
     names, rules = plan
     if not rules:
         return
-    for name, value in zip(names, args):
+    for name, value in [*zip(names, args), *kwargs.items()]:
         rule = rules.get(name)
-        if rule is not None and type(value) not in rule.plain:
+        if rule is None:
+            continue
+        if type(value) not in rule.plain:
             rule.look(cls, name, value)
-    for name, value in kwargs.items():
-        rule = rules.get(name)
-        if rule is not None and type(value) not in rule.plain:
-            rule.look(cls, name, value)
+        elif rule.counts and type(value) is int and not -_TOO_BIG <= value < _TOO_BIG:
+            raise ValueError(f"{cls.__name__}: {name} must fit into 64 bits, got {value}")
 
 
 def typed_arguments(cls: type) -> dict[str, tuple[str, ...]]:
@@ -79,6 +79,7 @@ def typed_arguments(cls: type) -> dict[str, tuple[str, ...]]:
     return {name: tuple(rule.kinds) for name, rule in _plan(cls.__init__)[1].items()}
 
 
+_TOO_BIG = 2**63
 _plans: dict = {}  # by function: those of the classes of torch, which stay
 _NOTHING = ((), {})
 
@@ -91,7 +92,7 @@ def _plan(init):
     names = code.co_varnames[1 : code.co_argcount]
     rules = {}
     for name in code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]:
-        kinds = [part.strip() for part in _split(str(init.__annotations__.get(name, "Any")))]
+        kinds = [_kind(part.strip()) for part in _split(str(init.__annotations__.get(name, "Any")))]
         if all(kind in _KINDS for kind in kinds):
             rules[name] = Rule(kinds, _default(init, code, name))
     _plans[init] = names, rules
@@ -121,12 +122,23 @@ def _split(annotation: str) -> list[str]:
     return parts
 
 
+def _kind(annotation: str) -> str:
+    """An annotation by the name under which ``_KINDS`` has it: what a callable takes, and what a container of no numbers holds, is not looked at.
+
+    >>> _kind("Callable[[Tensor], Tensor]"), _kind("Sequence[int]"), _kind("Iterable[Module]"), _kind("Dataset[T_co]")
+    ('Callable', 'Sequence[int]', 'Iterable', 'Dataset')
+    """
+    outer = annotation.partition("[")[0]
+    return annotation if annotation in _KINDS or outer not in _OUTER else outer
+
+
 class Rule:
     """What one argument may be."""
 
     def __init__(self, kinds, default):
         self.kinds = kinds
         self.default = default
+        self.counts = "int" in kinds and "float" not in kinds
         self.plain = {plain for kind in kinds for plain in _KINDS[kind][0]}  # types that need no further look
 
     def look(self, cls, name, value):
@@ -158,7 +170,11 @@ def _shown(value) -> str:
 def _converts(by, value) -> bool:
     try:
         by(value)
-    except (TypeError, ValueError):  # no such method, or a broken one; what else it raises is its own to tell
+    except (
+        TypeError,
+        ValueError,
+        OverflowError,
+    ):  # no such method, or a broken one; what else it raises is its own to tell
         return False
     return True
 
@@ -195,16 +211,30 @@ def _is_iterable(value) -> bool:
     return hasattr(type(value), "__iter__") or hasattr(type(value), "__getitem__")
 
 
-def _of(holds, none=False):
-    """Whether a value is a sequence of what holds; only lists and tuples are looked into."""
+def _is_module(value) -> bool:
+    return hasattr(type(value), "named_parameters") or hasattr(value, "named_parameters")
+
+
+def _is_data(value) -> bool:
+    return _is_iterable(value) or hasattr(value, "__getitem__")
+
+
+def _is_dtype(value) -> bool:
+    return isinstance(value, torch.dtype) or any(value is kind for kind in (float, int, bool, complex))
+
+
+def _of(holds, none=False, size=None):
+    """Whether a value is a sequence of what holds, and of that length; of lists and tuples the first thousand items are looked at."""
 
     def check(value):
-        if not _is_sequence(value):
+        if not _is_sequence(value) or (size is not None and len(value) != size):
             return False
-        return not isinstance(value, (list, tuple)) or all(holds(v) or (none and v is None) for v in value)
+        return not isinstance(value, (list, tuple)) or all(holds(v) or (none and v is None) for v in value[:1000])
 
     return check
 
+
+_OUTER = {"Callable", "Dataset", "Indexed", "Iterable", "Literal", "Sampler", "Sequence"}
 
 #: annotation: the types that are taken at a glance, whether another value is one, and what to call it
 _KINDS = {
@@ -223,11 +253,25 @@ _KINDS = {
     "tuple[int, ...]": ((), _of(_is_int), "a sequence of ints"),
     "tuple[int | None, ...]": ((), _of(_is_int, none=True), "a sequence of ints"),
     "tuple[float, ...]": ((), _of(_is_float), "a sequence of numbers"),
-    "tuple[float, float]": ((), _of(_is_float), "a pair of numbers"),
-    "tuple[float | Tensor, float | Tensor]": ((), _of(_is_float), "a pair of numbers"),
-    "tuple[float | None, float]": ((), _of(_is_float, none=True), "a pair of numbers"),
-    "tuple[float, float, float]": ((), _of(_is_float), "three numbers"),
+    "tuple[float, float]": ((), _of(_is_float, size=2), "a pair of numbers"),
+    "tuple[float | Tensor, float | Tensor]": ((), _of(_is_float, size=2), "a pair of numbers"),
+    "tuple[float | None, float]": ((), _of(_is_float, none=True, size=2), "a pair of numbers"),
+    "tuple[float, float, float]": ((), _of(_is_float, size=3), "three numbers"),
     "Iterable[int]": ((), _is_iterable, "an iterable of ints"),
+    "Iterable": ((list, tuple), _is_iterable, "an iterable"),
+    "Sequence": ((list, tuple), _is_sequence, "a sequence"),
+    "Sized": ((list, tuple), lambda value: hasattr(type(value), "__len__"), "a thing with a length"),
+    "Callable": ((type(_is_int), type), callable, "a callable"),
+    "Module": ((), _is_module, "a Module"),
+    "Dataset": ((list,), _is_data, "a data set"),
+    "Indexed": ((list,), _is_data, "a data set"),
+    "Sampler": ((), _is_iterable, "a sampler"),
+    "Distribution": ((), lambda value: hasattr(value, "batch_shape"), "a Distribution"),
+    "Transform": ((), lambda value: hasattr(value, "log_abs_det_jacobian"), "a Transform"),
+    "torch.dtype": ((torch.dtype,), _is_dtype, "a dtype"),
+    "torch.device": ((torch.device,), lambda value: isinstance(value, torch.device), "a device"),
+    "torch.Generator": ((torch.Generator,), lambda value: hasattr(value, "initial_seed"), "a Generator"),
+    "Literal": ((str,), lambda value: isinstance(value, str), "a str"),
     "Optimizer": ((), lambda value: hasattr(value, "param_groups"), "an Optimizer"),
     "ParamsT": ((list,), _is_iterable, "an iterable of tensors or of dicts"),
 }

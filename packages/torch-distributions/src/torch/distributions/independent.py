@@ -31,7 +31,7 @@ class Independent(Distribution):
     arg_constraints: dict = {}
 
     def __init__(
-        self, base_distribution: Any, reinterpreted_batch_ndims: int, validate_args: bool | None = None
+        self, base_distribution: Distribution, reinterpreted_batch_ndims: int, validate_args: bool | None = None
     ) -> None:
         if not 0 <= reinterpreted_batch_ndims <= len(base_distribution.batch_shape):
             raise ValueError(

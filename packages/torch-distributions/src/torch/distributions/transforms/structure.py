@@ -34,7 +34,7 @@ class ComposeTransform(Transform):
     tensor([1.])
     """
 
-    def __init__(self, parts: Any, cache_size: int = 0) -> None:
+    def __init__(self, parts: Sequence[Transform], cache_size: int = 0) -> None:
         super().__init__(cache_size)
         self.parts = [part.with_cache(cache_size) for part in parts] if cache_size else list(parts)
 
@@ -126,7 +126,7 @@ identity_transform = ComposeTransform([])
 class IndependentTransform(Transform):
     """A transform with more dims taken as one event: the log determinants of these are summed."""
 
-    def __init__(self, base_transform: Any, reinterpreted_batch_ndims: int, cache_size: int = 0) -> None:
+    def __init__(self, base_transform: Transform, reinterpreted_batch_ndims: int, cache_size: int = 0) -> None:
         super().__init__(cache_size)
         self.base_transform = base_transform.with_cache(cache_size)
         self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
@@ -230,7 +230,7 @@ class ReshapeTransform(Transform):
 class _Along(Transform):
     """One transform for each part of a dim."""
 
-    def __init__(self, tseq: Any, dim: int, cache_size: Any) -> None:
+    def __init__(self, tseq: Sequence[Transform], dim: int, cache_size: Any) -> None:
         tseq = list(tseq)
         for t in tseq:
             if not isinstance(t, Transform):
@@ -258,7 +258,9 @@ class CatTransform(_Along):
     tensor([1., 0., 0.])
     """
 
-    def __init__(self, tseq: Any, dim: int = 0, lengths: Sequence[int] | None = None, cache_size: int = 0) -> None:
+    def __init__(
+        self, tseq: Sequence[Transform], dim: int = 0, lengths: Sequence[int] | None = None, cache_size: int = 0
+    ) -> None:
         super().__init__(tseq, dim, cache_size)
         self.lengths = [1] * len(self.transforms) if lengths is None else list(lengths)
         if len(self.lengths) != len(self.transforms):
@@ -308,7 +310,7 @@ class CatTransform(_Along):
 class StackTransform(_Along):
     """Transforms of the slices of a dim."""
 
-    def __init__(self, tseq: Any, dim: int = 0, cache_size: int = 0) -> None:
+    def __init__(self, tseq: Sequence[Transform], dim: int = 0, cache_size: int = 0) -> None:
         super().__init__(tseq, dim, cache_size)
 
     def with_cache(self, cache_size: int = 1) -> Any:

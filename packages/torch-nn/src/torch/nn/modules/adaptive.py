@@ -59,6 +59,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
                 "AdaptiveLogSoftmaxWithLoss: cutoffs should be a sequence of unique, positive integers sorted in an "
                 f"increasing order, where each value is between 1 and n_classes-1, got {cutoffs}"
             )
+        if div_value <= 0:
+            raise ValueError(f"AdaptiveLogSoftmaxWithLoss: div_value must be positive, got {div_value}")
         self.in_features = in_features
         self.n_classes = n_classes
         self.cutoffs = cutoffs + [n_classes]

@@ -12,8 +12,6 @@ from .module import Module
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from torch import Tensor
 
 
@@ -35,8 +33,8 @@ class MultiheadAttention(Module):
 
     def __init__(
         self,
-        embed_dim: Any,
-        num_heads: Any,
+        embed_dim: int,
+        num_heads: int,
         dropout: float = 0.0,
         bias: bool = True,
         add_bias_kv: bool = False,

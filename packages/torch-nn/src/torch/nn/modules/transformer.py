@@ -177,7 +177,7 @@ class TransformerEncoder(Module):
 
     def __init__(
         self,
-        encoder_layer: Any,
+        encoder_layer: Module,
         num_layers: int,
         norm: Module | None = None,
         enable_nested_tensor: bool = True,
@@ -203,7 +203,7 @@ class TransformerEncoder(Module):
 class TransformerDecoder(Module):
     """``num_layers`` copies of a decoder layer, and a norm at the end."""
 
-    def __init__(self, decoder_layer: Any, num_layers: int, norm: Module | None = None) -> None:
+    def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
         super().__init__()
         self.layers, self.num_layers = _copies(self, decoder_layer, num_layers)
         self.norm = norm

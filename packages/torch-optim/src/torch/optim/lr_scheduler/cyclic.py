@@ -77,6 +77,10 @@ class CyclicLR(LRScheduler):
                 group["lr"] = lr
         self.max_lrs = _per_group("max_lr", optimizer, max_lr)
         step_size_down = step_size_up if step_size_down is None else step_size_down
+        if not (step_size_up > 0 and 0 < step_size_down < float("inf")):
+            raise ValueError(
+                f"CyclicLR: step_size_up and step_size_down must be positive, got {step_size_up} and {step_size_down}"
+            )
         self.total_size = float(step_size_up + step_size_down)
         self.step_ratio = float(step_size_up) / self.total_size
         self.mode = mode

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
     from .dataset import Dataset, Indexed
 
-    Spelled = object  # the signature is that of __init__
+    Checked = object  # the signature is that of __init__
 else:
-    from torch._seams import Spelled
+    from torch._seams import Checked
 
 
 T = TypeVar("T")
@@ -61,7 +61,7 @@ class _Forever:
             yield None
 
 
-class DataLoader(Spelled, Generic[T_co]):
+class DataLoader(Checked, Generic[T_co]):
     """Batches of a data set.
 
     Args:

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
+    class Checked: ...  # the signature is that of __init__
+else:
+    from torch._seams import Checked
+
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -85,6 +89,9 @@ class TensorDataset(Dataset["tuple[Tensor, ...]"]):
     """
 
     def __init__(self, *tensors: Tensor) -> None:
+        for i, tensor in enumerate(tensors):
+            if not hasattr(tensor, "size") or not callable(tensor.size):
+                raise TypeError(f"TensorDataset: element {i} of tensors must be a tensor, got {type(tensor).__name__}")
         sizes = {t.size(0) for t in tensors}
         if len(sizes) > 1:
             raise AssertionError(
@@ -146,7 +153,7 @@ class StackDataset(Dataset[T_co]):
         return self._length
 
 
-class ConcatDataset(Dataset[T_co]):
+class ConcatDataset(Checked, Dataset[T_co]):
     """Several data sets one after another.
 
     Example:
@@ -189,10 +196,10 @@ class ConcatDataset(Dataset[T_co]):
         return self.cumulative_sizes
 
 
-class ChainDataset(IterableDataset[Any]):
+class ChainDataset(Checked, IterableDataset[Any]):
     """Several iterable data sets one after another."""
 
-    def __init__(self, datasets: Any) -> None:
+    def __init__(self, datasets: Iterable[Any]) -> None:
         self.datasets = datasets
 
     def __iter__(self) -> Any:
@@ -205,7 +212,7 @@ class ChainDataset(IterableDataset[Any]):
         return sum(map(len, self.datasets))
 
 
-class Subset(Dataset[T_co]):
+class Subset(Checked, Dataset[T_co]):
     """The samples of a data set at the given indices.
 
     Example:

@@ -9,18 +9,18 @@ import torch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence, Sized
     from typing import Any
 
-    Spelled = object  # the signature is that of __init__
+    Checked = object  # the signature is that of __init__
 else:
-    from torch._seams import Spelled
+    from torch._seams import Checked
 
 
 T_co = TypeVar("T_co", covariant=True)
 
 
-class Sampler(Spelled, Generic[T_co]):
+class Sampler(Checked, Generic[T_co]):
     """An iterable of indices, or of lists of indices. Subclasses have ``__iter__``, and ``__len__`` where it is known.
 
     >>> class Even(torch.utils.data.Sampler):
@@ -29,6 +29,8 @@ class Sampler(Spelled, Generic[T_co]):
     >>> list(Even())
     [0, 2, 4]
     """
+
+    _wrong_type = ValueError
 
     def __init__(self, data_source: Any = None) -> None:
         pass
@@ -57,7 +59,7 @@ class SequentialSampler(Sampler[int]):
     [0, 1, 2]
     """
 
-    def __init__(self, data_source: Any) -> None:
+    def __init__(self, data_source: Sized) -> None:
         self.data_source = data_source
 
     def __iter__(self) -> Iterator[int]:
@@ -80,7 +82,7 @@ class RandomSampler(Sampler[int]):
 
     def __init__(
         self,
-        data_source: Any,
+        data_source: Sized,
         replacement: bool = False,
         num_samples: int | None = None,
         generator: torch.Generator | None = None,
@@ -183,7 +185,7 @@ class BatchSampler(Sampler[list]):
     [[0, 1], [2, 3], [4]]
     """
 
-    def __init__(self, sampler: Any, batch_size: int, drop_last: bool) -> None:
+    def __init__(self, sampler: Iterable[Any], batch_size: int, drop_last: bool) -> None:
         if not isinstance(batch_size, int) or isinstance(batch_size, bool) or batch_size <= 0:
             raise ValueError(f"BatchSampler: batch_size must be a positive int, got {batch_size!r}")
         if not isinstance(drop_last, bool):
