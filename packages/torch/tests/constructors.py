@@ -110,7 +110,25 @@ def hostile():
     ]
     plain += [torch.ones(2, device="meta"), torch.tensor([True]), LongerThanAny(), Negative(), Textual()]
     found = {f"{type(value).__name__} {i}": value for i, value in enumerate(plain)}
-    methods = "index len eq iter getitem hash bool float int repr getattr call contains del format str lt".split()
+    methods = [
+        "index",
+        "len",
+        "eq",
+        "iter",
+        "getitem",
+        "hash",
+        "bool",
+        "float",
+        "int",
+        "repr",
+        "getattr",
+        "call",
+        "contains",
+        "del",
+        "format",
+        "str",
+        "lt",
+    ]
     for method in methods:
         found[f"raises in __{method}__"] = type("Raising", (), {f"__{method}__": _raises})()
     return found
