@@ -314,7 +314,8 @@ void Cache::record_stream(void* data, const Stream& stream) {
 
 // Blocks whose other streams are done become free.
 void Cache::poll(Device& d, bool wait) {
-  if (d.captures) return;
+  if (d.captures || d.waiting.empty()) return;
+  const BesideCapture beside;  // on another device
   while (!d.waiting.empty()) {
     const Waiting w = d.waiting.front();
     const cudaError_t e = wait ? cudaEventSynchronize(w.event) : cudaEventQuery(w.event);

@@ -100,8 +100,11 @@ void release_pinned(void* data) noexcept {
   if (at == p.used.end()) return;
   Block block = std::move(at->second);
   p.used.erase(at);
+  // What a graph that is being captured copies from or to is never given out again: its launches come later.
   Waiting waiting{data, block.size, {}};
   for (const Stream& user : block.users) {
+    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    if (user.handle && cudaStreamIsCapturing(user.handle, &status) == cudaSuccess && status) return;
     cudaEvent_t event;
     int before = 0;
     cudaGetDevice(&before);

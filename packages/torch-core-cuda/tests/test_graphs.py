@@ -131,6 +131,17 @@ def test_copies_from_pinned_memory_are_recorded():
     assert y.tolist() == [8, 8, 8]
 
 
+def test_pinned_memory_of_a_capture_is_given_to_nobody_else():
+    graph, x = cuda.CUDAGraph(), torch.zeros(3, device="cuda")
+    with cuda.graph(graph):
+        source = torch.full((3,), 6.0).pin_memory()
+        x.copy_(source, non_blocking=True)
+        del source
+    fill = [torch.zeros(3).pin_memory() for _ in range(10)]
+    graph.replay()
+    assert x.tolist() == [6, 6, 6] and all(f.tolist() == [0, 0, 0] for f in fill)
+
+
 def test_mistakes_are_named():
     graph = cuda.CUDAGraph()
     with pytest.raises(RuntimeError, match="must be captured on a non-default stream"):

@@ -1,0 +1,214 @@
+"""What nvcc makes of the kernels of torch-core-cuda, read from machine code: a check that needs no GPU.
+
+python ci/cuda_code.py                      # compile what the table below names, for sm_90, and hold it to the table
+python ci/cuda_code.py copy.cu --every      # figures of all kernels of a file
+python ci/cuda_code.py --table              # the table of docs/cuda.md
+
+nvcc compiles each file to machine code. Registers and spills are those of ptxas; nvdisasm (pip install
+nvidia-cuda-nvdisasm) shows instructions. Of a loop over packets of 16 bytes the instructions are counted, and with them the
+share of the memory's speed that a multiprocessor can ask for: a warp has 32 lanes, each of four schedulers issues an
+instruction per clock, special functions take eight clocks of one, and float64 two.
+"""
+
+import argparse
+import re
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from packages import ROOT
+
+KERNELS = ROOT / "core" / "src" / "cuda"
+#: Multiprocessors, clock in GHz and memory in TB/s, as NVIDIA gives them.
+DEVICES = {"H100": (132, 1.755, 3.35), "H200": (132, 1.755, 4.8)}
+#: Kernels that move memory and little else: file, a pattern of the name, and how many packets of 16 bytes an iteration moves.
+LISTED = [
+    *(
+        ("elementwise_binary.cu", rf"dense<formula::{name}, float, float>", 3)
+        for name in ("mul", "true_divide", "maximum", "minimum")
+    ),
+    *(
+        ("elementwise_unary.cu", rf"dense<formula::{name}, float, float>", 2)
+        for name in ("neg", "relu", "exp", "log", "tanh", "sigmoid", "erf", "sqrt")
+    ),
+]
+MOST_REGISTERS = 40
+LEAST_SHARE = 0.85
+#: What nvcc is given beside the architecture; as CMakeLists.txt of the package has it.
+FLAGS = [
+    "-std=c++20", "-O3", "-DTORCH_ISA=cuda", "-DTORCH_X86=0", "--expt-relaxed-constexpr", "-diag-suppress=186", "-Werror=all-warnings",
+    *(f"-I{ROOT / 'core' / folder}" for folder in ("src/lane", "src", "include")),
+]  # fmt: skip
+
+
+@dataclass
+class Kernel:
+    """One kernel of a file."""
+
+    file: str
+    name: str
+    registers: int
+    spilled: int  # bytes
+    loads: int = 0  # of 16 bytes, in the loop
+    stores: int = 0
+    clocks: float = 0  # that a scheduler spends on an iteration of a warp
+
+    def share(self, device: str) -> float:
+        """Of the memory's speed, by what the loop moves and the clocks it takes."""
+        processors, clock, memory = DEVICES[device]
+        moved = (self.loads + self.stores) * 16 * 32
+        return min(1.0, moved / self.clocks * 4 * processors * clock / (memory * 1e3)) if self.clocks else 0.0
+
+
+def tool(name: str) -> str:
+    """A program of CUDA: on PATH, or in NVIDIA's wheels."""
+    if found := shutil.which(name):
+        return found
+    for place in sys.path:
+        for found in sorted(Path(place, "nvidia").glob(f"*/bin/{name}")):
+            return str(found)
+    sys.exit(f"cuda_code: there is no {name}: install CUDA's toolkit, or pip install nvidia-cuda-{name}")
+
+
+def compiled(file: str, architecture: str, folder: Path) -> list[Kernel]:
+    """The kernels of a file."""
+    folder.mkdir(parents=True, exist_ok=True)
+    cubin = folder / f"{file}.{architecture}.cubin"
+    command = [
+        tool("nvcc"),
+        *FLAGS,
+        "-cubin",
+        f"-arch={architecture}",
+        "-Xptxas=-v",
+        str(KERNELS / file),
+        "-o",
+        str(cubin),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"cuda_code: {file} does not compile:\n{done.stderr[-4000:]}")
+    entries = re.findall(
+        r"Compiling entry function '(\w+)'.*?(\d+) bytes spill stores, (\d+) bytes spill loads.*?Used (\d+) registers",
+        done.stderr,
+        re.DOTALL,
+    )
+    bodies = instructions(cubin)
+    names = subprocess.run(["c++filt"], input="\n".join(e[0] for e in entries), capture_output=True, text=True)
+    found = []
+    for (mangled, stores, loads, registers), name in zip(entries, names.stdout.splitlines(), strict=True):
+        kernel = Kernel(file, shortened(name), int(registers), int(stores) + int(loads))
+        count(kernel, bodies.get(mangled, []))
+        found.append(kernel)
+    return found
+
+
+def shortened(name: str) -> str:
+    """A kernel's name without its parameters and the namespaces that all have."""
+    name = re.sub(r"torch::cuda::|torch::|\(anonymous namespace\)::", "", name).removeprefix("void ")
+    return name[: name.rfind(">(") + 1] if ">(" in name else name.partition("(")[0]
+
+
+def instructions(cubin: Path) -> dict[str, list[str]]:
+    """The instructions and labels of each function."""
+    text = subprocess.run([tool("nvdisasm"), "-c", str(cubin)], capture_output=True, text=True, check=True).stdout
+    bodies, current = {}, []
+    for line in text.splitlines():
+        if section := re.match(r"\t\.section\t\.text\.(\w+)", line):
+            current = bodies.setdefault(section[1], [])
+        elif label := re.match(r"(\.L\w+):", line):
+            current.append(label[1])
+        elif instruction := re.match(r"\s+/\*[0-9a-f]{4,}\*/\s+(.*?)\s*;", line):
+            current.append(instruction[1])
+    return bodies
+
+
+def loops(body: list[str]) -> list[list[str]]:
+    """What lies between a label and a branch back to it, the shortest first."""
+    places = {line: i for i, line in enumerate(body) if line.startswith(".L")}
+    found = []
+    for i, line in enumerate(body):
+        if (branch := re.search(r"\bBRA.*`\((\.L\w+)\)", line)) and places.get(branch[1], i + 1) < i:
+            found.append([each for each in body[places[branch[1]] : i + 1] if not each.startswith(".L")])
+    return sorted(found, key=len)
+
+
+def count(kernel: Kernel, body: list[str]) -> None:
+    """The loop that moves packets: its loads, its stores, and its clocks."""
+    wide = [loop for loop in loops(body) if any(re.search(r"\bSTG\.E\.128", line) for line in loop)]
+    if not wide:
+        return
+    # Operands that are one number have loops of their own, with fewer loads.
+    loop = max(wide, key=lambda lines: (sum("LDG.E.128" in line for line in lines), -len(lines)))
+    words = [re.sub(r"^@!?U?P\w+\s+", "", line).split()[0] for line in loop]
+    kernel.loads = sum(word.startswith("LDG.E.128") for word in words)
+    kernel.stores = sum(word.startswith("STG.E.128") for word in words)
+    special, double = (
+        sum(bool(re.match(names, word)) for word in words) for names in (r"MUFU", r"D(FMA|ADD|MUL|SETP)")
+    )
+    kernel.clocks = max(len(words), 8 * special, 2 * double)
+
+
+def complaints(kernel: Kernel, packets: int) -> list[str]:
+    """What a listed kernel should not be."""
+    wrong = []
+    if kernel.registers > MOST_REGISTERS:
+        wrong.append(f"{kernel.registers} registers, at most {MOST_REGISTERS} are allowed")
+    if kernel.spilled:
+        wrong.append(f"{kernel.spilled} bytes of registers spilled")
+    if kernel.loads + kernel.stores < packets:
+        wrong.append(f"{kernel.loads} loads and {kernel.stores} stores of 16 bytes in its loop, expected {packets}")
+    for device in DEVICES:
+        if kernel.clocks and kernel.share(device) < LEAST_SHARE:
+            wrong.append(f"{kernel.share(device):.2f} of the memory's speed on an {device}, expected {LEAST_SHARE}")
+    return wrong
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", nargs="*", help="files of core/src/cuda; by default those that the table names")
+    parser.add_argument("--arch", default="sm_90")
+    parser.add_argument("--every", action="store_true", help="show all kernels, not only listed ones")
+    parser.add_argument("--table", action="store_true", help="as a table of Markdown")
+    options = parser.parse_args()
+    files = options.files or sorted({file for file, *_ in LISTED})
+    with ThreadPoolExecutor(2) as pool:
+        kernels = [
+            k for ks in pool.map(lambda f: compiled(f, options.arch, ROOT / "build" / "cuda-code"), files) for k in ks
+        ]
+    wrong, shown = [], []
+    for file, pattern, packets in LISTED:
+        if file not in files:
+            continue
+        matching = [k for k in kernels if k.file == file and re.fullmatch(pattern, k.name)]
+        if not matching:
+            wrong.append(f"{file}: no kernel is called {pattern}")
+        for kernel in matching:
+            shown.append(kernel)
+            wrong += [f"{file}: {kernel.name}: {text}" for text in complaints(kernel, packets)]
+    if options.table:
+        print(
+            "| kernel | registers | 16-byte loads, stores | instructions of a packet | H100 | H200 |\n| --- | --- | --- | --- | --- | --- |"
+        )
+    for k in kernels if options.every else shown:
+        share = [f"{k.share(device):.2f}" if k.clocks else "-" for device in DEVICES]
+        cells = [k.name, k.registers, f"{k.loads}, {k.stores}", f"{k.clocks:.0f}", *share]
+        print(
+            "| " + " | ".join(map(str, cells)) + " |" if options.table else "  ".join(f"{c!s:>12}" for c in cells[::-1])
+        )
+    spilled = [k for k in kernels if k.spilled]
+    registers = sorted(k.registers for k in kernels)
+    print(
+        f"{len(kernels)} kernels of {len(files)} files for {options.arch}: registers {registers[len(registers) // 2]} in the "
+        f"middle, {registers[-1]} at most; {len(spilled)} spill"
+        + "".join(f"\n  {k.name}: {k.spilled} bytes" for k in spilled),
+        file=sys.stderr,
+    )
+    if wrong:
+        sys.exit("\n".join(wrong))
+
+
+if __name__ == "__main__":
+    main()
