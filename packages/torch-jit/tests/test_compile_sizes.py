@@ -152,6 +152,44 @@ def test_a_view_that_memory_does_not_allow_raises_as_in_python():
         compiled(torch.randn(4, 7).t())
 
 
+def test_stances_say_when_a_function_is_captured():
+    double = torch.compile(lambda x: x * 2)
+    with torch.compiler.set_stance("eager_on_recompile"):
+        assert double(torch.ones(2)).tolist() == [2, 2]
+    assert captures(double) == 0
+    with torch.compiler.set_stance("eager_then_compile"):
+        double(torch.ones(2))
+        assert captures(double) == 0
+        double(torch.ones(2))
+        assert captures(double) == 1
+    with torch.compiler.set_stance("eager_on_recompile"):
+        assert double(torch.ones(3)).tolist() == [2, 2, 2]
+        assert double(torch.ones(2)).tolist() == [2, 2]
+    with (
+        torch.compiler.set_stance("fail_on_recompile"),
+        pytest.raises(RuntimeError, match="Detected recompile"),
+    ):
+        double(torch.ones(3))
+    assert captures(double) == 1
+
+
+def test_dims_that_are_marked_have_to_be_there():
+    x = torch.ones(2, 3)
+    torch._dynamo.mark_dynamic(x, -1)
+    assert x._dynamo_dynamic_indices == {1}
+    with pytest.raises(IndexError, match="dim 2 of a tensor of 2 dims"):
+        torch._dynamo.mark_dynamic(x, 2)
+    with pytest.raises(TypeError, match="expected a tensor"):
+        torch._dynamo.mark_dynamic([1], 0)
+
+
+def test_the_older_name_of_compile_takes_a_backend_first():
+    f = torch._dynamo.optimize("eager", nopython=True)(lambda x: x + 1)
+    assert f(torch.ones(1)).tolist() == [2]
+    with pytest.raises(NotImplementedError, match="guards are not told"):
+        torch._dynamo.optimize(guard_fail_fn=print)
+
+
 class Sized:
     """Random functions of two matrices that look at their sizes."""
 

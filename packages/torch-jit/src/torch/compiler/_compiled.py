@@ -32,6 +32,7 @@ class Compiled:
         )
         self.programs, self.reason, self.captures, self.raised = [], None, 0, 0
         self.parts = self.callees = None  # of a function that is captured in parts
+        self.called = False  # as it was written, while a stance says so
         self.left_alone = set()  # types of arguments with which the function runs as it was written
         self.stand_in = self.codes = (
             None  # what is called in the function's place, if that is a function, and its codes
@@ -93,6 +94,9 @@ class Compiled:
             return self.function(*args, **kwargs)
         if _stances.current.fails and self.captures:
             raise RuntimeError("Detected recompile when torch.compile stance is 'fail_on_recompile'")
+        if _stances.current.keeps or (_stances.current.waits and not self.called):
+            self.called = _stances.current.waits
+            return self.function(*args, **kwargs)
         if len(self.programs) >= _limit():
             return self._too_many(args, kwargs)
         if self.programs:

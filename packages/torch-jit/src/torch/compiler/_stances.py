@@ -21,6 +21,8 @@ class Stance:
         self.name = name
         self.eager = name == "force_eager"
         self.fails = name == "fail_on_recompile"
+        self.keeps = name == "eager_on_recompile"  # what was captured is used, and nothing else is captured
+        self.waits = name in ("eager_then_compile", "aot_eager_then_compile")  # a first call as it was written
 
 
 current = Stance()
@@ -36,7 +38,8 @@ def _use(stance):
 
 class set_stance:
     """How compiled functions behave from here on, within a block or within a function: ``"default"``, ``"force_eager"``
-    (as they were written), ``"fail_on_recompile"`` (RuntimeError when no captured program fits).
+    (as they were written), ``"fail_on_recompile"`` (RuntimeError when no captured program fits), ``"eager_on_recompile"``
+    (as they were written then), ``"eager_then_compile"`` (the first call of each as it was written).
 
     >>> @torch.compile
     ... def double(x):
