@@ -36,3 +36,17 @@ def test_names_of_the_insides():
     table = CustomDecompTable({"a": 1})
     assert table.copy() == table and type(table.copy()) is CustomDecompTable and table.materialize() == {"a": 1}
     assert _export(torch.nn.ReLU(), (torch.ones(2),)).module()(torch.tensor([-1.0, 2.0])).tolist() == [0.0, 2.0]
+
+
+def test_weak_marks_leave_what_they_mark_and_scripts_call_it():
+    @torch.jit.weak_script
+    def double(x):
+        return x * 2
+
+    @torch.jit.weak_module
+    class Layer(torch.nn.Module):
+        @torch.jit.weak_script_method
+        def forward(self, x):
+            return double(x) + 1
+
+    assert torch.jit.script(Layer())(torch.ones(1)).tolist() == [3]

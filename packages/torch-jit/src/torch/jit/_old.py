@@ -30,6 +30,18 @@ def get_tracing_state(args: Any = None) -> None:
     """
 
 
+def weak_script(fn: Any) -> Any:
+    """A mark of 2018 for what scripts compile when they call it, as they do all; it stays as it is.
+
+    >>> torch.jit.weak_script(len) is len
+    True
+    """
+    return fn
+
+
+weak_module = weak_script_method = weak_script
+
+
 @contextlib.contextmanager
 def scope(scope_name: str, *vars: Any) -> Any:
     """A block of a trace with a name; the graph does not show it.

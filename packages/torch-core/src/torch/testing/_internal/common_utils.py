@@ -101,6 +101,7 @@ from torch.testing._internal._profiling import (
     num_profiled_runs,
 )  # fmt: skip
 from torch.testing._internal._running import (
+    load_tests,
     parse_cmd_line_args,
     raise_on_run_directly,
     run_tests,
