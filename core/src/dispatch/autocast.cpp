@@ -1,9 +1,8 @@
 #include "torch/core/autocast.h"
 
-#include <algorithm>
-#include <string_view>
 #include <unordered_map>
 
+#include "dispatch/cuda_casts.h"
 #include "torch/core/ops/copy.h"
 #include "torch/core/promote.h"
 #include "torch/core/thread_end.h"
@@ -45,59 +44,6 @@ void enable(State& s, unsigned devices) noexcept {
                                      : thread_keys.include & ~key(DispatchKey::Autocast));
 }
 
-// What the half types of GPUs lose range or digits in, beyond the rows' own choice, which is the CPU's (PyTorch's lists
-// for CUDA): these compute in float32 there; the second ones in the widest dtype; and prelu in the lower precision.
-constexpr std::string_view kFullOnCuda[] = {"acos",
-                                            "asin",
-                                            "cosh",
-                                            "erfinv",
-                                            "exp",
-                                            "expm1",
-                                            "log",
-                                            "log10",
-                                            "log2",
-                                            "log1p",
-                                            "reciprocal",
-                                            "rsqrt",
-                                            "sinh",
-                                            "tan",
-                                            "pow",
-                                            "softplus",
-                                            "layer_norm",
-                                            "native_layer_norm",
-                                            "group_norm",
-                                            "nll_loss",
-                                            "cross_entropy",
-                                            "l1_loss",
-                                            "mse_loss",
-                                            "dist",
-                                            "logsumexp",
-                                            "prod",
-                                            "softmax",
-                                            "log_softmax",
-                                            "softmin",
-                                            "cumprod",
-                                            "cumsum",
-                                            "linalg_vector_norm",
-                                            "linalg_matrix_norm",
-                                            "sum",
-                                            "norm"};
-constexpr std::string_view kWidestOnCuda[] = {"addcdiv", "addcmul",   "atan2",       "bilinear", "cross", "dot",
-                                              "vdot",    "index_put", "scatter_add", "cat",      "stack"};
-constexpr std::string_view kAsGivenOnCuda[] = {"reflection_pad", "replication_pad", "trace", "polar",
-                                               "view_as_complex"};
-
-Cast cast_on_cuda(const Row& row) {
-  const std::string_view name = row.schema.op_name();
-  const auto is_among = [&](const auto& names) {
-    return std::find(std::begin(names), std::end(names), name) != std::end(names);
-  };
-  return is_among(kFullOnCuda)      ? Cast::Full
-         : is_among(kWidestOnCuda)  ? Cast::Widest
-         : is_among(kAsGivenOnCuda) ? Cast::None
-         : name == "prelu"          ? Cast::Low
-                                    : row.attr.cast;
-}
 Cast cast_of(const State& s, const Row& row) {
   if (TORCH_LIKELY(!(s.enabled >> unsigned(DeviceType::CUDA) & 1))) return row.attr.cast;
   thread_local std::unordered_map<const Row*, Cast> known;
