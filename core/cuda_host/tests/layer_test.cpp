@@ -257,6 +257,77 @@ void test_errors_have_names() {
   CHECK_EQ(std::string(cudaGetErrorName(cudaError_t(12345))), "unrecognized error code");
 }
 
+void test_captures_record_and_refuse_as_cuda_does() {
+  cudaStream_t a, b;
+  CHECK(cudaStreamCreateWithPriority(&a, cudaStreamNonBlocking, 0) == cudaSuccess);
+  CHECK(cudaStreamCreateWithPriority(&b, cudaStreamNonBlocking, 0) == cudaSuccess);
+  cudaEvent_t forth, back;
+  cudaEventCreateWithFlags(&forth, cudaEventDisableTiming);
+  cudaEventCreateWithFlags(&back, cudaEventDisableTiming);
+  Array<float> x(std::vector<float>(10, 1.0f)), y(std::vector<float>(10, 1.0f));
+  cudaGraph_t graph = nullptr;
+
+  // What is given to both streams runs at the launch, and not before.
+  CHECK(cudaStreamBeginCapture(nullptr, cudaStreamCaptureModeGlobal) == cudaErrorStreamCaptureUnsupported);
+  CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeGlobal) == cudaSuccess);
+  cudaEventRecord(forth, a);
+  CHECK(cudaStreamWaitEvent(b, forth, 0) == cudaSuccess);
+  set(x, 5, 10, a);
+  set(y, 6, 10, b);
+  cudaEventRecord(back, b);
+  CHECK(cudaEventQuery(back) == cudaErrorCapturedEvent);
+  CHECK(cudaStreamEndCapture(b, &graph) == cudaErrorStreamCaptureUnmatched);
+  CHECK(cudaStreamWaitEvent(a, back, 0) == cudaSuccess);
+  CHECK(cudaStreamEndCapture(a, &graph) == cudaErrorStreamCaptureInvalidated);  // by the wrong end
+  cudaGetLastError();
+
+  CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeGlobal) == cudaSuccess);
+  cudaEventRecord(forth, a);
+  cudaStreamWaitEvent(b, forth, 0);
+  set(x, 5, 10, a);
+  set(y, 6, 10, b);
+  cudaEventRecord(back, b);
+  cudaStreamWaitEvent(a, back, 0);
+  CHECK(cudaStreamEndCapture(a, &graph) == cudaSuccess && graph);
+  CHECK(x.get()[3] == 1 && y.get()[3] == 1);
+  cudaGraphExec_t ready;
+  CHECK(cudaGraphInstantiate(&ready, graph) == cudaSuccess);
+  CHECK(cudaGraphDestroy(graph) == cudaSuccess);
+  CHECK(cudaGraphLaunch(ready, b) == cudaSuccess && cudaStreamSynchronize(b) == cudaSuccess);
+  CHECK(x.get()[3] == 5 && y.get()[3] == 6);
+  CHECK(cudaGraphExecDestroy(ready) == cudaSuccess && cudaGraphLaunch(ready, b) == cudaErrorInvalidValue);
+
+  // A stream that does not come back, work from outside, memory and waits.
+  CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeGlobal) == cudaSuccess);
+  cudaEventRecord(forth, a);
+  cudaStreamWaitEvent(b, forth, 0);
+  set(y, 7, 10, b);
+  CHECK(cudaStreamEndCapture(a, &graph) == cudaErrorStreamCaptureUnjoined && !graph);
+
+  cudaEventRecord(back, b);
+  CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeGlobal) == cudaSuccess);
+  CHECK(cudaStreamWaitEvent(a, back, 0) == cudaErrorStreamCaptureIsolation);
+  CHECK(cudaStreamEndCapture(a, &graph) == cudaErrorStreamCaptureInvalidated);
+
+  CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeGlobal) == cudaSuccess);
+  void* p = nullptr;
+  cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+  cudaThreadExchangeStreamCaptureMode(&mode);
+  CHECK(cudaMalloc(&p, 16) == cudaSuccess && cudaFree(p) == cudaSuccess);
+  cudaThreadExchangeStreamCaptureMode(&mode);
+  CHECK(cudaStreamSynchronize(a) == cudaErrorStreamCaptureUnsupported);
+  CHECK(cudaStreamEndCapture(a, &graph) == cudaErrorStreamCaptureInvalidated);
+  CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeGlobal) == cudaSuccess);
+  CHECK(cudaMalloc(&p, 16) == cudaErrorStreamCaptureUnsupported);
+  cudaStreamCaptureStatus status;
+  CHECK(cudaStreamIsCapturing(a, &status) == cudaSuccess && status == cudaStreamCaptureStatusInvalidated);
+  CHECK(cudaStreamEndCapture(a, &graph) == cudaErrorStreamCaptureInvalidated);
+  cudaEventDestroy(forth), cudaEventDestroy(back);
+  cudaStreamDestroy(a), cudaStreamDestroy(b);
+  cudaGetLastError();
+  CHECK(y.get()[3] == 6);
+}
+
 }  // namespace
 
 int main() {
@@ -272,6 +343,7 @@ int main() {
       RUN(test_devices);
     }
   RUN(test_lazy_streams_show_a_wait_that_was_forgotten);
+  RUN(test_captures_record_and_refuse_as_cuda_does);
   RUN(test_the_host_cannot_touch_device_memory);
   RUN(test_a_forked_child_has_no_cuda);
   RUN(test_errors_have_names);
