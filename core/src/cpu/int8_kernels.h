@@ -1,13 +1,25 @@
-// What src/ops/int8_linear.cpp calls of src/cpu/int8.cpp.
+// What src/ops/int8_linear.cpp and src/ops/quantized.cpp call of src/cpu/int8*.cpp.
 #pragma once
 #include <cstdint>
 
 #include "levels/isa.h"
+#include "ops/conv/shape.h"
 
 namespace torch {
 
-// y (m, n) = rows of x (m, k), each rounded to 8 bits with a scale of its own, times weight (n, k) of int8, whose rows
-// have scales; bias (n) may be null. All contiguous.
+// How sums of integers become bytes: round((sum + bias[j]) * scale[j]) + zero, from `least` on. Bytes of int8 are taken
+// and given with their highest bit turned (`flip`), and with 128 added to zero points, which makes uint8 of them.
+struct Int8Result {
+  const float* scale;
+  const float* bias;  // may be null
+  int32_t zero;
+  bool relu;
+  uint8_t flip;  // 0x80 or 0
+};
+
+// Rows of x (m, k), each rounded to 8 bits with a scale of its own, times weight (n, k) of int8, whose rows have
+// scales; bias (n) may be null. All contiguous. With `bytes` in place of x, rows are (bytes - zero) and the result is
+// bytes.
 struct Int8Linear {
   int64_t m, n, k;
   const float* x;
@@ -15,12 +27,42 @@ struct Int8Linear {
   const float* scale;
   const float* bias;
   float* y;
+  const uint8_t* bytes = nullptr;
+  int32_t zero = 0;
+  Int8Result result = {};
+  uint8_t* out = nullptr;
+};
+
+// y[n][o] of (x[n][c] - zero) * w, bytes. Contiguous.
+struct Int8Convolution {
+  ConvShape shape;
+  const uint8_t* x;
+  int32_t zero;
+  const int8_t* weight;
+  Int8Result result;
+  uint8_t* y;
+};
+
+// round(a * scale - a's zero point + ...) of n bytes.
+struct Int8Sum {
+  int64_t n;
+  const uint8_t *a, *b;
+  float scale_a, scale_b;  // of a step of the result
+  int32_t zero_a, zero_b, zero;
+  bool relu;
+  uint8_t flip;
+  uint8_t* y;
 };
 
 struct Int8Kernels {
   void (*linear)(const Int8Linear&);
+  void (*convolution)(const Int8Convolution&);
+  void (*sum)(const Int8Sum&);
+  void (*quantize)(const float* x, int64_t n, float scale, int32_t zero, uint8_t flip, uint8_t* y);
+  void (*dequantize)(const uint8_t* x, int64_t n, float scale, int32_t zero, uint8_t flip, float* y);
 };
 
-TORCH_PER_ISA(const Int8Kernels& int8_table();)
+TORCH_PER_ISA(const Int8Kernels& int8_table(); void int8_linear(const Int8Linear&);
+              void int8_convolution(const Int8Convolution&);)
 
 }  // namespace torch

@@ -28,6 +28,7 @@
   X(sort)                        \
   X(conv)                        \
   X(pooling)                     \
+  X(quantized)                   \
   X(fft)                         \
   X(sparse)
 

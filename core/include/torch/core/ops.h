@@ -18,6 +18,7 @@
 #include "torch/core/ops/pointwise.h"
 #include "torch/core/ops/pooling.h"
 #include "torch/core/ops/predicate.h"
+#include "torch/core/ops/quantized.h"
 #include "torch/core/ops/random.h"
 #include "torch/core/ops/reduce.h"
 #include "torch/core/ops/softmax.h"

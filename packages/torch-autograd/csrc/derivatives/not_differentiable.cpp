@@ -8,6 +8,7 @@
 #include "torch/core/ops/matmul.h"
 #include "torch/core/ops/pointwise.h"
 #include "torch/core/ops/predicate.h"
+#include "torch/core/ops/quantized.h"
 #include "torch/core/ops/sort.h"
 #include "torch/core/ops/unary.h"
 
@@ -24,7 +25,8 @@ void register_not_differentiable() {
   not_differentiable<op::result_type_op, op::_holds>();
   not_differentiable<op::nonzero, op::nonzero_tuple, op::one_hot, op::bincount, op::searchsorted, op::isin,
                      op::histc>();
-  not_differentiable<op::int8_linear>();
+  not_differentiable<op::int8_linear, op::int8_quantize, op::int8_dequantize, op::int8_add, op::int8_dense,
+                     op::int8_convolution>();
   not_differentiable<op::repeat_interleave, op::unique_flat, op::unique_dim, op::unique_consecutive>();
 }
 
