@@ -335,7 +335,18 @@ def test_the_limit_can_be_raised_for_a_block_and_is_checked():
 
 
 def test_every_kind_of_the_table_is_known():
-    here = set(KINDS) | {"storage", "tensor", "array", "dtype", "layout", "sparse", "function", "ndarray", "npdtype"}
+    here = set(KINDS) | {
+        "storage",
+        "tensor",
+        "array",
+        "dtype",
+        "layout",
+        "sparse",
+        "quantizer",
+        "function",
+        "ndarray",
+        "npdtype",
+    }
     for _, takes, makes, _ in TABLE:
         assert makes and {kind for part in takes.split() for kind in part.strip("[]").split("|")} <= here | {"-", "..."}
     assert len({row[0] for row in TABLE}) == len(TABLE) and set(PLAIN) < {row[0] for row in TABLE}

@@ -45,6 +45,9 @@ ELEMENT_TYPES = {
 BY_STORAGE = {row.storage: row for row in ELEMENT_TYPES.values() if row.storage != UNTYPED}
 BY_STORAGE[UNTYPED] = BYTES = ELEMENT_TYPES["uint8"]._replace(storage=UNTYPED)
 BY_STORAGE["ComplexHalfStorage"] = ELEMENT_TYPES["complex32"]  # of files of 2020
+#: integers that stand for numbers, by the class of their storage
+QUANTIZED = {"QInt8Storage": "int8", "QUInt8Storage": "uint8", "QInt32Storage": "int32"}
+BY_STORAGE |= {name: ELEMENT_TYPES[row] for name, row in QUANTIZED.items()}
 BY_NUMPY = {row.numpy: row for row in ELEMENT_TYPES.values() if row.numpy}
 BY_SAFETENSORS = {row.safetensors: row for row in ELEMENT_TYPES.values() if row.safetensors}
 

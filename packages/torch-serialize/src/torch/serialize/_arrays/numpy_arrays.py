@@ -123,6 +123,9 @@ class NumpyArrays:
     def compressed(self, layout, lines, places, values, size, ready):
         return self.sparse(places, values, size, False, ready)
 
+    def quantized(self, integers, scale, zero, axis, kind):
+        raise NotImplementedError("load: NumPy has no quantized numbers; torch-core reads them")
+
     def size(self, dims=()):
         return dims
 

@@ -159,6 +159,26 @@ class TorchArrays:
         made = torch.sparse_compressed_tensor(*own, plain.detach(values), size, layout=layout, check_invariants=False)
         return made.requires_grad_() if values.requires_grad else made
 
+    def quantized(self, integers, scale, zero, axis: int | None, kind: str):
+        """A tensor of small integers with a scale, or one for each place of a dim."""
+        from torch import _seams
+
+        if axis is not None:
+            if (
+                not -integers.dim() <= axis < integers.dim()
+                or scale.shape != zero.shape
+                or scale.shape != (integers.shape[axis],)
+            ):
+                raise FileFormatError(
+                    f"a quantized tensor of shape {tuple(integers.shape)} has other scales than this file says"
+                )
+            scale = scale.to(self.torch.float64)
+            if not zero.dtype.is_floating_point:  # those of tables of rows are
+                zero = zero.to(self.torch.int64)
+        elif not 0 < scale < float("inf"):
+            raise FileFormatError(f"a quantized tensor has scale {scale}")
+        return _seams.rebuilt_quantized(integers, scale, zero, axis, getattr(self.torch, kind))
+
     def size(self, dims=()):
         return self.torch.Size(dims)
 

@@ -66,6 +66,7 @@ class TorchNames:
             "dtype": Kind(lambda obj: id(obj) in self._dtypes),
             "layout": Kind(lambda obj: any(obj is known for known in self._layouts.values())),
             "sparse": Kind(self._is_sparse),
+            "quantizer": Kind(self._is_quantizer),
             "function": Kind(_is_function),
         }
         self._words: dict[str, Word | None] = {}
@@ -97,7 +98,7 @@ class TorchNames:
             dtype = self.backend.dtype(row)
             self._dtypes[id(dtype)] = row
             return _constant(full, dtype)
-        if module == "torch" and name in _MEMORY_FORMATS:
+        if module == "torch" and name in (*_MEMORY_FORMATS, *_SCHEMES, *_INTEGERS):
             return _constant(full, self._named(name))
         return None
 
@@ -230,13 +231,40 @@ class TorchNames:
         indices, values, size, *coalesced = data
         return self.backend.sparse(indices, values, tuple(size), coalesced == [True], self._ready())
 
+    def _is_quantizer(self, data) -> bool:
+        """A scheme, and one scale and zero point, or those of each channel and the dim of the channels."""
+        if type(data) is not tuple or len(data) not in (3, 4) or not str(data[0]).startswith("torch.per_"):
+            return False
+        if len(data) == 3:
+            return str(data[0]) == "torch.per_tensor_affine" and type(data[1]) is float and type(data[2]) is int
+        return all(map(self.backend.is_tensor, data[1:3])) and type(data[3]) is int
+
+    def rebuild_qtensor(self, storage, storage_offset, size, stride, quantizer, requires_grad, backward_hooks):
+        integers = self._tensor(storage, storage.row, storage_offset, size, stride)
+        kind = _QUANTIZED.get(storage.row.name)
+        if kind is None:
+            raise FileFormatError(f"a quantized tensor is made of a storage of {storage.row.name}")
+        _, scale, zero, *axis = quantizer
+        for part in (scale, zero) if axis else ():
+            self.budget.pay(self.backend.nbytes(part), "its quantized tensors")
+        return self.backend.quantized(integers, scale, zero, axis[0] if axis else None, kind)
+
     def rebuild_missing(self, *args):
-        raise NotImplementedError("load: quantized and nested tensors and those of wrapper classes cannot be read yet")
+        raise NotImplementedError("load: nested tensors and those of wrapper classes cannot be read yet")
 
     def rebuild_meta_tensor(self, dtype, size, stride, requires_grad):
         return self.backend.meta(self._dtypes[id(dtype)], tuple(size), tuple(stride), requires_grad)
 
 
+_SCHEMES = (
+    "per_channel_affine",
+    "per_channel_affine_float_qparams",
+    "per_channel_symmetric",
+    "per_tensor_affine",
+    "per_tensor_symmetric",
+)
+_INTEGERS = ("qint8", "quint8", "qint32")
+_QUANTIZED = dict(zip(("int8", "uint8", "int32"), _INTEGERS, strict=True))
 _MEMORY_FORMATS = ("contiguous_format", "channels_last", "channels_last_3d", "preserve_format")
 
 

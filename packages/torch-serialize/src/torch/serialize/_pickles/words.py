@@ -47,7 +47,7 @@ TABLE: tuple[tuple[str, str, str, Any], ...] = (
     ("torch._utils._rebuild_device_tensor_from_numpy", "array any any flag", "tensor", "rebuild_from_numpy"),
     ("torch._tensor._rebuild_from_type_v2", "function class args state", "tensor", "rebuild_from_type"),
     ("torch._utils._rebuild_meta_tensor_no_storage", "dtype dims dims flag", "tensor", "rebuild_meta_tensor"),
-    ("torch._utils._rebuild_qtensor", "...", "tensor", "rebuild_missing"),
+    ("torch._utils._rebuild_qtensor", "storage int dims dims quantizer flag hooks", "tensor", "rebuild_qtensor"),
     ("torch._utils._rebuild_nested_tensor", "...", "tensor", "rebuild_missing"),
     ("torch._utils._rebuild_wrapper_subclass", "...", "tensor", "rebuild_missing"),
     ("torch.serialization._get_layout", "text", "layout", "layout"),
