@@ -10,7 +10,7 @@ from __future__ import annotations
 from . import _C
 from ._dtypes import qint8, qint32, quint8
 from ._pytree import tree_iter, tree_map_only
-from ._qschemes import per_channel_affine, per_tensor_affine
+from ._qschemes import per_channel_affine, per_channel_affine_float_qparams, per_tensor_affine
 
 #: dtype -> the dtype of its integers, least and greatest
 INTEGERS = {
@@ -18,6 +18,8 @@ INTEGERS = {
     quint8: (_C.uint8, 0, 255),
     qint32: (_C.int32, -(2**31), 2**31 - 1),
 }
+QUANTIZE = _C._operator("_int8_quantize")
+DEQUANTIZE = _C._operator("_int8_dequantize")
 #: functions that move elements: they keep scale and zero point
 MOVES = frozenset(
     (
@@ -93,6 +95,8 @@ class QuantizedTensor(_C.Tensor):
     def dequantize(self):
         """The numbers, in float32."""
         integers = _plain(self)
+        if self._axis is None and self._dtype is not qint32:
+            return DEQUANTIZE(integers, self._scale, self._zero)
         if self._axis is None:
             return (integers.to(_C.float32) - self._zero) * self._scale
         shape = [1] * integers.dim()
@@ -114,8 +118,10 @@ class QuantizedTensor(_C.Tensor):
         return self._zero
 
     def qscheme(self):
-        """``torch.per_tensor_affine`` or ``torch.per_channel_affine``."""
-        return per_tensor_affine if self._axis is None else per_channel_affine
+        """``torch.per_tensor_affine``, ``torch.per_channel_affine``, or ``per_channel_affine_float_qparams`` where zero points are floats."""
+        if self._axis is None:
+            return per_tensor_affine
+        return per_channel_affine_float_qparams if self._zero.dtype.is_floating_point else per_channel_affine
 
     def _channels(self):
         if self._axis is None:
@@ -244,6 +250,8 @@ def quantize_per_tensor(input, scale, zero_point, dtype):
 
 
 def _rounded(input, scale, zero_point, integer, least, most):
+    if integer is not _C.int32 and isinstance(scale, float):
+        return QUANTIZE(input.detach(), scale, zero_point, integer is _C.int8)
     if integer is _C.int32:  # float32 does not hold its bounds
         input = input.to(_C.float64)
     found = (input.detach() / scale).round() + zero_point

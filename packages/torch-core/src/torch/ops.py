@@ -149,6 +149,47 @@ def _convolution(input, weight, bias, stride, padding, dilation, transposed, out
     return torch.convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
 
 
+def _weight_int8pack_mm(self, mat2, scales):
+    """``self @ (mat2 * scales[:, None]).T``: a linear layer whose weight is int8, a number for each of its rows."""
+    if mat2.dtype is not _C.int8 or mat2.dim() != 2 or self.dim() != 2 or self.shape[1] != mat2.shape[1]:
+        raise RuntimeError(
+            f"_weight_int8pack_mm: expected matrices (m, k) and int8 (n, k), got {tuple(self.shape)} and {mat2.dtype} {tuple(mat2.shape)}"
+        )
+    if scales.shape != (mat2.shape[0],):
+        raise RuntimeError(f"_weight_int8pack_mm: expected {mat2.shape[0]} scales, got {tuple(scales.shape)}")
+    return (self.to(_C.float32) @ mat2.to(_C.float32).t() * scales.to(_C.float32)).to(self.dtype)
+
+
+def _convert_weight_to_int4pack(self, innerKTiles):
+    """Integers from 0 to 15, of shape (n, k), two to a byte, the first in the low half."""
+    if self.dtype is not _C.int32 or self.dim() != 2 or self.shape[1] % 2:
+        raise RuntimeError(
+            f"_convert_weight_to_int4pack: expected int32 of shape (n, an even k), got {self.dtype} {tuple(self.shape)}"
+        )
+    return ((self[:, 0::2] & 15) | ((self[:, 1::2] & 15) << 4)).to(_C.uint8)
+
+
+def _weight_int4pack_mm(self, mat2, qGroupSize, qScaleAndZeros):
+    """A linear layer whose weight ``_convert_weight_to_int4pack`` packed: an integer q of a group stands for ``(q - 8) * scale + zero``.
+
+    ``qScaleAndZeros`` has shape (k / group, n, 2).
+    """
+    n, k = mat2.shape[0], mat2.shape[1] * 2
+    if (
+        mat2.dtype is not _C.uint8
+        or self.shape[-1] != k
+        or k % qGroupSize
+        or qScaleAndZeros.shape != (k // qGroupSize, n, 2)
+    ):
+        raise RuntimeError(
+            f"_weight_int4pack_mm: expected self (m, {k}) and qScaleAndZeros ({k // max(1, qGroupSize)}, {n}, 2), got {tuple(self.shape)} and "
+            f"{tuple(qScaleAndZeros.shape)}"
+        )
+    q = torch.stack([mat2 & 15, mat2 >> 4], -1).reshape(n, k // qGroupSize, qGroupSize).to(_C.float32) - 8
+    scale, zero = qScaleAndZeros.to(_C.float32).permute(2, 1, 0)[..., None]
+    return (self.to(_C.float32) @ (q * scale + zero).reshape(n, k).t()).to(self.dtype)
+
+
 #: what stands below the functions that users know
 BELOW = SimpleNamespace(
     _assert_async=_assert_true,
@@ -159,6 +200,11 @@ BELOW = SimpleNamespace(
     _grouped_mm=lambda self, mat2, offs=None, bias=None, out_dtype=None: torch.nn.functional.grouped_mm(
         self, mat2, offs=offs, bias=bias, out_dtype=out_dtype
     ),
+    _convert_weight_to_int4pack=_convert_weight_to_int4pack,
+    _convert_weight_to_int4pack_for_cpu=_convert_weight_to_int4pack,
+    _weight_int4pack_mm=_weight_int4pack_mm,
+    _weight_int4pack_mm_for_cpu=_weight_int4pack_mm,
+    _weight_int8pack_mm=_weight_int8pack_mm,
     _is_all_true=lambda self: self.all(),
     _is_any_true=lambda self: self.any(),
     _local_scalar_dense=lambda self: self.item(),
@@ -208,6 +254,11 @@ def __getattr__(name):
 
     from ._registered import Namespace
 
+    if name == "quantized" and find_spec("torch.ao"):  # which has it
+        from .ao.nn.quantized._operators import library
+
+        globals()[name] = library
+        return library
     if name == "quantized_decomposed":  # torch-nn registers it
         from .ao.quantization.fx import _decomposed  # noqa: F401
 

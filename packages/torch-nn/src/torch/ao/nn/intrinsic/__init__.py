@@ -4,7 +4,7 @@ from torch import _seams, nn
 
 __all__ = [
     "BNReLU2d", "BNReLU3d", "ConvBn1d", "ConvBn2d", "ConvBn3d", "ConvBnReLU1d", "ConvBnReLU2d", "ConvBnReLU3d", "ConvReLU1d", "ConvReLU2d", "ConvReLU3d",
-    "LinearReLU",
+    "LinearBn1d", "LinearReLU",
 ]  # fmt: skip
 
 
@@ -30,6 +30,7 @@ for _d in ("1d", "2d", "3d"):
     globals()[f"ConvBnReLU{_d}"] = _joined(f"ConvBnReLU{_d}", _conv, _norm, nn.ReLU)
     if _d != "1d":
         globals()[f"BNReLU{_d}"] = _joined(f"BNReLU{_d}", _norm, nn.ReLU)
+LinearBn1d = _joined("LinearBn1d", nn.Linear, nn.BatchNorm1d)
 LinearReLU = _joined("LinearReLU", nn.Linear, nn.ReLU)
 
 

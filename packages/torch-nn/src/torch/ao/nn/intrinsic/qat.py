@@ -4,10 +4,10 @@
 import torch
 from torch.ao.nn import qat as nnqat
 from torch.nn import functional as F
-from torch.nn.utils.fusion import fuse_conv_bn_weights
+from torch.nn.utils.fusion import fuse_conv_bn_weights, fuse_linear_bn_weights
 
 __all__ = [
-    "ConvBn1d", "ConvBn2d", "ConvBn3d", "ConvBnReLU1d", "ConvBnReLU2d", "ConvBnReLU3d", "ConvReLU1d", "ConvReLU2d", "ConvReLU3d", "LinearReLU",
+    "ConvBn1d", "ConvBn2d", "ConvBn3d", "ConvBnReLU1d", "ConvBnReLU2d", "ConvBnReLU3d", "ConvReLU1d", "ConvReLU2d", "ConvReLU3d", "LinearBn1d", "LinearReLU",
 ]  # fmt: skip
 
 
@@ -45,15 +45,31 @@ class _WithNorm:
         rows = [-1] + [1] * (self.weight.dim() - 1)
         columns = [1, -1] + [1] * (self.weight.dim() - 2)
         rounded = self.weight_fake_quant(self.weight * factor.reshape(rows))
-        y = self._conv_forward(input, rounded, None) / factor.reshape(columns)
+        y = self._forward(input, rounded) / factor.reshape(columns)
         if self.bias is not None:
             y = y + self.bias.reshape(columns)
         return self.bn(y)
 
+    def _forward(self, input, weight):
+        return self._conv_forward(input, weight, None)
+
     def folded(self):
-        """Weight and bias of the convolution that does both."""
+        """Weight and bias of the layer that does both."""
         bn = self.bn
         return fuse_conv_bn_weights(self.weight, self.bias, bn.running_mean, bn.running_var, bn.eps, bn.weight, bn.bias)
+
+
+class LinearBn1d(_WithNorm, nnqat.Linear):
+    """A linear layer and a batch norm, rounded as one."""
+
+    def _forward(self, input, weight):
+        return F.linear(input, weight)
+
+    def folded(self):
+        bn = self.bn
+        return fuse_linear_bn_weights(
+            self.weight, self.bias, bn.running_mean, bn.running_var, bn.eps, bn.weight, bn.bias
+        )
 
 
 def update_bn_stats(mod):

@@ -4,7 +4,7 @@ from torch import nn
 from torch.ao.nn.quantized._weights import adopt
 from torch.nn import functional as F
 
-__all__ = ["Conv1d", "Conv2d", "Conv3d", "Linear"]
+__all__ = ["Conv1d", "Conv2d", "Conv3d", "Embedding", "EmbeddingBag", "Linear"]
 
 
 class _Rounding:
@@ -55,3 +55,30 @@ class Conv2d(_Convolution, nn.Conv2d):
 
 class Conv3d(_Convolution, nn.Conv3d):
     """A convolution (N, C, D, H, W) with a rounded weight."""
+
+
+class _Table(_Rounding):
+    def __init__(self, *args, qconfig=None, **kwargs):
+        super().__init__(*args, **kwargs)
+        if qconfig is None:
+            raise AssertionError(f"{type(self).__name__}: qconfig must be provided for QAT module")
+        self.qconfig, self.weight_fake_quant = qconfig, qconfig.weight()
+
+
+class Embedding(_Table, nn.Embedding):
+    """Rows of a table whose numbers are rounded."""
+
+    def forward(self, input):
+        return F.embedding(
+            input, self.weight_fake_quant(self.weight), self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq, self.sparse
+        )  # fmt: skip
+
+
+class EmbeddingBag(_Table, nn.EmbeddingBag):
+    """Sums or means of rows of a table whose numbers are rounded."""
+
+    def forward(self, input, offsets=None, per_sample_weights=None):
+        return F.embedding_bag(
+            input, self.weight_fake_quant(self.weight), offsets, self.max_norm, self.norm_type, self.scale_grad_by_freq, self.mode, self.sparse,
+            per_sample_weights, self.include_last_offset, self.padding_idx,
+        )  # fmt: skip

@@ -18,6 +18,10 @@ _ABSENT = ("ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d", "LSTM", "Mul
 
 
 def __getattr__(name):
+    if name in ("dynamic", "functional", "modules"):
+        from importlib import import_module
+
+        return import_module(f"torch.ao.nn.quantized.{name}")
     if name in _ABSENT:
         from torch.nn import Module
 

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, _seams, nn
 from torch.nn.quantized.modules.functional_modules import FloatFunctional
 
+from . import _integers
 from ._layers import observed
 
 
@@ -37,10 +38,14 @@ class QFunctional(nn.Module):
         return self.activation_post_process(torch.quantize_per_tensor(x, self.scale, self.zero_point, torch.quint8))
 
     def add(self, x: Tensor, y: Tensor) -> Tensor:
-        return self._rounded(x.dequantize() + y.dequantize())
+        z = _integers.add(x, y, self.scale, self.zero_point, False)
+        return self._rounded(x.dequantize() + y.dequantize()) if z is None else self.activation_post_process(z)
 
     def add_relu(self, x: Tensor, y: Tensor) -> Tensor:
-        return self._rounded(torch.relu(x.dequantize() + y.dequantize()))
+        z = _integers.add(x, y, self.scale, self.zero_point, True)
+        return (
+            self._rounded(torch.relu(x.dequantize() + y.dequantize())) if z is None else self.activation_post_process(z)
+        )
 
     def mul(self, x: Tensor, y: Tensor) -> Tensor:
         return self._rounded(x.dequantize() * y.dequantize())

@@ -1,6 +1,7 @@
 """Layers that take and give quantized tensors.
 
-They compute with what their integers stand for and round the result to their own scale, which equals integer arithmetic up to the rounding of float32.
+Bytes are multiplied as they are, their sums of 32 bits rounded to the scale of the layer. Where a weight's zero is another integer than 0, or a sum would
+be longer, layers compute with what their integers stand for, which gives the same up to the rounding of float32.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from . import _integers
+from ._rows import rows_of
 from ._weights import adopt, fit, held, hold, quantize_weight
 
 
@@ -35,12 +38,19 @@ def numbers(layer: Any, x: Tensor) -> Tensor:
 class Rounds:
     """What layers share that round their results: ``scale`` and ``zero_point``."""
 
+    def _load_from_state_dict(self, state_dict: Any, prefix: str, *args: Any) -> None:
+        fit(self, state_dict, prefix)
+        super()._load_from_state_dict(state_dict, prefix, *args)
+
     def _rounds_to(self, scale: float, zero_point: int) -> None:
         self.register_buffer("scale", torch.tensor(float(scale), dtype=torch.float64))
         self.register_buffer("zero_point", torch.tensor(int(zero_point)))
 
     def _rounded(self, x: Tensor) -> Tensor:
         return torch.quantize_per_tensor(x, self.scale.item(), self.zero_point.item(), torch.quint8)
+
+    def _scaled(self) -> tuple[float, int]:
+        return self.scale.item(), self.zero_point.item()
 
     def extra_repr(self) -> str:
         said = super().extra_repr()
@@ -121,10 +131,6 @@ class Weighted(Rounds):
         made._rounds_to(scale, zero)
         return made
 
-    def _load_from_state_dict(self, state_dict: Any, prefix: str, *args: Any) -> None:
-        fit(self, state_dict, prefix)
-        super()._load_from_state_dict(state_dict, prefix, *args)
-
     def _finish(self, y: Tensor) -> Tensor:
         return self._rounded(torch.relu(y) if self.relu else y)
 
@@ -155,7 +161,10 @@ class Linear(Weighted, nn.Module):
         return cls(layer.in_features, layer.out_features, layer.bias is not None)
 
     def forward(self, x: Tensor) -> Tensor:
-        return self._finish(F.linear(numbers(self, x), self.weight().dequantize(), self.bias()))
+        if getattr(x, "is_quantized", False) and x.shape[-1:] != (self.in_features,):
+            raise RuntimeError(f"Linear: expected {self.in_features} features, got an input of shape {tuple(x.shape)}")
+        y = _integers.dense(self, x, *self._scaled(), self.relu)
+        return self._finish(F.linear(numbers(self, x), self.weight().dequantize(), self.bias())) if y is None else y
 
     def _get_name(self) -> str:
         return "Quantized" + type(self).__name__
@@ -183,7 +192,10 @@ class _Convolution(Weighted):
         return made
 
     def forward(self, input: Tensor) -> Tensor:
-        return self._finish(self._conv_forward(numbers(self, input), self.weight().dequantize(), self.bias()))
+        y = _integers.convolution(self, input, *self._scaled(), self.relu)
+        if y is None:
+            y = self._finish(self._conv_forward(numbers(self, input), self.weight().dequantize(), self.bias()))
+        return y
 
     def _get_name(self) -> str:
         return "Quantized" + type(self).__name__
@@ -238,11 +250,7 @@ class _Table(Weighted):
     def rows(self, indices: Tensor) -> Tensor:
         """The numbers of some rows: only these are made floats."""
         weight = self.weight()
-        integers = F.embedding(indices, weight.as_subclass(Tensor))
-        if weight.qscheme() is torch.per_tensor_affine:
-            return (integers.to(torch.float32) - weight.q_zero_point()) * weight.q_scale()
-        scale, zero = weight.q_per_channel_scales()[indices], weight.q_per_channel_zero_points()[indices]
-        return (integers.to(torch.float32) - zero[..., None]) * scale[..., None].to(torch.float32)
+        return rows_of(weight, indices)
 
 
 class Embedding(_Table, nn.Embedding):

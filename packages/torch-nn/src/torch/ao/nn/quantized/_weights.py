@@ -57,8 +57,56 @@ def held(layer: Any, name: str) -> Tensor:
 
 
 def fit(layer: Any, state: dict[str, Any], prefix: str) -> None:
-    """Before a state is loaded: buffers of its shapes, for a scale of each channel may take the place of one for all."""
+    """Before a state is loaded: buffers of its shapes, for a scale of each channel may take the place of one for all.
+
+    A state of PyTorch has the weight as a quantized tensor, or packed with the bias in a tuple.
+    """
+    _unpack(layer, state, prefix)
     for name, buffer in list(layer._buffers.items()):
         loaded = state.get(prefix + name)
-        if loaded is not None and name.endswith(("_scale", "_zero_point")) and loaded.shape != buffer.shape:
+        if loaded is None or not name.endswith(("scale", "zero_point")):
+            continue
+        if name in ("scale", "zero_point"):  # one number, which PyTorch's Quantize keeps in a list
+            state[prefix + name] = loaded.detach().to(buffer.dtype).reshape(buffer.shape)
+        elif loaded.shape != buffer.shape:
             layer._buffers[name] = torch.empty_like(loaded)
+
+
+def _unpack(layer: Any, state: dict[str, Any], prefix: str) -> None:
+    packed = f"{prefix}_packed_params."
+    if f"{packed}_packed_params" in state:
+        weight, bias = state.pop(f"{packed}_packed_params")
+    elif f"{packed}_packed_weight" in state:
+        weight, bias = state.pop(f"{packed}_packed_weight"), None
+    elif getattr(state.get(f"{prefix}weight"), "is_quantized", False):
+        weight, bias = state.pop(f"{prefix}weight"), state.pop(f"{prefix}bias", None)
+    else:
+        return
+    for name in (
+        f"{packed}dtype",
+        *((f"{prefix}scale", f"{prefix}zero_point") if "scale" not in layer._buffers else ()),
+    ):
+        state.pop(name, None)
+    if not getattr(weight, "is_quantized", False):
+        raise RuntimeError(
+            f"{type(layer).__name__}: {packed}_packed_params holds a weight of {weight.dtype}, expected integers"
+        )
+    if weight.shape != layer._buffers["weight_int"].shape:
+        raise RuntimeError(
+            f"{type(layer).__name__}: size mismatch for {prefix}weight: the state has {tuple(weight.shape)}, the layer "
+            f"{tuple(layer._buffers['weight_int'].shape)}"
+        )
+    taken = _Kept()
+    hold(taken, "weight", weight)
+    for name, value in taken.items():
+        state[prefix + name] = value
+    if (bias is None) != (layer._buffers.get("_bias") is None):
+        layer._buffers["_bias"] = None if bias is None else torch.empty_like(bias.detach())
+    if bias is not None:
+        state[f"{prefix}_bias"] = bias.detach()
+
+
+class _Kept(dict):
+    """Buffers without a layer."""
+
+    register_buffer = dict.__setitem__

@@ -1,0 +1,395 @@
+"""``torch.ops.quantized``: sums, products and layers of quantized tensors as functions, and weights packed for them.
+
+>>> q = torch.quantize_per_tensor(torch.tensor([1.0, 2.0]), 0.1, 0, torch.quint8)
+>>> torch.ops.quantized.add(q, q, 0.1, 0).int_repr()
+tensor([20, 40], dtype=torch.uint8)
+"""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+from torch import Tensor, _seams
+from torch.nn import functional as F
+from torch.ops import Library, Packet
+
+from . import _integers
+from ._rows import packed_rows, rows_of, sums_of_rows
+from ._weights import held, hold
+
+INT8_LINEAR = _seams.operator("_int8_linear")
+
+
+class Packed:
+    """A weight of small integers and a bias of floats, and how a convolution moves over its input."""
+
+    def __init__(self, weight: Tensor, bias: Tensor | None, **moves: Any):
+        if not getattr(weight, "is_quantized", False):
+            raise RuntimeError(
+                f"prepack: expected a quantized weight, got {weight.dtype}: torch.quantize_per_channel makes one"
+            )
+        self._buffers: dict[str, Any] = {}
+        hold(self, "weight", weight)
+        self._buffers["_bias"] = None if bias is None else bias.detach()
+        self.padding_mode, self.moves = "zeros", moves
+        self.__dict__ |= moves
+
+    def register_buffer(self, name: str, value: Any) -> None:
+        self._buffers[name] = value
+
+    weight_int = property(lambda self: self._buffers["weight_int"])
+
+    def weight(self) -> Tensor:
+        """The weight, as a quantized tensor."""
+        return held(self, "weight")
+
+    def bias(self) -> Tensor | None:
+        """The bias, in floats."""
+        return self._buffers["_bias"]
+
+    def unpack(self) -> tuple[Tensor, Tensor | None]:
+        """Weight and bias."""
+        return self.weight(), self.bias()
+
+    def __reduce__(self) -> Any:
+        return _packed, (self.weight(), self.bias(), self.moves)
+
+    def __getattr__(self, name: str) -> Any:
+        moves = self.__dict__.get("moves", {})
+        if name in ("stride", "padding", "dilation", "groups", "output_padding", "transpose") and moves:
+            return lambda: moves.get(name)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+
+def _packed(weight: Tensor, bias: Tensor | None, moves: dict[str, Any]) -> Packed:
+    return Packed(weight, bias, **moves)
+
+
+class Table:
+    """Rows of small integers for ``embedding_byte`` and ``embedding_4bit``."""
+
+    def __init__(self, weight: Tensor):
+        self._weight = weight
+
+    def unpack(self) -> Tensor:
+        """The rows, as a quantized tensor."""
+        return self._weight
+
+    def __reduce__(self) -> Any:
+        return Table, (self._weight,)
+
+
+def _numbers(op: str, x: Any) -> Tensor:
+    if not getattr(x, "is_quantized", False):
+        raise NotImplementedError(
+            f"quantized::{op}: expected a quantized tensor, got {getattr(x, 'dtype', type(x).__name__)}"
+        )
+    return x.dequantize()
+
+
+def _rounded(y: Tensor, scale: float, zero_point: int, dtype: Any = torch.quint8) -> Tensor:
+    return torch.quantize_per_tensor(y, scale, zero_point, dtype)
+
+
+def _of_two(op: str, function: Any, relu: bool) -> Any:
+    def run(qa: Any, qb: Any, scale: Any = None, zero_point: Any = None, out: Any = None) -> Tensor:
+        if out is not None:
+            raise NotImplementedError(f"quantized::{op}: quantized tensors are not written to (out=)")
+        if not isinstance(qb, Tensor) or not isinstance(qa, Tensor):
+            q, number = (qa, qb) if isinstance(qa, Tensor) else (qb, qa)
+            return _with_number(op, q, float(number), relu)
+        if scale is None or zero_point is None:
+            raise TypeError(f"quantized::{op}: expected the scale and zero point of the result")
+        if op.startswith("add"):
+            found = _integers.add(qa, qb, float(scale), int(zero_point), relu)
+            if found is not None:
+                return found
+        y = function(_numbers(op, qa), _numbers(op, qb))
+        return _rounded(y.relu() if relu else y, scale, zero_point, qa.dtype)
+
+    run.__name__ = op
+    return run
+
+
+def _with_number(op: str, q: Tensor, number: float, relu: bool) -> Tensor:
+    """The sum keeps scale and range of integers where it can; the product has another scale and the same integers."""
+    x, scale, zero, dtype = _numbers(op, q), q.q_scale(), q.q_zero_point(), q.dtype
+    least, most = (-128, 127) if dtype is torch.qint8 else (0, 255)
+    if op.startswith("add"):
+        moved = round(number / scale)
+        low, high = (least - zero + moved) * scale, (most - zero + moved) * scale
+        step = scale
+        y = (
+            _rounded(x + number, step, max(least, min(most, zero - moved)), dtype)
+            if least <= zero - moved <= most
+            else None
+        )
+        if y is None:  # zero would lie outside: a range that has it
+            low, high = min(low, 0.0), max(high, 0.0)
+            step = (high - low) / (most - least)
+            y = _rounded(x + number, step, round(least - low / step), dtype)
+    elif number > 0:
+        y = _seams.rebuilt_quantized(q.int_repr(), scale * number, zero, None, dtype)
+    elif number == 0:
+        y = _rounded(x * 0, 1.0, 0, dtype)
+    else:
+        y = _rounded(x * number, scale * -number, least + most - zero, dtype)
+    return y.relu() if relu else y
+
+
+def _cat(relu: bool) -> Any:
+    def cat(qx: Any, dim: int = 0, scale: Any = None, zero_point: Any = None) -> Tensor:
+        scale = qx[0].q_scale() if scale is None else scale
+        zero_point = qx[0].q_zero_point() if zero_point is None else zero_point
+        dtype = qx[0].dtype
+        parts = [
+            q
+            if q.q_scale() == scale and q.q_zero_point() == zero_point
+            else _rounded(_numbers("cat", q), scale, zero_point, dtype)
+            for q in qx
+        ]
+        y = torch.cat(parts, dim)
+        return y.relu() if relu else y
+
+    return cat
+
+
+def _linear(op: str, after: Any = None) -> Any:
+    def linear(X: Tensor, W_prepack: Packed, Y_scale_i: float, Y_zero_point_i: int, *more: Any) -> Tensor:
+        if after is None or after is torch.relu:
+            y = _integers.dense(W_prepack, X, float(Y_scale_i), int(Y_zero_point_i), after is not None)
+            if y is not None:
+                return y
+        y = F.linear(_numbers(op, X), W_prepack.weight().dequantize(), W_prepack.bias())
+        return _rounded(y if after is None else after(y, *more), Y_scale_i, Y_zero_point_i, X.dtype)
+
+    linear.__name__ = op
+    return linear
+
+
+def _linear_dynamic(relu: bool) -> Any:
+    def linear_dynamic(X: Tensor, W_prepack: Packed, reduce_range: bool = False) -> Tensor:
+        weight = W_prepack.weight()
+        scale, zero = W_prepack._buffers["weight_scale"], W_prepack._buffers["weight_zero_point"]
+        if X.dtype is not torch.float32:
+            raise RuntimeError(f"quantized::linear_dynamic: expected an input of float32, got {X.dtype}")
+        if zero.any() or weight.shape[1] > _integers.MOST_PRODUCTS:
+            y = F.linear(X, weight.dequantize(), W_prepack.bias())
+        else:
+            each = scale.to(torch.float32).expand(weight.shape[0]).contiguous()
+            y = INT8_LINEAR(X, W_prepack.weight_int, each, W_prepack.bias())
+        return y.relu() if relu else y
+
+    return linear_dynamic
+
+
+def _linear_half(relu: bool) -> Any:
+    def linear_dynamic_fp16(X: Tensor, W_prepack: Any) -> Tensor:
+        weight, bias = W_prepack
+        y = F.linear(X, weight.to(X.dtype), bias)
+        return y.relu() if relu else y
+
+    return linear_dynamic_fp16
+
+
+def _conv_prepack(weight: Tensor, bias: Tensor | None, stride: Any, padding: Any, dilation: Any, groups: int) -> Packed:
+    made = Packed(weight, bias, stride=list(stride), padding=list(padding), dilation=list(dilation), groups=groups)
+    for name in ("stride", "padding", "dilation", "groups"):
+        made.__dict__[name] = made.moves[name]
+    return made
+
+
+def _conv(dims: int, relu: bool, dynamic: bool = False) -> Any:
+    function = getattr(F, f"conv{dims}d")
+
+    def conv(qx: Tensor, packed_weight: Packed, *more: Any) -> Tensor:
+        moves = packed_weight.moves
+        if dynamic:
+            y = function(qx, packed_weight.weight().dequantize(), packed_weight.bias(), **moves)
+            return y.relu() if relu else y
+        scale, zero_point = more[-2:]
+        y = _integers.convolution(packed_weight, qx, float(scale), int(zero_point), relu)
+        if y is None:
+            y = function(
+                _numbers(f"conv{dims}d", qx), packed_weight.weight().dequantize(), packed_weight.bias(), **moves
+            )
+            y = _rounded(y.relu() if relu else y, scale, zero_point, qx.dtype)
+        return y
+
+    conv.__name__ = f"conv{dims}d"
+    return conv
+
+
+def _rounding(function: Any) -> Any:
+    """A function of floats, with the scale and zero point of its result behind its own arguments."""
+
+    def run(qx: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        scale = kwargs.pop("output_scale", None)
+        zero_point = kwargs.pop("output_zero_point", None)
+        if scale is None:
+            *args, scale, zero_point = args
+        return _rounded(function(_numbers(function.__name__, qx), *args, **kwargs), scale, zero_point, qx.dtype)
+
+    return run
+
+
+def _batch_norm(x: Tensor, weight: Any, bias: Any, mean: Tensor, var: Tensor, eps: float) -> Tensor:
+    return F.batch_norm(x, mean, var, weight, bias, False, 0.0, eps)
+
+
+def _norm_relu(*args: Any) -> Tensor:
+    return _batch_norm(*args).relu()
+
+
+def _leaky_relu(
+    qx: Tensor, negative_slope: float, inplace: bool, output_scale: float, output_zero_point: int
+) -> Tensor:
+    return _rounded(F.leaky_relu(_numbers("leaky_relu", qx), negative_slope), output_scale, output_zero_point, qx.dtype)
+
+
+def _elu(
+    self: Tensor,
+    output_scale: float,
+    output_zero_point: int,
+    alpha: float = 1,
+    scale: float = 1,
+    input_scale: float = 1,
+) -> Tensor:
+    x = _numbers("elu", self)
+    y = torch.where(x > 0, x * scale, alpha * scale * torch.expm1(x * input_scale))
+    return _rounded(y, output_scale, output_zero_point, self.dtype)
+
+
+def _celu(self: Tensor, output_scale: float, output_zero_point: int, alpha: float = 1) -> Tensor:
+    return _rounded(F.celu(_numbers("celu", self), alpha), output_scale, output_zero_point, self.dtype)
+
+
+def _within(function: Any) -> Any:
+    """A function whose results keep the scale of its input."""
+
+    def run(qx: Tensor, *args: Any) -> Tensor:
+        return _rounded(function(_numbers(function.__name__, qx), *args), qx.q_scale(), qx.q_zero_point(), qx.dtype)
+
+    return run
+
+
+def _relu6(qx: Tensor, inplace: bool = False) -> Tensor:
+    return qx.clamp(0, 6)
+
+
+def _dropout(
+    self: Tensor, output_scale: float, output_zero_point: int, p: float = 0.5, training: bool = False
+) -> Tensor:
+    return _rounded(F.dropout(_numbers("dropout", self), p, training), output_scale, output_zero_point, self.dtype)
+
+
+def _instance_norm(x: Tensor, weight: Any, bias: Any, eps: float) -> Tensor:
+    return F.instance_norm(x, None, None, weight, bias, True, 0.1, eps)
+
+
+def _group_norm(x: Tensor, groups: int, weight: Any, bias: Any, eps: float) -> Tensor:
+    return F.group_norm(x, groups, weight, bias, eps)
+
+
+def _layer_norm(x: Tensor, shape: Any, weight: Any, bias: Any, eps: float) -> Tensor:
+    return F.layer_norm(x, shape, weight, bias, eps)
+
+
+def _embedding(bits: int) -> Any:
+    def embedding(weight: Table, indices: Tensor, pruned_weights: bool = False) -> Tensor:
+        return rows_of(weight.unpack(), indices)
+
+    return embedding
+
+
+_functions: dict[str, Any] = {
+    "add": _of_two("add", torch.add, False),
+    "add_relu": _of_two("add_relu", torch.add, True),
+    "mul": _of_two("mul", torch.mul, False),
+    "mul_relu": _of_two("mul_relu", torch.mul, True),
+    "matmul": _of_two("matmul", torch.matmul, False),
+    "add_scalar": lambda qa, b: _with_number("add_scalar", qa, float(b), False),
+    "add_scalar_relu": lambda qa, b: _with_number("add_scalar", qa, float(b), True),
+    "mul_scalar": lambda qa, b: _with_number("mul_scalar", qa, float(b), False),
+    "mul_scalar_relu": lambda qa, b: _with_number("mul_scalar", qa, float(b), True),
+    "cat": _cat(False),
+    "cat_relu": _cat(True),
+    "linear": _linear("linear"),
+    "linear_relu": _linear("linear_relu", torch.relu),
+    "linear_leaky_relu": _linear("linear_leaky_relu", F.leaky_relu),
+    "linear_tanh": _linear("linear_tanh", torch.tanh),
+    "linear_prepack": lambda W, B=None: Packed(W, B),
+    "linear_unpack": lambda W_prepack: W_prepack.unpack(),
+    "linear_dynamic": _linear_dynamic(False),
+    "linear_relu_dynamic": _linear_dynamic(True),
+    "linear_prepack_fp16": lambda W, B=None: (W.detach().half(), B),
+    "linear_unpack_fp16": lambda W_prepack: (W_prepack[0].float(), W_prepack[1]),
+    "linear_dynamic_fp16": _linear_half(False),
+    "linear_relu_dynamic_fp16": _linear_half(True),
+    "batch_norm": _rounding(_batch_norm),
+    "batch_norm_relu": _rounding(_norm_relu),
+    "layer_norm": _rounding(_layer_norm),
+    "group_norm": _rounding(_group_norm),
+    "instance_norm": _rounding(_instance_norm),
+    "hardswish": _rounding(F.hardswish),
+    "sigmoid": _rounding(torch.sigmoid),
+    "softmax": _rounding(torch.softmax),
+    "prelu": _rounding(F.prelu),
+    "leaky_relu": _leaky_relu,
+    "elu": _elu,
+    "celu": _celu,
+    "clamp": lambda qx, min=None, max=None: qx.clamp(min, max),
+    "relu6": _relu6,
+    "threshold": _within(F.threshold),
+    "max_pool1d": F.max_pool1d,
+    "max_pool2d": F.max_pool2d,
+    "dropout": _dropout,
+    "embedding_byte": _embedding(8),
+    "embedding_4bit": _embedding(4),
+    "embedding_bag_prepack": Table,
+    "embedding_bag_unpack": lambda prepack: prepack.unpack(),
+}
+for _dims in (1, 2, 3):
+    _functions |= {
+        f"batch_norm{_dims}d": _functions["batch_norm"],
+        f"batch_norm{_dims}d_relu": _functions["batch_norm_relu"],
+        f"conv{_dims}d": _conv(_dims, False),
+        f"conv{_dims}d_relu": _conv(_dims, True),
+        f"conv{_dims}d_dynamic": _conv(_dims, False, dynamic=True),
+        f"conv{_dims}d_prepack": _conv_prepack,
+        f"conv{_dims}d_unpack": lambda packed_weights: packed_weights.unpack(),
+    }
+    for _what in ("stride", "padding", "dilation", "groups"):
+        _functions[f"conv{_dims}d_{_what}"] = lambda packed_weights, _what=_what: packed_weights.moves[_what]
+for _bits, _name in ((8, "byte"), (4, "4bit"), (2, "2bit")):
+    _functions |= {
+        f"embedding_bag_{_name}_prepack": lambda weight, *o, _bits=_bits: packed_rows(weight, _bits),
+        f"embedding_bag_{_name}_unpack": lambda weight, _bits=_bits: rows_of(weight, None, _bits),
+        f"embedding_bag_{_name}_rowwise_offsets": lambda weight, indices, offsets=None, scale_grad_by_freq=False, mode=0, pruned_weights=False,
+        per_sample_weights=None, compressed_indices_mapping=None, include_last_offset=False, _bits=_bits: sums_of_rows(
+            weight, indices, offsets, mode, per_sample_weights, include_last_offset, _bits
+        ),
+        f"embedding_bag_{_name}": lambda weight, indices, offsets=None, scale_grad_by_freq=False, mode=0, pruned_weights=False,
+        per_sample_weights=None, compressed_indices_mapping=None, include_last_offset=False: sums_of_rows(
+            weight.unpack(), indices, offsets, mode, per_sample_weights, include_last_offset
+        ),
+    }  # fmt: skip
+
+
+class _Quantized(Library):
+    """The functions above; others are not there."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(
+            f"torch.ops.quantized has no operator {name!r}: convert a model, or call dequantize() and the function of floats"
+        )
+
+    def __dir__(self) -> list[str]:
+        return sorted(_functions)
+
+
+library = _Quantized("quantized")
+library.__dict__.update({name: Packet("quantized", name, function) for name, function in _functions.items()})
+packed = SimpleNamespace(LinearPackedParamsBase=Packed, Conv2dPackedParamsBase=Packed)

@@ -1,0 +1,143 @@
+"""``torch.ops.quantized``, functions of quantized tensors, packed rows, and states that PyTorch wrote."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+from torch.ao.nn import quantized as nnq
+from torch.ao.nn.intrinsic import quantized as nniq
+from torch.ao.nn.quantized import functional as qF
+from torch.nn import functional as F
+
+ops = torch.ops.quantized
+DATA = Path(__file__).parent / "data"
+
+
+def quantized(*shape, scale=0.05, zero=128):
+    return torch.quantize_per_tensor(
+        torch.randn(*shape, generator=torch.Generator().manual_seed(sum(shape))), scale, zero, torch.quint8
+    )
+
+
+def weight(*shape, scale=0.02):
+    x = torch.randn(*shape, generator=torch.Generator().manual_seed(len(shape)))
+    return torch.quantize_per_channel(x, torch.full((shape[0],), scale), torch.zeros(shape[0]), 0, torch.qint8)
+
+
+@pytest.mark.parametrize(
+    "call, exact",
+    [
+        (lambda a, b: ops.add(a, b, 0.1, 100), lambda a, b: a + b),
+        (lambda a, b: ops.add_relu(a, b, 0.1, 100), lambda a, b: (a + b).relu()),
+        (lambda a, b: ops.mul(a, b, 0.1, 100), lambda a, b: a * b),
+        (lambda a, b: ops.mul_relu(a, b, 0.1, 100), lambda a, b: (a * b).relu()),
+        (lambda a, b: ops.matmul(a, b, 0.1, 100), lambda a, b: a @ b),
+        (lambda a, b: ops.cat([a, b], 1, 0.1, 100), lambda a, b: torch.cat([a, b], 1)),
+        (lambda a, b: ops.add(a, 0.5), lambda a, b: a + 0.5),
+        (lambda a, b: ops.add_scalar(a, 20.0), lambda a, b: a + 20),
+        (lambda a, b: ops.mul_scalar(a, 3.0), lambda a, b: a * 3),
+        (lambda a, b: ops.mul(a, -3.0), lambda a, b: a * -3),
+        (lambda a, b: ops.leaky_relu(a, 0.1, False, 0.1, 100), lambda a, b: F.leaky_relu(a, 0.1)),
+        (lambda a, b: ops.hardswish(a, 0.1, 100), lambda a, b: F.hardswish(a)),
+        (lambda a, b: ops.elu(a, 0.1, 100, 0.5), lambda a, b: F.elu(a, 0.5)),
+        (lambda a, b: ops.celu(a, 0.1, 100, 0.5), lambda a, b: F.celu(a, 0.5)),
+        (lambda a, b: ops.sigmoid(a, 0.1, 100), lambda a, b: a.sigmoid()),
+        (lambda a, b: ops.softmax(a, 1, 0.1, 100), lambda a, b: a.softmax(1)),
+        (lambda a, b: ops.layer_norm(a, [4], None, None, 1e-5, 0.1, 100), lambda a, b: F.layer_norm(a, [4])),
+        (lambda a, b: qF.hardtanh(a, -0.5, 0.5), lambda a, b: a.clamp(-0.5, 0.5)),
+        (lambda a, b: qF.threshold(a, 0.2, 0.1), lambda a, b: F.threshold(a, 0.2, 0.1)),
+    ],
+)
+def test_results_are_rounded_to_the_scale_that_is_asked_for(call, exact):
+    a, b = quantized(4, 4), quantized(4, 4, zero=100)
+    y, wanted = call(a, b), exact(a.dequantize(), b.dequantize())
+    q = y.q_scale()
+    assert (
+        y.dequantize() - wanted.clamp(-100 * q, 155 * q if y.q_zero_point() == 100 else 255 * q)
+    ).abs().max() <= q / 2 + 1e-5
+
+
+def test_weights_are_packed_for_products_and_convolutions():
+    x, w, b = quantized(3, 5), weight(4, 5), torch.randn(4)
+    packed = ops.linear_prepack(w, b)
+    exact = F.linear(x.dequantize(), w.dequantize(), b)
+    assert (ops.linear(x, packed, 0.1, 100).dequantize() - exact).abs().max() <= 0.0501
+    assert (ops.linear_relu(x, packed, 0.1, 0).dequantize() - exact.relu()).abs().max() <= 0.0501
+    assert (ops.linear_dynamic(x.dequantize(), packed) - exact).abs().max() < 0.1
+    back, bias = ops.linear_unpack(packed)
+    assert torch.equal(back.int_repr(), w.int_repr()) and torch.equal(bias, b)
+    x, w = quantized(2, 4, 7, 6), weight(6, 2, 3, 3)
+    packed = ops.conv2d_prepack(w, None, [2, 1], [1, 1], [1, 1], 2)
+    exact = F.conv2d(x.dequantize(), w.dequantize(), None, [2, 1], [1, 1], [1, 1], 2)
+    assert (ops.conv2d(x, packed, 0.2, 100).dequantize() - exact).abs().max() <= 0.1001
+    assert ops.conv2d_stride(packed) == [2, 1] and ops.conv2d_groups(packed) == 2
+    y = qF.conv2d(x, w, None, (2, 1), 1, groups=2, scale=0.2, zero_point=100)
+    assert torch.equal(y.int_repr(), ops.conv2d(x, packed, 0.2, 100).int_repr())
+
+
+@pytest.mark.parametrize("name, bits", [("byte", 8), ("4bit", 4), ("2bit", 2)])
+def test_rows_are_packed_with_their_scale(name, bits):
+    rows = torch.randn(10, 16)
+    packed = getattr(ops, f"embedding_bag_{name}_prepack")(rows)
+    assert packed.dtype is torch.uint8 and packed.shape == (10, 16 * bits // 8 + (8 if bits == 8 else 4))
+    back = getattr(ops, f"embedding_bag_{name}_unpack")(packed)
+    step = (rows.amax(1) - rows.amin(1)) / (2**bits - 1)
+    assert ((back - rows).abs() <= step[:, None] * 0.51 + 2e-3).all()
+    bags = getattr(ops, f"embedding_bag_{name}_rowwise_offsets")(packed, torch.tensor([1, 2, 3]), torch.tensor([0, 2]))
+    assert torch.allclose(bags, torch.stack([back[1] + back[2], back[3]]), atol=1e-5)
+
+
+def test_weights_alone_are_small_in_products():
+    x, w, scale = torch.randn(3, 64), torch.randint(-128, 128, (8, 64), dtype=torch.int8), torch.rand(8)
+    assert torch.allclose(
+        torch.ops.aten._weight_int8pack_mm(x, w, scale), x @ (w * scale[:, None]).t(), rtol=1e-4, atol=1e-3
+    )
+    w, groups = torch.randint(0, 16, (8, 64), dtype=torch.int32), torch.rand(2, 8, 2)
+    packed = torch.ops.aten._convert_weight_to_int4pack_for_cpu(w, 1)
+    numbers = torch.cat([(w[:, i * 32 : i * 32 + 32] - 8) * groups[i, :, :1] + groups[i, :, 1:] for i in range(2)], 1)
+    assert torch.allclose(
+        torch.ops.aten._weight_int4pack_mm_for_cpu(x, packed, 32, groups), x @ numbers.t(), rtol=1e-4, atol=1e-3
+    )
+
+
+class Static(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.quant, self.conv = nnq.Quantize(1, 0, torch.quint8), nniq.ConvReLU2d(1, 4, 3)
+        self.fc, self.f, self.dq = nnq.Linear(16, 3), nnq.QFunctional(), nnq.DeQuantize()
+
+    def forward(self, x):
+        x = self.conv(self.quant(x))
+        return self.dq(self.fc(self.f.add(x, x).flatten(1)))
+
+
+@pytest.mark.parametrize(
+    "file, model, atol",
+    [
+        ("quantized_static.pt", Static, 1e-6),
+        ("quantized_dynamic.pt", lambda: nn.Sequential(nnq.dynamic.Linear(4, 3)), 0.02),  # rows have a scale each here
+        ("quantized_table.pt", lambda: nnq.Embedding(10, 8), 1e-6),
+    ],
+)
+def test_states_that_pytorch_wrote_give_its_results(file, model, atol):
+    pytest.importorskip("torch.serialize")
+    stored = torch.load(DATA / file)
+    layer = model()
+    layer.load_state_dict(stored["sd"])
+    assert torch.allclose(layer(stored["x"]), stored["y"], atol=atol)
+
+
+def test_what_does_not_fit_is_named():
+    with pytest.raises(RuntimeError, match="prepack: expected a quantized weight, got torch.float32"):
+        ops.linear_prepack(torch.ones(2, 2))
+    with pytest.raises(AttributeError, match="torch.ops.quantized has no operator 'cosine'"):
+        _ = ops.cosine
+    with pytest.raises(NotImplementedError, match="quantized::add: expected a quantized tensor, got torch.float32"):
+        ops.add(torch.ones(2), quantized(2), 0.1, 0)
+    with pytest.raises(RuntimeError, match="size mismatch for weight"):
+        nnq.Linear(3, 2).load_state_dict({"_packed_params._packed_params": (weight(2, 4), None)}, strict=False)
+    with pytest.raises(RuntimeError, match="expected 5 features"):
+        nnq.Linear(5, 2)(quantized(2, 4))
+    with pytest.raises(ValueError, match="quantized.functional.conv2d: input must be quantized"):
+        qF.conv2d(torch.ones(1, 1, 3, 3), weight(1, 1, 2, 2), None)
