@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor, _seams, nn
 
 from .observer import (
     FixedQParamsObserver,
@@ -165,6 +165,35 @@ default_fixed_qparams_range_neg1to1_fake_quant = FixedQParamsFakeQuantize.with_a
     )
 )
 
-__all__ = [n for n in globals() if n.startswith(("default_", "enable_", "disable_")) or "FakeQuantize" in n] + [
-    "Partial"
-]
+default_affine_fixed_qparams_fake_quant = default_fixed_qparams_range_0to1_fake_quant
+default_symmetric_fixed_qparams_fake_quant = default_fixed_qparams_range_neg1to1_fake_quant
+default_dynamic_fake_quant = FakeQuantize.with_args(
+    observer=MovingAverageMinMaxObserver, **_activation, is_dynamic=True, averaging_constant=1
+)
+default_embedding_fake_quant = FakeQuantize.with_args(
+    **_channels, qscheme=torch.per_channel_affine_float_qparams, dtype=torch.quint8, quant_min=0, quant_max=255, ch_axis=0, averaging_constant=1
+)  # fmt: skip
+default_embedding_fake_quant_4bit = FakeQuantize.with_args(
+    **_channels, qscheme=torch.per_channel_affine_float_qparams, dtype=torch.quint8, quant_min=0, quant_max=15, ch_axis=0, averaging_constant=1
+)  # fmt: skip
+_even = {"quant_min": -127, "quant_max": 127, "dtype": torch.qint8, "eps": 2**-12}
+fused_wt_fake_quant_range_neg_127_to_127 = FusedMovingAvgObsFakeQuantize.with_args(**_moving, **_even, **_whole)
+fused_per_channel_wt_fake_quant_range_neg_127_to_127 = FusedMovingAvgObsFakeQuantize.with_args(
+    **_channels, **_even, **_each
+)
+
+# whose observer is made of this module's
+__getattr__, __dir__ = _seams.later(
+    globals(), names={"default_histogram_fake_quant": "qconfig"}, base="torch.ao.quantization"
+)
+
+__all__ = [
+    "FakeQuantize", "FakeQuantizeBase", "FixedQParamsFakeQuantize", "FusedMovingAvgObsFakeQuantize", "Partial",
+    "default_affine_fixed_qparams_fake_quant", "default_dynamic_fake_quant", "default_embedding_fake_quant",
+    "default_embedding_fake_quant_4bit", "default_fake_quant", "default_fixed_qparams_range_0to1_fake_quant",
+    "default_fixed_qparams_range_neg1to1_fake_quant", "default_fused_act_fake_quant",
+    "default_fused_per_channel_wt_fake_quant", "default_fused_wt_fake_quant", "default_per_channel_weight_fake_quant",
+    "default_symmetric_fixed_qparams_fake_quant", "default_weight_fake_quant", "disable_fake_quant", "disable_observer",
+    "enable_fake_quant", "enable_observer", "fused_per_channel_wt_fake_quant_range_neg_127_to_127",
+    "fused_wt_fake_quant_range_neg_127_to_127",
+]  # fmt: skip

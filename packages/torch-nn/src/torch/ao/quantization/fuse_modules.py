@@ -40,9 +40,9 @@ def fused(is_qat: bool, layers: Sequence[nn.Module]) -> nn.Module:
             if not all(layer.training for layer in layers):
                 raise AssertionError("fuse_modules_qat: expected a model in training mode")
             if dims is None:
-                raise NotImplementedError(
-                    "fuse_modules_qat: a linear layer with batch norm is fused for inference only"
-                )
+                if relu:
+                    raise unknown
+                return nni.LinearBn1d(*layers)
             return getattr(nni, f"ConvBn{'ReLU' if relu else ''}{dims}")(*layers)
         first = fuse_linear_bn_eval(first, norm) if dims is None else fuse_conv_bn_eval(first, norm)
     if not relu:

@@ -18,7 +18,10 @@ __all__ = [
     "PerChannelMinMaxObserver",
     "PlaceholderObserver",
     "RecordingObserver",
+    "ReuseInputObserver",
     "UniformQuantizationObserverBase",
+    "get_observer_state_dict",
+    "load_observer_state_dict",
 ]
 
 
@@ -311,5 +314,47 @@ class RecordingObserver(ObserverBase):
         return self.tensor_val
 
 
-# HistogramObserver is made of MinMaxObserver.
-__getattr__, __dir__ = _seams.later(globals(), names={"HistogramObserver": "histogram"}, base="torch.ao.quantization")
+class ReuseInputObserver(ObserverBase):
+    """Says that a result has the observer of the input; it watches nothing."""
+
+    def __init__(self) -> None:
+        super().__init__(torch.quint8)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x
+
+    def calculate_qparams(self) -> Any:
+        raise RuntimeError("ReuseInputObserver: it watches nothing; the scale is that of the input")
+
+
+def get_observer_state_dict(mod: nn.Module) -> dict[str, Tensor]:
+    """The part of a model's state that observers hold.
+
+    >>> net = torch.nn.Sequential(torch.nn.Linear(2, 2)).eval()
+    >>> net.qconfig = torch.ao.quantization.default_qconfig
+    >>> sorted(get_observer_state_dict(torch.ao.quantization.prepare(net)))[0]
+    '0.activation_post_process.eps'
+    """
+    return {k: v for k, v in mod.state_dict().items() if "activation_post_process" in k}
+
+
+def load_observer_state_dict(mod: nn.Module, obs_dict: dict[str, Tensor]) -> None:
+    """Give the observers of a model what ``get_observer_state_dict`` gave."""
+    known = {k for k in mod.state_dict() if "activation_post_process" in k}
+    if unknown := sorted(set(obs_dict) - known):
+        raise RuntimeError(f"load_observer_state_dict: the model has no observers {', '.join(unknown[:3])}")
+    mod.load_state_dict(obs_dict, strict=False)
+
+
+_DEFAULTS = (
+    "default_affine_fixed_qparams_observer", "default_debug_observer", "default_dynamic_quant_observer",
+    "default_fixed_qparams_range_0to1_observer", "default_fixed_qparams_range_neg1to1_observer",
+    "default_float_qparams_observer", "default_float_qparams_observer_4bit", "default_histogram_observer",
+    "default_observer", "default_per_channel_weight_observer", "default_placeholder_observer",
+    "default_reuse_input_observer", "default_symmetric_fixed_qparams_observer", "default_weight_observer",
+    "per_channel_weight_observer_range_neg_127_to_127", "weight_observer_range_neg_127_to_127",
+)  # fmt: skip
+# HistogramObserver is made of MinMaxObserver, and the usual observers of all.
+__getattr__, __dir__ = _seams.later(
+    globals(), names={"HistogramObserver": "histogram", **dict.fromkeys(_DEFAULTS, "qconfig")}, base="torch.ao.quantization"
+)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
 from torch import nn
 from torch.ao.nn import intrinsic as nni
 from torch.ao.nn import qat as nnqat
@@ -11,6 +12,7 @@ from torch.ao.nn import quantized as nnq
 from torch.ao.nn.intrinsic import qat as nniqat
 from torch.ao.nn.intrinsic import quantized as nniq
 from torch.ao.nn.quantized import dynamic as nnqd
+from torch.nn import functional as F
 from torch.nn.modules.linear import NonDynamicallyQuantizableLinear
 
 from .stubs import DeQuantStub, QuantStub
@@ -22,6 +24,7 @@ DEFAULT_STATIC_QUANT_MODULE_MAPPINGS: dict[Any, Any] = {
     **{getattr(nn, n): getattr(nnq, n) for n in ("Conv1d", "Conv2d", "Conv3d", "Embedding", "EmbeddingBag", "Linear")},
     NonDynamicallyQuantizableLinear: nnq.Linear,
     nnq.FloatFunctional: nnq.QFunctional,
+    nniqat.LinearBn1d: nnq.Linear,
     **{
         getattr(nni, n): getattr(nniq, n)
         for n in ("ConvReLU1d", "ConvReLU2d", "ConvReLU3d", "LinearReLU", "BNReLU2d", "BNReLU3d")
@@ -34,7 +37,7 @@ DEFAULT_STATIC_QUANT_MODULE_MAPPINGS: dict[Any, Any] = {
 DEFAULT_QAT_MODULE_MAPPINGS: dict[Any, Any] = {
     **{getattr(nn, n): getattr(nnqat, n) for n in ("Conv1d", "Conv2d", "Conv3d", "Linear")},
     NonDynamicallyQuantizableLinear: nnqat.Linear,
-    **{getattr(nni, n): getattr(nniqat, n) for n in nniqat.__all__},
+    **{getattr(nni, n): getattr(nniqat, n) for n in nniqat.__all__ if hasattr(nni, n)},
 }
 DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS: dict[Any, Any] = {
     **{getattr(nn, n): getattr(nnqd, n) for n in ("GRU", "GRUCell", "LSTM", "LSTMCell", "Linear", "RNNCell")},
@@ -64,4 +67,86 @@ def get_default_qconfig_propagation_list() -> set[Any]:
     return {*DEFAULT_STATIC_QUANT_MODULE_MAPPINGS, *DEFAULT_QAT_MODULE_MAPPINGS, *DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS}
 
 
-__all__ = [n for n in globals() if n.startswith(("DEFAULT_", "get_default_"))]
+def get_embedding_static_quant_module_mappings() -> dict[Any, Any]:
+    """What ``convert`` puts in place of tables that were trained with rounding, too."""
+    return {
+        **DEFAULT_STATIC_QUANT_MODULE_MAPPINGS,
+        nnqat.Embedding: nnq.Embedding,
+        nnqat.EmbeddingBag: nnq.EmbeddingBag,
+    }
+
+
+def get_embedding_qat_module_mappings() -> dict[Any, Any]:
+    """What ``prepare_qat`` puts in place, of tables too."""
+    return {**DEFAULT_QAT_MODULE_MAPPINGS, nn.Embedding: nnqat.Embedding, nn.EmbeddingBag: nnqat.EmbeddingBag}
+
+
+def _class_of(mapping: dict[Any, Any], float_module_class: Any, additional: Any) -> Any:
+    found = {**mapping, **(additional or {})}.get(float_module_class)
+    if found is None:
+        raise AssertionError(
+            f"Floating point module class {float_module_class} does not have a corresponding quantized module class"
+        )
+    return found
+
+
+def get_static_quant_module_class(
+    float_module_class: Any, additional_static_quant_mapping: Any = None, is_reference: bool = False
+) -> Any:
+    """The layer of quantized tensors for a class.
+
+    >>> get_static_quant_module_class(torch.nn.Linear)
+    <class 'torch.ao.nn.quantized._layers.Linear'>
+    """
+    if is_reference:
+        raise NotImplementedError("get_static_quant_module_class: there are no reference modules (is_reference=True)")
+    return _class_of(DEFAULT_STATIC_QUANT_MODULE_MAPPINGS, float_module_class, additional_static_quant_mapping)
+
+
+def get_dynamic_quant_module_class(float_module_class: Any, additional_dynamic_quant_mapping: Any = None) -> Any:
+    """The layer with a weight of small integers for a class."""
+    return _class_of(DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS, float_module_class, additional_dynamic_quant_mapping)
+
+
+DEFAULT_FLOAT_TO_QUANTIZED_OPERATOR_MAPPINGS = {
+    F.elu: "elu", F.hardswish: "hardswish", F.instance_norm: "instance_norm", F.layer_norm: "layer_norm", F.leaky_relu: "leaky_relu",
+    F.dropout: "dropout",
+}  # fmt: skip
+
+
+def get_default_float_to_quantized_operator_mappings() -> dict[Any, Any]:
+    """Functions and those of quantized tensors in their place."""
+    return {f: get_quantized_operator(f) for f in DEFAULT_FLOAT_TO_QUANTIZED_OPERATOR_MAPPINGS}
+
+
+def get_quantized_operator(float_op: Any) -> Any:
+    """The operator of ``torch.ops.quantized`` for a function."""
+    name = DEFAULT_FLOAT_TO_QUANTIZED_OPERATOR_MAPPINGS.get(float_op)
+    if name is None:
+        raise AssertionError(f"Operator {float_op} does not have corresponding quantized op")
+    return getattr(torch.ops.quantized, name)
+
+
+def get_default_compare_output_module_list() -> set[Any]:
+    """Layers whose results are worth comparing before and after."""
+    return {
+        *DEFAULT_STATIC_QUANT_MODULE_MAPPINGS,
+        *DEFAULT_STATIC_QUANT_MODULE_MAPPINGS.values(),
+        *DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS.values(),
+    }
+
+
+def no_observer_set() -> set[Any]:
+    """Layers whose results are not watched."""
+    return {DeQuantStub, nn.Identity}
+
+
+__all__ = [
+    "DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS", "DEFAULT_FLOAT_TO_QUANTIZED_OPERATOR_MAPPINGS",
+    "DEFAULT_QAT_MODULE_MAPPINGS", "DEFAULT_STATIC_QUANT_MODULE_MAPPINGS", "get_default_compare_output_module_list",
+    "get_default_dynamic_quant_module_mappings", "get_default_float_to_quantized_operator_mappings",
+    "get_default_qat_module_mappings", "get_default_qconfig_propagation_list",
+    "get_default_static_quant_module_mappings", "get_dynamic_quant_module_class", "get_embedding_qat_module_mappings",
+    "get_embedding_static_quant_module_mappings", "get_quantized_operator", "get_static_quant_module_class",
+    "no_observer_set",
+]  # fmt: skip

@@ -1,0 +1,203 @@
+"""A prepared graph with integers in place of the numbers that were observed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import nn
+from torch.ao.nn import quantized as nnq
+from torch.ao.nn.intrinsic import quantized as nniq
+
+from .. import quantization_mappings as mappings
+from ..fake_quantize import FakeQuantizeBase
+from ..observer import ObserverBase
+from ._patterns import FUNCTIONS, SUMS, subject
+
+
+class _Converting:
+    def __init__(self, model: Any, config: Any):
+        self.model, self.config = model, config
+        self.modules = dict(model.named_modules(remove_duplicate=False))
+        self.graph = type(model.graph)()
+        self.floats: dict[Any, Any] = {}  # old node -> its value in floats
+        self.integers: dict[Any, Any] = {}  # old node -> its quantized value
+        self.until: dict[str, Any] = {}  # name of the last node of a pattern -> its first
+
+    def number(self, old: Any) -> Any:
+        """The value in floats."""
+        if old not in self.floats:
+            self.floats[old] = self.graph.call_method("dequantize", (self.integers[old],))
+        return self.floats[old]
+
+    def integer(self, old: Any) -> Any:
+        return self.integers.get(old)
+
+    def observer_after(self, node: Any) -> Any:
+        for user in node.users:
+            if user.op == "call_module" and isinstance(self.modules[user.target], (ObserverBase, FakeQuantizeBase)):
+                return self.modules[user.target]
+        return None
+
+    def is_observer(self, node: Any) -> bool:
+        return node.op == "call_module" and isinstance(self.modules[node.target], (ObserverBase, FakeQuantizeBase))
+
+    def run(self) -> Any:
+        for node in self.model.graph.nodes:
+            if node.meta.get("quantized_until", node.name) != node.name:
+                self.until[node.meta["quantized_until"]] = node
+        for node in self.model.graph.nodes:
+            self.convert(node)
+        from torch.fx import GraphModule
+
+        self.graph.eliminate_dead_code()
+        made = GraphModule(self.model, self.graph)
+        for name in self.config.preserved_attributes:
+            setattr(made, name, getattr(self.model, name))
+        made.meta = dict(getattr(self.model, "meta", {}))
+        for m in made.modules():
+            m.__dict__.pop("qconfig", None)
+        return made
+
+    def convert(self, node: Any) -> None:
+        kind = node.meta.get("quantized_as")
+        if node.op == "output":
+            self.output(node)
+        elif self.is_observer(node):
+            self.quantize(node)
+        elif node.name in self.until:
+            self.finish(self.until[node.name], node)
+        elif kind == "shared":
+            self.pass_on(node)
+        elif kind in ("weighted", "own", "sum", "joined", "unit"):
+            if node.meta["quantized_until"] == node.name:
+                self.finish(node, node)
+        elif kind == "weights":
+            layer = self.modules[node.target]
+            made = mappings.DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS[type(layer)].from_float(layer)
+            self.put(node.target, made.train(layer.training))
+            self.plain(node)
+        else:
+            self.plain(node)
+            if node.meta.get("comes_quantized"):
+                self.integers[node] = self.floats.pop(node)
+
+    def plain(self, node: Any) -> None:
+        """As it is, in floats."""
+        self.floats[node] = self.graph.node_copy(node, self.number)
+
+    def quantize(self, node: Any) -> None:
+        old = node.args[0]
+        if old in self.integers:
+            self.integers[node] = self.integers[old]
+            return
+        observer = self.modules[node.target]
+        made = nnq.Quantize(*_found(observer), observer.dtype)
+        name = f"{node.target}_quantize"
+        self.put(name, made)
+        self.integers[node] = self.graph.call_module(name, (self.number(old),))
+
+    def put(self, name: str, layer: nn.Module) -> None:
+        self.model.add_submodule(name, layer)
+        self.modules[name] = layer
+
+    def pass_on(self, node: Any) -> None:
+        """The same function of integers, where the observed values have them."""
+        if not any(v in self.integers for v in node.all_input_nodes):
+            self.plain(node)
+            return
+        self.integers[node] = self.graph.node_copy(
+            node, lambda v: self.integers[v] if v in self.integers else self.floats[v]
+        )
+
+    def finish(self, first: Any, last: Any) -> None:
+        """A pattern from its first node to its last."""
+        observer = self.observer_after(last)
+        kind, what = first.meta["quantized_as"], subject(first, self.modules)
+        if observer is None:
+            raise RuntimeError(f"convert_fx: the observer of {last.name} is gone from the graph")
+        if kind == "sum":
+            name = SUMS[what] + ("_relu" if last is not first else "")
+            a, b = [*first.args[:2], *(first.kwargs[k] for k in ("input", "other") if k in first.kwargs)]
+            self.integers[last] = self.function(name, (self.integer(a), self.integer(b)), observer)
+        elif kind == "joined":
+            given = {"tensors": first.args[0]} if first.args else dict(first.kwargs)
+            dim = first.args[1] if len(first.args) > 1 else first.kwargs.get("dim", 0)
+            self.integers[last] = self.function("cat", ([self.integer(v) for v in given["tensors"]], dim), observer)
+        elif kind == "unit":
+            self.integers[last] = self.graph.node_copy(first, self.integer)
+        elif first.op == "call_function":
+            self.integers[last] = self.layer_of_function(first, last is not first, observer)
+        else:
+            layer = self.modules[first.target]
+            layer.activation_post_process = observer
+            made = mappings.DEFAULT_STATIC_QUANT_MODULE_MAPPINGS[type(layer)].from_float(layer)
+            self.put(first.target, made.train(layer.training))
+            source = first.args[0] if first.args else first.kwargs["input"]
+            self.integers[last] = self.graph.call_module(first.target, (self.integer(source),))
+
+    def function(self, name: str, args: Any, observer: Any) -> Any:
+        scale, zero = _found(observer)
+        operators = torch.ops.quantized
+        if name.startswith("matmul") and name.endswith("_relu"):
+            return self.graph.call_method("relu", (self.graph.call_function(operators.matmul, (*args, scale, zero)),))
+        return self.graph.call_function(getattr(operators, name), (*args, scale, zero))
+
+    def layer_of_function(self, node: Any, relu: bool, observer: Any) -> Any:
+        """A layer that holds what the function was given as weight and bias."""
+        names = ("input", "weight", "bias", "stride", "padding", "dilation", "groups")
+        given = dict(zip(names, node.args)) | dict(node.kwargs)
+        held = {k: _attribute(self.model, given[k].target) for k in ("weight", "bias") if given.get(k) is not None}
+        weight, bias = held["weight"], held.get("bias")
+        kind = FUNCTIONS[node.target]
+        if kind is nn.Linear:
+            layer = nn.Linear(weight.shape[1], weight.shape[0], bias is not None)
+        else:
+            groups = given.get("groups", 1)
+            layer = kind(
+                weight.shape[1] * groups, weight.shape[0], tuple(weight.shape[2:]), given.get("stride", 1), given.get("padding", 0),
+                given.get("dilation", 1), groups, bias is not None,
+            )  # fmt: skip
+        layer.weight, layer.bias = weight, bias
+        layer.qconfig, layer.activation_post_process = node.meta["qconfig"], observer
+        home = nniq if relu else nnq
+        name = kind.__name__.replace("Conv", "ConvReLU").replace("Linear", "LinearReLU") if relu else kind.__name__
+        made = getattr(home, name)
+        name = f"{node.name}_quantized"
+        self.put(name, made.from_float(layer).eval())
+        return self.graph.call_module(name, (self.integer(given["input"]),))
+
+    def output(self, node: Any) -> None:
+        from torch.fx.node import map_arg
+
+        kept = set(self.config_output())
+        results = node.args[0]
+        if kept and isinstance(results, (tuple, list)):
+            value = type(results)(
+                map_arg(r, self.integer if i in kept and r in self.integers else self.number)
+                for i, r in enumerate(results)
+            )
+        elif kept == {0} and results in self.integers:
+            value = self.integers[results]
+        else:
+            value = map_arg(results, self.number)
+        self.graph.output(value)
+
+    def config_output(self) -> list[int]:
+        return getattr(self.model, "_output_quantized_indexes", [])
+
+
+def _found(observer: Any) -> tuple[float, int]:
+    scale, zero = observer.calculate_qparams()
+    return scale.item(), int(zero.item())
+
+
+def _attribute(root: Any, path: str) -> Any:
+    for part in path.split("."):
+        root = getattr(root, part)
+    return root
+
+
+def convert(model: Any, config: Any) -> Any:
+    """The GraphModule that computes with integers."""
+    return _Converting(model, config).run()

@@ -1,0 +1,192 @@
+"""Quantization of graphs: a model is traced, watched and converted without marks in its code.
+
+>>> from torch.ao.quantization import get_default_qconfig_mapping
+>>> from torch.ao.quantization.quantize_fx import convert_fx, prepare_fx
+>>> net = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2)).eval()
+>>> x = torch.rand(16, 4)
+>>> ready = prepare_fx(net, get_default_qconfig_mapping(), (x,))
+>>> _ = ready(x)
+>>> convert_fx(ready)(x).shape
+torch.Size([16, 2])
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from torch import nn
+
+from .fx.custom_config import ConvertCustomConfig, FuseCustomConfig, PrepareCustomConfig
+from .qconfig_mapping import as_mapping
+
+__all__ = [
+    "attach_preserved_attrs_to_model",
+    "convert_fx",
+    "convert_to_reference_fx",
+    "fuse_fx",
+    "prepare_fx",
+    "prepare_qat_fx",
+]
+
+
+def _traced(model: nn.Module, config: Any = None) -> Any:
+    from torch.fx import GraphModule
+
+    from .fx.tracer import QuantizationTracer
+
+    if isinstance(model, GraphModule):
+        return copy.deepcopy(model)
+    config = config or PrepareCustomConfig()
+    names = [*config.non_traceable_module_names, *config.standalone_module_names]
+    classes = [
+        *config.non_traceable_module_classes,
+        *config.standalone_module_classes,
+        *config.float_to_observed_mapping,
+    ]
+    model = copy.deepcopy(model)
+    made = GraphModule(model, QuantizationTracer(names, classes).trace(model), type(model).__name__)
+    for name in config.preserved_attributes:
+        setattr(made, name, getattr(model, name))
+    return made.train(model.training)
+
+
+def _prepared(
+    what: str,
+    model: nn.Module,
+    mapping: Any,
+    example_inputs: Any,
+    config: Any,
+    equalization: Any,
+    backend: Any,
+    is_qat: bool,
+) -> Any:
+    from .fx.fuse import fuse
+    from .fx.prepare import prepare
+
+    if not isinstance(model, nn.Module):
+        raise TypeError(f"{what}: expected a module, got {type(model).__name__}")
+    if equalization:
+        raise NotImplementedError(f"{what}: weights are not equalized with inputs (_equalization_config)")
+    if is_qat != model.training:
+        raise AssertionError(f"{what} only works for models in {'train' if is_qat else 'eval'} mode")
+    config = PrepareCustomConfig.of(config, what)
+    if config.standalone_module_names or config.standalone_module_classes:
+        raise NotImplementedError(
+            f"{what}: modules are not prepared as graphs of their own; prepare them by themselves"
+        )
+    mapping = as_mapping(mapping, what)
+    made = _traced(model, config)
+    for path, layer in list(made.named_modules()):
+        observed = config.float_to_observed_mapping.get(type(layer))
+        if observed is not None:
+            made.set_submodule(path, observed.from_float(layer))
+    fuse(made, is_qat)
+    prepare(made, mapping, example_inputs, config, is_qat, backend)
+    made._output_quantized_indexes = list(config.output_quantized_indexes)
+    return made
+
+
+def prepare_fx(
+    model: nn.Module,
+    qconfig_mapping: Any,
+    example_inputs: Any,
+    prepare_custom_config: Any = None,
+    _equalization_config: Any = None,
+    backend_config: Any = None,
+) -> Any:
+    """A graph of the model, its layers fused, that watches the numbers which integers will stand for.
+
+    ``qconfig_mapping`` is a ``QConfigMapping`` or its dict, ``example_inputs`` a tuple of arguments: the model runs once on them.
+    """
+    return _prepared(
+        "prepare_fx",
+        model,
+        qconfig_mapping,
+        example_inputs,
+        prepare_custom_config,
+        _equalization_config,
+        backend_config,
+        False,
+    )
+
+
+def prepare_qat_fx(
+    model: nn.Module,
+    qconfig_mapping: Any,
+    example_inputs: Any,
+    prepare_custom_config: Any = None,
+    backend_config: Any = None,
+) -> Any:
+    """``prepare_fx`` for training: weights and results are rounded as quantization will, and batch norms train on.
+
+    >>> from torch.ao.quantization import get_default_qat_qconfig_mapping
+    >>> net = torch.nn.Sequential(torch.nn.Linear(4, 2)).train()
+    >>> ready = prepare_qat_fx(net, get_default_qat_qconfig_mapping(), (torch.rand(2, 4),))
+    >>> ready(torch.rand(2, 4)).sum().backward()
+    """
+    return _prepared(
+        "prepare_qat_fx", model, qconfig_mapping, example_inputs, prepare_custom_config, None, backend_config, True
+    )
+
+
+def convert_fx(
+    graph_module: Any,
+    convert_custom_config: Any = None,
+    _remove_qconfig: bool = True,
+    qconfig_mapping: Any = None,
+    backend_config: Any = None,
+    keep_original_weights: bool = False,
+) -> Any:
+    """The prepared graph with quantized layers and operators; a copy."""
+    from torch.fx import GraphModule
+
+    from .fx.convert import convert
+
+    if not isinstance(graph_module, GraphModule):
+        raise TypeError(f"convert_fx: expected the graph of prepare_fx, got {type(graph_module).__name__}")
+    config = ConvertCustomConfig.of(convert_custom_config, "convert_fx")
+    model = copy.deepcopy(graph_module)
+    model._output_quantized_indexes = list(getattr(graph_module, "_output_quantized_indexes", ()))
+    if qconfig_mapping is not None:
+        mapping = as_mapping(qconfig_mapping, "convert_fx")
+        modules = dict(model.named_modules(remove_duplicate=False))
+        for node in model.graph.nodes:
+            if "qconfig" in node.meta and node.op == "call_module":
+                node.meta["qconfig"] = modules[node.target].qconfig = (
+                    mapping.find(node.target, type(modules[node.target]), node.target.rpartition(".")[0], 0)
+                    or node.meta["qconfig"]
+                )
+    for path, layer in list(model.named_modules()):
+        quantized = config.observed_to_quantized_mapping.get(type(layer))
+        if quantized is not None:
+            model.set_submodule(path, quantized.from_observed(layer))
+    return convert(model.eval(), config)
+
+
+def convert_to_reference_fx(graph_module: Any, convert_custom_config: Any = None, **options: Any) -> Any:
+    """NotImplementedError: there are no reference modules."""
+    raise NotImplementedError(
+        "convert_to_reference_fx: there are no reference modules; convert_fx gives a model that computes with integers"
+    )
+
+
+def fuse_fx(model: nn.Module, fuse_custom_config: Any = None, backend_config: Any = None) -> Any:
+    """A graph of the model with convolution or linear, batch norm and relu in one layer each.
+
+    >>> net = torch.nn.Sequential(torch.nn.Conv2d(1, 2, 3), torch.nn.BatchNorm2d(2), torch.nn.ReLU()).eval()
+    >>> type(fuse_fx(net).get_submodule("0")).__name__
+    'ConvReLU2d'
+    """
+    from .fx.fuse import fuse
+
+    config = FuseCustomConfig.of(fuse_custom_config, "fuse_fx")
+    made = _traced(model, PrepareCustomConfig().set_preserved_attributes(config.preserved_attributes))
+    fuse(made, model.training)
+    return made
+
+
+def attach_preserved_attrs_to_model(model: Any, preserved_attrs: dict[str, Any]) -> None:
+    """Set attributes of a graph."""
+    for name, value in preserved_attrs.items():
+        setattr(model, name, value)
