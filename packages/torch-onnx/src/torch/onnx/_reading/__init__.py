@@ -26,7 +26,7 @@ def table() -> dict[str, Callable[..., Any]]:
     >>> "Relu" in table(), "Gemm" in table()
     (True, True)
     """
-    for name in ("elements", "layers", "sequences", "shapes"):
+    for name in ("elements", "layers", "optional", "quantized", "recurrent", "sequences", "shapes", "signals"):
         import_module(f"{__name__}.{name}")
     return READERS
 

@@ -129,6 +129,25 @@ def thresholded_relu(x, alpha=1.0):
     return torch.where(x > alpha, x, torch.zeros_like(x))
 
 
+@reader("Swish")
+def swish(x, alpha=1.0):
+    return x * torch.sigmoid(alpha * x)
+
+
+@reader("BitShift")
+def bit_shift(x, by, direction):
+    return (torch.bitwise_left_shift if direction == "LEFT" else torch.bitwise_right_shift)(x, by)
+
+
+@reader("Hardmax")
+def hardmax(x, axis=None, *, opset):
+    axis = axis if axis is not None else -1 if opset >= 13 else 1
+    lines = x if opset >= 13 else x.flatten(axis)  # before, all dims from this one on were one
+    dim = axis if opset >= 13 else -1
+    found = torch.zeros_like(lines).scatter(dim, lines.argmax(dim, keepdim=True), 1)
+    return found.reshape(x.shape)
+
+
 @reader("Softmax", "LogSoftmax")
 def softmax(x, axis=None, *, kind, opset):
     function = torch.softmax if kind == "Softmax" else torch.log_softmax
@@ -187,8 +206,18 @@ def cumsum(x, axis, exclusive=0, reverse=0):
     return found.flip(dim) if reverse else found
 
 
+@reader("CumProd")
+def cumprod(x, axis, exclusive=0, reverse=0):
+    dim = int(axis)
+    x = x.flip(dim) if reverse else x
+    if exclusive:
+        x = torch.cat([torch.ones_like(x.narrow(dim, 0, 1)), x.narrow(dim, 0, x.shape[dim] - 1)], dim)
+    found = torch.cumprod(x, dim, dtype=x.dtype)
+    return found.flip(dim) if reverse else found
+
+
 @reader("TopK")
-def topk(x, k, axis=-1, largest=1, sorted=1):
+def topk(x, k, axis=-1, largest=1, sorted=1):  # k is an attribute before opset 10
     return tuple(torch.topk(x, int(k), axis, bool(largest), bool(sorted)))
 
 

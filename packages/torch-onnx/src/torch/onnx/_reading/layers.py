@@ -1,4 +1,4 @@
-"""Layers: products, convolutions, pooling, normalisation, recurrence, images."""
+"""Layers: products, convolutions, pooling, normalisation, images."""
 
 from __future__ import annotations
 
@@ -106,6 +106,39 @@ def global_avg_pool(x):
     return x.mean(list(range(2, x.dim())), keepdim=True)
 
 
+@reader("GlobalLpPool")
+def global_lp_pool(x, p=2):
+    return x.abs().pow(p).sum(list(range(2, x.dim())), keepdim=True).pow(1 / p)
+
+
+@reader("LpPool")
+def lp_pool(x, auto_pad="NOTSET", ceil_mode=0, dilations=None, kernel_shape=None, p=2, pads=None, strides=None):
+    if dilations is not None and set(dilations) != {1}:
+        raise NotImplementedError("onnx.load: LpPool with dilations")
+    total = avg_pool(x.abs().pow(p), auto_pad, ceil_mode, 1, None, kernel_shape, pads, strides)
+    count = 1
+    for size in kernel_shape:
+        count *= size
+    return (total * count).pow(1 / p)
+
+
+@reader("MaxUnpool")
+def max_unpool(x, places, shape=None, kernel_shape=None, pads=None, strides=None):
+    n = len(kernel_shape)
+    strides, pads = strides or [1] * n, pads or [0] * (2 * n)
+    sizes = [
+        (s - 1) * t + k - a - b
+        for s, t, k, a, b in zip(x.shape[2:], strides, kernel_shape, pads[:n], pads[n:], strict=True)
+    ]
+    sizes = [*x.shape[:2], *sizes]
+    flat = torch.zeros(sizes, dtype=x.dtype).reshape(-1).scatter(0, places.reshape(-1), x.reshape(-1)).reshape(sizes)
+    if shape is None or ints(shape) == sizes:
+        return flat
+    whole = torch.zeros(ints(shape), dtype=x.dtype)
+    whole[tuple(slice(0, s) for s in sizes)] = flat
+    return whole
+
+
 @reader("GlobalMaxPool")
 def global_max_pool(x):
     return x.amax(list(range(2, x.dim())), keepdim=True)
@@ -144,6 +177,18 @@ def group_norm(x, scale, bias, epsilon=1e-5, num_groups=1, stash_type=1):
     return F.group_norm(x, num_groups, scale, bias, epsilon)
 
 
+@reader("LRN")
+def local_response_norm(x, size, alpha=1e-4, beta=0.75, bias=1.0):
+    return F.local_response_norm(x, size, alpha, beta, bias)
+
+
+@reader("MeanVarianceNormalization")
+def mean_variance(x, axes=(0, 2, 3)):
+    dims = list(axes)
+    y = x - x.mean(dims, keepdim=True)
+    return y / (y.square().mean(dims, keepdim=True).sqrt() + 1e-9)
+
+
 @reader("LpNormalization")
 def lp_norm(x, axis=-1, p=2):
     return F.normalize(x, p, axis)
@@ -166,45 +211,6 @@ def cross_entropy(x, target, weight=None, ignore_index=-100, reduction="mean", *
     logs = torch.log_softmax(x, 1)
     loss = F.nll_loss(logs, target, weight, ignore_index=ignore_index, reduction=reduction)
     return loss if outputs == 1 else (loss, logs)
-
-
-# --- recurrence ---
-
-_ORDER = {"LSTM": [0, 2, 3, 1], "GRU": [1, 0, 2], "RNN": [0]}  # ONNX's gates in our order
-
-
-@reader("LSTM", "GRU", "RNN")
-def recurrent(x, w, r, b=None, lengths=None, *states, hidden_size=None, direction="forward", linear_before_reset=0, activations=None,
-              layout=0, kind, **other):  # fmt: skip
-    usual = {"LSTM": ["Sigmoid", "Tanh", "Tanh"], "GRU": ["Sigmoid", "Tanh"], "RNN": ["Tanh"]}[kind]
-    ways = 2 if direction == "bidirectional" else 1
-    relu = kind == "RNN" and activations == ["Relu"] * ways
-    strange = direction == "reverse" or layout or lengths is not None or any(v not in (None, 0) for v in other.values())
-    if (
-        strange
-        or (not relu and activations not in (None, usual * ways))
-        or (kind == "GRU" and not linear_before_reset)
-        or len(states) > 2
-    ):
-        raise NotImplementedError(
-            f"onnx.load: {kind} of this kind (direction, layout, lengths, activations, peepholes or order of reset)"
-        )
-    from torch.export._leaves import recurrent
-
-    def gates(part):
-        return torch.cat([part.chunk(len(_ORDER[kind]), 0)[i] for i in _ORDER[kind]], 0)
-
-    weights = []
-    for way in range(ways):
-        weights += [gates(w[way]), gates(r[way])]
-        if b is not None:
-            weights += [gates(half) for half in b[way].chunk(2)]
-    count = 2 if kind == "LSTM" else 1
-    zeros = x.new_zeros(ways, x.shape[1], r.shape[2])
-    first = [s if s is not None else zeros for s in (*states, *[None] * count)][:count]
-    mode = kind if kind != "RNN" else "RNN_RELU" if relu else "RNN_TANH"
-    out, *last = recurrent(x, first, weights, mode, 1, ways == 2, b is not None)
-    return (out.reshape(*out.shape[:2], ways, -1).transpose(1, 2), *last)
 
 
 # --- images ---
@@ -236,6 +242,30 @@ def resize(x, roi=None, scales=None, sizes=None, mode="nearest", coordinate_tran
 def grid_sample(x, grid, mode="bilinear", padding_mode="zeros", align_corners=0):
     mode = {"linear": "bilinear", "cubic": "bicubic"}.get(mode, mode)
     return F.grid_sample(x, grid, mode, padding_mode, bool(align_corners))
+
+
+@reader("Upsample")
+def upsample(x, scales=None, mode="nearest", *, width_scale=None, height_scale=None):
+    """Of opsets before 10: each output is the input at its place divided by the scale, rounded down."""
+    factors = [1.0, 1.0, height_scale, width_scale] if scales is None else ints(scales)
+    if list(factors[:2]) != [1.0, 1.0]:
+        raise NotImplementedError(f"onnx.load: Upsample of batches or channels, by {factors}")
+    if mode == "nearest":
+        return F.interpolate(x, scale_factor=factors[2:], mode="nearest")
+    for dim, factor in enumerate(factors[2:], 2):
+        place = torch.arange(int(x.shape[dim] * factor), dtype=torch.float32) / factor
+        low = place.floor().long().clamp(max=x.shape[dim] - 1)
+        share = (place - low).to(x.dtype).reshape([-1 if d == dim else 1 for d in range(x.dim())])
+        high = (low + 1).clamp(max=x.shape[dim] - 1)
+        x = x.index_select(dim, low) * (1 - share) + x.index_select(dim, high) * share
+    return x
+
+
+@reader("SpaceToDepth")
+def space_to_depth(x, blocksize):
+    n, c, h, w = x.shape
+    x = x.reshape(n, c, h // blocksize, blocksize, w // blocksize, blocksize).permute(0, 3, 5, 1, 2, 4)
+    return x.reshape(n, c * blocksize**2, h // blocksize, w // blocksize)
 
 
 @reader("DepthToSpace")

@@ -105,9 +105,11 @@ def gather_elements(x, indices, axis=0):
 
 @reader("GatherND")
 def gather_nd(x, indices, batch_dims=0):
-    if batch_dims:
-        raise NotImplementedError("onnx.load: GatherND with batch_dims")
-    return x[tuple(indices.unbind(-1))]
+    outer = [
+        torch.arange(size).reshape([-1 if i == d else 1 for i in range(indices.dim() - 1)])
+        for d, size in enumerate(x.shape[:batch_dims])
+    ]
+    return x[(*outer, *indices.unbind(-1))]
 
 
 @reader("ScatterElements", "Scatter")
@@ -121,9 +123,15 @@ def scatter_elements(x, indices, updates, axis=0, reduction="none"):
 
 @reader("ScatterND")
 def scatter_nd(x, indices, updates, reduction="none"):
-    if reduction not in ("none", "add"):
-        raise NotImplementedError(f"onnx.load: ScatterND with reduction {reduction!r}")
-    return torch.index_put(x, tuple(indices.unbind(-1)), updates, accumulate=reduction == "add")
+    if reduction in ("none", "add"):
+        return torch.index_put(x, tuple(indices.unbind(-1)), updates, accumulate=reduction == "add")
+    depth = indices.shape[-1]
+    rows, place = x.reshape(-1, x.shape[depth:].numel()), torch.zeros_like(indices[..., 0])
+    for d in range(depth):
+        place = place * x.shape[d] + torch.remainder(indices[..., d], x.shape[d])
+    place = place.reshape(-1, 1).expand(-1, rows.shape[1])
+    kind = {"mul": "prod", "max": "amax", "min": "amin"}[reduction]
+    return torch.scatter_reduce(rows, 0, place, updates.reshape(place.shape), kind).reshape(x.shape)
 
 
 @reader("Compress")
@@ -151,9 +159,35 @@ def trilu(x, k=None, upper=1):
     return (torch.triu if upper else torch.tril)(x, 0 if k is None else int(k))
 
 
+@reader("CenterCropPad")
+def center_crop_pad(x, shape, axes=None):
+    for axis, size in zip(range(x.dim()) if axes is None else axes, ints(shape), strict=True):
+        more = size - x.shape[axis]
+        if more < 0:
+            x = x.narrow(axis, -more // 2, size)
+        elif more:
+            row = [0, 0] * (x.dim() - 1 - axis % x.dim()) + [more // 2, more - more // 2]
+            x = F.pad(x, row)
+    return x
+
+
+@reader("ReverseSequence")
+def reverse_sequence(x, lengths, batch_axis=1, time_axis=0):
+    time = torch.arange(x.shape[time_axis])
+    where = [1, 1]
+    where[time_axis] = -1
+    time, ends = time.reshape(where), lengths.reshape([-1 if a == batch_axis else 1 for a in range(2)])
+    places = torch.where(time < ends, ends - 1 - time, time)
+    places = places.reshape(*places.shape, *[1] * (x.dim() - 2)).expand(x.shape)
+    return torch.gather(x, time_axis, places)
+
+
 @reader("Pad")
-def pad(x, pads, value=None, axes=None, mode="constant"):
-    pads = ints(pads)
+def pad(x, pads=None, value=None, axes=None, mode="constant", paddings=None):
+    pads = ints(paddings if pads is None else pads)
+    value = (
+        value if value is None or isinstance(value, torch.Tensor) else torch.tensor(value)
+    )  # an attribute before opset 11
     n = len(pads) // 2
     chosen = list(range(n)) if axes is None else [a % x.dim() for a in ints(axes)]
     amounts = {axis: (pads[i], pads[n + i]) for i, axis in enumerate(chosen)}
