@@ -39,7 +39,8 @@ void sum(const Int8Sum& p) {
 }  // namespace
 
 const Int8Kernels& int8_table() {
-  static constexpr Int8Kernels table{int8_linear, int8_convolution, sum, quantize, dequantize};
+  static constexpr Int8Kernels table{int8_linear, int8_packed_bytes, int8_pack, int8_convolution,
+                                     sum,         quantize,          dequantize};
   return table;
 }
 

@@ -1,9 +1,9 @@
 // Convolutions of bytes, as products of the weight with panels of the input.
 //
-// The input is laid out so that a tap of the kernel is one offset: borders filled with the zero point, and with a stride
-// s each of the s places modulo s by itself (a phase), where neighbours of the result are neighbours. Places of the
-// result are counted over whole rows of a phase: the few at the end of each row that belong to no result are computed
-// and not stored. So a panel, the inputs of some 16 or 32 places for a block of K, is loads at an offset and a
+// The input is laid out so that a tap of the kernel is one offset: borders filled with the zero point, and with a
+// stride s each of the s places modulo s by itself (a phase), where neighbours of the result are neighbours. Places of
+// the result are counted over whole rows of a phase: the few at the end of each row that belong to no result are
+// computed and not stored. So a panel, the inputs of some 16 or 32 places for a block of K, is loads at an offset and a
 // transposition of four rows of bytes, whatever kernel, stride, padding and dilation are. It stays in the first cache
 // while the weight goes by; a block of K is 512 integers, and sums wait in memory between blocks.
 #include <algorithm>
@@ -175,8 +175,8 @@ struct Task {
     for (int64_t k0 = 0; k0 < rows.stride; k0 += kBlock) {
       const int64_t steps = std::min(kBlock, rows.stride - k0) / T::kDepth;
       fill_panel(T(), place, offsets + k0, steps, N * T::kLanes, p.zero, panel);
-      rows_times_panel<T, N>(rows.data + first_row * rows.stride + k0, outs, rows.stride, panel, steps, sums.get(), kPlaces,
-                             k0 == 0);
+      rows_times_panel<T, N>(rows.data + first_row * rows.stride + k0, outs, rows.stride, panel, steps, sums.get(),
+                             kPlaces, k0 == 0);
     }
   }
 
@@ -249,8 +249,9 @@ TORCH_TILE void convolve(const Int8Convolution& p, Panel one_panel) {
   const int64_t panels = (layout.count + kPlaces - 1) / kPlaces;
   const int64_t work = outs * k * kPlaces;
   parallel_for(s.n * s.groups * panels, std::max<int64_t>(1, 4194304 / work), [&](int64_t a, int64_t b) {
-    Task<T> task{p, layout, rows, offsets.data(), less.data(), outs, k,
-                 std::unique_ptr<int32_t[]>(new int32_t[size_t(outs * kPlaces)]), {}};
+    Task<T> task{p,           layout, rows, offsets.data(),
+                 less.data(), outs,   k,    std::unique_ptr<int32_t[]>(new int32_t[size_t(outs * kPlaces)]),
+                 {}};
     std::unique_ptr<uint8_t[]> tail;
     for (int64_t i = a; i < b; ++i) {
       const int64_t v = i % panels * kPlaces, group = i / panels % s.groups, n = i / panels / s.groups;

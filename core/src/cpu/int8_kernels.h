@@ -31,6 +31,7 @@ struct Int8Linear {
   int32_t zero = 0;
   Int8Result result = {};
   uint8_t* out = nullptr;
+  bool packed = false;  // weight is what pack() made
 };
 
 // y[n][o] of (x[n][c] - zero) * w, bytes. Contiguous.
@@ -56,6 +57,8 @@ struct Int8Sum {
 
 struct Int8Kernels {
   void (*linear)(const Int8Linear&);
+  int64_t (*packed_bytes)(int64_t n, int64_t k);  // 0 where packing gains nothing
+  void (*pack)(const int8_t* weight, int64_t n, int64_t k, uint8_t* to);
   void (*convolution)(const Int8Convolution&);
   void (*sum)(const Int8Sum&);
   void (*quantize)(const float* x, int64_t n, float scale, int32_t zero, uint8_t flip, uint8_t* y);
@@ -63,6 +66,8 @@ struct Int8Kernels {
 };
 
 TORCH_PER_ISA(const Int8Kernels& int8_table(); void int8_linear(const Int8Linear&);
+              void int8_packed_linear(const Int8Linear&); int64_t int8_packed_bytes(int64_t n, int64_t k);
+              void int8_pack(const int8_t* weight, int64_t n, int64_t k, uint8_t* to);
               void int8_convolution(const Int8Convolution&);)
 
 }  // namespace torch

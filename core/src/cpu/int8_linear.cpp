@@ -9,6 +9,7 @@
 
 #include "cpu/int8_kernels.h"
 #include "cpu/int8_rounding.h"
+#include "cpu/int8_rows.h"
 #include "cpu/int8_tiles.h"
 #include "torch/core/cpu.h"
 #include "torch/core/pool.h"
@@ -19,21 +20,6 @@
 namespace torch::TORCH_ISA {
 
 namespace {
-
-// What a row of the input becomes: integers of 8 bits, and what a step stands for (NaN for a row with NaN or infinity).
-template <class Q>
-float rounded(const float* x, int64_t k, Q* q, int offset) {
-  uint32_t most = 0;  // numbers without their sign are ordered as their bits are
-  for (int64_t i = 0; i < k; ++i) most = std::max(most, std::bit_cast<uint32_t>(x[i]) & 0x7fffffffu);
-  const float size = std::bit_cast<float>(most);
-  if (most >= 0x7f800000u || 127 / size > 3e38f) {
-    std::fill(q, q + k, Q(offset));
-    return most >= 0x7f800000u ? std::nanf("") : 0.0f;
-  }
-  const float inverse = 127 / size;
-  for (int64_t i = 0; i < k; ++i) q[i] = Q(int32_t(std::nearbyint(x[i] * inverse)) + offset);
-  return size / 127;
-}
 
 // A sum of integers as a number. The product of two floats is exact in double, so that a fused and a separate addition
 // agree.
@@ -202,7 +188,6 @@ void rows_of_pairs(const Int8Linear& p) {
 
 #if defined(__AVX512F__) && defined(__AVX512BW__)
 
-
 using Lanes16 = int32_t __attribute__((vector_size(64)));
 using Lanes8 = int32_t __attribute__((vector_size(32)));
 
@@ -310,17 +295,7 @@ TORCH_VNNI void rows_of_bytes(const Int8Linear& p) {
   uint8_t* const q = memory.get() + (64 - reinterpret_cast<uintptr_t>(memory.get()) % 64) % 64;
   const std::unique_ptr<float[]> step(new float[size_t(p.m)]);
   parallel_for(p.m, std::max<int64_t>(1, 32768 / stride), [&](int64_t a, int64_t b) {
-    for (int64_t i = a; i < b; ++i) {
-      uint8_t* row = q + i * stride;
-      if (p.bytes) {
-        const uint8_t* from = p.bytes + i * p.k;
-        for (int64_t l = 0; l < p.k; ++l) row[l] = from[l] ^ p.result.flip;
-        step[size_t(i)] = 0;
-      } else {
-        step[size_t(i)] = rounded(p.x + i * p.k, p.k, row, 128);
-      }
-      std::memset(row + p.k, 0, size_t(stride - p.k));  // times zeros of the weight
-    }
+    for (int64_t i = a; i < b; ++i) step[size_t(i)] = row_as_bytes(p, i, q + i * stride, stride);
   });
   const int64_t blocks = (p.n + 3) / 4, work = 4 * p.m * stride;
   parallel_for(blocks, std::max<int64_t>(1, 262144 / work), [&](int64_t a, int64_t b) TORCH_VNNI {
@@ -344,6 +319,7 @@ TORCH_VNNI void rows_of_bytes(const Int8Linear& p) {
 }  // namespace
 
 void int8_linear(const Int8Linear& p) {
+  if (p.packed) return int8_packed_linear(p);
 #if defined(__AVX512F__) && defined(__AVX512BW__)
   if (p.k > 0 && cpu_features().avx512_vnni) return rows_of_bytes(p);
 #endif

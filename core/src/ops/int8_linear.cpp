@@ -7,8 +7,9 @@
 
 namespace torch {
 
-Tensor int8_linear_kernel(const Tensor& input, const Tensor& weight, const Tensor& scale, const Tensor& bias) {
-  TORCH_CHECK(input.dtype() == DType::Float32, "_int8_linear: input must be torch.float32, got ", input.dtype());
+namespace {
+
+void check_rows(const Tensor& input, const Tensor& weight, const Tensor& scale, const Tensor& bias) {
   TORCH_CHECK(weight.dtype() == DType::Int8 && weight.dim() == 2,
               "_int8_linear: weight must be torch.int8 of shape (out, in), got ", weight.dtype(), " of shape ",
               weight.sizes());
@@ -21,14 +22,35 @@ Tensor int8_linear_kernel(const Tensor& input, const Tensor& weight, const Tenso
   TORCH_CHECK(!bias || (bias.dtype() == DType::Float32 && bias.dim() == 1 && bias.size(0) == n),
               "_int8_linear: bias must be torch.float32 with one number for each of ", n, " rows");
   TORCH_CHECK(k < (int64_t{1} << 16), "_int8_linear: sums of 32 bits hold less than 65536 products, got ", k);
+}
+
+}  // namespace
+
+Tensor int8_linear_kernel(const Tensor& input, const Tensor& weight, const Tensor& scale, const Tensor& bias) {
+  TORCH_CHECK(input.dtype() == DType::Float32, "_int8_linear: input must be torch.float32, got ", input.dtype());
+  TORCH_CHECK(input.dim() >= 1, "_int8_linear: input must have a dim, got ", input.sizes());
+  const bool packed = weight.dim() == 1 && weight.dtype() == DType::UInt8;
+  if (packed)
+    check_packed_weight("_int8_linear", input, weight, scale, bias);
+  else
+    check_rows(input, weight, scale, bias);
+  const int64_t n = scale.size(0), k = input.size(-1);
   std::vector<int64_t> shape(input.sizes().begin(), input.sizes().end() - 1);
   shape.push_back(n);
   Tensor out = empty_tensor(shape, DType::Float32, input.device());
   if (const auto* kernels = work<Int8Kernels>.on(out); kernels && out.numel()) {
-    const Tensor x = as_contiguous(input, DType::Float32), w = as_contiguous(weight, DType::Int8),
+    const Tensor x = as_contiguous(input, DType::Float32), w = as_contiguous(weight, weight.dtype()),
                  s = as_contiguous(scale, DType::Float32), b = bias ? as_contiguous(bias, DType::Float32) : Tensor();
-    kernels->linear({out.numel() / n, n, k, x.data<float>(), w.data<int8_t>(), s.data<float>(),
-                     b ? b.data<float>() : nullptr, out.data<float>()});
+    Int8Linear p{.m = out.numel() / n,
+                 .n = n,
+                 .k = k,
+                 .x = x.data<float>(),
+                 .weight = static_cast<const int8_t*>(w.data()),
+                 .scale = s.data<float>(),
+                 .bias = b ? b.data<float>() : nullptr,
+                 .y = out.data<float>()};
+    p.packed = packed;
+    kernels->linear(p);
   }
   return out;
 }

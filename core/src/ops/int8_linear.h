@@ -6,4 +6,8 @@ namespace torch {
 
 Tensor int8_linear_kernel(const Tensor& input, const Tensor& weight, const Tensor& scale, const Tensor& bias);
 
+// Whether bytes are the weight that `_int8_pack` makes for this input and these scales (quantized.cpp).
+void check_packed_weight(const char* op, const Tensor& input, const Tensor& weight, const Tensor& scale,
+                         const Tensor& bias);
+
 }  // namespace torch

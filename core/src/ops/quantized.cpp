@@ -7,6 +7,7 @@
 #include "dispatch/register.h"
 #include "dispatch/work.h"
 #include "iterate/dense.h"
+#include "ops/int8_linear.h"
 
 namespace torch {
 
@@ -87,6 +88,24 @@ Tensor add(const Tensor& input, const Tensor& other, double scale, int64_t zero_
   return out;
 }
 
+// The length of a packed weight, 0 where there is none.
+int64_t packed_bytes(int64_t n, int64_t k, Device device) {
+  const auto* kernels = work<Int8Kernels>.on(device);
+  return kernels ? kernels->packed_bytes(n, k) : 0;
+}
+
+Tensor pack(const Tensor& weight) {
+  TORCH_CHECK(weight.dtype() == DType::Int8 && weight.dim() == 2,
+              "_int8_pack: weight must be torch.int8 of shape (out, in), got ", weight.dtype(), " of shape ",
+              weight.sizes());
+  const int64_t n = weight.size(0), k = weight.size(1), bytes_needed = packed_bytes(n, k, weight.device());
+  if (!bytes_needed) return weight;
+  Tensor out = empty_tensor({bytes_needed}, DType::UInt8, weight.device());
+  const Tensor w = as_contiguous(weight, DType::Int8);
+  work<Int8Kernels>.on(out)->pack(w.data<int8_t>(), n, k, bytes(out));
+  return out;
+}
+
 // What products and convolutions share: the weight's dtype, and a number for each of its rows.
 void check_rows(const char* op, const Tensor& input, const Tensor& weight, const Tensor& scale, const Tensor& bias) {
   check_bytes(op, "input", input);
@@ -104,29 +123,36 @@ void check_rows(const char* op, const Tensor& input, const Tensor& weight, const
 Tensor dense(const Tensor& input, const Tensor& weight, const Tensor& scale, const Tensor& bias, int64_t zero_point,
              int64_t out_zero_point, bool relu) {
   const char* op = "_int8_dense";
-  TORCH_CHECK(weight.dim() == 2, op, ": weight must have shape (out, in), got ", weight.sizes());
-  check_rows(op, input, weight, scale, bias);
-  TORCH_CHECK(input.dim() >= 1 && input.size(-1) == weight.size(1), op, ": last dim of input ", input.sizes(),
-              " must equal last dim of weight ", weight.sizes());
+  const bool packed = weight.dim() == 1 && weight.dtype() == DType::UInt8;
+  TORCH_CHECK(packed || weight.dim() == 2, op, ": weight must have shape (out, in), got ", weight.sizes());
+  TORCH_CHECK(input.dim() >= 1, op, ": input must have a dim, got ", input.sizes());
+  if (packed) {
+    check_bytes(op, "input", input);
+    check_packed_weight(op, input, weight, scale, bias);
+  } else {
+    check_rows(op, input, weight, scale, bias);
+    TORCH_CHECK(input.size(-1) == weight.size(1), op, ": last dim of input ", input.sizes(),
+                " must equal last dim of weight ", weight.sizes());
+  }
   const DType dtype = input.dtype();
   const int32_t zero = zero_of(op, "zero_point", zero_point, dtype),
                 out_zero = zero_of(op, "out_zero_point", out_zero_point, dtype);
-  const int64_t n = weight.size(0), k = weight.size(1);
+  const int64_t n = scale.size(0), k = input.size(-1);
   std::vector<int64_t> shape(input.sizes().begin(), input.sizes().end() - 1);
   shape.push_back(n);
   Tensor out = empty_tensor(shape, dtype, input.device());
   if (const auto* kernels = work<Int8Kernels>.on(out); kernels && out.numel()) {
-    const Tensor x = as_contiguous(input, dtype), w = as_contiguous(weight, DType::Int8),
+    const Tensor x = as_contiguous(input, dtype), w = as_contiguous(weight, weight.dtype()),
                  s = as_contiguous(scale, DType::Float32), b = bias ? as_contiguous(bias, DType::Float32) : Tensor();
     Int8Linear p{.m = out.numel() / n,
                  .n = n,
                  .k = k,
                  .x = nullptr,
-                 .weight = w.data<int8_t>(),
+                 .weight = static_cast<const int8_t*>(w.data()),
                  .scale = nullptr,
                  .bias = nullptr,
                  .y = nullptr};
-    p.bytes = bytes(x), p.zero = zero, p.out = bytes(out);
+    p.bytes = bytes(x), p.zero = zero, p.out = bytes(out), p.packed = packed;
     p.result = {s.data<float>(), b ? b.data<float>() : nullptr, out_zero, relu, flip_of(dtype)};
     kernels->linear(p);
   }
@@ -193,11 +219,24 @@ Tensor convolution(const Tensor& input, const Tensor& weight, const Tensor& scal
 
 }  // namespace
 
+void check_packed_weight(const char* op, const Tensor& input, const Tensor& weight, const Tensor& scale,
+                         const Tensor& bias) {
+  TORCH_CHECK(scale.dtype() == DType::Float32 && scale.dim() == 1, op, ": scale must be torch.float32 of one dim, got ",
+              scale.dtype(), " of shape ", scale.sizes());
+  const int64_t n = scale.size(0), k = input.size(-1);
+  TORCH_CHECK(!bias || (bias.dtype() == DType::Float32 && bias.dim() == 1 && bias.size(0) == n), op,
+              ": bias must be torch.float32 with one number for each of ", n, " rows");
+  TORCH_CHECK(k <= kMostProducts, op, ": sums of 32 bits hold less than 65536 products, got ", k);
+  TORCH_CHECK(weight.size(0) == packed_bytes(n, k, weight.device()), op, ": a packed weight of ", weight.size(0),
+              " bytes is not one of ", n, " rows of ", k, " integers");
+}
+
 void register_quantized() {
   set_native<op::int8_quantize>(quantize);
   set_native<op::int8_dequantize>(dequantize);
   set_native<op::int8_add>(add);
   set_native<op::int8_dense>(dense);
+  set_native<op::int8_pack>(pack);
   set_native<op::int8_convolution>(convolution);
 }
 

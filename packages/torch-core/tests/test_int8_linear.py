@@ -117,3 +117,26 @@ print(hashlib.sha256(bytes(y.flatten().view(torch.uint8).tolist())).hexdigest())
 def test_wrong_operands_are_named(change, message):
     with pytest.raises(RuntimeError, match="_int8_linear: .*" + message):
         linear(*change(*made(2, 3, 4)))
+
+
+@pytest.mark.parametrize("m, n, k", [(1, 1, 1), (1, 70, 256), (2, 33, 7), (3, 5, 1030), (14, 64, 65), (100, 40, 514)])
+def test_a_packed_weight_gives_the_same_bits(m, n, k):
+    x, w, scale, bias = made(m, n, k)
+    packed = _C._operator("_int8_pack")(w)
+    assert torch.equal(linear(x, packed, scale, bias), linear(x, w, scale, bias))
+    assert torch.equal(linear(x, packed, scale), linear(x, w, scale))
+    dense = _C._operator("_int8_dense")
+    for q in (x.clamp(-9, 9).add(10).to(torch.uint8), x.clamp(-9, 9).to(torch.int8)):
+        for relu in (False, True):
+            args = scale * 1e-3, bias * 100, 5, 7, relu
+            assert torch.equal(dense(q, packed, *args), dense(q, w, *args))
+
+
+def test_a_packed_weight_of_other_sizes_is_named():
+    packed = _C._operator("_int8_pack")(torch.ones(3, 4, dtype=torch.int8))
+    if packed.dim() == 2:
+        pytest.skip("nothing is packed on this processor")
+    with pytest.raises(RuntimeError, match="a packed weight of .* bytes is not one of 3 rows of 40 integers"):
+        linear(torch.ones(1, 40), packed, torch.ones(3))
+    with pytest.raises(RuntimeError, match="weight must be torch.int8 of shape"):
+        _C._operator("_int8_pack")(torch.ones(3))

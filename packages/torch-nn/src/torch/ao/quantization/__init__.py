@@ -44,7 +44,7 @@ for _name in (
 # convert_fx and its like need torch.fx
 __getattr__, __dir__ = _seams.later(
     globals(),
-    names={n: "quantize_fx" for n in ("convert_fx", "fuse_fx", "prepare_fx", "prepare_qat_fx")},
+    names=dict.fromkeys(("convert_fx", "fuse_fx", "prepare_fx", "prepare_qat_fx"), "quantize_fx"),
     modules=("backend_config", "fx", "quantize_fx", "utils"),
 )
 

@@ -356,5 +356,7 @@ _DEFAULTS = (
 )  # fmt: skip
 # HistogramObserver is made of MinMaxObserver, and the usual observers of all.
 __getattr__, __dir__ = _seams.later(
-    globals(), names={"HistogramObserver": "histogram", **dict.fromkeys(_DEFAULTS, "qconfig")}, base="torch.ao.quantization"
+    globals(),
+    names={"HistogramObserver": "histogram", **dict.fromkeys(_DEFAULTS, "qconfig")},
+    base="torch.ao.quantization",
 )

@@ -9,7 +9,7 @@ from torch import Tensor, _seams
 
 DENSE = _seams.operator("_int8_dense")
 CONVOLUTION = _seams.operator("_int8_convolution")
-ADD = _seams.operator("_int8_add")
+ADD, PACK = _seams.operator("_int8_add"), _seams.operator("_int8_pack")
 MOST_PRODUCTS = (1 << 16) - 1  #: whose sum 32 bits hold
 BYTES = (torch.quint8, torch.qint8)
 
@@ -24,26 +24,34 @@ def plain(x: Tensor) -> Tensor:
     return x.as_subclass(Tensor)
 
 
-def factors(layer: Any, scale: float, out_scale: float) -> tuple[Tensor, Tensor | None] | None:
-    """For each row of a weight what a sum is multiplied by to be an integer of the result, and the bias as a sum.
+def factors(layer: Any, scale: float, out_scale: float) -> tuple[Tensor, Tensor, Tensor | None] | None:
+    """The weight as products take it, and for each of its rows what a sum is multiplied by to be an integer of the result, and the bias as a sum.
 
     None where the weight's zero is not the integer 0, or a sum is longer than 32 bits. Kept while nothing changes.
     """
-    weight, steps, bias = layer._buffers["weight_int"], layer._buffers["weight_scale"], layer._buffers["_bias"]
-    zero = layer._buffers["weight_zero_point"]
-    key = (scale, out_scale, *((id(t), t._version) for t in (weight, steps, zero, bias) if t is not None))
+    held = tuple(layer._buffers[name] for name in ("weight_int", "weight_scale", "weight_zero_point", "_bias"))
+    key = (scale, out_scale, *(None if t is None else t._version for t in held))
     kept = layer.__dict__.get("_factors")
-    if kept is not None and kept[0] == key:
-        return kept[1]
+    if kept is not None and kept[0] == key and all(a is b for a, b in zip(kept[1], held)):
+        return kept[2]
+    weight, steps, zero, bias = held
     found = None
     if weight.dtype is torch.int8 and weight[:1].numel() <= MOST_PRODUCTS and not zero.any():
         each = (steps.to(torch.float64) * scale).expand(weight.shape[0])
         found = (
+            PACK(weight) if weight.dim() == 2 else weight,
             (each / out_scale).to(torch.float32),
             None if bias is None else (bias.to(torch.float64) / each).to(torch.float32),
         )
-    layer.__dict__["_factors"] = key, found
+    layer.__dict__["_factors"] = key, held, found
     return found
+
+
+class Refound:
+    """What a layer keeps of itself to compute faster is neither copied nor saved: it is another processor's, perhaps."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {k: v for k, v in self.__dict__.items() if k not in ("_factors", "_scales")}
 
 
 def dense(layer: Any, x: Tensor, scale: float, zero: int, relu: bool) -> Tensor | None:
@@ -53,7 +61,7 @@ def dense(layer: Any, x: Tensor, scale: float, zero: int, relu: bool) -> Tensor 
     found = factors(layer, x.q_scale(), scale)
     if found is None:
         return None
-    y = DENSE(plain(x), layer.weight_int, *found, x.q_zero_point(), zero, relu)
+    y = DENSE(plain(x), *found, x.q_zero_point(), zero, relu)
     return _seams.rebuilt_quantized(y, scale, zero, None, x.dtype)
 
 
@@ -73,7 +81,7 @@ def convolution(layer: Any, x: Tensor, scale: float, zero: int, relu: bool) -> T
             integers = torch.nn.functional.pad(integers, sides, mode=layer.padding_mode)
         padding = [0] * (x.dim() - 2)
     y = CONVOLUTION(
-        integers, layer.weight_int, *found, layer.stride, padding, layer.dilation, layer.groups, x.q_zero_point(), zero, relu
+        integers, *found, layer.stride, padding, layer.dilation, layer.groups, x.q_zero_point(), zero, relu
     )  # fmt: skip
     return _seams.rebuilt_quantized(y, scale, zero, None, x.dtype)
 

@@ -89,7 +89,7 @@ class DeQuantize(nn.Module):
         return DeQuantize()
 
 
-class Weighted(Rounds):
+class Weighted(_integers.Refound, Rounds):
     """Layers with a weight of small integers and a bias of floats."""
 
     relu = False

@@ -8,15 +8,16 @@ import torch
 from torch import Tensor, _seams, nn
 from torch.nn import functional as F
 
+from ._integers import Refound
 from ._layers import zeros_like_weight
 from ._weights import adopt, fit, held, hold, quantize_weight
 
-INT8_LINEAR = _seams.operator("_int8_linear")
+INT8_LINEAR, INT8_PACK = _seams.operator("_int8_linear"), _seams.operator("_int8_pack")
 
 __all__ = ["GRU", "GRUCell", "LSTM", "LSTMCell", "Linear", "RNNCell"]
 
 
-class Linear(nn.Module):
+class Linear(Refound, nn.Module):
     """``x @ weight^T + bias``: each row of ``x`` is rounded to 8 bits with a scale of its own, and integers are multiplied.
 
     >>> net = torch.nn.Sequential(torch.nn.Linear(2, 1))
@@ -63,12 +64,13 @@ class Linear(nn.Module):
         if x.shape[-1:] != (self.in_features,):
             raise RuntimeError(f"Linear: expected {self.in_features} features, got an input of shape {tuple(x.shape)}")
         if self.__dict__.get("_scales") is None:
-            # one for each row, or None where zero is not the integer 0
+            # one for each row, or None where zero is not the integer 0; and the weight as products like it best
             scales = self.weight_scale.to(torch.float32).expand(self.out_features).contiguous()
-            self.__dict__["_scales"] = (None if self.weight_zero_point.any() else scales,)
-        (scales,) = self._scales
-        if scales is not None and self.in_features < 1 << 16:
-            return INT8_LINEAR(x, self.weight_int, scales, self.bias())
+            whole = self.weight_zero_point.any() or self.in_features >= 1 << 16
+            self.__dict__["_scales"] = (None, None) if whole else (scales, INT8_PACK(self.weight_int))
+        scales, packed = self._scales
+        if scales is not None:
+            return INT8_LINEAR(x, packed, scales, self.bias())
         zero = self.weight_zero_point
         integers = self.weight_int.to(torch.float32) - (zero[:, None] if zero.dim() else zero)
         step = x.detach().abs().amax(-1, keepdim=True).clamp(min=1e-30) / 127 if x.numel() else x[..., :1]
