@@ -36,6 +36,7 @@ FAMILIES = {
     "random": "Random numbers",
     "sparse": "Sparse tensors",
     "predicate": "Predicates",
+    "quantized": "Bytes with a scale",
     "loss": "Losses",
 }
 
