@@ -45,6 +45,7 @@ if TYPE_CHECKING:  # what type checkers see of the names below
     from typing import Any
 
     from ._handles import RemovableHandle as RemovableHandle
+    from ._lazy import later as later
 
 #: name: (module, name there), imported when first asked for
 LATER = {
