@@ -84,3 +84,13 @@ def test_a_truncated_archive_is_refused(size):
     data = (DATA / "recurrent.pt").read_bytes()[:size]
     with pytest.raises((RuntimeError, EOFError, ValueError)):
         torch.jit.load(io.BytesIO(data))
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path):
+    for missing in (tmp_path / "none.pt", str(tmp_path / "none.pt")):
+        with pytest.raises(ValueError, match=r"does not exist.*none\.pt"):
+            torch.jit.load(missing)
+        with pytest.raises(FileNotFoundError):
+            torch.jit.load(missing)
+    with pytest.raises(ValueError, match="is a directory"):
+        torch.jit.load(tmp_path)

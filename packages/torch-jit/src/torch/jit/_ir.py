@@ -280,3 +280,31 @@ Object._get_method = lambda self, name: _wrapped(self)._method_named(name)
 Object.qualified_name = property(lambda self: self._type().qualified_name())
 Node.mustBeNone = lambda self: self.outputsSize() == 1 and self.output().type().kind() == "NoneType"
 Value.requires_grad = lambda self: self.type().kind() == "TensorType" and self.type().requires_grad() is not False
+
+
+class _Several(list):
+    """Nodes or values, in order: a list, and an iterator over itself, which they are in PyTorch.
+
+    >>> graph = torch.jit.script(torch.nn.ReLU()).graph
+    >>> next(graph.inputs()).debugName(), len(graph.inputs())
+    ('self', 2)
+    """
+
+    __slots__ = ("_at",)
+
+    def __next__(self):
+        at = getattr(self, "_at", 0)
+        if at >= len(self):
+            raise StopIteration
+        self._at = at + 1
+        return self[at]
+
+
+def _giving_several(cls, *names):
+    for name in names:
+        setattr(cls, name, lambda self, own=getattr(cls, name): _Several(own(self)))
+
+
+_giving_several(Graph, "inputs", "outputs", "nodes")
+_giving_several(Block, "inputs", "outputs", "nodes")
+_giving_several(Node, "inputs", "outputs", "blocks")

@@ -4,6 +4,8 @@ anything in them."""
 from __future__ import annotations
 
 import enum
+import errno
+import os
 import sys
 
 from torch._seams import need
@@ -183,11 +185,20 @@ class _Loader:
         return found
 
 
+class MissingFile(FileNotFoundError, ValueError):
+    """There is no such file; caught as ValueError, which it is in PyTorch, and as FileNotFoundError."""
+
+
 def load(f, map_location=None, _extra_files=None, _restore_shapes=False):
     """Read a compiled module from an archive of :func:`save` or of PyTorch.
 
     The texts of the archive are compiled, never run as Python.  ``_extra_files`` is a dict whose values are filled in.
     """
+    if isinstance(f, (str, os.PathLike)):
+        if not os.path.exists(f):
+            raise MissingFile(errno.ENOENT, "The provided filename does not exist", os.fspath(f))
+        if os.path.isdir(f):
+            raise MissingFile(errno.EISDIR, "The provided filename is a directory", os.fspath(f))
     program = _container().read_program(f, map_location)
     for name in _extra_files or ():
         if name in program.extra:
