@@ -1,5 +1,6 @@
 #include "cuda/graph.h"
 
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <mutex>
@@ -14,7 +15,8 @@ namespace {
 std::mutex mutex;
 struct Start {
   const RandomStream* at;
-  RandomStream before;  // where the generator stood when the capture began
+  RandomStream before;                      // where the generator stood when the capture began
+  std::map<uint64_t, uint64_t> drawn = {};  // positions that kernels draw, and how many from each on
 };
 std::map<int, Start> starts;  // of devices that capture
 std::atomic<int> capturing = 0;
@@ -26,7 +28,7 @@ Generator& generator_of(int device) {
 
 }  // namespace
 
-Drawing drawing(const RandomStream& stream, int device) {
+Drawing drawing_of(const RandomStream& stream, int device, uint64_t groups) {
   if (TORCH_LIKELY(capturing.load(std::memory_order_relaxed) == 0)) return {nullptr, stream};
   if (!is_capturing(current_stream(device))) return {nullptr, stream};
   const std::lock_guard lock(mutex);
@@ -35,6 +37,8 @@ Drawing drawing(const RandomStream& stream, int device) {
   const RandomStream before = at->second.before;
   TORCH_CHECK(stream.seed == before.seed && stream.position >= before.position,
               "CUDAGraph: a capture draws only from the device's own generator, and does not seed it");
+  uint64_t& known = at->second.drawn[stream.position];
+  known = std::max(known, groups);
   return {at->second.at, {0, stream.position - before.position}};
 }
 
@@ -79,8 +83,10 @@ void Graph::end() {
   TORCH_CHECK(capture_, "CUDAGraph.capture_end: capture_begin() was not called");
   TORCH_CHECK(current_stream(device_) == stream_,
               "CUDAGraph.capture_end: the capture began on another stream than the current one");
+  uint64_t asked = 0;
   {
     const std::lock_guard lock(mutex);
+    for (const auto& [position, groups] : starts[device_].drawn) asked += groups;
     starts.erase(device_);
     --capturing;
   }
@@ -99,6 +105,13 @@ void Graph::end() {
           "be recorded");
   }
   TORCH_CHECK(graph_, "CUDAGraph.capture_end: the capture was spoilt");
+  if (asked < drawn_) {
+    reset();
+    throw_error(
+        ErrorKind::NotImplemented,
+        "CUDAGraph.capture_end: an operator drew random numbers that would be the same at each launch; draw them "
+        "before, and copy them into a tensor of the capture");
+  }
   check(cudaGraphInstantiate(&executable_, graph_, 0), "making a graph ready to run");
   if (!keep_) {
     check(cudaGraphDestroy(graph_), "freeing a graph");

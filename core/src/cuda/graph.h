@@ -18,8 +18,10 @@ struct Drawing {
   const RandomStream* start = nullptr;
   RandomStream stream;
 };
-// RuntimeError for draws of another generator than the device's own in a capture.
-Drawing drawing(const RandomStream& stream, int device);
+// `groups` are the positions that are drawn from the stream. RuntimeError for another generator than the device's own
+// in a capture; a capture with positions that nobody asked for here is refused at its end, for their draws would
+// repeat.
+Drawing drawing_of(const RandomStream& stream, int device, uint64_t groups);
 
 class Graph {
  public:

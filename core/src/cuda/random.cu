@@ -57,7 +57,7 @@ void start(const char* op, RandomStream stream, int64_t n, const void* out, cons
   constexpr int64_t kPer = sizeof(W) / 4;
   const int64_t counters = (n * kPer + kWordsPerGroup - 1) / kWordsPerGroup * 8;
   launch(op, drawn<W, Draw>, blocks_for(counters), kThreads, 0, current_stream(current_device()).handle,
-         drawing(stream, current_device()), counters, draw);
+         drawing_of(stream, current_device(), uint64_t(counters) / 8), counters, draw);
 }
 template <class W, class F>
 void start_each(const char* op, RandomStream stream, int64_t n, const void* out, const F& f) {

@@ -50,6 +50,42 @@ def test_draws_of_a_graph_are_those_that_the_generator_would_give():
         torch.rand(3, device="cuda", generator=generator)
 
 
+@pytest.mark.parametrize("n", [1, 7, 33, 100])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_all_draws_of_a_graph_are_new_at_each_launch(n, dtype):
+    x = torch.zeros(n, device="cuda", dtype=dtype)
+    draws = [
+        lambda x: x.uniform_(),
+        lambda x: x.normal_(),
+        lambda x: x.exponential_(),
+        lambda x: x.cauchy_(),
+        lambda x: x.log_normal_(),
+        lambda x: x.geometric_(0.01),
+        lambda x: x.random_(),
+        lambda x: x.copy_(torch.randint(0, 2**40, (n,), device="cuda")),
+        lambda x: x.copy_(torch.randint(0, 1000, (n,), device="cuda")),
+        lambda x: x.copy_(torch.rand_like(x)),
+    ]
+    for draw in draws:
+        graph = cuda.CUDAGraph()
+        with cuda.graph(graph):
+            draw(x)
+        graph.replay()
+        first = x.tolist()
+        graph.replay()
+        second = x.tolist()
+        assert first != second and all(v != 0 for v in first[:1])
+    for draw in (
+        lambda x: x.bernoulli_(0.5),
+        lambda x: torch.dropout(x, 0.5, True),
+        lambda x: torch.dropout(x.half(), 0.5, True),
+    ):
+        graph = cuda.CUDAGraph()
+        with cuda.graph(graph):
+            draw(x)
+        graph.replay()
+
+
 def test_memory_of_a_graph_is_given_to_nobody_else():
     _native.configure(lazy=True)
     graph, x = cuda.CUDAGraph(), torch.arange(1000.0, device="cuda")
