@@ -1,5 +1,6 @@
 // Copies to, from and within devices other than the CPU. Bytes without gaps are the backend's; another layout or dtype
 // is brought about on the CPU's side where there is one, else it is the work of the device's own kernels.
+#include <algorithm>
 #include <vector>
 
 #include "dispatch/work.h"
@@ -12,9 +13,23 @@ namespace {
 
 bool is_on_cpu(const Tensor& t) { return t.device().type == DeviceType::CPU; }
 
+// Every place of a stretch of memory once, in whatever order of dims.
+bool fills_memory(const Tensor& t) {
+  int order[kMaxDims], n = 0;
+  for (int d = 0; d < int(t.dim()); ++d)
+    if (t.size(d) != 1) order[n++] = d;
+  std::sort(order, order + n, [&](int a, int b) { return t.stride(a) < t.stride(b); });
+  int64_t expected = 1;
+  for (int i = 0; i < n; ++i) {
+    if (t.stride(order[i]) != expected) return false;
+    expected *= t.size(order[i]);
+  }
+  return true;
+}
 // The same places in the same order, without gaps.
 bool same_bytes(const Tensor& a, const Tensor& b) {
-  return a.dtype() == b.dtype() && a.sizes() == b.sizes() && a.is_contiguous() && b.is_contiguous();
+  if (a.dtype() != b.dtype() || a.sizes() != b.sizes()) return false;
+  return (a.is_contiguous() && b.is_contiguous()) || (a.strides() == b.strides() && fills_memory(a));
 }
 void copy_bytes_across(const Tensor& dst, const Tensor& src) {
   on_device::copy("copy_", dst.data(), dst.device(), src.data(), src.device(), size_t(dst.numel() * dst.item_size()));

@@ -7,6 +7,7 @@
 #include "iterate/dense.h"
 #include "iterate/elementwise.h"
 #include "iterate/strides.h"
+#include "tensor/order.h"
 #include "torch/core/backend.h"
 #include "torch/core/ops/view.h"
 
@@ -34,6 +35,7 @@ std::vector<int64_t> channels_last_strides(const char* op, IntArrayRef sizes, Me
 Tensor empty_in_format(const char* op, const Tensor& like, DType dtype, Device device, MemoryFormat format) {
   if (format == MemoryFormat::Preserve && device == like.device()) return empty_like_tensor(like, dtype);
   Tensor r = empty_tensor(like.sizes(), dtype, device);
+  if (format == MemoryFormat::Preserve && like.has_memory()) keep_order(r, like);
   if (format == MemoryFormat::ChannelsLast || format == MemoryFormat::ChannelsLast3d) {
     std::vector<int64_t> strides = channels_last_strides(op, like.sizes(), format);
     std::memcpy(r->strides(), strides.data(), strides.size() * sizeof(int64_t));

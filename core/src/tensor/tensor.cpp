@@ -8,6 +8,7 @@
 #include "dispatch/destination.h"
 #include "iterate/strides.h"
 #include "storage/poison.h"
+#include "tensor/order.h"
 #include "torch/core/backend.h"
 #include "torch/core/reads.h"
 #include "torch/core/thread_end.h"
@@ -210,24 +211,28 @@ Tensor empty_tensor(IntArrayRef sizes, DType dtype, Device device) {
 
 Tensor empty_like_tensor(const Tensor& like, DType dtype) {
   Tensor r = empty_tensor(like.sizes(), dtype, like.device());
-  if (like.is_contiguous() || like.dim() < 2) return r;
-  // Keep the order of dims in memory (transposed, channels-last), and close what gaps there are.
+  keep_order(r, like);
+  return r;
+}
+
+// Keeps the order of dims in memory (transposed, channels-last), and closes what gaps there are.
+void keep_order(const Tensor& fresh, const Tensor& like) {
+  if (like.is_contiguous() || like.dim() < 2) return;
   int order[kMaxDims], n = int(like.dim());
   for (int i = 0; i < n; ++i) order[i] = i;
   std::stable_sort(order, order + n, [&](int a, int b) { return like.stride(a) > like.stride(b); });
   int64_t expected = 1;
   for (int i = n - 1; i >= 0; --i) {
     int d = order[i];
-    if (like.size(d) != 1 && like.stride(d) < expected) return r;  // broadcast or overlapping: contiguous
+    if (like.size(d) != 1 && like.stride(d) < expected) return;  // broadcast or overlapping: contiguous
     expected = like.size(d) != 1 ? like.size(d) * like.stride(d) : expected;
   }
   expected = 1;
   for (int i = n - 1; i >= 0; --i) {
-    r->strides()[order[i]] = expected;
+    fresh->strides()[order[i]] = expected;
     expected *= like.size(order[i]);
   }
-  r->refresh_geometry();
-  return r;
+  fresh->refresh_geometry();
 }
 
 Tensor scalar_tensor_of(const Scalar& value, DType dtype, bool wrapped) {
