@@ -89,6 +89,8 @@ bool serves(DType computed, DType stored) {
 
 FormulaLaunch find(const Elementwise& op, DType compute) {
   const int f = op.loops->formula;
+  if (f >= kFirstSpecial) return special_formula(f - kFirstSpecial, compute);
+  if (f >= kFirstComplex) return complex_formula(f - kFirstComplex, compute);
   if (f >= kFirstFormula) return other_formula(f - kFirstFormula, compute);
   if (f >= kFirstBinary) return binary_formula(f - kFirstBinary, compute);
   return f >= kFirstUnary ? unary_formula(f - kFirstUnary, compute) : nullptr;
@@ -100,7 +102,9 @@ void run(const Elementwise& op, DType compute, const Tensor& out, Inputs inputs,
   const FormulaLaunch start = find(op, compute);
   TORCH_CHECK_IMPLEMENTED(start, op.name, ": no kernel for ", compute, " tensors on ", out.device(),
                           "; move them with .to('cpu')");
-  const DType gives = op.loops->gives == Gives::Bool ? DType::Bool : compute;
+  const DType gives = op.loops->gives == Gives::Bool   ? DType::Bool
+                      : op.loops->gives == Gives::Real ? real_of(compute)
+                                                       : compute;
   if (!serves(gives, out.dtype())) {
     const Tensor result = empty_like_tensor(out, gives);
     run(op, compute, result, inputs, scalars, count);

@@ -26,10 +26,13 @@ struct ElementwiseCall {
 };
 using FormulaLaunch = void (*)(const ElementwiseCall&);
 
-// Rows of ops/unary.def, of ops/binary.def and of kernels/formulas.def, in their order.
+// Rows of ops/unary.def, of ops/binary.def, of kernels/formulas.def, of kernels/complex_parts.h and of ops/special.def,
+// in their order.
 FormulaLaunch unary_formula(int row, DType t);
 FormulaLaunch binary_formula(int row, DType t);
 FormulaLaunch other_formula(int row, DType t);
+FormulaLaunch complex_formula(int row, DType t);
+FormulaLaunch special_formula(int row, DType t);
 
 // out = mask ? a : b for elements of `size` bytes; data[1] is the mask.
 void launch_choose(const ElementwiseCall&, int64_t size);

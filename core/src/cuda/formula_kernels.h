@@ -118,10 +118,28 @@ __global__ __launch_bounds__(kThreads) void general(Operands of, Numbers numbers
   }
 }
 
+template <class T>
+struct RealPart {
+  using type = T;
+};
+template <class T>
+struct RealPart<Complex<T>> {
+  using type = T;
+};
+template <class T>
+using RealOf = typename RealPart<T>::type;
+// What a formula gives for a complex T.
+template <class F, class T>
+using ResultOf =
+    std::conditional_t<F::kResult == Gives::Bool, uint8_t, std::conditional_t<F::kResult == Gives::Real, RealOf<T>, T>>;
+// Formulas of complex numbers that are worth 16 bytes at a time: not those with functions, which take their time.
+template <class F>
+inline constexpr bool kPlainComplex = false;
+
 template <class F, class In, class T>
 void launch_formula(const ElementwiseCall& c) {
-  using Out = std::conditional_t<F::kResult == Gives::Bool, uint8_t, T>;
-  if constexpr (std::is_same_v<In, T>)
+  using Out = ResultOf<F, T>;
+  if constexpr (std::is_same_v<In, T> && (!kIsComplex<T> || kPlainComplex<F>))
     if (c.dense) {
       auto in = [&](int k) { return reinterpret_cast<const T*>(c.data[k]); };
       return launch(c.op, dense<F, Out, T>, blocks_for(c.n / Packet<T>::kCount), kThreads, 0, c.stream,
@@ -132,10 +150,6 @@ void launch_formula(const ElementwiseCall& c) {
   launch(c.op, general<F, Out, In, T>, blocks_for(c.n), kThreads, 0, c.stream, of, c.numbers, uint32_t(c.n), c.scalars,
          c.geometry, c.op, c.fault);
 }
-
-// Formulas whose complex form needs no function of the C library.
-template <class F>
-inline constexpr bool kPlainComplex = false;
 
 // The kernel of a formula for the dtype that is computed in, or null.
 template <class F>
@@ -167,7 +181,7 @@ FormulaLaunch formula_for(DType t) {
     else if constexpr ((F::kTypes & kBools) != 0)
       return &launch_formula<F, Truth, uint8_t>;
   }
-  if constexpr ((F::kTypes & kComplexes) != 0 && kPlainComplex<F>) {
+  if constexpr ((F::kTypes & kComplexes) != 0) {
     if (t == DType::Complex64) return &launch_formula<F, Complex<float>, Complex<float>>;
     if (t == DType::Complex128) return &launch_formula<F, Complex<double>, Complex<double>>;
   }

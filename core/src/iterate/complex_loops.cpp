@@ -1,8 +1,10 @@
 #define TORCH_ISA host
 #include "iterate/complex_loops.h"
 
+#include "iterate/elementwise.h"
 #include "kernels/activation.h"
 #include "kernels/binary.h"
+#include "kernels/complex_parts.h"
 #include "kernels/ternary.h"
 #include "kernels/unary.h"
 
@@ -19,32 +21,6 @@ constexpr LoopRow complex_loops_of() {
   }
   return row;
 }
-
-template <class T>
-void abs_loop(char* const* data, int64_t n, const void*) {
-  T* out = reinterpret_cast<T*>(data[0]);
-  const Complex<T>* z = reinterpret_cast<const Complex<T>*>(data[1]);
-  for (int64_t i = 0; i < n; ++i) out[i] = std::hypot(z[i].re, z[i].im);
-}
-template <class T>
-void angle_loop(char* const* data, int64_t n, const void*) {
-  T* out = reinterpret_cast<T*>(data[0]);
-  const Complex<T>* z = reinterpret_cast<const Complex<T>*>(data[1]);
-  for (int64_t i = 0; i < n; ++i) out[i] = std::atan2(z[i].im, z[i].re);
-}
-// The angle of a real number: 0 or pi, and NaN's own.
-template <class T>
-void real_angle_loop(char* const* data, int64_t n, const void*) {
-  T* out = reinterpret_cast<T*>(data[0]);
-  const T* x = reinterpret_cast<const T*>(data[1]);
-  for (int64_t i = 0; i < n; ++i) out[i] = x[i] != x[i] ? x[i] : x[i] < 0 ? T(math::kPi) : T(0);
-}
-struct conj : Unary<kComplexes> {
-  template <class T>
-  static T eval(T z) {
-    return {z.re, -z.im};
-  }
-};
 
 }  // namespace host
 
@@ -66,20 +42,24 @@ constinit const LoopRow complex_formula_loops[] = {
 };
 
 namespace {
-constexpr LoopRow row_of(Loop float32, Loop float64, Loop complex64, Loop complex128, Gives gives) {
-  LoopRow row{.by_dtype = {}, .gives = gives, .heavy = true};
-  row.by_dtype[int(DType::Float32)] = float32;
-  row.by_dtype[int(DType::Float64)] = float64;
-  row.by_dtype[int(DType::Complex64)] = complex64;
-  row.by_dtype[int(DType::Complex128)] = complex128;
-  return row;
+template <class F, class T>
+constexpr Loop kRealLoop = &host::loop<F, T, host::Complex<T>>;
+
+constexpr LoopRow row_of(int row, Loop float32, Loop float64, Loop complex64, Loop complex128, Gives gives) {
+  LoopRow all{.by_dtype = {}, .gives = gives, .heavy = true, .formula = uint16_t(kFirstComplex + row)};
+  all.by_dtype[int(DType::Float32)] = float32;
+  all.by_dtype[int(DType::Float64)] = float64;
+  all.by_dtype[int(DType::Complex64)] = complex64;
+  all.by_dtype[int(DType::Complex128)] = complex128;
+  return all;
 }
 }  // namespace
+using host::formula::angle, host::formula::complex_abs, host::formula::conj;
 constinit const LoopRow complex_abs_loops =
-    row_of(nullptr, nullptr, &host::abs_loop<float>, &host::abs_loop<double>, Gives::Real);
-constinit const LoopRow angle_loops = row_of(&host::real_angle_loop<float>, &host::real_angle_loop<double>,
-                                             &host::angle_loop<float>, &host::angle_loop<double>, Gives::Real);
-constinit const LoopRow conj_loops = row_of(nullptr, nullptr, host::kLoop<host::conj, host::Complex<float>>,
-                                            host::kLoop<host::conj, host::Complex<double>>, Gives::Same);
+    row_of(0, nullptr, nullptr, kRealLoop<complex_abs, float>, kRealLoop<complex_abs, double>, Gives::Real);
+constinit const LoopRow angle_loops = row_of(1, host::kLoop<angle, float>, host::kLoop<angle, double>,
+                                             kRealLoop<angle, float>, kRealLoop<angle, double>, Gives::Real);
+constinit const LoopRow conj_loops = row_of(2, nullptr, nullptr, host::kLoop<conj, host::Complex<float>>,
+                                            host::kLoop<conj, host::Complex<double>>, Gives::Same);
 
 }  // namespace torch

@@ -66,8 +66,9 @@ void store_scalar(const Scalar& value, DType dtype, void* to);
 // its limits (integers below zero wrap where there is no sign).
 void check_fits(const char* op, const Scalar& value, DType dtype);
 
-// LoopRow::formula of the first row of ops/unary.def, of ops/binary.def and of kernels/formulas.def.
-constexpr int kFirstUnary = 1, kFirstBinary = 1001, kFirstFormula = 2001;
+// LoopRow::formula of the first row of ops/unary.def, of ops/binary.def, of kernels/formulas.def, of complex_loops.h
+// (abs, angle, conj) and of ops/special.def.
+constexpr int kFirstUnary = 1, kFirstBinary = 1001, kFirstFormula = 2001, kFirstComplex = 3001, kFirstSpecial = 4001;
 // A table of loops at run time: those of the processor's level, completed by the complex ones.
 inline void fill_loops(LoopRow* to, const LoopRow* level, const LoopRow* complex_loops, int count, int first) {
   for (int i = 0; i < count; ++i) {

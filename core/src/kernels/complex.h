@@ -41,29 +41,13 @@ struct ScalarOf<Complex<V>> {
   using type = Complex<V>;
 };
 
+}  // namespace torch::TORCH_ISA
+
+#include "kernels/complex_math.h"
+
+namespace torch::TORCH_ISA {
+
 namespace math {
-#define TORCH_COMPLEX_MATH(name)            \
-  template <class T>                        \
-  TORCH_ANY Complex<T> name(Complex<T> z) { \
-    return Complex<T>(std::name(z.std()));  \
-  }
-TORCH_COMPLEX_MATH(exp)
-TORCH_COMPLEX_MATH(log)
-TORCH_COMPLEX_MATH(log10)
-TORCH_COMPLEX_MATH(sqrt)
-TORCH_COMPLEX_MATH(sin)
-TORCH_COMPLEX_MATH(cos)
-TORCH_COMPLEX_MATH(tan)
-TORCH_COMPLEX_MATH(asin)
-TORCH_COMPLEX_MATH(acos)
-TORCH_COMPLEX_MATH(atan)
-TORCH_COMPLEX_MATH(sinh)
-TORCH_COMPLEX_MATH(cosh)
-TORCH_COMPLEX_MATH(tanh)
-TORCH_COMPLEX_MATH(asinh)
-TORCH_COMPLEX_MATH(acosh)
-TORCH_COMPLEX_MATH(atanh)
-#undef TORCH_COMPLEX_MATH
 template <class T>
 TORCH_ANY Complex<T> log2(Complex<T> z) {
   const Complex<T> l = log(z);
@@ -87,11 +71,6 @@ TORCH_ANY Complex<T> log1p(Complex<T> z) {
   const T angle = std::atan2(z.im, 1 + z.re);
   const T r = std::hypot(1 + z.re, z.im);
   return {r > T(0.5) && r < T(2) ? std::log1p(z.re * (2 + z.re) + z.im * z.im) / 2 : std::log(r), angle};
-}
-template <class T>
-TORCH_ANY Complex<T> pow(Complex<T> a, Complex<T> b) {
-  if (b.re == 0 && b.im == 0) return {1, 0};
-  return Complex<T>(std::pow(a.std(), b.std()));
 }
 template <class T>
 TORCH_ANY Complex<T> sigmoid(Complex<T> z) {

@@ -158,6 +158,21 @@ struct round_scaled : UnaryVec<kFloats> {  // scalars: 10^|decimals|, and 1 when
     return s[1] != 0 ? TORCH_ISA::round(x / power) * power : TORCH_ISA::round(x * power) / power;
   }
 };
+struct frexp_mantissa : Unary<kFloats> {
+  template <class T>
+  static TORCH_ANY T eval(T x) {
+    int exponent;
+    return std::frexp(x, &exponent);
+  }
+};
+struct frexp_exponent : Unary<kFloats> {  // 0 of what is not finite
+  template <class T>
+  static TORCH_ANY T eval(T x) {
+    int exponent = 0;
+    if (x - x == T(0)) std::frexp(x, &exponent);
+    return T(exponent);
+  }
+};
 struct frac : UnaryVec<kFloats> {
   template <class V>
   static TORCH_ANY V eval(V x) {

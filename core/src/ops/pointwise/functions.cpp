@@ -98,7 +98,11 @@ std::tuple<Tensor, Tensor> frexp_kernel(const Tensor& self) {
   TORCH_CHECK(is_floating(self.dtype()), "frexp: torch.frexp() only supports floating-point dtypes, got ",
               self.dtype());
   Tensor mantissa = empty_like_tensor(self, self.dtype()), exponent = empty_like_tensor(self, DType::Int32);
-  if (!host_work(self)) return {mantissa, exponent};
+  if (self.is_meta()) return {mantissa, exponent};
+  if (self.device().type != DeviceType::CPU) {
+    copy_into(exponent, unary(op_of("frexp", Formula::frexp_exponent), self));
+    return {unary(op_of("frexp", Formula::frexp_mantissa), self), exponent};
+  }
   const DType t = self.dtype() == DType::Float64 ? DType::Float64 : DType::Float32;
   TensorImpl* operands[] = {mantissa.get(), exponent.get(), self.get()};
   iterate({.loop = t == DType::Float64 ? frexp_loop_64 : frexp_loop_32,

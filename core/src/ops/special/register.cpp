@@ -6,8 +6,16 @@
 
 #include "iterate/elementwise.h"
 #include "kernels/math.h"
-#include "ops/special/special.h"
+#include "torch/core/interrupt.h"
 #include "torch/core/ops/special.h"
+
+namespace torch::special {
+namespace {
+void poll() { check_interrupt(); }
+using Long = long double;
+}  // namespace
+}  // namespace torch::special
+#include "ops/special/special.h"
 
 // Here the words of the list mean loops and functions.
 #undef TORCH_SPECIAL
@@ -32,16 +40,24 @@ void loop(char* const* data, int64_t n, const void*) {
       out[i] = T(f(a[i], reinterpret_cast<const T*>(data[2])[i]));
   }
 }
+// The place of each in ops/special.def.
+enum Place : uint16_t {
+#define TORCH_SPECIAL(NAME, ATTR, DOC) kPlace_##NAME,
+#define TORCH_SPECIAL2(NAME, X, Y, ATTR, DOC) kPlace_##NAME,
+#include "torch/core/ops/special.def"
+#undef TORCH_SPECIAL
+#undef TORCH_SPECIAL2
+};
 template <auto f>
-constexpr LoopRow loops_of() {
-  LoopRow row{.by_dtype = {}, .gives = Gives::Same, .heavy = true};
+constexpr LoopRow loops_of(Place place) {
+  LoopRow row{.by_dtype = {}, .gives = Gives::Same, .heavy = true, .formula = uint16_t(kFirstSpecial + place)};
   row.by_dtype[int(DType::Float32)] = loop<f, float>;
   row.by_dtype[int(DType::Float64)] = loop<f, double>;
   return row;
 }
 
-#define TORCH_SPECIAL(NAME, ATTR, DOC) constexpr LoopRow k_##NAME = loops_of<special::NAME>();
-#define TORCH_SPECIAL2(NAME, X, Y, ATTR, DOC) constexpr LoopRow k_##NAME = loops_of<special::NAME>();
+#define TORCH_SPECIAL(NAME, ATTR, DOC) constexpr LoopRow k_##NAME = loops_of<special::NAME>(kPlace_##NAME);
+#define TORCH_SPECIAL2(NAME, X, Y, ATTR, DOC) constexpr LoopRow k_##NAME = loops_of<special::NAME>(kPlace_##NAME);
 #include "torch/core/ops/special.def"
 #undef TORCH_SPECIAL
 #undef TORCH_SPECIAL2

@@ -1,33 +1,34 @@
 // The normal distribution and what belongs to it.
+#pragma once
 #include <cmath>
 #include <numbers>
 
 #include "ops/special/coefficients.h"
-#include "ops/special/special.h"
+#include "ops/special/series.h"
 
 namespace torch::special {
 
 using std::numbers::pi, std::numbers::sqrt2;
 
 // exp(x^2) erfc(x).
-double erfcx(double x) {
+TORCH_ANY inline double erfcx(double x) {
   if (x < -26.7) return kInfinity;
-  const double a = std::abs(x), y = chebyshev(kErfcx, (a - 3.75) / (a + 3.75)) / (1 + 2 * a);
+  const double a = std::abs(x), y = chebyshev<kErfcx>((a - 3.75) / (a + 3.75)) / (1 + 2 * a);
   if (x == kInfinity) return 0;
   if (!(x < 0)) return y;
   const double square = x * x;  // its rounding error would grow with exp
   return 2 * std::exp(square) * (1 + std::fma(x, x, -square)) - y;
 }
 
-double ndtr(double x) { return std::erfc(-x / sqrt2) / 2; }
+TORCH_ANY inline double ndtr(double x) { return std::erfc(-x / sqrt2) / 2; }
 
-double log_ndtr(double x) {
+TORCH_ANY inline double log_ndtr(double x) {
   if (x == -kInfinity) return x;
   return x < -1 ? std::log(erfcx(-x / sqrt2) / 2) - x * x / 2 : std::log1p(-std::erfc(x / sqrt2) / 2);
 }
 
 // Halley's iteration on ndtr(x) = p from the approximation of A&S 26.2.23, off by at most 4.5e-4; twice is enough.
-double ndtri(double p) {
+TORCH_ANY inline double ndtri(double p) {
   if (!(p >= 0 && p <= 1)) return kNan;
   if (p > 0.5) return p == 1 ? kInfinity : -ndtri(1 - p);
   if (p == 0) return -kInfinity;
@@ -42,8 +43,8 @@ double ndtri(double p) {
   return x;
 }
 
-double entr(double x) { return x > 0 ? -x * std::log(x) : x == 0 ? 0 : x < 0 ? -kInfinity : x; }
+TORCH_ANY inline double entr(double x) { return x > 0 ? -x * std::log(x) : x == 0 ? 0 : x < 0 ? -kInfinity : x; }
 
-double xlog1py(double x, double y) { return std::isnan(y) ? y : x == 0 ? 0 : x * std::log1p(y); }
+TORCH_ANY inline double xlog1py(double x, double y) { return std::isnan(y) ? y : x == 0 ? 0 : x * std::log1p(y); }
 
 }  // namespace torch::special
