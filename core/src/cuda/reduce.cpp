@@ -90,6 +90,7 @@ void run(const ReduceJob& job, const Tensor& given, const DimSet& dims, const Te
   c.kept = s.kept.geometry();
   c.reduced = s.reduced.geometry();
   c.closing = {Closing::Kind(ending.kind), ending.number};
+  if (c.pieces == 1) return launch_reduce(c);
   const Scratch acc(size * c.results * c.pieces, device, c.stream);
   c.acc = acc.data();
   launch_reduce(c);

@@ -1,4 +1,5 @@
-// A reduction as the kernels see it. Accumulators lie in memory of the device between the two kernels of a call:
+// A reduction as the kernels see it. Where the elements of a result are cut into pieces, accumulators lie in memory of
+// the device between two kernels; else one kernel does both:
 //
 //   elements ── folded by a thread or a block ──> acc[piece][result] ── merged, finished, converted ──> results
 #pragma once
@@ -28,7 +29,7 @@ struct ReduceCall {
   Geometry kept;                // of results: in `in`, in out[0], in out[1]
   Geometry reduced;             // of a result's elements: in `in`
   Closing closing;
-  void* acc;
+  void* acc;  // null: one piece
 };
 // Bytes of an accumulator, or 0 where there is no kernel.
 int64_t acc_size(Reduce which, DType kernel);

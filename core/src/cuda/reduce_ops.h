@@ -90,6 +90,15 @@ struct IntegerProd {
   TORCH_VEC_INLINE static void merge(Acc& a, const Acc& b) { a = int64_t(uint64_t(a) * uint64_t(b)); }
   TORCH_VEC_INLINE static int64_t close(const Acc& a, Closing, int) { return a; }
 };
+template <class R>
+struct ComplexProd {
+  using T = Complex<R>;
+  using Acc = Complex<double>;
+  TORCH_VEC_INLINE static Acc identity() { return {1, 0}; }
+  TORCH_VEC_INLINE static void step(Acc& a, T x, uint32_t) { a = a * Acc(double(x.re), double(x.im)); }
+  TORCH_VEC_INLINE static void merge(Acc& a, const Acc& b) { a = a * b; }
+  TORCH_VEC_INLINE static Acc close(const Acc& a, Closing, int) { return a; }
+};
 template <class E>
 struct Count {
   using T = E;

@@ -39,6 +39,8 @@ ReduceEntry sums_entry(Reduce which, DType t) {
       return t < DType::Float16 ? of_integers<IntegerSum>(t) : of_floats<FloatSum<AsIs>, DoubleSum<AsIs>>(t);
     case Reduce::Prod:
       if (t == DType::Int64) return reduce_entry<int64_t, IntegerProd>();
+      if (t == DType::Complex64) return reduce_entry<Complex<float>, ComplexProd<float>>();
+      if (t == DType::Complex128) return reduce_entry<Complex<double>, ComplexProd<double>>();
       return of_floats<FloatProd<float>, FloatProd<double>>(t);
     case Reduce::CountNonzero:
       return t < DType::Float16 ? of_integers<Count>(t) : of_floats<Count<float>, Count<double>>(t);

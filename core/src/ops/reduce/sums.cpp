@@ -145,8 +145,12 @@ Tensor prod_kernel(const Tensor& self, std::optional<int64_t> dim, bool keepdim,
   ReduceOut out = make_out(self, dims, keepdim, result);
   if (self.is_meta()) return out.result;
   if (is_complex(result) || is_complex(self.dtype())) {
-    host_work(self);
-    complex_prod(self, dims, out.kept);
+    if (self.device().type != DeviceType::CPU) {
+      const DType t = is_complex(self.dtype()) ? self.dtype() : result;
+      work<ReduceWork>.on(self)->run({Reduce::Prod, t, t}, self, dims, &out.kept, 1, {"prod"});
+    } else {
+      complex_prod(self, dims, out.kept);
+    }
   } else if (is_floating(result)) {
     DType t = compute_type(result);
     run_reduction({Reduce::Prod, t, t}, self, dims, &out.kept, 1,
