@@ -1,5 +1,6 @@
 // Adding to an element that other threads may add to, for every dtype.
 #pragma once
+#include "cuda/index_call.h"
 #include "cuda/kernel.h"
 #include "cuda/values.h"
 
@@ -19,6 +20,37 @@ __device__ __forceinline__ void update_in_word(E* at, F f) {
     const E next = f(__builtin_bit_cast(E, Bits((expected & mask) >> shift)));
     seen = atomicCAS(word, expected, (expected & ~mask) | unsigned(__builtin_bit_cast(Bits, next)) << shift);
   } while (seen != expected);
+}
+
+// The same of an element of up to eight bytes.
+template <class E, class F>
+__device__ __forceinline__ void update_at(E* at, F f) {
+  if constexpr (sizeof(E) <= 2) {
+    update_in_word(at, f);
+  } else {
+    static_assert(sizeof(E) <= 8);
+    using Bits = std::conditional_t<sizeof(E) == 4, unsigned, unsigned long long>;
+    auto* word = reinterpret_cast<Bits*>(at);
+    Bits seen = atomicCAS(word, Bits(0), Bits(0)), expected;
+    do {
+      expected = seen;
+      seen = atomicCAS(word, expected, __builtin_bit_cast(Bits, f(__builtin_bit_cast(E, expected))));
+    } while (seen != expected);
+  }
+}
+
+// The product, or the extreme; NaN is one, and complex numbers have none.
+template <class E>
+TORCH_VEC_INLINE E joined(E old, E value, IndexKind how) {
+  const auto a = number(old), b = number(value);
+  if constexpr (std::is_same_v<E, Truth>) {
+    return truth(how == IndexKind::Max ? a | b : a & b);
+  } else if constexpr (kIsComplex<E>) {
+    return a * b;
+  } else {
+    if (how == IndexKind::Multiply) return cast<E>(decltype(a)(a * b));
+    return (how == IndexKind::Max ? b > a : b < a) || b != b ? value : old;
+  }
 }
 
 template <class E>

@@ -26,14 +26,15 @@ void launch_all(IndexCall call, Dims& dims, Device device) {
   const DeviceGuard guard(device.index);
   call.stream = current_stream(device.index).handle;
   call.fault = fault_record(device.index);
-  if (call.kind != IndexKind::Take && is_deterministic())
+  // Sixteen bytes have no atomic product.
+  const bool ordered = call.kind == IndexKind::Multiply && call.type == DType::Complex128;
+  if (call.kind != IndexKind::Take && (ordered || is_deterministic()))
     launch_index_in_order(call, device);
   else
     launch_index(call);
 }
-IndexKind kind_of(IndexMode mode) {
-  return mode == IndexMode::Take ? IndexKind::Take : mode == IndexMode::Put ? IndexKind::Put : IndexKind::Add;
-}
+static_assert(int(IndexKind::Add) == int(IndexMode::Add) && int(IndexKind::Min) == int(IndexMode::Min));
+IndexKind kind_of(IndexMode mode) { return IndexKind(mode); }
 
 void offsets(const char* op, const Tensor& to, const Tensor& index, int64_t dim, int64_t low, int64_t size,
              int64_t stride, bool add) {

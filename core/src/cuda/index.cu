@@ -23,8 +23,10 @@ __global__ __launch_bounds__(kThreads) void indexed(IndexCall c) {
       *other = *self;
     else if constexpr (kKind == IndexKind::Put)
       *self = *other;
-    else
+    else if constexpr (kKind == IndexKind::Add)
       add_to(self, *other);
+    else
+      update_at(self, [c, value = *other](E old) { return joined(old, value, c.kind); });
   }
 }
 
@@ -66,7 +68,11 @@ void move(const IndexCall& c) {
 void launch_index(const IndexCall& c) {
   if (c.kind == IndexKind::Take) return move<IndexKind::Take>(c);
   if (c.kind == IndexKind::Put) return move<IndexKind::Put>(c);
-  visit_element(c.type, [&](auto zero) { start<decltype(zero), IndexKind::Add>(c); });
+  visit_element(c.type, [&](auto zero) {
+    using E = decltype(zero);
+    if (c.kind == IndexKind::Add) return start<E, IndexKind::Add>(c);
+    if constexpr (sizeof(E) <= 8) start<E, IndexKind::Max>(c);  // any of the three
+  });
 }
 
 void launch_offsets(const OffsetsCall& c) {

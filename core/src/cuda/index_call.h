@@ -6,7 +6,7 @@
 
 namespace torch::cuda {
 
-enum class IndexKind : uint8_t { Take, Put, Add };
+enum class IndexKind : uint8_t { Take, Put, Add, Multiply, Max, Min };
 struct IndexCall {
   const char* op;
   cudaStream_t stream;
@@ -22,7 +22,7 @@ struct IndexCall {
   Fault* fault;
 };
 void launch_index(const IndexCall& call);
-// Put and Add in an order that is always the same (index_ordered.cu); index.cpp takes it when it was asked for.
+// All but Take in an order that is always the same (index_ordered.cu); index.cpp takes it when it was asked for.
 void launch_index_in_order(const IndexCall& call, Device device);
 void set_deterministic(bool on) noexcept;
 bool is_deterministic() noexcept;

@@ -25,7 +25,8 @@ __global__ __launch_bounds__(kThreads) void targets_of(IndexCall c, int64_t* to)
   }
 }
 
-template <class E, bool kAdds>
+enum class Meets { Put, Add, Join };
+template <class E, Meets kMeets>
 __global__ __launch_bounds__(kThreads) void run_by_run(IndexCall c, const int64_t* targets, const int64_t* order) {
   for (uint32_t k = blockIdx.x * uint32_t(kThreads) + threadIdx.x; k < c.n; k += gridDim.x * uint32_t(kThreads)) {
     const int64_t target = targets[order[k]];
@@ -34,8 +35,10 @@ __global__ __launch_bounds__(kThreads) void run_by_run(IndexCall c, const int64_
     for (uint32_t j = k; j < c.n && targets[order[j]] == target; ++j) {
       const auto p = places_of<3>(c.geometry, uint32_t(order[j]));
       E* const other = reinterpret_cast<E*>(c.other + p.at[1]);
-      if constexpr (kAdds)
+      if constexpr (kMeets == Meets::Add)
         add_to(self, *other);
+      else if constexpr (kMeets == Meets::Join)
+        *self = joined(*self, *other, c.kind);
       else
         *self = *other;
     }
@@ -45,22 +48,22 @@ __global__ __launch_bounds__(kThreads) void run_by_run(IndexCall c, const int64_
 struct alignas(16) Sixteen {
   uint64_t low, high;
 };
-template <class E, bool kAdds>
+template <class E, Meets kMeets>
 void start(const IndexCall& c, const int64_t* targets, const int64_t* order) {
-  launch(c.op, run_by_run<E, kAdds>, blocks_for(c.n), kThreads, 0, c.stream, c, targets, order);
+  launch(c.op, run_by_run<E, kMeets>, blocks_for(c.n), kThreads, 0, c.stream, c, targets, order);
 }
 void put(const IndexCall& c, const int64_t* targets, const int64_t* order) {
   switch (item_size(c.type)) {
     case 1:
-      return start<uint8_t, false>(c, targets, order);
+      return start<uint8_t, Meets::Put>(c, targets, order);
     case 2:
-      return start<uint16_t, false>(c, targets, order);
+      return start<uint16_t, Meets::Put>(c, targets, order);
     case 4:
-      return start<uint32_t, false>(c, targets, order);
+      return start<uint32_t, Meets::Put>(c, targets, order);
     case 8:
-      return start<uint64_t, false>(c, targets, order);
+      return start<uint64_t, Meets::Put>(c, targets, order);
     default:
-      return start<Sixteen, false>(c, targets, order);
+      return start<Sixteen, Meets::Put>(c, targets, order);
   }
 }
 
@@ -72,8 +75,11 @@ void launch_index_in_order(const IndexCall& c, Device device) {
   launch(c.op, targets_of, blocks_for(c.n), kThreads, 0, c.stream, c, targets.data<int64_t>());
   sorting.order(c.op, targets, int64_t(c.n), false, order);
   if (c.kind == IndexKind::Put) return put(c, targets.data<int64_t>(), order.data<int64_t>());
-  visit_element(c.type,
-                [&](auto zero) { start<decltype(zero), true>(c, targets.data<int64_t>(), order.data<int64_t>()); });
+  visit_element(c.type, [&](auto zero) {
+    using E = decltype(zero);
+    if (c.kind == IndexKind::Add) return start<E, Meets::Add>(c, targets.data<int64_t>(), order.data<int64_t>());
+    start<E, Meets::Join>(c, targets.data<int64_t>(), order.data<int64_t>());
+  });
 }
 
 }  // namespace torch::cuda

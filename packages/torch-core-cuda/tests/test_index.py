@@ -91,11 +91,26 @@ def test_nothing_is_written_beyond_the_end():
     assert x.tolist() == [0, 0, 0, 0]
 
 
-def test_reductions_at_indices_other_than_sums_are_refused():
-    at = torch.zeros(3, dtype=torch.int64)
-    same(
-        torch.zeros(2).cuda().scatter_reduce(0, at.cuda(), torch.ones(3).cuda(), "mean"),
-        torch.zeros(2).scatter_reduce(0, at, torch.ones(3), "mean"),
-    )
-    with pytest.raises(NotImplementedError, match="scatter_reduce: no kernel for cuda tensors"):
-        torch.zeros(2).cuda().scatter_reduce(0, at.cuda(), torch.ones(3).cuda(), "amax")
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("how", ["sum", "prod", "mean", "amax", "amin"])
+@pytest.mark.parametrize("with_self", [True, False])
+def test_reductions_at_indices(how, dtype, with_self):
+    if (dtype.is_complex and how in ("amax", "amin")) or (dtype == torch.bool and how == "mean"):
+        return
+    at = torch.tensor([[0, 2, 0], [2, 2, 1], [0, 1, 0], [2, 0, 2]])
+    x, y = numbers((3, 3), dtype), numbers((4, 3), dtype, 1)
+    here = x.scatter_reduce(0, at, y, how, include_self=with_self)
+    for exact in (False, True):
+        torch.use_deterministic_algorithms(exact)
+        try:
+            there = x.cuda().scatter_reduce(0, at.cuda(), y.cuda(), how, include_self=with_self)
+        finally:
+            torch.use_deterministic_algorithms(False)
+        assert there.dtype == dtype and torch.allclose(there.cpu(), here, rtol=1e-2 if dtype.itemsize == 2 else 1e-5)
+
+
+def test_a_nan_is_the_extreme_of_what_meets_it():
+    at, y = torch.tensor([0, 0, 1]), torch.tensor([1.0, float("nan"), 2.0])
+    for how in ("amax", "amin"):
+        there = torch.zeros(2).cuda().scatter_reduce(0, at.cuda(), y.cuda(), how).cpu()
+        assert there[0].isnan() and there[1] == (2 if how == "amax" else 0)

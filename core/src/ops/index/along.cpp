@@ -62,13 +62,46 @@ void add_along(const Tensor& self, int64_t dim, const Tensor& index, const Tenso
   });
 }
 
+template <IndexMode mode, class T>
+T joined(T a, T b) {
+  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
+    return T(joined<mode>(float(a), float(b)));
+  else if constexpr (mode == IndexMode::Multiply)
+    return T(a * b);
+  else if constexpr (std::is_floating_point_v<T>)
+    return (mode == IndexMode::Max ? b > a : b < a) || b != b ? b : a;
+  else
+    return (mode == IndexMode::Max ? b > a : b < a) ? b : a;
+}
+template <IndexMode mode>
+void join_along(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& other) {
+  visit_dtype(self.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    constexpr bool complex = std::is_same_v<T, Complex64> || std::is_same_v<T, Complex128>;
+    if constexpr (!complex || mode == IndexMode::Multiply)
+      scatter_into<Element<T>>(self, dim, index, other,
+                               [](Element<T>& to, Element<T> from) { to = joined<mode>(T(to), T(from)); });
+  });
+}
+
 }  // namespace
 
 void along_on_cpu(const char*, IndexMode mode, const Tensor& self, int64_t dim, const Tensor& index,
                   const Tensor& other) {
-  if (mode == IndexMode::Take) return gather_along(self, dim, index, other);
-  if (mode == IndexMode::Put) return put_along(self, dim, index, other);
-  add_along(self, dim, index, other);
+  switch (mode) {
+    case IndexMode::Take:
+      return gather_along(self, dim, index, other);
+    case IndexMode::Put:
+      return put_along(self, dim, index, other);
+    case IndexMode::Add:
+      return add_along(self, dim, index, other);
+    case IndexMode::Multiply:
+      return join_along<IndexMode::Multiply>(self, dim, index, other);
+    case IndexMode::Max:
+      return join_along<IndexMode::Max>(self, dim, index, other);
+    case IndexMode::Min:
+      return join_along<IndexMode::Min>(self, dim, index, other);
+  }
 }
 
 }  // namespace torch

@@ -24,7 +24,8 @@ std::vector<Tensor> mask_positions(const Tensor& mask);
 struct BlockSide {
   DimVector sizes, strided, dense;  // of dims before and after the indexed one; strides in bytes
 };
-enum class IndexMode : uint8_t { Take, Put, Add };  // dense = strided, strided = dense, strided += dense
+// dense = strided, strided = dense, strided += dense; the others only along a dim.
+enum class IndexMode : uint8_t { Take, Put, Add, Multiply, Max, Min };
 void run_blocks(const char* op, IndexMode mode, DType dtype, char* strided, char* dense, const Tensor& offsets,
                 int64_t dense_count, const BlockSide& before, const BlockSide& after);
 

@@ -105,30 +105,6 @@ void add_into(const Tensor& self, int64_t dim, const Tensor& index, const Tensor
   write_along("scatter_add", IndexMode::Add, self, dim, index, src);
 }
 
-enum class Join { Multiply, Max, Min };
-template <Join join, class T>
-T joined(T a, T b) {
-  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
-    return T(joined<join>(float(a), float(b)));
-  else if constexpr (join == Join::Multiply)
-    return T(a * b);
-  else if constexpr (std::is_floating_point_v<T>)
-    return (join == Join::Max ? b > a : b < a) || b != b ? b : a;
-  else
-    return (join == Join::Max ? b > a : b < a) ? b : a;
-}
-template <Join join>
-void join_into(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {
-  host_work(self);
-  visit_dtype(self.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    constexpr bool complex = std::is_same_v<T, Complex64> || std::is_same_v<T, Complex128>;
-    if constexpr (!complex || join == Join::Multiply)
-      scatter_into<Element<T>>(at_least_1d(self), dim, index, at_least_1d(src),
-                               [](Element<T>& to, Element<T> from) { to = joined<join>(T(to), T(from)); });
-  });
-}
-
 // Checks everything, then runs `write(index)`; returns self.
 template <class Write>
 Tensor scatter_checked(const char* op, const Tensor& self, int64_t* dim, const Tensor& index, const Tensor* src,
@@ -171,7 +147,6 @@ Tensor scatter_reduce_inplace(const Tensor& self, int64_t dim, const Tensor& ind
               "scatter_reduce: complex numbers have no order; got ", self);
   TORCH_CHECK_IMPLEMENTED(!mean || self.dtype() != DType::Bool, "scatter_reduce: there is no mean of bools; got ",
                           self);
-  if (reduce != "sum" && !mean) host_work(self);
   return scatter_checked("scatter_reduce", self, &dim, index, &given, [&](const Tensor& at) {
     Tensor src = apart(given, self);
     if (!include_self) {  // what is written to starts from the reduction's identity
@@ -192,14 +167,12 @@ Tensor scatter_reduce_inplace(const Tensor& self, int64_t dim, const Tensor& ind
       }
       assign_into(self, dim, at, expand(scalar_tensor_of(start, self.dtype()), at.sizes()));
     }
-    if (reduce == "prod")
-      join_into<Join::Multiply>(self, dim, at, src);
-    else if (reduce == "amax")
-      join_into<Join::Max>(self, dim, at, src);
-    else if (reduce == "amin")
-      join_into<Join::Min>(self, dim, at, src);
-    else
-      add_into(self, dim, at, src);
+    write_along("scatter_reduce",
+                reduce == "prod"   ? IndexMode::Multiply
+                : reduce == "amax" ? IndexMode::Max
+                : reduce == "amin" ? IndexMode::Min
+                                   : IndexMode::Add,
+                self, dim, at, src);
     if (mean) {
       Tensor count = full(self.sizes(), include_self ? 1 : 0, self.dtype(), self.device());
       add_into(count, dim, at, expand(scalar_tensor_of(1, self.dtype()), at.sizes()));
