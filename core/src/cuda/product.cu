@@ -1,8 +1,9 @@
 // Products of matrices in memory, read through their strides, of every dtype but bool: c = alpha * a @ b + beta * d.
-// Half types are multiplied as floats and rounded once.
+// Half types are multiplied on tensor cores, added up as floats and rounded once.
 #include <algorithm>
 
 #include "cuda/block.h"
+#include "cuda/half_tiles.h"
 #include "cuda/tables.h"
 #include "cuda/tiles.h"
 #include "cuda/values.h"
@@ -28,11 +29,29 @@ struct NumberOf<uint16_t> {
 
 template <class E>
 struct MatrixProblem {
+  using Element = E;
   using Number = typename NumberOf<E>::type;
   int64_t batches, m, n, k;
   Slab left, right, added, out;
   bool a_along_k, b_along_k, adds;
   Number alpha, beta;
+
+  static HalfSide side(const Slab& s, int64_t line, int64_t step) {
+    const bool aligned = reinterpret_cast<uintptr_t>(s.data) % 16 == 0 && s.batch % 8 == 0;
+    return {static_cast<const uint16_t*>(s.data), line, step,
+            aligned && ((step == 1 && line % 8 == 0) || (line == 1 && step % 8 == 0))};
+  }
+  HalfSide halves_a, halves_b;  // of half types
+  TORCH_VEC_INLINE HalfSide side_a(int64_t batch) const {
+    HalfSide s = halves_a;
+    s.data += batch * left.batch;
+    return s;
+  }
+  TORCH_VEC_INLINE HalfSide side_b(int64_t batch) const {
+    HalfSide s = halves_b;
+    s.data += batch * right.batch;
+    return s;
+  }
 
   TORCH_VEC_INLINE static Number read(const Slab& s, int64_t batch, int64_t i, int64_t j) {
     return Number(number(static_cast<const E*>(s.data)[batch * s.batch + i * s.row + j * s.col]));
@@ -45,6 +64,19 @@ struct MatrixProblem {
     static_cast<E*>(out.data)[batch * out.batch + i * out.row + j * out.col] = cast<E>(v);
   }
 };
+
+}  // namespace
+
+template <>
+struct TileKernel<MatrixProblem<Float16>> {
+  static constexpr auto kRun = multiply_half_tiles<MatrixProblem<Float16>>;
+};
+template <>
+struct TileKernel<MatrixProblem<BFloat>> {
+  static constexpr auto kRun = multiply_half_tiles<MatrixProblem<BFloat>>;
+};
+
+namespace {
 
 template <class N>
 struct Plus {
@@ -80,7 +112,9 @@ typename NumberOf<E>::type factor(const ::torch::Scalar& x) {
 template <class E>
 void multiply_as(const char* op, int device, cudaStream_t stream, const ProductSize& s, const ::torch::Scalar& alpha,
                  const Slab& a, const Slab& b, const ::torch::Scalar& beta, const Slab& d, const Slab& c) {
-  MatrixProblem<E> p{s.batch, s.m, s.n, s.k, a, b, d, c, a.col == 1, b.row == 1, false, factor<E>(alpha), {}};
+  MatrixProblem<E> p{s.batch, s.m, s.n, s.k, a, b, d, c, a.col == 1, b.row == 1, false, factor<E>(alpha), {}, {}, {}};
+  p.halves_a = p.side(a, a.row, a.col);
+  p.halves_b = p.side(b, b.col, b.row);
   p.beta = factor<E>(beta);
   p.adds = d.data && p.beta != typename NumberOf<E>::type(0);
   if (s.m > 1 && s.n > 1) return launch_tiles(op, p, device, stream);

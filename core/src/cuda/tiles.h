@@ -33,6 +33,29 @@ TORCH_VEC_INLINE T plus_product(T sum, T a, T b) {
   return T(sum + a * b);
 }
 
+// Sixteen bytes at a time where the numbers beside each other fill them.
+template <class Number>
+struct alignas(16) SixteenOf {
+  Number at[16 / sizeof(Number)];
+};
+template <int kCount, class Number>
+TORCH_VEC_INLINE void read_beside(Number (&to)[kCount], const Number* from) {
+  using Piece = SixteenOf<Number>;
+  constexpr int kOf = 16 / int(sizeof(Number));
+  static_assert(kCount % kOf == 0);
+  TORCH_UNROLL
+  for (int i = 0; i < kCount / kOf; ++i) {
+    const Piece piece = reinterpret_cast<const Piece*>(from)[i];
+    TORCH_UNROLL
+    for (int j = 0; j < kOf; ++j) to[i * kOf + j] = piece.at[j];
+  }
+}
+// A tile in shared memory; four more columns keep rows at 16 bytes and stores apart.
+template <class Number, int kColumns>
+struct alignas(16) TileOf {
+  Number at[kTileDepth][kColumns + 4];
+};
+
 // Tiles and parts of a product in the order of blocks.
 struct Tiling {
   int64_t rows, columns, batches, pieces;
@@ -41,8 +64,12 @@ template <class Problem>
 __global__ __launch_bounds__(kThreads) void multiply_tiles(Problem p, Tiling t, typename Problem::Number* partial) {
   using Number = typename Problem::Number;
   constexpr int kRows = kRowsOfThread<Number>, kTileRows = 8 * kRows;
-  TORCH_SHARED(Number, tile_a, [kTileDepth][kTileRows + 4]);
-  TORCH_SHARED(Number, tile_b, [kTileDepth][kTileColumns + 4]);
+  using TileA = TileOf<Number, kTileRows>;
+  using TileB = TileOf<Number, kTileColumns>;
+  TORCH_SHARED(TileA, shared_a, [1]);
+  TORCH_SHARED(TileB, shared_b, [1]);
+  auto& tile_a = shared_a[0].at;
+  auto& tile_b = shared_b[0].at;
   const int me = int(threadIdx.x), row = me / 16 * kRows, column = me % 16 * kColumnsOfThread;
   const int64_t all = t.rows * t.columns * t.batches * t.pieces;
   for (int64_t tile = blockIdx.x; tile < all; tile += gridDim.x) {
@@ -64,10 +91,8 @@ __global__ __launch_bounds__(kThreads) void multiply_tiles(Problem p, Tiling t, 
       const int depth = end - k0 < kTileDepth ? int(end - k0) : kTileDepth;
       for (int k = 0; k < depth; ++k) {
         Number a[kRows], b[kColumnsOfThread];
-        TORCH_UNROLL
-        for (int r = 0; r < kRows; ++r) a[r] = tile_a[k][row + r];
-        TORCH_UNROLL
-        for (int c = 0; c < kColumnsOfThread; ++c) b[c] = tile_b[k][column + c];
+        read_beside(a, &tile_a[k][row]);
+        read_beside(b, &tile_b[k][column]);
         TORCH_UNROLL
         for (int r = 0; r < kRows; ++r) TORCH_UNROLL
         for (int c = 0; c < kColumnsOfThread; ++c) sums[r][c] = plus_product(sums[r][c], a[r], b[c]);
@@ -97,6 +122,12 @@ __global__ __launch_bounds__(kThreads) void add_pieces(Problem p, int64_t pieces
   }
 }
 
+// The kernel of a problem; half_tiles.h has that of half types.
+template <class Problem>
+struct TileKernel {
+  static constexpr auto kRun = multiply_tiles<Problem>;
+};
+
 // Few tiles with much to add up are cut along k, by sizes only: so results have the same bits every time.
 template <class Problem>
 void launch_tiles(const char* op, const Problem& p, int device, cudaStream_t stream) {
@@ -106,10 +137,10 @@ void launch_tiles(const char* op, const Problem& p, int device, cudaStream_t str
   const int64_t tiles = t.rows * t.columns * t.batches;
   if (tiles < kFull) t.pieces = std::max<int64_t>(1, std::min(p.k / kShortest, kFull / tiles));
   const auto grid = unsigned(std::min<int64_t>(tiles * t.pieces, int64_t(1) << 30));
-  if (t.pieces == 1) return launch(op, multiply_tiles<Problem>, grid, kThreads, 0, stream, p, t, nullptr);
+  if (t.pieces == 1) return launch(op, TileKernel<Problem>::kRun, grid, kThreads, 0, stream, p, t, nullptr);
   const int64_t count = p.batches * p.m * p.n;
   auto* partial = static_cast<Number*>(allocate(size_t(count * t.pieces) * sizeof(Number), device, stream));
-  launch(op, multiply_tiles<Problem>, grid, kThreads, 0, stream, p, t, partial);
+  launch(op, TileKernel<Problem>::kRun, grid, kThreads, 0, stream, p, t, partial);
   launch(op, add_pieces<Problem>, blocks_for(count), kThreads, 0, stream, p, t.pieces, partial);
   release(partial);
 }

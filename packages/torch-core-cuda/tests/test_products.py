@@ -29,6 +29,29 @@ def test_products_of_every_dtype_and_strides(m, n, k, dtype):
     close(a.cuda()[0].dot(b.cuda()[:, 0]), a[0].dot(b[:, 0]))
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("m, n, k", [(64, 64, 32), (128, 72, 64), (65, 130, 40), (40, 64, 1024), (17, 9, 5)])
+def test_products_of_halves_on_tensor_cores(m, n, k, dtype):
+    a, b = torch.randn(m, k).to(dtype), torch.randn(k, n).to(dtype)
+    expected = (a.double() @ b.double()).to(dtype)
+    for left in (a.cuda(), a.cuda().t().contiguous().t()):
+        for right in (b.cuda(), b.cuda().t().contiguous().t()):
+            close(left @ right, expected)
+    shifted = torch.empty(m * k + 1, dtype=dtype, device="cuda")[1:].view(m, k).copy_(a)  # not at 16 bytes
+    close(shifted @ b.cuda(), expected)
+    added = torch.addmm(b[0].cuda(), a.cuda(), b.cuda(), alpha=2, beta=3)
+    close(added, (3 * b[0].double() + 2 * (a.double() @ b.double())).to(dtype))
+    batches = torch.stack([a, -a]).cuda() @ torch.stack([b, b]).cuda()
+    close(batches, torch.stack([expected, -expected]))
+
+
+def test_a_half_that_is_no_number_stays_where_it_is():
+    a = torch.ones(64, 64, dtype=torch.float16, device="cuda")
+    a[3, 5] = float("nan")
+    y = (a @ torch.ones(64, 64, dtype=torch.float16, device="cuda")).cpu()
+    assert y[3].isnan().all() and y[:3].eq(64).all() and y[4:].eq(64).all()
+
+
 def test_an_empty_middle_is_zero_and_empty_results_are_empty():
     a, b = torch.ones(3, 0), torch.ones(0, 4)
     close(a.cuda() @ b.cuda(), torch.zeros(3, 4))
