@@ -4,9 +4,13 @@
 #include <vector>
 
 #include "cuda/scan.h"
+#include "cuda/sort_keys.h"
 #include "cuda/tables.h"
 #include "cuda/values.h"
+#include "iterate/iterate.h"
 #include "ops/sort/sort_work.h"
+#include "torch/core/ops/index.h"
+#include "torch/core/ops/view.h"
 
 namespace torch::cuda {
 
@@ -14,31 +18,6 @@ namespace {
 
 constexpr int kDigits = 16, kBits = 4, kFewest = 16;
 constexpr int kItems = 8, kTile = kThreads * kItems;
-
-template <class E>
-using KeyOf = std::conditional_t<sizeof(E) == 8, uint64_t, uint32_t>;
-// Bits of a key that differ between elements.
-template <class E>
-constexpr int kKeyBits = std::is_same_v<E, Truth> ? 1
-                         : std::is_integral_v<E>  ? int(sizeof(E)) * 8
-                                                  : int(sizeof(KeyOf<E>)) * 8;
-
-template <class E>
-TORCH_VEC_INLINE KeyOf<E> key_of(E e, bool descending) {
-  using K = KeyOf<E>;
-  const auto x = number(e);
-  K key;
-  if constexpr (std::is_floating_point_v<decltype(x + 0)> && !std::is_integral_v<E> && !std::is_same_v<E, Truth>) {
-    constexpr K kSign = K(1) << (sizeof(K) * 8 - 1);
-    const K bits = x == 0 ? K(0) : __builtin_bit_cast(K, x);
-    key = x != x ? ~K(0) : bits & kSign ? K(~bits) : K(bits | kSign);
-  } else if constexpr (std::is_signed_v<decltype(x + 0)> && std::is_signed_v<E>) {
-    key = K(std::make_unsigned_t<E>(e)) ^ K(K(1) << (sizeof(E) * 8 - 1));
-  } else {
-    key = K(x);
-  }
-  return descending ? K(~key) : key;
-}
 
 // A thread for each line.
 template <class E>
@@ -261,8 +240,22 @@ void search(const char* op, const Tensor& bounds, const Tensor& values, const Te
   });
 }
 
+// Whole lines where they are short or very few, else by digits from the top (select.cu).
+void first(const char* op, const Tensor& lines, int64_t n, int64_t k, bool descending, const Tensor& index) {
+  if (worth_selecting(lines.numel() / n, n)) return select_first(op, lines, n, k, descending, index);
+  const Tensor whole = empty_tensor(lines.sizes(), DType::Int64, lines.device());
+  order(op, lines, n, descending, whole);
+  copy_into(index, narrow(whole, -1, 0, k));
+}
+void ranked(const char* op, const Tensor& lines, int64_t n, const Tensor& ranks, const Tensor& index) {
+  if (worth_selecting(lines.numel() / n, n)) return select_ranks(op, lines, n, ranks, index);
+  const Tensor whole = empty_tensor(lines.sizes(), DType::Int64, lines.device());
+  order(op, lines, n, false, whole);
+  copy_into(index, gather(whole, -1, ranks));
+}
+
 }  // namespace
 
-const SortWork sorting = {.order = order, .search = search};
+const SortWork sorting = {.order = order, .first = first, .ranked = ranked, .search = search};
 
 }  // namespace torch::cuda

@@ -32,6 +32,26 @@ Tensor order_of(const char* op, const torch::Lines& lines, bool descending) {
   return index;
 }
 
+DimVector with_last(const torch::Lines& lines, int64_t size) {
+  DimVector sizes(lines.dense.sizes());
+  sizes.back() = size;
+  return sizes;
+}
+Tensor first_of(const char* op, const torch::Lines& lines, int64_t k, bool descending) {
+  Tensor index = empty_tensor(with_last(lines, k), DType::Int64, lines.dense.device());
+  if (index.numel()) work<SortWork>.on(index)->first(op, lines.dense, lines.n, k, descending, index);
+  return index;
+}
+// One place of each line.
+Tensor ranked(const char* op, const torch::Lines& lines, const Tensor& ranks) {
+  Tensor index = empty_tensor(with_last(lines, 1), DType::Int64, lines.dense.device());
+  if (index.numel()) work<SortWork>.on(index)->ranked(op, lines.dense, lines.n, contiguous(ranks), index);
+  return index;
+}
+Tensor ranked(const char* op, const torch::Lines& lines, int64_t rank) {
+  return ranked(op, lines, full(with_last(lines, 1), rank, DType::Int64, lines.dense.device()));
+}
+
 // As lines: a 0-d tensor is one of one element.
 torch::Lines lines_at_least_1d(const char* op, const Tensor& self, int64_t dim) {
   torch::Lines l = lines_of(op, self, dim);
@@ -67,24 +87,23 @@ Two sort(const char* op, const Tensor& self, int64_t dim, bool descending) {
 }
 Two topk(const Tensor& self, int64_t k, int64_t dim, bool largest) {
   const torch::Lines l = lines_at_least_1d("topk", self, dim);
-  const Tensor index = contiguous_copy(narrow(order_of("topk", l, largest), -1, 0, k));
+  const Tensor index = first_of("topk", l, k, largest);
   if (self.dim() == 0 && k == 0) return {gather(l.dense, -1, index), index};
   return chosen(l, index, self, dim);
 }
 Two kthvalue(const Tensor& self, int64_t k, int64_t dim) {
   const torch::Lines l = lines_at_least_1d("kthvalue", self, dim);
-  return chosen(l, contiguous_copy(narrow(order_of("kthvalue", l, false), -1, k - 1, 1)), self, dim);
+  return chosen(l, ranked("kthvalue", l, k - 1), self, dim);
 }
 Two median(const char* op, const Tensor& self, int64_t dim, bool ignore_nan) {
   const torch::Lines l = lines_at_least_1d(op, self, dim);
-  const Tensor order = order_of(op, l, false);
   int64_t last = l.dense.dim() - 1;
-  if (!is_floating(self.dtype())) return chosen(l, contiguous_copy(narrow(order, -1, (l.n - 1) / 2, 1)), self, dim);
+  if (!is_floating(self.dtype())) return chosen(l, ranked(op, l, (l.n - 1) / 2), self, dim);
   // NaN are last: the first of them has the rank of the number of others.
   const Tensor valid = sum(logical_not(isnan(l.dense)), IntArrayRef(&last, 1), true);
   const Tensor says_nan = ignore_nan ? eq(valid, number(0)) : lt(valid, number(l.n));
   const Tensor middle = floor_divide(clamp_min(sub(valid, number(1)), number(0)), number(2));
-  return chosen(l, gather(order, -1, where(says_nan, valid, middle)), self, dim);
+  return chosen(l, ranked(op, l, where(says_nan, valid, middle)), self, dim);
 }
 // The last of the longest run of equals, of the smallest where there are several.
 Two mode(const Tensor& self, int64_t dim) {
