@@ -13,9 +13,13 @@
 #include "dispatch/non_blocking.h"
 #include "dispatch/work.h"
 #include "ops/create/create.h"
+#include "ops/fft/work.h"
 #include "ops/index/index.h"
+#include "ops/linalg/work.h"
+#include "ops/random/draw_work.h"
 #include "ops/reduce/scan.h"
 #include "ops/sort/sort_work.h"
+#include "ops/sparse/work.h"
 #include "torch/core/passes.h"
 #include "torch/core/random.h"
 
@@ -111,6 +115,7 @@ constexpr DeviceBackend kBackend{.name = "cuda",
 }  // namespace
 
 void start() {
+  static constexpr LapackWork lapack{.through = Device()};
   set_around_pass(join_streams);
   register_backend(DeviceType::CUDA, &kBackend);
   fill_elementwise_tables();
@@ -133,6 +138,10 @@ void start() {
   set_work(DeviceType::CUDA, &masks);
   set_work(DeviceType::CUDA, &sorting);
   set_work(DeviceType::CUDA, &creation);
+  set_work(DeviceType::CUDA, &drawing);
+  set_work(DeviceType::CUDA, &fourier);
+  set_work(DeviceType::CUDA, &sparse_matrices);
+  set_work(DeviceType::CUDA, &lapack);
 }
 
 }  // namespace torch::cuda

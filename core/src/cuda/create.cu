@@ -1,8 +1,7 @@
-// Triangles of matrices.
-#include "cuda/geometry.h"
-#include "cuda/kernel.h"
-#include "cuda/runtime.h"
+// Triangles of matrices, and formulas over the index.
+#include "cuda/each.h"
 #include "cuda/tables.h"
+#include "cuda/values.h"
 #include "ops/create/create.h"
 
 namespace torch::cuda {
@@ -47,8 +46,39 @@ void triangle(const char* op, const Tensor& dst, const Tensor& src, int64_t diag
   }
 }
 
+// As the CPU converts (ops/create/ranges.cpp): by way of int64 to integers.
+template <class V>
+__device__ __forceinline__ void store_number(char* to, DType type, V value) {
+  visit_element(type, [&](auto zero) {
+    using E = decltype(zero);
+    if constexpr (std::is_same_v<E, Truth>)
+      *reinterpret_cast<Truth*>(to) = truth(value);
+    else if constexpr (std::is_integral_v<E>)
+      *reinterpret_cast<E*>(to) = E(int64_t(value));
+    else
+      *reinterpret_cast<E*>(to) = cast<E>(value);
+  });
+}
+template <class F>
+struct Generated {
+  F f;
+  char* out;
+  DType type;
+  int64_t size;
+  __device__ void operator()(int64_t i) const { store_number(out + i * size, type, f(i)); }
+};
+void generate(const Tensor& out, const Sequence& sequence) {
+  std::visit(
+      [&](const auto& f) {
+        using F = std::decay_t<decltype(f)>;
+        launch_each("arange", out.data(), out.numel(),
+                    Generated<F>{f, out.data<char>(), out.dtype(), int64_t(out.item_size())});
+      },
+      sequence);
+}
+
 }  // namespace
 
-const CreateWork creation = {triangle};
+const CreateWork creation = {triangle, generate};
 
 }  // namespace torch::cuda

@@ -13,4 +13,12 @@ __device__ __forceinline__ void say_out_of_range(Fault* fault, const char* op, i
   fault->size = size;
 }
 
+// `text` ends where the value is to stand.
+__device__ __forceinline__ void say_bad_value(Fault* fault, const char* op, const char* text, double value) {
+  if (atomicCAS(&fault->code, int(Fault::kNone), int(Fault::kValue)) != int(Fault::kNone)) return;
+  fault->op = op;
+  fault->text = text;
+  fault->value = value;
+}
+
 }  // namespace torch::cuda

@@ -6,6 +6,7 @@
 #include "cuda/graph.h"
 #include "cuda/kernel.h"
 #include "cuda/tables.h"
+#include "cuda/values.h"
 #include "kernels/philox_counter.h"
 #include "kernels/random.h"
 
@@ -213,6 +214,21 @@ void dropout_f32(RandomStream stream, int64_t n, uint64_t threshold, float scale
   start_each<uint32_t>("native_dropout", stream, n, mask, Dropout{threshold, scale, x, y, mask});
 }
 
+template <class E>
+struct DropoutOf {
+  uint64_t threshold;
+  decltype(number(E())) scale;
+  const E* x;
+  E* y;
+  uint8_t* mask;
+  TORCH_VEC_INLINE void operator()(uint32_t w, int64_t i) const {
+    using T = decltype(number(E()));
+    const bool kept = w < threshold;
+    mask[i] = kept;
+    y[i] = cast<E>(kept ? T(number(x[i]) * scale) : T(0));
+  }
+};
+
 struct FewIntegers {
   int64_t from;
   uint32_t range;
@@ -238,6 +254,17 @@ void integers(RandomStream stream, int64_t n, int64_t from, uint64_t range, int6
 }
 
 }  // namespace
+
+void drop(RandomStream stream, uint64_t threshold, double scale, const Tensor& x, const Tensor& y, const Tensor& mask) {
+  visit_element(x.dtype(), [&](auto zero) {
+    using E = decltype(zero);
+    using T = decltype(number(zero));
+    if constexpr (!std::is_integral_v<T>)
+      start_each<uint32_t>("native_dropout", stream, x.numel(), mask.data(),
+                           DropoutOf<E>{threshold, cast<T>(scale), reinterpret_cast<const E*>(x.data<char>()),
+                                        reinterpret_cast<E*>(y.data<char>()), mask.data<uint8_t>()});
+  });
+}
 
 const RandomKernels random_numbers = {
     words,

@@ -183,6 +183,7 @@ void raise_faults(int device) {
   *record = Fault{};
   if (fault.code == Fault::kZeroDivision)
     throw_error(ErrorKind::Runtime, message("ZeroDivisionError: integer division or modulo by zero, in ", fault.op));
+  if (fault.code == Fault::kValue) throw_error(ErrorKind::Runtime, message(fault.op, ": ", fault.text, fault.value));
   // Some operators' names in messages end with ": ", as the CPU's do.
   const bool colon = !std::string_view(fault.op).ends_with(' ');
   throw_error(ErrorKind::Index, message(fault.op, colon ? ": " : "", "index ", fault.index,

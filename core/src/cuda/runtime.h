@@ -67,11 +67,13 @@ class BesideCapture {
 // Where a kernel says what was wrong with its data: the first one wins, the host raises it at its next wait. The kernel
 // goes on, and so does the device.
 struct Fault {
-  enum : int { kNone, kZeroDivision, kIndex };
+  enum : int { kNone, kZeroDivision, kIndex, kValue };
   int code;
   int dim;
   int64_t index, size;
   const char* op;
+  const char* text;  // of kValue, with the value that is wrong
+  double value;
 };
 Fault* fault_record(int device);
 void raise_faults(int device);

@@ -81,6 +81,24 @@ struct LogSums {
   TORCH_VEC_INLINE void emit(int64_t at, int64_t, const Acc& run) const { out[at] = T(run); }
 };
 
+// By real parts, so that the logarithm is not wrapped to (-pi, pi], as on the CPU.
+template <class T>
+struct ComplexLogSums {
+  using Acc = Complex<double>;
+  const Complex<T>* x;
+  Complex<T>* out;
+  TORCH_VEC_INLINE static Acc identity() { return {-__builtin_huge_val(), 0}; }
+  TORCH_VEC_INLINE static Acc merge(const Acc& a, const Acc& b) {
+    if (a != a || b != b) return a + b;
+    const bool first = a.re >= b.re;
+    const Acc high = first ? a : b, low = first ? b : a;
+    if (!std::isfinite(low.re)) return high;
+    const Acc r = math::exp(low - high);
+    return high + Acc(0.5 * std::log1p(r.re * (2 + r.re) + r.im * r.im), std::atan2(r.im, 1 + r.re));
+  }
+  TORCH_VEC_INLINE Acc load(int64_t at, int64_t) const { return cast<Acc>(x[at]); }
+  TORCH_VEC_INLINE void emit(int64_t at, int64_t, const Acc& run) const { out[at] = cast<Complex<T>>(run); }
+};
 // out = x + factor * (the one before): functions of that one, each after the other.
 template <class T>
 struct Recurrences {
@@ -129,6 +147,10 @@ template <class T>
 void recurrences(const ScanCall& c) {
   start(c, Recurrences<T>{in<T>(c.x), in<T>(c.factor), to<T>(c.out), c.n, c.inner, c.reverse});
 }
+template <class T>
+void complex_log_sums(const ScanCall& c) {
+  start(c, ComplexLogSums<T>{in<Complex<T>>(c.x), to<Complex<T>>(c.out)});
+}
 template <bool kMax>
 void extremes(const ScanCall& c) {
   visit_element(c.type, [&](auto zero) {
@@ -159,7 +181,8 @@ Start start_of(Scan scan, DType t) {
     case Scan::LogSum:
       return by_type(
           t, nullptr, [](const ScanCall& c) { start(c, LogSums<float>{in<float>(c.x), to<float>(c.out)}); },
-          [](const ScanCall& c) { start(c, LogSums<double>{in<double>(c.x), to<double>(c.out)}); }, nullptr, nullptr);
+          [](const ScanCall& c) { start(c, LogSums<double>{in<double>(c.x), to<double>(c.out)}); },
+          complex_log_sums<float>, complex_log_sums<double>);
     case Scan::Recurrence:
       return by_type(t, nullptr, recurrences<float>, recurrences<double>, recurrences<Complex<float>>,
                      recurrences<Complex<double>>);

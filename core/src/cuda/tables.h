@@ -10,9 +10,12 @@
 
 namespace torch {
 struct CreateWork;
+struct DrawWork;
+struct FftWork;
 struct MaskWork;
 struct ScanWork;
 struct SortWork;
+struct SparseWork;
 }  // namespace torch
 
 namespace torch::cuda {
@@ -29,6 +32,7 @@ extern const NormKernels<double> norm_double;
 
 extern const ProductWork product_work;      // product.cu
 extern const RandomKernels random_numbers;  // random.cu
+void drop(RandomStream stream, uint64_t threshold, double scale, const Tensor& x, const Tensor& y, const Tensor& mask);
 
 // loss.cu, conv.cu, pooling.cu
 extern const ClassLossKernels<float> loss_float;
@@ -38,11 +42,15 @@ extern const ConvWork<double> conv_double;
 extern const pool::Kernels<float> pool_float;
 extern const pool::Kernels<double> pool_double;
 extern const pool::Kernels<int64_t> pool_int64;
-// Of this library, as the tables of the core: scan.cu, mask.cu, sort.cu, create.cu.
+// Of this library, as the tables of the core: scan.cu, mask.cu, sort.cu, create.cu, draws.cu, fft.cu,
+// sparse.cu.
 extern const ScanWork scans;
 extern const MaskWork masks;
 extern const SortWork sorting;
 extern const CreateWork creation;
+extern const DrawWork drawing;
+extern const FftWork fourier;
+extern const SparseWork sparse_matrices;
 
 // Registers the backend and all tables; once, when the plug-in is loaded.
 void start();

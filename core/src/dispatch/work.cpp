@@ -23,8 +23,11 @@
 #include "ops/conv/pooling.h"
 #include "ops/conv/shape.h"
 #include "ops/create/create.h"
+#include "ops/fft/work.h"
 #include "ops/index/index.h"
+#include "ops/linalg/work.h"
 #include "ops/product.h"
+#include "ops/random/draw_work.h"
 #include "ops/reduce/engine.h"
 #include "ops/reduce/scan.h"
 #include "ops/sort/sort_work.h"
@@ -104,6 +107,7 @@ void choose_instruction_set() {
   on_cpu(convolutions<float>), on_cpu(convolutions<double>);
   on_cpu(index_on_cpu), on_cpu(product_on_cpu), on_cpu(sparse_on_cpu);
   known<ScanWork>(), known<MaskWork>(), known<SortWork>(), known<CreateWork>();  // and loops of its own for these
+  known<LapackWork>(), known<DrawWork>(), known<FftWork>();
   known<CopyWork>(), known<ElementwiseWork>(), known<ReduceWork>();  // the CPU has the engine for these (iterate.h)
 }
 

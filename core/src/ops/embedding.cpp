@@ -44,14 +44,20 @@ Tensor forward(const Tensor& weight, const Tensor& indices, int64_t padding, boo
 }
 
 // The rows of a gradient added up where their indices say, by operators: on devices other than the CPU.
-Tensor add_rows(const Tensor& grad, const Tensor& indices, IntArrayRef sizes, DType compute, int64_t padding) {
+Tensor add_rows(const Tensor& grad, const Tensor& indices, IntArrayRef sizes, DType compute, int64_t padding,
+                bool by_frequency) {
   const Tensor at = reshape(indices, {-1}), out = zeros(sizes, compute, grad.device());
   DimVector shape(sizes);
   shape[0] = at.numel();
   Tensor rows = as_dtype(reshape(grad, shape), compute);
+  DimVector column(size_t(rows.dim()), 1);
+  column[0] = at.numel();
+  if (by_frequency) {
+    const Tensor counts = zeros({sizes[0]}, compute, grad.device());
+    index_add_(counts, 0, at, ones(at.sizes(), compute, grad.device()), 1);
+    rows = div(rows, reshape(index_select(counts, 0, at), column));
+  }
   if (padding >= 0) {
-    DimVector column(size_t(rows.dim()), 1);
-    column[0] = at.numel();
     const Tensor padded = eq(at, scalar_tensor_of(padding, DType::Int64, true));
     rows = masked_fill(rows, reshape(padded, column), scalar_tensor_of(0, DType::Int64, true));
   }
@@ -95,8 +101,7 @@ Tensor backward(const Tensor& grad, const Tensor& indices, int64_t entries, int6
   DType compute = is_reduced_floating(grad.dtype()) ? DType::Float32 : grad.dtype();
   Tensor out = empty_tensor(sizes, compute, grad.device());
   if (out.is_meta()) return empty_tensor(sizes, grad.dtype(), grad.device());
-  if (out.device().type != DeviceType::CPU && !by_frequency) return add_rows(grad, indices, sizes, compute, padding);
-  host_work(out);
+  if (out.device().type != DeviceType::CPU) return add_rows(grad, indices, sizes, compute, padding, by_frequency);
   const Tensor g = as_contiguous(grad, compute), at = as_contiguous(indices, DType::Int64);
   const int64_t *index = at.data<int64_t>(), n = at.numel(), width = entries ? out.numel() / entries : 0;
   std::vector<int64_t> count(by_frequency ? size_t(entries) : 0);

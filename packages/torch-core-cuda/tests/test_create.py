@@ -26,6 +26,28 @@ def test_places_of_triangles_and_windows():
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+def test_ranges_and_lines_are_made_on_the_device(dtype):
+    made = [
+        lambda d: torch.arange(2, 90, 7, dtype=dtype, device=d),
+        lambda d: torch.arange(0.5, 9, 0.3, device=d).to(dtype),
+        lambda d: torch.linspace(-3, 11, 40, dtype=dtype, device=d),
+    ]
+    if dtype != torch.bool:
+        made.append(lambda d: torch.logspace(0, 2, 9, dtype=dtype, device=d))
+    for f in made:
+        same(f("cuda"), f("cpu"))
+
+
+def test_making_them_does_not_wait():
+    from torch._cuda import _native
+
+    _native.configure(lazy=True)
+    before = _native.counts()["waits"]
+    torch.arange(9, device="cuda"), torch.linspace(0, 1, 5, device="cuda"), torch.hann_window(9, device="cuda")
+    assert _native.counts()["waits"] == before
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 def test_pads_keep_what_is_there(dtype):
     x = numbers((3, 4), dtype)
     for pad in ([1, 2], [0, 0, 2, 1], [-1, 3, 1, -2]):

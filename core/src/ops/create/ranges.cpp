@@ -42,7 +42,9 @@ T as_element(V v) {
 template <class F>
 void generate(const Tensor& out, F f) {
   if (out.is_meta()) return;
-  if (out.device().type != DeviceType::CPU) {  // made here, where it is exact, and moved
+  if (out.device().type != DeviceType::CPU) {
+    if constexpr (std::is_constructible_v<Sequence, F>)
+      if (generate_there(out, f)) return;
     const Tensor here = empty_tensor(out.sizes(), out.dtype());
     generate(here, f);
     return copy_into(out, here);
@@ -90,10 +92,9 @@ Tensor arange_of(const char* op, const Scalar& start, const Scalar& end, const S
                               : arange_count(op, start, end, step, inclusive);
   Tensor out = empty_tensor({count}, dtype, device.value_or(Device()));
   if (is_integral(dtype) || (start.is_integral() && step.is_integral())) {
-    const uint64_t from = uint64_t(start.to_int()), by = uint64_t(step.to_int());
-    generate(out, [=](int64_t i) { return int64_t(from + by * uint64_t(i)); });
+    generate(out, CountBy{uint64_t(start.to_int()), uint64_t(step.to_int())});
   } else {
-    generate(out, [from = start.to_double(), by = step.to_double()](int64_t i) { return from + by * double(i); });
+    generate(out, StepBy{start.to_double(), step.to_double()});
   }
   return out;
 }
@@ -111,14 +112,6 @@ Tensor range_kernel(const Scalar& start, const Scalar& end, const Scalar& step, 
   return arange_of("range", start, end, step, dtype.value_or(default_dtype()), device, true);
 }
 
-// The two halves count from their own end, so that both ends are exact and the result is symmetric.
-template <class V>
-auto line(V start, V end, int64_t steps) {
-  V step = steps > 1 ? (end - start) / V(double(steps - 1)) : V(0);
-  return [=](int64_t i) {
-    return i < steps / 2 || steps == 1 ? start + step * V(double(i)) : end - step * V(double(steps - 1 - i));
-  };
-}
 DType space_dtype(const Scalar& start, const Scalar& end) {
   return start.is_complex() || end.is_complex() ? complex_of(default_dtype()) : default_dtype();
 }
@@ -132,11 +125,11 @@ Tensor linspace_kernel(const Scalar& start, const Scalar& end, int64_t steps, Ma
   check_steps("linspace", steps, start, end, t);
   Tensor out = empty_tensor({steps}, t, device.value_or(Device()));
   if (is_complex(t))
-    generate(out, line(start.to_complex(), end.to_complex(), steps));
+    generate(out, LineOf(start.to_complex(), end.to_complex(), steps));
   else if (is_integral(t))
-    generate(out, line(double(start.to_int()), double(end.to_int()), steps));
+    generate(out, LineOf(double(start.to_int()), double(end.to_int()), steps));
   else
-    generate(out, line(start.to_double(), end.to_double(), steps));
+    generate(out, LineOf(start.to_double(), end.to_double(), steps));
   return out;
 }
 Tensor logspace_kernel(const Scalar& start, const Scalar& end, int64_t steps, double base, MaybeDType dtype,
@@ -145,16 +138,13 @@ Tensor logspace_kernel(const Scalar& start, const Scalar& end, int64_t steps, do
   check_steps("logspace", steps, start, end, t);
   Tensor out = empty_tensor({steps}, t, device.value_or(Device()));
   if (is_complex(t))
-    generate(out, [base, f = line(start.to_complex(), end.to_complex(), steps)](int64_t i) {
+    generate(out, [base, f = LineOf(start.to_complex(), end.to_complex(), steps)](int64_t i) {
       return std::pow(std::complex<double>(base), f(i));
     });
   else if (is_integral(t))
-    generate(out, [base, f = line(double(start.to_int()), double(end.to_int()), steps)](int64_t i) {
-      return std::pow(base, f(i));
-    });
+    generate(out, PowersOf{base, LineOf(double(start.to_int()), double(end.to_int()), steps)});
   else
-    generate(out,
-             [base, f = line(start.to_double(), end.to_double(), steps)](int64_t i) { return std::pow(base, f(i)); });
+    generate(out, PowersOf{base, LineOf(start.to_double(), end.to_double(), steps)});
   return out;
 }
 
@@ -250,6 +240,17 @@ Tensor triangle_indices(int64_t rows, int64_t cols, int64_t offset, MaybeDType d
 }
 
 }  // namespace
+
+bool generate_there(const Tensor& out, const Sequence& sequence) {
+  const CreateWork* there;
+  try {
+    there = work<CreateWork>.on(out);
+  } catch (const MissingWork&) {
+    return false;
+  }
+  there->generate(out, sequence);
+  return true;
+}
 
 void register_create_ranges() {
   set_native<op::arange>(arange_kernel);

@@ -7,11 +7,13 @@
 #include "iterate/dims.h"
 #include "ops/fft/real.h"
 #include "ops/fft/transform.h"
+#include "ops/fft/work.h"
 #include "torch/core/ops/binary.h"
 #include "torch/core/ops/copy.h"
 #include "torch/core/ops/create.h"
 #include "torch/core/ops/fft.h"
 #include "torch/core/ops/join.h"
+#include "torch/core/ops/pointwise.h"
 #include "torch/core/ops/view.h"
 
 namespace torch {
@@ -57,6 +59,12 @@ void check_dims(const char* op, const Tensor& self, IntArrayRef dims) {
 
 // Transforms dims of the contiguous `from` into `to`, which may be `from`.
 void along(const Tensor& from, const Tensor& to, IntArrayRef dims, bool forward, double scale) {
+  if (to.device().type != DeviceType::CPU) {
+    const FftWork* const there = work<FftWork>.on(to);
+    for (size_t i = dims.size(); i-- > 0;)
+      there->transform(i + 1 == dims.size() ? from : to, to, dims[i], !forward, i == 0 ? scale : 1);
+    return;
+  }
   as_real_type("fft", to.dtype(), [&](auto zero) {
     using T = decltype(zero);
     const T* in = static_cast<const T*>(from.data());
@@ -70,13 +78,30 @@ void along(const Tensor& from, const Tensor& to, IntArrayRef dims, bool forward,
   });
 }
 
+// Elsewhere the real ones go by way of complex ones, as a whole.
+void half_elsewhere(const Tensor& real, const Tensor& half, bool forward, double scale) {
+  const Tensor whole = empty_tensor(real.sizes(), half.dtype(), half.device());
+  copy_into(whole, real);
+  const int64_t last = real.dim() - 1;
+  work<FftWork>.on(half)->transform(whole, whole, last, !forward, scale);
+  copy_into(half, narrow(whole, last, 0, half.size(last)));
+}
+void real_elsewhere(const Tensor& half, const Tensor& real, bool forward, double scale) {
+  const Tensor whole = empty_tensor(real.sizes(), half.dtype(), half.device());
+  const int64_t last = real.dim() - 1, n = real.size(last), have = half.size(last);
+  copy_into(narrow(whole, last, 0, have), half);
+  if (n > have) copy_into(narrow(whole, last, have, n - have), flip(conj(narrow(half, last, 1, n - have)), {last}));
+  work<FftWork>.on(real)->transform(whole, whole, last, !forward, scale);
+  copy_into(real, whole);
+}
+
 Tensor c2c(const Tensor& self, IntArrayRef dim, int64_t normalization, bool forward) {
   TORCH_CHECK(is_complex(self.dtype()), "fft: expected a complex tensor, got ", self.dtype());
   const Sizes dims = wrapped("fft", self, dim);
   check_dims("fft", self, dims);
   if (dims.empty()) return clone(self);
   Tensor out = empty_tensor(self.sizes(), self.dtype(), self.device());
-  if (out.numel() == 0 || !host_work(out)) return out;
+  if (out.numel() == 0 || out.is_meta()) return out;
   along(as_contiguous(self, self.dtype()), out, dims, forward, scale_of(normalization, self.sizes(), dims));
   return out;
 }
@@ -110,11 +135,15 @@ Tensor r2c(const Tensor& self, IntArrayRef dim, int64_t normalization, bool ones
   const double scale = scale_of(normalization, self.sizes(), dims);
   as_real_type("rfft", self.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    if (half.numel() == 0 || !host_work(half)) return;
-    const Tensor in = as_contiguous(moved, self.dtype());
-    fft_real(in.data<T>(), static_cast<T*>(half.data()), n, in.numel() / n, !forward, T(scale));
+    if (half.numel() == 0 || half.is_meta()) return;
     Sizes others;
     for (size_t i = 0; i + 1 < dims.size(); ++i) others.push_back(dims[i] - (dims[i] > last));
+    if (half.device().type != DeviceType::CPU) {
+      half_elsewhere(moved, half, forward, scale);
+      return along(half, half, others, forward, 1);
+    }
+    const Tensor in = as_contiguous(moved, self.dtype());
+    fft_real(in.data<T>(), static_cast<T*>(half.data()), n, in.numel() / n, !forward, T(scale));
     along(half, half, others, forward, 1);
   });
   return out;
@@ -141,7 +170,8 @@ Tensor c2r(const Tensor& self, IntArrayRef dim, int64_t normalization, int64_t n
   const double scale = scale_of(normalization, out.sizes(), dims);
   as_real_type("irfft", self.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    if (real.numel() == 0 || !host_work(real)) return;
+    if (real.numel() == 0 || real.is_meta()) return;
+    if (real.device().type != DeviceType::CPU) return real_elsewhere(moved, real, forward, scale);
     const Tensor in = as_contiguous(moved, self.dtype());
     fft_to_real(static_cast<const T*>(in.data()), real.data<T>(), n, real.numel() / n, !forward, T(scale));
   });

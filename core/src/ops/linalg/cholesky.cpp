@@ -2,6 +2,7 @@
 #include "dispatch/work.h"
 #include "ops/linalg/linalg.h"
 #include "ops/linalg/matrix.h"
+#include "ops/linalg/through_cpu.h"
 #include "torch/core/ops/linalg.h"
 #include "torch/core/ops/matmul.h"
 
@@ -68,7 +69,7 @@ Tensor potri(const Tensor& self, bool upper) { return torch::cholesky_inverse(se
 }  // namespace
 
 void register_cholesky() {
-  set_native<op::linalg_cholesky_ex>(cholesky_ex);
+  set_lapack<op::linalg_cholesky_ex, cholesky_ex>();
   set_composite<op::linalg_cholesky>(cholesky_of);
   set_composite<op::cholesky>(cholesky_old);
   set_composite<op::potrf>(potrf_of);

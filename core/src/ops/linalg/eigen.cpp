@@ -2,6 +2,7 @@
 #include "dispatch/work.h"
 #include "ops/linalg/linalg.h"
 #include "ops/linalg/matrix.h"
+#include "ops/linalg/through_cpu.h"
 #include "torch/core/ops/binary.h"
 #include "torch/core/ops/linalg.h"
 #include "torch/core/ops/pointwise.h"
@@ -155,12 +156,12 @@ std::tuple<Tensor, Tensor> eig_old(const Tensor& self, bool vectors) {
 }  // namespace
 
 void register_eigen() {
-  set_native<op::_linalg_eigh>(eigh_of);
+  set_lapack<op::_linalg_eigh, eigh_of>();
   set_composite<op::linalg_eigh>(eigh);
   set_composite<op::linalg_eigvalsh>(eigvalsh);
   set_composite<op::symeig>(symeig);
-  set_native<op::linalg_eig>(eig);
-  set_native<op::_linalg_eigvals>(eigvals_alone);
+  set_lapack<op::linalg_eig, eig>();
+  set_lapack<op::_linalg_eigvals, eigvals_alone>();
   set_composite<op::linalg_eigvals>(eigvals);
   set_composite<op::eig>(eig_old);
 }

@@ -5,6 +5,7 @@
 #include "dispatch/work.h"
 #include "ops/linalg/linalg.h"
 #include "ops/linalg/matrix.h"
+#include "ops/linalg/through_cpu.h"
 #include "torch/core/ops/binary.h"
 #include "torch/core/ops/copy.h"
 #include "torch/core/ops/create.h"
@@ -142,7 +143,7 @@ Tensor diagonal_of(const Tensor& a, int64_t offset, int64_t dim1, int64_t dim2) 
 }  // namespace
 
 void register_functions() {
-  set_native<op::linalg_matrix_exp>(matrix_exp);
+  set_lapack<op::linalg_matrix_exp, matrix_exp>();
   set_composite<op::matrix_exp>(matrix_exp_old);
   set_composite<op::linalg_matrix_power>(matrix_power);
   set_composite<op::matrix_power>(matrix_power_old);

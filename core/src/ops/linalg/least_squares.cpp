@@ -4,6 +4,7 @@
 #include "dispatch/work.h"
 #include "ops/linalg/linalg.h"
 #include "ops/linalg/matrix.h"
+#include "ops/linalg/through_cpu.h"
 #include "torch/core/ops/binary.h"
 #include "torch/core/ops/copy.h"
 #include "torch/core/ops/create.h"
@@ -228,7 +229,7 @@ Tensor matrix_rank_tol(const Tensor& a, const Tensor& tol, bool hermitian) {
 }  // namespace
 
 void register_least_squares() {
-  set_native<op::_linalg_lstsq>(lstsq_of);
+  set_lapack<op::_linalg_lstsq, lstsq_of>();
   set_composite<op::linalg_lstsq>(lstsq);
   set_composite<op::gels>(gels_of);
   set_native<op::linalg_pinv>(pinv);

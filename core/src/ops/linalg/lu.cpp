@@ -5,6 +5,7 @@
 #include "dispatch/work.h"
 #include "ops/linalg/linalg.h"
 #include "ops/linalg/matrix.h"
+#include "ops/linalg/through_cpu.h"
 #include "torch/core/ops/binary.h"
 #include "torch/core/ops/copy.h"
 #include "torch/core/ops/create.h"
@@ -280,17 +281,17 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> solve_with_factors(const Tensor& a, c
 }  // namespace
 
 void register_lu() {
-  set_native<op::linalg_lu_factor_ex>(lu_factor_ex);
+  set_lapack<op::linalg_lu_factor_ex, lu_factor_ex>();
   set_composite<op::linalg_lu_factor>(lu_factor);
   set_composite<op::linalg_lu>(lu);
-  set_native<op::_lu_permutation>(permutation);
+  set_lapack<op::_lu_permutation, permutation>();
   set_composite<op::lu_unpack>(unpack);
   set_composite<op::linalg_lu_solve>(lu_solve);
   set_composite<op::lu_solve>(lu_solve_old);
-  set_native<op::linalg_inv_ex>(inv_ex);
-  set_native<op::linalg_det>(det);
-  set_native<op::linalg_slogdet>(slogdet);
-  set_native<op::_linalg_solve>(solve_with_factors);
+  set_lapack<op::linalg_inv_ex, inv_ex>();
+  set_lapack<op::linalg_det, det>();
+  set_lapack<op::linalg_slogdet, slogdet>();
+  set_lapack<op::_linalg_solve, solve_with_factors>();
 }
 
 }  // namespace torch::linalg

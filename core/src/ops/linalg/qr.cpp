@@ -2,6 +2,7 @@
 #include "dispatch/work.h"
 #include "ops/linalg/linalg.h"
 #include "ops/linalg/matrix.h"
+#include "ops/linalg/through_cpu.h"
 #include "torch/core/ops/linalg.h"
 
 namespace torch::linalg {
@@ -142,12 +143,12 @@ Tensor ormqr(const Tensor& self, const Tensor& tau, const Tensor& other, bool le
 }  // namespace
 
 void register_qr() {
-  set_native<op::linalg_qr>(qr);
+  set_lapack<op::linalg_qr, qr>();
   set_composite<op::qr>(qr_old);
-  set_native<op::geqrf>(geqrf);
-  set_native<op::linalg_householder_product>(householder_product);
+  set_lapack<op::geqrf, geqrf>();
+  set_lapack<op::linalg_householder_product, householder_product>();
   set_composite<op::orgqr>(orgqr);
-  set_native<op::ormqr>(ormqr);
+  set_lapack<op::ormqr, ormqr>();
 }
 
 }  // namespace torch::linalg

@@ -2,6 +2,7 @@
 #include "dispatch/work.h"
 #include "ops/linalg/linalg.h"
 #include "ops/linalg/matrix.h"
+#include "ops/linalg/through_cpu.h"
 #include "torch/core/ops/create.h"
 #include "torch/core/ops/linalg.h"
 
@@ -111,7 +112,7 @@ std::tuple<Tensor, Tensor, Tensor> svd_old(const Tensor& self, bool some, bool v
 }  // namespace
 
 void register_svd() {
-  set_native<op::_linalg_svd>(svd_of);
+  set_lapack<op::_linalg_svd, svd_of>();
   set_composite<op::linalg_svd>(svd_composite);
   set_composite<op::linalg_svdvals>(svdvals);
   set_composite<op::svd>(svd_old);

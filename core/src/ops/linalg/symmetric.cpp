@@ -2,6 +2,7 @@
 #include "dispatch/work.h"
 #include "ops/linalg/linalg.h"
 #include "ops/linalg/matrix.h"
+#include "ops/linalg/through_cpu.h"
 #include "torch/core/ops/linalg.h"
 #include "torch/core/ops/view.h"
 
@@ -113,10 +114,10 @@ std::tuple<Tensor, Tensor> pstrf(const Tensor& a, bool upper, const Scalar& tol)
 }  // namespace
 
 void register_symmetric() {
-  set_native<op::linalg_ldl_factor_ex>(ldl_factor_ex);
+  set_lapack<op::linalg_ldl_factor_ex, ldl_factor_ex>();
   set_composite<op::linalg_ldl_factor>(ldl_factor);
-  set_native<op::linalg_ldl_solve>(ldl_solve);
-  set_native<op::pstrf>(pstrf);
+  set_lapack<op::linalg_ldl_solve, ldl_solve>();
+  set_lapack<op::pstrf, pstrf>();
 }
 
 }  // namespace torch::linalg

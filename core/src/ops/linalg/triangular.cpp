@@ -2,6 +2,7 @@
 #include "dispatch/work.h"
 #include "ops/linalg/linalg.h"
 #include "ops/linalg/matrix.h"
+#include "ops/linalg/through_cpu.h"
 #include "torch/core/ops/copy.h"
 #include "torch/core/ops/linalg.h"
 
@@ -56,7 +57,7 @@ std::tuple<Tensor, Tensor> trtrs(const Tensor& self, const Tensor& a, bool upper
 }  // namespace
 
 void register_triangular() {
-  set_native<op::linalg_solve_triangular>(solve_triangular);
+  set_lapack<op::linalg_solve_triangular, solve_triangular>();
   set_composite<op::triangular_solve>(triangular);
   set_composite<op::trtrs>(trtrs);
 }

@@ -4,6 +4,7 @@
 
 #include "dispatch/work.h"
 #include "iterate/dense.h"
+#include "ops/random/draw_work.h"
 #include "ops/random/random.h"
 #include "torch/core/arithmetic.h"
 #include "torch/core/ops/binary.h"
@@ -129,9 +130,7 @@ std::tuple<Tensor, Tensor> native_dropout_kernel(const Tensor& input, double p, 
     return {out, mask};
   }
   if (out.device().type != DeviceType::CPU) {
-    fill_memory(out.device(), g, x.numel(), 1, kept,
-                [&](RandomStream s, int64_t n, uint8_t* m) { kernels->below_u8(s, n, threshold, m); });
-    copy_into(out, masked_fill(mul(x, number(scale)), logical_not(mask), number(0)));
+    work<DrawWork>.on(out)->dropout(g.reserve(x.numel()), threshold, scale, x, out, mask);
     return {out, mask};
   }
   visit_dtype(input.dtype(), [&](auto zero) {

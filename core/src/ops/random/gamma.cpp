@@ -6,6 +6,8 @@
 
 #include "dispatch/work.h"
 #include "iterate/elementwise.h"
+#include "kernels/draws.h"
+#include "ops/random/draw_work.h"
 #include "ops/random/random.h"
 #include "torch/core/ops/random.h"
 
@@ -13,36 +15,18 @@ namespace torch {
 
 namespace {
 
-double normal_number(Uniforms& uniform) {
-  const double radius = std::sqrt(-2 * std::log(uniform()));
-  return radius * std::cos(2 * std::numbers::pi * uniform());
-}
-
-// The logarithm of a gamma number, by Marsaglia and Tsang ("A simple method for generating gamma variables", 2000). Of
-// concentrations below 1 the number is one of concentration a + 1 times u^(1/a), which underflows long before its
-// logarithm says nothing any more.
-double log_gamma_number(double a, Uniforms uniform) {
-  if (std::isnan(a) || std::isinf(a)) return a;
-  const double boost = a < 1 ? std::log(uniform()) / std::max(a, 1e-300) : 0;
-  const double d = (a < 1 ? a + 1 : a) - 1.0 / 3, c = 1 / std::sqrt(9 * d);
-  for (;;) {
-    const double x = normal_number(uniform), t = 1 + c * x;
-    if (t <= 0) continue;
-    const double v = t * t * t;
-    if (std::log(uniform()) < x * x / 2 + d - d * v + d * std::log(v)) return boost + std::log(d) + std::log(v);
-  }
-}
-
 double smallest_of(DType t) {
   return t == DType::Float64   ? std::numeric_limits<double>::min()
          : t == DType::Float16 ? 0x1p-14
                                : double(std::numeric_limits<float>::min());
 }
 
-// The concentrations in double and contiguous, which the draws overwrite.
+// The concentrations in double and contiguous, which the draws overwrite. Other devices than the CPU look at them
+// later.
 Tensor concentrations(const char* op, const Tensor& self) {
-  const Tensor wide = empty_tensor(self.sizes(), DType::Float64);
+  const Tensor wide = empty_tensor(self.sizes(), DType::Float64, self.device());
   copy_into(wide, self);
+  if (wide.device().type != DeviceType::CPU) return wide;
   const double* const a = wide.data<double>();
   for (int64_t i = 0; i < wide.numel(); ++i)
     TORCH_CHECK(!(a[i] < 0), op, ": expected concentrations >= 0, got ", a[i], " as element ", i);
@@ -50,7 +34,7 @@ Tensor concentrations(const char* op, const Tensor& self) {
 }
 Tensor in_dtype_of(const Tensor& self, const Tensor& wide) {
   if (self.dtype() == DType::Float64) return wide;
-  const Tensor out = empty_tensor(self.sizes(), self.dtype());
+  const Tensor out = empty_tensor(self.sizes(), self.dtype(), self.device());
   copy_into(out, wide);
   return out;
 }
@@ -62,11 +46,16 @@ void check_floating(const char* op, const Tensor& self) {
 Tensor standard_gamma_kernel(const Tensor& self, Generator* generator) {
   check_floating("_standard_gamma", self);
   Generator& g = generator_or_default("_standard_gamma", generator, self.device());
-  if (self.numel() == 0 || !host_work(self)) return empty_tensor(self.sizes(), self.dtype(), self.device());
+  if (self.numel() == 0 || self.is_meta()) return empty_tensor(self.sizes(), self.dtype(), self.device());
   const Tensor wide = concentrations("_standard_gamma", self);
-  double* const x = wide.data<double>();
   const double smallest = smallest_of(self.dtype());
+  const auto* const there = self.device().type == DeviceType::CPU ? nullptr : work<DrawWork>.on(self);
   const RandomStream stream = g.reserve(wide.numel() * 4);
+  if (there) {
+    there->gamma(stream, smallest, wide);
+    return in_dtype_of(self, wide);
+  }
+  double* const x = wide.data<double>();
   parallel_for(wide.numel(), 512, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const double drawn = std::exp(log_gamma_number(x[i], Uniforms(stream, uint64_t(i))));
@@ -80,13 +69,18 @@ Tensor standard_gamma_kernel(const Tensor& self, Generator* generator) {
 Tensor sample_dirichlet_kernel(const Tensor& self, Generator* generator) {
   check_floating("_sample_dirichlet", self);
   Generator& g = generator_or_default("_sample_dirichlet", generator, self.device());
-  if (self.numel() == 0 || !host_work(self)) return empty_tensor(self.sizes(), self.dtype(), self.device());
+  if (self.numel() == 0 || self.is_meta()) return empty_tensor(self.sizes(), self.dtype(), self.device());
   const Tensor wide = concentrations("_sample_dirichlet", self);
   const int64_t count = self.dim() == 0 ? 1 : self.size(-1), rows = self.numel() / count;
+  const double smallest = smallest_of(self.dtype());
+  if (self.device().type != DeviceType::CPU) {
+    const auto* const there = work<DrawWork>.on(self);
+    there->dirichlet(g.reserve(wide.numel() * 4), smallest, count, wide);
+    return in_dtype_of(self, wide);
+  }
   double* const first = wide.data<double>();
   for (int64_t i = 0; i < wide.numel(); ++i)
     TORCH_CHECK(!std::isinf(first[i]), "_sample_dirichlet: expected finite concentrations, got inf as element ", i);
-  const double smallest = smallest_of(self.dtype());
   const RandomStream stream = g.reserve(wide.numel() * 4);
   parallel_for(rows, std::max<int64_t>(512 / count, 1), [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {

@@ -8,8 +8,11 @@
 #include <vector>
 
 #include "dispatch/work.h"
+#include "kernels/draws.h"
+#include "ops/random/draw_work.h"
 #include "ops/random/random.h"
 #include "torch/core/ops/random.h"
+#include "torch/core/ops/view.h"
 
 namespace torch {
 
@@ -120,7 +123,9 @@ struct Row {
         ok &= weight[i] >= 0 && weight[i] <= std::numeric_limits<T>::max();
       }
       fine &= ok;
-      for (double p : part) total += p;
+      double sum = 0;
+      for (double p : part) sum += p;
+      total += sum;
       run[r] = total;
     }
   }
@@ -213,12 +218,19 @@ Tensor multinomial_kernel(const Tensor& self, int64_t num_samples, bool replacem
   Generator& g = generator_or_default("multinomial", generator, self.device());
   Tensor out = self.dim() == 2 ? empty_tensor({rows, num_samples}, DType::Int64, self.device())
                                : empty_tensor({num_samples}, DType::Int64, self.device());
-  if (out.numel() == 0 || !host_work(out)) return out;
+  if (out.numel() == 0 || out.is_meta()) return out;
   Tensor p = self;
   const DType inside = self.dtype() == DType::Float64 ? DType::Float64 : DType::Float32;
   if (p.dtype() != inside || !p.is_contiguous()) {
-    p = empty_tensor(self.sizes(), inside);
+    p = empty_tensor(self.sizes(), inside, self.device());
     copy_into(p, self);
+  }
+  if (out.device().type != DeviceType::CPU) {
+    const bool searches = replacement || num_samples == 1;
+    const auto* const there = work<DrawWork>.on(out);
+    const RandomStream stream = g.reserve(rows * (searches ? num_samples : count) * 2);
+    there->multinomial(stream, reshape(p, {rows, count}), num_samples, searches, reshape(out, {rows, num_samples}));
+    return out;
   }
   if (inside == DType::Float64)
     multinomial_rows<double>(p, rows, count, num_samples, replacement, g, out.data<int64_t>());
@@ -229,40 +241,19 @@ Tensor multinomial_kernel(const Tensor& self, int64_t num_samples, bool replacem
 
 // --- poisson ---
 
-// Below 10 by inversion, above by Hörmann's transformed rejection PTRS ("The transformed rejection method for
-// generating Poisson random variables", 1993).
-double poisson_number(double rate, Uniforms uniform) {
-  if (rate == 0) return 0;
-  if (rate < 10) {
-    double p = std::exp(-rate), sum = p;
-    const double u = uniform();
-    int64_t k = 0;
-    while (u > sum && k < 200) {
-      p *= rate / double(++k);
-      sum += p;
-    }
-    return double(k);
-  }
-  const double log_rate = std::log(rate), b = 0.931 + 2.53 * std::sqrt(rate), a = -0.059 + 0.02483 * b;
-  const double inverse_alpha = 1.1239 + 1.1328 / (b - 3.4), v_r = 0.9277 - 3.6224 / (b - 2);
-  for (;;) {
-    const double u = uniform() - 0.5, v = uniform(), us = 0.5 - std::abs(u);
-    const double k = std::floor((2 * a / us + b) * u + rate + 0.43);
-    if (us >= 0.07 && v <= v_r) return k;
-    if (k < 0 || (us < 0.013 && v > us)) continue;
-    if (std::log(v) + std::log(inverse_alpha) - std::log(a / (us * us) + b) <= k * log_rate - rate - std::lgamma(k + 1))
-      return k;
-  }
-}
-
 Tensor poisson_kernel(const Tensor& self, Generator* generator) {
   TORCH_CHECK_IMPLEMENTED(is_floating(self.dtype()), "poisson: expected rates of a floating point dtype, got ",
                           self.dtype());
   Generator& g = generator_or_default("poisson", generator, self.device());
   Tensor out = empty_tensor(self.sizes(), self.dtype(), self.device());
-  if (out.numel() == 0 || !host_work(out)) return out;
-  const Tensor rates = empty_tensor(self.sizes(), DType::Float64);
+  if (out.numel() == 0 || out.is_meta()) return out;
+  const Tensor rates = empty_tensor(self.sizes(), DType::Float64, self.device());
   copy_into(rates, self);
+  if (out.device().type != DeviceType::CPU) {
+    work<DrawWork>.on(out)->poisson(g.reserve(rates.numel() * 4), rates);
+    copy_into(out, rates);
+    return out;
+  }
   double* const rate = rates.data<double>();
   for (int64_t i = 0; i < rates.numel(); ++i)
     TORCH_CHECK(rate[i] >= 0 && rate[i] < 1e18, "poisson: expected rates >= 0, got ", rate[i]);

@@ -71,7 +71,8 @@ Tensor coo_indices(const char* op, const Tensor& t) {
   const CompressedShape s = shape_of(t);
   const Tensor places = rows_and_columns(op, t, false);
   if (s.batch_dims == 0 && !s.blocks()) return places;
-  const int64_t each = s.height * s.width, n = s.total() * each, *p = places.data<int64_t>();
+  const Tensor here = on_cpu(places);
+  const int64_t each = s.height * s.width, n = s.total() * each, *p = here.data<int64_t>();
   Tensor r = empty_tensor({s.batch_dims + 2, n}, DType::Int64);
   int64_t* to = r.data<int64_t>();
   const IntArrayRef sizes = t.sizes();
@@ -88,7 +89,7 @@ Tensor coo_indices(const char* op, const Tensor& t) {
         }
     }
   });
-  return r;
+  return sent(r, t.device());
 }
 
 // The values of elements as those of coo_indices(): blocks joined with the elements.
@@ -126,7 +127,8 @@ IntArrayRef checked_blocks(const char* op, Layout layout, std::optional<IntArray
 }
 
 // Where lines begin: `line` rises within each of the matrices, which have as many elements each.
-Tensor starts_of(const Tensor& line, int64_t batch, int64_t lines, int64_t nnz) {
+Tensor starts_of(const Tensor& given, int64_t batch, int64_t lines, int64_t nnz) {
+  const Tensor line = on_cpu(given);
   Tensor r = empty_tensor({batch, lines + 1}, DType::Int64);
   const int64_t* l = line.data<int64_t>();
   int64_t* to = r.data<int64_t>();
@@ -134,7 +136,7 @@ Tensor starts_of(const Tensor& line, int64_t batch, int64_t lines, int64_t nnz) 
   for (int64_t k = 0; k < batch * nnz; ++k) ++to[k / nnz * (lines + 1) + l[k] % lines + 1];
   for (int64_t b = 0; b < batch; ++b)
     for (int64_t i = 0; i < lines; ++i) to[b * (lines + 1) + i + 1] += to[b * (lines + 1) + i];
-  return r;
+  return sent(r, given.device());
 }
 
 Tensor dense_to_compressed(const Tensor& self, Layout layout, std::optional<IntArrayRef> blocksize,
@@ -147,8 +149,7 @@ Tensor dense_to_compressed(const Tensor& self, Layout layout, std::optional<IntA
               self.sizes());
   TORCH_CHECK(dense >= 0 && dense <= most, kOp, ": dense_dim argument must be in [0,", most, "] range, but ", dense,
               " is given");
-  TORCH_CHECK_IMPLEMENTED(self.device().type == DeviceType::CPU, kOp, ": how many elements a tensor on ", self.device(),
-                          " has is unknown");
+  TORCH_CHECK_IMPLEMENTED(!self.is_meta(), kOp, ": how many elements a tensor on ", self.device(), " has is unknown");
   CompressedShape s{};
   s.layout = layout;
   s.batch_dims = int(batch_dims);
@@ -169,7 +170,8 @@ Tensor dense_to_compressed(const Tensor& self, Layout layout, std::optional<IntA
     there = any(there, rest.ref());
   }
   const Tensor at = contiguous(reshape(nonzero(there), {-1}));
-  const int64_t total = at.numel(), *p = at.data<int64_t>(), area = s.lines * s.across;
+  const Tensor here = on_cpu(at);
+  const int64_t total = at.numel(), *p = here.data<int64_t>(), area = s.lines * s.across;
   s.nnz = s.batch ? total / s.batch : 0;
   for (int64_t k = 0; k < total; ++k)
     TORCH_CHECK(p[k] / area == k / std::max<int64_t>(s.nnz, 1), kOp,
@@ -184,8 +186,9 @@ Tensor dense_to_compressed(const Tensor& self, Layout layout, std::optional<IntA
   e.push_back(s.nnz);
   DimVector v(e.ref());
   for (int64_t d = 1; d < blocks.dim(); ++d) v.push_back(blocks.size(d));
-  return _sparse_compressed_tensor(reshape(starts_of(line, s.batch, s.lines, s.nnz), c), reshape(plain, e),
-                                   reshape(index_select(blocks, 0, at), v), layout, self.sizes());
+  return _sparse_compressed_tensor(sent(reshape(starts_of(line, s.batch, s.lines, s.nnz), c), self.device()),
+                                   sent(reshape(plain, e), self.device()), reshape(index_select(blocks, 0, at), v),
+                                   layout, self.sizes());
 }
 
 }  // namespace
@@ -202,7 +205,9 @@ Tensor coo_to_compressed(const Tensor& given, Layout layout, std::optional<IntAr
               ") must be divisible by given blocksize (", h, ",", w, ")");
   const int64_t lines = by_rows ? t.size(0) / h : t.size(1) / w, across = by_rows ? t.size(1) / w : t.size(0) / h;
   linear_indices(kOp, t);
-  const int64_t *row = indices_of(t).data<int64_t>(), *column = row + n;
+  const Device device = t.device();
+  const Tensor places = on_cpu(indices_of(t));
+  const int64_t *row = places.data<int64_t>(), *column = row + n;
   Tensor linear = empty_tensor({n}, DType::Int64);
   int64_t* l = linear.data<int64_t>();
   for (int64_t k = 0; k < n; ++k)
@@ -217,19 +222,19 @@ Tensor coo_to_compressed(const Tensor& given, Layout layout, std::optional<IntAr
   }
   Tensor values = values_of(t);
   if (!has_blocks(layout)) {
-    if (!by_rows) values = index_select(values, 0, g.order);
+    if (!by_rows) values = index_select(values, 0, sent(g.order, device));
   } else {
-    Tensor at = segment_numbers(g.order, g.bounds);
+    const Tensor at = segment_numbers(g.order, g.bounds);
     int64_t* a = at.data<int64_t>();
     for (int64_t k = 0; k < n; ++k) a[k] = (a[k] * h + row[k] % h) * w + column[k] % w;
     DimVector flat(values.sizes()), apart;
     flat[0] = count * h * w;
     for (int64_t d : {count, h, w}) apart.push_back(d);
     for (int64_t d = 1; d < values.dim(); ++d) apart.push_back(values.size(d));
-    values = reshape(index_add(zeros(flat, values.dtype(), values.device()), 0, at, values), apart);
+    values = reshape(index_add(zeros(flat, values.dtype(), device), 0, sent(at, device), values), apart);
   }
-  return _sparse_compressed_tensor(reshape(starts_of(line, 1, lines, count), {lines + 1}), plain, values, layout,
-                                   t.sizes());
+  return _sparse_compressed_tensor(sent(reshape(starts_of(line, 1, lines, count), {lines + 1}), device),
+                                   sent(plain, device), values, layout, t.sizes());
 }
 
 namespace {

@@ -149,6 +149,7 @@ Tensor linear_compressed(const Tensor& input, const Tensor& weight, const Tensor
 
 // For each element of the product the one of self that gives the largest term, or the smallest; -1 where there is none.
 Tensor winners(const Tensor& self, const Tensor& mat, bool largest) {
+  host_work(mat);
   const Tensor starts = checked_starts("mm", self), columns = checked_plain(self, starts);
   const Tensor v = as_contiguous(parts_of_compressed(self).values, mat.dtype()),
                m = as_contiguous(detach(mat), mat.dtype());

@@ -6,6 +6,7 @@
 #include "dispatch/work.h"
 #include "iterate/dense.h"
 #include "ops/sparse/compressed.h"
+#include "ops/sparse/work.h"
 #include "torch/core/ops/copy.h"
 #include "torch/core/ops/create.h"
 #include "torch/core/ops/reduce.h"
@@ -93,7 +94,7 @@ bool for_each_element(const Tensor& t, const Tensor& starts, Emit emit) {
   const CompressedParts& p = compressed_parts("values", t);
   const int64_t* from = starts.data<int64_t>();
   std::atomic<bool> bad{false}, falls{false};
-  visit_index(p.plain, [&](const auto* plain) {
+  visit_index(on_cpu(p.plain), [&](const auto* plain) {
     const int64_t grain = std::max<int64_t>(1, (1 << 15) / (1 + s.nnz / std::max<int64_t>(s.lines, 1)));
     parallel_for(s.batch * s.lines, grain, [&](int64_t begin, int64_t end) {
       int64_t wrong = 0;
@@ -182,12 +183,13 @@ Tensor empty_compressed(const char* op, IntArrayRef sizes, Layout layout, DType 
 
 Tensor checked_starts(const char* op, const Tensor& t) {
   const CompressedParts& p = compressed_parts(op, t);
-  TORCH_CHECK_IMPLEMENTED(host_work(t), op, ": the indices of a sparse tensor on ", t.device(), " cannot be read");
+  TORCH_CHECK_IMPLEMENTED(work<SparseWork>.on(t), op, ": the indices of a sparse tensor on ", t.device(),
+                          " cannot be read");
   const CompressedShape s = shape_of(t);
   const char* name = compressed_name(p.layout);
   Tensor r = empty_tensor({s.batch, s.lines + 1}, DType::Int64);
   int64_t* to = r.data<int64_t>();
-  visit_index(p.compressed, [&](const auto* from) { std::copy_n(from, r.numel(), to); });
+  visit_index(on_cpu(p.compressed), [&](const auto* from) { std::copy_n(from, r.numel(), to); });
   for (int64_t b = 0; b < s.batch; ++b, to += s.lines + 1) {
     TORCH_CHECK(to[0] == 0, "`", name, "[..., 0] == 0` is not satisfied.");
     TORCH_CHECK(to[s.lines] == s.nnz, "`", name, "[..., -1] == nnz` is not satisfied.");
@@ -205,6 +207,7 @@ Places places_of(const char* op, const Tensor& t) {
   r.rising = for_each_element(t, checked_starts(op, t), [&](int64_t k, int64_t b, int64_t line, int64_t at) {
     linear[k] = int64_t(uint64_t((b * s.lines + line) * s.across) + uint64_t(at));
   });
+  r.linear = sent(r.linear, t.device());
   return r;
 }
 
@@ -217,7 +220,7 @@ Tensor rows_and_columns(const char* op, const Tensor& t, bool diagonal) {
     lines[k] = b * down + line;
     across[k] = int64_t(uint64_t(b * right) + uint64_t(at));
   });
-  return r;
+  return sent(r, t.device());
 }
 
 Tensor compressed_places(const Tensor& starts, const Tensor& plain, int64_t rows, int64_t columns) {
@@ -236,11 +239,9 @@ bool same_pattern(const Tensor& a, const Tensor& b) {
   if (!is_compressed(a) || !is_compressed(b) || layout_of(a) != layout_of(b) || !(a.sizes() == b.sizes())) return false;
   const CompressedParts &p = held(a), &q = held(b);
   const auto same = [](const Tensor& x, const Tensor& y) {
-    if (!(x.sizes() == y.sizes()) || x.dtype() != y.dtype() || x.device().type != DeviceType::CPU ||
-        y.device().type != DeviceType::CPU)
-      return false;
+    if (!(x.sizes() == y.sizes()) || x.dtype() != y.dtype() || x.device() != y.device()) return false;
     const char *i = x.data<char>(), *j = y.data<char>();
-    return i == j || std::equal(i, i + x.numel() * x.item_size(), j);
+    return i == j || (x.device().type == DeviceType::CPU && std::equal(i, i + x.numel() * x.item_size(), j));
   };
   return p.values.sizes() == q.values.sizes() && same(p.compressed, q.compressed) && same(p.plain, q.plain);
 }
@@ -269,10 +270,9 @@ DimVector sizes_for(const CompressedParts& p) {
       p.compressed.sizes(), ", ", plain_name(p.layout), " of shape ", p.plain.sizes(), " and values of shape ",
       p.values.sizes());
   TORCH_CHECK_IMPLEMENTED(!p.plain.is_meta(), "sparse_compressed_tensor: on the meta device the size must be given");
-  host_work(p.plain);
   int64_t across = 0;
   if (p.plain.numel()) {
-    Tensor most = max(p.plain);
+    Tensor most = max(on_cpu(p.plain));
     across = most.dtype() == DType::Int32 ? most.data<int32_t>()[0] : most.data<int64_t>()[0];
     TORCH_CHECK(across < INT64_MAX / 2 && across >= 0, "`0 <= ", plain_name(p.layout), "` is not satisfied.");
     ++across;

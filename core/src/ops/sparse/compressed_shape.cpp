@@ -8,8 +8,9 @@ namespace torch {
 
 namespace {
 
-int64_t as_int(const Tensor& t, int64_t k) {
-  return t.dtype() == DType::Int32 ? t.data<int32_t>()[k] : t.data<int64_t>()[k];
+int64_t as_int(const Tensor& given, int64_t k) {
+  const Tensor t = on_cpu(narrow(given, 0, k, 1));
+  return t.dtype() == DType::Int32 ? t.data<int32_t>()[0] : t.data<int64_t>()[0];
 }
 Layout transposed(Layout l) {
   switch (l) {
@@ -101,8 +102,8 @@ Tensor select_compressed(const Tensor& self, int64_t dim, int64_t index) {
   Tensor places = narrow(p.plain, 0, from, to - from);
   if (places.dtype() != DType::Int64) places = _to_copy(places, DType::Int64);
   bool rising = true;
-  const Tensor own = contiguous(places);
-  for (int64_t k = 1; k < to - from; ++k) rising &= own.data<int64_t>()[k - 1] < own.data<int64_t>()[k];
+  const Tensor own = contiguous(places), here = on_cpu(own);
+  for (int64_t k = 1; k < to - from; ++k) rising &= here.data<int64_t>()[k - 1] < here.data<int64_t>()[k];
   return _sparse_coo_tensor_unsafe(unsqueeze(own, 0), narrow(v, 0, from, to - from), sizes, rising);
 }
 

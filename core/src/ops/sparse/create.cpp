@@ -14,9 +14,9 @@ namespace {
 // The smallest sizes that hold all indices.
 DimVector sizes_for(const Tensor& indices, const Tensor& values) {
   TORCH_CHECK_IMPLEMENTED(!indices.is_meta(), "sparse_coo_tensor: on the meta device the size must be given");
-  host_work(indices);
   DimVector sizes;
-  const int64_t *p = indices.data<int64_t>(), n = indices.size(1);
+  const Tensor here = on_cpu(indices);  // waits
+  const int64_t *p = here.data<int64_t>(), n = indices.size(1);
   for (int64_t d = 0; d < indices.size(0); ++d) {
     int64_t low = 0, high = -1;
     for (int64_t k = 0; k < n; ++k) {
@@ -50,6 +50,7 @@ Tensor sparse_coo_tensor_composite(const Tensor& indices, const Tensor& given, s
   if (i.is_meta()) return r;
   Tensor linear = linear_indices("sparse_coo_tensor", r);
   if (is_coalesced.value_or(false)) {
+    linear = on_cpu(linear);  // waits
     const int64_t* p = linear.data<int64_t>();
     for (int64_t k = 1; k < linear.numel(); ++k)
       TORCH_CHECK(p[k - 1] < p[k],

@@ -15,8 +15,10 @@
 #include "torch/core/ops/binary.h"
 #include "torch/core/ops/copy.h"
 #include "torch/core/ops/create.h"
+#include "torch/core/ops/index.h"
 #include "torch/core/ops/join.h"
 #include "torch/core/ops/pointwise.h"
+#include "torch/core/ops/reduce.h"
 #include "torch/core/ops/sparse.h"
 #include "torch/core/ops/view.h"
 #include "torch/core/pool.h"
@@ -145,6 +147,28 @@ RowProducts<T> multiply_rows(const SparseRows& a, const SparseRows& b, int64_t w
   return out;
 }
 
+// On other devices: a term for each pair of elements that meet, and equal places added up.
+std::tuple<Tensor, Tensor> multiplied_elsewhere(const Tensor& indices, const Tensor& values, const Tensor& indices2,
+                                                const Tensor& values2, IntArrayRef sizes) {
+  const Device device = values.device();
+  const auto count_to = [&](int64_t n) { return arange(n, DType::Int64, device); };
+  const Tensor r1 = select(indices, 0, 0), c1 = select(indices, 0, 1), c2 = select(indices2, 0, 1);
+  const Tensor starts = searchsorted(contiguous(select(indices2, 0, 0)), count_to(sizes[1] + 1));
+  const Tensor first = index_select(starts, 0, c1), counts = sub(index_select(starts, 0, add(c1, number(1))), first);
+  const Tensor owner = repeat_interleave(counts);
+  const Tensor before = sub(cumsum(counts, 0), counts);
+  const Tensor met = add(sub(count_to(owner.numel()), index_select(before, 0, owner)), index_select(first, 0, owner));
+  const Tensor key = add(mul(index_select(r1, 0, owner), number(sizes[2])), index_select(c2, 0, met));
+  const DType wide = compute_dtype(values.dtype());
+  const Tensor terms =
+      mul(as_dtype(index_select(values, 0, owner), wide), as_dtype(index_select(values2, 0, met), wide));
+  const Groups g = group_equal(key, sizes[0] * sizes[2]);
+  const Tensor places = index_select(key, 0, g.firsts());
+  const Tensor rows = div(places, number(sizes[2]), "floor");
+  return {stack(std::vector<Tensor>{rows, sub(places, mul(rows, number(sizes[2])))}, 0),
+          as_dtype(_segment_sum(terms, g.order, g.bounds), values.dtype())};
+}
+
 std::tuple<Tensor, Tensor> sparse_sparse_kernel(const Tensor& indices, const Tensor& values, const Tensor& indices2,
                                                 const Tensor& values2, IntArrayRef sizes) {
   constexpr const char* kOp = "_sparse_sparse_matmul";
@@ -156,6 +180,7 @@ std::tuple<Tensor, Tensor> sparse_sparse_kernel(const Tensor& indices, const Ten
                   indices.size(1) == values.numel() && indices2.size(1) == values2.numel() &&
                   indices.dtype() == DType::Int64 && indices2.dtype() == DType::Int64,
               kOp, ": expected indices (2, nnz), got ", indices, " and ", indices2);
+  if (values.device().type != DeviceType::CPU) return multiplied_elsewhere(indices, values, indices2, values2, sizes);
   auto row_of = [&](const Tensor& t, int64_t d, int64_t size) { return checked("mm", select(t, 0, d), size); };
   const Tensor r1 = row_of(indices, 0, sizes[0]), c1 = row_of(indices, 1, sizes[1]), r2 = row_of(indices2, 0, sizes[1]),
                c2 = row_of(indices2, 1, sizes[2]);
@@ -315,7 +340,7 @@ Tensor sspaddmm_composite(const Tensor& self, const Tensor& mat1, const Tensor& 
 
 }  // namespace
 
-const SparseWork sparse_on_cpu{segment_sum_on_cpu, matmul_on_cpu, csr_matmul_on_cpu, sampled_on_cpu};
+const SparseWork sparse_on_cpu{nullptr, segment_sum_on_cpu, matmul_on_cpu, csr_matmul_on_cpu, sampled_on_cpu};
 
 void register_sparse_matmul() {
   set_native<op::_sparse_matmul>(matmul_kernel);

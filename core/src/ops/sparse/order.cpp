@@ -9,6 +9,13 @@
 #include "kernels/sparse.h"
 #include "ops/sparse/sparse.h"
 #include "ops/sparse/work.h"
+#include "torch/core/ops/binary.h"
+#include "torch/core/ops/copy.h"
+#include "torch/core/ops/create.h"
+#include "torch/core/ops/index.h"
+#include "torch/core/ops/join.h"
+#include "torch/core/ops/pointwise.h"
+#include "torch/core/ops/sort.h"
 #include "torch/core/ops/sparse.h"
 #include "torch/core/pool.h"
 #include "torch/core/wrapper.h"
@@ -49,18 +56,22 @@ void sort_places(const int64_t* linear, int64_t n, Make make, Sort sort, int64_t
 }  // namespace
 
 Tensor linear_indices(const char* op, const Tensor& indices, IntArrayRef sizes, IntArrayRef into) {
-  TORCH_CHECK_IMPLEMENTED(host_work(indices), op, ": the indices of a sparse tensor on ", indices.device(),
-                          " cannot be read");
+  const auto* const there = work<SparseWork>.on(indices);
+  TORCH_CHECK_IMPLEMENTED(there, op, ": the indices of a sparse tensor on ", indices.device(), " cannot be read");
   const int64_t dims = indices.size(0), n = indices.size(1);
-  Tensor out = empty_tensor({n}, DType::Int64);
-  int64_t* to = out.data<int64_t>();
-  const int64_t* from = indices.data<int64_t>();
+  Tensor out = empty_tensor({n}, DType::Int64, indices.device());
   DimVector strides(sizes.size(), 0);
   int64_t stride = 1;
   for (int64_t d = dims - 1; d >= 0; --d) {
     strides[d] = into[size_t(d)] == 1 ? 0 : stride;
     stride *= into[size_t(d)];
   }
+  if (there->linear) {
+    there->linear(op, out, as_contiguous(indices, DType::Int64), sizes, strides.ref());
+    return out;
+  }
+  int64_t* to = out.data<int64_t>();
+  const int64_t* from = indices.data<int64_t>();
   std::atomic<bool> ok{true};
   parallel_for(n, kGrain, [&](int64_t begin, int64_t end) {
     std::fill(to + begin, to + end, 0);
@@ -80,7 +91,30 @@ Tensor linear_indices(const char* op, const Tensor& indices, IntArrayRef sizes, 
   return out;
 }
 
+namespace {
+
+// The same by operators, for other devices; the number of groups is waited for.
+Groups group_elsewhere(const Tensor& linear) {
+  const int64_t n = linear.numel();
+  const Device device = linear.device();
+  Groups g;
+  g.order = argsort(linear, 0, false, true);
+  const Tensor sorted = index_select(linear, 0, g.order), end = full({1}, n, DType::Int64, device);
+  if (n == 0) {
+    g.bounds = end;
+    return g;
+  }
+  const Tensor starts = cat(
+      std::vector<Tensor>{ones({1}, DType::Bool, device), ne(narrow(sorted, 0, 1, n - 1), narrow(sorted, 0, 0, n - 1))},
+      0);
+  g.bounds = cat(std::vector<Tensor>{reshape(nonzero(starts), {-1}), end}, 0);
+  return g;
+}
+
+}  // namespace
+
 Groups group_equal(const Tensor& linear, int64_t range) {
+  if (linear.device().type != DeviceType::CPU) return group_elsewhere(linear);
   const int64_t* p = linear.data<int64_t>();
   const int64_t n = linear.numel();
   Groups g;
@@ -106,6 +140,11 @@ Groups group_equal(const Tensor& linear, int64_t range) {
 }
 
 Tensor positions_in(const Tensor& sorted, const Tensor& wanted) {
+  if (sorted.device().type != DeviceType::CPU) {
+    if (sorted.numel() == 0) return full(wanted.sizes(), -1, DType::Int64, wanted.device());
+    const Tensor at = clamp_max(searchsorted(sorted, wanted), number(sorted.numel() - 1));
+    return where(eq(index_select(sorted, 0, at), wanted), at, number(-1));
+  }
   Tensor out = empty_tensor({wanted.numel()}, DType::Int64);
   const int64_t *p = sorted.data<int64_t>(), *w = wanted.data<int64_t>(), n = sorted.numel();
   int64_t* to = out.data<int64_t>();
@@ -122,6 +161,11 @@ Tensor positions_in(const Tensor& sorted, const Tensor& wanted) {
 }
 
 Tensor segment_numbers(const Tensor& order, const Tensor& bounds) {
+  if (order.device().type != DeviceType::CPU) {
+    const Tensor each = arange(order.numel(), DType::Int64, order.device());
+    const Tensor numbers = sub(searchsorted(bounds, each, false, true), number(1));
+    return scatter(zeros(order.sizes(), DType::Int64, order.device()), 0, order, numbers);
+  }
   const Tensor from = values_to_read("_segment_sum", order), ends = values_to_read("_segment_sum", bounds);
   Tensor out = empty_tensor({order.numel()}, DType::Int64);
   const int64_t *o = from.data<int64_t>(), *b = ends.data<int64_t>();

@@ -28,10 +28,10 @@ Tensor vector_of(const std::vector<int64_t>& v) {
   std::copy(v.begin(), v.end(), t.data<int64_t>());
   return t;
 }
-// Checks all indices of a CPU tensor and gives the row of one dim.
-const int64_t* checked_row(const char* op, const Tensor& s, int64_t dim) {
+// Checks all indices and gives the row of one dim, on the CPU.
+Tensor checked_row(const char* op, const Tensor& s, int64_t dim) {
   linear_indices(op, s);
-  return indices_of(s).data<int64_t>() + dim * nnz_of(s);
+  return on_cpu(contiguous(select(indices_of(s), 0, dim)));
 }
 
 Tensor permute_sparse(const Tensor& self, IntArrayRef dims) {
@@ -116,11 +116,12 @@ Tensor select_sparse(const Tensor& self, int64_t dim, int64_t index) {
   if (dim >= sparse)
     return _sparse_coo_tensor_unsafe(indices_of(self), select(values_of(self), dim - sparse + 1, index), sizes,
                                      coalesced(self));
-  const int64_t* row = checked_row("select", self, dim);
+  const Tensor places = checked_row("select", self, dim);
+  const int64_t* const row = places.data<int64_t>();
   std::vector<int64_t> kept;
   for (int64_t k = 0; k < nnz_of(self); ++k)
     if (row[k] == index) kept.push_back(k);
-  Tensor which = vector_of(kept);
+  Tensor which = sent(vector_of(kept), self.device());
   if (sparse == 1) return sum(index_select(values_of(self), 0, which), IntArrayRef({0}), false, self.dtype());
   const Tensor& i = indices_of(self);
   Tensor others = cat(std::vector<Tensor>{narrow(i, 0, 0, dim), narrow(i, 0, dim + 1, sparse - dim - 1)}, 0);
@@ -137,7 +138,8 @@ Tensor slice_sparse(const Tensor& self, int64_t dim, std::optional<int64_t> star
   if (dim >= sparse)
     return _sparse_coo_tensor_unsafe(indices_of(self), slice(values_of(self), dim - sparse + 1, start, end, step),
                                      sizes, coalesced(self));
-  const int64_t* row = checked_row("slice", self, dim);
+  const Tensor own = checked_row("slice", self, dim);
+  const int64_t* const row = own.data<int64_t>();
   std::vector<int64_t> kept, at;
   for (int64_t k = 0; k < nnz_of(self); ++k) {
     const int64_t x = row[k] - r.start;
@@ -145,7 +147,7 @@ Tensor slice_sparse(const Tensor& self, int64_t dim, std::optional<int64_t> star
     kept.push_back(k);
     at.push_back(x / step);
   }
-  Tensor which = vector_of(kept), places = index_select(indices_of(self), 1, which);
+  Tensor which = sent(vector_of(kept), self.device()), places = index_select(indices_of(self), 1, which);
   copy_(select(places, 0, dim), vector_of(at));
   return picked(self, which, places, sizes, step > 0 && coalesced(self));
 }
@@ -163,9 +165,8 @@ Tensor index_select_sparse(const Tensor& self, int64_t dim, const Tensor& index)
   if (dim >= sparse)
     return _sparse_coo_tensor_unsafe(indices_of(self), index_select(values_of(self), dim - sparse + 1, index), sizes,
                                      coalesced(self));
-  checked_row("index_select", self, dim);
-  Tensor row = clone(select(indices_of(self), 0, dim)),
-         wanted = contiguous(reshape(_to_copy(index, DType::Int64), {-1}));
+  const Tensor row = checked_row("index_select", self, dim),
+               wanted = on_cpu(contiguous(reshape(_to_copy(index, DType::Int64), {-1})));
   Groups g = group_equal(row, self.size(dim));
   Tensor present = index_select(row, 0, g.firsts());
   const int64_t *want = wanted.data<int64_t>(), *bounds = g.bounds.data<int64_t>(), *order = g.order.data<int64_t>();
@@ -180,7 +181,7 @@ Tensor index_select_sparse(const Tensor& self, int64_t dim, const Tensor& index)
       kept.push_back(order[k]);
       at.push_back(q);
     }
-  Tensor which = vector_of(kept), places = index_select(indices_of(self), 1, which);
+  Tensor which = sent(vector_of(kept), self.device()), places = index_select(indices_of(self), 1, which);
   copy_(select(places, 0, dim), vector_of(at));
   return picked(self, which, places, sizes, dim == 0 && coalesced(self));
 }

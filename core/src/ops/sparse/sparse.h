@@ -3,6 +3,7 @@
 #include "iterate/dims.h"
 #include "ops/sparse/admit.h"
 #include "torch/core/arithmetic.h"
+#include "torch/core/ops/copy.h"
 #include "torch/core/ops/index.h"
 #include "torch/core/ops/sparse.h"
 #include "torch/core/ops/view.h"
@@ -28,6 +29,14 @@ inline Tensor with_values(const Tensor& s, const Tensor& values) { return with_v
 // The places of the elements of `s` in row-major order of its sparse dims, checked.
 inline Tensor linear_indices(const char* op, const Tensor& s) {
   return linear_indices(op, indices_of(s), sparse_sizes(s), sparse_sizes(s));
+}
+
+// Indices where the host can read them, and back.
+inline Tensor on_cpu(const Tensor& t) {
+  return t.device().type == DeviceType::CPU ? t : _to_copy(t, std::nullopt, Device());
+}
+inline Tensor sent(const Tensor& t, Device device) {
+  return t.device() == device ? t : _to_copy(t, std::nullopt, device);
 }
 
 inline bool is_one(const Scalar& v) { return !v.is_complex() && v.to_double() == 1; }

@@ -7,6 +7,9 @@
 namespace torch {
 
 struct SparseWork {
+  // to[k] = sum over d of indices[d][k] * strides[d]; int64 indices (dims, n) of a tensor with these sizes. Null where
+  // the host does it.
+  void (*linear)(const char* op, const Tensor& to, const Tensor& indices, IntArrayRef sizes, IntArrayRef strides);
   // out[i] = sum of values[order[k]] for k in [bounds[i], bounds[i + 1])
   void (*segment_sum)(const Tensor& out, const Tensor& values, const Tensor& order, const Tensor& bounds);
   // out[rows[k]] += values[k] * mat[columns[k]], from zeros
