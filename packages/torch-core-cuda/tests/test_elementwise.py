@@ -74,10 +74,10 @@ def test_integers_divided_by_zero_are_told_at_the_next_wait():
 
 
 def test_what_has_no_kernel_names_operator_and_device():
-    with pytest.raises(NotImplementedError, match=r"exp: no kernel for torch.complex64 tensors on cuda:0"):
-        torch.ones(2, dtype=torch.complex64, device="cuda").exp()
-    with pytest.raises(NotImplementedError, match=r"^linalg.cholesky_ex: no kernel for cuda tensors"):
-        torch.linalg.cholesky(torch.eye(2, device="cuda"))
+    bytes_ = torch.ones(2, 4, dtype=torch.int8, device="cuda")
+    with pytest.raises(NotImplementedError, match=r"^_int8_linear: no kernel for cuda tensors"):
+        scale = torch.ones(2, device="cuda")
+        torch._C._operator("_int8_linear")(torch.ones(2, 4, device="cuda"), bytes_, scale, scale)
 
 
 def test_tensors_of_two_devices_are_refused():

@@ -62,7 +62,12 @@ def layers():
 
 def products():
     x = X.cuda()
+    halves = [x.to(t) for t in (torch.float16, torch.bfloat16)]
     return [
+        *(h @ h.t() for h in halves),
+        *(h.t() @ h for h in halves),
+        *(h[:, 1:] @ h.t()[1:] for h in halves),
+        *(h @ torch.ones(100, 64, device="cuda", dtype=h.dtype) for h in halves),
         x @ x.t(),
         x.t() @ x,
         x @ x[0],

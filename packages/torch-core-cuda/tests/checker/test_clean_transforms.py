@@ -1,0 +1,84 @@
+"""Transforms, draws, sparse matrices, functions of complex numbers and fixed orders under the checker."""
+
+import pytest
+import torch
+from test_clean import X, findings_of
+
+
+def transforms():
+    x = torch.complex(X, X).cuda()
+    lines = [torch.fft.fft(x[:, :n]) for n in (1, 7, 60, 97)]
+    return [*lines, torch.fft.fft(x, dim=0), torch.fft.rfft(X.cuda()), torch.fft.irfft(x), torch.fft.fft(x, n=2310)]
+
+
+def draws():
+    x = X.cuda()
+    gamma, dirichlet = (torch._C._operator(n)(x) for n in ("_standard_gamma", "_sample_dirichlet"))
+    chosen = [torch.multinomial(x, n, replacement=r) for n, r in ((3, True), (1, False), (4, False))]
+    half = torch._C._operator("native_dropout")(x.half(), 0.5, True)
+    return [gamma, dirichlet, *chosen, *half, torch.poisson(x), torch.binomial(x, torch.full_like(x, 0.3))]
+
+
+def sparse():
+    at = torch.tensor([[2, 0, 2, 1], [1, 3, 1, 0]], device="cuda")
+    s = torch.sparse_coo_tensor(at, torch.arange(4.0, device="cuda"), (3, 100))
+    x = X.cuda()
+    csr = s.to_sparse_csr()
+    sampled = torch.sparse.sampled_addmm(csr, x, x[:1].t() @ x[:1]).values()
+    return [s.coalesce().values(), s.to_dense(), s @ x.t(), csr @ x.t(), (s @ s.t()).to_dense(), sampled]
+
+
+def functions():
+    z, x = torch.complex(X, -X).cuda() / 100, X.cuda() / 100
+    names = ("exp", "log", "sqrt", "sin", "tanh", "asin", "atan", "acosh", "abs", "angle", "sgn")
+    special = ("i0e", "bessel_j0", "airy_ai", "ndtri", "log_ndtr")
+    return [
+        *(getattr(torch, n)(z) for n in names),
+        *(getattr(torch.special, n)(x) for n in special),
+        z.pow(z),
+        z.prod(1),
+        z.logcumsumexp(1),
+        torch.special.legendre_polynomial_p(x - 1, 1200),
+        *torch.frexp(x),
+        torch.arange(0, 5, 0.1, device="cuda"),
+        torch.kaiser_window(30, device="cuda"),
+    ]
+
+
+def selections():
+    lines = (torch.arange(6000, device="cuda") * 7919 % 5003).reshape(2, 3000)
+    x = lines.float()
+    return [*x.topk(5, 1), *lines.topk(1500, 1, largest=False), *x.kthvalue(70, 1), *x.median(1), *lines.median(1)]
+
+
+def one_order():
+    at, x = torch.tensor([2, 0, 2, 2], device="cuda"), X.cuda()
+    many = at[:3, None].expand(3, 100).contiguous()
+    torch.use_deterministic_algorithms(True)
+    try:
+        joined = [x.scatter_reduce(0, many, x, how) for how in ("sum", "prod", "amax", "mean")]
+        return [*joined, x.scatter(0, many, x), torch.zeros(3, 100, device="cuda").index_add(0, at[:3], x)]
+    finally:
+        torch.use_deterministic_algorithms(False)
+
+
+def joins():
+    many = torch.tensor([2, 0, 2], device="cuda")[:, None].expand(3, 100).contiguous()
+    types = (torch.float32, torch.float16, torch.int8, torch.float64, torch.bool)
+    return [X.cuda().to(t).scatter_reduce(0, many, X.cuda().to(t), how) for t in types for how in ("prod", "amin")]
+
+
+def pinned():
+    p = X.pin_memory()
+    there = p.to("cuda", non_blocking=True)
+    back = torch.empty(3, 100, pin_memory=True)
+    back.copy_(there, non_blocking=True)
+    return [there + 1]
+
+
+@pytest.mark.parametrize("order", [0, 5])
+@pytest.mark.parametrize(
+    "family", [transforms, draws, sparse, functions, selections, one_order, joins, pinned], ids=lambda f: f.__name__
+)
+def test_a_family_is_clean(family, order):
+    assert findings_of(family, order) == []
