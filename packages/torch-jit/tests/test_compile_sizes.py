@@ -190,6 +190,22 @@ def test_the_older_name_of_compile_takes_a_backend_first():
         torch._dynamo.optimize(guard_fail_fn=print)
 
 
+def test_a_backend_of_ones_own_gets_a_graph_for_each_set_of_sizes():
+    graphs = []
+
+    def backend(graph, inputs):
+        graphs.append([tuple(each.shape) for each in inputs])
+        return graph.forward
+
+    check(lambda x: x * 2 + 1, [(3,), (4,), (5,), (4,)], most=3, backend=backend)
+    assert graphs == [[(3,)], [(4,)], [(5,)]]
+
+
+def test_a_function_whose_sizes_are_fixed_is_not_watched_again_and_again():
+    compiled = check(lambda x: x * float(x.shape[0]), [(n,) for n in range(2, 9)], most=7)
+    assert compiled._compiled.in_vain == 2
+
+
 class Sized:
     """Random functions of two matrices that look at their sizes."""
 

@@ -32,6 +32,7 @@ class Compiled:
         )
         self.programs, self.reason, self.captures, self.raised = [], None, 0, 0
         self.parts = self.callees = None  # of a function that is captured in parts
+        self.in_vain = 0  # how often it was watched for sizes that may change, and they may not
         self.called = False  # as it was written, while a stance says so
         self.left_alone = set()  # types of arguments with which the function runs as it was written
         self.stand_in = self.codes = (

@@ -7,6 +7,7 @@ import sys
 import torch
 from torch._dynamo import config
 
+from ._backends import native
 from ._guards import layout_of
 from ._observer import Observer
 from ._outside import is_argument
@@ -141,11 +142,12 @@ def _work(graph):
 
 
 def resized(compiled, args, kwargs, finish, observer, graph, before):
-    """Steps of a program for the sizes of this call, of an earlier one, and others; None where there is none.
+    """Steps of a program for the sizes of this call, of an earlier one, and others; None where there is none. A function that
+    was watched twice in vain is not watched again.
 
     ``observer`` has watched this call, ``graph`` is its program; ``before`` are layouts of the arguments of another call.
     """
-    if compiled.dynamic is False:
+    if compiled.dynamic is False or compiled.backend is not native or compiled.in_vain >= 2:
         return None
     if any(node.hasEffects() for node in graph.nodes() if node.kind() != "aten::set_grad_enabled"):
         return None
@@ -161,6 +163,7 @@ def resized(compiled, args, kwargs, finish, observer, graph, before):
     random = any(node.isNondeterministic() for node in graph.nodes())
     if random and any(node.kind() == "prim::ListUnpack" for node in graph.nodes()):
         return None
+    compiled.in_vain += 1
     there = tuple(_with_sizes(a, ("index", ("args",), i), before, free) for i, a in enumerate(args))
     named = {k: _with_sizes(v, ("key", ("kwargs",), k), before, free) for k, v in kwargs.items()}
     state = torch.get_rng_state() if random else None
@@ -186,4 +189,5 @@ def resized(compiled, args, kwargs, finish, observer, graph, before):
         return None
     if _work(watcher.graph) != _work(graph):
         return None
+    compiled.in_vain -= 1
     return watcher, steps
