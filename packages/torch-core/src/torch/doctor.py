@@ -111,6 +111,8 @@ def problems(found: dict[str, Finding] | None = None) -> list[str]:
             other = found.get(name)
             if other is None or "extra ==" in requirement:
                 continue
+            if other.folder is None and _install.is_strangers(name):
+                continue  # told below, with what to do
             if other.folder is None:
                 wrong.append(f"{one.name} needs {name}, which is not installed: {_install.command(requirement)}")
             elif other.version and not admits(requirement, other.version):
@@ -129,15 +131,15 @@ def report() -> str:
     """Return the whole report as text."""
     found = findings()
     lines = [f"torch {torch.__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}"]
-    lines += ["", f"{'distribution':24}{'version':12}interface of torch-core"]
+    lines += ["", f"{'distribution':24}{'version':22}interface of torch-core"]
     for one in found.values():
         if one.folder is None:
-            lines.append(f"{one.name:24}{'-':12}not installed: {_install.command(one.name)}")
+            lines.append(f"{one.name:24}{'-':22}not installed: {_install.command(one.name)}")
             continue
         interface = (
             f"{_C.interface}, its own" if one.name == CORE else "any" if one.built_for is None else str(one.built_for)
         )
-        lines.append(f"{one.name:24}{one.version or 'source tree':12}{interface}")
+        lines.append(f"{one.name:24}{one.version or 'source tree':22}{interface}")
     lines += [""] + [f"{label:14}{text}" for label, text in _machine()]
     wrong = problems(found)
     lines += [""] + ([f"PROBLEM  {w}" for w in wrong] or ["no problems found"])

@@ -13,7 +13,6 @@ __all__ = [
     "register_custom_op_symbolic", "select_model_mode_for_export", "unregister_custom_op_symbolic",
 ]  # fmt: skip
 
-ABSENT = "writing ONNX files is in the distribution 'torch-onnx', which is not installed"
 #: numbers of element types in ONNX's own format (onnx.proto, TensorProto.DataType)
 TensorProtoDataType = enum.IntEnum(
     "TensorProtoDataType",
@@ -27,11 +26,21 @@ OperatorExportTypes = enum.Enum(
 _symbols = {}  # (name, opset): function
 
 
+def absent() -> str:
+    """Why nothing is written, and the command that mends it."""
+    from torch import _install
+
+    where = "writing ONNX files is in the distribution 'torch-onnx'"
+    if _install.is_strangers("torch-onnx"):
+        return f"{where}; {_install.stranger('torch-onnx')}"
+    return f"{where}, which is not installed: {_install.command('torch-onnx')}"
+
+
 class ONNXProgram:
     """What an export gives; there are none."""
 
     def __init__(self, *args, **kwargs):
-        raise NotImplementedError(f"ONNXProgram: {ABSENT}")
+        raise NotImplementedError(f"ONNXProgram: {absent()}")
 
 
 def is_in_onnx_export():
@@ -45,7 +54,7 @@ def is_in_onnx_export():
 
 def export(model, args=(), f=None, *more, **kwargs):
     """Raises NotImplementedError."""
-    raise NotImplementedError(f"torch.onnx.export: {ABSENT}; torch.save keeps the weights")
+    raise NotImplementedError(f"torch.onnx.export: {absent()}")
 
 
 def register_custom_op_symbolic(symbolic_name, symbolic_fn, opset_version):

@@ -1,6 +1,6 @@
 """What functions that write an operator as ONNX are made with; libraries decorate theirs at import."""
 
-from . import ABSENT, TensorProtoDataType
+from . import TensorProtoDataType, absent
 
 #: scalar types by the names of 2018
 cast_pytorch_to_onnx = {
@@ -39,6 +39,6 @@ def __getattr__(name):
         raise AttributeError(name)
 
     def refuse(*args, **kwargs):
-        raise NotImplementedError(f"torch.onnx.symbolic_helper.{name}: {ABSENT}")
+        raise NotImplementedError(f"torch.onnx.symbolic_helper.{name}: {absent()}")
 
     return refuse

@@ -1,6 +1,6 @@
 """How operators are written in version 16 of ONNX's operators: not yet. Libraries name these functions at import."""
 
-from . import ABSENT
+from . import absent
 
 
 def __getattr__(name):
@@ -8,6 +8,6 @@ def __getattr__(name):
         raise AttributeError(name)
 
     def refuse(*args, **kwargs):
-        raise NotImplementedError(f"torch.onnx.symbolic_opset16.{name}: {ABSENT}")
+        raise NotImplementedError(f"torch.onnx.symbolic_opset16.{name}: {absent()}")
 
     return refuse
