@@ -187,3 +187,18 @@ def test_tensors_for_tensor_cores_are_classes_that_say_what_is_missing():
     for call in (torch.sparse.to_sparse_semi_structured, torch.sparse.SparseSemiStructuredTensorCUSPARSELT.from_dense):
         with pytest.raises(NotImplementedError, match="SparseSemiStructuredTensor.*computed by tensor cores"):
             call(torch.ones(4, 4))
+
+
+def test_vmap_by_its_first_name_lets_none_pass_through():
+    from torch._vmap_internals import _vmap
+
+    assert _vmap(torch.dot)(torch.ones(2, 3), torch.ones(2, 3)).tolist() == [3, 3]
+    doubled, nothing = _vmap(lambda x: (2 * x, None), allow_none_pass_through=True)(torch.ones(2, 1))
+    assert doubled.tolist() == [[2], [2]] and nothing is None
+
+
+def test_autocast_of_cuda_has_the_module_of_its_first_version():
+    import torch.cuda.amp.autocast_mode as old
+
+    assert old.autocast is torch.cuda.amp.autocast and old.custom_fwd is torch.cuda.amp.custom_fwd
+    assert torch.cuda.amp.autocast_mode is old and callable(old._cast)

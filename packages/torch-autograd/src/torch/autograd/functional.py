@@ -264,3 +264,50 @@ def _finish(tensors, create_graph):
 
 def _unpack(tensors, one):
     return tensors[0] if one else tensors
+
+
+# --- pieces by the names under which libraries of Jacobians of their own import them ---
+
+
+def _as_tuple(inp, arg_name=None, fn_name=None):
+    """Whether tensors were given as a tuple, and the tuple of them."""
+    several = isinstance(inp, tuple)
+    found = inp if several else (inp,)
+    for i, x in enumerate(found):
+        if not isinstance(x, Tensor):
+            where = f"{arg_name}[{i}]" if several else arg_name
+            raise TypeError(f"{fn_name}: {where} must be a Tensor, got {type(x).__name__}")
+    return several, found
+
+
+def _tuple_postprocess(res, to_unpack):
+    """Results as those who asked gave their tensors: alone, or in tuples, level by level."""
+    if isinstance(to_unpack, tuple):
+        outer, inner = to_unpack
+        res = tuple(each if inner else each[0] for each in res)
+        return res if outer else res[0]
+    return res if to_unpack else res[0]
+
+
+def _grad_postprocess(inputs, create_graph):
+    """Gradients, in tuples of tuples, without the graph unless it was asked for."""
+    if isinstance(inputs[0], Tensor):
+        return _finish(inputs, create_graph)
+    return tuple(_grad_postprocess(each, create_graph) for each in inputs)
+
+
+def _construct_standard_basis_for(tensors, tensor_numels):
+    """The rows of an identity for all entries of all tensors, split by tensor: ``(sum of numels, numel)`` each.
+
+    >>> [b.shape for b in _construct_standard_basis_for((torch.ones(2), torch.ones(1)), (2, 1))]
+    [torch.Size([3, 2]), torch.Size([3, 1])]
+    """
+    if len(tensors) != len(tensor_numels) or not tensors:
+        raise ValueError(f"a standard basis: {len(tensors)} tensors and {len(tensor_numels)} numbers of entries")
+    total, at, found = sum(tensor_numels), 0, []
+    for x, n in zip(tensors, tensor_numels):
+        part = torch.zeros(total, n, dtype=x.dtype, device=x.device)
+        part[at : at + n] = torch.eye(n, dtype=x.dtype, device=x.device)
+        found.append(part)
+        at += n
+    return tuple(found)

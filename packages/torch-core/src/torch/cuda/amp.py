@@ -9,6 +9,7 @@ from .. import _C
 from ..amp import GradScaler as _GradScaler
 from ..amp import autocast as _autocast
 from ..amp import custom_bwd, custom_fwd, grad_scaler
+from ..amp.autocast_mode import _cast
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ __all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd"]
 
 __path__ = []  # programs also import torch.cuda.amp.grad_scaler
 sys.modules[f"{__name__}.grad_scaler"] = grad_scaler
+autocast_mode = sys.modules[f"{__name__}.autocast_mode"] = sys.modules[__name__]
 custom_fwd = functools.partial(custom_fwd, device_type="cuda")
 custom_bwd = functools.partial(custom_bwd, device_type="cuda")
 

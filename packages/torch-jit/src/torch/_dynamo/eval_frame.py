@@ -31,3 +31,9 @@ class OptimizedModule(Around):
         import copy
 
         return torch.compile(copy.deepcopy(self._orig_mod, memo))
+
+
+def __getattr__(name):
+    if name in ("is_dynamo_supported", "is_inductor_supported"):
+        return getattr(torch._dynamo, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
