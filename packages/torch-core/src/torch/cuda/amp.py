@@ -9,7 +9,7 @@ from .. import _C
 from ..amp import GradScaler as _GradScaler
 from ..amp import autocast as _autocast
 from ..amp import custom_bwd, custom_fwd, grad_scaler
-from ..amp.autocast_mode import _cast
+from ..amp.autocast_mode import _cast  # noqa: F401  (by the name of the old module)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
