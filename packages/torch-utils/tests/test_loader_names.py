@@ -63,3 +63,25 @@ def test_the_kind_of_a_data_set_is_told_and_has_a_fetcher():
     assert loader._dataset_kind == _DatasetKind.Map
     fetcher = _DatasetKind.create_fetcher(loader._dataset_kind, range(4), True, list, False)
     assert fetcher.fetch([1, 2]) == [1, 2]
+
+
+def test_a_loader_of_another_class_lends_itself_to_the_iterators():
+    from torch.utils.data.dataloader import _DatasetKind, _SingleProcessDataLoaderIter
+
+    class Loader:
+        _auto_collation, collate_fn, drop_last, generator, num_workers = False, None, False, None, 0
+        _dataset_kind = _DatasetKind.Iterable
+        _index_sampler = range(5)
+
+        def __init__(self):
+            self.dataset = self
+            self.collate_fn = lambda batch: batch
+
+        def __iter__(self):
+            return iter([torch.ones(2), torch.zeros(2)])
+
+        def __len__(self):
+            return 2
+
+    batches = _SingleProcessDataLoaderIter(Loader())
+    assert [b.tolist() for b in batches] == [[1, 1], [0, 0]] and len(batches) == 2

@@ -316,10 +316,31 @@ def _check(num_workers, timeout, prefetch_factor, persistent_workers, worker_kin
         raise ValueError(f"DataLoader: worker_kind must be 'process' or 'thread', got {worker_kind!r}")
 
 
+class _Borrowed:
+    """A loader of somebody else's class, which lends its attributes to the iterators of this module as PyTorch names them."""
+
+    _pins = False
+
+    def __init__(self, lender):
+        self._lender = lender
+        self._is_stream = lender._dataset_kind == _DatasetKind.Iterable
+
+    def __getattr__(self, name):
+        return getattr(self._lender, name)
+
+    def __len__(self):
+        return len(self._lender)
+
+    def _check_length(self, batches):
+        """Its length is its own affair."""
+
+
 class SerialIterator(LoaderIterator):
     """The batches of a pass without workers."""
 
     def __init__(self, loader: DataLoader) -> None:
+        if not isinstance(loader, DataLoader):
+            loader = _Borrowed(loader)
         super().__init__(loader)
         random_seed(loader.generator)  # as with workers, so that what is drawn next does not depend on their number
         make = IterableFetcher if loader._is_stream else MapFetcher
