@@ -18,14 +18,14 @@ _op = _C._operator
 
 
 def _int_mm(self: Tensor, mat2: Tensor) -> Tensor:
-    """The product of two int8 matrices in int32.
+    """The product of two int8 matrices in int32; the first may be of uint8.
 
     >>> torch._int_mm(torch.full((2, 3), 100, dtype=torch.int8), torch.full((3, 1), 100, dtype=torch.int8))
     tensor([[30000],
             [30000]], dtype=torch.int32)
     """
-    if self.dtype != _C.int8 or mat2.dtype != _C.int8:
-        raise RuntimeError(f"_int_mm: expected two matrices of int8, got {self.dtype} and {mat2.dtype}")
+    if self.dtype not in (_C.int8, _C.uint8) or mat2.dtype != _C.int8:
+        raise RuntimeError(f"_int_mm: expected a matrix of int8 or uint8 and one of int8, got {self.dtype} and {mat2.dtype}")
     return _op("mm")(self.to(_C.int32), mat2.to(_C.int32))
 
 
