@@ -25,7 +25,9 @@ def _int_mm(self: Tensor, mat2: Tensor) -> Tensor:
             [30000]], dtype=torch.int32)
     """
     if self.dtype not in (_C.int8, _C.uint8) or mat2.dtype != _C.int8:
-        raise RuntimeError(f"_int_mm: expected a matrix of int8 or uint8 and one of int8, got {self.dtype} and {mat2.dtype}")
+        raise RuntimeError(
+            f"_int_mm: expected a matrix of int8 or uint8 and one of int8, got {self.dtype} and {mat2.dtype}"
+        )
     return _op("mm")(self.to(_C.int32), mat2.to(_C.int32))
 
 
