@@ -123,6 +123,25 @@ def test_inputs_and_results_may_be_quantized():
     assert y.is_quantized and (y.dequantize() - model(x)).abs().max() < 0.1
 
 
+class Twice(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc, self.small = nn.Linear(3, 3), nn.Linear(3, 2)
+
+    def forward(self, x):
+        return {"a": self.fc(10 * self.fc(x)), "b": [self.small(x), self.small(x * 2)]}
+
+
+def test_a_layer_that_is_called_twice_has_a_scale_for_each_result():
+    torch.manual_seed(0)
+    model, x = Twice().eval(), torch.randn(32, 3)
+    mapping = QConfigMapping().set_global(default_qconfig).set_module_name("small", default_dynamic_qconfig)
+    small = convert_fx(prepared(model, x, mapping))
+    found, wanted = small(x), model(x)
+    assert (found["a"] - wanted["a"]).abs().max() < 0.05 * wanted["a"].abs().max() + 0.1
+    assert all((f - w).abs().max() < 0.1 for f, w in zip(found["b"], wanted["b"]))
+
+
 class Private(nn.Module):
     def forward(self, x):
         return x * 2 if x.sum() > 0 else x  # which no tracer follows

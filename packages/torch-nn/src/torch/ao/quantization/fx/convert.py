@@ -19,6 +19,7 @@ class _Converting:
     def __init__(self, model: Any, config: Any):
         self.model, self.config = model, config
         self.modules = dict(model.named_modules(remove_duplicate=False))
+        self.layers = dict(self.modules)  # those of floats
         self.graph = type(model.graph)()
         self.floats: dict[Any, Any] = {}  # old node -> its value in floats
         self.integers: dict[Any, Any] = {}  # old node -> its quantized value
@@ -73,9 +74,10 @@ class _Converting:
             if node.meta["quantized_until"] == node.name:
                 self.finish(node, node)
         elif kind == "weights":
-            layer = self.modules[node.target]
-            made = mappings.DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS[type(layer)].from_float(layer)
-            self.put(node.target, made.train(layer.training))
+            layer = self.layers[node.target]
+            if self.modules[node.target] is layer:
+                made = mappings.DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS[type(layer)].from_float(layer)
+                self.put(node.target, made.train(layer.training))
             self.plain(node)
         else:
             self.plain(node)
@@ -129,12 +131,14 @@ class _Converting:
         elif first.op == "call_function":
             self.integers[last] = self.layer_of_function(first, last is not first, observer)
         else:
-            layer = self.modules[first.target]
+            layer = self.layers[first.target]
             layer.activation_post_process = observer
             made = mappings.DEFAULT_STATIC_QUANT_MODULE_MAPPINGS[type(layer)].from_float(layer)
-            self.put(first.target, made.train(layer.training))
+            # A layer that is called twice has a scale for each of its results.
+            name = first.target if self.modules[first.target] is layer else f"{first.target}_{first.name}"
+            self.put(name, made.train(layer.training))
             source = first.args[0] if first.args else first.kwargs["input"]
-            self.integers[last] = self.graph.call_module(first.target, (self.integer(source),))
+            self.integers[last] = self.graph.call_module(name, (self.integer(source),))
 
     def function(self, name: str, args: Any, observer: Any) -> Any:
         scale, zero = _found(observer)
