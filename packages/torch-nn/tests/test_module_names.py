@@ -139,6 +139,11 @@ def test_a_missing_attribute_suggests_the_nearest():
         Net().frist
 
 
+def test_no_private_name_is_suggested():
+    with pytest.raises(AttributeError, match="^'ReLU' object has no attribute 'missing'$"):
+        nn.ReLU().missing
+
+
 def test_parameters_must_be_parameters_and_leaves():
     module = nn.Module()
     with pytest.raises(TypeError, match="cannot assign .*Tensor' object to parameter 'w'"):
