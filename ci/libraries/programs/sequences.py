@@ -1,6 +1,5 @@
-"""Layers over sequences: state spaces, liquid networks, kinds of attention, experts, low ranks."""
+"""Layers over sequences: state spaces, liquid networks, kinds of attention, experts."""
 
-import loralib
 import torch
 from block_recurrent_transformer_pytorch import BlockRecurrentTransformer
 from common import fill, numbers, train, whole
@@ -14,11 +13,10 @@ from ncps.wirings import AutoNCP
 from nystrom_attention import NystromAttention
 from reformer_pytorch import ReformerLM
 from ring_attention_pytorch import RingAttention
-from torch import nn
 
 DISTRIBUTIONS = (
     "mambapy", "ncps", "nystrom-attention", "MEGABYTE-pytorch", "block-recurrent-transformer-pytorch", "ring-attention-pytorch",
-    "electra-pytorch", "reformer-pytorch", "mixture-of-experts", "invariant-point-attention", "loralib",
+    "electra-pytorch", "reformer-pytorch", "mixture-of-experts", "invariant-point-attention",
 )  # fmt: skip
 
 
@@ -93,10 +91,3 @@ def points():
     result = net(numbers(1, 6, 16), pairwise_repr=numbers(1, 6, 6, 16), mask=torch.ones(1, 6).bool(), **turned)
     result.sum().backward()
     return result
-
-
-def low_rank():
-    net = nn.Sequential(loralib.Linear(4, 6, r=2))
-    loralib.mark_only_lora_as_trainable(net)
-    fill(net)[0](numbers(2, 4)).sum().backward()
-    return net(numbers(2, 4)), sorted(loralib.lora_state_dict(net)), net[0].lora_B.grad
