@@ -138,7 +138,7 @@ void start() {
   set_work(DeviceType::CUDA, &masks);
   set_work(DeviceType::CUDA, &sorting);
   set_work(DeviceType::CUDA, &creation);
-  set_work(DeviceType::CUDA, &drawing);
+  set_work(DeviceType::CUDA, &draw_kernels);
   set_work(DeviceType::CUDA, &fourier);
   set_work(DeviceType::CUDA, &sparse_matrices);
   set_work(DeviceType::CUDA, &lapack);

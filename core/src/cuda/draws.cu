@@ -235,6 +235,6 @@ void multinomial(RandomStream stream, const Tensor& weights, int64_t samples, bo
 
 }  // namespace
 
-const DrawWork drawing = {poisson, binomial, gamma, dirichlet, drop, multinomial};
+const DrawWork draw_kernels = {poisson, binomial, gamma, dirichlet, drop, multinomial};
 
 }  // namespace torch::cuda

@@ -48,7 +48,7 @@ extern const ScanWork scans;
 extern const MaskWork masks;
 extern const SortWork sorting;
 extern const CreateWork creation;
-extern const DrawWork drawing;
+extern const DrawWork draw_kernels;
 extern const FftWork fourier;
 extern const SparseWork sparse_matrices;
 
