@@ -13,7 +13,7 @@ from packages import ROOT
 
 FOLDER = ROOT / ".github" / "workflows"
 HEADER = "# Written by ci/workflows.py from tox.ini: change those.\n"
-PYTHONS = ["3.10", "3.11", "3.12", "3.13"]
+PYTHONS = ["3.10", "3.11", "3.12", "3.13", "3.14"]
 
 TEST = """\
 name: test
