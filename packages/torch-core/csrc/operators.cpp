@@ -334,6 +334,20 @@ bool add_operator_type() {
   return (operator_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec))) != nullptr;
 }
 
+// Each result on a line of its own, so that rows of tensors stay below each other.
+PyObject* named_result_repr(PyObject* self) {
+  Object fields(PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(self)), "__match_args__"));
+  Object lines(fields ? PyList_New(0) : nullptr);
+  if (!lines) return nullptr;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(self); ++i) {
+    Object line(PyUnicode_FromFormat("%U=%R", PyTuple_GET_ITEM(fields.get(), i), PyTuple_GET_ITEM(self, i)));
+    if (!line || PyList_Append(lines.get(), line.get()) < 0) return nullptr;
+  }
+  Object between(PyUnicode_FromString(",\n"));
+  Object text(between ? PyUnicode_Join(between.get(), lines.get()) : nullptr);
+  return text ? PyUnicode_FromFormat("%s(\n%U)", Py_TYPE(self)->tp_name, text.get()) : nullptr;
+}
+
 PyTypeObject* named_result(const Row& row) {
   static std::map<const Row*, PyTypeObject*> types;
   auto& type = types[&row];
@@ -348,7 +362,8 @@ PyTypeObject* named_result(const Row& row) {
   fields[s.result_count] = {nullptr, nullptr};
   names.emplace_back("torch.return_types." + std::string(s.op_name()));
   PyStructSequence_Desc desc = {names.back().c_str(), nullptr, fields, s.result_count};
-  return type = PyStructSequence_NewType(&desc);
+  if ((type = PyStructSequence_NewType(&desc))) type->tp_repr = named_result_repr;
+  return type;
 }
 
 // What generated tests, stubs and docs read: one dict a row.

@@ -68,3 +68,8 @@ def test_numbers_that_are_not_finite_stand_as_they_are():
     assert repr(torch.tensor([0.0, float("nan")])) == "tensor([0., nan])"
     assert repr(torch.tensor([1.0, float("nan")])) == "tensor([1., nan])"
     assert repr(torch.tensor([10.0, -float("inf")])) == "tensor([10., -inf])"
+
+
+def test_named_results_stand_below_each_other():
+    found = torch.tensor([[1.0, 5.0], [4.0, 2.0]]).max(0)
+    assert repr(found) == "torch.return_types.max(\nvalues=tensor([4., 5.]),\nindices=tensor([1, 0]))"
