@@ -182,7 +182,7 @@ void order_long(const char* op, const E* x, int64_t* index, int64_t lines, int64
   launch(op, widen, blocks_for(count), kThreads, 0, stream, places, index, count);
 }
 
-void order(const char* op, const Tensor& lines, int64_t n, bool descending, const Tensor& index) {
+void order_of(const char* op, const Tensor& lines, int64_t n, bool descending, const Tensor& index) {
   const int64_t count = n ? lines.numel() / n : 0;
   if (count == 0) return;
   const DeviceGuard guard(lines.device().index);
@@ -244,18 +244,18 @@ void search(const char* op, const Tensor& bounds, const Tensor& values, const Te
 void first(const char* op, const Tensor& lines, int64_t n, int64_t k, bool descending, const Tensor& index) {
   if (worth_selecting(lines.numel() / n, n)) return select_first(op, lines, n, k, descending, index);
   const Tensor whole = empty_tensor(lines.sizes(), DType::Int64, lines.device());
-  order(op, lines, n, descending, whole);
+  order_of(op, lines, n, descending, whole);
   copy_into(index, narrow(whole, -1, 0, k));
 }
 void ranked(const char* op, const Tensor& lines, int64_t n, const Tensor& ranks, const Tensor& index) {
   if (worth_selecting(lines.numel() / n, n)) return select_ranks(op, lines, n, ranks, index);
   const Tensor whole = empty_tensor(lines.sizes(), DType::Int64, lines.device());
-  order(op, lines, n, false, whole);
+  order_of(op, lines, n, false, whole);
   copy_into(index, gather(whole, -1, ranks));
 }
 
 }  // namespace
 
-const SortWork sorting = {.order = order, .first = first, .ranked = ranked, .search = search};
+const SortWork sorting = {.order = order_of, .first = first, .ranked = ranked, .search = search};
 
 }  // namespace torch::cuda
