@@ -17,8 +17,6 @@ read as checkpoints are: a damaged or hostile directory is one clear error.
 (120, 'fresh')
 """
 
-from torch import _seams
-
 from ._mangling import is_from_package
 from .file_structure_representation import Directory
 from .glob_group import GlobGroup
@@ -31,4 +29,10 @@ __all__ = [
     "PackageExporter", "PackageImporter", "PackagingError", "is_from_package", "sys_importer",
 ]  # fmt: skip
 
-__getattr__, __dir__ = _seams.later(globals(), modules=("analyze", "find_file_dependencies"))
+
+def __getattr__(name):  # by hand, as torch._seams is not there where NumPy serves in place of torch-core
+    if name in ("analyze", "find_file_dependencies"):
+        from importlib import import_module
+
+        return import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

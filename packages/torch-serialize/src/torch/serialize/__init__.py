@@ -5,8 +5,6 @@ of PyTorch since 2016, safetensors, ``.npy`` and ``.npz``; writes the zip that P
 Also known as ``torch.serialization``.
 """
 
-from torch import _seams
-
 from ._convert import convert
 from ._errors import CorruptPickleError, FileFormatError, SourceChangeWarning, UnsafeGlobalError
 from ._inspect import get_unsafe_globals_in_checkpoint, inspect
@@ -87,4 +85,10 @@ __all__ = [
     "validate_cuda_device",
 ]
 
-__getattr__, __dir__ = _seams.later(globals(), names={"PyTorchFileReader": "_file_reader"})
+
+def __getattr__(name):  # by hand, as torch._seams is not there where NumPy serves in place of torch-core
+    if name == "PyTorchFileReader":
+        from ._file_reader import PyTorchFileReader
+
+        return PyTorchFileReader
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
