@@ -18,6 +18,33 @@ CALLS = {
             t(4, low=0.5, high=2.0, dtype=torch.float32),
         )
     ],
+    "_int8_dense": [
+        lambda t: call(
+            winners(t, 9, 3, 5),
+            t.index(9, 4, 5).to(torch.int8),
+            t(4, low=0.5, high=2.0, dtype=torch.float32),
+            None,
+            3,
+            4,
+            False,
+        )
+    ],
+    "_int8_convolution": [
+        lambda t: call(
+            winners(t, 9, 2, 3, 4, 4),
+            t.index(9, 4, 3, 3, 3).to(torch.int8),
+            t(4, low=0.5, high=2.0, dtype=torch.float32),
+            None,
+            [1, 1],
+            [1, 1],
+            [1, 1],
+            1,
+            3,
+            4,
+            True,
+        )
+    ],
+    "_int8_pack": [lambda t: call(t.index(9, 0, 5).to(torch.int8))],  # of no rows: else the bytes are the processor's
     "native_batch_norm_backward": [
         lambda t: call(t(3, 2, 4), t(3, 2, 4), t(2), t(2), t.positive(2), t(2), t.positive(2), True, 1e-5)
     ],

@@ -91,7 +91,6 @@ def test_observers_with_a_scale_of_their_own_or_none():
         (lambda: q.FakeQuantize(quant_min=3, quant_max=1), AssertionError, "quant_min must be less than or equal to quant_max"),
         (lambda: q.ObserverBase(torch.qint8)(X), NotImplementedError, "a forward of its own"),
         (lambda: q.ObserverBase(torch.qint8).calculate_qparams(), NotImplementedError, "calculate_qparams of its own"),
-        (lambda: q.prepare_fx(None), NotImplementedError, "graphs are not quantized"),
     ],
 )  # fmt: skip
 def test_wrong_settings_are_named(make, error, message):

@@ -5,11 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from torch import nn
-
-try:
-    from torch.fx import Tracer
-except ImportError as missing:
-    raise ImportError("quantization of graphs needs torch.fx: pip install torch-jit") from missing
+from torch.fx import Tracer
 
 __all__ = ["QuantizationTracer"]
 
