@@ -4,8 +4,8 @@ from collections import namedtuple
 
 import pytest
 import torch
+from torch import _pytree as pytree
 from torch import nn
-from torch.utils import _pytree as pytree
 
 Pair = namedtuple("Pair", "a b")
 
