@@ -4,7 +4,9 @@ import pytest
 import torch
 from torch import cuda
 from torch._cuda import _native
-from torch.utils.dlpack import from_dlpack, to_dlpack
+
+dlpack = pytest.importorskip("torch.utils.dlpack")
+from_dlpack, to_dlpack = dlpack.from_dlpack, dlpack.to_dlpack
 
 
 class Theirs:

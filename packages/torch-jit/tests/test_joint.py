@@ -185,8 +185,9 @@ def test_gradients_of_gradients():
             results.append((first, torch.autograd.grad((first[0] * first[1]).sum(), args)))
         for a, b in zip(results[0][0] + results[0][1], results[1][0] + results[1][1], strict=True):
             assert torch.allclose(a, b, rtol=1e-12)
-    assert torch.autograd.gradcheck(plan, args)
-    assert torch.autograd.gradgradcheck(plan, args)
+    # while calls are timed, plans and eager calls take turns, and these add gradients in another order
+    assert torch.autograd.gradcheck(plan, args, nondet_tol=1e-12)
+    assert torch.autograd.gradgradcheck(plan, args, nondet_tol=1e-12)
 
 
 @pytest.mark.parametrize(
