@@ -48,8 +48,12 @@ void copy_across(const Tensor& dst, const Tensor& src) {
   }
   if (is_on_cpu(src)) {
     const Tensor dense = empty_tensor(dst.sizes(), dst.dtype());
+    if (fills_memory(dst)) {
+      std::copy_n(dst->strides(), dst.dim(), dense->strides());
+      dense->refresh_geometry();
+    }
     copy_into(dense, src);
-    if (dst.is_contiguous()) return copy_bytes_across(dst, dense);
+    if (same_bytes(dst, dense)) return copy_bytes_across(dst, dense);
     const Tensor there = empty_tensor(dst.sizes(), dst.dtype(), dst.device());
     copy_bytes_across(there, dense);
     return copy_into(dst, there);

@@ -33,7 +33,7 @@ RUN = [
     "index_reduce", "scatter_reduce", "scatter_reduce_", "_fft_c2c", "_fft_r2c", "_fft_c2r", "fftn", "irfft2", "stft",
     "istft", "_segment_sum", "_sparse_matmul", "_sparse_sampled", "_sparse_sparse_matmul", "sparse_coo_tensor",
     "to_sparse", "coalesce", "sparse_mask", "hspmm", "sspaddmm", "_sparse_softmax", "_compressed_matmul",
-    "sparse_sampled_addmm", "_to_sparse_compressed", "linalg_lu", "inverse", "det", "slogdet", "solve", "solve_triangular", "cholesky",
+    "sparse_sampled_addmm", "_to_sparse_compressed", "inverse", "det", "slogdet", "solve", "solve_triangular", "cholesky",
     "svd", "qr", "ormqr", "eigh", "eigvals", "symeig", "lstsq", "gels", "pinv", "matrix_rank", "matrix_exp",
     "ldl_solve", "gesv", "potrf", "btrisolve", "trtrs",
 ]  # fmt: skip
