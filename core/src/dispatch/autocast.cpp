@@ -27,6 +27,7 @@ struct State {
   int depth = 0;
   bool caches = true;
   std::unordered_map<const TensorImpl*, Converted> cache;
+  std::unordered_map<const Row*, Cast> casts;  // of operators on CUDA, as far as they were asked for
 };
 constinit thread_local State* state = nullptr;
 
@@ -44,10 +45,9 @@ void enable(State& s, unsigned devices) noexcept {
                                      : thread_keys.include & ~key(DispatchKey::Autocast));
 }
 
-Cast cast_of(const State& s, const Row& row) {
+Cast cast_of(State& s, const Row& row) {
   if (TORCH_LIKELY(!(s.enabled >> unsigned(DeviceType::CUDA) & 1))) return row.attr.cast;
-  thread_local std::unordered_map<const Row*, Cast> known;
-  const auto [at, is_new] = known.try_emplace(&row, Cast::None);
+  const auto [at, is_new] = s.casts.try_emplace(&row, Cast::None);
   if (is_new) at->second = cast_on_cuda(row);
   return at->second;
 }
@@ -96,7 +96,7 @@ void for_each_tensor(const Schema& s, const Value* v, F f) {
 }
 
 // What the arguments are converted to, or nothing when they stay.
-std::optional<DType> target(const State& s, const Row& row, const Value* given) {
+std::optional<DType> target(State& s, const Row& row, const Value* given) {
   const Cast on_cuda = cast_of(s, row);
   std::optional<DType> to;
   bool is_sparse = false;
