@@ -12,7 +12,6 @@ namespace torch {
 namespace {
 
 constinit std::atomic<const DeviceBackend*> backends[kDeviceTypes] = {};
-constinit thread_local bool may_go_on = false;
 constinit std::atomic<void (*)(bool)> around_pass = nullptr;
 
 // Why a device has no tensors or no kernel, and the way out.

@@ -5,6 +5,8 @@
 
 namespace torch {
 
+extern constinit thread_local bool may_go_on;  // in layer.cpp
+
 TORCH_API bool non_blocking() noexcept;
 
 class TORCH_API NonBlocking {
