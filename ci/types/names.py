@@ -420,10 +420,6 @@ torch_cuda_stream_members: tuple[Any, ...] = (
 torch_cuda_amp_members: tuple[Any, ...] = (
     torch.cuda.amp.GradScaler, torch.cuda.amp.autocast, torch.cuda.amp.custom_bwd, torch.cuda.amp.custom_fwd,
 )
-torch_cuda_comm_members: tuple[Any, ...] = (
-    torch.cuda.comm.broadcast, torch.cuda.comm.broadcast_coalesced, torch.cuda.comm.gather,
-    torch.cuda.comm.reduce_add, torch.cuda.comm.reduce_add_coalesced, torch.cuda.comm.scatter,
-)
 torch_cuda_nccl_members: tuple[Any, ...] = (
     torch.cuda.nccl.NcclComm, torch.cuda.nccl.NcclCommList, torch.cuda.nccl.NcclError, torch.cuda.nccl.communicator,
     torch.cuda.nccl.cudaStream, torch.cuda.nccl.is_available,
