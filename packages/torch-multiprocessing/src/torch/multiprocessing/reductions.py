@@ -248,19 +248,36 @@ def rebuild_cuda_tensor(tensor_cls, place, metadata):
 
 
 def rebuild_storage_cuda(cls, place):
-    """The storage on a CUDA device of a message."""
+    """The storage on a CUDA device of a message.
+
+    >>> if torch.cuda.is_available():
+    ...     storage = torch.ones(2, device="cuda").untyped_storage()
+    ...     rebuild, arguments = torch.multiprocessing.reductions.reduce_storage(storage)
+    ...     assert rebuild is torch.multiprocessing.reductions.rebuild_storage_cuda
+    """
     return _of_cuda().receive(place)
 
 
 def reduce_event(event):
     """The call that opens a ``torch.cuda.Event``, made with ``interprocess=True``, in another process. The class registers it
-    when CUDA is first used."""
+    when CUDA is first used.
+
+    >>> if torch.cuda.is_available():
+    ...     event = torch.cuda.Event(interprocess=True)
+    ...     rebuild, arguments = torch.multiprocessing.reductions.reduce_event(event)
+    """
     handle = event.ipc_handle()
     return rebuild_event, (event.device, handle)
 
 
 def rebuild_event(device, handle):
-    """The event of a message."""
+    """The event of a message.
+
+    >>> if torch.cuda.is_available():
+    ...     event = torch.cuda.Event(interprocess=True)
+    ...     rebuild, arguments = torch.multiprocessing.reductions.reduce_event(event)
+    ...     assert rebuild is torch.multiprocessing.reductions.rebuild_event
+    """
     return torch.cuda.Event.from_ipc_handle(device, handle)
 
 
