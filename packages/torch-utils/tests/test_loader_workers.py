@@ -183,7 +183,7 @@ def test_an_iterator_is_of_one_process(run):
 
 
 class Sleeping(Squares):
-    """The first sample takes as long as the last one is not there."""
+    """The first sample takes until ``last`` is set."""
 
     def __init__(self, n):
         super().__init__(n)
@@ -192,15 +192,17 @@ class Sleeping(Squares):
     def __getitem__(self, i):
         if i == 0:
             self.last.wait(100)
-        elif i == self.n - 1:
-            self.last.set()
         return i
 
 
 @WORKERS
 def test_without_an_order_others_do_the_work_of_a_slow_worker(how):
     data = Sleeping(10)
-    got = [b.item() for b in DataLoader(data, in_order=False, **how)]
+    got = []
+    for batch in DataLoader(data, in_order=False, **how):
+        got.append(batch.item())
+        if got[-1] == 9:
+            data.last.set()
     assert got == [1, 3, 4, 5, 6, 7, 8, 9, 0, 2]  # batch 2 waits behind batch 0
     assert [b.item() for b in DataLoader(data, **how)] == list(range(10))
 
