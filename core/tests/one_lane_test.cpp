@@ -19,7 +19,7 @@ void integer_division_by_zero() { throw_error(ErrorKind::Runtime, "ZeroDivisionE
 }  // namespace torch
 
 #undef TORCH_UNARY
-#undef TORCH_QUESTION
+#undef TORCH_PREDICATE
 #undef TORCH_BINARY
 #undef TORCH_BINARY_RIGHT
 #undef TORCH_BINARY_TENSOR
@@ -43,10 +43,10 @@ const Case kCases[] = {
 #define TORCH_UNARY(NAME, ATTR, DOC)                                                                             \
   {#NAME, one_lane::loops_of<one_lane::formula::NAME>(), (ATTR), [](const Tensor& x) { return torch::NAME(x); }, \
    nullptr},
-#define TORCH_QUESTION TORCH_UNARY
+#define TORCH_PREDICATE TORCH_UNARY
 #include "torch/core/ops/unary.def"
 #undef TORCH_UNARY
-#undef TORCH_QUESTION
+#undef TORCH_PREDICATE
 #define TORCH_BINARY(NAME, ATTR, DOC)                                     \
   {#NAME, one_lane::loops_of<one_lane::formula::NAME>(), (ATTR), nullptr, \
    [](const Tensor& x, const Tensor& y) { return torch::NAME(x, y); }},

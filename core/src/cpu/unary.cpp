@@ -6,7 +6,7 @@
 namespace torch::TORCH_ISA {
 
 #define TORCH_UNARY(NAME, ATTR, DOC) loops_of<formula::NAME>(),
-#define TORCH_QUESTION(NAME, ATTR, DOC) loops_of<formula::NAME>(),
+#define TORCH_PREDICATE(NAME, ATTR, DOC) loops_of<formula::NAME>(),
 extern constexpr LoopRow unary_loops[] = {
 #include "torch/core/ops/unary.def"
 };

@@ -2,7 +2,6 @@
 
 #include <unordered_map>
 
-#include "dispatch/cuda_casts.h"
 #include "torch/core/ops/copy.h"
 #include "torch/core/promote.h"
 #include "torch/core/thread_end.h"
@@ -27,7 +26,6 @@ struct State {
   int depth = 0;
   bool caches = true;
   std::unordered_map<const TensorImpl*, Converted> cache;
-  std::unordered_map<const Row*, Cast> casts;  // of operators on CUDA, as far as they were asked for
 };
 constinit thread_local State* state = nullptr;
 
@@ -43,13 +41,6 @@ void enable(State& s, unsigned devices) noexcept {
   s.enabled = devices;
   thread_keys.include = Keys(devices ? thread_keys.include | key(DispatchKey::Autocast)
                                      : thread_keys.include & ~key(DispatchKey::Autocast));
-}
-
-Cast cast_of(State& s, const Row& row) {
-  if (TORCH_LIKELY(!(s.enabled >> unsigned(DeviceType::CUDA) & 1))) return row.attr.cast;
-  const auto [at, is_new] = s.casts.try_emplace(&row, Cast::None);
-  if (is_new) at->second = cast_on_cuda(row);
-  return at->second;
 }
 
 // --- one argument ---
@@ -97,14 +88,13 @@ void for_each_tensor(const Schema& s, const Value* v, F f) {
 
 // What the arguments are converted to, or nothing when they stay.
 std::optional<DType> target(State& s, const Row& row, const Value* given) {
-  const Cast on_cuda = cast_of(s, row);
   std::optional<DType> to;
   bool is_sparse = false;
   for_each_tensor(row.schema, given, [&](const Tensor& t) {
     if (!t) return;
     is_sparse |= (t.keys() & (key(DispatchKey::Sparse) | key(DispatchKey::SparseCompressed))) != 0;
     if (!is_cast(s, t.get())) return;
-    const Cast cast = t.device().type == DeviceType::CUDA ? on_cuda : row.attr.cast;
+    const Cast cast = t.device().type == DeviceType::CUDA ? row.attr.cast_on_cuda : row.attr.cast;
     if (cast == Cast::None) return;
     if (cast == Cast::Widest)
       to = to ? promote_types(*to, t.dtype()) : t.dtype();
@@ -117,7 +107,7 @@ std::optional<DType> target(State& s, const Row& row, const Value* given) {
 void layer(const Row& row, const Value* given, Result& result) {
   State& s = own_state();
   const Schema& schema = row.schema;
-  const bool stays = row.attr.cast == Cast::None && cast_of(s, row) == Cast::None;
+  const bool stays = row.attr.cast == Cast::None && row.attr.cast_on_cuda == Cast::None;
   const auto to = stays ? std::nullopt : target(s, row, given);
   if (!to) {
     Readmit inner(DispatchKey::Autocast);

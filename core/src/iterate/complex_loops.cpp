@@ -25,7 +25,7 @@ constexpr LoopRow complex_loops_of() {
 }  // namespace host
 
 #define TORCH_UNARY(NAME, ATTR, DOC) host::complex_loops_of<host::formula::NAME>(),
-#define TORCH_QUESTION(NAME, ATTR, DOC) host::complex_loops_of<host::formula::NAME>(),
+#define TORCH_PREDICATE(NAME, ATTR, DOC) host::complex_loops_of<host::formula::NAME>(),
 #define TORCH_BINARY(NAME, ATTR, DOC) host::complex_loops_of<host::formula::NAME>(),
 #define TORCH_BINARY_RIGHT TORCH_BINARY
 #define TORCH_BINARY_TENSOR TORCH_BINARY

@@ -182,7 +182,7 @@ struct frac : UnaryVec<kFloats> {
 
 // --- questions ---
 
-#define TORCH_QUESTION(NAME, TYPES, EXPRESSION)                         \
+#define TORCH_PREDICATE(NAME, TYPES, EXPRESSION)                        \
   struct NAME : Unary<TYPES, Gives::Bool> {                             \
     template <class T>                                                  \
     static TORCH_ANY bool eval(T x) {                                   \
@@ -215,14 +215,14 @@ TORCH_VEC_INLINE bool sign_bit(T x) {
   else
     return bits_of(x) < 0;
 }
-TORCH_QUESTION(logical_not, kBools | kWords | kFloats | kComplexes, x == T(0))
-TORCH_QUESTION(isnan, kBools | kWords | kFloats | kComplexes, x != x)
-TORCH_QUESTION(isfinite, kBools | kWords | kFloats | kComplexes, is_finite(x))
-TORCH_QUESTION(isinf, kBools | kWords | kFloats | kComplexes, is_infinite(x))
-TORCH_QUESTION(isposinf, kBools | kWords | kFloats, is_infinite(x) && x > T(0))
-TORCH_QUESTION(isneginf, kBools | kWords | kFloats, is_infinite(x) && x < T(0))
-TORCH_QUESTION(signbit, kBools | kInts | kFloats, sign_bit(x))
-#undef TORCH_QUESTION
+TORCH_PREDICATE(logical_not, kBools | kWords | kFloats | kComplexes, x == T(0))
+TORCH_PREDICATE(isnan, kBools | kWords | kFloats | kComplexes, x != x)
+TORCH_PREDICATE(isfinite, kBools | kWords | kFloats | kComplexes, is_finite(x))
+TORCH_PREDICATE(isinf, kBools | kWords | kFloats | kComplexes, is_infinite(x))
+TORCH_PREDICATE(isposinf, kBools | kWords | kFloats, is_infinite(x) && x > T(0))
+TORCH_PREDICATE(isneginf, kBools | kWords | kFloats, is_infinite(x) && x < T(0))
+TORCH_PREDICATE(signbit, kBools | kInts | kFloats, sign_bit(x))
+#undef TORCH_PREDICATE
 
 struct not_byte : Unary<kBools> {
   template <class T>

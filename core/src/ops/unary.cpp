@@ -13,26 +13,26 @@ TORCH_PER_ISA(extern const LoopRow unary_loops[];)
 
 // Here the words of the list mean an index, a row of kOps, and functions to set.
 #undef TORCH_UNARY
-#undef TORCH_QUESTION
+#undef TORCH_PREDICATE
 
 namespace {
 
 enum Index {
 #define TORCH_UNARY(NAME, ATTR, DOC) k_##NAME,
-#define TORCH_QUESTION(NAME, ATTR, DOC) k_##NAME,
+#define TORCH_PREDICATE(NAME, ATTR, DOC) k_##NAME,
 #include "torch/core/ops/unary.def"
 #undef TORCH_UNARY
-#undef TORCH_QUESTION
+#undef TORCH_PREDICATE
   kCount
 };
 constinit LoopRow loops[kCount] = {};
 
 constexpr Elementwise kOps[] = {
 #define TORCH_UNARY(NAME, ATTR, DOC) {#NAME, &loops[k_##NAME], (ATTR).promotes_to_float},
-#define TORCH_QUESTION(NAME, ATTR, DOC) {#NAME, &loops[k_##NAME], (ATTR).promotes_to_float},
+#define TORCH_PREDICATE(NAME, ATTR, DOC) {#NAME, &loops[k_##NAME], (ATTR).promotes_to_float},
 #include "torch/core/ops/unary.def"
 #undef TORCH_UNARY
-#undef TORCH_QUESTION
+#undef TORCH_PREDICATE
 };
 
 void check_dtype(Index i, DType t) {
@@ -71,7 +71,7 @@ void register_unary() {
 #define TORCH_UNARY(NAME, ATTR, DOC)     \
   set_native<op::NAME>(plain<k_##NAME>); \
   set_native<op::NAME##_>(in_place<k_##NAME>);
-#define TORCH_QUESTION(NAME, ATTR, DOC) set_native<op::NAME>(plain<k_##NAME>);
+#define TORCH_PREDICATE(NAME, ATTR, DOC) set_native<op::NAME>(plain<k_##NAME>);
 #include "torch/core/ops/unary.def"
 }
 

@@ -1,4 +1,4 @@
-// A view of consecutive values owned by somebody else: what shapes, strides and lists of tensors are passed as.
+// A view of consecutive values owned elsewhere: what shapes, strides and lists of tensors are passed as.
 #pragma once
 #include <cassert>
 #include <cstddef>

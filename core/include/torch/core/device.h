@@ -9,7 +9,7 @@
 
 namespace torch {
 
-// PrivateUse1 is free for a plug-in of anybody's (backend.h).
+// PrivateUse1 is free for any plug-in (backend.h).
 enum class DeviceType : uint8_t { CPU, CUDA, Meta, PrivateUse1 };
 constexpr int kDeviceTypes = 4;
 enum class Layout : uint8_t { Strided, Sparse, SparseCsr, SparseCsc, SparseBsr, SparseBsc };
@@ -37,7 +37,7 @@ enum class DispatchKey : uint8_t {
   CUDA = 1,
   Meta = 2,
   PrivateUse1 = 3,
-  Dispatch = 4,  // __torch_dispatch__: whoever is asked sees what derivatives, batches and composites leave of a call
+  Dispatch = 4,  // __torch_dispatch__: its handler sees what derivatives, batches and composites leave of a call
   Wrapped = 5,   // a tensor around another one
   Autograd = 6,
   Sparse = 7,

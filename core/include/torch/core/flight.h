@@ -11,11 +11,11 @@
 //                                          that whoever has just read its address may still use it.
 //   who takes the lock in the midst        (hooks, the end of a tensor that Python knows) is not in flight until it has
 //                                          given the lock back.
-//   a backward pass                        steps aside between two nodes while somebody waits; operators that begin
+//   a backward pass                        steps aside between two nodes while a thread waits; operators that begin
 //                                          meanwhile keep the lock.
 //
-// Who waits does not hold the lock, and nobody in flight waits for who waits: nothing can stand still. A program of one
-// thread never finds anything in flight and pays for one addition where it gives the lock back.
+// A waiting thread does not hold the lock, and no thread in flight waits for a waiting one: no deadlock. A program of
+// one thread never finds anything in flight and pays for one addition where it gives the lock back.
 #pragma once
 #include <atomic>
 
@@ -36,7 +36,7 @@ TORCH_API bool leave() noexcept;  // false: it was not in flight
 
 // Returns when nothing is in flight, or after a while. Without the lock.
 TORCH_API void wait() noexcept;
-// Returns when nobody waits any more, or after a while. Neither in flight nor with the lock.
+// Returns when no thread waits any more, or after a while. Neither in flight nor with the lock.
 TORCH_API void step_aside() noexcept;
 // For a backward pass between two nodes: set by torch._C, which has the lock to take.
 extern TORCH_API void (*pause)() noexcept;

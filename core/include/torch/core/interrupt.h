@@ -9,7 +9,7 @@ namespace torch {
 // a few times a second. On a thread of the pool it ends the task when the thread that waits for it was told to stop.
 TORCH_API void check_interrupt();
 
-// Asks the program, and throws; set by torch._C, null where nobody is to be asked.
+// Asks the program, and throws; set by torch._C, null where there is no interpreter.
 extern TORCH_API void (*ask_for_interrupt)();
 
 }  // namespace torch

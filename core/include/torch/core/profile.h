@@ -5,8 +5,8 @@
 //   { profile::Range range("epoch"); train(); }
 //   profile::Recording r = profile::stop(s);
 //
-// While nobody records, an operator pays for one OR with a word of memory, and a storage for one branch. While somebody
-// does, every call has the key Profile, whose function notes the begin, runs the operator through the keys below
+// While nothing is recorded, an operator pays for one OR with a word of memory, and a storage for one branch. During
+// a recording every call has the key Profile, whose function notes the begin, runs the operator through the keys below
 // and notes the end. Each thread writes to a buffer of its own, without locks; stop() reads them all while others may
 // still write. Sessions may overlap on any threads: each gets what happened between its start and its stop.
 #pragma once
@@ -30,7 +30,7 @@ inline bool on() noexcept { return TORCH_UNLIKELY((mode_keys() & key(DispatchKey
 using Handle = uint64_t;  // of a range that is open; 0 is none
 constexpr int64_t kNoSequence = -1;
 
-// Each returns 0 when nobody records, or when the memory for records is used up (Recording::dropped).
+// Each returns 0 when nothing is recorded, or when the memory for records is used up (Recording::dropped).
 TORCH_API Handle begin(Scope, std::string_view name, int64_t sequence = kNoSequence) noexcept;
 TORCH_API Handle begin_backward(const Schema& of, int64_t sequence) noexcept;     // named MulBackward0
 TORCH_API Handle begin(const Schema& op, const void* const* arguments) noexcept;  // one address per parameter

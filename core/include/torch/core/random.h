@@ -29,7 +29,7 @@ class TORCH_API Generator {
   uint64_t seed() const noexcept { return seed_.load(std::memory_order_relaxed); }
   uint64_t position() const noexcept { return position_.load(std::memory_order_relaxed); }
   void set_seed(uint64_t seed) noexcept { set_state({seed, 0}); }
-  uint64_t seed_from_system();  // sets a seed that nobody can know, and returns it
+  uint64_t seed_from_system();  // sets an unpredictable seed, and returns it
   RandomStream state() const noexcept { return {seed(), position()}; }
   void set_state(const RandomStream& s) noexcept {
     seed_.store(s.seed, std::memory_order_relaxed);

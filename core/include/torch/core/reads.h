@@ -11,7 +11,7 @@ namespace torch {
 inline constexpr const char* kReadAsNumber = "number of a tensor";
 inline constexpr const char* kReadAsIndex = "an index of a tensor";
 
-// `what` asked: one of those, or a name that users know ("item"). Null while nobody wants to know.
+// `what` asked: one of those, or a name that users know ("item"). Null while nothing listens.
 using ValueWatcher = void (*)(const Tensor& t, const char* what);
 TORCH_API extern std::atomic<ValueWatcher> value_watcher;
 

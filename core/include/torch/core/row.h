@@ -89,7 +89,7 @@ struct Attr {
   bool is_of_numbers = false;      // two numbers of Python are enough: no argument need be a tensor
   DTypes dtypes = DTypes::All;     // the inputs that it accepts
   bool promotes_to_float = false;  // integers give the default dtype
-  Cast cast = Cast::None;
+  Cast cast = Cast::None, cast_on_cuda = Cast::None;  // on the CPU and other devices, and on CUDA
   Stored when_stored = Stored::Refused;
   Zero zero = Zero::Changes;
   bool is_zero_of_zeros = false;   // f(0, 0) is 0: of two sparse tensors at the places that one of them has
@@ -127,7 +127,8 @@ struct Attr {
   constexpr Attr called(const char* name) const { return with(&Attr::known_as, name); }
   constexpr Attr accepts(DTypes d) const { return with(&Attr::dtypes, d); }
   constexpr Attr floats() const { return with(&Attr::promotes_to_float, true); }
-  constexpr Attr casts(Cast c) const { return with(&Attr::cast, c); }
+  constexpr Attr casts(Cast c) const { return with(&Attr::cast, c).casts_on_cuda(c); }
+  constexpr Attr casts_on_cuda(Cast c) const { return with(&Attr::cast_on_cuda, c); }
   constexpr Attr stored(Stored s) const { return with(&Attr::when_stored, s); }
   constexpr Attr keeps_zero(Zero z = Zero::Stays) const { return with(&Attr::zero, z); }
   constexpr Attr keeps_zero_pairs() const { return with(&Attr::is_zero_of_zeros, true); }

@@ -16,7 +16,7 @@ struct alignas(64) Storage : Counted {
   size_t nbytes = 0;
   void (*deleter)(Storage*) noexcept = nullptr;  // foreign memory: frees `data` and `context`, not the header
   void* context = nullptr;
-  void* pyobj = nullptr;     // the living Python object, owned by nobody
+  void* pyobj = nullptr;     // the living Python object; not a reference
   uint16_t block_class = 0;  // where the block goes back to; owned by storage.cpp
   Device device;
   uint8_t flags = 0;

@@ -15,7 +15,8 @@ struct OwnDerivative {
   // The gradients of the inputs, undefined where there is none, from those of the outputs, of which at least one is
   // defined. `saved` is what was given to record(), without what is saved for graphs.
   virtual std::vector<Tensor> gradients(const std::vector<Tensor>& saved, const std::vector<Tensor>& grads) const = 0;
-  // For a pass that is itself recorded: the outputs again, one operator after the other, as anybody computes them.
+  // For a pass that is itself recorded: the outputs again, one operator after the other, as they are computed without a
+  // tape.
   virtual std::vector<Tensor> outputs(const std::vector<Tensor>& inputs) const = 0;
   // Which of the saved tensors an input is; -1: its values do not matter to any gradient.
   virtual int saved_input(size_t input) const = 0;
