@@ -31,6 +31,7 @@
 #include "ops/reduce/engine.h"
 #include "ops/reduce/scan.h"
 #include "ops/sort/sort_work.h"
+#include "ops/sort/sorting.h"
 #include "ops/sparse/work.h"
 
 namespace torch {
@@ -59,9 +60,14 @@ void known() {
                      }});
 }
 template <class Table>
-void on_cpu(const Table& table) {
+void set_on_cpu(const Table& table) {
   known<Table>();
   work<Table>.set(DeviceType::CPU, &table);
+}
+
+template <class Table>
+void set_on_others(const Table& table) {
+  work<Table>.set_on_others(&table);
 }
 
 // Tables to which several files add.
@@ -79,34 +85,37 @@ ReduceTables reductions;
 }  // namespace
 
 void choose_instruction_set() {
-  on_cpu(*TORCH_PICK_ISA(staging_table));
-  on_cpu(*TORCH_PICK_ISA(index_kernels_table));
-  on_cpu(*TORCH_PICK_ISA(sort_kernels_table));
-  on_cpu(*TORCH_PICK_ISA(sparse_kernels_table));
-  on_cpu(*TORCH_PICK_ISA(scan_kernels_table));
+  set_on_cpu(*TORCH_PICK_ISA(staging_table));
+  set_on_cpu(*TORCH_PICK_ISA(index_kernels_table));
+  set_on_cpu(*TORCH_PICK_ISA(sort_kernels_table));
+  set_on_cpu(*TORCH_PICK_ISA(sparse_kernels_table));
+  set_on_cpu(*TORCH_PICK_ISA(scan_kernels_table));
   const auto reduce_table = TORCH_PICK_ISA(reduce_table);
   for (int i = 0; i < kReductions; ++i) reductions.of[i] = &reduce_table(Reduce(i));
-  on_cpu(reductions);
-  on_cpu(TORCH_PICK_ISA(random_table)());
-  on_cpu(TORCH_PICK_ISA(gemm_table)());
-  on_cpu(TORCH_PICK_ISA(int8_table)());
-  on_cpu(TORCH_PICK_ISA(softmax_float)());
-  on_cpu(TORCH_PICK_ISA(softmax_double)());
-  on_cpu(TORCH_PICK_ISA(norm_float)());
-  on_cpu(TORCH_PICK_ISA(norm_double)());
-  on_cpu(TORCH_PICK_ISA(fft_float)());
-  on_cpu(TORCH_PICK_ISA(fft_double)());
+  set_on_cpu(reductions);
+  set_on_cpu(TORCH_PICK_ISA(random_table)());
+  set_on_cpu(TORCH_PICK_ISA(gemm_table)());
+  set_on_cpu(TORCH_PICK_ISA(int8_table)());
+  set_on_cpu(TORCH_PICK_ISA(softmax_float)());
+  set_on_cpu(TORCH_PICK_ISA(softmax_double)());
+  set_on_cpu(TORCH_PICK_ISA(norm_float)());
+  set_on_cpu(TORCH_PICK_ISA(norm_double)());
+  set_on_cpu(TORCH_PICK_ISA(fft_float)());
+  set_on_cpu(TORCH_PICK_ISA(fft_double)());
   TORCH_PICK_ISA(add_pooling)(pool_f32, pool_f64, pool_i64);
   TORCH_PICK_ISA(add_resample)(pool_f32, pool_f64);
-  on_cpu(pool_f32), on_cpu(pool_f64), on_cpu(pool_i64);
+  set_on_cpu(pool_f32), set_on_cpu(pool_f64), set_on_cpu(pool_i64);
   for (auto add : {TORCH_PICK_ISA(add_conv_gemm), TORCH_PICK_ISA(add_conv_weights), TORCH_PICK_ISA(add_conv_direct),
                    TORCH_PICK_ISA(add_conv_winograd), TORCH_PICK_ISA(add_conv_windows), TORCH_PICK_ISA(add_conv_dots)})
     add(convolution);
-  on_cpu(convolution);
-  on_cpu(class_loss_float), on_cpu(class_loss_double);
-  on_cpu(convolutions<float>), on_cpu(convolutions<double>);
-  on_cpu(index_on_cpu), on_cpu(product_on_cpu), on_cpu(sparse_on_cpu);
-  known<ScanWork>(), known<MaskWork>(), known<SortWork>(), known<CreateWork>();  // and loops of its own for these
+  set_on_cpu(convolution);
+  set_on_cpu(class_loss_float), set_on_cpu(class_loss_double);
+  set_on_cpu(convolutions<float>), set_on_cpu(convolutions<double>);
+  set_on_cpu(index_on_cpu), set_on_cpu(product_on_cpu), set_on_cpu(sparse_on_cpu);
+  set_on_cpu(scans_on_cpu), set_on_cpu(creation_on_cpu);
+  set_on_cpu(sorting_on_cpu), set_on_cpu(masking_on_cpu), set_on_cpu(counting_on_cpu);
+  set_on_others(sorting_by_order), set_on_others(masking_by_places), set_on_others(counting_by_operators);
+  known<SortWork>(), known<MaskWork>();  // what those stand on
   known<LapackWork>(), known<DrawWork>(), known<FftWork>();
   known<CopyWork>(), known<ElementwiseWork>(), known<ReduceWork>();  // the CPU has the engine for these (iterate.h)
 }

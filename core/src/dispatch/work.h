@@ -6,8 +6,8 @@
 // On Meta there is nothing to do (null). The CPU's table is that of its instruction set, chosen when the library is
 // loaded (work.cpp), so that a call pays one load for it. A plug-in fills the entry of its device with set_work();
 // without one, a single sentence says what to install. It names the operator in whose function the work was looked up:
-// the functions of devices other than the CPU add the row's name to the error (one_device.h), so that nobody hands it
-// down.
+// the functions of devices other than the CPU add the row's name to the error (one_device.h), so that it need not be
+// handed down.
 #pragma once
 #include <typeinfo>
 
@@ -32,11 +32,18 @@ class Work {
  public:
   constexpr Work() = default;
   void set(DeviceType type, const Table* table) noexcept { tables_[unsigned(type)] = table; }
+  // For every device that has memory of its own, until a plug-in has something better.
+  void set_on_others(const Table* table) noexcept {
+    for (unsigned t = 0; t < kDeviceTypes; ++t)
+      if (t != unsigned(DeviceType::CPU) && t != unsigned(DeviceType::Meta)) tables_[t] = table;
+  }
   const Table& on_cpu() const noexcept { return *tables_[unsigned(DeviceType::CPU)]; }
 
-  // The table for `device`, null on Meta; NotImplementedError where there is none.
+  // The table for `device`, null where there is none.
+  const Table* find(Device device) const noexcept { return tables_[unsigned(device.type)]; }
+  // The same, null on Meta only; NotImplementedError where there is none.
   const Table* on(Device device) const {
-    const Table* table = tables_[unsigned(device.type)];
+    const Table* table = find(device);
     if (TORCH_UNLIKELY(!table) && device.type != DeviceType::Meta) missing_work(device);
     return table;
   }

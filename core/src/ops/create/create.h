@@ -4,7 +4,7 @@
 
 namespace torch {
 
-// What a device other than the CPU does.
+// What a device does.
 struct CreateWork {
   // dst = a triangle of src, 0 elsewhere; both are contiguous batches of matrices, and may be one.
   void (*triangle)(const char* op, const Tensor& dst, const Tensor& src, int64_t diagonal, bool upper);
@@ -12,8 +12,10 @@ struct CreateWork {
   void (*generate)(const Tensor& out, const Sequence& sequence);
 };
 
-// The same by a device's kernel; false where it has none, and what is made here is moved there.
-bool generate_there(const Tensor& out, const Sequence& sequence);
+extern const CreateWork creation_on_cpu;  // sequences.cpp
+void triangle_on_cpu(const char* op, const Tensor& dst, const Tensor& src, int64_t diagonal, bool upper);
+// By the device's kernel, or, where it has none, made here and moved there. Nothing on Meta.
+void generate(const Tensor& out, const Sequence& sequence);
 
 void register_create_factories();
 void register_create_ranges();

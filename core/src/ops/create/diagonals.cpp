@@ -26,19 +26,16 @@ Columns kept(int64_t r, int64_t cols, int64_t diagonal) {
   return upper ? Columns{c, cols} : Columns{0, c};
 }
 
-// dst may be src. Both are contiguous batches of matrices.
-template <bool upper>
-void triangle(const Tensor& dst, const Tensor& src, int64_t diagonal) {
+}  // namespace
+
+void triangle_on_cpu(const char*, const Tensor& dst, const Tensor& src, int64_t diagonal, bool upper) {
   int64_t rows = src.size(-2), cols = src.size(-1), bytes = src.item_size(), pitch = cols * bytes;
-  if (src.numel() == 0) return;
-  if (dst.device().type != DeviceType::CPU)
-    return work<CreateWork>.on(dst)->triangle(upper ? "triu" : "tril", dst, src, diagonal, upper);
   int64_t grain = std::max<int64_t>(1, (1 << 18) / std::max<int64_t>(pitch, 1));
   char* to = dst.data<char>();
   const char* from = src.data<char>();
   parallel_for(src.numel() / cols, grain, [=](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      Columns k = kept<upper>(i % rows, cols, diagonal);
+      Columns k = upper ? kept<true>(i % rows, cols, diagonal) : kept<false>(i % rows, cols, diagonal);
       char* p = to + i * pitch;
       std::memset(p, 0, size_t(k.first * bytes));
       if (to != from)
@@ -46,6 +43,14 @@ void triangle(const Tensor& dst, const Tensor& src, int64_t diagonal) {
       std::memset(p + k.last * bytes, 0, size_t((cols - k.last) * bytes));
     }
   });
+}
+
+namespace {
+
+// dst may be src. Both are contiguous batches of matrices.
+template <bool upper>
+void triangle(const Tensor& dst, const Tensor& src, int64_t diagonal) {
+  if (src.numel()) work<CreateWork>.on(dst)->triangle(upper ? "triu" : "tril", dst, src, diagonal, upper);
 }
 
 template <bool upper>

@@ -6,6 +6,7 @@
 #include "iterate/elementwise.h"
 #include "ops/create/create.h"
 #include "ops/create/fill.h"
+#include "ops/create/write_sequence.h"
 #include "torch/core/arithmetic.h"
 #include "torch/core/ops/binary.h"
 #include "torch/core/ops/copy.h"
@@ -20,43 +21,6 @@ namespace {
 
 using MaybeDType = std::optional<DType>;
 using MaybeDevice = std::optional<Device>;
-constexpr int64_t kGrain = 1 << 16;
-
-template <class T, class V>
-T as_element(V v) {
-  if constexpr (std::is_same_v<V, std::complex<double>> && !std::is_constructible_v<T, std::complex<double>>)
-    return Scalar(v.real()).to<T>();
-  else if constexpr (std::is_same_v<T, Complex64> || std::is_same_v<T, Complex128>)
-    return T(v);
-  else if constexpr (std::is_same_v<T, bool>)
-    return v != V(0);
-  else if constexpr (sizeof(T) == 2 && !std::is_integral_v<T>)
-    return T(float(v));
-  else if constexpr (std::is_integral_v<T> && std::is_floating_point_v<V>)
-    return T(int64_t(v));
-  else
-    return T(v);
-}
-
-// out[i] = f(i), converted from f's result.
-template <class F>
-void generate(const Tensor& out, F f) {
-  if (out.is_meta()) return;
-  if (out.device().type != DeviceType::CPU) {
-    if constexpr (std::is_constructible_v<Sequence, F>)
-      if (generate_there(out, f)) return;
-    const Tensor here = empty_tensor(out.sizes(), out.dtype());
-    generate(here, f);
-    return copy_into(out, here);
-  }
-  visit_dtype(out.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    T* p = out.data<T>();
-    parallel_for(out.numel(), kGrain, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) p[i] = as_element<T>(f(i));
-    });
-  });
-}
 
 int64_t arange_count(const char* op, const Scalar& start, const Scalar& end, const Scalar& step, bool inclusive) {
   TORCH_CHECK(!start.is_complex() && !end.is_complex() && !step.is_complex(), op,
@@ -112,6 +76,16 @@ Tensor range_kernel(const Scalar& start, const Scalar& end, const Scalar& step, 
   return arange_of("range", start, end, step, dtype.value_or(default_dtype()), device, true);
 }
 
+// Formulas of complex numbers are the CPU's: what is made here is moved.
+template <class F>
+void generate_complex(const Tensor& out, F f) {
+  if (out.device().type == DeviceType::CPU) return write_sequence(out, f);
+  if (out.is_meta()) return;
+  const Tensor here = empty_tensor(out.sizes(), out.dtype());
+  write_sequence(here, f);
+  copy_into(out, here);
+}
+
 DType space_dtype(const Scalar& start, const Scalar& end) {
   return start.is_complex() || end.is_complex() ? complex_of(default_dtype()) : default_dtype();
 }
@@ -125,7 +99,7 @@ Tensor linspace_kernel(const Scalar& start, const Scalar& end, int64_t steps, Ma
   check_steps("linspace", steps, start, end, t);
   Tensor out = empty_tensor({steps}, t, device.value_or(Device()));
   if (is_complex(t))
-    generate(out, LineOf(start.to_complex(), end.to_complex(), steps));
+    generate_complex(out, LineOf(start.to_complex(), end.to_complex(), steps));
   else if (is_integral(t))
     generate(out, LineOf(double(start.to_int()), double(end.to_int()), steps));
   else
@@ -138,7 +112,7 @@ Tensor logspace_kernel(const Scalar& start, const Scalar& end, int64_t steps, do
   check_steps("logspace", steps, start, end, t);
   Tensor out = empty_tensor({steps}, t, device.value_or(Device()));
   if (is_complex(t))
-    generate(out, [base, f = LineOf(start.to_complex(), end.to_complex(), steps)](int64_t i) {
+    generate_complex(out, [base, f = LineOf(start.to_complex(), end.to_complex(), steps)](int64_t i) {
       return std::pow(std::complex<double>(base), f(i));
     });
   else if (is_integral(t))
@@ -190,7 +164,7 @@ Tensor eye_kernel(int64_t n, std::optional<int64_t> m, MaybeDType dtype, MaybeDe
   TORCH_CHECK(cols >= 0, "eye: m must be greater or equal to 0, got ", cols);
   Tensor out = new_zeros_tensor({n, cols}, dtype.value_or(default_dtype()), device.value_or(Device()));
   if (out.is_meta() || out.numel() == 0) return out;
-  if (out.device().type != DeviceType::CPU) {
+  if (out.device().type != DeviceType::CPU) {  // by one operator; a small matrix of the CPU costs less by hand
     fill_(diagonal(out), 1);
     return out;
   }
@@ -240,17 +214,6 @@ Tensor triangle_indices(int64_t rows, int64_t cols, int64_t offset, MaybeDType d
 }
 
 }  // namespace
-
-bool generate_there(const Tensor& out, const Sequence& sequence) {
-  const CreateWork* there;
-  try {
-    there = work<CreateWork>.on(out);
-  } catch (const MissingWork&) {
-    return false;
-  }
-  there->generate(out, sequence);
-  return true;
-}
 
 void register_create_ranges() {
   set_native<op::arange>(arange_kernel);

@@ -21,16 +21,7 @@ Tensor window(const char* op, int64_t length, bool periodic, MaybeDType dtype, M
   TORCH_CHECK(is_floating(t), op, " expects floating point dtypes, got: ", t);
   TORCH_CHECK(length >= 0, op, " requires non-negative window_length, got window_length=", length);
   Tensor out = empty_tensor({length}, t, device.value_or(Device()));
-  if (out.is_meta()) return out;
-  const auto f = of(double(periodic ? length : length - 1));
-  if (out.device().type != DeviceType::CPU) {
-    if (!generate_there(out, f)) copy_into(out, window(op, length, periodic, t, Device(), of));
-    return out;
-  }
-  visit_dtype(t, [&](auto zero) {
-    using T = decltype(zero);
-    for (int64_t n = 0; n < length; ++n) out.data<T>()[n] = Scalar(f(n)).to<T>();
-  });
+  generate(out, of(double(periodic ? length : length - 1)));
   return out;
 }
 

@@ -7,6 +7,7 @@
 #include "iterate/staging.h"
 #include "kernels/index.h"
 #include "torch/core/operator.h"
+#include "torch/core/pool.h"
 
 namespace torch {
 
@@ -50,10 +51,33 @@ extern const IndexWork index_on_cpu;
 void check_on_cpu(const char* op, const Tensor& index, int64_t dim, int64_t size);
 void along_on_cpu(const char* op, IndexMode mode, const Tensor& self, int64_t dim, const Tensor& index,
                   const Tensor& other);
-// A mask of bytes, dense: the places that are not 0, in their order, as int64. Waits for their number.
+// What a plug-in does for masks. A mask of bytes, dense: the places that are not 0, in their order, as int64. Waits for
+// their number.
 struct MaskWork {
   Tensor (*positions)(const char* op, const Tensor& mask);
 };
+
+// What masks do on a device: the CPU has loops over chunks, other devices index by the places that MaskWork finds.
+// Masks are dense, of one byte an element.
+struct Masking {
+  Tensor (*select)(const Tensor& x, const Tensor& mask);  // both dense and of one shape
+  // self where the mask is not 0 = the first elements of values (dense); check(how many) before anything is written.
+  void (*scatter)(const Tensor& self, const Tensor& mask, const Tensor& values, FunctionRef<void(int64_t)> check);
+  Tensor (*rows)(const Tensor& mask);                  // coordinates as (places, dims)
+  std::vector<Tensor> (*columns)(const Tensor& mask);  // one tensor for each dim
+};
+extern const Masking masking_on_cpu, masking_by_places;
+
+// What counting does on a device: loops of the CPU, or operators.
+struct Counting {
+  // The smallest and the largest of contiguous int64 numbers, of which there are some. Waits on other devices.
+  std::pair<int64_t, int64_t> (*ends)(const Tensor& x);
+  // out (x's shape, classes) = 1 at the class that x names, from zeros
+  Tensor (*mark)(const Tensor& out, const Tensor& x);
+  // How often each number below `size` is in x (int64), or the sum of its weights (float64).
+  Tensor (*count)(const Tensor& x, const Tensor& weights, int64_t size);
+};
+extern const Counting counting_on_cpu, counting_by_operators;
 
 // The dims [from, to) of two tensors as one side of a block loop.
 BlockSide block_side(const Tensor& strided, const Tensor& dense, int64_t from, int64_t to);

@@ -4,7 +4,7 @@
 #include "dispatch/work.h"
 #include "ops/create/fill.h"
 #include "ops/index/index.h"
-#include "ops/sort/sort_work.h"
+#include "ops/sort/sorting.h"
 #include "torch/core/ops/copy.h"
 #include "torch/core/ops/index.h"
 #include "torch/core/ops/reduce.h"
@@ -16,9 +16,9 @@ namespace torch {
 
 namespace {
 
-// The smallest and the largest of contiguous int64 numbers; on another device than the CPU this waits.
-std::pair<int64_t, int64_t> ends_of(const Tensor& x) {
-  if (x.device().type != DeviceType::CPU) return {number_of(amin(x)).to_int(), number_of(amax(x)).to_int()};
+// --- on the CPU ---
+
+std::pair<int64_t, int64_t> ends_on_cpu(const Tensor& x) {
   const int64_t* const p = x.data<int64_t>();
   int64_t low = p[0], high = p[0];
   for (int64_t i = 1; i < x.numel(); ++i) {
@@ -27,6 +27,42 @@ std::pair<int64_t, int64_t> ends_of(const Tensor& x) {
   }
   return {low, high};
 }
+
+Tensor mark_on_cpu(const Tensor& out, const Tensor& x) {
+  const int64_t* const p = x.data<int64_t>();
+  int64_t* q = out.data<int64_t>();
+  const int64_t classes = out.size(-1);
+  for (int64_t i = 0; i < x.numel(); ++i) q[i * classes + p[i]] = 1;
+  return out;
+}
+
+Tensor count_on_cpu(const Tensor& x, const Tensor& weights, int64_t size) {
+  const int64_t* const p = x.data<int64_t>();
+  Tensor out = new_zeros_tensor({size}, weights ? DType::Float64 : DType::Int64);
+  if (weights) {
+    double* totals = out.data<double>();
+    const double* shares = weights.data<double>();
+    for (int64_t i = 0; i < x.numel(); ++i) totals[p[i]] += shares[i];
+  } else {
+    int64_t* counts = out.data<int64_t>();
+    for (int64_t i = 0; i < x.numel(); ++i) ++counts[p[i]];
+  }
+  return out;
+}
+
+// --- on other devices ---
+
+std::pair<int64_t, int64_t> ends_by_operators(const Tensor& x) {
+  return {number_of(amin(x)).to_int(), number_of(amax(x)).to_int()};
+}
+Tensor mark_by_operators(const Tensor& out, const Tensor& x) { return scatter_value(out, -1, unsqueeze(x, -1), 1); }
+Tensor count_by_operators(const Tensor& x, const Tensor& weights, int64_t size) {
+  Tensor added = weights ? weights : empty_tensor(x.sizes(), DType::Int64, x.device());
+  if (!weights) fill_contiguous(added, 1);
+  return scatter_add(new_zeros_tensor({size}, added.dtype(), x.device()), 0, x, added);
+}
+
+// --- operators ---
 
 Tensor one_hot_kernel(const Tensor& self, int64_t num_classes) {
   TORCH_CHECK(self.dtype() == DType::Int64, "one_hot is only applicable to index tensor of type LongTensor, got ",
@@ -38,19 +74,15 @@ Tensor one_hot_kernel(const Tensor& self, int64_t num_classes) {
     return new_zeros_tensor(sizes, DType::Int64, self.device());
   }
   Tensor x = as_contiguous(self, DType::Int64);
-  const auto [low, high] = ends_of(x);
+  const Counting& there = *work<Counting>.on(x);
+  const auto [low, high] = there.ends(x);
   TORCH_CHECK(low >= 0, "one_hot: Class values must be non-negative, got ", low);
   if (num_classes == -1) num_classes = high + 1;
   TORCH_CHECK(num_classes > 0, "one_hot: num_classes should be positive, got ", num_classes);
   TORCH_CHECK(high < num_classes, "one_hot: Class values must be smaller than num_classes, got ", high,
               " with num_classes=", num_classes);
   sizes.push_back(num_classes);
-  Tensor out = new_zeros_tensor(sizes, DType::Int64, self.device());
-  if (x.device().type != DeviceType::CPU) return scatter_value(out, -1, unsqueeze(x, -1), 1);
-  const int64_t* const p = x.data<int64_t>();
-  int64_t* q = out.data<int64_t>();
-  for (int64_t i = 0; i < x.numel(); ++i) q[i * num_classes + p[i]] = 1;
-  return out;
+  return there.mark(new_zeros_tensor(sizes, DType::Int64, self.device()), x);
 }
 
 Tensor bincount_kernel(const Tensor& self, const Tensor& weights, int64_t minlength) {
@@ -65,42 +97,19 @@ Tensor bincount_kernel(const Tensor& self, const Tensor& weights, int64_t minlen
                 "bincount: weights should be 1-d and have the same length as input, got ", weights.sizes(), " and ",
                 self.sizes());
   Tensor x = as_contiguous(self, DType::Int64);
-  int64_t size = minlength;
-  const int64_t n = x.numel();
-  if (n > 0) {
-    const auto [low, high] = ends_of(x);
-    TORCH_CHECK(low >= 0, "bincount only supports 1-d non-negative integral inputs, got ", low);
-    TORCH_CHECK(high < INT64_MAX, "bincount: ", high, " is too large");
-    size = std::max(size, high + 1);
-  }
-  DType result = !weights ? DType::Int64 : weights.dtype() == DType::Float32 ? DType::Float32 : DType::Float64;
-  if (x.device().type != DeviceType::CPU) {
-    const DType inside = weights ? DType::Float64 : DType::Int64;
-    const Tensor zeros = new_zeros_tensor({size}, inside, x.device());
-    Tensor added = weights ? as_contiguous(weights, inside) : empty_tensor({n}, inside, x.device());
-    if (!weights) fill_contiguous(added, 1);
-    return as_contiguous(scatter_add(zeros, 0, x, added), result);
-  }
-  const int64_t* const p = x.data<int64_t>();
-  if (!weights) {
-    Tensor out = new_zeros_tensor({size}, DType::Int64);
-    int64_t* counts = out.data<int64_t>();
-    for (int64_t i = 0; i < n; ++i) ++counts[p[i]];
-    return out;
-  }
-  Tensor w = as_contiguous(weights, DType::Float64), sums = new_zeros_tensor({size}, DType::Float64);
-  double* totals = sums.data<double>();
-  const double* shares = w.data<double>();
-  for (int64_t i = 0; i < n; ++i) totals[p[i]] += shares[i];
-  return as_contiguous(sums, result);
+  const Counting& there = *work<Counting>.on(x);
+  const auto [low, high] = there.ends(x);
+  TORCH_CHECK(low >= 0, "bincount only supports 1-d non-negative integral inputs, got ", low);
+  TORCH_CHECK(high < INT64_MAX, "bincount: ", high, " is too large");
+  const Tensor shares = weights ? as_contiguous(weights, DType::Float64) : Tensor();
+  const Tensor counts = there.count(x, shares, std::max(minlength, high + 1));
+  return weights && weights.dtype() == DType::Float32 ? as_contiguous(counts, DType::Float32) : counts;
 }
 
-// Whether contiguous int64 numbers lie in [0, n); on another device than the CPU this waits.
+// Whether contiguous int64 numbers lie in [0, n).
 bool all_below(const Tensor& index, int64_t n) {
-  if (index.device().type == DeviceType::CPU)
-    return index_kernels().check64(index.data<int64_t>(), index.numel(), n) < 0;
   if (index.numel() == 0) return true;
-  const auto [low, high] = ends_of(index);
+  const auto [low, high] = work<Counting>.on(index)->ends(index);
   return low >= 0 && high < n;
 }
 
@@ -166,29 +175,7 @@ Tensor searchsorted_kernel(const Tensor& sequence, const Tensor& self, bool out_
   if (self.is_wrapped_number() && !is_floating(t) && is_floating(self.dtype())) t = DType::Float64;
   if (t == DType::Bool) t = DType::UInt8;
   Tensor bounds = as_contiguous(sequence, t), values = as_contiguous(on_device_of(self, out), t);
-  if (out.device().type != DeviceType::CPU) {
-    work<SortWork>.on(out)->search("searchsorted", bounds, values, order, n, shared ? 0 : values.size(-1), right, out);
-    return out;
-  }
-  int64_t row = shared ? values.numel() : values.size(-1);
-  visit_dtype(t, [&](auto zero) {
-    using T = decltype(zero);
-    if constexpr (std::is_arithmetic_v<T>) {
-      parallel_for(values.numel(), 4096, [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) {
-          int64_t start = shared ? 0 : i / row * n;
-          const T* p = bounds.data<T>() + start;
-          const int64_t* s = order ? order.data<int64_t>() + start : nullptr;
-          T v = values.data<T>()[i];
-          int64_t at = right ? place<T, true>(p, s, n, v) : place<T, false>(p, s, n, v);
-          if (out_int32)
-            out.data<int32_t>()[i] = int32_t(at);
-          else
-            out.data<int64_t>()[i] = at;
-        }
-      });
-    }
-  });
+  work<Sorting>.on(out)->search(bounds, values, order, n, shared ? 0 : values.size(-1), right, out);
   return out;
 }
 Tensor bucketize_composite(const Tensor& self, const Tensor& boundaries, bool out_int32, bool right) {
@@ -198,6 +185,32 @@ Tensor bucketize_composite(const Tensor& self, const Tensor& boundaries, bool ou
 }
 
 }  // namespace
+
+void on_cpu::search(const Tensor& bounds, const Tensor& values, const Tensor& sorter, int64_t n, int64_t row,
+                    bool right, const Tensor& out) {
+  visit_dtype(bounds.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (std::is_arithmetic_v<T>) {
+      parallel_for(values.numel(), 4096, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          int64_t start = row ? i / row * n : 0;
+          const T* p = bounds.data<T>() + start;
+          const int64_t* s = sorter ? sorter.data<int64_t>() + start : nullptr;
+          T v = values.data<T>()[i];
+          int64_t at = right ? place<T, true>(p, s, n, v) : place<T, false>(p, s, n, v);
+          if (out.dtype() == DType::Int32)
+            out.data<int32_t>()[i] = int32_t(at);
+          else
+            out.data<int64_t>()[i] = at;
+        }
+      });
+    }
+  });
+}
+
+constexpr Counting counting_on_cpu{.ends = ends_on_cpu, .mark = mark_on_cpu, .count = count_on_cpu};
+constexpr Counting counting_by_operators{
+    .ends = ends_by_operators, .mark = mark_by_operators, .count = count_by_operators};
 
 void register_index_search() {
   set_native<op::one_hot>(one_hot_kernel);

@@ -1,4 +1,4 @@
-// What a device other than the CPU does for cumsum and its relatives.
+// What a device does for cumsum and its relatives.
 #pragma once
 #include "torch/core/dtype.h"
 
@@ -22,5 +22,6 @@ struct ScanCall {
 struct ScanWork {
   void (*run)(const ScanCall&);
 };
+extern const ScanWork scans_on_cpu;  // scan_loops.cpp
 
 }  // namespace torch

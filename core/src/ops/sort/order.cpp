@@ -2,10 +2,11 @@
 #include <algorithm>
 #include <cstring>
 
+#include "dispatch/work.h"
 #include "iterate/staging.h"
 #include "kernels/index.h"
-#include "ops/sort/elsewhere.h"
 #include "ops/sort/rows.h"
+#include "ops/sort/sorting.h"
 #include "torch/core/ops/sort.h"
 #include "torch/core/ops/view.h"
 
@@ -38,25 +39,51 @@ void pick(char* out, const char* line, const int64_t* index, int64_t n, int64_t 
 
 namespace {
 
-using Two = std::tuple<Tensor, Tensor>;
+using Two = Sorting::Two;
 
-Two sort_kernel(const Tensor& self, int64_t dim, bool descending, bool) {
-  check_sortable("sort", self);
-  dim = wrap_dim(dim, self.dim());
-  if (elsewhere::is(self)) return elsewhere::sort("sort", self, dim, descending);
-  if (self.is_meta())
-    return {empty_tensor(self.sizes(), self.dtype(), self.device()),
-            empty_tensor(self.sizes(), DType::Int64, self.device())};
+void write_front(char* values, int64_t* index, const char* line, const auto* keys, int64_t n, int64_t item) {
+  for (int64_t j = 0; j < n; ++j) index[j] = int64_t(place_of(keys[j]));
+  pick(values, line, index, n, item);
+}
+
+}  // namespace
+
+Two on_cpu::sort(const Tensor& self, int64_t dim, bool descending) {
   Lines l = lines_of("sort", self, dim);
   Tensor values = empty_tensor(l.dense.sizes(), self.dtype()), indices = empty_tensor(l.dense.sizes(), DType::Int64);
   const int64_t item = self.item_size(), n = l.n;
   each_line(l, descending, [&](auto* keys, auto* room, int64_t i) {
-    auto* sorted = sort_keys(keys, room, n);
-    int64_t* index = indices.data<int64_t>() + i * n;
-    for (int64_t k = 0; k < n; ++k) index[k] = int64_t(place_of(sorted[k]));
-    pick(values.data<char>() + i * n * item, l.dense.data<char>() + i * n * item, index, n, item);
+    write_front(values.data<char>() + i * n * item, indices.data<int64_t>() + i * n,
+                l.dense.data<char>() + i * n * item, sort_keys(keys, room, n), n, item);
   });
   return {lines_back(values, self, dim), lines_back(indices, self, dim)};
+}
+
+Two on_cpu::topk(const Tensor& self, int64_t k, int64_t dim, bool largest, bool sorted) {
+  Lines l = lines_of("topk", self, dim);
+  DimVector shape(l.dense.sizes());
+  if (self.dim())
+    shape.back() = k;
+  else if (k == 0)
+    return {empty_tensor({0}, self.dtype()), empty_tensor({0}, DType::Int64)};
+  Tensor values = empty_tensor(shape, self.dtype()), indices = empty_tensor(shape, DType::Int64);
+  const int64_t item = self.item_size(), n = l.n;
+  if (k > 0)
+    each_front(l, k, largest, [&](auto* keys, auto* room, int64_t i) {
+      write_front(values.data<char>() + i * k * item, indices.data<int64_t>() + i * k,
+                  l.dense.data<char>() + i * n * item, sorted ? sort_keys(keys, room, k) : keys, k, item);
+    });
+  return {lines_back(values, self, dim), lines_back(indices, self, dim)};
+}
+
+namespace {
+
+Two sort_kernel(const Tensor& self, int64_t dim, bool descending, bool) {
+  check_sortable("sort", self);
+  dim = wrap_dim(dim, self.dim());
+  if (const auto* there = work<Sorting>.on(self)) return there->sort(self, dim, descending);
+  return {empty_tensor(self.sizes(), self.dtype(), self.device()),
+          empty_tensor(self.sizes(), DType::Int64, self.device())};
 }
 Tensor argsort_composite(const Tensor& self, int64_t dim, bool descending, bool stable) {
   return std::get<1>(sort(self, dim, descending, stable));
@@ -68,27 +95,10 @@ Two topk_kernel(const Tensor& self, int64_t k, int64_t dim, bool largest, bool s
   dim = wrap_dim(dim, self.dim());
   TORCH_CHECK(k >= 0 && k <= (self.dim() ? self.size(dim) : 1), "selected index k out of range: topk of k=", k,
               " from a dimension of size ", self.dim() ? self.size(dim) : 1);
+  if (const auto* there = work<Sorting>.on(self)) return there->topk(self, k, dim, largest, sorted);
   DimVector sizes(self.sizes());
   if (self.dim()) sizes[dim] = k;
-  if (elsewhere::is(self)) return elsewhere::topk(self, k, dim, largest);
-  if (self.is_meta())
-    return {empty_tensor(sizes, self.dtype(), self.device()), empty_tensor(sizes, DType::Int64, self.device())};
-  Lines l = lines_of("topk", self, dim);
-  DimVector shape(l.dense.sizes());
-  if (self.dim())
-    shape.back() = k;
-  else if (k == 0)
-    return {empty_tensor({0}, self.dtype()), empty_tensor({0}, DType::Int64)};
-  Tensor values = empty_tensor(shape, self.dtype()), indices = empty_tensor(shape, DType::Int64);
-  const int64_t item = self.item_size(), n = l.n;
-  if (k > 0)
-    each_front(l, k, largest, [&](auto* keys, auto* room, int64_t i) {
-      auto* front = sorted ? sort_keys(keys, room, k) : keys;
-      int64_t* index = indices.data<int64_t>() + i * k;
-      for (int64_t j = 0; j < k; ++j) index[j] = int64_t(place_of(front[j]));
-      pick(values.data<char>() + i * k * item, l.dense.data<char>() + i * n * item, index, k, item);
-    });
-  return {lines_back(values, self, dim), lines_back(indices, self, dim)};
+  return {empty_tensor(sizes, self.dtype(), self.device()), empty_tensor(sizes, DType::Int64, self.device())};
 }
 
 }  // namespace

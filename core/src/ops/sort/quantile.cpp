@@ -2,10 +2,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "dispatch/work.h"
 #include "iterate/elementwise.h"
 #include "ops/create/fill.h"
-#include "ops/sort/elsewhere.h"
 #include "ops/sort/rows.h"
+#include "ops/sort/sorting.h"
 #include "torch/core/arithmetic.h"
 #include "torch/core/interrupt.h"
 #include "torch/core/ops/binary.h"
@@ -106,26 +107,9 @@ Tensor histc_kernel(const Tensor& self, int64_t bins, const Scalar& min, const S
   Tensor out = new_zeros_tensor({bins}, self.dtype(), self.device());
   if (self.is_meta()) return out;
   Tensor x = as_contiguous(self, DType::Float64);
-  if (elsewhere::is(x) && x.numel() > 0) {
-    if (low == high) low = number_of(amin(x)).to_double(), high = number_of(amax(x)).to_double();
-    check_range(low, high);
-    copy_into(out, elsewhere::histc(x, bins, low, high));
-    return out;
-  }
-  const double* p = x.data<double>();
-  if (low == high && x.numel() > 0) {
-    low = high = p[0];
-    for (int64_t i = 1; i < x.numel(); ++i) low = p[i] < low ? p[i] : low, high = p[i] > high ? p[i] : high;
-  }
+  if (low == high && x.numel() > 0) low = number_of(amin(x)).to_double(), high = number_of(amax(x)).to_double();
   check_range(low, high);
-  if (elsewhere::is(x)) return out;
-  Tensor counts = new_zeros_tensor({bins}, DType::Int64);
-  for (int64_t i = 0; i < x.numel(); ++i) {
-    if (!(p[i] >= low && p[i] <= high)) continue;
-    const double place = (p[i] - low) / (high - low) * double(bins);  // NaN where high - low overflows
-    ++counts.data<int64_t>()[place >= double(bins) ? bins - 1 : place > 0 ? int64_t(place) : 0];
-  }
-  copy_into(out, counts);
+  if (x.numel()) copy_into(out, work<Sorting>.on(x)->histc(x, bins, low, high));
   return out;
 }
 
@@ -137,20 +121,37 @@ Tensor isin_kernel(const Tensor& given, const Tensor& given_test, bool, bool inv
   const Tensor elements = there(given), test = there(given_test);
   TORCH_CHECK(!is_complex(elements.dtype()) && !is_complex(test.dtype()), "isin: complex numbers have no order; got ",
               elements, " and ", test);
-  Tensor out = empty_tensor(elements.sizes(), DType::Bool, elements.device());
-  if (out.is_meta()) return out;
+  if (elements.is_meta()) return empty_tensor(elements.sizes(), DType::Bool, device);
   DType t = compute_dtype(result_type(given, given_test));
   if (t == DType::Bool) t = DType::UInt8;
   Tensor x = as_contiguous(elements, t), y = as_contiguous(std::get<0>(sort(reshape(as_dtype(test, t), {-1}))), t);
-  if (elsewhere::is(out)) return elsewhere::isin(x, y, invert);
-  visit_dtype(t, [&](auto zero) {
+  return work<Sorting>.on(x)->isin(x, y, invert);
+}
+
+}  // namespace
+
+Tensor on_cpu::histc(const Tensor& x, int64_t bins, double low, double high) {
+  Tensor out = new_zeros_tensor({bins}, DType::Int64);
+  const double* p = x.data<double>();
+  int64_t* counts = out.data<int64_t>();
+  for (int64_t i = 0; i < x.numel(); ++i) {
+    if (!(p[i] >= low && p[i] <= high)) continue;
+    const double place = (p[i] - low) / (high - low) * double(bins);  // NaN where high - low overflows
+    ++counts[place >= double(bins) ? bins - 1 : place > 0 ? int64_t(place) : 0];
+  }
+  return out;
+}
+
+Tensor on_cpu::isin(const Tensor& elements, const Tensor& sorted, bool invert) {
+  Tensor out = empty_tensor(elements.sizes(), DType::Bool);
+  visit_dtype(elements.dtype(), [&](auto zero) {
     using T = decltype(zero);
     if constexpr (std::is_arithmetic_v<T>) {
-      const T *first = y.data<T>(), *last = first + y.numel();
+      const T *first = sorted.data<T>(), *last = first + sorted.numel();
       auto nan_last = [](T a, T b) { return a < b || (a == a && b != b); };
-      for (int64_t i = 0; i < x.numel(); ++i) {
+      for (int64_t i = 0; i < elements.numel(); ++i) {
         if (TORCH_UNLIKELY(i % (1 << 20) == (1 << 20) - 1)) check_interrupt();
-        T v = x.data<T>()[i];
+        T v = elements.data<T>()[i];
         const T* at = std::lower_bound(first, last, v, nan_last);
         out.data<bool>()[i] = (at != last && *at == v) != invert;
       }
@@ -158,8 +159,6 @@ Tensor isin_kernel(const Tensor& given, const Tensor& given_test, bool, bool inv
   });
   return out;
 }
-
-}  // namespace
 
 void register_sort_quantile() {
   set_composite<op::quantile>(quantile_composite<false>);

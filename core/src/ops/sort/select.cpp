@@ -3,9 +3,10 @@
 #include <cmath>
 #include <limits>
 
+#include "dispatch/work.h"
 #include "ops/create/fill.h"
-#include "ops/sort/elsewhere.h"
 #include "ops/sort/rows.h"
+#include "ops/sort/sorting.h"
 #include "torch/core/ops/sort.h"
 #include "torch/core/ops/view.h"
 
@@ -13,31 +14,11 @@ namespace torch {
 
 namespace {
 
-using Two = std::tuple<Tensor, Tensor>;
+using Two = Sorting::Two;
 
-// A place for each line; -1: there is none, and the value is NaN.
-// `there` gives values and places, with the dim, on devices other than the CPU.
-template <class Choose, class There>
-Two choose(const char* op, const Tensor& self, int64_t dim, bool keepdim, Choose choose_place, There there) {
-  if (elsewhere::is(self)) {
-    auto [values, indices] = there();
-    if (self.dim() == 0 || keepdim) return {values, indices};
-    return {alias_of(torch::select(values, dim, 0), true), alias_of(torch::select(indices, dim, 0), true)};
-  }
-  DimVector sizes(self.sizes());
-  if (self.dim()) sizes[dim] = 1;
-  auto shaped = [&](const Tensor& t) {
-    if (self.dim() == 0) return t;
-    Tensor back = lines_back(t, self, dim);
-    if (keepdim) return back;
-    DimVector shape(back.sizes());
-    shape.erase(dim);
-    return view_of(back, shape, contiguous_strides(shape), 0);
-  };
-  if (self.is_meta()) {
-    if (self.dim() && !keepdim) sizes.erase(dim);
-    return {empty_tensor(sizes, self.dtype(), self.device()), empty_tensor(sizes, DType::Int64, self.device())};
-  }
+// choose(keys, room, n): the place of one element of each line.
+template <class Choose>
+Two one_of_each(const char* op, const Tensor& self, int64_t dim, Choose choose) {
   Lines l = lines_of(op, self, dim);
   DimVector shape(l.dense.sizes());
   if (self.dim()) shape.back() = 1;
@@ -45,11 +26,10 @@ Two choose(const char* op, const Tensor& self, int64_t dim, bool keepdim, Choose
   const int64_t item = self.item_size();
   each_line(l, false, [&](auto* keys, auto* room, int64_t i) {
     int64_t* index = indices.data<int64_t>() + i;
-    *index = choose_place(keys, room, l.n);
+    *index = choose(keys, room, l.n);
     pick(values.data<char>() + i * item, l.dense.data<char>() + i * l.n * item, index, 1, item);
   });
-  // As plain tensors, without a base.
-  return {alias_of(shaped(values), true), alias_of(shaped(indices), true)};
+  return {lines_back(values, self, dim), lines_back(indices, self, dim)};
 }
 
 // The kth smallest, k from 1; the lowest place of equals.
@@ -60,6 +40,70 @@ int64_t kth_place(K* keys, K* room, int64_t n, int64_t k) {
   for (int64_t i = 1; i < k; ++i)
     if (less_key(best, keys[i])) best = keys[i];
   return int64_t(place_of(best));
+}
+
+}  // namespace
+
+Two on_cpu::kthvalue(const Tensor& self, int64_t k, int64_t dim) {
+  return one_of_each("kthvalue", self, dim,
+                     [k](auto* keys, auto* room, int64_t n) { return kth_place(keys, room, n, k); });
+}
+
+// Bools and integers have no NaN, but their top key is the largest of them.
+Two on_cpu::median(const char* op, const Tensor& self, int64_t dim, bool ignore_nan) {
+  const bool may_be_nan = is_floating(self.dtype());
+  return one_of_each(op, self, dim, [may_be_nan, ignore_nan](auto* keys, auto* room, int64_t n) {
+    int64_t valid = n, first_nan = -1;
+    if (may_be_nan)
+      for (int64_t i = 0; i < n; ++i)
+        if (is_top_key(keys[i])) {
+          if (first_nan < 0) first_nan = int64_t(place_of(keys[i]));
+          --valid;
+        }
+    if (first_nan >= 0 && (!ignore_nan || valid == 0)) return first_nan;
+    return kth_place(keys, room, n, (valid - 1) / 2 + 1);
+  });
+}
+
+// The last of the longest run of equals, of the smallest where there are several.
+Two on_cpu::mode(const Tensor& self, int64_t dim) {
+  return one_of_each("mode", self, dim, [](auto* keys, auto* room, int64_t n) {
+    auto* sorted = sort_keys(keys, room, n);
+    auto same = [](auto a, auto b) {
+      if constexpr (sizeof a == 8)
+        return a >> 32 == b >> 32;
+      else
+        return a.key == b.key;
+    };
+    int64_t best = 0, place = 0;
+    for (int64_t i = 0, start = 0; i < n; ++i) {
+      if (i + 1 < n && same(sorted[i], sorted[i + 1])) continue;
+      if (i + 1 - start > best) {
+        best = i + 1 - start;
+        place = int64_t(place_of(sorted[i]));
+      }
+      start = i + 1;
+    }
+    return place;
+  });
+}
+
+namespace {
+
+// run(device's table): values and places with the dim at size 1. As plain tensors, without a base.
+template <class Run>
+Two selected(const Tensor& self, int64_t dim, bool keepdim, Run run) {
+  DimVector sizes(self.sizes());
+  if (self.dim() && keepdim) sizes[dim] = 1;
+  if (self.dim() && !keepdim) sizes.erase(dim);
+  const auto* there = work<Sorting>.on(self);
+  if (!there)
+    return {empty_tensor(sizes, self.dtype(), self.device()), empty_tensor(sizes, DType::Int64, self.device())};
+  const auto [values, indices] = run(*there);
+  const auto shaped = [&](const Tensor& t) {
+    return alias_of(t.dim() == sizes.size() ? t : view_of(t, sizes, contiguous_strides(sizes), 0), true);
+  };
+  return {shaped(values), shaped(indices)};
 }
 
 void check_line(const char* op, const Tensor& self, int64_t dim) {
@@ -74,29 +118,12 @@ Two kthvalue_kernel(const Tensor& self, int64_t k, int64_t dim, bool keepdim) {
   int64_t size = self.dim() ? self.size(dim) : 1;
   TORCH_CHECK(k >= 1 && k <= size, "kthvalue(): selected number k out of range for dimension ", dim, ": k=", k,
               " with size ", size);
-  return choose(
-      "kthvalue", self, dim, keepdim, [k](auto* keys, auto* room, int64_t n) { return kth_place(keys, room, n, k); },
-      [&] { return elsewhere::kthvalue(self, k, dim); });
+  return selected(self, dim, keepdim, [&](const Sorting& there) { return there.kthvalue(self, k, dim); });
 }
 
-// Bools and integers have no NaN, but their top key is the largest of them.
 template <bool ignore_nan>
 Two median_along(const char* op, const Tensor& self, int64_t dim, bool keepdim) {
-  const bool may_be_nan = is_floating(self.dtype());
-  return choose(
-      op, self, dim, keepdim,
-      [may_be_nan](auto* keys, auto* room, int64_t n) {
-        int64_t valid = n, first_nan = -1;
-        if (may_be_nan)
-          for (int64_t i = 0; i < n; ++i)
-            if (is_top_key(keys[i])) {
-              if (first_nan < 0) first_nan = int64_t(place_of(keys[i]));
-              --valid;
-            }
-        if (first_nan >= 0 && (!ignore_nan || valid == 0)) return first_nan;
-        return kth_place(keys, room, n, (valid - 1) / 2 + 1);
-      },
-      [&] { return elsewhere::median(op, self, dim, ignore_nan); });
+  return selected(self, dim, keepdim, [&](const Sorting& there) { return there.median(op, self, dim, ignore_nan); });
 }
 template <bool ignore_nan>
 Two median_dim_kernel(const Tensor& self, int64_t dim, bool keepdim) {
@@ -125,28 +152,7 @@ Two mode_kernel(const Tensor& self, int64_t dim, bool keepdim) {
   check_sortable("mode", self);
   dim = wrap_dim(dim, self.dim());
   check_line("mode", self, dim);
-  return choose(
-      "mode", self, dim, keepdim,
-      [](auto* keys, auto* room, int64_t n) {
-        auto* sorted = sort_keys(keys, room, n);
-        auto same = [](auto a, auto b) {
-          if constexpr (sizeof a == 8)
-            return a >> 32 == b >> 32;
-          else
-            return a.key == b.key;
-        };
-        int64_t best = 0, place = 0;
-        for (int64_t i = 0, start = 0; i < n; ++i) {
-          if (i + 1 < n && same(sorted[i], sorted[i + 1])) continue;
-          if (i + 1 - start > best) {
-            best = i + 1 - start;
-            place = int64_t(place_of(sorted[i]));
-          }
-          start = i + 1;
-        }
-        return place;
-      },
-      [&] { return elsewhere::mode(self, dim); });
+  return selected(self, dim, keepdim, [&](const Sorting& there) { return there.mode(self, dim); });
 }
 
 }  // namespace

@@ -3,9 +3,10 @@
 #include <cstring>
 #include <numeric>
 
+#include "dispatch/work.h"
 #include "kernels/truth.h"
-#include "ops/sort/elsewhere.h"
 #include "ops/sort/rows.h"
+#include "ops/sort/sorting.h"
 #include "torch/core/ops/index.h"
 #include "torch/core/ops/sort.h"
 #include "torch/core/ops/view.h"
@@ -14,7 +15,7 @@ namespace torch {
 
 namespace {
 
-using Three = std::tuple<Tensor, Tensor, Tensor>;
+using Three = Sorting::Three;
 
 // Groups from an order of items and whether an item differs from the one before it in that order.
 struct Groups {
@@ -41,11 +42,6 @@ Groups group(int64_t n, IntArrayRef inverse_shape, bool return_inverse, bool ret
   return g;
 }
 
-void need_values(const char* op, const Tensor& self) {
-  TORCH_CHECK_IMPLEMENTED(!self.is_meta(), op,
-                          ": the size of the result is in the values, which Meta tensors do not have");
-}
-
 // Elements that are the same by value; a NaN is like no other.
 template <class F>
 void with_elements(const Tensor& dense, F f) {
@@ -63,10 +59,7 @@ Tensor picked(const Tensor& dense, const std::vector<int64_t>& places) {
   return out;
 }
 
-Three unique_kernel(const Tensor& self, bool return_inverse, bool return_counts) {
-  check_sortable("unique", self);
-  need_values("unique", self);
-  if (elsewhere::is(self)) return elsewhere::unique(self, {}, true, return_inverse, return_counts);
+Three distinct(const Tensor& self, bool return_inverse, bool return_counts) {
   Tensor dense = as_contiguous(self, self.dtype());
   int64_t n = dense.numel();
   Tensor flat = view_of(dense, IntArrayRef({n}), IntArrayRef({1}), dense.storage_offset());
@@ -86,12 +79,6 @@ Three unique_kernel(const Tensor& self, bool return_inverse, bool return_counts)
   return result;
 }
 
-void check_slices(const char* op, const Tensor& self, int64_t dim) {
-  need_values(op, self);
-  TORCH_CHECK_INDEX(self.dim() > 0, op, ": dim is given, but the tensor has none");
-  TORCH_CHECK(self.size(dim) == 0 || self.numel() > 0, op,
-              ": There are 0 sized dimensions, and they aren't selected, so unique cannot be applied");
-}
 // Slices of a dim as dense rows.
 Tensor slices_of(const Tensor& self, int64_t dim) { return as_contiguous(movedim(self, {dim}, {0}), self.dtype()); }
 Tensor slices_back(const Tensor& rows, const std::vector<int64_t>& places, int64_t dim) {
@@ -100,11 +87,7 @@ Tensor slices_back(const Tensor& rows, const std::vector<int64_t>& places, int64
   return contiguous_copy(movedim(index_select(rows, 0, index), {0}, {dim}));
 }
 
-Three unique_dim_kernel(const Tensor& self, int64_t dim, bool return_inverse, bool return_counts) {
-  check_sortable("unique", self);
-  dim = wrap_dim(dim, self.dim());
-  check_slices("unique", self, dim);
-  if (elsewhere::is(self)) return elsewhere::unique(self, dim, true, return_inverse, return_counts);
+Three distinct_slices(const Tensor& self, int64_t dim, bool return_inverse, bool return_counts) {
   Tensor rows = slices_of(self, dim);
   int64_t n = rows.size(0), width = n ? rows.numel() / n : 0;
   std::vector<int64_t> order(static_cast<size_t>(n));
@@ -136,25 +119,19 @@ Three unique_dim_kernel(const Tensor& self, int64_t dim, bool return_inverse, bo
   return result;
 }
 
-Three unique_consecutive_kernel(const Tensor& self, std::optional<int64_t> dim, bool return_inverse,
-                                bool return_counts) {
-  need_values("unique_consecutive", self);
-  if (!dim) {
-    if (elsewhere::is(self)) return elsewhere::unique(self, {}, false, return_inverse, return_counts);
-    Tensor dense = as_contiguous(self, self.dtype()),
-           flat = view_of(dense, IntArrayRef({dense.numel()}), IntArrayRef({1}), dense.storage_offset());
-    Three result;
-    with_elements(flat, [&](auto differ) {
-      Groups g = group(
-          flat.numel(), self.sizes(), return_inverse, return_counts, [](int64_t i) { return i; },
-          [&](int64_t i) { return differ(i - 1, i); });
-      result = {picked(flat, g.first), g.inverse, g.counts};
-    });
-    return result;
-  }
-  int64_t d = wrap_dim(*dim, self.dim());
-  check_slices("unique_consecutive", self, d);
-  if (elsewhere::is(self)) return elsewhere::unique(self, d, false, return_inverse, return_counts);
+Three runs(const Tensor& self, bool return_inverse, bool return_counts) {
+  Tensor dense = as_contiguous(self, self.dtype()),
+         flat = view_of(dense, IntArrayRef({dense.numel()}), IntArrayRef({1}), dense.storage_offset());
+  Three result;
+  with_elements(flat, [&](auto differ) {
+    Groups g = group(
+        flat.numel(), self.sizes(), return_inverse, return_counts, [](int64_t i) { return i; },
+        [&](int64_t i) { return differ(i - 1, i); });
+    result = {picked(flat, g.first), g.inverse, g.counts};
+  });
+  return result;
+}
+Three runs_of_slices(const Tensor& self, int64_t d, bool return_inverse, bool return_counts) {
   Tensor rows = slices_of(self, d);
   int64_t n = rows.size(0), width = n ? rows.numel() / n : 0;
   Three result;
@@ -169,6 +146,51 @@ Three unique_consecutive_kernel(const Tensor& self, std::optional<int64_t> dim, 
     result = {slices_back(rows, g.first, d), g.inverse, g.counts};
   });
   return result;
+}
+
+}  // namespace
+
+Three on_cpu::unique(const Tensor& self, std::optional<int64_t> dim, bool sorts, bool return_inverse,
+                     bool return_counts) {
+  if (dim)
+    return sorts ? distinct_slices(self, *dim, return_inverse, return_counts)
+                 : runs_of_slices(self, *dim, return_inverse, return_counts);
+  return sorts ? distinct(self, return_inverse, return_counts) : runs(self, return_inverse, return_counts);
+}
+
+namespace {
+
+void need_values(const char* op, const Tensor& self) {
+  TORCH_CHECK_IMPLEMENTED(!self.is_meta(), op,
+                          ": the size of the result is in the values, which Meta tensors do not have");
+}
+
+void check_slices(const char* op, const Tensor& self, int64_t dim) {
+  need_values(op, self);
+  TORCH_CHECK_INDEX(self.dim() > 0, op, ": dim is given, but the tensor has none");
+  TORCH_CHECK(self.size(dim) == 0 || self.numel() > 0, op,
+              ": There are 0 sized dimensions, and they aren't selected, so unique cannot be applied");
+}
+
+Three unique_kernel(const Tensor& self, bool return_inverse, bool return_counts) {
+  check_sortable("unique", self);
+  need_values("unique", self);
+  return work<Sorting>.on(self)->unique(self, {}, true, return_inverse, return_counts);
+}
+Three unique_dim_kernel(const Tensor& self, int64_t dim, bool return_inverse, bool return_counts) {
+  check_sortable("unique", self);
+  dim = wrap_dim(dim, self.dim());
+  check_slices("unique", self, dim);
+  return work<Sorting>.on(self)->unique(self, dim, true, return_inverse, return_counts);
+}
+Three unique_consecutive_kernel(const Tensor& self, std::optional<int64_t> dim, bool return_inverse,
+                                bool return_counts) {
+  need_values("unique_consecutive", self);
+  if (dim) {
+    dim = wrap_dim(*dim, self.dim());
+    check_slices("unique_consecutive", self, *dim);
+  }
+  return work<Sorting>.on(self)->unique(self, dim, false, return_inverse, return_counts);
 }
 
 }  // namespace

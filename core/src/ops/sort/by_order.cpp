@@ -1,5 +1,4 @@
-#include "ops/sort/elsewhere.h"
-
+// Sorting and selecting on devices other than the CPU: one order of each line, and public operators over it.
 #include <cmath>
 
 #include "dispatch/work.h"
@@ -7,6 +6,7 @@
 #include "ops/create/fill.h"
 #include "ops/sort/rows.h"
 #include "ops/sort/sort_work.h"
+#include "ops/sort/sorting.h"
 #include "torch/core/arithmetic.h"
 #include "torch/core/ops/binary.h"
 #include "torch/core/ops/copy.h"
@@ -19,49 +19,49 @@
 #include "torch/core/ops/view.h"
 #include "torch/core/wrapper.h"
 
-namespace torch::elsewhere {
-
+namespace torch {
+namespace by_order {
 namespace {
 
-using Two = std::tuple<Tensor, Tensor>;
+using Two = Sorting::Two;
 
 // The places of each line's elements in their order, with the dim last.
-Tensor order_of(const char* op, const torch::Lines& lines, bool descending) {
+Tensor order_of(const char* op, const Lines& lines, bool descending) {
   Tensor index = empty_tensor(lines.dense.sizes(), DType::Int64, lines.dense.device());
   if (index.numel()) work<SortWork>.on(index)->order(op, lines.dense, lines.n, descending, index);
   return index;
 }
 
-DimVector with_last(const torch::Lines& lines, int64_t size) {
+DimVector with_last(const Lines& lines, int64_t size) {
   DimVector sizes(lines.dense.sizes());
   sizes.back() = size;
   return sizes;
 }
-Tensor first_of(const char* op, const torch::Lines& lines, int64_t k, bool descending) {
+Tensor first_of(const char* op, const Lines& lines, int64_t k, bool descending) {
   Tensor index = empty_tensor(with_last(lines, k), DType::Int64, lines.dense.device());
   if (index.numel()) work<SortWork>.on(index)->first(op, lines.dense, lines.n, k, descending, index);
   return index;
 }
 // One place of each line.
-Tensor ranked(const char* op, const torch::Lines& lines, const Tensor& ranks) {
+Tensor ranked(const char* op, const Lines& lines, const Tensor& ranks) {
   Tensor index = empty_tensor(with_last(lines, 1), DType::Int64, lines.dense.device());
   if (index.numel()) work<SortWork>.on(index)->ranked(op, lines.dense, lines.n, contiguous(ranks), index);
   return index;
 }
-Tensor ranked(const char* op, const torch::Lines& lines, int64_t rank) {
+Tensor ranked(const char* op, const Lines& lines, int64_t rank) {
   return ranked(op, lines, full(with_last(lines, 1), rank, DType::Int64, lines.dense.device()));
 }
 
 // As lines: a 0-d tensor is one of one element.
-torch::Lines lines_at_least_1d(const char* op, const Tensor& self, int64_t dim) {
-  torch::Lines l = lines_of(op, self, dim);
+Lines lines_at_least_1d(const char* op, const Tensor& self, int64_t dim) {
+  Lines l = lines_of(op, self, dim);
   if (self.dim() == 0) l.dense = reshape(l.dense, {1});
   return l;
 }
 Tensor back(const Tensor& result, const Tensor& self, int64_t dim) {
   return self.dim() == 0 ? reshape(result, {}) : lines_back(result, self, dim);
 }
-Two chosen(const torch::Lines& l, const Tensor& index, const Tensor& self, int64_t dim) {
+Two chosen(const Lines& l, const Tensor& index, const Tensor& self, int64_t dim) {
   return {back(gather(l.dense, -1, index), self, dim), back(index, self, dim)};
 }
 
@@ -79,24 +79,23 @@ Tensor starts_of(const Tensor& sorted, bool nan_equals_nan) {
   return starts;
 }
 
-}  // namespace
-
 Two sort(const char* op, const Tensor& self, int64_t dim, bool descending) {
-  const torch::Lines l = lines_at_least_1d(op, self, dim);
+  const Lines l = lines_at_least_1d(op, self, dim);
   return chosen(l, order_of(op, l, descending), self, dim);
 }
-Two topk(const Tensor& self, int64_t k, int64_t dim, bool largest) {
-  const torch::Lines l = lines_at_least_1d("topk", self, dim);
+Two sort(const Tensor& self, int64_t dim, bool descending) { return sort("sort", self, dim, descending); }
+Two topk(const Tensor& self, int64_t k, int64_t dim, bool largest, bool) {
+  const Lines l = lines_at_least_1d("topk", self, dim);
   const Tensor index = first_of("topk", l, k, largest);
   if (self.dim() == 0 && k == 0) return {gather(l.dense, -1, index), index};
   return chosen(l, index, self, dim);
 }
 Two kthvalue(const Tensor& self, int64_t k, int64_t dim) {
-  const torch::Lines l = lines_at_least_1d("kthvalue", self, dim);
+  const Lines l = lines_at_least_1d("kthvalue", self, dim);
   return chosen(l, ranked("kthvalue", l, k - 1), self, dim);
 }
 Two median(const char* op, const Tensor& self, int64_t dim, bool ignore_nan) {
-  const torch::Lines l = lines_at_least_1d(op, self, dim);
+  const Lines l = lines_at_least_1d(op, self, dim);
   int64_t last = l.dense.dim() - 1;
   if (!is_floating(self.dtype())) return chosen(l, ranked(op, l, (l.n - 1) / 2), self, dim);
   // NaN are last: the first of them has the rank of the number of others.
@@ -107,7 +106,7 @@ Two median(const char* op, const Tensor& self, int64_t dim, bool ignore_nan) {
 }
 // The last of the longest run of equals, of the smallest where there are several.
 Two mode(const Tensor& self, int64_t dim) {
-  const torch::Lines l = lines_at_least_1d("mode", self, dim);
+  const Lines l = lines_at_least_1d("mode", self, dim);
   const Tensor order = order_of("mode", l, false), starts = starts_of(gather(l.dense, -1, order), true);
   const Tensor rank = arange(l.n, DType::Int64, self.device());
   const Tensor start = std::get<0>(cummax(where(starts, rank, number(0)), -1));
@@ -115,8 +114,8 @@ Two mode(const Tensor& self, int64_t dim) {
   return chosen(l, gather(order, -1, longest), self, dim);
 }
 
-std::tuple<Tensor, Tensor, Tensor> unique(const Tensor& self, std::optional<int64_t> dim, bool sorts,
-                                          bool return_inverse, bool return_counts) {
+Sorting::Three unique(const Tensor& self, std::optional<int64_t> dim, bool sorts, bool return_inverse,
+                      bool return_counts) {
   const Device device = self.device();
   const Tensor none = empty_tensor({0}, DType::Int64, device);
   const Tensor rows =
@@ -131,7 +130,7 @@ std::tuple<Tensor, Tensor, Tensor> unique(const Tensor& self, std::optional<int6
   Tensor order = arange(n, DType::Int64, device);
   for (int64_t c = sorts ? width - 1 : -1; c >= 0; --c) {
     const Tensor column = index_select(select(flat, 1, c), 0, order);
-    order = index_select(order, 0, std::get<1>(elsewhere::sort("unique", column, 0, false)));
+    order = index_select(order, 0, std::get<1>(sort("unique", column, 0, false)));
   }
   const Tensor sorted = sorts ? index_select(flat, 0, order) : flat;
   int64_t one = 1;
@@ -174,4 +173,22 @@ Tensor histc(const Tensor& self, int64_t bins, double low, double high) {
   return bincount(_to_copy(clamp_max(place, number(double(bins - 1))), DType::Int64), {}, bins);
 }
 
-}  // namespace torch::elsewhere
+void search(const Tensor& bounds, const Tensor& values, const Tensor& sorter, int64_t n, int64_t row, bool right,
+            const Tensor& out) {
+  work<SortWork>.on(out)->search("searchsorted", bounds, values, sorter, n, row, right, out);
+}
+
+}  // namespace
+}  // namespace by_order
+
+constexpr Sorting sorting_by_order{.sort = by_order::sort,
+                                   .topk = by_order::topk,
+                                   .kthvalue = by_order::kthvalue,
+                                   .median = by_order::median,
+                                   .mode = by_order::mode,
+                                   .unique = by_order::unique,
+                                   .isin = by_order::isin,
+                                   .histc = by_order::histc,
+                                   .search = by_order::search};
+
+}  // namespace torch
