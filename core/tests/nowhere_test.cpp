@@ -75,7 +75,7 @@ void test_what_lacks_a_kernel_says_so() {
   CHECK_THROWS(torch::clone(transpose(x, 0, 1), MemoryFormat::Contiguous), NotImplemented,
                "clone: no kernel for nowhere");
   CHECK_THROWS(fft_fft(ones({2}, DType::Complex64, kNowhere)), NotImplemented, "fft: no kernel for nowhere");
-  CHECK_THROWS(softmax(x, 7), Index, "Dimension out of range");  // the checks are everybody's
+  CHECK_THROWS(softmax(x, 7), Index, "Dimension out of range");  // every device shares the checks
   CHECK_THROWS(mm(x, x), Runtime, "mm: last dim of self (2, 3) must equal first dim of mat2 (2, 3)");
 }
 

@@ -2,7 +2,7 @@
 //
 //   race            two threads touch one byte, one of them writes, not both by atomics, and nothing orders them: no
 //                   barrier in between within a block, no __syncwarp within a warp, nothing at all between blocks
-//   uninitialised   a read of device or shared memory that nobody has written
+//   uninitialised   a read of device or shared memory that was not written
 //   outside         memory that is not the device's: a pointer of the host, a freed tensor, beyond a tensor's end
 //
 // A race is found whether or not it showed in this run: what counts is the order that is missing.

@@ -24,7 +24,7 @@ struct Capture {
   bool is_joined() const;  // everything comes before the end of the first stream
 };
 
-// What must not happen while somebody captures, such as cudaMalloc: an error, and the capture is spoilt.
+// What must not happen during a capture, such as cudaMalloc: an error, and the capture is spoilt.
 cudaError_t unless_capturing();
 // The same of a call that would wait for this stream.
 cudaError_t unless_captured(const Queue& queue);

@@ -6,7 +6,7 @@ namespace cuda_host {
 
 class Fiber {
  public:
-  Fiber() = default;  // the stack of whoever calls: enter() first
+  Fiber() = default;  // the stack of the caller: enter() first
   // `entry` begins with entered() and never returns. Stacks of different `number` begin at different lines of the
   // cache.
   Fiber(void (*entry)(), size_t number);

@@ -1,6 +1,6 @@
-// Device memory: each allocation ends at a page that nobody may touch, addresses are never used twice, and what has not
-// been written is NaN. With Config::guard code of the host cannot touch it either. The heap is a file without a name,
-// of which other processes map the pages that they are given a handle of.
+// Device memory: each allocation ends at a page that must not be touched, addresses are never used twice, and what has
+// not been written is NaN. With Config::guard code of the host cannot touch it either. The heap is a file without a
+// name, of which other processes map the pages that they are given a handle of.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -230,7 +230,7 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpy
     add(queue, {[=] { std::memcpy(to, staged->data(), bytes), done(); }, nullptr});
   } else {
     if (target == Where::Pinned && config().lazy && !queue->capture)
-      std::memset(to, 0xff, bytes);  // whoever reads too soon sees it
+      std::memset(to, 0xff, bytes);  // a read too soon sees it
     add(queue, {[=] { std::memmove(to, from, bytes), done(); }, nullptr});
   }
   if (target == Where::Pageable) {

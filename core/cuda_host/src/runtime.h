@@ -12,7 +12,7 @@ namespace cuda_host {
 
 struct Capture;  // capture.h
 
-// A queue. Whoever waits runs it, and what it waits for.
+// A queue. A waiting thread runs it, and what it waits for.
 struct Queue {
   struct Task {
     std::function<void()> work;

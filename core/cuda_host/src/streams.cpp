@@ -1,4 +1,4 @@
-// Streams and events. A stream runs at once, or, with Config::lazy, when somebody waits for it: the latest that a
+// Streams and events. A stream runs at once, or, with Config::lazy, when it is waited for: the latest that a
 // device may be. Times are those of the CPU.
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -1,4 +1,4 @@
-// Kernels without mistakes, which use all that the layer has. Whoever calls knows their results.
+// Kernels without mistakes, which use all that the layer has. The caller knows their results.
 #include "cuda/kernel.h"
 #include "kernels.h"
 

@@ -68,7 +68,7 @@ bool may_write_directly(const Row& row, const Value* arguments, const Tensor& ou
   return all_tensors(row.schema, arguments, [&](const Tensor& t, int) { return may_write_beside(row, t, out); });
 }
 
-// Of dense tensors. Of strided ones nobody knows cheaply.
+// Of dense tensors. Of strided ones it is not known cheaply.
 bool overlap(const Tensor& a, const Tensor& b) {
   if (!a || !b || a->storage != b->storage || !a.is_contiguous() || !b.is_contiguous()) return false;
   const int64_t a_begin = a->byte_offset, b_begin = b->byte_offset;

@@ -27,7 +27,7 @@ uint64_t memory_total(bool with_swap);
 // ---- processors
 
 int affinity_count();      // that this process may run on
-double processor_quota();  // how many it may use up on the average, 0 if no one says
+double processor_quota();  // how many it may use up on the average, 0 if it has no limit
 std::string processor_name();
 
 // ---- threads

@@ -1,4 +1,4 @@
-// What a profiler hears of memory that tensors take and give back: one branch while nobody listens.
+// What a profiler hears of memory that tensors take and give back: one branch while nothing is recorded.
 #pragma once
 #include <atomic>
 #include <cstdint>

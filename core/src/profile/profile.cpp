@@ -362,7 +362,7 @@ void prepare_once() {
   }();
 }
 
-// When nobody records any more: frees what no thread can be writing to.
+// When recording has ended: frees what no thread can be writing to.
 void release(State& s) noexcept {
   for (Buffer*& b : s.buffers) {
     const bool ended = b->ended.load(std::memory_order_acquire);

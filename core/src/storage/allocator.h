@@ -9,7 +9,7 @@
 
 namespace torch {
 
-// A piece of address space that nobody uses. Its first `dirty` bytes may have been touched and then occupy memory; the
+// A piece of unused address space. Its first `dirty` bytes may have been touched and then occupy memory; the
 // rest is as fresh as the system gave it.
 struct FreeRange {
   size_t size = 0;

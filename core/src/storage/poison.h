@@ -27,7 +27,7 @@ inline void unpoison([[maybe_unused]] void* p, [[maybe_unused]] size_t bytes) no
   __asan_unpoison_memory_region(p, bytes);
 #endif
 }
-// The first `bytes` of a block of `size` may be used, the rest is for nobody.
+// The first `bytes` of a block of `size` may be used, the rest must not be.
 inline void lend_block(void* p, size_t bytes, size_t size) noexcept {
   unpoison(p, bytes);
   poison(static_cast<char*>(p) + bytes, size - bytes);

@@ -7,7 +7,7 @@
 //
 // A job is entered by raising `members` while it is open and left by lowering it, so a closed job without members is
 // nobody's any more. When all slots are taken, the caller does its tasks by itself: cuts depend on the shape, so the
-// result is the same. Workers are detached and the pool is never destroyed: an exiting process waits for nobody.
+// result is the same. Workers are detached and the pool is never destroyed: an exiting process does not wait for them.
 //
 // fork: the child keeps only the thread that forked. The handler drops the parent's pool with whatever state it was in,
 // and the next parallel call builds a new one.
@@ -132,7 +132,7 @@ struct alignas(64) Job {
     if (state.fetch_sub(1, std::memory_order_acq_rel) == (kWaiting | 1)) os::wake(state, 1);
   }
 
-  // Lets nobody else in and returns when all have left.
+  // Admits no further thread and returns when all have left.
   void close() noexcept {
     if ((state.fetch_and(~kOpen, std::memory_order_acq_rel) & kMembers) == 0) return;
     if (!spin_while([this] { return (state.load(std::memory_order_acquire) & kMembers) != 0; })) {

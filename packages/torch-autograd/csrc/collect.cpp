@@ -37,7 +37,7 @@ void Leaf::show(Walk& w) const {
   if (owns_tensor && tensor->use_count() == 1 && tensor->owns_pyobj) w.object(tensor->pyobj);
 }
 
-// Nobody else has this node, and the GIL is held.
+// This node is not shared, and the GIL is held.
 int Node::traverse(int (*visit)(void*, void*), void* arg) const {
   if (!graphs_hold_objects || use_count() > 1) return 0;
   return Walk(visit, arg).run(*this);

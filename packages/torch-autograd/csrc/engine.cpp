@@ -232,7 +232,7 @@ Tensor* Engine::find(const Edge& of) noexcept {
 }
 
 // Sums outside of the lock, which guards only the place: the end of a tensor, and what an operation calls, may need
-// the GIL. When somebody else wrote to the place meanwhile it begins anew.
+// the GIL. When another thread wrote to the place meanwhile, it begins anew.
 void add_to_retained(Node& n, uint32_t output_nr, const Tensor& g) {
   Tensor before, sum, old;
   auto place = [&]() -> Tensor* {

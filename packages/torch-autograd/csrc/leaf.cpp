@@ -102,7 +102,7 @@ Tensor Leaf::variable() {
 }
 
 namespace {
-// Nobody else can see this tensor's memory.
+// This tensor's memory is not shared.
 bool solely_owned(const Tensor& t) noexcept { return t->use_count() == 1 && t->storage->use_count() == 1 && !t->base; }
 
 // Whether `g` is laid out as .grad of `t` is: as the tensor.

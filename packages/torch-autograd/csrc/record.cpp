@@ -48,7 +48,7 @@ void Saved::keep(Recorder& r, int output) {
 
 void Saved::save(const Tensor& input, Node& node) {
   if (!input) return;
-  if (input.is_wrapped_number()) return hold(input, Input, kNowhere);  // nobody else has it
+  if (input.is_wrapped_number()) return hold(input, Input, kNowhere);  // it is not shared
   uint32_t place = kNowhere;
   if (input->keys & kAutogradKey) {
     const Edge* edges = node.edges();

@@ -52,7 +52,7 @@ void release_pyobj_of(TensorImpl* t) noexcept {
   Py_DECREF(static_cast<PyObject*>(t->pyobj));
 }
 
-// Enters again with the GIL, as every flight begins: not while somebody changes what it reads.
+// Enters again with the GIL, as every flight begins: not while another thread changes what it reads.
 void pause_flight() noexcept {
   if (!flight::leave()) return;
   flight::step_aside();

@@ -76,7 +76,7 @@ inline bool runs_alone(const Row& row, const TensorImpl* first, bool big) {
   return true;
 }
 
-// A call as Python gave it: every way into an operator has one, and asks it once whether somebody else answers.
+// A call as Python gave it: every way into an operator has one, and asks it once whether an override answers.
 struct Given {
   PyObject* self;
   PyObject* const* args;
@@ -110,7 +110,7 @@ PyObject* invoke(const Signature& s, Arguments& a, Operands operands) {
   return result;
 }
 
-// Runs it, unless somebody else answers.
+// Runs it, unless an override answers.
 TORCH_NOINLINE PyObject* ask_and_invoke(const Signature& s, Arguments& a, Operands operands, const Given& given) {
   if (asks_python(operands.keys)) {
     PyObject* answer = given.ask(*s.row);

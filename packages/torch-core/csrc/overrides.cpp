@@ -50,7 +50,7 @@ PyObject* as_subclass(PyObject* self, PyObject* cls) {
   TORCH_PY_TRY(nullptr, return make_subclass(reinterpret_cast<PyTypeObject*>(cls), alias(borrow(self)));)
 }
 
-// Nobody but the list knows the tensor at `i`, from Python or from C++: it may become an object of another class.
+// Only the list refers to the tensor at `i`, from Python or from C++: it may become an object of another class.
 bool is_new(PyObject* list, Py_ssize_t i) noexcept {
   PyObject* o = PyList_GET_ITEM(list, i);
   auto* plain = reinterpret_cast<PyTensor*>(o);
@@ -81,7 +81,7 @@ PyMethodDef functions[] = {
     {"_set_function_mode", set_function_mode, METH_O,
      "_set_function_mode(on)\n--\n\nWhether this thread has a mode that sees all calls."},
     {"_set_overrides_off", set_overrides_off, METH_O,
-     "_set_overrides_off(off)\n--\n\nWhether calls of this thread ask nobody; gives what it was."},
+     "_set_overrides_off(off)\n--\n\nWhether calls of this thread ask no override; returns the former setting."},
     {"_disabled_torch_function_impl", disabled_override, METH_VARARGS,
      "_disabled_torch_function_impl(func, types, args=(), kwargs=None)\n--\n\n``__torch_function__`` of a class that "
      "leaves operators as they are."},

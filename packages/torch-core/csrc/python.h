@@ -76,15 +76,15 @@ PyObject* tensor_complex(PyObject* self, PyObject*);
 bool add_overrides(PyObject* module);
 bool overrides_calls(PyTypeObject*) noexcept;  // a tensor of the class carries DispatchKey::Python
 bool bring_override(PyObject* const* args, Py_ssize_t count) noexcept;  // an object among them does, tensor or not
-// Whether a call may be for somebody else, by the keys of its tensors.
-extern constinit thread_local bool overrides_off;  // nobody is asked
+// Whether a call may be for an override, by the keys of its tensors.
+extern constinit thread_local bool overrides_off;  // no override is asked
 inline bool asks_python(unsigned keys) noexcept {
   return ((keys | thread_keys.include) & key(DispatchKey::Python)) && !overrides_off;
 }
-// What an override or a mode makes of the call, or NotImplemented: then nobody wants it, and it goes on.
+// What an override or a mode makes of the call, or NotImplemented: then no override takes it, and it goes on.
 PyObject* ask_python(PyObject* function, PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* kwnames);
 PyObject* ask_python(const char* method, PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* kwnames);
-// Asks, and returns from the function around it when somebody has answered.
+// Asks, and returns from the function around it when an override has answered.
 #define TORCH_ASK_PYTHON(...)                       \
   do {                                              \
     PyObject* answer = ask_python(__VA_ARGS__);     \

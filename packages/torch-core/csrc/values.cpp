@@ -88,7 +88,7 @@ std::vector<Tensor> tensors_of(const Row& row, PyObject* o, const Value* argumen
     PyErr_Clear();
     refuse(row, "a sequence of Tensors", o, answer);
   }
-  // One of several results may be left out by operators of torch itself, as gradients are that nobody needs.
+  // One of several results may be left out by operators of torch itself, as gradients are that are not needed.
   const bool may_lack = answer.is_beneath_autograd && row.schema.result_count > 1;
   std::vector<Tensor> list;
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i) {

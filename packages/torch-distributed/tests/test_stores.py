@@ -91,7 +91,7 @@ def test_a_wait_that_takes_too_long_names_the_missing_keys(store):
         ("0.05", lambda: store.get("gone")),
         ("0.02", lambda: store.wait(["there", "gone"], timedelta(seconds=0.02))),
     ):
-        text = rf"wait timeout after {waits} s, keys that nobody has set: (below/)?gone$"
+        text = rf"wait timeout after {waits} s, keys that were not set: (below/)?gone$"
         with pytest.raises(dist.DistStoreError, match=text):
             call()
 

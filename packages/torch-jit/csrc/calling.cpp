@@ -23,7 +23,7 @@ void set_error() noexcept {
 
 constexpr int64_t kReleaseNumel = 16384;  // as operators have it
 
-// Whether a tensor among the arguments is big, and all are such as nobody in Python has a say in.
+// Whether a tensor among the arguments is big, and none of them has an override in Python.
 void look_at(const Cell& c, bool& big, Keys& keys) {
   if (c.is(Cell::Tag::Tensor)) {
     big |= c.to_tensor().numel() >= kReleaseNumel;

@@ -47,7 +47,7 @@ struct Program {
   Guards guards;
   State state;
   FunctionPtr function;  // or
-  py::object run;        // a callable of somebody's own
+  py::object run;        // a user's callable
   py::object build;      // None: the only result is the only tensor
   py::object device;     // the default device, where the program makes tensors; else null
   bool sets_grad, pure;

@@ -6,7 +6,7 @@ namespace torch::program {
 
 namespace {
 
-// The number that a class has for as long as nobody changes it or a base of it; 0 when it has none.
+// The number that a class has for as long as it and its bases are unchanged; 0 when it has none.
 unsigned version_of(PyTypeObject* type) {
 #if PY_VERSION_HEX < 0x030D0000
   if (!(type->tp_flags & Py_TPFLAGS_VALID_VERSION_TAG)) return 0;

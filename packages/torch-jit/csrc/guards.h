@@ -8,7 +8,7 @@
 
 namespace torch::program {
 
-// Values fetched for one call: those that nobody else holds are let go at the end.
+// Values fetched for one call: those with no other reference are released at the end.
 class Slots {
  public:
   explicit Slots(size_t n) : values_(n) {}

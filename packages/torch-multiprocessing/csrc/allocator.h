@@ -1,7 +1,7 @@
 // Finds room for blocks in a segment that this process owns.
 //
 // Small blocks come in size classes, four to a doubling, cut from chunks; large ones are whole pages from a map of free
-// ranges that merges neighbours. Nobody tells the owner that a block is free: it looks at the counts when it allocates,
+// ranges that merges neighbours. The owner is not told that a block is free: it looks at the counts when it allocates,
 // at a few of the oldest small blocks each time and at all large ones before the segment grows.
 #pragma once
 #include <cstdint>
@@ -24,7 +24,7 @@ class Allocator {
   uint32_t allocate(uint64_t size);
   // Takes back the references of dead processes.
   void reap();
-  // The same, then every block that nobody holds. Gives free pages to the system
+  // The same, then every block that no process holds. Gives free pages to the system
   // beyond `keep` bytes.
   void sweep(uint64_t keep = kCacheLimit);
 

@@ -41,7 +41,7 @@ constexpr size_t kLongest = 32 << 10;
 constexpr size_t kNoted = 4000;
 struct Record {
   pthread_mutex_t mutex;
-  std::atomic<uint32_t> noted;  // bytes of `packet`; 0 while nobody is about to take one
+  std::atomic<uint32_t> noted;  // bytes of `packet`; 0 while no process is about to take one
   std::atomic<uint32_t> done;   // blocks that were taken
   char packet[kNoted];
 };

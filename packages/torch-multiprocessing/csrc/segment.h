@@ -51,7 +51,7 @@ class Segment {
  public:
   // Creates the segment in `fd` (an empty memfd or shared-memory file) or attaches to the one that is in it. Throws
   // std::runtime_error. The descriptor is the Segment's from then on: closing any descriptor of the file drops the
-  // process's fcntl locks, so nobody else may.
+  // process's fcntl locks, so no one else may.
   static Segment* create(int fd, uint64_t id, uint64_t size);
   static Segment* attach(int fd, uint64_t id);
   ~Segment();

@@ -9,10 +9,10 @@ namespace cuda_host {
 
 // TORCH_CUDA_HOST="order=7,lazy,guard,devices=2,memory=1073741824"; a test may change it between calls.
 struct Config {
-  uint64_t order = 0;                // 0: blocks and threads as numbered; else the seed that shuffles them
-  bool lazy = false;                 // streams do nothing until somebody waits, which shows a wait that was forgotten
-  bool guard = false;                // device memory faults when code of the host touches it
-  int devices = 1;                   // 0: as without a driver
+  uint64_t order = 0;  // 0: blocks and threads as numbered; else the seed that shuffles them
+  bool lazy = false;   // streams do nothing until they are waited for, which shows a wait that was forgotten
+  bool guard = false;  // device memory faults when code of the host touches it
+  int devices = 1;     // 0: as without a driver
   size_t memory = size_t(4) << 30;   // of each device
   int64_t allocations_to_fail = -1;  // how many cudaMalloc still succeed before one says that memory is full
 };

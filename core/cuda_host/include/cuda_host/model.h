@@ -60,7 +60,7 @@ void* dynamic_shared(Line line);
 void after_all_blocks() noexcept;
 [[noreturn]] void fail(int error, const std::string& what, Line line);
 
-// Waits until all lanes of `mask` have come with the same `finish`; the last one runs it over everybody's records.
+// Waits until all lanes of `mask` have come with the same `finish`; the last one runs it over all records.
 // `ordered`: memory, too, is in order between the lanes. Of CUDA's collectives only __syncwarp promises that.
 using Finish = void (*)(uint32_t mask, void* const* records, Line line);
 void meet(uint32_t mask, Finish finish, void* record, bool ordered, Line line);

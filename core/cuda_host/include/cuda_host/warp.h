@@ -29,7 +29,7 @@ T shuffle(uint32_t mask, T value, int source, Line line) {
   return record.out;
 }
 
-// Everybody gets the fold F of the lanes' values.
+// Every lane gets the fold F of the lanes' values.
 template <class F, class T>
 T fold(uint32_t mask, T value, bool ordered, Line line) {
   const Finish all = [](uint32_t lanes, void* const* records, Line) {

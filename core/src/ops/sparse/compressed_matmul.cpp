@@ -242,7 +242,7 @@ Tensor sampled_addmm_composite(const Tensor& self, const Tensor& mat1, const Ten
 void csr_matmul_on_cpu(const Tensor& out, const Tensor& csr, const Tensor& mat) {
   const int64_t rows = out.size(0), width = out.size(1);
   const Tensor m = as_contiguous(mat, mat.dtype()), v = parts_of_compressed(csr).values;
-  const Tensor s = checked_starts("mm", csr), c = checked_plain(csr, s);  // copies that nobody changes
+  const Tensor s = checked_starts("mm", csr), c = checked_plain(csr, s);  // copies that stay unchanged
   if (out.numel() == 0) return;
   const SparseRows a{s.data<int64_t>(), nullptr, c.data<int64_t>(), v.data<char>()};
   const auto loop = sparse_kernels().matmul[int(mat.dtype())];

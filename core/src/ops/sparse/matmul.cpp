@@ -33,7 +33,7 @@ void check_vector(const char* op, const Tensor& index, const char* name, int64_t
   TORCH_CHECK(!is_sparse(index) && index.dtype() == DType::Int64 && index.dim() == 1 && index.numel() == n, op, ": ",
               name, " must be an int64 vector of ", n, " elements, got ", index);
 }
-// A copy that nobody changes, with every element checked to lie below `size`.
+// A copy that stays unchanged, with every element checked to lie below `size`.
 Tensor checked(const char* op, const Tensor& index, int64_t size) {
   Tensor row = view_of(index, IntArrayRef({1, index.numel()}),
                        IntArrayRef({index.numel() * index.stride(0), index.stride(0)}), index.storage_offset());

@@ -23,7 +23,7 @@ Tensor numbered(IntArrayRef sizes, Device device) {
   for (int64_t s : sizes) n *= s;
   return torch::reshape(torch::arange(n, DType::Int64, device), sizes);
 }
-Tensor nobody(IntArrayRef sizes, Device device) { return torch::full(sizes, -1, DType::Int64, device); }
+Tensor no_writer(IntArrayRef sizes, Device device) { return torch::full(sizes, -1, DType::Int64, device); }
 Tensor keep(const Tensor& condition, const Tensor& g) { return torch::where(condition, g, number(0.0)); }
 
 // --- tensors of positions, masks ---
@@ -52,7 +52,7 @@ struct IndexPut {
     Tensor read = torch::index(g, at);
     if (!accumulate && may_repeat(at)) {
       Tensor order = numbered(read.sizes(), g.device());
-      Tensor last = torch::index_put(nobody(g.sizes(), g.device()), at, order);
+      Tensor last = torch::index_put(no_writer(g.sizes(), g.device()), at, order);
       read = keep(torch::eq(torch::index(last, at), order), read);
     }
     b[values] = read;
@@ -131,7 +131,7 @@ struct IndexCopy {
     }
     const int64_t rank = g.dim(), d = wrap_dim(dim, rank);
     Tensor order = numbered({index->numel()}, g.device()), at = torch::reshape(index, {-1});
-    Tensor last = torch::index_copy(nobody({rank ? g.size(d) : 1}, g.device()), 0, at, order);
+    Tensor last = torch::index_copy(no_writer({rank ? g.size(d) : 1}, g.device()), 0, at, order);
     Tensor stays = torch::eq(torch::index_select(last, 0, at), order);
     std::vector<int64_t> along(size_t(rank), 1);
     if (rank) along[size_t(d)] = index->numel();
@@ -171,7 +171,7 @@ struct Put {
     Tensor read = torch::take(g, index);
     if (!accumulate) {
       Tensor order = numbered(index->sizes(), g.device());
-      Tensor last = torch::put(nobody(g.sizes(), g.device()), index, order, false);
+      Tensor last = torch::put(no_writer(g.sizes(), g.device()), index, order, false);
       read = keep(torch::eq(torch::take(last, index), order), read);
     }
     b[2] = torch::reshape(read, b.sizes(2));

@@ -27,7 +27,7 @@ struct Inverse {
   }
 };
 
-// A X = B:  G_B = A^-H G,  G_A = -G_B X^H. The factorization serves when nobody differentiates again.
+// A X = B:  G_B = A^-H G,  G_A = -G_B X^H. The factorization is used again where no second derivative is asked for.
 struct Solve {
   Saved a, x, lu, pivots;
   Solve(Recorder& r, const Tensor& a, const Tensor&, bool) : a(r, a), x(r, 0), lu(r, 1), pivots(r, 2) {}

@@ -146,7 +146,7 @@ void register_linalg_spectral() {
   record<Svd, op::_linalg_svd>();
   record<Eigh, op::_linalg_eigh>();
   record<Eig, op::linalg_eig>();
-  not_differentiable<op::_linalg_eigvals>();  // eigvals asks for vectors where somebody differentiates
+  not_differentiable<op::_linalg_eigvals>();  // eigvals asks for vectors where it is differentiated
 }
 
 }  // namespace torch::autograd

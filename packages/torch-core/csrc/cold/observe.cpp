@@ -1,5 +1,5 @@
-// A place to stand below autograd in operators that cost much: products and convolutions. While somebody observes,
-// their functions for the CPU and Meta are wrapped; while nobody does, nothing is in the way.
+// A place to stand below autograd in operators that cost much: products and convolutions. While an observer is set,
+// their functions for the CPU and Meta are wrapped; without one, nothing is in the way.
 //
 //   notes   the calls on any thread, with shapes (torch.utils.flop_counter)
 //   hook    of a thread: may give a result in place of computing it, or be shown the one computed (selective

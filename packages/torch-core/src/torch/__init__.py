@@ -11,7 +11,7 @@ from ._C import *  # noqa: F403  (every public name of the compiled module: it h
 from ._C import Tensor
 from ._constants import e, inf, nan, newaxis, pi
 
-del UntypedStorage  # noqa: F821  (torch.storage completes it before anybody sees it)
+del UntypedStorage  # noqa: F821  (torch.storage completes it before it is seen)
 globals().update(_C._functions()[""])
 
 from . import _names, _parts, _start, _tensor, torch_version  # noqa: E402

@@ -44,7 +44,7 @@ def later(
 
 class Package(ModuleType):
     """Its ``__dict__`` has every name that ``dir()`` shows: libraries go through that of torch.optim and of others, in
-    search of classes, and would miss what nobody has asked for yet."""
+    search of classes, and would miss what has not been asked for yet."""
 
     @property
     def __dict__(self):

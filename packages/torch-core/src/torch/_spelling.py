@@ -80,7 +80,7 @@ def check(cls: type, keywords) -> None:
         known += code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         if not code.co_flags & 8:
             break
-        if not init.__module__.startswith("torch."):  # what somebody's **kwargs may hold, only they know
+        if not init.__module__.startswith("torch."):  # what a user's **kwargs may hold is not known
             return
     for name in keywords:
         if name not in known and (near := hint(name, known)):

@@ -234,7 +234,7 @@ def _with_class(held, cls):
     if isinstance(result, (tuple, list)) and any(isinstance(r, (_C.Tensor, tuple, list)) for r in result):
         make, items = getattr(result, "_make", type(result)), list(result)
         del result
-        held.clear()  # and the tuple, or each tensor would seem to be somebody's
+        held.clear()  # and the tuple, or each tensor would seem to be referred to
         items.reverse()
         return make([_with_class([items.pop()], cls) for _ in range(len(items))])
     return result
@@ -266,7 +266,7 @@ def get_default_nowrap_functions() -> set[Any]:
 
 
 def _refresh():
-    """Tells operators whether anybody can take part in this thread's calls."""
+    """Tells operators whether an override can take part in this thread's calls."""
     _C._set_function_mode(bool(_state.modes))
     return _C._set_overrides_off(_state.without_classes and (_state.without_modes or not _state.modes))
 

@@ -1,4 +1,4 @@
-"""The size of a ragged dim: a number that nobody knows, which is equal only to itself."""
+"""The size of a ragged dim: an unknown number, equal only to itself."""
 
 from __future__ import annotations
 

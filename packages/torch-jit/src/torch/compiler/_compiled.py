@@ -211,7 +211,7 @@ def _tuple(graph, values):
 
 
 def _scan(observer, graph):
-    """Look through a graph for what must not be in one; whether it can be run again without anybody noticing."""
+    """Look through a graph for what must not be in one; whether running it again has no visible effect."""
     pure = True
     for node in graph.nodes():
         kind = node.kind()

@@ -89,7 +89,7 @@ def changed(before, now):
 
 
 def _static(value, dims):
-    """Whether somebody has marked one of these dims as one that never changes."""
+    """Whether one of these dims is marked as one that never changes."""
     marks = getattr(value, "_dynamo_static_indices", ())
     return any(i in marks for i in dims)
 

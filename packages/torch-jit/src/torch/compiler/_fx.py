@@ -1,4 +1,4 @@
-"""A captured graph as an ``fx.GraphModule``, for backends that are functions of somebody's own."""
+"""A captured graph as an ``fx.GraphModule``, for backends that are a user's own functions."""
 
 from __future__ import annotations
 

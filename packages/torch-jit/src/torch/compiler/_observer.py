@@ -272,7 +272,7 @@ _QUIET = frozenset(
 
 
 def _nothing(tensor, what):
-    """Reads after the run are nobody's affair."""
+    """Reads after the run do not count."""
 
 
 def strip(error):

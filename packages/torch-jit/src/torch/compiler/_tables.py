@@ -85,7 +85,7 @@ _LOUD = frozenset((
 
 
 def module_class():
-    """torch.nn.Module, if anybody has loaded it; else ()."""
+    """torch.nn.Module, if it is loaded; else ()."""
     nn = sys.modules.get("torch.nn")
     return getattr(nn, "Module", ()) if nn is not None else ()
 

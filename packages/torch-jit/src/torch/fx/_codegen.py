@@ -104,7 +104,7 @@ class CodeGen:
 
 
 def _last_uses(nodes):
-    """For each node, what no later node uses: its arguments in order, and itself when nobody uses it."""
+    """For each node, what no later node uses: its arguments in order, and itself when it is unused."""
     seen: set = set()
     found: dict = {}
     for node in reversed(nodes):

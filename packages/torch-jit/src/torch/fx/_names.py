@@ -100,7 +100,7 @@ class Namespace:
         self._reserved.update(names)
 
     def create_name(self, candidate: str, obj) -> str:
-        """A free name near ``candidate``. The same object gets the same name again; None is nobody."""
+        """A free name near ``candidate``. The same object gets the same name again; None stands for no object."""
         if obj is not None and obj in self._obj_to_name:
             return self._obj_to_name[obj]
         candidate = re.sub(r"[^0-9a-zA-Z_]+", "_", candidate) or "_unnamed"

@@ -287,7 +287,7 @@ class Graph:
         to_erase._update_args_kwargs((), {})
 
     def eliminate_dead_code(self, is_impure_node: Callable[[Node], bool] | None = None) -> bool:
-        """Erase what nobody uses and what changes nothing else; returns whether something went.
+        """Erase what is unused and what changes nothing else; returns whether something went.
 
         ``is_impure_node(node)`` replaces :meth:`Node.is_impure`. Writes in place stay.
         """

@@ -35,7 +35,7 @@ def current():
 
 
 def _asked(frame):
-    """The tracer, when somebody else than torch itself asks: what that does with sizes holds for any."""
+    """The tracer, when code other than torch itself asks: what that does with sizes holds for any."""
     tracer = current()
     if tracer is None or not ir._native._tracing():
         return None

@@ -149,7 +149,7 @@ def unpacked(packet: bytes, blocks: list):
 
 
 def drop(packet: bytes, blocks: list) -> None:
-    """Lets a packet go that nobody will read."""
+    """Releases a packet that will not be read."""
     _taken(packet, blocks)
 
 

@@ -11,13 +11,13 @@ from multiprocessing import util
 from ._messages import Packet
 from ._packets import Packets
 
-_PATIENCE = 0.2  # seconds between looks at whether there still is somebody to read
+_PATIENCE = 0.2  # seconds between looks at whether there still is a reader
 
 
 class Sender:
     """Sends packets in order: at once where there is room, else by a thread.
 
-    The thread knows the sender and not the queue, which can be collected while much is to be sent. What nobody can read
+    The thread knows the sender and not the queue, which can be collected while much is to be sent. What no process can read
     any more is not sent: then neither the thread nor the end of the process waits for room that never comes.
     """
 

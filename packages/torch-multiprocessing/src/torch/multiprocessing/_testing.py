@@ -43,7 +43,7 @@ def nothing_left():
 
 
 def _is_ours(name: str) -> bool:
-    """Whether this process or an ended one made the file; a living one belongs to somebody else's tests."""
+    """Whether this process or an ended one made the file; a living one belongs to other tests."""
     if not name.startswith("torch_segment_"):
         return False
     pid = name.split("_")[2]

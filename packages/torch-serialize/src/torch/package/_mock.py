@@ -8,7 +8,7 @@ class MockedObject:
     """Anything that was taken from a mocked module."""
 
     def __new__(cls, *args, _suppress_err=False, **kwargs):
-        if not _suppress_err:  # somebody derives a class from it, or makes an object
+        if not _suppress_err:  # a class is derived from it, or an object made
             raise NotImplementedError(
                 f"{cls.__name__}: {_reason(cls._name if hasattr(cls, '_name') else cls.__name__)}"
             )

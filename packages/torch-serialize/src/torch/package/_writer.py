@@ -22,7 +22,7 @@ class Writer:
             folder = os.path.dirname(os.path.abspath(self._path))
             self._file = tempfile.NamedTemporaryFile(dir=folder, prefix=".package-", delete=False)  # noqa: SIM115
             self.name = os.path.splitext(os.path.basename(os.fsdecode(self._path)))[0] or "archive"
-            self._forget = weakref.finalize(self, _remove, self._file)  # of a package that nobody closes
+            self._forget = weakref.finalize(self, _remove, self._file)  # of a package that is not closed
         elif hasattr(f, "write"):
             self._file, self.name = f, "archive"
         else:

@@ -67,7 +67,7 @@ class FileBaton:
     def release(self) -> None:
         """Gives the baton back and removes the file."""
         if self.fd is not None:
-            if self._is_there(self.fd):  # else somebody has removed it, and the file there is another holder's
+            if self._is_there(self.fd):  # else it was removed, and the file there is another holder's
                 os.remove(self.lock_file_path)
             os.close(self.fd)
             self.fd = None

@@ -1,7 +1,7 @@
 """Weights and models from the network or a folder; also known as ``torch.hub``.
 
 A repository offers models in its ``hubconf.py``: each public function there makes one, and ``dependencies`` lists the modules
-that it needs. That file is somebody's program: it is run only when you trust its repository.
+that it needs. That file is a stranger's program: it is run only when you trust its repository.
 """
 
 from __future__ import annotations
@@ -235,7 +235,7 @@ def _parse(repo: str, call: str) -> tuple[str, str, str | None]:
     owner, name, ref = parts.groups()
     if {owner, name} & {".", ".."}:
         raise ValueError(f"torch.hub.{call}: {repo!r} names no repository")
-    # As git has it; an address with ".." in it could lead to a repository that nobody was asked to trust.
+    # As git has it; an address with ".." in it could lead to a repository that the user was not asked to trust.
     if ref is not None and (
         re.search(r"\.\.|[\x00-\x20\x7f~^:?*\[\\%#]|//|@{", ref) or ref[0] in "/-" or ref[-1] in "/."
     ):
@@ -304,7 +304,7 @@ def _fetch(url: str, folder: Path, verbose: bool) -> None:
 
 
 def _unpack(url: str, archive: Path, folder: Path) -> None:
-    """Folders and plain files of an archive of somebody's; RuntimeError for one that holds anything else."""
+    """Folders and plain files of a downloaded archive; RuntimeError for one that holds anything else."""
     try:
         with zipfile.ZipFile(archive) as file:
             members = file.infolist()

@@ -55,10 +55,10 @@ TORCH_API Tensor tied_to_input(Tensor g, const Backward& b, uint32_t input);
 // Zeros like an input.
 TORCH_API Tensor zeros_for(const Backward& b, uint32_t input);
 
-// Nobody else sees this sum.
+// This sum is not shared.
 bool may_add_to(const Tensor& sum) noexcept;
 
-// sum += g: in place when nobody else holds the sum and no graph is recorded.
+// sum += g: in place when the sum is not shared and no graph is recorded.
 TORCH_API void add_into(Tensor& sum, Tensor g);
 
 struct BackwardCall {

@@ -153,7 +153,7 @@ T* make_node(uint32_t edge_count, Args&&... args) {
 
 // Stands for a tensor that the user made, and holds its .grad. The tensor owns the leaf, and the leaf knows the tensor.
 // When the last handle of the tensor goes while a graph refers to the leaf, they change sides: the leaf owns the tensor
-// until somebody asks for it or the graph goes.
+// until it is asked for or the graph is freed.
 struct TORCH_API Leaf final : Node {
   Leaf();
   std::mutex mutex;              // guards the others
@@ -172,7 +172,7 @@ struct TORCH_API Leaf final : Node {
   Tensor variable();
 
  private:
-  bool take(Tensor& g);  // as .grad itself, when it is the first gradient and nobody else has it
+  bool take(Tensor& g);  // as .grad itself, when it is the first gradient and not shared
   Tensor copied(Tensor g);
 };
 
@@ -240,7 +240,7 @@ struct Extra {
   std::vector<OfOutput> tensor_hooks;
   std::vector<HookRef> before, after, accumulated;
   std::vector<Retained> retained;
-  void* pyobj = nullptr;     // the living Python object of the node, owned by nobody
+  void* pyobj = nullptr;     // the living Python object of the node; not a reference
   void* metadata = nullptr;  // owned Python dict: node.metadata
   std::string traceback;     // anomaly mode: the stack that made the node
   NodeRef parent;            // anomaly mode: the node whose derivative made this one

@@ -1,4 +1,4 @@
-"""Settings of the compiler: kept as programs set them, read by nobody while there is none."""
+"""Settings of the compiler: kept as programs set them, not read while there is none."""
 
 cache_size_limit = recompile_limit = 8
 accumulated_cache_size_limit = 256

@@ -44,7 +44,7 @@ def _truth(value: Any) -> bool:
 
 
 def _of_layers(*names: str) -> tuple[type, ...]:
-    """Containers of torch.nn, where somebody has loaded it."""
+    """Containers of torch.nn, where it is loaded."""
     nn = sys.modules.get("torch.nn")
     return tuple(getattr(nn, name) for name in names) if nn is not None else ()
 

@@ -156,7 +156,7 @@ def TemporaryDirectoryName(suffix: str | None = None) -> Iterator[str]:
 
 
 def find_free_port() -> int:
-    """A port of this machine that nobody listened on a moment ago."""
+    """A port of this machine that was free a moment ago."""
     with socket.socket() as s:
         s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         s.bind(("localhost", 0))

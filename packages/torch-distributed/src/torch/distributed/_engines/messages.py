@@ -6,7 +6,7 @@ import select
 from .frames import ABORT, BYE, DATA, HEADER, NOTICE, Header
 from .transfers import STAGE, Arrival, Refused, Transfer
 
-HELD = 1 << 26  # bytes of a peer's messages that nobody has asked for yet, beyond which it has to wait
+HELD = 1 << 26  # bytes of a peer's messages that were not asked for yet, beyond which it has to wait
 
 
 class Messages:
@@ -87,7 +87,7 @@ class Messages:
             self.epoll.modify(peer.socket.fileno(), wanted)
 
     def _expect(self, peer, arrival):
-        """Keep a message that is about to come until somebody asks for it."""
+        """Keep a message that is about to come until it is asked for."""
         peer.unexpected[arrival.header.key].append(arrival)
         peer.held += arrival.header.nbytes
 

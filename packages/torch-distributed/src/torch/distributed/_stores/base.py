@@ -70,7 +70,7 @@ class Store:
         except Late as late:
             names = ", ".join(key.removeprefix(QUEUE) for key in late.keys)
             raise DistStoreError(
-                f"{late.what}: wait timeout after {round(seconds, 3):g} s, keys that nobody has set: {names}"
+                f"{late.what}: wait timeout after {round(seconds, 3):g} s, keys that were not set: {names}"
             ) from None
 
     def set(self, key: str, value) -> None:

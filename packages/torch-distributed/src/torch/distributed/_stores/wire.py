@@ -44,7 +44,7 @@ def receive_exactly(connection, count: int, deadline: float) -> bytes:
 
 
 def dial(host: str, port: int, deadline: float) -> socket.socket:
-    """A connection to ``host:port``, tried again while nobody listens there; TimeoutError at the deadline."""
+    """A connection to ``host:port``, tried again while nothing listens there; TimeoutError at the deadline."""
     pause, last = 0.01, None
     while True:
         left = deadline - time.monotonic()
@@ -59,7 +59,7 @@ def dial(host: str, port: int, deadline: float) -> socket.socket:
         except OSError as error:
             last = error
         else:
-            # A port that nobody listens on can be given to the dialling socket itself, which then meets itself.
+            # A port without a listener can be given to the dialling socket itself, which then meets itself.
             if connection.getsockname() != connection.getpeername():
                 connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 return connection

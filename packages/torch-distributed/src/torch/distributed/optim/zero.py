@@ -86,7 +86,7 @@ class ZeroRedundancyOptimizer(torch.optim.Optimizer, Joinable):
         return [group for group in groups if group["params"]] or [{"params": [torch.zeros(0, requires_grad=True)]}]
 
     def _defaults_of_class(self):
-        """Settings that the class has and nobody gave, so that schedulers find them in our groups."""
+        """Settings that the class has and were not given, so that schedulers find them in our groups."""
         for group in self.param_groups:
             for name, value in self.optim.param_groups[0].items():
                 if name != "params":

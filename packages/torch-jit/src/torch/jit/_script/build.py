@@ -25,7 +25,7 @@ class Builder:
         self.graph = graph
         self.block = graph.param_node().owningBlock()
         self.place = None  # the Where of the expression at hand
-        self.empties = set()  # empty lists whose element type nobody has said yet
+        self.empties = set()  # empty lists whose element type is not known yet
 
     # -- nodes ------------------------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""Takes out of a graph what nobody asks for: values that the compiler made on its way and did not need."""
+"""Takes out of a graph unused values: those that the compiler made on its way and did not need."""
 
 from __future__ import annotations
 

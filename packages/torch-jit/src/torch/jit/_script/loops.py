@@ -256,7 +256,7 @@ class Loops:
             if not value.type().isSubtypeOf(now):
                 joined = self._widen(name, now, value, start[name])
                 if joined is None and name in targets:
-                    again[name] = None  # nobody knows it after the loop
+                    again[name] = None  # it is not known after the loop
                     continue
                 if joined is None:
                     raise self.error(

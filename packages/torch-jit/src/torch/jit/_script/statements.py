@@ -201,7 +201,7 @@ class Statements:
                     self.frame.refined[name] = cast
 
     def _side(self, name, frame, status, gone):
-        """What a name is at the end of a branch: an item, GONE (nobody will ask) or None (it has no value)."""
+        """What a name is at the end of a branch: an item, GONE (it is not asked for) or None (it has no value)."""
         if status == RAISES:
             return GONE
         if name in flags:

@@ -175,7 +175,7 @@ class TextEmitter(Emitter):
 
     @staticmethod
     def _is_absent(item):
-        """None, False or 0: what these arguments are unless somebody asks for something special."""
+        """None, False or 0: what these arguments are unless something special is asked for."""
         return isinstance(item, Static) and not item.value
 
     def inline(self, fn, args, kwargs, owner=None, cls=None):

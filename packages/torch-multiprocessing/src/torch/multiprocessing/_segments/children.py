@@ -129,7 +129,7 @@ def started(process) -> None:
 
 @locked
 def _remove_files() -> None:
-    # At the end of this process: nobody will receive from children that have ended.
+    # At the end of this process: nothing will be received from children that have ended.
     for provision in [p for p in state.kept if isinstance(p, NamedProvision) and not p.runs()]:
         state.kept.remove(provision)
         provision.close()

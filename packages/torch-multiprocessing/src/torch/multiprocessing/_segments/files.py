@@ -17,7 +17,7 @@ _KIND = "shared_memory"
 
 
 def path_of(pid: int, identity: int) -> str:
-    """Where the segment of a process lies. Programs take files called torch_PID_... for tensors that nobody freed."""
+    """Where the segment of a process lies. Programs take files called torch_PID_... for tensors that were not freed."""
     return f"{FOLDER}/torch_segment_{pid}_{identity:016x}"
 
 

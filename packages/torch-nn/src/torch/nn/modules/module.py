@@ -475,7 +475,7 @@ _MissingAttribute.__module__ = "builtins"
 def _did_you_mean(name, known):
     import difflib
 
-    if not name.startswith("_"):  # a module's own private names are not what somebody meant
+    if not name.startswith("_"):  # a module's own private names are not what was meant
         known = [k for k in known if not k.startswith("_")]
     close = difflib.get_close_matches(name, known, 1)
     return f". Did you mean: {close[0]!r}?" if close else ""

@@ -317,7 +317,7 @@ def _check(num_workers, timeout, prefetch_factor, persistent_workers, worker_kin
 
 
 class _Borrowed:
-    """A loader of somebody else's class, which lends its attributes to the iterators of this module as PyTorch names them."""
+    """A loader of another library's class, which lends its attributes to the iterators of this module as PyTorch names them."""
 
     _pins = False
 

@@ -103,7 +103,7 @@ class FileWriter:
             self._records = None
 
     def __del__(self) -> None:
-        with contextlib.suppress(Exception):  # what a writer that nobody closed has waiting is not lost
+        with contextlib.suppress(Exception):  # what an unclosed writer has waiting is not lost
             if not self._closed:
                 self.close()
 

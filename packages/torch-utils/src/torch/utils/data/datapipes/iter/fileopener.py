@@ -20,7 +20,7 @@ class FileOpenerIterDataPipe(IterDataPipe):
     def __iter__(self) -> Any:
         mode = self.mode if self.mode.startswith("r") else "r" + self.mode
         for path in self.datapipe:
-            yield path, open(path, mode, encoding=self.encoding)  # noqa: SIM115  (whoever reads closes it)
+            yield path, open(path, mode, encoding=self.encoding)  # noqa: SIM115  (the reader closes it)
 
     def __len__(self) -> int:
         if self.length == -1:
